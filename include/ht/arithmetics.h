@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Arithmetic, element by element. Operands broadcast as in NumPy and promote as in PyTorch. Logically
+ * collective: the result is split where an operand is (a replicated operand costs nothing, two
+ * different splits cost a resplit of the second). Differentiable. NULL operands give NULL.
+ * Errors: HT_ERR_SHAPE, HT_ERR_COMM, HT_ERR_DEVICE. Source: heat.arithmetics. */
+#ifndef HT_ARITHMETICS_H
+#define HT_ARITHMETICS_H
+
+#include "ht/tensor.h"
+
+HT_BEGIN_DECLS
+
+HT_API ht_tensor *ht_add(ht_tensor *a, ht_tensor *b); /* a + b; bool: or */
+HT_API ht_tensor *ht_sub(ht_tensor *a, ht_tensor *b); /* a - b; not bool */
+HT_API ht_tensor *ht_mul(ht_tensor *a, ht_tensor *b); /* a b; bool: and */
+HT_API ht_tensor *ht_div(ht_tensor *a, ht_tensor *b); /* a / b; integers give float32 */
+
+/* With a number, which takes the tensor's dtype unless its kind is higher (integer tensor, 0.5). */
+HT_API ht_tensor *ht_add_scalar(ht_tensor *a, double b);
+HT_API ht_tensor *ht_sub_scalar(ht_tensor *a, double b);
+HT_API ht_tensor *ht_mul_scalar(ht_tensor *a, double b);
+HT_API ht_tensor *ht_div_scalar(ht_tensor *a, double b);
+
+HT_API ht_tensor *ht_neg(ht_tensor *x); /* -x; not bool */
+
+/* a <- a + alpha b, in place; b broadcasts to a. a must not be a leaf that requires gradients. */
+HT_API ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha);
+HT_API ht_status ht_mul_scalar_(ht_tensor *a, double b);
+
+/* Sum over one axis (negative from the end) or all (HT_NONE); the axis is dropped. Integers and bool
+ * sum in int64, float32 in double before it is rounded once. Collective when the split axis is summed:
+ * the result then has no split; otherwise it is split as x. */
+HT_API ht_tensor *ht_sum(ht_tensor *x, int axis);
+HT_API ht_tensor *ht_sum_keepdim(ht_tensor *x, int axis);
+
+/* y[i] = x[0] + ... + x[i] along one axis. Collective when that is the split axis; split as x. */
+HT_API ht_tensor *ht_cumsum(ht_tensor *x, int axis);
+
+HT_END_DECLS
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Start and end of the library, communicators, and communication of tensors.
+ *
+ * Buffers are tensors: contiguous or not, of any dtype and device, with counts above 2^31. Each call
+ * works on the *local* part of its tensors. Non-blocking calls return a request that keeps its tensors
+ * alive; ht_wait finishes it. Waiting is polite (test, then back off) and gives up after HT_TIMEOUT
+ * seconds (default 600, 0 = never) with a message that names the operation. */
+#ifndef HT_COMMUNICATION_H
+#define HT_COMMUNICATION_H
+
+#include <mpi.h>
+
+#include "ht/error.h"
+
+HT_BEGIN_DECLS
+
+/* Starts the library, and MPI (asking for MPI_THREAD_MULTIPLE) unless the program has started it.
+ * argc and argv may be NULL. A second call is counted and does nothing. Collective over the world. */
+HT_API ht_status ht_init(int *argc, char ***argv);
+
+/* As ht_init with `world` as HT_COMM_WORLD, for programs that run libht on a part of the ranks.
+ * MPI must be initialised, at any thread level; `world` is duplicated. Collective over `world`. */
+HT_API ht_status ht_init_comm(MPI_Comm world);
+
+/* Ends the library: frees its communicators, reports leaked objects (debug builds, HT_LEAK_CHECK=1),
+ * and finalises MPI if ht_init initialised it. Returns the number of leaked objects of this rank.
+ * Collective over the world. */
+HT_API int ht_finalize(void);
+
+HT_API bool ht_is_initialized(void);
+
+#define HT_COMM_WORLD (ht_comm_world())
+#define HT_COMM_SELF  (ht_comm_self())
+HT_API ht_comm *ht_comm_world(void); /* borrowed */
+HT_API ht_comm *ht_comm_self(void);  /* borrowed */
+
+/* The communicator new tensors live on; HT_COMM_WORLD at first. Source: heat.get_comm, use_comm. */
+HT_API ht_comm *ht_get_comm(void);
+HT_API ht_status ht_use_comm(ht_comm *comm);
+
+/* A communicator over a duplicate of `comm`; owned. Collective over `comm`. */
+HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
+
+/* Ranks of the same color form a new communicator, ordered by key; owned; NULL without an error on
+ * ranks that pass a negative color. Collective. Source: MPI_Comm_split. */
+HT_API ht_comm *ht_comm_split(ht_comm *comm, int color, int key);
+
+HT_API int ht_comm_rank(const ht_comm *comm);
+HT_API int ht_comm_size(const ht_comm *comm);
+HT_API MPI_Comm ht_comm_mpi(const ht_comm *comm); /* borrowed; do not communicate on it unmatched */
+
+/* Node topology: number of nodes, this rank's node, ranks on this node and place among them. From
+ * MPI_Comm_split_type, or blocks of HT_RANKS_PER_NODE consecutive ranks. NULL = not wanted. */
+HT_API ht_status ht_comm_topology(const ht_comm *comm, int *nodes, int *node, int *local_rank,
+                                  int *local_size);
+
+/* The canonical slab of `rank`: the first length % size ranks hold one row more. Not collective.
+ * Source: heat MPICommunication.chunk. */
+HT_API void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start,
+                          int64_t *count);
+
+HT_API ht_status ht_barrier(ht_comm *comm);
+
+typedef enum ht_reduce_op { HT_OP_SUM, HT_OP_PROD, HT_OP_MIN, HT_OP_MAX, HT_OP_AND, HT_OP_OR } ht_reduce_op;
+
+/* Requests. Owned by the caller; released by ht_wait (which sets *request to NULL) or, unfinished,
+ * by ht_release, which waits first. */
+HT_API ht_status ht_wait(ht_request **request);
+HT_API ht_status ht_test(ht_request *request, bool *done); /* true: ht_wait returns at once */
+HT_API ht_status ht_wait_all(int count, ht_request *requests[]);
+
+/* Point to point. Not collective; both sides must match in bytes and tag (0 ... 32767). */
+HT_API ht_status ht_send(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+HT_API ht_status ht_recv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
+HT_API ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
+
+/* Collectives over local parts. allreduce and reduce: same local shape everywhere; in place when
+ * send == recv. allgather and gather: parts are concatenated along dimension 0 in rank order and may
+ * differ in their length there; counts in the options-free form are taken from the tensors. */
+HT_API ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root);
+HT_API ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op, int root);
+HT_API ht_status ht_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+HT_API ht_status ht_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+HT_API ht_status ht_scan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+HT_API ht_status ht_allgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+HT_API ht_status ht_gather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+HT_API ht_status ht_scatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+HT_API ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+HT_API ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root);
+HT_API ht_request *ht_iallreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+HT_API ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+
+HT_END_DECLS
+#endif

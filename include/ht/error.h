@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Errors: one message, made by the first function that knows the cause; then the error handler of
+ * the communicator runs.
+ *
+ * HT_ERRORS_ABORT (default): ranks that fail alike are named together, the lowest prints, the job
+ * ends with exit code 1. HT_ERRORS_RETURN: functions that return a tensor return NULL, actions their
+ * ht_status, and NULL operands pass through without a second report. A NULL result is NULL on every
+ * rank of the communicator; a failure that only one rank can see (out of memory, a device fault)
+ * ends the job under either handler. */
+#ifndef HT_ERROR_H
+#define HT_ERROR_H
+
+#include "ht/types.h"
+
+HT_BEGIN_DECLS
+
+#define HT_ERROR_LIST(X)                                                           \
+    X(HT_SUCCESS, "success")                                                       \
+    X(HT_ERR_ARGUMENT, "invalid argument")                                         \
+    X(HT_ERR_SHAPE, "shapes do not fit")                                           \
+    X(HT_ERR_DTYPE, "dtype not supported here")                                    \
+    X(HT_ERR_DEVICE, "device failure or operands on different devices")            \
+    X(HT_ERR_COMM, "operands on different communicators, or an MPI failure")       \
+    X(HT_ERR_STATE, "call not allowed in this state")                              \
+    X(HT_ERR_MEMORY, "out of memory")                                              \
+    X(HT_ERR_IO, "input or output failed")                                         \
+    X(HT_ERR_FORMAT, "file content is not what was expected")                      \
+    X(HT_ERR_TIMEOUT, "a rank did not come in time")                               \
+    X(HT_ERR_UNSUPPORTED, "not available in this build or on this machine")
+
+typedef enum ht_status {
+#define HT_ERROR_ROW(id, text) id,
+    HT_ERROR_LIST(HT_ERROR_ROW)
+#undef HT_ERROR_ROW
+        HT_ERROR_COUNT
+} ht_status;
+
+typedef enum ht_errhandler { HT_ERRORS_ABORT, HT_ERRORS_RETURN } ht_errhandler;
+
+/* Name of a code, "HT_ERR_SHAPE". Not collective. */
+HT_API const char *ht_status_name(ht_status status);
+
+/* The calling thread's last error: its code, and its message in *message (may be NULL), valid until
+ * the thread's next error. HT_SUCCESS and "" when there was none. Not collective. */
+HT_API ht_status ht_error_get(const char **message);
+
+/* Forgets the calling thread's last error. Not collective. */
+HT_API void ht_error_clear(void);
+
+/* Sets what a failed function on `comm` does. Collective: every rank passes the same handler. */
+HT_API ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler);
+
+HT_END_DECLS
+#endif

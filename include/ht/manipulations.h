@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shape, layout and distribution. Views share memory with their source; all are differentiable.
+ * Source: heat.manipulations. */
+#ifndef HT_MANIPULATIONS_H
+#define HT_MANIPULATIONS_H
+
+#include "ht/tensor.h"
+
+HT_BEGIN_DECLS
+
+/* The same elements in row-major order in another shape; one entry may be -1. A view where strides
+ * allow, else a copy. Collective if x is split and elements change their rank: the result is then
+ * split along axis 0; it stays split with no communication when the split axis keeps its length and
+ * the product of the lengths before it. */
+HT_API ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[]);
+
+/* Merges the axes start_axis ... last into one, as ht_reshape. */
+HT_API ht_tensor *ht_flatten(ht_tensor *x, int start_axis);
+
+/* View with axes in the given order (NULL: reversed). The split follows its axis. */
+HT_API ht_tensor *ht_permute(ht_tensor *x, const int axes[]);
+HT_API ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1);
+
+/* View with one axis of length 1 more, or one less. */
+HT_API ht_tensor *ht_expand_dims(ht_tensor *x, int axis);
+HT_API ht_tensor *ht_squeeze(ht_tensor *x, int axis);
+
+/* View of x[..., start : stop, ...] along one axis; 0 <= start <= stop <= length. Along the split axis
+ * the result may be unbalanced (ht_balance). Logically collective; split as x. */
+HT_API ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop);
+
+/* Read-only view in a larger shape with stride 0 along new axes. */
+HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[]);
+
+/* Tensors joined along an axis; other axes agree. Split as the first split operand. Collective when
+ * joined along the split axis (one exchange of slabs). */
+HT_API ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis);
+
+/* Another split of the same tensor (HT_NONE: replicated on every rank). Collective unless the split is
+ * unchanged or x has none; one Alltoall or Allgather. */
+HT_API ht_tensor *ht_resplit(ht_tensor *x, int split);
+HT_API ht_status ht_resplit_(ht_tensor *x, int split);
+
+/* x in the canonical slabs of ht_comm_chunk; x itself when it is. Collective if x is split. */
+HT_API ht_tensor *ht_balance(ht_tensor *x);
+
+HT_END_DECLS
+#endif

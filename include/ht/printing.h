@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Printing tensors as NumPy does, summarised above 1000 elements. Source: heat.printing. */
+#ifndef HT_PRINTING_H
+#define HT_PRINTING_H
+
+#include <stdio.h>
+
+#include "ht/tensor.h"
+
+HT_BEGIN_DECLS
+
+/* Writes x to `stream` on rank 0 of its communicator. Collective if x is split; only the shown
+ * elements travel. */
+HT_API ht_status ht_print(ht_tensor *x, FILE *stream);
+
+/* The text of ht_print on every rank, to be freed with free(). Collective if x is split. */
+HT_API char *ht_tensor_str(ht_tensor *x);
+
+HT_API void ht_set_printoptions(int precision, int threshold, int edgeitems); /* 4, 1000, 3 */
+
+HT_END_DECLS
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Counter-based random numbers (Philox 4x32-10), keyed by (seed, draw, global element index): the same
+ * seed gives the same global tensor on any number of ranks and for every split. Logically collective.
+ * Source: heat.random. */
+#ifndef HT_RANDOM_H
+#define HT_RANDOM_H
+
+#include "ht/tensor.h"
+
+HT_BEGIN_DECLS
+
+/* Seeds the generator of HT_COMM-wide draws; the first draw after it is draw 0. Logically collective. */
+HT_API void ht_random_seed(uint64_t seed);
+HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);
+HT_API void ht_random_set_state(uint64_t seed, uint64_t draw);
+
+/* Uniform in [0, 1), standard normal, integers in [low, high), a random order of 0 ... n - 1. */
+HT_API ht_tensor *ht_rand(int ndim, const int64_t shape[], ht_dtype dtype, int split);
+HT_API ht_tensor *ht_randn(int ndim, const int64_t shape[], ht_dtype dtype, int split);
+HT_API ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[],
+                             ht_dtype dtype, int split);
+
+/* In place: uniform in [low, high), normal with mean and standard deviation. One draw each. */
+HT_API ht_status ht_uniform_(ht_tensor *x, double low, double high);
+HT_API ht_status ht_normal_(ht_tensor *x, double mean, double std);
+
+HT_END_DECLS
+#endif

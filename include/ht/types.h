@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Element types, the handles of the library, and constants that several topics share. */
+#ifndef HT_TYPES_H
+#define HT_TYPES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ht/export.h"
+
+HT_BEGIN_DECLS
+
+/* Opaque handles. Every one is a counted object: ht_retain, ht_release (ht/object.h). */
+typedef struct ht_comm ht_comm;
+typedef struct ht_dataloader ht_dataloader;
+typedef struct ht_dataset ht_dataset;
+typedef struct ht_device ht_device;
+typedef struct ht_module ht_module;
+typedef struct ht_node ht_node;
+typedef struct ht_optimizer ht_optimizer;
+typedef struct ht_request ht_request;
+typedef struct ht_scheduler ht_scheduler;
+typedef struct ht_scope ht_scope;
+typedef struct ht_tensor ht_tensor;
+typedef struct ht_value ht_value;
+
+#define HT_NONE     INT_MIN /* no split; all axes */
+#define HT_MAX_NDIM 8
+
+/* One row per element type: enumerator, name, bytes of one element.
+ * The order is the order of promotion inside a kind (ht_promote_types). */
+#define HT_DTYPE_LIST(X)            \
+    X(HT_BOOL, "bool", 1)           \
+    X(HT_UINT8, "uint8", 1)         \
+    X(HT_INT8, "int8", 1)           \
+    X(HT_INT16, "int16", 2)         \
+    X(HT_INT32, "int32", 4)         \
+    X(HT_INT64, "int64", 8)         \
+    X(HT_FLOAT16, "float16", 2)     \
+    X(HT_BFLOAT16, "bfloat16", 2)   \
+    X(HT_FLOAT32, "float32", 4)     \
+    X(HT_FLOAT64, "float64", 8)     \
+    X(HT_COMPLEX64, "complex64", 8) \
+    X(HT_COMPLEX128, "complex128", 16)
+
+typedef enum ht_dtype {
+#define HT_DTYPE_ROW(id, name, bytes) id,
+    HT_DTYPE_LIST(HT_DTYPE_ROW)
+#undef HT_DTYPE_ROW
+        HT_DTYPE_COUNT
+} ht_dtype;
+
+/* Name of a dtype as NumPy spells it, "float32"; "invalid" outside the list. Not collective. */
+HT_API const char *ht_dtype_name(ht_dtype dtype);
+
+/* Bytes of one element; 0 outside the list. Not collective. */
+HT_API size_t ht_dtype_size(ht_dtype dtype);
+
+/* The dtype with this name, or HT_DTYPE_COUNT. Not collective. */
+HT_API ht_dtype ht_dtype_from_name(const char *name);
+
+HT_API bool ht_dtype_is_integer(ht_dtype dtype);  /* bool is none */
+HT_API bool ht_dtype_is_floating(ht_dtype dtype); /* float16 ... float64 */
+HT_API bool ht_dtype_is_complex(ht_dtype dtype);
+
+/* The smallest dtype that both convert to by PyTorch's rules: bool < integer < floating < complex;
+ * uint8 with a signed integer gives the next wider signed one, float16 with bfloat16 float32, a
+ * complex with float64 complex128. Not collective. Source: torch.promote_types. */
+HT_API ht_dtype ht_promote_types(ht_dtype a, ht_dtype b);
+
+HT_END_DECLS
+#endif

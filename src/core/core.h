@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The structs and internal calls of the core, for src/core, src/nn, src/optim and src/utils. Public
+ * headers never include this one. */
+#ifndef HT_CORE_H
+#define HT_CORE_H
+
+#include <stdatomic.h>
+
+#include "ht/autograd.h"
+#include "ht/backend.h"
+#include "ht/communication.h"
+#include "ht/log.h"
+#include "ht/object.h"
+#include "ht/tensor.h"
+
+/* ---- errors (error.c) --------------------------------------------------------------------------
+ * HT_FAIL: the cause is replicated metadata, so every rank of `comm` fails alike; runs its handler.
+ * HT_FAIL_HERE: this rank alone may see it; on more than one rank it ends the job.
+ * Both return the code. `comm` may be NULL: the process alone is concerned. Messages start with the
+ * name of the public function: "ht_matmul: a is (4, 3), b is (5, 2): inner sizes 3 and 5 differ". */
+#define HT_FAIL(comm, code, ...)      ht__fail(comm, code, false, __FILE__, __LINE__, __VA_ARGS__)
+#define HT_FAIL_HERE(comm, code, ...) ht__fail(comm, code, true, __FILE__, __LINE__, __VA_ARGS__)
+ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
+                   const char *format, ...) HT_PRINTF(6, 7);
+
+/* Records an error without running a handler: the first half of the agreement below. */
+ht_status ht__error_set(ht_status code, const char *format, ...) HT_PRINTF(2, 3);
+ht_status ht__error_last(const char **message); /* as ht_error_get */
+
+/* Agreement (communication_agree.c): every rank passes its own status (HT_SUCCESS, or the code of an
+ * error recorded by ht__error_set). If one failed, all receive the message of the lowest failing
+ * rank, the handler runs, and all return its code. Collective. */
+ht_status ht__agree(ht_comm *comm, ht_status mine);
+
+/* Ends the job after ranks that fail alike have found each other (communication_abort.c). */
+_Noreturn void ht__abort(ht_status code, const char *message);
+
+/* Formats a shape as "(4, 3)" into one of a few buffers of the thread. */
+const char *ht__shape_str(int ndim, const int64_t shape[]);
+
+/* ---- small memory (memory.c) -------------------------------------------------------------------
+ * Headers and nodes. There is nothing sensible to do without them: running out ends the job with its
+ * message, so these never return NULL. Tensor memory is asked from storages, which do fail. */
+void *ht__alloc(size_t bytes); /* zeroed */
+void *ht__realloc(void *memory, size_t bytes);
+void ht__free(void *memory);
+char *ht__strdup(const char *text);
+bool ht__alloc_should_fail(void); /* fault injection, HT_DEBUG_FAIL_ALLOC=rank:n; counts each call */
+
+/* Fixed-size blocks from a free list of the thread: tensor headers, bodies, nodes. Zeroed. */
+void *ht__block_alloc(size_t bytes);
+void ht__block_free(void *block, size_t bytes);
+
+/* ---- objects and scopes (object.c, scope.c) ---------------------------------------------------- */
+typedef struct ht_kind {
+    const char *name;
+    void (*destroy)(void *object); /* count has reached zero; frees the memory too */
+    atomic_llong live;
+    struct ht_kind *next; /* list of kinds seen so far, for leak reports */
+    atomic_bool listed;
+} ht_kind;
+
+typedef struct ht_object {
+    ht_kind *kind;
+    atomic_int count;
+} ht_object;
+
+void ht__object_init(void *object, ht_kind *kind); /* count 1 */
+void ht__object_fini(void *object);                /* called by destroy: leak accounting */
+static inline int ht__object_count(const void *object)
+{
+    return atomic_load_explicit(&((const ht_object *)object)->count, memory_order_relaxed);
+}
+int ht__object_report_leaks(void); /* logs what is alive; returns the number of objects */
+
+void *ht__scoped(void *object); /* gives one reference to the innermost scope; returns object */
+void ht__scope_thread_end(void); /* releases the root scope of the calling thread */
+
+/* ---- devices and storages (device.c, storage.c) ------------------------------------------------ */
+struct ht_device {
+    ht_object base;
+    char name[32];
+    int index;
+    const ht_backend *backend; /* lives until exit */
+    void *stream;
+    struct ht_cache *cache; /* owned; the caching allocator (allocator.c) */
+};
+
+void *ht__device_alloc(ht_device *device, size_t bytes, size_t *got); /* NULL: out of memory */
+void ht__device_free(ht_device *device, void *memory, size_t got);
+ht_device *ht__device_cpu(void);
+void ht__devices_finalize(void);
+
+typedef struct ht_storage {
+    ht_object base;
+    ht_device *device; /* not owned: devices live until ht_finalize */
+    void *data;
+    size_t bytes;
+    size_t capacity;
+    atomic_uint version; /* raised by every in-place write */
+    void (*free_external)(void *user); /* memory of somebody else's; NULL: the device's */
+    void *user;
+} ht_storage;
+
+ht_storage *ht__storage_new(ht_device *device, size_t bytes); /* NULL: out of memory, no error set */
+static inline void ht__storage_touch(ht_storage *storage)
+{
+    atomic_fetch_add_explicit(&storage->version, 1, memory_order_relaxed);
+}
+
+/* ---- communicators (communication*.c) ---------------------------------------------------------- */
+typedef enum ht_purpose { HT_PURPOSE_ERROR, HT_PURPOSE_REDUCER, HT_PURPOSE_LOADER, HT_PURPOSE_COUNT } ht_purpose;
+
+struct ht_comm {
+    ht_object base;
+    MPI_Comm mpi;
+    int rank, size;
+    ht_errhandler handler;
+    bool own_mpi;                        /* freed with the communicator */
+    MPI_Comm purpose[HT_PURPOSE_COUNT];  /* private duplicates, made on demand; MPI_COMM_NULL */
+    int nodes, node, local_rank, local_size;
+    char name[32];
+};
+
+int ht__world_rank(void); /* 0 before ht_init */
+int ht__world_size(void); /* 1 before ht_init */
+
+/* The private duplicate for one purpose, cached until ht_finalize. Collective on first use. */
+MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
+
+/* Same communicator, or both of one rank: operands may meet. */
+bool ht__comm_compatible(const ht_comm *a, const ht_comm *b);
+
+/* Small host buffers, for metadata. Collective. `what` names the operation in a timeout message. */
+ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_reduce_op op,
+                                 const char *what);
+ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
+                                 const char *what);
+ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
+
+/* One Alltoall of blocks between local parts: block r of `send` is elements send_start[r] ...
+ * send_start[r + 1] of its local axis `send_axis`, block r of `recv` likewise; any strides. */
+ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
+                                 const int64_t *send_start, ht_tensor *recv, int recv_axis,
+                                 const int64_t *recv_start, const char *what);
+
+/* ---- tensors (tensor.c, body.c) ---------------------------------------------------------------- */
+typedef struct ht_body {
+    ht_object base;
+    ht_storage *storage; /* owned; never NULL */
+    ht_comm *comm;       /* retained */
+    ht_dtype dtype;
+    int ndim;
+    int split;             /* axis or HT_NONE */
+    bool read_only;        /* broadcast view */
+    int64_t offset;        /* of the first element in the storage */
+    int64_t lsize;         /* elements of the local part */
+    int64_t split_start;   /* first global index of this rank's slab */
+    int64_t shape[HT_MAX_NDIM];
+    int64_t lshape[HT_MAX_NDIM];
+    int64_t stride[HT_MAX_NDIM]; /* of the local part */
+} ht_body;
+
+typedef struct ht_hook {
+    uint64_t id;
+    ht_tensor_hook_fn *gradient; /* one of the two */
+    ht_grad_ready_fn *ready;
+    void *user;
+} ht_hook;
+
+/* What autograd knows of a tensor; made when first needed. */
+typedef struct ht_grad_meta {
+    ht_object base;
+    bool requires_grad; /* leaf */
+    ht_tensor *grad;    /* owned */
+    bool overwrite;     /* the next accumulation replaces: zero_grad without freeing */
+    ht_hook *hooks;
+    int hook_count;
+    ht_tensor *leaf; /* not owned; the handle this belongs to, NULL once that is gone */
+} ht_grad_meta;
+
+struct ht_tensor {
+    ht_object base;
+    ht_body *body;      /* owned */
+    ht_node *node;      /* owned; the operation that made it, NULL for leaves */
+    ht_grad_meta *meta; /* owned; NULL while autograd knows nothing of it */
+    bool view;          /* shares another tensor's storage */
+};
+
+/* A body with new memory; strides row-major, or in the order `like` (same lshape) has when not NULL.
+ * lcount: slab length along split, or -1 for the canonical one, with split_start likewise. NULL after
+ * HT_FAIL_HERE(HT_ERR_MEMORY). `what` names the public function. */
+ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
+                      const int64_t shape[], int split);
+ht_body *ht__body_new_slab(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
+                           const int64_t shape[], int split, int64_t start, int64_t count);
+ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype); /* layout too */
+ht_body *ht__body_view(const ht_body *of); /* a copy of the metadata, sharing storage; edit before use */
+void *ht__body_data(const ht_body *body);  /* address of the first local element */
+bool ht__body_is_contiguous(const ht_body *body);
+bool ht__body_is_channels_last(const ht_body *body);
+bool ht__body_is_balanced(const ht_body *body);
+
+ht_tensor *ht__tensor_new(ht_body *body);  /* takes the body; scoped; NULL stays NULL */
+ht_tensor *ht__tensor_view(ht_body *body); /* as ht__tensor_new, marked as a view */
+ht_tensor *ht__empty(const char *what, const ht_body *like, ht_dtype dtype); /* scoped, layout too */
+
+/* Checks that arguments may meet in one operation: same device, compatible communicators. */
+bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b);
+bool ht__check_axis(const char *what, const ht_tensor *x, int *axis); /* wraps negative axes */
+bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split);
+
+/* ---- drivers (driver_*.c) ----------------------------------------------------------------------
+ * Each takes one row that says which kernel, which result dtype, and how to differentiate. */
+typedef enum ht_result { HT_RESULT_SAME, HT_RESULT_FLOAT, HT_RESULT_BOOL } ht_result;
+
+typedef struct ht_unary_op {
+    const char *name;
+    ht_unary_kernel kernel;
+    ht_result result; /* FLOAT: integers and bool are computed in float32 */
+    enum { HT_SAVE_NOTHING, HT_SAVE_INPUT, HT_SAVE_OUTPUT } save;
+    ht_backward_fn *backward; /* saved tensor 0 is what `save` says */
+} ht_unary_op;
+ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x);
+ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x); /* in place, no graph */
+
+typedef struct ht_binary_op {
+    const char *name;
+    ht_binary_kernel kernel;
+    ht_result result;
+    bool save_operands; /* saved tensors 0 and 1, in the dtype of the computation */
+    bool no_bool;
+    bool no_complex;
+    ht_backward_fn *backward;
+} ht_binary_op;
+ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b);
+ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, double b);
+
+typedef struct ht_reduce_row {
+    const char *name;
+    ht_reduce_kernel kernel;
+    ht_reduce_op across; /* how partial results of ranks are combined */
+    bool needs_elements; /* empty input is an error */
+    ht_backward_fn *backward; /* saved: nothing; context: ht_reduce_context; inputs: x */
+    bool save;           /* save input (0) and output (1) */
+} ht_reduce_row;
+typedef struct ht_reduce_context {
+    int axis; /* HT_NONE: all */
+    bool keepdim;
+    double scale; /* of the result: mean */
+    int ndim;
+    int64_t shape[HT_MAX_NDIM];
+    int split;
+} ht_reduce_context;
+ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool keepdim);
+
+typedef struct ht_cumulative_row {
+    const char *name;
+    ht_cumulative_kernel kernel;
+    ht_reduce_op across;
+    ht_backward_fn *backward;
+} ht_cumulative_row;
+ht_tensor *ht__cumulative(const ht_cumulative_row *row, ht_tensor *x, int axis);
+
+/* Fills `loop` for operands of one local shape; strides of broadcast operands are 0. Merges axes. */
+void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int operands,
+                   const int64_t *const stride[], void *const data[]);
+
+/* y <- x converted, same local shapes, any strides, one device. */
+ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x);
+
+/* The gradient of an operand: summed over the axes it was broadcast along, split as the operand. */
+ht_tensor *ht__grad_for(ht_tensor *grad, const ht_body *operand);
+
+/* ---- autograd (autograd*.c) -------------------------------------------------------------------- */
+ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */
+bool ht__needs_grad(const ht_tensor *x);   /* leaf that requires it, or made by a node */
+const ht_body *ht__node_input_body(const ht_node *node, int index); /* metadata only; borrowed */
+
+/* Work between the nodes of a backward pass: the reducer's progress. Per thread; NULL: none. */
+typedef void ht_progress_fn(void *user);
+void ht__backward_set_progress(ht_progress_fn *progress, void *user);
+
+/* ---- start and end ----------------------------------------------------------------------------- */
+void ht__core_init(void);     /* log level, devices, kernel tables; after the world is known */
+void ht__core_finalize(void);
+
+#endif
