@@ -1,0 +1,1 @@
+# One program per hot path. They are built by `make bench`, not by `make`.

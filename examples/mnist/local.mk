@@ -1,0 +1,1 @@
+# The main job. -no-install makes it a plain program in build/, not a script that finds libht first.

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks on declarations: what the library exports, C linkage in C++, checked format strings. */
+#ifndef HT_EXPORT_H
+#define HT_EXPORT_H
+
+#if defined(__GNUC__)
+#define HT_API                   __attribute__((visibility("default")))
+#define HT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define HT_API
+#define HT_PRINTF(format, first)
+#endif
+
+#ifdef __cplusplus
+#define HT_BEGIN_DECLS extern "C" {
+#define HT_END_DECLS   }
+#else
+#define HT_BEGIN_DECLS
+#define HT_END_DECLS
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+# The cpu backend.
+libht_objects_la_SOURCES += \
+	src/core/cpu/kernels.h
+
+# The kernels of each SIMD level are the same files, included by one kernels_<level>.c and compiled
+# with the flags of that level. Each is a library of its own because flags belong to a library.
+noinst_LTLIBRARIES += libht_kernels_baseline.la
+libht_objects_la_LIBADD += libht_kernels_baseline.la
+libht_kernels_baseline_la_SOURCES = src/core/cpu/kernels_baseline.c
+libht_kernels_baseline_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT)
+
+if HT_HAVE_AVX2
+noinst_LTLIBRARIES += libht_kernels_avx2.la
+libht_objects_la_LIBADD += libht_kernels_avx2.la
+endif
+libht_kernels_avx2_la_SOURCES = src/core/cpu/kernels_avx2.c
+libht_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT) $(AVX2_CFLAGS)
+
+if HT_HAVE_AVX512
+noinst_LTLIBRARIES += libht_kernels_avx512.la
+libht_objects_la_LIBADD += libht_kernels_avx512.la
+endif
+libht_kernels_avx512_la_SOURCES = src/core/cpu/kernels_avx512.c
+libht_kernels_avx512_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT) $(AVX512_CFLAGS)

@@ -1,0 +1,3 @@
+# Tensors, communication, autograd, devices. Files of the folder, headers included, in order.
+libht_objects_la_SOURCES += \
+	src/core/version.c

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#include "ht/version.h"
+
+const char *ht_version(void)
+{
+    return HT_VERSION;
+}

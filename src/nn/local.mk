@@ -1,0 +1,1 @@
+# Modules, losses, initialisation, and the data-parallel wrappers.

@@ -1,0 +1,1 @@
+# Datasets, samplers, loaders and HDF5 readers.

@@ -1,0 +1,111 @@
+# One runner for each folder of tests; `make check` launches it once for each rank count.
+#   A test file:          a line in core_tests, nn_tests, … below; its first line names its ranks.
+#   A test of its own:    a script that prints TAP, in test_scripts (or long_scripts), for what must
+#                         start or end jobs itself; programs that it needs go to check_PROGRAMS.
+
+core_tests = \
+	tests/core/test_version.c
+
+nn_tests =
+
+optim_tests =
+
+data_tests =
+
+test_scripts = \
+	tests/harness.sh
+
+long_scripts =
+
+EXTRA_DIST += \
+	$(test_scripts) \
+	$(long_scripts) \
+	tests/make-registry.sh \
+	tests/mpi-env.sh \
+	tests/mpi-run.sh \
+	tests/test-env.sh
+
+# --- How they are built -------------------------------------------------------------------------
+
+test_runners = \
+	tests/core/run-core \
+	tests/nn/run-nn \
+	tests/optim/run-optim \
+	tests/utils/data/run-data
+
+if HT_TESTS
+check_PROGRAMS += $(test_runners) tests/run-harness
+endif
+
+check_LTLIBRARIES += libht_test.la
+libht_test_la_SOURCES = tests/ht_test.h tests/runner.c
+libht_test_la_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+libht_test_la_LIBADD = libht_objects.la $(CMOCKA_LIBS)
+AM_CPPFLAGS += -I$(top_srcdir)/tests
+
+tests_core_run_core_SOURCES = $(core_tests)
+nodist_tests_core_run_core_SOURCES = tests/core/registry.c
+tests_core_run_core_LDADD = libht_test.la
+
+tests_nn_run_nn_SOURCES = $(nn_tests)
+nodist_tests_nn_run_nn_SOURCES = tests/nn/registry.c
+tests_nn_run_nn_LDADD = libht_test.la
+
+tests_optim_run_optim_SOURCES = $(optim_tests)
+nodist_tests_optim_run_optim_SOURCES = tests/optim/registry.c
+tests_optim_run_optim_LDADD = libht_test.la
+
+tests_utils_data_run_data_SOURCES = $(data_tests)
+nodist_tests_utils_data_run_data_SOURCES = tests/utils/data/registry.c
+tests_utils_data_run_data_LDADD = libht_test.la
+
+# The tests of the runner itself: some fail on purpose, and tests/harness.sh looks at how.
+harness_tests = tests/test_harness.c
+tests_run_harness_SOURCES = $(harness_tests)
+nodist_tests_run_harness_SOURCES = tests/registry.c
+tests_run_harness_LDADD = libht_test.la
+
+tests/core/registry.c: $(core_tests) tests/make-registry.sh
+	$(make_registry) $(core_tests) >$@
+tests/nn/registry.c: $(nn_tests) tests/make-registry.sh
+	$(make_registry) $(nn_tests) >$@
+tests/optim/registry.c: $(optim_tests) tests/make-registry.sh
+	$(make_registry) $(optim_tests) >$@
+tests/utils/data/registry.c: $(data_tests) tests/make-registry.sh
+	$(make_registry) $(data_tests) >$@
+tests/registry.c: $(harness_tests) tests/make-registry.sh
+	$(make_registry) $(harness_tests) >$@
+
+make_registry = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/make-registry.sh
+CLEANFILES += \
+	tests/core/registry.c \
+	tests/nn/registry.c \
+	tests/optim/registry.c \
+	tests/registry.c \
+	tests/utils/data/registry.c
+
+# --- How they are run ---------------------------------------------------------------------------
+
+if HT_TESTS
+TESTS += $(test_runners) $(test_scripts)
+else
+check-local:
+	@echo "The tests need cmocka (Debian: libcmocka-dev); install it and run configure again." >&2
+	@exit 1
+endif
+
+TEST_EXTENSIONS = .sh
+AM_TESTS_ENVIRONMENT = \
+	srcdir='$(srcdir)' CC='$(CC)' MPIRUN='$(MPIRUN)'; export srcdir CC MPIRUN; \
+	. '$(srcdir)/tests/test-env.sh';
+
+tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = $(tap_driver)
+LOG_COMPILER = $(SHELL) $(srcdir)/tests/mpi-run.sh
+SH_LOG_DRIVER = $(tap_driver)
+SH_LOG_COMPILER = $(SHELL)
+
+check-long:
+	HT_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(test_runners) $(long_scripts)'
+.PHONY: check-long

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs the tests of one folder in one MPI job: those whose file declares the current rank count.
+ *
+ * Rank 0 writes what happens to stdout, for tests/mpi-run.sh to read:
+ *     # run <suite>:<test>        all ranks have entered this test, or are about to
+ *     ok - <suite>:<test>         all ranks have left it
+ *     1..<count>                  all tests are done and the library has been shut down
+ * A rank whose assertion fails aborts, and with it the job: the test last announced is the one that
+ * failed. Everything else, what the tests print included, goes to stderr.
+ */
+#include "ht_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mpi.h>
+
+int ht_test_rank, ht_test_size;
+
+static FILE *report; /* the real stdout of rank 0; NULL on the others */
+static char running[256];
+static const char *skip_reason;
+
+struct options {
+    const char *only;  /* pattern of the tests to run, or NULL for all */
+    const char *after; /* skip everything up to this test, or NULL */
+    bool list_ranks;
+};
+
+static const char usage[] =
+    "usage: %s [--only PATTERN] [--after TEST] [--ranks]\n"
+    "  --only PATTERN  run the tests whose suite:test contains PATTERN (shell wildcards allowed),\n"
+    "                  and show what CMocka and the tests print\n"
+    "  --after TEST    skip all tests up to and including TEST\n"
+    "  --ranks         print the rank counts that the tests declare, and exit\n"
+    "HT_TEST_LONG=1 runs the tests declared as long in place of the others.\n";
+
+static void parse_options(int argc, char **argv, struct options *options)
+{
+    *options = (struct options){0};
+    for (int i = 1; i < argc; i++) {
+        bool has_value = i + 1 < argc;
+
+        if (strcmp(argv[i], "--only") == 0 && has_value) {
+            options->only = argv[++i];
+        } else if (strcmp(argv[i], "--after") == 0 && has_value) {
+            options->after = argv[++i];
+        } else if (strcmp(argv[i], "--ranks") == 0) {
+            options->list_ranks = true;
+        } else {
+            fprintf(stderr, usage, argv[0]);
+            exit(2);
+        }
+    }
+}
+
+static bool is_wanted(const struct ht_test_entry *entry)
+{
+    return entry->is_long == (getenv("HT_TEST_LONG") != NULL);
+}
+
+static bool runs_on(const struct ht_test_entry *entry, int size)
+{
+    for (const int *ranks = entry->ranks; *ranks != 0; ranks++) {
+        if (*ranks == size)
+            return true;
+    }
+    return false;
+}
+
+static void list_ranks(void)
+{
+    for (const struct ht_test_entry *entry = ht_test_registry; entry->suite != NULL; entry++) {
+        for (const int *ranks = entry->ranks; is_wanted(entry) && *ranks != 0; ranks++)
+            printf("%d\n", *ranks);
+    }
+}
+
+static bool matches(const char *name, const char *pattern)
+{
+    char wide[256];
+
+    snprintf(wide, sizeof wide, "*%s*", pattern);
+    return fnmatch(wide, name, 0) == 0;
+}
+
+/* CMocka calls abort() after it has printed the failed assertion (CMOCKA_TEST_ABORT). */
+static void on_abort(int signal_number)
+{
+    char line[320];
+    int length = snprintf(line, sizeof line, "\nrank %d failed in %s\n", ht_test_rank, running);
+    ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+
+    (void)written;
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* Keeps stdout for the report. What CMocka says of every test would drown it, so that is shown only
+ * under --only; as TAP, all of it goes to stdout. */
+static void take_stdout(bool verbose)
+{
+    if (!verbose)
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+    fflush(stdout);
+    if (ht_test_rank == 0)
+        report = fdopen(dup(STDOUT_FILENO), "w");
+
+    int fd = verbose ? dup(STDERR_FILENO) : open("/dev/null", O_WRONLY);
+
+    dup2(fd, STDOUT_FILENO);
+    close(fd);
+}
+
+static void say(const char *before, const char *name, const char *after)
+{
+    if (report == NULL)
+        return;
+    fprintf(report, "%s%s%s\n", before, name, after);
+    fflush(report);
+}
+
+void ht_test_set_skip_reason(const char *why)
+{
+    skip_reason = why;
+}
+
+/* CMocka does not tell a skipped test from a passed one, so the test is run through this. */
+static CMUnitTestFunction current_function;
+static bool returned;
+
+static void call_current(void **state)
+{
+    returned = false;
+    current_function(state);
+    returned = true;
+}
+
+/* Runs one test on all ranks; no rank goes on before all have left it. */
+static void run_one(const char *name, struct CMUnitTest test)
+{
+    char skipped[256];
+
+    snprintf(running, sizeof running, "%s", name);
+    say("# run ", name, "");
+    skip_reason = "skipped";
+    current_function = test.test_func;
+    test.test_func = call_current;
+    if (_cmocka_run_group_tests(name, &test, 1, NULL, NULL) != 0)
+        abort();
+    MPI_Barrier(MPI_COMM_WORLD);
+    snprintf(skipped, sizeof skipped, " # SKIP %s", skip_reason);
+    say("ok - ", name, returned ? "" : skipped);
+}
+
+static int run_all(const struct options *options)
+{
+    const char *after = options->after;
+    int count = 0;
+
+    for (const struct ht_test_entry *entry = ht_test_registry; entry->suite != NULL; entry++) {
+        if (!is_wanted(entry) || !runs_on(entry, ht_test_size))
+            continue;
+        for (size_t i = 0; i < entry->suite->count; i++) {
+            char name[256];
+
+            snprintf(name, sizeof name, "%s:%s", entry->suite->name, entry->suite->tests[i].name);
+            if (after != NULL) {
+                if (strcmp(after, name) == 0)
+                    after = NULL;
+                continue;
+            }
+            if (options->only != NULL && !matches(name, options->only))
+                continue;
+            run_one(name, entry->suite->tests[i]);
+            count++;
+        }
+    }
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    int provided;
+    int count;
+
+    parse_options(argc, argv, &options);
+    if (options.list_ranks) {
+        list_ranks();
+        return 0;
+    }
+
+    setenv("CMOCKA_TEST_ABORT", "1", 1);
+    signal(SIGABRT, on_abort);
+
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &ht_test_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ht_test_size);
+    take_stdout(options.only != NULL);
+
+    count = run_all(&options);
+
+    snprintf(running, sizeof running, "the end of the job");
+    MPI_Finalize();
+    if (report != NULL)
+        fprintf(report, "1..%d\n", count);
+    return 0;
+}

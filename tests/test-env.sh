@@ -1,0 +1,7 @@
+# shellcheck shell=sh
+# Sourced by every test: the environment of tests/mpi-env.sh, one thread per rank, leaks are errors.
+# shellcheck source=tests/mpi-env.sh
+. "${srcdir:-.}/tests/mpi-env.sh"
+export OMP_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
+export HT_LEAK_CHECK=1
