@@ -282,6 +282,9 @@ const ht_body *ht__node_input_body(const ht_node *node, int index); /* metadata 
 typedef void ht_progress_fn(void *user);
 void ht__backward_set_progress(ht_progress_fn *progress, void *user);
 
+/* Multiplies the seed of this thread's next backward pass (weighted averaging); 1 after it. */
+void ht__backward_set_seed_scale(double scale);
+
 /* ---- start and end ----------------------------------------------------------------------------- */
 void ht__core_init(void);     /* log level, devices, kernel tables; after the world is known */
 void ht__core_finalize(void);

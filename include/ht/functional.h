@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers as functions, without state. Inputs may be split along the batch axis (0), the result then is
+ * too; parameters are replicated. Differentiable. Source: torch.nn.functional. */
+#ifndef HT_FUNCTIONAL_H
+#define HT_FUNCTIONAL_H
+
+#include "ht/tensor.h"
+
+HT_BEGIN_DECLS
+
+HT_API ht_tensor *ht_relu(ht_tensor *x); /* max(x, 0); NaN stays */
+
+/* x <- max(x, 0), in place, in the graph too; returns x's new value. For results that nothing else
+ * needs: the version check of ht_backward names the operation if something did. */
+HT_API ht_tensor *ht_relu_(ht_tensor *x);
+
+/* y = x W^T + b: x (..., in), weight (out, in), bias (out) or NULL. */
+HT_API ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias);
+
+typedef struct ht_conv2d_options {
+    size_t size; /* of this struct; set by the default function */
+    int64_t stride[2], padding[2], dilation[2], groups;
+} ht_conv2d_options;
+HT_API ht_conv2d_options ht_conv2d_options_default(void); /* 1, 0, 1, 1 */
+
+/* x (N, C, H, W), weight (O, C / groups, kh, kw), bias (O) or NULL -> (N, O, H', W'). options NULL:
+ * defaults. The result is stored channels-last where the device prefers that. */
+HT_API ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                            const ht_conv2d_options *options);
+
+/* Maximum over windows; stride = kernel, no padding. x (N, C, H, W). Keeps the layout of x. */
+HT_API ht_tensor *ht_max_pool2d(ht_tensor *x, int64_t kernel);
+HT_API ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const int64_t stride[2],
+                                    const int64_t padding[2], const int64_t dilation[2]);
+
+/* With probability p zero, else x / (1 - p). dropout2d drops whole channels of (N, C, ...). The mask is
+ * drawn from (seed, draw). */
+HT_API ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
+HT_API ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
+
+/* y = x - log(sum exp x) along an axis, which must not be the split axis. */
+HT_API ht_tensor *ht_log_softmax(ht_tensor *x, int axis);
+
+typedef enum ht_reduction_mode { HT_MEAN, HT_SUM, HT_NO_REDUCTION } ht_reduction_mode;
+
+/* -mean of log_probs[i][target[i]]: log_probs (N, C), target (N) int64. HT_MEAN over N (0 samples: 0,
+ * with a zero gradient). */
+HT_API ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mode reduction);
+
+/* nll_loss(log_softmax(logits)). */
+HT_API ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target, ht_reduction_mode reduction);
+
+HT_END_DECLS
+#endif
