@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* libht: distributed tensors and data-parallel neural networks over MPI. Includes every topic. */
+/* libht: distributed tensors and data-parallel neural networks over MPI. Includes every topic;
+ * ht/backend.h, for people who write a backend, is apart. */
 #ifndef HT_H
 #define HT_H
 
+#include "ht/arithmetics.h"
+#include "ht/autograd.h"
+#include "ht/communication.h"
+#include "ht/devices.h"
+#include "ht/error.h"
+#include "ht/exponential.h"
 #include "ht/export.h"
+#include "ht/factories.h"
+#include "ht/io.h"
+#include "ht/linalg.h"
+#include "ht/log.h"
+#include "ht/manipulations.h"
+#include "ht/object.h"
+#include "ht/printing.h"
+#include "ht/random.h"
+#include "ht/relational.h"
+#include "ht/statistics.h"
+#include "ht/tensor.h"
+#include "ht/types.h"
+#include "ht/value.h"
 #include "ht/version.h"
 
 #endif

@@ -13,7 +13,8 @@ optim_tests =
 data_tests =
 
 test_scripts = \
-	tests/harness.sh
+	tests/harness.sh \
+	tests/headers.sh
 
 long_scripts =
 
@@ -97,7 +98,8 @@ endif
 
 TEST_EXTENSIONS = .sh
 AM_TESTS_ENVIRONMENT = \
-	srcdir='$(srcdir)' CC='$(CC)' MPIRUN='$(MPIRUN)'; export srcdir CC MPIRUN; \
+	srcdir='$(srcdir)' CC='$(CC)' MPIRUN='$(MPIRUN)' SANITIZE='$(HT_SANITIZE)'; \
+	export srcdir CC MPIRUN SANITIZE; \
 	. '$(srcdir)/tests/test-env.sh';
 
 tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh

@@ -4,11 +4,11 @@
 #define HT_EXPORT_H
 
 #if defined(__GNUC__)
-#define HT_API                   __attribute__((visibility("default")))
-#define HT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define HT_API                 __attribute__((visibility("default")))
+#define HT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define HT_API
-#define HT_PRINTF(format, first)
+#define HT_PRINTF(text, first)
 #endif
 
 #ifdef __cplusplus

@@ -17,10 +17,10 @@ typedef enum ht_log_level {
 } ht_log_level;
 
 /* Writes one line on this rank if `level` is enabled. Not collective. */
-HT_API void ht_log(ht_log_level level, const char *format, ...) HT_PRINTF(2, 3);
+HT_API void ht_log_write(ht_log_level level, const char *format, ...) HT_PRINTF(2, 3);
 
-/* As ht_log, on rank 0 of the world only. Not collective. */
-HT_API void ht_log0(ht_log_level level, const char *format, ...) HT_PRINTF(2, 3);
+/* As ht_log_write, on rank 0 of the world only. Not collective. */
+HT_API void ht_log_write0(ht_log_level level, const char *format, ...) HT_PRINTF(2, 3);
 
 HT_API void ht_log_set_level(ht_log_level level);
 HT_API ht_log_level ht_log_get_level(void);
