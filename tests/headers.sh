@@ -33,6 +33,18 @@ for header in "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h; do
     check "$header as C++17" alone "$header" "$cxx -std=c++17 $skip_mpicxx -x c++"
 done
 
+# ht.h leaves out only what users of tensors do not need.
+umbrella_is_complete() {
+    for header in "$srcdir"/include/ht/*.h; do
+        header=${header#"$srcdir/include/"}
+        [ "$header" = ht/backend.h ] || grep -q "^#include \"$header\"" "$srcdir/include/ht.h" || {
+            echo "# $header is missing"
+            return 1
+        }
+    done
+}
+check "ht.h includes every topic" umbrella_is_complete
+
 links() {
     # shellcheck disable=SC2086
     "$cxx" -std=c++17 $skip_mpicxx $flags $SANITIZE tests/links.cc -L.libs -lht -o tests/links &&
