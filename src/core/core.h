@@ -114,14 +114,17 @@ typedef enum ht_purpose { HT_PURPOSE_ERROR, HT_PURPOSE_REDUCER, HT_PURPOSE_LOADE
 
 struct ht_comm {
     ht_object base;
-    MPI_Comm mpi;
+    MPI_Comm mpi; /* freed, with the duplicates below, by ht_finalize */
     int rank, size;
     ht_errhandler handler;
-    bool own_mpi;                        /* freed with the communicator */
     MPI_Comm purpose[HT_PURPOSE_COUNT];  /* private duplicates, made on demand; MPI_COMM_NULL */
     int nodes, node, local_rank, local_size;
     char name[32];
 };
+
+/* Compute threads of this rank: OMP_NUM_THREADS, or cores of the node / ranks on it. Known before
+ * ht__core_init. */
+int ht__compute_threads(void);
 
 int ht__world_rank(void); /* 0 before ht_init */
 int ht__world_size(void); /* 1 before ht_init */

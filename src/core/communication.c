@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communicators: the world, HT_COMM_SELF, those made by splitting, and private duplicates of each.
+ *
+ * MPI frees a communicator collectively, a count reaches zero on each rank by itself. So the MPI
+ * communicators outlive their handles: a list keeps them in the order they were made, which is the
+ * same on all members, and ht_finalize frees them in that order. */
+#include "message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct made {
+    MPI_Comm mpi;
+    struct made *next;
+};
+
+static struct made *first_made, **last_made = &first_made;
+static ht_comm *world, *self;
+static _Atomic(ht_comm *) in_use; /* retained */
+static int world_rank, world_size = 1;
+
+static void comm_destroy(void *object)
+{
+    ht__object_fini(object);
+    ht__free(object);
+}
+
+static ht_kind comm_kind = {.name = "comm", .destroy = comm_destroy};
+
+/* Errors of MPI come back as codes, so that they can be reported with the name of the operation. */
+static void remember(MPI_Comm mpi)
+{
+    struct made *made = ht__alloc(sizeof *made);
+
+    MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN);
+    made->mpi = mpi;
+    *last_made = made;
+    last_made = &made->next;
+}
+
+ht_status ht__mpi_check(ht_comm *comm, int result, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+
+    if (result == MPI_SUCCESS)
+        return HT_SUCCESS;
+    MPI_Error_string(result, text, &length);
+    return HT_FAIL_HERE(comm, HT_ERR_COMM, "%s: MPI failed: %.*s", what, length, text);
+}
+
+bool ht__mpi_usable(void)
+{
+    int initialized = 0, finalized = 0, level = MPI_THREAD_SINGLE, is_main = 0;
+
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (!initialized || finalized)
+        return false;
+    MPI_Query_thread(&level);
+    MPI_Is_thread_main(&is_main);
+    return level == MPI_THREAD_MULTIPLE || is_main;
+}
+
+ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
+{
+    if (duplicate) {
+        MPI_Comm copy = MPI_COMM_NULL;
+
+        if (ht__mpi_check(ht__comm_world_if_any(), MPI_Comm_dup(mpi, &copy), what) != HT_SUCCESS)
+            return NULL;
+        mpi = copy;
+    }
+    remember(mpi);
+
+    ht_comm *comm = ht__alloc(sizeof *comm);
+
+    ht__object_init(comm, &comm_kind);
+    comm->mpi = mpi;
+    comm->handler = HT_ERRORS_ABORT;
+    MPI_Comm_rank(mpi, &comm->rank);
+    MPI_Comm_size(mpi, &comm->size);
+    for (int i = 0; i < HT_PURPOSE_COUNT; i++)
+        comm->purpose[i] = MPI_COMM_NULL;
+    snprintf(comm->name, sizeof comm->name, "comm of %d", comm->size);
+    ht__topology_fill(comm);
+    return comm;
+}
+
+void ht__comm_start(MPI_Comm from)
+{
+    MPI_Comm_rank(from, &world_rank);
+    MPI_Comm_size(from, &world_size);
+    world = ht__comm_new("ht_init", from, true);
+    snprintf(world->name, sizeof world->name, "world");
+    self = ht__comm_new("ht_init", MPI_COMM_SELF, true);
+    snprintf(self->name, sizeof self->name, "self");
+    atomic_store(&in_use, ht_retain(world));
+}
+
+void ht__comm_end(void)
+{
+    ht_release(atomic_exchange(&in_use, NULL));
+    ht_release(self);
+    ht_release(world);
+    self = world = NULL;
+}
+
+void ht__comm_free_all(void)
+{
+    while (first_made != NULL) {
+        struct made *made = first_made;
+
+        first_made = made->next;
+        MPI_Comm_free(&made->mpi);
+        ht__free(made);
+    }
+    last_made = &first_made;
+    world_rank = 0;
+    world_size = 1;
+}
+
+int ht__world_rank(void)
+{
+    return world_rank;
+}
+
+int ht__world_size(void)
+{
+    return world_size;
+}
+
+ht_comm *ht__comm_world_if_any(void)
+{
+    return world;
+}
+
+static ht_comm *existing(ht_comm *comm, const char *what)
+{
+    if (comm == NULL)
+        HT_FAIL(NULL, HT_ERR_STATE, "%s: the library is not initialised, call ht_init first", what);
+    return comm;
+}
+
+ht_comm *ht_comm_world(void)
+{
+    return existing(world, "ht_comm_world");
+}
+
+ht_comm *ht_comm_self(void)
+{
+    return existing(self, "ht_comm_self");
+}
+
+ht_comm *ht_get_comm(void)
+{
+    return existing(atomic_load(&in_use), "ht_get_comm");
+}
+
+ht_status ht_use_comm(ht_comm *comm)
+{
+    if (comm == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_use_comm: the communicator is NULL");
+    ht_release(atomic_exchange(&in_use, ht_retain(comm)));
+    return HT_SUCCESS;
+}
+
+ht_comm *ht_comm_from_mpi(MPI_Comm comm)
+{
+    if (existing(world, "ht_comm_from_mpi") == NULL)
+        return NULL;
+    if (comm == MPI_COMM_NULL) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_comm_from_mpi: the communicator is MPI_COMM_NULL");
+        return NULL;
+    }
+    return ht__comm_new("ht_comm_from_mpi", comm, true);
+}
+
+ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
+{
+    MPI_Comm part = MPI_COMM_NULL;
+
+    if (comm == NULL)
+        return NULL;
+    int result = MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &part);
+
+    if (ht__mpi_check(comm, result, "ht_comm_split") != HT_SUCCESS || part == MPI_COMM_NULL)
+        return NULL;
+
+    ht_comm *made = ht__comm_new("ht_comm_split", part, false);
+
+    made->handler = comm->handler;
+    return made;
+}
+
+int ht_comm_rank(const ht_comm *comm)
+{
+    return comm->rank;
+}
+
+int ht_comm_size(const ht_comm *comm)
+{
+    return comm->size;
+}
+
+MPI_Comm ht_comm_mpi(const ht_comm *comm)
+{
+    return comm->mpi;
+}
+
+void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start, int64_t *count)
+{
+    int64_t each = length / comm->size, more = length % comm->size;
+
+    if (start != NULL)
+        *start = rank * each + (rank < more ? rank : more);
+    if (count != NULL)
+        *count = each + (rank < more);
+}
+
+MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose)
+{
+    MPI_Comm *copy = &comm->purpose[purpose];
+
+    if (*copy == MPI_COMM_NULL &&
+        ht__mpi_check(comm, MPI_Comm_dup(comm->mpi, copy), "private communicator") == HT_SUCCESS)
+        remember(*copy);
+    return *copy;
+}
+
+bool ht__comm_compatible(const ht_comm *a, const ht_comm *b)
+{
+    return a == b || (a->size == 1 && b->size == 1);
+}
+
+ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler)
+{
+    int64_t extremes[2] = {handler, -(int64_t)handler};
+
+    if (comm == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_comm_set_errhandler: the communicator is NULL");
+    if (handler != HT_ERRORS_ABORT && handler != HT_ERRORS_RETURN)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_comm_set_errhandler: there is no handler %d",
+                       (int)handler);
+
+    ht_status status = ht__comm_allreduce_i64(comm, extremes, 2, HT_OP_MAX,
+                                              "ht_comm_set_errhandler");
+
+    if (status != HT_SUCCESS)
+        return status;
+    if (extremes[0] != -extremes[1])
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_comm_set_errhandler: the ranks pass different handlers");
+    comm->handler = handler;
+    return HT_SUCCESS;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The end of a job that has failed. Ranks that fail alike should speak once, so each failing rank
+ * sends its message to all others on a communicator of its own and listens for a moment; the lowest
+ * rank with a message prints it for all that have it. Ranks that never fail are ended by MPI_Abort.
+ */
+#include "message.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TAG = 1,
+    GRACE = 300,          /* ms to wait for ranks that fail alike */
+    GRACE_TIMEOUT = 2000, /* the same for deadlines, which pass on ranks at different times */
+    LIMIT = 3000          /* ms that MPI_Abort may take on top */
+};
+
+/* What a failing rank tells the others: it fails with this message, or has printed it for all. */
+struct record {
+    int code;
+    int printed;
+    char message[1016];
+};
+
+static MPI_Comm wire = MPI_COMM_NULL;
+static int wire_rank, wire_size;
+
+void ht__abort_start(MPI_Comm world)
+{
+    MPI_Comm_dup(world, &wire);
+    MPI_Comm_set_errhandler(wire, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(wire, &wire_rank);
+    MPI_Comm_size(wire, &wire_size);
+}
+
+void ht__abort_end(void)
+{
+    MPI_Comm_free(&wire);
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void *end_late(void *grace)
+{
+    sleep_ms(LIMIT + *(int *)grace);
+    _exit(EXIT_FAILURE);
+}
+
+/* MPI_Abort does not return when it works, but it may hang when the launcher is gone. */
+static void end_anyway(int code)
+{
+    static int grace;
+    pthread_t thread;
+
+    grace = code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE;
+    if (pthread_create(&thread, NULL, end_late, &grace) == 0)
+        pthread_detach(thread);
+}
+
+/* Writes "0-2, 5" for the ranks that are marked. */
+static void name_ranks(char *text, size_t bytes, const bool *marked, int size)
+{
+    size_t at = 0;
+
+    text[0] = '\0';
+    for (int first = 0; first < size; first++) {
+        int last = first;
+
+        if (!marked[first])
+            continue;
+        while (last + 1 < size && marked[last + 1])
+            last++;
+        at += (size_t)snprintf(text + at, bytes - at, last > first ? "%s%d-%d" : "%s%d",
+                               at > 0 ? ", " : "", first, last);
+        if (at >= bytes)
+            return;
+        first = last;
+    }
+}
+
+static void print(const struct record *mine, const bool *alike, const bool *heard)
+{
+    char who[256], line[2048], missing[256] = "";
+    bool *silent = ht__alloc((size_t)wire_size);
+    int count = 0;
+
+    for (int r = 0; r < wire_size; r++) {
+        count += alike[r];
+        silent[r] = !heard[r];
+    }
+    name_ranks(who, sizeof who, alike, wire_size);
+    if (mine->code == HT_ERR_TIMEOUT)
+        name_ranks(missing, sizeof missing, silent, wire_size);
+    ht__free(silent);
+
+    int length = snprintf(line, sizeof line, "ht: %s%s%s%s%s%s\n",
+                          wire_size == 1 ? ""
+                          : count > 1    ? "ranks "
+                                         : "rank ",
+                          wire_size == 1 ? "" : who, wire_size == 1 ? "" : ": ", mine->message,
+                          missing[0] != '\0' ? "; not heard from: rank " : "", missing);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        return;
+}
+
+static void tell_all(const struct record *record)
+{
+    for (int r = 0; r < wire_size; r++) {
+        MPI_Request request;
+
+        if (r == wire_rank)
+            continue;
+        /* Never completed: the record outlives the job, and so does what MPI knows of it. */
+        if (MPI_Isend(record, sizeof *record, MPI_BYTE, r, TAG, wire, &request) == MPI_SUCCESS)
+            MPI_Request_free(&request);
+    }
+}
+
+/* Takes in the records that have come. */
+static bool listen(const struct record *mine, bool *alike, bool *heard, bool *others)
+{
+    bool printed = false;
+
+    for (;;) {
+        struct record theirs;
+        MPI_Status status;
+        int there = 0;
+
+        if (MPI_Iprobe(MPI_ANY_SOURCE, TAG, wire, &there, &status) != MPI_SUCCESS || !there)
+            return printed;
+        MPI_Recv(&theirs, sizeof theirs, MPI_BYTE, status.MPI_SOURCE, TAG, wire, MPI_STATUS_IGNORE);
+        heard[status.MPI_SOURCE] = true;
+        if (theirs.code != mine->code || strcmp(theirs.message, mine->message) != 0) {
+            *others = true;
+            continue;
+        }
+        alike[status.MPI_SOURCE] = true;
+        printed |= theirs.printed != 0;
+    }
+}
+
+static int count_of(const bool *marked, int size)
+{
+    int count = 0;
+
+    for (int r = 0; r < size; r++)
+        count += marked[r];
+    return count;
+}
+
+static void speak_once(const struct record *mine)
+{
+    static struct record note;
+    bool *alike = ht__alloc((size_t)wire_size), *heard = ht__alloc((size_t)wire_size);
+    bool printed = false, others = false;
+    int grace = mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE;
+
+    alike[wire_rank] = heard[wire_rank] = true;
+    tell_all(mine);
+    for (int ms = 0; ms < grace && count_of(heard, wire_size) < wire_size; ms++) {
+        printed |= listen(mine, alike, heard, &others);
+        sleep_ms(1);
+    }
+    printed |= listen(mine, alike, heard, &others);
+
+    int lowest = 0;
+
+    while (!alike[lowest])
+        lowest++;
+    if (printed || lowest != wire_rank) {
+        sleep_ms(GRACE); /* the one that prints ends the job */
+        return;
+    }
+    note = *mine;
+    note.printed = 1;
+    tell_all(&note);
+    print(mine, alike, heard);
+    if (others)
+        sleep_ms(GRACE); /* so that the other messages are printed too */
+}
+
+static void only_first_thread(void)
+{
+    static atomic_flag entered = ATOMIC_FLAG_INIT;
+
+    while (atomic_flag_test_and_set(&entered))
+        sleep_ms(LIMIT);
+}
+
+void ht__abort(ht_status code, const char *message)
+{
+    static struct record mine;
+    int initialized = 0, finalized = 0;
+
+    only_first_thread();
+    fflush(NULL);
+    mine.code = (int)code;
+    snprintf(mine.message, sizeof mine.message, "%s", message);
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (!initialized || finalized) {
+        fprintf(stderr, "ht: %s\n", message);
+        exit(EXIT_FAILURE);
+    }
+    end_anyway(mine.code);
+    if (wire != MPI_COMM_NULL && ht__mpi_usable()) {
+        speak_once(&mine);
+    } else {
+        fprintf(stderr, wire_size > 1 ? "ht: rank %2$d: %1$s\n" : "ht: %1$s\n", message, wire_rank);
+    }
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    _exit(EXIT_FAILURE);
+}
+
+void ht__abort_wait(void)
+{
+    fflush(NULL);
+    end_anyway(HT_SUCCESS);
+    for (;;)
+        sleep_ms(LIMIT);
+}

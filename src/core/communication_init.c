@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Start and end of the library, and of MPI where the program has not started it. */
+#define _GNU_SOURCE
+#include "message.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+static int starts;        /* calls of ht_init not yet matched by ht_finalize */
+static bool finalize_mpi; /* ht_init has initialised it */
+static int compute_threads = 1;
+
+static int threads_wanted(int cores, int ranks)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    int asked = text != NULL ? atoi(text) : 0;
+    int share = cores / ranks;
+    cpu_set_t mine;
+
+    if (asked > 0)
+        return asked;
+    /* A launcher that binds this rank to some cores has decided already. */
+    if (sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_COUNT(&mine) < share)
+        share = CPU_COUNT(&mine);
+    return share > 1 ? share : 1;
+}
+
+int ht__compute_threads(void)
+{
+    return compute_threads;
+}
+
+static ht_status start(MPI_Comm world)
+{
+    int ranks, cores = ht__topology_cores(world, &ranks), level;
+
+    compute_threads = threads_wanted(cores, ranks);
+    ht__comm_start(world);
+    ht__wait_start(ranks * compute_threads > cores);
+    ht__abort_start(world);
+    ht__core_init();
+    MPI_Query_thread(&level);
+    ht_log_write0(HT_LOG_INFO,
+                  "%d ranks on %d nodes, %d ranks and %d cores here, %d threads per rank%s%s",
+                  ht__world_size(), ht_comm_world()->nodes, ranks, cores, compute_threads,
+                  getenv("OMP_NUM_THREADS") != NULL ? " (OMP_NUM_THREADS)" : "",
+                  level < MPI_THREAD_MULTIPLE ? ", MPI without MPI_THREAD_MULTIPLE" : "");
+    starts = 1;
+    return HT_SUCCESS;
+}
+
+ht_status ht_init(int *argc, char ***argv)
+{
+    int initialized = 0, finalized = 0, level;
+
+    if (starts > 0) {
+        starts++;
+        return HT_SUCCESS;
+    }
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (finalized)
+        return HT_FAIL(NULL, HT_ERR_STATE, "ht_init: MPI is finalised and cannot start again");
+    if (!initialized) {
+        if (MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS)
+            return HT_FAIL(NULL, HT_ERR_COMM, "ht_init: MPI_Init_thread failed");
+        finalize_mpi = true;
+    }
+    return start(MPI_COMM_WORLD);
+}
+
+ht_status ht_init_comm(MPI_Comm world)
+{
+    int initialized = 0;
+
+    if (starts > 0) {
+        starts++;
+        return HT_SUCCESS;
+    }
+    MPI_Initialized(&initialized);
+    if (!initialized)
+        return HT_FAIL(NULL, HT_ERR_STATE, "ht_init_comm: call MPI_Init first");
+    if (world == MPI_COMM_NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_init_comm: the communicator is MPI_COMM_NULL");
+    return start(world);
+}
+
+bool ht_is_initialized(void)
+{
+    return starts > 0;
+}
+
+int ht_finalize(void)
+{
+    int finalized = 0, leaks;
+
+    if (starts == 0 || --starts > 0)
+        return 0;
+    MPI_Finalized(&finalized);
+    ht__core_finalize();
+    ht__comm_end();
+    leaks = ht__object_report_leaks();
+    if (finalized)
+        return leaks;
+    ht__abort_end();
+    ht__comm_free_all();
+    if (finalize_mpi)
+        MPI_Finalize();
+    finalize_mpi = false;
+    return leaks;
+}

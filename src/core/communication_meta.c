@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small collectives over host integers and bytes, for metadata. */
+#include "message.h"
+
+static MPI_Op integer_op(ht_reduce_op op)
+{
+    switch (op) {
+    case HT_OP_SUM:
+        return MPI_SUM;
+    case HT_OP_PROD:
+        return MPI_PROD;
+    case HT_OP_MIN:
+        return MPI_MIN;
+    case HT_OP_MAX:
+        return MPI_MAX;
+    case HT_OP_AND:
+        return MPI_LAND;
+    case HT_OP_OR:
+        return MPI_LOR;
+    }
+    return MPI_OP_NULL;
+}
+
+static ht_status finish(ht_comm *comm, int result, MPI_Request *request, const char *what)
+{
+    ht_status status = ht__mpi_check(comm, result, what);
+
+    return status != HT_SUCCESS ? status : ht__wait_mpi(comm, 1, request, what);
+}
+
+ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_reduce_op op,
+                                 const char *what)
+{
+    MPI_Request request;
+
+    return finish(comm,
+                  MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, integer_op(op),
+                                 comm->mpi, &request),
+                  &request, what);
+}
+
+ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
+                                 const char *what)
+{
+    MPI_Request request;
+
+    return finish(
+        comm,
+        MPI_Iallgather(mine, count, MPI_INT64_T, all, count, MPI_INT64_T, comm->mpi, &request),
+        &request, what);
+}
+
+ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what)
+{
+    const size_t most = 1 << 30;
+    char *at = data;
+
+    do {
+        int count = (int)(bytes < most ? bytes : most);
+        MPI_Request request;
+        ht_status status = finish(comm, MPI_Ibcast(at, count, MPI_BYTE, root, comm->mpi, &request),
+                                  &request, what);
+
+        if (status != HT_SUCCESS)
+            return status;
+        at += count;
+        bytes -= (size_t)count;
+    } while (bytes > 0);
+    return HT_SUCCESS;
+}
+
+ht_status ht_barrier(ht_comm *comm)
+{
+    MPI_Request request;
+
+    if (comm == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_barrier: the communicator is NULL");
+    return finish(comm, MPI_Ibarrier(comm->mpi, &request), &request, "ht_barrier");
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Polite waiting with a deadline. A rank that waits first spins (the answer of a peer that runs at
+ * the same time comes within microseconds), then gives its core away at each poll, then sleeps in
+ * pauses that grow: with more ranks than cores the one that is waited for needs the core. */
+#include "message.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Microseconds in each phase. Spinning is for ranks that have a core of their own. */
+enum { SPIN_OWN_CORE = 200, YIELD = 1000, PAUSE_FIRST = 20, PAUSE_LAST = 200 };
+
+static double spin_until = SPIN_OWN_CORE * 1e-6;
+static double timeout = 600;
+
+struct clock {
+    double last;    /* time of the last look */
+    double elapsed; /* counted in ticks of at most a second: a suspended job does not time out */
+};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static double elapsed(struct clock *clock)
+{
+    double time = now(), tick = time - clock->last;
+
+    clock->last = time;
+    clock->elapsed += tick < 1 ? tick : 1;
+    return clock->elapsed;
+}
+
+void ht__wait_start(bool oversubscribed)
+{
+    const char *text = getenv("HT_TIMEOUT");
+
+    spin_until = oversubscribed ? 0 : SPIN_OWN_CORE * 1e-6;
+    if (text == NULL || *text == '\0')
+        return;
+
+    char *end;
+    double seconds = strtod(text, &end);
+
+    if (*end == '\0' && seconds >= 0)
+        timeout = seconds;
+    else
+        ht_log_write0(HT_LOG_WARN, "HT_TIMEOUT=%s is not a number of seconds: %g is used", text,
+                      timeout);
+}
+
+static void back_off(double waited, long *pause)
+{
+    if (waited < spin_until)
+        return;
+    if (waited < spin_until + YIELD * 1e-6) {
+        sched_yield();
+        return;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = *pause * 1000}, NULL);
+    *pause = *pause * 3 / 2 < PAUSE_LAST ? *pause * 3 / 2 : PAUSE_LAST;
+}
+
+ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what)
+{
+    if (poll(state))
+        return HT_SUCCESS;
+
+    struct clock clock = {.last = now()};
+    long pause = PAUSE_FIRST;
+
+    while (!poll(state)) {
+        double waited = elapsed(&clock);
+
+        if (timeout > 0 && waited > timeout)
+            return HT_FAIL_HERE(comm, HT_ERR_TIMEOUT,
+                                "%s: the other ranks did not come within %g s (HT_TIMEOUT)", what,
+                                timeout);
+        back_off(waited, &pause);
+    }
+    return HT_SUCCESS;
+}
+
+struct batch {
+    int count;
+    MPI_Request *requests;
+    int result;
+};
+
+static bool batch_done(void *state)
+{
+    struct batch *batch = state;
+    int done = 0;
+
+    batch->result = MPI_Testall(batch->count, batch->requests, &done, MPI_STATUSES_IGNORE);
+    return done || batch->result != MPI_SUCCESS;
+}
+
+ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what)
+{
+    struct batch batch = {.count = count, .requests = requests};
+    ht_status status = ht__wait_until(comm, batch_done, &batch, what);
+
+    return status != HT_SUCCESS ? status : ht__mpi_check(comm, batch.result, what);
+}
