@@ -65,7 +65,8 @@ HT_API ht_status ht_barrier(ht_comm *comm);
 typedef enum ht_reduce_op { HT_OP_SUM, HT_OP_PROD, HT_OP_MIN, HT_OP_MAX, HT_OP_AND, HT_OP_OR } ht_reduce_op;
 
 /* Requests. Owned by the caller; released by ht_wait (which sets *request to NULL) or, unfinished,
- * by ht_release, which waits first. */
+ * by ht_release, which waits first. A NULL request is one that could not be posted: waiting for it
+ * gives the thread's last error. */
 HT_API ht_status ht_wait(ht_request **request);
 HT_API ht_status ht_test(ht_request *request, bool *done); /* true: ht_wait returns at once */
 HT_API ht_status ht_wait_all(int count, ht_request *requests[]);
@@ -76,9 +77,14 @@ HT_API ht_status ht_recv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 HT_API ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
 HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 
-/* Collectives over local parts. allreduce and reduce: same local shape everywhere; in place when
- * send == recv. allgather and gather: parts are concatenated along dimension 0 in rank order and may
- * differ in their length there; counts in the options-free form are taken from the tensors. */
+/* Collectives over local parts.
+ *   reductions  same local shape everywhere; in place when send == recv. AND and OR are logical and for
+ *               bool and integers; bool has no SUM and PROD. float16 and bfloat16 add in float32. An
+ *               exscan leaves recv of rank 0 as it was.
+ *   gather, allgather, scatter  parts are pieces along dimension 0 in rank order and may differ in
+ *               their length there; the whole is the concatenation. ht_iallgather does not ask the
+ *               others, so there the parts must be those of ht_comm_chunk.
+ *   alltoall    local parts of one size, taken as that many equal blocks as there are ranks. */
 HT_API ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root);
 HT_API ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op, int root);
 HT_API ht_status ht_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);

@@ -39,6 +39,7 @@ static ht_status start(MPI_Comm world)
     ht__comm_start(world);
     ht__wait_start(ranks * compute_threads > cores);
     ht__abort_start(world);
+    ht__types_start();
     ht__core_init();
     MPI_Query_thread(&level);
     ht_log_write0(HT_LOG_INFO,
@@ -103,6 +104,7 @@ int ht_finalize(void)
     leaks = ht__object_report_leaks();
     if (finalized)
         return leaks;
+    ht__types_end();
     ht__abort_end();
     ht__comm_free_all();
     if (finalize_mpi)

@@ -45,4 +45,81 @@ void ht__abort_end(void);
 /* Waits for the end that another rank is preparing. */
 _Noreturn void ht__abort_wait(void);
 
+/* ---- element types (communication_type.c) ------------------------------------------------------
+ */
+void ht__types_start(void);
+void ht__types_end(void);
+MPI_Datatype ht__mpi_type(ht_dtype dtype);
+MPI_Op ht__mpi_op(ht_reduce_op op, ht_dtype dtype); /* MPI_OP_NULL: not for this dtype */
+const char *ht__op_name(ht_reduce_op op);
+
+/* ---- counts (communication_count.c) ------------------------------------------------------------
+ */
+int64_t ht__count_limit(void); /* INT_MAX; HT_DEBUG_MAX_COUNT lowers it for tests */
+
+/* `count` copies of `of`, `stride` bytes apart; uncommitted. */
+MPI_Datatype ht__type_repeat(int64_t count, int64_t stride, MPI_Datatype of);
+
+/* `count` elements side by side. Freed as soon as the communication is posted. */
+typedef struct ht_message {
+    MPI_Datatype type;
+    int count;
+    bool derived;
+} ht_message;
+ht_message ht__message(int64_t count, ht_dtype dtype);
+void ht__message_free(ht_message *message);
+
+/* ---- buffers (communication_buffer.c) ----------------------------------------------------------
+ */
+typedef struct ht_buffer {
+    ht_tensor *tensor; /* retained */
+    ht_body *packed;   /* owned; NULL: the tensor's own memory is contiguous */
+    ht_storage *host;  /* owned; NULL: the device's memory is the host's */
+    void *data;        /* what MPI is given */
+    int64_t count;
+    ht_dtype dtype;
+    bool write; /* copied back by close */
+} ht_buffer;
+ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor, bool read,
+                          bool write);
+ht_status ht__buffer_close(const char *what, ht_buffer *buffer, bool copy_back);
+
+/* ---- requests (communication_request.c) --------------------------------------------------------
+ */
+struct ht_request {
+    ht_object base;
+    ht_comm *comm;    /* retained */
+    const char *what; /* not owned: a literal */
+    ht_buffer send, recv;
+    MPI_Request *mpi; /* owned; `count` of them */
+    int count;
+    void *arrays; /* owned; counts and displacements that MPI reads until the end */
+    bool done;
+    ht_status status;
+};
+ht_request *ht__request_new(ht_comm *comm, const char *what);
+MPI_Request *ht__request_slots(ht_request *request, int count); /* all MPI_REQUEST_NULL */
+
+/* The request, or NULL (and its end) when posting it failed. */
+ht_request *ht__request_posted(ht_request *request, ht_status status);
+ht_status ht__request_run(ht_request *request); /* waits and releases; NULL: the last error */
+
+/* ---- arguments (communication_check.c): false after the error was reported ---------------------
+ */
+bool ht__check_operand(ht_comm *comm, const char *what, const char *name, const ht_tensor *tensor);
+bool ht__check_writable(ht_comm *comm, const char *what, const ht_tensor *tensor);
+bool ht__check_root(ht_comm *comm, const char *what, int root);
+bool ht__check_pair(ht_comm *comm, const char *what, const ht_tensor *send, const ht_tensor *recv);
+bool ht__check_same_local(ht_comm *comm, const char *what, const ht_tensor *send,
+                          const ht_tensor *recv);
+bool ht__check_rows(ht_comm *comm, const char *what, const ht_tensor *part, const ht_tensor *whole);
+
+/* ---- blocks between all ranks (communication_alltoall.c) ---------------------------------------
+ */
+/* Posts one MPI_Ialltoallw of contiguous blocks, given in elements; for what int cannot count. NULL
+ * counts: nothing on that side. */
+ht_status ht__post_blocks(ht_request *request, ht_dtype dtype, const void *send,
+                          const int64_t *send_counts, const int64_t *send_starts, void *recv,
+                          const int64_t *recv_counts, const int64_t *recv_starts);
+
 #endif

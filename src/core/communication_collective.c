@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Broadcast and reductions of tensors, and the all-to-all of equal blocks. Blocking calls are the
+ * non-blocking ones and a polite wait. */
+#include "message.h"
+
+static ht_request *start_bcast(const char *what, ht_comm *comm, ht_tensor *buffer, int root)
+{
+    if (!ht__check_operand(comm, what, "buffer", buffer) || !ht__check_root(comm, what, root))
+        return NULL;
+
+    bool is_root = comm->rank == root;
+
+    if (!is_root && !ht__check_writable(comm, what, buffer))
+        return NULL;
+
+    ht_request *request = ht__request_new(comm, what);
+    ht_buffer *data = &request->recv;
+    ht_status status = ht__buffer_open(what, data, buffer, is_root, !is_root);
+
+    if (status == HT_SUCCESS) {
+        ht_message message = ht__message(data->count, data->dtype);
+
+        status = ht__mpi_check(comm,
+                               MPI_Ibcast(data->data, message.count, message.type, root, comm->mpi,
+                                          ht__request_slots(request, 1)),
+                               what);
+        ht__message_free(&message);
+    }
+    return ht__request_posted(request, status);
+}
+
+typedef enum reduction { ALLREDUCE, REDUCE, SCAN, EXSCAN } reduction;
+
+static int post_reduction(reduction kind, ht_comm *comm, const void *send, void *recv, int count,
+                          MPI_Datatype type, MPI_Op op, int root, MPI_Request *request)
+{
+    switch (kind) {
+    case ALLREDUCE:
+        return MPI_Iallreduce(send, recv, count, type, op, comm->mpi, request);
+    case REDUCE:
+        return MPI_Ireduce(send, recv, count, type, op, root, comm->mpi, request);
+    case SCAN:
+        return MPI_Iscan(send, recv, count, type, op, comm->mpi, request);
+    case EXSCAN:
+        return MPI_Iexscan(send, recv, count, type, op, comm->mpi, request);
+    }
+    return MPI_ERR_ARG;
+}
+
+/* Operations are defined on single elements only, so a long message is a row of calls. */
+static ht_status post_pieces(ht_request *request, reduction kind, ht_reduce_op op, int root)
+{
+    const ht_buffer *send = &request->send, *recv = &request->recv;
+    const ht_buffer *some = send->tensor != NULL ? send : recv;
+    bool in_place = send->tensor == NULL;
+    int64_t limit = ht__count_limit(), size = (int64_t)ht_dtype_size(some->dtype);
+    int pieces = (int)((some->count + limit - 1) / limit);
+    MPI_Request *slots = ht__request_slots(request, pieces > 0 ? pieces : 1);
+
+    for (int i = 0; i < pieces; i++) {
+        int64_t at = i * limit, rest = some->count - at;
+        char *to = recv->data != NULL ? (char *)recv->data + at * size : NULL;
+        const char *from = in_place ? (const char *)MPI_IN_PLACE : (char *)send->data + at * size;
+        int result = post_reduction(kind, request->comm, from, to,
+                                    (int)(rest < limit ? rest : limit), ht__mpi_type(some->dtype),
+                                    ht__mpi_op(op, some->dtype), root, &slots[i]);
+        ht_status status = ht__mpi_check(request->comm, result, request->what);
+
+        if (status != HT_SUCCESS)
+            return status;
+    }
+    return HT_SUCCESS;
+}
+
+static bool reduction_valid(const char *what, ht_comm *comm, const ht_tensor *send,
+                            const ht_tensor *recv, ht_reduce_op op, bool receives)
+{
+    if (!ht__check_operand(comm, what, "send", send) ||
+        (receives && !ht__check_operand(comm, what, "recv", recv)))
+        return false;
+    if (ht__mpi_op(op, send->body->dtype) == MPI_OP_NULL) {
+        HT_FAIL(comm, HT_ERR_DTYPE, "%s: %s is not defined for %s", what, ht__op_name(op),
+                ht_dtype_name(send->body->dtype));
+        return false;
+    }
+    return !receives ||
+           (ht__check_pair(comm, what, send, recv) && ht__check_same_local(comm, what, send, recv));
+}
+
+static ht_request *start_reduction(const char *what, reduction kind, ht_comm *comm, ht_tensor *send,
+                                   ht_tensor *recv, ht_reduce_op op, int root)
+{
+    bool receives = kind != REDUCE || (comm != NULL && comm->rank == root);
+
+    if (!reduction_valid(what, comm, send, recv, op, receives))
+        return NULL;
+
+    ht_request *request = ht__request_new(comm, what);
+    bool in_place = receives && send == recv;
+    ht_status status = HT_SUCCESS;
+
+    /* The first rank of an exclusive scan receives nothing: its result keeps what it held. */
+    if (receives)
+        status = ht__buffer_open(what, &request->recv, recv, in_place || kind == EXSCAN, true);
+    if (status == HT_SUCCESS && !in_place)
+        status = ht__buffer_open(what, &request->send, send, true, false);
+    if (status == HT_SUCCESS)
+        status = post_pieces(request, kind, op, root);
+    return ht__request_posted(request, status);
+}
+
+ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root)
+{
+    return start_bcast("ht_ibcast", comm, buffer, root);
+}
+
+ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root)
+{
+    return ht__request_run(start_bcast("ht_bcast", comm, buffer, root));
+}
+
+ht_request *ht_iallreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
+{
+    return start_reduction("ht_iallreduce", ALLREDUCE, comm, send, recv, op, 0);
+}
+
+ht_status ht_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
+{
+    return ht__request_run(start_reduction("ht_allreduce", ALLREDUCE, comm, send, recv, op, 0));
+}
+
+ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op, int root)
+{
+    if (comm != NULL && !ht__check_root(comm, "ht_reduce", root))
+        return ht_error_get(NULL);
+    return ht__request_run(start_reduction("ht_reduce", REDUCE, comm, send, recv, op, root));
+}
+
+ht_status ht_scan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
+{
+    return ht__request_run(start_reduction("ht_scan", SCAN, comm, send, recv, op, 0));
+}
+
+ht_status ht_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
+{
+    return ht__request_run(start_reduction("ht_exscan", EXSCAN, comm, send, recv, op, 0));
+}
+
+static ht_request *start_alltoall(const char *what, ht_comm *comm, ht_tensor *send, ht_tensor *recv)
+{
+    if (!ht__check_operand(comm, what, "send", send) ||
+        !ht__check_operand(comm, what, "recv", recv) || !ht__check_pair(comm, what, send, recv))
+        return NULL;
+    if (send->body->lsize != recv->body->lsize || send->body->lsize % comm->size != 0) {
+        HT_FAIL_HERE(comm, HT_ERR_SHAPE,
+                     "%s: local parts %s and %s are not of %d equal blocks of one size", what,
+                     ht__shape_str(send->body->ndim, send->body->lshape),
+                     ht__shape_str(recv->body->ndim, recv->body->lshape), comm->size);
+        return NULL;
+    }
+
+    ht_request *request = ht__request_new(comm, what);
+    bool in_place = send == recv;
+    ht_status status = ht__buffer_open(what, &request->recv, recv, in_place, true);
+
+    if (status == HT_SUCCESS && !in_place)
+        status = ht__buffer_open(what, &request->send, send, true, false);
+    if (status == HT_SUCCESS) {
+        ht_message block = ht__message(request->recv.count / comm->size, request->recv.dtype);
+
+        status = ht__mpi_check(comm,
+                               MPI_Ialltoall(in_place ? MPI_IN_PLACE : request->send.data,
+                                             block.count, block.type, request->recv.data,
+                                             block.count, block.type, comm->mpi,
+                                             ht__request_slots(request, 1)),
+                               what);
+        ht__message_free(&block);
+    }
+    return ht__request_posted(request, status);
+}
+
+ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
+{
+    return ht__request_run(start_alltoall("ht_alltoall", comm, send, recv));
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Element types and reductions as MPI knows them. float16 and bfloat16 it does not know: they
+ * travel as two bytes, and have reductions of our own that compute in float32. */
+#include "message.h"
+
+#include <math.h>
+
+#include "half.h"
+
+static MPI_Datatype half_types[2]; /* float16, bfloat16 */
+static MPI_Op half_ops[4];         /* SUM, PROD, MIN, MAX */
+
+typedef float to_float(uint16_t half);
+typedef uint16_t from_float(float value);
+
+static inline float combine(ht_reduce_op op, float a, float b)
+{
+    switch (op) {
+    case HT_OP_SUM:
+        return a + b;
+    case HT_OP_PROD:
+        return a * b;
+    case HT_OP_MIN:
+        return b < a || isnan(b) ? b : a;
+    default:
+        return b > a || isnan(b) ? b : a;
+    }
+}
+
+static inline void reduce(const uint16_t *in, uint16_t *inout, int count, ht_reduce_op op,
+                          to_float *widen, from_float *narrow)
+{
+    for (int i = 0; i < count; i++)
+        inout[i] = narrow(combine(op, widen(in[i]), widen(inout[i])));
+}
+
+static inline void reduce_half(const void *in, void *inout, int count, MPI_Datatype type,
+                               ht_reduce_op op)
+{
+    if (type == half_types[0])
+        reduce(in, inout, count, op, ht__float16_to_float, ht__float_to_float16);
+    else
+        reduce(in, inout, count, op, ht__bfloat16_to_float, ht__float_to_bfloat16);
+}
+
+static void half_sum(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    reduce_half(in, inout, *count, *type, HT_OP_SUM);
+}
+
+static void half_prod(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    reduce_half(in, inout, *count, *type, HT_OP_PROD);
+}
+
+static void half_min(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    reduce_half(in, inout, *count, *type, HT_OP_MIN);
+}
+
+static void half_max(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    reduce_half(in, inout, *count, *type, HT_OP_MAX);
+}
+
+void ht__types_start(void)
+{
+    static MPI_User_function *const functions[4] = {half_sum, half_prod, half_min, half_max};
+
+    for (int t = 0; t < 2; t++) {
+        MPI_Type_contiguous(2, MPI_BYTE, &half_types[t]);
+        MPI_Type_commit(&half_types[t]);
+    }
+    for (int op = 0; op < 4; op++)
+        MPI_Op_create(functions[op], 1, &half_ops[op]);
+}
+
+void ht__types_end(void)
+{
+    for (int t = 0; t < 2; t++)
+        MPI_Type_free(&half_types[t]);
+    for (int op = 0; op < 4; op++)
+        MPI_Op_free(&half_ops[op]);
+}
+
+MPI_Datatype ht__mpi_type(ht_dtype dtype)
+{
+    switch (dtype) {
+    case HT_BOOL:
+        return MPI_C_BOOL;
+    case HT_UINT8:
+        return MPI_UINT8_T;
+    case HT_INT8:
+        return MPI_INT8_T;
+    case HT_INT16:
+        return MPI_INT16_T;
+    case HT_INT32:
+        return MPI_INT32_T;
+    case HT_INT64:
+        return MPI_INT64_T;
+    case HT_FLOAT16:
+        return half_types[0];
+    case HT_BFLOAT16:
+        return half_types[1];
+    case HT_FLOAT32:
+        return MPI_FLOAT;
+    case HT_FLOAT64:
+        return MPI_DOUBLE;
+    case HT_COMPLEX64:
+        return MPI_C_FLOAT_COMPLEX;
+    case HT_COMPLEX128:
+        return MPI_C_DOUBLE_COMPLEX;
+    case HT_DTYPE_COUNT:
+        break;
+    }
+    return MPI_DATATYPE_NULL;
+}
+
+static MPI_Op logical_op(ht_reduce_op op)
+{
+    switch (op) {
+    case HT_OP_AND:
+    case HT_OP_MIN:
+        return MPI_LAND;
+    case HT_OP_OR:
+    case HT_OP_MAX:
+        return MPI_LOR;
+    default:
+        return MPI_OP_NULL;
+    }
+}
+
+MPI_Op ht__mpi_op(ht_reduce_op op, ht_dtype dtype)
+{
+    const MPI_Op number_ops[4] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
+    bool is_number_op = op >= HT_OP_SUM && op <= HT_OP_MAX;
+
+    if (dtype == HT_BOOL)
+        return logical_op(op);
+    if (ht_dtype_is_integer(dtype) && !is_number_op)
+        return logical_op(op);
+    if (!is_number_op)
+        return MPI_OP_NULL;
+    if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16)
+        return half_ops[op];
+    if (ht_dtype_is_complex(dtype) && op > HT_OP_PROD)
+        return MPI_OP_NULL;
+    return number_ops[op];
+}
+
+const char *ht__op_name(ht_reduce_op op)
+{
+    static const char *const names[] = {"sum", "product", "minimum", "maximum", "and", "or"};
+
+    return (unsigned)op < sizeof names / sizeof *names ? names[op] : "unknown operation";
+}
