@@ -21,6 +21,7 @@ long_scripts =
 EXTRA_DIST += \
 	$(test_scripts) \
 	$(long_scripts) \
+	tests/count.sh \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \

@@ -29,7 +29,8 @@ for file; do
         ranks=${ranks% long}
         ;;
     esac
-    echo "    {&$(suite_of "$file"), (const int[]){$(echo "$ranks" | sed 's/  */, /g'), 0}, $is_long},"
+    list=$(echo "$ranks" | sed 's/  */, /g')
+    echo "    {&$(suite_of "$file"), (const int[]){$list, 0}, $is_long},"
 done
 echo '    {NULL, NULL, false},'
 echo '};'

@@ -12,8 +12,9 @@ runner=$1
 limit=${HT_TEST_TIMEOUT:-300}
 most_restarts=10
 
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+HT_TEST_REPORT=$(mktemp)
+export HT_TEST_REPORT
+trap 'rm -f "$HT_TEST_REPORT"' EXIT
 trap 'exit 130' INT TERM
 
 count=0
@@ -42,18 +43,19 @@ read_report() {
             ;;
         1..*) finished=yes ;;
         esac
-    done <"$out"
+    done <"$HT_TEST_REPORT"
 }
 
 run_job() {
-    timeout --kill-after=5 "$limit" "${MPIRUN:-mpirun}" -n "$ranks" "$runner" "$@" \
-        </dev/null >"$out"
+    : >"$HT_TEST_REPORT"
+    timeout --kill-after=5 "$limit" "${MPIRUN:-mpirun}" -n "$ranks" "$runner" "$@" </dev/null
     status=$?
     read_report
     [ $status -ne 0 ] || [ $finished = no ] || return 0
 
     case $status in
-    124 | 137) why="no end after $limit s" ;;
+    124) why="no end after $limit s" ;;
+    137) why="killed, or no end after $limit s" ;;
     *) why="the job ended with status $status" ;;
     esac
     result 'not ok' "${running:-"${runner##*/} outside of any test"}" ": $why"
@@ -65,7 +67,7 @@ run_ranks() {
     set --
     until run_job "$@"; do
         restarts=$((restarts + 1))
-        if [ -z "$running" ] || [ $status -eq 124 ] || [ $restarts -gt $most_restarts ]; then
+        if [ -z "$running" ] || [ $status -eq 124 ] || [ $status -eq 137 ] || [ $restarts -gt $most_restarts ]; then
             echo "# the tests after this one were not run"
             return
         fi

@@ -2,7 +2,8 @@
 /*
  * Runs the tests of one folder in one MPI job: those whose file declares the current rank count.
  *
- * Rank 0 writes what happens to stdout, for tests/mpi-run.sh to read:
+ * Rank 0 writes what happens to stdout, or to the file HT_TEST_REPORT for tests/mpi-run.sh to read
+ * (mpirun loses the last lines of a job that crashes):
  *     # run <suite>:<test>        all ranks have entered this test, or are about to
  *     ok - <suite>:<test>         all ranks have left it
  *     1..<count>                  all tests are done and the library has been shut down
@@ -11,7 +12,6 @@
  */
 #include "ht_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <signal.h>
@@ -24,7 +24,7 @@
 
 int ht_test_rank, ht_test_size;
 
-static FILE *report; /* the real stdout of rank 0; NULL on the others */
+static FILE *report; /* on rank 0; NULL on the others */
 static char running[256];
 static const char *skip_reason;
 
@@ -103,18 +103,20 @@ static void on_abort(int signal_number)
     raise(signal_number);
 }
 
-/* Keeps stdout for the report. What CMocka says of every test would drown it, so that is shown only
- * under --only; as TAP, all of it goes to stdout. */
-static void take_stdout(bool verbose)
+/* Opens the report and keeps it apart from what tests print. What CMocka says of every test would
+ * drown all else, so stdout is shown only under --only; as TAP, all that goes to stdout. */
+static void open_report(bool verbose)
 {
+    const char *path = getenv("HT_TEST_REPORT");
+    int fd;
+
     if (!verbose)
         cmocka_set_message_output(CM_OUTPUT_TAP);
-    fflush(stdout);
     if (ht_test_rank == 0)
-        report = fdopen(dup(STDOUT_FILENO), "w");
+        report = path != NULL ? fopen(path, "a") : fdopen(dup(STDOUT_FILENO), "w");
 
-    int fd = verbose ? dup(STDERR_FILENO) : open("/dev/null", O_WRONLY);
-
+    fflush(stdout);
+    fd = verbose ? dup(STDERR_FILENO) : open("/dev/null", O_WRONLY);
     dup2(fd, STDOUT_FILENO);
     close(fd);
 }
@@ -204,7 +206,7 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &ht_test_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ht_test_size);
-    take_stdout(options.only != NULL);
+    open_report(options.only != NULL);
 
     count = run_all(&options);
 
