@@ -1,1 +1,4 @@
-# One program per hot path. They are built by `make bench`, not by `make`.
+# One program for each hot path. `make bench` builds them and runs bench/run.sh; `make` does not.
+bench_programs =
+
+EXTRA_PROGRAMS += $(bench_programs)

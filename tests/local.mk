@@ -22,6 +22,7 @@ EXTRA_DIST += \
 	$(test_scripts) \
 	$(long_scripts) \
 	tests/count.sh \
+	tests/lsan.supp \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \
