@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running a module: forward with its hooks. One tensor through a module without hooks goes straight
+ * to the type's function; everything else goes through values. */
+#include "module_impl.h"
+
+#include <string.h>
+
+static const char *const kind_names[] = {"nothing", "a tensor", "a number", "a list", "a map"};
+
+/* The one tensor that `value` is, or holds as a list of one. */
+static ht_tensor *one_tensor(const ht_value *value)
+{
+    if (ht_value_get_kind(value) == HT_VALUE_LIST && ht_value_count(value) == 1)
+        value = ht_value_at(value, 0);
+    return ht_value_as_tensor(value);
+}
+
+static ht_value *call_type(ht_module *module, ht_value *inputs)
+{
+    ht_tensor *x;
+
+    if (module->type->forward_value != NULL)
+        return module->type->forward_value(module, inputs);
+    x = one_tensor(inputs);
+    if (x == NULL) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_forward_value: %s%s%s takes one tensor, got %s",
+                module->type->name, module->path[0] != '\0' ? " at " : "", module->path,
+                kind_names[ht_value_get_kind(inputs)]);
+        return NULL;
+    }
+    return ht_value_tensor(module->type->forward(module, x));
+}
+
+/* Hooks may add or remove hooks: the list is read anew for each, by position. */
+static ht_value *run_pre_hooks(ht_module *module, ht_value *inputs)
+{
+    for (int i = 0; i < module->hook_count; i++) {
+        ht_module_hook hook = module->hooks[i];
+
+        if (hook.pre == NULL)
+            continue;
+        ht_value *changed = hook.pre(module, inputs, hook.user);
+        inputs = changed != NULL ? changed : inputs;
+    }
+    return inputs;
+}
+
+static ht_value *run_hooks(ht_module *module, ht_value *inputs, ht_value *output)
+{
+    for (int i = 0; i < module->hook_count; i++) {
+        ht_module_hook hook = module->hooks[i];
+
+        if (hook.post == NULL)
+            continue;
+        ht_value *changed = hook.post(module, inputs, output, hook.user);
+        output = changed != NULL ? changed : output;
+    }
+    return output;
+}
+
+ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
+{
+    ht_value *output;
+
+    if (module == NULL || inputs == NULL)
+        return NULL;
+    if (module->before != NULL)
+        module->before(module, module->before_user);
+    inputs = run_pre_hooks(module, inputs);
+    output = call_type(module, inputs);
+    if (output == NULL)
+        return NULL;
+    return run_hooks(module, inputs, output);
+}
+
+ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
+{
+    ht_value *output;
+    ht_tensor *y;
+
+    if (module == NULL || x == NULL)
+        return NULL;
+    if (module->hook_count == 0 && module->type->forward != NULL) {
+        if (module->before != NULL)
+            module->before(module, module->before_user);
+        return module->type->forward(module, x);
+    }
+
+    output = ht_forward_value(module, ht_value_tensor(x));
+    if (output == NULL)
+        return NULL;
+    y = one_tensor(output);
+    if (y == NULL)
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_forward: %s returned %s; use ht_forward_value",
+                module->type->name, kind_names[ht_value_get_kind(output)]);
+    return y;
+}
+
+static uint64_t add_hook(ht_module *module, ht_module_hook hook)
+{
+    static atomic_uint_fast64_t last_id;
+
+    if (module == NULL || (hook.pre == NULL && hook.post == NULL)) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_module_register_forward_hook: module or hook is NULL");
+        return 0;
+    }
+    hook.id = atomic_fetch_add(&last_id, 1) + 1;
+    module->hooks = ht__realloc(module->hooks,
+                                ((size_t)module->hook_count + 1) * sizeof *module->hooks);
+    module->hooks[module->hook_count++] = hook;
+    return hook.id;
+}
+
+uint64_t ht_module_register_forward_pre_hook(ht_module *module, ht_module_pre_hook_fn *hook,
+                                             void *user)
+{
+    return add_hook(module, (ht_module_hook){.pre = hook, .user = user});
+}
+
+uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hook_fn *hook, void *user)
+{
+    return add_hook(module, (ht_module_hook){.post = hook, .user = user});
+}
+
+ht_status ht_module_remove_hook(ht_module *module, uint64_t id)
+{
+    for (int i = 0; module != NULL && i < module->hook_count; i++) {
+        ht_module_hook *hook = &module->hooks[i];
+
+        if (hook->id != id)
+            continue;
+        module->hook_count--;
+        memmove(hook, hook + 1, (size_t)(module->hook_count - i) * sizeof *hook);
+        return HT_SUCCESS;
+    }
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_module_remove_hook: no hook has the id %llu",
+                   (unsigned long long)id);
+}
