@@ -2,6 +2,7 @@
  *
  * Start and end of the library, and of MPI where the program has not started it. */
 #define _GNU_SOURCE
+#include "exchange.h"
 #include "message.h"
 
 #include <sched.h>
@@ -100,6 +101,8 @@ int ht_finalize(void)
         return 0;
     MPI_Finalized(&finalized);
     ht__core_finalize();
+    if (!finalized)
+        ht__exchange_end();
     ht__comm_end();
     leaks = ht__object_report_leaks();
     if (finalized)

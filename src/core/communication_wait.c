@@ -69,19 +69,25 @@ static void back_off(double waited, long *pause)
 
 ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what)
 {
-    if (poll(state))
+    ht_poll answer = poll(state);
+
+    if (answer == HT_POLL_DONE)
         return HT_SUCCESS;
 
     struct clock clock = {.last = now()};
     long pause = PAUSE_FIRST;
 
-    while (!poll(state)) {
+    while ((answer = poll(state)) != HT_POLL_DONE) {
         double waited = elapsed(&clock);
 
         if (timeout > 0 && waited > timeout)
             return HT_FAIL_HERE(comm, HT_ERR_TIMEOUT,
                                 "%s: the other ranks did not come within %g s (HT_TIMEOUT)", what,
                                 timeout);
+        if (answer == HT_POLL_MOVED) {
+            clock.elapsed = 0;
+            pause = PAUSE_FIRST;
+        }
         back_off(waited, &pause);
     }
     return HT_SUCCESS;
@@ -93,13 +99,13 @@ struct batch {
     int result;
 };
 
-static bool batch_done(void *state)
+static ht_poll batch_done(void *state)
 {
     struct batch *batch = state;
     int done = 0;
 
     batch->result = MPI_Testall(batch->count, batch->requests, &done, MPI_STATUSES_IGNORE);
-    return done || batch->result != MPI_SUCCESS;
+    return done || batch->result != MPI_SUCCESS ? HT_POLL_DONE : HT_POLL_IDLE;
 }
 
 ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what)

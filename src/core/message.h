@@ -32,8 +32,10 @@ int ht__topology_cores(MPI_Comm world, int *ranks); /* of this node; collective 
  */
 void ht__wait_start(bool oversubscribed);
 
-/* Polls until it answers true; politely. A deadline that passes ends the job, naming `what`. */
-typedef bool ht_poll_fn(void *state);
+/* Polls until it answers done; politely. What moves is awaited more eagerly, and has its deadline
+ * put off. A deadline that passes ends the job, naming `what`. */
+typedef enum ht_poll { HT_POLL_IDLE, HT_POLL_MOVED, HT_POLL_DONE } ht_poll;
+typedef ht_poll ht_poll_fn(void *state);
 ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what);
 ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what);
 

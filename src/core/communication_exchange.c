@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The exchange engine: operations in order of priority, each moved by one of two paths. exchange.h
+ * says what it promises. */
+#include "exchange_path.h"
+
+enum { SEGMENT = 512 * 1024 };
+
+static ht_exchange *engines;
+
+static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
+{
+    MPI_Comm mpi = ht__comm_private(comm, purpose);
+
+    if (mpi == MPI_COMM_NULL)
+        return NULL;
+
+    ht_exchange *exchange = ht__alloc(sizeof *exchange);
+
+    exchange->comm = ht_retain(comm);
+    exchange->purpose = purpose;
+    exchange->mpi = mpi;
+    exchange->rank = comm->rank;
+    exchange->size = comm->size;
+    exchange->segment_bytes = SEGMENT;
+    ht__shared_open(exchange);
+    exchange->next = engines;
+    engines = exchange;
+    return exchange;
+}
+
+ht_exchange *ht__exchange_get(ht_comm *comm, ht_purpose purpose)
+{
+    for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next) {
+        if (exchange->comm == comm && exchange->purpose == purpose)
+            return exchange;
+    }
+    return engine_new(comm, purpose);
+}
+
+void ht__exchange_end(void)
+{
+    while (engines != NULL) {
+        ht_exchange *exchange = engines;
+
+        engines = exchange->next;
+        ht__message_end(exchange);
+        ht__shared_end(exchange);
+        while (exchange->unused != NULL) {
+            ht_exchange_op *op = exchange->unused;
+
+            exchange->unused = op->next;
+            ht__free(op);
+        }
+        ht_release(exchange->comm);
+        ht__free(exchange);
+    }
+}
+
+void ht__exchange_set_segment(ht_exchange *exchange, size_t bytes)
+{
+    exchange->segment_bytes = bytes >= sizeof(double) ? bytes : sizeof(double);
+}
+
+static ht_exchange_op *op_take(ht_exchange *exchange)
+{
+    ht_exchange_op *op = exchange->unused;
+
+    if (op == NULL)
+        return ht__alloc(sizeof *op);
+    exchange->unused = op->next;
+    *op = (ht_exchange_op){.next = NULL};
+    return op;
+}
+
+/* Equal priorities are served in the order they were started. */
+static void enqueue(ht_exchange *exchange, ht_exchange_op *op)
+{
+    ht_exchange_op **at = &exchange->active;
+
+    while (*at != NULL && (*at)->priority >= op->priority)
+        at = &(*at)->next;
+    op->next = *at;
+    *at = op;
+}
+
+void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status status)
+{
+    ht_exchange_op **at = &exchange->active;
+
+    while (*at != op)
+        at = &(*at)->next;
+    *at = op->next;
+    op->status = status;
+    op->done = true;
+}
+
+ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
+                                   double scale, int priority)
+{
+    if (dtype != HT_FLOAT32 && dtype != HT_FLOAT64) {
+        HT_FAIL(exchange->comm, HT_ERR_DTYPE, "exchange: sums are of float32 and float64, not %s",
+                ht_dtype_name(dtype));
+        return NULL;
+    }
+
+    ht_exchange_op *op = op_take(exchange);
+
+    op->data = data;
+    op->n = n;
+    op->dtype = dtype;
+    op->element = ht_dtype_size(dtype);
+    op->scale = scale;
+    op->priority = priority;
+    if (exchange->size == 1 || n == 0) {
+        ht__sum_scale(dtype, data, n, scale);
+        op->done = true;
+        return op;
+    }
+    enqueue(exchange, op);
+    if (!ht__shared_start(exchange, op))
+        ht__message_start(exchange, op);
+    ht__exchange_progress(exchange);
+    return op;
+}
+
+bool ht__exchange_progress(ht_exchange *exchange)
+{
+    bool moved = exchange->active != NULL, any = false;
+
+    while (moved) {
+        ht_exchange_op *next;
+
+        moved = ht__message_progress(exchange);
+        for (ht_exchange_op *op = exchange->active; op != NULL; op = next) {
+            next = op->next;
+            if (op->block != NULL)
+                moved |= ht__shared_progress(exchange, op);
+        }
+        any |= moved;
+        moved &= exchange->active != NULL;
+    }
+    return any;
+}
+
+bool ht__exchange_done(const ht_exchange_op *op)
+{
+    return op->done;
+}
+
+struct waiting {
+    ht_exchange *exchange;
+    const ht_exchange_op *op;
+};
+
+static ht_poll has_come(void *state)
+{
+    struct waiting *waiting = state;
+    bool moved = ht__exchange_progress(waiting->exchange);
+
+    if (waiting->op->done)
+        return HT_POLL_DONE;
+    return moved ? HT_POLL_MOVED : HT_POLL_IDLE;
+}
+
+ht_status ht__exchange_wait(ht_exchange *exchange, ht_exchange_op *op, const char *what)
+{
+    struct waiting waiting = {.exchange = exchange, .op = op};
+
+    if (op->done)
+        return op->status;
+
+    ht_status status = ht__wait_until(exchange->comm, has_come, &waiting, what);
+
+    return status != HT_SUCCESS ? status : op->status;
+}
+
+void ht__exchange_release(ht_exchange *exchange, ht_exchange_op *op)
+{
+    if (op == NULL)
+        return;
+    ht__exchange_wait(exchange, op, "exchange");
+    op->next = exchange->unused;
+    exchange->unused = op;
+}

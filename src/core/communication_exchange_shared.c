@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The exchange through shared memory, where all ranks are on one node. Buffers lie in memory that
+ * all can read, so nothing is sent: a buffer of n elements is divided into one slice per rank; when
+ * all ranks have started, each slice is summed once, by the tree, from everybody's buffer into the
+ * result area of the rank it belongs to; then every rank copies all slices into its buffer. Ranks
+ * take their own slice first and then those nobody has taken: where ranks share cores, the one that
+ * runs does the work of those that sleep. Bytes read: n per rank to sum, n to copy.
+ *
+ * A block is used by one operation at a time. Counters in it say how often a rank has started
+ * (ready) and a slice was taken (claimed) and summed (reduced). A rank starts use u only after it
+ * has copied the results of use u - 1: when all are ready, the result areas are free. */
+#include "exchange_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 64 };
+
+/* First in each rank's part of a block; then its data, then its slice of the result. */
+typedef struct part {
+    _Alignas(LINE) atomic_ullong ready;
+    _Alignas(LINE) atomic_ullong claimed;
+    _Alignas(LINE) atomic_ullong reduced;
+} part;
+
+struct shared_block {
+    shared_block *next;
+    int id;
+    MPI_Win window;
+    size_t bytes;      /* of data, per rank */
+    part **parts;      /* owned; one per rank */
+    const void **data; /* owned; scratch for the addresses of one operation */
+    bool *copied;      /* owned; slices the present operation has copied */
+    uint64_t uses;
+    bool in_use; /* handed out */
+    void *plain; /* memory of this rank alone, where sharing is not possible */
+};
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static char *data_of(part *p)
+{
+    return (char *)(p + 1);
+}
+
+static char *result_of(const shared_block *block, int rank)
+{
+    return data_of(block->parts[rank]) + round_up(block->bytes);
+}
+
+void ht__shared_open(ht_exchange *exchange)
+{
+    const char *wanted = getenv("HT_EXCHANGE");
+    int size;
+
+    exchange->node = MPI_COMM_NULL;
+    if (exchange->size == 1 || (wanted != NULL && strcmp(wanted, "messages") == 0))
+        return;
+    MPI_Comm_split_type(exchange->mpi, MPI_COMM_TYPE_SHARED, exchange->rank, MPI_INFO_NULL,
+                        &exchange->node);
+    MPI_Comm_size(exchange->node, &size);
+    if (size == exchange->size && size >> HT_SUM_LEVELS == 0)
+        return;
+    MPI_Comm_free(&exchange->node);
+    if (wanted != NULL && strcmp(wanted, "shared") == 0)
+        ht_log_write0(HT_LOG_WARN, "HT_EXCHANGE=shared: the ranks are on several nodes, messages "
+                                   "are used");
+}
+
+static bool window_new(ht_exchange *exchange, shared_block *block)
+{
+    size_t slice = round_up(block->bytes / (size_t)exchange->size + 1) + LINE;
+    MPI_Aint bytes = (MPI_Aint)(sizeof(part) + round_up(block->bytes) + slice);
+    MPI_Info info;
+    char *mine = NULL;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    MPI_Comm_set_errhandler(exchange->node, MPI_ERRORS_RETURN);
+    int failed = MPI_Win_allocate_shared(bytes, 1, info, exchange->node, &mine, &block->window) !=
+                 MPI_SUCCESS;
+
+    MPI_Info_free(&info);
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, exchange->node);
+    if (failed)
+        return false;
+
+    block->parts = ht__alloc(sizeof *block->parts * (size_t)exchange->size);
+    block->data = ht__alloc(sizeof *block->data * (size_t)exchange->size);
+    block->copied = ht__alloc(sizeof *block->copied * (size_t)exchange->size);
+    for (int r = 0; r < exchange->size; r++) {
+        MPI_Aint length;
+        int unit;
+
+        MPI_Win_shared_query(block->window, r, &length, &unit, &block->parts[r]);
+    }
+    memset(mine, 0, (size_t)bytes);
+    MPI_Barrier(exchange->node);
+    return true;
+}
+
+static shared_block *block_new(ht_exchange *exchange, size_t bytes)
+{
+    shared_block *block = ht__alloc(sizeof *block);
+
+    block->id = exchange->block_count++;
+    block->bytes = bytes;
+    block->window = MPI_WIN_NULL;
+    if (exchange->node == MPI_COMM_NULL || !window_new(exchange, block)) {
+        block->plain = ht__alloc(round_up(bytes) + LINE);
+        if (exchange->node != MPI_COMM_NULL)
+            ht_log_write0(HT_LOG_WARN, "no shared memory of %zu bytes: messages are used", bytes);
+    }
+    block->next = exchange->blocks;
+    exchange->blocks = block;
+    return block;
+}
+
+static void *memory_of(const ht_exchange *exchange, const shared_block *block)
+{
+    if (block->plain != NULL)
+        return (void *)(((uintptr_t)block->plain + LINE - 1) / LINE * LINE);
+    return data_of(block->parts[exchange->rank]);
+}
+
+/* A released block of this size, or NULL. Ranks may have released different ones so far. */
+static shared_block *block_again(ht_exchange *exchange, size_t bytes)
+{
+    shared_block *found = NULL;
+    int64_t ids[2] = {-1, 1};
+
+    for (shared_block *block = exchange->blocks; block != NULL; block = block->next) {
+        if (!block->in_use && block->bytes == bytes)
+            found = block;
+    }
+    if (found != NULL) {
+        ids[0] = found->id;
+        ids[1] = -found->id;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, ids, 2, MPI_INT64_T, MPI_MAX, exchange->mpi);
+    return ids[0] == -ids[1] ? found : NULL;
+}
+
+void *ht__exchange_memory(ht_exchange *exchange, size_t bytes)
+{
+    shared_block *block = block_again(exchange, bytes);
+
+    if (block == NULL)
+        block = block_new(exchange, bytes);
+    block->in_use = true;
+
+    void *memory = memory_of(exchange, block);
+
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static shared_block *block_with(const ht_exchange *exchange, const void *data)
+{
+    for (shared_block *block = exchange->blocks; block != NULL; block = block->next) {
+        const char *memory = memory_of(exchange, block);
+
+        if ((const char *)data >= memory && (const char *)data < memory + block->bytes)
+            return block;
+    }
+    return NULL;
+}
+
+void ht__exchange_memory_release(ht_exchange *exchange, void *memory)
+{
+    shared_block *block = block_with(exchange, memory);
+
+    if (block != NULL)
+        block->in_use = false;
+}
+
+/* Slices begin at cache lines. */
+static int64_t slice_begin(const ht_exchange *exchange, const ht_exchange_op *op, int rank)
+{
+    int64_t line = LINE / (int64_t)op->element;
+    int64_t each = (op->n / exchange->size + line) / line * line, begin = rank * each;
+
+    return begin < op->n ? begin : op->n;
+}
+
+bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op)
+{
+    shared_block *block = block_with(exchange, op->data);
+
+    if (block == NULL || block->plain != NULL)
+        return false;
+
+    int64_t offset = op->data - (char *)memory_of(exchange, block);
+
+    for (int r = 0; r < exchange->size; r++) {
+        block->data[r] = data_of(block->parts[r]) + offset;
+        block->copied[r] = false;
+    }
+    op->block = block;
+    op->use = ++block->uses;
+    atomic_store_explicit(&block->parts[exchange->rank]->ready, op->use, memory_order_release);
+    return true;
+}
+
+static bool all_ready(const ht_exchange *exchange, ht_exchange_op *op)
+{
+    while (op->arrived < exchange->size &&
+           atomic_load_explicit(&op->block->parts[op->arrived]->ready, memory_order_acquire) >=
+               op->use)
+        op->arrived++;
+    return op->arrived == exchange->size;
+}
+
+static void sum_slice(const ht_exchange *exchange, const ht_exchange_op *op, int slice)
+{
+    int64_t begin = slice_begin(exchange, op, slice), end = slice_begin(exchange, op, slice + 1);
+
+    ht__sum_tree(op->dtype, result_of(op->block, slice), op->block->data, exchange->size, begin,
+                 end - begin, op->scale);
+}
+
+static void sum_unclaimed(const ht_exchange *exchange, ht_exchange_op *op)
+{
+    for (int i = 0; i < exchange->size; i++) {
+        int slice = (exchange->rank + i) % exchange->size;
+        part *p = op->block->parts[slice];
+        unsigned long long before = op->use - 1;
+
+        if (!atomic_compare_exchange_strong_explicit(&p->claimed, &before, op->use,
+                                                     memory_order_relaxed, memory_order_relaxed))
+            continue;
+        sum_slice(exchange, op, slice);
+        atomic_store_explicit(&p->reduced, op->use, memory_order_release);
+    }
+    op->summed = true;
+}
+
+static bool copy_slices(const ht_exchange *exchange, ht_exchange_op *op)
+{
+    int before = op->copied;
+
+    for (int i = 0; i < exchange->size; i++) {
+        int slice = (exchange->rank + i) % exchange->size;
+        int64_t begin = slice_begin(exchange, op, slice),
+                end = slice_begin(exchange, op, slice + 1);
+        part *p = op->block->parts[slice];
+
+        if (op->block->copied[slice] ||
+            atomic_load_explicit(&p->reduced, memory_order_acquire) != op->use)
+            continue;
+        memcpy(op->data + (size_t)begin * op->element, result_of(op->block, slice),
+               (size_t)(end - begin) * op->element);
+        op->block->copied[slice] = true;
+        op->copied++;
+    }
+    return op->copied > before;
+}
+
+bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op)
+{
+    if (!all_ready(exchange, op))
+        return false;
+    if (!op->summed)
+        sum_unclaimed(exchange, op);
+    if (!copy_slices(exchange, op))
+        return false;
+    if (op->copied == exchange->size)
+        ht__exchange_finish(exchange, op, HT_SUCCESS);
+    return true;
+}
+
+void ht__shared_end(ht_exchange *exchange)
+{
+    shared_block *oldest = NULL;
+
+    /* Windows are freed in the order they were made, on all ranks alike. */
+    while (exchange->blocks != NULL) {
+        shared_block *block = exchange->blocks;
+
+        exchange->blocks = block->next;
+        block->next = oldest;
+        oldest = block;
+    }
+    while (oldest != NULL) {
+        shared_block *block = oldest;
+
+        oldest = block->next;
+        if (block->window != MPI_WIN_NULL)
+            MPI_Win_free(&block->window);
+        ht__free(block->parts);
+        ht__free(block->data);
+        ht__free(block->copied);
+        ht__free(block->plain);
+        ht__free(block);
+    }
+    if (exchange->node != MPI_COMM_NULL)
+        MPI_Comm_free(&exchange->node);
+}

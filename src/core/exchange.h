@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reducer's engine: non-blocking sums over all ranks, in float32 or float64, of flat host
+ * buffers.
+ *
+ * The tree of additions of an element depends on the number of ranks alone: ((0+1)+(2+3))+…, after
+ * the ranks beyond a power of two were added to a neighbour. So a result has the same bits on every
+ * rank, and whatever the length of a buffer, the place of an element in it, the segments it is cut
+ * into, and the way it travels: by messages, or through shared memory where all ranks are on one
+ * node.
+ *
+ * Every rank starts the same operations in the same order; they may finish in any. Not thread-safe.
+ */
+#ifndef HT_EXCHANGE_H
+#define HT_EXCHANGE_H
+
+#include "core.h"
+
+typedef struct ht_exchange ht_exchange;
+typedef struct ht_exchange_op ht_exchange_op;
+
+/* The engine of one (communicator, purpose); borrowed, lives until ht_finalize. Collective on the
+ * first call. NULL after an error. HT_EXCHANGE=messages keeps it from using shared memory. */
+ht_exchange *ht__exchange_get(ht_comm *comm, ht_purpose purpose);
+
+/* Zeroed memory that the ranks of one node can read from each other: a buffer in it is exchanged
+ * without being copied first. One operation at a time per piece of memory. Collective. Release it
+ * when nothing uses it; the engine keeps it for the next request. */
+void *ht__exchange_memory(ht_exchange *exchange, size_t bytes);
+void ht__exchange_memory_release(ht_exchange *exchange, void *memory);
+
+/* data <- scale * (sum of data over the ranks), in place. Returns at once, whoever else has come;
+ * the buffer is the engine's until the operation is done. Higher priority is served first. Steady
+ * state allocates nothing. */
+ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
+                                   double scale, int priority);
+
+/* Moves everything as far as it goes; never waits, and costs nothing when nothing is outstanding.
+ * Returns whether anything moved. */
+bool ht__exchange_progress(ht_exchange *exchange);
+
+bool ht__exchange_done(const ht_exchange_op *op);
+
+/* Waits politely; `what` names the operation in a timeout message. */
+ht_status ht__exchange_wait(ht_exchange *exchange, ht_exchange_op *op, const char *what);
+
+/* Gives an operation back; it is waited for first. */
+void ht__exchange_release(ht_exchange *exchange, ht_exchange_op *op);
+
+/* Length of a segment in bytes; the same on all ranks. For tests and tuning. */
+void ht__exchange_set_segment(ht_exchange *exchange, size_t bytes);
+
+/* Frees all engines; collective, for ht_finalize. */
+void ht__exchange_end(void);
+
+#endif

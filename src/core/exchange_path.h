@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the exchange: its structs, its two ways of moving data, and its arithmetic.
+ * Included by communication_exchange*.c only. */
+#ifndef HT_EXCHANGE_PATH_H
+#define HT_EXCHANGE_PATH_H
+
+#include "exchange.h"
+#include "message.h"
+
+typedef struct shared_block shared_block;
+typedef struct slot slot;
+
+struct ht_exchange_op {
+    ht_exchange_op *next; /* among the active by priority, or among the free */
+    char *data;           /* the caller's */
+    int64_t n;
+    size_t element;
+    ht_dtype dtype;
+    double scale;
+    int priority;
+    bool done;
+    ht_status status;
+
+    /* messages */
+    int64_t segment; /* elements */
+    int64_t segments, started, finished;
+    uint64_t first_segment; /* number of the first one, counted over all operations: gives tags */
+
+    /* shared memory */
+    shared_block *block; /* NULL: by messages */
+    uint64_t use;        /* which use of the block this is */
+    int arrived;         /* ranks known to have started */
+    int copied;          /* slices taken over */
+    bool summed;         /* no slice is left to be summed */
+};
+
+struct ht_exchange {
+    ht_exchange *next; /* list of all, for the end */
+    ht_comm *comm;     /* retained */
+    ht_purpose purpose;
+    MPI_Comm mpi; /* private */
+    int rank, size;
+    size_t segment_bytes;
+    ht_exchange_op *active, *unused;
+    uint64_t segments_started;
+
+    slot **slots; /* segments in flight, by messages */
+    int slot_count, slots_busy;
+    MPI_Request *requests; /* two per slot */
+    int *finished;         /* what MPI_Testsome returns */
+
+    MPI_Comm node; /* all ranks, when they share memory; else MPI_COMM_NULL */
+    shared_block *blocks;
+    int block_count;
+};
+
+/* ---- arithmetic (communication_exchange_sum.c) -------------------------------------------------
+ */
+/* y += x, n elements. */
+void ht__sum_add(ht_dtype dtype, void *y, const void *x, int64_t n);
+void ht__sum_scale(ht_dtype dtype, void *y, int64_t n, double scale);
+
+/* More ranks than 2^levels are summed by messages only: bounds the scratch memory of the tree. */
+#define HT_SUM_LEVELS 10
+
+/* y <- scale * sum of x[0] ... x[ranks - 1], from element `at` of each, by the tree. */
+void ht__sum_tree(ht_dtype dtype, void *y, const void *const x[], int ranks, int64_t at, int64_t n,
+                  double scale);
+
+/* ---- messages (communication_exchange_message.c) -----------------------------------------------
+ */
+void ht__message_start(ht_exchange *exchange, ht_exchange_op *op);
+bool ht__message_progress(ht_exchange *exchange); /* whether anything moved */
+void ht__message_end(ht_exchange *exchange);
+
+/* ---- shared memory (communication_exchange_shared.c) -------------------------------------------
+ */
+void ht__shared_open(ht_exchange *exchange);
+bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op); /* false: not in shared memory */
+bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op);
+void ht__shared_end(ht_exchange *exchange);
+
+/* ---- engine (communication_exchange.c) ---------------------------------------------------------
+ */
+void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status status);
+
+#endif
