@@ -24,6 +24,12 @@
 ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
                    const char *format, ...) HT_PRINTF(6, 7);
 
+/* A kernel returned non-zero: raises what the backend recorded, prefixed with `what`. */
+ht_status ht__kernel_failed(ht_comm *comm, const char *what);
+
+/* The backend has no kernel for this: HT_ERR_UNSUPPORTED naming device and dtype. */
+ht_status ht__kernel_missing(const char *what, const ht_tensor *x);
+
 /* Records an error without running a handler: the first half of the agreement below. */
 ht_status ht__error_set(ht_status code, const char *format, ...) HT_PRINTF(2, 3);
 ht_status ht__error_last(const char **message); /* as ht_error_get */
@@ -149,17 +155,27 @@ ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
                                  const int64_t *recv_start, const char *what);
 
 /* ---- tensors (tensor.c, body.c) ---------------------------------------------------------------- */
+/* Where the slabs of a split that is not the canonical one begin: rank r holds start[r] ...
+ * start[r + 1]. The same on all ranks, so that nobody has to ask. */
+typedef struct ht_bounds {
+    ht_object base;
+    int64_t start[]; /* size of the communicator + 1 */
+} ht_bounds;
+
+ht_bounds *ht__bounds_new(int ranks); /* owned; to be filled by the caller */
+
 typedef struct ht_body {
     ht_object base;
-    ht_storage *storage; /* owned; never NULL */
+    ht_storage *storage; /* owned; NULL only in the metadata that nodes keep of their inputs */
     ht_comm *comm;       /* retained */
     ht_dtype dtype;
     int ndim;
-    int split;             /* axis or HT_NONE */
-    bool read_only;        /* broadcast view */
-    int64_t offset;        /* of the first element in the storage */
-    int64_t lsize;         /* elements of the local part */
-    int64_t split_start;   /* first global index of this rank's slab */
+    int split;           /* axis or HT_NONE */
+    bool read_only;      /* broadcast view */
+    ht_bounds *bounds;   /* owned; NULL: no split, or the slabs of ht_comm_chunk */
+    int64_t offset;      /* of the first element in the storage */
+    int64_t lsize;       /* elements of the local part */
+    int64_t split_start; /* first global index of this rank's slab */
     int64_t shape[HT_MAX_NDIM];
     int64_t lshape[HT_MAX_NDIM];
     int64_t stride[HT_MAX_NDIM]; /* of the local part */
@@ -191,19 +207,26 @@ struct ht_tensor {
     bool view;          /* shares another tensor's storage */
 };
 
-/* A body with new memory; strides row-major, or in the order `like` (same lshape) has when not NULL.
- * lcount: slab length along split, or -1 for the canonical one, with split_start likewise. NULL after
- * HT_FAIL_HERE(HT_ERR_MEMORY). `what` names the public function. */
+/* Bodies with new row-major memory; `what` names the public function. NULL after
+ * HT_FAIL_HERE(HT_ERR_MEMORY). `bounds` is retained; NULL: canonical slabs. */
 ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
-                      const int64_t shape[], int split);
-ht_body *ht__body_new_slab(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
-                           const int64_t shape[], int split, int64_t start, int64_t count);
-ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype); /* layout too */
-ht_body *ht__body_view(const ht_body *of); /* a copy of the metadata, sharing storage; edit before use */
-void *ht__body_data(const ht_body *body);  /* address of the first local element */
+                      const int64_t shape[], int split, ht_bounds *bounds);
+
+/* Shape, distribution and memory order of `like` (a dense one: else row-major), new memory. */
+ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype);
+
+/* A copy of the metadata that shares the storage; to be edited before it is used, then settled:
+ * settle recomputes the local shape, size and slab from shape, split, bounds and comm. */
+ht_body *ht__body_view(const ht_body *of);
+ht_body *ht__body_metadata(const ht_body *of); /* without the storage: keeps no memory alive */
+void ht__body_settle(ht_body *body);
+void ht__strides_row_major(int ndim, const int64_t shape[], int64_t stride[]);
+
+void *ht__body_data(const ht_body *body); /* address of the first local element */
 bool ht__body_is_contiguous(const ht_body *body);
 bool ht__body_is_channels_last(const ht_body *body);
-bool ht__body_is_balanced(const ht_body *body);
+bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits and bounds */
+int64_t ht__body_start(const ht_body *body, int rank); /* first index of a rank's slab; size: the end */
 
 ht_tensor *ht__tensor_new(ht_body *body);  /* takes the body; scoped; NULL stays NULL */
 ht_tensor *ht__tensor_view(ht_body *body); /* as ht__tensor_new, marked as a view */
@@ -273,13 +296,26 @@ void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int operands
 /* y <- x converted, same local shapes, any strides, one device. */
 ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x);
 
-/* The gradient of an operand: summed over the axes it was broadcast along, split as the operand. */
-ht_tensor *ht__grad_for(ht_tensor *grad, const ht_body *operand);
+/* y with y's layout <- x converted and moved into the slabs of `like`; x itself when it fits. */
+ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
 
-/* ---- autograd (autograd*.c) -------------------------------------------------------------------- */
+/* ---- autograd (autograd*.c) --------------------------------------------------------------------
+ * A backward function gives each gradient as a global tensor of any split; the engine fits it to its
+ * operand: sums over the axes the operand was broadcast along, resplits, converts. A kernel that
+ * computes this rank's *partial sum* for a replicated operand calls ht__sum_partial itself. */
 ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */
 bool ht__needs_grad(const ht_tensor *x);   /* leaf that requires it, or made by a node */
-const ht_body *ht__node_input_body(const ht_node *node, int index); /* metadata only; borrowed */
+const ht_body *ht__node_input(const ht_node *node, int index); /* metadata only; borrowed */
+ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand);
+
+/* partial: process-local sums of each rank of `of`'s communicator when `of` is split; returns their sum
+ * over the ranks as a tensor of that communicator (partial itself when there is nothing to sum). */
+ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *of);
+
+/* The memory a kernel may write the gradient of a leaf to directly: the leaf's own gradient, when it is
+ * to be overwritten, contiguous and unhooked. NULL: make a new tensor. The caller returns it as
+ * grad_inputs[index]. */
+ht_tensor *ht__grad_target(ht_node *node, int index);
 
 /* Work between the nodes of a backward pass: the reducer's progress. Per thread; NULL: none. */
 typedef void ht_progress_fn(void *user);

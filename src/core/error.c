@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The last error of each thread, and what happens after one was recorded. */
+#include "ht/error.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core.h"
+
+static _Thread_local struct {
+    ht_status code;
+    char message[1024];
+} last;
+
+static const char *const names[HT_ERROR_COUNT] = {
+#define ROW(id, text) #id,
+    HT_ERROR_LIST(ROW)
+#undef ROW
+};
+
+const char *ht_status_name(ht_status status)
+{
+    return (unsigned)status < HT_ERROR_COUNT ? names[status] : "invalid status";
+}
+
+ht_status ht_error_get(const char **message)
+{
+    if (message != NULL)
+        *message = last.message;
+    return last.code;
+}
+
+ht_status ht__error_last(const char **message)
+{
+    return ht_error_get(message);
+}
+
+void ht_error_clear(void)
+{
+    last.code = HT_SUCCESS;
+    last.message[0] = '\0';
+}
+
+static void record(ht_status code, const char *format, va_list arguments)
+{
+    char text[sizeof last.message]; /* arguments may point into the last message */
+
+    vsnprintf(text, sizeof text, format, arguments);
+    last.code = code;
+    snprintf(last.message, sizeof last.message, "%s", text);
+}
+
+ht_status ht__error_set(ht_status code, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    record(code, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
+                   const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    record(code, format, arguments);
+    va_end(arguments);
+    ht_log(HT_LOG_DEBUG, "%s raised at %s:%d: %s", ht_status_name(code), file, line, last.message);
+
+    if (comm == NULL && ht_is_initialized())
+        comm = ht_comm_self();
+    bool alone_of_many = here && comm != NULL && comm->size > 1;
+    if (comm == NULL || alone_of_many || comm->handler == HT_ERRORS_ABORT)
+        ht__abort(code, last.message);
+    return code;
+}
+
+ht_status ht__kernel_failed(ht_comm *comm, const char *what)
+{
+    const char *cause;
+    ht_status code = ht_error_get(&cause);
+
+    return HT_FAIL_HERE(comm, code != HT_SUCCESS ? code : HT_ERR_DEVICE, "%s: %s", what, cause);
+}
+
+ht_status ht__kernel_missing(const char *what, const ht_tensor *x)
+{
+    return HT_FAIL(x->body->comm, HT_ERR_UNSUPPORTED, "%s: device %s has no such operation for %s",
+                   what, ht_device_name(x->body->storage->device), ht_dtype_name(x->body->dtype));
+}
+
+const char *ht__shape_str(int ndim, const int64_t shape[])
+{
+    static _Thread_local char texts[4][160];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % 4];
+    size_t room = sizeof texts[0], used = 0;
+
+    used += (size_t)snprintf(text, room, "(");
+    for (int i = 0; i < ndim && used < room - 24; i++)
+        used += (size_t)snprintf(text + used, room - used, i > 0 ? ", %" PRId64 : "%" PRId64,
+                                 shape[i]);
+    snprintf(text + used, room - used, ndim == 1 ? ",)" : ")");
+    return text;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "ht/log.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static atomic_int level_now = -1; /* not yet read from the environment */
+static ht_log_fn *sink;
+static void *sink_user;
+static pthread_mutex_t sink_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static int level_from_environment(void)
+{
+    const char *text = getenv("HT_LOG");
+
+    for (int i = 0; text != NULL && i < 4; i++) {
+        if (strcmp(text, level_names[i]) == 0)
+            return i;
+    }
+    return HT_LOG_WARN;
+}
+
+ht_log_level ht_log_get_level(void)
+{
+    int level = atomic_load_explicit(&level_now, memory_order_relaxed);
+
+    if (level < 0) {
+        level = level_from_environment();
+        atomic_store(&level_now, level);
+    }
+    return (ht_log_level)level;
+}
+
+void ht_log_set_level(ht_log_level level)
+{
+    atomic_store(&level_now, (int)level);
+}
+
+void ht_log_set_sink(ht_log_fn *new_sink, void *user)
+{
+    pthread_mutex_lock(&sink_mutex);
+    sink = new_sink;
+    sink_user = user;
+    pthread_mutex_unlock(&sink_mutex);
+}
+
+static void write_line(ht_log_level level, const char *format, va_list arguments)
+{
+    char line[2048];
+    int head = snprintf(line, sizeof line, "ht[%d] %s: ", ht__world_rank(), level_names[level]);
+
+    vsnprintf(line + head, sizeof line - (size_t)head, format, arguments);
+    pthread_mutex_lock(&sink_mutex);
+    if (sink != NULL)
+        sink(level, line, sink_user);
+    else
+        fprintf(stderr, "%s\n", line);
+    pthread_mutex_unlock(&sink_mutex);
+}
+
+void ht_log(ht_log_level level, const char *format, ...)
+{
+    va_list arguments;
+
+    if (level > ht_log_get_level())
+        return;
+    va_start(arguments, format);
+    write_line(level, format, arguments);
+    va_end(arguments);
+}
+
+void ht_log0(ht_log_level level, const char *format, ...)
+{
+    va_list arguments;
+
+    if (level > ht_log_get_level() || ht__world_rank() != 0)
+        return;
+    va_start(arguments, format);
+    write_line(level, format, arguments);
+    va_end(arguments);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scopes: a stack per thread; each holds one reference to every temporary made while it was the
+ * innermost. The root scope of a thread is there from its first temporary to its end. */
+#include <pthread.h>
+
+#include "core.h"
+
+#define ROOT_WARNING 10000
+
+struct ht_scope {
+    ht_scope *outer;
+    ht_object **items; /* owned references */
+    size_t count, capacity;
+};
+
+static _Thread_local ht_scope *innermost;
+static _Thread_local ht_scope *spare; /* closed scopes keep their arrays for the next ones */
+static pthread_key_t thread_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void end_thread(void *unused)
+{
+    (void)unused;
+    ht__scope_thread_end();
+}
+
+static void set_up(void)
+{
+    pthread_key_create(&thread_key, end_thread);
+}
+
+static ht_scope *push(void)
+{
+    ht_scope *scope = spare;
+
+    if (scope != NULL)
+        spare = scope->outer;
+    else
+        scope = ht__alloc(sizeof *scope);
+    scope->outer = innermost;
+    innermost = scope;
+    return scope;
+}
+
+static void ensure_root(void)
+{
+    if (innermost != NULL)
+        return;
+    pthread_once(&once, set_up);
+    pthread_setspecific(thread_key, &innermost);
+    push();
+}
+
+ht_scope *ht_scope_open(void)
+{
+    ensure_root();
+    return push();
+}
+
+static void hold(ht_scope *scope, ht_object *object)
+{
+    if (scope->count == scope->capacity) {
+        scope->capacity = scope->capacity > 0 ? 2 * scope->capacity : 64;
+        scope->items = ht__realloc(scope->items, scope->capacity * sizeof *scope->items);
+    }
+    scope->items[scope->count++] = object;
+    if (scope->outer == NULL && scope->count == ROOT_WARNING)
+        ht_log(HT_LOG_WARN, "%d temporaries live in the root scope: open a scope around each step",
+               ROOT_WARNING);
+}
+
+void *ht__scoped(void *object)
+{
+    if (object == NULL)
+        return NULL;
+    ensure_root();
+    hold(innermost, object);
+    return object;
+}
+
+void *ht_scope_adopt(void *object)
+{
+    return ht__scoped(object);
+}
+
+static void empty(ht_scope *scope)
+{
+    /* Last made, first released: what a later tensor was made from is still there. */
+    while (scope->count > 0)
+        ht_release(scope->items[--scope->count]);
+}
+
+static bool is_open(const ht_scope *scope)
+{
+    const ht_scope *open = innermost;
+
+    while (open != NULL && open != scope)
+        open = open->outer;
+    return open != NULL && open->outer != NULL; /* the root is nobody's to close */
+}
+
+void ht_scope_close(ht_scope *scope)
+{
+    if (scope == NULL)
+        return;
+    if (!is_open(scope)) {
+        HT_FAIL(NULL, HT_ERR_STATE, "ht_scope_close: this scope is not open on the calling thread");
+        return;
+    }
+    for (bool last = false; !last;) {
+        ht_scope *inner = innermost;
+
+        last = inner == scope;
+        if (!last)
+            ht_log(HT_LOG_DEBUG, "ht_scope_close: a scope inside was left open; closing it");
+        empty(inner);
+        innermost = inner->outer;
+        inner->outer = spare;
+        spare = inner;
+    }
+}
+
+void *ht_scope_return(ht_scope *scope, void *object)
+{
+    ht_retain(object);
+    ht_scope_close(scope);
+    return ht__scoped(object);
+}
+
+void ht__scope_thread_end(void)
+{
+    while (innermost != NULL) {
+        ht_scope *scope = innermost;
+
+        empty(scope);
+        innermost = scope->outer;
+        scope->outer = spare;
+        spare = scope;
+    }
+    while (spare != NULL) {
+        ht_scope *scope = spare;
+
+        spare = scope->outer;
+        ht__free(scope->items);
+        ht__free(scope);
+    }
+}
