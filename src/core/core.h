@@ -18,7 +18,8 @@
  * HT_FAIL: the cause is replicated metadata, so every rank of `comm` fails alike; runs its handler.
  * HT_FAIL_HERE: this rank alone may see it; on more than one rank it ends the job.
  * Both return the code. `comm` may be NULL: the process alone is concerned. Messages start with the
- * name of the public function: "ht_matmul: a is (4, 3), b is (5, 2): inner sizes 3 and 5 differ". */
+ * name of the public function: "ht_matmul: a is (4, 3), b is (5, 2): inner sizes 3 and 5 differ".
+ */
 #define HT_FAIL(comm, code, ...)      ht__fail(comm, code, false, __FILE__, __LINE__, __VA_ARGS__)
 #define HT_FAIL_HERE(comm, code, ...) ht__fail(comm, code, true, __FILE__, __LINE__, __VA_ARGS__)
 ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
@@ -34,8 +35,8 @@ ht_status ht__kernel_missing(const char *what, const ht_tensor *x);
 ht_status ht__error_set(ht_status code, const char *format, ...) HT_PRINTF(2, 3);
 ht_status ht__error_last(const char **message); /* as ht_error_get */
 
-/* Agreement (communication_agree.c): every rank passes its own status (HT_SUCCESS, or the code of an
- * error recorded by ht__error_set). If one failed, all receive the message of the lowest failing
+/* Agreement (communication_agree.c): every rank passes its own status (HT_SUCCESS, or the code of
+ * an error recorded by ht__error_set). If one failed, all receive the message of the lowest failing
  * rank, the handler runs, and all return its code. Collective. */
 ht_status ht__agree(ht_comm *comm, ht_status mine);
 
@@ -46,19 +47,21 @@ _Noreturn void ht__abort(ht_status code, const char *message);
 const char *ht__shape_str(int ndim, const int64_t shape[]);
 
 /* ---- small memory (memory.c) -------------------------------------------------------------------
- * Headers and nodes. There is nothing sensible to do without them: running out ends the job with its
- * message, so these never return NULL. Tensor memory is asked from storages, which do fail. */
+ * Headers and nodes. There is nothing sensible to do without them: running out ends the job with
+ * its message, so these never return NULL. Tensor memory is asked from storages, which do fail. */
 void *ht__alloc(size_t bytes); /* zeroed */
 void *ht__realloc(void *memory, size_t bytes);
 void ht__free(void *memory);
 char *ht__strdup(const char *text);
-bool ht__alloc_should_fail(void); /* fault injection, HT_DEBUG_FAIL_ALLOC=rank:n; counts each call */
+bool ht__alloc_should_fail(
+    void); /* fault injection, HT_DEBUG_FAIL_ALLOC=rank:n; counts each call */
 
 /* Fixed-size blocks from a free list of the thread: tensor headers, bodies, nodes. Zeroed. */
 void *ht__block_alloc(size_t bytes);
 void ht__block_free(void *block, size_t bytes);
 
-/* ---- objects and scopes (object.c, scope.c) ---------------------------------------------------- */
+/* ---- objects and scopes (object.c, scope.c) ----------------------------------------------------
+ */
 typedef struct ht_kind {
     const char *name;
     void (*destroy)(void *object); /* count has reached zero; frees the memory too */
@@ -80,10 +83,11 @@ static inline int ht__object_count(const void *object)
 }
 int ht__object_report_leaks(void); /* logs what is alive; returns the number of objects */
 
-void *ht__scoped(void *object); /* gives one reference to the innermost scope; returns object */
+void *ht__scoped(void *object);  /* gives one reference to the innermost scope; returns object */
 void ht__scope_thread_end(void); /* releases the root scope of the calling thread */
 
-/* ---- devices and storages (device.c, storage.c) ------------------------------------------------ */
+/* ---- devices and storages (device.c, storage.c) ------------------------------------------------
+ */
 struct ht_device {
     ht_object base;
     char name[32];
@@ -93,6 +97,9 @@ struct ht_device {
     struct ht_cache *cache; /* owned; the caching allocator (allocator.c) */
 };
 
+const ht_backend *ht__backend_find(const char *name); /* NULL after the error was recorded */
+struct ht_cache *ht__cache_new(void);
+void ht__cache_free(ht_device *device);
 void *ht__device_alloc(ht_device *device, size_t bytes, size_t *got); /* NULL: out of memory */
 void ht__device_free(ht_device *device, void *memory, size_t got);
 ht_device *ht__device_cpu(void);
@@ -104,26 +111,33 @@ typedef struct ht_storage {
     void *data;
     size_t bytes;
     size_t capacity;
-    atomic_uint version; /* raised by every in-place write */
+    atomic_uint version;               /* raised by every in-place write */
     void (*free_external)(void *user); /* memory of somebody else's; NULL: the device's */
     void *user;
 } ht_storage;
 
-ht_storage *ht__storage_new(ht_device *device, size_t bytes); /* NULL: out of memory, no error set */
+ht_storage *ht__storage_new(ht_device *device,
+                            size_t bytes); /* NULL: out of memory, no error set */
 static inline void ht__storage_touch(ht_storage *storage)
 {
     atomic_fetch_add_explicit(&storage->version, 1, memory_order_relaxed);
 }
 
-/* ---- communicators (communication*.c) ---------------------------------------------------------- */
-typedef enum ht_purpose { HT_PURPOSE_ERROR, HT_PURPOSE_REDUCER, HT_PURPOSE_LOADER, HT_PURPOSE_COUNT } ht_purpose;
+/* ---- communicators (communication*.c) ----------------------------------------------------------
+ */
+typedef enum ht_purpose {
+    HT_PURPOSE_ERROR,
+    HT_PURPOSE_REDUCER,
+    HT_PURPOSE_LOADER,
+    HT_PURPOSE_COUNT
+} ht_purpose;
 
 struct ht_comm {
     ht_object base;
     MPI_Comm mpi; /* freed, with the duplicates below, by ht_finalize */
     int rank, size;
     ht_errhandler handler;
-    MPI_Comm purpose[HT_PURPOSE_COUNT];  /* private duplicates, made on demand; MPI_COMM_NULL */
+    MPI_Comm purpose[HT_PURPOSE_COUNT]; /* private duplicates, made on demand; MPI_COMM_NULL */
     int nodes, node, local_rank, local_size;
     char name[32];
 };
@@ -154,7 +168,8 @@ ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
                                  const int64_t *send_start, ht_tensor *recv, int recv_axis,
                                  const int64_t *recv_start, const char *what);
 
-/* ---- tensors (tensor.c, body.c) ---------------------------------------------------------------- */
+/* ---- tensors (tensor.c, body.c) ----------------------------------------------------------------
+ */
 /* Where the slabs of a split that is not the canonical one begin: rank r holds start[r] ...
  * start[r + 1]. The same on all ranks, so that nobody has to ask. */
 typedef struct ht_bounds {
@@ -197,6 +212,10 @@ typedef struct ht_grad_meta {
     ht_hook *hooks;
     int hook_count;
     ht_tensor *leaf; /* not owned; the handle this belongs to, NULL once that is gone */
+
+    /* A deferred update of this parameter: called before anybody reads or writes it. NULL: none. */
+    void (*pending)(ht_tensor *x, void *user);
+    void *pending_user;
 } ht_grad_meta;
 
 struct ht_tensor {
@@ -226,11 +245,20 @@ void *ht__body_data(const ht_body *body); /* address of the first local element 
 bool ht__body_is_contiguous(const ht_body *body);
 bool ht__body_is_channels_last(const ht_body *body);
 bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits and bounds */
-int64_t ht__body_start(const ht_body *body, int rank); /* first index of a rank's slab; size: the end */
+int64_t ht__body_start(const ht_body *body,
+                       int rank); /* first index of a rank's slab; size: the end */
+
+/* Runs a pending update; every reader of a tensor's elements calls it. */
+static inline void ht__settle(ht_tensor *x)
+{
+    if (x->meta != NULL && x->meta->pending != NULL)
+        x->meta->pending(x, x->meta->pending_user);
+}
 
 ht_tensor *ht__tensor_new(ht_body *body);  /* takes the body; scoped; NULL stays NULL */
 ht_tensor *ht__tensor_view(ht_body *body); /* as ht__tensor_new, marked as a view */
-ht_tensor *ht__empty(const char *what, const ht_body *like, ht_dtype dtype); /* scoped, layout too */
+ht_tensor *ht__empty(const char *what, const ht_body *like,
+                     ht_dtype dtype); /* scoped, layout too */
 
 /* Checks that arguments may meet in one operation: same device, compatible communicators. */
 bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b);
@@ -251,6 +279,13 @@ typedef struct ht_unary_op {
 ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x);
 ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x); /* in place, no graph */
 
+/* In-place writes: refused on read-only views and, while recording, on leaves that require
+ * gradients. */
+ht_status ht__check_in_place(const char *what, ht_tensor *x);
+
+/* x <- values (NULL: fails with the error already set), in the graph as `values` are. */
+ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values);
+
 typedef struct ht_binary_op {
     const char *name;
     ht_binary_kernel kernel;
@@ -266,18 +301,14 @@ ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, double b);
 typedef struct ht_reduce_row {
     const char *name;
     ht_reduce_kernel kernel;
-    ht_reduce_op across; /* how partial results of ranks are combined */
-    bool needs_elements; /* empty input is an error */
-    ht_backward_fn *backward; /* saved: nothing; context: ht_reduce_context; inputs: x */
-    bool save;           /* save input (0) and output (1) */
+    ht_reduce_op across;      /* how partial results of ranks are combined */
+    bool needs_elements;      /* empty input is an error */
+    ht_backward_fn *backward; /* context: ht_reduce_context */
+    bool save;                /* save input (0) and output (1) */
 } ht_reduce_row;
 typedef struct ht_reduce_context {
     int axis; /* HT_NONE: all */
     bool keepdim;
-    double scale; /* of the result: mean */
-    int ndim;
-    int64_t shape[HT_MAX_NDIM];
-    int split;
 } ht_reduce_context;
 ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool keepdim);
 
@@ -289,32 +320,48 @@ typedef struct ht_cumulative_row {
 } ht_cumulative_row;
 ht_tensor *ht__cumulative(const ht_cumulative_row *row, ht_tensor *x, int axis);
 
-/* Fills `loop` for operands of one local shape; strides of broadcast operands are 0. Merges axes. */
-void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int operands,
-                   const int64_t *const stride[], void *const data[]);
+/* One operand of a loop: memory and strides along the axes of the output's local shape. */
+typedef struct ht_operand {
+    void *data;
+    int64_t stride[HT_MAX_NDIM];
+} ht_operand;
+
+/* Fills `loop`: sorts axes by the strides of operand 0, drops those of length 1, merges neighbours.
+ */
+void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int count,
+                   const ht_operand operands[]);
+ht_operand ht__operand(const ht_body *body);
 
 /* y <- x converted, same local shapes, any strides, one device. */
 ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x);
 
-/* y with y's layout <- x converted and moved into the slabs of `like`; x itself when it fits. */
+/* y <- value, converted to y's dtype. */
+ht_status ht__fill_local(const char *what, const ht_body *y, double value);
+
+/* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
 
+/* x <- random numbers of one draw, keyed by global element index (random.c). */
+ht_status ht__random_fill(const char *what, ht_tensor *x, ht_random_kernel kernel, uint64_t seed,
+                          uint64_t draw, double a, double b);
+
 /* ---- autograd (autograd*.c) --------------------------------------------------------------------
- * A backward function gives each gradient as a global tensor of any split; the engine fits it to its
- * operand: sums over the axes the operand was broadcast along, resplits, converts. A kernel that
- * computes this rank's *partial sum* for a replicated operand calls ht__sum_partial itself. */
+ * A backward function gives each gradient as a global tensor of any split; the engine fits it to
+ * its operand: sums over the axes the operand was broadcast along, resplits, converts. A kernel
+ * that computes this rank's *partial sum* for a replicated operand calls ht__sum_partial itself. */
 ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */
 bool ht__needs_grad(const ht_tensor *x);   /* leaf that requires it, or made by a node */
 const ht_body *ht__node_input(const ht_node *node, int index); /* metadata only; borrowed */
 ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand);
 
-/* partial: process-local sums of each rank of `of`'s communicator when `of` is split; returns their sum
- * over the ranks as a tensor of that communicator (partial itself when there is nothing to sum). */
+/* partial: process-local sums of each rank of `of`'s communicator when `of` is split; returns their
+ * sum over the ranks as a tensor of that communicator (partial itself when there is nothing to
+ * sum). */
 ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *of);
 
-/* The memory a kernel may write the gradient of a leaf to directly: the leaf's own gradient, when it is
- * to be overwritten, contiguous and unhooked. NULL: make a new tensor. The caller returns it as
- * grad_inputs[index]. */
+/* The memory a kernel may write the gradient of a leaf to directly: the leaf's own gradient, when
+ * it is to be overwritten, contiguous and unhooked. NULL: make a new tensor. The caller returns it
+ * as grad_inputs[index]. */
 ht_tensor *ht__grad_target(ht_node *node, int index);
 
 /* Work between the nodes of a backward pass: the reducer's progress. Per thread; NULL: none. */
@@ -324,8 +371,9 @@ void ht__backward_set_progress(ht_progress_fn *progress, void *user);
 /* Multiplies the seed of this thread's next backward pass (weighted averaging); 1 after it. */
 void ht__backward_set_seed_scale(double scale);
 
-/* ---- start and end ----------------------------------------------------------------------------- */
-void ht__core_init(void);     /* log level, devices, kernel tables; after the world is known */
+/* ---- start and end -----------------------------------------------------------------------------
+ */
+void ht__core_init(void); /* log level, devices, kernel tables; after the world is known */
 void ht__core_finalize(void);
 
 #endif

@@ -70,7 +70,8 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
     va_start(arguments, format);
     record(code, format, arguments);
     va_end(arguments);
-    ht_log(HT_LOG_DEBUG, "%s raised at %s:%d: %s", ht_status_name(code), file, line, last.message);
+    ht_log_write(HT_LOG_DEBUG, "%s raised at %s:%d: %s", ht_status_name(code), file, line,
+                 last.message);
 
     if (comm == NULL && ht_is_initialized())
         comm = ht_comm_self();

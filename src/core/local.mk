@@ -1,5 +1,11 @@
 # Tensors, communication, autograd, devices. Files of the folder, headers included, in order.
 libht_objects_la_SOURCES += \
+	src/core/allocator.c \
+	src/core/arithmetics.c \
+	src/core/autograd.c \
+	src/core/backend.c \
+	src/core/body.c \
+	src/core/check.c \
 	src/core/communication.c \
 	src/core/communication_abort.c \
 	src/core/communication_agree.c \
@@ -20,10 +26,40 @@ libht_objects_la_SOURCES += \
 	src/core/communication_topology.c \
 	src/core/communication_type.c \
 	src/core/communication_wait.c \
+	src/core/concatenate.c \
+	src/core/core.c \
 	src/core/core.h \
+	src/core/device.c \
+	src/core/driver_binary.c \
+	src/core/driver_cumulative.c \
+	src/core/driver_local.c \
+	src/core/driver_reduce.c \
+	src/core/engine.c \
+	src/core/error.c \
 	src/core/exchange.h \
 	src/core/exchange_path.h \
 	src/core/exchange_sum.inc.c \
+	src/core/exponential.c \
+	src/core/factories.c \
 	src/core/half.h \
+	src/core/linalg.c \
+	src/core/log.c \
+	src/core/loop.c \
+	src/core/memory.c \
 	src/core/message.h \
-	src/core/version.c
+	src/core/move.c \
+	src/core/node.c \
+	src/core/node.h \
+	src/core/object.c \
+	src/core/random.c \
+	src/core/relational.c \
+	src/core/reshape.c \
+	src/core/resplit.c \
+	src/core/scope.c \
+	src/core/statistics.c \
+	src/core/storage.c \
+	src/core/tensor.c \
+	src/core/types.c \
+	src/core/value.c \
+	src/core/version.c \
+	src/core/views.c

@@ -64,7 +64,7 @@ static void write_line(ht_log_level level, const char *format, va_list arguments
     pthread_mutex_unlock(&sink_mutex);
 }
 
-void ht_log(ht_log_level level, const char *format, ...)
+void ht_log_write(ht_log_level level, const char *format, ...)
 {
     va_list arguments;
 
@@ -75,7 +75,7 @@ void ht_log(ht_log_level level, const char *format, ...)
     va_end(arguments);
 }
 
-void ht_log0(ht_log_level level, const char *format, ...)
+void ht_log_write0(ht_log_level level, const char *format, ...)
 {
     va_list arguments;
 

@@ -3,6 +3,7 @@
  * Counting of handles, and accounting of what is alive by kind. */
 #include "ht/object.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
@@ -68,16 +69,27 @@ int64_t ht_live_objects(const char *kind_name)
     return live;
 }
 
+static ht_log_level leak_level(void)
+{
+#ifdef HT_DEBUG
+    return HT_LOG_ERROR;
+#else
+    const char *text = getenv("HT_LEAK_CHECK");
+
+    return text != NULL && text[0] == '1' ? HT_LOG_ERROR : HT_LOG_INFO;
+#endif
+}
+
 int ht__object_report_leaks(void)
 {
+    ht_log_level level = leak_level();
     int leaked = 0;
 
     for (ht_kind *kind = atomic_load(&kinds); kind != NULL; kind = kind->next) {
         long long live = atomic_load(&kind->live);
 
         if (live != 0)
-            ht_log(HT_LOG_ERROR, "ht_finalize: %lld %s%s still alive: released too rarely", live,
-                   kind->name, live > 1 ? "s" : "");
+            ht_log_write(level, "ht_finalize: leaked objects: %lld %s", live, kind->name);
         leaked += (int)live;
     }
     return leaked;

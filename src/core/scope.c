@@ -66,8 +66,9 @@ static void hold(ht_scope *scope, ht_object *object)
     }
     scope->items[scope->count++] = object;
     if (scope->outer == NULL && scope->count == ROOT_WARNING)
-        ht_log(HT_LOG_WARN, "%d temporaries live in the root scope: open a scope around each step",
-               ROOT_WARNING);
+        ht_log_write(HT_LOG_WARN,
+                     "%d temporaries live in the root scope: open a scope around each step",
+                     ROOT_WARNING);
 }
 
 void *ht__scoped(void *object)
@@ -113,7 +114,7 @@ void ht_scope_close(ht_scope *scope)
 
         last = inner == scope;
         if (!last)
-            ht_log(HT_LOG_DEBUG, "ht_scope_close: a scope inside was left open; closing it");
+            ht_log_write(HT_LOG_DEBUG, "ht_scope_close: a scope inside was left open; closing it");
         empty(inner);
         innermost = inner->outer;
         inner->outer = spare;

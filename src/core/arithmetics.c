@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows of the arithmetic operations, each beside its derivative. */
+#include "ht/arithmetics.h"
+
+#include "core.h"
+#include "ht/factories.h"
+#include "ht/manipulations.h"
+
+static void add_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    (void)node;
+    gin[0] = gin[1] = g;
+}
+
+static void sub_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = g;
+    if (ht_node_needs(node, 1))
+        gin[1] = ht_neg(g);
+}
+
+static void mul_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    if (ht_node_needs(node, 0))
+        gin[0] = ht_mul(g, ht_node_saved(node, 1));
+    if (ht_node_needs(node, 1))
+        gin[1] = ht_mul(g, ht_node_saved(node, 0));
+}
+
+/* d(a / b) = da / b - a db / b^2 */
+static void div_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *ga = ht_div(g, ht_node_saved(node, 1));
+
+    gin[0] = ga;
+    if (ht_node_needs(node, 1))
+        gin[1] = ht_neg(ht_mul(ga, ht_div(ht_node_saved(node, 0), ht_node_saved(node, 1))));
+}
+
+static void neg_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    (void)node;
+    gin[0] = ht_neg(g);
+}
+
+static const ht_binary_op add_op = {
+    .name = "ht_add", .kernel = HT_BINARY_ADD, .backward = add_backward};
+static const ht_binary_op sub_op = {
+    .name = "ht_sub", .kernel = HT_BINARY_SUB, .no_bool = true, .backward = sub_backward};
+static const ht_binary_op mul_op = {
+    .name = "ht_mul", .kernel = HT_BINARY_MUL, .save_operands = true, .backward = mul_backward};
+static const ht_binary_op div_op = {.name = "ht_div",
+                                    .kernel = HT_BINARY_DIV,
+                                    .result = HT_RESULT_FLOAT,
+                                    .save_operands = true,
+                                    .backward = div_backward};
+static const ht_unary_op neg_op = {
+    .name = "ht_neg", .kernel = HT_UNARY_NEG, .backward = neg_backward};
+
+ht_tensor *ht_add(ht_tensor *a, ht_tensor *b)
+{
+    return ht__binary(&add_op, a, b);
+}
+
+ht_tensor *ht_sub(ht_tensor *a, ht_tensor *b)
+{
+    return ht__binary(&sub_op, a, b);
+}
+
+ht_tensor *ht_mul(ht_tensor *a, ht_tensor *b)
+{
+    return ht__binary(&mul_op, a, b);
+}
+
+ht_tensor *ht_div(ht_tensor *a, ht_tensor *b)
+{
+    return ht__binary(&div_op, a, b);
+}
+
+ht_tensor *ht_add_scalar(ht_tensor *a, double b)
+{
+    return ht__binary_scalar(&add_op, a, b);
+}
+
+ht_tensor *ht_sub_scalar(ht_tensor *a, double b)
+{
+    return ht__binary_scalar(&sub_op, a, b);
+}
+
+ht_tensor *ht_mul_scalar(ht_tensor *a, double b)
+{
+    return ht__binary_scalar(&mul_op, a, b);
+}
+
+ht_tensor *ht_div_scalar(ht_tensor *a, double b)
+{
+    return ht__binary_scalar(&div_op, a, b);
+}
+
+ht_tensor *ht_neg(ht_tensor *x)
+{
+    if (x != NULL && x->body->dtype == HT_BOOL) {
+        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "ht_neg: not defined for bool");
+        return NULL;
+    }
+    return ht__unary(&neg_op, x);
+}
+
+ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
+{
+    ht_scope *scope;
+    ht_tensor *sum;
+    ht_status status;
+
+    if (a == NULL || b == NULL)
+        return HT_ERR_ARGUMENT;
+    if (ht__check_in_place("ht_add_", a) != HT_SUCCESS)
+        return HT_ERR_STATE;
+    scope = ht_scope_open();
+    sum = ht_add(a, alpha == 1 ? b : ht_mul_scalar(b, alpha));
+    status = ht__replace_values("ht_add_", a, sum);
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht_mul_scalar_(ht_tensor *a, double b)
+{
+    ht_scope *scope;
+    ht_status status;
+
+    if (a == NULL)
+        return HT_ERR_ARGUMENT;
+    if (ht__check_in_place("ht_mul_scalar_", a) != HT_SUCCESS)
+        return HT_ERR_STATE;
+    scope = ht_scope_open();
+    status = ht__replace_values("ht_mul_scalar_", a, ht_mul_scalar(a, b));
+    ht_scope_close(scope);
+    return status;
+}
+
+/* Every element summed gets the gradient of its sum. */
+static void sum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    const ht_reduce_context *context = ht_node_context(node, 0);
+    const ht_body *x = ht__node_input(node, 0);
+
+    if (context->axis != HT_NONE && !context->keepdim)
+        g = ht_expand_dims(g, context->axis);
+    gin[0] = ht_broadcast_to(g, x->ndim, x->shape);
+}
+
+static const ht_reduce_row sum_row = {
+    .name = "ht_sum", .kernel = HT_REDUCE_SUM, .across = HT_OP_SUM, .backward = sum_backward};
+
+ht_tensor *ht_sum(ht_tensor *x, int axis)
+{
+    return ht__reduce(&sum_row, x, axis, false);
+}
+
+ht_tensor *ht_sum_keepdim(ht_tensor *x, int axis)
+{
+    return ht__reduce(&sum_row, x, axis, true);
+}
+
+/* x[i] is in every later sum: gx = sum of g from i on = sum(g) - cumsum(g) + g. */
+static void cumsum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    int axis = *(int *)ht_node_context(node, 0);
+
+    gin[0] = ht_add(ht_sub(ht_sum_keepdim(g, axis), ht_cumsum(g, axis)), g);
+}
+
+static const ht_cumulative_row cumsum_row = {.name = "ht_cumsum",
+                                             .kernel = HT_CUMULATIVE_CUMSUM,
+                                             .across = HT_OP_SUM,
+                                             .backward = cumsum_backward};
+
+ht_tensor *ht_cumsum(ht_tensor *x, int axis)
+{
+    return ht__cumulative(&cumsum_row, x, axis);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What autograd knows of tensors: leaves, gradients, hooks; and the recording of nodes. */
+#include "ht/autograd.h"
+
+#include <string.h>
+
+#include "node.h"
+
+static _Thread_local bool disabled;
+static atomic_ullong next_id = 1;
+
+bool ht_set_grad_enabled(bool enabled)
+{
+    bool was = !disabled;
+
+    disabled = !enabled;
+    return was;
+}
+
+bool ht_is_grad_enabled(void)
+{
+    return !disabled;
+}
+
+static void destroy_meta(void *object)
+{
+    ht_grad_meta *meta = object;
+
+    ht_release(meta->grad);
+    ht__free(meta->hooks);
+    ht__object_fini(meta);
+    ht__block_free(meta, sizeof *meta);
+}
+
+static ht_kind meta_kind = {.name = "grad_meta", .destroy = destroy_meta};
+
+ht_grad_meta *ht__grad_meta(ht_tensor *x)
+{
+    if (x->meta == NULL) {
+        x->meta = ht__block_alloc(sizeof *x->meta);
+        ht__object_init(x->meta, &meta_kind);
+        x->meta->leaf = x;
+    }
+    return x->meta;
+}
+
+bool ht__needs_grad(const ht_tensor *x)
+{
+    return x->node != NULL || (x->meta != NULL && x->meta->requires_grad);
+}
+
+bool ht_tensor_requires_grad(const ht_tensor *x)
+{
+    return x != NULL && ht__needs_grad(x);
+}
+
+bool ht_tensor_is_leaf(const ht_tensor *x)
+{
+    return x != NULL && x->node == NULL;
+}
+
+ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
+{
+    if (x == NULL)
+        return HT_ERR_ARGUMENT;
+    if (x->node != NULL)
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "ht_tensor_set_requires_grad: x is the result of %s, not a leaf",
+                       x->node->name);
+    if (requires_grad && !ht_dtype_is_floating(x->body->dtype) &&
+        !ht_dtype_is_complex(x->body->dtype))
+        return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
+                       "ht_tensor_set_requires_grad: %s has no gradients",
+                       ht_dtype_name(x->body->dtype));
+    if (requires_grad || x->meta != NULL)
+        ht__grad_meta(x)->requires_grad = requires_grad;
+    return HT_SUCCESS;
+}
+
+ht_tensor *ht_tensor_grad(const ht_tensor *x)
+{
+    if (x == NULL || x->meta == NULL || x->meta->overwrite)
+        return NULL;
+    ht__settle((ht_tensor *)x);
+    return x->meta->grad;
+}
+
+ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
+{
+    ht_grad_meta *meta;
+
+    if (x == NULL)
+        return HT_ERR_ARGUMENT;
+    if (grad != NULL && (grad->body->ndim != x->body->ndim || grad->body->dtype != x->body->dtype ||
+                         memcmp(grad->body->shape, x->body->shape, sizeof x->body->shape) != 0))
+        return HT_FAIL(
+            x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: gradient is %s %s, x is %s %s",
+            ht_dtype_name(grad->body->dtype), ht__shape_str(grad->body->ndim, grad->body->shape),
+            ht_dtype_name(x->body->dtype), ht__shape_str(x->body->ndim, x->body->shape));
+    meta = ht__grad_meta(x);
+    ht_retain(grad);
+    ht_release(meta->grad);
+    meta->grad = grad;
+    meta->overwrite = false;
+    return HT_SUCCESS;
+}
+
+ht_tensor *ht_detach(ht_tensor *x)
+{
+    if (x == NULL)
+        return NULL;
+    ht__settle(x);
+    return ht__tensor_view(ht_retain(x->body));
+}
+
+static uint64_t add_hook(ht_tensor *x, ht_hook hook)
+{
+    ht_grad_meta *meta;
+
+    if (x == NULL)
+        return 0;
+    if (!ht__needs_grad(x)) {
+        HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_register_hook: x requires no gradient");
+        return 0;
+    }
+    meta = ht__grad_meta(x);
+    if (x->node != NULL)
+        ht__node_watch(x->node, meta);
+    hook.id = atomic_fetch_add(&next_id, 1);
+    meta->hooks = ht__realloc(meta->hooks, (size_t)(meta->hook_count + 1) * sizeof hook);
+    meta->hooks[meta->hook_count++] = hook;
+    return hook.id;
+}
+
+uint64_t ht_tensor_register_hook(ht_tensor *x, ht_tensor_hook_fn *hook, void *user)
+{
+    return add_hook(x, (ht_hook){.gradient = hook, .user = user});
+}
+
+uint64_t ht_tensor_register_grad_ready_hook(ht_tensor *leaf, ht_grad_ready_fn *hook, void *user)
+{
+    if (leaf != NULL && leaf->node != NULL) {
+        HT_FAIL(leaf->body->comm, HT_ERR_STATE,
+                "ht_tensor_register_grad_ready_hook: x is the result of %s, not a leaf",
+                leaf->node->name);
+        return 0;
+    }
+    return add_hook(leaf, (ht_hook){.ready = hook, .user = user});
+}
+
+ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id)
+{
+    ht_grad_meta *meta = x != NULL ? x->meta : NULL;
+
+    for (int i = 0; meta != NULL && i < meta->hook_count; i++) {
+        if (meta->hooks[i].id != id)
+            continue;
+        meta->hook_count--;
+        memmove(&meta->hooks[i], &meta->hooks[i + 1],
+                (size_t)(meta->hook_count - i) * sizeof meta->hooks[0]);
+        return HT_SUCCESS;
+    }
+    return HT_ERR_ARGUMENT;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bodies: what a tensor is, apart from its history. They never change once a tensor has them. */
+#include <string.h>
+
+#include "core.h"
+
+static void destroy_bounds(void *object)
+{
+    ht__object_fini(object);
+    ht__free(object);
+}
+
+static ht_kind bounds_kind = {.name = "bounds", .destroy = destroy_bounds};
+
+ht_bounds *ht__bounds_new(int ranks)
+{
+    ht_bounds *bounds = ht__alloc(sizeof *bounds + ((size_t)ranks + 1) * sizeof bounds->start[0]);
+
+    ht__object_init(bounds, &bounds_kind);
+    return bounds;
+}
+
+static void destroy_body(void *object)
+{
+    ht_body *body = object;
+
+    ht_release(body->storage);
+    ht_release(body->comm);
+    ht_release(body->bounds);
+    ht__object_fini(body);
+    ht__block_free(body, sizeof *body);
+}
+
+static ht_kind body_kind = {.name = "body", .destroy = destroy_body};
+
+void ht__strides_row_major(int ndim, const int64_t shape[], int64_t stride[])
+{
+    int64_t step = 1;
+
+    for (int i = ndim - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= shape[i] > 0 ? shape[i] : 1;
+    }
+}
+
+int64_t ht__body_start(const ht_body *body, int rank)
+{
+    int64_t start, count;
+
+    if (body->split == HT_NONE)
+        return 0;
+    if (body->bounds != NULL)
+        return body->bounds->start[rank];
+    if (rank == body->comm->size)
+        return body->shape[body->split];
+    ht_comm_chunk(body->comm, body->shape[body->split], rank, &start, &count);
+    return start;
+}
+
+void ht__body_settle(ht_body *body)
+{
+    memcpy(body->lshape, body->shape, sizeof body->lshape);
+    body->split_start = 0;
+    if (body->split != HT_NONE) {
+        body->split_start = ht__body_start(body, body->comm->rank);
+        body->lshape[body->split] = ht__body_start(body, body->comm->rank + 1) - body->split_start;
+    }
+    body->lsize = 1;
+    for (int i = 0; i < body->ndim; i++)
+        body->lsize *= body->lshape[i];
+}
+
+/* Everything but strides and storage. */
+static ht_body *new_shape(ht_comm *comm, ht_dtype dtype, int ndim, const int64_t shape[], int split,
+                          ht_bounds *bounds)
+{
+    ht_body *body = ht__block_alloc(sizeof *body);
+
+    ht__object_init(body, &body_kind);
+    body->comm = ht_retain(comm);
+    body->dtype = dtype;
+    body->ndim = ndim;
+    body->split = split;
+    body->bounds = ht_retain(bounds);
+    if (ndim > 0)
+        memcpy(body->shape, shape, (size_t)ndim * sizeof shape[0]);
+    ht__body_settle(body);
+    return body;
+}
+
+static ht_body *give_memory(const char *what, ht_body *body, ht_device *device)
+{
+    size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
+
+    body->storage = ht__storage_new(device, bytes);
+    if (body->storage != NULL)
+        return body;
+    HT_FAIL_HERE(body->comm, HT_ERR_MEMORY, "%s: out of memory: %zu bytes on %s for %s of shape %s",
+                 what, bytes, ht_device_name(device), ht_dtype_name(body->dtype),
+                 ht__shape_str(body->ndim, body->lshape));
+    ht_release(body);
+    return NULL;
+}
+
+ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
+                      const int64_t shape[], int split, ht_bounds *bounds)
+{
+    ht_body *body = new_shape(comm, dtype, ndim, shape, split, bounds);
+
+    ht__strides_row_major(ndim, body->lshape, body->stride);
+    return give_memory(what, body, device);
+}
+
+/* Dense strides in which the axes follow each other in memory as they do in `like`. */
+static void strides_as(ht_body *body, const ht_body *like)
+{
+    int order[HT_MAX_NDIM];
+    int64_t step = 1;
+
+    for (int i = 0; i < body->ndim; i++) {
+        int j = i;
+
+        for (; j > 0 && like->stride[order[j - 1]] < like->stride[i]; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+    for (int i = body->ndim - 1; i >= 0; i--) {
+        body->stride[order[i]] = step;
+        step *= body->lshape[order[i]] > 0 ? body->lshape[order[i]] : 1;
+    }
+}
+
+ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype)
+{
+    ht_body *body = new_shape(like->comm, dtype, like->ndim, like->shape, like->split,
+                              like->bounds);
+
+    if (ht__body_is_contiguous(like))
+        memcpy(body->stride, like->stride, sizeof body->stride);
+    else
+        strides_as(body, like);
+    return give_memory(what, body, like->storage->device);
+}
+
+ht_body *ht__body_metadata(const ht_body *of)
+{
+    ht_body *body = ht__block_alloc(sizeof *body);
+
+    *body = *of;
+    ht__object_init(body, &body_kind);
+    body->storage = NULL;
+    ht_retain(body->comm);
+    ht_retain(body->bounds);
+    return body;
+}
+
+ht_body *ht__body_view(const ht_body *of)
+{
+    ht_body *body = ht__body_metadata(of);
+
+    body->storage = ht_retain(of->storage);
+    return body;
+}
+
+void *ht__body_data(const ht_body *body)
+{
+    char *data = body->storage->data;
+
+    return data != NULL ? data + (size_t)body->offset * ht_dtype_size(body->dtype) : NULL;
+}
+
+bool ht__body_is_contiguous(const ht_body *body)
+{
+    int64_t step = 1;
+
+    for (int i = body->ndim - 1; i >= 0; i--) {
+        if (body->lshape[i] != 1 && body->stride[i] != step && body->lsize > 0)
+            return false;
+        step *= body->lshape[i];
+    }
+    return true;
+}
+
+bool ht__body_is_channels_last(const ht_body *body)
+{
+    static const int order[4] = {1, 3, 2, 0};
+    int64_t step = 1;
+
+    if (body->ndim != 4)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        int axis = order[i];
+
+        if (body->lshape[axis] != 1 && body->stride[axis] != step)
+            return false;
+        step *= body->lshape[axis];
+    }
+    return true;
+}
+
+bool ht__body_same_slabs(const ht_body *a, const ht_body *b)
+{
+    if (a->split != b->split)
+        return false;
+    if (a->split == HT_NONE || a->bounds == b->bounds)
+        return true;
+    for (int rank = 0; rank <= a->comm->size; rank++) {
+        if (ht__body_start(a, rank) != ht__body_start(b, rank))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cpu backend as the rest of the core sees it. */
+#ifndef HT_CPU_H
+#define HT_CPU_H
+
+#include "ht/backend.h"
+
+const ht_backend *ht__backend_cpu(void);
+const char *ht__cpu_simd_level(void); /* "baseline", "avx2" or "avx512": what the kernels use */
+
+/* gemm, convolution and pooling: from BLAS and oneDNN, or plain code. */
+void ht__cpu_fill_nn(ht_kernels *kernels);
+
+/* Threads that BLAS and oneDNN use in this rank. */
+void ht__cpu_set_threads(int threads);
+
+#endif

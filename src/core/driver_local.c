@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The local driver: y = f(x) element by element. No communication; y is split and laid out as x. */
+#include "core.h"
+
+static bool is_exact(ht_dtype dtype)
+{
+    return dtype == HT_BOOL || ht_dtype_is_integer(dtype);
+}
+
+static ht_status run(const ht_unary_op *op, const ht_tensor *x, const ht_body *y)
+{
+    ht_device *device = y->storage->device;
+    ht_loop_fn kernel = device->backend->kernels.unary[op->kernel][y->dtype];
+    ht_operand operands[2] = {ht__operand(y), ht__operand(x->body)};
+    ht_loop loop;
+
+    if (kernel == NULL)
+        return ht__kernel_missing(op->name, x);
+    if (y->lsize == 0)
+        return HT_SUCCESS;
+    ht__loop_fill(&loop, y->ndim, y->lshape, 2, operands);
+    if (kernel(device->stream, &loop) != 0)
+        return ht__kernel_failed(y->comm, op->name);
+    return HT_SUCCESS;
+}
+
+static void save(const ht_unary_op *op, ht_node *node, ht_tensor *x, ht_tensor *y)
+{
+    if (op->save == HT_SAVE_INPUT)
+        ht_node_save(node, x);
+    if (op->save == HT_SAVE_OUTPUT)
+        ht_node_save(node, y);
+}
+
+ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x)
+{
+    ht_tensor *y;
+    ht_node *node;
+
+    if (x == NULL)
+        return NULL;
+    ht__settle(x);
+    if (op->result == HT_RESULT_FLOAT && is_exact(x->body->dtype))
+        x = ht_astype(x, HT_FLOAT32);
+    y = x != NULL ? ht__empty(op->name, x->body, x->body->dtype) : NULL;
+    if (y == NULL || run(op, x, y->body) != HT_SUCCESS)
+        return NULL;
+    node = ht_node_new(op->name, op->backward, 1, &x);
+    if (node == NULL)
+        return y;
+    save(op, node, x, y);
+    return ht_node_set_output(node, y);
+}
+
+ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x)
+{
+    ht_node *node;
+
+    if (x == NULL)
+        return HT_ERR_ARGUMENT;
+    if (ht__check_in_place(op->name, x) != HT_SUCCESS)
+        return HT_ERR_STATE;
+    ht__settle(x);
+    node = ht_node_new(op->name, op->backward, 1, &x);
+    ht__storage_touch(x->body->storage);
+    if (run(op, x, x->body) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (node != NULL) {
+        save(op, node, x, x);
+        ht_node_set_output(node, x);
+    }
+    return HT_SUCCESS;
+}

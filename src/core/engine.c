@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The backward pass: nodes in reverse order of creation, from a heap of those that have a gradient.
+ * A node's users were made after it, so all of its gradient has arrived when its turn comes. */
+#include <string.h>
+
+#include "ht/arithmetics.h"
+#include "ht/factories.h"
+#include "ht/manipulations.h"
+#include "node.h"
+
+typedef struct node_queue {
+    ht_node **nodes; /* a heap: the latest on top; owned references */
+    size_t count, capacity;
+} node_queue;
+
+static _Thread_local ht_progress_fn *progress;
+static _Thread_local void *progress_user;
+static _Thread_local double seed_scale = 1;
+
+void ht__backward_set_progress(ht_progress_fn *new_progress, void *user)
+{
+    progress = new_progress;
+    progress_user = user;
+}
+
+void ht__backward_set_seed_scale(double scale)
+{
+    seed_scale = scale;
+}
+
+static void push(node_queue *queue, ht_node *node)
+{
+    size_t i = queue->count++;
+
+    if (queue->count > queue->capacity) {
+        queue->capacity = queue->capacity > 0 ? 2 * queue->capacity : 64;
+        queue->nodes = ht__realloc(queue->nodes, queue->capacity * sizeof *queue->nodes);
+    }
+    for (; i > 0 && queue->nodes[(i - 1) / 2]->sequence < node->sequence; i = (i - 1) / 2)
+        queue->nodes[i] = queue->nodes[(i - 1) / 2];
+    queue->nodes[i] = ht_retain(node);
+}
+
+static ht_node *pop(node_queue *queue)
+{
+    ht_node *top = queue->nodes[0], *last = queue->nodes[--queue->count];
+    size_t i = 0, child;
+
+    while ((child = 2 * i + 1) < queue->count) {
+        if (child + 1 < queue->count &&
+            queue->nodes[child + 1]->sequence > queue->nodes[child]->sequence)
+            child++;
+        if (queue->nodes[child]->sequence < last->sequence)
+            break;
+        queue->nodes[i] = queue->nodes[child];
+        i = child;
+    }
+    queue->nodes[i] = last;
+    return top;
+}
+
+static ht_tensor *sum_broadcast_axes(ht_tensor *grad, const ht_body *operand)
+{
+    while (grad != NULL && grad->body->ndim > operand->ndim)
+        grad = ht_sum(grad, 0);
+    for (int i = 0; grad != NULL && i < operand->ndim; i++) {
+        if (operand->shape[i] == 1 && grad->body->shape[i] != 1)
+            grad = ht_sum_keepdim(grad, i);
+    }
+    return grad;
+}
+
+ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand)
+{
+    grad = sum_broadcast_axes(grad, operand);
+    if (grad == NULL)
+        return NULL;
+    if (grad->body->ndim != operand->ndim ||
+        memcmp(grad->body->shape, operand->shape, (size_t)operand->ndim * sizeof(int64_t)) != 0) {
+        HT_FAIL(operand->comm, HT_ERR_SHAPE, "ht_backward: gradient is %s, its tensor %s",
+                ht__shape_str(grad->body->ndim, grad->body->shape),
+                ht__shape_str(operand->ndim, operand->shape));
+        return NULL;
+    }
+    if (grad->body->split != operand->split || grad->body->bounds != operand->bounds)
+        grad = ht__match_slabs("ht_backward", grad, operand);
+    return ht_astype(grad, operand->dtype);
+}
+
+ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *of)
+{
+    ht_tensor *sum;
+
+    (void)what;
+    if (partial == NULL || of->split == HT_NONE || of->comm->size == 1)
+        return partial;
+    if (ht_allreduce(of->comm, partial, partial, HT_OP_SUM) != HT_SUCCESS)
+        return NULL;
+    ht_body *body = ht__body_view(partial->body);
+    ht_release(body->comm);
+    body->comm = ht_retain(of->comm);
+    sum = ht__tensor_view(body);
+    return sum;
+}
+
+static ht_tensor *run_hooks(ht_grad_meta *meta, ht_tensor *grad)
+{
+    for (int i = 0; meta != NULL && grad != NULL && i < meta->hook_count; i++) {
+        const ht_hook *hook = &meta->hooks[i];
+        ht_tensor *replaced = hook->gradient != NULL ? hook->gradient(grad, hook->user) : NULL;
+
+        if (replaced != NULL)
+            grad = replaced;
+    }
+    return grad;
+}
+
+/* Whether a gradient may become the leaf's own: nobody else holds its handle or its memory. */
+static bool may_take(const ht_tensor *grad, bool shared)
+{
+    return !shared && !grad->view && ht__object_count(grad) == 1 &&
+           ht__object_count(grad->body) == 1 && ht__object_count(grad->body->storage) == 1 &&
+           ht__body_is_contiguous(grad->body);
+}
+
+static ht_status accumulate(ht_grad_meta *leaf, ht_tensor *grad, bool shared)
+{
+    ht_status status = HT_SUCCESS;
+
+    if (leaf->grad == grad) { /* written in place through ht__grad_target */
+        leaf->overwrite = false;
+    } else if (leaf->grad == NULL) {
+        leaf->grad = ht_retain(may_take(grad, shared) ? grad : ht_copy(grad));
+    } else if (leaf->overwrite) {
+        status = ht_copy_(leaf->grad, grad);
+        leaf->overwrite = false;
+    } else {
+        status = ht_add_(leaf->grad, grad, 1);
+    }
+    return status;
+}
+
+static ht_status reach_leaf(ht_grad_meta *leaf, ht_tensor *grad, bool shared)
+{
+    if (!leaf->requires_grad)
+        return HT_SUCCESS;
+    grad = run_hooks(leaf, grad);
+    if (grad == NULL || accumulate(leaf, grad, shared) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    for (int i = 0; leaf->leaf != NULL && i < leaf->hook_count; i++) {
+        if (leaf->hooks[i].ready != NULL)
+            leaf->hooks[i].ready(leaf->leaf, leaf->hooks[i].user);
+    }
+    return HT_SUCCESS;
+}
+
+static ht_status reach_node(node_queue *queue, ht_node *node, ht_tensor *grad)
+{
+    ht_tensor *sum = grad;
+
+    if (node->pending == NULL)
+        push(queue, node);
+    else
+        sum = ht_add(node->pending, grad);
+    if (sum == NULL)
+        return ht_error_get(NULL);
+    ht_retain(sum);
+    ht_release(node->pending);
+    node->pending = sum;
+    return HT_SUCCESS;
+}
+
+/* One tensor given to several inputs (y = a + b) must not become the gradient of one of them. */
+static bool is_shared(const ht_node *node, ht_tensor *const grads[], int index)
+{
+    for (int i = 0; i < node->input_count; i++) {
+        if (i != index && grads[i] == grads[index])
+            return true;
+    }
+    return false;
+}
+
+static ht_status deliver(node_queue *queue, ht_node *node, ht_tensor *grads[])
+{
+    for (int i = 0; i < node->input_count; i++) {
+        ht_edge *edge = &node->inputs[i];
+        ht_tensor *grad = grads[i];
+        ht_status status;
+
+        if (grad == NULL || !ht_node_needs(node, i))
+            continue;
+        grad = ht__grad_fit(grad, edge->shape);
+        if (grad == NULL)
+            return ht_error_get(NULL);
+        status = edge->leaf != NULL ? reach_leaf(edge->leaf, grad, is_shared(node, grads, i))
+                                    : reach_node(queue, edge->node, grad);
+        if (status != HT_SUCCESS)
+            return status;
+    }
+    return HT_SUCCESS;
+}
+
+static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
+{
+    ht_tensor *inline_grads[HT_NODE_INLINE] = {0}, **grads = inline_grads, *grad;
+    ht_scope *scope = ht_scope_open();
+    ht_status status = HT_SUCCESS;
+
+    ht_error_clear();
+    grad = run_hooks(node->watch, ht_scope_adopt(node->pending));
+    node->pending = NULL;
+    if (node->released)
+        status = HT_FAIL(grad->body->comm, HT_ERR_STATE,
+                         "ht_backward: the graph of %s was released by an earlier backward pass "
+                         "(ht_backward_from keeps it when asked)",
+                         node->name);
+    if (status == HT_SUCCESS) {
+        if (node->input_count > HT_NODE_INLINE)
+            grads = ht__alloc((size_t)node->input_count * sizeof *grads);
+        node->backward(node, grad, grads);
+        status = ht_error_get(NULL);
+    }
+    if (status == HT_SUCCESS)
+        status = deliver(queue, node, grads);
+    if (grads != inline_grads)
+        ht__free(grads);
+    if (!keep)
+        ht__node_empty(node);
+    ht_scope_close(scope);
+    return status;
+}
+
+static ht_status run_all(node_queue *queue, bool keep)
+{
+    ht_status status = HT_SUCCESS;
+
+    while (queue->count > 0) {
+        ht_node *node = pop(queue);
+
+        if (status == HT_SUCCESS)
+            status = run_node(queue, node, keep);
+        ht_release(node->pending); /* after a failure: what nobody will use */
+        node->pending = NULL;
+        ht_release(node);
+        if (progress != NULL)
+            progress(progress_user);
+    }
+    ht__free(queue->nodes);
+    return status;
+}
+
+static ht_tensor *seed(ht_tensor *x, ht_tensor *grad)
+{
+    double scale = seed_scale;
+
+    seed_scale = 1;
+    if (grad == NULL)
+        return ht_full_like(x, scale);
+    grad = ht__grad_fit(grad, x->body);
+    return scale == 1 ? grad : ht_mul_scalar(grad, scale);
+}
+
+ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
+{
+    node_queue queue = {0};
+    ht_scope *scope;
+    ht_status status;
+    bool was;
+
+    if (x == NULL)
+        return HT_ERR_ARGUMENT;
+    if (!ht__needs_grad(x))
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "ht_backward: x depends on nothing that requires a gradient");
+    scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
+    grad = seed(x, grad);
+    if (grad == NULL)
+        status = ht_error_get(NULL);
+    else
+        status = x->node != NULL ? reach_node(&queue, x->node, grad)
+                                 : reach_leaf(x->meta, grad, true);
+    if (status == HT_SUCCESS)
+        status = run_all(&queue, keep);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht_backward(ht_tensor *loss)
+{
+    if (loss == NULL)
+        return HT_ERR_ARGUMENT;
+    if (ht_tensor_size(loss) != 1)
+        return HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
+                       "ht_backward: expected a loss of one element, got shape %s "
+                       "(ht_backward_from takes a seed gradient)",
+                       ht__shape_str(loss->body->ndim, loss->body->shape));
+    return ht_backward_from(loss, NULL, false);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies, conversions and writes in place. */
+#include "core.h"
+#include "ht/factories.h"
+#include "ht/manipulations.h"
+
+/* Copies and conversions pass the gradient on; the engine converts it to the operand's dtype. */
+static void pass_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    (void)node;
+    gin[0] = g;
+}
+
+static ht_tensor *record(const char *what, ht_tensor *x, ht_tensor *y)
+{
+    ht_node *node = y != NULL ? ht_node_new(what, pass_backward, 1, &x) : NULL;
+
+    return node != NULL ? ht_node_set_output(node, y) : y;
+}
+
+/* x's values in a new body of the same shape. */
+static ht_tensor *fill_from(const char *what, ht_body *body, ht_tensor *x)
+{
+    ht_tensor *y = ht__tensor_new(body);
+
+    if (y == NULL)
+        return NULL;
+    ht__settle(x);
+    if (ht__copy_local(what, y->body, x->body) != HT_SUCCESS)
+        return NULL;
+    return record(what, x, y);
+}
+
+static ht_body *row_major_like(const char *what, const ht_body *x)
+{
+    return ht__body_new(what, x->comm, x->storage->device, x->dtype, x->ndim, x->shape, x->split,
+                        x->bounds);
+}
+
+ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype)
+{
+    if (x == NULL || x->body->dtype == dtype)
+        return x;
+    if ((unsigned)dtype >= HT_DTYPE_COUNT) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_astype: %d is no dtype", (int)dtype);
+        return NULL;
+    }
+    return fill_from("ht_astype", ht__body_new_as("ht_astype", x->body, dtype), x);
+}
+
+ht_tensor *ht_copy(ht_tensor *x)
+{
+    return x != NULL ? fill_from("ht_copy", row_major_like("ht_copy", x->body), x) : NULL;
+}
+
+ht_tensor *ht_contiguous(ht_tensor *x)
+{
+    return x == NULL || ht__body_is_contiguous(x->body) ? x : ht_copy(x);
+}
+
+ht_tensor *ht_channels_last(ht_tensor *x)
+{
+    ht_body like;
+
+    if (x == NULL || ht__body_is_channels_last(x->body))
+        return x;
+    if (x->body->ndim != 4) {
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_channels_last: expected (N, C, H, W), x is %s",
+                ht__shape_str(x->body->ndim, x->body->shape));
+        return NULL;
+    }
+    like = *x->body;
+    like.stride[1] = 1;
+    like.stride[3] = like.lshape[1];
+    like.stride[2] = like.stride[3] * like.lshape[3];
+    like.stride[0] = like.stride[2] * like.lshape[2];
+    return fill_from("ht_channels_last", ht__body_new_as("ht_channels_last", &like, like.dtype), x);
+}
+
+/* Bytes of a dense body from one device to another, through the host where neither can do it alone.
+ */
+static ht_status move_bytes(ht_body *to, const ht_body *from)
+{
+    ht_device *source = from->storage->device, *target = to->storage->device;
+    size_t bytes = (size_t)from->lsize * ht_dtype_size(from->dtype);
+    int failed;
+
+    if (bytes == 0)
+        return HT_SUCCESS;
+    if (source->backend->host_memory)
+        failed = target->backend->memory_copy(target->stream, ht__body_data(to),
+                                              ht__body_data(from), bytes, HT_COPY_HOST_TO_DEVICE);
+    else
+        failed = source->backend->memory_copy(source->stream, ht__body_data(to),
+                                              ht__body_data(from), bytes, HT_COPY_DEVICE_TO_HOST);
+    return failed ? ht__kernel_failed(to->comm, "ht_to_device") : HT_SUCCESS;
+}
+
+static void to_device_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht_to_device(g, *(ht_device **)ht_node_context(node, 0));
+}
+
+ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
+{
+    ht_tensor *dense, *y;
+    ht_node *node;
+    bool was;
+
+    if (x == NULL || device == NULL || x->body->storage->device == device)
+        return device != NULL ? x : NULL;
+    ht__settle(x);
+    was = ht_set_grad_enabled(false);
+    dense = ht_contiguous(x);
+    if (!dense->body->storage->device->backend->host_memory && !device->backend->host_memory)
+        dense = ht_to_device(dense, ht__device_cpu());
+    ht_set_grad_enabled(was);
+    if (dense == NULL)
+        return NULL;
+    y = ht__tensor_new(ht__body_new("ht_to_device", x->body->comm, device, x->body->dtype,
+                                    x->body->ndim, x->body->shape, x->body->split,
+                                    x->body->bounds));
+    if (y == NULL || move_bytes(y->body, dense->body) != HT_SUCCESS)
+        return NULL;
+    node = ht_node_new("ht_to_device", to_device_backward, 1, &x);
+    if (node == NULL)
+        return y;
+    *(ht_device **)ht_node_context(node, sizeof(ht_device *)) = x->body->storage->device;
+    return ht_node_set_output(node, y);
+}
+
+ht_status ht__check_in_place(const char *what, ht_tensor *x)
+{
+    if (x->body->read_only)
+        return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is a read-only view (ht_broadcast_to)",
+                       what);
+    if (ht_is_grad_enabled() && ht_tensor_is_leaf(x) && ht_tensor_requires_grad(x))
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "%s: x is a leaf that requires gradients: write to it with gradients off "
+                       "(ht_set_grad_enabled)",
+                       what);
+    return HT_SUCCESS;
+}
+
+/* The node that made `from` now made x. */
+static void take_history(ht_tensor *x, ht_tensor *from)
+{
+    if (from->node == NULL || x->node == from->node)
+        return;
+    ht_release(x->node);
+    x->node = ht_retain(from->node);
+}
+
+ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
+{
+    ht_tensor *fitting;
+    bool was;
+
+    if (values == NULL)
+        return ht_error_get(NULL);
+    was = ht_set_grad_enabled(false);
+    fitting = ht_broadcast_to(values, x->body->ndim, x->body->shape);
+    fitting = fitting != NULL ? ht__match_slabs(what, fitting, x->body) : NULL;
+    ht_set_grad_enabled(was);
+    if (fitting == NULL)
+        return ht_error_get(NULL);
+    ht__settle(x);
+    ht__storage_touch(x->body->storage);
+    if (ht__copy_local(what, x->body, fitting->body) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    take_history(x, values);
+    return HT_SUCCESS;
+}
+
+ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
+{
+    ht_scope *scope;
+    ht_status status;
+
+    if (x == NULL || y == NULL)
+        return HT_ERR_ARGUMENT;
+    if (ht__check_in_place("ht_copy_", x) != HT_SUCCESS)
+        return HT_ERR_STATE;
+    if (!ht__check_together("ht_copy_", x, y))
+        return ht_error_get(NULL);
+    ht__settle(y);
+    scope = ht_scope_open();
+    status = ht__replace_values("ht_copy_", x, ht_broadcast_to(y, x->body->ndim, x->body->shape));
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht_fill_(ht_tensor *x, double value)
+{
+    if (x == NULL)
+        return HT_ERR_ARGUMENT;
+    if (ht__check_in_place("ht_fill_", x) != HT_SUCCESS)
+        return HT_ERR_STATE;
+    ht__settle(x);
+    ht__storage_touch(x->body->storage);
+    return ht__fill_local("ht_fill_", x->body, value);
+}
+
+ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
+{
+    ht_body *old;
+
+    if (x == NULL || y == NULL)
+        return HT_ERR_ARGUMENT;
+    if (x->view)
+        return HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_set_: x is a view");
+    if (x->node != NULL)
+        return HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_set_: a graph needs x");
+    ht__settle(x);
+    ht__settle(y);
+    old = x->body;
+    ht__storage_touch(old->storage); /* what a graph saved of it is out of date */
+    x->body = ht_retain(y->body);
+    ht_release(old);
+    return HT_SUCCESS;
+}

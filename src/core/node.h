@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Nodes of the graph, for autograd*.c and node.c alone. */
+#ifndef HT_NODE_H
+#define HT_NODE_H
+
+#include "core.h"
+
+#define HT_NODE_INLINE 4 /* inputs and saved tensors most operations get by with */
+
+/* Where a gradient goes: to the node that made the input, or to the leaf it is. */
+typedef struct ht_edge {
+    ht_node *node;      /* owned */
+    ht_grad_meta *leaf; /* owned */
+    ht_body *shape;     /* owned metadata, so that no memory is kept alive */
+} ht_edge;
+
+typedef struct ht_saved {
+    ht_body *body; /* owned */
+    unsigned version;
+} ht_saved;
+
+struct ht_node {
+    ht_object base;
+    uint64_t sequence; /* order of creation on this thread */
+    const char *name;  /* not owned: a literal */
+    ht_backward_fn *backward;
+    int input_count, saved_count;
+    ht_edge *inputs;
+    ht_saved *saved;
+    ht_edge inline_inputs[HT_NODE_INLINE];
+    ht_saved inline_saved[HT_NODE_INLINE];
+    void *context;
+    size_t context_bytes;
+    ht_grad_meta *watch; /* owned; hooks on the output */
+    ht_tensor *pending;  /* owned; the gradient that has arrived so far */
+    bool released;       /* a backward pass has used it up */
+};
+
+void ht__node_watch(ht_node *node, ht_grad_meta *meta);
+void ht__node_empty(ht_node *node); /* drops inputs and saved tensors after a backward pass */
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Mean and extremes. */
+#include "ht/statistics.h"
+
+#include "core.h"
+#include "ht/arithmetics.h"
+#include "ht/manipulations.h"
+#include "ht/relational.h"
+
+ht_tensor *ht_mean(ht_tensor *x, int axis)
+{
+    int64_t count;
+
+    if (x == NULL || (axis != HT_NONE && !ht__check_axis("ht_mean", x, &axis)))
+        return NULL;
+    count = axis == HT_NONE ? ht_tensor_size(x) : x->body->shape[axis];
+    if (x->body->dtype == HT_BOOL || ht_dtype_is_integer(x->body->dtype))
+        x = ht_astype(x, HT_FLOAT32);
+    return ht_div_scalar(ht_sum(x, axis), (double)count);
+}
+
+/* The elements equal to the extreme share its gradient. */
+static void extreme_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    const ht_reduce_context *context = ht_node_context(node, 0);
+    ht_tensor *x = ht_node_saved(node, 0), *y = ht_node_saved(node, 1), *ties, *count;
+
+    if (context->axis != HT_NONE && !context->keepdim) {
+        g = ht_expand_dims(g, context->axis);
+        y = ht_expand_dims(y, context->axis);
+    }
+    ties = ht_eq(x, y);
+    count = context->axis == HT_NONE ? ht_sum(ties, HT_NONE) : ht_sum_keepdim(ties, context->axis);
+    gin[0] = ht_mul(ht_astype(ties, g->body->dtype), ht_div(g, ht_astype(count, g->body->dtype)));
+}
+
+static const ht_reduce_row max_row = {"ht_max", HT_REDUCE_MAX,    HT_OP_MAX,
+                                      true,     extreme_backward, true};
+static const ht_reduce_row min_row = {"ht_min", HT_REDUCE_MIN,    HT_OP_MIN,
+                                      true,     extreme_backward, true};
+static const ht_reduce_row argmax_row = {"ht_argmax", HT_REDUCE_ARGMAX, HT_OP_MAX, true, NULL,
+                                         false};
+static const ht_reduce_row argmin_row = {"ht_argmin", HT_REDUCE_ARGMIN, HT_OP_MIN, true, NULL,
+                                         false};
+
+ht_tensor *ht_max(ht_tensor *x, int axis)
+{
+    return ht__reduce(&max_row, x, axis, false);
+}
+
+ht_tensor *ht_min(ht_tensor *x, int axis)
+{
+    return ht__reduce(&min_row, x, axis, false);
+}
+
+ht_tensor *ht_argmax(ht_tensor *x, int axis)
+{
+    return ht__reduce(&argmax_row, x, axis, false);
+}
+
+ht_tensor *ht_argmin(ht_tensor *x, int axis)
+{
+    return ht__reduce(&argmin_row, x, axis, false);
+}
