@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * float16 and bfloat16 to float32 and back, by their bits: to nearest, ties to even. For places
- * where a few elements are converted; kernels have vector instructions for it. */
+ * float16 and bfloat16 to float32 and back: exact one way, to nearest even the other, NaN stays
+ * NaN. Free of branches, so that the compiler makes vector code of a loop over them on every
+ * machine. */
 #ifndef HT_HALF_H
 #define HT_HALF_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -32,41 +34,38 @@ static inline float ht__bfloat16_to_float(uint16_t half)
 static inline uint16_t ht__float_to_bfloat16(float value)
 {
     uint32_t bits = ht__float_to_bits(value);
+    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    uint32_t nan = bits >> 16 | 0x40;
 
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (uint16_t)(bits >> 16 | 0x40); /* a NaN stays one */
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 
+/* Normal numbers: the exponent is moved by 112, by a product so that infinity stays infinite.
+ * Subnormal ones: the fraction becomes the low bits of a number near one half. */
 static inline float ht__float16_to_float(uint16_t half)
 {
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
+    uint32_t wide = (uint32_t)half << 16, magnitude = wide + wide;
+    float normal = ht__bits_to_float((magnitude >> 4) + (0xe0u << 23)) * 0x1p-112f;
+    float subnormal = ht__bits_to_float(magnitude >> 17 | 126u << 23) - 0.5f;
+    uint32_t bits = ht__float_to_bits(magnitude < 1u << 27 ? subnormal : normal);
 
-    if (rest >= 0x7c00)
-        return ht__bits_to_float(sign | 0x7f800000u | (rest & 0x3ff) << 13);
-    if (rest >= 0x400)
-        return ht__bits_to_float(sign | ((rest << 13) + (112u << 23)));
-
-    float small = (float)rest * 0x1p-24f; /* subnormal or zero: exact */
-
-    return ht__bits_to_float(sign | ht__float_to_bits(small));
+    return ht__bits_to_float(bits | (wide & 0x80000000));
 }
 
+/* Adding a power of two 13 places above the last bit to be kept makes the addition round. The
+ * product by 2^112 turns what is too large into infinity first. */
 static inline uint16_t ht__float_to_float16(float value)
 {
-    uint32_t bits = ht__float_to_bits(value), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffffu;
+    uint32_t bits = ht__float_to_bits(value), magnitude = bits + bits;
+    float base = fabsf(value) * 0x1p+112f * 0x1p-110f;
+    uint32_t bias = magnitude & 0xff000000;
+    uint32_t sum, half;
 
-    if (rest > 0x7f800000u)
-        return (uint16_t)(sign | 0x7e00 | (rest >> 13 & 0x1ff));
-    if (rest >= 0x477ff000u)
-        return (uint16_t)(sign | 0x7c00);
-    if (rest >= 0x38800000u)
-        return (uint16_t)(sign | ((rest - (112u << 23) + 0xfff + (rest >> 13 & 1)) >> 13));
-
-    /* Below the smallest normal number: adding 0.5 lets the unit round at 2^-24. */
-    float small = ht__bits_to_float(rest) + 0.5f;
-
-    return (uint16_t)(sign | (ht__float_to_bits(small) - 0x3f000000u));
+    bias = bias < 0x71000000 ? 0x71000000 : bias;
+    sum = ht__float_to_bits(ht__bits_to_float((bias >> 1) + 0x07800000) + base);
+    half = (sum >> 13 & 0x7c00) + (sum & 0x0fff);
+    half = magnitude > 0xff000000 ? 0x7e00 : half;
+    return (uint16_t)((bits >> 16 & 0x8000) | half);
 }
 
 #endif

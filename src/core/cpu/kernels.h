@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of each SIMD level; a level exists where configure defined HT_HAVE_<LEVEL>. */
+/* The kernels of each SIMD level; a level exists where configure defined HT_HAVE_<LEVEL>. Each call
+ * fills every entry of the table but products, convolutions and pooling. */
 #ifndef HT_CORE_CPU_KERNELS_H
 #define HT_CORE_CPU_KERNELS_H
 
-const char *ht__kernels_baseline_name(void);
-const char *ht__kernels_avx2_name(void);
-const char *ht__kernels_avx512_name(void);
+#include "ht/backend.h"
+
+void ht__kernels_fill_baseline(ht_kernels *kernels);
+void ht__kernels_fill_avx2(ht_kernels *kernels);
+void ht__kernels_fill_avx512(ht_kernels *kernels);
 
 #endif

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernels compiled for SIMD level avx512. */
-#include "core/cpu/kernels.h"
-
-const char *ht__kernels_avx512_name(void)
-{
-    return "avx512";
-}
+#define HT_LEVEL avx512
+#include "core/cpu/kernels.inc.c"

@@ -1,6 +1,27 @@
 # The cpu backend.
 libht_objects_la_SOURCES += \
-	src/core/cpu/kernels.h
+	src/core/cpu/cpu.c \
+	src/core/cpu/cpu.h \
+	src/core/cpu/dtypes.h \
+	src/core/cpu/float_math.h \
+	src/core/cpu/foreach_dtype.h \
+	src/core/cpu/foreach_source.h \
+	src/core/cpu/kernels.h \
+	src/core/cpu/reduce_plan.h \
+	src/core/cpu/row_walk.h
+
+# Templates: included by the kernels, never compiled by themselves.
+EXTRA_DIST += \
+	src/core/cpu/binary.inc.c \
+	src/core/cpu/binary_walk.inc.c \
+	src/core/cpu/convert.inc.c \
+	src/core/cpu/convert_from.inc.c \
+	src/core/cpu/cumulative.inc.c \
+	src/core/cpu/kernels.inc.c \
+	src/core/cpu/reduce.inc.c \
+	src/core/cpu/reduce_arg.inc.c \
+	src/core/cpu/reduce_fold.inc.c \
+	src/core/cpu/unary.inc.c
 
 # The kernels of each SIMD level are the same files, included by one kernels_<level>.c and compiled
 # with the flags of that level. Each is a library of its own because flags belong to a library.

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Template: reductions. All fold rows of the input into a row of accumulators, so that the inner
+ * loop is elementwise and becomes vector code; the order of additions depends on shape and strides
+ * alone. */
+
+#define FOLD(x) NAME(x##_sum)
+#define ACC     SUM
+#define OUT     TOTAL
+#define PUT     TO_TOTAL
+#include "core/cpu/reduce_fold.inc.c"
+
+static inline SUM NAME(sum_step)(SUM sum, SUM x)
+{
+    return sum + x;
+}
+
+static int NAME(reduce_SUM)(void *stream, const ht_reduction *r)
+{
+    (void)stream;
+    return NAME(fold_sum)(r, NAME(sum_step), true);
+}
+
+#if !HT_IS_COMPLEX
+#define FOLD(x) NAME(x##_extreme)
+#define ACC     C
+#define OUT     T
+#define PUT     STORE
+#include "core/cpu/reduce_fold.inc.c"
+
+static inline bool NAME(is_nan)(C x)
+{
+#if HT_IS_FLOAT
+    return isnan(x);
+#else
+    (void)x;
+    return false;
+#endif
+}
+
+/* Whether x takes the place of the best so far: NaN beats every number, and nothing beats NaN. */
+static inline bool NAME(above)(C x, C best)
+{
+    return (x > best) | (NAME(is_nan)(x) & !NAME(is_nan)(best));
+}
+
+static inline bool NAME(below)(C x, C best)
+{
+    return (x < best) | (NAME(is_nan)(x) & !NAME(is_nan)(best));
+}
+
+static inline C NAME(max_step)(C best, C x)
+{
+    return NAME(above)(x, best) ? x : best;
+}
+
+static inline C NAME(min_step)(C best, C x)
+{
+    return NAME(below)(x, best) ? x : best;
+}
+
+static int NAME(reduce_MAX)(void *stream, const ht_reduction *r)
+{
+    (void)stream;
+    return NAME(fold_extreme)(r, NAME(max_step), false);
+}
+
+static int NAME(reduce_MIN)(void *stream, const ht_reduction *r)
+{
+    (void)stream;
+    return NAME(fold_extreme)(r, NAME(min_step), false);
+}
+
+#include "core/cpu/reduce_arg.inc.c"
+
+static int NAME(reduce_ARGMAX)(void *stream, const ht_reduction *r)
+{
+    (void)stream;
+    return NAME(arg)(r, NAME(above));
+}
+
+static int NAME(reduce_ARGMIN)(void *stream, const ht_reduction *r)
+{
+    (void)stream;
+    return NAME(arg)(r, NAME(below));
+}
+#endif
+
+static void NAME(fill_reduce)(ht_kernels *k)
+{
+    k->reduce[HT_REDUCE_SUM][ID] = NAME(reduce_SUM);
+#if !HT_IS_COMPLEX
+    k->reduce[HT_REDUCE_MAX][ID] = NAME(reduce_MAX);
+    k->reduce[HT_REDUCE_MIN][ID] = NAME(reduce_MIN);
+    k->reduce[HT_REDUCE_ARGMAX][ID] = NAME(reduce_ARGMAX);
+    k->reduce[HT_REDUCE_ARGMIN][ID] = NAME(reduce_ARGMIN);
+#endif
+}

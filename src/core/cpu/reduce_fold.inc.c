@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Template inside reduce.inc.c: folds by an associative step over accumulators of type ACC, stored
+ * as OUT by PUT. `zero` says that a fold starts with 0, else with its first element. */
+
+/* acc (n) = step(acc (n), x (n)) */
+HT_INLINE void FOLD(fold_row)(ACC *acc, const T *x, int64_t n, int64_t stride,
+                              ACC (*step)(ACC, ACC))
+{
+    if (stride == 1) {
+        HT_VECTORIZE
+        for (int64_t j = 0; j < n; j++)
+            acc[j] = step(acc[j], (ACC)LOAD(x[j]));
+    } else {
+        for (int64_t j = 0; j < n; j++)
+            acc[j] = step(acc[j], (ACC)LOAD(x[j * stride]));
+    }
+}
+
+/* One output: element j of a row goes to lane j modulo the number of lanes. */
+HT_INLINE ACC FOLD(fold_one)(const ht_loop *inner, ACC (*step)(ACC, ACC), bool zero)
+{
+    const int64_t n = row_length(inner), stride = row_stride(inner, 0);
+    const size_t sizes[] = {sizeof(T)};
+    ACC lane[HT_REDUCE_LANES];
+    row_walk walk;
+    bool more = row_walk_begin(&walk, inner);
+    ACC start = zero ? 0 : (ACC)LOAD(*(const T *)walk.at[0]);
+
+    for (int j = 0; j < HT_REDUCE_LANES; j++)
+        lane[j] = start;
+    for (; more; more = row_walk_next(&walk, 1, sizes)) {
+        const T *x = (const T *)walk.at[0];
+        int64_t i = 0;
+
+        for (; i + HT_REDUCE_LANES <= n; i += HT_REDUCE_LANES)
+            FOLD(fold_row)(lane, x + i * stride, HT_REDUCE_LANES, stride, step);
+        FOLD(fold_row)(lane, x + i * stride, n - i, stride, step);
+    }
+    for (int width = HT_REDUCE_LANES / 2; width > 0; width /= 2)
+        for (int j = 0; j < width; j++)
+            lane[j] = step(lane[j], lane[j + width]);
+    return lane[0];
+}
+
+/* A block of m outputs: acc (m), their inputs `between` apart. */
+HT_INLINE void FOLD(fold_block)(ACC *acc, int64_t m, int64_t between, const ht_loop *inner,
+                                ACC (*step)(ACC, ACC), bool zero)
+{
+    const int64_t n = row_length(inner), stride = row_stride(inner, 0);
+    const size_t sizes[] = {sizeof(T)};
+    const T *first = inner->data[0];
+    row_walk walk;
+
+    for (int64_t j = 0; j < m; j++)
+        acc[j] = zero ? 0 : (ACC)LOAD(first[j * between]);
+    for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes))
+        for (int64_t i = 0; i < n; i++)
+            FOLD(fold_row)(acc, (const T *)walk.at[0] + i * stride, m, between, step);
+}
+
+HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero)
+{
+    const int64_t n = row_length(&r->loop), ys = row_stride(&r->loop, 0);
+    const int64_t xs = row_stride(&r->loop, 1);
+    const int64_t block = reduce_by_blocks(r) ? HT_REDUCE_BLOCK : 1;
+    const size_t sizes[] = {sizeof(OUT), sizeof(T)};
+    ht_loop inner = reduce_inner(r);
+    ACC acc[HT_REDUCE_BLOCK];
+    row_walk walk;
+
+    for (bool more = row_walk_begin(&walk, &r->loop); more; more = row_walk_next(&walk, 2, sizes)) {
+        OUT *y = (OUT *)walk.at[0];
+
+        for (int64_t i = 0; i < n; i += block) {
+            int64_t m = n - i < block ? n - i : block;
+
+            inner.data[0] = walk.at[1] + i * xs * (int64_t)sizeof(T);
+            if (block == 1)
+                acc[0] = FOLD(fold_one)(&inner, step, zero);
+            else
+                FOLD(fold_block)(acc, m, xs, &inner, step, zero);
+            for (int64_t j = 0; j < m; j++)
+                y[(i + j) * ys] = PUT(acc[j]);
+        }
+    }
+    return 0;
+}
+
+#undef FOLD
+#undef ACC
+#undef OUT
+#undef PUT
