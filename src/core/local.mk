@@ -38,7 +38,6 @@ libht_objects_la_SOURCES += \
 	src/core/error.c \
 	src/core/exchange.h \
 	src/core/exchange_path.h \
-	src/core/exchange_sum.inc.c \
 	src/core/exponential.c \
 	src/core/factories.c \
 	src/core/half.h \
@@ -63,3 +62,6 @@ libht_objects_la_SOURCES += \
 	src/core/value.c \
 	src/core/version.c \
 	src/core/views.c
+
+# Included by others, never compiled by itself.
+EXTRA_DIST += src/core/exchange_sum.inc.c
