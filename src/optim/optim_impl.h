@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of optimizers: the row that makes one (a file each), the state of a parameter, and how
+ * a data-parallel wrapper takes over step(). */
+#ifndef HT_OPTIM_IMPL_H
+#define HT_OPTIM_IMPL_H
+
+#include "core/core.h"
+#include "ht/optim.h"
+
+enum { HT_OPTIMIZER_STATES = 3 };
+
+/* What distinguishes one optimizer from another. */
+typedef struct ht_optimizer_type {
+    const char *name; /* "SGD" */
+    ht_update_kernel kernel;
+    int state_count;
+    const char *state_names[HT_OPTIMIZER_STATES];
+} ht_optimizer_type;
+
+typedef struct ht_optimizer_entry {
+    ht_tensor *parameter;                  /* retained */
+    ht_tensor *state[HT_OPTIMIZER_STATES]; /* owned; NULL before the first update; contiguous */
+    int64_t steps;                         /* updates so far */
+} ht_optimizer_entry;
+
+/* What step() means at the time it is called: kept by whoever updates later. */
+typedef struct ht_step_arguments {
+    double lr;
+    double grad_scale;
+} ht_step_arguments;
+
+/* A wrapper that has taken over step(). drain finishes the updates it has not made yet. */
+typedef struct ht_optimizer_deferral {
+    ht_status (*step)(void *user, const ht_step_arguments *arguments);
+    ht_status (*drain)(void *user);
+    void *user; /* not owned */
+} ht_optimizer_deferral;
+
+struct ht_optimizer {
+    ht_object base;
+    const ht_optimizer_type *type;
+    ht_update settings; /* hyperparameters; the rest is filled in for each update */
+    double lr;
+    int64_t steps;
+    ht_optimizer_entry *entries; /* owned */
+    int count;
+    const ht_optimizer_deferral *deferral; /* not owned; NULL: step() updates */
+};
+
+/* What a constructor calls once its own options are checked. `what` names it. */
+ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
+                                ht_value *parameters, double lr, const ht_update *settings);
+
+/* HT_ERR_ARGUMENT unless low <= value < high; the message names both. */
+ht_status ht__optim_check_range(const char *what, const char *name, double value, double low,
+                                double high);
+
+/* HT_ERR_ARGUMENT when an options struct was not filled by its default function, `filler`. */
+ht_status ht__optim_check_options(const char *what, const char *filler, size_t size,
+                                  size_t expected);
+
+/* Updates one parameter from its gradient with these arguments, whatever the optimizer holds now.
+ */
+ht_status ht__optimizer_update(ht_optimizer *optimizer, int index,
+                               const ht_step_arguments *arguments);
+
+/* State tensors of one parameter, made (zeroed) when they are not there. */
+ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index);
+
+int ht__optimizer_find(const ht_optimizer *optimizer, const ht_tensor *parameter); /* -1: none */
+
+/* Hands step() to a wrapper; NULL gives it back. */
+void ht__optimizer_defer(ht_optimizer *optimizer, const ht_optimizer_deferral *deferral);
+
+/* Rank 0's state to all ranks of `comm`. Collective. */
+ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm);
+
+/* A schedule is its rule: the learning rate of an epoch. */
+typedef struct ht_scheduler_type {
+    const char *name;
+    double (*lr)(const ht_scheduler *scheduler, int64_t epoch);
+} ht_scheduler_type;
+
+struct ht_scheduler {
+    ht_object base;
+    const ht_scheduler_type *type;
+    ht_optimizer *optimizer; /* retained */
+    int64_t epoch;
+    double gamma;
+    int64_t step_size;
+};
+
+ht_scheduler *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer);
+
+#endif

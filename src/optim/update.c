@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One update of one parameter: its state, and the backend's fused kernel. */
+#include "optim_impl.h"
+
+#include "ht/autograd.h"
+#include "ht/tensor.h"
+
+/* A state tensor is row-major whatever the parameter's strides: only the update reads it. */
+static ht_tensor *new_state(const ht_tensor *parameter)
+{
+    ht_scope *scope = ht_scope_open();
+    const ht_body *like = parameter->body;
+    ht_tensor *state = ht__tensor_new(ht__body_new("ht_optimizer_step", like->comm,
+                                                   like->storage->device, like->dtype, like->ndim,
+                                                   like->shape, like->split, like->bounds));
+
+    state = state != NULL && ht_fill_(state, 0) == HT_SUCCESS ? ht_retain(state) : NULL;
+    ht_scope_close(scope);
+    return state;
+}
+
+ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
+{
+    ht_optimizer_entry *entry = &optimizer->entries[index];
+
+    for (int s = 0; s < optimizer->type->state_count; s++) {
+        if (entry->state[s] == NULL)
+            entry->state[s] = new_state(entry->parameter);
+        if (entry->state[s] == NULL)
+            return ht_error_get(NULL);
+    }
+    return HT_SUCCESS;
+}
+
+/* Kernels walk contiguous memory; a parameter or gradient that is not goes through a copy. */
+static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *entry,
+                            ht_update *update)
+{
+    ht_tensor *parameter = ht_contiguous(entry->parameter);
+    ht_tensor *grad = ht_contiguous(entry->parameter->meta->grad);
+    int (*kernel)(void *, const ht_update *);
+    ht_device *device;
+
+    if (parameter == NULL || grad == NULL)
+        return ht_error_get(NULL);
+    device = parameter->body->storage->device;
+    kernel = device->backend->kernels.update[optimizer->type->kernel];
+    if (kernel == NULL)
+        return ht__kernel_missing("ht_optimizer_step", parameter);
+
+    update->param = ht__body_data(parameter->body);
+    update->grad = ht__body_data(grad->body);
+    if (update->n > 0 && kernel(device->stream, update) != 0)
+        return ht__kernel_failed(parameter->body->comm, "ht_optimizer_step");
+    ht__storage_touch(entry->parameter->body->storage);
+    if (parameter == entry->parameter)
+        return HT_SUCCESS;
+    return ht__copy_local("ht_optimizer_step", entry->parameter->body, parameter->body);
+}
+
+ht_status ht__optimizer_update(ht_optimizer *optimizer, int index,
+                               const ht_step_arguments *arguments)
+{
+    ht_optimizer_entry *entry = &optimizer->entries[index];
+    ht_update update = optimizer->settings;
+    ht_status status = ht__optimizer_make_state(optimizer, index);
+    ht_scope *scope;
+    bool was;
+
+    if (status != HT_SUCCESS)
+        return status;
+    update.dtype = entry->parameter->body->dtype;
+    update.n = entry->parameter->body->lsize;
+    update.lr = arguments->lr;
+    update.grad_scale = arguments->grad_scale;
+    update.step = entry->steps + 1;
+    update.first = entry->steps == 0;
+    for (int s = 0; s < optimizer->type->state_count; s++)
+        update.state[s] = ht__body_data(entry->state[s]->body);
+
+    scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
+    status = run_kernel(optimizer, entry, &update);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    if (status == HT_SUCCESS)
+        entry->steps++;
+    return status;
+}
