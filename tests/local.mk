@@ -4,6 +4,10 @@
 #                         start or end jobs itself; programs that it needs go to check_PROGRAMS.
 
 core_tests = \
+	tests/core/test_communication.c \
+	tests/core/test_communication_collective.c \
+	tests/core/test_communication_exchange.c \
+	tests/core/test_communication_gather.c \
 	tests/core/test_version.c
 
 nn_tests =
@@ -13,6 +17,7 @@ optim_tests =
 data_tests =
 
 test_scripts = \
+	tests/core/jobs.sh \
 	tests/harness.sh \
 	tests/headers.sh
 
@@ -37,8 +42,12 @@ test_runners = \
 	tests/utils/data/run-data
 
 if HT_TESTS
-check_PROGRAMS += $(test_runners) tests/run-harness
+check_PROGRAMS += $(test_runners) tests/run-harness tests/core/job
 endif
+
+# What tests/core/jobs.sh launches.
+tests_core_job_SOURCES = tests/core/job.c
+tests_core_job_LDADD = libht_objects.la
 
 check_LTLIBRARIES += libht_test.la
 libht_test_la_SOURCES = tests/ht_test.h tests/runner.c

@@ -22,6 +22,8 @@
 
 #include <mpi.h>
 
+#include "ht.h"
+
 #include "ht/export.h"
 
 int ht_test_rank, ht_test_size;
@@ -202,7 +204,6 @@ HT_API int dlclose(void *handle)
 int main(int argc, char **argv)
 {
     struct options options;
-    int provided;
     int count;
 
     parse_options(argc, argv, &options);
@@ -214,7 +215,7 @@ int main(int argc, char **argv)
     setenv("CMOCKA_TEST_ABORT", "1", 1);
     signal(SIGABRT, on_abort);
 
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    ht_init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &ht_test_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ht_test_size);
     open_report(options.only != NULL);
@@ -222,7 +223,8 @@ int main(int argc, char **argv)
     count = run_all(&options);
 
     snprintf(running, sizeof running, "the end of the job");
-    MPI_Finalize();
+    if (ht_finalize() > 0)
+        abort();
     if (report != NULL)
         fprintf(report, "1..%d\n", count);
     return 0;

@@ -229,11 +229,6 @@ MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose)
     return *copy;
 }
 
-bool ht__comm_compatible(const ht_comm *a, const ht_comm *b)
-{
-    return a == b || (a->size == 1 && b->size == 1);
-}
-
 ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler)
 {
     int64_t extremes[2] = {handler, -(int64_t)handler};

@@ -48,6 +48,14 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
+static long now_ms(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
 static void *end_late(void *grace)
 {
     sleep_ms(LIMIT + *(int *)grace);
@@ -161,11 +169,11 @@ static void speak_once(const struct record *mine)
     static struct record note;
     bool *alike = ht__alloc((size_t)wire_size), *heard = ht__alloc((size_t)wire_size);
     bool printed = false, others = false;
-    int grace = mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE;
+    long until = now_ms() + (mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE);
 
     alike[wire_rank] = heard[wire_rank] = true;
     tell_all(mine);
-    for (int ms = 0; ms < grace && count_of(heard, wire_size) < wire_size; ms++) {
+    while (now_ms() < until && count_of(heard, wire_size) < wire_size) {
         printed |= listen(mine, alike, heard, &others);
         sleep_ms(1);
     }

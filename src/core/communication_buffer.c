@@ -90,6 +90,7 @@ ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor
     const ht_body *body = tensor->body;
     size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
 
+    ht__settle(tensor);
     *buffer = (ht_buffer){.tensor = ht_retain(tensor), .write = write};
     buffer->count = body->lsize;
     buffer->dtype = body->dtype;

@@ -4,19 +4,16 @@
  * the other: what does not fit is described by a derived type, of which a count of 1 is sent. */
 #include "message.h"
 
-#include <stdlib.h>
+static int64_t count_limit = INT_MAX;
 
 int64_t ht__count_limit(void)
 {
-    static int64_t limit;
+    return count_limit;
+}
 
-    if (limit == 0) {
-        const char *text = getenv("HT_DEBUG_MAX_COUNT");
-        int64_t asked = text != NULL ? strtoll(text, NULL, 10) : 0;
-
-        limit = asked > 0 && asked < INT_MAX ? asked : INT_MAX;
-    }
-    return limit;
+void ht__count_set_limit(int64_t limit)
+{
+    count_limit = limit > 0 && limit < INT_MAX ? limit : INT_MAX;
 }
 
 static MPI_Datatype repeat_short(int64_t count, MPI_Aint stride, MPI_Datatype of)

@@ -42,6 +42,13 @@ static size_t round_up(size_t bytes)
     return (bytes + LINE - 1) / LINE * LINE;
 }
 
+/* The first cache line in this memory. Mappings begin at pages: it is the same one for all ranks.
+ */
+static void *first_line(void *memory)
+{
+    return (void *)round_up((uintptr_t)memory);
+}
+
 static char *data_of(part *p)
 {
     return (char *)(p + 1);
@@ -74,7 +81,7 @@ void ht__shared_open(ht_exchange *exchange)
 static bool window_new(ht_exchange *exchange, shared_block *block)
 {
     size_t slice = round_up(block->bytes / (size_t)exchange->size + 1) + LINE;
-    MPI_Aint bytes = (MPI_Aint)(sizeof(part) + round_up(block->bytes) + slice);
+    MPI_Aint bytes = (MPI_Aint)(LINE + sizeof(part) + round_up(block->bytes) + slice);
     MPI_Info info;
     char *mine = NULL;
 
@@ -95,8 +102,10 @@ static bool window_new(ht_exchange *exchange, shared_block *block)
     for (int r = 0; r < exchange->size; r++) {
         MPI_Aint length;
         int unit;
+        void *base;
 
-        MPI_Win_shared_query(block->window, r, &length, &unit, &block->parts[r]);
+        MPI_Win_shared_query(block->window, r, &length, &unit, &base);
+        block->parts[r] = first_line(base);
     }
     memset(mine, 0, (size_t)bytes);
     MPI_Barrier(exchange->node);
@@ -123,7 +132,7 @@ static shared_block *block_new(ht_exchange *exchange, size_t bytes)
 static void *memory_of(const ht_exchange *exchange, const shared_block *block)
 {
     if (block->plain != NULL)
-        return (void *)(((uintptr_t)block->plain + LINE - 1) / LINE * LINE);
+        return first_line(block->plain);
     return data_of(block->parts[exchange->rank]);
 }
 

@@ -57,7 +57,8 @@ const char *ht__op_name(ht_reduce_op op);
 
 /* ---- counts (communication_count.c) ------------------------------------------------------------
  */
-int64_t ht__count_limit(void); /* INT_MAX; HT_DEBUG_MAX_COUNT lowers it for tests */
+int64_t ht__count_limit(void);
+void ht__count_set_limit(int64_t limit); /* for tests; 0: INT_MAX again */
 
 /* `count` copies of `of`, `stride` bytes apart; uncommitted. */
 MPI_Datatype ht__type_repeat(int64_t count, int64_t stride, MPI_Datatype of);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* One MPI job for tests/core/jobs.sh: what a program does before ht_init, and how jobs end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/core.h"
+
+/* Something of each kind that a program would do. Returns the exit code. */
+static int use_library(MPI_Comm expected)
+{
+    int size;
+    int64_t ranks = 1;
+
+    MPI_Comm_size(expected, &size);
+    if (ht_comm_size(HT_COMM_WORLD) != size)
+        return 3;
+    ht__comm_allreduce_i64(HT_COMM_WORLD, &ranks, 1, HT_OP_SUM, "job");
+    if (ranks != size || ht_barrier(HT_COMM_WORLD) != HT_SUCCESS)
+        return 4;
+    return ht_finalize();
+}
+
+static bool mpi_is_alive(void)
+{
+    int finalized;
+
+    MPI_Finalized(&finalized);
+    return !finalized;
+}
+
+/* The program starts MPI at the given level; libht must leave it running. */
+static int with_level(int level)
+{
+    int provided, code;
+
+    MPI_Init_thread(NULL, NULL, level, &provided);
+    if (ht_init(NULL, NULL) != HT_SUCCESS)
+        return 2;
+    code = use_library(MPI_COMM_WORLD);
+    if (code != 0 || !mpi_is_alive())
+        return 5;
+    if (ht_init(NULL, NULL) != HT_SUCCESS) /* and can start again */
+        return 6;
+    code = use_library(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return code;
+}
+
+static int on_half(void)
+{
+    int rank, code = 0;
+    MPI_Comm half;
+
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+    if (rank % 2 == 0 && ht_init_comm(half) == HT_SUCCESS)
+        code = use_library(half);
+    MPI_Comm_free(&half);
+    MPI_Finalize();
+    return code;
+}
+
+static int by_itself(void)
+{
+    ht_init(NULL, NULL);
+    ht_init(NULL, NULL);
+    if (ht_finalize() != 0 || !ht_is_initialized())
+        return 7;
+
+    int code = use_library(MPI_COMM_WORLD);
+
+    return code == 0 && !ht_is_initialized() && !mpi_is_alive() ? 0 : 8;
+}
+
+static void fail(const char *how)
+{
+    ht_comm *world = HT_COMM_WORLD;
+    int rank = ht_comm_rank(world);
+
+    if (strcmp(how, "alike") == 0)
+        HT_FAIL(world, HT_ERR_SHAPE, "ht_job: all alike");
+    if (strcmp(how, "alone") == 0 && rank == 1)
+        HT_FAIL_HERE(world, HT_ERR_MEMORY, "ht_job: out of memory");
+    if (strcmp(how, "late") == 0) {
+        usleep(rank == 0 ? 700000 : 0); /* longer than the others listen */
+        HT_FAIL(world, HT_ERR_SHAPE, "ht_job: all alike");
+    }
+    if (strcmp(how, "differently") == 0)
+        HT_FAIL_HERE(world, HT_ERR_SHAPE, "ht_job: half %d", rank / 2);
+    if (strcmp(how, "agreed") == 0)
+        ht__agree(world, rank != 1 ? HT_SUCCESS : ht__error_set(HT_ERR_IO, "ht_job: no such file"));
+    if (strcmp(how, "absent") == 0 && rank == 1)
+        sleep(20);
+    ht_barrier(world);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    if (strcmp(what, "level") == 0)
+        return with_level(atoi(argv[2]));
+    if (strcmp(what, "half") == 0)
+        return on_half();
+    if (strcmp(what, "itself") == 0)
+        return by_itself();
+    if (strcmp(what, "uninitialised") == 0)
+        return ht_comm_size(HT_COMM_WORLD);
+    ht_init(&argc, &argv);
+    if (strcmp(what, "topology") == 0) {
+        int nodes, node, local_rank, local_size;
+
+        ht_comm_topology(HT_COMM_WORLD, &nodes, &node, &local_rank, &local_size);
+        printf("%d: node %d of %d, %d of %d\n", ht_comm_rank(HT_COMM_WORLD), node, nodes,
+               local_rank, local_size);
+        return ht_finalize();
+    }
+    fail(what);
+    return 9; /* the failure should have ended the job */
+}

@@ -1,0 +1,84 @@
+#!/bin/sh
+# How programs start MPI and libht together, and how jobs end that fail: tests/core/job.c.
+set -u
+
+job=tests/core/job
+count=0
+
+result() {
+    count=$((count + 1))
+    echo "$1 $count - $2"
+}
+
+launch() {
+    ranks=$1
+    shift
+    timeout --kill-after=2 20 "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >job.out 2>job.err
+    status=$?
+}
+
+# succeeds "name" RANKS ARGUMENT...
+succeeds() {
+    name=$1
+    ranks=$2
+    shift 2
+    launch "$ranks" "$job" "$@"
+    if [ $status -eq 0 ]; then
+        result ok "$name"
+    else
+        result 'not ok' "$name: status $status"
+        sed 's/^/# /' job.err
+    fi
+}
+
+# says "name" "line" RANKS ARGUMENT...: the job ends with status 1 within 5 s, and what libht prints
+# are these lines, in any order.
+says() {
+    name=$1
+    expected=$2
+    ranks=$3
+    shift 3
+    start=$(date +%s)
+    launch "$ranks" "$@"
+    took=$(($(date +%s) - start))
+    found=$(grep '^ht: ' job.err | sort)
+    if [ "$found" = "$expected" ] && [ $status -eq 1 ] && [ $took -le 5 ]; then
+        result ok "$name"
+    else
+        result 'not ok' "$name: status $status after $took s"
+        sed 's/^/# /' job.err
+    fi
+}
+
+succeeds 'ht_init starts and ends MPI' 2 itself
+for level in 0 1 2 3; do
+    succeeds "MPI started by the program, thread level $level" 2 level $level
+done
+succeeds 'half of the ranks' 4 half
+succeeds 'half of an odd number' 3 half
+
+says 'the same error is printed once' 'ht: ranks 0-3: ht_job: all alike' 4 "$job" alike
+says 'an error of one rank' 'ht: rank 1: ht_job: out of memory' 3 "$job" alone
+says 'a rank that fails later says nothing' 'ht: ranks 1-2: ht_job: all alike' 3 "$job" late
+says 'different errors' 'ht: ranks 0-1: ht_job: half 0
+ht: ranks 2-3: ht_job: half 1' 4 "$job" differently
+says 'an error found by agreement' 'ht: rank 1: ht_job: no such file' 3 "$job" agreed
+says 'one rank has no number' 'ht: ht_job: all alike' 1 "$job" alike
+says 'a deadline names the operation and the absent' \
+    'ht: ranks 0, 2: ht_barrier: the other ranks did not come within 1 s (HT_TIMEOUT); not heard from: rank 1' \
+    3 env HT_TIMEOUT=1 "$job" absent
+says 'a call before ht_init' \
+    'ht: ht_comm_world: the library is not initialised, call ht_init first' 1 "$job" uninitialised
+
+launch 4 env HT_RANKS_PER_NODE=3 "$job" topology
+if [ "$(sort job.out)" = '0: node 0 of 2, 0 of 3
+1: node 0 of 2, 1 of 3
+2: node 0 of 2, 2 of 3
+3: node 1 of 2, 0 of 1' ]; then
+    result ok 'HT_RANKS_PER_NODE makes nodes'
+else
+    result 'not ok' 'HT_RANKS_PER_NODE makes nodes'
+fi
+
+rm -f job.out job.err
+echo "1..$count"
