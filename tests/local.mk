@@ -50,7 +50,7 @@ tests_core_job_SOURCES = tests/core/job.c
 tests_core_job_LDADD = libht_objects.la
 
 check_LTLIBRARIES += libht_test.la
-libht_test_la_SOURCES = tests/ht_test.h tests/runner.c
+libht_test_la_SOURCES = tests/gradcheck.c tests/gradcheck.h tests/ht_test.h tests/runner.c
 libht_test_la_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 libht_test_la_LIBADD = libht_objects.la $(CMOCKA_LIBS)
 AM_CPPFLAGS += -I$(top_srcdir)/tests

@@ -50,6 +50,7 @@ libht_objects_la_SOURCES += \
 	src/core/node.c \
 	src/core/node.h \
 	src/core/object.c \
+	src/core/printing.c \
 	src/core/random.c \
 	src/core/relational.c \
 	src/core/reshape.c \
