@@ -89,8 +89,8 @@ void ht_gradcheck(ht_gradcheck_fn *f, int count, ht_tensor *inputs[], void *user
             nudge(inputs[k], i, h);
             numeric = (up - down) / (2 * h);
             if (fabs(numeric - found) > tolerance * (1 + fabs(numeric)))
-                fail_msg("gradient of input %d, element %lld: %.12g, finite differences say %.12g", k,
-                         (long long)i, found, numeric);
+                fail_msg("gradient of input %d, element %lld: %.12g, finite differences say %.12g",
+                         k, (long long)i, found, numeric);
         }
     }
 }

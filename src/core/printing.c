@@ -37,16 +37,16 @@ static void put(text *out, const char *string)
     out->used += length;
 }
 
-typedef struct cells {
+typedef struct print_cells {
     ht_dtype dtype;
     bool summarised, exponent;
     int ndim, width;
     int64_t shape[HT_MAX_NDIM]; /* shown items along each axis */
     bool cut[HT_MAX_NDIM];      /* items between the edges are left out */
     const double *real, *imaginary;
-} cells;
+} print_cells;
 
-static void format_number(const cells *cells, double value, char *out, size_t room)
+static void format_number(const print_cells *cells, double value, char *out, size_t room)
 {
     if (cells->dtype == HT_BOOL)
         snprintf(out, room, "%s", value != 0 ? "True" : "False");
@@ -58,7 +58,7 @@ static void format_number(const cells *cells, double value, char *out, size_t ro
         snprintf(out, room, isfinite(value) ? "%.*f" : "%.*g", precision, value);
 }
 
-static void format_cell(const cells *cells, int64_t index, char out[static 96])
+static void format_cell(const print_cells *cells, int64_t index, char out[static 96])
 {
     char imaginary[40];
 
@@ -71,7 +71,7 @@ static void format_cell(const cells *cells, int64_t index, char out[static 96])
     strcat(strcat(out, imaginary), "j");
 }
 
-static void put_axis(text *out, const cells *cells, int axis, int64_t index)
+static void put_axis(text *out, const print_cells *cells, int axis, int64_t index)
 {
     int64_t step = 1;
     char cell[96], padded[112];
@@ -104,7 +104,7 @@ static void put_axis(text *out, const cells *cells, int axis, int64_t index)
 }
 
 /* The shown items: both ends of every long axis. */
-static ht_tensor *edges(ht_tensor *x, cells *cells)
+static ht_tensor *edges(ht_tensor *x, print_cells *cells)
 {
     for (int i = 0; x != NULL && i < cells->ndim; i++) {
         int64_t length = x->body->shape[i];
@@ -124,7 +124,7 @@ static ht_tensor *edges(ht_tensor *x, cells *cells)
     return ht_to_device(x, ht__device_cpu());
 }
 
-static void choose_format(cells *cells, int64_t count)
+static void choose_format(print_cells *cells, int64_t count)
 {
     double largest = 0, smallest = INFINITY;
     char cell[96];
@@ -137,7 +137,8 @@ static void choose_format(cells *cells, int64_t count)
         largest = fmax(largest, size);
         smallest = fmin(smallest, size);
     }
-    cells->exponent = largest >= 1e8 || (largest > 0 && (smallest < 1e-4 || largest / smallest > 1e6));
+    cells->exponent = largest >= 1e8 ||
+                      (largest > 0 && (smallest < 1e-4 || largest / smallest > 1e6));
     for (int64_t i = 0; i < count; i++) {
         int width;
 
@@ -152,9 +153,9 @@ static void put_header(text *out, const ht_body *body)
     char line[160];
 
     put(out, "ht_tensor(");
-    snprintf(line, sizeof line, "shape=%s, dtype=%s, device=%s, split=",
-             ht__shape_str(body->ndim, body->shape), ht_dtype_name(body->dtype),
-             ht_device_name(body->storage->device));
+    snprintf(line, sizeof line,
+             "shape=%s, dtype=%s, device=%s, split=", ht__shape_str(body->ndim, body->shape),
+             ht_dtype_name(body->dtype), ht_device_name(body->storage->device));
     put(out, line);
     snprintf(line, sizeof line, "%d", body->split);
     put(out, body->split == HT_NONE ? "none" : line);
@@ -164,9 +165,9 @@ static void put_header(text *out, const ht_body *body)
 static char *describe(ht_tensor *x)
 {
     text out = {0};
-    cells cells = {.dtype = x->body->dtype,
-                   .ndim = x->body->ndim,
-                   .summarised = ht_tensor_size(x) > threshold};
+    print_cells cells = {.dtype = x->body->dtype,
+                         .ndim = x->body->ndim,
+                         .summarised = ht_tensor_size(x) > threshold};
     ht_tensor *shown = edges(x, &cells), *real;
     double *imaginary = NULL;
     int64_t count;
