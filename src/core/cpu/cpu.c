@@ -135,6 +135,7 @@ static void fill_backend(void)
 {
     level = choose_level();
     level->fill(&backend.kernels);
+    ht__cpu_fill_nn(&backend.kernels);
 }
 
 const ht_backend *ht__backend_cpu(void)

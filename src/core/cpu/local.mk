@@ -6,7 +6,10 @@ libht_objects_la_SOURCES += \
 	src/core/cpu/float_math.h \
 	src/core/cpu/foreach_dtype.h \
 	src/core/cpu/foreach_source.h \
+	src/core/cpu/gemm.c \
 	src/core/cpu/kernels.h \
+	src/core/cpu/nn_kernels.c \
+	src/core/cpu/nn_kernels.h \
 	src/core/cpu/reduce_plan.h \
 	src/core/cpu/row_walk.h
 

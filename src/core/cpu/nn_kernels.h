@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The heavy kernels of the cpu backend, as ht__cpu_fill_nn puts them into its table. */
+#ifndef HT_NN_KERNELS_H
+#define HT_NN_KERNELS_H
+
+#include "ht/backend.h"
+
+int ht__cpu_gemm(void *stream, const ht_gemm *gemm);
+
+#endif
