@@ -23,6 +23,20 @@ test_scripts = \
 
 long_scripts =
 
+# What the scripts launch.
+test_programs = \
+	tests/core/job \
+	tests/run-harness
+
+tests_core_job_SOURCES = tests/core/job.c
+tests_core_job_LDADD = libht_objects.la
+
+# Tests that end in every possible way, most of them badly.
+harness_tests = tests/test_harness.c
+tests_run_harness_SOURCES = $(harness_tests)
+nodist_tests_run_harness_SOURCES = tests/registry.c
+tests_run_harness_LDADD = libht_test.la
+
 EXTRA_DIST += \
 	$(test_scripts) \
 	$(long_scripts) \
@@ -42,12 +56,8 @@ test_runners = \
 	tests/utils/data/run-data
 
 if HT_TESTS
-check_PROGRAMS += $(test_runners) tests/run-harness tests/core/job
+check_PROGRAMS += $(test_runners) $(test_programs)
 endif
-
-# What tests/core/jobs.sh launches.
-tests_core_job_SOURCES = tests/core/job.c
-tests_core_job_LDADD = libht_objects.la
 
 check_LTLIBRARIES += libht_test.la
 libht_test_la_SOURCES = tests/gradcheck.c tests/gradcheck.h tests/ht_test.h tests/runner.c
@@ -70,12 +80,6 @@ tests_optim_run_optim_LDADD = libht_test.la
 tests_utils_data_run_data_SOURCES = $(data_tests)
 nodist_tests_utils_data_run_data_SOURCES = tests/utils/data/registry.c
 tests_utils_data_run_data_LDADD = libht_test.la
-
-# The tests of the runner itself: some fail on purpose, and tests/harness.sh looks at how.
-harness_tests = tests/test_harness.c
-tests_run_harness_SOURCES = $(harness_tests)
-nodist_tests_run_harness_SOURCES = tests/registry.c
-tests_run_harness_LDADD = libht_test.la
 
 tests/core/registry.c: $(core_tests) tests/make-registry.sh
 	$(make_registry) $(core_tests) >$@

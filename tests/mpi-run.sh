@@ -75,8 +75,12 @@ run_ranks() {
     done
 }
 
-declared=$("$runner" --ranks | sort -nu)
-for ranks in $declared; do
+if ! declared=$("$runner" --ranks); then
+    echo "not ok 1 - ${runner##*/} does not start"
+    echo "1..1"
+    exit
+fi
+for ranks in $(echo "$declared" | sort -nu); do
     case " ${HT_TEST_RANKS:-$ranks} " in
     *" $ranks "*) run_ranks ;;
     esac

@@ -24,8 +24,6 @@
 
 #include "ht.h"
 
-#include "ht/export.h"
-
 int ht_test_rank, ht_test_size;
 
 static FILE *report; /* on rank 0; NULL on the others */
@@ -149,6 +147,26 @@ static void call_current(void **state)
     returned = true;
 }
 
+/* Devices and communicators may be made once and kept; ht_finalize accounts for those. */
+static int64_t live_objects(void)
+{
+    return ht_live_objects(NULL) - ht_live_objects("device") - ht_live_objects("comm");
+}
+
+static void run_in_scope(struct CMUnitTest test)
+{
+    int64_t before = live_objects();
+    ht_scope *scope = ht_scope_open();
+
+    if (_cmocka_run_group_tests(running, &test, 1, NULL, NULL) != 0)
+        abort();
+    ht_scope_close(scope);
+    if (live_objects() != before) {
+        fprintf(stderr, "%lld objects leaked", (long long)(live_objects() - before));
+        abort();
+    }
+}
+
 /* Runs one test on all ranks; no rank goes on before all have left it. */
 static void run_one(const char *name, struct CMUnitTest test)
 {
@@ -159,8 +177,7 @@ static void run_one(const char *name, struct CMUnitTest test)
     skip_reason = "skipped";
     current_function = test.test_func;
     test.test_func = call_current;
-    if (_cmocka_run_group_tests(name, &test, 1, NULL, NULL) != 0)
-        abort();
+    run_in_scope(test);
     MPI_Barrier(MPI_COMM_WORLD);
     snprintf(skipped, sizeof skipped, " # SKIP %s", skip_reason);
     say("ok - ", name, returned ? "" : skipped);
@@ -215,7 +232,8 @@ int main(int argc, char **argv)
     setenv("CMOCKA_TEST_ABORT", "1", 1);
     signal(SIGABRT, on_abort);
 
-    ht_init(&argc, &argv);
+    if (ht_init(&argc, &argv) != HT_SUCCESS)
+        abort();
     MPI_Comm_rank(MPI_COMM_WORLD, &ht_test_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ht_test_size);
     open_report(options.only != NULL);

@@ -10,6 +10,8 @@
 
 #include <mpi.h>
 
+#include "ht.h"
+
 static void passes(void **state)
 {
     (void)state;
@@ -41,6 +43,14 @@ static void aborts_job(void **state)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+static void leaks(void **state)
+{
+    int64_t shape[] = {3};
+
+    (void)state;
+    ht_retain(ht_zeros(1, shape, HT_FLOAT32, HT_NONE));
+}
+
 static void is_skipped(void **state)
 {
     (void)state;
@@ -61,5 +71,5 @@ static void is_never_reached(void **state)
 
 HT_TEST_SUITE(test_harness, cmocka_unit_test(passes), cmocka_unit_test(fails_on_last_rank),
               cmocka_unit_test(crashes), cmocka_unit_test(leaves_by_exit),
-              cmocka_unit_test(aborts_job), cmocka_unit_test(is_skipped), cmocka_unit_test(hangs),
-              cmocka_unit_test(is_never_reached));
+              cmocka_unit_test(aborts_job), cmocka_unit_test(leaks), cmocka_unit_test(is_skipped),
+              cmocka_unit_test(hangs), cmocka_unit_test(is_never_reached));
