@@ -1,7 +1,7 @@
 # One runner for each folder of tests; `make check` launches it once for each rank count.
 #   A test file:          a line in core_tests, nn_tests, … below; its first line names its ranks.
 #   A test of its own:    a script that prints TAP, in test_scripts (or long_scripts), for what must
-#                         start or end jobs itself; programs that it needs go to check_PROGRAMS.
+#                         start or end jobs itself; programs that it launches go to test_programs.
 
 core_tests = \
 	tests/core/test_communication.c \
