@@ -38,8 +38,8 @@ HT_API bool ht_set_grad_enabled(bool enabled);
 HT_API bool ht_is_grad_enabled(void);
 
 /* Hooks. A tensor hook sees the gradient that arrives (complete, for a leaf: before accumulation) and
- * may return a replacement, or NULL to keep it. A ready hook runs after a leaf's gradient was
- * accumulated. Returned ids remove hooks; 0 is never an id. */
+ * may return a replacement, or NULL to keep it. A ready hook runs once in a pass, after all
+ * that reaches a leaf was accumulated. Returned ids remove hooks; 0 is never an id. */
 typedef ht_tensor *ht_tensor_hook_fn(ht_tensor *grad, void *user);
 typedef void ht_grad_ready_fn(ht_tensor *leaf, void *user);
 HT_API uint64_t ht_tensor_register_hook(ht_tensor *x, ht_tensor_hook_fn *hook, void *user);

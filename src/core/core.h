@@ -212,6 +212,8 @@ typedef struct ht_grad_meta {
     ht_hook *hooks;
     int hook_count;
     ht_tensor *leaf; /* not owned; the handle this belongs to, NULL once that is gone */
+    atomic_int uses; /* edges of live graphs that lead here */
+    bool arrived;    /* got a gradient in the running pass; ready hooks wait for its other uses */
 
     /* A deferred update of this parameter: called before anybody reads or writes it. NULL: none. */
     void (*pending)(ht_tensor *x, void *user);
@@ -368,8 +370,11 @@ ht_tensor *ht__grad_target(ht_node *node, int index);
 typedef void ht_progress_fn(void *user);
 void ht__backward_set_progress(ht_progress_fn *progress, void *user);
 
-/* Multiplies the seed of this thread's next backward pass (weighted averaging); 1 after it. */
-void ht__backward_set_seed_scale(double scale);
+/* Asked at the start of every backward pass of this thread: what to multiply its seed by (weighted
+ * averaging). At 0 the pass does nothing, so that no 0 x NaN can arise. NULL: 1. */
+typedef double ht_seed_scale_fn(void *user);
+void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user);
+void ht__backward_forget(const void *user); /* removes both calls of this user */
 
 /* ---- start and end -----------------------------------------------------------------------------
  */

@@ -12,11 +12,14 @@
 typedef struct node_queue {
     ht_node **nodes; /* a heap: the latest on top; owned references */
     size_t count, capacity;
+    ht_grad_meta **leaves; /* those that got a gradient; owned references */
+    size_t leaf_count, leaf_capacity;
 } node_queue;
 
 static _Thread_local ht_progress_fn *progress;
 static _Thread_local void *progress_user;
-static _Thread_local double seed_scale = 1;
+static _Thread_local ht_seed_scale_fn *seed_scale;
+static _Thread_local void *seed_scale_user;
 
 void ht__backward_set_progress(ht_progress_fn *new_progress, void *user)
 {
@@ -24,9 +27,18 @@ void ht__backward_set_progress(ht_progress_fn *new_progress, void *user)
     progress_user = user;
 }
 
-void ht__backward_set_seed_scale(double scale)
+void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user)
 {
     seed_scale = scale;
+    seed_scale_user = user;
+}
+
+void ht__backward_forget(const void *user)
+{
+    if (progress_user == user)
+        ht__backward_set_progress(NULL, NULL);
+    if (seed_scale_user == user)
+        ht__backward_set_seed_scale(NULL, NULL);
 }
 
 static void push(node_queue *queue, ht_node *node)
@@ -141,18 +153,65 @@ static ht_status accumulate(ht_grad_meta *leaf, ht_tensor *grad, bool shared)
     return status;
 }
 
-static ht_status reach_leaf(ht_grad_meta *leaf, ht_tensor *grad, bool shared)
+static void remember_leaf(node_queue *queue, ht_grad_meta *leaf)
 {
-    if (!leaf->requires_grad)
-        return HT_SUCCESS;
-    grad = run_hooks(leaf, grad);
-    if (grad == NULL || accumulate(leaf, grad, shared) != HT_SUCCESS)
-        return ht_error_get(NULL);
+    if (leaf->arrived)
+        return;
+    leaf->arrived = true;
+    if (queue->leaf_count == queue->leaf_capacity) {
+        queue->leaf_capacity = queue->leaf_capacity > 0 ? 2 * queue->leaf_capacity : 64;
+        queue->leaves = ht__realloc(queue->leaves, queue->leaf_capacity * sizeof *queue->leaves);
+    }
+    queue->leaves[queue->leaf_count++] = ht_retain(leaf);
+}
+
+static void run_ready_hooks(ht_grad_meta *leaf)
+{
+    leaf->arrived = false;
     for (int i = 0; leaf->leaf != NULL && i < leaf->hook_count; i++) {
         if (leaf->hooks[i].ready != NULL)
             leaf->hooks[i].ready(leaf->leaf, leaf->hooks[i].user);
     }
+}
+
+static ht_status reach_leaf(node_queue *queue, ht_grad_meta *leaf, ht_tensor *grad, bool shared)
+{
+    if (!leaf->requires_grad)
+        return HT_SUCCESS;
+    if (leaf->leaf != NULL) /* a deferred update may still need the gradient that is there */
+        ht__settle(leaf->leaf);
+    grad = run_hooks(leaf, grad);
+    if (grad == NULL || accumulate(leaf, grad, shared) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    remember_leaf(queue, leaf);
     return HT_SUCCESS;
+}
+
+/* A node has been differentiated and is given up: leaves that no graph uses any more are ready. */
+static void leave_leaves(ht_node *node)
+{
+    for (int i = 0; i < node->input_count; i++) {
+        ht_grad_meta *leaf = node->inputs[i].leaf;
+
+        if (leaf == NULL)
+            continue;
+        node->inputs[i].leaf = NULL;
+        if (atomic_fetch_sub_explicit(&leaf->uses, 1, memory_order_relaxed) == 1 && leaf->arrived)
+            run_ready_hooks(leaf);
+        ht_release(leaf);
+    }
+}
+
+/* At the end of a pass the others are ready too: what else uses them is not part of it. */
+static void finish_leaves(node_queue *queue, ht_status status)
+{
+    for (size_t i = 0; i < queue->leaf_count; i++) {
+        if (queue->leaves[i]->arrived && status == HT_SUCCESS)
+            run_ready_hooks(queue->leaves[i]);
+        queue->leaves[i]->arrived = false;
+        ht_release(queue->leaves[i]);
+    }
+    ht__free(queue->leaves);
 }
 
 static ht_status reach_node(node_queue *queue, ht_node *node, ht_tensor *grad)
@@ -193,7 +252,7 @@ static ht_status deliver(node_queue *queue, ht_node *node, ht_tensor *grads[])
         grad = ht__grad_fit(grad, edge->shape);
         if (grad == NULL)
             return ht_error_get(NULL);
-        status = edge->leaf != NULL ? reach_leaf(edge->leaf, grad, is_shared(node, grads, i))
+        status = edge->leaf != NULL ? reach_leaf(queue, edge->leaf, grad, is_shared(node, grads, i))
                                     : reach_node(queue, edge->node, grad);
         if (status != HT_SUCCESS)
             return status;
@@ -225,6 +284,8 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
         status = deliver(queue, node, grads);
     if (grads != inline_grads)
         ht__free(grads);
+    if (!keep && status == HT_SUCCESS)
+        leave_leaves(node);
     if (!keep)
         ht__node_empty(node);
     ht_scope_close(scope);
@@ -247,14 +308,12 @@ static ht_status run_all(node_queue *queue, bool keep)
             progress(progress_user);
     }
     ht__free(queue->nodes);
+    finish_leaves(queue, status);
     return status;
 }
 
-static ht_tensor *seed(ht_tensor *x, ht_tensor *grad)
+static ht_tensor *seed(ht_tensor *x, ht_tensor *grad, double scale)
 {
-    double scale = seed_scale;
-
-    seed_scale = 1;
     if (grad == NULL)
         return ht_full_like(x, scale);
     grad = ht__grad_fit(grad, x->body);
@@ -266,6 +325,7 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     node_queue queue = {0};
     ht_scope *scope;
     ht_status status;
+    double scale;
     bool was;
 
     if (x == NULL)
@@ -273,14 +333,17 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     if (!ht__needs_grad(x))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "ht_backward: x depends on nothing that requires a gradient");
+    scale = seed_scale != NULL ? seed_scale(seed_scale_user) : 1;
+    if (scale == 0)
+        return HT_SUCCESS;
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    grad = seed(x, grad);
+    grad = seed(x, grad, scale);
     if (grad == NULL)
         status = ht_error_get(NULL);
     else
         status = x->node != NULL ? reach_node(&queue, x->node, grad)
-                                 : reach_leaf(x->meta, grad, true);
+                                 : reach_leaf(&queue, x->meta, grad, true);
     if (status == HT_SUCCESS)
         status = run_all(&queue, keep);
     ht_set_grad_enabled(was);

@@ -24,6 +24,8 @@ static void drop_inputs(ht_node *node)
 {
     for (int i = 0; i < node->input_count; i++) {
         ht_release(node->inputs[i].node);
+        if (node->inputs[i].leaf != NULL)
+            atomic_fetch_sub_explicit(&node->inputs[i].leaf->uses, 1, memory_order_relaxed);
         ht_release(node->inputs[i].leaf);
         ht_release(node->inputs[i].shape);
     }
@@ -91,6 +93,8 @@ static void set_edge(ht_edge *edge, ht_tensor *input)
         edge->node = ht_retain(input->node);
     else if (input->meta != NULL && input->meta->requires_grad)
         edge->leaf = ht_retain(input->meta);
+    if (edge->leaf != NULL)
+        atomic_fetch_add_explicit(&edge->leaf->uses, 1, memory_order_relaxed);
 }
 
 ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
@@ -205,7 +209,8 @@ ht_tensor *ht__grad_target(ht_node *node, int index)
     ht_grad_meta *leaf = node->inputs[index].leaf;
     const ht_body *shape = node->inputs[index].shape;
 
-    if (leaf == NULL || !leaf->overwrite || leaf->grad == NULL || shape->split != HT_NONE)
+    if (leaf == NULL || !leaf->overwrite || leaf->grad == NULL || shape->split != HT_NONE ||
+        leaf->pending != NULL)
         return NULL;
     for (int i = 0; i < leaf->hook_count; i++) {
         if (leaf->hooks[i].gradient != NULL)
