@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 enum { LINE = 64 };
 
@@ -78,6 +79,23 @@ void ht__shared_open(ht_exchange *exchange)
                                    "are used");
 }
 
+/* Open MPI keeps windows in files of this folder, and when one is too large for it, some ranks fail
+ * and the others wait for ever. So one rank per node looks first, and tells. */
+static bool has_room(const ht_exchange *exchange, size_t bytes_per_rank)
+{
+    const char *folder = getenv("OMPI_MCA_osc_sm_backing_directory");
+    struct statvfs room;
+    int enough = 1;
+
+    if (statvfs(folder != NULL ? folder : "/dev/shm", &room) == 0) {
+        double free_bytes = (double)room.f_bavail * (double)room.f_frsize;
+
+        enough = free_bytes > 1.25 * (double)bytes_per_rank * exchange->size + (1 << 20);
+    }
+    MPI_Bcast(&enough, 1, MPI_INT, 0, exchange->node);
+    return enough;
+}
+
 static bool window_new(ht_exchange *exchange, shared_block *block)
 {
     size_t slice = round_up(block->bytes / (size_t)exchange->size + 1) + LINE;
@@ -85,6 +103,8 @@ static bool window_new(ht_exchange *exchange, shared_block *block)
     MPI_Info info;
     char *mine = NULL;
 
+    if (!has_room(exchange, (size_t)bytes))
+        return false;
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", "true");
     MPI_Comm_set_errhandler(exchange->node, MPI_ERRORS_RETURN);
