@@ -45,6 +45,9 @@ EXTRA_DIST += \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \
+	tests/golden/make_nn.py \
+	tests/golden/nn.h \
+	tests/nn/nn_test.h \
 	tests/test-env.sh
 
 # --- How they are built -------------------------------------------------------------------------

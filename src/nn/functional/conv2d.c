@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * 2-d convolution: x (N, C, H, W), weight (O, C / groups, kh, kw) to y (N, O, H', W'). x may have
+ * either layout; y is channels-last where the backend prefers that, and stays so from layer to
+ * layer. Kept for backward: x where the weight needs a gradient, the weight where x does. */
+#include "functional_impl.h"
+
+ht_conv2d_options ht_conv2d_options_default(void)
+{
+    return (ht_conv2d_options){.size = sizeof(ht_conv2d_options),
+                               .stride = {1, 1},
+                               .padding = {0, 0},
+                               .dilation = {1, 1},
+                               .groups = 1};
+}
+
+static bool check_options(const ht_tensor *x, const ht_conv2d_options *options)
+{
+    if (options->size != sizeof *options) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "ht_conv2d: the options were not filled by ht_conv2d_options_default()");
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (options->stride[i] >= 1 && options->padding[i] >= 0 && options->dilation[i] >= 1)
+            continue;
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "ht_conv2d: stride %lld, padding %lld, dilation %lld: at least 1, 0 and 1 needed",
+                (long long)options->stride[i], (long long)options->padding[i],
+                (long long)options->dilation[i]);
+        return false;
+    }
+    return true;
+}
+
+static bool check_shapes(const ht_tensor *x, const ht_tensor *weight, const ht_tensor *bias,
+                         int64_t groups)
+{
+    const ht_body *a = x->body, *w = weight->body;
+    const char *xs = ht__shape_str(a->ndim, a->shape), *ws = ht__shape_str(w->ndim, w->shape);
+
+    if (w->ndim != 4) {
+        HT_FAIL(a->comm, HT_ERR_SHAPE, "ht_conv2d: weight is %s, (O, C / groups, kh, kw) is needed",
+                ws);
+        return false;
+    }
+    if (groups < 1 || a->shape[1] % groups != 0 || w->shape[0] % groups != 0) {
+        HT_FAIL(a->comm, HT_ERR_SHAPE,
+                "ht_conv2d: x is %s, weight is %s: %lld groups do not divide them", xs, ws,
+                (long long)groups);
+        return false;
+    }
+    if (a->shape[1] != w->shape[1] * groups) {
+        HT_FAIL(a->comm, HT_ERR_SHAPE,
+                "ht_conv2d: x is %s, weight is %s: channels %lld and %lld differ", xs, ws,
+                (long long)a->shape[1], (long long)(w->shape[1] * groups));
+        return false;
+    }
+    if (bias != NULL && (bias->body->ndim != 1 || bias->body->shape[0] != w->shape[0])) {
+        HT_FAIL(a->comm, HT_ERR_SHAPE, "ht_conv2d: weight is %s, bias is %s: (O) needed", ws,
+                ht__shape_str(bias->body->ndim, bias->body->shape));
+        return false;
+    }
+    return true;
+}
+
+/* All of the job but y's strides. False when the kernel is larger than the padded image. */
+static bool fill_job(ht_conv *job, const ht_tensor *x, const ht_tensor *weight,
+                     const ht_conv2d_options *options)
+{
+    const ht_body *a = x->body, *w = weight->body;
+
+    *job = (ht_conv){.dtype = a->dtype,
+                     .n = a->lshape[0],
+                     .c = a->shape[1],
+                     .o = w->shape[0],
+                     .groups = options->groups};
+    for (int i = 0; i < 2; i++) {
+        int64_t in = a->shape[2 + i], kernel = w->shape[2 + i];
+        int64_t reach = options->dilation[i] * (kernel - 1) + 1;
+        int64_t room = in + 2 * options->padding[i] - reach;
+
+        if (room < 0 || kernel < 1) {
+            HT_FAIL(a->comm, HT_ERR_SHAPE,
+                    "ht_conv2d: x is %s, weight is %s: the kernel does not fit",
+                    ht__shape_str(a->ndim, a->shape), ht__shape_str(w->ndim, w->shape));
+            return false;
+        }
+        job->in[i] = in;
+        job->kernel[i] = kernel;
+        job->stride[i] = options->stride[i];
+        job->padding[i] = options->padding[i];
+        job->dilation[i] = options->dilation[i];
+        job->out[i] = room / options->stride[i] + 1;
+    }
+    for (int i = 0; i < 4; i++)
+        job->x_stride[i] = a->stride[i];
+    return true;
+}
+
+static void set_y_stride(ht_conv *job, const ht_tensor *y)
+{
+    for (int i = 0; i < 4; i++)
+        job->y_stride[i] = y->body->stride[i];
+}
+
+/* x in one of the two layouts that kernels take, copied only when it has neither. */
+static ht_tensor *in_image_layout(ht_tensor *x)
+{
+    if (x == NULL || ht__body_is_contiguous(x->body) || ht__body_is_channels_last(x->body))
+        return x;
+    return ht__backend_of(x)->prefer_channels_last ? ht_channels_last(x) : ht_contiguous(x);
+}
+
+static ht_tensor *grad_x(ht_node *node, const ht_conv *job, const ht_tensor *dy,
+                         const ht_tensor *weight)
+{
+    ht_tensor *dx = ht__empty("ht_conv2d", ht__node_input(node, 0), job->dtype);
+
+    if (dx == NULL || dx->body->lsize == 0)
+        return dx;
+
+    ht_conv data = *job;
+    for (int i = 0; i < 4; i++)
+        data.x_stride[i] = dx->body->stride[i];
+    if (ht__backend_of(dy)->kernels.conv_backward_data(
+            ht__stream_of(dy), &data, ht__body_data(dy->body), ht__body_data(weight->body),
+            ht__body_data(dx->body)) != 0) {
+        ht__kernel_failed(dy->body->comm, "ht_conv2d");
+        return NULL;
+    }
+    return dx;
+}
+
+/* Gradients of weight and bias come from one kernel; the one that is not needed stays NULL. */
+static void grad_parameters(ht_node *node, const ht_conv *job, const ht_tensor *dy,
+                            const ht_tensor *x, ht_tensor *grads[])
+{
+    ht_tensor *dw = NULL, *db = NULL;
+
+    if (ht_node_needs(node, 1) && (dw = ht__parameter_grad("ht_conv2d", node, 1, dy)) == NULL)
+        return;
+    if (ht_node_needs(node, 2) && (db = ht__parameter_grad("ht_conv2d", node, 2, dy)) == NULL)
+        return;
+
+    if (dy->body->lsize == 0) {
+        if ((dw != NULL && ht_fill_(dw, 0.0) != HT_SUCCESS) ||
+            (db != NULL && ht_fill_(db, 0.0) != HT_SUCCESS))
+            return;
+    } else if (ht__backend_of(dy)->kernels.conv_backward_weight(
+                   ht__stream_of(dy), job, x != NULL ? ht__body_data(x->body) : NULL,
+                   ht__body_data(dy->body), dw != NULL ? ht__body_data(dw->body) : NULL,
+                   db != NULL ? ht__body_data(db->body) : NULL) != 0) {
+        ht__kernel_failed(dy->body->comm, "ht_conv2d");
+        return;
+    }
+    grads[1] = ht__parameter_grad_done("ht_conv2d", dw, dy);
+    grads[2] = ht__parameter_grad_done("ht_conv2d", db, dy);
+}
+
+static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+{
+    ht_conv job = *(ht_conv *)ht_node_context(node, sizeof job);
+    ht_tensor *dy = in_image_layout(grad), *grads[3] = {NULL, NULL, NULL};
+
+    if (dy == NULL)
+        return;
+    set_y_stride(&job, dy);
+    if (ht_node_needs(node, 0))
+        grad_inputs[0] = grad_x(node, &job, dy, ht_node_saved(node, 1));
+    if (!ht_node_needs(node, 1) && !ht_node_needs(node, 2))
+        return;
+    grad_parameters(node, &job, dy, ht_node_saved(node, 0), grads);
+    grad_inputs[1] = grads[1];
+    if (ht_node_needs(node, 2))
+        grad_inputs[2] = grads[2];
+}
+
+static bool has_kernels(const ht_tensor *x)
+{
+    const ht_kernels *kernels = &ht__backend_of(x)->kernels;
+
+    if (kernels->conv_forward != NULL && kernels->conv_backward_data != NULL &&
+        kernels->conv_backward_weight != NULL)
+        return true;
+    ht__kernel_missing("ht_conv2d", x);
+    return false;
+}
+
+static ht_tensor *run(ht_conv *job, const ht_tensor *x, const ht_tensor *weight,
+                      const ht_tensor *bias)
+{
+    int64_t shape[4] = {x->body->shape[0], job->o, job->out[0], job->out[1]};
+    ht_tensor *y = ht__backend_of(x)->prefer_channels_last
+                       ? ht__batch_result_channels_last("ht_conv2d", x, job->dtype, shape)
+                       : ht__batch_result("ht_conv2d", x, job->dtype, 4, shape);
+
+    if (y == NULL || y->body->lsize == 0)
+        return y;
+    set_y_stride(job, y);
+    if (ht__backend_of(x)->kernels.conv_forward(
+            ht__stream_of(x), job, ht__body_data(x->body), ht__body_data(weight->body),
+            bias != NULL ? ht__body_data(bias->body) : NULL, ht__body_data(y->body)) != 0) {
+        ht__kernel_failed(x->body->comm, "ht_conv2d");
+        return NULL;
+    }
+    return y;
+}
+
+ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                     const ht_conv2d_options *options)
+{
+    ht_conv2d_options defaults = ht_conv2d_options_default();
+    ht_conv job;
+    ht_tensor *y;
+    ht_node *node;
+
+    if (x == NULL || weight == NULL)
+        return NULL;
+    options = options != NULL ? options : &defaults;
+    if (!ht__check_batch("ht_conv2d", "x", x, 4) || !check_options(x, options) ||
+        !ht__check_parameter("ht_conv2d", "weight", weight, x) ||
+        (bias != NULL && !ht__check_parameter("ht_conv2d", "bias", bias, x)) ||
+        !check_shapes(x, weight, bias, options->groups) || !has_kernels(x))
+        return NULL;
+
+    x = in_image_layout(x);
+    weight = ht_contiguous(weight);
+    bias = ht_contiguous(bias);
+    if (x == NULL || weight == NULL || !fill_job(&job, x, weight, options))
+        return NULL;
+    y = run(&job, x, weight, bias);
+    if (y == NULL)
+        return NULL;
+
+    node = ht_node_new("ht_conv2d", conv2d_backward, bias != NULL ? 3 : 2,
+                       (ht_tensor *[]){x, weight, bias});
+    if (node == NULL)
+        return y;
+    *(ht_conv *)ht_node_context(node, sizeof job) = job;
+    ht_node_save(node, ht_node_needs(node, 1) ? x : NULL);
+    ht_node_save(node, ht_node_needs(node, 0) ? weight : NULL);
+    return ht_node_set_output(node, y);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Dropout: with probability p zero, else x / (1 - p). One byte an element is kept for backward. The
+ * mask follows memory order, so a tensor of any dense layout is taken as it lies. */
+#include "ht/arithmetics.h"
+
+#include "functional_impl.h"
+
+/* Ranks that hold slabs of one split tensor draw different masks: the slab's place is in the key.
+ */
+static uint64_t key_of(const ht_tensor *x, uint64_t seed)
+{
+    return seed ^ (uint64_t)x->body->split_start * 0x9e3779b97f4a7c15u;
+}
+
+static bool check(const char *what, ht_tensor *x, double p)
+{
+    ht__settle(x);
+    if (!ht_dtype_is_floating(x->body->dtype)) {
+        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, a floating dtype is needed", what,
+                ht_dtype_name(x->body->dtype));
+        return false;
+    }
+    if (!(p >= 0.0 && p <= 1.0)) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: p is %g, not a probability", what, p);
+        return false;
+    }
+    return true;
+}
+
+static bool same_layout(const ht_body *a, const ht_body *b)
+{
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->stride[i] != b->stride[i])
+            return false;
+    }
+    return true;
+}
+
+/* `x` laid out as `like`, which is dense. */
+static ht_tensor *laid_out_as(ht_tensor *x, const ht_body *like)
+{
+    ht_tensor *y;
+
+    if (same_layout(x->body, like))
+        return x;
+    y = ht__empty("ht_dropout", like, x->body->dtype);
+    if (y == NULL || ht__copy_local("ht_dropout", y->body, x->body) != HT_SUCCESS)
+        return NULL;
+    return y;
+}
+
+static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+{
+    double p = *(double *)ht_node_context(node, sizeof p);
+    ht_tensor *mask = ht_node_saved(node, 0), *dy, *dx;
+
+    if (mask == NULL)
+        return;
+    dy = laid_out_as(grad, mask->body);
+    dx = ht__empty("ht_dropout", mask->body, grad->body->dtype);
+    if (dy == NULL || dx == NULL)
+        return;
+    if (ht__backend_of(dy)->kernels.dropout_backward(
+            ht__stream_of(dy), dx->body->dtype, dx->body->lsize, p, ht__body_data(dy->body),
+            ht__body_data(mask->body), ht__body_data(dx->body)) != 0) {
+        ht__kernel_failed(dy->body->comm, "ht_dropout");
+        return;
+    }
+    grad_inputs[0] = dx;
+}
+
+ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
+{
+    ht_tensor *y, *mask;
+    ht_node *node;
+
+    if (x == NULL || !check("ht_dropout", x, p))
+        return NULL;
+    if (p == 0.0)
+        return x;
+    if (p == 1.0)
+        return ht_mul_scalar(x, 0.0);
+    const ht_kernels *kernels = &ht__backend_of(x)->kernels;
+    if (kernels->dropout_forward == NULL || kernels->dropout_backward == NULL) {
+        ht__kernel_missing("ht_dropout", x);
+        return NULL;
+    }
+    if (!ht__body_is_contiguous(x->body) && !ht__body_is_channels_last(x->body))
+        x = ht_contiguous(x);
+    if (x == NULL)
+        return NULL;
+    y = ht__empty("ht_dropout", x->body, x->body->dtype);
+    mask = ht__empty("ht_dropout", x->body, HT_UINT8);
+    if (y == NULL || mask == NULL)
+        return NULL;
+
+    if (kernels->dropout_forward(ht__stream_of(x), x->body->dtype, x->body->lsize, p,
+                                 key_of(x, seed), draw, ht__body_data(x->body),
+                                 ht__body_data(y->body), ht__body_data(mask->body)) != 0) {
+        ht__kernel_failed(x->body->comm, "ht_dropout");
+        return NULL;
+    }
+    node = ht_node_new("ht_dropout", dropout_backward, 1, (ht_tensor *[]){x});
+    if (node == NULL)
+        return y;
+    *(double *)ht_node_context(node, sizeof p) = p;
+    ht_node_save(node, mask);
+    return ht_node_set_output(node, y);
+}
+
+/* Whole channels: x times a dropped-out (N, C, 1, ...) of ones. */
+ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
+{
+    int64_t shape[HT_MAX_NDIM] = {0};
+    ht_tensor *scale;
+    bool was;
+
+    if (x == NULL || !check("ht_dropout2d", x, p))
+        return NULL;
+    if (x->body->ndim < 2) {
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_dropout2d: x is %s, (N, C, ...) is needed",
+                ht__shape_str(x->body->ndim, x->body->shape));
+        return NULL;
+    }
+    if (p == 0.0)
+        return x;
+    if (!ht__check_batch("ht_dropout2d", "x", x, x->body->ndim))
+        return NULL;
+    for (int i = 0; i < x->body->ndim; i++)
+        shape[i] = i < 2 ? x->body->shape[i] : 1;
+    was = ht_set_grad_enabled(false);
+    scale = ht__batch_result("ht_dropout2d", x, x->body->dtype, x->body->ndim, shape);
+    if (scale != NULL && ht_fill_(scale, 1.0) == HT_SUCCESS)
+        scale = ht_dropout(scale, p, seed, draw);
+    ht_set_grad_enabled(was);
+    return ht_mul(x, scale);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Checks, results and gradients that the functions of this folder share. */
+#include "functional_impl.h"
+
+bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim)
+{
+    const ht_body *body = x->body;
+
+    ht__settle(x);
+    if (!ht_dtype_is_floating(body->dtype)) {
+        HT_FAIL(body->comm, HT_ERR_DTYPE, "%s: %s is %s, a floating dtype is needed", what, name,
+                ht_dtype_name(body->dtype));
+        return false;
+    }
+    if ((ndim > 0 && body->ndim != ndim) || body->ndim == 0) {
+        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: %s is %s, %d %s needed", what, name,
+                ht__shape_str(body->ndim, body->shape), ndim > 0 ? ndim : 1,
+                ndim > 1 ? "axes are" : "axis at least is");
+        return false;
+    }
+    if (body->split != HT_NONE && (body->split != 0 || body->ndim == 1)) {
+        HT_FAIL(body->comm, HT_ERR_ARGUMENT,
+                "%s: %s is split along axis %d; only the batch axis (0) may be split", what, name,
+                body->split);
+        return false;
+    }
+    return true;
+}
+
+bool ht__check_parameter(const char *what, const char *name, ht_tensor *parameter,
+                         const ht_tensor *x)
+{
+    const ht_body *p = parameter->body;
+
+    ht__settle(parameter);
+    if (!ht__check_together(what, x, parameter))
+        return false;
+    if (p->dtype != x->body->dtype) {
+        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, %s is %s", what,
+                ht_dtype_name(x->body->dtype), name, ht_dtype_name(p->dtype));
+        return false;
+    }
+    if (p->split != HT_NONE) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "%s: %s is split along axis %d, it must be replicated", what, name, p->split);
+        return false;
+    }
+    return true;
+}
+
+ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
+                            const int64_t shape[])
+{
+    const ht_body *body = x->body;
+
+    return ht__tensor_new(ht__body_new(what, body->comm, body->storage->device, dtype, ndim, shape,
+                                       body->split, body->bounds));
+}
+
+ht_tensor *ht__batch_result_channels_last(const char *what, const ht_tensor *x, ht_dtype dtype,
+                                          const int64_t shape[4])
+{
+    ht_tensor *y = ht__batch_result(what, x, dtype, 4, shape);
+
+    if (y == NULL)
+        return NULL;
+    y->body->stride[1] = 1;
+    y->body->stride[3] = shape[1];
+    y->body->stride[2] = shape[1] * shape[3];
+    return y; /* stride[0], of whole images, is the same in both layouts */
+}
+
+ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const ht_tensor *x)
+{
+    const ht_body *like = ht__node_input(node, index);
+    bool summed = x->body->split != HT_NONE;
+    ht_tensor *grad = summed ? NULL : ht__grad_target(node, index);
+
+    if (grad != NULL)
+        return grad;
+    return ht__tensor_new(ht__body_new(what, summed ? HT_COMM_SELF : like->comm,
+                                       x->body->storage->device, like->dtype, like->ndim,
+                                       like->shape, HT_NONE, NULL));
+}
+
+ht_tensor *ht__parameter_grad_done(const char *what, ht_tensor *grad, const ht_tensor *x)
+{
+    return grad != NULL ? ht__sum_partial(what, grad, x->body) : NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the functions of this folder share: the way to a kernel, and results in the right shape. */
+#ifndef HT_NN_FUNCTIONAL_IMPL_H
+#define HT_NN_FUNCTIONAL_IMPL_H
+
+#include "core/core.h"
+#include "ht/functional.h"
+
+static inline const ht_backend *ht__backend_of(const ht_tensor *x)
+{
+    return x->body->storage->device->backend;
+}
+
+static inline void *ht__stream_of(const ht_tensor *x)
+{
+    return x->body->storage->device->stream;
+}
+
+/* True when autograd would record an operation on x. */
+static inline bool ht__records(const ht_tensor *x)
+{
+    return x != NULL && ht_is_grad_enabled() && ht__needs_grad(x);
+}
+
+/* Both bring what they check up to date (ht__settle). x is floating, has `ndim` axes (0: any number
+ * above 0), and is split along axis 0 or not at all.
+ */
+bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim);
+
+/* Another operand has x's dtype, device and communicator, and is replicated. */
+bool ht__check_parameter(const char *what, const char *name, ht_tensor *parameter,
+                         const ht_tensor *x);
+
+/* A tensor of another shape with x's device, communicator and, along axis 0, x's slabs. Scoped. */
+ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
+                            const int64_t shape[]);
+ht_tensor *ht__batch_result_channels_last(const char *what, const ht_tensor *x, ht_dtype dtype,
+                                          const int64_t shape[4]);
+
+/* Memory for the gradient of the replicated operand `index`: its leaf's own where that may be
+ * written, else new, process-local where x is split (ht__parameter_grad_done adds the ranks' parts
+ * up). */
+ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const ht_tensor *x);
+ht_tensor *ht__parameter_grad_done(const char *what, ht_tensor *grad, const ht_tensor *x);
+
+#endif

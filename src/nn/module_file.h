@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What saving and loading a tree's state share. */
+#ifndef HT_NN_MODULE_FILE_H
+#define HT_NN_MODULE_FILE_H
+
+#include "core/hdf5_util.h"
+#include "module_impl.h"
+
+struct ht_state_entry {
+    char *name;        /* owned; the dotted path */
+    ht_tensor *tensor; /* not owned */
+    bool found;        /* in the file */
+};
+
+typedef struct ht_state {
+    struct ht_state_entry *entries; /* parameters, then buffers */
+    size_t count, capacity;
+} ht_state;
+
+ht_state ht__state_collect(ht_module *module);
+void ht__state_free(ht_state *state);
+
+/* The dtype that stands for one in a file: 16-bit floats travel as float32, bool as uint8. */
+ht_dtype ht__state_dtype(ht_dtype dtype);
+
+#endif
