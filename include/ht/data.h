@@ -59,21 +59,31 @@ typedef struct ht_dataloader_options {
 
 HT_API ht_dataloader_options ht_dataloader_options_default(void);
 
-/* A loader of this rank's shard, rows [r N / P, (r + 1) N / P). Retains the dataset. Owned. Collective
- * over the dataset's communicator, agrees. */
+/* A loader of this rank's shard, rows [r N / P, (r + 1) N / P); options NULL: defaults. A thread reads
+ * ahead, in whole chunks, with handles of its own. A shard that fits into the window is read once and
+ * permuted as a whole; of a longer one, two windows of half the size are held: the order of its chunks
+ * is random, and so are the rows inside a window. The order depends on (seed, epoch, rank) alone.
+ * Retains the dataset. Owned. Logically collective over the dataset's communicator. */
 HT_API ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options);
 
-/* The next batch of the epoch; false at its end, and the next call begins the next epoch. Every row
- * of the shard comes exactly once per epoch. All ranks make as many batches as the longest shard needs:
- * a rank whose rows have run out gets batches of 0 rows. An error (file, data set, row) reaches all ranks
- * at the batch it concerns: false, and ht_dataloader_status tells. Collective only in that sense: errors
- * are agreed upon at the end of the epoch or when a rank fails. */
+/* The next batch of the epoch; false at its end (the epoch is then advanced), and the next call begins
+ * the next one. Every row of the shard comes exactly once per epoch. All ranks make as many batches as
+ * the longest shard needs: a rank whose rows have run out gets batches of 0 rows.
+ * Errors carry file, data set and rows, and come with the batch that needed those rows. Under
+ * HT_ERRORS_ABORT this call does not communicate: the rank that failed ends the job. Under
+ * HT_ERRORS_RETURN it is collective and agrees (one small message exchange per batch): all ranks get
+ * false at the same batch, ht_dataloader_status tells, and it stays so until
+ * ht_dataloader_set_epoch. */
 HT_API bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch);
 HT_API ht_status ht_dataloader_status(const ht_dataloader *loader);
 
 HT_API int64_t ht_dataloader_batches(const ht_dataloader *loader); /* per epoch, same on all ranks */
 HT_API int64_t ht_dataloader_shard_rows(const ht_dataloader *loader);
+
+/* Goes to the start of an epoch, forgetting what was read ahead (but not a shard in memory). */
 HT_API ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch);
+
+/* The epoch of the batches that come; from 0 on. */
 HT_API int64_t ht_dataloader_epoch(const ht_dataloader *loader);
 
 /* Normalise: y = (x / scale - mean) / std as float32 or float64 for arrays of numbers; integer labels
@@ -89,6 +99,11 @@ HT_API ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *norma
  * train/images (N, 28, 28) uint8, train/labels (N) uint8, test/... chunked and deflated. Written under a
  * temporary name and renamed. Not collective. */
 HT_API ht_status ht_idx_to_hdf5(const char *folder, const char *path);
+
+/* The same, telling after each chunk how many of all rows are written. */
+typedef void ht_idx_progress_fn(int64_t done, int64_t total, void *user);
+HT_API ht_status ht_idx_to_hdf5_ext(const char *folder, const char *path,
+                                    ht_idx_progress_fn *progress, void *user);
 
 HT_END_DECLS
 #endif

@@ -41,6 +41,12 @@ libht_objects_la_SOURCES += \
 	src/core/exponential.c \
 	src/core/factories.c \
 	src/core/half.h \
+	src/core/hdf5_lock.c \
+	src/core/hdf5_util.c \
+	src/core/hdf5_util.h \
+	src/core/io_hdf5.c \
+	src/core/io_slab.c \
+	src/core/io_slab.h \
 	src/core/linalg.c \
 	src/core/log.c \
 	src/core/loop.c \

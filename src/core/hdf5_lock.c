@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The one lock around HDF5, which is not thread-safe, and its error stack as text. */
+#include "hdf5_util.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+static pthread_mutex_t lock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static int depth; /* of begin, under the lock */
+static H5E_auto2_t users_handler;
+static void *users_data;
+
+static void make_lock(void)
+{
+    pthread_mutexattr_t attributes;
+
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+void ht_hdf5_lock(void)
+{
+    pthread_once(&once, make_lock);
+    pthread_mutex_lock(&lock);
+}
+
+void ht_hdf5_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+void ht__hdf5_begin(void)
+{
+    ht_hdf5_lock();
+    if (depth++ > 0)
+        return;
+    H5Eget_auto2(H5E_DEFAULT, &users_handler, &users_data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void ht__hdf5_end(void)
+{
+    if (--depth == 0)
+        H5Eset_auto2(H5E_DEFAULT, users_handler, users_data);
+    ht_hdf5_unlock();
+}
+
+struct innermost {
+    char *text;
+    size_t bytes;
+};
+
+static herr_t take_first(unsigned place, const H5E_error2_t *error, void *user)
+{
+    struct innermost *innermost = user;
+
+    if (place == 0 && error->desc != NULL)
+        snprintf(innermost->text, innermost->bytes, "%s", error->desc);
+    return 0;
+}
+
+const char *ht__hdf5_error(void)
+{
+    static _Thread_local char text[512];
+    struct innermost innermost = {text, sizeof text};
+
+    snprintf(text, sizeof text, "HDF5 gives no reason");
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &innermost);
+    return text;
+}

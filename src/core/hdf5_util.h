@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every file that calls HDF5 shares: the lock, errors as text, and element types. */
+#ifndef HT_HDF5_UTIL_H
+#define HT_HDF5_UTIL_H
+
+#include <hdf5.h>
+
+#include "ht/io.h"
+#include "ht/types.h"
+
+/* Around each run of HDF5 calls: takes ht_hdf5_lock and silences HDF5's own error printing; end
+ * gives both back. May be nested. */
+void ht__hdf5_begin(void);
+void ht__hdf5_end(void);
+
+/* The innermost message of HDF5's error stack, before the next HDF5 call; text of the thread. */
+const char *ht__hdf5_error(void);
+
+/* The dtype that holds elements of this file type without loss, or HT_DTYPE_COUNT; uint16 is read
+ * as int32, uint32 as int64, half precision as float32. */
+ht_dtype ht__hdf5_dtype_of(hid_t file_type);
+
+/* The type of such elements in memory; to be closed with H5Tclose. Negative for float16 and
+ * bfloat16, which HDF5 does not know. */
+hid_t ht__hdf5_type(ht_dtype dtype);
+
+/* Opens a file for reading with the default driver. Negative after ht__error_set, which starts
+ * with `what`. */
+hid_t ht__hdf5_open(const char *what, const char *path);
+
+/* What a data set looks like. */
+typedef struct ht__hdf5_info {
+    ht_dtype dtype;
+    int ndim;
+    int64_t shape[HT_MAX_NDIM];
+    int64_t chunk[HT_MAX_NDIM]; /* all 0: not chunked */
+} ht__hdf5_info;
+
+/* Opens data set `name` and describes it. Negative after ht__error_set. */
+hid_t ht__hdf5_open_dataset(const char *what, hid_t file, const char *path, const char *name,
+                            hid_t access, ht__hdf5_info *info);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading and saving tensors: collective HDF5 through MPI-IO, each rank its slab. Data are read in
+ * the file's own type and converted afterwards: a conversion inside HDF5 would turn a collective
+ * read into independent ones. */
+#include "hdf5_util.h"
+#include "io_slab.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ht/manipulations.h"
+
+static hid_t parallel_access(ht_comm *comm)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+
+    H5Pset_fapl_mpio(access, comm->mpi, MPI_INFO_NULL);
+    return access;
+}
+
+/* ---- load --------------------------------------------------------------------------------------
+ */
+
+/* A file that one rank cannot see must not reach the collective open. */
+static ht_status check_readable(ht_comm *comm, const char *path)
+{
+    ht_status status = HT_SUCCESS;
+
+    if (access(path, R_OK) != 0)
+        status = ht__error_set(HT_ERR_IO, "ht_load_hdf5: cannot open %s: %s", path,
+                               strerror(errno));
+    return ht__agree(comm, status);
+}
+
+static ht_status open_for_reading(ht_comm *comm, const char *path, const char *name, hid_t *file,
+                                  hid_t *set, ht__hdf5_info *info)
+{
+    hid_t parallel = parallel_access(comm);
+    ht_status status = HT_SUCCESS;
+
+    *file = H5Fopen(path, H5F_ACC_RDONLY, parallel);
+    if (*file < 0)
+        status = ht__error_set(HT_ERR_FORMAT, "ht_load_hdf5: cannot open %s as HDF5: %s", path,
+                               ht__hdf5_error());
+    H5Pclose(parallel);
+    status = ht__agree(comm, status);
+    if (status != HT_SUCCESS)
+        return status;
+    *set = ht__hdf5_open_dataset("ht_load_hdf5", *file, path, name, H5P_DEFAULT, info);
+    return ht__agree(comm, *set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
+}
+
+static ht__slab slab_of(const ht_body *body)
+{
+    ht__slab slab = {.ndim = body->ndim, .element = ht_dtype_size(body->dtype)};
+
+    for (int i = 0; i < body->ndim; i++) {
+        slab.start[i] = i == body->split ? body->split_start : 0;
+        slab.count[i] = body->lshape[i];
+    }
+    return slab;
+}
+
+/* The data set in its own dtype; split along axis 0 where no split is wanted, so that no byte is
+ * read twice. */
+static ht_tensor *read_slabs(ht_comm *comm, const char *path, const char *name, hid_t set,
+                             const ht__hdf5_info *info, int split)
+{
+    if (split == HT_NONE && info->ndim > 0)
+        split = 0;
+    if (!ht__check_shape("ht_load_hdf5", comm, info->ndim, info->shape, &split))
+        return NULL;
+
+    ht_body *body = ht__body_new("ht_load_hdf5", comm, ht_get_device(), info->dtype, info->ndim,
+                                 info->shape, split, NULL);
+
+    if (body == NULL)
+        return NULL;
+    ht_tensor *x = ht__tensor_new(body);
+    ht__slab slab = slab_of(body);
+    hid_t type = ht__hdf5_type(info->dtype);
+    ht_status status = ht__slab_transfer("ht_load_hdf5", comm, set, type, &slab,
+                                         ht__body_data(body), false);
+
+    H5Tclose(type);
+    if (status != HT_SUCCESS) {
+        const char *cause;
+
+        ht_error_get(&cause);
+        ht__error_set(HT_ERR_IO, "ht_load_hdf5: %s: %s: cannot read: %s", path, name, cause);
+    }
+    return ht__agree(comm, status) == HT_SUCCESS ? x : NULL;
+}
+
+static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int split)
+{
+    hid_t file = H5I_INVALID_HID, set = H5I_INVALID_HID;
+    ht__hdf5_info info;
+    ht_tensor *x = NULL;
+
+    if (check_readable(comm, path) != HT_SUCCESS)
+        return NULL;
+    ht__hdf5_begin();
+    if (open_for_reading(comm, path, name, &file, &set, &info) == HT_SUCCESS)
+        x = read_slabs(comm, path, name, set, &info, split);
+    if (set >= 0)
+        H5Dclose(set);
+    if (file >= 0)
+        H5Fclose(file);
+    ht__hdf5_end();
+    return x;
+}
+
+ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split)
+{
+    ht_comm *comm = ht_get_comm();
+
+    if (path == NULL || dataset == NULL) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_load_hdf5: the name of the file or data set is NULL");
+        return NULL;
+    }
+    if (ht_dtype_size(dtype) == 0) {
+        HT_FAIL(comm, HT_ERR_DTYPE, "ht_load_hdf5: %d is no dtype", (int)dtype);
+        return NULL;
+    }
+
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = load(comm, path, dataset, split);
+
+    if (x != NULL)
+        x = ht_astype(x, dtype);
+    if (x != NULL && split == HT_NONE && x->body->split != HT_NONE)
+        x = ht_resplit(x, HT_NONE);
+    return ht_scope_return(scope, x);
+}
+
+/* ---- save --------------------------------------------------------------------------------------
+ */
+
+struct target {
+    const char *path;
+    const char *name;
+    char written[4096]; /* the file that is written: path, or a name beside it until it is whole */
+    bool add;           /* to a file that is there */
+};
+
+static ht_status save_error(const struct target *target, const char *why)
+{
+    return ht__error_set(HT_ERR_IO, "ht_save_hdf5: cannot write %s to %s: %s", target->name,
+                         target->path, why);
+}
+
+static ht_status open_for_writing(ht_comm *comm, const struct target *target, hid_t *file)
+{
+    hid_t parallel = parallel_access(comm);
+
+    *file = target->add ? H5Fopen(target->written, H5F_ACC_RDWR, parallel)
+                        : H5Fcreate(target->written, H5F_ACC_TRUNC, H5P_DEFAULT, parallel);
+    H5Pclose(parallel);
+    return ht__agree(comm, *file < 0 ? save_error(target, ht__hdf5_error()) : HT_SUCCESS);
+}
+
+/* Replaces what has the name; its groups are made as needed. */
+static hid_t create_dataset(hid_t file, const char *name, hid_t type, const ht_body *body)
+{
+    hsize_t shape[HT_MAX_NDIM];
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), space, set;
+
+    for (int i = 0; i < body->ndim; i++)
+        shape[i] = (hsize_t)body->shape[i];
+    space = body->ndim > 0 ? H5Screate_simple(body->ndim, shape, NULL) : H5Screate(H5S_SCALAR);
+    H5Pset_create_intermediate_group(links, 1);
+    if (H5Lexists(file, name, H5P_DEFAULT) > 0)
+        H5Ldelete(file, name, H5P_DEFAULT);
+    set = H5Dcreate2(file, name, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
+    H5Sclose(space);
+    H5Pclose(links);
+    return set;
+}
+
+/* A replicated tensor is written by all ranks too, each an equal part of axis 0. */
+static ht__slab share_of(ht_comm *comm, const ht_body *body, const char **data)
+{
+    ht__slab slab = slab_of(body);
+    int64_t row = (int64_t)slab.element;
+
+    *data = ht__body_data(body);
+    if (body->split != HT_NONE || comm->size == 1)
+        return slab;
+    if (body->ndim == 0) {
+        slab.ndim = comm->rank == 0 ? 0 : 1;
+        slab.count[0] = 0;
+        return slab;
+    }
+    for (int i = 1; i < body->ndim; i++)
+        row *= body->lshape[i];
+    ht_comm_chunk(comm, body->shape[0], comm->rank, &slab.start[0], &slab.count[0]);
+    *data += slab.start[0] * row;
+    return slab;
+}
+
+static ht_status write_slabs(ht_comm *comm, const struct target *target, hid_t file,
+                             const ht_body *body)
+{
+    hid_t type = ht__hdf5_type(body->dtype);
+    hid_t set = create_dataset(file, target->name, type, body);
+    ht_status status = set < 0 ? save_error(target, ht__hdf5_error()) : HT_SUCCESS;
+
+    status = ht__agree(comm, status);
+    if (status == HT_SUCCESS) {
+        const char *data, *cause;
+        ht__slab slab = share_of(comm, body, &data);
+
+        status = ht__slab_transfer("ht_save_hdf5", comm, set, type, &slab, (void *)data, true);
+        if (status != HT_SUCCESS) {
+            ht_error_get(&cause);
+            save_error(target, cause);
+        }
+        status = ht__agree(comm, status);
+    }
+    if (status != HT_SUCCESS && target->add)
+        H5Ldelete(file, target->name, H5P_DEFAULT);
+    if (set >= 0)
+        H5Dclose(set);
+    H5Tclose(type);
+    return status;
+}
+
+/* Puts the whole file in its place, or takes the unfinished one away. */
+static ht_status finish_file(ht_comm *comm, const struct target *target, ht_status status)
+{
+    if (target->add)
+        return status;
+    if (comm->rank == 0 && status == HT_SUCCESS && rename(target->written, target->path) != 0)
+        status = save_error(target, strerror(errno));
+    if (comm->rank == 0 && status != HT_SUCCESS)
+        unlink(target->written);
+    return ht__agree(comm, status);
+}
+
+static ht_status save(ht_comm *comm, const struct target *target, const ht_body *body)
+{
+    hid_t file;
+    ht_errhandler handler = comm->handler;
+
+    /* The handler may end the job: not before the unfinished file is gone. */
+    comm->handler = HT_ERRORS_RETURN;
+    ht__hdf5_begin();
+    ht_status status = open_for_writing(comm, target, &file);
+
+    if (status == HT_SUCCESS)
+        status = write_slabs(comm, target, file, body);
+    if (file >= 0 && H5Fclose(file) < 0 && status == HT_SUCCESS)
+        status = save_error(target, ht__hdf5_error());
+    ht__hdf5_end();
+    status = ht__agree(comm, status);
+    if (!target->add && status != HT_SUCCESS && comm->rank == 0)
+        unlink(target->written);
+    comm->handler = handler;
+    return status == HT_SUCCESS ? finish_file(comm, target, status) : ht__agree(comm, status);
+}
+
+static ht_status choose_target(ht_comm *comm, struct target *target, const char *mode)
+{
+    int64_t there = access(target->path, F_OK) == 0;
+    ht_status status = ht__comm_bcast_bytes(comm, &there, sizeof there, 0, "ht_save_hdf5");
+
+    target->add = mode[0] == 'a' && there;
+    snprintf(target->written, sizeof target->written, target->add ? "%s" : "%s.part", target->path);
+    return status;
+}
+
+/* x as it can be stored: a dtype that HDF5 has, row-major, in host memory. */
+static ht_tensor *storable(ht_tensor *x)
+{
+    ht_dtype dtype = ht_tensor_dtype(x);
+
+    if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16)
+        x = ht_astype(x, HT_FLOAT32);
+    x = ht_to_device(x, ht_device_get("cpu"));
+    return ht_contiguous(x);
+}
+
+ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, const char *mode)
+{
+    struct target target = {.path = path, .name = dataset};
+
+    if (x == NULL)
+        return ht_error_get(NULL);
+    ht_comm *comm = ht_tensor_comm(x);
+
+    if (path == NULL || dataset == NULL || strlen(path) + sizeof ".part" > sizeof target.written)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_save_hdf5: the name of the file or data set is NULL or too long");
+    if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
+                       mode == NULL ? "NULL" : mode);
+
+    ht_status status = choose_target(comm, &target, mode);
+    ht_scope *scope = ht_scope_open();
+
+    x = storable(x);
+    if (x == NULL)
+        status = ht_error_get(NULL);
+    else if (status == HT_SUCCESS)
+        status = save(comm, &target, x->body);
+    ht_scope_close(scope);
+    return status;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Collective transfer of slabs. A slab is cut along one axis (and every index of the axes before it
+ * stands alone), so that no piece exceeds ht__io_piece_bytes; ranks with fewer pieces than others
+ * take part in the remaining transfers with an empty selection. */
+#include "io_slab.h"
+
+#include "hdf5_util.h"
+
+int64_t ht__io_piece_bytes = INT64_C(1) << 30;
+
+struct cut {
+    int axis;          /* pieces are ranges of this axis */
+    int64_t inner;     /* elements per index of it */
+    int64_t step;      /* indices per piece */
+    int64_t per_outer; /* pieces per combination of the axes before it */
+    int64_t pieces;
+};
+
+static struct cut cut_slab(const ht__slab *slab)
+{
+    struct cut cut = {.inner = 1, .step = 1, .per_outer = 1, .pieces = 1};
+    int64_t most = ht__io_piece_bytes / (int64_t)slab->element;
+
+    for (int i = 0; i < slab->ndim; i++) {
+        if (slab->count[i] == 0)
+            return (struct cut){.pieces = 0};
+    }
+    cut.axis = slab->ndim - 1;
+    while (cut.axis > 0 && cut.inner * slab->count[cut.axis] <= most)
+        cut.inner *= slab->count[cut.axis--];
+    if (slab->ndim == 0)
+        return cut;
+    cut.step = most / cut.inner > 1 ? most / cut.inner : 1;
+    cut.per_outer = (slab->count[cut.axis] + cut.step - 1) / cut.step;
+    cut.pieces = cut.per_outer;
+    for (int i = 0; i < cut.axis; i++)
+        cut.pieces *= slab->count[i];
+    return cut;
+}
+
+/* Where piece `index` lies; returns its elements, and in *offset where it begins in memory. */
+static int64_t piece_at(const ht__slab *slab, const struct cut *cut, int64_t index, hsize_t start[],
+                        hsize_t count[], int64_t *offset)
+{
+    int64_t outer = index / cut->per_outer, first = index % cut->per_outer * cut->step;
+    int64_t length = slab->count[cut->axis] - first;
+
+    if (length > cut->step)
+        length = cut->step;
+    for (int i = cut->axis + 1; i < slab->ndim; i++) {
+        start[i] = (hsize_t)slab->start[i];
+        count[i] = (hsize_t)slab->count[i];
+    }
+    start[cut->axis] = (hsize_t)(slab->start[cut->axis] + first);
+    count[cut->axis] = (hsize_t)length;
+    *offset = (outer * slab->count[cut->axis] + first) * cut->inner;
+    for (int i = cut->axis - 1; i >= 0; i--) {
+        start[i] = (hsize_t)(slab->start[i] + outer % slab->count[i]);
+        count[i] = 1;
+        outer /= slab->count[i];
+    }
+    return length * cut->inner;
+}
+
+static bool transfer_piece(hid_t set, hid_t type, const ht__slab *slab, const struct cut *cut,
+                           int64_t index, char *memory, hid_t how, bool write)
+{
+    hsize_t start[HT_MAX_NDIM], count[HT_MAX_NDIM], elements = 1;
+    hid_t there = H5Dget_space(set), here;
+    int64_t offset = 0;
+    static char nothing;
+
+    if (index >= cut->pieces) {
+        here = H5Screate_simple(1, &elements, NULL);
+        H5Sselect_none(there);
+        H5Sselect_none(here);
+        memory = &nothing;
+    } else if (slab->ndim == 0) {
+        here = H5Screate(H5S_SCALAR);
+    } else {
+        elements = (hsize_t)piece_at(slab, cut, index, start, count, &offset);
+        here = H5Screate_simple(1, &elements, NULL);
+        H5Sselect_hyperslab(there, H5S_SELECT_SET, start, NULL, count, NULL);
+    }
+    memory += offset * (int64_t)slab->element;
+
+    herr_t result = write ? H5Dwrite(set, type, here, there, how, memory)
+                          : H5Dread(set, type, here, there, how, memory);
+
+    H5Sclose(here);
+    H5Sclose(there);
+    return result >= 0;
+}
+
+ht_status ht__slab_transfer(const char *what, ht_comm *comm, hid_t set, hid_t type,
+                            const ht__slab *slab, void *memory, bool write)
+{
+    struct cut cut = cut_slab(slab);
+    int64_t rounds = cut.pieces;
+    ht_status agreed = ht__comm_allreduce_i64(comm, &rounds, 1, HT_OP_MAX, what);
+    ht_status status = HT_SUCCESS;
+    hid_t how;
+
+    if (agreed != HT_SUCCESS)
+        return agreed;
+    how = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_dxpl_mpio(how, H5FD_MPIO_COLLECTIVE);
+    for (int64_t i = 0; i < rounds; i++) {
+        if (!transfer_piece(set, type, slab, &cut, i, memory, how, write))
+            status = ht__error_set(HT_ERR_IO, "%s", ht__hdf5_error());
+    }
+    H5Pclose(how);
+    return status;
+}

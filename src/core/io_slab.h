@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rank's slab of a data set, cut into pieces that MPI and HDF5 can count. */
+#ifndef HT_IO_SLAB_H
+#define HT_IO_SLAB_H
+
+#include <hdf5.h>
+
+#include "core.h"
+
+/* Bytes of one piece at most (unless one element is larger). Tests make it small. */
+extern int64_t ht__io_piece_bytes;
+
+typedef struct ht__slab {
+    int ndim;
+    int64_t start[HT_MAX_NDIM]; /* in the data set */
+    int64_t count[HT_MAX_NDIM];
+    size_t element; /* bytes */
+} ht__slab;
+
+/* Reads (write false) or writes the slab from or to row-major memory, in the elements of `type`.
+ * All ranks transfer together, as often as the rank with most pieces needs. Status agreed upon by
+ * nobody: the caller does that. Collective over comm. */
+ht_status ht__slab_transfer(const char *what, ht_comm *comm, hid_t set, hid_t type,
+                            const ht__slab *slab, void *memory, bool write);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tensors of one batch: raw rows, and what the transform makes of them. All of them are made
+ * and released by the reading thread, so that headers return to the free list they came from. */
+#include "data.h"
+
+#include <string.h>
+
+#include "ht/factories.h"
+
+void ht__made_init(ht__made *made, const ht_dataloader_options *options)
+{
+    memset(made, 0, sizeof *made);
+    made->ids = ht__alloc((size_t)options->batch_size * sizeof *made->ids);
+}
+
+static void release_outputs(ht__made *made, int arrays)
+{
+    for (int i = 0; i < arrays; i++) {
+        ht_release(made->arrays[i]);
+        made->arrays[i] = NULL;
+    }
+}
+
+void ht__made_free(ht__made *made, int arrays)
+{
+    release_outputs(made, arrays);
+    for (int i = 0; i < arrays; i++)
+        ht_release(made->raw[i]);
+    ht__free(made->ids);
+}
+
+/* Whether the program, or a view it keeps, still looks at this memory. */
+static bool only_ours(const ht_tensor *x)
+{
+    return ht__object_count(x) == 1 && ht__object_count(x->body) == 1 &&
+           ht__object_count(x->body->storage) == 1;
+}
+
+ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset)
+{
+    release_outputs(made, dataset->count);
+    for (int i = 0; i < dataset->count; i++) {
+        const ht__hdf5_info *info = &dataset->arrays[i].info;
+        ht_tensor *old = made->raw[i];
+        int64_t shape[HT_MAX_NDIM];
+
+        if (old != NULL && only_ours(old) && old->body->shape[0] == made->rows)
+            continue;
+        memcpy(shape, info->shape, sizeof shape);
+        shape[0] = made->rows;
+        ht_release(old);
+
+        ht_scope *scope = ht_scope_open();
+
+        made->raw[i] = ht_retain(
+            ht_empty_on(info->ndim, shape, info->dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
+        ht_scope_close(scope);
+        if (made->raw[i] == NULL)
+            return ht_error_get(NULL);
+    }
+    return HT_SUCCESS;
+}
+
+static ht_status transform_error(const ht__made *made, const ht_dataset *dataset, int array)
+{
+    const char *cause;
+    ht_status code = ht_error_get(&cause);
+    char where[64] = "a batch of no rows";
+
+    if (code == HT_SUCCESS) {
+        code = HT_ERR_ARGUMENT;
+        cause = "the transform returned NULL and gave no reason";
+    }
+    if (made->rows > 0)
+        snprintf(where, sizeof where, "the %lld rows from row %lld on", (long long)made->rows,
+                 (long long)made->ids[0]);
+    return ht__error_set(code, "ht_dataloader_next: %s: %s: cannot transform %s: %s", dataset->path,
+                         dataset->arrays[array].name, where, cause);
+}
+
+static ht_tensor *transform_one(const ht__made *made, int array,
+                                const ht_dataloader_options *options)
+{
+    ht_tensor *x = made->raw[array];
+
+    ht_error_clear();
+    if (options->transform != NULL)
+        x = options->transform(x, array, options->user);
+    if (x != NULL && (x->body->ndim < 1 || x->body->shape[0] != made->rows))
+        return ht_transform_fail("the transform returned shape %s for %lld rows",
+                                 ht__shape_str(x->body->ndim, x->body->shape),
+                                 (long long)made->rows);
+    if (x != NULL && options->device != NULL)
+        x = ht_to_device(x, options->device);
+    return x;
+}
+
+ht_status ht__batch_transform(ht__made *made, const ht_dataset *dataset,
+                              const ht_dataloader_options *options)
+{
+    bool grad = ht_set_grad_enabled(false);
+    ht_scope *scope = ht_scope_open();
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < dataset->count && status == HT_SUCCESS; i++) {
+        made->arrays[i] = ht_retain(transform_one(made, i, options));
+        if (made->arrays[i] == NULL)
+            status = transform_error(made, dataset, i);
+    }
+    ht_scope_close(scope);
+    ht_set_grad_enabled(grad);
+    return status;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The structs of datasets and loaders, for src/utils/data. Order of the parts, each using the one
+ * before: dataset (a file's arrays), source (open handles), order (random permutations), window
+ * (rows in memory), reader (the rows of an epoch, one batch after another), dataloader (ring,
+ * thread and the caller's side). */
+#ifndef HT_UTILS_DATA_H
+#define HT_UTILS_DATA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/hdf5_util.h"
+#include "ht/data.h"
+#include "core/core.h"
+
+#define HT_MAX_ARRAYS 16
+
+/* ---- dataset.c ---------------------------------------------------------------------------------
+ */
+typedef struct ht__array {
+    char *name;
+    ht__hdf5_info info;
+    int64_t row_bytes;
+} ht__array;
+
+struct ht_dataset {
+    ht_object base;
+    ht_comm *comm; /* retained */
+    char *path;
+    int count;
+    ht__array arrays[HT_MAX_ARRAYS];
+    int64_t file_rows;
+    int64_t rows; /* at most file_rows: ht_dataset_limit */
+};
+
+/* Raw bytes of one row of all arrays. */
+int64_t ht__dataset_row_bytes(const ht_dataset *dataset);
+
+/* Rows that are read together: whole chunks of the largest array, at least 256 KiB where the file
+ * allows, and at most `most` rows. Units start at multiples of this number. */
+int64_t ht__dataset_unit_rows(const ht_dataset *dataset, int64_t most);
+
+/* ---- source.c: handles of one reader, with the default driver ----------------------------------
+ */
+typedef struct ht__source {
+    const ht_dataset *dataset; /* not owned */
+    hid_t file;                /* invalid: not open */
+    hid_t sets[HT_MAX_ARRAYS];
+} ht__source;
+
+void ht__source_init(ht__source *source, const ht_dataset *dataset);
+void ht__source_close(ht__source *source);
+
+/* Reads rows start ... start + count - 1 of every array to memory[array], opening the file on first
+ * use. Records the error (file, data set, rows) and returns its code. */
+ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char *const memory[]);
+
+/* ---- order.c: counter-based random permutations ------------------------------------------------
+ */
+/* Fills `order` with a permutation of 0 ... n - 1 that depends on the five numbers only. */
+void ht__order_permute(uint32_t *order, int64_t n, uint64_t seed, int64_t epoch, int rank,
+                       int64_t stream);
+
+/* ---- window.c: some units of the shard in memory -----------------------------------------------
+ */
+/* How a shard is cut: units of whole chunks, windows of units. */
+typedef struct ht__plan {
+    int64_t start, rows; /* the shard in the file */
+    int64_t unit_rows;   /* units start at multiples of this, cut at the shard's ends */
+    int64_t units;
+    int64_t window_units;
+    int64_t windows; /* per epoch */
+    bool shuffle;
+    uint64_t seed;
+    int rank;
+} ht__plan;
+
+typedef struct ht__window {
+    const ht__plan *plan; /* not owned */
+    int64_t epoch, index; /* which one; epoch -1: none yet */
+    int64_t first_unit;   /* in the epoch's order of units */
+    int64_t units, units_read;
+    int64_t rows, rows_read;
+    uint32_t *unit_order; /* of the whole epoch; NULL: as in the file */
+    uint32_t *row_order;  /* of this window; NULL: as in memory */
+    int64_t *ids;         /* place in the file of each row in memory */
+    char *raw[HT_MAX_ARRAYS];
+} ht__window;
+
+void ht__window_init(ht__window *window, const ht__plan *plan, const ht_dataset *dataset);
+void ht__window_free(ht__window *window, int arrays);
+
+/* Makes it window `index` of `epoch`. What is in memory stays when that is the same rows: one
+ * window per epoch holds the whole shard, which is then read once only. */
+void ht__window_start(ht__window *window, int64_t epoch, int64_t index);
+
+/* Reads units until at least `rows` rows are there (all of them when they are shuffled: anything
+ * can be asked for next), or `stop` is set. */
+ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
+                          const atomic_bool *stop);
+
+/* ---- reader.c: batches in order ----------------------------------------------------------------
+ */
+/* One batch and the memory it uses. Touched by the reading thread until it is handed over. */
+typedef struct ht__made {
+    ht_tensor *raw[HT_MAX_ARRAYS];    /* owned; reused when nobody else holds them */
+    ht_tensor *arrays[HT_MAX_ARRAYS]; /* owned; what the transform returned */
+    int64_t *ids;
+    int64_t rows;
+    ht_status status;
+    char message[1024];
+} ht__made;
+
+typedef struct ht__reader {
+    const ht_dataset *dataset; /* not owned: the loader holds it */
+    const ht_dataloader_options *options;
+    ht__source source;
+    ht__plan plan;
+    ht__window windows[2];
+    int current;
+    int64_t at;                 /* next row of the current window */
+    int64_t epoch, batch;       /* the next batch to make */
+    int64_t batches;            /* per epoch, the same on all ranks */
+    int64_t epoch_rows;         /* that this rank delivers per epoch */
+    char *first[HT_MAX_ARRAYS]; /* raw first row of the epoch, for padding */
+    int64_t first_id;
+    atomic_bool stop; /* set by another thread: give up between two reads */
+} ht__reader;
+
+void ht__reader_init(ht__reader *reader, const ht_dataset *dataset,
+                     const ht_dataloader_options *options);
+void ht__reader_free(ht__reader *reader);
+void ht__reader_seek(ht__reader *reader, int64_t epoch); /* to the start of an epoch */
+
+/* Makes the next batch into `made`; its status tells. */
+void ht__reader_next(ht__reader *reader, ht__made *made);
+
+/* Reads a part of the following window ahead, in step with the batches of this one. */
+void ht__reader_ahead(ht__reader *reader);
+
+void ht__made_init(ht__made *made, const ht_dataloader_options *options);
+void ht__made_free(ht__made *made, int arrays);
+
+/* ---- batch.c: from rows in memory to what the program gets
+ * --------------------------------------- */
+/* Raw tensors of made->rows rows in made->raw; reused where nobody else holds them. */
+ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset);
+
+/* Runs the transform on each raw tensor and moves the results to the device. */
+ht_status ht__batch_transform(ht__made *made, const ht_dataset *dataset,
+                              const ht_dataloader_options *options);
+
+/* ---- ring.c: the reading thread and its queue
+ * ---------------------------------------------------- */
+typedef struct ht__ring {
+    ht__reader *reader; /* not owned; the thread's while it runs */
+    ht__made *slots;
+    int size;               /* queue + 1: one slot is with the caller */
+    int64_t made, released; /* batches so far, of all epochs */
+    bool threaded, running, stop;
+    pthread_t thread;
+    pthread_mutex_t lock; /* over made, released, stop */
+    pthread_cond_t not_empty, not_full;
+} ht__ring;
+
+void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded);
+void ht__ring_free(ht__ring *ring);
+ht__made *ht__ring_take(ht__ring *ring); /* waits; valid until released */
+void ht__ring_release(ht__ring *ring);   /* gives the taken batch back */
+void ht__ring_stop(ht__ring *ring);      /* joins the thread and forgets what was read ahead */
+
+#endif

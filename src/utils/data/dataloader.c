@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loader as the program sees it: options, epochs, batches, and how errors reach all ranks. */
+#include "data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ht_dataloader {
+    ht_object base;
+    ht_dataset *dataset; /* retained */
+    ht_dataloader_options options;
+    ht__reader reader;
+    ht__ring ring;
+    int64_t epoch, batch; /* the next batch to hand out */
+    bool holding;         /* the program has a batch */
+    ht_status status;     /* of the batch that failed; then nothing more comes */
+    char message[1024];
+};
+
+static void destroy(void *object)
+{
+    ht_dataloader *loader = object;
+
+    ht__ring_free(&loader->ring);
+    ht__reader_free(&loader->reader);
+    ht_release(loader->dataset);
+    ht__object_fini(loader);
+    ht__free(loader);
+}
+
+static ht_kind dataloader_kind = {.name = "dataloader", .destroy = destroy};
+
+ht_dataloader_options ht_dataloader_options_default(void)
+{
+    return (ht_dataloader_options){
+        .size = sizeof(ht_dataloader_options),
+        .batch_size = 64,
+        .shuffle = true,
+        .remainder = HT_REMAINDER_UNEVEN,
+        .window_bytes = INT64_C(256) << 20,
+        .queue = 2,
+        .io_threads = 1,
+    };
+}
+
+static ht_status check_options(const ht_dataset *dataset, const ht_dataloader_options *options)
+{
+    ht_comm *comm = dataset->comm;
+
+    if (options->size != sizeof *options)
+        return HT_FAIL(
+            comm, HT_ERR_ARGUMENT,
+            "ht_dataloader_new: options were not filled by ht_dataloader_options_default");
+    if (options->batch_size < 1)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: batch_size is %lld, at least 1",
+                       (long long)options->batch_size);
+    if (options->window_bytes < 1 || options->queue < 1)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_dataloader_new: window_bytes is %lld and queue %d, both at least 1",
+                       (long long)options->window_bytes, options->queue);
+    if (options->io_threads < 0 || options->io_threads > 1)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: io_threads is %d, 0 or 1",
+                       options->io_threads);
+    if ((unsigned)options->remainder > HT_REMAINDER_PAD)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: there is no remainder policy %d",
+                       (int)options->remainder);
+    if (options->remainder == HT_REMAINDER_PAD && dataset->rows < comm->size)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_dataloader_new: %lld rows on %d ranks: HT_REMAINDER_PAD needs a row on "
+                       "every rank",
+                       (long long)dataset->rows, comm->size);
+    return HT_SUCCESS;
+}
+
+static bool wants_thread(const ht_dataloader_options *options)
+{
+    const char *text = getenv("HT_IO_THREADS");
+
+    if (text == NULL || *text == '\0')
+        return options->io_threads > 0;
+    return atoi(text) > 0;
+}
+
+ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options)
+{
+    ht_dataloader_options defaults = ht_dataloader_options_default();
+
+    if (dataset == NULL)
+        return NULL;
+    if (options == NULL)
+        options = &defaults;
+    if (check_options(dataset, options) != HT_SUCCESS)
+        return NULL;
+
+    ht_dataloader *loader = ht__alloc(sizeof *loader);
+
+    ht__object_init(loader, &dataloader_kind);
+    loader->dataset = ht_retain(dataset);
+    loader->options = *options;
+    ht__reader_init(&loader->reader, dataset, &loader->options);
+    ht__ring_init(&loader->ring, &loader->reader, wants_thread(options));
+    return loader;
+}
+
+static void give_back(ht_dataloader *loader)
+{
+    if (loader->holding)
+        ht__ring_release(&loader->ring);
+    loader->holding = false;
+}
+
+/* A batch that failed on this rank ends the job at once under HT_ERRORS_ABORT: nobody need be
+ * asked. Under HT_ERRORS_RETURN the ranks agree on every batch, so that none trains on while
+ * another has none to train with. */
+static ht_status agree(ht_dataloader *loader, const ht__made *made)
+{
+    ht_comm *comm = loader->dataset->comm;
+    const char *message;
+
+    if (made->status != HT_SUCCESS)
+        ht__error_set(made->status, "%s", made->message);
+    if (comm->handler == HT_ERRORS_RETURN)
+        loader->status = ht__agree(comm, made->status);
+    else if (made->status != HT_SUCCESS)
+        loader->status = HT_FAIL_HERE(comm, made->status, "%s", made->message);
+    if (loader->status != HT_SUCCESS) {
+        ht_error_get(&message);
+        snprintf(loader->message, sizeof loader->message, "%s", message);
+    }
+    return loader->status;
+}
+
+bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
+{
+    *batch = (ht_batch){0};
+    if (loader == NULL)
+        return false;
+    give_back(loader);
+    if (loader->status != HT_SUCCESS) {
+        ht__error_set(loader->status, "%s", loader->message);
+        return false;
+    }
+    if (loader->batch == loader->reader.batches) {
+        loader->batch = 0;
+        loader->epoch++;
+        return false;
+    }
+    const ht__made *made = ht__ring_take(&loader->ring);
+
+    loader->holding = true;
+    loader->batch++;
+    if (agree(loader, made) != HT_SUCCESS)
+        return false;
+    *batch = (ht_batch){
+        .data = made->arrays[0],
+        .target = loader->dataset->count > 1 ? made->arrays[1] : NULL,
+        .arrays = made->arrays,
+        .count = loader->dataset->count,
+        .rows = made->rows,
+        .row_ids = made->ids,
+    };
+    return true;
+}
+
+ht_status ht_dataloader_status(const ht_dataloader *loader)
+{
+    return loader != NULL ? loader->status : ht_error_get(NULL);
+}
+
+int64_t ht_dataloader_batches(const ht_dataloader *loader)
+{
+    return loader != NULL ? loader->reader.batches : 0;
+}
+
+int64_t ht_dataloader_shard_rows(const ht_dataloader *loader)
+{
+    return loader != NULL ? loader->reader.plan.rows : 0;
+}
+
+int64_t ht_dataloader_epoch(const ht_dataloader *loader)
+{
+    return loader != NULL ? loader->epoch : 0;
+}
+
+ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch)
+{
+    if (loader == NULL)
+        return ht_error_get(NULL);
+    if (epoch < 0)
+        return HT_FAIL(loader->dataset->comm, HT_ERR_ARGUMENT,
+                       "ht_dataloader_set_epoch: epoch is %lld, at least 0", (long long)epoch);
+    give_back(loader);
+    ht__ring_stop(&loader->ring);
+    ht__reader_seek(&loader->reader, epoch);
+    loader->epoch = epoch;
+    loader->batch = 0;
+    loader->status = HT_SUCCESS;
+    return HT_SUCCESS;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A bounded ring of batches between the reading thread and the program. Batch k lives in slot
+ * k mod size; the program holds at most the oldest, the thread fills the one after the newest. No
+ * polling: each side waits on its condition. Without a thread the batch is made when asked for. */
+#include "data.h"
+
+void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded)
+{
+    *ring = (ht__ring){.reader = reader, .threaded = threaded, .size = 1};
+    if (threaded)
+        ring->size = reader->options->queue + 1;
+    ring->slots = ht__alloc((size_t)ring->size * sizeof *ring->slots);
+    for (int i = 0; i < ring->size; i++)
+        ht__made_init(&ring->slots[i], reader->options);
+    pthread_mutex_init(&ring->lock, NULL);
+    pthread_cond_init(&ring->not_empty, NULL);
+    pthread_cond_init(&ring->not_full, NULL);
+}
+
+void ht__ring_free(ht__ring *ring)
+{
+    ht__ring_stop(ring);
+    for (int i = 0; i < ring->size; i++)
+        ht__made_free(&ring->slots[i], ring->reader->dataset->count);
+    ht__free(ring->slots);
+    pthread_cond_destroy(&ring->not_full);
+    pthread_cond_destroy(&ring->not_empty);
+    pthread_mutex_destroy(&ring->lock);
+}
+
+/* The slot to fill next, once there is one; NULL: stop. */
+static ht__made *wait_for_slot(ht__ring *ring)
+{
+    ht__made *slot;
+
+    pthread_mutex_lock(&ring->lock);
+    while (!ring->stop && ring->made - ring->released >= ring->size)
+        pthread_cond_wait(&ring->not_full, &ring->lock);
+    slot = ring->stop ? NULL : &ring->slots[ring->made % ring->size];
+    pthread_mutex_unlock(&ring->lock);
+    return slot;
+}
+
+static void *read_on(void *user)
+{
+    ht__ring *ring = user;
+    ht__made *slot;
+    bool failed = false;
+
+    while (!failed && (slot = wait_for_slot(ring)) != NULL) {
+        ht__reader_next(ring->reader, slot);
+        failed = slot->status != HT_SUCCESS;
+        pthread_mutex_lock(&ring->lock);
+        ring->made++;
+        pthread_cond_signal(&ring->not_empty);
+        pthread_mutex_unlock(&ring->lock);
+        if (!failed)
+            ht__reader_ahead(ring->reader);
+    }
+    return NULL;
+}
+
+static void start(ht__ring *ring)
+{
+    int error = pthread_create(&ring->thread, NULL, read_on, ring);
+
+    ring->running = error == 0;
+    if (error == 0)
+        return;
+    ring->threaded = false;
+    ht_log_write(HT_LOG_WARN, "no thread can be started (error %d): the loader reads in the caller",
+                 error);
+}
+
+ht__made *ht__ring_take(ht__ring *ring)
+{
+    if (ring->threaded && !ring->running)
+        start(ring);
+
+    ht__made *slot = &ring->slots[ring->released % ring->size];
+
+    if (!ring->threaded) {
+        ht__reader_next(ring->reader, slot);
+        if (slot->status == HT_SUCCESS)
+            ht__reader_ahead(ring->reader);
+        return slot;
+    }
+    pthread_mutex_lock(&ring->lock);
+    while (ring->made == ring->released)
+        pthread_cond_wait(&ring->not_empty, &ring->lock);
+    pthread_mutex_unlock(&ring->lock);
+    return slot;
+}
+
+void ht__ring_release(ht__ring *ring)
+{
+    if (!ring->threaded)
+        return;
+    pthread_mutex_lock(&ring->lock);
+    ring->released++;
+    pthread_cond_signal(&ring->not_full);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+void ht__ring_stop(ht__ring *ring)
+{
+    if (!ring->running)
+        return;
+    atomic_store(&ring->reader->stop, true);
+    pthread_mutex_lock(&ring->lock);
+    ring->stop = true;
+    pthread_cond_signal(&ring->not_full);
+    pthread_mutex_unlock(&ring->lock);
+    pthread_join(ring->thread, NULL);
+    ring->running = ring->stop = false;
+    ring->made = ring->released = 0;
+    atomic_store(&ring->reader->stop, false);
+}
