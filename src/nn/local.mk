@@ -20,9 +20,13 @@ libht_objects_la_SOURCES += \
 	src/nn/layers_shape.c \
 	src/nn/module.c \
 	src/nn/module_clone.c \
+	src/nn/module_file.c \
+	src/nn/module_file.h \
 	src/nn/module_forward.c \
 	src/nn/module_guard.c \
 	src/nn/module_impl.h \
+	src/nn/module_load.c \
 	src/nn/module_print.c \
+	src/nn/module_save.c \
 	src/nn/module_state.c \
 	src/nn/module_tree.c
