@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Microseconds in each phase. Spinning is for ranks that have a core of their own. */
-enum { SPIN_OWN_CORE = 200, YIELD = 1000, PAUSE_FIRST = 20, PAUSE_LAST = 200 };
+/* Microseconds. Spinning is for ranks that have a core of their own. A pause is a tenth of what has
+ * been waited so far, so that it delays no wait by much more than that. */
+enum { SPIN = 200, YIELD = 1000, PAUSE_LEAST = 20, PAUSE_MOST_OWN_CORE = 200, PAUSE_MOST = 2000 };
 
-static double spin_until = SPIN_OWN_CORE * 1e-6;
+static double spin_until = SPIN * 1e-6;
+static double pause_most = PAUSE_MOST_OWN_CORE;
 static double timeout = 600;
 
 struct clock {
@@ -41,7 +43,8 @@ void ht__wait_start(bool oversubscribed)
 {
     const char *text = getenv("HT_TIMEOUT");
 
-    spin_until = oversubscribed ? 0 : SPIN_OWN_CORE * 1e-6;
+    spin_until = oversubscribed ? 0 : SPIN * 1e-6;
+    pause_most = oversubscribed ? PAUSE_MOST : PAUSE_MOST_OWN_CORE;
     if (text == NULL || *text == '\0')
         return;
 
@@ -55,7 +58,7 @@ void ht__wait_start(bool oversubscribed)
                       timeout);
 }
 
-static void back_off(double waited, long *pause)
+static void back_off(double waited)
 {
     if (waited < spin_until)
         return;
@@ -63,8 +66,11 @@ static void back_off(double waited, long *pause)
         sched_yield();
         return;
     }
-    nanosleep(&(struct timespec){.tv_nsec = *pause * 1000}, NULL);
-    *pause = *pause * 3 / 2 < PAUSE_LAST ? *pause * 3 / 2 : PAUSE_LAST;
+
+    double pause = waited * 1e5;
+
+    pause = pause < PAUSE_LEAST ? PAUSE_LEAST : pause > pause_most ? pause_most : pause;
+    nanosleep(&(struct timespec){.tv_nsec = (long)(pause * 1000)}, NULL);
 }
 
 ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what)
@@ -75,7 +81,6 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
         return HT_SUCCESS;
 
     struct clock clock = {.last = now()};
-    long pause = PAUSE_FIRST;
 
     while ((answer = poll(state)) != HT_POLL_DONE) {
         double waited = elapsed(&clock);
@@ -84,11 +89,9 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
             return HT_FAIL_HERE(comm, HT_ERR_TIMEOUT,
                                 "%s: the other ranks did not come within %g s (HT_TIMEOUT)", what,
                                 timeout);
-        if (answer == HT_POLL_MOVED) {
-            clock.elapsed = 0;
-            pause = PAUSE_FIRST;
-        }
-        back_off(waited, &pause);
+        if (answer == HT_POLL_MOVED)
+            clock.elapsed = waited = 0;
+        back_off(waited);
     }
     return HT_SUCCESS;
 }
