@@ -115,7 +115,7 @@ static ht_tensor *in_image_layout(ht_tensor *x)
 static ht_tensor *grad_x(ht_node *node, const ht_conv *job, const ht_tensor *dy,
                          const ht_tensor *weight)
 {
-    ht_tensor *dx = ht__empty("ht_conv2d", ht__node_input(node, 0), job->dtype);
+    ht_tensor *dx = ht__input_grad("ht_conv2d", node, 0, dy);
 
     if (dx == NULL || dx->body->lsize == 0)
         return dx;

@@ -71,6 +71,14 @@ ht_tensor *ht__batch_result_channels_last(const char *what, const ht_tensor *x, 
     return y; /* stride[0], of whole images, is the same in both layouts */
 }
 
+ht_tensor *ht__input_grad(const char *what, const ht_node *node, int index, const ht_tensor *dy)
+{
+    ht_body like = *ht__node_input(node, index);
+
+    like.storage = dy->body->storage; /* nodes keep metadata only: it says nothing of the device */
+    return ht__empty(what, &like, like.dtype);
+}
+
 ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const ht_tensor *x)
 {
     const ht_body *like = ht__node_input(node, index);

@@ -38,6 +38,9 @@ ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype
 ht_tensor *ht__batch_result_channels_last(const char *what, const ht_tensor *x, ht_dtype dtype,
                                           const int64_t shape[4]);
 
+/* Memory for the gradient of input `index`, with its slabs and layout, on dy's device. Scoped. */
+ht_tensor *ht__input_grad(const char *what, const ht_node *node, int index, const ht_tensor *dy);
+
 /* Memory for the gradient of the replicated operand `index`: its leaf's own where that may be
  * written, else new, process-local where x is split (ht__parameter_grad_done adds the ranks' parts
  * up). */

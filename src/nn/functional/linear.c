@@ -54,14 +54,13 @@ static bool check(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
 
 static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const ht_tensor *weight)
 {
-    const ht_body *like = ht__node_input(node, 0);
     int64_t out = weight->body->shape[0], in = weight->body->shape[1];
-    ht_tensor *dx = ht__batch_result("ht_linear", dy, like->dtype, like->ndim, like->shape);
+    ht_tensor *dx = ht__input_grad("ht_linear", node, 0, dy);
 
     if (dx == NULL || dx->body->lsize == 0)
         return dx;
 
-    ht_gemm job = {.dtype = like->dtype,
+    ht_gemm job = {.dtype = dx->body->dtype,
                    .m = local_rows(dy),
                    .n = in,
                    .k = out,

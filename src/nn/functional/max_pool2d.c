@@ -56,7 +56,7 @@ static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
     dy = ht__body_is_contiguous(index->body) ? ht_contiguous(grad) : ht_channels_last(grad);
     if (dy == NULL)
         return;
-    dx = ht__empty("ht_max_pool2d", ht__node_input(node, 0), job.dtype);
+    dx = ht__input_grad("ht_max_pool2d", node, 0, dy);
     if (dx == NULL)
         return;
     set_strides(job.x_stride, dx);

@@ -11,21 +11,20 @@
 
 static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
-    const ht_body *like = ht__node_input(node, 0);
     ht_tensor *target = ht_node_saved(node, 0), *dloss = ht_contiguous(grad), *dx;
 
     if (target == NULL || dloss == NULL)
         return;
-    dx = ht__batch_result("ht_nll_loss", dloss, like->dtype, 2, like->shape);
+    dx = ht__input_grad("ht_nll_loss", node, 0, dloss);
     if (dx == NULL)
         return;
 
-    ht_rows rows = {like->dtype, dx->body->lshape[0], dx->body->lshape[1]};
+    ht_rows rows = {dx->body->dtype, dx->body->lshape[0], dx->body->lshape[1]};
     if (dx->body->lsize > 0 &&
         ht__backend_of(dloss)->kernels.nll_backward(
             ht__stream_of(dloss), &rows, ht__body_data(dloss->body), ht__body_data(target->body),
             IGNORE_NOTHING, ht__body_data(dx->body)) != 0) {
-        ht__kernel_failed(like->comm, "ht_nll_loss");
+        ht__kernel_failed(dx->body->comm, "ht_nll_loss");
         return;
     }
     grad_inputs[0] = dx;
