@@ -8,13 +8,18 @@ core_tests = \
 	tests/core/test_communication_collective.c \
 	tests/core/test_communication_exchange.c \
 	tests/core/test_communication_gather.c \
+	tests/core/test_io_hdf5.c \
 	tests/core/test_version.c
 
 nn_tests =
 
 optim_tests =
 
-data_tests =
+data_tests = \
+	tests/utils/data/test_dataloader.c \
+	tests/utils/data/test_dataloader_errors.c \
+	tests/utils/data/test_idx_to_hdf5.c \
+	tests/utils/data/test_transform.c
 
 test_scripts = \
 	tests/core/jobs.sh \
@@ -80,7 +85,7 @@ tests_optim_run_optim_SOURCES = $(optim_tests)
 nodist_tests_optim_run_optim_SOURCES = tests/optim/registry.c
 tests_optim_run_optim_LDADD = libht_test.la
 
-tests_utils_data_run_data_SOURCES = $(data_tests)
+tests_utils_data_run_data_SOURCES = $(data_tests) tests/utils/data/files.c tests/utils/data/files.h
 nodist_tests_utils_data_run_data_SOURCES = tests/utils/data/registry.c
 tests_utils_data_run_data_LDADD = libht_test.la
 

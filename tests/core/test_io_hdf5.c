@@ -1,0 +1,170 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+/* Tensors saved and loaded again: every dtype, saved under each split and loaded under each other.
+ */
+#include "ht_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/core.h"
+#include "core/io_slab.h"
+#include "ht/arithmetics.h"
+#include "ht/factories.h"
+#include "ht/io.h"
+#include "ht/manipulations.h"
+#include "ht/relational.h"
+
+static char path[512];
+
+static void make_path(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    snprintf(path, sizeof path, "%s/ht-io-%ld.h5", folder != NULL ? folder : "/tmp",
+             (long)getpid());
+    ht__comm_bcast_bytes(HT_COMM_WORLD, path, sizeof path, 0, "path");
+}
+
+static void remove_path(void)
+{
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        assert_int_equal(unlink(path), 0);
+}
+
+/* 0, 1, 2, ... as (5, 3, 4), replicated. */
+static ht_tensor *numbers(ht_dtype dtype)
+{
+    static const int64_t shape[] = {5, 3, 4};
+    ht_tensor *x = ht_reshape(ht_arange(0, 60, 1, HT_FLOAT32, HT_NONE), 3, shape);
+
+    return ht_astype(x, dtype);
+}
+
+static void assert_same(ht_tensor *x, ht_tensor *y)
+{
+    bool equal = false;
+
+    assert_non_null(y);
+    assert_int_equal(ht_equal(x, y, &equal), HT_SUCCESS);
+    assert_true(equal);
+}
+
+static void round_trip(ht_tensor *x, int split, int back)
+{
+    ht_tensor *y;
+
+    assert_int_equal(ht_save_hdf5(ht_resplit(x, split), path, "deep/er/x", "w"), HT_SUCCESS);
+    y = ht_load_hdf5(path, "deep/er/x", ht_tensor_dtype(x), back);
+    assert_int_equal(ht_tensor_split(y), back);
+    assert_same(x, ht_resplit(y, HT_NONE));
+}
+
+static void every_split_under_every_other(void **state)
+{
+    static const int splits[] = {HT_NONE, 0, 1, 2};
+
+    (void)state;
+    make_path();
+    for (int a = 0; a < 4; a++) {
+        for (int b = 0; b < 4; b++)
+            round_trip(numbers(HT_FLOAT64), splits[a], splits[b]);
+    }
+    remove_path();
+}
+
+static void every_dtype(void **state)
+{
+    (void)state;
+    make_path();
+    for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++)
+        round_trip(numbers((ht_dtype)dtype), 0, 1);
+    remove_path();
+}
+
+static void reads_another_dtype(void **state)
+{
+    (void)state;
+    make_path();
+    ht_save_hdf5(numbers(HT_UINT8), path, "x", "w");
+    ht_tensor *x = ht_load_hdf5(path, "x", HT_FLOAT32, 0);
+
+    assert_int_equal(ht_tensor_dtype(x), HT_FLOAT32);
+    assert_same(numbers(HT_FLOAT32), ht_resplit(x, HT_NONE));
+    remove_path();
+}
+
+/* Pieces of 40 bytes: ten floats, so that axes 1 and 2 are cut and ranks differ in their pieces. */
+static void transfers_in_pieces(void **state)
+{
+    int64_t most = ht__io_piece_bytes;
+
+    (void)state;
+    make_path();
+    ht__io_piece_bytes = 40;
+    for (int split = 0; split < 3; split++)
+        round_trip(numbers(HT_FLOAT32), split, 2 - split);
+    ht__io_piece_bytes = 1;
+    round_trip(numbers(HT_FLOAT32), 0, HT_NONE);
+    ht__io_piece_bytes = most;
+    remove_path();
+}
+
+static void scalars_views_and_second_data_sets(void **state)
+{
+    ht_tensor *x = numbers(HT_INT64);
+
+    (void)state;
+    make_path();
+    assert_int_equal(ht_save_hdf5(ht_sum(x, HT_NONE), path, "sum", "w"), HT_SUCCESS);
+    assert_int_equal(ht_save_hdf5(ht_transpose(ht_resplit(x, 1), 0, 2), path, "turned", "a"),
+                     HT_SUCCESS);
+    assert_int_equal(ht_save_hdf5(x, path, "sum2", "a"), HT_SUCCESS);
+    assert_int_equal(ht_save_hdf5(ht_add_scalar(x, 1), path, "sum2", "a"),
+                     HT_SUCCESS); /* replaced */
+    assert_int_equal(ht_item(ht_load_hdf5(path, "sum", HT_INT64, HT_NONE)), 59 * 30);
+    assert_same(ht_transpose(x, 0, 2), ht_load_hdf5(path, "turned", HT_INT64, HT_NONE));
+    assert_same(ht_add_scalar(x, 1), ht_load_hdf5(path, "sum2", HT_INT64, HT_NONE));
+    remove_path();
+}
+
+static void assert_error_has(ht_status code, const char *a, const char *b)
+{
+    const char *message;
+
+    assert_int_equal(ht_error_get(&message), code);
+    if (strstr(message, a) == NULL || strstr(message, b) == NULL)
+        fail_msg("\"%s\" and \"%s\" are not in \"%s\"", a, b, message);
+    ht_error_clear();
+}
+
+static void misuse(void **state)
+{
+    ht_tensor *x = numbers(HT_FLOAT32);
+
+    (void)state;
+    make_path();
+    ht_save_hdf5(x, path, "x", "w");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_null(ht_load_hdf5("/nowhere/x.h5", "x", HT_FLOAT32, 0));
+    assert_error_has(HT_ERR_IO, "ht_load_hdf5: cannot open /nowhere/x.h5", "No such file");
+    assert_null(ht_load_hdf5(path, "y", HT_FLOAT32, 0));
+    assert_error_has(HT_ERR_FORMAT, path, "no data set y");
+    assert_null(ht_load_hdf5(path, "x", HT_FLOAT32, 3));
+    assert_error_has(HT_ERR_ARGUMENT, "ht_load_hdf5", "3");
+    assert_int_equal(ht_save_hdf5(x, "/nowhere/x.h5", "x", "w"), HT_ERR_IO);
+    assert_error_has(HT_ERR_IO, "ht_save_hdf5: cannot write x to /nowhere/x.h5", "");
+    assert_int_equal(ht_save_hdf5(x, path, "x", "r"), HT_ERR_ARGUMENT);
+    assert_error_has(HT_ERR_ARGUMENT, "mode is \"r\"", "");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    assert_same(x, ht_load_hdf5(path, "x", HT_FLOAT32, HT_NONE));
+    remove_path();
+}
+
+HT_TEST_SUITE(test_io_hdf5, cmocka_unit_test(every_split_under_every_other),
+              cmocka_unit_test(every_dtype), cmocka_unit_test(reads_another_dtype),
+              cmocka_unit_test(transfers_in_pieces),
+              cmocka_unit_test(scalars_views_and_second_data_sets), cmocka_unit_test(misuse));
