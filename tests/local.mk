@@ -22,11 +22,12 @@ data_tests = \
 	tests/utils/data/test_transform.c
 
 test_scripts = \
+	tests/core/allocations.sh \
 	tests/core/jobs.sh \
 	tests/harness.sh \
 	tests/headers.sh
 
-long_scripts =
+long_scripts = tests/core/allocations.sh
 
 # What the scripts launch.
 test_programs = \

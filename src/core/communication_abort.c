@@ -30,17 +30,24 @@ struct record {
 static MPI_Comm wire = MPI_COMM_NULL;
 static int wire_rank, wire_size;
 
+/* One flag per rank, made in time: a rank without memory must still be able to say so. */
+static bool *alike, *heard, *silent;
+
 void ht__abort_start(MPI_Comm world)
 {
     MPI_Comm_dup(world, &wire);
     MPI_Comm_set_errhandler(wire, MPI_ERRORS_RETURN);
     MPI_Comm_rank(wire, &wire_rank);
     MPI_Comm_size(wire, &wire_size);
+    alike = ht__alloc(3 * (size_t)wire_size);
+    heard = alike + wire_size;
+    silent = heard + wire_size;
 }
 
 void ht__abort_end(void)
 {
     MPI_Comm_free(&wire);
+    ht__free(alike);
 }
 
 static void sleep_ms(long ms)
@@ -94,10 +101,9 @@ static void name_ranks(char *text, size_t bytes, const bool *marked, int size)
     }
 }
 
-static void print(const struct record *mine, const bool *alike, const bool *heard)
+static void print(const struct record *mine)
 {
     char who[256], line[2048], missing[256] = "";
-    bool *silent = ht__alloc((size_t)wire_size);
     int count = 0;
 
     for (int r = 0; r < wire_size; r++) {
@@ -107,7 +113,6 @@ static void print(const struct record *mine, const bool *alike, const bool *hear
     name_ranks(who, sizeof who, alike, wire_size);
     if (mine->code == HT_ERR_TIMEOUT)
         name_ranks(missing, sizeof missing, silent, wire_size);
-    ht__free(silent);
 
     int length = snprintf(line, sizeof line, "ht: %s%s%s%s%s%s\n",
                           wire_size == 1 ? ""
@@ -133,7 +138,7 @@ static void tell_all(const struct record *record)
 }
 
 /* Takes in the records that have come. */
-static bool listen(const struct record *mine, bool *alike, bool *heard, bool *others)
+static bool listen(const struct record *mine, bool *others)
 {
     bool printed = false;
 
@@ -167,17 +172,16 @@ static int count_of(const bool *marked, int size)
 static void speak_once(const struct record *mine)
 {
     static struct record note;
-    bool *alike = ht__alloc((size_t)wire_size), *heard = ht__alloc((size_t)wire_size);
     bool printed = false, others = false;
     long until = now_ms() + (mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE);
 
     alike[wire_rank] = heard[wire_rank] = true;
     tell_all(mine);
     while (now_ms() < until && count_of(heard, wire_size) < wire_size) {
-        printed |= listen(mine, alike, heard, &others);
+        printed |= listen(mine, &others);
         sleep_ms(1);
     }
-    printed |= listen(mine, alike, heard, &others);
+    printed |= listen(mine, &others);
 
     int lowest = 0;
 
@@ -190,7 +194,7 @@ static void speak_once(const struct record *mine)
     note = *mine;
     note.printed = 1;
     tell_all(&note);
-    print(mine, alike, heard);
+    print(mine);
     if (others)
         sleep_ms(GRACE); /* so that the other messages are printed too */
 }

@@ -36,10 +36,10 @@ static ht_status start(MPI_Comm world)
 {
     int ranks, cores = ht__topology_cores(world, &ranks), level;
 
+    ht__abort_start(world);
     compute_threads = threads_wanted(cores, ranks);
     ht__comm_start(world);
     ht__wait_start(ranks * compute_threads > cores);
-    ht__abort_start(world);
     ht__types_start();
     ht__core_init();
     MPI_Query_thread(&level);

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "core/core.h"
+#include "core/exchange.h"
+#include "ht/factories.h"
+#include "ht/manipulations.h"
 
 /* Something of each kind that a program would do. Returns the exit code. */
 static int use_library(MPI_Comm expected)
@@ -75,6 +78,29 @@ static int by_itself(void)
     return code == 0 && !ht_is_initialized() && !mpi_is_alive() ? 0 : 8;
 }
 
+/* Every kind of allocation of the communication layer, for a rank on which one of them fails. */
+static int allocate(void)
+{
+    enum { ROWS = 3, COLUMNS = 5 };
+    ht_scope *scope = ht_scope_open();
+    ht_comm *world = HT_COMM_WORLD, *part = ht_comm_split(world, ht_comm_rank(world) % 2, 0);
+    ht_tensor *x = ht_ones(2, (int64_t[]){ROWS, COLUMNS}, HT_FLOAT32, 0);
+    ht_tensor *y = ht_resplit(ht_transpose(x, 0, 1), 0);
+    ht_exchange *exchange = ht__exchange_get(world, HT_PURPOSE_REDUCER);
+    float *shared = ht__exchange_memory(exchange, 4000), plain[1000] = {0};
+    ht_exchange_op *one = ht__exchange_start(exchange, shared, 1000, HT_FLOAT32, 1, 0);
+    ht_exchange_op *two = ht__exchange_start(exchange, plain, 1000, HT_FLOAT32, 1, 0);
+
+    ht_tensor *local = ht_transpose(ht_tensor_local(ht_resplit(y, HT_NONE)), 0, 1);
+
+    ht_allreduce(world, local, local, HT_OP_SUM);
+    ht__exchange_release(exchange, one);
+    ht__exchange_release(exchange, two);
+    ht_release(part);
+    ht_scope_close(scope);
+    return ht_finalize();
+}
+
 static void fail(const char *how)
 {
     ht_comm *world = HT_COMM_WORLD;
@@ -118,6 +144,8 @@ int main(int argc, char **argv)
                local_rank, local_size);
         return ht_finalize();
     }
+    if (strcmp(what, "allocate") == 0)
+        return allocate();
     fail(what);
     return 9; /* the failure should have ended the job */
 }
