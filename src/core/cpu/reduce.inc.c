@@ -28,13 +28,13 @@ static int NAME(reduce_SUM)(void *stream, const ht_reduction *r)
 #define PUT     STORE
 #include "core/cpu/reduce_fold.inc.c"
 
-static inline bool NAME(is_nan)(C x)
+static inline int NAME(is_nan)(C x)
 {
 #if HT_IS_FLOAT
-    return isnan(x);
+    return isnan(x) != 0;
 #else
     (void)x;
-    return false;
+    return 0;
 #endif
 }
 
