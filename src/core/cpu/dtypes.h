@@ -137,6 +137,13 @@ typedef ht_complex128 total_HT_COMPLEX128;
              ht_complex64: c##fn##f, ht_complex128: c##fn)(x)
 /* clang-format on */
 
+/* An array over dtypes with the instances of a template for the floating ones. */
+/* clang-format off */
+#define BY_FLOATING_DTYPE(x) {                                                \
+    [HT_FLOAT16] = x##_HT_FLOAT16, [HT_BFLOAT16] = x##_HT_BFLOAT16,           \
+    [HT_FLOAT32] = x##_HT_FLOAT32, [HT_FLOAT64] = x##_HT_FLOAT64}
+/* clang-format on */
+
 /* The head of a kernel that walks an ht_loop. */
 #define HT_LOOP_KERNEL(x) static int NAME(x)(void *stream, const ht_loop *loop)
 

@@ -10,4 +10,8 @@ void ht__kernels_fill_baseline(ht_kernels *kernels);
 void ht__kernels_fill_avx2(ht_kernels *kernels);
 void ht__kernels_fill_avx512(ht_kernels *kernels);
 
+/* Record an error (kernel_errors.c); not 0. */
+int ht__kernel_bad_dtype(const char *what, ht_dtype dtype);
+int ht__kernel_bad_target(int64_t row, int64_t target, int64_t columns);
+
 #endif

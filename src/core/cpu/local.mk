@@ -7,9 +7,13 @@ libht_objects_la_SOURCES += \
 	src/core/cpu/foreach_dtype.h \
 	src/core/cpu/foreach_source.h \
 	src/core/cpu/gemm.c \
+	src/core/cpu/kernel_errors.c \
 	src/core/cpu/kernels.h \
 	src/core/cpu/nn_kernels.c \
 	src/core/cpu/nn_kernels.h \
+	src/core/cpu/normal.h \
+	src/core/cpu/philox.h \
+	src/core/cpu/random_walk.h \
 	src/core/cpu/reduce_plan.h \
 	src/core/cpu/row_walk.h
 
@@ -20,11 +24,19 @@ EXTRA_DIST += \
 	src/core/cpu/convert.inc.c \
 	src/core/cpu/convert_from.inc.c \
 	src/core/cpu/cumulative.inc.c \
+	src/core/cpu/dropout.inc.c \
+	src/core/cpu/dropout_dispatch.inc.c \
 	src/core/cpu/kernels.inc.c \
+	src/core/cpu/random.inc.c \
+	src/core/cpu/random_dispatch.inc.c \
 	src/core/cpu/reduce.inc.c \
 	src/core/cpu/reduce_arg.inc.c \
 	src/core/cpu/reduce_fold.inc.c \
-	src/core/cpu/unary.inc.c
+	src/core/cpu/rows.inc.c \
+	src/core/cpu/rows_dispatch.inc.c \
+	src/core/cpu/unary.inc.c \
+	src/core/cpu/update.inc.c \
+	src/core/cpu/update_dispatch.inc.c
 
 # The kernels of each SIMD level are the same files, included by one kernels_<level>.c and compiled
 # with the flags of that level. Each is a library of its own because flags belong to a library.

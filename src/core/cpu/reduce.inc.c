@@ -41,12 +41,12 @@ static inline int NAME(is_nan)(C x)
 /* Whether x takes the place of the best so far: NaN beats every number, and nothing beats NaN. */
 static inline bool NAME(above)(C x, C best)
 {
-    return (x > best) | (NAME(is_nan)(x) & !NAME(is_nan)(best));
+    return x > best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
 }
 
 static inline bool NAME(below)(C x, C best)
 {
-    return (x < best) | (NAME(is_nan)(x) & !NAME(is_nan)(best));
+    return x < best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
 }
 
 static inline C NAME(max_step)(C best, C x)
