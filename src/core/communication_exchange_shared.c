@@ -7,6 +7,8 @@
  * take their own slice first and then those nobody has taken: where ranks share cores, the one that
  * runs does the work of those that sleep. Bytes read: n per rank to sum, n to copy.
  *
+ * Small buffers from elsewhere pass through blocks of the engine's own.
+ *
  * A block is used by one operation at a time. Counters in it say how often a rank has started
  * (ready) and a slice was taken (claimed) and summed (reduced). A rank starts use u only after it
  * has copied the results of use u - 1: when all are ready, the result areas are free. */
@@ -33,9 +35,11 @@ struct shared_block {
     part **parts;      /* owned; one per rank */
     const void **data; /* owned; scratch for the addresses of one operation */
     bool *copied;      /* owned; slices the present operation has copied */
-    uint64_t uses;
-    bool in_use; /* handed out */
-    void *plain; /* memory of this rank alone, where sharing is not possible */
+    uint64_t asked;    /* operations started */
+    uint64_t uses;     /* operations launched */
+    bool in_use;       /* handed out */
+    bool busy;         /* an operation of this rank is under way in it */
+    void *plain;       /* memory of this rank alone, where sharing is not possible */
 };
 
 static size_t round_up(size_t bytes)
@@ -58,25 +62,6 @@ static char *data_of(part *p)
 static char *result_of(const shared_block *block, int rank)
 {
     return data_of(block->parts[rank]) + round_up(block->bytes);
-}
-
-void ht__shared_open(ht_exchange *exchange)
-{
-    const char *wanted = getenv("HT_EXCHANGE");
-    int size;
-
-    exchange->node = MPI_COMM_NULL;
-    if (exchange->size == 1 || (wanted != NULL && strcmp(wanted, "messages") == 0))
-        return;
-    MPI_Comm_split_type(exchange->mpi, MPI_COMM_TYPE_SHARED, exchange->rank, MPI_INFO_NULL,
-                        &exchange->node);
-    MPI_Comm_size(exchange->node, &size);
-    if (size == exchange->size && size >> HT_SUM_LEVELS == 0)
-        return;
-    MPI_Comm_free(&exchange->node);
-    if (wanted != NULL && strcmp(wanted, "shared") == 0)
-        ht_log_write0(HT_LOG_WARN, "HT_EXCHANGE=shared: the ranks are on several nodes, messages "
-                                   "are used");
 }
 
 /* Open MPI keeps windows in files of this folder, and when one is too large for it, some ranks fail
@@ -149,6 +134,35 @@ static shared_block *block_new(ht_exchange *exchange, size_t bytes)
     return block;
 }
 
+static void open_small(ht_exchange *exchange)
+{
+    for (int i = 0; i < HT_SMALL_BLOCKS; i++) {
+        exchange->small[i] = block_new(exchange, HT_SMALL_BYTES);
+        exchange->small[i]->in_use = true;
+    }
+}
+
+void ht__shared_open(ht_exchange *exchange)
+{
+    const char *wanted = getenv("HT_EXCHANGE");
+    int size;
+
+    exchange->node = MPI_COMM_NULL;
+    if (exchange->size == 1 || (wanted != NULL && strcmp(wanted, "messages") == 0))
+        return;
+    MPI_Comm_split_type(exchange->mpi, MPI_COMM_TYPE_SHARED, exchange->rank, MPI_INFO_NULL,
+                        &exchange->node);
+    MPI_Comm_size(exchange->node, &size);
+    if (size == exchange->size && size >> HT_SUM_LEVELS == 0) {
+        open_small(exchange);
+        return;
+    }
+    MPI_Comm_free(&exchange->node);
+    if (wanted != NULL && strcmp(wanted, "shared") == 0)
+        ht_log_write0(HT_LOG_WARN, "HT_EXCHANGE=shared: the ranks are on several nodes, messages "
+                                   "are used");
+}
+
 static void *memory_of(const ht_exchange *exchange, const shared_block *block)
 {
     if (block->plain != NULL)
@@ -208,30 +222,58 @@ void ht__exchange_memory_release(ht_exchange *exchange, void *memory)
 }
 
 /* Slices begin at cache lines. */
-static int64_t slice_begin(const ht_exchange *exchange, const ht_exchange_op *op, int rank)
+static int64_t slice_length(const ht_exchange *exchange, const ht_exchange_op *op)
 {
     int64_t line = LINE / (int64_t)op->element;
-    int64_t each = (op->n / exchange->size + line) / line * line, begin = rank * each;
+
+    return (op->n / exchange->size + line) / line * line;
+}
+
+static int64_t slice_begin(const ht_exchange *exchange, const ht_exchange_op *op, int slice)
+{
+    int64_t begin = slice * slice_length(exchange, op);
 
     return begin < op->n ? begin : op->n;
 }
 
-bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op)
+static void launch(ht_exchange *exchange, ht_exchange_op *op)
 {
-    shared_block *block = block_with(exchange, op->data);
+    shared_block *block = op->block;
+    char *mine = memory_of(exchange, block);
+    int64_t offset = op->data - mine;
 
-    if (block == NULL || block->plain != NULL)
-        return false;
-
-    int64_t offset = op->data - (char *)memory_of(exchange, block);
-
+    if (block_with(exchange, op->data) != block) {
+        offset = 0;
+        memcpy(mine, op->data, (size_t)op->n * op->element);
+    }
     for (int r = 0; r < exchange->size; r++) {
         block->data[r] = data_of(block->parts[r]) + offset;
         block->copied[r] = false;
     }
-    op->block = block;
-    op->use = ++block->uses;
+    block->busy = true;
+    op->launched = true;
+    block->uses = op->use;
     atomic_store_explicit(&block->parts[exchange->rank]->ready, op->use, memory_order_release);
+}
+
+/* The choice of the path must not depend on what is under way: that differs between ranks. */
+static shared_block *block_for(ht_exchange *exchange, const ht_exchange_op *op)
+{
+    shared_block *block = block_with(exchange, op->data);
+
+    if (block == NULL && exchange->small[0] != NULL &&
+        (size_t)op->n * op->element <= HT_SMALL_BYTES)
+        block = exchange->small[exchange->smalls_started++ % HT_SMALL_BLOCKS];
+    return block != NULL && block->plain == NULL ? block : NULL;
+}
+
+bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op)
+{
+    op->block = block_for(exchange, op);
+    if (op->block == NULL)
+        return false;
+    op->use = ++op->block->asked;
+    op->slices = (int)((op->n - 1) / slice_length(exchange, op) + 1);
     return true;
 }
 
@@ -254,12 +296,13 @@ static void sum_slice(const ht_exchange *exchange, const ht_exchange_op *op, int
 
 static void sum_unclaimed(const ht_exchange *exchange, ht_exchange_op *op)
 {
-    for (int i = 0; i < exchange->size; i++) {
-        int slice = (exchange->rank + i) % exchange->size;
+    for (int i = 0; i < op->slices; i++) {
+        int slice = (exchange->rank + i) % op->slices;
         part *p = op->block->parts[slice];
-        unsigned long long before = op->use - 1;
+        unsigned long long before = atomic_load_explicit(&p->claimed, memory_order_relaxed);
 
-        if (!atomic_compare_exchange_strong_explicit(&p->claimed, &before, op->use,
+        if (before >= op->use ||
+            !atomic_compare_exchange_strong_explicit(&p->claimed, &before, op->use,
                                                      memory_order_relaxed, memory_order_relaxed))
             continue;
         sum_slice(exchange, op, slice);
@@ -272,8 +315,8 @@ static bool copy_slices(const ht_exchange *exchange, ht_exchange_op *op)
 {
     int before = op->copied;
 
-    for (int i = 0; i < exchange->size; i++) {
-        int slice = (exchange->rank + i) % exchange->size;
+    for (int i = 0; i < op->slices; i++) {
+        int slice = (exchange->rank + i) % op->slices;
         int64_t begin = slice_begin(exchange, op, slice),
                 end = slice_begin(exchange, op, slice + 1);
         part *p = op->block->parts[slice];
@@ -291,14 +334,25 @@ static bool copy_slices(const ht_exchange *exchange, ht_exchange_op *op)
 
 bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op)
 {
+    bool moved = false;
+
+    if (!op->launched) {
+        /* In the order they were started, whatever their priority. */
+        if (op->block->busy || op->block->uses + 1 != op->use)
+            return false;
+        launch(exchange, op);
+        moved = true;
+    }
     if (!all_ready(exchange, op))
-        return false;
+        return moved;
     if (!op->summed)
         sum_unclaimed(exchange, op);
     if (!copy_slices(exchange, op))
-        return false;
-    if (op->copied == exchange->size)
+        return moved;
+    if (op->copied == op->slices) {
+        op->block->busy = false;
         ht__exchange_finish(exchange, op, HT_SUCCESS);
+    }
     return true;
 }
 

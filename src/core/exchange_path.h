@@ -31,9 +31,15 @@ struct ht_exchange_op {
     shared_block *block; /* NULL: by messages */
     uint64_t use;        /* which use of the block this is */
     int arrived;         /* ranks known to have started */
+    int slices;          /* that are not empty */
     int copied;          /* slices taken over */
+    bool launched;       /* ready for the others to read */
     bool summed;         /* no slice is left to be summed */
 };
+
+/* Blocks of the engine's own, through which small buffers pass. */
+#define HT_SMALL_BLOCKS 2
+#define HT_SMALL_BYTES  4096
 
 struct ht_exchange {
     ht_exchange *next; /* list of all, for the end */
@@ -53,6 +59,8 @@ struct ht_exchange {
     MPI_Comm node; /* all ranks, when they share memory; else MPI_COMM_NULL */
     shared_block *blocks;
     int block_count;
+    shared_block *small[HT_SMALL_BLOCKS]; /* for small buffers outside; used in turn */
+    uint64_t smalls_started;
 };
 
 /* ---- arithmetic (communication_exchange_sum.c) -------------------------------------------------

@@ -171,6 +171,26 @@ static void test_doubles_agree_on_both_paths(void **state)
     ht__exchange_memory_release(engine(), shared);
 }
 
+/* Small buffers go through blocks of the engine's own: more of them at once than it has blocks. */
+static void test_small_buffers_take_turns(void **state)
+{
+    enum { OPS = 9, SMALL = 5 };
+    static float data[OPS][SMALL];
+    ht_exchange_op *ops[OPS];
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < OPS; i++) {
+            fill(data[i], 1 + i % SMALL, i + round);
+            ops[i] = ht__exchange_start(engine(), data[i], 1 + i % SMALL, HT_FLOAT32, 1, i * 5 % 7);
+        }
+        for (int i = OPS - 1; i >= 0; i--)
+            finish(ops[i]);
+        for (int i = 0; i < OPS; i++)
+            assert_expected(data[i], 1 + i % SMALL, i + round, 1);
+    }
+}
+
 /* The last rank starts only after a message that rank 0 sends when its own start has returned. */
 static void start_before_the_last(float *data)
 {
@@ -223,5 +243,6 @@ HT_TEST_SUITE(test_communication_exchange, cmocka_unit_test(test_messages_follow
               cmocka_unit_test(test_shared_memory_follows_the_tree),
               cmocka_unit_test(test_cuts_do_not_matter), cmocka_unit_test(test_many_in_flight),
               cmocka_unit_test(test_doubles_agree_on_both_paths),
+              cmocka_unit_test(test_small_buffers_take_turns),
               cmocka_unit_test(test_start_does_not_wait),
               cmocka_unit_test(test_integers_are_refused));
