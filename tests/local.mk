@@ -8,6 +8,7 @@ core_tests = \
 	tests/core/test_communication_collective.c \
 	tests/core/test_communication_exchange.c \
 	tests/core/test_communication_gather.c \
+	tests/core/test_cpu_conv.c \
 	tests/core/test_io_hdf5.c \
 	tests/core/test_version.c
 

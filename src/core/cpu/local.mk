@@ -1,5 +1,8 @@
 # The cpu backend.
 libht_objects_la_SOURCES += \
+	src/core/cpu/conv.c \
+	src/core/cpu/conv_plain.c \
+	src/core/cpu/conv_plain.h \
 	src/core/cpu/cpu.c \
 	src/core/cpu/cpu.h \
 	src/core/cpu/dtypes.h \
@@ -7,6 +10,7 @@ libht_objects_la_SOURCES += \
 	src/core/cpu/foreach_dtype.h \
 	src/core/cpu/foreach_source.h \
 	src/core/cpu/gemm.c \
+	src/core/cpu/image_kernels.h \
 	src/core/cpu/kernel_errors.c \
 	src/core/cpu/kernels.h \
 	src/core/cpu/nn_kernels.c \
@@ -15,18 +19,23 @@ libht_objects_la_SOURCES += \
 	src/core/cpu/philox.h \
 	src/core/cpu/random_walk.h \
 	src/core/cpu/reduce_plan.h \
-	src/core/cpu/row_walk.h
+	src/core/cpu/row_walk.h \
+	src/core/cpu/scratch.c \
+	src/core/cpu/scratch.h
 
 # Templates: included by the kernels, never compiled by themselves.
 EXTRA_DIST += \
 	src/core/cpu/binary.inc.c \
 	src/core/cpu/binary_walk.inc.c \
+	src/core/cpu/conv_plain.inc.c \
 	src/core/cpu/convert.inc.c \
 	src/core/cpu/convert_from.inc.c \
 	src/core/cpu/cumulative.inc.c \
 	src/core/cpu/dropout.inc.c \
 	src/core/cpu/dropout_dispatch.inc.c \
+	src/core/cpu/image_kernels.inc.c \
 	src/core/cpu/kernels.inc.c \
+	src/core/cpu/max_pool.inc.c \
 	src/core/cpu/random.inc.c \
 	src/core/cpu/random_dispatch.inc.c \
 	src/core/cpu/reduce.inc.c \
@@ -42,19 +51,25 @@ EXTRA_DIST += \
 # with the flags of that level. Each is a library of its own because flags belong to a library.
 noinst_LTLIBRARIES += libht_kernels_baseline.la
 libht_objects_la_LIBADD += libht_kernels_baseline.la
-libht_kernels_baseline_la_SOURCES = src/core/cpu/kernels_baseline.c
+libht_kernels_baseline_la_SOURCES = \
+	src/core/cpu/image_kernels_baseline.c \
+	src/core/cpu/kernels_baseline.c
 libht_kernels_baseline_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT)
 
 if HT_HAVE_AVX2
 noinst_LTLIBRARIES += libht_kernels_avx2.la
 libht_objects_la_LIBADD += libht_kernels_avx2.la
 endif
-libht_kernels_avx2_la_SOURCES = src/core/cpu/kernels_avx2.c
+libht_kernels_avx2_la_SOURCES = \
+	src/core/cpu/image_kernels_avx2.c \
+	src/core/cpu/kernels_avx2.c
 libht_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT) $(AVX2_CFLAGS)
 
 if HT_HAVE_AVX512
 noinst_LTLIBRARIES += libht_kernels_avx512.la
 libht_objects_la_LIBADD += libht_kernels_avx512.la
 endif
-libht_kernels_avx512_la_SOURCES = src/core/cpu/kernels_avx512.c
+libht_kernels_avx512_la_SOURCES = \
+	src/core/cpu/image_kernels_avx512.c \
+	src/core/cpu/kernels_avx512.c
 libht_kernels_avx512_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT) $(AVX512_CFLAGS)

@@ -22,4 +22,5 @@ void ht__cpu_set_threads(int threads)
 void ht__cpu_fill_nn(ht_kernels *kernels)
 {
     kernels->gemm = ht__cpu_gemm;
+    ht__cpu_fill_conv(kernels);
 }

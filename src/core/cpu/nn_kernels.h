@@ -8,4 +8,6 @@
 
 int ht__cpu_gemm(void *stream, const ht_gemm *gemm);
 
+void ht__cpu_fill_conv(ht_kernels *kernels); /* conv.c */
+
 #endif
