@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { WINDOW = 4, TAGS = 32768 };
+enum { WINDOW = 4, TAGS = 32768, SHORT = 4096 };
 
 struct slot {
     ht_exchange_op *op; /* NULL: free */
@@ -77,6 +77,11 @@ static void halves(const plan *p, int64_t n, int level, range *keep, range *give
     }
 }
 
+static bool is_short(const slot *s)
+{
+    return (size_t)s->n * s->op->element <= SHORT;
+}
+
 static MPI_Request *requests_of(ht_exchange *exchange, int index)
 {
     return &exchange->requests[2 * index];
@@ -126,7 +131,10 @@ static int post_step(ht_exchange *exchange, int index, const plan *p)
     int level = back ? last - 1 - s->step : s->step - 1;
     int peer = rank_of(p, p->number ^ (1 << level));
 
-    halves(p, s->n, level, &keep, &give);
+    if (is_short(s))
+        keep = give = all;
+    else
+        halves(p, s->n, level, &keep, &give);
     if (back) {
         result = receive(exchange, index, s->data + (size_t)give.begin * s->op->element, give,
                          peer);
@@ -143,7 +151,7 @@ static void complete_step(slot *s, const plan *p)
 
     if (p->number < 0 || s->step > p->levels)
         return;
-    if (s->step > 0)
+    if (s->step > 0 && !is_short(s))
         halves(p, s->n, s->step - 1, &keep, &give);
 
     char *mine = s->data + (size_t)keep.begin * s->op->element;
@@ -180,6 +188,8 @@ static void advance(ht_exchange *exchange, int index, const plan *p)
 
     while (is_idle(exchange, index)) {
         complete_step(s, p);
+        if (s->step == p->levels && is_short(s))
+            s->step = last - 1; /* nothing to copy back */
         if (s->step++ == last) {
             segment_done(exchange, s);
             return;
