@@ -9,6 +9,7 @@ core_tests = \
 	tests/core/test_communication_exchange.c \
 	tests/core/test_communication_gather.c \
 	tests/core/test_cpu_conv.c \
+	tests/core/test_cpu_pool.c \
 	tests/core/test_io_hdf5.c \
 	tests/core/test_version.c
 
