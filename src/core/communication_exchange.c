@@ -23,7 +23,7 @@ static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
     exchange->rank = comm->rank;
     exchange->size = comm->size;
     exchange->segment_bytes = SEGMENT;
-    ht__shared_open(exchange);
+    ht__memory_open(exchange);
     exchange->next = engines;
     engines = exchange;
     return exchange;
@@ -45,7 +45,7 @@ void ht__exchange_end(void)
 
         engines = exchange->next;
         ht__message_end(exchange);
-        ht__shared_end(exchange);
+        ht__memory_end(exchange);
         while (exchange->unused != NULL) {
             ht_exchange_op *op = exchange->unused;
 

@@ -8,8 +8,32 @@
 #include "exchange.h"
 #include "message.h"
 
-typedef struct shared_block shared_block;
 typedef struct slot slot;
+
+#define HT_LINE 64 /* bytes that a cache moves together */
+
+/* First in each rank's part of a block; then its data, then its slice of the result. */
+typedef struct shared_part {
+    _Alignas(HT_LINE) atomic_ullong ready;   /* the last use this rank has started */
+    _Alignas(HT_LINE) atomic_ullong claimed; /* the last use in which this slice was taken */
+    _Alignas(HT_LINE) atomic_ullong reduced; /* the last use in which it was summed */
+} shared_part;
+
+typedef struct shared_block shared_block;
+struct shared_block {
+    shared_block *next;
+    int id;
+    MPI_Win window;
+    size_t bytes;        /* of data, per rank */
+    shared_part **parts; /* owned; one per rank */
+    const void **data;   /* owned; scratch for the addresses of one operation */
+    bool *copied;        /* owned; slices the present operation has copied */
+    uint64_t asked;      /* operations started */
+    uint64_t uses;       /* operations launched */
+    bool in_use;         /* handed out */
+    bool busy;           /* an operation of this rank is under way in it */
+    void *plain;         /* memory of this rank alone, where sharing is not possible */
+};
 
 struct ht_exchange_op {
     ht_exchange_op *next; /* among the active by priority, or among the free */
@@ -82,12 +106,17 @@ void ht__message_start(ht_exchange *exchange, ht_exchange_op *op);
 bool ht__message_progress(ht_exchange *exchange); /* whether anything moved */
 void ht__message_end(ht_exchange *exchange);
 
-/* ---- shared memory (communication_exchange_shared.c) -------------------------------------------
+/* ---- shared memory (communication_exchange_memory.c, communication_exchange_shared.c) -----------
  */
-void ht__shared_open(ht_exchange *exchange);
+void ht__memory_open(ht_exchange *exchange);
+void ht__memory_end(ht_exchange *exchange);
+shared_block *ht__block_with(const ht_exchange *exchange, const void *data); /* NULL: none has it */
+void *ht__block_memory(const ht_exchange *exchange, const shared_block *block); /* this rank's */
+void *ht__part_data(shared_part *part);
+void *ht__block_result(const shared_block *block, int rank);
+
 bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op); /* false: not in shared memory */
 bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op);
-void ht__shared_end(ht_exchange *exchange);
 
 /* ---- engine (communication_exchange.c) ---------------------------------------------------------
  */

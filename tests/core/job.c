@@ -108,7 +108,9 @@ static void fail(const char *how)
 
     if (strcmp(how, "alike") == 0)
         HT_FAIL(world, HT_ERR_SHAPE, "ht_job: all alike");
-    if (strcmp(how, "alone") == 0 && rank == 1)
+    if (strcmp(how, "returning") == 0)
+        ht_comm_set_errhandler(world, HT_ERRORS_RETURN); /* which does not hold for one rank */
+    if ((strcmp(how, "alone") == 0 || strcmp(how, "returning") == 0) && rank == 1)
         HT_FAIL_HERE(world, HT_ERR_MEMORY, "ht_job: out of memory");
     if (strcmp(how, "late") == 0) {
         usleep(rank == 0 ? 700000 : 0); /* longer than the others listen */

@@ -59,6 +59,7 @@ succeeds 'half of an odd number' 3 half
 
 says 'the same error is printed once' 'ht: ranks 0-3: ht_job: all alike' 4 "$job" alike
 says 'an error of one rank' 'ht: rank 1: ht_job: out of memory' 3 "$job" alone
+says 'an error of one rank under HT_ERRORS_RETURN' 'ht: rank 1: ht_job: out of memory' 3 "$job" returning
 says 'a rank that fails later says nothing' 'ht: ranks 1-2: ht_job: all alike' 3 "$job" late
 says 'different errors' 'ht: ranks 0-1: ht_job: half 0
 ht: ranks 2-3: ht_job: half 1' 4 "$job" differently
