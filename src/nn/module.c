@@ -87,8 +87,11 @@ void ht__module_new_slot(ht_module *module, const char *name, ht_slot_kind kind,
 
 void ht__module_set_path(ht_module *module, const char *path)
 {
-    ht__free(module->path);
+    char *earlier = module->path; /* may be what `path` points to */
+
     module->path = ht__strdup(path);
+    path = module->path;
+    ht__free(earlier);
     for (int i = 0; i < module->slot_count; i++) {
         ht_slot *slot = &module->slots[i];
 
