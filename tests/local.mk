@@ -13,7 +13,13 @@ core_tests = \
 	tests/core/test_io_hdf5.c \
 	tests/core/test_version.c
 
-nn_tests =
+nn_tests = \
+	tests/nn/test_functional.c \
+	tests/nn/test_functional_grad.c \
+	tests/nn/test_layers.c \
+	tests/nn/test_module.c \
+	tests/nn/test_module_guard.c \
+	tests/nn/test_module_state.c
 
 optim_tests =
 
@@ -53,6 +59,9 @@ EXTRA_DIST += \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \
+	tests/golden/make_nn.py \
+	tests/golden/nn.h \
+	tests/nn/nn_test.h \
 	tests/golden/make_nn.py \
 	tests/golden/nn.h \
 	tests/nn/nn_test.h \
