@@ -2,3 +2,8 @@
 bin_PROGRAMS += tools/ht-idx2hdf5
 tools_ht_idx2hdf5_SOURCES = tools/ht-idx2hdf5.c
 tools_ht_idx2hdf5_LDADD = libht.la
+
+# It shows what is inside the library, so it is linked with the objects, not with the shared library.
+bin_PROGRAMS += tools/ht-info
+tools_ht_info_SOURCES = tools/ht-info.c
+tools_ht_info_LDADD = libht_objects.la

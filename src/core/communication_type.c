@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Element types and reductions as MPI knows them. float16 and bfloat16 it does not know: they
- * travel as two bytes, and have reductions of our own that compute in float32. */
+ * travel as two bytes, and have reductions of our own that compute in float32. MPI_MIN and MPI_MAX
+ * lose NaN or keep it as the order of ranks has it: floating types have their own. */
 #include "message.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 
 static MPI_Datatype half_types[2]; /* float16, bfloat16 */
 static MPI_Op half_ops[4];         /* SUM, PROD, MIN, MAX */
+static MPI_Op nan_ops[2];          /* MIN, MAX of float32 and float64 */
 
 typedef float to_float(uint16_t half);
 typedef uint16_t from_float(float value);
@@ -64,6 +66,33 @@ static void half_max(void *in, void *inout, int *count, MPI_Datatype *type)
     reduce_half(in, inout, *count, *type, HT_OP_MAX);
 }
 
+static void extreme(const void *in, void *inout, int count, MPI_Datatype type, double sign)
+{
+    const float *f = in;
+    const double *d = in;
+
+    for (int i = 0; type == MPI_FLOAT && i < count; i++) {
+        float *best = (float *)inout + i;
+
+        *best = sign * f[i] > sign * *best || isnan(f[i]) ? f[i] : *best;
+    }
+    for (int i = 0; type == MPI_DOUBLE && i < count; i++) {
+        double *best = (double *)inout + i;
+
+        *best = sign * d[i] > sign * *best || isnan(d[i]) ? d[i] : *best;
+    }
+}
+
+static void nan_min(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    extreme(in, inout, *count, *type, -1);
+}
+
+static void nan_max(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    extreme(in, inout, *count, *type, 1);
+}
+
 void ht__types_start(void)
 {
     static MPI_User_function *const functions[4] = {half_sum, half_prod, half_min, half_max};
@@ -74,6 +103,8 @@ void ht__types_start(void)
     }
     for (int op = 0; op < 4; op++)
         MPI_Op_create(functions[op], 1, &half_ops[op]);
+    MPI_Op_create(nan_min, 1, &nan_ops[0]);
+    MPI_Op_create(nan_max, 1, &nan_ops[1]);
 }
 
 void ht__types_end(void)
@@ -82,6 +113,8 @@ void ht__types_end(void)
         MPI_Type_free(&half_types[t]);
     for (int op = 0; op < 4; op++)
         MPI_Op_free(&half_ops[op]);
+    for (int op = 0; op < 2; op++)
+        MPI_Op_free(&nan_ops[op]);
 }
 
 MPI_Datatype ht__mpi_type(ht_dtype dtype)
@@ -146,6 +179,8 @@ MPI_Op ht__mpi_op(ht_reduce_op op, ht_dtype dtype)
         return half_ops[op];
     if (ht_dtype_is_complex(dtype) && op > HT_OP_PROD)
         return MPI_OP_NULL;
+    if ((dtype == HT_FLOAT32 || dtype == HT_FLOAT64) && op >= HT_OP_MIN)
+        return nan_ops[op - HT_OP_MIN];
     return number_ops[op];
 }
 

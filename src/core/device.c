@@ -113,8 +113,11 @@ ht_device *ht_device_get(const char *name)
     pthread_mutex_lock(&mutex);
     device = get(name);
     pthread_mutex_unlock(&mutex);
-    if (device == NULL)
-        HT_FAIL(NULL, ht_error_get(&message), "%s", message);
+    if (device == NULL) {
+        ht_status cause = ht_error_get(&message);
+
+        HT_FAIL(NULL, cause, "%s", message);
+    }
     return device;
 }
 

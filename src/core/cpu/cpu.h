@@ -12,6 +12,8 @@ const char *ht__cpu_simd_level(void); /* "baseline", "avx2" or "avx512": what th
 /* gemm, convolution and pooling: from BLAS and oneDNN, or plain code. */
 void ht__cpu_fill_nn(ht_kernels *kernels);
 
+const char *ht__cpu_onednn_version(void); /* "2.6.3", or "none" */
+
 /* Threads that BLAS and oneDNN use in this rank. */
 void ht__cpu_set_threads(int threads);
 

@@ -3,8 +3,14 @@
  * The heavy kernels of the cpu backend: what comes from BLAS and oneDNN, or from plain code. */
 #include "nn_kernels.h"
 
+#include <stdio.h>
+
 #include "config.h"
 #include "core/cpu/cpu.h"
+
+#ifdef HT_HAVE_ONEDNN
+#include <oneapi/dnnl/dnnl.h>
+#endif
 
 #ifdef HT_HAVE_OPENBLAS
 void openblas_set_num_threads(int threads);
@@ -16,6 +22,19 @@ void ht__cpu_set_threads(int threads)
     openblas_set_num_threads(threads);
 #else
     (void)threads;
+#endif
+}
+
+const char *ht__cpu_onednn_version(void)
+{
+#ifdef HT_HAVE_ONEDNN
+    static char text[32];
+    const dnnl_version_t *version = dnnl_version();
+
+    snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
+    return text;
+#else
+    return "none";
 #endif
 }
 

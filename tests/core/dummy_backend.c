@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* A backend of its own, loaded as a module by test_device.c: memory the host may not touch
+ * (addresses are shifted, so that whoever tries it crashes), and two kernels. It links nothing of
+ * libht. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ht/backend.h"
+
+#define SHIFT ((size_t)1 << 60)
+
+static const ht_backend_services *core;
+
+static void *real(const void *memory)
+{
+    return (void *)((size_t)memory - SHIFT);
+}
+
+static int device_count(void)
+{
+    return 2;
+}
+
+static int device_open(int index, void **stream)
+{
+    *stream = NULL;
+    core->log(3, "dummy:%d is open", index);
+    return 0;
+}
+
+static void device_close(void *stream)
+{
+    (void)stream;
+}
+
+static void *memory_alloc(void *stream, size_t bytes)
+{
+    (void)stream;
+    return (void *)((size_t)malloc(bytes) + SHIFT);
+}
+
+static void memory_free(void *stream, void *memory)
+{
+    (void)stream;
+    free(real(memory));
+}
+
+static int memory_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind)
+{
+    (void)stream;
+    memcpy(kind == HT_COPY_DEVICE_TO_HOST ? to : real(to),
+           kind == HT_COPY_HOST_TO_DEVICE ? from : real(from), bytes);
+    return 0;
+}
+
+static int synchronize(void *stream)
+{
+    (void)stream;
+    return 0;
+}
+
+/* Where element `index` of the loop, counted row by row, lies in an operand. */
+static float *element(const ht_loop *loop, int operand, int64_t index)
+{
+    int64_t at = 0;
+
+    for (int axis = loop->ndim - 1; axis >= 0; axis--) {
+        at += index % loop->shape[axis] * loop->stride[operand][axis];
+        index /= loop->shape[axis];
+    }
+    return (float *)real(loop->data[operand]) + at;
+}
+
+static int64_t size_of(const ht_loop *loop)
+{
+    int64_t size = 1;
+
+    for (int axis = 0; axis < loop->ndim; axis++)
+        size *= loop->shape[axis];
+    return size;
+}
+
+static int add_float32(void *stream, const ht_loop *loop)
+{
+    (void)stream;
+    for (int64_t i = 0; i < size_of(loop); i++)
+        *element(loop, 0, i) = *element(loop, 1, i) + *element(loop, 2, i);
+    return 0;
+}
+
+static int copy_float32(void *stream, const ht_loop *loop)
+{
+    (void)stream;
+    for (int64_t i = 0; i < size_of(loop); i++)
+        *element(loop, 0, i) = *element(loop, 1, i);
+    return 0;
+}
+
+static int broken(void *stream, const ht_loop *loop)
+{
+    (void)stream;
+    (void)loop;
+    core->fail("the dummy device is on fire");
+    return 1;
+}
+
+__attribute__((visibility("default"))) int ht_backend_open(uint32_t abi,
+                                                           const ht_backend_services *services,
+                                                           ht_backend *backend)
+{
+    const char *pretend = getenv("HT_DUMMY_ABI");
+
+    if (abi != HT_BACKEND_ABI)
+        return 1;
+    core = services;
+    *backend = (ht_backend){
+        .abi = pretend != NULL ? (uint32_t)atoi(pretend) : HT_BACKEND_ABI,
+        .size = sizeof *backend,
+        .name = "dummy",
+        .device_count = device_count,
+        .device_open = device_open,
+        .device_close = device_close,
+        .memory_alloc = memory_alloc,
+        .memory_free = memory_free,
+        .memory_copy = memory_copy,
+        .synchronize = synchronize,
+    };
+    backend->kernels.binary[HT_BINARY_ADD][HT_FLOAT32] = add_float32;
+    backend->kernels.binary[HT_BINARY_MUL][HT_FLOAT32] = broken;
+    backend->kernels.convert[HT_FLOAT32][HT_FLOAT32] = copy_float32;
+    return 0;
+}

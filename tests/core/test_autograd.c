@@ -1,0 +1,208 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+#include "gradcheck.h"
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t square[2] = {4, 3}, row[1] = {3}, back[2] = {3, 5};
+
+static int split_of(int i)
+{
+    return i < 0 ? HT_NONE : i;
+}
+
+static ht_tensor *leaf(int ndim, const int64_t *shape, int split, uint64_t seed)
+{
+    ht_tensor *x = ht_test_randn(ndim, shape, HT_FLOAT64, split, seed);
+
+    assert_int_equal(ht_tensor_set_requires_grad(x, true), HT_SUCCESS);
+    return x;
+}
+
+static ht_tensor *arithmetic(ht_tensor *in[], void *user)
+{
+    (void)user;
+    return ht_div(ht_mul(ht_add(in[0], in[1]), ht_sub(in[0], in[1])),
+                  ht_add_scalar(ht_mul(in[1], in[1]), 2));
+}
+
+static ht_tensor *functions(ht_tensor *in[], void *user)
+{
+    ht_tensor *positive = ht_add_scalar(ht_mul(in[0], in[0]), 0.5);
+
+    (void)user;
+    return ht_add(ht_mul(ht_exp(in[0]), ht_tanh(in[0])),
+                  ht_add(ht_log(positive), ht_sqrt(positive)));
+}
+
+static ht_tensor *reductions(ht_tensor *in[], void *user)
+{
+    int axis = *(int *)user;
+
+    return ht_add(ht_mul(ht_sum(in[0], axis), ht_mean(in[0], axis)), ht_max(in[0], axis));
+}
+
+static ht_tensor *cumulative(ht_tensor *in[], void *user)
+{
+    return ht_mul(ht_cumsum(in[0], *(int *)user), in[0]);
+}
+
+static ht_tensor *product(ht_tensor *in[], void *user)
+{
+    (void)user;
+    return ht_matmul(in[0], in[1]);
+}
+
+static ht_tensor *shapes(ht_tensor *in[], void *user)
+{
+    ht_tensor *t = ht_transpose(in[0], 0, 1), *flat = ht_flatten(t, 0);
+    ht_tensor *both[2] = {ht_narrow(flat, 0, 2, 9), ht_reshape(in[0], 1, (int64_t[]){-1})};
+    ht_tensor *joined = ht_concatenate(2, both, 0);
+
+    return ht_mul(ht_resplit(joined, split_of(*(int *)user)), joined);
+}
+
+static void gradients_agree_with_finite_differences(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *two[2] = {leaf(2, square, split_of(split), 1), leaf(1, row, HT_NONE, 2)};
+
+        ht_gradcheck(arithmetic, 2, two, NULL, 1e-7);
+        ht_gradcheck(functions, 1, two, NULL, 1e-7);
+        for (int axis = -1; axis < 2; axis++)
+            ht_gradcheck(reductions, 1, two, &(int){split_of(axis)}, 1e-7);
+        for (int axis = 0; axis < 2; axis++)
+            ht_gradcheck(cumulative, 1, two, &axis, 1e-7);
+        for (int to = -1; to < 1; to++)
+            ht_gradcheck(shapes, 1, two, &to, 1e-7);
+        for (int other = -1; other < 2; other++) {
+            ht_tensor *pair[2] = {two[0], leaf(2, back, split_of(other), 3)};
+
+            ht_gradcheck(product, 2, pair, NULL, 1e-7);
+        }
+        ht_scope_close(scope);
+    }
+}
+
+static void gradients_accumulate_until_removed(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = leaf(1, row, HT_NONE, 4);
+
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ht_backward(ht_sum(ht_mul_scalar(x, 2), HT_NONE)), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(x), (double[]){6, 6, 6}, 0);
+    ht_tensor_set_grad(x, NULL);
+    assert_null(ht_tensor_grad(x));
+    ht_scope_close(scope);
+}
+
+/* a + b hands one tensor to both leaves: each must own its gradient. */
+static void leaves_do_not_share_a_gradient(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *a = leaf(1, row, HT_NONE, 5), *b = leaf(1, row, HT_NONE, 6);
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ht_backward(ht_sum(ht_add(ht_add(a, b), a), HT_NONE)), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(a), (double[]){4, 4, 4}, 0);
+    ht_test_expect(ht_tensor_grad(b), (double[]){2, 2, 2}, 0);
+    ht_scope_close(scope);
+}
+
+static ht_tensor *twice(ht_tensor *grad, void *user)
+{
+    ++*(int *)user;
+    return ht_mul_scalar(grad, 2);
+}
+
+static void count_ready(ht_tensor *x, void *user)
+{
+    assert_non_null(ht_tensor_grad(x));
+    ++*(int *)user;
+}
+
+static void hooks_see_and_replace_gradients(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = leaf(1, row, HT_NONE, 7), *y = ht_mul_scalar(x, 3);
+    int seen = 0, ready = 0;
+    uint64_t id = ht_tensor_register_hook(y, twice, &seen);
+
+    ht_tensor_register_grad_ready_hook(x, count_ready, &ready);
+    assert_int_equal(ht_backward_from(ht_sum(y, HT_NONE), NULL, true), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(x), (double[]){6, 6, 6}, 0);
+    assert_int_equal(ht_tensor_remove_hook(y, id), HT_SUCCESS);
+    assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(x), (double[]){9, 9, 9}, 0);
+    assert_int_equal(seen, 1);
+    assert_int_equal(ready, 2);
+    ht_scope_close(scope);
+}
+
+static void a_deep_graph_is_released_without_recursion(void **state)
+{
+    (void)state;
+    const int depth = ht_test_size == 1 ? 1000000 : 10000;
+    int64_t nodes = ht_live_objects("node");
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = leaf(1, row, HT_NONE, 8), *y = ht_retain(x);
+
+    for (int i = 0; i < depth; i++) {
+        ht_scope *step = ht_scope_open();
+        ht_tensor *next = ht_retain(ht_neg(y));
+
+        ht_release(y);
+        y = next;
+        ht_scope_close(step);
+    }
+    assert_int_equal(ht_live_objects("node"), nodes + depth);
+    ht_release(y);
+    assert_int_equal(ht_live_objects("node"), nodes);
+    ht_scope_close(scope);
+}
+
+/* exp saves its own output: neither may keep the other alive. */
+static void a_node_that_saves_its_output_is_no_cycle(void **state)
+{
+    (void)state;
+    int64_t bodies = ht_live_objects("body"), nodes = ht_live_objects("node");
+    ht_scope *scope = ht_scope_open();
+
+    ht_exp(leaf(1, row, HT_NONE, 9));
+    ht_scope_close(scope);
+    assert_int_equal(ht_live_objects("body"), bodies);
+    assert_int_equal(ht_live_objects("node"), nodes);
+}
+
+static void misuse_is_reported(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = leaf(1, row, HT_NONE, 10), *y = ht_exp(x), *loss = ht_sum(y, HT_NONE);
+
+    HT_TEST_EXPECT_ERROR(ht_backward(y), HT_ERR_SHAPE, "expected a loss of one element");
+    HT_TEST_EXPECT_ERROR(ht_fill_(x, 0), HT_ERR_STATE, "leaf that requires gradients");
+    assert_int_equal(ht_mul_scalar_(ht_detach(y), 2), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_backward(loss), HT_ERR_STATE, "that ht_exp saved has been changed");
+    loss = ht_sum(ht_neg(x), HT_NONE);
+    assert_int_equal(ht_backward(loss), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_backward(loss), HT_ERR_STATE,
+                         "was released by an earlier backward pass");
+    HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(ht_detach(x), HT_NONE)), HT_ERR_STATE,
+                         "depends on nothing that requires a gradient");
+    ht_scope_close(scope);
+}
+
+HT_TEST_SUITE(test_autograd, cmocka_unit_test(gradients_agree_with_finite_differences),
+              cmocka_unit_test(gradients_accumulate_until_removed),
+              cmocka_unit_test(leaves_do_not_share_a_gradient),
+              cmocka_unit_test(hooks_see_and_replace_gradients),
+              cmocka_unit_test(a_deep_graph_is_released_without_recursion),
+              cmocka_unit_test(a_node_that_saves_its_output_is_no_cycle),
+              cmocka_unit_test(misuse_is_reported));

@@ -1,0 +1,128 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include <complex.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+typedef ht_tensor *binary_fn(ht_tensor *, ht_tensor *);
+
+static const int64_t rows5[2] = {5, 4}, row[1] = {4}, column[2] = {5, 1}, empty[2] = {0, 4};
+
+/* Every split of either operand gives what replicated operands give; the result is split as
+ * promised. */
+static void check_splits(binary_fn *f, const int64_t *a_shape, int a_ndim, const int64_t *b_shape,
+                         int b_ndim)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *a = ht_test_randn(a_ndim, a_shape, HT_FLOAT64, HT_NONE, 1);
+    ht_tensor *b = ht_test_randn(b_ndim, b_shape, HT_FLOAT64, HT_NONE, 2);
+    ht_tensor *whole = f(a, b);
+
+    for (int sa = -1; sa < a_ndim; sa++) {
+        for (int sb = -1; sb < b_ndim; sb++) {
+            ht_tensor *y = f(ht_resplit(a, sa < 0 ? HT_NONE : sa),
+                             ht_resplit(b, sb < 0 ? HT_NONE : sb));
+
+            ht_test_expect_same(y, whole, 0);
+            if (sa >= 0 && a_shape[sa] != 1)
+                assert_int_equal(ht_tensor_split(y), sa + ht_tensor_ndim(y) - a_ndim);
+        }
+    }
+    ht_scope_close(scope);
+}
+
+static void splits_do_not_change_values(void **state)
+{
+    (void)state;
+    binary_fn *const functions[] = {ht_add, ht_sub, ht_mul, ht_div, ht_lt, ht_ge};
+
+    for (int i = 0; i < 6; i++) {
+        check_splits(functions[i], rows5, 2, rows5, 2);
+        check_splits(functions[i], rows5, 2, row, 1);
+        check_splits(functions[i], row, 1, rows5, 2);
+        check_splits(functions[i], rows5, 2, column, 2);
+        check_splits(functions[i], empty, 2, row, 1);
+    }
+}
+
+static void values_are_those_of_arithmetic(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    const double a_data[4] = {1, -2, 3, 0.5}, b_data[4] = {4, 5, -6, 0.25};
+    const int64_t shape[1] = {4};
+    ht_tensor *a = ht_array(a_data, 1, shape, HT_FLOAT64, 0);
+    ht_tensor *b = ht_array(b_data, 1, shape, HT_FLOAT64, HT_NONE);
+
+    ht_test_expect(ht_add(a, b), (double[]){5, 3, -3, 0.75}, 0);
+    ht_test_expect(ht_sub(a, b), (double[]){-3, -7, 9, 0.25}, 0);
+    ht_test_expect(ht_mul(a, b), (double[]){4, -10, -18, 0.125}, 0);
+    ht_test_expect(ht_div(a, b), (double[]){0.25, -0.4, -0.5, 2}, 1e-15);
+    ht_test_expect(ht_gt(a, b), (double[]){0, 0, 1, 1}, 0);
+    ht_test_expect(ht_neg(a), (double[]){-1, 2, -3, -0.5}, 0);
+    ht_test_expect(ht_sub_scalar(a, 1), (double[]){0, -3, 2, -0.5}, 0);
+    ht_scope_close(scope);
+}
+
+static void dtypes_promote_as_in_pytorch(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    const int64_t shape[1] = {3};
+    ht_tensor *x[HT_DTYPE_COUNT];
+
+    for (int i = 0; i < HT_DTYPE_COUNT; i++)
+        x[i] = ht_ones(1, shape, (ht_dtype)i, 0);
+    for (int i = 0; i < HT_DTYPE_COUNT; i++) {
+        for (int j = 0; j < HT_DTYPE_COUNT; j++) {
+            ht_tensor *y = ht_add(x[i], x[j]);
+
+            assert_int_equal(ht_tensor_dtype(y), ht_promote_types((ht_dtype)i, (ht_dtype)j));
+            ht_test_expect(ht_tensor_dtype(y) >= HT_COMPLEX64 ? ht_eq(y, ht_full_like(y, 2))
+                                                              : ht_div_scalar(y, i || j ? 2 : 1),
+                           (double[]){1, 1, 1}, 0);
+        }
+    }
+    assert_int_equal(ht_tensor_dtype(ht_div(x[HT_INT32], x[HT_INT64])), HT_FLOAT32);
+    assert_int_equal(ht_tensor_dtype(ht_mul_scalar(x[HT_INT16], 2)), HT_INT16);
+    assert_int_equal(ht_tensor_dtype(ht_mul_scalar(x[HT_INT16], 0.5)), HT_FLOAT32);
+    assert_int_equal(ht_tensor_dtype(ht_mul_scalar(x[HT_BFLOAT16], 0.5)), HT_BFLOAT16);
+    ht_scope_close(scope);
+}
+
+static void views_of_any_stride_are_operands(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *a = ht_test_randn(2, rows5, HT_FLOAT32, 0, 3);
+    ht_tensor *t = ht_transpose(a, 0, 1); /* (4, 5), split 1 */
+    ht_tensor *part = ht_narrow(t, 1, 1, 4);
+
+    ht_test_expect_same(ht_add(t, t), ht_transpose(ht_mul_scalar(a, 2), 0, 1), 0);
+    ht_test_expect_same(ht_add(part, part), ht_narrow(ht_mul_scalar(t, 2), 1, 1, 4), 0);
+    ht_test_expect_same(ht_mul(part, ht_balance(part)), ht_mul(part, part), 0);
+    ht_scope_close(scope);
+}
+
+static void misuse_is_reported(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *a = ht_ones(2, rows5, HT_FLOAT32, 0), *flag = ht_ones(1, row, HT_BOOL, HT_NONE);
+    ht_tensor *local = ht_array_local((float[4]){0}, 1, row, HT_FLOAT32);
+
+    HT_TEST_EXPECT_ERROR(ht_add(a, ht_ones(1, (int64_t[]){3}, HT_FLOAT32, 0)), HT_ERR_SHAPE,
+                         "ht_add: a is (5, 4), b is (3,): lengths 4 and 3 do not broadcast");
+    HT_TEST_EXPECT_ERROR(ht_sub(flag, flag), HT_ERR_DTYPE, "ht_sub: not defined for bool");
+    if (ht_test_size > 1)
+        HT_TEST_EXPECT_ERROR(ht_mul(a, local), HT_ERR_COMM, "ht_mul: a lives on a communicator of");
+    assert_null(ht_add(NULL, a));
+    ht_scope_close(scope);
+}
+
+HT_TEST_SUITE(test_binary, cmocka_unit_test(splits_do_not_change_values),
+              cmocka_unit_test(values_are_those_of_arithmetic),
+              cmocka_unit_test(dtypes_promote_as_in_pytorch),
+              cmocka_unit_test(views_of_any_stride_are_operands),
+              cmocka_unit_test(misuse_is_reported));

@@ -1,0 +1,89 @@
+/* ranks 1 2 3 */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t shape[2] = {5, 3};
+
+static void virtual_devices_account_for_themselves(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_device *third = ht_device_get("cpu:3");
+    ht_device_memory before, after;
+
+    assert_ptr_equal(third, ht_device_get("cpu:3"));
+    assert_ptr_equal(ht_device_get("cpu"), ht_device_get("cpu:0"));
+    ht_device_get_memory(third, &before);
+    ht_tensor *x = ht_full_on(2, shape, 2, HT_FLOAT64, 0, third, HT_COMM_WORLD);
+    ht_device_get_memory(third, &after);
+    if (ht_tensor_lsize(x) > 0)
+        assert_true(after.in_use > before.in_use);
+    ht_test_expect_same(ht_add(x, x), ht_full_on(2, shape, 4, HT_FLOAT64, 0, third, HT_COMM_WORLD),
+                        0);
+    ht_scope_close(scope);
+    ht_device_get_memory(third, &after);
+    assert_true(after.in_use == before.in_use);
+}
+
+static void freed_memory_is_handed_out_again(void **state)
+{
+    (void)state;
+    ht_device *cpu = ht_device_get("cpu");
+    ht_device_memory before, after;
+
+    for (int step = 0; step < 10; step++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_ones(2, shape, HT_FLOAT32, 0);
+
+        ht_sum(ht_mul(ht_add(x, x), x), HT_NONE);
+        ht_scope_close(scope);
+        ht_device_get_memory(cpu, step == 1 ? &before : &after);
+    }
+    assert_int_equal(after.missed, before.missed);
+    assert_true(after.allocated > before.allocated);
+}
+
+/* tests/core/dummy_backend.c: nothing of the host's may touch its memory. */
+static void a_module_backend_computes_and_travels(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_device *dummy = ht_device_get("dummy:1");
+    ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT32, 0, 1), *y, *sum;
+
+    assert_non_null(dummy);
+    assert_string_equal(ht_device_name(dummy), "dummy:1");
+    y = ht_to_device(x, dummy);
+    assert_null(ht_tensor_data(y));
+    sum = ht_add(y, ht_transpose(ht_transpose(y, 0, 1), 0, 1));
+    assert_ptr_equal(ht_tensor_device(sum), dummy);
+    ht_test_expect_same(ht_to_device(sum, ht_device_get("cpu")), ht_add(x, x), 0);
+    ht_test_expect_same(ht_to_device(ht_resplit(y, HT_NONE), ht_device_get("cpu")), x, 0);
+    ht_scope_close(scope);
+}
+
+static void misuse_is_reported(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_ones(2, shape, HT_FLOAT32, HT_NONE);
+    ht_tensor *y = ht_to_device(x, ht_device_get("dummy"));
+
+    HT_TEST_EXPECT_ERROR(ht_device_get("tpu:0"), HT_ERR_UNSUPPORTED,
+                         "no backend 'tpu': libht_tpu.so is neither in HT_BACKEND_PATH nor in");
+    HT_TEST_EXPECT_ERROR(ht_device_get("cpu:99"), HT_ERR_DEVICE, "no device cpu:99");
+    HT_TEST_EXPECT_ERROR(ht_device_get("cpu:x"), HT_ERR_ARGUMENT, "'cpu:x' is no device name");
+    HT_TEST_EXPECT_ERROR(ht_add(x, y), HT_ERR_DEVICE, "ht_add: a is on cpu:0, b on dummy:0");
+    HT_TEST_EXPECT_ERROR(ht_exp(y), HT_ERR_UNSUPPORTED, "device dummy:0 has no such operation");
+    if (ht_test_size == 1) /* on more ranks a device fault ends the job */
+        HT_TEST_EXPECT_ERROR(ht_mul(y, y), HT_ERR_DEVICE, "the dummy device is on fire");
+    ht_scope_close(scope);
+}
+
+HT_TEST_SUITE(test_device, cmocka_unit_test(virtual_devices_account_for_themselves),
+              cmocka_unit_test(freed_memory_is_handed_out_again),
+              cmocka_unit_test(a_module_backend_computes_and_travels),
+              cmocka_unit_test(misuse_is_reported));

@@ -1,0 +1,84 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static int split_of(int i)
+{
+    return i < 0 ? HT_NONE : i;
+}
+
+/* Row i, column j by the definition. */
+static void naive(const double *a, const double *b, int m, int k, int n, double *c)
+{
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < n; j++) {
+            c[i * n + j] = 0;
+            for (int l = 0; l < k; l++)
+                c[i * n + j] += a[i * k + l] * b[l * n + j];
+        }
+    }
+}
+
+static void check_sizes(int m, int k, int n)
+{
+    const int64_t a_shape[2] = {m, k}, b_shape[2] = {k, n};
+    /* The split of the result, by the splits none, 0, 1 of a (rows) and b (columns). */
+    static const int promised[3][3] = {{-1, 0, 1}, {0, 0, 0}, {0, 0, 1}};
+    double expected[200];
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *a = ht_test_randn(2, a_shape, HT_FLOAT64, HT_NONE, 7);
+    ht_tensor *b = ht_test_randn(2, b_shape, HT_FLOAT64, HT_NONE, 8);
+
+    naive(ht_test_values(a), ht_test_values(b), m, k, n, expected);
+    for (int sa = -1; sa < 2; sa++) {
+        for (int sb = -1; sb < 2; sb++) {
+            ht_tensor *c = ht_matmul(ht_resplit(a, split_of(sa)), ht_resplit(b, split_of(sb)));
+
+            ht_test_expect(c, expected, 1e-14);
+            assert_int_equal(ht_tensor_split(c), split_of(promised[sa + 1][sb + 1]));
+        }
+    }
+    ht_scope_close(scope);
+}
+
+static void every_pair_of_splits_gives_the_product(void **state)
+{
+    (void)state;
+    check_sizes(5, 7, 6);
+    check_sizes(9, 2, 11);
+    check_sizes(1, 8, 1);
+    check_sizes(3, 0, 4);
+}
+
+static void transposed_and_unbalanced_operands_multiply(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *a = ht_test_randn(2, (int64_t[]){8, 5}, HT_FLOAT32, 0, 9);
+    ht_tensor *part = ht_narrow(a, 0, 1, 6);
+    ht_tensor *reference = ht_matmul(ht_resplit(ht_transpose(part, 0, 1), HT_NONE),
+                                     ht_resplit(part, HT_NONE));
+
+    ht_test_expect_same(ht_matmul(ht_transpose(part, 0, 1), part), reference, 1e-5);
+    ht_test_expect_same(ht_matmul(ht_transpose(part, 0, 1), ht_balance(part)), reference, 1e-5);
+    ht_scope_close(scope);
+}
+
+static void misuse_is_reported(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *a = ht_ones(2, (int64_t[]){4, 3}, HT_FLOAT32, 0);
+    ht_tensor *b = ht_ones(2, (int64_t[]){5, 2}, HT_FLOAT32, 1);
+
+    HT_TEST_EXPECT_ERROR(ht_matmul(a, b), HT_ERR_SHAPE,
+                         "ht_matmul: a is (4, 3), b is (5, 2): inner sizes 3 and 5 differ");
+    HT_TEST_EXPECT_ERROR(ht_matmul(a, ht_ones(1, (int64_t[]){3}, HT_FLOAT32, 0)), HT_ERR_SHAPE,
+                         "expected two matrices");
+    ht_scope_close(scope);
+}
+
+HT_TEST_SUITE(test_linalg, cmocka_unit_test(every_pair_of_splits_gives_the_product),
+              cmocka_unit_test(transposed_and_unbalanced_operands_multiply),
+              cmocka_unit_test(misuse_is_reported));

@@ -1,0 +1,134 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t shape[3] = {6, 4, 5};
+
+static int split_of(int i)
+{
+    return i < 0 ? HT_NONE : i;
+}
+
+static void resplit_keeps_every_element(void **state)
+{
+    (void)state;
+    for (int from = -1; from < 3; from++) {
+        for (int to = -1; to < 3; to++) {
+            ht_scope *scope = ht_scope_open();
+            ht_tensor *x = ht_test_randn(3, shape, HT_FLOAT32, split_of(from), 10);
+            ht_tensor *y = ht_resplit(ht_permute(x, (int[]){1, 2, 0}), split_of(to));
+
+            assert_int_equal(ht_tensor_split(y), split_of(to));
+            ht_test_expect_same(
+                y, ht_permute(ht_test_randn(3, shape, HT_FLOAT32, HT_NONE, 10), (int[]){1, 2, 0}),
+                0);
+            ht_scope_close(scope);
+        }
+    }
+}
+
+static void reshape_keeps_the_row_major_order(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {{120, 0},  {6, 20},      {24, 5},
+                                        {5, 4, 6}, {2, 3, 4, 5}, {1, 120}};
+    static const int ndims[] = {1, 2, 2, 3, 4, 2};
+    double expected[120];
+
+    for (int i = 0; i < 120; i++)
+        expected[i] = i;
+    for (int split = -1; split < 3; split++) {
+        for (int s = 0; s < 6; s++) {
+            ht_scope *scope = ht_scope_open();
+            ht_tensor *x = ht_array(expected, 3, shape, HT_FLOAT64, split_of(split));
+            ht_tensor *y = ht_reshape(x, ndims[s], shapes[s]);
+
+            ht_test_expect(y, expected, 0);
+            assert_int_equal(ht_tensor_ndim(y), ndims[s]);
+            assert_true(ht_tensor_is_balanced(y));
+            ht_scope_close(scope);
+        }
+    }
+}
+
+static void reshape_is_a_view_where_strides_allow(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_array_local((float[12]){0}, 2, (int64_t[]){3, 4}, HT_FLOAT32);
+    ht_tensor *same = ht_reshape(x, 3, (int64_t[]){3, 2, -1});
+    ht_tensor *copy = ht_flatten(ht_transpose(x, 0, 1), 0);
+
+    assert_ptr_equal(ht_tensor_data(same), ht_tensor_data(x));
+    assert_ptr_not_equal(ht_tensor_data(copy), ht_tensor_data(x));
+    ht_scope_close(scope);
+}
+
+static void narrow_and_balance(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_arange(0, 11, 1, HT_INT64, 0), *part = ht_narrow(x, 0, 3, 8);
+
+    ht_test_expect(part, (double[]){3, 4, 5, 6, 7}, 0);
+    ht_test_expect(ht_balance(part), (double[]){3, 4, 5, 6, 7}, 0);
+    assert_true(ht_tensor_is_balanced(ht_balance(part)));
+    ht_test_expect(ht_add(part, ht_balance(part)), (double[]){6, 8, 10, 12, 14}, 0);
+    ht_test_expect(ht_narrow(x, 0, 11, 11), NULL, 0);
+    ht_scope_close(scope);
+}
+
+static void concatenate_joins_in_order(void **state)
+{
+    (void)state;
+    double expected[10];
+
+    for (int i = 0; i < 10; i++)
+        expected[i] = i;
+    for (int split = -1; split < 1; split++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x[3] = {ht_arange(0, 3, 1, HT_FLOAT32, split_of(split)),
+                           ht_arange(3, 3, 1, HT_FLOAT32, HT_NONE),
+                           ht_arange(3, 10, 1, HT_FLOAT32, 0)};
+        ht_test_expect(ht_concatenate(3, x, 0), expected, 0);
+        ht_scope_close(scope);
+    }
+}
+
+static void channels_last_changes_strides_alone(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_test_randn(4, (int64_t[]){3, 2, 4, 5}, HT_FLOAT32, 0, 11);
+    ht_tensor *y = ht_channels_last(x);
+
+    assert_true(ht_tensor_is_channels_last(y));
+    assert_true(ht_tensor_is_channels_last(ht_mul_scalar(y, 2)));
+    assert_false(ht_tensor_lsize(x) > 0 && ht_tensor_is_channels_last(x));
+    ht_test_expect_same(y, x, 0);
+    ht_test_expect_same(ht_flatten(y, 1), ht_flatten(x, 1), 0);
+    ht_scope_close(scope);
+}
+
+static void misuse_is_reported(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_ones(3, shape, HT_FLOAT32, 0);
+
+    HT_TEST_EXPECT_ERROR(ht_reshape(x, 2, (int64_t[]){7, -1}), HT_ERR_SHAPE,
+                         "ht_reshape: x of shape (6, 4, 5) has no shape (7, -1)");
+    HT_TEST_EXPECT_ERROR(ht_narrow(x, 1, 2, 5), HT_ERR_ARGUMENT, "[2, 5) is not inside axis 1");
+    HT_TEST_EXPECT_ERROR(ht_permute(x, (int[]){0, 0, 1}), HT_ERR_ARGUMENT, "no permutation");
+    HT_TEST_EXPECT_ERROR(ht_fill_(ht_broadcast_to(x, 4, (int64_t[]){2, 6, 4, 5}), 1), HT_ERR_STATE,
+                         "read-only view");
+    ht_scope_close(scope);
+}
+
+HT_TEST_SUITE(test_manipulations, cmocka_unit_test(resplit_keeps_every_element),
+              cmocka_unit_test(reshape_keeps_the_row_major_order),
+              cmocka_unit_test(reshape_is_a_view_where_strides_allow),
+              cmocka_unit_test(narrow_and_balance), cmocka_unit_test(concatenate_joins_in_order),
+              cmocka_unit_test(channels_last_changes_strides_alone),
+              cmocka_unit_test(misuse_is_reported));

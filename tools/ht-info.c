@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ht-info: what the library was built with, and what it sees where it runs. Under mpirun rank 0
+ * reports for all: `mpirun -n 16 ht-info`. */
+#include <cblas.h>
+#include <hdf5.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "core/core.h"
+#include "core/cpu/cpu.h"
+#include "ht.h"
+
+static const char *const thread_levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED",
+                                            "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
+
+static void print_build(void)
+{
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    unsigned major, minor, release;
+    int length;
+
+    MPI_Get_library_version(mpi, &length);
+    mpi[strcspn(mpi, ",\n")] = '\0';
+    H5get_libversion(&major, &minor, &release);
+    printf("libht      %s\n", ht_version());
+    printf("MPI        %s\n", mpi);
+    printf("HDF5       %u.%u.%u, parallel\n", major, minor, release);
+#ifdef HT_HAVE_OPENBLAS
+    printf("BLAS       %s\n", openblas_get_config());
+#else
+    printf("BLAS       CBLAS\n");
+#endif
+    printf("oneDNN     %s\n", ht__cpu_onednn_version());
+    printf("kernels    %s\n", ht__cpu_simd_level());
+}
+
+static void print_threads(void)
+{
+    int level;
+
+    MPI_Query_thread(&level);
+    printf("threads    %d per rank, %s%s\n", ht__compute_threads(), thread_levels[level],
+           level < MPI_THREAD_MULTIPLE ? " (no helper thread calls MPI)" : "");
+}
+
+/* One row per node: its first rank's host name and its number of ranks. */
+static void print_nodes(void)
+{
+    ht_comm *world = HT_COMM_WORLD;
+    int rank = ht_comm_rank(world), size = ht_comm_size(world), nodes, node, local_rank, local_size;
+    char host[64] = "", *hosts = ht__alloc((size_t)size * sizeof host);
+    int64_t mine[3], *all = ht__alloc((size_t)size * sizeof mine);
+
+    ht_comm_topology(world, &nodes, &node, &local_rank, &local_size);
+    gethostname(host, sizeof host - 1);
+    mine[0] = node;
+    mine[1] = local_rank;
+    mine[2] = local_size;
+    ht__comm_allgather_i64(world, mine, 3, all, "ht-info");
+    MPI_Gather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, 0, ht_comm_mpi(world));
+    if (rank == 0) {
+        printf("ranks      %d on %d node%s\n", size, nodes, nodes > 1 ? "s" : "");
+        for (int r = 0; r < size; r++) {
+            if (all[3 * r + 1] == 0)
+                printf("  node %-4lld %s, %lld ranks\n", (long long)all[3 * r],
+                       hosts + (size_t)r * sizeof host, (long long)all[3 * r + 2]);
+        }
+    }
+    ht__free(hosts);
+    ht__free(all);
+}
+
+static void print_devices(void)
+{
+    static const char *const modules[] = {"cuda"};
+
+    printf("devices    cpu:0 (virtual: cpu:1 ... cpu:15)\n");
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        const ht_backend *backend = ht__backend_find(modules[i]);
+        const char *why;
+
+        ht_error_get(&why);
+        if (backend == NULL)
+            printf("  %-8s none: %s\n", modules[i], why);
+        else
+            printf("  %-8s %d devices\n", modules[i], backend->device_count());
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("ht-info %s\n", ht_version());
+        return 0;
+    }
+    if (argc > 1) {
+        bool help = strcmp(argv[1], "--help") == 0;
+
+        fprintf(
+            help ? stdout : stderr,
+            "usage: [mpirun -n RANKS] ht-info [--help | --version]\n"
+            "Prints what libht was built with and what it sees: libraries, SIMD level, threads,\n"
+            "nodes and ranks, devices.\n");
+        return help ? 0 : 2;
+    }
+    if (ht_init(&argc, &argv) != HT_SUCCESS)
+        return 1;
+    if (ht_comm_rank(HT_COMM_WORLD) == 0) {
+        print_build();
+        print_threads();
+    }
+    print_nodes();
+    if (ht_comm_rank(HT_COMM_WORLD) == 0)
+        print_devices();
+    return ht_finalize() > 0;
+}
