@@ -80,10 +80,10 @@ ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
 
 ht_tensor *ht_tensor_grad(const ht_tensor *x)
 {
-    if (x == NULL || x->meta == NULL || x->meta->overwrite)
+    if (x == NULL || x->meta == NULL)
         return NULL;
     ht__settle((ht_tensor *)x);
-    return x->meta->grad;
+    return x->meta->overwrite ? NULL : x->meta->grad;
 }
 
 ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)

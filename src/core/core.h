@@ -375,6 +375,7 @@ void ht__backward_set_progress(ht_progress_fn *progress, void *user);
 typedef double ht_seed_scale_fn(void *user);
 void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user);
 void ht__backward_forget(const void *user); /* removes both calls of this user */
+bool ht__backward_running(void);            /* on this thread */
 
 /* ---- start and end -----------------------------------------------------------------------------
  */

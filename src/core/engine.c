@@ -20,6 +20,7 @@ static _Thread_local ht_progress_fn *progress;
 static _Thread_local void *progress_user;
 static _Thread_local ht_seed_scale_fn *seed_scale;
 static _Thread_local void *seed_scale_user;
+static _Thread_local int running; /* passes inside each other */
 
 void ht__backward_set_progress(ht_progress_fn *new_progress, void *user)
 {
@@ -39,6 +40,11 @@ void ht__backward_forget(const void *user)
         ht__backward_set_progress(NULL, NULL);
     if (seed_scale_user == user)
         ht__backward_set_seed_scale(NULL, NULL);
+}
+
+bool ht__backward_running(void)
+{
+    return running > 0;
 }
 
 static void push(node_queue *queue, ht_node *node)
@@ -338,6 +344,7 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
         return HT_SUCCESS;
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
+    running++;
     grad = seed(x, grad, scale);
     if (grad == NULL)
         status = ht_error_get(NULL);
@@ -346,6 +353,7 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
                                  : reach_leaf(&queue, x->meta, grad, true);
     if (status == HT_SUCCESS)
         status = run_all(&queue, keep);
+    running--;
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;

@@ -209,9 +209,10 @@ ht_tensor *ht__grad_target(ht_node *node, int index)
     ht_grad_meta *leaf = node->inputs[index].leaf;
     const ht_body *shape = node->inputs[index].shape;
 
-    if (leaf == NULL || !leaf->overwrite || leaf->grad == NULL || shape->split != HT_NONE ||
-        leaf->pending != NULL)
+    if (leaf == NULL || !leaf->overwrite || leaf->grad == NULL || shape->split != HT_NONE)
         return NULL;
+    if (leaf->leaf != NULL) /* what is there may still be on its way to an update */
+        ht__settle(leaf->leaf);
     for (int i = 0; i < leaf->hook_count; i++) {
         if (leaf->hooks[i].gradient != NULL)
             return NULL;

@@ -1,6 +1,10 @@
 # Modules, losses, initialisation, and the data-parallel wrappers.
 libht_objects_la_SOURCES += \
 	src/nn/address_set.c \
+	src/nn/data_parallel.c \
+	src/nn/data_parallel.h \
+	src/nn/data_parallel_layers.c \
+	src/nn/data_parallel_start.c \
 	src/nn/functional/conv2d.c \
 	src/nn/functional/dropout.c \
 	src/nn/functional/functional_impl.c \
@@ -29,4 +33,9 @@ libht_objects_la_SOURCES += \
 	src/nn/module_print.c \
 	src/nn/module_save.c \
 	src/nn/module_state.c \
-	src/nn/module_tree.c
+	src/nn/module_tree.c \
+	src/nn/reducer.c \
+	src/nn/reducer.h \
+	src/nn/reducer_bucket.c \
+	src/nn/reducer_pass.c \
+	src/nn/reducer_update.c

@@ -60,9 +60,8 @@ ht_status ht__optim_check_range(const char *what, const char *name, double value
 ht_status ht__optim_check_options(const char *what, const char *filler, size_t size,
                                   size_t expected);
 
-/* Updates one parameter from its gradient with these arguments, whatever the optimizer holds now.
- */
-ht_status ht__optimizer_update(ht_optimizer *optimizer, int index,
+/* Updates one parameter from `grad` with these arguments, whatever the optimizer holds now. */
+ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad,
                                const ht_step_arguments *arguments);
 
 /* State tensors of one parameter, made (zeroed) when they are not there. */

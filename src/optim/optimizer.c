@@ -124,10 +124,11 @@ ht_status ht_optimizer_step(ht_optimizer *optimizer)
         return optimizer->deferral->step(optimizer->deferral->user, &arguments);
 
     for (int i = 0; i < optimizer->count; i++) {
+        ht_tensor *grad = ht_tensor_grad(optimizer->entries[i].parameter);
         ht_status status = HT_SUCCESS;
 
-        if (ht_tensor_grad(optimizer->entries[i].parameter) != NULL)
-            status = ht__optimizer_update(optimizer, i, &arguments);
+        if (grad != NULL)
+            status = ht__optimizer_update(optimizer, i, grad, &arguments);
         if (status != HT_SUCCESS)
             return status;
     }

@@ -35,13 +35,13 @@ ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
 
 /* Kernels walk contiguous memory; a parameter or gradient that is not goes through a copy. */
 static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *entry,
-                            ht_update *update)
+                            ht_tensor *grad, ht_update *update)
 {
     ht_tensor *parameter = ht_contiguous(entry->parameter);
-    ht_tensor *grad = ht_contiguous(entry->parameter->meta->grad);
     int (*kernel)(void *, const ht_update *);
     ht_device *device;
 
+    grad = ht_contiguous(grad);
     if (parameter == NULL || grad == NULL)
         return ht_error_get(NULL);
     device = parameter->body->storage->device;
@@ -59,7 +59,7 @@ static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *e
     return ht__copy_local("ht_optimizer_step", entry->parameter->body, parameter->body);
 }
 
-ht_status ht__optimizer_update(ht_optimizer *optimizer, int index,
+ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad,
                                const ht_step_arguments *arguments)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
@@ -81,7 +81,7 @@ ht_status ht__optimizer_update(ht_optimizer *optimizer, int index,
 
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    status = run_kernel(optimizer, entry, &update);
+    status = run_kernel(optimizer, entry, grad, &update);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     if (status == HT_SUCCESS)

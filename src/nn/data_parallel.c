@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The data-parallel wrapper: a module that runs the wrapped one, decides what the backward pass to
+ * come is worth, and hands step() to the reducer. */
+#include "data_parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char name[] = "ht_nn_data_parallel";
+
+ht_data_parallel_options ht_data_parallel_options_default(void)
+{
+    return (ht_data_parallel_options){
+        .size = sizeof(ht_data_parallel_options),
+        .averaging = HT_AVERAGE_WEIGHTED,
+        .bucket_cap_mb = 25,
+        .first_bucket_mb = 1,
+        .gradient_as_bucket_view = true,
+        .broadcast_buffers = true,
+    };
+}
+
+/* The first tensor in the inputs. */
+static ht_tensor *first_tensor(const ht_value *value)
+{
+    ht_tensor *found = ht_value_as_tensor(value);
+
+    for (int i = 0; found == NULL && i < ht_value_count(value); i++)
+        found = first_tensor(ht_value_at(value, i));
+    return found;
+}
+
+/* Batches are process-local: gradients of a split batch are summed by autograd already. */
+static ht_status check_inputs(const ht_value *value)
+{
+    ht_tensor *x = ht_value_as_tensor(value);
+    ht_status status = HT_SUCCESS;
+
+    if (x != NULL && x->body->comm->size > 1)
+        return HT_FAIL(x->body->comm, HT_ERR_COMM,
+                       "%s: forward got a tensor that lives on %d ranks; give each rank its own "
+                       "part of the batch (ht_tensor_local), for the wrapper averages over ranks",
+                       name, x->body->comm->size);
+    for (int i = 0; status == HT_SUCCESS && i < ht_value_count(value); i++)
+        status = check_inputs(ht_value_at(value, i));
+    return status;
+}
+
+/* Asked when a backward pass begins on this thread. */
+static double begin_backward(void *user)
+{
+    ht_data_parallel *dp = user;
+
+    if (dp->armed == 0)
+        return 1;
+    dp->armed--;
+    if (ht__reducer_begin(dp->reducer, dp->armed_weight, dp->armed_sync) != HT_SUCCESS)
+        return 0;
+    dp->buffers_current &= !dp->armed_sync;
+    if (dp->armed_weight == 0)
+        return 0;
+    return dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED ? dp->armed_weight : 1;
+}
+
+static ht_status renew_buffers(ht_data_parallel *dp)
+{
+    if (dp->buffers_current || !dp->sync || !dp->reducer->options.broadcast_buffers)
+        return HT_SUCCESS;
+    dp->buffers_current = true;
+    return ht__dp_broadcast_buffers(dp->module, dp->comm);
+}
+
+static double take_weight(ht_data_parallel *dp, const ht_tensor *batch)
+{
+    double weight = dp->weight;
+
+    dp->weight = NAN;
+    if (!isnan(weight))
+        return weight;
+    return batch != NULL && batch->body->ndim > 0 ? (double)batch->body->shape[0] : 1;
+}
+
+/* What comes before the wrapped module's forward. */
+static ht_status prepare(ht_module *self, const ht_tensor *batch)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < dp->loose_count && status == HT_SUCCESS; i++) {
+        if (dp->loose[i]->due)
+            status = ht__reducer_settle(dp->loose[i]);
+    }
+    if (!self->training || !ht_is_grad_enabled() || status != HT_SUCCESS)
+        return status;
+    status = renew_buffers(dp);
+    dp->armed++;
+    dp->armed_sync = dp->sync;
+    dp->armed_weight = take_weight(dp, batch);
+    ht__backward_set_seed_scale(begin_backward, dp);
+    ht__backward_set_progress(ht__reducer_progress, dp->reducer);
+    return status;
+}
+
+static ht_tensor *forward(ht_module *self, ht_tensor *x)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+
+    if (x->body->comm->size > 1 && check_inputs(ht_value_tensor(x)) != HT_SUCCESS)
+        return NULL;
+    if (prepare(self, x) != HT_SUCCESS)
+        return NULL;
+    return ht_forward(dp->module, x);
+}
+
+static ht_value *forward_value(ht_module *self, ht_value *inputs)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+
+    if (check_inputs(inputs) != HT_SUCCESS || prepare(self, first_tensor(inputs)) != HT_SUCCESS)
+        return NULL;
+    return ht_forward_value(dp->module, inputs);
+}
+
+static void destroy(ht_module *self)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+
+    if (dp->reducer != NULL) {
+        ht__reducer_drain(dp->reducer);
+        if (dp->optimizer != NULL)
+            ht__optimizer_defer(dp->optimizer, NULL);
+        ht__dp_unhook_layers(dp);
+        ht__module_unguard(self, dp->module);
+        ht__backward_forget(dp);
+        ht__reducer_free(dp->reducer);
+    }
+    ht_release(dp->optimizer);
+    ht_release(dp->comm);
+}
+
+static const ht_module_type type = {
+    .name = "DataParallel",
+    .forward = forward,
+    .forward_value = forward_value,
+    .destroy = destroy,
+};
+
+static ht_status step(void *user, const ht_step_arguments *arguments)
+{
+    ht_data_parallel *dp = user;
+
+    dp->armed = 0;
+    return ht__reducer_step(dp->reducer, arguments);
+}
+
+static ht_status drain(void *user)
+{
+    ht_data_parallel *dp = user;
+
+    return ht__reducer_drain(dp->reducer);
+}
+
+static ht_status check_options(ht_comm *comm, const ht_data_parallel_options *o)
+{
+    if (o->size != sizeof *o)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "%s: the options are not initialised (size is %zu, expected %zu); start "
+                       "from ht_data_parallel_options_default()",
+                       name, o->size, sizeof *o);
+    if (!(o->bucket_cap_mb > 0) || !(o->first_bucket_mb > 0))
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: buckets of %g and %g MB, expected sizes above 0",
+                       name, o->first_bucket_mb, o->bucket_cap_mb);
+    if (o->averaging < HT_AVERAGE_MEAN || o->averaging > HT_AVERAGE_WEIGHTED)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: averaging is %d, expected 0 to 2", name,
+                       (int)o->averaging);
+    return HT_SUCCESS;
+}
+
+/* Everything that may fail comes first; a wrapper without a reducer undoes nothing. */
+static ht_status start(ht_module *self, ht_module *module, const ht_data_parallel_options *options)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+    ht_status status = ht__dp_broadcast_state(module, dp->comm, dp->optimizer);
+
+    dp->guard = (ht_module_guard){.wrapper_name = name, .drain = drain, .user = dp};
+    dp->deferral = (ht_optimizer_deferral){.step = step, .drain = drain, .user = dp};
+    if (status == HT_SUCCESS)
+        status = ht__module_guard(name, self, module, &dp->guard);
+    if (status != HT_SUCCESS)
+        return status;
+    dp->reducer = ht__reducer_new(module, dp->comm, dp->optimizer, options);
+    if (dp->reducer == NULL) {
+        ht__module_unguard(self, module);
+        return ht_error_get(NULL);
+    }
+    ht__dp_hook_layers(dp);
+    if (dp->optimizer != NULL)
+        ht__optimizer_defer(dp->optimizer, &dp->deferral);
+    return HT_SUCCESS;
+}
+
+ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                                   const ht_data_parallel_options *options)
+{
+    ht_data_parallel_options o = options != NULL ? *options : ht_data_parallel_options_default();
+    ht_data_parallel *dp;
+    ht_module *self;
+
+    if (comm == NULL) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", name);
+        return NULL;
+    }
+    if (check_options(comm, &o) != HT_SUCCESS ||
+        ht__dp_check(module, comm, optimizer, &o) != HT_SUCCESS)
+        return NULL;
+
+    self = ht_module_new(sizeof *dp, &type);
+    dp = ht_module_data(self);
+    dp->comm = ht_retain(comm);
+    dp->optimizer = ht_retain(optimizer);
+    dp->weight = NAN;
+    dp->sync = true;
+    dp->buffers_current = true;
+    if (ht__module_wrap(self, &dp->module, module) != HT_SUCCESS ||
+        start(self, module, &o) != HT_SUCCESS) {
+        ht_release(self);
+        return NULL;
+    }
+    return self;
+}
+
+ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                               bool blocking)
+{
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+
+    options.blocking = blocking;
+    return ht_nn_data_parallel_ext(module, comm, optimizer, &options);
+}
+
+/* The wrapper's struct, or NULL after an error. */
+static ht_data_parallel *wrapper_data(const char *what, ht_module *wrapper)
+{
+    if (wrapper != NULL && wrapper->type == &type)
+        return ht_module_data(wrapper);
+    if (wrapper != NULL || ht_error_get(NULL) == HT_SUCCESS)
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the module is %s, not a DataParallel wrapper", what,
+                wrapper != NULL ? wrapper->type->name : "NULL");
+    return NULL;
+}
+
+ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)
+{
+    ht_data_parallel *dp = wrapper_data("ht_data_parallel_set_weight", wrapper);
+
+    if (dp == NULL)
+        return ht_error_get(NULL);
+    if (!(weight >= 0) || isinf(weight))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "ht_data_parallel_set_weight: weight is %g, expected 0 or more", weight);
+    dp->weight = weight;
+    if (dp->armed > 0)
+        dp->armed_weight = take_weight(dp, NULL);
+    return HT_SUCCESS;
+}
+
+ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
+{
+    ht_data_parallel *dp = wrapper_data("ht_data_parallel_backward", wrapper);
+    ht_status status = HT_SUCCESS;
+
+    if (dp == NULL)
+        return ht_error_get(NULL);
+    if (loss != NULL)
+        return ht_backward(loss);
+    if (dp->armed == 0) {
+        dp->armed_sync = dp->sync;
+        status = renew_buffers(dp);
+    }
+    dp->armed = 1;
+    dp->armed_weight = 0;
+    begin_backward(dp);
+    return status != HT_SUCCESS ? status : dp->reducer->status;
+}
+
+ht_status ht_data_parallel_set_sync(ht_module *wrapper, bool sync)
+{
+    ht_data_parallel *dp = wrapper_data("ht_data_parallel_set_sync", wrapper);
+
+    if (dp == NULL)
+        return ht_error_get(NULL);
+    dp->sync = sync;
+    return HT_SUCCESS;
+}
+
+ht_status ht_data_parallel_drain(ht_module *wrapper)
+{
+    ht_data_parallel *dp = wrapper_data("ht_data_parallel_drain", wrapper);
+
+    return dp != NULL ? ht__reducer_drain(dp->reducer) : ht_error_get(NULL);
+}
+
+ht_module *ht_data_parallel_module(ht_module *wrapper)
+{
+    ht_data_parallel *dp = wrapper_data("ht_data_parallel_module", wrapper);
+
+    return dp != NULL ? dp->module : NULL;
+}

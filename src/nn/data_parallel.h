@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the data-parallel wrapper: its struct, and the start. */
+#ifndef HT_NN_DATA_PARALLEL_IMPL_H
+#define HT_NN_DATA_PARALLEL_IMPL_H
+
+#include "module_impl.h"
+#include "reducer.h"
+
+/* A module without children, and the parameters that are its own. */
+typedef struct ht_dp_layer {
+    ht_module *module;         /* not owned */
+    ht_reducer_param **params; /* owned array */
+    int count;
+} ht_dp_layer;
+
+typedef struct ht_data_parallel {
+    ht_module *module;       /* slot 0; owned by it */
+    ht_comm *comm;           /* retained */
+    ht_optimizer *optimizer; /* retained; NULL: none */
+    ht_reducer *reducer;     /* owned */
+    ht_module_guard guard;
+    ht_optimizer_deferral deferral;
+    ht_dp_layer **layers; /* owned */
+    int layer_count;
+    ht_reducer_param **loose; /* owned array; parameters that no layer has for itself */
+    int loose_count;
+    bool sync;            /* of the forward passes to come */
+    bool armed_sync;      /* of the last one */
+    double weight;        /* of the next backward pass, as set; NAN: from the batch */
+    double armed_weight;  /* what the last forward pass decided */
+    int armed;            /* forward passes whose backward pass has not begun */
+    bool buffers_current; /* no synchronised pass since buffers were last broadcast */
+} ht_data_parallel;
+
+/* data_parallel_start.c. Compares models and options; then rank 0's state goes to all. Collective,
+ * agrees. */
+ht_status ht__dp_check(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                       const ht_data_parallel_options *options);
+ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, ht_optimizer *optimizer);
+ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm);
+
+/* data_parallel_layers.c. Finds who owns which parameter, and sets the layers' work before forward;
+ * then takes it away again. */
+void ht__dp_hook_layers(ht_data_parallel *dp);
+void ht__dp_unhook_layers(ht_data_parallel *dp);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The start of data-parallel training: all ranks bring the same model, and take rank 0's values. */
+#include "data_parallel.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const char what[] = "ht_nn_data_parallel";
+
+/* A description of the model, one line for each thing that has to agree. */
+struct text {
+    char *data;
+    size_t length, room;
+    int trainable;
+    ht_status status;
+};
+
+static void HT_PRINTF(2, 3) add_line(struct text *text, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+
+    size_t more = strlen(line) + 2;
+
+    if (text->length + more > text->room) {
+        text->room = 2 * (text->length + more);
+        text->data = ht__realloc(text->data, text->room);
+    }
+    text->length += (size_t)snprintf(text->data + text->length, more, "%s\n", line);
+}
+
+static void check_parameter(struct text *text, const char *name, const ht_tensor *x)
+{
+    const ht_device *device = x->body->storage->device;
+
+    if (x->body->comm->size > 1)
+        text->status = ht__error_set(
+            HT_ERR_COMM,
+            "%s: parameter %s lives on %d ranks; wrapped parameters are process-local "
+            "(made on HT_COMM_SELF)",
+            what, name, x->body->comm->size);
+    else if (x->body->dtype != HT_FLOAT32 && x->body->dtype != HT_FLOAT64)
+        text->status = ht__error_set(HT_ERR_DTYPE,
+                                     "%s: parameter %s is %s, expected float32 or "
+                                     "float64",
+                                     what, name, ht_dtype_name(x->body->dtype));
+    else if (!device->backend->host_memory)
+        text->status = ht__error_set(HT_ERR_UNSUPPORTED,
+                                     "%s: parameter %s is on %s, whose memory "
+                                     "the exchange cannot reach",
+                                     what, name, device->name);
+}
+
+static void describe_parameter(const char *name, ht_tensor *x, void *user)
+{
+    struct text *text = user;
+    bool trainable = ht_tensor_requires_grad(x);
+
+    add_line(text, "%s %s %s%s", name, ht_dtype_name(x->body->dtype),
+             ht__shape_str(x->body->ndim, x->body->shape), trainable ? "" : " (frozen)");
+    if (!trainable)
+        return;
+    text->trainable++;
+    if (text->status == HT_SUCCESS)
+        check_parameter(text, name, x);
+}
+
+static void describe_buffer(const char *name, ht_tensor *x, void *user)
+{
+    add_line(user, "buffer %s %s %s", name, ht_dtype_name(x->body->dtype),
+             ht__shape_str(x->body->ndim, x->body->shape));
+}
+
+static void describe(struct text *text, ht_module *module, const ht_optimizer *optimizer,
+                     const ht_data_parallel_options *o)
+{
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, describe_parameter, text);
+    ht__module_walk_tensors(module, HT_SLOT_BUFFER, describe_buffer, text);
+    add_line(text, "optimizer %s of %d parameters",
+             optimizer != NULL ? optimizer->type->name : "none",
+             ht_optimizer_parameter_count(optimizer));
+    add_line(text, "options blocking %d, averaging %d, buckets of %g and %g MB, views %d",
+             o->blocking, (int)o->averaging, o->first_bucket_mb, o->bucket_cap_mb,
+             o->gradient_as_bucket_view);
+}
+
+/* The first line in which they differ. */
+static ht_status compare(ht_comm *comm, const char *theirs, const char *mine)
+{
+    while (*mine != '\0' || *theirs != '\0') {
+        size_t a = strcspn(theirs, "\n"), b = strcspn(mine, "\n");
+
+        if (a != b || memcmp(theirs, mine, a) != 0)
+            return ht__error_set(HT_ERR_STATE,
+                                 "%s: the ranks differ: rank 0 has '%.*s', rank %d has '%.*s'",
+                                 what, (int)a, theirs, comm->rank, (int)b, mine);
+        theirs += a + (theirs[a] == '\n');
+        mine += b + (mine[b] == '\n');
+    }
+    return HT_SUCCESS;
+}
+
+static ht_status compare_with_rank_0(ht_comm *comm, const struct text *text)
+{
+    int64_t length = (int64_t)text->length + 1;
+    ht_status status = ht__comm_bcast_bytes(comm, &length, sizeof length, 0, what);
+    char *theirs;
+
+    if (status != HT_SUCCESS)
+        return status;
+    theirs = ht__alloc((size_t)length);
+    if (comm->rank == 0)
+        memcpy(theirs, text->data, (size_t)length);
+    status = ht__comm_bcast_bytes(comm, theirs, (size_t)length, 0, what);
+    if (status == HT_SUCCESS)
+        status = compare(comm, theirs, text->data);
+    ht__free(theirs);
+    return status;
+}
+
+ht_status ht__dp_check(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                       const ht_data_parallel_options *options)
+{
+    struct text text = {.status = HT_SUCCESS};
+    ht_status differs;
+
+    describe(&text, module, optimizer, options);
+    if (module == NULL)
+        text.status = ht__error_set(HT_ERR_ARGUMENT, "%s: the module is NULL", what);
+    else if (text.trainable == 0 && text.status == HT_SUCCESS)
+        text.status = ht__error_set(HT_ERR_ARGUMENT,
+                                    "%s: no parameter of the module requires a "
+                                    "gradient: there is nothing to train",
+                                    what);
+    else if (text.status == HT_SUCCESS && optimizer != NULL && optimizer->deferral != NULL)
+        text.status = ht__error_set(HT_ERR_STATE, "%s: the optimizer belongs to another wrapper",
+                                    what);
+    differs = compare_with_rank_0(comm, &text);
+    ht__free(text.data);
+    return ht__agree(comm, text.status != HT_SUCCESS ? text.status : differs);
+}
+
+struct broadcast {
+    ht_comm *comm;
+    ht_status status;
+};
+
+static void broadcast_tensor(const char *name, ht_tensor *x, void *user)
+{
+    struct broadcast *broadcast = user;
+
+    (void)name;
+    if (broadcast->status != HT_SUCCESS)
+        return;
+    broadcast->status = ht_bcast(broadcast->comm, x, 0);
+    ht__storage_touch(x->body->storage);
+}
+
+ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, ht_optimizer *optimizer)
+{
+    struct broadcast broadcast = {.comm = comm};
+
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, broadcast_tensor, &broadcast);
+    ht__module_walk_tensors(module, HT_SLOT_BUFFER, broadcast_tensor, &broadcast);
+    if (broadcast.status == HT_SUCCESS && optimizer != NULL)
+        broadcast.status = ht__optimizer_broadcast(optimizer, comm);
+    return broadcast.status;
+}
+
+/* Into new memory: a graph that still needs the old values keeps them. */
+static void renew_buffer(const char *name, ht_tensor *x, void *user)
+{
+    struct broadcast *broadcast = user;
+    ht_tensor *fresh = ht_copy(x);
+
+    (void)name;
+    if (fresh == NULL)
+        broadcast->status = ht_error_get(NULL);
+    if (broadcast->status == HT_SUCCESS)
+        broadcast->status = ht_bcast(broadcast->comm, fresh, 0);
+    if (broadcast->status == HT_SUCCESS)
+        broadcast->status = ht_tensor_set_(x, fresh);
+}
+
+ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm)
+{
+    struct broadcast broadcast = {.comm = comm};
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+
+    ht__module_walk_tensors(module, HT_SLOT_BUFFER, renew_buffer, &broadcast);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return broadcast.status;
+}

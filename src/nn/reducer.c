@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Making and ending a reducer: its parameters and their hooks. */
+#include "reducer.h"
+
+#include "module_impl.h"
+
+static void add_param(const char *name, ht_tensor *tensor, void *user)
+{
+    ht_reducer *reducer = user;
+    ht_reducer_param *param;
+
+    if (!ht_tensor_requires_grad(tensor))
+        return;
+    reducer->params = ht__realloc(reducer->params,
+                                  ((size_t)reducer->count + 1) * sizeof *reducer->params);
+    param = &reducer->params[reducer->count++];
+    *param = (ht_reducer_param){.tensor = ht_retain(tensor), .name = ht__strdup(name)};
+    param->optimizer_index = -1;
+    if (reducer->optimizer != NULL)
+        param->optimizer_index = ht__optimizer_find(reducer->optimizer, tensor);
+}
+
+/* Layers run backward in about the reverse order of their registration. */
+static void set_first_order(ht_reducer *reducer)
+{
+    reducer->order = ht__alloc((size_t)reducer->count * sizeof *reducer->order);
+    reducer->seen = ht__alloc((size_t)reducer->count * sizeof *reducer->seen);
+    for (int i = 0; i < reducer->count; i++)
+        reducer->order[i] = reducer->count - 1 - i;
+}
+
+static void set_hooks(ht_reducer *reducer)
+{
+    for (int i = 0; i < reducer->count; i++) {
+        ht_reducer_param *param = &reducer->params[i];
+
+        param->reducer = reducer;
+        param->hook = ht_tensor_register_grad_ready_hook(param->tensor, ht__reducer_ready, param);
+    }
+}
+
+ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                            const ht_data_parallel_options *options)
+{
+    ht_reducer *reducer = ht__alloc(sizeof *reducer);
+
+    reducer->comm = ht_retain(comm);
+    reducer->optimizer = ht_retain(optimizer);
+    reducer->options = *options;
+    reducer->exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_param, reducer);
+    set_first_order(reducer);
+    set_hooks(reducer);
+    if (reducer->exchange == NULL || ht__reducer_layout(reducer) != HT_SUCCESS) {
+        ht__reducer_free(reducer);
+        return NULL;
+    }
+    return reducer;
+}
+
+/* Bucket memory goes back to the exchange: a gradient that is there moves to memory of its own. */
+static void detach_gradient(ht_reducer_param *param)
+{
+    ht_grad_meta *meta = param->tensor->meta;
+    ht_scope *scope;
+
+    if (meta->grad != param->view)
+        return;
+    scope = ht_scope_open();
+    ht_tensor_set_grad(param->tensor, meta->overwrite ? NULL : ht_copy(param->view));
+    ht_scope_close(scope);
+}
+
+void ht__reducer_free(ht_reducer *reducer)
+{
+    if (reducer->buckets != NULL)
+        ht__reducer_drain(reducer);
+    ht__backward_forget(reducer);
+    for (int i = 0; i < reducer->count; i++) {
+        ht_reducer_param *param = &reducer->params[i];
+
+        ht_tensor_remove_hook(param->tensor, param->hook);
+        param->tensor->meta->pending = NULL;
+        if (param->view != NULL)
+            detach_gradient(param);
+        ht_release(param->view);
+        ht_release(param->tensor);
+        ht__free(param->name);
+    }
+    ht__exchange_release(reducer->exchange, reducer->weight_op);
+    ht__reducer_drop_buckets(reducer->buckets, reducer->bucket_count);
+    ht__free(reducer->params);
+    ht__free(reducer->order);
+    ht__free(reducer->seen);
+    ht_release(reducer->optimizer);
+    ht_release(reducer->comm);
+    ht__free(reducer);
+}
+
+ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *parameter)
+{
+    for (int i = 0; i < reducer->count; i++) {
+        if (reducer->params[i].tensor == parameter)
+            return &reducer->params[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reducer: averages gradients over ranks, and updates parameters when it is their turn. Every
+ * data-parallel wrapper is made of one.
+ *
+ * Gradients lie in buckets (reducer_bucket.c). A backward pass fills them; a bucket whose
+ * parameters are all ready is posted, in the same order on all ranks (reducer_pass.c). step()
+ * either waits for all and updates, or only marks parameters due; then whoever needs a parameter
+ * first waits for its bucket and updates it (reducer_update.c).
+ *
+ *     IDLE -> ACCUMULATING -> IN_FLIGHT -> REDUCED -> APPLIED -> ACCUMULATING ... */
+#ifndef HT_NN_REDUCER_H
+#define HT_NN_REDUCER_H
+
+#include "core/core.h"
+#include "core/exchange.h"
+#include "ht/data_parallel.h"
+#include "optim/optim_impl.h"
+
+typedef struct ht_reducer ht_reducer;
+
+typedef enum ht_bucket_state {
+    HT_BUCKET_IDLE,         /* no pass yet */
+    HT_BUCKET_ACCUMULATING, /* a pass fills it; ready when nothing is missing, then posted in turn
+                             */
+    HT_BUCKET_IN_FLIGHT,    /* being summed: nobody touches it */
+    HT_BUCKET_REDUCED,      /* holds the average */
+    HT_BUCKET_APPLIED       /* and no update waits for it */
+} ht_bucket_state;
+
+typedef struct ht_bucket {
+    ht_bucket_state state;
+    ht_dtype dtype;
+    ht_device *device;   /* not owned */
+    ht_storage *storage; /* owned; slots of gradients, then a flag for each parameter */
+    char *flags;         /* in the storage: 1 where this rank has a gradient */
+    int64_t elements;    /* flags included */
+    int first, count;    /* its parameters in ht_reducer.order */
+    int missing;         /* of them, not ready in this pass */
+    int due;             /* updates that wait for it */
+    ht_exchange_op *op;  /* owned while in flight */
+    char *what;          /* owned; names it when a rank does not come */
+} ht_bucket;
+
+typedef struct ht_reducer_param {
+    ht_reducer *reducer; /* not owned */
+    ht_tensor *tensor;   /* retained */
+    char *name;          /* owned */
+    int optimizer_index; /* -1: not the optimizer's */
+    int bucket, flag;    /* which one, and which of its flags */
+    ht_tensor *view;     /* owned; its slot */
+    ht_tensor *grad;     /* not owned, to compare: what the gradient was when it became ready */
+    uint64_t hook;
+    bool ready;  /* in this pass */
+    bool global; /* the gradient holds an average over the ranks already */
+    bool due;    /* step() was called, the update is still to be made */
+} ht_reducer_param;
+
+struct ht_reducer {
+    ht_comm *comm;           /* retained */
+    ht_exchange *exchange;   /* not owned */
+    ht_optimizer *optimizer; /* retained; NULL: the program updates */
+    ht_data_parallel_options options;
+    ht_reducer_param *params; /* owned */
+    int count;
+    ht_bucket *buckets; /* owned */
+    int bucket_count;
+    int *order;     /* owned; parameters as they lie in buckets */
+    int *seen;      /* owned; parameters in the order they became ready in the first pass */
+    int seen_count; /* -1: buckets have been rebuilt in that order */
+    int passes;     /* synchronised ones so far */
+    bool sync;      /* the pass that runs, or ran last, is a synchronised one */
+    bool open;      /* it has buckets that are not posted */
+    int posted;     /* buckets posted in it, from the first */
+    double weight;  /* sum of the weights in the gradients of this rank */
+    double total;   /* that, summed over the ranks; the exchange's while weight_op is not NULL */
+    ht_exchange_op *weight_op;
+    ht_step_arguments arguments; /* of the updates that are due */
+    ht_status status;            /* of the first failure inside a hook, which cannot return one */
+};
+
+/* Trainable parameters of `module`. Collective. NULL after an error. */
+ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                            const ht_data_parallel_options *options);
+void ht__reducer_free(ht_reducer *reducer); /* drains first */
+
+ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *parameter);
+
+/* reducer_bucket.c: lays buckets out over `order` (kept); gradients move along. Collective. */
+ht_status ht__reducer_layout(ht_reducer *reducer);
+void ht__reducer_drop_buckets(ht_bucket *buckets, int count);
+ht_status ht__reducer_rebuild(ht_reducer *reducer);
+
+/* reducer_pass.c. A pass of this rank with `weight` begins; weight 0: it has nothing to give, and
+ * all of it is ready at once. Then each gradient becomes ready by its hook. */
+ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync);
+void ht__reducer_ready(ht_tensor *leaf, void *param);
+void ht__reducer_progress(void *reducer);    /* never waits */
+void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
+ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
+
+/* reducer_update.c */
+ht_status ht__reducer_step(void *reducer, const ht_step_arguments *arguments);
+ht_status ht__reducer_settle(ht_reducer_param *param); /* waits and updates this one */
+ht_status ht__reducer_drain(void *reducer);            /* all of them */
+void ht__reducer_watch(ht_reducer_param *param); /* sets or clears the tensor's pending call */
+
+static inline char *ht__reducer_slot(const ht_reducer_param *param)
+{
+    return ht__body_data(param->view->body);
+}
+
+/* Whether the tensor has a gradient of this or an earlier pass. */
+static inline bool ht__reducer_has_grad(const ht_reducer_param *param)
+{
+    const ht_grad_meta *meta = param->tensor->meta;
+
+    return meta->grad != NULL && !meta->overwrite;
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Buckets: flat memory of one dtype and device, in which gradients lie one after another in about
+ * the order in which they become ready, with one flag for each at the end. Flags are summed along
+ * with the gradients: where the sum is 0, no rank had one. */
+#include "reducer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOT_ALIGN = 64 }; /* bytes: a cache line */
+
+struct memory {
+    ht_exchange *exchange;
+    void *data;
+};
+
+static void free_memory(void *user)
+{
+    struct memory *memory = user;
+
+    ht__exchange_memory_release(memory->exchange, memory->data);
+    ht__free(memory);
+}
+
+/* A storage over memory that the ranks of a node share. */
+static ht_storage *shared_storage(ht_exchange *exchange, ht_device *device, size_t bytes)
+{
+    ht_storage *storage = ht__storage_new(device, 0);
+    struct memory *memory;
+
+    if (storage == NULL)
+        return NULL;
+    memory = ht__alloc(sizeof *memory);
+    *memory = (struct memory){exchange, ht__exchange_memory(exchange, bytes)};
+    storage->data = memory->data;
+    storage->bytes = bytes;
+    storage->free_external = free_memory;
+    storage->user = memory;
+    return storage;
+}
+
+void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
+{
+    for (int i = 0; i < count; i++) {
+        ht_release(buckets[i].storage);
+        ht__free(buckets[i].what);
+    }
+    ht__free(buckets);
+}
+
+static size_t slot_bytes(const ht_tensor *parameter)
+{
+    size_t bytes = (size_t)ht_tensor_nbytes(parameter);
+
+    return (bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+}
+
+static bool same_kind(const ht_tensor *a, const ht_tensor *b)
+{
+    return a->body->dtype == b->body->dtype && a->body->storage->device == b->body->storage->device;
+}
+
+/* HT_BUCKET_CAP_MB sets both limits, for experiments. */
+static double limit_bytes(const ht_reducer *reducer, int bucket)
+{
+    const char *text = getenv("HT_BUCKET_CAP_MB");
+    double megabytes = bucket == 0 ? reducer->options.first_bucket_mb
+                                   : reducer->options.bucket_cap_mb;
+
+    if (text != NULL)
+        megabytes = atof(text);
+    return megabytes * 1024 * 1024;
+}
+
+static void name_bucket(ht_bucket *bucket, const ht_reducer *reducer)
+{
+    const char *first = reducer->params[reducer->order[bucket->first]].name;
+    const char *last = reducer->params[reducer->order[bucket->first + bucket->count - 1]].name;
+    size_t room = strlen(first) + strlen(last) + 64;
+
+    bucket->what = ht__alloc(room);
+    snprintf(bucket->what, room, "averaging the gradients of %s%s%s", first,
+             bucket->count > 1 ? " ... " : "", bucket->count > 1 ? last : "");
+}
+
+/* The gradient's place: shape of the parameter, row-major. */
+static ht_tensor *slot_view(ht_bucket *bucket, const ht_tensor *parameter, size_t start)
+{
+    ht_body *body = ht__body_metadata(parameter->body);
+    ht_tensor *view;
+
+    body->storage = ht_retain(bucket->storage);
+    body->offset = (int64_t)(start / ht_dtype_size(bucket->dtype));
+    body->read_only = false;
+    ht__strides_row_major(body->ndim, body->lshape, body->stride);
+    view = ht_retain(ht__tensor_view(body));
+    return view;
+}
+
+/* A new slot for one parameter; the gradient that lies in its old one moves along. */
+static void place(ht_reducer_param *param, ht_bucket *bucket, size_t start)
+{
+    ht_tensor *old = param->view;
+    ht_grad_meta *meta = param->tensor->meta;
+
+    param->view = slot_view(bucket, param->tensor, start);
+    if (old == NULL)
+        return;
+    memcpy(ht__reducer_slot(param), ht__body_data(old->body), (size_t)ht_tensor_nbytes(old));
+    if (meta->grad == old) {
+        ht_retain(param->view);
+        ht_release(meta->grad);
+        meta->grad = param->view;
+    }
+    param->grad = NULL;
+    ht_release(old);
+}
+
+/* Memory for the parameters order[first ... first + count - 1]. */
+static ht_status make_bucket(ht_reducer *reducer, int number, int first, int count)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    const ht_tensor *some = reducer->params[reducer->order[first]].tensor;
+    size_t element = ht_dtype_size(some->body->dtype), bytes = 0, start = 0;
+
+    *bucket = (ht_bucket){.first = first, .count = count, .dtype = some->body->dtype};
+    bucket->device = some->body->storage->device;
+    name_bucket(bucket, reducer);
+    for (int i = first; i < first + count; i++)
+        bytes += slot_bytes(reducer->params[reducer->order[i]].tensor);
+    bucket->elements = (int64_t)(bytes / element) + count;
+    bucket->storage = shared_storage(reducer->exchange, bucket->device,
+                                     (size_t)bucket->elements * element);
+    if (bucket->storage == NULL)
+        return HT_FAIL_HERE(reducer->comm, HT_ERR_MEMORY,
+                            "ht_nn_data_parallel: no memory for a bucket of %zu bytes", bytes);
+    bucket->flags = (char *)bucket->storage->data + bytes;
+
+    for (int i = first; i < first + count; i++) {
+        ht_reducer_param *param = &reducer->params[reducer->order[i]];
+
+        param->bucket = number;
+        param->flag = i - first;
+        place(param, bucket, start);
+        start += slot_bytes(param->tensor);
+    }
+    return HT_SUCCESS;
+}
+
+/* Parameters of one kind stand together in `order`; kinds in the order in which they first come. */
+static void group_kinds(ht_reducer *reducer)
+{
+    int *grouped = ht__alloc((size_t)reducer->count * sizeof *grouped), filled = 0;
+    bool *taken = ht__alloc((size_t)reducer->count * sizeof *taken);
+
+    for (int i = 0; i < reducer->count; i++) {
+        const ht_tensor *some = reducer->params[reducer->order[i]].tensor;
+
+        for (int k = i; k < reducer->count && !taken[i]; k++) {
+            if (taken[k] || !same_kind(some, reducer->params[reducer->order[k]].tensor))
+                continue;
+            grouped[filled++] = reducer->order[k];
+            if (k > i)
+                taken[k] = true;
+        }
+    }
+    ht__free(taken);
+    ht__free(reducer->order);
+    reducer->order = grouped;
+}
+
+/* How many of order[first ...] go into one bucket; a parameter that is too large has its own. */
+static int bucket_length(const ht_reducer *reducer, int number, int first)
+{
+    double room = limit_bytes(reducer, number);
+    const ht_tensor *some = reducer->params[reducer->order[first]].tensor;
+    int length = 0;
+
+    for (int i = first; i < reducer->count; i++) {
+        const ht_tensor *tensor = reducer->params[reducer->order[i]].tensor;
+
+        room -= (double)slot_bytes(tensor);
+        if (length > 0 && (room < 0 || !same_kind(some, tensor)))
+            break;
+        length++;
+    }
+    return length;
+}
+
+ht_status ht__reducer_layout(ht_reducer *reducer)
+{
+    ht_bucket *old = reducer->buckets;
+    int old_count = reducer->bucket_count, first = 0;
+    ht_scope *scope = ht_scope_open();
+    ht_status status = HT_SUCCESS;
+
+    group_kinds(reducer);
+    reducer->buckets = ht__alloc((size_t)reducer->count * sizeof *reducer->buckets);
+    reducer->bucket_count = 0;
+    while (first < reducer->count && status == HT_SUCCESS) {
+        int length = bucket_length(reducer, reducer->bucket_count, first);
+
+        status = make_bucket(reducer, reducer->bucket_count++, first, length);
+        first += length;
+    }
+    ht__reducer_drop_buckets(old, old_count);
+    ht_scope_close(scope);
+    return status;
+}
+
+/* The order of rank 0's first pass, for all; parameters that did not take part come last. */
+ht_status ht__reducer_rebuild(ht_reducer *reducer)
+{
+    size_t bytes = (size_t)reducer->count * sizeof *reducer->order;
+    int *before = ht__alloc(bytes), count = reducer->seen_count;
+    bool *listed = ht__alloc((size_t)reducer->count * sizeof *listed);
+    ht_status status;
+
+    for (int i = 0; i < count; i++)
+        listed[reducer->seen[i]] = true;
+    for (int i = 0; i < reducer->count; i++) {
+        if (!listed[reducer->order[i]])
+            reducer->seen[count++] = reducer->order[i];
+    }
+    memcpy(before, reducer->order, bytes);
+    status = ht__comm_bcast_bytes(reducer->comm, reducer->seen, bytes, 0,
+                                  "agreeing on the order of gradients");
+    if (status == HT_SUCCESS && memcmp(before, reducer->seen, bytes) != 0) {
+        memcpy(reducer->order, reducer->seen, bytes);
+        status = ht__reducer_layout(reducer);
+    }
+    reducer->seen_count = -1;
+    ht__free(before);
+    ht__free(listed);
+    return status;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One backward pass: gradients become ready, buckets are posted in order, averages arrive.
+ *
+ * The weights of the ranks travel first, as a message of their own. Until their sum is known no
+ * bucket is posted, for the sum is what divides it; that delays nothing, since no sum of gradients
+ * can be complete before every rank has begun its pass either. */
+#include "reducer.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "ht/arithmetics.h"
+
+static void set_flag(const ht_bucket *bucket, int flag, bool value)
+{
+    if (bucket->dtype == HT_FLOAT64)
+        ((double *)(void *)bucket->flags)[flag] = value;
+    else
+        ((float *)(void *)bucket->flags)[flag] = value;
+}
+
+static bool get_flag(const ht_bucket *bucket, int flag)
+{
+    if (bucket->dtype == HT_FLOAT64)
+        return ((double *)(void *)bucket->flags)[flag] != 0;
+    return ((float *)(void *)bucket->flags)[flag] != 0;
+}
+
+static ht_status fail(ht_reducer *reducer, ht_status status)
+{
+    if (reducer->status == HT_SUCCESS)
+        reducer->status = status;
+    return status;
+}
+
+/* A gradient that holds an average gets more added: it becomes this rank's share of that average,
+ * so that the sum over the ranks, divided as this pass will be, gives it again. */
+static ht_status make_share(ht_reducer_param *param)
+{
+    ht_reducer *reducer = param->reducer;
+    ht_tensor *grad = param->tensor->meta->grad;
+
+    param->global = false;
+    if (reducer->options.averaging == HT_AVERAGE_MEAN)
+        return HT_SUCCESS;
+    if (reducer->comm->rank != 0)
+        return ht_fill_(grad, 0);
+    if (reducer->options.averaging == HT_AVERAGE_SUM)
+        return HT_SUCCESS;
+    return ht_mul_scalar_(grad, reducer->total);
+}
+
+/* Sums the weights in the gradients; true when some gradient of an earlier pass is kept. */
+static ht_status take_over_gradients(ht_reducer *reducer, bool *kept)
+{
+    ht_status status = HT_SUCCESS;
+
+    *kept = false;
+    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
+        ht_reducer_param *param = &reducer->params[i];
+
+        if (!ht__reducer_has_grad(param)) {
+            param->global = false;
+            continue;
+        }
+        *kept = true;
+        if (param->global)
+            status = make_share(param);
+    }
+    return status;
+}
+
+static void start_weights(ht_reducer *reducer)
+{
+    if (reducer->options.averaging != HT_AVERAGE_WEIGHTED)
+        return;
+    reducer->total = reducer->weight;
+    reducer->weight_op = ht__exchange_start(reducer->exchange, &reducer->total, 1, HT_FLOAT64, 1,
+                                            INT_MAX);
+}
+
+ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync)
+{
+    ht_status status = ht__reducer_drain(reducer);
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false), kept = false;
+
+    if (status == HT_SUCCESS && sync && reducer->passes == 1 && reducer->seen_count >= 0)
+        status = ht__reducer_rebuild(reducer);
+    if (status == HT_SUCCESS)
+        status = take_over_gradients(reducer, &kept);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    if (status != HT_SUCCESS)
+        return fail(reducer, status);
+
+    reducer->weight = (kept ? reducer->weight : 0) + weight;
+    reducer->sync = sync;
+    if (!sync)
+        return HT_SUCCESS;
+    reducer->passes++;
+    reducer->open = true;
+    reducer->posted = 0;
+    for (int i = 0; i < reducer->bucket_count; i++) {
+        reducer->buckets[i].state = HT_BUCKET_ACCUMULATING;
+        reducer->buckets[i].missing = reducer->buckets[i].count;
+    }
+    for (int i = 0; i < reducer->count; i++) {
+        reducer->params[i].ready = false;
+        ht__reducer_watch(&reducer->params[i]);
+    }
+    start_weights(reducer);
+    if (weight == 0)
+        ht__reducer_close(reducer);
+    return HT_SUCCESS;
+}
+
+static void post(ht_reducer *reducer, int number)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    double scale = 1;
+
+    if (reducer->options.averaging == HT_AVERAGE_MEAN)
+        scale = 1.0 / reducer->comm->size;
+    else if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        scale = reducer->total > 0 ? 1 / reducer->total : 0;
+    /* The last bucket holds the layers that run first in the next forward pass. */
+    bucket->op = ht__exchange_start(reducer->exchange, bucket->storage->data, bucket->elements,
+                                    bucket->dtype, scale, number);
+    bucket->state = HT_BUCKET_IN_FLIGHT;
+}
+
+/* Posts what is ready, in order. */
+static void post_ready(ht_reducer *reducer)
+{
+    if (reducer->weight_op != NULL) {
+        if (!ht__exchange_done(reducer->weight_op))
+            return;
+        ht__exchange_release(reducer->exchange, reducer->weight_op);
+        reducer->weight_op = NULL;
+    }
+    while (reducer->posted < reducer->bucket_count &&
+           reducer->buckets[reducer->posted].missing == 0)
+        post(reducer, reducer->posted++);
+    reducer->open = reducer->posted < reducer->bucket_count;
+}
+
+void ht__reducer_progress(void *user)
+{
+    ht_reducer *reducer = user;
+
+    ht__exchange_progress(reducer->exchange);
+    if (reducer->open)
+        post_ready(reducer);
+}
+
+/* The gradient into its slot; where it is to stay as a view, the tensor's gradient becomes the
+ * slot itself, and the next pass accumulates right into it. */
+static ht_status collect(ht_reducer_param *param)
+{
+    ht_grad_meta *meta = param->tensor->meta;
+    ht_scope *scope;
+    ht_status status;
+
+    if (meta->grad == param->view)
+        return HT_SUCCESS;
+    scope = ht_scope_open();
+    status = ht_copy_(param->view, meta->grad);
+    ht_scope_close(scope);
+    if (status != HT_SUCCESS || !param->reducer->options.gradient_as_bucket_view)
+        return status;
+    ht_retain(param->view);
+    ht_release(meta->grad);
+    meta->grad = param->view;
+    return HT_SUCCESS;
+}
+
+/* No gradient on this rank: zeros stand in its slot. Other ranks may have one, and the average will
+ * be there. */
+static void contribute_nothing(ht_reducer_param *param)
+{
+    ht_grad_meta *meta = param->tensor->meta;
+
+    memset(ht__reducer_slot(param), 0, (size_t)ht_tensor_nbytes(param->view));
+    if (meta->grad == NULL)
+        meta->grad = param->reducer->options.gradient_as_bucket_view
+                         ? ht_retain(param->view)
+                         : ht_retain(ht_copy(param->view));
+    meta->overwrite = false;
+}
+
+static void mark_ready(ht_reducer_param *param)
+{
+    ht_reducer *reducer = param->reducer;
+    ht_bucket *bucket = &reducer->buckets[param->bucket];
+    bool has_grad = ht__reducer_has_grad(param);
+
+    set_flag(bucket, param->flag, has_grad);
+    if (!has_grad)
+        contribute_nothing(param);
+    else if (collect(param) != HT_SUCCESS)
+        fail(reducer, ht_error_get(NULL));
+    param->grad = param->tensor->meta->grad;
+    param->ready = true;
+    bucket->missing--;
+}
+
+void ht__reducer_ready(ht_tensor *leaf, void *user)
+{
+    ht_reducer_param *param = user;
+    ht_reducer *reducer = param->reducer;
+
+    (void)leaf;
+    if (!reducer->sync || !reducer->open || param->ready)
+        return;
+    mark_ready(param);
+    if (reducer->passes == 1 && reducer->seen_count >= 0)
+        reducer->seen[reducer->seen_count++] = (int)(param - reducer->params);
+    post_ready(reducer);
+}
+
+void ht__reducer_close(ht_reducer *reducer)
+{
+    ht_scope *scope;
+
+    if (!reducer->open)
+        return;
+    scope = ht_scope_open();
+    for (int i = 0; i < reducer->count; i++) {
+        if (!reducer->params[i].ready)
+            mark_ready(&reducer->params[i]);
+    }
+    ht_scope_close(scope);
+    post_ready(reducer);
+}
+
+/* The average for a gradient that is no view. What the program put in its place meanwhile stays. */
+static ht_status deliver(ht_reducer_param *param)
+{
+    ht_grad_meta *meta = param->tensor->meta;
+    ht_scope *scope;
+    ht_status status;
+
+    if (meta->grad == param->view || meta->grad != param->grad || meta->overwrite)
+        return HT_SUCCESS;
+    scope = ht_scope_open();
+    status = ht_copy_(meta->grad, param->view);
+    ht_scope_close(scope);
+    return status;
+}
+
+/* The average is there. A parameter that no rank had a gradient for has none after it either. */
+static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
+{
+    ht_status status = HT_SUCCESS;
+
+    bucket->state = HT_BUCKET_REDUCED;
+    for (int i = bucket->first; i < bucket->first + bucket->count && status == HT_SUCCESS; i++) {
+        ht_reducer_param *param = &reducer->params[reducer->order[i]];
+
+        param->global = get_flag(bucket, param->flag);
+        if (param->global)
+            status = deliver(param);
+        else
+            param->tensor->meta->overwrite = true;
+        if (!param->global && param->due) {
+            param->due = false;
+            bucket->due--;
+        }
+        ht__reducer_watch(param);
+    }
+    return status;
+}
+
+ht_status ht__reducer_wait(ht_reducer *reducer, int number)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    ht_status status = reducer->status;
+
+    if (bucket->state == HT_BUCKET_ACCUMULATING) {
+        ht__reducer_close(reducer);
+        if (reducer->weight_op != NULL && status == HT_SUCCESS)
+            status = ht__exchange_wait(reducer->exchange, reducer->weight_op,
+                                       "summing the weights of the ranks' batches");
+        post_ready(reducer);
+    }
+    if (bucket->state != HT_BUCKET_IN_FLIGHT || status != HT_SUCCESS)
+        return status;
+    status = ht__exchange_wait(reducer->exchange, bucket->op, bucket->what);
+    if (status != HT_SUCCESS)
+        return fail(reducer, status);
+    ht__exchange_release(reducer->exchange, bucket->op);
+    bucket->op = NULL;
+    return receive(reducer, bucket);
+}
