@@ -28,7 +28,8 @@ nn_tests = \
 	tests/nn/test_module_guard.c \
 	tests/nn/test_module_state.c
 
-optim_tests =
+optim_tests = \
+	tests/optim/test_optimizer.c
 
 data_tests = \
 	tests/utils/data/test_dataloader.c \
@@ -72,7 +73,9 @@ EXTRA_DIST += \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \
 	tests/golden/make_nn.py \
+	tests/golden/make_optim.py \
 	tests/golden/nn.h \
+	tests/golden/optim.h \
 	tests/nn/nn_test.h \
 	tests/golden/make_nn.py \
 	tests/golden/nn.h \

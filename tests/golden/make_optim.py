@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes tests/golden/optim.h: parameters after 10 steps of PyTorch's optimizers in float64.
+usage: make_optim.py >optim.h      (needs python3-torch)"""
+import torch
+
+STEPS, SIZE = 10, 7
+CASES = [
+    ("sgd_plain", torch.optim.SGD, dict(lr=0.1)),
+    ("sgd_decay", torch.optim.SGD, dict(lr=0.1, weight_decay=0.01)),
+    ("sgd_momentum", torch.optim.SGD, dict(lr=0.05, momentum=0.9, dampening=0.3, weight_decay=0.01)),
+    ("sgd_nesterov", torch.optim.SGD, dict(lr=0.05, momentum=0.8, nesterov=True)),
+    ("sgd_maximize", torch.optim.SGD, dict(lr=0.05, momentum=0.9, maximize=True)),
+    ("adam_plain", torch.optim.Adam, dict(lr=0.01)),
+    ("adam_options", torch.optim.Adam,
+     dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1, maximize=True)),
+    ("adadelta_plain", torch.optim.Adadelta, dict(lr=1.0)),
+    ("adadelta_options", torch.optim.Adadelta, dict(lr=0.5, rho=0.8, eps=1e-4, weight_decay=0.05)),
+]
+
+
+def train(make, options):
+    start = [(i * 3 % 7 - 3) / 4 for i in range(SIZE)]
+    p = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    optimizer = make([p], **options)
+    for step in range(STEPS):
+        gradient = [((i * 7 + step * 5) % 11 - 5) / 8 for i in range(SIZE)]
+        p.grad = torch.tensor(gradient, dtype=torch.float64)
+        optimizer.step()
+    return p.tolist()
+
+
+print("/* SPDX-License-Identifier: MIT */")
+print(f"/* Made by tests/golden/make_optim.py with PyTorch {torch.__version__}. */")
+for name, make, options in CASES:
+    values = train(make, options)
+    rows = [", ".join(float(v).hex() for v in values[i:i + 3]) for i in range(0, SIZE, 3)]
+    print(f"static const double golden_{name}[] = {{\n    " + ",\n    ".join(rows) + "};")

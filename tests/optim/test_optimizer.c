@@ -1,0 +1,228 @@
+/* ranks 1 3 */
+/* SPDX-License-Identifier: MIT */
+/* Optimizers and schedules against PyTorch, and what they refuse. */
+#include "ht_test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "golden/optim.h"
+#include "ht.h"
+
+enum { STEPS = 10, SIZE = 7 };
+
+static ht_tensor *new_parameter(ht_dtype dtype)
+{
+    double start[SIZE];
+    int64_t shape[] = {SIZE};
+    ht_tensor *p;
+
+    for (int i = 0; i < SIZE; i++)
+        start[i] = (i * 3 % 7 - 3) / 4.0;
+    p = ht_astype(ht_array_local(start, 1, shape, HT_FLOAT64), dtype);
+    assert_int_equal(ht_tensor_set_requires_grad(p, true), HT_SUCCESS);
+    return p;
+}
+
+static void set_gradient(ht_tensor *p, int step)
+{
+    double values[SIZE];
+    int64_t shape[] = {SIZE};
+
+    for (int i = 0; i < SIZE; i++)
+        values[i] = ((i * 7 + step * 5) % 11 - 5) / 8.0;
+    ht_tensor_set_grad(p,
+                       ht_astype(ht_array_local(values, 1, shape, HT_FLOAT64), ht_tensor_dtype(p)));
+}
+
+static void assert_close(ht_tensor *p, const double *expected, double tolerance)
+{
+    const double *values = ht_tensor_data(ht_astype(p, HT_FLOAT64));
+
+    for (int i = 0; i < SIZE; i++) {
+        if (!(fabs(values[i] - expected[i]) <= tolerance * (1 + fabs(expected[i]))))
+            fail_msg("element %d is %.17g, expected %.17g", i, values[i], expected[i]);
+    }
+}
+
+static ht_optimizer *sgd(ht_value *p, double lr, ht_sgd_options o)
+{
+    o.size = sizeof o;
+    return ht_optim_sgd(p, lr, &o);
+}
+
+static ht_optimizer *make_case(int index, ht_value *p)
+{
+    ht_adam_options adam = ht_adam_options_default();
+    ht_adadelta_options adadelta = ht_adadelta_options_default();
+
+    switch (index) {
+    case 0:
+        return ht_optim_sgd(p, 0.1, NULL);
+    case 1:
+        return sgd(p, 0.1, (ht_sgd_options){.weight_decay = 0.01});
+    case 2:
+        return sgd(p, 0.05,
+                   (ht_sgd_options){.momentum = 0.9, .dampening = 0.3, .weight_decay = 0.01});
+    case 3:
+        return sgd(p, 0.05, (ht_sgd_options){.momentum = 0.8, .nesterov = true});
+    case 4:
+        return sgd(p, 0.05, (ht_sgd_options){.momentum = 0.9, .maximize = true});
+    case 5:
+        return ht_optim_adam(p, 0.01, NULL);
+    case 6:
+        adam.beta1 = 0.8;
+        adam.beta2 = 0.95;
+        adam.eps = 1e-5;
+        adam.weight_decay = 0.1;
+        adam.maximize = true;
+        return ht_optim_adam(p, 0.02, &adam);
+    case 7:
+        return ht_optim_adadelta(p, 1.0, NULL);
+    default:
+        adadelta.rho = 0.8;
+        adadelta.eps = 1e-4;
+        adadelta.weight_decay = 0.05;
+        return ht_optim_adadelta(p, 0.5, &adadelta);
+    }
+}
+
+/* Ten steps of each optimizer, in both dtypes, against PyTorch's. */
+static void test_golden(void **state)
+{
+    static const double *const expected[] = {
+        golden_sgd_plain,    golden_sgd_decay,      golden_sgd_momentum,
+        golden_sgd_nesterov, golden_sgd_maximize,   golden_adam_plain,
+        golden_adam_options, golden_adadelta_plain, golden_adadelta_options};
+
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        for (int single = 0; single < 2; single++) {
+            ht_tensor *p = new_parameter(single ? HT_FLOAT32 : HT_FLOAT64);
+            ht_optimizer *optimizer = make_case(i, ht_value_tensors(1, &p));
+
+            for (int step = 0; step < STEPS; step++) {
+                set_gradient(p, step);
+                assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+            }
+            assert_close(p, expected[i], single ? 2e-6 : 1e-14);
+            assert_int_equal(ht_optimizer_steps(optimizer), STEPS);
+            ht_release(optimizer);
+        }
+    }
+}
+
+/* A parameter whose memory is not row-major is updated in place all the same. */
+static void test_strided_parameter(void **state)
+{
+    double start[] = {1, 2, 3, 4, 5, 6};
+    int64_t shape[] = {2, 3};
+    ht_tensor *base = ht_array_local(start, 2, shape, HT_FLOAT64);
+    ht_tensor *p = ht_transpose(base, 0, 1);
+    ht_optimizer *optimizer = ht_optim_sgd(ht_value_tensors(1, &p), 0.5, NULL);
+    const double *values = ht_tensor_data(base);
+
+    (void)state;
+    ht_tensor_set_requires_grad(p, true);
+    ht_tensor_set_grad(p, ht_ones_like(p));
+    assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+    for (int i = 0; i < 6; i++)
+        assert_true(values[i] == start[i] - 0.5);
+    ht_release(optimizer);
+}
+
+static void test_zero_grad_and_absent_gradients(void **state)
+{
+    ht_tensor *p = new_parameter(HT_FLOAT64), *idle = new_parameter(HT_FLOAT64);
+    ht_tensor *both[] = {p, idle}, *before = ht_copy(p);
+    ht_optimizer *optimizer = ht_optim_sgd(ht_value_tensors(2, both), 0.1, NULL);
+
+    (void)state;
+    set_gradient(p, 0);
+    ht_optimizer_zero_grad(optimizer);
+    assert_null(ht_tensor_grad(p));
+    ht_optimizer_step(optimizer);
+    assert_close(p, ht_tensor_data(before), 0);
+
+    /* The next backward pass replaces what zero_grad left in memory. */
+    ht_backward(ht_sum(ht_mul(p, p), HT_NONE));
+    assert_close(ht_tensor_grad(p), ht_tensor_data(ht_add(before, before)), 0);
+    ht_optimizer_step(optimizer);
+    assert_close(idle, ht_tensor_data(before), 0);
+    ht_release(optimizer);
+}
+
+static void test_state_and_lr(void **state)
+{
+    ht_tensor *p = new_parameter(HT_FLOAT64);
+    ht_optimizer *optimizer = ht_optim_adam(ht_value_tensors(1, &p), 0.01, NULL);
+
+    (void)state;
+    assert_int_equal(ht_optimizer_parameter_count(optimizer), 1);
+    assert_ptr_equal(ht_optimizer_parameter(optimizer, 0), p);
+    assert_null(ht_optimizer_state(optimizer, 0, "exp_avg"));
+    set_gradient(p, 0);
+    ht_optimizer_step(optimizer);
+    assert_non_null(ht_optimizer_state(optimizer, 0, "exp_avg"));
+    assert_null(ht_optimizer_state(optimizer, 0, "momentum_buffer"));
+    ht_optimizer_set_lr(optimizer, 0.5);
+    assert_true(ht_optimizer_lr(optimizer) == 0.5);
+    ht_release(optimizer);
+}
+
+static void test_step_lr(void **state)
+{
+    ht_tensor *p = new_parameter(HT_FLOAT64);
+    ht_optimizer *optimizer = ht_optim_sgd(ht_value_tensors(1, &p), 1, NULL);
+    ht_scheduler *scheduler = ht_optim_step_lr(optimizer, 2, 0.5);
+    static const double expected[] = {1, 0.5, 0.5, 0.25, 0.25, 0.125};
+
+    (void)state;
+    for (int epoch = 0; epoch < 6; epoch++) {
+        ht_scheduler_step(scheduler);
+        assert_int_equal(ht_scheduler_epoch(scheduler), epoch + 1);
+        assert_true(ht_optimizer_lr(optimizer) == expected[epoch]);
+    }
+    ht_release(scheduler);
+    ht_release(optimizer);
+}
+
+static void assert_message(const char *part)
+{
+    const char *message;
+
+    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
+    if (strstr(message, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, message);
+    ht_error_clear();
+}
+
+static void test_misuse(void **state)
+{
+    ht_tensor *p = new_parameter(HT_FLOAT64), *twice[] = {p, p};
+    ht_tensor *integers = ht_astype(p, HT_INT32);
+    ht_adam_options unset = {0}, wrong = ht_adam_options_default();
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    assert_null(ht_optim_adam(ht_value_tensors(1, &p), 0.1, &unset));
+    assert_message("not initialised (size is 0");
+    wrong.beta2 = 1;
+    assert_null(ht_optim_adam(ht_value_tensors(1, &p), 0.1, &wrong));
+    assert_message("beta2 is 1, expected 0 <= beta2 < 1");
+    assert_null(ht_optim_sgd(ht_value_tensors(1, &p), -1, NULL));
+    assert_message("lr is -1, expected a finite value of at least 0");
+    assert_null(ht_optim_sgd(ht_value_tensors(2, twice), 1, NULL));
+    assert_message("parameter 1 is in the list twice");
+    assert_null(ht_optim_sgd(ht_value_tensors(1, &integers), 1, NULL));
+    assert_message("parameter 0 is int32, expected float32 or float64");
+    assert_null(ht_optim_sgd(ht_value_list(), 1, NULL));
+    assert_message("list of parameters is empty");
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+}
+
+HT_TEST_SUITE(test_optimizer, cmocka_unit_test(test_golden),
+              cmocka_unit_test(test_strided_parameter),
+              cmocka_unit_test(test_zero_grad_and_absent_gradients),
+              cmocka_unit_test(test_state_and_lr), cmocka_unit_test(test_step_lr),
+              cmocka_unit_test(test_misuse));
