@@ -21,6 +21,7 @@ core_tests = \
 	tests/core/test_version.c
 
 nn_tests = \
+	tests/nn/test_data_parallel.c \
 	tests/nn/test_functional.c \
 	tests/nn/test_functional_grad.c \
 	tests/nn/test_layers.c \
@@ -76,6 +77,7 @@ EXTRA_DIST += \
 	tests/golden/make_optim.py \
 	tests/golden/nn.h \
 	tests/golden/optim.h \
+	tests/nn/data_parallel_test.h \
 	tests/nn/nn_test.h \
 	tests/golden/make_nn.py \
 	tests/golden/nn.h \

@@ -150,6 +150,7 @@ static ht_status accumulate(ht_grad_meta *leaf, ht_tensor *grad, bool shared)
         leaf->overwrite = false;
     } else if (leaf->grad == NULL) {
         leaf->grad = ht_retain(may_take(grad, shared) ? grad : ht_copy(grad));
+        leaf->overwrite = false;
     } else if (leaf->overwrite) {
         status = ht_copy_(leaf->grad, grad);
         leaf->overwrite = false;

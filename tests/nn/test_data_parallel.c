@@ -1,0 +1,145 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* P ranks against one on the concatenated batch; non-blocking against blocking; misuse. */
+#include "data_parallel_test.h"
+
+static void check_against_one(struct run run)
+{
+    double alone[VALUES], together[VALUES], apart;
+
+    run.steps = 10;
+    train_alone(&run, alone);
+    for (int blocking = 0; blocking < 2; blocking++) {
+        run.blocking = blocking;
+        train(&run, together);
+        apart = distance(together, alone);
+        if (!(apart <= 1e-12))
+            fail_msg("optimizer %d, %s: off by %g", (int)run.kind,
+                     blocking ? "blocking" : "non-blocking", apart);
+    }
+}
+
+static void check_all_optimizers(struct run run)
+{
+    for (run.kind = SGD; run.kind < KINDS; run.kind++)
+        check_against_one(run);
+}
+
+static void test_equals_one_rank(void **state)
+{
+    (void)state;
+    check_all_optimizers((struct run){0});
+}
+
+static void test_uneven_batches(void **state)
+{
+    (void)state;
+    check_all_optimizers((struct run){.uneven = true});
+}
+
+static void test_accumulation(void **state)
+{
+    (void)state;
+    check_all_optimizers((struct run){.micro = 3});
+    check_all_optimizers((struct run){.micro = 3, .always_sync = true});
+    check_all_optimizers((struct run){.micro = 3, .always_sync = true, .own_gradients = true});
+}
+
+static void test_frozen_parameter(void **state)
+{
+    (void)state;
+    check_all_optimizers((struct run){.frozen = true});
+}
+
+static void test_tied_weight(void **state)
+{
+    (void)state;
+    check_all_optimizers((struct run){.tied = true, .bucket_mb = 1e-5});
+}
+
+static void test_gradients_of_their_own(void **state)
+{
+    (void)state;
+    check_all_optimizers((struct run){.own_gradients = true, .uneven = true});
+}
+
+/* Whatever the size of buckets: the same bits. */
+static void test_non_blocking_equals_blocking(void **state)
+{
+    static const double sizes[] = {1e-9, 7e-5, 2.1e-4, 4.4e-4, 1};
+
+    (void)state;
+    for (enum kind kind = SGD; kind < KINDS; kind++) {
+        struct run run = {.kind = kind, .steps = 6, .blocking = true, .uneven = true};
+        double expected[VALUES], values[VALUES];
+
+        train(&run, expected);
+        run.blocking = false;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            run.bucket_mb = sizes[i];
+            train(&run, values);
+            assert_memory_equal(values, expected, sizeof values);
+        }
+    }
+}
+
+static void assert_message(const char *part)
+{
+    const char *message;
+
+    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
+    if (strstr(message, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, message);
+    ht_error_clear();
+}
+
+static void test_different_models_are_named(void **state)
+{
+    ht_module *model;
+
+    (void)state;
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("one rank agrees with itself");
+    model = ht_nn_linear(4, ht_test_rank == ht_test_size - 1 ? 5 : 3);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_null(ht_nn_data_parallel(model, HT_COMM_WORLD, NULL, true));
+    assert_message("rank 0 has 'weight float32 (3, 4)'");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(model);
+}
+
+static void test_misuse(void **state)
+{
+    ht_module *net = new_net(1), *dp;
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_data_parallel_options unset = {0};
+    int64_t shape[] = {8, IN};
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    assert_null(ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &unset));
+    assert_message("start from ht_data_parallel_options_default()");
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    assert_non_null(dp);
+    assert_int_not_equal(ht_module_to_dtype(net, HT_FLOAT32), HT_SUCCESS);
+    assert_message("ht_module_to_dtype: ht_nn_data_parallel holds this module");
+    if (ht_test_size > 1) {
+        assert_null(ht_forward(dp, ht_zeros(2, shape, HT_FLOAT64, 0)));
+        assert_message("forward got a tensor that lives on");
+    }
+    assert_int_not_equal(ht_data_parallel_set_weight(net, 1), HT_SUCCESS);
+    assert_message("the module is net, not a DataParallel wrapper");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+HT_TEST_SUITE(test_data_parallel, cmocka_unit_test(test_equals_one_rank),
+              cmocka_unit_test(test_uneven_batches), cmocka_unit_test(test_accumulation),
+              cmocka_unit_test(test_frozen_parameter), cmocka_unit_test(test_tied_weight),
+              cmocka_unit_test(test_gradients_of_their_own),
+              cmocka_unit_test(test_non_blocking_equals_blocking),
+              cmocka_unit_test(test_different_models_are_named), cmocka_unit_test(test_misuse));
