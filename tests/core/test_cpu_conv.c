@@ -12,6 +12,9 @@
 #include "core/half.h"
 #include "core/cpu/conv_plain.h"
 #include "core/cpu/cpu.h"
+#ifdef HT_HAVE_ONEDNN
+#include "core/cpu/onednn.h"
+#endif
 
 typedef struct job {
     int64_t n, c, o, groups, in, kernel, stride, padding, dilation;
@@ -232,6 +235,42 @@ static void test_backend(void **state)
     check_all(&ht__backend_cpu()->kernels, HT_FLOAT32);
 }
 
+/* Float32 takes oneDNN's path, for each kernel and layout; the second call has other weights. */
+static void test_onednn(void **state)
+{
+    (void)state;
+#ifndef HT_HAVE_ONEDNN
+    HT_TEST_SKIP("built without oneDNN");
+#else
+    static const job nets[] = {{1, 32, 64, 1, 24, 3, 1, 0, 1},
+                               {7, 1, 32, 1, 26, 3, 1, 0, 1},
+                               {64, 16, 16, 1, 9, 3, 1, 1, 1}};
+
+    for (int i = 0; i < 3; i++)
+        for (int layout = 0; layout < 4; layout++) {
+            ht_conv v = make_conv(&nets[i], HT_FLOAT32, layout & 1, layout & 2);
+            int64_t calls = ht__cpu_onednn_calls();
+
+            check_conv(&ht__backend_cpu()->kernels, &v);
+            check_conv(&ht__backend_cpu()->kernels, &v);
+            assert_int_equal(ht__cpu_onednn_calls() - calls, 6);
+        }
+#endif
+}
+
+static void test_weights_changed_in_place(void **state)
+{
+    ht_conv v = make_conv(&(job){1, 1, 1, 1, 1, 1, 1, 0, 1}, HT_FLOAT32, true, true);
+    float x[3] = {1, 2, 3}, weight = 2, y[3];
+
+    (void)state;
+    assert_int_equal(ht__backend_cpu()->kernels.conv_forward(NULL, &v, x, &weight, NULL, y), 0);
+    assert_true(y[0] == 2 && y[2] == 6);
+    weight = -1;
+    assert_int_equal(ht__backend_cpu()->kernels.conv_forward(NULL, &v, x, &weight, NULL, y), 0);
+    assert_true(y[0] == -1 && y[2] == -3);
+}
+
 static void test_dtypes_without_convolution_are_refused(void **state)
 {
     ht_conv v = make_conv(&jobs[0], HT_INT32, false, false);
@@ -246,4 +285,5 @@ static void test_dtypes_without_convolution_are_refused(void **state)
 }
 
 HT_TEST_SUITE(test_cpu_conv, cmocka_unit_test(test_plain), cmocka_unit_test(test_backend),
+              cmocka_unit_test(test_onednn), cmocka_unit_test(test_weights_changed_in_place),
               cmocka_unit_test(test_dtypes_without_convolution_are_refused));

@@ -23,6 +23,13 @@ libht_objects_la_SOURCES += \
 	src/core/cpu/scratch.c \
 	src/core/cpu/scratch.h
 
+if HT_HAVE_ONEDNN
+libht_objects_la_SOURCES += \
+	src/core/cpu/onednn.c \
+	src/core/cpu/onednn.h \
+	src/core/cpu/onednn_version.h
+endif
+
 # Templates: included by the kernels, never compiled by themselves.
 EXTRA_DIST += \
 	src/core/cpu/binary.inc.c \
