@@ -2,3 +2,4 @@
 bench_programs =
 
 EXTRA_PROGRAMS += $(bench_programs)
+EXTRA_DIST += bench/run.sh bench/peers/mnist.py
