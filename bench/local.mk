@@ -2,4 +2,3 @@
 bench_programs =
 
 EXTRA_PROGRAMS += $(bench_programs)
-EXTRA_DIST += bench/run.sh bench/peers/mnist.py

@@ -79,9 +79,6 @@ EXTRA_DIST += \
 	tests/golden/optim.h \
 	tests/nn/data_parallel_test.h \
 	tests/nn/nn_test.h \
-	tests/golden/make_nn.py \
-	tests/golden/nn.h \
-	tests/nn/nn_test.h \
 	tests/test-env.sh
 
 # --- How they are built -------------------------------------------------------------------------

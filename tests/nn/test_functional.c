@@ -49,6 +49,7 @@ static void check(ht_tensor *y, const double *expected_y, const double *dy, int 
     assert_int_equal(ht_backward_from(y, seed, false), HT_SUCCESS);
     for (int i = 0; i < count; i++)
         assert_close(ht_tensor_grad(inputs[i]), expected[i]);
+    assert_close(seed, dy); /* gradients that others hold are not written over */
 }
 
 static void test_linear(void **state)

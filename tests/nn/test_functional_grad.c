@@ -20,6 +20,25 @@ static ht_tensor *relu_in_place(ht_tensor *in[], void *user)
     return ht_relu_(ht_mul_scalar(in[0], 1.5));
 }
 
+/* One gradient reaches several layers that might write over it. */
+static ht_tensor *shared_gradient(ht_tensor *in[], void *user)
+{
+    ht_tensor *a = ht_relu(in[0]), *b = ht_relu(ht_mul_scalar(in[0], -2.0));
+
+    (void)user;
+    return ht_add(ht_add(a, ht_dropout(in[0], 0.5, 3, 1)), ht_add(b, a));
+}
+
+static void test_shared_gradient(void **state)
+{
+    (void)state;
+    for (int s = 0; s < 2; s++) {
+        ht_tensor *x = nn_leaf(1, 2, (int64_t[]){5, 3}, splits[s]);
+
+        ht_gradcheck(shared_gradient, 1, &x, NULL, TOLERANCE);
+    }
+}
+
 static void test_relu(void **state)
 {
     (void)state;
@@ -210,7 +229,8 @@ static void test_losses(void **state)
     }
 }
 
-HT_TEST_SUITE(test_functional_grad, cmocka_unit_test(test_relu), cmocka_unit_test(test_linear),
+HT_TEST_SUITE(test_functional_grad, cmocka_unit_test(test_relu),
+              cmocka_unit_test(test_shared_gradient), cmocka_unit_test(test_linear),
               cmocka_unit_test(test_linear_of_views), cmocka_unit_test(test_conv2d),
               cmocka_unit_test(test_max_pool2d), cmocka_unit_test(test_dropout),
               cmocka_unit_test(test_log_softmax), cmocka_unit_test(test_losses));

@@ -58,8 +58,10 @@ static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
     if (mask == NULL)
         return;
     dy = laid_out_as(grad, mask->body);
-    dx = ht__empty("ht_dropout", mask->body, grad->body->dtype);
-    if (dy == NULL || dx == NULL)
+    if (dy == NULL)
+        return;
+    dx = ht__may_overwrite(dy) ? dy : ht__empty("ht_dropout", mask->body, dy->body->dtype);
+    if (dx == NULL)
         return;
     if (ht__backend_of(dy)->kernels.dropout_backward(
             ht__stream_of(dy), dx->body->dtype, dx->body->lsize, p, ht__body_data(dy->body),

@@ -79,6 +79,14 @@ ht_tensor *ht__input_grad(const char *what, const ht_node *node, int index, cons
     return ht__empty(what, &like, like.dtype);
 }
 
+bool ht__may_overwrite(const ht_tensor *grad)
+{
+    /* The engine's scope has one reference to the handle, the handle the only one to the rest. */
+    return !grad->view && grad->meta == NULL && ht__object_count(grad) == 1 &&
+           ht__object_count(grad->body) == 1 && ht__object_count(grad->body->storage) == 1 &&
+           !grad->body->read_only;
+}
+
 ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const ht_tensor *x)
 {
     const ht_body *like = ht__node_input(node, index);

@@ -41,6 +41,10 @@ ht_tensor *ht__batch_result_channels_last(const char *what, const ht_tensor *x, 
 /* Memory for the gradient of input `index`, with its slabs and layout, on dy's device. Scoped. */
 ht_tensor *ht__input_grad(const char *what, const ht_node *node, int index, const ht_tensor *dy);
 
+/* Whether a backward function may write its result over the gradient it was given: nobody else
+ * holds the handle, the body or the memory. Saves a pass over fresh memory. */
+bool ht__may_overwrite(const ht_tensor *grad);
+
 /* Memory for the gradient of the replicated operand `index`: its leaf's own where that may be
  * written, else new, process-local where x is split (ht__parameter_grad_done adds the ranks' parts
  * up). */

@@ -4,11 +4,34 @@
  * may be overwritten by it. */
 #include "functional_impl.h"
 
+/* grad <- y > 0 ? grad : 0 where it lies. False when the device has no kernel for it. */
+static bool mask_in_place(ht_tensor *grad, const ht_tensor *y)
+{
+    ht_loop_fn kernel = ht__backend_of(grad)->kernels.binary[HT_BINARY_RELU_GRAD][y->body->dtype];
+    ht_operand operands[3] = {ht__operand(grad->body), ht__operand(grad->body),
+                              ht__operand(y->body)};
+    ht_loop loop;
+
+    if (kernel == NULL || grad->body->dtype != y->body->dtype)
+        return false;
+    ht__loop_fill(&loop, y->body->ndim, y->body->lshape, 3, operands);
+    if (y->body->lsize > 0 && kernel(ht__stream_of(grad), &loop) != 0)
+        return false;
+    ht__storage_touch(grad->body->storage);
+    return true;
+}
+
 static void relu_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
     static const ht_binary_op row = {.name = "ht_relu", .kernel = HT_BINARY_RELU_GRAD};
+    ht_tensor *y = ht_node_saved(node, 0);
 
-    grad_inputs[0] = ht__binary(&row, grad, ht_node_saved(node, 0));
+    if (y == NULL)
+        return;
+    if (ht__may_overwrite(grad) && mask_in_place(grad, y))
+        grad_inputs[0] = grad;
+    else
+        grad_inputs[0] = ht__binary(&row, grad, y);
 }
 
 static const ht_unary_op relu = {
