@@ -30,6 +30,9 @@ HT_API int ht_finalize(void);
 
 HT_API bool ht_is_initialized(void);
 
+/* Compute threads of this rank: OMP_NUM_THREADS, or cores of the node / ranks on it. Not collective. */
+HT_API int ht_get_num_threads(void);
+
 #define HT_COMM_WORLD (ht_comm_world())
 #define HT_COMM_SELF  (ht_comm_self())
 HT_API ht_comm *ht_comm_world(void); /* borrowed */

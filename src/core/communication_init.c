@@ -32,6 +32,11 @@ int ht__compute_threads(void)
     return compute_threads;
 }
 
+int ht_get_num_threads(void)
+{
+    return compute_threads;
+}
+
 static ht_status start(MPI_Comm world)
 {
     int ranks, cores = ht__topology_cores(world, &ranks), level;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The images, from an HDF5 file. A folder of IDX files is converted first, once per node, to a
+ * temporary file that loses its name as soon as all ranks of the node hold it open: it is gone when
+ * the job ends, however it ends. */
+#include "images.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 4096 };
+
+static bool is_hdf5(const char *path)
+{
+    struct stat info;
+
+    /* A path that is not there is left to the converter, or to HDF5, to complain about. */
+    if (stat(path, &info) == 0)
+        return !S_ISDIR(info.st_mode);
+    return strstr(path, ".h5") != NULL || strstr(path, ".hdf5") != NULL;
+}
+
+/* The name of the node's temporary file, chosen by its first rank. */
+static void share_path(ht_comm *node, char path[PATH_ROOM])
+{
+    const char *folder = getenv("TMPDIR");
+    ht_scope *scope = ht_scope_open();
+
+    snprintf(path, PATH_ROOM, "%s/ht-mnist-%ld.h5", folder != NULL ? folder : "/tmp",
+             (long)getpid());
+    ht_tensor *name = ht_array_local(path, 1, (int64_t[]){PATH_ROOM}, HT_UINT8);
+
+    ht_bcast(node, name, 0);
+    memcpy(path, ht_tensor_data(name), PATH_ROOM);
+    ht_scope_close(scope);
+}
+
+/* Returns a descriptor of the converted file, which has no name any more. */
+static int convert(const char *folder)
+{
+    char path[PATH_ROOM] = "";
+    int place, rank = ht_comm_rank(HT_COMM_WORLD), file;
+
+    ht_comm_topology(HT_COMM_WORLD, NULL, &place, NULL, NULL);
+    ht_comm *node = ht_comm_split(HT_COMM_WORLD, place, rank);
+
+    share_path(node, path);
+    if (ht_comm_rank(node) == 0)
+        ht_idx_to_hdf5(folder, path);
+    ht_barrier(node);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    ht_barrier(node);
+    if (ht_comm_rank(node) == 0)
+        unlink(path);
+    ht_release(node);
+    return file;
+}
+
+static ht_dataset *open_set(const char *path, const char *images, const char *labels)
+{
+    return ht_dataset_hdf5(path, 2, (const char *const[]){images, labels}, HT_COMM_WORLD);
+}
+
+static const char *check_sizes(const struct images *images, const struct options *options)
+{
+    static char wrong[256];
+    int64_t ranks = ht_comm_size(HT_COMM_WORLD), rows = ht_dataset_rows(images->train_set);
+    int64_t limit = options->train_limit > 0 ? options->train_limit : rows;
+
+    if (limit > rows)
+        snprintf(wrong, sizeof wrong,
+                 "--train-limit is %" PRId64 ", but there are %" PRId64 " rows", limit, rows);
+    else if (limit < ranks)
+        snprintf(wrong, sizeof wrong, "%" PRId64 " training rows are too few for %" PRId64 " ranks",
+                 limit, ranks);
+    else if (options->batch_size > (limit + ranks - 1) / ranks)
+        snprintf(wrong, sizeof wrong,
+                 "--batch-size is %" PRId64 ", but a rank has only %" PRId64 " training rows",
+                 options->batch_size, (limit + ranks - 1) / ranks);
+    else
+        return NULL;
+    return wrong;
+}
+
+static ht_dataloader *open_loader(struct images *images, ht_dataset *set, int64_t batch_size,
+                                  bool shuffle, const struct options *options)
+{
+    ht_dataloader_options how = ht_dataloader_options_default();
+
+    how.batch_size = batch_size;
+    how.shuffle = shuffle;
+    how.seed = options->seed;
+    how.transform = ht_transform_normalize;
+    how.user = &images->normalize;
+    how.device = ht_device_get(options->device);
+    return ht_dataloader_new(set, &how);
+}
+
+const char *images_open(struct images *images, const struct options *options)
+{
+    char path[64];
+    const char *file = options->data, *wrong;
+
+    *images = (struct images){
+        .file = -1,
+        .normalize = {.scale = 255,
+                      .mean = 0.1307,
+                      .std = 0.3081,
+                      .dtype = options->dtype,
+                      .add_channel = true},
+    };
+    if (!is_hdf5(file)) {
+        images->file = convert(file);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", images->file);
+        file = path;
+    }
+    images->train_set = open_set(file, "train/images", "train/labels");
+    images->test_set = open_set(file, "test/images", "test/labels");
+    wrong = check_sizes(images, options);
+    if (wrong != NULL)
+        return wrong;
+    if (options->train_limit > 0)
+        ht_dataset_limit(images->train_set, options->train_limit);
+    images->train = open_loader(images, images->train_set, options->batch_size, true, options);
+    images->test = open_loader(images, images->test_set, options->test_batch_size, false, options);
+    return NULL;
+}
+
+void images_close(struct images *images)
+{
+    ht_release(images->test);
+    ht_release(images->train);
+    ht_release(images->test_set);
+    ht_release(images->train_set);
+    if (images->file >= 0)
+        close(images->file);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The images: loaders of the training and the test set. */
+#ifndef MNIST_IMAGES_H
+#define MNIST_IMAGES_H
+
+#include "ht.h"
+#include "options.h"
+
+struct images {
+    ht_dataset *train_set, *test_set;
+    ht_dataloader *train, *test;
+    ht_normalize normalize;
+    int file; /* of this node's converted images, or -1 */
+};
+
+/* Opens an HDF5 file, or a folder of IDX files by way of a temporary one. Collective; failures end
+ * the job. Returns NULL, or what is wrong with the options for these images. */
+const char *images_open(struct images *images, const struct options *options);
+void images_close(struct images *images);
+
+#endif

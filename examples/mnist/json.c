@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The results as JSON, written beside their place and renamed when whole. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report.h"
+
+/* JSON has no infinity and no NaN. */
+static void put_number(FILE *file, const char *name, double x)
+{
+    if (isfinite(x))
+        fprintf(file, "\"%s\": %.9g", name, x);
+    else
+        fprintf(file, "\"%s\": null", name);
+}
+
+static void put_epoch(FILE *file, int64_t epoch, const struct epoch_result *result)
+{
+    fprintf(file, "    {\"epoch\": %" PRId64 ", ", epoch);
+    put_number(file, "train_loss", result->train_loss);
+    fputs(", ", file);
+    put_number(file, "test_loss", result->test_loss);
+    fputs(", ", file);
+    put_number(file, "accuracy", result->accuracy);
+    fputs(", ", file);
+    put_number(file, "seconds", result->seconds);
+    fputs(", ", file);
+    put_number(file, "samples_per_s", (double)result->rows / result->seconds);
+    fputs("}", file);
+}
+
+static void put_all(FILE *file, const struct report *report, const char *digest)
+{
+    const struct options *o = report->options;
+    double seconds = 0, rows = 0;
+
+    fprintf(file, "{\n  \"ranks\": %d,\n  \"net\": \"%s\",\n  \"optimizer\": \"%s\",\n",
+            ht_comm_size(HT_COMM_WORLD), o->net, o->optimizer);
+    fprintf(file, "  \"blocking\": %s,\n  \"batch_size\": %" PRId64 ",\n",
+            o->blocking ? "true" : "false", o->batch_size);
+    fprintf(file,
+            "  \"train_rows\": %" PRId64 ",\n  \"test_rows\": %" PRId64 ",\n  \"epochs\": [\n",
+            report->train_rows, report->test_rows);
+    for (int64_t i = 0; i < report->count; i++) {
+        put_epoch(file, i + 1, &report->epochs[i]);
+        fputs(i + 1 < report->count ? ",\n" : "\n", file);
+        seconds += report->epochs[i].seconds;
+        rows += (double)report->epochs[i].rows;
+    }
+    fputs("  ],\n  ", file);
+    put_number(file, "samples_per_s", rows / seconds);
+    fprintf(file, ",\n  \"parameters_sha256\": \"%s\"\n}\n", digest);
+}
+
+bool report_json(const struct report *report, const char *digest)
+{
+    const char *path = report->options->json;
+    char part[4096];
+    FILE *file;
+    bool good;
+
+    snprintf(part, sizeof part, "%s.part-%ld", path, (long)getpid());
+    file = fopen(part, "w");
+    if (file != NULL) {
+        put_all(file, report, digest);
+        good = ferror(file) == 0;
+        good = fclose(file) == 0 && good;
+        if (good && rename(part, path) == 0)
+            return true;
+    }
+    fprintf(stderr, "mnist: cannot write %s: %s\n", path, strerror(errno));
+    unlink(part);
+    return false;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Data-parallel training on MNIST-format images: the CNN of Heat's examples/nn/mnist.py.
+ *     mpirun -n 16 mnist --epochs 3 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "digest.h"
+#include "images.h"
+#include "net.h"
+#include "options.h"
+#include "report.h"
+
+struct job {
+    struct options options;
+    struct images images;
+    struct report report;
+    ht_module *net, *dp;
+    ht_optimizer *optimizer;
+    ht_scheduler *scheduler;
+};
+
+/* Sums over all ranks, in place. */
+static void sum_over_ranks(double values[], int64_t count, ht_reduce_op op)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_array_local(values, 1, &count, HT_FLOAT64);
+
+    ht_allreduce(HT_COMM_WORLD, x, x, op);
+    memcpy(values, ht_tensor_data(x), (size_t)count * sizeof *values);
+    ht_scope_close(scope);
+}
+
+/* One pass over the training set, or --steps of it. */
+static void train(struct job *job, struct epoch_result *result)
+{
+    double sums[2] = {0}; /* loss, rows */
+    double start = now();
+    int64_t steps = job->report.batches;
+    ht_batch batch;
+
+    ht_module_train(job->dp);
+    for (int64_t step = 1; step <= steps && ht_dataloader_next(job->images.train, &batch); step++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *loss = NULL;
+
+        ht_optimizer_zero_grad(job->optimizer);
+        if (batch.rows > 0) /* a rank whose rows have run out helps the others */
+            loss = ht_nll_loss(ht_forward(job->dp, batch.data), batch.target, HT_MEAN);
+        ht_data_parallel_backward(job->dp, loss);
+        ht_optimizer_step(job->optimizer);
+
+        double value = loss != NULL ? ht_item(loss) : 0;
+
+        sums[0] += value * (double)batch.rows;
+        sums[1] += (double)batch.rows;
+        report_step(&job->report, step, value);
+        ht_scope_close(scope);
+    }
+    ht_data_parallel_drain(job->dp);
+    result->seconds = now() - start;
+    sum_over_ranks(&result->seconds, 1, HT_OP_MAX);
+    sum_over_ranks(sums, 2, HT_OP_SUM);
+    result->train_loss = sums[0] / sums[1];
+    result->rows = (int64_t)sums[1];
+}
+
+/* The whole test set, each rank its part of it. */
+static void test(struct job *job, struct epoch_result *result)
+{
+    double sums[3] = {0}; /* loss, right answers, rows */
+    bool grad = ht_set_grad_enabled(false);
+    ht_batch batch;
+
+    ht_module_eval(job->dp);
+    while (ht_dataloader_next(job->images.test, &batch)) {
+        ht_scope *scope = ht_scope_open();
+
+        if (batch.rows > 0) {
+            ht_tensor *output = ht_forward(job->dp, batch.data);
+            ht_tensor *right = ht_eq(ht_argmax(output, 1), batch.target);
+
+            sums[0] += ht_item(ht_nll_loss(output, batch.target, HT_SUM));
+            sums[1] += ht_item(ht_sum(right, HT_NONE));
+            sums[2] += (double)batch.rows;
+        }
+        ht_scope_close(scope);
+    }
+    ht_set_grad_enabled(grad);
+    sum_over_ranks(sums, 3, HT_OP_SUM);
+    result->test_loss = sums[0] / sums[2];
+    result->accuracy = sums[1] / sums[2];
+}
+
+static ht_optimizer *make_optimizer(const struct options *options, ht_module *net)
+{
+    ht_value *parameters = ht_module_parameters(net);
+
+    if (strcmp(options->optimizer, "sgd") == 0)
+        return ht_optim_sgd(parameters, options->lr, NULL);
+    if (strcmp(options->optimizer, "adam") == 0)
+        return ht_optim_adam(parameters, options->lr, NULL);
+    return ht_optim_adadelta(parameters, options->lr, NULL);
+}
+
+static void build(struct job *job)
+{
+    const struct options *options = &job->options;
+    ht_scope *scope = ht_scope_open();
+
+    ht_nn_seed(options->seed);
+    job->net = strcmp(options->net, "mlp") == 0 ? net_mlp() : net_cnn(options->dropout);
+    ht_module_to_dtype(job->net, options->dtype);
+    ht_module_to_device(job->net, ht_device_get(options->device));
+    if (options->load != NULL)
+        ht_module_load_state(job->net, options->load, HT_COMM_WORLD);
+    job->optimizer = make_optimizer(options, job->net);
+    job->dp = ht_nn_data_parallel(job->net, HT_COMM_WORLD, job->optimizer, options->blocking);
+    job->scheduler = ht_optim_step_lr(job->optimizer, 1, options->gamma);
+    ht_scope_close(scope);
+}
+
+static void run(struct job *job)
+{
+    report_open(&job->report, &job->options, &job->images, job->net);
+    for (int64_t epoch = 0; epoch < job->options.epochs; epoch++) {
+        struct epoch_result result = {0};
+
+        ht_dataloader_set_epoch(job->images.train, epoch);
+        train(job, &result);
+        test(job, &result);
+        ht_scheduler_step(job->scheduler);
+        report_epoch(&job->report, &result);
+    }
+}
+
+/* Leaves the files that were asked for. Returns the exit status. */
+static int finish(struct job *job)
+{
+    char digest[65];
+    double failed = 0;
+
+    if (!digest_parameters(job->net, digest)) {
+        if (ht_comm_rank(HT_COMM_WORLD) == 0)
+            fputs("mnist: the parameters are not the same on all ranks\n", stderr);
+        return 1;
+    }
+    if (job->options.save != NULL)
+        ht_module_save_state(job->net, job->options.save, HT_COMM_WORLD);
+    if (job->options.json != NULL && ht_comm_rank(HT_COMM_WORLD) == 0)
+        failed = !report_json(&job->report, digest);
+    sum_over_ranks(&failed, 1, HT_OP_MAX);
+    return failed != 0;
+}
+
+/* A file that cannot be written should not be found out after an hour of training. */
+static const char *check_target(const char *path)
+{
+    static char wrong[4200];
+    char folder[4096];
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+
+    if (path == NULL)
+        return NULL;
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
+             slash != NULL ? path : ".");
+    if (access(folder, W_OK) == 0)
+        return NULL;
+    snprintf(wrong, sizeof wrong, "cannot write %s: %s", path, strerror(errno));
+    return wrong;
+}
+
+/* Says on rank 0 what is wrong; every rank comes here. Returns the exit status. */
+static int refuse(const char *wrong, bool usage)
+{
+    if (ht_comm_rank(HT_COMM_WORLD) == 0)
+        fprintf(stderr, "mnist: %s%s\n", wrong, usage ? "; see mnist --help" : "");
+    return usage ? 2 : 1;
+}
+
+static int work(struct job *job, const char *wrong)
+{
+    const struct options *options = &job->options;
+    double unwritable = 0;
+    int status;
+
+    if (wrong != NULL)
+        return refuse(wrong, true);
+    if (options->train_limit > 0 && options->train_limit < ht_comm_size(HT_COMM_WORLD))
+        return refuse("--train-limit is less than the number of ranks", true);
+    if (ht_comm_rank(HT_COMM_WORLD) == 0) {
+        wrong = check_target(options->json);
+        if (wrong == NULL)
+            wrong = check_target(options->save);
+        unwritable = wrong != NULL;
+    }
+    sum_over_ranks(&unwritable, 1, HT_OP_MAX);
+    if (unwritable != 0)
+        return refuse(wrong, false);
+
+    wrong = images_open(&job->images, options);
+    if (wrong != NULL) {
+        images_close(&job->images);
+        return refuse(wrong, true);
+    }
+    build(job);
+    run(job);
+    status = finish(job);
+
+    report_close(&job->report);
+    ht_release(job->scheduler);
+    ht_release(job->dp);
+    ht_release(job->optimizer);
+    ht_release(job->net);
+    images_close(&job->images);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static struct job job;
+    const char *wrong = options_parse(&job.options, argc, argv);
+    char threads[32];
+    int status = 0;
+
+    if (job.options.threads > 0) {
+        snprintf(threads, sizeof threads, "%d", (int)job.options.threads);
+        setenv("OMP_NUM_THREADS", threads, 1);
+    }
+    if (ht_init(NULL, NULL) != HT_SUCCESS)
+        return 1;
+    if (!job.options.help)
+        status = work(&job, wrong);
+    else if (ht_comm_rank(HT_COMM_WORLD) == 0)
+        fputs(options_help, stdout);
+    if (ht_finalize() > 0 && status == 0)
+        status = 1;
+    return status;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command line: one table of options, each with where its value goes and what it may be. */
+#include "options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char options_help[] =
+    "usage: mpirun -n RANKS mnist [OPTION]...\n"
+    "Trains a network on MNIST-format images, data-parallel over the ranks.\n"
+    "  --data PATH             folder of IDX files (plain or .gz) or HDF5 file from ht-idx2hdf5\n"
+    "                          (/usr/share/datasets/fashion-mnist)\n"
+    "  --net cnn|mlp           cnn: two convolutions, two dense layers; mlp: 784-512-512-10 (cnn)\n"
+    "  --optimizer NAME        adadelta, sgd or adam (adadelta)\n"
+    "  --lr X                  learning rate (adadelta 1, sgd 0.01, adam 0.001)\n"
+    "  --gamma X               factor of the learning rate after each epoch (0.7)\n"
+    "  --epochs N              (14)\n"
+    "  --batch-size N          training rows per rank and step (64)\n"
+    "  --test-batch-size N     (1000)\n"
+    "  --train-limit N         the first N training rows only\n"
+    "  --steps N               at most N steps per epoch\n"
+    "  --blocking              average the gradients and update in each step; or\n"
+    "  --non-blocking          overlap the exchange with the next forward pass (default)\n"
+    "  --no-dropout            leave the dropout layers of the cnn out\n"
+    "  --dtype float32|float64 (float32)\n"
+    "  --device NAME           (cpu)\n"
+    "  --threads N             compute threads per rank (cores of the node / ranks on it)\n"
+    "  --seed N                of initialisation, dropout and shuffling (1)\n"
+    "  --save FILE             write the trained parameters, HDF5; --load FILE starts from such\n"
+    "  --json FILE             write results as JSON\n"
+    "  --log-interval N        steps between lines, where the output is no terminal (100)\n"
+    "  --no-progress           results of epochs only\n"
+    "  --dry-run               one step, one epoch\n"
+    "Exit status: 0, 2 for a wrong command line, 1 for any other failure.\n";
+
+enum kind { TEXT, CHOICE, INTEGER, NUMBER, SEED, DTYPE, SET, CLEAR, DRY_RUN };
+
+#define AT(field) offsetof(struct options, field)
+
+static const struct option {
+    const char *name;
+    enum kind kind;
+    size_t at;
+    double least;        /* of an INTEGER or NUMBER */
+    const char *choices; /* "|cnn|mlp|" */
+} table[] = {
+    {"--data", TEXT, AT(data), 0, NULL},
+    {"--net", CHOICE, AT(net), 0, "|cnn|mlp|"},
+    {"--optimizer", CHOICE, AT(optimizer), 0, "|adadelta|sgd|adam|"},
+    {"--lr", NUMBER, AT(lr), 0, NULL},
+    {"--gamma", NUMBER, AT(gamma), 0, NULL},
+    {"--epochs", INTEGER, AT(epochs), 1, NULL},
+    {"--batch-size", INTEGER, AT(batch_size), 1, NULL},
+    {"--test-batch-size", INTEGER, AT(test_batch_size), 1, NULL},
+    {"--train-limit", INTEGER, AT(train_limit), 1, NULL},
+    {"--steps", INTEGER, AT(steps), 1, NULL},
+    {"--blocking", SET, AT(blocking), 0, NULL},
+    {"--non-blocking", CLEAR, AT(blocking), 0, NULL},
+    {"--no-dropout", CLEAR, AT(dropout), 0, NULL},
+    {"--dtype", DTYPE, AT(dtype), 0, "|float32|float64|"},
+    {"--device", TEXT, AT(device), 0, NULL},
+    {"--threads", INTEGER, AT(threads), 1, NULL},
+    {"--seed", SEED, AT(seed), 0, NULL},
+    {"--save", TEXT, AT(save), 0, NULL},
+    {"--load", TEXT, AT(load), 0, NULL},
+    {"--json", TEXT, AT(json), 0, NULL},
+    {"--log-interval", INTEGER, AT(log_interval), 1, NULL},
+    {"--no-progress", CLEAR, AT(progress), 0, NULL},
+    {"--dry-run", DRY_RUN, 0, 0, NULL},
+    {"--help", SET, AT(help), 0, NULL},
+    {"-h", SET, AT(help), 0, NULL},
+};
+
+static char error[512];
+
+static const char *set_integer(const struct option *option, const char *text, int64_t *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || (double)*value < option->least ||
+        *value > INT32_MAX) {
+        snprintf(error, sizeof error, "%s is \"%s\", expected an integer from %g to %d",
+                 option->name, text, option->least, INT32_MAX);
+        return error;
+    }
+    return NULL;
+}
+
+static const char *set_number(const struct option *option, const char *text, double *value)
+{
+    char *end;
+
+    *value = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(*value) || *value < option->least) {
+        snprintf(error, sizeof error, "%s is \"%s\", expected a finite number from %g on",
+                 option->name, text, option->least);
+        return error;
+    }
+    return NULL;
+}
+
+static const char *set_seed(const struct option *option, const char *text, uint64_t *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (*text == '-' || end == text || *end != '\0' || errno != 0) {
+        snprintf(error, sizeof error, "%s is \"%s\", expected an integer from 0 to %" PRIu64,
+                 option->name, text, UINT64_MAX);
+        return error;
+    }
+    return NULL;
+}
+
+static const char *check_choice(const struct option *option, const char *text)
+{
+    char wanted[64];
+
+    snprintf(wanted, sizeof wanted, "|%s|", text);
+    if (strchr(text, '|') == NULL && strlen(text) < 32 && strstr(option->choices, wanted) != NULL)
+        return NULL;
+    snprintf(error, sizeof error, "%s is \"%s\", expected one of %.*s", option->name, text,
+             (int)strlen(option->choices) - 2, option->choices + 1);
+    return error;
+}
+
+static const char *set_value(struct options *options, const struct option *option, const char *text)
+{
+    void *at = (char *)options + option->at;
+    const char *wrong = NULL;
+
+    switch (option->kind) {
+    case INTEGER:
+        return set_integer(option, text, at);
+    case NUMBER:
+        return set_number(option, text, at);
+    case SEED:
+        return set_seed(option, text, at);
+    case DTYPE:
+        wrong = check_choice(option, text);
+        *(ht_dtype *)at = ht_dtype_from_name(text);
+        return wrong;
+    case CHOICE:
+        wrong = check_choice(option, text);
+        *(const char **)at = text;
+        return wrong;
+    default:
+        *(const char **)at = text;
+        return NULL;
+    }
+}
+
+static const struct option *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    }
+    return NULL;
+}
+
+static const char *parse_all(struct options *options, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const struct option *option = find(argv[i]);
+        const char *wrong = NULL;
+
+        if (option == NULL) {
+            snprintf(error, sizeof error, "unknown option %s", argv[i]);
+            return error;
+        }
+        if (option->kind == SET || option->kind == CLEAR) {
+            *(bool *)((char *)options + option->at) = option->kind == SET;
+        } else if (option->kind == DRY_RUN) {
+            options->epochs = options->steps = 1;
+        } else if (i + 1 == argc) {
+            snprintf(error, sizeof error, "%s needs a value", argv[i]);
+            return error;
+        } else {
+            wrong = set_value(options, option, argv[++i]);
+        }
+        if (wrong != NULL)
+            return wrong;
+    }
+    return NULL;
+}
+
+static double usual_lr(const char *optimizer)
+{
+    return strcmp(optimizer, "adadelta") == 0 ? 1 : strcmp(optimizer, "sgd") == 0 ? 0.01 : 0.001;
+}
+
+const char *options_parse(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){
+        .data = "/usr/share/datasets/fashion-mnist",
+        .net = "cnn",
+        .optimizer = "adadelta",
+        .lr = -1,
+        .gamma = 0.7,
+        .epochs = 14,
+        .batch_size = 64,
+        .test_batch_size = 1000,
+        .dropout = true,
+        .dtype = HT_FLOAT32,
+        .device = "cpu",
+        .seed = 1,
+        .log_interval = 100,
+        .progress = true,
+    };
+    const char *wrong = parse_all(options, argc, argv);
+
+    if (options->lr < 0)
+        options->lr = usual_lr(options->optimizer);
+    return wrong;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command line of the example. */
+#ifndef MNIST_OPTIONS_H
+#define MNIST_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ht/types.h"
+
+struct options {
+    const char *data;
+    const char *net;       /* cnn, mlp */
+    const char *optimizer; /* adadelta, sgd, adam */
+    double lr, gamma;
+    int64_t epochs, batch_size, test_batch_size;
+    int64_t train_limit; /* rows; 0: all */
+    int64_t steps;       /* per epoch; 0: all */
+    bool blocking, dropout;
+    ht_dtype dtype;
+    const char *device;
+    int64_t threads; /* 0: cores of the node / ranks on it */
+    uint64_t seed;
+    const char *save, *load, *json;
+    int64_t log_interval;
+    bool progress, help;
+};
+
+/* Fills `options`. Returns NULL, or what is wrong with the command line. */
+const char *options_parse(struct options *options, int argc, char **argv);
+
+extern const char options_help[];
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The header, a progress bar on a terminal (lines elsewhere), and the result of each epoch. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REFRESH 0.1 /* seconds between two drawings of the bar */
+#define BAR     30  /* characters */
+
+double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void print_header(const struct report *report, ht_module *net)
+{
+    const struct options *o = report->options;
+    int nodes, ranks = ht_comm_size(HT_COMM_WORLD);
+
+    ht_comm_topology(HT_COMM_WORLD, &nodes, NULL, NULL, NULL);
+    printf("%d rank%s on %d node%s, %d thread%s each, %s\n", ranks, ranks > 1 ? "s" : "", nodes,
+           nodes > 1 ? "s" : "", ht_get_num_threads(), ht_get_num_threads() > 1 ? "s" : "",
+           o->device);
+    printf("%s, %" PRId64 " parameters, %s; %s, lr %g, gamma %g, %s\n", o->net,
+           ht_module_parameter_count(net), ht_dtype_name(o->dtype), o->optimizer, o->lr, o->gamma,
+           o->blocking ? "blocking" : "non-blocking");
+    printf("%" PRId64 " training rows in batches of %" PRId64 " x %" PRId64 ", %" PRId64
+           " test rows, %" PRId64 " epochs\n",
+           report->train_rows, (int64_t)ranks, o->batch_size, report->test_rows, o->epochs);
+    fflush(stdout);
+}
+
+void report_open(struct report *report, const struct options *options, const struct images *images,
+                 ht_module *net)
+{
+    *report = (struct report){
+        .options = options,
+        .train_rows = ht_dataset_rows(images->train_set),
+        .test_rows = ht_dataset_rows(images->test_set),
+        .batches = ht_dataloader_batches(images->train),
+        .epochs = calloc((size_t)options->epochs, sizeof *report->epochs),
+        .speaks = ht_comm_rank(HT_COMM_WORLD) == 0,
+        .terminal = isatty(STDOUT_FILENO),
+        .started = now(),
+    };
+    if (options->steps > 0 && options->steps < report->batches)
+        report->batches = options->steps;
+    if (report->speaks)
+        print_header(report, net);
+}
+
+static void print_bar(const struct report *report, int64_t step, double loss, double rate,
+                      double left)
+{
+    char bar[BAR + 1];
+
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i * report->batches < step * BAR ? '#' : '.';
+    bar[BAR] = '\0';
+    printf("\repoch %" PRId64 "/%" PRId64 " [%s] loss %.4f  %.0f samples/s  %.0f s left \033[K",
+           report->count + 1, report->options->epochs, bar, loss, rate, left);
+    fflush(stdout);
+}
+
+void report_step(struct report *report, int64_t step, double loss)
+{
+    const struct options *o = report->options;
+    double time = now(), elapsed = time - report->started;
+    int64_t done = ++report->steps;
+
+    if (!report->speaks || !o->progress)
+        return;
+    /* Every rank has as many rows in a step, but for the last one of an epoch. */
+    double rate = (double)(done * o->batch_size * ht_comm_size(HT_COMM_WORLD)) / elapsed;
+    double left = elapsed / (double)done * (double)(report->batches * o->epochs - done);
+
+    if (report->terminal && time - report->shown > REFRESH) {
+        report->shown = time;
+        print_bar(report, step, loss, rate, left);
+    } else if (!report->terminal && step % o->log_interval == 0) {
+        printf("epoch %" PRId64 "/%" PRId64 "  step %" PRId64 "/%" PRId64
+               "  loss %.4f  %.0f samples/s  %.0f s left\n",
+               report->count + 1, o->epochs, step, report->batches, loss, rate, left);
+        fflush(stdout);
+    }
+}
+
+void report_epoch(struct report *report, const struct epoch_result *result)
+{
+    report->epochs[report->count++] = *result;
+    if (!report->speaks)
+        return;
+    printf("%sepoch %" PRId64 "/%" PRId64 "  training loss %.4f  test loss %.4f  accuracy %.4f  "
+           "%.1f s  %.0f samples/s\n",
+           report->terminal && report->options->progress ? "\r\033[K" : "", report->count,
+           report->options->epochs, result->train_loss, result->test_loss, result->accuracy,
+           result->seconds, (double)result->rows / result->seconds);
+    fflush(stdout);
+}
+
+void report_close(struct report *report)
+{
+    free(report->epochs);
+}
