@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The images, from an HDF5 file. A folder of IDX files is converted first, once per node, to a
- * temporary file that loses its name as soon as all ranks of the node hold it open: it is gone when
- * the job ends, however it ends. */
+ * temporary file that loses its name as soon as the loaders of the node have it open: it is gone
+ * when the job ends, however it ends. */
 #include "images.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,25 +39,19 @@ static void share_path(ht_comm *node, char path[PATH_ROOM])
     ht_scope_close(scope);
 }
 
-/* Returns a descriptor of the converted file, which has no name any more. */
-static int convert(const char *folder)
+/* Converts the folder on the first rank of each node; `path` is the node's file. */
+static ht_comm *convert(const char *folder, char path[PATH_ROOM])
 {
-    char path[PATH_ROOM] = "";
-    int place, rank = ht_comm_rank(HT_COMM_WORLD), file;
+    int place;
 
     ht_comm_topology(HT_COMM_WORLD, NULL, &place, NULL, NULL);
-    ht_comm *node = ht_comm_split(HT_COMM_WORLD, place, rank);
+    ht_comm *node = ht_comm_split(HT_COMM_WORLD, place, ht_comm_rank(HT_COMM_WORLD));
 
     share_path(node, path);
     if (ht_comm_rank(node) == 0)
         ht_idx_to_hdf5(folder, path);
     ht_barrier(node);
-    file = open(path, O_RDONLY | O_CLOEXEC);
-    ht_barrier(node);
-    if (ht_comm_rank(node) == 0)
-        unlink(path);
-    ht_release(node);
-    return file;
+    return node;
 }
 
 static ht_dataset *open_set(const char *path, const char *images, const char *labels)
@@ -101,24 +94,10 @@ static ht_dataloader *open_loader(struct images *images, ht_dataset *set, int64_
     return ht_dataloader_new(set, &how);
 }
 
-const char *images_open(struct images *images, const struct options *options)
+static const char *open_all(struct images *images, const char *file, const struct options *options)
 {
-    char path[64];
-    const char *file = options->data, *wrong;
+    const char *wrong;
 
-    *images = (struct images){
-        .file = -1,
-        .normalize = {.scale = 255,
-                      .mean = 0.1307,
-                      .std = 0.3081,
-                      .dtype = options->dtype,
-                      .add_channel = true},
-    };
-    if (!is_hdf5(file)) {
-        images->file = convert(file);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", images->file);
-        file = path;
-    }
     images->train_set = open_set(file, "train/images", "train/labels");
     images->test_set = open_set(file, "test/images", "test/labels");
     wrong = check_sizes(images, options);
@@ -131,12 +110,35 @@ const char *images_open(struct images *images, const struct options *options)
     return NULL;
 }
 
+const char *images_open(struct images *images, const struct options *options)
+{
+    char path[PATH_ROOM] = "";
+    const char *wrong;
+
+    *images = (struct images){
+        .normalize = {.scale = 255,
+                      .mean = 0.1307,
+                      .std = 0.3081,
+                      .dtype = options->dtype,
+                      .add_channel = true},
+    };
+    if (is_hdf5(options->data))
+        return open_all(images, options->data, options);
+
+    ht_comm *node = convert(options->data, path);
+
+    wrong = open_all(images, path, options);
+    ht_barrier(node);
+    if (ht_comm_rank(node) == 0)
+        unlink(path);
+    ht_release(node);
+    return wrong;
+}
+
 void images_close(struct images *images)
 {
     ht_release(images->test);
     ht_release(images->train);
     ht_release(images->test_set);
     ht_release(images->train_set);
-    if (images->file >= 0)
-        close(images->file);
 }

@@ -11,7 +11,6 @@ struct images {
     ht_dataset *train_set, *test_set;
     ht_dataloader *train, *test;
     ht_normalize normalize;
-    int file; /* of this node's converted images, or -1 */
 };
 
 /* Opens an HDF5 file, or a folder of IDX files by way of a temporary one. Collective; failures end

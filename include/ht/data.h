@@ -63,7 +63,8 @@ HT_API ht_dataloader_options ht_dataloader_options_default(void);
  * ahead, in whole chunks, with handles of its own. A shard that fits into the window is read once and
  * permuted as a whole; of a longer one, two windows of half the size are held: the order of its chunks
  * is random, and so are the rows inside a window. The order depends on (seed, epoch, rank) alone.
- * Retains the dataset. Owned. Logically collective over the dataset's communicator. */
+ * The file is opened here and may lose its name afterwards. Retains the dataset. Owned. Collective
+ * over the dataset's communicator, agrees. */
 HT_API ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options);
 
 /* The next batch of the epoch; false at its end (the epoch is then advanced), and the next call begins

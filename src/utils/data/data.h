@@ -50,10 +50,11 @@ typedef struct ht__source {
 } ht__source;
 
 void ht__source_init(ht__source *source, const ht_dataset *dataset);
+ht_status ht__source_open(ht__source *source); /* records the error and returns its code */
 void ht__source_close(ht__source *source);
 
-/* Reads rows start ... start + count - 1 of every array to memory[array], opening the file on first
- * use. Records the error (file, data set, rows) and returns its code. */
+/* Reads rows start ... start + count - 1 of every array to memory[array]. Records the error (file,
+ * data set, rows) and returns its code. */
 ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char *const memory[]);
 
 /* ---- order.c: counter-based random permutations ------------------------------------------------

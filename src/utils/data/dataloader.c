@@ -100,7 +100,10 @@ ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_option
     loader->options = *options;
     ht__reader_init(&loader->reader, dataset, &loader->options);
     ht__ring_init(&loader->ring, &loader->reader, wants_thread(options));
-    return loader;
+    if (ht__agree(dataset->comm, ht__source_open(&loader->reader.source)) == HT_SUCCESS)
+        return loader;
+    ht_release(loader);
+    return NULL;
 }
 
 static void give_back(ht_dataloader *loader)

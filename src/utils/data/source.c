@@ -41,13 +41,13 @@ static hid_t open_array(ht__source *source, const ht__array *array)
     if (2 * chunk > CHUNK_CACHE)
         H5Pset_chunk_cache(access, 521, (size_t)(2 * chunk), H5D_CHUNK_CACHE_W0_DEFAULT);
 
-    hid_t set = ht__hdf5_open_dataset("ht_dataloader_next", source->file, source->dataset->path,
+    hid_t set = ht__hdf5_open_dataset("ht_dataloader_new", source->file, source->dataset->path,
                                       array->name, access, &now);
 
     H5Pclose(access);
     if (set < 0 || (now.dtype == array->info.dtype && now.shape[0] >= source->dataset->rows))
         return set;
-    ht__error_set(HT_ERR_FORMAT, "ht_dataloader_next: %s: %s was changed after it was opened",
+    ht__error_set(HT_ERR_FORMAT, "ht_dataloader_new: %s: %s was changed after it was opened",
                   source->dataset->path, array->name);
     H5Dclose(set);
     return H5I_INVALID_HID;
@@ -57,7 +57,7 @@ static ht_status open_all(ht__source *source)
 {
     const ht_dataset *dataset = source->dataset;
 
-    source->file = ht__hdf5_open("ht_dataloader_next", dataset->path);
+    source->file = ht__hdf5_open("ht_dataloader_new", dataset->path);
     if (source->file < 0)
         return ht_error_get(NULL);
     for (int i = 0; i < dataset->count; i++) {
@@ -66,6 +66,17 @@ static ht_status open_all(ht__source *source)
             return ht_error_get(NULL);
     }
     return HT_SUCCESS;
+}
+
+ht_status ht__source_open(ht__source *source)
+{
+    ht__hdf5_begin();
+    ht_status status = open_all(source);
+
+    ht__hdf5_end();
+    if (status != HT_SUCCESS)
+        ht__source_close(source);
+    return status;
 }
 
 static ht_status read_array(const ht__source *source, int index, int64_t start, int64_t count,
@@ -100,12 +111,8 @@ ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char
     ht_status status = HT_SUCCESS;
 
     ht__hdf5_begin();
-    if (source->file < 0)
-        status = open_all(source);
     for (int i = 0; status == HT_SUCCESS && i < source->dataset->count; i++)
         status = read_array(source, i, start, count, memory[i]);
     ht__hdf5_end();
-    if (status != HT_SUCCESS)
-        ht__source_close(source);
     return status;
 }
