@@ -41,6 +41,7 @@ data_tests = \
 test_scripts = \
 	tests/core/allocations.sh \
 	tests/core/jobs.sh \
+	tests/examples/mnist.sh \
 	tests/harness.sh \
 	tests/headers.sh
 

@@ -90,7 +90,7 @@ static ht_dataloader *open_loader(struct images *images, ht_dataset *set, int64_
     how.seed = options->seed;
     how.transform = ht_transform_normalize;
     how.user = &images->normalize;
-    how.device = ht_device_get(options->device);
+    how.device = images->device;
     return ht_dataloader_new(set, &how);
 }
 
@@ -116,6 +116,7 @@ const char *images_open(struct images *images, const struct options *options)
     const char *wrong;
 
     *images = (struct images){
+        .device = ht_device_get(options->device), /* before anything is left to tidy up */
         .normalize = {.scale = 255,
                       .mean = 0.1307,
                       .std = 0.3081,

@@ -11,6 +11,7 @@ struct images {
     ht_dataset *train_set, *test_set;
     ht_dataloader *train, *test;
     ht_normalize normalize;
+    ht_device *device;
 };
 
 /* Opens an HDF5 file, or a folder of IDX files by way of a temporary one. Collective; failures end

@@ -1,0 +1,133 @@
+#!/bin/sh
+# The MNIST example as its users meet it: bad input, the two modes, rank counts, files.
+set -u
+
+program=examples/mnist/mnist
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR="$work/tmp"
+mkdir "$TMPDIR" "$work/good" "$work/empty" "$work/bad"
+count=0
+
+result() {
+    count=$((count + 1))
+    echo "$1 $count - $2"
+}
+
+launch() {
+    ranks=$1
+    shift
+    timeout --kill-after=2 100 "${MPIRUN:-mpirun}" -n "$ranks" "$program" "$@" \
+        </dev/null >"$work/out" 2>"$work/err"
+    status=$?
+}
+
+# refuses "name" STATUS "text" ARGUMENT...: one line with the text, that status, nothing left behind.
+refuses() {
+    name=$1
+    expected=$2
+    text=$3
+    shift 3
+    launch 3 "$@"
+    lines=$(grep -c -e '^mnist: ' -e '^ht: ' "$work/err")
+    if [ $status -eq "$expected" ] && [ "$lines" -eq 1 ] && grep -q -e "$text" "$work/err" &&
+        [ -z "$(ls "$TMPDIR")" ] && [ ! -e "$work/j.json" ]; then
+        result ok "$name"
+    else
+        result 'not ok' "$name: status $status, $lines lines"
+        sed 's/^/# /' "$work/err"
+        ls "$TMPDIR" | sed 's/^/# left: /'
+    fi
+}
+
+# trains "name" RANKS ARGUMENT...
+trains() {
+    name=$1
+    ranks=$2
+    shift 2
+    launch "$ranks" --data "$work/good" --no-progress --json "$work/j.json" "$@"
+    digest=$(sed -n 's/.*"parameters_sha256": "\([0-9a-f]\{64\}\)".*/\1/p' "$work/j.json" 2>/dev/null)
+    if [ $status -eq 0 ] && [ -n "$digest" ] && [ -z "$(ls "$TMPDIR")" ]; then
+        result ok "$name"
+    else
+        result 'not ok' "$name: status $status"
+        sed 's/^/# /' "$work/err"
+    fi
+    mv -f "$work/j.json" "$work/last.json" 2>/dev/null
+}
+
+same() {
+    if [ -n "$2" ] && [ "$2" = "$3" ]; then
+        result ok "$1"
+    else
+        result 'not ok' "$1: '$2' and '$3'"
+    fi
+}
+
+# Images of H x W = 28 x 28 and labels 0 to 9, N of them (below 256).
+images() {
+    printf "\\000\\000\\010\\003\\000\\000\\000\\$(printf %o "$1")\\000\\000\\000\\034\\000\\000\\000\\034"
+    awk "BEGIN { for (i = 0; i < $1 * 784; i++) printf \"%c\", 33 + (i * i + int(i / 784) * 7) % 90 }"
+}
+labels() {
+    printf "\\000\\000\\010\\001\\000\\000\\000\\$(printf %o "$1")"
+    i=0
+    while [ $i -lt "$1" ]; do
+        printf "\\00$((i % 8))"
+        i=$((i + 1))
+    done
+}
+export LC_ALL=C
+images 200 >"$work/good/train-images-idx3-ubyte"
+labels 200 | gzip >"$work/good/train-labels-idx1-ubyte.gz"
+images 50 >"$work/good/t10k-images-idx3-ubyte"
+labels 50 >"$work/good/t10k-labels-idx1-ubyte"
+
+refuses 'unknown option' 2 'unknown option --what' --what
+refuses 'missing value' 2 '--json needs a value' --json
+refuses 'number that is not finite' 2 '--lr is "nan"' --lr nan
+refuses 'number out of range' 2 '--epochs is "0"' --epochs 0
+refuses 'unknown net' 2 'expected one of cnn|mlp' --net vgg
+refuses 'fewer rows than ranks' 2 'train-limit' --train-limit 2
+refuses 'batch larger than the shard' 2 'a rank has only 67' --data "$work/good" --batch-size 68
+refuses 'missing folder' 1 'No such file' --data "$work/nowhere"
+refuses 'missing file' 1 'No such file' --data "$work/nowhere.h5"
+refuses 'folder without images' 1 'holds no IDX files' --data "$work/empty"
+cp "$work/good/"* "$work/bad"
+head -c 1000 "$work/good/train-images-idx3-ubyte" >"$work/bad/train-images-idx3-ubyte"
+refuses 'truncated images' 1 'expected 156816 bytes, found 1000' --data "$work/bad"
+images 199 >"$work/bad/train-images-idx3-ubyte"
+refuses 'unequal lengths' 1 '199 images.*200 labels' --data "$work/bad"
+labels 200 >"$work/bad/train-images-idx3-ubyte"
+refuses 'wrong magic number' 1 'expected 0x00000803, found 0x00000801' --data "$work/bad"
+refuses 'unwritable JSON' 1 'cannot write' --data "$work/good" --json "$work/nowhere/j.json"
+refuses 'unknown device' 1 'foo' --data "$work/good" --device foo
+
+launch 2 --help
+if [ $status -eq 0 ] && [ "$(wc -l <"$work/out")" -le 40 ] && grep -q -- --non-blocking "$work/out"; then
+    result ok 'help fits a screen'
+else
+    result 'not ok' "help fits a screen: status $status"
+fi
+
+for ranks in 1 2 3 4; do
+    trains "mlp, blocking, $ranks ranks" $ranks --net mlp --batch-size 16 --epochs 2 --blocking
+    blocking=$digest
+    trains "mlp, non-blocking, $ranks ranks" $ranks --net mlp --batch-size 16 --epochs 2
+    same "blocking and non-blocking agree on $ranks ranks" "$blocking" "$digest"
+done
+trains 'cnn, 7 ranks' 7 --batch-size 4 --epochs 1 --steps 2 --save "$work/net.h5"
+
+# The digest is that of the saved parameters: elements little-endian, parameters in order.
+if command -v h5dump >/dev/null; then
+    for name in conv1.weight conv1.bias conv2.weight conv2.bias fc1.weight fc1.bias fc2.weight fc2.bias; do
+        h5dump -d "$(h5dump -n "$work/net.h5" | sed -n "s/^ *dataset *\(.*$name\)\$/\1/p")" -b LE \
+            -o "$work/part" "$work/net.h5" >/dev/null 2>&1 && cat "$work/part"
+    done >"$work/all"
+    same 'the digest is that of the saved parameters' "$(sha256sum <"$work/all" | cut -c 1-64)" "$digest"
+else
+    result ok 'the digest is that of the saved parameters # SKIP no h5dump'
+fi
+
+trains 'trains on from saved parameters' 2 --batch-size 4 --epochs 1 --steps 1 --lr 0 --load "$work/net.h5"
+echo "1..$count"
