@@ -216,6 +216,8 @@ static dnnl_primitive_desc_t choose(const plan *p, const ht_conv *v)
 {
     const bool last = is_channels_last(v->x_stride, v->c) && is_channels_last(v->y_stride, v->o);
     const bool prefer_own = !last || (p->key.kind == BACKWARD_WEIGHT && v->c > 1);
+    /* Winograd pads channels to 16; the direct data gradient of few is slower still. */
+    const bool suits = v->c >= 16 || p->key.kind == BACKWARD_DATA;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_primitive_attr_t attr;
 
@@ -223,7 +225,7 @@ static dnnl_primitive_desc_t choose(const plan *p, const ht_conv *v)
         return NULL;
     dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
     pd = describe(p, v, true, attr);
-    if (pd == NULL || (!prefer_own && !is_winograd(pd))) {
+    if (pd == NULL || (!prefer_own && !(suits && is_winograd(pd)))) {
         dnnl_primitive_desc_t callers = describe(p, v, false, attr);
 
         if (callers != NULL) {
