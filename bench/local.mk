@@ -6,3 +6,4 @@ EXTRA_PROGRAMS += $(bench_programs)
 
 bench_nn_kernels_SOURCES = bench/nn_kernels.c
 bench_nn_kernels_LDADD = libht_objects.la
+EXTRA_DIST += bench/run.sh bench/peers/mnist.py

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The MNIST example's training step in PyTorch (DistributedDataParallel over gloo) or Heat.
+
+usage: mpirun -n P python3 mnist.py ddp|heat-blocking|heat-nonblocking --data FOLDER [options]
+
+The peers get their best case: the data are in memory as float32, a batch is one index_select, and only forward,
+backward, gradient exchange and optimizer step are timed. Rank 0 prints one JSON line.
+"""
+import argparse
+import gzip
+import json
+import os
+import struct
+import time
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from mpi4py import MPI
+
+
+def read_idx(path):
+    opener = open if os.path.exists(path) else gzip.open
+    with opener(path if opener is open else path + ".gz", "rb") as f:
+        dims = struct.unpack(">I", f.read(4))[0] & 255
+        shape = struct.unpack(">" + "I" * dims, f.read(4 * dims))
+        return np.frombuffer(f.read(), dtype=np.uint8).reshape(shape)
+
+
+class CNN(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3)
+        self.dropout1, self.dropout2 = nn.Dropout2d(0.25), nn.Dropout(0.5)
+        self.fc1, self.fc2 = nn.Linear(9216, 128), nn.Linear(128, 10)
+
+    def forward(self, x):
+        x = F.relu(self.conv1(x))
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        x = self.dropout1(x).flatten(1)
+        x = self.dropout2(F.relu(self.fc1(x)))
+        return F.log_softmax(self.fc2(x), dim=1)
+
+
+class MLP(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2, self.fc3 = nn.Linear(784, 512), nn.Linear(512, 512), nn.Linear(512, 10)
+
+    def forward(self, x):
+        x = F.relu(self.fc2(F.relu(self.fc1(x.flatten(1)))))
+        return F.log_softmax(self.fc3(x), dim=1)
+
+
+def wrap(kind, net, comm):
+    """The model and the optimizer as the peer's users set them up."""
+    if kind == "ddp":
+        import torch.distributed as dist
+
+        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+        os.environ.setdefault("MASTER_PORT", "29517")
+        dist.init_process_group("gloo", rank=comm.rank, world_size=comm.size)
+        model = nn.parallel.DistributedDataParallel(net) if comm.size > 1 else net
+        return model, torch.optim.Adadelta(model.parameters(), lr=1.0)
+    import heat as ht
+
+    blocking = kind == "heat-blocking"
+    optimizer = ht.optim.DataParallelOptimizer(torch.optim.Adadelta(net.parameters(), lr=1.0), blocking=blocking)
+    model = ht.nn.DataParallel(net, comm=ht.MPI_WORLD, optimizer=optimizer, blocking_parameter_updates=blocking)
+    return model, optimizer
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("peer", choices=["ddp", "heat-blocking", "heat-nonblocking"])
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--net", choices=["cnn", "mlp"], default="cnn")
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+
+    comm = MPI.COMM_WORLD
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(1)
+    images = read_idx(f"{options.data}/train-images-idx3-ubyte")[comm.rank :: comm.size].copy()
+    labels = read_idx(f"{options.data}/train-labels-idx1-ubyte")[comm.rank :: comm.size].copy()
+    x = torch.from_numpy(images).float().div(255).sub(0.1307).div(0.3081).unsqueeze(1)
+    y = torch.from_numpy(labels).long()
+    model, optimizer = wrap(options.peer, CNN() if options.net == "cnn" else MLP(), comm)
+    model.train()
+    order = torch.randperm(len(x))
+    warm_up = max(3, options.steps // 6)
+    for step in range(options.steps + warm_up):
+        if step == warm_up:
+            comm.Barrier()
+            start = time.perf_counter()
+        rows = order[torch.arange(step * options.batch_size, (step + 1) * options.batch_size) % len(x)]
+        optimizer.zero_grad()
+        loss = F.nll_loss(model(x.index_select(0, rows)), y.index_select(0, rows))
+        loss.backward()
+        optimizer.step()
+    comm.Barrier()
+    seconds = time.perf_counter() - start
+    if comm.rank == 0:
+        rate = options.steps * options.batch_size * comm.size / seconds
+        print(json.dumps({"peer": options.peer, "torch": torch.__version__, "samples_per_s": round(rate, 1)}))
+
+
+main()
