@@ -22,6 +22,8 @@ core_tests = \
 
 nn_tests = \
 	tests/nn/test_data_parallel.c \
+	tests/nn/test_data_parallel_faults.c \
+	tests/nn/test_data_parallel_order.c \
 	tests/nn/test_functional.c \
 	tests/nn/test_functional_grad.c \
 	tests/nn/test_layers.c \

@@ -1,0 +1,83 @@
+/* ranks 2 3 */
+/* SPDX-License-Identifier: MIT */
+/* That non-blocking defers and blocking does not, proved by order instead of time: rank 1 enters
+ * backward of step k only after a message that rank 0 sent when its own step(k) had returned. A
+ * blocking step cannot return before that backward, so there the message must not come. */
+#include "data_parallel_test.h"
+
+#include <time.h>
+
+enum { STEPS = 5, TAG = 77 };
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Whether rank 0's message of this step comes within `seconds`. */
+static bool message_came(MPI_Comm comm, int step, double seconds)
+{
+    double end = now() + seconds;
+    int came = 0;
+
+    while (!came && now() < end)
+        MPI_Iprobe(0, TAG + step, comm, &came, MPI_STATUS_IGNORE);
+    return came;
+}
+
+/* Returns in how many steps the message came before the limit, on rank 1. */
+static int steps_that_returned_early(bool blocking, double limit)
+{
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+    MPI_Comm comm;
+    int early = 0;
+
+    MPI_Comm_dup(ht_comm_mpi(HT_COMM_WORLD), &comm);
+    for (int step = 0; step < STEPS; step++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *loss;
+
+        ht_optimizer_zero_grad(optimizer);
+        loss = ht_nll_loss(ht_forward(dp, batch_rows(step, 4)), batch_classes(step, 4), HT_MEAN);
+        if (step >= 2 && ht_test_rank == 1)
+            early += message_came(comm, step, limit);
+        ht_backward(loss);
+        ht_optimizer_step(optimizer);
+        if (step >= 2 && ht_test_rank == 0)
+            MPI_Send(NULL, 0, MPI_BYTE, 1, TAG + step, comm);
+        ht_scope_close(scope);
+    }
+    ht_release(dp);
+    for (int step = 2; ht_test_rank == 1 && step < STEPS; step++)
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG + step, comm, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm);
+    ht_release(net);
+    ht_release(optimizer);
+    return early;
+}
+
+static void test_non_blocking_step_returns_first(void **state)
+{
+    int early = steps_that_returned_early(false, 30);
+
+    (void)state;
+    if (ht_test_rank == 1)
+        assert_int_equal(early, STEPS - 2);
+}
+
+static void test_blocking_step_waits(void **state)
+{
+    int early = steps_that_returned_early(true, 0.5);
+
+    (void)state;
+    if (ht_test_rank == 1)
+        assert_int_equal(early, 0);
+}
+
+HT_TEST_SUITE(test_data_parallel_order, cmocka_unit_test(test_non_blocking_step_returns_first),
+              cmocka_unit_test(test_blocking_step_waits));
