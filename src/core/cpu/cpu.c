@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/image_kernels.h"
 #include "core/cpu/kernels.h"
 
 #define ALIGNMENT 64
@@ -19,18 +18,17 @@
 typedef struct simd_level {
     const char *name;
     void (*fill)(ht_kernels *kernels);
-    void (*fill_image)(ht_kernels *kernels);
 } simd_level;
 
 /* Best first. */
 static const simd_level levels[] = {
 #ifdef HT_HAVE_AVX512
-    {"avx512", ht__kernels_fill_avx512, ht__image_kernels_fill_avx512},
+    {"avx512", ht__kernels_fill_avx512},
 #endif
 #ifdef HT_HAVE_AVX2
-    {"avx2", ht__kernels_fill_avx2, ht__image_kernels_fill_avx2},
+    {"avx2", ht__kernels_fill_avx2},
 #endif
-    {"baseline", ht__kernels_fill_baseline, ht__image_kernels_fill_baseline},
+    {"baseline", ht__kernels_fill_baseline},
 };
 
 static bool machine_has(const char *level)
@@ -137,7 +135,6 @@ static void fill_backend(void)
 {
     level = choose_level();
     level->fill(&backend.kernels);
-    level->fill_image(&backend.kernels);
     ht__cpu_fill_nn(&backend.kernels);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernels of each SIMD level; a level exists where configure defined HT_HAVE_<LEVEL>. Each call
- * fills every entry of the table but products, convolutions and pooling. */
+ * fills every entry of the table but products and convolutions. */
 #ifndef HT_CORE_CPU_KERNELS_H
 #define HT_CORE_CPU_KERNELS_H
 

@@ -27,37 +27,7 @@ static int NAME(reduce_SUM)(void *stream, const ht_reduction *r)
 #define OUT     T
 #define PUT     STORE
 #include "core/cpu/reduce_fold.inc.c"
-
-static inline int NAME(is_nan)(C x)
-{
-#if HT_IS_FLOAT
-    return isnan(x) != 0;
-#else
-    (void)x;
-    return 0;
-#endif
-}
-
-/* Whether x takes the place of the best so far: NaN beats every number, and nothing beats NaN. */
-static inline bool NAME(above)(C x, C best)
-{
-    return x > best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
-}
-
-static inline bool NAME(below)(C x, C best)
-{
-    return x < best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
-}
-
-static inline C NAME(max_step)(C best, C x)
-{
-    return NAME(above)(x, best) ? x : best;
-}
-
-static inline C NAME(min_step)(C best, C x)
-{
-    return NAME(below)(x, best) ? x : best;
-}
+#include "core/cpu/extreme.inc.c"
 
 static int NAME(reduce_MAX)(void *stream, const ht_reduction *r)
 {

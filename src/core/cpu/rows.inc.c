@@ -5,6 +5,7 @@
  */
 
 #if HT_IS_FLOAT
+#include "core/cpu/extreme.inc.c"
 
 static C NAME(row_max)(const T *x, int64_t n)
 {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Dropout as the table has it: the mask by element number, then the product by floating dtype. */
+#include "core/cpu/level.h"
+#include "core/cpu/random_walk.h"
+
+#define HT_TEMPLATE "core/cpu/dropout.inc.c"
+#include "core/cpu/foreach_dtype.h"
 
 typedef void dropout_fn(int64_t n, double p, const void *from, const uint8_t *mask, void *to);
 
@@ -40,7 +45,7 @@ static int dropout_backward(void *stream, ht_dtype dtype, int64_t n, double p, c
     return 0;
 }
 
-static void fill_dropout(ht_kernels *k)
+void HT_LEVEL_NAME(ht__fill_dropout)(ht_kernels *k)
 {
     k->dropout_forward = dropout_forward;
     k->dropout_backward = dropout_backward;

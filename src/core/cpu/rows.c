@@ -2,6 +2,11 @@
  *
  * Log-softmax and negative log likelihood as the table has them: by floating dtype to the templates
  * of rows.inc.c. */
+#include "core/cpu/level.h"
+#include "core/cpu/reduce_plan.h"
+
+#define HT_TEMPLATE "core/cpu/rows.inc.c"
+#include "core/cpu/foreach_dtype.h"
 
 static int log_softmax_forward(void *stream, const ht_rows *rows, const void *x, void *y)
 {
@@ -54,7 +59,7 @@ static int nll_backward(void *stream, const ht_rows *rows, const void *dloss, co
     return 0;
 }
 
-static void fill_rows(ht_kernels *k)
+void HT_LEVEL_NAME(ht__fill_rows)(ht_kernels *k)
 {
     k->log_softmax_forward = log_softmax_forward;
     k->log_softmax_backward = log_softmax_backward;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The draws as the table has them: by dtype to the templates of random.inc.c. */
+#include "core/cpu/level.h"
+#include "core/cpu/random_walk.h"
+
+#define HT_TEMPLATE "core/cpu/random.inc.c"
+#include "core/cpu/foreach_dtype.h"
 
 static int random_draw(const char *what, random_fill_fn *const fill[], const ht_random *draw,
                        bool wide, void *out)
@@ -40,7 +45,7 @@ static int random_integer(void *stream, const ht_random *draw, void *out)
     return random_draw("integers", fill, draw, true, out);
 }
 
-static void fill_random(ht_kernels *k)
+void HT_LEVEL_NAME(ht__fill_random)(ht_kernels *k)
 {
     k->random[HT_RANDOM_UNIFORM] = random_uniform;
     k->random[HT_RANDOM_NORMAL] = random_normal;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The optimizers as the table has them: by dtype to the templates of update.inc.c. */
+#include "core/cpu/level.h"
+
+#define HT_TEMPLATE "core/cpu/update.inc.c"
+#include "core/cpu/foreach_dtype.h"
 
 typedef void update_fn(const ht_update *update);
 
@@ -30,7 +34,7 @@ static int update_adadelta(void *stream, const ht_update *u)
     return update("Adadelta", update_adadelta_HT_FLOAT32, update_adadelta_HT_FLOAT64, u);
 }
 
-static void fill_update(ht_kernels *k)
+void HT_LEVEL_NAME(ht__fill_update)(ht_kernels *k)
 {
     k->update[HT_UPDATE_SGD] = update_sgd;
     k->update[HT_UPDATE_ADAM] = update_adam;

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels on images of one SIMD level. image_kernels_<level>.c defines HT_LEVEL and includes
- * this file; the flags of the level come from local.mk. */
-#include <string.h>
-
-#include "core/cpu/dtypes.h"
-#include "core/cpu/image_kernels.h"
-#include "core/cpu/kernels.h"
-
-#define HT_LEVEL_NAME(x) HT_JOIN(HT_JOIN(x, _), HT_LEVEL)
+ * Max pooling as the table has it: by floating dtype to the templates of max_pool.inc.c. */
+#include "core/cpu/level.h"
 
 #define HT_TEMPLATE "core/cpu/max_pool.inc.c"
 #include "core/cpu/foreach_dtype.h"
@@ -45,7 +38,7 @@ static int max_pool_backward(void *stream, const ht_pool *pool, const void *dy,
     }
 }
 
-void HT_LEVEL_NAME(ht__image_kernels_fill)(ht_kernels *kernels)
+void HT_LEVEL_NAME(ht__fill_max_pool)(ht_kernels *kernels)
 {
     kernels->max_pool_forward = max_pool_forward;
     kernels->max_pool_backward = max_pool_backward;
