@@ -79,7 +79,7 @@ static bool window_new(ht_exchange *exchange, shared_block *block)
         MPI_Win_shared_query(block->window, r, &length, &unit, &base);
         block->parts[r] = first_line(base);
     }
-    memset(mine, 0, (size_t)bytes);
+    memset(block->parts[exchange->rank], 0, sizeof(shared_part));
     MPI_Barrier(exchange->node);
     return true;
 }
