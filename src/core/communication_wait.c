@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Polite waiting with a deadline. A rank that waits first spins (the answer of a peer that runs at
- * the same time comes within microseconds), then gives its core away at each poll, then sleeps in
- * pauses that grow: with more ranks than cores the one that is waited for needs the core. */
+ * Polite waiting with a deadline. A rank that waits gives its core away after each poll, which
+ * costs nothing where nobody else wants it, and then sleeps in pauses that grow: with more ranks
+ * than cores the one that is waited for needs the core. */
 #include "message.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* Microseconds. Spinning is for ranks that have a core of their own. A pause is a tenth of what has
- * been waited so far, so that it delays no wait by much more than that. */
-enum { SPIN = 200, YIELD = 1000, PAUSE_LEAST = 20, PAUSE_MOST_OWN_CORE = 200, PAUSE_MOST = 2000 };
+/* Microseconds. A pause is a tenth of what has been waited so far, so that it delays no wait by
+ * much more than that. */
+enum { YIELD = 1000, PAUSE_LEAST = 20, PAUSE_MOST_OWN_CORE = 200, PAUSE_MOST = 2000 };
 
-static double spin_until = SPIN * 1e-6;
 static double pause_most = PAUSE_MOST_OWN_CORE;
 static double timeout = 600;
 
@@ -43,7 +42,6 @@ void ht__wait_start(bool oversubscribed)
 {
     const char *text = getenv("HT_TIMEOUT");
 
-    spin_until = oversubscribed ? 0 : SPIN * 1e-6;
     pause_most = oversubscribed ? PAUSE_MOST : PAUSE_MOST_OWN_CORE;
     if (text == NULL || *text == '\0')
         return;
@@ -60,9 +58,7 @@ void ht__wait_start(bool oversubscribed)
 
 static void back_off(double waited)
 {
-    if (waited < spin_until)
-        return;
-    if (waited < spin_until + YIELD * 1e-6) {
+    if (waited < YIELD * 1e-6) {
         sched_yield();
         return;
     }
