@@ -16,12 +16,21 @@
 void openblas_set_num_threads(int threads);
 #endif
 
+/* oneDNN has no call of its own: it follows OpenMP, whose runtime it brings along where it uses it.
+ */
+#ifdef HT_HAVE_ONEDNN
+extern void omp_set_num_threads(int threads) __attribute__((weak));
+#endif
+
 void ht__cpu_set_threads(int threads)
 {
+    (void)threads;
 #ifdef HT_HAVE_OPENBLAS
     openblas_set_num_threads(threads);
-#else
-    (void)threads;
+#endif
+#ifdef HT_HAVE_ONEDNN
+    if (omp_set_num_threads != NULL)
+        omp_set_num_threads(threads);
 #endif
 }
 
