@@ -1,13 +1,18 @@
 # One program for each hot path. `make bench` builds them and runs bench/run.sh; `make` does not.
 bench_programs = \
+	bench/cnn_step \
 	bench/exchange \
 	bench/nn_kernels
 
 EXTRA_PROGRAMS += $(bench_programs)
+
+bench_cnn_step_SOURCES = bench/cnn_step.c
+bench_cnn_step_LDADD = libht.la
 
 bench_exchange_SOURCES = bench/exchange.c
 bench_exchange_LDADD = libht_objects.la
 
 bench_nn_kernels_SOURCES = bench/nn_kernels.c
 bench_nn_kernels_LDADD = libht_objects.la
+
 EXTRA_DIST += bench/run.sh bench/peers/mnist.py
