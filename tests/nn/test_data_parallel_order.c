@@ -1,8 +1,9 @@
 /* ranks 2 3 */
 /* SPDX-License-Identifier: MIT */
 /* That non-blocking defers and blocking does not, proved by order instead of time: rank 1 enters
- * backward of step k only after a message that rank 0 sent when its own step(k) had returned. A
- * blocking step cannot return before that backward, so there the message must not come. */
+ * backward of step k only after a message that rank 0 sent when its own step(k), and the zero_grad
+ * after it, had returned. A blocking step cannot return before that backward, so there the message
+ * must not come. */
 #include "data_parallel_test.h"
 
 #include <time.h>
@@ -42,12 +43,12 @@ static int steps_that_returned_early(bool blocking, double limit)
         ht_scope *scope = ht_scope_open();
         ht_tensor *loss;
 
-        ht_optimizer_zero_grad(optimizer);
         loss = ht_nll_loss(ht_forward(dp, batch_rows(step, 4)), batch_classes(step, 4), HT_MEAN);
         if (step >= 2 && ht_test_rank == 1)
             early += message_came(comm, step, limit);
         ht_backward(loss);
         ht_optimizer_step(optimizer);
+        ht_optimizer_zero_grad(optimizer);
         if (step >= 2 && ht_test_rank == 0)
             MPI_Send(NULL, 0, MPI_BYTE, 1, TAG + step, comm);
         ht_scope_close(scope);
