@@ -64,7 +64,7 @@ static int steps_that_returned_early(bool blocking, double limit)
 
 static void test_non_blocking_step_returns_first(void **state)
 {
-    int early = steps_that_returned_early(false, 30);
+    int early = steps_that_returned_early(false, 10);
 
     (void)state;
     if (ht_test_rank == 1)
