@@ -45,7 +45,8 @@ test_scripts = \
 	tests/core/jobs.sh \
 	tests/examples/mnist.sh \
 	tests/harness.sh \
-	tests/headers.sh
+	tests/headers.sh \
+	tests/tools/idx2hdf5.sh
 
 long_scripts = tests/core/allocations.sh
 

@@ -9,6 +9,25 @@
 
 int64_t ht__io_piece_bytes = INT64_C(1) << 30;
 
+hid_t ht__io_parallel_access(ht_comm *comm)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+
+    H5Pset_fapl_mpio(access, comm->mpi, MPI_INFO_NULL);
+    return access;
+}
+
+ht__slab ht__slab_of(const ht_body *body)
+{
+    ht__slab slab = {.ndim = body->ndim, .element = ht_dtype_size(body->dtype)};
+
+    for (int i = 0; i < body->ndim; i++) {
+        slab.start[i] = i == body->split ? body->split_start : 0;
+        slab.count[i] = body->lshape[i];
+    }
+    return slab;
+}
+
 struct cut {
     int axis;          /* pieces are ranges of this axis */
     int64_t inner;     /* elements per index of it */

@@ -18,6 +18,12 @@ typedef struct ht__slab {
     size_t element; /* bytes */
 } ht__slab;
 
+/* File access through MPI-IO; to be closed with H5Pclose. */
+hid_t ht__io_parallel_access(ht_comm *comm);
+
+/* The local part of a tensor's body. */
+ht__slab ht__slab_of(const ht_body *body);
+
 /* Reads (write false) or writes the slab from or to row-major memory, in the elements of `type`.
  * All ranks transfer together, as often as the rank with most pieces needs. Status agreed upon by
  * nobody: the caller does that. Collective over comm. */

@@ -45,7 +45,8 @@ libht_objects_la_SOURCES += \
 	src/core/hdf5_lock.c \
 	src/core/hdf5_util.c \
 	src/core/hdf5_util.h \
-	src/core/io_hdf5.c \
+	src/core/io_hdf5_load.c \
+	src/core/io_hdf5_save.c \
 	src/core/io_slab.c \
 	src/core/io_slab.h \
 	src/core/linalg.c \

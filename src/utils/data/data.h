@@ -16,8 +16,7 @@
 
 #define HT_MAX_ARRAYS 16
 
-/* ---- dataset.c ---------------------------------------------------------------------------------
- */
+/* ---- dataset.c ---- */
 typedef struct ht__array {
     char *name;
     ht__hdf5_info info;
@@ -41,8 +40,7 @@ int64_t ht__dataset_row_bytes(const ht_dataset *dataset);
  * allows, and at most `most` rows. Units start at multiples of this number. */
 int64_t ht__dataset_unit_rows(const ht_dataset *dataset, int64_t most);
 
-/* ---- source.c: handles of one reader, with the default driver ----------------------------------
- */
+/* ---- source.c: handles of one reader, with the default driver ---- */
 typedef struct ht__source {
     const ht_dataset *dataset; /* not owned */
     hid_t file;                /* invalid: not open */
@@ -57,14 +55,12 @@ void ht__source_close(ht__source *source);
  * data set, rows) and returns its code. */
 ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char *const memory[]);
 
-/* ---- order.c: counter-based random permutations ------------------------------------------------
- */
+/* ---- order.c: counter-based random permutations ---- */
 /* Fills `order` with a permutation of 0 ... n - 1 that depends on the five numbers only. */
 void ht__order_permute(uint32_t *order, int64_t n, uint64_t seed, int64_t epoch, int rank,
                        int64_t stream);
 
-/* ---- window.c: some units of the shard in memory -----------------------------------------------
- */
+/* ---- window.c: some units of the shard in memory ---- */
 /* How a shard is cut: units of whole chunks, windows of units. */
 typedef struct ht__plan {
     int64_t start, rows; /* the shard in the file */
@@ -101,8 +97,7 @@ void ht__window_start(ht__window *window, int64_t epoch, int64_t index);
 ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
                           const atomic_bool *stop);
 
-/* ---- reader.c: batches in order ----------------------------------------------------------------
- */
+/* ---- reader.c: batches in order ---- */
 /* One batch and the memory it uses. Touched by the reading thread until it is handed over. */
 typedef struct ht__made {
     ht_tensor *raw[HT_MAX_ARRAYS];    /* owned; reused when nobody else holds them */
@@ -143,8 +138,7 @@ void ht__reader_ahead(ht__reader *reader);
 void ht__made_init(ht__made *made, const ht_dataloader_options *options);
 void ht__made_free(ht__made *made, int arrays);
 
-/* ---- batch.c: from rows in memory to what the program gets
- * --------------------------------------- */
+/* ---- batch.c: from rows in memory to what the program gets ---- */
 /* Raw tensors of made->rows rows in made->raw; reused where nobody else holds them. */
 ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset);
 
@@ -152,8 +146,7 @@ ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset);
 ht_status ht__batch_transform(ht__made *made, const ht_dataset *dataset,
                               const ht_dataloader_options *options);
 
-/* ---- ring.c: the reading thread and its queue
- * ---------------------------------------------------- */
+/* ---- ring.c: the reading thread and its queue ---- */
 typedef struct ht__ring {
     ht__reader *reader; /* not owned; the thread's while it runs */
     ht__made *slots;

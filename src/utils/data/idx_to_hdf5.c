@@ -123,9 +123,6 @@ static ht_status convert_array(struct job *job, const char *name, ht__idx *idx)
     return status;
 }
 
-/* ---- the four files ----------------------------------------------------------------------------
- */
-
 struct pair {
     ht__idx images, labels;
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading and saving tensors: collective HDF5 through MPI-IO, each rank its slab. Data are read in
- * the file's own type and converted afterwards: a conversion inside HDF5 would turn a collective
- * read into independent ones. */
+ * Saving tensors: collective HDF5 through MPI-IO, each rank its slab, into a file that gets its
+ * name when it is whole. */
 #include "hdf5_util.h"
 #include "io_slab.h"
 
@@ -10,135 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "ht/manipulations.h"
-
-static hid_t parallel_access(ht_comm *comm)
-{
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-
-    H5Pset_fapl_mpio(access, comm->mpi, MPI_INFO_NULL);
-    return access;
-}
-
-/* ---- load --------------------------------------------------------------------------------------
- */
-
-/* A file that one rank cannot see must not reach the collective open. */
-static ht_status check_readable(ht_comm *comm, const char *path)
-{
-    ht_status status = HT_SUCCESS;
-
-    if (access(path, R_OK) != 0)
-        status = ht__error_set(HT_ERR_IO, "ht_load_hdf5: cannot open %s: %s", path,
-                               strerror(errno));
-    return ht__agree(comm, status);
-}
-
-static ht_status open_for_reading(ht_comm *comm, const char *path, const char *name, hid_t *file,
-                                  hid_t *set, ht__hdf5_info *info)
-{
-    hid_t parallel = parallel_access(comm);
-    ht_status status = HT_SUCCESS;
-
-    *file = H5Fopen(path, H5F_ACC_RDONLY, parallel);
-    if (*file < 0)
-        status = ht__error_set(HT_ERR_FORMAT, "ht_load_hdf5: cannot open %s as HDF5: %s", path,
-                               ht__hdf5_error());
-    H5Pclose(parallel);
-    status = ht__agree(comm, status);
-    if (status != HT_SUCCESS)
-        return status;
-    *set = ht__hdf5_open_dataset("ht_load_hdf5", *file, path, name, H5P_DEFAULT, info);
-    return ht__agree(comm, *set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
-}
-
-static ht__slab slab_of(const ht_body *body)
-{
-    ht__slab slab = {.ndim = body->ndim, .element = ht_dtype_size(body->dtype)};
-
-    for (int i = 0; i < body->ndim; i++) {
-        slab.start[i] = i == body->split ? body->split_start : 0;
-        slab.count[i] = body->lshape[i];
-    }
-    return slab;
-}
-
-/* The data set in its own dtype; split along axis 0 where no split is wanted, so that no byte is
- * read twice. */
-static ht_tensor *read_slabs(ht_comm *comm, const char *path, const char *name, hid_t set,
-                             const ht__hdf5_info *info, int split)
-{
-    if (split == HT_NONE && info->ndim > 0)
-        split = 0;
-    if (!ht__check_shape("ht_load_hdf5", comm, info->ndim, info->shape, &split))
-        return NULL;
-
-    ht_body *body = ht__body_new("ht_load_hdf5", comm, ht_get_device(), info->dtype, info->ndim,
-                                 info->shape, split, NULL);
-
-    if (body == NULL)
-        return NULL;
-    ht_tensor *x = ht__tensor_new(body);
-    ht__slab slab = slab_of(body);
-    hid_t type = ht__hdf5_type(info->dtype);
-    ht_status status = ht__slab_transfer("ht_load_hdf5", comm, set, type, &slab,
-                                         ht__body_data(body), false);
-
-    H5Tclose(type);
-    if (status != HT_SUCCESS) {
-        const char *cause;
-
-        ht_error_get(&cause);
-        ht__error_set(HT_ERR_IO, "ht_load_hdf5: %s: %s: cannot read: %s", path, name, cause);
-    }
-    return ht__agree(comm, status) == HT_SUCCESS ? x : NULL;
-}
-
-static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int split)
-{
-    hid_t file = H5I_INVALID_HID, set = H5I_INVALID_HID;
-    ht__hdf5_info info;
-    ht_tensor *x = NULL;
-
-    if (check_readable(comm, path) != HT_SUCCESS)
-        return NULL;
-    ht__hdf5_begin();
-    if (open_for_reading(comm, path, name, &file, &set, &info) == HT_SUCCESS)
-        x = read_slabs(comm, path, name, set, &info, split);
-    if (set >= 0)
-        H5Dclose(set);
-    if (file >= 0)
-        H5Fclose(file);
-    ht__hdf5_end();
-    return x;
-}
-
-ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split)
-{
-    ht_comm *comm = ht_get_comm();
-
-    if (path == NULL || dataset == NULL) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_load_hdf5: the name of the file or data set is NULL");
-        return NULL;
-    }
-    if (ht_dtype_size(dtype) == 0) {
-        HT_FAIL(comm, HT_ERR_DTYPE, "ht_load_hdf5: %d is no dtype", (int)dtype);
-        return NULL;
-    }
-
-    ht_scope *scope = ht_scope_open();
-    ht_tensor *x = load(comm, path, dataset, split);
-
-    if (x != NULL)
-        x = ht_astype(x, dtype);
-    if (x != NULL && split == HT_NONE && x->body->split != HT_NONE)
-        x = ht_resplit(x, HT_NONE);
-    return ht_scope_return(scope, x);
-}
-
-/* ---- save --------------------------------------------------------------------------------------
- */
 
 struct target {
     const char *path;
@@ -155,7 +25,7 @@ static ht_status save_error(const struct target *target, const char *why)
 
 static ht_status open_for_writing(ht_comm *comm, const struct target *target, hid_t *file)
 {
-    hid_t parallel = parallel_access(comm);
+    hid_t parallel = ht__io_parallel_access(comm);
 
     *file = target->add ? H5Fopen(target->written, H5F_ACC_RDWR, parallel)
                         : H5Fcreate(target->written, H5F_ACC_TRUNC, H5P_DEFAULT, parallel);
@@ -184,7 +54,7 @@ static hid_t create_dataset(hid_t file, const char *name, hid_t type, const ht_b
 /* A replicated tensor is written by all ranks too, each an equal part of axis 0. */
 static ht__slab share_of(ht_comm *comm, const ht_body *body, const char **data)
 {
-    ht__slab slab = slab_of(body);
+    ht__slab slab = ht__slab_of(body);
     int64_t row = (int64_t)slab.element;
 
     *data = ht__body_data(body);
