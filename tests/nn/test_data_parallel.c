@@ -45,6 +45,46 @@ static void test_accumulation(void **state)
     check_all_optimizers((struct run){.micro = 3, .always_sync = true, .own_gradients = true});
 }
 
+static void test_mean_and_sum(void **state)
+{
+    (void)state;
+    check_all_optimizers((struct run){.mean = true});
+    check_against_one((struct run){.kind = SGD, .sum = true});
+}
+
+static void test_accumulation_of_sums(void **state)
+{
+    double once[VALUES], thrice[VALUES];
+    struct run run = {.kind = SGD, .sum = true, .micro = 3, .steps = 4};
+
+    (void)state;
+    train(&run, once);
+    run.always_sync = true;
+    train(&run, thrice);
+    assert_true(distance(thrice, once) <= 1e-12);
+}
+
+/* Each rank's forward may write its buffers; the next forward starts from rank 0's. */
+static void test_buffers_follow_rank_0(void **state)
+{
+    ht_module *net = new_net(3), *dp;
+    ht_tensor *buffer = ht_zeros_like(((struct net *)ht_module_data(net))->shift);
+    ht_optimizer *optimizer;
+
+    (void)state;
+    ht_module_add_buffer(net, "buffer", NULL, buffer);
+    optimizer = new_optimizer(net, SGD);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    backward_rows(dp, 0, 4);
+    ht_optimizer_step(optimizer);
+    ht_fill_(buffer, 1 + ht_test_rank);
+    backward_rows(dp, 4, 4);
+    assert_true(*(const double *)ht_tensor_data(buffer) == 1);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
 static void test_frozen_parameter(void **state)
 {
     (void)state;
@@ -139,7 +179,8 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_data_parallel, cmocka_unit_test(test_equals_one_rank),
               cmocka_unit_test(test_uneven_batches), cmocka_unit_test(test_accumulation),
-              cmocka_unit_test(test_frozen_parameter), cmocka_unit_test(test_tied_weight),
-              cmocka_unit_test(test_gradients_of_their_own),
+              cmocka_unit_test(test_mean_and_sum), cmocka_unit_test(test_accumulation_of_sums),
+              cmocka_unit_test(test_buffers_follow_rank_0), cmocka_unit_test(test_frozen_parameter),
+              cmocka_unit_test(test_tied_weight), cmocka_unit_test(test_gradients_of_their_own),
               cmocka_unit_test(test_non_blocking_equals_blocking),
               cmocka_unit_test(test_different_models_are_named), cmocka_unit_test(test_misuse));
