@@ -2,6 +2,7 @@
 bench_programs = \
 	bench/cnn_step \
 	bench/exchange \
+	bench/kernels \
 	bench/nn_kernels
 
 EXTRA_PROGRAMS += $(bench_programs)
@@ -11,6 +12,9 @@ bench_cnn_step_LDADD = libht.la
 
 bench_exchange_SOURCES = bench/exchange.c
 bench_exchange_LDADD = libht_objects.la
+
+bench_kernels_SOURCES = bench/kernels.c
+bench_kernels_LDADD = libht_objects.la
 
 bench_nn_kernels_SOURCES = bench/nn_kernels.c
 bench_nn_kernels_LDADD = libht_objects.la

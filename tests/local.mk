@@ -11,7 +11,13 @@ core_tests = \
 	tests/core/test_communication_exchange.c \
 	tests/core/test_communication_gather.c \
 	tests/core/test_cpu_conv.c \
+	tests/core/test_cpu_elementwise.c \
+	tests/core/test_cpu_float_math.c \
 	tests/core/test_cpu_pool.c \
+	tests/core/test_cpu_random.c \
+	tests/core/test_cpu_reduce.c \
+	tests/core/test_cpu_rows.c \
+	tests/core/test_cpu_update.c \
 	tests/core/test_io_hdf5.c \
 	tests/core/test_device.c \
 	tests/core/test_linalg.c \
@@ -74,6 +80,7 @@ EXTRA_DIST += \
 	$(long_scripts) \
 	tests/count.sh \
 	tests/lsan.supp \
+	tests/core/cpu_kernels.h \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \

@@ -10,7 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float ht__bits_to_float(uint32_t bits)
+/* What kernels are made of: always inlined, so that loops over it can become vector code. */
+#define HT_INLINE static inline __attribute__((always_inline))
+
+HT_INLINE float ht__bits_to_float(uint32_t bits)
 {
     float value;
 
@@ -18,7 +21,7 @@ static inline float ht__bits_to_float(uint32_t bits)
     return value;
 }
 
-static inline uint32_t ht__float_to_bits(float value)
+HT_INLINE uint32_t ht__float_to_bits(float value)
 {
     uint32_t bits;
 
@@ -26,12 +29,12 @@ static inline uint32_t ht__float_to_bits(float value)
     return bits;
 }
 
-static inline float ht__bfloat16_to_float(uint16_t half)
+HT_INLINE float ht__bfloat16_to_float(uint16_t half)
 {
     return ht__bits_to_float((uint32_t)half << 16);
 }
 
-static inline uint16_t ht__float_to_bfloat16(float value)
+HT_INLINE uint16_t ht__float_to_bfloat16(float value)
 {
     uint32_t bits = ht__float_to_bits(value);
     uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
@@ -42,7 +45,7 @@ static inline uint16_t ht__float_to_bfloat16(float value)
 
 /* Normal numbers: the exponent is moved by 112, by a product so that infinity stays infinite.
  * Subnormal ones: the fraction becomes the low bits of a number near one half. */
-static inline float ht__float16_to_float(uint16_t half)
+HT_INLINE float ht__float16_to_float(uint16_t half)
 {
     uint32_t wide = (uint32_t)half << 16, magnitude = wide + wide;
     float normal = ht__bits_to_float((magnitude >> 4) + (0xe0u << 23)) * 0x1p-112f;
@@ -54,7 +57,7 @@ static inline float ht__float16_to_float(uint16_t half)
 
 /* Adding a power of two 13 places above the last bit to be kept makes the addition round. The
  * product by 2^112 turns what is too large into infinity first. */
-static inline uint16_t ht__float_to_float16(float value)
+HT_INLINE uint16_t ht__float_to_float16(float value)
 {
     uint32_t bits = ht__float_to_bits(value), magnitude = bits + bits;
     float base = fabsf(value) * 0x1p+112f * 0x1p-110f;

@@ -20,65 +20,65 @@
 #endif
 
 /* The sum of two bools is their or, the product their and. */
-static inline C NAME(ADD)(C a, C b)
+HT_INLINE C NAME(ADD)(C a, C b)
 {
     return (C)(HT_IS_BOOL ? (a != 0) | (b != 0) : (WRAP)a + (WRAP)b);
 }
 
-static inline C NAME(SUB)(C a, C b)
+HT_INLINE C NAME(SUB)(C a, C b)
 {
     return (C)((WRAP)a - (WRAP)b);
 }
 
-static inline C NAME(MUL)(C a, C b)
+HT_INLINE C NAME(MUL)(C a, C b)
 {
     return (C)((WRAP)a * (WRAP)b);
 }
 
 #if HT_IS_FLOAT || HT_IS_COMPLEX
-static inline C NAME(DIV)(C a, C b)
+HT_INLINE C NAME(DIV)(C a, C b)
 {
     return a / b;
 }
 
-static inline C NAME(TANH_GRAD)(C g, C y)
+HT_INLINE C NAME(TANH_GRAD)(C g, C y)
 {
     return g * (1 - y * y);
 }
 #endif
 
-static inline bool NAME(EQ)(C a, C b)
+HT_INLINE bool NAME(EQ)(C a, C b)
 {
     return a == b;
 }
 
-static inline bool NAME(NE)(C a, C b)
+HT_INLINE bool NAME(NE)(C a, C b)
 {
     return a != b;
 }
 
 #if !HT_IS_COMPLEX
-static inline C NAME(RELU_GRAD)(C g, C y)
+HT_INLINE C NAME(RELU_GRAD)(C g, C y)
 {
     return y > 0 ? g : 0;
 }
 
-static inline bool NAME(LT)(C a, C b)
+HT_INLINE bool NAME(LT)(C a, C b)
 {
     return a < b;
 }
 
-static inline bool NAME(LE)(C a, C b)
+HT_INLINE bool NAME(LE)(C a, C b)
 {
     return a <= b;
 }
 
-static inline bool NAME(GT)(C a, C b)
+HT_INLINE bool NAME(GT)(C a, C b)
 {
     return a > b;
 }
 
-static inline bool NAME(GE)(C a, C b)
+HT_INLINE bool NAME(GE)(C a, C b)
 {
     return a >= b;
 }

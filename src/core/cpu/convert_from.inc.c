@@ -11,7 +11,7 @@
 /* A complex number loses its imaginary part, except that a bool asks whether either is not zero. A
  * fraction goes to the narrow integers through int32, so that values out of their range wrap alike
  * wherever they stand. */
-static inline T PAIR(convert_one)(SC x)
+HT_INLINE T PAIR(convert_one)(SC x)
 {
 #if SOURCE_KIND == HT_KIND_COMPLEX && !HT_IS_COMPLEX && !HT_IS_BOOL
     return STORE(creal(x));

@@ -147,9 +147,6 @@ typedef ht_complex128 total_HT_COMPLEX128;
 /* The head of a kernel that walks an ht_loop. */
 #define HT_LOOP_KERNEL(x) static int NAME(x)(void *stream, const ht_loop *loop)
 
-/* A kernel body that takes its arithmetic as a function: inlined, so that the call disappears. */
-#define HT_INLINE static inline __attribute__((always_inline))
-
 /* Before a loop over elements: operands are equal or apart, never shifted against each other. */
 #ifdef __clang__
 #define HT_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")

@@ -2,7 +2,7 @@
  *
  * Template inside reduce.inc.c and rows.inc.c: which of two numbers is the larger, with NaN. */
 
-static inline int NAME(is_nan)(C x)
+HT_INLINE int NAME(is_nan)(C x)
 {
 #if HT_IS_FLOAT
     return isnan(x) != 0;
@@ -13,22 +13,22 @@ static inline int NAME(is_nan)(C x)
 }
 
 /* Whether x takes the place of the best so far: NaN beats every number, and nothing beats NaN. */
-static inline bool NAME(above)(C x, C best)
+HT_INLINE bool NAME(above)(C x, C best)
 {
     return x > best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
 }
 
-static inline bool NAME(below)(C x, C best)
+HT_INLINE bool NAME(below)(C x, C best)
 {
     return x < best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
 }
 
-static inline C NAME(max_step)(C best, C x)
+HT_INLINE C NAME(max_step)(C best, C x)
 {
     return NAME(above)(x, best) ? x : best;
 }
 
-static inline C NAME(min_step)(C best, C x)
+HT_INLINE C NAME(min_step)(C best, C x)
 {
     return NAME(below)(x, best) ? x : best;
 }

@@ -15,14 +15,14 @@
 /* Adding and subtracting it rounds a float below 2^22 to an integer. */
 #define HT_ROUND_FLOAT 0x1.8p23f
 
-static inline double ht__bits_to_double(uint64_t bits)
+HT_INLINE double ht__bits_to_double(uint64_t bits)
 {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-static inline uint64_t ht__double_to_bits(double x)
+HT_INLINE uint64_t ht__double_to_bits(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -30,14 +30,14 @@ static inline uint64_t ht__double_to_bits(double x)
 }
 
 /* 2^n for -126 <= n <= 127. */
-static inline float ht__power_of_two(int32_t n)
+HT_INLINE float ht__power_of_two(int32_t n)
 {
     return ht__bits_to_float((uint32_t)(n + 127) << 23);
 }
 
 /* x = n ln 2 + r; e^r by a polynomial (Cephes expf); 2^n in two steps so that subnormal results are
  * rounded once and large ones become infinite. */
-static inline float ht__exp_float(float x)
+HT_INLINE float ht__exp_float(float x)
 {
     float bound = x > 89.0f ? 89.0f : x;
     float clamped = bound < -104.0f ? -104.0f : bound;
@@ -59,7 +59,7 @@ static inline float ht__exp_float(float x)
 }
 
 /* x = 2^n m with m in [sqrt(1/2), sqrt(2)); log m by a polynomial (Cephes logf). */
-static inline float ht__log_float(float x)
+HT_INLINE float ht__log_float(float x)
 {
     int subnormal = x < 0x1p-126f;
     float normal = subnormal ? x * 0x1p23f : x;
@@ -85,14 +85,14 @@ static inline float ht__log_float(float x)
     return x < INFINITY ? p : x; /* infinity and NaN */
 }
 
-static inline float ht__sqrt_float(float x)
+HT_INLINE float ht__sqrt_float(float x)
 {
     return sqrtf(x);
 }
 
 /* t / (t + 2) with t = e^(2 |x|) - 1 in double: 2^n e^r - 1 = 2^n (e^r - 1) + (2^n - 1) keeps small
  * results accurate. Above 10 the quotient rounds to 1. */
-static inline float ht__tanh_float(float x)
+HT_INLINE float ht__tanh_float(float x)
 {
     double doubled = 2 * (double)(fabsf(x) < 10 ? fabsf(x) : 10);
     double shifted = doubled * 1.4426950408889634 + 0x1.8p52;

@@ -10,7 +10,7 @@
 
 #include "core/cpu/float_math.h"
 
-static inline float ht__normal_float(uint32_t word)
+HT_INLINE float ht__normal_float(uint32_t word)
 {
     float p = ((float)(int32_t)(word & 0x7fffffff) + 0.5f) * 0x1p-32f; /* 2^-33 ... 1/2 */
     float q = 0.5f - p, r = 0.180625f - q * q;
@@ -27,7 +27,7 @@ static inline float ht__normal_float(uint32_t word)
 }
 
 /* log x of a normal number, as fdlibm's e_log.c computes it. */
-static inline double ht__log_normal_double(double x)
+HT_INLINE double ht__log_normal_double(double x)
 {
     uint64_t offset = ht__double_to_bits(x) - 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
     int32_t exponent = (int32_t)(uint32_t)(offset >> 32) >> 20;
@@ -48,7 +48,7 @@ static inline double ht__log_normal_double(double x)
 }
 
 /* num (8) and den (8): coefficients from the highest power down. */
-static inline double ht__ratio_double(double x, const double num[8], const double den[8])
+HT_INLINE double ht__ratio_double(double x, const double num[8], const double den[8])
 {
     double a = num[0], b = den[0];
 
@@ -59,7 +59,7 @@ static inline double ht__ratio_double(double x, const double num[8], const doubl
     return a / b;
 }
 
-static inline double ht__normal_double(uint64_t word)
+HT_INLINE double ht__normal_double(uint64_t word)
 {
     static const double center_num[8] = {2.5090809287301226727e+3, 3.3430575583588128105e+4,
                                          6.7265770927008700853e+4, 4.5921953931549871457e+4,

@@ -14,8 +14,8 @@
 
 /* Words 4 first ... 4 (first + blocks) - 1 of a draw; blocks <= PHILOX_BLOCKS. The words of a block
  * lie in four arrays while they are mixed, which makes the rounds vector code. */
-static inline void philox_fill(uint32_t *words, int64_t blocks, uint64_t first, uint64_t seed,
-                               uint64_t draw)
+HT_INLINE void philox_fill(uint32_t *words, int64_t blocks, uint64_t first, uint64_t seed,
+                           uint64_t draw)
 {
     uint32_t x0[PHILOX_BLOCKS], x1[PHILOX_BLOCKS], x2[PHILOX_BLOCKS], x3[PHILOX_BLOCKS];
     uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);

@@ -10,28 +10,28 @@
 /* Writes n elements of the draw, whose words begin at `word`. */
 typedef void random_fill_fn(const ht_random *draw, const uint32_t *word, int64_t n, void *out);
 
-static inline uint64_t random_wide_word(const uint32_t *word, int64_t i)
+HT_INLINE uint64_t random_wide_word(const uint32_t *word, int64_t i)
 {
     return (uint64_t)word[2 * i + 1] << 32 | word[2 * i];
 }
 
 /* Uniform in [0, 1): 24 bits for float, 53 for double. */
-static inline float random_unit_float(const uint32_t *word, int64_t i)
+HT_INLINE float random_unit_float(const uint32_t *word, int64_t i)
 {
     return (float)(int32_t)(word[i] >> 8) * 0x1p-24f;
 }
 
-static inline double random_unit_double(const uint32_t *word, int64_t i)
+HT_INLINE double random_unit_double(const uint32_t *word, int64_t i)
 {
     return (double)(int64_t)(random_wide_word(word, i) >> 11) * 0x1p-53;
 }
 
-static inline float random_normal_float(const uint32_t *word, int64_t i)
+HT_INLINE float random_normal_float(const uint32_t *word, int64_t i)
 {
     return ht__normal_float(word[i]);
 }
 
-static inline double random_normal_double(const uint32_t *word, int64_t i)
+HT_INLINE double random_normal_double(const uint32_t *word, int64_t i)
 {
     return ht__normal_double(random_wide_word(word, i));
 }
@@ -42,8 +42,8 @@ static inline double random_normal_double(const uint32_t *word, int64_t i)
     _Generic((type)0, float : random_normal_float, double : random_normal_double)(word, i)
 
 /* n neighbours from element g on; out has elements of `bytes`, each made of `words` words. */
-static inline void random_run(const ht_random *draw, uint64_t g, int64_t n, random_fill_fn *fill,
-                              uint64_t words, char *out, size_t bytes)
+HT_INLINE void random_run(const ht_random *draw, uint64_t g, int64_t n, random_fill_fn *fill,
+                          uint64_t words, char *out, size_t bytes)
 {
     uint32_t word[PHILOX_WORDS];
 
@@ -61,8 +61,7 @@ static inline void random_run(const ht_random *draw, uint64_t g, int64_t n, rand
     }
 }
 
-static inline int random_walk(const ht_random *draw, random_fill_fn *fill, uint64_t words,
-                              void *out)
+HT_INLINE int random_walk(const ht_random *draw, random_fill_fn *fill, uint64_t words, void *out)
 {
     const size_t bytes = ht_dtype_size(draw->dtype);
 

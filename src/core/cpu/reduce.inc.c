@@ -10,7 +10,7 @@
 #define PUT     TO_TOTAL
 #include "core/cpu/reduce_fold.inc.c"
 
-static inline SUM NAME(sum_step)(SUM sum, SUM x)
+HT_INLINE SUM NAME(sum_step)(SUM sum, SUM x)
 {
     return sum + x;
 }

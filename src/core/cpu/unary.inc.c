@@ -13,36 +13,36 @@
 #define UNARY_LIST(X)
 #endif
 
-static inline C NAME(NEG)(C x)
+HT_INLINE C NAME(NEG)(C x)
 {
     return (C) - (WRAP)x;
 }
 
 #if !HT_IS_COMPLEX
 /* Written so that NaN stays NaN. */
-static inline C NAME(RELU)(C x)
+HT_INLINE C NAME(RELU)(C x)
 {
     return x <= 0 ? 0 : x;
 }
 #endif
 
 #if HT_IS_FLOAT || HT_IS_COMPLEX
-static inline C NAME(EXP)(C x)
+HT_INLINE C NAME(EXP)(C x)
 {
     return HT_MATH(exp, x);
 }
 
-static inline C NAME(LOG)(C x)
+HT_INLINE C NAME(LOG)(C x)
 {
     return HT_MATH(log, x);
 }
 
-static inline C NAME(SQRT)(C x)
+HT_INLINE C NAME(SQRT)(C x)
 {
     return HT_MATH(sqrt, x);
 }
 
-static inline C NAME(TANH)(C x)
+HT_INLINE C NAME(TANH)(C x)
 {
     return HT_MATH(tanh, x);
 }

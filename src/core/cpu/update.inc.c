@@ -13,7 +13,7 @@ HT_INLINE T NAME(update_gradient)(T gradient, T scale, T parameter, T decay)
     return decay != 0 ? scaled + decay * parameter : scaled;
 }
 
-static inline T NAME(update_scale)(const ht_update *u)
+HT_INLINE T NAME(update_scale)(const ht_update *u)
 {
     return (T)(u->maximize ? -u->grad_scale : u->grad_scale);
 }
