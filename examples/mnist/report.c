@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,21 @@ double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Open MPI gives every rank a terminal of its own and passes on what is written there: where the
+ * launcher's own output goes is what counts. */
+static bool writes_to_terminal(void)
+{
+    char link[64], target[64] = "";
+    ssize_t length;
+
+    if (getenv("OMPI_COMM_WORLD_SIZE") == NULL)
+        return isatty(STDOUT_FILENO);
+    snprintf(link, sizeof link, "/proc/%d/fd/1", (int)getppid());
+    length = readlink(link, target, sizeof target - 1);
+    return length > 0 &&
+           (strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0);
 }
 
 static void print_header(const struct report *report, ht_module *net)
@@ -48,7 +64,7 @@ void report_open(struct report *report, const struct options *options, const str
         .batches = ht_dataloader_batches(images->train),
         .epochs = calloc((size_t)options->epochs, sizeof *report->epochs),
         .speaks = ht_comm_rank(HT_COMM_WORLD) == 0,
-        .terminal = isatty(STDOUT_FILENO),
+        .terminal = writes_to_terminal(),
         .started = now(),
     };
     if (options->steps > 0 && options->steps < report->batches)

@@ -11,6 +11,12 @@
 HT_BEGIN_DECLS
 
 HT_API ht_tensor *ht_mean(ht_tensor *x, int axis); /* integers give float32; differentiable */
+
+/* Mean squared distance from the mean, in two passes, and its square root; integers give float32;
+ * differentiable. */
+HT_API ht_tensor *ht_var(ht_tensor *x, int axis);
+HT_API ht_tensor *ht_std(ht_tensor *x, int axis);
+
 HT_API ht_tensor *ht_max(ht_tensor *x, int axis);  /* differentiable; ties share the gradient */
 HT_API ht_tensor *ht_min(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_argmax(ht_tensor *x, int axis); /* int64; the first of equals; global index */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Mean and extremes. */
+ * Mean, variance and extremes. */
 #include "ht/statistics.h"
 
 #include "core.h"
 #include "ht/arithmetics.h"
+#include "ht/exponential.h"
 #include "ht/manipulations.h"
 #include "ht/relational.h"
 
@@ -18,6 +19,23 @@ ht_tensor *ht_mean(ht_tensor *x, int axis)
     if (x->body->dtype == HT_BOOL || ht_dtype_is_integer(x->body->dtype))
         x = ht_astype(x, HT_FLOAT32);
     return ht_div_scalar(ht_sum(x, axis), (double)count);
+}
+
+ht_tensor *ht_var(ht_tensor *x, int axis)
+{
+    ht_tensor *mean = ht_mean(x, axis), *distance;
+
+    if (mean == NULL)
+        return NULL;
+    if (axis != HT_NONE)
+        mean = ht_expand_dims(mean, axis < 0 ? axis + x->body->ndim : axis);
+    distance = ht_sub(x, mean);
+    return ht_mean(ht_mul(distance, distance), axis);
+}
+
+ht_tensor *ht_std(ht_tensor *x, int axis)
+{
+    return ht_sqrt(ht_var(x, axis));
 }
 
 /* The elements equal to the extreme share its gradient. */

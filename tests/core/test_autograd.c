@@ -39,7 +39,7 @@ static ht_tensor *reductions(ht_tensor *in[], void *user)
 {
     int axis = *(int *)user;
 
-    return ht_add(ht_mul(ht_sum(in[0], axis), ht_mean(in[0], axis)), ht_max(in[0], axis));
+    return ht_add(ht_mul(ht_sum(in[0], axis), ht_std(in[0], axis)), ht_max(in[0], axis));
 }
 
 static ht_tensor *cumulative(ht_tensor *in[], void *user)

@@ -8,7 +8,8 @@
 typedef ht_tensor *reduce_fn(ht_tensor *, int);
 
 static const int64_t shape[3] = {5, 3, 4};
-static reduce_fn *const functions[] = {ht_sum, ht_mean, ht_max, ht_min, ht_argmax, ht_argmin};
+static reduce_fn *const functions[] = {ht_sum,    ht_mean,   ht_max, ht_min,
+                                       ht_argmax, ht_argmin, ht_var, ht_std};
 
 static int split_of(int i)
 {
@@ -18,7 +19,7 @@ static int split_of(int i)
 static void every_split_gives_what_one_process_gives(void **state)
 {
     (void)state;
-    for (int f = 0; f < 6; f++) {
+    for (int f = 0; f < 8; f++) {
         for (int axis = -1; axis < 3; axis++) {
             ht_scope *scope = ht_scope_open();
             ht_tensor *x = ht_test_randn(3, shape, HT_FLOAT64, HT_NONE, 4);
@@ -61,6 +62,19 @@ static void integers_sum_in_int64_and_floats_in_double(void **state)
     assert_true(ht_item(ht_sum(bytes, 0)) == 200.0 * 100000);
     assert_true(fabs(ht_item(ht_sum(tenth, 0)) - 100000 * (double)0.1f) < 0.001);
     assert_true(ht_item(ht_sum(ht_ones(1, many, HT_BOOL, 0), HT_NONE)) == 100000);
+    ht_scope_close(scope);
+}
+
+static void deviation_is_that_of_the_definition(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    const double data[6] = {1, 2, 4, 8, 3, 0};
+    ht_tensor *x = ht_array(data, 2, (int64_t[]){3, 2}, HT_FLOAT64, 0);
+
+    ht_test_expect(ht_var(x, 1), (double[]){0.25, 4, 2.25}, 1e-15);
+    ht_test_expect(ht_std(x, 1), (double[]){0.5, 2, 1.5}, 1e-15);
+    ht_test_expect(ht_var(x, HT_NONE), (double[]){94.0 / 6 - 9}, 1e-14);
     ht_scope_close(scope);
 }
 
@@ -112,5 +126,6 @@ static void misuse_is_reported(void **state)
 HT_TEST_SUITE(test_reduce, cmocka_unit_test(every_split_gives_what_one_process_gives),
               cmocka_unit_test(layouts_do_not_change_values),
               cmocka_unit_test(integers_sum_in_int64_and_floats_in_double),
+              cmocka_unit_test(deviation_is_that_of_the_definition),
               cmocka_unit_test(nan_and_ties_are_decided_alike_on_any_rank_count),
               cmocka_unit_test(cumulative_sums_cross_ranks), cmocka_unit_test(misuse_is_reported));
