@@ -6,7 +6,8 @@
 
 #include "ht.h"
 
-/* All elements of x on every rank, row-major, as doubles; valid while x's scope is open. Collective. */
+/* All elements of x on every rank, row-major, as doubles; valid while x's scope is open.
+ * Collective. */
 const double *ht_test_values(ht_tensor *x);
 
 /* Fails unless every |x - expected| <= tolerance (1 + |expected|); NaN equals NaN. Collective. */
@@ -18,8 +19,8 @@ void ht_test_expect_same(ht_tensor *a, ht_tensor *b, double tolerance);
 /* Standard normal numbers of the given shape, the same on any rank count and for any split. */
 ht_tensor *ht_test_randn(int ndim, const int64_t shape[], ht_dtype dtype, int split, uint64_t seed);
 
-/* Runs `call` with errors returned on the world and HT_COMM_SELF, and fails unless it leaves an error
- * whose message contains `text`, the same on every rank. Collective. */
+/* Runs `call` with errors returned on the world and HT_COMM_SELF, and fails unless it leaves an
+ * error whose message contains `text`, the same on every rank. Collective. */
 #define HT_TEST_EXPECT_ERROR(call, code, text) \
     do {                                       \
         ht_test_errors_begin();                \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arithmetic, element by element. Operands broadcast as in NumPy and promote as in PyTorch. Logically
- * collective: the result is split where an operand is (a replicated operand costs nothing, two
- * different splits cost a resplit of the second). Differentiable. NULL operands give NULL.
- * Errors: HT_ERR_SHAPE, HT_ERR_COMM, HT_ERR_DEVICE. Source: heat.arithmetics. */
+ * Arithmetic, element by element. Operands broadcast as in NumPy and promote as in PyTorch.
+ * Logically collective: the result is split where an operand is (a replicated operand costs
+ * nothing, two different splits cost a resplit of the second). Differentiable. NULL operands give
+ * NULL. Errors: HT_ERR_SHAPE, HT_ERR_COMM, HT_ERR_DEVICE. Source: heat.arithmetics. */
 #ifndef HT_ARITHMETICS_H
 #define HT_ARITHMETICS_H
 
@@ -28,9 +28,9 @@ HT_API ht_tensor *ht_neg(ht_tensor *x); /* -x; not bool */
 HT_API ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha);
 HT_API ht_status ht_mul_scalar_(ht_tensor *a, double b);
 
-/* Sum over one axis (negative from the end) or all (HT_NONE); the axis is dropped. Integers and bool
- * sum in int64, float32 in double before it is rounded once. Collective when the split axis is summed:
- * the result then has no split; otherwise it is split as x. */
+/* Sum over one axis (negative from the end) or all (HT_NONE); the axis is dropped. Integers and
+ * bool sum in int64, float32 in double before it is rounded once. Collective when the split axis is
+ * summed: the result then has no split; otherwise it is split as x. */
 HT_API ht_tensor *ht_sum(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_sum_keepdim(ht_tensor *x, int axis);
 

@@ -6,7 +6,8 @@
  *     int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backend *backend);
  * fills the table and returns 0. It links nothing of libht; what it needs of the core comes through
  * `services`. A NULL kernel is one the backend does not have: the caller gets HT_ERR_UNSUPPORTED.
- * Kernels return 0, or non-zero after services->fail told why. Strides and offsets are in elements. */
+ * Kernels return 0, or non-zero after services->fail told why. Strides and offsets are in elements.
+ */
 #ifndef HT_BACKEND_H
 #define HT_BACKEND_H
 
@@ -14,7 +15,7 @@
 
 HT_BEGIN_DECLS
 
-#define HT_BACKEND_ABI  1u
+#define HT_BACKEND_ABI   1u
 #define HT_LOOP_OPERANDS 4
 
 /* An iteration over the local parts of up to four operands, merged to as few axes as strides allow;
@@ -36,23 +37,23 @@ typedef int (*ht_loop_fn)(void *stream, const ht_loop *loop);
 #define HT_BINARY_LIST(X) \
     X(ADD) X(SUB) X(MUL) X(DIV) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(RELU_GRAD) X(TANH_GRAD)
 
-/* Reductions. `loop` runs over the output elements: operand 0 the output, 1 the input, for ARG* also 2
- * the int64 output of positions (row-major inside the reduced axes, first of equals) with the extreme
- * value itself in operand 0. The reduced axes stand beside it. SUM writes int64 for integers and bool,
- * else the input's dtype. Reduced lengths may be 0 for SUM only. */
+/* Reductions. `loop` runs over the output elements: operand 0 the output, 1 the input, for ARG*
+ * also 2 the int64 output of positions (row-major inside the reduced axes, first of equals) with
+ * the extreme value itself in operand 0. The reduced axes stand beside it. SUM writes int64 for
+ * integers and bool, else the input's dtype. Reduced lengths may be 0 for SUM only. */
 #define HT_REDUCE_LIST(X) X(SUM) X(MAX) X(MIN) X(ARGMAX) X(ARGMIN)
 
 typedef struct ht_reduction {
     ht_loop loop;
-    int ndim;                     /* reduced axes, merged, innermost last; >= 1 */
+    int ndim; /* reduced axes, merged, innermost last; >= 1 */
     int64_t shape[HT_MAX_NDIM];
-    int64_t stride[HT_MAX_NDIM];  /* of the input */
+    int64_t stride[HT_MAX_NDIM]; /* of the input */
 } ht_reduction;
 
 typedef int (*ht_reduce_fn)(void *stream, const ht_reduction *reduction);
 
-/* Cumulative sums: for every element of `loop` (operand 0 output, 1 input), along `count` steps of the
- * given strides: out[i] = in[0] + ... + in[i]. The output's dtype is that of SUM. */
+/* Cumulative sums: for every element of `loop` (operand 0 output, 1 input), along `count` steps of
+ * the given strides: out[i] = in[0] + ... + in[i]. The output's dtype is that of SUM. */
 #define HT_CUMULATIVE_LIST(X) X(CUMSUM)
 
 typedef struct ht_cumulation {
@@ -77,8 +78,8 @@ typedef enum ht_cumulative_kernel {
 } ht_cumulative_kernel;
 #undef HT_KERNEL_ID
 
-/* c (m, n) = alpha op(a) op(b) + beta c + bias, row-major with leading dimensions; op transposes when
- * asked; bias (n) or NULL is added to every row. Floating and complex dtypes. */
+/* c (m, n) = alpha op(a) op(b) + beta c + bias, row-major with leading dimensions; op transposes
+ * when asked; bias (n) or NULL is added to every row. Floating and complex dtypes. */
 typedef struct ht_gemm {
     ht_dtype dtype;
     bool trans_a, trans_b;
@@ -88,17 +89,17 @@ typedef struct ht_gemm {
     void *c;
 } ht_gemm;
 
-/* 2-d convolution: x (n, c, h, w), weight (o, c / groups, kh, kw) row-major, y (n, o, oh, ow); x and y
- * by strides (row-major or channels-last). Pairs are (height, width). */
+/* 2-d convolution: x (n, c, h, w), weight (o, c / groups, kh, kw) row-major, y (n, o, oh, ow); x
+ * and y by strides (row-major or channels-last). Pairs are (height, width). */
 typedef struct ht_conv {
     ht_dtype dtype;
     int64_t n, c, o, groups, in[2], kernel[2], out[2], stride[2], padding[2], dilation[2];
     int64_t x_stride[4], y_stride[4];
 } ht_conv;
 
-/* 2-d max pooling, x (n, c, h, w) to y (n, c, oh, ow), by strides; padding counts as -inf. `index` is
- * row-major (n, c, oh, ow) when y is row-major and channels-last when y is; it holds h * W + w of the
- * chosen element, the first of equals; NaN wins. */
+/* 2-d max pooling, x (n, c, h, w) to y (n, c, oh, ow), by strides; padding counts as -inf. `index`
+ * is row-major (n, c, oh, ow) when y is row-major and channels-last when y is; it holds h * W + w
+ * of the chosen element, the first of equals; NaN wins. */
 typedef struct ht_pool {
     ht_dtype dtype;
     int64_t n, c, in[2], kernel[2], out[2], stride[2], padding[2], dilation[2];
@@ -120,14 +121,24 @@ typedef struct ht_random {
     double a, b; /* uniform: [a, b); normal: mean a, deviation b; integers: a <= value < b */
 } ht_random;
 
-typedef enum ht_random_kernel { HT_RANDOM_UNIFORM, HT_RANDOM_NORMAL, HT_RANDOM_INTEGER, HT_RANDOM_COUNT } ht_random_kernel;
+typedef enum ht_random_kernel {
+    HT_RANDOM_UNIFORM,
+    HT_RANDOM_NORMAL,
+    HT_RANDOM_INTEGER,
+    HT_RANDOM_COUNT
+} ht_random_kernel;
 
 /* One pass of an optimizer over n contiguous parameters of one dtype (float32, float64). `grad` is
  * multiplied by grad_scale first, and negated when maximize is set. Hyperparameters by optimizer:
  *   SGD       lr, momentum, dampening, weight_decay, nesterov, first; state: buf (NULL: momentum 0)
  *   ADAM      lr, beta1, beta2, eps, weight_decay, step, decoupled (AdamW); state: m, v
  *   ADADELTA  lr, rho (beta1), eps, weight_decay; state: square average, accumulated delta */
-typedef enum ht_update_kernel { HT_UPDATE_SGD, HT_UPDATE_ADAM, HT_UPDATE_ADADELTA, HT_UPDATE_COUNT } ht_update_kernel;
+typedef enum ht_update_kernel {
+    HT_UPDATE_SGD,
+    HT_UPDATE_ADAM,
+    HT_UPDATE_ADADELTA,
+    HT_UPDATE_COUNT
+} ht_update_kernel;
 
 typedef struct ht_update {
     ht_dtype dtype;
@@ -156,26 +167,32 @@ typedef struct ht_kernels {
                               void *dx);
     int (*conv_backward_weight)(void *stream, const ht_conv *conv, const void *x, const void *dy,
                                 void *dweight, void *dbias);
-    int (*max_pool_forward)(void *stream, const ht_pool *pool, const void *x, void *y, int32_t *index);
-    int (*max_pool_backward)(void *stream, const ht_pool *pool, const void *dy, const int32_t *index,
-                             void *dx);
+    int (*max_pool_forward)(void *stream, const ht_pool *pool, const void *x, void *y,
+                            int32_t *index);
+    int (*max_pool_backward)(void *stream, const ht_pool *pool, const void *dy,
+                             const int32_t *index, void *dx);
     int (*log_softmax_forward)(void *stream, const ht_rows *rows, const void *x, void *y);
     int (*log_softmax_backward)(void *stream, const ht_rows *rows, const void *dy, const void *y,
                                 void *dx);
-    /* loss[i] = -x[i][target[i]], 0 where target is ignore; non-zero with services->fail when a target
-     * is outside the columns. backward: dx = 0 but dx[i][target[i]] = -dloss[i]. */
+    /* loss[i] = -x[i][target[i]], 0 where target is ignore; non-zero with services->fail when a
+     * target is outside the columns. backward: dx = 0 but dx[i][target[i]] = -dloss[i]. */
     int (*nll_forward)(void *stream, const ht_rows *rows, const void *x, const int64_t *target,
                        int64_t ignore, void *loss);
     int (*nll_backward)(void *stream, const ht_rows *rows, const void *dloss, const int64_t *target,
                         int64_t ignore, void *dx);
-    /* mask[i] = draw i >= p; y = x mask / (1 - p). backward: dx = dy mask / (1 - p). n contiguous. */
+    /* mask[i] = draw i >= p; y = x mask / (1 - p). backward: dx = dy mask / (1 - p). n contiguous.
+     */
     int (*dropout_forward)(void *stream, ht_dtype dtype, int64_t n, double p, uint64_t seed,
                            uint64_t draw, const void *x, void *y, uint8_t *mask);
     int (*dropout_backward)(void *stream, ht_dtype dtype, int64_t n, double p, const void *dy,
                             const uint8_t *mask, void *dx);
 } ht_kernels;
 
-typedef enum ht_copy_kind { HT_COPY_HOST_TO_DEVICE, HT_COPY_DEVICE_TO_HOST, HT_COPY_ON_DEVICE } ht_copy_kind;
+typedef enum ht_copy_kind {
+    HT_COPY_HOST_TO_DEVICE,
+    HT_COPY_DEVICE_TO_HOST,
+    HT_COPY_ON_DEVICE
+} ht_copy_kind;
 
 typedef struct ht_backend {
     uint32_t abi; /* HT_BACKEND_ABI it was compiled with */
@@ -201,7 +218,8 @@ typedef struct ht_backend_services {
     void (*fail)(const char *format, ...) HT_PRINTF(1, 2);
 } ht_backend_services;
 
-typedef int ht_backend_open_fn(uint32_t abi, const ht_backend_services *services, ht_backend *backend);
+typedef int ht_backend_open_fn(uint32_t abi, const ht_backend_services *services,
+                               ht_backend *backend);
 
 HT_END_DECLS
 #endif

@@ -2,10 +2,10 @@
  *
  * Start and end of the library, communicators, and communication of tensors.
  *
- * Buffers are tensors: contiguous or not, of any dtype and device, with counts above 2^31. Each call
- * works on the *local* part of its tensors. Non-blocking calls return a request that keeps its tensors
- * alive; ht_wait finishes it. Waiting is polite (test, then back off) and gives up after HT_TIMEOUT
- * seconds (default 600, 0 = never) with a message that names the operation. */
+ * Buffers are tensors: contiguous or not, of any dtype and device, with counts above 2^31. Each
+ * call works on the *local* part of its tensors. Non-blocking calls return a request that keeps its
+ * tensors alive; ht_wait finishes it. Waiting is polite (test, then back off) and gives up after
+ * HT_TIMEOUT seconds (default 600, 0 = never) with a message that names the operation. */
 #ifndef HT_COMMUNICATION_H
 #define HT_COMMUNICATION_H
 
@@ -16,21 +16,23 @@
 HT_BEGIN_DECLS
 
 /* Starts the library, and MPI (asking for MPI_THREAD_MULTIPLE) unless the program has started it.
- * argc and argv may be NULL. A second call is counted and does nothing. Collective over the world. */
+ * argc and argv may be NULL. A second call is counted and does nothing. Collective over the world.
+ */
 HT_API ht_status ht_init(int *argc, char ***argv);
 
 /* As ht_init with `world` as HT_COMM_WORLD, for programs that run libht on a part of the ranks.
  * MPI must be initialised, at any thread level; `world` is duplicated. Collective over `world`. */
 HT_API ht_status ht_init_comm(MPI_Comm world);
 
-/* Ends the library: frees its communicators, reports leaked objects (debug builds, HT_LEAK_CHECK=1),
- * and finalises MPI if ht_init initialised it. Returns the number of leaked objects of this rank.
- * Collective over the world. */
+/* Ends the library: frees its communicators, reports leaked objects (debug builds,
+ * HT_LEAK_CHECK=1), and finalises MPI if ht_init initialised it. Returns the number of leaked
+ * objects of this rank. Collective over the world. */
 HT_API int ht_finalize(void);
 
 HT_API bool ht_is_initialized(void);
 
-/* Compute threads of this rank: OMP_NUM_THREADS, or cores of the node / ranks on it. Not collective. */
+/* Compute threads of this rank: OMP_NUM_THREADS, or cores of the node / ranks on it. Not
+ * collective. */
 HT_API int ht_get_num_threads(void);
 
 #define HT_COMM_WORLD (ht_comm_world())
@@ -65,7 +67,14 @@ HT_API void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t
 
 HT_API ht_status ht_barrier(ht_comm *comm);
 
-typedef enum ht_reduce_op { HT_OP_SUM, HT_OP_PROD, HT_OP_MIN, HT_OP_MAX, HT_OP_AND, HT_OP_OR } ht_reduce_op;
+typedef enum ht_reduce_op {
+    HT_OP_SUM,
+    HT_OP_PROD,
+    HT_OP_MIN,
+    HT_OP_MAX,
+    HT_OP_AND,
+    HT_OP_OR
+} ht_reduce_op;
 
 /* Requests. Owned by the caller; released by ht_wait (which sets *request to NULL) or, unfinished,
  * by ht_release, which waits first. A NULL request is one that could not be posted: waiting for it
@@ -81,15 +90,15 @@ HT_API ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
 HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 
 /* Collectives over local parts.
- *   reductions  same local shape everywhere; in place when send == recv. AND and OR are logical and for
- *               bool and integers; bool has no SUM and PROD. float16 and bfloat16 add in float32. An
- *               exscan leaves recv of rank 0 as it was.
- *   gather, allgather, scatter  parts are pieces along dimension 0 in rank order and may differ in
- *               their length there; the whole is the concatenation. ht_iallgather does not ask the
- *               others, so there the parts must be those of ht_comm_chunk.
- *   alltoall    local parts of one size, taken as that many equal blocks as there are ranks. */
+ *   reductions  same local shape everywhere; in place when send == recv. AND and OR are logical and
+ * for bool and integers; bool has no SUM and PROD. float16 and bfloat16 add in float32. An exscan
+ * leaves recv of rank 0 as it was. gather, allgather, scatter  parts are pieces along dimension 0
+ * in rank order and may differ in their length there; the whole is the concatenation. ht_iallgather
+ * does not ask the others, so there the parts must be those of ht_comm_chunk. alltoall    local
+ * parts of one size, taken as that many equal blocks as there are ranks. */
 HT_API ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root);
-HT_API ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op, int root);
+HT_API ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
+                           int root);
 HT_API ht_status ht_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
 HT_API ht_status ht_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
 HT_API ht_status ht_scan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);

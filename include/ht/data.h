@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Datasets and loaders. Batches are process-local tensors (on HT_COMM_SELF). Source: heat.utils.data. */
+ * Datasets and loaders. Batches are process-local tensors (on HT_COMM_SELF). Source:
+ * heat.utils.data. */
 #ifndef HT_DATA_H
 #define HT_DATA_H
 
@@ -9,9 +10,10 @@
 
 HT_BEGIN_DECLS
 
-/* A batch: rows of the first array as `data`, of the second as `target` (NULL if there is none); all
- * arrays in `arrays`. The tensors are scoped to nobody: valid until the next ht_dataloader_next, longer
- * if retained. rows: number of rows; row_ids: their places in the file (borrowed). */
+/* A batch: rows of the first array as `data`, of the second as `target` (NULL if there is none);
+ * all arrays in `arrays`. The tensors are scoped to nobody: valid until the next
+ * ht_dataloader_next, longer if retained. rows: number of rows; row_ids: their places in the file
+ * (borrowed). */
 typedef struct ht_batch {
     ht_tensor *data;
     ht_tensor *target;
@@ -21,15 +23,16 @@ typedef struct ht_batch {
     const int64_t *row_ids;
 } ht_batch;
 
-/* Turns the raw rows of array `array` (its file dtype, shape (rows, ...)) into what the batch holds.
- * Runs on the reading thread, gradients off. Returns a scoped tensor, or NULL after ht_transform_fail. */
+/* Turns the raw rows of array `array` (its file dtype, shape (rows, ...)) into what the batch
+ * holds. Runs on the reading thread, gradients off. Returns a scoped tensor, or NULL after
+ * ht_transform_fail. */
 typedef ht_tensor *ht_transform_fn(ht_tensor *rows, int array, void *user);
 
 /* Fills in why a transform failed; the loader adds file, data set and row. Returns NULL. */
 HT_API ht_tensor *ht_transform_fail(const char *format, ...) HT_PRINTF(1, 2);
 
-/* Arrays of equal length in an HDF5 file; rows are indexed by dimension 0. Opens the file, checks, and
- * closes it again. Owned. Collective over `comm`, agrees. Errors: HT_ERR_IO, HT_ERR_FORMAT. */
+/* Arrays of equal length in an HDF5 file; rows are indexed by dimension 0. Opens the file, checks,
+ * and closes it again. Owned. Collective over `comm`, agrees. Errors: HT_ERR_IO, HT_ERR_FORMAT. */
 HT_API ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datasets[],
                                    ht_comm *comm);
 
@@ -39,19 +42,19 @@ HT_API int64_t ht_dataset_rows(const ht_dataset *dataset);
 
 typedef enum ht_remainder {
     HT_REMAINDER_UNEVEN, /* every row once; ranks and last batches may differ in length */
-    HT_REMAINDER_DROP,   /* all ranks the same number of full batches, at most P B - 1 rows unused */
-    HT_REMAINDER_PAD     /* all ranks the same number of rows, short ones repeat their first */
+    HT_REMAINDER_DROP, /* all ranks the same number of full batches, at most P B - 1 rows unused */
+    HT_REMAINDER_PAD   /* all ranks the same number of rows, short ones repeat their first */
 } ht_remainder;
 
 typedef struct ht_dataloader_options {
-    size_t size;              /* of this struct; set by the default function */
-    int64_t batch_size;       /* per rank; 64 */
-    bool shuffle;             /* true */
-    uint64_t seed;            /* 0 */
-    ht_remainder remainder;   /* HT_REMAINDER_UNEVEN */
-    int64_t window_bytes;     /* raw rows held for shuffling; 256 MiB */
-    int queue;                /* batches read ahead; 2 */
-    int io_threads;           /* 1; 0 reads in the caller; HT_IO_THREADS overrides */
+    size_t size;                /* of this struct; set by the default function */
+    int64_t batch_size;         /* per rank; 64 */
+    bool shuffle;               /* true */
+    uint64_t seed;              /* 0 */
+    ht_remainder remainder;     /* HT_REMAINDER_UNEVEN */
+    int64_t window_bytes;       /* raw rows held for shuffling; 256 MiB */
+    int queue;                  /* batches read ahead; 2 */
+    int io_threads;             /* 1; 0 reads in the caller; HT_IO_THREADS overrides */
     ht_transform_fn *transform; /* NULL: rows as they are in the file */
     void *user;
     ht_device *device; /* where batches go; NULL: cpu */
@@ -59,26 +62,27 @@ typedef struct ht_dataloader_options {
 
 HT_API ht_dataloader_options ht_dataloader_options_default(void);
 
-/* A loader of this rank's shard, rows [r N / P, (r + 1) N / P); options NULL: defaults. A thread reads
- * ahead, in whole chunks, with handles of its own. A shard that fits into the window is read once and
- * permuted as a whole; of a longer one, two windows of half the size are held: the order of its chunks
- * is random, and so are the rows inside a window. The order depends on (seed, epoch, rank) alone.
- * The file is opened here and may lose its name afterwards. Retains the dataset. Owned. Collective
- * over the dataset's communicator, agrees. */
+/* A loader of this rank's shard, rows [r N / P, (r + 1) N / P); options NULL: defaults. A thread
+ * reads ahead, in whole chunks, with handles of its own. A shard that fits into the window is read
+ * once and permuted as a whole; of a longer one, two windows of half the size are held: the order
+ * of its chunks is random, and so are the rows inside a window. The order depends on (seed, epoch,
+ * rank) alone. The file is opened here and may lose its name afterwards. Retains the dataset.
+ * Owned. Collective over the dataset's communicator, agrees. */
 HT_API ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options);
 
-/* The next batch of the epoch; false at its end (the epoch is then advanced), and the next call begins
- * the next one. Every row of the shard comes exactly once per epoch. All ranks make as many batches as
- * the longest shard needs: a rank whose rows have run out gets batches of 0 rows.
- * Errors carry file, data set and rows, and come with the batch that needed those rows. Under
+/* The next batch of the epoch; false at its end (the epoch is then advanced), and the next call
+ * begins the next one. Every row of the shard comes exactly once per epoch. All ranks make as many
+ * batches as the longest shard needs: a rank whose rows have run out gets batches of 0 rows. Errors
+ * carry file, data set and rows, and come with the batch that needed those rows. Under
  * HT_ERRORS_ABORT this call does not communicate: the rank that failed ends the job. Under
- * HT_ERRORS_RETURN it is collective and agrees (one small message exchange per batch): all ranks get
- * false at the same batch, ht_dataloader_status tells, and it stays so until
+ * HT_ERRORS_RETURN it is collective and agrees (one small message exchange per batch): all ranks
+ * get false at the same batch, ht_dataloader_status tells, and it stays so until
  * ht_dataloader_set_epoch. */
 HT_API bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch);
 HT_API ht_status ht_dataloader_status(const ht_dataloader *loader);
 
-HT_API int64_t ht_dataloader_batches(const ht_dataloader *loader); /* per epoch, same on all ranks */
+HT_API int64_t
+ht_dataloader_batches(const ht_dataloader *loader); /* per epoch, same on all ranks */
 HT_API int64_t ht_dataloader_shard_rows(const ht_dataloader *loader);
 
 /* Goes to the start of an epoch, forgetting what was read ahead (but not a shard in memory). */
@@ -87,8 +91,8 @@ HT_API ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch);
 /* The epoch of the batches that come; from 0 on. */
 HT_API int64_t ht_dataloader_epoch(const ht_dataloader *loader);
 
-/* Normalise: y = (x / scale - mean) / std as float32 or float64 for arrays of numbers; integer labels
- * (1-d arrays) become int64. For ht_dataloader_options.transform; user: ht_normalize *. */
+/* Normalise: y = (x / scale - mean) / std as float32 or float64 for arrays of numbers; integer
+ * labels (1-d arrays) become int64. For ht_dataloader_options.transform; user: ht_normalize *. */
 typedef struct ht_normalize {
     double scale, mean, std;
     ht_dtype dtype;
@@ -97,8 +101,8 @@ typedef struct ht_normalize {
 HT_API ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *normalize);
 
 /* Turns a folder of MNIST-format IDX files (train-images-idx3-ubyte[.gz], ...) into one HDF5 file:
- * train/images (N, 28, 28) uint8, train/labels (N) uint8, test/... chunked and deflated. Written under a
- * temporary name and renamed. Not collective. */
+ * train/images (N, 28, 28) uint8, train/labels (N) uint8, test/... chunked and deflated. Written
+ * under a temporary name and renamed. Not collective. */
 HT_API ht_status ht_idx_to_hdf5(const char *folder, const char *path);
 
 /* The same, telling after each chunk how many of all rows are written. */

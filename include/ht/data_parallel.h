@@ -3,10 +3,10 @@
  * Data-parallel training over MPI ranks: heat.nn.DataParallel. (One process over several devices is
  * another thing: torch's wrapper, ht_nn_device_parallel.)
  *
- * Blocking: gradients are averaged during backward, and step() updates at once. Non-blocking: step()
- * marks an update due; each layer's parameters are updated just before that layer runs in the next
- * forward pass, so that the exchange overlaps the rest of backward and the layers before it. Both give
- * the same parameters, bit for bit. */
+ * Blocking: gradients are averaged during backward, and step() updates at once. Non-blocking:
+ * step() marks an update due; each layer's parameters are updated just before that layer runs in
+ * the next forward pass, so that the exchange overlaps the rest of backward and the layers before
+ * it. Both give the same parameters, bit for bit. */
 #ifndef HT_DATA_PARALLEL_H
 #define HT_DATA_PARALLEL_H
 
@@ -18,7 +18,8 @@ HT_BEGIN_DECLS
 typedef enum ht_averaging {
     HT_AVERAGE_MEAN,    /* sum / ranks */
     HT_AVERAGE_SUM,     /* sum */
-    HT_AVERAGE_WEIGHTED /* sum of weight x gradient / sum of weights: the true mean of uneven batches */
+    HT_AVERAGE_WEIGHTED /* sum of weight x gradient / sum of weights: the true mean of uneven
+                           batches */
 } ht_averaging;
 
 typedef struct ht_data_parallel_options {
@@ -33,10 +34,11 @@ typedef struct ht_data_parallel_options {
 
 HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
 
-/* Wraps `module` (retained) for training on `comm`, updated by `optimizer` (retained; NULL: gradients
- * are averaged during backward and the program updates by itself; then always blocking). All ranks must
- * bring the same model (the first difference is named); parameters, buffers and optimizer state are
- * broadcast from rank 0. Owned. Collective over `comm`, agrees. Source: heat.nn.DataParallel. */
+/* Wraps `module` (retained) for training on `comm`, updated by `optimizer` (retained; NULL:
+ * gradients are averaged during backward and the program updates by itself; then always blocking).
+ * All ranks must bring the same model (the first difference is named); parameters, buffers and
+ * optimizer state are broadcast from rank 0. Owned. Collective over `comm`, agrees. Source:
+ * heat.nn.DataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
@@ -46,15 +48,16 @@ HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_o
  * dimension 0 of the forward's first input. 0: the rank contributes nothing. Not collective. */
 HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 
-/* The backward pass of a step's loss (a mean over the weight's samples): scales the seed by the weight
- * and starts the exchange. ht_backward(loss) does the same for a loss that reaches the wrapped parameters;
- * a rank with no rows calls this with NULL to contribute zeros. */
+/* The backward pass of a step's loss (a mean over the weight's samples): scales the seed by the
+ * weight and starts the exchange. ht_backward(loss) does the same for a loss that reaches the
+ * wrapped parameters; a rank with no rows calls this with NULL to contribute zeros. */
 HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
 
 /* Until the next forward with `sync` true, backward accumulates locally. Decided at forward. */
 HT_API ht_status ht_data_parallel_set_sync(ht_module *wrapper, bool sync);
 
-/* Finishes every outstanding exchange and update: what eval, saving and reading do by themselves. */
+/* Finishes every outstanding exchange and update: what eval, saving and reading do by themselves.
+ */
 HT_API ht_status ht_data_parallel_drain(ht_module *wrapper);
 
 HT_API ht_module *ht_data_parallel_module(ht_module *wrapper); /* borrowed */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Devices: "cpu" (= "cpu:0"), virtual host devices "cpu:1", "cpu:2", ... with memory accounting of
- * their own, and devices of backend modules, loaded on first use from HT_BACKEND_PATH, then from the
- * library's own folder ("cuda:0" loads libht_cuda.so). */
+ * their own, and devices of backend modules, loaded on first use from HT_BACKEND_PATH, then from
+ * the library's own folder ("cuda:0" loads libht_cuda.so). */
 #ifndef HT_DEVICES_H
 #define HT_DEVICES_H
 

@@ -4,10 +4,10 @@
  * the communicator runs.
  *
  * HT_ERRORS_ABORT (default): ranks that fail alike are named together, the lowest prints, the job
- * ends with exit code 1. HT_ERRORS_RETURN: functions that return a tensor return NULL, actions their
- * ht_status, and NULL operands pass through without a second report. A NULL result is NULL on every
- * rank of the communicator; a failure that only one rank can see (out of memory, a device fault)
- * ends the job under either handler. */
+ * ends with exit code 1. HT_ERRORS_RETURN: functions that return a tensor return NULL, actions
+ * their ht_status, and NULL operands pass through without a second report. A NULL result is NULL on
+ * every rank of the communicator; a failure that only one rank can see (out of memory, a device
+ * fault) ends the job under either handler. */
 #ifndef HT_ERROR_H
 #define HT_ERROR_H
 
@@ -15,18 +15,18 @@
 
 HT_BEGIN_DECLS
 
-#define HT_ERROR_LIST(X)                                                           \
-    X(HT_SUCCESS, "success")                                                       \
-    X(HT_ERR_ARGUMENT, "invalid argument")                                         \
-    X(HT_ERR_SHAPE, "shapes do not fit")                                           \
-    X(HT_ERR_DTYPE, "dtype not supported here")                                    \
-    X(HT_ERR_DEVICE, "device failure or operands on different devices")            \
-    X(HT_ERR_COMM, "operands on different communicators, or an MPI failure")       \
-    X(HT_ERR_STATE, "call not allowed in this state")                              \
-    X(HT_ERR_MEMORY, "out of memory")                                              \
-    X(HT_ERR_IO, "input or output failed")                                         \
-    X(HT_ERR_FORMAT, "file content is not what was expected")                      \
-    X(HT_ERR_TIMEOUT, "a rank did not come in time")                               \
+#define HT_ERROR_LIST(X)                                                     \
+    X(HT_SUCCESS, "success")                                                 \
+    X(HT_ERR_ARGUMENT, "invalid argument")                                   \
+    X(HT_ERR_SHAPE, "shapes do not fit")                                     \
+    X(HT_ERR_DTYPE, "dtype not supported here")                              \
+    X(HT_ERR_DEVICE, "device failure or operands on different devices")      \
+    X(HT_ERR_COMM, "operands on different communicators, or an MPI failure") \
+    X(HT_ERR_STATE, "call not allowed in this state")                        \
+    X(HT_ERR_MEMORY, "out of memory")                                        \
+    X(HT_ERR_IO, "input or output failed")                                   \
+    X(HT_ERR_FORMAT, "file content is not what was expected")                \
+    X(HT_ERR_TIMEOUT, "a rank did not come in time")                         \
     X(HT_ERR_UNSUPPORTED, "not available in this build or on this machine")
 
 typedef enum ht_status {

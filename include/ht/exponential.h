@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exponential and trigonometric functions, element by element; integers and bool give float32. Split
- * as x; no communication. Differentiable. The value of an element never depends on its position.
- * Source: heat.exponential, heat.trigonometrics. */
+ * Exponential and trigonometric functions, element by element; integers and bool give float32.
+ * Split as x; no communication. Differentiable. The value of an element never depends on its
+ * position. Source: heat.exponential, heat.trigonometrics. */
 #ifndef HT_EXPONENTIAL_H
 #define HT_EXPONENTIAL_H
 

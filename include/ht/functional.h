@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers as functions, without state. Inputs may be split along the batch axis (0), the result then is
- * too; parameters are replicated. Differentiable. Source: torch.nn.functional. */
+ * Layers as functions, without state. Inputs may be split along the batch axis (0), the result then
+ * is too; parameters are replicated. Differentiable. Source: torch.nn.functional. */
 #ifndef HT_FUNCTIONAL_H
 #define HT_FUNCTIONAL_H
 
@@ -34,8 +34,8 @@ HT_API ht_tensor *ht_max_pool2d(ht_tensor *x, int64_t kernel);
 HT_API ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const int64_t stride[2],
                                     const int64_t padding[2], const int64_t dilation[2]);
 
-/* With probability p zero, else x / (1 - p). dropout2d drops whole channels of (N, C, ...). The mask is
- * drawn from (seed, draw). */
+/* With probability p zero, else x / (1 - p). dropout2d drops whole channels of (N, C, ...). The
+ * mask is drawn from (seed, draw). */
 HT_API ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 HT_API ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
@@ -44,12 +44,13 @@ HT_API ht_tensor *ht_log_softmax(ht_tensor *x, int axis);
 
 typedef enum ht_reduction_mode { HT_MEAN, HT_SUM, HT_NO_REDUCTION } ht_reduction_mode;
 
-/* -mean of log_probs[i][target[i]]: log_probs (N, C), target (N) int64. HT_MEAN over N (0 samples: 0,
- * with a zero gradient). */
+/* -mean of log_probs[i][target[i]]: log_probs (N, C), target (N) int64. HT_MEAN over N (0 samples:
+ * 0, with a zero gradient). */
 HT_API ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mode reduction);
 
 /* nll_loss(log_softmax(logits)). */
-HT_API ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target, ht_reduction_mode reduction);
+HT_API ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target,
+                                   ht_reduction_mode reduction);
 
 HT_END_DECLS
 #endif

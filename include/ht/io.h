@@ -9,17 +9,19 @@
 
 HT_BEGIN_DECLS
 
-/* The data set `dataset` of an HDF5 file as a tensor of `dtype` on ht_get_comm(), each rank reading its
- * slab along `split` in the file's own type. Errors name file and data set: HT_ERR_IO, HT_ERR_FORMAT. */
+/* The data set `dataset` of an HDF5 file as a tensor of `dtype` on ht_get_comm(), each rank reading
+ * its slab along `split` in the file's own type. Errors name file and data set: HT_ERR_IO,
+ * HT_ERR_FORMAT. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
 
 /* Writes x as `dataset`, each rank its slab, in x's dtype (bool as uint8; float16 and bfloat16 as
- * float32; complex as a compound {r, i}). mode "w" makes the file anew, "a" adds to it or replaces the
- * data set. Unfinished files are removed. */
-HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, const char *mode);
+ * float32; complex as a compound {r, i}). mode "w" makes the file anew, "a" adds to it or replaces
+ * the data set. Unfinished files are removed. */
+HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset,
+                              const char *mode);
 
-/* HDF5 is not thread-safe and the library reads on threads of its own: a program that calls HDF5 itself
- * while loaders are alive holds this lock around its calls. Not collective. */
+/* HDF5 is not thread-safe and the library reads on threads of its own: a program that calls HDF5
+ * itself while loaders are alive holds this lock around its calls. Not collective. */
 HT_API void ht_hdf5_lock(void);
 HT_API void ht_hdf5_unlock(void);
 

@@ -9,12 +9,7 @@
 
 HT_BEGIN_DECLS
 
-typedef enum ht_log_level {
-    HT_LOG_ERROR,
-    HT_LOG_WARN,
-    HT_LOG_INFO,
-    HT_LOG_DEBUG
-} ht_log_level;
+typedef enum ht_log_level { HT_LOG_ERROR, HT_LOG_WARN, HT_LOG_INFO, HT_LOG_DEBUG } ht_log_level;
 
 /* Writes one line on this rank if `level` is enabled. Not collective. */
 HT_API void ht_log_write(ht_log_level level, const char *format, ...) HT_PRINTF(2, 3);
@@ -25,7 +20,8 @@ HT_API void ht_log_write0(ht_log_level level, const char *format, ...) HT_PRINTF
 HT_API void ht_log_set_level(ht_log_level level);
 HT_API ht_log_level ht_log_get_level(void);
 
-/* Receives lines instead of stderr, on the thread that logs; NULL restores stderr. Not collective. */
+/* Receives lines instead of stderr, on the thread that logs; NULL restores stderr. Not collective.
+ */
 typedef void ht_log_fn(ht_log_level level, const char *line, void *user);
 HT_API void ht_log_set_sink(ht_log_fn *sink, void *user);
 

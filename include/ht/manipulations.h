@@ -26,8 +26,8 @@ HT_API ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1);
 HT_API ht_tensor *ht_expand_dims(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_squeeze(ht_tensor *x, int axis);
 
-/* View of x[..., start : stop, ...] along one axis; 0 <= start <= stop <= length. Along the split axis
- * the result may be unbalanced (ht_balance). Logically collective; split as x. */
+/* View of x[..., start : stop, ...] along one axis; 0 <= start <= stop <= length. Along the split
+ * axis the result may be unbalanced (ht_balance). Logically collective; split as x. */
 HT_API ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop);
 
 /* Read-only view in a larger shape with stride 0 along new axes. */
@@ -37,8 +37,8 @@ HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
  * joined along the split axis (one exchange of slabs). */
 HT_API ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis);
 
-/* Another split of the same tensor (HT_NONE: replicated on every rank). Collective unless the split is
- * unchanged or x has none; one Alltoall or Allgather. */
+/* Another split of the same tensor (HT_NONE: replicated on every rank). Collective unless the split
+ * is unchanged or x has none; one Alltoall or Allgather. */
 HT_API ht_tensor *ht_resplit(ht_tensor *x, int split);
 HT_API ht_status ht_resplit_(ht_tensor *x, int split);
 

@@ -2,9 +2,10 @@
  *
  * Modules: a tree of layers with named slots for children, parameters and buffers.
  *
- * The library allocates the user's struct; a slot is the address of a handle in that struct, so that
- * replacing a child writes the struct's own field and cloning a module rebases its slots. Fields that
- * are not registered are copied bitwise; a type's clone hook mends what that is wrong for. */
+ * The library allocates the user's struct; a slot is the address of a handle in that struct, so
+ * that replacing a child writes the struct's own field and cloning a module rebases its slots.
+ * Fields that are not registered are copied bitwise; a type's clone hook mends what that is wrong
+ * for. */
 #ifndef HT_MODULE_H
 #define HT_MODULE_H
 
@@ -30,11 +31,12 @@ HT_API ht_module *ht_module_new(size_t bytes, const ht_module_type *type);
 HT_API void *ht_module_data(ht_module *module);
 HT_API const ht_module_type *ht_module_get_type(const ht_module *module);
 
-/* Registers what *slot is to hold, and stores it there: the module owns child, parameter or buffer from
- * now on (a NULL one is an error passed through; parameters and buffers are retained from their scope).
- * `slot` lies inside the module's struct, or is NULL (reached by name only). Parameters get
- * requires_grad. */
-HT_API ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot, ht_module *child);
+/* Registers what *slot is to hold, and stores it there: the module owns child, parameter or buffer
+ * from now on (a NULL one is an error passed through; parameters and buffers are retained from
+ * their scope). `slot` lies inside the module's struct, or is NULL (reached by name only).
+ * Parameters get requires_grad. */
+HT_API ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot,
+                               ht_module *child);
 HT_API ht_status ht_module_add_parameter(ht_module *module, const char *name, ht_tensor **slot,
                                          ht_tensor *parameter);
 HT_API ht_status ht_module_add_buffer(ht_module *module, const char *name, ht_tensor **slot,
@@ -73,27 +75,30 @@ HT_API ht_status ht_module_replace(ht_module *module, const char *name, ht_modul
 /* A copy of the tree with parameters and buffers of its own; shared ones stay shared. Owned. */
 HT_API ht_module *ht_module_clone(ht_module *module);
 
-/* Moves parameters and buffers in place: handles stay valid. Refused once a wrapper holds the module. */
+/* Moves parameters and buffers in place: handles stay valid. Refused once a wrapper holds the
+ * module. */
 HT_API ht_status ht_module_to_dtype(ht_module *module, ht_dtype dtype);
 HT_API ht_status ht_module_to_device(ht_module *module, ht_device *device);
 HT_API ht_status ht_module_requires_grad(ht_module *module, bool requires_grad);
 HT_API ht_status ht_module_zero_grad(ht_module *module);
 
-/* Hooks on forward. A pre hook sees (and may replace) the inputs, a forward hook the output; NULL keeps
- * them. Returned ids remove hooks; 0 is never an id. */
+/* Hooks on forward. A pre hook sees (and may replace) the inputs, a forward hook the output; NULL
+ * keeps them. Returned ids remove hooks; 0 is never an id. */
 typedef ht_value *ht_module_pre_hook_fn(ht_module *module, ht_value *inputs, void *user);
-typedef ht_value *ht_module_hook_fn(ht_module *module, ht_value *inputs, ht_value *output, void *user);
+typedef ht_value *ht_module_hook_fn(ht_module *module, ht_value *inputs, ht_value *output,
+                                    void *user);
 HT_API uint64_t ht_module_register_forward_pre_hook(ht_module *module, ht_module_pre_hook_fn *hook,
                                                     void *user);
-HT_API uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hook_fn *hook, void *user);
+HT_API uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hook_fn *hook,
+                                                void *user);
 HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
 
 /* Writes the tree with types, settings and parameter counts. Not collective. */
 HT_API void ht_module_print(ht_module *module, FILE *stream);
 
-/* Parameters and buffers as data sets of an HDF5 file, by dotted name. Process-local state, the same on
- * all ranks of `comm`: rank 0 writes, under a temporary name that is renamed; all ranks read. load names
- * missing, unexpected and misshapen entries. Collective over `comm`, agrees. */
+/* Parameters and buffers as data sets of an HDF5 file, by dotted name. Process-local state, the
+ * same on all ranks of `comm`: rank 0 writes, under a temporary name that is renamed; all ranks
+ * read. load names missing, unexpected and misshapen entries. Collective over `comm`, agrees. */
 HT_API ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *comm);
 HT_API ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers. Constructors return owned modules (ht_module_add takes them over); parameters are float32,
- * process-local, initialised as PyTorch does. Not collective. Source: torch.nn. */
+ * Layers. Constructors return owned modules (ht_module_add takes them over); parameters are
+ * float32, process-local, initialised as PyTorch does. Not collective. Source: torch.nn. */
 #ifndef HT_NN_H
 #define HT_NN_H
 

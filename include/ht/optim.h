@@ -32,7 +32,8 @@ HT_API ht_sgd_options ht_sgd_options_default(void);
 HT_API ht_adam_options ht_adam_options_default(void);
 HT_API ht_adadelta_options ht_adadelta_options_default(void);
 
-/* options NULL: defaults. Errors: HT_ERR_ARGUMENT for values out of range, naming value and range. */
+/* options NULL: defaults. Errors: HT_ERR_ARGUMENT for values out of range, naming value and range.
+ */
 HT_API ht_optimizer *ht_optim_sgd(ht_value *parameters, double lr, const ht_sgd_options *options);
 HT_API ht_optimizer *ht_optim_adam(ht_value *parameters, double lr, const ht_adam_options *options);
 HT_API ht_optimizer *ht_optim_adadelta(ht_value *parameters, double lr,

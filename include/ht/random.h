@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counter-based random numbers (Philox 4x32-10), keyed by (seed, draw, global element index): the same
- * seed gives the same global tensor on any number of ranks and for every split. Logically collective.
- * Source: heat.random. */
+ * Counter-based random numbers (Philox 4x32-10), keyed by (seed, draw, global element index): the
+ * same seed gives the same global tensor on any number of ranks and for every split. Logically
+ * collective. Source: heat.random. */
 #ifndef HT_RANDOM_H
 #define HT_RANDOM_H
 
@@ -10,7 +10,8 @@
 
 HT_BEGIN_DECLS
 
-/* Seeds the generator of HT_COMM-wide draws; the first draw after it is draw 0. Logically collective. */
+/* Seeds the generator of HT_COMM-wide draws; the first draw after it is draw 0. Logically
+ * collective. */
 HT_API void ht_random_seed(uint64_t seed);
 HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);
 HT_API void ht_random_set_state(uint64_t seed, uint64_t draw);

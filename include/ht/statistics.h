@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statistics over one axis (negative from the end) or all (HT_NONE); the axis is dropped. Collective
- * when the split axis is reduced: the result then has no split; otherwise it is split as x. NaN
- * propagates. Empty reductions of max and argmax are HT_ERR_SHAPE. Source: heat.statistics. */
+ * Statistics over one axis (negative from the end) or all (HT_NONE); the axis is dropped.
+ * Collective when the split axis is reduced: the result then has no split; otherwise it is split as
+ * x. NaN propagates. Empty reductions of max and argmax are HT_ERR_SHAPE. Source: heat.statistics.
+ */
 #ifndef HT_STATISTICS_H
 #define HT_STATISTICS_H
 
@@ -17,7 +18,7 @@ HT_API ht_tensor *ht_mean(ht_tensor *x, int axis); /* integers give float32; dif
 HT_API ht_tensor *ht_var(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_std(ht_tensor *x, int axis);
 
-HT_API ht_tensor *ht_max(ht_tensor *x, int axis);  /* differentiable; ties share the gradient */
+HT_API ht_tensor *ht_max(ht_tensor *x, int axis); /* differentiable; ties share the gradient */
 HT_API ht_tensor *ht_min(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_argmax(ht_tensor *x, int axis); /* int64; the first of equals; global index */
 HT_API ht_tensor *ht_argmin(ht_tensor *x, int axis);

@@ -2,8 +2,9 @@
  *
  * Tensors: attributes, element access, copies and moves.
  *
- * A tensor has a global shape and at most one split axis. With a split, each rank of its communicator
- * holds a contiguous slab along that axis (possibly empty); without, every rank holds all of it. */
+ * A tensor has a global shape and at most one split axis. With a split, each rank of its
+ * communicator holds a contiguous slab along that axis (possibly empty); without, every rank holds
+ * all of it. */
 #ifndef HT_TENSOR_H
 #define HT_TENSOR_H
 
@@ -22,17 +23,17 @@ HT_API int64_t ht_tensor_lsize(const ht_tensor *x);         /* elements, local *
 HT_API int64_t ht_tensor_nbytes(const ht_tensor *x);        /* bytes of the local part */
 HT_API int ht_tensor_split(const ht_tensor *x);             /* axis, or HT_NONE */
 HT_API ht_dtype ht_tensor_dtype(const ht_tensor *x);
-HT_API ht_device *ht_tensor_device(const ht_tensor *x); /* borrowed */
-HT_API ht_comm *ht_tensor_comm(const ht_tensor *x);     /* borrowed */
-HT_API bool ht_tensor_is_balanced(const ht_tensor *x);  /* slabs as ht_comm_chunk gives them */
+HT_API ht_device *ht_tensor_device(const ht_tensor *x);  /* borrowed */
+HT_API ht_comm *ht_tensor_comm(const ht_tensor *x);      /* borrowed */
+HT_API bool ht_tensor_is_balanced(const ht_tensor *x);   /* slabs as ht_comm_chunk gives them */
 HT_API bool ht_tensor_is_contiguous(const ht_tensor *x); /* local part, row-major */
 HT_API bool ht_tensor_is_channels_last(const ht_tensor *x);
 
 /* First row of this rank's slab along the split axis; 0 without a split. Not collective. */
 HT_API int64_t ht_tensor_offset(const ht_tensor *x);
 
-/* Address of the first element of the local part, for reading. NULL when the part is empty or not in
- * host memory. Valid until the tensor is released or written in place. Not collective. */
+/* Address of the first element of the local part, for reading. NULL when the part is empty or not
+ * in host memory. Valid until the tensor is released or written in place. Not collective. */
 HT_API const void *ht_tensor_data(const ht_tensor *x);
 
 /* As ht_tensor_data, for writing: raises the storage's version, so that a backward pass that needs
@@ -58,7 +59,8 @@ HT_API ht_tensor *ht_channels_last(ht_tensor *x);
 /* x on another device; x itself when it is there. Logically collective; split as x. */
 HT_API ht_tensor *ht_to_device(ht_tensor *x, ht_device *device);
 
-/* x <- y, converted and broadcast to x's shape, in place. Logically collective; y is resplit as x. */
+/* x <- y, converted and broadcast to x's shape, in place. Logically collective; y is resplit as x.
+ */
 HT_API ht_status ht_copy_(ht_tensor *x, ht_tensor *y);
 HT_API ht_status ht_fill_(ht_tensor *x, double value);
 

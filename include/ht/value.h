@@ -35,10 +35,12 @@ HT_API double ht_value_as_number(const ht_value *value);
 /* Lists and maps. `item` is retained. append: HT_ERR_ARGUMENT when `list` is none; set replaces. */
 HT_API int ht_value_count(const ht_value *value);
 HT_API ht_status ht_value_append(ht_value *list, ht_value *item);
-HT_API ht_value *ht_value_at(const ht_value *value, int index); /* list item or map item; borrowed */
+HT_API ht_value *ht_value_at(const ht_value *value,
+                             int index); /* list item or map item; borrowed */
 HT_API ht_status ht_value_set(ht_value *map, const char *key, ht_value *item);
-HT_API ht_value *ht_value_get(const ht_value *map, const char *key); /* borrowed; NULL when absent */
-HT_API const char *ht_value_key(const ht_value *map, int index);     /* in order of insertion */
+HT_API ht_value *ht_value_get(const ht_value *map,
+                              const char *key);                  /* borrowed; NULL when absent */
+HT_API const char *ht_value_key(const ht_value *map, int index); /* in order of insertion */
 
 HT_END_DECLS
 #endif
