@@ -13,6 +13,7 @@ core_tests = \
 	tests/core/test_cpu_conv.c \
 	tests/core/test_cpu_elementwise.c \
 	tests/core/test_cpu_float_math.c \
+	tests/core/test_cpu_gemm.c \
 	tests/core/test_cpu_pool.c \
 	tests/core/test_cpu_random.c \
 	tests/core/test_cpu_reduce.c \

@@ -53,13 +53,24 @@ static void multiply(const ht_gemm *g, double beta)
     }
 }
 
-/* Every row of c starts from the bias; the product is added to it. */
-static void start_from_bias(const ht_gemm *g)
+/* Every row of c gets the bias: before the product when beta is 0, since c may hold anything then.
+ */
+static void put_bias(const ht_gemm *g, bool add)
 {
-    const size_t bytes = (size_t)g->n * ht_dtype_size(g->dtype);
+    const size_t size = ht_dtype_size(g->dtype);
+    const int64_t floats = g->dtype == HT_COMPLEX64 || g->dtype == HT_COMPLEX128 ? 2 * g->n : g->n;
+    const bool is_double = g->dtype == HT_FLOAT64 || g->dtype == HT_COMPLEX128;
 
-    for (int64_t i = 0; i < g->m; i++)
-        memcpy((char *)g->c + (size_t)(i * g->ldc) * ht_dtype_size(g->dtype), g->bias, bytes);
+    for (int64_t i = 0; i < g->m; i++) {
+        char *row = (char *)g->c + (size_t)(i * g->ldc) * size;
+
+        if (!add)
+            memcpy(row, g->bias, (size_t)g->n * size);
+        else if (is_double)
+            cblas_daxpy((int)floats, 1, g->bias, 1, (double *)row, 1);
+        else
+            cblas_saxpy((int)floats, 1, g->bias, 1, (float *)row, 1);
+    }
 }
 
 static float load_half(ht_dtype dtype, const uint16_t *from)
@@ -129,7 +140,9 @@ int ht__cpu_gemm(void *stream, const ht_gemm *g)
         return 1;
     }
     if (g->bias != NULL && g->beta == 0)
-        start_from_bias(g);
-    multiply(g, g->bias != NULL ? 1 : g->beta);
+        put_bias(g, false);
+    multiply(g, g->bias != NULL && g->beta == 0 ? 1 : g->beta);
+    if (g->bias != NULL && g->beta != 0)
+        put_bias(g, true);
     return 0;
 }
