@@ -29,6 +29,7 @@ core_tests = \
 
 nn_tests = \
 	tests/nn/test_data_parallel.c \
+	tests/nn/test_data_parallel_cnn.c \
 	tests/nn/test_data_parallel_faults.c \
 	tests/nn/test_data_parallel_order.c \
 	tests/nn/test_functional.c \
