@@ -56,7 +56,9 @@ test_scripts = \
 	tests/headers.sh \
 	tests/tools/idx2hdf5.sh
 
-long_scripts = tests/core/allocations.sh
+long_scripts = \
+	tests/core/allocations.sh \
+	tests/examples/modes.sh
 
 # What the scripts launch.
 test_programs = \
