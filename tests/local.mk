@@ -19,8 +19,8 @@ core_tests = \
 	tests/core/test_cpu_reduce.c \
 	tests/core/test_cpu_rows.c \
 	tests/core/test_cpu_update.c \
-	tests/core/test_io_hdf5.c \
 	tests/core/test_device.c \
+	tests/core/test_io_hdf5.c \
 	tests/core/test_linalg.c \
 	tests/core/test_manipulations.c \
 	tests/core/test_reduce.c \
