@@ -7,7 +7,6 @@ export OPENBLAS_NUM_THREADS=1
 export HT_LEAK_CHECK=1
 export HT_BACKEND_PATH="$PWD/tests/core/.libs"
 
-# For builds with a sanitizer. Only slow unwinding sees who called through a library of the system.
-export ASAN_OPTIONS=fast_unwind_on_malloc=0
+# For builds with a sanitizer.
 export LSAN_OPTIONS="suppressions=${srcdir:-.}/tests/lsan.supp:print_suppressions=0"
 export UBSAN_OPTIONS=print_stacktrace=1
