@@ -8,6 +8,7 @@
 # that one get a new job.
 set -u
 
+unset ASAN_OPTIONS
 runner=$1
 limit=${HT_TEST_TIMEOUT:-300}
 most_restarts=10
