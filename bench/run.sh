@@ -2,7 +2,7 @@
 # Training throughput of the MNIST example against PyTorch DDP, in the build folder: `make bench`.
 # Runs alternate, so that a machine whose speed drifts drifts for all; medians and spreads are printed.
 #   HT_BENCH_RUNS=7  HT_BENCH_RANKS=2  HT_BENCH_STEPS=60  HT_BENCH_DATA=FOLDER
-#   HT_BENCH_PYTHON="/usr/bin/python3 /opt/peer/bin/python"   each with its own PyTorch and mpi4py
+#   HT_BENCH_PYTHON="/usr/bin/python3 venv/bin/python"   each with its own PyTorch and mpi4py
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
