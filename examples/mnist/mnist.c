@@ -103,6 +103,10 @@ static ht_optimizer *make_optimizer(const struct options *options, ht_module *ne
         return ht_optim_sgd(parameters, options->lr, NULL);
     if (strcmp(options->optimizer, "adam") == 0)
         return ht_optim_adam(parameters, options->lr, NULL);
+    if (strcmp(options->optimizer, "adamw") == 0)
+        return ht_optim_adamw(parameters, options->lr, NULL);
+    if (strcmp(options->optimizer, "rmsprop") == 0)
+        return ht_optim_rmsprop(parameters, options->lr, NULL);
     return ht_optim_adadelta(parameters, options->lr, NULL);
 }
 

@@ -17,8 +17,8 @@ const char options_help[] =
     "  --data PATH             folder of IDX files (plain or .gz) or HDF5 file from ht-idx2hdf5\n"
     "                          (/usr/share/datasets/fashion-mnist)\n"
     "  --net cnn|mlp           cnn: two convolutions, two dense layers; mlp: 784-512-512-10 (cnn)\n"
-    "  --optimizer NAME        adadelta, sgd or adam (adadelta)\n"
-    "  --lr X                  learning rate (adadelta 1, sgd 0.01, adam 0.001)\n"
+    "  --optimizer NAME        adadelta, sgd, adam, adamw or rmsprop (adadelta)\n"
+    "  --lr X                  learning rate (adadelta 1, sgd 0.01, the others 0.001)\n"
     "  --gamma X               factor of the learning rate after each epoch (0.7)\n"
     "  --epochs N              (14)\n"
     "  --batch-size N          training rows per rank and step (64)\n"
@@ -52,7 +52,7 @@ static const struct option {
 } table[] = {
     {"--data", TEXT, AT(data), 0, NULL},
     {"--net", CHOICE, AT(net), 0, "|cnn|mlp|"},
-    {"--optimizer", CHOICE, AT(optimizer), 0, "|adadelta|sgd|adam|"},
+    {"--optimizer", CHOICE, AT(optimizer), 0, "|adadelta|sgd|adam|adamw|rmsprop|"},
     {"--lr", NUMBER, AT(lr), 0, NULL},
     {"--gamma", NUMBER, AT(gamma), 0, NULL},
     {"--epochs", INTEGER, AT(epochs), 1, NULL},
@@ -196,7 +196,9 @@ static const char *parse_all(struct options *options, int argc, char **argv)
 
 static double usual_lr(const char *optimizer)
 {
-    return strcmp(optimizer, "adadelta") == 0 ? 1 : strcmp(optimizer, "sgd") == 0 ? 0.01 : 0.001;
+    if (strcmp(optimizer, "adadelta") == 0)
+        return 1;
+    return strcmp(optimizer, "sgd") == 0 ? 0.01 : 0.001;
 }
 
 const char *options_parse(struct options *options, int argc, char **argv)

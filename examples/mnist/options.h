@@ -12,7 +12,7 @@
 struct options {
     const char *data;
     const char *net;       /* cnn, mlp */
-    const char *optimizer; /* adadelta, sgd, adam */
+    const char *optimizer; /* adadelta, sgd, adam, adamw, rmsprop */
     double lr, gamma;
     int64_t epochs, batch_size, test_batch_size;
     int64_t train_limit; /* rows; 0: all */

@@ -132,11 +132,14 @@ typedef enum ht_random_kernel {
  * multiplied by grad_scale first, and negated when maximize is set. Hyperparameters by optimizer:
  *   SGD       lr, momentum, dampening, weight_decay, nesterov, first; state: buf (NULL: momentum 0)
  *   ADAM      lr, beta1, beta2, eps, weight_decay, step, decoupled (AdamW); state: m, v
- *   ADADELTA  lr, rho (beta1), eps, weight_decay; state: square average, accumulated delta */
+ *   ADADELTA  lr, rho (beta1), eps, weight_decay; state: square average, accumulated delta
+ *   RMSPROP   lr, alpha (beta1), eps, weight_decay, momentum, centered; state: square average, then
+ *             the average where centered, then the buffer where momentum is not 0 */
 typedef enum ht_update_kernel {
     HT_UPDATE_SGD,
     HT_UPDATE_ADAM,
     HT_UPDATE_ADADELTA,
+    HT_UPDATE_RMSPROP,
     HT_UPDATE_COUNT
 } ht_update_kernel;
 
@@ -148,7 +151,7 @@ typedef struct ht_update {
     void *state[3];
     double lr, beta1, beta2, eps, weight_decay, momentum, dampening, grad_scale;
     int64_t step; /* counted from 1 */
-    bool nesterov, first, maximize, decoupled;
+    bool nesterov, first, maximize, decoupled, centered;
 } ht_update;
 
 typedef struct ht_kernels {

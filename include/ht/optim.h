@@ -22,15 +22,29 @@ typedef struct ht_adam_options {
     bool maximize;
 } ht_adam_options;
 
+typedef struct ht_adamw_options {
+    size_t size;
+    double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0.01 */
+    bool maximize;
+} ht_adamw_options;
+
 typedef struct ht_adadelta_options {
     size_t size;
     double rho, eps, weight_decay; /* 0.9, 1e-6, 0 */
     bool maximize;
 } ht_adadelta_options;
 
+typedef struct ht_rmsprop_options {
+    size_t size;
+    double alpha, eps, weight_decay, momentum; /* 0.99, 1e-8, 0, 0 */
+    bool centered, maximize;
+} ht_rmsprop_options;
+
 HT_API ht_sgd_options ht_sgd_options_default(void);
 HT_API ht_adam_options ht_adam_options_default(void);
+HT_API ht_adamw_options ht_adamw_options_default(void);
 HT_API ht_adadelta_options ht_adadelta_options_default(void);
+HT_API ht_rmsprop_options ht_rmsprop_options_default(void);
 
 /* options NULL: defaults. Errors: HT_ERR_ARGUMENT for values out of range, naming value and range.
  */
@@ -38,6 +52,16 @@ HT_API ht_optimizer *ht_optim_sgd(ht_value *parameters, double lr, const ht_sgd_
 HT_API ht_optimizer *ht_optim_adam(ht_value *parameters, double lr, const ht_adam_options *options);
 HT_API ht_optimizer *ht_optim_adadelta(ht_value *parameters, double lr,
                                        const ht_adadelta_options *options);
+
+/* Adam whose weight decay shrinks the parameter, p *= 1 - lr weight_decay, and stays out of the
+ * running means. */
+HT_API ht_optimizer *ht_optim_adamw(ht_value *parameters, double lr,
+                                    const ht_adamw_options *options);
+
+/* v = alpha v + (1 - alpha) g^2, p -= lr g / (sqrt(v) + eps); centered: v less the square of the
+ * running mean of g; momentum: the quotients are accumulated in a buffer. */
+HT_API ht_optimizer *ht_optim_rmsprop(ht_value *parameters, double lr,
+                                      const ht_rmsprop_options *options);
 
 /* One update from the gradients that are there; parameters without one are left alone. Under a
  * non-blocking data-parallel wrapper the update is only marked due. */

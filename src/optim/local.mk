@@ -2,9 +2,11 @@
 libht_objects_la_SOURCES += \
 	src/optim/adadelta.c \
 	src/optim/adam.c \
+	src/optim/adamw.c \
 	src/optim/broadcast.c \
 	src/optim/optim_impl.h \
 	src/optim/optimizer.c \
+	src/optim/rmsprop.c \
 	src/optim/scheduler.c \
 	src/optim/sgd.c \
 	src/optim/step_lr.c \

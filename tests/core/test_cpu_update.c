@@ -9,7 +9,7 @@ static cpu_level levels[3];
 static int level_count;
 
 typedef struct arrays {
-    _Alignas(64) char param[N * 8], grad[N * 8], state[2][N * 8];
+    _Alignas(64) char param[N * 8], grad[N * 8], state[3][N * 8];
 } arrays;
 
 static void fill(arrays *a, ht_dtype dtype)
@@ -19,8 +19,8 @@ static void fill(arrays *a, ht_dtype dtype)
     for (int64_t i = 0; i < N; i++) {
         cpu_set(dtype, a->param, i, 2 * cpu_random(&state) - 1);
         cpu_set(dtype, a->grad, i, 2 * cpu_random(&state) - 1);
-        cpu_set(dtype, a->state[0], i, 0);
-        cpu_set(dtype, a->state[1], i, 0);
+        for (int s = 0; s < 3; s++)
+            cpu_set(dtype, a->state[s], i, 0);
     }
 }
 
@@ -28,8 +28,8 @@ static ht_update update(arrays *a, ht_dtype dtype, int64_t n)
 {
     ht_update u = {.dtype = dtype, .n = n, .param = a->param, .grad = a->grad, .grad_scale = 0.5};
 
-    u.state[0] = a->state[0];
-    u.state[1] = a->state[1];
+    for (int s = 0; s < 3; s++)
+        u.state[s] = a->state[s];
     u.lr = 0.1;
     u.beta1 = 0.9;
     u.beta2 = 0.99;
@@ -40,9 +40,9 @@ static ht_update update(arrays *a, ht_dtype dtype, int64_t n)
     return u;
 }
 
-/* One element, one step: param, and the two states. */
+/* One element, one step: param, and the states. */
 static void reference(ht_update_kernel kind, const ht_update *u, double *p, double grad,
-                      double s[2])
+                      double s[3])
 {
     double g = grad * u->grad_scale * (u->maximize ? -1 : 1);
 
@@ -58,6 +58,15 @@ static void reference(ht_update_kernel kind, const ht_update *u, double *p, doub
         s[1] = u->beta2 * s[1] + (1 - u->beta2) * g * g;
         *p -= u->lr * s[0] / (1 - pow(u->beta1, (double)u->step)) /
               (sqrt(s[1] / (1 - pow(u->beta2, (double)u->step))) + u->eps);
+    } else if (kind == HT_UPDATE_RMSPROP) {
+        double *buffer = &s[u->centered ? 2 : 1], step;
+
+        s[0] = u->beta1 * s[0] + (1 - u->beta1) * g * g;
+        if (u->centered)
+            s[1] = u->beta1 * s[1] + (1 - u->beta1) * g;
+        step = g / (sqrt(u->centered ? s[0] - s[1] * s[1] : s[0]) + u->eps);
+        *buffer = u->momentum * *buffer + step;
+        *p -= u->lr * *buffer;
     } else {
         double delta;
 
@@ -68,40 +77,44 @@ static void reference(ht_update_kernel kind, const ht_update *u, double *p, doub
     }
 }
 
-/* `option` sets the flags: bit 0 nesterov or decoupled, bit 1 maximize, bit 2 SGD without buffer.
- */
-static ht_update configured(arrays *a, ht_dtype dtype, int64_t n, int option, int step)
+/* `option` sets the flags: bit 0 nesterov, decoupled or centered, bit 1 maximize, bit 2 no momentum
+ * (SGD: without buffer). */
+static ht_update configured(ht_update_kernel kind, arrays *a, ht_dtype dtype, int64_t n, int option,
+                            int step)
 {
     ht_update u = update(a, dtype, n);
 
-    u.nesterov = u.decoupled = option & 1;
+    u.nesterov = u.decoupled = u.centered = option & 1;
     u.maximize = option & 2;
     u.first = step == 1;
     u.step = step;
-    if (option & 4)
-        u.state[0] = NULL;
+    if (option & 4) {
+        u.momentum = 0;
+        if (kind == HT_UPDATE_SGD)
+            u.state[0] = NULL;
+    }
     return u;
 }
 
 static void check(ht_update_kernel kind, ht_dtype dtype, int option)
 {
     static arrays got[3];
-    static double param[N], states[N][2];
+    static double param[N], states[N][3];
 
     for (int l = 0; l < level_count; l++)
         fill(&got[l], dtype);
     for (int64_t i = 0; i < N; i++) {
         param[i] = cpu_get(dtype, got[0].param, i);
-        states[i][0] = states[i][1] = 0;
+        states[i][0] = states[i][1] = states[i][2] = 0;
     }
     for (int step = 1; step <= STEPS; step++) {
         for (int l = 0; l < level_count; l++) {
-            ht_update u = configured(&got[l], dtype, N, option, step);
+            ht_update u = configured(kind, &got[l], dtype, N, option, step);
             assert_int_equal(levels[l].kernels.update[kind](NULL, &u), 0);
             assert_memory_equal(got[l].param, got[0].param, sizeof got[0].param);
         }
         for (int64_t i = 0; i < N; i++) {
-            ht_update u = configured(&got[0], dtype, N, option, step);
+            ht_update u = configured(kind, &got[0], dtype, N, option, step);
 
             reference(kind, &u, &param[i], cpu_get(dtype, got[0].grad, i), states[i]);
             assert_true(fabs(cpu_get(dtype, got[0].param, i) - param[i]) <= 32 * cpu_eps(dtype));
@@ -113,8 +126,10 @@ static void steps(void **state)
 {
     (void)state;
     for (int dtype = HT_FLOAT32; dtype <= HT_FLOAT64; dtype++) {
-        for (int option = 0; option < 8; option++)
+        for (int option = 0; option < 8; option++) {
             check(HT_UPDATE_SGD, (ht_dtype)dtype, option);
+            check(HT_UPDATE_RMSPROP, (ht_dtype)dtype, option);
+        }
         for (int option = 0; option < 4; option++) {
             check(HT_UPDATE_ADAM, (ht_dtype)dtype, option);
             check(HT_UPDATE_ADADELTA, (ht_dtype)dtype, option);
@@ -133,8 +148,8 @@ static void lengths_agree(void **state)
             for (int64_t n = 0; n <= 70; n++) {
                 fill(&whole, HT_FLOAT32);
                 fill(&part, HT_FLOAT32);
-                ht_update all = configured(&whole, HT_FLOAT32, N, 0, 1);
-                ht_update some = configured(&part, HT_FLOAT32, n, 0, 1);
+                ht_update all = configured((ht_update_kernel)kind, &whole, HT_FLOAT32, N, 0, 1);
+                ht_update some = configured((ht_update_kernel)kind, &part, HT_FLOAT32, n, 0, 1);
 
                 levels[l].kernels.update[kind](NULL, &all);
                 levels[l].kernels.update[kind](NULL, &some);

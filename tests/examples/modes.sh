@@ -22,7 +22,7 @@ if [ ! -e "$images" ]; then
     exit 0
 fi
 for net in cnn mlp; do
-    for optimizer in sgd adam adadelta; do
+    for optimizer in sgd adam adamw adadelta rmsprop; do
         for ranks in 1 2 3 4; do
             bucket=$(od -An -N1 -tu1 /dev/urandom | awk '{printf "%.3f", ($1 + 1) / 100}')
             first=$(digest "$ranks" blocking 25 "$net" "$optimizer")

@@ -16,6 +16,16 @@ CASES = [
      dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1, maximize=True)),
     ("adadelta_plain", torch.optim.Adadelta, dict(lr=1.0)),
     ("adadelta_options", torch.optim.Adadelta, dict(lr=0.5, rho=0.8, eps=1e-4, weight_decay=0.05)),
+    ("adamw_plain", torch.optim.AdamW, dict(lr=0.01)),
+    ("adamw_options", torch.optim.AdamW,
+     dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1, maximize=True)),
+    ("rmsprop_plain", torch.optim.RMSprop, dict(lr=0.01)),
+    ("rmsprop_momentum", torch.optim.RMSprop,
+     dict(lr=0.02, alpha=0.9, eps=1e-5, weight_decay=0.05, momentum=0.8)),
+    ("rmsprop_centered", torch.optim.RMSprop, dict(lr=0.01, alpha=0.8, eps=1e-4, centered=True)),
+    ("rmsprop_options", torch.optim.RMSprop,
+     dict(lr=0.02, alpha=0.9, eps=1e-5, weight_decay=0.05, momentum=0.8, centered=True,
+          maximize=True)),
 ]
 
 

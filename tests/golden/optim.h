@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Made by tests/golden/make_optim.py with PyTorch 1.13.0a0. */
+/* Made by tests/golden/make_optim.py with PyTorch 2.15.0+cu132. */
 static const double golden_sgd_plain[] = {
     -0x1.799999999999ap-1, -0x1.3333333333332p-5, 0x1.999999999999ap-1, -0x1.0000000000000p-2,
     0x1.ccccccccccccdp-2,  -0x1.d99999999999ap-2, 0x1.e666666666666p-3};
@@ -16,10 +16,10 @@ static const double golden_sgd_maximize[] = {
     -0x1.75a7c7aa09647p-1, -0x1.ea80fa2db17e6p-6, 0x1.3124449a182c9p-1, -0x1.4cf416ca942f9p-5,
     0x1.23e450af62314p-1,  -0x1.5a39944a14f03p-1, 0x1.13f1292ab731ep-2};
 static const double golden_adam_plain[] = {
-    -0x1.7b80fc3f8de83p-1, 0x1.23c63a984e6f8p-11, 0x1.8c7e79997b70bp-1, -0x1.2475c2bdc33f2p-2,
+    -0x1.7b80fc3f8de83p-1, 0x1.23c63a984e724p-11, 0x1.8c7e79997b70bp-1, -0x1.2475c2bdc33f2p-2,
     0x1.f5a2ce040bc90p-2,  -0x1.df113a1ccaaa2p-2, 0x1.e0df8a13f5a6dp-3};
 static const double golden_adam_options[] = {
-    -0x1.771864f6f5073p-1, 0x1.ee936fcf2d0b7p-9,  0x1.5749f379bd583p-1, -0x1.7a27cfe403b10p-3,
+    -0x1.771864f6f5073p-1, 0x1.ee936fcf2d0bep-9,  0x1.5749f379bd583p-1, -0x1.7a27cfe403b10p-3,
     0x1.02633a0bef956p-1,  -0x1.10b7ccfd6168bp-1, 0x1.08fecb8d0f5b6p-2};
 static const double golden_adadelta_plain[] = {
     -0x1.7f862277ef93dp-1, -0x1.166a2578a1258p-8, 0x1.828964f94957cp-1, -0x1.fe292c1e0cde2p-3,
@@ -27,3 +27,21 @@ static const double golden_adadelta_plain[] = {
 static const double golden_adadelta_options[] = {
     -0x1.7a83979153de2p-1, -0x1.f0ca903f0c716p-7, 0x1.843778fcc6beep-1, -0x1.f10c56d1eb9a6p-3,
     0x1.e56b6ede6455dp-2,  -0x1.f1124f44d4c54p-2, 0x1.f71f6421f0bb8p-3};
+static const double golden_adamw_plain[] = {
+    -0x1.7b203143c2026p-1, 0x1.23eaac088f318p-11, 0x1.8c1a7e7f56cb1p-1, -0x1.242dc257b5236p-2,
+    0x1.f520dc74f00d1p-2,  -0x1.de93ca4caef27p-2, 0x1.e06492a88215ap-3};
+static const double golden_adamw_options[] = {
+    -0x1.7e1ea0729e99ep-1, 0x1.fcf258142ba52p-9,  0x1.604caba34a659p-1, -0x1.817845e603a19p-3,
+    0x1.07a05e364d7d4p-1,  -0x1.16e0b0b065ff9p-1, 0x1.0f9cfec71c5dap-2};
+static const double golden_rmsprop_plain[] = {
+    -0x1.6e89e6ca596f7p-1, -0x1.e25193805bcf4p-5, 0x1.b6ef69c62226ep-1, -0x1.3b797f1e4f10cp-2,
+    0x1.9339f60ccb8acp-2,  -0x1.976dc534ce5fep-2, 0x1.a024012f801b2p-3};
+static const double golden_rmsprop_momentum[] = {
+    -0x1.490ac9c41a117p-1, -0x1.57de958d22b64p-4, 0x1.edf0a775161fbp-1, -0x1.f73ab91710fc9p-2,
+    0x1.a5ec767f64d97p-3,  -0x1.3caa5c0a046abp-3, 0x1.12a6cfcc178cbp-3};
+static const double golden_rmsprop_centered[] = {
+    -0x1.7b20705fa25fep-1, -0x1.388d145086ca0p-6, 0x1.8f36561867d78p-1, -0x1.0d25327ceeac8p-2,
+    0x1.e10370b02860ap-2,  -0x1.e3f775d9939ffp-2, 0x1.e6feae24d966fp-3};
+static const double golden_rmsprop_options[] = {
+    -0x1.715be25cedc29p-1, 0x1.682483bb26777p-4,  0x1.67790142af8ebp-2, 0x1.1e89bf9250653p-4,
+    0x1.6df518d29d513p-1,  -0x1.8ae69e8ee1472p-1, 0x1.510224328b658p-2};

@@ -56,17 +56,23 @@ static inline ht_module *new_net(uint64_t seed)
     return self;
 }
 
-enum kind { SGD, ADAM, ADADELTA, KINDS };
+enum kind { SGD, ADAM, ADADELTA, ADAMW, RMSPROP, KINDS };
 
 static inline ht_optimizer *new_optimizer(ht_module *net, enum kind kind)
 {
     ht_sgd_options sgd = ht_sgd_options_default();
+    ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
 
     sgd.momentum = 0.9;
+    rmsprop.eps = 1e-4; /* with the default, rounding alone grows to 1e-12 */
     if (kind == ADAM)
         return ht_optim_adam(ht_module_parameters(net), 0.01, NULL);
     if (kind == ADADELTA)
         return ht_optim_adadelta(ht_module_parameters(net), 1, NULL);
+    if (kind == ADAMW)
+        return ht_optim_adamw(ht_module_parameters(net), 0.01, NULL);
+    if (kind == RMSPROP)
+        return ht_optim_rmsprop(ht_module_parameters(net), 0.01, &rmsprop);
     return ht_optim_sgd(ht_module_parameters(net), 0.1, &sgd);
 }
 

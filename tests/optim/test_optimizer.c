@@ -51,9 +51,16 @@ static ht_optimizer *sgd(ht_value *p, double lr, ht_sgd_options o)
     return ht_optim_sgd(p, lr, &o);
 }
 
+static ht_optimizer *rmsprop(ht_value *p, double lr, ht_rmsprop_options o)
+{
+    o.size = sizeof o;
+    return ht_optim_rmsprop(p, lr, &o);
+}
+
 static ht_optimizer *make_case(int index, ht_value *p)
 {
     ht_adam_options adam = ht_adam_options_default();
+    ht_adamw_options adamw = ht_adamw_options_default();
     ht_adadelta_options adadelta = ht_adadelta_options_default();
 
     switch (index) {
@@ -79,11 +86,36 @@ static ht_optimizer *make_case(int index, ht_value *p)
         return ht_optim_adam(p, 0.02, &adam);
     case 7:
         return ht_optim_adadelta(p, 1.0, NULL);
-    default:
+    case 8:
         adadelta.rho = 0.8;
         adadelta.eps = 1e-4;
         adadelta.weight_decay = 0.05;
         return ht_optim_adadelta(p, 0.5, &adadelta);
+    case 9:
+        return ht_optim_adamw(p, 0.01, NULL);
+    case 10:
+        adamw.beta1 = 0.8;
+        adamw.beta2 = 0.95;
+        adamw.eps = 1e-5;
+        adamw.weight_decay = 0.1;
+        adamw.maximize = true;
+        return ht_optim_adamw(p, 0.02, &adamw);
+    case 11:
+        return ht_optim_rmsprop(p, 0.01, NULL);
+    case 12:
+        return rmsprop(
+            p, 0.02,
+            (ht_rmsprop_options){.alpha = 0.9, .eps = 1e-5, .weight_decay = 0.05, .momentum = 0.8});
+    case 13:
+        return rmsprop(p, 0.01, (ht_rmsprop_options){.alpha = 0.8, .eps = 1e-4, .centered = true});
+    default:
+        return rmsprop(p, 0.02,
+                       (ht_rmsprop_options){.alpha = 0.9,
+                                            .eps = 1e-5,
+                                            .weight_decay = 0.05,
+                                            .momentum = 0.8,
+                                            .centered = true,
+                                            .maximize = true});
     }
 }
 
@@ -91,15 +123,17 @@ static ht_optimizer *make_case(int index, ht_value *p)
 static void test_golden(void **state)
 {
     static const double *const expected[] = {
-        golden_sgd_plain,    golden_sgd_decay,      golden_sgd_momentum,
-        golden_sgd_nesterov, golden_sgd_maximize,   golden_adam_plain,
-        golden_adam_options, golden_adadelta_plain, golden_adadelta_options};
+        golden_sgd_plain,        golden_sgd_decay,        golden_sgd_momentum,
+        golden_sgd_nesterov,     golden_sgd_maximize,     golden_adam_plain,
+        golden_adam_options,     golden_adadelta_plain,   golden_adadelta_options,
+        golden_adamw_plain,      golden_adamw_options,    golden_rmsprop_plain,
+        golden_rmsprop_momentum, golden_rmsprop_centered, golden_rmsprop_options};
 
     (void)state;
-    for (int i = 0; i < 9; i++) {
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         for (int single = 0; single < 2; single++) {
             ht_tensor *p = new_parameter(single ? HT_FLOAT32 : HT_FLOAT64);
-            ht_optimizer *optimizer = make_case(i, ht_value_tensors(1, &p));
+            ht_optimizer *optimizer = make_case((int)i, ht_value_tensors(1, &p));
 
             for (int step = 0; step < STEPS; step++) {
                 set_gradient(p, step);
@@ -173,6 +207,26 @@ static void test_state_and_lr(void **state)
     ht_release(optimizer);
 }
 
+/* The variance of equal gradients is 0 up to rounding, on either side: no step may become NaN. */
+static void test_centered_rmsprop_of_equal_gradients(void **state)
+{
+    const ht_rmsprop_options options = {.alpha = 0.9, .eps = 1e-3, .centered = true};
+    ht_tensor *p = new_parameter(HT_FLOAT32);
+    ht_optimizer *optimizer = rmsprop(ht_value_tensors(1, &p), 1e-9, options);
+    const float *values = ht_tensor_data(p);
+
+    (void)state;
+    set_gradient(p, 3);
+    ht_tensor_set_grad(p, ht_div_scalar(ht_tensor_grad(p), 7));
+    for (int step = 0; step < 1000; step++)
+        ht_optimizer_step(optimizer);
+    for (int i = 0; i < SIZE; i++)
+        assert_true(isfinite(values[i]));
+    assert_non_null(ht_optimizer_state(optimizer, 0, "grad_avg"));
+    assert_null(ht_optimizer_state(optimizer, 0, "momentum_buffer"));
+    ht_release(optimizer);
+}
+
 static void test_step_lr(void **state)
 {
     ht_tensor *p = new_parameter(HT_FLOAT64);
@@ -205,14 +259,21 @@ static void test_misuse(void **state)
     ht_tensor *p = new_parameter(HT_FLOAT64), *twice[] = {p, p};
     ht_tensor *integers = ht_astype(ht_detach(p), HT_INT32);
     ht_adam_options unset = {0}, wrong = ht_adam_options_default();
+    ht_rmsprop_options no_mean = ht_rmsprop_options_default();
+    ht_adamw_options growing = ht_adamw_options_default();
 
     (void)state;
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_null(ht_optim_adam(ht_value_tensors(1, &p), 0.1, &unset));
     assert_message("not initialised (size is 0");
-    wrong.beta2 = 1;
+    wrong.beta2 = no_mean.alpha = 1;
+    growing.weight_decay = -1;
     assert_null(ht_optim_adam(ht_value_tensors(1, &p), 0.1, &wrong));
     assert_message("beta2 is 1, expected 0 <= beta2 < 1");
+    assert_null(ht_optim_rmsprop(ht_value_tensors(1, &p), 0.1, &no_mean));
+    assert_message("alpha is 1, expected 0 <= alpha < 1");
+    assert_null(ht_optim_adamw(ht_value_tensors(1, &p), 0.1, &growing));
+    assert_message("weight_decay is -1, expected a finite value of at least 0");
     assert_null(ht_optim_sgd(ht_value_tensors(1, &p), -1, NULL));
     assert_message("lr is -1, expected a finite value of at least 0");
     assert_null(ht_optim_sgd(ht_value_tensors(2, twice), 1, NULL));
@@ -227,5 +288,6 @@ static void test_misuse(void **state)
 HT_TEST_SUITE(test_optimizer, cmocka_unit_test(test_golden),
               cmocka_unit_test(test_strided_parameter),
               cmocka_unit_test(test_zero_grad_and_absent_gradients),
-              cmocka_unit_test(test_state_and_lr), cmocka_unit_test(test_step_lr),
-              cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_state_and_lr),
+              cmocka_unit_test(test_centered_rmsprop_of_equal_gradients),
+              cmocka_unit_test(test_step_lr), cmocka_unit_test(test_misuse));

@@ -34,9 +34,16 @@ static int update_adadelta(void *stream, const ht_update *u)
     return update("Adadelta", update_adadelta_HT_FLOAT32, update_adadelta_HT_FLOAT64, u);
 }
 
+static int update_rmsprop(void *stream, const ht_update *u)
+{
+    (void)stream;
+    return update("RMSprop", update_rmsprop_HT_FLOAT32, update_rmsprop_HT_FLOAT64, u);
+}
+
 void HT_LEVEL_NAME(ht__fill_update)(ht_kernels *k)
 {
     k->update[HT_UPDATE_SGD] = update_sgd;
     k->update[HT_UPDATE_ADAM] = update_adam;
     k->update[HT_UPDATE_ADADELTA] = update_adadelta;
+    k->update[HT_UPDATE_RMSPROP] = update_rmsprop;
 }

@@ -99,4 +99,47 @@ static void NAME(update_adadelta)(const ht_update *u)
     }
 }
 
+/* Called with constants for the flags. Rounding can make a variance slightly negative, and its root
+ * would be no number: it counts as 0. */
+HT_INLINE void NAME(update_rmsprop_walk)(const ht_update *u, bool centered, bool with_momentum)
+{
+    const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
+    const T alpha = (T)u->beta1, weight = (T)(1 - u->beta1), eps = (T)u->eps;
+    const T momentum = (T)u->momentum;
+    const T *gradient = u->grad;
+    T *parameter = u->param, *square = u->state[0];
+    T *mean = u->state[1], *buffer = u->state[centered ? 2 : 1];
+
+    HT_VECTORIZE
+    for (int64_t i = 0; i < u->n; i++) {
+        T g = NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
+        T s = square[i] * alpha + weight * g * g, spread = s, step;
+
+        square[i] = s;
+        if (centered) {
+            T m = mean[i] * alpha + weight * g;
+
+            mean[i] = m;
+            spread = s - m * m;
+            spread = spread < 0 ? 0 : spread;
+        }
+        step = g / (HT_MATH(sqrt, spread) + eps);
+        if (with_momentum)
+            buffer[i] = step = buffer[i] * momentum + step;
+        parameter[i] -= lr * step;
+    }
+}
+
+static void NAME(update_rmsprop)(const ht_update *u)
+{
+    if (u->centered && u->momentum != 0)
+        NAME(update_rmsprop_walk)(u, true, true);
+    else if (u->centered)
+        NAME(update_rmsprop_walk)(u, true, false);
+    else if (u->momentum != 0)
+        NAME(update_rmsprop_walk)(u, false, true);
+    else
+        NAME(update_rmsprop_walk)(u, false, false);
+}
+
 #endif
