@@ -9,6 +9,7 @@ core_tests = \
 	tests/core/test_communication.c \
 	tests/core/test_communication_collective.c \
 	tests/core/test_communication_exchange.c \
+	tests/core/test_communication_exchange_nodes.c \
 	tests/core/test_communication_gather.c \
 	tests/core/test_cpu_conv.c \
 	tests/core/test_cpu_elementwise.c \
@@ -85,6 +86,7 @@ EXTRA_DIST += \
 	tests/count.sh \
 	tests/lsan.supp \
 	tests/core/cpu_kernels.h \
+	tests/core/exchange_test.h \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \

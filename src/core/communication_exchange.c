@@ -23,6 +23,7 @@ static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
     exchange->rank = comm->rank;
     exchange->size = comm->size;
     exchange->segment_bytes = SEGMENT;
+    ht__plan_open(exchange);
     ht__memory_open(exchange);
     exchange->next = engines;
     engines = exchange;
@@ -95,20 +96,40 @@ void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status st
     op->done = true;
 }
 
-ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
-                                   double scale, int priority)
+/* False after the error was reported. */
+static bool can_sum(ht_exchange *exchange, ht_dtype dtype, ht_dtype wire)
 {
     if (dtype != HT_FLOAT32 && dtype != HT_FLOAT64) {
         HT_FAIL(exchange->comm, HT_ERR_DTYPE, "exchange: sums are of float32 and float64, not %s",
                 ht_dtype_name(dtype));
-        return NULL;
+        return false;
     }
+    if (wire != dtype && (dtype != HT_FLOAT32 || (wire != HT_BFLOAT16 && wire != HT_FLOAT16))) {
+        HT_FAIL(exchange->comm, HT_ERR_DTYPE, "exchange: %s cannot travel as %s",
+                ht_dtype_name(dtype), ht_dtype_name(wire));
+        return false;
+    }
+    return true;
+}
+
+ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
+                                   double scale, int priority)
+{
+    return ht__exchange_start_as(exchange, data, n, dtype, dtype, scale, priority);
+}
+
+ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
+                                      ht_dtype wire, double scale, int priority)
+{
+    if (!can_sum(exchange, dtype, wire))
+        return NULL;
 
     ht_exchange_op *op = op_take(exchange);
 
     op->data = data;
     op->n = n;
     op->dtype = dtype;
+    op->wire = wire;
     op->element = ht_dtype_size(dtype);
     op->scale = scale;
     op->priority = priority;
@@ -122,6 +143,11 @@ ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n,
         ht__message_start(exchange, op);
     ht__exchange_progress(exchange);
     return op;
+}
+
+uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange)
+{
+    return exchange->bytes_sent;
 }
 
 bool ht__exchange_progress(ht_exchange *exchange)

@@ -115,7 +115,8 @@ void ht__memory_open(ht_exchange *exchange)
     int size;
 
     exchange->node = MPI_COMM_NULL;
-    if (exchange->size == 1 || (wanted != NULL && strcmp(wanted, "messages") == 0))
+    if (exchange->size == 1 || exchange->comm->nodes > 1 ||
+        (wanted != NULL && strcmp(wanted, "messages") == 0))
         return;
     MPI_Comm_split_type(exchange->mpi, MPI_COMM_TYPE_SHARED, exchange->rank, MPI_INFO_NULL,
                         &exchange->node);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The exchange by messages: vector halving with distance doubling, and back.
+ * The exchange by messages: the steps of the plan forwards with additions, and backwards with
+ * copies. After the last step forwards each rank that still holds something owns a part of the sum
+ * and scales it. Where all steps are swaps, each rank sends 2 (1 - 1/P) times the data, in
+ * 2 log2 P steps.
  *
- * With P ranks, the first 2 (P - p) fold in pairs, the even one giving its data to the odd one,
- * which leaves p, a power of two, numbered 0 … p - 1. In step k numbers that differ in bit k
- * exchange halves of what they both hold and add; after log2 p steps each owns the sum of 1/p of
- * the segment, scales it, and the steps run backwards with copies. An element thus sees
- * ((0+1)+(2+3))+… whoever owns it. Each rank sends 2 (1 - 1/p) times the data, in 2 log2 p steps.
+ * What travels between nodes may be narrower than what is added. Then both sides of an addition are
+ * rounded, the one that stays and the one that came, so that a sum does not depend on which rank
+ * made it; and the owner rounds its result before it is copied.
  *
  * A segment is a state machine with at most two requests. For every operation the first unfinished
  * segment is always under way, so ranks that prefer different operations cannot block each other;
@@ -27,59 +28,36 @@ struct slot {
     size_t scratch_bytes;
 };
 
-typedef struct plan {
-    int folded;  /* pairs */
-    int number;  /* -1: this rank gives its data away */
-    int levels;  /* log2 p */
-    int partner; /* of the fold; -1: none */
-} plan;
-
-static plan plan_of(const ht_exchange *exchange)
-{
-    int rank = exchange->rank, power = 1;
-    plan p = {.partner = -1};
-
-    while (2 * power <= exchange->size) {
-        power *= 2;
-        p.levels++;
-    }
-    p.folded = exchange->size - power;
-    p.number = rank - p.folded;
-    if (rank < 2 * p.folded) {
-        p.number = rank % 2 != 0 ? rank / 2 : -1;
-        p.partner = rank ^ 1;
-    }
-    return p;
-}
-
-static int rank_of(const plan *p, int number)
-{
-    return number < p->folded ? 2 * number + 1 : number + p->folded;
-}
-
 typedef struct range {
     int64_t begin, end;
 } range;
 
-/* The halves of what this rank holds before step `level`: the one it keeps, the one it gives. */
-static void halves(const plan *p, int64_t n, int level, range *keep, range *give)
-{
-    range all = {0, n};
-
-    for (int k = 0; k <= level; k++) {
-        int64_t middle = all.begin + (all.end - all.begin) / 2;
-        range low = {all.begin, middle}, high = {middle, all.end};
-        bool upper = p->number >> k & 1;
-
-        *keep = upper ? high : low;
-        *give = upper ? low : high;
-        all = *keep;
-    }
-}
-
 static bool is_short(const slot *s)
 {
     return (size_t)s->n * s->op->element <= SHORT;
+}
+
+/* What this rank keeps and what it gives in a step forwards. */
+static void parts(const exchange_plan *plan, const slot *s, int step, range *keep, range *give)
+{
+    range all = {0, s->n}, none = {0, 0};
+
+    for (int k = 0; k <= step; k++) {
+        const exchange_step *at = &plan->steps[k];
+
+        if (at->kind != STEP_SWAP || is_short(s)) {
+            *keep = at->kind == STEP_GIVE ? none : all;
+            *give = at->kind == STEP_TAKE ? none : all;
+            continue;
+        }
+
+        int64_t middle = all.begin + (all.end - all.begin) / 2;
+        range low = {all.begin, middle}, high = {middle, all.end};
+
+        *keep = at->upper ? high : low;
+        *give = at->upper ? low : high;
+        all = *keep;
+    }
 }
 
 static MPI_Request *requests_of(ht_exchange *exchange, int index)
@@ -87,80 +65,120 @@ static MPI_Request *requests_of(ht_exchange *exchange, int index)
     return &exchange->requests[2 * index];
 }
 
-static int send(ht_exchange *exchange, int index, range part, int to)
+static bool is_narrow(const slot *s, const exchange_step *step)
+{
+    return step->far && s->op->wire != s->op->dtype;
+}
+
+/* Of the scratch memory, the first half is for what comes and the second for what goes, when both
+ * are narrow. */
+static void *outgoing(const slot *s)
+{
+    return s->scratch + s->scratch_bytes / 2;
+}
+
+static int send(ht_exchange *exchange, int index, range part, const exchange_step *step)
 {
     slot *s = exchange->slots[index];
-    size_t element = s->op->element;
+    const void *from = s->data + (size_t)part.begin * s->op->element;
+    int64_t n = part.end - part.begin;
+    ht_dtype dtype = s->op->dtype;
 
-    if (part.begin == part.end)
+    if (n == 0)
         return MPI_SUCCESS;
-    return MPI_Isend(s->data + (size_t)part.begin * element, (int)(part.end - part.begin),
-                     ht__mpi_type(s->op->dtype), to, s->tag, exchange->mpi,
+    if (is_narrow(s, step)) {
+        dtype = s->op->wire;
+        ht__sum_narrow(dtype, outgoing(s), from, n);
+        from = outgoing(s);
+    }
+    if (step->far)
+        exchange->bytes_sent += (uint64_t)n * ht_dtype_size(dtype);
+    return MPI_Isend(from, (int)n, ht__mpi_type(dtype), step->peer, s->tag, exchange->mpi,
                      requests_of(exchange, index));
 }
 
-static int receive(ht_exchange *exchange, int index, void *into, range part, int from)
+static int receive(ht_exchange *exchange, int index, void *into, range part,
+                   const exchange_step *step)
 {
     slot *s = exchange->slots[index];
+    ht_dtype dtype = is_narrow(s, step) ? s->op->wire : s->op->dtype;
 
     if (part.begin == part.end)
         return MPI_SUCCESS;
-    return MPI_Irecv(into, (int)(part.end - part.begin), ht__mpi_type(s->op->dtype), from, s->tag,
+    return MPI_Irecv(into, (int)(part.end - part.begin), ht__mpi_type(dtype), step->peer, s->tag,
                      exchange->mpi, requests_of(exchange, index) + 1);
 }
 
-/* Steps of a segment: 0 fold, 1 … levels halving, levels + 1 … 2 levels back, 2 levels + 1 unfold.
- */
-static int post_step(ht_exchange *exchange, int index, const plan *p)
+/* The step of the plan that a segment is in; its steps are counted forwards, then back. */
+static int plan_step(const exchange_plan *plan, const slot *s)
 {
-    slot *s = exchange->slots[index];
-    range all = {0, s->n}, keep, give;
-    int last = 2 * p->levels + 1, result;
-
-    if (s->step == 0 || s->step == last) {
-        if (p->partner < 0)
-            return MPI_SUCCESS;
-        if ((s->step == 0) == (p->number < 0))
-            return send(exchange, index, all, p->partner);
-        return receive(exchange, index, s->step == 0 ? s->scratch : s->data, all, p->partner);
-    }
-    if (p->number < 0)
-        return MPI_SUCCESS;
-
-    bool back = s->step > p->levels;
-    int level = back ? last - 1 - s->step : s->step - 1;
-    int peer = rank_of(p, p->number ^ (1 << level));
-
-    if (is_short(s))
-        keep = give = all;
-    else
-        halves(p, s->n, level, &keep, &give);
-    if (back) {
-        result = receive(exchange, index, s->data + (size_t)give.begin * s->op->element, give,
-                         peer);
-        return result != MPI_SUCCESS ? result : send(exchange, index, keep, peer);
-    }
-    result = receive(exchange, index, s->scratch, keep, peer);
-    return result != MPI_SUCCESS ? result : send(exchange, index, give, peer);
+    return s->step < plan->count ? s->step : 2 * plan->count - 1 - s->step;
 }
 
-/* What has come is added; the owner of a finished sum scales it. */
-static void complete_step(slot *s, const plan *p)
+/* A short segment is added whole on both sides of a swap: there is nothing to bring back. */
+static bool is_skipped(const exchange_plan *plan, const slot *s)
 {
-    range keep = {0, s->n}, give;
+    return s->step >= plan->count && is_short(s) &&
+           plan->steps[plan_step(plan, s)].kind == STEP_SWAP;
+}
 
-    if (p->number < 0 || s->step > p->levels)
+static int post_step(ht_exchange *exchange, int index)
+{
+    slot *s = exchange->slots[index];
+    const exchange_plan *plan = &exchange->plan;
+    const exchange_step *step = &plan->steps[plan_step(plan, s)];
+    range keep, give;
+    int result;
+
+    if (is_skipped(plan, s))
+        return MPI_SUCCESS;
+    parts(plan, s, plan_step(plan, s), &keep, &give);
+    if (s->step < plan->count) {
+        result = receive(exchange, index, s->scratch, keep, step);
+        return result != MPI_SUCCESS ? result : send(exchange, index, give, step);
+    }
+
+    void *into = is_narrow(s, step) ? s->scratch : s->data + (size_t)give.begin * s->op->element;
+
+    result = receive(exchange, index, into, give, step);
+    return result != MPI_SUCCESS ? result : send(exchange, index, keep, step);
+}
+
+/* The owner of a finished sum. */
+static void finish_sum(const ht_exchange *exchange, slot *s, range part)
+{
+    char *mine = s->data + (size_t)part.begin * s->op->element;
+    int64_t n = part.end - part.begin;
+
+    ht__sum_scale(s->op->dtype, mine, n, s->op->scale);
+    if (exchange->comm->nodes > 1 && s->op->wire != s->op->dtype)
+        ht__sum_round(s->op->wire, mine, n);
+}
+
+/* What has come is added on the way forwards, and widened on the way back. */
+static void complete_step(const ht_exchange *exchange, slot *s)
+{
+    const exchange_plan *plan = &exchange->plan;
+    const exchange_step *step = &plan->steps[plan_step(plan, s)];
+    bool narrow = is_narrow(s, step);
+    range keep, give;
+
+    parts(plan, s, plan_step(plan, s), &keep, &give);
+    if (s->step >= plan->count) {
+        if (narrow && !is_skipped(plan, s))
+            ht__sum_widen(s->op->wire, s->data + (size_t)give.begin * s->op->element, s->scratch,
+                          give.end - give.begin);
         return;
-    if (s->step > 0 && !is_short(s))
-        halves(p, s->n, s->step - 1, &keep, &give);
+    }
 
     char *mine = s->data + (size_t)keep.begin * s->op->element;
-    int64_t n = keep.end - keep.begin;
 
-    if (s->step > 0 || p->partner >= 0)
-        ht__sum_add(s->op->dtype, mine, s->scratch, n);
-    if (s->step == p->levels)
-        ht__sum_scale(s->op->dtype, mine, n, s->op->scale);
+    if (narrow)
+        ht__sum_add_narrow(s->op->wire, mine, s->scratch, keep.end - keep.begin);
+    else
+        ht__sum_add(s->op->dtype, mine, s->scratch, keep.end - keep.begin);
+    if (s->step == plan->count - 1)
+        finish_sum(exchange, s, keep);
 }
 
 static bool is_idle(ht_exchange *exchange, int index)
@@ -181,20 +199,17 @@ static void segment_done(ht_exchange *exchange, slot *s)
 }
 
 /* Goes on with a segment whose requests are done, until it has to wait or is finished. */
-static void advance(ht_exchange *exchange, int index, const plan *p)
+static void advance(ht_exchange *exchange, int index)
 {
     slot *s = exchange->slots[index];
-    int last = 2 * p->levels + 1;
 
     while (is_idle(exchange, index)) {
-        complete_step(s, p);
-        if (s->step == p->levels && is_short(s))
-            s->step = last - 1; /* nothing to copy back */
-        if (s->step++ == last) {
+        complete_step(exchange, s);
+        if (++s->step == 2 * exchange->plan.count) {
             segment_done(exchange, s);
             return;
         }
-        ht__mpi_check(exchange->comm, post_step(exchange, index, p), "exchange");
+        ht__mpi_check(exchange->comm, post_step(exchange, index), "exchange");
     }
 }
 
@@ -222,7 +237,7 @@ static int free_slot(ht_exchange *exchange)
     return count;
 }
 
-static void segment_start(ht_exchange *exchange, ht_exchange_op *op, const plan *p)
+static void segment_start(ht_exchange *exchange, ht_exchange_op *op)
 {
     int index = free_slot(exchange);
     slot *s = exchange->slots[index];
@@ -240,11 +255,11 @@ static void segment_start(ht_exchange *exchange, ht_exchange_op *op, const plan 
     s->step = 0;
     op->started++;
     exchange->slots_busy++;
-    if (ht__mpi_check(exchange->comm, post_step(exchange, index, p), "exchange") == HT_SUCCESS)
-        advance(exchange, index, p);
+    if (ht__mpi_check(exchange->comm, post_step(exchange, index), "exchange") == HT_SUCCESS)
+        advance(exchange, index);
 }
 
-static void start_segments(ht_exchange *exchange, const plan *p)
+static void start_segments(ht_exchange *exchange)
 {
     int window = WINDOW;
     ht_exchange_op *next;
@@ -254,7 +269,7 @@ static void start_segments(ht_exchange *exchange, const plan *p)
         if (op->block != NULL)
             continue;
         while (op->started < op->segments && op->started - op->finished < window)
-            segment_start(exchange, op, p);
+            segment_start(exchange, op);
         window = 1;
     }
 }
@@ -272,10 +287,9 @@ void ht__message_start(ht_exchange *exchange, ht_exchange_op *op)
 
 bool ht__message_progress(ht_exchange *exchange)
 {
-    plan p = plan_of(exchange);
     int count = 0;
 
-    start_segments(exchange, &p);
+    start_segments(exchange);
     if (exchange->slots_busy == 0)
         return false;
 
@@ -288,7 +302,7 @@ bool ht__message_progress(ht_exchange *exchange)
         int index = exchange->finished[i] / 2;
 
         if (exchange->slots[index]->op != NULL && is_idle(exchange, index))
-            advance(exchange, index, &p);
+            advance(exchange, index);
     }
     return count > 0;
 }

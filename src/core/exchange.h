@@ -3,11 +3,11 @@
  * The reducer's engine: non-blocking sums over all ranks, in float32 or float64, of flat host
  * buffers.
  *
- * The tree of additions of an element depends on the number of ranks alone: ((0+1)+(2+3))+…, after
- * the ranks beyond a power of two were added to a neighbour. So a result has the same bits on every
- * rank, and whatever the length of a buffer, the place of an element in it, the segments it is cut
- * into, and the way it travels: by messages, or through shared memory where all ranks are on one
- * node.
+ * The tree of additions of an element depends on the ranks and their nodes alone: ((0+1)+(2+3))+…
+ * over the ranks of a node, after those beyond a power of two were added to a neighbour; then the
+ * same over the nodes. So a result has the same bits on every rank, and whatever the length of a
+ * buffer, the place of an element in it, the segments it is cut into, and the way it travels: by
+ * messages, or through shared memory inside a node.
  *
  * Every rank starts the same operations in the same order; they may finish in any. Not thread-safe.
  */
@@ -34,6 +34,17 @@ void ht__exchange_memory_release(ht_exchange *exchange, void *memory);
  * state allocates nothing. */
 ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                    double scale, int priority);
+
+/* The same, but float32 data may travel between nodes as `wire`, bfloat16 or float16: half the
+ * bytes. Sums stay float32. The tree is the same; where it goes from node to node, both sides of an
+ * addition are rounded to nearest even first, and so is the scaled result, which every rank gets.
+ * Inside a node nothing is rounded, whichever way it takes: on one node `wire` changes nothing.
+ * What float16 cannot hold (65520 and more, in a partial sum) becomes infinite. */
+ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
+                                      ht_dtype wire, double scale, int priority);
+
+/* What this rank has sent to other nodes so far. */
+uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange);
 
 /* Moves everything as far as it goes; never waits, and costs nothing when nothing is outstanding.
  * Returns whether anything moved. */

@@ -10,6 +10,22 @@
 
 typedef struct slot slot;
 
+/* What a rank does in a step of the plan. Backwards, who took gives the result back. */
+typedef enum step_kind { STEP_GIVE, STEP_TAKE, STEP_SWAP } step_kind;
+
+typedef struct exchange_step {
+    step_kind kind;
+    int peer;
+    bool upper; /* of a swap: this rank keeps the upper half */
+    bool far;   /* the peer is on another node */
+} exchange_step;
+
+/* Two groups of at most 2^31 members, each with a fold. */
+typedef struct exchange_plan {
+    int count;
+    exchange_step steps[2 * 32];
+} exchange_plan;
+
 #define HT_LINE 64 /* bytes that a cache moves together */
 
 /* First in each rank's part of a block; then its data, then its slice of the result. */
@@ -41,6 +57,7 @@ struct ht_exchange_op {
     int64_t n;
     size_t element;
     ht_dtype dtype;
+    ht_dtype wire; /* what travels between nodes */
     double scale;
     int priority;
     bool done;
@@ -74,6 +91,8 @@ struct ht_exchange {
     size_t segment_bytes;
     ht_exchange_op *active, *unused;
     uint64_t segments_started;
+    uint64_t bytes_sent; /* to other nodes */
+    exchange_plan plan;
 
     slot **slots; /* segments in flight, by messages */
     int slot_count, slots_busy;
@@ -93,12 +112,22 @@ struct ht_exchange {
 void ht__sum_add(ht_dtype dtype, void *y, const void *x, int64_t n);
 void ht__sum_scale(ht_dtype dtype, void *y, int64_t n, double scale);
 
+/* float32 and what travels: bfloat16 or float16. Rounded to nearest even; NaN stays NaN. */
+void ht__sum_narrow(ht_dtype wire, void *y, const void *x, int64_t n);     /* y <- rounded x */
+void ht__sum_widen(ht_dtype wire, void *y, const void *x, int64_t n);      /* y <- x */
+void ht__sum_round(ht_dtype wire, void *y, int64_t n);                     /* y <- rounded y */
+void ht__sum_add_narrow(ht_dtype wire, void *y, const void *x, int64_t n); /* y <- rounded y + x */
+
 /* More ranks than 2^levels are summed by messages only: bounds the scratch memory of the tree. */
 #define HT_SUM_LEVELS 10
 
 /* y <- scale * sum of x[0] ... x[ranks - 1], from element `at` of each, by the tree. */
 void ht__sum_tree(ht_dtype dtype, void *y, const void *const x[], int ranks, int64_t at, int64_t n,
                   double scale);
+
+/* ---- who with whom (communication_exchange_plan.c) ---------------------------------------------
+ */
+void ht__plan_open(ht_exchange *exchange); /* collective */
 
 /* ---- messages (communication_exchange_message.c) -----------------------------------------------
  */

@@ -17,6 +17,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_exchange.c \
 	src/core/communication_exchange_memory.c \
 	src/core/communication_exchange_message.c \
+	src/core/communication_exchange_plan.c \
 	src/core/communication_exchange_shared.c \
 	src/core/communication_exchange_sum.c \
 	src/core/communication_gather.c \

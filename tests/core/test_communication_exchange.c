@@ -2,14 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The exchange against a sum computed on one rank by the tree that exchange.h promises, bit for
  * bit, by messages and through shared memory. */
-#include "ht_test.h"
+#include "exchange_test.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/exchange.h"
 
 enum { N = 5003, SMALL_SEGMENT = 4096, USUAL_SEGMENT = 512 * 1024 };
 
@@ -18,65 +15,15 @@ static ht_exchange *engine(void)
     return ht__exchange_get(HT_COMM_WORLD, HT_PURPOSE_REDUCER);
 }
 
-/* What rank r contributes: numbers of very different size, so that the order of additions shows. */
-static double contribution(int r, int64_t i)
-{
-    uint64_t h = ((uint64_t)i * 0x9e3779b97f4a7c15u) ^ ((uint64_t)(r + 1) * 0xbf58476d1ce4e5b9u);
-
-    h ^= h >> 29;
-    h *= 0x94d049bb133111ebu;
-    h ^= h >> 32;
-    return ldexp((double)(int64_t)(h >> 11) - 0x1p52, -52 + (int)(h % 20));
-}
-
-/* ((0+1)+(2+3))+… over the ranks, those beyond a power of two first added to a neighbour. */
-static float expected_float(int size, int64_t i)
-{
-    float leaf[64];
-    int power = 1;
-
-    while (2 * power <= size)
-        power *= 2;
-    for (int j = 0; j < power; j++) {
-        int folded = size - power;
-
-        leaf[j] = (float)contribution(j < folded ? 2 * j : j + folded, i);
-        if (j < folded)
-            leaf[j] += (float)contribution(2 * j + 1, i);
-    }
-    for (; power > 1; power /= 2) {
-        for (int j = 0; j < power / 2; j++)
-            leaf[j] = leaf[2 * j] + leaf[2 * j + 1];
-    }
-    return leaf[0];
-}
-
-static void fill(float *data, int64_t n, int64_t from)
-{
-    for (int64_t i = 0; i < n; i++)
-        data[i] = (float)contribution(ht_test_rank, from + i);
-}
-
 static void assert_expected(const float *data, int64_t n, int64_t from, float scale)
 {
-    for (int64_t i = 0; i < n; i++) {
-        float expected = expected_float(ht_test_size, from + i) * scale;
-
-        assert_memory_equal(&data[i], &expected, sizeof expected);
-    }
-}
-
-static void finish(ht_exchange_op *op)
-{
-    assert_int_equal(ht__exchange_wait(engine(), op, "test"), HT_SUCCESS);
-    assert_true(ht__exchange_done(op));
-    ht__exchange_release(engine(), op);
+    assert_sums(data, n, from, ht_test_size, HT_FLOAT32, scale);
 }
 
 static void exchange_once(float *data, double scale)
 {
     fill(data, N, 0);
-    finish(ht__exchange_start(engine(), data, N, HT_FLOAT32, scale, 0));
+    finish(engine(), ht__exchange_start(engine(), data, N, HT_FLOAT32, scale, 0));
     assert_expected(data, N, 0, (float)scale);
 }
 
@@ -114,7 +61,7 @@ static void test_cuts_do_not_matter(void **state)
         ops[i] = ht__exchange_start(engine(), data + cuts[i], cuts[i + 1] - cuts[i], HT_FLOAT32, 1,
                                     i % 3);
     for (int i = 6; i >= 0; i--)
-        finish(ops[i]);
+        finish(engine(), ops[i]);
     assert_expected(data, N, 0, 1);
     ht__exchange_set_segment(engine(), 40);
     exchange_once(data, 1);
@@ -140,7 +87,7 @@ static void test_many_in_flight(void **state)
         ops[i] = ht__exchange_start(engine(), buffer, N, HT_FLOAT32, 1, (i * 7) % 5);
     }
     for (int i = 0; i < OPS; i++)
-        finish(ops[(i + ht_test_rank) % OPS]); /* each rank waits in another order */
+        finish(engine(), ops[(i + ht_test_rank) % OPS]); /* each rank waits in another order */
     for (int i = 0; i < OPS; i++)
         assert_expected(i % 2 != 0 ? shared[i / 2] : data[i / 2], N, i, 1);
     for (int i = 0; i < OPS / 2; i++)
@@ -156,8 +103,8 @@ static void test_doubles_agree_on_both_paths(void **state)
     (void)state;
     for (int64_t i = 0; i < N; i++)
         plain[i] = shared[i] = contribution(ht_test_rank, i);
-    finish(ht__exchange_start(engine(), plain, N, HT_FLOAT64, 1, 0));
-    finish(ht__exchange_start(engine(), shared, N, HT_FLOAT64, 1, 0));
+    finish(engine(), ht__exchange_start(engine(), plain, N, HT_FLOAT64, 1, 0));
+    finish(engine(), ht__exchange_start(engine(), shared, N, HT_FLOAT64, 1, 0));
     assert_memory_equal(plain, shared, sizeof plain);
     for (int64_t i = 0; i < N; i++) {
         double sum = 0, size = 0;
@@ -185,7 +132,7 @@ static void test_small_buffers_take_turns(void **state)
             ops[i] = ht__exchange_start(engine(), data[i], 1 + i % SMALL, HT_FLOAT32, 1, i * 5 % 7);
         }
         for (int i = OPS - 1; i >= 0; i--)
-            finish(ops[i]);
+            finish(engine(), ops[i]);
         for (int i = 0; i < OPS; i++)
             assert_expected(data[i], 1 + i % SMALL, i + round, 1);
     }
