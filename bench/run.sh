@@ -1,8 +1,9 @@
 #!/bin/sh
-# Training throughput of the MNIST example against PyTorch DDP, in the build folder: `make bench`.
+# Training throughput of the MNIST example against PyTorch DDP and Heat, in the build folder: `make bench`.
 # Runs alternate, so that a machine whose speed drifts drifts for all; medians and spreads are printed.
 #   HT_BENCH_RUNS=7  HT_BENCH_RANKS=2  HT_BENCH_STEPS=60  HT_BENCH_DATA=FOLDER
-#   HT_BENCH_PYTHON="/usr/bin/python3 venv/bin/python"   each with its own PyTorch and mpi4py
+#   HT_BENCH_PYTHON="/usr/bin/python3 venv/bin/python"   each with its own PyTorch and mpi4py; a Python that
+#                                                       has Heat too is also measured with Heat's two modes
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,10 +31,26 @@ ours() { # ours NET MODE
     field "$work/out" "['epochs'][1]['samples_per_s']"
 }
 
-peer() { # peer NET PYTHON
-    mpirun -n "$ranks" "$2" "$here/peers/mnist.py" ddp --data "$data" --net "$1" --steps "$steps" >"$work/out"
+peer() { # peer NET PYTHON KIND
+    mpirun -n "$ranks" "$2" -W ignore "$here/peers/mnist.py" "$3" --data "$data" --net "$1" --steps "$steps" >"$work/out"
     field "$work/out" "['samples_per_s']"
 }
+
+name_of() { # name_of PYTHON KIND: with its version
+    case $2 in
+    ddp) "$1" -c 'import torch; print("PyTorch", torch.__version__.split("+")[0], "DDP")' ;;
+    *) "$1" -W ignore -c 'import sys, heat; print("Heat", heat.__version__, sys.argv[1][5:])' "$2" ;;
+    esac
+}
+
+# One line for each peer: PYTHON KIND.
+for python in $pythons; do
+    echo "$python ddp"
+    if "$python" -W ignore -c 'import heat' 2>/dev/null; then
+        echo "$python heat-blocking"
+        echo "$python heat-nonblocking"
+    fi
+done >"$work/peers"
 
 summary() { # summary FILE: median (min ... max)
     sort -g "$1" | awk '{v[NR] = $1} END {printf "%.0f (%.0f ... %.0f)", v[int((NR + 1) / 2)], v[1], v[NR]}'
@@ -52,20 +69,19 @@ for net in cnn mlp; do
             ours "$net" "$mode" >>"$work/rates.$mode"
         done
         n=0
-        for python in $pythons; do
+        while read -r python kind; do
             n=$((n + 1))
-            peer "$net" "$python" >>"$work/rates.peer$n"
-        done
+            peer "$net" "$python" "$kind" </dev/null >>"$work/rates.peer$n"
+        done <"$work/peers"
     done
     printf '\r%s, %s ranks, batch 64 per rank: samples/s, median (min ... max) of %s\n' "$net" "$ranks" "$runs"
     n=0
-    for python in $pythons; do
+    while read -r python kind; do
         n=$((n + 1))
-        version=$("$python" -c 'import torch; print(torch.__version__)')
-        printf '  PyTorch %-12s DDP   %s\n' "$version" "$(summary "$work/rates.peer$n")"
+        printf '  %-24s %s\n' "$(name_of "$python" "$kind")" "$(summary "$work/rates.peer$n")"
         for mode in blocking non-blocking; do
-            printf '  libht %-14s      %s   ratio %s\n' "$mode" "$(summary "$work/rates.$mode")" \
+            printf '  libht %-18s %s   ratio %s\n' "$mode" "$(summary "$work/rates.$mode")" \
                 "$(ratio "$work/rates.$mode" "$work/rates.peer$n")"
         done
-    done
+    done <"$work/peers"
 done

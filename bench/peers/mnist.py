@@ -63,7 +63,7 @@ def wrap(kind, net, comm):
         import torch.distributed as dist
 
         os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-        os.environ.setdefault("MASTER_PORT", "29517")
+        os.environ.setdefault("MASTER_PORT", str(comm.bcast(20000 + os.getpid() % 20000)))
         dist.init_process_group("gloo", rank=comm.rank, world_size=comm.size)
         model = nn.parallel.DistributedDataParallel(net) if comm.size > 1 else net
         return model, torch.optim.Adadelta(model.parameters(), lr=1.0)
