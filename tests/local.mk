@@ -41,7 +41,9 @@ nn_tests = \
 	tests/nn/test_module_state.c
 
 optim_tests = \
-	tests/optim/test_optimizer.c
+	tests/optim/test_optimizer.c \
+	tests/optim/test_scheduler.c \
+	tests/optim/test_state.c
 
 data_tests = \
 	tests/utils/data/test_dataloader.c \
@@ -92,8 +94,10 @@ EXTRA_DIST += \
 	tests/mpi-run.sh \
 	tests/golden/make_nn.py \
 	tests/golden/make_optim.py \
+	tests/golden/make_schedules.py \
 	tests/golden/nn.h \
 	tests/golden/optim.h \
+	tests/golden/schedules.h \
 	tests/nn/data_parallel_test.h \
 	tests/nn/nn_test.h \
 	tests/test-env.sh

@@ -80,10 +80,67 @@ HT_API ht_tensor *ht_optimizer_parameter(const ht_optimizer *optimizer, int inde
 HT_API ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const char *name);
 HT_API int64_t ht_optimizer_steps(const ht_optimizer *optimizer);
 
-/* Schedules hold the optimizer and set its learning rate at each step (usually once an epoch). */
+/* Everything that goes on changing, as a map: lr, initial_lr, step, and for each parameter its step
+ * and tensors by name. The tensors are the optimizer's own: copy those that are to stay as they
+ * are. Finishes an outstanding deferred update first. Loading copies; HT_ERR_FORMAT, with nothing
+ * changed, when a state does not fit. Under a data-parallel wrapper every rank loads the same.
+ * Scoped. */
+HT_API ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer);
+HT_API ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *state);
+
+/* Schedules hold the optimizer (retained) and set its learning rate at each step, usually once an
+ * epoch, from the rate that it has: several can be combined. Owned. Source:
+ * torch.optim.lr_scheduler, with its bits. Under a data-parallel wrapper every rank has its own and
+ * steps it alike.
+ *
+ * lr *= gamma after every step_size epochs. */
 HT_API ht_scheduler *ht_optim_step_lr(ht_optimizer *optimizer, int64_t step_size, double gamma);
+
+/* lr *= gamma at each of `count` epochs (copied; counted from 1, in any order). */
+HT_API ht_scheduler *ht_optim_multi_step_lr(ht_optimizer *optimizer, int count,
+                                            const int64_t milestones[], double gamma);
+
+/* lr *= gamma after every epoch. */
+HT_API ht_scheduler *ht_optim_exponential_lr(ht_optimizer *optimizer, double gamma);
+
+/* lr = eta_min + (first lr - eta_min) (1 + cos(pi epoch / t_max)) / 2. */
+HT_API ht_scheduler *ht_optim_cosine_annealing_lr(ht_optimizer *optimizer, int64_t t_max,
+                                                  double eta_min);
+
+/* From start_factor times lr, at once, to end_factor times lr in total_iters epochs: with 0 < start
+ * < end = 1, a warm-up. */
+HT_API ht_scheduler *ht_optim_linear_lr(ht_optimizer *optimizer, double start_factor,
+                                        double end_factor, int64_t total_iters);
+
+typedef struct ht_reduce_lr_on_plateau_options {
+    size_t size;
+    bool maximize;    /* false: the metric is to fall */
+    double factor;    /* 0.1 */
+    int64_t patience; /* 10: epochs without improvement that are borne */
+    double threshold; /* 1e-4: an improvement is at least this part of the best, */
+    bool absolute;    /* or with true, at least this; false */
+    int64_t cooldown; /* 0: epochs after a reduction in which none are counted */
+    double min_lr;    /* 0 */
+    double eps;       /* 1e-8: a reduction by no more than this is not made */
+} ht_reduce_lr_on_plateau_options;
+
+HT_API ht_reduce_lr_on_plateau_options ht_reduce_lr_on_plateau_options_default(void);
+
+/* lr *= factor when the metric has not improved for more than `patience` epochs. */
+HT_API ht_scheduler *ht_optim_reduce_lr_on_plateau(ht_optimizer *optimizer,
+                                                   const ht_reduce_lr_on_plateau_options *options);
+
+/* The end of an epoch. step_metric is for the schedule above, and takes the metric, which must be
+ * the same on every rank of a data-parallel run; the others ignore it. */
 HT_API ht_status ht_scheduler_step(ht_scheduler *scheduler);
+HT_API ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric);
 HT_API int64_t ht_scheduler_epoch(const ht_scheduler *scheduler);
+
+/* The epoch and what else a schedule remembers, as a map of numbers; the learning rate itself is
+ * the optimizer's. Loading: HT_ERR_FORMAT, with nothing changed, when a state does not fit. Scoped.
+ */
+HT_API ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler);
+HT_API ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *state);
 
 HT_END_DECLS
 #endif

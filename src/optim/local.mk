@@ -4,10 +4,16 @@ libht_objects_la_SOURCES += \
 	src/optim/adam.c \
 	src/optim/adamw.c \
 	src/optim/broadcast.c \
+	src/optim/cosine_annealing_lr.c \
+	src/optim/exponential_lr.c \
+	src/optim/linear_lr.c \
+	src/optim/multi_step_lr.c \
 	src/optim/optim_impl.h \
 	src/optim/optimizer.c \
+	src/optim/reduce_lr_on_plateau.c \
 	src/optim/rmsprop.c \
 	src/optim/scheduler.c \
 	src/optim/sgd.c \
+	src/optim/state.c \
 	src/optim/step_lr.c \
 	src/optim/update.c

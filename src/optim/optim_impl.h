@@ -42,6 +42,7 @@ struct ht_optimizer {
     const ht_optimizer_type *type;
     ht_update settings; /* hyperparameters; the rest is filled in for each update */
     double lr;
+    double initial_lr; /* lr when the first schedule was made; NAN: there is none */
     int64_t steps;
     ht_optimizer_entry *entries; /* owned */
     int count;
@@ -75,21 +76,36 @@ void ht__optimizer_defer(ht_optimizer *optimizer, const ht_optimizer_deferral *d
 /* Rank 0's state to all ranks of `comm`. Collective. */
 ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm);
 
-/* A schedule is its rule: the learning rate of an epoch. */
+enum { HT_SCHEDULER_NUMBERS = 3 };
+
+/* A schedule is its rule. Rules that look at a metric have observe, the others lr. */
 typedef struct ht_scheduler_type {
     const char *name;
-    double (*lr)(const ht_scheduler *scheduler, int64_t epoch);
+    /* The learning rate of scheduler->epoch (from 1) after the rate `lr`. Step by step from what
+     * the optimizer has, so that a rate that the program set meanwhile, or another schedule, is
+     * kept, and the bits are those of torch's chains of products. */
+    double (*lr)(const ht_scheduler *scheduler, double lr);
+    double (*observe)(ht_scheduler *scheduler, double lr, double metric);
+    /* What it remembers besides the epoch, for its state: names, and where the doubles are. */
+    struct {
+        const char *name;
+        size_t at;
+    } numbers[HT_SCHEDULER_NUMBERS];
 } ht_scheduler_type;
 
+/* The first member of every schedule's struct. */
 struct ht_scheduler {
     ht_object base;
     const ht_scheduler_type *type;
     ht_optimizer *optimizer; /* retained */
+    double base_lr;          /* the optimizer's when its first schedule was made */
     int64_t epoch;
-    double gamma;
-    int64_t step_size;
 };
 
-ht_scheduler *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer);
+/* A schedule in `size` zeroed bytes. */
+void *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer, size_t size);
+
+/* HT_ERR_ARGUMENT unless value >= low. */
+ht_status ht__optim_check_count(const char *what, const char *name, int64_t value, int64_t low);
 
 #endif

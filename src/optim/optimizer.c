@@ -85,6 +85,7 @@ ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
     optimizer->type = type;
     optimizer->settings = *settings;
     optimizer->lr = lr;
+    optimizer->initial_lr = NAN;
     optimizer->entries = ht__alloc((size_t)ht_value_count(parameters) * sizeof *optimizer->entries);
     for (int i = 0; i < ht_value_count(parameters); i++) {
         ht_tensor *parameter = ht_value_as_tensor(ht_value_at(parameters, i));

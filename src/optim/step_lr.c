@@ -5,32 +5,31 @@
 
 #include <math.h>
 
-/* One factor at a time from what the optimizer has now, so that a rate the program set meanwhile is
- * kept, and the bits are those of torch's chain of products. */
-static double step_lr(const ht_scheduler *scheduler, int64_t epoch)
-{
-    double lr = ht_optimizer_lr(scheduler->optimizer);
+struct step_lr {
+    ht_scheduler base;
+    int64_t step_size;
+    double gamma;
+};
 
-    return epoch % scheduler->step_size == 0 ? lr * scheduler->gamma : lr;
+static double step_lr(const ht_scheduler *scheduler, double lr)
+{
+    const struct step_lr *rule = (const struct step_lr *)scheduler;
+
+    return scheduler->epoch % rule->step_size == 0 ? lr * rule->gamma : lr;
 }
 
 static const ht_scheduler_type type = {.name = "StepLR", .lr = step_lr};
 
 ht_scheduler *ht_optim_step_lr(ht_optimizer *optimizer, int64_t step_size, double gamma)
 {
-    ht_scheduler *scheduler;
+    static const char what[] = "ht_optim_step_lr";
+    struct step_lr *rule;
 
-    if (optimizer == NULL)
+    if (optimizer == NULL || ht__optim_check_count(what, "step_size", step_size, 1) != HT_SUCCESS ||
+        ht__optim_check_range(what, "gamma", gamma, 0, INFINITY) != HT_SUCCESS)
         return NULL;
-    if (step_size < 1) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_optim_step_lr: step_size is %lld, expected at least 1",
-                (long long)step_size);
-        return NULL;
-    }
-    if (ht__optim_check_range("ht_optim_step_lr", "gamma", gamma, 0, INFINITY) != HT_SUCCESS)
-        return NULL;
-    scheduler = ht__scheduler_new(&type, optimizer);
-    scheduler->step_size = step_size;
-    scheduler->gamma = gamma;
-    return scheduler;
+    rule = ht__scheduler_new(&type, optimizer, sizeof *rule);
+    rule->step_size = step_size;
+    rule->gamma = gamma;
+    return &rule->base;
 }

@@ -1,6 +1,6 @@
 /* ranks 1 3 */
 /* SPDX-License-Identifier: MIT */
-/* Optimizers and schedules against PyTorch, and what they refuse. */
+/* Optimizers against PyTorch, and what they refuse. */
 #include "ht_test.h"
 
 #include <math.h>
@@ -227,23 +227,6 @@ static void test_centered_rmsprop_of_equal_gradients(void **state)
     ht_release(optimizer);
 }
 
-static void test_step_lr(void **state)
-{
-    ht_tensor *p = new_parameter(HT_FLOAT64);
-    ht_optimizer *optimizer = ht_optim_sgd(ht_value_tensors(1, &p), 1, NULL);
-    ht_scheduler *scheduler = ht_optim_step_lr(optimizer, 2, 0.5);
-    static const double expected[] = {1, 0.5, 0.5, 0.25, 0.25, 0.125};
-
-    (void)state;
-    for (int epoch = 0; epoch < 6; epoch++) {
-        ht_scheduler_step(scheduler);
-        assert_int_equal(ht_scheduler_epoch(scheduler), epoch + 1);
-        assert_true(ht_optimizer_lr(optimizer) == expected[epoch]);
-    }
-    ht_release(scheduler);
-    ht_release(optimizer);
-}
-
 static void assert_message(const char *part)
 {
     const char *message;
@@ -290,4 +273,4 @@ HT_TEST_SUITE(test_optimizer, cmocka_unit_test(test_golden),
               cmocka_unit_test(test_zero_grad_and_absent_gradients),
               cmocka_unit_test(test_state_and_lr),
               cmocka_unit_test(test_centered_rmsprop_of_equal_gradients),
-              cmocka_unit_test(test_step_lr), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_misuse));

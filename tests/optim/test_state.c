@@ -1,0 +1,134 @@
+/* ranks 1 3 */
+/* SPDX-License-Identifier: MIT */
+/* An optimizer that goes on from another's state: the same parameters to the bit. */
+#include "ht_test.h"
+
+#include <string.h>
+
+#include "ht.h"
+
+enum { SIZE = 5, KINDS = 5 };
+
+static ht_optimizer *new_optimizer(int kind, ht_tensor *p)
+{
+    ht_value *list = ht_value_tensors(1, &p);
+    ht_sgd_options sgd = ht_sgd_options_default();
+    ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
+
+    sgd.momentum = rmsprop.momentum = 0.9;
+    rmsprop.centered = true;
+    switch (kind) {
+    case 0:
+        return ht_optim_sgd(list, 0.1, &sgd);
+    case 1:
+        return ht_optim_adam(list, 0.1, NULL);
+    case 2:
+        return ht_optim_adamw(list, 0.1, NULL);
+    case 3:
+        return ht_optim_adadelta(list, 1, NULL);
+    default:
+        return ht_optim_rmsprop(list, 0.1, &rmsprop);
+    }
+}
+
+static ht_tensor *new_parameter(void)
+{
+    double start[SIZE] = {1, -2, 0.5, 3, -0.25};
+    int64_t shape[] = {SIZE};
+
+    return ht_array_local(start, 1, shape, HT_FLOAT64);
+}
+
+/* Steps with gradients that depend on the parameter and the step. */
+static void steps(ht_optimizer *o, int first, int count)
+{
+    ht_tensor *p = ht_optimizer_parameter(o, 0);
+
+    for (int i = first; i < first + count; i++) {
+        ht_tensor_set_grad(p, ht_tanh(ht_mul_scalar(p, 1 + i)));
+        assert_int_equal(ht_optimizer_step(o), HT_SUCCESS);
+    }
+}
+
+/* The state is taken after `before` steps; with 0 it has no tensors yet. */
+static void check_resumed(int kind, int before)
+{
+    ht_tensor *p = new_parameter(), *q = new_parameter();
+    ht_optimizer *o = new_optimizer(kind, p), *next = new_optimizer(kind, q);
+
+    steps(o, 0, before);
+    ht_optimizer_set_lr(o, 0.05);
+    steps(next, 7, 2); /* of which nothing may remain */
+    ht_copy_(q, p);
+    assert_int_equal(ht_optimizer_load_state_dict(next, ht_optimizer_state_dict(o)), HT_SUCCESS);
+    assert_int_equal(ht_optimizer_steps(next), before);
+    steps(o, before, 4);
+    steps(next, before, 4);
+    assert_memory_equal(ht_tensor_data(q), ht_tensor_data(p), SIZE * sizeof(double));
+    ht_release(o);
+    ht_release(next);
+}
+
+static void test_resumed(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        check_resumed(kind, 3);
+        check_resumed(kind, 0);
+    }
+}
+
+/* With an update that waits under a wrapper: the state has it. */
+static void test_deferred_update_is_in_the_state(void **state)
+{
+    ht_module *net = ht_nn_linear(3, 2), *dp;
+    ht_optimizer *o = ht_optim_adam(ht_module_parameters(net), 0.1, NULL);
+    double rows[] = {1, 2, 3, 4, 5, 6};
+    int64_t shape[] = {2, 3};
+    ht_value *map;
+
+    (void)state;
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, o, false);
+    ht_backward(
+        ht_sum(ht_forward(dp, ht_astype(ht_array_local(rows, 2, shape, HT_FLOAT64), HT_FLOAT32)),
+               HT_NONE));
+    ht_optimizer_step(o);
+    map = ht_value_at(ht_value_get(ht_optimizer_state_dict(o), "state"), 0);
+    assert_true(ht_value_as_number(ht_value_get(map, "step")) == 1);
+    assert_non_null(ht_value_as_tensor(ht_value_get(map, "exp_avg")));
+    ht_release(dp);
+    ht_release(net);
+    ht_release(o);
+}
+
+static void assert_message(const char *part)
+{
+    const char *message;
+
+    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
+    if (strstr(message, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, message);
+    ht_error_clear();
+}
+
+static void test_misuse(void **state)
+{
+    ht_tensor *p = new_parameter(), *q = new_parameter();
+    ht_optimizer *sgd = new_optimizer(0, p), *adam = new_optimizer(1, q);
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    steps(sgd, 0, 1);
+    assert_int_equal(ht_optimizer_load_state_dict(adam, ht_optimizer_state_dict(sgd)),
+                     HT_ERR_FORMAT);
+    assert_message("the state of parameter 0 has no tensor \"exp_avg\"");
+    assert_int_equal(ht_optimizer_load_state_dict(sgd, ht_value_map()), HT_ERR_FORMAT);
+    assert_message("the state has no number \"lr\"");
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(sgd);
+    ht_release(adam);
+}
+
+HT_TEST_SUITE(test_state, cmocka_unit_test(test_resumed),
+              cmocka_unit_test(test_deferred_update_is_in_the_state),
+              cmocka_unit_test(test_misuse));
