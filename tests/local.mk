@@ -21,11 +21,18 @@ core_tests = \
 	tests/core/test_cpu_rows.c \
 	tests/core/test_cpu_update.c \
 	tests/core/test_device.c \
+	tests/core/test_factories.c \
+	tests/core/test_inplace.c \
 	tests/core/test_io_hdf5.c \
 	tests/core/test_linalg.c \
+	tests/core/test_log.c \
 	tests/core/test_manipulations.c \
+	tests/core/test_node.c \
+	tests/core/test_printing.c \
+	tests/core/test_random.c \
 	tests/core/test_reduce.c \
 	tests/core/test_scope.c \
+	tests/core/test_value.c \
 	tests/core/test_version.c
 
 nn_tests = \

@@ -16,7 +16,7 @@ HT_API void ht_random_seed(uint64_t seed);
 HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);
 HT_API void ht_random_set_state(uint64_t seed, uint64_t draw);
 
-/* Uniform in [0, 1), standard normal, integers in [low, high), a random order of 0 ... n - 1. */
+/* Uniform in [0, 1), standard normal, integers in [low, high). */
 HT_API ht_tensor *ht_rand(int ndim, const int64_t shape[], ht_dtype dtype, int split);
 HT_API ht_tensor *ht_randn(int ndim, const int64_t shape[], ht_dtype dtype, int split);
 HT_API ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[],

@@ -1,0 +1,127 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t shape[2] = {5, 3};
+
+static void add_scales_and_resplits_its_operand(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_tensor *a = ht_test_randn(2, shape, HT_FLOAT64, 0, 1);
+        ht_tensor *b = ht_test_randn(2, shape, HT_FLOAT64, split < 0 ? HT_NONE : split, 2);
+        ht_tensor *expected = ht_add(ht_copy(a), ht_mul_scalar(b, -0.5));
+
+        assert_int_equal(ht_add_(a, b, -0.5), HT_SUCCESS);
+        ht_test_expect_same(a, expected, 1e-15);
+        assert_int_equal(ht_tensor_split(a), 0);
+    }
+}
+
+static void copy_converts_and_broadcasts(void **state)
+{
+    (void)state;
+    const double row[3] = {1.9, -2, 300};
+    ht_tensor *x = ht_zeros(2, shape, HT_INT32, 1);
+    ht_tensor *y = ht_array(row, 1, (const int64_t[]){3}, HT_FLOAT64, 0);
+
+    assert_int_equal(ht_copy_(x, y), HT_SUCCESS);
+    for (int i = 0; i < 15; i++)
+        assert_true(ht_test_values(x)[i] == trunc(row[i % 3]));
+}
+
+static void a_copy_into_a_column_changes_that_alone(void **state)
+{
+    (void)state;
+    ht_tensor *x = ht_zeros(2, shape, HT_FLOAT32, 0);
+
+    assert_int_equal(
+        ht_copy_(ht_narrow(x, 1, 1, 2), ht_ones(2, (const int64_t[]){5, 1}, HT_FLOAT32, HT_NONE)),
+        HT_SUCCESS);
+    for (int i = 0; i < 15; i++)
+        assert_true(ht_test_values(x)[i] == (i % 3 == 1));
+}
+
+static void resplit_in_place_moves_the_slabs(void **state)
+{
+    (void)state;
+    ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT64, 0, 3), *before = ht_copy(x);
+
+    assert_int_equal(ht_resplit_(x, 1), HT_SUCCESS);
+    assert_int_equal(ht_tensor_split(x), 1);
+    ht_test_expect_same(x, before, 0);
+    assert_int_equal(ht_resplit_(x, HT_NONE), HT_SUCCESS);
+    assert_int_equal(ht_tensor_lsize(x), 15);
+    ht_test_expect_same(x, before, 0);
+}
+
+static void set_shares_everything(void **state)
+{
+    (void)state;
+    ht_tensor *x = ht_zeros(1, (const int64_t[]){2}, HT_BOOL, HT_NONE);
+    ht_tensor *y = ht_test_randn(2, shape, HT_FLOAT64, 1, 4);
+
+    assert_int_equal(ht_tensor_set_(x, y), HT_SUCCESS);
+    assert_int_equal(ht_tensor_dtype(x), HT_FLOAT64);
+    assert_ptr_equal(ht_tensor_data(x), ht_tensor_data(y));
+}
+
+static void views_keep_their_body(void **state)
+{
+    (void)state;
+    ht_tensor *x = ht_zeros(2, shape, HT_FLOAT32, HT_NONE);
+
+    HT_TEST_EXPECT_ERROR(ht_tensor_set_(ht_narrow(x, 0, 0, 2), x), HT_ERR_STATE, "view");
+    HT_TEST_EXPECT_ERROR(ht_resplit_(ht_narrow(x, 0, 0, 2), 0), HT_ERR_STATE, "view");
+}
+
+static void comparisons_exclude_nan(void **state)
+{
+    (void)state;
+    const double a[4] = {1, 2, 3, NAN}, b[4] = {2, 2, 2, NAN};
+    const int64_t four[1] = {4};
+
+    for (int split = -1; split < 1; split++) {
+        ht_tensor *x = ht_array(a, 1, four, HT_FLOAT64, split < 0 ? HT_NONE : split);
+        ht_tensor *y = ht_array(b, 1, four, HT_FLOAT64, HT_NONE);
+
+        ht_test_expect(ht_le(x, y), (double[]){1, 1, 0, 0}, 0);
+        ht_test_expect(ht_ne(x, y), (double[]){1, 0, 1, 1}, 0);
+    }
+}
+
+static void one_element_is_a_number(void **state)
+{
+    (void)state;
+    double value = 0;
+    ht_tensor *x = ht_full(2, (const int64_t[]){1, 1}, 2.5, HT_FLOAT32, 0);
+
+    assert_int_equal(ht_tensor_item(x, &value), HT_SUCCESS);
+    assert_true(value == 2.5);
+    HT_TEST_EXPECT_ERROR(ht_tensor_item(ht_zeros(2, shape, HT_FLOAT32, 0), &value), HT_ERR_SHAPE,
+                         "ht_tensor_item");
+}
+
+static void axes_of_one_come_and_go(void **state)
+{
+    (void)state;
+    ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT64, 0, 5);
+    ht_tensor *sum = ht_sum_keepdim(x, 1);
+
+    assert_int_equal(ht_tensor_ndim(sum), 2);
+    assert_int_equal(ht_tensor_shape(sum)[1], 1);
+    assert_int_equal(ht_tensor_split(sum), 0);
+    ht_test_expect_same(ht_squeeze(sum, 1), ht_sum(x, 1), 0);
+    HT_TEST_EXPECT_ERROR(ht_squeeze(x, 1), HT_ERR_SHAPE, "ht_squeeze");
+}
+
+HT_TEST_SUITE(test_inplace, cmocka_unit_test(add_scales_and_resplits_its_operand),
+              cmocka_unit_test(copy_converts_and_broadcasts),
+              cmocka_unit_test(a_copy_into_a_column_changes_that_alone),
+              cmocka_unit_test(resplit_in_place_moves_the_slabs),
+              cmocka_unit_test(set_shares_everything), cmocka_unit_test(views_keep_their_body),
+              cmocka_unit_test(comparisons_exclude_nan), cmocka_unit_test(one_element_is_a_number),
+              cmocka_unit_test(axes_of_one_come_and_go));

@@ -1,0 +1,73 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+/* The lines after the header. */
+static void expect_text(ht_tensor *x, const char *expected)
+{
+    char *text = ht_tensor_str(x);
+    const char *body;
+
+    assert_non_null(text);
+    body = strchr(text, '\n');
+    assert_non_null(body);
+    assert_string_equal(body + 1, expected);
+    free(text);
+}
+
+static void values_stand_in_columns(void **state)
+{
+    (void)state;
+    const double values[4] = {1, -2.5, 100, 0};
+    const int64_t shape[2] = {2, 2};
+
+    for (int split = 0; split < 2; split++)
+        expect_text(ht_array(values, 2, shape, HT_FLOAT64, split), "[[  1.0000,  -2.5000],\n"
+                                                                   " [100.0000,   0.0000]]");
+}
+
+static void long_tensors_show_their_edges(void **state)
+{
+    (void)state;
+    ht_set_printoptions(4, 10, 2);
+    expect_text(ht_arange(0, 1000, 1, HT_INT32, 0), "[  0,   1, ..., 998, 999]");
+    ht_set_printoptions(4, 1000, 3);
+}
+
+static void precision_can_be_set(void **state)
+{
+    (void)state;
+    ht_set_printoptions(2, 1000, 3);
+    expect_text(ht_full(1, (const int64_t[]){2}, 1.0 / 3, HT_FLOAT32, 0), "[0.33, 0.33]");
+    ht_set_printoptions(4, 1000, 3);
+}
+
+static void the_header_says_what_it_is(void **state)
+{
+    (void)state;
+    char *text = ht_tensor_str(ht_zeros(2, (const int64_t[]){3, 1}, HT_BOOL, 0));
+
+    assert_non_null(strstr(text, "shape=(3, 1), dtype=bool, device=cpu:0, split=0"));
+    free(text);
+}
+
+static void rank_0_alone_writes(void **state)
+{
+    (void)state;
+    FILE *stream = tmpfile();
+    ht_tensor *x = ht_ones(1, (const int64_t[]){9}, HT_UINT8, 0);
+
+    assert_int_equal(ht_print(x, stream), HT_SUCCESS);
+    assert_int_equal(ftell(stream) > 0, ht_test_rank == 0);
+    fclose(stream);
+}
+
+HT_TEST_SUITE(test_printing, cmocka_unit_test(values_stand_in_columns),
+              cmocka_unit_test(long_tensors_show_their_edges),
+              cmocka_unit_test(precision_can_be_set), cmocka_unit_test(the_header_says_what_it_is),
+              cmocka_unit_test(rank_0_alone_writes));
