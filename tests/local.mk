@@ -64,6 +64,7 @@ test_scripts = \
 	tests/examples/mnist.sh \
 	tests/harness.sh \
 	tests/headers.sh \
+	tests/multinode/hosts.sh \
 	tests/tools/idx2hdf5.sh
 
 long_scripts = \
@@ -99,6 +100,7 @@ EXTRA_DIST += \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \
+	tests/multinode/launch \
 	tests/golden/make_nn.py \
 	tests/golden/make_optim.py \
 	tests/golden/make_schedules.py \
