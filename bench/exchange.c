@@ -74,7 +74,8 @@ static void compare(const buffers *b, int runs)
 
 int main(int argc, char **argv)
 {
-    static const int64_t lengths[] = {1, 10000, 669706, 1199882}; /* scalar; bias; MLP; CNN */
+    static const int64_t lengths[] = {1, 10000, 669706, 1199882,
+                                      4194304}; /* scalar; bias; MLP; CNN; 16 MiB */
 
     ht_init(&argc, &argv);
 

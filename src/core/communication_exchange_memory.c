@@ -26,9 +26,9 @@ void *ht__part_data(shared_part *part)
     return part + 1;
 }
 
-void *ht__block_result(const shared_block *block, int rank)
+void *ht__block_results(const shared_block *block, int local)
 {
-    return (char *)ht__part_data(block->parts[rank]) + round_up(block->bytes);
+    return (char *)ht__part_data(block->parts[local]) + round_up(block->bytes);
 }
 
 /* Open MPI keeps windows in files of this folder, and when one is too large for it, some ranks fail
@@ -42,16 +42,20 @@ static bool has_room(const ht_exchange *exchange, size_t bytes_per_rank)
     if (statvfs(folder != NULL ? folder : "/dev/shm", &room) == 0) {
         double free_bytes = (double)room.f_bavail * (double)room.f_frsize;
 
-        enough = free_bytes > 1.25 * (double)bytes_per_rank * exchange->size + (1 << 20);
+        enough = free_bytes > 1.25 * (double)bytes_per_rank * exchange->local_size + (1 << 20);
     }
     MPI_Bcast(&enough, 1, MPI_INT, 0, exchange->node);
+    /* Either all nodes share a block or none: they exchange with each other in different ways. */
+    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, exchange->mpi);
     return enough;
 }
 
 static bool window_new(ht_exchange *exchange, shared_block *block)
 {
-    size_t slice = round_up(block->bytes / (size_t)exchange->size + 1) + HT_LINE;
-    MPI_Aint bytes = (MPI_Aint)(HT_LINE + sizeof(shared_part) + round_up(block->bytes) + slice);
+    /* Each slice begins at a cache line. */
+    size_t results = round_up(block->bytes / (size_t)exchange->carriers + 1) +
+                     (HT_SLICES + 1) * HT_LINE;
+    MPI_Aint bytes = (MPI_Aint)(HT_LINE + sizeof(shared_part) + round_up(block->bytes) + results);
     MPI_Info info;
     char *mine = NULL;
 
@@ -64,14 +68,14 @@ static bool window_new(ht_exchange *exchange, shared_block *block)
                  MPI_SUCCESS;
 
     MPI_Info_free(&info);
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, exchange->node);
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, exchange->mpi);
     if (failed)
         return false;
 
-    block->parts = ht__alloc(sizeof *block->parts * (size_t)exchange->size);
-    block->data = ht__alloc(sizeof *block->data * (size_t)exchange->size);
-    block->copied = ht__alloc(sizeof *block->copied * (size_t)exchange->size);
-    for (int r = 0; r < exchange->size; r++) {
+    block->parts = ht__alloc(sizeof *block->parts * (size_t)exchange->local_size);
+    block->data = ht__alloc(sizeof *block->data * (size_t)exchange->local_size);
+    block->copied = ht__alloc(sizeof *block->copied * HT_SLICES * (size_t)exchange->carriers);
+    for (int r = 0; r < exchange->local_size; r++) {
         MPI_Aint length;
         int unit;
         void *base;
@@ -79,7 +83,7 @@ static bool window_new(ht_exchange *exchange, shared_block *block)
         MPI_Win_shared_query(block->window, r, &length, &unit, &base);
         block->parts[r] = first_line(base);
     }
-    memset(block->parts[exchange->rank], 0, sizeof(shared_part));
+    memset(block->parts[exchange->local], 0, sizeof(shared_part));
     MPI_Barrier(exchange->node);
     return true;
 }
@@ -109,33 +113,46 @@ static void open_small(ht_exchange *exchange)
     }
 }
 
+/* Whether the ranks of each node share memory, and some node has more than one; the same answer on
+ * all ranks. What HT_RANKS_PER_NODE takes for a node may be spread over machines. */
+static bool nodes_share(const ht_exchange *exchange)
+{
+    MPI_Comm machine;
+    int size, answers[2];
+
+    MPI_Comm_split_type(exchange->node, MPI_COMM_TYPE_SHARED, exchange->local, MPI_INFO_NULL,
+                        &machine);
+    MPI_Comm_size(machine, &size);
+    MPI_Comm_free(&machine);
+    answers[0] = size == exchange->local_size && size >> HT_SUM_LEVELS == 0;
+    answers[1] = -exchange->local_size;
+    MPI_Allreduce(MPI_IN_PLACE, answers, 2, MPI_INT, MPI_MIN, exchange->mpi);
+    return answers[0] && answers[1] < -1;
+}
+
 void ht__memory_open(ht_exchange *exchange)
 {
     const char *wanted = getenv("HT_EXCHANGE");
-    int size;
 
     exchange->node = MPI_COMM_NULL;
-    if (exchange->size == 1 || exchange->comm->nodes > 1 ||
-        (wanted != NULL && strcmp(wanted, "messages") == 0))
+    if (exchange->size == 1 || (wanted != NULL && strcmp(wanted, "messages") == 0))
         return;
-    MPI_Comm_split_type(exchange->mpi, MPI_COMM_TYPE_SHARED, exchange->rank, MPI_INFO_NULL,
-                        &exchange->node);
-    MPI_Comm_size(exchange->node, &size);
-    if (size == exchange->size && size >> HT_SUM_LEVELS == 0) {
+    MPI_Comm_split(exchange->mpi, exchange->comm->node, exchange->rank, &exchange->node);
+    if (nodes_share(exchange)) {
         open_small(exchange);
         return;
     }
     MPI_Comm_free(&exchange->node);
     if (wanted != NULL && strcmp(wanted, "shared") == 0)
-        ht_log_write0(HT_LOG_WARN, "HT_EXCHANGE=shared: the ranks are on several nodes, messages "
-                                   "are used");
+        ht_log_write0(HT_LOG_WARN, "HT_EXCHANGE=shared: no two ranks of a node share memory, "
+                                   "messages are used");
 }
 
 void *ht__block_memory(const ht_exchange *exchange, const shared_block *block)
 {
     if (block->plain != NULL)
         return first_line(block->plain);
-    return ht__part_data(block->parts[exchange->rank]);
+    return ht__part_data(block->parts[exchange->local]);
 }
 
 /* A released block of this size, or NULL. Ranks may have released different ones so far. */

@@ -20,6 +20,8 @@ enum { WINDOW = 4, TAGS = 32768, SHORT = 4096 };
 
 struct slot {
     ht_exchange_op *op; /* NULL: free */
+    const exchange_plan *plan;
+    int64_t number; /* among the segments of the operation */
     char *data;
     int64_t n;
     int tag;
@@ -38,12 +40,12 @@ static bool is_short(const slot *s)
 }
 
 /* What this rank keeps and what it gives in a step forwards. */
-static void parts(const exchange_plan *plan, const slot *s, int step, range *keep, range *give)
+static void parts(const slot *s, int step, range *keep, range *give)
 {
     range all = {0, s->n}, none = {0, 0};
 
     for (int k = 0; k <= step; k++) {
-        const exchange_step *at = &plan->steps[k];
+        const exchange_step *at = &s->plan->steps[k];
 
         if (at->kind != STEP_SWAP || is_short(s)) {
             *keep = at->kind == STEP_GIVE ? none : all;
@@ -110,29 +112,29 @@ static int receive(ht_exchange *exchange, int index, void *into, range part,
 }
 
 /* The step of the plan that a segment is in; its steps are counted forwards, then back. */
-static int plan_step(const exchange_plan *plan, const slot *s)
+static int plan_step(const slot *s)
 {
-    return s->step < plan->count ? s->step : 2 * plan->count - 1 - s->step;
+    return s->step < s->plan->count ? s->step : 2 * s->plan->count - 1 - s->step;
 }
 
 /* A short segment is added whole on both sides of a swap: there is nothing to bring back. */
-static bool is_skipped(const exchange_plan *plan, const slot *s)
+static bool is_skipped(const slot *s)
 {
-    return s->step >= plan->count && is_short(s) &&
-           plan->steps[plan_step(plan, s)].kind == STEP_SWAP;
+    return s->step >= s->plan->count && is_short(s) &&
+           s->plan->steps[plan_step(s)].kind == STEP_SWAP;
 }
 
 static int post_step(ht_exchange *exchange, int index)
 {
     slot *s = exchange->slots[index];
-    const exchange_plan *plan = &exchange->plan;
-    const exchange_step *step = &plan->steps[plan_step(plan, s)];
+    const exchange_plan *plan = s->plan;
+    const exchange_step *step = &plan->steps[plan_step(s)];
     range keep, give;
     int result;
 
-    if (is_skipped(plan, s))
+    if (is_skipped(s))
         return MPI_SUCCESS;
-    parts(plan, s, plan_step(plan, s), &keep, &give);
+    parts(s, plan_step(s), &keep, &give);
     if (s->step < plan->count) {
         result = receive(exchange, index, s->scratch, keep, step);
         return result != MPI_SUCCESS ? result : send(exchange, index, give, step);
@@ -158,14 +160,14 @@ static void finish_sum(const ht_exchange *exchange, slot *s, range part)
 /* What has come is added on the way forwards, and widened on the way back. */
 static void complete_step(const ht_exchange *exchange, slot *s)
 {
-    const exchange_plan *plan = &exchange->plan;
-    const exchange_step *step = &plan->steps[plan_step(plan, s)];
+    const exchange_plan *plan = s->plan;
+    const exchange_step *step = &plan->steps[plan_step(s)];
     bool narrow = is_narrow(s, step);
     range keep, give;
 
-    parts(plan, s, plan_step(plan, s), &keep, &give);
+    parts(s, plan_step(s), &keep, &give);
     if (s->step >= plan->count) {
-        if (narrow && !is_skipped(plan, s))
+        if (narrow && !is_skipped(s))
             ht__sum_widen(s->op->wire, s->data + (size_t)give.begin * s->op->element, s->scratch,
                           give.end - give.begin);
         return;
@@ -194,7 +196,10 @@ static void segment_done(ht_exchange *exchange, slot *s)
 
     s->op = NULL;
     exchange->slots_busy--;
-    if (++op->finished == op->segments)
+    op->finished++;
+    if (op->block != NULL)
+        ht__shared_carried(exchange, op, s->number);
+    else if (op->finished == op->segments)
         ht__exchange_finish(exchange, op, HT_SUCCESS);
 }
 
@@ -205,7 +210,7 @@ static void advance(ht_exchange *exchange, int index)
 
     while (is_idle(exchange, index)) {
         complete_step(exchange, s);
-        if (++s->step == 2 * exchange->plan.count) {
+        if (++s->step == 2 * s->plan->count) {
             segment_done(exchange, s);
             return;
         }
@@ -237,11 +242,10 @@ static int free_slot(ht_exchange *exchange)
     return count;
 }
 
-static void segment_start(ht_exchange *exchange, ht_exchange_op *op)
+static void segment_start(ht_exchange *exchange, ht_exchange_op *op, void *data, int64_t n)
 {
     int index = free_slot(exchange);
     slot *s = exchange->slots[index];
-    int64_t begin = op->started * op->segment;
     size_t bytes = (size_t)op->segment * op->element;
 
     if (s->scratch_bytes < bytes) {
@@ -249,14 +253,27 @@ static void segment_start(ht_exchange *exchange, ht_exchange_op *op)
         s->scratch_bytes = bytes;
     }
     s->op = op;
-    s->data = op->data + (size_t)begin * op->element;
-    s->n = op->n - begin < op->segment ? op->n - begin : op->segment;
+    s->plan = op->block != NULL ? &exchange->across : &exchange->plan;
+    s->number = op->started;
+    s->data = data;
+    s->n = n;
     s->tag = (int)((op->first_segment + (uint64_t)op->started) % TAGS);
     s->step = 0;
     op->started++;
     exchange->slots_busy++;
     if (ht__mpi_check(exchange->comm, post_step(exchange, index), "exchange") == HT_SUCCESS)
         advance(exchange, index);
+}
+
+/* The data of the next segment to be started, or NULL: its node has not summed it yet. */
+static void *next_data(const ht_exchange *exchange, const ht_exchange_op *op, int64_t *n)
+{
+    int64_t begin = op->started * op->segment;
+
+    if (op->block != NULL)
+        return ht__shared_carry(exchange, op, op->started, n);
+    *n = op->n - begin < op->segment ? op->n - begin : op->segment;
+    return op->data + (size_t)begin * op->element;
 }
 
 static void start_segments(ht_exchange *exchange)
@@ -266,12 +283,23 @@ static void start_segments(ht_exchange *exchange)
 
     for (ht_exchange_op *op = exchange->active; op != NULL; op = next) {
         next = op->next;
-        if (op->block != NULL)
-            continue;
-        while (op->started < op->segments && op->started - op->finished < window)
-            segment_start(exchange, op);
+        while (op->started < op->segments && op->started - op->finished < window) {
+            int64_t n;
+            void *data = next_data(exchange, op, &n);
+
+            if (data == NULL)
+                break;
+            segment_start(exchange, op, data, n);
+        }
         window = 1;
     }
+}
+
+/* Tags of so many segments. They repeat, but a pair of ranks has one for each that is under way. */
+static void take_tags(ht_exchange *exchange, ht_exchange_op *op, int64_t count)
+{
+    op->first_segment = exchange->segments_started;
+    exchange->segments_started += (uint64_t)count;
 }
 
 void ht__message_start(ht_exchange *exchange, ht_exchange_op *op)
@@ -281,8 +309,18 @@ void ht__message_start(ht_exchange *exchange, ht_exchange_op *op)
     if (op->n / op->segment >= TAGS / 2)
         op->segment = op->n / (TAGS / 2) + 1;
     op->segments = (op->n + op->segment - 1) / op->segment;
-    op->first_segment = exchange->segments_started;
-    exchange->segments_started += (uint64_t)op->segments;
+    take_tags(exchange, op, op->segments);
+}
+
+void ht__message_carry(ht_exchange *exchange, ht_exchange_op *op)
+{
+    int carriers = exchange->carriers, beyond = op->slices - exchange->local;
+
+    op->segment = op->slice;
+    op->segments = 0;
+    if (exchange->across.count > 0 && beyond > 0)
+        op->segments = (beyond + carriers - 1) / carriers;
+    take_tags(exchange, op, exchange->comm->nodes > 1 ? (op->slices - 1) / carriers + 1 : 0);
 }
 
 bool ht__message_progress(ht_exchange *exchange)

@@ -9,7 +9,11 @@
  *
  * On several nodes the ranks of a node come first, giving all, until one rank has the sum of its
  * node; these go on among themselves, by halves. On one node, and where each rank is a node, there
- * is one group, which swaps halves. */
+ * is one group, which swaps halves.
+ *
+ * Through shared memory each node sums in place, and the first ranks of the nodes carry a slice
+ * each to their counterparts, by halves. Nodes may be unequal: as many ranks carry as the smallest
+ * node has. The tree is the same. */
 #include "exchange_path.h"
 
 /* A group by the ranks of its members, in order. */
@@ -70,41 +74,73 @@ static int last_holder(int count)
     return count > power ? 1 : 0;
 }
 
-void ht__plan_open(ht_exchange *exchange)
+/* The rank of the member `local` of a node; -1: it has fewer. */
+static int rank_at(const int *node_of, int size, int node, int local)
 {
-    int size = exchange->size, nodes = exchange->comm->nodes;
-    int *node_of = ht__alloc(sizeof *node_of * (size_t)size);
-    int *members = ht__alloc(sizeof *members * (size_t)size);
-    int *heads = ht__alloc(sizeof *heads * (size_t)nodes);
-    group local = {.ranks = members, .swap = nodes == 1},
-          across = {.ranks = heads, .count = nodes, .swap = true, .far = true};
-
-    MPI_Allgather(&exchange->comm->node, 1, MPI_INT, node_of, 1, MPI_INT, exchange->mpi);
-    for (int node = 0; node < nodes; node++) {
-        int count = 0;
-
-        for (int r = 0; r < size; r++)
-            count += node_of[r] == node;
-
-        int wanted = last_holder(count);
-
-        for (int r = 0; r < size; r++) {
-            if (node_of[r] == node && wanted-- == 0)
-                heads[node] = r;
-        }
-    }
     for (int r = 0; r < size; r++) {
-        if (node_of[r] != exchange->comm->node)
-            continue;
-        if (r == exchange->rank)
-            local.mine = local.count;
-        members[local.count++] = r;
+        if (node_of[r] == node && local-- == 0)
+            return r;
     }
-    across.mine = exchange->comm->node;
-    exchange->plan.count = 0;
+    return -1;
+}
+
+static int members_of(const int *node_of, int size, int node)
+{
+    int count = 0;
+
+    for (int r = 0; r < size; r++)
+        count += node_of[r] == node;
+    return count;
+}
+
+static void plan_all(ht_exchange *exchange, const int *node_of, int *heads)
+{
+    int size = exchange->size, nodes = exchange->comm->nodes, mine = exchange->comm->node;
+    int *members = ht__alloc(sizeof *members * (size_t)size);
+    group local = {.ranks = members,
+                   .count = members_of(node_of, size, mine),
+                   .mine = exchange->comm->local_rank,
+                   .swap = nodes == 1},
+          across = {.ranks = heads, .count = nodes, .mine = mine, .swap = true, .far = true};
+
+    for (int i = 0; i < local.count; i++)
+        members[i] = rank_at(node_of, size, mine, i);
+    for (int node = 0; node < nodes; node++)
+        heads[node] = rank_at(node_of, size, node, last_holder(members_of(node_of, size, node)));
     if (add_group(&exchange->plan, &local) && nodes > 1)
         add_group(&exchange->plan, &across);
-    ht__free(node_of);
     ht__free(members);
-    ht__free(heads);
+}
+
+static void plan_carriers(ht_exchange *exchange, const int *node_of, int *counterparts)
+{
+    int size = exchange->size, nodes = exchange->comm->nodes;
+    group across = {.ranks = counterparts,
+                    .count = nodes,
+                    .mine = exchange->comm->node,
+                    .swap = true,
+                    .far = true};
+
+    exchange->local = exchange->comm->local_rank;
+    exchange->local_size = exchange->carriers = exchange->comm->local_size;
+    for (int node = 0; node < nodes; node++) {
+        int count = members_of(node_of, size, node);
+
+        exchange->carriers = count < exchange->carriers ? count : exchange->carriers;
+        counterparts[node] = rank_at(node_of, size, node, exchange->local);
+    }
+    if (nodes > 1 && exchange->local < exchange->carriers)
+        add_group(&exchange->across, &across);
+}
+
+void ht__plan_open(ht_exchange *exchange)
+{
+    int *node_of = ht__alloc(sizeof *node_of * (size_t)exchange->size);
+    int *ranks = ht__alloc(sizeof *ranks * (size_t)exchange->comm->nodes);
+
+    MPI_Allgather(&exchange->comm->node, 1, MPI_INT, node_of, 1, MPI_INT, exchange->mpi);
+    plan_all(exchange, node_of, ranks);
+    plan_carriers(exchange, node_of, ranks);
+    ht__free(node_of);
+    ht__free(ranks);
 }

@@ -28,11 +28,21 @@ typedef struct exchange_plan {
 
 #define HT_LINE 64 /* bytes that a cache moves together */
 
-/* First in each rank's part of a block; then its data, then its slice of the result. */
+/* Slices of an operation that one rank carries, at most. */
+#define HT_SLICES 64
+
+/* How far a slice is: the last use of its block in which it was … */
+typedef struct shared_slice {
+    _Alignas(HT_LINE) atomic_ullong claimed; /* taken by a rank that sums it */
+    atomic_ullong reduced;                   /* summed over the ranks of the node */
+    atomic_ullong done;                      /* summed over all ranks */
+} shared_slice;
+
+/* First in each rank's part of a block; then its data, then the results of the slices it carries.
+ */
 typedef struct shared_part {
-    _Alignas(HT_LINE) atomic_ullong ready;   /* the last use this rank has started */
-    _Alignas(HT_LINE) atomic_ullong claimed; /* the last use in which this slice was taken */
-    _Alignas(HT_LINE) atomic_ullong reduced; /* the last use in which it was summed */
+    _Alignas(HT_LINE) atomic_ullong ready; /* the last use this rank has started */
+    shared_slice slices[HT_SLICES];        /* those it carries */
 } shared_part;
 
 typedef struct shared_block shared_block;
@@ -41,7 +51,7 @@ struct shared_block {
     int id;
     MPI_Win window;
     size_t bytes;        /* of data, per rank */
-    shared_part **parts; /* owned; one per rank */
+    shared_part **parts; /* owned; one per rank of the node */
     const void **data;   /* owned; scratch for the addresses of one operation */
     bool *copied;        /* owned; slices the present operation has copied */
     uint64_t asked;      /* operations started */
@@ -63,7 +73,7 @@ struct ht_exchange_op {
     bool done;
     ht_status status;
 
-    /* messages */
+    /* messages: segments of the buffer, or the slices that this rank carries */
     int64_t segment; /* elements */
     int64_t segments, started, finished;
     uint64_t first_segment; /* number of the first one, counted over all operations: gives tags */
@@ -71,11 +81,12 @@ struct ht_exchange_op {
     /* shared memory */
     shared_block *block; /* NULL: by messages */
     uint64_t use;        /* which use of the block this is */
-    int arrived;         /* ranks known to have started */
-    int slices;          /* that are not empty */
+    int arrived;         /* ranks of the node known to have started */
+    int64_t slice;       /* elements of a slice; the last one may be shorter */
+    int slices;          /* slice k is carried by rank k % carriers of each node */
     int copied;          /* slices taken over */
     bool launched;       /* ready for the others to read */
-    bool summed;         /* no slice is left to be summed */
+    int tried;           /* slices that were looked at for summing */
 };
 
 /* Blocks of the engine's own, through which small buffers pass. */
@@ -91,15 +102,18 @@ struct ht_exchange {
     size_t segment_bytes;
     ht_exchange_op *active, *unused;
     uint64_t segments_started;
-    uint64_t bytes_sent; /* to other nodes */
-    exchange_plan plan;
+    uint64_t bytes_sent;  /* to other nodes */
+    exchange_plan plan;   /* over all ranks */
+    exchange_plan across; /* of a carrier: over its counterparts on the other nodes */
+    int carriers;         /* as many as the smallest node has ranks: the first of each node */
+    int local, local_size;
 
     slot **slots; /* segments in flight, by messages */
     int slot_count, slots_busy;
     MPI_Request *requests; /* two per slot */
     int *finished;         /* what MPI_Testsome returns */
 
-    MPI_Comm node; /* all ranks, when they share memory; else MPI_COMM_NULL */
+    MPI_Comm node; /* the ranks of this node, when they share memory; else MPI_COMM_NULL */
     shared_block *blocks;
     int block_count;
     shared_block *small[HT_SMALL_BLOCKS]; /* for small buffers outside; used in turn */
@@ -132,6 +146,8 @@ void ht__plan_open(ht_exchange *exchange); /* collective */
 /* ---- messages (communication_exchange_message.c) -----------------------------------------------
  */
 void ht__message_start(ht_exchange *exchange, ht_exchange_op *op);
+/* Takes the slices that this rank carries for segments. */
+void ht__message_carry(ht_exchange *exchange, ht_exchange_op *op);
 bool ht__message_progress(ht_exchange *exchange); /* whether anything moved */
 void ht__message_end(ht_exchange *exchange);
 
@@ -142,10 +158,16 @@ void ht__memory_end(ht_exchange *exchange);
 shared_block *ht__block_with(const ht_exchange *exchange, const void *data); /* NULL: none has it */
 void *ht__block_memory(const ht_exchange *exchange, const shared_block *block); /* this rank's */
 void *ht__part_data(shared_part *part);
-void *ht__block_result(const shared_block *block, int rank);
+void *ht__block_results(const shared_block *block, int local);
 
 bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op); /* false: not in shared memory */
 bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op);
+
+/* The slice with this number among those that this rank carries: its data, n elements, once it is
+ * summed over the node; NULL before. And what to do when it is summed over all nodes. */
+void *ht__shared_carry(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number,
+                       int64_t *n);
+void ht__shared_carried(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number);
 
 /* ---- engine (communication_exchange.c) ---------------------------------------------------------
  */
