@@ -3,7 +3,8 @@ bench_programs = \
 	bench/cnn_step \
 	bench/exchange \
 	bench/kernels \
-	bench/nn_kernels
+	bench/nn_kernels \
+	bench/overlap
 
 EXTRA_PROGRAMS += $(bench_programs)
 
@@ -19,4 +20,7 @@ bench_kernels_LDADD = libht_objects.la
 bench_nn_kernels_SOURCES = bench/nn_kernels.c
 bench_nn_kernels_LDADD = libht_objects.la
 
-EXTRA_DIST += bench/run.sh bench/peers/mnist.py
+bench_overlap_SOURCES = bench/overlap.c
+bench_overlap_LDADD = libht_objects.la
+
+EXTRA_DIST += bench/overlap.sh bench/run.sh bench/peers/mnist.py

@@ -25,8 +25,11 @@ static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
     exchange->segment_bytes = SEGMENT;
     ht__plan_open(exchange);
     ht__memory_open(exchange);
+    ht__thread_start();
+    ht__gate_lock();
     exchange->next = engines;
     engines = exchange;
+    ht__gate_unlock();
     return exchange;
 }
 
@@ -41,6 +44,7 @@ ht_exchange *ht__exchange_get(ht_comm *comm, ht_purpose purpose)
 
 void ht__exchange_end(void)
 {
+    ht__thread_stop();
     while (engines != NULL) {
         ht_exchange *exchange = engines;
 
@@ -93,7 +97,27 @@ void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status st
         at = &(*at)->next;
     *at = op->next;
     op->status = status;
-    op->done = true;
+    atomic_store_explicit(&op->done, true, memory_order_release);
+}
+
+/* Everything as far as it goes. */
+static bool move(ht_exchange *exchange)
+{
+    bool moved = exchange->active != NULL, any = false;
+
+    while (moved) {
+        ht_exchange_op *next;
+
+        moved = ht__message_progress(exchange);
+        for (ht_exchange_op *op = exchange->active; op != NULL; op = next) {
+            next = op->next;
+            if (op->block != NULL)
+                moved |= ht__shared_progress(exchange, op);
+        }
+        any |= moved;
+        moved &= exchange->active != NULL;
+    }
+    return any;
 }
 
 /* False after the error was reported. */
@@ -135,43 +159,54 @@ ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t
     op->priority = priority;
     if (exchange->size == 1 || n == 0) {
         ht__sum_scale(dtype, data, n, scale);
-        op->done = true;
+        atomic_store_explicit(&op->done, true, memory_order_relaxed);
         return op;
     }
+    ht__gate_lock();
     enqueue(exchange, op);
     if (!ht__shared_start(exchange, op))
         ht__message_start(exchange, op);
-    ht__exchange_progress(exchange);
+    move(exchange);
+    ht__thread_wake();
+    ht__gate_unlock();
     return op;
 }
 
 uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange)
 {
-    return exchange->bytes_sent;
+    ht__gate_lock();
+
+    uint64_t bytes = exchange->bytes_sent;
+
+    ht__gate_unlock();
+    return bytes;
 }
 
 bool ht__exchange_progress(ht_exchange *exchange)
 {
-    bool moved = exchange->active != NULL, any = false;
+    if (!ht__gate_try())
+        return false; /* the progress thread is at it */
 
-    while (moved) {
-        ht_exchange_op *next;
+    bool moved = move(exchange);
 
-        moved = ht__message_progress(exchange);
-        for (ht_exchange_op *op = exchange->active; op != NULL; op = next) {
-            next = op->next;
-            if (op->block != NULL)
-                moved |= ht__shared_progress(exchange, op);
-        }
-        any |= moved;
-        moved &= exchange->active != NULL;
+    ht__gate_unlock();
+    return moved;
+}
+
+bool ht__exchange_move_all(void)
+{
+    bool any = false;
+
+    for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next) {
+        move(exchange);
+        any |= exchange->active != NULL;
     }
     return any;
 }
 
 bool ht__exchange_done(const ht_exchange_op *op)
 {
-    return op->done;
+    return atomic_load_explicit(&op->done, memory_order_acquire);
 }
 
 struct waiting {
@@ -184,7 +219,7 @@ static ht_poll has_come(void *state)
     struct waiting *waiting = state;
     bool moved = ht__exchange_progress(waiting->exchange);
 
-    if (waiting->op->done)
+    if (ht__exchange_done(waiting->op))
         return HT_POLL_DONE;
     return moved ? HT_POLL_MOVED : HT_POLL_IDLE;
 }
@@ -193,7 +228,7 @@ ht_status ht__exchange_wait(ht_exchange *exchange, ht_exchange_op *op, const cha
 {
     struct waiting waiting = {.exchange = exchange, .op = op};
 
-    if (op->done)
+    if (ht__exchange_done(op))
         return op->status;
 
     ht_status status = ht__wait_until(exchange->comm, has_come, &waiting, what);

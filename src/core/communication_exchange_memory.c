@@ -100,8 +100,10 @@ static shared_block *block_new(ht_exchange *exchange, size_t bytes)
         if (exchange->node != MPI_COMM_NULL)
             ht_log_write0(HT_LOG_WARN, "no shared memory of %zu bytes: messages are used", bytes);
     }
+    ht__gate_lock();
     block->next = exchange->blocks;
     exchange->blocks = block;
+    ht__gate_unlock();
     return block;
 }
 

@@ -9,8 +9,9 @@
  * buffer, the place of an element in it, the segments it is cut into, and the way it travels: by
  * messages, or through shared memory inside a node.
  *
- * Every rank starts the same operations in the same order; they may finish in any. Not thread-safe.
- */
+ * Every rank starts the same operations in the same order; they may finish in any. Called by one
+ * thread; HT_PROGRESS_THREAD=1 adds one of its own, which moves what is outstanding while the
+ * program computes. */
 #ifndef HT_EXCHANGE_H
 #define HT_EXCHANGE_H
 

@@ -70,7 +70,7 @@ struct ht_exchange_op {
     ht_dtype wire; /* what travels between nodes */
     double scale;
     int priority;
-    bool done;
+    atomic_bool done;
     ht_status status;
 
     /* messages: segments of the buffer, or the slices that this rank carries */
@@ -169,8 +169,18 @@ void *ht__shared_carry(const ht_exchange *exchange, const ht_exchange_op *op, in
                        int64_t *n);
 void ht__shared_carried(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number);
 
+/* ---- progress thread (communication_exchange_thread.c) ------------------------------------------
+ */
+void ht__thread_start(void); /* if it is wanted, possible and not there */
+void ht__thread_stop(void);
+void ht__thread_wake(void); /* there is something to do; under the lock */
+void ht__gate_lock(void);
+bool ht__gate_try(void);
+void ht__gate_unlock(void);
+
 /* ---- engine (communication_exchange.c) ---------------------------------------------------------
  */
+bool ht__exchange_move_all(void); /* under the lock; whether anything is outstanding */
 void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status status);
 
 #endif

@@ -20,6 +20,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_exchange_plan.c \
 	src/core/communication_exchange_shared.c \
 	src/core/communication_exchange_sum.c \
+	src/core/communication_exchange_thread.c \
 	src/core/communication_gather.c \
 	src/core/communication_init.c \
 	src/core/communication_meta.c \
