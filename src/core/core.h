@@ -200,6 +200,9 @@ typedef struct ht_hook {
     uint64_t id;
     ht_tensor_hook_fn *gradient; /* one of the two */
     ht_grad_ready_fn *ready;
+    bool
+        early; /* a ready hook that leaves the leaf as it is: the rest of its node may still need it
+                */
     void *user;
 } ht_hook;
 
@@ -365,6 +368,13 @@ ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *
  * it is to be overwritten, contiguous and unhooked. NULL: make a new tensor. The caller returns it
  * as grad_inputs[index]. */
 ht_tensor *ht__grad_target(ht_node *node, int index);
+
+/* A ready hook that only reads: it may run before the node that made the gradient has ended. */
+uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook, void *user);
+
+/* For a node's backward that still has much to do: the gradient of a leaf that is in grad_inputs
+ * goes to it now, if all its hooks are early ones, and is NULL there afterwards. */
+void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[]);
 
 /* Work between the nodes of a backward pass: the reducer's progress. Per thread; NULL: none. */
 typedef void ht_progress_fn(void *user);

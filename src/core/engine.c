@@ -22,6 +22,13 @@ static _Thread_local ht_seed_scale_fn *seed_scale;
 static _Thread_local void *seed_scale_user;
 static _Thread_local int running; /* passes inside each other */
 
+/* The node whose backward runs; what it may deliver before its end. */
+typedef struct present {
+    node_queue *queue;
+    ht_node *node;
+} present;
+static _Thread_local present now;
+
 void ht__backward_set_progress(ht_progress_fn *new_progress, void *user)
 {
     progress = new_progress;
@@ -194,19 +201,23 @@ static ht_status reach_leaf(node_queue *queue, ht_grad_meta *leaf, ht_tensor *gr
     return HT_SUCCESS;
 }
 
+static void leave_leaf(ht_node *node, int index)
+{
+    ht_grad_meta *leaf = node->inputs[index].leaf;
+
+    if (leaf == NULL)
+        return;
+    node->inputs[index].leaf = NULL;
+    if (atomic_fetch_sub_explicit(&leaf->uses, 1, memory_order_relaxed) == 1 && leaf->arrived)
+        run_ready_hooks(leaf);
+    ht_release(leaf);
+}
+
 /* A node has been differentiated and is given up: leaves that no graph uses any more are ready. */
 static void leave_leaves(ht_node *node)
 {
-    for (int i = 0; i < node->input_count; i++) {
-        ht_grad_meta *leaf = node->inputs[i].leaf;
-
-        if (leaf == NULL)
-            continue;
-        node->inputs[i].leaf = NULL;
-        if (atomic_fetch_sub_explicit(&leaf->uses, 1, memory_order_relaxed) == 1 && leaf->arrived)
-            run_ready_hooks(leaf);
-        ht_release(leaf);
-    }
+    for (int i = 0; i < node->input_count; i++)
+        leave_leaf(node, i);
 }
 
 /* At the end of a pass the others are ready too: what else uses them is not part of it. */
@@ -247,24 +258,51 @@ static bool is_shared(const ht_node *node, ht_tensor *const grads[], int index)
     return false;
 }
 
+static ht_status deliver_one(node_queue *queue, ht_node *node, int index, ht_tensor *grad,
+                             bool shared)
+{
+    ht_edge *edge = &node->inputs[index];
+
+    if (grad == NULL || !ht_node_needs(node, index))
+        return HT_SUCCESS;
+    grad = ht__grad_fit(grad, edge->shape);
+    if (grad == NULL)
+        return ht_error_get(NULL);
+    return edge->leaf != NULL ? reach_leaf(queue, edge->leaf, grad, shared)
+                              : reach_node(queue, edge->node, grad);
+}
+
 static ht_status deliver(node_queue *queue, ht_node *node, ht_tensor *grads[])
 {
-    for (int i = 0; i < node->input_count; i++) {
-        ht_edge *edge = &node->inputs[i];
-        ht_tensor *grad = grads[i];
-        ht_status status;
+    ht_status status = HT_SUCCESS;
 
-        if (grad == NULL || !ht_node_needs(node, i))
-            continue;
-        grad = ht__grad_fit(grad, edge->shape);
-        if (grad == NULL)
-            return ht_error_get(NULL);
-        status = edge->leaf != NULL ? reach_leaf(queue, edge->leaf, grad, is_shared(node, grads, i))
-                                    : reach_node(queue, edge->node, grad);
-        if (status != HT_SUCCESS)
-            return status;
+    for (int i = 0; i < node->input_count && status == HT_SUCCESS; i++)
+        status = deliver_one(queue, node, i, grads[i], is_shared(node, grads, i));
+    return status;
+}
+
+/* Somebody waits for this gradient, and nobody changes the leaf on hearing of it. */
+static bool is_awaited(const ht_grad_meta *leaf)
+{
+    if (leaf == NULL || leaf->hook_count == 0)
+        return false;
+    for (int i = 0; i < leaf->hook_count; i++) {
+        if (!leaf->hooks[i].early)
+            return false;
     }
-    return HT_SUCCESS;
+    return true;
+}
+
+void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[])
+{
+    if (now.node != node || index >= node->input_count || grad_inputs[index] == NULL ||
+        !is_awaited(node->inputs[index].leaf))
+        return;
+    if (deliver_one(now.queue, node, index, grad_inputs[index], false) == HT_SUCCESS)
+        leave_leaf(node, index);
+    grad_inputs[index] = NULL;
+    if (progress != NULL)
+        progress(progress_user);
 }
 
 static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
@@ -284,7 +322,12 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
     if (status == HT_SUCCESS) {
         if (node->input_count > HT_NODE_INLINE)
             grads = ht__alloc((size_t)node->input_count * sizeof *grads);
+
+        present outer = now;
+
+        now = (present){.queue = queue, .node = keep ? NULL : node};
         node->backward(node, grad, grads);
+        now = outer;
         status = ht_error_get(NULL);
     }
     if (status == HT_SUCCESS)

@@ -36,7 +36,7 @@ static void set_hooks(ht_reducer *reducer)
         ht_reducer_param *param = &reducer->params[i];
 
         param->reducer = reducer;
-        param->hook = ht_tensor_register_grad_ready_hook(param->tensor, ht__reducer_ready, param);
+        param->hook = ht__register_early_hook(param->tensor, ht__reducer_ready, param);
     }
 }
 

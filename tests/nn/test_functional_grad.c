@@ -4,6 +4,8 @@
 #include "gradcheck.h"
 #include "nn_test.h"
 
+#include "core/core.h"
+
 #define TOLERANCE 1e-7
 
 static const int splits[] = {HT_NONE, 0};
@@ -229,8 +231,52 @@ static void test_losses(void **state)
     }
 }
 
+struct order {
+    int events, weight, input; /* which event it was, from 1 */
+};
+
+static void weight_ready(ht_tensor *leaf, void *user)
+{
+    struct order *order = user;
+
+    (void)leaf;
+    order->weight = ++order->events;
+}
+
+static ht_tensor *input_arrives(ht_tensor *grad, void *user)
+{
+    struct order *order = user;
+
+    (void)grad;
+    order->input = ++order->events;
+    return NULL;
+}
+
+/* A reducer hears of a layer's weight before the gradient of the layer's input is there, and sends
+ * it meanwhile. A program's hook may change the weight, which that gradient is made of: it comes
+ * after the layer. */
+static void test_weights_of_a_linear_layer_come_first(void **state)
+{
+    (void)state;
+    for (int early = 0; early < 2; early++) {
+        ht_tensor *x = nn_leaf(1, 2, (int64_t[]){5, 3}, HT_NONE);
+        ht_tensor *weight = nn_leaf(2, 2, (int64_t[]){4, 3}, HT_NONE);
+        struct order order = {0};
+
+        ht_tensor_register_hook(x, input_arrives, &order);
+        if (early)
+            ht__register_early_hook(weight, weight_ready, &order);
+        else
+            ht_tensor_register_grad_ready_hook(weight, weight_ready, &order);
+        assert_int_equal(ht_backward(ht_sum(ht_linear(x, weight, NULL), HT_NONE)), HT_SUCCESS);
+        assert_int_equal(order.weight, early ? 1 : 2);
+        assert_int_equal(order.input, early ? 2 : 1);
+    }
+}
+
 HT_TEST_SUITE(test_functional_grad, cmocka_unit_test(test_relu),
               cmocka_unit_test(test_shared_gradient), cmocka_unit_test(test_linear),
               cmocka_unit_test(test_linear_of_views), cmocka_unit_test(test_conv2d),
               cmocka_unit_test(test_max_pool2d), cmocka_unit_test(test_dropout),
-              cmocka_unit_test(test_log_softmax), cmocka_unit_test(test_losses));
+              cmocka_unit_test(test_log_softmax), cmocka_unit_test(test_losses),
+              cmocka_unit_test(test_weights_of_a_linear_layer_come_first));

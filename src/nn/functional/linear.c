@@ -137,12 +137,15 @@ static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
 
     if (dy == NULL)
         return;
-    if (ht_node_needs(node, 0))
-        grad_inputs[0] = grad_x(node, dy, ht_node_saved(node, 1));
+    /* Parameters first: their gradients travel while the input's is computed. */
     if (ht_node_needs(node, 1))
         grad_inputs[1] = grad_weight(node, dy, ht_node_saved(node, 0));
+    ht__backward_early(node, 1, grad_inputs);
     if (ht_node_needs(node, 2))
         grad_inputs[2] = grad_bias(node, dy);
+    ht__backward_early(node, 2, grad_inputs);
+    if (ht_node_needs(node, 0))
+        grad_inputs[0] = grad_x(node, dy, ht_node_saved(node, 1));
 }
 
 ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
