@@ -6,6 +6,7 @@
 
 #include "ht/arithmetics.h"
 #include "ht/autograd.h"
+#include "ht/comm_hooks.h"
 #include "ht/communication.h"
 #include "ht/data.h"
 #include "ht/data_parallel.h"

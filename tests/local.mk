@@ -37,6 +37,8 @@ core_tests = \
 	tests/core/test_version.c
 
 nn_tests = \
+	tests/nn/test_comm_hook.c \
+	tests/nn/test_comm_hook_power_sgd.c \
 	tests/nn/test_data_parallel.c \
 	tests/nn/test_data_parallel_cnn.c \
 	tests/nn/test_data_parallel_faults.c \
@@ -108,6 +110,7 @@ EXTRA_DIST += \
 	tests/golden/nn.h \
 	tests/golden/optim.h \
 	tests/golden/schedules.h \
+	tests/nn/comm_hook_test.h \
 	tests/nn/data_parallel_test.h \
 	tests/nn/nn_test.h \
 	tests/test-env.sh

@@ -236,6 +236,29 @@ ht_status ht__exchange_wait(ht_exchange *exchange, ht_exchange_op *op, const cha
     return status != HT_SUCCESS ? status : op->status;
 }
 
+struct asking {
+    bool (*done)(void *user, bool *moved);
+    void *user;
+};
+
+static ht_poll ask(void *state)
+{
+    struct asking *asking = state;
+    bool moved = false;
+
+    if (asking->done(asking->user, &moved))
+        return HT_POLL_DONE;
+    return moved ? HT_POLL_MOVED : HT_POLL_IDLE;
+}
+
+ht_status ht__exchange_wait_for(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
+                                void *user, const char *what)
+{
+    struct asking asking = {.done = done, .user = user};
+
+    return ht__wait_until(exchange->comm, ask, &asking, what);
+}
+
 void ht__exchange_release(ht_exchange *exchange, ht_exchange_op *op)
 {
     if (op == NULL)

@@ -128,6 +128,8 @@ static inline void ht__storage_touch(ht_storage *storage)
 typedef enum ht_purpose {
     HT_PURPOSE_ERROR,
     HT_PURPOSE_REDUCER,
+    HT_PURPOSE_HOOK_1, /* later rounds of communication hooks */
+    HT_PURPOSE_HOOK_2,
     HT_PURPOSE_LOADER,
     HT_PURPOSE_COUNT
 } ht_purpose;

@@ -56,6 +56,11 @@ bool ht__exchange_done(const ht_exchange_op *op);
 /* Waits politely; `what` names the operation in a timeout message. */
 ht_status ht__exchange_wait(ht_exchange *exchange, ht_exchange_op *op, const char *what);
 
+/* Waits politely for something that is made of several operations: until `done` answers true. It is
+ * asked again and again, never waits, and says whether anything moved. */
+ht_status ht__exchange_wait_for(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
+                                void *user, const char *what);
+
 /* Gives an operation back; it is waited for first. */
 void ht__exchange_release(ht_exchange *exchange, ht_exchange_op *op);
 

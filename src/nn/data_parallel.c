@@ -2,6 +2,7 @@
  *
  * The data-parallel wrapper: a module that runs the wrapped one, decides what the backward pass to
  * come is worth, and hands step() to the reducer. */
+#include "comm_hook.h"
 #include "data_parallel.h"
 
 #include <math.h>
@@ -299,6 +300,14 @@ ht_status ht_data_parallel_drain(ht_module *wrapper)
     ht_data_parallel *dp = wrapper_data("ht_data_parallel_drain", wrapper);
 
     return dp != NULL ? ht__reducer_drain(dp->reducer) : ht_error_get(NULL);
+}
+
+ht_status ht_data_parallel_register_comm_hook(ht_module *wrapper, ht_comm_hook hook, void *state)
+{
+    static const char what[] = "ht_data_parallel_register_comm_hook";
+    ht_data_parallel *dp = wrapper_data(what, wrapper);
+
+    return dp != NULL ? ht__hook_register(what, dp->reducer, hook, state) : ht_error_get(NULL);
 }
 
 ht_module *ht_data_parallel_module(ht_module *wrapper)

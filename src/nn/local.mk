@@ -1,6 +1,12 @@
 # Modules, losses, initialisation, and the data-parallel wrappers.
 libht_objects_la_SOURCES += \
 	src/nn/address_set.c \
+	src/nn/comm_hook.c \
+	src/nn/comm_hook.h \
+	src/nn/comm_hook_bucket.c \
+	src/nn/comm_hook_compress.c \
+	src/nn/comm_hook_orthonormal.c \
+	src/nn/comm_hook_power_sgd.c \
 	src/nn/data_parallel.c \
 	src/nn/data_parallel.h \
 	src/nn/data_parallel_layers.c \

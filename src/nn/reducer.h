@@ -14,6 +14,7 @@
 
 #include "core/core.h"
 #include "core/exchange.h"
+#include "ht/comm_hooks.h"
 #include "ht/data_parallel.h"
 #include "optim/optim_impl.h"
 
@@ -31,15 +32,16 @@ typedef enum ht_bucket_state {
 typedef struct ht_bucket {
     ht_bucket_state state;
     ht_dtype dtype;
-    ht_device *device;   /* not owned */
-    ht_storage *storage; /* owned; slots of gradients, then a flag for each parameter */
-    char *flags;         /* in the storage: 1 where this rank has a gradient */
-    int64_t elements;    /* flags included */
-    int first, count;    /* its parameters in ht_reducer.order */
-    int missing;         /* of them, not ready in this pass */
-    int due;             /* updates that wait for it */
-    ht_exchange_op *op;  /* owned while in flight */
-    char *what;          /* owned; names it when a rank does not come */
+    ht_device *device;      /* not owned */
+    ht_storage *storage;    /* owned; slots of gradients, then a flag for each parameter */
+    char *flags;            /* in the storage: 1 where this rank has a gradient */
+    int64_t elements;       /* flags included */
+    int first, count;       /* its parameters in ht_reducer.order */
+    int missing;            /* of them, not ready in this pass */
+    int due;                /* updates that wait for it */
+    ht_exchange_op *op;     /* owned while in flight */
+    ht_grad_bucket *hooked; /* owned; what a communication hook sees of it; NULL: none */
+    char *what;             /* owned; names it when a rank does not come */
 } ht_bucket;
 
 typedef struct ht_reducer_param {
@@ -75,8 +77,11 @@ struct ht_reducer {
     double weight;  /* sum of the weights in the gradients of this rank */
     double total;   /* that, summed over the ranks; the exchange's while weight_op is not NULL */
     ht_exchange_op *weight_op;
-    ht_step_arguments arguments; /* of the updates that are due */
-    ht_status status;            /* of the first failure inside a hook, which cannot return one */
+    ht_comm_hook hook;                             /* NULL: the average */
+    void *hook_state;                              /* not owned */
+    ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
+    ht_step_arguments arguments;                   /* of the updates that are due */
+    ht_status status; /* of the first failure inside a hook, which cannot return one */
 };
 
 /* Trainable parameters of `module`. Collective. NULL after an error. */

@@ -3,7 +3,7 @@
  * Buckets: flat memory of one dtype and device, in which gradients lie one after another in about
  * the order in which they become ready, with one flag for each at the end. Flags are summed along
  * with the gradients: where the sum is 0, no rank had one. */
-#include "reducer.h"
+#include "comm_hook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,7 @@ static ht_storage *shared_storage(ht_exchange *exchange, ht_device *device, size
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
 {
     for (int i = 0; i < count; i++) {
+        ht__hook_bucket_free(buckets[i].hooked);
         ht_release(buckets[i].storage);
         ht__free(buckets[i].what);
     }

@@ -5,7 +5,7 @@
  * The weights of the ranks travel first, as a message of their own. Until their sum is known no
  * bucket is posted, for the sum is what divides it; that delays nothing, since no sum of gradients
  * can be complete before every rank has begun its pass either. */
-#include "reducer.h"
+#include "comm_hook.h"
 
 #include <limits.h>
 #include <string.h>
@@ -125,10 +125,14 @@ static void post(ht_reducer *reducer, int number)
         scale = 1.0 / reducer->comm->size;
     else if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
         scale = reducer->total > 0 ? 1 / reducer->total : 0;
+    bucket->state = HT_BUCKET_IN_FLIGHT;
+    if (reducer->hook != NULL) {
+        ht__hook_post(reducer, number, scale);
+        return;
+    }
     /* The last bucket holds the layers that run first in the next forward pass. */
     bucket->op = ht__exchange_start(reducer->exchange, bucket->storage->data, bucket->elements,
                                     bucket->dtype, scale, number);
-    bucket->state = HT_BUCKET_IN_FLIGHT;
 }
 
 /* Posts what is ready, in order. */
@@ -153,6 +157,8 @@ void ht__reducer_progress(void *user)
     ht__exchange_progress(reducer->exchange);
     if (reducer->open)
         post_ready(reducer);
+    if (reducer->hook != NULL)
+        ht__hooks_progress();
 }
 
 /* The gradient into its slot; where it is to stay as a view, the tensor's gradient becomes the
@@ -287,7 +293,10 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
     }
     if (bucket->state != HT_BUCKET_IN_FLIGHT || status != HT_SUCCESS)
         return status;
-    status = ht__exchange_wait(reducer->exchange, bucket->op, bucket->what);
+    if (reducer->hook != NULL)
+        status = ht__hook_wait(reducer, number, bucket->what);
+    else
+        status = ht__exchange_wait(reducer->exchange, bucket->op, bucket->what);
     if (status != HT_SUCCESS)
         return fail(reducer, status);
     ht__exchange_release(reducer->exchange, bucket->op);

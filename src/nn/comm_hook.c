@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a bucket goes through the rounds of a hook. Each round has an exchange of its own, for all
+ * ranks must start the sums of one exchange in the same order, and how far a bucket has come
+ * differs between ranks: a bucket enters a round only after those posted before it, on the same
+ * communicator, have entered it or are finished. So the order within a round is that of posting,
+ * while the rounds of different buckets overlap. */
+#include "comm_hook.h"
+
+static ht_grad_bucket *queue; /* in flight, of all reducers */
+
+static void enqueue(ht_grad_bucket *bucket)
+{
+    ht_grad_bucket **at = &queue;
+
+    while (*at != NULL)
+        at = &(*at)->next;
+    bucket->next = NULL;
+    *at = bucket;
+    bucket->in_flight = true;
+}
+
+static void dequeue(ht_grad_bucket *bucket)
+{
+    ht_grad_bucket **at = &queue;
+
+    while (*at != NULL && *at != bucket)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = bucket->next;
+    bucket->in_flight = false;
+}
+
+static bool sums_are_there(const ht_grad_bucket *bucket)
+{
+    for (int i = 0; i < bucket->count; i++) {
+        if (!ht__exchange_done(bucket->sums[i].op))
+            return false;
+    }
+    return true;
+}
+
+static void release_sums(ht_grad_bucket *bucket)
+{
+    for (int i = 0; i < bucket->count; i++) {
+        ht_hook_sum *sum = &bucket->sums[i];
+        ht_status status = ht__exchange_wait(sum->engine, sum->op, "a communication hook");
+
+        if (bucket->status == HT_SUCCESS)
+            bucket->status = status;
+        ht__exchange_release(sum->engine, sum->op);
+        ht_release(sum->x);
+    }
+    bucket->count = 0;
+}
+
+static void add_sum(ht_grad_bucket *bucket, ht_hook_sum sum)
+{
+    if (bucket->count == bucket->capacity) {
+        bucket->capacity += 4;
+        bucket->sums = ht__realloc(bucket->sums, (size_t)bucket->capacity * sizeof *bucket->sums);
+    }
+    bucket->sums[bucket->count++] = sum;
+}
+
+static void call_hook(ht_grad_bucket *bucket)
+{
+    ht_reducer *reducer = bucket->reducer;
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status;
+
+    bucket->running = true;
+    status = reducer->hook(bucket, bucket->round, reducer->hook_state);
+    bucket->running = false;
+    if (bucket->status == HT_SUCCESS)
+        bucket->status = status;
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+}
+
+static bool may_enter(const ht_grad_bucket *bucket, int round)
+{
+    for (const ht_grad_bucket *b = queue; b != bucket; b = b->next) {
+        if (b->reducer->comm == bucket->reducer->comm && b->round < round)
+            return false;
+    }
+    return true;
+}
+
+/* Whether it entered the next round, or finished. */
+static bool advance(ht_grad_bucket *bucket)
+{
+    if (bucket->running || !sums_are_there(bucket) || !may_enter(bucket, bucket->round + 1))
+        return false;
+    release_sums(bucket);
+    bucket->round++;
+    if (bucket->status == HT_SUCCESS)
+        call_hook(bucket);
+    if (bucket->count == 0)
+        dequeue(bucket);
+    return true;
+}
+
+bool ht__hooks_progress(void)
+{
+    bool any = false, moved = true;
+
+    while (moved) {
+        moved = false;
+        for (ht_grad_bucket *b = queue, *next; b != NULL; b = next) {
+            next = b->next;
+            for (int i = 0; i < HT_COMM_HOOK_ROUNDS; i++)
+                moved |= ht__exchange_progress(b->reducer->hook_rounds[i]);
+            moved |= advance(b);
+        }
+        any |= moved;
+    }
+    return any;
+}
+
+static ht_tensor *flat_view(const ht_reducer *reducer, const ht_bucket *bucket)
+{
+    const ht_body *like = reducer->params[reducer->order[bucket->first]].view->body;
+    ht_body *body = ht__body_view(like);
+
+    body->offset = 0;
+    body->ndim = 1;
+    body->shape[0] = bucket->elements - bucket->count;
+    ht__body_settle(body);
+    body->stride[0] = 1;
+    return ht_retain(ht__tensor_view(body));
+}
+
+static ht_grad_bucket *hooked(ht_reducer *reducer, int number)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    ht_scope *scope;
+
+    if (bucket->hooked != NULL)
+        return bucket->hooked;
+    scope = ht_scope_open();
+    bucket->hooked = ht__alloc(sizeof *bucket->hooked);
+    bucket->hooked->reducer = reducer;
+    bucket->hooked->number = number;
+    bucket->hooked->buffer = flat_view(reducer, bucket);
+    ht_scope_close(scope);
+    return bucket->hooked;
+}
+
+/* The flags travel by themselves: what a hook does to gradients must not change who has one. */
+void ht__hook_post(ht_reducer *reducer, int number, double scale)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    ht_grad_bucket *b = hooked(reducer, number);
+    ht_hook_sum flags = {.engine = reducer->exchange};
+
+    b->scale = scale;
+    b->round = 0;
+    b->status = HT_SUCCESS;
+    flags.op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->count, bucket->dtype, 1,
+                                  number);
+    add_sum(b, flags);
+    enqueue(b);
+    call_hook(b);
+}
+
+struct waiting {
+    const ht_grad_bucket *bucket;
+};
+
+static bool has_come(void *user, bool *moved)
+{
+    const struct waiting *waiting = user;
+
+    *moved = ht__hooks_progress();
+    return !waiting->bucket->in_flight;
+}
+
+ht_status ht__hook_wait(ht_reducer *reducer, int number, const char *what)
+{
+    struct waiting waiting = {reducer->buckets[number].hooked};
+    ht_status status;
+
+    if (waiting.bucket->running)
+        return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                       "%s: a communication hook reads what waits for it", what);
+    status = ht__exchange_wait_for(reducer->exchange, has_come, &waiting, what);
+
+    return status != HT_SUCCESS ? status : waiting.bucket->status;
+}
+
+void ht__hook_bucket_free(ht_grad_bucket *bucket)
+{
+    if (bucket == NULL)
+        return;
+    release_sums(bucket);
+    dequeue(bucket);
+    ht_release(bucket->buffer);
+    ht__free(bucket->sums);
+    ht__free(bucket);
+}
+
+ht_status ht__hook_register(const char *what, ht_reducer *reducer, ht_comm_hook hook, void *state)
+{
+    if (hook == NULL)
+        return HT_FAIL(reducer->comm, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
+    if (reducer->hook != NULL)
+        return HT_FAIL(reducer->comm, HT_ERR_STATE, "%s: the wrapper has a hook already", what);
+    if (reducer->passes > 0)
+        return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                       "%s: a hook is registered before the first backward pass, and %d have run",
+                       what, reducer->passes);
+    for (int i = 0; i < HT_COMM_HOOK_ROUNDS; i++) {
+        reducer->hook_rounds[i] = ht__exchange_get(reducer->comm,
+                                                   (ht_purpose)(HT_PURPOSE_REDUCER + i));
+        if (reducer->hook_rounds[i] == NULL)
+            return ht_error_get(NULL);
+    }
+    reducer->hook = hook;
+    reducer->hook_state = state;
+    return HT_SUCCESS;
+}
+
+ht_status ht_grad_bucket_sum(ht_grad_bucket *bucket, ht_tensor *x, double scale, ht_dtype wire)
+{
+    static const char what[] = "ht_grad_bucket_sum";
+    ht_comm *comm = bucket->reducer->comm;
+    ht_hook_sum sum = {.x = x};
+
+    if (x == NULL)
+        return ht_error_get(NULL);
+    if (!bucket->running || bucket->round >= HT_COMM_HOOK_ROUNDS)
+        return HT_FAIL(comm, HT_ERR_STATE, "%s: sums are started by a hook, in rounds 0 to %d",
+                       what, HT_COMM_HOOK_ROUNDS - 1);
+    if (x->body->comm->size > 1 || !ht__body_is_contiguous(x->body))
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: x is %s, expected contiguous and process-local",
+                       what, x->body->comm->size > 1 ? "on several ranks" : "not contiguous");
+    sum.engine = bucket->reducer->hook_rounds[bucket->round];
+    sum.op = ht__exchange_start_as(sum.engine, ht__body_data(x->body), x->body->lsize,
+                                   x->body->dtype, wire, scale, bucket->number);
+    if (sum.op == NULL)
+        return ht_error_get(NULL);
+    ht_retain(x);
+    ht__storage_touch(x->body->storage);
+    add_sum(bucket, sum);
+    return HT_SUCCESS;
+}

@@ -1,0 +1,223 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* PowerSGD: where it must be exact, what error feedback keeps, and training with it. */
+#include "comm_hook_test.h"
+
+enum { ROWS = 9, COLUMNS = 12, N = ROWS * COLUMNS };
+
+static ht_power_sgd *new_state(int rank, double min_rate)
+{
+    ht_power_sgd_options options = ht_power_sgd_options_default();
+
+    options.rank = rank;
+    options.start_iter = 2;
+    options.min_compression_rate = min_rate;
+    return ht_power_sgd_new(&options);
+}
+
+static void random_values(double *values, int which)
+{
+    for (int i = 0; i < N; i++)
+        values[i] = sin(1.3 * i + 0.01 * i * i + 0.9 * which);
+}
+
+static void mean_of_random(double *mean, int first, int count)
+{
+    double values[N];
+
+    memset(mean, 0, N * sizeof *mean);
+    for (int r = first; r < first + count; r++) {
+        random_values(values, r);
+        for (int i = 0; i < N; i++)
+            mean[i] += values[i] / count;
+    }
+}
+
+/* The first two steps are plain averages. */
+static void skip_plain_steps(struct probe *p)
+{
+    double mean[N], values[N];
+
+    mean_of_random(mean, 0, ht_test_size);
+    random_values(values, ht_test_rank);
+    for (int step = 0; step < 2; step++) {
+        const double *got = ht_tensor_data(probe_average(p, values));
+
+        for (int i = 0; i < N; i++)
+            assert_true(fabs(got[i] - mean[i]) <= 1e-14);
+    }
+}
+
+static void assert_close(const double *got, const double *expected, double tolerance)
+{
+    for (int i = 0; i < N; i++) {
+        if (!(fabs(got[i] - expected[i]) <= tolerance))
+            fail_msg("element %d is %.17g, expected %.17g", i, got[i], expected[i]);
+    }
+}
+
+static void test_full_rank_is_the_mean(void **state)
+{
+    ht_power_sgd *sgd = new_state(ROWS, 0);
+    struct probe p = open_probe(ROWS, COLUMNS, HT_FLOAT64, ht_comm_hook_power_sgd, sgd);
+    double mean[N], values[N];
+
+    (void)state;
+    skip_plain_steps(&p);
+    for (int step = 0; step < 3; step++) {
+        mean_of_random(mean, 10 * step, ht_test_size);
+        random_values(values, 10 * step + ht_test_rank);
+        assert_close(ht_tensor_data(probe_average(&p, values)), mean, 1e-13);
+    }
+    assert_true(ht_power_sgd_compression_rate(sgd) == (double)N / (ROWS * (ROWS + COLUMNS)));
+    close_probe(&p);
+    ht_release(sgd);
+}
+
+/* A mean of rank 1 comes through whole at rank 1, and at rank 2, where a column is made up; up to
+ * rounding, which grows where Q of the step before has little of the new direction. */
+static void test_gradient_of_low_rank_is_exact(void **state)
+{
+    double values[N], mean[N];
+
+    (void)state;
+    for (int rank = 1; rank <= 2; rank++) {
+        ht_power_sgd *sgd = new_state(rank, 1);
+        struct probe p = open_probe(ROWS, COLUMNS, HT_FLOAT64, ht_comm_hook_power_sgd, sgd);
+
+        skip_plain_steps(&p);
+        for (int step = 0; step < 4; step++) {
+            for (int i = 0; i < N; i++) {
+                double unit = cos(i / COLUMNS + step) * sin(1 + i % COLUMNS * (step + 1));
+
+                values[i] = unit * (1 + ht_test_rank);
+                mean[i] = unit * (1 + ht_test_size) / 2;
+            }
+            assert_close(ht_tensor_data(probe_average(&p, values)), mean, 1e-11);
+        }
+        close_probe(&p);
+        ht_release(sgd);
+    }
+}
+
+/* Nothing gets lost: after a gradient, zeros follow until all that was left out has come. */
+static void test_error_feedback_keeps_the_sum(void **state)
+{
+    ht_power_sgd *sgd = new_state(1, 1);
+    struct probe p = open_probe(ROWS, COLUMNS, HT_FLOAT64, ht_comm_hook_power_sgd, sgd);
+    double sum[N] = {0}, mean[N], values[N], first = 0;
+
+    (void)state;
+    skip_plain_steps(&p);
+    mean_of_random(mean, 0, ht_test_size);
+    random_values(values, ht_test_rank);
+    for (int step = 0; step < 60; step++) {
+        const double *got = ht_tensor_data(probe_average(&p, values));
+
+        for (int i = 0; i < N; i++) {
+            sum[i] += got[i];
+            first = step == 0 ? fmax(first, fabs(got[i] - mean[i])) : first;
+        }
+        memset(values, 0, sizeof values);
+    }
+    assert_true(first > 0.1);
+    assert_close(sum, mean, 1e-12);
+    close_probe(&p);
+    ht_release(sgd);
+}
+
+/* A gradient of zeros has no direction: none is made out of it. */
+static void test_zeros_stay_zeros(void **state)
+{
+    ht_power_sgd *sgd = new_state(2, 1);
+    struct probe p = open_probe(ROWS, COLUMNS, HT_FLOAT64, ht_comm_hook_power_sgd, sgd);
+    double zeros[N] = {0}, mean[N], values[N];
+
+    (void)state;
+    skip_plain_steps(&p);
+    for (int step = 0; step < 3; step++)
+        assert_close(ht_tensor_data(probe_average(&p, zeros)), zeros, 0);
+    for (int i = 0; i < N; i++)
+        values[i] = mean[i] = cos(i / COLUMNS) * sin(1 + i % COLUMNS);
+    assert_close(ht_tensor_data(probe_average(&p, values)), mean, 1e-13);
+    close_probe(&p);
+    ht_release(sgd);
+}
+
+static void test_modes_agree(void **state)
+{
+    double expected[VALUES], values[VALUES], plain[VALUES];
+
+    (void)state;
+    train_hooked(true, 1, SGD, NULL, NULL, plain);
+    for (int mode = 0; mode < 4; mode++) {
+        ht_power_sgd_options options = ht_power_sgd_options_default();
+
+        options.start_iter = 2;
+        options.min_compression_rate = 1;
+        options.warm_start = mode & 1;
+        options.error_feedback = mode & 2;
+        for (size_t i = 0; i < sizeof hook_bucket_sizes / sizeof *hook_bucket_sizes; i++) {
+            ht_power_sgd *one = ht_power_sgd_new(&options), *two = ht_power_sgd_new(&options);
+
+            train_hooked(true, 1, SGD, ht_comm_hook_power_sgd, one, expected);
+            train_hooked(false, hook_bucket_sizes[i], SGD, ht_comm_hook_power_sgd, two, values);
+            assert_memory_equal(values, expected, sizeof values);
+            ht_release(one);
+            ht_release(two);
+        }
+        assert_true(distance(values, plain) > 1e-6);
+    }
+}
+
+/* Least squares of the probe's weight towards targets that differ between the ranks, at rank 1: the
+ * mean of the targets is reached. */
+static void test_regression_converges(void **state)
+{
+    ht_power_sgd *sgd = new_state(1, 1);
+    struct probe p = open_probe(ROWS, COLUMNS, HT_FLOAT64, ht_comm_hook_power_sgd, sgd);
+    double target[N], mean[N], w[N] = {0}, gradient[N];
+
+    (void)state;
+    mean_of_random(mean, 0, ht_test_size);
+    random_values(target, ht_test_rank);
+    for (int step = 0; step < 400; step++) {
+        const double *got;
+
+        for (int i = 0; i < N; i++)
+            gradient[i] = w[i] - target[i];
+        got = ht_tensor_data(probe_average(&p, gradient));
+        for (int i = 0; i < N; i++)
+            w[i] -= 0.05 * got[i];
+    }
+    assert_close(w, mean, 1e-3);
+    close_probe(&p);
+    ht_release(sgd);
+}
+
+static void test_misuse(void **state)
+{
+    ht_power_sgd_options options = ht_power_sgd_options_default();
+    const char *message;
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    options.start_iter = 1;
+    assert_null(ht_power_sgd_new(&options));
+    ht_error_get(&message);
+    assert_non_null(strstr(message, "start_iter is 1, expected at least 2"));
+    ht_error_clear();
+    options.start_iter = 2;
+    options.rank = 0;
+    assert_null(ht_power_sgd_new(&options));
+    ht_error_get(&message);
+    assert_non_null(strstr(message, "rank is 0, expected at least 1"));
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+}
+
+HT_TEST_SUITE(test_comm_hook_power_sgd, cmocka_unit_test(test_full_rank_is_the_mean),
+              cmocka_unit_test(test_gradient_of_low_rank_is_exact),
+              cmocka_unit_test(test_error_feedback_keeps_the_sum),
+              cmocka_unit_test(test_zeros_stay_zeros), cmocka_unit_test(test_modes_agree),
+              cmocka_unit_test(test_regression_converges), cmocka_unit_test(test_misuse));
