@@ -30,7 +30,7 @@ static bool message_came(MPI_Comm comm, int step, double seconds)
 }
 
 /* Returns in how many steps the message came before the limit, on rank 1. */
-static int steps_that_returned_early(bool blocking, double limit)
+static int steps_that_returned_early(bool blocking, double limit, ht_comm_hook hook, void *state)
 {
     ht_module *net = new_net(3);
     ht_optimizer *optimizer = new_optimizer(net, SGD);
@@ -38,6 +38,8 @@ static int steps_that_returned_early(bool blocking, double limit)
     MPI_Comm comm;
     int early = 0;
 
+    if (hook != NULL)
+        ht_data_parallel_register_comm_hook(dp, hook, state);
     MPI_Comm_dup(ht_comm_mpi(HT_COMM_WORLD), &comm);
     for (int step = 0; step < STEPS; step++) {
         ht_scope *scope = ht_scope_open();
@@ -64,7 +66,7 @@ static int steps_that_returned_early(bool blocking, double limit)
 
 static void test_non_blocking_step_returns_first(void **state)
 {
-    int early = steps_that_returned_early(false, 10);
+    int early = steps_that_returned_early(false, 10, NULL, NULL);
 
     (void)state;
     if (ht_test_rank == 1)
@@ -73,12 +75,33 @@ static void test_non_blocking_step_returns_first(void **state)
 
 static void test_blocking_step_waits(void **state)
 {
-    int early = steps_that_returned_early(true, 0.5);
+    int early = steps_that_returned_early(true, 0.5, NULL, NULL);
 
     (void)state;
     if (ht_test_rank == 1)
         assert_int_equal(early, 0);
 }
 
+/* Hooks start work and never wait, whatever the number of their rounds. */
+static void test_non_blocking_with_hooks(void **state)
+{
+    ht_power_sgd_options options = ht_power_sgd_options_default();
+    ht_power_sgd *sgd;
+    int early = steps_that_returned_early(false, 10, ht_comm_hook_bf16, NULL);
+
+    (void)state;
+    if (ht_test_rank == 1)
+        assert_int_equal(early, STEPS - 2);
+    options.start_iter = 2;
+    options.min_compression_rate = 1;
+    sgd = ht_power_sgd_new(&options);
+    early = steps_that_returned_early(false, 10, ht_comm_hook_power_sgd, sgd);
+    if (ht_test_rank == 1)
+        assert_int_equal(early, STEPS - 2);
+    assert_true(ht_power_sgd_compression_rate(sgd) > 1);
+    ht_release(sgd);
+}
+
 HT_TEST_SUITE(test_data_parallel_order, cmocka_unit_test(test_non_blocking_step_returns_first),
-              cmocka_unit_test(test_blocking_step_waits));
+              cmocka_unit_test(test_blocking_step_waits),
+              cmocka_unit_test(test_non_blocking_with_hooks));
