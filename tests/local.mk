@@ -106,9 +106,11 @@ EXTRA_DIST += \
 	tests/multinode/launch \
 	tests/golden/make_nn.py \
 	tests/golden/make_optim.py \
+	tests/golden/make_power_sgd.py \
 	tests/golden/make_schedules.py \
 	tests/golden/nn.h \
 	tests/golden/optim.h \
+	tests/golden/power_sgd.h \
 	tests/golden/schedules.h \
 	tests/nn/comm_hook_test.h \
 	tests/nn/data_parallel_test.h \

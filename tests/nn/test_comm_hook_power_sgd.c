@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* PowerSGD: where it must be exact, what error feedback keeps, and training with it. */
 #include "comm_hook_test.h"
+#include "golden/power_sgd.h"
 
 enum { ROWS = 9, COLUMNS = 12, N = ROWS * COLUMNS };
 
@@ -54,6 +55,27 @@ static void assert_close(const double *got, const double *expected, double toler
         if (!(fabs(got[i] - expected[i]) <= tolerance))
             fail_msg("element %d is %.17g, expected %.17g", i, got[i], expected[i]);
     }
+}
+
+/* Rank 2 with error feedback and warm start, step by step as PyTorch's hook. */
+static void test_golden(void **state)
+{
+    ht_power_sgd *sgd;
+    struct probe p;
+    double values[N];
+
+    (void)state;
+    if (ht_test_size != 2)
+        HT_TEST_SKIP("PyTorch's values are of two ranks");
+    sgd = new_state(2, 1);
+    p = open_probe(ROWS, COLUMNS, HT_FLOAT64, ht_comm_hook_power_sgd, sgd);
+    skip_plain_steps(&p);
+    for (int step = 2; step < 8; step++) {
+        random_values(values, 10 * step + ht_test_rank);
+        assert_close(ht_tensor_data(probe_average(&p, values)), golden_power_sgd[step - 2], 1e-12);
+    }
+    close_probe(&p);
+    ht_release(sgd);
 }
 
 static void test_full_rank_is_the_mean(void **state)
@@ -216,7 +238,8 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
 }
 
-HT_TEST_SUITE(test_comm_hook_power_sgd, cmocka_unit_test(test_full_rank_is_the_mean),
+HT_TEST_SUITE(test_comm_hook_power_sgd, cmocka_unit_test(test_golden),
+              cmocka_unit_test(test_full_rank_is_the_mean),
               cmocka_unit_test(test_gradient_of_low_rank_is_exact),
               cmocka_unit_test(test_error_feedback_keeps_the_sum),
               cmocka_unit_test(test_zeros_stay_zeros), cmocka_unit_test(test_modes_agree),
