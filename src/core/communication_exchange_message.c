@@ -9,9 +9,8 @@
  * rounded, the one that stays and the one that came, so that a sum does not depend on which rank
  * made it; and the owner rounds its result before it is copied.
  *
- * A segment is a state machine with at most two requests. For every operation the first unfinished
- * segment is always under way, so ranks that prefer different operations cannot block each other;
- * the operation of the highest priority has several. */
+ * A segment is a state machine with at most two requests. The operation of the highest priority has
+ * several under way. */
 #include "exchange_path.h"
 
 #include <string.h>
@@ -276,22 +275,34 @@ static void *next_data(const ht_exchange *exchange, const ht_exchange_op *op, in
     return op->data + (size_t)begin * op->element;
 }
 
+static void start_more(ht_exchange *exchange, ht_exchange_op *op, int64_t window)
+{
+    while (op->started < op->segments && op->started - op->finished < window) {
+        int64_t n;
+        void *data = next_data(exchange, op, &n);
+
+        if (data == NULL)
+            return;
+        segment_start(exchange, op, data, n);
+    }
+}
+
+/* The higher the priority, the more of the window. An operation with a finished segment has been
+ * started by all ranks, and ends without the help of others: until then those below it keep a
+ * segment under way, after that they get what it leaves. */
 static void start_segments(ht_exchange *exchange)
 {
-    int window = WINDOW;
+    int64_t window = WINDOW, least = 1;
     ht_exchange_op *next;
 
     for (ht_exchange_op *op = exchange->active; op != NULL; op = next) {
-        next = op->next;
-        while (op->started < op->segments && op->started - op->finished < window) {
-            int64_t n;
-            void *data = next_data(exchange, op, &n);
+        bool joined = op->finished > 0;
 
-            if (data == NULL)
-                break;
-            segment_start(exchange, op, data, n);
-        }
-        window = 1;
+        next = op->next;
+        start_more(exchange, op, window > least ? window : least);
+        window -= op->started - op->finished;
+        if (joined)
+            least = 0;
     }
 }
 
