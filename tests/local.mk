@@ -37,6 +37,7 @@ core_tests = \
 	tests/core/test_version.c
 
 nn_tests = \
+	tests/nn/test_batch_norm.c \
 	tests/nn/test_comm_hook.c \
 	tests/nn/test_comm_hook_power_sgd.c \
 	tests/nn/test_data_parallel.c \
@@ -48,7 +49,8 @@ nn_tests = \
 	tests/nn/test_layers.c \
 	tests/nn/test_module.c \
 	tests/nn/test_module_guard.c \
-	tests/nn/test_module_state.c
+	tests/nn/test_module_state.c \
+	tests/nn/test_sync_batch_norm.c
 
 optim_tests = \
 	tests/optim/test_optimizer.c \
@@ -105,10 +107,12 @@ EXTRA_DIST += \
 	tests/mpi-run.sh \
 	tests/multinode/launch \
 	tests/golden/make_nn.py \
+	tests/golden/make_norm.py \
 	tests/golden/make_optim.py \
 	tests/golden/make_power_sgd.py \
 	tests/golden/make_schedules.py \
 	tests/golden/nn.h \
+	tests/golden/norm.h \
 	tests/golden/optim.h \
 	tests/golden/power_sgd.h \
 	tests/golden/schedules.h \

@@ -106,6 +106,14 @@ typedef struct ht_pool {
     int64_t x_stride[4], y_stride[4];
 } ht_pool;
 
+/* Normalisation of `channels` over the rest of x, which is contiguous as (outer, channels, inner):
+ * row-major (n, c, ...) has inner = pixels; channels-last images and (n, c) have inner = 1.
+ * Statistics and coefficients are doubles in host memory, one per channel. */
+typedef struct ht_norm {
+    ht_dtype dtype;
+    int64_t outer, channels, inner;
+} ht_norm;
+
 /* Row-wise kernels: `rows` rows of `columns`, row-major. */
 typedef struct ht_rows {
     ht_dtype dtype;
@@ -174,6 +182,18 @@ typedef struct ht_kernels {
                             int32_t *index);
     int (*max_pool_backward)(void *stream, const ht_pool *pool, const void *dy,
                              const int32_t *index, void *dx);
+    /* mean, and m2 = sum (x - mean)^2; both 0 where there is no element */
+    int (*norm_moments)(void *stream, const ht_norm *norm, const void *x, double *mean, double *m2);
+    /* y = (x - mean) scale + shift */
+    int (*norm_forward)(void *stream, const ht_norm *norm, const void *x, const double *mean,
+                        const double *scale, const double *shift, void *y);
+    /* s1 = sum dy, s2 = sum dy (x - mean) */
+    int (*norm_sums)(void *stream, const ht_norm *norm, const void *dy, const void *x,
+                     const double *mean, double *s1, double *s2);
+    /* dx = scale (dy - c1 - (x - mean) c2) */
+    int (*norm_backward)(void *stream, const ht_norm *norm, const void *dy, const void *x,
+                         const double *mean, const double *scale, const double *c1,
+                         const double *c2, void *dx);
     int (*log_softmax_forward)(void *stream, const ht_rows *rows, const void *x, void *y);
     int (*log_softmax_backward)(void *stream, const ht_rows *rows, const void *dy, const void *y,
                                 void *dx);

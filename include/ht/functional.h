@@ -39,6 +39,13 @@ HT_API ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const
 HT_API ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 HT_API ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
+/* y = (x - mean) / sqrt(var + eps) weight + bias by channel: x (N, C, ...), all others (C) or NULL.
+ * training: the batch's statistics, over all ranks where x is split, and the running ones, where
+ * given, become (1 - momentum) running + momentum batch; else the running ones. */
+HT_API ht_tensor *ht_batch_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *running_var,
+                                ht_tensor *weight, ht_tensor *bias, bool training, double momentum,
+                                double eps);
+
 /* y = x - log(sum exp x) along an axis, which must not be the split axis. */
 HT_API ht_tensor *ht_log_softmax(ht_tensor *x, int axis);
 

@@ -31,6 +31,36 @@ HT_API ht_module *ht_nn_log_softmax(int axis);
 HT_API ht_module *ht_nn_dropout(double p);
 HT_API ht_module *ht_nn_dropout2d(double p);
 
+typedef struct ht_batch_norm_options {
+    size_t size;              /* of this struct; set by the default function */
+    double eps, momentum;     /* 1e-5, 0.1 */
+    bool cumulative_average;  /* false; true: momentum is 1 / num_batches_tracked */
+    bool affine;              /* true: weight (features) of ones and bias of zeros */
+    bool track_running_stats; /* true; false: batch statistics in evaluation too */
+} ht_batch_norm_options;
+HT_API ht_batch_norm_options ht_batch_norm_options_default(void);
+
+/* y = (x - mean) / sqrt(var + eps) weight + bias by channel (axis 1): statistics of the batch in
+ * training, the running ones (unbiased variance) in evaluation. For (N, C) and (N, C, L), for
+ * (N, C, H, W), and for (N, C, D, H, W). A batch that is split over ranks has one set of
+ * statistics. options NULL: defaults. */
+HT_API ht_module *ht_nn_batch_norm1d(int64_t features, const ht_batch_norm_options *options);
+HT_API ht_module *ht_nn_batch_norm2d(int64_t features, const ht_batch_norm_options *options);
+HT_API ht_module *ht_nn_batch_norm3d(int64_t features, const ht_batch_norm_options *options);
+
+/* The same with statistics over the process-local batches of all ranks of `comm`, which may differ
+ * in length or be empty; x (N, C, ...). Forward in training, and backward, are collective over
+ * `comm`; all ranks hold the same bits. Gradients of weight and bias stay this rank's share: the
+ * data-parallel wrapper averages them. Source: torch.nn.SyncBatchNorm. */
+HT_API ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_options *options,
+                                        ht_comm *comm);
+
+/* Puts SyncBatchNorm in the place of every BatchNorm layer of the tree, sharing parameters and
+ * buffers; takes `module` over and returns it, or what stands in its place. Before wrapping and
+ * before making the optimizer's hooks; hooks of replaced layers are lost. revert: back again. */
+HT_API ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm);
+HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
+
 /* Runs `count` modules one after another; takes them over. Children are named "0", "1", ... */
 HT_API ht_module *ht_nn_sequential(int count, ht_module *const modules[]);
 

@@ -51,6 +51,16 @@ ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, 
         &request, what);
 }
 
+ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, double *all,
+                                 const char *what)
+{
+    MPI_Request request;
+
+    return finish(
+        comm, MPI_Iallgather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, comm->mpi, &request),
+        &request, what);
+}
+
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what)
 {
     const size_t most = 1 << 30;

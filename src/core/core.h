@@ -162,6 +162,8 @@ ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_r
                                  const char *what);
 ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
                                  const char *what);
+ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, double *all,
+                                 const char *what);
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
 
 /* One Alltoall of blocks between local parts: block r of `send` is elements send_start[r] ...

@@ -11,6 +11,8 @@ libht_objects_la_SOURCES += \
 	src/nn/data_parallel.h \
 	src/nn/data_parallel_layers.c \
 	src/nn/data_parallel_start.c \
+	src/nn/functional/batch_norm.c \
+	src/nn/functional/batch_norm.h \
 	src/nn/functional/conv2d.c \
 	src/nn/functional/dropout.c \
 	src/nn/functional/functional_impl.c \
@@ -23,11 +25,14 @@ libht_objects_la_SOURCES += \
 	src/nn/init.c \
 	src/nn/init.h \
 	src/nn/layers_activation.c \
+	src/nn/layers_batch_norm.c \
+	src/nn/layers_batch_norm.h \
 	src/nn/layers_conv2d.c \
 	src/nn/layers_dropout.c \
 	src/nn/layers_linear.c \
 	src/nn/layers_sequential.c \
 	src/nn/layers_shape.c \
+	src/nn/layers_sync_batch_norm.c \
 	src/nn/module.c \
 	src/nn/module_clone.c \
 	src/nn/module_file.c \

@@ -18,6 +18,7 @@ void HT_LEVEL_NAME(ht__fill_convert)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_cumulative)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_dropout)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_max_pool)(ht_kernels *kernels);
+void HT_LEVEL_NAME(ht__fill_norm)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_random)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_reduce)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_rows)(ht_kernels *kernels);

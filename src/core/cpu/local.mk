@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	src/core/cpu/dropout.inc.c \
 	src/core/cpu/extreme.inc.c \
 	src/core/cpu/max_pool.inc.c \
+	src/core/cpu/norm.inc.c \
 	src/core/cpu/random.inc.c \
 	src/core/cpu/reduce.inc.c \
 	src/core/cpu/reduce_arg.inc.c \
@@ -58,6 +59,7 @@ kernel_sources = \
 	src/core/cpu/dropout.c \
 	src/core/cpu/kernels.c \
 	src/core/cpu/max_pool.c \
+	src/core/cpu/norm.c \
 	src/core/cpu/random.c \
 	src/core/cpu/reduce.c \
 	src/core/cpu/rows.c \

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Batch normalisation: y = (x - mean) / sqrt(var + eps) weight + bias, by channel (axis 1).
+ *
+ * Statistics are over the batches of all ranks of a communicator. Each rank holds n values per
+ * channel; (n, mean, M2) of all ranks travel in one message of 2 C + 1 doubles, and are merged in
+ * the order of the ranks: all have the same bits, and a rank with an empty batch takes part.
+ * Backward sends 2 C doubles, s1 = sum dy and s2 = sum dy (x - mean), and
+ *     dx = weight / sqrt(var + eps) (dy - s1 / N - (x - mean) s2 / (N (var + eps))).
+ * The gradients of weight and bias are this rank's share: a reducer adds them up. */
+#include "batch_norm.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ht/factories.h"
+
+enum { NAME_LENGTH = 80 };
+
+/* Kept for backward, followed by arrays of C doubles: mean, 1 / sqrt(var + eps), scale. */
+struct kept {
+    ht_comm *comm; /* not owned: communicators live until ht_finalize */
+    double count;  /* values per channel on all ranks; 0: the statistics were constants */
+    char what[NAME_LENGTH];
+    double channel[];
+};
+
+static ht_norm shape_of(const ht_body *x)
+{
+    ht_norm norm = {.dtype = x->dtype, .outer = x->lshape[0], .channels = x->shape[1], .inner = 1};
+
+    for (int axis = 2; axis < x->ndim; axis++)
+        norm.inner *= x->shape[axis];
+    if (x->ndim == 4 && !ht__body_is_contiguous(x)) {
+        norm.outer *= norm.inner;
+        norm.inner = 1;
+    }
+    return norm;
+}
+
+/* Row-major or channels-last, as like (or x itself) is. */
+static ht_tensor *dense(ht_tensor *x, const ht_body *like)
+{
+    return like->ndim == 4 && !ht__body_is_contiguous(like) && ht__body_is_channels_last(like)
+               ? ht_channels_last(x)
+               : ht_contiguous(x);
+}
+
+static ht_tensor *result_like(const char *what, const ht_tensor *x)
+{
+    const ht_body *body = x->body;
+
+    if (ht__body_is_contiguous(body))
+        return ht__batch_result(what, x, body->dtype, body->ndim, body->shape);
+    return ht__batch_result_channels_last(what, x, body->dtype, body->shape);
+}
+
+/* Chan's formula, rank after rank; the rows of `all` are (n, mean[C], m2[C]). */
+static double merge(int ranks, int64_t channels, const double *all, double *mean, double *m2)
+{
+    const int64_t row = 2 * channels + 1;
+    double count = 0;
+
+    memset(mean, 0, (size_t)channels * sizeof *mean);
+    memset(m2, 0, (size_t)channels * sizeof *m2);
+    for (int r = 0; r < ranks; r++, all += row) {
+        const double n = all[0], total = count + n;
+
+        for (int64_t c = 0; n > 0 && c < channels; c++) {
+            const double delta = all[1 + c] - mean[c];
+
+            mean[c] += delta * (n / total);
+            m2[c] += all[1 + channels + c] + delta * delta * (count * n / total);
+        }
+        count = total;
+    }
+    return count;
+}
+
+/* mean and m2 over all ranks, and the number of values per channel; negative after an error. */
+static double batch_moments(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_job *job,
+                            const char *name, double *mean, double *m2)
+{
+    const int64_t channels = norm->channels, row = 2 * channels + 1;
+    const int ranks = job->comm->size;
+    double *mine = ht__alloc((size_t)(row * (ranks + 1)) * sizeof *mine), *all = mine + row;
+    double count = -1;
+
+    mine[0] = (double)norm->outer * (double)norm->inner;
+    if (ht__backend_of(x)->kernels.norm_moments(ht__stream_of(x), norm, ht__body_data(x->body),
+                                                mine + 1, mine + 1 + channels) != 0)
+        ht__kernel_failed(job->comm, job->what);
+    else if (ranks == 1 ||
+             ht__comm_allgather_f64(job->comm, mine, (int)row, all, name) == HT_SUCCESS)
+        count = merge(ranks, channels, ranks == 1 ? mine : all, mean, m2);
+    ht__free(mine);
+    if (count < 0 || count > 1)
+        return count;
+    HT_FAIL(job->comm, HT_ERR_ARGUMENT,
+            "%s: %g value per channel in all; batch statistics need 2 at least", job->what, count);
+    return -1;
+}
+
+/* One (C) tensor as doubles; `otherwise` where there is none. */
+static bool read_channels(ht_tensor *x, int64_t channels, double otherwise, double *to)
+{
+    ht_scope *scope;
+    ht_tensor *wide;
+
+    for (int64_t c = 0; x == NULL && c < channels; c++)
+        to[c] = otherwise;
+    if (x == NULL)
+        return true;
+    scope = ht_scope_open();
+    wide = ht_contiguous(ht_astype(ht_detach(x), HT_FLOAT64));
+    if (wide != NULL)
+        memcpy(to, ht__body_data(wide->body), (size_t)channels * sizeof *to);
+    ht_scope_close(scope);
+    return wide != NULL;
+}
+
+/* C doubles into a (C) tensor of any dtype, of which every rank holds all. */
+static bool write_channels(ht_tensor *x, int64_t channels, const double *from)
+{
+    return ht_copy_(ht_tensor_local(x), ht_array_local(from, 1, &channels, HT_FLOAT64)) ==
+           HT_SUCCESS;
+}
+
+/* x <- (1 - momentum) x + momentum value */
+static bool follow(ht_tensor *x, const double *value, int64_t channels, double momentum,
+                   double *scratch)
+{
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false), done = read_channels(x, channels, 0, scratch);
+
+    for (int64_t c = 0; c < channels; c++)
+        scratch[c] += momentum * (value[c] - scratch[c]);
+    done = done && write_channels(x, channels, scratch);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return done;
+}
+
+/* mean and var of this batch; the running ones follow, with the unbiased variance. */
+static double take_batch(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_job *job,
+                         const char *name, double *mean, double *var, double *scratch)
+{
+    const int64_t channels = norm->channels;
+    double count = batch_moments(x, norm, job, name, mean, var);
+
+    if (count < 0)
+        return count;
+    if (job->track && job->running_mean != NULL) {
+        for (int64_t c = 0; c < channels; c++)
+            var[c] /= count - 1;
+        if (!follow(job->running_mean, mean, channels, job->momentum, scratch) ||
+            !follow(job->running_var, var, channels, job->momentum, scratch))
+            return -1;
+        for (int64_t c = 0; c < channels; c++)
+            var[c] *= (count - 1) / count;
+        return count;
+    }
+    for (int64_t c = 0; c < channels; c++)
+        var[c] /= count;
+    return count;
+}
+
+/* s1 and s2 of all ranks, added in their order. */
+static bool sum_over_ranks(const struct kept *kept, int64_t channels, double *sums)
+{
+    const int ranks = kept->comm->size, count = (int)(2 * channels);
+    double *all;
+    bool done;
+
+    if (ranks == 1)
+        return true;
+    all = ht__alloc((size_t)ranks * (size_t)count * sizeof *all);
+    done = ht__comm_allgather_f64(kept->comm, sums, count, all, kept->what) == HT_SUCCESS;
+    memset(sums, 0, (size_t)count * sizeof *sums);
+    for (int r = 0; r < ranks; r++) {
+        for (int i = 0; i < count; i++)
+            sums[i] += all[r * count + i];
+    }
+    ht__free(all);
+    return done;
+}
+
+static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, ht_tensor *x, const struct kept *kept,
+                         const ht_norm *norm, double *sums)
+{
+    const int64_t channels = norm->channels;
+    const double *mean = kept->channel, *invstd = mean + channels, *scale = invstd + channels;
+    ht_tensor *dx = ht__input_grad("ht_batch_norm", node, 0, dy);
+
+    if (dx == NULL)
+        return NULL;
+    if (kept->count == 0)
+        memset(sums, 0, 2 * (size_t)channels * sizeof *sums);
+    else if (!sum_over_ranks(kept, channels, sums))
+        return NULL;
+    for (int64_t c = 0; kept->count > 0 && c < channels; c++) {
+        sums[c] /= kept->count;
+        sums[channels + c] *= invstd[c] * invstd[c] / kept->count;
+    }
+    if (ht__backend_of(dy)->kernels.norm_backward(ht__stream_of(dy), norm, ht__body_data(dy->body),
+                                                  ht__body_data(x->body), mean, scale, sums,
+                                                  sums + channels, ht__body_data(dx->body)) != 0) {
+        ht__kernel_failed(dy->body->comm, "ht_batch_norm");
+        return NULL;
+    }
+    return dx;
+}
+
+static ht_tensor *grad_parameter(ht_node *node, int index, const ht_tensor *x, const double *value,
+                                 int64_t channels)
+{
+    ht_tensor *grad = ht__parameter_grad("ht_batch_norm", node, index, x);
+
+    if (grad == NULL || !write_channels(grad, channels, value))
+        return NULL;
+    return ht__parameter_grad_done("ht_batch_norm", grad, x);
+}
+
+static void batch_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+{
+    const struct kept *kept = ht_node_context(node, sizeof *kept);
+    ht_tensor *x = ht_node_saved(node, 0), *dy = x != NULL ? dense(grad, x->body) : NULL;
+    ht_norm norm;
+    double *sums, *scaled;
+
+    if (dy == NULL)
+        return;
+    norm = shape_of(x->body);
+    sums = ht__alloc(3 * (size_t)norm.channels * sizeof *sums);
+    scaled = sums + 2 * norm.channels;
+    if (ht__backend_of(dy)->kernels.norm_sums(ht__stream_of(dy), &norm, ht__body_data(dy->body),
+                                              ht__body_data(x->body), kept->channel, sums,
+                                              sums + norm.channels) != 0) {
+        ht__kernel_failed(dy->body->comm, "ht_batch_norm");
+        ht__free(sums);
+        return;
+    }
+    for (int64_t c = 0; c < norm.channels; c++)
+        scaled[c] = sums[norm.channels + c] * kept->channel[norm.channels + c];
+    if (ht_node_needs(node, 1))
+        grad_inputs[1] = grad_parameter(node, 1, x, scaled, norm.channels);
+    if (ht_node_needs(node, 2))
+        grad_inputs[2] = grad_parameter(node, 2, x, sums, norm.channels);
+    if (ht_node_needs(node, 0))
+        grad_inputs[0] = grad_x(node, dy, x, kept, &norm, sums);
+    ht__free(sums);
+}
+
+static bool check(ht_tensor *x, const ht_batch_norm_job *job)
+{
+    const struct {
+        const char *name;
+        ht_tensor *x;
+    } others[] = {{"running_mean", job->running_mean},
+                  {"running_var", job->running_var},
+                  {"weight", job->weight},
+                  {"bias", job->bias}};
+
+    if (!ht__check_batch(job->what, "x", x, 0))
+        return false;
+    if (x->body->ndim < 2) {
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected (N, C, ...)", job->what,
+                ht__shape_str(x->body->ndim, x->body->shape));
+        return false;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const ht_tensor *other = others[i].x;
+
+        if (other == NULL)
+            continue;
+        if (!ht__check_parameter(job->what, others[i].name, others[i].x, x))
+            return false;
+        if (other->body->ndim != 1 || other->body->shape[0] != x->body->shape[1]) {
+            HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, %s is %s, expected (%" PRId64 ")",
+                    job->what, ht__shape_str(x->body->ndim, x->body->shape), others[i].name,
+                    ht__shape_str(other->body->ndim, other->body->shape), x->body->shape[1]);
+            return false;
+        }
+    }
+    if (!job->batch_statistics && (job->running_mean == NULL || job->running_var == NULL)) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "%s: without batch statistics running_mean and running_var are needed", job->what);
+        return false;
+    }
+    return true;
+}
+
+/* mean, 1 / sqrt(var + eps), scale and shift into four arrays; the count, 0 when the statistics are
+ * constants, negative after an error. */
+static double coefficients(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_job *job,
+                           const char *name, double *mean)
+{
+    const int64_t channels = norm->channels;
+    double *invstd = mean + channels, *scale = invstd + channels, *shift = scale + channels;
+    double count = 0;
+
+    if (job->batch_statistics)
+        count = take_batch(x, norm, job, name, mean, invstd, scale);
+    else if (!read_channels(job->running_mean, channels, 0, mean) ||
+             !read_channels(job->running_var, channels, 1, invstd))
+        count = -1;
+    if (count < 0 || !read_channels(job->weight, channels, 1, scale) ||
+        !read_channels(job->bias, channels, 0, shift))
+        return -1;
+    for (int64_t c = 0; c < channels; c++) {
+        invstd[c] = 1 / sqrt(invstd[c] + job->eps);
+        scale[c] *= invstd[c];
+    }
+    return count;
+}
+
+static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *job, double count,
+                         const char *name, const double *mean, int64_t channels)
+{
+    /* Absent parameters come as NULL: nothing that needs a gradient. */
+    ht_node *node = ht_node_new("ht_batch_norm", batch_norm_backward, 3,
+                                (ht_tensor *[]){x, job->weight, job->bias});
+    size_t bytes = 3 * (size_t)channels * sizeof *mean;
+    struct kept *kept;
+
+    if (node == NULL)
+        return y;
+    kept = ht_node_context(node, sizeof *kept + bytes);
+    kept->comm = job->comm;
+    kept->count = count;
+    snprintf(kept->what, sizeof kept->what, "%s, backward", name);
+    memcpy(kept->channel, mean, bytes);
+    ht_node_save(node, x);
+    return ht_node_set_output(node, y);
+}
+
+ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *job)
+{
+    char name[NAME_LENGTH - 16];
+    ht_tensor *y = NULL;
+    ht_norm norm;
+    double *mean, count;
+
+    if (x == NULL || !check(x, job))
+        return NULL;
+    if (ht__backend_of(x)->kernels.norm_forward == NULL) {
+        ht__kernel_missing(job->what, x);
+        return NULL;
+    }
+    x = dense(x, x->body);
+    if (x == NULL)
+        return NULL;
+    snprintf(name, sizeof name, "%s%s%s", job->what, job->layer != NULL ? " of layer " : "",
+             job->layer != NULL ? job->layer : "");
+
+    norm = shape_of(x->body);
+    mean = ht__alloc(4 * (size_t)norm.channels * sizeof *mean);
+    count = coefficients(x, &norm, job, name, mean);
+    if (count >= 0)
+        y = result_like(job->what, x);
+    if (y != NULL &&
+        ht__backend_of(x)->kernels.norm_forward(
+            ht__stream_of(x), &norm, ht__body_data(x->body), mean, mean + 2 * norm.channels,
+            mean + 3 * norm.channels, ht__body_data(y->body)) != 0) {
+        ht__kernel_failed(x->body->comm, job->what);
+        y = NULL;
+    }
+    if (y != NULL)
+        y = record(x, y, job, count, name, mean, norm.channels);
+    ht__free(mean);
+    return y;
+}
+
+ht_tensor *ht_batch_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *running_var,
+                         ht_tensor *weight, ht_tensor *bias, bool training, double momentum,
+                         double eps)
+{
+    const ht_batch_norm_job job = {
+        .what = "ht_batch_norm",
+        .comm = x != NULL ? x->body->split != HT_NONE ? x->body->comm : HT_COMM_SELF : NULL,
+        .running_mean = running_mean,
+        .running_var = running_var,
+        .weight = weight,
+        .bias = bias,
+        .batch_statistics = training,
+        .track = training,
+        .momentum = momentum,
+        .eps = eps,
+    };
+
+    return ht__batch_norm(x, &job);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Batch normalisation with statistics over the ranks of a communicator, for the layers. */
+#ifndef HT_NN_BATCH_NORM_H
+#define HT_NN_BATCH_NORM_H
+
+#include "functional_impl.h"
+
+typedef struct ht_batch_norm {
+    const char *what;        /* the public call, for messages */
+    const char *layer;       /* its path in the model, for messages about ranks that do not come */
+    ht_comm *comm;           /* statistics are over its ranks; not owned */
+    ht_tensor *running_mean; /* (C), or NULL: nothing is tracked; not owned */
+    ht_tensor *running_var;
+    ht_tensor *weight, *bias; /* (C), or NULL; not owned */
+    bool batch_statistics;    /* of this batch, else the running ones */
+    bool track;               /* the running ones follow */
+    double momentum, eps;
+} ht_batch_norm_job;
+
+/* x (N, C, ...) -> the same shape and layout. Collective over job->comm where batch statistics are
+ * taken; scoped. */
+ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *job);
+
+#endif

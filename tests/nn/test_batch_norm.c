@@ -1,0 +1,203 @@
+/* ranks 1 3 */
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "golden/norm.h"
+#include "gradcheck.h"
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t shape[4] = {2, 3, 2, 2};
+
+static ht_tensor *image(int batch, bool channels_last)
+{
+    double values[24];
+    ht_tensor *x;
+
+    for (int i = 0; i < 24; i++)
+        values[i] = sin(i + batch) + i / 50.0;
+    x = ht_array_local(values, 4, shape, HT_FLOAT64);
+    x = channels_last ? ht_channels_last(x) : x;
+    ht_tensor_set_requires_grad(x, true);
+    return x;
+}
+
+struct expected {
+    const double *y, *dx, *dweight, *dbias, *mean, *var, *eval;
+};
+
+static void check_buffer(const char *name, ht_tensor *x, void *user)
+{
+    const struct expected *e = user;
+
+    if (strcmp(name, "num_batches_tracked") == 0)
+        ht_test_expect(x, (double[]){3}, 0);
+    else
+        ht_test_expect(x, strcmp(name, "running_mean") == 0 ? e->mean : e->var, 1e-13);
+}
+
+static void check(bool cumulative, bool channels_last, const struct expected *e)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_batch_norm_options options = ht_batch_norm_options_default();
+    ht_tensor *x = NULL, *y = NULL, *weight, *bias, *seed;
+    double cosines[24];
+    ht_module *layer;
+
+    for (int i = 0; i < 24; i++)
+        cosines[i] = cos(i);
+    seed = ht_array_local(cosines, 4, shape, HT_FLOAT64);
+    options.cumulative_average = cumulative;
+    layer = ht_nn_batch_norm2d(3, &options);
+    ht_module_to_dtype(layer, HT_FLOAT64);
+    weight = ht_module_find_parameter(layer, "weight");
+    bias = ht_module_find_parameter(layer, "bias");
+    ht_set_grad_enabled(false);
+    ht_copy_(weight, ht_array_local((double[]){0.5, 1, -2}, 1, &shape[1], HT_FLOAT64));
+    ht_copy_(bias, ht_array_local((double[]){0, 0.25, 1}, 1, &shape[1], HT_FLOAT64));
+    ht_set_grad_enabled(true);
+    for (int batch = 0; batch < 3; batch++) {
+        x = image(batch, channels_last);
+        ht_module_zero_grad(layer);
+        y = ht_forward(layer, x);
+        assert_int_equal(ht_backward(ht_sum(ht_mul(y, seed), HT_NONE)), HT_SUCCESS);
+    }
+    ht_test_expect(y, e->y, 1e-13);
+    assert_int_equal(ht_tensor_is_channels_last(y), channels_last);
+    ht_test_expect(ht_tensor_grad(x), e->dx, 1e-13);
+    ht_test_expect(ht_tensor_grad(weight), e->dweight, 1e-13);
+    ht_test_expect(ht_tensor_grad(bias), e->dbias, 1e-13);
+    ht_module_named_buffers(layer, check_buffer, (void *)e);
+    ht_module_eval(layer);
+    ht_test_expect(ht_forward(layer, x), e->eval, 1e-13);
+    ht_release(layer);
+    ht_scope_close(scope);
+}
+
+static void values_and_gradients_are_pytorchs(void **state)
+{
+    (void)state;
+    const struct expected usual = {golden_norm_y,     golden_norm_dx,   golden_norm_dweight,
+                                   golden_norm_dbias, golden_norm_mean, golden_norm_var,
+                                   golden_norm_eval};
+    const struct expected cumulative = {
+        golden_norm_cumulative_y,     golden_norm_cumulative_dx,   golden_norm_cumulative_dweight,
+        golden_norm_cumulative_dbias, golden_norm_cumulative_mean, golden_norm_cumulative_var,
+        golden_norm_cumulative_eval};
+
+    for (int channels_last = 0; channels_last < 2; channels_last++) {
+        check(false, channels_last, &usual);
+        check(true, channels_last, &cumulative);
+    }
+}
+
+static ht_tensor *apply(ht_tensor *inputs[], void *training)
+{
+    const int64_t channels[1] = {3};
+    ht_tensor *mean = ht_full(1, channels, 0.3, HT_FLOAT64, HT_NONE);
+    ht_tensor *var = ht_full(1, channels, 1.7, HT_FLOAT64, HT_NONE);
+
+    return ht_batch_norm(inputs[0], mean, var, inputs[1], inputs[2], *(bool *)training, 0.1, 1e-5);
+}
+
+/* A batch that is split over ranks has one set of statistics. */
+static void gradients_are_those_of_finite_differences(void **state)
+{
+    (void)state;
+    for (int training = 0; training < 2; training++) {
+        bool is_training = training;
+        ht_tensor *inputs[3] = {ht_test_randn(3, (int64_t[]){5, 3, 2}, HT_FLOAT64, 0, 1),
+                                ht_test_randn(1, (int64_t[]){3}, HT_FLOAT64, HT_NONE, 2),
+                                ht_test_randn(1, (int64_t[]){3}, HT_FLOAT64, HT_NONE, 3)};
+
+        for (int i = 0; i < 3; i++)
+            ht_tensor_set_requires_grad(inputs[i], true);
+        ht_gradcheck(apply, 3, inputs, &is_training, 1e-7);
+    }
+}
+
+static void a_large_mean_costs_no_digits(void **state)
+{
+    (void)state;
+    const int64_t rows[2] = {1000, 2};
+    ht_tensor *x = ht_test_randn(2, rows, HT_FLOAT32, 0, 4), *far = ht_add_scalar(x, 1024);
+    ht_tensor *y = ht_batch_norm(ht_sub_scalar(far, 1024), NULL, NULL, NULL, NULL, true, 0.1, 1e-5);
+
+    ht_test_expect_same(ht_batch_norm(far, NULL, NULL, NULL, NULL, true, 0.1, 1e-5), y, 1e-4);
+}
+
+static void without_running_statistics_evaluation_uses_the_batch(void **state)
+{
+    (void)state;
+    ht_batch_norm_options options = ht_batch_norm_options_default();
+    ht_tensor *x = ht_detach(image(0, false)), *y;
+    ht_module *layer;
+
+    options.track_running_stats = false;
+    options.affine = false;
+    layer = ht_nn_batch_norm2d(3, &options);
+    y = ht_forward(layer, x);
+    ht_module_eval(layer);
+    ht_test_expect_same(ht_forward(layer, x), y, 0);
+    ht_release(layer);
+}
+
+/* A user-defined module whose layer is a field. */
+struct block {
+    ht_module *norm;
+};
+
+static ht_tensor *block_forward(ht_module *self, ht_tensor *x)
+{
+    struct block *block = ht_module_data(self);
+
+    return ht_relu(ht_forward(block->norm, x));
+}
+
+static const ht_module_type block_type = {.name = "block", .forward = block_forward};
+
+static void conversion_shares_tensors_and_finds_fields(void **state)
+{
+    (void)state;
+    ht_module *model = ht_module_new(sizeof(struct block), &block_type);
+    struct block *block = ht_module_data(model);
+    ht_tensor *weight;
+
+    ht_module_add(model, "norm", &block->norm, ht_nn_batch_norm2d(3, NULL));
+    weight = ht_module_find_parameter(model, "norm.weight");
+    ht_tensor_set_requires_grad(weight, false);
+    ht_module_eval(block->norm);
+
+    assert_int_equal(ht_module_child_count(model), 1);
+    model = ht_nn_convert_sync_batchnorm(model, HT_COMM_WORLD);
+    assert_string_equal(ht_module_get_type(block->norm)->name, "SyncBatchNorm");
+    assert_ptr_equal(ht_module_find_parameter(model, "norm.weight"), weight);
+    assert_false(ht_tensor_requires_grad(weight));
+    assert_false(ht_module_is_training(block->norm));
+    assert_true(ht_module_is_training(model));
+
+    model = ht_nn_revert_sync_batchnorm(model);
+    assert_string_equal(ht_module_get_type(block->norm)->name, "BatchNorm2d");
+    assert_ptr_equal(ht_module_find_parameter(model, "norm.weight"), weight);
+    ht_release(model);
+}
+
+static void a_wrong_number_of_channels_is_named(void **state)
+{
+    (void)state;
+    ht_module *layer = ht_nn_batch_norm2d(4, NULL);
+    ht_tensor *x = ht_array_local((float[24]){0}, 4, shape, HT_FLOAT32);
+
+    HT_TEST_EXPECT_ERROR(
+        ht_forward(layer, x), HT_ERR_SHAPE,
+        "ht_nn_batch_norm2d: x is (2, 3, 2, 2), expected 4 to 4 axes with 4 channels");
+    ht_release(layer);
+}
+
+HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(values_and_gradients_are_pytorchs),
+              cmocka_unit_test(gradients_are_those_of_finite_differences),
+              cmocka_unit_test(a_large_mean_costs_no_digits),
+              cmocka_unit_test(without_running_statistics_evaluation_uses_the_batch),
+              cmocka_unit_test(conversion_shares_tensors_and_finds_fields),
+              cmocka_unit_test(a_wrong_number_of_channels_is_named));

@@ -1,0 +1,186 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+enum { CHANNELS = 3, PIXELS = 4, ROWS = 9 };
+
+/* Rank 0 has no row, the others uneven numbers; one rank alone has them all. */
+static void my_rows(int64_t *start, int64_t *stop)
+{
+    const int64_t busy = ht_test_size > 1 ? ht_test_size - 1 : 1;
+    const int64_t at = ht_test_size > 1 ? ht_test_rank - 1 : 0;
+
+    *start = at < 0 ? 0 : at == 0 ? 0 : ROWS - (busy - at);
+    *stop = at < 0 ? 0 : ROWS - (busy - 1 - at);
+}
+
+static ht_tensor *local_copy(ht_tensor *x)
+{
+    return ht_array_local(ht_tensor_data(x), ht_tensor_ndim(x), ht_tensor_shape(x), HT_FLOAT64);
+}
+
+struct result {
+    ht_tensor *y, *dx, *dweight, *dbias, *mean, *var;
+};
+
+/* The layer on x, and the gradients of sum(w y). */
+static struct result run(ht_module *layer, ht_tensor *x, ht_tensor *w)
+{
+    struct result r;
+
+    ht_module_to_dtype(layer, HT_FLOAT64);
+    ht_set_grad_enabled(false);
+    ht_fill_(ht_module_find_parameter(layer, "weight"), 1.5);
+    ht_fill_(ht_module_find_parameter(layer, "bias"), -0.25);
+    ht_set_grad_enabled(true);
+    ht_tensor_set_requires_grad(x, true);
+    r.y = ht_forward(layer, x);
+    assert_non_null(r.y);
+    assert_int_equal(ht_backward(ht_sum(ht_mul(r.y, w), HT_NONE)), HT_SUCCESS);
+    r.dx = ht_tensor_grad(x);
+    r.dweight = ht_tensor_grad(ht_module_find_parameter(layer, "weight"));
+    r.dbias = ht_tensor_grad(ht_module_find_parameter(layer, "bias"));
+    return r;
+}
+
+static void buffer_named(const char *name, ht_tensor *x, void *user)
+{
+    struct result *r = user;
+
+    if (strcmp(name, "running_mean") == 0)
+        r->mean = x;
+    if (strcmp(name, "running_var") == 0)
+        r->var = x;
+}
+
+static void expect_close(ht_tensor *a, ht_tensor *b)
+{
+    ht_test_expect_same(a, b, 1e-12);
+}
+
+/* Gradients of weight and bias are this rank's share: they are added up first. */
+static ht_tensor *over_ranks(ht_tensor *share)
+{
+    ht_tensor *sum = ht_copy(ht_detach(share));
+
+    assert_int_equal(ht_allreduce(HT_COMM_WORLD, ht_detach(share), sum, HT_OP_SUM), HT_SUCCESS);
+    return sum;
+}
+
+static void check(int ndim, const int64_t shape[], bool channels_last)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *all = local_copy(ht_test_randn(ndim, shape, HT_FLOAT64, HT_NONE, 1));
+    ht_tensor *weights = local_copy(ht_test_randn(ndim, shape, HT_FLOAT64, HT_NONE, 2)), *x;
+    ht_module *plain = ndim == 4 ? ht_nn_batch_norm2d(CHANNELS, NULL)
+                                 : ht_nn_batch_norm1d(CHANNELS, NULL);
+    ht_module *sync = ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD);
+    struct result whole, part;
+    int64_t start, stop;
+
+    my_rows(&start, &stop);
+    x = ht_copy(ht_narrow(all, 0, start, stop));
+    x = channels_last ? ht_channels_last(x) : x;
+    whole = run(plain, all, weights);
+    part = run(sync, ht_detach(x), ht_narrow(weights, 0, start, stop));
+    ht_module_named_buffers(plain, buffer_named, &whole);
+    ht_module_named_buffers(sync, buffer_named, &part);
+
+    expect_close(part.y, ht_narrow(whole.y, 0, start, stop));
+    expect_close(part.dx, ht_narrow(whole.dx, 0, start, stop));
+    expect_close(over_ranks(part.dweight), whole.dweight);
+    expect_close(over_ranks(part.dbias), whole.dbias);
+    expect_close(part.mean, whole.mean);
+    expect_close(part.var, whole.var);
+    ht_release(plain);
+    ht_release(sync);
+    ht_scope_close(scope);
+}
+
+static void ranks_with_uneven_batches_equal_one_process(void **state)
+{
+    (void)state;
+    check(2, (const int64_t[]){ROWS, CHANNELS}, false);
+    check(3, (const int64_t[]){ROWS, CHANNELS, PIXELS}, false);
+    check(4, (const int64_t[]){ROWS, CHANNELS, 2, PIXELS}, false);
+    check(4, (const int64_t[]){ROWS, CHANNELS, 2, PIXELS}, true);
+}
+
+static void statistics_have_the_same_bits_on_all_ranks(void **state)
+{
+    (void)state;
+    const int64_t shape[2] = {ROWS, CHANNELS};
+    ht_module *sync = ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD);
+    struct result r;
+    int64_t start, stop;
+
+    my_rows(&start, &stop);
+    for (uint64_t step = 0; step < 5; step++) {
+        ht_tensor *all = ht_test_randn(2, shape, HT_FLOAT32, HT_NONE, step);
+        ht_tensor *x = ht_tensor_local(ht_contiguous(ht_narrow(all, 0, start, stop)));
+
+        assert_non_null(ht_forward(sync, x));
+    }
+    ht_module_named_buffers(sync, buffer_named, &r);
+
+    ht_tensor *theirs = ht_copy(r.var);
+    assert_int_equal(ht_bcast(HT_COMM_WORLD, theirs, 0), HT_SUCCESS);
+    assert_memory_equal(ht_tensor_data(theirs), ht_tensor_data(r.var), CHANNELS * sizeof(float));
+    ht_release(sync);
+}
+
+static void one_value_per_channel_in_all_is_an_error(void **state)
+{
+    (void)state;
+    const int64_t shape[2] = {ht_test_rank == 0, CHANNELS};
+    ht_module *sync = ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD);
+    ht_tensor *x = ht_full_on(2, shape, 1, HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF);
+
+    HT_TEST_EXPECT_ERROR(ht_forward(sync, x), HT_ERR_ARGUMENT, "1 value per channel");
+    ht_release(sync);
+}
+
+/* Mean loss over the whole batch: through the wrapper the gradients are those of one process. */
+static void the_wrapper_averages_the_shares_once(void **state)
+{
+    (void)state;
+    const int64_t shape[2] = {ROWS, CHANNELS};
+    ht_tensor *all = local_copy(ht_test_randn(2, shape, HT_FLOAT64, HT_NONE, 1));
+    ht_tensor *targets = local_copy(ht_test_randn(2, shape, HT_FLOAT64, HT_NONE, 2)), *loss;
+    ht_module *plain = ht_nn_batch_norm1d(CHANNELS, NULL);
+    ht_module *sync = ht_nn_convert_sync_batchnorm(ht_nn_batch_norm1d(CHANNELS, NULL),
+                                                   HT_COMM_WORLD);
+    int64_t start, stop;
+
+    ht_module_to_dtype(plain, HT_FLOAT64);
+    ht_module_to_dtype(sync, HT_FLOAT64);
+    my_rows(&start, &stop);
+
+    ht_module *dp = ht_nn_data_parallel(sync, HT_COMM_WORLD, NULL, true);
+    loss = ht_mul(ht_forward(plain, all), targets);
+    assert_int_equal(ht_backward(ht_mul_scalar(ht_sum(loss, HT_NONE), 1.0 / ROWS)), HT_SUCCESS);
+    loss = ht_mul(ht_forward(dp, ht_narrow(all, 0, start, stop)),
+                  ht_narrow(targets, 0, start, stop));
+    assert_int_equal(ht_backward(ht_mul_scalar(ht_sum(loss, HT_NONE),
+                                               stop > start ? 1.0 / (double)(stop - start) : 0)),
+                     HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_drain(dp), HT_SUCCESS);
+    assert_ptr_equal(ht_data_parallel_module(dp), sync);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "weight" : "bias";
+
+        expect_close(ht_tensor_grad(ht_module_find_parameter(sync, name)),
+                     ht_tensor_grad(ht_module_find_parameter(plain, name)));
+    }
+    ht_release(dp);
+    ht_release(sync);
+    ht_release(plain);
+}
+
+HT_TEST_SUITE(test_sync_batch_norm, cmocka_unit_test(ranks_with_uneven_batches_equal_one_process),
+              cmocka_unit_test(statistics_have_the_same_bits_on_all_ranks),
+              cmocka_unit_test(one_value_per_channel_in_all_is_an_error),
+              cmocka_unit_test(the_wrapper_averages_the_shares_once));
