@@ -3,7 +3,10 @@
 /* Communication hooks: the plain one against none, a hook of a program's own, 16 bits on the wire,
  * and what is refused. */
 #include "comm_hook_test.h"
+#include "core/exchange.h"
 #include "core/half.h"
+
+enum { LARGE = 64, N_LARGE = LARGE * LARGE };
 
 static float rounded(float x, ht_dtype wire)
 {
@@ -112,6 +115,32 @@ static void test_16_bits_on_the_wire(void **state)
     check_rounding(ht_comm_hook_fp16, HT_FLOAT16, true);
 }
 
+static uint64_t bytes_of(ht_comm_hook hook)
+{
+    static double values[N_LARGE];
+    struct probe p = open_probe(LARGE, LARGE, HT_FLOAT32, hook, NULL);
+    const ht_exchange *exchange = ht__exchange_get(p.comm, HT_PURPOSE_REDUCER);
+    uint64_t before = ht__exchange_bytes_sent(exchange), sent;
+
+    probe_average(&p, values);
+    sent = ht__exchange_bytes_sent(exchange) - before;
+    close_probe(&p);
+    return sent;
+}
+
+/* The flags of the bucket come on top. */
+static void test_16_bits_are_half_the_bytes(void **state)
+{
+    uint64_t whole = bytes_of(ht_comm_hook_allreduce);
+
+    (void)state;
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("nothing travels");
+    assert_true(whole >= N_LARGE * sizeof(float));
+    assert_true(2 * bytes_of(ht_comm_hook_bf16) <= whole + 64);
+    assert_true(2 * bytes_of(ht_comm_hook_fp16) <= whole + 64);
+}
+
 /* A sum of weighted gradients that float16 cannot hold, whose average it can. */
 static void test_fp16_divides_first(void **state)
 {
@@ -181,5 +210,7 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_comm_hook, cmocka_unit_test(test_allreduce_equals_no_hook),
               cmocka_unit_test(test_hook_of_the_programs_own),
-              cmocka_unit_test(test_16_bits_on_the_wire), cmocka_unit_test(test_fp16_divides_first),
-              cmocka_unit_test(test_modes_agree), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_16_bits_on_the_wire),
+              cmocka_unit_test(test_16_bits_are_half_the_bytes),
+              cmocka_unit_test(test_fp16_divides_first), cmocka_unit_test(test_modes_agree),
+              cmocka_unit_test(test_misuse));
