@@ -20,11 +20,13 @@ typedef enum mode {
     SIDE_BY_SIDE,
     BLOCKING,
     NON_BLOCKING,
+    BF16,
     MODES
 } mode;
 
-static const char *const names[MODES] = {"compute",      "exchange", "one after the other",
-                                         "side by side", "blocking", "non-blocking"};
+static const char *const names[MODES] = {"compute",           "exchange", "one after the other",
+                                         "side by side",      "blocking", "non-blocking",
+                                         "non-blocking, bf16"};
 
 /* A model of its own for each mode. */
 typedef struct training {
@@ -38,7 +40,13 @@ typedef struct bench {
     ht_exchange *exchange;
     float *gradients; /* memory of the size of all gradients */
     int64_t count;
+    double megabytes[MODES]; /* that this rank sends to other hosts in a step */
 } bench;
+
+static bool is_wrapped(mode m)
+{
+    return m == BLOCKING || m == NON_BLOCKING || m == BF16;
+}
 
 static training training_new(mode m)
 {
@@ -47,12 +55,14 @@ static training training_new(mode m)
                                                      ht_nn_linear(HIDDEN, FEATURES)})};
 
     t.optimizer = ht_optim_sgd(ht_module_parameters(t.model), 1e-6, NULL);
-    if (m == BLOCKING || m == NON_BLOCKING) {
+    if (is_wrapped(m)) {
         ht_module *inner = t.model;
 
         t.model = ht_nn_data_parallel(inner, HT_COMM_WORLD, t.optimizer, m == BLOCKING);
         ht_release(inner);
     }
+    if (m == BF16)
+        ht_data_parallel_register_comm_hook(t.model, ht_comm_hook_bf16, NULL);
     return t;
 }
 
@@ -89,8 +99,10 @@ static void step(const bench *b, mode m)
 
 /* From the end of one step to the end of another: what is outstanding at the begin is so at the
  * end. */
-static double timed(const bench *b, mode m)
+static double timed(bench *b, mode m)
 {
+    uint64_t bytes = ht__exchange_bytes_sent(b->exchange);
+
     step(b, m);
     ht_barrier(HT_COMM_WORLD);
 
@@ -101,8 +113,10 @@ static double timed(const bench *b, mode m)
 
     double ms = 1e3 * (MPI_Wtime() - begin) / STEPS;
 
-    if (m == BLOCKING || m == NON_BLOCKING)
+    if (is_wrapped(m))
         ht_data_parallel_drain(b->modes[m].model);
+    bytes = ht__exchange_bytes_sent(b->exchange) - bytes;
+    b->megabytes[m] = 1e-6 * (double)bytes / (STEPS + 1);
     MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return ms;
 }
@@ -116,7 +130,10 @@ static void set_batch(bench *b, int64_t rows)
     b->target = ht_retain(ht_randint(0, FEATURES, 1, (int64_t[]){rows}, HT_INT64, HT_NONE));
     for (int m = 0; m < MODES; m++)
         step(b, (mode)m);
-    ht_data_parallel_drain(b->modes[NON_BLOCKING].model);
+    for (int m = 0; m < MODES; m++) {
+        if (is_wrapped((mode)m))
+            ht_data_parallel_drain(b->modes[m].model);
+    }
 }
 
 static int ascending(const void *a, const void *b)
@@ -126,7 +143,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_of(const bench *b, mode m, int runs)
+static double median_of(bench *b, mode m, int runs)
 {
     double ms[MOST_RUNS];
 
@@ -141,10 +158,10 @@ static int64_t balance(bench *b)
 {
     int64_t rows = FIRST_BATCH;
 
-    for (int tries = 0; tries < 3; tries++) {
+    for (int tries = 0; tries < 4; tries++) {
         set_batch(b, rows);
 
-        double ratio = median_of(b, EXCHANGE, 3) / median_of(b, COMPUTE, 3);
+        double ratio = median_of(b, EXCHANGE, 3) / median_of(b, COMPUTE, 5);
 
         if (ratio > 0.95 && ratio < 1.05)
             break;
@@ -154,7 +171,7 @@ static int64_t balance(bench *b)
     return rows;
 }
 
-static void report(double ms[MODES][MOST_RUNS], int runs, int64_t rows)
+static void report(const bench *b, double ms[MODES][MOST_RUNS], int runs, int64_t rows)
 {
     printf("MLP %d-%d-%d on %d ranks, %lld rows a rank, %d runs of %d steps\n", FEATURES, HIDDEN,
            FEATURES, ht_comm_size(HT_COMM_WORLD), (long long)rows, runs, STEPS);
@@ -165,8 +182,9 @@ static void report(double ms[MODES][MOST_RUNS], int runs, int64_t rows)
     double longer = compute > exchange ? compute : exchange;
 
     for (int m = 0; m < MODES; m++)
-        printf("  %-20s %7.1f ms (%.1f ... %.1f)  %.2f x\n", names[m], ms[m][runs / 2], ms[m][0],
-               ms[m][runs - 1], ms[m][runs / 2] / longer);
+        printf("  %-20s %7.1f ms (%.1f ... %.1f)  %.2f x  %.1f MB sent\n", names[m],
+               ms[m][runs / 2], ms[m][0], ms[m][runs - 1], ms[m][runs / 2] / longer,
+               b->megabytes[m]);
     printf("  blocking / non-blocking %.2f\n", ms[BLOCKING][runs / 2] / ms[NON_BLOCKING][runs / 2]);
 }
 
@@ -196,7 +214,7 @@ int main(int argc, char **argv)
             ms[m][run] = timed(&b, (mode)m);
     }
     if (ht_comm_rank(HT_COMM_WORLD) == 0)
-        report(ms, runs, rows);
+        report(&b, ms, runs, rows);
     for (int m = 0; m < MODES; m++) {
         ht_release(b.modes[m].model);
         ht_release(b.modes[m].optimizer);
