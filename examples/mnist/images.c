@@ -5,11 +5,13 @@
  * when the job ends, however it ends. */
 #include "images.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATH_ROOM = 4096 };
@@ -24,14 +26,81 @@ static bool is_hdf5(const char *path)
     return strstr(path, ".h5") != NULL || strstr(path, ".hdf5") != NULL;
 }
 
+static char temporary[PATH_ROOM]; /* this rank made it; "" otherwise */
+
+static void remove_temporary(void)
+{
+    char part[PATH_ROOM + 32];
+    char *slash = strrchr(temporary, '/');
+
+    if (slash == NULL)
+        return;
+    snprintf(part, sizeof part, "%s.part-%ld", temporary, (long)getpid());
+    unlink(part);
+    unlink(temporary);
+    *slash = '\0';
+    rmdir(temporary);
+    temporary[0] = '\0';
+}
+
+/* The child of a child, in a session of its own: waits until this process is gone, whatever ends
+ * it, and tidies up. It holds none of the job's files open. */
+static void leave_a_cleaner(void)
+{
+    char part[PATH_ROOM + 32], folder[PATH_ROOM];
+    int ends[2];
+    char byte;
+    pid_t child;
+
+    snprintf(part, sizeof part, "%s.part-%ld", temporary, (long)getpid());
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(temporary, '/') - temporary), temporary);
+    if (pipe(ends) != 0)
+        return;
+    child = fork();
+    if (child != 0) {
+        close(ends[0]);
+        waitpid(child, NULL, 0);
+        return;
+    }
+    if (fork() != 0)
+        _exit(0);
+    setsid();
+    for (int fd = 0; fd < sysconf(_SC_OPEN_MAX) && fd < 65536; fd++) {
+        if (fd != ends[0])
+            close(fd);
+    }
+    while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
+        continue;
+    unlink(part);
+    unlink(temporary);
+    rmdir(folder);
+    _exit(0);
+}
+
+/* In a folder that nobody else can write to. */
+static void make_temporary(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    snprintf(temporary, sizeof temporary - sizeof "/images.h5", "%s/ht-mnist-XXXXXX",
+             folder != NULL ? folder : "/tmp");
+    if (mkdtemp(temporary) == NULL) {
+        fprintf(stderr, "mnist: cannot make a folder in %s: %s\n", folder != NULL ? folder : "/tmp",
+                strerror(errno));
+        exit(1);
+    }
+    strcat(temporary, "/images.h5");
+    leave_a_cleaner();
+}
+
 /* The name of the node's temporary file, chosen by its first rank. */
 static void share_path(ht_comm *node, char path[PATH_ROOM])
 {
-    const char *folder = getenv("TMPDIR");
     ht_scope *scope = ht_scope_open();
 
-    snprintf(path, PATH_ROOM, "%s/ht-mnist-%ld.h5", folder != NULL ? folder : "/tmp",
-             (long)getpid());
+    if (ht_comm_rank(node) == 0)
+        make_temporary();
+    memcpy(path, temporary, PATH_ROOM);
     ht_tensor *name = ht_array_local(path, 1, (int64_t[]){PATH_ROOM}, HT_UINT8);
 
     ht_bcast(node, name, 0);
@@ -59,6 +128,21 @@ static ht_dataset *open_set(const char *path, const char *images, const char *la
     return ht_dataset_hdf5(path, 2, (const char *const[]){images, labels}, HT_COMM_WORLD);
 }
 
+/* Both networks are made for images of this size. */
+static const char *check_images(const char *name, const ht_dataset *set)
+{
+    static char wrong[256];
+    int ndim = 0;
+    const int64_t *shape = ht_dataset_shape(set, 0, &ndim);
+
+    if (ndim == 3 && shape[1] == 28 && shape[2] == 28)
+        return NULL;
+    snprintf(wrong, sizeof wrong,
+             "%s has %d axes, the last ones %" PRId64 " x %" PRId64 "; expected (N, 28, 28)", name,
+             ndim, ndim > 1 ? shape[ndim - 2] : 0, ndim > 0 ? shape[ndim - 1] : 0);
+    return wrong;
+}
+
 static const char *check_sizes(const struct images *images, const struct options *options)
 {
     static char wrong[256];
@@ -71,10 +155,10 @@ static const char *check_sizes(const struct images *images, const struct options
     else if (limit < ranks)
         snprintf(wrong, sizeof wrong, "%" PRId64 " training rows are too few for %" PRId64 " ranks",
                  limit, ranks);
-    else if (options->batch_size > (limit + ranks - 1) / ranks)
+    else if (options->batch_size > limit / ranks)
         snprintf(wrong, sizeof wrong,
                  "--batch-size is %" PRId64 ", but a rank has only %" PRId64 " training rows",
-                 options->batch_size, (limit + ranks - 1) / ranks);
+                 options->batch_size, limit / ranks);
     else
         return NULL;
     return wrong;
@@ -100,7 +184,11 @@ static const char *open_all(struct images *images, const char *file, const struc
 
     images->train_set = open_set(file, "train/images", "train/labels");
     images->test_set = open_set(file, "test/images", "test/labels");
-    wrong = check_sizes(images, options);
+    wrong = check_images("train/images", images->train_set);
+    if (wrong == NULL)
+        wrong = check_images("test/images", images->test_set);
+    if (wrong == NULL)
+        wrong = check_sizes(images, options);
     if (wrong != NULL)
         return wrong;
     if (options->train_limit > 0)
@@ -130,8 +218,7 @@ const char *images_open(struct images *images, const struct options *options)
 
     wrong = open_all(images, path, options);
     ht_barrier(node);
-    if (ht_comm_rank(node) == 0)
-        unlink(path);
+    remove_temporary();
     ht_release(node);
     return wrong;
 }

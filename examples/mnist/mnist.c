@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "digest.h"
@@ -166,9 +167,16 @@ static const char *check_target(const char *path)
     static char wrong[4200];
     char folder[4096];
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    struct stat there;
 
     if (path == NULL)
         return NULL;
+    if (path[0] == '\0')
+        return "the name of a file to write is empty";
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        snprintf(wrong, sizeof wrong, "cannot write %s: it is there and no ordinary file", path);
+        return wrong;
+    }
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
              slash != NULL ? path : ".");
     if (access(folder, W_OK) == 0)

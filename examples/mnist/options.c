@@ -201,6 +201,16 @@ static double usual_lr(const char *optimizer)
     return strcmp(optimizer, "sgd") == 0 ? 0.01 : 0.001;
 }
 
+/* What no option shows by itself. */
+static const char *check_together(const struct options *o)
+{
+    if (!isfinite(o->lr * pow(o->gamma, (double)o->epochs)))
+        return "--lr times --gamma to the power of --epochs is not finite";
+    if (o->json != NULL && o->save != NULL && strcmp(o->json, o->save) == 0)
+        return "--json and --save name the same file";
+    return NULL;
+}
+
 const char *options_parse(struct options *options, int argc, char **argv)
 {
     *options = (struct options){
@@ -223,5 +233,5 @@ const char *options_parse(struct options *options, int argc, char **argv)
 
     if (options->lr < 0)
         options->lr = usual_lr(options->optimizer);
-    return wrong;
+    return wrong != NULL ? wrong : check_together(options);
 }

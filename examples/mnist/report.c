@@ -62,7 +62,6 @@ void report_open(struct report *report, const struct options *options, const str
         .train_rows = ht_dataset_rows(images->train_set),
         .test_rows = ht_dataset_rows(images->test_set),
         .batches = ht_dataloader_batches(images->train),
-        .epochs = calloc((size_t)options->epochs, sizeof *report->epochs),
         .speaks = ht_comm_rank(HT_COMM_WORLD) == 0,
         .terminal = writes_to_terminal(),
         .started = now(),
@@ -111,6 +110,9 @@ void report_step(struct report *report, int64_t step, double loss)
 
 void report_epoch(struct report *report, const struct epoch_result *result)
 {
+    report->epochs = realloc(report->epochs, ((size_t)report->count + 1) * sizeof *result);
+    if (report->epochs == NULL)
+        abort();
     report->epochs[report->count++] = *result;
     if (!report->speaks)
         return;

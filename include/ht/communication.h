@@ -9,6 +9,13 @@
 #ifndef HT_COMMUNICATION_H
 #define HT_COMMUNICATION_H
 
+/* The C++ bindings of old MPI libraries do not compile as C++17, and nothing here needs them. */
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #include "ht/error.h"

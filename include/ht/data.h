@@ -40,6 +40,9 @@ HT_API ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *cons
 HT_API ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows);
 HT_API int64_t ht_dataset_rows(const ht_dataset *dataset);
 
+/* Shape of array `array` in the file, rows first (*ndim lengths); borrowed. NULL: no such array. */
+HT_API const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim);
+
 typedef enum ht_remainder {
     HT_REMAINDER_UNEVEN, /* every row once; ranks and last batches may differ in length */
     HT_REMAINDER_DROP, /* all ranks the same number of full batches, at most P B - 1 rows unused */

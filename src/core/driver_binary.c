@@ -64,19 +64,27 @@ static void choose_split(const ht_body *a, const ht_body *b, binary_plan *plan)
     plan->bounds = plan->split != HT_NONE ? leader->bounds : NULL;
 }
 
+/* The operand's own axis that the plan splits; HT_NONE where it has none or broadcasts along it. */
+static int split_of_operand(const ht_body *x, const binary_plan *plan)
+{
+    int axis = plan->split - (plan->ndim - x->ndim);
+
+    if (plan->split == HT_NONE || axis < 0 || x->shape[axis] != plan->shape[plan->split])
+        return HT_NONE;
+    return axis;
+}
+
 /* The operand with a split that fits the plan: replicated, or cut into the plan's slabs. */
 static ht_tensor *align(const char *what, ht_tensor *x, const binary_plan *plan)
 {
+    int split = split_of_operand(x->body, plan);
     ht_body target;
 
     if (x->body->split == HT_NONE)
         return x;
-    if (split_wish(x->body, plan) != plan->split)
-        return ht_resplit(x, length_at(x->body, plan->ndim, plan->split) == 1 ||
-                                     plan->split < plan->ndim - x->body->ndim
-                                 ? HT_NONE
-                                 : plan->split - (plan->ndim - x->body->ndim));
-    if (x->body->bounds == plan->bounds)
+    if (x->body->split != split)
+        x = ht_resplit(x, split);
+    if (x == NULL || split == HT_NONE || x->body->bounds == plan->bounds)
         return x;
     target = *x->body;
     target.bounds = plan->bounds;

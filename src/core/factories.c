@@ -200,21 +200,27 @@ ht_tensor *ht_array(const void *data, int ndim, const int64_t shape[], ht_dtype 
     return status == HT_SUCCESS ? ht_to_device(x, ht_get_device()) : NULL;
 }
 
-/* Whether all ranks bring the same lengths but along the split axis; the sum there. */
-static ht_status agree_on_shape(ht_comm *comm, int ndim, int64_t shape[], int split,
+/* Whether all ranks bring one dtype, and the same lengths but along the split axis; the sum there.
+ * A record is ndim, the lengths, dtype. */
+static ht_status agree_on_shape(ht_comm *comm, int ndim, int64_t shape[], ht_dtype dtype, int split,
                                 ht_bounds *bounds)
 {
-    int64_t *all = ht__alloc((size_t)comm->size * (HT_MAX_NDIM + 1) * sizeof *all);
-    int64_t mine[HT_MAX_NDIM + 1] = {ndim};
+    enum { DTYPE = HT_MAX_NDIM + 1, RECORD };
+    int64_t *all = ht__alloc((size_t)comm->size * RECORD * sizeof *all);
+    int64_t mine[RECORD] = {ndim, [DTYPE] = dtype};
     ht_status status;
 
     memcpy(mine + 1, shape, (size_t)ndim * sizeof *shape);
-    status = ht__comm_allgather_i64(comm, mine, HT_MAX_NDIM + 1, all, "ht_array_from_local");
+    status = ht__comm_allgather_i64(comm, mine, RECORD, all, "ht_array_from_local");
     for (int rank = 0; status == HT_SUCCESS && rank < comm->size; rank++) {
-        const int64_t *theirs = all + (size_t)rank * (HT_MAX_NDIM + 1);
+        const int64_t *theirs = all + (size_t)rank * RECORD;
 
+        if (theirs[DTYPE] != all[DTYPE])
+            status = HT_FAIL(
+                comm, HT_ERR_DTYPE, "ht_array_from_local: part of rank %d is %s, of rank 0 %s",
+                rank, ht_dtype_name((ht_dtype)theirs[DTYPE]), ht_dtype_name((ht_dtype)all[DTYPE]));
         bounds->start[rank + 1] = bounds->start[rank] + theirs[split + 1];
-        for (int i = 0; i <= ndim; i++) {
+        for (int i = 0; status == HT_SUCCESS && i <= ndim; i++) {
             if (i != split + 1 && theirs[i] != all[i])
                 status = HT_FAIL(
                     comm, HT_ERR_SHAPE,
@@ -244,7 +250,7 @@ ht_tensor *ht_array_from_local(const void *data, int ndim, const int64_t lshape[
     }
     memcpy(shape, lshape, (size_t)ndim * sizeof *shape);
     bounds = ht__bounds_new(comm->size);
-    if (agree_on_shape(comm, ndim, shape, split, bounds) == HT_SUCCESS)
+    if (agree_on_shape(comm, ndim, shape, dtype, split, bounds) == HT_SUCCESS)
         x = from_host(ht__tensor_new(ht__body_new("ht_array_from_local", comm, ht_get_device(),
                                                   dtype, ndim, shape, split, bounds)),
                       data);

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -64,6 +65,23 @@ static herr_t take_first(unsigned place, const H5E_error2_t *error, void *user)
     return 0;
 }
 
+/* Failed system calls are described with time, addresses and more, which differ between ranks:
+ *     "... , errno = 28, error message = 'No space left on device', buf = 0x7f...". The message is
+ * enough. */
+static void shorten(char *text)
+{
+    static const char mark[] = "error message = '";
+    char *cause = strstr(text, mark), *end;
+
+    if (cause == NULL)
+        return;
+    cause += sizeof mark - 1;
+    end = strchr(cause, '\'');
+    if (end != NULL)
+        *end = '\0';
+    memmove(text, cause, strlen(cause) + 1);
+}
+
 const char *ht__hdf5_error(void)
 {
     static _Thread_local char text[512];
@@ -71,5 +89,6 @@ const char *ht__hdf5_error(void)
 
     snprintf(text, sizeof text, "HDF5 gives no reason");
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &innermost);
+    shorten(text);
     return text;
 }

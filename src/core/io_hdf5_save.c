@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { NAME_ROOM = 1024 };
+
 struct target {
     const char *path;
     const char *name;
@@ -33,7 +35,24 @@ static ht_status open_for_writing(ht_comm *comm, const struct target *target, hi
     return ht__agree(comm, *file < 0 ? save_error(target, ht__hdf5_error()) : HT_SUCCESS);
 }
 
-/* Replaces what has the name; its groups are made as needed. */
+/* Whether the name is free or a data set's: nothing else is replaced. */
+static ht_status check_name(const struct target *target, hid_t file)
+{
+    hid_t there;
+    H5I_type_t kind;
+
+    /* Lexists fails where a group on the way is missing: then the name is free. */
+    if (H5Lexists(file, target->name, H5P_DEFAULT) <= 0)
+        return HT_SUCCESS;
+    there = H5Oopen(file, target->name, H5P_DEFAULT);
+    kind = there >= 0 ? H5Iget_type(there) : H5I_BADID;
+    if (there >= 0)
+        H5Oclose(there);
+    return kind == H5I_DATASET ? HT_SUCCESS
+                               : save_error(target, "what has this name is no data set");
+}
+
+/* Under a name of its own, until it is whole; groups are made as needed. */
 static hid_t create_dataset(hid_t file, const char *name, hid_t type, const ht_body *body)
 {
     hsize_t shape[HT_MAX_NDIM];
@@ -43,12 +62,19 @@ static hid_t create_dataset(hid_t file, const char *name, hid_t type, const ht_b
         shape[i] = (hsize_t)body->shape[i];
     space = body->ndim > 0 ? H5Screate_simple(body->ndim, shape, NULL) : H5Screate(H5S_SCALAR);
     H5Pset_create_intermediate_group(links, 1);
-    if (H5Lexists(file, name, H5P_DEFAULT) > 0)
-        H5Ldelete(file, name, H5P_DEFAULT);
     set = H5Dcreate2(file, name, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
     H5Sclose(space);
     H5Pclose(links);
     return set;
+}
+
+static ht_status put_in_place(const struct target *target, hid_t file, const char *part)
+{
+    if (H5Lexists(file, target->name, H5P_DEFAULT) > 0)
+        H5Ldelete(file, target->name, H5P_DEFAULT);
+    if (H5Lmove(file, part, file, target->name, H5P_DEFAULT, H5P_DEFAULT) < 0)
+        return save_error(target, ht__hdf5_error());
+    return HT_SUCCESS;
 }
 
 /* A replicated tensor is written by all ranks too, each an equal part of axis 0. */
@@ -75,10 +101,15 @@ static ht__slab share_of(ht_comm *comm, const ht_body *body, const char **data)
 static ht_status write_slabs(ht_comm *comm, const struct target *target, hid_t file,
                              const ht_body *body)
 {
-    hid_t type = ht__hdf5_type(body->dtype);
-    hid_t set = create_dataset(file, target->name, type, body);
-    ht_status status = set < 0 ? save_error(target, ht__hdf5_error()) : HT_SUCCESS;
+    hid_t type = ht__hdf5_type(body->dtype), set = H5I_INVALID_HID;
+    ht_status status = check_name(target, file);
+    char part[NAME_ROOM + sizeof ".part"];
 
+    snprintf(part, sizeof part, "%s.part", target->name);
+    if (status == HT_SUCCESS)
+        set = create_dataset(file, part, type, body);
+    if (set < 0 && status == HT_SUCCESS)
+        status = save_error(target, ht__hdf5_error());
     status = ht__agree(comm, status);
     if (status == HT_SUCCESS) {
         const char *data, *cause;
@@ -91,10 +122,12 @@ static ht_status write_slabs(ht_comm *comm, const struct target *target, hid_t f
         }
         status = ht__agree(comm, status);
     }
-    if (status != HT_SUCCESS && target->add)
-        H5Ldelete(file, target->name, H5P_DEFAULT);
+    if (status != HT_SUCCESS && set >= 0)
+        H5Ldelete(file, part, H5P_DEFAULT);
     if (set >= 0)
         H5Dclose(set);
+    if (status == HT_SUCCESS)
+        status = ht__agree(comm, put_in_place(target, file, part));
     H5Tclose(type);
     return status;
 }
@@ -162,9 +195,10 @@ ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, cons
         return ht_error_get(NULL);
     ht_comm *comm = ht_tensor_comm(x);
 
-    if (path == NULL || dataset == NULL || strlen(path) + sizeof ".part" > sizeof target.written)
+    if (path == NULL || dataset == NULL || dataset[0] == '\0' || strlen(dataset) > NAME_ROOM ||
+        strlen(path) + sizeof ".part" > sizeof target.written)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_save_hdf5: the name of the file or data set is NULL or too long");
+                       "ht_save_hdf5: the name of the file or data set is NULL, empty or too long");
     if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
                        mode == NULL ? "NULL" : mode);

@@ -105,6 +105,37 @@ static void views_of_any_stride_are_operands(void **state)
     ht_scope_close(scope);
 }
 
+/* One operand has slabs that are not canonical, the other is split along another axis. */
+static void unbalanced_slabs_meet_another_split(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *whole = ht_test_randn(2, (int64_t[]){3, 12}, HT_FLOAT64, HT_NONE, 4);
+    ht_tensor *other = ht_test_randn(2, (int64_t[]){3, 7}, HT_FLOAT64, HT_NONE, 5);
+    ht_tensor *part = ht_narrow(ht_resplit(whole, 1), 1, 5, 12);
+    ht_tensor *expected = ht_sub(ht_narrow(whole, 1, 5, 12), other);
+
+    for (int split = 0; split < 2; split++) {
+        ht_test_expect_same(ht_sub(part, ht_resplit(other, split)), expected, 0);
+        ht_test_expect_same(ht_sub(ht_resplit(other, split), part), ht_neg(expected), 0);
+    }
+    ht_scope_close(scope);
+}
+
+/* Split along an axis of length 1, which lies on one rank and is needed on all. */
+static void a_split_axis_that_broadcasts_is_replicated(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *a = ht_test_randn(2, rows5, HT_FLOAT64, HT_NONE, 6);
+    ht_tensor *b = ht_test_randn(2, (int64_t[]){1, 4}, HT_FLOAT64, 0, 7);
+    ht_tensor *expected = ht_add(a, ht_resplit(b, HT_NONE));
+
+    for (int split = -1; split < 2; split++)
+        ht_test_expect_same(ht_add(ht_resplit(a, split < 0 ? HT_NONE : split), b), expected, 0);
+    ht_scope_close(scope);
+}
+
 static void misuse_is_reported(void **state)
 {
     (void)state;
@@ -125,4 +156,6 @@ HT_TEST_SUITE(test_binary, cmocka_unit_test(splits_do_not_change_values),
               cmocka_unit_test(values_are_those_of_arithmetic),
               cmocka_unit_test(dtypes_promote_as_in_pytorch),
               cmocka_unit_test(views_of_any_stride_are_operands),
+              cmocka_unit_test(unbalanced_slabs_meet_another_split),
+              cmocka_unit_test(a_split_axis_that_broadcasts_is_replicated),
               cmocka_unit_test(misuse_is_reported));

@@ -67,6 +67,19 @@ static void parts_that_do_not_fit_are_an_error_everywhere(void **state)
                          HT_ERR_SHAPE, "ht_array_from_local");
 }
 
+static void parts_of_different_dtypes_are_an_error_everywhere(void **state)
+{
+    (void)state;
+    const int64_t lshape[1] = {1};
+    const ht_dtype dtype = ht_test_rank == 0 ? HT_INT32 : HT_FLOAT32;
+    const int32_t part = 1;
+
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("one rank has one dtype");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, 1, lshape, dtype, 0, HT_COMM_WORLD),
+                         HT_ERR_DTYPE, "part of rank 1 is float32, of rank 0 int32");
+}
+
 static void empty_tensors_have_everything_but_values(void **state)
 {
     (void)state;
@@ -94,5 +107,6 @@ HT_TEST_SUITE(test_factories, cmocka_unit_test(an_identity_is_the_same_for_every
               cmocka_unit_test(linspace_holds_both_ends),
               cmocka_unit_test(parts_of_the_ranks_become_one_tensor),
               cmocka_unit_test(parts_that_do_not_fit_are_an_error_everywhere),
+              cmocka_unit_test(parts_of_different_dtypes_are_an_error_everywhere),
               cmocka_unit_test(empty_tensors_have_everything_but_values),
               cmocka_unit_test(a_negative_length_is_an_error));

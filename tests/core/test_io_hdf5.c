@@ -141,6 +141,22 @@ static void assert_error_has(ht_status code, const char *a, const char *b)
     ht_error_clear();
 }
 
+/* Replacing data sets must not take a group with everything in it away. */
+static void a_group_is_not_replaced(void **state)
+{
+    ht_tensor *x = numbers(HT_FLOAT32);
+
+    (void)state;
+    make_path();
+    assert_int_equal(ht_save_hdf5(x, path, "results/a", "w"), HT_SUCCESS);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_save_hdf5(x, path, "results", "a"), HT_ERR_IO);
+    assert_error_has(HT_ERR_IO, "cannot write results", "no data set");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    assert_same(x, ht_load_hdf5(path, "results/a", HT_FLOAT32, HT_NONE));
+    remove_path();
+}
+
 static void misuse(void **state)
 {
     ht_tensor *x = numbers(HT_FLOAT32);
@@ -167,4 +183,5 @@ static void misuse(void **state)
 HT_TEST_SUITE(test_io_hdf5, cmocka_unit_test(every_split_under_every_other),
               cmocka_unit_test(every_dtype), cmocka_unit_test(reads_another_dtype),
               cmocka_unit_test(transfers_in_pieces),
-              cmocka_unit_test(scalars_views_and_second_data_sets), cmocka_unit_test(misuse));
+              cmocka_unit_test(scalars_views_and_second_data_sets),
+              cmocka_unit_test(a_group_is_not_replaced), cmocka_unit_test(misuse));

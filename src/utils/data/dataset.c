@@ -103,6 +103,14 @@ int64_t ht_dataset_rows(const ht_dataset *dataset)
     return dataset != NULL ? dataset->rows : 0;
 }
 
+const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim)
+{
+    if (dataset == NULL || array < 0 || array >= dataset->count)
+        return NULL;
+    *ndim = dataset->arrays[array].info.ndim;
+    return dataset->arrays[array].info.shape;
+}
+
 int64_t ht__dataset_row_bytes(const ht_dataset *dataset)
 {
     int64_t bytes = 0;
