@@ -44,6 +44,9 @@ static void print_threads(void)
     MPI_Query_thread(&level);
     printf("threads    %d per rank, %s%s\n", ht__compute_threads(), thread_levels[level],
            level < MPI_THREAD_MULTIPLE ? " (no helper thread calls MPI)" : "");
+    printf("watchdog   %s\n", ht__watch_running()           ? "a thread (HT_TIMEOUT)"
+                              : level < MPI_THREAD_MULTIPLE ? "the waiting thread (HT_TIMEOUT)"
+                                                            : "off, or by the waiting thread");
 }
 
 /* One row per node: its first rank's host name and its number of ranks. */

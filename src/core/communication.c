@@ -67,8 +67,11 @@ ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
 {
     if (duplicate) {
         MPI_Comm copy = MPI_COMM_NULL;
+        const char *outer = ht__watch_guard(what);
+        int result = MPI_Comm_dup(mpi, &copy);
 
-        if (ht__mpi_check(ht__comm_world_if_any(), MPI_Comm_dup(mpi, &copy), what) != HT_SUCCESS)
+        ht__watch_unguard(outer);
+        if (ht__mpi_check(ht__comm_world_if_any(), result, what) != HT_SUCCESS)
             return NULL;
         mpi = copy;
     }
@@ -84,7 +87,11 @@ ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
     for (int i = 0; i < HT_PURPOSE_COUNT; i++)
         comm->purpose[i] = MPI_COMM_NULL;
     snprintf(comm->name, sizeof comm->name, "comm of %d", comm->size);
+
+    const char *outer = ht__watch_guard(what);
+
     ht__topology_fill(comm);
+    ht__watch_unguard(outer);
     return comm;
 }
 
@@ -183,8 +190,10 @@ ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
 
     if (comm == NULL)
         return NULL;
+    const char *outer = ht__watch_guard("ht_comm_split");
     int result = MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &part);
 
+    ht__watch_unguard(outer);
     if (ht__mpi_check(comm, result, "ht_comm_split") != HT_SUCCESS || part == MPI_COMM_NULL)
         return NULL;
 
@@ -221,10 +230,17 @@ void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start
 
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose)
 {
+    static const char what[] = "private communicator";
     MPI_Comm *copy = &comm->purpose[purpose];
 
-    if (*copy == MPI_COMM_NULL &&
-        ht__mpi_check(comm, MPI_Comm_dup(comm->mpi, copy), "private communicator") == HT_SUCCESS)
+    if (*copy != MPI_COMM_NULL)
+        return *copy;
+
+    const char *outer = ht__watch_guard(what);
+    int result = MPI_Comm_dup(comm->mpi, copy);
+
+    ht__watch_unguard(outer);
+    if (ht__mpi_check(comm, result, what) == HT_SUCCESS)
         remember(*copy);
     return *copy;
 }

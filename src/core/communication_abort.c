@@ -103,7 +103,7 @@ static void name_ranks(char *text, size_t bytes, const bool *marked, int size)
 
 static void print(const struct record *mine)
 {
-    char who[256], line[2048], missing[256] = "";
+    char who[256], line[2048], missing[256] = "", doing[1024] = "";
     int count = 0;
 
     for (int r = 0; r < wire_size; r++) {
@@ -113,13 +113,15 @@ static void print(const struct record *mine)
     name_ranks(who, sizeof who, alike, wire_size);
     if (mine->code == HT_ERR_TIMEOUT)
         name_ranks(missing, sizeof missing, silent, wire_size);
+    if (missing[0] != '\0')
+        ht__watch_describe(doing, sizeof doing, silent, wire_size);
 
-    int length = snprintf(line, sizeof line, "ht: %s%s%s%s%s%s\n",
+    int length = snprintf(line, sizeof line, "ht: %s%s%s%s%s%s%s\n",
                           wire_size == 1 ? ""
                           : count > 1    ? "ranks "
                                          : "rank ",
                           wire_size == 1 ? "" : who, wire_size == 1 ? "" : ": ", mine->message,
-                          missing[0] != '\0' ? "; not heard from: rank " : "", missing);
+                          missing[0] != '\0' ? "; not heard from: rank " : "", missing, doing);
     if (write(STDERR_FILENO, line, (size_t)length) < 0)
         return;
 }
@@ -188,7 +190,8 @@ static void speak_once(const struct record *mine)
     while (!alike[lowest])
         lowest++;
     if (printed || lowest != wire_rank) {
-        sleep_ms(GRACE); /* the one that prints ends the job */
+        /* The one that prints ends the job; after a deadline it asks the silent ranks first. */
+        sleep_ms(mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE);
         return;
     }
     note = *mine;
@@ -196,7 +199,8 @@ static void speak_once(const struct record *mine)
     tell_all(&note);
     print(mine);
     if (others)
-        sleep_ms(GRACE); /* so that the other messages are printed too */
+        /* so that the other messages are printed too */
+        sleep_ms(mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE);
 }
 
 static void only_first_thread(void)

@@ -39,9 +39,16 @@ int ht_get_num_threads(void)
 
 static ht_status start(MPI_Comm world)
 {
-    int ranks, cores = ht__topology_cores(world, &ranks), level;
+    int ranks, cores, level;
 
+    ht__wait_read_timeout();
+    ht__watch_start();
+
+    const char *outer = ht__watch_guard("ht_init");
+
+    cores = ht__topology_cores(world, &ranks);
     ht__abort_start(world);
+    ht__watch_connect(world);
     compute_threads = threads_wanted(cores, ranks);
     ht__comm_start(world);
     ht__wait_start(ranks * compute_threads > cores);
@@ -53,6 +60,7 @@ static ht_status start(MPI_Comm world)
                   ht__world_size(), ht_comm_world()->nodes, ranks, cores, compute_threads,
                   getenv("OMP_NUM_THREADS") != NULL ? " (OMP_NUM_THREADS)" : "",
                   level < MPI_THREAD_MULTIPLE ? ", MPI without MPI_THREAD_MULTIPLE" : "");
+    ht__watch_unguard(outer);
     starts = 1;
     return HT_SUCCESS;
 }
@@ -105,6 +113,12 @@ int ht_finalize(void)
     if (starts == 0 || --starts > 0)
         return 0;
     MPI_Finalized(&finalized);
+
+    const char *outer = ht__watch_guard("ht_finalize");
+
+    /* A rank that ends early is to be found waiting here, while its watchdog can still say so. */
+    if (!finalized)
+        ht__watch_meet(ht__comm_world_if_any(), "ht_finalize");
     ht__core_finalize();
     if (!finalized)
         ht__exchange_end();
@@ -115,6 +129,8 @@ int ht_finalize(void)
     ht__types_end();
     ht__abort_end();
     ht__comm_free_all();
+    ht__watch_unguard(outer);
+    ht__watch_end();
     if (finalize_mpi)
         MPI_Finalize();
     finalize_mpi = false;

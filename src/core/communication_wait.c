@@ -15,6 +15,7 @@ enum { YIELD = 1000, PAUSE_LEAST = 20, PAUSE_MOST_OWN_CORE = 200, PAUSE_MOST = 2
 
 static double pause_most = PAUSE_MOST_OWN_CORE;
 static double timeout = 600;
+static bool timeout_valid = true;
 
 struct clock {
     double last;    /* time of the last look */
@@ -38,22 +39,34 @@ static double elapsed(struct clock *clock)
     return clock->elapsed;
 }
 
-void ht__wait_start(bool oversubscribed)
+/* Before the ranks know each other, so a warning waits until ht__wait_start. */
+void ht__wait_read_timeout(void)
 {
     const char *text = getenv("HT_TIMEOUT");
 
-    pause_most = oversubscribed ? PAUSE_MOST : PAUSE_MOST_OWN_CORE;
+    timeout_valid = true;
     if (text == NULL || *text == '\0')
         return;
 
     char *end;
     double seconds = strtod(text, &end);
 
-    if (*end == '\0' && seconds >= 0)
+    timeout_valid = *end == '\0' && seconds >= 0;
+    if (timeout_valid)
         timeout = seconds;
-    else
-        ht_log_write0(HT_LOG_WARN, "HT_TIMEOUT=%s is not a number of seconds: %g is used", text,
-                      timeout);
+}
+
+double ht__wait_timeout(void)
+{
+    return timeout;
+}
+
+void ht__wait_start(bool oversubscribed)
+{
+    pause_most = oversubscribed ? PAUSE_MOST : PAUSE_MOST_OWN_CORE;
+    if (!timeout_valid)
+        ht_log_write0(HT_LOG_WARN, "HT_TIMEOUT=%s is not a number of seconds: %g is used",
+                      getenv("HT_TIMEOUT"), timeout);
 }
 
 static void back_off(double waited)
@@ -73,8 +86,11 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
 {
     ht_poll answer = poll(state);
 
-    if (answer == HT_POLL_DONE)
+    ht__watch_enter(what);
+    if (answer == HT_POLL_DONE) {
+        ht__watch_leave();
         return HT_SUCCESS;
+    }
 
     struct clock clock = {.last = now()};
 
@@ -82,13 +98,12 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
         double waited = elapsed(&clock);
 
         if (timeout > 0 && waited > timeout)
-            return HT_FAIL_HERE(comm, HT_ERR_TIMEOUT,
-                                "%s: the other ranks did not come within %g s (HT_TIMEOUT)", what,
-                                timeout);
+            return HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout);
         if (answer == HT_POLL_MOVED)
             clock.elapsed = waited = 0;
         back_off(waited);
     }
+    ht__watch_leave();
     return HT_SUCCESS;
 }
 

@@ -43,6 +43,12 @@ ht_status ht__agree(ht_comm *comm, ht_status mine);
 /* Ends the job after ranks that fail alike have found each other (communication_abort.c). */
 _Noreturn void ht__abort(ht_status code, const char *message);
 
+/* Puts the watchdog's deadline (communication_watchdog.c) over a collective call that cannot be
+ * polled, until the end that is given what the start returned. `what`: a literal. */
+const char *ht__watch_guard(const char *what);
+void ht__watch_unguard(const char *outer);
+bool ht__watch_running(void); /* whether a thread guards: MPI_THREAD_MULTIPLE and HT_TIMEOUT */
+
 /* Formats a shape as "(4, 3)" into one of a few buffers of the thread. */
 const char *ht__shape_str(int ndim, const int64_t shape[]);
 

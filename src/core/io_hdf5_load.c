@@ -29,7 +29,10 @@ static ht_status open_for_reading(ht_comm *comm, const char *path, const char *n
     hid_t parallel = ht__io_parallel_access(comm);
     ht_status status = HT_SUCCESS;
 
+    const char *outer = ht__watch_guard("ht_load_hdf5");
+
     *file = H5Fopen(path, H5F_ACC_RDONLY, parallel);
+    ht__watch_unguard(outer);
     if (*file < 0)
         status = ht__error_set(HT_ERR_FORMAT, "ht_load_hdf5: cannot open %s as HDF5: %s", path,
                                ht__hdf5_error());

@@ -29,8 +29,11 @@ static ht_status open_for_writing(ht_comm *comm, const struct target *target, hi
 {
     hid_t parallel = ht__io_parallel_access(comm);
 
+    const char *outer = ht__watch_guard("ht_save_hdf5");
+
     *file = target->add ? H5Fopen(target->written, H5F_ACC_RDWR, parallel)
                         : H5Fcreate(target->written, H5F_ACC_TRUNC, H5P_DEFAULT, parallel);
+    ht__watch_unguard(outer);
     H5Pclose(parallel);
     return ht__agree(comm, *file < 0 ? save_error(target, ht__hdf5_error()) : HT_SUCCESS);
 }

@@ -31,6 +31,9 @@ int ht__topology_cores(MPI_Comm world, int *ranks); /* of this node; collective 
 /* `oversubscribed`: more ranks than cores on this node, so that a waiting rank costs another one.
  */
 void ht__wait_start(bool oversubscribed);
+void ht__wait_read_timeout(void);
+double ht__wait_timeout(void); /* seconds; 0: off */
+#define HT_TIMEOUT_TEXT "%s: the other ranks did not come within %g s (HT_TIMEOUT)"
 
 /* Polls until it answers done; politely. What moves is awaited more eagerly, and has its deadline
  * put off. A deadline that passes ends the job, naming `what`. */
@@ -38,6 +41,35 @@ typedef enum ht_poll { HT_POLL_IDLE, HT_POLL_MOVED, HT_POLL_DONE } ht_poll;
 typedef ht_poll ht_poll_fn(void *state);
 ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what);
 ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what);
+
+/* ---- watchdog (communication_watchdog.c) -------------------------------------------------------
+ */
+/* What this rank waits in, for ranks that ask: two plain stores a wait. */
+extern struct ht_watch {
+    _Atomic(const char *) what; /* not owned; NULL: in nothing */
+    _Atomic uint64_t waits;     /* begun so far */
+} ht__watch;
+
+static inline void ht__watch_enter(const char *what)
+{
+    uint64_t count = atomic_load_explicit(&ht__watch.waits, memory_order_relaxed);
+
+    atomic_store_explicit(&ht__watch.what, what, memory_order_relaxed);
+    atomic_store_explicit(&ht__watch.waits, count + 1, memory_order_relaxed);
+}
+
+static inline void ht__watch_leave(void)
+{
+    atomic_store_explicit(&ht__watch.what, NULL, memory_order_relaxed);
+}
+
+void ht__watch_start(void);                            /* before the first collective call */
+void ht__watch_connect(MPI_Comm world);                /* duplicates it; collective */
+void ht__watch_meet(ht_comm *world, const char *what); /* a barrier that no other call can meet */
+void ht__watch_end(void);
+
+/* Puts "; rank 1 ..." for each silent rank, or nothing where no thread could ask. */
+void ht__watch_describe(char *text, size_t room, const bool *silent, int size);
 
 /* ---- abort (communication_abort.c) -------------------------------------------------------------
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One MPI job for tests/core/jobs.sh: what a program does before ht_init, and how jobs end. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,25 @@ static void fail(const char *how)
         ht__agree(world, rank != 1 ? HT_SUCCESS : ht__error_set(HT_ERR_IO, "ht_job: no such file"));
     if (strcmp(how, "absent") == 0 && rank == 1)
         sleep(20);
+    if (strcmp(how, "stopped") == 0 && rank == 1)
+        raise(SIGSTOP);
+    if (strcmp(how, "endless") == 0 && rank == 1) {
+        for (volatile int on = 1; on;)
+            continue;
+    }
+    if (strcmp(how, "early") == 0 && rank == 1)
+        exit(ht_finalize());
+    if (strcmp(how, "setup") == 0 && rank != 1)
+        ht_comm_split(world, 0, 0);
+    if (strcmp(how, "setup") == 0)
+        sleep(20);
+    if (strcmp(how, "different") == 0) {
+        ht_comm *other = ht_comm_from_mpi(MPI_COMM_WORLD);
+        int64_t one = 1;
+
+        if (rank == 1)
+            ht__comm_allreduce_i64(other, &one, 1, HT_OP_SUM, "ht_job");
+    }
     ht_barrier(world);
 }
 
@@ -148,6 +168,12 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "allocate") == 0)
         return allocate();
+    if (strcmp(what, "suspended") == 0) { /* by the script, while rank 0 waits */
+        printf("%d\n", (int)getpid());
+        fflush(stdout);
+        usleep(ht_comm_rank(HT_COMM_WORLD) == 1 ? 700000 : 0);
+        return use_library(MPI_COMM_WORLD);
+    }
     fail(what);
     return 9; /* the failure should have ended the job */
 }

@@ -31,7 +31,7 @@ succeeds() {
     fi
 }
 
-# says "name" "line" RANKS ARGUMENT...: the job ends with status 1 within 5 s, and what libht prints
+# says "name" "line" RANKS ARGUMENT...: the job ends with status 1 within 10 s, and what libht prints
 # are these lines, in any order.
 says() {
     name=$1
@@ -42,7 +42,7 @@ says() {
     launch "$ranks" "$@"
     took=$(($(date +%s) - start))
     found=$(grep '^ht: ' job.err | sort)
-    if [ "$found" = "$expected" ] && [ $status -eq 1 ] && [ $took -le 5 ]; then
+    if [ "$found" = "$expected" ] && [ $status -eq 1 ] && [ $took -le 10 ]; then
         result ok "$name"
     else
         result 'not ok' "$name: status $status after $took s"
@@ -66,8 +66,42 @@ ht: ranks 2-3: ht_job: half 1' 4 "$job" differently
 says 'an error found by agreement' 'ht: rank 1: ht_job: no such file' 3 "$job" agreed
 says 'one rank has no number' 'ht: ht_job: all alike' 1 "$job" alike
 says 'a deadline names the operation and the absent' \
-    'ht: ranks 0, 2: ht_barrier: the other ranks did not come within 1 s (HT_TIMEOUT); not heard from: rank 1' \
+    'ht: ranks 0, 2: ht_barrier: the other ranks did not come within 1 s (HT_TIMEOUT); not heard from: rank 1; rank 1 computes, after 0 waits' \
     3 env HT_TIMEOUT=1 "$job" absent
+came='the other ranks did not come within 1 s (HT_TIMEOUT)'
+says 'a stopped rank is named' \
+    "ht: ranks 0, 2: ht_barrier: $came; not heard from: rank 1; rank 1 does not answer" \
+    3 env HT_TIMEOUT=1 "$job" stopped
+says 'a rank in an endless computation is named' \
+    "ht: ranks 0, 2: ht_barrier: $came; not heard from: rank 1; rank 1 computes, after 0 waits" \
+    3 env HT_TIMEOUT=1 "$job" endless
+says 'a rank that leaves early is found in ht_finalize' "ht: rank 1: ht_finalize: $came
+ht: ranks 0, 2: ht_barrier: $came" 3 env HT_TIMEOUT=1 "$job" early
+says 'ranks in different collectives say both' "ht: rank 1: ht_job: $came
+ht: ranks 0, 2: ht_barrier: $came" 3 env HT_TIMEOUT=1 "$job" different
+says 'a call that cannot be polled has a deadline too' \
+    "ht: ranks 0, 2: ht_comm_split: $came; not heard from: rank 1; rank 1 computes, after 0 waits" \
+    3 env HT_TIMEOUT=1 "$job" setup
+says 'one of 16 is named' \
+    "ht: ranks 0, 2-15: ht_barrier: $came; not heard from: rank 1; rank 1 does not answer" \
+    16 env HT_TIMEOUT=1 "$job" stopped
+
+# A job that is suspended for longer than its deadline goes on.
+timeout --kill-after=2 20 "${MPIRUN:-mpirun}" -n 2 env HT_TIMEOUT=2 "$job" suspended \
+    </dev/null >job.out 2>job.err &
+suspended=$!
+while [ "$(wc -l <job.out)" -lt 2 ] && kill -0 $suspended 2>/dev/null; do sleep 0.05; done
+pids=$(cat job.out)
+kill -STOP $pids
+sleep 4
+kill -CONT $pids
+if wait $suspended; then
+    result ok 'a suspended job goes on'
+else
+    result 'not ok' 'a suspended job goes on'
+    sed 's/^/# /' job.err
+fi
+
 says 'a call before ht_init' \
     'ht: ht_comm_world: the library is not initialised, call ht_init first' 1 "$job" uninitialised
 
