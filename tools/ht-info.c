@@ -65,11 +65,13 @@ static void print_nodes(void)
     ht__comm_allgather_i64(world, mine, 3, all, "ht-info");
     MPI_Gather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, 0, ht_comm_mpi(world));
     if (rank == 0) {
-        printf("ranks      %d on %d node%s\n", size, nodes, nodes > 1 ? "s" : "");
+        printf("%-10s %d on %d node%s\n", size > 1 ? "ranks" : "rank", size, nodes,
+               nodes > 1 ? "s" : "");
         for (int r = 0; r < size; r++) {
             if (all[3 * r + 1] == 0)
-                printf("  node %-4lld %s, %lld ranks\n", (long long)all[3 * r],
-                       hosts + (size_t)r * sizeof host, (long long)all[3 * r + 2]);
+                printf("  node %-4lld %s, %lld rank%s\n", (long long)all[3 * r],
+                       hosts + (size_t)r * sizeof host, (long long)all[3 * r + 2],
+                       all[3 * r + 2] > 1 ? "s" : "");
         }
     }
     ht__free(hosts);

@@ -97,12 +97,13 @@ HT_API ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
 HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 
 /* Collectives over local parts.
- *   reductions  same local shape everywhere; in place when send == recv. AND and OR are logical and
- * for bool and integers; bool has no SUM and PROD. float16 and bfloat16 add in float32. An exscan
- * leaves recv of rank 0 as it was. gather, allgather, scatter  parts are pieces along dimension 0
- * in rank order and may differ in their length there; the whole is the concatenation. ht_iallgather
- * does not ask the others, so there the parts must be those of ht_comm_chunk. alltoall    local
- * parts of one size, taken as that many equal blocks as there are ranks. */
+ * - Reductions: the same local shape everywhere; in place when send == recv. AND and OR are logical
+ *   and for bool and integers; bool has no SUM and PROD. float16 and bfloat16 add in float32. An
+ *   exscan leaves recv of rank 0 as it was.
+ * - gather, allgather, scatter: parts are pieces along dimension 0 in rank order and may differ in
+ *   their length there; the whole is the concatenation. ht_iallgather does not ask the others, so
+ *   there the parts must be those of ht_comm_chunk.
+ * - alltoall: local parts of one size, taken as that many equal blocks as there are ranks. */
 HT_API ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root);
 HT_API ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                            int root);

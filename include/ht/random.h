@@ -10,7 +10,7 @@
 
 HT_BEGIN_DECLS
 
-/* Seeds the generator of HT_COMM-wide draws; the first draw after it is draw 0. Logically
+/* Seeds the generator of the calls below; the first draw after it is draw 0. Logically
  * collective. */
 HT_API void ht_random_seed(uint64_t seed);
 HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);

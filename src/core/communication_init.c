@@ -113,6 +113,7 @@ int ht_finalize(void)
     if (starts == 0 || --starts > 0)
         return 0;
     MPI_Finalized(&finalized);
+    ht__run_at_finalize();
 
     const char *outer = ht__watch_guard("ht_finalize");
 

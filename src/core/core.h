@@ -87,6 +87,11 @@ static inline int ht__object_count(const void *object)
 {
     return atomic_load_explicit(&((const ht_object *)object)->count, memory_order_relaxed);
 }
+/* `call` runs when the library ends, before anything of the core does; once per call. For parts
+ * above the core that have threads. */
+void ht__at_finalize(void (*call)(void));
+void ht__run_at_finalize(void);
+
 int ht__object_report_leaks(void); /* logs what is alive; returns the number of objects */
 
 void *ht__scoped(void *object);  /* gives one reference to the innermost scope; returns object */

@@ -2,6 +2,7 @@
 libht_objects_la_SOURCES += \
 	src/core/allocator.c \
 	src/core/arithmetics.c \
+	src/core/at_finalize.c \
 	src/core/autograd.c \
 	src/core/backend.c \
 	src/core/body.c \

@@ -20,6 +20,7 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/linear.c \
 	src/nn/functional/log_softmax.c \
 	src/nn/functional/max_pool2d.c \
+	src/nn/functional/mse_loss.c \
 	src/nn/functional/nll_loss.c \
 	src/nn/functional/relu.c \
 	src/nn/init.c \

@@ -78,7 +78,7 @@ static void target_outside_is_named(void **state)
     (void)state;
     assert_int_not_equal(levels[0].kernels.nll_forward(NULL, &rows, scores, target, -100, loss), 0);
     assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
-    assert_string_equal(message, "ht_nll_loss: target 3 of row 1 is outside the 3 classes");
+    assert_string_equal(message, "target 3 of row 1 is outside the 3 classes");
 }
 
 static int setup(void **state)

@@ -214,6 +214,27 @@ static ht_tensor *cross_entropy(ht_tensor *in[], void *user)
     return ht_cross_entropy(in[0], loss->target, loss->mode);
 }
 
+static ht_tensor *mse(ht_tensor *in[], void *user)
+{
+    struct loss *loss = user;
+
+    return ht_mse_loss(in[0], in[1], loss->mode);
+}
+
+static void test_mse_loss(void **state)
+{
+    struct loss loss;
+
+    (void)state;
+    for (int s = 0; s < 4; s++) {
+        ht_tensor *x[2] = {nn_leaf(1, 2, (int64_t[]){5, 3}, splits[s % 2]),
+                           nn_leaf(2, 2, (int64_t[]){5, 3}, splits[s / 2])};
+
+        for (loss.mode = HT_MEAN; loss.mode <= HT_NO_REDUCTION; loss.mode++)
+            ht_gradcheck(mse, 2, x, &loss, TOLERANCE);
+    }
+}
+
 static void test_losses(void **state)
 {
     const int64_t classes[5] = {2, 0, 1, 1, 2};
@@ -279,4 +300,5 @@ HT_TEST_SUITE(test_functional_grad, cmocka_unit_test(test_relu),
               cmocka_unit_test(test_linear_of_views), cmocka_unit_test(test_conv2d),
               cmocka_unit_test(test_max_pool2d), cmocka_unit_test(test_dropout),
               cmocka_unit_test(test_log_softmax), cmocka_unit_test(test_losses),
+              cmocka_unit_test(test_mse_loss),
               cmocka_unit_test(test_weights_of_a_linear_layer_come_first));

@@ -16,7 +16,6 @@ int ht__kernel_bad_dtype(const char *what, ht_dtype dtype)
 int ht__kernel_bad_target(int64_t row, int64_t target, int64_t columns)
 {
     return (int)ht__error_set(HT_ERR_ARGUMENT,
-                              "ht_nll_loss: target %" PRId64 " of row %" PRId64
-                              " is outside the %" PRId64 " classes",
+                              "target %" PRId64 " of row %" PRId64 " is outside the %" PRId64 " classes",
                               target, row, columns);
 }

@@ -2,9 +2,6 @@
  *
  * loss[i] = -log_probs[i][target[i]], its mean or its sum; and cross entropy, which is that of a
  * log_softmax. The target is all that is kept. */
-#include "ht/arithmetics.h"
-#include "ht/statistics.h"
-
 #include "functional_impl.h"
 
 #define IGNORE_NOTHING INT64_MIN
@@ -90,15 +87,11 @@ ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mod
 {
     ht_tensor *losses;
 
-    if (log_probs == NULL || target == NULL || !check(log_probs, target))
+    if (log_probs == NULL || target == NULL ||
+        !ht__check_reduction("ht_nll_loss", log_probs, reduction) || !check(log_probs, target))
         return NULL;
     losses = row_losses(log_probs, target);
-    if (losses == NULL || reduction == HT_NO_REDUCTION)
-        return losses;
-    /* The mean of no samples is 0, not 0 / 0: a rank without rows adds nothing. */
-    if (reduction == HT_SUM || losses->body->shape[0] == 0)
-        return ht_sum(losses, HT_NONE);
-    return ht_mean(losses, HT_NONE);
+    return ht__reduce_losses(losses, reduction);
 }
 
 ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target, ht_reduction_mode reduction)

@@ -8,6 +8,7 @@
 
 struct ht_dataloader {
     ht_object base;
+    ht_dataloader *next; /* of those alive */
     ht_dataset *dataset; /* retained */
     ht_dataloader_options options;
     ht__reader reader;
@@ -18,10 +19,23 @@ struct ht_dataloader {
     char message[1024];
 };
 
+/* Loaders are made and released by the thread that calls the library. */
+static ht_dataloader *alive;
+
+/* A loader that was not released must not read on while the library ends. */
+static void stop_all(void)
+{
+    for (ht_dataloader *loader = alive; loader != NULL; loader = loader->next)
+        ht__ring_stop(&loader->ring);
+}
+
 static void destroy(void *object)
 {
-    ht_dataloader *loader = object;
+    ht_dataloader *loader = object, **at = &alive;
 
+    while (*at != loader)
+        at = &(*at)->next;
+    *at = loader->next;
     ht__ring_free(&loader->ring);
     ht__reader_free(&loader->reader);
     ht_release(loader->dataset);
@@ -96,6 +110,9 @@ ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_option
     ht_dataloader *loader = ht__alloc(sizeof *loader);
 
     ht__object_init(loader, &dataloader_kind);
+    loader->next = alive;
+    alive = loader;
+    ht__at_finalize(stop_all);
     loader->dataset = ht_retain(dataset);
     loader->options = *options;
     ht__reader_init(&loader->reader, dataset, &loader->options);
