@@ -22,14 +22,25 @@ typedef enum ht_averaging {
                            batches */
 } ht_averaging;
 
+/* Those of torch's DistributedDataParallel have its names; process_group is the communicator that
+ * the constructor takes. */
 typedef struct ht_data_parallel_options {
-    size_t size;                  /* of this struct; set by the default function */
-    bool blocking;                /* false */
-    ht_averaging averaging;       /* HT_AVERAGE_WEIGHTED */
-    double bucket_cap_mb;         /* 25 */
-    double first_bucket_mb;       /* 1 */
-    bool gradient_as_bucket_view; /* true */
-    bool broadcast_buffers;       /* true */
+    size_t size;                        /* of this struct; set by the default function */
+    bool blocking;                      /* false; ht_optim_data_parallel overrides it */
+    ht_averaging averaging;             /* HT_AVERAGE_WEIGHTED */
+    int optimizer_count;                /* 0: further optimizers, each with a step of its own */
+    ht_optimizer *const *optimizers;    /* retained; the array is read at once */
+    bool init_sync;                     /* true; false: the program vouches for equal models */
+    bool broadcast_buffers;             /* true: rank 0's, before a forward that writes them */
+    double bucket_cap_mb;               /* 25 */
+    double first_bucket_mb;             /* 1 */
+    bool gradient_as_bucket_view;       /* true */
+    bool find_unused_parameters;        /* false: a parameter without a gradient is an error */
+    bool static_graph;                  /* false: what the first pass did not use is never used */
+    bool check_reduction;               /* false; does nothing, as in torch, and says so */
+    int device_id_count, output_device; /* 0, -1: no more than one device for each rank */
+    const int *device_ids;              /* read at once */
+    int dim;                            /* 0; divides batches among the devices of a rank */
 } ht_data_parallel_options;
 
 HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
@@ -37,8 +48,9 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
 /* Wraps `module` (retained) for training on `comm`, updated by `optimizer` (retained; NULL:
  * gradients are averaged during backward and the program updates by itself; then always blocking).
  * All ranks must bring the same model (the first difference is named); parameters, buffers and
- * optimizer state are broadcast from rank 0. Owned. Collective over `comm`, agrees. Source:
- * heat.nn.DataParallel. */
+ * optimizer state are broadcast from rank 0. An optimizer may hold a part of the parameters, but
+ * none of other modules. Owned. Collective over `comm`, agrees. Source: heat.nn.DataParallel,
+ * torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,

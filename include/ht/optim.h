@@ -67,6 +67,11 @@ HT_API ht_optimizer *ht_optim_rmsprop(ht_value *parameters, double lr,
  * non-blocking data-parallel wrapper the update is only marked due. */
 HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
 
+/* How a data-parallel wrapper is to run this optimizer's step, whatever its own setting: at once
+ * (blocking), or with each layer's next forward. Returns `optimizer`. Not collective. Source:
+ * heat.optim.DataParallelOptimizer, which wraps an optimizer for the same purpose. */
+HT_API ht_optimizer *ht_optim_data_parallel(ht_optimizer *optimizer, bool blocking);
+
 /* Forgets the gradients: the next backward pass overwrites them. */
 HT_API ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer);
 

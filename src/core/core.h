@@ -391,6 +391,12 @@ uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook, void *
  * goes to it now, if all its hooks are early ones, and is NULL there afterwards. */
 void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[]);
 
+/* Every leaf that requires a gradient and `root` depends on, maybe more than once. Walks of the
+ * same number visit a node once in all; on one thread. */
+typedef void ht_leaf_visit_fn(const ht_grad_meta *leaf, void *user);
+uint64_t ht__graph_new_walk(void); /* larger than any before */
+void ht__graph_walk(ht_tensor *root, uint64_t walk, ht_leaf_visit_fn *visit, void *user);
+
 /* Work between the nodes of a backward pass: the reducer's progress. Per thread; NULL: none. */
 typedef void ht_progress_fn(void *user);
 void ht__backward_set_progress(ht_progress_fn *progress, void *user);

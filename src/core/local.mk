@@ -61,6 +61,7 @@ libht_objects_la_SOURCES += \
 	src/core/move.c \
 	src/core/node.c \
 	src/core/node.h \
+	src/core/node_walk.c \
 	src/core/object.c \
 	src/core/printing.c \
 	src/core/random.c \

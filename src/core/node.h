@@ -34,6 +34,7 @@ struct ht_node {
     size_t context_bytes;
     ht_grad_meta *watch; /* owned; hooks on the output */
     ht_tensor *pending;  /* owned; the gradient that has arrived so far */
+    uint64_t walk;       /* the last ht__graph_walk that came by */
     bool released;       /* a backward pass has used it up */
 };
 

@@ -10,18 +10,6 @@
 
 static const char name[] = "ht_nn_data_parallel";
 
-ht_data_parallel_options ht_data_parallel_options_default(void)
-{
-    return (ht_data_parallel_options){
-        .size = sizeof(ht_data_parallel_options),
-        .averaging = HT_AVERAGE_WEIGHTED,
-        .bucket_cap_mb = 25,
-        .first_bucket_mb = 1,
-        .gradient_as_bucket_view = true,
-        .broadcast_buffers = true,
-    };
-}
-
 /* The first tensor in the inputs. */
 static ht_tensor *first_tensor(const ht_value *value)
 {
@@ -86,7 +74,7 @@ static double take_weight(ht_data_parallel *dp, const ht_tensor *batch)
 static ht_status prepare(ht_module *self, const ht_tensor *batch)
 {
     ht_data_parallel *dp = ht_module_data(self);
-    ht_status status = HT_SUCCESS;
+    ht_status status = dp->reducer->status;
 
     for (int i = 0; i < dp->loose_count && status == HT_SUCCESS; i++) {
         if (dp->loose[i]->due)
@@ -103,24 +91,38 @@ static ht_status prepare(ht_module *self, const ht_tensor *batch)
     return status;
 }
 
-static ht_tensor *forward(ht_module *self, ht_tensor *x)
+/* What comes after it. A layer that found an error could not return it. */
+static ht_status finish(ht_module *self, const ht_value *outputs)
 {
     ht_data_parallel *dp = ht_module_data(self);
 
-    if (x->body->comm->size > 1 && check_inputs(ht_value_tensor(x)) != HT_SUCCESS)
-        return NULL;
-    if (prepare(self, x) != HT_SUCCESS)
-        return NULL;
-    return ht_forward(dp->module, x);
+    if (self->training && ht_is_grad_enabled())
+        ht__reducer_walk(dp->reducer, outputs);
+    return dp->reducer->status;
 }
 
 static ht_value *forward_value(ht_module *self, ht_value *inputs)
 {
     ht_data_parallel *dp = ht_module_data(self);
+    ht_value *outputs;
 
     if (check_inputs(inputs) != HT_SUCCESS || prepare(self, first_tensor(inputs)) != HT_SUCCESS)
         return NULL;
-    return ht_forward_value(dp->module, inputs);
+    outputs = ht_forward_value(dp->module, inputs);
+    return finish(self, outputs) == HT_SUCCESS ? outputs : NULL;
+}
+
+static ht_tensor *forward(ht_module *self, ht_tensor *x)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+    ht_tensor *y;
+
+    if (x->body->comm->size > 1 && check_inputs(ht_value_tensor(x)) != HT_SUCCESS)
+        return NULL;
+    if (prepare(self, x) != HT_SUCCESS)
+        return NULL;
+    y = ht_forward(dp->module, x);
+    return finish(self, ht_value_tensor(y)) == HT_SUCCESS ? y : NULL;
 }
 
 static void destroy(ht_module *self)
@@ -129,14 +131,17 @@ static void destroy(ht_module *self)
 
     if (dp->reducer != NULL) {
         ht__reducer_drain(dp->reducer);
-        if (dp->optimizer != NULL)
-            ht__optimizer_defer(dp->optimizer, NULL);
+        for (int i = 0; i < dp->optimizer_count; i++)
+            ht__optimizer_defer(dp->optimizers[i], NULL);
         ht__dp_unhook_layers(dp);
         ht__module_unguard(self, dp->module);
         ht__backward_forget(dp);
         ht__reducer_free(dp->reducer);
     }
-    ht_release(dp->optimizer);
+    for (int i = 0; i < dp->optimizer_count; i++)
+        ht_release(dp->optimizers[i]);
+    ht__free(dp->optimizers);
+    ht__free(dp->steppings);
     ht_release(dp->comm);
 }
 
@@ -149,10 +154,10 @@ static const ht_module_type type = {
 
 static ht_status step(void *user, const ht_step_arguments *arguments)
 {
-    ht_data_parallel *dp = user;
+    const ht_dp_stepping *stepping = user;
 
-    dp->armed = 0;
-    return ht__reducer_step(dp->reducer, arguments);
+    stepping->dp->armed = 0;
+    return ht__reducer_step(stepping->dp->reducer, stepping->index, arguments);
 }
 
 static ht_status drain(void *user)
@@ -162,72 +167,101 @@ static ht_status drain(void *user)
     return ht__reducer_drain(dp->reducer);
 }
 
-static ht_status check_options(ht_comm *comm, const ht_data_parallel_options *o)
+static ht_status drain_for_optimizer(void *user)
 {
-    if (o->size != sizeof *o)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: the options are not initialised (size is %zu, expected %zu); start "
-                       "from ht_data_parallel_options_default()",
-                       name, o->size, sizeof *o);
-    if (!(o->bucket_cap_mb > 0) || !(o->first_bucket_mb > 0))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: buckets of %g and %g MB, expected sizes above 0",
-                       name, o->first_bucket_mb, o->bucket_cap_mb);
-    if (o->averaging < HT_AVERAGE_MEAN || o->averaging > HT_AVERAGE_WEIGHTED)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: averaging is %d, expected 0 to 2", name,
-                       (int)o->averaging);
-    return HT_SUCCESS;
+    const ht_dp_stepping *stepping = user;
+
+    return drain(stepping->dp);
+}
+
+static void take_over_steps(ht_data_parallel *dp)
+{
+    dp->steppings = ht__alloc((size_t)dp->optimizer_count * sizeof *dp->steppings);
+    for (int i = 0; i < dp->optimizer_count; i++) {
+        ht_dp_stepping *stepping = &dp->steppings[i];
+
+        *stepping = (ht_dp_stepping){.dp = dp, .index = i};
+        stepping->deferral = (ht_optimizer_deferral){
+            .step = step, .drain = drain_for_optimizer, .user = stepping};
+        ht__optimizer_defer(dp->optimizers[i], &stepping->deferral);
+    }
 }
 
 /* Everything that may fail comes first; a wrapper without a reducer undoes nothing. */
 static ht_status start(ht_module *self, ht_module *module, const ht_data_parallel_options *options)
 {
     ht_data_parallel *dp = ht_module_data(self);
-    ht_status status = ht__dp_broadcast_state(module, dp->comm, dp->optimizer);
+    ht_status status = options->init_sync ? ht__dp_broadcast_state(dp, 0) : HT_SUCCESS;
 
     dp->guard = (ht_module_guard){.wrapper_name = name, .drain = drain, .user = dp};
-    dp->deferral = (ht_optimizer_deferral){.step = step, .drain = drain, .user = dp};
     if (status == HT_SUCCESS)
         status = ht__module_guard(name, self, module, &dp->guard);
     if (status != HT_SUCCESS)
         return status;
-    dp->reducer = ht__reducer_new(module, dp->comm, dp->optimizer, options);
+    dp->reducer = ht__reducer_new(module, dp->comm, options);
     if (dp->reducer == NULL) {
         ht__module_unguard(self, module);
         return ht_error_get(NULL);
     }
     ht__dp_hook_layers(dp);
-    if (dp->optimizer != NULL)
-        ht__optimizer_defer(dp->optimizer, &dp->deferral);
+    take_over_steps(dp);
     return HT_SUCCESS;
+}
+
+static ht_module *new_wrapper(ht_module *module, ht_comm *comm, const ht_data_parallel_options *o)
+{
+    ht_module *self = ht_module_new(sizeof(ht_data_parallel), &type);
+    ht_data_parallel *dp = ht_module_data(self);
+
+    dp->comm = ht_retain(comm);
+    dp->optimizers = ht__alloc((size_t)o->optimizer_count * sizeof(void *));
+    for (int i = 0; i < o->optimizer_count; i++)
+        dp->optimizers[dp->optimizer_count++] = ht_retain(o->optimizers[i]);
+    dp->weight = NAN;
+    dp->sync = true;
+    dp->buffers_current = true;
+    if (ht__module_wrap(self, &dp->module, module) != HT_SUCCESS ||
+        start(self, module, o) != HT_SUCCESS) {
+        ht_release(self);
+        return NULL;
+    }
+    return self;
+}
+
+/* One list: `optimizer`, then those of the options. Owned. */
+static ht_optimizer **all_optimizers(ht_optimizer *optimizer, const ht_data_parallel_options *o,
+                                     int *count)
+{
+    ht_optimizer **all = ht__alloc(((size_t)o->optimizer_count + 1) * sizeof(void *));
+
+    *count = 0;
+    if (optimizer != NULL)
+        all[(*count)++] = optimizer;
+    for (int i = 0; i < o->optimizer_count; i++)
+        all[(*count)++] = o->optimizers[i];
+    return all;
 }
 
 ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                    const ht_data_parallel_options *options)
 {
     ht_data_parallel_options o = options != NULL ? *options : ht_data_parallel_options_default();
-    ht_data_parallel *dp;
-    ht_module *self;
+    ht_optimizer **all;
+    ht_module *self = NULL;
+    int count;
 
     if (comm == NULL) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", name);
         return NULL;
     }
-    if (check_options(comm, &o) != HT_SUCCESS ||
-        ht__dp_check(module, comm, optimizer, &o) != HT_SUCCESS)
+    if (ht__dp_check_options(comm, &o) != HT_SUCCESS)
         return NULL;
-
-    self = ht_module_new(sizeof *dp, &type);
-    dp = ht_module_data(self);
-    dp->comm = ht_retain(comm);
-    dp->optimizer = ht_retain(optimizer);
-    dp->weight = NAN;
-    dp->sync = true;
-    dp->buffers_current = true;
-    if (ht__module_wrap(self, &dp->module, module) != HT_SUCCESS ||
-        start(self, module, &o) != HT_SUCCESS) {
-        ht_release(self);
-        return NULL;
-    }
+    all = all_optimizers(optimizer, &o, &count);
+    o.optimizers = all;
+    o.optimizer_count = count;
+    if (ht__dp_check(module, comm, &o) == HT_SUCCESS)
+        self = new_wrapper(module, comm, &o);
+    ht__free(all);
     return self;
 }
 

@@ -7,6 +7,15 @@
 #include "module_impl.h"
 #include "reducer.h"
 
+struct ht_data_parallel;
+
+/* How one optimizer's step comes to the wrapper. */
+typedef struct ht_dp_stepping {
+    struct ht_data_parallel *dp; /* not owned */
+    int index;                   /* of the optimizer */
+    ht_optimizer_deferral deferral;
+} ht_dp_stepping;
+
 /* A module without children, and the parameters that are its own. */
 typedef struct ht_dp_layer {
     ht_module *module;         /* not owned */
@@ -15,12 +24,13 @@ typedef struct ht_dp_layer {
 } ht_dp_layer;
 
 typedef struct ht_data_parallel {
-    ht_module *module;       /* slot 0; owned by it */
-    ht_comm *comm;           /* retained */
-    ht_optimizer *optimizer; /* retained; NULL: none */
-    ht_reducer *reducer;     /* owned */
+    ht_module *module;         /* slot 0; owned by it */
+    ht_comm *comm;             /* retained */
+    ht_optimizer **optimizers; /* owned array of retained ones */
+    int optimizer_count;
+    ht_dp_stepping *steppings; /* owned; one each */
+    ht_reducer *reducer;       /* owned */
     ht_module_guard guard;
-    ht_optimizer_deferral deferral;
     ht_dp_layer **layers; /* owned */
     int layer_count;
     ht_reducer_param **loose; /* owned array; parameters that no layer has for itself */
@@ -33,11 +43,13 @@ typedef struct ht_data_parallel {
     bool buffers_current; /* no synchronised pass since buffers were last broadcast */
 } ht_data_parallel;
 
+/* data_parallel_options.c */
+ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *options);
+
 /* data_parallel_start.c. Compares models and options; then rank 0's state goes to all. Collective,
  * agrees. */
-ht_status ht__dp_check(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
-                       const ht_data_parallel_options *options);
-ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, ht_optimizer *optimizer);
+ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options);
+ht_status ht__dp_broadcast_state(ht_data_parallel *dp, int root);
 ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm);
 
 /* data_parallel_layers.c. Finds who owns which parameter, and sets the layers' work before forward;

@@ -77,17 +77,54 @@ static void describe_buffer(const char *name, ht_tensor *x, void *user)
              ht__shape_str(x->body->ndim, x->body->shape));
 }
 
-static void describe(struct text *text, ht_module *module, const ht_optimizer *optimizer,
-                     const ht_data_parallel_options *o)
+/* An optimizer's list by the names that the module has for its parameters. */
+struct listing {
+    struct text *text;
+    const ht_optimizer *optimizer;
+    int known; /* entries that are the module's */
+};
+
+static void describe_entry(const char *name, ht_tensor *x, void *user)
+{
+    struct listing *listing = user;
+    int entry = ht__optimizer_find(listing->optimizer, x);
+
+    if (entry < 0)
+        return;
+    listing->known++;
+    add_line(listing->text, "parameter %d of the optimizer %s", entry, name);
+}
+
+static void describe_optimizer(struct text *text, ht_module *module, const ht_optimizer *optimizer)
+{
+    struct listing listing = {.text = text, .optimizer = optimizer};
+
+    add_line(text, "optimizer %s of %d parameters", optimizer->type->name, optimizer->count);
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, describe_entry, &listing);
+    if (text->status != HT_SUCCESS)
+        return;
+    if (listing.known < optimizer->count)
+        text->status = ht__error_set(HT_ERR_ARGUMENT,
+                                     "%s: of the %d parameters of the %s optimizer, %d are not the "
+                                     "module's: their gradients would not be averaged",
+                                     what, optimizer->count, optimizer->type->name,
+                                     optimizer->count - listing.known);
+    else if (optimizer->deferral != NULL)
+        text->status = ht__error_set(HT_ERR_STATE, "%s: the optimizer belongs to another wrapper",
+                                     what);
+}
+
+static void describe(struct text *text, ht_module *module, const ht_data_parallel_options *o)
 {
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, describe_parameter, text);
     ht__module_walk_tensors(module, HT_SLOT_BUFFER, describe_buffer, text);
-    add_line(text, "optimizer %s of %d parameters",
-             optimizer != NULL ? optimizer->type->name : "none",
-             ht_optimizer_parameter_count(optimizer));
-    add_line(text, "options blocking %d, averaging %d, buckets of %g and %g MB, views %d",
-             o->blocking, (int)o->averaging, o->first_bucket_mb, o->bucket_cap_mb,
-             o->gradient_as_bucket_view);
+    for (int i = 0; i < o->optimizer_count; i++)
+        describe_optimizer(text, module, o->optimizers[i]);
+    add_line(text,
+             "options averaging %d, buckets of %g and %g MB, views %d, broadcast_buffers %d, "
+             "find_unused_parameters %d, static_graph %d",
+             (int)o->averaging, o->first_bucket_mb, o->bucket_cap_mb, o->gradient_as_bucket_view,
+             o->broadcast_buffers, o->find_unused_parameters, o->static_graph);
 }
 
 /* The first line in which they differ. */
@@ -124,13 +161,33 @@ static ht_status compare_with_rank_0(ht_comm *comm, const struct text *text)
     return status;
 }
 
-ht_status ht__dp_check(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
-                       const ht_data_parallel_options *options)
+struct placing {
+    int device;
+    struct text *text;
+};
+
+static void check_device(const char *name, ht_tensor *x, void *user)
+{
+    const struct placing *placing = user;
+    const ht_device *device = x->body->storage->device;
+
+    if (device->index != placing->device && placing->text->status == HT_SUCCESS)
+        placing->text->status = ht__error_set(HT_ERR_DEVICE,
+                                              "%s: parameter %s is on %s, but device_ids names %d",
+                                              what, name, device->name, placing->device);
+}
+
+ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options)
 {
     struct text text = {.status = HT_SUCCESS};
-    ht_status differs;
+    struct placing placing = {.text = &text};
+    ht_status differs = HT_SUCCESS;
 
-    describe(&text, module, optimizer, options);
+    describe(&text, module, options);
+    if (options->device_id_count == 1) {
+        placing.device = options->device_ids[0];
+        ht__module_walk_tensors(module, HT_SLOT_PARAMETER, check_device, &placing);
+    }
     if (module == NULL)
         text.status = ht__error_set(HT_ERR_ARGUMENT, "%s: the module is NULL", what);
     else if (text.trainable == 0 && text.status == HT_SUCCESS)
@@ -138,16 +195,15 @@ ht_status ht__dp_check(ht_module *module, ht_comm *comm, ht_optimizer *optimizer
                                     "%s: no parameter of the module requires a "
                                     "gradient: there is nothing to train",
                                     what);
-    else if (text.status == HT_SUCCESS && optimizer != NULL && optimizer->deferral != NULL)
-        text.status = ht__error_set(HT_ERR_STATE, "%s: the optimizer belongs to another wrapper",
-                                    what);
-    differs = compare_with_rank_0(comm, &text);
+    if (options->init_sync)
+        differs = compare_with_rank_0(comm, &text);
     ht__free(text.data);
     return ht__agree(comm, text.status != HT_SUCCESS ? text.status : differs);
 }
 
 struct broadcast {
     ht_comm *comm;
+    int root;
     ht_status status;
 };
 
@@ -158,18 +214,18 @@ static void broadcast_tensor(const char *name, ht_tensor *x, void *user)
     (void)name;
     if (broadcast->status != HT_SUCCESS)
         return;
-    broadcast->status = ht_bcast(broadcast->comm, x, 0);
+    broadcast->status = ht_bcast(broadcast->comm, x, broadcast->root);
     ht__storage_touch(x->body->storage);
 }
 
-ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, ht_optimizer *optimizer)
+ht_status ht__dp_broadcast_state(ht_data_parallel *dp, int root)
 {
-    struct broadcast broadcast = {.comm = comm};
+    struct broadcast broadcast = {.comm = dp->comm, .root = root};
 
-    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, broadcast_tensor, &broadcast);
-    ht__module_walk_tensors(module, HT_SLOT_BUFFER, broadcast_tensor, &broadcast);
-    if (broadcast.status == HT_SUCCESS && optimizer != NULL)
-        broadcast.status = ht__optimizer_broadcast(optimizer, comm);
+    ht__module_walk_tensors(dp->module, HT_SLOT_PARAMETER, broadcast_tensor, &broadcast);
+    ht__module_walk_tensors(dp->module, HT_SLOT_BUFFER, broadcast_tensor, &broadcast);
+    for (int i = 0; i < dp->optimizer_count && broadcast.status == HT_SUCCESS; i++)
+        broadcast.status = ht__optimizer_broadcast(dp->optimizers[i], dp->comm, root);
     return broadcast.status;
 }
 

@@ -10,6 +10,7 @@ libht_objects_la_SOURCES += \
 	src/nn/data_parallel.c \
 	src/nn/data_parallel.h \
 	src/nn/data_parallel_layers.c \
+	src/nn/data_parallel_options.c \
 	src/nn/data_parallel_start.c \
 	src/nn/functional/batch_norm.c \
 	src/nn/functional/batch_norm.h \
@@ -50,4 +51,5 @@ libht_objects_la_SOURCES += \
 	src/nn/reducer.h \
 	src/nn/reducer_bucket.c \
 	src/nn/reducer_pass.c \
+	src/nn/reducer_unused.c \
 	src/nn/reducer_update.c

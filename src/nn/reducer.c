@@ -16,9 +16,16 @@ static void add_param(const char *name, ht_tensor *tensor, void *user)
                                   ((size_t)reducer->count + 1) * sizeof *reducer->params);
     param = &reducer->params[reducer->count++];
     *param = (ht_reducer_param){.tensor = ht_retain(tensor), .name = ht__strdup(name)};
-    param->optimizer_index = -1;
-    if (reducer->optimizer != NULL)
-        param->optimizer_index = ht__optimizer_find(reducer->optimizer, tensor);
+}
+
+static void add_optimizer(ht_reducer *reducer, ht_optimizer *optimizer)
+{
+    ht_reducer_optimizer *added = &reducer->optimizers[reducer->optimizer_count++];
+
+    added->optimizer = ht_retain(optimizer);
+    added->params = ht__alloc((size_t)optimizer->count * sizeof(void *));
+    for (int i = 0; i < optimizer->count; i++)
+        added->params[i] = ht__reducer_find(reducer, optimizer->entries[i].parameter);
 }
 
 /* Layers run backward in about the reverse order of their registration. */
@@ -40,17 +47,20 @@ static void set_hooks(ht_reducer *reducer)
     }
 }
 
-ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
                             const ht_data_parallel_options *options)
 {
     ht_reducer *reducer = ht__alloc(sizeof *reducer);
 
     reducer->comm = ht_retain(comm);
-    reducer->optimizer = ht_retain(optimizer);
     reducer->options = *options;
     reducer->exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_param, reducer);
     set_first_order(reducer);
+    reducer->optimizers = ht__alloc((size_t)options->optimizer_count * sizeof *reducer->optimizers);
+    for (int i = 0; i < options->optimizer_count; i++)
+        add_optimizer(reducer, options->optimizers[i]);
+    reducer->options.optimizers = NULL; /* the caller's */
     set_hooks(reducer);
     if (reducer->exchange == NULL || ht__reducer_layout(reducer) != HT_SUCCESS) {
         ht__reducer_free(reducer);
@@ -93,7 +103,11 @@ void ht__reducer_free(ht_reducer *reducer)
     ht__free(reducer->params);
     ht__free(reducer->order);
     ht__free(reducer->seen);
-    ht_release(reducer->optimizer);
+    for (int i = 0; i < reducer->optimizer_count; i++) {
+        ht_release(reducer->optimizers[i].optimizer);
+        ht__free(reducer->optimizers[i].params);
+    }
+    ht__free(reducer->optimizers);
     ht_release(reducer->comm);
     ht__free(reducer);
 }

@@ -8,7 +8,10 @@
  * either waits for all and updates, or only marks parameters due; then whoever needs a parameter
  * first waits for its bucket and updates it (reducer_update.c).
  *
- *     IDLE -> ACCUMULATING -> IN_FLIGHT -> REDUCED -> APPLIED -> ACCUMULATING ... */
+ *     IDLE -> ACCUMULATING -> IN_FLIGHT -> REDUCED -> APPLIED -> ACCUMULATING ...
+ *
+ * Which parameters a pass need not wait for, and the error where one is missing:
+ * reducer_unused.c. */
 #ifndef HT_NN_REDUCER_H
 #define HT_NN_REDUCER_H
 
@@ -44,24 +47,41 @@ typedef struct ht_bucket {
     char *what;             /* owned; names it when a rank does not come */
 } ht_bucket;
 
-typedef struct ht_reducer_param {
+/* What a parameter's flag says of this rank; the flags of the ranks are summed. */
+#define HT_FLAG_USED    1.0
+#define HT_FLAG_MISSING 1048576.0 /* more than there are ranks; exact as float32 */
+
+typedef struct ht_reducer_param ht_reducer_param;
+
+typedef struct ht_reducer_optimizer {
+    ht_optimizer *optimizer;     /* retained */
+    ht_reducer_param **params;   /* owned array; by its entries; NULL: frozen when wrapped */
+    ht_step_arguments arguments; /* of its updates that are due */
+} ht_reducer_optimizer;
+
+struct ht_reducer_param {
     ht_reducer *reducer; /* not owned */
     ht_tensor *tensor;   /* retained */
     char *name;          /* owned */
-    int optimizer_index; /* -1: not the optimizer's */
     int bucket, flag;    /* which one, and which of its flags */
     ht_tensor *view;     /* owned; its slot */
     ht_tensor *grad;     /* not owned, to compare: what the gradient was when it became ready */
     uint64_t hook;
-    bool ready;  /* in this pass */
-    bool global; /* the gradient holds an average over the ranks already */
-    bool due;    /* step() was called, the update is still to be made */
-} ht_reducer_param;
+    bool ready;                /* in this pass */
+    bool unused;               /* this pass counts on having no gradient for it on this rank */
+    bool fired;                /* got a gradient in the first pass: static_graph */
+    bool missing;              /* neither a gradient nor a reason for having none */
+    uint64_t reached;          /* the last walk from an output that met it */
+    bool global;               /* the gradient holds an average over the ranks already */
+    ht_reducer_optimizer *due; /* whose step() was called, while the update is still to be made */
+    int entry;                 /* its place in that optimizer */
+};
 
 struct ht_reducer {
-    ht_comm *comm;           /* retained */
-    ht_exchange *exchange;   /* not owned */
-    ht_optimizer *optimizer; /* retained; NULL: the program updates */
+    ht_comm *comm;                    /* retained */
+    ht_exchange *exchange;            /* not owned */
+    ht_reducer_optimizer *optimizers; /* owned */
+    int optimizer_count;              /* 0: the program updates */
     ht_data_parallel_options options;
     ht_reducer_param *params; /* owned */
     int count;
@@ -71,21 +91,24 @@ struct ht_reducer {
     int *seen;      /* owned; parameters in the order they became ready in the first pass */
     int seen_count; /* -1: buckets have been rebuilt in that order */
     int passes;     /* synchronised ones so far */
+    uint64_t walk;  /* the first walk from an output since the last pass; 0: none */
+    bool idle;      /* this rank has nothing to give in this pass */
+    bool recorded;  /* static_graph: the first pass of this rank is over */
     bool sync;      /* the pass that runs, or ran last, is a synchronised one */
     bool open;      /* it has buckets that are not posted */
     int posted;     /* buckets posted in it, from the first */
     double weight;  /* sum of the weights in the gradients of this rank */
-    double total;   /* that, summed over the ranks; the exchange's while weight_op is not NULL */
+    double scale;   /* of the flags in this pass's sums */
+    double total;   /* the weight summed over ranks; the exchange's while weight_op is not NULL */
     ht_exchange_op *weight_op;
     ht_comm_hook hook;                             /* NULL: the average */
     void *hook_state;                              /* not owned */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
-    ht_step_arguments arguments;                   /* of the updates that are due */
     ht_status status; /* of the first failure inside a hook, which cannot return one */
 };
 
 /* Trainable parameters of `module`. Collective. NULL after an error. */
-ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
                             const ht_data_parallel_options *options);
 void ht__reducer_free(ht_reducer *reducer); /* drains first */
 
@@ -103,9 +126,18 @@ void ht__reducer_ready(ht_tensor *leaf, void *param);
 void ht__reducer_progress(void *reducer);    /* never waits */
 void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
 ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
+ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status); /* keeps the first */
+
+/* reducer_unused.c. walk: remembers what the outputs of a forward pass depend on. expect: at the
+ * start of a pass, marks what it will not reach. */
+void ht__reducer_walk(ht_reducer *reducer, const ht_value *outputs);
+void ht__reducer_expect(ht_reducer *reducer);
+double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
+ht_status ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody counted on */
+ht_status ht__reducer_name_missing(ht_reducer *reducer); /* collective */
 
 /* reducer_update.c */
-ht_status ht__reducer_step(void *reducer, const ht_step_arguments *arguments);
+ht_status ht__reducer_step(ht_reducer *reducer, int optimizer, const ht_step_arguments *arguments);
 ht_status ht__reducer_settle(ht_reducer_param *param); /* waits and updates this one */
 ht_status ht__reducer_drain(void *reducer);            /* all of them */
 void ht__reducer_watch(ht_reducer_param *param); /* sets or clears the tensor's pending call */

@@ -12,22 +12,22 @@
 
 #include "ht/arithmetics.h"
 
-static void set_flag(const ht_bucket *bucket, int flag, bool value)
+static void set_flag(const ht_bucket *bucket, int flag, double value)
 {
     if (bucket->dtype == HT_FLOAT64)
         ((double *)(void *)bucket->flags)[flag] = value;
     else
-        ((float *)(void *)bucket->flags)[flag] = value;
+        ((float *)(void *)bucket->flags)[flag] = (float)value;
 }
 
-static bool get_flag(const ht_bucket *bucket, int flag)
+static double get_flag(const ht_bucket *bucket, int flag)
 {
     if (bucket->dtype == HT_FLOAT64)
-        return ((double *)(void *)bucket->flags)[flag] != 0;
-    return ((float *)(void *)bucket->flags)[flag] != 0;
+        return ((double *)(void *)bucket->flags)[flag];
+    return ((float *)(void *)bucket->flags)[flag];
 }
 
-static ht_status fail(ht_reducer *reducer, ht_status status)
+ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status)
 {
     if (reducer->status == HT_SUCCESS)
         reducer->status = status;
@@ -80,42 +80,6 @@ static void start_weights(ht_reducer *reducer)
                                             INT_MAX);
 }
 
-ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync)
-{
-    ht_status status = ht__reducer_drain(reducer);
-    ht_scope *scope = ht_scope_open();
-    bool was = ht_set_grad_enabled(false), kept = false;
-
-    if (status == HT_SUCCESS && sync && reducer->passes == 1 && reducer->seen_count >= 0)
-        status = ht__reducer_rebuild(reducer);
-    if (status == HT_SUCCESS)
-        status = take_over_gradients(reducer, &kept);
-    ht_set_grad_enabled(was);
-    ht_scope_close(scope);
-    if (status != HT_SUCCESS)
-        return fail(reducer, status);
-
-    reducer->weight = (kept ? reducer->weight : 0) + weight;
-    reducer->sync = sync;
-    if (!sync)
-        return HT_SUCCESS;
-    reducer->passes++;
-    reducer->open = true;
-    reducer->posted = 0;
-    for (int i = 0; i < reducer->bucket_count; i++) {
-        reducer->buckets[i].state = HT_BUCKET_ACCUMULATING;
-        reducer->buckets[i].missing = reducer->buckets[i].count;
-    }
-    for (int i = 0; i < reducer->count; i++) {
-        reducer->params[i].ready = false;
-        ht__reducer_watch(&reducer->params[i]);
-    }
-    start_weights(reducer);
-    if (weight == 0)
-        ht__reducer_close(reducer);
-    return HT_SUCCESS;
-}
-
 static void post(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
@@ -126,6 +90,7 @@ static void post(ht_reducer *reducer, int number)
     else if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
         scale = reducer->total > 0 ? 1 / reducer->total : 0;
     bucket->state = HT_BUCKET_IN_FLIGHT;
+    reducer->scale = reducer->hook != NULL ? 1 : scale; /* of the flags */
     if (reducer->hook != NULL) {
         ht__hook_post(reducer, number, scale);
         return;
@@ -202,11 +167,11 @@ static void mark_ready(ht_reducer_param *param)
     ht_bucket *bucket = &reducer->buckets[param->bucket];
     bool has_grad = ht__reducer_has_grad(param);
 
-    set_flag(bucket, param->flag, has_grad);
+    set_flag(bucket, param->flag, ht__reducer_flag(param, has_grad));
     if (!has_grad)
         contribute_nothing(param);
     else if (collect(param) != HT_SUCCESS)
-        fail(reducer, ht_error_get(NULL));
+        ht__reducer_fail(reducer, ht_error_get(NULL));
     param->grad = param->tensor->meta->grad;
     param->ready = true;
     bucket->missing--;
@@ -218,9 +183,14 @@ void ht__reducer_ready(ht_tensor *leaf, void *user)
     ht_reducer *reducer = param->reducer;
 
     (void)leaf;
-    if (!reducer->sync || !reducer->open || param->ready)
+    if (!reducer->sync)
         return;
+    if (param->ready) {
+        ht__reducer_fail(reducer, ht__reducer_surprise(param));
+        return;
+    }
     mark_ready(param);
+    param->fired |= !reducer->recorded;
     if (reducer->passes == 1 && reducer->seen_count >= 0)
         reducer->seen[reducer->seen_count++] = (int)(param - reducer->params);
     post_ready(reducer);
@@ -239,6 +209,58 @@ void ht__reducer_close(ht_reducer *reducer)
     }
     ht_scope_close(scope);
     post_ready(reducer);
+}
+
+/* What this rank's graph does not reach need not be waited for. */
+static void make_unused_ready(ht_reducer *reducer)
+{
+    ht_scope *scope = ht_scope_open();
+
+    for (int i = 0; i < reducer->count; i++) {
+        if (reducer->params[i].unused)
+            mark_ready(&reducer->params[i]);
+    }
+    ht_scope_close(scope);
+}
+
+ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync)
+{
+    ht_status status = ht__reducer_drain(reducer);
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false), kept = false;
+
+    if (status == HT_SUCCESS && sync && reducer->passes == 1 && reducer->seen_count >= 0)
+        status = ht__reducer_rebuild(reducer);
+    if (status == HT_SUCCESS)
+        status = take_over_gradients(reducer, &kept);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    if (status != HT_SUCCESS)
+        return ht__reducer_fail(reducer, status);
+
+    reducer->weight = (kept ? reducer->weight : 0) + weight;
+    reducer->sync = sync;
+    if (!sync)
+        return HT_SUCCESS;
+    reducer->recorded |= reducer->passes > 0 && !reducer->idle;
+    reducer->idle = weight == 0;
+    reducer->passes++;
+    reducer->open = true;
+    reducer->posted = 0;
+    for (int i = 0; i < reducer->bucket_count; i++) {
+        reducer->buckets[i].state = HT_BUCKET_ACCUMULATING;
+        reducer->buckets[i].missing = reducer->buckets[i].count;
+    }
+    for (int i = 0; i < reducer->count; i++) {
+        reducer->params[i].ready = false;
+        ht__reducer_watch(&reducer->params[i]);
+    }
+    start_weights(reducer);
+    ht__reducer_expect(reducer);
+    make_unused_ready(reducer);
+    if (weight == 0)
+        ht__reducer_close(reducer);
+    return HT_SUCCESS;
 }
 
 /* The average for a gradient that is no view. What the program put in its place meanwhile stays. */
@@ -264,14 +286,17 @@ static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
     bucket->state = HT_BUCKET_REDUCED;
     for (int i = bucket->first; i < bucket->first + bucket->count && status == HT_SUCCESS; i++) {
         ht_reducer_param *param = &reducer->params[reducer->order[i]];
+        double flag = get_flag(bucket, param->flag);
 
-        param->global = get_flag(bucket, param->flag);
+        if (flag >= HT_FLAG_MISSING / 2 * reducer->scale && flag > 0)
+            return ht__reducer_fail(reducer, ht__reducer_name_missing(reducer));
+        param->global = flag != 0;
         if (param->global)
             status = deliver(param);
         else
             param->tensor->meta->overwrite = true;
-        if (!param->global && param->due) {
-            param->due = false;
+        if (!param->global && param->due != NULL) {
+            param->due = NULL;
             bucket->due--;
         }
         ht__reducer_watch(param);
@@ -298,7 +323,7 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
     else
         status = ht__exchange_wait(reducer->exchange, bucket->op, bucket->what);
     if (status != HT_SUCCESS)
-        return fail(reducer, status);
+        return ht__reducer_fail(reducer, status);
     ht__exchange_release(reducer->exchange, bucket->op);
     bucket->op = NULL;
     return receive(reducer, bucket);

@@ -24,17 +24,16 @@ void ht__reducer_watch(ht_reducer_param *param)
 
 static ht_status apply(ht_reducer_param *param)
 {
-    ht_reducer *reducer = param->reducer;
-    ht_bucket *bucket = &reducer->buckets[param->bucket];
+    ht_bucket *bucket = &param->reducer->buckets[param->bucket];
+    ht_reducer_optimizer *due = param->due;
 
-    if (!param->due)
+    if (due == NULL)
         return HT_SUCCESS;
-    param->due = false;
+    param->due = NULL;
     if (--bucket->due == 0)
         bucket->state = HT_BUCKET_APPLIED;
     ht__reducer_watch(param);
-    return ht__optimizer_update(reducer->optimizer, param->optimizer_index, param->view,
-                                &reducer->arguments);
+    return ht__optimizer_update(due->optimizer, param->entry, param->view, &due->arguments);
 }
 
 ht_status ht__reducer_settle(ht_reducer_param *param)
@@ -84,67 +83,87 @@ static ht_status take_users_gradient(ht_reducer_param *param)
     return status;
 }
 
-static ht_status mark_due(ht_reducer *reducer)
+static ht_status mark_due(ht_reducer_param *param, ht_reducer_optimizer *due, int entry)
 {
+    ht_bucket *bucket = &param->reducer->buckets[param->bucket];
     ht_status status = HT_SUCCESS;
 
-    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
-        ht_reducer_param *param = &reducer->params[i];
-        ht_bucket *bucket = &reducer->buckets[param->bucket];
-
-        if (param->optimizer_index < 0 || !ht__reducer_has_grad(param))
-            continue;
+    if (param->due != NULL) /* another optimizer's */
+        status = ht__reducer_settle(param);
+    if (status == HT_SUCCESS)
         status = take_users_gradient(param);
-        param->due = true;
-        bucket->due++;
-        if (bucket->state == HT_BUCKET_IDLE || bucket->state == HT_BUCKET_APPLIED)
-            bucket->state = HT_BUCKET_REDUCED;
-        ht__reducer_watch(param);
-    }
+    param->due = due;
+    param->entry = entry;
+    bucket->due++;
+    if (bucket->state == HT_BUCKET_IDLE || bucket->state == HT_BUCKET_APPLIED)
+        bucket->state = HT_BUCKET_REDUCED;
+    ht__reducer_watch(param);
     return status;
 }
 
-/* Parameters of the optimizer that no bucket holds are updated at once, as without a wrapper. */
-static ht_status update_others(ht_reducer *reducer, const ht_step_arguments *arguments)
+/* No bucket averages this gradient: an update with it would be another one on every rank. */
+static ht_status refuse_gradient(const ht_reducer *reducer, const ht_reducer_optimizer *stepping,
+                                 int entry)
 {
-    ht_optimizer *optimizer = reducer->optimizer;
+    const ht_tensor *parameter = stepping->optimizer->entries[entry].parameter;
+
+    if (parameter->meta == NULL || parameter->meta->grad == NULL || parameter->meta->overwrite)
+        return HT_SUCCESS;
+    return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                   "ht_optimizer_step: parameter %d %s has a gradient, but required none when "
+                   "ht_nn_data_parallel wrapped the module; unfreeze parameters before wrapping",
+                   entry, ht__shape_str(parameter->body->ndim, parameter->body->shape));
+}
+
+static ht_status mark_all_due(ht_reducer *reducer, ht_reducer_optimizer *stepping)
+{
     ht_status status = HT_SUCCESS;
 
-    for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++) {
-        ht_tensor *parameter = optimizer->entries[i].parameter, *grad;
+    for (int i = 0; i < stepping->optimizer->count && status == HT_SUCCESS; i++) {
+        ht_reducer_param *param = stepping->params[i];
 
-        if (ht__reducer_find(reducer, parameter) != NULL)
-            continue;
-        grad = ht_tensor_grad(parameter);
-        if (grad != NULL)
-            status = ht__optimizer_update(optimizer, i, grad, arguments);
+        if (param == NULL)
+            status = refuse_gradient(reducer, stepping, i);
+        else if (ht__reducer_has_grad(param))
+            status = mark_due(param, stepping, i);
     }
     return status;
 }
 
-static bool anything_due(const ht_reducer *reducer)
+/* The updates of one optimizer that are due. */
+static ht_status settle_all(const ht_reducer_optimizer *stepping)
 {
-    for (int i = 0; i < reducer->bucket_count; i++) {
-        if (reducer->buckets[i].due > 0)
-            return true;
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < stepping->optimizer->count && status == HT_SUCCESS; i++) {
+        ht_reducer_param *param = stepping->params[i];
+
+        if (param != NULL && param->due == stepping)
+            status = ht__reducer_settle(param);
     }
-    return false;
+    return status;
 }
 
-ht_status ht__reducer_step(void *user, const ht_step_arguments *arguments)
+static bool is_blocking(const ht_reducer *reducer, const ht_optimizer *optimizer)
 {
-    ht_reducer *reducer = user;
-    ht_status status = reducer->status;
+    if (optimizer->step_mode == HT_STEP_AS_WRAPPER)
+        return reducer->options.blocking;
+    return optimizer->step_mode == HT_STEP_BLOCKING;
+}
+
+ht_status ht__reducer_step(ht_reducer *reducer, int optimizer, const ht_step_arguments *arguments)
+{
+    ht_reducer_optimizer *stepping = &reducer->optimizers[optimizer];
+    ht_status status;
 
     ht__reducer_close(reducer);
-    if (status == HT_SUCCESS && anything_due(reducer))
-        status = ht__reducer_drain(reducer);
+    status = reducer->status;
     if (status == HT_SUCCESS)
-        status = update_others(reducer, arguments);
-    reducer->arguments = *arguments;
+        status = settle_all(stepping);
+    stepping->arguments = *arguments;
     if (status == HT_SUCCESS)
-        status = mark_due(reducer);
-    if (status == HT_SUCCESS && reducer->options.blocking)
-        status = ht__reducer_drain(reducer);
+        status = mark_all_due(reducer, stepping);
+    if (status == HT_SUCCESS && is_blocking(reducer, stepping->optimizer))
+        status = settle_all(stepping);
     return status;
 }

@@ -37,6 +37,8 @@ typedef struct ht_optimizer_deferral {
     void *user; /* not owned */
 } ht_optimizer_deferral;
 
+typedef enum ht_step_mode { HT_STEP_AS_WRAPPER, HT_STEP_BLOCKING, HT_STEP_DEFERRED } ht_step_mode;
+
 struct ht_optimizer {
     ht_object base;
     const ht_optimizer_type *type;
@@ -47,6 +49,7 @@ struct ht_optimizer {
     ht_optimizer_entry *entries; /* owned */
     int count;
     const ht_optimizer_deferral *deferral; /* not owned; NULL: step() updates */
+    ht_step_mode step_mode;                /* under a wrapper */
 };
 
 /* What a constructor calls once its own options are checked. `what` names it. */
@@ -73,8 +76,8 @@ int ht__optimizer_find(const ht_optimizer *optimizer, const ht_tensor *parameter
 /* Hands step() to a wrapper; NULL gives it back. */
 void ht__optimizer_defer(ht_optimizer *optimizer, const ht_optimizer_deferral *deferral);
 
-/* Rank 0's state to all ranks of `comm`. Collective. */
-ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm);
+/* The state of rank `root` to all ranks of `comm`. Collective. */
+ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int root);
 
 enum { HT_SCHEDULER_NUMBERS = 3 };
 

@@ -113,6 +113,13 @@ void ht__optimizer_defer(ht_optimizer *optimizer, const ht_optimizer_deferral *d
     optimizer->deferral = deferral;
 }
 
+ht_optimizer *ht_optim_data_parallel(ht_optimizer *optimizer, bool blocking)
+{
+    if (optimizer != NULL)
+        optimizer->step_mode = blocking ? HT_STEP_BLOCKING : HT_STEP_DEFERRED;
+    return optimizer;
+}
+
 ht_status ht_optimizer_step(ht_optimizer *optimizer)
 {
     ht_step_arguments arguments;

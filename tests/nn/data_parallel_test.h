@@ -139,6 +139,7 @@ struct run {
     bool uneven;        /* batches that the ranks cannot share evenly, some with no row */
     double bucket_mb;   /* 0: default */
     bool own_gradients; /* gradients are no views of buckets */
+    bool find_unused, static_graph;
     int steps;
 };
 
@@ -165,6 +166,8 @@ static inline ht_module *wrap(ht_module *net, ht_comm *comm, ht_optimizer *optim
     if (run->mean || run->sum)
         options.averaging = run->mean ? HT_AVERAGE_MEAN : HT_AVERAGE_SUM;
     options.gradient_as_bucket_view = !run->own_gradients;
+    options.find_unused_parameters = run->find_unused;
+    options.static_graph = run->static_graph;
     if (run->bucket_mb > 0)
         options.first_bucket_mb = options.bucket_cap_mb = run->bucket_mb;
     return ht_nn_data_parallel_ext(net, comm, optimizer, &options);

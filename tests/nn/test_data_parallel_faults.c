@@ -193,7 +193,8 @@ static void fault_5_one_step_is_one_step(void **state)
     assert_true(distance(values, expected) <= 1e-12);
 }
 
-/* Heat: a layer that runs on some ranks only hangs, or mixes up messages. */
+/* Heat: a layer that runs on some ranks only hangs, or mixes up messages. (That it is an error
+ * unless asked for: test_data_parallel_unused.c.) */
 static void fault_6_a_layer_that_runs_on_some_ranks(void **state)
 {
     for (int blocking = 0; blocking < 2; blocking++) {
@@ -201,7 +202,8 @@ static void fault_6_a_layer_that_runs_on_some_ranks(void **state)
         struct net *n = ht_module_data(net);
         ht_tensor *weight = ht_module_find_parameter(net, "fc1.weight");
         ht_optimizer *optimizer = new_optimizer(net, ADAM);
-        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+        ht_module *dp = wrap(net, HT_COMM_WORLD, optimizer,
+                             &(struct run){.blocking = blocking, .find_unused = true});
         double mine[VALUES], first[VALUES], before, after;
 
         /* On rank 0 in odd steps alone, then on no rank: then it keeps its values. */
