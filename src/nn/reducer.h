@@ -94,6 +94,7 @@ struct ht_reducer {
     uint64_t walk;  /* the first walk from an output since the last pass; 0: none */
     bool idle;      /* this rank has nothing to give in this pass */
     bool recorded;  /* static_graph: the first pass of this rank is over */
+    bool begun;     /* some pass has begun */
     bool sync;      /* the pass that runs, or ran last, is a synchronised one */
     bool open;      /* it has buckets that are not posted */
     int posted;     /* buckets posted in it, from the first */

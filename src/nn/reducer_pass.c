@@ -183,9 +183,9 @@ void ht__reducer_ready(ht_tensor *leaf, void *user)
     ht_reducer *reducer = param->reducer;
 
     (void)leaf;
-    if (!reducer->sync)
+    if (reducer->begun && !reducer->sync)
         return;
-    if (param->ready) {
+    if (!reducer->begun || param->ready) {
         ht__reducer_fail(reducer, ht__reducer_surprise(param));
         return;
     }
@@ -239,6 +239,7 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync)
         return ht__reducer_fail(reducer, status);
 
     reducer->weight = (kept ? reducer->weight : 0) + weight;
+    reducer->begun = true;
     reducer->sync = sync;
     if (!sync)
         return HT_SUCCESS;

@@ -85,6 +85,11 @@ ht_status ht__reducer_surprise(ht_reducer_param *param)
 {
     const ht_reducer *reducer = param->reducer;
 
+    if (!reducer->begun)
+        return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
+                            "ht_nn_data_parallel: %s got a gradient before any forward pass of the "
+                            "wrapper; was forward called on the module inside it?",
+                            param->name);
     if (!param->unused)
         return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
                             "ht_nn_data_parallel: %s got a second gradient after forward pass %d; "

@@ -231,6 +231,23 @@ static void test_backward_without_forward_is_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
+/* The wrapper was bypassed: every rank would train a model of its own. */
+static void test_forward_of_the_module_inside_is_refused(void **state)
+{
+    struct fixture f = open_fixture((struct run){0});
+
+    (void)state;
+    if (ht_test_size > 1) {
+        close_fixture(&f);
+        HT_TEST_SKIP("one rank alone may see it: the job ends");
+    }
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    backward_rows(f.net, 0, 4);
+    assert_message("got a gradient before any forward pass of the wrapper");
+    close_fixture(&f);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
 HT_TEST_SUITE(test_data_parallel_unused,
               cmocka_unit_test(lesson_the_first_message_names_parameters_and_ranks),
               cmocka_unit_test(lesson_ranks_that_miss_the_same_are_named_together),
@@ -241,4 +258,5 @@ HT_TEST_SUITE(test_data_parallel_unused,
               cmocka_unit_test(static_graph_remembers_the_first_pass),
               cmocka_unit_test(static_graph_names_what_is_missing_later),
               cmocka_unit_test(static_graph_names_what_is_new_later),
-              cmocka_unit_test(test_backward_without_forward_is_refused));
+              cmocka_unit_test(test_backward_without_forward_is_refused),
+              cmocka_unit_test(test_forward_of_the_module_inside_is_refused));

@@ -15,7 +15,7 @@ int ht__kernel_bad_dtype(const char *what, ht_dtype dtype)
 
 int ht__kernel_bad_target(int64_t row, int64_t target, int64_t columns)
 {
-    return (int)ht__error_set(HT_ERR_ARGUMENT,
-                              "target %" PRId64 " of row %" PRId64 " is outside the %" PRId64 " classes",
-                              target, row, columns);
+    return (int)ht__error_set(
+        HT_ERR_ARGUMENT, "target %" PRId64 " of row %" PRId64 " is outside the %" PRId64 " classes",
+        target, row, columns);
 }
