@@ -17,7 +17,8 @@ enum {
     TAG = 1,
     GRACE = 300,          /* ms to wait for ranks that fail alike */
     GRACE_TIMEOUT = 2000, /* the same for deadlines, which pass on ranks at different times */
-    LIMIT = 3000          /* ms that MPI_Abort may take on top */
+    PATIENCE = 8000, /* ms for the one that prints to ask the silent ranks, slow as it may be */
+    LIMIT = 3000     /* ms that MPI_Abort may take on top */
 };
 
 /* What a failing rank tells the others: it fails with this message, or has printed it for all. */
@@ -75,7 +76,7 @@ static void end_anyway(int code)
     static int grace;
     pthread_t thread;
 
-    grace = code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE;
+    grace = code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT + PATIENCE : GRACE;
     if (pthread_create(&thread, NULL, end_late, &grace) == 0)
         pthread_detach(thread);
 }
@@ -191,7 +192,7 @@ static void speak_once(const struct record *mine)
         lowest++;
     if (printed || lowest != wire_rank) {
         /* The one that prints ends the job; after a deadline it asks the silent ranks first. */
-        sleep_ms(mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE);
+        sleep_ms(mine->code == HT_ERR_TIMEOUT ? PATIENCE : GRACE);
         return;
     }
     note = *mine;

@@ -67,9 +67,12 @@ static void choose_split(const ht_body *a, const ht_body *b, binary_plan *plan)
 /* The operand's own axis that the plan splits; HT_NONE where it has none or broadcasts along it. */
 static int split_of_operand(const ht_body *x, const binary_plan *plan)
 {
-    int axis = plan->split - (plan->ndim - x->ndim);
+    int axis;
 
-    if (plan->split == HT_NONE || axis < 0 || x->shape[axis] != plan->shape[plan->split])
+    if (plan->split == HT_NONE)
+        return HT_NONE;
+    axis = plan->split - (plan->ndim - x->ndim);
+    if (axis < 0 || x->shape[axis] != plan->shape[plan->split])
         return HT_NONE;
     return axis;
 }
