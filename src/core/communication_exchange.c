@@ -51,10 +51,10 @@ void ht__exchange_end(void)
         engines = exchange->next;
         ht__message_end(exchange);
         ht__memory_end(exchange);
-        while (exchange->unused != NULL) {
-            ht_exchange_op *op = exchange->unused;
+        while (exchange->made != NULL) {
+            ht_exchange_op *op = exchange->made;
 
-            exchange->unused = op->next;
+            exchange->made = op->made;
             ht__free(op);
         }
         ht_release(exchange->comm);
@@ -71,10 +71,14 @@ static ht_exchange_op *op_take(ht_exchange *exchange)
 {
     ht_exchange_op *op = exchange->unused;
 
-    if (op == NULL)
-        return ht__alloc(sizeof *op);
+    if (op == NULL) {
+        op = ht__alloc(sizeof *op);
+        op->made = exchange->made;
+        exchange->made = op;
+        return op;
+    }
     exchange->unused = op->next;
-    *op = (ht_exchange_op){.next = NULL};
+    *op = (ht_exchange_op){.made = op->made};
     return op;
 }
 

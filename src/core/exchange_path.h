@@ -63,6 +63,7 @@ struct shared_block {
 
 struct ht_exchange_op {
     ht_exchange_op *next; /* among the active by priority, or among the free */
+    ht_exchange_op *made; /* the one made before it */
     char *data;           /* the caller's */
     int64_t n;
     size_t element;
@@ -101,6 +102,7 @@ struct ht_exchange {
     int rank, size;
     size_t segment_bytes;
     ht_exchange_op *active, *unused;
+    ht_exchange_op *made; /* owned: all of them, so that one given up after an error is freed too */
     uint64_t segments_started;
     uint64_t bytes_sent;  /* to other nodes */
     exchange_plan plan;   /* over all ranks */
