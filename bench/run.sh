@@ -31,8 +31,10 @@ ours() { # ours NET MODE
     field "$work/out" "['epochs'][1]['samples_per_s']"
 }
 
-peer() { # peer NET PYTHON KIND
-    mpirun -n "$ranks" "$2" -W ignore "$here/peers/mnist.py" "$3" --data "$data" --net "$1" --steps "$steps" >"$work/out"
+peer() { # peer NET PYTHON KIND: a result counts even where the peer crashes after it, as Heat's non-blocking mode may
+    mpirun -n "$ranks" "$2" -W ignore "$here/peers/mnist.py" "$3" --data "$data" --net "$1" --steps "$steps" \
+        >"$work/out" 2>"$work/err" || printf '\n%s ended with an error: %s\n' "$3" "$(head -n 1 "$work/err")" >&2
+    [ -s "$work/out" ] || cat "$work/err" >&2
     field "$work/out" "['samples_per_s']"
 }
 
