@@ -37,6 +37,7 @@ core_tests = \
 	tests/core/test_version.c
 
 nn_tests = \
+	tests/nn/test_auto_model.c \
 	tests/nn/test_batch_norm.c \
 	tests/nn/test_comm_hook.c \
 	tests/nn/test_comm_hook_power_sgd.c \
@@ -52,7 +53,9 @@ nn_tests = \
 	tests/nn/test_module.c \
 	tests/nn/test_module_guard.c \
 	tests/nn/test_module_state.c \
-	tests/nn/test_sync_batch_norm.c
+	tests/nn/test_optim_wrapper.c \
+	tests/nn/test_sync_batch_norm.c \
+	tests/nn/test_train_step.c
 
 optim_tests = \
 	tests/optim/test_optimizer.c \
@@ -60,10 +63,14 @@ optim_tests = \
 	tests/optim/test_state.c
 
 data_tests = \
+	tests/utils/data/test_auto_dataloader.c \
 	tests/utils/data/test_dataloader.c \
 	tests/utils/data/test_dataloader_errors.c \
 	tests/utils/data/test_idx_to_hdf5.c \
 	tests/utils/data/test_transform.c
+
+training_tests = \
+	tests/utils/training/test_metrics.c
 
 test_scripts = \
 	tests/core/allocations.sh \
@@ -129,7 +136,8 @@ test_runners = \
 	tests/core/run-core \
 	tests/nn/run-nn \
 	tests/optim/run-optim \
-	tests/utils/data/run-data
+	tests/utils/data/run-data \
+	tests/utils/training/run-training
 
 if HT_TESTS
 check_PROGRAMS += $(test_runners) $(test_programs)
@@ -163,6 +171,10 @@ tests_utils_data_run_data_SOURCES = $(data_tests) tests/utils/data/files.c tests
 nodist_tests_utils_data_run_data_SOURCES = tests/utils/data/registry.c
 tests_utils_data_run_data_LDADD = libht_test.la
 
+tests_utils_training_run_training_SOURCES = $(training_tests)
+nodist_tests_utils_training_run_training_SOURCES = tests/utils/training/registry.c
+tests_utils_training_run_training_LDADD = libht_test.la
+
 tests/core/registry.c: $(core_tests) tests/make-registry.sh
 	$(make_registry) $(core_tests) >$@
 tests/nn/registry.c: $(nn_tests) tests/make-registry.sh
@@ -171,6 +183,8 @@ tests/optim/registry.c: $(optim_tests) tests/make-registry.sh
 	$(make_registry) $(optim_tests) >$@
 tests/utils/data/registry.c: $(data_tests) tests/make-registry.sh
 	$(make_registry) $(data_tests) >$@
+tests/utils/training/registry.c: $(training_tests) tests/make-registry.sh
+	$(make_registry) $(training_tests) >$@
 tests/registry.c: $(harness_tests) tests/make-registry.sh
 	$(make_registry) $(harness_tests) >$@
 
@@ -181,7 +195,8 @@ CLEANFILES += \
 	tests/nn/registry.c \
 	tests/optim/registry.c \
 	tests/registry.c \
-	tests/utils/data/registry.c
+	tests/utils/data/registry.c \
+	tests/utils/training/registry.c
 
 # --- How they are run ---------------------------------------------------------------------------
 

@@ -274,11 +274,18 @@ ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *o
     return ht_nn_data_parallel_ext(module, comm, optimizer, &options);
 }
 
+ht_data_parallel *ht__dp_of(ht_module *module)
+{
+    return module != NULL && module->type == &type ? ht_module_data(module) : NULL;
+}
+
 /* The wrapper's struct, or NULL after an error. */
 static ht_data_parallel *wrapper_data(const char *what, ht_module *wrapper)
 {
-    if (wrapper != NULL && wrapper->type == &type)
-        return ht_module_data(wrapper);
+    ht_data_parallel *dp = ht__dp_of(wrapper);
+
+    if (dp != NULL)
+        return dp;
     if (wrapper != NULL || ht_error_get(NULL) == HT_SUCCESS)
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the module is %s, not a DataParallel wrapper", what,
                 wrapper != NULL ? wrapper->type->name : "NULL");

@@ -43,6 +43,9 @@ typedef struct ht_data_parallel {
     bool buffers_current; /* no synchronised pass since buffers were last broadcast */
 } ht_data_parallel;
 
+/* The struct of a data-parallel wrapper; NULL when the module is none. */
+ht_data_parallel *ht__dp_of(ht_module *module);
+
 /* data_parallel_options.c */
 ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *options);
 

@@ -1,6 +1,7 @@
 # Modules, losses, initialisation, and the data-parallel wrappers.
 libht_objects_la_SOURCES += \
 	src/nn/address_set.c \
+	src/nn/auto_model.c \
 	src/nn/comm_hook.c \
 	src/nn/comm_hook.h \
 	src/nn/comm_hook_bucket.c \
@@ -47,9 +48,13 @@ libht_objects_la_SOURCES += \
 	src/nn/module_save.c \
 	src/nn/module_state.c \
 	src/nn/module_tree.c \
+	src/nn/optim_wrapper.c \
+	src/nn/optim_wrapper.h \
+	src/nn/parse_losses.c \
 	src/nn/reducer.c \
 	src/nn/reducer.h \
 	src/nn/reducer_bucket.c \
 	src/nn/reducer_pass.c \
 	src/nn/reducer_unused.c \
-	src/nn/reducer_update.c
+	src/nn/reducer_update.c \
+	src/nn/train_step.c

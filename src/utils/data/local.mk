@@ -1,5 +1,6 @@
 # Datasets, samplers, loaders and HDF5 readers.
 libht_objects_la_SOURCES += \
+	src/utils/data/auto_dataloader.c \
 	src/utils/data/batch.c \
 	src/utils/data/data.h \
 	src/utils/data/dataloader.c \

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The same program on one rank and on many: what has to be wrapped is wrapped, and what was decided
+ * is in the log (HT_LOG=info). Source: ignite.distributed.auto_model, auto_optim, auto_dataloader.
+ */
+#ifndef HT_AUTO_H
+#define HT_AUTO_H
+
+#include "ht/data.h"
+#include "ht/data_parallel.h"
+
+HT_BEGIN_DECLS
+
+/* Takes `module` over, moves it to ht_get_device(), and on more than one rank of the world puts
+ * SyncBatchNorm in the place of BatchNorm (sync_bn) and ht_nn_data_parallel_ext around it. On one
+ * rank it is the module itself. `optimizer` as there (NULL: gradients are averaged during
+ * backward); it holds the module's parameters. options NULL: defaults; device_ids in them is an
+ * error, for the device is the current one. Owned. Collective over the world, agrees. */
+HT_API ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
+                                const ht_data_parallel_options *options);
+
+/* Returns `optimizer`: ht_auto_model gives gradients that every optimizer can use as they are. */
+HT_API ht_optimizer *ht_auto_optim(ht_optimizer *optimizer);
+
+/* When the rows of a step cannot be dealt out evenly. */
+typedef enum ht_batch_policy {
+    HT_BATCH_EXACT,      /* an error that names the remainder */
+    HT_BATCH_ROUND_DOWN, /* fewer rows in a step, at least one for each rank */
+    HT_BATCH_ROUND_UP    /* more rows in a step */
+} ht_batch_policy;
+
+/* A loader whose options->batch_size counts the rows of a step on *all* ranks of the dataset's
+ * communicator: each has batch_size / ranks of them, of its own shard. options NULL: defaults.
+ * Owned. Collective, agrees. Errors: HT_ERR_ARGUMENT for rows that the ranks cannot share. */
+HT_API ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_options *options,
+                                         ht_batch_policy policy);
+
+HT_END_DECLS
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model for the world as it is: itself on one rank, wrapped on more. */
+#include "ht/auto.h"
+
+#include "core/core.h"
+#include "ht/nn.h"
+
+static const char what[] = "ht_auto_model";
+
+static ht_status check(ht_module *module, const ht_data_parallel_options *options)
+{
+    if (module == NULL && ht_error_get(NULL) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (module == NULL)
+        return HT_FAIL(HT_COMM_WORLD, HT_ERR_ARGUMENT, "%s: the module is NULL", what);
+    if (options != NULL && options->device_id_count != 0)
+        return HT_FAIL(HT_COMM_WORLD, HT_ERR_ARGUMENT,
+                       "%s: device_ids must not be given: the device is the current one, %s "
+                       "(ht_use_device)",
+                       what, ht_device_name(ht_get_device()));
+    return HT_SUCCESS;
+}
+
+static ht_module *wrap(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
+                       const ht_data_parallel_options *options)
+{
+    ht_module *wrapper;
+
+    if (sync_bn)
+        module = ht_nn_convert_sync_batchnorm(module, HT_COMM_WORLD);
+    if (module == NULL)
+        return NULL;
+    wrapper = ht_nn_data_parallel_ext(module, HT_COMM_WORLD, optimizer, options);
+    ht_release(module); /* the wrapper holds it */
+    return wrapper;
+}
+
+ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
+                         const ht_data_parallel_options *options)
+{
+    int ranks = ht_comm_size(HT_COMM_WORLD);
+
+    if (check(module, options) != HT_SUCCESS ||
+        ht_module_to_device(module, ht_get_device()) != HT_SUCCESS) {
+        ht_release(module);
+        return NULL;
+    }
+    ht_log_write0(HT_LOG_INFO, "%s: %d rank%s, device %s: %s%s", what, ranks, ranks > 1 ? "s" : "",
+                  ht_device_name(ht_get_device()),
+                  ranks > 1 ? "DataParallel" : "the model as it is",
+                  ranks > 1 && sync_bn ? ", SyncBatchNorm" : "");
+    return ranks > 1 ? wrap(module, optimizer, sync_bn, options) : module;
+}
+
+ht_optimizer *ht_auto_optim(ht_optimizer *optimizer)
+{
+    return optimizer;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The optimizer wrapper: counts losses, and knows from their number alone what each one is worth,
+ * whether the ranks exchange its gradients, and whether an update follows. */
+#include "optim_wrapper.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "ht/arithmetics.h"
+
+static const char update_name[] = "ht_optim_wrapper_update_params";
+
+static void destroy(void *object)
+{
+    ht_optim_wrapper *wrapper = object;
+
+    ht_release(wrapper->model);
+    ht_release(wrapper->optimizer);
+    ht__object_fini(wrapper);
+    ht__free(wrapper);
+}
+
+static ht_kind kind = {.name = "optim wrapper", .destroy = destroy};
+
+ht_optim_wrapper_options ht_optim_wrapper_options_default(void)
+{
+    return (ht_optim_wrapper_options){
+        .size = sizeof(ht_optim_wrapper_options),
+        .accumulative_counts = 1,
+    };
+}
+
+static ht_status check_options(const char *what, const ht_optim_wrapper_options *o)
+{
+    ht_status status = ht__optim_check_options(what, "ht_optim_wrapper_options_default", o->size,
+                                               sizeof *o);
+
+    if (status == HT_SUCCESS)
+        status = ht__optim_check_count(what, "accumulative_counts", o->accumulative_counts, 1);
+    if (status == HT_SUCCESS)
+        status = ht__optim_check_count(what, "max_counts", o->max_counts, 0);
+    return status;
+}
+
+ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
+                                       const ht_optim_wrapper_options *options)
+{
+    static const char what[] = "ht_optim_wrapper_new";
+    ht_optim_wrapper_options o = options != NULL ? *options : ht_optim_wrapper_options_default();
+    ht_optim_wrapper *wrapper;
+
+    if (optimizer == NULL) {
+        if (ht_error_get(NULL) == HT_SUCCESS)
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the optimizer is NULL", what);
+        return NULL;
+    }
+    if (check_options(what, &o) != HT_SUCCESS)
+        return NULL;
+    wrapper = ht__alloc(sizeof *wrapper);
+    ht__object_init(wrapper, &kind);
+    wrapper->optimizer = ht_retain(optimizer);
+    wrapper->options = o;
+    wrapper->last.loss_scale = 1;
+    wrapper->last.lr = ht_optimizer_lr(optimizer);
+    return wrapper;
+}
+
+/* The losses first ... end - 1 make one update; loss number `count` is among them. */
+static void find_group(const ht_optim_wrapper *wrapper, int64_t *first, int64_t *end)
+{
+    int64_t size = wrapper->options.accumulative_counts, most = wrapper->options.max_counts;
+
+    *first = wrapper->last.count / size * size;
+    *end = *first + size;
+    if (most > 0 && *end > most)
+        *end = most;
+    if (*first < wrapper->first)
+        *first = wrapper->first;
+}
+
+bool ht_optim_wrapper_should_update(const ht_optim_wrapper *wrapper)
+{
+    int64_t first, end;
+
+    if (wrapper == NULL)
+        return false;
+    find_group(wrapper, &first, &end);
+    return wrapper->last.count + 1 == end;
+}
+
+static double loss_scale(const ht_optim_wrapper *wrapper, const ht_data_parallel *dp)
+{
+    int64_t first, end;
+
+    if (dp != NULL && dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        return 1;
+    find_group(wrapper, &first, &end);
+    return 1 / (double)(end - first);
+}
+
+ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model)
+{
+    if (wrapper == NULL || model == NULL)
+        return ht_error_get(NULL) != HT_SUCCESS
+                   ? ht_error_get(NULL)
+                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_optim_wrapper_begin: the %s is NULL",
+                             wrapper == NULL ? "wrapper" : "model");
+    if (model != wrapper->model) {
+        ht_release(wrapper->model);
+        wrapper->model = ht_retain(model);
+    }
+    if (ht__dp_of(model) == NULL)
+        return HT_SUCCESS;
+    return ht_data_parallel_set_sync(model, ht_optim_wrapper_should_update(wrapper));
+}
+
+static ht_status check_update(const ht_optim_wrapper *wrapper)
+{
+    if (wrapper->options.max_counts > 0 && wrapper->last.count >= wrapper->options.max_counts)
+        return HT_FAIL(NULL, HT_ERR_STATE,
+                       "%s: loss number %" PRId64 ", but max_counts is %" PRId64, update_name,
+                       wrapper->last.count + 1, wrapper->options.max_counts);
+    if (wrapper->optimizer->deferral != NULL && ht__dp_of(wrapper->model) == NULL)
+        return HT_FAIL(NULL, HT_ERR_STATE,
+                       "%s: a data-parallel wrapper has the optimizer; pass that wrapper to "
+                       "ht_optim_wrapper_begin before each forward pass",
+                       update_name);
+    return HT_SUCCESS;
+}
+
+static ht_status run_backward(ht_optim_wrapper *wrapper, ht_tensor *loss, double scale)
+{
+    ht_data_parallel *dp = ht__dp_of(wrapper->model);
+    ht_status status = HT_SUCCESS;
+
+    if (loss != NULL && scale != 1)
+        loss = ht_mul_scalar(loss, scale);
+    if (dp != NULL)
+        status = ht_data_parallel_backward(wrapper->model, loss);
+    else
+        status = loss != NULL ? ht_backward(loss) : ht_error_get(NULL);
+    if (dp != NULL) /* what begin said was for this pass alone */
+        ht_data_parallel_set_sync(wrapper->model, true);
+    return status;
+}
+
+static ht_status update(ht_optim_wrapper *wrapper)
+{
+    ht_status status = ht_optimizer_step(wrapper->optimizer);
+
+    wrapper->last.stepped = status == HT_SUCCESS;
+    return status == HT_SUCCESS ? ht_optimizer_zero_grad(wrapper->optimizer) : status;
+}
+
+ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *loss)
+{
+    bool should_update;
+    ht_status status;
+
+    if (wrapper == NULL)
+        return ht_error_get(NULL);
+    status = check_update(wrapper);
+    if (status != HT_SUCCESS)
+        return status;
+    should_update = ht_optim_wrapper_should_update(wrapper);
+    wrapper->last.loss_scale = loss_scale(wrapper, ht__dp_of(wrapper->model));
+    wrapper->last.synchronised = should_update;
+    wrapper->last.stepped = false;
+    wrapper->last.lr = ht_optimizer_lr(wrapper->optimizer);
+    status = run_backward(wrapper, loss, wrapper->last.loss_scale);
+    if (status != HT_SUCCESS)
+        return status;
+    wrapper->last.count++;
+    return should_update ? update(wrapper) : HT_SUCCESS;
+}
+
+ht_optim_update ht_optim_wrapper_last(const ht_optim_wrapper *wrapper)
+{
+    return wrapper != NULL ? wrapper->last : (ht_optim_update){.loss_scale = NAN, .lr = NAN};
+}
+
+ht_optimizer *ht_optim_wrapper_optimizer(const ht_optim_wrapper *wrapper)
+{
+    return wrapper != NULL ? wrapper->optimizer : NULL;
+}
+
+ht_value *ht_optim_wrapper_state_dict(ht_optim_wrapper *wrapper)
+{
+    ht_value *map, *optimizer;
+
+    if (wrapper == NULL)
+        return NULL;
+    optimizer = ht_optimizer_state_dict(wrapper->optimizer);
+    if (optimizer == NULL)
+        return NULL;
+    map = ht_value_map();
+    ht_value_set(map, "count", ht_value_number((double)wrapper->last.count));
+    ht_value_set(map, "optimizer", optimizer);
+    return map;
+}
+
+static void warn_of_lost_gradients(const ht_optim_wrapper *wrapper)
+{
+    int64_t lost = wrapper->first % wrapper->options.accumulative_counts;
+
+    if (lost > 0)
+        ht_log_write0(
+            HT_LOG_WARN,
+            "ht_optim_wrapper_load_state_dict: the state is from between two updates; the "
+            "next one is the mean of %" PRId64 " losses, not of %" PRId64,
+            wrapper->options.accumulative_counts - lost, wrapper->options.accumulative_counts);
+}
+
+ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_value *state)
+{
+    const ht_value *count = ht_value_get(state, "count");
+    ht_status status;
+
+    if (wrapper == NULL)
+        return ht_error_get(NULL);
+    if (ht_value_get_kind(count) != HT_VALUE_NUMBER || !(ht_value_as_number(count) >= 0))
+        return HT_FAIL(NULL, HT_ERR_FORMAT,
+                       "ht_optim_wrapper_load_state_dict: the state has no number \"count\"");
+    status = ht_optimizer_load_state_dict(wrapper->optimizer, ht_value_get(state, "optimizer"));
+    if (status != HT_SUCCESS)
+        return status;
+    wrapper->last.count = wrapper->first = (int64_t)ht_value_as_number(count);
+    warn_of_lost_gradients(wrapper);
+    return HT_SUCCESS;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A loader from the number of rows that all ranks together take in a step. */
+#include <inttypes.h>
+
+#include "data.h"
+#include "ht/auto.h"
+
+static const char what[] = "ht_auto_dataloader";
+
+/* Rows for each rank; 0 after an error. */
+static int64_t share(ht_comm *comm, int64_t batch, ht_batch_policy policy)
+{
+    int64_t each = batch / comm->size, left = batch % comm->size;
+
+    if (left > 0 && policy == HT_BATCH_ROUND_UP)
+        return each + 1;
+    if (each > 0 && (left == 0 || policy == HT_BATCH_ROUND_DOWN))
+        return each;
+    HT_FAIL(comm, HT_ERR_ARGUMENT,
+            "%s: %d ranks cannot share a batch of %" PRId64 " rows: %" PRId64
+            " each leaves a remainder of %" PRId64
+            "; take another batch_size, or a policy that rounds",
+            what, comm->size, batch, each, left);
+    return 0;
+}
+
+ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_options *options,
+                                  ht_batch_policy policy)
+{
+    ht_dataloader_options o = options != NULL ? *options : ht_dataloader_options_default();
+    int64_t all = o.batch_size;
+
+    if (dataset == NULL || o.size != sizeof o || all < 1) /* the loader's own errors */
+        return ht_dataloader_new(dataset, &o);
+    o.batch_size = share(dataset->comm, all, policy);
+    if (o.batch_size == 0)
+        return NULL;
+    ht_log_write0(HT_LOG_INFO,
+                  "%s: steps of %" PRId64 " rows%s: %" PRId64 " on each of %d rank%s, by shards of "
+                  "its own, %s",
+                  what, o.batch_size * dataset->comm->size,
+                  o.batch_size * dataset->comm->size != all ? " (rounded)" : "", o.batch_size,
+                  dataset->comm->size, dataset->comm->size > 1 ? "s" : "",
+                  o.shuffle ? "shuffled" : "in the file's order");
+    return ht_dataloader_new(dataset, &o);
+}

@@ -1,0 +1,115 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* One program on any number of ranks: wrapped where there are several, the same parameters, and a
+ * log of what was decided. */
+#include <stdio.h>
+
+#include "data_parallel_test.h"
+
+static char lines[2048];
+
+static void keep_line(ht_log_level level, const char *line, void *user)
+{
+    size_t used = strlen(lines);
+
+    (void)level;
+    (void)user;
+    snprintf(lines + used, sizeof lines - used, "%s\n", line);
+}
+
+static ht_value *forward(ht_module *model, ht_value *data, ht_forward_mode mode, void *user)
+{
+    ht_tensor *y = ht_forward(model, ht_value_as_tensor(ht_value_get(data, "data")));
+
+    (void)user;
+    if (mode == HT_FORWARD_PREDICT)
+        return ht_value_tensor(y);
+    return ht_value_tensor(
+        ht_nll_loss(y, ht_value_as_tensor(ht_value_get(data, "target")), HT_MEAN));
+}
+
+static void test_equals_a_plain_program(void **state)
+{
+    struct run run = {.kind = ADAM, .steps = 5};
+    ht_step_options options = ht_step_options_default();
+    double expected[VALUES], values[VALUES];
+    ht_module *net = new_net(3), *model;
+    ht_optimizer *optimizer = new_optimizer(net, run.kind);
+    ht_optim_wrapper *wrapper;
+
+    (void)state;
+    train_alone(&run, expected);
+    model = ht_auto_model(net, optimizer, false, NULL);
+    if (ht_test_size == 1)
+        assert_ptr_equal(model, net);
+    else
+        assert_ptr_equal(ht_data_parallel_module(model), net);
+    assert_ptr_equal(ht_auto_optim(optimizer), optimizer);
+    wrapper = ht_optim_wrapper_new(optimizer, NULL);
+    options.forward = forward;
+    for (int step = 0; step < run.steps; step++) {
+        ht_scope *scope = ht_scope_open();
+        ht_value *data = ht_value_map();
+        int64_t first, count;
+
+        ht_comm_chunk(HT_COMM_WORLD, 12, ht_test_rank, &first, &count);
+        ht_value_set(data, "data", ht_value_tensor(batch_rows(100 * step + first, count)));
+        ht_value_set(data, "target", ht_value_tensor(batch_classes(100 * step + first, count)));
+        assert_non_null(ht_train_step(model, data, wrapper, &options));
+        ht_scope_close(scope);
+    }
+    read_parameters(model, values);
+    if (ht_test_size == 1)
+        assert_memory_equal(values, expected, sizeof values);
+    assert_true(distance(values, expected) <= 1e-12);
+    ht_release(wrapper);
+    ht_release(model);
+    ht_release(optimizer);
+}
+
+static void test_sync_bn_and_the_log(void **state)
+{
+    ht_module *layers[] = {ht_nn_linear(IN, 3), ht_nn_batch_norm1d(3, NULL)};
+    ht_module *net = ht_nn_sequential(2, layers), *model, *norm;
+
+    (void)state;
+    lines[0] = '\0';
+    ht_log_set_level(HT_LOG_INFO);
+    ht_log_set_sink(keep_line, NULL);
+    model = ht_auto_model(net, NULL, true, NULL);
+    ht_log_set_sink(NULL, NULL);
+    ht_log_set_level(HT_LOG_WARN);
+    norm = ht_module_find(net, "1");
+    assert_string_equal(ht_module_get_type(norm)->name,
+                        ht_test_size > 1 ? "SyncBatchNorm" : "BatchNorm1d");
+    if (ht_test_rank == 0)
+        assert_non_null(strstr(lines, ht_test_size > 1
+                                          ? "DataParallel, SyncBatchNorm"
+                                          : "1 rank, device cpu:0: the model as it is"));
+    ht_release(model);
+}
+
+static void test_device_ids_are_refused(void **state)
+{
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    const char *message;
+    int first = 0;
+
+    (void)state;
+    options.device_ids = &first;
+    options.device_id_count = 1;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_null(ht_auto_model(new_net(1), NULL, false, &options));
+    ht_error_get(&message);
+    assert_non_null(strstr(message, "ht_auto_model: device_ids must not be given"));
+    ht_error_clear();
+    assert_null(ht_auto_model(NULL, NULL, false, NULL));
+    ht_error_get(&message);
+    assert_non_null(strstr(message, "ht_auto_model: the module is NULL"));
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
+HT_TEST_SUITE(test_auto_model, cmocka_unit_test(test_equals_a_plain_program),
+              cmocka_unit_test(test_sync_bn_and_the_log),
+              cmocka_unit_test(test_device_ids_are_refused));
