@@ -50,6 +50,7 @@ nn_tests = \
 	tests/nn/test_functional.c \
 	tests/nn/test_functional_grad.c \
 	tests/nn/test_layers.c \
+	tests/nn/test_loss_scaler.c \
 	tests/nn/test_module.c \
 	tests/nn/test_module_guard.c \
 	tests/nn/test_module_state.c \

@@ -36,6 +36,7 @@ libht_objects_la_SOURCES += \
 	src/nn/layers_sequential.c \
 	src/nn/layers_shape.c \
 	src/nn/layers_sync_batch_norm.c \
+	src/nn/loss_scaler.c \
 	src/nn/module.c \
 	src/nn/module_clone.c \
 	src/nn/module_file.c \

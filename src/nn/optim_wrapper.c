@@ -28,6 +28,10 @@ ht_optim_wrapper_options ht_optim_wrapper_options_default(void)
     return (ht_optim_wrapper_options){
         .size = sizeof(ht_optim_wrapper_options),
         .accumulative_counts = 1,
+        .scale = 65536,
+        .growth_factor = 2,
+        .backoff_factor = 0.5,
+        .growth_interval = 2000,
     };
 }
 
@@ -40,7 +44,7 @@ static ht_status check_options(const char *what, const ht_optim_wrapper_options 
         status = ht__optim_check_count(what, "accumulative_counts", o->accumulative_counts, 1);
     if (status == HT_SUCCESS)
         status = ht__optim_check_count(what, "max_counts", o->max_counts, 0);
-    return status;
+    return status == HT_SUCCESS ? ht__scaler_check_options(what, o) : status;
 }
 
 ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
@@ -61,7 +65,9 @@ ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
     ht__object_init(wrapper, &kind);
     wrapper->optimizer = ht_retain(optimizer);
     wrapper->options = o;
+    wrapper->scale = o.loss_scaling != HT_LOSS_SCALING_NONE ? o.scale : 1;
     wrapper->last.loss_scale = 1;
+    wrapper->last.amp_scale = wrapper->scale;
     wrapper->last.lr = ht_optimizer_lr(optimizer);
     return wrapper;
 }
@@ -147,9 +153,16 @@ static ht_status run_backward(ht_optim_wrapper *wrapper, ht_tensor *loss, double
 
 static ht_status update(ht_optim_wrapper *wrapper)
 {
-    ht_status status = ht_optimizer_step(wrapper->optimizer);
+    ht_status status = HT_SUCCESS;
+    bool finite = true;
 
-    wrapper->last.stepped = status == HT_SUCCESS;
+    if (wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE)
+        status = ht__scaler_unscale(wrapper, &finite);
+    if (status == HT_SUCCESS && finite)
+        status = ht_optimizer_step(wrapper->optimizer);
+    wrapper->last.stepped = status == HT_SUCCESS && finite;
+    wrapper->last.skipped = !finite;
+    ht__scaler_adapt(wrapper, finite);
     return status == HT_SUCCESS ? ht_optimizer_zero_grad(wrapper->optimizer) : status;
 }
 
@@ -166,9 +179,10 @@ ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *l
     should_update = ht_optim_wrapper_should_update(wrapper);
     wrapper->last.loss_scale = loss_scale(wrapper, ht__dp_of(wrapper->model));
     wrapper->last.synchronised = should_update;
-    wrapper->last.stepped = false;
+    wrapper->last.stepped = wrapper->last.skipped = false;
+    wrapper->last.amp_scale = wrapper->scale;
     wrapper->last.lr = ht_optimizer_lr(wrapper->optimizer);
-    status = run_backward(wrapper, loss, wrapper->last.loss_scale);
+    status = run_backward(wrapper, loss, wrapper->last.loss_scale * wrapper->scale);
     if (status != HT_SUCCESS)
         return status;
     wrapper->last.count++;
@@ -197,6 +211,8 @@ ht_value *ht_optim_wrapper_state_dict(ht_optim_wrapper *wrapper)
     map = ht_value_map();
     ht_value_set(map, "count", ht_value_number((double)wrapper->last.count));
     ht_value_set(map, "optimizer", optimizer);
+    if (wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE)
+        ht_value_set(map, "scaler", ht__scaler_state(wrapper));
     return map;
 }
 
@@ -214,17 +230,24 @@ static void warn_of_lost_gradients(const ht_optim_wrapper *wrapper)
 
 ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_value *state)
 {
+    static const char what[] = "ht_optim_wrapper_load_state_dict";
     const ht_value *count = ht_value_get(state, "count");
-    ht_status status;
+    bool scales;
+    ht_status status = HT_SUCCESS;
 
     if (wrapper == NULL)
         return ht_error_get(NULL);
     if (ht_value_get_kind(count) != HT_VALUE_NUMBER || !(ht_value_as_number(count) >= 0))
-        return HT_FAIL(NULL, HT_ERR_FORMAT,
-                       "ht_optim_wrapper_load_state_dict: the state has no number \"count\"");
-    status = ht_optimizer_load_state_dict(wrapper->optimizer, ht_value_get(state, "optimizer"));
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no number \"count\"", what);
+    scales = wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE;
+    if (scales)
+        status = ht__scaler_check_state(what, ht_value_get(state, "scaler"));
+    if (status == HT_SUCCESS)
+        status = ht_optimizer_load_state_dict(wrapper->optimizer, ht_value_get(state, "optimizer"));
     if (status != HT_SUCCESS)
         return status;
+    if (scales)
+        ht__scaler_load_state(wrapper, ht_value_get(state, "scaler"));
     wrapper->last.count = wrapper->first = (int64_t)ht_value_as_number(count);
     warn_of_lost_gradients(wrapper);
     return HT_SUCCESS;
