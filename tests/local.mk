@@ -46,6 +46,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_faults.c \
 	tests/nn/test_data_parallel_optimizers.c \
 	tests/nn/test_data_parallel_order.c \
+	tests/nn/test_data_parallel_parts.c \
 	tests/nn/test_data_parallel_unused.c \
 	tests/nn/test_functional.c \
 	tests/nn/test_functional_grad.c \

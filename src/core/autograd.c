@@ -149,9 +149,11 @@ uint64_t ht_tensor_register_grad_ready_hook(ht_tensor *leaf, ht_grad_ready_fn *h
     return add_hook(leaf, (ht_hook){.ready = hook, .user = user});
 }
 
-uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook, void *user)
+uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
+                                 ht_grad_filling_fn *filling, void *user)
 {
-    return add_hook(leaf, (ht_hook){.ready = hook, .early = true, .user = user});
+    return add_hook(leaf,
+                    (ht_hook){.ready = hook, .filling = filling, .early = true, .user = user});
 }
 
 ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id)

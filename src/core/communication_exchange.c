@@ -140,6 +140,49 @@ static bool can_sum(ht_exchange *exchange, ht_dtype dtype, ht_dtype wire)
     return true;
 }
 
+/* The operation that the caller asked for, or NULL. */
+static ht_exchange_op *op_new(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
+                              ht_dtype wire, double scale, int priority)
+{
+    ht_exchange_op *op;
+
+    if (!can_sum(exchange, dtype, wire))
+        return NULL;
+    op = op_take(exchange);
+    op->data = data;
+    op->n = n;
+    op->dtype = dtype;
+    op->wire = wire;
+    op->element = ht_dtype_size(dtype);
+    op->scale = scale;
+    op->priority = priority;
+    return op;
+}
+
+/* Without others to add to it, data are their own sum. */
+static void finish_alone(ht_exchange_op *op)
+{
+    ht__sum_scale(op->dtype, op->data, op->n, op->scale);
+    atomic_store_explicit(&op->done, true, memory_order_relaxed);
+}
+
+static void start(ht_exchange *exchange, ht_exchange_op *op, int64_t filled)
+{
+    if (exchange->size == 1 || op->n == 0) {
+        if (filled == op->n)
+            finish_alone(op);
+        return;
+    }
+    ht__gate_lock();
+    op->filled = filled;
+    enqueue(exchange, op);
+    if (!ht__shared_start(exchange, op))
+        ht__message_start(exchange, op);
+    move(exchange);
+    ht__thread_wake();
+    ht__gate_unlock();
+}
+
 ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                    double scale, int priority)
 {
@@ -149,31 +192,34 @@ ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n,
 ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                       ht_dtype wire, double scale, int priority)
 {
-    if (!can_sum(exchange, dtype, wire))
-        return NULL;
+    ht_exchange_op *op = op_new(exchange, data, n, dtype, wire, scale, priority);
 
-    ht_exchange_op *op = op_take(exchange);
+    if (op != NULL)
+        start(exchange, op, n);
+    return op;
+}
 
-    op->data = data;
-    op->n = n;
-    op->dtype = dtype;
-    op->wire = wire;
-    op->element = ht_dtype_size(dtype);
-    op->scale = scale;
-    op->priority = priority;
-    if (exchange->size == 1 || n == 0) {
-        ht__sum_scale(dtype, data, n, scale);
-        atomic_store_explicit(&op->done, true, memory_order_relaxed);
-        return op;
+ht_exchange_op *ht__exchange_open(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
+                                  double scale, int priority)
+{
+    ht_exchange_op *op = op_new(exchange, data, n, dtype, dtype, scale, priority);
+
+    if (op != NULL)
+        start(exchange, op, 0);
+    return op;
+}
+
+void ht__exchange_fill(ht_exchange *exchange, ht_exchange_op *op, int64_t n)
+{
+    if (exchange->size == 1 || op->n == 0) {
+        if (n == op->n)
+            finish_alone(op);
+        return;
     }
     ht__gate_lock();
-    enqueue(exchange, op);
-    if (!ht__shared_start(exchange, op))
-        ht__message_start(exchange, op);
+    op->filled = n;
     move(exchange);
-    ht__thread_wake();
     ht__gate_unlock();
-    return op;
 }
 
 uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange)
@@ -216,23 +262,35 @@ bool ht__exchange_done(const ht_exchange_op *op)
 struct waiting {
     ht_exchange *exchange;
     const ht_exchange_op *op;
+    int64_t part; /* elements */
 };
+
+static bool has_part(const ht_exchange_op *op, int64_t n)
+{
+    return ht__exchange_done(op) || atomic_load_explicit(&op->summed, memory_order_acquire) >= n;
+}
 
 static ht_poll has_come(void *state)
 {
     struct waiting *waiting = state;
     bool moved = ht__exchange_progress(waiting->exchange);
 
-    if (ht__exchange_done(waiting->op))
+    if (has_part(waiting->op, waiting->part))
         return HT_POLL_DONE;
     return moved ? HT_POLL_MOVED : HT_POLL_IDLE;
 }
 
 ht_status ht__exchange_wait(ht_exchange *exchange, ht_exchange_op *op, const char *what)
 {
-    struct waiting waiting = {.exchange = exchange, .op = op};
+    return ht__exchange_wait_part(exchange, op, INT64_MAX, what);
+}
 
-    if (ht__exchange_done(op))
+ht_status ht__exchange_wait_part(ht_exchange *exchange, ht_exchange_op *op, int64_t n,
+                                 const char *what)
+{
+    struct waiting waiting = {.exchange = exchange, .op = op, .part = n};
+
+    if (has_part(op, n))
         return op->status;
 
     ht_status status = ht__wait_until(exchange->comm, has_come, &waiting, what);

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { WINDOW = 4, TAGS = 32768, SHORT = 4096 };
+enum { WINDOW = 8, TAGS = 32768, SHORT = 4096 };
 
 struct slot {
     ht_exchange_op *op; /* NULL: free */
@@ -189,6 +189,20 @@ static bool is_idle(ht_exchange *exchange, int index)
     return requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL;
 }
 
+/* Up to the first segment that is under way. */
+static void count_summed(const ht_exchange *exchange, ht_exchange_op *op)
+{
+    int64_t first = op->started;
+
+    for (int i = 0; i < exchange->slot_count; i++) {
+        const slot *s = exchange->slots[i];
+
+        if (s->op == op && s->number < first)
+            first = s->number;
+    }
+    atomic_store_explicit(&op->summed, first * op->segment, memory_order_release);
+}
+
 static void segment_done(ht_exchange *exchange, slot *s)
 {
     ht_exchange_op *op = s->op;
@@ -196,6 +210,8 @@ static void segment_done(ht_exchange *exchange, slot *s)
     s->op = NULL;
     exchange->slots_busy--;
     op->finished++;
+    if (op->block == NULL)
+        count_summed(exchange, op);
     if (op->block != NULL)
         ht__shared_carried(exchange, op, s->number);
     else if (op->finished == op->segments)
@@ -264,7 +280,8 @@ static void segment_start(ht_exchange *exchange, ht_exchange_op *op, void *data,
         advance(exchange, index);
 }
 
-/* The data of the next segment to be started, or NULL: its node has not summed it yet. */
+/* The data of the next segment to be started, or NULL: it is not there yet, or not summed in its
+ * node. */
 static void *next_data(const ht_exchange *exchange, const ht_exchange_op *op, int64_t *n)
 {
     int64_t begin = op->started * op->segment;
@@ -272,6 +289,8 @@ static void *next_data(const ht_exchange *exchange, const ht_exchange_op *op, in
     if (op->block != NULL)
         return ht__shared_carry(exchange, op, op->started, n);
     *n = op->n - begin < op->segment ? op->n - begin : op->segment;
+    if (begin + *n > op->filled)
+        return NULL;
     return op->data + (size_t)begin * op->element;
 }
 
@@ -288,15 +307,15 @@ static void start_more(ht_exchange *exchange, ht_exchange_op *op, int64_t window
 }
 
 /* The higher the priority, the more of the window. An operation with a finished segment has been
- * started by all ranks, and ends without the help of others: until then those below it keep a
- * segment under way, after that they get what it leaves. */
+ * started by all ranks, and ends without the help of others once its data are complete: until then
+ * those below it keep a segment under way, after that they get what it leaves. */
 static void start_segments(ht_exchange *exchange)
 {
     int64_t window = WINDOW, least = 1;
     ht_exchange_op *next;
 
     for (ht_exchange_op *op = exchange->active; op != NULL; op = next) {
-        bool joined = op->finished > 0;
+        bool joined = op->finished > 0 && op->filled == op->n;
 
         next = op->next;
         start_more(exchange, op, window > least ? window : least);

@@ -168,8 +168,8 @@ bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op)
     bool moved = false;
 
     if (!op->launched) {
-        /* In the order they were started, whatever their priority. */
-        if (op->block->busy || op->block->uses + 1 != op->use)
+        /* Whole, and in the order they were started, whatever their priority. */
+        if (op->filled < op->n || op->block->busy || op->block->uses + 1 != op->use)
             return false;
         launch(exchange, op);
         moved = true;

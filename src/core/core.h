@@ -211,13 +211,15 @@ typedef struct ht_body {
     int64_t stride[HT_MAX_NDIM]; /* of the local part */
 } ht_body;
 
+/* The first n elements of the gradient that is being written in place are there. */
+typedef void ht_grad_filling_fn(ht_tensor *leaf, int64_t n, void *user);
+
 typedef struct ht_hook {
     uint64_t id;
     ht_tensor_hook_fn *gradient; /* one of the two */
     ht_grad_ready_fn *ready;
-    bool
-        early; /* a ready hook that leaves the leaf as it is: the rest of its node may still need it
-                */
+    ht_grad_filling_fn *filling; /* of an early hook; may be NULL */
+    bool early; /* leaves the leaf as it is: the rest of its node may still need it */
     void *user;
 } ht_hook;
 
@@ -234,7 +236,7 @@ typedef struct ht_grad_meta {
     bool arrived;    /* got a gradient in the running pass; ready hooks wait for its other uses */
 
     /* A deferred update of this parameter: called before anybody reads or writes it. NULL: none. */
-    void (*pending)(ht_tensor *x, void *user);
+    void (*pending)(ht_tensor *x, int64_t n, void *user);
     void *pending_user;
 } ht_grad_meta;
 
@@ -268,11 +270,17 @@ bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits an
 int64_t ht__body_start(const ht_body *body,
                        int rank); /* first index of a rank's slab; size: the end */
 
-/* Runs a pending update; every reader of a tensor's elements calls it. */
-static inline void ht__settle(ht_tensor *x)
+/* Runs a pending update; every reader of a tensor's elements calls it. The part: of the first n
+ * elements at least, for who reads them one after another. */
+static inline void ht__settle_part(ht_tensor *x, int64_t n)
 {
     if (x->meta != NULL && x->meta->pending != NULL)
-        x->meta->pending(x, x->meta->pending_user);
+        x->meta->pending(x, n, x->meta->pending_user);
+}
+
+static inline void ht__settle(ht_tensor *x)
+{
+    ht__settle_part(x, INT64_MAX);
 }
 
 ht_tensor *ht__tensor_new(ht_body *body);  /* takes the body; scoped; NULL stays NULL */
@@ -384,12 +392,19 @@ ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *
  * as grad_inputs[index]. */
 ht_tensor *ht__grad_target(ht_node *node, int index);
 
-/* A ready hook that only reads: it may run before the node that made the gradient has ended. */
-uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook, void *user);
+/* A ready hook that only reads: it may run before the node that made the gradient has ended, and
+ * `filling` (or NULL) while it makes it. */
+uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
+                                 ht_grad_filling_fn *filling, void *user);
 
 /* For a node's backward that still has much to do: the gradient of a leaf that is in grad_inputs
  * goes to it now, if all its hooks are early ones, and is NULL there afterwards. */
 void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[]);
+
+/* For a node's backward that makes a large gradient piece by piece: its first n elements are there.
+ * Who waits for them may take them, where nothing else will be added and `grad` is the leaf's own.
+ */
+void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64_t n);
 
 /* Every leaf that requires a gradient and `root` depends on, maybe more than once. Walks of the
  * same number visit a node once in all; on one thread. */

@@ -305,6 +305,21 @@ void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[])
         progress(progress_user);
 }
 
+void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64_t n)
+{
+    const ht_grad_meta *leaf = node->inputs[index].leaf;
+
+    if (now.node != node || !is_awaited(leaf) || leaf->leaf == NULL || leaf->grad != grad ||
+        atomic_load_explicit(&leaf->uses, memory_order_relaxed) != 1)
+        return;
+    for (int i = 0; i < leaf->hook_count; i++) {
+        if (leaf->hooks[i].filling != NULL)
+            leaf->hooks[i].filling(leaf->leaf, n, leaf->hooks[i].user);
+    }
+    if (progress != NULL)
+        progress(progress_user);
+}
+
 static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
 {
     ht_tensor *inline_grads[HT_NODE_INLINE] = {0}, **grads = inline_grads, *grad;

@@ -44,6 +44,13 @@ ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n,
 ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                       ht_dtype wire, double scale, int priority);
 
+/* The same for data that are still being made: nothing of it is read before ht__exchange_fill says
+ * that the first `n` elements are there. n only grows; the operation can end once it is the whole
+ * length. */
+ht_exchange_op *ht__exchange_open(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
+                                  double scale, int priority);
+void ht__exchange_fill(ht_exchange *exchange, ht_exchange_op *op, int64_t n);
+
 /* What this rank has sent to other nodes so far. */
 uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange);
 
@@ -55,6 +62,11 @@ bool ht__exchange_done(const ht_exchange_op *op);
 
 /* Waits politely; `what` names the operation in a timeout message. */
 ht_status ht__exchange_wait(ht_exchange *exchange, ht_exchange_op *op, const char *what);
+
+/* Waits for the first n elements of the sum: earlier than the whole where it travels by messages.
+ */
+ht_status ht__exchange_wait_part(ht_exchange *exchange, ht_exchange_op *op, int64_t n,
+                                 const char *what);
 
 /* Waits politely for something that is made of several operations: until `done` answers true. It is
  * asked again and again, never waits, and says whether anything moved. */

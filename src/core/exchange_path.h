@@ -66,12 +66,14 @@ struct ht_exchange_op {
     ht_exchange_op *made; /* the one made before it */
     char *data;           /* the caller's */
     int64_t n;
+    int64_t filled; /* the first ones are there: n, unless it was opened */
     size_t element;
     ht_dtype dtype;
     ht_dtype wire; /* what travels between nodes */
     double scale;
     int priority;
     atomic_bool done;
+    atomic_llong summed; /* so many elements, from the first, hold the sum; by messages */
     ht_status status;
 
     /* messages: segments of the buffer, or the slices that this rank carries */

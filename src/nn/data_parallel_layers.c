@@ -35,11 +35,13 @@ static void count_owners(const char *name, ht_module *module, void *user)
 static void before_layer(ht_module *module, void *user)
 {
     const ht_dp_layer *layer = user;
+    bool by_itself = ht__nn_is_linear(module);
 
-    (void)module;
     for (int i = 0; i < layer->count; i++) {
-        if (layer->params[i]->due)
-            ht__reducer_settle(layer->params[i]);
+        ht_reducer_param *param = layer->params[i];
+
+        if (param->due && !(by_itself && ht__reducer_comes_in_parts(param)))
+            ht__reducer_settle(param);
     }
     if (layer->count > 0)
         ht__reducer_progress(layer->params[0]->reducer);

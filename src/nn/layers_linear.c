@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "init.h"
+#include "module_impl.h"
 
 struct linear {
     ht_tensor *weight, *bias; /* slots; bias may be NULL */
@@ -28,6 +29,11 @@ static void describe(ht_module *self, char *text, size_t size)
 }
 
 static const ht_module_type type = {.name = "Linear", .forward = forward, .describe = describe};
+
+bool ht__nn_is_linear(const ht_module *module)
+{
+    return module->type == &type;
+}
 
 ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias)
 {

@@ -103,4 +103,7 @@ ht_status ht__module_check_free(const char *what, ht_module *module);
 /* The wrapper's work before each forward of one module; NULL removes it. */
 void ht__module_set_before(ht_module *module, void (*before)(ht_module *, void *), void *user);
 
+/* layers_linear.c: a layer that may bring its parameters up to date by itself, part by part. */
+bool ht__nn_is_linear(const ht_module *module);
+
 #endif

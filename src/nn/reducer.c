@@ -43,7 +43,8 @@ static void set_hooks(ht_reducer *reducer)
         ht_reducer_param *param = &reducer->params[i];
 
         param->reducer = reducer;
-        param->hook = ht__register_early_hook(param->tensor, ht__reducer_ready, param);
+        param->hook = ht__register_early_hook(param->tensor, ht__reducer_ready, ht__reducer_filling,
+                                              param);
     }
 }
 

@@ -68,6 +68,8 @@ struct ht_reducer_param {
     ht_tensor *grad;     /* not owned, to compare: what the gradient was when it became ready */
     uint64_t hook;
     bool ready;                /* in this pass */
+    bool given;                /* this rank has a gradient in it */
+    int64_t updated;           /* elements of an update that is made part by part */
     bool unused;               /* this pass counts on having no gradient for it on this rank */
     bool fired;                /* got a gradient in the first pass: static_graph */
     bool missing;              /* neither a gradient nor a reason for having none */
@@ -124,7 +126,8 @@ ht_status ht__reducer_rebuild(ht_reducer *reducer);
  * all of it is ready at once. Then each gradient becomes ready by its hook. */
 ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync);
 void ht__reducer_ready(ht_tensor *leaf, void *param);
-void ht__reducer_progress(void *reducer);    /* never waits */
+void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
+void ht__reducer_progress(void *reducer);                          /* never waits */
 void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
 ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status); /* keeps the first */
@@ -139,8 +142,9 @@ ht_status ht__reducer_name_missing(ht_reducer *reducer); /* collective */
 
 /* reducer_update.c */
 ht_status ht__reducer_step(ht_reducer *reducer, int optimizer, const ht_step_arguments *arguments);
-ht_status ht__reducer_settle(ht_reducer_param *param); /* waits and updates this one */
-ht_status ht__reducer_drain(void *reducer);            /* all of them */
+ht_status ht__reducer_settle(ht_reducer_param *param);          /* waits and updates this one */
+bool ht__reducer_comes_in_parts(const ht_reducer_param *param); /* its update may be made so */
+ht_status ht__reducer_drain(void *reducer);                     /* all of them */
 void ht__reducer_watch(ht_reducer_param *param); /* sets or clears the tensor's pending call */
 
 static inline char *ht__reducer_slot(const ht_reducer_param *param)

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOT_ALIGN = 64 }; /* bytes: a cache line */
+enum {
+    SLOT_ALIGN = 64,           /* bytes: a cache line */
+    ENDS_BUCKET = 1024 * 1024, /* bytes of a gradient that must not wait for the one after it */
+};
 
 struct memory {
     ht_exchange *exchange;
@@ -171,7 +174,8 @@ static void group_kinds(ht_reducer *reducer)
     reducer->order = grouped;
 }
 
-/* How many of order[first ...] go into one bucket; a parameter that is too large has its own. */
+/* How many of order[first ...] go into one bucket. A large gradient is the last one of its bucket,
+ * so that it can leave while it is made. */
 static int bucket_length(const ht_reducer *reducer, int number, int first)
 {
     double room = limit_bytes(reducer, number);
@@ -185,6 +189,8 @@ static int bucket_length(const ht_reducer *reducer, int number, int first)
         if (length > 0 && (room < 0 || !same_kind(some, tensor)))
             break;
         length++;
+        if (slot_bytes(tensor) >= ENDS_BUCKET)
+            break;
     }
     return length;
 }

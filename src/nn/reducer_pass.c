@@ -80,35 +80,52 @@ static void start_weights(ht_reducer *reducer)
                                             INT_MAX);
 }
 
+/* What makes the sum the average. */
+static double scale_of(const ht_reducer *reducer)
+{
+    if (reducer->options.averaging == HT_AVERAGE_MEAN)
+        return 1.0 / reducer->comm->size;
+    if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        return reducer->total > 0 ? 1 / reducer->total : 0;
+    return 1;
+}
+
 static void post(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
-    double scale = 1;
 
-    if (reducer->options.averaging == HT_AVERAGE_MEAN)
-        scale = 1.0 / reducer->comm->size;
-    else if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
-        scale = reducer->total > 0 ? 1 / reducer->total : 0;
     bucket->state = HT_BUCKET_IN_FLIGHT;
-    reducer->scale = reducer->hook != NULL ? 1 : scale; /* of the flags */
+    reducer->scale = reducer->hook != NULL ? 1 : scale_of(reducer); /* of the flags */
     if (reducer->hook != NULL) {
-        ht__hook_post(reducer, number, scale);
+        ht__hook_post(reducer, number, scale_of(reducer));
+        return;
+    }
+    if (bucket->op != NULL) {
+        ht__exchange_fill(reducer->exchange, bucket->op, bucket->elements);
         return;
     }
     /* The last bucket holds the layers that run first in the next forward pass. */
     bucket->op = ht__exchange_start(reducer->exchange, bucket->storage->data, bucket->elements,
-                                    bucket->dtype, scale, number);
+                                    bucket->dtype, scale_of(reducer), number);
+}
+
+/* The sum of the weights, which divides all others. */
+static bool has_weights(ht_reducer *reducer)
+{
+    if (reducer->weight_op == NULL)
+        return true;
+    if (!ht__exchange_done(reducer->weight_op))
+        return false;
+    ht__exchange_release(reducer->exchange, reducer->weight_op);
+    reducer->weight_op = NULL;
+    return true;
 }
 
 /* Posts what is ready, in order. */
 static void post_ready(ht_reducer *reducer)
 {
-    if (reducer->weight_op != NULL) {
-        if (!ht__exchange_done(reducer->weight_op))
-            return;
-        ht__exchange_release(reducer->exchange, reducer->weight_op);
-        reducer->weight_op = NULL;
-    }
+    if (!has_weights(reducer))
+        return;
     while (reducer->posted < reducer->bucket_count &&
            reducer->buckets[reducer->posted].missing == 0)
         post(reducer, reducer->posted++);
@@ -168,6 +185,7 @@ static void mark_ready(ht_reducer_param *param)
     bool has_grad = ht__reducer_has_grad(param);
 
     set_flag(bucket, param->flag, ht__reducer_flag(param, has_grad));
+    param->given = has_grad;
     if (!has_grad)
         contribute_nothing(param);
     else if (collect(param) != HT_SUCCESS)
@@ -194,6 +212,26 @@ void ht__reducer_ready(ht_tensor *leaf, void *user)
     if (reducer->passes == 1 && reducer->seen_count >= 0)
         reducer->seen[reducer->seen_count++] = (int)(param - reducer->params);
     post_ready(reducer);
+}
+
+/* The last gradient of its bucket leaves while it is made. */
+void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
+{
+    ht_reducer_param *param = user;
+    ht_reducer *reducer = param->reducer;
+    ht_bucket *bucket = &reducer->buckets[param->bucket];
+
+    if (!reducer->begun || !reducer->sync || param->ready || reducer->hook != NULL ||
+        leaf->meta->grad != param->view || bucket->missing > 1)
+        return;
+    post_ready(reducer);
+    if (reducer->posted != param->bucket || !has_weights(reducer))
+        return;
+    if (bucket->op == NULL)
+        bucket->op = ht__exchange_open(reducer->exchange, bucket->storage->data, bucket->elements,
+                                       bucket->dtype, scale_of(reducer), param->bucket);
+    if (bucket->op != NULL)
+        ht__exchange_fill(reducer->exchange, bucket->op, param->view->body->offset + n);
 }
 
 void ht__reducer_close(ht_reducer *reducer)

@@ -5,10 +5,16 @@
  */
 #include "reducer.h"
 
-static void settle_tensor(ht_tensor *tensor, void *param)
+static ht_status settle_part(ht_reducer_param *param, int64_t n);
+
+static void settle_tensor(ht_tensor *tensor, int64_t n, void *user)
 {
-    (void)tensor;
-    ht__reducer_settle(param);
+    ht_reducer_param *param = user;
+
+    if (n <= tensor->body->lsize && ht__reducer_comes_in_parts(param))
+        settle_part(param, n);
+    else
+        ht__reducer_settle(param);
 }
 
 void ht__reducer_watch(ht_reducer_param *param)
@@ -26,14 +32,47 @@ static ht_status apply(ht_reducer_param *param)
 {
     ht_bucket *bucket = &param->reducer->buckets[param->bucket];
     ht_reducer_optimizer *due = param->due;
+    int64_t begin = param->updated;
 
     if (due == NULL)
         return HT_SUCCESS;
     param->due = NULL;
+    param->updated = 0;
     if (--bucket->due == 0)
         bucket->state = HT_BUCKET_APPLIED;
     ht__reducer_watch(param);
-    return ht__optimizer_update(due->optimizer, param->entry, param->view, &due->arguments);
+    if (begin > 0 && begin == param->tensor->body->lsize)
+        return HT_SUCCESS;
+    return ht__optimizer_update_part(due->optimizer, param->entry, param->view, &due->arguments,
+                                     begin, INT64_MAX);
+}
+
+/* A gradient of this rank means that there is an update, whatever the flags will say. */
+bool ht__reducer_comes_in_parts(const ht_reducer_param *param)
+{
+    const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
+
+    return bucket->state == HT_BUCKET_IN_FLIGHT && bucket->op != NULL && param->due != NULL &&
+           param->given && param->tensor->meta->grad == param->view &&
+           ht__body_is_contiguous(param->tensor->body);
+}
+
+static ht_status settle_part(ht_reducer_param *param, int64_t n)
+{
+    ht_reducer *reducer = param->reducer;
+    ht_bucket *bucket = &reducer->buckets[param->bucket];
+    int64_t begin = param->updated;
+    ht_status status = reducer->status;
+
+    if (n <= begin || status != HT_SUCCESS)
+        return status;
+    status = ht__exchange_wait_part(reducer->exchange, bucket->op, param->view->body->offset + n,
+                                    bucket->what);
+    if (status != HT_SUCCESS)
+        return ht__reducer_fail(reducer, status);
+    param->updated = n;
+    return ht__optimizer_update_part(param->due->optimizer, param->entry, param->view,
+                                     &param->due->arguments, begin, n);
 }
 
 ht_status ht__reducer_settle(ht_reducer_param *param)

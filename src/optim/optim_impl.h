@@ -68,6 +68,11 @@ ht_status ht__optim_check_options(const char *what, const char *filler, size_t s
 ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad,
                                const ht_step_arguments *arguments);
 
+/* The same of the elements from `begin` to `end` (beyond the last: to the last). Parts follow one
+ * another from the first element; the one that reaches the end completes the update. */
+ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
+                                    const ht_step_arguments *arguments, int64_t begin, int64_t end);
+
 /* State tensors of one parameter, made (zeroed) when they are not there. */
 ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index);
 

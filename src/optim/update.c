@@ -33,9 +33,21 @@ ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
     return HT_SUCCESS;
 }
 
+/* Of the elements from `begin` to `end`. */
+static void set_part(ht_update *update, const ht_optimizer *optimizer, int64_t begin, int64_t end)
+{
+    size_t skipped = (size_t)begin * ht_dtype_size(update->dtype);
+
+    update->n = end - begin;
+    update->param = (char *)update->param + skipped;
+    update->grad = (const char *)update->grad + skipped;
+    for (int s = 0; s < optimizer->type->state_count; s++)
+        update->state[s] = (char *)update->state[s] + skipped;
+}
+
 /* Kernels walk contiguous memory; a parameter or gradient that is not goes through a copy. */
 static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *entry,
-                            ht_tensor *grad, ht_update *update)
+                            ht_tensor *grad, ht_update *update, int64_t begin, int64_t end)
 {
     ht_tensor *parameter = ht_contiguous(entry->parameter);
     int (*kernel)(void *, const ht_update *);
@@ -51,6 +63,7 @@ static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *e
 
     update->param = ht__body_data(parameter->body);
     update->grad = ht__body_data(grad->body);
+    set_part(update, optimizer, begin, end);
     if (update->n > 0 && kernel(device->stream, update) != 0)
         return ht__kernel_failed(parameter->body->comm, "ht_optimizer_step");
     ht__storage_touch(entry->parameter->body->storage);
@@ -62,7 +75,15 @@ static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *e
 ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad,
                                const ht_step_arguments *arguments)
 {
+    return ht__optimizer_update_part(optimizer, index, grad, arguments, 0, INT64_MAX);
+}
+
+ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
+                                    const ht_step_arguments *arguments, int64_t begin, int64_t end)
+{
     ht_optimizer_entry *entry = &optimizer->entries[index];
+    int64_t size = entry->parameter->body->lsize;
+    bool last = end >= size;
     ht_update update = optimizer->settings;
     ht_status status = ht__optimizer_make_state(optimizer, index);
     ht_scope *scope;
@@ -71,7 +92,6 @@ ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *gr
     if (status != HT_SUCCESS)
         return status;
     update.dtype = entry->parameter->body->dtype;
-    update.n = entry->parameter->body->lsize;
     update.lr = arguments->lr;
     update.grad_scale = arguments->grad_scale;
     update.step = entry->steps + 1;
@@ -81,10 +101,10 @@ ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *gr
 
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    status = run_kernel(optimizer, entry, grad, &update);
+    status = run_kernel(optimizer, entry, grad, &update, begin, last ? size : end);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
-    if (status == HT_SUCCESS)
+    if (status == HT_SUCCESS && last)
         entry->steps++;
     return status;
 }

@@ -172,6 +172,46 @@ static void test_start_does_not_wait(void **state)
     ht__exchange_memory_release(engine(), shared);
 }
 
+/* What is there is summed and handed out while the rest is not even written; nobody reads that. */
+static void test_opened_data_travel_as_they_come(void **state)
+{
+    static float data[N];
+    ht_exchange_op *op;
+
+    (void)state;
+    ht__exchange_set_segment(engine(), SMALL_SEGMENT);
+    fill(data, N / 2, 0);
+    op = ht__exchange_open(engine(), data, N, HT_FLOAT32, 1.0 / 3, 0);
+    for (int64_t n = 0; n <= N / 2; n += N / 4) {
+        ht__exchange_fill(engine(), op, n);
+        assert_int_equal(ht__exchange_wait_part(engine(), op, n - n % 1024, "test"), HT_SUCCESS);
+        assert_false(ht__exchange_done(op) && ht_test_size > 1);
+        if (ht_test_size > 1)
+            assert_expected(data, n - n % 1024, 0, 1.0f / 3);
+    }
+    fill(data + N / 2, N - N / 2, N / 2);
+    ht__exchange_fill(engine(), op, N);
+    finish(engine(), op);
+    assert_expected(data, N, 0, 1.0f / 3);
+    ht__exchange_set_segment(engine(), USUAL_SEGMENT);
+}
+
+/* Shared memory is summed whole. */
+static void test_opened_data_in_shared_memory(void **state)
+{
+    float *data = ht__exchange_memory(engine(), sizeof *data * N);
+    ht_exchange_op *op = ht__exchange_open(engine(), data, N, HT_FLOAT32, 1, 0);
+
+    (void)state;
+    ht_barrier(HT_COMM_WORLD);
+    fill(data, N, 0);
+    ht__exchange_fill(engine(), op, N / 2);
+    ht__exchange_fill(engine(), op, N);
+    finish(engine(), op);
+    assert_expected(data, N, 0, 1);
+    ht__exchange_memory_release(engine(), data);
+}
+
 static void test_integers_are_refused(void **state)
 {
     int32_t data[2] = {0};
@@ -192,4 +232,6 @@ HT_TEST_SUITE(test_communication_exchange, cmocka_unit_test(test_messages_follow
               cmocka_unit_test(test_doubles_agree_on_both_paths),
               cmocka_unit_test(test_small_buffers_take_turns),
               cmocka_unit_test(test_start_does_not_wait),
+              cmocka_unit_test(test_opened_data_travel_as_they_come),
+              cmocka_unit_test(test_opened_data_in_shared_memory),
               cmocka_unit_test(test_integers_are_refused));

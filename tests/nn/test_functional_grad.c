@@ -286,7 +286,7 @@ static void test_weights_of_a_linear_layer_come_first(void **state)
 
         ht_tensor_register_hook(x, input_arrives, &order);
         if (early)
-            ht__register_early_hook(weight, weight_ready, &order);
+            ht__register_early_hook(weight, weight_ready, NULL, &order);
         else
             ht_tensor_register_grad_ready_hook(weight, weight_ready, &order);
         assert_int_equal(ht_backward(ht_sum(ht_linear(x, weight, NULL), HT_NONE)), HT_SUCCESS);

@@ -31,9 +31,15 @@ bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim)
 bool ht__check_parameter(const char *what, const char *name, ht_tensor *parameter,
                          const ht_tensor *x)
 {
+    ht__settle(parameter);
+    return ht__check_coming_parameter(what, name, parameter, x);
+}
+
+bool ht__check_coming_parameter(const char *what, const char *name, const ht_tensor *parameter,
+                                const ht_tensor *x)
+{
     const ht_body *p = parameter->body;
 
-    ht__settle(parameter);
     if (!ht__check_together(what, x, parameter))
         return false;
     if (p->dtype != x->body->dtype) {

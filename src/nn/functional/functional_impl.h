@@ -31,6 +31,9 @@ bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim)
 /* Another operand has x's dtype, device and communicator, and is replicated. */
 bool ht__check_parameter(const char *what, const char *name, ht_tensor *parameter,
                          const ht_tensor *x);
+/* Without that: the caller settles it part by part. */
+bool ht__check_coming_parameter(const char *what, const char *name, const ht_tensor *parameter,
+                                const ht_tensor *x);
 
 /* Of the losses of rows or elements: themselves, their sum, or their mean; the mean of none is 0,
  * not 0 / 0: a rank without rows adds nothing. */

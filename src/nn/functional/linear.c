@@ -4,6 +4,26 @@
  * dx = dy W, dW = dy^T x, db = the column sums of dy. */
 #include "functional_impl.h"
 
+/* A large weight is worked on block by block of its rows: in data-parallel training each block's
+ * gradient travels while the next is made, and comes back in time for the same block of the next
+ * forward pass. Blocks depend on the shape alone, and with them the rounding. */
+enum { BLOCK = 2 * 1024 * 1024 }; /* bytes; the last may have up to twice as many */
+
+typedef struct block_walk {
+    int64_t rows;
+    size_t row_bytes;
+    int64_t begin, end; /* the present block */
+} block_walk;
+
+static bool next_block(block_walk *walk)
+{
+    int64_t length = BLOCK / (int64_t)walk->row_bytes + 1;
+
+    walk->begin = walk->end;
+    walk->end = walk->rows - walk->begin < 2 * length ? walk->rows : walk->begin + length;
+    return walk->begin < walk->rows;
+}
+
 static int64_t local_rows(const ht_tensor *x)
 {
     const ht_body *body = x->body;
@@ -34,8 +54,8 @@ static bool check(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
     const ht_body *a = x->body, *w = weight->body;
 
     if (!ht__check_batch("ht_linear", "x", x, 0) ||
-        !ht__check_parameter("ht_linear", "weight", weight, x) ||
-        (bias != NULL && !ht__check_parameter("ht_linear", "bias", bias, x)))
+        !ht__check_coming_parameter("ht_linear", "weight", weight, x) ||
+        (bias != NULL && !ht__check_coming_parameter("ht_linear", "bias", bias, x)))
         return false;
     if (w->ndim != 2 || a->shape[a->ndim - 1] != w->shape[1]) {
         HT_FAIL(a->comm, HT_ERR_SHAPE,
@@ -48,6 +68,39 @@ static bool check(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
                 ht__shape_str(w->ndim, w->shape),
                 ht__shape_str(bias->body->ndim, bias->body->shape));
         return false;
+    }
+    return true;
+}
+
+/* y[:, begin ... end) for blocks of a large weight's rows: it may come in parts (ht__settle_part).
+ * Blocks depend on the shape alone, and with them the rounding. */
+static bool make_y(const ht_tensor *x, ht_tensor *weight, const ht_tensor *bias, const ht_tensor *y)
+{
+    int64_t out = weight->body->shape[0], in = weight->body->shape[1];
+    size_t element = ht_dtype_size(weight->body->dtype);
+    block_walk walk = {.rows = out, .row_bytes = (size_t)in * element};
+
+    while (next_block(&walk)) {
+        size_t begin = (size_t)walk.begin * element;
+        ht_gemm job = {.dtype = x->body->dtype,
+                       .trans_b = true,
+                       .m = local_rows(x),
+                       .n = walk.end - walk.begin,
+                       .k = in,
+                       .lda = in,
+                       .ldb = in,
+                       .ldc = out,
+                       .alpha = 1.0,
+                       .a = ht__body_data(x->body)};
+
+        ht__settle_part(weight, walk.end * in);
+        if (bias != NULL)
+            ht__settle_part(bias, walk.end);
+        job.b = (const char *)ht__body_data(weight->body) + begin * (size_t)in;
+        job.bias = bias != NULL ? (const char *)ht__body_data(bias->body) + begin : NULL;
+        job.c = (char *)ht__body_data(y->body) + begin;
+        if (!gemm(x, &job))
+            return false;
     }
     return true;
 }
@@ -74,29 +127,42 @@ static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const ht_tensor *weight)
     return gemm(dy, &job) ? dx : NULL;
 }
 
+/* Block by block: what is there can travel while the rest is made. */
+static bool make_grad_weight(ht_node *node, const ht_tensor *dy, const ht_tensor *x,
+                             const ht_tensor *dw)
+{
+    int64_t out = dw->body->shape[0], in = dw->body->shape[1];
+    size_t element = ht_dtype_size(dw->body->dtype);
+    block_walk walk = {.rows = out, .row_bytes = (size_t)in * element};
+
+    while (next_block(&walk)) {
+        size_t begin = (size_t)walk.begin * element;
+        ht_gemm job = {.dtype = dw->body->dtype,
+                       .trans_a = true,
+                       .m = walk.end - walk.begin,
+                       .n = in,
+                       .k = local_rows(dy),
+                       .lda = out,
+                       .ldb = in,
+                       .ldc = in,
+                       .alpha = 1.0,
+                       .a = (const char *)ht__body_data(dy->body) + begin,
+                       .b = ht__body_data(x->body),
+                       .c = (char *)ht__body_data(dw->body) + begin * (size_t)in};
+
+        if (!gemm(dy, &job))
+            return false;
+        ht__backward_filling(node, 1, dw, walk.end * in);
+    }
+    return true;
+}
+
 static ht_tensor *grad_weight(ht_node *node, ht_tensor *dy, const ht_tensor *x)
 {
     ht_tensor *dw = ht__parameter_grad("ht_linear", node, 1, dy);
-    int64_t rows = local_rows(dy), out, in;
 
-    if (dw == NULL)
-        return NULL;
-    out = dw->body->shape[0];
-    in = dw->body->shape[1];
-
-    ht_gemm job = {.dtype = dw->body->dtype,
-                   .trans_a = true,
-                   .m = out,
-                   .n = in,
-                   .k = rows,
-                   .lda = out,
-                   .ldb = in,
-                   .ldc = in,
-                   .alpha = 1.0,
-                   .a = ht__body_data(dy->body),
-                   .b = ht__body_data(x->body),
-                   .c = ht__body_data(dw->body)};
-    if (!(rows > 0 ? gemm(dy, &job) : ht_fill_(dw, 0.0) == HT_SUCCESS))
+    if (dw == NULL ||
+        !(local_rows(dy) > 0 ? make_grad_weight(node, dy, x, dw) : ht_fill_(dw, 0.0) == HT_SUCCESS))
         return NULL;
     return ht__parameter_grad_done("ht_linear", dw, dy);
 }
@@ -138,19 +204,19 @@ static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
     if (dy == NULL)
         return;
     /* Parameters first: their gradients travel while the input's is computed. */
-    if (ht_node_needs(node, 1))
-        grad_inputs[1] = grad_weight(node, dy, ht_node_saved(node, 0));
-    ht__backward_early(node, 1, grad_inputs);
     if (ht_node_needs(node, 2))
         grad_inputs[2] = grad_bias(node, dy);
     ht__backward_early(node, 2, grad_inputs);
+    if (ht_node_needs(node, 1))
+        grad_inputs[1] = grad_weight(node, dy, ht_node_saved(node, 0));
+    ht__backward_early(node, 1, grad_inputs);
     if (ht_node_needs(node, 0))
         grad_inputs[0] = grad_x(node, dy, ht_node_saved(node, 1));
 }
 
 ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
 {
-    int64_t shape[HT_MAX_NDIM], out, in;
+    int64_t shape[HT_MAX_NDIM];
     ht_tensor *y;
     ht_node *node;
 
@@ -162,29 +228,16 @@ ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
     if (x == NULL || weight == NULL)
         return NULL;
 
-    out = weight->body->shape[0];
-    in = weight->body->shape[1];
     for (int i = 0; i < x->body->ndim; i++)
         shape[i] = x->body->shape[i];
-    shape[x->body->ndim - 1] = out;
+    shape[x->body->ndim - 1] = weight->body->shape[0];
     y = ht__batch_result("ht_linear", x, x->body->dtype, x->body->ndim, shape);
     if (y == NULL)
         return NULL;
 
-    ht_gemm job = {.dtype = x->body->dtype,
-                   .trans_b = true,
-                   .m = local_rows(x),
-                   .n = out,
-                   .k = in,
-                   .lda = in,
-                   .ldb = in,
-                   .ldc = out,
-                   .alpha = 1.0,
-                   .a = ht__body_data(x->body),
-                   .b = ht__body_data(weight->body),
-                   .bias = bias != NULL ? ht__body_data(bias->body) : NULL,
-                   .c = ht__body_data(y->body)};
-    if (y->body->lsize > 0 && !gemm(x, &job))
+    if (y->body->lsize == 0)
+        ht__settle(weight);
+    else if (!make_y(x, weight, bias, y))
         return NULL;
 
     node = ht_node_new("ht_linear", linear_backward, bias != NULL ? 3 : 2,
