@@ -74,7 +74,7 @@ static bool check(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
 
 /* y[:, begin ... end) for blocks of a large weight's rows: it may come in parts (ht__settle_part).
  * Blocks depend on the shape alone, and with them the rounding. */
-static bool make_y(const ht_tensor *x, ht_tensor *weight, const ht_tensor *bias, const ht_tensor *y)
+static bool make_y(const ht_tensor *x, ht_tensor *weight, ht_tensor *bias, const ht_tensor *y)
 {
     int64_t out = weight->body->shape[0], in = weight->body->shape[1];
     size_t element = ht_dtype_size(weight->body->dtype);
