@@ -72,7 +72,10 @@ data_tests = \
 	tests/utils/data/test_transform.c
 
 training_tests = \
-	tests/utils/training/test_metrics.c
+	tests/utils/training/test_early_stopping.c \
+	tests/utils/training/test_keep_best.c \
+	tests/utils/training/test_metrics.c \
+	tests/utils/training/test_run_log.c
 
 test_scripts = \
 	tests/core/allocations.sh \
@@ -173,7 +176,10 @@ tests_utils_data_run_data_SOURCES = $(data_tests) tests/utils/data/files.c tests
 nodist_tests_utils_data_run_data_SOURCES = tests/utils/data/registry.c
 tests_utils_data_run_data_LDADD = libht_test.la
 
-tests_utils_training_run_training_SOURCES = $(training_tests)
+tests_utils_training_run_training_SOURCES = \
+	$(training_tests) \
+	tests/utils/data/files.c \
+	tests/utils/data/files.h
 nodist_tests_utils_training_run_training_SOURCES = tests/utils/training/registry.c
 tests_utils_training_run_training_LDADD = libht_test.la
 

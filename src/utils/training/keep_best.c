@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The best models by a metric: a short sorted list of files. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/core.h"
+#include "ht/callbacks.h"
+
+struct kept {
+    double metric;
+    int64_t epoch;
+    char *path; /* owned */
+};
+
+struct ht_keep_best {
+    ht_object base;
+    ht_comm *comm; /* retained */
+    char *prefix;  /* owned */
+    int keep;
+    bool maximize;
+    ht_save_fn *save;
+    void *user;
+    struct kept *files; /* owned; best first; room for keep + 1 */
+    int count;
+};
+
+static void forget_files(ht_keep_best *best)
+{
+    for (int i = 0; i < best->count; i++)
+        ht__free(best->files[i].path);
+    best->count = 0;
+}
+
+static void destroy(void *object)
+{
+    ht_keep_best *best = object;
+
+    forget_files(best);
+    ht__free(best->files);
+    ht__free(best->prefix);
+    ht_release(best->comm);
+    ht__object_fini(best);
+    ht__free(best);
+}
+
+static ht_kind kind = {.name = "keep best", .destroy = destroy};
+
+ht_keep_best *ht_keep_best_new(const char *prefix, int keep, bool maximize, ht_save_fn *save,
+                               void *user, ht_comm *comm)
+{
+    ht_keep_best *best;
+
+    if (prefix == NULL || save == NULL || comm == NULL || keep < 1) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT,
+                "ht_keep_best_new: keep is %d, expected at least 1, and prefix, save and comm, not "
+                "NULL",
+                keep);
+        return NULL;
+    }
+    best = ht__alloc(sizeof *best);
+    ht__object_init(best, &kind);
+    best->comm = ht_retain(comm);
+    best->prefix = ht__strdup(prefix);
+    best->keep = keep;
+    best->maximize = maximize;
+    best->save = save;
+    best->user = user;
+    best->files = ht__alloc(((size_t)keep + 1) * sizeof *best->files);
+    return best;
+}
+
+/* Where a metric stands among those that are kept; behind its equals. */
+static int place(const ht_keep_best *best, double metric)
+{
+    int at = best->count;
+
+    while (at > 0 && (best->maximize ? metric > best->files[at - 1].metric
+                                     : metric < best->files[at - 1].metric))
+        at--;
+    return at;
+}
+
+static void insert(ht_keep_best *best, int at, double metric, int64_t epoch)
+{
+    size_t room = strlen(best->prefix) + 32;
+    struct kept kept = {.metric = metric, .epoch = epoch, .path = ht__alloc(room)};
+
+    snprintf(kept.path, room, "%s-%" PRId64 ".h5", best->prefix, epoch);
+    memmove(best->files + at + 1, best->files + at,
+            (size_t)(best->count - at) * sizeof *best->files);
+    best->files[at] = kept;
+    best->count++;
+}
+
+/* The worst one, unless its name is that of a better one (an epoch that was run again). */
+static ht_status drop_worst(ht_keep_best *best)
+{
+    struct kept *worst = &best->files[--best->count];
+    ht_status status = HT_SUCCESS;
+    bool in_use = false;
+
+    for (int i = 0; i < best->count; i++)
+        in_use |= best->files[i].epoch == worst->epoch;
+    if (best->comm->rank == 0 && !in_use && unlink(worst->path) != 0 && errno != ENOENT)
+        status = ht__error_set(HT_ERR_IO, "ht_keep_best_step: cannot remove %s: %s", worst->path,
+                               strerror(errno));
+    ht__free(worst->path);
+    return status;
+}
+
+ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch)
+{
+    ht_status status;
+    int at;
+
+    if (best == NULL)
+        return ht_error_get(NULL);
+    at = place(best, metric);
+    if (isnan(metric) || at >= best->keep)
+        return HT_SUCCESS;
+    insert(best, at, metric, epoch);
+    status = best->save(best->files[at].path, best->user);
+    if (status != HT_SUCCESS) { /* what was there stays */
+        ht__free(best->files[at].path);
+        memmove(best->files + at, best->files + at + 1,
+                (size_t)(--best->count - at) * sizeof *best->files);
+        return status;
+    }
+    status = best->count > best->keep ? drop_worst(best) : HT_SUCCESS;
+    return ht__agree(best->comm, status);
+}
+
+int ht_keep_best_count(const ht_keep_best *best)
+{
+    return best != NULL ? best->count : 0;
+}
+
+const char *ht_keep_best_path(const ht_keep_best *best, int index)
+{
+    return best != NULL && index >= 0 && index < best->count ? best->files[index].path : NULL;
+}
+
+ht_value *ht_keep_best_state_dict(const ht_keep_best *best)
+{
+    ht_value *list = ht_value_list();
+
+    if (best == NULL)
+        return NULL;
+    for (int i = 0; i < best->count; i++) {
+        ht_value *map = ht_value_map();
+
+        ht_value_set(map, "metric", ht_value_number(best->files[i].metric));
+        ht_value_set(map, "epoch", ht_value_number((double)best->files[i].epoch));
+        ht_value_append(list, map);
+    }
+    return list;
+}
+
+static ht_status check_state(const ht_keep_best *best, const ht_value *state)
+{
+    bool good = ht_value_get_kind(state) == HT_VALUE_LIST && ht_value_count(state) <= best->keep;
+
+    for (int i = 0; i < ht_value_count(state) && good; i++) {
+        const ht_value *map = ht_value_at(state, i);
+
+        good = ht_value_get_kind(ht_value_get(map, "metric")) == HT_VALUE_NUMBER &&
+               ht_value_get_kind(ht_value_get(map, "epoch")) == HT_VALUE_NUMBER;
+    }
+    if (good)
+        return HT_SUCCESS;
+    return HT_FAIL(best->comm, HT_ERR_FORMAT,
+                   "ht_keep_best_load_state_dict: the state is no list of at most %d maps with "
+                   "\"metric\" and \"epoch\"",
+                   best->keep);
+}
+
+ht_status ht_keep_best_load_state_dict(ht_keep_best *best, const ht_value *state)
+{
+    ht_status status = best != NULL ? check_state(best, state) : ht_error_get(NULL);
+
+    if (best == NULL || status != HT_SUCCESS)
+        return status;
+    forget_files(best);
+    for (int i = 0; i < ht_value_count(state); i++) {
+        const ht_value *map = ht_value_at(state, i);
+        double metric = ht_value_as_number(ht_value_get(map, "metric"));
+
+        insert(best, place(best, metric), metric,
+               (int64_t)ht_value_as_number(ht_value_get(map, "epoch")));
+    }
+    return HT_SUCCESS;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The record of a run: takes rows, and has rank 0 write them at once. */
+#include "run_log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ht/train_step.h"
+
+static const char new_name[] = "ht_run_log_new", add_name[] = "ht_run_log_add";
+
+static void destroy(void *object)
+{
+    ht_run_log *log = object;
+
+    if (log->csv != NULL)
+        fclose(log->csv);
+    if (log->jsonl != NULL)
+        fclose(log->jsonl);
+    for (int i = 0; i < log->columns; i++)
+        ht__free(log->names[i]);
+    ht__free(log->names);
+    ht__free(log->values);
+    ht__free(log->svg);
+    ht_release(log->comm);
+    ht__object_fini(log);
+    ht__free(log);
+}
+
+static ht_kind kind = {.name = "run log", .destroy = destroy};
+
+ht_run_log_options ht_run_log_options_default(void)
+{
+    return (ht_run_log_options){.size = sizeof(ht_run_log_options)};
+}
+
+static ht_status open_one(const char *path, bool append, FILE **file)
+{
+    if (path == NULL)
+        return HT_SUCCESS;
+    *file = fopen(path, append ? "a" : "w");
+    if (*file != NULL)
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", new_name, path, strerror(errno));
+}
+
+static ht_status open_all(ht_run_log *log, const ht_run_log_options *o)
+{
+    ht_status status = open_one(o->csv, o->append, &log->csv);
+
+    if (status == HT_SUCCESS)
+        status = open_one(o->jsonl, o->append, &log->jsonl);
+    if (o->svg != NULL)
+        log->svg = ht__strdup(o->svg);
+    log->has_header = log->csv != NULL && ftell(log->csv) > 0;
+    return status;
+}
+
+ht_run_log *ht_run_log_new(const ht_run_log_options *options, ht_comm *comm)
+{
+    ht_run_log *log;
+    ht_status status = HT_SUCCESS;
+
+    if (options == NULL || options->size != sizeof *options || comm == NULL) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT,
+                "%s: the options are not initialised (start from ht_run_log_options_default()), or "
+                "the communicator is NULL",
+                new_name);
+        return NULL;
+    }
+    log = ht__alloc(sizeof *log);
+    ht__object_init(log, &kind);
+    log->comm = ht_retain(comm);
+    if (comm->rank == 0)
+        status = open_all(log, options);
+    if (ht__agree(comm, status) == HT_SUCCESS)
+        return log;
+    ht_release(log);
+    return NULL;
+}
+
+static void take_columns(ht_run_log *log, const ht_value *row)
+{
+    log->columns = ht_value_count(row);
+    log->names = ht__alloc((size_t)log->columns * sizeof *log->names);
+    for (int i = 0; i < log->columns; i++)
+        log->names[i] = ht__strdup(ht_value_key(row, i));
+}
+
+static int find_column(const ht_run_log *log, const char *name)
+{
+    for (int i = 0; i < log->columns; i++) {
+        if (strcmp(log->names[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool is_number(const ht_value *entry)
+{
+    ht_tensor *x = ht_value_as_tensor(entry);
+
+    return ht_value_get_kind(entry) == HT_VALUE_NUMBER || (x != NULL && ht_tensor_size(x) == 1);
+}
+
+static ht_status check_row(const ht_run_log *log, const ht_value *row)
+{
+    if (ht_value_get_kind(row) != HT_VALUE_MAP || ht_value_count(row) == 0)
+        return HT_FAIL(log->comm, HT_ERR_ARGUMENT, "%s: the row is no map, or an empty one",
+                       add_name);
+    for (int i = 0; i < ht_value_count(row); i++) {
+        const char *name = ht_value_key(row, i);
+
+        if (log->names != NULL && find_column(log, name) < 0)
+            return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
+                           "%s: \"%s\" is no column: the first row had none of this name", add_name,
+                           name);
+        if (!is_number(ht_value_at(row, i)))
+            return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
+                           "%s: \"%s\" is neither a number nor a tensor of one element", add_name,
+                           name);
+    }
+    return HT_SUCCESS;
+}
+
+static void keep_row(ht_run_log *log, const ht_value *row)
+{
+    double *values;
+
+    if (log->names == NULL)
+        take_columns(log, row);
+    if (log->rows == log->capacity) {
+        log->capacity = log->capacity > 0 ? 2 * log->capacity : 16;
+        log->values = ht__realloc(log->values, (size_t)log->capacity * (size_t)log->columns *
+                                                   sizeof *log->values);
+    }
+    values = log->values + (size_t)log->rows++ * (size_t)log->columns;
+    for (int i = 0; i < log->columns; i++)
+        values[i] = ht_log_number(row, log->names[i]);
+}
+
+/* Beside its place, and renamed when whole. */
+static int draw(const ht_run_log *log)
+{
+    size_t room = strlen(log->svg) + 32;
+    char *part = ht__alloc(room);
+    FILE *file;
+    int failed = -1;
+
+    snprintf(part, room, "%s.part-%ld", log->svg, (long)getpid());
+    file = fopen(part, "w");
+    if (file != NULL) {
+        failed = ht__run_log_draw(log, file);
+        failed = fclose(file) != 0 || failed != 0 || rename(part, log->svg) != 0 ? -1 : 0;
+        if (failed)
+            unlink(part);
+    }
+    ht__free(part);
+    return failed;
+}
+
+static ht_status write_row(ht_run_log *log)
+{
+    const char *what = NULL;
+
+    if (log->csv != NULL && ht__run_log_put_csv(log, log->rows - 1) != 0)
+        what = "the CSV file";
+    else if (log->jsonl != NULL && ht__run_log_put_jsonl(log, log->rows - 1) != 0)
+        what = "the file of JSON lines";
+    else if (log->svg != NULL && draw(log) != 0)
+        what = log->svg;
+    if (what == NULL)
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", add_name, what, strerror(errno));
+}
+
+ht_status ht_run_log_add(ht_run_log *log, const ht_value *row)
+{
+    ht_status status = HT_SUCCESS;
+
+    if (log == NULL || row == NULL)
+        return ht_error_get(NULL);
+    status = check_row(log, row);
+    if (status != HT_SUCCESS)
+        return status;
+    keep_row(log, row);
+    if (log->comm->rank == 0)
+        status = write_row(log);
+    return ht__agree(log->comm, status);
+}

@@ -1,0 +1,194 @@
+/* ranks 1 3 */
+/* SPDX-License-Identifier: MIT */
+/* The record of a run: the files to the letter, after every row; a run that goes on; what a picture
+ * has in it; errors that rank 0 alone sees. */
+#include "ht_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../data/files.h"
+#include "ht.h"
+
+static ht_value *row(double epoch, double loss, double accuracy)
+{
+    ht_value *map = ht_value_map();
+
+    ht_value_set(map, "epoch", ht_value_number(epoch));
+    ht_value_set(map, "train_loss", ht_value_number(loss));
+    if (accuracy >= 0)
+        ht_value_set(map, "accuracy, \"top\"", ht_value_number(accuracy));
+    return map;
+}
+
+static ht_run_log *open_log(bool append)
+{
+    ht_run_log_options options = ht_run_log_options_default();
+    char csv[256], jsonl[256], svg[256]; /* read at once */
+
+    snprintf(csv, sizeof csv, "%s", files_path("run.csv"));
+    snprintf(jsonl, sizeof jsonl, "%s", files_path("run.jsonl"));
+    snprintf(svg, sizeof svg, "%s", files_path("run.svg"));
+    options.csv = csv;
+    options.jsonl = jsonl;
+    options.svg = svg;
+    options.append = append;
+    return ht_run_log_new(&options, HT_COMM_WORLD);
+}
+
+static void read_file(const char *name, char text[8192])
+{
+    FILE *file = fopen(files_path(name), "r");
+    size_t length;
+
+    assert_non_null(file);
+    length = fread(text, 1, 8191, file);
+    text[length] = '\0';
+    fclose(file);
+}
+
+static void assert_file(const char *name, const char *expected)
+{
+    char text[8192];
+
+    read_file(name, text);
+    assert_string_equal(text, expected);
+    ht_barrier(HT_COMM_WORLD);
+}
+
+static void test_rows_are_written_at_once(void **state)
+{
+    static const char header[] = "epoch,train_loss,\"accuracy, \"\"top\"\"\"\n";
+    char expected[256];
+    ht_run_log *log;
+
+    (void)state;
+    files_open();
+    log = open_log(false);
+    assert_int_equal(ht_run_log_add(log, row(1, 0.1, 1. / 3)), HT_SUCCESS);
+    snprintf(expected, sizeof expected, "%s1,0.1,0.3333333333333333\n", header);
+    assert_file("run.csv", expected);
+    assert_file("run.jsonl", "{\"epoch\": 1, \"train_loss\": 0.1, \"accuracy, \\\"top\\\"\": "
+                             "0.3333333333333333}\n");
+    ht_run_log_add(log, row(2, NAN, -1)); /* a NaN, and a name that is missing */
+    snprintf(expected, sizeof expected, "%s1,0.1,0.3333333333333333\n2,,\n", header);
+    assert_file("run.csv", expected);
+    ht_release(log);
+
+    log = open_log(true); /* a run that goes on: no second header */
+    ht_run_log_add(log, row(3, 1e-20, 0.5));
+    ht_release(log);
+    snprintf(expected, sizeof expected, "%s1,0.1,0.3333333333333333\n2,,\n3,1e-20,0.5\n", header);
+    assert_file("run.csv", expected);
+    assert_file("run.jsonl",
+                "{\"epoch\": 1, \"train_loss\": 0.1, \"accuracy, \\\"top\\\"\": "
+                "0.3333333333333333}\n"
+                "{\"epoch\": 2, \"train_loss\": null, \"accuracy, \\\"top\\\"\": null}\n"
+                "{\"epoch\": 3, \"train_loss\": 1e-20, \"accuracy, \\\"top\\\"\": 0.5}\n");
+    files_remove();
+}
+
+static int count(const char *text, const char *part)
+{
+    int found = 0;
+
+    for (; (text = strstr(text, part)) != NULL; text++)
+        found++;
+    return found;
+}
+
+/* Two losses in one panel, the accuracy in another; the ends of a curve at the ends of its frame.
+ */
+static void test_picture(void **state)
+{
+    char text[8192];
+    ht_run_log *log;
+
+    (void)state;
+    files_open();
+    log = open_log(false);
+    for (int epoch = 1; epoch <= 3; epoch++) {
+        ht_value *map = row(epoch, 3 - epoch, -1);
+
+        ht_value_set(map, "test_loss", ht_value_number(epoch == 2 ? NAN : 1));
+        ht_value_set(map, "a<b", ht_value_number(epoch));
+        ht_run_log_add(log, map);
+    }
+    ht_release(log);
+    ht_barrier(HT_COMM_WORLD);
+    read_file("run.svg", text);
+    assert_memory_equal(text, "<svg xmlns=", 11);
+    assert_string_equal(text + strlen(text) - 7, "</svg>\n");
+    assert_int_equal(count(text, "<rect x="), 2);
+    assert_int_equal(count(text, "<path"), 3);
+    assert_int_equal(count(text, "<circle"), 3 + 2 + 3);
+    assert_int_equal(count(text, "<g "), count(text, "</g>"));
+    assert_int_equal(count(text, "a&lt;b"), 1);
+    assert_non_null(strstr(text, "M70.0 24.0L320.0 97.0L570.0 170.0\""));   /* falls */
+    assert_non_null(strstr(text, "M70.0 97.0M570.0 97.0\""));               /* a gap */
+    assert_non_null(strstr(text, "M70.0 370.0L320.0 297.0L570.0 224.0\"")); /* rises */
+    files_remove();
+}
+
+static void assert_message(const char *part)
+{
+    const char *message;
+
+    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
+    if (strstr(message, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, message);
+    ht_error_clear();
+}
+
+static void test_misuse(void **state)
+{
+    ht_run_log_options options = ht_run_log_options_default();
+    ht_value *more = row(2, 1, 1);
+    ht_run_log *log;
+
+    (void)state;
+    files_open();
+    log = open_log(false);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_run_log_add(log, row(1, 1, 1));
+    ht_value_set(more, "lr", ht_value_number(1));
+    assert_int_equal(ht_run_log_add(log, more), HT_ERR_ARGUMENT);
+    assert_message("ht_run_log_add: \"lr\" is no column");
+    more = row(2, 1, 1);
+    ht_value_set(more, "train_loss", ht_value_list());
+    assert_int_equal(ht_run_log_add(log, more), HT_ERR_ARGUMENT);
+    assert_message("\"train_loss\" is neither a number nor a tensor of one element");
+    ht_release(log);
+    files_remove();
+
+    options.csv = "/nowhere/run.csv";
+    assert_null(ht_run_log_new(&options, HT_COMM_WORLD));
+    assert_message("ht_run_log_new: cannot write /nowhere/run.csv: No such file or directory");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
+/* A disk that is full: rank 0 sees it, all return it. */
+static void test_full_disk(void **state)
+{
+    ht_run_log_options options = ht_run_log_options_default();
+    ht_run_log *log;
+
+    (void)state;
+    options.csv = "/dev/full";
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    log = ht_run_log_new(&options, HT_COMM_WORLD);
+    if (log == NULL) {
+        ht_error_clear();
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+        HT_TEST_SKIP("no /dev/full here");
+    }
+    assert_int_equal(ht_run_log_add(log, row(1, 1, 1)), HT_ERR_IO);
+    assert_message("ht_run_log_add: cannot write the CSV file: No space left on device");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(log);
+}
+
+HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_rows_are_written_at_once),
+              cmocka_unit_test(test_picture), cmocka_unit_test(test_misuse),
+              cmocka_unit_test(test_full_disk));
