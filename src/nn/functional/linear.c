@@ -7,7 +7,11 @@
 /* A large weight is worked on block by block of its rows: in data-parallel training each block's
  * gradient travels while the next is made, and comes back in time for the same block of the next
  * forward pass. Blocks depend on the shape alone, and with them the rounding. */
-enum { BLOCK = 2 * 1024 * 1024 }; /* bytes; the last may have up to twice as many */
+enum {
+    BLOCK = 2 * 1024 * 1024, /* bytes; the last block may have up to twice as many */
+    LEAST_ROWS = 256,        /* fewer make a slower product */
+    ROWS_ALIGN = 64
+};
 
 typedef struct block_walk {
     int64_t rows;
@@ -17,8 +21,10 @@ typedef struct block_walk {
 
 static bool next_block(block_walk *walk)
 {
-    int64_t length = BLOCK / (int64_t)walk->row_bytes + 1;
+    int64_t wanted = BLOCK / (int64_t)walk->row_bytes;
+    int64_t length = (wanted + ROWS_ALIGN - 1) / ROWS_ALIGN * ROWS_ALIGN;
 
+    length = length > LEAST_ROWS ? length : LEAST_ROWS;
     walk->begin = walk->end;
     walk->end = walk->rows - walk->begin < 2 * length ? walk->rows : walk->begin + length;
     return walk->begin < walk->rows;
