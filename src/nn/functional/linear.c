@@ -21,7 +21,7 @@ typedef struct block_walk {
 
 static bool next_block(block_walk *walk)
 {
-    int64_t wanted = BLOCK / (int64_t)walk->row_bytes;
+    int64_t wanted = BLOCK / ((int64_t)walk->row_bytes + 1); /* rows may be empty */
     int64_t length = (wanted + ROWS_ALIGN - 1) / ROWS_ALIGN * ROWS_ALIGN;
 
     length = length > LEAST_ROWS ? length : LEAST_ROWS;
