@@ -42,6 +42,7 @@ nn_tests = \
 	tests/nn/test_comm_hook.c \
 	tests/nn/test_comm_hook_power_sgd.c \
 	tests/nn/test_data_parallel.c \
+	tests/nn/test_data_parallel_accumulate.c \
 	tests/nn/test_data_parallel_cnn.c \
 	tests/nn/test_data_parallel_faults.c \
 	tests/nn/test_data_parallel_optimizers.c \

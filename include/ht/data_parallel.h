@@ -35,6 +35,7 @@ typedef struct ht_data_parallel_options {
     double bucket_cap_mb;               /* 25 */
     double first_bucket_mb;             /* 1 */
     bool gradient_as_bucket_view;       /* true */
+    int accumulation_steps;             /* 1: backward passes of a step; see below */
     bool find_unused_parameters;        /* false: a parameter without a gradient is an error */
     bool static_graph;                  /* false: what the first pass did not use is never used */
     bool check_reduction;               /* false; does nothing, as in torch, and says so */
@@ -65,7 +66,26 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * wrapped parameters; a rank with no rows calls this with NULL to contribute zeros. */
 HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
 
-/* Until the next forward with `sync` true, backward accumulates locally. Decided at forward. */
+/* Accumulation. With accumulation_steps = k the wrapper counts backward passes and synchronises the
+ * last of each k; before that ht_optimizer_step and ht_optimizer_zero_grad do nothing, so the loop
+ * is the usual one, with a step after every pass. The gradient is the mean over the samples
+ * (HT_AVERAGE_WEIGHTED), over ranks and passes (MEAN), or the sum of the k passes.
+ *
+ * flush: the end of an epoch. Passes that do not fill a group are averaged as one, their own mean,
+ * and all optimizers of the wrapper step and zero their gradients. Nothing when there are none.
+ * Collective: ranks with different numbers of groups need a join. */
+HT_API ht_status ht_data_parallel_flush(ht_module *wrapper);
+
+/* Accumulation by the program: between the two, forward passes have backward passes that only
+ * accumulate on this rank, and the first one after them sends the sum. Regions nest. Forward
+ * decides: a backward pass inside a region whose forward pass ran before it is HT_ERR_STATE, on all
+ * ranks. Not with accumulation_steps. Logically collective. Source:
+ * DistributedDataParallel.no_sync.
+ */
+HT_API ht_status ht_data_parallel_no_sync_begin(ht_module *wrapper);
+HT_API ht_status ht_data_parallel_no_sync_end(ht_module *wrapper);
+
+/* The same for code that decides anew for each forward pass: false is a region until true. */
 HT_API ht_status ht_data_parallel_set_sync(ht_module *wrapper, bool sync);
 
 /* Finishes every outstanding exchange and update: what eval, saving and reading do by themselves.

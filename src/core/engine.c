@@ -399,8 +399,8 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "ht_backward: x depends on nothing that requires a gradient");
     scale = seed_scale != NULL ? seed_scale(seed_scale_user) : 1;
-    if (scale == 0)
-        return HT_SUCCESS;
+    if (scale <= 0)
+        return scale < 0 ? ht_error_get(NULL) : HT_SUCCESS;
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     running++;

@@ -36,25 +36,25 @@ static ht_status check_inputs(const ht_value *value)
     return status;
 }
 
-/* Asked when a backward pass begins on this thread. */
+/* Asked when a backward pass begins on this thread; negative after an error. */
 static double begin_backward(void *user)
 {
     ht_data_parallel *dp = user;
+    bool sync;
 
     if (dp->armed == 0)
         return 1;
     dp->armed--;
-    if (ht__reducer_begin(dp->reducer, dp->armed_weight, dp->armed_sync) != HT_SUCCESS)
-        return 0;
-    dp->buffers_current &= !dp->armed_sync;
-    if (dp->armed_weight == 0)
-        return 0;
-    return dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED ? dp->armed_weight : 1;
+    if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
+        ht__reducer_begin(dp->reducer, dp->armed_weight, sync) != HT_SUCCESS)
+        return -1;
+    dp->buffers_current &= !sync;
+    return dp->armed_weight == 0 ? 0 : ht__dp_seed_scale(dp);
 }
 
 static ht_status renew_buffers(ht_data_parallel *dp)
 {
-    if (dp->buffers_current || !dp->sync || !dp->reducer->options.broadcast_buffers)
+    if (dp->buffers_current || !ht__dp_syncs(dp) || !dp->reducer->options.broadcast_buffers)
         return HT_SUCCESS;
     dp->buffers_current = true;
     return ht__dp_broadcast_buffers(dp->module, dp->comm);
@@ -84,7 +84,7 @@ static ht_status prepare(ht_module *self, const ht_tensor *batch)
         return status;
     status = renew_buffers(dp);
     dp->armed++;
-    dp->armed_sync = dp->sync;
+    dp->armed_sync = ht__dp_syncs(dp);
     dp->armed_weight = take_weight(dp, batch);
     ht__backward_set_seed_scale(begin_backward, dp);
     ht__backward_set_progress(ht__reducer_progress, dp->reducer);
@@ -160,6 +160,13 @@ static ht_status step(void *user, const ht_step_arguments *arguments)
     return ht__reducer_step(stepping->dp->reducer, stepping->index, arguments);
 }
 
+static bool waits(void *user, bool to_step)
+{
+    const ht_dp_stepping *stepping = user;
+
+    return ht__dp_waits(stepping->dp, to_step);
+}
+
 static ht_status drain(void *user)
 {
     ht_data_parallel *dp = user;
@@ -182,7 +189,7 @@ static void take_over_steps(ht_data_parallel *dp)
 
         *stepping = (ht_dp_stepping){.dp = dp, .index = i};
         stepping->deferral = (ht_optimizer_deferral){
-            .step = step, .drain = drain_for_optimizer, .user = stepping};
+            .step = step, .waits = waits, .drain = drain_for_optimizer, .user = stepping};
         ht__optimizer_defer(dp->optimizers[i], &stepping->deferral);
     }
 }
@@ -279,8 +286,7 @@ ht_data_parallel *ht__dp_of(ht_module *module)
     return module != NULL && module->type == &type ? ht_module_data(module) : NULL;
 }
 
-/* The wrapper's struct, or NULL after an error. */
-static ht_data_parallel *wrapper_data(const char *what, ht_module *wrapper)
+ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper)
 {
     ht_data_parallel *dp = ht__dp_of(wrapper);
 
@@ -294,7 +300,7 @@ static ht_data_parallel *wrapper_data(const char *what, ht_module *wrapper)
 
 ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)
 {
-    ht_data_parallel *dp = wrapper_data("ht_data_parallel_set_weight", wrapper);
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_set_weight", wrapper);
 
     if (dp == NULL)
         return ht_error_get(NULL);
@@ -309,7 +315,7 @@ ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)
 
 ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
 {
-    ht_data_parallel *dp = wrapper_data("ht_data_parallel_backward", wrapper);
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_backward", wrapper);
     ht_status status = HT_SUCCESS;
 
     if (dp == NULL)
@@ -317,28 +323,19 @@ ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
     if (loss != NULL)
         return ht_backward(loss);
     if (dp->armed == 0) {
-        dp->armed_sync = dp->sync;
+        dp->armed_sync = ht__dp_syncs(dp);
         status = renew_buffers(dp);
     }
     dp->armed = 1;
     dp->armed_weight = 0;
-    begin_backward(dp);
+    if (status == HT_SUCCESS && begin_backward(dp) < 0)
+        status = ht_error_get(NULL);
     return status != HT_SUCCESS ? status : dp->reducer->status;
-}
-
-ht_status ht_data_parallel_set_sync(ht_module *wrapper, bool sync)
-{
-    ht_data_parallel *dp = wrapper_data("ht_data_parallel_set_sync", wrapper);
-
-    if (dp == NULL)
-        return ht_error_get(NULL);
-    dp->sync = sync;
-    return HT_SUCCESS;
 }
 
 ht_status ht_data_parallel_drain(ht_module *wrapper)
 {
-    ht_data_parallel *dp = wrapper_data("ht_data_parallel_drain", wrapper);
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_drain", wrapper);
 
     return dp != NULL ? ht__reducer_drain(dp->reducer) : ht_error_get(NULL);
 }
@@ -346,14 +343,14 @@ ht_status ht_data_parallel_drain(ht_module *wrapper)
 ht_status ht_data_parallel_register_comm_hook(ht_module *wrapper, ht_comm_hook hook, void *state)
 {
     static const char what[] = "ht_data_parallel_register_comm_hook";
-    ht_data_parallel *dp = wrapper_data(what, wrapper);
+    ht_data_parallel *dp = ht__dp_get(what, wrapper);
 
     return dp != NULL ? ht__hook_register(what, dp->reducer, hook, state) : ht_error_get(NULL);
 }
 
 ht_module *ht_data_parallel_module(ht_module *wrapper)
 {
-    ht_data_parallel *dp = wrapper_data("ht_data_parallel_module", wrapper);
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_module", wrapper);
 
     return dp != NULL ? dp->module : NULL;
 }

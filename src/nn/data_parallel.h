@@ -35,16 +35,31 @@ typedef struct ht_data_parallel {
     int layer_count;
     ht_reducer_param **loose; /* owned array; parameters that no layer has for itself */
     int loose_count;
-    bool sync;            /* of the forward passes to come */
+    bool sync;            /* of the forward passes to come, */
+    int no_sync;          /* unless this many no_sync regions are open */
     bool armed_sync;      /* of the last one */
     double weight;        /* of the next backward pass, as set; NAN: from the batch */
     double armed_weight;  /* what the last forward pass decided */
     int armed;            /* forward passes whose backward pass has not begun */
+    int group;            /* passes of the unfinished group; 0: none */
+    int skipped;          /* steps that did nothing in this group */
+    bool owed;            /* no step since the last group was complete */
     bool buffers_current; /* no synchronised pass since buffers were last broadcast */
 } ht_data_parallel;
 
 /* The struct of a data-parallel wrapper; NULL when the module is none. */
 ht_data_parallel *ht__dp_of(ht_module *module);
+/* data_parallel.c. The wrapper's struct; NULL after an error. */
+ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
+
+/* data_parallel_accumulate.c. Whether a forward pass that began now would be synchronised; a
+ * backward pass begins: whether it is; its seed's factor; whether step() or zero_grad() comes in
+ * the middle of a group; ends the unfinished group. */
+bool ht__dp_syncs(const ht_data_parallel *dp);
+ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync);
+double ht__dp_seed_scale(const ht_data_parallel *dp);
+bool ht__dp_waits(ht_data_parallel *dp, bool to_step);
+ht_status ht__dp_flush(ht_data_parallel *dp);
 
 /* data_parallel_options.c */
 ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *options);

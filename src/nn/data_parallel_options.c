@@ -15,6 +15,7 @@ ht_data_parallel_options ht_data_parallel_options_default(void)
         .bucket_cap_mb = 25,
         .first_bucket_mb = 1,
         .gradient_as_bucket_view = true,
+        .accumulation_steps = 1,
         .output_device = -1,
     };
 }
@@ -50,6 +51,9 @@ ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *o)
     if (o->averaging < HT_AVERAGE_MEAN || o->averaging > HT_AVERAGE_WEIGHTED)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: averaging is %d, expected 0 to 2", what,
                        (int)o->averaging);
+    if (o->accumulation_steps < 1)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: accumulation_steps is %d, expected 1 or more",
+                       what, o->accumulation_steps);
     if (o->optimizer_count < 0 || (o->optimizer_count > 0 && o->optimizers == NULL))
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: optimizers is NULL or has %d entries", what,
                        o->optimizer_count);

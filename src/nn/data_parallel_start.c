@@ -122,9 +122,10 @@ static void describe(struct text *text, ht_module *module, const ht_data_paralle
         describe_optimizer(text, module, o->optimizers[i]);
     add_line(text,
              "options averaging %d, buckets of %g and %g MB, views %d, broadcast_buffers %d, "
-             "find_unused_parameters %d, static_graph %d",
+             "find_unused_parameters %d, static_graph %d, accumulation_steps %d",
              (int)o->averaging, o->first_bucket_mb, o->bucket_cap_mb, o->gradient_as_bucket_view,
-             o->broadcast_buffers, o->find_unused_parameters, o->static_graph);
+             o->broadcast_buffers, o->find_unused_parameters, o->static_graph,
+             o->accumulation_steps);
 }
 
 /* The first line in which they differ. */

@@ -10,6 +10,7 @@ libht_objects_la_SOURCES += \
 	src/nn/comm_hook_power_sgd.c \
 	src/nn/data_parallel.c \
 	src/nn/data_parallel.h \
+	src/nn/data_parallel_accumulate.c \
 	src/nn/data_parallel_layers.c \
 	src/nn/data_parallel_options.c \
 	src/nn/data_parallel_start.c \

@@ -30,8 +30,10 @@ typedef struct ht_step_arguments {
     double grad_scale;
 } ht_step_arguments;
 
-/* A wrapper that has taken over step(). drain finishes the updates it has not made yet. */
+/* A wrapper that has taken over step(). waits: it accumulates, and step() or zero_grad() is to do
+ * nothing yet. drain finishes the updates it has not made yet. */
 typedef struct ht_optimizer_deferral {
+    bool (*waits)(void *user, bool to_step);
     ht_status (*step)(void *user, const ht_step_arguments *arguments);
     ht_status (*drain)(void *user);
     void *user; /* not owned */

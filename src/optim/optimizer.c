@@ -120,12 +120,21 @@ ht_optimizer *ht_optim_data_parallel(ht_optimizer *optimizer, bool blocking)
     return optimizer;
 }
 
+static bool waits(const ht_optimizer *optimizer, bool to_step)
+{
+    const ht_optimizer_deferral *deferral = optimizer->deferral;
+
+    return deferral != NULL && deferral->waits(deferral->user, to_step);
+}
+
 ht_status ht_optimizer_step(ht_optimizer *optimizer)
 {
     ht_step_arguments arguments;
 
     if (optimizer == NULL)
         return HT_ERR_ARGUMENT;
+    if (waits(optimizer, true))
+        return HT_SUCCESS;
     arguments = (ht_step_arguments){.lr = optimizer->lr, .grad_scale = 1};
     optimizer->steps++;
     if (optimizer->deferral != NULL)
@@ -147,6 +156,8 @@ ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)
 {
     if (optimizer == NULL)
         return HT_ERR_ARGUMENT;
+    if (waits(optimizer, false))
+        return HT_SUCCESS;
     for (int i = 0; i < optimizer->count; i++) {
         ht_grad_meta *meta = optimizer->entries[i].parameter->meta;
 
