@@ -69,6 +69,7 @@ data_tests = \
 	tests/utils/data/test_auto_dataloader.c \
 	tests/utils/data/test_dataloader.c \
 	tests/utils/data/test_dataloader_errors.c \
+	tests/utils/data/test_dataloader_state.c \
 	tests/utils/data/test_idx_to_hdf5.c \
 	tests/utils/data/test_transform.c
 

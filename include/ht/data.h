@@ -86,6 +86,8 @@ HT_API ht_status ht_dataloader_status(const ht_dataloader *loader);
 
 HT_API int64_t
 ht_dataloader_batches(const ht_dataloader *loader); /* per epoch, same on all ranks */
+HT_API int64_t
+ht_dataloader_batches_left(const ht_dataloader *loader); /* in this epoch, same on all ranks */
 HT_API int64_t ht_dataloader_shard_rows(const ht_dataloader *loader);
 
 /* Goes to the start of an epoch, forgetting what was read ahead (but not a shard in memory). */
@@ -93,6 +95,19 @@ HT_API ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch);
 
 /* The epoch of the batches that come; from 0 on. */
 HT_API int64_t ht_dataloader_epoch(const ht_dataloader *loader);
+
+/* Where the loader is, as a map, the same on all ranks: seed, epoch, and which rows of the epoch
+ * each rank still has to come. What ht_dataloader_next has handed out counts as had. Scoped. Not
+ * collective.
+ *
+ * Loading goes on from there: on as many ranks with the same rows in the same order (batches of the
+ * same size are the same batches); on another number with what was left to all ranks, dealt out
+ * anew: every row of the epoch exactly once in all. Units without any row that is still to come are
+ * not read. The seed becomes the loader's. HT_ERR_FORMAT, with nothing changed, when the state is
+ * of another data set, or of a loader with another `shuffle`. All ranks load the same. Collective
+ * over the dataset's communicator, agrees. */
+HT_API ht_value *ht_dataloader_state_dict(const ht_dataloader *loader);
+HT_API ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *state);
 
 /* Normalise: y = (x / scale - mean) / std as float32 or float64 for arrays of numbers; integer
  * labels (1-d arrays) become int64. For ht_dataloader_options.transform; user: ht_normalize *. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The structs of datasets and loaders, for src/utils/data. Order of the parts, each using the one
- * before: dataset (a file's arrays), source (open handles), order (random permutations), window
- * (rows in memory), reader (the rows of an epoch, one batch after another), dataloader (ring,
- * thread and the caller's side). */
+ * before: dataset (a file's arrays), source (open handles), order (random permutations), deal (who
+ * reads what), plan and window (rows in memory), reader (the rows of an epoch, one batch after
+ * another), dataloader (ring, thread and the caller's side). */
 #ifndef HT_UTILS_DATA_H
 #define HT_UTILS_DATA_H
 
@@ -60,8 +60,34 @@ ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char
 void ht__order_permute(uint32_t *order, int64_t n, uint64_t seed, int64_t epoch, int rank,
                        int64_t stream);
 
-/* ---- window.c: some units of the shard in memory ---- */
-/* How a shard is cut: units of whole chunks, windows of units. */
+/* ---- deal.c: who reads which rows of an epoch ---- */
+/* Rows from ... to - 1 of a shard's order in this epoch. */
+typedef struct ht__part {
+    int64_t rank, shard, from, to;
+} ht__part;
+
+typedef struct ht__deal {
+    int64_t shards;       /* that the rows were cut into when the epoch began */
+    int64_t window_bytes; /* with which it began: the order depends on it */
+    int64_t ranks, count;
+    ht__part *parts; /* owned; rank after rank, at least one each */
+} ht__deal;
+
+/* To a deal that is {0} or in use. `whole`: each rank its shard. */
+void ht__deal_whole(ht__deal *deal, int64_t ranks, int64_t rows, int64_t window_bytes);
+void ht__deal_copy(ht__deal *deal, const ht__deal *from);
+void ht__deal_free(ht__deal *deal);
+
+void ht__deal_take(ht__deal *deal, int64_t rows);   /* every rank has had so many, or all it has */
+void ht__deal_again(ht__deal *deal, int64_t ranks); /* what is left, to so many ranks */
+bool ht__deal_is_own(const ht__deal *deal);         /* each rank has some of its own shard only */
+int64_t ht__deal_first(const ht__deal *deal, int64_t rank); /* index of a rank's first part */
+
+/* Batches of all that is left, the same on all ranks; *rows: that `rank` gets in them. */
+int64_t ht__deal_batches(const ht__deal *deal, const ht_dataloader_options *options, int64_t rank,
+                         int64_t *rows);
+
+/* ---- plan.c: how a shard is cut: units of whole chunks, windows of units ---- */
 typedef struct ht__plan {
     int64_t start, rows; /* the shard in the file */
     int64_t unit_rows;   /* units start at multiples of this, cut at the shard's ends */
@@ -70,16 +96,27 @@ typedef struct ht__plan {
     int64_t windows; /* per epoch */
     bool shuffle;
     uint64_t seed;
-    int rank;
+    int shard;
 } ht__plan;
 
+ht__plan ht__plan_shard(const ht_dataset *dataset, const ht_dataloader_options *options,
+                        const ht__deal *deal, int64_t shard);
+bool ht__plan_same_cut(const ht__plan *a, const ht__plan *b); /* equal but for the seed */
+
+/* ---- window.c: some units of the shard in memory ---- */
 typedef struct ht__window {
     const ht__plan *plan; /* not owned */
     int64_t epoch, index; /* which one; epoch -1: none yet */
     int64_t first_unit;   /* in the epoch's order of units */
-    int64_t units, units_read;
-    int64_t rows, rows_read;
-    uint32_t *unit_order; /* of the whole epoch; NULL: as in the file */
+    int64_t rows, units;
+    int64_t units_passed; /* read, or not wanted */
+    int64_t units_there;
+    int64_t *begin; /* of each unit in memory, and the end: units + 1 rows */
+    bool *there;    /* units that are in memory */
+    bool *wanted;   /* units that are to be */
+    bool complete;  /* all of them are wanted */
+    int64_t order_epoch;
+    uint32_t *unit_order; /* of the whole epoch order_epoch; NULL: as in the file */
     uint32_t *row_order;  /* of this window; NULL: as in memory */
     int64_t *ids;         /* place in the file of each row in memory */
     char *raw[HT_MAX_ARRAYS];
@@ -88,9 +125,17 @@ typedef struct ht__window {
 void ht__window_init(ht__window *window, const ht__plan *plan, const ht_dataset *dataset);
 void ht__window_free(ht__window *window, int arrays);
 
-/* Makes it window `index` of `epoch`. What is in memory stays when that is the same rows: one
+/* Makes it window `index` of `epoch`, of which rows at ... at + count - 1 of its order are wanted:
+ * units without any of them are not read. What is in memory stays when that is the same rows: one
  * window per epoch holds the whole shard, which is then read once only. */
-void ht__window_start(ht__window *window, int64_t epoch, int64_t index);
+void ht__window_start(ht__window *window, int64_t epoch, int64_t index, int64_t at, int64_t count);
+void ht__window_clear(ht__window *window); /* to none */
+
+/* The index of the window with row *row of the epoch's order; *row becomes its place in there. */
+int64_t ht__window_find(ht__window *window, int64_t epoch, int64_t *row);
+
+/* The place in the file of a row of the window's order, read or not. */
+int64_t ht__window_id(const ht__window *window, int64_t row);
 
 /* Reads units until at least `rows` rows are there (all of them when they are shuffled: anything
  * can be asked for next), or `stop` is set. */
@@ -112,22 +157,28 @@ typedef struct ht__reader {
     const ht_dataset *dataset; /* not owned: the loader holds it */
     const ht_dataloader_options *options;
     ht__source source;
-    ht__plan plan;
+    ht__deal deal; /* of the epoch */
+    int64_t part;  /* of the deal, that is read now */
+    int64_t left;  /* rows of the part that are in no batch yet */
+    ht__plan plan; /* of the part's shard */
     ht__window windows[2];
     int current;
     int64_t at;                 /* next row of the current window */
     int64_t epoch, batch;       /* the next batch to make */
-    int64_t batches;            /* per epoch, the same on all ranks */
-    int64_t epoch_rows;         /* that this rank delivers per epoch */
+    int64_t batches;            /* of the deal, the same on all ranks */
+    int64_t epoch_rows;         /* that this rank delivers in them */
     char *first[HT_MAX_ARRAYS]; /* raw first row of the epoch, for padding */
     int64_t first_id;
-    atomic_bool stop; /* set by another thread: give up between two reads */
+    bool first_skipped; /* and still to be read */
+    atomic_bool stop;   /* set by another thread: give up between two reads */
 } ht__reader;
 
 void ht__reader_init(ht__reader *reader, const ht_dataset *dataset,
                      const ht_dataloader_options *options);
 void ht__reader_free(ht__reader *reader);
-void ht__reader_seek(ht__reader *reader, int64_t epoch); /* to the start of an epoch */
+
+/* To the start of what `deal` leaves of an epoch; NULL: all of it. */
+void ht__reader_seek(ht__reader *reader, int64_t epoch, const ht__deal *deal);
 
 /* Makes the next batch into `made`; its status tells. */
 void ht__reader_next(ht__reader *reader, ht__made *made);
@@ -163,5 +214,24 @@ void ht__ring_free(ht__ring *ring);
 ht__made *ht__ring_take(ht__ring *ring); /* waits; valid until released */
 void ht__ring_release(ht__ring *ring);   /* gives the taken batch back */
 void ht__ring_stop(ht__ring *ring);      /* joins the thread and forgets what was read ahead */
+
+/* ---- dataloader.c, dataloader_state.c: the caller's side ---- */
+struct ht_dataloader {
+    ht_object base;
+    ht_dataloader *next; /* of those alive */
+    ht_dataset *dataset; /* retained */
+    ht_dataloader_options options;
+    ht__reader reader;
+    ht__ring ring;
+    int64_t epoch, batch; /* the next batch to hand out */
+    ht__deal deal;        /* of this epoch; the reader may be in the next one */
+    int64_t batches;      /* of the deal */
+    bool holding;         /* the program has a batch */
+    ht_status status;     /* of the batch that failed; then nothing more comes */
+    char message[1024];
+};
+
+/* Goes to the start of what `deal` (taken; NULL: everything) leaves of an epoch. */
+void ht__dataloader_seek(ht_dataloader *loader, int64_t epoch, ht__deal *deal);
 
 #endif

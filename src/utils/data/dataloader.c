@@ -6,19 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ht_dataloader {
-    ht_object base;
-    ht_dataloader *next; /* of those alive */
-    ht_dataset *dataset; /* retained */
-    ht_dataloader_options options;
-    ht__reader reader;
-    ht__ring ring;
-    int64_t epoch, batch; /* the next batch to hand out */
-    bool holding;         /* the program has a batch */
-    ht_status status;     /* of the batch that failed; then nothing more comes */
-    char message[1024];
-};
-
 /* Loaders are made and released by the thread that calls the library. */
 static ht_dataloader *alive;
 
@@ -38,6 +25,7 @@ static void destroy(void *object)
     *at = loader->next;
     ht__ring_free(&loader->ring);
     ht__reader_free(&loader->reader);
+    ht__deal_free(&loader->deal);
     ht_release(loader->dataset);
     ht__object_fini(loader);
     ht__free(loader);
@@ -96,6 +84,18 @@ static bool wants_thread(const ht_dataloader_options *options)
     return atoi(text) > 0;
 }
 
+/* What the program sees; the reader is told, or gets there by itself. */
+static void set_epoch(ht_dataloader *loader, int64_t epoch)
+{
+    const ht_dataset *dataset = loader->dataset;
+    int64_t rows;
+
+    loader->epoch = epoch;
+    loader->batch = 0;
+    ht__deal_whole(&loader->deal, dataset->comm->size, dataset->rows, loader->options.window_bytes);
+    loader->batches = ht__deal_batches(&loader->deal, &loader->options, dataset->comm->rank, &rows);
+}
+
 ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options)
 {
     ht_dataloader_options defaults = ht_dataloader_options_default();
@@ -117,6 +117,7 @@ ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_option
     loader->options = *options;
     ht__reader_init(&loader->reader, dataset, &loader->options);
     ht__ring_init(&loader->ring, &loader->reader, wants_thread(options));
+    set_epoch(loader, 0);
     if (ht__agree(dataset->comm, ht__source_open(&loader->reader.source)) == HT_SUCCESS)
         return loader;
     ht_release(loader);
@@ -161,17 +162,16 @@ bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
         ht__error_set(loader->status, "%s", loader->message);
         return false;
     }
-    if (loader->batch == loader->reader.batches) {
-        loader->batch = 0;
-        loader->epoch++;
+    if (loader->batch == loader->batches) {
+        set_epoch(loader, loader->epoch + 1);
         return false;
     }
     const ht__made *made = ht__ring_take(&loader->ring);
 
     loader->holding = true;
-    loader->batch++;
     if (agree(loader, made) != HT_SUCCESS)
         return false;
+    loader->batch++;
     *batch = (ht_batch){
         .data = made->arrays[0],
         .target = loader->dataset->count > 1 ? made->arrays[1] : NULL,
@@ -190,17 +190,55 @@ ht_status ht_dataloader_status(const ht_dataloader *loader)
 
 int64_t ht_dataloader_batches(const ht_dataloader *loader)
 {
-    return loader != NULL ? loader->reader.batches : 0;
+    int64_t rows;
+
+    if (loader == NULL)
+        return 0;
+    const ht_dataset *dataset = loader->dataset;
+    ht__deal whole = {0};
+
+    ht__deal_whole(&whole, dataset->comm->size, dataset->rows, loader->options.window_bytes);
+    int64_t batches = ht__deal_batches(&whole, &loader->options, dataset->comm->rank, &rows);
+
+    ht__deal_free(&whole);
+    return batches;
+}
+
+int64_t ht_dataloader_batches_left(const ht_dataloader *loader)
+{
+    return loader != NULL ? loader->batches - loader->batch : 0;
 }
 
 int64_t ht_dataloader_shard_rows(const ht_dataloader *loader)
 {
-    return loader != NULL ? loader->reader.plan.rows : 0;
+    if (loader == NULL)
+        return 0;
+    const ht_comm *comm = loader->dataset->comm;
+    int64_t rows = loader->dataset->rows, rank = comm->rank;
+
+    return (rank + 1) * rows / comm->size - rank * rows / comm->size;
 }
 
 int64_t ht_dataloader_epoch(const ht_dataloader *loader)
 {
     return loader != NULL ? loader->epoch : 0;
+}
+
+void ht__dataloader_seek(ht_dataloader *loader, int64_t epoch, ht__deal *deal)
+{
+    int64_t rows;
+
+    give_back(loader);
+    ht__ring_stop(&loader->ring);
+    ht__reader_seek(&loader->reader, epoch, deal);
+    loader->status = HT_SUCCESS;
+    set_epoch(loader, epoch);
+    if (deal == NULL)
+        return;
+    ht__deal_free(&loader->deal);
+    loader->deal = *deal;
+    loader->batches = ht__deal_batches(&loader->deal, &loader->options, loader->dataset->comm->rank,
+                                       &rows);
 }
 
 ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch)
@@ -210,11 +248,6 @@ ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch)
     if (epoch < 0)
         return HT_FAIL(loader->dataset->comm, HT_ERR_ARGUMENT,
                        "ht_dataloader_set_epoch: epoch is %lld, at least 0", (long long)epoch);
-    give_back(loader);
-    ht__ring_stop(&loader->ring);
-    ht__reader_seek(&loader->reader, epoch);
-    loader->epoch = epoch;
-    loader->batch = 0;
-    loader->status = HT_SUCCESS;
+    ht__dataloader_seek(loader, epoch, NULL);
     return HT_SUCCESS;
 }

@@ -1,110 +1,118 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rows of a shard in the order of an epoch, one batch after another. A shard that fits into the
- * window stays in memory and is read once. Of a longer one two windows of half the size are held:
- * batches come from one while the other is read, a little between any two batches. */
+ * The rows of this rank's parts in the order of an epoch, one batch after another. A shard that
+ * fits into the window stays in memory and is read once. Of a longer one two windows of half the
+ * size are held: batches come from one while the other is read, a little between any two batches.
+ */
 #include "data.h"
 
 #include <string.h>
 
-#define SEQUENTIAL_BYTES (INT64_C(16) << 20) /* no need to hold more without shuffling */
-#define WINDOW_ROWS      (INT64_C(1) << 31)
-
-static void plan_windows(ht__reader *reader, int64_t row_bytes)
+static int window_count(const ht__reader *reader)
 {
-    ht__plan *plan = &reader->plan;
-    int64_t bytes = reader->options->window_bytes, rows;
-
-    if (row_bytes < 1)
-        row_bytes = 1;
-    rows = bytes / row_bytes < WINDOW_ROWS ? bytes / row_bytes : WINDOW_ROWS;
-    plan->windows = 1;
-    if (plan->rows > rows) {
-        plan->windows = 2;
-        if (!plan->shuffle && bytes > SEQUENTIAL_BYTES)
-            rows = SEQUENTIAL_BYTES / row_bytes;
-        rows = rows / 2 > 1 ? rows / 2 : 1;
-    }
-    plan->unit_rows = ht__dataset_unit_rows(reader->dataset, rows > 1 ? rows : 1);
-    plan->units = plan->rows == 0 ? 0
-                                  : (plan->start + plan->rows - 1) / plan->unit_rows -
-                                        plan->start / plan->unit_rows + 1;
-    plan->window_units = plan->units;
-    if (plan->windows == 1)
-        return;
-    plan->window_units = rows / plan->unit_rows;
-    plan->windows = (plan->units + plan->window_units - 1) / plan->window_units;
+    return reader->plan.windows > 1 ? 2 : 1;
 }
 
-static void count_batches(ht__reader *reader)
+static void init_windows(ht__reader *reader, const ht__plan *plan)
 {
-    int64_t size = reader->options->batch_size, all = reader->dataset->rows;
-    int64_t ranks = reader->dataset->comm->size, least = all / ranks,
-            most = (all + ranks - 1) / ranks;
+    reader->plan = *plan;
+    reader->current = 0;
+    for (int i = 0; i < window_count(reader); i++)
+        ht__window_init(&reader->windows[i], &reader->plan, reader->dataset);
+}
 
-    reader->batches = (most + size - 1) / size;
-    reader->epoch_rows = reader->plan.rows;
-    if (reader->options->remainder == HT_REMAINDER_DROP) {
-        reader->batches = least / size;
-        reader->epoch_rows = reader->batches * size;
-    } else if (reader->options->remainder == HT_REMAINDER_PAD) {
-        reader->epoch_rows = most;
-    }
+static void free_windows(ht__reader *reader)
+{
+    for (int i = 0; i < window_count(reader); i++)
+        ht__window_free(&reader->windows[i], reader->dataset->count);
 }
 
 void ht__reader_init(ht__reader *reader, const ht_dataset *dataset,
                      const ht_dataloader_options *options)
 {
-    int64_t rank = dataset->comm->rank, size = dataset->comm->size, rows = dataset->rows;
+    const ht_comm *comm = dataset->comm;
+    ht__plan plan;
 
     memset(reader, 0, sizeof *reader);
     reader->dataset = dataset;
     reader->options = options;
-    reader->plan = (ht__plan){
-        .start = rank * rows / size,
-        .rows = (rank + 1) * rows / size - rank * rows / size,
-        .shuffle = options->shuffle,
-        .seed = options->seed,
-        .rank = (int)rank,
-    };
-    plan_windows(reader, ht__dataset_row_bytes(dataset));
-    count_batches(reader);
     ht__source_init(&reader->source, dataset);
-    for (int i = 0; i < (reader->plan.windows > 1 ? 2 : 1); i++)
-        ht__window_init(&reader->windows[i], &reader->plan, dataset);
     for (int i = 0; i < dataset->count; i++)
         reader->first[i] = ht__alloc((size_t)dataset->arrays[i].row_bytes);
-    ht__reader_seek(reader, 0);
+    ht__deal_whole(&reader->deal, comm->size, dataset->rows, options->window_bytes);
+    plan = ht__plan_shard(dataset, options, &reader->deal, comm->rank);
+    init_windows(reader, &plan);
+    ht__reader_seek(reader, 0, NULL);
 }
 
 void ht__reader_free(ht__reader *reader)
 {
-    int arrays = reader->dataset->count;
-
-    for (int i = 0; i < arrays; i++)
+    for (int i = 0; i < reader->dataset->count; i++)
         ht__free(reader->first[i]);
-    for (int i = 0; i < (reader->plan.windows > 1 ? 2 : 1); i++)
-        ht__window_free(&reader->windows[i], arrays);
+    free_windows(reader);
+    ht__deal_free(&reader->deal);
     ht__source_close(&reader->source);
+}
+
+/* Shard and order of the part. Memory stays, with what is in it, when the shard does. */
+static void use_plan(ht__reader *reader, int64_t shard)
+{
+    ht__plan plan = ht__plan_shard(reader->dataset, reader->options, &reader->deal, shard);
+    bool reseeded = plan.seed != reader->plan.seed;
+
+    if (!ht__plan_same_cut(&plan, &reader->plan)) {
+        free_windows(reader);
+        init_windows(reader, &plan);
+        return;
+    }
+    reader->plan.seed = plan.seed;
+    for (int i = 0; i < window_count(reader); i++) {
+        if (reseeded)
+            reader->windows[i].order_epoch = -1;
+        if (reader->plan.windows > 1 && (reseeded || !reader->windows[i].complete))
+            ht__window_clear(&reader->windows[i]);
+    }
+}
+
+static bool is_last_part(const ht__reader *reader)
+{
+    int64_t next = reader->part + 1;
+
+    return next == reader->deal.count ||
+           reader->deal.parts[next].rank != reader->deal.parts[reader->part].rank;
+}
+
+/* Whether the epoch after this one begins with the rows of the same plan. */
+static bool goes_on(const ht__reader *reader)
+{
+    const ht_comm *comm = reader->dataset->comm;
+
+    return is_last_part(reader) && reader->deal.shards == comm->size &&
+           reader->plan.shard == comm->rank &&
+           reader->deal.window_bytes == reader->options->window_bytes;
 }
 
 static void start_following(ht__reader *reader)
 {
     const ht__window *current = &reader->windows[reader->current];
     ht__window *other = &reader->windows[1 - reader->current];
+    int64_t after = reader->left - (current->rows - reader->at);
 
-    if (current->index + 1 < reader->plan.windows)
-        ht__window_start(other, current->epoch, current->index + 1);
+    if (after > 0)
+        ht__window_start(other, current->epoch, current->index + 1, 0, after);
+    else if (goes_on(reader))
+        ht__window_start(other, current->epoch + 1, 0, 0, INT64_MAX);
     else
-        ht__window_start(other, current->epoch + 1, 0);
+        ht__window_clear(other);
 }
 
-/* Makes window `index` of `epoch` the current one: usually the other one, read already. */
-static void go_to_window(ht__reader *reader, int64_t epoch, int64_t index)
+/* Makes window `index` of `epoch` the current one, `at` its next row: usually the other one, read
+ * already. */
+static void go_to_window(ht__reader *reader, int64_t epoch, int64_t index, int64_t at)
 {
-    reader->at = 0;
+    reader->at = at;
     if (reader->plan.windows == 1) {
-        ht__window_start(&reader->windows[0], epoch, index);
+        ht__window_start(&reader->windows[0], epoch, index, at, reader->left);
         return;
     }
     const ht__window *other = &reader->windows[1 - reader->current];
@@ -112,15 +120,51 @@ static void go_to_window(ht__reader *reader, int64_t epoch, int64_t index)
     if (other->epoch == epoch && other->index == index)
         reader->current = 1 - reader->current;
     else
-        ht__window_start(&reader->windows[reader->current], epoch, index);
+        ht__window_start(&reader->windows[reader->current], epoch, index, at, reader->left);
     start_following(reader);
 }
 
-void ht__reader_seek(ht__reader *reader, int64_t epoch)
+/* A rank that is to pad repeats the first row of its epoch, also when that was had before. */
+static void find_first(ht__reader *reader, const ht__part *part)
 {
+    ht__window *window = &reader->windows[reader->current];
+
+    reader->first_skipped = reader->options->remainder == HT_REMAINDER_PAD &&
+                            (part->from > 0 || part->from == part->to);
+    if (!reader->first_skipped)
+        return;
+    ht__window_start(window, reader->epoch, 0, 0, 0);
+    reader->first_id = ht__window_id(window, 0);
+}
+
+static void go_to_part(ht__reader *reader, int64_t index, bool first)
+{
+    const ht__part *part = &reader->deal.parts[index];
+    int64_t at = part->from;
+
+    reader->part = index;
+    reader->left = part->to - part->from;
+    use_plan(reader, part->shard);
+    if (first)
+        find_first(reader, part);
+    index = ht__window_find(&reader->windows[reader->current], reader->epoch, &at);
+    go_to_window(reader, reader->epoch, index, at);
+}
+
+void ht__reader_seek(ht__reader *reader, int64_t epoch, const ht__deal *deal)
+{
+    const ht_dataset *dataset = reader->dataset;
+    int rank = dataset->comm->rank;
+
+    if (deal != NULL)
+        ht__deal_copy(&reader->deal, deal);
+    else
+        ht__deal_whole(&reader->deal, dataset->comm->size, dataset->rows,
+                       reader->options->window_bytes);
+    reader->batches = ht__deal_batches(&reader->deal, reader->options, rank, &reader->epoch_rows);
     reader->epoch = epoch;
     reader->batch = 0;
-    go_to_window(reader, epoch, 0);
+    go_to_part(reader, ht__deal_first(&reader->deal, rank), true);
 }
 
 /* Rows at, at + 1, ... of the window's order become rows filled, ... of the batch. */
@@ -164,37 +208,57 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static bool go_to_next_part(ht__reader *reader)
+{
+    while (reader->left == 0) {
+        if (is_last_part(reader))
+            return false;
+        go_to_part(reader, reader->part + 1, false);
+    }
+    return true;
+}
+
 static ht_status gather(ht__reader *reader, ht__made *made)
 {
-    int64_t begin = reader->batch * reader->options->batch_size, filled = 0;
+    int64_t filled = 0;
 
     while (filled < made->rows) {
-        ht__window *window = &reader->windows[reader->current];
-        int64_t left = reader->plan.rows - begin - filled;
-
-        if (left <= 0) {
+        if (!go_to_next_part(reader)) {
             pad_row(reader, made, filled++);
             continue;
         }
+        ht__window *window = &reader->windows[reader->current];
+
         if (reader->at == window->rows) {
-            go_to_window(reader, window->epoch, window->index + 1);
+            go_to_window(reader, window->epoch, window->index + 1, 0);
             continue;
         }
-        int64_t count = least(least(made->rows - filled, left), window->rows - reader->at);
+        int64_t count = least(least(made->rows - filled, reader->left), window->rows - reader->at);
         int64_t needed = reader->plan.shuffle ? window->rows : reader->at + count;
         ht_status status = ht__window_need(window, &reader->source, needed, &reader->stop);
 
         if (status != HT_SUCCESS)
             return status;
-        if (window->rows_read < needed)
+        if (window->begin[window->units_passed] < needed)
             return ht__error_set(HT_ERR_STATE, "ht_dataloader_next: stopped");
         copy_rows(reader, window, count, made, filled);
         reader->at += count;
+        reader->left -= count;
         filled += count;
-        if (begin == 0 && filled == count)
+        if (reader->batch == 0 && filled == count && !reader->first_skipped)
             keep_first(reader, made);
     }
     return HT_SUCCESS;
+}
+
+/* The row that find_first named. */
+static ht_status read_first(ht__reader *reader)
+{
+    ht_status status = HT_SUCCESS;
+
+    if (reader->first_skipped && reader->batch == 0)
+        status = ht__source_read(&reader->source, reader->first_id, 1, reader->first);
+    return status;
 }
 
 static void fail(ht__made *made)
@@ -210,17 +274,19 @@ void ht__reader_next(ht__reader *reader, ht__made *made)
     const ht_dataloader_options *options = reader->options;
 
     if (reader->batch == reader->batches)
-        ht__reader_seek(reader, reader->epoch + 1);
+        ht__reader_seek(reader, reader->epoch + 1, NULL);
     made->status = HT_SUCCESS;
     made->rows = least(options->batch_size,
                        reader->epoch_rows - reader->batch * options->batch_size);
     if (made->rows < 0)
         made->rows = 0;
-    if (ht__batch_raw(made, reader->dataset) != HT_SUCCESS || gather(reader, made) != HT_SUCCESS ||
+    if (read_first(reader) != HT_SUCCESS || ht__batch_raw(made, reader->dataset) != HT_SUCCESS ||
+        gather(reader, made) != HT_SUCCESS ||
         ht__batch_transform(made, reader->dataset, options) != HT_SUCCESS)
         fail(made);
     reader->batch++;
-    if (reader->plan.windows == 1 && reader->windows[0].units_read == reader->plan.units)
+    if (reader->plan.windows == 1 && reader->windows[0].units_there == reader->plan.units &&
+        goes_on(reader))
         ht__source_close(&reader->source);
 }
 
