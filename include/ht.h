@@ -8,6 +8,7 @@
 #include "ht/auto.h"
 #include "ht/autograd.h"
 #include "ht/callbacks.h"
+#include "ht/checkpoint.h"
 #include "ht/comm_hooks.h"
 #include "ht/communication.h"
 #include "ht/data.h"

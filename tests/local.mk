@@ -6,6 +6,7 @@
 core_tests = \
 	tests/core/test_autograd.c \
 	tests/core/test_binary.c \
+	tests/core/test_checkpoint.c \
 	tests/core/test_communication.c \
 	tests/core/test_communication_collective.c \
 	tests/core/test_communication_exchange.c \

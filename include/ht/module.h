@@ -24,6 +24,7 @@ typedef struct ht_module_type {
     void (*describe)(ht_module *self, char *text, size_t size); /* "in=4, out=3", for printing */
     ht_status (*clone)(ht_module *self, ht_module *copy); /* after fields and slots were copied */
     void (*destroy)(ht_module *self);                     /* before slots are released */
+    uint64_t *(*counter)(ht_module *self); /* of what it draws at random; part of checkpoints */
 } ht_module_type;
 
 /* A module with `bytes` of zeroed memory for the user's struct; owned. Not collective. */
@@ -95,6 +96,13 @@ HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
 
 /* Writes the tree with types, settings and parameter counts. Not collective. */
 HT_API void ht_module_print(ht_module *module, FILE *stream);
+
+/* Parameters and buffers by dotted name, as a map. The tensors are the module's own: copy those
+ * that are to stay as they are. Brings a wrapped module up to date first. Loading copies and
+ * converts; HT_ERR_FORMAT, with nothing changed, naming all that is missing, unexpected or
+ * misshapen. Scoped. Source: torch's state_dict. */
+HT_API ht_value *ht_module_state_dict(ht_module *module);
+HT_API ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state);
 
 /* Parameters and buffers as data sets of an HDF5 file, by dotted name. Process-local state, the
  * same on all ranks of `comm`: rank 0 writes, under a temporary name that is renamed; all ranks

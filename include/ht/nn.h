@@ -67,6 +67,14 @@ HT_API ht_module *ht_nn_sequential(int count, ht_module *const modules[]);
 /* Seeds initialisation and dropout of the calling process. Not collective; default 0. */
 HT_API void ht_nn_seed(uint64_t seed);
 
+/* All that decides which random numbers come next, as a map: the states of ht_random_seed and
+ * ht_nn_seed, and how often each layer of `module` that draws (dropout) has drawn on each rank of
+ * `comm`. Loaded on as many ranks, every rank draws on as it would have; on another number, all go
+ * on after the largest count. HT_ERR_FORMAT when a layer's count is missing. Scoped. Collective. */
+HT_API ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm);
+HT_API ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
+                                              ht_comm *comm);
+
 /* nn.init, in place on parameters. fan_in mode, gain sqrt(2 / (1 + a^2)). */
 HT_API ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a);
 HT_API ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high);

@@ -80,27 +80,6 @@ static ht_status put_in_place(const struct target *target, hid_t file, const cha
     return HT_SUCCESS;
 }
 
-/* A replicated tensor is written by all ranks too, each an equal part of axis 0. */
-static ht__slab share_of(ht_comm *comm, const ht_body *body, const char **data)
-{
-    ht__slab slab = ht__slab_of(body);
-    int64_t row = (int64_t)slab.element;
-
-    *data = ht__body_data(body);
-    if (body->split != HT_NONE || comm->size == 1)
-        return slab;
-    if (body->ndim == 0) {
-        slab.ndim = comm->rank == 0 ? 0 : 1;
-        slab.count[0] = 0;
-        return slab;
-    }
-    for (int i = 1; i < body->ndim; i++)
-        row *= body->lshape[i];
-    ht_comm_chunk(comm, body->shape[0], comm->rank, &slab.start[0], &slab.count[0]);
-    *data += slab.start[0] * row;
-    return slab;
-}
-
 static ht_status write_slabs(ht_comm *comm, const struct target *target, hid_t file,
                              const ht_body *body)
 {
@@ -116,7 +95,7 @@ static ht_status write_slabs(ht_comm *comm, const struct target *target, hid_t f
     status = ht__agree(comm, status);
     if (status == HT_SUCCESS) {
         const char *data, *cause;
-        ht__slab slab = share_of(comm, body, &data);
+        ht__slab slab = ht__slab_share(comm, body, &data);
 
         status = ht__slab_transfer("ht_save_hdf5", comm, set, type, &slab, (void *)data, true);
         if (status != HT_SUCCESS) {

@@ -28,6 +28,26 @@ ht__slab ht__slab_of(const ht_body *body)
     return slab;
 }
 
+ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data)
+{
+    ht__slab slab = ht__slab_of(body);
+    int64_t row = (int64_t)slab.element;
+
+    *data = ht__body_data(body);
+    if (body->split != HT_NONE || comm->size == 1)
+        return slab;
+    if (body->ndim == 0) {
+        slab.ndim = comm->rank == 0 ? 0 : 1;
+        slab.count[0] = 0;
+        return slab;
+    }
+    for (int i = 1; i < body->ndim; i++)
+        row *= body->lshape[i];
+    ht_comm_chunk(comm, body->shape[0], comm->rank, &slab.start[0], &slab.count[0]);
+    *data += slab.start[0] * row;
+    return slab;
+}
+
 struct cut {
     int axis;          /* pieces are ranges of this axis */
     int64_t inner;     /* elements per index of it */

@@ -24,6 +24,10 @@ hid_t ht__io_parallel_access(ht_comm *comm);
 /* The local part of a tensor's body. */
 ht__slab ht__slab_of(const ht_body *body);
 
+/* What this rank writes of a tensor: its slab, or of one that all have, an equal part of axis 0;
+ * *data: where that begins. */
+ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data);
+
 /* Reads (write false) or writes the slab from or to row-major memory, in the elements of `type`.
  * All ranks transfer together, as often as the rank with most pieces needs. Status agreed upon by
  * nobody: the caller does that. Collective over comm. */

@@ -7,6 +7,12 @@ libht_objects_la_SOURCES += \
 	src/core/backend.c \
 	src/core/body.c \
 	src/core/check.c \
+	src/core/checkpoint.h \
+	src/core/checkpoint_crc.c \
+	src/core/checkpoint_entries.c \
+	src/core/checkpoint_load.c \
+	src/core/checkpoint_place.c \
+	src/core/checkpoint_save.c \
 	src/core/communication.c \
 	src/core/communication_abort.c \
 	src/core/communication_agree.c \

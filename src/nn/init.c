@@ -24,6 +24,18 @@ uint64_t ht__nn_seed_get(void)
     return atomic_load(&seed);
 }
 
+void ht__nn_init_get_state(uint64_t *seed_now, uint64_t *draws_now)
+{
+    *seed_now = atomic_load(&seed);
+    *draws_now = atomic_load(&draws);
+}
+
+void ht__nn_init_set_state(uint64_t seed_now, uint64_t draws_now)
+{
+    atomic_store(&seed, seed_now);
+    atomic_store(&draws, draws_now);
+}
+
 uint64_t ht__nn_mix(uint64_t key, uint64_t number)
 {
     uint64_t z = key + 0x9e3779b97f4a7c15u * (number + 1);

@@ -9,6 +9,10 @@
 
 uint64_t ht__nn_seed_get(void);
 
+/* The seed, and how many tensors were initialised since it was set. */
+void ht__nn_init_get_state(uint64_t *seed, uint64_t *draws);
+void ht__nn_init_set_state(uint64_t seed, uint64_t draws);
+
 /* Mixes a number into a key: all bits of both reach all bits of the result. */
 uint64_t ht__nn_mix(uint64_t key, uint64_t number);
 

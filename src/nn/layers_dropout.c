@@ -46,10 +46,15 @@ static void describe(ht_module *self, char *text, size_t size)
     snprintf(text, size, "p=%g", data->p);
 }
 
+static uint64_t *counter(ht_module *self)
+{
+    return &((struct dropout *)ht_module_data(self))->count;
+}
+
 static const ht_module_type dropout_type = {
-    .name = "Dropout", .forward = dropout, .describe = describe};
+    .name = "Dropout", .forward = dropout, .describe = describe, .counter = counter};
 static const ht_module_type dropout2d_type = {
-    .name = "Dropout2d", .forward = dropout2d, .describe = describe};
+    .name = "Dropout2d", .forward = dropout2d, .describe = describe, .counter = counter};
 
 static ht_module *make(const char *what, const ht_module_type *type, double p)
 {

@@ -42,6 +42,7 @@ libht_objects_la_SOURCES += \
 	src/nn/module_clone.c \
 	src/nn/module_file.c \
 	src/nn/module_file.h \
+	src/nn/module_fit.c \
 	src/nn/module_forward.c \
 	src/nn/module_guard.c \
 	src/nn/module_impl.h \
@@ -53,6 +54,7 @@ libht_objects_la_SOURCES += \
 	src/nn/optim_wrapper.c \
 	src/nn/optim_wrapper.h \
 	src/nn/parse_losses.c \
+	src/nn/random_state.c \
 	src/nn/reducer.c \
 	src/nn/reducer.h \
 	src/nn/reducer_bucket.c \

@@ -10,7 +10,6 @@
 struct ht_state_entry {
     char *name;        /* owned; the dotted path */
     ht_tensor *tensor; /* not owned */
-    bool found;        /* in the file */
 };
 
 typedef struct ht_state {
@@ -20,6 +19,12 @@ typedef struct ht_state {
 
 ht_state ht__state_collect(ht_module *module);
 void ht__state_free(ht_state *state);
+
+/* module_fit.c. Whether `map`, named `source` in the message, holds a tensor of the right shape for
+ * each entry and nothing else: the error is recorded, not raised. Then its values into the tree. */
+ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
+                         const ht_value *map);
+ht_status ht__state_copy(const ht_state *state, const ht_value *map);
 
 /* The dtype that stands for one in a file: 16-bit floats travel as float32, bool as uint8. */
 ht_dtype ht__state_dtype(ht_dtype dtype);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What saving and loading checkpoints share: a state as a flat list of entries, and the names of
+ * what stands in a file beside the user's. */
+#ifndef HT_CHECKPOINT_IMPL_H
+#define HT_CHECKPOINT_IMPL_H
+
+#include "core.h"
+#include "hdf5_util.h"
+#include "ht/checkpoint.h"
+
+enum { HT_CHECKPOINT_FORMAT = 1 };
+
+/* Attributes that are no numbers of the user's begin with '@'. */
+#define HT_CHECKPOINT_VERSION "@libht" /* of the root: the format */
+#define HT_CHECKPOINT_LIST    "@list"  /* of a group: it is a list */
+#define HT_CHECKPOINT_CRC     "@crc32" /* of a data set: of its elements, row-major */
+#define HT_CHECKPOINT_DTYPE   "@dtype" /* the tensor's, as a name */
+#define HT_CHECKPOINT_SPLIT   "@split" /* the tensor's, or HT_NONE */
+#define HT_CHECKPOINT_LOCAL   "@local" /* 1: the tensor is process-local */
+
+/* Maps and lists come before what is in them: `count` entries, and what is in those. */
+typedef struct ht__entry {
+    char *path;       /* owned: "optimizer/state/0/exp_avg", "" for the whole */
+    const char *name; /* the last part of it */
+    ht_value_kind kind;
+    int count;
+    double number;
+    ht_tensor *x; /* scoped; as it stands in the file: split along axis 0 or not at all */
+    ht_dtype dtype;
+    int split;  /* as it is in the program */
+    bool local; /* process-local */
+    bool alike; /* not split, and the same on all ranks */
+    uint32_t crc;
+} ht__entry;
+
+typedef struct ht__entries {
+    ht__entry *items; /* owned */
+    int count, capacity;
+} ht__entries;
+
+ht__entry *ht__entries_add(ht__entries *entries, const char *parent, const char *name);
+void ht__entries_free(ht__entries *entries);
+
+/* checkpoint_entries.c. Flattens a value; tensors in the form of the file. Logically collective;
+ * HT_FAIL. */
+ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, ht_comm *comm);
+
+/* Builds the value again, tensors as they are in the program. Collective. Scoped. */
+ht_value *ht__entries_value(const ht__entries *entries);
+
+/* Fails alike on all ranks, naming the first that differs, unless all have the same entries. */
+ht_status ht__entries_agree(const char *what, const ht__entries *entries, ht_comm *comm);
+
+/* checkpoint_crc.c. The checksum of every tensor's elements into `crc`, and `alike`. Collective. */
+ht_status ht__entries_checksum(const char *what, ht__entries *entries, ht_comm *comm);
+
+/* The dtype that stands for one in a file: 16-bit floats travel as float32, bool as uint8. */
+static inline ht_dtype ht__file_dtype(ht_dtype dtype)
+{
+    if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16)
+        return HT_FLOAT32;
+    return dtype == HT_BOOL ? HT_UINT8 : dtype;
+}
+
+/* checkpoint_place.c: files and their names. All but `reserve` are rank 0's work; the error is
+ * recorded and its code returned. */
+char *ht__place_part(const char *path); /* owned: what is written until it is whole */
+ht_status ht__place_reserve(const char *path, const char *part, int64_t bytes); /* makes `part` */
+ht_status ht__place_flush(const char *path, const char *part); /* one rank of every node */
+ht_status ht__place_commit(const char *path, const char *part, int keep);
+void ht__place_earlier(char *name, size_t size, const char *path, int age); /* FILE.age */
+
+#endif

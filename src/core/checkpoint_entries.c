@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A state as a flat list of entries, and back. Tensors change their form on the way: in the file
+ * they are on the host, row-major, of a dtype that HDF5 has, and split along axis 0 if at all. */
+#include "checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ht/manipulations.h"
+
+ht__entry *ht__entries_add(ht__entries *entries, const char *parent, const char *name)
+{
+    size_t room = strlen(parent) + strlen(name) + 2;
+    ht__entry *entry;
+
+    if (entries->count == entries->capacity) {
+        entries->capacity = entries->capacity > 0 ? 2 * entries->capacity : 32;
+        entries->items = ht__realloc(entries->items,
+                                     (size_t)entries->capacity * sizeof *entries->items);
+    }
+    entry = &entries->items[entries->count++];
+    *entry = (ht__entry){.path = ht__alloc(room)};
+    snprintf(entry->path, room, "%s%s%s", parent, parent[0] != '\0' ? "/" : "", name);
+    entry->name = entry->path + strlen(entry->path) - strlen(name);
+    return entry;
+}
+
+void ht__entries_free(ht__entries *entries)
+{
+    for (int i = 0; i < entries->count; i++)
+        ht__free(entries->items[i].path);
+    ht__free(entries->items);
+    *entries = (ht__entries){0};
+}
+
+static ht_status set_tensor(ht__entry *entry, ht_tensor *x, ht_comm *comm)
+{
+    const ht_body *body = x->body;
+
+    entry->dtype = body->dtype;
+    entry->split = body->split;
+    entry->local = body->comm == ht_comm_self() || (body->comm->size == 1 && comm->size > 1);
+    if (body->comm->size > 1 && !ht__comm_compatible(body->comm, comm))
+        return HT_FAIL(comm, HT_ERR_COMM,
+                       "ht_checkpoint_save: %s lives on another communicator than the checkpoint",
+                       entry->path);
+    if (entry->local)
+        entry->split = HT_NONE;
+    x = ht_to_device(x, ht__device_cpu());
+    x = ht_astype(x, ht__file_dtype(entry->dtype));
+    if (entry->split != HT_NONE && entry->split != 0)
+        x = ht_resplit(x, 0);
+    entry->x = ht_contiguous(x);
+    return entry->x != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static ht_status check_key(const char *parent, const char *key, ht_comm *comm)
+{
+    if (key[0] != '\0' && key[0] != '@' && strcmp(key, ".") != 0 && strchr(key, '/') == NULL)
+        return HT_SUCCESS;
+    return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                   "ht_checkpoint_save: the key \"%s\" in \"%s\" is empty, \".\", begins with '@' "
+                   "or has a '/' in it",
+                   key, parent);
+}
+
+static ht_status collect(ht__entries *entries, const char *parent, const char *name,
+                         const ht_value *value, ht_comm *comm);
+
+static ht_status collect_items(ht__entries *entries, int place, const ht_value *value,
+                               ht_comm *comm)
+{
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < ht_value_count(value) && status == HT_SUCCESS; i++) {
+        const char *parent = entries->items[place].path, *key = ht_value_key(value, i);
+        char index[16];
+
+        snprintf(index, sizeof index, "%d", i);
+        if (key != NULL)
+            status = check_key(parent, key, comm);
+        if (status == HT_SUCCESS)
+            status = collect(entries, parent, key != NULL ? key : index, ht_value_at(value, i),
+                             comm);
+    }
+    return status;
+}
+
+static ht_status collect(ht__entries *entries, const char *parent, const char *name,
+                         const ht_value *value, ht_comm *comm)
+{
+    int place = entries->count;
+    ht__entry *entry = ht__entries_add(entries, parent, name);
+
+    entry->kind = ht_value_get_kind(value);
+    switch (entry->kind) {
+    case HT_VALUE_TENSOR:
+        return set_tensor(entry, ht_value_as_tensor(value), comm);
+    case HT_VALUE_NUMBER:
+        entry->number = ht_value_as_number(value);
+        return HT_SUCCESS;
+    default:
+        entry->count = ht_value_count(value);
+        return collect_items(entries, place, value, comm);
+    }
+}
+
+ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, ht_comm *comm)
+{
+    return collect(entries, "", "", state, comm);
+}
+
+/* From the form of the file to that of the program. */
+static ht_tensor *restore(const ht__entry *entry)
+{
+    ht_tensor *x = entry->x;
+
+    if (x->body->split != entry->split)
+        x = ht_resplit(x, entry->split);
+    if (entry->local)
+        x = ht_tensor_local(x);
+    return ht_astype(x, entry->dtype);
+}
+
+static ht_value *build(const ht__entries *entries, int *at);
+
+static ht_value *build_map(const ht__entries *entries, const ht__entry *entry, int *at)
+{
+    ht_value *map = ht_value_map();
+
+    for (int i = 0; i < entry->count; i++) {
+        const char *name = entries->items[*at].name;
+
+        if (ht_value_set(map, name, build(entries, at)) != HT_SUCCESS)
+            return NULL;
+    }
+    return map;
+}
+
+/* In the order of names, which are places in the list: a file has them in another. */
+static ht_value *build_list(const ht__entries *entries, const ht__entry *entry, int *at)
+{
+    ht_value **items = ht__alloc((size_t)entry->count * sizeof(void *)), *list = ht_value_list();
+
+    for (int i = 0; i < entry->count; i++) {
+        long place = strtol(entries->items[*at].name, NULL, 10);
+        ht_value *item = build(entries, at);
+
+        if (place >= 0 && place < entry->count)
+            items[place] = item;
+    }
+    for (int i = 0; i < entry->count && list != NULL; i++) {
+        if (ht_value_append(list, items[i]) != HT_SUCCESS)
+            list = NULL;
+    }
+    if (list == NULL)
+        ht__error_set(HT_ERR_FORMAT, "ht_checkpoint_load: the list \"%s\" has gaps", entry->path);
+    ht__free(items);
+    return list;
+}
+
+/* The value of entry *at and all that is in it; *at becomes the entry after them. */
+static ht_value *build(const ht__entries *entries, int *at)
+{
+    const ht__entry *entry = &entries->items[(*at)++];
+
+    switch (entry->kind) {
+    case HT_VALUE_NUMBER:
+        return ht_value_number(entry->number);
+    case HT_VALUE_TENSOR:
+        return ht_value_tensor(restore(entry));
+    case HT_VALUE_LIST:
+        return build_list(entries, entry, at);
+    default:
+        return build_map(entries, entry, at);
+    }
+}
+
+ht_value *ht__entries_value(const ht__entries *entries)
+{
+    int at = 0;
+
+    return build(entries, &at);
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u; /* FNV-1a */
+    return hash;
+}
+
+/* Of all that must be the same on all ranks. */
+static int64_t hash_of(const ht__entry *entry)
+{
+    uint64_t hash = mix(0xcbf29ce484222325u, entry->path, strlen(entry->path));
+    int kind[] = {(int)entry->kind, entry->count};
+    int form[] = {(int)entry->dtype, entry->split, entry->local};
+
+    hash = mix(hash, kind, sizeof kind);
+    if (entry->kind == HT_VALUE_TENSOR) {
+        hash = mix(hash, form, sizeof form);
+        hash = mix(hash, entry->x->body->shape,
+                   (size_t)entry->x->body->ndim * sizeof *entry->x->body->shape);
+    }
+    return (int64_t)(hash >> 1);
+}
+
+/* The first index at which the ranks' hashes differ; `count` when none does. */
+static ht_status find_difference(const char *what, const ht__entries *entries, int64_t count,
+                                 int64_t *first, ht_comm *comm)
+{
+    int64_t *low = ht__alloc(2 * (size_t)count * sizeof *low), *high = low + count;
+    ht_status status;
+
+    for (int i = 0; i < entries->count; i++)
+        low[i] = high[i] = hash_of(&entries->items[i]);
+    status = ht__comm_allreduce_i64(comm, low, (int)count, HT_OP_MIN, what);
+    if (status == HT_SUCCESS)
+        status = ht__comm_allreduce_i64(comm, high, (int)count, HT_OP_MAX, what);
+    for (*first = 0; *first < count && low[*first] == high[*first];)
+        ++*first;
+    ht__free(low);
+    return status;
+}
+
+ht_status ht__entries_agree(const char *what, const ht__entries *entries, ht_comm *comm)
+{
+    int64_t count = entries->count, first;
+    char name[256] = "its end";
+    ht_status status = ht__comm_allreduce_i64(comm, &count, 1, HT_OP_MAX, what);
+
+    if (status == HT_SUCCESS)
+        status = find_difference(what, entries, count, &first, comm);
+    if (status != HT_SUCCESS || first == count)
+        return status;
+    if (first < entries->count)
+        snprintf(name, sizeof name, "%s", entries->items[first].path);
+    status = ht__comm_bcast_bytes(comm, name, sizeof name, 0, what);
+    if (status != HT_SUCCESS)
+        return status;
+    return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                   "%s: the state is not the same on all ranks from \"%s\" of rank 0 on", what,
+                   name);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Saving a checkpoint: all ranks make the same groups, attributes and data sets in one file through
+ * MPI-IO, the space of the data is reserved, each rank writes its share, and the file gets its name
+ * when it is on the disk. Files are of HDF5's newest format, whose metadata have checksums of their
+ * own. */
+#include "checkpoint.h"
+#include "io_slab.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char saving[] = "ht_checkpoint_save";
+
+ht_checkpoint_options ht_checkpoint_options_default(void)
+{
+    return (ht_checkpoint_options){.size = sizeof(ht_checkpoint_options), .keep = 2};
+}
+
+static ht_status fail(const char *path, const char *name)
+{
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s%s%s: %s", saving, path,
+                         name[0] != '\0' ? ": " : "", name, ht__hdf5_error());
+}
+
+static bool set_attribute(hid_t object, const char *name, hid_t type, const void *value)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
+
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    H5Sclose(space);
+    return good;
+}
+
+static bool set_integer(hid_t object, const char *name, int64_t value)
+{
+    return set_attribute(object, name, H5T_NATIVE_INT64, &value);
+}
+
+static bool set_text(hid_t object, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    bool good;
+
+    H5Tset_size(type, strlen(text) + 1);
+    good = set_attribute(object, name, type, text);
+    H5Tclose(type);
+    return good;
+}
+
+static bool make_group(hid_t file, const ht__entry *entry)
+{
+    bool is_root = entry->path[0] == '\0', good;
+    hid_t group = is_root ? H5Gopen2(file, "/", H5P_DEFAULT)
+                          : H5Gcreate2(file, entry->path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+
+    good = group >= 0;
+    if (good && is_root)
+        good = set_integer(group, HT_CHECKPOINT_VERSION, HT_CHECKPOINT_FORMAT);
+    if (good && entry->kind == HT_VALUE_LIST)
+        good = set_integer(group, HT_CHECKPOINT_LIST, 1);
+    if (group >= 0)
+        H5Gclose(group);
+    return good;
+}
+
+static bool make_number(hid_t file, const ht__entry *entry)
+{
+    size_t length = strlen(entry->path) - strlen(entry->name);
+    char *parent = ht__strdup(entry->path);
+    hid_t group;
+    bool good;
+
+    parent[length > 0 ? length - 1 : 0] = '\0';
+    group = H5Gopen2(file, length > 0 ? parent : "/", H5P_DEFAULT);
+    good = group >= 0 && set_attribute(group, entry->name, H5T_NATIVE_DOUBLE, &entry->number);
+    if (group >= 0)
+        H5Gclose(group);
+    ht__free(parent);
+    return good;
+}
+
+static bool describe(hid_t set, const ht__entry *entry)
+{
+    return set_integer(set, HT_CHECKPOINT_CRC, (int64_t)entry->crc) &&
+           set_text(set, HT_CHECKPOINT_DTYPE, ht_dtype_name(entry->dtype)) &&
+           set_integer(set, HT_CHECKPOINT_SPLIT, entry->split) &&
+           set_integer(set, HT_CHECKPOINT_LOCAL, entry->local);
+}
+
+static bool make_dataset(hid_t file, const ht__entry *entry)
+{
+    const ht_body *body = entry->x->body;
+    hid_t type = ht__hdf5_type(body->dtype), space, set;
+    hsize_t shape[HT_MAX_NDIM];
+    bool good;
+
+    for (int i = 0; i < body->ndim; i++)
+        shape[i] = (hsize_t)body->shape[i];
+    space = body->ndim > 0 ? H5Screate_simple(body->ndim, shape, NULL) : H5Screate(H5S_SCALAR);
+    set = H5Dcreate2(file, entry->path, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    good = set >= 0 && describe(set, entry);
+    if (set >= 0)
+        H5Dclose(set);
+    H5Sclose(space);
+    H5Tclose(type);
+    return good;
+}
+
+static ht_status make_all(hid_t file, const char *path, const ht__entries *entries)
+{
+    for (int i = 0; i < entries->count; i++) {
+        const ht__entry *entry = &entries->items[i];
+        bool good;
+
+        if (entry->kind == HT_VALUE_TENSOR)
+            good = make_dataset(file, entry);
+        else if (entry->kind == HT_VALUE_NUMBER)
+            good = make_number(file, entry);
+        else
+            good = make_group(file, entry);
+        if (!good)
+            return fail(path, entry->path);
+    }
+    return H5Fflush(file, H5F_SCOPE_LOCAL) < 0 ? fail(path, "") : HT_SUCCESS;
+}
+
+/* Every rank an equal part of what all have alike; of what they have not, rank 0 everything. */
+static ht_status write_one(ht_comm *comm, hid_t file, const char *path, const ht__entry *entry)
+{
+    const ht_body *body = entry->x->body;
+    hid_t set = H5Dopen2(file, entry->path, H5P_DEFAULT), type = ht__hdf5_type(body->dtype);
+    const char *data = ht__body_data(body);
+    ht__slab slab = entry->alike || body->split != HT_NONE ? ht__slab_share(comm, body, &data)
+                                                           : ht__slab_of(body);
+    ht_status status;
+
+    if (!entry->alike && body->split == HT_NONE && comm->rank != 0) {
+        slab.ndim = 1;
+        slab.count[0] = 0;
+    }
+    status = ht__slab_transfer(saving, comm, set, type, &slab, (void *)data, true);
+    if (status != HT_SUCCESS) {
+        const char *cause;
+
+        ht_error_get(&cause);
+        status = ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s: %s", saving, path, entry->path,
+                               cause);
+    }
+    if (set >= 0)
+        H5Dclose(set);
+    H5Tclose(type);
+    return status;
+}
+
+static ht_status write_all(ht_comm *comm, hid_t file, const char *path, const ht__entries *entries)
+{
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < entries->count; i++) {
+        ht_status one = HT_SUCCESS;
+
+        if (entries->items[i].x != NULL)
+            one = write_one(comm, file, path, &entries->items[i]);
+        if (status == HT_SUCCESS)
+            status = one;
+    }
+    return ht__agree(comm, status);
+}
+
+static hid_t create(ht_comm *comm, const char *part)
+{
+    hid_t access = ht__io_parallel_access(comm), creation = H5Pcreate(H5P_FILE_CREATE), file;
+    const char *outer = ht__watch_guard(saving);
+
+    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    file = H5Fcreate(part, H5F_ACC_TRUNC, creation, access);
+    ht__watch_unguard(outer);
+    H5Pclose(creation);
+    H5Pclose(access);
+    return file;
+}
+
+static ht_status fill(ht_comm *comm, hid_t file, const char *path, const char *part,
+                      const ht__entries *entries)
+{
+    ht_status status = ht__agree(comm, make_all(file, path, entries));
+    hsize_t bytes = 0;
+
+    if (status != HT_SUCCESS)
+        return status;
+    H5Fget_filesize(file, &bytes);
+    status = ht__agree(comm, comm->rank == 0 ? ht__place_reserve(path, part, (int64_t)bytes)
+                                             : HT_SUCCESS);
+    return status == HT_SUCCESS ? write_all(comm, file, path, entries) : status;
+}
+
+/* More than HDF5 will need. */
+static int64_t bytes_of(const ht__entries *entries)
+{
+    int64_t bytes = 1 << 16;
+
+    for (int i = 0; i < entries->count; i++) {
+        bytes += 2048 + 2 * (int64_t)strlen(entries->items[i].path);
+        if (entries->items[i].x != NULL)
+            bytes += ht_tensor_size(entries->items[i].x) *
+                     (int64_t)ht_dtype_size(entries->items[i].x->body->dtype);
+    }
+    return bytes;
+}
+
+/* A full disk is found out before HDF5, which cannot close a file that does not fit, has it open.
+ */
+static ht_status try_room(ht_comm *comm, const char *path, const char *part,
+                          const ht__entries *entries)
+{
+    ht_status status = HT_SUCCESS;
+
+    if (comm->rank == 0) {
+        unlink(part); /* of a job that was killed here */
+        status = ht__place_reserve(path, part, bytes_of(entries));
+    }
+    return ht__agree(comm, status);
+}
+
+static ht_status write_part(ht_comm *comm, const char *path, const char *part,
+                            const ht__entries *entries)
+{
+    ht_status status = try_room(comm, path, part, entries);
+    hid_t file;
+
+    if (status != HT_SUCCESS)
+        return status;
+    ht__hdf5_begin();
+    file = create(comm, part);
+    status = ht__agree(comm, file < 0 ? fail(path, "") : HT_SUCCESS);
+    if (status == HT_SUCCESS)
+        status = fill(comm, file, path, part, entries);
+    if (file >= 0 && H5Fclose(file) < 0 && status == HT_SUCCESS)
+        status = fail(path, "");
+    ht__hdf5_end();
+    return ht__agree(comm, status);
+}
+
+static ht_status write_checkpoint(ht_comm *comm, const char *path, const ht__entries *entries,
+                                  int keep)
+{
+    char *part = ht__place_part(path);
+    ht_status status = write_part(comm, path, part, entries);
+
+    if (status == HT_SUCCESS)
+        status = ht__agree(comm, comm->local_rank == 0 ? ht__place_flush(path, part) : HT_SUCCESS);
+    if (status == HT_SUCCESS)
+        status = ht__agree(comm, comm->rank == 0 ? ht__place_commit(path, part, keep) : HT_SUCCESS);
+    if (status != HT_SUCCESS && comm->rank == 0)
+        unlink(part);
+    ht__free(part);
+    return status;
+}
+
+/* Numbers are rank 0's. */
+static ht_status share_numbers(ht__entries *entries, ht_comm *comm)
+{
+    double *numbers = ht__alloc((size_t)entries->count * sizeof *numbers);
+    ht_status status;
+
+    for (int i = 0; i < entries->count; i++)
+        numbers[i] = entries->items[i].number;
+    status = ht__comm_bcast_bytes(comm, numbers, (size_t)entries->count * sizeof *numbers, 0,
+                                  saving);
+    for (int i = 0; i < entries->count; i++)
+        entries->items[i].number = numbers[i];
+    ht__free(numbers);
+    return status;
+}
+
+static ht_status save(ht_comm *comm, const ht_value *state, const char *path, int keep)
+{
+    ht_errhandler handler = comm->handler;
+    ht__entries entries = {0};
+    ht_status status = ht__entries_collect(&entries, state, comm);
+
+    if (status == HT_SUCCESS)
+        status = ht__entries_agree(saving, &entries, comm);
+    if (status == HT_SUCCESS)
+        status = ht__entries_checksum(saving, &entries, comm);
+    if (status == HT_SUCCESS)
+        status = share_numbers(&entries, comm);
+    if (status == HT_SUCCESS) {
+        /* The handler may end the job: not before the unfinished file is gone. */
+        comm->handler = HT_ERRORS_RETURN;
+        status = write_checkpoint(comm, path, &entries, keep);
+        comm->handler = handler;
+        status = ht__agree(comm, status);
+    }
+    ht__entries_free(&entries);
+    return status;
+}
+
+ht_status ht_checkpoint_save(const ht_value *state, const char *path, ht_comm *comm,
+                             const ht_checkpoint_options *options)
+{
+    ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
+    ht_scope *scope;
+    ht_status status;
+    bool was;
+
+    if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (path == NULL || path[0] == '\0' || comm == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "%s: path or communicator is missing, or the state is no map", saving);
+    if (o.size != sizeof o || o.keep < 1)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "%s: options were not filled by ht_checkpoint_options_default, or keep is "
+                       "below 1",
+                       saving);
+    scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
+    status = save(comm, state, path, o.keep);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Everything that decides which random numbers come next, as a value: seeds, draws, and how often
+ * each layer of a tree that draws has drawn. */
+#include <string.h>
+
+#include "ht/factories.h"
+#include "ht/nn.h"
+#include "ht/random.h"
+#include "init.h"
+#include "module_impl.h"
+
+static const char loading[] = "ht_nn_random_load_state_dict";
+
+static void set_pair(ht_value *map, const char *key, uint64_t seed, uint64_t draw)
+{
+    const uint64_t pair[] = {seed, draw};
+    const int64_t two = 2;
+
+    ht_value_set(map, key, ht_value_tensor(ht_array_local(pair, 1, &two, HT_INT64)));
+}
+
+/* Layers with a counter, in the order of the tree. */
+struct counters {
+    ht_comm *comm;
+    ht_value *map; /* written, or read */
+    uint64_t **places;
+    int64_t *largest; /* of the ranks that saved */
+    int64_t *same;    /* this rank's, where as many ranks saved */
+    int count;
+    const char *missing;
+};
+
+static const char *key_of(const char *path)
+{
+    return path[0] != '\0' ? path : "(root)";
+}
+
+static uint64_t *counter_of(ht_module *module)
+{
+    return module->type->counter != NULL ? module->type->counter(module) : NULL;
+}
+
+/* Ranks may differ: one that had no rows did not run its layers. */
+static void save_counter(const char *path, ht_module *module, void *user)
+{
+    struct counters *counters = user;
+    const uint64_t *counter = counter_of(module);
+    int64_t ranks = counters->comm->size;
+    ht_tensor *x;
+
+    if (counter == NULL)
+        return;
+    x = ht_empty_on(1, &ranks, HT_INT64, 0, ht__device_cpu(), counters->comm);
+    *(uint64_t *)ht_tensor_mutable_data(x) = *counter;
+    ht_value_set(counters->map, key_of(path), ht_value_tensor(x));
+}
+
+ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm)
+{
+    struct counters counters = {.comm = comm};
+    ht_value *map = ht_value_map();
+    uint64_t seed, draw;
+
+    if (module == NULL || comm == NULL)
+        return NULL;
+    counters.map = ht_value_map();
+    ht_random_get_state(&seed, &draw);
+    set_pair(map, "random", seed, draw);
+    ht__nn_init_get_state(&seed, &draw);
+    set_pair(map, "init", seed, draw);
+    ht__module_walk(ht__module_unwrapped(module), save_counter, &counters);
+    ht_value_set(map, "counters", counters.map);
+    return map;
+}
+
+static void load_counter(const char *path, ht_module *module, void *user)
+{
+    struct counters *counters = user;
+    uint64_t *place = counter_of(module);
+    ht_tensor *x = ht_value_as_tensor(ht_value_get(counters->map, key_of(path)));
+    size_t room = (size_t)(counters->count + 1);
+    const int64_t *counts;
+
+    if (place == NULL)
+        return;
+    if (x == NULL || ht_tensor_dtype(x) != HT_INT64 || ht_tensor_ndim(x) != 1) {
+        if (counters->missing == NULL)
+            counters->missing = module->path;
+        return;
+    }
+    counters->places = ht__realloc(counters->places, room * sizeof *counters->places);
+    counters->largest = ht__realloc(counters->largest, room * sizeof *counters->largest);
+    counters->same = ht__realloc(counters->same, room * sizeof *counters->same);
+    counts = ht_tensor_data(x);
+    counters->places[counters->count] = place;
+    counters->largest[counters->count] = 0;
+    for (int64_t i = 0; i < x->body->lsize; i++) {
+        if (counts[i] > counters->largest[counters->count])
+            counters->largest[counters->count] = counts[i];
+    }
+    counters->same[counters->count] = -1;
+    if (ht_tensor_shape(x)[0] == counters->comm->size && x->body->lsize == 1)
+        counters->same[counters->count] = counts[0];
+    counters->count++;
+}
+
+/* On another number of ranks every rank goes on after all draws that were made. */
+static ht_status load_counters(struct counters *counters, ht_module *module)
+{
+    ht_status status;
+
+    ht__module_walk(ht__module_unwrapped(module), load_counter, counters);
+    if (counters->missing != NULL)
+        return HT_FAIL(counters->comm, HT_ERR_FORMAT, "%s: the state has no counter of \"%s\"",
+                       loading, counters->missing);
+    status = ht__comm_allreduce_i64(counters->comm, counters->largest, counters->count, HT_OP_MAX,
+                                    loading);
+    for (int i = 0; i < counters->count && status == HT_SUCCESS; i++)
+        *counters->places[i] = (uint64_t)(counters->same[i] >= 0 ? counters->same[i]
+                                                                 : counters->largest[i]);
+    return status;
+}
+
+static const uint64_t *get_pair(const ht_value *state, const char *key, ht_comm *comm)
+{
+    ht_tensor *x = ht_value_as_tensor(ht_value_get(state, key));
+
+    if (x != NULL && ht_tensor_dtype(x) == HT_INT64 && ht_tensor_size(x) == 2)
+        return ht_tensor_data(x);
+    HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no \"%s\" of a seed and a draw", loading, key);
+    return NULL;
+}
+
+ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state, ht_comm *comm)
+{
+    struct counters counters = {.comm = comm, .map = ht_value_get(state, "counters")};
+    const uint64_t *random, *init;
+    ht_status status;
+
+    if (module == NULL || state == NULL || comm == NULL)
+        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    random = get_pair(state, "random", comm);
+    init = random != NULL ? get_pair(state, "init", comm) : NULL;
+    if (init == NULL)
+        return ht_error_get(NULL);
+    status = load_counters(&counters, module);
+    if (status == HT_SUCCESS) {
+        ht_random_set_state(random[0], random[1]);
+        ht__nn_init_set_state(init[0], init[1]);
+    }
+    ht__free(counters.places);
+    ht__free(counters.largest);
+    ht__free(counters.same);
+    return status;
+}

@@ -1,0 +1,459 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* Checkpoints: what is saved comes back, whatever it is made of; what is damaged is refused; the
+ * last K are kept. */
+#include "ht_test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "core/core.h"
+#include "ht.h"
+
+static char folder[64], path[80];
+
+/* A folder that all ranks have and no other job. */
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/ht-test-XXXXXX");
+    if (ht_test_rank == 0)
+        assert_non_null(mkdtemp(folder));
+    ht__comm_bcast_bytes(HT_COMM_WORLD, folder, sizeof folder, 0, "folder");
+    snprintf(path, sizeof path, "%s/run.h5", folder);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const ends[] = {"", ".1", ".2", ".3", ".part"};
+    char name[96];
+
+    (void)state;
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_barrier(HT_COMM_WORLD);
+    for (int i = 0; i < 5 && ht_test_rank == 0; i++) {
+        snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        unlink(name);
+    }
+    return ht_test_rank == 0 ? rmdir(folder) : 0;
+}
+
+static void assert_error(ht_status code, const char *text)
+{
+    const char *message;
+
+    assert_int_equal(ht_error_get(&message), code);
+    if (strstr(message, text) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", text, message);
+    ht_error_clear();
+}
+
+static ht_tensor *numbers(int64_t count, ht_dtype dtype, int split, ht_comm *comm)
+{
+    ht_comm *was = ht_get_comm();
+    ht_tensor *x;
+
+    ht_use_comm(comm);
+    x = ht_astype(ht_arange(0, (double)count, 1, HT_FLOAT64, split), dtype);
+    ht_use_comm(was);
+    return x;
+}
+
+/* Everything that a state can be made of. */
+static ht_value *many_things(void)
+{
+    ht_value *map = ht_value_map(), *list = ht_value_list(), *inner = ht_value_map();
+
+    for (ht_dtype dtype = 0; dtype < HT_DTYPE_COUNT; dtype++)
+        ht_value_set(map, ht_dtype_name(dtype),
+                     ht_value_tensor(numbers(23, dtype, HT_NONE, HT_COMM_SELF)));
+    ht_value_set(map, "split", ht_value_tensor(numbers(17, HT_INT64, 0, HT_COMM_WORLD)));
+    ht_value_set(
+        map, "second axis",
+        ht_value_tensor(ht_resplit(
+            ht_reshape(numbers(21, HT_FLOAT64, 0, HT_COMM_WORLD), 2, (int64_t[]){3, 7}), 1)));
+    ht_value_set(map, "everywhere",
+                 ht_value_tensor(numbers(5, HT_FLOAT32, HT_NONE, HT_COMM_WORLD)));
+    ht_value_set(map, "none", ht_value_tensor(numbers(0, HT_FLOAT32, HT_NONE, HT_COMM_SELF)));
+    ht_value_set(
+        map, "view",
+        ht_value_tensor(ht_transpose(
+            ht_reshape(numbers(6, HT_INT32, HT_NONE, HT_COMM_SELF), 2, (int64_t[]){2, 3}), 0, 1)));
+    for (int i = 0; i < 12; i++)
+        ht_value_append(list, ht_value_number(0.1 * i));
+    ht_value_append(list, ht_value_map());
+    ht_value_append(list, ht_value_list());
+    ht_value_set(inner, "fc1.weight", ht_value_number(-1e300));
+    ht_value_append(list, inner);
+    ht_value_set(map, "list", list);
+    return map;
+}
+
+static void assert_same_tensor(ht_tensor *a, ht_tensor *b)
+{
+    assert_int_equal(ht_tensor_dtype(a), ht_tensor_dtype(b));
+    assert_int_equal(ht_tensor_split(a), ht_tensor_split(b));
+    assert_int_equal(ht_tensor_comm(a)->size, ht_tensor_comm(b)->size);
+    assert_int_equal(ht_tensor_ndim(a), ht_tensor_ndim(b));
+    for (int i = 0; i < ht_tensor_ndim(a); i++)
+        assert_int_equal(ht_tensor_shape(a)[i], ht_tensor_shape(b)[i]);
+    a = ht_contiguous(a);
+    b = ht_contiguous(b);
+    assert_memory_equal(ht_tensor_data(a), ht_tensor_data(b),
+                        (size_t)a->body->lsize * ht_dtype_size(ht_tensor_dtype(a)));
+}
+
+static void assert_same(const ht_value *a, const ht_value *b)
+{
+    assert_int_equal(ht_value_get_kind(a), ht_value_get_kind(b));
+    assert_int_equal(ht_value_count(a), ht_value_count(b));
+    assert_true(ht_value_as_number(a) == ht_value_as_number(b));
+    if (ht_value_get_kind(a) == HT_VALUE_TENSOR)
+        assert_same_tensor(ht_value_as_tensor(a), ht_value_as_tensor(b));
+    for (int i = 0; i < ht_value_count(a); i++) {
+        const char *key = ht_value_key(a, i);
+
+        assert_same(ht_value_at(a, i), key != NULL ? ht_value_get(b, key) : ht_value_at(b, i));
+    }
+}
+
+static void everything_comes_back(void **state)
+{
+    ht_value *saved = many_things(), *loaded;
+
+    (void)state;
+    assert_int_equal(ht_checkpoint_save(saved, path, HT_COMM_WORLD, NULL), HT_SUCCESS);
+    loaded = ht_checkpoint_load(path, HT_COMM_WORLD, NULL);
+    assert_non_null(loaded);
+    assert_same(saved, loaded);
+}
+
+/* Saved by all, loaded by half of them, and the other way round. */
+static void other_rank_counts(void **state)
+{
+    ht_comm *half = ht_comm_split(HT_COMM_WORLD, ht_test_rank < (ht_test_size + 1) / 2 ? 0 : -1, 0);
+    ht_value *map = ht_value_map(), *loaded;
+
+    (void)state;
+    ht_value_set(map, "split", ht_value_tensor(numbers(23, HT_INT32, 0, HT_COMM_WORLD)));
+    ht_value_set(map, "local", ht_value_tensor(numbers(9, HT_FLOAT64, HT_NONE, HT_COMM_SELF)));
+    ht_checkpoint_save(map, path, HT_COMM_WORLD, NULL);
+    if (half != NULL) {
+        ht_value *again = ht_value_map();
+
+        loaded = ht_checkpoint_load(path, half, NULL);
+        ht_value_set(again, "split", ht_value_tensor(numbers(23, HT_INT32, 0, half)));
+        ht_value_set(again, "local", ht_value_get(map, "local"));
+        assert_same(again, loaded);
+        assert_int_equal(ht_checkpoint_save(loaded, path, half, NULL), HT_SUCCESS);
+    }
+    ht_barrier(HT_COMM_WORLD);
+    assert_same(map, ht_checkpoint_load(path, HT_COMM_WORLD, NULL));
+    ht_release(half);
+}
+
+/* Process-local tensors that ranks do not have alike: rank 0's, not a part of each. */
+static void rank_0_decides(void **state)
+{
+    ht_value *map = ht_value_map(), *loaded;
+    int64_t count = 8;
+    ht_tensor *mine = ht_full_on(1, &count, ht_test_rank, HT_FLOAT64, HT_NONE, ht_get_device(),
+                                 HT_COMM_SELF);
+
+    (void)state;
+    ht_value_set(map, "running_mean", ht_value_tensor(mine));
+    ht_value_set(map, "seen", ht_value_number(10 + ht_test_rank));
+    ht_checkpoint_save(map, path, HT_COMM_WORLD, NULL);
+    loaded = ht_checkpoint_load(path, HT_COMM_WORLD, NULL);
+    assert_true(ht_value_as_number(ht_value_get(loaded, "seen")) == 10);
+    for (int i = 0; i < count; i++)
+        assert_true(((const double *)ht_tensor_data(
+                        ht_value_as_tensor(ht_value_get(loaded, "running_mean"))))[i] == 0);
+}
+
+static void states_that_cannot_be_saved(void **state)
+{
+    ht_value *map = ht_value_map(), *other = ht_value_map();
+
+    (void)state;
+    ht_value_set(map, "a/b", ht_value_number(1));
+    assert_int_equal(ht_checkpoint_save(map, path, HT_COMM_WORLD, NULL), HT_ERR_ARGUMENT);
+    assert_error(HT_ERR_ARGUMENT, "the key \"a/b\" in \"\" is empty");
+    assert_int_equal(ht_checkpoint_save(ht_value_number(1), path, HT_COMM_WORLD, NULL),
+                     HT_ERR_ARGUMENT);
+    assert_error(HT_ERR_ARGUMENT, "the state is no map");
+    ht_value_set(other, "same", ht_value_number(1));
+    ht_value_set(other, ht_test_rank == 1 ? "one" : "other", ht_value_number(1));
+    if (ht_test_size > 1) {
+        assert_int_equal(ht_checkpoint_save(other, path, HT_COMM_WORLD, NULL), HT_ERR_ARGUMENT);
+        assert_error(HT_ERR_ARGUMENT, "not the same on all ranks from \"other\" of rank 0 on");
+    }
+    assert_int_equal(ht_checkpoint_save(other, "/nowhere/run.h5", HT_COMM_WORLD, NULL),
+                     ht_test_size > 1 ? HT_ERR_ARGUMENT : HT_ERR_IO);
+    ht_error_clear();
+}
+
+static ht_value *numbered(int number)
+{
+    ht_value *map = ht_value_map();
+
+    ht_value_set(map, "number", ht_value_number(number));
+    ht_value_set(map, "x", ht_value_tensor(numbers(300, HT_FLOAT32, HT_NONE, HT_COMM_SELF)));
+    return map;
+}
+
+static double number_in(const char *name, bool earlier)
+{
+    ht_checkpoint_options options = ht_checkpoint_options_default();
+
+    options.earlier = earlier;
+    return ht_value_as_number(
+        ht_value_get(ht_checkpoint_load(name, HT_COMM_WORLD, &options), "number"));
+}
+
+static bool is_there(const char *end)
+{
+    char name[96];
+
+    snprintf(name, sizeof name, "%s%s", path, end);
+    return access(name, F_OK) == 0;
+}
+
+static void the_last_k_are_kept(void **state)
+{
+    ht_checkpoint_options options = ht_checkpoint_options_default();
+    char name[96];
+
+    (void)state;
+    options.keep = 3;
+    for (int i = 1; i <= 5; i++)
+        assert_int_equal(ht_checkpoint_save(numbered(i), path, HT_COMM_WORLD, &options),
+                         HT_SUCCESS);
+    for (int age = 0; age < 3; age++) {
+        snprintf(name, sizeof name, age > 0 ? "%s.%d" : "%s", path, age);
+        assert_true(number_in(name, false) == 5 - age);
+    }
+    assert_false(is_there(".3"));
+    assert_false(is_there(".part"));
+    ht_barrier(HT_COMM_WORLD);
+    options.keep = 1;
+    ht_checkpoint_save(numbered(6), path, HT_COMM_WORLD, &options);
+    assert_true(number_in(path, false) == 6);
+}
+
+static void on_rank_0(void (*change)(int64_t where), int64_t where)
+{
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        change(where);
+    ht_barrier(HT_COMM_WORLD);
+}
+
+static void cut_at(int64_t length)
+{
+    assert_int_equal(truncate(path, length), 0);
+}
+
+static void flip_byte(int64_t at)
+{
+    int fd = open(path, O_RDWR);
+    unsigned char byte;
+
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte = (unsigned char)~byte;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+static int64_t size_of_file(void)
+{
+    struct stat info;
+
+    assert_int_equal(stat(path, &info), 0);
+    return info.st_size;
+}
+
+static int64_t random_below(int64_t limit)
+{
+    static uint64_t state = 88172645463325252u;
+
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (int64_t)(state % (uint64_t)limit);
+}
+
+/* The file as it was saved. */
+static char good[16384];
+
+static void keep_good(void)
+{
+    ht_barrier(HT_COMM_WORLD);
+    int fd = open(path, O_RDONLY);
+
+    assert_true(size_of_file() < (int64_t)sizeof good);
+    assert_int_equal(read(fd, good, sizeof good), size_of_file());
+    close(fd);
+}
+
+static void put_back(int64_t size)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC);
+
+    assert_int_equal(write(fd, good, (size_t)size), size);
+    close(fd);
+}
+
+static void assert_refused(const char *text)
+{
+    assert_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));
+    assert_error(HT_ERR_FORMAT, text);
+    assert_true(number_in(path, true) == 1); /* the one before it, when asked */
+}
+
+static void a_file_cut_short_is_refused(void **state)
+{
+    (void)state;
+    ht_checkpoint_save(numbered(1), path, HT_COMM_WORLD, NULL);
+    ht_checkpoint_save(numbered(2), path, HT_COMM_WORLD, NULL);
+    keep_good();
+    int64_t size = size_of_file();
+
+    for (int i = 0; i < 100; i++) {
+        on_rank_0(cut_at, i == 0 ? size - 1 : random_below(size));
+        assert_refused("run.h5");
+        on_rank_0(put_back, size);
+    }
+}
+
+/* Where the elements of x stand in the file. */
+static int64_t place_of_x(void)
+{
+    haddr_t place;
+
+    ht_hdf5_lock();
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), set = H5Dopen2(file, "x", H5P_DEFAULT);
+
+    place = H5Dget_offset(set);
+    H5Dclose(set);
+    H5Fclose(file);
+    ht_hdf5_unlock();
+    assert_true(place != HADDR_UNDEF);
+    return (int64_t)place;
+}
+
+static void a_byte_flipped_in_data_is_refused(void **state)
+{
+    (void)state;
+    ht_checkpoint_save(numbered(1), path, HT_COMM_WORLD, NULL);
+    ht_checkpoint_save(numbered(2), path, HT_COMM_WORLD, NULL);
+    int64_t place = place_of_x();
+
+    for (int i = 0; i < 100; i++) {
+        int64_t at = place + random_below(300 * 4);
+
+        on_rank_0(flip_byte, at);
+        assert_refused("run.h5 is damaged: x: its checksum is");
+        on_rank_0(flip_byte, at);
+    }
+    assert_true(number_in(path, false) == 2);
+}
+
+/* Between the parts of a file there may be bytes that mean nothing. */
+static void a_byte_flipped_elsewhere_changes_nothing_unseen(void **state)
+{
+    int refused = 0;
+
+    (void)state;
+    ht_checkpoint_save(numbered(2), path, HT_COMM_WORLD, NULL);
+    for (int i = 0; i < 100; i++) {
+        int64_t at = random_below(size_of_file());
+        ht_value *loaded;
+
+        on_rank_0(flip_byte, at);
+        loaded = ht_checkpoint_load(path, HT_COMM_WORLD, NULL);
+        refused += loaded == NULL;
+        if (loaded != NULL)
+            assert_same(numbered(2), loaded);
+        ht_error_clear();
+        on_rank_0(flip_byte, at);
+    }
+    assert_true(refused > 20);
+}
+
+static void set_format(int64_t format)
+{
+    ht_hdf5_lock();
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t attribute = H5Aopen(file, "@libht", H5P_DEFAULT);
+
+    if (format > 0)
+        H5Awrite(attribute, H5T_NATIVE_INT64, &format);
+    H5Aclose(attribute);
+    if (format == 0)
+        H5Adelete(file, "@libht");
+    H5Fclose(file);
+    ht_hdf5_unlock();
+}
+
+static void other_formats_are_refused(void **state)
+{
+    (void)state;
+    ht_checkpoint_save(numbered(1), path, HT_COMM_WORLD, NULL);
+    on_rank_0(set_format, 2);
+    assert_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));
+    assert_error(HT_ERR_FORMAT, "run.h5 has format 2, written by a newer libht");
+    on_rank_0(set_format, 0);
+    assert_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));
+    assert_error(HT_ERR_FORMAT, "run.h5 is no checkpoint");
+    assert_null(ht_checkpoint_load("/nowhere/run.h5", HT_COMM_WORLD, NULL));
+    assert_error(HT_ERR_IO, "cannot open /nowhere/run.h5");
+}
+
+/* No file of this process may grow beyond a limit: to it, the disk is full. */
+static void a_full_disk_leaves_the_old_checkpoint(void **state)
+{
+    struct rlimit was, small;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    ht_value *large = numbered(2);
+
+    (void)state;
+    ht_value_set(large, "large",
+                 ht_value_tensor(numbers(1 << 18, HT_FLOAT64, HT_NONE, HT_COMM_SELF)));
+    ht_checkpoint_save(numbered(1), path, HT_COMM_WORLD, NULL);
+    getrlimit(RLIMIT_FSIZE, &was);
+    small = was;
+    small.rlim_cur = 1 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+
+    ht_status status = ht_checkpoint_save(large, path, HT_COMM_WORLD, NULL);
+
+    setrlimit(RLIMIT_FSIZE, &was);
+    signal(SIGXFSZ, handler);
+    assert_int_equal(status, HT_ERR_IO);
+    assert_error(HT_ERR_IO, "run.h5: File too large");
+    assert_true(number_in(path, false) == 1);
+    assert_false(is_there(".part"));
+    assert_false(is_there(".1"));
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+HT_TEST_SUITE(test_checkpoint, IN_FOLDER(everything_comes_back), IN_FOLDER(other_rank_counts),
+              IN_FOLDER(rank_0_decides), IN_FOLDER(states_that_cannot_be_saved),
+              IN_FOLDER(the_last_k_are_kept), IN_FOLDER(a_file_cut_short_is_refused),
+              IN_FOLDER(a_byte_flipped_in_data_is_refused),
+              IN_FOLDER(a_byte_flipped_elsewhere_changes_nothing_unseen),
+              IN_FOLDER(other_formats_are_refused),
+              IN_FOLDER(a_full_disk_leaves_the_old_checkpoint));
