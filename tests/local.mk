@@ -49,6 +49,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_optimizers.c \
 	tests/nn/test_data_parallel_order.c \
 	tests/nn/test_data_parallel_parts.c \
+	tests/nn/test_data_parallel_separate.c \
 	tests/nn/test_data_parallel_unused.c \
 	tests/nn/test_functional.c \
 	tests/nn/test_functional_grad.c \

@@ -57,6 +57,15 @@ HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optim
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                           const ht_data_parallel_options *options);
 
+/* A wrapper for each child of `module` that has trainable parameters, in the child's place, with
+ * those of the optimizers that hold its parameters: models whose parts are trained in turns, such
+ * as a generator and its discriminator. A backward pass is exchanged by those wrappers only that
+ * its loss reaches. A parameter of `module` itself is an error. Collective over `comm`, agrees.
+ * Source: mmengine's MMSeparateDistributedDataParallel. */
+HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, int count,
+                                              ht_optimizer *const optimizers[],
+                                              const ht_data_parallel_options *options);
+
 /* The weight of this rank's next backward pass, for HT_AVERAGE_WEIGHTED; by default the length of
  * dimension 0 of the forward's first input. 0: the rank contributes nothing. Not collective. */
 HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);

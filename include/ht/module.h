@@ -80,6 +80,7 @@ HT_API ht_module *ht_module_clone(ht_module *module);
  * module. */
 HT_API ht_status ht_module_to_dtype(ht_module *module, ht_dtype dtype);
 HT_API ht_status ht_module_to_device(ht_module *module, ht_device *device);
+/* Refused on a part of what a wrapper holds; on the wrapper itself it rests the whole model. */
 HT_API ht_status ht_module_requires_grad(ht_module *module, bool requires_grad);
 HT_API ht_status ht_module_zero_grad(ht_module *module);
 

@@ -419,10 +419,9 @@ void ht__backward_set_progress(ht_progress_fn *progress, void *user);
 /* Asked at the start of every backward pass of this thread: what to multiply its seed by (weighted
  * averaging). At 0 the pass does nothing, so that no 0 x NaN can arise; negative: an error was
  * recorded. NULL: 1. */
-typedef double ht_seed_scale_fn(void *user);
+typedef double ht_seed_scale_fn(ht_tensor *root, void *user);
 void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user);
-void ht__backward_forget(const void *user); /* removes both calls of this user */
-bool ht__backward_running(void);            /* on this thread */
+bool ht__backward_running(void); /* on this thread */
 
 /* ---- start and end -----------------------------------------------------------------------------
  */

@@ -41,14 +41,6 @@ void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user)
     seed_scale_user = user;
 }
 
-void ht__backward_forget(const void *user)
-{
-    if (progress_user == user)
-        ht__backward_set_progress(NULL, NULL);
-    if (seed_scale_user == user)
-        ht__backward_set_seed_scale(NULL, NULL);
-}
-
 bool ht__backward_running(void)
 {
     return running > 0;
@@ -398,7 +390,7 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     if (!ht__needs_grad(x))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "ht_backward: x depends on nothing that requires a gradient");
-    scale = seed_scale != NULL ? seed_scale(seed_scale_user) : 1;
+    scale = seed_scale != NULL ? seed_scale(x, seed_scale_user) : 1;
     if (scale <= 0)
         return scale < 0 ? ht_error_get(NULL) : HT_SUCCESS;
     scope = ht_scope_open();

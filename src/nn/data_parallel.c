@@ -36,22 +36,6 @@ static ht_status check_inputs(const ht_value *value)
     return status;
 }
 
-/* Asked when a backward pass begins on this thread; negative after an error. */
-static double begin_backward(void *user)
-{
-    ht_data_parallel *dp = user;
-    bool sync;
-
-    if (dp->armed == 0)
-        return 1;
-    dp->armed--;
-    if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
-        ht__reducer_begin(dp->reducer, dp->armed_weight, sync) != HT_SUCCESS)
-        return -1;
-    dp->buffers_current &= !sync;
-    return dp->armed_weight == 0 ? 0 : ht__dp_seed_scale(dp);
-}
-
 static ht_status renew_buffers(ht_data_parallel *dp)
 {
     if (dp->buffers_current || !ht__dp_syncs(dp) || !dp->reducer->options.broadcast_buffers)
@@ -83,11 +67,7 @@ static ht_status prepare(ht_module *self, const ht_tensor *batch)
     if (!self->training || !ht_is_grad_enabled() || status != HT_SUCCESS)
         return status;
     status = renew_buffers(dp);
-    dp->armed++;
-    dp->armed_sync = ht__dp_syncs(dp);
-    dp->armed_weight = take_weight(dp, batch);
-    ht__backward_set_seed_scale(begin_backward, dp);
-    ht__backward_set_progress(ht__reducer_progress, dp->reducer);
+    ht__dp_arm(dp, ht__dp_syncs(dp), take_weight(dp, batch));
     return status;
 }
 
@@ -135,7 +115,7 @@ static void destroy(ht_module *self)
             ht__optimizer_defer(dp->optimizers[i], NULL);
         ht__dp_unhook_layers(dp);
         ht__module_unguard(self, dp->module);
-        ht__backward_forget(dp);
+        ht__dp_forget(dp);
         ht__reducer_free(dp->reducer);
     }
     for (int i = 0; i < dp->optimizer_count; i++)
@@ -326,10 +306,8 @@ ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
         dp->armed_sync = ht__dp_syncs(dp);
         status = renew_buffers(dp);
     }
-    dp->armed = 1;
-    dp->armed_weight = 0;
-    if (status == HT_SUCCESS && begin_backward(dp) < 0)
-        status = ht_error_get(NULL);
+    if (status == HT_SUCCESS)
+        status = ht__dp_begin_idle(dp);
     return status != HT_SUCCESS ? status : dp->reducer->status;
 }
 

@@ -24,9 +24,10 @@ typedef struct ht_dp_layer {
 } ht_dp_layer;
 
 typedef struct ht_data_parallel {
-    ht_module *module;         /* slot 0; owned by it */
-    ht_comm *comm;             /* retained */
-    ht_optimizer **optimizers; /* owned array of retained ones */
+    struct ht_data_parallel *next; /* among those of a thread (data_parallel_armed.c); not owned */
+    ht_module *module;             /* slot 0; owned by it */
+    ht_comm *comm;                 /* retained */
+    ht_optimizer **optimizers;     /* owned array of retained ones */
     int optimizer_count;
     ht_dp_stepping *steppings; /* owned; one each */
     ht_reducer *reducer;       /* owned */
@@ -60,6 +61,12 @@ ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync);
 double ht__dp_seed_scale(const ht_data_parallel *dp);
 bool ht__dp_waits(ht_data_parallel *dp, bool to_step);
 ht_status ht__dp_flush(ht_data_parallel *dp);
+
+/* data_parallel_armed.c. A forward pass ends with a backward pass of this weight to come, which
+ * then begins by itself; one of a rank without rows begins; the wrapper ends. */
+void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
+ht_status ht__dp_begin_idle(ht_data_parallel *dp);
+void ht__dp_forget(ht_data_parallel *dp);
 
 /* data_parallel_options.c */
 ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *options);

@@ -11,8 +11,10 @@ libht_objects_la_SOURCES += \
 	src/nn/data_parallel.c \
 	src/nn/data_parallel.h \
 	src/nn/data_parallel_accumulate.c \
+	src/nn/data_parallel_armed.c \
 	src/nn/data_parallel_layers.c \
 	src/nn/data_parallel_options.c \
+	src/nn/data_parallel_separate.c \
 	src/nn/data_parallel_start.c \
 	src/nn/functional/batch_norm.c \
 	src/nn/functional/batch_norm.h \

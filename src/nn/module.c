@@ -99,7 +99,10 @@ void ht__module_set_path(ht_module *module, const char *path)
             continue;
         size_t room = strlen(path) + strlen(slot->name) + 2;
         char *below = ht__alloc(room);
-        snprintf(below, room, "%s%s%s", path, path[0] != '\0' ? "." : "", slot->name);
+        if (module->wraps)
+            snprintf(below, room, "%s", path);
+        else
+            snprintf(below, room, "%s%s%s", path, path[0] != '\0' ? "." : "", slot->name);
         ht__module_set_path(*ht__slot_place(module, slot), below);
         ht__free(below);
     }

@@ -127,7 +127,9 @@ ht_status ht_module_requires_grad(ht_module *module, bool requires_grad)
 {
     struct requirement r = {.requires_grad = requires_grad};
 
-    r.status = ht__module_check_free("ht_module_requires_grad", module);
+    /* A wrapper's whole tree: then no pass reaches it, and none is begun. */
+    if (module == NULL || !module->wraps)
+        r.status = ht__module_check_free("ht_module_requires_grad", module);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, set_requirement, &r);
     return r.status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Walking the tree: each module and each tensor once, with its dotted name; finding and replacing.
+ * A wrapper and what it wraps have one name, so that wrapping changes none.
  */
 #include "module_impl.h"
 
@@ -61,7 +62,7 @@ static void walk_module(struct walk *walk, ht_module *module, size_t length)
 
         if (slot->kind != HT_SLOT_CHILD)
             continue;
-        size_t below = push_name(walk, length, slot->name);
+        size_t below = module->wraps ? length : push_name(walk, length, slot->name);
         walk_module(walk, *ht__slot_place(module, slot), below);
         walk->name[length] = '\0';
     }
@@ -169,6 +170,9 @@ static ht_slot *find_slot(ht_module *module, const char *path, ht_slot_kind kind
 {
     while (module != NULL) {
         size_t length = strcspn(path, ".");
+
+        if (module->wraps && (length != strlen("module") || memcmp(path, "module", length) != 0))
+            module = ht__module_unwrapped(module);
         bool last = path[length] == '\0';
         ht_slot_kind wanted = last ? kind : HT_SLOT_CHILD;
         ht_slot *slot = NULL;

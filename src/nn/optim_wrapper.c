@@ -118,6 +118,11 @@ ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model)
     }
     if (ht__dp_of(model) == NULL)
         return HT_SUCCESS;
+    if (ht__dp_of(model)->reducer->options.accumulation_steps > 1)
+        return HT_FAIL(ht__dp_of(model)->comm, HT_ERR_STATE,
+                       "ht_optim_wrapper_begin: the data-parallel wrapper accumulates by itself "
+                       "(accumulation_steps is %d); let one of the two do it: accumulative_counts",
+                       ht__dp_of(model)->reducer->options.accumulation_steps);
     return ht_data_parallel_set_sync(model, ht_optim_wrapper_should_update(wrapper));
 }
 

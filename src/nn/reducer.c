@@ -87,7 +87,6 @@ void ht__reducer_free(ht_reducer *reducer)
 {
     if (reducer->buckets != NULL)
         ht__reducer_drain(reducer);
-    ht__backward_forget(reducer);
     for (int i = 0; i < reducer->count; i++) {
         ht_reducer_param *param = &reducer->params[i];
 

@@ -213,6 +213,7 @@ static void assert_message(const char *part)
 static void test_misuse(void **state)
 {
     ht_optim_wrapper_options options = ht_optim_wrapper_options_default(), unset = {0};
+    ht_data_parallel_options accumulating = ht_data_parallel_options_default();
     ht_module *net = new_model(), *dp;
     ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 1, NULL);
     ht_optim_wrapper *wrapper;
@@ -244,6 +245,14 @@ static void test_misuse(void **state)
     assert_int_equal(ht_optim_wrapper_begin(wrapper, net), HT_SUCCESS);
     assert_int_equal(ht_optim_wrapper_update_params(wrapper, NULL), HT_ERR_STATE);
     assert_message("pass that wrapper to ht_optim_wrapper_begin");
+    ht_release(dp);
+
+    accumulating.accumulation_steps = 2;
+    dp = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, sgd, &accumulating);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_optim_wrapper_begin(wrapper, dp), HT_ERR_STATE);
+    assert_message("the data-parallel wrapper accumulates by itself (accumulation_steps is 2)");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(wrapper);
     ht_release(dp);
