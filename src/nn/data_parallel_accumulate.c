@@ -102,7 +102,7 @@ ht_status ht__dp_flush(ht_data_parallel *dp)
     dp->armed = 0;
     dp->buffers_current = false;
     if (status == HT_SUCCESS)
-        status = ht__reducer_begin(dp->reducer, 0, true);
+        status = ht__reducer_begin(dp->reducer, 0, true, true);
     for (int i = 0; i < dp->optimizer_count && status == HT_SUCCESS; i++)
         status = ht_optimizer_step(dp->optimizers[i]);
     for (int i = 0; i < dp->optimizer_count && status == HT_SUCCESS; i++)

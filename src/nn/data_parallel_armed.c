@@ -3,24 +3,61 @@
  * From forward to backward: which data-parallel wrappers a backward pass belongs to. Mostly there
  * is one; a model with a wrapper for each submodule has several, and a loss may reach some of them
  * only (a discriminator's does not reach the generator, whose output was detached). */
+#include <float.h>
+
 #include "data_parallel.h"
+#include "layers_batch_norm.h"
 
 static const char what[] = "ht_backward";
 
 /* All wrappers that ran forward on this thread, in the order of their first time. */
 static _Thread_local ht_data_parallel *known;
 
-/* A pass of this wrapper begins: the seed's factor; negative after an error. */
+static void find_synchronised(const char *name, ht_module *module, void *found)
+{
+    const ht_batch_norm_layer *bn = ht__batch_norm_of(module);
+
+    (void)name;
+    *(bool *)found |= bn != NULL && bn->comm != NULL && bn->comm->size > 1;
+}
+
+/* Whether a layer's backward needs every rank (SyncBatchNorm). */
+static bool has_collective_layers(const ht_data_parallel *dp)
+{
+    bool found = false;
+
+    ht__module_walk(dp->module, find_synchronised, &found);
+    return found;
+}
+
+/* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch is
+ * worth nothing leaves its backward out, unless others would wait there: then it goes through it,
+ * and with a factor that float32 rounds to 0 its gradients are none. */
 static double begin_one(ht_data_parallel *dp)
 {
-    bool sync;
+    bool worthless = dp->armed_weight == 0, idle = worthless && !has_collective_layers(dp), sync;
 
     dp->armed--;
     if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
-        ht__reducer_begin(dp->reducer, dp->armed_weight, sync) != HT_SUCCESS)
+        ht__reducer_begin(dp->reducer, dp->armed_weight, sync, idle) != HT_SUCCESS)
         return -1;
     dp->buffers_current &= !sync;
-    return dp->armed_weight == 0 ? 0 : ht__dp_seed_scale(dp);
+    if (worthless)
+        return idle ? 0 : DBL_MIN;
+    return ht__dp_seed_scale(dp);
+}
+
+/* A pass of a rank that ran no forward. */
+static ht_status begin_idle(ht_data_parallel *dp)
+{
+    bool sync;
+    ht_status status = ht__dp_count_pass(dp, &sync);
+
+    dp->armed = 0;
+    if (status != HT_SUCCESS)
+        return status;
+    dp->buffers_current &= !sync;
+    return ht__reducer_begin(dp->reducer, 0, sync, true);
 }
 
 static void add_leaf(const ht_grad_meta *leaf, void *leaves)
@@ -133,10 +170,11 @@ void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
 
 ht_status ht__dp_begin_idle(ht_data_parallel *dp)
 {
-    get_known(dp);
-    dp->armed = 1;
-    dp->armed_weight = 0;
-    return begin_one(dp) < 0 ? ht_error_get(NULL) : HT_SUCCESS;
+    if (has_collective_layers(dp))
+        return HT_FAIL(dp->comm, HT_ERR_STATE,
+                       "ht_data_parallel_backward: the model has SyncBatchNorm layers, which need "
+                       "every rank: run forward and backward with a batch of no rows, not NULL");
+    return begin_idle(dp);
 }
 
 void ht__dp_forget(ht_data_parallel *dp)

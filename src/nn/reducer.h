@@ -122,9 +122,9 @@ ht_status ht__reducer_layout(ht_reducer *reducer);
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count);
 ht_status ht__reducer_rebuild(ht_reducer *reducer);
 
-/* reducer_pass.c. A pass of this rank with `weight` begins; weight 0: it has nothing to give, and
+/* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and
  * all of it is ready at once. Then each gradient becomes ready by its hook. */
-ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync);
+ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle);
 void ht__reducer_ready(ht_tensor *leaf, void *param);
 void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
 void ht__reducer_progress(void *reducer);                          /* never waits */

@@ -261,7 +261,7 @@ static void make_unused_ready(ht_reducer *reducer)
     ht_scope_close(scope);
 }
 
-ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync)
+ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle)
 {
     ht_status status = ht__reducer_drain(reducer);
     ht_scope *scope = ht_scope_open();
@@ -282,7 +282,7 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync)
     if (!sync)
         return HT_SUCCESS;
     reducer->recorded |= reducer->passes > 0 && !reducer->idle;
-    reducer->idle = weight == 0;
+    reducer->idle = idle;
     reducer->passes++;
     reducer->open = true;
     reducer->posted = 0;
@@ -297,7 +297,7 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync)
     start_weights(reducer);
     ht__reducer_expect(reducer);
     make_unused_ready(reducer);
-    if (weight == 0)
+    if (idle)
         ht__reducer_close(reducer);
     return HT_SUCCESS;
 }

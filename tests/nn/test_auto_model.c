@@ -89,6 +89,77 @@ static void test_sync_bn_and_the_log(void **state)
     ht_release(model);
 }
 
+enum { NORM_VALUES = IN * IN + 3 * IN + OUT * IN + OUT };
+
+/* Batches of 2 to 7 rows, of which some ranks get none; the layer in the middle needs them all the
+ * same, in forward and in backward. */
+static void train_with_norm(bool alone, double values[NORM_VALUES])
+{
+    ht_module *layers[] = {ht_nn_linear(IN, IN), ht_nn_batch_norm1d(IN, NULL),
+                           ht_nn_linear(IN, OUT), ht_nn_log_softmax(1)};
+    ht_module *net = ht_nn_sequential(4, layers), *model = net;
+    ht_step_options options = ht_step_options_default();
+    ht_optim_wrapper *wrapper;
+    ht_optimizer *sgd;
+
+    options.forward = forward;
+    ht_module_to_dtype(net, HT_FLOAT64);
+    sgd = new_optimizer(net, SGD);
+    if (!alone)
+        model = ht_auto_model(net, sgd, true, NULL);
+    wrapper = ht_optim_wrapper_new(sgd, NULL);
+    for (int step = 0; step < 6; step++) {
+        ht_scope *scope = ht_scope_open();
+        ht_value *data = ht_value_map();
+        int64_t first = 0, count = 2 + step;
+
+        if (!alone)
+            ht_comm_chunk(HT_COMM_WORLD, 2 + step, ht_test_rank, &first, &count);
+        ht_value_set(data, "data", ht_value_tensor(batch_rows(100 * step + first, count)));
+        ht_value_set(data, "target", ht_value_tensor(batch_classes(100 * step + first, count)));
+        assert_non_null(ht_train_step(model, data, wrapper, &options));
+        ht_scope_close(scope);
+    }
+    ht_module_named_parameters(model, collect_values, &values);
+    ht_release(wrapper);
+    ht_release(model);
+    ht_release(sgd);
+}
+
+static void test_sync_bn_on_ranks_without_rows(void **state)
+{
+    double expected[NORM_VALUES], values[NORM_VALUES];
+
+    (void)state;
+    ht_nn_seed(9);
+    train_with_norm(true, expected);
+    ht_nn_seed(9);
+    train_with_norm(false, values);
+    for (int i = 0; i < NORM_VALUES; i++)
+        assert_true(fabs(values[i] - expected[i]) <= 1e-12 * (1 + fabs(expected[i])));
+}
+
+/* NULL in the place of an empty batch would leave the others waiting in that layer. */
+static void test_sync_bn_refuses_to_be_left_out(void **state)
+{
+    ht_module *layers[2], *model;
+    const char *message;
+
+    (void)state;
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("nothing is wrapped on one rank");
+    layers[0] = ht_nn_linear(IN, 3);
+    layers[1] = ht_nn_batch_norm1d(3, NULL);
+    model = ht_auto_model(ht_nn_sequential(2, layers), NULL, true, NULL);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_data_parallel_backward(model, NULL), HT_ERR_STATE);
+    ht_error_get(&message);
+    assert_non_null(strstr(message, "run forward and backward with a batch of no rows"));
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(model);
+}
+
 static void test_device_ids_are_refused(void **state)
 {
     ht_data_parallel_options options = ht_data_parallel_options_default();
@@ -112,4 +183,6 @@ static void test_device_ids_are_refused(void **state)
 
 HT_TEST_SUITE(test_auto_model, cmocka_unit_test(test_equals_a_plain_program),
               cmocka_unit_test(test_sync_bn_and_the_log),
+              cmocka_unit_test(test_sync_bn_on_ranks_without_rows),
+              cmocka_unit_test(test_sync_bn_refuses_to_be_left_out),
               cmocka_unit_test(test_device_ids_are_refused));

@@ -138,7 +138,7 @@ static void find_unused_makes_ready_at_once(void **state)
     assert_int_equal(one_step(&f, 0), HT_SUCCESS);
     f.n->skip_fc1 = true;
     y = ht_forward(f.dp, batch_rows(0, 4));
-    assert_int_equal(ht__reducer_begin(reducer, 4, true), HT_SUCCESS);
+    assert_int_equal(ht__reducer_begin(reducer, 4, true, false), HT_SUCCESS);
     assert_true(ht__reducer_find(reducer, weight)->ready);
     assert_false(ht__reducer_find(reducer, f.n->shift)->ready);
     assert_non_null(y);
