@@ -83,6 +83,7 @@ training_tests = \
 
 test_scripts = \
 	tests/core/allocations.sh \
+	tests/core/compare.sh \
 	tests/core/jobs.sh \
 	tests/examples/mnist.sh \
 	tests/harness.sh \
@@ -96,6 +97,7 @@ long_scripts = \
 
 # What the scripts launch.
 test_programs = \
+	tests/core/compare \
 	tests/core/job \
 	tests/run-harness
 
@@ -105,6 +107,9 @@ tests_core_libht_dummy_la_SOURCES = tests/core/dummy_backend.c
 tests_core_libht_dummy_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)/tests/core
 
 tests_core_job_SOURCES = tests/core/job.c
+tests_core_compare_SOURCES = tests/core/compare.c
+tests_core_compare_LDADD = libht.la
+tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_core_job_LDADD = libht_objects.la
 
 # Tests that end in every possible way, most of them badly.
@@ -120,6 +125,7 @@ EXTRA_DIST += \
 	tests/lsan.supp \
 	tests/core/cpu_kernels.h \
 	tests/core/exchange_test.h \
+	tests/core/launch.sh \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \

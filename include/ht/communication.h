@@ -5,7 +5,8 @@
  * Buffers are tensors: contiguous or not, of any dtype and device, with counts above 2^31. Each
  * call works on the *local* part of its tensors. Non-blocking calls return a request that keeps its
  * tensors alive; ht_wait finishes it. Waiting is polite (test, then back off) and gives up after
- * HT_TIMEOUT seconds (default 600, 0 = never) with a message that names the operation. */
+ * HT_TIMEOUT seconds (default 600, 0 = never) with a message that names the operation.
+ * HT_DEBUG_COLLECTIVE=1 compares what the ranks pass to each collective call (doc/diagnosis.md). */
 #ifndef HT_COMMUNICATION_H
 #define HT_COMMUNICATION_H
 

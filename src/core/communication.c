@@ -46,6 +46,8 @@ ht_status ht__mpi_check(ht_comm *comm, int result, const char *what)
 
     if (result == MPI_SUCCESS)
         return HT_SUCCESS;
+    if (ht__compare_on)
+        ht__compare_settle();
     MPI_Error_string(result, text, &length);
     return HT_FAIL_HERE(comm, HT_ERR_COMM, "%s: MPI failed: %.*s", what, length, text);
 }
@@ -91,6 +93,8 @@ ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
     const char *outer = ht__watch_guard(what);
 
     ht__topology_fill(comm);
+    if (ht__compare_on && comm->size > 1)
+        ht__comm_private(comm, HT_PURPOSE_RECORDS);
     ht__watch_unguard(outer);
     return comm;
 }
@@ -190,6 +194,8 @@ ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
 
     if (comm == NULL)
         return NULL;
+    ht__compare(comm, (ht_call){.what = "ht_comm_split"});
+
     const char *outer = ht__watch_guard("ht_comm_split");
     int result = MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &part);
 
@@ -235,6 +241,10 @@ MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose)
 
     if (*copy != MPI_COMM_NULL)
         return *copy;
+    if (ht__compare_on && comm->size > 1 && purpose < HT_PURPOSE_RECORDS) {
+        ht__compare(comm, (ht_call){.what = what, .count = (int64_t)purpose});
+        ht__comm_private(comm, HT_PURPOSE_RECORDS + purpose);
+    }
 
     const char *outer = ht__watch_guard(what);
     int result = MPI_Comm_dup(comm->mpi, copy);

@@ -162,7 +162,10 @@ ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
     ht_request *request = ht__request_new(comm, what);
     char *memory = request->arrays = ht__alloc(2 * side_bytes(size));
     side sends = side_at(memory, size), recvs = side_at(memory + side_bytes(size), size);
-    ht_status status = open_side(what, &request->send, send, true, send_stride);
+    ht_status status;
+
+    ht__compare(comm, (ht_call){.what = what, .dtype = send->body->dtype});
+    status = open_side(what, &request->send, send, true, send_stride);
 
     if (status == HT_SUCCESS)
         status = open_side(what, &request->recv, recv, false, recv_stride);

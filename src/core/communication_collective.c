@@ -4,7 +4,8 @@
  * non-blocking ones and a polite wait. */
 #include "message.h"
 
-static ht_request *start_bcast(const char *what, ht_comm *comm, ht_tensor *buffer, int root)
+static ht_request *start_bcast(const char *what, ht_comm *comm, ht_tensor *buffer, int root,
+                               bool waits)
 {
     if (!ht__check_operand(comm, what, "buffer", buffer) || !ht__check_root(comm, what, root))
         return NULL;
@@ -13,6 +14,13 @@ static ht_request *start_bcast(const char *what, ht_comm *comm, ht_tensor *buffe
 
     if (!is_root && !ht__check_writable(comm, what, buffer))
         return NULL;
+
+    ht__compare(comm, (ht_call){.what = what,
+                                .root = root,
+                                .dtype = buffer->body->dtype,
+                                .count = buffer->body->lsize,
+                                .part = buffer,
+                                .later = !waits});
 
     ht_request *request = ht__request_new(comm, what);
     ht_buffer *data = &request->recv;
@@ -30,13 +38,14 @@ static ht_request *start_bcast(const char *what, ht_comm *comm, ht_tensor *buffe
     return ht__request_posted(request, status);
 }
 
-typedef enum reduction { ALLREDUCE, REDUCE, SCAN, EXSCAN } reduction;
+typedef enum reduction { ALLREDUCE, IALLREDUCE, REDUCE, SCAN, EXSCAN } reduction;
 
 static int post_reduction(reduction kind, ht_comm *comm, const void *send, void *recv, int count,
                           MPI_Datatype type, MPI_Op op, int root, MPI_Request *request)
 {
     switch (kind) {
     case ALLREDUCE:
+    case IALLREDUCE:
         return MPI_Iallreduce(send, recv, count, type, op, comm->mpi, request);
     case REDUCE:
         return MPI_Ireduce(send, recv, count, type, op, root, comm->mpi, request);
@@ -96,6 +105,14 @@ static ht_request *start_reduction(const char *what, reduction kind, ht_comm *co
     if (!reduction_valid(what, comm, send, recv, op, receives))
         return NULL;
 
+    ht__compare(comm, (ht_call){.what = what,
+                                .root = root,
+                                .op = op,
+                                .dtype = send->body->dtype,
+                                .count = send->body->lsize,
+                                .part = send,
+                                .later = kind == IALLREDUCE});
+
     ht_request *request = ht__request_new(comm, what);
     bool in_place = receives && send == recv;
     ht_status status = HT_SUCCESS;
@@ -112,17 +129,17 @@ static ht_request *start_reduction(const char *what, reduction kind, ht_comm *co
 
 ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root)
 {
-    return start_bcast("ht_ibcast", comm, buffer, root);
+    return start_bcast("ht_ibcast", comm, buffer, root, false);
 }
 
 ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root)
 {
-    return ht__request_run(start_bcast("ht_bcast", comm, buffer, root));
+    return ht__request_run(start_bcast("ht_bcast", comm, buffer, root, true));
 }
 
 ht_request *ht_iallreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
 {
-    return start_reduction("ht_iallreduce", ALLREDUCE, comm, send, recv, op, 0);
+    return start_reduction("ht_iallreduce", IALLREDUCE, comm, send, recv, op, 0);
 }
 
 ht_status ht_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
@@ -159,6 +176,11 @@ static ht_request *start_alltoall(const char *what, ht_comm *comm, ht_tensor *se
                      ht__shape_str(recv->body->ndim, recv->body->lshape), comm->size);
         return NULL;
     }
+
+    ht__compare(comm, (ht_call){.what = what,
+                                .dtype = send->body->dtype,
+                                .count = send->body->lsize,
+                                .part = send});
 
     ht_request *request = ht__request_new(comm, what);
     bool in_place = send == recv;

@@ -146,17 +146,23 @@ static ht_status post_rooted(ht_request *request, ht_comm *comm, const parts *p,
 }
 
 static ht_request *start_allgather(const char *what, ht_comm *comm, ht_tensor *send,
-                                   ht_tensor *recv, bool may_ask)
+                                   ht_tensor *recv, bool waits)
 {
     if (!ht__check_operand(comm, what, "send", send) ||
         !ht__check_operand(comm, what, "recv", recv) || !ht__check_pair(comm, what, send, recv) ||
         !ht__check_rows(comm, what, send, recv))
         return NULL;
 
+    ht__compare(comm, (ht_call){.what = what,
+                                .dtype = send->body->dtype,
+                                .count = recv->body->lsize,
+                                .part = recv,
+                                .later = !waits});
+
     ht_request *request = ht__request_new(comm, what);
     parts p = parts_new(comm);
-    ht_status status = may_ask ? ask_parts(what, comm, send, &p)
-                               : canonical_parts(what, comm, send, recv, &p);
+    ht_status status = waits ? ask_parts(what, comm, send, &p)
+                             : canonical_parts(what, comm, send, recv, &p);
 
     if (status == HT_SUCCESS)
         status = check_total(what, comm, recv, &p);
@@ -182,6 +188,8 @@ static ht_request *start_rooted(const char *what, ht_comm *comm, ht_tensor *part
                     !ht__check_pair(comm, what, gather ? part : whole, gather ? whole : part) ||
                     !ht__check_rows(comm, what, part, whole)))
         return NULL;
+
+    ht__compare(comm, (ht_call){.what = what, .root = root, .dtype = part->body->dtype});
 
     ht_request *request = ht__request_new(comm, what);
     parts p = parts_new(comm);

@@ -50,6 +50,7 @@ static ht_status start(MPI_Comm world)
     ht__abort_start(world);
     ht__watch_connect(world);
     compute_threads = threads_wanted(cores, ranks);
+    ht__compare_start(world);
     ht__comm_start(world);
     ht__wait_start(ranks * compute_threads > cores);
     ht__types_start();
@@ -118,8 +119,11 @@ int ht_finalize(void)
     const char *outer = ht__watch_guard("ht_finalize");
 
     /* A rank that ends early is to be found waiting here, while its watchdog can still say so. */
-    if (!finalized)
+    if (!finalized) {
+        ht__compare(ht__comm_world_if_any(), (ht_call){.what = "ht_finalize"});
         ht__watch_meet(ht__comm_world_if_any(), "ht_finalize");
+        ht__compare_end(ht__comm_world_if_any());
+    }
     ht__core_finalize();
     if (!finalized)
         ht__exchange_end();

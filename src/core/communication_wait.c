@@ -97,6 +97,8 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
     while ((answer = poll(state)) != HT_POLL_DONE) {
         double waited = elapsed(&clock);
 
+        if (ht__compare_on)
+            ht__compare_posted();
         if (timeout > 0 && waited > timeout)
             return HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout);
         if (answer == HT_POLL_MOVED)

@@ -137,12 +137,13 @@ static inline void ht__storage_touch(ht_storage *storage)
 /* ---- communicators (communication*.c) ----------------------------------------------------------
  */
 typedef enum ht_purpose {
-    HT_PURPOSE_ERROR,
+    HT_PURPOSE_CALLS, /* what is called on the communicator itself */
     HT_PURPOSE_REDUCER,
     HT_PURPOSE_HOOK_1, /* later rounds of communication hooks */
     HT_PURPOSE_HOOK_2,
     HT_PURPOSE_LOADER,
-    HT_PURPOSE_COUNT
+    HT_PURPOSE_RECORDS, /* and beyond: for each of those above, the records of what is done there */
+    HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
 } ht_purpose;
 
 struct ht_comm {
@@ -150,7 +151,8 @@ struct ht_comm {
     MPI_Comm mpi; /* freed, with the duplicates below, by ht_finalize */
     int rank, size;
     ht_errhandler handler;
-    MPI_Comm purpose[HT_PURPOSE_COUNT]; /* private duplicates, made on demand; MPI_COMM_NULL */
+    MPI_Comm purpose[HT_PURPOSE_COUNT];    /* private duplicates, made on demand; MPI_COMM_NULL */
+    uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
     int nodes, node, local_rank, local_size;
     char name[32];
 };
@@ -167,6 +169,28 @@ MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
 
 /* Same communicator, or both of one rank: operands may meet. */
 bool ht__comm_compatible(const ht_comm *a, const ht_comm *b);
+
+/* HT_DEBUG_COLLECTIVE=1 (communication_compare.c): what all ranks pass alike to a collective
+ * operation, 0 where nothing has to be alike. Called before it; the first difference ends the job.
+ */
+typedef struct ht_call {
+    const char *what;
+    int root;
+    ht_reduce_op op;
+    ht_dtype dtype, wire;
+    int64_t count;
+    const ht_tensor *part; /* whose local shape a message shows; NULL: none */
+    ht_purpose on;         /* it has an order of its own among the operations there */
+    bool later;            /* it does not wait for the others, and nor does the comparison */
+} ht_call;
+extern bool ht__compare_on;
+void ht__compare_call(ht_comm *comm, const ht_call *call);
+
+static inline void ht__compare(ht_comm *comm, ht_call call)
+{
+    if (ht__compare_on)
+        ht__compare_call(comm, &call);
+}
 
 /* Small host buffers, for metadata. Collective. `what` names the operation in a timeout message. */
 ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_reduce_op op,

@@ -20,6 +20,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_buffer.c \
 	src/core/communication_check.c \
 	src/core/communication_collective.c \
+	src/core/communication_compare.c \
 	src/core/communication_count.c \
 	src/core/communication_exchange.c \
 	src/core/communication_exchange_memory.c \

@@ -71,6 +71,13 @@ void ht__watch_end(void);
 /* Puts "; rank 1 ..." for each silent rank, or nothing where no thread could ask. */
 void ht__watch_describe(char *text, size_t room, const bool *silent, int size);
 
+/* ---- HT_DEBUG_COLLECTIVE (communication_compare.c; what all use of it is in core.h) ------------
+ */
+void ht__compare_start(MPI_Comm world); /* collective */
+bool ht__compare_posted(void);          /* whether all that was posted is compared */
+void ht__compare_settle(void);          /* before an error of MPI that it may explain */
+void ht__compare_end(ht_comm *world);
+
 /* ---- abort (communication_abort.c) -------------------------------------------------------------
  */
 void ht__abort_start(MPI_Comm world); /* duplicates it; collective */

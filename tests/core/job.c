@@ -135,6 +135,13 @@ static void fail(const char *how)
         ht_comm_split(world, 0, 0);
     if (strcmp(how, "setup") == 0)
         sleep(20);
+    if (strcmp(how, "exchange") == 0) {
+        ht_exchange *exchange = ht__exchange_get(world, HT_PURPOSE_REDUCER);
+        float data[1000] = {0};
+
+        ht__exchange_release(
+            exchange, ht__exchange_start(exchange, data, rank == 1 ? 900 : 1000, HT_FLOAT32, 1, 0));
+    }
     if (strcmp(how, "different") == 0) {
         ht_comm *other = ht_comm_from_mpi(MPI_COMM_WORLD);
         int64_t one = 1;

@@ -2,58 +2,16 @@
 # How programs start MPI and libht together, and how jobs end that fail: tests/core/job.c.
 set -u
 
+# shellcheck source=tests/core/launch.sh
+. "${srcdir:-.}/tests/core/launch.sh"
 job=tests/core/job
-count=0
 
-result() {
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
-
-launch() {
-    ranks=$1
-    shift
-    timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >job.out 2>job.err
-    status=$?
-}
-
-# succeeds "name" RANKS ARGUMENT...
-succeeds() {
-    name=$1
-    ranks=$2
-    shift 2
-    launch "$ranks" "$job" "$@"
-    if [ $status -eq 0 ]; then
-        result ok "$name"
-    else
-        result 'not ok' "$name: status $status"
-        sed 's/^/# /' job.err
-    fi
-}
-
-# says "name" "line" RANKS ARGUMENT...: the job ends by itself with status 1, and what libht prints
-# are these lines, in any order.
-says() {
-    name=$1
-    expected=$2
-    ranks=$3
-    shift 3
-    launch "$ranks" "$@"
-    found=$(grep '^ht: ' job.err | sort)
-    if [ "$found" = "$expected" ] && [ $status -eq 1 ]; then
-        result ok "$name"
-    else
-        result 'not ok' "$name: status $status"
-        sed 's/^/# /' job.err
-    fi
-}
-
-succeeds 'ht_init starts and ends MPI' 2 itself
+succeeds 'ht_init starts and ends MPI' 2 "$job" itself
 for level in 0 1 2 3; do
-    succeeds "MPI started by the program, thread level $level" 2 level $level
+    succeeds "MPI started by the program, thread level $level" 2 "$job" level $level
 done
-succeeds 'half of the ranks' 4 half
-succeeds 'half of an odd number' 3 half
+succeeds 'half of the ranks' 4 "$job" half
+succeeds 'half of an odd number' 3 "$job" half
 
 says 'the same error is printed once' 'ht: ranks 0-3: ht_job: all alike' 4 "$job" alike
 says 'an error of one rank' 'ht: rank 1: ht_job: out of memory' 3 "$job" alone
@@ -113,5 +71,4 @@ else
     result 'not ok' 'HT_RANKS_PER_NODE makes nodes'
 fi
 
-rm -f job.out job.err
-echo "1..$count"
+finish

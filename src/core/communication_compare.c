@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HT_DEBUG_COLLECTIVE=1: before a collective operation the ranks exchange a record of what each of
+ * them passes to it, and the first field that differs ends the job with the values of two ranks.
+ *
+ * Records travel on communicators of their own: one for the calls on a communicator, and one for
+ * each engine on it, whose operations may come earlier or later among the calls. An operation that
+ * does not wait has a record that does not wait either; it is compared in a later wait. */
+#define _GNU_SOURCE
+#include "message.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FRAMES = 64 };
+
+/* All that is compared, and what a message about it needs. */
+struct record {
+    char what[80];
+    int root, op, dtype, wire;
+    int64_t count;
+    uint64_t number; /* of the call or operation; not compared */
+    int ndim;        /* -1: no local part to be shown */
+    int64_t shape[HT_MAX_NDIM];
+    char caller[64]; /* the public function; "": not known */
+    char site[112];  /* where the program calls it; "": not known */
+};
+
+/* In the order in which they are compared. */
+enum field { OPERATION, ROOT, REDUCTION, DTYPE, WIRE, COUNT, NO_FIELD };
+
+struct comparison {
+    struct comparison *next;
+    ht_comm *comm; /* retained */
+    MPI_Request request;
+    struct record mine, all[]; /* of all ranks */
+};
+
+bool ht__compare_on;
+
+/* Those of operations that do not wait, in the order in which they were posted. */
+static struct comparison *first_posted, **last_posted = &first_posted;
+
+void ht__compare_start(MPI_Comm world)
+{
+    const char *text = getenv("HT_DEBUG_COLLECTIVE");
+    int wanted = text != NULL && strcmp(text, "1") == 0;
+
+    /* A launcher may give the variable to some of the ranks only. */
+    MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, world);
+    ht__compare_on = wanted;
+}
+
+/* ---- where a call comes from -------------------------------------------------------------------
+ */
+static const struct link_map *object_of(const void *address, Dl_info *info)
+{
+    struct link_map *object = NULL;
+
+    return dladdr1(address, info, (void **)&object, RTLD_DL_LINKMAP) != 0 ? object : NULL;
+}
+
+/* As addr2line takes it: the program or library, and the address in it. */
+static void name_site(struct record *record, const struct link_map *object, const char *address)
+{
+    const char *name = object->l_name[0] != '\0' ? object->l_name : program_invocation_short_name;
+    const char *slash = strrchr(name, '/');
+
+    snprintf(record->site, sizeof record->site, "%s+0x%tx", slash != NULL ? slash + 1 : name,
+             address - 1 - (const char *)object->l_addr);
+}
+
+/* The innermost frame outside of the library. A program that has the library's objects in itself
+ * shows no border. */
+static void find_site(struct record *record)
+{
+    void *frames[FRAMES];
+    int count = backtrace(frames, FRAMES);
+    Dl_info info;
+    const struct link_map *own = object_of(&ht__compare_on, &info);
+
+    if (own == NULL || own->l_name[0] == '\0')
+        return;
+    for (int i = 0; i < count; i++) {
+        const struct link_map *object = object_of(frames[i], &info);
+
+        if (object == NULL)
+            continue;
+        if (object != own) {
+            name_site(record, object, frames[i]);
+            return;
+        }
+        snprintf(record->caller, sizeof record->caller, "%s",
+                 info.dli_sname != NULL ? info.dli_sname : "");
+    }
+}
+
+static void fill(struct record *record, const ht_call *call)
+{
+    snprintf(record->what, sizeof record->what, "%s", call->what);
+    record->root = call->root;
+    record->op = (int)call->op;
+    record->dtype = (int)call->dtype;
+    record->wire = (int)call->wire;
+    record->count = call->count;
+    record->ndim = -1;
+    if (call->part != NULL) {
+        record->ndim = call->part->body->ndim;
+        memcpy(record->shape, call->part->body->lshape, sizeof record->shape);
+    }
+    find_site(record);
+}
+
+/* ---- the comparison ----------------------------------------------------------------------------
+ */
+static enum field first_difference(const struct record *a, const struct record *b)
+{
+    return strcmp(a->what, b->what) != 0 ? OPERATION
+           : a->root != b->root          ? ROOT
+           : a->op != b->op              ? REDUCTION
+           : a->dtype != b->dtype        ? DTYPE
+           : a->wire != b->wire          ? WIRE
+           : a->count != b->count        ? COUNT
+                                         : NO_FIELD;
+}
+
+static const char *name_of(const struct record *record, char text[160])
+{
+    if (record->caller[0] == '\0' || strcmp(record->caller, record->what) == 0)
+        return record->what;
+    snprintf(text, 160, "%s (%s)", record->caller, record->what);
+    return text;
+}
+
+static const char *value_of(const struct record *record, enum field field, char text[160])
+{
+    switch (field) {
+    case REDUCTION:
+        return ht__op_name((ht_reduce_op)record->op);
+    case DTYPE:
+        return ht_dtype_name((ht_dtype)record->dtype);
+    case WIRE:
+        return ht_dtype_name((ht_dtype)record->wire);
+    case ROOT:
+        snprintf(text, 160, "%d", record->root);
+        return text;
+    default:
+        snprintf(text, 160, record->ndim < 0 ? "%" PRId64 : "%" PRId64 ", shape %s", record->count,
+                 ht__shape_str(record->ndim, record->shape));
+        return text;
+    }
+}
+
+/* Every rank makes the same message, so that it is printed once. */
+static _Noreturn void end_job(const struct comparison *it, int rank, enum field field)
+{
+    static const char *const names[] = {[ROOT] = "the root",
+                                        [REDUCTION] = "the reduction",
+                                        [DTYPE] = "the dtype",
+                                        [WIRE] = "the dtype that travels",
+                                        [COUNT] = "the number of elements"};
+    const struct record *a = &it->all[0], *b = &it->all[rank];
+    char of_a[160], of_b[160], sites[256] = "", text[1016];
+
+    if (a->site[0] != '\0')
+        snprintf(sites, sizeof sites, "; rank 0 at %s, rank %d at %s", a->site, rank, b->site);
+    if (field == OPERATION)
+        snprintf(text, sizeof text,
+                 "rank 0 calls %s where rank %d calls %s: all ranks of a communicator make the "
+                 "same collective calls in the same order (call %" PRIu64 " on %s%s)",
+                 name_of(a, of_a), rank, name_of(b, of_b), a->number, it->comm->name, sites);
+    else
+        snprintf(text, sizeof text,
+                 "%s: %s is %s on rank 0 and %s on rank %d, expected the same on all ranks "
+                 "(call %" PRIu64 " on %s%s)",
+                 a->what, names[field], value_of(a, field, of_a), value_of(b, field, of_b), rank,
+                 a->number, it->comm->name, sites);
+    ht__abort(HT_ERR_COMM, text);
+}
+
+static void compare(const struct comparison *it)
+{
+    enum field first = NO_FIELD;
+    int rank = 0;
+
+    for (int r = 1; r < it->comm->size; r++) {
+        enum field field = first_difference(&it->all[0], &it->all[r]);
+
+        if (field < first) {
+            first = field;
+            rank = r;
+        }
+    }
+    if (first != NO_FIELD)
+        end_job(it, rank, first);
+}
+
+static struct comparison *post(ht_comm *comm, const ht_call *call)
+{
+    struct comparison *it = ht__alloc(sizeof *it + sizeof *it->all * (size_t)comm->size);
+
+    it->comm = ht_retain(comm);
+    fill(&it->mine, call);
+    it->mine.number = ++comm->compared[call->on];
+    MPI_Iallgather(&it->mine, sizeof it->mine, MPI_BYTE, it->all, sizeof it->mine, MPI_BYTE,
+                   comm->purpose[HT_PURPOSE_RECORDS + call->on], &it->request);
+    return it;
+}
+
+static void drop(struct comparison *it)
+{
+    ht_release(it->comm);
+    ht__free(it);
+}
+
+void ht__compare_call(ht_comm *comm, const ht_call *call)
+{
+    struct comparison *it;
+
+    if (comm->size == 1)
+        return;
+    it = post(comm, call);
+    if (call->later) {
+        *last_posted = it;
+        last_posted = &it->next;
+        return;
+    }
+    if (ht__wait_mpi(comm, 1, &it->request, call->what) == HT_SUCCESS)
+        compare(it);
+    drop(it);
+}
+
+bool ht__compare_posted(void)
+{
+    struct comparison **at = &first_posted;
+
+    while (*at != NULL) {
+        struct comparison *it = *at;
+        int done = 0;
+
+        MPI_Test(&it->request, &done, MPI_STATUS_IGNORE);
+        if (!done) {
+            at = &it->next;
+            continue;
+        }
+        compare(it);
+        *at = it->next;
+        drop(it);
+    }
+    last_posted = at;
+    return first_posted == NULL;
+}
+
+static ht_poll all_compared(void *unused)
+{
+    (void)unused;
+    return ht__compare_posted() ? HT_POLL_DONE : HT_POLL_IDLE;
+}
+
+void ht__compare_settle(void)
+{
+    enum { PATIENCE = 1000 };
+
+    for (int ms = 0; ms < PATIENCE && !ht__compare_posted(); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+void ht__compare_end(ht_comm *world)
+{
+    ht__wait_until(world, all_compared, NULL, "ht_finalize");
+    ht__compare_on = false;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs whose ranks do not do the same, for tests/core/compare.sh: built as a user builds. */
+#include <string.h>
+
+#include "ht.h"
+
+static ht_tensor *local(int64_t rows, ht_dtype dtype)
+{
+    return ht_ones(2, (int64_t[]){rows, 3}, dtype, HT_NONE);
+}
+
+/* What rank 1 of three does differently; the others do the plain thing. */
+static void differ(const char *how, bool odd)
+{
+    ht_comm *world = HT_COMM_WORLD;
+    ht_tensor *x = local(4, HT_FLOAT32);
+
+    if (strcmp(how, "operation") == 0 && odd)
+        ht_bcast(world, x, 0);
+    if (strcmp(how, "skipped") == 0 && ht_comm_rank(world) == 0) /* the usual mistake */
+        ht_barrier(world);
+    if (strcmp(how, "left") == 0 && odd)
+        return;
+    if (strcmp(how, "root") == 0)
+        ht_bcast(world, x, odd ? 1 : 0);
+    if (strcmp(how, "dtype") == 0)
+        x = local(4, odd ? HT_FLOAT64 : HT_FLOAT32);
+    if (strcmp(how, "shape") == 0)
+        x = local(odd ? 5 : 4, HT_FLOAT32);
+    if (strcmp(how, "later") == 0) {
+        ht_tensor *y = local(odd ? 5 : 4, HT_FLOAT32);
+        ht_request *request = ht_iallreduce(world, y, y, HT_OP_SUM);
+
+        ht_wait(&request);
+    }
+    if (strcmp(how, "file") == 0 && !odd) {
+        ht_use_comm(world);
+        ht_load_hdf5("none.h5", "x", HT_FLOAT32, 0);
+    }
+    ht_allreduce(world, x, x, strcmp(how, "reduction") == 0 && odd ? HT_OP_MAX : HT_OP_SUM);
+}
+
+/* A step of training, with buckets as large as the environment says. */
+static void train(void)
+{
+    ht_tensor *x = ht_ones(2, (int64_t[]){2, 8}, HT_FLOAT32, HT_NONE);
+    ht_module *net = ht_nn_linear(8, 4);
+    ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, false);
+
+    ht_backward(ht_sum(ht_forward(dp, x), HT_NONE));
+    ht_optimizer_step(sgd);
+    ht_release(dp);
+    ht_release(sgd);
+    ht_release(net);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    ht_scope *scope;
+
+    ht_init(&argc, &argv);
+    ht_use_comm(HT_COMM_SELF); /* tensors are each rank's own */
+    scope = ht_scope_open();
+    if (strcmp(how, "train") == 0)
+        train();
+    else
+        differ(how, ht_comm_rank(HT_COMM_WORLD) == 1);
+    ht_scope_close(scope);
+    return ht_finalize();
+}

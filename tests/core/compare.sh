@@ -1,0 +1,61 @@
+#!/bin/sh
+# HT_DEBUG_COLLECTIVE=1 names what ranks do differently (tests/core/compare.c).
+set -u
+
+# shellcheck source=tests/core/launch.sh
+. "${srcdir:-.}/tests/core/launch.sh"
+program=tests/core/compare
+alike='expected the same on all ranks'
+same_calls='all ranks of a communicator make the same collective calls in the same order'
+
+# names "name" "text" "call" HOW
+names() {
+    says "$1" "ht: ranks 0-2: $2 (call $3)" 3 env HT_DEBUG_COLLECTIVE=1 "$program" "$4"
+}
+
+names 'one rank calls something else' \
+    "rank 0 calls ht_allreduce where rank 1 calls ht_bcast: $same_calls" '1 on world' operation
+names 'one rank alone makes a call' \
+    "rank 0 calls ht_barrier where rank 1 calls ht_allreduce: $same_calls" '1 on world' skipped
+names 'one rank leaves early' \
+    "rank 0 calls ht_allreduce where rank 1 calls ht_finalize: $same_calls" '1 on world' left
+names 'another root' "ht_bcast: the root is 0 on rank 0 and 1 on rank 1, $alike" '1 on world' root
+names 'another dtype' \
+    "ht_allreduce: the dtype is float32 on rank 0 and float64 on rank 1, $alike" '1 on world' dtype
+names 'another reduction' \
+    "ht_allreduce: the reduction is sum on rank 0 and maximum on rank 1, $alike" '1 on world' reduction
+names 'another local shape' \
+    "ht_allreduce: the number of elements is 12, shape (4, 3) on rank 0 and 15, shape (5, 3) on rank 1, $alike" \
+    '1 on world' shape
+names 'another local shape in a call that does not wait' \
+    "ht_iallreduce: the number of elements is 12, shape (4, 3) on rank 0 and 15, shape (5, 3) on rank 1, $alike" \
+    '1 on world' later
+names 'a file opened by some ranks only' \
+    "rank 0 calls ht_load_hdf5 where rank 1 calls ht_allreduce: $same_calls" '1 on world' file
+
+for way in shared messages; do
+    says "another length in an operation of the exchange, $way" \
+        "ht: ranks 0-2: the exchange of gradients: the number of elements is 1000 on rank 0 and 900 on rank 1, $alike (call 1 on world)" \
+        3 env HT_DEBUG_COLLECTIVE=1 HT_EXCHANGE=$way HT_RANKS_PER_NODE=3 tests/core/job exchange
+done
+
+# The place is one that addr2line finds: the line of the call.
+launch 2 env HT_DEBUG_COLLECTIVE=1 "$program" root
+place=$(sed -n 's/.*; rank 0 at compare+\(0x[0-9a-f]*\), .*/\1/p' job.err)
+line=$(grep -n 'ht_bcast(world, x, odd' "${srcdir:-.}/tests/core/compare.c" | cut -d : -f 1)
+if ! command -v addr2line >/dev/null; then
+    result ok 'the place of a call # SKIP no addr2line'
+elif addr2line -e "$program" "$place" | grep -q "compare.c:$line\$"; then
+    result ok 'the place of a call'
+else
+    result 'not ok' "the place of a call: $place"
+    sed 's/^/# /' job.err
+fi
+
+# What is right passes, and one rank that has the variable is enough.
+succeeds 'equal calls' 3 env HT_DEBUG_COLLECTIVE=1 "$program" equal
+succeeds 'training' 3 env HT_DEBUG_COLLECTIVE=1 "$program" train
+succeeds 'training by messages' 3 env HT_DEBUG_COLLECTIVE=1 HT_EXCHANGE=messages "$program" train
+succeeds 'a variable that one rank has' 1 env HT_DEBUG_COLLECTIVE=1 "$program" equal : -n 2 "$program" equal
+succeeds 'without the variable nothing is compared' 3 "$program" reduction
+finish

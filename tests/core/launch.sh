@@ -1,0 +1,50 @@
+# shellcheck shell=sh
+# Sourced by scripts that launch jobs: their results as TAP, and what a job that fails has to say.
+count=0
+
+result() {
+    count=$((count + 1))
+    echo "$1 $count - $2"
+}
+
+# launch RANKS COMMAND...
+launch() {
+    ranks=$1
+    shift
+    timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >job.out 2>job.err
+    status=$?
+}
+
+# succeeds "name" RANKS COMMAND...
+succeeds() {
+    name=$1
+    shift
+    launch "$@"
+    if [ $status -eq 0 ]; then
+        result ok "$name"
+    else
+        result 'not ok' "$name: status $status"
+        sed 's/^/# /' job.err
+    fi
+}
+
+# says "name" "line" RANKS COMMAND...: the job ends by itself with status 1, and what libht prints
+# are these lines, in any order. Places in the program's code are left out.
+says() {
+    name=$1
+    expected=$2
+    shift 2
+    launch "$@"
+    found=$(grep '^ht: ' job.err | sed 's/; rank [0-9]* at [^ ]*, rank [0-9]* at [^ )]*//' | sort)
+    if [ "$found" = "$expected" ] && [ $status -eq 1 ]; then
+        result ok "$name"
+    else
+        result 'not ok' "$name: status $status"
+        sed 's/^/# /' job.err
+    fi
+}
+
+finish() {
+    rm -f job.out job.err
+    echo "1..$count"
+}
