@@ -49,7 +49,9 @@ ht_status ht__mpi_check(ht_comm *comm, int result, const char *what)
     if (ht__compare_on)
         ht__compare_settle();
     MPI_Error_string(result, text, &length);
-    return HT_FAIL_HERE(comm, HT_ERR_COMM, "%s: MPI failed: %.*s", what, length, text);
+    return HT_FAIL_HERE(comm, HT_ERR_COMM, "%s: MPI failed: %.*s%s", what, length, text,
+                        ht__compare_on ? ""
+                                       : " (HT_DEBUG_COLLECTIVE=1 compares what the ranks pass)");
 }
 
 bool ht__mpi_usable(void)

@@ -245,7 +245,7 @@ bool ht__compare_posted(void)
         struct comparison *it = *at;
         int done = 0;
 
-        MPI_Test(&it->request, &done, MPI_STATUS_IGNORE);
+        ht__mpi_test(1, &it->request, &done);
         if (!done) {
             at = &it->next;
             continue;

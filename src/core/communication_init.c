@@ -50,6 +50,7 @@ static ht_status start(MPI_Comm world)
     ht__abort_start(world);
     ht__watch_connect(world);
     compute_threads = threads_wanted(cores, ranks);
+    ht__mpi_errors_start();
     ht__compare_start(world);
     ht__comm_start(world);
     ht__wait_start(ranks * compute_threads > cores);
@@ -132,6 +133,7 @@ int ht_finalize(void)
     if (finalized)
         return leaks;
     ht__types_end();
+    ht__mpi_errors_end();
     ht__abort_end();
     ht__comm_free_all();
     ht__watch_unguard(outer);

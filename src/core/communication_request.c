@@ -95,7 +95,7 @@ ht_status ht_test(ht_request *request, bool *done)
     if (request->done)
         return request->status;
 
-    int result = MPI_Testall(request->count, request->mpi, &flag, MPI_STATUSES_IGNORE);
+    int result = ht__mpi_test(request->count, request->mpi, &flag);
 
     *done = flag || result != MPI_SUCCESS;
     if (!*done)

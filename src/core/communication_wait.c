@@ -120,7 +120,7 @@ static ht_poll batch_done(void *state)
     struct batch *batch = state;
     int done = 0;
 
-    batch->result = MPI_Testall(batch->count, batch->requests, &done, MPI_STATUSES_IGNORE);
+    batch->result = ht__mpi_test(batch->count, batch->requests, &done);
     return done || batch->result != MPI_SUCCESS ? HT_POLL_DONE : HT_POLL_IDLE;
 }
 

@@ -18,6 +18,11 @@ void ht__comm_free_all(void); /* frees every MPI communicator made; collective o
 /* The status of an MPI call; records what MPI said when it failed. */
 ht_status ht__mpi_check(ht_comm *comm, int result, const char *what);
 
+/* Errors on MPI_COMM_WORLD (communication_errors.c), and the test that gets its own back. */
+void ht__mpi_errors_start(void);
+void ht__mpi_errors_end(void);
+int ht__mpi_test(int count, MPI_Request requests[], int *done);
+
 /* Whether the calling thread may call MPI at all. */
 bool ht__mpi_usable(void);
 

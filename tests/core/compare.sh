@@ -57,5 +57,14 @@ succeeds 'equal calls' 3 env HT_DEBUG_COLLECTIVE=1 "$program" equal
 succeeds 'training' 3 env HT_DEBUG_COLLECTIVE=1 "$program" train
 succeeds 'training by messages' 3 env HT_DEBUG_COLLECTIVE=1 HT_EXCHANGE=messages "$program" train
 succeeds 'a variable that one rank has' 1 env HT_DEBUG_COLLECTIVE=1 "$program" equal : -n 2 "$program" equal
+
+# An error that MPI finds is reported by libht, not by MPI.
+launch 2 "$program" later
+if [ $status -eq 1 ] && grep -q '^ht: rank 0: ht_iallreduce: MPI failed: ' job.err; then
+    result ok 'an error of MPI is reported as one of the call'
+else
+    result 'not ok' "an error of MPI is reported as one of the call: status $status"
+    sed 's/^/# /' job.err
+fi
 succeeds 'without the variable nothing is compared' 3 "$program" reduction
 finish
