@@ -85,6 +85,7 @@ test_scripts = \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
 	tests/core/jobs.sh \
+	tests/examples/fashion.sh \
 	tests/examples/mnist.sh \
 	tests/harness.sh \
 	tests/headers.sh \
