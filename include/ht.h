@@ -34,6 +34,7 @@
 #include "ht/relational.h"
 #include "ht/statistics.h"
 #include "ht/tensor.h"
+#include "ht/timeline.h"
 #include "ht/train_step.h"
 #include "ht/types.h"
 #include "ht/value.h"

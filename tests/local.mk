@@ -34,6 +34,7 @@ core_tests = \
 	tests/core/test_random.c \
 	tests/core/test_reduce.c \
 	tests/core/test_scope.c \
+	tests/core/test_timeline.c \
 	tests/core/test_value.c \
 	tests/core/test_version.c
 
@@ -48,6 +49,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_faults.c \
 	tests/nn/test_data_parallel_optimizers.c \
 	tests/nn/test_data_parallel_order.c \
+	tests/nn/test_data_parallel_timeline.c \
 	tests/nn/test_data_parallel_parts.c \
 	tests/nn/test_data_parallel_separate.c \
 	tests/nn/test_data_parallel_unused.c \
@@ -166,7 +168,10 @@ libht_test_la_SOURCES = \
 	tests/ht_test.h \
 	tests/runner.c \
 	tests/tensor_check.c \
-	tests/tensor_check.h
+	tests/tensor_check.h \
+	tests/trace.c \
+	tests/trace.h \
+	tests/trace_time.c
 libht_test_la_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 libht_test_la_LIBADD = libht_objects.la $(CMOCKA_LIBS)
 AM_CPPFLAGS += -I$(top_srcdir)/tests

@@ -5,6 +5,7 @@
  * rank with a message prints it for all that have it. Ranks that never fail are ended by MPI_Abort.
  */
 #include "message.h"
+#include "timeline.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -219,6 +220,7 @@ void ht__abort(ht_status code, const char *message)
 
     only_first_thread();
     fflush(NULL);
+    ht__timeline_flush();
     mine.code = (int)code;
     snprintf(mine.message, sizeof mine.message, "%s", message);
     MPI_Initialized(&initialized);

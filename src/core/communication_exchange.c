@@ -4,6 +4,8 @@
  * says what it promises. */
 #include "exchange_path.h"
 
+#include "timeline.h"
+
 enum { SEGMENT = 512 * 1024 };
 
 static ht_exchange *engines;
@@ -101,6 +103,8 @@ void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status st
         at = &(*at)->next;
     *at = op->next;
     op->status = status;
+    if (op->timed)
+        op->finished_at = ht__flight_end();
     atomic_store_explicit(&op->done, true, memory_order_release);
 }
 
@@ -181,6 +185,9 @@ static void start(ht_exchange *exchange, ht_exchange_op *op, int64_t filled)
     }
     ht__gate_lock();
     op->filled = filled;
+    op->timed = ht__timeline_is_on();
+    if (op->timed)
+        ht__flight_begin((size_t)op->n * op->element);
     enqueue(exchange, op);
     if (!ht__shared_start(exchange, op))
         ht__message_start(exchange, op);
@@ -236,6 +243,20 @@ uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange)
 
     ht__gate_unlock();
     return bytes;
+}
+
+uint64_t ht__exchange_all_bytes_sent(void)
+{
+    uint64_t bytes = 0;
+
+    for (const ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next)
+        bytes += ht__exchange_bytes_sent(exchange);
+    return bytes;
+}
+
+uint64_t ht__exchange_finished_at(const ht_exchange_op *op)
+{
+    return op->finished_at;
 }
 
 bool ht__exchange_progress(ht_exchange *exchange)
@@ -299,8 +320,10 @@ ht_status ht__exchange_wait_part(ht_exchange *exchange, ht_exchange_op *op, int6
     if (has_part(op, n))
         return op->status;
 
+    int span = ht__span_begin(HT_SPAN_EXPOSED, what, NULL);
     ht_status status = ht__wait_until(exchange->comm, has_come, &waiting, what);
 
+    ht__span_end(span);
     return status != HT_SUCCESS ? status : op->status;
 }
 
@@ -324,7 +347,11 @@ ht_status ht__exchange_wait_for(ht_exchange *exchange, bool (*done)(void *user, 
 {
     struct asking asking = {.done = done, .user = user};
 
-    return ht__wait_until(exchange->comm, ask, &asking, what);
+    int span = ht__span_begin(HT_SPAN_EXPOSED, what, NULL);
+    ht_status status = ht__wait_until(exchange->comm, ask, &asking, what);
+
+    ht__span_end(span);
+    return status;
 }
 
 void ht__exchange_release(ht_exchange *exchange, ht_exchange_op *op)

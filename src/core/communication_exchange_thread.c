@@ -7,6 +7,7 @@
  * One lock keeps it and the program's thread apart. Without the thread nobody takes it: what there
  * is then is one look at a flag that only the program's thread writes. */
 #include "exchange_path.h"
+#include "timeline.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ void ht__thread_wake(void)
 static void *serve(void *unused)
 {
     (void)unused;
+    ht__timeline_name_thread("progress");
     pthread_mutex_lock(&gate);
     while (!stopping) {
         if (!ht__exchange_move_all()) {

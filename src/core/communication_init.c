@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "exchange.h"
 #include "message.h"
+#include "timeline.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -64,6 +65,7 @@ static ht_status start(MPI_Comm world)
                   level < MPI_THREAD_MULTIPLE ? ", MPI without MPI_THREAD_MULTIPLE" : "");
     ht__watch_unguard(outer);
     starts = 1;
+    ht__timeline_init();
     return HT_SUCCESS;
 }
 
@@ -116,6 +118,8 @@ int ht_finalize(void)
         return 0;
     MPI_Finalized(&finalized);
     ht__run_at_finalize();
+    if (!finalized)
+        ht__timeline_report();
 
     const char *outer = ht__watch_guard("ht_finalize");
 
@@ -128,6 +132,7 @@ int ht_finalize(void)
     ht__core_finalize();
     if (!finalized)
         ht__exchange_end();
+    ht__timeline_close();
     ht__comm_end();
     leaks = ht__object_report_leaks();
     if (finalized)

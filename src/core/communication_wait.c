@@ -4,6 +4,7 @@
  * costs nothing where nobody else wants it, and then sleeps in pauses that grow: with more ranks
  * than cores the one that is waited for needs the core. */
 #include "message.h"
+#include "timeline.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -127,7 +128,9 @@ static ht_poll batch_done(void *state)
 ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what)
 {
     struct batch batch = {.count = count, .requests = requests};
+    int span = ht__span_begin(HT_SPAN_WAIT, what, NULL);
     ht_status status = ht__wait_until(comm, batch_done, &batch, what);
 
+    ht__span_end(span);
     return status != HT_SUCCESS ? status : ht__mpi_check(comm, batch.result, what);
 }

@@ -201,6 +201,10 @@ ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, d
                                  const char *what);
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
 
+/* What to add to this rank's ht__timeline_now() for rank 0's, in ns, and how wrong that may be.
+ * Collective; nothing else may be under way between the ranks. */
+ht_status ht__comm_clock_offset(ht_comm *world, int64_t *offset, int64_t *error);
+
 /* One Alltoall of blocks between local parts: block r of `send` is elements send_start[r] ...
  * send_start[r + 1] of its local axis `send_axis`, block r of `recv` likewise; any strides. */
 ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,

@@ -8,6 +8,7 @@
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 #include "node.h"
+#include "timeline.h"
 
 typedef struct node_queue {
     ht_node **nodes; /* a heap: the latest on top; owned references */
@@ -349,6 +350,14 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
     return status;
 }
 
+/* Named after the layer whose forward made the node, if there is one. */
+static int begin_span(const ht_node *node)
+{
+    if (node->layer == NULL)
+        return ht__span_begin(HT_SPAN_BACKWARD, node->name, NULL);
+    return ht__span_begin(HT_SPAN_BACKWARD, node->layer, node->name);
+}
+
 static ht_status run_all(node_queue *queue, bool keep)
 {
     ht_status status = HT_SUCCESS;
@@ -356,8 +365,11 @@ static ht_status run_all(node_queue *queue, bool keep)
     while (queue->count > 0) {
         ht_node *node = pop(queue);
 
+        int span = begin_span(node);
+
         if (status == HT_SUCCESS)
             status = run_node(queue, node, keep);
+        ht__span_end(span);
         ht_release(node->pending); /* after a failure: what nobody will use */
         node->pending = NULL;
         ht_release(node);
@@ -393,6 +405,9 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     scale = seed_scale != NULL ? seed_scale(x, seed_scale_user) : 1;
     if (scale <= 0)
         return scale < 0 ? ht_error_get(NULL) : HT_SUCCESS;
+
+    int span = ht__span_begin(HT_SPAN_BACKWARD, "ht_backward", NULL);
+
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     running++;
@@ -407,6 +422,7 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     running--;
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
+    ht__span_end(span);
     return status;
 }
 

@@ -54,6 +54,11 @@ void ht__exchange_fill(ht_exchange *exchange, ht_exchange_op *op, int64_t n);
 /* What this rank has sent to other nodes so far. */
 uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange);
 
+uint64_t ht__exchange_all_bytes_sent(void); /* by all engines */
+
+/* On the timeline, once it is done; 0: it was not on it. */
+uint64_t ht__exchange_finished_at(const ht_exchange_op *op);
+
 /* Moves everything as far as it goes; never waits, and costs nothing when nothing is outstanding.
  * Returns whether anything moved. */
 bool ht__exchange_progress(ht_exchange *exchange);

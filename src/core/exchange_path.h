@@ -75,6 +75,8 @@ struct ht_exchange_op {
     atomic_bool done;
     atomic_llong summed; /* so many elements, from the first, hold the sum; by messages */
     ht_status status;
+    bool timed;           /* it is on the timeline, */
+    uint64_t finished_at; /* until then */
 
     /* messages: segments of the buffer, or the slices that this rank carries */
     int64_t segment; /* elements */

@@ -2,6 +2,7 @@
  *
  * The one lock around HDF5, which is not thread-safe, and its error stack as text. */
 #include "hdf5_util.h"
+#include "timeline.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@ static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static int depth; /* of begin, under the lock */
+static int span;  /* likewise */
 static H5E_auto2_t users_handler;
 static void *users_data;
 
@@ -40,14 +42,17 @@ void ht__hdf5_begin(void)
     ht_hdf5_lock();
     if (depth++ > 0)
         return;
+    span = ht__span_begin(HT_SPAN_FILE, "HDF5", NULL);
     H5Eget_auto2(H5E_DEFAULT, &users_handler, &users_data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
 void ht__hdf5_end(void)
 {
-    if (--depth == 0)
+    if (--depth == 0) {
         H5Eset_auto2(H5E_DEFAULT, users_handler, users_data);
+        ht__span_end(span);
+    }
     ht_hdf5_unlock();
 }
 

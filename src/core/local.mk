@@ -19,6 +19,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_alltoall.c \
 	src/core/communication_buffer.c \
 	src/core/communication_check.c \
+	src/core/communication_clock.c \
 	src/core/communication_collective.c \
 	src/core/communication_compare.c \
 	src/core/communication_count.c \
@@ -80,6 +81,12 @@ libht_objects_la_SOURCES += \
 	src/core/statistics.c \
 	src/core/storage.c \
 	src/core/tensor.c \
+	src/core/timeline.c \
+	src/core/timeline.h \
+	src/core/timeline_file.c \
+	src/core/timeline_impl.h \
+	src/core/timeline_names.c \
+	src/core/timeline_summary.c \
 	src/core/types.c \
 	src/core/value.c \
 	src/core/version.c \

@@ -3,6 +3,7 @@
  * Recording: nodes save bodies, never tensors that own nodes, so that no cycle can arise; chains of
  * nodes are released one after another, not recursively. */
 #include "node.h"
+#include "timeline.h"
 
 #include <string.h>
 
@@ -108,6 +109,8 @@ ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
     ht__object_init(node, &kind);
     node->sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed) + 1;
     node->name = name;
+    if (ht__timeline_is_on())
+        node->layer = ht__timeline_layer();
     node->backward = backward;
     node->saved = node->inline_saved;
     node->inputs = node->inline_inputs;

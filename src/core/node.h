@@ -24,6 +24,7 @@ struct ht_node {
     ht_object base;
     uint64_t sequence; /* order of creation on this thread */
     const char *name;  /* not owned: a literal */
+    const char *layer; /* not owned, kept by the timeline: whose forward made it; NULL */
     ht_backward_fn *backward;
     int input_count, saved_count;
     ht_edge *inputs;

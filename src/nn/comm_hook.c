@@ -7,6 +7,8 @@
  * while the rounds of different buckets overlap. */
 #include "comm_hook.h"
 
+#include "core/timeline.h"
+
 static ht_grad_bucket *queue; /* in flight, of all reducers */
 
 static void enqueue(ht_grad_bucket *bucket)
@@ -29,6 +31,7 @@ static void dequeue(ht_grad_bucket *bucket)
     if (*at != NULL)
         *at = bucket->next;
     bucket->in_flight = false;
+    bucket->finished_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
 }
 
 static bool sums_are_there(const ht_grad_bucket *bucket)

@@ -23,6 +23,7 @@ struct ht_grad_bucket {
     ht_hook_sum *sums; /* owned */
     int count, capacity;
     bool in_flight;
+    uint64_t finished_at; /* on the timeline */
     ht_status status;
     ht_grad_bucket *next; /* among those in flight, in the order they were posted */
 };

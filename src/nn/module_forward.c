@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "core/timeline.h"
+
 static const char *const kind_names[] = {"nothing", "a tensor", "a number", "a list", "a map"};
 
 /* The one tensor that `value` is, or holds as a list of one. */
@@ -59,12 +61,17 @@ static ht_value *run_hooks(ht_module *module, ht_value *inputs, ht_value *output
     return output;
 }
 
-ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
+static int begin_span(const ht_module *module)
+{
+    const char *name = module->path[0] != '\0' ? module->path : module->type->name;
+
+    return ht__span_begin(HT_SPAN_FORWARD, name, module->type->name);
+}
+
+static ht_value *forward_value(ht_module *module, ht_value *inputs)
 {
     ht_value *output;
 
-    if (module == NULL || inputs == NULL)
-        return NULL;
     if (module->before != NULL)
         module->before(module, module->before_user);
     inputs = run_pre_hooks(module, inputs);
@@ -74,26 +81,48 @@ ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
     return run_hooks(module, inputs, output);
 }
 
-ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
+ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
+{
+    if (module == NULL || inputs == NULL)
+        return NULL;
+
+    int span = begin_span(module);
+    ht_value *output = forward_value(module, inputs);
+
+    ht__span_end(span);
+    return output;
+}
+
+static ht_tensor *forward_tensor(ht_module *module, ht_tensor *x)
 {
     ht_value *output;
     ht_tensor *y;
 
-    if (module == NULL || x == NULL)
-        return NULL;
     if (module->hook_count == 0 && module->type->forward != NULL) {
         if (module->before != NULL)
             module->before(module, module->before_user);
         return module->type->forward(module, x);
     }
 
-    output = ht_forward_value(module, ht_value_tensor(x));
+    output = forward_value(module, ht_value_tensor(x));
     if (output == NULL)
         return NULL;
     y = one_tensor(output);
     if (y == NULL)
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_forward: %s returned %s; use ht_forward_value",
                 module->type->name, kind_names[ht_value_get_kind(output)]);
+    return y;
+}
+
+ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
+{
+    if (module == NULL || x == NULL)
+        return NULL;
+
+    int span = begin_span(module);
+    ht_tensor *y = forward_tensor(module, x);
+
+    ht__span_end(span);
     return y;
 }
 

@@ -43,6 +43,7 @@ typedef struct ht_bucket {
     int missing;            /* of them, not ready in this pass */
     int due;                /* updates that wait for it */
     ht_exchange_op *op;     /* owned while in flight */
+    uint64_t posted_at;     /* on the timeline; 0: not on it */
     ht_grad_bucket *hooked; /* owned; what a communication hook sees of it; NULL: none */
     char *what;             /* owned; names it when a rank does not come */
 } ht_bucket;

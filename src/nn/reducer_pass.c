@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "core/timeline.h"
 #include "ht/arithmetics.h"
 
 static void set_flag(const ht_bucket *bucket, int flag, double value)
@@ -95,6 +96,8 @@ static void post(ht_reducer *reducer, int number)
     ht_bucket *bucket = &reducer->buckets[number];
 
     bucket->state = HT_BUCKET_IN_FLIGHT;
+    if (bucket->op == NULL)
+        bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
     reducer->scale = reducer->hook != NULL ? 1 : scale_of(reducer); /* of the flags */
     if (reducer->hook != NULL) {
         ht__hook_post(reducer, number, scale_of(reducer));
@@ -121,6 +124,14 @@ static bool has_weights(ht_reducer *reducer)
     return true;
 }
 
+static void post_one(ht_reducer *reducer, int number)
+{
+    int span = ht__span_begin(HT_SPAN_MOVING, reducer->buckets[number].what, "start");
+
+    post(reducer, number);
+    ht__span_end(span);
+}
+
 /* Posts what is ready, in order. */
 static void post_ready(ht_reducer *reducer)
 {
@@ -128,19 +139,21 @@ static void post_ready(ht_reducer *reducer)
         return;
     while (reducer->posted < reducer->bucket_count &&
            reducer->buckets[reducer->posted].missing == 0)
-        post(reducer, reducer->posted++);
+        post_one(reducer, reducer->posted++);
     reducer->open = reducer->posted < reducer->bucket_count;
 }
 
 void ht__reducer_progress(void *user)
 {
     ht_reducer *reducer = user;
+    int span = ht__span_begin(HT_SPAN_MOVING, "moving the exchange", NULL);
+    bool moved = ht__exchange_progress(reducer->exchange);
 
-    ht__exchange_progress(reducer->exchange);
     if (reducer->open)
         post_ready(reducer);
     if (reducer->hook != NULL)
-        ht__hooks_progress();
+        moved |= ht__hooks_progress();
+    ht__span_end_if(span, moved);
 }
 
 /* The gradient into its slot; where it is to stay as a view, the tensor's gradient becomes the
@@ -227,11 +240,17 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     post_ready(reducer);
     if (reducer->posted != param->bucket || !has_weights(reducer))
         return;
-    if (bucket->op == NULL)
+
+    int span = ht__span_begin(HT_SPAN_MOVING, bucket->what, "a part");
+
+    if (bucket->op == NULL) {
+        bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
         bucket->op = ht__exchange_open(reducer->exchange, bucket->storage->data, bucket->elements,
                                        bucket->dtype, scale_of(reducer), param->bucket);
+    }
     if (bucket->op != NULL)
         ht__exchange_fill(reducer->exchange, bucket->op, param->view->body->offset + n);
+    ht__span_end(span);
 }
 
 void ht__reducer_close(ht_reducer *reducer)
@@ -343,6 +362,12 @@ static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
     return status;
 }
 
+/* When the sum was there; a hook may have been called once more after its own. */
+static uint64_t finished_at(const ht_bucket *bucket)
+{
+    return bucket->op != NULL ? ht__exchange_finished_at(bucket->op) : bucket->hooked->finished_at;
+}
+
 ht_status ht__reducer_wait(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
@@ -363,6 +388,9 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
         status = ht__exchange_wait(reducer->exchange, bucket->op, bucket->what);
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
+    if (bucket->posted_at != 0)
+        ht__timeline_draw_flight(bucket->what, bucket->posted_at, finished_at(bucket),
+                                 (size_t)bucket->elements * ht_dtype_size(bucket->dtype));
     ht__exchange_release(reducer->exchange, bucket->op);
     bucket->op = NULL;
     return receive(reducer, bucket);

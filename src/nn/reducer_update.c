@@ -5,6 +5,8 @@
  */
 #include "reducer.h"
 
+#include "core/timeline.h"
+
 static ht_status settle_part(ht_reducer_param *param, int64_t n);
 
 static void settle_tensor(ht_tensor *tensor, int64_t n, void *user)
@@ -28,6 +30,18 @@ void ht__reducer_watch(ht_reducer_param *param)
     meta->pending_user = param;
 }
 
+/* Elements begin ... end - 1. */
+static ht_status update(ht_reducer_param *param, const ht_reducer_optimizer *due, int64_t begin,
+                        int64_t end)
+{
+    int span = ht__span_begin(HT_SPAN_UPDATE, param->name, due->optimizer->type->name);
+    ht_status status = ht__optimizer_update_part(due->optimizer, param->entry, param->view,
+                                                 &due->arguments, begin, end);
+
+    ht__span_end(span);
+    return status;
+}
+
 static ht_status apply(ht_reducer_param *param)
 {
     ht_bucket *bucket = &param->reducer->buckets[param->bucket];
@@ -43,8 +57,7 @@ static ht_status apply(ht_reducer_param *param)
     ht__reducer_watch(param);
     if (begin > 0 && begin == param->tensor->body->lsize)
         return HT_SUCCESS;
-    return ht__optimizer_update_part(due->optimizer, param->entry, param->view, &due->arguments,
-                                     begin, INT64_MAX);
+    return update(param, due, begin, INT64_MAX);
 }
 
 /* A gradient of this rank means that there is an update, whatever the flags will say. */
@@ -71,8 +84,7 @@ static ht_status settle_part(ht_reducer_param *param, int64_t n)
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
     param->updated = n;
-    return ht__optimizer_update_part(param->due->optimizer, param->entry, param->view,
-                                     &param->due->arguments, begin, n);
+    return update(param, param->due, begin, n);
 }
 
 ht_status ht__reducer_settle(ht_reducer_param *param)

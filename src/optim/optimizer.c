@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/timeline.h"
 #include "ht/autograd.h"
 
 static void destroy(void *object)
@@ -127,15 +128,12 @@ static bool waits(const ht_optimizer *optimizer, bool to_step)
     return deferral != NULL && deferral->waits(deferral->user, to_step);
 }
 
-ht_status ht_optimizer_step(ht_optimizer *optimizer)
+static ht_status step(ht_optimizer *optimizer)
 {
-    ht_step_arguments arguments;
+    ht_step_arguments arguments = {.lr = optimizer->lr, .grad_scale = 1};
 
-    if (optimizer == NULL)
-        return HT_ERR_ARGUMENT;
-    if (waits(optimizer, true))
-        return HT_SUCCESS;
-    arguments = (ht_step_arguments){.lr = optimizer->lr, .grad_scale = 1};
+    if (ht__timeline_is_on())
+        ht__timeline_step();
     optimizer->steps++;
     if (optimizer->deferral != NULL)
         return optimizer->deferral->step(optimizer->deferral->user, &arguments);
@@ -150,6 +148,20 @@ ht_status ht_optimizer_step(ht_optimizer *optimizer)
             return status;
     }
     return HT_SUCCESS;
+}
+
+ht_status ht_optimizer_step(ht_optimizer *optimizer)
+{
+    if (optimizer == NULL)
+        return HT_ERR_ARGUMENT;
+    if (waits(optimizer, true))
+        return HT_SUCCESS;
+
+    int span = ht__span_begin(HT_SPAN_UPDATE, "ht_optimizer_step", optimizer->type->name);
+    ht_status status = step(optimizer);
+
+    ht__span_end(span);
+    return status;
 }
 
 ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)

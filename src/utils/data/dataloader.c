@@ -3,6 +3,8 @@
  * The loader as the program sees it: options, epochs, batches, and how errors reach all ranks. */
 #include "data.h"
 
+#include "core/timeline.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,7 +168,10 @@ bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
         set_epoch(loader, loader->epoch + 1);
         return false;
     }
+    int span = ht__span_begin(HT_SPAN_LOADER, "ht_dataloader_next", NULL);
     const ht__made *made = ht__ring_take(&loader->ring);
+
+    ht__span_end(span);
 
     loader->holding = true;
     if (agree(loader, made) != HT_SUCCESS)

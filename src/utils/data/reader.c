@@ -6,6 +6,8 @@
  */
 #include "data.h"
 
+#include "core/timeline.h"
+
 #include <string.h>
 
 static int window_count(const ht__reader *reader)
@@ -272,6 +274,7 @@ static void fail(ht__made *made)
 void ht__reader_next(ht__reader *reader, ht__made *made)
 {
     const ht_dataloader_options *options = reader->options;
+    int span = ht__span_begin(HT_SPAN_LOADER, "make a batch", NULL);
 
     if (reader->batch == reader->batches)
         ht__reader_seek(reader, reader->epoch + 1, NULL);
@@ -288,6 +291,7 @@ void ht__reader_next(ht__reader *reader, ht__made *made)
     if (reader->plan.windows == 1 && reader->windows[0].units_there == reader->plan.units &&
         goes_on(reader))
         ht__source_close(&reader->source);
+    ht__span_end(span);
 }
 
 void ht__reader_ahead(ht__reader *reader)
@@ -299,7 +303,10 @@ void ht__reader_ahead(ht__reader *reader)
     double done = (double)(reader->at + reader->options->batch_size) / (double)current->rows;
     int64_t wanted = (int64_t)(done * (double)other->rows) + 1;
 
+    int span = ht__span_begin(HT_SPAN_LOADER, "read ahead", NULL);
+
     /* A unit that cannot be read is tried again, and reported, when a batch needs it. */
     if (ht__window_need(other, &reader->source, wanted, &reader->stop) != HT_SUCCESS)
         ht_error_clear();
+    ht__span_end(span);
 }

@@ -5,6 +5,8 @@
  * polling: each side waits on its condition. Without a thread the batch is made when asked for. */
 #include "data.h"
 
+#include "core/timeline.h"
+
 void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded)
 {
     *ring = (ht__ring){.reader = reader, .threaded = threaded, .size = 1};
@@ -48,6 +50,7 @@ static void *read_on(void *user)
     ht__made *slot;
     bool failed = false;
 
+    ht__timeline_name_thread("loader");
     while (!failed && (slot = wait_for_slot(ring)) != NULL) {
         ht__reader_next(ring->reader, slot);
         failed = slot->status != HT_SUCCESS;
