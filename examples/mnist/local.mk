@@ -5,6 +5,8 @@ examples_mnist_mnist_SOURCES = \
 	examples/mnist/digest.h \
 	examples/mnist/images.c \
 	examples/mnist/images.h \
+	examples/mnist/job.c \
+	examples/mnist/job.h \
 	examples/mnist/json.c \
 	examples/mnist/mnist.c \
 	examples/mnist/net.c \

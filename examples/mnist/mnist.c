@@ -3,6 +3,7 @@
  * Data-parallel training on MNIST-format images: the CNN of Heat's examples/nn/mnist.py.
  *     mpirun -n 16 mnist --epochs 3 */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,60 +11,81 @@
 #include <unistd.h>
 
 #include "digest.h"
-#include "images.h"
+#include "job.h"
 #include "net.h"
-#include "options.h"
-#include "report.h"
 
-struct job {
-    struct options options;
-    struct images images;
-    struct report report;
-    ht_module *net, *dp;
-    ht_optimizer *optimizer;
-    ht_scheduler *scheduler;
-};
+/* The rows of a step, for who wants to know which ones a run has seen. */
+static void log_rows(const struct job *job, const ht_batch *batch)
+{
+    char name[4200];
+    FILE *file;
 
-/* Sums over all ranks, in place. */
-static void sum_over_ranks(double values[], int64_t count, ht_reduce_op op)
+    snprintf(name, sizeof name, "%s.%d", job->options.log_rows, ht_comm_rank(HT_COMM_WORLD));
+    file = fopen(name, "a");
+    if (file == NULL)
+        return;
+    fprintf(file, "%" PRId64 " %" PRId64, job->progress.epoch, job->progress.step);
+    for (int64_t i = 0; i < batch->rows; i++)
+        fprintf(file, " %" PRId64, batch->row_ids[i]);
+    fputc('\n', file);
+    fclose(file);
+}
+
+static void train_step(struct job *job, const ht_batch *batch)
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *x = ht_array_local(values, 1, &count, HT_FLOAT64);
+    ht_tensor *loss = NULL;
 
-    ht_allreduce(HT_COMM_WORLD, x, x, op);
-    memcpy(values, ht_tensor_data(x), (size_t)count * sizeof *values);
+    ht_optimizer_zero_grad(job->optimizer);
+    if (batch->rows > 0) /* a rank whose rows have run out helps the others */
+        loss = ht_nll_loss(ht_forward(job->dp, batch->data), batch->target, HT_MEAN);
+    ht_data_parallel_backward(job->dp, loss);
+    ht_optimizer_step(job->optimizer);
+
+    double value = loss != NULL ? ht_item(loss) : 0;
+
+    job->progress.step++;
+    job->progress.loss += value * (double)batch->rows;
+    job->progress.rows += (double)batch->rows;
+    report_step(&job->report, job->progress.step, value);
     ht_scope_close(scope);
 }
 
-/* One pass over the training set, or --steps of it. */
+/* After a step: what is to be done now and then. */
+static void between_steps(struct job *job, const ht_batch *batch, double start)
+{
+    const struct options *o = &job->options;
+    double seconds = job->progress.seconds;
+
+    if (o->log_rows != NULL)
+        log_rows(job, batch);
+    job->progress.total++;
+    if (o->save_every == 0 || job->progress.total % o->save_every != 0)
+        return;
+    job->progress.seconds += now() - start;
+    job_save(job);
+    job->progress.seconds = seconds;
+}
+
+/* The rest of an epoch, or of --steps of it. */
 static void train(struct job *job, struct epoch_result *result)
 {
-    double sums[2] = {0}; /* loss, rows */
-    double start = now();
-    int64_t steps = job->report.batches;
+    struct progress *progress = &job->progress;
+    double start = now(), sums[2];
+    int64_t steps = job->options.steps;
     ht_batch batch;
 
     ht_module_train(job->dp);
-    for (int64_t step = 1; step <= steps && ht_dataloader_next(job->images.train, &batch); step++) {
-        ht_scope *scope = ht_scope_open();
-        ht_tensor *loss = NULL;
-
-        ht_optimizer_zero_grad(job->optimizer);
-        if (batch.rows > 0) /* a rank whose rows have run out helps the others */
-            loss = ht_nll_loss(ht_forward(job->dp, batch.data), batch.target, HT_MEAN);
-        ht_data_parallel_backward(job->dp, loss);
-        ht_optimizer_step(job->optimizer);
-
-        double value = loss != NULL ? ht_item(loss) : 0;
-
-        sums[0] += value * (double)batch.rows;
-        sums[1] += (double)batch.rows;
-        report_step(&job->report, step, value);
-        ht_scope_close(scope);
+    while ((steps == 0 || progress->step < steps) &&
+           ht_dataloader_next(job->images.train, &batch)) {
+        train_step(job, &batch);
+        between_steps(job, &batch, start);
     }
     ht_data_parallel_drain(job->dp);
-    result->seconds = now() - start;
+    result->seconds = progress->seconds + now() - start;
     sum_over_ranks(&result->seconds, 1, HT_OP_MAX);
+    sums[0] = progress->loss;
+    sums[1] = progress->rows;
     sum_over_ranks(sums, 2, HT_OP_SUM);
     result->train_loss = sums[0] / sums[1];
     result->rows = (int64_t)sums[1];
@@ -120,8 +142,8 @@ static void build(struct job *job)
     job->net = strcmp(options->net, "mlp") == 0 ? net_mlp() : net_cnn(options->dropout);
     ht_module_to_dtype(job->net, options->dtype);
     ht_module_to_device(job->net, ht_device_get(options->device));
-    if (options->load != NULL)
-        ht_module_load_state(job->net, options->load, HT_COMM_WORLD);
+    if (options->load != NULL && options->resume == NULL)
+        job_load_parameters(job);
     job->optimizer = make_optimizer(options, job->net);
     job->dp = ht_nn_data_parallel(job->net, HT_COMM_WORLD, job->optimizer, options->blocking);
     job->scheduler = ht_optim_step_lr(job->optimizer, 1, options->gamma);
@@ -130,15 +152,18 @@ static void build(struct job *job)
 
 static void run(struct job *job)
 {
-    report_open(&job->report, &job->options, &job->images, job->net);
-    for (int64_t epoch = 0; epoch < job->options.epochs; epoch++) {
+    struct progress *progress = &job->progress;
+
+    while (progress->epoch < job->options.epochs) {
         struct epoch_result result = {0};
 
-        ht_dataloader_set_epoch(job->images.train, epoch);
+        if (progress->step == 0)
+            ht_dataloader_set_epoch(job->images.train, progress->epoch);
         train(job, &result);
         test(job, &result);
         ht_scheduler_step(job->scheduler);
         report_epoch(&job->report, &result);
+        *progress = (struct progress){.epoch = progress->epoch + 1, .total = progress->total};
     }
 }
 
@@ -154,7 +179,7 @@ static int finish(struct job *job)
         return 1;
     }
     if (job->options.save != NULL)
-        ht_module_save_state(job->net, job->options.save, HT_COMM_WORLD);
+        job_save(job);
     if (job->options.json != NULL && ht_comm_rank(HT_COMM_WORLD) == 0)
         failed = !report_json(&job->report, digest);
     sum_over_ranks(&failed, 1, HT_OP_MAX);
@@ -219,8 +244,12 @@ static int work(struct job *job, const char *wrong)
         return refuse(wrong, true);
     }
     build(job);
-    run(job);
-    status = finish(job);
+    report_open(&job->report, &job->options, &job->images, job->net);
+    if (options->resume != NULL)
+        wrong = job_resume(job);
+    if (wrong == NULL)
+        run(job);
+    status = wrong == NULL ? finish(job) : refuse(wrong, false);
 
     report_close(&job->report);
     ht_release(job->scheduler);

@@ -32,7 +32,13 @@ const char options_help[] =
     "  --device NAME           (cpu)\n"
     "  --threads N             compute threads per rank (cores of the node / ranks on it)\n"
     "  --seed N                of initialisation, dropout and shuffling (1)\n"
-    "  --save FILE             write the trained parameters, HDF5; --load FILE starts from such\n"
+    "  --save FILE             write a checkpoint at the end, HDF5; --load FILE starts from its\n"
+    "                          parameters\n"
+    "  --save-every N          and every N steps; FILE.1 is the one before, and so on\n"
+    "  --keep N                checkpoints to keep, with --save-every (2)\n"
+    "  --resume FILE           go on from a checkpoint, on any number of ranks; --load is ignored\n"
+    "  --or-earlier            from the newest one before it if it is damaged\n"
+    "  --log-rows FILE         append the rows of every step to FILE.RANK\n"
     "  --json FILE             write results as JSON\n"
     "  --log-interval N        steps between lines, where the output is no terminal (100)\n"
     "  --no-progress           results of epochs only\n"
@@ -68,6 +74,11 @@ static const struct option {
     {"--threads", INTEGER, AT(threads), 1, NULL},
     {"--seed", SEED, AT(seed), 0, NULL},
     {"--save", TEXT, AT(save), 0, NULL},
+    {"--save-every", INTEGER, AT(save_every), 1, NULL},
+    {"--keep", INTEGER, AT(keep), 1, NULL},
+    {"--resume", TEXT, AT(resume), 0, NULL},
+    {"--or-earlier", SET, AT(or_earlier), 0, NULL},
+    {"--log-rows", TEXT, AT(log_rows), 0, NULL},
     {"--load", TEXT, AT(load), 0, NULL},
     {"--json", TEXT, AT(json), 0, NULL},
     {"--log-interval", INTEGER, AT(log_interval), 1, NULL},
@@ -208,6 +219,10 @@ static const char *check_together(const struct options *o)
         return "--lr times --gamma to the power of --epochs is not finite";
     if (o->json != NULL && o->save != NULL && strcmp(o->json, o->save) == 0)
         return "--json and --save name the same file";
+    if (o->save_every > 0 && o->save == NULL)
+        return "--save-every needs --save FILE";
+    if (o->or_earlier && o->resume == NULL)
+        return "--or-earlier needs --resume FILE";
     return NULL;
 }
 
@@ -226,6 +241,7 @@ const char *options_parse(struct options *options, int argc, char **argv)
         .dtype = HT_FLOAT32,
         .device = "cpu",
         .seed = 1,
+        .keep = 2,
         .log_interval = 100,
         .progress = true,
     };

@@ -22,7 +22,11 @@ struct options {
     const char *device;
     int64_t threads; /* 0: cores of the node / ranks on it */
     uint64_t seed;
-    const char *save, *load, *json;
+    const char *save, *load, *json, *log_rows;
+    int64_t save_every; /* steps; 0: at the end */
+    int64_t keep;       /* checkpoints */
+    const char *resume;
+    bool or_earlier;
     int64_t log_interval;
     bool progress, help;
 };

@@ -95,7 +95,8 @@ void report_step(struct report *report, int64_t step, double loss)
         return;
     /* Every rank has as many rows in a step, but for the last one of an epoch. */
     double rate = (double)(done * o->batch_size * ht_comm_size(HT_COMM_WORLD)) / elapsed;
-    double left = elapsed / (double)done * (double)(report->batches * o->epochs - done);
+    int64_t to_do = report->batches * (o->epochs - report->count) - step;
+    double left = elapsed / (double)done * (double)to_do;
 
     if (report->terminal && time - report->shown > REFRESH) {
         report->shown = time;
@@ -108,12 +109,17 @@ void report_step(struct report *report, int64_t step, double loss)
     }
 }
 
-void report_epoch(struct report *report, const struct epoch_result *result)
+void report_add(struct report *report, const struct epoch_result *result)
 {
     report->epochs = realloc(report->epochs, ((size_t)report->count + 1) * sizeof *result);
     if (report->epochs == NULL)
         abort();
     report->epochs[report->count++] = *result;
+}
+
+void report_epoch(struct report *report, const struct epoch_result *result)
+{
+    report_add(report, result);
     if (!report->speaks)
         return;
     printf("%sepoch %" PRId64 "/%" PRId64 "  training loss %.4f  test loss %.4f  accuracy %.4f  "

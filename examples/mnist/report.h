@@ -21,7 +21,7 @@ struct report {
     int64_t count; /* of epochs so far */
     bool speaks, terminal;
     double started, shown; /* times */
-    int64_t steps;         /* of all epochs so far */
+    int64_t steps;         /* of this process so far */
 };
 
 void report_open(struct report *report, const struct options *options, const struct images *images,
@@ -29,6 +29,9 @@ void report_open(struct report *report, const struct options *options, const str
 
 /* A step of the running epoch is done: its loss on this rank. */
 void report_step(struct report *report, int64_t step, double loss);
+
+/* A result that an earlier process had; not said again. */
+void report_add(struct report *report, const struct epoch_result *result);
 void report_epoch(struct report *report, const struct epoch_result *result);
 
 /* Writes the JSON file; false, and a message, if that fails. */

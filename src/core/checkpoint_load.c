@@ -161,10 +161,10 @@ static herr_t take_number(hid_t group, const char *name, const H5A_info_t *info,
         walk->status = damaged(walk->path, name, ht__hdf5_error());
         return 1;
     }
-    ht__entry *entry = &walk->entries.items[add(walk, name)];
+    int place = add(walk, name);
 
-    entry->kind = HT_VALUE_NUMBER;
-    entry->number = number;
+    walk->entries.items[place].kind = HT_VALUE_NUMBER;
+    walk->entries.items[place].number = number;
     return 0;
 }
 

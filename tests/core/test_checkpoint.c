@@ -90,7 +90,7 @@ static ht_value *many_things(void)
         map, "view",
         ht_value_tensor(ht_transpose(
             ht_reshape(numbers(6, HT_INT32, HT_NONE, HT_COMM_SELF), 2, (int64_t[]){2, 3}), 0, 1)));
-    for (int i = 0; i < 12; i++)
+    for (int i = 0; i < 200; i++)
         ht_value_append(list, ht_value_number(0.1 * i));
     ht_value_append(list, ht_value_map());
     ht_value_append(list, ht_value_list());

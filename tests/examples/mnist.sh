@@ -116,6 +116,8 @@ cp "$work/good/train-labels-idx1-ubyte.gz" "$work/bad"
 refuses 'images of another size' 2 'test/images has 3 axes, the last ones 14 x 56' --data "$work/bad"
 refuses 'learning rate that overflows' 2 'not finite' --gamma 1e308 --epochs 3
 refuses 'one file for two' 2 'the same file' --json "$work/x" --save "$work/x"
+refuses 'steps between checkpoints without a file' 2 'save-every needs --save' --save-every 5
+refuses 'missing checkpoint' 1 'cannot open .*/nowhere.h5' --data "$work/good" --batch-size 16 --resume "$work/nowhere.h5"
 refuses 'JSON over a folder' 1 'no ordinary file' --data "$work/good" --json "$work"
 refuses 'state from a folder' 1 'Is a directory' --data "$work/good" --net mlp --load "$work" --steps 1
 refuses 'unwritable JSON' 1 'cannot write' --data "$work/good" --json "$work/nowhere/j.json"
@@ -148,4 +150,25 @@ else
 fi
 
 trains 'trains on from saved parameters' 2 --batch-size 4 --epochs 1 --steps 1 --lr 0 --load "$work/net.h5"
+
+# Interrupted after 7 of 10 steps, in the second epoch: the run that goes on ends as one that never stopped.
+once="--net cnn --batch-size 16 --epochs 2"
+trains 'uninterrupted' 3 $once
+whole=$digest
+trains 'checkpoints change nothing' 3 $once --save "$work/run.h5" --save-every 7
+same 'with checkpoints and without' "$whole" "$digest"
+cp "$work/run.h5.1" "$work/middle.h5"
+trains 'goes on' 3 $once --resume "$work/middle.h5"
+same 'resumed and uninterrupted agree' "$whole" "$digest"
+trains 'goes on after the end' 3 $once --resume "$work/run.h5"
+same 'the end is the end' "$whole" "$digest"
+trains 'goes on on other ranks' 2 $once --resume "$work/middle.h5"
+trains 'a perceptron' 2 --net mlp --batch-size 16 --epochs 1 --save "$work/mlp.h5"
+refuses 'a checkpoint of another model' 1 'unexpected 1.weight.*missing conv1.weight' \
+    --data "$work/good" --batch-size 16 --resume "$work/mlp.h5"
+head -c 100000 "$work/run.h5" >"$work/cut.h5"
+refuses 'a damaged checkpoint' 1 'truncated file' --data "$work/good" --batch-size 16 --resume "$work/cut.h5"
+cp "$work/middle.h5" "$work/cut.h5.1"
+trains 'the one before a damaged checkpoint' 3 $once --resume "$work/cut.h5" --or-earlier
+same 'and ends as it should' "$whole" "$digest"
 echo "1..$count"
