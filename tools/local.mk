@@ -7,3 +7,7 @@ tools_ht_idx2hdf5_LDADD = libht.la
 bin_PROGRAMS += tools/ht-info
 tools_ht_info_SOURCES = tools/ht-info.c
 tools_ht_info_LDADD = libht_objects.la
+
+bin_PROGRAMS += tools/ht-run
+tools_ht_run_SOURCES = tools/ht-run.c
+tools_ht_run_LDADD =

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ht-run: starts a job again when a rank has died, from its last good checkpoint. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: ht-run [--retries N] [--checkpoint FILE] [--delay SECONDS] -- mpirun ... PROGRAM ...\n"
+    "\n"
+    "Runs the job. When a rank of it dies, runs it again, with\n"
+    "    --resume FILE --or-earlier\n"
+    "after its arguments if there is a checkpoint by then: the newest that is whole is gone on "
+    "from.\n"
+    "  --retries N        how often to start it again (3)\n"
+    "  --checkpoint FILE  what the job writes (the argument after its --save)\n"
+    "  --delay SECONDS    to wait before starting it again (1)\n"
+    "Started again is a job that was ended by a signal; one that ended by an error, if it had "
+    "written\n"
+    "a checkpoint until then. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on; after "
+    "them\n"
+    "nothing is started again.\n"
+    "\n"
+    "Exit status: that of the last run (128 + N if signal N ended it), 2 for a wrong command "
+    "line.\n";
+
+struct run {
+    char **command; /* ended by NULL */
+    int arguments;
+    long retries, delay;
+    const char *checkpoint; /* NULL: none is known */
+};
+
+static volatile sig_atomic_t child, asked; /* to stop, by this signal */
+
+static void pass_on(int number)
+{
+    asked = number;
+    if (child > 0)
+        kill((pid_t)child, number);
+}
+
+static void say(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fputs("ht-run: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static bool read_number(const char *text, long *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtol(text, &end, 10);
+    return end != text && *end == '\0' && errno == 0 && *number >= 0;
+}
+
+/* What the job itself is told to save. */
+static const char *find_checkpoint(char **command)
+{
+    for (; command[0] != NULL; command++) {
+        if (strcmp(command[0], "--save") == 0)
+            return command[1];
+    }
+    return NULL;
+}
+
+/* Exit status of a wrong command line, or -1. */
+static int parse(struct run *run, int argc, char **argv)
+{
+    int i = 1;
+
+    *run = (struct run){.retries = 3, .delay = 1};
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        bool has_value = i + 1 < argc;
+
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help, stdout);
+            return 0;
+        }
+        if (strcmp(argv[i], "--retries") == 0 && has_value &&
+            read_number(argv[i + 1], &run->retries))
+            i++;
+        else if (strcmp(argv[i], "--delay") == 0 && has_value &&
+                 read_number(argv[i + 1], &run->delay))
+            i++;
+        else if (strcmp(argv[i], "--checkpoint") == 0 && has_value)
+            run->checkpoint = argv[++i];
+        else {
+            say("%s is no option, or its value is missing or wrong; see ht-run --help", argv[i]);
+            return 2;
+        }
+    }
+    if (i >= argc) {
+        say("there is no command; see ht-run --help");
+        return 2;
+    }
+    run->command = argv + i;
+    run->arguments = argc - i;
+    if (run->checkpoint == NULL)
+        run->checkpoint = find_checkpoint(run->command);
+    return -1;
+}
+
+/* When FILE, or the one before it, was written; 0: there is none. */
+static time_t written(const char *checkpoint)
+{
+    char earlier[4200];
+    struct stat info;
+
+    if (checkpoint == NULL)
+        return 0;
+    if (stat(checkpoint, &info) == 0)
+        return info.st_mtime;
+    snprintf(earlier, sizeof earlier, "%s.1", checkpoint);
+    return stat(earlier, &info) == 0 ? info.st_mtime : 0;
+}
+
+/* Runs the command, resumed or not; returns its exit status, as a shell would. */
+static int launch(const struct run *run, bool resume)
+{
+    size_t room = (size_t)run->arguments + 4;
+    char **arguments = calloc(room, sizeof *arguments);
+    int status, count = run->arguments;
+
+    if (arguments == NULL)
+        abort();
+    memcpy(arguments, run->command, (size_t)count * sizeof *arguments);
+    if (resume) {
+        arguments[count++] = "--resume";
+        arguments[count++] = (char *)run->checkpoint;
+        arguments[count++] = "--or-earlier";
+    }
+    child = fork();
+    if (child == 0) {
+        execvp(arguments[0], arguments);
+        say("cannot run %s: %s", arguments[0], strerror(errno));
+        _exit(127);
+    }
+    free(arguments);
+    if (child < 0) {
+        say("cannot start a process: %s", strerror(errno));
+        return 127;
+    }
+    while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static bool is_worth_it(const struct run *run, int status, time_t before)
+{
+    if (status == 0 || asked != 0 || status == 126 || status == 127)
+        return false;
+    return status > 128 || written(run->checkpoint) > before;
+}
+
+static const char *reason(int status)
+{
+    static char text[96];
+
+    if (status > 128)
+        snprintf(text, sizeof text, "status %d (signal %d: %s)", status, status - 128,
+                 strsignal(status - 128));
+    else
+        snprintf(text, sizeof text, "status %d", status);
+    return text;
+}
+
+static void announce(const struct run *run, int status, long number, time_t last)
+{
+    if (last != 0)
+        say("the job ended with %s; starting it again, %ld of %ld, from %s, written %ld s ago",
+            reason(status), number, run->retries, run->checkpoint, (long)(time(NULL) - last));
+    else
+        say("the job ended with %s; starting it again, %ld of %ld, from its beginning: there is no "
+            "checkpoint yet",
+            reason(status), number, run->retries);
+}
+
+int main(int argc, char **argv)
+{
+    static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    struct run run;
+    int status = parse(&run, argc, argv);
+    time_t before = written(run.checkpoint);
+
+    if (status >= 0)
+        return status;
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        signal(passed_on[i], pass_on);
+
+    status = launch(&run, false);
+    for (long retry = 1; is_worth_it(&run, status, before); retry++) {
+        if (retry > run.retries) {
+            say("the job ended with %s; given up after %ld retries", reason(status), run.retries);
+            break;
+        }
+        before = written(run.checkpoint);
+        announce(&run, status, retry, before);
+        sleep((unsigned)run.delay);
+        if (asked != 0)
+            break;
+        status = launch(&run, before != 0);
+    }
+    return status;
+}
