@@ -89,6 +89,7 @@ test_scripts = \
 	tests/core/jobs.sh \
 	tests/examples/fashion.sh \
 	tests/examples/mnist.sh \
+	tests/examples/resume.sh \
 	tests/harness.sh \
 	tests/headers.sh \
 	tests/multinode/hosts.sh \
@@ -96,7 +97,8 @@ test_scripts = \
 
 long_scripts = \
 	tests/core/allocations.sh \
-	tests/examples/modes.sh
+	tests/examples/modes.sh \
+	tests/examples/resume.sh
 
 # What the scripts launch.
 test_programs = \
@@ -125,6 +127,7 @@ EXTRA_DIST += \
 	$(test_scripts) \
 	$(long_scripts) \
 	tests/count.sh \
+	tests/examples/images.sh \
 	tests/lsan.supp \
 	tests/core/cpu_kernels.h \
 	tests/core/exchange_test.h \

@@ -68,20 +68,8 @@ same() {
     fi
 }
 
-# Images of H x W = 28 x 28 and labels 0 to 9, N of them (below 256).
-images() {
-    printf "\\000\\000\\010\\003\\000\\000\\000\\$(printf %o "$1")\\000\\000\\000\\034\\000\\000\\000\\034"
-    awk "BEGIN { for (i = 0; i < $1 * 784; i++) printf \"%c\", 33 + (i * i + int(i / 784) * 7) % 90 }"
-}
-labels() {
-    printf "\\000\\000\\010\\001\\000\\000\\000\\$(printf %o "$1")"
-    i=0
-    while [ $i -lt "$1" ]; do
-        printf "\\00$((i % 8))"
-        i=$((i + 1))
-    done
-}
-export LC_ALL=C
+# shellcheck source=tests/examples/images.sh
+. "${srcdir:-.}/tests/examples/images.sh"
 images 200 >"$work/good/train-images-idx3-ubyte"
 labels 200 | gzip >"$work/good/train-labels-idx1-ubyte.gz"
 images 50 >"$work/good/t10k-images-idx3-ubyte"

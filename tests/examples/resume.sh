@@ -1,0 +1,179 @@
+#!/bin/sh
+# The example killed at random moments, among them while it writes a checkpoint: what goes on from the
+# checkpoint ends with the parameters of a run that was never interrupted; on other rank counts it
+# sees every row of the interrupted epoch exactly once. 3 kills; 30 with HT_TEST_LONG=1.
+# shellcheck disable=SC2046 # lists of processes are split on purpose
+set -u
+
+program=$PWD/examples/mnist/mnist
+run=$PWD/tools/ht-run
+kills=${HT_TEST_LONG:+30}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/data" "$work/tmp"
+export TMPDIR="$work/tmp"
+count=0
+
+# shellcheck source=tests/examples/images.sh
+. "${srcdir:-.}/tests/examples/images.sh"
+images 200 >"$work/data/train-images-idx3-ubyte"
+labels 200 >"$work/data/train-labels-idx1-ubyte"
+images 50 >"$work/data/t10k-images-idx3-ubyte"
+labels 50 >"$work/data/t10k-labels-idx1-ubyte"
+cd "$work" || exit 1
+
+result() {
+    count=$((count + 1))
+    echo "$1 $count - $2"
+}
+
+# check "name" CONDITION...
+check() {
+    name=$1
+    shift
+    if "$@"; then
+        result ok "$name"
+    else
+        result 'not ok' "$name: $*"
+        sed 's/^/# /' err
+    fi
+}
+
+# job RANKS ARGUMENT...: the example, in the foreground.
+job() {
+    ranks=$1
+    shift
+    timeout --kill-after=2 100 "${MPIRUN:-mpirun}" -n "$ranks" "$program" --data "$work/data" --batch-size 16 \
+        --epochs 2 --no-progress --json result "$@" </dev/null >out 2>err
+}
+
+digest() {
+    sed -n 's/.*"parameters_sha256": "\([0-9a-f]*\)".*/\1/p' result
+    rm -f result
+}
+
+# The processes that $1 has started.
+children() {
+    cat "/proc/$1/task/$1/children" 2>/dev/null
+}
+
+# A random number below $1.
+below() {
+    echo $(($(od -An -N2 -tu2 /dev/urandom) % $1))
+}
+
+# random_one WORD...
+random_one() {
+    [ $# -gt 0 ] || return
+    shift "$(below $#)"
+    echo "$1"
+}
+
+runs() {
+    kill -0 $! 2>/dev/null
+}
+
+pause() {
+    sleep "$(awk "BEGIN { print $(below "$1") / 1000 }")"
+}
+
+# The moment to kill at: `anytime`, `later` than the first checkpoint, or `writing` one. False: job $!
+# has ended before.
+wait_for() {
+    case $1 in
+    anytime) pause "$milliseconds" ;;
+    later)
+        while [ ! -e run.h5 ] && runs; do sleep 0.01; done
+        pause $((milliseconds / 2))
+        ;;
+    writing)
+        for _ in $(seq "$(below 6)"); do
+            while [ ! -e run.h5.part ] && runs; do sleep 0.005; done
+            while [ -e run.h5.part ] && runs; do sleep 0.005; done
+        done
+        while [ ! -e run.h5.part ] && runs; do sleep 0.001; done
+        ;;
+    esac
+    runs
+}
+
+# kill_one RANKS HOW: a job with checkpoints after each step, until a rank of it is killed. Tries
+# again when the job was faster.
+kill_one() {
+    for _ in 1 2 3 4 5 6 7 8; do
+        rm -f run.h5* rows.*
+        "${MPIRUN:-mpirun}" -n "$1" "$program" --data "$work/data" --batch-size 16 --epochs 2 --no-progress \
+            --save run.h5 --save-every 1 --log-rows rows </dev/null >out 2>err &
+        if wait_for "$2"; then
+            victim=$(random_one $(children $!))
+            [ -z "$victim" ] || kill -KILL "$victim" 2>/dev/null
+        fi
+        wait $! || return 0
+    done
+    return 1
+}
+
+# How to go on: from the checkpoint, strictly, if there was time to write one.
+resume() {
+    if [ -e run.h5 ]; then
+        echo --resume run.h5
+    fi
+}
+
+# Every row of the epoch that was interrupted once: in a step before the checkpoint, or after.
+every_row_once() {
+    epoch=$(sed -n 's/^resumed from .* after \([0-9]*\) epochs and [0-9]* steps$/\1/p' out)
+    steps=$(sed -n 's/^resumed from .* after [0-9]* epochs and \([0-9]*\) steps$/\1/p' out)
+    [ -n "$epoch" ] || return 1
+    {
+        awk -v e="$epoch" -v s="$steps" '$1 == e && $2 <= s { for (i = 3; i <= NF; i++) print $i }' rows.*
+        awk -v e="$epoch" '$1 == e { for (i = 3; i <= NF; i++) print $i }' more.*
+    } | sort -n | awk '$1 != NR - 1 { bad = 1 } END { exit bad || NR != 200 }'
+}
+
+start=$(date +%s%N)
+job 3
+whole=$(digest)
+milliseconds=$((($(date +%s%N) - start) / 1000000 + 1000))
+check 'a run that is not interrupted' [ -n "$whole" ]
+
+for i in $(seq "${kills:-3}"); do
+    case $((i % 3)) in
+    0) how=anytime ;;
+    1) how=writing ;;
+    2) how=later ;;
+    esac
+    if ! kill_one 3 "$how"; then
+        result ok "kill $i # SKIP the job was always faster"
+        continue
+    fi
+    at=$(ls run.h5* 2>/dev/null | tr '\n' ' ')
+    job 3 $(resume)
+    check "kill $i, $how (${at:-no checkpoint}): ends as if it had not happened" [ "$(digest)" = "$whole" ]
+done
+
+for ranks in 2 4; do
+    rm -f run.h5 more.*
+    until [ -e run.h5 ]; do kill_one 3 writing || break; done
+    job $ranks --resume run.h5 --log-rows more
+    check "every row once after 3 ranks and then $ranks" every_row_once
+done
+
+rm -f run.h5*
+"$run" --delay 0 -- "${MPIRUN:-mpirun}" -n 3 "$program" --data "$work/data" --batch-size 16 --epochs 2 --no-progress \
+    --json result --save run.h5 --save-every 1 </dev/null >out 2>err &
+while [ ! -e run.h5.1 ] && runs; do sleep 0.05; done
+kill -KILL "$(random_one $(children "$(random_one $(children $!))"))"
+check 'ht-run ends well' wait $!
+check 'with the same parameters' [ "$(digest)" = "$whole" ]
+check 'and says what it did' grep -q \
+    'ht-run: the job ended with status 137 (signal 9: Killed); starting it again, 1 of 3, from run.h5, written' err
+
+"$run" -- sh -c 'exit 3' 2>err
+check 'ht-run leaves an error alone' [ $? -eq 3 ]
+"$run" --retries 2 --delay 0 -- sh -c 'kill -9 $$' 2>err
+check 'ht-run gives up' [ "$?$(grep -c 'starting it again' err)$(tail -n 1 err)" = \
+    "1372ht-run: the job ended with status 137 (signal 9: Killed); given up after 2 retries" ]
+"$run" --retries x -- true 2>err
+check 'ht-run refuses a wrong number' [ $? -eq 2 ]
+echo "1..$count"
