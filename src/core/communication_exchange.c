@@ -270,12 +270,13 @@ bool ht__exchange_progress(ht_exchange *exchange)
     return moved;
 }
 
-bool ht__exchange_move_all(void)
+bool ht__exchange_move_all(bool *moved)
 {
     bool any = false;
 
+    *moved = false;
     for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next) {
-        move(exchange);
+        *moved |= move(exchange);
         any |= exchange->active != NULL;
     }
     return any;

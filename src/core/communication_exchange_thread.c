@@ -2,7 +2,8 @@
  *
  * The progress thread: moves the exchange while the program computes. Off unless
  * HT_PROGRESS_THREAD=1, and only where MPI lets several threads call it. It tests, sleeps 100
- * microseconds, and while nothing is outstanding waits to be woken.
+ * microseconds, longer while nothing moves (several segments are under way: the network does not
+ * starve, and the program keeps its core), and while nothing is outstanding waits to be woken.
  *
  * One lock keeps it and the program's thread apart. Without the thread nobody takes it: what there
  * is then is one look at a flag that only the program's thread writes. */
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PAUSE_NS = 100 * 1000 };
+enum { PAUSE_NS = 100 * 1000, LONGEST_PAUSE_NS = 4 * PAUSE_NS };
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t started = PTHREAD_COND_INITIALIZER;
@@ -47,16 +48,23 @@ void ht__thread_wake(void)
 
 static void *serve(void *unused)
 {
+    struct timespec pause = {.tv_nsec = PAUSE_NS};
+    bool moved;
+
     (void)unused;
     ht__timeline_name_thread("progress");
     pthread_mutex_lock(&gate);
     while (!stopping) {
-        if (!ht__exchange_move_all()) {
+        if (!ht__exchange_move_all(&moved)) {
             pthread_cond_wait(&started, &gate);
             continue;
         }
         pthread_mutex_unlock(&gate);
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        if (moved)
+            pause.tv_nsec = PAUSE_NS;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < LONGEST_PAUSE_NS)
+            pause.tv_nsec *= 2;
         pthread_mutex_lock(&gate);
     }
     pthread_mutex_unlock(&gate);

@@ -186,7 +186,8 @@ void ht__gate_unlock(void);
 
 /* ---- engine (communication_exchange.c) ---------------------------------------------------------
  */
-bool ht__exchange_move_all(void); /* under the lock; whether anything is outstanding */
+/* Under the lock; whether anything is outstanding. */
+bool ht__exchange_move_all(bool *moved);
 void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status status);
 
 #endif
