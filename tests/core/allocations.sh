@@ -1,19 +1,17 @@
 #!/bin/sh
 # The n-th allocation fails on rank 1, for n = 1, 2, 3, 5, 8, … or under `make check-long` for each n:
-# the job ends within 5 s with the message, until n is beyond the last allocation and the job succeeds.
+# the job ends with the message and does not hang, until n is beyond the last allocation and the job succeeds.
 set -u
 
 n=1
 previous=1
 while :; do
-    start=$(date +%s)
     HT_DEBUG_FAIL_ALLOC=1:$n timeout --kill-after=2 20 "${MPIRUN:-mpirun}" -n 3 tests/core/job allocate \
         </dev/null >/dev/null 2>allocations.err
     status=$?
-    took=$(($(date +%s) - start))
     [ $status -ne 0 ] || break
-    if [ $status -ne 1 ] || [ $took -gt 5 ] || ! grep -q '^ht: rank 1: .*memory' allocations.err; then
-        echo "not ok 1 - allocation $n fails: status $status after $took s"
+    if [ $status -ne 1 ] || ! grep -q '^ht: rank 1: .*memory' allocations.err; then
+        echo "not ok 1 - allocation $n fails: status $status"
         sed 's/^/# /' allocations.err
         echo '1..1'
         exit 0
