@@ -65,6 +65,7 @@ nn_tests = \
 	tests/nn/test_train_step.c
 
 optim_tests = \
+	tests/optim/test_clip_grad.c \
 	tests/optim/test_optimizer.c \
 	tests/optim/test_scheduler.c \
 	tests/optim/test_state.c

@@ -33,15 +33,19 @@ typedef int (*ht_loop_fn)(void *stream, const ht_loop *loop);
 #define HT_UNARY_LIST(X) X(NEG) X(EXP) X(LOG) X(SQRT) X(TANH) X(RELU)
 
 /* y = f(a, b), a and b of one dtype; comparisons give bool, the others that dtype.
- * RELU_GRAD(g, y) = y > 0 ? g : 0; TANH_GRAD(g, y) = g (1 - y^2). */
-#define HT_BINARY_LIST(X) \
-    X(ADD) X(SUB) X(MUL) X(DIV) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(RELU_GRAD) X(TANH_GRAD)
+ * RELU_GRAD(g, y) = y > 0 ? g : 0; TANH_GRAD(g, y) = g (1 - y^2). MINIMUM and MAXIMUM are NaN where
+ * an operand is. */
+#define HT_BINARY_LIST(X)                                                                       \
+    X(ADD)                                                                                      \
+    X(SUB) X(MUL) X(DIV) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(MINIMUM) X(MAXIMUM) X(RELU_GRAD) \
+        X(TANH_GRAD)
 
 /* Reductions. `loop` runs over the output elements: operand 0 the output, 1 the input, for ARG*
  * also 2 the int64 output of positions (row-major inside the reduced axes, first of equals) with
  * the extreme value itself in operand 0. The reduced axes stand beside it. SUM writes int64 for
- * integers and bool, else the input's dtype. Reduced lengths may be 0 for SUM only. */
-#define HT_REDUCE_LIST(X) X(SUM) X(MAX) X(MIN) X(ARGMAX) X(ARGMIN)
+ * integers and bool, else the input's dtype. SUM_ABS and SUM_SQUARES, of floating dtypes, write
+ * float64. Reduced lengths may be 0 for sums only. */
+#define HT_REDUCE_LIST(X) X(SUM) X(SUM_ABS) X(SUM_SQUARES) X(MAX) X(MIN) X(ARGMAX) X(ARGMIN)
 
 typedef struct ht_reduction {
     ht_loop loop;

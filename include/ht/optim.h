@@ -67,6 +67,20 @@ HT_API ht_optimizer *ht_optim_rmsprop(ht_value *parameters, double lr,
  * non-blocking data-parallel wrapper the update is only marked due. */
 HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
 
+/* Limits gradients, between backward and step; parameters without one are left out. Under a
+ * data-parallel wrapper they are the averages, which this waits for: collective there, and the same
+ * on all ranks; elsewhere not collective. Gradients must not be split. Source: torch.nn.utils.
+ *
+ * norm: of all gradients as one vector, summed in double in an order that depends on shapes alone;
+ * norm_type 1, 2 or INFINITY. Where it is above max_norm, gradients *= max_norm / (norm + 1e-6).
+ * Returns the norm before, NaN after an error; error_if_nonfinite makes an infinite or NaN norm one
+ * (HT_ERR_ARGUMENT), with nothing changed.
+ *
+ * value: each element to [-limit, limit]; NaN stays. */
+HT_API double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_type,
+                                 bool error_if_nonfinite);
+HT_API ht_status ht_clip_grad_value_(ht_value *parameters, double limit);
+
 /* How a data-parallel wrapper is to run this optimizer's step, whatever its own setting: at once
  * (blocking), or with each layer's next forward. Returns `optimizer`. Not collective. Source:
  * heat.optim.DataParallelOptimizer, which wraps an optimizer for the same purpose. */

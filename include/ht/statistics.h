@@ -20,6 +20,11 @@ HT_API ht_tensor *ht_std(ht_tensor *x, int axis);
 
 HT_API ht_tensor *ht_max(ht_tensor *x, int axis); /* differentiable; ties share the gradient */
 HT_API ht_tensor *ht_min(ht_tensor *x, int axis);
+/* Of two operands, element by element, with ht/arithmetics.h's rules; not bool or complex; ties
+ * share the gradient. */
+HT_API ht_tensor *ht_maximum(ht_tensor *a, ht_tensor *b);
+HT_API ht_tensor *ht_minimum(ht_tensor *a, ht_tensor *b);
+
 HT_API ht_tensor *ht_argmax(ht_tensor *x, int axis); /* int64; the first of equals; global index */
 HT_API ht_tensor *ht_argmin(ht_tensor *x, int axis);
 

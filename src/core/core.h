@@ -298,6 +298,16 @@ bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits an
 int64_t ht__body_start(const ht_body *body,
                        int rank); /* first index of a rank's slab; size: the end */
 
+static inline const ht_backend *ht__backend_of(const ht_tensor *x)
+{
+    return x->body->storage->device->backend;
+}
+
+static inline void *ht__stream_of(const ht_tensor *x)
+{
+    return x->body->storage->device->stream;
+}
+
 /* Runs a pending update; every reader of a tensor's elements calls it. The part: of the first n
  * elements at least, for who reads them one after another. */
 static inline void ht__settle_part(ht_tensor *x, int64_t n)

@@ -72,6 +72,56 @@ ht_tensor *ht_min(ht_tensor *x, int axis)
     return ht__reduce(&min_row, x, axis, false);
 }
 
+/* What was taken gets the gradient, of equals each a half; NaN, which is unlike itself, gets none.
+ */
+static ht_tensor *share_out(ht_tensor *g, ht_tensor *taken, ht_tensor *equal)
+{
+    return ht_add(ht_mul(g, taken), ht_mul(ht_mul_scalar(g, 0.5), equal));
+}
+
+static void maximum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *equal = ht_eq(a, b);
+
+    if (ht_node_needs(node, 0))
+        gin[0] = share_out(g, ht_gt(a, b), equal);
+    if (ht_node_needs(node, 1))
+        gin[1] = share_out(g, ht_gt(b, a), equal);
+}
+
+static void minimum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *equal = ht_eq(a, b);
+
+    if (ht_node_needs(node, 0))
+        gin[0] = share_out(g, ht_lt(a, b), equal);
+    if (ht_node_needs(node, 1))
+        gin[1] = share_out(g, ht_lt(b, a), equal);
+}
+
+static const ht_binary_op maximum_op = {.name = "ht_maximum",
+                                        .kernel = HT_BINARY_MAXIMUM,
+                                        .save_operands = true,
+                                        .no_bool = true,
+                                        .no_complex = true,
+                                        .backward = maximum_backward};
+static const ht_binary_op minimum_op = {.name = "ht_minimum",
+                                        .kernel = HT_BINARY_MINIMUM,
+                                        .save_operands = true,
+                                        .no_bool = true,
+                                        .no_complex = true,
+                                        .backward = minimum_backward};
+
+ht_tensor *ht_maximum(ht_tensor *a, ht_tensor *b)
+{
+    return ht__binary(&maximum_op, a, b);
+}
+
+ht_tensor *ht_minimum(ht_tensor *a, ht_tensor *b)
+{
+    return ht__binary(&minimum_op, a, b);
+}
+
 ht_tensor *ht_argmax(ht_tensor *x, int axis)
 {
     return ht__reduce(&argmax_row, x, axis, false);

@@ -4,6 +4,7 @@ libht_objects_la_SOURCES += \
 	src/optim/adam.c \
 	src/optim/adamw.c \
 	src/optim/broadcast.c \
+	src/optim/clip_grad.c \
 	src/optim/cosine_annealing_lr.c \
 	src/optim/exponential_lr.c \
 	src/optim/linear_lr.c \

@@ -35,9 +35,9 @@ static void check_splits(binary_fn *f, const int64_t *a_shape, int a_ndim, const
 static void splits_do_not_change_values(void **state)
 {
     (void)state;
-    binary_fn *const functions[] = {ht_add, ht_sub, ht_mul, ht_div, ht_lt, ht_ge};
+    binary_fn *const functions[] = {ht_add, ht_sub, ht_mul, ht_div, ht_lt, ht_ge, ht_maximum};
 
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         check_splits(functions[i], rows5, 2, rows5, 2);
         check_splits(functions[i], rows5, 2, row, 1);
         check_splits(functions[i], row, 1, rows5, 2);
@@ -60,6 +60,8 @@ static void values_are_those_of_arithmetic(void **state)
     ht_test_expect(ht_mul(a, b), (double[]){4, -10, -18, 0.125}, 0);
     ht_test_expect(ht_div(a, b), (double[]){0.25, -0.4, -0.5, 2}, 1e-15);
     ht_test_expect(ht_gt(a, b), (double[]){0, 0, 1, 1}, 0);
+    ht_test_expect(ht_maximum(a, b), (double[]){4, 5, 3, 0.5}, 0);
+    ht_test_expect(ht_minimum(a, b), (double[]){1, -2, -6, 0.25}, 0);
     ht_test_expect(ht_neg(a), (double[]){-1, 2, -3, -0.5}, 0);
     ht_test_expect(ht_sub_scalar(a, 1), (double[]){0, -3, 2, -0.5}, 0);
     ht_scope_close(scope);

@@ -185,6 +185,10 @@ static double binary_reference(ht_binary_kernel op, ht_dtype dtype, double x, do
         return x > y;
     case HT_BINARY_GE:
         return x >= y;
+    case HT_BINARY_MINIMUM:
+        return isnan(x) || isnan(y) ? NAN : fmin(x, y);
+    case HT_BINARY_MAXIMUM:
+        return isnan(x) || isnan(y) ? NAN : fmax(x, y);
     case HT_BINARY_RELU_GRAD:
         return y > 0 ? x : 0;
     default:

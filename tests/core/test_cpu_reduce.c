@@ -54,6 +54,26 @@ static void check_sum(const ht_kernels *k, ht_dtype dtype, const ht_reduction *r
     }
 }
 
+/* Whole numbers: their squares are exact in double, whatever the order. */
+static void check_powers(const ht_kernels *k, ht_dtype dtype, const ht_reduction *r)
+{
+    for (int squares = 0; squares < 2; squares++) {
+        const ht_reduce_kernel id = squares ? HT_REDUCE_SUM_SQUARES : HT_REDUCE_SUM_ABS;
+
+        assert_int_equal(k->reduce[id][dtype](NULL, r), 0);
+        for (int64_t o = 0; o < r->loop.shape[0]; o++) {
+            double sum = 0;
+
+            for (int64_t i = 0; i < r->shape[0]; i++) {
+                double value = cpu_get(dtype, x, o * r->loop.stride[1][0] + i * r->stride[0]);
+
+                sum += squares ? value * value : fabs(value);
+            }
+            assert_true(cpu_get(HT_FLOAT64, y, o) == sum);
+        }
+    }
+}
+
 /* The first of the largest (sign 1) or smallest (sign -1); NaN is beyond both. */
 static void check_extreme(const ht_kernels *k, ht_dtype dtype, const ht_reduction *r, int sign)
 {
@@ -92,6 +112,8 @@ static void check_matrix(ht_dtype dtype, int64_t rows, int64_t columns, bool nan
         for (int axis = 0; axis < 2; axis++) {
             if (!nan)
                 check_sum(&levels[l].kernels, dtype, &along[axis]);
+            if (!nan && ht_dtype_is_floating(dtype))
+                check_powers(&levels[l].kernels, dtype, &along[axis]);
             if (!ht_dtype_is_complex(dtype)) {
                 check_extreme(&levels[l].kernels, dtype, &along[axis], 1);
                 check_extreme(&levels[l].kernels, dtype, &along[axis], -1);

@@ -6,9 +6,10 @@
 #if HT_IS_BOOL
 #define ARITHMETIC_LIST(X) X(ADD) X(MUL)
 #elif HT_IS_INTEGER
-#define ARITHMETIC_LIST(X) X(ADD) X(SUB) X(MUL) X(RELU_GRAD)
+#define ARITHMETIC_LIST(X) X(ADD) X(SUB) X(MUL) X(MINIMUM) X(MAXIMUM) X(RELU_GRAD)
 #elif HT_IS_FLOAT
-#define ARITHMETIC_LIST(X) X(ADD) X(SUB) X(MUL) X(DIV) X(RELU_GRAD) X(TANH_GRAD)
+#define ARITHMETIC_LIST(X) \
+    X(ADD) X(SUB) X(MUL) X(DIV) X(MINIMUM) X(MAXIMUM) X(RELU_GRAD) X(TANH_GRAD)
 #else
 #define ARITHMETIC_LIST(X) X(ADD) X(SUB) X(MUL) X(DIV) X(TANH_GRAD)
 #endif
@@ -61,6 +62,16 @@ HT_INLINE bool NAME(NE)(C a, C b)
 HT_INLINE C NAME(RELU_GRAD)(C g, C y)
 {
     return y > 0 ? g : 0;
+}
+
+HT_INLINE C NAME(MINIMUM)(C a, C b)
+{
+    return a < b || (HT_IS_FLOAT && isnan((double)a)) ? a : b;
+}
+
+HT_INLINE C NAME(MAXIMUM)(C a, C b)
+{
+    return a > b || (HT_IS_FLOAT && isnan((double)a)) ? a : b;
 }
 
 HT_INLINE bool NAME(LT)(C a, C b)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template inside reduce.inc.c: folds by an associative step over accumulators of type ACC, stored
- * as OUT by PUT. `zero` says that a fold starts with 0, else with its first element. */
+ * Template inside reduce.inc.c: folds by an associative step over accumulators of type ACC, made
+ * from elements by GET and stored as OUT by PUT. `zero` says that a fold starts with 0, else with
+ * its first element. */
 
 /* acc (n) = step(acc (n), x (n)) */
 HT_INLINE void FOLD(fold_row)(ACC *acc, const T *x, int64_t n, int64_t stride,
@@ -10,10 +11,10 @@ HT_INLINE void FOLD(fold_row)(ACC *acc, const T *x, int64_t n, int64_t stride,
     if (stride == 1) {
         HT_VECTORIZE
         for (int64_t j = 0; j < n; j++)
-            acc[j] = step(acc[j], (ACC)LOAD(x[j]));
+            acc[j] = step(acc[j], GET(x[j]));
     } else {
         for (int64_t j = 0; j < n; j++)
-            acc[j] = step(acc[j], (ACC)LOAD(x[j * stride]));
+            acc[j] = step(acc[j], GET(x[j * stride]));
     }
 }
 
@@ -25,7 +26,7 @@ HT_INLINE ACC FOLD(fold_one)(const ht_loop *inner, ACC (*step)(ACC, ACC), bool z
     ACC lane[HT_REDUCE_LANES];
     row_walk walk;
     bool more = row_walk_begin(&walk, inner);
-    ACC start = zero ? 0 : (ACC)LOAD(*(const T *)walk.at[0]);
+    ACC start = zero ? 0 : GET(*(const T *)walk.at[0]);
 
     for (int j = 0; j < HT_REDUCE_LANES; j++)
         lane[j] = start;
@@ -53,7 +54,7 @@ HT_INLINE void FOLD(fold_block)(ACC *acc, int64_t m, int64_t between, const ht_l
     row_walk walk;
 
     for (int64_t j = 0; j < m; j++)
-        acc[j] = zero ? 0 : (ACC)LOAD(first[j * between]);
+        acc[j] = zero ? 0 : GET(first[j * between]);
     for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes))
         for (int64_t i = 0; i < n; i++)
             FOLD(fold_row)(acc, (const T *)walk.at[0] + i * stride, m, between, step);
@@ -91,3 +92,4 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero
 #undef ACC
 #undef OUT
 #undef PUT
+#undef GET

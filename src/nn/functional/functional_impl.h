@@ -7,16 +7,6 @@
 #include "core/core.h"
 #include "ht/functional.h"
 
-static inline const ht_backend *ht__backend_of(const ht_tensor *x)
-{
-    return x->body->storage->device->backend;
-}
-
-static inline void *ht__stream_of(const ht_tensor *x)
-{
-    return x->body->storage->device->stream;
-}
-
 /* True when autograd would record an operation on x. */
 static inline bool ht__records(const ht_tensor *x)
 {

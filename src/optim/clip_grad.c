@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Gradient clipping: one pass over the gradients for their norm, and one that scales them where it
+ * is needed. */
+#include <math.h>
+
+#include "optim_impl.h"
+
+#include "ht/autograd.h"
+#include "ht/factories.h"
+#include "ht/statistics.h"
+
+static ht_status check_gradient(const char *what, int index, const ht_tensor *grad)
+{
+    const ht_body *body = grad->body;
+
+    if (body->split != HT_NONE && body->comm->size > 1)
+        return HT_FAIL(
+            body->comm, HT_ERR_ARGUMENT,
+            "%s: the gradient of parameter %d is split along axis %d, it must be replicated", what,
+            index, body->split);
+    if (!ht_dtype_is_floating(body->dtype))
+        return HT_FAIL(body->comm, HT_ERR_DTYPE,
+                       "%s: the gradient of parameter %d is %s, a floating dtype "
+                       "is needed",
+                       what, index, ht_dtype_name(body->dtype));
+    return HT_SUCCESS;
+}
+
+typedef ht_status each_fn(const char *what, ht_tensor *grad, void *user);
+
+/* Visits the gradients that there are, in order, up to the first failure. */
+static ht_status for_each_gradient(const char *what, ht_value *parameters, each_fn *visit,
+                                   void *user)
+{
+    ht_status status = ht_error_get(NULL);
+
+    if (parameters == NULL)
+        return status != HT_SUCCESS
+                   ? status
+                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list of parameters is NULL", what);
+    status = HT_SUCCESS;
+    for (int i = 0; i < ht_value_count(parameters) && status == HT_SUCCESS; i++) {
+        ht_tensor *parameter = ht_value_as_tensor(ht_value_at(parameters, i)), *grad;
+
+        if (parameter == NULL)
+            return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, i);
+        grad = ht_tensor_grad(parameter);
+        if (grad == NULL)
+            continue;
+        status = check_gradient(what, i, grad);
+        if (status == HT_SUCCESS)
+            status = visit(what, grad, user);
+    }
+    return status;
+}
+
+/* A sum over all elements of a contiguous gradient. */
+static ht_status reduce(const char *what, const ht_tensor *grad, ht_reduce_kernel kernel,
+                        double *result)
+{
+    ht_reduce_fn fold = ht__backend_of(grad)->kernels.reduce[kernel][grad->body->dtype];
+    ht_reduction all = {.loop = {.ndim = 1,
+                                 .shape = {1},
+                                 .stride = {{1}, {1}},
+                                 .data = {result, ht__body_data(grad->body)}},
+                        .ndim = 1,
+                        .shape = {grad->body->lsize},
+                        .stride = {1}};
+
+    if (fold == NULL)
+        return ht__kernel_missing(what, grad);
+    if (fold(ht__stream_of(grad), &all) != 0)
+        return ht__kernel_failed(grad->body->comm, what);
+    return HT_SUCCESS;
+}
+
+struct norm {
+    double type, sum; /* of powers; for INFINITY the largest */
+};
+
+static double larger(double a, double b)
+{
+    return a > b || isnan(a) ? a : b;
+}
+
+static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
+{
+    struct norm *norm = user;
+    double part = 0;
+    ht_status status;
+
+    grad = ht_contiguous(grad);
+    if (grad == NULL)
+        return ht_error_get(NULL);
+    if (grad->body->lsize == 0)
+        return HT_SUCCESS;
+    if (isinf(norm->type)) {
+        norm->sum = larger(fabs(ht_item(ht_max(grad, HT_NONE))), norm->sum);
+        norm->sum = larger(fabs(ht_item(ht_min(grad, HT_NONE))), norm->sum);
+        return HT_SUCCESS;
+    }
+    status = reduce(what, grad, norm->type == 1 ? HT_REDUCE_SUM_ABS : HT_REDUCE_SUM_SQUARES, &part);
+    norm->sum += part;
+    return status;
+}
+
+/* grad <- f(grad, operand), in place; the operand is a number of the gradient's dtype. */
+static ht_status apply(const char *what, ht_tensor *grad, ht_binary_kernel f, double operand)
+{
+    const ht_body *body = grad->body;
+    ht_loop_fn kernel = ht__backend_of(grad)->kernels.binary[f][body->dtype];
+    ht_tensor *number = ht_full_on(0, NULL, operand, body->dtype, HT_NONE, body->storage->device,
+                                   HT_COMM_SELF);
+    ht_operand operands[3] = {ht__operand(body), ht__operand(body)};
+    ht_loop loop;
+
+    if (number == NULL)
+        return ht_error_get(NULL);
+    if (kernel == NULL)
+        return ht__kernel_missing(what, grad);
+    operands[2].data = ht__body_data(number->body);
+    ht__loop_fill(&loop, body->ndim, body->lshape, 3, operands);
+    if (body->lsize > 0 && kernel(ht__stream_of(grad), &loop) != 0)
+        return ht__kernel_failed(body->comm, what);
+    ht__storage_touch(body->storage);
+    return HT_SUCCESS;
+}
+
+static ht_status scale(const char *what, ht_tensor *grad, void *factor)
+{
+    return apply(what, grad, HT_BINARY_MUL, *(const double *)factor);
+}
+
+static ht_status limit(const char *what, ht_tensor *grad, void *most)
+{
+    ht_status status = apply(what, grad, HT_BINARY_MINIMUM, *(const double *)most);
+
+    return status == HT_SUCCESS ? apply(what, grad, HT_BINARY_MAXIMUM, -*(const double *)most)
+                                : status;
+}
+
+static ht_status check_norm(const char *what, double max_norm, double norm_type)
+{
+    if (!(max_norm >= 0))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: max_norm is %g, expected at least 0", what,
+                       max_norm);
+    if (norm_type != 1 && norm_type != 2 && norm_type != INFINITY)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: norm_type is %g, expected 1, 2 or INFINITY",
+                       what, norm_type);
+    return HT_SUCCESS;
+}
+
+static ht_status clip_norm(const char *what, ht_value *parameters, double max_norm,
+                           struct norm *norm, bool error_if_nonfinite)
+{
+    ht_status status = for_each_gradient(what, parameters, add_to_norm, norm);
+    double factor;
+
+    if (norm->type == 2)
+        norm->sum = sqrt(norm->sum);
+    if (status == HT_SUCCESS && error_if_nonfinite && !isfinite(norm->sum))
+        status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                         "%s: the norm of the gradients is %g; gradients that are infinite or NaN "
+                         "cannot be clipped",
+                         what, norm->sum);
+    factor = max_norm / (norm->sum + 1e-6);
+    if (status != HT_SUCCESS || factor >= 1)
+        return status;
+    return for_each_gradient(what, parameters, scale, &factor);
+}
+
+double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_type,
+                          bool error_if_nonfinite)
+{
+    static const char what[] = "ht_clip_grad_norm_";
+    struct norm norm = {.type = norm_type};
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = check_norm(what, max_norm, norm_type);
+
+    if (status == HT_SUCCESS)
+        status = clip_norm(what, parameters, max_norm, &norm, error_if_nonfinite);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status == HT_SUCCESS ? norm.sum : NAN;
+}
+
+ht_status ht_clip_grad_value_(ht_value *parameters, double most)
+{
+    static const char what[] = "ht_clip_grad_value_";
+    ht_scope *scope;
+    bool was;
+    ht_status status;
+
+    if (!(most >= 0))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the limit is %g, expected at least 0", what,
+                       most);
+    scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
+    status = for_each_gradient(what, parameters, limit, &most);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}

@@ -1,0 +1,146 @@
+/* ranks 1 2 */
+/* SPDX-License-Identifier: MIT */
+/* Gradient clipping, against numbers worked out by hand. */
+#include "ht_test.h"
+
+#include <math.h>
+
+#include "ht.h"
+#include "tensor_check.h"
+
+static ht_tensor *leaf(int ndim, const int64_t shape[], ht_dtype dtype)
+{
+    ht_tensor *x = ht_full_on(ndim, shape, 0, dtype, HT_NONE, ht_get_device(), HT_COMM_SELF);
+
+    ht_tensor_set_requires_grad(x, true);
+    return x;
+}
+
+/* A list of leaves whose gradients are these: x * gradient summed. */
+static ht_value *leaves_with(int count, const double *const gradients[], const int64_t lengths[],
+                             ht_dtype dtype)
+{
+    ht_value *list = ht_value_list();
+
+    for (int i = 0; i < count; i++) {
+        ht_tensor *x = leaf(1, &lengths[i], dtype);
+
+        if (gradients[i] != NULL) {
+            ht_tensor *weights = ht_array_local(gradients[i], 1, &lengths[i], HT_FLOAT64);
+
+            ht_backward(ht_sum(ht_mul(x, ht_astype(weights, dtype)), HT_NONE));
+        }
+        ht_value_append(list, ht_value_tensor(x));
+    }
+    return list;
+}
+
+static ht_tensor *gradient(ht_value *list, int i)
+{
+    return ht_tensor_grad(ht_value_as_tensor(ht_value_at(list, i)));
+}
+
+static const double ab[2] = {3, 0}, c[1] = {-4};
+static const double *const pair[] = {ab, NULL, c};
+static const int64_t lengths[] = {2, 5, 1};
+
+static void test_norms(void **state)
+{
+    const double norms[][2] = {{2, 5}, {1, 7}, {INFINITY, 4}};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        ht_scope *scope = ht_scope_open();
+        ht_value *list = leaves_with(3, pair, lengths, HT_FLOAT64);
+
+        assert_true(ht_clip_grad_norm_(list, 100, norms[i][0], false) == norms[i][1]);
+        ht_test_expect(gradient(list, 0), ab, 0);
+        assert_true(ht_clip_grad_norm_(list, 1, norms[i][0], false) == norms[i][1]);
+        ht_test_expect(gradient(list, 0), (double[]){3 / norms[i][1], 0}, 1e-6);
+        ht_test_expect(gradient(list, 2), (double[]){-4 / norms[i][1]}, 1e-6);
+        ht_scope_close(scope);
+    }
+}
+
+/* 4096^2 times 1/4096: summed one after another in float32, what comes late would be lost. */
+static void test_long_norm_is_summed_in_double(void **state)
+{
+    enum { N = 1 << 24 };
+    int64_t length = N;
+    ht_scope *scope = ht_scope_open();
+    ht_value *list = ht_value_list();
+    ht_tensor *x;
+
+    (void)state;
+    x = leaf(1, &length, HT_FLOAT32);
+    ht_backward(ht_mul_scalar(ht_sum(x, HT_NONE), 1.0 / 3));
+    ht_value_append(list, ht_value_tensor(x));
+    assert_true(fabs(ht_clip_grad_norm_(list, INFINITY, 2, true) - 4096 * (double)(1.0f / 3)) <
+                1e-6);
+    ht_scope_close(scope);
+}
+
+/* The gradient of a transposed view lies in memory as its parameter does not. */
+static void test_strided_gradients(void **state)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_value *list = ht_value_list();
+    double numbers[6] = {1, -2, 3, -4, 5, -6};
+    ht_tensor *x, *weights;
+
+    (void)state;
+    x = leaf(2, (int64_t[]){2, 3}, HT_FLOAT64);
+    weights = ht_array_local(numbers, 2, (int64_t[]){3, 2}, HT_FLOAT64);
+    ht_backward(ht_sum(ht_mul(ht_transpose(x, 0, 1), weights), HT_NONE));
+    ht_value_append(list, ht_value_tensor(x));
+    assert_int_equal(ht_clip_grad_value_(list, 3.5), HT_SUCCESS);
+    ht_test_expect(gradient(list, 0), (double[]){1, 3, 3.5, -2, -3.5, -3.5}, 0);
+    ht_scope_close(scope);
+}
+
+static void test_values(void **state)
+{
+    const double values[5] = {-1, 0.25, NAN, INFINITY, -0.5},
+                 limited[5] = {-0.5, 0.25, NAN, 0.5, -0.5};
+    const double *const one[] = {values};
+    const int64_t five = 5;
+
+    (void)state;
+    for (int d = 0; d < 2; d++) {
+        ht_scope *scope = ht_scope_open();
+        ht_value *list = leaves_with(1, one, &five, d ? HT_FLOAT32 : HT_FLOAT64);
+
+        assert_int_equal(ht_clip_grad_value_(list, 0.5), HT_SUCCESS);
+        ht_test_expect(gradient(list, 0), limited, 0);
+        ht_scope_close(scope);
+    }
+}
+
+static void test_bad_input(void **state)
+{
+    const double infinite[1] = {INFINITY};
+    const double *const one[] = {infinite};
+    const int64_t length = 1;
+    ht_scope *scope = ht_scope_open();
+    ht_value *list = leaves_with(1, one, &length, HT_FLOAT64);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_clip_grad_norm_(list, 1, 2, true), HT_ERR_ARGUMENT,
+                         "ht_clip_grad_norm_: the norm of the gradients is inf; gradients that are "
+                         "infinite or NaN cannot be clipped");
+    assert_true(isinf(ht_item(gradient(list, 0))));
+    assert_true(isinf(ht_clip_grad_norm_(list, 1, 2, false)));
+    assert_true(isnan(ht_item(gradient(list, 0)))); /* inf * 0, as in PyTorch */
+    HT_TEST_EXPECT_ERROR(ht_clip_grad_norm_(list, 1, 3, false), HT_ERR_ARGUMENT,
+                         "ht_clip_grad_norm_: norm_type is 3, expected 1, 2 or INFINITY");
+    HT_TEST_EXPECT_ERROR(ht_clip_grad_norm_(list, -1, 2, false), HT_ERR_ARGUMENT,
+                         "ht_clip_grad_norm_: max_norm is -1, expected at least 0");
+    HT_TEST_EXPECT_ERROR(ht_clip_grad_value_(NULL, 1), HT_ERR_ARGUMENT,
+                         "ht_clip_grad_value_: the list of parameters is NULL");
+    ht_scope_close(scope);
+}
+
+HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_norms),
+              cmocka_unit_test(test_long_norm_is_summed_in_double),
+              cmocka_unit_test(test_strided_gradients), cmocka_unit_test(test_values),
+              cmocka_unit_test(test_bad_input));
