@@ -47,6 +47,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_accumulate.c \
 	tests/nn/test_data_parallel_cnn.c \
 	tests/nn/test_data_parallel_faults.c \
+	tests/nn/test_data_parallel_oracle.c \
 	tests/nn/test_data_parallel_optimizers.c \
 	tests/nn/test_data_parallel_order.c \
 	tests/nn/test_data_parallel_timeline.c \

@@ -140,6 +140,10 @@ struct run {
     double bucket_mb;   /* 0: default */
     bool own_gradients; /* gradients are no views of buckets */
     bool find_unused, static_graph;
+    bool skip_fc1;   /* nobody runs it */
+    bool reads;      /* reads all parameters after each step */
+    bool schedule;   /* the learning rate changes after each step */
+    double max_norm; /* clips gradients; 0: does not */
     int steps;
 };
 
@@ -148,8 +152,26 @@ static inline void set_up(ht_module *net, const struct run *run)
     struct net *n = ht_module_data(net);
 
     n->tied = run->tied;
+    n->skip_fc1 = run->skip_fc1;
     if (run->frozen)
         ht_tensor_set_requires_grad(ht_module_find_parameter(net, "fc1.bias"), false);
+}
+
+static inline void clip_gradients(ht_module *net, const struct run *run)
+{
+    if (run->max_norm > 0)
+        assert_true(ht_clip_grad_norm_(ht_module_parameters(net), run->max_norm, 2, true) > 0);
+}
+
+/* What a program may do after a step. */
+static inline void between_steps(ht_module *net, ht_scheduler *schedule, const struct run *run)
+{
+    double values[VALUES];
+
+    if (run->reads)
+        read_parameters(net, values);
+    if (run->schedule)
+        assert_int_equal(ht_scheduler_step(schedule), HT_SUCCESS);
 }
 
 static inline int64_t rows_of_step(const struct run *run, int step)
@@ -179,9 +201,11 @@ static inline void train(const struct run *run, double values[VALUES])
     int micros = run->micro > 0 ? run->micro : 1;
     ht_module *net = new_net(3), *dp;
     ht_optimizer *optimizer = NULL;
+    ht_scheduler *schedule;
 
     set_up(net, run);
     optimizer = new_optimizer(net, run->kind);
+    schedule = ht_optim_step_lr(optimizer, 1, 0.9);
     if (run->sum)
         ht_optimizer_set_lr(optimizer, ht_optimizer_lr(optimizer) / ht_test_size);
     dp = wrap(net, HT_COMM_WORLD, optimizer, run);
@@ -199,10 +223,13 @@ static inline void train(const struct run *run, double values[VALUES])
                 assert_int_equal(backward_rows(dp, 100 * step + m * rows + first, count),
                                  HT_SUCCESS);
         }
+        clip_gradients(net, run);
         assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+        between_steps(net, schedule, run);
         ht_scope_close(scope);
     }
     read_parameters(net, values);
+    ht_release(schedule);
     ht_release(dp);
     ht_release(net);
     ht_release(optimizer);
@@ -214,18 +241,23 @@ static inline void train_alone(const struct run *run, double values[VALUES])
     int micros = run->micro > 0 ? run->micro : 1;
     ht_module *net = new_net(3);
     ht_optimizer *optimizer;
+    ht_scheduler *schedule;
 
     set_up(net, run);
     optimizer = new_optimizer(net, run->kind);
+    schedule = ht_optim_step_lr(optimizer, 1, 0.9);
     for (int step = 0; step < run->steps; step++) {
         ht_scope *scope = ht_scope_open();
 
         ht_optimizer_zero_grad(optimizer);
         backward_rows(net, 100 * step, micros * rows_of_step(run, step));
+        clip_gradients(net, run);
         ht_optimizer_step(optimizer);
+        between_steps(net, schedule, run);
         ht_scope_close(scope);
     }
     read_parameters(net, values);
+    ht_release(schedule);
     ht_release(net);
     ht_release(optimizer);
 }
