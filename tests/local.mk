@@ -47,6 +47,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_accumulate.c \
 	tests/nn/test_data_parallel_cnn.c \
 	tests/nn/test_data_parallel_faults.c \
+	tests/nn/test_data_parallel_join.c \
 	tests/nn/test_data_parallel_oracle.c \
 	tests/nn/test_data_parallel_optimizers.c \
 	tests/nn/test_data_parallel_order.c \
@@ -62,6 +63,7 @@ nn_tests = \
 	tests/nn/test_module_guard.c \
 	tests/nn/test_module_state.c \
 	tests/nn/test_optim_wrapper.c \
+	tests/nn/test_reducer_order.c \
 	tests/nn/test_sync_batch_norm.c \
 	tests/nn/test_train_step.c
 

@@ -97,6 +97,28 @@ HT_API ht_status ht_data_parallel_no_sync_end(ht_module *wrapper);
 /* The same for code that decides anew for each forward pass: false is a region until true. */
 HT_API ht_status ht_data_parallel_set_sync(ht_module *wrapper, bool sync);
 
+/* Ranks with different numbers of batches. Between begin and end each rank makes as many steps as
+ * it has data for; at the end a rank takes part in the others' exchanges with zeros until all are
+ * there, and the model and the state of optimizers go from a rank that made most steps to all.
+ * HT_AVERAGE_WEIGHTED divides by the weights that came, as ever; a mean divides by all ranks, or,
+ * with divide_by_initial_world_size false, by those that still have data.
+ *
+ * throw_on_early_termination: every forward pass asks whether all ranks have data, and when one has
+ * none, forward on the others and the end on that one return HT_ERR_STATE, with the join over:
+ * which SyncBatchNorm needs. Not while another wrapper of the communicator is in a join. options
+ * NULL: defaults; the same on all ranks. Collective, and so is the end; the end calls
+ * ht_data_parallel_flush. Source: DistributedDataParallel.join. */
+typedef struct ht_join_options {
+    size_t size;                       /* of this struct; set by the default function */
+    bool divide_by_initial_world_size; /* true */
+    bool enable;                       /* true; false: both calls do nothing */
+    bool throw_on_early_termination;   /* false */
+} ht_join_options;
+
+HT_API ht_join_options ht_join_options_default(void);
+HT_API ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options *options);
+HT_API ht_status ht_data_parallel_join_end(ht_module *wrapper);
+
 /* Finishes every outstanding exchange and update: what eval, saving and reading do by themselves.
  */
 HT_API ht_status ht_data_parallel_drain(ht_module *wrapper);

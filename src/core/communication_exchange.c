@@ -270,6 +270,15 @@ bool ht__exchange_progress(ht_exchange *exchange)
     return moved;
 }
 
+bool ht__exchange_progress_all(void)
+{
+    bool moved = false;
+
+    for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next)
+        moved |= ht__exchange_progress(exchange);
+    return moved;
+}
+
 bool ht__exchange_move_all(bool *moved)
 {
     bool any = false;

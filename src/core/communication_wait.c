@@ -18,6 +18,8 @@ static double pause_most = PAUSE_MOST_OWN_CORE;
 static double timeout = 600;
 static bool timeout_valid = true;
 
+static _Thread_local ht_serve_fn *serve;
+
 struct clock {
     double last;    /* time of the last look */
     double elapsed; /* counted in ticks of at most a second: a suspended job does not time out */
@@ -38,6 +40,11 @@ static double elapsed(struct clock *clock)
     clock->last = time;
     clock->elapsed += tick < 1 ? tick : 1;
     return clock->elapsed;
+}
+
+void ht__wait_set_serve(ht_serve_fn *new_serve)
+{
+    serve = new_serve;
 }
 
 /* Before the ranks know each other, so a warning waits until ht__wait_start. */
@@ -97,6 +104,7 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
 
     while ((answer = poll(state)) != HT_POLL_DONE) {
         double waited = elapsed(&clock);
+        bool served = serve != NULL && serve();
 
         if (ht__compare_on)
             ht__compare_posted();
@@ -104,7 +112,7 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
             return HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout);
         if (answer == HT_POLL_MOVED)
             clock.elapsed = waited = 0;
-        back_off(waited);
+        back_off(served ? 0 : waited);
     }
     ht__watch_leave();
     return HT_SUCCESS;

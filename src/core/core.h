@@ -205,6 +205,11 @@ ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root
  * Collective; nothing else may be under way between the ranks. */
 ht_status ht__comm_clock_offset(ht_comm *world, int64_t *offset, int64_t *error);
 
+/* What this thread does for the other ranks while it waits for one; never waits, says whether
+ * anything moved. NULL: nothing. */
+typedef bool ht_serve_fn(void);
+void ht__wait_set_serve(ht_serve_fn *serve);
+
 /* One Alltoall of blocks between local parts: block r of `send` is elements send_start[r] ...
  * send_start[r + 1] of its local axis `send_axis`, block r of `recv` likewise; any strides. */
 ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,

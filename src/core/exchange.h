@@ -63,6 +63,8 @@ uint64_t ht__exchange_finished_at(const ht_exchange_op *op);
  * Returns whether anything moved. */
 bool ht__exchange_progress(ht_exchange *exchange);
 
+bool ht__exchange_progress_all(void); /* of every engine */
+
 bool ht__exchange_done(const ht_exchange_op *op);
 
 /* Waits politely; `what` names the operation in a timeout message. */

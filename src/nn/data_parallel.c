@@ -38,10 +38,16 @@ static ht_status check_inputs(const ht_value *value)
 
 static ht_status renew_buffers(ht_data_parallel *dp)
 {
-    if (dp->buffers_current || !ht__dp_syncs(dp) || !dp->reducer->options.broadcast_buffers)
-        return HT_SUCCESS;
+    int root = 0;
+    ht_status status = dp->join == HT_JOIN_THROWING ? ht__dp_meet(dp, true) : HT_SUCCESS;
+
+    if (dp->buffers_current || !ht__dp_syncs(dp) || !dp->reducer->options.broadcast_buffers ||
+        status != HT_SUCCESS)
+        return status;
     dp->buffers_current = true;
-    return ht__dp_broadcast_buffers(dp->module, dp->comm);
+    if (dp->join == HT_JOIN_SHADOWING)
+        status = ht__dp_join_buffers(dp, &root);
+    return status == HT_SUCCESS ? ht__dp_broadcast_buffers(dp->module, dp->comm, root) : status;
 }
 
 static double take_weight(ht_data_parallel *dp, const ht_tensor *batch)
@@ -67,6 +73,8 @@ static ht_status prepare(ht_module *self, const ht_tensor *batch)
     if (!self->training || !ht_is_grad_enabled() || status != HT_SUCCESS)
         return status;
     status = renew_buffers(dp);
+    if (status != HT_SUCCESS)
+        return status;
     ht__dp_arm(dp, ht__dp_syncs(dp), take_weight(dp, batch));
     return status;
 }
@@ -113,6 +121,7 @@ static void destroy(ht_module *self)
         ht__reducer_drain(dp->reducer);
         for (int i = 0; i < dp->optimizer_count; i++)
             ht__optimizer_defer(dp->optimizers[i], NULL);
+        ht__dp_leave_join(dp);
         ht__dp_unhook_layers(dp);
         ht__module_unguard(self, dp->module);
         ht__dp_forget(dp);

@@ -7,12 +7,12 @@
 #include "module_impl.h"
 #include "reducer.h"
 
-struct ht_data_parallel;
+typedef struct ht_data_parallel ht_data_parallel;
 
 /* How one optimizer's step comes to the wrapper. */
 typedef struct ht_dp_stepping {
-    struct ht_data_parallel *dp; /* not owned */
-    int index;                   /* of the optimizer */
+    ht_data_parallel *dp; /* not owned */
+    int index;            /* of the optimizer */
     ht_optimizer_deferral deferral;
 } ht_dp_stepping;
 
@@ -23,11 +23,18 @@ typedef struct ht_dp_layer {
     int count;
 } ht_dp_layer;
 
-typedef struct ht_data_parallel {
-    struct ht_data_parallel *next; /* among those of a thread (data_parallel_armed.c); not owned */
-    ht_module *module;             /* slot 0; owned by it */
-    ht_comm *comm;                 /* retained */
-    ht_optimizer **optimizers;     /* owned array of retained ones */
+typedef enum ht_join {
+    HT_JOIN_NONE,
+    HT_JOIN_DISABLED,
+    HT_JOIN_SHADOWING,
+    HT_JOIN_THROWING
+} ht_join;
+
+struct ht_data_parallel {
+    ht_data_parallel *next;    /* among those of a thread (data_parallel_armed.c); not owned */
+    ht_module *module;         /* slot 0; owned by it */
+    ht_comm *comm;             /* retained */
+    ht_optimizer **optimizers; /* owned array of retained ones */
     int optimizer_count;
     ht_dp_stepping *steppings; /* owned; one each */
     ht_reducer *reducer;       /* owned */
@@ -46,7 +53,10 @@ typedef struct ht_data_parallel {
     int skipped;          /* steps that did nothing in this group */
     bool owed;            /* no step since the last group was complete */
     bool buffers_current; /* no synchronised pass since buffers were last broadcast */
-} ht_data_parallel;
+    ht_join join;
+    int64_t join_passes; /* forward passes in it */
+    ht_data_parallel *next_joining;
+};
 
 /* The struct of a data-parallel wrapper; NULL when the module is none. */
 ht_data_parallel *ht__dp_of(ht_module *module);
@@ -67,6 +77,12 @@ ht_status ht__dp_flush(ht_data_parallel *dp);
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
 ht_status ht__dp_begin_idle(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);
+/* data_parallel_join.c. Throwing: whether all ranks have data, before a forward pass. Shadowing:
+ * tells ranks out of data that buffers are renewed; whose count. leave: the end, however it came.
+ */
+ht_status ht__dp_meet(ht_data_parallel *dp, bool going);
+ht_status ht__dp_join_buffers(ht_data_parallel *dp, int *root);
+void ht__dp_leave_join(ht_data_parallel *dp);
 
 /* data_parallel_options.c */
 ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *options);
@@ -75,7 +91,7 @@ ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *op
  * agrees. */
 ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options);
 ht_status ht__dp_broadcast_state(ht_data_parallel *dp, int root);
-ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm);
+ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);
 
 /* data_parallel_layers.c. Finds who owns which parameter, and sets the layers' work before forward;
  * then takes it away again. */

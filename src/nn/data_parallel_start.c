@@ -240,14 +240,14 @@ static void renew_buffer(const char *name, ht_tensor *x, void *user)
     if (fresh == NULL)
         broadcast->status = ht_error_get(NULL);
     if (broadcast->status == HT_SUCCESS)
-        broadcast->status = ht_bcast(broadcast->comm, fresh, 0);
+        broadcast->status = ht_bcast(broadcast->comm, fresh, broadcast->root);
     if (broadcast->status == HT_SUCCESS)
         broadcast->status = ht_tensor_set_(x, fresh);
 }
 
-ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm)
+ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root)
 {
-    struct broadcast broadcast = {.comm = comm};
+    struct broadcast broadcast = {.comm = comm, .root = root};
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false);
 

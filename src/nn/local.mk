@@ -12,6 +12,7 @@ libht_objects_la_SOURCES += \
 	src/nn/data_parallel.h \
 	src/nn/data_parallel_accumulate.c \
 	src/nn/data_parallel_armed.c \
+	src/nn/data_parallel_join.c \
 	src/nn/data_parallel_layers.c \
 	src/nn/data_parallel_options.c \
 	src/nn/data_parallel_separate.c \
@@ -60,6 +61,8 @@ libht_objects_la_SOURCES += \
 	src/nn/reducer.c \
 	src/nn/reducer.h \
 	src/nn/reducer_bucket.c \
+	src/nn/reducer_join.c \
+	src/nn/reducer_order.c \
 	src/nn/reducer_pass.c \
 	src/nn/reducer_unused.c \
 	src/nn/reducer_update.c \

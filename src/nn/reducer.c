@@ -98,7 +98,8 @@ void ht__reducer_free(ht_reducer *reducer)
         ht_release(param->tensor);
         ht__free(param->name);
     }
-    ht__exchange_release(reducer->exchange, reducer->weight_op);
+    ht__reducer_delist(reducer);
+    ht__exchange_release(reducer->exchange, reducer->head_op);
     ht__reducer_drop_buckets(reducer->buckets, reducer->bucket_count);
     ht__free(reducer->params);
     ht__free(reducer->order);

@@ -80,6 +80,17 @@ struct ht_reducer_param {
     int entry;                 /* its place in that optimizer */
 };
 
+/* What travels ahead of a pass, summed over the ranks: doubles in a row. Only the weight, unless
+ * ranks may be out of data (reducer_join.c). */
+typedef struct ht_pass_head {
+    double weight;  /* of what this rank adds */
+    double active;  /* ranks that have data */
+    double giving;  /* ranks that have gradients to add, which a mean may divide by */
+    double kept;    /* active ranks that add to an average that is there already */
+    double held;    /* weight of the ranks out of data in that average */
+    double buffers; /* active ranks that renew buffers instead: no gradients follow */
+} ht_pass_head;
+
 struct ht_reducer {
     ht_comm *comm;                    /* retained */
     ht_exchange *exchange;            /* not owned */
@@ -99,12 +110,17 @@ struct ht_reducer {
     bool recorded;  /* static_graph: the first pass of this rank is over */
     bool begun;     /* some pass has begun */
     bool sync;      /* the pass that runs, or ran last, is a synchronised one */
-    bool open;      /* it has buckets that are not posted */
-    int posted;     /* buckets posted in it, from the first */
-    double weight;  /* sum of the weights in the gradients of this rank */
-    double scale;   /* of the flags in this pass's sums */
-    double total;   /* the weight summed over ranks; the exchange's while weight_op is not NULL */
-    ht_exchange_op *weight_op;
+    bool open;      /* it has starts to make: it is in the queue of reducer_order.c */
+    ht_reducer *next_open;
+    bool joining;      /* ranks may be out of data */
+    bool by_active;    /* then a mean is over the ranks that give, not over all */
+    int posted;        /* buckets posted in it, from the first */
+    double weight;     /* sum of the weights in the gradients of this rank */
+    double scale;      /* of the flags in this pass's sums */
+    double total;      /* the weight summed over ranks */
+    ht_pass_head head; /* of this rank; the exchange's while head_op is not NULL, then the sum */
+    bool head_due;     /* it waits for the pass's turn */
+    ht_exchange_op *head_op;
     ht_comm_hook hook;                             /* NULL: the average */
     void *hook_state;                              /* not owned */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
@@ -123,9 +139,32 @@ ht_status ht__reducer_layout(ht_reducer *reducer);
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count);
 ht_status ht__reducer_rebuild(ht_reducer *reducer);
 
-/* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and
- * all of it is ready at once. Then each gradient becomes ready by its hook. */
+/* reducer_order.c. The queue of passes that have starts to make; who is first on its exchange. */
+void ht__reducer_enlist(ht_reducer *reducer);
+void ht__reducer_delist(ht_reducer *reducer);
+ht_reducer *ht__reducer_turn(const ht_reducer *reducer);
+
+/* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and all
+ * of it is ready at once. Then each gradient becomes ready by its hook. Its parts: take_over
+ * makes shares of the averages that are kept; open does the rest, where idle ranks are ready at
+ * once. */
 ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle);
+ht_status ht__reducer_take_over(ht_reducer *reducer, bool *kept, bool *averages);
+ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due);
+
+/* Starts what is ready of a pass whose turn it is; whether that was the last of it. */
+bool ht__reducer_post(ht_reducer *reducer);
+
+/* A head without a pass after it: its sum is in reducer->head. */
+ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what);
+
+/* reducer_join.c. What a rank out of data does while others are not: takes part in what they do
+ * next. And the announcement of those that renew buffers; and no gradient counts any more. */
+typedef enum ht_shadow { HT_SHADOW_OVER, HT_SHADOW_PASS, HT_SHADOW_BUFFERS } ht_shadow;
+ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow);
+ht_status ht__reducer_announce_buffers(ht_reducer *reducer);
+void ht__reducer_forget(ht_reducer *reducer);
+
 void ht__reducer_ready(ht_tensor *leaf, void *param);
 void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
 void ht__reducer_progress(void *reducer);                          /* never waits */

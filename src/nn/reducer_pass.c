@@ -2,9 +2,9 @@
  *
  * One backward pass: gradients become ready, buckets are posted in order, averages arrive.
  *
- * The weights of the ranks travel first, as a message of their own. Until their sum is known no
- * bucket is posted, for the sum is what divides it; that delays nothing, since no sum of gradients
- * can be complete before every rank has begun its pass either. */
+ * The weights of the ranks travel first, in a message of their own, the head of the pass. Until
+ * their sum is known no bucket is posted, for the sum is what divides it; that delays nothing,
+ * since no sum of gradients can be complete before every rank has begun its pass either. */
 #include "comm_hook.h"
 
 #include <limits.h>
@@ -52,12 +52,13 @@ static ht_status make_share(ht_reducer_param *param)
     return ht_mul_scalar_(grad, reducer->total);
 }
 
-/* Sums the weights in the gradients; true when some gradient of an earlier pass is kept. */
-static ht_status take_over_gradients(ht_reducer *reducer, bool *kept)
+ht_status ht__reducer_take_over(ht_reducer *reducer, bool *kept, bool *averages)
 {
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
     ht_status status = HT_SUCCESS;
 
-    *kept = false;
+    *kept = *averages = false;
     for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
         ht_reducer_param *param = &reducer->params[i];
 
@@ -66,26 +67,48 @@ static ht_status take_over_gradients(ht_reducer *reducer, bool *kept)
             continue;
         }
         *kept = true;
+        *averages |= param->global;
         if (param->global)
             status = make_share(param);
     }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
     return status;
 }
 
-static void start_weights(ht_reducer *reducer)
+/* Sums of weights go ahead, and while ranks may be out of data, all of the head. */
+static void start_head(ht_reducer *reducer)
 {
-    if (reducer->options.averaging != HT_AVERAGE_WEIGHTED)
-        return;
-    reducer->total = reducer->weight;
-    reducer->weight_op = ht__exchange_start(reducer->exchange, &reducer->total, 1, HT_FLOAT64, 1,
-                                            INT_MAX);
+    int64_t n = reducer->joining ? sizeof reducer->head / sizeof(double) : 1;
+
+    reducer->head_due = false;
+    if (reducer->joining || reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        reducer->head_op = ht__exchange_start(reducer->exchange, &reducer->head, n, HT_FLOAT64, 1,
+                                              INT_MAX);
+}
+
+/* The head has come. */
+static void take_head(ht_reducer *reducer)
+{
+    const ht_pass_head *sum = &reducer->head;
+
+    ht__exchange_release(reducer->exchange, reducer->head_op);
+    reducer->head_op = NULL;
+    if (sum->buffers == 0)
+        reducer->total = sum->weight + (sum->kept > 0 ? sum->held : 0);
+    else if (sum->buffers < sum->active)
+        ht__reducer_fail(reducer,
+                         HT_FAIL(reducer->comm, HT_ERR_STATE,
+                                 "ht_data_parallel_join: %g ranks begin a forward pass while %g "
+                                 "others begin a synchronised backward pass",
+                                 sum->buffers, sum->active - sum->buffers));
 }
 
 /* What makes the sum the average. */
 static double scale_of(const ht_reducer *reducer)
 {
     if (reducer->options.averaging == HT_AVERAGE_MEAN)
-        return 1.0 / reducer->comm->size;
+        return 1.0 / (reducer->by_active ? reducer->head.giving : reducer->comm->size);
     if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
         return reducer->total > 0 ? 1 / reducer->total : 0;
     return 1;
@@ -112,15 +135,16 @@ static void post(ht_reducer *reducer, int number)
                                     bucket->dtype, scale_of(reducer), number);
 }
 
-/* The sum of the weights, which divides all others. */
-static bool has_weights(ht_reducer *reducer)
+/* No bucket leaves before the head has come, which says what divides it. */
+static bool has_head(ht_reducer *reducer)
 {
-    if (reducer->weight_op == NULL)
-        return true;
-    if (!ht__exchange_done(reducer->weight_op))
+    if (reducer->head_due)
         return false;
-    ht__exchange_release(reducer->exchange, reducer->weight_op);
-    reducer->weight_op = NULL;
+    if (reducer->head_op == NULL)
+        return true;
+    if (!ht__exchange_done(reducer->head_op))
+        return false;
+    take_head(reducer);
     return true;
 }
 
@@ -132,15 +156,78 @@ static void post_one(ht_reducer *reducer, int number)
     ht__span_end(span);
 }
 
-/* Posts what is ready, in order. */
-static void post_ready(ht_reducer *reducer)
+bool ht__reducer_post(ht_reducer *reducer)
 {
-    if (!has_weights(reducer))
-        return;
+    if (reducer->head_due)
+        start_head(reducer);
+    if (!has_head(reducer))
+        return false;
     while (reducer->posted < reducer->bucket_count &&
            reducer->buckets[reducer->posted].missing == 0)
         post_one(reducer, reducer->posted++);
-    reducer->open = reducer->posted < reducer->bucket_count;
+    if (reducer->posted < reducer->bucket_count)
+        return false;
+    ht__reducer_delist(reducer);
+    return true;
+}
+
+/* Posts what is ready: of the pass whose turn it is, and then of those after it. */
+static void post_ready(const ht_reducer *reducer)
+{
+    ht_reducer *turn;
+
+    do
+        turn = ht__reducer_turn(reducer);
+    while (turn != NULL && ht__reducer_post(turn));
+}
+
+static bool head_came(void *user, bool *moved)
+{
+    ht_reducer *reducer = user;
+
+    *moved = ht__exchange_progress(reducer->exchange);
+    return has_head(reducer);
+}
+
+static ht_status wait_head(ht_reducer *reducer, const char *what)
+{
+    if (has_head(reducer))
+        return HT_SUCCESS;
+    return ht__exchange_wait_for(reducer->exchange, head_came, reducer, what);
+}
+
+/* Starts everything of this pass, and of those before it, which have ended too. */
+static ht_status post_all(ht_reducer *reducer)
+{
+    ht_status status = reducer->status;
+
+    while (reducer->open && status == HT_SUCCESS) {
+        ht_reducer *turn = ht__reducer_turn(reducer);
+
+        ht__reducer_close(turn);
+        status = wait_head(turn, "summing the weights of the ranks' batches");
+        post_ready(turn);
+    }
+    return status;
+}
+
+ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what)
+{
+    ht_status status = post_all(reducer);
+
+    if (status != HT_SUCCESS)
+        return status;
+    reducer->head = *head;
+    reducer->head_due = true;
+    reducer->posted = reducer->bucket_count; /* there are no buckets after it */
+    ht__reducer_enlist(reducer);
+    while (ht__reducer_turn(reducer) != reducer && status == HT_SUCCESS)
+        status = post_all(ht__reducer_turn(reducer));
+    post_ready(reducer);
+    if (status == HT_SUCCESS)
+        status = wait_head(reducer, what);
+    post_ready(reducer);
+    return status != HT_SUCCESS ? status : reducer->status;
 }
 
 void ht__reducer_progress(void *user)
@@ -149,8 +236,7 @@ void ht__reducer_progress(void *user)
     int span = ht__span_begin(HT_SPAN_MOVING, "moving the exchange", NULL);
     bool moved = ht__exchange_progress(reducer->exchange);
 
-    if (reducer->open)
-        post_ready(reducer);
+    post_ready(reducer);
     if (reducer->hook != NULL)
         moved |= ht__hooks_progress();
     ht__span_end_if(span, moved);
@@ -238,7 +324,7 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
         leaf->meta->grad != param->view || bucket->missing > 1)
         return;
     post_ready(reducer);
-    if (reducer->posted != param->bucket || !has_weights(reducer))
+    if (reducer->posted != param->bucket || !has_head(reducer))
         return;
 
     int span = ht__span_begin(HT_SPAN_MOVING, bucket->what, "a part");
@@ -280,30 +366,22 @@ static void make_unused_ready(ht_reducer *reducer)
     ht_scope_close(scope);
 }
 
-ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle)
+static bool order_is_due(const ht_reducer *reducer)
 {
-    ht_status status = ht__reducer_drain(reducer);
-    ht_scope *scope = ht_scope_open();
-    bool was = ht_set_grad_enabled(false), kept = false;
+    return reducer->passes == 1 && reducer->seen_count >= 0;
+}
 
-    if (status == HT_SUCCESS && sync && reducer->passes == 1 && reducer->seen_count >= 0)
-        status = ht__reducer_rebuild(reducer);
-    if (status == HT_SUCCESS)
-        status = take_over_gradients(reducer, &kept);
-    ht_set_grad_enabled(was);
-    ht_scope_close(scope);
+ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
+{
+    ht_status status = order_is_due(reducer) ? ht__reducer_rebuild(reducer) : HT_SUCCESS;
+
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
-
-    reducer->weight = (kept ? reducer->weight : 0) + weight;
-    reducer->begun = true;
-    reducer->sync = sync;
-    if (!sync)
-        return HT_SUCCESS;
+    reducer->begun = reducer->sync = true;
     reducer->recorded |= reducer->passes > 0 && !reducer->idle;
     reducer->idle = idle;
     reducer->passes++;
-    reducer->open = true;
+    reducer->head_due = head_due;
     reducer->posted = 0;
     for (int i = 0; i < reducer->bucket_count; i++) {
         reducer->buckets[i].state = HT_BUCKET_ACCUMULATING;
@@ -313,12 +391,39 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
         reducer->params[i].ready = false;
         ht__reducer_watch(&reducer->params[i]);
     }
-    start_weights(reducer);
+    ht__reducer_enlist(reducer);
+    post_ready(reducer);
     ht__reducer_expect(reducer);
     make_unused_ready(reducer);
     if (idle)
         ht__reducer_close(reducer);
     return HT_SUCCESS;
+}
+
+ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle)
+{
+    static const char what[] = "the second pass of a join";
+    bool kept, averages, head_due = true;
+    ht_pass_head head;
+    ht_status status = ht__reducer_drain(reducer);
+
+    if (status == HT_SUCCESS)
+        status = ht__reducer_take_over(reducer, &kept, &averages);
+    if (status != HT_SUCCESS)
+        return ht__reducer_fail(reducer, status);
+    reducer->weight = (kept ? reducer->weight : 0) + weight;
+    reducer->begun = true;
+    reducer->sync = sync;
+    if (!sync)
+        return HT_SUCCESS;
+    head = (ht_pass_head){.weight = reducer->weight, .active = 1, .giving = 1, .kept = averages};
+    reducer->head = head;
+    /* Ranks out of data have to know of this pass before they take part in ordering the buckets. */
+    if (reducer->joining && order_is_due(reducer)) {
+        status = ht__reducer_ask(reducer, &head, what);
+        head_due = false;
+    }
+    return status == HT_SUCCESS ? ht__reducer_open(reducer, idle, head_due) : status;
 }
 
 /* The average for a gradient that is no view. What the program put in its place meanwhile stays. */
@@ -375,10 +480,8 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
 
     if (bucket->state == HT_BUCKET_ACCUMULATING) {
         ht__reducer_close(reducer);
-        if (reducer->weight_op != NULL && status == HT_SUCCESS)
-            status = ht__exchange_wait(reducer->exchange, reducer->weight_op,
-                                       "summing the weights of the ranks' batches");
-        post_ready(reducer);
+        if (status == HT_SUCCESS)
+            status = post_all(reducer);
     }
     if (bucket->state != HT_BUCKET_IN_FLIGHT || status != HT_SUCCESS)
         return status;

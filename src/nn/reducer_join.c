@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Passes of a rank that is out of data while others are not. Between begin and end of a join every
+ * pass has a head of six numbers: how many ranks are active tells the ones out of data whether
+ * there is a pass at all, and the ones with data by what to divide. Nobody waits for the head but
+ * the ranks out of data: active ones go on as ever. */
+#include "reducer.h"
+
+static const char what[] = "ranks out of data, for a step of the others";
+
+/* Gradients that no pass has sent yet: accumulated when the data ended. */
+static bool has_unsent(const ht_reducer *reducer)
+{
+    bool any = false;
+
+    if (!reducer->begun || reducer->sync)
+        return false;
+    for (int i = 0; i < reducer->count; i++)
+        any |= ht__reducer_has_grad(&reducer->params[i]);
+    return any;
+}
+
+void ht__reducer_forget(ht_reducer *reducer)
+{
+    for (int i = 0; i < reducer->count; i++) {
+        reducer->params[i].tensor->meta->overwrite = true;
+        reducer->params[i].global = false;
+    }
+    reducer->weight = 0;
+}
+
+/* Zeros; or what nobody has seen yet; or this rank's share of an average that the others add to,
+ * whose weight was `before`. */
+static ht_status contribute(ht_reducer *reducer, bool unsent, double before)
+{
+    bool mean_of_active = reducer->by_active && reducer->options.averaging == HT_AVERAGE_MEAN;
+    bool kept, averages;
+    double total = reducer->total;
+    ht_status status;
+
+    if (!unsent && (reducer->head.kept == 0 || mean_of_active)) {
+        ht__reducer_forget(reducer);
+        return HT_SUCCESS;
+    }
+    reducer->total = before;
+    status = ht__reducer_take_over(reducer, &kept, &averages);
+    reducer->total = total;
+    return status;
+}
+
+ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow)
+{
+    ht_status status = ht__reducer_drain(reducer);
+    bool unsent = has_unsent(reducer);
+    double before = reducer->total;
+    ht_pass_head head = {.giving = unsent};
+
+    if (status != HT_SUCCESS)
+        return status;
+    *(unsent ? &head.weight : &head.held) = reducer->weight;
+    status = ht__reducer_ask(reducer, &head, what);
+    *shadow = HT_SHADOW_OVER;
+    if (status != HT_SUCCESS || reducer->head.active == 0)
+        return status;
+    *shadow = HT_SHADOW_BUFFERS;
+    if (reducer->head.buffers > 0)
+        return HT_SUCCESS;
+    *shadow = HT_SHADOW_PASS;
+    status = contribute(reducer, unsent, before);
+    if (status == HT_SUCCESS)
+        status = ht__reducer_open(reducer, true, false);
+    return status == HT_SUCCESS ? ht__reducer_drain(reducer) : status;
+}
+
+ht_status ht__reducer_announce_buffers(ht_reducer *reducer)
+{
+    const ht_pass_head head = {.active = 1, .buffers = 1};
+
+    return ht__reducer_ask(reducer, &head, "a forward pass that renews buffers");
+}

@@ -1,0 +1,359 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* join: ranks with different numbers of batches against one process that sees the rows of those
+ * that have some; then all ranks train on as one. */
+#include "data_parallel_test.h"
+#include "nn/data_parallel.h"
+
+struct join_run {
+    enum kind kind;
+    bool mean, by_active, blocking;
+    int base;     /* batches of the rank that has fewest */
+    bool falling; /* rank 0 has most, else fewest */
+    int micro;    /* backward passes for each step; 0: 1 */
+    bool counted; /* by accumulation_steps, else each pass is synchronised */
+    bool own_gradients, hook;
+};
+
+static int micro_of(const struct join_run *run)
+{
+    return run->micro > 0 ? run->micro : 1;
+}
+
+static int passes_of(const struct join_run *run, int rank)
+{
+    return run->base + (run->falling ? ht_test_size - 1 - rank : rank);
+}
+
+static int most_passes(const struct join_run *run)
+{
+    return run->base + ht_test_size - 1;
+}
+
+static int rows_of(int rank)
+{
+    return 2 + rank;
+}
+
+/* The gradient of one rank's batch, times `scale`. */
+static void backward_batch(ht_module *model, int rank, int pass, double scale)
+{
+    int64_t first = 500 * pass + 40 * rank, count = rows_of(rank);
+    ht_tensor *y = ht_forward(model, batch_rows(first, count));
+    ht_tensor *loss = ht_nll_loss(y, batch_classes(first, count), HT_MEAN);
+
+    assert_int_equal(ht_backward(scale == 1 ? loss : ht_mul_scalar(loss, scale)), HT_SUCCESS);
+}
+
+/* What one batch counts in its step, of passes first ... first + micro - 1. */
+static double share_of(const struct join_run *run, int rank, int first)
+{
+    double rows = 0, ranks = 0;
+
+    for (int r = 0; r < ht_test_size; r++) {
+        ranks += first < passes_of(run, r);
+        for (int pass = first; pass < first + micro_of(run) && pass < passes_of(run, r); pass++)
+            rows += rows_of(r);
+    }
+    if (!run->mean)
+        return rows_of(rank) / rows;
+    return 1 / (run->by_active ? ranks : ht_test_size);
+}
+
+static void train_one(const struct join_run *run, ht_module *net, ht_optimizer *optimizer)
+{
+    int micro = micro_of(run), most = most_passes(run);
+
+    for (int first = 0; first < most; first += micro) {
+        ht_optimizer_zero_grad(optimizer);
+        for (int pass = first; pass < first + micro; pass++) {
+            for (int r = 0; r < ht_test_size; r++) {
+                if (pass < passes_of(run, r))
+                    backward_batch(net, r, pass, share_of(run, r, first));
+            }
+        }
+        if (run->counted || first + micro <= most) /* by hand, an unfinished group has no step */
+            ht_optimizer_step(optimizer);
+    }
+}
+
+static void train_joined(const struct join_run *run, ht_module *dp, ht_optimizer *optimizer)
+{
+    int micro = micro_of(run);
+    ht_join_options options = ht_join_options_default();
+
+    options.divide_by_initial_world_size = !run->by_active;
+    assert_int_equal(ht_data_parallel_join_begin(dp, &options), HT_SUCCESS);
+    for (int pass = 0; pass < passes_of(run, ht_test_rank); pass++) {
+        ht_scope *scope = ht_scope_open();
+
+        if (pass % micro == 0)
+            ht_optimizer_zero_grad(optimizer);
+        backward_batch(dp, ht_test_rank, pass, 1);
+        if (run->counted || pass % micro == micro - 1)
+            assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+        ht_scope_close(scope);
+    }
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+}
+
+static ht_module *wrap_for(const struct join_run *run, ht_module *net, ht_optimizer *optimizer)
+{
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    ht_module *dp;
+
+    options.averaging = run->mean ? HT_AVERAGE_MEAN : HT_AVERAGE_WEIGHTED;
+    options.blocking = run->blocking;
+    options.gradient_as_bucket_view = !run->own_gradients;
+    options.accumulation_steps = run->counted ? run->micro : 1;
+    options.first_bucket_mb = options.bucket_cap_mb = 1e-4;
+    dp = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &options);
+    if (run->hook)
+        ht_data_parallel_register_comm_hook(dp, ht_comm_hook_allreduce, NULL);
+    return dp;
+}
+
+/* Steps of all ranks after the join: state of optimizers and gradients are those of one process. */
+static void train_on(const struct join_run *run, ht_module *model, ht_optimizer *optimizer,
+                     bool alone)
+{
+    for (int step = 0; step < 2; step++) {
+        int pass = most_passes(run) + 1 + step;
+
+        ht_optimizer_zero_grad(optimizer);
+        for (int r = 0; r < ht_test_size; r++) {
+            struct join_run even = {.mean = run->mean, .base = pass + 1};
+
+            if (alone)
+                backward_batch(model, r, pass, share_of(&even, r, pass));
+            else if (r == ht_test_rank)
+                backward_batch(model, r, pass, 1);
+        }
+        ht_optimizer_step(optimizer);
+    }
+}
+
+static void assert_same_on_all_ranks(const double values[VALUES])
+{
+    double first[VALUES];
+
+    memcpy(first, values, sizeof first);
+    MPI_Bcast(first, VALUES, MPI_DOUBLE, 0, ht_comm_mpi(HT_COMM_WORLD));
+    assert_memory_equal(first, values, sizeof first);
+}
+
+static void check(struct join_run run)
+{
+    ht_module *net = new_net(3), *one = new_net(3), *dp;
+    ht_optimizer *optimizer = new_optimizer(net, run.kind), *alone = new_optimizer(one, run.kind);
+    double values[VALUES], expected[VALUES];
+
+    dp = wrap_for(&run, net, optimizer);
+    train_joined(&run, dp, optimizer);
+    train_one(&run, one, alone);
+    read_parameters(net, values);
+    read_parameters(one, expected);
+    assert_same_on_all_ranks(values);
+    assert_true(distance(values, expected) <= 1e-12);
+    assert_int_equal(ht_optimizer_steps(optimizer), ht_optimizer_steps(alone));
+    if (!run.counted) {
+        train_on(&run, dp, optimizer, false);
+        train_on(&run, one, alone, true);
+        read_parameters(net, values);
+        read_parameters(one, expected);
+        assert_same_on_all_ranks(values);
+        assert_true(distance(values, expected) <= 1e-12);
+    }
+    ht_release(dp);
+    ht_release(net);
+    ht_release(one);
+    ht_release(optimizer);
+    ht_release(alone);
+}
+
+static void check_modes(struct join_run run)
+{
+    for (int blocking = 0; blocking < 2; blocking++) {
+        for (int falling = 0; falling < 2; falling++) {
+            run.blocking = blocking;
+            run.falling = falling;
+            check(run);
+        }
+    }
+}
+
+static void join_weighted_equals_one_rank(void **state)
+{
+    (void)state;
+    for (enum kind kind = SGD; kind < KINDS; kind++)
+        check_modes((struct join_run){.kind = kind, .base = 3});
+    check_modes((struct join_run){.kind = ADAM, .base = 3, .own_gradients = true});
+}
+
+static void join_divides_by_all_ranks_or_by_the_active(void **state)
+{
+    (void)state;
+    check_modes((struct join_run){.kind = ADAM, .base = 2, .mean = true});
+    check_modes((struct join_run){.kind = ADAM, .base = 2, .mean = true, .by_active = true});
+}
+
+/* One rank has nothing at all: it orders the buckets without having seen a pass. */
+static void join_of_a_rank_without_data(void **state)
+{
+    (void)state;
+    check_modes((struct join_run){.kind = SGD, .base = 0});
+}
+
+/* The data of a rank end in the middle of a group. */
+static void join_with_accumulation(void **state)
+{
+    (void)state;
+    check_modes((struct join_run){.kind = ADAM, .base = 3, .micro = 2, .counted = true});
+    check_modes((struct join_run){.kind = ADAM, .base = 3, .micro = 2});
+}
+
+static void join_with_a_hook(void **state)
+{
+    (void)state;
+    check_modes((struct join_run){.kind = ADAM, .base = 2, .hook = true});
+}
+
+/* Rank r makes r + 1 steps and writes its buffer in each: in step s, rank s is the lowest that has
+ * data, and its value of the step before counts. */
+static void join_takes_buffers_from_ranks_with_data(void **state)
+{
+    ht_module *net = new_net(3), *dp;
+    ht_tensor *buffer = ht_zeros_like(((struct net *)ht_module_data(net))->shift);
+    ht_optimizer *optimizer;
+
+    (void)state;
+    ht_module_add_buffer(net, "buffer", NULL, buffer);
+    optimizer = new_optimizer(net, SGD);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    ht_data_parallel_join_begin(dp, NULL);
+    for (int step = 0; step <= ht_test_rank; step++) {
+        ht_tensor *y = ht_forward(dp, batch_rows(step, 4));
+
+        if (step > 0)
+            assert_true(*(const double *)ht_tensor_data(buffer) == 100 * (step - 1) + step);
+        ht_fill_(buffer, 100 * step + ht_test_rank);
+        ht_backward(ht_nll_loss(y, batch_classes(step, 4), HT_MEAN));
+        ht_optimizer_step(optimizer);
+    }
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+    assert_true(*(const double *)ht_tensor_data(buffer) == 101 * (ht_test_size - 1));
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void assert_message(const char *expected)
+{
+    const char *message;
+
+    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
+    if (strstr(message, expected) == NULL)
+        fail_msg("'%s' is not in '%s'", expected, message);
+    ht_error_clear();
+}
+
+/* Rank 0 has data for two steps: the others' third forward pass fails, and all have made two. */
+static void join_throwing_ends_all_loops_alike(void **state)
+{
+    ht_join_options options = ht_join_options_default();
+
+    (void)state;
+    options.throw_on_early_termination = true;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    for (int blocking = 0; blocking < 2; blocking++) {
+        ht_module *net = new_net(3);
+        ht_optimizer *optimizer = new_optimizer(net, ADAM);
+        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+        int steps = 0, limit = ht_test_rank == 0 ? 2 : 5;
+        double values[VALUES];
+        ht_tensor *y;
+
+        ht_data_parallel_join_begin(dp, &options);
+        while (steps < limit && (y = ht_forward(dp, batch_rows(steps, 4))) != NULL) {
+            ht_backward(ht_nll_loss(y, batch_classes(steps, 4), HT_MEAN));
+            ht_optimizer_step(optimizer);
+            steps++;
+        }
+        if (ht_test_size > 1) {
+            if (ht_test_rank == 0)
+                assert_int_equal(ht_data_parallel_join_end(dp), HT_ERR_STATE);
+            assert_message("1 of");
+            assert_int_equal(steps, 2);
+        } else {
+            assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+        }
+        read_parameters(net, values);
+        assert_same_on_all_ranks(values);
+        ht_release(dp);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
+static void misuse_sync_batch_norm_needs_the_throwing_mode(void **state)
+{
+    ht_module *layers[] = {ht_nn_linear(IN, OUT), ht_nn_sync_batch_norm(OUT, NULL, HT_COMM_WORLD)};
+    ht_module *net = ht_nn_sequential(2, layers);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_join_options options = ht_join_options_default();
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    if (ht_test_size > 1) {
+        assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_ERR_UNSUPPORTED);
+        assert_message("SyncBatchNorm at 1 needs every rank in each forward pass");
+    }
+    options.throw_on_early_termination = true;
+    assert_int_equal(ht_data_parallel_join_begin(dp, &options), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(dp);
+    ht_release(net);
+}
+
+static void misuse_of_join(void **state)
+{
+    ht_module *net = new_net(3), *other = new_net(4);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_module *dq = ht_nn_data_parallel(other, HT_COMM_WORLD, NULL, true);
+    ht_join_options unset = {0}, options = ht_join_options_default();
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_ERR_STATE);
+    assert_message("no join was begun");
+    assert_int_equal(ht_data_parallel_join_begin(dp, &unset), HT_ERR_ARGUMENT);
+    assert_message("start from ht_join_options_default()");
+    options.enable = ht_test_rank > 0;
+    if (ht_test_size > 1) {
+        assert_int_equal(ht_data_parallel_join_begin(dp, &options), HT_ERR_ARGUMENT);
+        assert_message("the options differ between ranks");
+    }
+    assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_ERR_STATE);
+    assert_message("the wrapper is in a join already");
+    assert_int_equal(ht_data_parallel_join_begin(dq, NULL), HT_ERR_STATE);
+    assert_message("another wrapper on this communicator is in a join");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(dp);
+    assert_int_equal(ht_data_parallel_join_begin(dq, NULL), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_join_end(dq), HT_SUCCESS);
+    ht_release(dq);
+    ht_release(net);
+    ht_release(other);
+}
+
+HT_TEST_SUITE(test_data_parallel_join, cmocka_unit_test(join_weighted_equals_one_rank),
+              cmocka_unit_test(join_divides_by_all_ranks_or_by_the_active),
+              cmocka_unit_test(join_of_a_rank_without_data),
+              cmocka_unit_test(join_with_accumulation), cmocka_unit_test(join_with_a_hook),
+              cmocka_unit_test(join_takes_buffers_from_ranks_with_data),
+              cmocka_unit_test(join_throwing_ends_all_loops_alike),
+              cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
+              cmocka_unit_test(misuse_of_join));
