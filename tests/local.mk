@@ -51,6 +51,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_oracle.c \
 	tests/nn/test_data_parallel_optimizers.c \
 	tests/nn/test_data_parallel_order.c \
+	tests/nn/test_data_parallel_overlap.c \
 	tests/nn/test_data_parallel_timeline.c \
 	tests/nn/test_data_parallel_parts.c \
 	tests/nn/test_data_parallel_separate.c \
@@ -94,6 +95,7 @@ test_scripts = \
 	tests/examples/fashion.sh \
 	tests/examples/mnist.sh \
 	tests/examples/resume.sh \
+	tests/examples/trace.sh \
 	tests/harness.sh \
 	tests/headers.sh \
 	tests/multinode/hosts.sh \
@@ -108,7 +110,8 @@ long_scripts = \
 test_programs = \
 	tests/core/compare \
 	tests/core/job \
-	tests/run-harness
+	tests/run-harness \
+	tests/trace-check
 
 # The backend that test_device.c loads. The rpath makes libtool build a module that can be loaded.
 check_LTLIBRARIES += tests/core/libht_dummy.la
@@ -120,6 +123,11 @@ tests_core_compare_SOURCES = tests/core/compare.c
 tests_core_compare_LDADD = libht.la
 tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_core_job_LDADD = libht_objects.la
+
+# Flags of its own, so that its objects are not those of libht_test.la.
+tests_trace_check_SOURCES = tests/trace.c tests/trace.h tests/trace_check.c tests/trace_time.c
+tests_trace_check_CFLAGS = $(AM_CFLAGS)
+tests_trace_check_LDADD =
 
 # Tests that end in every possible way, most of them badly.
 harness_tests = tests/test_harness.c

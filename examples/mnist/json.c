@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +35,47 @@ static void put_epoch(FILE *file, int64_t epoch, const struct epoch_result *resu
     fputs("}", file);
 }
 
+static const struct time {
+    const char *name;
+    size_t at;
+} times[] = {
+    {"wall_s", offsetof(ht_timeline_times, wall)},
+    {"compute_s", offsetof(ht_timeline_times, compute)},
+    {"forward_s", offsetof(ht_timeline_times, forward)},
+    {"backward_s", offsetof(ht_timeline_times, backward)},
+    {"update_s", offsetof(ht_timeline_times, update)},
+    {"program_s", offsetof(ht_timeline_times, program)},
+    {"exposed_s", offsetof(ht_timeline_times, exposed)},
+    {"moving_s", offsetof(ht_timeline_times, moving)},
+    {"communication_s", offsetof(ht_timeline_times, communication)},
+    {"loader_s", offsetof(ht_timeline_times, loader)},
+    {"in_flight_s", offsetof(ht_timeline_times, in_flight)},
+    {"hidden_s", offsetof(ht_timeline_times, hidden)},
+    {"exchanged_bytes", offsetof(ht_timeline_times, exchanged)},
+    {"sent_bytes", offsetof(ht_timeline_times, sent)},
+};
+
+static double time_at(const ht_timeline_times *t, size_t offset)
+{
+    return *(const double *)(const void *)((const char *)t + offset);
+}
+
+/* Of the last epoch's training, over the ranks. */
+static void put_profile(FILE *file, const ht_timeline_summary *profile)
+{
+    fprintf(file, ",\n  \"profile\": {\n    \"steps\": %" PRId64, profile->steps);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        fprintf(file, ",\n    \"%s\": {", times[i].name);
+        put_number(file, "mean", time_at(&profile->mean, times[i].at));
+        fputs(", ", file);
+        put_number(file, "least", time_at(&profile->least, times[i].at));
+        fputs(", ", file);
+        put_number(file, "most", time_at(&profile->most, times[i].at));
+        fputs("}", file);
+    }
+    fputs("\n  }", file);
+}
+
 static void put_all(FILE *file, const struct report *report, const char *digest)
 {
     const struct options *o = report->options;
@@ -54,6 +96,8 @@ static void put_all(FILE *file, const struct report *report, const char *digest)
     }
     fputs("  ],\n  ", file);
     put_number(file, "samples_per_s", rows / seconds);
+    if (o->profile)
+        put_profile(file, &report->profile);
     fprintf(file, ",\n  \"parameters_sha256\": \"%s\"\n}\n", digest);
 }
 

@@ -75,6 +75,8 @@ static void train(struct job *job, struct epoch_result *result)
     int64_t steps = job->options.steps;
     ht_batch batch;
 
+    if (job->options.profile)
+        ht_timeline_start();
     ht_module_train(job->dp);
     while ((steps == 0 || progress->step < steps) &&
            ht_dataloader_next(job->images.train, &batch)) {
@@ -83,6 +85,8 @@ static void train(struct job *job, struct epoch_result *result)
     }
     ht_data_parallel_drain(job->dp);
     result->seconds = progress->seconds + now() - start;
+    if (job->options.profile)
+        ht_timeline_summarize(&job->report.profile);
     sum_over_ranks(&result->seconds, 1, HT_OP_MAX);
     sums[0] = progress->loss;
     sums[1] = progress->rows;
@@ -165,6 +169,7 @@ static void run(struct job *job)
         report_epoch(&job->report, &result);
         *progress = (struct progress){.epoch = progress->epoch + 1, .total = progress->total};
     }
+    report_profile(&job->report);
 }
 
 /* Leaves the files that were asked for. Returns the exit status. */

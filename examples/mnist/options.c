@@ -42,6 +42,7 @@ const char options_help[] =
     "  --json FILE             write results as JSON\n"
     "  --log-interval N        steps between lines, where the output is no terminal (100)\n"
     "  --no-progress           results of epochs only\n"
+    "  --profile               where the time of the last epoch's training went\n"
     "  --dry-run               one step, one epoch\n"
     "Exit status: 0, 2 for a wrong command line, 1 for any other failure.\n";
 
@@ -83,6 +84,7 @@ static const struct option {
     {"--json", TEXT, AT(json), 0, NULL},
     {"--log-interval", INTEGER, AT(log_interval), 1, NULL},
     {"--no-progress", CLEAR, AT(progress), 0, NULL},
+    {"--profile", SET, AT(profile), 0, NULL},
     {"--dry-run", DRY_RUN, 0, 0, NULL},
     {"--help", SET, AT(help), 0, NULL},
     {"-h", SET, AT(help), 0, NULL},

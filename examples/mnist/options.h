@@ -28,7 +28,7 @@ struct options {
     const char *resume;
     bool or_earlier;
     int64_t log_interval;
-    bool progress, help;
+    bool progress, profile, help;
 };
 
 /* Fills `options`. Returns NULL, or what is wrong with the command line. */

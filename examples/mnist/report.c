@@ -130,6 +130,12 @@ void report_epoch(struct report *report, const struct epoch_result *result)
     fflush(stdout);
 }
 
+void report_profile(const struct report *report)
+{
+    if (report->speaks && report->options->profile)
+        ht_timeline_print(&report->profile, stdout);
+}
+
 void report_close(struct report *report)
 {
     free(report->epochs);

@@ -18,7 +18,8 @@ struct report {
     const struct options *options;
     int64_t train_rows, test_rows, batches; /* per epoch */
     struct epoch_result *epochs;
-    int64_t count; /* of epochs so far */
+    int64_t count;               /* of epochs so far */
+    ht_timeline_summary profile; /* of the last epoch's training, under --profile */
     bool speaks, terminal;
     double started, shown; /* times */
     int64_t steps;         /* of this process so far */
@@ -36,6 +37,7 @@ void report_epoch(struct report *report, const struct epoch_result *result);
 
 /* Writes the JSON file; false, and a message, if that fails. */
 bool report_json(const struct report *report, const char *digest);
+void report_profile(const struct report *report);
 void report_close(struct report *report);
 
 double now(void); /* seconds */

@@ -29,6 +29,7 @@ typedef struct ht_timeline_times {
 } ht_timeline_times;
 
 typedef struct ht_timeline_summary {
+    int ranks;
     int64_t steps; /* calls of ht_optimizer_step; the most of any rank */
     ht_timeline_times mine, mean, least, most; /* of this rank; over the ranks, each by itself */
 } ht_timeline_summary;
@@ -41,9 +42,9 @@ HT_API ht_status ht_timeline_start(void);
  * the world. */
 HT_API ht_status ht_timeline_summarize(ht_timeline_summary *summary);
 
-/* Writes the page to `stream` on rank 0; ht_finalize does so on stderr under HT_TIMELINE, unless
- * the program has. As ht_timeline_summarize otherwise. Collective over the world. */
-HT_API ht_status ht_timeline_print(FILE *stream);
+/* Writes a page of it. Under HT_TIMELINE ht_finalize does so, on rank 0's stderr, if the program
+ * has asked for no summary itself. Not collective. */
+HT_API void ht_timeline_print(const ht_timeline_summary *summary, FILE *stream);
 
 HT_END_DECLS
 #endif

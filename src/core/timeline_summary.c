@@ -53,6 +53,8 @@ static void combine(ht_timeline_summary *summary, const double *all, int ranks)
     }
 }
 
+static bool asked; /* for a summary, by the program */
+
 ht_status ht_timeline_summarize(ht_timeline_summary *summary)
 {
     static const char what[] = "ht_timeline_summarize";
@@ -66,6 +68,8 @@ ht_status ht_timeline_summarize(ht_timeline_summary *summary)
     double *each = ht__alloc((size_t)world->size * COUNT * sizeof *each);
     ht_status status;
 
+    asked = true;
+    all.ranks = world->size;
     all.mine = times_of(&totals);
     all.steps = totals.steps;
     status = ht__comm_allgather_f64(world, (const double *)&all.mine, COUNT, each, what);
@@ -113,13 +117,13 @@ static void print_rows(FILE *stream, const ht_timeline_summary *s, double scale)
     }
 }
 
-static void print_page(FILE *stream, const ht_timeline_summary *s, int ranks)
+void ht_timeline_print(const ht_timeline_summary *s, FILE *stream)
 {
     double steps = s->steps > 0 ? (double)s->steps : 1;
     const ht_timeline_times *mean = &s->mean;
 
-    fprintf(stream, "timeline: %d rank%s, %" PRId64 " steps in %.3f s\n", ranks,
-            ranks > 1 ? "s" : "", s->steps, mean->wall);
+    fprintf(stream, "timeline: %d rank%s, %" PRId64 " steps in %.3f s\n", s->ranks,
+            s->ranks > 1 ? "s" : "", s->steps, mean->wall);
     fprintf(stream, "  %-24s %10s  (least ... most rank)  of the wall time\n",
             s->steps > 0 ? "milliseconds a step" : "milliseconds", "mean");
     print_rows(stream, s, 1e3 / steps);
@@ -130,23 +134,12 @@ static void print_page(FILE *stream, const ht_timeline_summary *s, int ranks)
     fflush(stream);
 }
 
-/* Whether this measurement has been printed. */
-static bool printed;
-
-ht_status ht_timeline_print(FILE *stream)
-{
-    ht_timeline_summary summary;
-    ht_status status = ht_timeline_summarize(&summary);
-
-    printed = true;
-    if (status == HT_SUCCESS && ht__world_rank() == 0)
-        print_page(stream, &summary, ht__world_size());
-    return status;
-}
-
 void ht__timeline_report(void)
 {
-    if (ht__timeline_has_file() && ht__timeline_is_on() && !printed)
-        ht_timeline_print(stderr);
-    printed = false;
+    ht_timeline_summary summary;
+
+    if (ht__timeline_has_file() && ht__timeline_is_on() && !asked &&
+        ht_timeline_summarize(&summary) == HT_SUCCESS && ht__world_rank() == 0)
+        ht_timeline_print(&summary, stderr);
+    asked = false;
 }
