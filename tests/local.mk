@@ -47,6 +47,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_accumulate.c \
 	tests/nn/test_data_parallel_cnn.c \
 	tests/nn/test_data_parallel_faults.c \
+	tests/nn/test_data_parallel_groups.c \
 	tests/nn/test_data_parallel_join.c \
 	tests/nn/test_data_parallel_oracle.c \
 	tests/nn/test_data_parallel_optimizers.c \
@@ -70,6 +71,7 @@ nn_tests = \
 
 optim_tests = \
 	tests/optim/test_clip_grad.c \
+	tests/optim/test_group.c \
 	tests/optim/test_optimizer.c \
 	tests/optim/test_scheduler.c \
 	tests/optim/test_state.c
@@ -151,11 +153,13 @@ EXTRA_DIST += \
 	tests/golden/make_nn.py \
 	tests/golden/make_norm.py \
 	tests/golden/make_optim.py \
+	tests/golden/make_param_groups.py \
 	tests/golden/make_power_sgd.py \
 	tests/golden/make_schedules.py \
 	tests/golden/nn.h \
 	tests/golden/norm.h \
 	tests/golden/optim.h \
+	tests/golden/param_groups.h \
 	tests/golden/power_sgd.h \
 	tests/golden/schedules.h \
 	tests/nn/comm_hook_test.h \

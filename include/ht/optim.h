@@ -63,6 +63,22 @@ HT_API ht_optimizer *ht_optim_adamw(ht_value *parameters, double lr,
 HT_API ht_optimizer *ht_optim_rmsprop(ht_value *parameters, double lr,
                                       const ht_rmsprop_options *options);
 
+/* Adds a group: parameters with hyperparameters and a learning rate of their own (torch's
+ * param_groups); their options are those of the optimizer's constructor, NULL: the first group's.
+ * Before the optimizer goes to a data-parallel wrapper. Schedules act on each group from its own
+ * rate. Errors, with nothing changed: HT_ERR_ARGUMENT for another kind of optimizer, or a parameter
+ * that it has already; HT_ERR_STATE under a wrapper. */
+HT_API ht_status ht_optim_sgd_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                              double lr, const ht_sgd_options *options);
+HT_API ht_status ht_optim_adam_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                               double lr, const ht_adam_options *options);
+HT_API ht_status ht_optim_adamw_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                double lr, const ht_adamw_options *options);
+HT_API ht_status ht_optim_adadelta_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                   double lr, const ht_adadelta_options *options);
+HT_API ht_status ht_optim_rmsprop_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                  double lr, const ht_rmsprop_options *options);
+
 /* One update from the gradients that are there; parameters without one are left alone. Under a
  * non-blocking data-parallel wrapper the update is only marked due. */
 HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
@@ -89,26 +105,41 @@ HT_API ht_optimizer *ht_optim_data_parallel(ht_optimizer *optimizer, bool blocki
 /* Forgets the gradients: the next backward pass overwrites them. */
 HT_API ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer);
 
+/* The learning rate of the first group; set: of all groups. */
 HT_API double ht_optimizer_lr(const ht_optimizer *optimizer);
 HT_API ht_status ht_optimizer_set_lr(ht_optimizer *optimizer, double lr);
 
-/* Parameters in order, and one's state tensors by name ("exp_avg"; NULL before the first step).
- * Borrowed. Reading state finishes an outstanding deferred update first. */
+/* Groups, counted from 0: a constructor makes the first. group_of: of a parameter by its place, -1
+ * when there is none. NAN: no such group. A rate that is set acts from the next step() on. */
+HT_API int ht_optimizer_group_count(const ht_optimizer *optimizer);
+HT_API int ht_optimizer_group_of(const ht_optimizer *optimizer, int index);
+HT_API double ht_optimizer_group_lr(const ht_optimizer *optimizer, int group);
+HT_API ht_status ht_optimizer_set_group_lr(ht_optimizer *optimizer, int group, double lr);
+
+/* Parameters in order, group by group, and one's state tensors by name ("exp_avg"; NULL before the
+ * first step). Borrowed. Reading state finishes an outstanding deferred update first. */
 HT_API int ht_optimizer_parameter_count(const ht_optimizer *optimizer);
 HT_API ht_tensor *ht_optimizer_parameter(const ht_optimizer *optimizer, int index);
 HT_API ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const char *name);
 HT_API int64_t ht_optimizer_steps(const ht_optimizer *optimizer);
 
-/* Everything that goes on changing, as a map: lr, initial_lr, step, and for each parameter its step
- * and tensors by name. The tensors are the optimizer's own: copy those that are to stay as they
- * are. Finishes an outstanding deferred update first. Loading copies; HT_ERR_FORMAT, with nothing
- * changed, when a state does not fit. Under a data-parallel wrapper every rank loads the same.
- * Scoped. */
+/* torch's state_dict, as a map:
+ *
+ *     "optimizer":    {"Adam": 1}
+ *     "step":         calls of step() so far
+ *     "param_groups": [{"lr", "initial_lr" (with a schedule), each option by its name, "params":
+ *                       int64 tensor of places in "state"}, ...]
+ *     "state":        [{"step", each tensor by its name, once there was an update}, ...]
+ *
+ * The tensors are the optimizer's own: copy those that are to stay as they are. Finishes an
+ * outstanding deferred update first, and so does loading, which copies and takes the options over,
+ * too. HT_ERR_FORMAT, with nothing changed and the first difference named, when a state does not
+ * fit. Under a data-parallel wrapper every rank loads the same. Scoped. */
 HT_API ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer);
 HT_API ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *state);
 
-/* Schedules hold the optimizer (retained) and set its learning rate at each step, usually once an
- * epoch, from the rate that it has: several can be combined. Owned. Source:
+/* Schedules hold the optimizer (retained) and set the learning rate of each of its groups at each
+ * step, usually once an epoch, from the rate that it has: several can be combined. Owned. Source:
  * torch.optim.lr_scheduler, with its bits. Under a data-parallel wrapper every rank has its own and
  * steps it alike.
  *

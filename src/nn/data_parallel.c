@@ -141,12 +141,12 @@ static const ht_module_type type = {
     .destroy = destroy,
 };
 
-static ht_status step(void *user, const ht_step_arguments *arguments)
+static ht_status step(void *user)
 {
     const ht_dp_stepping *stepping = user;
 
     stepping->dp->armed = 0;
-    return ht__reducer_step(stepping->dp->reducer, stepping->index, arguments);
+    return ht__reducer_step(stepping->dp->reducer, stepping->index);
 }
 
 static bool waits(void *user, bool to_step)

@@ -98,8 +98,13 @@ static void describe_entry(const char *name, ht_tensor *x, void *user)
 static void describe_optimizer(struct text *text, ht_module *module, const ht_optimizer *optimizer)
 {
     struct listing listing = {.text = text, .optimizer = optimizer};
+    char group[384];
 
     add_line(text, "optimizer %s of %d parameters", optimizer->type->name, optimizer->count);
+    for (int g = 0; g < optimizer->group_count; g++) {
+        ht__optimizer_describe_group(optimizer, g, group, sizeof group);
+        add_line(text, "%s", group);
+    }
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, describe_entry, &listing);
     if (text->status != HT_SUCCESS)
         return;

@@ -55,9 +55,8 @@ typedef struct ht_bucket {
 typedef struct ht_reducer_param ht_reducer_param;
 
 typedef struct ht_reducer_optimizer {
-    ht_optimizer *optimizer;     /* retained */
-    ht_reducer_param **params;   /* owned array; by its entries; NULL: frozen when wrapped */
-    ht_step_arguments arguments; /* of its updates that are due */
+    ht_optimizer *optimizer;   /* retained; keeps the arguments of its updates that are due */
+    ht_reducer_param **params; /* owned array; by its entries; NULL: frozen when wrapped */
 } ht_reducer_optimizer;
 
 struct ht_reducer_param {
@@ -181,7 +180,7 @@ ht_status ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody co
 ht_status ht__reducer_name_missing(ht_reducer *reducer); /* collective */
 
 /* reducer_update.c */
-ht_status ht__reducer_step(ht_reducer *reducer, int optimizer, const ht_step_arguments *arguments);
+ht_status ht__reducer_step(ht_reducer *reducer, int optimizer);
 ht_status ht__reducer_settle(ht_reducer_param *param);          /* waits and updates this one */
 bool ht__reducer_comes_in_parts(const ht_reducer_param *param); /* its update may be made so */
 ht_status ht__reducer_drain(void *reducer);                     /* all of them */

@@ -35,8 +35,8 @@ static ht_status update(ht_reducer_param *param, const ht_reducer_optimizer *due
                         int64_t end)
 {
     int span = ht__span_begin(HT_SPAN_UPDATE, param->name, due->optimizer->type->name);
-    ht_status status = ht__optimizer_update_part(due->optimizer, param->entry, param->view,
-                                                 &due->arguments, begin, end);
+    ht_status status = ht__optimizer_update_part(due->optimizer, param->entry, param->view, begin,
+                                                 end);
 
     ht__span_end(span);
     return status;
@@ -202,7 +202,7 @@ static bool is_blocking(const ht_reducer *reducer, const ht_optimizer *optimizer
     return optimizer->step_mode == HT_STEP_BLOCKING;
 }
 
-ht_status ht__reducer_step(ht_reducer *reducer, int optimizer, const ht_step_arguments *arguments)
+ht_status ht__reducer_step(ht_reducer *reducer, int optimizer)
 {
     ht_reducer_optimizer *stepping = &reducer->optimizers[optimizer];
     ht_status status;
@@ -210,8 +210,8 @@ ht_status ht__reducer_step(ht_reducer *reducer, int optimizer, const ht_step_arg
     ht__reducer_close(reducer);
     status = reducer->status;
     if (status == HT_SUCCESS)
-        status = settle_all(stepping);
-    stepping->arguments = *arguments;
+        status = settle_all(stepping); /* those of the step before, with its arguments */
+    ht__optimizer_begin_step(stepping->optimizer);
     if (status == HT_SUCCESS)
         status = mark_all_due(reducer, stepping);
     if (status == HT_SUCCESS && is_blocking(reducer, stepping->optimizer))

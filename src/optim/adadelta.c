@@ -6,11 +6,14 @@
 
 #include <math.h>
 
-static const ht_optimizer_type adadelta = {
+static const ht_optimizer_type type = {
     .name = "Adadelta",
     .kernel = HT_UPDATE_ADADELTA,
-    .state_count = 2,
     .state_names = {"square_avg", "acc_delta"},
+    .settings = {{"rho", offsetof(ht_update, beta1), 1},
+                 {"eps", offsetof(ht_update, eps), INFINITY},
+                 {"weight_decay", offsetof(ht_update, weight_decay), INFINITY},
+                 {"maximize", offsetof(ht_update, maximize), HT_SETTING_FLAG}},
 };
 
 ht_adadelta_options ht_adadelta_options_default(void)
@@ -18,32 +21,42 @@ ht_adadelta_options ht_adadelta_options_default(void)
     return (ht_adadelta_options){.size = sizeof(ht_adadelta_options), .rho = 0.9, .eps = 1e-6};
 }
 
-static ht_status check(const ht_adadelta_options *o)
-{
-    static const char what[] = "ht_optim_adadelta";
-    ht_status status = ht__optim_check_range(what, "rho", o->rho, 0, 1);
-
-    if (status == HT_SUCCESS)
-        status = ht__optim_check_range(what, "eps", o->eps, 0, INFINITY);
-    if (status == HT_SUCCESS)
-        status = ht__optim_check_range(what, "weight_decay", o->weight_decay, 0, INFINITY);
-    return status;
-}
-
-ht_optimizer *ht_optim_adadelta(ht_value *parameters, double lr, const ht_adadelta_options *options)
+static ht_status read_options(const char *what, const ht_adadelta_options *options,
+                              ht_update *settings)
 {
     ht_adadelta_options o = options != NULL ? *options : ht_adadelta_options_default();
+    ht_status status = ht__optim_check_options(what, "ht_adadelta_options_default", o.size,
+                                               sizeof o);
 
-    if (ht__optim_check_options("ht_optim_adadelta", "ht_adadelta_options_default", o.size,
-                                sizeof o) != HT_SUCCESS ||
-        check(&o) != HT_SUCCESS)
-        return NULL;
-
-    ht_update settings = {
+    if (status != HT_SUCCESS)
+        return status;
+    *settings = (ht_update){
         .beta1 = o.rho,
         .eps = o.eps,
         .weight_decay = o.weight_decay,
         .maximize = o.maximize,
     };
-    return ht__optimizer_new("ht_optim_adadelta", &adadelta, parameters, lr, &settings);
+    return ht__optim_check_settings(what, &type, settings);
+}
+
+ht_optimizer *ht_optim_adadelta(ht_value *parameters, double lr, const ht_adadelta_options *options)
+{
+    static const char what[] = "ht_optim_adadelta";
+    ht_update settings;
+
+    if (read_options(what, options, &settings) != HT_SUCCESS)
+        return NULL;
+    return ht__optimizer_new(what, &type, parameters, lr, &settings);
+}
+
+ht_status ht_optim_adadelta_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                            double lr, const ht_adadelta_options *options)
+{
+    static const char what[] = "ht_optim_adadelta_add_param_group";
+    ht_update settings;
+
+    if (read_options(what, options, &settings) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    return ht__optimizer_add_group(what, &type, optimizer, parameters, lr,
+                                   options != NULL ? &settings : NULL);
 }

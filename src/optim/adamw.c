@@ -6,11 +6,15 @@
 
 #include <math.h>
 
-static const ht_optimizer_type adamw = {
+static const ht_optimizer_type type = {
     .name = "AdamW",
     .kernel = HT_UPDATE_ADAM,
-    .state_count = 2,
     .state_names = {"exp_avg", "exp_avg_sq"},
+    .settings = {{"beta1", offsetof(ht_update, beta1), 1},
+                 {"beta2", offsetof(ht_update, beta2), 1},
+                 {"eps", offsetof(ht_update, eps), INFINITY},
+                 {"weight_decay", offsetof(ht_update, weight_decay), INFINITY},
+                 {"maximize", offsetof(ht_update, maximize), HT_SETTING_FLAG}},
 };
 
 ht_adamw_options ht_adamw_options_default(void)
@@ -22,30 +26,15 @@ ht_adamw_options ht_adamw_options_default(void)
                               .weight_decay = 0.01};
 }
 
-static ht_status check(const ht_adamw_options *o)
-{
-    static const char what[] = "ht_optim_adamw";
-    ht_status status = ht__optim_check_range(what, "beta1", o->beta1, 0, 1);
-
-    if (status == HT_SUCCESS)
-        status = ht__optim_check_range(what, "beta2", o->beta2, 0, 1);
-    if (status == HT_SUCCESS)
-        status = ht__optim_check_range(what, "eps", o->eps, 0, INFINITY);
-    if (status == HT_SUCCESS)
-        status = ht__optim_check_range(what, "weight_decay", o->weight_decay, 0, INFINITY);
-    return status;
-}
-
-ht_optimizer *ht_optim_adamw(ht_value *parameters, double lr, const ht_adamw_options *options)
+static ht_status read_options(const char *what, const ht_adamw_options *options,
+                              ht_update *settings)
 {
     ht_adamw_options o = options != NULL ? *options : ht_adamw_options_default();
+    ht_status status = ht__optim_check_options(what, "ht_adamw_options_default", o.size, sizeof o);
 
-    if (ht__optim_check_options("ht_optim_adamw", "ht_adamw_options_default", o.size, sizeof o) !=
-            HT_SUCCESS ||
-        check(&o) != HT_SUCCESS)
-        return NULL;
-
-    ht_update settings = {
+    if (status != HT_SUCCESS)
+        return status;
+    *settings = (ht_update){
         .beta1 = o.beta1,
         .beta2 = o.beta2,
         .eps = o.eps,
@@ -53,5 +42,27 @@ ht_optimizer *ht_optim_adamw(ht_value *parameters, double lr, const ht_adamw_opt
         .maximize = o.maximize,
         .decoupled = true,
     };
-    return ht__optimizer_new("ht_optim_adamw", &adamw, parameters, lr, &settings);
+    return ht__optim_check_settings(what, &type, settings);
+}
+
+ht_optimizer *ht_optim_adamw(ht_value *parameters, double lr, const ht_adamw_options *options)
+{
+    static const char what[] = "ht_optim_adamw";
+    ht_update settings;
+
+    if (read_options(what, options, &settings) != HT_SUCCESS)
+        return NULL;
+    return ht__optimizer_new(what, &type, parameters, lr, &settings);
+}
+
+ht_status ht_optim_adamw_add_param_group(ht_optimizer *optimizer, ht_value *parameters, double lr,
+                                         const ht_adamw_options *options)
+{
+    static const char what[] = "ht_optim_adamw_add_param_group";
+    ht_update settings;
+
+    if (read_options(what, options, &settings) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    return ht__optimizer_add_group(what, &type, optimizer, parameters, lr,
+                                   options != NULL ? &settings : NULL);
 }

@@ -3,43 +3,57 @@
  * One rank's optimizer state for all ranks, so that wrapped training goes on alike everywhere. */
 #include "optim_impl.h"
 
-/* What goes in front of the tensors: which there are, and the counters. */
-typedef struct header {
-    double lr;
-    int64_t steps;
-} header;
+/* Rates are what a group has besides its settings, which the ranks compare (ht__dp_check). */
+typedef struct rates {
+    double lr, initial_lr;
+} rates;
+
+static ht_status broadcast_rates(ht_optimizer *optimizer, ht_comm *comm, int root, const char *what)
+{
+    size_t count = (size_t)optimizer->group_count;
+    rates *all = ht__alloc(count * sizeof *all);
+    ht_status status;
+
+    for (size_t g = 0; g < count; g++)
+        all[g] = (rates){optimizer->groups[g].lr, optimizer->groups[g].initial_lr};
+    status = ht__comm_bcast_bytes(comm, all, count * sizeof *all, root, what);
+    for (size_t g = 0; g < count; g++) {
+        optimizer->groups[g].lr = all[g].lr;
+        optimizer->groups[g].initial_lr = all[g].initial_lr;
+    }
+    ht__free(all);
+    return status;
+}
 
 static ht_status broadcast_entry(ht_optimizer *optimizer, int index, bool has_state, ht_comm *comm,
                                  int root)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
-    ht_status status = has_state ? ht__optimizer_make_state(optimizer, index) : HT_SUCCESS;
+    ht_status status;
 
-    for (int s = 0; s < optimizer->type->state_count && status == HT_SUCCESS; s++) {
-        if (has_state) {
-            status = ht_bcast(comm, entry->state[s], root);
-            continue;
-        }
-        ht_release(entry->state[s]);
-        entry->state[s] = NULL;
+    if (!has_state) {
+        ht__optimizer_drop_state(optimizer, index);
+        return HT_SUCCESS;
     }
+    status = ht__optimizer_make_state(optimizer, index);
+    for (int s = 0; s < optimizer->groups[entry->group].state_count && status == HT_SUCCESS; s++)
+        status = ht_bcast(comm, entry->state[s], root);
     return status;
 }
 
 ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int root)
 {
     static const char what[] = "ht_nn_data_parallel";
-    header head = {.lr = optimizer->lr, .steps = optimizer->steps};
     size_t count = (size_t)optimizer->count;
-    int64_t *steps = ht__alloc(count * sizeof *steps);
-    ht_status status = ht__comm_bcast_bytes(comm, &head, sizeof head, root, what);
+    int64_t *steps = ht__alloc((count + 1) * sizeof *steps); /* the optimizer's last */
+    ht_status status = broadcast_rates(optimizer, comm, root, what);
 
     for (size_t i = 0; i < count; i++)
         steps[i] = optimizer->entries[i].steps;
+    steps[count] = optimizer->steps;
     if (status == HT_SUCCESS)
-        status = ht__comm_bcast_bytes(comm, steps, count * sizeof *steps, root, what);
-    optimizer->lr = head.lr;
-    optimizer->steps = head.steps;
+        status = ht__comm_bcast_bytes(comm, steps, (count + 1) * sizeof *steps, root, what);
+    optimizer->steps = steps[count];
     for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++) {
         optimizer->entries[i].steps = steps[i];
         status = broadcast_entry(optimizer, i, steps[i] > 0, comm, root);

@@ -21,13 +21,13 @@ static double height(double epoch, double t_max)
 
 /* The ratio of two heights of the curve; where it touches its floor there is none, and the way up
  * begins from the first rate. */
-static double cosine_annealing_lr(const ht_scheduler *scheduler, double lr)
+static double cosine_annealing_lr(const ht_scheduler *scheduler, double lr, double first)
 {
     const struct cosine_annealing_lr *rule = (const struct cosine_annealing_lr *)scheduler;
     double floor = rule->eta_min, t_max = (double)rule->t_max, epoch = (double)scheduler->epoch;
 
     if ((scheduler->epoch - 1 - rule->t_max) % (2 * rule->t_max) == 0)
-        return lr + (scheduler->base_lr - floor) * (1 - cos(pi / t_max)) / 2;
+        return lr + (first - floor) * (1 - cos(pi / t_max)) / 2;
     return height(epoch, t_max) / height(epoch - 1, t_max) * (lr - floor) + floor;
 }
 

@@ -10,8 +10,9 @@ struct exponential_lr {
     double gamma;
 };
 
-static double exponential_lr(const ht_scheduler *scheduler, double lr)
+static double exponential_lr(const ht_scheduler *scheduler, double lr, double first)
 {
+    (void)first;
     return lr * ((const struct exponential_lr *)scheduler)->gamma;
 }
 

@@ -13,12 +13,13 @@ struct linear_lr {
 };
 
 /* The ratio of the line's heights at this epoch and the one before. */
-static double linear_lr(const ht_scheduler *scheduler, double lr)
+static double linear_lr(const ht_scheduler *scheduler, double lr, double first)
 {
     const struct linear_lr *rule = (const struct linear_lr *)scheduler;
     double before = (double)rule->total * rule->start +
                     (double)(scheduler->epoch - 1) * rule->slope;
 
+    (void)first;
     return scheduler->epoch > rule->total ? lr : lr * (1 + rule->slope / before);
 }
 
@@ -44,6 +45,7 @@ ht_scheduler *ht_optim_linear_lr(ht_optimizer *optimizer, double start_factor, d
     rule->start = start_factor;
     rule->slope = end_factor - start_factor;
     rule->total = total_iters;
-    ht_optimizer_set_lr(optimizer, ht_optimizer_lr(optimizer) * start_factor);
+    for (int g = 0; g < optimizer->group_count; g++)
+        optimizer->groups[g].lr *= start_factor;
     return &rule->base;
 }

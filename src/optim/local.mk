@@ -7,6 +7,7 @@ libht_objects_la_SOURCES += \
 	src/optim/clip_grad.c \
 	src/optim/cosine_annealing_lr.c \
 	src/optim/exponential_lr.c \
+	src/optim/group.c \
 	src/optim/linear_lr.c \
 	src/optim/multi_step_lr.c \
 	src/optim/optim_impl.h \
@@ -14,6 +15,8 @@ libht_objects_la_SOURCES += \
 	src/optim/reduce_lr_on_plateau.c \
 	src/optim/rmsprop.c \
 	src/optim/scheduler.c \
+	src/optim/scheduler_state.c \
+	src/optim/settings.c \
 	src/optim/sgd.c \
 	src/optim/state.c \
 	src/optim/step_lr.c \

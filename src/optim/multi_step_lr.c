@@ -13,11 +13,12 @@ struct multi_step_lr {
     int64_t milestones[]; /* in any order; one that stands twice counts twice */
 };
 
-static double multi_step_lr(const ht_scheduler *scheduler, double lr)
+static double multi_step_lr(const ht_scheduler *scheduler, double lr, double first)
 {
     const struct multi_step_lr *rule = (const struct multi_step_lr *)scheduler;
     int times = 0;
 
+    (void)first;
     for (int i = 0; i < rule->count; i++)
         times += rule->milestones[i] == scheduler->epoch;
     return times > 0 ? lr * pow(rule->gamma, times) : lr;

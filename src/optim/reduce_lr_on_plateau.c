@@ -33,11 +33,10 @@ static bool is_better(const struct plateau *rule, double metric)
     return metric < (o->absolute ? rule->best - o->threshold : rule->best * (1 - o->threshold));
 }
 
-static double observe(ht_scheduler *scheduler, double lr, double metric)
+static bool observe(ht_scheduler *scheduler, double metric)
 {
     struct plateau *rule = (struct plateau *)scheduler;
     const ht_reduce_lr_on_plateau_options *o = &rule->options;
-    double lower;
 
     if (is_better(rule, metric)) {
         rule->best = metric;
@@ -50,15 +49,24 @@ static double observe(ht_scheduler *scheduler, double lr, double metric)
         rule->bad = 0;
     }
     if (rule->bad <= (double)o->patience)
-        return lr;
+        return false;
     rule->resting = (double)o->cooldown;
     rule->bad = 0;
-    lower = fmax(lr * o->factor, o->min_lr);
+    return true;
+}
+
+static double reduced(const ht_scheduler *scheduler, double lr, double first)
+{
+    const ht_reduce_lr_on_plateau_options *o = &((const struct plateau *)scheduler)->options;
+    double lower = fmax(lr * o->factor, o->min_lr);
+
+    (void)first;
     return lr - lower > o->eps ? lower : lr;
 }
 
 static const ht_scheduler_type type = {
     .name = "ReduceLROnPlateau",
+    .lr = reduced,
     .observe = observe,
     .numbers = {{"best", offsetof(struct plateau, best)},
                 {"num_bad_epochs", offsetof(struct plateau, bad)},

@@ -31,38 +31,47 @@ void *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer, 
     ht__object_init(scheduler, &kind);
     scheduler->type = type;
     scheduler->optimizer = ht_retain(optimizer);
-    if (isnan(optimizer->initial_lr))
-        optimizer->initial_lr = optimizer->lr;
-    scheduler->base_lr = optimizer->initial_lr;
+    for (int g = 0; g < optimizer->group_count; g++) {
+        if (isnan(optimizer->groups[g].initial_lr))
+            optimizer->groups[g].initial_lr = optimizer->groups[g].lr;
+    }
     return scheduler;
+}
+
+static ht_status apply(ht_scheduler *scheduler)
+{
+    ht_optimizer *optimizer = scheduler->optimizer;
+    ht_status status = HT_SUCCESS;
+
+    for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++) {
+        const ht_optimizer_group *group = &optimizer->groups[g];
+
+        status = ht_optimizer_set_group_lr(
+            optimizer, g, scheduler->type->lr(scheduler, group->lr, group->initial_lr));
+    }
+    return status;
 }
 
 ht_status ht_scheduler_step(ht_scheduler *scheduler)
 {
-    double lr;
-
     if (scheduler == NULL)
         return HT_ERR_ARGUMENT;
-    if (scheduler->type->lr == NULL)
+    if (scheduler->type->observe != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                        "ht_scheduler_step: %s looks at a metric; call ht_scheduler_step_metric",
                        scheduler->type->name);
     scheduler->epoch++;
-    lr = scheduler->type->lr(scheduler, ht_optimizer_lr(scheduler->optimizer));
-    return ht_optimizer_set_lr(scheduler->optimizer, lr);
+    return apply(scheduler);
 }
 
 ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric)
 {
-    double lr;
-
     if (scheduler == NULL)
         return HT_ERR_ARGUMENT;
     if (scheduler->type->observe == NULL)
         return ht_scheduler_step(scheduler);
     scheduler->epoch++;
-    lr = scheduler->type->observe(scheduler, ht_optimizer_lr(scheduler->optimizer), metric);
-    return ht_optimizer_set_lr(scheduler->optimizer, lr);
+    return scheduler->type->observe(scheduler, metric) ? apply(scheduler) : HT_SUCCESS;
 }
 
 int64_t ht_scheduler_epoch(const ht_scheduler *scheduler)

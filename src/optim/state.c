@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The state of optimizers and schedules as values, to keep and to go on from: torch's state_dict.
- */
+ * The state of optimizers as values, to keep and to go on from: torch's state_dict. Everything of a
+ * state is checked before anything of the optimizer changes. */
 #include "optim_impl.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "ht/factories.h"
+
+static const char what[] = "ht_optimizer_load_state_dict";
 
 static void set_number(ht_value *map, const char *key, double number)
 {
@@ -12,16 +17,41 @@ static void set_number(ht_value *map, const char *key, double number)
 }
 
 /* One parameter's tensors, once it was updated. */
-static ht_value *entry_state(const ht_optimizer *optimizer, int index)
+static ht_value *entry_state(const ht_optimizer_entry *entry, const ht_optimizer_group *group)
 {
-    const ht_optimizer_entry *entry = &optimizer->entries[index];
     ht_value *map = ht_value_map();
 
     set_number(map, "step", (double)entry->steps);
-    for (int s = 0; s < optimizer->type->state_count; s++) {
+    for (int s = 0; s < group->state_count; s++) {
         if (entry->state[s] != NULL)
-            ht_value_set(map, optimizer->type->state_names[s], ht_value_tensor(entry->state[s]));
+            ht_value_set(map, group->state_names[s], ht_value_tensor(entry->state[s]));
     }
+    return map;
+}
+
+/* The places of a group's parameters in "state". */
+static ht_value *places(const ht_optimizer_group *group)
+{
+    int64_t count = group->count, *numbers = ht__alloc((size_t)count * sizeof *numbers);
+    ht_value *value;
+
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] = group->first + i;
+    value = ht_value_tensor(ht_array_local(numbers, 1, &count, HT_INT64));
+    ht__free(numbers);
+    return value;
+}
+
+static ht_value *group_state(const ht_optimizer_type *type, const ht_optimizer_group *group)
+{
+    ht_value *map = ht_value_map();
+
+    set_number(map, "lr", group->lr);
+    if (!isnan(group->initial_lr))
+        set_number(map, "initial_lr", group->initial_lr);
+    for (int i = 0; i < ht__optim_setting_count(type); i++)
+        set_number(map, type->settings[i].name, ht__optim_setting(type, &group->settings, i));
+    ht_value_set(map, "params", places(group));
     return map;
 }
 
@@ -34,27 +64,27 @@ static ht_status drain(ht_optimizer *optimizer)
 
 ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer)
 {
-    ht_value *map, *list;
+    ht_value *map, *name, *groups, *list;
 
     if (optimizer == NULL || drain(optimizer) != HT_SUCCESS)
         return NULL;
     map = ht_value_map();
+    name = ht_value_map();
+    groups = ht_value_list();
     list = ht_value_list();
-    set_number(map, "lr", optimizer->lr);
-    set_number(map, "initial_lr", optimizer->initial_lr);
+    set_number(name, optimizer->type->name, 1);
+    for (int g = 0; g < optimizer->group_count; g++)
+        ht_value_append(groups, group_state(optimizer->type, &optimizer->groups[g]));
+    for (int i = 0; i < optimizer->count; i++) {
+        const ht_optimizer_entry *entry = &optimizer->entries[i];
+
+        ht_value_append(list, entry_state(entry, &optimizer->groups[entry->group]));
+    }
+    ht_value_set(map, "optimizer", name);
     set_number(map, "step", (double)optimizer->steps);
-    for (int i = 0; i < optimizer->count; i++)
-        ht_value_append(list, entry_state(optimizer, i));
+    ht_value_set(map, "param_groups", groups);
     ht_value_set(map, "state", list);
     return map;
-}
-
-/* HT_ERR_FORMAT unless `map` has a number under `key`. */
-static ht_status check_number(const char *what, const ht_value *map, const char *key)
-{
-    if (ht_value_get_kind(ht_value_get(map, key)) == HT_VALUE_NUMBER)
-        return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no number \"%s\"", what, key);
 }
 
 static double number(const ht_value *map, const char *key)
@@ -62,8 +92,21 @@ static double number(const ht_value *map, const char *key)
     return ht_value_as_number(ht_value_get(map, key));
 }
 
-static ht_status check_tensor(const char *what, const ht_optimizer *optimizer, int index,
-                              const char *key, ht_tensor *x)
+/* HT_ERR_FORMAT unless `map`, the state of a group or parameter, has a number in [0, below). */
+static ht_status check_number(const ht_value *map, const char *key, double below, const char *of,
+                              int index)
+{
+    const ht_value *value = ht_value_get(map, key);
+
+    if (ht_value_get_kind(value) == HT_VALUE_NUMBER && ht_value_as_number(value) >= 0 &&
+        ht_value_as_number(value) < below)
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state of %s %d has no number \"%s\" in [0, %g)",
+                   what, of, index, key, below);
+}
+
+static ht_status check_tensor(const ht_optimizer *optimizer, int index, const char *key,
+                              const ht_tensor *x)
 {
     const ht_body *p = optimizer->entries[index].parameter->body;
 
@@ -78,53 +121,111 @@ static ht_status check_tensor(const char *what, const ht_optimizer *optimizer, i
                    ht__shape_str(p->ndim, p->shape));
 }
 
-/* Everything is checked before anything changes. */
-static ht_status check_state(const char *what, const ht_optimizer *optimizer, const ht_value *state)
+/* A group as the state has it: rates and settings. */
+static ht_status read_group(const ht_optimizer *optimizer, const ht_value *state, int index,
+                            ht_optimizer_group *group)
 {
-    const ht_value *list = ht_value_get(state, "state");
-    ht_status status = check_number(what, state, "lr");
+    const ht_value *map = ht_value_at(ht_value_get(state, "param_groups"), index);
+    const ht_optimizer_type *type = optimizer->type;
+    ht_status status = check_number(map, "lr", INFINITY, "group", index);
 
-    if (status == HT_SUCCESS)
-        status = check_number(what, state, "initial_lr");
-    if (status == HT_SUCCESS)
-        status = check_number(what, state, "step");
-    if (status == HT_SUCCESS && ht_value_count(list) != optimizer->count)
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: a state of %d parameters for an optimizer of %d",
-                       what, ht_value_count(list), optimizer->count);
-    for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++) {
-        const ht_value *map = ht_value_at(list, i);
+    *group = optimizer->groups[index];
+    group->lr = number(map, "lr");
+    /* A state from before there was a schedule does not take the schedule's first rate away. */
+    if (ht_value_get(map, "initial_lr") != NULL)
+        group->initial_lr = number(map, "initial_lr");
+    for (int i = 0; i < ht__optim_setting_count(type) && status == HT_SUCCESS; i++) {
+        const char *key = type->settings[i].name;
+        double below = type->settings[i].below;
 
-        status = check_number(what, map, "step");
-        if (status != HT_SUCCESS || number(map, "step") == 0)
-            continue;
-        for (int s = 0; s < optimizer->type->state_count && status == HT_SUCCESS; s++) {
-            const char *key = optimizer->type->state_names[s];
-
-            status = check_tensor(what, optimizer, i, key,
-                                  ht_value_as_tensor(ht_value_get(map, key)));
-        }
+        status = check_number(map, key, below == HT_SETTING_FLAG ? 2 : below, "group", index);
+        ht__optim_set_setting(type, &group->settings, i, number(map, key));
     }
+    return status;
+}
+
+static ht_status check_group(const ht_optimizer *optimizer, const ht_value *state, int index)
+{
+    const ht_value *map = ht_value_at(ht_value_get(state, "param_groups"), index);
+    const ht_tensor *params = ht_value_as_tensor(ht_value_get(map, "params"));
+    int64_t count = params != NULL ? ht_tensor_size(params) : 0;
+    ht_optimizer_group group;
+
+    if (count != optimizer->groups[index].count)
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: group %d has %lld parameters, the optimizer's %d",
+                       what, index, (long long)count, optimizer->groups[index].count);
+    return read_group(optimizer, state, index, &group);
+}
+
+/* With the states that the loaded settings keep. */
+static ht_status check_entry(const ht_optimizer *optimizer, const ht_value *state, int index)
+{
+    const ht_value *map = ht_value_at(ht_value_get(state, "state"), index);
+    const ht_optimizer_type *type = optimizer->type;
+    ht_optimizer_group group;
+    ht_status status = check_number(map, "step", INFINITY, "parameter", index);
+
+    if (status != HT_SUCCESS || number(map, "step") == 0)
+        return status;
+    status = read_group(optimizer, state, optimizer->entries[index].group, &group);
+    for (int s = 0; s < HT_OPTIMIZER_STATES && status == HT_SUCCESS; s++) {
+        const char *key = type->state_names[s];
+
+        if (key != NULL && (type->keeps == NULL || type->keeps(&group.settings, s)))
+            status = check_tensor(optimizer, index, key,
+                                  ht_value_as_tensor(ht_value_get(map, key)));
+    }
+    return status;
+}
+
+static ht_status check_kind(const ht_optimizer *optimizer, const ht_value *state)
+{
+    const ht_value *name = ht_value_get(state, "optimizer");
+    int groups = ht_value_count(ht_value_get(state, "param_groups"));
+
+    if (ht_value_get_kind(name) != HT_VALUE_MAP || ht_value_count(name) != 1)
+        return HT_FAIL(NULL, HT_ERR_FORMAT,
+                       "%s: this is no optimizer's state: it has no \"optimizer\"", what);
+    if (strcmp(ht_value_key(name, 0), optimizer->type->name) != 0)
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state is of %s, the optimizer is %s", what,
+                       ht_value_key(name, 0), optimizer->type->name);
+    if (groups != optimizer->group_count)
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has %d groups, the optimizer %d", what,
+                       groups, optimizer->group_count);
+    if (ht_value_get_kind(ht_value_get(state, "step")) != HT_VALUE_NUMBER)
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no number \"step\"", what);
+    return HT_SUCCESS;
+}
+
+static ht_status check_state(const ht_optimizer *optimizer, const ht_value *state)
+{
+    ht_status status = check_kind(optimizer, state);
+    int count = ht_value_count(ht_value_get(state, "state"));
+
+    for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++)
+        status = check_group(optimizer, state, g);
+    if (status == HT_SUCCESS && count != optimizer->count)
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: a state of %d parameters for an optimizer of %d",
+                       what, count, optimizer->count);
+    for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++)
+        status = check_entry(optimizer, state, i);
     return status;
 }
 
 static ht_status load_entry(ht_optimizer *optimizer, int index, const ht_value *map)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
-    ht_status status = HT_SUCCESS;
+    const ht_optimizer_group *group = &optimizer->groups[entry->group];
+    ht_status status;
 
+    ht__optimizer_drop_state(optimizer, index);
     entry->steps = (int64_t)number(map, "step");
-    for (int s = 0; entry->steps == 0 && s < optimizer->type->state_count; s++) {
-        ht_release(entry->state[s]);
-        entry->state[s] = NULL;
-    }
-    if (entry->steps > 0)
-        status = ht__optimizer_make_state(optimizer, index);
-    for (int s = 0; entry->steps > 0 && s < optimizer->type->state_count; s++) {
-        ht_value *from = ht_value_get(map, optimizer->type->state_names[s]);
-
-        if (status == HT_SUCCESS)
-            status = ht_copy_(entry->state[s], ht_value_as_tensor(from));
-    }
+    if (entry->steps == 0)
+        return HT_SUCCESS;
+    status = ht__optimizer_make_state(optimizer, index);
+    for (int s = 0; s < group->state_count && status == HT_SUCCESS; s++)
+        status = ht_copy_(entry->state[s],
+                          ht_value_as_tensor(ht_value_get(map, group->state_names[s])));
     return status;
 }
 
@@ -135,59 +236,19 @@ ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *
 
     if (optimizer == NULL || state == NULL)
         return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
-    status = check_state("ht_optimizer_load_state_dict", optimizer, state);
+    status = check_state(optimizer, state);
     if (status == HT_SUCCESS)
         status = drain(optimizer);
     if (status != HT_SUCCESS)
         return status;
-    optimizer->lr = number(state, "lr");
-    optimizer->initial_lr = number(state, "initial_lr");
     optimizer->steps = (int64_t)number(state, "step");
     scope = ht_scope_open();
+    for (int g = 0; g < optimizer->group_count; g++) {
+        read_group(optimizer, state, g, &optimizer->groups[g]);
+        ht__optimizer_group_set(optimizer, g, &optimizer->groups[g].settings);
+    }
     for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++)
         status = load_entry(optimizer, i, ht_value_at(ht_value_get(state, "state"), i));
     ht_scope_close(scope);
     return status;
-}
-
-static double *remembered(ht_scheduler *scheduler, int index)
-{
-    return (double *)(void *)((char *)scheduler + scheduler->type->numbers[index].at);
-}
-
-ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler)
-{
-    ht_value *map;
-
-    if (scheduler == NULL)
-        return NULL;
-    map = ht_value_map();
-    set_number(map, "last_epoch", (double)scheduler->epoch);
-    set_number(map, "base_lr", scheduler->base_lr);
-    for (int i = 0; i < HT_SCHEDULER_NUMBERS && scheduler->type->numbers[i].name != NULL; i++)
-        set_number(map, scheduler->type->numbers[i].name, *remembered(scheduler, i));
-    return map;
-}
-
-ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *state)
-{
-    static const char what[] = "ht_scheduler_load_state_dict";
-    ht_status status;
-
-    if (scheduler == NULL || state == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
-    status = check_number(what, state, "last_epoch");
-    if (status == HT_SUCCESS)
-        status = check_number(what, state, "base_lr");
-    for (int i = 0; i < HT_SCHEDULER_NUMBERS && status == HT_SUCCESS; i++) {
-        if (scheduler->type->numbers[i].name != NULL)
-            status = check_number(what, state, scheduler->type->numbers[i].name);
-    }
-    if (status != HT_SUCCESS)
-        return status;
-    scheduler->epoch = (int64_t)number(state, "last_epoch");
-    scheduler->base_lr = number(state, "base_lr");
-    for (int i = 0; i < HT_SCHEDULER_NUMBERS && scheduler->type->numbers[i].name != NULL; i++)
-        *remembered(scheduler, i) = number(state, scheduler->type->numbers[i].name);
-    return HT_SUCCESS;
 }

@@ -11,10 +11,11 @@ struct step_lr {
     double gamma;
 };
 
-static double step_lr(const ht_scheduler *scheduler, double lr)
+static double step_lr(const ht_scheduler *scheduler, double lr, double first)
 {
     const struct step_lr *rule = (const struct step_lr *)scheduler;
 
+    (void)first;
     return scheduler->epoch % rule->step_size == 0 ? lr * rule->gamma : lr;
 }
 

@@ -20,11 +20,19 @@ static ht_tensor *new_state(const ht_tensor *parameter)
     return state;
 }
 
+void ht__optimizer_drop_state(ht_optimizer *optimizer, int index)
+{
+    for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
+        ht_release(optimizer->entries[index].state[s]);
+        optimizer->entries[index].state[s] = NULL;
+    }
+}
+
 ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
 
-    for (int s = 0; s < optimizer->type->state_count; s++) {
+    for (int s = 0; s < optimizer->groups[entry->group].state_count; s++) {
         if (entry->state[s] == NULL)
             entry->state[s] = new_state(entry->parameter);
         if (entry->state[s] == NULL)
@@ -34,14 +42,14 @@ ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
 }
 
 /* Of the elements from `begin` to `end`. */
-static void set_part(ht_update *update, const ht_optimizer *optimizer, int64_t begin, int64_t end)
+static void set_part(ht_update *update, int state_count, int64_t begin, int64_t end)
 {
     size_t skipped = (size_t)begin * ht_dtype_size(update->dtype);
 
     update->n = end - begin;
     update->param = (char *)update->param + skipped;
     update->grad = (const char *)update->grad + skipped;
-    for (int s = 0; s < optimizer->type->state_count; s++)
+    for (int s = 0; s < state_count; s++)
         update->state[s] = (char *)update->state[s] + skipped;
 }
 
@@ -63,7 +71,7 @@ static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *e
 
     update->param = ht__body_data(parameter->body);
     update->grad = ht__body_data(grad->body);
-    set_part(update, optimizer, begin, end);
+    set_part(update, optimizer->groups[entry->group].state_count, begin, end);
     if (update->n > 0 && kernel(device->stream, update) != 0)
         return ht__kernel_failed(parameter->body->comm, "ht_optimizer_step");
     ht__storage_touch(entry->parameter->body->storage);
@@ -72,19 +80,19 @@ static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *e
     return ht__copy_local("ht_optimizer_step", entry->parameter->body, parameter->body);
 }
 
-ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad,
-                               const ht_step_arguments *arguments)
+ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad)
 {
-    return ht__optimizer_update_part(optimizer, index, grad, arguments, 0, INT64_MAX);
+    return ht__optimizer_update_part(optimizer, index, grad, 0, INT64_MAX);
 }
 
 ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
-                                    const ht_step_arguments *arguments, int64_t begin, int64_t end)
+                                    int64_t begin, int64_t end)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
+    const ht_optimizer_group *group = &optimizer->groups[entry->group];
     int64_t size = entry->parameter->body->lsize;
     bool last = end >= size;
-    ht_update update = optimizer->settings;
+    ht_update update = group->settings;
     ht_status status = ht__optimizer_make_state(optimizer, index);
     ht_scope *scope;
     bool was;
@@ -92,11 +100,11 @@ ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tenso
     if (status != HT_SUCCESS)
         return status;
     update.dtype = entry->parameter->body->dtype;
-    update.lr = arguments->lr;
-    update.grad_scale = arguments->grad_scale;
+    update.lr = group->arguments.lr;
+    update.grad_scale = group->arguments.grad_scale;
     update.step = entry->steps + 1;
     update.first = entry->steps == 0;
-    for (int s = 0; s < optimizer->type->state_count; s++)
+    for (int s = 0; s < group->state_count; s++)
         update.state[s] = ht__body_data(entry->state[s]->body);
 
     scope = ht_scope_open();

@@ -111,24 +111,53 @@ static void assert_message(const char *part)
     ht_error_clear();
 }
 
-static void test_misuse(void **state)
+static ht_optimizer *of_shape(int64_t rows, int64_t columns)
 {
-    ht_tensor *p = new_parameter(), *q = new_parameter();
-    ht_optimizer *sgd = new_optimizer(0, p), *adam = new_optimizer(1, q);
+    int64_t shape[] = {rows, columns};
+    double zeros[6] = {0};
+    ht_tensor *p = ht_array_local(zeros, 2, shape, HT_FLOAT64);
+    ht_optimizer *o = ht_optim_adam(ht_value_tensors(1, &p), 0.1, NULL);
+
+    steps(o, 0, 1);
+    return o;
+}
+
+static void assert_refused(ht_optimizer *o, ht_value *state, const char *message)
+{
+    assert_int_equal(ht_optimizer_load_state_dict(o, state), HT_ERR_FORMAT);
+    assert_message(message);
+}
+
+/* The first difference is named, and nothing is changed. */
+static void test_states_that_do_not_fit(void **state)
+{
+    ht_tensor *p = new_parameter(), *q = new_parameter(), *both[] = {p, q};
+    ht_optimizer *adamw = new_optimizer(2, p), *adam = of_shape(2, 3), *turned = of_shape(3, 2);
+    ht_optimizer *grouped = ht_optim_adam(ht_value_tensors(1, &p), 0.1, NULL);
+    ht_optimizer *pair = ht_optim_adam(ht_value_tensors(2, both), 0.1, NULL);
+    ht_value *good = ht_optimizer_state_dict(adam), *group;
 
     (void)state;
+    ht_optim_adam_add_param_group(grouped, ht_value_tensors(1, &q), 0.1, NULL);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
-    steps(sgd, 0, 1);
-    assert_int_equal(ht_optimizer_load_state_dict(adam, ht_optimizer_state_dict(sgd)),
-                     HT_ERR_FORMAT);
-    assert_message("the state of parameter 0 has no tensor \"exp_avg\"");
-    assert_int_equal(ht_optimizer_load_state_dict(sgd, ht_value_map()), HT_ERR_FORMAT);
-    assert_message("the state has no number \"lr\"");
+    assert_refused(adamw, good, "the state is of Adam, the optimizer is AdamW");
+    assert_refused(adam, ht_value_map(), "this is no optimizer's state");
+    assert_refused(grouped, good, "the state has 1 groups, the optimizer 2");
+    assert_refused(pair, good, "group 0 has 1 parameters, the optimizer's 2");
+    assert_refused(turned, good, "\"exp_avg\" of parameter 0 is (2, 3), the parameter is (3, 2)");
+    group = ht_value_at(ht_value_get(good, "param_groups"), 0);
+    ht_value_set(group, "beta2", ht_value_number(1));
+    ht_value_set(group, "lr", ht_value_number(7));
+    assert_refused(adam, good, "the state of group 0 has no number \"beta2\" in [0, 1)");
+    assert_true(ht_optimizer_lr(adam) == 0.1);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
-    ht_release(sgd);
+    ht_release(adamw);
     ht_release(adam);
+    ht_release(turned);
+    ht_release(grouped);
+    ht_release(pair);
 }
 
 HT_TEST_SUITE(test_state, cmocka_unit_test(test_resumed),
               cmocka_unit_test(test_deferred_update_is_in_the_state),
-              cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_states_that_do_not_fit));

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hyperparameters by name, from the table of each optimizer: their ranges, and what states and
+ * descriptions say of them. */
+#include "optim_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+
+ht_status ht__optim_check_range(const char *what, const char *name, double value, double low,
+                                double high)
+{
+    if (value >= low && value < high)
+        return HT_SUCCESS;
+    if (isinf(high) && !isnan(value))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: %s is %g, expected a finite value of at least %g", what, name, value,
+                       low);
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is %g, expected %g <= %s < %g", what, name, value,
+                   low, name, high);
+}
+
+ht_status ht__optim_check_options(const char *what, const char *filler, size_t size,
+                                  size_t expected)
+{
+    if (size == expected)
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                   "%s: the options are not initialised (size is %zu, expected %zu); "
+                   "start from %s()",
+                   what, size, expected, filler);
+}
+
+int ht__optim_setting_count(const ht_optimizer_type *type)
+{
+    int count = 0;
+
+    while (count < HT_OPTIMIZER_SETTINGS && type->settings[count].name != NULL)
+        count++;
+    return count;
+}
+
+double ht__optim_setting(const ht_optimizer_type *type, const ht_update *settings, int index)
+{
+    const char *at = (const char *)settings + type->settings[index].at;
+
+    if (type->settings[index].below == HT_SETTING_FLAG)
+        return *(const bool *)at;
+    return *(const double *)(const void *)at;
+}
+
+void ht__optim_set_setting(const ht_optimizer_type *type, ht_update *settings, int index,
+                           double value)
+{
+    char *at = (char *)settings + type->settings[index].at;
+
+    if (type->settings[index].below == HT_SETTING_FLAG)
+        *(bool *)at = value != 0;
+    else
+        *(double *)(void *)at = value;
+}
+
+ht_status ht__optim_check_settings(const char *what, const ht_optimizer_type *type,
+                                   const ht_update *settings)
+{
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < ht__optim_setting_count(type) && status == HT_SUCCESS; i++) {
+        if (type->settings[i].below != HT_SETTING_FLAG)
+            status = ht__optim_check_range(what, type->settings[i].name,
+                                           ht__optim_setting(type, settings, i), 0,
+                                           type->settings[i].below);
+    }
+    return status;
+}
+
+void ht__optimizer_describe_group(const ht_optimizer *optimizer, int index, char *text, size_t size)
+{
+    const ht_optimizer_group *group = &optimizer->groups[index];
+    const ht_optimizer_type *type = optimizer->type;
+    size_t used = (size_t)snprintf(text, size, "%s group %d of %d parameters:", type->name, index,
+                                   group->count);
+
+    for (int i = 0; i < ht__optim_setting_count(type) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, " %s=%.15g", type->settings[i].name,
+                                 ht__optim_setting(type, &group->settings, i));
+}
