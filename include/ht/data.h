@@ -23,8 +23,8 @@ typedef struct ht_batch {
     const int64_t *row_ids;
 } ht_batch;
 
-/* The batch as a map: "data", "target" (unless there is none), and the list "more" of further arrays;
- * tensors of no rows included. It retains them. Scoped. */
+/* The batch as a map: "data", "target" (unless there is none), and the list "more" of further
+ * arrays; tensors of no rows included. It retains them. Scoped. */
 HT_API ht_value *ht_batch_value(const ht_batch *batch);
 
 /* Turns the raw rows of array `array` (its file dtype, shape (rows, ...)) into what the batch
