@@ -166,6 +166,33 @@ static void test_turns_exchange_only_what_the_loss_reaches(void **state)
     }
 }
 
+/* A wrapped part at rest passes gradients on, and has no pass of its own: its missing gradients are
+ * no error. A part of what a wrapper holds cannot rest alone. */
+static void test_resting_wrapper(void **state)
+{
+    ht_module *net = new_pair(), *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_tensor *x = batch_rows(0, 2);
+
+    (void)state;
+    assert_int_equal(ht_module_requires_grad(dp, false), HT_SUCCESS);
+    ht_tensor_set_requires_grad(x, true);
+    assert_int_equal(ht_backward(ht_sum(ht_narrow(ht_forward(dp, x), 1, 0, 1), HT_NONE)),
+                     HT_SUCCESS);
+    assert_non_null(ht_tensor_grad(x));
+    assert_int_equal(ht_data_parallel_drain(dp), HT_SUCCESS);
+    assert_int_equal(ht__dp_of(dp)->reducer->passes, 0);
+    ht_module_requires_grad(dp, true);
+    backward_rows(dp, 0, 2);
+    assert_int_equal(ht__dp_of(dp)->reducer->passes, 1);
+
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    assert_int_equal(ht_module_requires_grad(ht_module_find(net, "first"), false), HT_ERR_STATE);
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(dp);
+    ht_release(net);
+}
+
 static void add_name(const char *name, ht_tensor *x, void *names)
 {
     (void)x;
@@ -250,5 +277,5 @@ static void test_weights_that_differ(void **state)
 
 HT_TEST_SUITE(test_data_parallel_separate, cmocka_unit_test(test_one_loss_through_two_wrappers),
               cmocka_unit_test(test_turns_exchange_only_what_the_loss_reaches),
-              cmocka_unit_test(test_names_stay), cmocka_unit_test(test_misuse),
-              cmocka_unit_test(test_weights_that_differ));
+              cmocka_unit_test(test_resting_wrapper), cmocka_unit_test(test_names_stay),
+              cmocka_unit_test(test_misuse), cmocka_unit_test(test_weights_that_differ));
