@@ -2,8 +2,8 @@
  *
  * The optimizer wrapper: what stands between a loss and an update. It accumulates gradients over
  * several batches, so that the update is by their true mean, lets the ranks exchange gradients only
- * before an update, and scales losses for mixed precision. Source: mmengine.optim.OptimWrapper,
- * AmpOptimWrapper.
+ * before an update, clips, and scales losses for mixed precision. Source:
+ * mmengine.optim.OptimWrapper, AmpOptimWrapper.
  *
  *     while (ht_dataloader_next(loader, &batch)) {
  *         ht_scope *step = ht_scope_open();
@@ -36,6 +36,8 @@ typedef struct ht_optim_wrapper_options {
     int64_t accumulative_counts; /* 1: losses for each update */
     int64_t max_counts;          /* 0: losses in all, where that is known: the last update comes
                                     with the last loss, and is the mean of the ones that are left */
+    double clip_norm, clip_norm_type; /* 0: none, 2: ht_clip_grad_norm_ before each update */
+    double clip_value;                /* 0: none; ht_clip_grad_value_; one of the two */
     ht_loss_scaling loss_scaling;
     double scale, growth_factor, backoff_factor; /* 65536, 2, 0.5 */
     int64_t growth_interval;                     /* 2000 */
@@ -53,7 +55,7 @@ HT_API ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
 HT_API ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model);
 
 /* Scales the loss (a mean over the batch) by 1 / the number of losses of this update, runs
- * backward, and when the update's last loss has come: steps, and forgets the gradients.
+ * backward, and when the update's last loss has come: clips, steps, and forgets the gradients.
  * HT_AVERAGE_WEIGHTED divides by the number of rows, whichever batch they were in, so that losses
  * are then not scaled. loss NULL: a rank without rows. Collective where the model's exchange is.
  * Errors: HT_ERR_STATE after max_counts losses, or for the optimizer of a data-parallel wrapper
@@ -69,6 +71,7 @@ typedef struct ht_optim_update {
     bool skipped;      /* they were not, because of an infinite gradient or NaN */
     double amp_scale;  /* what mixed precision multiplied the loss with; 1 without */
     double lr;         /* at this time */
+    double grad_norm;  /* before it was clipped; NaN where it was not measured */
 } ht_optim_update;
 HT_API ht_optim_update ht_optim_wrapper_last(const ht_optim_wrapper *wrapper);
 

@@ -15,6 +15,7 @@ static void destroy(void *object)
 {
     ht_optim_wrapper *wrapper = object;
 
+    ht_release(wrapper->parameters);
     ht_release(wrapper->model);
     ht_release(wrapper->optimizer);
     ht__object_fini(wrapper);
@@ -28,6 +29,7 @@ ht_optim_wrapper_options ht_optim_wrapper_options_default(void)
     return (ht_optim_wrapper_options){
         .size = sizeof(ht_optim_wrapper_options),
         .accumulative_counts = 1,
+        .clip_norm_type = 2,
         .scale = 65536,
         .growth_factor = 2,
         .backoff_factor = 0.5,
@@ -44,7 +46,28 @@ static ht_status check_options(const char *what, const ht_optim_wrapper_options 
         status = ht__optim_check_count(what, "accumulative_counts", o->accumulative_counts, 1);
     if (status == HT_SUCCESS)
         status = ht__optim_check_count(what, "max_counts", o->max_counts, 0);
+    if (status == HT_SUCCESS)
+        status = ht__optim_check_range(what, "clip_norm", o->clip_norm, 0, INFINITY);
+    if (status == HT_SUCCESS)
+        status = ht__optim_check_range(what, "clip_value", o->clip_value, 0, INFINITY);
+    if (status == HT_SUCCESS && o->clip_norm > 0 && o->clip_value > 0)
+        status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                         "%s: clip_norm is %g and clip_value %g: expected one of the two", what,
+                         o->clip_norm, o->clip_value);
     return status == HT_SUCCESS ? ht__scaler_check_options(what, o) : status;
+}
+
+/* Owned. */
+static ht_value *list_parameters(const ht_optimizer *optimizer)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_value *list = ht_value_list();
+
+    for (int i = 0; i < ht_optimizer_parameter_count(optimizer); i++)
+        ht_value_append(list, ht_value_tensor(ht_optimizer_parameter(optimizer, i)));
+    ht_retain(list);
+    ht_scope_close(scope);
+    return list;
 }
 
 ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
@@ -66,8 +89,12 @@ ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
     wrapper->optimizer = ht_retain(optimizer);
     wrapper->options = o;
     wrapper->scale = o.loss_scaling != HT_LOSS_SCALING_NONE ? o.scale : 1;
+    if (o.clip_norm > 0 || o.clip_value > 0)
+        wrapper->parameters = list_parameters(optimizer);
     wrapper->last.loss_scale = 1;
+    wrapper->last.grad_norm = NAN;
     wrapper->last.amp_scale = wrapper->scale;
+    wrapper->last.grad_norm = NAN;
     wrapper->last.lr = ht_optimizer_lr(optimizer);
     return wrapper;
 }
@@ -156,6 +183,18 @@ static ht_status run_backward(ht_optim_wrapper *wrapper, ht_tensor *loss, double
     return status;
 }
 
+static ht_status clip(ht_optim_wrapper *wrapper)
+{
+    const ht_optim_wrapper_options *o = &wrapper->options;
+
+    if (o->clip_value > 0)
+        return ht_clip_grad_value_(wrapper->parameters, o->clip_value);
+    ht_error_clear(); /* a norm of NaN is no failure by itself */
+    wrapper->last.grad_norm = ht_clip_grad_norm_(wrapper->parameters, o->clip_norm,
+                                                 o->clip_norm_type, false);
+    return isnan(wrapper->last.grad_norm) ? ht_error_get(NULL) : HT_SUCCESS;
+}
+
 static ht_status update(ht_optim_wrapper *wrapper)
 {
     ht_status status = HT_SUCCESS;
@@ -163,6 +202,8 @@ static ht_status update(ht_optim_wrapper *wrapper)
 
     if (wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE)
         status = ht__scaler_unscale(wrapper, &finite);
+    if (status == HT_SUCCESS && finite && wrapper->parameters != NULL)
+        status = clip(wrapper);
     if (status == HT_SUCCESS && finite)
         status = ht_optimizer_step(wrapper->optimizer);
     wrapper->last.stepped = status == HT_SUCCESS && finite;
@@ -196,7 +237,8 @@ ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *l
 
 ht_optim_update ht_optim_wrapper_last(const ht_optim_wrapper *wrapper)
 {
-    return wrapper != NULL ? wrapper->last : (ht_optim_update){.loss_scale = NAN, .lr = NAN};
+    return wrapper != NULL ? wrapper->last
+                           : (ht_optim_update){.loss_scale = NAN, .lr = NAN, .grad_norm = NAN};
 }
 
 ht_optimizer *ht_optim_wrapper_optimizer(const ht_optim_wrapper *wrapper)

@@ -3,6 +3,8 @@
  * One step of training, validation or testing on values. */
 #include "ht/train_step.h"
 
+#include <math.h>
+
 #include "ht/data_parallel.h"
 #include "module_impl.h"
 #include "optim/optim_impl.h"
@@ -81,6 +83,7 @@ ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrap
     ht_step_options o;
     ht_tensor *loss = NULL;
     ht_value *log = ht_value_map();
+    double norm;
 
     if (get_options("ht_train_step", options, &o) != HT_SUCCESS ||
         ht_optim_wrapper_begin(wrapper, model) != HT_SUCCESS)
@@ -93,7 +96,12 @@ ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrap
         if (o.detect_anomalous_params)
             detect_anomalous(model, loss);
     }
-    return ht_optim_wrapper_update_params(wrapper, loss) == HT_SUCCESS ? log : NULL;
+    if (ht_optim_wrapper_update_params(wrapper, loss) != HT_SUCCESS)
+        return NULL;
+    norm = ht_optim_wrapper_last(wrapper).grad_norm;
+    if (!isnan(norm))
+        ht_value_set(log, "grad_norm", ht_value_number(norm));
+    return log;
 }
 
 static ht_value *predict(const char *what, ht_module *model, ht_value *data,

@@ -113,6 +113,26 @@ static void test_static_scale_changes_nothing(void **state)
     assert_true(weights[0] == weights[1]);
 }
 
+/* The norm is that of the gradient itself, 5, and not of the scaled one. */
+static void test_unscales_before_clipping(void **state)
+{
+    ht_optim_wrapper_options options = ht_optim_wrapper_options_default();
+    ht_module *net = new_model();
+    ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 1, NULL);
+    ht_optim_wrapper *wrapper;
+
+    (void)state;
+    options.loss_scaling = HT_LOSS_SCALING_STATIC;
+    options.clip_norm = 2;
+    wrapper = ht_optim_wrapper_new(sgd, &options);
+    ht_optim_wrapper_update_params(wrapper, loss_of(net, 5));
+    assert_true(ht_optim_wrapper_last(wrapper).grad_norm == 5);
+    assert_true(fabs(weight_of(net) - 98) <= 1e-5);
+    ht_release(wrapper);
+    ht_release(sgd);
+    ht_release(net);
+}
+
 /* A communication hook that leaves each rank its own gradient. */
 static ht_status keep_local(ht_grad_bucket *bucket, int round, void *state)
 {
@@ -215,5 +235,6 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_loss_scaler, cmocka_unit_test(test_dynamic_scale_as_worked_out_by_hand),
               cmocka_unit_test(test_static_scale_changes_nothing),
+              cmocka_unit_test(test_unscales_before_clipping),
               cmocka_unit_test(test_one_ranks_infinity_skips_on_all), cmocka_unit_test(test_state),
               cmocka_unit_test(test_misuse));

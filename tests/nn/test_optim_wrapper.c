@@ -168,6 +168,55 @@ static void test_rank_without_rows(void **state)
     ht_release(net);
 }
 
+/* Gradients (3, 4) once averaged, of norm 5: to 2 by norm, or each to 1; what is logged is the norm
+ * before. Clipped once an update, after the accumulation: each of two losses alone has half of it.
+ */
+static void test_clips_the_averaged_gradient(void **state)
+{
+    static const struct {
+        double norm, value, moved[2];
+    } cases[] = {{0, 0, {3, 4}}, {2, 0, {1.2, 1.6}}, {50, 0, {3, 4}}, {0, 1, {1, 1}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ht_optim_wrapper_options options = ht_optim_wrapper_options_default();
+        double x[2] = {3 * (2. * ht_test_rank + 1) / ht_test_size,
+                       4 * (2. * ht_test_rank + 1) / ht_test_size};
+        int64_t shape[] = {1, 2};
+        ht_module *net = ht_nn_linear_ext(2, 1, false), *dp;
+        ht_tensor *weight, *before;
+        ht_optimizer *sgd;
+        ht_optim_wrapper *wrapper;
+
+        ht_module_to_dtype(net, HT_FLOAT64);
+        weight = ht_module_find_parameter(net, "weight");
+        before = ht_detach(ht_copy(weight));
+        sgd = ht_optim_sgd(ht_module_parameters(net), 1, NULL);
+        options.accumulative_counts = 2;
+        options.clip_norm = cases[i].norm;
+        options.clip_value = cases[i].value;
+        wrapper = ht_optim_wrapper_new(sgd, &options);
+        dp = wrap(net, sgd, HT_AVERAGE_MEAN);
+        for (int loss = 0; loss < 2; loss++) {
+            ht_optim_wrapper_begin(wrapper, dp);
+            ht_optim_wrapper_update_params(
+                wrapper, ht_sum(ht_forward(dp, ht_array_local(x, 2, shape, HT_FLOAT64)), HT_NONE));
+            if (cases[i].norm == 0 || loss == 0)
+                assert_true(isnan(ht_optim_wrapper_last(wrapper).grad_norm));
+            else
+                assert_true(fabs(ht_optim_wrapper_last(wrapper).grad_norm - 5) <= 1e-12);
+        }
+        before = ht_sub(before, ht_module_find_parameter(net, "weight"));
+        for (int j = 0; j < 2; j++)
+            assert_true(fabs(((const double *)ht_tensor_data(before))[j] - cases[i].moved[j]) <=
+                        1e-5);
+        ht_release(wrapper);
+        ht_release(dp);
+        ht_release(sgd);
+        ht_release(net);
+    }
+}
+
 /* A state from between two updates: the next one is a mean of what is left of its losses. */
 static void test_state(void **state)
 {
@@ -225,6 +274,10 @@ static void test_misuse(void **state)
     options.accumulative_counts = 0;
     assert_null(ht_optim_wrapper_new(sgd, &options));
     assert_message("ht_optim_wrapper_new: accumulative_counts is 0, expected at least 1");
+    options = ht_optim_wrapper_options_default();
+    options.clip_norm = options.clip_value = 1;
+    assert_null(ht_optim_wrapper_new(sgd, &options));
+    assert_message("clip_norm is 1 and clip_value 1: expected one of the two");
     assert_null(ht_optim_wrapper_new(NULL, NULL));
     assert_message("ht_optim_wrapper_new: the optimizer is NULL");
 
@@ -263,5 +316,6 @@ static void test_misuse(void **state)
 HT_TEST_SUITE(test_optim_wrapper,
               cmocka_unit_test(test_scales_exchanges_and_updates_as_worked_out_by_hand),
               cmocka_unit_test(test_exchange_is_off_for_one_pass_only),
-              cmocka_unit_test(test_rank_without_rows), cmocka_unit_test(test_state),
+              cmocka_unit_test(test_rank_without_rows),
+              cmocka_unit_test(test_clips_the_averaged_gradient), cmocka_unit_test(test_state),
               cmocka_unit_test(test_misuse));
