@@ -50,6 +50,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_groups.c \
 	tests/nn/test_data_parallel_join.c \
 	tests/nn/test_data_parallel_oracle.c \
+	tests/nn/test_data_parallel_lessons.c \
 	tests/nn/test_data_parallel_optimizers.c \
 	tests/nn/test_data_parallel_order.c \
 	tests/nn/test_data_parallel_overlap.c \
