@@ -54,15 +54,15 @@ static void fault_1_eval_applies_the_last_update_once(void **state)
 }
 
 /* Heat: only the last micro-batch counts, and clipping acts on the previous step's gradient. */
-static void fault_2_accumulation_and_clipping_see_this_step(void **state)
+static void check_fault_2(bool own_gradients)
 {
     ht_module *net = new_net(3), *one = new_net(3);
     ht_tensor *shift = ((struct net *)ht_module_data(net))->shift;
     ht_tensor *expected = ((struct net *)ht_module_data(one))->shift;
     ht_optimizer *optimizer = new_optimizer(net, SGD), *alone = new_optimizer(one, SGD);
-    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    ht_module *dp = wrap(net, HT_COMM_WORLD, optimizer,
+                         &(struct run){.own_gradients = own_gradients});
 
-    (void)state;
     for (int step = 0; step < 3; step++) {
         ht_optimizer_zero_grad(optimizer);
         ht_optimizer_zero_grad(alone);
@@ -91,6 +91,13 @@ static void fault_2_accumulation_and_clipping_see_this_step(void **state)
     ht_release(one);
     ht_release(optimizer);
     ht_release(alone);
+}
+
+static void fault_2_accumulation_and_clipping_see_this_step(void **state)
+{
+    (void)state;
+    check_fault_2(false);
+    check_fault_2(true);
 }
 
 /* Heat: parameters of the root and weights used directly crash backward; state cannot be read

@@ -8,10 +8,11 @@
 struct join_run {
     enum kind kind;
     bool mean, by_active, blocking;
-    int base;     /* batches of the rank that has fewest */
-    bool falling; /* rank 0 has most, else fewest */
-    int micro;    /* backward passes for each step; 0: 1 */
-    bool counted; /* by accumulation_steps, else each pass is synchronised */
+    int base;       /* batches of the rank that has fewest */
+    bool falling;   /* rank 0 has most, else fewest */
+    int micro;      /* backward passes for each step; 0: 1 */
+    bool counted;   /* by accumulation_steps, else each pass is synchronised */
+    bool zero_last; /* zero_grad after each step, else before the next */
     bool own_gradients, hook;
 };
 
@@ -87,11 +88,13 @@ static void train_joined(const struct join_run *run, ht_module *dp, ht_optimizer
     for (int pass = 0; pass < passes_of(run, ht_test_rank); pass++) {
         ht_scope *scope = ht_scope_open();
 
-        if (pass % micro == 0)
+        if (pass % micro == 0 && !run->zero_last)
             ht_optimizer_zero_grad(optimizer);
         backward_batch(dp, ht_test_rank, pass, 1);
         if (run->counted || pass % micro == micro - 1)
             assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+        if (run->zero_last)
+            ht_optimizer_zero_grad(optimizer);
         ht_scope_close(scope);
     }
     assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
@@ -120,7 +123,8 @@ static void train_on(const struct join_run *run, ht_module *model, ht_optimizer 
     for (int step = 0; step < 2; step++) {
         int pass = most_passes(run) + 1 + step;
 
-        ht_optimizer_zero_grad(optimizer);
+        if (step > 0 || alone || !run->zero_last)
+            ht_optimizer_zero_grad(optimizer);
         for (int r = 0; r < ht_test_size; r++) {
             struct join_run even = {.mean = run->mean, .base = pass + 1};
 
@@ -195,6 +199,7 @@ static void join_divides_by_all_ranks_or_by_the_active(void **state)
     (void)state;
     check_modes((struct join_run){.kind = ADAM, .base = 2, .mean = true});
     check_modes((struct join_run){.kind = ADAM, .base = 2, .mean = true, .by_active = true});
+    check_modes((struct join_run){.kind = ADAM, .base = 2, .mean = true, .zero_last = true});
 }
 
 /* One rank has nothing at all: it orders the buckets without having seen a pass. */
