@@ -30,6 +30,8 @@ static int thread_count;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static uint64_t skew;
+
 /* Since the start. */
 static timeline_thread *program; /* the thread that started */
 static uint64_t started, sent_before;
@@ -45,7 +47,12 @@ uint64_t ht__timeline_now(void)
     struct timespec time;
 
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec + 1;
+    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec + 1 + skew;
+}
+
+void ht__timeline_set_skew(uint64_t ns)
+{
+    skew = ns;
 }
 
 static void leave(void *thread)

@@ -53,7 +53,8 @@ static inline void ht__span_end_if(int span, bool keep)
         ht__span_close(span, keep);
 }
 
-uint64_t ht__timeline_now(void); /* nanoseconds of this host's clock; never 0 */
+uint64_t ht__timeline_now(void);         /* nanoseconds of this host's clock; never 0 */
+void ht__timeline_set_skew(uint64_t ns); /* added to them, for tests: a clock of another host */
 
 /* The innermost module whose forward runs on this thread: valid until the process ends. NULL: none.
  */
