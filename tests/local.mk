@@ -102,6 +102,7 @@ test_scripts = \
 	tests/harness.sh \
 	tests/headers.sh \
 	tests/multinode/hosts.sh \
+	tests/nn/stopped.sh \
 	tests/tools/idx2hdf5.sh
 
 long_scripts = \
@@ -113,6 +114,7 @@ long_scripts = \
 test_programs = \
 	tests/core/compare \
 	tests/core/job \
+	tests/nn/stopped \
 	tests/run-harness \
 	tests/trace-check
 
@@ -122,10 +124,16 @@ tests_core_libht_dummy_la_SOURCES = tests/core/dummy_backend.c
 tests_core_libht_dummy_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)/tests/core
 
 tests_core_job_SOURCES = tests/core/job.c
+tests_core_job_LDADD = libht_objects.la
+
+# Built as a user's program is.
 tests_core_compare_SOURCES = tests/core/compare.c
 tests_core_compare_LDADD = libht.la
 tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
-tests_core_job_LDADD = libht_objects.la
+
+tests_nn_stopped_SOURCES = tests/nn/stopped.c
+tests_nn_stopped_LDADD = libht.la
+tests_nn_stopped_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 # Flags of its own, so that its objects are not those of libht_test.la.
 tests_trace_check_SOURCES = tests/trace.c tests/trace.h tests/trace_check.c tests/trace_time.c

@@ -196,7 +196,7 @@ ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
 
     if (comm == NULL)
         return NULL;
-    ht__compare(comm, (ht_call){.what = "ht_comm_split"});
+    ht__begin(comm, (ht_call){.what = "ht_comm_split"});
 
     const char *outer = ht__watch_guard("ht_comm_split");
     int result = MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &part);
@@ -244,7 +244,7 @@ MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose)
     if (*copy != MPI_COMM_NULL)
         return *copy;
     if (ht__compare_on && comm->size > 1 && purpose < HT_PURPOSE_RECORDS) {
-        ht__compare(comm, (ht_call){.what = what, .count = (int64_t)purpose});
+        ht__begin(comm, (ht_call){.what = what, .count = (int64_t)purpose});
         ht__comm_private(comm, HT_PURPOSE_RECORDS + purpose);
     }
 

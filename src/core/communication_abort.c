@@ -113,10 +113,12 @@ static void print(const struct record *mine)
         silent[r] = !heard[r];
     }
     name_ranks(who, sizeof who, alike, wire_size);
-    if (mine->code == HT_ERR_TIMEOUT)
+    if (mine->code == HT_ERR_TIMEOUT) {
         name_ranks(missing, sizeof missing, silent, wire_size);
-    if (missing[0] != '\0')
-        ht__watch_describe(doing, sizeof doing, silent, wire_size);
+        for (int r = 0; r < wire_size; r++)
+            silent[r] |= !alike[r]; /* those in something else are asked too */
+        ht__watch_describe(doing, sizeof doing, silent);
+    }
 
     int length = snprintf(line, sizeof line, "ht: %s%s%s%s%s%s%s\n",
                           wire_size == 1 ? ""
@@ -213,6 +215,20 @@ static void only_first_thread(void)
         sleep_ms(LIMIT);
 }
 
+/* Without the others: there is no way to them yet, or this thread may not use it. */
+static void print_alone(const struct record *mine)
+{
+    char doing[1024] = "";
+    int rank = 0, size = 1;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (mine->code == HT_ERR_TIMEOUT)
+        ht__watch_describe(doing, sizeof doing, NULL);
+    fprintf(stderr, size > 1 ? "ht: rank %3$d: %1$s%2$s\n" : "ht: %1$s%2$s\n", mine->message, doing,
+            rank);
+}
+
 void ht__abort(ht_status code, const char *message)
 {
     static struct record mine;
@@ -233,7 +249,7 @@ void ht__abort(ht_status code, const char *message)
     if (wire != MPI_COMM_NULL && ht__mpi_usable()) {
         speak_once(&mine);
     } else {
-        fprintf(stderr, wire_size > 1 ? "ht: rank %2$d: %1$s\n" : "ht: %1$s\n", message, wire_rank);
+        print_alone(&mine);
     }
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     _exit(EXIT_FAILURE);

@@ -164,7 +164,7 @@ ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
     side sends = side_at(memory, size), recvs = side_at(memory + side_bytes(size), size);
     ht_status status;
 
-    ht__compare(comm, (ht_call){.what = what, .dtype = send->body->dtype});
+    ht__begin(comm, (ht_call){.what = what, .dtype = send->body->dtype});
     status = open_side(what, &request->send, send, true, send_stride);
 
     if (status == HT_SUCCESS)

@@ -15,12 +15,12 @@ static ht_request *start_bcast(const char *what, ht_comm *comm, ht_tensor *buffe
     if (!is_root && !ht__check_writable(comm, what, buffer))
         return NULL;
 
-    ht__compare(comm, (ht_call){.what = what,
-                                .root = root,
-                                .dtype = buffer->body->dtype,
-                                .count = buffer->body->lsize,
-                                .part = buffer,
-                                .later = !waits});
+    ht__begin(comm, (ht_call){.what = what,
+                              .root = root,
+                              .dtype = buffer->body->dtype,
+                              .count = buffer->body->lsize,
+                              .part = buffer,
+                              .later = !waits});
 
     ht_request *request = ht__request_new(comm, what);
     ht_buffer *data = &request->recv;
@@ -105,13 +105,13 @@ static ht_request *start_reduction(const char *what, reduction kind, ht_comm *co
     if (!reduction_valid(what, comm, send, recv, op, receives))
         return NULL;
 
-    ht__compare(comm, (ht_call){.what = what,
-                                .root = root,
-                                .op = op,
-                                .dtype = send->body->dtype,
-                                .count = send->body->lsize,
-                                .part = send,
-                                .later = kind == IALLREDUCE});
+    ht__begin(comm, (ht_call){.what = what,
+                              .root = root,
+                              .op = op,
+                              .dtype = send->body->dtype,
+                              .count = send->body->lsize,
+                              .part = send,
+                              .later = kind == IALLREDUCE});
 
     ht_request *request = ht__request_new(comm, what);
     bool in_place = receives && send == recv;
@@ -177,10 +177,10 @@ static ht_request *start_alltoall(const char *what, ht_comm *comm, ht_tensor *se
         return NULL;
     }
 
-    ht__compare(comm, (ht_call){.what = what,
-                                .dtype = send->body->dtype,
-                                .count = send->body->lsize,
-                                .part = send});
+    ht__begin(comm, (ht_call){.what = what,
+                              .dtype = send->body->dtype,
+                              .count = send->body->lsize,
+                              .part = send});
 
     ht_request *request = ht__request_new(comm, what);
     bool in_place = send == recv;

@@ -152,12 +152,12 @@ static ht_exchange_op *op_new(ht_exchange *exchange, void *data, int64_t n, ht_d
 
     if (!can_sum(exchange, dtype, wire))
         return NULL;
-    ht__compare(exchange->comm, (ht_call){.what = "the exchange of gradients",
-                                          .dtype = dtype,
-                                          .wire = wire,
-                                          .count = n,
-                                          .on = exchange->purpose,
-                                          .later = true});
+    ht__begin(exchange->comm, (ht_call){.what = "the exchange of gradients",
+                                        .dtype = dtype,
+                                        .wire = wire,
+                                        .count = n,
+                                        .on = exchange->purpose,
+                                        .later = true});
     op = op_take(exchange);
     op->data = data;
     op->n = n;

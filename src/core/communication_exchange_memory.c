@@ -177,8 +177,7 @@ static shared_block *block_again(ht_exchange *exchange, size_t bytes)
 
 void *ht__exchange_memory(ht_exchange *exchange, size_t bytes)
 {
-    ht__compare(exchange->comm,
-                (ht_call){.what = "memory of the exchange", .count = (int64_t)bytes});
+    ht__begin(exchange->comm, (ht_call){.what = "memory of the exchange", .count = (int64_t)bytes});
 
     shared_block *block = block_again(exchange, bytes);
 

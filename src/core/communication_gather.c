@@ -153,11 +153,11 @@ static ht_request *start_allgather(const char *what, ht_comm *comm, ht_tensor *s
         !ht__check_rows(comm, what, send, recv))
         return NULL;
 
-    ht__compare(comm, (ht_call){.what = what,
-                                .dtype = send->body->dtype,
-                                .count = recv->body->lsize,
-                                .part = recv,
-                                .later = !waits});
+    ht__begin(comm, (ht_call){.what = what,
+                              .dtype = send->body->dtype,
+                              .count = recv->body->lsize,
+                              .part = recv,
+                              .later = !waits});
 
     ht_request *request = ht__request_new(comm, what);
     parts p = parts_new(comm);
@@ -189,7 +189,7 @@ static ht_request *start_rooted(const char *what, ht_comm *comm, ht_tensor *part
                     !ht__check_rows(comm, what, part, whole)))
         return NULL;
 
-    ht__compare(comm, (ht_call){.what = what, .root = root, .dtype = part->body->dtype});
+    ht__begin(comm, (ht_call){.what = what, .root = root, .dtype = part->body->dtype});
 
     ht_request *request = ht__request_new(comm, what);
     parts p = parts_new(comm);

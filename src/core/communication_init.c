@@ -43,7 +43,7 @@ static ht_status start(MPI_Comm world)
     int ranks, cores, level;
 
     ht__wait_read_timeout();
-    ht__watch_start();
+    ht__watch_start(world);
 
     const char *outer = ht__watch_guard("ht_init");
 
@@ -125,7 +125,7 @@ int ht_finalize(void)
 
     /* A rank that ends early is to be found waiting here, while its watchdog can still say so. */
     if (!finalized) {
-        ht__compare(ht__comm_world_if_any(), (ht_call){.what = "ht_finalize"});
+        ht__begin(ht__comm_world_if_any(), (ht_call){.what = "ht_finalize"});
         ht__watch_meet(ht__comm_world_if_any(), "ht_finalize");
         ht__compare_end(ht__comm_world_if_any());
     }

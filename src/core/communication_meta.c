@@ -34,7 +34,7 @@ ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_r
 {
     MPI_Request request;
 
-    ht__compare(comm, (ht_call){.what = what, .op = op, .count = count});
+    ht__begin(comm, (ht_call){.what = what, .op = op, .count = count});
     return finish(comm,
                   MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, integer_op(op),
                                  comm->mpi, &request),
@@ -46,7 +46,7 @@ ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, 
 {
     MPI_Request request;
 
-    ht__compare(comm, (ht_call){.what = what, .count = count});
+    ht__begin(comm, (ht_call){.what = what, .count = count});
     return finish(
         comm,
         MPI_Iallgather(mine, count, MPI_INT64_T, all, count, MPI_INT64_T, comm->mpi, &request),
@@ -58,7 +58,7 @@ ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, d
 {
     MPI_Request request;
 
-    ht__compare(comm, (ht_call){.what = what, .count = count});
+    ht__begin(comm, (ht_call){.what = what, .count = count});
     return finish(
         comm, MPI_Iallgather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, comm->mpi, &request),
         &request, what);
@@ -69,7 +69,7 @@ ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root
     const size_t most = 1 << 30;
     char *at = data;
 
-    ht__compare(comm, (ht_call){.what = what, .root = root, .count = (int64_t)bytes});
+    ht__begin(comm, (ht_call){.what = what, .root = root, .count = (int64_t)bytes});
     do {
         int count = (int)(bytes < most ? bytes : most);
         MPI_Request request;
@@ -90,6 +90,6 @@ ht_status ht_barrier(ht_comm *comm)
 
     if (comm == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_barrier: the communicator is NULL");
-    ht__compare(comm, (ht_call){.what = "ht_barrier"});
+    ht__begin(comm, (ht_call){.what = "ht_barrier"});
     return finish(comm, MPI_Ibarrier(comm->mpi, &request), &request, "ht_barrier");
 }

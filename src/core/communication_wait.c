@@ -109,13 +109,17 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
         if (ht__compare_on)
             ht__compare_posted();
         if (timeout > 0 && waited > timeout)
-            return HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout);
-        if (answer == HT_POLL_MOVED)
+            break;
+        if (answer == HT_POLL_MOVED) {
             clock.elapsed = waited = 0;
+            ht__watch_enter(what);
+        }
         back_off(served ? 0 : waited);
     }
+    if (answer != HT_POLL_DONE)
+        HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout); /* may return */
     ht__watch_leave();
-    return HT_SUCCESS;
+    return answer == HT_POLL_DONE ? HT_SUCCESS : HT_ERR_TIMEOUT;
 }
 
 struct batch {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The watchdog: a thread per rank that sleeps, answers ranks whose deadline has passed with what
- * this rank is doing, and holds a deadline over the calls of MPI that nobody can poll: making
- * communicators and shared memory, opening files. Waits that poll have theirs in
- * communication_wait.c. Below MPI_THREAD_MULTIPLE there is no thread: waits that poll still end in
- * time, but the ranks that are missing cannot say what they do instead. */
+ * The watchdog: a thread per rank that sleeps, answers ranks that miss others with what this rank
+ * is doing, and holds a deadline over the calls of MPI that nobody can poll: making communicators
+ * and shared memory, opening files. Waits that poll have theirs in communication_wait.c. Below
+ * MPI_THREAD_MULTIPLE there is no thread: waits that poll still end in time, but the ranks that are
+ * missing cannot say what they do instead. */
 #include "message.h"
 
 #include <pthread.h>
@@ -12,11 +12,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { ASK = 1, ANSWER, PERIOD = 250 /* ms */, PATIENCE = 1000 /* ms for all answers */ };
+/* Before there is a communicator of the library's own, the tags are among those of the program. */
+enum { ASK = 32051, ANSWER = 32052 };
+enum { PERIOD = 250 /* ms */, PATIENCE = 1000 /* ms for all answers */, NOTICE = 10 /* s */ };
 
 struct answer {
-    uint64_t waits; /* begun so far */
-    char what[256]; /* "": in none of them */
+    int question; /* a late answer to an earlier one is not mistaken for this one's */
+    uint64_t operations;
+    char what[256]; /* it waits in; "": in nothing */
+    char where[128];
 };
 
 struct ht_watch ht__watch;
@@ -25,11 +29,15 @@ struct ht_watch ht__watch;
 static _Atomic(const char *) guarded;
 static atomic_uint guards; /* begun so far, to tell two of the same name apart */
 
-static MPI_Comm wire = MPI_COMM_NULL; /* under the lock */
+static MPI_Comm wire = MPI_COMM_NULL; /* this and the next four: under the lock */
+static int wire_rank, wire_size;
+static struct answer *answers; /* one per rank, made in time: a rank may be out of memory */
+static bool *asked;            /* who has not answered yet */
+static bool stopping;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t stop = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
-static bool running, stopping; /* stopping: under the lock */
+static atomic_bool running;
 
 const char *ht__watch_guard(const char *what)
 {
@@ -46,23 +54,115 @@ void ht__watch_unguard(const char *outer)
     atomic_store_explicit(&guarded, outer, memory_order_relaxed);
 }
 
+/* ---- questions and answers ---------------------------------------------------------------------
+ */
+static const char *waits_in(void)
+{
+    const char *what = atomic_load(&ht__watch.what);
+
+    return what != NULL ? what : atomic_load(&guarded);
+}
+
+/* A message that is there, taken before another thread can. */
+static bool take(int tag, void *data, size_t bytes, int *source)
+{
+    MPI_Message message;
+    MPI_Status status;
+    int there = 0;
+
+    if (MPI_Improbe(MPI_ANY_SOURCE, tag, wire, &there, &message, &status) != MPI_SUCCESS || !there)
+        return false;
+    *source = status.MPI_SOURCE;
+    return MPI_Mrecv(data, (int)bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
 static void answer_all(void)
 {
-    int there = 1;
-    MPI_Status status;
+    int question, source;
 
-    while (MPI_Iprobe(MPI_ANY_SOURCE, ASK, wire, &there, &status) == MPI_SUCCESS && there) {
-        struct answer answer = {.waits = atomic_load(&ht__watch.waits)};
-        const char *what = atomic_load(&ht__watch.what);
+    while (take(ASK, &question, sizeof question, &source)) {
+        struct answer mine = {.question = question,
+                              .operations = atomic_load(&ht__watch.operations)};
+        const char *what = waits_in(), *where = atomic_load(&ht__watch.where);
 
-        if (what == NULL)
-            what = atomic_load(&guarded);
-        MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, ASK, wire, MPI_STATUS_IGNORE);
-        snprintf(answer.what, sizeof answer.what, "%s", what != NULL ? what : "");
-        MPI_Send(&answer, sizeof answer, MPI_BYTE, status.MPI_SOURCE, ANSWER, wire);
+        snprintf(mine.what, sizeof mine.what, "%s", what != NULL ? what : "");
+        snprintf(mine.where, sizeof mine.where, "%s", where != NULL ? where : "");
+        MPI_Send(&mine, sizeof mine, MPI_BYTE, source, ANSWER, wire);
     }
 }
 
+/* Asks those that are marked in `asked`, all before any answer is awaited, so that no rank's
+ * absence is held against another. Who has answered is no longer marked. */
+static void ask(void)
+{
+    static int question;
+    int missing = 0;
+
+    question++;
+    for (int r = 0; r < wire_size; r++) {
+        MPI_Request request;
+
+        if (!asked[r])
+            continue;
+        missing++;
+        if (MPI_Isend(&question, sizeof question, MPI_BYTE, r, ASK, wire, &request) == MPI_SUCCESS)
+            MPI_Request_free(&request);
+    }
+    for (int ms = 0; ms < PATIENCE && missing > 0; ms++) {
+        struct answer one;
+        int source;
+
+        answer_all(); /* two ranks may ask each other */
+        while (take(ANSWER, &one, sizeof one, &source)) {
+            if (one.question != question || !asked[source])
+                continue;
+            answers[source] = one;
+            asked[source] = false;
+            missing--;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+/* Writes "; rank 1 ...". */
+static size_t describe_one(char *text, size_t room, int rank)
+{
+    unsigned long long mine = atomic_load(&ht__watch.operations);
+    const struct answer *it = &answers[rank];
+    int length;
+
+    if (asked[rank])
+        length = snprintf(text, room, "; rank %d does not answer", rank);
+    else if (it->what[0] != '\0')
+        length = snprintf(text, room, "; rank %d is in %s (its operation %llu, here %llu)", rank,
+                          it->what, (unsigned long long)it->operations, mine);
+    else
+        length = snprintf(text, room, "; rank %d computes%s%s, after %llu operations of %llu", rank,
+                          it->where[0] != '\0' ? ", last in " : "", it->where,
+                          (unsigned long long)it->operations, mine);
+    return (size_t)length < room ? (size_t)length : room - 1;
+}
+
+void ht__watch_describe(char *text, size_t room, const bool *whom)
+{
+    size_t at = 0;
+
+    text[0] = '\0';
+    if (!running || wire == MPI_COMM_NULL)
+        return;
+    pthread_mutex_lock(&lock);
+    for (int r = 0; r < wire_size; r++)
+        asked[r] = whom != NULL ? whom[r] : r != wire_rank;
+    ask();
+    for (int r = 0; r < wire_size; r++) {
+        if (whom != NULL ? whom[r] : asked[r])
+            at += describe_one(text + at, room - at, r);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the thread --------------------------------------------------------------------------------
+ */
 /* Looks every period; an ended call, or the next one, starts the count again. Each period counts
  * as itself however long it took, so that a suspended job does not time out. */
 static void guard_deadline(unsigned *last, double *waited)
@@ -84,10 +184,61 @@ static void guard_deadline(unsigned *last, double *waited)
     ht__abort(HT_ERR_TIMEOUT, text);
 }
 
+/* Whether a rank below this one waits too: that one speaks. */
+static bool lower_rank_waits(void)
+{
+    for (int r = 0; r < wire_rank; r++) {
+        memset(asked, 0, (size_t)wire_size * sizeof *asked);
+        asked[r] = true;
+        ask();
+        if (!asked[r] && answers[r].what[0] != '\0')
+            return true;
+    }
+    return false;
+}
+
+static void give_notice(const char *what)
+{
+    char others[1024] = "";
+    size_t at = 0;
+
+    if (lower_rank_waits())
+        return;
+    for (int r = 0; r < wire_size; r++)
+        asked[r] = r != wire_rank;
+    ask();
+    for (int r = 0; r < wire_size; r++) {
+        if (r != wire_rank && (asked[r] || strcmp(answers[r].what, what) != 0))
+            at += describe_one(others + at, sizeof others - at, r);
+    }
+    ht_log_write(HT_LOG_WARN, "%s: waits for other ranks since %d s; the job ends after %g%s", what,
+                 NOTICE, ht__wait_timeout(), others);
+}
+
+/* Once, long before the deadline: a line for who looks at a job that stands still. */
+static void look_at_wait(uint64_t *last, double *waited)
+{
+    static bool noticed;
+    const char *what = atomic_load(&ht__watch.what);
+    uint64_t now = atomic_load(&ht__watch.moves);
+
+    if (what == NULL || now != *last || noticed) {
+        *last = now;
+        *waited = 0;
+        return;
+    }
+    *waited += PERIOD * 1e-3;
+    if (*waited < NOTICE)
+        return;
+    noticed = true;
+    give_notice(what);
+}
+
 static void *watch(void *unused)
 {
-    unsigned last = 0;
-    double waited = 0;
+    unsigned last_guard = 0;
+    uint64_t last_move = 0;
+    double guarded_for = 0, waited = 0;
 
     (void)unused;
     pthread_mutex_lock(&lock);
@@ -101,21 +252,26 @@ static void *watch(void *unused)
         pthread_cond_timedwait(&stop, &lock, &until);
         if (stopping)
             break;
-        if (wire != MPI_COMM_NULL)
-            answer_all();
-        guard_deadline(&last, &waited);
+        answer_all();
+        guard_deadline(&last_guard, &guarded_for);
+        look_at_wait(&last_move, &waited);
     }
     pthread_mutex_unlock(&lock);
     return NULL;
 }
 
-void ht__watch_start(void)
+void ht__watch_start(MPI_Comm world)
 {
     int level;
 
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE || ht__wait_timeout() <= 0)
         return;
+    MPI_Comm_rank(world, &wire_rank);
+    MPI_Comm_size(world, &wire_size);
+    answers = ht__alloc((size_t)wire_size * sizeof *answers);
+    asked = ht__alloc((size_t)wire_size * sizeof *asked);
+    wire = world;
     stopping = false;
     running = pthread_create(&thread, NULL, watch, NULL) == 0;
 }
@@ -156,51 +312,8 @@ void ht__watch_end(void)
         running = false;
     }
     MPI_Comm_free(&wire);
-}
-
-static bool hear(int rank, struct answer *answer, int *ms)
-{
-    for (;; ++*ms) {
-        int there = 0;
-
-        if (MPI_Iprobe(rank, ANSWER, wire, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return false;
-        if (there)
-            return MPI_Recv(answer, sizeof *answer, MPI_BYTE, rank, ANSWER, wire,
-                            MPI_STATUS_IGNORE) == MPI_SUCCESS;
-        if (*ms >= PATIENCE)
-            return false;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-}
-
-/* Holds one rank's absence against it and no other: all are asked before any answer is awaited. */
-void ht__watch_describe(char *text, size_t room, const bool *silent, int size)
-{
-    size_t at = 0;
-    int ms = 0;
-
-    text[0] = '\0';
-    if (!running || wire == MPI_COMM_NULL)
-        return;
-    for (int r = 0; r < size; r++) {
-        MPI_Request request;
-
-        if (silent[r] && MPI_Isend(NULL, 0, MPI_BYTE, r, ASK, wire, &request) == MPI_SUCCESS)
-            MPI_Request_free(&request);
-    }
-    for (int r = 0; r < size && at < room; r++) {
-        struct answer it = {0};
-
-        if (!silent[r])
-            continue;
-        if (!hear(r, &it, &ms))
-            at += (size_t)snprintf(text + at, room - at, "; rank %d does not answer", r);
-        else if (it.what[0] != '\0')
-            at += (size_t)snprintf(text + at, room - at, "; rank %d is in %s (its wait %llu)", r,
-                                   it.what, (unsigned long long)it.waits);
-        else
-            at += (size_t)snprintf(text + at, room - at, "; rank %d computes, after %llu waits", r,
-                                   (unsigned long long)it.waits);
-    }
+    ht__free(answers);
+    ht__free(asked);
+    answers = NULL;
+    asked = NULL;
 }

@@ -47,6 +47,20 @@ _Noreturn void ht__abort(ht_status code, const char *message);
  * polled, until the end that is given what the start returned. `what`: a literal. */
 const char *ht__watch_guard(const char *what);
 void ht__watch_unguard(const char *outer);
+/* What this rank is at in its own code, for ranks that miss it: one store. Neither it nor the name
+ * of a wait may ever go away: a literal, or from ht__name. */
+const char *ht__name(const char *text); /* name.c: a copy that stays; the same for equal texts */
+extern struct ht_watch {
+    _Atomic(const char *) where; /* NULL: nowhere yet */
+    _Atomic(const char *) what;  /* the wait it is in; NULL: none */
+    _Atomic uint64_t moves;      /* changes when a wait begins or gets on */
+    _Atomic uint64_t operations; /* collective ones of the whole world that it has begun */
+} ht__watch;
+static inline void ht__watch_at(const char *where)
+{
+    atomic_store_explicit(&ht__watch.where, where, memory_order_release);
+}
+
 bool ht__watch_running(void); /* whether a thread guards: MPI_THREAD_MULTIPLE and HT_TIMEOUT */
 
 /* Formats a shape as "(4, 3)" into one of a few buffers of the thread. */
@@ -186,8 +200,13 @@ typedef struct ht_call {
 extern bool ht__compare_on;
 void ht__compare_call(ht_comm *comm, const ht_call *call);
 
-static inline void ht__compare(ht_comm *comm, ht_call call)
+/* A collective operation begins; called by the program's thread only. */
+static inline void ht__begin(ht_comm *comm, ht_call call)
 {
+    if (comm->size == ht__world_size())
+        atomic_store_explicit(&ht__watch.operations,
+                              atomic_load_explicit(&ht__watch.operations, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
     if (ht__compare_on)
         ht__compare_call(comm, &call);
 }

@@ -334,6 +334,7 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
         present outer = now;
 
         now = (present){.queue = queue, .node = keep ? NULL : node};
+        ht__watch_at(node->name);
         node->backward(node, grad, grads);
         now = outer;
         status = ht_error_get(NULL);

@@ -108,7 +108,7 @@ ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, i
     }
 
     ht_scope *scope = ht_scope_open();
-    ht__compare(comm, (ht_call){.what = "ht_load_hdf5", .dtype = dtype});
+    ht__begin(comm, (ht_call){.what = "ht_load_hdf5", .dtype = dtype});
 
     ht_tensor *x = load(comm, path, dataset, split);
 

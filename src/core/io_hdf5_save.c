@@ -185,7 +185,7 @@ ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, cons
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
                        mode == NULL ? "NULL" : mode);
 
-    ht__compare(comm, (ht_call){.what = "ht_save_hdf5", .dtype = x->body->dtype});
+    ht__begin(comm, (ht_call){.what = "ht_save_hdf5", .dtype = x->body->dtype});
 
     ht_status status = choose_target(comm, &target, mode);
     ht_scope *scope = ht_scope_open();

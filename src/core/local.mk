@@ -68,6 +68,7 @@ libht_objects_la_SOURCES += \
 	src/core/memory.c \
 	src/core/message.h \
 	src/core/move.c \
+	src/core/name.c \
 	src/core/node.c \
 	src/core/node.h \
 	src/core/node_walk.c \

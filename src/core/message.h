@@ -49,18 +49,13 @@ ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const c
 
 /* ---- watchdog (communication_watchdog.c) -------------------------------------------------------
  */
-/* What this rank waits in, for ranks that ask: two plain stores a wait. */
-extern struct ht_watch {
-    _Atomic(const char *) what; /* not owned; NULL: in nothing */
-    _Atomic uint64_t waits;     /* begun so far */
-} ht__watch;
-
+/* What this rank waits in, for ranks that ask: two stores when it begins or gets on. */
 static inline void ht__watch_enter(const char *what)
 {
-    uint64_t count = atomic_load_explicit(&ht__watch.waits, memory_order_relaxed);
+    uint64_t moves = atomic_load_explicit(&ht__watch.moves, memory_order_relaxed);
 
-    atomic_store_explicit(&ht__watch.what, what, memory_order_relaxed);
-    atomic_store_explicit(&ht__watch.waits, count + 1, memory_order_relaxed);
+    atomic_store_explicit(&ht__watch.what, what, memory_order_release);
+    atomic_store_explicit(&ht__watch.moves, moves + 1, memory_order_relaxed);
 }
 
 static inline void ht__watch_leave(void)
@@ -68,13 +63,14 @@ static inline void ht__watch_leave(void)
     atomic_store_explicit(&ht__watch.what, NULL, memory_order_relaxed);
 }
 
-void ht__watch_start(void);                            /* before the first collective call */
+void ht__watch_start(MPI_Comm world);                  /* before the first collective call */
 void ht__watch_connect(MPI_Comm world);                /* duplicates it; collective */
 void ht__watch_meet(ht_comm *world, const char *what); /* a barrier that no other call can meet */
 void ht__watch_end(void);
 
-/* Puts "; rank 1 ..." for each silent rank, or nothing where no thread could ask. */
-void ht__watch_describe(char *text, size_t room, const bool *silent, int size);
+/* Asks the ranks that are marked and writes "; rank 1 ..." for each; NULL: asks all others and
+ * writes those that do not answer. Nothing where no thread could ask. */
+void ht__watch_describe(char *text, size_t room, const bool *whom);
 
 /* ---- HT_DEBUG_COLLECTIVE (communication_compare.c; what all use of it is in core.h) ------------
  */

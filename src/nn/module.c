@@ -18,7 +18,6 @@ static void destroy(void *object)
     }
     ht__free(module->slots);
     ht__free(module->hooks);
-    ht__free(module->path);
     ht__object_fini(module);
     ht__free(module);
 }
@@ -41,7 +40,7 @@ ht_module *ht_module_new(size_t bytes, const ht_module_type *type)
 
     ht__object_init(module, &ht__module_kind);
     module->type = type;
-    module->path = ht__strdup("");
+    module->path = "";
     module->training = true;
     module->bytes = bytes;
     return module;
@@ -87,11 +86,7 @@ void ht__module_new_slot(ht_module *module, const char *name, ht_slot_kind kind,
 
 void ht__module_set_path(ht_module *module, const char *path)
 {
-    char *earlier = module->path; /* may be what `path` points to */
-
-    module->path = ht__strdup(path);
-    path = module->path;
-    ht__free(earlier);
+    module->path = ht__name(path);
     for (int i = 0; i < module->slot_count; i++) {
         ht_slot *slot = &module->slots[i];
 

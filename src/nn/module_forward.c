@@ -72,6 +72,7 @@ static ht_value *forward_value(ht_module *module, ht_value *inputs)
 {
     ht_value *output;
 
+    ht__watch_at(module->path);
     if (module->before != NULL)
         module->before(module, module->before_user);
     inputs = run_pre_hooks(module, inputs);
@@ -99,6 +100,7 @@ static ht_tensor *forward_tensor(ht_module *module, ht_tensor *x)
     ht_tensor *y;
 
     if (module->hook_count == 0 && module->type->forward != NULL) {
+        ht__watch_at(module->path);
         if (module->before != NULL)
             module->before(module, module->before_user);
         return module->type->forward(module, x);

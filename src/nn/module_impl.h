@@ -36,7 +36,7 @@ typedef struct ht_module_guard {
 struct ht_module {
     ht_object base;
     const ht_module_type *type; /* not owned; lives as long as its modules */
-    char *path;                 /* owned; in the tree it was last added to, "" for a root */
+    const char *path;           /* from ht__name; in the tree it was last added to, "" for a root */
     ht_slot *slots;             /* owned, in order of registration */
     int slot_count;
     ht_module_hook *hooks; /* owned */

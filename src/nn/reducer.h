@@ -45,7 +45,7 @@ typedef struct ht_bucket {
     ht_exchange_op *op;     /* owned while in flight */
     uint64_t posted_at;     /* on the timeline; 0: not on it */
     ht_grad_bucket *hooked; /* owned; what a communication hook sees of it; NULL: none */
-    char *what;             /* owned; names it when a rank does not come */
+    const char *what;       /* from ht__name; names it when a rank does not come */
 } ht_bucket;
 
 /* What a parameter's flag says of this rank; the flags of the ranks are summed. */

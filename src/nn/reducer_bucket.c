@@ -48,7 +48,6 @@ void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
     for (int i = 0; i < count; i++) {
         ht__hook_bucket_free(buckets[i].hooked);
         ht_release(buckets[i].storage);
-        ht__free(buckets[i].what);
     }
     ht__free(buckets);
 }
@@ -82,10 +81,12 @@ static void name_bucket(ht_bucket *bucket, const ht_reducer *reducer)
     const char *first = reducer->params[reducer->order[bucket->first]].name;
     const char *last = reducer->params[reducer->order[bucket->first + bucket->count - 1]].name;
     size_t room = strlen(first) + strlen(last) + 64;
+    char *text = ht__alloc(room);
 
-    bucket->what = ht__alloc(room);
-    snprintf(bucket->what, room, "averaging the gradients of %s%s%s", first,
+    snprintf(text, room, "averaging the gradients of %s%s%s", first,
              bucket->count > 1 ? " ... " : "", bucket->count > 1 ? last : "");
+    bucket->what = ht__name(text);
+    ht__free(text);
 }
 
 /* The gradient's place: shape of the parameter, row-major. */

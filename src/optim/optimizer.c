@@ -67,6 +67,7 @@ static bool waits(const ht_optimizer *optimizer, bool to_step)
 
 static ht_status step(ht_optimizer *optimizer)
 {
+    ht__watch_at("ht_optimizer_step");
     if (ht__timeline_is_on())
         ht__timeline_step();
     optimizer->steps++;

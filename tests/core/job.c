@@ -26,6 +26,19 @@ static int use_library(MPI_Comm expected)
     return ht_finalize();
 }
 
+/* Rank 1 starts MPI and does something else. */
+static int without_one(void)
+{
+    int rank, level;
+
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1)
+        sleep(20);
+    ht_init(NULL, NULL);
+    return 9;
+}
+
 static bool mpi_is_alive(void)
 {
     int finalized;
@@ -129,6 +142,16 @@ static void fail(const char *how)
         for (volatile int on = 1; on;)
             continue;
     }
+    if (strcmp(how, "slow") == 0 && rank == 1) {
+        ht__watch_at("ht_job");
+        sleep(12);
+    }
+    if (strcmp(how, "behind") == 0) { /* a root does not wait, and rank 1 listens elsewhere */
+        ht_comm *other = ht_comm_from_mpi(MPI_COMM_WORLD);
+
+        for (int i = 0; i < 2; i++)
+            ht__comm_bcast_bytes(rank == 1 ? other : world, &rank, sizeof rank, 0, "ht_bcast");
+    }
     if (strcmp(how, "early") == 0 && rank == 1)
         exit(ht_finalize());
     if (strcmp(how, "setup") == 0 && rank != 1)
@@ -162,6 +185,8 @@ int main(int argc, char **argv)
         return on_half();
     if (strcmp(what, "itself") == 0)
         return by_itself();
+    if (strcmp(what, "uninvited") == 0)
+        return without_one();
     if (strcmp(what, "uninitialised") == 0)
         return ht_comm_size(HT_COMM_WORLD);
     ht_init(&argc, &argv);
@@ -182,5 +207,7 @@ int main(int argc, char **argv)
         return use_library(MPI_COMM_WORLD);
     }
     fail(what);
+    if (strcmp(what, "slow") == 0)
+        return ht_finalize();
     return 9; /* the failure should have ended the job */
 }

@@ -22,22 +22,27 @@ ht: ranks 2-3: ht_job: half 1' 4 "$job" differently
 says 'an error found by agreement' 'ht: rank 1: ht_job: no such file' 3 "$job" agreed
 says 'one rank has no number' 'ht: ht_job: all alike' 1 "$job" alike
 says 'a deadline names the operation and the absent' \
-    'ht: ranks 0, 2: ht_barrier: the other ranks did not come within 1 s (HT_TIMEOUT); not heard from: rank 1; rank 1 computes, after 0 waits' \
+    'ht: ranks 0, 2: ht_barrier: the other ranks did not come within 1 s (HT_TIMEOUT); not heard from: rank 1; rank 1 computes' \
     3 env HT_TIMEOUT=1 "$job" absent
 came='the other ranks did not come within 1 s (HT_TIMEOUT)'
 says 'a stopped rank is named' \
     "ht: ranks 0, 2: ht_barrier: $came; not heard from: rank 1; rank 1 does not answer" \
     3 env HT_TIMEOUT=1 "$job" stopped
 says 'a rank in an endless computation is named' \
-    "ht: ranks 0, 2: ht_barrier: $came; not heard from: rank 1; rank 1 computes, after 0 waits" \
+    "ht: ranks 0, 2: ht_barrier: $came; not heard from: rank 1; rank 1 computes" \
     3 env HT_TIMEOUT=1 "$job" endless
-says 'a rank that leaves early is found in ht_finalize' "ht: rank 1: ht_finalize: $came
-ht: ranks 0, 2: ht_barrier: $came" 3 env HT_TIMEOUT=1 "$job" early
-says 'ranks in different collectives say both' "ht: rank 1: ht_job: $came
-ht: ranks 0, 2: ht_barrier: $came" 3 env HT_TIMEOUT=1 "$job" different
+says 'a rank that leaves early is found in ht_finalize' \
+    "ht: rank 1: ht_finalize: $came; rank 0 is in ht_barrier; rank 2 is in ht_barrier
+ht: ranks 0, 2: ht_barrier: $came; rank 1 is in ht_finalize" 3 env HT_TIMEOUT=1 "$job" early
+says 'ranks in different collectives say both' \
+    "ht: rank 1: ht_job: $came; rank 0 is in ht_barrier; rank 2 is in ht_barrier
+ht: ranks 0, 2: ht_barrier: $came; rank 1 is in ht_job" 3 env HT_TIMEOUT=1 "$job" different
 says 'a call that cannot be polled has a deadline too' \
-    "ht: ranks 0, 2: ht_comm_split: $came; not heard from: rank 1; rank 1 computes, after 0 waits" \
+    "ht: ranks 0, 2: ht_comm_split: $came; not heard from: rank 1; rank 1 computes" \
     3 env HT_TIMEOUT=1 "$job" setup
+# Nothing of the library's connects the ranks yet.
+says 'a rank that never calls ht_init is named' \
+    "ht: rank 0: ht_init: $came; rank 1 does not answer" 2 env HT_TIMEOUT=1 "$job" uninvited
 says 'one of 16 is named' \
     "ht: ranks 0, 2-15: ht_barrier: $came; not heard from: rank 1; rank 1 does not answer" \
     16 env HT_TIMEOUT=1 "$job" stopped
@@ -55,6 +60,26 @@ if wait $suspended; then
     result ok 'a suspended job goes on'
 else
     result 'not ok' 'a suspended job goes on'
+    sed 's/^/# /' job.err
+fi
+
+# Long before the deadline, one rank says who is waited for; the job goes on.
+launch 3 env HT_TIMEOUT=60 HT_LOG=warn "$job" slow
+said=$(grep -c 'waits for other ranks' job.err)
+if [ $status -eq 0 ] && [ "$said" -eq 1 ] &&
+    grep -q '^ht\[0\] warn: ht_barrier: waits for other ranks since 10 s; the job ends after 60; rank 1 computes, last in ht_job, after 0 operations of 1$' job.err; then
+    result ok 'a long wait is noticed once'
+else
+    result 'not ok' "a long wait is noticed once: status $status"
+    sed 's/^/# /' job.err
+fi
+
+# How far each rank has come is told.
+launch 2 env HT_TIMEOUT=1 "$job" behind
+if grep -q '; rank 1 is in ht_bcast (its operation 1, here 3)$' job.err; then
+    result ok 'a rank that is behind is named with its operation'
+else
+    result 'not ok' 'a rank that is behind is named with its operation'
     sed 's/^/# /' job.err
 fi
 

@@ -177,7 +177,7 @@ static bool sum_over_ranks(const struct kept *kept, int64_t channels, double *su
     if (ranks == 1)
         return true;
     all = ht__alloc((size_t)ranks * (size_t)count * sizeof *all);
-    done = ht__comm_allgather_f64(kept->comm, sums, count, all, kept->what) == HT_SUCCESS;
+    done = ht__comm_allgather_f64(kept->comm, sums, count, all, ht__name(kept->what)) == HT_SUCCESS;
     memset(sums, 0, (size_t)count * sizeof *sums);
     for (int r = 0; r < ranks; r++) {
         for (int i = 0; i < count; i++)

@@ -168,6 +168,8 @@ bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
         set_epoch(loader, loader->epoch + 1);
         return false;
     }
+    ht__watch_at("ht_dataloader_next");
+
     int span = ht__span_begin(HT_SPAN_LOADER, "ht_dataloader_next", NULL);
     const ht__made *made = ht__ring_take(&loader->ring);
 

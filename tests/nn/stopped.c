@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Training in which the ranks part ways, for tests/nn/stopped.sh: stopped STEPS HOW. In step 20
+ * rank 1 stops ("stop"), leaves the loop ("leave") or computes without end ("compute"). "" is plain
+ * training; every rank prints its process id when it begins. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ht.h"
+
+struct net {
+    ht_module *fc1, *fc2;
+    const char *how;
+    int step;
+};
+
+static ht_tensor *forward(ht_module *self, ht_tensor *x)
+{
+    struct net *net = ht_module_data(self);
+
+    x = ht_relu(ht_forward(net->fc1, x));
+    if (net->step == 20 && strcmp(net->how, "compute") == 0) {
+        for (volatile int on = 1; on;)
+            continue;
+    }
+    return ht_forward(net->fc2, x);
+}
+
+static const ht_module_type net_type = {.name = "net", .forward = forward};
+
+int main(int argc, char **argv)
+{
+    int steps = argc > 2 ? atoi(argv[1]) : 0;
+    bool odd;
+    ht_module *module, *dp;
+    ht_optimizer *sgd;
+    struct net *net;
+
+    ht_init(&argc, &argv);
+    odd = ht_comm_rank(HT_COMM_WORLD) == 1;
+    ht_use_comm(HT_COMM_SELF); /* tensors are each rank's own */
+    module = ht_module_new(sizeof *net, &net_type);
+    net = ht_module_data(module);
+    net->how = odd && argc > 2 ? argv[2] : "";
+    ht_module_add(module, "fc1", &net->fc1, ht_nn_linear(8, 16));
+    ht_module_add(module, "fc2", &net->fc2, ht_nn_linear(16, 4));
+    sgd = ht_optim_sgd(ht_module_parameters(module), 0.01, NULL);
+    dp = ht_nn_data_parallel(module, HT_COMM_WORLD, sgd, true);
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    for (net->step = 1; net->step <= steps; net->step++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_randn(2, (int64_t[]){4, 8}, HT_FLOAT32, HT_NONE);
+
+        if (net->step == 20 && strcmp(net->how, "stop") == 0)
+            raise(SIGSTOP);
+        if (net->step == 20 && strcmp(net->how, "leave") == 0)
+            steps = 0;
+        ht_optimizer_zero_grad(sgd);
+        ht_backward(ht_sum(ht_forward(dp, x), HT_NONE));
+        ht_optimizer_step(sgd);
+        ht_scope_close(scope);
+    }
+    ht_release(dp);
+    ht_release(sgd);
+    ht_release(module);
+    return ht_finalize();
+}
