@@ -14,28 +14,28 @@ names() {
 }
 
 names 'one rank calls something else' \
-    "rank 0 calls ht_allreduce where rank 1 calls ht_bcast: $same_calls" '1 on world' operation
+    "rank 0 calls ht_allreduce where rank 1 calls ht_bcast: $same_calls" 'N on world' operation
 names 'one rank alone makes a call' \
-    "rank 0 calls ht_barrier where rank 1 calls ht_allreduce: $same_calls" '1 on world' skipped
+    "rank 0 calls ht_barrier where rank 1 calls ht_allreduce: $same_calls" 'N on world' skipped
 names 'one rank leaves early' \
-    "rank 0 calls ht_allreduce where rank 1 calls ht_finalize: $same_calls" '1 on world' left
-names 'another root' "ht_bcast: the root is 0 on rank 0 and 1 on rank 1, $alike" '1 on world' root
+    "rank 0 calls ht_allreduce where rank 1 calls ht_finalize: $same_calls" 'N on world' left
+names 'another root' "ht_bcast: the root is 0 on rank 0 and 1 on rank 1, $alike" 'N on world' root
 names 'another dtype' \
-    "ht_allreduce: the dtype is float32 on rank 0 and float64 on rank 1, $alike" '1 on world' dtype
+    "ht_allreduce: the dtype is float32 on rank 0 and float64 on rank 1, $alike" 'N on world' dtype
 names 'another reduction' \
-    "ht_allreduce: the reduction is sum on rank 0 and maximum on rank 1, $alike" '1 on world' reduction
+    "ht_allreduce: the reduction is sum on rank 0 and maximum on rank 1, $alike" 'N on world' reduction
 names 'another local shape' \
     "ht_allreduce: the number of elements is 12, shape (4, 3) on rank 0 and 15, shape (5, 3) on rank 1, $alike" \
-    '1 on world' shape
+    'N on world' shape
 names 'another local shape in a call that does not wait' \
     "ht_iallreduce: the number of elements is 12, shape (4, 3) on rank 0 and 15, shape (5, 3) on rank 1, $alike" \
-    '1 on world' later
+    'N on world' later
 names 'a file opened by some ranks only' \
-    "rank 0 calls ht_load_hdf5 where rank 1 calls ht_allreduce: $same_calls" '1 on world' file
+    "rank 0 calls ht_load_hdf5 where rank 1 calls ht_allreduce: $same_calls" 'N on world' file
 
 for way in shared messages; do
     says "another length in an operation of the exchange, $way" \
-        "ht: ranks 0-2: the exchange of gradients: the number of elements is 1000 on rank 0 and 900 on rank 1, $alike (call 1 on world)" \
+        "ht: ranks 0-2: the exchange of gradients: the number of elements is 1000 on rank 0 and 900 on rank 1, $alike (call N on world)" \
         3 env HT_DEBUG_COLLECTIVE=1 HT_EXCHANGE=$way HT_RANKS_PER_NODE=3 tests/core/job exchange
 done
 

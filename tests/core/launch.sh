@@ -30,7 +30,7 @@ succeeds() {
 }
 
 # says "name" "line" RANKS COMMAND...: the job ends by itself with status 1, and what libht prints
-# are these lines, in any order. Without places in the program's code and numbers of operations.
+# are these lines, in any order. Without places in the program's code and numbers of calls.
 says() {
     name=$1
     expected=$2
@@ -38,6 +38,7 @@ says() {
     launch "$@"
     found=$(sed -n '/^ht: /{
         s/; rank [0-9]* at [^ ]*, rank [0-9]* at [^ )]*//
+        s/ (call [0-9]* on/ (call N on/
         s/ (its operation [0-9]*, here [0-9]*)//g
         s/, after [0-9]* operations of [0-9]*//g
         p
