@@ -77,7 +77,8 @@ fi
 # How far each rank has come is told.
 launch 2 env HT_TIMEOUT=1 "$job" behind
 apart=$(sed -n 's/.*; rank 1 is in ht_bcast (its operation \([0-9]*\), here \([0-9]*\))$/\2 - \1/p' job.err)
-if [ -n "$apart" ] && [ $((apart)) -eq 2 ]; then
+# shellcheck disable=SC2004 # an expression
+if [ -n "$apart" ] && [ $(($apart)) -eq 2 ]; then
     result ok 'a rank that is behind is named with its operation'
 else
     result 'not ok' 'a rank that is behind is named with its operation'
