@@ -1,6 +1,8 @@
 # The main job. -no-install makes it a plain program in build/, not a script that finds libht first.
 noinst_PROGRAMS += examples/mnist/mnist
 examples_mnist_mnist_SOURCES = \
+	examples/mnist/curves.c \
+	examples/mnist/curves.h \
 	examples/mnist/digest.c \
 	examples/mnist/digest.h \
 	examples/mnist/images.c \

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "curves.h"
 #include "digest.h"
 #include "job.h"
 #include "net.h"
@@ -157,6 +158,7 @@ static void build(struct job *job)
 static void run(struct job *job)
 {
     struct progress *progress = &job->progress;
+    ht_run_log *curves = curves_open(&job->options);
 
     while (progress->epoch < job->options.epochs) {
         struct epoch_result result = {0};
@@ -167,9 +169,12 @@ static void run(struct job *job)
         test(job, &result);
         ht_scheduler_step(job->scheduler);
         report_epoch(&job->report, &result);
+        if (curves != NULL)
+            curves_epoch(curves, progress->epoch + 1, &result);
         *progress = (struct progress){.epoch = progress->epoch + 1, .total = progress->total};
     }
     report_profile(&job->report);
+    ht_release(curves);
 }
 
 /* Leaves the files that were asked for. Returns the exit status. */

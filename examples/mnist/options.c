@@ -40,6 +40,8 @@ const char options_help[] =
     "  --or-earlier            from the newest one before it if it is damaged\n"
     "  --log-rows FILE         append the rows of every step to FILE.RANK\n"
     "  --json FILE             write results as JSON\n"
+    "  --curves PREFIX         a row for each epoch to PREFIX.csv and PREFIX.jsonl, curves as\n"
+    "                          PREFIX.svg\n"
     "  --log-interval N        steps between lines, where the output is no terminal (100)\n"
     "  --no-progress           results of epochs only\n"
     "  --profile               where the time of the last epoch's training went\n"
@@ -82,6 +84,7 @@ static const struct option {
     {"--log-rows", TEXT, AT(log_rows), 0, NULL},
     {"--load", TEXT, AT(load), 0, NULL},
     {"--json", TEXT, AT(json), 0, NULL},
+    {"--curves", TEXT, AT(curves), 0, NULL},
     {"--log-interval", INTEGER, AT(log_interval), 1, NULL},
     {"--no-progress", CLEAR, AT(progress), 0, NULL},
     {"--profile", SET, AT(profile), 0, NULL},

@@ -25,7 +25,7 @@ struct options {
     const char *save, *load, *json, *log_rows;
     int64_t save_every; /* steps; 0: at the end */
     int64_t keep;       /* checkpoints */
-    const char *resume;
+    const char *resume, *curves;
     bool or_earlier;
     int64_t log_interval;
     bool progress, profile, help;

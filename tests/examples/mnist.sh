@@ -159,4 +159,14 @@ refuses 'a damaged checkpoint' 1 'truncated file' --data "$work/good" --batch-si
 cp "$work/middle.h5" "$work/cut.h5.1"
 trains 'the one before a damaged checkpoint' 3 $once --resume "$work/cut.h5" --or-earlier
 same 'and ends as it should' "$whole" "$digest"
+
+trains 'writes curves' 2 --batch-size 4 --epochs 2 --steps 1 --curves "$work/run"
+if [ "$(head -n 1 "$work/run.csv")" = epoch,train_loss,test_loss,accuracy,samples_per_s ] &&
+    [ "$(cut -d, -f 1 "$work/run.csv" | tr '\n' ' ')" = 'epoch 1 2 ' ] &&
+    [ "$(wc -l <"$work/run.jsonl")" -eq 2 ] && [ "$(grep -c '<path' "$work/run.svg")" -eq 4 ]; then
+    result ok 'a row for each epoch, and four curves'
+else
+    result 'not ok' 'a row for each epoch, and four curves'
+    sed 's/^/# /' "$work/run.csv"
+fi
 echo "1..$count"
