@@ -19,6 +19,19 @@ enum { HT_CHECKPOINT_FORMAT = 1 };
 #define HT_CHECKPOINT_SPLIT   "@split" /* the tensor's, or HT_NONE */
 #define HT_CHECKPOINT_LOCAL   "@local" /* 1: the tensor is process-local */
 
+/* A file, and who wants it: for messages. */
+typedef struct ht__target {
+    const char *what; /* the public function; a literal */
+    const char *path;
+    ht_comm *comm;
+} ht__target;
+
+/* checkpoint_save.c, checkpoint_load.c: the public calls, for others that keep state in files.
+ * `plain`: data sets without checksums are taken as they are, from any HDF5 file. NULL after
+ * HT_FAIL. Scoped. Collective, agrees. */
+ht_status ht__checkpoint_save(const ht__target *target, const ht_value *state, int keep);
+ht_value *ht__checkpoint_load(const ht__target *target, bool plain);
+
 /* Maps and lists come before what is in them: `count` entries, and what is in those. */
 typedef struct ht__entry {
     char *path;       /* owned: "optimizer/state/0/exp_avg", "" for the whole */
@@ -44,16 +57,17 @@ void ht__entries_free(ht__entries *entries);
 
 /* checkpoint_entries.c. Flattens a value; tensors in the form of the file. Logically collective;
  * HT_FAIL. */
-ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, ht_comm *comm);
+ht_status ht__entries_collect(ht__entries *entries, const ht_value *state,
+                              const ht__target *target);
 
 /* Builds the value again, tensors as they are in the program. Collective. Scoped. */
 ht_value *ht__entries_value(const ht__entries *entries);
 
 /* Fails alike on all ranks, naming the first that differs, unless all have the same entries. */
-ht_status ht__entries_agree(const char *what, const ht__entries *entries, ht_comm *comm);
+ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target);
 
 /* checkpoint_crc.c. The checksum of every tensor's elements into `crc`, and `alike`. Collective. */
-ht_status ht__entries_checksum(const char *what, ht__entries *entries, ht_comm *comm);
+ht_status ht__entries_checksum(ht__entries *entries, const ht__target *target);
 
 /* The dtype that stands for one in a file: 16-bit floats travel as float32, bool as uint8. */
 static inline ht_dtype ht__file_dtype(ht_dtype dtype)
@@ -66,9 +80,10 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 /* checkpoint_place.c: files and their names. All but `reserve` are rank 0's work; the error is
  * recorded and its code returned. */
 char *ht__place_part(const char *path); /* owned: what is written until it is whole */
-ht_status ht__place_reserve(const char *path, const char *part, int64_t bytes); /* makes `part` */
-ht_status ht__place_flush(const char *path, const char *part); /* one rank of every node */
-ht_status ht__place_commit(const char *path, const char *part, int keep);
+ht_status ht__place_reserve(const ht__target *target, const char *part,
+                            int64_t bytes);                            /* makes it */
+ht_status ht__place_flush(const ht__target *target, const char *part); /* one rank of every node */
+ht_status ht__place_commit(const ht__target *target, const char *part, int keep);
 void ht__place_earlier(char *name, size_t size, const char *path, int age); /* FILE.age */
 
 #endif

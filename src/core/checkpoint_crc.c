@@ -46,8 +46,9 @@ static void combine(ht__entry *entry, const struct part *parts, int count, int r
     entry->alike = false;
 }
 
-ht_status ht__entries_checksum(const char *what, ht__entries *entries, ht_comm *comm)
+ht_status ht__entries_checksum(ht__entries *entries, const ht__target *target)
 {
+    ht_comm *comm = target->comm;
     struct part *mine = ht__alloc((size_t)entries->count * sizeof *mine);
     struct part *all = ht__alloc((size_t)entries->count * (size_t)comm->size * sizeof *all);
     ht_status status;
@@ -62,7 +63,7 @@ ht_status ht__entries_checksum(const char *what, ht__entries *entries, ht_comm *
         mine[count++].bytes = x->body->lsize * (int64_t)ht_dtype_size(x->body->dtype);
     }
     status = ht__comm_allgather_i64(comm, (int64_t *)(void *)mine, 2 * count,
-                                    (int64_t *)(void *)all, what);
+                                    (int64_t *)(void *)all, target->what);
     for (int i = 0, t = 0; i < entries->count && status == HT_SUCCESS; i++) {
         if (entries->items[i].x != NULL)
             combine(&entries->items[i], &all[t++], count, comm->size);

@@ -35,8 +35,9 @@ void ht__entries_free(ht__entries *entries)
     *entries = (ht__entries){0};
 }
 
-static ht_status set_tensor(ht__entry *entry, ht_tensor *x, ht_comm *comm)
+static ht_status set_tensor(ht__entry *entry, ht_tensor *x, const ht__target *target)
 {
+    ht_comm *comm = target->comm;
     const ht_body *body = x->body;
 
     entry->dtype = body->dtype;
@@ -44,7 +45,7 @@ static ht_status set_tensor(ht__entry *entry, ht_tensor *x, ht_comm *comm)
     entry->local = body->comm == ht_comm_self() || (body->comm->size == 1 && comm->size > 1);
     if (body->comm->size > 1 && !ht__comm_compatible(body->comm, comm))
         return HT_FAIL(comm, HT_ERR_COMM,
-                       "ht_checkpoint_save: %s lives on another communicator than the checkpoint",
+                       "%s: %s lives on another communicator than the checkpoint", target->what,
                        entry->path);
     if (entry->local)
         entry->split = HT_NONE;
@@ -56,21 +57,21 @@ static ht_status set_tensor(ht__entry *entry, ht_tensor *x, ht_comm *comm)
     return entry->x != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-static ht_status check_key(const char *parent, const char *key, ht_comm *comm)
+static ht_status check_key(const char *parent, const char *key, const ht__target *target)
 {
     if (key[0] != '\0' && key[0] != '@' && strcmp(key, ".") != 0 && strchr(key, '/') == NULL)
         return HT_SUCCESS;
-    return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                   "ht_checkpoint_save: the key \"%s\" in \"%s\" is empty, \".\", begins with '@' "
+    return HT_FAIL(target->comm, HT_ERR_ARGUMENT,
+                   "%s: the key \"%s\" in \"%s\" is empty, \".\", begins with '@' "
                    "or has a '/' in it",
-                   key, parent);
+                   target->what, key, parent);
 }
 
 static ht_status collect(ht__entries *entries, const char *parent, const char *name,
-                         const ht_value *value, ht_comm *comm);
+                         const ht_value *value, const ht__target *target);
 
 static ht_status collect_items(ht__entries *entries, int place, const ht_value *value,
-                               ht_comm *comm)
+                               const ht__target *target)
 {
     ht_status status = HT_SUCCESS;
 
@@ -80,16 +81,16 @@ static ht_status collect_items(ht__entries *entries, int place, const ht_value *
 
         snprintf(index, sizeof index, "%d", i);
         if (key != NULL)
-            status = check_key(parent, key, comm);
+            status = check_key(parent, key, target);
         if (status == HT_SUCCESS)
             status = collect(entries, parent, key != NULL ? key : index, ht_value_at(value, i),
-                             comm);
+                             target);
     }
     return status;
 }
 
 static ht_status collect(ht__entries *entries, const char *parent, const char *name,
-                         const ht_value *value, ht_comm *comm)
+                         const ht_value *value, const ht__target *target)
 {
     int place = entries->count;
     ht__entry *entry = ht__entries_add(entries, parent, name);
@@ -97,19 +98,19 @@ static ht_status collect(ht__entries *entries, const char *parent, const char *n
     entry->kind = ht_value_get_kind(value);
     switch (entry->kind) {
     case HT_VALUE_TENSOR:
-        return set_tensor(entry, ht_value_as_tensor(value), comm);
+        return set_tensor(entry, ht_value_as_tensor(value), target);
     case HT_VALUE_NUMBER:
         entry->number = ht_value_as_number(value);
         return HT_SUCCESS;
     default:
         entry->count = ht_value_count(value);
-        return collect_items(entries, place, value, comm);
+        return collect_items(entries, place, value, target);
     }
 }
 
-ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, ht_comm *comm)
+ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, const ht__target *target)
 {
-    return collect(entries, "", "", state, comm);
+    return collect(entries, "", "", state, target);
 }
 
 /* From the form of the file to that of the program. */
@@ -211,31 +212,33 @@ static int64_t hash_of(const ht__entry *entry)
 }
 
 /* The first index at which the ranks' hashes differ; `count` when none does. */
-static ht_status find_difference(const char *what, const ht__entries *entries, int64_t count,
-                                 int64_t *first, ht_comm *comm)
+static ht_status find_difference(const ht__entries *entries, int64_t count, int64_t *first,
+                                 const ht__target *target)
 {
     int64_t *low = ht__alloc(2 * (size_t)count * sizeof *low), *high = low + count;
     ht_status status;
 
     for (int i = 0; i < entries->count; i++)
         low[i] = high[i] = hash_of(&entries->items[i]);
-    status = ht__comm_allreduce_i64(comm, low, (int)count, HT_OP_MIN, what);
+    status = ht__comm_allreduce_i64(target->comm, low, (int)count, HT_OP_MIN, target->what);
     if (status == HT_SUCCESS)
-        status = ht__comm_allreduce_i64(comm, high, (int)count, HT_OP_MAX, what);
+        status = ht__comm_allreduce_i64(target->comm, high, (int)count, HT_OP_MAX, target->what);
     for (*first = 0; *first < count && low[*first] == high[*first];)
         ++*first;
     ht__free(low);
     return status;
 }
 
-ht_status ht__entries_agree(const char *what, const ht__entries *entries, ht_comm *comm)
+ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target)
 {
+    ht_comm *comm = target->comm;
+    const char *what = target->what;
     int64_t count = entries->count, first;
     char name[256] = "its end";
     ht_status status = ht__comm_allreduce_i64(comm, &count, 1, HT_OP_MAX, what);
 
     if (status == HT_SUCCESS)
-        status = find_difference(what, entries, count, &first, comm);
+        status = find_difference(entries, count, &first, target);
     if (status != HT_SUCCESS || first == count)
         return status;
     if (first < entries->count)

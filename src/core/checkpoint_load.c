@@ -10,23 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char loading[] = "ht_checkpoint_load";
-
 /* A walk through the file. */
 struct walk {
-    const char *path; /* of the file */
-    ht_comm *comm;
+    const ht__target *target;
+    bool plain; /* any HDF5 file will do */
     ht__entries entries;
-    uint32_t *stored; /* owned; checksums in the file, by entry */
+    int64_t *stored; /* owned; checksums in the file, by entry; -1: none, and none is wanted */
     int room;
     int parent; /* entry of the group that is walked */
     ht_status status;
 };
 
-static ht_status damaged(const char *path, const char *name, const char *why)
+static ht_status damaged(const struct walk *walk, const char *name, const char *why)
 {
-    return ht__error_set(HT_ERR_FORMAT, "%s: %s is damaged%s%s: %s", loading, path,
-                         name[0] != '\0' ? ": " : "", name, why);
+    return ht__error_set(HT_ERR_FORMAT, "%s: %s is damaged%s%s: %s", walk->target->what,
+                         walk->target->path, name[0] != '\0' ? ": " : "", name, why);
 }
 
 static bool get_attribute(hid_t object, const char *name, hid_t type, void *value)
@@ -64,17 +62,16 @@ static bool get_dtype(hid_t object, ht_dtype *dtype)
 
 /* What a data set says of itself; false: not all of it is there, or it does not fit together. */
 static bool read_description(hid_t set, const ht__hdf5_info *info, ht__entry *entry,
-                             uint32_t *stored)
+                             int64_t *stored)
 {
-    int64_t crc, split, local;
+    int64_t split, local;
 
-    if (!get_integer(set, HT_CHECKPOINT_CRC, &crc) || !get_dtype(set, &entry->dtype) ||
+    if (!get_integer(set, HT_CHECKPOINT_CRC, stored) || !get_dtype(set, &entry->dtype) ||
         !get_integer(set, HT_CHECKPOINT_SPLIT, &split) ||
         !get_integer(set, HT_CHECKPOINT_LOCAL, &local))
         return false;
     entry->split = (int)split;
     entry->local = local != 0;
-    *stored = (uint32_t)crc;
     return info->dtype == ht__file_dtype(entry->dtype) &&
            (split == HT_NONE || (split >= 0 && split < info->ndim));
 }
@@ -84,8 +81,8 @@ static ht_status read_part(struct walk *walk, hid_t set, const ht__hdf5_info *in
                            ht__entry *entry)
 {
     int split = info->ndim > 0 ? 0 : HT_NONE;
-    ht_body *body = ht__body_new(loading, walk->comm, ht__device_cpu(), info->dtype, info->ndim,
-                                 info->shape, split, NULL);
+    ht_body *body = ht__body_new(walk->target->what, walk->target->comm, ht__device_cpu(),
+                                 info->dtype, info->ndim, info->shape, split, NULL);
     hid_t type, here, there;
     bool good = true;
 
@@ -109,28 +106,34 @@ static ht_status read_part(struct walk *walk, hid_t set, const ht__hdf5_info *in
     H5Sclose(here);
     H5Sclose(there);
     H5Tclose(type);
-    return good ? HT_SUCCESS : damaged(walk->path, entry->path, ht__hdf5_error());
+    return good ? HT_SUCCESS : damaged(walk, entry->path, ht__hdf5_error());
 }
 
 static ht_status read_dataset(struct walk *walk, hid_t group, int place)
 {
     ht__entry *entry = &walk->entries.items[place];
     ht__hdf5_info info;
-    hid_t set = ht__hdf5_open_dataset(loading, group, walk->path, entry->name, H5P_DEFAULT, &info);
+    hid_t set = ht__hdf5_open_dataset(walk->target->what, group, walk->target->path, entry->name,
+                                      H5P_DEFAULT, &info);
     ht_status status;
 
     if (set < 0) {
         const char *cause;
 
         ht_error_get(&cause);
-        return damaged(walk->path, entry->path, cause);
+        return damaged(walk, entry->path, cause);
     }
     entry->kind = HT_VALUE_TENSOR;
-    if (read_description(set, &info, entry, &walk->stored[place]))
+    if (walk->plain && H5Aexists(set, HT_CHECKPOINT_CRC) <= 0) {
+        entry->dtype = info.dtype;
+        entry->split = HT_NONE;
+        entry->local = true;
+        walk->stored[place] = -1;
+        status = read_part(walk, set, &info, entry);
+    } else if (read_description(set, &info, entry, &walk->stored[place]))
         status = read_part(walk, set, &info, entry);
     else
-        status = damaged(walk->path, entry->path,
-                         "the description of the data set does not fit it");
+        status = damaged(walk, entry->path, "the description of the data set does not fit it");
     H5Dclose(set);
     return status;
 }
@@ -158,7 +161,7 @@ static herr_t take_number(hid_t group, const char *name, const H5A_info_t *info,
     if (name[0] == '@')
         return 0;
     if (!get_attribute(group, name, H5T_NATIVE_DOUBLE, &number)) {
-        walk->status = damaged(walk->path, name, ht__hdf5_error());
+        walk->status = damaged(walk, name, ht__hdf5_error());
         return 1;
     }
     int place = add(walk, name);
@@ -183,7 +186,7 @@ static herr_t take_link(hid_t group, const char *name, const H5L_info_t *info, v
     else if (kind == H5I_DATASET)
         walk->status = read_dataset(walk, group, place);
     else
-        walk->status = damaged(walk->path, walk->entries.items[place].path, ht__hdf5_error());
+        walk->status = damaged(walk, walk->entries.items[place].path, ht__hdf5_error());
     if (object >= 0)
         H5Oclose(object);
     walk->parent = parent;
@@ -200,39 +203,41 @@ static ht_status walk_group(struct walk *walk, hid_t group, int place)
     walk->parent = place;
     if (H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, &position, take_number, walk) < 0 &&
         walk->status == HT_SUCCESS)
-        walk->status = damaged(walk->path, walk->entries.items[place].path, ht__hdf5_error());
+        walk->status = damaged(walk, walk->entries.items[place].path, ht__hdf5_error());
     position = 0;
     if (walk->status == HT_SUCCESS &&
         H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &position, take_link, walk) < 0 &&
         walk->status == HT_SUCCESS)
-        walk->status = damaged(walk->path, walk->entries.items[place].path, ht__hdf5_error());
+        walk->status = damaged(walk, walk->entries.items[place].path, ht__hdf5_error());
     return walk->status;
 }
 
-static ht_status check_format(hid_t root, const char *path)
+static ht_status check_format(const struct walk *walk, hid_t root)
 {
+    const char *what = walk->target->what, *path = walk->target->path;
     int64_t format;
 
+    if (walk->plain && H5Aexists(root, HT_CHECKPOINT_VERSION) == 0)
+        return HT_SUCCESS;
     if (!get_integer(root, HT_CHECKPOINT_VERSION, &format))
         return ht__error_set(HT_ERR_FORMAT, "%s: %s is no checkpoint: it has no attribute \"%s\"",
-                             loading, path, HT_CHECKPOINT_VERSION);
+                             what, path, HT_CHECKPOINT_VERSION);
     if (format <= HT_CHECKPOINT_FORMAT)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_FORMAT,
                          "%s: %s has format %lld, written by a newer libht; this one reads formats "
                          "up to %d",
-                         loading, path, (long long)format, HT_CHECKPOINT_FORMAT);
+                         what, path, (long long)format, HT_CHECKPOINT_FORMAT);
 }
 
 static ht_status walk_file(struct walk *walk)
 {
-    hid_t file = ht__hdf5_open(loading, walk->path), root;
+    hid_t file = ht__hdf5_open(walk->target->what, walk->target->path), root;
 
     if (file < 0)
         return ht_error_get(NULL);
     root = H5Gopen2(file, "/", H5P_DEFAULT);
-    walk->status = root >= 0 ? check_format(root, walk->path)
-                             : damaged(walk->path, "", ht__hdf5_error());
+    walk->status = root >= 0 ? check_format(walk, root) : damaged(walk, "", ht__hdf5_error());
     ht__entries_add(&walk->entries, "", "");
     if (walk->status == HT_SUCCESS)
         walk_group(walk, root, 0);
@@ -248,19 +253,20 @@ static ht_status compare_checksums(const struct walk *walk)
         const ht__entry *entry = &walk->entries.items[i];
         char why[80];
 
-        if (entry->x == NULL || entry->crc == walk->stored[i])
+        if (entry->x == NULL || walk->stored[i] < 0 || entry->crc == walk->stored[i])
             continue;
         snprintf(why, sizeof why, "its checksum is %08x, the file says %08x", (unsigned)entry->crc,
                  (unsigned)walk->stored[i]);
-        return damaged(walk->path, entry->path, why);
+        return damaged(walk, entry->path, why);
     }
     return HT_SUCCESS;
 }
 
 /* One file; NULL after an error that all ranks know. */
-static ht_value *load(const char *path, ht_comm *comm)
+static ht_value *load(const ht__target *target, bool plain)
 {
-    struct walk walk = {.path = path, .comm = comm, .room = 32};
+    struct walk walk = {.target = target, .plain = plain, .room = 32};
+    ht_comm *comm = target->comm;
     ht_value *value = NULL;
     ht_status status;
 
@@ -270,9 +276,9 @@ static ht_value *load(const char *path, ht_comm *comm)
     ht__hdf5_end();
     status = ht__agree(comm, status);
     if (status == HT_SUCCESS)
-        status = ht__entries_agree(loading, &walk.entries, comm);
+        status = ht__entries_agree(&walk.entries, target);
     if (status == HT_SUCCESS)
-        status = ht__entries_checksum(loading, &walk.entries, comm);
+        status = ht__entries_checksum(&walk.entries, target);
     if (status == HT_SUCCESS)
         status = ht__agree(comm, compare_checksums(&walk));
     if (status == HT_SUCCESS)
@@ -283,35 +289,36 @@ static ht_value *load(const char *path, ht_comm *comm)
 }
 
 /* The newest that is good; the error of the first tried when none is. */
-static ht_value *load_earlier(const char *path, ht_comm *comm)
+static ht_value *load_earlier(const ht__target *target)
 {
-    size_t room = strlen(path) + 16;
+    size_t room = strlen(target->path) + 16;
     char *name = ht__alloc(room), first[1024] = "";
+    ht_comm *comm = target->comm;
     ht_status code = HT_ERR_IO;
     ht_value *value = NULL;
     int64_t there = 1;
 
-    for (int age = 0; value == NULL; age++) {
+    for (int age = 0; value == NULL && there; age++) {
+        const ht__target one = {.what = target->what, .path = name, .comm = comm};
         const char *why;
 
-        ht__place_earlier(name, room, path, age);
+        ht__place_earlier(name, room, target->path, age);
+        value = load(&one, false);
+        if (value == NULL) {
+            ht_status failed = ht_error_get(&why);
+
+            if (age == 0) {
+                code = failed;
+                snprintf(first, sizeof first, "%s", why);
+            }
+            if (comm->rank == 0)
+                ht_log_write(HT_LOG_WARN, "%s", why);
+        } else if (age > 0 && comm->rank == 0) {
+            ht_log_write(HT_LOG_WARN, "%s: going on from %s", target->what, name);
+        }
+        ht__place_earlier(name, room, target->path, age + 1);
         there = access(name, F_OK) == 0;
-        ht__comm_bcast_bytes(comm, &there, sizeof there, 0, loading);
-        if (!there && age > 0)
-            break;
-        value = load(name, comm);
-        if (value != NULL) {
-            if (age > 0 && comm->rank == 0)
-                ht_log_write(HT_LOG_WARN, "%s: going on from %s", loading, name);
-            break;
-        }
-        if (age == 0) {
-            code = ht_error_get(&why);
-            snprintf(first, sizeof first, "%s", why);
-        }
-        ht_error_get(&why);
-        if (comm->rank == 0)
-            ht_log_write(HT_LOG_WARN, "%s", why);
+        ht__comm_bcast_bytes(comm, &there, sizeof there, 0, target->what);
     }
     if (value == NULL)
         ht__error_set(code, "%s", first);
@@ -319,34 +326,43 @@ static ht_value *load_earlier(const char *path, ht_comm *comm)
     return value;
 }
 
-ht_value *ht_checkpoint_load(const char *path, ht_comm *comm, const ht_checkpoint_options *options)
+static ht_value *load_either(const ht__target *target, bool plain, bool earlier)
 {
-    ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
-    ht_errhandler handler;
+    ht_errhandler handler = target->comm->handler;
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
     ht_value *value;
-    ht_scope *scope;
-    bool was;
 
-    if (path == NULL || comm == NULL || o.size != sizeof o) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "%s: path or communicator is missing, or options were not filled by "
-                "ht_checkpoint_options_default",
-                loading);
-        return NULL;
-    }
-    handler = comm->handler;
-    scope = ht_scope_open();
-    was = ht_set_grad_enabled(false);
-    comm->handler = HT_ERRORS_RETURN; /* one that is damaged need not be the end */
-    value = o.earlier ? load_earlier(path, comm) : load(path, comm);
-    comm->handler = handler;
+    target->comm->handler = HT_ERRORS_RETURN; /* one that is damaged need not be the end */
+    value = earlier ? load_earlier(target) : load(target, plain);
+    target->comm->handler = handler;
     ht_set_grad_enabled(was);
     value = ht_scope_return(scope, value);
     if (value == NULL) {
         const char *why;
         ht_status code = ht_error_get(&why);
 
-        HT_FAIL(comm, code, "%s", why);
+        HT_FAIL(target->comm, code, "%s", why);
     }
     return value;
+}
+
+ht_value *ht__checkpoint_load(const ht__target *target, bool plain)
+{
+    return load_either(target, plain, false);
+}
+
+ht_value *ht_checkpoint_load(const char *path, ht_comm *comm, const ht_checkpoint_options *options)
+{
+    const ht__target target = {.what = "ht_checkpoint_load", .path = path, .comm = comm};
+    ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
+
+    if (path == NULL || comm == NULL || o.size != sizeof o) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT,
+                "%s: path or communicator is missing, or options were not filled by "
+                "ht_checkpoint_options_default",
+                target.what);
+        return NULL;
+    }
+    return load_either(&target, false, o.earlier);
 }

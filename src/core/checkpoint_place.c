@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static ht_status fail(const char *path, const char *what, int error)
+static ht_status fail(const ht__target *target, const char *verb, int error)
 {
-    return ht__error_set(HT_ERR_IO, "ht_checkpoint_save: cannot %s %s: %s", what, path,
+    return ht__error_set(HT_ERR_IO, "%s: cannot %s %s: %s", target->what, verb, target->path,
                          strerror(error));
 }
 
@@ -34,7 +34,7 @@ void ht__place_earlier(char *name, size_t size, const char *path, int age)
         snprintf(name, size, "%s.%d", path, age);
 }
 
-ht_status ht__place_reserve(const char *path, const char *part, int64_t bytes)
+ht_status ht__place_reserve(const ht__target *target, const char *part, int64_t bytes)
 {
     int fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     int error = fd < 0 ? errno : posix_fallocate(fd, 0, bytes);
@@ -42,12 +42,12 @@ ht_status ht__place_reserve(const char *path, const char *part, int64_t bytes)
     if (fd >= 0)
         close(fd);
     if (fd < 0)
-        return fail(path, "create", error);
+        return fail(target, "create", error);
     /* Some file systems cannot reserve. */
     if (error == 0 || error == EOPNOTSUPP || error == EINVAL)
         return HT_SUCCESS;
-    return ht__error_set(HT_ERR_IO, "ht_checkpoint_save: cannot reserve %lld bytes for %s: %s",
-                         (long long)bytes, path, strerror(error));
+    return ht__error_set(HT_ERR_IO, "%s: cannot reserve %lld bytes for %s: %s", target->what,
+                         (long long)bytes, target->path, strerror(error));
 }
 
 static int flush(const char *path, int flags)
@@ -60,11 +60,11 @@ static int flush(const char *path, int flags)
     return error;
 }
 
-ht_status ht__place_flush(const char *path, const char *part)
+ht_status ht__place_flush(const ht__target *target, const char *part)
 {
     int error = flush(part, O_RDONLY);
 
-    return error == 0 ? HT_SUCCESS : fail(path, "flush", error);
+    return error == 0 ? HT_SUCCESS : fail(target, "flush", error);
 }
 
 /* The names last, too. */
@@ -90,8 +90,9 @@ static void keep_as_first(const char *path, const char *first)
         rename(path, first);
 }
 
-ht_status ht__place_commit(const char *path, const char *part, int keep)
+ht_status ht__place_commit(const ht__target *target, const char *part, int keep)
 {
+    const char *path = target->path;
     size_t room = strlen(path) + 16;
     char *from = ht__alloc(room), *to = ht__alloc(room);
     int error = 0;
@@ -109,5 +110,5 @@ ht_status ht__place_commit(const char *path, const char *part, int keep)
     flush_folder(path);
     ht__free(from);
     ht__free(to);
-    return error == 0 ? HT_SUCCESS : fail(path, "put in place", error);
+    return error == 0 ? HT_SUCCESS : fail(target, "put in place", error);
 }

@@ -11,16 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char saving[] = "ht_checkpoint_save";
-
 ht_checkpoint_options ht_checkpoint_options_default(void)
 {
     return (ht_checkpoint_options){.size = sizeof(ht_checkpoint_options), .keep = 2};
 }
 
-static ht_status fail(const char *path, const char *name)
+static ht_status fail(const ht__target *target, const char *name)
 {
-    return ht__error_set(HT_ERR_IO, "%s: cannot write %s%s%s: %s", saving, path,
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s%s%s: %s", target->what, target->path,
                          name[0] != '\0' ? ": " : "", name, ht__hdf5_error());
 }
 
@@ -111,7 +109,7 @@ static bool make_dataset(hid_t file, const ht__entry *entry)
     return good;
 }
 
-static ht_status make_all(hid_t file, const char *path, const ht__entries *entries)
+static ht_status make_all(const ht__target *target, hid_t file, const ht__entries *entries)
 {
     for (int i = 0; i < entries->count; i++) {
         const ht__entry *entry = &entries->items[i];
@@ -124,14 +122,15 @@ static ht_status make_all(hid_t file, const char *path, const ht__entries *entri
         else
             good = make_group(file, entry);
         if (!good)
-            return fail(path, entry->path);
+            return fail(target, entry->path);
     }
-    return H5Fflush(file, H5F_SCOPE_LOCAL) < 0 ? fail(path, "") : HT_SUCCESS;
+    return H5Fflush(file, H5F_SCOPE_LOCAL) < 0 ? fail(target, "") : HT_SUCCESS;
 }
 
 /* Every rank an equal part of what all have alike; of what they have not, rank 0 everything. */
-static ht_status write_one(ht_comm *comm, hid_t file, const char *path, const ht__entry *entry)
+static ht_status write_one(const ht__target *target, hid_t file, const ht__entry *entry)
 {
+    ht_comm *comm = target->comm;
     const ht_body *body = entry->x->body;
     hid_t set = H5Dopen2(file, entry->path, H5P_DEFAULT), type = ht__hdf5_type(body->dtype);
     const char *data = ht__body_data(body);
@@ -143,13 +142,13 @@ static ht_status write_one(ht_comm *comm, hid_t file, const char *path, const ht
         slab.ndim = 1;
         slab.count[0] = 0;
     }
-    status = ht__slab_transfer(saving, comm, set, type, &slab, (void *)data, true);
+    status = ht__slab_transfer(target->what, comm, set, type, &slab, (void *)data, true);
     if (status != HT_SUCCESS) {
         const char *cause;
 
         ht_error_get(&cause);
-        status = ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s: %s", saving, path, entry->path,
-                               cause);
+        status = ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s: %s", target->what, target->path,
+                               entry->path, cause);
     }
     if (set >= 0)
         H5Dclose(set);
@@ -157,7 +156,7 @@ static ht_status write_one(ht_comm *comm, hid_t file, const char *path, const ht
     return status;
 }
 
-static ht_status write_all(ht_comm *comm, hid_t file, const char *path, const ht__entries *entries)
+static ht_status write_all(const ht__target *target, hid_t file, const ht__entries *entries)
 {
     ht_status status = HT_SUCCESS;
 
@@ -165,17 +164,18 @@ static ht_status write_all(ht_comm *comm, hid_t file, const char *path, const ht
         ht_status one = HT_SUCCESS;
 
         if (entries->items[i].x != NULL)
-            one = write_one(comm, file, path, &entries->items[i]);
+            one = write_one(target, file, &entries->items[i]);
         if (status == HT_SUCCESS)
             status = one;
     }
-    return ht__agree(comm, status);
+    return ht__agree(target->comm, status);
 }
 
-static hid_t create(ht_comm *comm, const char *part)
+static hid_t create(const ht__target *target, const char *part)
 {
-    hid_t access = ht__io_parallel_access(comm), creation = H5Pcreate(H5P_FILE_CREATE), file;
-    const char *outer = ht__watch_guard(saving);
+    hid_t access = ht__io_parallel_access(target->comm), creation = H5Pcreate(H5P_FILE_CREATE),
+          file;
+    const char *outer = ht__watch_guard(target->what);
 
     H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     file = H5Fcreate(part, H5F_ACC_TRUNC, creation, access);
@@ -185,18 +185,19 @@ static hid_t create(ht_comm *comm, const char *part)
     return file;
 }
 
-static ht_status fill(ht_comm *comm, hid_t file, const char *path, const char *part,
+static ht_status fill(const ht__target *target, hid_t file, const char *part,
                       const ht__entries *entries)
 {
-    ht_status status = ht__agree(comm, make_all(file, path, entries));
+    ht_comm *comm = target->comm;
+    ht_status status = ht__agree(comm, make_all(target, file, entries));
     hsize_t bytes = 0;
 
     if (status != HT_SUCCESS)
         return status;
     H5Fget_filesize(file, &bytes);
-    status = ht__agree(comm, comm->rank == 0 ? ht__place_reserve(path, part, (int64_t)bytes)
+    status = ht__agree(comm, comm->rank == 0 ? ht__place_reserve(target, part, (int64_t)bytes)
                                              : HT_SUCCESS);
-    return status == HT_SUCCESS ? write_all(comm, file, path, entries) : status;
+    return status == HT_SUCCESS ? write_all(target, file, entries) : status;
 }
 
 /* More than HDF5 will need. */
@@ -215,47 +216,48 @@ static int64_t bytes_of(const ht__entries *entries)
 
 /* A full disk is found out before HDF5, which cannot close a file that does not fit, has it open.
  */
-static ht_status try_room(ht_comm *comm, const char *path, const char *part,
-                          const ht__entries *entries)
+static ht_status try_room(const ht__target *target, const char *part, const ht__entries *entries)
 {
     ht_status status = HT_SUCCESS;
 
-    if (comm->rank == 0) {
+    if (target->comm->rank == 0) {
         unlink(part); /* of a job that was killed here */
-        status = ht__place_reserve(path, part, bytes_of(entries));
+        status = ht__place_reserve(target, part, bytes_of(entries));
     }
-    return ht__agree(comm, status);
+    return ht__agree(target->comm, status);
 }
 
-static ht_status write_part(ht_comm *comm, const char *path, const char *part,
-                            const ht__entries *entries)
+static ht_status write_part(const ht__target *target, const char *part, const ht__entries *entries)
 {
-    ht_status status = try_room(comm, path, part, entries);
+    ht_comm *comm = target->comm;
+    ht_status status = try_room(target, part, entries);
     hid_t file;
 
     if (status != HT_SUCCESS)
         return status;
     ht__hdf5_begin();
-    file = create(comm, part);
-    status = ht__agree(comm, file < 0 ? fail(path, "") : HT_SUCCESS);
+    file = create(target, part);
+    status = ht__agree(comm, file < 0 ? fail(target, "") : HT_SUCCESS);
     if (status == HT_SUCCESS)
-        status = fill(comm, file, path, part, entries);
+        status = fill(target, file, part, entries);
     if (file >= 0 && H5Fclose(file) < 0 && status == HT_SUCCESS)
-        status = fail(path, "");
+        status = fail(target, "");
     ht__hdf5_end();
     return ht__agree(comm, status);
 }
 
-static ht_status write_checkpoint(ht_comm *comm, const char *path, const ht__entries *entries,
-                                  int keep)
+static ht_status write_checkpoint(const ht__target *target, const ht__entries *entries, int keep)
 {
-    char *part = ht__place_part(path);
-    ht_status status = write_part(comm, path, part, entries);
+    ht_comm *comm = target->comm;
+    char *part = ht__place_part(target->path);
+    ht_status status = write_part(target, part, entries);
 
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, comm->local_rank == 0 ? ht__place_flush(path, part) : HT_SUCCESS);
+        status = ht__agree(comm,
+                           comm->local_rank == 0 ? ht__place_flush(target, part) : HT_SUCCESS);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, comm->rank == 0 ? ht__place_commit(path, part, keep) : HT_SUCCESS);
+        status = ht__agree(comm,
+                           comm->rank == 0 ? ht__place_commit(target, part, keep) : HT_SUCCESS);
     if (status != HT_SUCCESS && comm->rank == 0)
         unlink(part);
     ht__free(part);
@@ -263,37 +265,38 @@ static ht_status write_checkpoint(ht_comm *comm, const char *path, const ht__ent
 }
 
 /* Numbers are rank 0's. */
-static ht_status share_numbers(ht__entries *entries, ht_comm *comm)
+static ht_status share_numbers(ht__entries *entries, const ht__target *target)
 {
     double *numbers = ht__alloc((size_t)entries->count * sizeof *numbers);
     ht_status status;
 
     for (int i = 0; i < entries->count; i++)
         numbers[i] = entries->items[i].number;
-    status = ht__comm_bcast_bytes(comm, numbers, (size_t)entries->count * sizeof *numbers, 0,
-                                  saving);
+    status = ht__comm_bcast_bytes(target->comm, numbers, (size_t)entries->count * sizeof *numbers,
+                                  0, target->what);
     for (int i = 0; i < entries->count; i++)
         entries->items[i].number = numbers[i];
     ht__free(numbers);
     return status;
 }
 
-static ht_status save(ht_comm *comm, const ht_value *state, const char *path, int keep)
+static ht_status save(const ht__target *target, const ht_value *state, int keep)
 {
+    ht_comm *comm = target->comm;
     ht_errhandler handler = comm->handler;
     ht__entries entries = {0};
-    ht_status status = ht__entries_collect(&entries, state, comm);
+    ht_status status = ht__entries_collect(&entries, state, target);
 
     if (status == HT_SUCCESS)
-        status = ht__entries_agree(saving, &entries, comm);
+        status = ht__entries_agree(&entries, target);
     if (status == HT_SUCCESS)
-        status = ht__entries_checksum(saving, &entries, comm);
+        status = ht__entries_checksum(&entries, target);
     if (status == HT_SUCCESS)
-        status = share_numbers(&entries, comm);
+        status = share_numbers(&entries, target);
     if (status == HT_SUCCESS) {
         /* The handler may end the job: not before the unfinished file is gone. */
         comm->handler = HT_ERRORS_RETURN;
-        status = write_checkpoint(comm, path, &entries, keep);
+        status = write_checkpoint(target, &entries, keep);
         comm->handler = handler;
         status = ht__agree(comm, status);
     }
@@ -301,28 +304,32 @@ static ht_status save(ht_comm *comm, const ht_value *state, const char *path, in
     return status;
 }
 
+ht_status ht__checkpoint_save(const ht__target *target, const ht_value *state, int keep)
+{
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = save(target, state, keep);
+
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
 ht_status ht_checkpoint_save(const ht_value *state, const char *path, ht_comm *comm,
                              const ht_checkpoint_options *options)
 {
+    const ht__target target = {.what = "ht_checkpoint_save", .path = path, .comm = comm};
     ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
-    ht_scope *scope;
-    ht_status status;
-    bool was;
 
     if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (path == NULL || path[0] == '\0' || comm == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: path or communicator is missing, or the state is no map", saving);
+                       "%s: path or communicator is missing, or the state is no map", target.what);
     if (o.size != sizeof o || o.keep < 1)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "%s: options were not filled by ht_checkpoint_options_default, or keep is "
                        "below 1",
-                       saving);
-    scope = ht_scope_open();
-    was = ht_set_grad_enabled(false);
-    status = save(comm, state, path, o.keep);
-    ht_set_grad_enabled(was);
-    ht_scope_close(scope);
-    return status;
+                       target.what);
+    return ht__checkpoint_save(&target, state, o.keep);
 }

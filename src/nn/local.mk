@@ -49,7 +49,6 @@ libht_objects_la_SOURCES += \
 	src/nn/module_forward.c \
 	src/nn/module_guard.c \
 	src/nn/module_impl.h \
-	src/nn/module_load.c \
 	src/nn/module_print.c \
 	src/nn/module_save.c \
 	src/nn/module_state.c \

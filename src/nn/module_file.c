@@ -30,10 +30,3 @@ void ht__state_free(ht_state *state)
         ht__free(state->entries[i].name);
     ht__free(state->entries);
 }
-
-ht_dtype ht__state_dtype(ht_dtype dtype)
-{
-    if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16)
-        return HT_FLOAT32;
-    return dtype == HT_BOOL ? HT_UINT8 : dtype;
-}

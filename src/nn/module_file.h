@@ -4,7 +4,6 @@
 #ifndef HT_NN_MODULE_FILE_H
 #define HT_NN_MODULE_FILE_H
 
-#include "core/hdf5_util.h"
 #include "module_impl.h"
 
 struct ht_state_entry {
@@ -25,8 +24,5 @@ void ht__state_free(ht_state *state);
 ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
                          const ht_value *map);
 ht_status ht__state_copy(const ht_state *state, const ht_value *map);
-
-/* The dtype that stands for one in a file: 16-bit floats travel as float32, bool as uint8. */
-ht_dtype ht__state_dtype(ht_dtype dtype);
 
 #endif
