@@ -32,6 +32,7 @@
 #include "ht/printing.h"
 #include "ht/random.h"
 #include "ht/relational.h"
+#include "ht/signals.h"
 #include "ht/statistics.h"
 #include "ht/tensor.h"
 #include "ht/timeline.h"

@@ -57,6 +57,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_timeline.c \
 	tests/nn/test_data_parallel_parts.c \
 	tests/nn/test_data_parallel_separate.c \
+	tests/nn/test_data_parallel_stop.c \
 	tests/nn/test_data_parallel_unused.c \
 	tests/nn/test_functional.c \
 	tests/nn/test_functional_grad.c \

@@ -22,6 +22,7 @@ struct job {
     struct images images;
     struct report report;
     struct progress progress;
+    bool stopped; /* by a signal, and saved */
     ht_module *net, *dp;
     ht_optimizer *optimizer;
     ht_scheduler *scheduler;

@@ -61,7 +61,10 @@ static void between_steps(struct job *job, const ht_batch *batch, double start)
     if (o->log_rows != NULL)
         log_rows(job, batch);
     job->progress.total++;
-    if (o->save_every == 0 || job->progress.total % o->save_every != 0)
+    if (ht_stop_signal() != 0)
+        ht_data_parallel_request_stop(job->dp);
+    job->stopped = o->save != NULL && ht_data_parallel_stop_requested(job->dp);
+    if (!job->stopped && (o->save_every == 0 || job->progress.total % o->save_every != 0))
         return;
     job->progress.seconds += now() - start;
     job_save(job);
@@ -79,11 +82,13 @@ static void train(struct job *job, struct epoch_result *result)
     if (job->options.profile)
         ht_timeline_start();
     ht_module_train(job->dp);
-    while ((steps == 0 || progress->step < steps) &&
+    while (!job->stopped && (steps == 0 || progress->step < steps) &&
            ht_dataloader_next(job->images.train, &batch)) {
         train_step(job, &batch);
         between_steps(job, &batch, start);
     }
+    if (job->stopped)
+        return;
     ht_data_parallel_drain(job->dp);
     result->seconds = progress->seconds + now() - start;
     if (job->options.profile)
@@ -166,6 +171,8 @@ static void run(struct job *job)
         if (progress->step == 0)
             ht_dataloader_set_epoch(job->images.train, progress->epoch);
         train(job, &result);
+        if (job->stopped)
+            return;
         test(job, &result);
         ht_scheduler_step(job->scheduler);
         report_epoch(&job->report, &result);
@@ -183,6 +190,13 @@ static int finish(struct job *job)
     char digest[65];
     double failed = 0;
 
+    if (job->stopped) {
+        if (job->report.speaks)
+            printf("stopped by a signal after %" PRId64 " epochs and %" PRId64
+                   " steps; to go on: --resume %s\n",
+                   job->progress.epoch, job->progress.step, job->options.save);
+        return 0;
+    }
     if (!digest_parameters(job->net, digest)) {
         if (ht_comm_rank(HT_COMM_WORLD) == 0)
             fputs("mnist: the parameters are not the same on all ranks\n", stderr);
@@ -257,6 +271,8 @@ static int work(struct job *job, const char *wrong)
     report_open(&job->report, &job->options, &job->images, job->net);
     if (options->resume != NULL)
         wrong = job_resume(job);
+    if (options->save != NULL)
+        ht_stop_signals_catch();
     if (wrong == NULL)
         run(job);
     status = wrong == NULL ? finish(job) : refuse(wrong, false);

@@ -123,6 +123,15 @@ HT_API ht_status ht_data_parallel_join_end(ht_module *wrapper);
  */
 HT_API ht_status ht_data_parallel_drain(ht_module *wrapper);
 
+/* A rank that has to stop (a signal, a limit of time) asks for it; all stop together. The request
+ * travels with the next synchronised backward pass, in a message that is sent anyway under
+ * HT_AVERAGE_WEIGHTED, and is there two passes later: stop_requested, asked by all ranks at the
+ * same point of the program, then is true on all of them at the same step, and stays so. Under the
+ * other averages nothing is sent that it could go with, and stop_requested exchanges a small
+ * message: it is collective then. */
+HT_API ht_status ht_data_parallel_request_stop(ht_module *wrapper);
+HT_API bool ht_data_parallel_stop_requested(ht_module *wrapper);
+
 HT_API ht_module *ht_data_parallel_module(ht_module *wrapper); /* borrowed */
 
 HT_END_DECLS

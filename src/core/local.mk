@@ -80,6 +80,7 @@ libht_objects_la_SOURCES += \
 	src/core/resplit.c \
 	src/core/scope.c \
 	src/core/statistics.c \
+	src/core/stop_signal.c \
 	src/core/storage.c \
 	src/core/tensor.c \
 	src/core/timeline.c \

@@ -17,6 +17,7 @@ libht_objects_la_SOURCES += \
 	src/nn/data_parallel_options.c \
 	src/nn/data_parallel_separate.c \
 	src/nn/data_parallel_start.c \
+	src/nn/data_parallel_stop.c \
 	src/nn/functional/batch_norm.c \
 	src/nn/functional/batch_norm.h \
 	src/nn/functional/conv2d.c \

@@ -79,10 +79,11 @@ struct ht_reducer_param {
     int entry;                 /* its place in that optimizer */
 };
 
-/* What travels ahead of a pass, summed over the ranks: doubles in a row. Only the weight, unless
+/* What travels ahead of a pass, summed over the ranks: doubles in a row. Only the first two, unless
  * ranks may be out of data (reducer_join.c). */
 typedef struct ht_pass_head {
     double weight;  /* of what this rank adds */
+    double stops;   /* ranks that ask for a stop (data_parallel_stop.c) */
     double active;  /* ranks that have data */
     double giving;  /* ranks that have gradients to add, which a mean may divide by */
     double kept;    /* active ranks that add to an average that is there already */
@@ -119,6 +120,9 @@ struct ht_reducer {
     double total;      /* the weight summed over ranks */
     ht_pass_head head; /* of this rank; the exchange's while head_op is not NULL, then the sum */
     bool head_due;     /* it waits for the pass's turn */
+    bool stop;         /* this rank asks for a stop */
+    bool asked;        /* some rank does, in a head that has come to this one */
+    bool stopping;     /* the same of passes that are over, which all ranks know alike */
     ht_exchange_op *head_op;
     ht_comm_hook hook;                             /* NULL: the average */
     void *hook_state;                              /* not owned */

@@ -79,7 +79,7 @@ ht_status ht__reducer_take_over(ht_reducer *reducer, bool *kept, bool *averages)
 /* Sums of weights go ahead, and while ranks may be out of data, all of the head. */
 static void start_head(ht_reducer *reducer)
 {
-    int64_t n = reducer->joining ? sizeof reducer->head / sizeof(double) : 1;
+    int64_t n = reducer->joining ? sizeof reducer->head / sizeof(double) : 2;
 
     reducer->head_due = false;
     if (reducer->joining || reducer->options.averaging == HT_AVERAGE_WEIGHTED)
@@ -94,6 +94,7 @@ static void take_head(ht_reducer *reducer)
 
     ht__exchange_release(reducer->exchange, reducer->head_op);
     reducer->head_op = NULL;
+    reducer->asked = reducer->asked || sum->stops > 0;
     if (sum->buffers == 0)
         reducer->total = sum->weight + (sum->kept > 0 ? sum->held : 0);
     else if (sum->buffers < sum->active)
@@ -411,12 +412,17 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
         status = ht__reducer_take_over(reducer, &kept, &averages);
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
+    reducer->stopping = reducer->asked;
     reducer->weight = (kept ? reducer->weight : 0) + weight;
     reducer->begun = true;
     reducer->sync = sync;
     if (!sync)
         return HT_SUCCESS;
-    head = (ht_pass_head){.weight = reducer->weight, .active = 1, .giving = 1, .kept = averages};
+    head = (ht_pass_head){.weight = reducer->weight,
+                          .stops = reducer->stop,
+                          .active = 1,
+                          .giving = 1,
+                          .kept = averages};
     reducer->head = head;
     /* Ranks out of data have to know of this pass before they take part in ordering the buckets. */
     if (reducer->joining && order_is_due(reducer)) {

@@ -159,6 +159,19 @@ for ranks in 2 4; do
     check "every row once after 3 ranks and then $ranks" every_row_once
 done
 
+# A signal to one rank: all save after the same step and end well.
+for signal in USR1 TERM; do
+    rm -f run.h5*
+    "${MPIRUN:-mpirun}" -n 3 "$program" --data "$work/data" --batch-size 16 --epochs 200 --no-progress \
+        --save run.h5 --log-rows rows </dev/null >out 2>err &
+    while ! grep -q '^epoch 1/' out && runs; do sleep 0.02; done
+    kill -$signal "$(random_one $(children $!))"
+    check "SIG$signal to one rank ends the job well" wait $!
+    check 'and says so' grep -q 'stopped by a signal after .* to go on: --resume run.h5' out
+    mv run.h5 stopped.h5
+    check 'and a checkpoint is there' job 3 --resume stopped.h5 --epochs 1
+done
+
 rm -f run.h5*
 "$run" --delay 0 -- "${MPIRUN:-mpirun}" -n 3 "$program" --data "$work/data" --batch-size 16 --epochs 2 --no-progress \
     --json result --save run.h5 --save-every 1 </dev/null >out 2>err &

@@ -268,7 +268,7 @@ static void rows_that_were_had_are_not_read(void **state)
 
     (void)state;
     options.batch_size = 3;
-    options.window_bytes = 16 * (4 * ROW_LENGTH + 1); /* two windows of a chunk each */
+    options.window_bytes = 32 * (4 * ROW_LENGTH + 1); /* two windows of two chunks each */
     for (int variant = 0; variant < 4; variant++) {
         int64_t seen[ROWS] = {0}, all[ROWS], damaged = 0;
         int ranks = variant / 2 == 0 ? ht_test_size : (ht_test_size + 1) / 2;
