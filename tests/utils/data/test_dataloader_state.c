@@ -231,9 +231,9 @@ static void every_row_once_on_other_rank_counts(void **state)
 
 /* Zeroes the chunks of x all of whose rows were had: they cannot be inflated any more. Returns
  * their number. */
-static int64_t damage_what_was_had(const int64_t seen[])
+static int64_t damage_what_was_had(const int64_t seen[], hsize_t rows, hsize_t chunk)
 {
-    static const char zeros[8 * ROW_LENGTH * 4];
+    char *zeros = calloc(chunk * ROW_LENGTH, 2 * sizeof(int32_t));
     FILE *raw = fopen(files_path("a.h5"), "r+b");
     hid_t file = H5Fopen(files_path("a.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
     hid_t set = H5Dopen2(file, "x", H5P_DEFAULT), space = H5Dget_space(set);
@@ -247,7 +247,7 @@ static int64_t damage_what_was_had(const int64_t seen[])
         haddr_t address;
 
         H5Dget_chunk_info(set, space, i, from, &mask, &address, &bytes);
-        for (hsize_t row = from[0]; row < from[0] + 8 && row < ROWS; row++)
+        for (hsize_t row = from[0]; row < from[0] + chunk && row < rows; row++)
             had = had && seen[row] > 0;
         if (!had)
             continue;
@@ -259,6 +259,7 @@ static int64_t damage_what_was_had(const int64_t seen[])
     H5Dclose(set);
     H5Fclose(file);
     fclose(raw);
+    free(zeros);
     return damaged;
 }
 
@@ -268,7 +269,7 @@ static void rows_that_were_had_are_not_read(void **state)
 
     (void)state;
     options.batch_size = 3;
-    options.window_bytes = 32 * (4 * ROW_LENGTH + 1); /* two windows of two chunks each */
+    options.window_bytes = 16 * (4 * ROW_LENGTH + 1); /* two windows of a chunk each */
     for (int variant = 0; variant < 4; variant++) {
         int64_t seen[ROWS] = {0}, all[ROWS], damaged = 0;
         int ranks = variant / 2 == 0 ? ht_test_size : (ht_test_size + 1) / 2;
@@ -283,7 +284,7 @@ static void rows_that_were_had_are_not_read(void **state)
         ht_barrier(HT_COMM_WORLD);
         ht_hdf5_lock();
         if (ht_test_rank == 0)
-            damaged = damage_what_was_had(all);
+            damaged = damage_what_was_had(all, ROWS, 8);
         ht_hdf5_unlock();
         ht__comm_bcast_bytes(HT_COMM_WORLD, &damaged, sizeof damaged, 0, "damaged");
         assert_true(damaged > 0);
@@ -291,6 +292,48 @@ static void rows_that_were_had_are_not_read(void **state)
         check_seen(seen, 1);
         files_remove();
     }
+}
+
+/* A shard that fits into memory is read in units of 256 KiB: the first of three was had. */
+static void units_that_were_had_are_not_read(void **state)
+{
+    enum { CHUNK = 1000, UNIT = 14 * CHUNK };
+    int64_t rows = 3 * (int64_t)UNIT * ht_test_size, *seen = calloc((size_t)rows, sizeof *seen);
+    ht_dataloader_options options = ht_dataloader_options_default();
+    ht_batch batch;
+
+    (void)state;
+    options.batch_size = UNIT;
+    options.shuffle = false;
+    files_open();
+    files_make("a.h5", rows, rows, CHUNK);
+    ht_dataloader *first = open_loader(HT_COMM_WORLD, &options), *second;
+
+    assert_true(ht_dataloader_next(first, &batch));
+    for (int64_t r = 0; r < ht_test_size; r++) {
+        for (int64_t i = 0; i < UNIT; i++)
+            seen[3 * UNIT * r + i] = 1;
+    }
+    assert_int_equal(batch.row_ids[0], 3 * UNIT * ht_test_rank);
+    ht_value *at = ht_dataloader_state_dict(first);
+
+    ht_release(first);
+    ht_barrier(HT_COMM_WORLD);
+    ht_hdf5_lock();
+    if (ht_test_rank == 0)
+        assert_int_equal(damage_what_was_had(seen, (hsize_t)rows, CHUNK), 14 * ht_test_size);
+    ht_hdf5_unlock();
+    ht_barrier(HT_COMM_WORLD);
+    second = open_loader(HT_COMM_WORLD, &options);
+    ht_dataloader_load_state_dict(second, at);
+    for (int64_t unit = 1; unit < 3; unit++) {
+        assert_true(ht_dataloader_next(second, &batch));
+        assert_int_equal(batch.row_ids[0], UNIT * (3 * ht_test_rank + unit));
+    }
+    assert_false(ht_dataloader_next(second, &batch));
+    ht_release(second);
+    free(seen);
+    files_remove();
 }
 
 static void refuse(ht_dataloader *loader, ht_value *state, const char *expected)
@@ -343,4 +386,5 @@ static void states_that_do_not_fit(void **state)
 HT_TEST_SUITE(test_dataloader_state, cmocka_unit_test(same_batches_on_as_many_ranks),
               cmocka_unit_test(every_row_once_on_other_rank_counts),
               cmocka_unit_test(rows_that_were_had_are_not_read),
+              cmocka_unit_test(units_that_were_had_are_not_read),
               cmocka_unit_test(states_that_do_not_fit));
