@@ -89,8 +89,6 @@ ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
     wrapper->optimizer = ht_retain(optimizer);
     wrapper->options = o;
     wrapper->scale = o.loss_scaling != HT_LOSS_SCALING_NONE ? o.scale : 1;
-    if (o.clip_norm > 0 || o.clip_value > 0)
-        wrapper->parameters = list_parameters(optimizer);
     wrapper->last.loss_scale = 1;
     wrapper->last.grad_norm = NAN;
     wrapper->last.amp_scale = wrapper->scale;
@@ -183,10 +181,20 @@ static ht_status run_backward(ht_optim_wrapper *wrapper, ht_tensor *loss, double
     return status;
 }
 
+static bool clips(const ht_optim_wrapper_options *o)
+{
+    return o->clip_norm > 0 || o->clip_value > 0;
+}
+
 static ht_status clip(ht_optim_wrapper *wrapper)
 {
     const ht_optim_wrapper_options *o = &wrapper->options;
+    int count = ht_optimizer_parameter_count(wrapper->optimizer);
 
+    if (ht_value_count(wrapper->parameters) != count) { /* none yet, or a group was added */
+        ht_release(wrapper->parameters);
+        wrapper->parameters = list_parameters(wrapper->optimizer);
+    }
     if (o->clip_value > 0)
         return ht_clip_grad_value_(wrapper->parameters, o->clip_value);
     ht_error_clear(); /* a norm of NaN is no failure by itself */
@@ -202,7 +210,7 @@ static ht_status update(ht_optim_wrapper *wrapper)
 
     if (wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE)
         status = ht__scaler_unscale(wrapper, &finite);
-    if (status == HT_SUCCESS && finite && wrapper->parameters != NULL)
+    if (status == HT_SUCCESS && finite && clips(&wrapper->options))
         status = clip(wrapper);
     if (status == HT_SUCCESS && finite)
         status = ht_optimizer_step(wrapper->optimizer);

@@ -12,7 +12,7 @@ struct ht_optim_wrapper {
     ht_optimizer *optimizer; /* retained */
     ht_module *model;        /* retained; of the last begin, NULL before it */
     ht_optim_wrapper_options options;
-    ht_value *parameters; /* retained; the optimizer's, to clip; NULL: not asked for */
+    ht_value *parameters; /* retained; the optimizer's, to clip; NULL before that */
     int64_t first;  /* losses that had come when a state was loaded: their gradients are lost */
     double scale;   /* of losses now; 1 without mixed precision */
     int64_t streak; /* updates in a row that were not skipped */

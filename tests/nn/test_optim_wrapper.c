@@ -217,6 +217,28 @@ static void test_clips_the_averaged_gradient(void **state)
     }
 }
 
+/* A group that the optimizer gets after it was wrapped is clipped too. */
+static void test_clips_groups_added_later(void **state)
+{
+    ht_optim_wrapper_options options = ht_optim_wrapper_options_default();
+    ht_module *first = new_model(), *second = new_model();
+    ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(first), 1, NULL);
+    ht_optim_wrapper *wrapper;
+
+    (void)state;
+    options.clip_value = 1;
+    wrapper = ht_optim_wrapper_new(sgd, &options);
+    ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(first, number(3)), HT_NONE));
+    ht_optim_sgd_add_param_group(sgd, ht_module_parameters(second), 1, NULL);
+    ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(second, number(3)), HT_NONE));
+    assert_true(ht_item(ht_module_find_parameter(first, "weight")) == 99);
+    assert_true(ht_item(ht_module_find_parameter(second, "weight")) == 99);
+    ht_release(wrapper);
+    ht_release(sgd);
+    ht_release(second);
+    ht_release(first);
+}
+
 /* A state from between two updates: the next one is a mean of what is left of its losses. */
 static void test_state(void **state)
 {
@@ -317,5 +339,6 @@ HT_TEST_SUITE(test_optim_wrapper,
               cmocka_unit_test(test_scales_exchanges_and_updates_as_worked_out_by_hand),
               cmocka_unit_test(test_exchange_is_off_for_one_pass_only),
               cmocka_unit_test(test_rank_without_rows),
-              cmocka_unit_test(test_clips_the_averaged_gradient), cmocka_unit_test(test_state),
+              cmocka_unit_test(test_clips_the_averaged_gradient),
+              cmocka_unit_test(test_clips_groups_added_later), cmocka_unit_test(test_state),
               cmocka_unit_test(test_misuse));
