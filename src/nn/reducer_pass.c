@@ -206,7 +206,8 @@ static ht_status post_all(ht_reducer *reducer)
         ht_reducer *turn = ht__reducer_turn(reducer);
 
         ht__reducer_close(turn);
-        status = wait_head(turn, "summing the weights of the ranks' batches");
+        status = wait_head(turn, "summing the weights of the ranks' batches (different numbers of "
+                                 "batches need a join)");
         post_ready(turn);
     }
     return status;

@@ -13,7 +13,8 @@ struct join_run {
     int micro;      /* backward passes for each step; 0: 1 */
     bool counted;   /* by accumulation_steps, else each pass is synchronised */
     bool zero_last; /* zero_grad after each step, else before the next */
-    bool own_gradients, hook;
+    bool own_gradients, find_unused, hook;
+    double end[VALUES]; /* result: all parameters */
 };
 
 static int micro_of(const struct join_run *run)
@@ -108,6 +109,7 @@ static ht_module *wrap_for(const struct join_run *run, ht_module *net, ht_optimi
     options.averaging = run->mean ? HT_AVERAGE_MEAN : HT_AVERAGE_WEIGHTED;
     options.blocking = run->blocking;
     options.gradient_as_bucket_view = !run->own_gradients;
+    options.find_unused_parameters = run->find_unused;
     options.accumulation_steps = run->counted ? run->micro : 1;
     options.first_bucket_mb = options.bucket_cap_mb = 1e-4;
     dp = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &options);
@@ -146,28 +148,29 @@ static void assert_same_on_all_ranks(const double values[VALUES])
     assert_memory_equal(first, values, sizeof first);
 }
 
-static void check(struct join_run run)
+static void check(struct join_run *run)
 {
     ht_module *net = new_net(3), *one = new_net(3), *dp;
-    ht_optimizer *optimizer = new_optimizer(net, run.kind), *alone = new_optimizer(one, run.kind);
+    ht_optimizer *optimizer = new_optimizer(net, run->kind), *alone = new_optimizer(one, run->kind);
     double values[VALUES], expected[VALUES];
 
-    dp = wrap_for(&run, net, optimizer);
-    train_joined(&run, dp, optimizer);
-    train_one(&run, one, alone);
+    dp = wrap_for(run, net, optimizer);
+    train_joined(run, dp, optimizer);
+    train_one(run, one, alone);
     read_parameters(net, values);
     read_parameters(one, expected);
     assert_same_on_all_ranks(values);
     assert_true(distance(values, expected) <= 1e-12);
     assert_int_equal(ht_optimizer_steps(optimizer), ht_optimizer_steps(alone));
-    if (!run.counted) {
-        train_on(&run, dp, optimizer, false);
-        train_on(&run, one, alone, true);
+    if (!run->counted) {
+        train_on(run, dp, optimizer, false);
+        train_on(run, one, alone, true);
         read_parameters(net, values);
         read_parameters(one, expected);
         assert_same_on_all_ranks(values);
         assert_true(distance(values, expected) <= 1e-12);
     }
+    memcpy(run->end, values, sizeof values);
     ht_release(dp);
     ht_release(net);
     ht_release(one);
@@ -175,14 +178,17 @@ static void check(struct join_run run)
     ht_release(alone);
 }
 
+/* Blocking and not, with the same bits. */
 static void check_modes(struct join_run run)
 {
-    for (int blocking = 0; blocking < 2; blocking++) {
-        for (int falling = 0; falling < 2; falling++) {
-            run.blocking = blocking;
-            run.falling = falling;
-            check(run);
-        }
+    for (int falling = 0; falling < 2; falling++) {
+        struct join_run blocking = run, deferred = run;
+
+        blocking.falling = deferred.falling = falling;
+        blocking.blocking = true;
+        check(&blocking);
+        check(&deferred);
+        assert_memory_equal(blocking.end, deferred.end, sizeof blocking.end);
     }
 }
 
@@ -217,10 +223,52 @@ static void join_with_accumulation(void **state)
     check_modes((struct join_run){.kind = ADAM, .base = 3, .micro = 2});
 }
 
-static void join_with_a_hook(void **state)
+static void join_with_a_hook_and_with_unused_parameters(void **state)
 {
     (void)state;
+    check_modes((struct join_run){.kind = ADAM, .base = 2, .find_unused = true});
     check_modes((struct join_run){.kind = ADAM, .base = 2, .hook = true});
+}
+
+/* Adam for one layer, SGD for the rest: the state of both comes to ranks whose data ended. */
+static void join_with_two_optimizers(void **state)
+{
+    ht_module *net = new_net(3), *dp;
+    struct net *n = ht_module_data(net);
+    ht_value *rest = ht_module_parameters(n->fc2);
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    ht_optimizer *two[2];
+    double values[VALUES];
+
+    (void)state;
+    ht_value_append(rest, ht_value_tensor(n->shift));
+    two[0] = ht_optim_adam(ht_module_parameters(n->fc1), 0.01, NULL);
+    two[1] = ht_optim_sgd(rest, 0.1, NULL);
+    options.optimizers = two;
+    options.optimizer_count = 2;
+    dp = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, NULL, &options);
+    ht_data_parallel_join_begin(dp, NULL);
+    for (int pass = 0; pass < 2 + ht_test_rank; pass++) {
+        ht_optimizer_zero_grad(two[0]);
+        ht_optimizer_zero_grad(two[1]);
+        backward_batch(dp, ht_test_rank, pass, 1);
+        ht_optimizer_step(two[0]);
+        ht_optimizer_step(two[1]);
+    }
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ht_optimizer_steps(two[i]), 1 + ht_test_size);
+    for (int pass = 20; pass < 22; pass++) {
+        backward_batch(dp, ht_test_rank, pass, 1);
+        ht_optimizer_step(two[0]);
+        ht_optimizer_step(two[1]);
+    }
+    read_parameters(net, values);
+    assert_same_on_all_ranks(values);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(two[0]);
+    ht_release(two[1]);
 }
 
 /* Rank r makes r + 1 steps and writes its buffer in each: in step s, rank s is the lowest that has
@@ -357,7 +405,9 @@ static void misuse_of_join(void **state)
 HT_TEST_SUITE(test_data_parallel_join, cmocka_unit_test(join_weighted_equals_one_rank),
               cmocka_unit_test(join_divides_by_all_ranks_or_by_the_active),
               cmocka_unit_test(join_of_a_rank_without_data),
-              cmocka_unit_test(join_with_accumulation), cmocka_unit_test(join_with_a_hook),
+              cmocka_unit_test(join_with_accumulation),
+              cmocka_unit_test(join_with_a_hook_and_with_unused_parameters),
+              cmocka_unit_test(join_with_two_optimizers),
               cmocka_unit_test(join_takes_buffers_from_ranks_with_data),
               cmocka_unit_test(join_throwing_ends_all_loops_alike),
               cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
