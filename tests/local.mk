@@ -49,6 +49,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_faults.c \
 	tests/nn/test_data_parallel_groups.c \
 	tests/nn/test_data_parallel_join.c \
+	tests/nn/test_data_parallel_join_end.c \
 	tests/nn/test_data_parallel_oracle.c \
 	tests/nn/test_data_parallel_lessons.c \
 	tests/nn/test_data_parallel_optimizers.c \

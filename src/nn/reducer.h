@@ -155,8 +155,14 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
 ht_status ht__reducer_take_over(ht_reducer *reducer, bool *kept, bool *averages);
 ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due);
 
-/* Starts what is ready of a pass whose turn it is; whether that was the last of it. */
+/* reducer_post.c. Starts what is ready of a pass whose turn it is: whether that was the last of it;
+ * and of all passes in their turn. post_all: everything of this pass, and of those before it, which
+ * have ended too. No bucket leaves before the head has come; scale makes a sum the average. */
 bool ht__reducer_post(ht_reducer *reducer);
+void ht__reducer_post_ready(const ht_reducer *reducer);
+ht_status ht__reducer_post_all(ht_reducer *reducer);
+bool ht__reducer_has_head(ht_reducer *reducer);
+double ht__reducer_scale(const ht_reducer *reducer);
 
 /* A head without a pass after it: its sum is in reducer->head. */
 ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a backward pass starts, in order: its head, then its buckets as they become ready.
+ *
+ * The weights of the ranks travel first, in a message of their own, the head of the pass. Until
+ * their sum is known no bucket is posted, for the sum is what divides it; that delays nothing,
+ * since no sum of gradients can be complete before every rank has begun its pass either. */
+#include "comm_hook.h"
+
+#include <limits.h>
+
+#include "core/timeline.h"
+
+/* Sums of weights go ahead, and while ranks may be out of data, all of the head. */
+static void start_head(ht_reducer *reducer)
+{
+    int64_t n = reducer->joining ? sizeof reducer->head / sizeof(double) : 2;
+
+    reducer->head_due = false;
+    if (reducer->joining || reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        reducer->head_op = ht__exchange_start(reducer->exchange, &reducer->head, n, HT_FLOAT64, 1,
+                                              INT_MAX);
+}
+
+/* The head has come. */
+static void take_head(ht_reducer *reducer)
+{
+    const ht_pass_head *sum = &reducer->head;
+
+    ht__exchange_release(reducer->exchange, reducer->head_op);
+    reducer->head_op = NULL;
+    reducer->asked = reducer->asked || sum->stops > 0;
+    if (sum->buffers == 0)
+        reducer->total = sum->weight + (sum->kept > 0 ? sum->held : 0);
+    else if (sum->buffers < sum->active)
+        ht__reducer_fail(reducer,
+                         HT_FAIL(reducer->comm, HT_ERR_STATE,
+                                 "ht_data_parallel_join: %g ranks begin a forward pass while %g "
+                                 "others begin a synchronised backward pass",
+                                 sum->buffers, sum->active - sum->buffers));
+}
+
+/* What makes the sum the average. */
+double ht__reducer_scale(const ht_reducer *reducer)
+{
+    if (reducer->options.averaging == HT_AVERAGE_MEAN)
+        return 1.0 / (reducer->by_active ? reducer->head.giving : reducer->comm->size);
+    if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        return reducer->total > 0 ? 1 / reducer->total : 0;
+    return 1;
+}
+
+static void post(ht_reducer *reducer, int number)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+
+    bucket->state = HT_BUCKET_IN_FLIGHT;
+    if (bucket->op == NULL)
+        bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
+    reducer->scale = reducer->hook != NULL ? 1 : ht__reducer_scale(reducer); /* of the flags */
+    if (reducer->hook != NULL) {
+        ht__hook_post(reducer, number, ht__reducer_scale(reducer));
+        return;
+    }
+    if (bucket->op != NULL) {
+        ht__exchange_fill(reducer->exchange, bucket->op, bucket->elements);
+        return;
+    }
+    /* The last bucket holds the layers that run first in the next forward pass. */
+    bucket->op = ht__exchange_start(reducer->exchange, bucket->storage->data, bucket->elements,
+                                    bucket->dtype, ht__reducer_scale(reducer), number);
+}
+
+/* No bucket leaves before the head has come, which says what divides it. */
+bool ht__reducer_has_head(ht_reducer *reducer)
+{
+    if (reducer->head_due)
+        return false;
+    if (reducer->head_op == NULL)
+        return true;
+    if (!ht__exchange_done(reducer->head_op))
+        return false;
+    take_head(reducer);
+    return true;
+}
+
+static void post_one(ht_reducer *reducer, int number)
+{
+    int span = ht__span_begin(HT_SPAN_MOVING, reducer->buckets[number].what, "start");
+
+    post(reducer, number);
+    ht__span_end(span);
+}
+
+bool ht__reducer_post(ht_reducer *reducer)
+{
+    if (reducer->head_due)
+        start_head(reducer);
+    if (!ht__reducer_has_head(reducer))
+        return false;
+    while (reducer->posted < reducer->bucket_count &&
+           reducer->buckets[reducer->posted].missing == 0)
+        post_one(reducer, reducer->posted++);
+    if (reducer->posted < reducer->bucket_count)
+        return false;
+    ht__reducer_delist(reducer);
+    return true;
+}
+
+/* Posts what is ready: of the pass whose turn it is, and then of those after it. */
+void ht__reducer_post_ready(const ht_reducer *reducer)
+{
+    ht_reducer *turn;
+
+    do
+        turn = ht__reducer_turn(reducer);
+    while (turn != NULL && ht__reducer_post(turn));
+}
+
+static bool head_came(void *user, bool *moved)
+{
+    ht_reducer *reducer = user;
+
+    *moved = ht__exchange_progress(reducer->exchange);
+    return ht__reducer_has_head(reducer);
+}
+
+static ht_status wait_head(ht_reducer *reducer, const char *what)
+{
+    if (ht__reducer_has_head(reducer))
+        return HT_SUCCESS;
+    return ht__exchange_wait_for(reducer->exchange, head_came, reducer, what);
+}
+
+/* Starts everything of this pass, and of those before it, which have ended too. */
+ht_status ht__reducer_post_all(ht_reducer *reducer)
+{
+    ht_status status = reducer->status;
+
+    while (reducer->open && status == HT_SUCCESS) {
+        ht_reducer *turn = ht__reducer_turn(reducer);
+
+        ht__reducer_close(turn);
+        status = wait_head(turn, "summing the weights of the ranks' batches (different numbers of "
+                                 "batches need a join)");
+        ht__reducer_post_ready(turn);
+    }
+    return status;
+}
+
+ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what)
+{
+    ht_status status = ht__reducer_post_all(reducer);
+
+    if (status != HT_SUCCESS)
+        return status;
+    reducer->head = *head;
+    reducer->head_due = true;
+    reducer->posted = reducer->bucket_count; /* there are no buckets after it */
+    ht__reducer_enlist(reducer);
+    while (ht__reducer_turn(reducer) != reducer && status == HT_SUCCESS)
+        status = ht__reducer_post_all(ht__reducer_turn(reducer));
+    ht__reducer_post_ready(reducer);
+    if (status == HT_SUCCESS)
+        status = wait_head(reducer, what);
+    ht__reducer_post_ready(reducer);
+    return status != HT_SUCCESS ? status : reducer->status;
+}
+
+void ht__reducer_progress(void *user)
+{
+    ht_reducer *reducer = user;
+    int span = ht__span_begin(HT_SPAN_MOVING, "moving the exchange", NULL);
+    bool moved = ht__exchange_progress(reducer->exchange);
+
+    ht__reducer_post_ready(reducer);
+    if (reducer->hook != NULL)
+        moved |= ht__hooks_progress();
+    ht__span_end_if(span, moved);
+}

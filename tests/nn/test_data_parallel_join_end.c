@@ -1,0 +1,191 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* join: what ranks have when it ends, how it ends early, and what it refuses. */
+#include "data_parallel_test.h"
+
+static void assert_same_on_all_ranks(const double values[VALUES])
+{
+    double first[VALUES];
+
+    memcpy(first, values, sizeof first);
+    MPI_Bcast(first, VALUES, MPI_DOUBLE, 0, ht_comm_mpi(HT_COMM_WORLD));
+    assert_memory_equal(first, values, sizeof first);
+}
+
+/* Adam for one layer, SGD for the rest: the state of both comes to ranks whose data ended. */
+static void join_with_two_optimizers(void **state)
+{
+    ht_module *net = new_net(3), *dp;
+    struct net *n = ht_module_data(net);
+    ht_value *rest = ht_module_parameters(n->fc2);
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    ht_optimizer *two[2];
+    double values[VALUES];
+
+    (void)state;
+    ht_value_append(rest, ht_value_tensor(n->shift));
+    two[0] = ht_optim_adam(ht_module_parameters(n->fc1), 0.01, NULL);
+    two[1] = ht_optim_sgd(rest, 0.1, NULL);
+    options.optimizers = two;
+    options.optimizer_count = 2;
+    dp = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, NULL, &options);
+    ht_data_parallel_join_begin(dp, NULL);
+    for (int pass = 0; pass < 2 + ht_test_rank; pass++) {
+        ht_optimizer_zero_grad(two[0]);
+        ht_optimizer_zero_grad(two[1]);
+        backward_rows(dp, 100 * pass + 9 * ht_test_rank, 2 + ht_test_rank);
+        ht_optimizer_step(two[0]);
+        ht_optimizer_step(two[1]);
+    }
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ht_optimizer_steps(two[i]), 1 + ht_test_size);
+    for (int pass = 20; pass < 22; pass++) {
+        backward_rows(dp, 100 * pass + 9 * ht_test_rank, 2 + ht_test_rank);
+        ht_optimizer_step(two[0]);
+        ht_optimizer_step(two[1]);
+    }
+    read_parameters(net, values);
+    assert_same_on_all_ranks(values);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(two[0]);
+    ht_release(two[1]);
+}
+
+/* Rank r makes r + 1 steps and writes its buffer in each: in step s, rank s is the lowest that has
+ * data, and its value of the step before counts. */
+static void join_takes_buffers_from_ranks_with_data(void **state)
+{
+    ht_module *net = new_net(3), *dp;
+    ht_tensor *buffer = ht_zeros_like(((struct net *)ht_module_data(net))->shift);
+    ht_optimizer *optimizer;
+
+    (void)state;
+    ht_module_add_buffer(net, "buffer", NULL, buffer);
+    optimizer = new_optimizer(net, SGD);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    ht_data_parallel_join_begin(dp, NULL);
+    for (int step = 0; step <= ht_test_rank; step++) {
+        ht_tensor *y = ht_forward(dp, batch_rows(step, 4));
+
+        if (step > 0)
+            assert_true(*(const double *)ht_tensor_data(buffer) == 100 * (step - 1) + step);
+        ht_fill_(buffer, 100 * step + ht_test_rank);
+        ht_backward(ht_nll_loss(y, batch_classes(step, 4), HT_MEAN));
+        ht_optimizer_step(optimizer);
+    }
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+    assert_true(*(const double *)ht_tensor_data(buffer) == 101 * (ht_test_size - 1));
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void assert_message(const char *expected)
+{
+    const char *message;
+
+    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
+    if (strstr(message, expected) == NULL)
+        fail_msg("'%s' is not in '%s'", expected, message);
+    ht_error_clear();
+}
+
+/* Rank 0 has data for two steps: the others' third forward pass fails, and all have made two. */
+static void join_throwing_ends_all_loops_alike(void **state)
+{
+    ht_join_options options = ht_join_options_default();
+
+    (void)state;
+    options.throw_on_early_termination = true;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    for (int blocking = 0; blocking < 2; blocking++) {
+        ht_module *net = new_net(3);
+        ht_optimizer *optimizer = new_optimizer(net, ADAM);
+        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+        int steps = 0, limit = ht_test_rank == 0 ? 2 : 5;
+        double values[VALUES];
+        ht_tensor *y;
+
+        ht_data_parallel_join_begin(dp, &options);
+        while (steps < limit && (y = ht_forward(dp, batch_rows(steps, 4))) != NULL) {
+            ht_backward(ht_nll_loss(y, batch_classes(steps, 4), HT_MEAN));
+            ht_optimizer_step(optimizer);
+            steps++;
+        }
+        if (ht_test_size > 1) {
+            if (ht_test_rank == 0)
+                assert_int_equal(ht_data_parallel_join_end(dp), HT_ERR_STATE);
+            assert_message("1 of");
+            assert_int_equal(steps, 2);
+        } else {
+            assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+        }
+        read_parameters(net, values);
+        assert_same_on_all_ranks(values);
+        ht_release(dp);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
+static void misuse_sync_batch_norm_needs_the_throwing_mode(void **state)
+{
+    ht_module *layers[] = {ht_nn_linear(IN, OUT), ht_nn_sync_batch_norm(OUT, NULL, HT_COMM_WORLD)};
+    ht_module *net = ht_nn_sequential(2, layers);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_join_options options = ht_join_options_default();
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    if (ht_test_size > 1) {
+        assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_ERR_UNSUPPORTED);
+        assert_message("SyncBatchNorm at 1 needs every rank in each forward pass");
+    }
+    options.throw_on_early_termination = true;
+    assert_int_equal(ht_data_parallel_join_begin(dp, &options), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(dp);
+    ht_release(net);
+}
+
+static void misuse_of_join(void **state)
+{
+    ht_module *net = new_net(3), *other = new_net(4);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_module *dq = ht_nn_data_parallel(other, HT_COMM_WORLD, NULL, true);
+    ht_join_options unset = {0}, options = ht_join_options_default();
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_ERR_STATE);
+    assert_message("no join was begun");
+    assert_int_equal(ht_data_parallel_join_begin(dp, &unset), HT_ERR_ARGUMENT);
+    assert_message("start from ht_join_options_default()");
+    options.enable = ht_test_rank > 0;
+    if (ht_test_size > 1) {
+        assert_int_equal(ht_data_parallel_join_begin(dp, &options), HT_ERR_ARGUMENT);
+        assert_message("the options differ between ranks");
+    }
+    assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_ERR_STATE);
+    assert_message("the wrapper is in a join already");
+    assert_int_equal(ht_data_parallel_join_begin(dq, NULL), HT_ERR_STATE);
+    assert_message("another wrapper on this communicator is in a join");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(dp);
+    assert_int_equal(ht_data_parallel_join_begin(dq, NULL), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_join_end(dq), HT_SUCCESS);
+    ht_release(dq);
+    ht_release(net);
+    ht_release(other);
+}
+
+HT_TEST_SUITE(test_data_parallel_join_end, cmocka_unit_test(join_with_two_optimizers),
+              cmocka_unit_test(join_takes_buffers_from_ranks_with_data),
+              cmocka_unit_test(join_throwing_ends_all_loops_alike),
+              cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
+              cmocka_unit_test(misuse_of_join));
