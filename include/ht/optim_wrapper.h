@@ -23,7 +23,8 @@ typedef struct ht_optim_wrapper ht_optim_wrapper;
 
 /* Mixed precision: losses are multiplied, so that small gradients survive 16 bits, and gradients
  * divided again before they are clipped or used. An update with a gradient that is infinite or NaN
- * on some rank is skipped on all. */
+ * on some rank is skipped on all. In a join of ranks with different numbers of batches: static
+ * only. */
 typedef enum ht_loss_scaling {
     HT_LOSS_SCALING_NONE,
     HT_LOSS_SCALING_STATIC, /* by `scale` */

@@ -40,14 +40,21 @@ static ht_status unscale_one(ht_tensor *grad, double factor, bool *finite)
     return status;
 }
 
-/* The sums of the ranks are the same bits everywhere; those of a communication hook need not be. */
+bool ht__scaler_needs_all_ranks(const ht_optim_wrapper *wrapper, const ht_data_parallel *dp)
+{
+    return wrapper->options.loss_scaling == HT_LOSS_SCALING_DYNAMIC ||
+           (wrapper->options.loss_scaling == HT_LOSS_SCALING_STATIC && dp->reducer->hook != NULL);
+}
+
+/* Averages have the same bits on all ranks, so all see the same; what a communication hook leaves
+ * need not. */
 static ht_status agree(ht_optim_wrapper *wrapper, bool *finite)
 {
     const ht_data_parallel *dp = ht__dp_of(wrapper->model);
     int64_t all = *finite;
     ht_status status = HT_SUCCESS;
 
-    if (dp != NULL && dp->comm->size > 1)
+    if (dp != NULL && dp->comm->size > 1 && dp->reducer->hook != NULL)
         status = ht__comm_allreduce_i64(dp->comm, &all, 1, HT_OP_MIN,
                                         "agreeing on whether gradients are finite");
     *finite = all != 0;

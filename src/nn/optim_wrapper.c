@@ -130,8 +130,27 @@ static double loss_scale(const ht_optim_wrapper *wrapper, const ht_data_parallel
     return 1 / (double)(end - first);
 }
 
+static ht_status check_model(const ht_optim_wrapper *wrapper, const ht_data_parallel *dp)
+{
+    static const char what[] = "ht_optim_wrapper_begin";
+
+    if (dp->reducer->options.accumulation_steps > 1)
+        return HT_FAIL(dp->comm, HT_ERR_STATE,
+                       "%s: the data-parallel wrapper accumulates by itself (accumulation_steps is "
+                       "%d); let one of the two do it: accumulative_counts",
+                       what, dp->reducer->options.accumulation_steps);
+    if (dp->reducer->joining && ht__scaler_needs_all_ranks(wrapper, dp))
+        return HT_FAIL(dp->comm, HT_ERR_UNSUPPORTED,
+                       "%s: in a join, ranks out of data would miss changes of the losses' scale; "
+                       "use a static one, and no communication hook",
+                       what);
+    return HT_SUCCESS;
+}
+
 ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model)
 {
+    const ht_data_parallel *dp = ht__dp_of(model);
+
     if (wrapper == NULL || model == NULL)
         return ht_error_get(NULL) != HT_SUCCESS
                    ? ht_error_get(NULL)
@@ -141,13 +160,10 @@ ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model)
         ht_release(wrapper->model);
         wrapper->model = ht_retain(model);
     }
-    if (ht__dp_of(model) == NULL)
+    if (dp == NULL)
         return HT_SUCCESS;
-    if (ht__dp_of(model)->reducer->options.accumulation_steps > 1)
-        return HT_FAIL(ht__dp_of(model)->comm, HT_ERR_STATE,
-                       "ht_optim_wrapper_begin: the data-parallel wrapper accumulates by itself "
-                       "(accumulation_steps is %d); let one of the two do it: accumulative_counts",
-                       ht__dp_of(model)->reducer->options.accumulation_steps);
+    if (check_model(wrapper, dp) != HT_SUCCESS)
+        return ht_error_get(NULL);
     return ht_data_parallel_set_sync(model, ht_optim_wrapper_should_update(wrapper));
 }
 

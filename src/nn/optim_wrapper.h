@@ -21,6 +21,8 @@ struct ht_optim_wrapper {
 
 /* loss_scaler.c. Divides the gradients again; *finite, the same on all ranks: they can be used. */
 ht_status ht__scaler_unscale(ht_optim_wrapper *wrapper, bool *finite);
+/* Whether ranks that miss an update would go on with another scale, or wait for one another. */
+bool ht__scaler_needs_all_ranks(const ht_optim_wrapper *wrapper, const ht_data_parallel *dp);
 void ht__scaler_adapt(ht_optim_wrapper *wrapper, bool finite);
 ht_status ht__scaler_check_options(const char *what, const ht_optim_wrapper_options *options);
 ht_value *ht__scaler_state(const ht_optim_wrapper *wrapper);

@@ -133,6 +133,44 @@ static void test_unscales_before_clipping(void **state)
     ht_release(net);
 }
 
+/* Ranks that run out of data would miss changes of the scale; a static one has none. */
+static void test_join_takes_a_static_scale(void **state)
+{
+    (void)state;
+    for (int is_static = 0; is_static < 2; is_static++) {
+        ht_optim_wrapper_options options = dynamic();
+        ht_module *net = new_model(), *dp;
+        ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 1, NULL);
+        ht_optim_wrapper *wrapper;
+
+        if (is_static)
+            options.loss_scaling = HT_LOSS_SCALING_STATIC;
+        wrapper = ht_optim_wrapper_new(sgd, &options);
+        dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, false);
+        ht_data_parallel_join_begin(dp, NULL);
+        for (int step = 0; step <= ht_test_rank && is_static; step++) {
+            assert_int_equal(ht_optim_wrapper_begin(wrapper, dp), HT_SUCCESS);
+            ht_optim_wrapper_update_params(wrapper, loss_of(dp, 2));
+        }
+        if (!is_static) {
+            const char *message;
+
+            ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+            assert_int_equal(ht_optim_wrapper_begin(wrapper, dp), HT_ERR_UNSUPPORTED);
+            ht_error_get(&message);
+            assert_non_null(strstr(message, "in a join, ranks out of data would miss changes"));
+            ht_error_clear();
+            ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+        }
+        assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+        assert_true(weight_of(net) == (is_static ? 100 - 2 * ht_test_size : 100));
+        ht_release(wrapper);
+        ht_release(dp);
+        ht_release(sgd);
+        ht_release(net);
+    }
+}
+
 /* A communication hook that leaves each rank its own gradient. */
 static ht_status keep_local(ht_grad_bucket *bucket, int round, void *state)
 {
@@ -236,5 +274,6 @@ static void test_misuse(void **state)
 HT_TEST_SUITE(test_loss_scaler, cmocka_unit_test(test_dynamic_scale_as_worked_out_by_hand),
               cmocka_unit_test(test_static_scale_changes_nothing),
               cmocka_unit_test(test_unscales_before_clipping),
+              cmocka_unit_test(test_join_takes_a_static_scale),
               cmocka_unit_test(test_one_ranks_infinity_skips_on_all), cmocka_unit_test(test_state),
               cmocka_unit_test(test_misuse));
