@@ -131,6 +131,7 @@ static void test_a_span_ends_those_left_open_inside(void **state)
 
     ht__span_begin(HT_SPAN_BACKWARD, "left open", NULL);
     ht__span_end(outer);
+    assert_null(ht__timeline_layer());
     ht__span_end(before);
     ht__span_end(ht__span_begin(HT_SPAN_UPDATE, "after", NULL));
 
