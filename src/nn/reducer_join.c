@@ -53,10 +53,11 @@ ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow)
     ht_status status = ht__reducer_drain(reducer);
     bool unsent = has_unsent(reducer);
     double before = reducer->total;
-    ht_pass_head head = {.giving = unsent};
+    ht_pass_head head = {.giving = unsent, .stops = reducer->stop};
 
     if (status != HT_SUCCESS)
         return status;
+    reducer->stopping = reducer->asked; /* as where a pass begins */
     *(unsent ? &head.weight : &head.held) = reducer->weight;
     status = ht__reducer_ask(reducer, &head, what);
     *shadow = HT_SHADOW_OVER;

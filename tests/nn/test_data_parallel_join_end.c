@@ -82,6 +82,31 @@ static void join_takes_buffers_from_ranks_with_data(void **state)
     ht_release(optimizer);
 }
 
+/* Rank 0 is out of data after two steps and asks for a stop: the others make no nine. */
+static void join_passes_on_a_request_to_stop(void **state)
+{
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    int steps = 0, limit = ht_test_rank == 0 ? 2 : 9;
+
+    (void)state;
+    ht_data_parallel_join_begin(dp, NULL);
+    while (steps < limit && !ht_data_parallel_stop_requested(dp)) {
+        ht_optimizer_zero_grad(optimizer);
+        backward_rows(dp, 100 * steps++, 4);
+        ht_optimizer_step(optimizer);
+    }
+    if (ht_test_rank == 0)
+        ht_data_parallel_request_stop(dp);
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+    assert_true(steps < 9);
+    assert_true(ht_test_size == 1 || ht_data_parallel_stop_requested(dp));
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
 static void assert_message(const char *expected)
 {
     const char *message;
@@ -186,6 +211,7 @@ static void misuse_of_join(void **state)
 
 HT_TEST_SUITE(test_data_parallel_join_end, cmocka_unit_test(join_with_two_optimizers),
               cmocka_unit_test(join_takes_buffers_from_ranks_with_data),
+              cmocka_unit_test(join_passes_on_a_request_to_stop),
               cmocka_unit_test(join_throwing_ends_all_loops_alike),
               cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
               cmocka_unit_test(misuse_of_join));
