@@ -77,22 +77,24 @@ static void name_site(struct record *record, const struct link_map *object, cons
              address - 1 - (const char *)object->l_addr);
 }
 
-/* The innermost frame outside of the library. A program that has the library's objects in itself
- * shows no border. */
+/* The innermost frame outside of the library, after those in it (a sanitizer's come first). A
+ * program that has the library's objects in itself shows no border. */
 static void find_site(struct record *record)
 {
     void *frames[FRAMES];
     int count = backtrace(frames, FRAMES);
     Dl_info info;
     const struct link_map *own = object_of(&ht__compare_on, &info);
+    bool inside = false;
 
     if (own == NULL || own->l_name[0] == '\0')
         return;
     for (int i = 0; i < count; i++) {
         const struct link_map *object = object_of(frames[i], &info);
 
-        if (object == NULL)
+        if (object == NULL || (object != own && !inside))
             continue;
+        inside = true;
         if (object != own) {
             name_site(record, object, frames[i]);
             return;
