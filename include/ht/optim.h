@@ -5,6 +5,8 @@
 #ifndef HT_OPTIM_H
 #define HT_OPTIM_H
 
+#include <stdio.h>
+
 #include "ht/tensor.h"
 #include "ht/value.h"
 
@@ -115,6 +117,9 @@ HT_API int ht_optimizer_group_count(const ht_optimizer *optimizer);
 HT_API int ht_optimizer_group_of(const ht_optimizer *optimizer, int index);
 HT_API double ht_optimizer_group_lr(const ht_optimizer *optimizer, int group);
 HT_API ht_status ht_optimizer_set_group_lr(ht_optimizer *optimizer, int group, double lr);
+
+/* A line for each group: the optimizer's name, how many parameters, options, learning rate. */
+HT_API void ht_optimizer_print(const ht_optimizer *optimizer, FILE *stream);
 
 /* Parameters in order, group by group, and one's state tensors by name ("exp_avg"; NULL before the
  * first step). Borrowed. Reading state finishes an outstanding deferred update first. */

@@ -85,3 +85,13 @@ void ht__optimizer_describe_group(const ht_optimizer *optimizer, int index, char
         used += (size_t)snprintf(text + used, size - used, " %s=%.15g", type->settings[i].name,
                                  ht__optim_setting(type, &group->settings, i));
 }
+
+void ht_optimizer_print(const ht_optimizer *optimizer, FILE *stream)
+{
+    char text[384];
+
+    for (int g = 0; g < ht_optimizer_group_count(optimizer); g++) {
+        ht__optimizer_describe_group(optimizer, g, text, sizeof text);
+        fprintf(stream, "%s lr=%.15g\n", text, optimizer->groups[g].lr);
+    }
+}

@@ -22,7 +22,8 @@ static ht_optimizer *new_groups(ht_module *net)
     return o;
 }
 
-/* Between step() and the next forward a schedule moves both rates, and the program one of them. */
+/* Between step() and the next forward a schedule moves both rates, and the program one of them; now
+ * and then the program steps once more with the same gradients. */
 static void train_groups(bool alone, bool blocking, double values[VALUES])
 {
     ht_module *net = new_net(3), *model = net;
@@ -43,6 +44,8 @@ static void train_groups(bool alone, bool blocking, double values[VALUES])
         ht_scheduler_step(s);
         if (step % 3 == 1)
             ht_optimizer_set_group_lr(o, 1, 0.02 / (1 + step));
+        if (step % 4 == 2)
+            assert_int_equal(ht_optimizer_step(o), HT_SUCCESS);
         ht_scope_close(scope);
     }
     read_parameters(net, values);

@@ -20,6 +20,7 @@ static const struct variant {
     {"a schedule", {.schedule = true}},
     {"parameters read between steps", {.reads = true}},
     {"gradients that are no views", {.own_gradients = true}},
+    {"clipping of gradients that are no views", {.max_norm = 0.05, .own_gradients = true}},
     {"all at once",
      {.micro = 3, .max_norm = 0.05, .tied = true, .uneven = true, .schedule = true, .reads = true}},
 };

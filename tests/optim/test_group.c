@@ -231,6 +231,25 @@ static void test_group_added_under_a_schedule(void **state)
     ht_release(o);
 }
 
+static void test_print(void **state)
+{
+    ht_tensor *p = new_parameter(false), *q = new_parameter(true);
+    ht_optimizer *o[2];
+    char text[512] = "";
+    FILE *stream = fmemopen(text, sizeof text, "w");
+
+    (void)state;
+    make_case(2, p, q, true, o);
+    assert_non_null(stream);
+    ht_optimizer_print(o[0], stream);
+    fclose(stream);
+    assert_string_equal(text, "RMSprop group 0 of 1 parameters: alpha=0.99 eps=0.0001 "
+                              "weight_decay=0 momentum=0 centered=1 maximize=0 lr=0.01\n"
+                              "RMSprop group 1 of 1 parameters: alpha=0.99 eps=0.0001 "
+                              "weight_decay=0 momentum=0.8 centered=0 maximize=0 lr=0.02\n");
+    ht_release(o[0]);
+}
+
 static void assert_message(const char *part)
 {
     const char *message;
@@ -268,4 +287,5 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_group, cmocka_unit_test(test_golden),
               cmocka_unit_test(test_groups_equal_optimizers), cmocka_unit_test(test_resumed),
-              cmocka_unit_test(test_group_added_under_a_schedule), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_group_added_under_a_schedule), cmocka_unit_test(test_print),
+              cmocka_unit_test(test_misuse));
