@@ -258,6 +258,7 @@ void ht__abort(ht_status code, const char *message)
 void ht__abort_wait(void)
 {
     fflush(NULL);
+    ht__timeline_flush();
     end_anyway(HT_SUCCESS);
     for (;;)
         sleep_ms(LIMIT);

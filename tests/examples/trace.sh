@@ -84,8 +84,11 @@ check 'layers are drawn' grep -q '"cat":"forward","name":"[0-9]*",.*"of":"Linear
 check 'the loader has a thread of its own' grep -q '"args":{"name":"loader"}' "$work/t.json.0"
 check 'a page at the end' grep -q '^timeline: 2 ranks, 30 steps' "$work/err"
 
-launch -n 3 env HT_TIMELINE="$work/f.json" tests/core/job alone
+launch -n 3 env HT_TIMELINE="$work/f.json" tests/core/job agreed
 check 'a job that fails leaves traces that can be joined' joined "$work/f.json" 3
+for rank in 0 1; do # the one that waits for the end, and the one that failed
+    check "and what rank $rank did until then" grep -q '"name":"agreement"' "$work/f.json.$rank"
+done
 
 HT_PROGRESS_THREAD=1 timeout --kill-after=5 "$limit" "$here/multinode/launch" 2 1 --rate 1gbit -- \
     tests/nn/run-nn --only test_data_parallel_overlap </dev/null >"$work/out" 2>&1
