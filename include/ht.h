@@ -11,6 +11,7 @@
 #include "ht/checkpoint.h"
 #include "ht/comm_hooks.h"
 #include "ht/communication.h"
+#include "ht/daso.h"
 #include "ht/data.h"
 #include "ht/data_parallel.h"
 #include "ht/devices.h"

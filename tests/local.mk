@@ -75,8 +75,10 @@ nn_tests = \
 
 optim_tests = \
 	tests/optim/test_clip_grad.c \
+	tests/optim/test_daso_schedule.c \
 	tests/optim/test_group.c \
 	tests/optim/test_optimizer.c \
+	tests/optim/test_plateau_detector.c \
 	tests/optim/test_scheduler.c \
 	tests/optim/test_state.c
 
@@ -162,6 +164,8 @@ EXTRA_DIST += \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \
 	tests/multinode/launch \
+	tests/golden/daso.h \
+	tests/golden/make_daso.py \
 	tests/golden/make_nn.py \
 	tests/golden/make_norm.py \
 	tests/golden/make_optim.py \

@@ -6,12 +6,15 @@ libht_objects_la_SOURCES += \
 	src/optim/broadcast.c \
 	src/optim/clip_grad.c \
 	src/optim/cosine_annealing_lr.c \
+	src/optim/daso_schedule.c \
+	src/optim/daso_schedule.h \
 	src/optim/exponential_lr.c \
 	src/optim/group.c \
 	src/optim/linear_lr.c \
 	src/optim/multi_step_lr.c \
 	src/optim/optim_impl.h \
 	src/optim/optimizer.c \
+	src/optim/plateau_detector.c \
 	src/optim/reduce_lr_on_plateau.c \
 	src/optim/rmsprop.c \
 	src/optim/scheduler.c \
