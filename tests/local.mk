@@ -100,6 +100,7 @@ test_scripts = \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
 	tests/core/jobs.sh \
+	tests/environment.sh \
 	tests/examples/fashion.sh \
 	tests/examples/mnist.sh \
 	tests/examples/resume.sh \
@@ -157,6 +158,7 @@ EXTRA_DIST += \
 	tests/count.sh \
 	tests/examples/images.sh \
 	tests/lsan.supp \
+	tests/tsan.supp \
 	tests/core/cpu_kernels.h \
 	tests/core/exchange_test.h \
 	tests/core/launch.sh \

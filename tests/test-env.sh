@@ -11,4 +11,5 @@ export HT_BACKEND_PATH="$PWD/tests/core/.libs"
 # mpi-run.sh takes it back for the runner, which keeps them.
 export ASAN_OPTIONS=fast_unwind_on_malloc=0
 export LSAN_OPTIONS="suppressions=${srcdir:-.}/tests/lsan.supp:print_suppressions=0"
+export TSAN_OPTIONS="suppressions=${srcdir:-.}/tests/tsan.supp ignore_noninstrumented_modules=1"
 export UBSAN_OPTIONS=print_stacktrace=1

@@ -32,9 +32,10 @@ HT_API ht_status ht_init(int *argc, char ***argv);
  * MPI must be initialised, at any thread level; `world` is duplicated. Collective over `world`. */
 HT_API ht_status ht_init_comm(MPI_Comm world);
 
-/* Ends the library: frees its communicators, reports leaked objects (debug builds,
- * HT_LEAK_CHECK=1), and finalises MPI if ht_init initialised it. Returns the number of leaked
- * objects of this rank. Collective over the world. */
+/* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it. Returns
+ * the number of leaked objects of this rank, 0 when all is well, for a program to return from main;
+ * their kinds are named in a warning (an error with HT_LEAK_CHECK=1 and in debug builds).
+ * Collective over the world. */
 HT_API int ht_finalize(void);
 
 HT_API bool ht_is_initialized(void);

@@ -6,8 +6,14 @@
  * HT_ERRORS_ABORT (default): ranks that fail alike are named together, the lowest prints, the job
  * ends with exit code 1. HT_ERRORS_RETURN: functions that return a tensor return NULL, actions
  * their ht_status, and NULL operands pass through without a second report. A NULL result is NULL on
- * every rank of the communicator; a failure that only one rank can see (out of memory, a device
- * fault) ends the job under either handler. */
+ * every rank of the communicator; a failure that only one rank can see ends the job under either
+ * handler, for the others are on their way into a call that this rank will never make:
+ * - no memory for a tensor or a packed copy, a fault of a device, an error of MPI, a deadline;
+ * - arguments that are compared with the *local* part: in ht_allreduce, ht_reduce, ht_scan and
+ *   ht_exscan a send and recv of different local shapes; in ht_alltoall parts that are not of equal
+ *   blocks; in ht_gather, ht_allgather and ht_scatter parts and a whole that do not fit together.
+ * What ranks pass differently to a collective call is found by HT_DEBUG_COLLECTIVE=1.
+ * An error in a hook of a backward pass is returned by ht_backward, with its message. */
 #ifndef HT_ERROR_H
 #define HT_ERROR_H
 

@@ -343,8 +343,10 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
         status = deliver(queue, node, grads);
     if (grads != inline_grads)
         ht__free(grads);
-    if (!keep && status == HT_SUCCESS)
+    if (!keep && status == HT_SUCCESS) {
         leave_leaves(node);
+        status = ht_error_get(NULL); /* of a hook */
+    }
     if (!keep)
         ht__node_empty(node);
     ht_scope_close(scope);
@@ -376,10 +378,12 @@ static ht_status run_all(node_queue *queue, bool keep)
         ht_release(node);
         if (progress != NULL)
             progress(progress_user);
+        if (status == HT_SUCCESS)
+            status = ht_error_get(NULL); /* of a hook in there */
     }
     ht__free(queue->nodes);
     finish_leaves(queue, status);
-    return status;
+    return status != HT_SUCCESS ? status : ht_error_get(NULL);
 }
 
 static ht_tensor *seed(ht_tensor *x, ht_tensor *grad, double scale)
@@ -403,6 +407,7 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     if (!ht__needs_grad(x))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "ht_backward: x depends on nothing that requires a gradient");
+    ht_error_clear();
     scale = seed_scale != NULL ? seed_scale(x, seed_scale_user) : 1;
     if (scale <= 0)
         return scale < 0 ? ht_error_get(NULL) : HT_SUCCESS;

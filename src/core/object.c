@@ -3,6 +3,7 @@
  * Counting of handles, and accounting of what is alive by kind. */
 #include "ht/object.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,7 @@ int64_t ht_live_objects(const char *kind_name)
     return live;
 }
 
+/* Anything that is left is worth a line; where leaks are looked for, it is an error. */
 static ht_log_level leak_level(void)
 {
 #ifdef HT_DEBUG
@@ -76,21 +78,28 @@ static ht_log_level leak_level(void)
 #else
     const char *text = getenv("HT_LEAK_CHECK");
 
-    return text != NULL && text[0] == '1' ? HT_LOG_ERROR : HT_LOG_INFO;
+    return text != NULL && text[0] == '1' ? HT_LOG_ERROR : HT_LOG_WARN;
 #endif
 }
 
 int ht__object_report_leaks(void)
 {
-    ht_log_level level = leak_level();
+    char list[512] = "";
+    size_t at = 0;
     int leaked = 0;
 
     for (ht_kind *kind = atomic_load(&kinds); kind != NULL; kind = kind->next) {
         long long live = atomic_load(&kind->live);
 
-        if (live != 0)
-            ht_log_write(level, "ht_finalize: leaked objects: %lld %s", live, kind->name);
+        if (live != 0 && at < sizeof list)
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s%lld %s", at > 0 ? ", " : "",
+                                   live, kind->name);
         leaked += (int)live;
     }
+    if (leaked != 0)
+        ht_log_write(leak_level(),
+                     "ht_finalize: leaked objects: %s; look for an ht_retain or a constructor "
+                     "without ht_release, or a scope that was not closed",
+                     list);
     return leaked;
 }

@@ -85,6 +85,14 @@ else
     sed 's/^/# /' job.err
 fi
 
+launch 1 env HT_LEAK_CHECK= HT_LOG=warn "$job" leak
+if [ $status -eq 0 ] && [ "$(grep -c '^ht\[0\] warn: ht_finalize: leaked objects: .*1 tensor' job.err)" -eq 1 ]; then
+    result ok 'what leaks is always said'
+else
+    result 'not ok' "what leaks is always said: status $status"
+    sed 's/^/# /' job.err
+fi
+
 says 'a call before ht_init' \
     'ht: ht_comm_world: the library is not initialised, call ht_init first' 1 "$job" uninitialised
 

@@ -1,5 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
+#include "core/core.h"
 #include "gradcheck.h"
 #include "ht_test.h"
 #include "tensor_check.h"
@@ -180,6 +181,32 @@ static void a_node_that_saves_its_output_is_no_cycle(void **state)
     assert_int_equal(ht_live_objects("node"), nodes);
 }
 
+static void fail_when_ready(ht_tensor *x, void *message)
+{
+    (void)x;
+    ht__error_set(HT_ERR_STATE, "%s", (const char *)message);
+}
+
+/* A hook has no status of its own to return: backward returns it, with its text. */
+static void an_error_in_a_hook_is_that_of_backward(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = leaf(1, row, HT_NONE, 11), *y = leaf(1, row, HT_NONE, 12);
+    const char *text;
+
+    /* y is ready after the first node, and x after others that begin without an error. */
+    ht_tensor_register_grad_ready_hook(y, fail_when_ready, "the hook of y");
+    assert_int_equal(ht_backward(ht_sum(ht_mul(ht_exp(ht_neg(x)), y), HT_NONE)), HT_ERR_STATE);
+    assert_int_equal(ht_error_get(&text), HT_ERR_STATE);
+    assert_string_equal(text, "the hook of y");
+    assert_null(ht_tensor_grad(x));
+
+    /* An error of before is not one of backward. */
+    assert_int_equal(ht_backward(ht_sum(ht_exp(x), HT_NONE)), HT_SUCCESS);
+    ht_scope_close(scope);
+}
+
 static void misuse_is_reported(void **state)
 {
     (void)state;
@@ -205,4 +232,5 @@ HT_TEST_SUITE(test_autograd, cmocka_unit_test(gradients_agree_with_finite_differ
               cmocka_unit_test(hooks_see_and_replace_gradients),
               cmocka_unit_test(a_deep_graph_is_released_without_recursion),
               cmocka_unit_test(a_node_that_saves_its_output_is_no_cycle),
+              cmocka_unit_test(an_error_in_a_hook_is_that_of_backward),
               cmocka_unit_test(misuse_is_reported));
