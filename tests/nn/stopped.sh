@@ -7,7 +7,7 @@ set -u
 . "${srcdir:-.}/tests/core/launch.sh"
 program=tests/nn/stopped
 came='the other ranks did not come within 3 s (HT_TIMEOUT)'
-gradients="summing the weights of the ranks' batches"
+gradients="summing the weights of the ranks' batches (different numbers of batches need a join)"
 
 # HT_TIMEOUT, 5 s, and time to start: a launch that takes longer is ended with another status.
 limit=15
