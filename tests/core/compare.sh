@@ -41,7 +41,7 @@ done
 
 # The place is one that addr2line finds: the line of the call.
 launch 2 env HT_DEBUG_COLLECTIVE=1 "$program" root
-place=$(sed -n 's/.*; rank 0 at compare+\(0x[0-9a-f]*\), .*/\1/p' job.err)
+place=$(sed -n 's/.*; rank 0 at compare+\(0x[0-9a-f]*\), .*/\1/p' "$job_err")
 line=$(grep -n 'ht_bcast(world, x, odd' "${srcdir:-.}/tests/core/compare.c" | cut -d : -f 1)
 if ! command -v addr2line >/dev/null; then
     result ok 'the place of a call # SKIP no addr2line'
@@ -49,7 +49,7 @@ elif addr2line -e "$program" "$place" | grep -q "compare.c:$line\$"; then
     result ok 'the place of a call'
 else
     result 'not ok' "the place of a call: $place"
-    sed 's/^/# /' job.err
+    sed 's/^/# /' "$job_err"
 fi
 
 # What is right passes, and one rank that has the variable is enough.
@@ -60,11 +60,11 @@ succeeds 'a variable that one rank has' 1 env HT_DEBUG_COLLECTIVE=1 "$program" e
 
 # An error that MPI finds is reported by libht, not by MPI.
 launch 2 "$program" later
-if [ $status -eq 1 ] && grep -q '^ht: rank 0: ht_iallreduce: MPI failed: ' job.err; then
+if [ $status -eq 1 ] && grep -q '^ht: rank 0: ht_iallreduce: MPI failed: ' "$job_err"; then
     result ok 'an error of MPI is reported as one of the call'
 else
     result 'not ok' "an error of MPI is reported as one of the call: status $status"
-    sed 's/^/# /' job.err
+    sed 's/^/# /' "$job_err"
 fi
 succeeds 'without the variable nothing is compared' 3 "$program" reduction
 finish

@@ -49,10 +49,10 @@ says 'one of 16 is named' \
 
 # A job that is suspended for longer than its deadline goes on.
 timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n 2 env HT_TIMEOUT=2 "$job" suspended \
-    </dev/null >job.out 2>job.err &
+    </dev/null >"$job_out" 2>"$job_err" &
 suspended=$!
-while [ "$(wc -l <job.out)" -lt 2 ] && kill -0 $suspended 2>/dev/null; do sleep 0.05; done
-pids=$(cat job.out)
+while [ "$(wc -l <"$job_out")" -lt 2 ] && kill -0 $suspended 2>/dev/null; do sleep 0.05; done
+pids=$(cat "$job_out")
 kill -STOP $pids
 sleep 4
 kill -CONT $pids
@@ -60,29 +60,29 @@ if wait $suspended; then
     result ok 'a suspended job goes on'
 else
     result 'not ok' 'a suspended job goes on'
-    sed 's/^/# /' job.err
+    sed 's/^/# /' "$job_err"
 fi
 
 # Long before the deadline, one rank says who is waited for; the job goes on.
 launch 3 env HT_TIMEOUT=60 HT_LOG=warn "$job" slow
-said=$(grep -c 'waits for other ranks' job.err)
+said=$(grep -c 'waits for other ranks' "$job_err")
 if [ $status -eq 0 ] && [ "$said" -eq 1 ] &&
-    grep -q '^ht\[0\] warn: ht_barrier: waits for other ranks since 10 s; the job ends after 60; rank 1 computes, last in ht_job, after [0-9]* operations of [0-9]*$' job.err; then
+    grep -q '^ht\[0\] warn: ht_barrier: waits for other ranks since 10 s; the job ends after 60; rank 1 computes, last in ht_job, after [0-9]* operations of [0-9]*$' "$job_err"; then
     result ok 'a long wait is noticed once'
 else
     result 'not ok' "a long wait is noticed once: status $status"
-    sed 's/^/# /' job.err
+    sed 's/^/# /' "$job_err"
 fi
 
 # How far each rank has come is told.
 launch 2 env HT_TIMEOUT=1 "$job" behind
-apart=$(sed -n 's/.*; rank 1 is in ht_bcast (its operation \([0-9]*\), here \([0-9]*\))$/\2 - \1/p' job.err)
+apart=$(sed -n 's/.*; rank 1 is in ht_bcast (its operation \([0-9]*\), here \([0-9]*\))$/\2 - \1/p' "$job_err")
 # shellcheck disable=SC2004 # an expression
 if [ -n "$apart" ] && [ $(($apart)) -eq 2 ]; then
     result ok 'a rank that is behind is named with its operation'
 else
     result 'not ok' 'a rank that is behind is named with its operation'
-    sed 's/^/# /' job.err
+    sed 's/^/# /' "$job_err"
 fi
 
 launch 1 env HT_LEAK_CHECK= HT_LOG=warn "$job" leak
@@ -97,7 +97,7 @@ says 'a call before ht_init' \
     'ht: ht_comm_world: the library is not initialised, call ht_init first' 1 "$job" uninitialised
 
 launch 4 env HT_RANKS_PER_NODE=3 "$job" topology
-if [ "$(sort job.out)" = '0: node 0 of 2, 0 of 3
+if [ "$(sort "$job_out")" = '0: node 0 of 2, 0 of 3
 1: node 0 of 2, 1 of 3
 2: node 0 of 2, 2 of 3
 3: node 1 of 2, 0 of 1' ]; then

@@ -2,6 +2,8 @@
 # Sourced by scripts that launch jobs: their results as TAP, and what a job that fails has to say.
 count=0
 limit=60 # seconds that a job may take
+job_out=job.$$.out
+job_err=job.$$.err # of this script alone: others run beside it
 
 result() {
     count=$((count + 1))
@@ -12,7 +14,7 @@ result() {
 launch() {
     ranks=$1
     shift
-    timeout --kill-after=2 $limit "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >job.out 2>job.err
+    timeout --kill-after=2 $limit "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >"$job_out" 2>"$job_err"
     status=$?
 }
 
@@ -25,7 +27,7 @@ succeeds() {
         result ok "$name"
     else
         result 'not ok' "$name: status $status"
-        sed 's/^/# /' job.err
+        sed 's/^/# /' "$job_err"
     fi
 }
 
@@ -42,16 +44,16 @@ says() {
         s/ (its operation [0-9]*, here [0-9]*)//g
         s/, after [0-9]* operations of [0-9]*//g
         p
-    }' job.err | sort)
+    }' "$job_err" | sort)
     if [ "$found" = "$expected" ] && [ $status -eq 1 ]; then
         result ok "$name"
     else
         result 'not ok' "$name: status $status"
-        sed 's/^/# /' job.err
+        sed 's/^/# /' "$job_err"
     fi
 }
 
 finish() {
-    rm -f job.out job.err
+    rm -f "$job_out" "$job_err"
     echo "1..$count"
 }

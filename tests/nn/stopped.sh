@@ -24,10 +24,10 @@ ht: ranks 0, 2: $gradients: $came; rank 1 is in ht_finalize" \
 
 # All ranks stopped for longer than the deadline, and continued: the training goes on to its end.
 timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n 3 env HT_TIMEOUT=2 "$program" 3000 '' \
-    </dev/null >job.out 2>job.err &
+    </dev/null >"$job_out" 2>"$job_err" &
 suspended=$!
-while [ "$(wc -l <job.out)" -lt 3 ] && kill -0 $suspended 2>/dev/null; do sleep 0.05; done
-pids=$(cat job.out)
+while [ "$(wc -l <"$job_out")" -lt 3 ] && kill -0 $suspended 2>/dev/null; do sleep 0.05; done
+pids=$(cat "$job_out")
 # shellcheck disable=SC2086 # several
 kill -STOP $pids
 stopped=$?
@@ -38,13 +38,13 @@ if wait $suspended && [ $stopped -eq 0 ]; then
     result ok 'training that was suspended goes on'
 else
     result 'not ok' 'training that was suspended goes on'
-    sed 's/^/# /' job.err
+    sed 's/^/# /' "$job_err"
 fi
 
 # A link between two hosts is cut while they train: the ranks on both sides end. mpirun itself waits
 # for the other host for ever, and is ended here.
 "${srcdir:-.}/tests/multinode/launch" 2 2 --cut 6 -- env HT_TIMEOUT=3 "$program" 100000000 cut$$ \
-    </dev/null >job.out 2>job.err &
+    </dev/null >"$job_out" 2>"$job_err" &
 launched=$!
 seconds=0
 sleep 6
@@ -57,12 +57,12 @@ left=$(pgrep -cfx "$program 100000000 cut$$")
 kill $launched 2>/dev/null
 wait $launched
 if [ $? -eq 77 ]; then
-    result ok "a link that is cut # SKIP $(sed -n 's/^launch: //p' job.err | head -n 1)"
+    result ok "a link that is cut # SKIP $(sed -n 's/^launch: //p' "$job_err" | head -n 1)"
 elif [ "$left" -eq 0 ] &&
-    grep -q "^ht: ranks 0-1: .*: $came; not heard from: rank 2-3; rank 2 does not answer; rank 3 does not answer" job.err; then
+    grep -q "^ht: ranks 0-1: .*: $came; not heard from: rank 2-3; rank 2 does not answer; rank 3 does not answer" "$job_err"; then
     result ok 'a link that is cut'
 else
     result 'not ok' "a link that is cut: $left ranks are left"
-    sed 's/^/# /' job.err
+    sed 's/^/# /' "$job_err"
 fi
 finish
