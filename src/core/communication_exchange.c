@@ -169,18 +169,25 @@ static ht_exchange_op *op_new(ht_exchange *exchange, void *data, int64_t n, ht_d
     return op;
 }
 
-/* Without others to add to it, data are their own sum. */
-static void finish_alone(ht_exchange_op *op)
+/* Without others to add to it, data are their own sum as soon as they are there. */
+static bool is_alone(const ht_exchange *exchange, const ht_exchange_op *op)
 {
-    ht__sum_scale(op->dtype, op->data, op->n, op->scale);
-    atomic_store_explicit(&op->done, true, memory_order_relaxed);
+    return exchange->size == 1 || op->n == 0;
+}
+
+static void fill_alone(ht_exchange_op *op, int64_t n)
+{
+    ht__sum_scale(op->dtype, op->data + (size_t)op->filled * op->element, n - op->filled,
+                  op->scale);
+    op->filled = n;
+    atomic_store_explicit(&op->summed, n, memory_order_relaxed);
+    atomic_store_explicit(&op->done, n == op->n, memory_order_relaxed);
 }
 
 static void start(ht_exchange *exchange, ht_exchange_op *op, int64_t filled)
 {
-    if (exchange->size == 1 || op->n == 0) {
-        if (filled == op->n)
-            finish_alone(op);
+    if (is_alone(exchange, op)) {
+        fill_alone(op, filled);
         return;
     }
     ht__gate_lock();
@@ -224,9 +231,8 @@ ht_exchange_op *ht__exchange_open(ht_exchange *exchange, void *data, int64_t n, 
 
 void ht__exchange_fill(ht_exchange *exchange, ht_exchange_op *op, int64_t n)
 {
-    if (exchange->size == 1 || op->n == 0) {
-        if (n == op->n)
-            finish_alone(op);
+    if (is_alone(exchange, op)) {
+        fill_alone(op, n);
         return;
     }
     ht__gate_lock();
