@@ -114,7 +114,8 @@ test_scripts = \
 long_scripts = \
 	tests/core/allocations.sh \
 	tests/examples/modes.sh \
-	tests/examples/resume.sh
+	tests/examples/resume.sh \
+	tests/examples/trace.sh
 
 # What the scripts launch.
 test_programs = \

@@ -90,13 +90,16 @@ for rank in 0 1; do # the one that waits for the end, and the one that failed
     check "and what rank $rank did until then" grep -q '"name":"agreement"' "$work/f.json.$rank"
 done
 
-HT_PROGRESS_THREAD=1 timeout --kill-after=5 "$limit" "$here/multinode/launch" 2 1 --rate 1gbit -- \
-    tests/nn/run-nn --only test_data_parallel_overlap </dev/null >"$work/out" 2>&1
-status=$?
-name='half of the exchange lies under computing on 2 simulated hosts'
-if [ $status -eq 77 ]; then
-    result ok "$name # SKIP $(sed -n 's/^launch: //p' "$work/out" | head -n 1)"
-else
-    check "$name" sh -c "cat '$work/out'; [ $status -eq 0 ] && ! grep -q SKIP '$work/out'"
+# How much lies under computing is a matter of time: for machines that do nothing else.
+if [ -n "${HT_TEST_LONG:-}" ]; then
+    HT_PROGRESS_THREAD=1 timeout --kill-after=5 "$limit" "$here/multinode/launch" 2 1 --rate 1gbit -- \
+        tests/nn/run-nn --only test_data_parallel_overlap </dev/null >"$work/out" 2>&1
+    status=$?
+    name='half of the exchange lies under computing on 2 simulated hosts'
+    if [ $status -eq 77 ]; then
+        result ok "$name # SKIP $(sed -n 's/^launch: //p' "$work/out" | head -n 1)"
+    else
+        check "$name" sh -c "cat '$work/out'; [ $status -eq 0 ] && ! grep -q SKIP '$work/out'"
+    fi
 fi
 echo "1..$count"
