@@ -14,6 +14,7 @@
 #include "ht/daso.h"
 #include "ht/data.h"
 #include "ht/data_parallel.h"
+#include "ht/device_parallel.h"
 #include "ht/devices.h"
 #include "ht/error.h"
 #include "ht/exponential.h"

@@ -60,6 +60,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_separate.c \
 	tests/nn/test_data_parallel_stop.c \
 	tests/nn/test_data_parallel_unused.c \
+	tests/nn/test_device_parallel.c \
 	tests/nn/test_functional.c \
 	tests/nn/test_functional_grad.c \
 	tests/nn/test_layers.c \

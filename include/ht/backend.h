@@ -234,6 +234,8 @@ typedef struct ht_backend {
     void (*memory_free)(void *stream, void *memory);
     int (*memory_copy)(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind);
     int (*synchronize)(void *stream);
+    /* bytes of memory and number of cores of a device; NULL: its devices are alike */
+    void (*device_properties)(int index, size_t *memory, int *cores);
     ht_kernels kernels;
 } ht_backend;
 

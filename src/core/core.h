@@ -35,6 +35,10 @@ ht_status ht__kernel_missing(const char *what, const ht_tensor *x);
 ht_status ht__error_set(ht_status code, const char *format, ...) HT_PRINTF(2, 3);
 ht_status ht__error_last(const char **message); /* as ht_error_get */
 
+/* While errors of this thread are held they are recorded as ever, but no handler runs: whoever
+ * holds them raises them later. Returns whether they were. */
+bool ht__error_hold(bool hold);
+
 /* Agreement (communication_agree.c): every rank passes its own status (HT_SUCCESS, or the code of
  * an error recorded by ht__error_set). If one failed, all receive the message of the lowest failing
  * rank, the handler runs, and all return its code. Collective. */
@@ -119,8 +123,29 @@ struct ht_device {
     int index;
     const ht_backend *backend; /* lives until exit */
     void *stream;
-    struct ht_cache *cache; /* owned; the caching allocator (allocator.c) */
+    struct ht_cache *cache;   /* owned; the caching allocator (allocator.c) */
+    struct ht_worker *worker; /* owned; its thread (device_worker.c), NULL until there is work */
 };
+
+/* Work for one of several devices at once. `run` finds an open scope, the device in use, and the
+ * caller's grad mode; what it keeps beyond its end it retains. Its error is kept in the task. */
+typedef struct ht_device_task {
+    void (*run)(void *user);
+    void *user;
+    ht_device *device;
+    ht_status status;
+    char *message; /* owned by the caller; NULL unless status is an error */
+    bool grad_enabled;
+    int threads; /* compute threads it may use */
+    struct ht_device_join *join;
+    struct ht_device_task *next;
+} ht_device_task;
+
+/* Runs the first task on the calling thread and each other one on the thread of its device; returns
+ * when all have ended. Errors are neither reported nor end the job before: the caller raises them.
+ * From the thread of a device: one task after another. */
+void ht__devices_run(int count, ht_device_task tasks[]);
+void ht__device_stop(ht_device *device); /* ends its thread, if there is one */
 
 const ht_backend *ht__backend_find(const char *name); /* NULL after the error was recorded */
 struct ht_cache *ht__cache_new(void);

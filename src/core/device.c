@@ -157,6 +157,9 @@ ht_status ht_device_synchronize(ht_device *device)
 
 void ht__devices_finalize(void)
 {
+    /* Before any device goes: what a thread lets go of may lie on another one's. */
+    for (int i = 0; i < device_count; i++)
+        ht__device_stop(devices[i]);
     pthread_mutex_lock(&mutex);
     while (device_count > 0)
         ht_release(devices[--device_count]);

@@ -14,6 +14,8 @@ static _Thread_local struct {
     char message[1024];
 } last;
 
+static _Thread_local bool held;
+
 static const char *const names[HT_ERROR_COUNT] = {
 #define ROW(id, text) #id,
     HT_ERROR_LIST(ROW)
@@ -41,6 +43,14 @@ void ht_error_clear(void)
 {
     last.code = HT_SUCCESS;
     last.message[0] = '\0';
+}
+
+bool ht__error_hold(bool hold)
+{
+    bool was = held;
+
+    held = hold;
+    return was;
 }
 
 static void record(ht_status code, const char *format, va_list arguments)
@@ -72,6 +82,8 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
     va_end(arguments);
     ht_log_write(HT_LOG_DEBUG, "%s raised at %s:%d: %s", ht_status_name(code), file, line,
                  last.message);
+    if (held)
+        return code;
 
     if (comm == NULL && ht_is_initialized())
         comm = ht_comm_self();

@@ -44,6 +44,7 @@ libht_objects_la_SOURCES += \
 	src/core/core.c \
 	src/core/core.h \
 	src/core/device.c \
+	src/core/device_worker.c \
 	src/core/driver_binary.c \
 	src/core/driver_cumulative.c \
 	src/core/driver_local.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Dropout and Dropout2d. A mask is drawn from (ht_nn_seed, the layer's path, how often it ran in
- * training, rank): layers and ranks differ, and nothing else is ever reseeded. */
+ * training, rank, replica): layers, ranks and devices differ, and nothing else is ever reseeded. */
 #include <stdio.h>
 
 #include "init.h"
@@ -18,6 +18,8 @@ static uint64_t mask_seed(const ht_module *self)
 
     for (const char *c = self->path; *c != '\0'; c++)
         key = ht__nn_mix(key, (unsigned char)*c);
+    if (self->replica > 0)
+        key = ht__nn_mix(key, 256 + (uint64_t)self->replica); /* beyond any byte of a path */
     return key;
 }
 

@@ -18,6 +18,12 @@ libht_objects_la_SOURCES += \
 	src/nn/data_parallel_separate.c \
 	src/nn/data_parallel_start.c \
 	src/nn/data_parallel_stop.c \
+	src/nn/device_parallel.c \
+	src/nn/device_parallel.h \
+	src/nn/device_parallel_apply.c \
+	src/nn/device_parallel_gather.c \
+	src/nn/device_parallel_replicate.c \
+	src/nn/device_parallel_scatter.c \
 	src/nn/functional/batch_norm.c \
 	src/nn/functional/batch_norm.h \
 	src/nn/functional/conv2d.c \

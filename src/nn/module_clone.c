@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copying a tree: structs bitwise, slots rebased, tensors copied; what was shared stays shared. */
+ * Copying a tree: structs bitwise, slots rebased, tensors copied, or made of the originals in
+ * another way; what was shared stays shared. */
 #include "module_impl.h"
 
 #include <string.h>
@@ -11,6 +12,8 @@ struct copies {
     const void **from;
     void **to;
     size_t count, capacity;
+    ht_module_tensor_fn *tensor;
+    void *user; /* of tensor */
 };
 
 static void remember(struct copies *copies, const void *from, void *to)
@@ -37,18 +40,12 @@ static void *copy_of(const struct copies *copies, const void *from)
 static ht_tensor *copy_tensor(struct copies *copies, ht_tensor *x)
 {
     ht_tensor *y = copy_of(copies, x);
-    ht_scope *scope;
 
     if (y != NULL)
         return y;
-    scope = ht_scope_open();
-    y = ht_retain(ht_copy(x));
-    ht_scope_close(scope);
-    if (y == NULL)
-        return NULL;
-    if (ht_tensor_requires_grad(x))
-        ht_tensor_set_requires_grad(y, true);
-    remember(copies, x, y);
+    y = copies->tensor(x, copies->user);
+    if (y != NULL)
+        remember(copies, x, y);
     return y;
 }
 
@@ -113,20 +110,39 @@ static ht_module *copy_module(struct copies *copies, ht_module *module)
     return copy;
 }
 
+ht_module *ht__module_copy(ht_module *module, ht_module_tensor_fn *tensor, void *user)
+{
+    struct copies copies = {.tensor = tensor, .user = user};
+    ht_module *copy = copy_module(&copies, module);
+
+    ht__free(copies.from);
+    ht__free(copies.to);
+    return copy;
+}
+
+static ht_tensor *clone_tensor(ht_tensor *x, void *unused)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *y = ht_retain(ht_copy(x));
+
+    (void)unused;
+    ht_scope_close(scope);
+    if (y != NULL && ht_tensor_requires_grad(x))
+        ht_tensor_set_requires_grad(y, true);
+    return y;
+}
+
 ht_module *ht_module_clone(ht_module *module)
 {
-    struct copies copies = {0};
     ht_module *copy;
     bool was;
 
     if (module == NULL || ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     was = ht_set_grad_enabled(false);
-    copy = copy_module(&copies, module);
+    copy = ht__module_copy(module, clone_tensor, NULL);
     ht_set_grad_enabled(was);
     if (copy != NULL)
         ht__module_set_path(copy, "");
-    ht__free(copies.from);
-    ht__free(copies.to);
     return copy;
 }

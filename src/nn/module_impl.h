@@ -42,6 +42,7 @@ struct ht_module {
     ht_module_hook *hooks; /* owned */
     int hook_count;
     bool training;
+    int replica;    /* which copy of a device-parallel pass it is; 0: no copy */
     bool half_made; /* a clone whose clone hook has not run: no destroy hook */
     bool wraps;     /* ht__module_wrap: slot 0 is the wrapped module */
     void (*before)(ht_module *module, void *user); /* a wrapper's work before forward; NULL */
@@ -70,6 +71,11 @@ void ht__module_walk(ht_module *module, ht_module_visit_fn *visit, void *user);
 /* Parameters or buffers, each tensor once, `name` the dotted path. */
 void ht__module_walk_tensors(ht_module *module, ht_slot_kind kind, ht_tensor_visit_fn *visit,
                              void *user);
+
+/* module_clone.c: a copy of the tree whose tensors are what `tensor` makes of the originals, each
+ * asked for once; it returns an owned reference, or NULL for a failure. Owned, without paths. */
+typedef ht_tensor *ht_module_tensor_fn(ht_tensor *x, void *user);
+ht_module *ht__module_copy(ht_module *module, ht_module_tensor_fn *tensor, void *user);
 
 /* A small set of addresses. */
 typedef struct ht_address_set {

@@ -21,6 +21,12 @@ static int device_count(void)
     return 2;
 }
 
+static void device_properties(int index, size_t *memory, int *cores)
+{
+    *memory = 1000;
+    *cores = index == 0 ? 100 : 74;
+}
+
 static int device_open(int index, void **stream)
 {
     *stream = NULL;
@@ -124,6 +130,7 @@ __attribute__((visibility("default"))) int ht_backend_open(uint32_t abi,
         .memory_free = memory_free,
         .memory_copy = memory_copy,
         .synchronize = synchronize,
+        .device_properties = device_properties,
     };
     backend->kernels.binary[HT_BINARY_ADD][HT_FLOAT32] = add_float32;
     backend->kernels.binary[HT_BINARY_MUL][HT_FLOAT32] = broken;

@@ -16,5 +16,6 @@ const char *ht__cpu_onednn_version(void); /* "2.6.3", or "none" */
 
 /* Threads that BLAS and oneDNN use in this rank. */
 void ht__cpu_set_threads(int threads);
+void ht__cpu_set_own_threads(int threads); /* for the calling thread, where the library has that */
 
 #endif

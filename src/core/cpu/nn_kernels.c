@@ -22,16 +22,21 @@ void openblas_set_num_threads(int threads);
 extern void omp_set_num_threads(int threads) __attribute__((weak));
 #endif
 
-void ht__cpu_set_threads(int threads)
+void ht__cpu_set_own_threads(int threads)
 {
     (void)threads;
-#ifdef HT_HAVE_OPENBLAS
-    openblas_set_num_threads(threads);
-#endif
 #ifdef HT_HAVE_ONEDNN
     if (omp_set_num_threads != NULL)
         omp_set_num_threads(threads);
 #endif
+}
+
+void ht__cpu_set_threads(int threads)
+{
+#ifdef HT_HAVE_OPENBLAS
+    openblas_set_num_threads(threads);
+#endif
+    ht__cpu_set_own_threads(threads);
 }
 
 const char *ht__cpu_onednn_version(void)

@@ -1,0 +1,319 @@
+/* ranks 1 2 */
+/* SPDX-License-Identifier: MIT */
+/* A pass over several virtual devices equals the pass of the plain module. */
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nn_test.h"
+#include "tensor_check.h"
+
+static const int ids[] = {0, 1, 2, 3};
+
+/* (n, 5) float64 numbers, process-local, the same each time. */
+static ht_tensor *input(int64_t n, int seed)
+{
+    double data[64 * 5];
+
+    for (int64_t i = 0; i < 5 * n; i++)
+        data[i] = sin(0.7 * (double)i + seed);
+    return ht_array_local(data, 2, (int64_t[]){n, 5}, HT_FLOAT64);
+}
+
+static ht_module *net_new(void)
+{
+    ht_module *net;
+
+    ht_nn_seed(3);
+    net = ht_nn_sequential(3,
+                           (ht_module *[]){ht_nn_linear(5, 7), ht_nn_relu(), ht_nn_linear(7, 2)});
+    ht_module_to_dtype(net, HT_FLOAT64);
+    return net;
+}
+
+static void expect_same_gradients(ht_module *a, ht_module *b)
+{
+    ht_value *as = ht_module_parameters(a), *bs = ht_module_parameters(b);
+
+    assert_int_equal(ht_value_count(as), ht_value_count(bs));
+    for (int i = 0; i < ht_value_count(as); i++) {
+        assert_non_null(ht_tensor_grad(ht_value_as_tensor(ht_value_at(as, i))));
+        ht_test_expect_same(ht_tensor_grad(ht_value_as_tensor(ht_value_at(as, i))),
+                            ht_tensor_grad(ht_value_as_tensor(ht_value_at(bs, i))), 1e-12);
+    }
+}
+
+/* 11 rows on 4 devices are 3, 3, 3 and 2; 2 rows use two devices. */
+static void outputs_and_gradients_equal_the_plain_modules(void **state)
+{
+    static const int64_t rows[] = {11, 8, 2, 1};
+
+    (void)state;
+    for (int k = 1; k <= 4; k++) {
+        for (int r = 0; r < 4; r++) {
+            ht_scope *scope = ht_scope_open();
+            ht_module *plain = net_new(), *net = net_new();
+            ht_module *wrapped = ht_nn_device_parallel(net, ids, k, HT_NONE, 0);
+            ht_tensor *a = input(rows[r], 1), *b = input(rows[r], 1), *ya, *yb;
+
+            ht_tensor_set_requires_grad(a, true);
+            ht_tensor_set_requires_grad(b, true);
+            ya = ht_forward(plain, a);
+            yb = ht_forward(wrapped, b);
+            assert_string_equal(ht_device_name(ht_tensor_device(yb)), "cpu:0");
+            ht_test_expect_same(ya, yb, 1e-12);
+            ht_backward(ht_mean(ht_mul(ya, ya), HT_NONE));
+            ht_backward(ht_mean(ht_mul(yb, yb), HT_NONE));
+            expect_same_gradients(plain, net);
+            ht_test_expect_same(ht_tensor_grad(a), ht_tensor_grad(b), 1e-12);
+            ht_release(wrapped);
+            ht_release(net);
+            ht_release(plain);
+            ht_scope_close(scope);
+        }
+    }
+}
+
+/* Three steps; twice, for sums of four gradients come in one order whatever the threads do. */
+static void training_equals_the_plain_modules_and_repeats_its_bits(void **state)
+{
+    ht_module *nets[3] = {net_new(), net_new(), net_new()};
+
+    (void)state;
+    for (int m = 0; m < 3; m++) {
+        ht_module *run = m == 0 ? ht_retain(nets[0])
+                                : ht_nn_device_parallel(nets[m], ids, 4, HT_NONE, 0);
+        ht_scope *scope = ht_scope_open();
+        ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(nets[m]), 0.1, NULL);
+
+        for (int step = 0; step < 3; step++) {
+            ht_tensor *y = ht_forward(run, input(16, step));
+
+            ht_optimizer_zero_grad(sgd);
+            ht_backward(ht_mean(ht_mul(y, y), HT_NONE));
+            ht_optimizer_step(sgd);
+        }
+        ht_release(sgd);
+        ht_scope_close(scope);
+        ht_release(run);
+    }
+    ht_scope *scope = ht_scope_open();
+    ht_value *plain = ht_module_parameters(nets[0]), *once = ht_module_parameters(nets[1]),
+             *again = ht_module_parameters(nets[2]);
+    for (int i = 0; i < ht_value_count(plain); i++) {
+        ht_tensor *x = ht_value_as_tensor(ht_value_at(once, i));
+
+        ht_test_expect_same(ht_value_as_tensor(ht_value_at(plain, i)), x, 1e-12);
+        ht_test_expect_same(ht_value_as_tensor(ht_value_at(again, i)), x, 0);
+    }
+    ht_scope_close(scope);
+    for (int m = 0; m < 3; m++)
+        ht_release(nets[m]);
+}
+
+/* Parts have statistics of their own; those of the first part last. */
+static void batch_norm_is_that_of_each_part(void **state)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_module *net = ht_nn_batch_norm1d(5, NULL), *plain[2];
+    ht_tensor *x = input(6, 2), *y;
+
+    (void)state;
+    ht_module_to_dtype(net, HT_FLOAT64);
+    for (int i = 0; i < 2; i++)
+        plain[i] = ht_module_clone(net);
+    ht_module *wrapped = ht_nn_device_parallel(net, ids, 2, HT_NONE, 0);
+    y = ht_forward(wrapped, x);
+    for (int i = 0; i < 2; i++)
+        ht_test_expect_same(ht_narrow(y, 0, 3 * i, 3 * i + 3),
+                            ht_forward(plain[i], ht_narrow(x, 0, 3 * i, 3 * i + 3)), 1e-12);
+    ht_value *kept = ht_module_state_dict(net), *first = ht_module_state_dict(plain[0]);
+    for (int i = 0; i < ht_value_count(kept); i++)
+        ht_test_expect_same(ht_value_as_tensor(ht_value_at(kept, i)),
+                            ht_value_as_tensor(ht_value_at(first, i)), 1e-12);
+    ht_release(wrapped);
+    ht_release(net);
+    for (int i = 0; i < 2; i++)
+        ht_release(plain[i]);
+    ht_scope_close(scope);
+}
+
+static void copies_draw_dropout_masks_of_their_own(void **state)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_module *net = ht_nn_dropout(0.5), *wrapped = ht_nn_device_parallel(net, ids, 2, HT_NONE, 0);
+    ht_tensor *ones = ht_full_on(1, (int64_t[]){128}, 1, HT_FLOAT32, HT_NONE, ht_device_get("cpu"),
+                                 HT_COMM_SELF);
+    const double *y = ht_test_values(ht_forward(wrapped, ones));
+    const double *later = ht_test_values(ht_forward(wrapped, ones));
+
+    (void)state;
+    assert_memory_not_equal(y, y + 64, 64 * sizeof *y);
+    assert_memory_not_equal(y, later, 64 * sizeof *y);
+    ht_release(wrapped);
+    ht_release(net);
+    ht_scope_close(scope);
+}
+
+static atomic_int ended;
+
+/* Fails for the part that begins with a negative number; the others take their time. */
+static ht_tensor *picky_forward(ht_module *self, ht_tensor *x)
+{
+    double first;
+
+    (void)self;
+    ht_tensor_item(ht_narrow(ht_narrow(x, 0, 0, 1), 1, 0, 1), &first);
+    if (first < 0)
+        return ht_reshape(x, 1, (int64_t[]){7});
+    usleep(20000);
+    atomic_fetch_add(&ended, 1);
+    return x;
+}
+
+static void an_error_of_a_part_is_raised_when_all_have_ended(void **state)
+{
+    static const ht_module_type picky = {.name = "Picky", .forward = picky_forward};
+    ht_scope *scope = ht_scope_open();
+    ht_module *net = ht_module_new(1, &picky);
+    ht_module *wrapped = ht_nn_device_parallel(net, ids, 4, HT_NONE, 0);
+    double data[4] = {1, 1, -1, 1};
+
+    (void)state;
+    atomic_store(&ended, 0);
+    HT_TEST_EXPECT_ERROR(
+        ht_forward(wrapped, ht_array_local(data, 2, (int64_t[]){4, 1}, HT_FLOAT64)), HT_ERR_SHAPE,
+        "ht_nn_device_parallel: part 2 of 4, on cpu:2: ht_reshape");
+    assert_int_equal(atomic_load(&ended), 3);
+    ht_release(wrapped);
+    ht_release(net);
+    ht_scope_close(scope);
+}
+
+static void a_parameter_on_another_device_is_named(void **state)
+{
+    ht_module *net = net_new(), *wrapped = ht_nn_device_parallel(net, ids, 2, HT_NONE, 0);
+    ht_scope *scope = ht_scope_open();
+
+    (void)state;
+    ht_module_to_device(ht_module_find(net, "2"), ht_device_get("cpu:1"));
+    HT_TEST_EXPECT_ERROR(ht_forward(wrapped, input(4, 0)), HT_ERR_DEVICE,
+                         "ht_nn_device_parallel: 2.weight is on cpu:1; parameters and buffers have "
+                         "to be on the first device, cpu:0");
+    ht_scope_close(scope);
+    ht_release(wrapped);
+    ht_release(net);
+}
+
+/* The first device is cpu:1, and the outputs go where they are asked to. */
+static void the_output_goes_to_the_first_device_the_host_or_another(void **state)
+{
+    static const int from_1[] = {1, 2}, outputs[] = {HT_NONE, -1, 3};
+    static const char *const names[] = {"cpu:1", "cpu:0", "cpu:3"};
+    ht_scope *scope = ht_scope_open();
+    ht_module *net = net_new(), *plain = net_new();
+
+    (void)state;
+    ht_module_to_device(net, ht_device_get("cpu:1"));
+    for (int i = 0; i < 3; i++) {
+        ht_value *y = ht_device_parallel_forward(net, ht_value_tensor(input(4, 0)), from_1, 2,
+                                                 outputs[i], 0);
+
+        assert_string_equal(ht_device_name(ht_tensor_device(ht_value_as_tensor(y))), names[i]);
+        ht_test_expect_same(ht_to_device(ht_value_as_tensor(y), ht_device_get("cpu")),
+                            ht_forward(plain, input(4, 0)), 1e-12);
+    }
+    ht_release(net);
+    ht_release(plain);
+    ht_scope_close(scope);
+}
+
+/* {"x": x, "factor": 2} -> {"twice": 2 x, "rows": [number of rows]} or, asked, a key of its own. */
+static ht_value *map_forward(ht_module *self, ht_value *inputs)
+{
+    ht_tensor *x = ht_value_as_tensor(ht_value_get(inputs, "x"));
+    bool odd = *(int *)ht_module_data(self) && ht_get_device() == ht_device_get("cpu:1");
+    ht_value *map = ht_value_map(), *rows = ht_value_list();
+
+    ht_value_append(rows, ht_value_number((double)ht_tensor_shape(x)[0]));
+    ht_value_set(
+        map, odd ? "double" : "twice",
+        ht_value_tensor(ht_mul_scalar(x, ht_value_as_number(ht_value_get(inputs, "factor")))));
+    ht_value_set(map, "rows", rows);
+    return map;
+}
+
+static void maps_and_lists_are_walked_and_keys_agree(void **state)
+{
+    static const ht_module_type type = {.name = "Map", .forward_value = map_forward};
+    ht_scope *scope = ht_scope_open();
+    ht_module *net = ht_module_new(sizeof(int), &type);
+    ht_value *inputs = ht_value_map(), *y;
+
+    (void)state;
+    ht_value_set(inputs, "x", ht_value_tensor(input(5, 0)));
+    ht_value_set(inputs, "factor", ht_value_number(2));
+    y = ht_device_parallel_forward(net, inputs, ids, 2, HT_NONE, 0);
+    ht_test_expect_same(ht_value_as_tensor(ht_value_get(y, "twice")), ht_mul_scalar(input(5, 0), 2),
+                        0);
+    ht_test_expect(ht_value_as_tensor(ht_value_at(ht_value_get(y, "rows"), 0)), (double[]){3, 2},
+                   0);
+    *(int *)ht_module_data(net) = 1;
+    HT_TEST_EXPECT_ERROR(ht_device_parallel_forward(net, inputs, ids, 2, HT_NONE, 0),
+                         HT_ERR_ARGUMENT, "part 0 returned a map with 'twice', part 1 without");
+    ht_release(net);
+    ht_scope_close(scope);
+}
+
+static void without_devices_or_gradients_it_is_the_module(void **state)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_module *net = net_new(), *bare = ht_nn_device_parallel(net, NULL, 0, HT_NONE, 0);
+    ht_module *wrapped = ht_nn_device_parallel(net, ids, 3, HT_NONE, 0);
+    bool was = ht_set_grad_enabled(false);
+    ht_tensor *y = ht_forward(wrapped, input(9, 0));
+
+    (void)state;
+    assert_false(ht_tensor_requires_grad(y));
+    ht_set_grad_enabled(was);
+    ht_test_expect_same(ht_forward(bare, input(9, 0)), y, 1e-12);
+    ht_release(wrapped);
+    ht_release(bare);
+    ht_release(net);
+    ht_scope_close(scope);
+}
+
+static void keep_line(ht_log_level level, const char *line, void *last)
+{
+    (void)level;
+    snprintf(last, 256, "%s", line);
+}
+
+static void unequal_devices_are_warned_of(void **state)
+{
+    char last[256] = "";
+    ht_device *device = ht_get_device();
+    ht_module *relu = ht_nn_relu(), *wrapped;
+
+    (void)state;
+    ht_use_device(ht_device_get("dummy:0"));
+    ht_log_set_sink(keep_line, last);
+    wrapped = ht_nn_device_parallel(relu, NULL, 0, HT_NONE, 0);
+    ht_log_set_sink(NULL, NULL);
+    ht_use_device(device);
+    if (ht_test_rank == 0)
+        assert_non_null(strstr(last, "the devices are not balanced: 74 to 100 cores"));
+    ht_release(wrapped);
+    ht_release(relu);
+}
+
+HT_TEST_SUITE(test_device_parallel, cmocka_unit_test(outputs_and_gradients_equal_the_plain_modules),
+              cmocka_unit_test(training_equals_the_plain_modules_and_repeats_its_bits),
+              cmocka_unit_test(batch_norm_is_that_of_each_part),
+              cmocka_unit_test(copies_draw_dropout_masks_of_their_own),
+              cmocka_unit_test(an_error_of_a_part_is_raised_when_all_have_ended),
+              cmocka_unit_test(a_parameter_on_another_device_is_named),
+              cmocka_unit_test(the_output_goes_to_the_first_device_the_host_or_another),
+              cmocka_unit_test(maps_and_lists_are_walked_and_keys_agree),
+              cmocka_unit_test(without_devices_or_gradients_it_is_the_module),
+              cmocka_unit_test(unequal_devices_are_warned_of));
