@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Small memory: headers of objects, nodes, lists. Fixed-size blocks come from free lists of the
- * thread, so that a training step in its steady state never reaches malloc. */
+ * thread, so that a training step in its steady state never reaches malloc. The lists are bounded:
+ * a thread may free without end what others have allocated. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include "core.h"
 
 #define BLOCK_STEP    64
-#define BLOCK_CLASSES 16 /* up to 1 KiB */
+#define BLOCK_CLASSES 16                 /* up to 1 KiB */
+#define KEPT_BYTES    ((size_t)32 << 20) /* that a thread keeps at most */
 
 /* Sanitizers see uses after free only if blocks really go back to malloc. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -29,6 +31,7 @@ typedef struct block {
 } block;
 
 static _Thread_local block *free_blocks[BLOCK_CLASSES];
+static _Thread_local size_t kept_bytes;
 static _Thread_local bool thread_is_known;
 static pthread_key_t thread_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -126,6 +129,7 @@ void *ht__block_alloc(size_t bytes)
 
     block *first = free_blocks[class];
     free_blocks[class] = first->next;
+    kept_bytes -= (class + 1) * BLOCK_STEP;
     return memset(first, 0, bytes);
 }
 
@@ -135,7 +139,7 @@ void ht__block_free(void *memory, size_t bytes)
 
     if (memory == NULL)
         return;
-    if (!KEEP_BLOCKS || class >= BLOCK_CLASSES) {
+    if (!KEEP_BLOCKS || class >= BLOCK_CLASSES || kept_bytes >= KEPT_BYTES) {
         free(memory);
         return;
     }
@@ -147,4 +151,5 @@ void ht__block_free(void *memory, size_t bytes)
     block *first = memory;
     first->next = free_blocks[class];
     free_blocks[class] = first;
+    kept_bytes += (class + 1) * BLOCK_STEP;
 }
