@@ -35,10 +35,11 @@ typedef int (*ht_loop_fn)(void *stream, const ht_loop *loop);
 /* y = f(a, b), a and b of one dtype; comparisons give bool, the others that dtype.
  * RELU_GRAD(g, y) = y > 0 ? g : 0; TANH_GRAD(g, y) = g (1 - y^2). MINIMUM and MAXIMUM are NaN where
  * an operand is. */
-#define HT_BINARY_LIST(X)                                                                       \
-    X(ADD)                                                                                      \
-    X(SUB) X(MUL) X(DIV) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(MINIMUM) X(MAXIMUM) X(RELU_GRAD) \
-        X(TANH_GRAD)
+/* clang-format off */
+#define HT_BINARY_LIST(X) \
+    X(ADD) X(SUB) X(MUL) X(DIV) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(MINIMUM) X(MAXIMUM) \
+    X(RELU_GRAD) X(TANH_GRAD)
+/* clang-format on */
 
 /* Reductions. `loop` runs over the output elements: operand 0 the output, 1 the input, for ARG*
  * also 2 the int64 output of positions (row-major inside the reduced axes, first of equals) with

@@ -86,11 +86,11 @@ else
 fi
 
 launch 1 env HT_LEAK_CHECK= HT_LOG=warn "$job" leak
-if [ $status -eq 0 ] && [ "$(grep -c '^ht\[0\] warn: ht_finalize: leaked objects: .*1 tensor' job.err)" -eq 1 ]; then
+if [ $status -eq 0 ] && [ "$(grep -c '^ht\[0\] warn: ht_finalize: leaked objects: .*1 tensor' "$job_err")" -eq 1 ]; then
     result ok 'what leaks is always said'
 else
     result 'not ok' "what leaks is always said: status $status"
-    sed 's/^/# /' job.err
+    sed 's/^/# /' "$job_err"
 fi
 
 says 'a call before ht_init' \
