@@ -13,6 +13,7 @@ core_tests = \
 	tests/core/test_communication_exchange_nodes.c \
 	tests/core/test_communication_exchange_thread.c \
 	tests/core/test_communication_gather.c \
+	tests/core/test_communication_topology_map.c \
 	tests/core/test_cpu_conv.c \
 	tests/core/test_cpu_elementwise.c \
 	tests/core/test_cpu_float_math.c \
@@ -111,7 +112,8 @@ test_scripts = \
 	tests/headers.sh \
 	tests/multinode/hosts.sh \
 	tests/nn/stopped.sh \
-	tests/tools/idx2hdf5.sh
+	tests/tools/idx2hdf5.sh \
+	tests/tools/info.sh
 
 long_scripts = \
 	tests/core/allocations.sh \

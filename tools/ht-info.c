@@ -11,6 +11,7 @@
 #include "config.h"
 #include "core/core.h"
 #include "core/cpu/cpu.h"
+#include "core/topology_map.h"
 #include "ht.h"
 
 static const char *const thread_levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED",
@@ -49,33 +50,28 @@ static void print_threads(void)
                                                             : "off, or by the waiting thread");
 }
 
-/* One row per node: its first rank's host name and its number of ranks. */
+/* One row per node: its first rank's host name, and its ranks. */
 static void print_nodes(void)
 {
     ht_comm *world = HT_COMM_WORLD;
-    int rank = ht_comm_rank(world), size = ht_comm_size(world), nodes, node, local_rank, local_size;
-    char host[64] = "", *hosts = ht__alloc((size_t)size * sizeof host);
-    int64_t mine[3], *all = ht__alloc((size_t)size * sizeof mine);
+    int size = ht_comm_size(world), count, *nodes = ht__topology_nodes(world);
+    char host[64] = "", *hosts = ht__alloc((size_t)size * sizeof host), ranks[256];
 
-    ht_comm_topology(world, &nodes, &node, &local_rank, &local_size);
+    ht_comm_topology(world, &count, NULL, NULL, NULL);
     gethostname(host, sizeof host - 1);
-    mine[0] = node;
-    mine[1] = local_rank;
-    mine[2] = local_size;
-    ht__comm_allgather_i64(world, mine, 3, all, "ht-info");
     MPI_Gather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, 0, ht_comm_mpi(world));
-    if (rank == 0) {
-        printf("%-10s %d on %d node%s\n", size > 1 ? "ranks" : "rank", size, nodes,
-               nodes > 1 ? "s" : "");
-        for (int r = 0; r < size; r++) {
-            if (all[3 * r + 1] == 0)
-                printf("  node %-4lld %s, %lld rank%s\n", (long long)all[3 * r],
-                       hosts + (size_t)r * sizeof host, (long long)all[3 * r + 2],
-                       all[3 * r + 2] > 1 ? "s" : "");
+    if (ht_comm_rank(world) == 0) {
+        printf("%-10s %d on %d node%s (by %s)\n", size > 1 ? "ranks" : "rank", size, count,
+               count > 1 ? "s" : "", ht__topology_source());
+        for (int node = 0, r; node < count; node++) {
+            for (r = 0; nodes[r] != node;)
+                r++;
+            ht__topology_ranks(nodes, size, node, ranks, sizeof ranks);
+            printf("  node %-4d %s: %s\n", node, hosts + (size_t)r * sizeof host, ranks);
         }
     }
     ht__free(hosts);
-    ht__free(all);
+    ht__free(nodes);
 }
 
 static void print_devices(void)

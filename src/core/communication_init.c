@@ -5,6 +5,7 @@
 #include "exchange.h"
 #include "message.h"
 #include "timeline.h"
+#include "topology_map.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -38,6 +39,19 @@ int ht_get_num_threads(void)
     return compute_threads;
 }
 
+/* Collective, whatever the level of the log: it may differ from rank to rank. */
+static void log_nodes(const ht_comm *world)
+{
+    int *nodes = ht__topology_nodes(world);
+    char map[1024];
+
+    if (world->rank == 0 && ht_log_get_level() >= HT_LOG_INFO) {
+        ht__topology_map(nodes, world->size, map, sizeof map);
+        ht_log_write(HT_LOG_INFO, "nodes by %s: %s", ht__topology_source(), map);
+    }
+    ht__free(nodes);
+}
+
 static ht_status start(MPI_Comm world)
 {
     int ranks, cores, level;
@@ -63,6 +77,7 @@ static ht_status start(MPI_Comm world)
                   ht__world_size(), ht_comm_world()->nodes, ranks, cores, compute_threads,
                   getenv("OMP_NUM_THREADS") != NULL ? " (OMP_NUM_THREADS)" : "",
                   level < MPI_THREAD_MULTIPLE ? ", MPI without MPI_THREAD_MULTIPLE" : "");
+    log_nodes(ht_comm_world());
     ht__watch_unguard(outer);
     starts = 1;
     ht__timeline_init();

@@ -4,6 +4,7 @@
  * blocks of k consecutive ranks of the world, so that one machine can stand for several. */
 #define _GNU_SOURCE
 #include "message.h"
+#include "topology_map.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -30,6 +31,11 @@ static int ranks_per_node(void)
     if (!atomic_flag_test_and_set(&warned))
         ht_log_write0(HT_LOG_WARN, "HT_RANKS_PER_NODE=%s is not a positive number: ignored", text);
     return 0;
+}
+
+const char *ht__topology_source(void)
+{
+    return ranks_per_node() > 0 ? "HT_RANKS_PER_NODE" : "shared memory";
 }
 
 /* A number that the ranks of one node share: the rank of their first one in `comm`. */

@@ -37,6 +37,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_p2p.c \
 	src/core/communication_request.c \
 	src/core/communication_topology.c \
+	src/core/communication_topology_map.c \
 	src/core/communication_type.c \
 	src/core/communication_wait.c \
 	src/core/communication_watchdog.c \
@@ -90,6 +91,7 @@ libht_objects_la_SOURCES += \
 	src/core/timeline_impl.h \
 	src/core/timeline_names.c \
 	src/core/timeline_summary.c \
+	src/core/topology_map.h \
 	src/core/types.c \
 	src/core/value.c \
 	src/core/version.c \
