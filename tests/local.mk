@@ -78,6 +78,7 @@ nn_tests = \
 
 optim_tests = \
 	tests/optim/test_clip_grad.c \
+	tests/optim/test_daso.c \
 	tests/optim/test_daso_schedule.c \
 	tests/optim/test_group.c \
 	tests/optim/test_optimizer.c \
@@ -188,6 +189,7 @@ EXTRA_DIST += \
 	tests/nn/comm_hook_test.h \
 	tests/nn/data_parallel_test.h \
 	tests/nn/nn_test.h \
+	tests/optim/daso_test.h \
 	tests/test-env.sh
 
 # --- How they are built -------------------------------------------------------------------------

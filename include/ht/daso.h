@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plateau detector, by which DASO decides how often nodes exchange parameters. */
+ * DASO, distributed asynchronous and selective optimization: gradients are averaged inside a node
+ * after each batch, parameters between the nodes now and then, and mostly without waiting. For
+ * networks between nodes that are slow beside those inside; doc/daso.md says when to use it and how
+ * it works. Source: heat.optim.DASO; Coquelin et al., Journal of Big Data 9:14 (2022).
+ *
+ *     ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
+ *     ht_daso *daso = ht_optim_daso(optimizer, epochs, HT_COMM_WORLD, NULL);
+ *     ht_module *model = ht_nn_data_parallel_multi_gpu(net, daso, HT_COMM_WORLD);
+ *
+ *     ht_daso_set_last_batch(daso, batches - 1);
+ *     for each epoch:
+ *         for each batch:
+ *             ht_backward(loss of ht_forward(model, batch));
+ *             ht_daso_step(daso);
+ *             ht_daso_zero_grad(daso);
+ *         ht_daso_epoch_loss_logic(daso, mean of the losses, false); */
 #ifndef HT_DASO_H
 #define HT_DASO_H
 
+#include "ht/module.h"
 #include "ht/optim.h"
+#include "ht/optim_wrapper.h"
 
 HT_BEGIN_DECLS
 
@@ -37,6 +54,110 @@ HT_API ht_status ht_plateau_detector_reset(ht_plateau_detector *detector);
 HT_API ht_value *ht_plateau_detector_get_state(const ht_plateau_detector *detector);
 HT_API ht_status ht_plateau_detector_set_state(ht_plateau_detector *detector,
                                                const ht_value *state);
+
+typedef struct ht_daso ht_daso;
+
+/* The first eight are the reference's. Its use_mpi_groups, which chooses between two ways to make
+ * the same communicators, has nothing to choose here. */
+typedef struct ht_daso_options {
+    size_t size;                   /* of this struct; set by the default function */
+    int64_t warmup_epochs;         /* 4: the first, in which all ranks average after each batch, */
+    int64_t cooldown_epochs;       /* 4: and the last ones */
+    ht_scheduler *scheduler;       /* NULL; retained; stepped at the end of each epoch */
+    double stability_level;        /* 0.05: the threshold of the plateau detector */
+    int64_t max_global_skips;      /* 8: batches from one exchange between nodes to the next */
+    int64_t sending_chunk_size;    /* 10000000 elements travel as one message */
+    ht_dtype downcast_type;        /* HT_BFLOAT16: what blocking exchanges of float32 parameters
+                                      travel as between nodes; HT_FLOAT16; HT_FLOAT32: as they are */
+    int64_t skip_reduction_factor; /* 2 */
+    int64_t local_skip_factor;     /* 4 */
+    bool verbose;                  /* false; true: decisions are logged as warnings are */
+
+    /* Beyond the reference; the same on all ranks. */
+    bool downcast_asynchronous; /* false; exchanges of the cycling phase in downcast_type, too */
+    bool exchange_momentum;     /* false; blocking exchanges average the optimizer's state, too */
+    double outer_lr;            /* 0: none; the blocking exchange that ends an epoch of the cycling
+                                   phase is a step of SGD with Nesterov momentum from the value that
+                                   was agreed before, along the difference to the mean (DiLoCo) */
+    double outer_momentum;      /* 0.9, in [0, 1) */
+} ht_daso_options;
+
+HT_API ht_daso_options ht_daso_options_default(void);
+
+/* DASO around `local_optimizer` (retained), which updates this rank's parameters, for a run of
+ * `total_epochs` on all ranks of `comm` (retained). options NULL: defaults. Owned. Collective over
+ * `comm`, agrees. Errors: HT_ERR_ARGUMENT for values out of range, or warm-up and cool-down longer
+ * than the run; the same on all ranks. Source: heat.optim.DASO. */
+HT_API ht_daso *ht_optim_daso(ht_optimizer *local_optimizer, int64_t total_epochs, ht_comm *comm,
+                              const ht_daso_options *options);
+
+/* The data-parallel wrapper that averages gradients over the ranks of a node, and leaves the
+ * exchange between nodes to `daso`, whose communicator `comm` is. All ranks must bring the same
+ * model; parameters, buffers and optimizer state are broadcast from rank 0 of `comm`. What is said
+ * of wrappers in data_parallel.h holds inside the node. Owned. Collective over `comm`, agrees.
+ * Source: heat.nn.DataParallelMultiGPU. */
+HT_API ht_module *ht_nn_data_parallel_multi_gpu(ht_module *module, ht_daso *daso, ht_comm *comm);
+
+/* The model whose parameters and buffers are exchanged: ht_nn_data_parallel_multi_gpu does this.
+ * For a model whose gradients the program averages inside nodes by itself, with the same parameters
+ * on all ranks. Its trainable parameters and the optimizer's must be the same ones. Retained.
+ * Collective, agrees. */
+HT_API ht_status ht_daso_set_model(ht_daso *daso, ht_module *module);
+
+/* The index of an epoch's last batch, from 0; the same on all ranks, which is checked. By the
+ * loader: its number of batches less one. Before the first step. Collective, agrees. */
+HT_API ht_status ht_daso_set_last_batch(ht_daso *daso, int64_t last_batch);
+HT_API ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader);
+
+/* Mixed precision: `wrapper` updates the local optimizer (ht_optim_wrapper_update_params), and
+ * ht_daso_step, still called after each batch, only exchanges. An update that is skipped is skipped
+ * by a node. NULL: no longer. Retained. Not collective. */
+HT_API ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper);
+
+/* The end of a batch: updates this rank's parameters from their gradients, then does what is due,
+ * with P nodes and weights w_i, the ranks of a node over the mean of all nodes:
+ *
+ * - blocking: x = the mean over all ranks, of parameters and floating-point buffers;
+ * - sending: one rank of each node, in turns, sends w_i x_i, without waiting;
+ * - receiving, S batches later: x = (n x + sum of the w_i x_i that were sent) / (n + P) with n = 2
+ * S (1 for S = 0), made by the rank that sent and broadcast inside its node.
+ *
+ * Logically collective. Errors, the same on all ranks: HT_ERR_STATE without a model or last batch,
+ * after the last batch, or when parameters are not finite after an exchange. */
+HT_API ht_status ht_daso_step(ht_daso *daso);
+
+HT_API ht_status ht_daso_zero_grad(ht_daso *daso);
+
+/* The end of an epoch, after its last batch: decides from its mean loss what the next one does. The
+ * loss of this rank is averaged over ranks first unless it is the average already
+ * (loss_globally_averaged). Collective. Errors: HT_ERR_STATE before the last batch;
+ * HT_ERR_ARGUMENT when a loss that is said to be averaged differs between ranks. */
+HT_API ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globally_averaged);
+
+/* Back to the first epoch. What is outstanding is received first. Collective. */
+HT_API ht_status ht_daso_reset(ht_daso *daso);
+
+typedef enum ht_daso_phase { HT_DASO_WARMUP, HT_DASO_CYCLING, HT_DASO_COOLDOWN } ht_daso_phase;
+
+/* How things stand, the same on all ranks. Not collective. */
+typedef struct ht_daso_report {
+    ht_daso_phase phase;
+    int64_t epoch, batch; /* those that come next */
+    int64_t global_skip;  /* batches from one exchange between nodes to the next; 0: blocking */
+    int64_t local_skip;   /* batches from one averaging inside nodes to the next */
+    int64_t wait;         /* batches from sending to receiving */
+    /* What the last step did. */
+    bool local_sync;   /* gradients had been averaged inside nodes */
+    bool blocking;     /* parameters, over all ranks */
+    int sent;          /* place in its node of the rank that sent; -1: none */
+    int64_t staleness; /* S of what was received; -1: nothing */
+} ht_daso_report;
+
+HT_API ht_daso_report ht_daso_get_report(const ht_daso *daso);
+HT_API const char *ht_daso_phase_name(ht_daso_phase phase); /* "warm-up", "cycling", "cool-down" */
+
+/* "DASO, 4 nodes, 8 ranks in 2 groups, epoch 5 of 20: cycling, ...". Rank by rank the same. */
+HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
 
 HT_END_DECLS
 #endif

@@ -181,6 +181,7 @@ typedef enum ht_purpose {
     HT_PURPOSE_HOOK_1, /* later rounds of communication hooks */
     HT_PURPOSE_HOOK_2,
     HT_PURPOSE_LOADER,
+    HT_PURPOSE_DASO,
     HT_PURPOSE_RECORDS, /* and beyond: for each of those above, the records of what is done there */
     HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
 } ht_purpose;

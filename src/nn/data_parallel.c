@@ -187,8 +187,10 @@ static void take_over_steps(ht_data_parallel *dp)
 static ht_status start(ht_module *self, ht_module *module, const ht_data_parallel_options *options)
 {
     ht_data_parallel *dp = ht_module_data(self);
-    ht_status status = options->init_sync ? ht__dp_broadcast_state(dp, 0) : HT_SUCCESS;
+    ht_status status = HT_SUCCESS;
 
+    if (options->init_sync)
+        status = ht__dp_broadcast_state(module, dp->comm, dp->optimizer_count, dp->optimizers, 0);
     dp->guard = (ht_module_guard){.wrapper_name = name, .drain = drain, .user = dp};
     if (status == HT_SUCCESS)
         status = ht__module_guard(name, self, module, &dp->guard);

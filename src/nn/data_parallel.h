@@ -90,7 +90,8 @@ ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *op
 /* data_parallel_start.c. Compares models and options; then rank 0's state goes to all. Collective,
  * agrees. */
 ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options);
-ht_status ht__dp_broadcast_state(ht_data_parallel *dp, int root);
+ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
+                                 ht_optimizer *const optimizers[], int root);
 ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);
 
 /* data_parallel_layers.c. Finds who owns which parameter, and sets the layers' work before forward;

@@ -200,7 +200,8 @@ static ht_status equalise(ht_data_parallel *dp, int64_t shadowed)
         return status;
     ht__reducer_forget(dp->reducer);
     dp->buffers_current = true;
-    return ht__dp_broadcast_state(dp, (int)least[0]);
+    return ht__dp_broadcast_state(dp->module, dp->comm, dp->optimizer_count, dp->optimizers,
+                                  (int)least[0]);
 }
 
 ht_status ht_data_parallel_join_end(ht_module *wrapper)

@@ -224,14 +224,15 @@ static void broadcast_tensor(const char *name, ht_tensor *x, void *user)
     ht__storage_touch(x->body->storage);
 }
 
-ht_status ht__dp_broadcast_state(ht_data_parallel *dp, int root)
+ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
+                                 ht_optimizer *const optimizers[], int root)
 {
-    struct broadcast broadcast = {.comm = dp->comm, .root = root};
+    struct broadcast broadcast = {.comm = comm, .root = root};
 
-    ht__module_walk_tensors(dp->module, HT_SLOT_PARAMETER, broadcast_tensor, &broadcast);
-    ht__module_walk_tensors(dp->module, HT_SLOT_BUFFER, broadcast_tensor, &broadcast);
-    for (int i = 0; i < dp->optimizer_count && broadcast.status == HT_SUCCESS; i++)
-        broadcast.status = ht__optimizer_broadcast(dp->optimizers[i], dp->comm, root);
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, broadcast_tensor, &broadcast);
+    ht__module_walk_tensors(module, HT_SLOT_BUFFER, broadcast_tensor, &broadcast);
+    for (int i = 0; i < count && broadcast.status == HT_SUCCESS; i++)
+        broadcast.status = ht__optimizer_broadcast(optimizers[i], comm, root);
     return broadcast.status;
 }
 

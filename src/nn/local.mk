@@ -14,6 +14,7 @@ libht_objects_la_SOURCES += \
 	src/nn/data_parallel_armed.c \
 	src/nn/data_parallel_join.c \
 	src/nn/data_parallel_layers.c \
+	src/nn/data_parallel_multi_gpu.c \
 	src/nn/data_parallel_options.c \
 	src/nn/data_parallel_separate.c \
 	src/nn/data_parallel_start.c \

@@ -47,14 +47,14 @@ bool ht__scaler_needs_all_ranks(const ht_optim_wrapper *wrapper, const ht_data_p
 }
 
 /* Averages have the same bits on all ranks, so all see the same; what a communication hook leaves
- * need not. */
+ * need not, nor what was not exchanged. */
 static ht_status agree(ht_optim_wrapper *wrapper, bool *finite)
 {
     const ht_data_parallel *dp = ht__dp_of(wrapper->model);
     int64_t all = *finite;
     ht_status status = HT_SUCCESS;
 
-    if (dp != NULL && dp->comm->size > 1 && dp->reducer->hook != NULL)
+    if (dp != NULL && dp->comm->size > 1 && (dp->reducer->hook != NULL || !dp->reducer->sync))
         status = ht__comm_allreduce_i64(dp->comm, &all, 1, HT_OP_MIN,
                                         "agreeing on whether gradients are finite");
     *finite = all != 0;

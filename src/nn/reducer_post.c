@@ -171,7 +171,7 @@ void ht__reducer_progress(void *user)
 {
     ht_reducer *reducer = user;
     int span = ht__span_begin(HT_SPAN_MOVING, "moving the exchange", NULL);
-    bool moved = ht__exchange_progress(reducer->exchange);
+    bool moved = ht__exchange_progress_all(); /* DASO's between nodes, too */
 
     ht__reducer_post_ready(reducer);
     if (reducer->hook != NULL)

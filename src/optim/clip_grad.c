@@ -55,9 +55,8 @@ static ht_status for_each_gradient(const char *what, ht_value *parameters, each_
     return status;
 }
 
-/* A sum over all elements of a contiguous gradient. */
-static ht_status reduce(const char *what, const ht_tensor *grad, ht_reduce_kernel kernel,
-                        double *result)
+ht_status ht__optim_reduce(const char *what, const ht_tensor *grad, ht_reduce_kernel kernel,
+                           double *result)
 {
     ht_reduce_fn fold = ht__backend_of(grad)->kernels.reduce[kernel][grad->body->dtype];
     ht_reduction all = {.loop = {.ndim = 1,
@@ -100,7 +99,8 @@ static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
         norm->sum = larger(fabs(ht_item(ht_min(grad, HT_NONE))), norm->sum);
         return HT_SUCCESS;
     }
-    status = reduce(what, grad, norm->type == 1 ? HT_REDUCE_SUM_ABS : HT_REDUCE_SUM_SQUARES, &part);
+    status = ht__optim_reduce(what, grad,
+                              norm->type == 1 ? HT_REDUCE_SUM_ABS : HT_REDUCE_SUM_SQUARES, &part);
     norm->sum += part;
     return status;
 }

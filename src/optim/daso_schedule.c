@@ -10,7 +10,7 @@ static int64_t at_least_1(int64_t n)
     return n > 1 ? n : 1;
 }
 
-const char *ht__daso_phase_name(ht_daso_phase phase)
+const char *ht_daso_phase_name(ht_daso_phase phase)
 {
     static const char *const names[] = {"warm-up", "cycling", "cool-down"};
 

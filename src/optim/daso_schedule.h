@@ -7,8 +7,6 @@
 
 #include "ht/daso.h"
 
-typedef enum ht_daso_phase { HT_DASO_WARMUP, HT_DASO_CYCLING, HT_DASO_COOLDOWN } ht_daso_phase;
-
 typedef struct ht_daso_schedule {
     int64_t total_epochs, warmup_epochs, cooldown_epochs;
     int64_t max_global_skips, skip_reduction_factor, local_skip_factor;
@@ -26,8 +24,6 @@ typedef struct ht_daso_actions {
     bool send;     /* then, without waiting */
     bool blocking; /* or the mean over all ranks, at once */
 } ht_daso_actions;
-
-const char *ht__daso_phase_name(ht_daso_phase phase);
 
 /* The settings are in place; begins epoch 0. */
 void ht__daso_schedule_reset(ht_daso_schedule *schedule);

@@ -6,9 +6,18 @@ libht_objects_la_SOURCES += \
 	src/optim/broadcast.c \
 	src/optim/clip_grad.c \
 	src/optim/cosine_annealing_lr.c \
+	src/optim/daso.c \
+	src/optim/daso_buffers.c \
+	src/optim/daso_exchange.c \
+	src/optim/daso_groups.c \
+	src/optim/daso_impl.h \
+	src/optim/daso_model.c \
+	src/optim/daso_options.c \
 	src/optim/daso_schedule.c \
 	src/optim/daso_schedule.h \
 	src/optim/exponential_lr.c \
+	src/optim/flat_tensors.c \
+	src/optim/flat_tensors.h \
 	src/optim/group.c \
 	src/optim/linear_lr.c \
 	src/optim/multi_step_lr.c \

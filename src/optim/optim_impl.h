@@ -107,6 +107,10 @@ ht_status ht__optim_check_range(const char *what, const char *name, double value
 ht_status ht__optim_check_options(const char *what, const char *filler, size_t size,
                                   size_t expected);
 
+/* A sum over all elements of contiguous floating-point `x`, in double: clip_grad.c. */
+ht_status ht__optim_reduce(const char *what, const ht_tensor *x, ht_reduce_kernel kernel,
+                           double *result);
+
 /* From now on updates are those of this step(): each group's arguments are kept. */
 void ht__optimizer_begin_step(ht_optimizer *optimizer);
 

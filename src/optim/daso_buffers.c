@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The memory in which DASO keeps what travels. */
+#include "daso_impl.h"
+
+#include "ht/autograd.h"
+#include "ht/factories.h"
+#include "ht/manipulations.h"
+#include "ht/tensor.h"
+
+static void add_parameter(const char *name, ht_tensor *x, void *list)
+{
+    (void)name;
+    if (ht_tensor_requires_grad(x))
+        ht_value_append(list, ht_value_tensor(x));
+}
+
+/* Counters and the like are the same on all ranks without us. */
+static void add_buffer(const char *name, ht_tensor *x, void *list)
+{
+    (void)name;
+    if (ht_dtype_is_floating(x->body->dtype))
+        ht_value_append(list, ht_value_tensor(x));
+}
+
+static ht_status add_states(ht_optimizer *optimizer, ht_value *list)
+{
+    for (int i = 0; i < optimizer->count; i++) {
+        const ht_optimizer_entry *entry = &optimizer->entries[i];
+
+        if (ht__optimizer_make_state(optimizer, i) != HT_SUCCESS)
+            return ht_error_get(NULL);
+        for (int s = 0; s < optimizer->groups[entry->group].state_count; s++)
+            ht_value_append(list, ht_value_tensor(entry->state[s]));
+    }
+    return HT_SUCCESS;
+}
+
+/* Memory like `x`, zeroed. */
+static ht_tensor *memory_like(const ht_tensor *x)
+{
+    return ht_retain(
+        ht_full_on(1, x->body->shape, 0, x->body->dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
+}
+
+static ht_status make_buffers(ht_daso *daso)
+{
+    ht_value *list = ht_value_list();
+    int64_t n;
+
+    ht_module_named_parameters(daso->model, add_parameter, list);
+    daso->parameters = ht_value_count(list);
+    ht_module_named_buffers(daso->model, add_buffer, list);
+    if (daso->options.exchange_momentum && add_states(daso->optimizer, list) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    daso->shared = ht_value_count(list);
+    daso->flat = ht__flat_new(list);
+    if (daso->flat == NULL || ht__flat_gather(daso->flat, daso->shared) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    n = ht__flat_elements(daso->flat, daso->parameters);
+    daso->values = ht_retain(ht_narrow(daso->flat->all, 0, 0, n));
+    daso->travelling = daso->values != NULL ? memory_like(daso->values) : NULL;
+    if (daso->options.outer_lr > 0)
+        daso->outer = memory_like(daso->values);
+    if (ht__daso_rounds(daso) || daso->options.outer_lr > 0)
+        daso->agreed = ht_retain(ht_copy(daso->flat->all));
+    daso->flight.op_count = (int)((n + daso->options.sending_chunk_size - 1) /
+                                  daso->options.sending_chunk_size);
+    daso->flight.ops = ht__alloc((size_t)daso->flight.op_count * sizeof(void *));
+    return daso->travelling != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+ht_status ht__daso_buffers_init(ht_daso *daso)
+{
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = make_buffers(daso);
+
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
+void ht__daso_buffers_fini(ht_daso *daso)
+{
+    ht_daso_flight *flight = &daso->flight;
+
+    for (int i = 0; i < flight->op_count; i++)
+        ht__exchange_release(daso->groups.between, flight->ops[i]);
+    ht__free(flight->ops);
+    *flight = (ht_daso_flight){0};
+    ht_release(daso->values);
+    ht_release(daso->agreed);
+    ht_release(daso->outer);
+    ht_release(daso->travelling);
+    ht__flat_free(daso->flat);
+    daso->values = daso->agreed = daso->outer = daso->travelling = NULL;
+    daso->flat = NULL;
+}

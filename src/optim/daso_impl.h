@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of DASO: daso.c runs a step, daso_exchange.c does what is due after it. */
+#ifndef HT_OPTIM_DASO_IMPL_H
+#define HT_OPTIM_DASO_IMPL_H
+
+#include "core/exchange.h"
+#include "daso_schedule.h"
+#include "flat_tensors.h"
+#include "optim_impl.h"
+
+/* Who talks to whom. The ranks at place k of their nodes are group k. There are as many groups as
+ * the smallest node has ranks: those beyond never send, and a node counts by all its ranks. */
+typedef struct ht_daso_groups {
+    ht_comm *node;        /* owned */
+    ht_comm *group;       /* owned; one rank of each node, node by node; NULL: not in a group */
+    int count;            /* of groups */
+    int nodes;            /* in each */
+    int place;            /* of this rank in its node: its group, if that is below `count` */
+    double weight;        /* ranks of this node over the mean of all nodes */
+    ht_exchange *between; /* not owned; the group's; NULL: not in a group */
+} ht_daso_groups;
+
+/* What a group has sent, until it is received. Known to all ranks; those of the group have the
+ * operations. */
+typedef struct ht_daso_flight {
+    bool outstanding;
+    int group;
+    int64_t update;       /* the last one that is in it */
+    ht_exchange_op **ops; /* owned; a chunk each; NULL once they are over */
+    int op_count;
+} ht_daso_flight;
+
+struct ht_daso {
+    ht_object base;
+    ht_optimizer *optimizer; /* retained */
+    ht_comm *comm;           /* retained */
+    ht_exchange *everyone;   /* not owned */
+    ht_daso_options options; /* its scheduler is retained */
+    ht_daso_groups groups;
+    ht_daso_schedule schedule;
+    ht_module *model;         /* retained; NULL: not set */
+    ht_module *wrapper;       /* retained; averages inside the node; NULL: the program does */
+    ht_optim_wrapper *scaler; /* retained; updates; NULL: step() does */
+    int64_t scaled;           /* its losses at the last step */
+    bool apart;               /* gradients of the next batch stay on their ranks */
+    int64_t batch, batches;   /* the next one, of how many; 0: not known */
+    int64_t updates;          /* so far */
+    int64_t sends;            /* so far: whose turn it is */
+
+    ht_flat_tensors *flat;  /* owned; parameters, then buffers, then the optimizer's state */
+    int parameters, shared; /* parts of it: to send; to average in blocking exchanges */
+    ht_tensor *values;      /* owned; its view of the parameters */
+    ht_tensor *agreed;      /* owned; what all ranks last had alike; NULL: nobody asks */
+    ht_tensor *outer;       /* owned; momentum of outer steps; NULL: there are none */
+    ht_tensor *travelling;  /* owned; parameters on their way between nodes */
+    ht_daso_flight flight;
+    ht_daso_report report;
+};
+
+/* daso_groups.c. Collective over `comm`. False after an error. */
+bool ht__daso_groups_init(ht_daso_groups *groups, ht_comm *comm);
+void ht__daso_groups_fini(ht_daso_groups *groups);
+
+/* daso_options.c. Collective over `comm`, agrees. */
+ht_status ht__daso_check_options(const char *what, const ht_optimizer *optimizer, ht_comm *comm,
+                                 const ht_daso_options *options, int64_t total_epochs);
+
+/* daso_model.c. The model, all ranks having the same values. NULL wrapper: there is none. `what`
+ * names the caller. Agrees. */
+ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_module *wrapper);
+/* Whether the batch that comes is averaged inside nodes. */
+ht_status ht__daso_prepare(ht_daso *daso);
+
+/* daso_buffers.c. For daso->model, from the values it has. fini waits for what is outstanding. */
+ht_status ht__daso_buffers_init(ht_daso *daso);
+void ht__daso_buffers_fini(ht_daso *daso);
+
+/* Whether blocking exchanges travel in 16 bits. */
+static inline bool ht__daso_rounds(const ht_daso *daso)
+{
+    return daso->options.downcast_type != HT_FLOAT32 && daso->flat->all->body->dtype == HT_FLOAT32;
+}
+
+/* daso_exchange.c. What is due after the batch; receives what is outstanding. Filled into
+ * daso->report. */
+ht_status ht__daso_exchange(ht_daso *daso);
+ht_status ht__daso_receive(ht_daso *daso);
+
+#endif
