@@ -7,6 +7,7 @@
 #include "ht/arithmetics.h"
 #include "ht/auto.h"
 #include "ht/autograd.h"
+#include "ht/averager.h"
 #include "ht/callbacks.h"
 #include "ht/checkpoint.h"
 #include "ht/comm_hooks.h"

@@ -81,6 +81,7 @@ optim_tests = \
 	tests/optim/test_daso.c \
 	tests/optim/test_daso_schedule.c \
 	tests/optim/test_group.c \
+	tests/optim/test_hierarchical_averager.c \
 	tests/optim/test_optimizer.c \
 	tests/optim/test_plateau_detector.c \
 	tests/optim/test_scheduler.c \

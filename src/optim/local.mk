@@ -3,6 +3,8 @@ libht_objects_la_SOURCES += \
 	src/optim/adadelta.c \
 	src/optim/adam.c \
 	src/optim/adamw.c \
+	src/optim/average_parameters.c \
+	src/optim/average_parameters.h \
 	src/optim/broadcast.c \
 	src/optim/clip_grad.c \
 	src/optim/cosine_annealing_lr.c \
@@ -19,6 +21,7 @@ libht_objects_la_SOURCES += \
 	src/optim/flat_tensors.c \
 	src/optim/flat_tensors.h \
 	src/optim/group.c \
+	src/optim/hierarchical_averager.c \
 	src/optim/linear_lr.c \
 	src/optim/multi_step_lr.c \
 	src/optim/optim_impl.h \
