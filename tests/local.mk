@@ -80,6 +80,7 @@ optim_tests = \
 	tests/optim/test_clip_grad.c \
 	tests/optim/test_daso.c \
 	tests/optim/test_daso_schedule.c \
+	tests/optim/test_daso_state.c \
 	tests/optim/test_group.c \
 	tests/optim/test_hierarchical_averager.c \
 	tests/optim/test_optimizer.c \

@@ -159,5 +159,17 @@ HT_API const char *ht_daso_phase_name(ht_daso_phase phase); /* "warm-up", "cycli
 /* "DASO, 4 nodes, 8 ranks in 2 groups, epoch 5 of 20: cycling, ...". Rank by rank the same. */
 HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
 
+/* Phase, skips, the plateau detector, what was last agreed, and the ranks' own parameters and
+ * optimizer state, as a map for ht_checkpoint_save beside the model's and the optimizer's. What is
+ * outstanding is received first, so that a run that saves goes on as the one that is resumed from
+ * its file, bit for bit. Scoped. Collective.
+ *
+ * Loading, after the model's and the optimizer's own, restores all ranks. A state of another number
+ * of ranks is taken from between two epochs only, with the mean of the optimizers' states.
+ * Collective, agrees. Errors, with nothing changed: HT_ERR_FORMAT for a state that does not fit,
+ * HT_ERR_STATE for one of other ranks from within an epoch, or without a model. */
+HT_API ht_value *ht_daso_state_dict(ht_daso *daso);
+HT_API ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state);
+
 HT_END_DECLS
 #endif

@@ -23,7 +23,7 @@ static void add_buffer(const char *name, ht_tensor *x, void *list)
         ht_value_append(list, ht_value_tensor(x));
 }
 
-static ht_status add_states(ht_optimizer *optimizer, ht_value *list)
+ht_status ht__daso_add_states(ht_optimizer *optimizer, ht_value *list)
 {
     for (int i = 0; i < optimizer->count; i++) {
         const ht_optimizer_entry *entry = &optimizer->entries[i];
@@ -51,7 +51,7 @@ static ht_status make_buffers(ht_daso *daso)
     ht_module_named_parameters(daso->model, add_parameter, list);
     daso->parameters = ht_value_count(list);
     ht_module_named_buffers(daso->model, add_buffer, list);
-    if (daso->options.exchange_momentum && add_states(daso->optimizer, list) != HT_SUCCESS)
+    if (daso->options.exchange_momentum && ht__daso_add_states(daso->optimizer, list) != HT_SUCCESS)
         return ht_error_get(NULL);
     daso->shared = ht_value_count(list);
     daso->flat = ht__flat_new(list);

@@ -76,6 +76,9 @@ ht_status ht__daso_prepare(ht_daso *daso);
 ht_status ht__daso_buffers_init(ht_daso *daso);
 void ht__daso_buffers_fini(ht_daso *daso);
 
+/* The optimizer's state tensors, made where they are not there yet, at the end of the list. */
+ht_status ht__daso_add_states(ht_optimizer *optimizer, ht_value *list);
+
 /* Whether blocking exchanges travel in 16 bits. */
 static inline bool ht__daso_rounds(const ht_daso *daso)
 {

@@ -24,23 +24,28 @@ static void set(ht_daso_schedule *s, int64_t global_skip, int64_t local_skip, in
     s->wait = wait;
 }
 
-/* The phase of the epoch that begins; the first cycling epoch has its own skips. Without a warm-up
- * that is epoch 0. */
+static ht_daso_phase phase_of(const ht_daso_schedule *s)
+{
+    if (s->epoch >= s->total_epochs - s->cooldown_epochs)
+        return HT_DASO_COOLDOWN;
+    return s->epoch < s->warmup_epochs ? HT_DASO_WARMUP : HT_DASO_CYCLING;
+}
+
+/* The epoch that begins; the first cycling one has its own skips. Without a warm-up that is epoch
+ * 0. */
 static void enter(ht_daso_schedule *s)
 {
-    if (s->epoch >= s->total_epochs - s->cooldown_epochs) {
-        s->phase = HT_DASO_COOLDOWN;
+    s->phase = phase_of(s);
+    if (s->phase != HT_DASO_CYCLING)
         set(s, 0, 0, 0);
-    } else if (s->epoch < s->warmup_epochs) {
-        s->phase = HT_DASO_WARMUP;
-        set(s, 0, 0, 0);
-    } else {
-        s->phase = HT_DASO_CYCLING;
-        if (s->epoch == s->warmup_epochs)
-            set(s,
-                s->max_global_skips < FIRST_GLOBAL_SKIP ? s->max_global_skips : FIRST_GLOBAL_SKIP,
-                1, 1);
-    }
+    else if (s->epoch == s->warmup_epochs)
+        set(s, s->max_global_skips < FIRST_GLOBAL_SKIP ? s->max_global_skips : FIRST_GLOBAL_SKIP, 1,
+            1);
+}
+
+void ht__daso_schedule_resume(ht_daso_schedule *s)
+{
+    s->phase = phase_of(s);
 }
 
 void ht__daso_schedule_reset(ht_daso_schedule *s)

@@ -17,6 +17,7 @@ libht_objects_la_SOURCES += \
 	src/optim/daso_options.c \
 	src/optim/daso_schedule.c \
 	src/optim/daso_schedule.h \
+	src/optim/daso_state.c \
 	src/optim/exponential_lr.c \
 	src/optim/flat_tensors.c \
 	src/optim/flat_tensors.h \

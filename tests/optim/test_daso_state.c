@@ -1,0 +1,227 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* A run that saves in any phase goes on as one that is resumed from its file, bit for bit. */
+#include "daso_test.h"
+
+#include <unistd.h>
+
+enum { EPOCHS = 5, BATCHES = 6, NUMBERS = 7 };
+
+static const char path[] = "test_daso_state.h5";
+
+/* Everything on, so that everything has a state. */
+static struct setting set_run(ht_comm *world, int ranks_per_node)
+{
+    ht_daso_options o = options_of(1, 1, HT_BFLOAT16);
+    ht_module *net = new_points(HT_FLOAT32, 1);
+    ht_optimizer *optimizer = ht_optim_adam(trainable(net), 0.05, NULL);
+    struct setting s = {.net = net, .optimizer = optimizer};
+    char text[16];
+
+    o.max_global_skips = 4;
+    o.outer_lr = 0.8;
+    o.downcast_asynchronous = true;
+    snprintf(text, sizeof text, "%d", ranks_per_node);
+    setenv("HT_RANKS_PER_NODE", text, true);
+    s.comm = ht_comm_split(world, 0, ht_comm_rank(world));
+    s.daso = ht_optim_daso(optimizer, EPOCHS, s.comm, &o);
+    s.model = ht_nn_data_parallel_multi_gpu(net, s.daso, s.comm);
+    ht_daso_set_last_batch(s.daso, BATCHES - 1);
+    return s;
+}
+
+/* A batch that is this rank's own; the buffer is written, too. */
+static void train_batch(struct setting *s, int batch)
+{
+    ht_scope *scope = ht_scope_open();
+    int64_t three = 3;
+    double values[3];
+    ht_tensor *y;
+
+    for (int i = 0; i < 3; i++)
+        values[i] = sin(1.3 * batch + 0.7 * i + 2.1 * ht_test_rank);
+    y = ht_forward(s->model, ht_astype(ht_array_local(values, 1, &three, HT_FLOAT64), HT_FLOAT32));
+    assert_int_equal(ht_backward(ht_mul(y, y)), HT_SUCCESS);
+    ht_fill_(points_of(s)->buffer, values[0]);
+    assert_int_equal(ht_daso_step(s->daso), HT_SUCCESS);
+    ht_daso_zero_grad(s->daso);
+    ht_scope_close(scope);
+}
+
+/* From batch `first` (of the run) to before `last`. Losses fall, and then no more. */
+static void train_on(struct setting *s, int first, int last)
+{
+    for (int batch = first; batch < last; batch++) {
+        train_batch(s, batch);
+        if (batch % BATCHES == BATCHES - 1)
+            ht_daso_epoch_loss_logic(s->daso, 1, true);
+    }
+}
+
+static void save(struct setting *s)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_value *state = ht_value_map();
+    ht_checkpoint_options o = ht_checkpoint_options_default();
+
+    o.keep = 1;
+    ht_value_set(state, "daso", ht_daso_state_dict(s->daso));
+    ht_value_set(state, "model", ht_module_state_dict(s->net));
+    ht_value_set(state, "optimizer", ht_optimizer_state_dict(s->optimizer));
+    assert_int_equal(ht_checkpoint_save(state, path, s->comm, &o), HT_SUCCESS);
+    ht_scope_close(scope);
+}
+
+static ht_status load(struct setting *s)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_value *state = ht_checkpoint_load(path, s->comm, NULL);
+    ht_status status;
+
+    assert_non_null(state);
+    ht_module_load_state_dict(s->net, ht_value_get(state, "model"));
+    ht_optimizer_load_state_dict(s->optimizer, ht_value_get(state, "optimizer"));
+    status = ht_daso_load_state_dict(s->daso, ht_value_get(state, "daso"));
+    ht_scope_close(scope);
+    return status;
+}
+
+static void remove_file(void)
+{
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        unlink(path);
+}
+
+static void read_all(const struct setting *s, float values[NUMBERS])
+{
+    memcpy(values, ht_tensor_data(points_of(s)->first), 3 * sizeof *values);
+    memcpy(values + 3, ht_tensor_data(points_of(s)->second), 2 * sizeof *values);
+    memcpy(values + 5, ht_tensor_data(points_of(s)->buffer), 2 * sizeof *values);
+}
+
+static void check_resumed_after(int batches, int ranks_per_node)
+{
+    struct setting s = set_run(HT_COMM_WORLD, ranks_per_node);
+    float expected[NUMBERS], values[NUMBERS];
+
+    train_on(&s, 0, batches);
+    save(&s);
+    train_on(&s, batches, EPOCHS * BATCHES);
+    read_all(&s, expected);
+    end(&s);
+
+    s = set_run(HT_COMM_WORLD, ranks_per_node);
+    assert_int_equal(load(&s), HT_SUCCESS);
+    train_on(&s, batches, EPOCHS * BATCHES);
+    read_all(&s, values);
+    if (memcmp(values, expected, sizeof values) != 0)
+        fail_msg("saved after %d batches, nodes of %d: %.9g, expected %.9g", batches,
+                 ranks_per_node, values[0], expected[0]);
+    end(&s);
+    remove_file();
+}
+
+/* Within and between epochs of all phases; with an exchange outstanding, and none. */
+static void test_resumes_in_every_phase(void **state)
+{
+    static const int after[] = {0, 2, 6, 7, 8, 10, 12, 13, 19, 24, 27};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof after / sizeof *after; i++)
+        check_resumed_after(after[i], 1 + (int)i % 2);
+}
+
+/* After every epoch, whatever its phase, all ranks have the same bits. */
+static void test_ranks_agree_after_epochs(void **state)
+{
+    struct setting s = set_run(HT_COMM_WORLD, 2);
+    bool differed = false;
+
+    (void)state;
+    for (int batch = 0; batch < EPOCHS * BATCHES; batch++) {
+        float mine[NUMBERS], first[NUMBERS];
+
+        train_on(&s, batch, batch + 1);
+        read_all(&s, mine);
+        memcpy(first, mine, sizeof first);
+        MPI_Bcast(first, sizeof first, MPI_BYTE, 0, ht_comm_mpi(s.comm));
+        differed |= memcmp(mine, first, sizeof first) != 0;
+        if (batch % BATCHES == BATCHES - 1)
+            assert_memory_equal(mine, first, sizeof first);
+    }
+    assert_true(differed == (ht_test_rank > 0));
+    end(&s);
+}
+
+static double first_moment(const struct setting *s)
+{
+    return ht_item(ht_narrow(ht_optimizer_state(s->optimizer, 0, "exp_avg"), 0, 0, 1));
+}
+
+/* On fewer ranks: not from within an epoch; from between two, with the mean of the states. */
+static void test_other_ranks(void **state)
+{
+    struct setting s;
+    ht_comm *half;
+    double sum = 0, mine;
+    const char *message;
+
+    (void)state;
+    if (ht_test_size != 4)
+        return;
+    s = set_run(HT_COMM_WORLD, 2);
+    train_on(&s, 0, 8);
+    save(&s);
+    end(&s);
+    half = ht_comm_split(HT_COMM_WORLD, ht_test_rank < 2 ? 0 : -1, ht_test_rank);
+    if (half != NULL) {
+        s = set_run(half, 1);
+        ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
+        assert_int_equal(load(&s), HT_ERR_STATE);
+        ht_error_get(&message);
+        assert_string_equal(message,
+                            "ht_daso_load_state_dict: the state is of 4 ranks, after batch 2 of 6; "
+                            "2 ranks can go on only from between two epochs");
+        ht_error_clear();
+        end(&s);
+    }
+    remove_file();
+
+    s = set_run(HT_COMM_WORLD, 2);
+    train_on(&s, 0, 12);
+    save(&s);
+    mine = first_moment(&s);
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, ht_comm_mpi(s.comm));
+    end(&s);
+    if (half != NULL) {
+        s = set_run(half, 1);
+        assert_int_equal(load(&s), HT_SUCCESS);
+        assert_true(fabs(first_moment(&s) - sum / 4) <= 1e-6);
+        assert_int_equal(ht_daso_get_report(s.daso).epoch, 2);
+        train_on(&s, 12, EPOCHS * BATCHES);
+        end(&s);
+        ht_release(half);
+    }
+    remove_file();
+}
+
+static void test_misuse(void **state)
+{
+    struct setting s = set_run(HT_COMM_WORLD, 1);
+    ht_value *map = ht_value_map();
+    const char *message;
+
+    (void)state;
+    ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
+    assert_int_equal(ht_daso_load_state_dict(s.daso, map), HT_ERR_FORMAT);
+    ht_error_get(&message);
+    assert_string_equal(message,
+                        "ht_daso_load_state_dict: the state has no number \"ranks\" from 1 on");
+    ht_error_clear();
+    end(&s);
+}
+
+HT_TEST_SUITE(test_daso_state, cmocka_unit_test(test_resumes_in_every_phase),
+              cmocka_unit_test(test_ranks_agree_after_epochs), cmocka_unit_test(test_other_ranks),
+              cmocka_unit_test(test_misuse));
