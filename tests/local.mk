@@ -63,6 +63,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_stop.c \
 	tests/nn/test_data_parallel_unused.c \
 	tests/nn/test_device_parallel.c \
+	tests/nn/test_device_parallel_parts.c \
 	tests/nn/test_functional.c \
 	tests/nn/test_functional_grad.c \
 	tests/nn/test_layers.c \
@@ -190,6 +191,7 @@ EXTRA_DIST += \
 	tests/golden/schedules.h \
 	tests/nn/comm_hook_test.h \
 	tests/nn/data_parallel_test.h \
+	tests/nn/device_parallel_test.h \
 	tests/nn/nn_test.h \
 	tests/optim/daso_test.h \
 	tests/test-env.sh

@@ -34,7 +34,8 @@ HT_BEGIN_DECLS
  * raised, the first one's, when all have ended.
  *
  * Owned. Not collective: tensors are process-local. Errors: HT_ERR_DEVICE for a parameter or buffer
- * that is elsewhere (named), HT_ERR_SHAPE for inputs whose lengths give unlike numbers of parts.
+ * that is elsewhere (named), HT_ERR_SHAPE for inputs whose lengths give unlike numbers of parts,
+ * HT_ERR_ARGUMENT for a SyncBatchNorm inside (named) when there is more than one device.
  * Source: torch.nn.DataParallel. */
 HT_API ht_module *ht_nn_device_parallel(ht_module *module, const int device_ids[], int count,
                                         int output_device, int dim);

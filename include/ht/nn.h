@@ -57,7 +57,8 @@ HT_API ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_op
 
 /* Puts SyncBatchNorm in the place of every BatchNorm layer of the tree, sharing parameters and
  * buffers; takes `module` over and returns it, or what stands in its place. Before wrapping and
- * before making the optimizer's hooks; hooks of replaced layers are lost. revert: back again. */
+ * before making the optimizer's hooks; hooks of replaced layers are lost. A warning when there is
+ * no such layer. revert: back again. */
 HT_API ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm);
 HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
 

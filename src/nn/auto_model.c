@@ -4,6 +4,7 @@
 #include "ht/auto.h"
 
 #include "core/core.h"
+#include "ht/device_parallel.h"
 #include "ht/nn.h"
 
 static const char what[] = "ht_auto_model";
@@ -36,10 +37,29 @@ static ht_module *wrap(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
     return wrapper;
 }
 
+/* One rank has its accelerators to itself, unless the program chose one of them. The host's further
+ * devices are virtual: a program asks for them by name. */
+static bool has_devices_to_share(void)
+{
+    const ht_device *device = ht_get_device();
+
+    return device->backend != ht__device_cpu()->backend && device->index == 0 &&
+           device->backend->device_count() > 1;
+}
+
+static ht_module *wrap_alone(ht_module *module)
+{
+    ht_module *wrapper = ht_nn_device_parallel(module, NULL, 0, HT_NONE, 0);
+
+    ht_release(module);
+    return wrapper;
+}
+
 ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
                          const ht_data_parallel_options *options)
 {
     int ranks = ht_comm_size(HT_COMM_WORLD);
+    bool share = ranks == 1 && has_devices_to_share();
 
     if (check(module, options) != HT_SUCCESS ||
         ht_module_to_device(module, ht_get_device()) != HT_SUCCESS) {
@@ -48,8 +68,12 @@ ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_b
     }
     ht_log_write0(HT_LOG_INFO, "%s: %d rank%s, device %s: %s%s", what, ranks, ranks > 1 ? "s" : "",
                   ht_device_name(ht_get_device()),
-                  ranks > 1 ? "DataParallel" : "the model as it is",
+                  ranks > 1 ? "DataParallel"
+                  : share   ? "DeviceParallel"
+                            : "the model as it is",
                   ranks > 1 && sync_bn ? ", SyncBatchNorm" : "");
+    if (share)
+        return wrap_alone(module);
     return ranks > 1 ? wrap(module, optimizer, sync_bn, options) : module;
 }
 

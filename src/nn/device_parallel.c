@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "device_parallel.h"
+#include "layers_batch_norm.h"
 
 static const char wrapper_name[] = "ht_nn_device_parallel";
 
@@ -54,6 +55,30 @@ static ht_status check_places(const char *what, ht_module *module, const ht_devi
                    "(ht_module_to_device)",
                    what, elsewhere.name, ht_device_name(elsewhere.found->body->storage->device),
                    ht_device_name(device));
+}
+
+static void find_synchronised(const char *name, ht_module *module, void *user)
+{
+    const ht_batch_norm_layer *layer = ht__batch_norm_of(module);
+    char *found = user;
+
+    if (found[0] == '\0' && layer != NULL && layer->comm != NULL)
+        snprintf(found, 256, "%s", name[0] != '\0' ? name : "the module");
+}
+
+/* The parts would call its collectives at the same time, in any order. */
+static ht_status check_layers(const char *what, ht_module *module)
+{
+    char found[256] = "";
+
+    ht__module_walk(module, find_synchronised, found);
+    if (found[0] == '\0')
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                   "%s: %s is a SyncBatchNorm, which takes statistics over ranks and not over the "
+                   "devices of one: use it with ht_nn_data_parallel, or "
+                   "ht_nn_revert_sync_batchnorm",
+                   what, found);
 }
 
 static const ht_backend *backend_of(ht_module *module)
@@ -182,6 +207,8 @@ static ht_value *run(const char *what, ht_module *module, const ht_device_layout
         return NULL;
     if (layout->count == 1)
         return ht_forward_value(module, parts[0]);
+    if (check_layers(what, module) != HT_SUCCESS)
+        return NULL;
     return run_parts(what, module, layout, count, parts);
 }
 
@@ -229,6 +256,7 @@ ht_module *ht_nn_device_parallel(ht_module *module, const int device_ids[], int 
     data = ht_module_data(self);
     if (fill(wrapper_name, &data->layout, module, device_ids, count, output_device, dim) ==
             HT_SUCCESS &&
+        (data->layout.count < 2 || check_layers(wrapper_name, module) == HT_SUCCESS) &&
         ht__module_wrap(self, &data->module, module) == HT_SUCCESS) {
         warn_of_imbalance(wrapper_name, &data->layout);
         return self;

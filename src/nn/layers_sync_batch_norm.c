@@ -65,13 +65,28 @@ static ht_module *exchange_all(const char *what, ht_module *module, ht_comm *com
     return made;
 }
 
+static void find_layer(const char *name, ht_module *module, void *found)
+{
+    (void)name;
+    *(bool *)found |= ht__batch_norm_of(module) != NULL;
+}
+
 ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm)
 {
-    if (comm != NULL)
-        return exchange_all("ht_nn_convert_sync_batchnorm", module, comm, to_sync);
-    HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_nn_convert_sync_batchnorm: the communicator is NULL");
-    ht_release(module);
-    return NULL;
+    static const char what[] = "ht_nn_convert_sync_batchnorm";
+    bool found = false;
+
+    if (comm == NULL) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
+        ht_release(module);
+        return NULL;
+    }
+    module = exchange_all(what, module, comm, to_sync);
+    if (module != NULL)
+        ht__module_walk(module, find_layer, &found);
+    if (module != NULL && !found)
+        ht_log_write0(HT_LOG_WARN, "%s: the module has no BatchNorm: nothing is converted", what);
+    return module;
 }
 
 ht_module *ht_nn_revert_sync_batchnorm(ht_module *module)

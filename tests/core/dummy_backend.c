@@ -18,13 +18,14 @@ static void *real(const void *memory)
 
 static int device_count(void)
 {
-    return 2;
+    return 3;
 }
 
+/* The second has fewer cores than the first, the third less memory. */
 static void device_properties(int index, size_t *memory, int *cores)
 {
-    *memory = 1000;
-    *cores = index == 0 ? 100 : 74;
+    *memory = index == 2 ? 749 : 1000;
+    *cores = index == 1 ? 74 : 100;
 }
 
 static int device_open(int index, void **stream)

@@ -89,6 +89,26 @@ static void test_sync_bn_and_the_log(void **state)
     ht_release(model);
 }
 
+/* The first of several accelerators: all of them; a later one was chosen. */
+static void test_one_rank_shares_its_devices(void **state)
+{
+    ht_device *device = ht_get_device();
+    ht_module *model, *chosen;
+
+    (void)state;
+    if (ht_test_size > 1)
+        return;
+    ht_use_device(ht_device_get("dummy:0"));
+    model = ht_auto_model(ht_nn_relu(), NULL, true, NULL);
+    ht_use_device(ht_device_get("dummy:1"));
+    chosen = ht_auto_model(ht_nn_relu(), NULL, true, NULL);
+    ht_use_device(device);
+    assert_string_equal(ht_module_get_type(model)->name, "DeviceParallel");
+    assert_string_equal(ht_module_get_type(chosen)->name, "ReLU");
+    ht_release(chosen);
+    ht_release(model);
+}
+
 enum { NORM_VALUES = IN * IN + 3 * IN + OUT * IN + OUT };
 
 /* Batches of 2 to 7 rows, of which some ranks get none; the layer in the middle needs them all the
@@ -182,6 +202,7 @@ static void test_device_ids_are_refused(void **state)
 }
 
 HT_TEST_SUITE(test_auto_model, cmocka_unit_test(test_equals_a_plain_program),
+              cmocka_unit_test(test_one_rank_shares_its_devices),
               cmocka_unit_test(test_sync_bn_and_the_log),
               cmocka_unit_test(test_sync_bn_on_ranks_without_rows),
               cmocka_unit_test(test_sync_bn_refuses_to_be_left_out),

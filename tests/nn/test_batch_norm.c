@@ -1,4 +1,4 @@
-/* ranks 1 3 */
+/* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "ht_test.h"
 #include "tensor_check.h"
 
+enum { ROW = 12 };
 static const int64_t shape[4] = {2, 3, 2, 2};
 
 static ht_tensor *image(int batch, bool channels_last)
@@ -37,19 +38,34 @@ static void check_buffer(const char *name, ht_tensor *x, void *user)
         ht_test_expect(x, strcmp(name, "running_mean") == 0 ? e->mean : e->var, 1e-13);
 }
 
-static void check(bool cumulative, bool channels_last, const struct expected *e)
+/* A share of a gradient, made whole. */
+static ht_tensor *sum_of(ht_tensor *share, bool over_ranks)
+{
+    ht_tensor *sum = ht_copy(ht_detach(share));
+
+    if (over_ranks)
+        assert_int_equal(ht_allreduce(HT_COMM_WORLD, ht_detach(share), sum, HT_OP_SUM), HT_SUCCESS);
+    return sum;
+}
+
+/* `sync`: on all ranks, each with its part of the batch of two, which is none for some. */
+static void check(bool cumulative, bool channels_last, bool sync, const struct expected *e)
 {
     ht_scope *scope = ht_scope_open();
     ht_batch_norm_options options = ht_batch_norm_options_default();
     ht_tensor *x = NULL, *y = NULL, *weight, *bias, *seed;
+    int64_t start = 0, rows = shape[0];
     double cosines[24];
     ht_module *layer;
 
     for (int i = 0; i < 24; i++)
         cosines[i] = cos(i);
-    seed = ht_array_local(cosines, 4, shape, HT_FLOAT64);
+    if (sync)
+        ht_comm_chunk(HT_COMM_WORLD, shape[0], ht_test_rank, &start, &rows);
+    seed = ht_narrow(ht_array_local(cosines, 4, shape, HT_FLOAT64), 0, start, start + rows);
     options.cumulative_average = cumulative;
-    layer = ht_nn_batch_norm2d(3, &options);
+    layer = sync ? ht_nn_sync_batch_norm(3, &options, HT_COMM_WORLD)
+                 : ht_nn_batch_norm2d(3, &options);
     ht_module_to_dtype(layer, HT_FLOAT64);
     weight = ht_module_find_parameter(layer, "weight");
     bias = ht_module_find_parameter(layer, "bias");
@@ -58,19 +74,20 @@ static void check(bool cumulative, bool channels_last, const struct expected *e)
     ht_copy_(bias, ht_array_local((double[]){0, 0.25, 1}, 1, &shape[1], HT_FLOAT64));
     ht_set_grad_enabled(true);
     for (int batch = 0; batch < 3; batch++) {
-        x = image(batch, channels_last);
+        x = ht_detach(ht_narrow(image(batch, channels_last), 0, start, start + rows));
+        ht_tensor_set_requires_grad(x, true);
         ht_module_zero_grad(layer);
         y = ht_forward(layer, x);
         assert_int_equal(ht_backward(ht_sum(ht_mul(y, seed), HT_NONE)), HT_SUCCESS);
     }
-    ht_test_expect(y, e->y, 1e-13);
-    assert_int_equal(ht_tensor_is_channels_last(y), channels_last);
-    ht_test_expect(ht_tensor_grad(x), e->dx, 1e-13);
-    ht_test_expect(ht_tensor_grad(weight), e->dweight, 1e-13);
-    ht_test_expect(ht_tensor_grad(bias), e->dbias, 1e-13);
+    ht_test_expect(y, e->y + start * ROW, 1e-13);
+    assert_true(rows == 0 || ht_tensor_is_channels_last(y) == channels_last);
+    ht_test_expect(ht_tensor_grad(x), e->dx + start * ROW, 1e-13);
+    ht_test_expect(sum_of(ht_tensor_grad(weight), sync), e->dweight, 1e-13);
+    ht_test_expect(sum_of(ht_tensor_grad(bias), sync), e->dbias, 1e-13);
     ht_module_named_buffers(layer, check_buffer, (void *)e);
     ht_module_eval(layer);
-    ht_test_expect(ht_forward(layer, x), e->eval, 1e-13);
+    ht_test_expect(ht_forward(layer, x), e->eval + start * ROW, 1e-13);
     ht_release(layer);
     ht_scope_close(scope);
 }
@@ -87,8 +104,10 @@ static void values_and_gradients_are_pytorchs(void **state)
         golden_norm_cumulative_eval};
 
     for (int channels_last = 0; channels_last < 2; channels_last++) {
-        check(false, channels_last, &usual);
-        check(true, channels_last, &cumulative);
+        for (int sync = 0; sync < 2; sync++) {
+            check(false, channels_last, sync, &usual);
+            check(true, channels_last, sync, &cumulative);
+        }
     }
 }
 
@@ -183,6 +202,29 @@ static void conversion_shares_tensors_and_finds_fields(void **state)
     ht_release(model);
 }
 
+static void keep_line(ht_log_level level, const char *line, void *kept)
+{
+    (void)level;
+    snprintf(kept, 256, "%s", line);
+}
+
+static void conversion_of_nothing_is_said(void **state)
+{
+    (void)state;
+    char line[256] = "";
+    ht_module *model = ht_nn_linear(2, 3), *norm = ht_nn_batch_norm1d(2, NULL);
+
+    ht_log_set_sink(keep_line, line);
+    norm = ht_nn_convert_sync_batchnorm(norm, HT_COMM_WORLD);
+    assert_string_equal(line, "");
+    assert_ptr_equal(ht_nn_convert_sync_batchnorm(model, HT_COMM_WORLD), model);
+    ht_log_set_sink(NULL, NULL);
+    if (ht_test_rank == 0)
+        assert_non_null(strstr(line, "ht_nn_convert_sync_batchnorm: the module has no BatchNorm"));
+    ht_release(norm);
+    ht_release(model);
+}
+
 static void a_wrong_number_of_channels_is_named(void **state)
 {
     (void)state;
@@ -200,4 +242,5 @@ HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(values_and_gradients_are_pytorch
               cmocka_unit_test(a_large_mean_costs_no_digits),
               cmocka_unit_test(without_running_statistics_evaluation_uses_the_batch),
               cmocka_unit_test(conversion_shares_tensors_and_finds_fields),
+              cmocka_unit_test(conversion_of_nothing_is_said),
               cmocka_unit_test(a_wrong_number_of_channels_is_named));
