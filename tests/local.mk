@@ -54,6 +54,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_join_end.c \
 	tests/nn/test_data_parallel_oracle.c \
 	tests/nn/test_data_parallel_lessons.c \
+	tests/nn/test_data_parallel_multi_gpu.c \
 	tests/nn/test_data_parallel_optimizers.c \
 	tests/nn/test_data_parallel_order.c \
 	tests/nn/test_data_parallel_overlap.c \

@@ -72,16 +72,21 @@ ht_status ht_daso_set_model(ht_daso *daso, ht_module *module)
                         : ht_error_get(NULL);
 }
 
+/* The wrapper weighs gradients by the rows they are of, and divides when it averages them: those
+ * that stay on their rank count once. */
 ht_status ht__daso_prepare(ht_daso *daso)
 {
     int64_t batches = daso->batches > 0 ? daso->batches : INT64_MAX;
     bool apart = !ht__daso_schedule_local_sync(&daso->schedule, daso->batch, batches);
+    ht_status status = HT_SUCCESS;
 
-    if (daso->wrapper == NULL || apart == daso->apart)
+    if (daso->wrapper == NULL)
         return HT_SUCCESS;
+    if (apart != daso->apart)
+        status = apart ? ht_data_parallel_no_sync_begin(daso->wrapper)
+                       : ht_data_parallel_no_sync_end(daso->wrapper);
     daso->apart = apart;
-    return apart ? ht_data_parallel_no_sync_begin(daso->wrapper)
-                 : ht_data_parallel_no_sync_end(daso->wrapper);
+    return status == HT_SUCCESS && apart ? ht_data_parallel_set_weight(daso->wrapper, 1) : status;
 }
 
 static ht_status set_batches(const char *what, ht_daso *daso, int64_t batches)
