@@ -1,6 +1,7 @@
 # One program for each hot path. `make bench` builds them and runs bench/run.sh; `make` does not.
 bench_programs = \
 	bench/cnn_step \
+	bench/daso \
 	bench/exchange \
 	bench/kernels \
 	bench/nn_kernels \
@@ -10,6 +11,9 @@ EXTRA_PROGRAMS += $(bench_programs)
 
 bench_cnn_step_SOURCES = bench/cnn_step.c
 bench_cnn_step_LDADD = libht.la
+
+bench_daso_SOURCES = bench/daso.c
+bench_daso_LDADD = libht_objects.la
 
 bench_exchange_SOURCES = bench/exchange.c
 bench_exchange_LDADD = libht_objects.la
@@ -23,4 +27,9 @@ bench_nn_kernels_LDADD = libht_objects.la
 bench_overlap_SOURCES = bench/overlap.c
 bench_overlap_LDADD = libht_objects.la
 
-EXTRA_DIST += bench/overlap.sh bench/run.sh bench/peers/mnist.py
+EXTRA_DIST += \
+	bench/daso.sh \
+	bench/overlap.sh \
+	bench/peers/daso_ddp.py \
+	bench/peers/mnist.py \
+	bench/run.sh

@@ -88,6 +88,7 @@ def train(model, optimizer, x, y, rows):
     loss = F.nll_loss(model(x.index_select(0, rows)), y.index_select(0, rows))
     loss.backward()
     optimizer.step()
+    return loss
 
 
 def accuracy(model, x, y):
@@ -150,4 +151,5 @@ def main():
         print(json.dumps({"peer": options.peer, "torch": torch.__version__, **result}))
 
 
-main()
+if __name__ == "__main__":
+    main()
