@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Training in which the ranks part ways, for tests/nn/stopped.sh: stopped STEPS HOW. In step 20
  * rank 1 stops ("stop"), leaves the loop ("leave") or computes without end ("compute"). "" is plain
- * training; every rank prints its process id when it begins. */
+ * training. Under DASO rank 1 stops ("daso stop") or dies ("daso die") where the others have begun
+ * an exchange between nodes. Every rank prints its process id when it begins. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +31,33 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
 
 static const ht_module_type net_type = {.name = "net", .forward = forward};
 
+/* An exchange between nodes begins after steps 1, 5, 9, ... and ends with the step after. */
+static ht_daso *new_daso(ht_optimizer *optimizer, int steps)
+{
+    ht_daso_options o = ht_daso_options_default();
+    ht_daso *daso;
+
+    o.warmup_epochs = o.cooldown_epochs = 0;
+    daso = ht_optim_daso(optimizer, 1, HT_COMM_WORLD, &o);
+    ht_daso_set_last_batch(daso, steps - 1);
+    return daso;
+}
+
+static void come_to_an_end(const char *how, int step)
+{
+    if ((step == 20 && strcmp(how, "stop") == 0) || (step == 21 && strcmp(how, "daso stop") == 0))
+        raise(SIGSTOP);
+    if (step == 21 && strcmp(how, "daso die") == 0)
+        raise(SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
     int steps = argc > 2 ? atoi(argv[1]) : 0;
     bool odd;
     ht_module *module, *dp;
     ht_optimizer *sgd;
+    ht_daso *daso = NULL;
     struct net *net;
 
     ht_init(&argc, &argv);
@@ -47,23 +69,29 @@ int main(int argc, char **argv)
     ht_module_add(module, "fc1", &net->fc1, ht_nn_linear(8, 16));
     ht_module_add(module, "fc2", &net->fc2, ht_nn_linear(16, 4));
     sgd = ht_optim_sgd(ht_module_parameters(module), 0.01, NULL);
-    dp = ht_nn_data_parallel(module, HT_COMM_WORLD, sgd, true);
+    if (argc > 2 && strncmp(argv[2], "daso", 4) == 0)
+        daso = new_daso(sgd, steps);
+    dp = daso != NULL ? ht_nn_data_parallel_multi_gpu(module, daso, HT_COMM_WORLD)
+                      : ht_nn_data_parallel(module, HT_COMM_WORLD, sgd, true);
     printf("%d\n", (int)getpid());
     fflush(stdout);
     for (net->step = 1; net->step <= steps; net->step++) {
         ht_scope *scope = ht_scope_open();
         ht_tensor *x = ht_randn(2, (int64_t[]){4, 8}, HT_FLOAT32, HT_NONE);
 
-        if (net->step == 20 && strcmp(net->how, "stop") == 0)
-            raise(SIGSTOP);
+        come_to_an_end(net->how, net->step);
         if (net->step == 20 && strcmp(net->how, "leave") == 0)
             steps = 0;
         ht_optimizer_zero_grad(sgd);
         ht_backward(ht_sum(ht_forward(dp, x), HT_NONE));
-        ht_optimizer_step(sgd);
+        if (daso != NULL)
+            ht_daso_step(daso);
+        else
+            ht_optimizer_step(sgd);
         ht_scope_close(scope);
     }
     ht_release(dp);
+    ht_release(daso);
     ht_release(sgd);
     ht_release(module);
     return ht_finalize();

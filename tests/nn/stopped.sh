@@ -22,6 +22,19 @@ says 'a rank with fewer steps' \
 ht: ranks 0, 2: $gradients: $came; rank 1 is in ht_finalize" \
     3 env HT_TIMEOUT=3 "$program" 40 leave
 
+between="DASO's exchange between nodes"
+says 'a rank that stops while the others exchange parameters between nodes' \
+    "ht: ranks 0, 2: $between: $came; not heard from: rank 1; rank 1 does not answer" \
+    3 env HT_TIMEOUT=3 HT_RANKS_PER_NODE=1 "$program" 40 'daso stop'
+
+launch 3 env HT_TIMEOUT=3 HT_RANKS_PER_NODE=1 "$program" 40 'daso die'
+if [ $status -eq 137 ] && ! pgrep -fx "$program 40 daso die" >/dev/null; then
+    result ok 'a rank that dies while the others exchange parameters between nodes'
+else
+    result 'not ok' "a rank that dies while the others exchange parameters: status $status"
+    sed 's/^/# /' "$job_err"
+fi
+
 # All ranks stopped for longer than the deadline, and continued: the training goes on to its end.
 timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n 3 env HT_TIMEOUT=2 "$program" 3000 '' \
     </dev/null >"$job_out" 2>"$job_err" &
