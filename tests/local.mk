@@ -47,7 +47,9 @@ nn_tests = \
 	tests/nn/test_comm_hook_power_sgd.c \
 	tests/nn/test_data_parallel.c \
 	tests/nn/test_data_parallel_accumulate.c \
+	tests/nn/test_data_parallel_armed.c \
 	tests/nn/test_data_parallel_cnn.c \
+	tests/nn/test_data_parallel_errors.c \
 	tests/nn/test_data_parallel_faults.c \
 	tests/nn/test_data_parallel_groups.c \
 	tests/nn/test_data_parallel_join.c \

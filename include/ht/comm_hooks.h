@@ -45,8 +45,9 @@ enum { HT_COMM_HOOK_ROUNDS = 3 };
  * which ends its work on this bucket. Sums may be started in rounds 0 to HT_COMM_HOOK_ROUNDS - 1.
  * What a hook does must depend on nothing that differs between ranks. Called inside backward,
  * forward, or whatever call waits for a gradient, without recording; buckets and rounds overlap.
- * Tensors made in a call live in a scope of its own. A status other than success ends the bucket
- * and is returned by the next ht_optimizer_step. */
+ * Tensors made in a call live in a scope of its own. A status other than success ends the bucket,
+ * and is the error of the call that waits for it: ht_optimizer_step or, in the non-blocking mode,
+ * the next forward. The wrapper is then of no use any more. */
 typedef ht_status (*ht_comm_hook)(ht_grad_bucket *bucket, int round, void *state);
 
 /* Replaces the average of this wrapper's gradients by `hook`, called with `state` (not owned; it

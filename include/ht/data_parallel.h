@@ -67,7 +67,8 @@ HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, 
                                               const ht_data_parallel_options *options);
 
 /* The weight of this rank's next backward pass, for HT_AVERAGE_WEIGHTED; by default the length of
- * dimension 0 of the forward's first input. 0: the rank contributes nothing. Not collective. */
+ * dimension 0 of the forward's first input. 0: the rank contributes nothing. A loss made of forward
+ * passes of different lengths has to be given one. Not collective. */
 HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 
 /* The backward pass of a step's loss (a mean over the weight's samples): scales the seed by the
@@ -88,8 +89,8 @@ HT_API ht_status ht_data_parallel_flush(ht_module *wrapper);
 /* Accumulation by the program: between the two, forward passes have backward passes that only
  * accumulate on this rank, and the first one after them sends the sum. Regions nest. Forward
  * decides: a backward pass inside a region whose forward pass ran before it is HT_ERR_STATE, on all
- * ranks. Not with accumulation_steps. Logically collective. Source:
- * DistributedDataParallel.no_sync.
+ * ranks, and so is a step with gradients that were not sent. Not with accumulation_steps. Logically
+ * collective. Source: DistributedDataParallel.no_sync.
  */
 HT_API ht_status ht_data_parallel_no_sync_begin(ht_module *wrapper);
 HT_API ht_status ht_data_parallel_no_sync_end(ht_module *wrapper);

@@ -500,6 +500,12 @@ typedef void ht_leaf_visit_fn(const ht_grad_meta *leaf, void *user);
 uint64_t ht__graph_new_walk(void); /* larger than any before */
 void ht__graph_walk(ht_tensor *root, uint64_t walk, ht_leaf_visit_fn *visit, void *user);
 
+/* Every node that `root` depends on, by its number in the order of creation, until one is answered
+ * with false. last_number: of all nodes so far. */
+typedef bool ht_node_visit_fn(uint64_t number, void *user);
+void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user);
+uint64_t ht__node_last_number(void);
+
 /* Work between the nodes of a backward pass: the reducer's progress. Per thread; NULL: none. */
 typedef void ht_progress_fn(void *user);
 void ht__backward_set_progress(ht_progress_fn *progress, void *user);
@@ -509,6 +515,9 @@ void ht__backward_set_progress(ht_progress_fn *progress, void *user);
  * recorded. NULL: 1. */
 typedef double ht_seed_scale_fn(ht_tensor *root, void *user);
 void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user);
+
+/* Called when a backward pass of this thread fails in the middle. NULL: nobody. */
+void ht__backward_set_failed(void (*failed)(void *user), void *user);
 bool ht__backward_running(void); /* on this thread */
 
 /* ---- start and end -----------------------------------------------------------------------------

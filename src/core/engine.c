@@ -21,6 +21,8 @@ static _Thread_local ht_progress_fn *progress;
 static _Thread_local void *progress_user;
 static _Thread_local ht_seed_scale_fn *seed_scale;
 static _Thread_local void *seed_scale_user;
+static _Thread_local void (*when_failed)(void *user);
+static _Thread_local void *when_failed_user;
 static _Thread_local int running; /* passes inside each other */
 
 /* The node whose backward runs; what it may deliver before its end. */
@@ -40,6 +42,12 @@ void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user)
 {
     seed_scale = scale;
     seed_scale_user = user;
+}
+
+void ht__backward_set_failed(void (*failed)(void *user), void *user)
+{
+    when_failed = failed;
+    when_failed_user = user;
 }
 
 bool ht__backward_running(void)
@@ -426,6 +434,8 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     if (status == HT_SUCCESS)
         status = run_all(&queue, keep);
     running--;
+    if (status != HT_SUCCESS && when_failed != NULL)
+        when_failed(when_failed_user);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__span_end(span);

@@ -2,6 +2,9 @@
  *
  * Copies, conversions and writes in place. */
 #include "core.h"
+
+#include <string.h>
+
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
@@ -143,13 +146,15 @@ ht_status ht__check_in_place(const char *what, ht_tensor *x)
     return HT_SUCCESS;
 }
 
-/* The node that made `from` now made x. */
-static void take_history(ht_tensor *x, ht_tensor *from)
+/* The node that made `from` now made x; with gradients off x is what it was. */
+static void take_history(const char *what, ht_tensor *x, ht_tensor *from)
 {
-    if (from->node == NULL || x->node == from->node)
+    if (!ht_is_grad_enabled() || x->node == from->node)
         return;
     ht_release(x->node);
     x->node = ht_retain(from->node);
+    if (from->node == NULL)
+        record(what, from, x); /* a leaf has no node that x could share */
 }
 
 ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
@@ -169,7 +174,7 @@ ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
     ht__storage_touch(x->body->storage);
     if (ht__copy_local(what, x->body, fitting->body) != HT_SUCCESS)
         return ht_error_get(NULL);
-    take_history(x, values);
+    take_history(what, x, values);
     return HT_SUCCESS;
 }
 
@@ -202,6 +207,21 @@ ht_status ht_fill_(ht_tensor *x, double value)
     return ht__fill_local("ht_fill_", x->body, value);
 }
 
+/* Who waits for gradients of x as they come has made room for them. */
+static bool may_become(const ht_tensor *x, const ht_tensor *y)
+{
+    const ht_body *a = x->body, *b = y->body;
+    bool same = a->dtype == b->dtype && a->storage->device == b->storage->device &&
+                a->ndim == b->ndim &&
+                memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+
+    for (int i = 0; !same && x->meta != NULL && i < x->meta->hook_count; i++) {
+        if (x->meta->hooks[i].early)
+            return false;
+    }
+    return true;
+}
+
 ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
 {
     ht_body *old;
@@ -212,6 +232,12 @@ ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_set_: x is a view");
     if (x->node != NULL)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_set_: a graph needs x");
+    if (!may_become(x, y))
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "ht_tensor_set_: x is %s %s, y is %s %s: they have to agree where a "
+                       "data-parallel wrapper averages the gradient of x",
+                       ht_dtype_name(x->body->dtype), ht__shape_str(x->body->ndim, x->body->shape),
+                       ht_dtype_name(y->body->dtype), ht__shape_str(y->body->ndim, y->body->shape));
     ht__settle(x);
     ht__settle(y);
     old = x->body;

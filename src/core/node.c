@@ -98,6 +98,11 @@ static void set_edge(ht_edge *edge, ht_tensor *input)
         atomic_fetch_add_explicit(&edge->leaf->uses, 1, memory_order_relaxed);
 }
 
+uint64_t ht__node_last_number(void)
+{
+    return atomic_load_explicit(&next_sequence, memory_order_relaxed);
+}
+
 ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
                      ht_tensor *const inputs[])
 {

@@ -66,20 +66,44 @@ static void add_sum(ht_grad_bucket *bucket, ht_hook_sum sum)
     bucket->sums[bucket->count++] = sum;
 }
 
+/* Only a wait reports it: when a hook is called depends on when messages come, and an error must
+ * not reach the program in other calls on other ranks. */
+static void keep_failure(ht_grad_bucket *bucket, ht_status status)
+{
+    const char *message;
+
+    if (bucket->status != HT_SUCCESS)
+        return;
+    if (ht_error_get(&message) != status)
+        ht__error_set(status, "%s: the communication hook returned %s",
+                      bucket->reducer->buckets[bucket->number].what, ht_status_name(status));
+    ht_error_get(&message);
+    bucket->status = status;
+    bucket->message = ht__strdup(message);
+}
+
 static void call_hook(ht_grad_bucket *bucket)
 {
     ht_reducer *reducer = bucket->reducer;
+    const char *message;
+    ht_status last = ht_error_get(&message), status;
+    char *before = last != HT_SUCCESS ? ht__strdup(message) : NULL;
     ht_scope *scope = ht_scope_open();
-    bool was = ht_set_grad_enabled(false);
-    ht_status status;
+    bool was = ht_set_grad_enabled(false), held = ht__error_hold(true);
 
+    ht_error_clear();
     bucket->running = true;
     status = reducer->hook(bucket, bucket->round, reducer->hook_state);
     bucket->running = false;
-    if (bucket->status == HT_SUCCESS)
-        bucket->status = status;
+    if (status != HT_SUCCESS)
+        keep_failure(bucket, status);
+    ht_error_clear();
+    if (before != NULL)
+        ht__error_set(last, "%s", before);
+    ht__error_hold(held);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
+    ht__free(before);
 }
 
 static bool may_enter(const ht_grad_bucket *bucket, int round)
@@ -161,6 +185,8 @@ void ht__hook_post(ht_reducer *reducer, int number, double scale)
     b->scale = scale;
     b->round = 0;
     b->status = HT_SUCCESS;
+    ht__free(b->message);
+    b->message = NULL;
     flags.op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->count, bucket->dtype, 1,
                                   number);
     add_sum(b, flags);
@@ -190,7 +216,10 @@ ht_status ht__hook_wait(ht_reducer *reducer, int number, const char *what)
                        "%s: a communication hook reads what waits for it", what);
     status = ht__exchange_wait_for(reducer->exchange, has_come, &waiting, what);
 
-    return status != HT_SUCCESS ? status : waiting.bucket->status;
+    if (status != HT_SUCCESS || waiting.bucket->status == HT_SUCCESS)
+        return status;
+    return HT_FAIL(reducer->comm, waiting.bucket->status, "%s",
+                   waiting.bucket->message != NULL ? waiting.bucket->message : what);
 }
 
 void ht__hook_bucket_free(ht_grad_bucket *bucket)
@@ -201,6 +230,7 @@ void ht__hook_bucket_free(ht_grad_bucket *bucket)
     dequeue(bucket);
     ht_release(bucket->buffer);
     ht__free(bucket->sums);
+    ht__free(bucket->message);
     ht__free(bucket);
 }
 
@@ -231,8 +261,10 @@ ht_status ht_grad_bucket_sum(ht_grad_bucket *bucket, ht_tensor *x, double scale,
     ht_comm *comm = bucket->reducer->comm;
     ht_hook_sum sum = {.x = x};
 
-    if (x == NULL)
+    if (x == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
+    if (x == NULL)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: x is NULL", what);
     if (!bucket->running || bucket->round >= HT_COMM_HOOK_ROUNDS)
         return HT_FAIL(comm, HT_ERR_STATE, "%s: sums are started by a hook, in rounds 0 to %d",
                        what, HT_COMM_HOOK_ROUNDS - 1);

@@ -25,6 +25,7 @@ struct ht_grad_bucket {
     bool in_flight;
     uint64_t finished_at; /* on the timeline */
     ht_status status;
+    char *message;        /* owned; of that failure */
     ht_grad_bucket *next; /* among those in flight, in the order they were posted */
 };
 

@@ -64,7 +64,7 @@ static double take_weight(ht_data_parallel *dp, const ht_tensor *batch)
 static ht_status prepare(ht_module *self, const ht_tensor *batch)
 {
     ht_data_parallel *dp = ht_module_data(self);
-    ht_status status = dp->reducer->status;
+    ht_status status = ht__reducer_status(dp->reducer);
 
     for (int i = 0; i < dp->loose_count && status == HT_SUCCESS; i++) {
         if (dp->loose[i]->due)
@@ -84,9 +84,11 @@ static ht_status finish(ht_module *self, const ht_value *outputs)
 {
     ht_data_parallel *dp = ht_module_data(self);
 
-    if (self->training && ht_is_grad_enabled())
+    if (self->training && ht_is_grad_enabled()) {
+        ht__dp_armed(dp);
         ht__reducer_walk(dp->reducer, outputs);
-    return dp->reducer->status;
+    }
+    return ht__reducer_status(dp->reducer);
 }
 
 static ht_value *forward_value(ht_module *self, ht_value *inputs)
@@ -131,6 +133,7 @@ static void destroy(ht_module *self)
         ht_release(dp->optimizers[i]);
     ht__free(dp->optimizers);
     ht__free(dp->steppings);
+    ht__free(dp->armed);
     ht_release(dp->comm);
 }
 
@@ -145,7 +148,7 @@ static ht_status step(void *user)
 {
     const ht_dp_stepping *stepping = user;
 
-    stepping->dp->armed = 0;
+    ht__dp_disarm(stepping->dp);
     return ht__reducer_step(stepping->dp->reducer, stepping->index);
 }
 
@@ -227,16 +230,16 @@ static ht_module *new_wrapper(ht_module *module, ht_comm *comm, const ht_data_pa
 }
 
 /* One list: `optimizer`, then those of the options. Owned. */
-static ht_optimizer **all_optimizers(ht_optimizer *optimizer, const ht_data_parallel_options *o,
-                                     int *count)
+static ht_optimizer **all_optimizers(ht_optimizer *optimizer, ht_data_parallel_options *o)
 {
     ht_optimizer **all = ht__alloc(((size_t)o->optimizer_count + 1) * sizeof(void *));
+    int count = 0;
 
-    *count = 0;
     if (optimizer != NULL)
-        all[(*count)++] = optimizer;
+        all[count++] = optimizer;
     for (int i = 0; i < o->optimizer_count; i++)
-        all[(*count)++] = o->optimizers[i];
+        all[count++] = o->optimizers[i];
+    o->optimizer_count = count;
     return all;
 }
 
@@ -244,20 +247,18 @@ ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimize
                                    const ht_data_parallel_options *options)
 {
     ht_data_parallel_options o = options != NULL ? *options : ht_data_parallel_options_default();
-    ht_optimizer **all;
+    ht_optimizer **all = NULL;
     ht_module *self = NULL;
-    int count;
+    ht_status status;
 
     if (comm == NULL) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", name);
         return NULL;
     }
-    if (ht__dp_check_options(comm, &o) != HT_SUCCESS)
-        return NULL;
-    all = all_optimizers(optimizer, &o, &count);
-    o.optimizers = all;
-    o.optimizer_count = count;
-    if (ht__dp_check(module, comm, &o) == HT_SUCCESS)
+    status = ht__dp_check_options(&o);
+    if (status == HT_SUCCESS)
+        o.optimizers = all = all_optimizers(optimizer, &o);
+    if (ht__dp_check(module, comm, &o, status) == HT_SUCCESS)
         self = new_wrapper(module, comm, &o);
     ht__free(all);
     return self;
@@ -299,8 +300,6 @@ ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                        "ht_data_parallel_set_weight: weight is %g, expected 0 or more", weight);
     dp->weight = weight;
-    if (dp->armed > 0)
-        dp->armed_weight = take_weight(dp, NULL);
     return HT_SUCCESS;
 }
 
@@ -313,13 +312,11 @@ ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
         return ht_error_get(NULL);
     if (loss != NULL)
         return ht_backward(loss);
-    if (dp->armed == 0) {
-        dp->armed_sync = ht__dp_syncs(dp);
+    if (dp->armed_count == 0)
         status = renew_buffers(dp);
-    }
     if (status == HT_SUCCESS)
         status = ht__dp_begin_idle(dp);
-    return status != HT_SUCCESS ? status : dp->reducer->status;
+    return status != HT_SUCCESS ? status : ht__reducer_status(dp->reducer);
 }
 
 ht_status ht_data_parallel_drain(ht_module *wrapper)

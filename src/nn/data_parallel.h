@@ -23,6 +23,14 @@ typedef struct ht_dp_layer {
     int count;
 } ht_dp_layer;
 
+/* A forward pass whose backward pass has not begun. */
+typedef struct ht_dp_forward {
+    uint64_t begin, end; /* the numbers of the nodes that it made: begin < number <= end */
+    double weight;       /* of this rank's batch */
+    bool sync;
+    bool reached; /* by the backward pass that begins */
+} ht_dp_forward;
+
 typedef enum ht_join {
     HT_JOIN_NONE,
     HT_JOIN_DISABLED,
@@ -45,10 +53,12 @@ struct ht_data_parallel {
     int loose_count;
     bool sync;            /* of the forward passes to come, */
     int no_sync;          /* unless this many no_sync regions are open */
-    bool armed_sync;      /* of the last one */
     double weight;        /* of the next backward pass, as set; NAN: from the batch */
-    double armed_weight;  /* what the last forward pass decided */
-    int armed;            /* forward passes whose backward pass has not begun */
+    ht_dp_forward *armed; /* owned; in their order */
+    int armed_count, armed_capacity;
+    bool pass_sync;       /* of the backward pass that begins: what its forward pass decided, */
+    double pass_weight;   /* and its weight */
+    bool begins;          /* it is one of this wrapper */
     int group;            /* passes of the unfinished group; 0: none */
     int skipped;          /* steps that did nothing in this group */
     bool owed;            /* no step since the last group was complete */
@@ -72,9 +82,12 @@ double ht__dp_seed_scale(const ht_data_parallel *dp);
 bool ht__dp_waits(ht_data_parallel *dp, bool to_step);
 ht_status ht__dp_flush(ht_data_parallel *dp);
 
-/* data_parallel_armed.c. A forward pass ends with a backward pass of this weight to come, which
- * then begins by itself; one of a rank without rows begins; the wrapper ends. */
+/* data_parallel_armed.c. A forward pass begins, and ends, with a backward pass of this weight to
+ * come, which begins by itself; all that wait are forgotten; one of a rank without rows begins; the
+ * wrapper ends. */
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
+void ht__dp_armed(ht_data_parallel *dp);
+void ht__dp_disarm(ht_data_parallel *dp);
 ht_status ht__dp_begin_idle(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);
 /* data_parallel_join.c. Throwing: whether all ranks have data, before a forward pass. Shadowing:
@@ -84,12 +97,13 @@ ht_status ht__dp_meet(ht_data_parallel *dp, bool going);
 ht_status ht__dp_join_buffers(ht_data_parallel *dp, int *root);
 void ht__dp_leave_join(ht_data_parallel *dp);
 
-/* data_parallel_options.c */
-ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *options);
+/* data_parallel_options.c. Records the error, and leaves it to ht__dp_check to report it. */
+ht_status ht__dp_check_options(const ht_data_parallel_options *options);
 
-/* data_parallel_start.c. Compares models and options; then rank 0's state goes to all. Collective,
- * agrees. */
-ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options);
+/* data_parallel_start.c. Whether all ranks can wrap their modules, and bring the same; `status` is
+ * what this rank knows already. Then rank 0's state goes to all. Collective, agrees. */
+ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options,
+                       ht_status status);
 ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
                                  ht_optimizer *const optimizers[], int root);
 ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);

@@ -31,12 +31,12 @@ ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync)
     int steps = dp->reducer->options.accumulation_steps;
     ht_status status;
 
-    if (dp->armed_sync && !ht__dp_syncs(dp))
+    if (dp->pass_sync && !ht__dp_syncs(dp))
         return HT_FAIL(dp->comm, HT_ERR_STATE,
                        "%s: backward runs inside no_sync, and its forward pass ran before it; "
                        "forward decides: begin no_sync before the forward pass",
                        name);
-    *sync = dp->armed_sync;
+    *sync = dp->pass_sync;
     if (steps == 1)
         return HT_SUCCESS;
     status = check_steps(dp, steps);
@@ -64,7 +64,7 @@ double ht__dp_seed_scale(const ht_data_parallel *dp)
     const ht_data_parallel_options *options = &dp->reducer->options;
 
     if (options->averaging == HT_AVERAGE_WEIGHTED)
-        return dp->armed_weight;
+        return dp->pass_weight;
     return options->averaging == HT_AVERAGE_MEAN ? 1.0 / options->accumulation_steps : 1;
 }
 
@@ -99,7 +99,7 @@ ht_status ht__dp_flush(ht_data_parallel *dp)
         return HT_SUCCESS;
     status = stretch_mean(dp);
     dp->group = 0;
-    dp->armed = 0;
+    ht__dp_disarm(dp);
     dp->buffers_current = false;
     if (status == HT_SUCCESS)
         status = ht__reducer_begin(dp->reducer, 0, true, true);

@@ -4,6 +4,7 @@
  * is one; a model with a wrapper for each submodule has several, and a loss may reach some of them
  * only (a discriminator's does not reach the generator, whose output was detached). */
 #include <float.h>
+#include <math.h>
 
 #include "data_parallel.h"
 #include "layers_batch_norm.h"
@@ -35,11 +36,10 @@ static bool has_collective_layers(const ht_data_parallel *dp)
  * and with a factor that float32 rounds to 0 its gradients are none. */
 static double begin_one(ht_data_parallel *dp)
 {
-    bool worthless = dp->armed_weight == 0, idle = worthless && !has_collective_layers(dp), sync;
+    bool worthless = dp->pass_weight == 0, idle = worthless && !has_collective_layers(dp), sync;
 
-    dp->armed--;
     if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
-        ht__reducer_begin(dp->reducer, dp->armed_weight, sync, idle) != HT_SUCCESS)
+        ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)
         return -1;
     dp->buffers_current &= !sync;
     if (worthless)
@@ -51,82 +51,120 @@ static double begin_one(ht_data_parallel *dp)
 static ht_status begin_idle(ht_data_parallel *dp)
 {
     bool sync;
-    ht_status status = ht__dp_count_pass(dp, &sync);
+    ht_status status;
 
-    dp->armed = 0;
+    dp->pass_sync = dp->armed_count > 0 ? dp->armed[dp->armed_count - 1].sync : ht__dp_syncs(dp);
+    dp->weight = NAN;
+    ht__dp_disarm(dp);
+    status = ht__dp_count_pass(dp, &sync);
     if (status != HT_SUCCESS)
         return status;
     dp->buffers_current &= !sync;
     return ht__reducer_begin(dp->reducer, 0, sync, true);
 }
 
-static void add_leaf(const ht_grad_meta *leaf, void *leaves)
+/* Marks the forward pass that made this node; false when none is left. */
+static bool meet_node(uint64_t number, void *user)
 {
-    ht__address_add(leaves, leaf);
+    int *unmet = user;
+
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+        for (int i = 0; i < dp->armed_count; i++) {
+            ht_dp_forward *forward = &dp->armed[i];
+
+            if (forward->reached || number <= forward->begin || number > forward->end)
+                continue;
+            forward->reached = true;
+            --*unmet;
+        }
+    }
+    return *unmet > 0;
 }
 
-static bool is_reached(const ht_data_parallel *dp, ht_address_set *leaves)
+/* Of several forward passes that a loss is made of, one weight has to be true. */
+static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *forward)
 {
-    for (int i = 0; dp->armed > 0 && i < dp->reducer->count; i++) {
-        if (ht__address_has(leaves, dp->reducer->params[i].tensor->meta))
-            return true;
+    if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED || !isnan(dp->weight) ||
+        forward->weight == dp->pass_weight)
+        return HT_SUCCESS;
+    return HT_FAIL_HERE(dp->comm, HT_ERR_STATE,
+                        "%s: the loss depends on two forward passes of %g and %g rows: "
+                        "ht_data_parallel_set_weight says which weight it has",
+                        what, dp->pass_weight, forward->weight);
+}
+
+/* Takes the forward passes that were reached; how many, or negative after an error. */
+static int take_reached(ht_data_parallel *dp)
+{
+    int kept = 0, taken = 0;
+
+    for (int i = 0; i < dp->armed_count; i++) {
+        const ht_dp_forward forward = dp->armed[i];
+
+        if (!forward.reached) {
+            dp->armed[kept++] = forward;
+            continue;
+        }
+        if (taken++ > 0 && check_weight(dp, &forward) != HT_SUCCESS)
+            return -1;
+        dp->pass_weight = forward.weight;
+        dp->pass_sync = forward.sync;
     }
-    return false;
+    dp->armed_count = kept;
+    if (taken > 0 && !isnan(dp->weight))
+        dp->pass_weight = dp->weight;
+    if (taken > 0)
+        dp->weight = NAN;
+    return taken;
 }
 
 /* A loss has one seed, so that all who scale it have to agree on the factor. */
-static ht_status check_weights(ht_address_set *leaves)
+static ht_status check_weights(const ht_data_parallel *a, const ht_data_parallel *b)
 {
-    const ht_data_parallel *a = NULL;
-
-    for (const ht_data_parallel *b = known; b != NULL; b = b->next) {
-        if (!is_reached(b, leaves))
-            continue;
-        if (a != NULL && (a->reducer->options.averaging != b->reducer->options.averaging ||
-                          a->armed_weight != b->armed_weight))
-            return HT_FAIL(a->comm, HT_ERR_STATE,
-                           "%s: the loss reaches two data-parallel wrappers that differ in their "
-                           "averaging, or in the weight of this pass (%g and %g rows); "
-                           "ht_data_parallel_set_weight sets it",
-                           what, a->armed_weight, b->armed_weight);
-        a = b;
-    }
-    return HT_SUCCESS;
+    if (a == NULL || (a->reducer->options.averaging == b->reducer->options.averaging &&
+                      a->pass_weight == b->pass_weight))
+        return HT_SUCCESS;
+    return HT_FAIL(a->comm, HT_ERR_STATE,
+                   "%s: the loss reaches two data-parallel wrappers that differ in their "
+                   "averaging, or in the weight of this pass (%g and %g rows); "
+                   "ht_data_parallel_set_weight sets it",
+                   what, a->pass_weight, b->pass_weight);
 }
 
-/* Several wrappers wait for a backward pass: those that the loss reaches begin, in an order that is
- * the same on all ranks. */
-static double begin_reached(ht_tensor *root)
+/* The wrappers that the loss reaches begin, in an order that is the same on all ranks. */
+static double begin_reached(void)
 {
-    ht_address_set leaves = {0};
+    ht_data_parallel *last = NULL;
     double scale = 1;
 
-    ht__graph_walk(root, ht__graph_new_walk(), add_leaf, &leaves);
-    if (check_weights(&leaves) != HT_SUCCESS)
-        scale = -1;
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+        int taken = take_reached(dp);
+
+        dp->begins = taken > 0;
+        if (taken < 0 || (dp->begins && check_weights(last, dp) != HT_SUCCESS))
+            return -1;
+        last = dp->begins ? dp : last;
+    }
     for (ht_data_parallel *dp = known; dp != NULL && scale >= 0; dp = dp->next) {
-        if (is_reached(dp, &leaves))
+        if (dp->begins)
             scale = begin_one(dp);
     }
-    ht__address_set_free(&leaves);
     return scale;
 }
 
+/* Whose output the loss is made of. A loss of another model in between reaches nobody. Mostly the
+ * walk ends at the first node that it meets behind the loss. */
 static double begin_backward(ht_tensor *root, void *user)
 {
-    ht_data_parallel *last = NULL;
-    int armed = 0;
+    int unmet = 0;
 
     (void)user;
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
-        if (dp->armed == 0)
-            continue;
-        last = dp;
-        armed++;
-    }
-    if (armed <= 1)
-        return armed == 0 ? 1 : begin_one(last);
-    return begin_reached(root);
+    for (const ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
+        unmet += dp->armed_count;
+    if (unmet == 0)
+        return 1;
+    ht__graph_walk_nodes(root, meet_node, &unmet);
+    return begin_reached();
 }
 
 static void progress(void *user)
@@ -134,6 +172,13 @@ static void progress(void *user)
     (void)user;
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
         ht__reducer_progress(dp->reducer);
+}
+
+static void fail(void *user)
+{
+    (void)user;
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
+        ht__reducer_break(dp->reducer);
 }
 
 static void get_known(ht_data_parallel *dp)
@@ -146,6 +191,7 @@ static void get_known(ht_data_parallel *dp)
         *place = dp;
     ht__backward_set_seed_scale(begin_backward, NULL);
     ht__backward_set_progress(progress, NULL);
+    ht__backward_set_failed(fail, NULL);
 }
 
 /* The first parameter tells, unless all of them were frozen (ht_module_requires_grad). */
@@ -163,9 +209,23 @@ void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
     if (!is_trainable(dp))
         return;
     get_known(dp);
-    dp->armed++;
-    dp->armed_sync = sync;
-    dp->armed_weight = weight;
+    if (dp->armed_count == dp->armed_capacity) {
+        dp->armed_capacity = 2 * dp->armed_capacity + 4;
+        dp->armed = ht__realloc(dp->armed, (size_t)dp->armed_capacity * sizeof *dp->armed);
+    }
+    dp->armed[dp->armed_count++] = (ht_dp_forward){
+        .begin = ht__node_last_number(), .end = UINT64_MAX, .weight = weight, .sync = sync};
+}
+
+void ht__dp_armed(ht_data_parallel *dp)
+{
+    if (dp->armed_count > 0)
+        dp->armed[dp->armed_count - 1].end = ht__node_last_number();
+}
+
+void ht__dp_disarm(ht_data_parallel *dp)
+{
+    dp->armed_count = 0;
 }
 
 ht_status ht__dp_begin_idle(ht_data_parallel *dp)
@@ -188,5 +248,6 @@ void ht__dp_forget(ht_data_parallel *dp)
     if (known == NULL) {
         ht__backward_set_seed_scale(NULL, NULL);
         ht__backward_set_progress(NULL, NULL);
+        ht__backward_set_failed(NULL, NULL);
     }
 }

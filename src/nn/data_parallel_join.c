@@ -223,7 +223,7 @@ ht_status ht_data_parallel_join_end(ht_module *wrapper)
         status = shadow_all(dp, &shadowed);
     if (status == HT_SUCCESS && dp->join == HT_JOIN_SHADOWING)
         status = equalise(dp, shadowed);
-    dp->armed = 0;
+    ht__dp_disarm(dp);
     ht__dp_leave_join(dp);
     return status;
 }

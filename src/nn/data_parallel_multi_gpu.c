@@ -30,7 +30,7 @@ static ht_status start(ht_module *module, ht_daso *daso)
 
     options.optimizers = &daso->optimizer;
     options.optimizer_count = 1;
-    status = ht__dp_check(module, daso->comm, &options);
+    status = ht__dp_check(module, daso->comm, &options, HT_SUCCESS);
     return status == HT_SUCCESS ? ht__dp_broadcast_state(module, daso->comm, 1, &daso->optimizer, 0)
                                 : status;
 }

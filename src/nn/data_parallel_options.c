@@ -20,48 +20,51 @@ ht_data_parallel_options ht_data_parallel_options_default(void)
     };
 }
 
-static ht_status check_devices(ht_comm *comm, const ht_data_parallel_options *o)
+static ht_status check_devices(const ht_data_parallel_options *o)
 {
     if (o->device_id_count < 0 || (o->device_id_count > 0 && o->device_ids == NULL))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: device_ids is NULL or has %d entries", what,
-                       o->device_id_count);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: device_ids is NULL or has %d entries", what,
+                             o->device_id_count);
     if (o->device_id_count > 1)
-        return HT_FAIL(comm, HT_ERR_UNSUPPORTED,
-                       "%s: device_ids has %d entries; each rank drives one device: start a rank "
-                       "for each, or leave device_ids out",
-                       what, o->device_id_count);
+        return ht__error_set(
+            HT_ERR_UNSUPPORTED,
+            "%s: device_ids has %d entries; each rank drives one device: start a rank "
+            "for each, or leave device_ids out",
+            what, o->device_id_count);
     if (o->output_device != -1 && (o->device_id_count == 0 || o->output_device != o->device_ids[0]))
-        return HT_FAIL(comm, HT_ERR_UNSUPPORTED,
-                       "%s: output_device is %d; each rank drives one device, and outputs stay on "
-                       "it: expected -1%s",
-                       what, o->output_device, o->device_id_count > 0 ? " or device_ids[0]" : "");
+        return ht__error_set(
+            HT_ERR_UNSUPPORTED,
+            "%s: output_device is %d; each rank drives one device, and outputs stay on "
+            "it: expected -1%s",
+            what, o->output_device, o->device_id_count > 0 ? " or device_ids[0]" : "");
     return HT_SUCCESS;
 }
 
-ht_status ht__dp_check_options(ht_comm *comm, const ht_data_parallel_options *o)
+ht_status ht__dp_check_options(const ht_data_parallel_options *o)
 {
     if (o->size != sizeof *o)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: the options are not initialised (size is %zu, expected %zu); start "
-                       "from ht_data_parallel_options_default()",
-                       what, o->size, sizeof *o);
+        return ht__error_set(
+            HT_ERR_ARGUMENT,
+            "%s: the options are not initialised (size is %zu, expected %zu); start "
+            "from ht_data_parallel_options_default()",
+            what, o->size, sizeof *o);
     if (!(o->bucket_cap_mb > 0) || !(o->first_bucket_mb > 0))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: buckets of %g and %g MB, expected sizes above 0",
-                       what, o->first_bucket_mb, o->bucket_cap_mb);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: buckets of %g and %g MB, expected sizes above 0",
+                             what, o->first_bucket_mb, o->bucket_cap_mb);
     if (o->averaging < HT_AVERAGE_MEAN || o->averaging > HT_AVERAGE_WEIGHTED)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: averaging is %d, expected 0 to 2", what,
-                       (int)o->averaging);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: averaging is %d, expected 0 to 2", what,
+                             (int)o->averaging);
     if (o->accumulation_steps < 1)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: accumulation_steps is %d, expected 1 or more",
-                       what, o->accumulation_steps);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: accumulation_steps is %d, expected 1 or more",
+                             what, o->accumulation_steps);
     if (o->optimizer_count < 0 || (o->optimizer_count > 0 && o->optimizers == NULL))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: optimizers is NULL or has %d entries", what,
-                       o->optimizer_count);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: optimizers is NULL or has %d entries", what,
+                             o->optimizer_count);
     for (int i = 0; i < o->optimizer_count; i++) {
         if (o->optimizers[i] == NULL)
-            return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: optimizers[%d] is NULL", what, i);
+            return ht__error_set(HT_ERR_ARGUMENT, "%s: optimizers[%d] is NULL", what, i);
     }
     if (o->check_reduction)
         ht_log_write0(HT_LOG_INFO, "%s: check_reduction does nothing: every pass is checked", what);
-    return check_devices(comm, o);
+    return check_devices(o);
 }

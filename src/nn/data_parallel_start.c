@@ -183,28 +183,60 @@ static void check_device(const char *name, ht_tensor *x, void *user)
                                               what, name, device->name, placing->device);
 }
 
-ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options)
+/* What this rank can see of its own module and optimizers; `text` then describes them. */
+static ht_status check_alone(ht_module *module, const ht_data_parallel_options *o,
+                             struct text *text)
 {
-    struct text text = {.status = HT_SUCCESS};
-    struct placing placing = {.text = &text};
-    ht_status differs = HT_SUCCESS;
+    struct placing placing = {.text = text};
 
-    describe(&text, module, options);
-    if (options->device_id_count == 1) {
-        placing.device = options->device_ids[0];
+    if (module == NULL)
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the module is NULL", what);
+
+    bool held = ht__error_hold(true);
+    ht_status status = ht__module_check_free(what, module);
+
+    ht__error_hold(held);
+    if (status != HT_SUCCESS)
+        return status;
+    describe(text, module, o);
+    if (o->device_id_count == 1) {
+        placing.device = o->device_ids[0];
         ht__module_walk_tensors(module, HT_SLOT_PARAMETER, check_device, &placing);
     }
-    if (module == NULL)
-        text.status = ht__error_set(HT_ERR_ARGUMENT, "%s: the module is NULL", what);
-    else if (text.trainable == 0 && text.status == HT_SUCCESS)
-        text.status = ht__error_set(HT_ERR_ARGUMENT,
-                                    "%s: no parameter of the module requires a "
-                                    "gradient: there is nothing to train",
-                                    what);
-    if (options->init_sync)
-        differs = compare_with_rank_0(comm, &text);
+    if (text->trainable == 0 && text->status == HT_SUCCESS)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: no parameter of the module requires a gradient: there is "
+                             "nothing to train",
+                             what);
+    return text->status;
+}
+
+/* Whether the models are compared, and the state is sent, must not differ itself. */
+static ht_status check_init_sync(ht_comm *comm, bool mine)
+{
+    int64_t range[2] = {mine, -(int64_t)mine};
+    ht_status status = ht__comm_allreduce_i64(comm, range, 2, HT_OP_MIN, what);
+
+    if (status != HT_SUCCESS || range[0] == -range[1])
+        return status;
+    return HT_FAIL(comm, HT_ERR_STATE, "%s: init_sync is true on some ranks and false on others",
+                   what);
+}
+
+ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options,
+                       ht_status status)
+{
+    struct text text = {.status = HT_SUCCESS};
+
+    if (status == HT_SUCCESS)
+        status = check_alone(module, options, &text);
+    status = ht__agree(comm, status);
+    if (status == HT_SUCCESS)
+        status = check_init_sync(comm, options->init_sync);
+    if (status == HT_SUCCESS && options->init_sync)
+        status = ht__agree(comm, compare_with_rank_0(comm, &text));
     ht__free(text.data);
-    return ht__agree(comm, text.status != HT_SUCCESS ? text.status : differs);
+    return status;
 }
 
 struct broadcast {

@@ -104,6 +104,7 @@ void ht__reducer_free(ht_reducer *reducer)
     ht__free(reducer->params);
     ht__free(reducer->order);
     ht__free(reducer->seen);
+    ht__free(reducer->message);
     for (int i = 0; i < reducer->optimizer_count; i++) {
         ht_release(reducer->optimizers[i].optimizer);
         ht__free(reducer->optimizers[i].params);

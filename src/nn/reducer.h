@@ -127,7 +127,9 @@ struct ht_reducer {
     ht_comm_hook hook;                             /* NULL: the average */
     void *hook_state;                              /* not owned */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
-    ht_status status; /* of the first failure inside a hook, which cannot return one */
+    ht_status failure; /* the first, which leaves this reducer of no use; ht__reducer_status */
+    char *message;     /* owned; its text */
+    bool broken;       /* a backward pass ended in the middle: some gradients never came */
 };
 
 /* Trainable parameters of `module`. Collective. NULL after an error. */
@@ -179,7 +181,10 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first 
 void ht__reducer_progress(void *reducer);                          /* never waits */
 void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
 ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
-ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status); /* keeps the first */
+
+/* Keeps the first failure, with its text; gives it again. */
+ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status);
+ht_status ht__reducer_status(const ht_reducer *reducer);
 
 /* reducer_unused.c. walk: remembers what the outputs of a forward pass depend on. expect: at the
  * start of a pass, marks what it will not reach. */
@@ -188,6 +193,7 @@ void ht__reducer_expect(ht_reducer *reducer);
 double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
 ht_status ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody counted on */
 ht_status ht__reducer_name_missing(ht_reducer *reducer); /* collective */
+void ht__reducer_break(ht_reducer *reducer); /* a backward pass has failed in the middle */
 
 /* reducer_update.c */
 ht_status ht__reducer_step(ht_reducer *reducer, int optimizer);

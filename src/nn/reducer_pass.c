@@ -25,9 +25,22 @@ static double get_flag(const ht_bucket *bucket, int flag)
 
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status)
 {
-    if (reducer->status == HT_SUCCESS)
-        reducer->status = status;
+    const char *message;
+
+    if (reducer->failure != HT_SUCCESS || status == HT_SUCCESS)
+        return status;
+    ht_error_get(&message);
+    reducer->failure = status;
+    reducer->message = ht__strdup(message);
     return status;
+}
+
+/* The caller may have cleared the error since, or met another one. */
+ht_status ht__reducer_status(const ht_reducer *reducer)
+{
+    if (reducer->failure != HT_SUCCESS)
+        ht__error_set(reducer->failure, "%s", reducer->message);
+    return reducer->failure;
 }
 
 /* A gradient that holds an average gets more added: it becomes this rank's share of that average,
@@ -310,7 +323,7 @@ static uint64_t finished_at(const ht_bucket *bucket)
 ht_status ht__reducer_wait(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
-    ht_status status = reducer->status;
+    ht_status status = ht__reducer_status(reducer);
 
     if (bucket->state == HT_BUCKET_ACCUMULATING) {
         ht__reducer_close(reducer);

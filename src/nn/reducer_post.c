@@ -135,7 +135,7 @@ static ht_status wait_head(ht_reducer *reducer, const char *what)
 /* Starts everything of this pass, and of those before it, which have ended too. */
 ht_status ht__reducer_post_all(ht_reducer *reducer)
 {
-    ht_status status = reducer->status;
+    ht_status status = ht__reducer_status(reducer);
 
     while (reducer->open && status == HT_SUCCESS) {
         ht_reducer *turn = ht__reducer_turn(reducer);
@@ -164,7 +164,7 @@ ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const c
     if (status == HT_SUCCESS)
         status = wait_head(reducer, what);
     ht__reducer_post_ready(reducer);
-    return status != HT_SUCCESS ? status : reducer->status;
+    return status != HT_SUCCESS ? status : ht__reducer_status(reducer);
 }
 
 void ht__reducer_progress(void *user)

@@ -75,8 +75,8 @@ double ht__reducer_flag(ht_reducer_param *param, bool has_grad)
 
     if (has_grad)
         return HT_FLAG_USED;
-    param->missing = !reducer->idle && !param->unused && !recording &&
-                     !reducer->options.find_unused_parameters;
+    param->missing = reducer->broken || (!reducer->idle && !param->unused && !recording &&
+                                         !reducer->options.find_unused_parameters);
     return param->missing ? HT_FLAG_MISSING : 0;
 }
 
@@ -88,12 +88,14 @@ ht_status ht__reducer_surprise(ht_reducer_param *param)
     if (!reducer->begun)
         return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
                             "ht_nn_data_parallel: %s got a gradient before any forward pass of the "
-                            "wrapper; was forward called on the module inside it?",
+                            "wrapper; was forward called on the module inside it, or in evaluation "
+                            "mode?",
                             param->name);
     if (!param->unused)
         return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
                             "ht_nn_data_parallel: %s got a second gradient after forward pass %d; "
-                            "each backward pass needs a forward pass of the wrapper before it",
+                            "each backward pass needs a forward pass of the wrapper, in training "
+                            "mode, before it",
                             param->name, reducer->passes);
     if (reducer->options.static_graph && reducer->recorded)
         return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
@@ -128,10 +130,10 @@ static void list_names(const ht_reducer *reducer, const float row[], char *text,
         snprintf(text + used, room - used, " and %d more", more);
 }
 
-/* One clause for each run of ranks that miss the same. */
+/* One clause for each run of ranks that miss the same; the last of a row: its pass failed. */
 static void describe(const ht_reducer *reducer, const float *rows, char *text, size_t room)
 {
-    size_t count = (size_t)reducer->count, used = 0;
+    size_t count = (size_t)reducer->count + 1, used = 0;
     int size = reducer->comm->size, next;
 
     for (int r = 0; r < size && used + 64 < room; r = next) {
@@ -145,17 +147,35 @@ static void describe(const ht_reducer *reducer, const float *rows, char *text, s
         list_names(reducer, row, names, sizeof names);
         if (names[0] == '\0')
             continue;
-        used += (size_t)snprintf(text + used, room - used, "%sno gradient for %s on rank%s %d",
-                                 used > 0 ? "; " : "", names, next > r + 1 ? "s" : "", r);
+        used += (size_t)snprintf(
+            text + used, room - used, "%s%s%s on rank%s %d", used > 0 ? "; " : "",
+            row[count - 1] != 0 ? "backward failed before it came to " : "no gradient for ", names,
+            next > r + 1 ? "s" : "", r);
         if (next > r + 1 && used < room)
             used += (size_t)snprintf(text + used, room - used, "-%d", next - 1);
     }
 }
 
+/* A pass of this rank that nobody can complete: its flags tell the others. */
+void ht__reducer_break(ht_reducer *reducer)
+{
+    for (int i = 0; reducer->open && i < reducer->count; i++)
+        reducer->broken |= !reducer->params[i].ready;
+}
+
+static bool any_broken(const float *rows, size_t count, int size)
+{
+    for (int r = 0; r < size; r++) {
+        if (rows[(size_t)(r + 1) * count - 1] != 0)
+            return true;
+    }
+    return false;
+}
+
 /* All ranks come here in the same pass, before they start any operation after its buckets. */
 ht_status ht__reducer_name_missing(ht_reducer *reducer)
 {
-    size_t count = (size_t)reducer->count, mine = (size_t)reducer->comm->rank * count;
+    size_t count = (size_t)reducer->count + 1, mine = (size_t)reducer->comm->rank * count;
     int64_t n = (int64_t)count * reducer->comm->size;
     float *rows = ht__alloc((size_t)n * sizeof *rows);
     char text[800] = "";
@@ -163,17 +183,20 @@ ht_status ht__reducer_name_missing(ht_reducer *reducer)
     ht_status status;
 
     ht__reducer_close(reducer);
-    for (size_t i = 0; i < count; i++)
-        rows[mine + i] = reducer->params[i].missing;
+    for (int i = 0; i < reducer->count; i++)
+        rows[mine + (size_t)i] = reducer->params[i].missing;
+    rows[mine + count - 1] = reducer->broken;
     op = ht__exchange_start(reducer->exchange, rows, n, HT_FLOAT32, 1, 0);
     status = ht__exchange_wait(reducer->exchange, op, "naming parameters without a gradient");
     if (status == HT_SUCCESS) {
         ht__exchange_release(reducer->exchange, op);
         describe(reducer, rows, text, sizeof text);
-        status = HT_FAIL(reducer->comm, HT_ERR_STATE,
-                         "ht_nn_data_parallel: pass %d: %s; if the forward pass leaves them out "
-                         "on purpose, set find_unused_parameters",
-                         reducer->passes, text);
+        status = HT_FAIL(reducer->comm, HT_ERR_STATE, "ht_nn_data_parallel: pass %d: %s; %s",
+                         reducer->passes, text,
+                         any_broken(rows, count, reducer->comm->size)
+                             ? "the wrapper is of no use any more: end it, and wrap again"
+                             : "if the forward pass leaves them out on purpose, set "
+                               "find_unused_parameters");
     }
     ht__free(rows);
     return status;

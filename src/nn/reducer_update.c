@@ -75,7 +75,7 @@ static ht_status settle_part(ht_reducer_param *param, int64_t n)
     ht_reducer *reducer = param->reducer;
     ht_bucket *bucket = &reducer->buckets[param->bucket];
     int64_t begin = param->updated;
-    ht_status status = reducer->status;
+    ht_status status = ht__reducer_status(reducer);
 
     if (n <= begin || status != HT_SUCCESS)
         return status;
@@ -103,7 +103,7 @@ ht_status ht__reducer_settle(ht_reducer_param *param)
 ht_status ht__reducer_drain(void *user)
 {
     ht_reducer *reducer = user;
-    ht_status status = reducer->status;
+    ht_status status = ht__reducer_status(reducer);
 
     for (int i = 0; i < reducer->bucket_count && status == HT_SUCCESS; i++)
         status = ht__reducer_wait(reducer, i);
@@ -117,8 +117,9 @@ ht_status ht__reducer_drain(void *user)
 static ht_status take_users_gradient(ht_reducer_param *param)
 {
     ht_grad_meta *meta = param->tensor->meta;
-    ht_scope *scope;
     ht_status status = HT_SUCCESS;
+    ht_scope *scope;
+    bool was;
 
     if (meta->grad == param->view)
         return HT_SUCCESS;
@@ -129,7 +130,9 @@ static ht_status take_users_gradient(ht_reducer_param *param)
         param->reducer->buckets[param->bucket].state == HT_BUCKET_ACCUMULATING)
         return status;
     scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
     status = ht_copy_(param->view, meta->grad);
+    ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;
 }
@@ -166,6 +169,16 @@ static ht_status refuse_gradient(const ht_reducer *reducer, const ht_reducer_opt
                    entry, ht__shape_str(parameter->body->ndim, parameter->body->shape));
 }
 
+/* Nobody has summed them: every rank would go its own way. */
+static ht_status refuse_unsent(const ht_reducer *reducer, const ht_reducer_param *param)
+{
+    return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                   "ht_optimizer_step: the gradient of %s is of this rank alone, for the last "
+                   "backward pass ran without synchronisation (no_sync); step after a synchronised "
+                   "one",
+                   param->name);
+}
+
 static ht_status mark_all_due(ht_reducer *reducer, ht_reducer_optimizer *stepping)
 {
     ht_status status = HT_SUCCESS;
@@ -175,7 +188,11 @@ static ht_status mark_all_due(ht_reducer *reducer, ht_reducer_optimizer *steppin
 
         if (param == NULL)
             status = refuse_gradient(reducer, stepping, i);
-        else if (ht__reducer_has_grad(param))
+        else if (!ht__reducer_has_grad(param))
+            continue;
+        else if (reducer->begun && !reducer->sync)
+            status = refuse_unsent(reducer, param);
+        else
             status = mark_due(param, stepping, i);
     }
     return status;
@@ -208,7 +225,7 @@ ht_status ht__reducer_step(ht_reducer *reducer, int optimizer)
     ht_status status;
 
     ht__reducer_close(reducer);
-    status = reducer->status;
+    status = ht__reducer_status(reducer);
     if (status == HT_SUCCESS)
         status = settle_all(stepping); /* those of the step before, with its arguments */
     ht__optimizer_begin_step(stepping->optimizer);

@@ -78,6 +78,39 @@ static void views_keep_their_body(void **state)
     HT_TEST_EXPECT_ERROR(ht_resplit_(ht_narrow(x, 0, 0, 2), 0), HT_ERR_STATE, "view");
 }
 
+/* A parameter restored from a copy that was made with gradients on stays a leaf. */
+static void copy_without_gradients_leaves_no_history(void **state)
+{
+    (void)state;
+    ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT64, 0, 6), *saved;
+    bool was;
+
+    ht_tensor_set_requires_grad(x, true);
+    saved = ht_copy(x);
+    was = ht_set_grad_enabled(false);
+    assert_int_equal(ht_copy_(x, saved), HT_SUCCESS);
+    ht_set_grad_enabled(was);
+    assert_true(ht_tensor_is_leaf(x));
+}
+
+/* What x was made of gets no gradient any more, and y, a leaf or not, gets all of it. */
+static void copy_takes_the_history_of_what_it_copies(void **state)
+{
+    (void)state;
+    for (int leaf = 0; leaf < 2; leaf++) {
+        ht_tensor *old = ht_test_randn(2, shape, HT_FLOAT64, 0, 7), *x;
+        ht_tensor *y = ht_test_randn(2, shape, HT_FLOAT64, 0, 8);
+
+        ht_tensor_set_requires_grad(old, true);
+        ht_tensor_set_requires_grad(y, true);
+        x = ht_mul_scalar(old, 2);
+        assert_int_equal(ht_copy_(x, leaf ? y : ht_mul_scalar(y, 1)), HT_SUCCESS);
+        assert_int_equal(ht_backward(ht_sum(ht_mul_scalar(x, 3), HT_NONE)), HT_SUCCESS);
+        assert_null(ht_tensor_grad(old));
+        ht_test_expect_same(ht_tensor_grad(y), ht_full_like(y, 3), 0);
+    }
+}
+
 static void comparisons_exclude_nan(void **state)
 {
     (void)state;
@@ -123,5 +156,7 @@ HT_TEST_SUITE(test_inplace, cmocka_unit_test(add_scales_and_resplits_its_operand
               cmocka_unit_test(a_copy_into_a_column_changes_that_alone),
               cmocka_unit_test(resplit_in_place_moves_the_slabs),
               cmocka_unit_test(set_shares_everything), cmocka_unit_test(views_keep_their_body),
+              cmocka_unit_test(copy_without_gradients_leaves_no_history),
+              cmocka_unit_test(copy_takes_the_history_of_what_it_copies),
               cmocka_unit_test(comparisons_exclude_nan), cmocka_unit_test(one_element_is_a_number),
               cmocka_unit_test(axes_of_one_come_and_go));

@@ -1,0 +1,147 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* Which forward pass a backward pass belongs to. */
+#include "data_parallel_test.h"
+
+static ht_tensor *loss_of(ht_module *model, int64_t first, int64_t count)
+{
+    return ht_nll_loss(ht_forward(model, batch_rows(first, count)), batch_classes(first, count),
+                       HT_MEAN);
+}
+
+/* One step of one process on these batches, of which each row counts the same. */
+static void expect_mean_of(ht_module *net, int count, const int64_t firsts[], const int64_t rows[])
+{
+    ht_module *one = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(one, SGD);
+    double values[VALUES], expected[VALUES], total = 0;
+    ht_tensor *sum = NULL;
+
+    for (int i = 0; i < count; i++)
+        total += (double)rows[i];
+    for (int i = 0; i < count; i++) {
+        ht_tensor *part = ht_mul_scalar(loss_of(one, firsts[i], rows[i]), (double)rows[i] / total);
+
+        sum = sum != NULL ? ht_add(sum, part) : part;
+    }
+    assert_int_equal(ht_backward(sum), HT_SUCCESS);
+    assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+    read_parameters(one, expected);
+    read_parameters(net, values);
+    assert_true(distance(values, expected) <= 1e-12);
+    ht_release(one);
+    ht_release(optimizer);
+}
+
+/* Two forward passes before the backward passes of both, in either order: each has its own rows. */
+static void each_forward_pass_has_its_own_weight(void **state)
+{
+    (void)state;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        ht_module *net = new_net(3);
+        ht_optimizer *optimizer = new_optimizer(net, SGD);
+        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+        ht_tensor *losses[] = {loss_of(dp, 20 * ht_test_rank, 3),
+                               loss_of(dp, 20 * ht_test_rank + 10, 7)};
+        int64_t firsts[8], rows[8];
+
+        for (int i = 0; i < 2 * ht_test_size; i++) {
+            firsts[i] = 10 * i;
+            rows[i] = i % 2 == 0 ? 3 : 7;
+        }
+        assert_int_equal(ht_backward(losses[swapped]), HT_SUCCESS);
+        assert_int_equal(ht_backward(losses[!swapped]), HT_SUCCESS);
+        assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+        expect_mean_of(net, 2 * ht_test_size, firsts, rows);
+        ht_release(dp);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+}
+
+/* A forward pass without a backward pass, and a backward pass of a model that nobody wrapped. */
+static void what_does_not_reach_the_wrapper_is_left_alone(void **state)
+{
+    (void)state;
+    ht_module *net = new_net(3), *other = new_net(4), *same = new_net(4);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    ht_tensor *a = ((struct net *)ht_module_data(other))->shift;
+    ht_tensor *b = ((struct net *)ht_module_data(same))->shift;
+    int64_t firsts[4], rows[4];
+
+    for (int r = 0; r < ht_test_size; r++) {
+        firsts[r] = 10 * r;
+        rows[r] = 2 + r;
+    }
+    loss_of(dp, 90, 9); /* somebody looks at a loss */
+    ht_tensor *loss = loss_of(dp, firsts[ht_test_rank], rows[ht_test_rank]);
+
+    assert_int_equal(ht_backward(loss_of(other, 50, 5)), HT_SUCCESS);
+    assert_int_equal(ht_backward(loss_of(same, 50, 5)), HT_SUCCESS);
+    assert_int_equal(ht_backward(loss), HT_SUCCESS);
+    assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+    expect_mean_of(net, ht_test_size, firsts, rows);
+    assert_memory_equal(ht_tensor_data(ht_tensor_grad(a)), ht_tensor_data(ht_tensor_grad(b)),
+                        OUT * sizeof(double));
+    for (int i = 0; i < OUT; i++) /* of a mean: no weight was in it */
+        assert_true(fabs(((const double *)ht_tensor_data(ht_tensor_grad(a)))[i]) <= 1);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(other);
+    ht_release(same);
+    ht_release(optimizer);
+}
+
+/* The weight that was set is for one pass, also where that is a pass of no rows. */
+static void a_weight_is_used_up(void **state)
+{
+    (void)state;
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    int64_t firsts[4], rows[4];
+
+    for (int r = 0; r < ht_test_size; r++) {
+        firsts[r] = 10 * r;
+        rows[r] = 2 + r;
+    }
+    ht_data_parallel_set_weight(dp, 0);
+    assert_int_equal(ht_data_parallel_backward(dp, NULL), HT_SUCCESS);
+    assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS); /* of no gradients: nothing */
+    assert_int_equal(ht_backward(loss_of(dp, firsts[ht_test_rank], rows[ht_test_rank])),
+                     HT_SUCCESS);
+    assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+    expect_mean_of(net, ht_test_size, firsts, rows);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+/* A loss of two batches of different lengths has no weight of its own, unless it is said. */
+static void a_loss_of_two_batches_needs_a_weight(void **state)
+{
+    (void)state;
+    ht_module *net = new_net(3);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, false);
+    ht_tensor *loss = ht_add(loss_of(dp, 0, 3), loss_of(dp, 10, 3));
+
+    assert_int_equal(ht_backward(loss), HT_SUCCESS);
+    loss = ht_add(loss_of(dp, 0, 3), loss_of(dp, 10, 7));
+    ht_data_parallel_set_weight(dp, 5);
+    assert_int_equal(ht_backward(loss), HT_SUCCESS);
+    if (ht_test_size == 1) { /* one rank alone may see it: with several, it ends the job */
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+        loss = ht_add(loss_of(dp, 0, 3), loss_of(dp, 10, 7));
+        assert_int_equal(ht_backward(loss), HT_ERR_STATE);
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+        ht_error_clear();
+    }
+    ht_release(dp);
+    ht_release(net);
+}
+
+HT_TEST_SUITE(test_data_parallel_armed, cmocka_unit_test(each_forward_pass_has_its_own_weight),
+              cmocka_unit_test(what_does_not_reach_the_wrapper_is_left_alone),
+              cmocka_unit_test(a_weight_is_used_up),
+              cmocka_unit_test(a_loss_of_two_batches_needs_a_weight));

@@ -1,0 +1,205 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* Errors of a data-parallel program: the same on all ranks, in the same call, and never forgotten.
+ */
+#include "data_parallel_test.h"
+
+static void set_handlers(ht_errhandler handler)
+{
+    ht_comm_set_errhandler(HT_COMM_WORLD, handler);
+    ht_comm_set_errhandler(HT_COMM_SELF, handler);
+    ht_error_clear();
+}
+
+static void expect_message(const char *part)
+{
+    const char *message;
+
+    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
+    if (strstr(message, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, message);
+    ht_error_clear();
+}
+
+static ht_status one_step(ht_module *dp, ht_optimizer *optimizer)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_status status = ht_optimizer_zero_grad(optimizer);
+
+    if (status == HT_SUCCESS)
+        status = backward_rows(dp, 4 * ht_test_rank, 4);
+    if (status == HT_SUCCESS)
+        status = ht_optimizer_step(optimizer);
+    ht_scope_close(scope);
+    return status;
+}
+
+/* What the last rank alone does wrong: the others would go on, and wait for it. */
+static void what_one_rank_cannot_wrap_no_rank_wraps(void **state)
+{
+    ht_module *net = new_net(3), *inner = NULL;
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    bool last = ht_test_rank == ht_test_size - 1;
+
+    (void)state;
+    set_handlers(HT_ERRORS_RETURN);
+    options.accumulation_steps = !last;
+    assert_null(ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &options));
+    expect_message("accumulation_steps is 0, expected 1 or more");
+    assert_null(ht_nn_data_parallel(last ? NULL : net, HT_COMM_WORLD, NULL, false));
+    expect_message("the module is NULL");
+    if (last)
+        inner = ht_nn_data_parallel(((struct net *)ht_module_data(net))->fc1, HT_COMM_SELF, NULL,
+                                    0);
+    assert_null(ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false));
+    expect_message("ht_nn_data_parallel holds this module");
+    ht_release(inner);
+
+    options = ht_data_parallel_options_default();
+    options.init_sync = last;
+    if (ht_test_size > 1) {
+        assert_null(ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &options));
+        expect_message("init_sync is true on some ranks and false on others");
+    }
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+/* Every rank would update with its own gradients, and go its own way. */
+static void a_step_needs_a_synchronised_pass(void **state)
+{
+    (void)state;
+    for (int blocking = 0; blocking < 2; blocking++) {
+        ht_module *net = new_net(3);
+        ht_optimizer *optimizer = new_optimizer(net, SGD);
+        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+        double before[VALUES], after[VALUES];
+
+        read_parameters(net, before);
+        ht_data_parallel_set_sync(dp, false);
+        set_handlers(HT_ERRORS_RETURN);
+        assert_int_equal(one_step(dp, optimizer), HT_ERR_STATE);
+        expect_message("ht_optimizer_step: the gradient of shift is of this rank alone");
+        set_handlers(HT_ERRORS_ABORT);
+        read_parameters(net, after);
+        assert_memory_equal(before, after, sizeof before);
+        ht_data_parallel_set_sync(dp, true);
+        assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+        ht_release(dp);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+}
+
+static ht_tensor *break_backward(ht_tensor *grad, void *user)
+{
+    (void)user;
+    ht_add(grad, batch_rows(0, 9)); /* (4) and (9, 6) */
+    return NULL;
+}
+
+/* The passes after it say so, and not that the model leaves parameters out. */
+static void a_failed_backward_is_named(void **state)
+{
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+
+    (void)state;
+    ht_tensor_register_hook(ht_module_find_parameter(net, "fc2.bias"), break_backward, NULL);
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(one_step(dp, optimizer), HT_ERR_SHAPE);
+    expect_message("do not broadcast");
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(ht_data_parallel_drain(dp), HT_ERR_STATE);
+        expect_message("pass 1: backward failed before it came to fc1.weight, fc1.bias on rank");
+    }
+    assert_null(ht_forward(dp, batch_rows(0, 4)));
+    expect_message("end it, and wrap again");
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(dp);
+
+    ht_optimizer *fresh = new_optimizer(net, SGD);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, fresh, false);
+    assert_non_null(dp);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+    ht_release(fresh);
+}
+
+enum trouble { SAYS_WHY, SAYS_NOTHING, SUMS_NOTHING, TROUBLES };
+
+static ht_status troubled(ht_grad_bucket *bucket, int round, void *user)
+{
+    enum trouble trouble = *(const enum trouble *)user;
+
+    (void)round;
+    if (trouble == SAYS_WHY)
+        return ht_add_(ht_grad_bucket_buffer(bucket), batch_rows(0, 9), 1);
+    if (trouble == SAYS_NOTHING)
+        return HT_ERR_IO;
+    return ht_grad_bucket_sum(bucket, NULL, 1, HT_FLOAT64);
+}
+
+/* When a hook is called depends on when messages come; its error comes where the program waits. */
+static void a_hook_fails_where_its_sum_is_awaited(void **state)
+{
+    static const char *const messages[TROUBLES] = {"do not broadcast",
+                                                   "the communication hook returned HT_ERR_IO",
+                                                   "ht_grad_bucket_sum: x is NULL"};
+
+    (void)state;
+    for (enum trouble trouble = SAYS_WHY; trouble < TROUBLES; trouble++) {
+        ht_module *net = new_net(3);
+        ht_optimizer *optimizer = new_optimizer(net, SGD);
+        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+
+        assert_int_equal(ht_data_parallel_register_comm_hook(dp, troubled, &trouble), HT_SUCCESS);
+        set_handlers(HT_ERRORS_RETURN);
+        assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+        for (int again = 0; again < 2; again++) {
+            assert_int_not_equal(ht_data_parallel_drain(dp), HT_SUCCESS);
+            expect_message(messages[trouble]);
+        }
+        set_handlers(HT_ERRORS_ABORT);
+        ht_release(dp);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+}
+
+/* Buckets and optimizers have room for what the parameter was when it was wrapped. */
+static void a_wrapped_parameter_keeps_its_shape(void **state)
+{
+    const double values[2 * OUT] = {1, 2, 3, 4};
+    const int64_t same[] = {OUT}, larger[] = {2 * OUT};
+    ht_module *net = new_net(3);
+    ht_tensor *shift = ((struct net *)ht_module_data(net))->shift;
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+
+    (void)state;
+    assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(ht_tensor_set_(shift, ht_array_local(values, 1, larger, HT_FLOAT64)),
+                     HT_ERR_STATE);
+    expect_message("ht_tensor_set_: x is float64 (4,), y is float64 (8,)");
+    assert_int_equal(ht_tensor_set_(shift, ht_array_local(values, 1, same, HT_INT64)),
+                     HT_ERR_STATE);
+    set_handlers(HT_ERRORS_ABORT);
+    assert_int_equal(ht_tensor_set_(shift, ht_array_local(values, 1, same, HT_FLOAT64)),
+                     HT_SUCCESS);
+    assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(what_one_rank_cannot_wrap_no_rank_wraps),
+              cmocka_unit_test(a_step_needs_a_synchronised_pass),
+              cmocka_unit_test(a_failed_backward_is_named),
+              cmocka_unit_test(a_hook_fails_where_its_sum_is_awaited),
+              cmocka_unit_test(a_wrapped_parameter_keeps_its_shape));
