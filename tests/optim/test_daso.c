@@ -345,6 +345,61 @@ static ht_status try_options(const ht_daso_options *o, ht_optimizer *optimizer)
     return ht_error_get(NULL);
 }
 
+/* Every argument out of its range, with what is said of it. */
+static void test_arguments(void **state)
+{
+    static const struct {
+        size_t at;
+        double value; /* of a double, or an int64_t */
+        bool real;
+        const char *message;
+    } rows[] = {
+        {offsetof(ht_daso_options, warmup_epochs), -1, false,
+         "ht_optim_daso: warmup_epochs is -1, expected at least 0"},
+        {offsetof(ht_daso_options, cooldown_epochs), -1, false,
+         "ht_optim_daso: cooldown_epochs is -1, expected at least 0"},
+        {offsetof(ht_daso_options, max_global_skips), 0, false,
+         "ht_optim_daso: max_global_skips is 0, expected at least 1"},
+        {offsetof(ht_daso_options, sending_chunk_size), 0, false,
+         "ht_optim_daso: sending_chunk_size is 0, expected at least 1"},
+        {offsetof(ht_daso_options, skip_reduction_factor), 1, false,
+         "ht_optim_daso: skip_reduction_factor is 1, expected at least 2"},
+        {offsetof(ht_daso_options, local_skip_factor), -4, false,
+         "ht_optim_daso: local_skip_factor is -4, expected at least 1"},
+        {offsetof(ht_daso_options, stability_level), 1, true,
+         "ht_optim_daso: stability_level is 1, expected 0 <= stability_level < 1"},
+        {offsetof(ht_daso_options, outer_lr), -0.5, true,
+         "ht_optim_daso: outer_lr is -0.5, expected a finite value of at least 0"},
+        {offsetof(ht_daso_options, outer_momentum), 1, true,
+         "ht_optim_daso: outer_momentum is 1, expected 0 <= outer_momentum < 1"},
+    };
+    ht_module *net = new_points(HT_FLOAT64, 1);
+    ht_optimizer *optimizer = ht_optim_sgd(trainable(net), 1, NULL);
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ht_daso_options o = ht_daso_options_default();
+        void *at = (char *)&o + rows[i].at;
+
+        if (rows[i].real)
+            *(double *)at = rows[i].value;
+        else
+            *(int64_t *)at = (int64_t)rows[i].value;
+        expect(try_options(&o, optimizer), HT_ERR_ARGUMENT, rows[i].message);
+    }
+    assert_null(ht_optim_daso(optimizer, 0, HT_COMM_WORLD, NULL));
+    expect(ht_error_get(NULL), HT_ERR_ARGUMENT,
+           "ht_optim_daso: total_epochs is 0, expected at least 1");
+    assert_null(ht_optim_daso(NULL, 10, HT_COMM_WORLD, NULL));
+    expect(ht_error_get(NULL), HT_ERR_ARGUMENT, "ht_optim_daso: the local optimizer is NULL");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(optimizer);
+    ht_release(net);
+}
+
 static void test_misuse(void **state)
 {
     ht_module *net = new_points(HT_FLOAT64, 1), *other = new_points(HT_FLOAT64, 1);
@@ -358,10 +413,6 @@ static void test_misuse(void **state)
     bad.warmup_epochs = 7;
     expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
            "ht_optim_daso: 7 epochs of warm-up and 4 of cool-down are more than the run's 10");
-    bad = o;
-    bad.max_global_skips = 0;
-    expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
-           "ht_optim_daso: max_global_skips is 0, expected at least 1");
     bad = o;
     bad.downcast_type = HT_INT32;
     expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
@@ -414,4 +465,4 @@ HT_TEST_SUITE(test_daso, cmocka_unit_test(test_merge_formula),
               cmocka_unit_test(test_warm_up_equals_data_parallel),
               cmocka_unit_test(test_mean_of_adams), cmocka_unit_test(test_sending_does_not_wait),
               cmocka_unit_test(test_all_ranks_see_what_is_not_finite),
-              cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_arguments), cmocka_unit_test(test_misuse));
