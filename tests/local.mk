@@ -109,6 +109,7 @@ training_tests = \
 test_scripts = \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
+	tests/core/full_disk.sh \
 	tests/core/jobs.sh \
 	tests/environment.sh \
 	tests/examples/fashion.sh \

@@ -80,8 +80,10 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 /* checkpoint_place.c: files and their names. All but `reserve` are rank 0's work; the error is
  * recorded and its code returned. */
 char *ht__place_part(const char *path); /* owned: what is written until it is whole */
-ht_status ht__place_reserve(const ht__target *target, const char *part,
-                            int64_t bytes);                            /* makes it */
+/* Makes `part`, or makes it longer, with the space of `bytes`; begins with `size` bytes of `head`.
+ */
+ht_status ht__place_reserve(const ht__target *target, const char *part, const void *head,
+                            size_t size, int64_t bytes);
 ht_status ht__place_flush(const ht__target *target, const char *part); /* one rank of every node */
 ht_status ht__place_commit(const ht__target *target, const char *part, int keep);
 void ht__place_earlier(char *name, size_t size, const char *path, int age); /* FILE.age */

@@ -34,15 +34,26 @@ void ht__place_earlier(char *name, size_t size, const char *path, int age)
         snprintf(name, size, "%s.%d", path, age);
 }
 
-ht_status ht__place_reserve(const ht__target *target, const char *part, int64_t bytes)
+static int write_head(int fd, const void *head, size_t size)
 {
-    int fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    int error = fd < 0 ? errno : posix_fallocate(fd, 0, bytes);
+    ssize_t written = size > 0 ? pwrite(fd, head, size, 0) : 0;
 
-    if (fd >= 0)
-        close(fd);
+    if (written < 0)
+        return errno;
+    return (size_t)written == size ? 0 : ENOSPC;
+}
+
+ht_status ht__place_reserve(const ht__target *target, const char *part, const void *head,
+                            size_t size, int64_t bytes)
+{
+    int fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0666), error;
+
     if (fd < 0)
-        return fail(target, "create", error);
+        return fail(target, "create", errno);
+    error = write_head(fd, head, size);
+    if (error == 0)
+        error = posix_fallocate(fd, 0, bytes);
+    close(fd);
     /* Some file systems cannot reserve. */
     if (error == 0 || error == EOPNOTSUPP || error == EINVAL)
         return HT_SUCCESS;

@@ -171,16 +171,56 @@ static ht_status write_all(const ht__target *target, hid_t file, const ht__entri
     return ht__agree(target->comm, status);
 }
 
-static hid_t create(const ht__target *target, const char *part)
+/* What HDF5 has in memory of the file that is made there; under its lock. */
+static struct {
+    void *bytes;
+    size_t size;
+} image;
+
+static void *image_resize(void *bytes, size_t size, H5FD_file_image_op_t why, void *user)
 {
-    hid_t access = ht__io_parallel_access(target->comm), creation = H5Pcreate(H5P_FILE_CREATE),
-          file;
+    (void)why;
+    (void)user;
+    image.size = size;
+    return ht__realloc(bytes, size);
+}
+
+static herr_t image_keep(void *bytes, H5FD_file_image_op_t why, void *user)
+{
+    (void)why;
+    (void)user;
+    image.bytes = bytes;
+    return 0;
+}
+
+/* An HDF5 file with nothing in it, `size` bytes; owned, NULL after an error. It is kept when it has
+ * been closed: H5Fget_file_image of an open one gives a wrong checksum (1.10). */
+static void *empty_file(size_t *size)
+{
+    H5FD_file_image_callbacks_t calls = {.image_realloc = image_resize, .image_free = image_keep};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file;
+
+    image.bytes = NULL;
+    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    H5Pset_fapl_core(access, 4096, false); /* nothing is written, whatever the name */
+    H5Pset_file_image_callbacks(access, &calls);
+    file = H5Fcreate("empty", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    if (file >= 0)
+        H5Fclose(file);
+    H5Pclose(access);
+    *size = image.size;
+    return image.bytes;
+}
+
+/* Opened, not created: to create a file is to give its space back. */
+static hid_t open_part(const ht__target *target, const char *part)
+{
+    hid_t access = ht__io_parallel_access(target->comm), file;
     const char *outer = ht__watch_guard(target->what);
 
     H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
-    file = H5Fcreate(part, H5F_ACC_TRUNC, creation, access);
+    file = H5Fopen(part, H5F_ACC_RDWR, access);
     ht__watch_unguard(outer);
-    H5Pclose(creation);
     H5Pclose(access);
     return file;
 }
@@ -195,8 +235,9 @@ static ht_status fill(const ht__target *target, hid_t file, const char *part,
     if (status != HT_SUCCESS)
         return status;
     H5Fget_filesize(file, &bytes);
-    status = ht__agree(comm, comm->rank == 0 ? ht__place_reserve(target, part, (int64_t)bytes)
-                                             : HT_SUCCESS);
+    status = ht__agree(comm, comm->rank == 0
+                                 ? ht__place_reserve(target, part, NULL, 0, (int64_t)bytes)
+                                 : HT_SUCCESS);
     return status == HT_SUCCESS ? write_all(target, file, entries) : status;
 }
 
@@ -214,15 +255,20 @@ static int64_t bytes_of(const ht__entries *entries)
     return bytes;
 }
 
-/* A full disk is found out before HDF5, which cannot close a file that does not fit, has it open.
- */
-static ht_status try_room(const ht__target *target, const char *part, const ht__entries *entries)
+/* A full disk is found out before HDF5 has the file open: it cannot close one that does not fit,
+ * and ranks of which some cannot write wait for each other. */
+static ht_status make_part(const ht__target *target, const char *part, const ht__entries *entries)
 {
     ht_status status = HT_SUCCESS;
 
     if (target->comm->rank == 0) {
+        size_t size;
+        void *head = empty_file(&size);
+
         unlink(part); /* of a job that was killed here */
-        status = ht__place_reserve(target, part, bytes_of(entries));
+        status = head != NULL ? ht__place_reserve(target, part, head, size, bytes_of(entries))
+                              : fail(target, "");
+        ht__free(head);
     }
     return ht__agree(target->comm, status);
 }
@@ -230,14 +276,15 @@ static ht_status try_room(const ht__target *target, const char *part, const ht__
 static ht_status write_part(const ht__target *target, const char *part, const ht__entries *entries)
 {
     ht_comm *comm = target->comm;
-    ht_status status = try_room(target, part, entries);
-    hid_t file;
+    ht_status status;
+    hid_t file = H5I_INVALID_HID;
 
-    if (status != HT_SUCCESS)
-        return status;
     ht__hdf5_begin();
-    file = create(target, part);
-    status = ht__agree(comm, file < 0 ? fail(target, "") : HT_SUCCESS);
+    status = make_part(target, part, entries);
+    if (status == HT_SUCCESS) {
+        file = open_part(target, part);
+        status = ht__agree(comm, file < 0 ? fail(target, "") : HT_SUCCESS);
+    }
     if (status == HT_SUCCESS)
         status = fill(target, file, part, entries);
     if (file >= 0 && H5Fclose(file) < 0 && status == HT_SUCCESS)

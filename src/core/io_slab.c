@@ -102,8 +102,8 @@ static int64_t piece_at(const ht__slab *slab, const struct cut *cut, int64_t ind
     return length * cut->inner;
 }
 
-static bool transfer_piece(hid_t set, hid_t type, const ht__slab *slab, const struct cut *cut,
-                           int64_t index, char *memory, hid_t how, bool write)
+static ht_status transfer_piece(hid_t set, hid_t type, const ht__slab *slab, const struct cut *cut,
+                                int64_t index, char *memory, hid_t how, bool write)
 {
     hsize_t start[HT_MAX_NDIM], count[HT_MAX_NDIM], elements = 1;
     hid_t there = H5Dget_space(set), here;
@@ -126,10 +126,13 @@ static bool transfer_piece(hid_t set, hid_t type, const ht__slab *slab, const st
 
     herr_t result = write ? H5Dwrite(set, type, here, there, how, memory)
                           : H5Dread(set, type, here, there, how, memory);
+    ht_status status = HT_SUCCESS;
 
+    if (result < 0) /* closing would forget the reason */
+        status = ht__error_set(HT_ERR_IO, "%s", ht__hdf5_error());
     H5Sclose(here);
     H5Sclose(there);
-    return result >= 0;
+    return status;
 }
 
 ht_status ht__slab_transfer(const char *what, ht_comm *comm, hid_t set, hid_t type,
@@ -146,8 +149,10 @@ ht_status ht__slab_transfer(const char *what, ht_comm *comm, hid_t set, hid_t ty
     how = H5Pcreate(H5P_DATASET_XFER);
     H5Pset_dxpl_mpio(how, H5FD_MPIO_COLLECTIVE);
     for (int64_t i = 0; i < rounds; i++) {
-        if (!transfer_piece(set, type, slab, &cut, i, memory, how, write))
-            status = ht__error_set(HT_ERR_IO, "%s", ht__hdf5_error());
+        ht_status piece = transfer_piece(set, type, slab, &cut, i, memory, how, write);
+
+        if (status == HT_SUCCESS)
+            status = piece;
     }
     H5Pclose(how);
     return status;

@@ -1,0 +1,89 @@
+#!/bin/sh
+# A full disk while a checkpoint is saved: one clear error, and the checkpoint before stays whole. On a
+# small tmpfs of its own, which other programs fill up at any moment too.
+set -u
+
+if [ -z "${HT_TEST_MOUNTS:-}" ]; then
+    if unshare -rm sh -c 'mount -t tmpfs none /mnt' 2>/dev/null; then
+        HT_TEST_MOUNTS=1 exec unshare -rm sh "$0"
+    fi
+    echo '1..0 # SKIP mounting a file system is not allowed'
+    exit
+fi
+
+program=$PWD/examples/mnist/mnist
+work=$(mktemp -d)
+trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
+mkdir "$work/data" "$work/tmp" "$work/disk"
+export TMPDIR="$work/tmp"
+count=0
+
+# shellcheck source=tests/examples/images.sh
+. "${srcdir:-.}/tests/examples/images.sh"
+images 60 >"$work/data/train-images-idx3-ubyte"
+labels 60 >"$work/data/train-labels-idx1-ubyte"
+images 10 >"$work/data/t10k-images-idx3-ubyte"
+labels 10 >"$work/data/t10k-labels-idx1-ubyte"
+cd "$work" || exit 1
+
+result() {
+    count=$((count + 1))
+    echo "$1 $count - $2"
+}
+
+# job ARGUMENT...: the example, saving to the small disk after each of its steps.
+job() {
+    timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n 2 "$program" --data "$work/data" --net mlp \
+        --batch-size 2 --epochs 1 --no-progress "$@" </dev/null >out 2>err
+}
+
+# A disk of $1 bytes.
+disk() {
+    umount disk 2>/dev/null
+    mount -t tmpfs -o "size=$1" none disk
+}
+
+# check "name": the job that ended with $status could not save and said so, and the old file is good.
+check() {
+    said=$(grep -c '^ht: ranks 0-1: ht_checkpoint_save: cannot reserve [0-9]* bytes for disk/run.h5: No space left on device$' err)
+    if [ "$status" -eq 1 ] && [ "$said" -eq 1 ] && [ ! -e disk/run.h5.part ] && cp disk/run.h5 kept.h5 &&
+        job --resume kept.h5 --steps 1; then
+        result ok "$1"
+    else
+        result 'not ok' "$1: status $status"
+        sed 's/^/# /' err
+    fi
+}
+
+# What one file takes, and less than two.
+disk 1g
+job --steps 1 --save disk/run.h5 || result 'not ok' 'a disk with room'
+size=$(stat -c %s disk/run.h5)
+for room in $((size + 500000)) $((2 * size)); do # it reserves a little more than it needs
+    disk "$room"
+    job --steps 1 --save disk/run.h5
+    job --save disk/run.h5 --save-every 1
+    status=$?
+    check "room for $room bytes, of which one file takes $size"
+done
+
+# Another program takes whatever is left, again and again.
+fill() {
+    while :; do
+        dd if=/dev/zero of=disk/other bs=65536 2>/dev/null
+        rm -f disk/other
+        sleep 0.05
+    done
+}
+for round in 1 2; do
+    disk $((4 * size))
+    job --steps 1 --save disk/run.h5
+    fill &
+    job --save disk/run.h5 --save-every 1
+    status=$?
+    kill $!
+    wait $! 2>/dev/null
+    rm -f disk/other
+    check "a disk that others fill, $round"
+done
+echo "1..$count"
