@@ -92,8 +92,10 @@ void ht__reducer_free(ht_reducer *reducer)
 
         ht_tensor_remove_hook(param->tensor, param->hook);
         param->tensor->meta->pending = NULL;
-        if (param->view != NULL)
+        if (param->view != NULL) {
+            param->view->meta->pending = NULL;
             detach_gradient(param);
+        }
         ht_release(param->view);
         ht_release(param->tensor);
         ht__free(param->name);

@@ -202,6 +202,13 @@ bool ht__reducer_comes_in_parts(const ht_reducer_param *param); /* its update ma
 ht_status ht__reducer_drain(void *reducer);                     /* all of them */
 void ht__reducer_watch(ht_reducer_param *param); /* sets or clears the tensor's pending call */
 
+/* The slot as a tensor (scoped) for what the reducer does with it: the view itself waits for the
+ * average, whoever reads it. */
+static inline ht_tensor *ht__reducer_inside(const ht_reducer_param *param)
+{
+    return ht__tensor_view(ht_retain(param->view->body));
+}
+
 static inline char *ht__reducer_slot(const ht_reducer_param *param)
 {
     return ht__body_data(param->view->body);

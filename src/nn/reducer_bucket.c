@@ -90,34 +90,31 @@ static void name_bucket(ht_bucket *bucket, const ht_reducer *reducer)
 }
 
 /* The gradient's place: shape of the parameter, row-major. */
-static ht_tensor *slot_view(ht_bucket *bucket, const ht_tensor *parameter, size_t start)
+static ht_body *slot_body(const ht_bucket *bucket, const ht_tensor *parameter, size_t start)
 {
     ht_body *body = ht__body_metadata(parameter->body);
-    ht_tensor *view;
 
     body->storage = ht_retain(bucket->storage);
     body->offset = (int64_t)(start / ht_dtype_size(bucket->dtype));
     body->read_only = false;
     ht__strides_row_major(body->ndim, body->lshape, body->stride);
-    view = ht_retain(ht__tensor_view(body));
-    return view;
+    return body;
 }
 
-/* A new slot for one parameter; the gradient that lies in its old one moves along. */
-static void place(ht_reducer_param *param, ht_bucket *bucket, size_t start)
+/* A new slot for one parameter; the gradient that lies in its old one moves along, and so does the
+ * handle, which the program may have. */
+static void place(ht_reducer_param *param, const ht_bucket *bucket, size_t start)
 {
-    ht_tensor *old = param->view;
-    ht_grad_meta *meta = param->tensor->meta;
+    ht_body *body = slot_body(bucket, param->tensor, start), *old;
 
-    param->view = slot_view(bucket, param->tensor, start);
-    if (old == NULL)
+    if (param->view == NULL) {
+        param->view = ht_retain(ht__tensor_view(body));
+        ht__grad_meta(param->view);
         return;
-    memcpy(ht__reducer_slot(param), ht__body_data(old->body), (size_t)ht_tensor_nbytes(old));
-    if (meta->grad == old) {
-        ht_retain(param->view);
-        ht_release(meta->grad);
-        meta->grad = param->view;
     }
+    old = param->view->body;
+    param->view->body = body;
+    memcpy(ht__reducer_slot(param), ht__body_data(old), (size_t)ht_tensor_nbytes(param->view));
     param->grad = NULL;
     ht_release(old);
 }

@@ -95,7 +95,7 @@ static ht_status collect(ht_reducer_param *param)
     if (meta->grad == param->view)
         return HT_SUCCESS;
     scope = ht_scope_open();
-    status = ht_copy_(param->view, meta->grad);
+    status = ht_copy_(ht__reducer_inside(param), meta->grad);
     ht_scope_close(scope);
     if (status != HT_SUCCESS || !param->reducer->options.gradient_as_bucket_view)
         return status;
@@ -115,7 +115,7 @@ static void contribute_nothing(ht_reducer_param *param)
     if (meta->grad == NULL)
         meta->grad = param->reducer->options.gradient_as_bucket_view
                          ? ht_retain(param->view)
-                         : ht_retain(ht_copy(param->view));
+                         : ht_retain(ht_copy(ht__reducer_inside(param)));
     meta->overwrite = false;
 }
 
@@ -283,7 +283,7 @@ static ht_status deliver(ht_reducer_param *param)
     if (meta->grad == param->view || meta->grad != param->grad || meta->overwrite)
         return HT_SUCCESS;
     scope = ht_scope_open();
-    status = ht_copy_(meta->grad, param->view);
+    status = ht_copy_(meta->grad, ht__reducer_inside(param));
     ht_scope_close(scope);
     return status;
 }

@@ -158,7 +158,8 @@ ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const c
     reducer->head_due = true;
     reducer->posted = reducer->bucket_count; /* there are no buckets after it */
     ht__reducer_enlist(reducer);
-    while (ht__reducer_turn(reducer) != reducer && status == HT_SUCCESS)
+    /* Starting those before it may have started this one, and it is out of the queue then. */
+    while (reducer->open && ht__reducer_turn(reducer) != reducer && status == HT_SUCCESS)
         status = ht__reducer_post_all(ht__reducer_turn(reducer));
     ht__reducer_post_ready(reducer);
     if (status == HT_SUCCESS)

@@ -19,15 +19,26 @@ static void settle_tensor(ht_tensor *tensor, int64_t n, void *user)
         ht__reducer_settle(param);
 }
 
+static void settle_gradient(ht_tensor *gradient, int64_t n, void *param)
+{
+    (void)gradient;
+    (void)n;
+    ht__reducer_settle(param);
+}
+
+/* The gradient waits like the parameter: a program may have its handle from an earlier step. */
 void ht__reducer_watch(ht_reducer_param *param)
 {
     const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
     bool on_its_way = bucket->state == HT_BUCKET_ACCUMULATING ||
                       bucket->state == HT_BUCKET_IN_FLIGHT;
+    bool behind = param->due != NULL || on_its_way;
     ht_grad_meta *meta = param->tensor->meta;
 
-    meta->pending = param->due || on_its_way ? settle_tensor : NULL;
+    meta->pending = behind ? settle_tensor : NULL;
     meta->pending_user = param;
+    param->view->meta->pending = behind ? settle_gradient : NULL;
+    param->view->meta->pending_user = param;
 }
 
 /* Elements begin ... end - 1. */
@@ -131,7 +142,7 @@ static ht_status take_users_gradient(ht_reducer_param *param)
         return status;
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    status = ht_copy_(param->view, meta->grad);
+    status = ht_copy_(ht__reducer_inside(param), meta->grad);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;

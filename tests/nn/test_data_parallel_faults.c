@@ -147,6 +147,41 @@ static void test_handles_are_never_behind(void **state)
     ht_release(optimizer);
 }
 
+/* So is a gradient by a handle from the first step: it names this step's average, also after the
+ * buckets were laid out anew, and what is done to it counts. */
+static void test_gradient_handles_stay(void **state)
+{
+    (void)state;
+    double end[2][VALUES];
+
+    for (int blocking = 0; blocking < 2; blocking++) {
+        ht_module *net = new_net(3);
+        ht_tensor *shift = ((struct net *)ht_module_data(net))->shift, *held;
+        ht_optimizer *optimizer = new_optimizer(net, SGD);
+        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+        double mine[OUT], first[OUT];
+
+        one_step(dp, optimizer, 0);
+        held = ht_tensor_grad(shift);
+        for (int step = 1; step < 4; step++) {
+            ht_optimizer_zero_grad(optimizer);
+            backward_rows(dp, 100 * step + 12 * ht_test_rank, 2 + ht_test_rank);
+            ht_mul_scalar_(held, 0.5);
+            ht_optimizer_step(optimizer);
+            memcpy(mine, ht_tensor_data(ht_mul_scalar(held, 1)), sizeof mine);
+            memcpy(first, mine, sizeof first);
+            MPI_Bcast(first, OUT, MPI_DOUBLE, 0, ht_comm_mpi(HT_COMM_WORLD));
+            assert_memory_equal(mine, first, sizeof mine);
+        }
+        assert_ptr_equal(ht_tensor_grad(shift), held);
+        read_parameters(net, end[blocking]);
+        ht_release(dp);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+    assert_memory_equal(end[0], end[1], sizeof end[0]);
+}
+
 /* Heat: wrapping reseeds and resets; bare parameters differ per rank; frozen ones raise; buffers
  * drift; float64 gradients become float32. */
 static void fault_4_wrapping_keeps_weights_and_generator(void **state)
@@ -270,6 +305,7 @@ HT_TEST_SUITE(test_data_parallel_faults,
               cmocka_unit_test(fault_2_accumulation_and_clipping_see_this_step),
               cmocka_unit_test(fault_3_root_parameters_functional_use_and_state),
               cmocka_unit_test(test_handles_are_never_behind),
+              cmocka_unit_test(test_gradient_handles_stay),
               cmocka_unit_test(fault_4_wrapping_keeps_weights_and_generator),
               cmocka_unit_test(fault_5_one_step_is_one_step),
               cmocka_unit_test(fault_6_a_layer_that_runs_on_some_ranks),

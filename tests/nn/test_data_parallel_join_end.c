@@ -209,9 +209,44 @@ static void misuse_of_join(void **state)
     ht_release(other);
 }
 
+/* Its passes stand in the same queue: the head of a join's pass may leave while they are posted. */
+static void another_wrapper_trains_beside_a_join(void **state)
+{
+    (void)state;
+    for (int blocking = 0; blocking < 2; blocking++) {
+        ht_module *nets[2], *dps[2];
+        ht_optimizer *optimizers[2];
+        double values[2][VALUES];
+
+        for (int i = 0; i < 2; i++) {
+            nets[i] = new_net(3);
+            optimizers[i] = new_optimizer(nets[i], SGD);
+            dps[i] = wrap(nets[i], HT_COMM_WORLD, optimizers[i],
+                          &(struct run){.blocking = blocking && i == 0, .bucket_mb = 1e-4});
+        }
+        ht_data_parallel_join_begin(dps[0], NULL);
+        for (int pass = 0; pass < 8; pass++) {
+            for (int i = 0; i < 2; i++) {
+                ht_optimizer_zero_grad(optimizers[i]);
+                backward_rows(dps[i], 100 * pass + 9 * ht_test_rank, 3);
+                ht_optimizer_step(optimizers[i]);
+            }
+        }
+        assert_int_equal(ht_data_parallel_join_end(dps[0]), HT_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+            read_parameters(nets[i], values[i]);
+            ht_release(dps[i]);
+            ht_release(nets[i]);
+            ht_release(optimizers[i]);
+        }
+        assert_memory_equal(values[0], values[1], sizeof values[0]);
+    }
+}
+
 HT_TEST_SUITE(test_data_parallel_join_end, cmocka_unit_test(join_with_two_optimizers),
               cmocka_unit_test(join_takes_buffers_from_ranks_with_data),
               cmocka_unit_test(join_passes_on_a_request_to_stop),
+              cmocka_unit_test(another_wrapper_trains_beside_a_join),
               cmocka_unit_test(join_throwing_ends_all_loops_alike),
               cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
               cmocka_unit_test(misuse_of_join));
