@@ -26,6 +26,7 @@ struct record {
     char what[80];
     int root, op, dtype, wire;
     int64_t count;
+    int rank;        /* in the world, whatever the communicator; not compared */
     uint64_t number; /* of the call or operation; not compared */
     int ndim;        /* -1: no local part to be shown */
     int64_t shape[HT_MAX_NDIM];
@@ -39,6 +40,7 @@ enum field { OPERATION, ROOT, REDUCTION, DTYPE, WIRE, COUNT, NO_FIELD };
 struct comparison {
     struct comparison *next;
     ht_comm *comm; /* retained */
+    int on;        /* which records of it */
     MPI_Request request;
     struct record mine, all[]; /* of all ranks */
 };
@@ -58,8 +60,6 @@ void ht__compare_start(MPI_Comm world)
     ht__compare_on = wanted;
 }
 
-/* ---- where a call comes from -------------------------------------------------------------------
- */
 static const struct link_map *object_of(const void *address, Dl_info *info)
 {
     struct link_map *object = NULL;
@@ -112,6 +112,7 @@ static void fill(struct record *record, const ht_call *call)
     record->dtype = (int)call->dtype;
     record->wire = (int)call->wire;
     record->count = call->count;
+    record->rank = ht__world_rank();
     record->ndim = -1;
     if (call->part != NULL) {
         record->ndim = call->part->body->ndim;
@@ -120,8 +121,6 @@ static void fill(struct record *record, const ht_call *call)
     find_site(record);
 }
 
-/* ---- the comparison ----------------------------------------------------------------------------
- */
 static enum field first_difference(const struct record *a, const struct record *b)
 {
     return strcmp(a->what, b->what) != 0 ? OPERATION
@@ -161,29 +160,31 @@ static const char *value_of(const struct record *record, enum field field, char 
 }
 
 /* Every rank makes the same message, so that it is printed once. */
-static _Noreturn void end_job(const struct comparison *it, int rank, enum field field)
+static _Noreturn void end_job(const struct comparison *it, int differing, enum field field)
 {
     static const char *const names[] = {[ROOT] = "the root",
                                         [REDUCTION] = "the reduction",
                                         [DTYPE] = "the dtype",
                                         [WIRE] = "the dtype that travels",
                                         [COUNT] = "the number of elements"};
-    const struct record *a = &it->all[0], *b = &it->all[rank];
+    const struct record *a = &it->all[0], *b = &it->all[differing];
     char of_a[160], of_b[160], sites[256] = "", text[1016];
 
     if (a->site[0] != '\0')
-        snprintf(sites, sizeof sites, "; rank 0 at %s, rank %d at %s", a->site, rank, b->site);
+        snprintf(sites, sizeof sites, "; rank %d at %s, rank %d at %s", a->rank, a->site, b->rank,
+                 b->site);
     if (field == OPERATION)
         snprintf(text, sizeof text,
-                 "rank 0 calls %s where rank %d calls %s: all ranks of a communicator make the "
+                 "rank %d calls %s where rank %d calls %s: all ranks of a communicator make the "
                  "same collective calls in the same order (call %" PRIu64 " on %s%s)",
-                 name_of(a, of_a), rank, name_of(b, of_b), a->number, it->comm->name, sites);
+                 a->rank, name_of(a, of_a), b->rank, name_of(b, of_b), a->number, it->comm->name,
+                 sites);
     else
         snprintf(text, sizeof text,
-                 "%s: %s is %s on rank 0 and %s on rank %d, expected the same on all ranks "
+                 "%s: %s is %s on rank %d and %s on rank %d, expected the same on all ranks "
                  "(call %" PRIu64 " on %s%s)",
-                 a->what, names[field], value_of(a, field, of_a), value_of(b, field, of_b), rank,
-                 a->number, it->comm->name, sites);
+                 a->what, names[field], value_of(a, field, of_a), a->rank, value_of(b, field, of_b),
+                 b->rank, a->number, it->comm->name, sites);
     ht__abort(HT_ERR_COMM, text);
 }
 
@@ -209,6 +210,7 @@ static struct comparison *post(ht_comm *comm, const ht_call *call)
     struct comparison *it = ht__alloc(sizeof *it + sizeof *it->all * (size_t)comm->size);
 
     it->comm = ht_retain(comm);
+    it->on = call->on;
     fill(&it->mine, call);
     it->mine.number = ++comm->compared[call->on];
     MPI_Iallgather(&it->mine, sizeof it->mine, MPI_BYTE, it->all, sizeof it->mine, MPI_BYTE,
@@ -239,6 +241,16 @@ void ht__compare_call(ht_comm *comm, const ht_call *call)
     drop(it);
 }
 
+/* Records may come in another order than they were sent; the first difference is the cause. */
+static bool is_next(const struct comparison *it)
+{
+    const struct comparison *other = first_posted;
+
+    while (other != it && (other->comm != it->comm || other->on != it->on))
+        other = other->next;
+    return other == it;
+}
+
 bool ht__compare_posted(void)
 {
     struct comparison **at = &first_posted;
@@ -248,7 +260,7 @@ bool ht__compare_posted(void)
         int done = 0;
 
         ht__mpi_test(1, &it->request, &done);
-        if (!done) {
+        if (!done || !is_next(it)) {
             at = &it->next;
             continue;
         }

@@ -37,7 +37,25 @@ static void differ(const char *how, bool odd)
         ht_use_comm(world);
         ht_load_hdf5("none.h5", "x", HT_FLOAT32, 0);
     }
+    if (strcmp(how, "swapped") == 0) {
+        ht_tensor *y = local(4, HT_INT32);
+        ht_request *requests[] = {ht_iallreduce(world, odd ? y : x, odd ? y : x, HT_OP_MAX),
+                                  ht_iallreduce(world, odd ? x : y, odd ? x : y, HT_OP_MAX)};
+
+        ht_wait_all(2, requests);
+    }
     ht_allreduce(world, x, x, strcmp(how, "reduction") == 0 && odd ? HT_OP_MAX : HT_OP_SUM);
+}
+
+/* The last two of three ranks among themselves. */
+static void differ_in_part(void)
+{
+    int rank = ht_comm_rank(HT_COMM_WORLD);
+    ht_comm *part = ht_comm_split(HT_COMM_WORLD, rank > 0, rank);
+    ht_tensor *x = local(rank == 2 ? 5 : 4, HT_FLOAT32);
+
+    ht_allreduce(part, x, x, HT_OP_SUM);
+    ht_release(part);
 }
 
 /* A step of training, with buckets as large as the environment says. */
@@ -65,6 +83,8 @@ int main(int argc, char **argv)
     scope = ht_scope_open();
     if (strcmp(how, "train") == 0)
         train();
+    else if (strcmp(how, "part") == 0)
+        differ_in_part();
     else
         differ(how, ht_comm_rank(HT_COMM_WORLD) == 1);
     ht_scope_close(scope);

@@ -30,6 +30,11 @@ names 'another local shape' \
 names 'another local shape in a call that does not wait' \
     "ht_iallreduce: the number of elements is 12, shape (4, 3) on rank 0 and 15, shape (5, 3) on rank 1, $alike" \
     'N on world' later
+names 'of two calls that do not wait, the first' \
+    "ht_iallreduce: the dtype is float32 on rank 0 and int32 on rank 1, $alike" 'N on world' swapped
+says 'ranks by their place in the world' \
+    "ht: ranks 1-2: ht_allreduce: the number of elements is 12, shape (4, 3) on rank 1 and 15, shape (5, 3) on rank 2, $alike (call N on comm of 2)" \
+    3 env HT_DEBUG_COLLECTIVE=1 "$program" part
 names 'a file opened by some ranks only' \
     "rank 0 calls ht_load_hdf5 where rank 1 calls ht_allreduce: $same_calls" 'N on world' file
 
