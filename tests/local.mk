@@ -114,6 +114,7 @@ test_scripts = \
 	tests/environment.sh \
 	tests/examples/fashion.sh \
 	tests/examples/mnist.sh \
+	tests/examples/parallel.sh \
 	tests/examples/resume.sh \
 	tests/examples/trace.sh \
 	tests/harness.sh \

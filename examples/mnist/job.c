@@ -61,18 +61,19 @@ static ht_value *results_state(const struct report *report)
     return list;
 }
 
-void job_save(const struct job *job)
+void job_save(struct job *job)
 {
     ht_checkpoint_options how = ht_checkpoint_options_default();
     ht_scope *scope = ht_scope_open();
     ht_value *state = ht_value_map();
 
     how.keep = job->options.save_every > 0 ? (int)job->options.keep : 1;
-    ht_value_set(state, "model", ht_module_state_dict(job->dp));
+    ht_value_set(state, "model", ht_module_state_dict(job->parallel.model));
     ht_value_set(state, "optimizer", ht_optimizer_state_dict(job->optimizer));
     ht_value_set(state, "schedule", ht_scheduler_state_dict(job->scheduler));
     ht_value_set(state, "loader", ht_dataloader_state_dict(job->images.train));
-    ht_value_set(state, "random", ht_nn_random_state_dict(job->dp, HT_COMM_WORLD));
+    ht_value_set(state, "random", ht_nn_random_state_dict(job->parallel.model, HT_COMM_WORLD));
+    parallel_save(&job->parallel, state);
     ht_value_set(state, "progress", progress_state(&job->progress));
     ht_value_set(state, "results", results_state(&job->report));
     ht_checkpoint_save(state, job->options.save, HT_COMM_WORLD, &how);
@@ -105,12 +106,25 @@ static void restore_progress(struct job *job, const ht_value *state)
     }
 }
 
+/* Model and optimizer are there already. */
+static const char *restore_parallel(struct job *job, const ht_value *state)
+{
+    static char wrong[4200];
+    const char *why = parallel_resume(&job->parallel, state);
+
+    if (why == NULL)
+        return NULL;
+    snprintf(wrong, sizeof wrong, "cannot go on from %s: %s", job->options.resume, why);
+    return wrong;
+}
+
 static const char *const parts[] = {"model",  "optimizer", "schedule", "loader",
                                     "random", "progress",  "results"};
 
 const char *job_resume(struct job *job)
 {
     static char wrong[4200];
+    const char *other;
     ht_checkpoint_options how = ht_checkpoint_options_default();
     ht_scope *scope = ht_scope_open();
     ht_value *state;
@@ -125,11 +139,16 @@ const char *job_resume(struct job *job)
             return wrong;
         }
     }
-    ht_module_load_state_dict(job->dp, ht_value_get(state, "model"));
+    ht_module_load_state_dict(job->parallel.model, ht_value_get(state, "model"));
     ht_optimizer_load_state_dict(job->optimizer, ht_value_get(state, "optimizer"));
+    other = restore_parallel(job, state);
+    if (other != NULL) {
+        ht_scope_close(scope);
+        return other;
+    }
     ht_scheduler_load_state_dict(job->scheduler, ht_value_get(state, "schedule"));
     ht_dataloader_load_state_dict(job->images.train, ht_value_get(state, "loader"));
-    ht_nn_random_load_state_dict(job->dp, ht_value_get(state, "random"), HT_COMM_WORLD);
+    ht_nn_random_load_state_dict(job->parallel.model, ht_value_get(state, "random"), HT_COMM_WORLD);
     restore_progress(job, state);
     ht_scope_close(scope);
     if (job->report.speaks) {

@@ -7,6 +7,7 @@
 #include "ht.h"
 #include "images.h"
 #include "options.h"
+#include "parallel.h"
 #include "report.h"
 
 /* Within the run, and within an epoch that has begun. */
@@ -23,7 +24,8 @@ struct job {
     struct report report;
     struct progress progress;
     bool stopped; /* by a signal, and saved */
-    ht_module *net, *dp;
+    ht_module *net;
+    struct parallel parallel; /* wraps it */
     ht_optimizer *optimizer;
     ht_scheduler *scheduler;
 };
@@ -32,7 +34,7 @@ struct job {
 void sum_over_ranks(double values[], int64_t count, ht_reduce_op op);
 
 /* Writes everything that the job needs to go on to --save. */
-void job_save(const struct job *job);
+void job_save(struct job *job);
 
 /* Goes on from --resume. NULL, or what is wrong. */
 const char *job_resume(struct job *job);

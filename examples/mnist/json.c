@@ -83,8 +83,8 @@ static void put_all(FILE *file, const struct report *report, const char *digest)
 
     fprintf(file, "{\n  \"ranks\": %d,\n  \"net\": \"%s\",\n  \"optimizer\": \"%s\",\n",
             ht_comm_size(HT_COMM_WORLD), o->net, o->optimizer);
-    fprintf(file, "  \"blocking\": %s,\n  \"batch_size\": %" PRId64 ",\n",
-            o->blocking ? "true" : "false", o->batch_size);
+    fprintf(file, "  \"parallel\": \"%s\",\n  \"blocking\": %s,\n  \"batch_size\": %" PRId64 ",\n",
+            o->parallel, o->blocking ? "true" : "false", o->batch_size);
     fprintf(file,
             "  \"train_rows\": %" PRId64 ",\n  \"test_rows\": %" PRId64 ",\n  \"epochs\": [\n",
             report->train_rows, report->test_rows);

@@ -15,6 +15,8 @@ examples_mnist_mnist_SOURCES = \
 	examples/mnist/net.h \
 	examples/mnist/options.c \
 	examples/mnist/options.h \
+	examples/mnist/parallel.c \
+	examples/mnist/parallel.h \
 	examples/mnist/report.c \
 	examples/mnist/report.h \
 	examples/mnist/sha256.c \

@@ -39,9 +39,8 @@ static void train_step(struct job *job, const ht_batch *batch)
 
     ht_optimizer_zero_grad(job->optimizer);
     if (batch->rows > 0) /* a rank whose rows have run out helps the others */
-        loss = ht_nll_loss(ht_forward(job->dp, batch->data), batch->target, HT_MEAN);
-    ht_data_parallel_backward(job->dp, loss);
-    ht_optimizer_step(job->optimizer);
+        loss = ht_nll_loss(ht_forward(job->parallel.model, batch->data), batch->target, HT_MEAN);
+    parallel_step(&job->parallel, loss);
 
     double value = loss != NULL ? ht_item(loss) : 0;
 
@@ -61,9 +60,7 @@ static void between_steps(struct job *job, const ht_batch *batch, double start)
     if (o->log_rows != NULL)
         log_rows(job, batch);
     job->progress.total++;
-    if (ht_stop_signal() != 0)
-        ht_data_parallel_request_stop(job->dp);
-    job->stopped = o->save != NULL && ht_data_parallel_stop_requested(job->dp);
+    job->stopped = o->save != NULL && parallel_stops(&job->parallel, ht_stop_signal() != 0);
     if (!job->stopped && (o->save_every == 0 || job->progress.total % o->save_every != 0))
         return;
     job->progress.seconds += now() - start;
@@ -81,7 +78,7 @@ static void train(struct job *job, struct epoch_result *result)
 
     if (job->options.profile)
         ht_timeline_start();
-    ht_module_train(job->dp);
+    ht_module_train(job->parallel.model);
     while (!job->stopped && (steps == 0 || progress->step < steps) &&
            ht_dataloader_next(job->images.train, &batch)) {
         train_step(job, &batch);
@@ -89,7 +86,7 @@ static void train(struct job *job, struct epoch_result *result)
     }
     if (job->stopped)
         return;
-    ht_data_parallel_drain(job->dp);
+    parallel_finish_steps(&job->parallel);
     result->seconds = progress->seconds + now() - start;
     if (job->options.profile)
         ht_timeline_summarize(&job->report.profile);
@@ -99,6 +96,7 @@ static void train(struct job *job, struct epoch_result *result)
     sum_over_ranks(sums, 2, HT_OP_SUM);
     result->train_loss = sums[0] / sums[1];
     result->rows = (int64_t)sums[1];
+    parallel_end_epoch(&job->parallel, result->train_loss);
 }
 
 /* The whole test set, each rank its part of it. */
@@ -108,12 +106,12 @@ static void test(struct job *job, struct epoch_result *result)
     bool grad = ht_set_grad_enabled(false);
     ht_batch batch;
 
-    ht_module_eval(job->dp);
+    ht_module_eval(job->parallel.model);
     while (ht_dataloader_next(job->images.test, &batch)) {
         ht_scope *scope = ht_scope_open();
 
         if (batch.rows > 0) {
-            ht_tensor *output = ht_forward(job->dp, batch.data);
+            ht_tensor *output = ht_forward(job->parallel.model, batch.data);
             ht_tensor *right = ht_eq(ht_argmax(output, 1), batch.target);
 
             sums[0] += ht_item(ht_nll_loss(output, batch.target, HT_SUM));
@@ -146,6 +144,7 @@ static ht_optimizer *make_optimizer(const struct options *options, ht_module *ne
 static void build(struct job *job)
 {
     const struct options *options = &job->options;
+    int64_t batches = ht_dataloader_batches(job->images.train);
     ht_scope *scope = ht_scope_open();
 
     ht_nn_seed(options->seed);
@@ -155,9 +154,19 @@ static void build(struct job *job)
     if (options->load != NULL && options->resume == NULL)
         job_load_parameters(job);
     job->optimizer = make_optimizer(options, job->net);
-    job->dp = ht_nn_data_parallel(job->net, HT_COMM_WORLD, job->optimizer, options->blocking);
+    parallel_open(&job->parallel, options, job->net, job->optimizer,
+                  options->steps > 0 && options->steps < batches ? options->steps : batches);
     job->scheduler = ht_optim_step_lr(job->optimizer, 1, options->gamma);
     ht_scope_close(scope);
+}
+
+static void stop_between_epochs(struct job *job)
+{
+    if (job->options.save == NULL || job->progress.epoch == job->options.epochs ||
+        !parallel_stops_between_epochs(&job->parallel, ht_stop_signal() != 0))
+        return;
+    job->stopped = true;
+    job_save(job);
 }
 
 static void run(struct job *job)
@@ -165,22 +174,25 @@ static void run(struct job *job)
     struct progress *progress = &job->progress;
     ht_run_log *curves = curves_open(&job->options);
 
-    while (progress->epoch < job->options.epochs) {
+    while (progress->epoch < job->options.epochs && !job->stopped) {
         struct epoch_result result = {0};
 
+        parallel_tell(&job->parallel);
         if (progress->step == 0)
             ht_dataloader_set_epoch(job->images.train, progress->epoch);
         train(job, &result);
         if (job->stopped)
-            return;
+            break;
         test(job, &result);
         ht_scheduler_step(job->scheduler);
         report_epoch(&job->report, &result);
         if (curves != NULL)
             curves_epoch(curves, progress->epoch + 1, &result);
         *progress = (struct progress){.epoch = progress->epoch + 1, .total = progress->total};
+        stop_between_epochs(job);
     }
-    report_profile(&job->report);
+    if (!job->stopped)
+        report_profile(&job->report);
     ht_release(curves);
 }
 
@@ -279,7 +291,7 @@ static int work(struct job *job, const char *wrong)
 
     report_close(&job->report);
     ht_release(job->scheduler);
-    ht_release(job->dp);
+    parallel_close(&job->parallel);
     ht_release(job->optimizer);
     ht_release(job->net);
     images_close(&job->images);

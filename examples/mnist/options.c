@@ -25,6 +25,14 @@ const char options_help[] =
     "  --test-batch-size N     (1000)\n"
     "  --train-limit N         the first N training rows only\n"
     "  --steps N               at most N steps per epoch\n"
+    "  --parallel dp           all ranks average gradients in each step (default); or\n"
+    "  --parallel daso         those of a node do, and nodes average parameters asynchronously; "
+    "or\n"
+    "  --parallel hierarchical and nodes average parameters every --average-every N steps (4)\n"
+    "  --daso-warmup N, --daso-cooldown N   first and last epochs in which all ranks average in\n"
+    "                          each step (4, at most a third of all), as --daso-wire "
+    "fp32|fp16|bf16\n"
+    "  --daso-max-skips N      steps from one exchange between nodes to the next, at most (8)\n"
     "  --blocking              average the gradients and update in each step; or\n"
     "  --non-blocking          overlap the exchange with the next forward pass (default)\n"
     "  --no-dropout            leave the dropout layers of the cnn out\n"
@@ -32,8 +40,7 @@ const char options_help[] =
     "  --device NAME           (cpu)\n"
     "  --threads N             compute threads per rank (cores of the node / ranks on it)\n"
     "  --seed N                of initialisation, dropout and shuffling (1)\n"
-    "  --save FILE             write a checkpoint at the end, HDF5; --load FILE starts from its\n"
-    "                          parameters\n"
+    "  --save FILE             write a checkpoint at the end; --load FILE starts from parameters\n"
     "  --save-every N          and every N steps; FILE.1 is the one before, and so on\n"
     "  --keep N                checkpoints to keep, with --save-every (2)\n"
     "  --resume FILE           go on from a checkpoint, on any number of ranks; --load is ignored\n"
@@ -48,7 +55,7 @@ const char options_help[] =
     "  --dry-run               one step, one epoch\n"
     "Exit status: 0, 2 for a wrong command line, 1 for any other failure.\n";
 
-enum kind { TEXT, CHOICE, INTEGER, NUMBER, SEED, DTYPE, SET, CLEAR, DRY_RUN };
+enum kind { TEXT, CHOICE, INTEGER, NUMBER, SEED, DTYPE, WIRE, SET, CLEAR, DRY_RUN };
 
 #define AT(field) offsetof(struct options, field)
 
@@ -69,6 +76,12 @@ static const struct option {
     {"--test-batch-size", INTEGER, AT(test_batch_size), 1, NULL},
     {"--train-limit", INTEGER, AT(train_limit), 1, NULL},
     {"--steps", INTEGER, AT(steps), 1, NULL},
+    {"--parallel", CHOICE, AT(parallel), 0, "|dp|daso|hierarchical|"},
+    {"--daso-warmup", INTEGER, AT(daso_warmup), 0, NULL},
+    {"--daso-cooldown", INTEGER, AT(daso_cooldown), 0, NULL},
+    {"--daso-max-skips", INTEGER, AT(daso_max_skips), 1, NULL},
+    {"--daso-wire", WIRE, AT(daso_wire), 0, "|bf16|fp16|fp32|"},
+    {"--average-every", INTEGER, AT(average_every), 1, NULL},
     {"--blocking", SET, AT(blocking), 0, NULL},
     {"--non-blocking", CLEAR, AT(blocking), 0, NULL},
     {"--no-dropout", CLEAR, AT(dropout), 0, NULL},
@@ -165,6 +178,12 @@ static const char *set_value(struct options *options, const struct option *optio
         wrong = check_choice(option, text);
         *(ht_dtype *)at = ht_dtype_from_name(text);
         return wrong;
+    case WIRE:
+        wrong = check_choice(option, text);
+        *(ht_dtype *)at = *text == 'b'                ? HT_BFLOAT16
+                          : strcmp(text, "fp16") == 0 ? HT_FLOAT16
+                                                      : HT_FLOAT32;
+        return wrong;
     case CHOICE:
         wrong = check_choice(option, text);
         *(const char **)at = text;
@@ -217,6 +236,43 @@ static double usual_lr(const char *optimizer)
     return strcmp(optimizer, "sgd") == 0 ? 0.01 : 0.001;
 }
 
+/* Those of another way to train together than the one chosen would do nothing. */
+static const char *check_parallel(const struct options *o)
+{
+    bool daso = strcmp(o->parallel, "daso") == 0;
+    bool hierarchical = strcmp(o->parallel, "hierarchical") == 0;
+
+    if (!daso && (o->daso_warmup >= 0 || o->daso_cooldown >= 0 || o->daso_max_skips > 0 ||
+                  o->daso_wire != HT_DTYPE_COUNT))
+        return "the options --daso-... need --parallel daso";
+    if (!hierarchical && o->average_every > 0)
+        return "--average-every needs --parallel hierarchical";
+    if (hierarchical && o->save_every > 0)
+        return "--save-every needs --parallel dp or daso: with hierarchical averaging all ranks "
+               "hold the same at the end of an epoch only";
+    if ((daso || hierarchical) && o->blocking)
+        return "--blocking needs --parallel dp";
+    return NULL;
+}
+
+static void set_usual(struct options *o)
+{
+    int64_t third = o->epochs / 3 < 4 ? o->epochs / 3 : 4;
+
+    if (o->lr < 0)
+        o->lr = usual_lr(o->optimizer);
+    if (o->daso_warmup < 0)
+        o->daso_warmup = third;
+    if (o->daso_cooldown < 0)
+        o->daso_cooldown = third;
+    if (o->daso_max_skips == 0)
+        o->daso_max_skips = 8;
+    if (o->daso_wire == HT_DTYPE_COUNT)
+        o->daso_wire = HT_BFLOAT16;
+    if (o->average_every == 0)
+        o->average_every = 4;
+}
+
 /* What no option shows by itself. */
 static const char *check_together(const struct options *o)
 {
@@ -247,12 +303,17 @@ const char *options_parse(struct options *options, int argc, char **argv)
         .device = "cpu",
         .seed = 1,
         .keep = 2,
+        .parallel = "dp",
+        .daso_warmup = -1,
+        .daso_cooldown = -1,
+        .daso_wire = HT_DTYPE_COUNT,
         .log_interval = 100,
         .progress = true,
     };
     const char *wrong = parse_all(options, argc, argv);
 
-    if (options->lr < 0)
-        options->lr = usual_lr(options->optimizer);
+    if (wrong == NULL)
+        wrong = check_parallel(options);
+    set_usual(options);
     return wrong != NULL ? wrong : check_together(options);
 }

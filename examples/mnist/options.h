@@ -27,6 +27,10 @@ struct options {
     int64_t keep;       /* checkpoints */
     const char *resume, *curves;
     bool or_earlier;
+    const char *parallel; /* dp, daso, hierarchical */
+    int64_t daso_warmup, daso_cooldown, daso_max_skips;
+    ht_dtype daso_wire;
+    int64_t average_every; /* steps */
     int64_t log_interval;
     bool progress, profile, help;
 };

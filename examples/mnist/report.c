@@ -47,7 +47,9 @@ static void print_header(const struct report *report, ht_module *net)
            o->device);
     printf("%s, %" PRId64 " parameters, %s; %s, lr %g, gamma %g, %s\n", o->net,
            ht_module_parameter_count(net), ht_dtype_name(o->dtype), o->optimizer, o->lr, o->gamma,
-           o->blocking ? "blocking" : "non-blocking");
+           strcmp(o->parallel, "dp") != 0 ? o->parallel
+           : o->blocking                  ? "blocking"
+                                          : "non-blocking");
     printf("%" PRId64 " training rows in batches of %" PRId64 " x %" PRId64 ", %" PRId64
            " test rows, %" PRId64 " epochs\n",
            report->train_rows, (int64_t)ranks, o->batch_size, report->test_rows, o->epochs);
