@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static const char help[] =
     "  --delay SECONDS    to wait before starting it again (1)\n"
     "Started again is a job that was ended by a signal; one that ended by an error, if it had "
     "written\n"
-    "a checkpoint until then. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on; after "
+    "a checkpoint since its start. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on; "
+    "after "
     "them\n"
     "nothing is started again.\n"
     "\n"
@@ -119,8 +121,13 @@ static int parse(struct run *run, int argc, char **argv)
     return -1;
 }
 
-/* When FILE, or the one before it, was written; 0: there is none. */
-static time_t written(const char *checkpoint)
+static int64_t nanoseconds(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* When FILE, or the one before it, was written, in nanoseconds; 0: there is none. */
+static int64_t written(const char *checkpoint)
 {
     char earlier[4200];
     struct stat info;
@@ -128,17 +135,36 @@ static time_t written(const char *checkpoint)
     if (checkpoint == NULL)
         return 0;
     if (stat(checkpoint, &info) == 0)
-        return info.st_mtime;
+        return nanoseconds(info.st_mtim);
     snprintf(earlier, sizeof earlier, "%s.1", checkpoint);
-    return stat(earlier, &info) == 0 ? info.st_mtime : 0;
+    return stat(earlier, &info) == 0 ? nanoseconds(info.st_mtim) : 0;
 }
 
-/* Runs the command, resumed or not; returns its exit status, as a shell would. */
+static pid_t start(char **arguments)
+{
+    sigset_t all, before;
+
+    /* A signal arrives before, and nothing is started, or when `child` is known. */
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    if (asked == 0)
+        child = fork();
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (child != 0 || asked != 0)
+        return (pid_t)child;
+    execvp(arguments[0], arguments);
+    say("cannot run %s: %s", arguments[0], strerror(errno));
+    _exit(127);
+}
+
+/* Runs the command, resumed or not; returns its exit status, as a shell would, or -1 when a signal
+ * came first. */
 static int launch(const struct run *run, bool resume)
 {
     size_t room = (size_t)run->arguments + 4;
     char **arguments = calloc(room, sizeof *arguments);
     int status, count = run->arguments;
+    pid_t pid;
 
     if (arguments == NULL)
         abort();
@@ -148,35 +174,42 @@ static int launch(const struct run *run, bool resume)
         arguments[count++] = (char *)run->checkpoint;
         arguments[count++] = "--or-earlier";
     }
-    child = fork();
-    if (child == 0) {
-        execvp(arguments[0], arguments);
-        say("cannot run %s: %s", arguments[0], strerror(errno));
-        _exit(127);
-    }
+    pid = start(arguments);
     free(arguments);
-    if (child < 0) {
-        say("cannot start a process: %s", strerror(errno));
-        return 127;
+    if (pid <= 0) {
+        if (pid < 0)
+            say("cannot start a process: %s", strerror(errno));
+        return pid < 0 ? 127 : -1;
     }
-    while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     child = 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static bool is_worth_it(const struct run *run, int status, time_t before)
+/* Signal 4 is an instruction that the machine does not have; mpirun ends with the same status when
+ * it cannot start the program. Both would come again. */
+static bool was_killed(int status)
 {
-    if (status == 0 || asked != 0 || status == 126 || status == 127)
+    return status > 128 && status != 128 + SIGILL;
+}
+
+static bool is_worth_it(const struct run *run, int status, int64_t before)
+{
+    if (status == 0 || asked != 0)
         return false;
-    return status > 128 || written(run->checkpoint) > before;
+    if (status != 126 && status != 127 && (was_killed(status) || written(run->checkpoint) > before))
+        return true;
+    say("the job ended with status %d and had written no checkpoint: it is not started again",
+        status);
+    return false;
 }
 
 static const char *reason(int status)
 {
     static char text[96];
 
-    if (status > 128)
+    if (status > 128 && status - 128 < NSIG)
         snprintf(text, sizeof text, "status %d (signal %d: %s)", status, status - 128,
                  strsignal(status - 128));
     else
@@ -184,11 +217,12 @@ static const char *reason(int status)
     return text;
 }
 
-static void announce(const struct run *run, int status, long number, time_t last)
+static void announce(const struct run *run, int status, long number, int64_t last)
 {
     if (last != 0)
         say("the job ended with %s; starting it again, %ld of %ld, from %s, written %ld s ago",
-            reason(status), number, run->retries, run->checkpoint, (long)(time(NULL) - last));
+            reason(status), number, run->retries, run->checkpoint,
+            (long)(time(NULL) - last / 1000000000));
     else
         say("the job ended with %s; starting it again, %ld of %ld, from its beginning: there is no "
             "checkpoint yet",
@@ -199,8 +233,8 @@ int main(int argc, char **argv)
 {
     static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     struct run run;
-    int status = parse(&run, argc, argv);
-    time_t before = written(run.checkpoint);
+    int status = parse(&run, argc, argv), next;
+    int64_t before = written(run.checkpoint);
 
     if (status >= 0)
         return status;
@@ -208,6 +242,8 @@ int main(int argc, char **argv)
         signal(passed_on[i], pass_on);
 
     status = launch(&run, false);
+    if (status < 0)
+        return 128 + asked;
     for (long retry = 1; is_worth_it(&run, status, before); retry++) {
         if (retry > run.retries) {
             say("the job ended with %s; given up after %ld retries", reason(status), run.retries);
@@ -216,9 +252,10 @@ int main(int argc, char **argv)
         before = written(run.checkpoint);
         announce(&run, status, retry, before);
         sleep((unsigned)run.delay);
-        if (asked != 0)
+        next = launch(&run, before != 0);
+        if (next < 0)
             break;
-        status = launch(&run, before != 0);
+        status = next;
     }
     return status;
 }

@@ -9,8 +9,9 @@
 
 HT_BEGIN_DECLS
 
-/* From now on SIGTERM and SIGUSR1 are noted in place of ending the process; a second one of the
- * same kind ends it. Not collective. */
+/* From now on SIGTERM and SIGUSR1 are noted in place of ending the process, however many come:
+ * schedulers and launchers often send several. SIGINT and SIGKILL end it as ever. Not collective.
+ */
 HT_API ht_status ht_stop_signals_catch(void);
 
 /* The last one that this rank has noted; 0: none. What one rank alone knows the others have to be

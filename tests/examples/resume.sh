@@ -159,13 +159,16 @@ for ranks in 2 4; do
     check "every row once after 3 ranks and then $ranks" every_row_once
 done
 
-# A signal to one rank: all save after the same step and end well.
+# A signal to one rank, and another one while all save: after the same step, and they end well.
 for signal in USR1 TERM; do
-    rm -f run.h5*
+    rm -f run.h5* out
     "${MPIRUN:-mpirun}" -n 3 "$program" --data "$work/data" --batch-size 16 --epochs 200 --no-progress \
         --save run.h5 --log-rows rows </dev/null >out 2>err &
-    while ! grep -q '^epoch 1/' out && runs; do sleep 0.02; done
-    kill -$signal "$(random_one $(children $!))"
+    while ! grep -qs '^epoch 1/' out && runs; do sleep 0.02; done
+    victim=$(random_one $(children $!))
+    kill -$signal "$victim"
+    while [ ! -e run.h5.part ] && [ ! -e run.h5 ] && runs; do sleep 0.002; done
+    kill -$signal "$victim" 2>/dev/null
     check "SIG$signal to one rank ends the job well" wait $!
     check 'and says so' grep -q 'stopped by a signal after .* to go on: --resume run.h5' out
     mv run.h5 stopped.h5
@@ -183,7 +186,12 @@ check 'and says what it did' grep -q \
     'ht-run: the job ended with status 137 (signal 9: Killed); starting it again, 1 of 3, from run.h5, written' err
 
 "$run" -- sh -c 'exit 3' 2>err
-check 'ht-run leaves an error alone' [ $? -eq 3 ]
+check 'ht-run leaves an error alone' [ "$?$(cat err)" = \
+    "3ht-run: the job ended with status 3 and had written no checkpoint: it is not started again" ]
+"$run" --delay 0 -- "${MPIRUN:-mpirun}" -n 2 ./nothing 2>err
+check 'ht-run does not try a program again that is not there' [ "$?$(grep -c 'not started again' err)" = 1321 ]
+"$run" --retries 0 -- sh -c 'kill -9 $$' 2>err
+check 'ht-run without retries' [ "$?$(grep -c 'starting it again' err)" = 1370 ]
 "$run" --retries 2 --delay 0 -- sh -c 'kill -9 $$' 2>err
 check 'ht-run gives up' [ "$?$(grep -c 'starting it again' err)$(tail -n 1 err)" = \
     "1372ht-run: the job ended with status 137 (signal 9: Killed); given up after 2 retries" ]
