@@ -1,7 +1,10 @@
 #!/bin/sh
-# The exchange and data-parallel training over several hosts: simulated ones where this process may
+# The exchange, data-parallel training and DASO over several hosts: simulated ones where this process may
 # make them, and in any case the ranks of this host taken for several.
 set -u
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 here=${srcdir:-.}/tests/multinode
 limit=${HT_TEST_TIMEOUT:-120}
@@ -37,6 +40,26 @@ parts() { # parts RANKS RANKS_PER_NODE NAME PROGRAM...
         env HT_RANKS_PER_NODE="$per_node" "${MPIRUN:-mpirun}" -n "$ranks" "$@"
 }
 
+# DASO in all its phases by the example, which fails unless all ranks end with the same parameters.
+daso="examples/mnist/mnist --data $work --net mlp --batch-size 16 --no-progress --parallel daso --epochs 6"
+# shellcheck source=tests/examples/images.sh
+. "${srcdir:-.}/tests/examples/images.sh"
+images 200 >"$work/train-images-idx3-ubyte"
+labels 200 >"$work/train-labels-idx1-ubyte"
+images 50 >"$work/t10k-images-idx3-ubyte"
+labels 50 >"$work/t10k-labels-idx1-ubyte"
+
+# same "name" FILE FILE: the parameters that two jobs ended with; nothing where one could not run.
+same() {
+    [ -e "$2" ] && [ -e "$3" ] || return
+    count=$((count + 1))
+    if [ "$(grep sha256 "$2")" = "$(grep sha256 "$3")" ]; then
+        echo "ok $count - $1"
+    else
+        echo "not ok $count - $1"
+    fi
+}
+
 exchange='tests/core/run-core --only test_communication_exchange_nodes'
 training='tests/nn/run-nn --only test_data_parallel:'
 
@@ -49,5 +72,11 @@ for ranks in 1 2; do
 done
 # shellcheck disable=SC2086
 parts 4 3 training $training
+# shellcheck disable=SC2086
+hosts 2 2 DASO $daso --json "$work/hosts"
+# shellcheck disable=SC2086
+parts 4 2 DASO $daso --json "$work/parts"
+same 'DASO over hosts ends as over ranks taken for nodes' "$work/hosts" "$work/parts"
+hosts 2 2 'the map of ranks' sh -c 'tools/ht-info | grep "node 1    node1: ranks 2-3" || [ "$OMPI_COMM_WORLD_RANK" -gt 0 ]'
 echo "1..$count"
 rm -f hosts.out
