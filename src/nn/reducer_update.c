@@ -71,13 +71,14 @@ static ht_status apply(ht_reducer_param *param)
     return update(param, due, begin, INT64_MAX);
 }
 
-/* A gradient of this rank means that there is an update, whatever the flags will say. */
+/* A gradient of this rank means that there is an update, whatever the flags will say, unless the
+ * ranks have brought no weight at all. */
 bool ht__reducer_comes_in_parts(const ht_reducer_param *param)
 {
     const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
 
     return bucket->state == HT_BUCKET_IN_FLIGHT && bucket->op != NULL && param->due != NULL &&
-           param->given && param->tensor->meta->grad == param->view &&
+           param->given && param->reducer->scale != 0 && param->tensor->meta->grad == param->view &&
            ht__body_is_contiguous(param->tensor->body);
 }
 

@@ -204,6 +204,47 @@ static void test_a_layer_asks_for_its_weight_in_parts(void **state)
     ht_release(layer);
 }
 
+/* Rows that are worth nothing on any rank go through the model all the same, for its SyncBatchNorm
+ * needs every rank; then there is no update, in parts or whole. */
+static void train_with_worthless_step(bool blocking, double *weight)
+{
+    ht_module *layers[] = {ht_nn_linear(WIDE, WIDE),
+                           ht_nn_sync_batch_norm(WIDE, NULL, HT_COMM_WORLD),
+                           ht_nn_linear(WIDE, WIDE)};
+    ht_module *net = ht_nn_sequential(3, layers), *model;
+    ht_tensor *first = ht_module_find_parameter(net, "0.weight");
+    ht_optimizer *optimizer;
+
+    ht_module_to_dtype(net, HT_FLOAT64);
+    optimizer = new_optimizer(net, ADAM);
+    model = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+    for (int64_t i = 0; i < 4; i++) {
+        if (i == 1)
+            ht_data_parallel_set_weight(model, 0);
+        step(model, optimizer, i * ht_test_size + ht_test_rank, ROWS);
+    }
+    memcpy(weight, ht_tensor_data(first), sizeof *weight * WEIGHT);
+    ht_release(model);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void test_no_weight_no_update_in_parts(void **state)
+{
+    double *weights[2];
+
+    (void)state;
+    for (int blocking = 0; blocking < 2; blocking++) {
+        ht_nn_seed(5);
+        weights[blocking] = malloc(sizeof(double) * WEIGHT);
+        train_with_worthless_step(blocking, weights[blocking]);
+    }
+    assert_memory_equal(weights[0], weights[1], sizeof(double) * WEIGHT);
+    free(weights[0]);
+    free(weights[1]);
+}
+
 HT_TEST_SUITE(test_data_parallel_parts, cmocka_unit_test(test_parts_change_no_bit),
+              cmocka_unit_test(test_no_weight_no_update_in_parts),
               cmocka_unit_test(test_a_gradient_leaves_while_it_is_made),
               cmocka_unit_test(test_a_layer_asks_for_its_weight_in_parts));
