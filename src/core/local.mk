@@ -41,6 +41,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_type.c \
 	src/core/communication_wait.c \
 	src/core/communication_watchdog.c \
+	src/core/communication_watchdog_ask.c \
 	src/core/concatenate.c \
 	src/core/core.c \
 	src/core/core.h \

@@ -68,9 +68,23 @@ void ht__watch_connect(MPI_Comm world);                /* duplicates it; collect
 void ht__watch_meet(ht_comm *world, const char *what); /* a barrier that no other call can meet */
 void ht__watch_end(void);
 
+const char *ht__watch_waits_in(void); /* what this rank waits in; NULL: nothing */
+
 /* Asks the ranks that are marked and writes "; rank 1 ..." for each; NULL: asks all others and
  * writes those that do not answer. Nothing where no thread could ask. */
 void ht__watch_describe(char *text, size_t room, const bool *whom);
+
+/* ---- questions of the watchdog (communication_watchdog_ask.c), under its lock -------------------
+ */
+void ht__ask_start(MPI_Comm world);
+void ht__ask_connect(MPI_Comm own); /* takes it */
+void ht__ask_end(void);
+void ht__ask_answer(void); /* those that have come */
+void ht__ask_describe(char *text, size_t room, const bool *whom);
+
+/* Writes "; rank 1 ..." for each that does not wait in `what`; false: a rank below this one waits,
+ * and is the one to speak. */
+bool ht__ask_who_waits_elsewhere(const char *what, char *text, size_t room);
 
 /* ---- HT_DEBUG_COLLECTIVE (communication_compare.c; what all use of it is in core.h) ------------
  */
