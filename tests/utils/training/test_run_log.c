@@ -121,13 +121,16 @@ static void test_picture(void **state)
     assert_memory_equal(text, "<svg xmlns=", 11);
     assert_string_equal(text + strlen(text) - 7, "</svg>\n");
     assert_int_equal(count(text, "<rect x="), 2);
-    assert_int_equal(count(text, "<path"), 3);
+    assert_int_equal(count(text, "<path fill"), 3);
+    assert_int_equal(count(text, "class=\"grid\""), 2 * (3 + 5)); /* 1 2 3; 0 0.5 1 1.5 2 */
+    assert_int_equal(count(text, ">1.5</text>"), 2);
+    assert_int_equal(count(text, "test loss"), 1);
     assert_int_equal(count(text, "<circle"), 3 + 2 + 3);
     assert_int_equal(count(text, "<g "), count(text, "</g>"));
     assert_int_equal(count(text, "a&lt;b"), 1);
-    assert_non_null(strstr(text, "M70.0 24.0L320.0 97.0L570.0 170.0\""));   /* falls */
-    assert_non_null(strstr(text, "M70.0 97.0M570.0 97.0\""));               /* a gap */
-    assert_non_null(strstr(text, "M70.0 370.0L320.0 297.0L570.0 224.0\"")); /* rises */
+    assert_non_null(strstr(text, "M70.0 24.0L320.0 107.0L570.0 190.0\""));  /* falls */
+    assert_non_null(strstr(text, "M70.0 107.0M570.0 107.0\""));             /* a gap */
+    assert_non_null(strstr(text, "M70.0 420.0L320.0 337.0L570.0 254.0\"")); /* rises */
     files_remove();
 }
 
