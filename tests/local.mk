@@ -65,6 +65,7 @@ nn_tests = \
 	tests/nn/test_data_parallel_separate.c \
 	tests/nn/test_data_parallel_stop.c \
 	tests/nn/test_data_parallel_unused.c \
+	tests/nn/test_data_parallel_weight.c \
 	tests/nn/test_device_parallel.c \
 	tests/nn/test_device_parallel_parts.c \
 	tests/nn/test_functional.c \
@@ -74,6 +75,7 @@ nn_tests = \
 	tests/nn/test_module.c \
 	tests/nn/test_module_guard.c \
 	tests/nn/test_module_state.c \
+	tests/nn/test_null_operands.c \
 	tests/nn/test_optim_wrapper.c \
 	tests/nn/test_random_state.c \
 	tests/nn/test_reducer_order.c \

@@ -66,9 +66,11 @@ HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, 
                                               ht_optimizer *const optimizers[],
                                               const ht_data_parallel_options *options);
 
-/* The weight of this rank's next backward pass, for HT_AVERAGE_WEIGHTED; by default the length of
- * dimension 0 of the forward's first input. 0: the rank contributes nothing. A loss made of forward
- * passes of different lengths has to be given one. Not collective. */
+/* The weight of this rank's next backward pass, for HT_AVERAGE_WEIGHTED: the number of samples that
+ * its loss is a mean of. By default the length of dimension 0 of the forward's inputs. Backward
+ * fails with HT_ERR_STATE unless a weight was set, where inputs differ in that length (a constant
+ * of one element beside the batch), or the loss is made of forward passes that do. 0: the rank
+ * contributes nothing. Not collective. */
 HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 
 /* The backward pass of a step's loss (a mean over the weight's samples): scales the seed by the
@@ -77,13 +79,24 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
 
 /* Accumulation. With accumulation_steps = k the wrapper counts backward passes and synchronises the
- * last of each k; before that ht_optimizer_step and ht_optimizer_zero_grad do nothing, so the loop
- * is the usual one, with a step after every pass. The gradient is the mean over the samples
- * (HT_AVERAGE_WEIGHTED), over ranks and passes (MEAN), or the sum of the k passes.
+ * last of each k; before that ht_optimizer_step, ht_optimizer_zero_grad and the two ht_clip_grad_
+ * functions do nothing (the norm is then 0), so the loop is the usual one, with all of them after
+ * every pass. The gradient is the mean over the samples (HT_AVERAGE_WEIGHTED), over ranks and
+ * passes (MEAN), or the sum of the k passes. ht_optim_wrapper does all of this by itself.
  *
- * flush: the end of an epoch. Passes that do not fill a group are averaged as one, their own mean,
- * and all optimizers of the wrapper step and zero their gradients. Nothing when there are none.
- * Collective: ranks with different numbers of groups need a join. */
+ * complete: the end of an epoch. Passes that do not fill a group are averaged as one, their own
+ * mean, and clipping, step and zero_grad are to follow. False when there are none, and nothing is
+ * to follow; after an error, too:
+ *
+ *     if (ht_data_parallel_complete(dp)) {
+ *         ht_clip_grad_norm_(parameters, 1, 2, false);
+ *         ht_optimizer_step(optimizer);
+ *         ht_optimizer_zero_grad(optimizer);
+ *     }
+ *
+ * flush: the same for programs that do not clip; all optimizers of the wrapper step and zero their
+ * gradients. Both collective: ranks with different numbers of groups need a join. */
+HT_API bool ht_data_parallel_complete(ht_module *wrapper);
 HT_API ht_status ht_data_parallel_flush(ht_module *wrapper);
 
 /* Accumulation by the program: between the two, forward passes have backward passes that only
@@ -108,7 +121,8 @@ HT_API ht_status ht_data_parallel_set_sync(ht_module *wrapper, bool sync);
  * none, forward on the others and the end on that one return HT_ERR_STATE, with the join over:
  * which SyncBatchNorm needs. Not while another wrapper of the communicator is in a join. options
  * NULL: defaults; the same on all ranks. Collective, and so is the end; the end calls
- * ht_data_parallel_flush. Source: DistributedDataParallel.join. */
+ * ht_data_parallel_flush: whoever clips calls ht_data_parallel_complete before it. Source:
+ * DistributedDataParallel.join. */
 typedef struct ht_join_options {
     size_t size;                       /* of this struct; set by the default function */
     bool divide_by_initial_world_size; /* true */

@@ -87,7 +87,9 @@ HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
 
 /* Limits gradients, between backward and step; parameters without one are left out. Under a
  * data-parallel wrapper they are the averages, which this waits for: collective there, and the same
- * on all ranks; elsewhere not collective. Gradients must not be split. Source: torch.nn.utils.
+ * on all ranks; elsewhere not collective. In the middle of a group of its accumulation_steps, where
+ * step() does nothing, these do nothing either: such parameters are left out, and with nothing else
+ * in the list the norm is 0. Gradients must not be split. Source: torch.nn.utils.
  *
  * norm: of all gradients as one vector, summed in double in an order that depends on shapes alone;
  * norm_type 1, 2 or INFINITY. Where it is above max_norm, gradients *= max_norm / (norm + 1e-6).

@@ -25,6 +25,12 @@
 ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
                    const char *format, ...) HT_PRINTF(6, 7);
 
+/* Whether a public function `what` got NULL for `name`. What an earlier error made NULL was
+ * reported with it and passes through; any other is reported here: HT_ERR_ARGUMENT "what: the name
+ * is NULL". ht_error_get is the code of both. */
+#define HT_IS_NULL(operand, what, name) ((operand) == NULL && ht__fail_null(what, name))
+bool ht__fail_null(const char *what, const char *name);
+
 /* A kernel returned non-zero: raises what the backend recorded, prefixed with `what`. */
 ht_status ht__kernel_failed(ht_comm *comm, const char *what);
 
@@ -312,6 +318,8 @@ typedef struct ht_grad_meta {
     ht_tensor *leaf; /* not owned; the handle this belongs to, NULL once that is gone */
     atomic_int uses; /* edges of live graphs that lead here */
     bool arrived;    /* got a gradient in the running pass; ready hooks wait for its other uses */
+    const int *unfinished; /* not owned; not 0: the gradient is this rank's part of one, to which
+                              more passes are to add before it is used. NULL: never */
 
     /* A deferred update of this parameter: called before anybody reads or writes it. NULL: none. */
     void (*pending)(ht_tensor *x, int64_t n, void *user);

@@ -10,14 +10,19 @@
 
 static const char name[] = "ht_nn_data_parallel";
 
-/* The first tensor in the inputs. */
-static ht_tensor *first_tensor(const ht_value *value)
+/* The rows of the first tensor in the inputs that has any, and of the first one that differs; -1:
+ * none. */
+static void count_rows(const ht_value *value, int64_t rows[2])
 {
-    ht_tensor *found = ht_value_as_tensor(value);
+    const ht_tensor *x = ht_value_as_tensor(value);
+    int64_t count = x != NULL && x->body->ndim > 0 ? x->body->shape[0] : -1;
 
-    for (int i = 0; found == NULL && i < ht_value_count(value); i++)
-        found = first_tensor(ht_value_at(value, i));
-    return found;
+    if (count >= 0 && rows[0] < 0)
+        rows[0] = count;
+    else if (count >= 0 && rows[1] < 0 && count != rows[0])
+        rows[1] = count;
+    for (int i = 0; i < ht_value_count(value); i++)
+        count_rows(ht_value_at(value, i), rows);
 }
 
 /* Batches are process-local: gradients of a split batch are summed by autograd already. */
@@ -50,18 +55,22 @@ static ht_status renew_buffers(ht_data_parallel *dp)
     return status == HT_SUCCESS ? ht__dp_broadcast_buffers(dp->module, dp->comm, root) : status;
 }
 
-static double take_weight(ht_data_parallel *dp, const ht_tensor *batch)
+/* What the program set, or else the rows of the inputs. Those that disagree are an error of the
+ * backward pass: until then a weight may come. */
+static double take_weight(ht_data_parallel *dp)
 {
     double weight = dp->weight;
 
     dp->weight = NAN;
     if (!isnan(weight))
         return weight;
-    return batch != NULL && batch->body->ndim > 0 ? (double)batch->body->shape[0] : 1;
+    if (dp->rows[1] >= 0 && dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        return NAN;
+    return dp->rows[0] >= 0 ? (double)dp->rows[0] : 1;
 }
 
-/* What comes before the wrapped module's forward. */
-static ht_status prepare(ht_module *self, const ht_tensor *batch)
+/* What comes before the wrapped module's forward; dp->rows are those of its inputs. */
+static ht_status prepare(ht_module *self)
 {
     ht_data_parallel *dp = ht_module_data(self);
     ht_status status = ht__reducer_status(dp->reducer);
@@ -75,7 +84,7 @@ static ht_status prepare(ht_module *self, const ht_tensor *batch)
     status = renew_buffers(dp);
     if (status != HT_SUCCESS)
         return status;
-    ht__dp_arm(dp, ht__dp_syncs(dp), take_weight(dp, batch));
+    ht__dp_arm(dp, ht__dp_syncs(dp), take_weight(dp));
     return status;
 }
 
@@ -96,7 +105,9 @@ static ht_value *forward_value(ht_module *self, ht_value *inputs)
     ht_data_parallel *dp = ht_module_data(self);
     ht_value *outputs;
 
-    if (check_inputs(inputs) != HT_SUCCESS || prepare(self, first_tensor(inputs)) != HT_SUCCESS)
+    dp->rows[0] = dp->rows[1] = -1;
+    count_rows(inputs, dp->rows);
+    if (check_inputs(inputs) != HT_SUCCESS || prepare(self) != HT_SUCCESS)
         return NULL;
     outputs = ht_forward_value(dp->module, inputs);
     return finish(self, outputs) == HT_SUCCESS ? outputs : NULL;
@@ -109,10 +120,19 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
 
     if (x->body->comm->size > 1 && check_inputs(ht_value_tensor(x)) != HT_SUCCESS)
         return NULL;
-    if (prepare(self, x) != HT_SUCCESS)
+    dp->rows[0] = x->body->ndim > 0 ? x->body->shape[0] : -1;
+    dp->rows[1] = -1;
+    if (prepare(self) != HT_SUCCESS)
         return NULL;
     y = ht_forward(dp->module, x);
     return finish(self, ht_value_tensor(y)) == HT_SUCCESS ? y : NULL;
+}
+
+/* Who clips gradients sees from this whether they are there already. */
+static void set_unfinished(ht_data_parallel *dp, const int *group)
+{
+    for (int i = 0; i < dp->reducer->count; i++)
+        dp->reducer->params[i].tensor->meta->unfinished = group;
 }
 
 static void destroy(ht_module *self)
@@ -121,6 +141,7 @@ static void destroy(ht_module *self)
 
     if (dp->reducer != NULL) {
         ht__reducer_drain(dp->reducer);
+        set_unfinished(dp, NULL);
         for (int i = 0; i < dp->optimizer_count; i++)
             ht__optimizer_defer(dp->optimizers[i], NULL);
         ht__dp_leave_join(dp);
@@ -204,6 +225,7 @@ static ht_status start(ht_module *self, ht_module *module, const ht_data_paralle
         ht__module_unguard(self, module);
         return ht_error_get(NULL);
     }
+    set_unfinished(dp, &dp->group);
     ht__dp_hook_layers(dp);
     take_over_steps(dp);
     return HT_SUCCESS;

@@ -27,6 +27,7 @@ typedef struct ht_dp_layer {
 typedef struct ht_dp_forward {
     uint64_t begin, end; /* the numbers of the nodes that it made: begin < number <= end */
     double weight;       /* of this rank's batch */
+    int64_t rows[2];     /* where the weight is NAN: those of two inputs, which disagree */
     bool sync;
     bool reached; /* by the backward pass that begins */
 } ht_dp_forward;
@@ -54,6 +55,7 @@ struct ht_data_parallel {
     bool sync;            /* of the forward passes to come, */
     int no_sync;          /* unless this many no_sync regions are open */
     double weight;        /* of the next backward pass, as set; NAN: from the batch */
+    int64_t rows[2];      /* of the last forward pass's inputs: the first, and one that differs */
     ht_dp_forward *armed; /* owned; in their order */
     int armed_count, armed_capacity;
     bool pass_sync;       /* of the backward pass that begins: what its forward pass decided, */

@@ -2,7 +2,7 @@
  *
  * Which backward passes are synchronised: none whose forward ran inside no_sync, and of a group of
  * accumulation_steps passes the last one only. The wrapper counts, so that no program has to: in
- * the middle of a group step() and zero_grad() do nothing. */
+ * the middle of a group step() and zero_grad() do nothing, and gradients are not clipped. */
 #include "data_parallel.h"
 
 #include "ht/arithmetics.h"
@@ -91,23 +91,36 @@ static ht_status stretch_mean(ht_data_parallel *dp)
 }
 
 /* A synchronised pass that adds nothing to the gradients of the unfinished group. */
+static ht_status complete(ht_data_parallel *dp)
+{
+    ht_status status = stretch_mean(dp);
+
+    dp->group = 0;
+    ht__dp_disarm(dp);
+    dp->owed = true;
+    dp->buffers_current = false;
+    return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, true, true) : status;
+}
+
 ht_status ht__dp_flush(ht_data_parallel *dp)
 {
     ht_status status;
 
     if (dp->group == 0)
         return HT_SUCCESS;
-    status = stretch_mean(dp);
-    dp->group = 0;
-    ht__dp_disarm(dp);
-    dp->buffers_current = false;
-    if (status == HT_SUCCESS)
-        status = ht__reducer_begin(dp->reducer, 0, true, true);
+    status = complete(dp);
     for (int i = 0; i < dp->optimizer_count && status == HT_SUCCESS; i++)
         status = ht_optimizer_step(dp->optimizers[i]);
     for (int i = 0; i < dp->optimizer_count && status == HT_SUCCESS; i++)
         status = ht_optimizer_zero_grad(dp->optimizers[i]);
     return status;
+}
+
+bool ht_data_parallel_complete(ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_complete", wrapper);
+
+    return dp != NULL && dp->group > 0 && complete(dp) == HT_SUCCESS;
 }
 
 ht_status ht_data_parallel_flush(ht_module *wrapper)

@@ -4,6 +4,7 @@
  * is one; a model with a wrapper for each submodule has several, and a loss may reach some of them
  * only (a discriminator's does not reach the generator, whose output was detached). */
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "data_parallel.h"
@@ -81,6 +82,18 @@ static bool meet_node(uint64_t number, void *user)
     return *unmet > 0;
 }
 
+/* Other ranks may have inputs that agree by chance. */
+static ht_status check_rows(const ht_data_parallel *dp, const ht_dp_forward *forward)
+{
+    if (!isnan(forward->weight) || !isnan(dp->weight))
+        return HT_SUCCESS;
+    return HT_FAIL_HERE(dp->comm, HT_ERR_STATE,
+                        "%s: the inputs of forward have %" PRId64 " and %" PRId64
+                        " rows (dimension 0): ht_data_parallel_set_weight says how many samples "
+                        "the loss is a mean of",
+                        what, forward->rows[0], forward->rows[1]);
+}
+
 /* Of several forward passes that a loss is made of, one weight has to be true. */
 static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *forward)
 {
@@ -105,7 +118,8 @@ static int take_reached(ht_data_parallel *dp)
             dp->armed[kept++] = forward;
             continue;
         }
-        if (taken++ > 0 && check_weight(dp, &forward) != HT_SUCCESS)
+        if (check_rows(dp, &forward) != HT_SUCCESS ||
+            (taken++ > 0 && check_weight(dp, &forward) != HT_SUCCESS))
             return -1;
         dp->pass_weight = forward.weight;
         dp->pass_sync = forward.sync;
@@ -213,8 +227,11 @@ void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
         dp->armed_capacity = 2 * dp->armed_capacity + 4;
         dp->armed = ht__realloc(dp->armed, (size_t)dp->armed_capacity * sizeof *dp->armed);
     }
-    dp->armed[dp->armed_count++] = (ht_dp_forward){
-        .begin = ht__node_last_number(), .end = UINT64_MAX, .weight = weight, .sync = sync};
+    dp->armed[dp->armed_count++] = (ht_dp_forward){.begin = ht__node_last_number(),
+                                                   .end = UINT64_MAX,
+                                                   .weight = weight,
+                                                   .rows = {dp->rows[0], dp->rows[1]},
+                                                   .sync = sync};
 }
 
 void ht__dp_armed(ht_data_parallel *dp)

@@ -29,6 +29,14 @@ static ht_status check_gradient(const char *what, int index, const ht_tensor *gr
 
 typedef ht_status each_fn(const char *what, ht_tensor *grad, void *user);
 
+/* A part of a gradient is no gradient yet: step() does nothing with it either. */
+static bool is_unfinished(const ht_tensor *parameter)
+{
+    const ht_grad_meta *meta = parameter->meta;
+
+    return meta != NULL && meta->unfinished != NULL && *meta->unfinished != 0;
+}
+
 /* Visits the gradients that there are, in order, up to the first failure. */
 static ht_status for_each_gradient(const char *what, ht_value *parameters, each_fn *visit,
                                    void *user)
@@ -45,7 +53,7 @@ static ht_status for_each_gradient(const char *what, ht_value *parameters, each_
 
         if (parameter == NULL)
             return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, i);
-        grad = ht_tensor_grad(parameter);
+        grad = is_unfinished(parameter) ? NULL : ht_tensor_grad(parameter);
         if (grad == NULL)
             continue;
         status = check_gradient(what, i, grad);

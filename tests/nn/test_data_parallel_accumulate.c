@@ -77,6 +77,71 @@ static void lesson_synchronisation_is_decided_in_the_wrapper(void **state)
     check_epoch(ADAM, HT_AVERAGE_MEAN, true);
 }
 
+enum clip { BY_NORM, BY_VALUE };
+
+/* A limit that every gradient of this network is beyond. Returns the norm, 0 where there is none.
+ */
+static double clip(ht_module *net, enum clip how)
+{
+    ht_value *list = ht_module_parameters(net);
+
+    if (how == BY_NORM)
+        return ht_clip_grad_norm_(list, 0.01, 2, true);
+    assert_int_equal(ht_clip_grad_value_(list, 0.001), HT_SUCCESS);
+    return 0;
+}
+
+/* The usual loop, with clipping after every pass; and whole steps alone, each clipped once. */
+static void check_clipping(enum clip how, ht_averaging averaging, bool blocking)
+{
+    ht_module *net = new_net(3), *one = new_net(3), *dp;
+    ht_optimizer *optimizer = new_optimizer(net, SGD), *alone = new_optimizer(one, SGD);
+    double values[VALUES], expected[VALUES], norm;
+    int64_t first, count;
+
+    dp = wrap_accumulating(net, optimizer, averaging, blocking);
+    ht_comm_chunk(HT_COMM_WORLD, ROWS, ht_test_rank, &first, &count);
+    for (int pass = 0; pass < 2 * K + 2; pass++) {
+        backward_rows(dp, 100 * (pass / K) + pass % K * ROWS + first, count);
+        norm = clip(net, how);
+        assert_true(how == BY_VALUE || (norm > 0) == (pass % K == K - 1));
+        ht_optimizer_step(optimizer);
+        ht_optimizer_zero_grad(optimizer);
+    }
+    assert_true(ht_data_parallel_complete(dp));
+    clip(net, how);
+    ht_optimizer_step(optimizer);
+    ht_optimizer_zero_grad(optimizer);
+    assert_false(ht_data_parallel_complete(dp));
+    assert_int_equal(ht_data_parallel_flush(dp), HT_SUCCESS);
+    assert_int_equal(ht_optimizer_steps(optimizer), 3);
+    for (int step = 0; step < 3; step++) {
+        ht_optimizer_zero_grad(alone);
+        backward_rows(one, 100 * step, (step < 2 ? K : 2) * ROWS);
+        clip(one, how);
+        ht_optimizer_step(alone);
+    }
+    read_parameters(net, values);
+    read_parameters(one, expected);
+    assert_true(distance(values, expected) <= 1e-12);
+    ht_release(dp);
+    clip(net, how); /* whose wrapper is gone: parameters are like others */
+    ht_release(net);
+    ht_release(one);
+    ht_release(optimizer);
+    ht_release(alone);
+}
+
+static void test_clipping_waits_for_the_whole_group(void **state)
+{
+    (void)state;
+    for (int blocking = 0; blocking < 2; blocking++) {
+        check_clipping(BY_NORM, HT_AVERAGE_WEIGHTED, blocking);
+        check_clipping(BY_VALUE, HT_AVERAGE_WEIGHTED, blocking);
+        check_clipping(BY_NORM, HT_AVERAGE_MEAN, blocking);
+    }
+}
+
 static void assert_message(const char *expected)
 {
     const char *message;
@@ -184,6 +249,7 @@ static void misuse_two_ways_to_accumulate(void **state)
 
 HT_TEST_SUITE(test_data_parallel_accumulate,
               cmocka_unit_test(lesson_synchronisation_is_decided_in_the_wrapper),
+              cmocka_unit_test(test_clipping_waits_for_the_whole_group),
               cmocka_unit_test(lesson_a_step_in_the_wrong_pass_is_refused),
               cmocka_unit_test(test_no_sync_regions_nest),
               cmocka_unit_test(misuse_no_sync_around_backward_only),
