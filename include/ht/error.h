@@ -5,7 +5,8 @@
  *
  * HT_ERRORS_ABORT (default): ranks that fail alike are named together, the lowest prints, the job
  * ends with exit code 1. HT_ERRORS_RETURN: functions that return a tensor return NULL, actions
- * their ht_status, and NULL operands pass through without a second report. A NULL result is NULL on
+ * their ht_status, and NULL operands pass through without a second report, until ht_error_clear; a
+ * NULL operand without an error before it is one itself, HT_ERR_ARGUMENT. A NULL result is NULL on
  * every rank of the communicator; a failure that only one rank can see ends the job under either
  * handler, for the others are on their way into a call that this rank will never make:
  * - no memory for a tensor or a packed copy, a fault of a device, an error of MPI, a deadline;

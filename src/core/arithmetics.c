@@ -113,8 +113,8 @@ ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
     ht_tensor *sum;
     ht_status status;
 
-    if (a == NULL || b == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(a, "ht_add_", "a") || HT_IS_NULL(b, "ht_add_", "b"))
+        return ht_error_get(NULL);
     if (ht__check_in_place("ht_add_", a) != HT_SUCCESS)
         return HT_ERR_STATE;
     scope = ht_scope_open();
@@ -129,8 +129,8 @@ ht_status ht_mul_scalar_(ht_tensor *a, double b)
     ht_scope *scope;
     ht_status status;
 
-    if (a == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(a, "ht_mul_scalar_", "a"))
+        return ht_error_get(NULL);
     if (ht__check_in_place("ht_mul_scalar_", a) != HT_SUCCESS)
         return HT_ERR_STATE;
     scope = ht_scope_open();

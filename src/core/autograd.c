@@ -62,8 +62,8 @@ bool ht_tensor_is_leaf(const ht_tensor *x)
 
 ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
 {
-    if (x == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, "ht_tensor_set_requires_grad", "x"))
+        return ht_error_get(NULL);
     if (x->node != NULL)
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "ht_tensor_set_requires_grad: x is the result of %s, not a leaf",
@@ -90,8 +90,8 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
 {
     ht_grad_meta *meta;
 
-    if (x == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, "ht_tensor_set_grad", "x"))
+        return ht_error_get(NULL);
     if (grad != NULL && (grad->body->ndim != x->body->ndim || grad->body->dtype != x->body->dtype ||
                          memcmp(grad->body->shape, x->body->shape, sizeof x->body->shape) != 0))
         return HT_FAIL(
@@ -108,7 +108,7 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
 
 ht_tensor *ht_detach(ht_tensor *x)
 {
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_detach", "x"))
         return NULL;
     ht__settle(x);
     return ht__tensor_view(ht_retain(x->body));

@@ -79,7 +79,7 @@ ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis)
     bool was;
 
     for (int i = 0; i < count; i++) {
-        if (xs[i] == NULL)
+        if (HT_IS_NULL(xs[i], "ht_concatenate", "an operand"))
             return NULL;
     }
     if (count < 1) {

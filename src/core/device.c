@@ -135,8 +135,8 @@ ht_device *ht_get_device(void)
 
 ht_status ht_use_device(ht_device *device)
 {
-    if (device == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(device, "ht_use_device", "the device"))
+        return ht_error_get(NULL);
     in_use = device;
     return HT_SUCCESS;
 }
@@ -148,8 +148,8 @@ const char *ht_device_name(const ht_device *device)
 
 ht_status ht_device_synchronize(ht_device *device)
 {
-    if (device == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(device, "ht_device_synchronize", "the device"))
+        return ht_error_get(NULL);
     if (device->backend->synchronize(device->stream) != 0)
         return ht__kernel_failed(NULL, "ht_device_synchronize");
     return HT_SUCCESS;

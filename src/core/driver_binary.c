@@ -170,8 +170,8 @@ ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b)
     ht_dtype dtype;
     ht_node *node;
 
-    if (a == NULL || b == NULL || !ht__check_together(op->name, a, b) ||
-        !broadcast_shapes(op->name, a->body, b->body, &plan))
+    if (HT_IS_NULL(a, op->name, "a") || HT_IS_NULL(b, op->name, "b") ||
+        !ht__check_together(op->name, a, b) || !broadcast_shapes(op->name, a->body, b->body, &plan))
         return NULL;
     dtype = compute_dtype(op, a->body->dtype, b->body->dtype);
     if (!check_dtype(op, a->body, dtype))
@@ -217,7 +217,7 @@ ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, double b)
 {
     ht_tensor *number;
 
-    if (a == NULL)
+    if (HT_IS_NULL(a, op->name, "a"))
         return NULL;
     number = ht_full_on(0, NULL, b, scalar_dtype(a->body->dtype, b), HT_NONE,
                         a->body->storage->device, a->body->comm);

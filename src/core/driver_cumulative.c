@@ -55,7 +55,7 @@ ht_tensor *ht__cumulative(const ht_cumulative_row *row, ht_tensor *x, int axis)
     ht_tensor *y;
     ht_node *node;
 
-    if (x == NULL || !ht__check_axis(row->name, x, &axis))
+    if (HT_IS_NULL(x, row->name, "x") || !ht__check_axis(row->name, x, &axis))
         return NULL;
     ht__settle(x);
     exact = x->body->dtype == HT_BOOL || ht_dtype_is_integer(x->body->dtype);

@@ -38,7 +38,7 @@ ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x)
     ht_tensor *y;
     ht_node *node;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, op->name, "x"))
         return NULL;
     ht__settle(x);
     if (op->result == HT_RESULT_FLOAT && is_exact(x->body->dtype))
@@ -57,8 +57,8 @@ ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x)
 {
     ht_node *node;
 
-    if (x == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, op->name, "x"))
+        return ht_error_get(NULL);
     if (ht__check_in_place(op->name, x) != HT_SUCCESS)
         return HT_ERR_STATE;
     ht__settle(x);

@@ -215,7 +215,7 @@ ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool kee
     ht_tensor *y;
     reduce_plan plan;
 
-    if (x == NULL || (axis != HT_NONE && !ht__check_axis(row->name, x, &axis)))
+    if (HT_IS_NULL(x, row->name, "x") || (axis != HT_NONE && !ht__check_axis(row->name, x, &axis)))
         return NULL;
     ht__settle(x);
     plan = make_plan(x->body, axis, keepdim);

@@ -410,8 +410,8 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     double scale;
     bool was;
 
-    if (x == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, "ht_backward_from", "x"))
+        return ht_error_get(NULL);
     if (!ht__needs_grad(x))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "ht_backward: x depends on nothing that requires a gradient");
@@ -444,8 +444,8 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
 
 ht_status ht_backward(ht_tensor *loss)
 {
-    if (loss == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(loss, "ht_backward", "the loss"))
+        return ht_error_get(NULL);
     if (ht_tensor_size(loss) != 1)
         return HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
                        "ht_backward: expected a loss of one element, got shape %s "

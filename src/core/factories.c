@@ -13,7 +13,7 @@
 static ht_tensor *new_on(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
                          int split, ht_device *device, ht_comm *comm)
 {
-    if (device == NULL || comm == NULL)
+    if (HT_IS_NULL(device, what, "the device") || HT_IS_NULL(comm, what, "the communicator"))
         return NULL;
     if ((unsigned)dtype >= HT_DTYPE_COUNT) {
         HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
@@ -242,7 +242,8 @@ ht_tensor *ht_array_from_local(const void *data, int ndim, const int64_t lshape[
     ht_tensor *x = NULL;
     ht_bounds *bounds;
 
-    if (comm == NULL || !ht__check_shape("ht_array_from_local", comm, ndim, lshape, &split))
+    if (HT_IS_NULL(comm, "ht_array_from_local", "the communicator") ||
+        !ht__check_shape("ht_array_from_local", comm, ndim, lshape, &split))
         return NULL;
     if (split == HT_NONE) {
         HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_array_from_local: a split axis is needed");

@@ -173,7 +173,7 @@ ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, cons
 {
     struct target target = {.path = path, .name = dataset};
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_save_hdf5", "x"))
         return ht_error_get(NULL);
     ht_comm *comm = ht_tensor_comm(x);
 

@@ -218,7 +218,8 @@ ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b)
     ht_node *node;
     bool was;
 
-    if (a == NULL || b == NULL || !ht__check_together("ht_matmul", a, b) || !check(a, b))
+    if (HT_IS_NULL(a, "ht_matmul", "a") || HT_IS_NULL(b, "ht_matmul", "b") ||
+        !ht__check_together("ht_matmul", a, b) || !check(a, b))
         return NULL;
     dtype = ht_promote_types(a->body->dtype, b->body->dtype);
     if (dtype <= HT_INT64)

@@ -43,7 +43,7 @@ static ht_body *row_major_like(const char *what, const ht_body *x)
 
 ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype)
 {
-    if (x == NULL || x->body->dtype == dtype)
+    if (HT_IS_NULL(x, "ht_astype", "x") || x->body->dtype == dtype)
         return x;
     if ((unsigned)dtype >= HT_DTYPE_COUNT) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_astype: %d is no dtype", (int)dtype);
@@ -66,7 +66,7 @@ ht_tensor *ht_channels_last(ht_tensor *x)
 {
     ht_body like;
 
-    if (x == NULL || ht__body_is_channels_last(x->body))
+    if (HT_IS_NULL(x, "ht_channels_last", "x") || ht__body_is_channels_last(x->body))
         return x;
     if (x->body->ndim != 4) {
         HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_channels_last: expected (N, C, H, W), x is %s",
@@ -111,8 +111,10 @@ ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
     ht_node *node;
     bool was;
 
-    if (x == NULL || device == NULL || x->body->storage->device == device)
-        return device != NULL ? x : NULL;
+    if (HT_IS_NULL(x, "ht_to_device", "x") || HT_IS_NULL(device, "ht_to_device", "the device"))
+        return NULL;
+    if (x->body->storage->device == device)
+        return x;
     ht__settle(x);
     was = ht_set_grad_enabled(false);
     dense = ht_contiguous(x);
@@ -183,8 +185,8 @@ ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
     ht_scope *scope;
     ht_status status;
 
-    if (x == NULL || y == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, "ht_copy_", "x") || HT_IS_NULL(y, "ht_copy_", "y"))
+        return ht_error_get(NULL);
     if (ht__check_in_place("ht_copy_", x) != HT_SUCCESS)
         return HT_ERR_STATE;
     if (!ht__check_together("ht_copy_", x, y))
@@ -198,8 +200,8 @@ ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
 
 ht_status ht_fill_(ht_tensor *x, double value)
 {
-    if (x == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, "ht_fill_", "x"))
+        return ht_error_get(NULL);
     if (ht__check_in_place("ht_fill_", x) != HT_SUCCESS)
         return HT_ERR_STATE;
     ht__settle(x);
@@ -226,8 +228,8 @@ ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
 {
     ht_body *old;
 
-    if (x == NULL || y == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, "ht_tensor_set_", "x") || HT_IS_NULL(y, "ht_tensor_set_", "y"))
+        return ht_error_get(NULL);
     if (x->view)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_set_: x is a view");
     if (x->node != NULL)

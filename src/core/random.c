@@ -63,8 +63,8 @@ ht_status ht__random_fill(const char *what, ht_tensor *x, ht_random_kernel kerne
 static ht_status draw_into(const char *what, ht_tensor *x, ht_random_kernel kernel, double a,
                            double b)
 {
-    if (x == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, what, "x"))
+        return ht_error_get(NULL);
     if (ht__check_in_place(what, x) != HT_SUCCESS)
         return HT_ERR_STATE;
     ht__settle(x);

@@ -51,8 +51,9 @@ ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal)
     ht_scope *scope;
     ht_status status;
 
-    if (a == NULL || b == NULL || equal == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(a, "ht_equal", "a") || HT_IS_NULL(b, "ht_equal", "b") ||
+        HT_IS_NULL(equal, "ht_equal", "equal"))
+        return ht_error_get(NULL);
     *equal = false;
     if (a->body->ndim != b->body->ndim ||
         memcmp(a->body->shape, b->body->shape, sizeof a->body->shape) != 0)

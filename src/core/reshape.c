@@ -184,7 +184,7 @@ ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
     ht_node *node;
     bool was;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_reshape", "x"))
         return NULL;
     if (ndim < 0 || ndim > HT_MAX_NDIM) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_reshape: expected 0 to %d dimensions, got %d",
@@ -210,7 +210,7 @@ ht_tensor *ht_flatten(ht_tensor *x, int start_axis)
 {
     int64_t shape[HT_MAX_NDIM];
 
-    if (x == NULL || !ht__check_axis("ht_flatten", x, &start_axis))
+    if (HT_IS_NULL(x, "ht_flatten", "x") || !ht__check_axis("ht_flatten", x, &start_axis))
         return NULL;
     memcpy(shape, x->body->shape, sizeof shape);
     shape[start_axis] = product(x->body->shape, start_axis, x->body->ndim);

@@ -111,7 +111,7 @@ ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like)
 
 ht_tensor *ht_resplit(ht_tensor *x, int split)
 {
-    if (x == NULL ||
+    if (HT_IS_NULL(x, "ht_resplit", "x") ||
         !ht__check_shape("ht_resplit", x->body->comm, x->body->ndim, x->body->shape, &split))
         return NULL;
     return split == x->body->split ? x : move_to("ht_resplit", x, split, NULL);
@@ -124,8 +124,8 @@ ht_status ht_resplit_(ht_tensor *x, int split)
     ht_status status;
     bool was;
 
-    if (x == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, "ht_resplit_", "x"))
+        return ht_error_get(NULL);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     moved = ht_resplit(x, split);
@@ -137,7 +137,7 @@ ht_status ht_resplit_(ht_tensor *x, int split)
 
 ht_tensor *ht_balance(ht_tensor *x)
 {
-    if (x == NULL || ht_tensor_is_balanced(x))
+    if (HT_IS_NULL(x, "ht_balance", "x") || ht_tensor_is_balanced(x))
         return x;
     return move_to("ht_balance", x, x->body->split, NULL);
 }

@@ -13,7 +13,7 @@ ht_tensor *ht_mean(ht_tensor *x, int axis)
 {
     int64_t count;
 
-    if (x == NULL || (axis != HT_NONE && !ht__check_axis("ht_mean", x, &axis)))
+    if (HT_IS_NULL(x, "ht_mean", "x") || (axis != HT_NONE && !ht__check_axis("ht_mean", x, &axis)))
         return NULL;
     count = axis == HT_NONE ? ht_tensor_size(x) : x->body->shape[axis];
     if (x->body->dtype == HT_BOOL || ht_dtype_is_integer(x->body->dtype))

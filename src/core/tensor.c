@@ -156,7 +156,7 @@ ht_tensor *ht_tensor_local(ht_tensor *x)
 {
     ht_body *body;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_tensor_local", "x"))
         return NULL;
     ht__settle(x);
     body = ht__body_view(x->body);
@@ -184,8 +184,9 @@ ht_status ht_tensor_item(ht_tensor *x, double *value)
 {
     double element = 0;
 
-    if (x == NULL || value == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(x, "ht_tensor_item", "x") ||
+        HT_IS_NULL(value, "ht_tensor_item", "the place of the value"))
+        return ht_error_get(NULL);
     if (ht_tensor_size(x) != 1)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_tensor_item: expected one element, x is %s",
                        ht__shape_str(x->body->ndim, x->body->shape));

@@ -117,8 +117,9 @@ static void grow(ht_value *value)
 
 ht_status ht_value_append(ht_value *list, ht_value *item)
 {
-    if (list == NULL || item == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(list, "ht_value_append", "the list") ||
+        HT_IS_NULL(item, "ht_value_append", "the item"))
+        return ht_error_get(NULL);
     if (list->kind != HT_VALUE_LIST)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: the value is no list");
     grow(list);
@@ -144,8 +145,9 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
 {
     int at;
 
-    if (map == NULL || key == NULL || item == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(map, "ht_value_set", "the map") || HT_IS_NULL(key, "ht_value_set", "the key") ||
+        HT_IS_NULL(item, "ht_value_set", "the item"))
+        return ht_error_get(NULL);
     if (map->kind != HT_VALUE_MAP)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: the value is no map (key '%s')", key);
     ht_retain(item);

@@ -48,7 +48,7 @@ ht_tensor *ht_permute(ht_tensor *x, const int axes[])
     int order[HT_MAX_NDIM];
     ht_body *body;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_permute", "x"))
         return NULL;
     for (int i = 0; i < x->body->ndim; i++) {
         order[i] = axes != NULL ? axes[i] : x->body->ndim - 1 - i;
@@ -75,7 +75,7 @@ ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1)
 {
     int order[HT_MAX_NDIM];
 
-    if (x == NULL || !ht__check_axis("ht_transpose", x, &axis0) ||
+    if (HT_IS_NULL(x, "ht_transpose", "x") || !ht__check_axis("ht_transpose", x, &axis0) ||
         !ht__check_axis("ht_transpose", x, &axis1))
         return NULL;
     for (int i = 0; i < x->body->ndim; i++)
@@ -98,7 +98,7 @@ ht_tensor *ht_expand_dims(ht_tensor *x, int axis)
     int given = axis;
     ht_body *body;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_expand_dims", "x"))
         return NULL;
     axis += axis < 0 ? x->body->ndim + 1 : 0;
     if (axis < 0 || axis > x->body->ndim || x->body->ndim == HT_MAX_NDIM) {
@@ -126,7 +126,7 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
 {
     ht_body *body;
 
-    if (x == NULL || !ht__check_axis("ht_squeeze", x, &axis))
+    if (HT_IS_NULL(x, "ht_squeeze", "x") || !ht__check_axis("ht_squeeze", x, &axis))
         return NULL;
     if (x->body->shape[axis] != 1) {
         HT_FAIL(x->body->comm, HT_ERR_SHAPE,
@@ -193,7 +193,7 @@ ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop)
     narrow_context window;
     ht_body *body;
 
-    if (x == NULL || !ht__check_axis("ht_narrow", x, &axis))
+    if (HT_IS_NULL(x, "ht_narrow", "x") || !ht__check_axis("ht_narrow", x, &axis))
         return NULL;
     if (start < 0 || stop < start || stop > x->body->shape[axis]) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
@@ -230,7 +230,8 @@ ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
     int split = HT_NONE, shift;
     ht_body *body;
 
-    if (x == NULL || !ht__check_shape("ht_broadcast_to", x->body->comm, ndim, shape, &split))
+    if (HT_IS_NULL(x, "ht_broadcast_to", "x") ||
+        !ht__check_shape("ht_broadcast_to", x->body->comm, ndim, shape, &split))
         return NULL;
     shift = ndim - x->body->ndim;
     for (int i = 0; i < x->body->ndim; i++) {

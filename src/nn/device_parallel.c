@@ -250,7 +250,7 @@ ht_module *ht_nn_device_parallel(ht_module *module, const int device_ids[], int 
     struct device_parallel *data;
     ht_module *self;
 
-    if (module == NULL)
+    if (HT_IS_NULL(module, "ht_nn_device_parallel", "the module"))
         return NULL;
     self = ht_module_new(sizeof *data, &type);
     data = ht_module_data(self);
@@ -271,7 +271,7 @@ ht_value *ht_device_parallel_forward(ht_module *module, ht_value *inputs, const 
     static const char what[] = "ht_device_parallel_forward";
     ht_device_layout layout = {0};
 
-    if (module == NULL || inputs == NULL ||
+    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(inputs, what, "the inputs") ||
         fill(what, &layout, module, device_ids, count, output_device, dim) != HT_SUCCESS)
         return NULL;
     return run_scoped(what, module, &layout, inputs);

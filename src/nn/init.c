@@ -67,7 +67,7 @@ static ht_random job_of(const ht_body *body, double low, double high)
 
 ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
 {
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_nn_init_uniform", "x"))
         return ht_error_get(NULL);
 
     const ht_body *body = x->body;
@@ -97,7 +97,7 @@ ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a)
     int64_t fan_in = 1;
     double bound;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_nn_init_kaiming_uniform", "x"))
         return ht_error_get(NULL);
     if (x->body->ndim < 2)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE,

@@ -137,7 +137,8 @@ ht_module *ht_module_clone(ht_module *module)
     ht_module *copy;
     bool was;
 
-    if (module == NULL || ht__module_drain(module) != HT_SUCCESS)
+    if (HT_IS_NULL(module, "ht_module_clone", "the module") ||
+        ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     was = ht_set_grad_enabled(false);
     copy = ht__module_copy(module, clone_tensor, NULL);

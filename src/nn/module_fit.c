@@ -103,7 +103,8 @@ ht_value *ht_module_state_dict(ht_module *module)
 {
     ht_value *map;
 
-    if (module == NULL || ht__module_drain(module) != HT_SUCCESS)
+    if (HT_IS_NULL(module, "ht_module_state_dict", "the module") ||
+        ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     map = ht_value_map();
     module = ht__module_unwrapped(module);
@@ -118,8 +119,9 @@ ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state)
     ht_state tree;
     ht_status status;
 
-    if (module == NULL || state == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(module, "ht_module_load_state_dict", "the module") ||
+        HT_IS_NULL(state, "ht_module_load_state_dict", "the state"))
+        return ht_error_get(NULL);
     status = ht__module_drain(module);
     if (status != HT_SUCCESS)
         return status;

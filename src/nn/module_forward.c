@@ -84,7 +84,8 @@ static ht_value *forward_value(ht_module *module, ht_value *inputs)
 
 ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
 {
-    if (module == NULL || inputs == NULL)
+    if (HT_IS_NULL(module, "ht_forward_value", "the module") ||
+        HT_IS_NULL(inputs, "ht_forward_value", "the inputs"))
         return NULL;
 
     int span = begin_span(module);
@@ -118,7 +119,7 @@ static ht_tensor *forward_tensor(ht_module *module, ht_tensor *x)
 
 ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
 {
-    if (module == NULL || x == NULL)
+    if (HT_IS_NULL(module, "ht_forward", "the module") || HT_IS_NULL(x, "ht_forward", "x"))
         return NULL;
 
     int span = begin_span(module);

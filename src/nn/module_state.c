@@ -75,7 +75,7 @@ static ht_status move_all(const char *what, ht_module *module, struct move *move
     bool was;
     ht_scope *scope;
 
-    if (module == NULL)
+    if (HT_IS_NULL(module, what, "the module"))
         return ht_error_get(NULL);
     move->status = ht__module_check_free(what, module);
     if (move->status != HT_SUCCESS)
@@ -104,7 +104,7 @@ ht_status ht_module_to_device(ht_module *module, ht_device *device)
 {
     struct move move = {.make = to_device, .device = device};
 
-    if (device == NULL)
+    if (HT_IS_NULL(device, "ht_module_to_device", "the device"))
         return ht_error_get(NULL);
     return move_all("ht_module_to_device", module, &move);
 }

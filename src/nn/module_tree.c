@@ -121,7 +121,8 @@ ht_value *ht_module_parameters(ht_module *module)
 {
     ht_value *list;
 
-    if (module == NULL || ht__module_drain(module) != HT_SUCCESS)
+    if (HT_IS_NULL(module, "ht_module_parameters", "the module") ||
+        ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     list = ht_value_list();
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, append, list);
@@ -209,7 +210,9 @@ ht_tensor *ht_module_find_parameter(ht_module *module, const char *path)
     ht_module *owner;
     ht_slot *slot;
 
-    if (module == NULL || path == NULL || ht__module_drain(module) != HT_SUCCESS)
+    if (HT_IS_NULL(module, "ht_module_find_parameter", "the module") ||
+        HT_IS_NULL(path, "ht_module_find_parameter", "the path") ||
+        ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     slot = find_slot(module, path, HT_SLOT_PARAMETER, &owner);
     return slot != NULL ? *ht__slot_place(owner, slot) : NULL;

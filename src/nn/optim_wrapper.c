@@ -151,11 +151,9 @@ ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model)
 {
     const ht_data_parallel *dp = ht__dp_of(model);
 
-    if (wrapper == NULL || model == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS
-                   ? ht_error_get(NULL)
-                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_optim_wrapper_begin: the %s is NULL",
-                             wrapper == NULL ? "wrapper" : "model");
+    if (HT_IS_NULL(wrapper, "ht_optim_wrapper_begin", "the wrapper") ||
+        HT_IS_NULL(model, "ht_optim_wrapper_begin", "the model"))
+        return ht_error_get(NULL);
     if (model != wrapper->model) {
         ht_release(wrapper->model);
         wrapper->model = ht_retain(model);
@@ -241,7 +239,7 @@ ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *l
     bool should_update;
     ht_status status;
 
-    if (wrapper == NULL)
+    if (HT_IS_NULL(wrapper, "ht_optim_wrapper_update_params", "the wrapper"))
         return ht_error_get(NULL);
     status = check_update(wrapper);
     if (status != HT_SUCCESS)
@@ -274,7 +272,7 @@ ht_value *ht_optim_wrapper_state_dict(ht_optim_wrapper *wrapper)
 {
     ht_value *map, *optimizer;
 
-    if (wrapper == NULL)
+    if (HT_IS_NULL(wrapper, "ht_optim_wrapper_state_dict", "the wrapper"))
         return NULL;
     optimizer = ht_optimizer_state_dict(wrapper->optimizer);
     if (optimizer == NULL)
@@ -306,7 +304,7 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
     bool scales;
     ht_status status = HT_SUCCESS;
 
-    if (wrapper == NULL)
+    if (HT_IS_NULL(wrapper, what, "the wrapper") || HT_IS_NULL(state, what, "the state"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(count) != HT_VALUE_NUMBER || !(ht_value_as_number(count) >= 0))
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no number \"count\"", what);

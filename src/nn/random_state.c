@@ -62,7 +62,8 @@ ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm)
     ht_value *map = ht_value_map();
     uint64_t seed, draw;
 
-    if (module == NULL || comm == NULL)
+    if (HT_IS_NULL(module, "ht_nn_random_state_dict", "the module") ||
+        HT_IS_NULL(comm, "ht_nn_random_state_dict", "the communicator"))
         return NULL;
     counters.map = ht_value_map();
     ht_random_get_state(&seed, &draw);
@@ -138,8 +139,10 @@ ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
     const uint64_t *random, *init;
     ht_status status;
 
-    if (module == NULL || state == NULL || comm == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(module, "ht_nn_random_load_state_dict", "the module") ||
+        HT_IS_NULL(state, "ht_nn_random_load_state_dict", "the state") ||
+        HT_IS_NULL(comm, "ht_nn_random_load_state_dict", "the communicator"))
+        return ht_error_get(NULL);
     random = get_pair(state, "random", comm);
     init = random != NULL ? get_pair(state, "init", comm) : NULL;
     if (init == NULL)

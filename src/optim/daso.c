@@ -105,7 +105,7 @@ ht_status ht_daso_step(ht_daso *daso)
 {
     ht_status status;
 
-    if (daso == NULL)
+    if (HT_IS_NULL(daso, "ht_daso_step", "DASO"))
         return ht_error_get(NULL);
     status = check_step("ht_daso_step", daso);
     if (status != HT_SUCCESS)
@@ -153,7 +153,7 @@ ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globall
     ht_daso_schedule was;
     ht_status status;
 
-    if (daso == NULL)
+    if (HT_IS_NULL(daso, "ht_daso_epoch_loss_logic", "DASO"))
         return ht_error_get(NULL);
     if (daso->batches == 0 || daso->batch < daso->batches)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
@@ -177,7 +177,7 @@ ht_status ht_daso_reset(ht_daso *daso)
 {
     ht_status status;
 
-    if (daso == NULL)
+    if (HT_IS_NULL(daso, "ht_daso_reset", "DASO"))
         return ht_error_get(NULL);
     status = ht__daso_receive(daso);
     daso->batch = daso->sends = 0;

@@ -129,7 +129,7 @@ ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
 
 ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper)
 {
-    if (daso == NULL)
+    if (HT_IS_NULL(daso, "ht_daso_add_scaler", "DASO"))
         return ht_error_get(NULL);
     if (wrapper != NULL && ht_optim_wrapper_optimizer(wrapper) != daso->optimizer)
         return HT_FAIL(daso->comm, HT_ERR_ARGUMENT,

@@ -112,7 +112,7 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     ht_status status;
     bool was;
 
-    if (daso == NULL)
+    if (HT_IS_NULL(daso, "ht_daso_state_dict", "DASO"))
         return NULL;
     if (daso->model == NULL) {
         HT_FAIL(daso->comm, HT_ERR_STATE, "ht_daso_state_dict: there is no model");

@@ -94,8 +94,8 @@ ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *typ
     ht_status status;
     bool scheduled;
 
-    if (optimizer == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(optimizer, what, "the optimizer"))
+        return ht_error_get(NULL);
     status = check_group(what, type, optimizer, parameters, lr);
     if (status == HT_SUCCESS)
         status = add_entries(what, optimizer, parameters);
@@ -150,8 +150,8 @@ ht_status ht_optimizer_set_group_lr(ht_optimizer *optimizer, int group, double l
     static const char what[] = "ht_optimizer_set_group_lr";
     ht_status status;
 
-    if (optimizer == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(optimizer, "ht_optimizer_set_group_lr", "the optimizer"))
+        return ht_error_get(NULL);
     if (group < 0 || group >= optimizer->group_count)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: group is %d, expected 0 to %d", what, group,
                        optimizer->group_count - 1);
@@ -165,8 +165,8 @@ ht_status ht_optimizer_set_lr(ht_optimizer *optimizer, double lr)
 {
     ht_status status;
 
-    if (optimizer == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(optimizer, "ht_optimizer_set_lr", "the optimizer"))
+        return ht_error_get(NULL);
     status = ht__optim_check_range("ht_optimizer_set_lr", "lr", lr, 0, INFINITY);
     for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++)
         optimizer->groups[g].lr = lr;

@@ -156,8 +156,8 @@ ht_status ht_hierarchical_averager_average_parameters(ht_hierarchical_averager *
     const level *l;
     ht_status status = HT_SUCCESS;
 
-    if (averager == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(averager, "ht_hierarchical_averager_average_parameters", "the averager"))
+        return ht_error_get(NULL);
     l = due(averager);
     if (l != NULL)
         status = average_level(averager, l, parameters);
@@ -177,7 +177,7 @@ ht_value *ht_hierarchical_averager_state_dict(const ht_hierarchical_averager *av
 {
     ht_value *map;
 
-    if (averager == NULL)
+    if (HT_IS_NULL(averager, "ht_hierarchical_averager_state_dict", "the averager"))
         return NULL;
     map = ht_value_map();
     ht_value_set(map, "step", ht_value_number((double)averager->step));
@@ -189,8 +189,9 @@ ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averager *ave
 {
     const ht_value *step = ht_value_get(state, "step");
 
-    if (averager == NULL || state == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(averager, "ht_hierarchical_averager_load_state_dict", "the averager") ||
+        HT_IS_NULL(state, "ht_hierarchical_averager_load_state_dict", "the state"))
+        return ht_error_get(NULL);
     if (ht_value_get_kind(step) != HT_VALUE_NUMBER || ht_value_as_number(step) < 0)
         return HT_FAIL(averager->comm, HT_ERR_FORMAT,
                        "ht_hierarchical_averager_load_state_dict: the state has no number "

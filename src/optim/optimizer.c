@@ -89,8 +89,8 @@ static ht_status step(ht_optimizer *optimizer)
 
 ht_status ht_optimizer_step(ht_optimizer *optimizer)
 {
-    if (optimizer == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(optimizer, "ht_optimizer_step", "the optimizer"))
+        return ht_error_get(NULL);
     if (waits(optimizer, true))
         return HT_SUCCESS;
 
@@ -103,8 +103,8 @@ ht_status ht_optimizer_step(ht_optimizer *optimizer)
 
 ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)
 {
-    if (optimizer == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(optimizer, "ht_optimizer_zero_grad", "the optimizer"))
+        return ht_error_get(NULL);
     if (waits(optimizer, false))
         return HT_SUCCESS;
     for (int i = 0; i < optimizer->count; i++) {

@@ -85,8 +85,8 @@ ht_plateau_detector *ht_plateau_detector_new(const ht_plateau_detector_options *
 
 ht_status ht_plateau_detector_reset(ht_plateau_detector *detector)
 {
-    if (detector == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(detector, "ht_plateau_detector_reset", "the detector"))
+        return ht_error_get(NULL);
     detector->best = detector->maximize != 0 ? -INFINITY : INFINITY;
     detector->bad = detector->resting = 0;
     return HT_SUCCESS;
@@ -110,7 +110,7 @@ static bool is_better(const ht_plateau_detector *detector, double metric)
 
 bool ht_plateau_detector_test_if_improving(ht_plateau_detector *detector, double metric)
 {
-    if (detector == NULL)
+    if (HT_IS_NULL(detector, "ht_plateau_detector_test_if_improving", "the detector"))
         return false;
     detector->seen++;
     if (is_better(detector, metric)) {
@@ -134,7 +134,7 @@ ht_value *ht_plateau_detector_get_state(const ht_plateau_detector *detector)
 {
     ht_value *map;
 
-    if (detector == NULL)
+    if (HT_IS_NULL(detector, "ht_plateau_detector_get_state", "the detector"))
         return NULL;
     map = ht_value_map();
     for (int i = 0; i < NUMBERS; i++)
@@ -146,8 +146,9 @@ ht_value *ht_plateau_detector_get_state(const ht_plateau_detector *detector)
 
 ht_status ht_plateau_detector_set_state(ht_plateau_detector *detector, const ht_value *state)
 {
-    if (detector == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(detector, "ht_plateau_detector_set_state", "the detector") ||
+        HT_IS_NULL(state, "ht_plateau_detector_set_state", "the state"))
+        return ht_error_get(NULL);
     for (int i = 0; i < NUMBERS; i++) {
         if (ht_value_get_kind(ht_value_get(state, numbers[i].name)) != HT_VALUE_NUMBER)
             return HT_FAIL(NULL, HT_ERR_FORMAT,

@@ -54,8 +54,8 @@ static ht_status apply(ht_scheduler *scheduler)
 
 ht_status ht_scheduler_step(ht_scheduler *scheduler)
 {
-    if (scheduler == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(scheduler, "ht_scheduler_step", "the scheduler"))
+        return ht_error_get(NULL);
     if (scheduler->type->observe != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                        "ht_scheduler_step: %s looks at a metric; call ht_scheduler_step_metric",
@@ -66,8 +66,8 @@ ht_status ht_scheduler_step(ht_scheduler *scheduler)
 
 ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric)
 {
-    if (scheduler == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(scheduler, "ht_scheduler_step_metric", "the scheduler"))
+        return ht_error_get(NULL);
     if (scheduler->type->observe == NULL)
         return ht_scheduler_step(scheduler);
     scheduler->epoch++;

@@ -25,7 +25,7 @@ ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler)
 {
     ht_value *map;
 
-    if (scheduler == NULL)
+    if (HT_IS_NULL(scheduler, "ht_scheduler_state_dict", "the scheduler"))
         return NULL;
     map = ht_value_map();
     ht_value_set(map, "last_epoch", ht_value_number((double)scheduler->epoch));
@@ -40,8 +40,9 @@ ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *
     static const char what[] = "ht_scheduler_load_state_dict";
     ht_status status;
 
-    if (scheduler == NULL || state == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(scheduler, "ht_scheduler_load_state_dict", "the scheduler") ||
+        HT_IS_NULL(state, "ht_scheduler_load_state_dict", "the state"))
+        return ht_error_get(NULL);
     status = check_number(what, state, "last_epoch");
     for (int i = 0; i < HT_SCHEDULER_NUMBERS && status == HT_SUCCESS; i++) {
         if (scheduler->type->numbers[i].name != NULL)

@@ -66,7 +66,8 @@ ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer)
 {
     ht_value *map, *name, *groups, *list;
 
-    if (optimizer == NULL || drain(optimizer) != HT_SUCCESS)
+    if (HT_IS_NULL(optimizer, "ht_optimizer_state_dict", "the optimizer") ||
+        drain(optimizer) != HT_SUCCESS)
         return NULL;
     map = ht_value_map();
     name = ht_value_map();
@@ -234,8 +235,9 @@ ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *
     ht_status status;
     ht_scope *scope;
 
-    if (optimizer == NULL || state == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(optimizer, "ht_optimizer_load_state_dict", "the optimizer") ||
+        HT_IS_NULL(state, "ht_optimizer_load_state_dict", "the state"))
+        return ht_error_get(NULL);
     status = check_state(optimizer, state);
     if (status == HT_SUCCESS)
         status = drain(optimizer);

@@ -343,7 +343,7 @@ ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *job)
     ht_norm norm;
     double *mean, count;
 
-    if (x == NULL || !check(x, job))
+    if (HT_IS_NULL(x, job->what, "x") || !check(x, job))
         return NULL;
     if (ht__backend_of(x)->kernels.norm_forward == NULL) {
         ht__kernel_missing(job->what, x);

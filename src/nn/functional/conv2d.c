@@ -215,7 +215,7 @@ ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
     ht_tensor *y;
     ht_node *node;
 
-    if (x == NULL || weight == NULL)
+    if (HT_IS_NULL(x, "ht_conv2d", "x") || HT_IS_NULL(weight, "ht_conv2d", "weight"))
         return NULL;
     options = options != NULL ? options : &defaults;
     if (!ht__check_batch("ht_conv2d", "x", x, 4) || !check_options(x, options) ||

@@ -77,7 +77,7 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     ht_tensor *y, *mask;
     ht_node *node;
 
-    if (x == NULL || !check("ht_dropout", x, p))
+    if (HT_IS_NULL(x, "ht_dropout", "x") || !check("ht_dropout", x, p))
         return NULL;
     if (p == 0.0)
         return x;
@@ -118,7 +118,7 @@ ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     ht_tensor *scale;
     bool was;
 
-    if (x == NULL || !check("ht_dropout2d", x, p))
+    if (HT_IS_NULL(x, "ht_dropout2d", "x") || !check("ht_dropout2d", x, p))
         return NULL;
     if (x->body->ndim < 2) {
         HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_dropout2d: x is %s, (N, C, ...) is needed",

@@ -226,7 +226,8 @@ ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
     ht_tensor *y;
     ht_node *node;
 
-    if (x == NULL || weight == NULL || !check(x, weight, bias))
+    if (HT_IS_NULL(x, "ht_linear", "x") || HT_IS_NULL(weight, "ht_linear", "weight") ||
+        !check(x, weight, bias))
         return NULL;
     x = ht_contiguous(x);
     weight = ht_contiguous(weight);

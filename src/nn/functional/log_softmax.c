@@ -66,7 +66,7 @@ static ht_tensor *along_last(ht_tensor *x)
 
 ht_tensor *ht_log_softmax(ht_tensor *x, int axis)
 {
-    if (x == NULL || !ht__check_axis("ht_log_softmax", x, &axis))
+    if (HT_IS_NULL(x, "ht_log_softmax", "x") || !ht__check_axis("ht_log_softmax", x, &axis))
         return NULL;
     if (!ht_dtype_is_floating(x->body->dtype)) {
         HT_FAIL(x->body->comm, HT_ERR_DTYPE, "ht_log_softmax: x is %s, a floating dtype is needed",

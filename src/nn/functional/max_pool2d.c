@@ -107,7 +107,7 @@ ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const int64_
     ht_node *node;
     ht_pool job;
 
-    if (x == NULL || !check(x, kernel, stride, padding, dilation))
+    if (HT_IS_NULL(x, "ht_max_pool2d_ext", "x") || !check(x, kernel, stride, padding, dilation))
         return NULL;
     const ht_kernels *kernels = &ht__backend_of(x)->kernels;
     if (kernels->max_pool_forward == NULL || kernels->max_pool_backward == NULL) {

@@ -33,7 +33,8 @@ ht_tensor *ht_mse_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduct
     const ht_body *a, *b;
     ht_tensor *difference;
 
-    if (x == NULL || target == NULL || !ht__check_reduction("ht_mse_loss", x, reduction))
+    if (HT_IS_NULL(x, "ht_mse_loss", "x") || HT_IS_NULL(target, "ht_mse_loss", "target") ||
+        !ht__check_reduction("ht_mse_loss", x, reduction))
         return NULL;
     a = x->body;
     b = target->body;

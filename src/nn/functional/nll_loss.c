@@ -87,7 +87,8 @@ ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mod
 {
     ht_tensor *losses;
 
-    if (log_probs == NULL || target == NULL ||
+    if (HT_IS_NULL(log_probs, "ht_nll_loss", "log_probs") ||
+        HT_IS_NULL(target, "ht_nll_loss", "target") ||
         !ht__check_reduction("ht_nll_loss", log_probs, reduction) || !check(log_probs, target))
         return NULL;
     losses = row_losses(log_probs, target);
@@ -96,7 +97,8 @@ ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mod
 
 ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target, ht_reduction_mode reduction)
 {
-    if (logits == NULL || target == NULL)
+    if (HT_IS_NULL(logits, "ht_cross_entropy", "logits") ||
+        HT_IS_NULL(target, "ht_cross_entropy", "target"))
         return NULL;
     return ht_nll_loss(ht_log_softmax(logits, 1), target, reduction);
 }

@@ -51,7 +51,7 @@ ht_tensor *ht_relu_(ht_tensor *x)
 {
     ht_node *node;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_relu_", "x"))
         return NULL;
     if (ht__records(x) && (x->node == NULL || x->view)) {
         HT_FAIL(x->body->comm, HT_ERR_STATE,

@@ -102,7 +102,7 @@ ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_option
 {
     ht_dataloader_options defaults = ht_dataloader_options_default();
 
-    if (dataset == NULL)
+    if (HT_IS_NULL(dataset, "ht_dataloader_new", "the dataset"))
         return NULL;
     if (options == NULL)
         options = &defaults;
@@ -157,7 +157,7 @@ static ht_status agree(ht_dataloader *loader, const ht__made *made)
 bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
 {
     *batch = (ht_batch){0};
-    if (loader == NULL)
+    if (HT_IS_NULL(loader, "ht_dataloader_next", "the loader"))
         return false;
     give_back(loader);
     if (loader->status != HT_SUCCESS) {
@@ -250,7 +250,7 @@ void ht__dataloader_seek(ht_dataloader *loader, int64_t epoch, ht__deal *deal)
 
 ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch)
 {
-    if (loader == NULL)
+    if (HT_IS_NULL(loader, "ht_dataloader_set_epoch", "the loader"))
         return ht_error_get(NULL);
     if (epoch < 0)
         return HT_FAIL(loader->dataset->comm, HT_ERR_ARGUMENT,

@@ -48,7 +48,7 @@ ht_value *ht_dataloader_state_dict(const ht_dataloader *loader)
     ht__deal deal = {0};
     ht_value *map;
 
-    if (loader == NULL)
+    if (HT_IS_NULL(loader, "ht_dataloader_state_dict", "the loader"))
         return NULL;
     map = ht_value_map();
     ht__deal_copy(&deal, &loader->deal);
@@ -192,8 +192,9 @@ ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *s
     ht__deal deal = {0};
     ht_status status;
 
-    if (loader == NULL || state == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS ? ht_error_get(NULL) : HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(loader, "ht_dataloader_load_state_dict", "the loader") ||
+        HT_IS_NULL(state, "ht_dataloader_load_state_dict", "the state"))
+        return ht_error_get(NULL);
 
     status = check_identity(loader, state);
     if (status == HT_SUCCESS)

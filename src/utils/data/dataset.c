@@ -88,7 +88,7 @@ ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datas
 
 ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows)
 {
-    if (dataset == NULL)
+    if (HT_IS_NULL(dataset, "ht_dataset_limit", "the dataset"))
         return ht_error_get(NULL);
     if (rows < 0 || rows > dataset->file_rows)
         return HT_FAIL(dataset->comm, HT_ERR_ARGUMENT,

@@ -54,7 +54,7 @@ bool ht_early_stopping_step(ht_early_stopping *stopping, double metric)
 {
     double gain;
 
-    if (stopping == NULL)
+    if (HT_IS_NULL(stopping, "ht_early_stopping_step", "the early stopping"))
         return false;
     gain = stopping->options.maximize ? metric - stopping->best : stopping->best - metric;
     if (gain > stopping->options.min_delta || (isnan(stopping->best) && !isnan(metric))) {
@@ -70,7 +70,7 @@ ht_value *ht_early_stopping_state_dict(const ht_early_stopping *stopping)
 {
     ht_value *map = ht_value_map();
 
-    if (stopping == NULL)
+    if (HT_IS_NULL(stopping, "ht_early_stopping_state_dict", "the early stopping"))
         return NULL;
     ht_value_set(map, "best", ht_value_number(stopping->best));
     ht_value_set(map, "waited", ht_value_number((double)stopping->waited));
@@ -81,7 +81,8 @@ ht_status ht_early_stopping_load_state_dict(ht_early_stopping *stopping, const h
 {
     const ht_value *best = ht_value_get(state, "best"), *waited = ht_value_get(state, "waited");
 
-    if (stopping == NULL)
+    if (HT_IS_NULL(stopping, "ht_early_stopping_load_state_dict", "the early stopping") ||
+        HT_IS_NULL(state, "ht_early_stopping_load_state_dict", "the state"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(best) != HT_VALUE_NUMBER || ht_value_get_kind(waited) != HT_VALUE_NUMBER)
         return HT_FAIL(NULL, HT_ERR_FORMAT,

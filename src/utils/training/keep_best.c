@@ -118,7 +118,7 @@ ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch)
     ht_status status;
     int at;
 
-    if (best == NULL)
+    if (HT_IS_NULL(best, "ht_keep_best_step", "the keeper"))
         return ht_error_get(NULL);
     at = place(best, metric);
     if (isnan(metric) || at >= best->keep)
@@ -149,7 +149,7 @@ ht_value *ht_keep_best_state_dict(const ht_keep_best *best)
 {
     ht_value *list = ht_value_list();
 
-    if (best == NULL)
+    if (HT_IS_NULL(best, "ht_keep_best_state_dict", "the keeper"))
         return NULL;
     for (int i = 0; i < best->count; i++) {
         ht_value *map = ht_value_map();
@@ -181,9 +181,13 @@ static ht_status check_state(const ht_keep_best *best, const ht_value *state)
 
 ht_status ht_keep_best_load_state_dict(ht_keep_best *best, const ht_value *state)
 {
-    ht_status status = best != NULL ? check_state(best, state) : ht_error_get(NULL);
+    ht_status status;
 
-    if (best == NULL || status != HT_SUCCESS)
+    if (HT_IS_NULL(best, "ht_keep_best_load_state_dict", "the keeper") ||
+        HT_IS_NULL(state, "ht_keep_best_load_state_dict", "the state"))
+        return ht_error_get(NULL);
+    status = check_state(best, state);
+    if (status != HT_SUCCESS)
         return status;
     forget_files(best);
     for (int i = 0; i < ht_value_count(state); i++) {

@@ -77,7 +77,8 @@ ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target)
     ht_status status;
     bool was;
 
-    if (metric == NULL || x == NULL)
+    if (HT_IS_NULL(metric, "ht_metric_update", "the metric") ||
+        HT_IS_NULL(x, "ht_metric_update", "x"))
         return ht_error_get(NULL);
     if (metric->type->update == NULL)
         return not_this_way(metric, "ht_metric_update", "ht_metric_add");
@@ -91,7 +92,7 @@ ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target)
 
 ht_status ht_metric_add(ht_metric *metric, double value, double weight)
 {
-    if (metric == NULL)
+    if (HT_IS_NULL(metric, "ht_metric_add", "the metric"))
         return ht_error_get(NULL);
     if (metric->type->add == NULL)
         return not_this_way(metric, "ht_metric_add", "ht_metric_update");
@@ -102,7 +103,7 @@ ht_value *ht_metric_compute(ht_metric *metric)
 {
     ht_value *result = ht_value_map();
 
-    if (metric == NULL)
+    if (HT_IS_NULL(metric, "ht_metric_compute", "the metric"))
         return NULL;
     if (metric->status != HT_SUCCESS)
         ht__error_set(metric->status, "%s", metric->message);

@@ -181,7 +181,8 @@ ht_status ht_run_log_add(ht_run_log *log, const ht_value *row)
 {
     ht_status status = HT_SUCCESS;
 
-    if (log == NULL || row == NULL)
+    if (HT_IS_NULL(log, "ht_run_log_add", "the log") ||
+        HT_IS_NULL(row, "ht_run_log_add", "the row"))
         return ht_error_get(NULL);
     status = check_row(log, row);
     if (status != HT_SUCCESS)
