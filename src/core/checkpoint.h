@@ -55,8 +55,8 @@ typedef struct ht__entries {
 ht__entry *ht__entries_add(ht__entries *entries, const char *parent, const char *name);
 void ht__entries_free(ht__entries *entries);
 
-/* checkpoint_entries.c. Flattens a value; tensors in the form of the file. Logically collective;
- * HT_FAIL. */
+/* checkpoint_entries.c. Flattens a value; tensors in the form of the file. Collective, agrees on
+ * the entries. */
 ht_status ht__entries_collect(ht__entries *entries, const ht_value *state,
                               const ht__target *target);
 
@@ -80,6 +80,8 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 /* checkpoint_place.c: files and their names. All but `reserve` are rank 0's work; the error is
  * recorded and its code returned. */
 char *ht__place_part(const char *path); /* owned: what is written until it is whole */
+/* Refuses a path that is there and no ordinary file, which would be moved out of the way. */
+ht_status ht__place_check(const ht__target *target);
 /* Makes `part`, or makes it longer, with the space of `bytes`; begins with `size` bytes of `head`.
  */
 ht_status ht__place_reserve(const ht__target *target, const char *part, const void *head,

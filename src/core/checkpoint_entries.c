@@ -35,21 +35,30 @@ void ht__entries_free(ht__entries *entries)
     *entries = (ht__entries){0};
 }
 
+/* Takes note of it; nothing is communicated yet. */
 static ht_status set_tensor(ht__entry *entry, ht_tensor *x, const ht__target *target)
 {
     ht_comm *comm = target->comm;
     const ht_body *body = x->body;
 
+    entry->x = x;
     entry->dtype = body->dtype;
     entry->split = body->split;
     entry->local = body->comm == ht_comm_self() || (body->comm->size == 1 && comm->size > 1);
     if (body->comm->size > 1 && !ht__comm_compatible(body->comm, comm))
-        return HT_FAIL(comm, HT_ERR_COMM,
-                       "%s: %s lives on another communicator than the checkpoint", target->what,
-                       entry->path);
+        return ht__error_set(HT_ERR_COMM,
+                             "%s: %s lives on another communicator than the checkpoint",
+                             target->what, entry->path);
     if (entry->local)
         entry->split = HT_NONE;
-    x = ht_to_device(x, ht__device_cpu());
+    return HT_SUCCESS;
+}
+
+/* To the form of the file. */
+static ht_status convert(ht__entry *entry)
+{
+    ht_tensor *x = ht_to_device(entry->x, ht__device_cpu());
+
     x = ht_astype(x, ht__file_dtype(entry->dtype));
     if (entry->split != HT_NONE && entry->split != 0)
         x = ht_resplit(x, 0);
@@ -61,10 +70,10 @@ static ht_status check_key(const char *parent, const char *key, const ht__target
 {
     if (key[0] != '\0' && key[0] != '@' && strcmp(key, ".") != 0 && strchr(key, '/') == NULL)
         return HT_SUCCESS;
-    return HT_FAIL(target->comm, HT_ERR_ARGUMENT,
-                   "%s: the key \"%s\" in \"%s\" is empty, \".\", begins with '@' "
-                   "or has a '/' in it",
-                   target->what, key, parent);
+    return ht__error_set(HT_ERR_ARGUMENT,
+                         "%s: the key \"%s\" in \"%s\" is empty, \".\", begins with '@' "
+                         "or has a '/' in it",
+                         target->what, key, parent);
 }
 
 static ht_status collect(ht__entries *entries, const char *parent, const char *name,
@@ -110,7 +119,15 @@ static ht_status collect(ht__entries *entries, const char *parent, const char *n
 
 ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, const ht__target *target)
 {
-    return collect(entries, "", "", state, target);
+    ht_status status = ht__agree(target->comm, collect(entries, "", "", state, target));
+
+    if (status == HT_SUCCESS) /* the same on all ranks: converting may be collective */
+        status = ht__entries_agree(entries, target);
+    for (int i = 0; i < entries->count && status == HT_SUCCESS; i++) {
+        if (entries->items[i].x != NULL)
+            status = convert(&entries->items[i]);
+    }
+    return status;
 }
 
 /* From the form of the file to that of the program. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static ht_status fail(const ht__target *target, const char *verb, int error)
@@ -32,6 +33,16 @@ void ht__place_earlier(char *name, size_t size, const char *path, int age)
         snprintf(name, size, "%s", path);
     else
         snprintf(name, size, "%s.%d", path, age);
+}
+
+ht_status ht__place_check(const ht__target *target)
+{
+    struct stat there;
+
+    if (stat(target->path, &there) != 0 || S_ISREG(there.st_mode))
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: it is there and no ordinary file",
+                         target->what, target->path);
 }
 
 static int write_head(int fd, const void *head, size_t size)

@@ -255,22 +255,23 @@ static int64_t bytes_of(const ht__entries *entries)
     return bytes;
 }
 
-/* A full disk is found out before HDF5 has the file open: it cannot close one that does not fit,
- * and ranks of which some cannot write wait for each other. */
+/* Rank 0's work. A full disk is found out before HDF5 has the file open: it cannot close one that
+ * does not fit, and ranks of which some cannot write wait for each other. */
 static ht_status make_part(const ht__target *target, const char *part, const ht__entries *entries)
 {
-    ht_status status = HT_SUCCESS;
+    ht_status status = ht__place_check(target);
+    size_t size;
+    void *head;
 
-    if (target->comm->rank == 0) {
-        size_t size;
-        void *head = empty_file(&size);
-
-        unlink(part); /* of a job that was killed here */
-        status = head != NULL ? ht__place_reserve(target, part, head, size, bytes_of(entries))
-                              : fail(target, "");
-        ht__free(head);
-    }
-    return ht__agree(target->comm, status);
+    if (status != HT_SUCCESS)
+        return status;
+    head = empty_file(&size);
+    if (head == NULL)
+        return fail(target, "");
+    unlink(part); /* of a job that was killed here */
+    status = ht__place_reserve(target, part, head, size, bytes_of(entries));
+    ht__free(head);
+    return status;
 }
 
 static ht_status write_part(const ht__target *target, const char *part, const ht__entries *entries)
@@ -280,7 +281,7 @@ static ht_status write_part(const ht__target *target, const char *part, const ht
     hid_t file = H5I_INVALID_HID;
 
     ht__hdf5_begin();
-    status = make_part(target, part, entries);
+    status = ht__agree(comm, comm->rank == 0 ? make_part(target, part, entries) : HT_SUCCESS);
     if (status == HT_SUCCESS) {
         file = open_part(target, part);
         status = ht__agree(comm, file < 0 ? fail(target, "") : HT_SUCCESS);
@@ -334,8 +335,6 @@ static ht_status save(const ht__target *target, const ht_value *state, int keep)
     ht__entries entries = {0};
     ht_status status = ht__entries_collect(&entries, state, target);
 
-    if (status == HT_SUCCESS)
-        status = ht__entries_agree(&entries, target);
     if (status == HT_SUCCESS)
         status = ht__entries_checksum(&entries, target);
     if (status == HT_SUCCESS)

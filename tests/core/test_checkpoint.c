@@ -204,6 +204,37 @@ static void states_that_cannot_be_saved(void **state)
     ht_error_clear();
 }
 
+/* A communicator of one rank on one of them, and of more on others: no rank is left alone. */
+static void a_tensor_of_another_communicator_is_one_error(void **state)
+{
+    ht_comm *part = ht_comm_split(HT_COMM_WORLD, ht_test_rank == 0, 0);
+    ht_value *map = ht_value_map();
+
+    (void)state;
+    ht_value_set(map, "theirs", ht_value_tensor(numbers(9, HT_FLOAT32, 0, part)));
+    ht_value_set(
+        map, "ours",
+        ht_value_tensor(ht_resplit(
+            ht_reshape(numbers(21, HT_FLOAT64, 0, HT_COMM_WORLD), 2, (int64_t[]){3, 7}), 1)));
+    if (ht_test_size > 2) {
+        assert_int_equal(ht_checkpoint_save(map, path, HT_COMM_WORLD, NULL), HT_ERR_COMM);
+        assert_error(HT_ERR_COMM, "theirs lives on another communicator than the checkpoint");
+    }
+    ht_release(part);
+}
+
+/* It would be moved away as the checkpoint before. */
+static void a_folder_is_not_replaced(void **state)
+{
+    struct stat info;
+
+    (void)state;
+    assert_int_equal(ht_checkpoint_save(ht_value_map(), folder, HT_COMM_WORLD, NULL), HT_ERR_IO);
+    assert_error(HT_ERR_IO, "it is there and no ordinary file");
+    assert_int_equal(stat(folder, &info), 0);
+    assert_true(S_ISDIR(info.st_mode));
+}
+
 static ht_value *numbered(int number)
 {
     ht_value *map = ht_value_map();
@@ -452,8 +483,9 @@ static void a_full_disk_leaves_the_old_checkpoint(void **state)
 
 HT_TEST_SUITE(test_checkpoint, IN_FOLDER(everything_comes_back), IN_FOLDER(other_rank_counts),
               IN_FOLDER(rank_0_decides), IN_FOLDER(states_that_cannot_be_saved),
-              IN_FOLDER(the_last_k_are_kept), IN_FOLDER(a_file_cut_short_is_refused),
-              IN_FOLDER(a_byte_flipped_in_data_is_refused),
+              IN_FOLDER(a_tensor_of_another_communicator_is_one_error),
+              IN_FOLDER(a_folder_is_not_replaced), IN_FOLDER(the_last_k_are_kept),
+              IN_FOLDER(a_file_cut_short_is_refused), IN_FOLDER(a_byte_flipped_in_data_is_refused),
               IN_FOLDER(a_byte_flipped_elsewhere_changes_nothing_unseen),
               IN_FOLDER(other_formats_are_refused),
               IN_FOLDER(a_full_disk_leaves_the_old_checkpoint));
