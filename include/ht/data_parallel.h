@@ -70,7 +70,7 @@ HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, 
  * its loss is a mean of. By default the length of dimension 0 of the forward's inputs. Backward
  * fails with HT_ERR_STATE unless a weight was set, where inputs differ in that length (a constant
  * of one element beside the batch), or the loss is made of forward passes that do. 0: the rank
- * contributes nothing. Not collective. */
+ * contributes nothing; else 1e-30 to 1e30. Not collective. */
 HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 
 /* The backward pass of a step's loss (a mean over the weight's samples): scales the seed by the

@@ -318,9 +318,11 @@ ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)
 
     if (dp == NULL)
         return ht_error_get(NULL);
-    if (!(weight >= 0) || isinf(weight))
+    /* Gradients are multiplied by it, and divided by the sum, in float32 too. */
+    if (weight != 0 && !(weight >= 1e-30 && weight <= 1e30))
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                       "ht_data_parallel_set_weight: weight is %g, expected 0 or more", weight);
+                       "ht_data_parallel_set_weight: weight is %g, expected 0, or 1e-30 to 1e30",
+                       weight);
     dp->weight = weight;
     return HT_SUCCESS;
 }

@@ -28,6 +28,24 @@ void ht__optimizer_drop_state(ht_optimizer *optimizer, int index)
     }
 }
 
+static bool fits(const ht_body *state, const ht_body *parameter)
+{
+    return state->dtype == parameter->dtype && state->lsize == parameter->lsize &&
+           state->storage->device == parameter->storage->device;
+}
+
+/* The module was changed after the first step. */
+static ht_status refuse_state(int index, const ht_body *state, const ht_body *parameter)
+{
+    return HT_FAIL(parameter->comm, HT_ERR_STATE,
+                   "ht_optimizer_step: parameter %d is %s %s on %s, its state %s %s on %s: first "
+                   "change the module, then make its optimizer",
+                   index, ht_dtype_name(parameter->dtype),
+                   ht__shape_str(parameter->ndim, parameter->shape),
+                   parameter->storage->device->name, ht_dtype_name(state->dtype),
+                   ht__shape_str(state->ndim, state->shape), state->storage->device->name);
+}
+
 ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
@@ -35,6 +53,8 @@ ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
     for (int s = 0; s < optimizer->groups[entry->group].state_count; s++) {
         if (entry->state[s] == NULL)
             entry->state[s] = new_state(entry->parameter);
+        else if (!fits(entry->state[s]->body, entry->parameter->body))
+            return refuse_state(index, entry->state[s]->body, entry->parameter->body);
         if (entry->state[s] == NULL)
             return ht_error_get(NULL);
     }

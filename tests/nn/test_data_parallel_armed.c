@@ -141,7 +141,29 @@ static void a_loss_of_two_batches_needs_a_weight(void **state)
     ht_release(net);
 }
 
+/* Gradients in float32 are multiplied by the weight. */
+static void misuse_weights_that_float32_cannot_carry(void **state)
+{
+    const double weights[] = {-1, NAN, INFINITY, 1e-39, 1e39};
+    ht_module *net = new_net(3);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, false);
+    const char *message;
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(ht_data_parallel_set_weight(dp, weights[i]), HT_ERR_ARGUMENT);
+        ht_error_get(&message);
+        assert_non_null(strstr(message, "expected 0, or 1e-30 to 1e30"));
+    }
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_error_clear();
+    ht_release(dp);
+    ht_release(net);
+}
+
 HT_TEST_SUITE(test_data_parallel_armed, cmocka_unit_test(each_forward_pass_has_its_own_weight),
               cmocka_unit_test(what_does_not_reach_the_wrapper_is_left_alone),
               cmocka_unit_test(a_weight_is_used_up),
-              cmocka_unit_test(a_loss_of_two_batches_needs_a_weight));
+              cmocka_unit_test(a_loss_of_two_batches_needs_a_weight),
+              cmocka_unit_test(misuse_weights_that_float32_cannot_carry));

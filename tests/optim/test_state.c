@@ -158,6 +158,33 @@ static void test_states_that_do_not_fit(void **state)
     ht_release(pair);
 }
 
+/* A module that was converted after the first step: its state has no room for it. */
+static void test_a_parameter_of_another_dtype_is_refused(void **state)
+{
+    ht_tensor *p = new_parameter();
+    ht_optimizer *o = new_optimizer(1, p);
+    const char *message;
+
+    (void)state;
+    ht_tensor_set_requires_grad(p, true);
+    steps(o, 0, 1);
+    ht_tensor_set_grad(p, NULL);
+    assert_int_equal(ht_tensor_set_(p, ht_zeros_like(ht_astype(ht_detach(p), HT_FLOAT32))),
+                     HT_SUCCESS);
+    ht_tensor_set_grad(p, ht_ones_like(p));
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    assert_int_equal(ht_optimizer_step(o), HT_ERR_STATE);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_error_get(&message);
+    assert_string_equal(message,
+                        "ht_optimizer_step: parameter 0 is float32 (5,) on cpu:0, its state "
+                        "float64 (5,) on cpu:0: first change the module, then make its "
+                        "optimizer");
+    ht_error_clear();
+    ht_release(o);
+}
+
 HT_TEST_SUITE(test_state, cmocka_unit_test(test_resumed),
               cmocka_unit_test(test_deferred_update_is_in_the_state),
-              cmocka_unit_test(test_states_that_do_not_fit));
+              cmocka_unit_test(test_states_that_do_not_fit),
+              cmocka_unit_test(test_a_parameter_of_another_dtype_is_refused));
