@@ -40,11 +40,6 @@ bool ht__address_add(ht_address_set *set, const void *address)
     return true;
 }
 
-bool ht__address_has(const ht_address_set *set, const void *address)
-{
-    return set->count > 0 && set->places[place_of(set, address)] == address;
-}
-
 void ht__address_set_free(ht_address_set *set)
 {
     ht__free(set->places);

@@ -29,7 +29,7 @@ struct ht_grad_bucket {
     ht_grad_bucket *next; /* among those in flight, in the order they were posted */
 };
 
-/* reducer_pass.c posts a bucket, moves all that are in flight, and waits for one. */
+/* A bucket is posted, all that are in flight are moved, and one is awaited. */
 void ht__hook_post(ht_reducer *reducer, int number, double scale);
 bool ht__hooks_progress(void); /* whether anything moved; never waits */
 ht_status ht__hook_wait(ht_reducer *reducer, int number, const char *what);

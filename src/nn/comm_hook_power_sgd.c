@@ -3,12 +3,12 @@
  * PowerSGD: one step of power iteration per gradient. With M_k the gradient of rank k (n x m) plus
  * what was left out of it in the step before:
  *
- *     round 0   P_k = M_k Q             P = sum of P_k; gradients that are not compressed travel
- * too round 1   P orthonormal, Q_k = M_k' P      Q = mean of Q_k round 2   M = P Q', for all ranks;
- * left out: M_k - M
+ *     round 0   P_k = M_k Q             P = sum of P_k
+ *     round 1   P orthonormal, Q_k = M_k' P      Q = mean of Q_k
+ *     round 2   M = P Q', for all ranks; left out: M_k - M
  *
  * (n + m) r elements travel instead of n m. P and Q of a bucket lie one after another, so that each
- * is one sum. */
+ * is one sum; gradients that are not compressed travel whole in round 0. */
 #include "comm_hook.h"
 
 #include <math.h>

@@ -111,8 +111,10 @@ ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
 ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);
 
 /* data_parallel_layers.c. Finds who owns which parameter, and sets the layers' work before forward;
- * then takes it away again. */
+ * then takes it away again. A layer whose passes need every rank (SyncBatchNorm over several);
+ * NULL: there is none. */
 void ht__dp_hook_layers(ht_data_parallel *dp);
 void ht__dp_unhook_layers(ht_data_parallel *dp);
+const ht_module *ht__dp_collective_layer(const ht_data_parallel *dp);
 
 #endif

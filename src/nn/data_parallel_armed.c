@@ -8,36 +8,19 @@
 #include <math.h>
 
 #include "data_parallel.h"
-#include "layers_batch_norm.h"
 
 static const char what[] = "ht_backward";
 
 /* All wrappers that ran forward on this thread, in the order of their first time. */
 static _Thread_local ht_data_parallel *known;
 
-static void find_synchronised(const char *name, ht_module *module, void *found)
-{
-    const ht_batch_norm_layer *bn = ht__batch_norm_of(module);
-
-    (void)name;
-    *(bool *)found |= bn != NULL && bn->comm != NULL && bn->comm->size > 1;
-}
-
-/* Whether a layer's backward needs every rank (SyncBatchNorm). */
-static bool has_collective_layers(const ht_data_parallel *dp)
-{
-    bool found = false;
-
-    ht__module_walk(dp->module, find_synchronised, &found);
-    return found;
-}
-
 /* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch is
  * worth nothing leaves its backward out, unless others would wait there: then it goes through it,
  * and with a factor that float32 rounds to 0 its gradients are none. */
 static double begin_one(ht_data_parallel *dp)
 {
-    bool worthless = dp->pass_weight == 0, idle = worthless && !has_collective_layers(dp), sync;
+    bool worthless = dp->pass_weight == 0, idle = worthless && ht__dp_collective_layer(dp) == NULL,
+         sync;
 
     if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
         ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)
@@ -247,7 +230,7 @@ void ht__dp_disarm(ht_data_parallel *dp)
 
 ht_status ht__dp_begin_idle(ht_data_parallel *dp)
 {
-    if (has_collective_layers(dp))
+    if (ht__dp_collective_layer(dp) != NULL)
         return HT_FAIL(dp->comm, HT_ERR_STATE,
                        "ht_data_parallel_backward: the model has SyncBatchNorm layers, which need "
                        "every rank: run forward and backward with a batch of no rows, not NULL");

@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 
-#include "layers_batch_norm.h"
-
 static const char begin[] = "ht_data_parallel_join_begin";
 
 static ht_data_parallel *joining; /* wrappers between begin and end */
@@ -19,20 +17,9 @@ ht_join_options ht_join_options_default(void)
         .size = sizeof(ht_join_options), .divide_by_initial_world_size = true, .enable = true};
 }
 
-/* A SyncBatchNorm over several ranks. */
-static void find_sync_batch_norm(const char *name, ht_module *module, void *user)
-{
-    const ht_module **found = user;
-    const ht_batch_norm_layer *bn = ht__batch_norm_of(module);
-
-    (void)name;
-    if (bn != NULL && bn->comm != NULL && bn->comm->size > 1)
-        *found = module;
-}
-
 static ht_status check_options(ht_data_parallel *dp, const ht_join_options *o)
 {
-    const ht_module *found = NULL;
+    const ht_module *found;
 
     if (o->size != sizeof *o)
         return HT_FAIL(dp->comm, HT_ERR_ARGUMENT,
@@ -43,7 +30,7 @@ static ht_status check_options(ht_data_parallel *dp, const ht_join_options *o)
         return HT_FAIL(dp->comm, HT_ERR_STATE, "%s: the wrapper is in a join already", begin);
     if (o->throw_on_early_termination)
         return HT_SUCCESS;
-    ht__module_walk(dp->module, find_sync_batch_norm, &found);
+    found = ht__dp_collective_layer(dp);
     if (found != NULL)
         return HT_FAIL(dp->comm, HT_ERR_UNSUPPORTED,
                        "%s: SyncBatchNorm%s%s needs every rank in each forward pass; set "

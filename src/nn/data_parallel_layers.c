@@ -5,6 +5,8 @@
  * has no such place: those are loose, and brought up to date when the wrapper's forward begins. */
 #include "data_parallel.h"
 
+#include "layers_batch_norm.h"
+
 static bool is_layer(const ht_module *module)
 {
     return ht_module_child_count(module) == 0;
@@ -92,6 +94,24 @@ void ht__dp_hook_layers(ht_data_parallel *dp)
             dp->loose[dp->loose_count++] = &dp->reducer->params[i];
     }
     ht__free(owners);
+}
+
+static void find_collective_layer(const char *name, ht_module *module, void *user)
+{
+    const ht_module **found = user;
+    const ht_batch_norm_layer *bn = ht__batch_norm_of(module);
+
+    (void)name;
+    if (*found == NULL && bn != NULL && bn->comm != NULL && bn->comm->size > 1)
+        *found = module;
+}
+
+const ht_module *ht__dp_collective_layer(const ht_data_parallel *dp)
+{
+    const ht_module *found = NULL;
+
+    ht__module_walk(dp->module, find_collective_layer, &found);
+    return found;
 }
 
 void ht__dp_unhook_layers(ht_data_parallel *dp)

@@ -83,7 +83,6 @@ typedef struct ht_address_set {
     size_t count, capacity;
 } ht_address_set;
 bool ht__address_add(ht_address_set *set, const void *address); /* false: it was there */
-bool ht__address_has(const ht_address_set *set, const void *address);
 void ht__address_set_free(ht_address_set *set);
 
 /* module_guard.c: for wrappers. Registers `module` (retained) as the child "module" of a wrapper,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Passes of a rank that is out of data while others are not. Between begin and end of a join every
- * pass has a head of six numbers: how many ranks are active tells the ones out of data whether
+ * pass has a head of seven numbers: how many ranks are active tells the ones out of data whether
  * there is a pass at all, and the ones with data by what to divide. Nobody waits for the head but
  * the ranks out of data: active ones go on as ever. */
 #include "reducer.h"
