@@ -68,7 +68,8 @@ for way in $ways; do
                     for (j = i; j > 1 && seconds[j] < seconds[j - 1]; j--) {
                         swap = seconds[j]; seconds[j] = seconds[j - 1]; seconds[j - 1] = swap
                     }
-                time = sprintf("%.2f (%.2f ... %.2f)", seconds[int((n + 1) / 2)], seconds[1], seconds[n])
+                median = (seconds[int((n + 1) / 2)] + seconds[int((n + 2) / 2)]) / 2
+                time = sprintf("%.2f (%.2f ... %.2f)", median, seconds[1], seconds[n])
                 printf "%-13s %-10s %-30s %12.1f %10s\n", way, phase, time, megabytes / lines,
                     (ends ? sprintf("%.4f", right / ends) : "")
             }' "$work/epochs"
