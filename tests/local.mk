@@ -117,6 +117,7 @@ test_scripts = \
 	tests/examples/fashion.sh \
 	tests/examples/mnist.sh \
 	tests/examples/parallel.sh \
+	tests/examples/readme.sh \
 	tests/examples/resume.sh \
 	tests/examples/trace.sh \
 	tests/harness.sh \

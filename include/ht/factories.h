@@ -2,7 +2,10 @@
  *
  * Factories. Short calls make tensors on ht_get_comm() and ht_get_device(); the _on calls say both.
  * Logically collective: all ranks pass the same arguments. Results are scoped. Source:
- * heat.factories. */
+ * heat.factories.
+ *
+ * split is the axis along which the ranks share the tensor; HT_NONE: every rank holds all of it.
+ * Negative axes count from the end: -1 is the last axis, not "no split" as Heat's None is. */
 #ifndef HT_FACTORIES_H
 #define HT_FACTORIES_H
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layers as functions, without state. Inputs may be split along the batch axis (0), the result then
- * is too; parameters are replicated. Differentiable. Source: torch.nn.functional. */
+ * is too; weights and biases then are replicated on the communicator of the input (made with
+ * HT_NONE), and their gradients are summed over it. Process-local weights, such as those of the
+ * layers in nn.h, take process-local inputs (ht_tensor_local). Differentiable. Source:
+ * torch.nn.functional. */
 #ifndef HT_FUNCTIONAL_H
 #define HT_FUNCTIONAL_H
 

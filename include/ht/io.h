@@ -16,7 +16,12 @@ HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype d
 
 /* Writes x as `dataset`, each rank its slab, in x's dtype (bool as uint8; float16 and bfloat16 as
  * float32; complex as a compound {r, i}). mode "w" makes the file anew, "a" adds to it or replaces
- * the data set. Unfinished files are removed. */
+ * the data set. Unfinished files are removed.
+ *
+ * A process-local tensor is saved by its rank alone. Where ranks that each save one name the same
+ * file with "w", the file is that of the last one, whole; give each rank a file of its own, save on
+ * one rank, or save one tensor of all ranks (ht_array_from_local). "a" to one file is for one rank
+ * at a time, with a barrier in between. */
 HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset,
                               const char *mode);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layers. Constructors return owned modules (ht_module_add takes them over); parameters are
- * float32, process-local, initialised as PyTorch does. Not collective. Source: torch.nn. */
+ * float32, process-local, initialised as PyTorch does, so that layers with parameters take
+ * process-local batches: this rank's rows, ht_tensor_local(x) of a split x. Not collective. Source:
+ * torch.nn. */
 #ifndef HT_NN_H
 #define HT_NN_H
 
@@ -42,8 +44,7 @@ HT_API ht_batch_norm_options ht_batch_norm_options_default(void);
 
 /* y = (x - mean) / sqrt(var + eps) weight + bias by channel (axis 1): statistics of the batch in
  * training, the running ones (unbiased variance) in evaluation. For (N, C) and (N, C, L), for
- * (N, C, H, W), and for (N, C, D, H, W). A batch that is split over ranks has one set of
- * statistics. options NULL: defaults. */
+ * (N, C, H, W), and for (N, C, D, H, W). options NULL: defaults. */
 HT_API ht_module *ht_nn_batch_norm1d(int64_t features, const ht_batch_norm_options *options);
 HT_API ht_module *ht_nn_batch_norm2d(int64_t features, const ht_batch_norm_options *options);
 HT_API ht_module *ht_nn_batch_norm3d(int64_t features, const ht_batch_norm_options *options);

@@ -10,7 +10,9 @@
 
 HT_BEGIN_DECLS
 
-/* Writes x to `stream` on rank 0 of its communicator. Collective if x is split; only the shown
+/* Writes x to `stream` on rank 0 of its communicator. A process-local tensor is written by every
+ * rank that calls this, after "[rank/ranks] " as Heat's local printing does it; one rank alone
+ * writes it inside if (ht_comm_rank(HT_COMM_WORLD) == 0). Collective if x is split; only the shown
  * elements travel. */
 HT_API ht_status ht_print(ht_tensor *x, FILE *stream);
 

@@ -25,6 +25,17 @@ static ht_status save_error(const struct target *target, const char *why)
                          target->path, why);
 }
 
+/* HDF5 says nothing of a folder that is missing, or may not be written to. */
+static const char *why_not(const struct target *target)
+{
+    char folder[sizeof target->written];
+    const char *reason = ht__hdf5_error(), *slash = strrchr(target->written, '/');
+
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - target->written + 1) : 1,
+             slash != NULL ? target->written : ".");
+    return access(folder, W_OK) == 0 ? reason : strerror(errno);
+}
+
 static ht_status open_for_writing(ht_comm *comm, const struct target *target, hid_t *file)
 {
     hid_t parallel = ht__io_parallel_access(comm);
@@ -35,7 +46,30 @@ static ht_status open_for_writing(ht_comm *comm, const struct target *target, hi
                         : H5Fcreate(target->written, H5F_ACC_TRUNC, H5P_DEFAULT, parallel);
     ht__watch_unguard(outer);
     H5Pclose(parallel);
-    return ht__agree(comm, *file < 0 ? save_error(target, ht__hdf5_error()) : HT_SUCCESS);
+    return ht__agree(comm, *file < 0 ? save_error(target, why_not(target)) : HT_SUCCESS);
+}
+
+/* A group on the way to the name that is something else. */
+static ht_status check_groups(const struct target *target, hid_t file)
+{
+    char group[NAME_ROOM + 1];
+    char why[NAME_ROOM + sizeof " is a data set, not a group"];
+
+    snprintf(group, sizeof group, "%s", target->name);
+    for (char *slash = strchr(group + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        H5O_info_t info;
+
+        *slash = '\0';
+        if (H5Lexists(file, group, H5P_DEFAULT) <= 0)
+            return HT_SUCCESS;
+        if (H5Oget_info_by_name(file, group, &info, H5P_DEFAULT) >= 0 &&
+            info.type != H5O_TYPE_GROUP) {
+            snprintf(why, sizeof why, "%s is a data set, not a group", group);
+            return save_error(target, why);
+        }
+        *slash = '/';
+    }
+    return HT_SUCCESS;
 }
 
 /* Whether the name is free or a data set's: nothing else is replaced. */
@@ -84,10 +118,12 @@ static ht_status write_slabs(ht_comm *comm, const struct target *target, hid_t f
                              const ht_body *body)
 {
     hid_t type = ht__hdf5_type(body->dtype), set = H5I_INVALID_HID;
-    ht_status status = check_name(target, file);
+    ht_status status = check_groups(target, file);
     char part[NAME_ROOM + sizeof ".part"];
 
     snprintf(part, sizeof part, "%s.part", target->name);
+    if (status == HT_SUCCESS)
+        status = check_name(target, file);
     if (status == HT_SUCCESS)
         set = create_dataset(file, part, type, body);
     if (set < 0 && status == HT_SUCCESS)
@@ -148,13 +184,21 @@ static ht_status save(ht_comm *comm, const struct target *target, const ht_body 
     return status == HT_SUCCESS ? finish_file(comm, target, status) : ht__agree(comm, status);
 }
 
+/* Ranks, or groups of them, that each save a tensor of their own to one file write beside one
+ * another: the last to end gives it its name. */
 static ht_status choose_target(ht_comm *comm, struct target *target, const char *mode)
 {
-    int64_t there = access(target->path, F_OK) == 0;
-    ht_status status = ht__comm_bcast_bytes(comm, &there, sizeof there, 0, "ht_save_hdf5");
+    int64_t first[2] = {access(target->path, F_OK) == 0, ht_comm_rank(HT_COMM_WORLD)};
+    ht_status status = ht__comm_bcast_bytes(comm, first, sizeof first, 0, "ht_save_hdf5");
 
-    target->add = mode[0] == 'a' && there;
-    snprintf(target->written, sizeof target->written, target->add ? "%s" : "%s.part", target->path);
+    target->add = mode[0] == 'a' && first[0];
+    if (target->add)
+        snprintf(target->written, sizeof target->written, "%s", target->path);
+    else if (comm->size == ht_comm_size(HT_COMM_WORLD))
+        snprintf(target->written, sizeof target->written, "%s.part", target->path);
+    else
+        snprintf(target->written, sizeof target->written, "%s.%d.part", target->path,
+                 (int)first[1]);
     return status;
 }
 
@@ -178,7 +222,7 @@ ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, cons
     ht_comm *comm = ht_tensor_comm(x);
 
     if (path == NULL || dataset == NULL || dataset[0] == '\0' || strlen(dataset) > NAME_ROOM ||
-        strlen(path) + sizeof ".part" > sizeof target.written)
+        strlen(path) + sizeof ".2147483647.part" > sizeof target.written)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "ht_save_hdf5: the name of the file or data set is NULL, empty or too long");
     if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))

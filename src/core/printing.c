@@ -54,6 +54,8 @@ static void format_number(const print_cells *cells, double value, char *out, siz
         snprintf(out, room, "%lld", (long long)value);
     else if (cells->exponent && isfinite(value))
         snprintf(out, room, "%.*e", precision, value);
+    else if (isnan(value))
+        snprintf(out, room, "nan"); /* printf shows its sign */
     else
         snprintf(out, room, isfinite(value) ? "%.*f" : "%.*g", precision, value);
 }
@@ -203,7 +205,7 @@ char *ht_tensor_str(ht_tensor *x)
     char *string;
     bool was;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, "ht_tensor_str", "x"))
         return NULL;
     ht__settle(x);
     scope = ht_scope_open();
@@ -216,11 +218,17 @@ char *ht_tensor_str(ht_tensor *x)
 
 ht_status ht_print(ht_tensor *x, FILE *stream)
 {
-    char *string = ht_tensor_str(x);
+    char *string;
+    int ranks = ht_comm_size(HT_COMM_WORLD);
 
+    if (HT_IS_NULL(x, "ht_print", "x"))
+        return ht_error_get(NULL);
+    string = ht_tensor_str(x);
     if (string == NULL)
-        return x == NULL ? HT_ERR_ARGUMENT : ht_error_get(NULL);
-    if (x->body->comm->rank == 0)
+        return ht_error_get(NULL);
+    if (x->body->comm->size == 1 && ranks > 1)
+        fprintf(stream, "[%d/%d] %s\n", ht_comm_rank(HT_COMM_WORLD), ranks, string);
+    else if (x->body->comm->rank == 0)
         fprintf(stream, "%s\n", string);
     free(string);
     return HT_SUCCESS;

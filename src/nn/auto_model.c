@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A model for the world as it is: itself on one rank, wrapped on more. */
+ * A model for the world as it is. One rank is wrapped like many, so that options, averages and stop
+ * requests mean the same there. */
 #include "ht/auto.h"
 
 #include "core/core.h"
@@ -28,7 +29,7 @@ static ht_module *wrap(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
 {
     ht_module *wrapper;
 
-    if (sync_bn)
+    if (sync_bn && ht_comm_size(HT_COMM_WORLD) > 1)
         module = ht_nn_convert_sync_batchnorm(module, HT_COMM_WORLD);
     if (module == NULL)
         return NULL;
@@ -47,7 +48,20 @@ static bool has_devices_to_share(void)
            device->backend->device_count() > 1;
 }
 
-static ht_module *wrap_alone(ht_module *module)
+/* A wrapper refuses a model that nothing can be averaged of; one rank can run it. */
+static bool is_trainable(ht_module *module)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_value *all = ht_module_parameters(module);
+    bool found = false;
+
+    for (int i = 0; i < ht_value_count(all); i++)
+        found |= ht_tensor_requires_grad(ht_value_as_tensor(ht_value_at(all, i)));
+    ht_scope_close(scope);
+    return found;
+}
+
+static ht_module *share_devices(ht_module *module)
 {
     ht_module *wrapper = ht_nn_device_parallel(module, NULL, 0, HT_NONE, 0);
 
@@ -59,22 +73,23 @@ ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_b
                          const ht_data_parallel_options *options)
 {
     int ranks = ht_comm_size(HT_COMM_WORLD);
-    bool share = ranks == 1 && has_devices_to_share();
+    bool share = ranks == 1 && has_devices_to_share(), wraps;
 
     if (check(module, options) != HT_SUCCESS ||
         ht_module_to_device(module, ht_get_device()) != HT_SUCCESS) {
         ht_release(module);
         return NULL;
     }
+    wraps = ranks > 1 || is_trainable(module);
     ht_log_write0(HT_LOG_INFO, "%s: %d rank%s, device %s: %s%s", what, ranks, ranks > 1 ? "s" : "",
                   ht_device_name(ht_get_device()),
-                  ranks > 1 ? "DataParallel"
-                  : share   ? "DeviceParallel"
-                            : "the model as it is",
+                  share   ? "DeviceParallel"
+                  : wraps ? "DataParallel"
+                          : "the model as it is",
                   ranks > 1 && sync_bn ? ", SyncBatchNorm" : "");
     if (share)
-        return wrap_alone(module);
-    return ranks > 1 ? wrap(module, optimizer, sync_bn, options) : module;
+        return share_devices(module);
+    return wraps ? wrap(module, optimizer, sync_bn, options) : module;
 }
 
 ht_optimizer *ht_auto_optim(ht_optimizer *optimizer)

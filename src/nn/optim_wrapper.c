@@ -248,6 +248,7 @@ ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *l
     wrapper->last.loss_scale = loss_scale(wrapper, ht__dp_of(wrapper->model));
     wrapper->last.synchronised = should_update;
     wrapper->last.stepped = wrapper->last.skipped = false;
+    wrapper->last.grad_norm = NAN; /* until this update measures it */
     wrapper->last.amp_scale = wrapper->scale;
     wrapper->last.lr = ht_optimizer_lr(wrapper->optimizer);
     status = run_backward(wrapper, loss, wrapper->last.loss_scale * wrapper->scale);

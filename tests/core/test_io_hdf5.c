@@ -13,6 +13,7 @@
 #include "core/io_slab.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
+#include "ht/statistics.h"
 #include "ht/io.h"
 #include "ht/manipulations.h"
 #include "ht/relational.h"
@@ -152,8 +153,34 @@ static void a_group_is_not_replaced(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_int_equal(ht_save_hdf5(x, path, "results", "a"), HT_ERR_IO);
     assert_error_has(HT_ERR_IO, "cannot write results", "no data set");
+    assert_int_equal(ht_save_hdf5(x, path, "results/a/b", "a"), HT_ERR_IO);
+    assert_error_has(HT_ERR_IO, "cannot write results/a/b", "results/a is a data set, not a group");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     assert_same(x, ht_load_hdf5(path, "results/a", HT_FLOAT32, HT_NONE));
+    remove_path();
+}
+
+/* Every rank its own tensor to one file: it is one of theirs, whole, and nothing is left beside. */
+static void local_tensors_to_one_file(void **state)
+{
+    int64_t shape[] = {1000};
+    ht_tensor *first, *last;
+
+    (void)state;
+    make_path();
+    for (int round = 0; round < 5; round++) {
+        ht_tensor *x = ht_full_on(1, shape, ht_test_rank, HT_FLOAT32, HT_NONE, ht_get_device(),
+                                  HT_COMM_SELF);
+
+        assert_int_equal(ht_save_hdf5(x, path, "x", "w"), HT_SUCCESS);
+        ht_barrier(HT_COMM_WORLD);
+        first = ht_load_hdf5(path, "x", HT_FLOAT32, HT_NONE);
+        assert_true(ht_item(ht_min(first, HT_NONE)) == ht_item(ht_max(first, HT_NONE)));
+        assert_true(ht_item(ht_min(first, HT_NONE)) < ht_test_size);
+        ht_barrier(HT_COMM_WORLD);
+    }
+    last = ht_zeros_like(first);
+    assert_int_equal(ht_save_hdf5(last, path, "x", "w"), HT_SUCCESS);
     remove_path();
 }
 
@@ -172,7 +199,8 @@ static void misuse(void **state)
     assert_null(ht_load_hdf5(path, "x", HT_FLOAT32, 3));
     assert_error_has(HT_ERR_ARGUMENT, "ht_load_hdf5", "3");
     assert_int_equal(ht_save_hdf5(x, "/nowhere/x.h5", "x", "w"), HT_ERR_IO);
-    assert_error_has(HT_ERR_IO, "ht_save_hdf5: cannot write x to /nowhere/x.h5", "");
+    assert_error_has(HT_ERR_IO, "ht_save_hdf5: cannot write x to /nowhere/x.h5",
+                     "No such file or directory");
     assert_int_equal(ht_save_hdf5(x, path, "x", "r"), HT_ERR_ARGUMENT);
     assert_error_has(HT_ERR_ARGUMENT, "mode is \"r\"", "");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
@@ -184,4 +212,5 @@ HT_TEST_SUITE(test_io_hdf5, cmocka_unit_test(every_split_under_every_other),
               cmocka_unit_test(every_dtype), cmocka_unit_test(reads_another_dtype),
               cmocka_unit_test(transfers_in_pieces),
               cmocka_unit_test(scalars_views_and_second_data_sets),
-              cmocka_unit_test(a_group_is_not_replaced), cmocka_unit_test(misuse));
+              cmocka_unit_test(a_group_is_not_replaced),
+              cmocka_unit_test(local_tensors_to_one_file), cmocka_unit_test(misuse));

@@ -1,5 +1,6 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,33 @@ static void values_stand_in_columns(void **state)
     for (int split = 0; split < 2; split++)
         expect_text(ht_array(values, 2, shape, HT_FLOAT64, split), "[[  1.0000,  -2.5000],\n"
                                                                    " [100.0000,   0.0000]]");
+}
+
+/* C prints the sign of some NaNs. */
+static void nan_has_no_sign(void **state)
+{
+    const double values[2] = {-NAN, 1};
+    const int64_t shape[1] = {2};
+
+    (void)state;
+    expect_text(ht_array(values, 1, shape, HT_FLOAT64, HT_NONE), "[   nan, 1.0000]");
+}
+
+/* A process-local tensor says whose it is. */
+static void local_tensors_name_their_rank(void **state)
+{
+    const double one = 1;
+    char text[256] = "", expected[64] = "ht_tensor(";
+    FILE *stream = tmpfile();
+
+    (void)state;
+    if (ht_test_size > 1)
+        snprintf(expected, sizeof expected, "[%d/%d] ht_tensor(", ht_test_rank, ht_test_size);
+    assert_int_equal(ht_print(ht_array_local(&one, 0, NULL, HT_FLOAT64), stream), HT_SUCCESS);
+    rewind(stream);
+    assert_true(fread(text, 1, sizeof text - 1, stream) > 0);
+    assert_memory_equal(text, expected, strlen(expected));
+    fclose(stream);
 }
 
 static void long_tensors_show_their_edges(void **state)
@@ -68,6 +96,7 @@ static void rank_0_alone_writes(void **state)
 }
 
 HT_TEST_SUITE(test_printing, cmocka_unit_test(values_stand_in_columns),
+              cmocka_unit_test(nan_has_no_sign), cmocka_unit_test(local_tensors_name_their_rank),
               cmocka_unit_test(long_tensors_show_their_edges),
               cmocka_unit_test(precision_can_be_set), cmocka_unit_test(the_header_says_what_it_is),
               cmocka_unit_test(rank_0_alone_writes));

@@ -40,10 +40,7 @@ static void test_equals_a_plain_program(void **state)
     (void)state;
     train_alone(&run, expected);
     model = ht_auto_model(net, optimizer, false, NULL);
-    if (ht_test_size == 1)
-        assert_ptr_equal(model, net);
-    else
-        assert_ptr_equal(ht_data_parallel_module(model), net);
+    assert_ptr_equal(ht_data_parallel_module(model), net);
     assert_ptr_equal(ht_auto_optim(optimizer), optimizer);
     wrapper = ht_optim_wrapper_new(optimizer, NULL);
     options.forward = forward;
@@ -59,8 +56,6 @@ static void test_equals_a_plain_program(void **state)
         ht_scope_close(scope);
     }
     read_parameters(model, values);
-    if (ht_test_size == 1)
-        assert_memory_equal(values, expected, sizeof values);
     assert_true(distance(values, expected) <= 1e-12);
     ht_release(wrapper);
     ht_release(model);
@@ -83,9 +78,8 @@ static void test_sync_bn_and_the_log(void **state)
     assert_string_equal(ht_module_get_type(norm)->name,
                         ht_test_size > 1 ? "SyncBatchNorm" : "BatchNorm1d");
     if (ht_test_rank == 0)
-        assert_non_null(strstr(lines, ht_test_size > 1
-                                          ? "DataParallel, SyncBatchNorm"
-                                          : "1 rank, device cpu:0: the model as it is"));
+        assert_non_null(strstr(lines, ht_test_size > 1 ? "DataParallel, SyncBatchNorm"
+                                                       : "1 rank, device cpu:0: DataParallel"));
     ht_release(model);
 }
 
@@ -167,7 +161,7 @@ static void test_sync_bn_refuses_to_be_left_out(void **state)
 
     (void)state;
     if (ht_test_size == 1)
-        HT_TEST_SKIP("nothing is wrapped on one rank");
+        HT_TEST_SKIP("no layer needs other ranks");
     layers[0] = ht_nn_linear(IN, 3);
     layers[1] = ht_nn_batch_norm1d(3, NULL);
     model = ht_auto_model(ht_nn_sequential(2, layers), NULL, true, NULL);
@@ -178,6 +172,38 @@ static void test_sync_bn_refuses_to_be_left_out(void **state)
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(model);
+}
+
+/* What a program relies on with many ranks, with one: options, true means, and the stop calls. */
+static void test_options_and_calls_on_any_number_of_ranks(void **state)
+{
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    ht_module *net = new_net(3), *one = new_net(3), *model;
+    ht_optimizer *optimizer = new_optimizer(net, SGD), *alone = new_optimizer(one, SGD);
+    double expected[VALUES], values[VALUES];
+    int64_t first, count;
+
+    (void)state;
+    options.accumulation_steps = 2;
+    model = ht_auto_model(net, optimizer, false, &options);
+    for (int pass = 0; pass < 2; pass++) { /* of 12 rows, and of 4 */
+        ht_comm_chunk(HT_COMM_WORLD, pass == 0 ? 12 : 4, ht_test_rank, &first, &count);
+        assert_int_equal(backward_rows(model, pass * 12 + first, count), HT_SUCCESS);
+        ht_optimizer_step(optimizer);
+        assert_int_equal(ht_optimizer_steps(optimizer), pass);
+    }
+    backward_rows(one, 0, 16);
+    ht_optimizer_step(alone);
+    read_parameters(net, values);
+    read_parameters(one, expected);
+    assert_true(distance(values, expected) <= 1e-12);
+    assert_int_equal(ht_data_parallel_request_stop(model), HT_SUCCESS);
+    assert_false(ht_data_parallel_stop_requested(model));
+    assert_int_equal(ht_data_parallel_drain(model), HT_SUCCESS);
+    ht_release(model);
+    ht_release(one);
+    ht_release(optimizer);
+    ht_release(alone);
 }
 
 static void test_device_ids_are_refused(void **state)
@@ -206,4 +232,5 @@ HT_TEST_SUITE(test_auto_model, cmocka_unit_test(test_equals_a_plain_program),
               cmocka_unit_test(test_sync_bn_and_the_log),
               cmocka_unit_test(test_sync_bn_on_ranks_without_rows),
               cmocka_unit_test(test_sync_bn_refuses_to_be_left_out),
+              cmocka_unit_test(test_options_and_calls_on_any_number_of_ranks),
               cmocka_unit_test(test_device_ids_are_refused));

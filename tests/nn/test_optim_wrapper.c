@@ -206,6 +206,10 @@ static void test_clips_the_averaged_gradient(void **state)
             else
                 assert_true(fabs(ht_optim_wrapper_last(wrapper).grad_norm - 5) <= 1e-12);
         }
+        ht_optim_wrapper_begin(wrapper, dp); /* no update, and no norm of the last one */
+        ht_optim_wrapper_update_params(
+            wrapper, ht_sum(ht_forward(dp, ht_array_local(x, 2, shape, HT_FLOAT64)), HT_NONE));
+        assert_true(isnan(ht_optim_wrapper_last(wrapper).grad_norm));
         before = ht_sub(before, ht_module_find_parameter(net, "weight"));
         for (int j = 0; j < 2; j++)
             assert_true(fabs(((const double *)ht_tensor_data(before))[j] - cases[i].moved[j]) <=

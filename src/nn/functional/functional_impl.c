@@ -28,6 +28,21 @@ bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim)
     return true;
 }
 
+/* Parameters of layers are process-local: a split x does not meet them. */
+static bool check_ranks(const char *what, const char *name, const ht_tensor *parameter,
+                        const ht_tensor *x)
+{
+    int of_x = x->body->comm->size, of_parameter = parameter->body->comm->size;
+
+    if (of_x == of_parameter)
+        return true;
+    HT_FAIL(of_x > of_parameter ? x->body->comm : parameter->body->comm, HT_ERR_COMM,
+            "%s: x lives on %d rank%s, %s on %d: take %s, the part of this rank", what, of_x,
+            of_x > 1 ? "s" : "", name, of_parameter,
+            of_x > of_parameter ? "ht_tensor_local(x)" : "ht_tensor_local of it");
+    return false;
+}
+
 bool ht__check_parameter(const char *what, const char *name, ht_tensor *parameter,
                          const ht_tensor *x)
 {
@@ -40,7 +55,7 @@ bool ht__check_coming_parameter(const char *what, const char *name, const ht_ten
 {
     const ht_body *p = parameter->body;
 
-    if (!ht__check_together(what, x, parameter))
+    if (!check_ranks(what, name, parameter, x) || !ht__check_together(what, x, parameter))
         return false;
     if (p->dtype != x->body->dtype) {
         HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, %s is %s", what,

@@ -1,0 +1,53 @@
+#!/bin/sh
+# The program in README.md: at most 25 lines, compiles as a user would compile it, and prints what
+# the text says on any number of ranks.
+set -u
+srcdir=${srcdir:-.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+count=0
+
+# check NAME COMMAND...
+check() {
+    name=$1
+    shift
+    count=$((count + 1))
+    if "$@"; then
+        echo "ok $count - $name"
+    else
+        echo "not ok $count - $name"
+    fi
+}
+
+# The first C block with a main.
+# shellcheck disable=SC2016 # Markdown's backquotes
+awk '/^```c$/ { inside = 1; text = ""; next }
+     /^```$/ && inside { inside = 0; if (text ~ /int main/) { printf "%s", text; exit } }
+     inside { text = text $0 "\n" }' "$srcdir/README.md" >"$work/line.c"
+
+fits() {
+    lines=$(wc -l <"$work/line.c")
+    [ "$lines" -gt 5 ] && [ "$lines" -le 25 ]
+}
+compiles() {
+    # shellcheck disable=SC2086 # a list of flags
+    "${CC:-mpicc}" ${SANITIZE:-} -std=c11 -Wall -Wextra -Werror -I"$srcdir/include" "$work/line.c" \
+        -L.libs -lht -Wl,-rpath,"$PWD/.libs" -o "$work/line"
+}
+prints() {
+    # shellcheck disable=SC2016 # Markdown's backquotes
+    said=$(sed -n 's/.*prints `\(y = [^`]*\)`.*/\1/p' "$srcdir/README.md")
+    if printed=$(timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n "$1" "$work/line" \
+        </dev/null 2>"$work/err") && [ -n "$said" ] && [ "$printed" = "$said" ]; then
+        return 0
+    fi
+    echo "# printed '$printed', README says '$said'"
+    sed 's/^/# /' "$work/err"
+    return 1
+}
+check 'the program has at most 25 lines' fits
+check 'it compiles without a warning' compiles
+for ranks in 1 3 4; do
+    check "$ranks ranks print what README says" prints $ranks
+done
+echo "1..$count"
