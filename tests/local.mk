@@ -129,6 +129,7 @@ test_scripts = \
 
 long_scripts = \
 	tests/core/allocations.sh \
+	tests/examples/daso_accuracy.sh \
 	tests/examples/modes.sh \
 	tests/examples/resume.sh \
 	tests/examples/trace.sh
