@@ -175,6 +175,9 @@ typedef struct ht_kernels {
     ht_loop_fn convert[HT_DTYPE_COUNT][HT_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
     int (*random[HT_RANDOM_COUNT])(void *stream, const ht_random *draw, void *out);
     int (*update[HT_UPDATE_COUNT])(void *stream, const ht_update *update);
+    /* y = a x + b y; n contiguous elements, of float32 or float64; x may be y */
+    int (*axpby)(void *stream, ht_dtype dtype, int64_t n, double a, const void *x, double b,
+                 void *y);
 
     int (*gemm)(void *stream, const ht_gemm *gemm);
     int (*conv_forward)(void *stream, const ht_conv *conv, const void *x, const void *weight,

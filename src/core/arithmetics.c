@@ -3,6 +3,8 @@
  * Rows of the arithmetic operations, each beside its derivative. */
 #include "ht/arithmetics.h"
 
+#include <string.h>
+
 #include "core.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
@@ -107,6 +109,40 @@ ht_tensor *ht_neg(ht_tensor *x)
     return ht__unary(&neg_op, x);
 }
 
+ht_status ht__axpby(const char *what, double a, ht_tensor *x, double b, ht_tensor *y)
+{
+    const ht_backend *backend = ht__backend_of(y);
+
+    if (x == NULL)
+        return ht_error_get(NULL);
+    if (backend->kernels.axpby == NULL)
+        return ht__kernel_missing(what, y);
+    ht__settle(x);
+    ht__settle(y);
+    ht__storage_touch(y->body->storage);
+    if (backend->kernels.axpby(ht__stream_of(y), y->body->dtype, y->body->lsize, a,
+                               ht__body_data(x->body), b, ht__body_data(y->body)) != 0)
+        return ht__kernel_failed(y->body->comm, what);
+    return HT_SUCCESS;
+}
+
+/* Whether the sum can be made in the memory of y: there is nothing to convert, broadcast or record,
+ * and x is y or apart from it. */
+static bool adds_in_place(const ht_tensor *y, const ht_tensor *x)
+{
+    const ht_body *a = y->body, *b = x->body;
+
+    if (ht_is_grad_enabled() && (ht__needs_grad(y) || ht__needs_grad(x)))
+        return false;
+    return (a->dtype == HT_FLOAT32 || a->dtype == HT_FLOAT64) && a->dtype == b->dtype &&
+           a->storage->device == b->storage->device && a->comm == b->comm && a->split == b->split &&
+           a->bounds == b->bounds && a->ndim == b->ndim &&
+           memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0 &&
+           ht__body_is_contiguous(a) && ht__body_is_contiguous(b) &&
+           (a->storage != b->storage || a->offset == b->offset) &&
+           ht__backend_of(y)->kernels.axpby != NULL;
+}
+
 ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
 {
     ht_scope *scope;
@@ -117,6 +153,8 @@ ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
         return ht_error_get(NULL);
     if (ht__check_in_place("ht_add_", a) != HT_SUCCESS)
         return HT_ERR_STATE;
+    if (adds_in_place(a, b))
+        return ht__axpby("ht_add_", alpha, b, 1, a);
     scope = ht_scope_open();
     sum = ht_add(a, alpha == 1 ? b : ht_mul_scalar(b, alpha));
     status = ht__replace_values("ht_add_", a, sum);

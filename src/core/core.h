@@ -422,6 +422,10 @@ typedef struct ht_binary_op {
 ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b);
 ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, double b);
 
+/* y <- a x + b y: contiguous local parts of one dtype (float32, float64) and length, on one device.
+ */
+ht_status ht__axpby(const char *what, double a, ht_tensor *x, double b, ht_tensor *y);
+
 typedef struct ht_reduce_row {
     const char *name;
     ht_reduce_kernel kernel;

@@ -43,31 +43,48 @@ static ht_tensor *memory_like(const ht_tensor *x)
         ht_full_on(1, x->body->shape, 0, x->body->dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
 }
 
-static ht_status make_buffers(ht_daso *daso)
+/* What blocking exchanges carry; all ranks have the same values in it. */
+static ht_value *shared_tensors(ht_daso *daso)
 {
     ht_value *list = ht_value_list();
-    int64_t n;
 
     ht_module_named_parameters(daso->model, add_parameter, list);
     daso->parameters = ht_value_count(list);
     ht_module_named_buffers(daso->model, add_buffer, list);
     if (daso->options.exchange_momentum && ht__daso_add_states(daso->optimizer, list) != HT_SUCCESS)
-        return ht_error_get(NULL);
+        return NULL;
     daso->shared = ht_value_count(list);
-    daso->flat = ht__flat_new(list);
-    if (daso->flat == NULL || ht__flat_gather(daso->flat, daso->shared) != HT_SUCCESS)
+    return list;
+}
+
+static ht_status make_flight(ht_daso *daso, int64_t n)
+{
+    int64_t chunk = daso->options.sending_chunk_size;
+
+    daso->flight.op_count = (int)((n + chunk - 1) / chunk);
+    daso->flight.ops = ht__alloc((size_t)daso->flight.op_count * sizeof(void *));
+    daso->travelling = memory_like(daso->values);
+    return daso->travelling != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static ht_status make_buffers(ht_daso *daso)
+{
+    ht_value *list = shared_tensors(daso);
+    int64_t n;
+
+    daso->flat = list != NULL ? ht__flat_new(list) : NULL;
+    if (daso->flat == NULL)
         return ht_error_get(NULL);
     n = ht__flat_elements(daso->flat, daso->parameters);
     daso->values = ht_retain(ht_narrow(daso->flat->all, 0, 0, n));
-    daso->travelling = daso->values != NULL ? memory_like(daso->values) : NULL;
+    if (daso->values == NULL || make_flight(daso, n) != HT_SUCCESS)
+        return ht_error_get(NULL);
     if (daso->options.outer_lr > 0)
         daso->outer = memory_like(daso->values);
-    if (ht__daso_rounds(daso) || daso->options.outer_lr > 0)
-        daso->agreed = ht_retain(ht_copy(daso->flat->all));
-    daso->flight.op_count = (int)((n + daso->options.sending_chunk_size - 1) /
-                                  daso->options.sending_chunk_size);
-    daso->flight.ops = ht__alloc((size_t)daso->flight.op_count * sizeof(void *));
-    return daso->travelling != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    if (!ht__daso_rounds(daso) && daso->options.outer_lr == 0)
+        return HT_SUCCESS;
+    daso->agreed = ht__flat_new(list);
+    return daso->agreed != NULL ? ht__flat_gather(daso->agreed, daso->shared) : ht_error_get(NULL);
 }
 
 ht_status ht__daso_buffers_init(ht_daso *daso)
@@ -90,10 +107,10 @@ void ht__daso_buffers_fini(ht_daso *daso)
     ht__free(flight->ops);
     *flight = (ht_daso_flight){0};
     ht_release(daso->values);
-    ht_release(daso->agreed);
     ht_release(daso->outer);
     ht_release(daso->travelling);
+    ht__flat_free(daso->agreed);
     ht__flat_free(daso->flat);
-    daso->values = daso->agreed = daso->outer = daso->travelling = NULL;
-    daso->flat = NULL;
+    daso->values = daso->outer = daso->travelling = NULL;
+    daso->flat = daso->agreed = NULL;
 }

@@ -36,38 +36,40 @@ static ht_status ask_finite(const ht_tensor *x, bool *finite)
 /* y <- a y + b x */
 static ht_status blend(ht_tensor *y, double a, ht_tensor *x, double b)
 {
-    ht_status status = a != 1 ? ht_mul_scalar_(y, a) : HT_SUCCESS;
-
-    return status == HT_SUCCESS ? ht_add_(y, x, b) : status;
+    return ht__axpby(what, b, x, a, y);
 }
 
-/* The mean over all ranks. With 16 bits on the wire it is the difference from what was agreed
- * before that is rounded: parameters themselves would lose every update below 2^-9 of them. */
-static ht_status average(ht_daso *daso)
+/* The sum over all ranks, divided by their number, in place. */
+static ht_status average(ht_daso *daso, ht_dtype wire)
 {
-    bool difference = ht__daso_rounds(daso) && daso->schedule.phase != HT_DASO_CYCLING;
-    ht_tensor *all = daso->flat->all;
-    ht_dtype dtype = all->body->dtype;
-    ht_status status = difference ? blend(all, 1, daso->agreed, -1) : HT_SUCCESS;
-    ht_exchange_op *op;
+    const ht_body *all = daso->flat->all->body;
+    ht_exchange_op *op = ht__exchange_start_as(daso->everyone, ht__flat_data(daso->flat),
+                                               all->lsize, all->dtype, wire, 1.0 / daso->comm->size,
+                                               0);
+    ht_status status;
 
-    if (status != HT_SUCCESS)
-        return status;
-    op = ht__exchange_start_as(daso->everyone, ht__flat_data(daso->flat), all->body->lsize, dtype,
-                               difference ? daso->options.downcast_type : dtype,
-                               1.0 / daso->comm->size, 0);
     if (op == NULL)
         return ht_error_get(NULL);
     status = ht__exchange_wait(daso->everyone, op, "DASO's mean over all ranks");
     ht__exchange_release(daso->everyone, op);
-    if (status == HT_SUCCESS && difference)
-        status = blend(all, 1, daso->agreed, 1);
     return status;
+}
+
+/* With 16 bits on the wire it is the difference from what was agreed before that is rounded:
+ * parameters themselves would lose every update below 2^-9 of them. */
+static ht_status average_difference(ht_daso *daso)
+{
+    ht_tensor *all = daso->flat->all, *agreed = daso->agreed->all;
+    ht_status status = blend(all, 1, agreed, -1);
+
+    if (status == HT_SUCCESS)
+        status = average(daso, daso->options.downcast_type);
+    return status == HT_SUCCESS ? blend(agreed, 1, all, 1) : status;
 }
 
 static ht_tensor *agreed_values(const ht_daso *daso)
 {
-    return ht_narrow(daso->agreed, 0, 0, daso->values->body->lsize);
+    return ht_narrow(daso->agreed->all, 0, 0, daso->values->body->lsize);
 }
 
 /* From what was agreed before, along the difference to the mean, which is minus the gradient of
@@ -85,23 +87,31 @@ static ht_status step_outside(ht_daso *daso)
     return status == HT_SUCCESS ? blend(daso->values, 1, agreed, 1) : status;
 }
 
-/* The result has the same bits on all ranks, so all find the same in it. */
+static ht_status average_values(ht_daso *daso)
+{
+    ht_tensor *all = daso->flat->all;
+    ht_status status = average(daso, all->body->dtype);
+
+    if (status == HT_SUCCESS && daso->outer != NULL && daso->schedule.phase == HT_DASO_CYCLING)
+        status = step_outside(daso);
+    return status == HT_SUCCESS && daso->agreed != NULL ? ht_copy_(daso->agreed->all, all) : status;
+}
+
+/* The mean over all ranks. It has the same bits on all of them, so all find the same in it. */
 static ht_status agree(ht_daso *daso)
 {
+    bool difference = ht__daso_rounds(daso) && daso->schedule.phase != HT_DASO_CYCLING;
+    ht_flat_tensors *result = difference ? daso->agreed : daso->flat;
     ht_status status = ht__flat_gather(daso->flat, daso->shared);
     bool finite = true;
 
     if (status == HT_SUCCESS)
-        status = average(daso);
-    if (status == HT_SUCCESS && daso->outer != NULL && daso->schedule.phase == HT_DASO_CYCLING)
-        status = step_outside(daso);
+        status = difference ? average_difference(daso) : average_values(daso);
     if (status == HT_SUCCESS)
-        status = ask_finite(daso->flat->all, &finite);
+        status = ask_finite(result->all, &finite);
     if (!finite)
         return fail_not_finite(daso);
-    if (status == HT_SUCCESS && daso->agreed != NULL)
-        status = ht_copy_(daso->agreed, daso->flat->all);
-    return status == HT_SUCCESS ? ht__flat_scatter(daso->flat, daso->shared) : status;
+    return status == HT_SUCCESS ? ht__flat_scatter(result, daso->shared) : status;
 }
 
 static bool is_in(const ht_daso *daso, int group)
@@ -178,7 +188,7 @@ static ht_status merge(ht_daso *daso, int64_t staleness)
     if (status == HT_SUCCESS)
         status = blend(daso->values, n / (n + p), daso->travelling, 1 / (n + p));
     if (status == HT_SUCCESS && sends_differences(daso))
-        status = ht_add_(daso->values, agreed_values(daso), p / (n + p));
+        status = blend(daso->values, 1, agreed_values(daso), p / (n + p));
     return status;
 }
 

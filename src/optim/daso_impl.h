@@ -48,12 +48,12 @@ struct ht_daso {
     int64_t updates;          /* so far */
     int64_t sends;            /* so far: whose turn it is */
 
-    ht_flat_tensors *flat;  /* owned; parameters, then buffers, then the optimizer's state */
-    int parameters, shared; /* parts of it: to send; to average in blocking exchanges */
-    ht_tensor *values;      /* owned; its view of the parameters */
-    ht_tensor *agreed;      /* owned; what all ranks last had alike; NULL: nobody asks */
-    ht_tensor *outer;       /* owned; momentum of outer steps; NULL: there are none */
-    ht_tensor *travelling;  /* owned; parameters on their way between nodes */
+    ht_flat_tensors *flat;   /* owned; parameters, then buffers, then the optimizer's state */
+    int parameters, shared;  /* parts of it: to send; to average in blocking exchanges */
+    ht_tensor *values;       /* owned; its view of the parameters */
+    ht_flat_tensors *agreed; /* owned; what all ranks last had alike; NULL: nobody asks */
+    ht_tensor *outer;        /* owned; momentum of outer steps; NULL: there are none */
+    ht_tensor *travelling;   /* owned; parameters on their way between nodes */
     ht_daso_flight flight;
     ht_daso_report report;
 };

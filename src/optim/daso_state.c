@@ -101,7 +101,7 @@ static ht_status add_parameters(ht_daso *daso, ht_value *map)
         return status;
     ht_value_set(map, "values", flat_rows(daso, daso->flat));
     if (daso->agreed != NULL)
-        ht_value_set(map, "agreed", ht_value_tensor(ht_copy(daso->agreed)));
+        ht_value_set(map, "agreed", ht_value_tensor(ht_copy(daso->agreed->all)));
     return HT_SUCCESS;
 }
 
@@ -266,9 +266,9 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     if (status != HT_SUCCESS || daso->agreed == NULL)
         return status;
     if (apart)
-        return ht_copy_(daso->agreed, ht_value_as_tensor(ht_value_get(state, "agreed")));
+        return ht_copy_(daso->agreed->all, ht_value_as_tensor(ht_value_get(state, "agreed")));
     status = ht__flat_gather(daso->flat, daso->shared);
-    return status == HT_SUCCESS ? ht_copy_(daso->agreed, daso->flat->all) : status;
+    return status == HT_SUCCESS ? ht_copy_(daso->agreed->all, daso->flat->all) : status;
 }
 
 static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)

@@ -158,6 +158,37 @@ static void lengths_agree(void **state)
             }
 }
 
+/* y = a x + b y: the same bits at every level, whatever the length; x may be y. */
+static void check_sums(ht_dtype dtype)
+{
+    static arrays whole[3], part, before;
+
+    fill(&before, dtype);
+    for (int l = 0; l < level_count; l++) {
+        fill(&whole[l], dtype);
+        fill(&part, dtype);
+        levels[l].kernels.axpby(NULL, dtype, N, 0.75, whole[l].grad, -1.25, whole[l].param);
+        levels[l].kernels.axpby(NULL, dtype, 67, 0.75, part.grad, -1.25, part.param);
+        levels[l].kernels.axpby(NULL, dtype, N, 2, part.grad, 1, part.grad);
+        assert_memory_equal(whole[l].param, whole[0].param, sizeof whole[0].param);
+        for (int64_t i = 0; i < N; i++) {
+            double x = cpu_get(dtype, before.grad, i), y = cpu_get(dtype, before.param, i);
+
+            assert_true(fabs(cpu_get(dtype, whole[l].param, i) - (0.75 * x - 1.25 * y)) <=
+                        2 * cpu_eps(dtype));
+            assert_true(fabs(cpu_get(dtype, part.grad, i) - 3 * x) <= 4 * cpu_eps(dtype));
+            assert_true(cpu_same(dtype, part.param, i, i < 67 ? whole[l].param : before.param, i));
+        }
+    }
+}
+
+static void sums_in_place(void **state)
+{
+    (void)state;
+    check_sums(HT_FLOAT32);
+    check_sums(HT_FLOAT64);
+}
+
 static void half_precision_is_refused(void **state)
 {
     static arrays a;
@@ -180,4 +211,5 @@ static int setup(void **state)
 
 HT_TEST_SUITE(test_cpu_update, cmocka_unit_test_setup(steps, setup),
               cmocka_unit_test_setup(lengths_agree, setup),
+              cmocka_unit_test_setup(sums_in_place, setup),
               cmocka_unit_test_setup(half_precision_is_refused, setup));

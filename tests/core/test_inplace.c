@@ -21,6 +21,20 @@ static void add_scales_and_resplits_its_operand(void **state)
     }
 }
 
+/* The shifted view must see the values from before. */
+static void add_of_a_view_that_overlaps(void **state)
+{
+    const double values[4] = {1, 2, 4, 8};
+    ht_tensor *x = ht_array_local(values, 1, (const int64_t[]){4}, HT_FLOAT64);
+    ht_tensor *to = ht_narrow(x, 0, 1, 4), *from = ht_narrow(x, 0, 0, 3);
+
+    (void)state;
+    assert_int_equal(ht_add_(to, from, 1), HT_SUCCESS);
+    assert_memory_equal(ht_tensor_data(x), ((const double[]){1, 3, 6, 12}), sizeof values);
+    assert_int_equal(ht_add_(to, to, 2), HT_SUCCESS);
+    assert_memory_equal(ht_tensor_data(x), ((const double[]){1, 9, 18, 36}), sizeof values);
+}
+
 static void copy_converts_and_broadcasts(void **state)
 {
     (void)state;
@@ -152,6 +166,7 @@ static void axes_of_one_come_and_go(void **state)
 }
 
 HT_TEST_SUITE(test_inplace, cmocka_unit_test(add_scales_and_resplits_its_operand),
+              cmocka_unit_test(add_of_a_view_that_overlaps),
               cmocka_unit_test(copy_converts_and_broadcasts),
               cmocka_unit_test(a_copy_into_a_column_changes_that_alone),
               cmocka_unit_test(resplit_in_place_moves_the_slabs),

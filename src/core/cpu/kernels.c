@@ -5,6 +5,7 @@
 
 void HT_LEVEL_NAME(ht__kernels_fill)(ht_kernels *kernels)
 {
+    HT_LEVEL_NAME(ht__fill_axpby)(kernels);
     HT_LEVEL_NAME(ht__fill_binary)(kernels);
     HT_LEVEL_NAME(ht__fill_convert)(kernels);
     HT_LEVEL_NAME(ht__fill_cumulative)(kernels);

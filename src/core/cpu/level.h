@@ -13,6 +13,7 @@
 #define HT_LEVEL_NAME(x) HT_JOIN(HT_JOIN(x, _), HT_LEVEL)
 
 /* Each file fills its entries of the table. */
+void HT_LEVEL_NAME(ht__fill_axpby)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_binary)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_convert)(ht_kernels *kernels);
 void HT_LEVEL_NAME(ht__fill_cumulative)(ht_kernels *kernels);

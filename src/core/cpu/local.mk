@@ -32,6 +32,7 @@ endif
 
 # Templates: included by the kernels, never compiled by themselves.
 EXTRA_DIST += \
+	src/core/cpu/axpby.inc.c \
 	src/core/cpu/binary.inc.c \
 	src/core/cpu/binary_walk.inc.c \
 	src/core/cpu/conv_plain.inc.c \
@@ -53,6 +54,7 @@ EXTRA_DIST += \
 # The kernels are compiled once for each SIMD level, in a library of its own because flags belong to a
 # library. The functions that a file exports carry the level in their names (level.h).
 kernel_sources = \
+	src/core/cpu/axpby.c \
 	src/core/cpu/binary.c \
 	src/core/cpu/convert.c \
 	src/core/cpu/cumulative.c \
