@@ -133,8 +133,9 @@ void ht_device_empty_cache(ht_device *device)
 
 ht_status ht_device_get_memory(ht_device *device, ht_device_memory *memory)
 {
-    if (device == NULL || memory == NULL)
-        return HT_ERR_ARGUMENT;
+    if (HT_IS_NULL(device, "ht_device_get_memory", "the device") ||
+        HT_IS_NULL(memory, "ht_device_get_memory", "the place of the result"))
+        return ht_error_get(NULL);
     pthread_mutex_lock(&device->cache->mutex);
     *memory = device->cache->statistics;
     pthread_mutex_unlock(&device->cache->mutex);

@@ -194,7 +194,7 @@ ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
 {
     MPI_Comm part = MPI_COMM_NULL;
 
-    if (comm == NULL)
+    if (HT_IS_NULL(comm, "ht_comm_split", "the communicator"))
         return NULL;
     ht__begin(comm, (ht_call){.what = "ht_comm_split"});
 
