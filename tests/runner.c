@@ -4,7 +4,7 @@
  *
  * Rank 0 writes what happens to stdout, or to the file HT_TEST_REPORT for tests/mpi-run.sh to read
  * (mpirun loses the last lines of a job that crashes):
- *     # run <suite>:<test>        all ranks have entered this test, or are about to
+ *     # run <suite>:<test>        all ranks are about to enter this test
  *     ok - <suite>:<test>         all ranks have left it
  *     1..<count>                  all tests are done and the library has been shut down
  * A rank whose assertion fails aborts, and with it the job: the test last announced is the one that
@@ -167,13 +167,15 @@ static void run_in_scope(struct CMUnitTest test)
     }
 }
 
-/* Runs one test on all ranks; no rank goes on before all have left it. */
+/* Runs one test on all ranks; no rank goes on before all have left it, nor begins before it is
+ * announced, for a rank may end the job at once. */
 static void run_one(const char *name, struct CMUnitTest test)
 {
     char skipped[256];
 
     snprintf(running, sizeof running, "%s", name);
     say("# run ", name, "");
+    MPI_Barrier(MPI_COMM_WORLD);
     skip_reason = "skipped";
     current_function = test.test_func;
     test.test_func = call_current;

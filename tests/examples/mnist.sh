@@ -163,7 +163,7 @@ same 'and ends as it should' "$whole" "$digest"
 trains 'writes curves' 2 --batch-size 4 --epochs 2 --steps 1 --curves "$work/run"
 if [ "$(head -n 1 "$work/run.csv")" = epoch,train_loss,test_loss,accuracy,samples_per_s ] &&
     [ "$(cut -d, -f 1 "$work/run.csv" | tr '\n' ' ')" = 'epoch 1 2 ' ] &&
-    [ "$(wc -l <"$work/run.jsonl")" -eq 2 ] && [ "$(grep -c '<path' "$work/run.svg")" -eq 4 ]; then
+    [ "$(wc -l <"$work/run.jsonl")" -eq 2 ] && [ "$(grep -c '<path fill="none"' "$work/run.svg")" -eq 4 ]; then
     result ok 'a row for each epoch, and four curves'
 else
     result 'not ok' 'a row for each epoch, and four curves'
