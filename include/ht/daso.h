@@ -85,9 +85,10 @@ typedef struct ht_daso_options {
 HT_API ht_daso_options ht_daso_options_default(void);
 
 /* DASO around `local_optimizer` (retained), which updates this rank's parameters, for a run of
- * `total_epochs` on all ranks of `comm` (retained). options NULL: defaults. Owned. Collective over
- * `comm`, agrees. Errors: HT_ERR_ARGUMENT for values out of range, or warm-up and cool-down longer
- * than the run; the same on all ranks. Source: heat.optim.DASO. */
+ * `total_epochs` on all ranks of `comm` (retained). options NULL: defaults. Owned; the release
+ * waits for what is outstanding, so that all ranks make it alike. Collective over `comm`, agrees.
+ * Errors: HT_ERR_ARGUMENT for values out of range, or warm-up and cool-down longer than the run;
+ * the same on all ranks. Source: heat.optim.DASO. */
 HT_API ht_daso *ht_optim_daso(ht_optimizer *local_optimizer, int64_t total_epochs, ht_comm *comm,
                               const ht_daso_options *options);
 
