@@ -99,7 +99,6 @@ ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_va
 ht_status ht__average(const char *what, ht_flat_tensors *flat, ht_comm *comm)
 {
     ht_exchange *exchange;
-    ht_exchange_op *op;
     ht_status status;
 
     if (comm->size == 1)
@@ -110,12 +109,7 @@ ht_status ht__average(const char *what, ht_flat_tensors *flat, ht_comm *comm)
     status = ht__flat_gather(flat, flat->count);
     if (status != HT_SUCCESS)
         return status;
-    op = ht__exchange_start(exchange, ht__flat_data(flat), flat->all->body->lsize,
-                            flat->all->body->dtype, 1.0 / comm->size, 0);
-    if (op == NULL)
-        return ht_error_get(NULL);
-    status = ht__exchange_wait(exchange, op, what);
-    ht__exchange_release(exchange, op);
+    status = ht__flat_average(flat, exchange, comm->size, flat->all->body->dtype, what);
     return status == HT_SUCCESS ? ht__flat_scatter(flat, flat->count) : status;
 }
 

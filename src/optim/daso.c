@@ -124,7 +124,9 @@ ht_status ht_daso_step(ht_daso *daso)
 
 ht_status ht_daso_zero_grad(ht_daso *daso)
 {
-    return daso != NULL ? ht_optimizer_zero_grad(daso->optimizer) : ht_error_get(NULL);
+    if (HT_IS_NULL(daso, "ht_daso_zero_grad", "DASO"))
+        return ht_error_get(NULL);
+    return ht_optimizer_zero_grad(daso->optimizer);
 }
 
 /* The mean over ranks; or the same number everywhere, as was promised. */
@@ -175,11 +177,14 @@ ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globall
 
 ht_status ht_daso_reset(ht_daso *daso)
 {
+    ht_scope *scope;
     ht_status status;
 
     if (HT_IS_NULL(daso, "ht_daso_reset", "DASO"))
         return ht_error_get(NULL);
+    scope = ht_scope_open();
     status = ht__daso_receive(daso);
+    ht_scope_close(scope);
     daso->batch = daso->sends = 0;
     ht__daso_schedule_reset(&daso->schedule);
     return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;

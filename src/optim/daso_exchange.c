@@ -10,7 +10,6 @@
 #include "ht/arithmetics.h"
 #include "ht/autograd.h"
 #include "ht/communication.h"
-#include "ht/factories.h"
 #include "ht/manipulations.h"
 #include "ht/tensor.h"
 
@@ -39,20 +38,10 @@ static ht_status blend(ht_tensor *y, double a, ht_tensor *x, double b)
     return ht__axpby(what, b, x, a, y);
 }
 
-/* The sum over all ranks, divided by their number, in place. */
 static ht_status average(ht_daso *daso, ht_dtype wire)
 {
-    const ht_body *all = daso->flat->all->body;
-    ht_exchange_op *op = ht__exchange_start_as(daso->everyone, ht__flat_data(daso->flat),
-                                               all->lsize, all->dtype, wire, 1.0 / daso->comm->size,
-                                               0);
-    ht_status status;
-
-    if (op == NULL)
-        return ht_error_get(NULL);
-    status = ht__exchange_wait(daso->everyone, op, "DASO's mean over all ranks");
-    ht__exchange_release(daso->everyone, op);
-    return status;
+    return ht__flat_average(daso->flat, daso->everyone, daso->comm->size, wire,
+                            "DASO's mean over all ranks");
 }
 
 /* With 16 bits on the wire it is the difference from what was agreed before that is rounded:

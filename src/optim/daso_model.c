@@ -68,8 +68,9 @@ ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_m
 
 ht_status ht_daso_set_model(ht_daso *daso, ht_module *module)
 {
-    return daso != NULL ? ht__daso_adopt("ht_daso_set_model", daso, module, NULL)
-                        : ht_error_get(NULL);
+    if (HT_IS_NULL(daso, "ht_daso_set_model", "DASO"))
+        return ht_error_get(NULL);
+    return ht__daso_adopt("ht_daso_set_model", daso, module, NULL);
 }
 
 /* The wrapper weighs gradients by the rows they are of, and divides when it averages them: those
@@ -94,7 +95,7 @@ static ht_status set_batches(const char *what, ht_daso *daso, int64_t batches)
     int64_t range[2] = {batches, -batches};
     ht_status status;
 
-    if (daso == NULL)
+    if (HT_IS_NULL(daso, what, "DASO"))
         return ht_error_get(NULL);
     status = ht__comm_allreduce_i64(daso->comm, range, 2, HT_OP_MIN, what);
     if (status != HT_SUCCESS)
@@ -123,8 +124,9 @@ ht_status ht_daso_set_last_batch(ht_daso *daso, int64_t last_batch)
 
 ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
 {
-    return loader != NULL ? set_batches("ht_daso_set_loader", daso, ht_dataloader_batches(loader))
-                          : ht_error_get(NULL);
+    if (HT_IS_NULL(loader, "ht_daso_set_loader", "the loader"))
+        return ht_error_get(NULL);
+    return set_batches("ht_daso_set_loader", daso, ht_dataloader_batches(loader));
 }
 
 ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper)

@@ -103,6 +103,21 @@ ht_status ht__flat_scatter(ht_flat_tensors *flat, int count)
     return copy(flat->parts, flat->views, count);
 }
 
+ht_status ht__flat_average(ht_flat_tensors *flat, ht_exchange *exchange, int ranks, ht_dtype wire,
+                           const char *what)
+{
+    const ht_body *all = flat->all->body;
+    ht_exchange_op *op = ht__exchange_start_as(exchange, ht__flat_data(flat), all->lsize,
+                                               all->dtype, wire, 1.0 / ranks, 0);
+    ht_status status;
+
+    if (op == NULL)
+        return ht_error_get(NULL);
+    status = ht__exchange_wait(exchange, op, what);
+    ht__exchange_release(exchange, op);
+    return status;
+}
+
 int64_t ht__flat_elements(const ht_flat_tensors *flat, int count)
 {
     int64_t n = 0;

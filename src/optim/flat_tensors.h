@@ -6,6 +6,7 @@
 #define HT_OPTIM_FLAT_TENSORS_H
 
 #include "core/core.h"
+#include "core/exchange.h"
 #include "ht/value.h"
 
 typedef struct ht_flat_tensors {
@@ -24,6 +25,11 @@ void ht__flat_free(ht_flat_tensors *flat); /* NULL is ignored */
 /* Parts to memory, and memory to parts; of the first `count` of them. */
 ht_status ht__flat_gather(ht_flat_tensors *flat, int count);
 ht_status ht__flat_scatter(ht_flat_tensors *flat, int count);
+
+/* The memory <- its mean over the ranks of the exchange's communicator, which are `ranks`; between
+ * nodes as `wire`. `what` names it in a timeout message. Collective. */
+ht_status ht__flat_average(ht_flat_tensors *flat, ht_exchange *exchange, int ranks, ht_dtype wire,
+                           const char *what);
 
 /* Elements of the first `count` parts. */
 int64_t ht__flat_elements(const ht_flat_tensors *flat, int count);

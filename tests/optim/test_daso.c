@@ -327,6 +327,36 @@ static void test_all_ranks_see_what_is_not_finite(void **state)
     }
 }
 
+/* Receives what is outstanding, and begins with the first epoch and the first group again. */
+static void test_reset(void **state)
+{
+    ht_daso_options o = options_of(1, 1, HT_FLOAT32);
+    struct setting s = set_points(1, HT_FLOAT64, 1, 2, &o);
+    char text[256] = "";
+    FILE *stream = tmpfile();
+
+    (void)state;
+    for (int batch = 0; batch < 2; batch++)
+        ht_daso_step(s.daso);
+    ht_daso_epoch_loss_logic(s.daso, 1, true);
+    assert_string_equal(ht_daso_phase_name(ht_daso_get_report(s.daso).phase), "cycling");
+    set_values(&s, 10 * ht_test_rank);
+    ht_daso_step(s.daso);
+    set_values(&s, 100 + ht_test_rank);
+    assert_int_equal(ht_daso_reset(s.daso), HT_SUCCESS);
+    check_values(&s, (100.0 + ht_test_rank + 5.0 * ht_test_size * (ht_test_size - 1)) /
+                         (1 + ht_test_size));
+    assert_int_equal(ht_daso_get_report(s.daso).epoch, 0);
+    assert_int_equal(ht_daso_get_report(s.daso).batch, 0);
+    assert_string_equal(ht_daso_phase_name(ht_daso_get_report(s.daso).phase), "warm-up");
+    ht_daso_print(s.daso, stream);
+    rewind(stream);
+    assert_non_null(fgets(text, sizeof text, stream));
+    assert_non_null(strstr(text, "epoch 0 of 10: warm-up, global skip 0, local skip 0, wait 0"));
+    fclose(stream);
+    end(&s);
+}
+
 static void expect(ht_status status, ht_status code, const char *text)
 {
     const char *message;
@@ -417,6 +447,9 @@ static void test_misuse(void **state)
     bad.downcast_type = HT_INT32;
     expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
            "ht_optim_daso: downcast_type is int32, expected bfloat16, float16 or float32");
+    expect(ht_daso_zero_grad(NULL), HT_ERR_ARGUMENT, "ht_daso_zero_grad: DASO is NULL");
+    expect(ht_daso_set_last_batch(NULL, 1), HT_ERR_ARGUMENT,
+           "ht_daso_set_last_batch: DASO is NULL");
     if (ht_test_size > 1) {
         bad = o;
         bad.warmup_epochs = ht_test_rank == 1;
@@ -464,5 +497,5 @@ HT_TEST_SUITE(test_daso, cmocka_unit_test(test_merge_formula),
               cmocka_unit_test(test_asynchronous_downcast), cmocka_unit_test(test_outer_step),
               cmocka_unit_test(test_warm_up_equals_data_parallel),
               cmocka_unit_test(test_mean_of_adams), cmocka_unit_test(test_sending_does_not_wait),
-              cmocka_unit_test(test_all_ranks_see_what_is_not_finite),
+              cmocka_unit_test(test_all_ranks_see_what_is_not_finite), cmocka_unit_test(test_reset),
               cmocka_unit_test(test_arguments), cmocka_unit_test(test_misuse));
