@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Training in which the ranks part ways, for tests/nn/stopped.sh: stopped STEPS HOW. In step 20
  * rank 1 stops ("stop"), leaves the loop ("leave") or computes without end ("compute"). "" is plain
- * training. Under DASO rank 1 stops ("daso stop") or dies ("daso die") where the others have begun
- * an exchange between nodes. Every rank prints its process id when it begins. */
+ * training, which SIGTERM to any rank ends early. Under DASO rank 1 stops ("daso stop") or dies
+ * ("daso die") where the others have begun an exchange between nodes. Every rank prints its process
+ * id when it begins. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,14 +74,19 @@ int main(int argc, char **argv)
         daso = new_daso(sgd, steps);
     dp = daso != NULL ? ht_nn_data_parallel_multi_gpu(module, daso, HT_COMM_WORLD)
                       : ht_nn_data_parallel(module, HT_COMM_WORLD, sgd, true);
+    ht_stop_signals_catch();
     printf("%d\n", (int)getpid());
     fflush(stdout);
     for (net->step = 1; net->step <= steps; net->step++) {
         ht_scope *scope = ht_scope_open();
         ht_tensor *x = ht_randn(2, (int64_t[]){4, 8}, HT_FLOAT32, HT_NONE);
 
+        if (ht_stop_signal() != 0)
+            ht_data_parallel_request_stop(dp);
         come_to_an_end(net->how, net->step);
         if (net->step == 20 && strcmp(net->how, "leave") == 0)
+            steps = 0;
+        if (daso == NULL && ht_data_parallel_stop_requested(dp))
             steps = 0;
         ht_optimizer_zero_grad(sgd);
         ht_backward(ht_sum(ht_forward(dp, x), HT_NONE));

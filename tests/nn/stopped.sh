@@ -35,8 +35,9 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
-# All ranks stopped for longer than the deadline, and continued: the training goes on to its end.
-timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n 3 env HT_TIMEOUT=2 "$program" 3000 '' \
+# All ranks stopped for longer than the deadline, and continued: they go on, in step, until one of
+# them is asked to end.
+timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n 3 env HT_TIMEOUT=3 "$program" 100000000 '' \
     </dev/null >"$job_out" 2>"$job_err" &
 suspended=$!
 while [ "$(wc -l <"$job_out")" -lt 3 ] && kill -0 $suspended 2>/dev/null; do sleep 0.05; done
@@ -44,13 +45,16 @@ pids=$(cat "$job_out")
 # shellcheck disable=SC2086 # several
 kill -STOP $pids
 stopped=$?
-sleep 4
+sleep 5
 # shellcheck disable=SC2086
 kill -CONT $pids
-if wait $suspended && [ $stopped -eq 0 ]; then
+kill -TERM "$(head -n 1 "$job_out")"
+wait $suspended
+status=$?
+if [ $status -eq 0 ] && [ $stopped -eq 0 ]; then
     result ok 'training that was suspended goes on'
 else
-    result 'not ok' 'training that was suspended goes on'
+    result 'not ok' "training that was suspended goes on: status $status, stopped: $stopped"
     sed 's/^/# /' "$job_err"
 fi
 
