@@ -2,23 +2,12 @@
 # Each public header compiles alone as C11 and as C++17, and a C++ program links the library.
 set -u
 srcdir=${srcdir:-.}
+# shellcheck source=tests/tap.sh
+. "$srcdir/tests/tap.sh"
 cxx=${CXX:-mpicxx}
 flags="-pedantic -Wall -Wextra -Werror -I$srcdir/include"
 # mpi.h would add the C++ bindings that MPI 3 removed, which do not pass these warnings themselves.
 skip_mpicxx="-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX"
-count=0
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $name"
-    else
-        echo "not ok $count - $name"
-    fi
-}
 
 # An #include, as a user writes it: compiling the header itself warns about other things.
 alone() {
@@ -59,4 +48,4 @@ END
 check "a C++ program links" links
 rm -f tests/links.cc tests/links
 
-echo "1..$count"
+plan

@@ -99,6 +99,7 @@ data_tests = \
 	tests/utils/data/test_dataloader.c \
 	tests/utils/data/test_dataloader_errors.c \
 	tests/utils/data/test_dataloader_state.c \
+	tests/utils/data/test_dataset.c \
 	tests/utils/data/test_idx_to_hdf5.c \
 	tests/utils/data/test_transform.c
 
@@ -109,6 +110,7 @@ training_tests = \
 	tests/utils/training/test_run_log.c
 
 test_scripts = \
+	tests/api.sh \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
 	tests/core/full_disk.sh \
@@ -173,6 +175,7 @@ tests_run_harness_LDADD = libht_test.la
 EXTRA_DIST += \
 	$(test_scripts) \
 	$(long_scripts) \
+	tests/code.awk \
 	tests/count.sh \
 	tests/examples/images.sh \
 	tests/lsan.supp \
@@ -203,6 +206,7 @@ EXTRA_DIST += \
 	tests/nn/device_parallel_test.h \
 	tests/nn/nn_test.h \
 	tests/optim/daso_test.h \
+	tests/tap.sh \
 	tests/test-env.sh
 
 # --- How they are built -------------------------------------------------------------------------
@@ -241,7 +245,7 @@ tests_nn_run_nn_SOURCES = $(nn_tests)
 nodist_tests_nn_run_nn_SOURCES = tests/nn/registry.c
 tests_nn_run_nn_LDADD = libht_test.la
 
-tests_optim_run_optim_SOURCES = $(optim_tests)
+tests_optim_run_optim_SOURCES = $(optim_tests) tests/utils/data/files.c tests/utils/data/files.h
 nodist_tests_optim_run_optim_SOURCES = tests/optim/registry.c
 tests_optim_run_optim_LDADD = libht_test.la
 

@@ -237,7 +237,7 @@ typedef struct ht_backend {
     void *(*memory_alloc)(void *stream, size_t bytes); /* NULL when there is none left */
     void (*memory_free)(void *stream, void *memory);
     int (*memory_copy)(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind);
-    int (*synchronize)(void *stream);
+    int (*synchronize)(void *stream); /* NULL: nothing is ever left to wait for */
     /* bytes of memory and number of cores of a device; NULL: its devices are alike */
     void (*device_properties)(int index, size_t *memory, int *cores);
     ht_kernels kernels;

@@ -44,7 +44,8 @@ HT_API ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *cons
 HT_API ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows);
 HT_API int64_t ht_dataset_rows(const ht_dataset *dataset);
 
-/* Shape of array `array` in the file, rows first (*ndim lengths); borrowed. NULL: no such array. */
+/* Shape of array `array` in the file, rows first (*ndim lengths; ndim may be NULL); borrowed. NULL,
+ * and 0 lengths, when there is no such array. */
 HT_API const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim);
 
 typedef enum ht_remainder {

@@ -124,7 +124,7 @@ void ht__device_free(ht_device *device, void *memory, size_t got)
 
 void ht_device_empty_cache(ht_device *device)
 {
-    if (device == NULL)
+    if (HT_IS_NULL(device, "ht_device_empty_cache", "the device"))
         return;
     pthread_mutex_lock(&device->cache->mutex);
     empty_cache(device);

@@ -150,7 +150,7 @@ ht_status ht_device_synchronize(ht_device *device)
 {
     if (HT_IS_NULL(device, "ht_device_synchronize", "the device"))
         return ht_error_get(NULL);
-    if (device->backend->synchronize(device->stream) != 0)
+    if (device->backend->synchronize != NULL && device->backend->synchronize(device->stream) != 0)
         return ht__kernel_failed(NULL, "ht_device_synchronize");
     return HT_SUCCESS;
 }

@@ -60,6 +60,8 @@ ht_status ht_timeline_summarize(ht_timeline_summary *summary)
     static const char what[] = "ht_timeline_summarize";
     ht_timeline_summary all = {0};
 
+    if (HT_IS_NULL(summary, what, "the place of the summary"))
+        return ht_error_get(NULL);
     if (!ht__timeline_is_on())
         return HT_FAIL(NULL, HT_ERR_STATE, "%s: call ht_timeline_start first", what);
 
@@ -119,9 +121,13 @@ static void print_rows(FILE *stream, const ht_timeline_summary *s, double scale)
 
 void ht_timeline_print(const ht_timeline_summary *s, FILE *stream)
 {
-    double steps = s->steps > 0 ? (double)s->steps : 1;
     const ht_timeline_times *mean = &s->mean;
+    double steps;
 
+    if (HT_IS_NULL(s, "ht_timeline_print", "the summary") ||
+        HT_IS_NULL(stream, "ht_timeline_print", "the stream"))
+        return;
+    steps = s->steps > 0 ? (double)s->steps : 1;
     fprintf(stream, "timeline: %d rank%s, %" PRId64 " steps in %.3f s\n", s->ranks,
             s->ranks > 1 ? "s" : "", s->steps, mean->wall);
     fprintf(stream, "  %-24s %10s  (least ... most rank)  of the wall time\n",

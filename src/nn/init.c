@@ -79,8 +79,10 @@ ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
             "ht_nn_init_uniform: a contiguous tensor of a floating dtype is needed, not %s %s",
             ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
     if (!(low <= high) || isinf(low) || isinf(high))
-        return HT_FAIL(body->comm, HT_ERR_ARGUMENT, "ht_nn_init_uniform: bounds %g and %g", low,
-                       high);
+        return HT_FAIL(
+            body->comm, HT_ERR_ARGUMENT,
+            "ht_nn_init_uniform: low is %g, high is %g, expected low <= high, both finite", low,
+            high);
     if (device->backend->kernels.random[HT_RANDOM_UNIFORM] == NULL)
         return ht__kernel_missing("ht_nn_init_uniform", x);
 

@@ -23,11 +23,12 @@ ht_batch_norm_options ht_batch_norm_options_default(void)
 /* Inputs of each kind: (N, C) and (N, C, L), (N, C, H, W), (N, C, D, H, W); SyncBatchNorm: any. */
 static const struct {
     const char *what;
-    int from, to; /* axes */
-} kinds[4] = {{"ht_nn_sync_batch_norm", 2, HT_MAX_NDIM},
-              {"ht_nn_batch_norm1d", 2, 3},
-              {"ht_nn_batch_norm2d", 4, 4},
-              {"ht_nn_batch_norm3d", 5, 5}};
+    int from, to;
+    const char *axes;
+} kinds[4] = {{"ht_nn_sync_batch_norm", 2, HT_MAX_NDIM, "2 to 8 axes"},
+              {"ht_nn_batch_norm1d", 2, 3, "2 or 3 axes"},
+              {"ht_nn_batch_norm2d", 4, 4, "4 axes"},
+              {"ht_nn_batch_norm3d", 5, 5, "5 axes"}};
 
 static bool check_input(const ht_batch_norm_layer *bn, const char *what, ht_tensor *x, int kind)
 {
@@ -36,9 +37,8 @@ static bool check_input(const ht_batch_norm_layer *bn, const char *what, ht_tens
     if (ndim >= kinds[kind].from && ndim <= kinds[kind].to && ht_tensor_shape(x)[1] == bn->features)
         return true;
     HT_FAIL(ht_tensor_comm(x), HT_ERR_SHAPE,
-            "%s: x is %s, expected %d to %d axes with %" PRId64 " channels in axis 1", what,
-            ht__shape_str(ndim, ht_tensor_shape(x)), kinds[kind].from, kinds[kind].to,
-            bn->features);
+            "%s: x is %s, expected %s with %" PRId64 " channels in axis 1", what,
+            ht__shape_str(ndim, ht_tensor_shape(x)), kinds[kind].axes, bn->features);
     return false;
 }
 

@@ -198,6 +198,10 @@ int main(int argc, char **argv)
                local_rank, local_size);
         return ht_finalize();
     }
+    if (strcmp(what, "threads") == 0) {
+        printf("%d\n", ht_get_num_threads());
+        return ht_finalize();
+    }
     if (strcmp(what, "leak") == 0) {
         ht_retain(ht_ones(1, (int64_t[]){3}, HT_FLOAT32, HT_NONE));
         return ht_finalize() > 0 ? 0 : 10;

@@ -93,6 +93,28 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
+# threads RANKS EXPECTED COMMAND...: how many each rank computes with.
+threads() {
+    ranks=$1
+    expected=$2
+    shift 2
+    launch "$ranks" "$@" "$job" threads
+    if [ $status -eq 0 ] && [ "$(sort -u "$job_out")" = "$expected" ]; then
+        result ok "$ranks ranks, $*: $expected threads"
+    else
+        result 'not ok' "$ranks ranks, $*: $expected threads, not $(sort -u "$job_out")"
+    fi
+}
+cores=$(env -u OMP_NUM_THREADS nproc)
+threads 1 3 env OMP_NUM_THREADS=3
+threads 2 4 env OMP_NUM_THREADS=4,2
+threads 1 "$cores" env -u OMP_NUM_THREADS
+threads 1 "$cores" env OMP_NUM_THREADS=many
+threads 1 "$cores" env OMP_NUM_THREADS=-2
+threads 2 $((cores > 3 ? cores / 2 : 1)) env -u OMP_NUM_THREADS
+threads $((2 * cores)) 1 env -u OMP_NUM_THREADS
+threads 1 1 env -u OMP_NUM_THREADS taskset -c 0
+
 says 'a call before ht_init' \
     'ht: ht_comm_world: the library is not initialised, call ht_init first' 1 "$job" uninitialised
 

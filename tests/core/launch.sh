@@ -1,14 +1,10 @@
 # shellcheck shell=sh
 # Sourced by scripts that launch jobs: their results as TAP, and what a job that fails has to say.
-count=0
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 limit=60 # seconds that a job may take
 job_out=job.$$.out
 job_err=job.$$.err # of this script alone: others run beside it
-
-result() {
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
 
 # launch RANKS COMMAND...
 launch() {
@@ -55,5 +51,5 @@ says() {
 
 finish() {
     rm -f "$job_out" "$job_err"
-    echo "1..$count"
+    plan
 }

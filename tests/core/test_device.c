@@ -46,6 +46,49 @@ static void freed_memory_is_handed_out_again(void **state)
     assert_true(after.allocated > before.allocated);
 }
 
+/* What is held stays, what was only kept for later goes back. */
+static void an_emptied_cache_keeps_what_is_in_use(void **state)
+{
+    (void)state;
+    ht_scope *outer = ht_scope_open(), *inner = ht_scope_open();
+    ht_device *fourth = ht_device_get("cpu:4");
+    ht_device_memory before, after;
+    ht_tensor *kept = ht_retain(ht_full_on(2, shape, 3, HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF));
+
+    ht_full_on(2, shape, 4, HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF);
+    ht_scope_close(inner);
+    ht_device_get_memory(fourth, &before);
+    assert_true(before.in_use > 0 && before.cached > 0);
+    ht_device_empty_cache(fourth);
+    ht_device_get_memory(fourth, &after);
+    assert_true(after.cached == 0 && after.in_use == before.in_use);
+    ht_test_expect_same(kept, ht_full(2, shape, 3, HT_FLOAT64, HT_NONE), 0);
+    ht_full_on(2, shape, 5, HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF);
+    ht_device_get_memory(fourth, &after);
+    assert_true(after.missed > before.missed); /* nothing was there to hand out */
+    HT_TEST_EXPECT_ERROR(ht_device_empty_cache(NULL), HT_ERR_ARGUMENT,
+                         "ht_device_empty_cache: the device is NULL");
+    ht_release(kept);
+    ht_scope_close(outer);
+}
+
+static void waiting_for_a_device_reports_its_faults(void **state)
+{
+    (void)state;
+    ht_device *dummy = ht_device_get("dummy");
+
+    assert_int_equal(ht_device_synchronize(ht_device_get("cpu:4")), HT_SUCCESS);
+    assert_int_equal(ht_device_synchronize(dummy), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_device_synchronize(NULL), HT_ERR_ARGUMENT,
+                         "ht_device_synchronize: the device is NULL");
+    if (ht_test_size > 1)
+        return; /* a fault of a device ends the job */
+    setenv("HT_DUMMY_STUCK", "1", true);
+    HT_TEST_EXPECT_ERROR(ht_device_synchronize(dummy), HT_ERR_DEVICE,
+                         "ht_device_synchronize: the dummy device does not answer");
+    unsetenv("HT_DUMMY_STUCK");
+}
+
 /* tests/core/dummy_backend.c: nothing of the host's may touch its memory. */
 static void a_module_backend_computes_and_travels(void **state)
 {
@@ -85,5 +128,7 @@ static void misuse_is_reported(void **state)
 
 HT_TEST_SUITE(test_device, cmocka_unit_test(virtual_devices_account_for_themselves),
               cmocka_unit_test(freed_memory_is_handed_out_again),
+              cmocka_unit_test(an_emptied_cache_keeps_what_is_in_use),
+              cmocka_unit_test(waiting_for_a_device_reports_its_faults),
               cmocka_unit_test(a_module_backend_computes_and_travels),
               cmocka_unit_test(misuse_is_reported));

@@ -353,6 +353,40 @@ static void test_a_file_that_cannot_be_written_is_a_warning(void **state)
     ht__timeline_close();
 }
 
+/* Seconds of a run as milliseconds of a step. */
+static void test_the_page_of_a_summary(void **state)
+{
+    ht_timeline_summary s = {.ranks = 3, .steps = 4};
+    const char *const lines[] = {
+        "timeline: 3 ranks, 4 steps in 2.000 s\n",
+        "  milliseconds a step            mean  (least ... most rank)  of the wall time\n",
+        "  compute                     250.000  (225.000 ... 300.000)   50 %\n",
+        "  exchange, exposed           125.000  (0.000 ... 0.000)   25 %\n",
+        "  imbalance of compute: the slowest rank takes 20.0 % more than the mean\n",
+        "  gradients: 1.500 MB a step and rank, 0.500 MB sent to other nodes\n",
+    };
+    char line[256];
+    FILE *page = tmpfile();
+    size_t found = 0;
+
+    (void)state;
+    s.mean = (ht_timeline_times){
+        .wall = 2, .compute = 1, .exposed = 0.5, .exchanged = 6e6, .sent = 2e6};
+    s.least.compute = 0.9;
+    s.most.compute = 1.2;
+    ht_timeline_print(&s, page);
+    rewind(page);
+    while (fgets(line, sizeof line, page) != NULL)
+        found += found < 6 && strcmp(line, lines[found]) == 0;
+    fclose(page);
+    if (found != 6)
+        fail_msg("there is no line \"%s\"", lines[found]);
+    HT_TEST_EXPECT_ERROR(ht_timeline_print(NULL, stdout), HT_ERR_ARGUMENT,
+                         "ht_timeline_print: the summary is NULL");
+    HT_TEST_EXPECT_ERROR(ht_timeline_print(&s, NULL), HT_ERR_ARGUMENT,
+                         "ht_timeline_print: the stream is NULL");
+}
+
 static void test_a_summary_needs_a_start(void **state)
 {
     ht_timeline_summary s;
@@ -371,4 +405,5 @@ HT_TEST_SUITE(test_timeline, cmocka_unit_test(test_spans_nest_on_each_thread),
               cmocka_unit_test(test_starting_again_forgets),
               cmocka_unit_test(test_the_difference_of_clocks_is_found),
               cmocka_unit_test(test_a_file_that_cannot_be_written_is_a_warning),
+              cmocka_unit_test(test_the_page_of_a_summary),
               cmocka_unit_test(test_a_summary_needs_a_start));

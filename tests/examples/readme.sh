@@ -3,21 +3,10 @@
 # the text says on any number of ranks.
 set -u
 srcdir=${srcdir:-.}
+# shellcheck source=tests/tap.sh
+. "$srcdir/tests/tap.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-count=0
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $name"
-    else
-        echo "not ok $count - $name"
-    fi
-}
 
 # The first C block with a main.
 # shellcheck disable=SC2016 # Markdown's backquotes
@@ -50,4 +39,4 @@ check 'it compiles without a warning' compiles
 for ranks in 1 3 4; do
     check "$ranks ranks print what README says" prints $ranks
 done
-echo "1..$count"
+plan

@@ -231,10 +231,42 @@ static void a_wrong_number_of_channels_is_named(void **state)
     ht_module *layer = ht_nn_batch_norm2d(4, NULL);
     ht_tensor *x = ht_array_local((float[24]){0}, 4, shape, HT_FLOAT32);
 
-    HT_TEST_EXPECT_ERROR(
-        ht_forward(layer, x), HT_ERR_SHAPE,
-        "ht_nn_batch_norm2d: x is (2, 3, 2, 2), expected 4 to 4 axes with 4 channels");
+    HT_TEST_EXPECT_ERROR(ht_forward(layer, x), HT_ERR_SHAPE,
+                         "ht_nn_batch_norm2d: x is (2, 3, 2, 2), expected 4 axes with 4 channels");
     ht_release(layer);
+}
+
+/* The output of a layer in training, after a backward pass. */
+static ht_tensor *train_on(ht_module *layer, ht_tensor *x)
+{
+    ht_tensor *y;
+
+    ht_module_to_dtype(layer, HT_FLOAT64);
+    ht_tensor_set_requires_grad(x, true);
+    y = ht_forward(layer, x);
+    assert_int_equal(ht_backward(ht_sum(ht_mul(y, ht_mul(y, y)), HT_NONE)), HT_SUCCESS);
+    return y;
+}
+
+/* What lies deeper is one more place of the same channel. */
+static void a_volume_is_normalised_as_its_slices_side_by_side(void **state)
+{
+    (void)state;
+    const int64_t volume[5] = {2, 3, 2, 4, 5}, plane[4] = {2, 3, 8, 5};
+    ht_module *deep = ht_nn_batch_norm3d(3, NULL), *flat = ht_nn_batch_norm2d(3, NULL);
+    ht_tensor *x = ht_tensor_local(ht_test_randn(5, volume, HT_FLOAT64, HT_NONE, 6));
+    ht_tensor *z = ht_copy(ht_reshape(x, 4, plane));
+    ht_tensor *y = train_on(deep, x), *expected = train_on(flat, z);
+
+    ht_test_expect_same(ht_reshape(y, 4, plane), expected, 1e-13);
+    ht_test_expect_same(ht_reshape(ht_tensor_grad(x), 4, plane), ht_tensor_grad(z), 1e-13);
+    ht_module_eval(deep);
+    ht_module_eval(flat);
+    ht_test_expect_same(ht_reshape(ht_forward(deep, x), 4, plane), ht_forward(flat, z), 1e-13);
+    HT_TEST_EXPECT_ERROR(ht_forward(deep, z), HT_ERR_SHAPE,
+                         "ht_nn_batch_norm3d: x is (2, 3, 8, 5), expected 5 axes with 3 channels");
+    ht_release(deep);
+    ht_release(flat);
 }
 
 HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(values_and_gradients_are_pytorchs),
@@ -243,4 +275,5 @@ HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(values_and_gradients_are_pytorch
               cmocka_unit_test(without_running_statistics_evaluation_uses_the_batch),
               cmocka_unit_test(conversion_shares_tensors_and_finds_fields),
               cmocka_unit_test(conversion_of_nothing_is_said),
-              cmocka_unit_test(a_wrong_number_of_channels_is_named));
+              cmocka_unit_test(a_wrong_number_of_channels_is_named),
+              cmocka_unit_test(a_volume_is_normalised_as_its_slices_side_by_side));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nn_test.h"
+#include "tensor_check.h"
 
 static ht_tensor *local_ones(int64_t length)
 {
@@ -80,6 +81,32 @@ static void test_kaiming_uniform(void **state)
     for (int64_t i = 0; i < ht_tensor_lsize(x); i++)
         largest = fmax(largest, fabs(data[i]));
     assert_true(largest <= bound && largest > 0.9 * bound);
+}
+
+/* Between the bounds, up to both of them, and an element's value does not depend on the split. */
+static void test_uniform(void **state)
+{
+    const int64_t shape[] = {50, 20};
+    ht_tensor *whole = ht_zeros(2, shape, HT_FLOAT64, HT_NONE);
+    ht_tensor *split = ht_zeros(2, shape, HT_FLOAT64, 0);
+    ht_tensor *integers = ht_zeros(2, shape, HT_INT32, HT_NONE);
+
+    (void)state;
+    ht_nn_seed(11);
+    assert_int_equal(ht_nn_init_uniform(whole, -1, 3), HT_SUCCESS);
+    ht_nn_seed(11);
+    assert_int_equal(ht_nn_init_uniform(split, -1, 3), HT_SUCCESS);
+    ht_test_expect_same(whole, split, 0);
+    assert_true(ht_item(ht_min(whole, HT_NONE)) >= -1 && ht_item(ht_max(whole, HT_NONE)) <= 3);
+    assert_true(ht_item(ht_min(whole, HT_NONE)) < -0.9 && ht_item(ht_max(whole, HT_NONE)) > 2.9);
+    assert_true(fabs(ht_item(ht_mean(whole, HT_NONE)) - 1) < 4 * 4 / sqrt(12 * 1000));
+    assert_int_equal(ht_nn_init_uniform(split, 2, 2), HT_SUCCESS);
+    ht_test_expect_same(split, ht_full(2, shape, 2, HT_FLOAT64, HT_NONE), 0);
+    HT_TEST_EXPECT_ERROR(ht_nn_init_uniform(whole, 3, -1), HT_ERR_ARGUMENT,
+                         "ht_nn_init_uniform: low is 3, high is -1, expected low <= high");
+    HT_TEST_EXPECT_ERROR(ht_nn_init_uniform(integers, 0, 1), HT_ERR_ARGUMENT,
+                         "ht_nn_init_uniform: a contiguous tensor of a floating dtype is needed, "
+                         "not int32 (50, 20)");
 }
 
 /* The layer's output on ones: 0 with probability p, else 1 / (1 - p). Returns the share of zeros.
@@ -247,7 +274,8 @@ static void misuse_a_split_batch(void **state)
 HT_TEST_SUITE(test_layers, cmocka_unit_test(misuse_a_split_batch),
               cmocka_unit_test(test_initialisation),
               cmocka_unit_test(test_initialisation_is_seeded),
-              cmocka_unit_test(test_kaiming_uniform), cmocka_unit_test(test_dropout_statistics),
+              cmocka_unit_test(test_kaiming_uniform), cmocka_unit_test(test_uniform),
+              cmocka_unit_test(test_dropout_statistics),
               cmocka_unit_test(test_dropout2d_drops_channels),
               cmocka_unit_test(test_dropout_is_keyed),
               cmocka_unit_test(test_dropout_of_a_split_tensor),

@@ -91,6 +91,7 @@ static void check_table(const struct table *table, int averaging)
         ht_optim_update last;
 
         ht_optim_wrapper_begin(wrapper, model);
+        assert_int_equal(ht_optim_wrapper_should_update(wrapper), update);
         ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(model, number(i + 1)), HT_NONE));
         last = ht_optim_wrapper_last(wrapper);
         updates += update;
@@ -103,6 +104,7 @@ static void check_table(const struct table *table, int averaging)
             assert_int_equal(ht__dp_of(model)->reducer->passes, updates);
         assert_true(fabs(ht_item(ht_mul_scalar(weight, 1)) - table->weights[i]) <= 1e-12);
     }
+    assert_false(ht_optim_wrapper_should_update(wrapper)); /* max_counts losses have come */
     ht_release(wrapper);
     if (model != net)
         ht_release(model);
@@ -306,10 +308,14 @@ static void test_misuse(void **state)
     assert_message("clip_norm is 1 and clip_value 1: expected one of the two");
     assert_null(ht_optim_wrapper_new(NULL, NULL));
     assert_message("ht_optim_wrapper_new: the optimizer is NULL");
+    assert_false(ht_optim_wrapper_should_update(NULL));
+    assert_int_equal(ht_optimizer_step(ht_optim_wrapper_optimizer(NULL)), HT_ERR_ARGUMENT);
+    assert_message("ht_optimizer_step: the optimizer is NULL");
 
     options = ht_optim_wrapper_options_default();
     options.max_counts = 1;
     wrapper = ht_optim_wrapper_new(sgd, &options);
+    assert_ptr_equal(ht_optim_wrapper_optimizer(wrapper), sgd);
     ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(net, number(1)), HT_NONE));
     assert_int_equal(
         ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(net, number(1)), HT_NONE)),

@@ -3,6 +3,9 @@
 /* DASO's exchanges against numbers worked out by hand, and against DataParallel; misuse. */
 #include "daso_test.h"
 
+#include "../utils/data/files.h"
+#include "tensor_check.h"
+
 /* The cycling phase, with these skips. */
 static void cycle(struct setting *s, int64_t global_skip, int64_t wait)
 {
@@ -430,6 +433,39 @@ static void test_arguments(void **state)
     ht_release(net);
 }
 
+/* As many batches as the loader gives every rank, also where rows run out on some before. */
+static void test_the_loader_says_how_long_an_epoch_is(void **state)
+{
+    static const char *const names[] = {"x"};
+    ht_daso_options o = options_of(4, 4, HT_FLOAT32);
+    struct setting s = set_points(1, HT_FLOAT64, 1, 100, &o);
+    ht_dataloader_options options = ht_dataloader_options_default();
+    ht_dataloader *loader;
+    ht_dataset *rows;
+
+    (void)state;
+    files_open();
+    files_make("rows.h5", 8 * ht_test_size + 1, 1, 4);
+    rows = ht_dataset_hdf5(files_path("rows.h5"), 1, names, HT_COMM_WORLD);
+    options.batch_size = 4;
+    loader = ht_dataloader_new(rows, &options);
+    assert_int_equal(ht_dataloader_batches(loader), 3);
+    assert_int_equal(ht_daso_set_loader(s.daso, loader), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_daso_set_loader(s.daso, NULL), HT_ERR_ARGUMENT,
+                         "ht_daso_set_loader: the loader is NULL");
+    for (int batch = 0; batch < 3; batch++)
+        assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+    ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
+    assert_int_equal(ht_daso_set_loader(s.daso, loader), HT_ERR_STATE);
+    expect(ht_daso_step(s.daso), HT_ERR_STATE,
+           "ht_daso_step: all 3 batches of epoch 0 are done; ht_daso_epoch_loss_logic begins the "
+           "next");
+    ht_release(loader);
+    ht_release(rows);
+    end(&s);
+    files_remove();
+}
+
 static void test_misuse(void **state)
 {
     ht_module *net = new_points(HT_FLOAT64, 1), *other = new_points(HT_FLOAT64, 1);
@@ -498,4 +534,6 @@ HT_TEST_SUITE(test_daso, cmocka_unit_test(test_merge_formula),
               cmocka_unit_test(test_warm_up_equals_data_parallel),
               cmocka_unit_test(test_mean_of_adams), cmocka_unit_test(test_sending_does_not_wait),
               cmocka_unit_test(test_all_ranks_see_what_is_not_finite), cmocka_unit_test(test_reset),
-              cmocka_unit_test(test_arguments), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_arguments),
+              cmocka_unit_test(test_the_loader_says_how_long_an_epoch_is),
+              cmocka_unit_test(test_misuse));

@@ -5,10 +5,13 @@
 
 ht_value *ht_batch_value(const ht_batch *batch)
 {
-    ht_value *map = ht_value_map(), *arrays = ht_value_list();
+    static const char what[] = "ht_batch_value";
+    ht_value *map, *arrays;
 
-    if (batch == NULL || batch->data == NULL)
+    if (HT_IS_NULL(batch, what, "the batch") || HT_IS_NULL(batch->data, what, "the batch's data"))
         return NULL;
+    map = ht_value_map();
+    arrays = ht_value_list();
     ht_value_set(map, "data", ht_value_tensor(batch->data));
     if (batch->target != NULL)
         ht_value_set(map, "target", ht_value_tensor(batch->target));

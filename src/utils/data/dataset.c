@@ -105,9 +105,13 @@ int64_t ht_dataset_rows(const ht_dataset *dataset)
 
 const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim)
 {
-    if (dataset == NULL || array < 0 || array >= dataset->count)
+    bool known = !HT_IS_NULL(dataset, "ht_dataset_shape", "the dataset") && array >= 0 &&
+                 array < dataset->count;
+
+    if (ndim != NULL)
+        *ndim = known ? dataset->arrays[array].info.ndim : 0;
+    if (!known)
         return NULL;
-    *ndim = dataset->arrays[array].info.ndim;
     return dataset->arrays[array].info.shape;
 }
 

@@ -115,6 +115,51 @@ static void converts_plain_and_gzipped(void **state)
     files_remove();
 }
 
+struct told {
+    int calls;
+    int64_t done;
+};
+
+static void tell(int64_t done, int64_t total, void *user)
+{
+    struct told *told = user;
+
+    assert_int_equal(total, 2 * (TRAIN + TEST));
+    assert_true(done > told->done && done <= total);
+    told->done = done;
+    told->calls++;
+}
+
+/* The same file, and after each chunk of four arrays at least how far it is. */
+static void tells_how_far_it_is(void **state)
+{
+    struct told told = {0};
+    const char *message;
+
+    (void)state;
+    files_open();
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    if (ht_test_rank == 0) {
+        put_all();
+        assert_int_equal(ht_idx_to_hdf5_ext(files_path("."), files_path("out.h5"), tell, &told),
+                         HT_SUCCESS);
+        assert_int_equal(told.done, 2 * (TRAIN + TEST));
+        assert_true(told.calls >= 4);
+        told = (struct told){0};
+        assert_int_equal(ht_idx_to_hdf5_ext(NULL, files_path("no.h5"), tell, &told),
+                         HT_ERR_ARGUMENT);
+        assert_int_equal(told.calls, 0);
+        ht_error_get(&message);
+        assert_string_equal(message, "ht_idx_to_hdf5: folder or path is NULL");
+        ht_error_clear();
+    }
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_barrier(HT_COMM_WORLD);
+    check_images("out.h5", "test/images", 1, TEST);
+    check_labels("out.h5", "train/labels", 0, TRAIN);
+    files_remove();
+}
+
 /* The conversion fails with `code` and a message with both texts, and leaves nothing behind. */
 static void refused(const char *folder, ht_status code, const char *a, const char *b)
 {
@@ -196,4 +241,5 @@ static void converts_the_real_images(void **state)
 }
 
 HT_TEST_SUITE(test_idx_to_hdf5, cmocka_unit_test(converts_plain_and_gzipped),
-              cmocka_unit_test(refuses_bad_input), cmocka_unit_test(converts_the_real_images));
+              cmocka_unit_test(tells_how_far_it_is), cmocka_unit_test(refuses_bad_input),
+              cmocka_unit_test(converts_the_real_images));
