@@ -26,8 +26,9 @@ typedef struct ht_hierarchical_averager ht_hierarchical_averager;
  * periods[i] divides; where several do, over the largest group only. Steps count from 0; the first
  * `warmup_steps` average nothing (the program then averages gradients, as data-parallel wrappers
  * do). Both arrays are read at once; periods and group sizes ascend, each size divides the next,
- * and the last is the size of `comm`. Owned. Collective over `comm`. Errors: HT_ERR_ARGUMENT.
- * Source: torch.distributed.algorithms.model_averaging.HierarchicalModelAverager. */
+ * and the last is the size of `comm`. Owned. Collective over `comm`, agrees. Errors:
+ * HT_ERR_ARGUMENT, and where ranks bring different ones. Source:
+ * torch.distributed.algorithms.model_averaging.HierarchicalModelAverager. */
 HT_API ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int count,
                                                               const int64_t periods[],
                                                               const int group_sizes[],
@@ -46,8 +47,8 @@ HT_API ht_status ht_hierarchical_averager_average_parameters(ht_hierarchical_ave
 /* The size of the group that the last step averaged over; 0: it did not. Not collective. */
 HT_API int ht_hierarchical_averager_last_group_size(const ht_hierarchical_averager *averager);
 
-/* The number of steps ("step"), as a map. load: HT_ERR_FORMAT when there is none. Scoped. Not
- * collective. */
+/* The number of steps ("step"), as a map. load: HT_ERR_FORMAT when there is none below 1e15.
+ * Scoped. Not collective. */
 HT_API ht_value *ht_hierarchical_averager_state_dict(const ht_hierarchical_averager *averager);
 HT_API ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averager *averager,
                                                           const ht_value *state);

@@ -38,11 +38,13 @@ const char *ht__topology_source(void)
     return ranks_per_node() > 0 ? "HT_RANKS_PER_NODE" : "shared memory";
 }
 
-/* A number that the ranks of one node share: the rank of their first one in `comm`. */
+/* A number that the ranks of one node share: the rank of their first one in `comm`. Rank 0's
+ * environment counts for all: a launcher may not hand it on to other hosts. */
 static int node_key(const ht_comm *comm)
 {
     int key = comm->rank, ranks = ranks_per_node();
 
+    MPI_Bcast(&ranks, 1, MPI_INT, 0, comm->mpi);
     if (ranks > 0)
         return ht__world_rank() / ranks;
 

@@ -6,20 +6,32 @@
 
 static const char name[] = "ht_nn_data_parallel_multi_gpu";
 
-static ht_status check(const ht_module *module, const ht_daso *daso, ht_comm *comm)
+static ht_status check_mine(const ht_module *module, const ht_daso *daso, const ht_comm *comm)
 {
     if (module == NULL || daso == NULL || comm == NULL)
         return ht_error_get(NULL) != HT_SUCCESS
                    ? ht_error_get(NULL)
-                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the %s is NULL", name,
-                             module == NULL ? "module"
-                             : daso == NULL ? "DASO"
-                                            : "communicator");
+                   : ht__error_set(HT_ERR_ARGUMENT, "%s: the %s is NULL", name,
+                                   module == NULL ? "module"
+                                   : daso == NULL ? "DASO"
+                                                  : "communicator");
     if (comm == daso->comm)
         return HT_SUCCESS;
-    return HT_FAIL(comm, HT_ERR_COMM,
-                   "%s: the communicator of %d ranks is not the one of %d ranks that DASO has",
-                   name, comm->size, daso->comm->size);
+    return ht__error_set(HT_ERR_COMM,
+                         "%s: the communicator of %d ranks is not the one of %d ranks that DASO "
+                         "has",
+                         name, comm->size, daso->comm->size);
+}
+
+static ht_status check(const ht_module *module, const ht_daso *daso, ht_comm *comm)
+{
+    ht_comm *all = daso != NULL ? daso->comm : comm;
+    ht_status status;
+
+    if (all == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: DASO and the communicator are NULL", name);
+    status = check_mine(module, daso, comm);
+    return ht__agree(all, status);
 }
 
 /* All ranks of all nodes begin alike; inside a node nothing is left to compare. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The memory in which DASO keeps what travels. */
+#include "average_parameters.h"
 #include "daso_impl.h"
 
 #include "ht/autograd.h"
@@ -61,18 +62,18 @@ static ht_status make_flight(ht_daso *daso, int64_t n)
 {
     int64_t chunk = daso->options.sending_chunk_size;
 
-    daso->flight.op_count = (int)((n + chunk - 1) / chunk);
+    daso->flight.op_count = n > 0 ? (int)(1 + (n - 1) / chunk) : 0;
     daso->flight.ops = ht__alloc((size_t)daso->flight.op_count * sizeof(void *));
     daso->travelling = memory_like(daso->values);
     return daso->travelling != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-static ht_status make_buffers(ht_daso *daso)
+static ht_status make_buffers(const char *what, ht_daso *daso)
 {
     ht_value *list = shared_tensors(daso);
     int64_t n;
 
-    daso->flat = list != NULL ? ht__flat_new(list) : NULL;
+    daso->flat = list != NULL ? ht__average_memory(what, daso->comm, list) : NULL;
     if (daso->flat == NULL)
         return ht_error_get(NULL);
     n = ht__flat_elements(daso->flat, daso->parameters);
@@ -87,11 +88,11 @@ static ht_status make_buffers(ht_daso *daso)
     return daso->agreed != NULL ? ht__flat_gather(daso->agreed, daso->shared) : ht_error_get(NULL);
 }
 
-ht_status ht__daso_buffers_init(ht_daso *daso)
+ht_status ht__daso_buffers_init(const char *what, ht_daso *daso)
 {
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false);
-    ht_status status = make_buffers(daso);
+    ht_status status = make_buffers(what, daso);
 
     ht_set_grad_enabled(was);
     ht_scope_close(scope);

@@ -72,8 +72,9 @@ ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_m
 /* Whether the batch that comes is averaged inside nodes. */
 ht_status ht__daso_prepare(ht_daso *daso);
 
-/* daso_buffers.c. For daso->model, from the values it has. fini waits for what is outstanding. */
-ht_status ht__daso_buffers_init(ht_daso *daso);
+/* daso_buffers.c. For daso->model, from the values it has; HT_ERR_SHAPE, on all ranks, where they
+ * have models of different sizes. Collective. fini waits for what is outstanding. */
+ht_status ht__daso_buffers_init(const char *what, ht_daso *daso);
 void ht__daso_buffers_fini(ht_daso *daso);
 
 /* The optimizer's state tensors, made where they are not there yet, at the end of the list. */

@@ -50,20 +50,29 @@ static ht_status check_model(const char *what, const ht_daso *daso, ht_module *m
     return HT_SUCCESS;
 }
 
+static void drop_model(ht_daso *daso)
+{
+    ht__daso_buffers_fini(daso);
+    ht_release(daso->model);
+    ht_release(daso->wrapper);
+    daso->model = daso->wrapper = NULL;
+    daso->apart = false;
+}
+
 ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_module *wrapper)
 {
     ht_status status = ht__agree(daso->comm, check_model(what, daso, model));
 
     if (status != HT_SUCCESS)
         return status;
-    ht__daso_buffers_fini(daso);
-    ht_release(daso->model);
-    ht_release(daso->wrapper);
+    drop_model(daso);
     daso->model = ht_retain(model);
     daso->wrapper = ht_retain(wrapper);
-    daso->apart = false;
-    status = ht__agree(daso->comm, ht__daso_buffers_init(daso));
-    return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;
+    status = ht__agree(daso->comm, ht__daso_buffers_init(what, daso));
+    if (status == HT_SUCCESS)
+        return ht__daso_prepare(daso);
+    drop_model(daso);
+    return status;
 }
 
 ht_status ht_daso_set_model(ht_daso *daso, ht_module *module)
@@ -124,9 +133,19 @@ ht_status ht_daso_set_last_batch(ht_daso *daso, int64_t last_batch)
 
 ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
 {
-    if (HT_IS_NULL(loader, "ht_daso_set_loader", "the loader"))
+    static const char what[] = "ht_daso_set_loader";
+    ht_status status = HT_SUCCESS;
+
+    if (HT_IS_NULL(daso, what, "DASO"))
         return ht_error_get(NULL);
-    return set_batches("ht_daso_set_loader", daso, ht_dataloader_batches(loader));
+    if (loader == NULL)
+        status = ht_error_get(NULL) != HT_SUCCESS
+                     ? ht_error_get(NULL)
+                     : ht__error_set(HT_ERR_ARGUMENT, "%s: the loader is NULL", what);
+    else if (ht_dataloader_batches(loader) < 1)
+        status = ht__error_set(HT_ERR_ARGUMENT, "%s: the loader has no batches", what);
+    status = ht__agree(daso->comm, status);
+    return status == HT_SUCCESS ? set_batches(what, daso, ht_dataloader_batches(loader)) : status;
 }
 
 ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper)

@@ -6,6 +6,7 @@
 #include "ht/averager.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "average_parameters.h"
 
@@ -39,49 +40,90 @@ static void destroy(void *object)
 
 static ht_kind kind = {.name = "hierarchical averager", .destroy = destroy};
 
-static ht_status check_level(ht_comm *comm, int i, const int64_t periods[], const int sizes[])
-{
-    static const char what[] = "ht_hierarchical_averager_new";
+static const char what[] = "ht_hierarchical_averager_new";
 
+static ht_status check_level(int i, const int64_t periods[], const int sizes[])
+{
     if (periods[i] < 1 || sizes[i] < 1)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: level %d has the period %" PRId64
-                       " and the group size %d, both are at least 1",
-                       what, i, periods[i], sizes[i]);
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: level %d has the period %" PRId64
+                             " and the group size %d, both are at least 1",
+                             what, i, periods[i], sizes[i]);
     if (i == 0)
         return HT_SUCCESS;
     if (periods[i] <= periods[i - 1] || sizes[i] <= sizes[i - 1])
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: level %d has the period %" PRId64
-                       " and the group size %d, the one before %" PRId64 " and %d: both must grow",
-                       what, i, periods[i], sizes[i], periods[i - 1], sizes[i - 1]);
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: level %d has the period %" PRId64
+                             " and the group size %d, the one before %" PRId64
+                             " and %d: both must grow",
+                             what, i, periods[i], sizes[i], periods[i - 1], sizes[i - 1]);
     if (sizes[i] % sizes[i - 1] != 0)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: the group size %d of level %d does not divide the next one, %d", what,
-                       sizes[i - 1], i - 1, sizes[i]);
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: the group size %d of level %d does not divide the next one, %d",
+                             what, sizes[i - 1], i - 1, sizes[i]);
     return HT_SUCCESS;
+}
+
+static ht_status check_mine(const ht_comm *comm, int count, const int64_t periods[],
+                            const int sizes[], int64_t warmup_steps)
+{
+    ht_status status = HT_SUCCESS;
+
+    if (count < 1 || periods == NULL || sizes == NULL)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: expected at least one period with its group size, got %d", what,
+                             count);
+    if (warmup_steps < 0)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: warmup_steps is %" PRId64 ", expected at least 0", what,
+                             warmup_steps);
+    for (int i = 0; i < count && status == HT_SUCCESS; i++)
+        status = check_level(i, periods, sizes);
+    if (status == HT_SUCCESS && sizes[count - 1] != comm->size)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: the last group size is %d, expected that of the communicator, %d",
+                             what, sizes[count - 1], comm->size);
+    return status;
+}
+
+/* Ranks that average in different steps would add up what does not belong together. */
+static ht_status check_alike(ht_comm *comm, const int64_t mine[], int n)
+{
+    size_t bytes = (size_t)n * sizeof *mine;
+    int64_t *first = ht__alloc(bytes);
+    ht_status status;
+
+    memcpy(first, mine, bytes);
+    status = ht__comm_bcast_bytes(comm, first, bytes, 0, what);
+    if (status == HT_SUCCESS && memcmp(first, mine, bytes) != 0)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: rank 0 and rank %d have different periods, group sizes or "
+                               "warmup_steps",
+                               what, comm->rank);
+    ht__free(first);
+    return ht__agree(comm, status);
 }
 
 static ht_status check(ht_comm *comm, int count, const int64_t periods[], const int sizes[],
                        int64_t warmup_steps)
 {
-    static const char what[] = "ht_hierarchical_averager_new";
-    ht_status status = HT_SUCCESS;
+    int64_t head[2] = {count, warmup_steps}, *all;
+    ht_status status;
 
     if (comm == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
-    if (count < 1 || periods == NULL || sizes == NULL)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: expected at least one period with its group size, got %d", what, count);
-    if (warmup_steps < 0)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: warmup_steps is %" PRId64 ", expected at least 0", what, warmup_steps);
-    for (int i = 0; i < count && status == HT_SUCCESS; i++)
-        status = check_level(comm, i, periods, sizes);
-    if (status == HT_SUCCESS && sizes[count - 1] != comm->size)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: the last group size is %d, expected that of the communicator, %d", what,
-                       sizes[count - 1], comm->size);
+    status = ht__agree(comm, check_mine(comm, count, periods, sizes, warmup_steps));
+    if (status == HT_SUCCESS)
+        status = check_alike(comm, head, 2);
+    if (status != HT_SUCCESS)
+        return status;
+    all = ht__alloc(2 * (size_t)count * sizeof *all);
+    for (int i = 0; i < count; i++) {
+        all[2 * i] = periods[i];
+        all[2 * i + 1] = sizes[i];
+    }
+    status = check_alike(comm, all, 2 * count);
+    ht__free(all);
     return status;
 }
 
@@ -134,18 +176,18 @@ static const level *due(const ht_hierarchical_averager *averager)
 static ht_status average_level(ht_hierarchical_averager *averager, const level *l,
                                ht_value *parameters)
 {
-    static const char what[] = "ht_hierarchical_averager_average_parameters";
+    static const char name[] = "ht_hierarchical_averager_average_parameters";
     ht_scope *scope = ht_scope_open();
-    ht_value *parts = ht__average_select(what, averager->comm, parameters, true);
+    ht_value *parts = ht__average_select(name, averager->comm, parameters, true);
     ht_status status = parts != NULL ? HT_SUCCESS : ht_error_get(NULL);
 
     if (status == HT_SUCCESS && !ht__average_fits(averager->flat, parts)) {
         ht__flat_free(averager->flat);
-        averager->flat = ht__average_memory(what, averager->comm, parts);
+        averager->flat = ht__average_memory(name, averager->comm, parts);
         status = averager->flat != NULL ? HT_SUCCESS : ht_error_get(NULL);
     }
     if (status == HT_SUCCESS)
-        status = ht__average(what, averager->flat, l->comm);
+        status = ht__average(name, averager->flat, l->comm);
     ht_scope_close(scope);
     return status;
 }
@@ -192,7 +234,8 @@ ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averager *ave
     if (HT_IS_NULL(averager, "ht_hierarchical_averager_load_state_dict", "the averager") ||
         HT_IS_NULL(state, "ht_hierarchical_averager_load_state_dict", "the state"))
         return ht_error_get(NULL);
-    if (ht_value_get_kind(step) != HT_VALUE_NUMBER || ht_value_as_number(step) < 0)
+    if (ht_value_get_kind(step) != HT_VALUE_NUMBER ||
+        !(ht_value_as_number(step) >= 0 && ht_value_as_number(step) < 1e15))
         return HT_FAIL(averager->comm, HT_ERR_FORMAT,
                        "ht_hierarchical_averager_load_state_dict: the state has no number "
                        "\"step\"");

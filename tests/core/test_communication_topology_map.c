@@ -54,6 +54,24 @@ static void test_one_host_is_one_node(void **state)
     ht__free(nodes);
 }
 
+/* mpirun does not hand the environment on to other hosts: the others waited for ever. */
+static void test_rank_0_decides(void **state)
+{
+    ht_comm *comm;
+    int nodes;
+
+    (void)state;
+    if (ht_test_rank == 0)
+        setenv("HT_RANKS_PER_NODE", "1", true);
+    else if (ht_test_rank == 1)
+        setenv("HT_RANKS_PER_NODE", "2", true);
+    comm = ht_comm_split(HT_COMM_WORLD, 0, ht_test_rank);
+    unsetenv("HT_RANKS_PER_NODE");
+    ht_comm_topology(comm, &nodes, NULL, NULL, NULL);
+    assert_int_equal(nodes, ht_test_size);
+    ht_release(comm);
+}
+
 /* A launcher may deal ranks out by turns, or leave gaps. */
 static void test_ranks_that_do_not_follow_one_another(void **state)
 {
@@ -89,7 +107,7 @@ static void test_what_does_not_fit_is_cut(void **state)
 }
 
 HT_TEST_SUITE(test_communication_topology_map, cmocka_unit_test(test_nodes_of_two),
-              cmocka_unit_test(test_one_host_is_one_node),
+              cmocka_unit_test(test_one_host_is_one_node), cmocka_unit_test(test_rank_0_decides),
               cmocka_unit_test(test_ranks_that_do_not_follow_one_another),
               cmocka_unit_test(test_many_equal_nodes_are_one_entry),
               cmocka_unit_test(test_what_does_not_fit_is_cut));

@@ -119,6 +119,7 @@ static void test_misuse(void **state)
     ht_optimizer *optimizer = ht_optim_sgd(trainable(net), 1, NULL);
     ht_daso *daso = ht_optim_daso(optimizer, 10, HT_COMM_WORLD, NULL);
     ht_comm *copy = ht_comm_split(HT_COMM_WORLD, 0, 0);
+    bool odd = ht_test_rank == ht_test_size - 1;
     const char *message;
 
     (void)state;
@@ -133,6 +134,17 @@ static void test_misuse(void **state)
     assert_non_null(strstr(message, "2 are not the module's"));
     assert_null(ht_nn_data_parallel_multi_gpu(net, NULL, HT_COMM_WORLD));
     assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
+    ht_error_clear();
+    /* What one rank alone gets wrong, all are told. */
+    assert_null(ht_nn_data_parallel_multi_gpu(odd ? NULL : net, daso, HT_COMM_WORLD));
+    assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
+    assert_string_equal(message, "ht_nn_data_parallel_multi_gpu: the module is NULL");
+    ht_error_clear();
+    assert_null(ht_nn_data_parallel_multi_gpu(net, odd ? NULL : daso, HT_COMM_WORLD));
+    assert_int_equal(ht_error_get(NULL), HT_ERR_ARGUMENT);
+    ht_error_clear();
+    assert_null(ht_nn_data_parallel_multi_gpu(net, daso, odd ? copy : HT_COMM_WORLD));
+    assert_int_equal(ht_error_get(NULL), HT_ERR_COMM);
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);

@@ -3,6 +3,7 @@
 /* Averaging of parameters over growing groups, against means worked out by hand. */
 #include "ht_test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -222,6 +223,21 @@ static void test_levels_that_do_not_fit_are_refused(void **state)
     HT_TEST_EXPECT_ERROR(make(1, (int64_t[]){4}, &late, 0), HT_ERR_ARGUMENT, last);
 }
 
+/* What only rank 1 gets wrong, or has otherwise, all ranks are told. */
+static void test_ranks_that_differ_are_refused(void **state)
+{
+    int n = ht_test_size, half[2] = {1, n};
+    int64_t wrong = ht_test_rank != 1, later = 4 + (ht_test_rank == 1), both[2] = {later, 8};
+
+    (void)state;
+    if (n == 1)
+        return;
+    HT_TEST_EXPECT_ERROR(make(1, &wrong, &n, 0), HT_ERR_ARGUMENT, "level 0 has the period 0");
+    HT_TEST_EXPECT_ERROR(make(2, both, half, 0), HT_ERR_ARGUMENT,
+                         "rank 0 and rank 1 have different periods");
+    HT_TEST_EXPECT_ERROR(make(1, (int64_t[]){4}, &n, later), HT_ERR_ARGUMENT, "or warmup_steps");
+}
+
 static void test_parameters_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -229,6 +245,7 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
     ht_hierarchical_averager *averager = new_averager(0);
     ht_tensor *counts = parameter(1, (int64_t[]){2}, 0, HT_FLOAT32), *frozen = ht_detach(counts);
     ht_tensor *uneven = parameter(1, (int64_t[]){2 + ht_test_rank}, 0, HT_FLOAT32);
+    ht_value *damaged = ht_value_map();
 
     counts = ht_astype(frozen, HT_INT64);
     HT_TEST_EXPECT_ERROR(ht_average_parameters(ht_value_tensors(1, &counts), HT_COMM_WORLD),
@@ -245,6 +262,9 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
                              "rank 0, 3 (float32) on rank 1");
     HT_TEST_EXPECT_ERROR(ht_hierarchical_averager_load_state_dict(averager, ht_value_map()),
                          HT_ERR_FORMAT, "the state has no number \"step\"");
+    ht_value_set(damaged, "step", ht_value_number(NAN));
+    HT_TEST_EXPECT_ERROR(ht_hierarchical_averager_load_state_dict(averager, damaged), HT_ERR_FORMAT,
+                         "the state has no number \"step\"");
     ht_release(averager);
     ht_scope_close(scope);
 }
@@ -255,4 +275,5 @@ HT_TEST_SUITE(test_hierarchical_averager, cmocka_unit_test(test_means_by_hand),
               cmocka_unit_test(test_goes_on_from_a_state),
               cmocka_unit_test(test_a_model_is_trained),
               cmocka_unit_test(test_levels_that_do_not_fit_are_refused),
+              cmocka_unit_test(test_ranks_that_differ_are_refused),
               cmocka_unit_test(test_parameters_that_do_not_fit_are_refused));
