@@ -4,18 +4,10 @@ set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
+# shellcheck source=tests/code.sh
+. "$srcdir/tests/code.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-code() {
-    awk -f "$srcdir/tests/code.awk" "$@"
-}
-
-# Names of the functions that these headers declare. A declaration may take several lines.
-declared() {
-    code "$@" | tr '\n' ' ' | sed 's/HT_API/\n&/g' |
-        sed -n 's/^HT_API[^(;]*[ *]\(ht_[a-z0-9_]*\) *(.*/\1/p' | sort -u
-}
 
 # Whole words of the code in the C files of this folder.
 used() {

@@ -116,6 +116,7 @@ test_scripts = \
 	tests/core/compare.sh \
 	tests/core/full_disk.sh \
 	tests/core/jobs.sh \
+	tests/coverage.sh \
 	tests/environment.sh \
 	tests/examples/fashion.sh \
 	tests/examples/mnist.sh \
@@ -177,6 +178,7 @@ EXTRA_DIST += \
 	$(test_scripts) \
 	$(long_scripts) \
 	tests/code.awk \
+	tests/code.sh \
 	tests/count.sh \
 	tests/examples/images.sh \
 	tests/lsan.supp \

@@ -79,6 +79,28 @@ static void narrow_and_balance(void **state)
     ht_scope_close(scope);
 }
 
+/* In elements of the local part: views change them, and nothing else. */
+static void strides_are_those_of_the_local_part(void **state)
+{
+    (void)state;
+    const int64_t enough[3] = {6, 8, 5}; /* rows for every rank */
+    ht_tensor *x = ht_test_randn(3, enough, HT_FLOAT32, 1, 14), *y;
+    int64_t rows = ht_tensor_lshape(x)[1];
+    const int64_t *stride = ht_tensor_stride(x);
+
+    assert_true(stride[0] == 5 * rows && stride[1] == 5 && stride[2] == 1);
+    y = ht_transpose(x, 0, 2);
+    stride = ht_tensor_stride(y);
+    assert_true(stride[0] == 1 && stride[1] == 5 && stride[2] == 5 * rows);
+    assert_ptr_equal(ht_tensor_data(y), ht_tensor_data(x));
+    stride = ht_tensor_stride(ht_narrow(x, 2, 1, 3));
+    assert_true(stride[0] == 5 * rows && stride[1] == 5 && stride[2] == 1);
+    y = ht_broadcast_to(ht_zeros(1, &shape[2], HT_FLOAT32, HT_NONE), 2, (int64_t[]){7, 5});
+    assert_true(ht_tensor_stride(y)[0] == 0 && ht_tensor_stride(y)[1] == 1);
+    stride = ht_tensor_stride(ht_copy(y));
+    assert_true(stride[0] == 5 && stride[1] == 1);
+}
+
 static void concatenate_joins_in_order(void **state)
 {
     (void)state;
@@ -129,6 +151,8 @@ static void misuse_is_reported(void **state)
 HT_TEST_SUITE(test_manipulations, cmocka_unit_test(resplit_keeps_every_element),
               cmocka_unit_test(reshape_keeps_the_row_major_order),
               cmocka_unit_test(reshape_is_a_view_where_strides_allow),
-              cmocka_unit_test(narrow_and_balance), cmocka_unit_test(concatenate_joins_in_order),
+              cmocka_unit_test(narrow_and_balance),
+              cmocka_unit_test(strides_are_those_of_the_local_part),
+              cmocka_unit_test(concatenate_joins_in_order),
               cmocka_unit_test(channels_last_changes_strides_alone),
               cmocka_unit_test(misuse_is_reported));

@@ -1,0 +1,14 @@
+# shellcheck shell=sh
+# Sourced by what looks for names in C files.
+# shellcheck disable=SC2154 # srcdir is set by who sources it
+
+# The files' code, without comments and strings.
+code() {
+    awk -f "$srcdir/tests/code.awk" "$@"
+}
+
+# Names of the functions that these headers declare. A declaration may take several lines.
+declared() {
+    code "$@" | tr '\n' ' ' | sed 's/HT_API/\n&/g' |
+        sed -n 's/^HT_API[^(;]*[ *]\(ht_[a-z0-9_]*\) *(.*/\1/p' | sort -u
+}
