@@ -126,6 +126,7 @@ test_scripts = \
 	tests/examples/trace.sh \
 	tests/harness.sh \
 	tests/headers.sh \
+	tests/multinode/delay.sh \
 	tests/multinode/hosts.sh \
 	tests/nn/stopped.sh \
 	tests/tools/idx2hdf5.sh \
@@ -142,6 +143,7 @@ long_scripts = \
 test_programs = \
 	tests/core/compare \
 	tests/core/job \
+	tests/multinode/cable \
 	tests/nn/stopped \
 	tests/run-harness \
 	tests/trace-check
@@ -158,6 +160,9 @@ tests_core_job_LDADD = libht_objects.la
 tests_core_compare_SOURCES = tests/core/compare.c
 tests_core_compare_LDADD = libht.la
 tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+tests_multinode_cable_SOURCES = tests/multinode/cable.c
+tests_multinode_cable_LDADD =
 
 tests_nn_stopped_SOURCES = tests/nn/stopped.c
 tests_nn_stopped_LDADD = libht.la

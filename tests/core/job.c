@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One MPI job for tests/core/jobs.sh: what a program does before ht_init, and how jobs end. */
+/* One MPI job for scripts of tests: what a program does before ht_init, how jobs end, how long
+ * messages take. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,21 @@ static int allocate(void)
     return ht_finalize();
 }
 
+/* Messages from rank 0 to rank 1 and back, which must take as many seconds in all, at least. */
+static int round_trips(int count, double least)
+{
+    double seconds = MPI_Wtime();
+
+    for (int i = 0; i < 2 * count; i++)
+        ht__comm_bcast_bytes(HT_COMM_WORLD, &(char){0}, 1, i % 2, "job");
+    seconds = MPI_Wtime() - seconds;
+    if (ht_comm_rank(HT_COMM_WORLD) == 0)
+        printf("%d round trips: %g s\n", count, seconds);
+    if (ht_comm_rank(HT_COMM_WORLD) == 0 && seconds < least)
+        return 11;
+    return ht_finalize();
+}
+
 static void fail(const char *how)
 {
     ht_comm *world = HT_COMM_WORLD;
@@ -208,6 +224,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "allocate") == 0)
         return allocate();
+    if (strcmp(what, "trips") == 0)
+        return round_trips(atoi(argv[2]), atof(argv[3]));
     if (strcmp(what, "suspended") == 0) { /* by the script, while rank 0 waits */
         printf("%d\n", (int)getpid());
         fflush(stdout);
