@@ -135,7 +135,9 @@ HT_API ht_status ht_daso_zero_grad(ht_daso *daso);
  * HT_ERR_ARGUMENT when a loss that is said to be averaged differs between ranks. */
 HT_API ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globally_averaged);
 
-/* Back to the first epoch. What is outstanding is received first. Collective. */
+/* Back to the first epoch. What is outstanding is received first; then all ranks take the mean of
+ * their parameters and buffers, in full precision. Also for parameters that the program has loaded
+ * after the wrapping: 16-bit differences count from them now. Collective. */
 HT_API ht_status ht_daso_reset(ht_daso *daso);
 
 typedef enum ht_daso_phase { HT_DASO_WARMUP, HT_DASO_CYCLING, HT_DASO_COOLDOWN } ht_daso_phase;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * DASO: the order of things in a step and at the end of an epoch. */
+#include "average_parameters.h"
 #include "daso_impl.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+
+#include "ht/autograd.h"
+#include "ht/factories.h"
 
 static void destroy(void *object)
 {
@@ -175,15 +179,36 @@ ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globall
     return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;
 }
 
+/* All ranks alike, whatever the epoch that is left had made of them. */
+static ht_status unite(const char *what, ht_daso *daso)
+{
+    ht_status status = ht__daso_receive(daso);
+
+    if (status == HT_SUCCESS)
+        status = ht__daso_renew_states(what, daso);
+    if (status == HT_SUCCESS)
+        status = ht__average(what, daso->flat, daso->comm);
+    if (status == HT_SUCCESS && daso->outer != NULL)
+        status = ht_fill_(daso->outer, 0);
+    return status == HT_SUCCESS && daso->agreed != NULL
+               ? ht__flat_gather(daso->agreed, daso->shared)
+               : status;
+}
+
 ht_status ht_daso_reset(ht_daso *daso)
 {
+    static const char what[] = "ht_daso_reset";
+    ht_status status = HT_SUCCESS;
     ht_scope *scope;
-    ht_status status;
+    bool was;
 
-    if (HT_IS_NULL(daso, "ht_daso_reset", "DASO"))
+    if (HT_IS_NULL(daso, what, "DASO"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
-    status = ht__daso_receive(daso);
+    was = ht_set_grad_enabled(false);
+    if (daso->model != NULL)
+        status = unite(what, daso);
+    ht_set_grad_enabled(was);
     ht_scope_close(scope);
     daso->batch = daso->sends = 0;
     ht__daso_schedule_reset(&daso->schedule);

@@ -52,6 +52,7 @@ static ht_value *shared_tensors(ht_daso *daso)
     ht_module_named_parameters(daso->model, add_parameter, list);
     daso->parameters = ht_value_count(list);
     ht_module_named_buffers(daso->model, add_buffer, list);
+    daso->states = ht_value_count(list);
     if (daso->options.exchange_momentum && ht__daso_add_states(daso->optimizer, list) != HT_SUCCESS)
         return NULL;
     daso->shared = ht_value_count(list);
@@ -97,6 +98,34 @@ ht_status ht__daso_buffers_init(const char *what, ht_daso *daso)
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;
+}
+
+static void put_part(ht_flat_tensors *flat, int i, ht_tensor *part)
+{
+    if (flat == NULL || flat->parts[i] == part)
+        return;
+    ht_release(flat->parts[i]);
+    flat->parts[i] = ht_retain(part);
+}
+
+ht_status ht__daso_renew_states(const char *what, ht_daso *daso)
+{
+    ht_value *list;
+
+    if (!daso->options.exchange_momentum)
+        return HT_SUCCESS;
+    list = ht_value_list();
+    if (ht__daso_add_states(daso->optimizer, list) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (ht_value_count(list) != daso->shared - daso->states)
+        return HT_FAIL(daso->comm, HT_ERR_STATE,
+                       "%s: the optimizer keeps %d tensors, it kept %d when the model was set",
+                       what, ht_value_count(list), daso->shared - daso->states);
+    for (int i = 0; i < ht_value_count(list); i++) {
+        put_part(daso->flat, daso->states + i, ht_value_as_tensor(ht_value_at(list, i)));
+        put_part(daso->agreed, daso->states + i, ht_value_as_tensor(ht_value_at(list, i)));
+    }
+    return HT_SUCCESS;
 }
 
 void ht__daso_buffers_fini(ht_daso *daso)

@@ -218,6 +218,8 @@ static ht_status do_what_is_due(ht_daso *daso)
 
     daso->report.blocking = due.blocking;
     if (status == HT_SUCCESS && due.blocking)
+        status = ht__daso_renew_states(what, daso);
+    if (status == HT_SUCCESS && due.blocking)
         status = agree(daso);
     if (status == HT_SUCCESS && due.send)
         status = send(daso);

@@ -49,7 +49,8 @@ struct ht_daso {
     int64_t sends;            /* so far: whose turn it is */
 
     ht_flat_tensors *flat;   /* owned; parameters, then buffers, then the optimizer's state */
-    int parameters, shared;  /* parts of it: to send; to average in blocking exchanges */
+    int parameters, states;  /* parts of it: to send; before the optimizer's state, */
+    int shared;              /* to average in blocking exchanges */
     ht_tensor *values;       /* owned; its view of the parameters */
     ht_flat_tensors *agreed; /* owned; what all ranks last had alike; NULL: nobody asks */
     ht_tensor *outer;        /* owned; momentum of outer steps; NULL: there are none */
@@ -76,6 +77,10 @@ ht_status ht__daso_prepare(ht_daso *daso);
  * have models of different sizes. Collective. fini waits for what is outstanding. */
 ht_status ht__daso_buffers_init(const char *what, ht_daso *daso);
 void ht__daso_buffers_fini(ht_daso *daso);
+
+/* With exchange_momentum: the tensors of the optimizer's state, which are others once it was
+ * loaded, take their places again. */
+ht_status ht__daso_renew_states(const char *what, ht_daso *daso);
 
 /* The optimizer's state tensors, made where they are not there yet, at the end of the list. */
 ht_status ht__daso_add_states(ht_optimizer *optimizer, ht_value *list);

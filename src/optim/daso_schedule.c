@@ -31,21 +31,16 @@ static ht_daso_phase phase_of(const ht_daso_schedule *s)
     return s->epoch < s->warmup_epochs ? HT_DASO_WARMUP : HT_DASO_CYCLING;
 }
 
-/* The epoch that begins; the first cycling one has its own skips. Without a warm-up that is epoch
- * 0. */
+/* The epoch that begins; the first cycling one has its own skips: the one after the warm-up, or the
+ * first one of a run without, or of a state that had blocked until now. */
 static void enter(ht_daso_schedule *s)
 {
     s->phase = phase_of(s);
     if (s->phase != HT_DASO_CYCLING)
         set(s, 0, 0, 0);
-    else if (s->epoch == s->warmup_epochs)
+    else if (s->epoch == s->warmup_epochs || s->global_skip == 0)
         set(s, s->max_global_skips < FIRST_GLOBAL_SKIP ? s->max_global_skips : FIRST_GLOBAL_SKIP, 1,
             1);
-}
-
-void ht__daso_schedule_resume(ht_daso_schedule *s)
-{
-    s->phase = phase_of(s);
 }
 
 void ht__daso_schedule_reset(ht_daso_schedule *s)
@@ -53,6 +48,16 @@ void ht__daso_schedule_reset(ht_daso_schedule *s)
     ht_plateau_detector_reset(s->detector);
     s->epoch = 0;
     enter(s);
+}
+
+/* Skips of the cycling phase stay as they are, even in its first epoch. */
+void ht__daso_schedule_resume(ht_daso_schedule *s)
+{
+    s->phase = phase_of(s);
+    if (s->phase == HT_DASO_CYCLING && s->global_skip > 0)
+        set(s, s->global_skip, at_least_1(s->local_skip), at_least_1(s->wait));
+    else
+        enter(s);
 }
 
 /* Exchange more often on a plateau; where that is no longer possible, begin again. */

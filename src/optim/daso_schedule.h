@@ -28,7 +28,8 @@ typedef struct ht_daso_actions {
 /* The settings are in place; begins epoch 0. */
 void ht__daso_schedule_reset(ht_daso_schedule *schedule);
 
-/* The epoch and the skips come from a state: finds the phase. */
+/* The epoch and the skips come from a state, perhaps of a run with other phases: finds the phase,
+ * and skips that belong to it. */
 void ht__daso_schedule_resume(ht_daso_schedule *schedule);
 
 /* The epoch has ended, with this mean loss: decides about the next. */

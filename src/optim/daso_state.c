@@ -49,6 +49,11 @@ static bool is_apart(int64_t global_skip, int64_t batch, int64_t batches)
     return global_skip > 0 && batch > 0 && batch < batches;
 }
 
+static bool state_is_apart(const ht_value *state)
+{
+    return is_apart(saved(state, "global_skip"), saved(state, "batch"), saved(state, "batches"));
+}
+
 /* One row for each rank. */
 static ht_value *rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype dtype)
 {
@@ -122,6 +127,8 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     was = ht_set_grad_enabled(false);
     map = ht_value_map();
     status = ht__daso_receive(daso);
+    if (status == HT_SUCCESS)
+        status = ht__daso_renew_states("ht_daso_state_dict", daso);
     for (int i = 0; i < NUMBERS; i++)
         ht_value_set(map, numbers[i].name, ht_value_number((double)*number_of(daso, i)));
     ht_value_set(map, "ranks", ht_value_number(daso->comm->size));
@@ -134,14 +141,22 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     return ht_scope_return(scope, status == HT_SUCCESS ? map : NULL);
 }
 
-/* An entry of so many elements for each of `ranks` (0: the same for all). */
-static ht_status check_tensor(const ht_value *state, const char *name, int64_t ranks, int64_t n)
+/* An entry of so many elements for each of `ranks` (0: the same for all): in rows that are each
+ * rank's own, or all on each. */
+static ht_status check_tensor(const ht_daso *daso, const ht_value *state, const char *name,
+                              int64_t ranks, int64_t n)
 {
     const ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
     int64_t elements = n * (ranks > 0 ? ranks : 1);
 
     if (x == NULL)
         return ht__error_set(HT_ERR_FORMAT, "%s: the state has no tensor \"%s\"", what, name);
+    if (!ht_dtype_is_floating(x->body->dtype))
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" is %s, expected a floating dtype", what,
+                             name, ht_dtype_name(x->body->dtype));
+    if (x->body->comm->size != 1 && x->body->comm->size != daso->comm->size)
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" lives on %d ranks, DASO on %d", what, name,
+                             x->body->comm->size, daso->comm->size);
     if (x->body->ndim == (ranks > 0 ? 2 : 1) && ht_tensor_size(x) == elements &&
         (ranks == 0 || x->body->shape[0] == ranks))
         return HT_SUCCESS;
@@ -160,13 +175,33 @@ static ht_status check_number(const ht_value *state, const char *name, double lo
                          low);
 }
 
-static ht_status check_numbers(const ht_value *state)
+/* All that this one's detector has. */
+static ht_status check_detector(const ht_daso *daso, const ht_value *state)
+{
+    const ht_value *own = ht_plateau_detector_get_state(daso->schedule.detector);
+    const ht_value *detector = ht_value_get(state, "detector");
+
+    for (int i = 0; i < ht_value_count(own); i++) {
+        const ht_value *number = ht_value_get(detector, ht_value_key(own, i));
+
+        if (ht_value_get_kind(number) != HT_VALUE_NUMBER || isnan(ht_value_as_number(number)))
+            return ht__error_set(HT_ERR_FORMAT, "%s: the state's detector has no number \"%s\"",
+                                 what, ht_value_key(own, i));
+    }
+    return HT_SUCCESS;
+}
+
+static ht_status check_numbers(const ht_daso *daso, const ht_value *state)
 {
     ht_status status = check_number(state, "ranks", 1);
 
     for (int i = 0; i < NUMBERS && status == HT_SUCCESS; i++)
         status = check_number(state, numbers[i].name, 0);
-    return status;
+    if (status == HT_SUCCESS && saved(state, "batch") > saved(state, "batches"))
+        return ht__error_set(HT_ERR_FORMAT,
+                             "%s: the state is from after batch %" PRId64 " of %" PRId64, what,
+                             saved(state, "batch"), saved(state, "batches"));
+    return status == HT_SUCCESS ? check_detector(daso, state) : status;
 }
 
 /* Whether it can go on here at all. */
@@ -193,24 +228,23 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
 static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64_t state_elements)
 {
     int64_t ranks = saved(state, "ranks"), all = daso->flat->all->body->lsize;
-    bool apart = is_apart(saved(state, "global_skip"), saved(state, "batch"),
-                          saved(state, "batches"));
-    ht_status status = check_tensor(state, "optimizer_steps", ranks, daso->optimizer->count);
+    bool apart = state_is_apart(state);
+    ht_status status = check_tensor(daso, state, "optimizer_steps", ranks, daso->optimizer->count);
 
     if (status == HT_SUCCESS && state_elements > 0)
-        status = check_tensor(state, "optimizer_state", ranks, state_elements);
+        status = check_tensor(daso, state, "optimizer_state", ranks, state_elements);
     if (status == HT_SUCCESS && apart)
-        status = check_tensor(state, "values", ranks, all);
+        status = check_tensor(daso, state, "values", ranks, all);
     if (status == HT_SUCCESS && apart && daso->agreed != NULL)
-        status = check_tensor(state, "agreed", 0, all);
+        status = check_tensor(daso, state, "agreed", 0, all);
     if (status == HT_SUCCESS && daso->outer != NULL)
-        status = check_tensor(state, "outer", 0, daso->outer->body->lsize);
+        status = check_tensor(daso, state, "outer", 0, daso->outer->body->lsize);
     return status;
 }
 
 static ht_status check(const ht_daso *daso, const ht_value *state, int64_t state_elements)
 {
-    ht_status status = check_numbers(state);
+    ht_status status = check_numbers(daso, state);
 
     if (status == HT_SUCCESS)
         status = check_place(daso, state);
@@ -223,14 +257,17 @@ static ht_tensor *row_of(const ht_daso *daso, const ht_value *state, const char 
     ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
 
     if (saved(state, "ranks") == daso->comm->size)
-        return ht_flatten(ht_tensor_local(ht_resplit(x, 0)), 0);
+        return ht_flatten(x->body->comm->size == 1
+                              ? ht_narrow(x, 0, daso->comm->rank, daso->comm->rank + 1)
+                              : ht_tensor_local(ht_resplit(x, 0)),
+                          0);
     return ht_tensor_local(ht_resplit(most ? ht_max(x, 0) : ht_mean(x, 0), HT_NONE));
 }
 
 static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
 {
     ht_tensor *steps = row_of(daso, state, "optimizer_steps", true), *mine = NULL;
-    const double *counts = steps != NULL ? ht_tensor_data(steps) : NULL;
+    const double *counts = steps != NULL ? ht_tensor_data(ht_astype(steps, HT_FLOAT64)) : NULL;
     ht_status status = HT_SUCCESS;
 
     if (counts == NULL)
@@ -253,7 +290,7 @@ static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_te
 
 static ht_status load_parameters(ht_daso *daso, const ht_value *state)
 {
-    bool apart = is_apart(daso->schedule.global_skip, daso->batch, daso->batches);
+    bool apart = state_is_apart(state);
     ht_status status = HT_SUCCESS;
 
     if (daso->outer != NULL)
@@ -285,11 +322,13 @@ static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *fla
         return status;
     for (int i = 0; i < NUMBERS; i++)
         *number_of(daso, i) = saved(state, numbers[i].name);
-    if (daso->batch == daso->batches)
+    if (daso->batch > 0 && daso->batch == daso->batches)
         daso->batch = batches;
     daso->batches = batches;
     ht__daso_schedule_resume(&daso->schedule);
-    status = load_optimizer(daso, state, flat);
+    status = ht__daso_renew_states(what, daso);
+    if (status == HT_SUCCESS)
+        status = load_optimizer(daso, state, flat);
     if (status == HT_SUCCESS)
         status = load_parameters(daso, state);
     return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;

@@ -83,6 +83,35 @@ static void test_skips_stay_at_least_1(void **state)
     ht_release(s.detector);
 }
 
+/* The epoch of a state in a run with other phases. */
+static void test_a_state_of_other_phases(void **state)
+{
+    static const struct {
+        int epoch, skips[3], expected[3];
+        ht_daso_phase phase;
+    } rows[] = {
+        {1, {0, 0, 0}, {0, 0, 0}, HT_DASO_WARMUP},  {1, {8, 2, 2}, {0, 0, 0}, HT_DASO_WARMUP},
+        {2, {8, 2, 2}, {8, 2, 2}, HT_DASO_CYCLING}, {5, {8, 2, 2}, {8, 2, 2}, HT_DASO_CYCLING},
+        {5, {0, 0, 0}, {4, 1, 1}, HT_DASO_CYCLING}, {5, {8, 0, 0}, {8, 1, 1}, HT_DASO_CYCLING},
+        {7, {8, 2, 2}, {0, 0, 0}, HT_DASO_COOLDOWN}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ht_daso_schedule s = schedule_of(9, 2, 2, 8);
+
+        s.epoch = rows[i].epoch;
+        s.global_skip = rows[i].skips[0];
+        s.local_skip = rows[i].skips[1];
+        s.wait = rows[i].skips[2];
+        ht__daso_schedule_resume(&s);
+        assert_int_equal(s.phase, rows[i].phase);
+        assert_int_equal(s.global_skip, rows[i].expected[0]);
+        assert_int_equal(s.local_skip, rows[i].expected[1]);
+        assert_int_equal(s.wait, rows[i].expected[2]);
+        ht_release(s.detector);
+    }
+}
+
 /* r: receive, s: send, m: blocking mean, l: gradients averaged locally. */
 static void write_batches(const ht_daso_schedule *s, int batches, char *text)
 {
@@ -132,4 +161,5 @@ static void test_batches_of_an_epoch(void **state)
 HT_TEST_SUITE(test_daso_schedule, cmocka_unit_test(test_phase_table),
               cmocka_unit_test(test_no_warmup_cycles_at_once),
               cmocka_unit_test(test_skips_stay_at_least_1),
+              cmocka_unit_test(test_a_state_of_other_phases),
               cmocka_unit_test(test_batches_of_an_epoch));

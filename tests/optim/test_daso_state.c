@@ -9,6 +9,8 @@ enum { EPOCHS = 5, BATCHES = 6, NUMBERS = 7 };
 
 static const char path[] = "test_daso_state.h5";
 
+static bool exchange_momentum; /* by the runs that follow */
+
 /* Everything on, so that everything has a state. */
 static struct setting set_run(ht_comm *world, int ranks_per_node)
 {
@@ -21,6 +23,7 @@ static struct setting set_run(ht_comm *world, int ranks_per_node)
     o.max_global_skips = 4;
     o.outer_lr = 0.8;
     o.downcast_asynchronous = true;
+    o.exchange_momentum = exchange_momentum;
     snprintf(text, sizeof text, "%d", ranks_per_node);
     setenv("HT_RANKS_PER_NODE", text, true);
     s.comm = ht_comm_split(world, 0, ht_comm_rank(world));
@@ -131,8 +134,58 @@ static void test_resumes_in_every_phase(void **state)
     static const int after[] = {0, 2, 6, 7, 8, 9, 10, 12, 13, 19, 24, 27};
 
     (void)state;
-    for (size_t i = 0; i < sizeof after / sizeof *after; i++)
+    for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
+        exchange_momentum = i / 2 % 2 == 1;
         check_resumed_after(after[i], 1 + (int)i % 2);
+    }
+    exchange_momentum = false;
+}
+
+static double first_moment(const struct setting *s)
+{
+    return ht_item(ht_narrow(ht_optimizer_state(s->optimizer, 0, "exp_avg"), 0, 0, 1));
+}
+
+/* Moments go on being averaged where the optimizer's state was loaded, which gives it other tensors
+ * for them. */
+static void test_momentum_after_loading(void **state)
+{
+    struct setting s;
+    double mine, first;
+
+    (void)state;
+    exchange_momentum = true;
+    s = set_run(HT_COMM_WORLD, 1);
+    exchange_momentum = false;
+    train_on(&s, 0, 2);
+    ht_optimizer_load_state_dict(s.optimizer, ht_optimizer_state_dict(s.optimizer));
+    train_on(&s, 2, 3);
+    first = mine = first_moment(&s);
+    MPI_Bcast(&first, 1, MPI_DOUBLE, 0, ht_comm_mpi(s.comm));
+    assert_true(mine == first && mine != 0);
+    end(&s);
+}
+
+/* A reset in the middle of an epoch leaves nothing that ranks have for themselves. */
+static void test_saved_after_a_reset(void **state)
+{
+    struct setting s = set_run(HT_COMM_WORLD, 1);
+    float expected[NUMBERS], values[NUMBERS];
+
+    (void)state;
+    train_on(&s, 0, 9);
+    assert_int_equal(ht_daso_reset(s.daso), HT_SUCCESS);
+    save(&s);
+    train_on(&s, 0, 3);
+    read_all(&s, expected);
+    end(&s);
+    s = set_run(HT_COMM_WORLD, 1);
+    assert_int_equal(load(&s), HT_SUCCESS);
+    train_on(&s, 0, 3);
+    read_all(&s, values);
+    assert_memory_equal(values, expected, sizeof values);
+    end(&s);
+    remove_file();
 }
 
 /* Where updates were skipped on some ranks (ht_daso_add_scaler), they differ. */
@@ -172,11 +225,6 @@ static void test_ranks_agree_after_epochs(void **state)
     }
     assert_true(differed == (ht_test_rank > 0));
     end(&s);
-}
-
-static double first_moment(const struct setting *s)
-{
-    return ht_item(ht_narrow(ht_optimizer_state(s->optimizer, 0, "exp_avg"), 0, 0, 1));
 }
 
 /* On fewer ranks: not from within an epoch; from between two, with the mean of the states. */
@@ -243,6 +291,8 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_daso_state, cmocka_unit_test(test_resumes_in_every_phase),
+              cmocka_unit_test(test_momentum_after_loading),
+              cmocka_unit_test(test_saved_after_a_reset),
               cmocka_unit_test(test_steps_are_each_ranks_own),
               cmocka_unit_test(test_ranks_agree_after_epochs), cmocka_unit_test(test_other_ranks),
               cmocka_unit_test(test_misuse));
