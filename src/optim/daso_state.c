@@ -132,6 +132,7 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     for (int i = 0; i < NUMBERS; i++)
         ht_value_set(map, numbers[i].name, ht_value_number((double)*number_of(daso, i)));
     ht_value_set(map, "ranks", ht_value_number(daso->comm->size));
+    ht_value_set(map, "elements", ht_value_number((double)daso->values->body->lsize));
     ht_value_set(map, "detector", ht_plateau_detector_get_state(daso->schedule.detector));
     if (status == HT_SUCCESS)
         status = add_parameters(daso, map);
@@ -195,6 +196,8 @@ static ht_status check_numbers(const ht_daso *daso, const ht_value *state)
 {
     ht_status status = check_number(state, "ranks", 1);
 
+    if (status == HT_SUCCESS)
+        status = check_number(state, "elements", 0);
     for (int i = 0; i < NUMBERS && status == HT_SUCCESS; i++)
         status = check_number(state, numbers[i].name, 0);
     if (status == HT_SUCCESS && saved(state, "batch") > saved(state, "batches"))
@@ -212,6 +215,11 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
 
     if (daso->model == NULL || daso->batches == 0)
         return ht__error_set(HT_ERR_STATE, "%s: the model and the last batch come first", what);
+    if (saved(state, "elements") != daso->values->body->lsize)
+        return ht__error_set(HT_ERR_FORMAT,
+                             "%s: the state is of a model with %" PRId64
+                             " trainable elements, this one has %" PRId64,
+                             what, saved(state, "elements"), daso->values->body->lsize);
     if (within && saved(state, "ranks") != daso->comm->size)
         return ht__error_set(HT_ERR_STATE,
                              "%s: the state is of %" PRId64 " ranks, after batch %" PRId64

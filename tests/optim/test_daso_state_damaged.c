@@ -42,6 +42,10 @@ static void test_numbers(void **state)
         {"epoch", "ht_daso_load_state_dict: the state has no number \"epoch\" from 0 on", -1},
         {"wait", "ht_daso_load_state_dict: the state has no number \"wait\" from 0 on", NAN},
         {"sends", "ht_daso_load_state_dict: the state has no number \"sends\" from 0 on", 1e300},
+        {"elements",
+         "ht_daso_load_state_dict: the state is of a model with 6 trainable elements, this one has "
+         "5",
+         6},
         {"ranks", "ht_daso_load_state_dict: the state has no number \"ranks\" from 1 on", 0},
         {"values", "ht_daso_load_state_dict: the state has no tensor \"values\"", 1},
         {"detector", "ht_daso_load_state_dict: the state's detector has no number \"maximize\"", 1},
