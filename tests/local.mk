@@ -85,6 +85,8 @@ nn_tests = \
 optim_tests = \
 	tests/optim/test_clip_grad.c \
 	tests/optim/test_daso.c \
+	tests/optim/test_daso_epochs.c \
+	tests/optim/test_daso_exchange.c \
 	tests/optim/test_daso_model.c \
 	tests/optim/test_daso_schedule.c \
 	tests/optim/test_daso_state.c \

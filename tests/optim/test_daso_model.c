@@ -47,4 +47,66 @@ static void test_models_of_different_sizes(void **state)
     unsetenv("HT_RANKS_PER_NODE");
 }
 
-HT_TEST_SUITE(test_daso_model, cmocka_unit_test(test_models_of_different_sizes));
+/* The optimizer would not update it, and it would go its own way on each node. */
+static void test_a_parameter_that_is_not_updated(void **state)
+{
+    ht_comm *comm = nodes_of(1);
+    ht_module *net = new_points(HT_FLOAT64, 1);
+    struct points *points = ht_module_data(net);
+    ht_optimizer *optimizer = ht_optim_sgd(ht_value_tensors(1, &points->first), 1, NULL);
+    ht_daso *daso = new_daso(comm, optimizer);
+
+    (void)state;
+    expect(ht_daso_set_model(daso, net), HT_ERR_ARGUMENT,
+           "ht_daso_set_model: parameter second of the module is not the SGD optimizer's, which "
+           "would not update it");
+    ht_release(daso);
+    ht_release(optimizer);
+    ht_release(net);
+    ht_release(comm);
+    unsetenv("HT_RANKS_PER_NODE");
+}
+
+/* What is on its way would be merged into other parameters. */
+static void test_another_model_while_one_is_on_its_way(void **state)
+{
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+    struct setting s = set_points(1, HT_FLOAT64, 1, 100, &o);
+
+    (void)state;
+    ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
+    ht_daso_step(s.daso);
+    expect(ht_daso_set_model(s.daso, s.net), HT_ERR_STATE,
+           "ht_daso_set_model: an exchange of the model before is outstanding");
+    ht_daso_step(s.daso);
+    assert_int_equal(ht_daso_set_model(s.daso, s.net), HT_SUCCESS);
+    end(&s);
+}
+
+static void test_scaler(void **state)
+{
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+    struct setting s = set_points(1, HT_FLOAT64, 1, 100, &o);
+    ht_optimizer *other = ht_optim_sgd(trainable(s.net), 1, NULL);
+    ht_optim_wrapper *good = ht_optim_wrapper_new(s.optimizer, NULL);
+    ht_optim_wrapper *bad = ht_optim_wrapper_new(other, NULL);
+
+    (void)state;
+    ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
+    expect(ht_daso_add_scaler(s.daso, bad), HT_ERR_ARGUMENT,
+           "ht_daso_add_scaler: the wrapper is not around the local optimizer");
+    assert_int_equal(ht_daso_add_scaler(s.daso, good), HT_SUCCESS);
+    expect(ht_daso_step(s.daso), HT_ERR_STATE,
+           "ht_daso_step: call ht_optim_wrapper_update_params of the scaler first");
+    assert_int_equal(ht_daso_add_scaler(s.daso, NULL), HT_SUCCESS);
+    assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+    ht_release(good);
+    ht_release(bad);
+    ht_release(other);
+    end(&s);
+}
+
+HT_TEST_SUITE(test_daso_model, cmocka_unit_test(test_models_of_different_sizes),
+              cmocka_unit_test(test_a_parameter_that_is_not_updated),
+              cmocka_unit_test(test_another_model_while_one_is_on_its_way),
+              cmocka_unit_test(test_scaler));

@@ -1,0 +1,71 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* What travels in 16 bits and what does not, and from where differences and outer steps count. */
+#include "daso_test.h"
+
+/* One batch an epoch, in the warm-up or cycling: the mean of what ranks have is rounded there, and
+ * not here. */
+static void test_16_bits_in_blocking_phases_only(void **state)
+{
+    static const ht_dtype wires[] = {HT_BFLOAT16, HT_FLOAT16, HT_FLOAT32};
+
+    (void)state;
+    for (int w = 0; w < 3; w++) {
+        for (int warmup = 0; warmup < 2; warmup++) {
+            ht_daso_options o = options_of(warmup, 0, wires[w]);
+            struct setting s = set_points(1, HT_FLOAT32, 1, 1, &o);
+            bool rounds = warmup == 1 && wires[w] != HT_FLOAT32 && ht_test_size > 1;
+            double error;
+
+            ht_fill_(points_of(&s)->first, 1.3 + ht_test_rank / 7.0);
+            assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+            error = fabs(value_of(points_of(&s)->first) - 1.3 - (ht_test_size - 1) / 14.0);
+            assert_true(rounds ? error > 1e-6 && error < 1e-2 : error < 3e-7);
+            end(&s);
+        }
+    }
+}
+
+/* The mean that ends a cycling epoch is what the first difference of the cool-down counts from: of
+ * 0.3 + 2^-12, 16 bits would keep no more than 0.3. */
+static void test_differences_count_from_the_last_mean(void **state)
+{
+    ht_daso_options o = options_of(0, 1, HT_BFLOAT16);
+    struct setting s = set_points(1, HT_FLOAT32, 1, 1, &o);
+
+    (void)state;
+    ht_fill_(points_of(&s)->first, 1.3);
+    for (int epoch = 0; epoch < 9; epoch++) {
+        assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+        ht_daso_epoch_loss_logic(s.daso, 1, true);
+    }
+    assert_int_equal(ht_daso_get_report(s.daso).phase, HT_DASO_COOLDOWN);
+    ht_fill_(points_of(&s)->first, 1.3 + ldexp(1, -12));
+    ht_daso_step(s.daso);
+    assert_true(fabs(value_of(points_of(&s)->first) - 1.3 - ldexp(1, -12)) < 1e-6);
+    end(&s);
+}
+
+/* In the warm-up the mean is taken as it is. */
+static void test_outer_steps_in_cycling_epochs_only(void **state)
+{
+    ht_daso_options o = options_of(1, 0, HT_FLOAT32);
+    struct setting s;
+
+    (void)state;
+    o.outer_lr = 0.5;
+    o.outer_momentum = 0;
+    s = set_points(1, HT_FLOAT64, 1, 1, &o);
+    ht_fill_(points_of(&s)->first, 3);
+    ht_daso_step(s.daso);
+    assert_true(fabs(value_of(points_of(&s)->first) - 3) < 1e-12);
+    ht_daso_epoch_loss_logic(s.daso, 1, true);
+    ht_fill_(points_of(&s)->first, 5);
+    ht_daso_step(s.daso);
+    assert_true(fabs(value_of(points_of(&s)->first) - 4) < 1e-12);
+    end(&s);
+}
+
+HT_TEST_SUITE(test_daso_exchange, cmocka_unit_test(test_16_bits_in_blocking_phases_only),
+              cmocka_unit_test(test_differences_count_from_the_last_mean),
+              cmocka_unit_test(test_outer_steps_in_cycling_epochs_only));
