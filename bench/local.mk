@@ -28,6 +28,7 @@ bench_overlap_SOURCES = bench/overlap.c
 bench_overlap_LDADD = libht_objects.la
 
 EXTRA_DIST += \
+	bench/daso.awk \
 	bench/daso.sh \
 	bench/overlap.sh \
 	bench/peers/daso_ddp.py \
