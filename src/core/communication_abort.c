@@ -14,13 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Milliseconds. */
 enum {
     TAG = 1,
-    GRACE = 300,          /* ms to wait for ranks that fail alike */
-    GRACE_TIMEOUT = 2000, /* the same for deadlines, which pass on ranks at different times */
-    PATIENCE = 8000, /* ms for the one that prints to ask the silent ranks, slow as it may be */
-    LIMIT = 3000     /* ms that MPI_Abort may take on top */
+    GRACE = 300,          /* for ranks that fail alike */
+    GRACE_TIMEOUT = 2000, /* the same for deadlines, and for messages that differ */
+    PATIENCE = 30000,     /* for the one that prints and ends the job, on a machine that is busy */
+    LIMIT = 3000          /* for MPI_Abort itself */
 };
+
+static const int limit = LIMIT, whole = GRACE_TIMEOUT + PATIENCE + LIMIT;
 
 /* What a failing rank tells the others: it fails with this message, or has printed it for all. */
 struct record {
@@ -52,33 +55,33 @@ void ht__abort_end(void)
     ht__free(alike);
 }
 
-static void sleep_ms(long ms)
+/* Sleeps for a moment; true until `ms` have passed on this clock. */
+static bool pause_within(struct ht_clock *clock, int ms)
 {
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return ht__clock_elapsed(clock, HT_CLOCK_STALL) < 1e-3 * ms;
 }
 
-static long now_ms(void)
+static void sleep_ms(int ms)
 {
-    struct timespec time;
+    struct ht_clock clock = {0};
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+    while (pause_within(&clock, ms))
+        continue;
 }
 
-static void *end_late(void *grace)
+static void *end_late(void *ms)
 {
-    sleep_ms(LIMIT + *(int *)grace);
+    sleep_ms(*(const int *)ms);
     _exit(EXIT_FAILURE);
 }
 
 /* MPI_Abort does not return when it works, but it may hang when the launcher is gone. */
-static void end_anyway(int code)
+static void end_within(const int *ms)
 {
-    static int grace;
     pthread_t thread;
 
-    grace = code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT + PATIENCE : GRACE;
-    if (pthread_create(&thread, NULL, end_late, &grace) == 0)
+    if (pthread_create(&thread, NULL, end_late, (void *)ms) == 0)
         pthread_detach(thread);
 }
 
@@ -178,15 +181,14 @@ static int count_of(const bool *marked, int size)
 static void speak_once(const struct record *mine)
 {
     static struct record note;
+    struct ht_clock clock = {0};
     bool printed = false, others = false;
-    long until = now_ms() + (mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE);
+    int grace = mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE;
 
     alike[wire_rank] = heard[wire_rank] = true;
     tell_all(mine);
-    while (now_ms() < until && count_of(heard, wire_size) < wire_size) {
+    while (count_of(heard, wire_size) < wire_size && pause_within(&clock, grace))
         printed |= listen(mine, &others);
-        sleep_ms(1);
-    }
     printed |= listen(mine, &others);
 
     int lowest = 0;
@@ -194,8 +196,7 @@ static void speak_once(const struct record *mine)
     while (!alike[lowest])
         lowest++;
     if (printed || lowest != wire_rank) {
-        /* The one that prints ends the job; after a deadline it asks the silent ranks first. */
-        sleep_ms(mine->code == HT_ERR_TIMEOUT ? PATIENCE : GRACE);
+        sleep_ms(PATIENCE); /* the one that prints ends the job */
         return;
     }
     note = *mine;
@@ -203,8 +204,7 @@ static void speak_once(const struct record *mine)
     tell_all(&note);
     print(mine);
     if (others)
-        /* so that the other messages are printed too */
-        sleep_ms(mine->code == HT_ERR_TIMEOUT ? GRACE_TIMEOUT : GRACE);
+        sleep_ms(GRACE_TIMEOUT); /* so that the other messages are printed too */
 }
 
 static void only_first_thread(void)
@@ -245,12 +245,13 @@ void ht__abort(ht_status code, const char *message)
         fprintf(stderr, "ht: %s\n", message);
         exit(EXIT_FAILURE);
     }
-    end_anyway(mine.code);
+    end_within(&whole);
     if (wire != MPI_COMM_NULL && ht__mpi_usable()) {
         speak_once(&mine);
     } else {
         print_alone(&mine);
     }
+    end_within(&limit);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }
@@ -259,7 +260,7 @@ void ht__abort_wait(void)
 {
     fflush(NULL);
     ht__timeline_flush();
-    end_anyway(HT_SUCCESS);
+    end_within(&whole);
     for (;;)
         sleep_ms(LIMIT);
 }

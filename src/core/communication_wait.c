@@ -20,11 +20,6 @@ static bool timeout_valid = true;
 
 static _Thread_local ht_serve_fn *serve;
 
-struct clock {
-    double last;    /* time of the last look */
-    double elapsed; /* counted in ticks of at most a second: a suspended job does not time out */
-};
-
 static double now(void)
 {
     struct timespec time;
@@ -33,12 +28,12 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static double elapsed(struct clock *clock)
+double ht__clock_elapsed(struct ht_clock *clock, double most)
 {
-    double time = now(), tick = time - clock->last;
+    double time = now(), tick = clock->last > 0 ? time - clock->last : 0;
 
     clock->last = time;
-    clock->elapsed += tick < 1 ? tick : 1;
+    clock->elapsed += tick < most ? tick : most;
     return clock->elapsed;
 }
 
@@ -100,10 +95,10 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
         return HT_SUCCESS;
     }
 
-    struct clock clock = {.last = now()};
+    struct ht_clock clock = {.last = now()};
 
     while ((answer = poll(state)) != HT_POLL_DONE) {
-        double waited = elapsed(&clock);
+        double waited = ht__clock_elapsed(&clock, 1);
         bool served = serve != NULL && serve();
 
         if (ht__compare_on)

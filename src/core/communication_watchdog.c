@@ -87,7 +87,7 @@ static void give_notice(const char *what)
                      what, NOTICE, ht__wait_timeout(), others);
 }
 
-/* Once, long before the deadline: a line for who looks at a job that stands still. */
+/* Once, where the deadline is long after it: a line for who looks at a job that stands still. */
 static void look_at_wait(uint64_t *last, double *waited)
 {
     static bool noticed;
@@ -100,7 +100,7 @@ static void look_at_wait(uint64_t *last, double *waited)
         return;
     }
     *waited += PERIOD * 1e-3;
-    if (*waited < NOTICE)
+    if (*waited < NOTICE || ht__wait_timeout() < 2 * NOTICE)
         return;
     noticed = true;
     give_notice(what);

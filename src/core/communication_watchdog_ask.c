@@ -10,7 +10,7 @@
 
 /* Before there is a communicator of the library's own, the tags are among those of the program. */
 enum { ASK = 32051, ANSWER = 32052 };
-enum { PATIENCE = 1000 /* ms for all answers */ };
+static const double patience = 1; /* s for all answers */
 
 struct answer {
     int question; /* a late answer to an earlier one is not mistaken for this one's */
@@ -57,6 +57,7 @@ void ht__ask_answer(void)
 static void ask(void)
 {
     static int question;
+    struct ht_clock clock = {0};
     int missing = 0;
 
     question++;
@@ -69,7 +70,7 @@ static void ask(void)
         if (MPI_Isend(&question, sizeof question, MPI_BYTE, r, ASK, wire, &request) == MPI_SUCCESS)
             MPI_Request_free(&request);
     }
-    for (int ms = 0; ms < PATIENCE && missing > 0; ms++) {
+    while (missing > 0 && ht__clock_elapsed(&clock, HT_CLOCK_STALL) < patience) {
         struct answer one;
         int source;
 

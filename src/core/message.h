@@ -36,6 +36,15 @@ int ht__topology_cores(MPI_Comm world, int *ranks); /* of this node; collective 
 /* `oversubscribed`: more ranks than cores on this node, so that a waiting rank costs another one.
  */
 void ht__wait_start(bool oversubscribed);
+/* Time in which something was looked at: of the time between two looks, seconds, at most `most`
+ * counts, so that none is given up because this process was suspended or had to wait for a core.
+ * Begins with the first look. */
+struct ht_clock {
+    double last, elapsed;
+};
+#define HT_CLOCK_STALL 0.05 /* for looks every millisecond */
+double ht__clock_elapsed(struct ht_clock *clock, double most);
+
 void ht__wait_read_timeout(void);
 double ht__wait_timeout(void); /* seconds; 0: off */
 #define HT_TIMEOUT_TEXT "%s: the other ranks did not come within %g s (HT_TIMEOUT)"
