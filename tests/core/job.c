@@ -11,6 +11,28 @@
 #include "core/exchange.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
+#include "ht/signals.h"
+
+/* For tests/core/jobs.sh, which stops this rank, or asks it to go on. */
+static void print_pid(void)
+{
+    ht_stop_signals_catch();
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+}
+
+/* By the script, or by the launcher when it ends the job. */
+static void wait_until_asked(void)
+{
+    while (ht_stop_signal() == 0)
+        usleep(1000);
+}
+
+static void never_come(void)
+{
+    for (;;)
+        pause();
+}
 
 /* Something of each kind that a program would do. Returns the exit code. */
 static int use_library(MPI_Comm expected)
@@ -35,7 +57,7 @@ static int without_one(void)
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 1)
-        sleep(20);
+        never_come();
     ht_init(NULL, NULL);
     return 9;
 }
@@ -143,7 +165,10 @@ static void fail(const char *how)
     if ((strcmp(how, "alone") == 0 || strcmp(how, "returning") == 0) && rank == 1)
         HT_FAIL_HERE(world, HT_ERR_MEMORY, "ht_job: out of memory");
     if (strcmp(how, "late") == 0) {
-        usleep(rank == 0 ? 700000 : 0); /* longer than the others listen */
+        if (rank == 0) { /* fails when the others have spoken */
+            ht_stop_signals_catch();
+            wait_until_asked();
+        }
         HT_FAIL(world, HT_ERR_SHAPE, "ht_job: all alike");
     }
     if (strcmp(how, "differently") == 0)
@@ -151,7 +176,7 @@ static void fail(const char *how)
     if (strcmp(how, "agreed") == 0)
         ht__agree(world, rank != 1 ? HT_SUCCESS : ht__error_set(HT_ERR_IO, "ht_job: no such file"));
     if (strcmp(how, "absent") == 0 && rank == 1)
-        sleep(20);
+        never_come();
     if (strcmp(how, "stopped") == 0 && rank == 1)
         raise(SIGSTOP);
     if (strcmp(how, "endless") == 0 && rank == 1) {
@@ -160,7 +185,8 @@ static void fail(const char *how)
     }
     if (strcmp(how, "slow") == 0 && rank == 1) {
         ht__watch_at("ht_job");
-        sleep(12);
+        print_pid();
+        wait_until_asked();
     }
     if (strcmp(how, "behind") == 0) { /* a root does not wait, and rank 1 listens elsewhere */
         ht_comm *other = ht_comm_from_mpi(MPI_COMM_WORLD);
@@ -173,7 +199,7 @@ static void fail(const char *how)
     if (strcmp(how, "setup") == 0 && rank != 1)
         ht_comm_split(world, 0, 0);
     if (strcmp(how, "setup") == 0)
-        sleep(20);
+        never_come();
     if (strcmp(how, "exchange") == 0) {
         ht_exchange *exchange = ht__exchange_get(world, HT_PURPOSE_REDUCER);
         float data[1000] = {0};
@@ -227,9 +253,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "trips") == 0)
         return round_trips(atoi(argv[2]), atof(argv[3]));
     if (strcmp(what, "suspended") == 0) { /* by the script, while rank 0 waits */
-        printf("%d\n", (int)getpid());
-        fflush(stdout);
-        usleep(ht_comm_rank(HT_COMM_WORLD) == 1 ? 700000 : 0);
+        print_pid();
+        if (ht_comm_rank(HT_COMM_WORLD) == 1)
+            wait_until_asked();
         return use_library(MPI_COMM_WORLD);
     }
     fail(what);

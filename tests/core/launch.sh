@@ -2,16 +2,18 @@
 # Sourced by scripts that launch jobs: their results as TAP, and what a job that fails has to say.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-limit=60 # seconds that a job may take
+limit=120 # seconds that a job may take: longer than any that is all right, on any machine
 job_out=job.$$.out
 job_err=job.$$.err # of this script alone: others run beside it
 
-# launch RANKS COMMAND...
+# launch RANKS COMMAND... Sets $status, and whether the limit ended it, which status 137 leaves open.
 launch() {
     ranks=$1
     shift
-    timeout --kill-after=2 $limit "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >"$job_out" 2>"$job_err"
+    timeout --verbose --kill-after=2 $limit "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >"$job_out" 2>"$job_err"
     status=$?
+    timed_out=no
+    ! grep -q '^timeout: sending signal' "$job_err" || timed_out=yes
 }
 
 # succeeds "name" RANKS COMMAND...
@@ -47,6 +49,29 @@ says() {
         result 'not ok' "$name: status $status"
         sed 's/^/# /' "$job_err"
     fi
+}
+
+# background RANKS COMMAND...: as launch, and the script goes on meanwhile. Its process is $!.
+background() {
+    ranks=$1
+    shift
+    : >"$job_out" >"$job_err"
+    timeout --kill-after=2 $limit "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >"$job_out" 2>"$job_err" &
+}
+
+# within_limit COMMAND...: waits until it succeeds; false if it does not in time.
+within_limit() {
+    tries=0
+    until "$@"; do
+        [ $tries -lt $((10 * limit)) ] || return 1
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+}
+
+# printed N TEXT FILE: that many lines have the text. Succeeds, too, when process $! has ended.
+printed() {
+    [ "$(grep -c -e "$2" "$3")" -ge "$1" ] || ! kill -0 $! 2>/dev/null
 }
 
 finish() {
