@@ -40,14 +40,6 @@ case $? in
 *) result 'not ok' 'a delay that is no time' ;;
 esac
 
-within_30s() { # within_30s COMMAND...
-    for _ in $(seq 300); do
-        ! "$@" || return 0
-        sleep 0.1
-    done
-    return 1
-}
-
 # Cables so long that no job would start, known by their length.
 length=1$$
 there() { pgrep -f "multinode/cable ${length}000 " >/dev/null; }
@@ -58,7 +50,7 @@ for signal in TERM KILL; do
     name="cables end with a launcher that SIG$signal ends"
     "$far" 2 1 --delay ${length}us -- true </dev/null >"$job_out" 2>"$job_err" &
     launched=$!
-    within_30s begun
+    within_limit begun
     there
     none=$?
     kill -$signal "$launched" 2>/dev/null
@@ -68,7 +60,7 @@ for signal in TERM KILL; do
         skips "$name"
     elif [ $none -ne 0 ]; then
         result ok "$name # SKIP there are none: the kernel has netem"
-    elif within_30s gone; then
+    elif within_limit gone; then
         result ok "$name"
     else
         result 'not ok' "$name"
