@@ -118,6 +118,7 @@ test_scripts = \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
 	tests/core/full_disk.sh \
+	tests/core/handles.sh \
 	tests/core/jobs.sh \
 	tests/coverage.sh \
 	tests/environment.sh \
@@ -145,6 +146,7 @@ long_scripts = \
 # What the scripts launch.
 test_programs = \
 	tests/core/compare \
+	tests/core/handles \
 	tests/core/job \
 	tests/multinode/cable \
 	tests/nn/stopped \
@@ -163,6 +165,10 @@ tests_core_job_LDADD = libht_objects.la
 tests_core_compare_SOURCES = tests/core/compare.c
 tests_core_compare_LDADD = libht.la
 tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+tests_core_handles_SOURCES = tests/core/handles.c
+tests_core_handles_LDADD = libht.la
+tests_core_handles_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_multinode_cable_SOURCES = tests/multinode/cable.c
 tests_multinode_cable_LDADD =

@@ -52,12 +52,12 @@ bool ht__needs_grad(const ht_tensor *x)
 
 bool ht_tensor_requires_grad(const ht_tensor *x)
 {
-    return x != NULL && ht__needs_grad(x);
+    return HT_IS_THERE(x) && ht__needs_grad(x);
 }
 
 bool ht_tensor_is_leaf(const ht_tensor *x)
 {
-    return x != NULL && x->node == NULL;
+    return HT_IS_THERE(x) && x->node == NULL;
 }
 
 ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
@@ -80,7 +80,7 @@ ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
 
 ht_tensor *ht_tensor_grad(const ht_tensor *x)
 {
-    if (x == NULL || x->meta == NULL)
+    if (!HT_IS_THERE(x) || x->meta == NULL)
         return NULL;
     ht__settle((ht_tensor *)x);
     return x->meta->overwrite ? NULL : x->meta->grad;

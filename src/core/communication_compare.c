@@ -8,12 +8,10 @@
  * does not wait has a record that does not wait either; it is compared in a later wait. */
 #define _GNU_SOURCE
 #include "message.h"
+#include "site.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <execinfo.h>
 #include <inttypes.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,23 +58,6 @@ void ht__compare_start(MPI_Comm world)
     ht__compare_on = wanted;
 }
 
-static const struct link_map *object_of(const void *address, Dl_info *info)
-{
-    struct link_map *object = NULL;
-
-    return dladdr1(address, info, (void **)&object, RTLD_DL_LINKMAP) != 0 ? object : NULL;
-}
-
-/* As addr2line takes it: the program or library, and the address in it. */
-static void name_site(struct record *record, const struct link_map *object, const char *address)
-{
-    const char *name = object->l_name[0] != '\0' ? object->l_name : program_invocation_short_name;
-    const char *slash = strrchr(name, '/');
-
-    snprintf(record->site, sizeof record->site, "%s+0x%tx", slash != NULL ? slash + 1 : name,
-             address - 1 - (const char *)object->l_addr);
-}
-
 /* The innermost frame outside of the library, after those in it (a sanitizer's come first). A
  * program that has the library's objects in itself shows no border. */
 static void find_site(struct record *record)
@@ -84,19 +65,19 @@ static void find_site(struct record *record)
     void *frames[FRAMES];
     int count = backtrace(frames, FRAMES);
     Dl_info info;
-    const struct link_map *own = object_of(&ht__compare_on, &info);
+    const struct link_map *own = ht__site_object(&ht__compare_on, &info);
     bool inside = false;
 
     if (own == NULL || own->l_name[0] == '\0')
         return;
     for (int i = 0; i < count; i++) {
-        const struct link_map *object = object_of(frames[i], &info);
+        const struct link_map *object = ht__site_object(frames[i], &info);
 
         if (object == NULL || (object != own && !inside))
             continue;
         inside = true;
         if (object != own) {
-            name_site(record, object, frames[i]);
+            ht__site_name(object, frames[i], record->site, sizeof record->site);
             return;
         }
         snprintf(record->caller, sizeof record->caller, "%s",

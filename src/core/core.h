@@ -13,6 +13,7 @@
 #include "ht/log.h"
 #include "ht/object.h"
 #include "ht/tensor.h"
+#include "core/quarantine.h"
 
 /* ---- errors (error.c) --------------------------------------------------------------------------
  * HT_FAIL: the cause is replicated metadata, so every rank of `comm` fails alike; runs its handler.
@@ -28,8 +29,12 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
 /* Whether a public function `what` got NULL for `name`. What an earlier error made NULL was
  * reported with it and passes through; any other is reported here: HT_ERR_ARGUMENT "what: the name
  * is NULL". ht_error_get is the code of both. */
-#define HT_IS_NULL(operand, what, name) ((operand) == NULL && ht__fail_null(what, name))
+#define HT_IS_NULL(operand, what, name) \
+    (ht__alive(operand, what, name) == NULL && ht__fail_null(what, name))
 bool ht__fail_null(const char *what, const char *name);
+
+/* Whether an attribute's function got a handle. */
+#define HT_IS_THERE(handle) (ht__alive(handle, __func__, #handle) != NULL)
 
 /* A kernel returned non-zero: raises what the backend recorded, prefixed with `what`. */
 ht_status ht__kernel_failed(ht_comm *comm, const char *what);

@@ -77,11 +77,14 @@ libht_objects_la_SOURCES += \
 	src/core/node_walk.c \
 	src/core/object.c \
 	src/core/printing.c \
+	src/core/quarantine.h \
 	src/core/random.c \
 	src/core/relational.c \
 	src/core/reshape.c \
 	src/core/resplit.c \
 	src/core/scope.c \
+	src/core/site.c \
+	src/core/site.h \
 	src/core/statistics.c \
 	src/core/stop_signal.c \
 	src/core/storage.c \
@@ -100,3 +103,7 @@ libht_objects_la_SOURCES += \
 
 # Included by others, never compiled by itself.
 EXTRA_DIST += src/core/exchange_sum.inc.c
+
+if HT_DEBUG
+libht_objects_la_SOURCES += src/core/quarantine.c
+endif

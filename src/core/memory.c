@@ -101,7 +101,8 @@ void *ht__realloc(void *memory, size_t bytes)
 
 void ht__free(void *memory)
 {
-    free(memory);
+    if (!ht__quarantine(memory))
+        free(memory);
 }
 
 char *ht__strdup(const char *text)
@@ -137,7 +138,7 @@ void ht__block_free(void *memory, size_t bytes)
 {
     size_t class = block_class(bytes);
 
-    if (memory == NULL)
+    if (memory == NULL || ht__quarantine(memory))
         return;
     if (!KEEP_BLOCKS || class >= BLOCK_CLASSES || kept_bytes >= KEPT_BYTES) {
         free(memory);

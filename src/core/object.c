@@ -36,13 +36,14 @@ void ht__object_fini(void *object)
     ht_object *base = object;
 
     atomic_fetch_sub_explicit(&base->kind->live, 1, memory_order_relaxed);
+    ht__quarantine_expect(object, base->kind->name);
 }
 
 void *ht_retain(void *object)
 {
     ht_object *base = object;
 
-    if (base != NULL)
+    if (HT_IS_THERE(object))
         atomic_fetch_add_explicit(&base->count, 1, memory_order_relaxed);
     return object;
 }
@@ -50,13 +51,16 @@ void *ht_retain(void *object)
 void ht_release(void *object)
 {
     ht_object *base = object;
+    bool entered;
 
-    if (base == NULL)
+    if (!HT_IS_THERE(object))
         return;
     if (atomic_fetch_sub_explicit(&base->count, 1, memory_order_release) != 1)
         return;
     atomic_thread_fence(memory_order_acquire);
+    entered = ht__place_enter("it was released", HT_CALLER);
     base->kind->destroy(object);
+    ht__place_leave(entered);
 }
 
 int64_t ht_live_objects(const char *kind_name)

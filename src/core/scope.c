@@ -2,9 +2,11 @@
  *
  * Scopes: a stack per thread; each holds one reference to every temporary made while it was the
  * innermost. The root scope of a thread is there from its first temporary to its end. */
+#define _GNU_SOURCE
 #include <pthread.h>
 
 #include "core.h"
+#include "site.h"
 
 #define ROOT_WARNING 10000
 
@@ -12,6 +14,9 @@ struct ht_scope {
     ht_scope *outer;
     ht_object **items; /* owned references */
     size_t count, capacity;
+#ifdef HT_DEBUG
+    const void *opened; /* where the call that did it returns to */
+#endif
 };
 
 static _Thread_local ht_scope *innermost;
@@ -54,8 +59,14 @@ static void ensure_root(void)
 
 ht_scope *ht_scope_open(void)
 {
+    ht_scope *scope;
+
     ensure_root();
-    return push();
+    scope = push();
+#ifdef HT_DEBUG
+    scope->opened = HT_CALLER;
+#endif
+    return scope;
 }
 
 static void hold(ht_scope *scope, ht_object *object)
@@ -82,14 +93,19 @@ void *ht__scoped(void *object)
 
 void *ht_scope_adopt(void *object)
 {
+    ht__alive(object, "ht_scope_adopt", "object");
     return ht__scoped(object);
 }
 
 static void empty(ht_scope *scope)
 {
     /* Last made, first released: what a later tensor was made from is still there. */
-    while (scope->count > 0)
-        ht_release(scope->items[--scope->count]);
+    while (scope->count > 0) {
+        void *last = scope->items[--scope->count];
+
+        ht__alive(last, "ht_scope_close", "what the scope holds");
+        ht_release(last);
+    }
 }
 
 static bool is_open(const ht_scope *scope)
@@ -101,31 +117,59 @@ static bool is_open(const ht_scope *scope)
     return open != NULL && open->outer != NULL; /* the root is nobody's to close */
 }
 
+#ifdef HT_DEBUG
+static void log_left_open(const ht_scope *scope)
+{
+    char opened[600];
+
+    if (ht_log_get_level() < HT_LOG_DEBUG)
+        return;
+    ht__site_line(scope->opened, opened, sizeof opened);
+    ht_log_write(HT_LOG_DEBUG,
+                 "ht_scope_close: a scope inside was left open, opened at %s; closing it", opened);
+}
+#else
+static void log_left_open(const ht_scope *scope)
+{
+    (void)scope;
+    ht_log_write(HT_LOG_DEBUG, "ht_scope_close: a scope inside was left open; closing it");
+}
+#endif
+
 void ht_scope_close(ht_scope *scope)
 {
+    bool entered;
+
     if (scope == NULL)
         return;
     if (!is_open(scope)) {
         HT_FAIL(NULL, HT_ERR_STATE, "ht_scope_close: this scope is not open on the calling thread");
         return;
     }
+    entered = ht__place_enter("its scope was closed", HT_CALLER);
     for (bool last = false; !last;) {
         ht_scope *inner = innermost;
 
         last = inner == scope;
         if (!last)
-            ht_log_write(HT_LOG_DEBUG, "ht_scope_close: a scope inside was left open; closing it");
+            log_left_open(inner);
         empty(inner);
         innermost = inner->outer;
         inner->outer = spare;
         spare = inner;
     }
+    ht__place_leave(entered);
 }
 
 void *ht_scope_return(ht_scope *scope, void *object)
 {
+    bool entered;
+
+    ht__alive(object, "ht_scope_return", "object");
     ht_retain(object);
+    entered = ht__place_enter("its scope was closed", HT_CALLER);
     ht_scope_close(scope);
+    ht__place_leave(entered);
     return ht__scoped(object);
 }
 

@@ -52,27 +52,27 @@ ht_tensor *ht__empty(const char *what, const ht_body *like, ht_dtype dtype)
 
 int ht_tensor_ndim(const ht_tensor *x)
 {
-    return x != NULL ? x->body->ndim : 0;
+    return HT_IS_THERE(x) ? x->body->ndim : 0;
 }
 
 const int64_t *ht_tensor_shape(const ht_tensor *x)
 {
-    return x != NULL ? x->body->shape : NULL;
+    return HT_IS_THERE(x) ? x->body->shape : NULL;
 }
 
 const int64_t *ht_tensor_lshape(const ht_tensor *x)
 {
-    return x != NULL ? x->body->lshape : NULL;
+    return HT_IS_THERE(x) ? x->body->lshape : NULL;
 }
 
 const int64_t *ht_tensor_stride(const ht_tensor *x)
 {
-    return x != NULL ? x->body->stride : NULL;
+    return HT_IS_THERE(x) ? x->body->stride : NULL;
 }
 
 int64_t ht_tensor_size(const ht_tensor *x)
 {
-    int64_t size = x != NULL;
+    int64_t size = HT_IS_THERE(x);
 
     for (int i = 0; x != NULL && i < x->body->ndim; i++)
         size *= x->body->shape[i];
@@ -81,39 +81,39 @@ int64_t ht_tensor_size(const ht_tensor *x)
 
 int64_t ht_tensor_lsize(const ht_tensor *x)
 {
-    return x != NULL ? x->body->lsize : 0;
+    return HT_IS_THERE(x) ? x->body->lsize : 0;
 }
 
 int64_t ht_tensor_nbytes(const ht_tensor *x)
 {
-    return x != NULL ? x->body->lsize * (int64_t)ht_dtype_size(x->body->dtype) : 0;
+    return HT_IS_THERE(x) ? x->body->lsize * (int64_t)ht_dtype_size(x->body->dtype) : 0;
 }
 
 int ht_tensor_split(const ht_tensor *x)
 {
-    return x != NULL ? x->body->split : HT_NONE;
+    return HT_IS_THERE(x) ? x->body->split : HT_NONE;
 }
 
 ht_dtype ht_tensor_dtype(const ht_tensor *x)
 {
-    return x != NULL ? x->body->dtype : HT_DTYPE_COUNT;
+    return HT_IS_THERE(x) ? x->body->dtype : HT_DTYPE_COUNT;
 }
 
 ht_device *ht_tensor_device(const ht_tensor *x)
 {
-    return x != NULL ? x->body->storage->device : NULL;
+    return HT_IS_THERE(x) ? x->body->storage->device : NULL;
 }
 
 ht_comm *ht_tensor_comm(const ht_tensor *x)
 {
-    return x != NULL ? x->body->comm : NULL;
+    return HT_IS_THERE(x) ? x->body->comm : NULL;
 }
 
 bool ht_tensor_is_balanced(const ht_tensor *x)
 {
     ht_body canonical;
 
-    if (x == NULL || x->body->bounds == NULL)
+    if (!HT_IS_THERE(x) || x->body->bounds == NULL)
         return true;
     canonical = *x->body;
     canonical.bounds = NULL;
@@ -122,22 +122,22 @@ bool ht_tensor_is_balanced(const ht_tensor *x)
 
 bool ht_tensor_is_contiguous(const ht_tensor *x)
 {
-    return x != NULL && ht__body_is_contiguous(x->body);
+    return HT_IS_THERE(x) && ht__body_is_contiguous(x->body);
 }
 
 bool ht_tensor_is_channels_last(const ht_tensor *x)
 {
-    return x != NULL && ht__body_is_channels_last(x->body);
+    return HT_IS_THERE(x) && ht__body_is_channels_last(x->body);
 }
 
 int64_t ht_tensor_offset(const ht_tensor *x)
 {
-    return x != NULL ? x->body->split_start : 0;
+    return HT_IS_THERE(x) ? x->body->split_start : 0;
 }
 
 const void *ht_tensor_data(const ht_tensor *x)
 {
-    if (x == NULL || x->body->lsize == 0 || !x->body->storage->device->backend->host_memory)
+    if (!HT_IS_THERE(x) || x->body->lsize == 0 || !x->body->storage->device->backend->host_memory)
         return NULL;
     ht__settle((ht_tensor *)x);
     return ht__body_data(x->body);

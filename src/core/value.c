@@ -87,22 +87,22 @@ ht_value *ht_value_tensors(int count, ht_tensor *const tensors[])
 
 ht_value_kind ht_value_get_kind(const ht_value *value)
 {
-    return value != NULL ? value->kind : HT_VALUE_NONE;
+    return HT_IS_THERE(value) ? value->kind : HT_VALUE_NONE;
 }
 
 ht_tensor *ht_value_as_tensor(const ht_value *value)
 {
-    return value != NULL ? value->tensor : NULL;
+    return HT_IS_THERE(value) ? value->tensor : NULL;
 }
 
 double ht_value_as_number(const ht_value *value)
 {
-    return value != NULL ? value->number : 0;
+    return HT_IS_THERE(value) ? value->number : 0;
 }
 
 int ht_value_count(const ht_value *value)
 {
-    return value != NULL ? value->count : 0;
+    return HT_IS_THERE(value) ? value->count : 0;
 }
 
 static void grow(ht_value *value)
@@ -129,7 +129,7 @@ ht_status ht_value_append(ht_value *list, ht_value *item)
 
 ht_value *ht_value_at(const ht_value *value, int index)
 {
-    return value != NULL && index >= 0 && index < value->count ? value->items[index] : NULL;
+    return HT_IS_THERE(value) && index >= 0 && index < value->count ? value->items[index] : NULL;
 }
 
 static int find(const ht_value *map, const char *key)
@@ -165,14 +165,15 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
 
 ht_value *ht_value_get(const ht_value *map, const char *key)
 {
-    int at = map != NULL && key != NULL && map->kind == HT_VALUE_MAP ? find(map, key) : -1;
+    int at = HT_IS_THERE(map) && key != NULL && map->kind == HT_VALUE_MAP ? find(map, key) : -1;
 
     return at >= 0 ? map->items[at] : NULL;
 }
 
 const char *ht_value_key(const ht_value *map, int index)
 {
-    bool has_key = map != NULL && map->kind == HT_VALUE_MAP && index >= 0 && index < map->count;
+    bool has_key = HT_IS_THERE(map) && map->kind == HT_VALUE_MAP && index >= 0 &&
+                   index < map->count;
 
     return has_key ? map->keys[index] : NULL;
 }

@@ -48,12 +48,12 @@ ht_module *ht_module_new(size_t bytes, const ht_module_type *type)
 
 void *ht_module_data(ht_module *module)
 {
-    return module != NULL ? module->data : NULL;
+    return HT_IS_THERE(module) ? module->data : NULL;
 }
 
 const ht_module_type *ht_module_get_type(const ht_module *module)
 {
-    return module != NULL ? module->type : NULL;
+    return HT_IS_THERE(module) ? module->type : NULL;
 }
 
 void **ht__slot_place(ht_module *module, ht_slot *slot)
