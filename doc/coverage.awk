@@ -46,9 +46,12 @@ function folder() {
     return module ~ /\.nn/ ? "tests/nn/" : "tests/core/"
 }
 
-# The test named as the header, or the one of the module's folder that uses the function most, or of all.
+# The test named as the header; or the one that the row had, while it uses the function; or the one of the
+# module's folder that uses it most, or of all.
 function add_row(name, c_name, remark,    file) {
     file = used_in["header", c_name]
+    if (file == "" && (named[module, name], c_name) in uses)
+        file = named[module, name]
     if (file == "")
         file = used_in[folder(), c_name]
     if (file == "")
@@ -71,11 +74,9 @@ function add_left_out(name, why) {
     left_out++
 }
 
-FNR == 1 { input++ }
+input == "declared" { declared[$1] = "/test_" $2 ".c"; next }
 
-input == 1 { declared[$1] = "/test_" $2 ".c"; next }
-
-input == 2 && $1 == "file" {
+input == "uses" && $1 == "file" {
     file = top = $2
     sub(/tests\/[a-z]*\//, "&|", top)
     sub(/\|.*/, "", top)
@@ -83,7 +84,7 @@ input == 2 && $1 == "file" {
     next
 }
 
-input == 2 {
+input == "uses" {
     uses[file, $2]++
     note_use(top, $2)
     note_use("any", $2)
@@ -92,7 +93,14 @@ input == 2 {
     next
 }
 
-/^#/ || NF == 0 { next }
+input == "before" && sub(/^## /, "") {
+    sub(/:.*/, "")
+    before = $0
+}
+
+input == "before" && split($0, cells, / *[|] */) > 4 { named[before, cells[2]] = cells[4] }
+
+input == "before" || /^#/ || NF == 0 { next }
 
 {
     at = index($0, ": ")
@@ -133,8 +141,7 @@ END {
     print ""
     print "Of the " known + missing " names, " known " are there and " missing " are missing; " left_out " are left out on purpose."
     print ""
-    print "Made by `make coverage` from doc/coverage.names, the public headers and the tests; do not edit. The test is the"
-    print "header's own, or the one of that part of the library that uses the function most; it runs on these numbers of"
-    print "ranks. Which splits it tries is not told here."
+    print "Made by `make coverage` from doc/coverage.names, the public headers and the tests; do not edit. The test is one"
+    print "that uses the function, and runs on these numbers of ranks. Which splits it tries is not told here."
     printf "%s", text
 }
