@@ -15,12 +15,10 @@ static void destroy(void *object)
 {
     ht_daso *daso = object;
 
-    ht__daso_buffers_fini(daso);
+    ht__daso_drop_model(daso);
     ht__daso_groups_fini(&daso->groups);
     ht_release(daso->schedule.detector);
     ht_release(daso->options.scheduler);
-    ht_release(daso->wrapper);
-    ht_release(daso->model);
     ht_release(daso->scaler);
     ht_release(daso->optimizer);
     ht_release(daso->comm);

@@ -70,6 +70,8 @@ ht_status ht__daso_check_options(const char *what, const ht_optimizer *optimizer
 /* daso_model.c. The model, all ranks having the same values. NULL wrapper: there is none. `what`
  * names the caller. Agrees. */
 ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_module *wrapper);
+/* Waits for what is outstanding; the wrapper averages inside nodes again. */
+void ht__daso_drop_model(ht_daso *daso);
 /* Whether the batch that comes is averaged inside nodes. */
 ht_status ht__daso_prepare(ht_daso *daso);
 

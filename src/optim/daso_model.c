@@ -50,9 +50,11 @@ static ht_status check_model(const char *what, const ht_daso *daso, ht_module *m
     return HT_SUCCESS;
 }
 
-static void drop_model(ht_daso *daso)
+void ht__daso_drop_model(ht_daso *daso)
 {
     ht__daso_buffers_fini(daso);
+    if (daso->apart)
+        ht_data_parallel_no_sync_end(daso->wrapper);
     ht_release(daso->model);
     ht_release(daso->wrapper);
     daso->model = daso->wrapper = NULL;
@@ -65,13 +67,13 @@ ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_m
 
     if (status != HT_SUCCESS)
         return status;
-    drop_model(daso);
+    ht__daso_drop_model(daso);
     daso->model = ht_retain(model);
     daso->wrapper = ht_retain(wrapper);
     status = ht__agree(daso->comm, ht__daso_buffers_init(what, daso));
     if (status == HT_SUCCESS)
         return ht__daso_prepare(daso);
-    drop_model(daso);
+    ht__daso_drop_model(daso);
     return status;
 }
 

@@ -64,6 +64,25 @@ static void test_local_skips(void **state)
     end(&s);
 }
 
+/* Without DASO the wrapper is one like others: it averages in each batch again. */
+static void test_wrapper_outlives_daso(void **state)
+{
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+    struct setting s = set_points(2, HT_FLOAT64, 1, 100, &o);
+
+    (void)state;
+    s.daso->schedule.global_skip = 8;
+    s.daso->schedule.local_skip = 2;
+    for (int batch = 0; batch < 3; batch++)
+        ht_daso_step(s.daso);
+    ht_release(s.daso); /* before a batch whose gradients would stay apart */
+    s.daso = NULL;
+    ht_set_grad_enabled(true);
+    assert_int_equal(backward(s.model, ht_test_rank), HT_SUCCESS);
+    assert_true(fabs(gradient(&s) - (ht_test_rank / 2 * 2 + (node_size(2) - 1) / 2.0)) < 1e-12);
+    end(&s);
+}
+
 /* From rank 0 of the whole communicator, whatever the node. */
 static void test_all_ranks_begin_alike(void **state)
 {
@@ -156,5 +175,6 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_data_parallel_multi_gpu, cmocka_unit_test(test_averages_inside_nodes),
-              cmocka_unit_test(test_local_skips), cmocka_unit_test(test_all_ranks_begin_alike),
-              cmocka_unit_test(test_loss_scaling), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_local_skips), cmocka_unit_test(test_wrapper_outlives_daso),
+              cmocka_unit_test(test_all_ranks_begin_alike), cmocka_unit_test(test_loss_scaling),
+              cmocka_unit_test(test_misuse));

@@ -66,6 +66,26 @@ static void test_outer_steps_in_cycling_epochs_only(void **state)
     end(&s);
 }
 
+/* Groups take turns, and begin with the first after a reset. */
+static void test_turns_after_a_reset(void **state)
+{
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+    struct setting s = set_points(2, HT_FLOAT64, 1, 100, &o);
+
+    (void)state;
+    for (int run = 0; run < 2; run++) {
+        for (int batch = 0; batch < 5; batch++) {
+            ht_daso_step(s.daso);
+            if (batch % 4 == 0)
+                assert_int_equal(ht_daso_get_report(s.daso).sent, batch / 4 % s.daso->groups.count);
+        }
+        s.daso->sends = 1;
+        assert_int_equal(ht_daso_reset(s.daso), HT_SUCCESS);
+    }
+    end(&s);
+}
+
 HT_TEST_SUITE(test_daso_exchange, cmocka_unit_test(test_16_bits_in_blocking_phases_only),
               cmocka_unit_test(test_differences_count_from_the_last_mean),
-              cmocka_unit_test(test_outer_steps_in_cycling_epochs_only));
+              cmocka_unit_test(test_outer_steps_in_cycling_epochs_only),
+              cmocka_unit_test(test_turns_after_a_reset));

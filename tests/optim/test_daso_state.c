@@ -166,6 +166,23 @@ static void test_momentum_after_loading(void **state)
     end(&s);
 }
 
+/* It is received first, and not merged into what was loaded. */
+static void test_loading_while_an_exchange_is_on_its_way(void **state)
+{
+    struct setting s = set_run(HT_COMM_WORLD, 1);
+    ht_value *map;
+
+    (void)state;
+    train_on(&s, 0, 8);
+    map = ht_daso_state_dict(s.daso);
+    train_on(&s, 8, 11);
+    assert_int_equal(ht_daso_get_report(s.daso).sent, 0);
+    assert_int_equal(ht_daso_load_state_dict(s.daso, map), HT_SUCCESS);
+    train_on(&s, 8, 11);
+    assert_int_equal(ht_daso_get_report(s.daso).staleness, -1);
+    end(&s);
+}
+
 /* A reset in the middle of an epoch leaves nothing that ranks have for themselves. */
 static void test_saved_after_a_reset(void **state)
 {
@@ -292,6 +309,7 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_daso_state, cmocka_unit_test(test_resumes_in_every_phase),
               cmocka_unit_test(test_momentum_after_loading),
+              cmocka_unit_test(test_loading_while_an_exchange_is_on_its_way),
               cmocka_unit_test(test_saved_after_a_reset),
               cmocka_unit_test(test_steps_are_each_ranks_own),
               cmocka_unit_test(test_ranks_agree_after_epochs), cmocka_unit_test(test_other_ranks),
