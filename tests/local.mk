@@ -91,6 +91,7 @@ optim_tests = \
 	tests/optim/test_daso_schedule.c \
 	tests/optim/test_daso_state.c \
 	tests/optim/test_daso_state_damaged.c \
+	tests/optim/test_flat_tensors.c \
 	tests/optim/test_group.c \
 	tests/optim/test_hierarchical_averager.c \
 	tests/optim/test_optimizer.c \

@@ -220,9 +220,9 @@ ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t
 }
 
 ht_exchange_op *ht__exchange_open(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
-                                  double scale, int priority)
+                                  ht_dtype wire, double scale, int priority)
 {
-    ht_exchange_op *op = op_new(exchange, data, n, dtype, dtype, scale, priority);
+    ht_exchange_op *op = op_new(exchange, data, n, dtype, wire, scale, priority);
 
     if (op != NULL)
         start(exchange, op, 0);

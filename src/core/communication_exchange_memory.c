@@ -210,6 +210,35 @@ void ht__exchange_memory_release(ht_exchange *exchange, void *memory)
         block->in_use = false;
 }
 
+struct lent {
+    ht_exchange *exchange;
+    void *data;
+};
+
+static void free_memory(void *user)
+{
+    struct lent *lent = user;
+
+    ht__exchange_memory_release(lent->exchange, lent->data);
+    ht__free(lent);
+}
+
+ht_storage *ht__exchange_storage(ht_exchange *exchange, ht_device *device, size_t bytes)
+{
+    ht_storage *storage = ht__storage_new(device, 0);
+    struct lent *lent;
+
+    if (storage == NULL)
+        return NULL;
+    lent = ht__alloc(sizeof *lent);
+    *lent = (struct lent){exchange, ht__exchange_memory(exchange, bytes)};
+    storage->data = lent->data;
+    storage->bytes = bytes;
+    storage->free_external = free_memory;
+    storage->user = lent;
+    return storage;
+}
+
 void ht__memory_end(ht_exchange *exchange)
 {
     shared_block *oldest = NULL;

@@ -12,6 +12,9 @@
  *
  * Small buffers from elsewhere pass through blocks of the engine's own.
  *
+ * Data that are still being made are summed slice by slice, as far as all ranks of the node have
+ * filled them.
+ *
  * A block is used by one operation at a time. Counters in it say how often a rank has started
  * (ready) and a slice was taken (claimed), summed in the node (reduced) and summed over all (done).
  * A rank starts use u only after it has copied the results of use u - 1: when all are ready, the
@@ -69,7 +72,38 @@ static void launch(ht_exchange *exchange, ht_exchange_op *op)
     block->busy = true;
     op->launched = true;
     block->uses = op->use;
+    atomic_store_explicit(&block->parts[exchange->local]->filled, op->filled, memory_order_relaxed);
     atomic_store_explicit(&block->parts[exchange->local]->ready, op->use, memory_order_release);
+}
+
+/* In the order operations were started, whatever their priority; whole, if it has to be copied. */
+static bool can_launch(const ht_exchange *exchange, const ht_exchange_op *op)
+{
+    if (op->block->busy || op->block->uses + 1 != op->use)
+        return false;
+    return op->filled == op->n || ht__block_with(exchange, op->data) == op->block;
+}
+
+static void tell_filled(const ht_exchange *exchange, const ht_exchange_op *op)
+{
+    atomic_llong *filled = &op->block->parts[exchange->local]->filled;
+
+    if (atomic_load_explicit(filled, memory_order_relaxed) < op->filled)
+        atomic_store_explicit(filled, op->filled, memory_order_release);
+}
+
+/* Elements that all ranks of the node have filled. A rank that is in a later use by now has left no
+ * slice of this one to be summed. */
+static int64_t filled_by_all(const ht_exchange *exchange, const ht_exchange_op *op)
+{
+    int64_t least = op->filled;
+
+    for (int r = 0; r < exchange->local_size; r++) {
+        int64_t filled = atomic_load_explicit(&op->block->parts[r]->filled, memory_order_acquire);
+
+        least = filled < least ? filled : least;
+    }
+    return least;
 }
 
 /* The choice of the path must not depend on what is under way: that differs between ranks. */
@@ -112,8 +146,8 @@ static bool claim(shared_slice *slice, uint64_t use)
                                                    memory_order_relaxed, memory_order_relaxed);
 }
 
-/* Sums a slice that nobody has taken; false: there is none. */
-static bool sum_one(const ht_exchange *exchange, ht_exchange_op *op)
+/* Sums a slice of the first `filled` elements that nobody has taken; false: there is none. */
+static bool sum_one(const ht_exchange *exchange, ht_exchange_op *op, int64_t filled)
 {
     bool last = exchange->comm->nodes == 1;
 
@@ -122,6 +156,8 @@ static bool sum_one(const ht_exchange *exchange, ht_exchange_op *op)
         shared_slice *state = state_of(exchange, op, slice);
         int64_t begin = slice_begin(op, slice), end = slice_begin(op, slice + 1);
 
+        if (end > filled)
+            return false;
         if (!claim(state, op->use))
             continue;
         ht__sum_tree(op->dtype, result_of(exchange, op, slice), op->block->data,
@@ -136,10 +172,11 @@ static bool sum_one(const ht_exchange *exchange, ht_exchange_op *op)
 /* One slice at a time on several nodes: in between, those before it are sent. */
 static bool sum_unclaimed(const ht_exchange *exchange, ht_exchange_op *op)
 {
-    bool summed = sum_one(exchange, op), any = summed;
+    int64_t filled = op->tried < op->slices ? filled_by_all(exchange, op) : 0;
+    bool summed = sum_one(exchange, op, filled), any = summed;
 
     while (summed && exchange->comm->nodes == 1)
-        summed = sum_one(exchange, op);
+        summed = sum_one(exchange, op, filled);
     return any;
 }
 
@@ -160,7 +197,12 @@ static bool copy_slices(const ht_exchange *exchange, ht_exchange_op *op)
         op->block->copied[slice] = true;
         op->copied++;
     }
-    return op->copied > before;
+    if (op->copied == before)
+        return false;
+    while (op->whole < op->slices && op->block->copied[op->whole])
+        op->whole++;
+    atomic_store_explicit(&op->summed, slice_begin(op, op->whole), memory_order_release);
+    return true;
 }
 
 bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op)
@@ -168,12 +210,12 @@ bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op)
     bool moved = false;
 
     if (!op->launched) {
-        /* Whole, and in the order they were started, whatever their priority. */
-        if (op->filled < op->n || op->block->busy || op->block->uses + 1 != op->use)
+        if (!can_launch(exchange, op))
             return false;
         launch(exchange, op);
         moved = true;
     }
+    tell_filled(exchange, op);
     if (!all_ready(exchange, op))
         return moved;
     moved |= sum_unclaimed(exchange, op);

@@ -3,7 +3,6 @@
  * The additions of the exchange. Plain loops over aligned or unaligned memory; what they cost is
  * the memory. Addition is commutative but not associative: only the tree matters. */
 #include "exchange_path.h"
-#include "half.h"
 
 #include <string.h>
 
@@ -44,44 +43,22 @@ void ht__sum_scale(ht_dtype dtype, void *y, int64_t n, double scale)
         scale_f64(y, n, scale);
 }
 
-static void narrow_bfloat16(uint16_t *restrict y, const float *restrict x, int64_t n)
+/* By the kernels that convert tensors: they use what the processor has. */
+static void convert(ht_dtype from, ht_dtype to, void *y, const void *x, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        y[i] = ht__float_to_bfloat16(x[i]);
-}
+    ht_loop loop = {.ndim = 1, .shape = {n}, .stride = {{1}, {1}}, .data = {y, (void *)x}};
 
-static void narrow_float16(uint16_t *restrict y, const float *restrict x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        y[i] = ht__float_to_float16(x[i]);
-}
-
-static void widen_bfloat16(float *restrict y, const uint16_t *restrict x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        y[i] = ht__bfloat16_to_float(x[i]);
-}
-
-static void widen_float16(float *restrict y, const uint16_t *restrict x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        y[i] = ht__float16_to_float(x[i]);
+    ht__device_cpu()->backend->kernels.convert[from][to](NULL, &loop);
 }
 
 void ht__sum_narrow(ht_dtype wire, void *y, const void *x, int64_t n)
 {
-    if (wire == HT_BFLOAT16)
-        narrow_bfloat16(y, x, n);
-    else
-        narrow_float16(y, x, n);
+    convert(HT_FLOAT32, wire, y, x, n);
 }
 
 void ht__sum_widen(ht_dtype wire, void *y, const void *x, int64_t n)
 {
-    if (wire == HT_BFLOAT16)
-        widen_bfloat16(y, x, n);
-    else
-        widen_float16(y, x, n);
+    convert(wire, HT_FLOAT32, y, x, n);
 }
 
 void ht__sum_round(ht_dtype wire, void *y, int64_t n)

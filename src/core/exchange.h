@@ -30,6 +30,9 @@ ht_exchange *ht__exchange_get(ht_comm *comm, ht_purpose purpose);
 void *ht__exchange_memory(ht_exchange *exchange, size_t bytes);
 void ht__exchange_memory_release(ht_exchange *exchange, void *memory);
 
+/* Such memory as a storage, which releases it. NULL: out of memory. */
+ht_storage *ht__exchange_storage(ht_exchange *exchange, ht_device *device, size_t bytes);
+
 /* data <- scale * (sum of data over the ranks), in place. Returns at once, whoever else has come;
  * the buffer is the engine's until the operation is done. Higher priority is served first. Steady
  * state allocates nothing. */
@@ -48,7 +51,7 @@ ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t
  * that the first `n` elements are there. n only grows; the operation can end once it is the whole
  * length. */
 ht_exchange_op *ht__exchange_open(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
-                                  double scale, int priority);
+                                  ht_dtype wire, double scale, int priority);
 void ht__exchange_fill(ht_exchange *exchange, ht_exchange_op *op, int64_t n);
 
 /* What this rank has sent to other nodes so far. */
@@ -70,8 +73,7 @@ bool ht__exchange_done(const ht_exchange_op *op);
 /* Waits politely; `what` names the operation in a timeout message. */
 ht_status ht__exchange_wait(ht_exchange *exchange, ht_exchange_op *op, const char *what);
 
-/* Waits for the first n elements of the sum: earlier than the whole where it travels by messages.
- */
+/* Waits for the first n elements of the sum. */
 ht_status ht__exchange_wait_part(ht_exchange *exchange, ht_exchange_op *op, int64_t n,
                                  const char *what);
 

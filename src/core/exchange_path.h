@@ -42,6 +42,7 @@ typedef struct shared_slice {
  */
 typedef struct shared_part {
     _Alignas(HT_LINE) atomic_ullong ready; /* the last use this rank has started */
+    atomic_llong filled;                   /* elements of its data that are there in that use */
     shared_slice slices[HT_SLICES];        /* those it carries */
 } shared_part;
 
@@ -73,7 +74,7 @@ struct ht_exchange_op {
     double scale;
     int priority;
     atomic_bool done;
-    atomic_llong summed; /* so many elements, from the first, hold the sum; by messages */
+    atomic_llong summed; /* so many elements, from the first, hold the sum */
     ht_status status;
     bool timed;           /* it is on the timeline, */
     uint64_t finished_at; /* until then */
@@ -92,6 +93,7 @@ struct ht_exchange_op {
     int copied;          /* slices taken over */
     bool launched;       /* ready for the others to read */
     int tried;           /* slices that were looked at for summing */
+    int whole;           /* slices, from the first, that are copied */
 };
 
 /* Blocks of the engine's own, through which small buffers pass. */

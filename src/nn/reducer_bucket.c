@@ -13,36 +13,6 @@ enum {
     ENDS_BUCKET = 1024 * 1024, /* bytes of a gradient that must not wait for the one after it */
 };
 
-struct memory {
-    ht_exchange *exchange;
-    void *data;
-};
-
-static void free_memory(void *user)
-{
-    struct memory *memory = user;
-
-    ht__exchange_memory_release(memory->exchange, memory->data);
-    ht__free(memory);
-}
-
-/* A storage over memory that the ranks of a node share. */
-static ht_storage *shared_storage(ht_exchange *exchange, ht_device *device, size_t bytes)
-{
-    ht_storage *storage = ht__storage_new(device, 0);
-    struct memory *memory;
-
-    if (storage == NULL)
-        return NULL;
-    memory = ht__alloc(sizeof *memory);
-    *memory = (struct memory){exchange, ht__exchange_memory(exchange, bytes)};
-    storage->data = memory->data;
-    storage->bytes = bytes;
-    storage->free_external = free_memory;
-    storage->user = memory;
-    return storage;
-}
-
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -132,8 +102,8 @@ static ht_status make_bucket(ht_reducer *reducer, int number, int first, int cou
     for (int i = first; i < first + count; i++)
         bytes += slot_bytes(reducer->params[reducer->order[i]].tensor);
     bucket->elements = (int64_t)(bytes / element) + count;
-    bucket->storage = shared_storage(reducer->exchange, bucket->device,
-                                     (size_t)bucket->elements * element);
+    bucket->storage = ht__exchange_storage(reducer->exchange, bucket->device,
+                                           (size_t)bucket->elements * element);
     if (bucket->storage == NULL)
         return HT_FAIL_HERE(reducer->comm, HT_ERR_MEMORY,
                             "ht_nn_data_parallel: no memory for a bucket of %zu bytes", bytes);

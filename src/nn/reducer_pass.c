@@ -174,7 +174,8 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     if (bucket->op == NULL) {
         bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
         bucket->op = ht__exchange_open(reducer->exchange, bucket->storage->data, bucket->elements,
-                                       bucket->dtype, ht__reducer_scale(reducer), param->bucket);
+                                       bucket->dtype, bucket->dtype, ht__reducer_scale(reducer),
+                                       param->bucket);
     }
     if (bucket->op != NULL)
         ht__exchange_fill(reducer->exchange, bucket->op, param->view->body->offset + n);

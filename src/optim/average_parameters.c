@@ -86,9 +86,10 @@ static ht_status check_ranks(const char *what, ht_comm *comm, const ht_flat_tens
     return status;
 }
 
-ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_value *parts)
+ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_value *parts,
+                                    ht_exchange *exchange)
 {
-    ht_flat_tensors *flat = ht__flat_new(parts);
+    ht_flat_tensors *flat = ht__flat_new(parts, exchange);
 
     if (check_ranks(what, comm, flat) == HT_SUCCESS && flat != NULL)
         return flat;
@@ -99,18 +100,16 @@ ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_va
 ht_status ht__average(const char *what, ht_flat_tensors *flat, ht_comm *comm)
 {
     ht_exchange *exchange;
-    ht_status status;
+    ht_flat_average how;
 
     if (comm->size == 1)
         return HT_SUCCESS;
     exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
     if (exchange == NULL)
         return ht_error_get(NULL);
-    status = ht__flat_gather(flat, flat->count);
-    if (status != HT_SUCCESS)
-        return status;
-    status = ht__flat_average(flat, exchange, comm->size, flat->all->body->dtype, what);
-    return status == HT_SUCCESS ? ht__flat_scatter(flat, flat->count) : status;
+    how = (ht_flat_average){
+        .exchange = exchange, .ranks = comm->size, .wire = flat->all->body->dtype, .what = what};
+    return ht__flat_average(flat, &how);
 }
 
 ht_status ht_average_parameters(ht_value *parameters, ht_comm *comm)
@@ -125,7 +124,7 @@ ht_status ht_average_parameters(ht_value *parameters, ht_comm *comm)
         status = HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
     parts = status == HT_SUCCESS ? ht__average_select(what, comm, parameters, false) : NULL;
     if (parts != NULL)
-        flat = ht__average_memory(what, comm, parts);
+        flat = ht__average_memory(what, comm, parts, NULL);
     status = flat != NULL ? ht__average(what, flat, comm) : ht_error_get(NULL);
     ht__flat_free(flat);
     ht_scope_close(scope);

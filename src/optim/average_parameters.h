@@ -11,8 +11,10 @@
  * cannot, or none is there. Scoped. */
 ht_value *ht__average_select(const char *what, ht_comm *comm, ht_value *parameters, bool trainable);
 
-/* Memory for them, of the same size on all ranks, or NULL. Owned. Collective. */
-ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_value *parts);
+/* Memory for them, of the same size on all ranks, or NULL. Owned. `exchange` as in ht__flat_new.
+ * Collective. */
+ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_value *parts,
+                                    ht_exchange *exchange);
 
 /* Whether memory (or NULL) is that of these tensors as they are now. */
 bool ht__average_fits(const ht_flat_tensors *flat, const ht_value *parts);

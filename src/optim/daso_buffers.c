@@ -74,7 +74,9 @@ static ht_status make_buffers(const char *what, ht_daso *daso)
     ht_value *list = shared_tensors(daso);
     int64_t n;
 
-    daso->flat = list != NULL ? ht__average_memory(what, daso->comm, list) : NULL;
+    if (ht__agree(daso->comm, list != NULL ? HT_SUCCESS : ht_error_get(NULL)) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    daso->flat = ht__average_memory(what, daso->comm, list, daso->everyone);
     if (daso->flat == NULL)
         return ht_error_get(NULL);
     n = ht__flat_elements(daso->flat, daso->parameters);
@@ -85,8 +87,9 @@ static ht_status make_buffers(const char *what, ht_daso *daso)
         daso->outer = memory_like(daso->values);
     if (!ht__daso_rounds(daso) && daso->options.outer_lr == 0)
         return HT_SUCCESS;
-    daso->agreed = ht__flat_new(list);
-    return daso->agreed != NULL ? ht__flat_gather(daso->agreed, daso->shared) : ht_error_get(NULL);
+    daso->agreed = ht__flat_new(list, NULL);
+    return daso->agreed != NULL ? ht__flat_gather(daso->agreed, daso->shared, NULL, NULL)
+                                : ht_error_get(NULL);
 }
 
 ht_status ht__daso_buffers_init(const char *what, ht_daso *daso)

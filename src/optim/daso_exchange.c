@@ -38,69 +38,88 @@ static ht_status blend(ht_tensor *y, double a, ht_tensor *x, double b)
     return ht__axpby(what, b, x, a, y);
 }
 
-static ht_status average(ht_daso *daso, ht_dtype wire)
+static ht_tensor *agreed_part(const ht_daso *daso, int64_t begin, int64_t end)
 {
-    return ht__flat_average(daso->flat, daso->everyone, daso->comm->size, wire,
-                            "DASO's mean over all ranks");
+    return ht_narrow(daso->agreed->all, 0, begin, end);
 }
 
 /* With 16 bits on the wire it is the difference from what was agreed before that is rounded:
  * parameters themselves would lose every update below 2^-9 of them. */
-static ht_status average_difference(ht_daso *daso)
+static bool agrees_on_differences(const ht_daso *daso)
 {
-    ht_tensor *all = daso->flat->all, *agreed = daso->agreed->all;
-    ht_status status = blend(all, 1, agreed, -1);
-
-    if (status == HT_SUCCESS)
-        status = average(daso, daso->options.downcast_type);
-    return status == HT_SUCCESS ? blend(agreed, 1, all, 1) : status;
+    return ht__daso_rounds(daso) && daso->schedule.phase != HT_DASO_CYCLING;
 }
 
-static ht_tensor *agreed_values(const ht_daso *daso)
-{
-    return ht_narrow(daso->agreed->all, 0, 0, daso->values->body->lsize);
-}
-
-/* From what was agreed before, along the difference to the mean, which is minus the gradient of
+/* x from what was agreed before, along the difference to the mean, which is minus the gradient of
  * SGD with Nesterov momentum: v = mu v + d, x = agreed + lr (d + mu v). */
-static ht_status step_outside(ht_daso *daso)
+static ht_status step_outside(const ht_daso_options *o, ht_tensor *x, ht_tensor *agreed,
+                              ht_tensor *v)
 {
-    const ht_daso_options *o = &daso->options;
-    ht_tensor *agreed = agreed_values(daso);
-    ht_status status = blend(daso->values, 1, agreed, -1);
+    ht_status status = blend(x, 1, agreed, -1);
 
     if (status == HT_SUCCESS)
-        status = blend(daso->outer, o->outer_momentum, daso->values, 1);
+        status = blend(v, o->outer_momentum, x, 1);
     if (status == HT_SUCCESS)
-        status = blend(daso->values, o->outer_lr, daso->outer, o->outer_lr * o->outer_momentum);
-    return status == HT_SUCCESS ? blend(daso->values, 1, agreed, 1) : status;
+        status = blend(x, o->outer_lr, v, o->outer_lr * o->outer_momentum);
+    return status == HT_SUCCESS ? blend(x, 1, agreed, 1) : status;
 }
 
-static ht_status average_values(ht_daso *daso)
+static ht_status subtract_agreed(void *user, int64_t begin, int64_t end)
 {
-    ht_tensor *all = daso->flat->all;
-    ht_status status = average(daso, all->body->dtype);
+    const ht_daso *daso = user;
+    ht_scope *scope = ht_scope_open();
+    ht_status status = blend(ht_narrow(daso->flat->all, 0, begin, end), 1,
+                             agreed_part(daso, begin, end), -1);
 
-    if (status == HT_SUCCESS && daso->outer != NULL && daso->schedule.phase == HT_DASO_CYCLING)
-        status = step_outside(daso);
-    return status == HT_SUCCESS && daso->agreed != NULL ? ht_copy_(daso->agreed->all, all) : status;
+    ht_scope_close(scope);
+    return status;
 }
 
-/* The mean over all ranks. It has the same bits on all of them, so all find the same in it. */
+/* The mean of these elements is in x. It has the same bits on all ranks: all find the same in it.
+ */
+static ht_status take_mean(ht_daso *daso, ht_tensor *x, int64_t begin, int64_t end)
+{
+    ht_tensor *agreed = daso->agreed != NULL ? agreed_part(daso, begin, end) : NULL;
+    bool outside = daso->outer != NULL && daso->schedule.phase == HT_DASO_CYCLING &&
+                   end <= daso->values->body->lsize;
+    bool finite = true;
+    ht_status status = HT_SUCCESS;
+
+    if (agrees_on_differences(daso))
+        status = blend(x, 1, agreed, 1);
+    else if (outside)
+        status = step_outside(&daso->options, x, agreed, ht_narrow(daso->outer, 0, begin, end));
+    if (status == HT_SUCCESS && agreed != NULL)
+        status = ht_copy_(agreed, x);
+    if (status == HT_SUCCESS)
+        status = ask_finite(x, &finite);
+    return finite ? status : fail_not_finite(daso);
+}
+
+static ht_status take_piece(void *user, int64_t begin, int64_t end)
+{
+    ht_daso *daso = user;
+    ht_scope *scope = ht_scope_open();
+    ht_status status = take_mean(daso, ht_narrow(daso->flat->all, 0, begin, end), begin, end);
+
+    ht_scope_close(scope);
+    return status;
+}
+
+/* The mean over all ranks. */
 static ht_status agree(ht_daso *daso)
 {
-    bool difference = ht__daso_rounds(daso) && daso->schedule.phase != HT_DASO_CYCLING;
-    ht_flat_tensors *result = difference ? daso->agreed : daso->flat;
-    ht_status status = ht__flat_gather(daso->flat, daso->shared);
-    bool finite = true;
+    bool differences = agrees_on_differences(daso);
+    ht_flat_average how = {.exchange = daso->everyone,
+                           .ranks = daso->comm->size,
+                           .wire = differences ? daso->options.downcast_type
+                                               : daso->flat->all->body->dtype,
+                           .what = "DASO's mean over all ranks",
+                           .leave = differences ? subtract_agreed : NULL,
+                           .arrive = take_piece,
+                           .user = daso};
 
-    if (status == HT_SUCCESS)
-        status = difference ? average_difference(daso) : average_values(daso);
-    if (status == HT_SUCCESS)
-        status = ask_finite(result->all, &finite);
-    if (!finite)
-        return fail_not_finite(daso);
-    return status == HT_SUCCESS ? ht__flat_scatter(result, daso->shared) : status;
+    return ht__flat_average(daso->flat, &how);
 }
 
 static bool is_in(const ht_daso *daso, int group)
@@ -133,6 +152,21 @@ static ht_status start_chunks(ht_daso *daso)
     return HT_SUCCESS;
 }
 
+static ht_status pack(void *user, int64_t begin, int64_t end)
+{
+    const ht_daso *daso = user;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_narrow(daso->travelling, 0, begin, end);
+    ht_status status = ht_copy_(x, ht_narrow(daso->values, 0, begin, end));
+
+    if (status == HT_SUCCESS && sends_differences(daso))
+        status = blend(x, 1, agreed_part(daso, begin, end), -1);
+    if (status == HT_SUCCESS && daso->groups.weight != 1)
+        status = ht_mul_scalar_(x, daso->groups.weight);
+    ht_scope_close(scope);
+    return status;
+}
+
 static ht_status send(ht_daso *daso)
 {
     int group = (int)(daso->sends++ % daso->groups.count);
@@ -143,13 +177,7 @@ static ht_status send(ht_daso *daso)
     daso->flight.update = daso->updates;
     if (!is_in(daso, group))
         return HT_SUCCESS;
-    status = ht__flat_gather(daso->flat, daso->parameters);
-    if (status == HT_SUCCESS)
-        status = ht_copy_(daso->travelling, daso->values);
-    if (status == HT_SUCCESS && sends_differences(daso))
-        status = blend(daso->travelling, 1, agreed_values(daso), -1);
-    if (status == HT_SUCCESS && daso->groups.weight != 1)
-        status = ht_mul_scalar_(daso->travelling, daso->groups.weight);
+    status = ht__flat_gather(daso->flat, daso->parameters, pack, daso);
     return status == HT_SUCCESS ? start_chunks(daso) : status;
 }
 
@@ -169,15 +197,19 @@ static ht_status wait_for_chunks(ht_daso *daso)
 }
 
 /* x = (n x + sum) / (n + P). */
-static ht_status merge(ht_daso *daso, int64_t staleness)
+static ht_status merge(void *user, int64_t begin, int64_t end)
 {
+    const ht_daso *daso = user;
+    int64_t staleness = daso->report.staleness;
     double p = daso->groups.nodes, n = staleness > 0 ? 2 * (double)staleness : 1;
-    ht_status status = ht__flat_gather(daso->flat, daso->parameters);
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_narrow(daso->values, 0, begin, end);
+    ht_status status = blend(x, n / (n + p), ht_narrow(daso->travelling, 0, begin, end),
+                             1 / (n + p));
 
-    if (status == HT_SUCCESS)
-        status = blend(daso->values, n / (n + p), daso->travelling, 1 / (n + p));
     if (status == HT_SUCCESS && sends_differences(daso))
-        status = blend(daso->values, 1, agreed_values(daso), p / (n + p));
+        status = blend(x, 1, agreed_part(daso, begin, end), p / (n + p));
+    ht_scope_close(scope);
     return status;
 }
 
@@ -205,17 +237,33 @@ ht_status ht__daso_receive(ht_daso *daso)
     if (!finite)
         return fail_not_finite(daso);
     if (status == HT_SUCCESS && is_in(daso, flight->group))
-        status = merge(daso, daso->report.staleness);
+        status = ht__flat_gather(daso->flat, daso->parameters, merge, daso);
     if (status == HT_SUCCESS)
         status = ht_bcast(daso->groups.node, daso->values, flight->group);
-    return status == HT_SUCCESS ? ht__flat_scatter(daso->flat, daso->parameters) : status;
+    return status == HT_SUCCESS ? ht__flat_scatter(daso->flat, daso->parameters, NULL, NULL)
+                                : status;
 }
 
+/* Makes the updates that are due. */
+static ht_status settle(const ht_daso *daso)
+{
+    const ht_optimizer_deferral *deferral = daso->optimizer->deferral;
+
+    return deferral != NULL ? deferral->drain(deferral->user) : HT_SUCCESS;
+}
+
+/* A rank that receives for its node needs no other for that: the others wait for it elsewhere, and
+ * could not help it with the node's gradients. */
 static ht_status do_what_is_due(ht_daso *daso)
 {
     ht_daso_actions due = ht__daso_schedule_actions(&daso->schedule, daso->batch, daso->batches);
-    ht_status status = due.receive ? ht__daso_receive(daso) : HT_SUCCESS;
+    ht_status status = HT_SUCCESS;
 
+    if (due.receive && daso->flight.outstanding) {
+        status = settle(daso);
+        if (status == HT_SUCCESS)
+            status = ht__daso_receive(daso);
+    }
     daso->report.blocking = due.blocking;
     if (status == HT_SUCCESS && due.blocking)
         status = ht__daso_renew_states(what, daso);
@@ -223,7 +271,7 @@ static ht_status do_what_is_due(ht_daso *daso)
         status = agree(daso);
     if (status == HT_SUCCESS && due.send)
         status = send(daso);
-    return status;
+    return status == HT_SUCCESS ? settle(daso) : status;
 }
 
 ht_status ht__daso_exchange(ht_daso *daso)

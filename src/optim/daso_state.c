@@ -73,7 +73,8 @@ static ht_flat_tensors *flat_states(const ht_daso *daso)
 {
     ht_value *list = ht_value_list();
 
-    return ht__daso_add_states(daso->optimizer, list) == HT_SUCCESS ? ht__flat_new(list) : NULL;
+    return ht__daso_add_states(daso->optimizer, list) == HT_SUCCESS ? ht__flat_new(list, NULL)
+                                                                    : NULL;
 }
 
 static ht_status add_optimizer(ht_daso *daso, ht_value *map)
@@ -81,7 +82,8 @@ static ht_status add_optimizer(ht_daso *daso, ht_value *map)
     size_t count = (size_t)daso->optimizer->count;
     double *steps = ht__alloc(count * sizeof *steps);
     ht_flat_tensors *flat = flat_states(daso);
-    ht_status status = flat != NULL ? ht__flat_gather(flat, flat->count) : ht_error_get(NULL);
+    ht_status status = flat != NULL ? ht__flat_gather(flat, flat->count, NULL, NULL)
+                                    : ht_error_get(NULL);
 
     for (size_t i = 0; i < count; i++)
         steps[i] = (double)daso->optimizer->entries[i].steps;
@@ -101,7 +103,7 @@ static ht_status add_parameters(ht_daso *daso, ht_value *map)
         ht_value_set(map, "outer", ht_value_tensor(ht_copy(daso->outer)));
     if (!is_apart(daso->schedule.global_skip, daso->batch, daso->batches))
         return HT_SUCCESS;
-    status = ht__flat_gather(daso->flat, daso->shared);
+    status = ht__flat_gather(daso->flat, daso->shared, NULL, NULL);
     if (status != HT_SUCCESS)
         return status;
     ht_value_set(map, "values", flat_rows(daso, daso->flat));
@@ -285,7 +287,7 @@ static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_te
         status = mine != NULL ? ht_copy_(flat->all, mine) : ht_error_get(NULL);
     }
     if (status == HT_SUCCESS)
-        status = ht__flat_scatter(flat, flat->count);
+        status = ht__flat_scatter(flat, flat->count, NULL, NULL);
     for (int i = 0; i < daso->optimizer->count && status == HT_SUCCESS; i++)
         daso->optimizer->entries[i].steps = (int64_t)counts[i];
     if (saved(state, "ranks") != daso->comm->size)
@@ -306,13 +308,13 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     if (status == HT_SUCCESS && apart) {
         status = ht_copy_(daso->flat->all, row_of(daso, state, "values", false));
         if (status == HT_SUCCESS)
-            status = ht__flat_scatter(daso->flat, daso->shared);
+            status = ht__flat_scatter(daso->flat, daso->shared, NULL, NULL);
     }
     if (status != HT_SUCCESS || daso->agreed == NULL)
         return status;
     if (apart)
         return ht_copy_(daso->agreed->all, ht_value_as_tensor(ht_value_get(state, "agreed")));
-    status = ht__flat_gather(daso->flat, daso->shared);
+    status = ht__flat_gather(daso->flat, daso->shared, NULL, NULL);
     return status == HT_SUCCESS ? ht_copy_(daso->agreed->all, daso->flat->all) : status;
 }
 

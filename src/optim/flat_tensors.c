@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors side by side in one piece of memory. A view for each does the copying: whatever the
- * strides and dtypes, and by memcpy where there is nothing to convert. */
+ * Tensors side by side in one piece of memory. They are copied in pieces where there is nothing to
+ * convert, else whole, by a view of each: whatever the strides and dtypes. */
 #include "flat_tensors.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 #include "ht/autograd.h"
 #include "ht/factories.h"
@@ -41,7 +44,30 @@ static bool add_part(ht_flat_tensors *flat, ht_tensor *part, int64_t start)
     return true;
 }
 
-ht_flat_tensors *ht__flat_new(const ht_value *tensors)
+/* Zeroed. */
+static ht_tensor *new_memory(int64_t n, ht_dtype dtype, ht_exchange *exchange)
+{
+    ht_tensor *memory = ht_full_on(1, exchange != NULL ? &(int64_t){0} : &n, 0, dtype, HT_NONE,
+                                   ht__device_cpu(), HT_COMM_SELF);
+    ht_storage *storage;
+    ht_body *body;
+
+    if (exchange == NULL)
+        return memory;
+    storage = ht__exchange_storage(exchange, ht__device_cpu(), (size_t)n * ht_dtype_size(dtype));
+    if (storage == NULL || memory == NULL) {
+        ht_release(storage);
+        HT_FAIL_HERE(HT_COMM_SELF, HT_ERR_MEMORY, "no memory for %" PRId64 " elements", n);
+        return NULL;
+    }
+    body = ht__body_metadata(memory->body);
+    body->storage = storage;
+    body->shape[0] = n;
+    ht__body_settle(body);
+    return ht__tensor_new(body);
+}
+
+ht_flat_tensors *ht__flat_new(const ht_value *tensors, ht_exchange *exchange)
 {
     size_t count = (size_t)ht_value_count(tensors);
     ht_flat_tensors *flat = ht__alloc(sizeof *flat);
@@ -51,8 +77,7 @@ ht_flat_tensors *ht__flat_new(const ht_value *tensors)
 
     flat->parts = ht__alloc(count * sizeof(void *));
     flat->views = ht__alloc(count * sizeof(void *));
-    flat->all = ht_retain(
-        ht_full_on(1, &n, 0, widest(tensors), HT_NONE, ht__device_cpu(), HT_COMM_SELF));
+    flat->all = ht_retain(new_memory(n, widest(tensors), exchange));
     good = flat->all != NULL;
     for (int i = 0; i < (int)count && good; i++) {
         ht_tensor *part = ht_value_as_tensor(ht_value_at(tensors, i));
@@ -82,39 +107,148 @@ void ht__flat_free(ht_flat_tensors *flat)
     ht__free(flat);
 }
 
-static ht_status copy(ht_tensor **to, ht_tensor **from, int count)
+/* A piece of a part: small enough to stay in the cache from one pass over it to the next. */
+enum { PIECE = 64 * 1024 };
+
+typedef struct piece {
+    int part;
+    int64_t first;      /* among the elements of the part */
+    int64_t begin, end; /* in the memory */
+} piece;
+
+/* The first one follows {0}. */
+static bool next_piece(const ht_flat_tensors *flat, int count, piece *p)
+{
+    int64_t left;
+
+    p->first += p->end - p->begin;
+    p->begin = p->end;
+    while (p->part < count && p->first == flat->views[p->part]->body->lsize) {
+        p->part++;
+        p->first = 0;
+    }
+    if (p->part == count)
+        return false;
+    left = flat->views[p->part]->body->lsize - p->first;
+    p->end = p->begin + (left < PIECE ? left : PIECE);
+    return true;
+}
+
+/* Whether elements can be copied as they lie. Other parts are copied whole, by their views. */
+static bool is_plain(const ht_flat_tensors *flat, const ht_body *part)
+{
+    return part->dtype == flat->all->body->dtype && part->storage->device == ht__device_cpu() &&
+           ht__body_is_contiguous(part);
+}
+
+static void *element(const ht_body *body, int64_t i)
+{
+    return (char *)ht__body_data(body) + (size_t)i * ht_dtype_size(body->dtype);
+}
+
+static size_t bytes_of(const ht_flat_tensors *flat, const piece *p)
+{
+    return (size_t)(p->end - p->begin) * ht_dtype_size(flat->all->body->dtype);
+}
+
+static ht_status gather_piece(ht_flat_tensors *flat, const piece *p)
+{
+    ht_tensor *part = flat->parts[p->part];
+
+    if (!is_plain(flat, part->body))
+        return p->first == 0 ? ht_copy_(flat->views[p->part], part) : HT_SUCCESS;
+    ht__settle_part(part, p->first + p->end - p->begin);
+    memcpy(element(flat->all->body, p->begin), element(part->body, p->first), bytes_of(flat, p));
+    return HT_SUCCESS;
+}
+
+static ht_status scatter_piece(ht_flat_tensors *flat, const piece *p)
+{
+    ht_tensor *part = flat->parts[p->part];
+    bool last = p->first + p->end - p->begin == part->body->lsize;
+
+    if (!is_plain(flat, part->body))
+        return last ? ht_copy_(part, flat->views[p->part]) : HT_SUCCESS;
+    if (ht__check_in_place("ht_copy_", part) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    ht__settle(part);
+    ht__storage_touch(part->body->storage);
+    memcpy(element(part->body, p->first), element(flat->all->body, p->begin), bytes_of(flat, p));
+    return HT_SUCCESS;
+}
+
+ht_status ht__flat_gather(ht_flat_tensors *flat, int count, ht_flat_visit *visit, void *user)
 {
     bool was = ht_set_grad_enabled(false);
     ht_status status = HT_SUCCESS;
+    piece p = {0};
 
-    for (int i = 0; i < count && status == HT_SUCCESS; i++)
-        status = ht_copy_(to[i], from[i]);
+    while (status == HT_SUCCESS && next_piece(flat, count, &p)) {
+        status = gather_piece(flat, &p);
+        if (status == HT_SUCCESS && visit != NULL)
+            status = visit(user, p.begin, p.end);
+    }
     ht_set_grad_enabled(was);
     return status;
 }
 
-ht_status ht__flat_gather(ht_flat_tensors *flat, int count)
+ht_status ht__flat_scatter(ht_flat_tensors *flat, int count, ht_flat_visit *visit, void *user)
 {
-    return copy(flat->views, flat->parts, count);
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = HT_SUCCESS;
+    piece p = {0};
+
+    while (status == HT_SUCCESS && next_piece(flat, count, &p)) {
+        if (visit != NULL)
+            status = visit(user, p.begin, p.end);
+        if (status == HT_SUCCESS)
+            status = scatter_piece(flat, &p);
+    }
+    ht_set_grad_enabled(was);
+    return status;
 }
 
-ht_status ht__flat_scatter(ht_flat_tensors *flat, int count)
+struct average {
+    const ht_flat_average *how;
+    ht_exchange_op *op;
+};
+
+static ht_status leave(void *user, int64_t begin, int64_t end)
 {
-    return copy(flat->parts, flat->views, count);
+    const struct average *average = user;
+    const ht_flat_average *how = average->how;
+    ht_status status = how->leave != NULL ? how->leave(how->user, begin, end) : HT_SUCCESS;
+
+    ht__exchange_fill(how->exchange, average->op, end);
+    return status;
 }
 
-ht_status ht__flat_average(ht_flat_tensors *flat, ht_exchange *exchange, int ranks, ht_dtype wire,
-                           const char *what)
+static ht_status arrive(void *user, int64_t begin, int64_t end)
+{
+    const struct average *average = user;
+    const ht_flat_average *how = average->how;
+    ht_status status = ht__exchange_wait_part(how->exchange, average->op, end, how->what);
+
+    return status == HT_SUCCESS && how->arrive != NULL ? how->arrive(how->user, begin, end)
+                                                       : status;
+}
+
+ht_status ht__flat_average(ht_flat_tensors *flat, const ht_flat_average *how)
 {
     const ht_body *all = flat->all->body;
-    ht_exchange_op *op = ht__exchange_start_as(exchange, ht__flat_data(flat), all->lsize,
-                                               all->dtype, wire, 1.0 / ranks, 0);
+    struct average average = {.how = how};
     ht_status status;
 
-    if (op == NULL)
+    average.op = ht__exchange_open(how->exchange, ht__flat_data(flat), all->lsize, all->dtype,
+                                   how->wire, 1.0 / how->ranks, 0);
+    if (average.op == NULL)
         return ht_error_get(NULL);
-    status = ht__exchange_wait(exchange, op, what);
-    ht__exchange_release(exchange, op);
+    status = ht__flat_gather(flat, flat->count, leave, &average);
+    if (status != HT_SUCCESS) /* the other ranks wait for it all the same */
+        ht__exchange_fill(how->exchange, average.op, all->lsize);
+    else
+        status = ht__flat_scatter(flat, flat->count, arrive, &average);
+    ht__exchange_release(how->exchange, average.op);
     return status;
 }
 

@@ -183,7 +183,8 @@ static ht_status average_level(ht_hierarchical_averager *averager, const level *
 
     if (status == HT_SUCCESS && !ht__average_fits(averager->flat, parts)) {
         ht__flat_free(averager->flat);
-        averager->flat = ht__average_memory(name, averager->comm, parts);
+        averager->flat = ht__average_memory(name, averager->comm, parts,
+                                            ht__exchange_get(averager->comm, HT_PURPOSE_REDUCER));
         status = averager->flat != NULL ? HT_SUCCESS : ht_error_get(NULL);
     }
     if (status == HT_SUCCESS)

@@ -181,7 +181,7 @@ static void test_opened_data_travel_as_they_come(void **state)
     (void)state;
     ht__exchange_set_segment(engine(), SMALL_SEGMENT);
     fill(data, N / 2, 0);
-    op = ht__exchange_open(engine(), data, N, HT_FLOAT32, 1.0 / 3, 0);
+    op = ht__exchange_open(engine(), data, N, HT_FLOAT32, HT_FLOAT32, 1.0 / 3, 0);
     for (int64_t n = 0; n <= N / 2; n += N / 4) {
         ht__exchange_fill(engine(), op, n);
         assert_int_equal(ht__exchange_wait_part(engine(), op, n - n % 1024, "test"), HT_SUCCESS);
@@ -195,11 +195,11 @@ static void test_opened_data_travel_as_they_come(void **state)
     ht__exchange_set_segment(engine(), USUAL_SEGMENT);
 }
 
-/* Shared memory is summed whole. */
+/* Each rank of the one node sums a slice, once all have filled it. */
 static void test_opened_data_in_shared_memory(void **state)
 {
     float *data = ht__exchange_memory(engine(), sizeof *data * N);
-    ht_exchange_op *op = ht__exchange_open(engine(), data, N, HT_FLOAT32, 1, 0);
+    ht_exchange_op *op = ht__exchange_open(engine(), data, N, HT_FLOAT32, HT_FLOAT32, 1, 0);
 
     (void)state;
     ht_barrier(HT_COMM_WORLD);

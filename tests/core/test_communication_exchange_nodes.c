@@ -118,6 +118,48 @@ static void test_cuts_do_not_matter(void **state)
     }
 }
 
+/* What all ranks have filled is summed and handed out while the last of them has not written the
+ * rest. */
+static void open_and_fill(job *j, float *data, ht_dtype wire)
+{
+    bool last = ht_test_rank == ht_test_size - 1;
+    int64_t half = N / 2, some = half - 128; /* more than a slice less */
+    ht_exchange_op *op;
+
+    ht__exchange_set_segment(j->exchange, 256);
+    memset(data, 0, N * sizeof *data);
+    ht_barrier(j->comm);
+    op = ht__exchange_open(j->exchange, data, N, HT_FLOAT32, wire, 1, 0);
+    fill(data, last ? half : N, 0);
+    ht__exchange_fill(j->exchange, op, last ? half : N);
+    if (ht_comm_size(j->comm) > j->per_node)
+        ht__exchange_wait_part(j->exchange, op, some, "test");
+    ht_barrier(j->comm);
+    if (ht_comm_size(j->comm) > j->per_node)
+        assert_sums(data, some, 0, j->per_node, wire, 1);
+    if (last)
+        fill(data + half, N - half, half);
+    ht__exchange_fill(j->exchange, op, N);
+    finish(j->exchange, op);
+    assert_sums(data, N, 0, j->per_node, wire, 1);
+}
+
+static void test_opened_data_travel_as_they_come(void **state)
+{
+    static float plain[N];
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        job j = open_job(nodes_of[k]);
+        float *shared = ht__exchange_memory(j.exchange, sizeof plain);
+
+        for (int i = 0; i < 4; i++)
+            open_and_fill(&j, i < 2 ? plain : shared, i % 2 == 0 ? HT_FLOAT32 : HT_BFLOAT16);
+        ht__exchange_memory_release(j.exchange, shared);
+        close_job(&j);
+    }
+}
+
 /* The bytes sent to other nodes by all ranks while one exchange was made. */
 static int64_t bytes_of(job *j, float *data, ht_dtype wire)
 {
@@ -166,5 +208,6 @@ HT_TEST_SUITE(test_communication_exchange_nodes,
               cmocka_unit_test(test_sums_follow_the_tree_of_nodes),
               cmocka_unit_test(test_narrow_sums_follow_the_tree_of_nodes),
               cmocka_unit_test(test_cuts_do_not_matter),
+              cmocka_unit_test(test_opened_data_travel_as_they_come),
               cmocka_unit_test(test_narrow_data_are_half_the_bytes),
               cmocka_unit_test(test_what_cannot_travel_is_refused));
