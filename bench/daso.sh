@@ -6,6 +6,8 @@
 #   HT_BENCH_NODES=4 HT_BENCH_RANKS=2     hosts, and ranks of each
 #   HT_BENCH_RATE=1gbit                   of each host's link
 #   HT_BENCH_DELAY=200us                  from host to host, half a round trip; 0: none
+#                                         0us: only what it takes to delay, which without netem is time of the cores:
+#                                         about 5 % of a non-blocking epoch with 8 ranks on two cores
 #   HT_BENCH_RUNS=3 HT_BENCH_SEEDS="1"    seeds are taken in turns, one for each run of all ways
 #   HT_BENCH_EPOCHS=3 HT_BENCH_STEPS=all  batches of an epoch (64 rows a rank)
 #   HT_BENCH_WARMUP=1 HT_BENCH_COOLDOWN=1 epochs of DASO
