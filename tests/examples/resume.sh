@@ -39,12 +39,19 @@ check() {
     fi
 }
 
-# job RANKS ARGUMENT...: the example, in the foreground.
+# example RANKS EPOCHS ARGUMENT...
+example() {
+    ranks=$1 epochs=$2
+    shift 2
+    exec timeout --kill-after=2 300 "${MPIRUN:-mpirun}" -n "$ranks" "$program" --data "$work/data" \
+        --batch-size 16 --epochs "$epochs" --no-progress "$@" </dev/null >out 2>err
+}
+
+# job RANKS ARGUMENT...: two epochs of it, in the foreground.
 job() {
     ranks=$1
     shift
-    timeout --kill-after=2 100 "${MPIRUN:-mpirun}" -n "$ranks" "$program" --data "$work/data" --batch-size 16 \
-        --epochs 2 --no-progress --json result "$@" </dev/null >out 2>err
+    (example "$ranks" 2 --json result "$@")
 }
 
 digest() {
@@ -55,6 +62,13 @@ digest() {
 # The processes that $1 has started.
 children() {
     cat "/proc/$1/task/$1/children" 2>/dev/null
+}
+
+# The ranks of the example in process $!: timeout has started mpirun, which has started them.
+ranks() {
+    for launcher in $(children $!); do
+        children "$launcher"
+    done
 }
 
 # A random number below $1.
@@ -77,17 +91,17 @@ pause() {
     sleep "$(awk "BEGIN { print $(below "$1") / 1000 }")"
 }
 
-# The moment to kill at: `anytime`, `later` than the first checkpoint, or `writing` one. False: job $!
-# has ended before.
+# The moment to kill at: `anytime`, `later` than the first checkpoint, or `writing` one; the earlier, the
+# more tries were too late. False: job $! has ended before.
 wait_for() {
     case $1 in
-    anytime) pause "$milliseconds" ;;
+    anytime) pause $((milliseconds / try + 1)) ;;
     later)
         while [ ! -e run.h5 ] && runs; do sleep 0.01; done
-        pause $((milliseconds / 2))
+        pause $((milliseconds / 2 / try + 1))
         ;;
     writing)
-        for _ in $(seq "$(below 6)"); do
+        for _ in $(seq "$(below $((try < 6 ? 7 - try : 1)))"); do
             while [ ! -e run.h5.part ] && runs; do sleep 0.005; done
             while [ -e run.h5.part ] && runs; do sleep 0.005; done
         done
@@ -97,15 +111,14 @@ wait_for() {
     runs
 }
 
-# kill_one RANKS HOW: a job with checkpoints after each step, until a rank of it is killed. Tries
+# kill_one EPOCHS HOW: three ranks with checkpoints after each step, until one of them is killed. Tries
 # again when the job was faster.
 kill_one() {
-    for _ in 1 2 3 4 5 6 7 8; do
+    for try in 1 2 3 4 5 6 7 8 9 10 11 12; do
         rm -f run.h5* rows.*
-        "${MPIRUN:-mpirun}" -n "$1" "$program" --data "$work/data" --batch-size 16 --epochs 2 --no-progress \
-            --save run.h5 --save-every 1 --log-rows rows </dev/null >out 2>err &
+        example 3 "$1" --save run.h5 --save-every 1 --log-rows rows &
         if wait_for "$2"; then
-            victim=$(random_one $(children $!))
+            victim=$(random_one $(ranks))
             [ -z "$victim" ] || kill -KILL "$victim" 2>/dev/null
         fi
         wait $! || return 0
@@ -143,7 +156,7 @@ for i in $(seq "${kills:-3}"); do
     1) how=writing ;;
     2) how=later ;;
     esac
-    if ! kill_one 3 "$how"; then
+    if ! kill_one 2 "$how"; then
         result ok "kill $i # SKIP the job was always faster"
         continue
     fi
@@ -152,20 +165,22 @@ for i in $(seq "${kills:-3}"); do
     check "kill $i, $how (${at:-no checkpoint}): ends as if it had not happened" [ "$(digest)" = "$whole" ]
 done
 
-for ranks in 2 4; do
+# The killed job has no end, so that it is killed in an epoch, whichever.
+for others in 2 4; do
     rm -f run.h5 more.*
-    until [ -e run.h5 ]; do kill_one 3 writing || break; done
-    job $ranks --resume run.h5 --log-rows more
-    check "every row once after 3 ranks and then $ranks" every_row_once
+    for _ in 1 2 3 4 5 6 7 8; do
+        [ -e run.h5 ] || kill_one 100000 writing
+    done
+    job $others --resume run.h5 --log-rows more --epochs $(($(tail -n 1 rows.0 | cut -d ' ' -f 1) + 2))
+    check "every row once after 3 ranks and then $others" every_row_once
 done
 
 # A signal to one rank, and another one while all save: after the same step, and they end well.
 for signal in USR1 TERM; do
     rm -f run.h5* out
-    "${MPIRUN:-mpirun}" -n 3 "$program" --data "$work/data" --batch-size 16 --epochs 200 --no-progress \
-        --save run.h5 --log-rows rows </dev/null >out 2>err &
+    example 3 100000 --save run.h5 --log-rows rows &
     while ! grep -qs '^epoch 1/' out && runs; do sleep 0.02; done
-    victim=$(random_one $(children $!))
+    victim=$(random_one $(ranks))
     kill -$signal "$victim"
     while [ ! -e run.h5.part ] && [ ! -e run.h5 ] && runs; do sleep 0.002; done
     kill -$signal "$victim" 2>/dev/null
@@ -175,12 +190,21 @@ for signal in USR1 TERM; do
     check 'and a checkpoint is there' job 3 --resume stopped.h5 --epochs 1
 done
 
-rm -f run.h5*
-"$run" --delay 0 -- "${MPIRUN:-mpirun}" -n 3 "$program" --data "$work/data" --batch-size 16 --epochs 2 --no-progress \
-    --json result --save run.h5 --save-every 1 </dev/null >out 2>err &
-while [ ! -e run.h5.1 ] && runs; do sleep 0.05; done
-kill -KILL "$(random_one $(children "$(random_one $(children $!))"))"
-check 'ht-run ends well' wait $!
+# Again when the job was faster.
+kill_under_ht_run() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        rm -f run.h5* result
+        "$run" --delay 0 -- "${MPIRUN:-mpirun}" -n 3 "$program" --data "$work/data" --batch-size 16 --epochs 2 \
+            --no-progress --json result --save run.h5 --save-every 1 </dev/null >out 2>err &
+        while [ ! -e run.h5 ] && runs; do sleep 0.01; done
+        kill -KILL "$(random_one $(ranks))" 2>/dev/null
+        wait $!
+        status=$?
+        ! grep -q 'starting it again' err || return
+    done
+}
+kill_under_ht_run
+check 'ht-run ends well' [ $status -eq 0 ]
 check 'with the same parameters' [ "$(digest)" = "$whole" ]
 check 'and says what it did' grep -q \
     'ht-run: the job ended with status 137 (signal 9: Killed); starting it again, 1 of 3, from run.h5, written' err
