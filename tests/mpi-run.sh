@@ -3,14 +3,14 @@
 # Runs a test runner (tests/runner.c) under mpirun, once for each rank count that its tests declare,
 # and merges the jobs into one TAP stream: "ok 5 - test_scope:test_close [ranks 3]".
 #   HT_TEST_RANKS    use only these rank counts
-#   HT_TEST_TIMEOUT  seconds that one job may take [300]
+#   HT_TEST_TIMEOUT  seconds that one job may take [900, in which libht itself ends jobs that hang: HT_TIMEOUT]
 # A job that ends early, however it does, failed in the test it announced last; the tests after
 # that one get a new job.
 set -u
 
 unset ASAN_OPTIONS
 runner=$1
-limit=${HT_TEST_TIMEOUT:-300}
+limit=${HT_TEST_TIMEOUT:-900}
 most_restarts=10
 
 HT_TEST_REPORT=$(mktemp)
