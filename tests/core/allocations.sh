@@ -6,7 +6,7 @@ set -u
 n=1
 previous=1
 while :; do
-    HT_DEBUG_FAIL_ALLOC=1:$n timeout --kill-after=2 20 "${MPIRUN:-mpirun}" -n 3 tests/core/job allocate \
+    HT_DEBUG_FAIL_ALLOC=1:$n timeout --kill-after=2 120 "${MPIRUN:-mpirun}" -n 3 tests/core/job allocate \
         </dev/null >/dev/null 2>allocations.err
     status=$?
     [ $status -ne 0 ] || break

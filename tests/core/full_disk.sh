@@ -33,7 +33,7 @@ result() {
 
 # job ARGUMENT...: the example, saving to the small disk after each of its steps.
 job() {
-    timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n 2 "$program" --data "$work/data" --net mlp \
+    timeout --kill-after=2 300 "${MPIRUN:-mpirun}" -n 2 "$program" --data "$work/data" --net mlp \
         --batch-size 2 --epochs 1 --no-progress "$@" </dev/null >out 2>err
 }
 

@@ -15,7 +15,7 @@ result() {
 
 # launch RANKS CHECKPOINT EPOCHS
 launch() {
-    timeout --kill-after=2 100 "${MPIRUN:-mpirun}" -n "$1" "$program" "$work/images.h5" \
+    timeout --kill-after=2 300 "${MPIRUN:-mpirun}" -n "$1" "$program" "$work/images.h5" \
         "$work/$2" "$3" </dev/null >"$work/out" 2>"$work/err"
     status=$?
 }

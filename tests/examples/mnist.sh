@@ -17,7 +17,7 @@ result() {
 launch() {
     ranks=$1
     shift
-    timeout --kill-after=2 100 "${MPIRUN:-mpirun}" -n "$ranks" "$program" "$@" \
+    timeout --kill-after=2 300 "${MPIRUN:-mpirun}" -n "$ranks" "$program" "$@" \
         </dev/null >"$work/out" 2>"$work/err"
     status=$?
 }
@@ -31,8 +31,9 @@ refuses() {
     launch 3 "$@"
     lines=$(grep -c -e '^mnist: ' -e '^ht: ' "$work/err")
     # Whoever tidies up after an aborted rank may be a moment behind.
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        [ -z "$(ls "$TMPDIR")" ] || sleep 0.2
+    for _ in $(seq 100); do
+        [ -n "$(ls "$TMPDIR")" ] || break
+        sleep 0.2
     done
     if [ $status -eq "$expected" ] && [ "$lines" -eq 1 ] && grep -q -e "$text" "$work/err" &&
         [ -z "$(ls "$TMPDIR")" ] && [ ! -e "$work/j.json" ]; then

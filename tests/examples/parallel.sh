@@ -114,10 +114,10 @@ children() {
 
 # stops "name" WAY: one rank gets a signal in the middle of an endless run.
 stops() {
-    timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n 4 "$program" --data "$work/data" --net mlp --batch-size 16 \
-        --no-progress --epochs 100000 --parallel "$2" --save "$work/stopped" </dev/null >"$job_out" 2>"$job_err" &
+    background 4 "$program" --data "$work/data" --net mlp --batch-size 16 \
+        --no-progress --epochs 100000 --parallel "$2" --save "$work/stopped"
     running=$!
-    while ! grep -q '^epoch 2/' "$job_out" && kill -0 $running 2>/dev/null; do sleep 0.05; done
+    within_limit printed 1 '^epoch 2/' "$job_out"
     launcher=$(children $running)
     rank=$(children "${launcher%% *}")
     kill -TERM "${rank%% *}"

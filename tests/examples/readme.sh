@@ -41,7 +41,7 @@ END
 prints() {
     # shellcheck disable=SC2016 # Markdown's backquotes
     said=$(sed -n 's/.*prints `\(y = [^`]*\)`.*/\1/p' "$srcdir/README.md")
-    if printed=$(timeout --kill-after=2 60 "${MPIRUN:-mpirun}" -n "$1" "$work/line" \
+    if printed=$(timeout --kill-after=2 300 "${MPIRUN:-mpirun}" -n "$1" "$work/line" \
         </dev/null 2>"$work/err") && [ -n "$said" ] && [ "$printed" = "$said" ]; then
         return 0
     fi

@@ -5,7 +5,7 @@ set -u
 here=${srcdir:-.}/tests
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-limit=${HT_TEST_TIMEOUT:-120}
+limit=${HT_TEST_TIMEOUT:-300}
 count=0
 
 result() {

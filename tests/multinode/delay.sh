@@ -15,7 +15,7 @@ skips() { # skips NAME: with the reason that the launcher gave
 runs() {
     name=$1
     shift
-    timeout --kill-after=5 "${HT_TEST_TIMEOUT:-120}" "$@" </dev/null >"$job_out" 2>"$job_err"
+    timeout --kill-after=5 "${HT_TEST_TIMEOUT:-300}" "$@" </dev/null >"$job_out" 2>"$job_err"
     status=$?
     case $status in
     0) result ok "$name" ;;

@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 here=${srcdir:-.}/tests/multinode
-limit=${HT_TEST_TIMEOUT:-120}
+limit=${HT_TEST_TIMEOUT:-300}
 count=0
 
 # runs "name" COMMAND...
