@@ -2,7 +2,7 @@
 # Sourced by scripts that launch jobs: their results as TAP, and what a job that fails has to say.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-limit=120 # seconds that a job may take: longer than any that is all right, on any machine
+limit=300 # seconds that a job may take: longer than any that is all right, on any machine
 job_out=job.$$.out
 job_err=job.$$.err # of this script alone: others run beside it
 
