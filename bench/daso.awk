@@ -85,14 +85,15 @@ function difference(way, peer, run, n, sum, least, most, d) {
     return sprintf("%+.2f (%+.2f ... %+.2f)", sum / n, least, most)
 }
 
-function row(way, phase) {
+function row(way, phase, line) {
     if (!((way, phase) in lines))
         return
-    printf "%-13s %-9s %-26s %9.1f  %-21s  %-21s", way, phase, times(way, phase),
-        megabytes[way, phase] / lines[way, phase], ratios(way, phase, "non-blocking"), ratios(way, phase, "ddp")
+    line = sprintf("%-13s %-9s %-26s %9.1f  %-21s  %-21s", way, phase, times(way, phase),
+        megabytes[way, phase] / lines[way, phase], ratios(way, phase, "non-blocking"), ratios(way, phase, "ddp"))
     if (phase == "all")
-        printf " %8s  %s", mean_accuracy(way), difference(way, "non-blocking")
-    printf "\n"
+        line = line sprintf(" %8s  %s", mean_accuracy(way), difference(way, "non-blocking"))
+    sub(/ +$/, "", line)
+    print line
 }
 
 END {
