@@ -103,19 +103,6 @@ static ht_status check_step(const char *what, const ht_daso *daso)
     return HT_SUCCESS;
 }
 
-/* Marks updates as due where a wrapper can: each is made when the exchange asks for its parameter,
- * while parameters before it are on their way. */
-static ht_status update(ht_optimizer *optimizer)
-{
-    ht_step_mode mode = optimizer->step_mode;
-    ht_status status;
-
-    optimizer->step_mode = HT_STEP_DEFERRED;
-    status = ht_optimizer_step(optimizer);
-    optimizer->step_mode = mode;
-    return status;
-}
-
 ht_status ht_daso_step(ht_daso *daso)
 {
     ht_status status;
@@ -129,7 +116,7 @@ ht_status ht_daso_step(ht_daso *daso)
     if (daso->scaler != NULL)
         daso->scaled = ht_optim_wrapper_last(daso->scaler).count;
     else
-        status = update(daso->optimizer);
+        status = ht_optimizer_step(daso->optimizer);
     daso->updates++;
     if (status == HT_SUCCESS)
         status = ht__daso_exchange(daso);

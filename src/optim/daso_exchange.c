@@ -244,26 +244,11 @@ ht_status ht__daso_receive(ht_daso *daso)
                                 : status;
 }
 
-/* Makes the updates that are due. */
-static ht_status settle(const ht_daso *daso)
-{
-    const ht_optimizer_deferral *deferral = daso->optimizer->deferral;
-
-    return deferral != NULL ? deferral->drain(deferral->user) : HT_SUCCESS;
-}
-
-/* A rank that receives for its node needs no other for that: the others wait for it elsewhere, and
- * could not help it with the node's gradients. */
 static ht_status do_what_is_due(ht_daso *daso)
 {
     ht_daso_actions due = ht__daso_schedule_actions(&daso->schedule, daso->batch, daso->batches);
-    ht_status status = HT_SUCCESS;
+    ht_status status = due.receive ? ht__daso_receive(daso) : HT_SUCCESS;
 
-    if (due.receive && daso->flight.outstanding) {
-        status = settle(daso);
-        if (status == HT_SUCCESS)
-            status = ht__daso_receive(daso);
-    }
     daso->report.blocking = due.blocking;
     if (status == HT_SUCCESS && due.blocking)
         status = ht__daso_renew_states(what, daso);
@@ -271,7 +256,7 @@ static ht_status do_what_is_due(ht_daso *daso)
         status = agree(daso);
     if (status == HT_SUCCESS && due.send)
         status = send(daso);
-    return status == HT_SUCCESS ? settle(daso) : status;
+    return status;
 }
 
 ht_status ht__daso_exchange(ht_daso *daso)

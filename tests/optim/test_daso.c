@@ -247,42 +247,6 @@ static void test_warm_up_equals_data_parallel(void **state)
     }
 }
 
-/* Six batches of the cycling phase, the last with a mean of all. */
-static void train_six(bool deferred, double *values)
-{
-    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
-    ht_module *net = new_net(3);
-    ht_optimizer *optimizer = ht_optim_adam(ht_module_parameters(net), 0.01, NULL);
-    struct setting s;
-
-    if (deferred)
-        ht_optim_data_parallel(optimizer, false);
-    s = set_daso(2, net, optimizer, 20, 6, &o);
-    cycle(&s, 3, 1);
-    for (int step = 0; step < 6; step++) {
-        ht_daso_zero_grad(s.daso);
-        backward_rows(s.model, 4 * (step * ht_test_size + ht_test_rank), 4);
-        assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
-        assert_int_equal(optimizer->entries[0].steps, step + 1);
-    }
-    read_parameters(net, values);
-    end(&s);
-}
-
-/* Exchanges ask for parameters one after another and make their updates; none is left due, and no
- * rank waits for one that waits for it. */
-static void test_updates_are_made_as_parameters_leave(void **state)
-{
-    double values[2][VALUES];
-
-    (void)state;
-    setenv("HT_EXCHANGE", "messages", true);
-    train_six(false, values[0]);
-    train_six(true, values[1]);
-    unsetenv("HT_EXCHANGE");
-    assert_memory_equal(values[0], values[1], sizeof values[0]);
-}
-
 /* For other optimizers: the mean of what each rank's own update gives. */
 static void test_mean_of_adams(void **state)
 {
@@ -592,7 +556,6 @@ HT_TEST_SUITE(test_daso, cmocka_unit_test(test_merge_formula),
               cmocka_unit_test(test_small_updates_survive_16_bits),
               cmocka_unit_test(test_asynchronous_downcast), cmocka_unit_test(test_outer_step),
               cmocka_unit_test(test_warm_up_equals_data_parallel),
-              cmocka_unit_test(test_updates_are_made_as_parameters_leave),
               cmocka_unit_test(test_mean_of_adams), cmocka_unit_test(test_sending_does_not_wait),
               cmocka_unit_test(test_all_ranks_see_what_is_not_finite), cmocka_unit_test(test_reset),
               cmocka_unit_test(test_loaded_parameters), cmocka_unit_test(test_arguments),
