@@ -5,11 +5,11 @@
 
 bool ht__check_operand(ht_comm *comm, const char *what, const char *name, const ht_tensor *tensor)
 {
-    if (comm == NULL) {
+    if (ht__alive(comm, what, "the communicator") == NULL) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
         return false;
     }
-    if (tensor != NULL)
+    if (ht__alive(tensor, what, name) != NULL)
         return true;
     /* The failure that made it NULL has been reported. */
     if (ht_error_get(NULL) == HT_SUCCESS)

@@ -28,7 +28,7 @@ ht_status ht_module_eval(ht_module *module)
 
 bool ht_module_is_training(const ht_module *module)
 {
-    return module != NULL && module->training;
+    return HT_IS_THERE(module) && module->training;
 }
 
 /* A move of every tensor: how one is made from the old one; both are given what the user asked for.

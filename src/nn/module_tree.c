@@ -70,7 +70,7 @@ static void walk_module(struct walk *walk, ht_module *module, size_t length)
 
 static void run_walk(struct walk *walk, ht_module *module)
 {
-    if (module == NULL)
+    if (ht__alive(module, "walking through a module", "it") == NULL)
         return;
     push_name(walk, 0, "");
     walk_module(walk, module, 0);
@@ -147,14 +147,14 @@ int ht_module_child_count(const ht_module *module)
 {
     int count = 0;
 
-    for (int i = 0; module != NULL && i < module->slot_count; i++)
+    for (int i = 0; HT_IS_THERE(module) && i < module->slot_count; i++)
         count += module->slots[i].kind == HT_SLOT_CHILD;
     return count;
 }
 
 ht_module *ht_module_child(const ht_module *module, int index, const char **name)
 {
-    for (int i = 0; module != NULL && i < module->slot_count; i++) {
+    for (int i = 0; HT_IS_THERE(module) && i < module->slot_count; i++) {
         ht_slot *slot = &module->slots[i];
 
         if (slot->kind != HT_SLOT_CHILD || index-- > 0)
@@ -199,7 +199,7 @@ ht_module *ht_module_find(ht_module *module, const char *path)
     ht_module *owner;
     ht_slot *slot;
 
-    if (module == NULL || path == NULL || path[0] == '\0')
+    if (!HT_IS_THERE(module) || path == NULL || path[0] == '\0')
         return module;
     slot = find_slot(module, path, HT_SLOT_CHILD, &owner);
     return slot != NULL ? *ht__slot_place(owner, slot) : NULL;

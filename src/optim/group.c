@@ -123,19 +123,19 @@ void ht__optimizer_begin_step(ht_optimizer *optimizer)
 
 int ht_optimizer_group_count(const ht_optimizer *optimizer)
 {
-    return optimizer != NULL ? optimizer->group_count : 0;
+    return HT_IS_THERE(optimizer) ? optimizer->group_count : 0;
 }
 
 int ht_optimizer_group_of(const ht_optimizer *optimizer, int index)
 {
-    if (optimizer == NULL || index < 0 || index >= optimizer->count)
+    if (!HT_IS_THERE(optimizer) || index < 0 || index >= optimizer->count)
         return -1;
     return optimizer->entries[index].group;
 }
 
 double ht_optimizer_group_lr(const ht_optimizer *optimizer, int group)
 {
-    if (optimizer == NULL || group < 0 || group >= optimizer->group_count)
+    if (!HT_IS_THERE(optimizer) || group < 0 || group >= optimizer->group_count)
         return NAN;
     return optimizer->groups[group].lr;
 }

@@ -118,12 +118,12 @@ ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)
 
 int ht_optimizer_parameter_count(const ht_optimizer *optimizer)
 {
-    return optimizer != NULL ? optimizer->count : 0;
+    return HT_IS_THERE(optimizer) ? optimizer->count : 0;
 }
 
 ht_tensor *ht_optimizer_parameter(const ht_optimizer *optimizer, int index)
 {
-    if (optimizer == NULL || index < 0 || index >= optimizer->count)
+    if (!HT_IS_THERE(optimizer) || index < 0 || index >= optimizer->count)
         return NULL;
     return optimizer->entries[index].parameter;
 }
@@ -132,7 +132,7 @@ ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const char *na
 {
     const ht_optimizer_group *group;
 
-    if (optimizer == NULL || name == NULL || index < 0 || index >= optimizer->count)
+    if (!HT_IS_THERE(optimizer) || name == NULL || index < 0 || index >= optimizer->count)
         return NULL;
     if (optimizer->deferral != NULL &&
         optimizer->deferral->drain(optimizer->deferral->user) != HT_SUCCESS)
@@ -147,5 +147,5 @@ ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const char *na
 
 int64_t ht_optimizer_steps(const ht_optimizer *optimizer)
 {
-    return optimizer != NULL ? optimizer->steps : 0;
+    return HT_IS_THERE(optimizer) ? optimizer->steps : 0;
 }

@@ -76,5 +76,5 @@ ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric)
 
 int64_t ht_scheduler_epoch(const ht_scheduler *scheduler)
 {
-    return scheduler != NULL ? scheduler->epoch : 0;
+    return HT_IS_THERE(scheduler) ? scheduler->epoch : 0;
 }

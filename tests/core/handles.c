@@ -30,6 +30,8 @@ static void use_closed(const char *how)
         ht_add(ones(), x);
     if (strcmp(how, "attribute") == 0)
         ht_tensor_shape(x);
+    if (strcmp(how, "sent") == 0)
+        ht_bcast(HT_COMM_WORLD, x, 0);
     if (strcmp(how, "value") == 0)
         ht_value_get(map, "x");
     if (strcmp(how, "retained late") == 0)
@@ -50,6 +52,8 @@ static void use_released(const char *how)
         ht_release(net);
     if (strcmp(how, "forward") == 0)
         ht_forward(net, ones());
+    if (strcmp(how, "walk") == 0)
+        ht_module_parameters(net);
     if (strcmp(how, "borrowed") == 0)
         ht_tensor_size(weight);
 }

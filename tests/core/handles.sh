@@ -36,12 +36,14 @@ gone() {
 
 gone operand closed 'ht_add: b is a tensor that is gone: its scope was closed'
 gone attribute closed 'ht_tensor_shape: x is a tensor that is gone: its scope was closed'
+gone sent closed 'ht_bcast: buffer is a tensor that is gone: its scope was closed'
 gone value closed 'ht_value_get: map is a value that is gone: its scope was closed'
 gone 'retained late' closed 'ht_retain: object is a tensor that is gone: its scope was closed'
 gone returned returned 'ht_add: b is a tensor that is gone: its scope was closed'
 gone scoped scoped 'ht_scope_close: what the scope holds is a tensor that is gone: it was released'
 gone twice released 'ht_release: object is a module that is gone: it was released'
 gone forward released 'ht_forward: the module is a module that is gone: it was released'
+gone walk released 'ht_module_parameters: the module is a module that is gone: it was released'
 gone borrowed released 'ht_tensor_size: x is a tensor that is gone: it was released'
 succeeds 'what is right passes' 2 env HT_LEAK_CHECK=1 "$program" well
 

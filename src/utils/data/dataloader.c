@@ -192,14 +192,14 @@ bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
 
 ht_status ht_dataloader_status(const ht_dataloader *loader)
 {
-    return loader != NULL ? loader->status : ht_error_get(NULL);
+    return HT_IS_THERE(loader) ? loader->status : ht_error_get(NULL);
 }
 
 int64_t ht_dataloader_batches(const ht_dataloader *loader)
 {
     int64_t rows;
 
-    if (loader == NULL)
+    if (!HT_IS_THERE(loader))
         return 0;
     const ht_dataset *dataset = loader->dataset;
     ht__deal whole = {0};
@@ -213,12 +213,12 @@ int64_t ht_dataloader_batches(const ht_dataloader *loader)
 
 int64_t ht_dataloader_batches_left(const ht_dataloader *loader)
 {
-    return loader != NULL ? loader->batches - loader->batch : 0;
+    return HT_IS_THERE(loader) ? loader->batches - loader->batch : 0;
 }
 
 int64_t ht_dataloader_shard_rows(const ht_dataloader *loader)
 {
-    if (loader == NULL)
+    if (!HT_IS_THERE(loader))
         return 0;
     const ht_comm *comm = loader->dataset->comm;
     int64_t rows = loader->dataset->rows, rank = comm->rank;

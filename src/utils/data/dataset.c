@@ -100,7 +100,7 @@ ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows)
 
 int64_t ht_dataset_rows(const ht_dataset *dataset)
 {
-    return dataset != NULL ? dataset->rows : 0;
+    return HT_IS_THERE(dataset) ? dataset->rows : 0;
 }
 
 const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim)
