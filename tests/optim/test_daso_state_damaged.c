@@ -127,6 +127,29 @@ static void test_before_the_first_batch(void **state)
     end(&s);
 }
 
+/* Epochs of another length: from the middle of one there is no going on; at the end there is. */
+static void test_epochs_of_another_length(void **state)
+{
+    struct setting s = set_apart();
+    ht_value *map = ht_daso_state_dict(s.daso);
+
+    (void)state;
+    s.daso->batches = BATCHES + 1;
+    refuses(&s, map,
+            "ht_daso_load_state_dict: the state is from an epoch of 6 batches, this run has 7");
+    s.daso->batches = BATCHES;
+    for (int batch = 2; batch < BATCHES; batch++)
+        ht_daso_step(s.daso);
+    map = ht_daso_state_dict(s.daso);
+    s.daso->batch = 0;
+    assert_int_equal(ht_daso_set_last_batch(s.daso, 3), HT_SUCCESS);
+    assert_int_equal(ht_daso_load_state_dict(s.daso, map), HT_SUCCESS);
+    assert_int_equal(ht_daso_get_report(s.daso).batch, 4);
+    assert_int_equal(ht_daso_epoch_loss_logic(s.daso, 1, true), HT_SUCCESS);
+    end(&s);
+}
+
 HT_TEST_SUITE(test_daso_state_damaged, cmocka_unit_test(test_numbers),
               cmocka_unit_test(test_tensors), cmocka_unit_test(test_all_rows_on_each_rank),
-              cmocka_unit_test(test_before_the_first_batch));
+              cmocka_unit_test(test_before_the_first_batch),
+              cmocka_unit_test(test_epochs_of_another_length));

@@ -238,6 +238,24 @@ static void test_ranks_that_differ_are_refused(void **state)
     HT_TEST_EXPECT_ERROR(make(1, (int64_t[]){4}, &n, later), HT_ERR_ARGUMENT, "or warmup_steps");
 }
 
+/* The memory of the first list is not that of the second. */
+static void test_another_list_of_parameters(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_hierarchical_averager *averager = new_averager(0);
+    ht_tensor *first = parameter(1, (int64_t[]){2}, ht_test_rank, HT_FLOAT32);
+    ht_tensor *second = parameter(1, (int64_t[]){2}, 10 * ht_test_rank, HT_FLOAT32);
+
+    ht_hierarchical_averager_average_parameters(averager, ht_value_tensors(1, &first));
+    for (int step = 1; step < STEPS; step++)
+        ht_hierarchical_averager_average_parameters(averager, ht_value_tensors(1, &second));
+    expect_all(first, (ht_test_size - 1) / 2.0);
+    expect_all(second, 5.0 * (ht_test_size - 1));
+    ht_release(averager);
+    ht_scope_close(scope);
+}
+
 static void test_parameters_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -276,4 +294,5 @@ HT_TEST_SUITE(test_hierarchical_averager, cmocka_unit_test(test_means_by_hand),
               cmocka_unit_test(test_a_model_is_trained),
               cmocka_unit_test(test_levels_that_do_not_fit_are_refused),
               cmocka_unit_test(test_ranks_that_differ_are_refused),
+              cmocka_unit_test(test_another_list_of_parameters),
               cmocka_unit_test(test_parameters_that_do_not_fit_are_refused));
