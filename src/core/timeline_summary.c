@@ -121,12 +121,13 @@ static void print_rows(FILE *stream, const ht_timeline_summary *s, double scale)
 
 void ht_timeline_print(const ht_timeline_summary *s, FILE *stream)
 {
-    const ht_timeline_times *mean = &s->mean;
+    const ht_timeline_times *mean;
     double steps;
 
     if (HT_IS_NULL(s, "ht_timeline_print", "the summary") ||
         HT_IS_NULL(stream, "ht_timeline_print", "the stream"))
         return;
+    mean = &s->mean;
     steps = s->steps > 0 ? (double)s->steps : 1;
     fprintf(stream, "timeline: %d rank%s, %" PRId64 " steps in %.3f s\n", s->ranks,
             s->ranks > 1 ? "s" : "", s->steps, mean->wall);
