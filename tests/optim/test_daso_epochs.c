@@ -75,6 +75,33 @@ static void test_the_mean_loss_decides(void **state)
     end(&s);
 }
 
+static void end_epochs(struct setting *s, int count)
+{
+    for (int epoch = 0; epoch < count; epoch++) {
+        assert_int_equal(ht_daso_step(s->daso), HT_SUCCESS);
+        assert_int_equal(ht_daso_epoch_loss_logic(s->daso, 1, true), HT_SUCCESS);
+    }
+}
+
+/* Epochs without improvement count over a state: the third of them, the first after it, is a
+ * plateau. */
+static void test_plateau_after_a_state(void **state)
+{
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+    struct setting s = set_points(1, HT_FLOAT64, 1, 1, &o);
+    ht_value *map;
+
+    (void)state;
+    end_epochs(&s, 3);
+    assert_int_equal(ht_daso_get_report(s.daso).global_skip, 4);
+    map = ht_daso_state_dict(s.daso);
+    assert_int_equal(ht_daso_reset(s.daso), HT_SUCCESS);
+    assert_int_equal(ht_daso_load_state_dict(s.daso, map), HT_SUCCESS);
+    end_epochs(&s, 1);
+    assert_int_equal(ht_daso_get_report(s.daso).global_skip, 2);
+    end(&s);
+}
+
 static void take_line(ht_log_level level, const char *line, void *text)
 {
     if (level == HT_LOG_WARN && strstr(line, "DASO") != NULL)
@@ -111,4 +138,5 @@ static void test_verbose(void **state)
 }
 
 HT_TEST_SUITE(test_daso_epochs, cmocka_unit_test(test_schedule),
-              cmocka_unit_test(test_the_mean_loss_decides), cmocka_unit_test(test_verbose));
+              cmocka_unit_test(test_the_mean_loss_decides),
+              cmocka_unit_test(test_plateau_after_a_state), cmocka_unit_test(test_verbose));
