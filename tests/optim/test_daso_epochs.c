@@ -102,6 +102,28 @@ static void test_plateau_after_a_state(void **state)
     end(&s);
 }
 
+/* Losses that fall by less than this part of the best are a plateau, here after the fourth. */
+static void test_stability_level(void **state)
+{
+    static const double losses[] = {1, 0.98, 0.97, 0.96};
+
+    (void)state;
+    for (int strict = 0; strict < 2; strict++) {
+        ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+        struct setting s;
+
+        o.stability_level = strict ? 0.05 : 0.005;
+        s = set_points(1, HT_FLOAT64, 1, 1, &o);
+        for (int epoch = 0; epoch < 4; epoch++) {
+            assert_int_equal(ht_daso_get_report(s.daso).global_skip, 4);
+            assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+            ht_daso_epoch_loss_logic(s.daso, losses[epoch], true);
+        }
+        assert_int_equal(ht_daso_get_report(s.daso).global_skip, strict ? 2 : 4);
+        end(&s);
+    }
+}
+
 static void take_line(ht_log_level level, const char *line, void *text)
 {
     if (level == HT_LOG_WARN && strstr(line, "DASO") != NULL)
@@ -139,4 +161,5 @@ static void test_verbose(void **state)
 
 HT_TEST_SUITE(test_daso_epochs, cmocka_unit_test(test_schedule),
               cmocka_unit_test(test_the_mean_loss_decides),
-              cmocka_unit_test(test_plateau_after_a_state), cmocka_unit_test(test_verbose));
+              cmocka_unit_test(test_plateau_after_a_state), cmocka_unit_test(test_stability_level),
+              cmocka_unit_test(test_verbose));

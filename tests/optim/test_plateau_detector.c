@@ -50,16 +50,36 @@ static void test_detector_state(void **state)
     (void)state;
     for (int c = 0; c < CURVES; c++) {
         ht_plateau_detector *first = detector_of(c), *second = ht_plateau_detector_new(NULL);
+        ht_value *map;
 
         for (int i = 0; i < 7; i++)
             ht_plateau_detector_test_if_improving(first, golden_detector[c].values[i]);
-        assert_int_equal(
-            ht_plateau_detector_set_state(second, ht_plateau_detector_get_state(first)),
-            HT_SUCCESS);
+        map = ht_plateau_detector_get_state(first);
+        assert_true(ht_value_as_number(ht_value_get(map, "last_epoch")) == 7);
+        assert_int_equal(ht_plateau_detector_set_state(second, map), HT_SUCCESS);
         check_from(second, c, 7);
         ht_release(first);
         ht_release(second);
     }
+}
+
+/* A reset ends the cooldown, too, in which nothing is a plateau. */
+static void test_detector_reset_in_the_cooldown(void **state)
+{
+    ht_plateau_detector_options o = ht_plateau_detector_options_default();
+    ht_plateau_detector *detector;
+
+    (void)state;
+    o.patience = 0;
+    o.cooldown = 3;
+    detector = ht_plateau_detector_new(&o);
+    assert_false(ht_plateau_detector_test_if_improving(detector, 1));
+    assert_true(ht_plateau_detector_test_if_improving(detector, 1));
+    assert_false(ht_plateau_detector_test_if_improving(detector, 1));
+    ht_plateau_detector_reset(detector);
+    assert_false(ht_plateau_detector_test_if_improving(detector, 1));
+    assert_true(ht_plateau_detector_test_if_improving(detector, 1));
+    ht_release(detector);
 }
 
 /* A metric that is to rise, below zero: Heat takes falling from -1 to -1.04 as an improvement. */
@@ -113,5 +133,6 @@ static void test_detector_misuse(void **state)
 
 HT_TEST_SUITE(test_plateau_detector, cmocka_unit_test(test_detector_golden),
               cmocka_unit_test(test_detector_state),
+              cmocka_unit_test(test_detector_reset_in_the_cooldown),
               cmocka_unit_test(test_detector_negative_maximum),
               cmocka_unit_test(test_detector_misuse));
