@@ -74,10 +74,11 @@ static void test_merge_of_unequal_nodes(void **state)
         set_values(&s, 10 * node);
         ht_daso_step(s.daso);
         assert_int_equal(ht_daso_get_report(s.daso).sent, turn % groups);
-        /* Only what the rank that sent has counts; the others of its node get it. */
-        set_values(&s, ht_test_rank % 2 == turn % groups ? 100 + node : -1);
+        /* Only what the rank that sent has counts, which differs from turn to turn: the others of
+         * its node get it, and nothing from before. */
+        set_values(&s, ht_test_rank % 2 == turn % groups ? 100 * turn + node : -1);
         ht_daso_step(s.daso);
-        check_values(&s, (2 * (100.0 + node) + sum) / (2 + p));
+        check_values(&s, (2 * (100.0 * turn + node) + sum) / (2 + p));
         ht_daso_step(s.daso);
         ht_daso_step(s.daso);
         assert_int_equal(ht_daso_get_report(s.daso).staleness, -1);

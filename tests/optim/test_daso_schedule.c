@@ -57,6 +57,21 @@ static void test_phase_table(void **state)
     }
 }
 
+/* Losses of the warm-up do not count, but for the one that leads out of it: the first plateau is
+ * three epochs later. */
+static void test_no_plateaus_of_the_warmup(void **state)
+{
+    static const int skips[] = {0, 0, 0, 4, 4, 4, 2};
+    ht_daso_schedule s = schedule_of(20, 4, 0, 8);
+
+    (void)state;
+    for (int e = 0; e < 7; e++) {
+        ht__daso_schedule_epoch(&s, 1);
+        assert_int_equal(s.global_skip, skips[e]);
+    }
+    ht_release(s.detector);
+}
+
 /* Heat's first epoch always blocks, and then its skips stay 0 for ever. */
 static void test_no_warmup_cycles_at_once(void **state)
 {
@@ -159,6 +174,7 @@ static void test_batches_of_an_epoch(void **state)
 }
 
 HT_TEST_SUITE(test_daso_schedule, cmocka_unit_test(test_phase_table),
+              cmocka_unit_test(test_no_plateaus_of_the_warmup),
               cmocka_unit_test(test_no_warmup_cycles_at_once),
               cmocka_unit_test(test_skips_stay_at_least_1),
               cmocka_unit_test(test_a_state_of_other_phases),
