@@ -55,7 +55,7 @@ HT_API ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averag
 
 /* The mean over all ranks of `comm`, at once, of each tensor of a list: parameters, or a model's
  * buffers, before it is tested or saved. Process-local floating-point tensors, the same on all
- * ranks. Collective, agrees. Errors as above. Source:
+ * ranks, on any device. Collective, agrees. Errors as above. Source:
  * torch.distributed.algorithms.model_averaging.utils.average_parameters. */
 HT_API ht_status ht_average_parameters(ht_value *parameters, ht_comm *comm);
 

@@ -261,17 +261,29 @@ static ht_status check(const ht_daso *daso, const ht_value *state, int64_t state
     return status == HT_SUCCESS ? check_tensors(daso, state, state_elements) : status;
 }
 
+/* Where `flat` memory is: loaded tensors are on the current device. */
+static ht_tensor *on_host(ht_tensor *x)
+{
+    return x != NULL ? ht_to_device(x, ht__device_cpu()) : NULL;
+}
+
+static ht_tensor *whole(const ht_value *state, const char *name)
+{
+    return on_host(ht_value_as_tensor(ht_value_get(state, name)));
+}
+
 /* This rank's row; of another number of ranks their mean, or the most. */
 static ht_tensor *row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most)
 {
     ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
 
-    if (saved(state, "ranks") == daso->comm->size)
-        return ht_flatten(x->body->comm->size == 1
-                              ? ht_narrow(x, 0, daso->comm->rank, daso->comm->rank + 1)
-                              : ht_tensor_local(ht_resplit(x, 0)),
-                          0);
-    return ht_tensor_local(ht_resplit(most ? ht_max(x, 0) : ht_mean(x, 0), HT_NONE));
+    if (saved(state, "ranks") != daso->comm->size)
+        x = ht_tensor_local(ht_resplit(most ? ht_max(x, 0) : ht_mean(x, 0), HT_NONE));
+    else if (x->body->comm->size == 1)
+        x = ht_flatten(ht_narrow(x, 0, daso->comm->rank, daso->comm->rank + 1), 0);
+    else
+        x = ht_flatten(ht_tensor_local(ht_resplit(x, 0)), 0);
+    return on_host(x);
 }
 
 static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
@@ -304,7 +316,7 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     ht_status status = HT_SUCCESS;
 
     if (daso->outer != NULL)
-        status = ht_copy_(daso->outer, ht_value_as_tensor(ht_value_get(state, "outer")));
+        status = ht_copy_(daso->outer, whole(state, "outer"));
     if (status == HT_SUCCESS && apart) {
         status = ht_copy_(daso->flat->all, row_of(daso, state, "values", false));
         if (status == HT_SUCCESS)
@@ -313,7 +325,7 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     if (status != HT_SUCCESS || daso->agreed == NULL)
         return status;
     if (apart)
-        return ht_copy_(daso->agreed->all, ht_value_as_tensor(ht_value_get(state, "agreed")));
+        return ht_copy_(daso->agreed->all, whole(state, "agreed"));
     status = ht__flat_gather(daso->flat, daso->shared, NULL, NULL);
     return status == HT_SUCCESS ? ht_copy_(daso->agreed->all, daso->flat->all) : status;
 }

@@ -141,6 +141,17 @@ static bool is_plain(const ht_flat_tensors *flat, const ht_body *part)
            ht__body_is_contiguous(part);
 }
 
+/* Whatever the dtypes, strides and devices. */
+static ht_status copy_whole(ht_tensor *to, ht_tensor *from)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *there = ht_to_device(from, to->body->storage->device);
+    ht_status status = there != NULL ? ht_copy_(to, there) : ht_error_get(NULL);
+
+    ht_scope_close(scope);
+    return status;
+}
+
 static void *element(const ht_body *body, int64_t i)
 {
     return (char *)ht__body_data(body) + (size_t)i * ht_dtype_size(body->dtype);
@@ -156,7 +167,7 @@ static ht_status gather_piece(ht_flat_tensors *flat, const piece *p)
     ht_tensor *part = flat->parts[p->part];
 
     if (!is_plain(flat, part->body))
-        return p->first == 0 ? ht_copy_(flat->views[p->part], part) : HT_SUCCESS;
+        return p->first == 0 ? copy_whole(flat->views[p->part], part) : HT_SUCCESS;
     ht__settle_part(part, p->first + p->end - p->begin);
     memcpy(element(flat->all->body, p->begin), element(part->body, p->first), bytes_of(flat, p));
     return HT_SUCCESS;
@@ -168,7 +179,7 @@ static ht_status scatter_piece(ht_flat_tensors *flat, const piece *p)
     bool last = p->first + p->end - p->begin == part->body->lsize;
 
     if (!is_plain(flat, part->body))
-        return last ? ht_copy_(part, flat->views[p->part]) : HT_SUCCESS;
+        return last ? copy_whole(part, flat->views[p->part]) : HT_SUCCESS;
     if (ht__check_in_place("ht_copy_", part) != HT_SUCCESS)
         return ht_error_get(NULL);
     ht__settle(part);

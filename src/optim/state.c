@@ -226,7 +226,8 @@ static ht_status load_entry(ht_optimizer *optimizer, int index, const ht_value *
     status = ht__optimizer_make_state(optimizer, index);
     for (int s = 0; s < group->state_count && status == HT_SUCCESS; s++)
         status = ht_copy_(entry->state[s],
-                          ht_value_as_tensor(ht_value_get(map, group->state_names[s])));
+                          ht_to_device(ht_value_as_tensor(ht_value_get(map, group->state_names[s])),
+                                       entry->state[s]->body->storage->device));
     return status;
 }
 

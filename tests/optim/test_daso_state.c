@@ -9,17 +9,20 @@ enum { EPOCHS = 5, BATCHES = 6, NUMBERS = 7 };
 
 static const char path[] = "test_daso_state.h5";
 
-static bool exchange_momentum; /* by the runs that follow */
+/* By the runs that follow. */
+static bool exchange_momentum;
+static const char *device = "cpu";
 
 /* Everything on, so that everything has a state. */
 static struct setting set_run(ht_comm *world, int ranks_per_node)
 {
     ht_daso_options o = options_of(1, 1, HT_BFLOAT16);
     ht_module *net = new_points(HT_FLOAT32, 1);
-    ht_optimizer *optimizer = ht_optim_adam(trainable(net), 0.05, NULL);
-    struct setting s = {.net = net, .optimizer = optimizer};
+    struct setting s = {.net = net};
     char text[16];
 
+    ht_module_to_device(net, ht_device_get(device));
+    s.optimizer = ht_optim_adam(trainable(net), 0.05, NULL);
     o.max_global_skips = 4;
     o.outer_lr = 0.8;
     o.downcast_asynchronous = true;
@@ -27,7 +30,7 @@ static struct setting set_run(ht_comm *world, int ranks_per_node)
     snprintf(text, sizeof text, "%d", ranks_per_node);
     setenv("HT_RANKS_PER_NODE", text, true);
     s.comm = ht_comm_split(world, 0, ht_comm_rank(world));
-    s.daso = ht_optim_daso(optimizer, EPOCHS, s.comm, &o);
+    s.daso = ht_optim_daso(s.optimizer, EPOCHS, s.comm, &o);
     s.model = ht_nn_data_parallel_multi_gpu(net, s.daso, s.comm);
     ht_daso_set_last_batch(s.daso, BATCHES - 1);
     return s;
@@ -43,7 +46,9 @@ static void train_batch(struct setting *s, int batch)
 
     for (int i = 0; i < 3; i++)
         values[i] = sin(1.3 * batch + 0.7 * i + 2.1 * ht_test_rank);
-    y = ht_forward(s->model, ht_astype(ht_array_local(values, 1, &three, HT_FLOAT64), HT_FLOAT32));
+    y = ht_forward(
+        s->model, ht_to_device(ht_astype(ht_array_local(values, 1, &three, HT_FLOAT64), HT_FLOAT32),
+                               ht_device_get(device)));
     assert_int_equal(ht_backward(ht_mul(y, y)), HT_SUCCESS);
     ht_fill_(points_of(s)->buffer, values[0]);
     assert_int_equal(ht_daso_step(s->daso), HT_SUCCESS);
@@ -139,6 +144,30 @@ static void test_resumes_in_every_phase(void **state)
         check_resumed_after(after[i], 1 + (int)i % 2);
     }
     exchange_momentum = false;
+}
+
+/* What travels is on the CPU, wherever the model is: the same bits as on the CPU. */
+static void test_a_model_on_another_device(void **state)
+{
+    float expected[NUMBERS], values[NUMBERS];
+    struct setting s = set_run(HT_COMM_WORLD, 2);
+
+    (void)state;
+    train_on(&s, 0, EPOCHS * BATCHES);
+    read_all(&s, expected);
+    end(&s);
+    device = "cpu:1";
+    ht_use_device(ht_device_get(device));
+    exchange_momentum = true;
+    check_resumed_after(8, 2);
+    exchange_momentum = false;
+    s = set_run(HT_COMM_WORLD, 2);
+    train_on(&s, 0, EPOCHS * BATCHES);
+    read_all(&s, values);
+    end(&s);
+    device = "cpu";
+    ht_use_device(ht_device_get(device));
+    assert_memory_equal(values, expected, sizeof values);
 }
 
 static double first_moment(const struct setting *s)
@@ -308,6 +337,7 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_daso_state, cmocka_unit_test(test_resumes_in_every_phase),
+              cmocka_unit_test(test_a_model_on_another_device),
               cmocka_unit_test(test_momentum_after_loading),
               cmocka_unit_test(test_loading_while_an_exchange_is_on_its_way),
               cmocka_unit_test(test_saved_after_a_reset),

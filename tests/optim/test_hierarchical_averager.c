@@ -287,6 +287,21 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
     ht_scope_close(scope);
 }
 
+/* Means are made on the CPU. */
+static void test_parameters_on_another_device(void **state)
+{
+    ht_tensor *x = ht_to_device(parameter(1, (int64_t[]){2}, 0, HT_FLOAT64),
+                                ht_device_get("cpu:1"));
+    bool was = ht_set_grad_enabled(false);
+
+    (void)state;
+    ht_fill_(x, 3 * ht_test_rank);
+    assert_int_equal(ht_average_parameters(ht_value_tensors(1, &x), HT_COMM_WORLD), HT_SUCCESS);
+    assert_true(ht_item(ht_narrow(x, 0, 1, 2)) == 1.5 * (ht_test_size - 1));
+    assert_ptr_equal(ht_tensor_device(x), ht_device_get("cpu:1"));
+    ht_set_grad_enabled(was);
+}
+
 HT_TEST_SUITE(test_hierarchical_averager, cmocka_unit_test(test_means_by_hand),
               cmocka_unit_test(test_warm_up_averages_nothing),
               cmocka_unit_test(test_all_ranks_get_the_same_bits),
@@ -295,4 +310,5 @@ HT_TEST_SUITE(test_hierarchical_averager, cmocka_unit_test(test_means_by_hand),
               cmocka_unit_test(test_levels_that_do_not_fit_are_refused),
               cmocka_unit_test(test_ranks_that_differ_are_refused),
               cmocka_unit_test(test_another_list_of_parameters),
-              cmocka_unit_test(test_parameters_that_do_not_fit_are_refused));
+              cmocka_unit_test(test_parameters_that_do_not_fit_are_refused),
+              cmocka_unit_test(test_parameters_on_another_device));
