@@ -169,9 +169,10 @@ HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
  * its file, bit for bit. Scoped. Collective.
  *
  * Loading, after the model's and the optimizer's own, restores all ranks. A state of another number
- * of ranks is taken from between two epochs only, with the mean of the optimizers' states.
- * Collective, agrees. Errors, with nothing changed: HT_ERR_FORMAT for a state that does not fit,
- * HT_ERR_STATE for one of other ranks from within an epoch, or without a model. */
+ * of ranks, or of ranks on other nodes, is taken from between two epochs only, with the mean of the
+ * optimizers' states. Collective, agrees. Errors, with nothing changed: HT_ERR_FORMAT for a state
+ * that does not fit, HT_ERR_STATE for one of other ranks or nodes from within an epoch, or without
+ * a model. */
 HT_API ht_value *ht_daso_state_dict(ht_daso *daso);
 HT_API ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state);
 

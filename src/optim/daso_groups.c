@@ -13,6 +13,10 @@ bool ht__daso_groups_init(ht_daso_groups *groups, ht_comm *comm)
     if (ht__comm_allreduce_i64(comm, &smallest, 1, HT_OP_MIN, "ht_optim_daso") != HT_SUCCESS)
         return false;
     groups->count = (int)smallest;
+    groups->node_of = ht__alloc((size_t)comm->size * sizeof(double));
+    if (ht__comm_allgather_f64(comm, &(double){comm->node}, 1, groups->node_of, "ht_optim_daso") !=
+        HT_SUCCESS)
+        return false;
     groups->node = ht_comm_split(comm, comm->node, comm->rank);
     if (groups->node == NULL)
         return false;
@@ -29,4 +33,5 @@ void ht__daso_groups_fini(ht_daso_groups *groups)
 {
     ht_release(groups->node);
     ht_release(groups->group);
+    ht__free(groups->node_of);
 }

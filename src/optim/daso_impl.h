@@ -19,6 +19,7 @@ typedef struct ht_daso_groups {
     int place;            /* of this rank in its node: its group, if that is below `count` */
     double weight;        /* ranks of this node over the mean of all nodes */
     ht_exchange *between; /* not owned; the group's; NULL: not in a group */
+    double *node_of;      /* owned; of each rank */
 } ht_daso_groups;
 
 /* What a group has sent, until it is received. Known to all ranks; those of the group have the
@@ -92,6 +93,12 @@ static inline bool ht__daso_rounds(const ht_daso *daso)
 {
     return daso->options.downcast_type != HT_FLOAT32 && daso->flat->all->body->dtype == HT_FLOAT32;
 }
+
+/* daso_layout.c. The nodes of a state's ranks against this job's; the text of both. */
+typedef char ht_daso_layout_text[128];
+bool ht__daso_same_layout(const ht_daso *daso, const double *nodes, int64_t ranks);
+void ht__daso_describe_layouts(const ht_daso *daso, const double *nodes, int64_t ranks,
+                               ht_daso_layout_text theirs, ht_daso_layout_text ours);
 
 /* daso_exchange.c. What is due after the batch; receives what is outstanding. Filled into
  * daso->report. */

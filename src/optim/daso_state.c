@@ -112,6 +112,13 @@ static ht_status add_parameters(ht_daso *daso, ht_value *map)
     return HT_SUCCESS;
 }
 
+static ht_value *nodes_of_ranks(const ht_daso *daso)
+{
+    int64_t ranks = daso->comm->size;
+
+    return ht_value_tensor(ht_array_local(daso->groups.node_of, 1, &ranks, HT_FLOAT64));
+}
+
 ht_value *ht_daso_state_dict(ht_daso *daso)
 {
     ht_scope *scope;
@@ -134,6 +141,7 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     for (int i = 0; i < NUMBERS; i++)
         ht_value_set(map, numbers[i].name, ht_value_number((double)*number_of(daso, i)));
     ht_value_set(map, "ranks", ht_value_number(daso->comm->size));
+    ht_value_set(map, "nodes", nodes_of_ranks(daso));
     ht_value_set(map, "elements", ht_value_number((double)daso->values->body->lsize));
     ht_value_set(map, "detector", ht_plateau_detector_get_state(daso->schedule.detector));
     if (status == HT_SUCCESS)
@@ -194,6 +202,48 @@ static ht_status check_detector(const ht_daso *daso, const ht_value *state)
     return HT_SUCCESS;
 }
 
+/* Where `flat` memory is: loaded tensors are on the current device. */
+static ht_tensor *on_host(ht_tensor *x)
+{
+    return x != NULL ? ht_to_device(x, ht__device_cpu()) : NULL;
+}
+
+static ht_tensor *whole(const ht_value *state, const char *name)
+{
+    return on_host(ht_value_as_tensor(ht_value_get(state, name)));
+}
+
+/* The node of each rank of the state, which check_layout has seen. */
+static const double *saved_nodes(const ht_value *state)
+{
+    return ht_tensor_data(ht_contiguous(ht_astype(whole(state, "nodes"), HT_FLOAT64)));
+}
+
+static ht_status check_layout(const ht_daso *daso, const ht_value *state)
+{
+    int64_t ranks = saved(state, "ranks");
+    ht_status status = check_tensor(daso, state, "nodes", 0, ranks);
+    const double *nodes;
+
+    if (status != HT_SUCCESS)
+        return status;
+    if (ht_value_as_tensor(ht_value_get(state, "nodes"))->body->lsize != ranks)
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"nodes\" is split", what);
+    nodes = saved_nodes(state);
+    for (int64_t r = 0; r < ranks; r++) {
+        if (!(nodes[r] >= 0 && nodes[r] < ranks))
+            return ht__error_set(HT_ERR_FORMAT, "%s: rank %" PRId64 " is on node %g of the state",
+                                 what, r, nodes[r]);
+    }
+    return HT_SUCCESS;
+}
+
+/* The same ranks on the same nodes. */
+static bool is_same_job(const ht_daso *daso, const ht_value *state)
+{
+    return ht__daso_same_layout(daso, saved_nodes(state), saved(state, "ranks"));
+}
+
 static ht_status check_numbers(const ht_daso *daso, const ht_value *state)
 {
     ht_status status = check_number(state, "ranks", 1);
@@ -214,6 +264,7 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
 {
     int64_t batch = saved(state, "batch"), batches = saved(state, "batches");
     bool within = batch > 0 && batch < batches;
+    ht_daso_layout_text theirs, ours;
 
     if (daso->model == NULL || daso->batches == 0)
         return ht__error_set(HT_ERR_STATE, "%s: the model and the last batch come first", what);
@@ -222,11 +273,12 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
                              "%s: the state is of a model with %" PRId64
                              " trainable elements, this one has %" PRId64,
                              what, saved(state, "elements"), daso->values->body->lsize);
-    if (within && saved(state, "ranks") != daso->comm->size)
+    ht__daso_describe_layouts(daso, saved_nodes(state), saved(state, "ranks"), theirs, ours);
+    if (within && !is_same_job(daso, state))
         return ht__error_set(HT_ERR_STATE,
-                             "%s: the state is of %" PRId64 " ranks, after batch %" PRId64
-                             " of %" PRId64 "; %d ranks can go on only from between two epochs",
-                             what, saved(state, "ranks"), batch, batches, daso->comm->size);
+                             "%s: the state is of %s, after batch %" PRId64 " of %" PRId64
+                             "; %s can go on only from between two epochs",
+                             what, theirs, batch, batches, ours);
     if (within && batches != daso->batches)
         return ht__error_set(HT_ERR_FORMAT,
                              "%s: the state is from an epoch of %" PRId64 " batches, this run has "
@@ -257,33 +309,36 @@ static ht_status check(const ht_daso *daso, const ht_value *state, int64_t state
     ht_status status = check_numbers(daso, state);
 
     if (status == HT_SUCCESS)
+        status = check_layout(daso, state);
+    if (status == HT_SUCCESS)
         status = check_place(daso, state);
     return status == HT_SUCCESS ? check_tensors(daso, state, state_elements) : status;
 }
 
-/* Where `flat` memory is: loaded tensors are on the current device. */
-static ht_tensor *on_host(ht_tensor *x)
-{
-    return x != NULL ? ht_to_device(x, ht__device_cpu()) : NULL;
-}
-
-static ht_tensor *whole(const ht_value *state, const char *name)
-{
-    return on_host(ht_value_as_tensor(ht_value_get(state, name)));
-}
-
-/* This rank's row; of another number of ranks their mean, or the most. */
+/* This rank's row; of a job with other ranks or nodes their mean, or the most: what the ranks of a
+ * node have alike would differ in another one. */
 static ht_tensor *row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most)
 {
     ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
 
-    if (saved(state, "ranks") != daso->comm->size)
+    if (!is_same_job(daso, state))
         x = ht_tensor_local(ht_resplit(most ? ht_max(x, 0) : ht_mean(x, 0), HT_NONE));
     else if (x->body->comm->size == 1)
         x = ht_flatten(ht_narrow(x, 0, daso->comm->rank, daso->comm->rank + 1), 0);
     else
         x = ht_flatten(ht_tensor_local(ht_resplit(x, 0)), 0);
     return on_host(x);
+}
+
+static void tell_of_other_job(const ht_daso *daso, const ht_value *state)
+{
+    ht_daso_layout_text theirs, ours;
+
+    ht__daso_describe_layouts(daso, saved_nodes(state), saved(state, "ranks"), theirs, ours);
+    ht_log_write0(HT_LOG_INFO,
+                  "%s: the state is of %s, this job has %s: each rank begins with the mean of the "
+                  "optimizers' states",
+                  what, theirs, ours);
 }
 
 static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
@@ -302,11 +357,8 @@ static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_te
         status = ht__flat_scatter(flat, flat->count, NULL, NULL);
     for (int i = 0; i < daso->optimizer->count && status == HT_SUCCESS; i++)
         daso->optimizer->entries[i].steps = (int64_t)counts[i];
-    if (saved(state, "ranks") != daso->comm->size)
-        ht_log_write0(HT_LOG_INFO,
-                      "%s: the state is of %" PRId64 " ranks, this job has %d: each begins with "
-                      "the mean of the optimizers' states",
-                      what, saved(state, "ranks"), daso->comm->size);
+    if (!is_same_job(daso, state))
+        tell_of_other_job(daso, state);
     return status;
 }
 

@@ -13,6 +13,7 @@ libht_objects_la_SOURCES += \
 	src/optim/daso_exchange.c \
 	src/optim/daso_groups.c \
 	src/optim/daso_impl.h \
+	src/optim/daso_layout.c \
 	src/optim/daso_model.c \
 	src/optim/daso_options.c \
 	src/optim/daso_schedule.c \

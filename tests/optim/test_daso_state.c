@@ -295,8 +295,9 @@ static void test_other_ranks(void **state)
         assert_int_equal(load(&s), HT_ERR_STATE);
         ht_error_get(&message);
         assert_string_equal(message,
-                            "ht_daso_load_state_dict: the state is of 4 ranks, after batch 2 of 6; "
-                            "2 ranks can go on only from between two epochs");
+                            "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes, after "
+                            "batch 2 of 6; 2 ranks on 2 nodes can go on only from between two "
+                            "epochs");
         ht_error_clear();
         end(&s);
     }
@@ -317,6 +318,45 @@ static void test_other_ranks(void **state)
         end(&s);
         ht_release(half);
     }
+    remove_file();
+}
+
+/* On other nodes: the ranks of each have the same optimizer, and not what was other nodes'. */
+static void test_other_nodes(void **state)
+{
+    struct setting s;
+    double mine, first;
+    const char *message;
+
+    (void)state;
+    if (ht_test_size != 4)
+        return;
+    s = set_run(HT_COMM_WORLD, 2);
+    train_on(&s, 0, 8);
+    save(&s);
+    end(&s);
+    s = set_run(HT_COMM_WORLD, 4);
+    ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
+    assert_int_equal(load(&s), HT_ERR_STATE);
+    ht_error_get(&message);
+    assert_string_equal(message,
+                        "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes (rank 2 on "
+                        "node 1), after batch 2 of 6; 4 ranks on 1 node (rank 2 on node 0) can go "
+                        "on only from between two epochs");
+    ht_error_clear();
+    end(&s);
+    remove_file();
+
+    s = set_run(HT_COMM_WORLD, 2);
+    train_on(&s, 0, 12);
+    save(&s);
+    end(&s);
+    s = set_run(HT_COMM_WORLD, 4);
+    assert_int_equal(load(&s), HT_SUCCESS);
+    first = mine = first_moment(&s);
+    MPI_Bcast(&first, 1, MPI_DOUBLE, 0, ht_comm_mpi(s.comm));
+    assert_true(mine == first);
+    end(&s);
     remove_file();
 }
 
@@ -343,4 +383,4 @@ HT_TEST_SUITE(test_daso_state, cmocka_unit_test(test_resumes_in_every_phase),
               cmocka_unit_test(test_saved_after_a_reset),
               cmocka_unit_test(test_steps_are_each_ranks_own),
               cmocka_unit_test(test_ranks_agree_after_epochs), cmocka_unit_test(test_other_ranks),
-              cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_other_nodes), cmocka_unit_test(test_misuse));
