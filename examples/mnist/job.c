@@ -152,8 +152,9 @@ const char *job_resume(struct job *job)
     restore_progress(job, state);
     ht_scope_close(scope);
     if (job->report.speaks) {
-        printf("resumed from %s after %" PRId64 " epochs and %" PRId64 " steps\n",
-               job->options.resume, job->progress.epoch, job->progress.step);
+        printf("resumed from %s after %" PRId64 " epoch%s and %" PRId64 " step%s\n",
+               job->options.resume, job->progress.epoch, plural(job->progress.epoch),
+               job->progress.step, plural(job->progress.step));
         fflush(stdout);
     }
     return NULL;

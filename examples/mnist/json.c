@@ -60,7 +60,7 @@ static double time_at(const ht_timeline_times *t, size_t offset)
     return *(const double *)(const void *)((const char *)t + offset);
 }
 
-/* Of the last epoch's training, over the ranks. */
+/* Of an epoch's training, over the ranks. */
 static void put_profile(FILE *file, const ht_timeline_summary *profile)
 {
     fprintf(file, ",\n  \"profile\": {\n    \"steps\": %" PRId64, profile->steps);

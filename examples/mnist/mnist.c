@@ -68,6 +68,13 @@ static void between_steps(struct job *job, const ht_batch *batch, double start)
     job->progress.seconds = seconds;
 }
 
+/* Each epoch but those of DASO's cool-down, which exchange as no other did: the last one stays. */
+static bool is_profiled(const struct job *job)
+{
+    return job->options.profile &&
+           (job->report.profiled == 0 || !parallel_cools_down(&job->parallel));
+}
+
 /* The rest of an epoch, or of --steps of it. */
 static void train(struct job *job, struct epoch_result *result)
 {
@@ -75,8 +82,9 @@ static void train(struct job *job, struct epoch_result *result)
     double start = now(), sums[2];
     int64_t steps = job->options.steps;
     ht_batch batch;
+    bool profile = is_profiled(job);
 
-    if (job->options.profile)
+    if (profile)
         ht_timeline_start();
     ht_module_train(job->parallel.model);
     while (!job->stopped && (steps == 0 || progress->step < steps) &&
@@ -88,8 +96,10 @@ static void train(struct job *job, struct epoch_result *result)
         return;
     parallel_finish_steps(&job->parallel);
     result->seconds = progress->seconds + now() - start;
-    if (job->options.profile)
+    if (profile) {
         ht_timeline_summarize(&job->report.profile);
+        job->report.profiled = progress->epoch + 1;
+    }
     sum_over_ranks(&result->seconds, 1, HT_OP_MAX);
     sums[0] = progress->loss;
     sums[1] = progress->rows;
@@ -204,9 +214,10 @@ static int finish(struct job *job)
 
     if (job->stopped) {
         if (job->report.speaks)
-            printf("stopped by a signal after %" PRId64 " epochs and %" PRId64
-                   " steps; to go on: --resume %s\n",
-                   job->progress.epoch, job->progress.step, job->options.save);
+            printf("stopped by a signal after %" PRId64 " epoch%s and %" PRId64
+                   " step%s; to go on: --resume %s\n",
+                   job->progress.epoch, plural(job->progress.epoch), job->progress.step,
+                   plural(job->progress.step), job->options.save);
         return 0;
     }
     if (!digest_parameters(job->net, digest)) {

@@ -25,19 +25,18 @@ const char options_help[] =
     "  --test-batch-size N     (1000)\n"
     "  --train-limit N         the first N training rows only\n"
     "  --steps N               at most N steps per epoch\n"
-    "  --parallel dp           all ranks average gradients in each step (default); or\n"
-    "  --parallel daso         those of a node do, and nodes average parameters asynchronously; "
-    "or\n"
-    "  --parallel hierarchical and nodes average parameters every --average-every N steps (4)\n"
-    "  --daso-warmup N, --daso-cooldown N   first and last epochs in which all ranks average in\n"
-    "                          each step (4, at most a third of all), as --daso-wire "
-    "fp32|fp16|bf16\n"
+    "  --parallel dp           gradients are averaged over all ranks in each step (default); or\n"
+    "  --parallel daso         inside nodes, and parameters between nodes asynchronously; or\n"
+    "  --parallel hierarchical inside nodes, and parameters every --average-every N steps (4)\n"
+    "  --daso-warmup N         first epochs with averages over all ranks in each step\n"
+    "                          (4; of fewer than 12 epochs a third)\n"
+    "  --daso-cooldown N       last epochs with such averages (the same)\n"
     "  --daso-max-skips N      steps from one exchange between nodes to the next, at most (8)\n"
+    "  --daso-wire TYPE        fp32, fp16, bf16: what such averages travel as (bf16)\n"
     "  --blocking              average the gradients and update in each step; or\n"
     "  --non-blocking          overlap the exchange with the next forward pass (default)\n"
     "  --no-dropout            leave the dropout layers of the cnn out\n"
-    "  --dtype float32|float64 (float32)\n"
-    "  --device NAME           (cpu)\n"
+    "  --dtype float32|float64 (float32)       --device NAME (cpu)\n"
     "  --threads N             compute threads per rank (cores of the node / ranks on it)\n"
     "  --seed N                of initialisation, dropout and shuffling (1)\n"
     "  --save FILE             write a checkpoint at the end; --load FILE starts from parameters\n"
@@ -47,15 +46,15 @@ const char options_help[] =
     "  --or-earlier            from the newest one before it if it is damaged\n"
     "  --log-rows FILE         append the rows of every step to FILE.RANK\n"
     "  --json FILE             write results as JSON\n"
-    "  --curves PREFIX         a row for each epoch to PREFIX.csv and PREFIX.jsonl, curves as\n"
-    "                          PREFIX.svg\n"
+    "  --curves PREFIX         a row for each epoch to PREFIX.csv and .jsonl, curves as .svg\n"
     "  --log-interval N        steps between lines, where the output is no terminal (100)\n"
     "  --no-progress           results of epochs only\n"
-    "  --profile               where the time of the last epoch's training went\n"
+    "  --profile               where the time of the last epoch went (daso: the last before "
+    "cool-down)\n"
     "  --dry-run               one step, one epoch\n"
     "Exit status: 0, 2 for a wrong command line, 1 for any other failure.\n";
 
-enum kind { TEXT, CHOICE, INTEGER, NUMBER, SEED, DTYPE, WIRE, SET, CLEAR, DRY_RUN };
+enum kind { TEXT, CHOICE, INTEGER, NUMBER, SEED, DTYPE, WIRE, SET, CLEAR, NAME, DRY_RUN };
 
 #define AT(field) offsetof(struct options, field)
 
@@ -82,8 +81,8 @@ static const struct option {
     {"--daso-max-skips", INTEGER, AT(daso_max_skips), 1, NULL},
     {"--daso-wire", WIRE, AT(daso_wire), 0, "|bf16|fp16|fp32|"},
     {"--average-every", INTEGER, AT(average_every), 1, NULL},
-    {"--blocking", SET, AT(blocking), 0, NULL},
-    {"--non-blocking", CLEAR, AT(blocking), 0, NULL},
+    {"--blocking", NAME, AT(mode), 0, NULL},
+    {"--non-blocking", NAME, AT(mode), 0, NULL},
     {"--no-dropout", CLEAR, AT(dropout), 0, NULL},
     {"--dtype", DTYPE, AT(dtype), 0, "|float32|float64|"},
     {"--device", TEXT, AT(device), 0, NULL},
@@ -215,6 +214,8 @@ static const char *parse_all(struct options *options, int argc, char **argv)
         }
         if (option->kind == SET || option->kind == CLEAR) {
             *(bool *)((char *)options + option->at) = option->kind == SET;
+        } else if (option->kind == NAME) {
+            *(const char **)((char *)options + option->at) = option->name;
         } else if (option->kind == DRY_RUN) {
             options->epochs = options->steps = 1;
         } else if (i + 1 == argc) {
@@ -250,8 +251,10 @@ static const char *check_parallel(const struct options *o)
     if (hierarchical && o->save_every > 0)
         return "--save-every needs --parallel dp or daso: with hierarchical averaging all ranks "
                "hold the same at the end of an epoch only";
-    if ((daso || hierarchical) && o->blocking)
-        return "--blocking needs --parallel dp";
+    if ((daso || hierarchical) && o->mode != NULL) {
+        snprintf(error, sizeof error, "%s needs --parallel dp", o->mode);
+        return error;
+    }
     return NULL;
 }
 
@@ -259,6 +262,7 @@ static void set_usual(struct options *o)
 {
     int64_t third = o->epochs / 3 < 4 ? o->epochs / 3 : 4;
 
+    o->blocking = o->mode != NULL && strcmp(o->mode, "--blocking") == 0;
     if (o->lr < 0)
         o->lr = usual_lr(o->optimizer);
     if (o->daso_warmup < 0)
@@ -278,6 +282,13 @@ static const char *check_together(const struct options *o)
 {
     if (!isfinite(o->lr * pow(o->gamma, (double)o->epochs)))
         return "--lr times --gamma to the power of --epochs is not finite";
+    if (strcmp(o->parallel, "daso") == 0 && o->daso_warmup + o->daso_cooldown > o->epochs) {
+        snprintf(error, sizeof error,
+                 "--daso-warmup %" PRId64 " and --daso-cooldown %" PRId64
+                 " are more than --epochs %" PRId64,
+                 o->daso_warmup, o->daso_cooldown, o->epochs);
+        return error;
+    }
     if (o->json != NULL && o->save != NULL && strcmp(o->json, o->save) == 0)
         return "--json and --save name the same file";
     if (o->save_every > 0 && o->save == NULL)

@@ -17,6 +17,7 @@ struct options {
     int64_t epochs, batch_size, test_batch_size;
     int64_t train_limit; /* rows; 0: all */
     int64_t steps;       /* per epoch; 0: all */
+    const char *mode;    /* --blocking, --non-blocking; NULL: not said */
     bool blocking, dropout;
     ht_dtype dtype;
     const char *device;

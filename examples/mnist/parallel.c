@@ -179,6 +179,11 @@ void parallel_tell(struct parallel *parallel)
     fflush(stdout);
 }
 
+bool parallel_cools_down(const struct parallel *parallel)
+{
+    return parallel->daso != NULL && ht_daso_get_report(parallel->daso).phase == HT_DASO_COOLDOWN;
+}
+
 void parallel_save(struct parallel *parallel, ht_value *state)
 {
     if (parallel->daso != NULL)

@@ -45,6 +45,8 @@ void parallel_end_epoch(struct parallel *parallel, double loss);
 /* A line on rank 0 where DASO's phase, skips or wait are others than in the line before. */
 void parallel_tell(struct parallel *parallel);
 
+bool parallel_cools_down(const struct parallel *parallel); /* DASO's last phase */
+
 /* What --save keeps beyond model and optimizer, into `state`; and back, after these. NULL, or what
  * is wrong. Collective. */
 void parallel_save(struct parallel *parallel, ht_value *state);

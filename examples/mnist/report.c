@@ -21,6 +21,11 @@ double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* Open MPI gives every rank a terminal of its own and passes on what is written there: where the
  * launcher's own output goes is what counts. */
 static bool writes_to_terminal(void)
@@ -42,17 +47,17 @@ static void print_header(const struct report *report, ht_module *net)
     int nodes, ranks = ht_comm_size(HT_COMM_WORLD);
 
     ht_comm_topology(HT_COMM_WORLD, &nodes, NULL, NULL, NULL);
-    printf("%d rank%s on %d node%s, %d thread%s each, %s\n", ranks, ranks > 1 ? "s" : "", nodes,
-           nodes > 1 ? "s" : "", ht_get_num_threads(), ht_get_num_threads() > 1 ? "s" : "",
-           o->device);
+    printf("%d rank%s on %d node%s, %d thread%s each, %s\n", ranks, plural(ranks), nodes,
+           plural(nodes), ht_get_num_threads(), plural(ht_get_num_threads()), o->device);
     printf("%s, %" PRId64 " parameters, %s; %s, lr %g, gamma %g, %s\n", o->net,
            ht_module_parameter_count(net), ht_dtype_name(o->dtype), o->optimizer, o->lr, o->gamma,
            strcmp(o->parallel, "dp") != 0 ? o->parallel
            : o->blocking                  ? "blocking"
                                           : "non-blocking");
     printf("%" PRId64 " training rows in batches of %" PRId64 " x %" PRId64 ", %" PRId64
-           " test rows, %" PRId64 " epochs\n",
-           report->train_rows, (int64_t)ranks, o->batch_size, report->test_rows, o->epochs);
+           " test rows, %" PRId64 " epoch%s\n",
+           report->train_rows, (int64_t)ranks, o->batch_size, report->test_rows, o->epochs,
+           plural(o->epochs));
     fflush(stdout);
 }
 
@@ -134,8 +139,11 @@ void report_epoch(struct report *report, const struct epoch_result *result)
 
 void report_profile(const struct report *report)
 {
-    if (report->speaks && report->options->profile)
-        ht_timeline_print(&report->profile, stdout);
+    if (!report->speaks || report->profiled == 0)
+        return;
+    if (report->profiled < report->count)
+        printf("the training of epoch %" PRId64 ":\n", report->profiled);
+    ht_timeline_print(&report->profile, stdout);
 }
 
 void report_close(struct report *report)

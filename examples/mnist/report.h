@@ -19,7 +19,8 @@ struct report {
     int64_t train_rows, test_rows, batches; /* per epoch */
     struct epoch_result *epochs;
     int64_t count;               /* of epochs so far */
-    ht_timeline_summary profile; /* of the last epoch's training, under --profile */
+    ht_timeline_summary profile; /* of the training of an epoch, under --profile */
+    int64_t profiled;            /* which, from 1; 0: none yet */
     bool speaks, terminal;
     double started, shown; /* times */
     int64_t steps;         /* of this process so far */
@@ -41,5 +42,6 @@ void report_profile(const struct report *report);
 void report_close(struct report *report);
 
 double now(void); /* seconds */
+const char *plural(int64_t count);
 
 #endif

@@ -64,6 +64,9 @@ check 'phases of DASO are told' [ "$(grep DASO "$job_out")" = "$daso_lines" ]
 job 4 --parallel daso --epochs 3 --daso-warmup 0 --daso-cooldown 1 --daso-max-skips 2 --daso-wire fp16
 check 'options of DASO' [ "$(sed -n 's/.*DASO, //p' "$job_out" | head -n 1)" = 'cycling: global skip 2, local skip 1, wait 1' ]
 
+job 4 --parallel daso --epochs 3 --profile
+check 'the profile of DASO is that of an epoch before the cool-down' grep -q '^the training of epoch 2:' "$job_out"
+
 for way in daso hierarchical; do
     job 3 --parallel $way --epochs 3
     check "$way on unequal nodes ends with one model" [ -n "$digest" ]
@@ -104,7 +107,9 @@ refuses 'a period without averages' 4 2 'needs --parallel hierarchical' --averag
 refuses 'checkpoints between averages' 4 2 'needs --parallel dp or daso' \
     --parallel hierarchical --save "$work/x" --save-every 2
 refuses 'a mode without its gradients' 4 2 'blocking needs --parallel dp' --parallel daso --blocking
-refuses 'more phases than epochs' 4 1 'are more than the run' --parallel daso --epochs 3 --daso-warmup 4
+refuses 'the other mode without its gradients' 4 2 'non-blocking needs --parallel dp' --parallel daso --non-blocking
+refuses 'more phases than epochs' 4 2 'daso-warmup 4 and --daso-cooldown 1 are more than --epochs 3' \
+    --parallel daso --epochs 3 --daso-warmup 4
 refuses 'an unknown way' 4 2 'expected one of dp|daso|hierarchical' --parallel apart
 
 # The processes that $1 has started.

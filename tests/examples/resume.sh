@@ -135,8 +135,8 @@ resume() {
 
 # Every row of the epoch that was interrupted once: in a step before the checkpoint, or after.
 every_row_once() {
-    epoch=$(sed -n 's/^resumed from .* after \([0-9]*\) epochs and [0-9]* steps$/\1/p' out)
-    steps=$(sed -n 's/^resumed from .* after [0-9]* epochs and \([0-9]*\) steps$/\1/p' out)
+    epoch=$(sed -n 's/^resumed from .* after \([0-9]*\) epochs* and [0-9]* steps*$/\1/p' out)
+    steps=$(sed -n 's/^resumed from .* after [0-9]* epochs* and \([0-9]*\) steps*$/\1/p' out)
     [ -n "$epoch" ] || return 1
     {
         awk -v e="$epoch" -v s="$steps" '$1 == e && $2 <= s { for (i = 3; i <= NF; i++) print $i }' rows.*
