@@ -95,8 +95,9 @@ HT_API ht_daso *ht_optim_daso(ht_optimizer *local_optimizer, int64_t total_epoch
 /* The data-parallel wrapper that averages gradients over the ranks of a node, and leaves the
  * exchange between nodes to `daso`, whose communicator `comm` is. All ranks must bring the same
  * model; parameters, buffers and optimizer state are broadcast from rank 0 of `comm`. What is said
- * of wrappers in data_parallel.h holds inside the node, but joins: all ranks take part in each
- * batch, and one without rows calls ht_data_parallel_backward(wrapper, NULL). Owned. Collective
+ * of wrappers in data_parallel.h holds inside the node, requests to stop included, but joins: all
+ * ranks take part in each batch, and one without rows calls ht_data_parallel_backward(wrapper,
+ * NULL). Owned. Collective
  * over `comm`, agrees. Source: heat.nn.DataParallelMultiGPU. */
 HT_API ht_module *ht_nn_data_parallel_multi_gpu(ht_module *module, ht_daso *daso, ht_comm *comm);
 

@@ -143,7 +143,10 @@ HT_API ht_status ht_data_parallel_drain(ht_module *wrapper);
  * HT_AVERAGE_WEIGHTED, and is there two passes later: stop_requested, asked by all ranks at the
  * same point of the program, then is true on all of them at the same step, and stays so. Under the
  * other averages nothing is sent that it could go with, and stop_requested exchanges a small
- * message: it is collective then. */
+ * message: it is collective then. A request reaches the ranks of the wrapper's communicator, so one
+ * node alone of ht_nn_data_parallel_multi_gpu, or of a wrapper on a part of the world: the others
+ * would wait at their next exchange. There a program asks all by itself, with ht_allreduce or,
+ * without waiting, ht_iallreduce (HT_OP_MAX) every so many steps; doc/checkpoints.md shows it. */
 HT_API ht_status ht_data_parallel_request_stop(ht_module *wrapper);
 HT_API bool ht_data_parallel_stop_requested(ht_module *wrapper);
 

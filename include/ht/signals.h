@@ -15,7 +15,8 @@ HT_BEGIN_DECLS
 HT_API ht_status ht_stop_signals_catch(void);
 
 /* The last one that this rank has noted; 0: none. What one rank alone knows the others have to be
- * told: ht_data_parallel_request_stop. Not collective. */
+ * told: ht_data_parallel_request_stop, under DASO ht_allreduce (doc/checkpoints.md). Not
+ * collective. */
 HT_API int ht_stop_signal(void);
 
 HT_END_DECLS
