@@ -104,7 +104,8 @@ HT_API ht_module *ht_nn_data_parallel_multi_gpu(ht_module *module, ht_daso *daso
 /* The model whose parameters and buffers are exchanged: ht_nn_data_parallel_multi_gpu does this.
  * For a model whose gradients the program averages inside nodes by itself, with the same parameters
  * on all ranks. Its trainable parameters and the optimizer's must be the same ones. On any device:
- * what travels is copied to the CPU. Retained. Collective, agrees. Errors: HT_ERR_ARGUMENT, HT_ERR_SHAPE for models of different sizes. */
+ * what travels is copied to the CPU. Retained. Collective, agrees. Errors: HT_ERR_ARGUMENT,
+ * HT_ERR_SHAPE for models of different sizes. */
 HT_API ht_status ht_daso_set_model(ht_daso *daso, ht_module *module);
 
 /* The index of an epoch's last batch, from 0; the same on all ranks, which is checked. By the
