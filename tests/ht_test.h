@@ -41,4 +41,8 @@ extern int ht_test_rank, ht_test_size;
 #define HT_TEST_SKIP(why) (ht_test_set_skip_reason(why), skip())
 void ht_test_set_skip_reason(const char *why);
 
+/* There is an error, `part` is in its message, and it is cleared. */
+#define assert_message(part) ht_test_assert_message(part, __FILE__, __LINE__)
+void ht_test_assert_message(const char *part, const char *file, int line);
+
 #endif

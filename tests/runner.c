@@ -136,6 +136,17 @@ void ht_test_set_skip_reason(const char *why)
     skip_reason = why;
 }
 
+void ht_test_assert_message(const char *part, const char *file, int line)
+{
+    const char *message;
+
+    if (ht_error_get(&message) == HT_SUCCESS || strstr(message, part) == NULL) {
+        print_error("'%s' is not in '%s'\n", part, message);
+        _fail(file, line);
+    }
+    ht_error_clear();
+}
+
 /* CMocka does not tell a skipped test from a passed one, so the test is run through this. */
 static CMUnitTestFunction current_function;
 static bool returned;

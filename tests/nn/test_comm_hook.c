@@ -166,16 +166,6 @@ static void test_modes_agree(void **state)
     }
 }
 
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
-
 static void test_misuse(void **state)
 {
     ht_module *net = new_net(3), *dp;

@@ -123,16 +123,6 @@ static void test_non_blocking_equals_blocking(void **state)
     }
 }
 
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
-
 static void test_different_models_are_named(void **state)
 {
     ht_module *model;

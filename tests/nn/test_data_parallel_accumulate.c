@@ -142,16 +142,6 @@ static void test_clipping_waits_for_the_whole_group(void **state)
     }
 }
 
-static void assert_message(const char *expected)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, expected) == NULL)
-        fail_msg("'%s' is not in '%s'", expected, message);
-    ht_error_clear();
-}
-
 /* The off-by-one of many loops: with pass 0, 3, 6 ... no step would ever be made. */
 static void lesson_a_step_in_the_wrong_pass_is_refused(void **state)
 {

@@ -107,16 +107,6 @@ static void join_passes_on_a_request_to_stop(void **state)
     ht_release(optimizer);
 }
 
-static void assert_message(const char *expected)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, expected) == NULL)
-        fail_msg("'%s' is not in '%s'", expected, message);
-    ht_error_clear();
-}
-
 /* Rank 0 has data for two steps: the others' third forward pass fails, and all have made two. */
 static void join_throwing_ends_all_loops_alike(void **state)
 {

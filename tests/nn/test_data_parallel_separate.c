@@ -219,16 +219,6 @@ static void test_names_stay(void **state)
     ht_release(both[1]);
 }
 
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
-
 static void test_misuse(void **state)
 {
     ht_module *net = new_pair(), *other = new_pair();

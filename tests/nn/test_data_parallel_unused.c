@@ -46,16 +46,6 @@ static ht_status one_step(struct fixture *f, int step)
     return status;
 }
 
-static void assert_message(const char *expected)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, expected) == NULL)
-        fail_msg("'%s' is not in '%s'", expected, message);
-    ht_error_clear();
-}
-
 /* A graph changes in the third step; rank 0 skips one layer, all others do not. */
 static void lesson_the_first_message_names_parameters_and_ranks(void **state)
 {

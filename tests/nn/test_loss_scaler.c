@@ -206,16 +206,6 @@ static void test_one_ranks_infinity_skips_on_all(void **state)
     ht_release(net);
 }
 
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
-
 /* Resumed between two growths, the scale goes on as if nothing had happened. */
 static void test_state(void **state)
 {

@@ -5,7 +5,6 @@
 #include "ht_test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "ht.h"
 #include "nn/data_parallel.h"
@@ -275,16 +274,6 @@ static void test_state(void **state)
     ht_release(wrapper);
     ht_release(sgd);
     ht_release(net);
-}
-
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
 }
 
 static void test_misuse(void **state)

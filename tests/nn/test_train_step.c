@@ -38,16 +38,6 @@ static void test_parse_losses(void **state)
     assert_true(isnan(ht_log_number(log, "nothing")));
 }
 
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
-
 static void test_losses_that_are_none(void **state)
 {
     ht_value *losses = ht_value_map(), *log;

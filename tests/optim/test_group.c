@@ -4,7 +4,6 @@
 #include "ht_test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "golden/param_groups.h"
 #include "ht.h"
@@ -248,16 +247,6 @@ static void test_print(void **state)
                               "RMSprop group 1 of 1 parameters: alpha=0.99 eps=0.0001 "
                               "weight_decay=0 momentum=0.8 centered=0 maximize=0 lr=0.02\n");
     ht_release(o[0]);
-}
-
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
 }
 
 /* And nothing is added by what is refused. */

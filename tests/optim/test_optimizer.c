@@ -4,7 +4,6 @@
 #include "ht_test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "golden/optim.h"
 #include "ht.h"
@@ -225,16 +224,6 @@ static void test_centered_rmsprop_of_equal_gradients(void **state)
     assert_non_null(ht_optimizer_state(optimizer, 0, "grad_avg"));
     assert_null(ht_optimizer_state(optimizer, 0, "momentum_buffer"));
     ht_release(optimizer);
-}
-
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
 }
 
 static void test_misuse(void **state)

@@ -4,7 +4,6 @@
 #include "ht_test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "golden/daso.h"
 #include "ht.h"
@@ -99,16 +98,6 @@ static void test_detector_negative_maximum(void **state)
     assert_false(ht_plateau_detector_test_if_improving(detector, -0.94));
     assert_true(ht_plateau_detector_test_if_improving(detector, NAN));
     ht_release(detector);
-}
-
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    ht_error_get(&message);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
 }
 
 static void test_detector_misuse(void **state)

@@ -4,7 +4,6 @@
 #include "ht_test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "golden/schedules.h"
 #include "ht.h"
@@ -163,16 +162,6 @@ static void test_rate_set_between(void **state)
     assert_true(ht_optimizer_lr(o) == 4);
     ht_release(s);
     ht_release(o);
-}
-
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
 }
 
 static void test_misuse(void **state)

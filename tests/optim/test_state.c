@@ -3,8 +3,6 @@
 /* An optimizer that goes on from another's state: the same parameters to the bit. */
 #include "ht_test.h"
 
-#include <string.h>
-
 #include "ht.h"
 
 enum { SIZE = 5, KINDS = 5 };
@@ -99,16 +97,6 @@ static void test_deferred_update_is_in_the_state(void **state)
     ht_release(dp);
     ht_release(net);
     ht_release(o);
-}
-
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
 }
 
 static ht_optimizer *of_shape(int64_t rows, int64_t columns)

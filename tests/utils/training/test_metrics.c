@@ -205,16 +205,6 @@ static void test_mean_of_losses_by_rows(void **state)
     ht_release(metric);
 }
 
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
-
 /* The last rank alone: the others learn of it when they compute, with its words. */
 static void test_wrong_shapes_are_one_error_on_all_ranks(void **state)
 {

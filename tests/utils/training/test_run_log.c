@@ -134,16 +134,6 @@ static void test_picture(void **state)
     files_remove();
 }
 
-static void assert_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
-
 static void test_misuse(void **state)
 {
     ht_run_log_options options = ht_run_log_options_default();
