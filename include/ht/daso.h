@@ -126,6 +126,7 @@ HT_API ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper);
  * - receiving, S batches later: x = (n x + sum of the w_i x_i that were sent) / (n + P) with n = 2
  * S (1 for S = 0), made by the rank that sent and broadcast inside its node.
  *
+ * A program that steps the optimizer as well updates twice, of which it is warned.
  * Logically collective. Errors, the same on all ranks: HT_ERR_STATE without a model or last batch,
  * after the last batch, or when parameters are not finite after an exchange. */
 HT_API ht_status ht_daso_step(ht_daso *daso);

@@ -37,16 +37,50 @@ static ht_plateau_detector *new_detector(const ht_daso_options *o)
     return ht_plateau_detector_new(&options);
 }
 
+typedef char phase_text[160];
+
+/* "epoch 5 of 20: cycling, global skip 4, ..." */
+static void write_phase(phase_text text, const ht_daso_schedule *s)
+{
+    int used = snprintf(text, sizeof(phase_text), "epoch %" PRId64 " of %" PRId64 ": %s, ",
+                        s->epoch, s->total_epochs, ht_daso_phase_name(s->phase));
+
+    if (s->global_skip == 0)
+        snprintf(text + used, sizeof(phase_text) - (size_t)used, "blocking");
+    else
+        snprintf(text + used, sizeof(phase_text) - (size_t)used,
+                 "global skip %" PRId64 ", local skip %" PRId64 ", wait %" PRId64, s->global_skip,
+                 s->local_skip, s->wait);
+}
+
 /* Decisions of all ranks, said by rank 0. */
-static void tell(const ht_daso *daso)
+void ht__daso_tell(const ht_daso *daso)
+{
+    phase_text text;
+
+    write_phase(text, &daso->schedule);
+    ht_log_write0(daso->options.verbose ? HT_LOG_WARN : HT_LOG_INFO, "DASO: %s", text);
+}
+
+/* Who exchanges what, and what may not be meant. */
+static void tell_plan(const ht_daso *daso)
 {
     const ht_daso_schedule *s = &daso->schedule;
 
-    ht_log_write0(daso->options.verbose ? HT_LOG_WARN : HT_LOG_INFO,
-                  "DASO: epoch %" PRId64 " of %" PRId64 ": %s, global skip %" PRId64
-                  ", local skip %" PRId64 ", wait %" PRId64,
-                  s->epoch, s->total_epochs, ht_daso_phase_name(s->phase), s->global_skip,
-                  s->local_skip, s->wait);
+    if (daso->groups.nodes == 1)
+        ht_log_write0(HT_LOG_INFO, "DASO: one node: nothing is gained over data parallelism "
+                                   "(ht_nn_data_parallel)");
+    else
+        ht_log_write0(
+            HT_LOG_INFO, "DASO: %d ranks on %d nodes: %s of %d ranks, one of each node, %s",
+            daso->comm->size, daso->groups.nodes, daso->groups.count > 1 ? "groups" : "a group",
+            daso->groups.nodes, daso->groups.count > 1 ? "exchange in turns" : "exchanges");
+    if (s->warmup_epochs == s->total_epochs - s->cooldown_epochs)
+        ht_log_write0(HT_LOG_WARN,
+                      "DASO: %" PRId64 " epochs of warm-up and %" PRId64
+                      " of cool-down are the whole run: no epoch is left to cycle, and each batch "
+                      "blocks",
+                      s->warmup_epochs, s->cooldown_epochs);
 }
 
 ht_daso *ht_optim_daso(ht_optimizer *local_optimizer, int64_t total_epochs, ht_comm *comm,
@@ -72,15 +106,15 @@ ht_daso *ht_optim_daso(ht_optimizer *local_optimizer, int64_t total_epochs, ht_c
                                         .local_skip_factor = o.local_skip_factor,
                                         .detector = new_detector(&o)};
     daso->report = (ht_daso_report){.sent = -1, .staleness = -1};
+    daso->stepped = -1;
     daso->everyone = ht__exchange_get(comm, HT_PURPOSE_DASO);
     if (daso->everyone == NULL || !ht__daso_groups_init(&daso->groups, comm)) {
         ht_release(daso);
         return NULL;
     }
     ht__daso_schedule_reset(&daso->schedule);
-    ht_log_write0(HT_LOG_INFO, "DASO: %d ranks on %d nodes, %d of each exchange in turns",
-                  comm->size, comm->nodes, daso->groups.count);
-    tell(daso);
+    tell_plan(daso);
+    ht__daso_tell(daso);
     return daso;
 }
 
@@ -103,6 +137,18 @@ static ht_status check_step(const char *what, const ht_daso *daso)
     return HT_SUCCESS;
 }
 
+/* A loop that was ported from data parallelism may have kept its step. One more update twice in
+ * a row is no state that was loaded. */
+static void watch_updates(ht_daso *daso)
+{
+    bool more = daso->stepped >= 0 && daso->optimizer->steps == daso->stepped + 1;
+
+    if (more && daso->extra == 1)
+        ht_log_write0(HT_LOG_WARN, "DASO: the program steps the optimizer as well, so that each "
+                                   "batch updates twice: ht_daso_step does it");
+    daso->extra = more || daso->extra > 1 ? daso->extra + 1 : 0;
+}
+
 ht_status ht_daso_step(ht_daso *daso)
 {
     ht_status status;
@@ -115,8 +161,11 @@ ht_status ht_daso_step(ht_daso *daso)
     daso->report = (ht_daso_report){.sent = -1, .staleness = -1, .local_sync = !daso->apart};
     if (daso->scaler != NULL)
         daso->scaled = ht_optim_wrapper_last(daso->scaler).count;
-    else
+    else {
+        watch_updates(daso);
         status = ht_optimizer_step(daso->optimizer);
+        daso->stepped = daso->optimizer->steps;
+    }
     daso->updates++;
     if (status == HT_SUCCESS)
         status = ht__daso_exchange(daso);
@@ -171,7 +220,7 @@ ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globall
     daso->batch = 0;
     if (was.phase != daso->schedule.phase || was.global_skip != daso->schedule.global_skip ||
         was.local_skip != daso->schedule.local_skip || was.wait != daso->schedule.wait)
-        tell(daso);
+        ht__daso_tell(daso);
     if (daso->options.scheduler != NULL)
         status = ht_scheduler_step_metric(daso->options.scheduler, loss);
     return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;
@@ -231,12 +280,11 @@ ht_daso_report ht_daso_get_report(const ht_daso *daso)
 
 void ht_daso_print(const ht_daso *daso, FILE *stream)
 {
-    const ht_daso_schedule *s = daso != NULL ? &daso->schedule : NULL;
+    phase_text text;
 
-    if (s != NULL)
-        fprintf(stream,
-                "DASO, %d nodes, %d ranks in %d groups, epoch %" PRId64 " of %" PRId64
-                ": %s, global skip %" PRId64 ", local skip %" PRId64 ", wait %" PRId64 "\n",
-                daso->comm->nodes, daso->comm->size, daso->groups.count, s->epoch, s->total_epochs,
-                ht_daso_phase_name(s->phase), s->global_skip, s->local_skip, s->wait);
+    if (daso == NULL)
+        return;
+    write_phase(text, &daso->schedule);
+    fprintf(stream, "DASO, %d nodes, %d ranks in %d groups, %s\n", daso->comm->nodes,
+            daso->comm->size, daso->groups.count, text);
 }

@@ -44,6 +44,9 @@ struct ht_daso {
     ht_module *wrapper;       /* retained; averages inside the node; NULL: the program does */
     ht_optim_wrapper *scaler; /* retained; updates; NULL: step() does */
     int64_t scaled;           /* its losses at the last step */
+    int64_t stepped;          /* steps of the optimizer after the last one; -1: not known */
+    int64_t extra;            /* batches in a row before which the program stepped it, too; from 2
+                                 on it counts as told */
     bool apart;               /* gradients of the next batch stay on their ranks */
     int64_t batch, batches;   /* the next one, of how many; 0: not known */
     int64_t updates;          /* so far */
@@ -59,6 +62,9 @@ struct ht_daso {
     ht_daso_flight flight;
     ht_daso_report report;
 };
+
+/* The phase and skips, as a line of the log. */
+void ht__daso_tell(const ht_daso *daso);
 
 /* daso_groups.c. Collective over `comm`. False after an error. */
 bool ht__daso_groups_init(ht_daso_groups *groups, ht_comm *comm);

@@ -160,6 +160,7 @@ ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper)
     ht_retain(wrapper);
     ht_release(daso->scaler);
     daso->scaler = wrapper;
+    daso->stepped = -1;
     daso->scaled = wrapper != NULL ? ht_optim_wrapper_last(wrapper).count : 0;
     return HT_SUCCESS;
 }

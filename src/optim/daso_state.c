@@ -400,11 +400,14 @@ static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *fla
         daso->batch = batches;
     daso->batches = batches;
     ht__daso_schedule_resume(&daso->schedule);
+    daso->stepped = -1;
     status = ht__daso_renew_states(what, daso);
     if (status == HT_SUCCESS)
         status = load_optimizer(daso, state, flat);
     if (status == HT_SUCCESS)
         status = load_parameters(daso, state);
+    if (status == HT_SUCCESS)
+        ht__daso_tell(daso);
     return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;
 }
 
@@ -418,8 +421,10 @@ ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state)
     if (daso == NULL || state == NULL)
         return ht_error_get(NULL) != HT_SUCCESS
                    ? ht_error_get(NULL)
-                   : HT_FAIL(daso != NULL ? daso->comm : NULL, HT_ERR_ARGUMENT,
-                             "%s: the %s is NULL", what, daso == NULL ? "DASO" : "state");
+                   : HT_FAIL(daso != NULL ? daso->comm : NULL, HT_ERR_ARGUMENT, "%s: the %s", what,
+                             daso == NULL ? "DASO is NULL"
+                                          : "state is NULL; was the checkpoint written by a run "
+                                            "with DASO?");
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     flat = flat_states(daso);

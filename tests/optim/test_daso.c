@@ -360,7 +360,7 @@ static void test_reset(void **state)
     ht_daso_print(s.daso, stream);
     rewind(stream);
     assert_non_null(fgets(text, sizeof text, stream));
-    assert_non_null(strstr(text, "epoch 0 of 10: warm-up, global skip 0, local skip 0, wait 0"));
+    assert_non_null(strstr(text, "epoch 0 of 10: warm-up, blocking"));
     fclose(stream);
     end(&s);
 }

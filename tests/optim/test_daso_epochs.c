@@ -151,15 +151,88 @@ static void test_verbose(void **state)
         end(&s);
     }
     ht_log_set_sink(NULL, NULL);
-    assert_string_equal(
-        text, ht_test_rank > 0
-                  ? ""
-                  : "DASO: epoch 0 of 10: warm-up, global skip 0, local skip 0, wait 0\n"
-                    "DASO: epoch 1 of 10: cycling, global skip 4, local skip 1, wait 1\n"
-                    "DASO: epoch 3 of 10: cool-down, global skip 0, local skip 0, wait 0\n");
+    assert_string_equal(text,
+                        ht_test_rank > 0
+                            ? ""
+                            : "DASO: epoch 0 of 10: warm-up, blocking\n"
+                              "DASO: epoch 1 of 10: cycling, global skip 4, local skip 1, wait 1\n"
+                              "DASO: epoch 3 of 10: cool-down, blocking\n");
+}
+
+static void take_all(ht_log_level level, const char *line, void *text)
+{
+    (void)level;
+    if (strstr(line, "DASO: ") != NULL)
+        strcat(strcat(text, strstr(line, "DASO: ")), "\n");
+}
+
+/* What a program may not have meant is said, once; and where a state has led to. */
+static void test_what_is_told(void **state)
+{
+    ht_daso_options o = options_of(4, 6, HT_FLOAT32);
+    ht_log_level level = ht_log_get_level();
+    char text[2000] = "", expected[2000];
+    struct setting s;
+
+    (void)state;
+    ht_log_set_level(HT_LOG_INFO);
+    ht_log_set_sink(take_all, text);
+    s = set_points(ht_test_size == 4 ? 2 : 1, HT_FLOAT64, 1, 100, &o);
+    for (int batch = 0; batch < 10; batch++) {
+        if (batch % 7 > 0)
+            ht_optimizer_step(s.optimizer);
+        ht_daso_step(s.daso);
+        if (batch == 4)
+            ht_daso_load_state_dict(s.daso, ht_daso_state_dict(s.daso));
+    }
+    end(&s);
+    ht_log_set_sink(NULL, NULL);
+    ht_log_set_level(level);
+    snprintf(
+        expected, sizeof expected,
+        "%s"
+        "DASO: 4 epochs of warm-up and 6 of cool-down are the whole run: no epoch is left to "
+        "cycle, and each batch blocks\n"
+        "DASO: epoch 0 of 10: warm-up, blocking\n"
+        "DASO: the program steps the optimizer as well, so that each batch updates twice: "
+        "ht_daso_step does it\n"
+        "DASO: epoch 0 of 10: warm-up, blocking\n",
+        ht_test_size == 1
+            ? "DASO: one node: nothing is gained over data parallelism (ht_nn_data_parallel)\n"
+        : ht_test_size == 2 ? "DASO: 2 ranks on 2 nodes: a group of 2 ranks, one of each node, "
+                              "exchanges\n"
+        : ht_test_size == 3 ? "DASO: 3 ranks on 3 nodes: a group of 3 ranks, one of each node, "
+                              "exchanges\n"
+                            : "DASO: 4 ranks on 2 nodes: groups of 2 ranks, one of each node, "
+                              "exchange in turns\n");
+    assert_string_equal(text, ht_test_rank > 0 ? "" : expected);
+}
+
+/* A state that is loaded into the optimizer between two steps is no step. */
+static void test_a_loaded_optimizer_is_no_step(void **state)
+{
+    ht_daso_options o = options_of(1, 0, HT_FLOAT32);
+    char text[1000] = "";
+    struct setting s = set_points(1, HT_FLOAT64, 1, 100, &o);
+    ht_value *saved;
+
+    (void)state;
+    ht_log_set_sink(take_line, text);
+    for (int batch = 0; batch < 4; batch++)
+        ht_daso_step(s.daso);
+    saved = ht_optimizer_state_dict(s.optimizer);
+    for (int batch = 0; batch < 3; batch++) {
+        ht_daso_step(s.daso);
+        ht_optimizer_load_state_dict(s.optimizer, saved);
+    }
+    ht_daso_step(s.daso);
+    end(&s);
+    ht_log_set_sink(NULL, NULL);
+    assert_string_equal(text, "");
 }
 
 HT_TEST_SUITE(test_daso_epochs, cmocka_unit_test(test_schedule),
               cmocka_unit_test(test_the_mean_loss_decides),
               cmocka_unit_test(test_plateau_after_a_state), cmocka_unit_test(test_stability_level),
-              cmocka_unit_test(test_verbose));
+              cmocka_unit_test(test_verbose), cmocka_unit_test(test_what_is_told),
+              cmocka_unit_test(test_a_loaded_optimizer_is_no_step));

@@ -373,6 +373,11 @@ static void test_misuse(void **state)
     assert_string_equal(message,
                         "ht_daso_load_state_dict: the state has no number \"ranks\" from 1 on");
     ht_error_clear();
+    assert_int_equal(ht_daso_load_state_dict(s.daso, ht_value_get(map, "daso")), HT_ERR_ARGUMENT);
+    ht_error_get(&message);
+    assert_string_equal(message, "ht_daso_load_state_dict: the state is NULL; was the checkpoint "
+                                 "written by a run with DASO?");
+    ht_error_clear();
     end(&s);
 }
 
