@@ -8,14 +8,8 @@ program=tests/core/handles
 source=${srcdir:-.}/tests/core/handles.c
 
 launch 1 "$program"
-if [ $status -eq 77 ]; then
-    echo '1..0 # SKIP not a build with --enable-debug'
-    exit 0
-fi
-command -v addr2line >/dev/null || {
-    echo '1..0 # SKIP no addr2line'
-    exit 0
-}
+[ $status -ne 77 ] || skip_all 'not a build with --enable-debug'
+command -v addr2line >/dev/null || skip_all 'no addr2line'
 
 # at MARK: handles.c and the line with this comment.
 at() {

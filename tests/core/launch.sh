@@ -55,7 +55,8 @@ says() {
 background() {
     ranks=$1
     shift
-    : >"$job_out" >"$job_err"
+    : >"$job_out"
+    : >"$job_err"
     timeout --kill-after=2 $limit "${MPIRUN:-mpirun}" -n "$ranks" "$@" </dev/null >"$job_out" 2>"$job_err" &
 }
 
@@ -72,6 +73,13 @@ within_limit() {
 # printed N TEXT FILE: that many lines have the text. Succeeds, too, when process $! has ended.
 printed() {
     [ "$(grep -c -e "$2" "$3")" -ge "$1" ] || ! kill -0 $! 2>/dev/null
+}
+
+# skip_all "why": this script has nothing to test here.
+skip_all() {
+    rm -f "$job_out" "$job_err"
+    echo "1..0 # SKIP $1"
+    exit 0
 }
 
 finish() {

@@ -63,7 +63,8 @@ fi
 # A link between two hosts is cut when all four ranks train: those on both sides end. mpirun itself waits
 # for the other host for ever, and is ended here.
 cut=job.$$.cut
-: >"$job_out" >"$job_err"
+: >"$job_out"
+: >"$job_err"
 "${srcdir:-.}/tests/multinode/launch" 2 2 --cut $cut -- env HT_TIMEOUT=5 "$program" 100000000 cut$$ \
     </dev/null >"$job_out" 2>"$job_err" &
 within_limit printed 4 '^[0-9]' "$job_out"
