@@ -97,8 +97,7 @@ HT_API ht_daso *ht_optim_daso(ht_optimizer *local_optimizer, int64_t total_epoch
  * model; parameters, buffers and optimizer state are broadcast from rank 0 of `comm`. What is said
  * of wrappers in data_parallel.h holds inside the node, requests to stop included, but joins: all
  * ranks take part in each batch, and one without rows calls ht_data_parallel_backward(wrapper,
- * NULL). Owned. Collective
- * over `comm`, agrees. Source: heat.nn.DataParallelMultiGPU. */
+ * NULL). Owned. Collective over `comm`, agrees. Source: heat.nn.DataParallelMultiGPU. */
 HT_API ht_module *ht_nn_data_parallel_multi_gpu(ht_module *module, ht_daso *daso, ht_comm *comm);
 
 /* The model whose parameters and buffers are exchanged: ht_nn_data_parallel_multi_gpu does this.

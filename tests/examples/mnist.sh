@@ -7,12 +7,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TMPDIR="$work/tmp"
 mkdir "$TMPDIR" "$work/good" "$work/empty" "$work/bad"
-count=0
 
-result() {
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 
 launch() {
     ranks=$1
@@ -170,4 +167,4 @@ else
     result 'not ok' 'a row for each epoch, and four curves'
     sed 's/^/# /' "$work/run.csv"
 fi
-echo "1..$count"
+plan

@@ -12,8 +12,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/data" "$work/tmp"
 export TMPDIR="$work/tmp"
-count=0
 
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 # shellcheck source=tests/examples/images.sh
 . "${srcdir:-.}/tests/examples/images.sh"
 images 200 >"$work/data/train-images-idx3-ubyte"
@@ -21,11 +22,6 @@ labels 200 >"$work/data/train-labels-idx1-ubyte"
 images 50 >"$work/data/t10k-images-idx3-ubyte"
 labels 50 >"$work/data/t10k-labels-idx1-ubyte"
 cd "$work" || exit 1
-
-result() {
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
 
 # check "name" CONDITION...
 check() {
@@ -221,4 +217,4 @@ check 'ht-run gives up' [ "$?$(grep -c 'starting it again' err)$(tail -n 1 err)"
     "1372ht-run: the job ended with status 137 (signal 9: Killed); given up after 2 retries" ]
 "$run" --retries x -- true 2>err
 check 'ht-run refuses a wrong number' [ $? -eq 2 ]
-echo "1..$count"
+plan

@@ -6,12 +6,9 @@ here=${srcdir:-.}/tests
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 limit=${HT_TEST_TIMEOUT:-300}
-count=0
 
-result() {
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 
 # check "name" COMMAND...: what it prints is shown when it fails.
 check() {
@@ -102,4 +99,4 @@ if [ -n "${HT_TEST_LONG:-}" ]; then
         check "$name" sh -c "cat '$work/out'; [ $status -eq 0 ] && ! grep -q SKIP '$work/out'"
     fi
 fi
-echo "1..$count"
+plan

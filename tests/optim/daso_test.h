@@ -114,6 +114,17 @@ static inline void end(struct setting *s)
     ht_set_grad_enabled(true);
 }
 
+/* This status, with exactly this message, which is cleared. */
+static inline void expect(ht_status status, ht_status code, const char *text)
+{
+    const char *message;
+
+    assert_int_equal(status, code);
+    ht_error_get(&message);
+    assert_string_equal(message, text);
+    ht_error_clear();
+}
+
 static inline struct points *points_of(const struct setting *s)
 {
     return ht_module_data(s->net);

@@ -384,16 +384,6 @@ static void test_loaded_parameters(void **state)
     end(&s);
 }
 
-static void expect(ht_status status, ht_status code, const char *text)
-{
-    const char *message;
-
-    assert_int_equal(status, code);
-    ht_error_get(&message);
-    assert_string_equal(message, text);
-    ht_error_clear();
-}
-
 static ht_status try_options(const ht_daso_options *o, ht_optimizer *optimizer)
 {
     ht_daso *daso = ht_optim_daso(optimizer, 10, HT_COMM_WORLD, o);

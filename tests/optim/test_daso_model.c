@@ -3,16 +3,6 @@
 /* What DASO works on: models that one rank alone has otherwise are told to all. */
 #include "daso_test.h"
 
-static void expect(ht_status status, ht_status code, const char *text)
-{
-    const char *message;
-
-    assert_int_equal(status, code);
-    ht_error_get(&message);
-    assert_string_equal(message, text);
-    ht_error_clear();
-}
-
 /* The world, nodes of one. */
 static ht_daso *new_daso(ht_comm *comm, ht_optimizer *optimizer)
 {

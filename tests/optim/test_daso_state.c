@@ -279,7 +279,6 @@ static void test_other_ranks(void **state)
     struct setting s;
     ht_comm *half;
     double sum = 0, mine;
-    const char *message;
 
     (void)state;
     if (ht_test_size != 4)
@@ -292,13 +291,10 @@ static void test_other_ranks(void **state)
     if (half != NULL) {
         s = set_run(half, 1);
         ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
-        assert_int_equal(load(&s), HT_ERR_STATE);
-        ht_error_get(&message);
-        assert_string_equal(message,
-                            "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes, after "
-                            "batch 2 of 6; 2 ranks on 2 nodes can go on only from between two "
-                            "epochs");
-        ht_error_clear();
+        expect(load(&s), HT_ERR_STATE,
+               "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes, after "
+               "batch 2 of 6; 2 ranks on 2 nodes can go on only from between two "
+               "epochs");
         end(&s);
     }
     remove_file();
@@ -326,7 +322,6 @@ static void test_other_nodes(void **state)
 {
     struct setting s;
     double mine, first;
-    const char *message;
 
     (void)state;
     if (ht_test_size != 4)
@@ -337,13 +332,10 @@ static void test_other_nodes(void **state)
     end(&s);
     s = set_run(HT_COMM_WORLD, 4);
     ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
-    assert_int_equal(load(&s), HT_ERR_STATE);
-    ht_error_get(&message);
-    assert_string_equal(message,
-                        "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes (rank 2 on "
-                        "node 1), after batch 2 of 6; 4 ranks on 1 node (rank 2 on node 0) can go "
-                        "on only from between two epochs");
-    ht_error_clear();
+    expect(load(&s), HT_ERR_STATE,
+           "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes (rank 2 on "
+           "node 1), after batch 2 of 6; 4 ranks on 1 node (rank 2 on node 0) can go "
+           "on only from between two epochs");
     end(&s);
     remove_file();
 
@@ -364,20 +356,14 @@ static void test_misuse(void **state)
 {
     struct setting s = set_run(HT_COMM_WORLD, 1);
     ht_value *map = ht_value_map();
-    const char *message;
 
     (void)state;
     ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
-    assert_int_equal(ht_daso_load_state_dict(s.daso, map), HT_ERR_FORMAT);
-    ht_error_get(&message);
-    assert_string_equal(message,
-                        "ht_daso_load_state_dict: the state has no number \"ranks\" from 1 on");
-    ht_error_clear();
-    assert_int_equal(ht_daso_load_state_dict(s.daso, ht_value_get(map, "daso")), HT_ERR_ARGUMENT);
-    ht_error_get(&message);
-    assert_string_equal(message, "ht_daso_load_state_dict: the state is NULL; was the checkpoint "
-                                 "written by a run with DASO?");
-    ht_error_clear();
+    expect(ht_daso_load_state_dict(s.daso, map), HT_ERR_FORMAT,
+           "ht_daso_load_state_dict: the state has no number \"ranks\" from 1 on");
+    expect(ht_daso_load_state_dict(s.daso, ht_value_get(map, "daso")), HT_ERR_ARGUMENT,
+           "ht_daso_load_state_dict: the state is NULL; was the checkpoint "
+           "written by a run with DASO?");
     end(&s);
 }
 
