@@ -136,8 +136,8 @@ ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype)
     ht_body *body = new_shape(like->comm, dtype, like->ndim, like->shape, like->split,
                               like->bounds);
 
-    if (ht__body_is_contiguous(like))
-        memcpy(body->stride, like->stride, sizeof body->stride);
+    if (ht__body_is_contiguous(like)) /* but for axes of length 1, whose strides may be any */
+        ht__strides_row_major(body->ndim, body->lshape, body->stride);
     else
         strides_as(body, like);
     return give_memory(what, body, like->storage->device);

@@ -5,6 +5,7 @@
 #include "golden/nn.h"
 
 #include "nn_test.h"
+#include "tensor_check.h"
 
 #define TOLERANCE 1e-12
 
@@ -110,6 +111,54 @@ static void test_max_pool2d_takes_the_first_of_equals(void **state)
     ht_tensor_set_requires_grad(x, true);
     ht_backward(ht_max_pool2d(x, 2));
     assert_close(ht_tensor_grad(x), (const double[]){1, 0, 0, 0});
+}
+
+/* The loss of y that gives every element of its gradient another value. */
+static void backward_by_place(ht_tensor *y)
+{
+    ht_tensor *seed = nn_leaf(7, ht_tensor_ndim(y), ht_tensor_shape(y), HT_NONE);
+
+    ht_tensor_set_requires_grad(seed, false);
+    assert_int_equal(ht_backward_from(y, seed, false), HT_SUCCESS);
+}
+
+/* x with axes a and b exchanged, a view, gives what a row-major copy of it gives. */
+static void check_exchanged(const int64_t shape[4], int a, int b)
+{
+    int64_t before[4] = {shape[0], shape[1], shape[2], shape[3]};
+    int64_t window[2] = {shape[2] > 1 ? 2 : 1, shape[3] > 1 ? 2 : 1};
+    ht_tensor *x, *copy, *weight[2];
+
+    before[a] = shape[b];
+    before[b] = shape[a];
+    x = nn_leaf(3, 4, before, HT_NONE);
+    copy = ht_copy(ht_detach(ht_transpose(x, a, b)));
+    ht_tensor_set_requires_grad(copy, true);
+    backward_by_place(ht_max_pool2d_ext(ht_transpose(x, a, b), window, (int64_t[]){1, 1},
+                                        (int64_t[]){0, 0}, (int64_t[]){1, 1}));
+    backward_by_place(
+        ht_max_pool2d_ext(copy, window, (int64_t[]){1, 1}, (int64_t[]){0, 0}, (int64_t[]){1, 1}));
+    for (int i = 0; i < 2; i++)
+        weight[i] = nn_leaf(5, 4, (int64_t[]){3, shape[1], window[0], window[1]}, HT_NONE);
+    backward_by_place(ht_conv2d(ht_transpose(x, a, b), weight[0], NULL, NULL));
+    backward_by_place(ht_conv2d(copy, weight[1], NULL, NULL));
+    ht_set_grad_enabled(false);
+    ht_test_expect_same(ht_transpose(ht_tensor_grad(x), a, b), ht_tensor_grad(copy), TOLERANCE);
+    ht_test_expect_same(ht_tensor_grad(weight[0]), ht_tensor_grad(weight[1]), TOLERANCE);
+    ht_set_grad_enabled(true);
+}
+
+/* An axis of length 1 may have any stride: no kernel computes with it. */
+static void test_axes_of_length_1_have_any_stride(void **state)
+{
+    static const int64_t shapes[][4] = {{1, 1, 8, 1}, {1, 1, 1, 8}, {1, 3, 5, 1}, {2, 1, 5, 1},
+                                        {2, 3, 1, 5}, {2, 1, 1, 4}, {1, 4, 1, 1}, {2, 3, 4, 1}};
+
+    (void)state;
+    for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++)
+        for (int a = 0; a < 4; a++)
+            for (int b = a + 1; b < 4; b++)
+                check_exchanged(shapes[i], a, b);
 }
 
 static void test_log_softmax(void **state)
@@ -247,6 +296,7 @@ static void test_wrong_arguments(void **state)
 HT_TEST_SUITE(test_functional, cmocka_unit_test(test_linear), cmocka_unit_test(test_conv2d),
               cmocka_unit_test(test_max_pool2d),
               cmocka_unit_test(test_max_pool2d_takes_the_first_of_equals),
+              cmocka_unit_test(test_axes_of_length_1_have_any_stride),
               cmocka_unit_test(test_log_softmax), cmocka_unit_test(test_losses),
               cmocka_unit_test(test_loss_of_no_samples_is_zero), cmocka_unit_test(test_no_samples),
               cmocka_unit_test(test_relu_keeps_nan), cmocka_unit_test(test_relu_in_place_is_seen),

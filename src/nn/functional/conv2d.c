@@ -93,15 +93,8 @@ static bool fill_job(ht_conv *job, const ht_tensor *x, const ht_tensor *weight,
         job->dilation[i] = options->dilation[i];
         job->out[i] = room / options->stride[i] + 1;
     }
-    for (int i = 0; i < 4; i++)
-        job->x_stride[i] = a->stride[i];
+    ht__image_strides(a, job->x_stride);
     return true;
-}
-
-static void set_y_stride(ht_conv *job, const ht_tensor *y)
-{
-    for (int i = 0; i < 4; i++)
-        job->y_stride[i] = y->body->stride[i];
 }
 
 /* x in one of the two layouts that kernels take, copied only when it has neither. */
@@ -121,8 +114,7 @@ static ht_tensor *grad_x(ht_node *node, const ht_conv *job, const ht_tensor *dy,
         return dx;
 
     ht_conv data = *job;
-    for (int i = 0; i < 4; i++)
-        data.x_stride[i] = dx->body->stride[i];
+    ht__image_strides(dx->body, data.x_stride);
     if (ht__backend_of(dy)->kernels.conv_backward_data(
             ht__stream_of(dy), &data, ht__body_data(dy->body), ht__body_data(weight->body),
             ht__body_data(dx->body)) != 0) {
@@ -165,7 +157,7 @@ static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
 
     if (dy == NULL)
         return;
-    set_y_stride(&job, dy);
+    ht__image_strides(dy->body, job.y_stride);
     if (ht_node_needs(node, 0))
         grad_inputs[0] = grad_x(node, &job, dy, ht_node_saved(node, 1));
     if (!ht_node_needs(node, 1) && !ht_node_needs(node, 2))
@@ -197,7 +189,7 @@ static ht_tensor *run(ht_conv *job, const ht_tensor *x, const ht_tensor *weight,
 
     if (y == NULL || y->body->lsize == 0)
         return y;
-    set_y_stride(job, y);
+    ht__image_strides(y->body, job->y_stride);
     if (ht__backend_of(x)->kernels.conv_forward(
             ht__stream_of(x), job, ht__body_data(x->body), ht__body_data(weight->body),
             bias != NULL ? ht__body_data(bias->body) : NULL, ht__body_data(y->body)) != 0) {

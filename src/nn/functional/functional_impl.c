@@ -92,6 +92,19 @@ ht_tensor *ht__batch_result_channels_last(const char *what, const ht_tensor *x, 
     return y; /* stride[0], of whole images, is the same in both layouts */
 }
 
+void ht__image_strides(const ht_body *x, int64_t stride[4])
+{
+    const int64_t c = x->lshape[1], h = x->lshape[2], w = x->lshape[3];
+
+    ht__strides_row_major(4, x->lshape, stride);
+    if (ht__body_is_contiguous(x))
+        return;
+    stride[1] = 1;
+    stride[3] = c;
+    stride[2] = c * w;
+    stride[0] = c * w * h;
+}
+
 ht_tensor *ht__input_grad(const char *what, const ht_node *node, int index, const ht_tensor *dy)
 {
     ht_body like = *ht__node_input(node, index);

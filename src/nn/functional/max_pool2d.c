@@ -39,12 +39,6 @@ static bool check(ht_tensor *x, const int64_t kernel[2], const int64_t stride[2]
     return true;
 }
 
-static void set_strides(int64_t to[4], const ht_tensor *from)
-{
-    for (int i = 0; i < 4; i++)
-        to[i] = from->body->stride[i];
-}
-
 static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
     ht_pool job = *(ht_pool *)ht_node_context(node, sizeof job);
@@ -59,8 +53,8 @@ static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
     dx = ht__input_grad("ht_max_pool2d", node, 0, dy);
     if (dx == NULL)
         return;
-    set_strides(job.x_stride, dx);
-    set_strides(job.y_stride, index);
+    ht__image_strides(dx->body, job.x_stride);
+    ht__image_strides(index->body, job.y_stride);
     if (dx->body->lsize > 0 && ht__backend_of(dy)->kernels.max_pool_backward(
                                    ht__stream_of(dy), &job, ht__body_data(dy->body),
                                    ht__body_data(index->body), ht__body_data(dx->body)) != 0) {
@@ -86,7 +80,7 @@ static ht_pool make_job(const ht_tensor *x, const int64_t kernel[2], const int64
         job.dilation[i] = dilation[i];
         job.out[i] = (in + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1;
     }
-    set_strides(job.x_stride, x);
+    ht__image_strides(x->body, job.x_stride);
     return job;
 }
 
@@ -124,7 +118,7 @@ ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const int64_
     index = result(x, HT_INT32, &job);
     if (y == NULL || index == NULL)
         return NULL;
-    set_strides(job.y_stride, y);
+    ht__image_strides(y->body, job.y_stride);
     if (y->body->lsize > 0 &&
         kernels->max_pool_forward(ht__stream_of(x), &job, ht__body_data(x->body),
                                   ht__body_data(y->body), ht__body_data(index->body)) != 0) {
