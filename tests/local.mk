@@ -8,6 +8,7 @@ core_tests = \
 	tests/core/test_binary.c \
 	tests/core/test_checkpoint.c \
 	tests/core/test_communication.c \
+	tests/core/test_communication_arguments.c \
 	tests/core/test_communication_collective.c \
 	tests/core/test_communication_exchange.c \
 	tests/core/test_communication_exchange_nodes.c \
@@ -242,6 +243,8 @@ endif
 
 check_LTLIBRARIES += libht_test.la
 libht_test_la_SOURCES = \
+	tests/agrees.c \
+	tests/agrees.h \
 	tests/gradcheck.c \
 	tests/gradcheck.h \
 	tests/ht_test.h \

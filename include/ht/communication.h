@@ -98,8 +98,12 @@ HT_API ht_status ht_recv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 HT_API ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
 HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 
-/* Collectives over local parts.
- * - Reductions: the same local shape everywhere; in place when send == recv. AND and OR are logical
+/* Collectives over local parts. Blocking ones begin with one small message between all ranks: where
+ * a rank passes something wrong, or the ranks differ in the root, the reduction, the dtype or a
+ * length that must be the same, the call fails on all of them with one message, and nothing was
+ * sent. What only the root looks at may be NULL elsewhere. send and recv may overlap: the same
+ * elements by the same or two handles mean in place, else what is sent is a copy.
+ * - Reductions: the same local shape everywhere. AND and OR are logical
  *   and for bool and integers; bool has no SUM and PROD. float16 and bfloat16 add in float32. An
  *   exscan leaves recv of rank 0 as it was.
  * - gather, allgather, scatter: parts are pieces along dimension 0 in rank order and may differ in

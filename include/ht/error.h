@@ -10,10 +10,11 @@
  * every rank of the communicator; a failure that only one rank can see ends the job under either
  * handler, for the others are on their way into a call that this rank will never make:
  * - no memory for a tensor or a packed copy, a fault of a device, an error of MPI, a deadline;
- * - arguments that are compared with the *local* part: in ht_allreduce, ht_reduce, ht_scan and
- *   ht_exscan a send and recv of different local shapes; in ht_alltoall parts that are not of equal
- *   blocks; in ht_gather, ht_allgather and ht_scatter parts and a whole that do not fit together.
- * What ranks pass differently to a collective call is found by HT_DEBUG_COLLECTIVE=1.
+ * - wrong arguments of calls that do not wait and so cannot ask: ht_ibcast, ht_iallreduce,
+ *   ht_iallgather.
+ * The blocking ones of ht/communication.h ask before they begin: what one rank passes wrongly, or
+ * differently where it must be the same, fails on all of them. What ranks do differently elsewhere
+ * is found by HT_DEBUG_COLLECTIVE=1.
  * An error in a hook of a backward pass is returned by ht_backward, with its message. */
 #ifndef HT_ERROR_H
 #define HT_ERROR_H

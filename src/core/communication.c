@@ -261,11 +261,8 @@ ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler)
 {
     int64_t extremes[2] = {handler, -(int64_t)handler};
 
-    if (comm == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_comm_set_errhandler: the communicator is NULL");
-    if (handler != HT_ERRORS_ABORT && handler != HT_ERRORS_RETURN)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_comm_set_errhandler: there is no handler %d",
-                       (int)handler);
+    if (!ht__check_comm("ht_comm_set_errhandler", comm))
+        return ht_error_get(NULL);
 
     ht_status status = ht__comm_allreduce_i64(comm, extremes, 2, HT_OP_MAX,
                                               "ht_comm_set_errhandler");
@@ -275,6 +272,9 @@ ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler)
     if (extremes[0] != -extremes[1])
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "ht_comm_set_errhandler: the ranks pass different handlers");
+    if (handler != HT_ERRORS_ABORT && handler != HT_ERRORS_RETURN)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_comm_set_errhandler: there is no handler %d",
+                       (int)handler);
     comm->handler = handler;
     return HT_SUCCESS;
 }

@@ -48,11 +48,11 @@ static ht_status copy_bytes(const char *what, const ht_body *body, void *to, con
                         what, bytes, ht_device_name(body->storage->device));
 }
 
-static ht_status pack(const char *what, ht_buffer *buffer, size_t bytes)
+static ht_status pack(const char *what, ht_buffer *buffer, size_t bytes, bool always)
 {
     const ht_body *body = buffer->tensor->body;
 
-    if (!ht__body_is_contiguous(body)) {
+    if (always || !ht__body_is_contiguous(body)) {
         buffer->packed = packed_body(what, body, bytes);
         if (buffer->packed == NULL)
             return HT_ERR_MEMORY;
@@ -97,9 +97,38 @@ ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor
     if (body->lsize == 0)
         return HT_SUCCESS;
 
-    ht_status status = pack(what, buffer, bytes);
+    ht_status status = pack(what, buffer, bytes, false);
 
     return status == HT_SUCCESS && read ? fill(what, buffer, bytes) : status;
+}
+
+static bool overlap(const char *a, size_t bytes_a, const char *b, size_t bytes_b)
+{
+    return a < b + bytes_b && b < a + bytes_a;
+}
+
+ht_status ht__buffer_detach(const char *what, ht_buffer *buffer, const ht_buffer *other)
+{
+    size_t bytes = (size_t)buffer->count * ht_dtype_size(buffer->dtype);
+
+    if (buffer->count == 0 || other->count == 0 ||
+        !overlap(buffer->data, bytes, other->data,
+                 (size_t)other->count * ht_dtype_size(other->dtype)))
+        return HT_SUCCESS;
+
+    ht_status status = pack(what, buffer, bytes, true);
+
+    return status == HT_SUCCESS ? fill(what, buffer, bytes) : status;
+}
+
+bool ht__buffer_same(const ht_tensor *a, const ht_tensor *b)
+{
+    const ht_body *x = a->body, *y = b->body;
+    bool same = ht__body_data(x) == ht__body_data(y) && x->dtype == y->dtype && x->ndim == y->ndim;
+
+    for (int i = 0; same && i < x->ndim; i++)
+        same = x->lshape[i] == y->lshape[i] && (x->stride[i] == y->stride[i] || x->lshape[i] == 1);
+    return same;
 }
 
 static ht_status unpack(const char *what, ht_buffer *buffer)

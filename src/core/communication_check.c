@@ -3,49 +3,70 @@
  * What every call of the communication layer asks of its arguments. */
 #include "message.h"
 
-bool ht__check_operand(ht_comm *comm, const char *what, const char *name, const ht_tensor *tensor)
+#include <stdarg.h>
+#include <stdio.h>
+
+bool ht__check_comm(const char *what, const ht_comm *comm)
 {
-    if (ht__alive(comm, what, "the communicator") == NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
-        return false;
-    }
-    if (ht__alive(tensor, what, name) != NULL)
+    if (ht__alive(comm, what, "the communicator") != NULL)
+        return true;
+    HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
+    return false;
+}
+
+ht_status ht__check_failed(const ht_check *check, ht_status code, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (check->manner == HT_AGREED)
+        return ht__error_set(code, "%s: %s", check->what, text);
+    if (check->manner == HT_POSTED)
+        return HT_FAIL_HERE(check->comm, code, "%s: %s", check->what, text);
+    return HT_FAIL(check->comm, code, "%s: %s", check->what, text);
+}
+
+bool ht__check_operand(const ht_check *check, const char *name, const ht_tensor *tensor)
+{
+    if (ht__alive(tensor, check->what, name) != NULL)
         return true;
     /* The failure that made it NULL has been reported. */
     if (ht_error_get(NULL) == HT_SUCCESS)
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %s is NULL", what, name);
+        ht__check_failed(check, HT_ERR_ARGUMENT, "%s is NULL", name);
     return false;
 }
 
-bool ht__check_writable(ht_comm *comm, const char *what, const ht_tensor *tensor)
+bool ht__check_writable(const ht_check *check, const ht_tensor *tensor)
 {
     if (!tensor->body->read_only)
         return true;
-    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: the result is a broadcast view and cannot be written",
-            what);
+    ht__check_failed(check, HT_ERR_ARGUMENT,
+                     "the result is a broadcast view and cannot be written");
     return false;
 }
 
-bool ht__check_root(ht_comm *comm, const char *what, int root)
+bool ht__check_root(const ht_check *check, int root)
 {
-    if (root >= 0 && root < comm->size)
+    if (root >= 0 && root < check->comm->size)
         return true;
-    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: root %d is no rank of a communicator of %d", what, root,
-            comm->size);
+    ht__check_failed(check, HT_ERR_ARGUMENT, "root %d is no rank of a communicator of %d", root,
+                     check->comm->size);
     return false;
 }
 
-bool ht__check_pair(ht_comm *comm, const char *what, const ht_tensor *send, const ht_tensor *recv)
+bool ht__check_pair(const ht_check *check, const ht_tensor *send, const ht_tensor *recv)
 {
     if (send->body->dtype == recv->body->dtype)
-        return ht__check_writable(comm, what, recv);
-    HT_FAIL(comm, HT_ERR_DTYPE, "%s: send is %s, recv is %s", what,
-            ht_dtype_name(send->body->dtype), ht_dtype_name(recv->body->dtype));
+        return ht__check_writable(check, recv);
+    ht__check_failed(check, HT_ERR_DTYPE, "send is %s, recv is %s",
+                     ht_dtype_name(send->body->dtype), ht_dtype_name(recv->body->dtype));
     return false;
 }
 
-bool ht__check_same_local(ht_comm *comm, const char *what, const ht_tensor *send,
-                          const ht_tensor *recv)
+bool ht__check_same_local(const ht_check *check, const ht_tensor *send, const ht_tensor *recv)
 {
     const ht_body *a = send->body, *b = recv->body;
     bool same = a->ndim == b->ndim;
@@ -54,12 +75,12 @@ bool ht__check_same_local(ht_comm *comm, const char *what, const ht_tensor *send
         same = a->lshape[i] == b->lshape[i];
     if (same)
         return true;
-    HT_FAIL_HERE(comm, HT_ERR_SHAPE, "%s: the local part of send is %s, that of recv is %s", what,
-                 ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
+    ht__check_failed(check, HT_ERR_SHAPE, "the local part of send is %s, that of recv is %s",
+                     ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
     return false;
 }
 
-bool ht__check_rows(ht_comm *comm, const char *what, const ht_tensor *part, const ht_tensor *whole)
+bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tensor *whole)
 {
     const ht_body *a = part->body, *b = whole->body;
     bool same = a->ndim == b->ndim && a->ndim > 0;
@@ -68,7 +89,23 @@ bool ht__check_rows(ht_comm *comm, const char *what, const ht_tensor *part, cons
         same = a->lshape[i] == b->lshape[i];
     if (same)
         return true;
-    HT_FAIL_HERE(comm, HT_ERR_SHAPE, "%s: parts %s and whole %s may differ in dimension 0 only",
-                 what, ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
+    ht__check_failed(check, HT_ERR_SHAPE, "parts %s and whole %s may differ in dimension 0 only",
+                     ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
     return false;
+}
+
+bool ht__check_begin(const ht_check *check, const ht_call *call, bool valid)
+{
+    ht_call record = *call;
+
+    if (check->manner == HT_AGREED && check->comm->size > 1)
+        return ht__agree_call(check->comm, call, valid ? HT_SUCCESS : ht_error_get(NULL)) ==
+               HT_SUCCESS;
+    if (!valid && check->manner == HT_AGREED) /* this rank is all there are */
+        ht__agree_failed(check->comm, check->what, 0, ht_error_get(NULL));
+    if (!valid)
+        return false;
+    record.what = check->what;
+    ht__begin(check->comm, record);
+    return true;
 }

@@ -4,23 +4,38 @@
  * non-blocking ones and a polite wait. */
 #include "message.h"
 
-static ht_request *start_bcast(const char *what, ht_comm *comm, ht_tensor *buffer, int root,
-                               bool waits)
+/* What a rank with wrong arguments has for the record is not looked at. */
+static ht_dtype dtype_of(const ht_tensor *x)
 {
-    if (!ht__check_operand(comm, what, "buffer", buffer) || !ht__check_root(comm, what, root))
+    return x != NULL ? x->body->dtype : HT_DTYPE_COUNT;
+}
+
+static int64_t count_of(const ht_tensor *x)
+{
+    return x != NULL ? x->body->lsize : 0;
+}
+
+static ht_request *start_bcast(const char *what, ht_manner manner, ht_comm *comm, ht_tensor *buffer,
+                               int root)
+{
+    const ht_check check = {what, comm, manner};
+
+    if (!ht__check_comm(what, comm))
         return NULL;
 
     bool is_root = comm->rank == root;
+    bool valid = ht__check_operand(&check, "buffer", buffer) && ht__check_root(&check, root) &&
+                 (is_root || ht__check_writable(&check, buffer));
 
-    if (!is_root && !ht__check_writable(comm, what, buffer))
+    if (!ht__check_begin(&check,
+                         &(ht_call){.what = what,
+                                    .root = root,
+                                    .dtype = dtype_of(buffer),
+                                    .count = count_of(buffer),
+                                    .part = buffer,
+                                    .later = manner == HT_POSTED},
+                         valid))
         return NULL;
-
-    ht__begin(comm, (ht_call){.what = what,
-                              .root = root,
-                              .dtype = buffer->body->dtype,
-                              .count = buffer->body->lsize,
-                              .part = buffer,
-                              .later = !waits});
 
     ht_request *request = ht__request_new(comm, what);
     ht_buffer *data = &request->recv;
@@ -38,14 +53,13 @@ static ht_request *start_bcast(const char *what, ht_comm *comm, ht_tensor *buffe
     return ht__request_posted(request, status);
 }
 
-typedef enum reduction { ALLREDUCE, IALLREDUCE, REDUCE, SCAN, EXSCAN } reduction;
+typedef enum reduction { ALLREDUCE, REDUCE, SCAN, EXSCAN } reduction;
 
 static int post_reduction(reduction kind, ht_comm *comm, const void *send, void *recv, int count,
                           MPI_Datatype type, MPI_Op op, int root, MPI_Request *request)
 {
     switch (kind) {
     case ALLREDUCE:
-    case IALLREDUCE:
         return MPI_Iallreduce(send, recv, count, type, op, comm->mpi, request);
     case REDUCE:
         return MPI_Ireduce(send, recv, count, type, op, root, comm->mpi, request);
@@ -82,39 +96,46 @@ static ht_status post_pieces(ht_request *request, reduction kind, ht_reduce_op o
     return HT_SUCCESS;
 }
 
-static bool reduction_valid(const char *what, ht_comm *comm, const ht_tensor *send,
-                            const ht_tensor *recv, ht_reduce_op op, bool receives)
+static bool reduction_valid(const ht_check *check, const ht_tensor *send, const ht_tensor *recv,
+                            ht_reduce_op op, bool receives)
 {
-    if (!ht__check_operand(comm, what, "send", send) ||
-        (receives && !ht__check_operand(comm, what, "recv", recv)))
+    if (!ht__check_operand(check, "send", send) ||
+        (receives && !ht__check_operand(check, "recv", recv)))
         return false;
     if (ht__mpi_op(op, send->body->dtype) == MPI_OP_NULL) {
-        HT_FAIL(comm, HT_ERR_DTYPE, "%s: %s is not defined for %s", what, ht__op_name(op),
-                ht_dtype_name(send->body->dtype));
+        ht__check_failed(check, HT_ERR_DTYPE, "%s is not defined for %s", ht__op_name(op),
+                         ht_dtype_name(send->body->dtype));
         return false;
     }
     return !receives ||
-           (ht__check_pair(comm, what, send, recv) && ht__check_same_local(comm, what, send, recv));
+           (ht__check_pair(check, send, recv) && ht__check_same_local(check, send, recv));
 }
 
-static ht_request *start_reduction(const char *what, reduction kind, ht_comm *comm, ht_tensor *send,
-                                   ht_tensor *recv, ht_reduce_op op, int root)
+static ht_request *start_reduction(const char *what, ht_manner manner, reduction kind,
+                                   ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
+                                   int root)
 {
-    bool receives = kind != REDUCE || (comm != NULL && comm->rank == root);
+    const ht_check check = {what, comm, manner};
 
-    if (!reduction_valid(what, comm, send, recv, op, receives))
+    if (!ht__check_comm(what, comm))
         return NULL;
 
-    ht__begin(comm, (ht_call){.what = what,
-                              .root = root,
-                              .op = op,
-                              .dtype = send->body->dtype,
-                              .count = send->body->lsize,
-                              .part = send,
-                              .later = kind == IALLREDUCE});
+    bool receives = kind != REDUCE || comm->rank == root;
+    bool valid = ht__check_root(&check, root) && reduction_valid(&check, send, recv, op, receives);
+
+    if (!ht__check_begin(&check,
+                         &(ht_call){.what = what,
+                                    .root = root,
+                                    .op = op,
+                                    .dtype = dtype_of(send),
+                                    .count = count_of(send),
+                                    .part = send,
+                                    .later = manner == HT_POSTED},
+                         valid))
+        return NULL;
 
     ht_request *request = ht__request_new(comm, what);
-    bool in_place = receives && send == recv;
+    bool in_place = receives && ht__buffer_same(send, recv);
     ht_status status = HT_SUCCESS;
 
     /* The first rank of an exclusive scan receives nothing: its result keeps what it held. */
@@ -122,6 +143,8 @@ static ht_request *start_reduction(const char *what, reduction kind, ht_comm *co
         status = ht__buffer_open(what, &request->recv, recv, in_place || kind == EXSCAN, true);
     if (status == HT_SUCCESS && !in_place)
         status = ht__buffer_open(what, &request->send, send, true, false);
+    if (status == HT_SUCCESS && receives && !in_place)
+        status = ht__buffer_detach(what, &request->send, &request->recv);
     if (status == HT_SUCCESS)
         status = post_pieces(request, kind, op, root);
     return ht__request_posted(request, status);
@@ -129,65 +152,101 @@ static ht_request *start_reduction(const char *what, reduction kind, ht_comm *co
 
 ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root)
 {
-    return start_bcast("ht_ibcast", comm, buffer, root, false);
+    return start_bcast("ht_ibcast", HT_POSTED, comm, buffer, root);
 }
 
 ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root)
 {
-    return ht__request_run(start_bcast("ht_bcast", comm, buffer, root, true));
+    return ht__request_run(start_bcast("ht_bcast", HT_AGREED, comm, buffer, root));
+}
+
+ht_status ht__comm_bcast(ht_comm *comm, ht_tensor *buffer, int root)
+{
+    return ht__request_run(start_bcast("ht_bcast", HT_ALIKE, comm, buffer, root));
 }
 
 ht_request *ht_iallreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
 {
-    return start_reduction("ht_iallreduce", IALLREDUCE, comm, send, recv, op, 0);
+    return start_reduction("ht_iallreduce", HT_POSTED, ALLREDUCE, comm, send, recv, op, 0);
 }
 
 ht_status ht_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
 {
-    return ht__request_run(start_reduction("ht_allreduce", ALLREDUCE, comm, send, recv, op, 0));
+    return ht__request_run(
+        start_reduction("ht_allreduce", HT_AGREED, ALLREDUCE, comm, send, recv, op, 0));
+}
+
+ht_status ht__comm_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
+{
+    return ht__request_run(
+        start_reduction("ht_allreduce", HT_ALIKE, ALLREDUCE, comm, send, recv, op, 0));
 }
 
 ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op, int root)
 {
-    if (comm != NULL && !ht__check_root(comm, "ht_reduce", root))
-        return ht_error_get(NULL);
-    return ht__request_run(start_reduction("ht_reduce", REDUCE, comm, send, recv, op, root));
+    return ht__request_run(
+        start_reduction("ht_reduce", HT_AGREED, REDUCE, comm, send, recv, op, root));
+}
+
+ht_status ht__comm_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
+                          int root)
+{
+    return ht__request_run(
+        start_reduction("ht_reduce", HT_ALIKE, REDUCE, comm, send, recv, op, root));
 }
 
 ht_status ht_scan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
 {
-    return ht__request_run(start_reduction("ht_scan", SCAN, comm, send, recv, op, 0));
+    return ht__request_run(start_reduction("ht_scan", HT_AGREED, SCAN, comm, send, recv, op, 0));
 }
 
 ht_status ht_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
 {
-    return ht__request_run(start_reduction("ht_exscan", EXSCAN, comm, send, recv, op, 0));
+    return ht__request_run(
+        start_reduction("ht_exscan", HT_AGREED, EXSCAN, comm, send, recv, op, 0));
+}
+
+ht_status ht__comm_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
+{
+    return ht__request_run(start_reduction("ht_exscan", HT_ALIKE, EXSCAN, comm, send, recv, op, 0));
+}
+
+static bool blocks_valid(const ht_check *check, const ht_tensor *send, const ht_tensor *recv)
+{
+    int size = check->comm->size;
+
+    if (!ht__check_operand(check, "send", send) || !ht__check_operand(check, "recv", recv) ||
+        !ht__check_pair(check, send, recv))
+        return false;
+    if (send->body->lsize == recv->body->lsize && send->body->lsize % size == 0)
+        return true;
+    ht__check_failed(check, HT_ERR_SHAPE,
+                     "local parts %s and %s are not of %d equal blocks of one size",
+                     ht__shape_str(send->body->ndim, send->body->lshape),
+                     ht__shape_str(recv->body->ndim, recv->body->lshape), size);
+    return false;
 }
 
 static ht_request *start_alltoall(const char *what, ht_comm *comm, ht_tensor *send, ht_tensor *recv)
 {
-    if (!ht__check_operand(comm, what, "send", send) ||
-        !ht__check_operand(comm, what, "recv", recv) || !ht__check_pair(comm, what, send, recv))
-        return NULL;
-    if (send->body->lsize != recv->body->lsize || send->body->lsize % comm->size != 0) {
-        HT_FAIL_HERE(comm, HT_ERR_SHAPE,
-                     "%s: local parts %s and %s are not of %d equal blocks of one size", what,
-                     ht__shape_str(send->body->ndim, send->body->lshape),
-                     ht__shape_str(recv->body->ndim, recv->body->lshape), comm->size);
-        return NULL;
-    }
+    const ht_check check = {what, comm, HT_AGREED};
 
-    ht__begin(comm, (ht_call){.what = what,
-                              .dtype = send->body->dtype,
-                              .count = send->body->lsize,
-                              .part = send});
+    if (!ht__check_comm(what, comm) || !ht__check_begin(&check,
+                                                        &(ht_call){.what = what,
+                                                                   .dtype = dtype_of(send),
+                                                                   .count = count_of(send),
+                                                                   .part = send},
+                                                        blocks_valid(&check, send, recv)))
+        return NULL;
 
     ht_request *request = ht__request_new(comm, what);
-    bool in_place = send == recv;
+    bool in_place = ht__buffer_same(send, recv);
     ht_status status = ht__buffer_open(what, &request->recv, recv, in_place, true);
 
     if (status == HT_SUCCESS && !in_place)
         status = ht__buffer_open(what, &request->send, send, true, false);
+    if (status == HT_SUCCESS && !in_place)
+        status = ht__buffer_detach(what, &request->send, &request->recv);
     if (status == HT_SUCCESS) {
         ht_message block = ht__message(request->recv.count / comm->size, request->recv.dtype);
 

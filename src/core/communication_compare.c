@@ -24,6 +24,7 @@ struct record {
     char what[80];
     int root, op, dtype, wire;
     int64_t count;
+    int refused;     /* its rank passes what is wrong, and says so when it has begun */
     int rank;        /* in the world, whatever the communicator; not compared */
     uint64_t number; /* of the call or operation; not compared */
     int ndim;        /* -1: no local part to be shown */
@@ -93,6 +94,7 @@ static void fill(struct record *record, const ht_call *call)
     record->dtype = (int)call->dtype;
     record->wire = (int)call->wire;
     record->count = call->count;
+    record->refused = call->refused;
     record->rank = ht__world_rank();
     record->ndim = -1;
     if (call->part != NULL) {
@@ -104,6 +106,8 @@ static void fill(struct record *record, const ht_call *call)
 
 static enum field first_difference(const struct record *a, const struct record *b)
 {
+    if (a->refused || b->refused)
+        return strcmp(a->what, b->what) != 0 ? OPERATION : NO_FIELD;
     return strcmp(a->what, b->what) != 0 ? OPERATION
            : a->root != b->root          ? ROOT
            : a->op != b->op              ? REDUCTION

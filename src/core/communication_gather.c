@@ -12,6 +12,9 @@ typedef struct parts {
     int64_t total;
 } parts;
 
+/* What a rank brings. `row`: its lengths but along dimension 0, as one number. */
+enum { FAILED, ROOT, DTYPE, ROW, COUNT, WHOLE, RECORD };
+
 static parts parts_new(const ht_comm *comm)
 {
     parts p = {.counts = ht__alloc(sizeof *p.counts * 2 * (size_t)comm->size)};
@@ -29,19 +32,93 @@ static void place(const ht_comm *comm, parts *p)
     }
 }
 
-static ht_status ask_parts(const char *what, ht_comm *comm, const ht_tensor *part, parts *p)
+static int64_t row_key(const ht_body *part)
 {
-    int64_t mine = part->body->lsize;
-    ht_status status = ht__comm_allgather_i64(comm, &mine, 1, p->counts, what);
+    uint64_t key = (uint64_t)part->ndim;
 
+    for (int i = 1; i < part->ndim; i++)
+        key = key * 0x9e3779b97f4a7c15u + (uint64_t)part->lshape[i];
+    return (int64_t)key;
+}
+
+/* All ranks see the same records, and fail alike. */
+static ht_status compare_records(const char *what, ht_comm *comm, const int64_t *all)
+{
+    int64_t total = 0;
+
+    for (int r = 0; r < comm->size; r++) {
+        const int64_t *it = all + (size_t)r * RECORD;
+
+        total += it[COUNT];
+        if (it[ROOT] != all[ROOT])
+            return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                           "%s: the root is %" PRId64 " on rank 0 and %" PRId64 " on rank %d", what,
+                           all[ROOT], it[ROOT], r);
+        if (it[DTYPE] != all[DTYPE])
+            return HT_FAIL(comm, HT_ERR_DTYPE, "%s: the dtype is %s on rank 0 and %s on rank %d",
+                           what, ht_dtype_name((ht_dtype)all[DTYPE]),
+                           ht_dtype_name((ht_dtype)it[DTYPE]), r);
+        if (it[ROW] != all[ROW])
+            return HT_FAIL(comm, HT_ERR_SHAPE,
+                           "%s: the parts of ranks 0 and %d differ in more than dimension 0", what,
+                           r);
+    }
+    for (int r = 0; r < comm->size; r++) {
+        int64_t whole = all[(size_t)r * RECORD + WHOLE];
+
+        if (whole >= 0 && whole != total)
+            return HT_FAIL(comm, HT_ERR_SHAPE,
+                           "%s: the parts have %" PRId64 " elements together, the whole on rank %d "
+                           "has %" PRId64,
+                           what, total, r, whole);
+    }
+    return HT_SUCCESS;
+}
+
+/* The ranks tell each other what they bring, and whether it is right: the call begins on all of
+ * them or on none. whole: NULL on ranks that have none. */
+static ht_status ask_parts(const ht_check *check, const ht_call *call, bool valid,
+                           const ht_tensor *part, const ht_tensor *whole, parts *p)
+{
+    ht_comm *comm = check->comm;
+    int64_t *all = ht__alloc(sizeof *all * RECORD * (size_t)comm->size);
+    int64_t mine[RECORD] = {[FAILED] = !valid};
+    ht_call record = *call;
+    ht_status status = valid ? HT_SUCCESS : ht_error_get(NULL);
+    int failed = 0;
+
+    if (valid) {
+        mine[ROOT] = call->root;
+        mine[DTYPE] = (int64_t)part->body->dtype;
+        mine[ROW] = row_key(part->body);
+        mine[COUNT] = part->body->lsize;
+        mine[WHOLE] = whole != NULL ? whole->body->lsize : -1;
+    }
+    record.refused = !valid;
+    ht__begin(comm, record);
+
+    ht_status sent = ht__meta_gather(comm, mine, RECORD, all, check->what);
+
+    while (failed < comm->size && !all[(size_t)failed * RECORD + FAILED])
+        failed++;
+    if (sent != HT_SUCCESS)
+        status = sent;
+    else if (failed < comm->size)
+        status = ht__agree_failed(comm, check->what, failed, status);
+    else
+        status = compare_records(check->what, comm, all);
+    for (int r = 0; r < comm->size; r++)
+        p->counts[r] = all[(size_t)r * RECORD + COUNT];
     place(comm, p);
+    ht__free(all);
     return status;
 }
 
 /* The canonical division of the whole: known without asking. */
-static ht_status canonical_parts(const char *what, ht_comm *comm, const ht_tensor *part,
+static ht_status canonical_parts(const ht_check *check, const ht_tensor *part,
                                  const ht_tensor *whole, parts *p)
 {
+    const ht_comm *comm = check->comm;
     int64_t rows = whole->body->lshape[0], row = rows > 0 ? whole->body->lsize / rows : 0;
 
     for (int r = 0; r < comm->size; r++) {
@@ -51,21 +128,10 @@ static ht_status canonical_parts(const char *what, ht_comm *comm, const ht_tenso
     place(comm, p);
     if (p->counts[comm->rank] == part->body->lsize)
         return HT_SUCCESS;
-    return HT_FAIL_HERE(comm, HT_ERR_SHAPE,
-                        "%s: this rank's part has %" PRId64 " elements where an even division of "
-                        "the whole gives %" PRId64 " (ht_allgather takes any)",
-                        what, part->body->lsize, p->counts[comm->rank]);
-}
-
-static ht_status check_total(const char *what, ht_comm *comm, const ht_tensor *whole,
-                             const parts *p)
-{
-    if (whole->body->lsize == p->total)
-        return HT_SUCCESS;
-    return HT_FAIL_HERE(
-        comm, HT_ERR_SHAPE,
-        "%s: the parts have %" PRId64 " elements together, the whole %s has %" PRId64, what,
-        p->total, ht__shape_str(whole->body->ndim, whole->body->lshape), whole->body->lsize);
+    return ht__check_failed(check, HT_ERR_SHAPE,
+                            "this rank's part has %" PRId64 " elements where an even division of "
+                            "the whole gives %" PRId64 " (ht_allgather takes any)",
+                            part->body->lsize, p->counts[comm->rank]);
 }
 
 /* The same in int, kept by the request; NULL when int is too small. */
@@ -145,78 +211,108 @@ static ht_status post_rooted(ht_request *request, ht_comm *comm, const parts *p,
     return status;
 }
 
-static ht_request *start_allgather(const char *what, ht_comm *comm, ht_tensor *send,
-                                   ht_tensor *recv, bool waits)
+static ht_status open_and_post(ht_request *request, ht_comm *comm, ht_tensor *send, ht_tensor *recv,
+                               const parts *p)
 {
-    if (!ht__check_operand(comm, what, "send", send) ||
-        !ht__check_operand(comm, what, "recv", recv) || !ht__check_pair(comm, what, send, recv) ||
-        !ht__check_rows(comm, what, send, recv))
+    ht_status status = ht__buffer_open(request->what, &request->recv, recv, false, true);
+
+    if (status == HT_SUCCESS)
+        status = ht__buffer_open(request->what, &request->send, send, true, false);
+    if (status == HT_SUCCESS)
+        status = ht__buffer_detach(request->what, &request->send, &request->recv);
+    return status == HT_SUCCESS ? post_allgather(request, comm, p) : status;
+}
+
+static ht_request *start_allgather(const char *what, ht_manner manner, ht_comm *comm,
+                                   ht_tensor *send, ht_tensor *recv)
+{
+    const ht_check check = {what, comm, manner};
+
+    if (!ht__check_comm(what, comm))
         return NULL;
 
-    ht__begin(comm, (ht_call){.what = what,
-                              .dtype = send->body->dtype,
-                              .count = recv->body->lsize,
-                              .part = recv,
-                              .later = !waits});
+    bool valid = ht__check_operand(&check, "send", send) &&
+                 ht__check_operand(&check, "recv", recv) && ht__check_pair(&check, send, recv) &&
+                 ht__check_rows(&check, send, recv);
+    ht_call call = {.what = what, .part = recv, .later = manner == HT_POSTED};
 
-    ht_request *request = ht__request_new(comm, what);
+    if (!valid && manner == HT_POSTED)
+        return NULL;
+    if (valid) {
+        call.dtype = send->body->dtype;
+        call.count = recv->body->lsize;
+    }
+
     parts p = parts_new(comm);
-    ht_status status = waits ? ask_parts(what, comm, send, &p)
-                             : canonical_parts(what, comm, send, recv, &p);
+    ht_request *request = NULL;
+    ht_status status = manner == HT_AGREED ? ask_parts(&check, &call, valid, send, recv, &p)
+                                           : canonical_parts(&check, send, recv, &p);
 
-    if (status == HT_SUCCESS)
-        status = check_total(what, comm, recv, &p);
-    if (status == HT_SUCCESS)
-        status = ht__buffer_open(what, &request->send, send, true, false);
-    if (status == HT_SUCCESS)
-        status = ht__buffer_open(what, &request->recv, recv, false, true);
-    if (status == HT_SUCCESS)
-        status = post_allgather(request, comm, &p);
+    if (status == HT_SUCCESS) {
+        if (manner == HT_POSTED)
+            ht__begin(comm, call);
+        request = ht__request_new(comm, what);
+        request = ht__request_posted(request, open_and_post(request, comm, send, recv, &p));
+    }
     ht__free(p.counts);
-    return ht__request_posted(request, status);
+    return request;
+}
+
+/* Where the root's part lies in the whole, what is sent is a copy. */
+static ht_status open_rooted(ht_request *request, ht_comm *comm, ht_tensor *part, ht_tensor *whole,
+                             const parts *p, int root, bool gather)
+{
+    ht_buffer *of_part = gather ? &request->send : &request->recv;
+    ht_buffer *of_whole = gather ? &request->recv : &request->send;
+    ht_status status = ht__buffer_open(request->what, of_part, part, gather, !gather);
+
+    if (status == HT_SUCCESS && whole != NULL)
+        status = ht__buffer_open(request->what, of_whole, whole, !gather, gather);
+    if (status == HT_SUCCESS && whole != NULL)
+        status = ht__buffer_detach(request->what, &request->send, &request->recv);
+    return status == HT_SUCCESS ? post_rooted(request, comm, p, root, gather) : status;
 }
 
 static ht_request *start_rooted(const char *what, ht_comm *comm, ht_tensor *part, ht_tensor *whole,
                                 int root, bool gather)
 {
-    bool is_root = comm != NULL && comm->rank == root;
+    const ht_check check = {what, comm, HT_AGREED};
 
-    if (!ht__check_operand(comm, what, gather ? "send" : "recv", part) ||
-        !ht__check_root(comm, what, root))
-        return NULL;
-    if (is_root && (!ht__check_operand(comm, what, gather ? "recv" : "send", whole) ||
-                    !ht__check_pair(comm, what, gather ? part : whole, gather ? whole : part) ||
-                    !ht__check_rows(comm, what, part, whole)))
+    if (!ht__check_comm(what, comm))
         return NULL;
 
-    ht__begin(comm, (ht_call){.what = what, .root = root, .dtype = part->body->dtype});
+    bool is_root = comm->rank == root;
+    bool valid = ht__check_operand(&check, gather ? "send" : "recv", part) &&
+                 ht__check_root(&check, root) && (gather || ht__check_writable(&check, part));
 
-    ht_request *request = ht__request_new(comm, what);
+    if (valid && is_root)
+        valid = ht__check_operand(&check, gather ? "recv" : "send", whole) &&
+                ht__check_pair(&check, gather ? part : whole, gather ? whole : part) &&
+                ht__check_rows(&check, part, whole);
+
     parts p = parts_new(comm);
-    ht_status status = ask_parts(what, comm, part, &p);
+    ht_call call = {
+        .what = what, .root = root, .dtype = valid ? part->body->dtype : HT_DTYPE_COUNT};
+    ht_request *request = NULL;
+    ht_status status = ask_parts(&check, &call, valid, part, is_root ? whole : NULL, &p);
 
-    if (status == HT_SUCCESS && is_root)
-        status = check_total(what, comm, whole, &p);
-    if (status == HT_SUCCESS)
-        status = ht__buffer_open(what, gather ? &request->send : &request->recv, part, gather,
-                                 !gather);
-    if (status == HT_SUCCESS && is_root)
-        status = ht__buffer_open(what, gather ? &request->recv : &request->send, whole, !gather,
-                                 gather);
-    if (status == HT_SUCCESS)
-        status = post_rooted(request, comm, &p, root, gather);
+    if (status == HT_SUCCESS) {
+        request = ht__request_new(comm, what);
+        request = ht__request_posted(
+            request, open_rooted(request, comm, part, is_root ? whole : NULL, &p, root, gather));
+    }
     ht__free(p.counts);
-    return ht__request_posted(request, status);
+    return request;
 }
 
 ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
 {
-    return start_allgather("ht_iallgather", comm, send, recv, false);
+    return start_allgather("ht_iallgather", HT_POSTED, comm, send, recv);
 }
 
 ht_status ht_allgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
 {
-    return ht__request_run(start_allgather("ht_allgather", comm, send, recv, true));
+    return ht__request_run(start_allgather("ht_allgather", HT_AGREED, comm, send, recv));
 }
 
 ht_status ht_gather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root)

@@ -41,16 +41,32 @@ ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_r
                   &request, what);
 }
 
-ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
-                                 const char *what)
+ht_status ht__meta_max(ht_comm *comm, int64_t *values, int count, const char *what)
 {
     MPI_Request request;
 
-    ht__begin(comm, (ht_call){.what = what, .count = count});
+    return finish(
+        comm,
+        MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, comm->mpi, &request),
+        &request, what);
+}
+
+ht_status ht__meta_gather(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
+                          const char *what)
+{
+    MPI_Request request;
+
     return finish(
         comm,
         MPI_Iallgather(mine, count, MPI_INT64_T, all, count, MPI_INT64_T, comm->mpi, &request),
         &request, what);
+}
+
+ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
+                                 const char *what)
+{
+    ht__begin(comm, (ht_call){.what = what, .count = count});
+    return ht__meta_gather(comm, mine, count, all, what);
 }
 
 ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, double *all,

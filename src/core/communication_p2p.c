@@ -3,17 +3,17 @@
  * Tensors from rank to rank. Blocking calls are the non-blocking ones and a polite wait. */
 #include "message.h"
 
-static bool valid(ht_comm *comm, const char *what, const ht_tensor *buffer, int peer, int tag)
+static bool valid(const ht_check *check, const ht_tensor *buffer, int peer, int tag)
 {
-    if (!ht__check_operand(comm, what, "buffer", buffer))
+    if (!ht__check_operand(check, "buffer", buffer))
         return false;
-    if (peer < 0 || peer >= comm->size) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: there is no rank %d in a communicator of %d", what,
-                peer, comm->size);
+    if (peer < 0 || peer >= check->comm->size) {
+        ht__check_failed(check, HT_ERR_ARGUMENT, "there is no rank %d in a communicator of %d",
+                         peer, check->comm->size);
         return false;
     }
     if (tag < 0 || tag > 32767) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: tag %d is not in 0 ... 32767", what, tag);
+        ht__check_failed(check, HT_ERR_ARGUMENT, "tag %d is not in 0 ... 32767", tag);
         return false;
     }
     return true;
@@ -21,7 +21,9 @@ static bool valid(ht_comm *comm, const char *what, const ht_tensor *buffer, int 
 
 static ht_request *start_send(const char *what, ht_comm *comm, ht_tensor *buffer, int dest, int tag)
 {
-    if (!valid(comm, what, buffer, dest, tag))
+    const ht_check check = {what, comm, HT_ALIKE};
+
+    if (!ht__check_comm(what, comm) || !valid(&check, buffer, dest, tag))
         return NULL;
 
     ht_request *request = ht__request_new(comm, what);
@@ -42,7 +44,10 @@ static ht_request *start_send(const char *what, ht_comm *comm, ht_tensor *buffer
 static ht_request *start_recv(const char *what, ht_comm *comm, ht_tensor *buffer, int source,
                               int tag)
 {
-    if (!valid(comm, what, buffer, source, tag) || !ht__check_writable(comm, what, buffer))
+    const ht_check check = {what, comm, HT_ALIKE};
+
+    if (!ht__check_comm(what, comm) || !valid(&check, buffer, source, tag) ||
+        !ht__check_writable(&check, buffer))
         return NULL;
 
     ht_request *request = ht__request_new(comm, what);

@@ -233,6 +233,7 @@ typedef struct ht_call {
     const ht_tensor *part; /* whose local shape a message shows; NULL: none */
     ht_purpose on;         /* it has an order of its own among the operations there */
     bool later;            /* it does not wait for the others, and nor does the comparison */
+    bool refused; /* this rank's arguments are wrong: there is nothing to compare but what */
 } ht_call;
 extern bool ht__compare_on;
 void ht__compare_call(ht_comm *comm, const ht_call *call);
@@ -247,6 +248,14 @@ static inline void ht__begin(ht_comm *comm, ht_call call)
     if (ht__compare_on)
         ht__compare_call(comm, &call);
 }
+
+/* The public calls without their names, for tensors of the library's own making: what they hold is
+ * alike on all ranks, so that nobody asks. */
+ht_status ht__comm_bcast(ht_comm *comm, ht_tensor *buffer, int root);
+ht_status ht__comm_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
+                          int root);
+ht_status ht__comm_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+ht_status ht__comm_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
 
 /* Small host buffers, for metadata. Collective. `what` names the operation in a timeout message. */
 ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_reduce_op op,

@@ -43,7 +43,7 @@ static ht_status add_slabs_before(ht_tensor *y, int axis, ht_reduce_op across)
     before = last != NULL ? ht_zeros_like(last) : NULL;
     if (before == NULL)
         return ht_error_get(NULL);
-    ht_status status = ht_exscan(y->body->comm, last, before, across);
+    ht_status status = ht__comm_exscan(y->body->comm, last, before, across);
     if (status != HT_SUCCESS || y->body->comm->rank == 0 || count == 0)
         return status; /* Exscan leaves rank 0's buffer alone */
     return ht_add_(local, before, 1);

@@ -155,7 +155,7 @@ static ht_tensor *first_of_ranks(const ht_reduce_row *row, ht_comm *comm, ht_ten
 {
     ht_tensor *best = ht_copy(value), *mine, *nan, *position;
 
-    if (ht_allreduce(comm, best, best, row->across) != HT_SUCCESS)
+    if (ht__comm_allreduce(comm, best, best, row->across) != HT_SUCCESS)
         return NULL;
     mine = ht_eq(value, best);
     nan = ht_mul(ht_ne(value, value), ht_ne(best, best));
@@ -163,7 +163,7 @@ static ht_tensor *first_of_ranks(const ht_reduce_row *row, ht_comm *comm, ht_ten
     /* 2^62 where this rank has it not */
     position = ht_add(ht_mul(index, mine),
                       ht_mul_scalar(ht_sub_scalar(mine, 1), -(double)((int64_t)1 << 62)));
-    if (position == NULL || ht_allreduce(comm, position, position, HT_OP_MIN) != HT_SUCCESS)
+    if (position == NULL || ht__comm_allreduce(comm, position, position, HT_OP_MIN) != HT_SUCCESS)
         return NULL;
     return position;
 }
@@ -236,7 +236,7 @@ ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool kee
         return reduce_position(row, &plan, x, axis, y);
     if (reduce_local(row, &plan, x, y, NULL) != HT_SUCCESS)
         return NULL;
-    if (plan.across && ht_allreduce(x->body->comm, y, y, row->across) != HT_SUCCESS)
+    if (plan.across && ht__comm_allreduce(x->body->comm, y, y, row->across) != HT_SUCCESS)
         return NULL;
     return record(row, x, y, axis, keepdim);
 }

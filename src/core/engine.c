@@ -121,7 +121,7 @@ ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *
     (void)what;
     if (partial == NULL || of->split == HT_NONE || of->comm->size == 1)
         return partial;
-    if (ht_allreduce(of->comm, partial, partial, HT_OP_SUM) != HT_SUCCESS)
+    if (ht__comm_allreduce(of->comm, partial, partial, HT_OP_SUM) != HT_SUCCESS)
         return NULL;
     ht_body *body = ht__body_view(partial->body);
     ht_release(body->comm);

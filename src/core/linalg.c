@@ -71,7 +71,7 @@ static ht_tensor *slab_of(ht_tensor *x, int root)
         shape[body->split] = ht__body_start(body, root + 1) - ht__body_start(body, root);
         slab = ht_empty_on(2, shape, body->dtype, HT_NONE, body->storage->device, ht_comm_self());
     }
-    if (slab == NULL || ht_bcast(body->comm, slab, root) != HT_SUCCESS)
+    if (slab == NULL || ht__comm_bcast(body->comm, slab, root) != HT_SUCCESS)
         return NULL;
     return slab;
 }
@@ -129,8 +129,8 @@ static ht_status sum_of_partials(ht_tensor *c, ht_tensor *a, ht_tensor *b, ht_co
                                         : ht_error_get(NULL);
 
         if (status == HT_SUCCESS)
-            status = ht_reduce(comm, part, comm->rank == root ? ht_tensor_local(c) : NULL,
-                               HT_OP_SUM, root);
+            status = ht__comm_reduce(comm, part, comm->rank == root ? ht_tensor_local(c) : NULL,
+                                     HT_OP_SUM, root);
         ht_scope_close(scope);
         if (status != HT_SUCCESS)
             return status;

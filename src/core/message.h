@@ -148,6 +148,11 @@ typedef struct ht_buffer {
 } ht_buffer;
 ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor, bool read,
                           bool write);
+/* Makes it a copy where its memory overlaps that of `other`, which MPI does not allow. */
+ht_status ht__buffer_detach(const char *what, ht_buffer *buffer, const ht_buffer *other);
+
+/* Whether two tensors are the same elements of the same memory. */
+bool ht__buffer_same(const ht_tensor *a, const ht_tensor *b);
 ht_status ht__buffer_close(const char *what, ht_buffer *buffer, bool copy_back);
 
 /* ---- requests (communication_request.c) --------------------------------------------------------
@@ -170,15 +175,49 @@ MPI_Request *ht__request_slots(ht_request *request, int count); /* all MPI_REQUE
 ht_request *ht__request_posted(ht_request *request, ht_status status);
 ht_status ht__request_run(ht_request *request); /* waits and releases; NULL: the last error */
 
-/* ---- arguments (communication_check.c): false after the error was reported ---------------------
+/* ---- arguments (communication_check.c) ---------------------------------------------------------
+ * What a rank brings to a call, and how the others come to know that it is wrong. */
+typedef enum ht_manner {
+    HT_AGREED, /* a collective call of the program's: the ranks ask each other before it begins */
+    HT_ALIKE,  /* one of the library's, with tensors of its own making; point to point */
+    HT_POSTED  /* waits for nobody and so cannot ask: a mistake of one rank ends the job */
+} ht_manner;
+
+typedef struct ht_check {
+    const char *what;
+    ht_comm *comm;
+    ht_manner manner;
+} ht_check;
+
+/* false after the error was recorded; if not HT_AGREED, it was reported too. */
+bool ht__check_comm(const char *what, const ht_comm *comm);
+bool ht__check_operand(const ht_check *check, const char *name, const ht_tensor *tensor);
+bool ht__check_writable(const ht_check *check, const ht_tensor *tensor);
+bool ht__check_root(const ht_check *check, int root);
+bool ht__check_pair(const ht_check *check, const ht_tensor *send, const ht_tensor *recv);
+bool ht__check_same_local(const ht_check *check, const ht_tensor *send, const ht_tensor *recv);
+bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tensor *whole);
+ht_status ht__check_failed(const ht_check *check, ht_status code, const char *format, ...)
+    HT_PRINTF(3, 4);
+
+/* After the checks, before anything is sent: the call begins on all ranks (true) or on none. Where
+ * the manner is HT_AGREED one small message between all ranks tells of failed checks, and compares
+ * what `call` holds. */
+bool ht__check_begin(const ht_check *check, const ht_call *call, bool valid);
+
+/* ---- small integers (communication_meta.c): parts of an operation that has begun ----------------
  */
-bool ht__check_operand(ht_comm *comm, const char *what, const char *name, const ht_tensor *tensor);
-bool ht__check_writable(ht_comm *comm, const char *what, const ht_tensor *tensor);
-bool ht__check_root(ht_comm *comm, const char *what, int root);
-bool ht__check_pair(ht_comm *comm, const char *what, const ht_tensor *send, const ht_tensor *recv);
-bool ht__check_same_local(ht_comm *comm, const char *what, const ht_tensor *send,
-                          const ht_tensor *recv);
-bool ht__check_rows(ht_comm *comm, const char *what, const ht_tensor *part, const ht_tensor *whole);
+ht_status ht__meta_max(ht_comm *comm, int64_t *values, int count, const char *what);
+ht_status ht__meta_gather(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
+                          const char *what);
+
+/* ---- agreement (communication_agree.c) ---------------------------------------------------------
+ */
+/* The second half of ht__agree: rank `from` is the lowest that failed. */
+ht_status ht__agree_failed(ht_comm *comm, const char *what, int from, ht_status mine);
+
+/* Whether all ranks begin the same call with the same values, and none of them failed. */
+ht_status ht__agree_call(ht_comm *comm, const ht_call *call, ht_status mine);
 
 /* ---- blocks between all ranks (communication_alltoall.c) ---------------------------------------
  */

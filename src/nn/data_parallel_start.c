@@ -252,7 +252,7 @@ static void broadcast_tensor(const char *name, ht_tensor *x, void *user)
     (void)name;
     if (broadcast->status != HT_SUCCESS)
         return;
-    broadcast->status = ht_bcast(broadcast->comm, x, broadcast->root);
+    broadcast->status = ht__comm_bcast(broadcast->comm, x, broadcast->root);
     ht__storage_touch(x->body->storage);
 }
 
@@ -278,7 +278,7 @@ static void renew_buffer(const char *name, ht_tensor *x, void *user)
     if (fresh == NULL)
         broadcast->status = ht_error_get(NULL);
     if (broadcast->status == HT_SUCCESS)
-        broadcast->status = ht_bcast(broadcast->comm, fresh, broadcast->root);
+        broadcast->status = ht__comm_bcast(broadcast->comm, fresh, broadcast->root);
     if (broadcast->status == HT_SUCCESS)
         broadcast->status = ht_tensor_set_(x, fresh);
 }

@@ -239,7 +239,7 @@ ht_status ht__daso_receive(ht_daso *daso)
     if (status == HT_SUCCESS && is_in(daso, flight->group))
         status = ht__flat_gather(daso->flat, daso->parameters, merge, daso);
     if (status == HT_SUCCESS)
-        status = ht_bcast(daso->groups.node, daso->values, flight->group);
+        status = ht__comm_bcast(daso->groups.node, daso->values, flight->group);
     return status == HT_SUCCESS ? ht__flat_scatter(daso->flat, daso->parameters, NULL, NULL)
                                 : status;
 }

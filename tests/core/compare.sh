@@ -71,5 +71,10 @@ else
     result 'not ok' "an error of MPI is reported as one of the call: status $status"
     sed 's/^/# /' "$job_err"
 fi
-succeeds 'without the variable nothing is compared' 3 "$program" reduction
+says 'without the variable a blocking call says that the ranks differ' \
+    "ht: ranks 0-2: ht_allreduce: the reduction is sum on one rank and maximum on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
+    3 "$program" reduction
+says 'two calls of one family' \
+    "ht: ranks 0-2: collective calls: the call is ht_bcast on one rank and ht_allreduce on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
+    3 "$program" operation
 finish
