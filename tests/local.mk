@@ -32,6 +32,7 @@ core_tests = \
 	tests/core/test_log.c \
 	tests/core/test_manipulations.c \
 	tests/core/test_memory.c \
+	tests/core/test_move.c \
 	tests/core/test_node.c \
 	tests/core/test_printing.c \
 	tests/core/test_random.c \

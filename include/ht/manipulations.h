@@ -37,8 +37,9 @@ HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
  * joined along the split axis (one exchange of slabs). */
 HT_API ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis);
 
-/* Another split of the same tensor (HT_NONE: replicated on every rank). Collective unless the split
- * is unchanged or x has none; one Alltoall or Allgather. */
+/* The same elements with another split (HT_NONE: replicated on every rank), in memory of their own;
+ * x itself when it has that split. Collective unless the split is unchanged or x has none: then
+ * each rank copies its slab. One Alltoall or Allgather. In place: the gradient of x moves along. */
 HT_API ht_tensor *ht_resplit(ht_tensor *x, int split);
 HT_API ht_status ht_resplit_(ht_tensor *x, int split);
 

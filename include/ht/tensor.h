@@ -44,7 +44,8 @@ HT_API void *ht_tensor_mutable_data(ht_tensor *x);
 HT_API ht_status ht_tensor_item(ht_tensor *x, double *value);
 HT_API double ht_item(ht_tensor *x); /* as ht_tensor_item; NaN on failure */
 
-/* y = x converted; x itself when it has that dtype already. Logically collective; split as x. */
+/* y = x converted; x itself when it has that dtype already. Logically collective; split as x.
+ * Integers and bool have no gradient: the history of x ends there. */
 HT_API ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype);
 
 /* A copy with memory of its own, row-major. Logically collective; split as x. */
@@ -64,8 +65,9 @@ HT_API ht_tensor *ht_to_device(ht_tensor *x, ht_device *device);
 HT_API ht_status ht_copy_(ht_tensor *x, ht_tensor *y);
 HT_API ht_status ht_fill_(ht_tensor *x, double value);
 
-/* Makes x share y's body: shape, dtype, split, device and memory. Refused when x is a view, or a
- * graph needs it. Logically collective. */
+/* Makes x share y's body: shape, dtype, split, device and memory. Refused when x is a view or the
+ * result of an operation in a graph. A gradient of x that does not fit the new body is dropped, and
+ * a graph recorded before can give x no gradient any more. Logically collective. */
 HT_API ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y);
 
 /* The local part as a process-local tensor on HT_COMM_SELF, sharing memory. Not collective. */

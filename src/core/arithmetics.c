@@ -3,8 +3,6 @@
  * Rows of the arithmetic operations, each beside its derivative. */
 #include "ht/arithmetics.h"
 
-#include <string.h>
-
 #include "core.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
@@ -136,10 +134,8 @@ static bool adds_in_place(const ht_tensor *y, const ht_tensor *x)
         return false;
     return (a->dtype == HT_FLOAT32 || a->dtype == HT_FLOAT64) && a->dtype == b->dtype &&
            a->storage->device == b->storage->device && a->comm == b->comm && a->split == b->split &&
-           a->bounds == b->bounds && a->ndim == b->ndim &&
-           memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0 &&
-           ht__body_is_contiguous(a) && ht__body_is_contiguous(b) &&
-           (a->storage != b->storage || a->offset == b->offset) &&
+           a->bounds == b->bounds && ht__body_same_shape(a, b) && ht__body_is_contiguous(a) &&
+           ht__body_is_contiguous(b) && (a->storage != b->storage || a->offset == b->offset) &&
            ht__backend_of(y)->kernels.axpby != NULL;
 }
 

@@ -92,12 +92,9 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
 
     if (HT_IS_NULL(x, "ht_tensor_set_grad", "x"))
         return ht_error_get(NULL);
-    if (grad != NULL && (grad->body->ndim != x->body->ndim || grad->body->dtype != x->body->dtype ||
-                         memcmp(grad->body->shape, x->body->shape, sizeof x->body->shape) != 0))
-        return HT_FAIL(
-            x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: gradient is %s %s, x is %s %s",
-            ht_dtype_name(grad->body->dtype), ht__shape_str(grad->body->ndim, grad->body->shape),
-            ht_dtype_name(x->body->dtype), ht__shape_str(x->body->ndim, x->body->shape));
+    if (grad != NULL && !ht__body_fits(grad->body, x->body))
+        return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: gradient is %s, x is %s",
+                       ht__body_str(grad->body), ht__body_str(x->body));
     meta = ht__grad_meta(x);
     ht_retain(grad);
     ht_release(meta->grad);

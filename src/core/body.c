@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Bodies: what a tensor is, apart from its history. They never change once a tensor has them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core.h"
@@ -210,4 +211,46 @@ bool ht__body_same_slabs(const ht_body *a, const ht_body *b)
             return false;
     }
     return true;
+}
+
+bool ht__same_shape(int ndim, const int64_t shape[], int other_ndim, const int64_t other[])
+{
+    if (ndim != other_ndim)
+        return false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] != other[i])
+            return false;
+    }
+    return true;
+}
+
+bool ht__body_same_shape(const ht_body *a, const ht_body *b)
+{
+    return ht__same_shape(a->ndim, a->shape, b->ndim, b->shape);
+}
+
+bool ht__body_fits(const ht_body *a, const ht_body *b)
+{
+    bool both = a->storage != NULL && b->storage != NULL;
+
+    return a->dtype == b->dtype && (!both || a->storage->device == b->storage->device) &&
+           ht__comm_compatible(a->comm, b->comm) && ht__body_same_shape(a, b) &&
+           ht__body_same_slabs(a, b);
+}
+
+const char *ht__body_str(const ht_body *body)
+{
+    static _Thread_local char texts[4][256];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % 4], split[64] = "", ranks[32] = "";
+
+    if (body->split != HT_NONE)
+        snprintf(split, sizeof split, " split along axis %d%s", body->split,
+                 body->bounds != NULL ? " in slabs of its own" : "");
+    if (body->comm->size > 1)
+        snprintf(ranks, sizeof ranks, " of %d ranks", body->comm->size);
+    snprintf(text, sizeof texts[0], "%s %s%s on %s%s", ht_dtype_name(body->dtype),
+             ht__shape_str(body->ndim, body->shape), split,
+             body->storage != NULL ? ht_device_name(body->storage->device) : "any device", ranks);
+    return text;
 }

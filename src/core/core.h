@@ -367,6 +367,17 @@ void *ht__body_data(const ht_body *body); /* address of the first local element 
 bool ht__body_is_contiguous(const ht_body *body);
 bool ht__body_is_channels_last(const ht_body *body);
 bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits and bounds */
+
+/* What lies in the slots behind the last axis means nothing: shapes are compared here alone. */
+bool ht__same_shape(int ndim, const int64_t shape[], int other_ndim, const int64_t other[]);
+bool ht__body_same_shape(const ht_body *a, const ht_body *b);
+
+/* Whether the elements of both correspond one by one on every rank, as those of a gradient or an
+ * optimizer's state and its tensor: shape, dtype, device (where both have memory), communicator and
+ * slabs. And what a message says of all that, in one of a few buffers of the thread. */
+bool ht__body_fits(const ht_body *a, const ht_body *b);
+const char *ht__body_str(const ht_body *body);
+
 int64_t ht__body_start(const ht_body *body,
                        int rank); /* first index of a rank's slab; size: the end */
 

@@ -6,8 +6,6 @@
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
-#include <string.h>
-
 typedef struct binary_plan {
     int ndim, split;
     int64_t shape[HT_MAX_NDIM];
@@ -155,8 +153,8 @@ static ht_body *new_result(const char *what, const ht_tensor *a, const ht_tensor
     for (int i = 0; i < 2; i++) {
         const ht_body *x = both[i]->body;
 
-        if (x->ndim == plan->ndim && x->split == plan->split && x->bounds == plan->bounds &&
-            memcmp(x->shape, plan->shape, (size_t)plan->ndim * sizeof x->shape[0]) == 0)
+        if (x->split == plan->split && x->bounds == plan->bounds &&
+            ht__same_shape(x->ndim, x->shape, plan->ndim, plan->shape))
             return ht__body_new_as(what, x, dtype);
     }
     return ht__body_new(what, a->body->comm, a->body->storage->device, dtype, plan->ndim,

@@ -2,8 +2,6 @@
  *
  * The backward pass: nodes in reverse order of creation, from a heap of those that have a gradient.
  * A node's users were made after it, so all of its gradient has arrived when its turn comes. */
-#include <string.h>
-
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
@@ -102,8 +100,7 @@ ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand)
     grad = sum_broadcast_axes(grad, operand);
     if (grad == NULL)
         return NULL;
-    if (grad->body->ndim != operand->ndim ||
-        memcmp(grad->body->shape, operand->shape, (size_t)operand->ndim * sizeof(int64_t)) != 0) {
+    if (!ht__body_same_shape(grad->body, operand)) {
         HT_FAIL(operand->comm, HT_ERR_SHAPE, "ht_backward: gradient is %s, its tensor %s",
                 ht__shape_str(grad->body->ndim, grad->body->shape),
                 ht__shape_str(operand->ndim, operand->shape));
@@ -189,12 +186,23 @@ static void run_ready_hooks(ht_grad_meta *leaf)
     }
 }
 
+static ht_status refuse_gradient(const ht_body *grad, const ht_body *leaf)
+{
+    return HT_FAIL(leaf->comm, HT_ERR_STATE,
+                   "ht_backward: a gradient is %s, its tensor %s: it was given another body since "
+                   "the graph was recorded",
+                   ht__body_str(grad), ht__body_str(leaf));
+}
+
 static ht_status reach_leaf(node_queue *queue, ht_grad_meta *leaf, ht_tensor *grad, bool shared)
 {
     if (!leaf->requires_grad)
         return HT_SUCCESS;
-    if (leaf->leaf != NULL) /* a deferred update may still need the gradient that is there */
+    if (leaf->leaf != NULL) { /* a deferred update may still need the gradient that is there */
         ht__settle(leaf->leaf);
+        if (!ht__body_fits(grad->body, leaf->leaf->body))
+            return refuse_gradient(grad->body, leaf->leaf->body);
+    }
     grad = run_hooks(leaf, grad);
     if (grad == NULL || accumulate(leaf, grad, shared) != HT_SUCCESS)
         return ht_error_get(NULL);

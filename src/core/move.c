@@ -3,8 +3,6 @@
  * Copies, conversions and writes in place. */
 #include "core.h"
 
-#include <string.h>
-
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
@@ -154,8 +152,10 @@ static void take_history(const char *what, ht_tensor *x, ht_tensor *from)
     if (!ht_is_grad_enabled() || x->node == from->node)
         return;
     ht_release(x->node);
-    x->node = ht_retain(from->node);
-    if (from->node == NULL)
+    x->node = NULL;
+    if (from->node != NULL && from->body->dtype == x->body->dtype)
+        x->node = ht_retain(from->node);
+    else
         record(what, from, x); /* a leaf has no node that x could share */
 }
 
@@ -212,16 +212,25 @@ ht_status ht_fill_(ht_tensor *x, double value)
 /* Who waits for gradients of x as they come has made room for them. */
 static bool may_become(const ht_tensor *x, const ht_tensor *y)
 {
-    const ht_body *a = x->body, *b = y->body;
-    bool same = a->dtype == b->dtype && a->storage->device == b->storage->device &&
-                a->ndim == b->ndim &&
-                memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+    bool same = ht__body_fits(x->body, y->body);
 
     for (int i = 0; !same && x->meta != NULL && i < x->meta->hook_count; i++) {
         if (x->meta->hooks[i].early)
             return false;
     }
     return true;
+}
+
+/* A gradient of the body that x had: an update would read past its end. */
+static void drop_misfit(ht_tensor *x)
+{
+    ht_grad_meta *meta = x->meta;
+
+    if (meta == NULL || meta->grad == NULL || ht__body_fits(meta->grad->body, x->body))
+        return;
+    ht_release(meta->grad);
+    meta->grad = NULL;
+    meta->overwrite = false;
 }
 
 ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
@@ -236,15 +245,15 @@ ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_set_: a graph needs x");
     if (!may_become(x, y))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "ht_tensor_set_: x is %s %s, y is %s %s: they have to agree where a "
-                       "data-parallel wrapper averages the gradient of x",
-                       ht_dtype_name(x->body->dtype), ht__shape_str(x->body->ndim, x->body->shape),
-                       ht_dtype_name(y->body->dtype), ht__shape_str(y->body->ndim, y->body->shape));
+                       "ht_tensor_set_: x is %s, y is %s: they have to agree where a data-parallel "
+                       "wrapper averages the gradient of x",
+                       ht__body_str(x->body), ht__body_str(y->body));
     ht__settle(x);
     ht__settle(y);
     old = x->body;
     ht__storage_touch(old->storage); /* what a graph saved of it is out of date */
     x->body = ht_retain(y->body);
     ht_release(old);
+    drop_misfit(x);
     return HT_SUCCESS;
 }

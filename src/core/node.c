@@ -159,6 +159,12 @@ void *ht_node_context(ht_node *node, size_t bytes)
     return node->context;
 }
 
+/* Integers have none, so the history of what becomes one ends there. */
+static bool has_gradients(ht_dtype dtype)
+{
+    return ht_dtype_is_floating(dtype) || ht_dtype_is_complex(dtype);
+}
+
 ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y)
 {
     if (node == NULL)
@@ -168,6 +174,11 @@ ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y)
         return NULL;
     }
     ht_release(y->node);
+    y->node = NULL;
+    if (!has_gradients(y->body->dtype)) {
+        ht_release(node);
+        return y;
+    }
     y->node = node;
     if (y->meta != NULL && y->meta->hook_count > 0)
         ht__node_watch(node, y->meta);
@@ -225,5 +236,7 @@ ht_tensor *ht__grad_target(ht_node *node, int index)
         if (leaf->hooks[i].gradient != NULL)
             return NULL;
     }
-    return ht__body_is_contiguous(leaf->grad->body) ? leaf->grad : NULL;
+    if (!ht__body_fits(leaf->grad->body, shape) || !ht__body_is_contiguous(leaf->grad->body))
+        return NULL;
+    return leaf->grad;
 }

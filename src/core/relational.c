@@ -3,8 +3,6 @@
  * Rows of the comparisons. */
 #include "ht/relational.h"
 
-#include <string.h>
-
 #include "core.h"
 #include "ht/arithmetics.h"
 
@@ -55,8 +53,7 @@ ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal)
         HT_IS_NULL(equal, "ht_equal", "equal"))
         return ht_error_get(NULL);
     *equal = false;
-    if (a->body->ndim != b->body->ndim ||
-        memcmp(a->body->shape, b->body->shape, sizeof a->body->shape) != 0)
+    if (!ht__body_same_shape(a->body, b->body))
         return HT_SUCCESS;
     scope = ht_scope_open();
     status = ht_tensor_item(ht_sum(ht_ne(a, b), HT_NONE), &different);

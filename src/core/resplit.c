@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Redistribution. From replicated to split nothing travels: the slab is a view. From split to split
- * rank r sends rank q what r's old slab and q's new slab have in common, one Alltoall; to
- * replicated every rank sends its slab to all, one Allgather in the form of the same exchange. */
+ * Redistribution. From replicated to split nothing travels: the slab is a view, of which those who
+ * may write to it get a copy. From split to split rank r sends rank q what r's old slab and q's new
+ * slab have in common, one Alltoall; to replicated every rank sends its slab to all, one Allgather
+ * in the form of the same exchange. */
 #include <string.h>
 
 #include "core.h"
@@ -69,26 +70,32 @@ static ht_status exchange(const char *what, ht_tensor *x, ht_tensor *y)
     return status;
 }
 
-static ht_tensor *redistribute(const char *what, ht_tensor *x, int split, ht_bounds *bounds)
+/* own: not a view of x. The slabs of a replicated tensor overlap with nothing that other ranks know
+ * of, so a write through one would leave the replicas different. */
+static ht_tensor *redistribute(const char *what, ht_tensor *x, int split, ht_bounds *bounds,
+                               bool own)
 {
     const ht_body *from = x->body;
     ht_tensor *y;
     ht_status status;
 
-    if (from->split == HT_NONE)
-        return ht__tensor_view(slab_view(from, split, bounds));
+    if (from->split == HT_NONE) {
+        x = ht__tensor_view(slab_view(from, split, bounds));
+        if (!own)
+            return x;
+    }
     y = ht__tensor_new(ht__body_new(what, from->comm, from->storage->device, from->dtype,
                                     from->ndim, from->shape, split, bounds));
     if (y == NULL)
         return NULL;
-    if (from->comm->size == 1)
-        status = ht__copy_local(what, y->body, from);
+    if (from->comm->size == 1 || from->split == HT_NONE)
+        status = ht__copy_local(what, y->body, x->body);
     else
         status = split == HT_NONE ? gather(x, y) : exchange(what, x, y);
     return status == HT_SUCCESS ? y : NULL;
 }
 
-static ht_tensor *move_to(const char *what, ht_tensor *x, int split, ht_bounds *bounds)
+static ht_tensor *move_to(const char *what, ht_tensor *x, int split, ht_bounds *bounds, bool own)
 {
     ht_tensor *y;
     ht_node *node;
@@ -96,7 +103,7 @@ static ht_tensor *move_to(const char *what, ht_tensor *x, int split, ht_bounds *
 
     ht__settle(x);
     was = ht_set_grad_enabled(false);
-    y = redistribute(what, x, split, bounds);
+    y = redistribute(what, x, split, bounds, own);
     ht_set_grad_enabled(was);
     node = y != NULL ? ht_node_new(what, resplit_backward, 1, &x) : NULL;
     return node != NULL ? ht_node_set_output(node, y) : y;
@@ -106,7 +113,7 @@ ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like)
 {
     if (x == NULL || ht__body_same_slabs(x->body, like))
         return x;
-    return move_to(what, x, like->split, like->bounds);
+    return move_to(what, x, like->split, like->bounds, false);
 }
 
 ht_tensor *ht_resplit(ht_tensor *x, int split)
@@ -114,13 +121,26 @@ ht_tensor *ht_resplit(ht_tensor *x, int split)
     if (HT_IS_NULL(x, "ht_resplit", "x") ||
         !ht__check_shape("ht_resplit", x->body->comm, x->body->ndim, x->body->shape, &split))
         return NULL;
-    return split == x->body->split ? x : move_to("ht_resplit", x, split, NULL);
+    return split == x->body->split ? x : move_to("ht_resplit", x, split, NULL, true);
+}
+
+/* The gradient goes along, unless it is memory only that the next one is to be written to. */
+static ht_status resplit_in_place(ht_tensor *x, int split)
+{
+    ht_tensor *moved = ht_resplit(x, split), *grad = ht_tensor_grad(x);
+    ht_status status;
+
+    if (grad != NULL)
+        grad = ht_resplit(grad, split);
+    if (moved == NULL || (grad == NULL && ht_tensor_grad(x) != NULL))
+        return ht_error_get(NULL);
+    status = ht_tensor_set_(x, moved);
+    return status == HT_SUCCESS && grad != NULL ? ht_tensor_set_grad(x, grad) : status;
 }
 
 ht_status ht_resplit_(ht_tensor *x, int split)
 {
     ht_scope *scope;
-    ht_tensor *moved;
     ht_status status;
     bool was;
 
@@ -128,8 +148,7 @@ ht_status ht_resplit_(ht_tensor *x, int split)
         return ht_error_get(NULL);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    moved = ht_resplit(x, split);
-    status = moved != NULL ? ht_tensor_set_(x, moved) : ht_error_get(NULL);
+    status = resplit_in_place(x, split);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;
@@ -139,5 +158,5 @@ ht_tensor *ht_balance(ht_tensor *x)
 {
     if (HT_IS_NULL(x, "ht_balance", "x") || ht_tensor_is_balanced(x))
         return x;
-    return move_to("ht_balance", x, x->body->split, NULL);
+    return move_to("ht_balance", x, x->body->split, NULL, true);
 }

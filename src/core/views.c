@@ -242,7 +242,7 @@ ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
             return NULL;
         }
     }
-    if (shift == 0 && memcmp(x->body->shape, shape, (size_t)ndim * sizeof *shape) == 0)
+    if (ht__same_shape(x->body->ndim, x->body->shape, ndim, shape))
         return x;
     split = x->body->split;
     if (split != HT_NONE && x->body->shape[split] != shape[split + shift])

@@ -43,8 +43,7 @@ static void compare_shapes(struct complaints *list, const struct ht_state_entry 
     const ht_body *mine = entry->tensor->body, *theirs = x->body;
     char detail[384];
 
-    if (theirs->ndim == mine->ndim &&
-        memcmp(theirs->shape, mine->shape, (size_t)mine->ndim * sizeof *mine->shape) == 0)
+    if (ht__body_same_shape(theirs, mine))
         return;
     snprintf(detail, sizeof detail, " is %s in the file, %s in the model",
              ht__shape_str(theirs->ndim, theirs->shape), ht__shape_str(mine->ndim, mine->shape));

@@ -114,8 +114,7 @@ static ht_status check_tensor(const ht_optimizer *optimizer, int index, const ch
     if (x == NULL)
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state of parameter %d has no tensor \"%s\"",
                        what, index, key);
-    if (x->body->ndim == p->ndim &&
-        memcmp(x->body->shape, p->shape, (size_t)p->ndim * sizeof *p->shape) == 0)
+    if (ht__body_same_shape(x->body, p))
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of parameter %d is %s, the parameter is %s",
                    what, key, index, ht__shape_str(x->body->ndim, x->body->shape),

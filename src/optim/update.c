@@ -28,22 +28,20 @@ void ht__optimizer_drop_state(ht_optimizer *optimizer, int index)
     }
 }
 
-static bool fits(const ht_body *state, const ht_body *parameter)
-{
-    return state->dtype == parameter->dtype && state->lsize == parameter->lsize &&
-           state->storage->device == parameter->storage->device;
-}
-
 /* The module was changed after the first step. */
 static ht_status refuse_state(int index, const ht_body *state, const ht_body *parameter)
 {
     return HT_FAIL(parameter->comm, HT_ERR_STATE,
-                   "ht_optimizer_step: parameter %d is %s %s on %s, its state %s %s on %s: first "
-                   "change the module, then make its optimizer",
-                   index, ht_dtype_name(parameter->dtype),
-                   ht__shape_str(parameter->ndim, parameter->shape),
-                   parameter->storage->device->name, ht_dtype_name(state->dtype),
-                   ht__shape_str(state->ndim, state->shape), state->storage->device->name);
+                   "ht_optimizer_step: parameter %d is %s, its state %s: first change the module, "
+                   "then make its optimizer",
+                   index, ht__body_str(parameter), ht__body_str(state));
+}
+
+static ht_status refuse_gradient(int index, const ht_body *grad, const ht_body *parameter)
+{
+    return HT_FAIL(parameter->comm, HT_ERR_STATE,
+                   "ht_optimizer_step: parameter %d is %s, its gradient %s", index,
+                   ht__body_str(parameter), ht__body_str(grad));
 }
 
 ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
@@ -53,7 +51,7 @@ ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
     for (int s = 0; s < optimizer->groups[entry->group].state_count; s++) {
         if (entry->state[s] == NULL)
             entry->state[s] = new_state(entry->parameter);
-        else if (!fits(entry->state[s]->body, entry->parameter->body))
+        else if (!ht__body_fits(entry->state[s]->body, entry->parameter->body))
             return refuse_state(index, entry->state[s]->body, entry->parameter->body);
         if (entry->state[s] == NULL)
             return ht_error_get(NULL);
@@ -113,10 +111,13 @@ ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tenso
     int64_t size = entry->parameter->body->lsize;
     bool last = end >= size;
     ht_update update = group->settings;
-    ht_status status = ht__optimizer_make_state(optimizer, index);
+    ht_status status;
     ht_scope *scope;
     bool was;
 
+    if (!ht__body_fits(grad->body, entry->parameter->body))
+        return refuse_gradient(index, grad->body, entry->parameter->body);
+    status = ht__optimizer_make_state(optimizer, index);
     if (status != HT_SUCCESS)
         return status;
     update.dtype = entry->parameter->body->dtype;

@@ -5,8 +5,6 @@
 #include "ht/arithmetics.h"
 #include "ht/statistics.h"
 
-#include <string.h>
-
 #include "functional_impl.h"
 
 bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction)
@@ -39,7 +37,7 @@ ht_tensor *ht_mse_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduct
     a = x->body;
     b = target->body;
     /* (N, 1) and (N) would broadcast to (N, N), which nobody means. */
-    if (a->ndim != b->ndim || memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) != 0) {
+    if (!ht__body_same_shape(a, b)) {
         HT_FAIL(a->comm, HT_ERR_SHAPE, "ht_mse_loss: x is %s, target is %s: one shape is needed",
                 ht__shape_str(a->ndim, a->shape), ht__shape_str(b->ndim, b->shape));
         return NULL;
