@@ -7,6 +7,8 @@ core_tests = \
 	tests/core/test_autograd.c \
 	tests/core/test_binary.c \
 	tests/core/test_checkpoint.c \
+	tests/core/test_checkpoint_place.c \
+	tests/core/test_checkpoint_walk.c \
 	tests/core/test_communication.c \
 	tests/core/test_communication_arguments.c \
 	tests/core/test_communication_collective.c \
@@ -120,6 +122,7 @@ test_scripts = \
 	tests/api.sh \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
+	tests/core/damage.sh \
 	tests/core/full_disk.sh \
 	tests/core/handles.sh \
 	tests/core/jobs.sh \
@@ -141,6 +144,7 @@ test_scripts = \
 
 long_scripts = \
 	tests/core/allocations.sh \
+	tests/core/damage.sh \
 	tests/examples/daso_accuracy.sh \
 	tests/examples/modes.sh \
 	tests/examples/resume.sh \
@@ -149,6 +153,7 @@ long_scripts = \
 # What the scripts launch.
 test_programs = \
 	tests/core/compare \
+	tests/core/damage \
 	tests/core/handles \
 	tests/core/job \
 	tests/multinode/cable \
@@ -168,6 +173,10 @@ tests_core_job_LDADD = libht_objects.la
 tests_core_compare_SOURCES = tests/core/compare.c
 tests_core_compare_LDADD = libht.la
 tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+tests_core_damage_SOURCES = tests/core/damage.c
+tests_core_damage_LDADD = libht.la
+tests_core_damage_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_core_handles_SOURCES = tests/core/handles.c
 tests_core_handles_LDADD = libht.la
@@ -200,6 +209,7 @@ EXTRA_DIST += \
 	tests/examples/images.sh \
 	tests/lsan.supp \
 	tests/tsan.supp \
+	tests/core/checkpoint_test.h \
 	tests/core/cpu_kernels.h \
 	tests/core/exchange_test.h \
 	tests/core/launch.sh \
@@ -207,6 +217,7 @@ EXTRA_DIST += \
 	tests/mpi-env.sh \
 	tests/mpi-run.sh \
 	tests/multinode/launch \
+	tests/golden/checkpoint_1.h5 \
 	tests/golden/daso.h \
 	tests/golden/make_daso.py \
 	tests/golden/make_nn.py \

@@ -10,13 +10,15 @@
 HT_BEGIN_DECLS
 
 /* The data set `dataset` of an HDF5 file as a tensor of `dtype` on ht_get_comm(), each rank reading
- * its slab along `split` in the file's own type. Errors name file and data set: HT_ERR_IO,
- * HT_ERR_FORMAT. */
+ * its slab along `split` in the file's own type. An enumeration is a bool if it is {FALSE = 0,
+ * TRUE = 1}, and an error otherwise. `path` must be a regular file. Errors name file and data set:
+ * HT_ERR_IO, HT_ERR_FORMAT. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
 
 /* Writes x as `dataset`, each rank its slab, in x's dtype (bool as uint8; float16 and bfloat16 as
  * float32; complex as a compound {r, i}). mode "w" makes the file anew, "a" adds to it or replaces
- * the data set. Unfinished files are removed.
+ * the data set. What could not be finished is removed. Permissions of a file that is replaced stay;
+ * what a symbolic link leads to is replaced.
  *
  * A process-local tensor is saved by its rank alone. Where ranks that each save one name the same
  * file with "w", the file is that of the last one, whole; give each rank a file of its own, save on

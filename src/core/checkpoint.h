@@ -5,11 +5,16 @@
 #ifndef HT_CHECKPOINT_IMPL_H
 #define HT_CHECKPOINT_IMPL_H
 
+#include "checkpoint_seal.h"
 #include "core.h"
 #include "hdf5_util.h"
 #include "ht/checkpoint.h"
 
-enum { HT_CHECKPOINT_FORMAT = 1 };
+enum { HT_CHECKPOINT_FORMAT = 2 }; /* 1: without a seal */
+
+/* Maps and lists inside one another: the library goes through them by recursion. */
+enum { HT_CHECKPOINT_DEPTH = 128 };
+#define HT_CHECKPOINT_DEPTH_TEXT "128"
 
 /* Attributes that are no numbers of the user's begin with '@'. */
 #define HT_CHECKPOINT_VERSION "@libht" /* of the root: the format */
@@ -45,6 +50,7 @@ typedef struct ht__entry {
     bool local; /* process-local */
     bool alike; /* not split, and the same on all ranks */
     uint32_t crc;
+    int64_t stored; /* loading: the checksum in the file; -1: none, and none is wanted */
 } ht__entry;
 
 typedef struct ht__entries {
@@ -66,6 +72,11 @@ ht_value *ht__entries_value(const ht__entries *entries);
 /* Fails alike on all ranks, naming the first that differs, unless all have the same entries. */
 ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target);
 
+/* checkpoint_walk.c. The entries of a file, with this rank's part of each tensor. `sealed`: it has
+ * a seal, which was looked at. Of this rank. */
+ht_status ht__checkpoint_walk(const ht__target *target, bool plain, bool sealed,
+                              ht__entries *entries);
+
 /* checkpoint_crc.c. The checksum of every tensor's elements into `crc`, and `alike`. Collective. */
 ht_status ht__entries_checksum(ht__entries *entries, const ht__target *target);
 
@@ -77,17 +88,36 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
     return dtype == HT_BOOL ? HT_UINT8 : dtype;
 }
 
-/* checkpoint_place.c: files and their names. All but `reserve` are rank 0's work; the error is
- * recorded and its code returned. */
+/* checkpoint_seal.c. A seal for a file that this process is about to write. */
+void ht__seal_begin(ht__seal *seal);
+
+/* The process of this machine that writes `part` now; 0: none, or nobody can tell. */
+int64_t ht__seal_writer(const char *part);
+
+/* Seals what all have written and closed; `begun`: what rank 0 put in front of it. Collective,
+ * agrees. */
+ht_status ht__seal_close(const ht__target *target, const char *part, const ht__seal *begun);
+
+/* Compares a file with its seal, before HDF5 sees any of it. A file without one passes if it is of
+ * format 1, or `plain`. Collective, agrees. */
+ht_status ht__seal_check(const ht__target *target, bool plain, ht__seal *seal, bool *sealed);
+
+/* checkpoint_place.c: files and their names. What is not said to be collective is rank 0's work;
+ * the error is recorded and its code returned. */
 char *ht__place_part(const char *path); /* owned: what is written until it is whole */
-/* Refuses a path that is there and no ordinary file, which would be moved out of the way. */
-ht_status ht__place_check(const ht__target *target);
-/* Makes `part`, or makes it longer, with the space of `bytes`; begins with `size` bytes of `head`.
- */
-ht_status ht__place_reserve(const ht__target *target, const char *part, const void *head,
-                            size_t size, int64_t bytes);
+/* Where the file is to stand: ht__file_target of rank 0, on all ranks. Collective, agrees. */
+ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM]);
+/* Makes `part` anew with `size` bytes of `head`; what a job left there that is gone is removed.
+ * *mine: it was made, and is to be removed after an error. */
+ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
+                           size_t size, bool *mine);
+/* Gives it the space of `bytes`. */
+ht_status ht__place_reserve(const ht__target *target, const char *part, int64_t bytes);
 ht_status ht__place_flush(const ht__target *target, const char *part); /* one rank of every node */
 ht_status ht__place_commit(const ht__target *target, const char *part, int keep);
 void ht__place_earlier(char *name, size_t size, const char *path, int age); /* FILE.age */
+/* The ages of the files that are there, FILE.1, FILE.2, ...: the first *count of at most `room`, in
+ * order; others may be missing between them. Of this rank. */
+void ht__place_ages(const char *path, int ages[], int room, int *count);
 
 #endif

@@ -76,6 +76,16 @@ static ht_status check_key(const char *parent, const char *key, const ht__target
                          target->what, key, parent);
 }
 
+/* How many maps and lists are around what is in `parent`. */
+static int depth_of(const char *parent)
+{
+    int depth = parent[0] != '\0';
+
+    for (; *parent != '\0'; parent++)
+        depth += *parent == '/';
+    return depth;
+}
+
 static ht_status collect(ht__entries *entries, const char *parent, const char *name,
                          const ht_value *value, const ht__target *target);
 
@@ -84,6 +94,10 @@ static ht_status collect_items(ht__entries *entries, int place, const ht_value *
 {
     ht_status status = HT_SUCCESS;
 
+    if (depth_of(entries->items[place].path) >= HT_CHECKPOINT_DEPTH)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: the state has more than %d maps inside one another", target->what,
+                             HT_CHECKPOINT_DEPTH);
     for (int i = 0; i < ht_value_count(value) && status == HT_SUCCESS; i++) {
         const char *parent = entries->items[place].path, *key = ht_value_key(value, i);
         char index[16];

@@ -5,11 +5,13 @@
  * moment FILE, or FILE.1 where the file system knows no links, is a whole checkpoint. */
 #include "checkpoint.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static ht_status fail(const ht__target *target, const char *verb, int error)
@@ -35,36 +37,64 @@ void ht__place_earlier(char *name, size_t size, const char *path, int age)
         snprintf(name, size, "%s.%d", path, age);
 }
 
-ht_status ht__place_check(const ht__target *target)
+ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM])
 {
-    struct stat there;
+    ht_comm *comm = target->comm;
+    ht_status status = comm->rank == 0 ? ht__file_target(target->what, target->path, real)
+                                       : HT_SUCCESS;
 
-    if (stat(target->path, &there) != 0 || S_ISREG(there.st_mode))
-        return HT_SUCCESS;
-    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: it is there and no ordinary file",
-                         target->what, target->path);
+    status = ht__agree(comm, status);
+    return status == HT_SUCCESS ? ht__comm_bcast_bytes(comm, real, HT_PATH_ROOM, 0, target->what)
+                                : status;
 }
 
-static int write_head(int fd, const void *head, size_t size)
+/* A job that was killed here has left it; one that lives is writing it. */
+static ht_status remove_left(const ht__target *target, const char *part)
 {
-    ssize_t written = size > 0 ? pwrite(fd, head, size, 0) : 0;
+    int64_t writer = ht__seal_writer(part);
 
-    if (written < 0)
-        return errno;
-    return (size_t)written == size ? 0 : ENOSPC;
+    if (writer != 0)
+        return ht__error_set(
+            HT_ERR_IO,
+            "%s: cannot write %s: process %lld is writing %s: two jobs save to one "
+            "file",
+            target->what, target->path, (long long)writer, part);
+    return unlink(part) == 0 || errno == ENOENT ? HT_SUCCESS : fail(target, "write", errno);
 }
 
-ht_status ht__place_reserve(const ht__target *target, const char *part, const void *head,
-                            size_t size, int64_t bytes)
+ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
+                           size_t size, bool *mine)
 {
-    int fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0666), error;
+    ht_status status = HT_SUCCESS;
+    int file = ht__file_create(part, target->path, true);
+    ssize_t written;
 
-    if (fd < 0)
+    if (file < 0 && errno == EEXIST) {
+        status = remove_left(target, part);
+        if (status != HT_SUCCESS)
+            return status;
+        file = ht__file_create(part, target->path, true);
+    }
+    if (file < 0)
         return fail(target, "create", errno);
-    error = write_head(fd, head, size);
-    if (error == 0)
-        error = posix_fallocate(fd, 0, bytes);
-    close(fd);
+    *mine = true;
+    written = pwrite(file, head, size, 0);
+    if (written < 0)
+        status = fail(target, "write", errno);
+    else if ((size_t)written != size)
+        status = fail(target, "write", ENOSPC);
+    close(file);
+    return status;
+}
+
+ht_status ht__place_reserve(const ht__target *target, const char *part, int64_t bytes)
+{
+    int file = open(part, O_RDWR | O_CLOEXEC), error;
+
+    if (file < 0)
+        return fail(target, "write", errno);
+    error = posix_fallocate(file, 0, bytes);
+    close(file);
     /* Some file systems cannot reserve. */
     if (error == 0 || error == EOPNOTSUPP || error == EINVAL)
         return HT_SUCCESS;
@@ -89,8 +119,7 @@ ht_status ht__place_flush(const ht__target *target, const char *part)
     return error == 0 ? HT_SUCCESS : fail(target, "flush", error);
 }
 
-/* The names last, too. */
-static void flush_folder(const char *path)
+static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     size_t room = strlen(path) + 2;
@@ -100,7 +129,56 @@ static void flush_folder(const char *path)
         snprintf(folder, room, ".");
     else
         snprintf(folder, room, "%.*s", (int)(slash - path) + 1, path);
+    return folder;
+}
+
+/* The names last, too. */
+static void flush_folder(const char *path)
+{
+    char *folder = folder_of(path);
+
     flush(folder, O_RDONLY | O_DIRECTORY);
+    ht__free(folder);
+}
+
+/* 0: not the name of one before. */
+static int age_of(const char *name, const char *base)
+{
+    size_t length = strlen(base);
+    char *end;
+    long age;
+
+    if (strncmp(name, base, length) != 0 || name[length] != '.' || name[length + 1] < '1' ||
+        name[length + 1] > '9')
+        return 0;
+    errno = 0;
+    age = strtol(name + length + 1, &end, 10);
+    return *end == '\0' && errno == 0 && age <= INT_MAX ? (int)age : 0;
+}
+
+void ht__place_ages(const char *path, int ages[], int room, int *count)
+{
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    char *folder = folder_of(path);
+    DIR *stream = opendir(folder);
+    struct dirent *item;
+
+    *count = 0;
+    while (stream != NULL && (item = readdir(stream)) != NULL) {
+        int age = age_of(item->d_name, base), at = *count;
+
+        if (age == 0 || (at == room && age >= ages[at - 1]))
+            continue;
+        if (at == room)
+            at--;
+        else
+            ++*count;
+        for (; at > 0 && ages[at - 1] > age; at--)
+            ages[at] = ages[at - 1];
+        ages[at] = age;
+    }
+    if (stream != NULL)
+        closedir(stream);
     ht__free(folder);
 }
 

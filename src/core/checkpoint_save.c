@@ -109,54 +109,65 @@ static bool make_dataset(hid_t file, const ht__entry *entry)
     return good;
 }
 
-static ht_status make_all(const ht__target *target, hid_t file, const ht__entries *entries)
+static bool make_one(hid_t file, const ht__entry *entry)
 {
-    for (int i = 0; i < entries->count; i++) {
-        const ht__entry *entry = &entries->items[i];
-        bool good;
+    if (entry->kind == HT_VALUE_TENSOR)
+        return make_dataset(file, entry);
+    if (entry->kind == HT_VALUE_NUMBER)
+        return make_number(file, entry);
+    return make_group(file, entry);
+}
 
-        if (entry->kind == HT_VALUE_TENSOR)
-            good = make_dataset(file, entry);
-        else if (entry->kind == HT_VALUE_NUMBER)
-            good = make_number(file, entry);
-        else
-            good = make_group(file, entry);
-        if (!good)
-            return fail(target, entry->path);
+/* Groups and data sets, without elements, and what it all takes in the file. */
+static ht_status make_all(const ht__target *target, ht__parallel *file, const ht__entries *entries,
+                          hsize_t *bytes)
+{
+    ht_status status = HT_SUCCESS;
+    hid_t id;
+
+    for (int i = 0; i < entries->count && status == HT_SUCCESS; i++) {
+        if (!make_one(ht__parallel_enter(file), &entries->items[i]))
+            status = fail(target, entries->items[i].path);
+        ht__parallel_leave(file);
     }
-    return H5Fflush(file, H5F_SCOPE_LOCAL) < 0 ? fail(target, "") : HT_SUCCESS;
+    id = ht__parallel_enter(file);
+    if (status == HT_SUCCESS && H5Fflush(id, H5F_SCOPE_LOCAL) < 0)
+        status = fail(target, "");
+    H5Fget_filesize(id, bytes);
+    ht__parallel_leave(file);
+    return ht__agree(target->comm, status);
 }
 
 /* Every rank an equal part of what all have alike; of what they have not, rank 0 everything. */
-static ht_status write_one(const ht__target *target, hid_t file, const ht__entry *entry)
+static ht_status write_one(const ht__target *target, ht__parallel *file, const ht__entry *entry)
 {
     ht_comm *comm = target->comm;
     const ht_body *body = entry->x->body;
-    hid_t set = H5Dopen2(file, entry->path, H5P_DEFAULT), type = ht__hdf5_type(body->dtype);
-    const char *data = ht__body_data(body);
+    hid_t set = H5Dopen2(ht__parallel_enter(file), entry->path, H5P_DEFAULT);
+    const char *data = ht__body_data(body), *cause;
     ht__slab slab = entry->alike || body->split != HT_NONE ? ht__slab_share(comm, body, &data)
                                                            : ht__slab_of(body);
     ht_status status;
 
+    ht__parallel_leave(file);
     if (!entry->alike && body->split == HT_NONE && comm->rank != 0) {
         slab.ndim = 1;
         slab.count[0] = 0;
     }
-    status = ht__slab_transfer(target->what, comm, set, type, &slab, (void *)data, true);
+    status = ht__slab_transfer(file, set, body->dtype, &slab, (void *)data, true);
     if (status != HT_SUCCESS) {
-        const char *cause;
-
         ht_error_get(&cause);
-        status = ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s: %s", target->what, target->path,
-                               entry->path, cause);
+        ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s: %s", target->what, target->path,
+                      entry->path, cause);
     }
+    ht__parallel_enter(file);
     if (set >= 0)
         H5Dclose(set);
-    H5Tclose(type);
+    ht__parallel_leave(file);
     return status;
 }
 
-static ht_status write_all(const ht__target *target, hid_t file, const ht__entries *entries)
+static ht_status write_all(const ht__target *target, ht__parallel *file, const ht__entries *entries)
 {
     ht_status status = HT_SUCCESS;
 
@@ -193,52 +204,26 @@ static herr_t image_keep(void *bytes, H5FD_file_image_op_t why, void *user)
     return 0;
 }
 
-/* An HDF5 file with nothing in it, `size` bytes; owned, NULL after an error. It is kept when it has
- * been closed: H5Fget_file_image of an open one gives a wrong checksum (1.10). */
+/* An HDF5 file with nothing in it behind room for a seal, `size` bytes; owned, NULL after an error.
+ * It is kept when it has been closed: H5Fget_file_image of an open one gives a wrong checksum
+ * (1.10). */
 static void *empty_file(size_t *size)
 {
     H5FD_file_image_callbacks_t calls = {.image_realloc = image_resize, .image_free = image_keep};
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), form = H5Pcreate(H5P_FILE_CREATE), file;
 
     image.bytes = NULL;
+    H5Pset_userblock(form, HT_SEAL_BYTES);
     H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     H5Pset_fapl_core(access, 4096, false); /* nothing is written, whatever the name */
     H5Pset_file_image_callbacks(access, &calls);
-    file = H5Fcreate("empty", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    file = H5Fcreate("empty", H5F_ACC_TRUNC, form, access);
     if (file >= 0)
         H5Fclose(file);
+    H5Pclose(form);
     H5Pclose(access);
     *size = image.size;
     return image.bytes;
-}
-
-/* Opened, not created: to create a file is to give its space back. */
-static hid_t open_part(const ht__target *target, const char *part)
-{
-    hid_t access = ht__io_parallel_access(target->comm), file;
-    const char *outer = ht__watch_guard(target->what);
-
-    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
-    file = H5Fopen(part, H5F_ACC_RDWR, access);
-    ht__watch_unguard(outer);
-    H5Pclose(access);
-    return file;
-}
-
-static ht_status fill(const ht__target *target, hid_t file, const char *part,
-                      const ht__entries *entries)
-{
-    ht_comm *comm = target->comm;
-    ht_status status = ht__agree(comm, make_all(target, file, entries));
-    hsize_t bytes = 0;
-
-    if (status != HT_SUCCESS)
-        return status;
-    H5Fget_filesize(file, &bytes);
-    status = ht__agree(comm, comm->rank == 0
-                                 ? ht__place_reserve(target, part, NULL, 0, (int64_t)bytes)
-                                 : HT_SUCCESS);
-    return status == HT_SUCCESS ? write_all(target, file, entries) : status;
 }
 
 /* More than HDF5 will need. */
@@ -256,59 +241,98 @@ static int64_t bytes_of(const ht__entries *entries)
 }
 
 /* Rank 0's work. A full disk is found out before HDF5 has the file open: it cannot close one that
- * does not fit, and ranks of which some cannot write wait for each other. */
-static ht_status make_part(const ht__target *target, const char *part, const ht__entries *entries)
+ * does not fit, and ranks of which some cannot write wait for each other. `seal`: what it begins
+ * with. *mine: there is a file that this job has made. */
+static ht_status make_part(const ht__target *target, const char *part, const ht__entries *entries,
+                           ht__seal *seal, bool *mine)
 {
-    ht_status status = ht__place_check(target);
+    ht_status status;
     size_t size;
-    void *head;
+    char *head;
 
+    ht__hdf5_begin();
+    head = empty_file(&size);
+    status = head == NULL ? fail(target, "") : HT_SUCCESS;
+    ht__hdf5_end();
     if (status != HT_SUCCESS)
         return status;
-    head = empty_file(&size);
-    if (head == NULL)
-        return fail(target, "");
-    unlink(part); /* of a job that was killed here */
-    status = ht__place_reserve(target, part, head, size, bytes_of(entries));
+    ht__seal_begin(seal);
+    memcpy(head, seal, sizeof *seal);
+    status = ht__place_create(target, part, head, size, mine);
+    if (status == HT_SUCCESS)
+        status = ht__place_reserve(target, part, bytes_of(entries));
     ht__free(head);
     return status;
 }
 
-static ht_status write_part(const ht__target *target, const char *part, const ht__entries *entries)
+static ht_status fill(const ht__target *target, ht__parallel *file, const char *part,
+                      const ht__entries *entries)
 {
     ht_comm *comm = target->comm;
-    ht_status status;
-    hid_t file = H5I_INVALID_HID;
+    hsize_t bytes = 0;
+    ht_status status = make_all(target, file, entries, &bytes);
 
-    ht__hdf5_begin();
-    status = ht__agree(comm, comm->rank == 0 ? make_part(target, part, entries) : HT_SUCCESS);
-    if (status == HT_SUCCESS) {
-        file = open_part(target, part);
-        status = ht__agree(comm, file < 0 ? fail(target, "") : HT_SUCCESS);
-    }
     if (status == HT_SUCCESS)
-        status = fill(target, file, part, entries);
-    if (file >= 0 && H5Fclose(file) < 0 && status == HT_SUCCESS)
-        status = fail(target, "");
-    ht__hdf5_end();
-    return ht__agree(comm, status);
+        status = ht__agree(comm, comm->rank == 0 ? ht__place_reserve(target, part, (int64_t)bytes)
+                                                 : HT_SUCCESS);
+    return status == HT_SUCCESS ? write_all(target, file, entries) : status;
 }
 
-static ht_status write_checkpoint(const ht__target *target, const ht__entries *entries, int keep)
+/* Opened, not created: to create a file is to give its space back. */
+static ht_status write_part(const ht__target *target, const char *part, const ht__entries *entries)
+{
+    ht__parallel file = {.what = target->what, .comm = target->comm};
+    ht_status status = ht__parallel_open(&file, part, HT_FILE_CHANGE, true);
+    const char *why;
+
+    if (status != HT_SUCCESS) {
+        ht_error_get(&why);
+        ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", target->what, target->path, why);
+    }
+    status = ht__agree(target->comm, status);
+    if (status == HT_SUCCESS)
+        status = fill(target, &file, part, entries);
+    if (ht__parallel_close(&file) != HT_SUCCESS && status == HT_SUCCESS) {
+        ht_error_get(&why);
+        status = ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", target->what, target->path,
+                               why);
+    }
+    return ht__agree(target->comm, status);
+}
+
+static ht_status write_in_place(const ht__target *target, const ht__entries *entries, int keep)
 {
     ht_comm *comm = target->comm;
+    bool first = comm->rank == 0, mine = false;
     char *part = ht__place_part(target->path);
-    ht_status status = write_part(target, part, entries);
+    ht__seal seal;
+    ht_status status = ht__agree(comm, first ? make_part(target, part, entries, &seal, &mine)
+                                             : HT_SUCCESS);
 
+    if (status == HT_SUCCESS)
+        status = write_part(target, part, entries);
     if (status == HT_SUCCESS)
         status = ht__agree(comm,
                            comm->local_rank == 0 ? ht__place_flush(target, part) : HT_SUCCESS);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm,
-                           comm->rank == 0 ? ht__place_commit(target, part, keep) : HT_SUCCESS);
-    if (status != HT_SUCCESS && comm->rank == 0)
+        status = ht__seal_close(target, part, &seal);
+    if (status == HT_SUCCESS)
+        status = ht__agree(comm, first ? ht__place_commit(target, part, keep) : HT_SUCCESS);
+    if (status != HT_SUCCESS && mine && ht__seal_writer(part) == 0) /* nobody else has taken it */
         unlink(part);
     ht__free(part);
+    return status;
+}
+
+static ht_status write_checkpoint(const ht__target *target, const ht__entries *entries, int keep)
+{
+    char *path = ht__alloc(HT_PATH_ROOM);
+    const ht__target real = {.what = target->what, .path = path, .comm = target->comm};
+    ht_status status = ht__place_real(target, path);
+
+    if (status == HT_SUCCESS)
+        status = write_in_place(&real, entries, keep);
+    ht__free(path);
     return status;
 }
 

@@ -4,10 +4,8 @@
  * both. */
 #include "hdf5_util.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core.h"
 
@@ -52,6 +50,24 @@ static ht_dtype complex_of(hid_t type)
     return found;
 }
 
+/* h5py's bool: {FALSE = 0, TRUE = 1} in one byte. Any other enumeration has names for numbers that
+ * would be lost. */
+static bool is_bool(hid_t type)
+{
+    static const char *const expected[] = {"FALSE", "TRUE"};
+    bool same = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
+
+    for (unsigned i = 0; i < 2 && same; i++) {
+        char *name = H5Tget_member_name(type, i);
+        unsigned char value = 2;
+
+        same = name != NULL && strcmp(name, expected[i]) == 0 &&
+               H5Tget_member_value(type, i, &value) >= 0 && value == i;
+        H5free_memory(name);
+    }
+    return same;
+}
+
 ht_dtype ht__hdf5_dtype_of(hid_t type)
 {
     size_t bytes = H5Tget_size(type);
@@ -61,8 +77,8 @@ ht_dtype ht__hdf5_dtype_of(hid_t type)
         return integer_of(bytes, H5Tget_sign(type) == H5T_SGN_2);
     case H5T_FLOAT:
         return float_of(bytes);
-    case H5T_ENUM: /* h5py's bool */
-        return bytes == 1 && H5Tget_nmembers(type) == 2 ? HT_BOOL : HT_DTYPE_COUNT;
+    case H5T_ENUM:
+        return is_bool(type) ? HT_BOOL : HT_DTYPE_COUNT;
     case H5T_COMPOUND:
         return complex_of(type);
     default:
@@ -109,50 +125,64 @@ hid_t ht__hdf5_type(ht_dtype dtype)
 
 hid_t ht__hdf5_open(const char *what, const char *path)
 {
-    int probe = open(path, O_RDONLY | O_CLOEXEC);
+    hid_t file;
 
-    if (probe < 0) {
-        ht__error_set(HT_ERR_IO, "%s: cannot open %s: %s", what, path, strerror(errno));
+    if (ht__file_check(what, path) != HT_SUCCESS)
         return H5I_INVALID_HID;
-    }
-    close(probe);
-
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-
+    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0)
         ht__error_set(HT_ERR_FORMAT, "%s: cannot open %s as HDF5: %s", what, path,
                       ht__hdf5_error());
     return file;
 }
 
-static ht_status describe(const char *what, hid_t set, const char *path, const char *name,
-                          ht__hdf5_info *info)
+/* Shape and chunks into `info`; NULL, or why they cannot be those of a tensor. */
+static const char *take_shape(hid_t space, hid_t layout, ht__hdf5_info *info)
 {
+    static _Thread_local char why[80];
     hsize_t shape[H5S_MAX_RANK];
-    hid_t space = H5Dget_space(set), type = H5Dget_type(set), layout = H5Dget_create_plist(set);
-    ht_status status = HT_SUCCESS;
+    int64_t elements = 1;
 
-    memset(info, 0, sizeof *info);
+    if (H5Sget_simple_extent_type(space) == H5S_NULL)
+        return "has no elements and no shape (a null data space)";
     info->ndim = H5Sget_simple_extent_dims(space, shape, NULL);
-    info->dtype = ht__hdf5_dtype_of(type);
-    if (info->ndim < 0 || info->ndim > HT_MAX_NDIM)
-        status = ht__error_set(HT_ERR_FORMAT,
-                               "%s: %s: %s has %d dimensions, at most %d are supported", what, path,
-                               name, info->ndim, HT_MAX_NDIM);
-    else if (info->dtype == HT_DTYPE_COUNT)
-        status = ht__error_set(HT_ERR_FORMAT, "%s: %s: %s has elements of a type no dtype can hold",
-                               what, path, name);
-    for (int i = 0; status == HT_SUCCESS && i < info->ndim; i++)
+    if (info->ndim < 0 || info->ndim > HT_MAX_NDIM) {
+        snprintf(why, sizeof why, "has %d dimensions, at most %d are supported", info->ndim,
+                 HT_MAX_NDIM);
+        return why;
+    }
+    for (int i = 0; i < info->ndim; i++) {
         info->shape[i] = (int64_t)shape[i];
-    if (status == HT_SUCCESS && H5Pget_layout(layout) == H5D_CHUNKED &&
+        if (info->shape[i] < 0 ||
+            __builtin_mul_overflow(elements, shape[i] > 0 ? shape[i] : 1, &elements) ||
+            elements > INT64_MAX / 16)
+            return "has more than 2^59 elements";
+    }
+    if (H5Pget_layout(layout) == H5D_CHUNKED &&
         H5Pget_chunk(layout, info->ndim, shape) == info->ndim) {
         for (int i = 0; i < info->ndim; i++)
             info->chunk[i] = (int64_t)shape[i];
     }
+    return NULL;
+}
+
+static ht_status describe(const char *what, hid_t set, const char *path, const char *name,
+                          ht__hdf5_info *info)
+{
+    hid_t space = H5Dget_space(set), type = H5Dget_type(set), layout = H5Dget_create_plist(set);
+    const char *why;
+
+    memset(info, 0, sizeof *info);
+    why = take_shape(space, layout, info);
+    info->dtype = ht__hdf5_dtype_of(type);
+    if (why == NULL && info->dtype == HT_DTYPE_COUNT)
+        why = "has elements of a type no dtype can hold";
     H5Pclose(layout);
     H5Tclose(type);
     H5Sclose(space);
-    return status;
+    if (why == NULL)
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_FORMAT, "%s: %s: %s %s", what, path, name, why);
 }
 
 hid_t ht__hdf5_open_dataset(const char *what, hid_t file, const char *path, const char *name,

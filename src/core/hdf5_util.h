@@ -6,6 +6,7 @@
 
 #include <hdf5.h>
 
+#include "file_util.h"
 #include "ht/io.h"
 #include "ht/types.h"
 

@@ -3,94 +3,75 @@
  * Loading tensors: collective HDF5 through MPI-IO, each rank its slab. Data are read in the file's
  * own type and converted afterwards: a conversion inside HDF5 would turn a collective read into
  * independent ones. */
-#include "hdf5_util.h"
 #include "io_slab.h"
-
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "ht/manipulations.h"
 
-/* A file that one rank cannot see must not reach the collective open. */
-static ht_status check_readable(ht_comm *comm, const char *path)
-{
-    ht_status status = HT_SUCCESS;
-
-    if (access(path, R_OK) != 0)
-        status = ht__error_set(HT_ERR_IO, "ht_load_hdf5: cannot open %s: %s", path,
-                               strerror(errno));
-    return ht__agree(comm, status);
-}
-
-static ht_status open_for_reading(ht_comm *comm, const char *path, const char *name, hid_t *file,
+static ht_status open_for_reading(ht__parallel *file, const char *path, const char *name,
                                   hid_t *set, ht__hdf5_info *info)
 {
-    hid_t parallel = ht__io_parallel_access(comm);
-    ht_status status = HT_SUCCESS;
+    ht_status status = ht__parallel_open(file, path, HT_FILE_READ, false);
+    const char *why;
 
-    const char *outer = ht__watch_guard("ht_load_hdf5");
-
-    *file = H5Fopen(path, H5F_ACC_RDONLY, parallel);
-    ht__watch_unguard(outer);
-    if (*file < 0)
-        status = ht__error_set(HT_ERR_FORMAT, "ht_load_hdf5: cannot open %s as HDF5: %s", path,
-                               ht__hdf5_error());
-    H5Pclose(parallel);
-    status = ht__agree(comm, status);
+    if (status != HT_SUCCESS) {
+        ht_error_get(&why);
+        ht__error_set(status, "%s: cannot open %s as HDF5: %s", file->what, path, why);
+    }
+    status = ht__agree(file->comm, status);
     if (status != HT_SUCCESS)
         return status;
-    *set = ht__hdf5_open_dataset("ht_load_hdf5", *file, path, name, H5P_DEFAULT, info);
-    return ht__agree(comm, *set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
+    *set = ht__hdf5_open_dataset(file->what, ht__parallel_enter(file), path, name, H5P_DEFAULT,
+                                 info);
+    ht__parallel_leave(file);
+    return ht__agree(file->comm, *set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
 }
 
 /* The data set in its own dtype; split along axis 0 where no split is wanted, so that no byte is
  * read twice. */
-static ht_tensor *read_slabs(ht_comm *comm, const char *path, const char *name, hid_t set,
+static ht_tensor *read_slabs(ht__parallel *file, const char *path, const char *name, hid_t set,
                              const ht__hdf5_info *info, int split)
 {
     if (split == HT_NONE && info->ndim > 0)
         split = 0;
-    if (!ht__check_shape("ht_load_hdf5", comm, info->ndim, info->shape, &split))
+    if (!ht__check_shape(file->what, file->comm, info->ndim, info->shape, &split))
         return NULL;
 
-    ht_body *body = ht__body_new("ht_load_hdf5", comm, ht__device_cpu(), info->dtype, info->ndim,
+    ht_body *body = ht__body_new(file->what, file->comm, ht__device_cpu(), info->dtype, info->ndim,
                                  info->shape, split, NULL);
 
     if (body == NULL)
         return NULL;
     ht_tensor *x = ht__tensor_new(body);
     ht__slab slab = ht__slab_of(body);
-    hid_t type = ht__hdf5_type(info->dtype);
-    ht_status status = ht__slab_transfer("ht_load_hdf5", comm, set, type, &slab,
-                                         ht__body_data(body), false);
+    ht_status status = ht__slab_transfer(file, set, info->dtype, &slab, ht__body_data(body), false);
 
-    H5Tclose(type);
     if (status != HT_SUCCESS) {
         const char *cause;
 
         ht_error_get(&cause);
-        ht__error_set(HT_ERR_IO, "ht_load_hdf5: %s: %s: cannot read: %s", path, name, cause);
+        ht__error_set(HT_ERR_IO, "%s: %s: %s: cannot read: %s", file->what, path, name, cause);
     }
-    return ht__agree(comm, status) == HT_SUCCESS ? x : NULL;
+    return ht__agree(file->comm, status) == HT_SUCCESS ? x : NULL;
 }
 
 static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int split)
 {
-    hid_t file = H5I_INVALID_HID, set = H5I_INVALID_HID;
+    ht__parallel file = {.what = "ht_load_hdf5", .comm = comm};
+    hid_t set = H5I_INVALID_HID;
     ht__hdf5_info info;
     ht_tensor *x = NULL;
 
-    if (check_readable(comm, path) != HT_SUCCESS)
+    /* A file that one rank cannot see must not reach the collective open. */
+    if (ht__agree(comm, ht__file_check(file.what, path)) != HT_SUCCESS)
         return NULL;
-    ht__hdf5_begin();
-    if (open_for_reading(comm, path, name, &file, &set, &info) == HT_SUCCESS)
-        x = read_slabs(comm, path, name, set, &info, split);
-    if (set >= 0)
+    if (open_for_reading(&file, path, name, &set, &info) == HT_SUCCESS)
+        x = read_slabs(&file, path, name, set, &info, split);
+    if (set >= 0) {
+        ht__parallel_enter(&file);
         H5Dclose(set);
-    if (file >= 0)
-        H5Fclose(file);
-    ht__hdf5_end();
+        ht__parallel_leave(&file);
+    }
+    ht__parallel_close(&file);
     return x;
 }
 

@@ -2,7 +2,6 @@
  *
  * Saving tensors: collective HDF5 through MPI-IO, each rank its slab, into a file that gets its
  * name when it is whole. */
-#include "hdf5_util.h"
 #include "io_slab.h"
 
 #include <errno.h>
@@ -15,8 +14,10 @@ enum { NAME_ROOM = 1024 };
 struct target {
     const char *path;
     const char *name;
-    char written[4096]; /* the file that is written: path, or a name beside it until it is whole */
-    bool add;           /* to a file that is there */
+    char real[HT_PATH_ROOM];         /* where path leads to */
+    char written[HT_PATH_ROOM + 32]; /* real, or a name beside it until it is whole */
+    bool add;                        /* to a file that is there */
+    char made[NAME_ROOM + 1];        /* the outermost group that is not there yet; "": none */
 };
 
 static ht_status save_error(const struct target *target, const char *why)
@@ -25,32 +26,25 @@ static ht_status save_error(const struct target *target, const char *why)
                          target->path, why);
 }
 
-/* HDF5 says nothing of a folder that is missing, or may not be written to. */
-static const char *why_not(const struct target *target)
+/* The error that was recorded is the reason. */
+static ht_status save_failed(const struct target *target)
 {
-    char folder[sizeof target->written];
-    const char *reason = ht__hdf5_error(), *slash = strrchr(target->written, '/');
+    const char *why;
 
-    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - target->written + 1) : 1,
-             slash != NULL ? target->written : ".");
-    return access(folder, W_OK) == 0 ? reason : strerror(errno);
+    ht_error_get(&why);
+    return save_error(target, why);
 }
 
-static ht_status open_for_writing(ht_comm *comm, const struct target *target, hid_t *file)
+static ht_status open_for_writing(ht__parallel *file, const struct target *target)
 {
-    hid_t parallel = ht__io_parallel_access(comm);
+    ht_status status = ht__parallel_open(file, target->written,
+                                         target->add ? HT_FILE_CHANGE : HT_FILE_NEW, false);
 
-    const char *outer = ht__watch_guard("ht_save_hdf5");
-
-    *file = target->add ? H5Fopen(target->written, H5F_ACC_RDWR, parallel)
-                        : H5Fcreate(target->written, H5F_ACC_TRUNC, H5P_DEFAULT, parallel);
-    ht__watch_unguard(outer);
-    H5Pclose(parallel);
-    return ht__agree(comm, *file < 0 ? save_error(target, why_not(target)) : HT_SUCCESS);
+    return ht__agree(file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
 }
 
-/* A group on the way to the name that is something else. */
-static ht_status check_groups(const struct target *target, hid_t file)
+/* A group on the way to the name that is something else. Notes the first that is to be made. */
+static ht_status check_groups(struct target *target, hid_t file)
 {
     char group[NAME_ROOM + 1];
     char why[NAME_ROOM + sizeof " is a data set, not a group"];
@@ -60,8 +54,10 @@ static ht_status check_groups(const struct target *target, hid_t file)
         H5O_info_t info;
 
         *slash = '\0';
-        if (H5Lexists(file, group, H5P_DEFAULT) <= 0)
+        if (H5Lexists(file, group, H5P_DEFAULT) <= 0) {
+            memcpy(target->made, group, sizeof group);
             return HT_SUCCESS;
+        }
         if (H5Oget_info_by_name(file, group, &info, H5P_DEFAULT) >= 0 &&
             info.type != H5O_TYPE_GROUP) {
             snprintf(why, sizeof why, "%s is a data set, not a group", group);
@@ -78,8 +74,7 @@ static ht_status check_name(const struct target *target, hid_t file)
     hid_t there;
     H5I_type_t kind;
 
-    /* Lexists fails where a group on the way is missing: then the name is free. */
-    if (H5Lexists(file, target->name, H5P_DEFAULT) <= 0)
+    if (target->made[0] != '\0' || H5Lexists(file, target->name, H5P_DEFAULT) <= 0)
         return HT_SUCCESS;
     there = H5Oopen(file, target->name, H5P_DEFAULT);
     kind = there >= 0 ? H5Iget_type(there) : H5I_BADID;
@@ -90,10 +85,10 @@ static ht_status check_name(const struct target *target, hid_t file)
 }
 
 /* Under a name of its own, until it is whole; groups are made as needed. */
-static hid_t create_dataset(hid_t file, const char *name, hid_t type, const ht_body *body)
+static hid_t create_dataset(hid_t file, const char *name, const ht_body *body)
 {
     hsize_t shape[HT_MAX_NDIM];
-    hid_t links = H5Pcreate(H5P_LINK_CREATE), space, set;
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), type = ht__hdf5_type(body->dtype), space, set;
 
     for (int i = 0; i < body->ndim; i++)
         shape[i] = (hsize_t)body->shape[i];
@@ -101,7 +96,21 @@ static hid_t create_dataset(hid_t file, const char *name, hid_t type, const ht_b
     H5Pset_create_intermediate_group(links, 1);
     set = H5Dcreate2(file, name, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
     H5Sclose(space);
+    H5Tclose(type);
     H5Pclose(links);
+    return set;
+}
+
+/* The data set `part`; negative after an error. */
+static hid_t prepare(struct target *target, hid_t file, const char *part, const ht_body *body)
+{
+    hid_t set;
+
+    if (check_groups(target, file) != HT_SUCCESS || check_name(target, file) != HT_SUCCESS)
+        return H5I_INVALID_HID;
+    set = create_dataset(file, part, body);
+    if (set < 0)
+        save_error(target, ht__hdf5_error());
     return set;
 }
 
@@ -114,40 +123,43 @@ static ht_status put_in_place(const struct target *target, hid_t file, const cha
     return HT_SUCCESS;
 }
 
-static ht_status write_slabs(ht_comm *comm, const struct target *target, hid_t file,
+/* Nothing is left of what could not be saved. */
+static void take_back(const struct target *target, hid_t file, const char *part)
+{
+    H5Ldelete(file, target->made[0] != '\0' ? target->made : part, H5P_DEFAULT);
+}
+
+static ht_status write_slabs(ht__parallel *file, const struct target *target, hid_t set,
                              const ht_body *body)
 {
-    hid_t type = ht__hdf5_type(body->dtype), set = H5I_INVALID_HID;
-    ht_status status = check_groups(target, file);
+    const char *data;
+    ht__slab slab = ht__slab_share(file->comm, body, &data);
+    ht_status status = ht__slab_transfer(file, set, body->dtype, &slab, (void *)data, true);
+
+    return ht__agree(file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
+}
+
+static ht_status write_dataset(ht__parallel *file, struct target *target, const ht_body *body)
+{
     char part[NAME_ROOM + sizeof ".part"];
+    ht_status status;
+    hid_t set, id;
 
     snprintf(part, sizeof part, "%s.part", target->name);
+    set = prepare(target, ht__parallel_enter(file), part, body);
+    ht__parallel_leave(file);
+    status = ht__agree(file->comm, set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
     if (status == HT_SUCCESS)
-        status = check_name(target, file);
-    if (status == HT_SUCCESS)
-        set = create_dataset(file, part, type, body);
-    if (set < 0 && status == HT_SUCCESS)
-        status = save_error(target, ht__hdf5_error());
-    status = ht__agree(comm, status);
-    if (status == HT_SUCCESS) {
-        const char *data, *cause;
-        ht__slab slab = ht__slab_share(comm, body, &data);
-
-        status = ht__slab_transfer("ht_save_hdf5", comm, set, type, &slab, (void *)data, true);
-        if (status != HT_SUCCESS) {
-            ht_error_get(&cause);
-            save_error(target, cause);
-        }
-        status = ht__agree(comm, status);
-    }
-    if (status != HT_SUCCESS && set >= 0)
-        H5Ldelete(file, part, H5P_DEFAULT);
+        status = write_slabs(file, target, set, body);
+    id = ht__parallel_enter(file);
     if (set >= 0)
         H5Dclose(set);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, put_in_place(target, file, part));
-    H5Tclose(type);
-    return status;
+        status = put_in_place(target, id, part);
+    if (status != HT_SUCCESS && set >= 0)
+        take_back(target, id, part);
+    ht__parallel_leave(file);
+    return ht__agree(file->comm, status);
 }
 
 /* Puts the whole file in its place, or takes the unfinished one away. */
@@ -155,28 +167,26 @@ static ht_status finish_file(ht_comm *comm, const struct target *target, ht_stat
 {
     if (target->add)
         return status;
-    if (comm->rank == 0 && status == HT_SUCCESS && rename(target->written, target->path) != 0)
+    if (comm->rank == 0 && status == HT_SUCCESS && rename(target->written, target->real) != 0)
         status = save_error(target, strerror(errno));
     if (comm->rank == 0 && status != HT_SUCCESS)
         unlink(target->written);
     return ht__agree(comm, status);
 }
 
-static ht_status save(ht_comm *comm, const struct target *target, const ht_body *body)
+static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
 {
-    hid_t file;
+    ht__parallel file = {.what = "ht_save_hdf5", .comm = comm};
     ht_errhandler handler = comm->handler;
+    ht_status status;
 
     /* The handler may end the job: not before the unfinished file is gone. */
     comm->handler = HT_ERRORS_RETURN;
-    ht__hdf5_begin();
-    ht_status status = open_for_writing(comm, target, &file);
-
+    status = open_for_writing(&file, target);
     if (status == HT_SUCCESS)
-        status = write_slabs(comm, target, file, body);
-    if (file >= 0 && H5Fclose(file) < 0 && status == HT_SUCCESS)
-        status = save_error(target, ht__hdf5_error());
-    ht__hdf5_end();
+        status = write_dataset(&file, target, body);
+    if (ht__parallel_close(&file) != HT_SUCCESS && status == HT_SUCCESS)
+        status = save_failed(target);
     status = ht__agree(comm, status);
     if (!target->add && status != HT_SUCCESS && comm->rank == 0)
         unlink(target->written);
@@ -184,21 +194,46 @@ static ht_status save(ht_comm *comm, const struct target *target, const ht_body 
     return status == HT_SUCCESS ? finish_file(comm, target, status) : ht__agree(comm, status);
 }
 
+/* Rank 0's work: what is there, and where to write. HDF5 says nothing of a folder that is missing,
+ * or may not be written to. */
+static ht_status look(struct target *target, const char *mode, bool of_all)
+{
+    ht_status status = ht__file_target("ht_save_hdf5", target->path, target->real);
+    int file;
+
+    if (status != HT_SUCCESS)
+        return status;
+    target->add = mode[0] == 'a' && access(target->real, F_OK) == 0;
+    if (target->add)
+        snprintf(target->written, sizeof target->written, "%s", target->real);
+    else if (of_all)
+        snprintf(target->written, sizeof target->written, "%s.part", target->real);
+    else
+        snprintf(target->written, sizeof target->written, "%s.%d.part", target->real,
+                 ht_comm_rank(HT_COMM_WORLD));
+    if (target->add)
+        return HT_SUCCESS;
+    file = ht__file_create(target->written, target->real, false);
+    if (file < 0)
+        return save_error(target, strerror(errno));
+    close(file);
+    return HT_SUCCESS;
+}
+
 /* Ranks, or groups of them, that each save a tensor of their own to one file write beside one
  * another: the last to end gives it its name. */
 static ht_status choose_target(ht_comm *comm, struct target *target, const char *mode)
 {
-    int64_t first[2] = {access(target->path, F_OK) == 0, ht_comm_rank(HT_COMM_WORLD)};
-    ht_status status = ht__comm_bcast_bytes(comm, first, sizeof first, 0, "ht_save_hdf5");
+    bool of_all = comm->size == ht_comm_size(HT_COMM_WORLD);
+    ht_status status = comm->rank == 0 ? look(target, mode, of_all) : HT_SUCCESS;
 
-    target->add = mode[0] == 'a' && first[0];
-    if (target->add)
-        snprintf(target->written, sizeof target->written, "%s", target->path);
-    else if (comm->size == ht_comm_size(HT_COMM_WORLD))
-        snprintf(target->written, sizeof target->written, "%s.part", target->path);
-    else
-        snprintf(target->written, sizeof target->written, "%s.%d.part", target->path,
-                 (int)first[1]);
+    status = ht__agree(comm, status);
+    if (status == HT_SUCCESS)
+        status = ht__comm_bcast_bytes(comm, target->real, sizeof target->real, 0, "ht_save_hdf5");
+    if (status == HT_SUCCESS)
+        status = ht__comm_bcast_bytes(comm, target->written, sizeof target->written, 0,
+                                      "ht_save_hdf5");
+    target->add = strcmp(target->written, target->real) == 0;
     return status;
 }
 
@@ -213,6 +248,23 @@ static ht_tensor *storable(ht_tensor *x)
     return ht_contiguous(x);
 }
 
+/* HDF5 would take "." for the group itself, and leaves out what is empty. One slash may be in
+ * front. */
+static bool is_name(const char *name)
+{
+    const char *part = name[0] == '/' ? name + 1 : name;
+
+    for (;;) {
+        size_t length = strcspn(part, "/");
+
+        if (length == 0 || (length == 1 && part[0] == '.'))
+            return false;
+        if (part[length] == '\0')
+            return true;
+        part += length + 1;
+    }
+}
+
 ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, const char *mode)
 {
     struct target target = {.path = path, .name = dataset};
@@ -222,12 +274,18 @@ ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, cons
     ht_comm *comm = ht_tensor_comm(x);
 
     if (path == NULL || dataset == NULL || dataset[0] == '\0' || strlen(dataset) > NAME_ROOM ||
-        strlen(path) + sizeof ".2147483647.part" > sizeof target.written)
+        strlen(path) + 64 > HT_PATH_ROOM)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "ht_save_hdf5: the name of the file or data set is NULL, empty or too long");
     if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
                        mode == NULL ? "NULL" : mode);
+
+    if (!is_name(dataset))
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_save_hdf5: \"%s\" is no name of a data set: a part of it is empty, or "
+                       "\".\"",
+                       dataset);
 
     ht__begin(comm, (ht_call){.what = "ht_save_hdf5", .dtype = x->body->dtype});
 

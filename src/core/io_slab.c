@@ -5,17 +5,7 @@
  * take part in the remaining transfers with an empty selection. */
 #include "io_slab.h"
 
-#include "hdf5_util.h"
-
 int64_t ht__io_piece_bytes = INT64_C(1) << 30;
-
-hid_t ht__io_parallel_access(ht_comm *comm)
-{
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-
-    H5Pset_fapl_mpio(access, comm->mpi, MPI_INFO_NULL);
-    return access;
-}
 
 ht__slab ht__slab_of(const ht_body *body)
 {
@@ -102,11 +92,18 @@ static int64_t piece_at(const ht__slab *slab, const struct cut *cut, int64_t ind
     return length * cut->inner;
 }
 
-static ht_status transfer_piece(hid_t set, hid_t type, const ht__slab *slab, const struct cut *cut,
-                                int64_t index, char *memory, hid_t how, bool write)
+/* What to transfer: here in memory, there in the data set. */
+struct selection {
+    hid_t set, type, how;
+    bool write;
+};
+
+/* One piece; an empty one where `index` is beyond them. */
+static ht_status transfer_piece(const struct selection *what, const ht__slab *slab,
+                                const struct cut *cut, int64_t index, char *memory)
 {
     hsize_t start[HT_MAX_NDIM], count[HT_MAX_NDIM], elements = 1;
-    hid_t there = H5Dget_space(set), here;
+    hid_t there = H5Dget_space(what->set), here;
     int64_t offset = 0;
     static char nothing;
 
@@ -124,8 +121,8 @@ static ht_status transfer_piece(hid_t set, hid_t type, const ht__slab *slab, con
     }
     memory += offset * (int64_t)slab->element;
 
-    herr_t result = write ? H5Dwrite(set, type, here, there, how, memory)
-                          : H5Dread(set, type, here, there, how, memory);
+    herr_t result = what->write ? H5Dwrite(what->set, what->type, here, there, what->how, memory)
+                                : H5Dread(what->set, what->type, here, there, what->how, memory);
     ht_status status = HT_SUCCESS;
 
     if (result < 0) /* closing would forget the reason */
@@ -135,25 +132,31 @@ static ht_status transfer_piece(hid_t set, hid_t type, const ht__slab *slab, con
     return status;
 }
 
-ht_status ht__slab_transfer(const char *what, ht_comm *comm, hid_t set, hid_t type,
-                            const ht__slab *slab, void *memory, bool write)
+ht_status ht__slab_transfer(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
+                            void *memory, bool write)
 {
     struct cut cut = cut_slab(slab);
     int64_t rounds = cut.pieces;
-    ht_status agreed = ht__comm_allreduce_i64(comm, &rounds, 1, HT_OP_MAX, what);
+    ht_status agreed = ht__comm_allreduce_i64(file->comm, &rounds, 1, HT_OP_MAX, file->what);
     ht_status status = HT_SUCCESS;
-    hid_t how;
+    struct selection what = {.set = set, .write = write};
 
     if (agreed != HT_SUCCESS)
         return agreed;
-    how = H5Pcreate(H5P_DATASET_XFER);
-    H5Pset_dxpl_mpio(how, H5FD_MPIO_COLLECTIVE);
+    ht__parallel_enter(file);
+    what.type = ht__hdf5_type(dtype);
+    what.how = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_dxpl_mpio(what.how, H5FD_MPIO_COLLECTIVE);
     for (int64_t i = 0; i < rounds; i++) {
-        ht_status piece = transfer_piece(set, type, slab, &cut, i, memory, how, write);
+        ht_status piece = transfer_piece(&what, slab, &cut, i, memory);
 
         if (status == HT_SUCCESS)
             status = piece;
+        ht__parallel_leave(file); /* each piece has the whole deadline */
+        ht__parallel_enter(file);
     }
-    H5Pclose(how);
+    H5Pclose(what.how);
+    H5Tclose(what.type);
+    ht__parallel_leave(file);
     return status;
 }

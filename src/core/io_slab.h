@@ -4,9 +4,7 @@
 #ifndef HT_IO_SLAB_H
 #define HT_IO_SLAB_H
 
-#include <hdf5.h>
-
-#include "core.h"
+#include "hdf5_parallel.h"
 
 /* Bytes of one piece at most (unless one element is larger). Tests make it small. */
 extern int64_t ht__io_piece_bytes;
@@ -18,9 +16,6 @@ typedef struct ht__slab {
     size_t element; /* bytes */
 } ht__slab;
 
-/* File access through MPI-IO; to be closed with H5Pclose. */
-hid_t ht__io_parallel_access(ht_comm *comm);
-
 /* The local part of a tensor's body. */
 ht__slab ht__slab_of(const ht_body *body);
 
@@ -28,10 +23,11 @@ ht__slab ht__slab_of(const ht_body *body);
  * *data: where that begins. */
 ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data);
 
-/* Reads (write false) or writes the slab from or to row-major memory, in the elements of `type`.
- * All ranks transfer together, as often as the rank with most pieces needs. Status agreed upon by
- * nobody: the caller does that. Collective over comm. */
-ht_status ht__slab_transfer(const char *what, ht_comm *comm, hid_t set, hid_t type,
-                            const ht__slab *slab, void *memory, bool write);
+/* Reads (write false) or writes the slab of a data set of `file` from or to row-major memory, in
+ * the elements of `dtype`. All ranks transfer together, as often as the rank with most pieces
+ * needs. An error is HDF5's reason alone. Status agreed upon by nobody: the caller does that.
+ * Collective over the communicator of the file. */
+ht_status ht__slab_transfer(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
+                            void *memory, bool write);
 
 #endif

@@ -13,6 +13,9 @@ libht_objects_la_SOURCES += \
 	src/core/checkpoint_load.c \
 	src/core/checkpoint_place.c \
 	src/core/checkpoint_save.c \
+	src/core/checkpoint_seal.c \
+	src/core/checkpoint_seal.h \
+	src/core/checkpoint_walk.c \
 	src/core/communication.c \
 	src/core/communication_abort.c \
 	src/core/communication_agree.c \
@@ -57,8 +60,12 @@ libht_objects_la_SOURCES += \
 	src/core/exchange_path.h \
 	src/core/exponential.c \
 	src/core/factories.c \
+	src/core/file_util.c \
+	src/core/file_util.h \
 	src/core/half.h \
 	src/core/hdf5_lock.c \
+	src/core/hdf5_parallel.c \
+	src/core/hdf5_parallel.h \
 	src/core/hdf5_util.c \
 	src/core/hdf5_util.h \
 	src/core/io_hdf5_load.c \

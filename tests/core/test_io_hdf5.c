@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <hdf5.h>
 
 #include "core/core.h"
 #include "core/io_slab.h"
@@ -184,6 +187,114 @@ static void local_tensors_to_one_file(void **state)
     remove_path();
 }
 
+static int links_in_root(void)
+{
+    H5G_info_t info = {0};
+
+    ht_hdf5_lock();
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+
+    H5Gget_info(file, &info);
+    H5Fclose(file);
+    ht_hdf5_unlock();
+    return (int)info.nlinks;
+}
+
+/* Names that HDF5 takes for something else: an error, and the file as it was. */
+static void a_failed_save_leaves_nothing_behind(void **state)
+{
+    static const char *const names[] = {".", "/", "a/", "a//b", "./b", "a/./b"};
+    ht_tensor *x = numbers(HT_FLOAT32);
+
+    (void)state;
+    make_path();
+    ht_save_hdf5(x, path, "x", "w");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(ht_save_hdf5(x, path, names[i], "a"), HT_ERR_ARGUMENT);
+        assert_error_has(HT_ERR_ARGUMENT, names[i], "is no name of a data set");
+    }
+    assert_int_equal(ht_save_hdf5(x, path, "x/y", "a"), HT_ERR_IO);
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_barrier(HT_COMM_WORLD);
+    assert_int_equal(links_in_root(), 1);
+    assert_int_equal(ht_save_hdf5(x, path, "/b/c", "a"), HT_SUCCESS);
+    assert_same(x, ht_load_hdf5(path, "b/c", HT_FLOAT32, HT_NONE));
+    remove_path();
+}
+
+static void make_enumeration(const char *first, const char *second, int8_t a, int8_t b)
+{
+    static const int8_t values[] = {0, 1, 1};
+    hsize_t length = 3;
+
+    if (ht_test_rank == 0) {
+        ht_hdf5_lock();
+        hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t type = H5Tcreate(H5T_ENUM, 1), space = H5Screate_simple(1, &length, NULL), set;
+
+        H5Tenum_insert(type, first, &a);
+        H5Tenum_insert(type, second, &b);
+        set = H5Dcreate2(file, "x", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+        H5Dclose(set);
+        H5Sclose(space);
+        H5Tclose(type);
+        H5Fclose(file);
+        ht_hdf5_unlock();
+    }
+    ht_barrier(HT_COMM_WORLD);
+}
+
+/* h5py's bool is one; others have names for numbers that would be lost. */
+static void enumerations_are_bool_if_they_say_so(void **state)
+{
+    (void)state;
+    make_path();
+    make_enumeration("FALSE", "TRUE", 0, 1);
+    assert_int_equal(ht_item(ht_sum(ht_load_hdf5(path, "x", HT_INT64, HT_NONE), HT_NONE)), 2);
+    ht_barrier(HT_COMM_WORLD);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    make_enumeration("FALSE", "TRUE", 3, 7);
+    assert_null(ht_load_hdf5(path, "x", HT_INT64, HT_NONE));
+    assert_error_has(HT_ERR_FORMAT, "x has elements of a type no dtype can hold", "");
+    ht_barrier(HT_COMM_WORLD);
+    make_enumeration("RED", "BLUE", 0, 1);
+    assert_null(ht_load_hdf5(path, "x", HT_BOOL, HT_NONE));
+    assert_error_has(HT_ERR_FORMAT, "x has elements of a type no dtype can hold", "");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    remove_path();
+}
+
+/* Replacing a file is no reason to show it to others, or to cut the way to it. */
+static void permissions_and_links_stay(void **state)
+{
+    ht_tensor *x = numbers(HT_FLOAT32);
+    char link[520];
+    struct stat info;
+
+    (void)state;
+    make_path();
+    snprintf(link, sizeof link, "%s.link", path);
+    ht_save_hdf5(ht_zeros_like(x), path, "x", "w");
+    if (ht_test_rank == 0) {
+        assert_int_equal(chmod(path, 0600), 0);
+        assert_int_equal(symlink(strrchr(path, '/') + 1, link), 0);
+    }
+    ht_barrier(HT_COMM_WORLD);
+    assert_int_equal(ht_save_hdf5(x, link, "x", "w"), HT_SUCCESS);
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_same(x, ht_load_hdf5(path, "x", HT_FLOAT32, HT_NONE));
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        unlink(link);
+    remove_path();
+}
+
 static void misuse(void **state)
 {
     ht_tensor *x = numbers(HT_FLOAT32);
@@ -213,4 +324,7 @@ HT_TEST_SUITE(test_io_hdf5, cmocka_unit_test(every_split_under_every_other),
               cmocka_unit_test(transfers_in_pieces),
               cmocka_unit_test(scalars_views_and_second_data_sets),
               cmocka_unit_test(a_group_is_not_replaced),
-              cmocka_unit_test(local_tensors_to_one_file), cmocka_unit_test(misuse));
+              cmocka_unit_test(local_tensors_to_one_file),
+              cmocka_unit_test(a_failed_save_leaves_nothing_behind),
+              cmocka_unit_test(enumerations_are_bool_if_they_say_so),
+              cmocka_unit_test(permissions_and_links_stay), cmocka_unit_test(misuse));
