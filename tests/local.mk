@@ -4,6 +4,7 @@
 #                         start or end jobs itself; programs that it launches go to test_programs.
 
 core_tests = \
+	tests/core/test_agrees.c \
 	tests/core/test_autograd.c \
 	tests/core/test_binary.c \
 	tests/core/test_checkpoint.c \

@@ -140,12 +140,19 @@ ht_value *ht_checkpoint_load(const char *path, ht_comm *comm, const ht_checkpoin
     const ht__target target = {.what = "ht_checkpoint_load", .path = path, .comm = comm};
     ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
 
-    if (path == NULL || comm == NULL || o.size != sizeof o) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "%s: path or communicator is missing, or options were not filled by "
-                "ht_checkpoint_options_default",
-                target.what);
+    bool begun;
+
+    if (HT_IS_NULL(comm, target.what, "the communicator"))
         return NULL;
-    }
+    begun = ht__agree_begin();
+    if (path == NULL || o.size != sizeof o)
+        ht__error_set(HT_ERR_ARGUMENT,
+                      "%s: the path is missing, or options were not filled by "
+                      "ht_checkpoint_options_default",
+                      target.what);
+    if (ht__agree_end(target.what, comm, begun,
+                      path == NULL || o.size != sizeof o ? HT_ERR_ARGUMENT : HT_SUCCESS) !=
+        HT_SUCCESS)
+        return NULL;
     return load_either(&target, false, o.earlier);
 }

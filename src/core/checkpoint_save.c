@@ -385,21 +385,35 @@ ht_status ht__checkpoint_save(const ht__target *target, const ht_value *state, i
     return status;
 }
 
+static ht_status check_arguments(const ht__target *target, const ht_value *state,
+                                 const ht_checkpoint_options *options)
+{
+    if (target->path == NULL || target->path[0] == '\0')
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the path is missing", target->what);
+    if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (state == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the state is no map", target->what);
+    if (options->size != sizeof *options || options->keep < 1)
+        return ht__error_set(
+            HT_ERR_ARGUMENT,
+            "%s: options were not filled by ht_checkpoint_options_default, or keep "
+            "is below 1",
+            target->what);
+    return HT_SUCCESS;
+}
+
 ht_status ht_checkpoint_save(const ht_value *state, const char *path, ht_comm *comm,
                              const ht_checkpoint_options *options)
 {
     const ht__target target = {.what = "ht_checkpoint_save", .path = path, .comm = comm};
     ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
+    bool begun;
+    ht_status status;
 
-    if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
+    if (HT_IS_NULL(comm, target.what, "the communicator"))
         return ht_error_get(NULL);
-    if (path == NULL || path[0] == '\0' || comm == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: path or communicator is missing, or the state is no map", target.what);
-    if (o.size != sizeof o || o.keep < 1)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: options were not filled by ht_checkpoint_options_default, or keep is "
-                       "below 1",
-                       target.what);
-    return ht__checkpoint_save(&target, state, o.keep);
+    begun = ht__agree_begin();
+    status = ht__agree_end(target.what, comm, begun, check_arguments(&target, state, &o));
+    return status == HT_SUCCESS ? ht__checkpoint_save(&target, state, o.keep) : status;
 }

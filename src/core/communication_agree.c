@@ -40,14 +40,30 @@ ht_status ht__agree_failed(ht_comm *comm, const char *what, int from, ht_status 
     ht__abort(mine, message);
 }
 
-ht_status ht__agree(ht_comm *comm, ht_status mine)
+static ht_status agree(const char *what, ht_comm *comm, ht_status mine)
 {
     int64_t lowest = mine == HT_SUCCESS ? comm->size : comm->rank;
-    ht_status status = ht__comm_allreduce_i64(comm, &lowest, 1, HT_OP_MIN, "agreement");
+    ht_status status = ht__comm_allreduce_i64(comm, &lowest, 1, HT_OP_MIN, what);
 
     if (status != HT_SUCCESS || lowest == comm->size)
         return status;
-    return ht__agree_failed(comm, "agreement", (int)lowest, mine);
+    return ht__agree_failed(comm, what, (int)lowest, mine);
+}
+
+ht_status ht__agree(ht_comm *comm, ht_status mine)
+{
+    return agree("agreement", comm, mine);
+}
+
+bool ht__agree_begin(void)
+{
+    return ht__error_hold(true);
+}
+
+ht_status ht__agree_end(const char *what, ht_comm *comm, bool begun, ht_status mine)
+{
+    ht__error_hold(begun);
+    return agree(what, comm, mine);
 }
 
 /* What is compared, in this order; each travels with its negative, so that one maximum gives both

@@ -55,6 +55,12 @@ bool ht__error_hold(bool hold);
  * rank, the handler runs, and all return its code. Collective. */
 ht_status ht__agree(ht_comm *comm, ht_status mine);
 
+/* What an *agrees* function checks by itself stands between these two, and returns in between only
+ * there: errors are recorded and raised nowhere; the end agrees on `mine`, of the public function
+ * `what`. Nothing that communicates may stand between them. */
+bool ht__agree_begin(void);
+ht_status ht__agree_end(const char *what, ht_comm *comm, bool begun, ht_status mine);
+
 /* Ends the job after ranks that fail alike have found each other (communication_abort.c). */
 _Noreturn void ht__abort(ht_status code, const char *message);
 

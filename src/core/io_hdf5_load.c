@@ -7,8 +7,19 @@
 
 #include "ht/manipulations.h"
 
+static ht_status check_arguments(const char *path, const char *dataset, ht_dtype dtype)
+{
+    if (path == NULL || dataset == NULL)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "ht_load_hdf5: the name of the file or data set is NULL");
+    if (ht_dtype_size(dtype) == 0)
+        return ht__error_set(HT_ERR_DTYPE, "ht_load_hdf5: %d is no dtype", (int)dtype);
+    /* A file that one rank cannot see must not reach the collective open. */
+    return ht__file_check("ht_load_hdf5", path);
+}
+
 static ht_status open_for_reading(ht__parallel *file, const char *path, const char *name,
-                                  hid_t *set, ht__hdf5_info *info)
+                                  int *split, hid_t *set, ht__hdf5_info *info)
 {
     ht_status status = ht__parallel_open(file, path, HT_FILE_READ, false);
     const char *why;
@@ -20,10 +31,15 @@ static ht_status open_for_reading(ht__parallel *file, const char *path, const ch
     status = ht__agree(file->comm, status);
     if (status != HT_SUCCESS)
         return status;
+
+    bool begun = ht__agree_begin();
+
     *set = ht__hdf5_open_dataset(file->what, ht__parallel_enter(file), path, name, H5P_DEFAULT,
                                  info);
     ht__parallel_leave(file);
-    return ht__agree(file->comm, *set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
+    if (*set < 0 || !ht__check_shape(file->what, file->comm, info->ndim, info->shape, split))
+        status = ht_error_get(NULL);
+    return ht__agree_end(file->what, file->comm, begun, status);
 }
 
 /* The data set in its own dtype; split along axis 0 where no split is wanted, so that no byte is
@@ -33,8 +49,6 @@ static ht_tensor *read_slabs(ht__parallel *file, const char *path, const char *n
 {
     if (split == HT_NONE && info->ndim > 0)
         split = 0;
-    if (!ht__check_shape(file->what, file->comm, info->ndim, info->shape, &split))
-        return NULL;
 
     ht_body *body = ht__body_new(file->what, file->comm, ht__device_cpu(), info->dtype, info->ndim,
                                  info->shape, split, NULL);
@@ -61,10 +75,7 @@ static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int sp
     ht__hdf5_info info;
     ht_tensor *x = NULL;
 
-    /* A file that one rank cannot see must not reach the collective open. */
-    if (ht__agree(comm, ht__file_check(file.what, path)) != HT_SUCCESS)
-        return NULL;
-    if (open_for_reading(&file, path, name, &set, &info) == HT_SUCCESS)
+    if (open_for_reading(&file, path, name, &split, &set, &info) == HT_SUCCESS)
         x = read_slabs(&file, path, name, set, &info, split);
     if (set >= 0) {
         ht__parallel_enter(&file);
@@ -79,18 +90,19 @@ ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, i
 {
     ht_comm *comm = ht_get_comm();
 
-    if (path == NULL || dataset == NULL) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_load_hdf5: the name of the file or data set is NULL");
+    if (comm == NULL)
         return NULL;
-    }
-    if (ht_dtype_size(dtype) == 0) {
-        HT_FAIL(comm, HT_ERR_DTYPE, "ht_load_hdf5: %d is no dtype", (int)dtype);
+
+    bool begun = ht__agree_begin();
+    ht_status status = check_arguments(path, dataset, dtype);
+
+    ht__begin(comm, (ht_call){.what = "ht_load_hdf5",
+                              .dtype = dtype,
+                              .refused = status != HT_SUCCESS});
+    if (ht__agree_end("ht_load_hdf5", comm, begun, status) != HT_SUCCESS)
         return NULL;
-    }
 
     ht_scope *scope = ht_scope_open();
-    ht__begin(comm, (ht_call){.what = "ht_load_hdf5", .dtype = dtype});
-
     ht_tensor *x = load(comm, path, dataset, split);
 
     if (x != NULL)

@@ -265,6 +265,25 @@ static bool is_name(const char *name)
     }
 }
 
+static ht_status check_arguments(const char *path, const char *name, const char *mode)
+{
+    if (path == NULL || name == NULL || name[0] == '\0' || strlen(name) > NAME_ROOM ||
+        strlen(path) + 64 > HT_PATH_ROOM)
+        return ht__error_set(
+            HT_ERR_ARGUMENT,
+            "ht_save_hdf5: the name of the file or data set is NULL, empty or too long");
+    if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
+                             mode == NULL ? "NULL" : mode);
+    if (!is_name(name))
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "ht_save_hdf5: \"%s\" is no name of a data set: a part of it is "
+                             "empty, or \".\"",
+                             name);
+    return HT_SUCCESS;
+}
+
 ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, const char *mode)
 {
     struct target target = {.path = path, .name = dataset};
@@ -272,31 +291,22 @@ ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, cons
     if (HT_IS_NULL(x, "ht_save_hdf5", "x"))
         return ht_error_get(NULL);
     ht_comm *comm = ht_tensor_comm(x);
+    bool begun = ht__agree_begin();
+    ht_status status = check_arguments(path, dataset, mode);
 
-    if (path == NULL || dataset == NULL || dataset[0] == '\0' || strlen(dataset) > NAME_ROOM ||
-        strlen(path) + 64 > HT_PATH_ROOM)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_save_hdf5: the name of the file or data set is NULL, empty or too long");
-    if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
-                       mode == NULL ? "NULL" : mode);
+    ht__begin(comm, (ht_call){.what = "ht_save_hdf5",
+                              .dtype = x->body->dtype,
+                              .refused = status != HT_SUCCESS});
+    status = ht__agree_end("ht_save_hdf5", comm, begun, status);
+    if (status == HT_SUCCESS)
+        status = choose_target(comm, &target, mode);
+    if (status != HT_SUCCESS)
+        return status;
 
-    if (!is_name(dataset))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_save_hdf5: \"%s\" is no name of a data set: a part of it is empty, or "
-                       "\".\"",
-                       dataset);
-
-    ht__begin(comm, (ht_call){.what = "ht_save_hdf5", .dtype = x->body->dtype});
-
-    ht_status status = choose_target(comm, &target, mode);
     ht_scope *scope = ht_scope_open();
 
     x = storable(x);
-    if (x == NULL)
-        status = ht_error_get(NULL);
-    else if (status == HT_SUCCESS)
-        status = save(comm, &target, x->body);
+    status = x != NULL ? save(comm, &target, x->body) : ht_error_get(NULL);
     ht_scope_close(scope);
     return status;
 }

@@ -208,7 +208,8 @@ static void test_parts_in_the_whole(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *all = ht_array_local(&(int32_t[8]){0}, 1, (int64_t[]){ht_test_size}, HT_INT32);
-    ht_tensor *mine = ht_narrow(all, 0, ht_test_rank, ht_test_rank + 1), *first = ht_narrow(all, 0, 0, 1);
+    ht_tensor *mine = ht_narrow(all, 0, ht_test_rank, ht_test_rank + 1),
+              *first = ht_narrow(all, 0, 0, 1);
 
     (void)state;
     ht_fill_(mine, ht_test_rank + 1);
