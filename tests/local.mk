@@ -120,6 +120,7 @@ training_tests = \
 	tests/utils/training/test_run_log.c
 
 test_scripts = \
+	tests/agrees.sh \
 	tests/api.sh \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \

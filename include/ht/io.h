@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files. Collective over the communicator of the tensor; all ranks learn of an error (agrees).
- * Source: heat.io. */
+ * Files. Source: heat.io. */
 #ifndef HT_IO_H
 #define HT_IO_H
 
@@ -11,8 +10,8 @@ HT_BEGIN_DECLS
 
 /* The data set `dataset` of an HDF5 file as a tensor of `dtype` on ht_get_comm(), each rank reading
  * its slab along `split` in the file's own type. An enumeration is a bool if it is {FALSE = 0,
- * TRUE = 1}, and an error otherwise. `path` must be a regular file. Errors name file and data set:
- * HT_ERR_IO, HT_ERR_FORMAT. */
+ * TRUE = 1}, and an error otherwise. `path` must be a regular file. Collective, agrees. Errors name
+ * file and data set: HT_ERR_IO, HT_ERR_FORMAT. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
 
 /* Writes x as `dataset`, each rank its slab, in x's dtype (bool as uint8; float16 and bfloat16 as
@@ -23,7 +22,7 @@ HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype d
  * A process-local tensor is saved by its rank alone. Where ranks that each save one name the same
  * file with "w", the file is that of the last one, whole; give each rank a file of its own, save on
  * one rank, or save one tensor of all ranks (ht_array_from_local). "a" to one file is for one rank
- * at a time, with a barrier in between. */
+ * at a time, with a barrier in between. Collective over x's communicator, agrees. */
 HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset,
                               const char *mode);
 

@@ -96,9 +96,8 @@ ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, i
     bool begun = ht__agree_begin();
     ht_status status = check_arguments(path, dataset, dtype);
 
-    ht__begin(comm, (ht_call){.what = "ht_load_hdf5",
-                              .dtype = dtype,
-                              .refused = status != HT_SUCCESS});
+    ht__begin(comm,
+              (ht_call){.what = "ht_load_hdf5", .dtype = dtype, .refused = status != HT_SUCCESS});
     if (ht__agree_end("ht_load_hdf5", comm, begun, status) != HT_SUCCESS)
         return NULL;
 

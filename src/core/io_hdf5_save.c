@@ -273,8 +273,7 @@ static ht_status check_arguments(const char *path, const char *name, const char 
             HT_ERR_ARGUMENT,
             "ht_save_hdf5: the name of the file or data set is NULL, empty or too long");
     if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))
-        return ht__error_set(HT_ERR_ARGUMENT,
-                             "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
+        return ht__error_set(HT_ERR_ARGUMENT, "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
                              mode == NULL ? "NULL" : mode);
     if (!is_name(name))
         return ht__error_set(HT_ERR_ARGUMENT,
