@@ -84,6 +84,7 @@ nn_tests = \
 	tests/nn/test_optim_wrapper.c \
 	tests/nn/test_random_state.c \
 	tests/nn/test_reducer_order.c \
+	tests/nn/test_starved.c \
 	tests/nn/test_sync_batch_norm.c \
 	tests/nn/test_train_step.c
 
@@ -140,6 +141,7 @@ test_scripts = \
 	tests/headers.sh \
 	tests/multinode/delay.sh \
 	tests/multinode/hosts.sh \
+	tests/nn/starved.sh \
 	tests/nn/stopped.sh \
 	tests/tools/idx2hdf5.sh \
 	tests/tools/info.sh
@@ -150,7 +152,8 @@ long_scripts = \
 	tests/examples/daso_accuracy.sh \
 	tests/examples/modes.sh \
 	tests/examples/resume.sh \
-	tests/examples/trace.sh
+	tests/examples/trace.sh \
+	tests/nn/starved.sh
 
 # What the scripts launch.
 test_programs = \
@@ -159,6 +162,7 @@ test_programs = \
 	tests/core/handles \
 	tests/core/job \
 	tests/multinode/cable \
+	tests/nn/starved \
 	tests/nn/stopped \
 	tests/run-harness \
 	tests/trace-check
@@ -186,6 +190,9 @@ tests_core_handles_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_multinode_cable_SOURCES = tests/multinode/cable.c
 tests_multinode_cable_LDADD =
+
+tests_nn_starved_SOURCES = tests/nn/programs.c tests/nn/programs.h tests/nn/starved.c
+tests_nn_starved_LDADD = libht_objects.la
 
 tests_nn_stopped_SOURCES = tests/nn/stopped.c
 tests_nn_stopped_LDADD = libht.la
@@ -276,7 +283,7 @@ tests_core_run_core_SOURCES = $(core_tests)
 nodist_tests_core_run_core_SOURCES = tests/core/registry.c
 tests_core_run_core_LDADD = libht_test.la
 
-tests_nn_run_nn_SOURCES = $(nn_tests)
+tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/programs.c tests/nn/programs.h
 nodist_tests_nn_run_nn_SOURCES = tests/nn/registry.c
 tests_nn_run_nn_LDADD = libht_test.la
 

@@ -184,11 +184,12 @@ static ht_value *build_list(const ht__entries *entries, const ht__entry *entry, 
             items[place] = item;
     }
     for (int i = 0; i < entry->count && list != NULL; i++) {
+        if (items[i] == NULL && ht_error_get(NULL) == HT_SUCCESS)
+            ht__error_set(HT_ERR_FORMAT, "ht_checkpoint_load: the list \"%s\" has gaps",
+                          entry->path);
         if (ht_value_append(list, items[i]) != HT_SUCCESS)
             list = NULL;
     }
-    if (list == NULL)
-        ht__error_set(HT_ERR_FORMAT, "ht_checkpoint_load: the list \"%s\" has gaps", entry->path);
     ht__free(items);
     return list;
 }

@@ -46,6 +46,9 @@ ht_status ht__kernel_missing(const char *what, const ht_tensor *x);
 ht_status ht__error_set(ht_status code, const char *format, ...) HT_PRINTF(2, 3);
 ht_status ht__error_last(const char **message); /* as ht_error_get */
 
+/* The same for a NULL: what an earlier error made NULL keeps its report (HT_IS_NULL). */
+ht_status ht__error_set_null(const char *what, const char *name);
+
 /* While errors of this thread are held they are recorded as ever, but no handler runs: whoever
  * holds them raises them later. Returns whether they were. */
 bool ht__error_hold(bool hold);
@@ -94,8 +97,12 @@ void *ht__alloc(size_t bytes); /* zeroed */
 void *ht__realloc(void *memory, size_t bytes);
 void ht__free(void *memory);
 char *ht__strdup(const char *text);
-bool ht__alloc_should_fail(
-    void); /* fault injection, HT_DEBUG_FAIL_ALLOC=rank:n; counts each call */
+
+/* Fault injection: the n-th allocation from now on fails on that rank, or the n-th of memory for
+ * tensors. Returns what was left of the n before: 0 or less if it has failed. At the start as
+ * HT_DEBUG_FAIL_ALLOC=rank:n or rank:n:tensors says. */
+long ht__alloc_fail(long rank, long n, bool tensors);
+bool ht__alloc_should_fail(void); /* asked by each allocation for a tensor */
 
 /* Fixed-size blocks from a free list of the thread: tensor headers, bodies, nodes. Zeroed. */
 void *ht__block_alloc(size_t bytes);

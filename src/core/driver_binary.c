@@ -78,11 +78,12 @@ static int split_of_operand(const ht_body *x, const binary_plan *plan)
 /* The operand with a split that fits the plan: replicated, or cut into the plan's slabs. */
 static ht_tensor *align(const char *what, ht_tensor *x, const binary_plan *plan)
 {
-    int split = split_of_operand(x->body, plan);
     ht_body target;
+    int split;
 
-    if (x->body->split == HT_NONE)
+    if (x == NULL || x->body->split == HT_NONE)
         return x;
+    split = split_of_operand(x->body, plan);
     if (x->body->split != split)
         x = ht_resplit(x, split);
     if (x == NULL || split == HT_NONE || x->body->bounds == plan->bounds)

@@ -100,6 +100,9 @@ static double neutral(const ht_reduce_row *row, ht_dtype dtype)
 static ht_status reduce_local(const ht_reduce_row *row, const reduce_plan *plan, ht_tensor *x,
                               ht_tensor *y, ht_tensor *index)
 {
+    if (x == NULL)
+        return ht_error_get(NULL);
+
     const ht_body *in = x->body, *out = y->body;
     ht_device *device = out->storage->device;
     ht_reduce_fn kernel = device->backend->kernels.reduce[row->kernel][in->dtype];

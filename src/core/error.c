@@ -72,6 +72,13 @@ ht_status ht__error_set(ht_status code, const char *format, ...)
     return code;
 }
 
+ht_status ht__error_set_null(const char *what, const char *name)
+{
+    if (last.code == HT_SUCCESS)
+        ht__error_set(HT_ERR_ARGUMENT, "%s: %s is NULL", what, name);
+    return last.code;
+}
+
 ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
                    const char *format, ...)
 {

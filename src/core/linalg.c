@@ -149,6 +149,9 @@ static ht_tensor *inner_part(ht_tensor *x, int axis, const ht_body *other)
 
 static ht_tensor *multiply(ht_tensor *a, ht_tensor *b)
 {
+    if (a == NULL || b == NULL)
+        return NULL;
+
     int sa = a->body->split, sb = b->body->split;
     bool inner = sa == 1 ? sb != 1 : sa == HT_NONE && sb == 0;
     int split = inner || sa == 0 ? 0 : sb == 1 ? 1 : HT_NONE;

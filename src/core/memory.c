@@ -36,7 +36,8 @@ static _Thread_local bool thread_is_known;
 static pthread_key_t thread_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static long fail_rank = -1; /* HT_DEBUG_FAIL_ALLOC=rank:n */
+static long fail_rank = -1; /* HT_DEBUG_FAIL_ALLOC=rank:n, or rank:n:tensors */
+static bool fail_tensors;   /* only memory of tensors counts */
 static atomic_long fail_countdown;
 
 static void release_thread_blocks(void *unused)
@@ -55,20 +56,33 @@ static void release_thread_blocks(void *unused)
 static void set_up(void)
 {
     const char *text = getenv("HT_DEBUG_FAIL_ALLOC");
+    char of[8] = "";
     long rank, n;
 
     pthread_key_create(&thread_key, release_thread_blocks);
-    if (text != NULL && sscanf(text, "%ld:%ld", &rank, &n) == 2) {
-        atomic_store(&fail_countdown, n);
-        fail_rank = rank;
-    }
+    if (text != NULL && sscanf(text, "%ld:%ld:%7s", &rank, &n, of) >= 2)
+        ht__alloc_fail(rank, n, strcmp(of, "tensors") == 0);
+}
+
+long ht__alloc_fail(long rank, long n, bool tensors)
+{
+    long left = atomic_exchange(&fail_countdown, n);
+
+    fail_rank = rank;
+    fail_tensors = tensors;
+    return left;
+}
+
+static bool should_fail(bool tensor)
+{
+    if (fail_rank < 0 || fail_rank != ht__world_rank() || (fail_tensors && !tensor))
+        return false;
+    return atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
 
 bool ht__alloc_should_fail(void)
 {
-    if (fail_rank < 0 || fail_rank != ht__world_rank())
-        return false;
-    return atomic_fetch_sub(&fail_countdown, 1) == 1;
+    return should_fail(true);
 }
 
 static _Noreturn void out_of_memory(size_t bytes)
@@ -83,7 +97,7 @@ void *ht__alloc(size_t bytes)
 {
     pthread_once(&once, set_up);
 
-    void *memory = ht__alloc_should_fail() ? NULL : calloc(1, bytes > 0 ? bytes : 1);
+    void *memory = should_fail(false) ? NULL : calloc(1, bytes > 0 ? bytes : 1);
     if (memory == NULL)
         out_of_memory(bytes);
     return memory;
@@ -93,7 +107,7 @@ void *ht__realloc(void *memory, size_t bytes)
 {
     pthread_once(&once, set_up);
 
-    void *moved = ht__alloc_should_fail() ? NULL : realloc(memory, bytes > 0 ? bytes : 1);
+    void *moved = should_fail(false) ? NULL : realloc(memory, bytes > 0 ? bytes : 1);
     if (moved == NULL)
         out_of_memory(bytes);
     return moved;
@@ -125,7 +139,7 @@ void *ht__block_alloc(size_t bytes)
         return ht__alloc(bytes);
     if (free_blocks[class] == NULL)
         return ht__alloc((class + 1) * BLOCK_STEP);
-    if (fail_rank >= 0 && ht__alloc_should_fail())
+    if (fail_rank >= 0 && should_fail(false))
         out_of_memory(bytes);
 
     block *first = free_blocks[class];

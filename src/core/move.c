@@ -116,7 +116,7 @@ ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
     ht__settle(x);
     was = ht_set_grad_enabled(false);
     dense = ht_contiguous(x);
-    if (!dense->body->storage->device->backend->host_memory && !device->backend->host_memory)
+    if (dense != NULL && !ht__backend_of(dense)->host_memory && !device->backend->host_memory)
         dense = ht_to_device(dense, ht__device_cpu());
     ht_set_grad_enabled(was);
     if (dense == NULL)

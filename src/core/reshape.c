@@ -101,8 +101,11 @@ static bool view_strides(const ht_body *x, int ndim, const int64_t lshape[], int
 /* The same elements on the same ranks. `split` is the axis the split axis has become. */
 static ht_tensor *reshape_in_place(ht_tensor *x, int ndim, const int64_t shape[], int split)
 {
-    ht_body *body = ht__body_metadata(x->body);
+    ht_body *body;
 
+    if (x == NULL)
+        return NULL;
+    body = ht__body_metadata(x->body);
     body->ndim = ndim;
     body->split = split;
     memcpy(body->shape, shape, (size_t)ndim * sizeof *shape);

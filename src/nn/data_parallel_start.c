@@ -190,7 +190,7 @@ static ht_status check_alone(ht_module *module, const ht_data_parallel_options *
     struct placing placing = {.text = text};
 
     if (module == NULL)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the module is NULL", what);
+        return ht__error_set_null(what, "the module");
 
     bool held = ht__error_hold(true);
     ht_status status = ht__module_check_free(what, module);

@@ -30,7 +30,7 @@ static ht_status check_model(const char *what, const ht_daso *daso, ht_module *m
     struct census census = {.optimizer = daso->optimizer};
 
     if (model == NULL)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the module is NULL", what);
+        return ht__error_set_null(what, "the module");
     if (daso->flight.outstanding)
         return ht__error_set(HT_ERR_STATE, "%s: an exchange of the model before is outstanding",
                              what);
