@@ -129,6 +129,7 @@ test_scripts = \
 	tests/core/full_disk.sh \
 	tests/core/handles.sh \
 	tests/core/jobs.sh \
+	tests/core/stall.sh \
 	tests/coverage.sh \
 	tests/environment.sh \
 	tests/examples/fashion.sh \
@@ -149,6 +150,7 @@ test_scripts = \
 long_scripts = \
 	tests/core/allocations.sh \
 	tests/core/damage.sh \
+	tests/core/stall.sh \
 	tests/examples/daso_accuracy.sh \
 	tests/examples/modes.sh \
 	tests/examples/resume.sh \
@@ -161,6 +163,7 @@ test_programs = \
 	tests/core/damage \
 	tests/core/handles \
 	tests/core/job \
+	tests/core/stall \
 	tests/multinode/cable \
 	tests/nn/starved \
 	tests/nn/stopped \
@@ -187,6 +190,11 @@ tests_core_damage_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_core_handles_SOURCES = tests/core/handles.c
 tests_core_handles_LDADD = libht.la
 tests_core_handles_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+# MPI's functions that it replaces are replaced for HDF5 too.
+tests_core_stall_SOURCES = tests/core/stall.c
+tests_core_stall_LDADD = libht.la
+tests_core_stall_LDFLAGS = $(AM_LDFLAGS) -no-install -export-dynamic
 
 tests_multinode_cable_SOURCES = tests/multinode/cable.c
 tests_multinode_cable_LDADD =

@@ -9,18 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "written.h"
 
 static const char help[] =
     "usage: ht-run [--retries N] [--checkpoint FILE] [--delay SECONDS] -- mpirun ... PROGRAM ...\n"
     "\n"
     "Runs the job. When a rank of it dies, runs it again, with\n"
     "    --resume FILE --or-earlier\n"
-    "after its arguments if there is a checkpoint by then: the newest that is whole is gone on "
+    "after its arguments if it has written a checkpoint by then: the newest that is whole is gone "
+    "on "
     "from.\n"
+    "Files that were there before, of another job, do not count.\n"
     "  --retries N        how often to start it again (3)\n"
     "  --checkpoint FILE  what the job writes (the argument after its --save)\n"
     "  --delay SECONDS    to wait before starting it again (1)\n"
@@ -103,7 +106,8 @@ static int parse(struct run *run, int argc, char **argv)
         else if (strcmp(argv[i], "--delay") == 0 && has_value &&
                  read_number(argv[i + 1], &run->delay))
             i++;
-        else if (strcmp(argv[i], "--checkpoint") == 0 && has_value)
+        else if (strcmp(argv[i], "--checkpoint") == 0 && has_value && argv[i + 1][0] != '\0' &&
+                 strcmp(argv[i + 1], "--") != 0)
             run->checkpoint = argv[++i];
         else {
             say("%s is no option, or its value is missing or wrong; see ht-run --help", argv[i]);
@@ -119,25 +123,6 @@ static int parse(struct run *run, int argc, char **argv)
     if (run->checkpoint == NULL)
         run->checkpoint = find_checkpoint(run->command);
     return -1;
-}
-
-static int64_t nanoseconds(struct timespec time)
-{
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-/* When FILE, or the one before it, was written, in nanoseconds; 0: there is none. */
-static int64_t written(const char *checkpoint)
-{
-    char earlier[4200];
-    struct stat info;
-
-    if (checkpoint == NULL)
-        return 0;
-    if (stat(checkpoint, &info) == 0)
-        return nanoseconds(info.st_mtim);
-    snprintf(earlier, sizeof earlier, "%s.1", checkpoint);
-    return stat(earlier, &info) == 0 ? nanoseconds(info.st_mtim) : 0;
 }
 
 static pid_t start(char **arguments)
@@ -169,10 +154,12 @@ static int launch(const struct run *run, bool resume)
     if (arguments == NULL)
         abort();
     memcpy(arguments, run->command, (size_t)count * sizeof *arguments);
+    unsetenv("HT_RESUME_JOB");
     if (resume) {
         arguments[count++] = "--resume";
         arguments[count++] = (char *)run->checkpoint;
         arguments[count++] = "--or-earlier";
+        setenv("HT_RESUME_JOB", written_job(), 1);
     }
     pid = start(arguments);
     free(arguments);
@@ -194,11 +181,11 @@ static bool was_killed(int status)
     return status > 128 && status != 128 + SIGILL;
 }
 
-static bool is_worth_it(const struct run *run, int status, int64_t before)
+static bool is_worth_it(int status, int64_t before)
 {
     if (status == 0 || asked != 0)
         return false;
-    if (status != 126 && status != 127 && (was_killed(status) || written(run->checkpoint) > before))
+    if (status != 126 && status != 127 && (was_killed(status) || written_last() > before))
         return true;
     say("the job ended with status %d and had written no checkpoint: it is not started again",
         status);
@@ -234,22 +221,23 @@ int main(int argc, char **argv)
     static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     struct run run;
     int status = parse(&run, argc, argv), next;
-    int64_t before = written(run.checkpoint);
+    int64_t before = 0;
 
     if (status >= 0)
         return status;
+    written_begin(run.checkpoint);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
         signal(passed_on[i], pass_on);
 
     status = launch(&run, false);
     if (status < 0)
         return 128 + asked;
-    for (long retry = 1; is_worth_it(&run, status, before); retry++) {
+    for (long retry = 1; is_worth_it(status, before); retry++) {
         if (retry > run.retries) {
             say("the job ended with %s; given up after %ld retries", reason(status), run.retries);
             break;
         }
-        before = written(run.checkpoint);
+        before = written_last();
         announce(&run, status, retry, before);
         sleep((unsigned)run.delay);
         next = launch(&run, before != 0);

@@ -9,5 +9,5 @@ tools_ht_info_SOURCES = tools/ht-info.c
 tools_ht_info_LDADD = libht_objects.la
 
 bin_PROGRAMS += tools/ht-run
-tools_ht_run_SOURCES = tools/ht-run.c
+tools_ht_run_SOURCES = tools/ht-run.c tools/written.c tools/written.h
 tools_ht_run_LDADD =

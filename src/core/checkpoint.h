@@ -91,7 +91,8 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 /* checkpoint_seal.c. A seal for a file that this process is about to write. */
 void ht__seal_begin(ht__seal *seal);
 
-/* The process of this machine that writes `part` now; 0: none, or nobody can tell. */
+/* The process of this machine that writes `part` now, of another job; 0: none, or nobody can tell.
+ */
 int64_t ht__seal_writer(const char *part);
 
 /* Seals what all have written and closed; `begun`: what rank 0 put in front of it. Collective,
@@ -104,13 +105,15 @@ ht_status ht__seal_check(const ht__target *target, bool plain, ht__seal *seal, b
 
 /* checkpoint_place.c: files and their names. What is not said to be collective is rank 0's work;
  * the error is recorded and its code returned. */
+/* Seconds to wait for the end of a job that writes to the same file. Tests make it small. */
+extern double ht__place_patience;
 char *ht__place_part(const char *path); /* owned: what is written until it is whole */
 /* Where the file is to stand: ht__file_target of rank 0, on all ranks. Collective, agrees. */
 ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM]);
-/* Makes `part` anew with `size` bytes of `head`; what a job left there that is gone is removed.
- * *mine: it was made, and is to be removed after an error. */
+/* Makes `part` anew with `size` bytes of `head`, in the space of `bytes`; what a job left there
+ * that is gone is removed. *mine: it was made, and is to be removed after an error. */
 ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
-                           size_t size, bool *mine);
+                           size_t size, int64_t bytes, bool *mine);
 /* Gives it the space of `bytes`. */
 ht_status ht__place_reserve(const ht__target *target, const char *part, int64_t bytes);
 ht_status ht__place_flush(const ht__target *target, const char *part); /* one rank of every node */

@@ -48,11 +48,18 @@ ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM])
                                 : status;
 }
 
-/* A job that was killed here has left it; one that lives is writing it. */
+double ht__place_patience = 5;
+
+/* A job that was killed here has left it, or is about to end; one that lives is writing it. */
 static ht_status remove_left(const ht__target *target, const char *part)
 {
+    enum { STEP = 100000 /* us */ };
     int64_t writer = ht__seal_writer(part);
 
+    for (double waited = 0; writer != 0 && waited < ht__place_patience; waited += STEP * 1e-6) {
+        usleep(STEP);
+        writer = ht__seal_writer(part);
+    }
     if (writer != 0)
         return ht__error_set(
             HT_ERR_IO,
@@ -62,15 +69,36 @@ static ht_status remove_left(const ht__target *target, const char *part)
     return unlink(part) == 0 || errno == ENOENT ? HT_SUCCESS : fail(target, "write", errno);
 }
 
-ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
-                           size_t size, bool *mine)
+static int write_head(int file, const void *head, size_t size)
 {
-    ht_status status = HT_SUCCESS;
+    ssize_t written = pwrite(file, head, size, 0);
+
+    if (written < 0)
+        return errno;
+    return (size_t)written == size ? 0 : ENOSPC;
+}
+
+/* Closes `file`; `error`: of what was done with it before. */
+static ht_status reserve(const ht__target *target, int file, int error, int64_t bytes)
+{
+    if (error == 0)
+        error = posix_fallocate(file, 0, bytes);
+    close(file);
+    /* Some file systems cannot reserve. */
+    if (error == 0 || error == EOPNOTSUPP || error == EINVAL)
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_IO, "%s: cannot reserve %lld bytes for %s: %s", target->what,
+                         (long long)bytes, target->path, strerror(error));
+}
+
+ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
+                           size_t size, int64_t bytes, bool *mine)
+{
     int file = ht__file_create(part, target->path, true);
-    ssize_t written;
 
     if (file < 0 && errno == EEXIST) {
-        status = remove_left(target, part);
+        ht_status status = remove_left(target, part);
+
         if (status != HT_SUCCESS)
             return status;
         file = ht__file_create(part, target->path, true);
@@ -78,28 +106,14 @@ ht_status ht__place_create(const ht__target *target, const char *part, const voi
     if (file < 0)
         return fail(target, "create", errno);
     *mine = true;
-    written = pwrite(file, head, size, 0);
-    if (written < 0)
-        status = fail(target, "write", errno);
-    else if ((size_t)written != size)
-        status = fail(target, "write", ENOSPC);
-    close(file);
-    return status;
+    return reserve(target, file, write_head(file, head, size), bytes);
 }
 
 ht_status ht__place_reserve(const ht__target *target, const char *part, int64_t bytes)
 {
-    int file = open(part, O_RDWR | O_CLOEXEC), error;
+    int file = open(part, O_RDWR | O_CLOEXEC);
 
-    if (file < 0)
-        return fail(target, "write", errno);
-    error = posix_fallocate(file, 0, bytes);
-    close(file);
-    /* Some file systems cannot reserve. */
-    if (error == 0 || error == EOPNOTSUPP || error == EINVAL)
-        return HT_SUCCESS;
-    return ht__error_set(HT_ERR_IO, "%s: cannot reserve %lld bytes for %s: %s", target->what,
-                         (long long)bytes, target->path, strerror(error));
+    return file < 0 ? fail(target, "write", errno) : reserve(target, file, 0, bytes);
 }
 
 static int flush(const char *path, int flags)

@@ -258,9 +258,7 @@ static ht_status make_part(const ht__target *target, const char *part, const ht_
         return status;
     ht__seal_begin(seal);
     memcpy(head, seal, sizeof *seal);
-    status = ht__place_create(target, part, head, size, mine);
-    if (status == HT_SUCCESS)
-        status = ht__place_reserve(target, part, bytes_of(entries));
+    status = ht__place_create(target, part, head, size, bytes_of(entries), mine);
     ht__free(head);
     return status;
 }

@@ -35,12 +35,11 @@ static ht_status unreadable(const ht__target *target)
 
 /* ---- who writes ------------------------------------------------------------------------------ */
 
-/* When a process of this machine was started, in ticks since the machine was; 0: there is none, or
- * nobody can tell. A number alone may be another process by now. */
+/* When a process of this machine was started, in ticks since the machine was; 0: there is none that
+ * runs, or nobody can tell. A number alone may be another process by now. */
 static int64_t start_of(int64_t process)
 {
     char name[64], text[1024], *at;
-    long long started = 0;
     size_t length;
     FILE *file;
 
@@ -52,11 +51,11 @@ static int64_t start_of(int64_t process)
     fclose(file);
     text[length] = '\0';
     at = strrchr(text, ')'); /* of the program's name, which may hold anything */
+    if (at == NULL || strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0)
+        return 0; /* it has ended, and its parent has not looked */
     for (int field = 2; at != NULL && field < 22; field++)
         at = strchr(at + 1, ' ');
-    if (at != NULL)
-        started = strtoll(at, NULL, 10);
-    return started;
+    return at != NULL ? strtoll(at, NULL, 10) : 0;
 }
 
 void ht__seal_begin(ht__seal *seal)
@@ -91,6 +90,7 @@ static bool read_seal(const char *path, ht__seal *seal)
 
 int64_t ht__seal_writer(const char *part)
 {
+    const char *job = getenv("HT_JOB");
     char host[sizeof((ht__seal *)NULL)->host] = "";
     ht__seal seal;
 
@@ -98,7 +98,9 @@ int64_t ht__seal_writer(const char *part)
     if (!read_seal(part, &seal) || seal.length != 0 || strcmp(seal.host, host) != 0 ||
         seal.process == getpid() || kill((pid_t)seal.process, 0) != 0)
         return 0;
-    return start_of(seal.process) == seal.started ? seal.process : 0;
+    if (job != NULL && job[0] != '\0' && strcmp(job, seal.job) == 0)
+        return 0; /* the same job, before it was started again: its end may take a while */
+    return seal.started != 0 && start_of(seal.process) == seal.started ? seal.process : 0;
 }
 
 /* ---- checksums ------------------------------------------------------------------------------- */

@@ -138,6 +138,7 @@ static void a_part_belongs_to_who_writes_it(void **state)
     pid_t child = 0;
 
     (void)state;
+    ht__place_patience = 0.2;
     snprintf(part, sizeof part, "%s.part", path);
     if (ht_test_rank == 0) {
         int file = open(part, O_WRONLY | O_CREAT, 0666), ends[2];

@@ -217,4 +217,19 @@ check 'ht-run gives up' [ "$?$(grep -c 'starting it again' err)$(tail -n 1 err)"
     "1372ht-run: the job ended with status 137 (signal 9: Killed); given up after 2 retries" ]
 "$run" --retries x -- true 2>err
 check 'ht-run refuses a wrong number' [ $? -eq 2 ]
+"$run" --checkpoint -- true 2>err
+check 'ht-run does not take -- for a file' [ $? -eq 2 ]
+
+# restarted COMMAND: under ht-run, with a checkpoint of the job before there, the first start runs COMMAND and
+# is killed; prints the arguments of the second.
+restarted() {
+    rm -f begun
+    "$run" --delay 0 --checkpoint run.h5 -- sh -c \
+        "[ -e begun ] || { touch begun; $1; kill -9 \$\$; }; echo args \$*" job 2>err
+}
+rm -f run.h5*
+job 1 --epochs 1 --seed 7 --save run.h5
+check 'what another job has saved before does not count' [ "$(restarted :)" = args ]
+check 'what the job has saved does' \
+    [ "$(restarted 'cp run.h5 other; mv other run.h5')" = 'args --resume run.h5 --or-earlier' ]
 plan
