@@ -20,8 +20,8 @@ HT_API void ht_log_write0(ht_log_level level, const char *format, ...) HT_PRINTF
 HT_API void ht_log_set_level(ht_log_level level);
 HT_API ht_log_level ht_log_get_level(void);
 
-/* Receives lines instead of stderr, on the thread that logs; NULL restores stderr. Not collective.
- */
+/* Receives lines instead of stderr, on the thread that logs, one at a time; NULL restores stderr. A
+ * sink may log, which goes to stderr, and may set another sink. Not collective. */
 typedef void ht_log_fn(ht_log_level level, const char *line, void *user);
 HT_API void ht_log_set_sink(ht_log_fn *sink, void *user);
 

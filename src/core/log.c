@@ -14,6 +14,7 @@ static atomic_int level_now = -1; /* not yet read from the environment */
 static ht_log_fn *sink;
 static void *sink_user;
 static pthread_mutex_t sink_mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool in_sink; /* of this thread, which has the lock */
 
 static int level_from_environment(void)
 {
@@ -42,26 +43,46 @@ void ht_log_set_level(ht_log_level level)
     atomic_store(&level_now, (int)level);
 }
 
+static bool lock_sink(void)
+{
+    bool first = !in_sink;
+
+    if (first)
+        pthread_mutex_lock(&sink_mutex);
+    in_sink = true;
+    return first;
+}
+
+static void unlock_sink(bool first)
+{
+    if (!first)
+        return;
+    in_sink = false;
+    pthread_mutex_unlock(&sink_mutex);
+}
+
 void ht_log_set_sink(ht_log_fn *new_sink, void *user)
 {
-    pthread_mutex_lock(&sink_mutex);
+    bool first = lock_sink();
+
     sink = new_sink;
     sink_user = user;
-    pthread_mutex_unlock(&sink_mutex);
+    unlock_sink(first);
 }
 
 static void write_line(ht_log_level level, const char *format, va_list arguments)
 {
+    bool first;
     char line[2048];
     int head = snprintf(line, sizeof line, "ht[%d] %s: ", ht__world_rank(), level_names[level]);
 
     vsnprintf(line + head, sizeof line - (size_t)head, format, arguments);
-    pthread_mutex_lock(&sink_mutex);
-    if (sink != NULL)
+    first = lock_sink();
+    if (sink != NULL && first)
         sink(level, line, sink_user);
     else
         fprintf(stderr, "%s\n", line);
-    pthread_mutex_unlock(&sink_mutex);
+    unlock_sink(first);
 }
 
 void ht_log_write(ht_log_level level, const char *format, ...)

@@ -40,9 +40,13 @@ static long fail_rank = -1; /* HT_DEBUG_FAIL_ALLOC=rank:n, or rank:n:tensors */
 static bool fail_tensors;   /* only memory of tensors counts */
 static atomic_long fail_countdown;
 
+/* What is freed after this, by another end of the thread (that of its scopes), is asked for again:
+ * ends are run until none is left. */
 static void release_thread_blocks(void *unused)
 {
     (void)unused;
+    thread_is_known = false;
+    kept_bytes = 0;
     for (int i = 0; i < BLOCK_CLASSES; i++) {
         while (free_blocks[i] != NULL) {
             block *first = free_blocks[i];

@@ -38,6 +38,26 @@ static void the_level_decides_what_arrives(void **state)
     ht_log_set_level(before);
 }
 
+static void keep_and_log(ht_log_level level, const char *line, void *user)
+{
+    keep(level, line, user);
+    ht_log_write(HT_LOG_ERROR, "from within the sink of test_log");
+    ht_log_set_sink(NULL, NULL);
+}
+
+/* What a sink logs itself goes to stderr. */
+static void a_sink_may_log(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+
+    ht_log_set_sink(keep_and_log, &seen);
+    ht_log_write(HT_LOG_ERROR, "once");
+    ht_log_write(HT_LOG_ERROR, "after the sink has taken itself away");
+    assert_int_equal(seen.lines, 1);
+    assert_non_null(strstr(seen.last, "once"));
+}
+
 static void names_of_dtypes_are_found_again(void **state)
 {
     (void)state;
@@ -49,4 +69,4 @@ static void names_of_dtypes_are_found_again(void **state)
 }
 
 HT_TEST_SUITE(test_log, cmocka_unit_test(the_level_decides_what_arrives),
-              cmocka_unit_test(names_of_dtypes_are_found_again));
+              cmocka_unit_test(a_sink_may_log), cmocka_unit_test(names_of_dtypes_are_found_again));

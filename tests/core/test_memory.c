@@ -4,11 +4,13 @@
  * the program do: what is kept for later stays bounded. */
 #include "ht_test.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "core/core.h"
+#include "ht/factories.h"
 
 enum { ROUNDS = 64, BLOCKS = 1 << 14, BYTES = 128 }; /* 2 MiB a round */
 
@@ -53,6 +55,32 @@ static void test_blocks_of_another_thread_do_not_pile_up(void **state)
     assert_true(resident_bytes() < before + ((size_t)64 << 20));
 }
 
+/* Without a scope: they live in the root scope, which ends with the thread. */
+static void *make_tensors(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 1000; i++)
+        ht_zeros(1, (int64_t[]){1}, HT_FLOAT32, HT_NONE);
+    return NULL;
+}
+
+static void test_a_thread_leaves_nothing(void **state)
+{
+    enum { THREADS = 20 }; /* of half a MiB each */
+    size_t before = 0;
+
+    (void)state;
+    for (int i = 0; i <= THREADS; i++) {
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, make_tensors, NULL), 0);
+        pthread_join(thread, NULL);
+        if (i == 0)
+            before = mallinfo2().uordblks;
+    }
+    assert_true(mallinfo2().uordblks < before + ((size_t)1 << 20));
+}
+
 /* Freed and allocated again by one thread: the same memory, zeroed. */
 static void test_blocks_are_used_again(void **state)
 {
@@ -67,4 +95,5 @@ static void test_blocks_are_used_again(void **state)
 }
 
 HT_TEST_SUITE(test_memory, cmocka_unit_test(test_blocks_of_another_thread_do_not_pile_up),
+              cmocka_unit_test(test_a_thread_leaves_nothing),
               cmocka_unit_test(test_blocks_are_used_again));
