@@ -115,8 +115,6 @@ ht_status ht__axpby(const char *what, double a, ht_tensor *x, double b, ht_tenso
         return ht_error_get(NULL);
     if (backend->kernels.axpby == NULL)
         return ht__kernel_missing(what, y);
-    ht__settle(x);
-    ht__settle(y);
     ht__storage_touch(y->body->storage);
     if (backend->kernels.axpby(ht__stream_of(y), y->body->dtype, y->body->lsize, a,
                                ht__body_data(x->body), b, ht__body_data(y->body)) != 0)

@@ -82,7 +82,7 @@ ht_tensor *ht_tensor_grad(const ht_tensor *x)
 {
     if (!HT_IS_THERE(x) || x->meta == NULL)
         return NULL;
-    ht__settle((ht_tensor *)x);
+    ht__grad_await(x->meta);
     return x->meta->overwrite ? NULL : x->meta->grad;
 }
 
@@ -96,6 +96,7 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: gradient is %s, x is %s",
                        ht__body_str(grad->body), ht__body_str(x->body));
     meta = ht__grad_meta(x);
+    ht__grad_await(meta);
     ht_retain(grad);
     ht_release(meta->grad);
     meta->grad = grad;
@@ -107,7 +108,6 @@ ht_tensor *ht_detach(ht_tensor *x)
 {
     if (HT_IS_NULL(x, "ht_detach", "x"))
         return NULL;
-    ht__settle(x);
     return ht__tensor_view(ht_retain(x->body));
 }
 

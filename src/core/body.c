@@ -164,13 +164,6 @@ ht_body *ht__body_view(const ht_body *of)
     return body;
 }
 
-void *ht__body_data(const ht_body *body)
-{
-    char *data = body->storage->data;
-
-    return data != NULL ? data + (size_t)body->offset * ht_dtype_size(body->dtype) : NULL;
-}
-
 bool ht__body_is_contiguous(const ht_body *body)
 {
     int64_t step = 1;

@@ -143,7 +143,6 @@ static ht_status open_side(const char *what, ht_buffer *buffer, ht_tensor *tenso
     }
     if (!body->storage->device->backend->host_memory)
         return ht__buffer_open(what, buffer, tensor, read, !read);
-    ht__settle(tensor);
     *buffer = (ht_buffer){.tensor = ht_retain(tensor), .write = !read};
     buffer->dtype = body->dtype;
     buffer->count = body->lsize;

@@ -65,7 +65,7 @@ static ht_status pack(const char *what, ht_buffer *buffer, size_t bytes, bool al
     buffer->host = ht__storage_new(ht__device_cpu(), bytes);
     if (buffer->host == NULL)
         return out_of_memory(what, body, bytes);
-    buffer->data = buffer->host->data;
+    buffer->data = ht__storage_raw(buffer->host);
     return HT_SUCCESS;
 }
 
@@ -90,7 +90,6 @@ ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor
     const ht_body *body = tensor->body;
     size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
 
-    ht__settle(tensor);
     *buffer = (ht_buffer){.tensor = ht_retain(tensor), .write = write};
     buffer->count = body->lsize;
     buffer->dtype = body->dtype;

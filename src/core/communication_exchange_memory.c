@@ -225,18 +225,10 @@ static void free_memory(void *user)
 
 ht_storage *ht__exchange_storage(ht_exchange *exchange, ht_device *device, size_t bytes)
 {
-    ht_storage *storage = ht__storage_new(device, 0);
-    struct lent *lent;
+    struct lent *lent = ht__alloc(sizeof *lent);
 
-    if (storage == NULL)
-        return NULL;
-    lent = ht__alloc(sizeof *lent);
     *lent = (struct lent){exchange, ht__exchange_memory(exchange, bytes)};
-    storage->data = lent->data;
-    storage->bytes = bytes;
-    storage->free_external = free_memory;
-    storage->user = lent;
-    return storage;
+    return ht__storage_lend(device, lent->data, free_memory, lent);
 }
 
 void ht__memory_end(ht_exchange *exchange)

@@ -179,23 +179,35 @@ void ht__device_free(ht_device *device, void *memory, size_t got);
 ht_device *ht__device_cpu(void);
 void ht__devices_finalize(void);
 
+/* The address and the version are storage.c's: whoever wants one of them gets it there, and what
+ * the elements still wait for has been brought first. */
 typedef struct ht_storage {
     ht_object base;
     ht_device *device; /* not owned: devices live until ht_finalize */
-    void *data;
-    size_t bytes;
-    size_t capacity;
-    atomic_uint version;               /* raised by every in-place write */
-    void (*free_external)(void *user); /* memory of somebody else's; NULL: the device's */
-    void *user;
 } ht_storage;
 
 ht_storage *ht__storage_new(ht_device *device,
                             size_t bytes); /* NULL: out of memory, no error set */
-static inline void ht__storage_touch(ht_storage *storage)
-{
-    atomic_fetch_add_explicit(&storage->version, 1, memory_order_relaxed);
-}
+/* Memory of somebody else's, who gets `user` back at the end; free NULL: keeps it all along. */
+ht_storage *ht__storage_lend(ht_device *device, void *memory, void (*free)(void *user), void *user);
+void ht__storage_touch(ht_storage *storage); /* an in-place write: raises the version */
+
+/* The address as it is, for who made the storage and knows what state its memory is in: the
+ * exchange that sums a bucket, a buffer that nobody else has seen. */
+void *ht__storage_raw(const ht_storage *storage);
+
+/* Somebody has not written yet what these bytes of a storage are to hold (a deferred update, an
+ * average on its way): bring is called before anyone gets their address or version, with the bytes
+ * begin ... end - 1 that are asked for; in_parts: the rest may come later. It takes the guard away,
+ * or writes through bodies that are `inside`. A storage's end takes its guards away. */
+typedef struct ht_guard {
+    void (*bring)(void *user, int64_t begin, int64_t end, bool in_parts);
+    void *user;
+    int64_t begin, end;
+    ht_storage *storage; /* not owned; NULL: not set */
+    struct ht_guard *next, *asked_before;
+    bool asked; /* bring runs */
+} ht_guard;
 
 /* ---- communicators (communication*.c) ----------------------------------------------------------
  */
@@ -313,6 +325,7 @@ typedef struct ht_body {
     int ndim;
     int split;           /* axis or HT_NONE */
     bool read_only;      /* broadcast view */
+    bool inside;         /* its owner's, and views of it: no guard is asked */
     ht_bounds *bounds;   /* owned; NULL: no split, or the slabs of ht_comm_chunk */
     int64_t offset;      /* of the first element in the storage */
     int64_t lsize;       /* elements of the local part */
@@ -347,11 +360,17 @@ typedef struct ht_grad_meta {
     bool arrived;    /* got a gradient in the running pass; ready hooks wait for its other uses */
     const int *unfinished; /* not owned; not 0: the gradient is this rank's part of one, to which
                               more passes are to add before it is used. NULL: never */
-
-    /* A deferred update of this parameter: called before anybody reads or writes it. NULL: none. */
-    void (*pending)(ht_tensor *x, int64_t n, void *user);
-    void *pending_user;
+    /* The gradient is being averaged, or an update with it is due: called before anyone is told
+     * whether there is one, or gives another. NULL: neither. */
+    void (*coming)(void *user);
+    void *coming_user;
 } ht_grad_meta;
+
+static inline void ht__grad_await(const ht_grad_meta *meta)
+{
+    if (meta->coming != NULL)
+        meta->coming(meta->coming_user);
+}
 
 struct ht_tensor {
     ht_object base;
@@ -376,7 +395,14 @@ ht_body *ht__body_metadata(const ht_body *of); /* without the storage: keeps no 
 void ht__body_settle(ht_body *body);
 void ht__strides_row_major(int ndim, const int64_t shape[], int64_t stride[]);
 
-void *ht__body_data(const ht_body *body); /* address of the first local element */
+/* Address of the first local element: of all, or for who reads a dense body's elements one after
+ * another, of the first n. */
+void *ht__body_data(const ht_body *body);
+void *ht__body_first(const ht_body *body, int64_t n);
+void ht__body_await(const ht_body *body);                 /* the guards, without the address */
+unsigned ht__body_version(const ht_body *body);           /* of its storage */
+void ht__guard_set(ht_guard *guard, const ht_body *body); /* over its elements; again: anew */
+void ht__guard_clear(ht_guard *guard);
 bool ht__body_is_contiguous(const ht_body *body);
 bool ht__body_is_channels_last(const ht_body *body);
 bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits and bounds */
@@ -402,19 +428,6 @@ static inline const ht_backend *ht__backend_of(const ht_tensor *x)
 static inline void *ht__stream_of(const ht_tensor *x)
 {
     return x->body->storage->device->stream;
-}
-
-/* Runs a pending update; every reader of a tensor's elements calls it. The part: of the first n
- * elements at least, for who reads them one after another. */
-static inline void ht__settle_part(ht_tensor *x, int64_t n)
-{
-    if (x->meta != NULL && x->meta->pending != NULL)
-        x->meta->pending(x, n, x->meta->pending_user);
-}
-
-static inline void ht__settle(ht_tensor *x)
-{
-    ht__settle_part(x, INT64_MAX);
 }
 
 ht_tensor *ht__tensor_new(ht_body *body);  /* takes the body; scoped; NULL stays NULL */

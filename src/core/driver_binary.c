@@ -175,8 +175,6 @@ ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b)
     dtype = compute_dtype(op, a->body->dtype, b->body->dtype);
     if (!check_dtype(op, a->body, dtype))
         return NULL;
-    ht__settle(a);
-    ht__settle(b);
     choose_split(a->body, b->body, &plan);
 
     bool was = ht_set_grad_enabled(false); /* the node below stands for all of it */

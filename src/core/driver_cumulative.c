@@ -57,7 +57,6 @@ ht_tensor *ht__cumulative(const ht_cumulative_row *row, ht_tensor *x, int axis)
 
     if (HT_IS_NULL(x, row->name, "x") || !ht__check_axis(row->name, x, &axis))
         return NULL;
-    ht__settle(x);
     exact = x->body->dtype == HT_BOOL || ht_dtype_is_integer(x->body->dtype);
     y = ht__empty(row->name, x->body, exact ? HT_INT64 : x->body->dtype);
     if (y == NULL || run(row, x, y->body, axis) != HT_SUCCESS)

@@ -40,7 +40,6 @@ ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x)
 
     if (HT_IS_NULL(x, op->name, "x"))
         return NULL;
-    ht__settle(x);
     if (op->result == HT_RESULT_FLOAT && is_exact(x->body->dtype))
         x = ht_astype(x, HT_FLOAT32);
     y = x != NULL ? ht__empty(op->name, x->body, x->body->dtype) : NULL;
@@ -61,7 +60,6 @@ ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x)
         return ht_error_get(NULL);
     if (ht__check_in_place(op->name, x) != HT_SUCCESS)
         return HT_ERR_STATE;
-    ht__settle(x);
     node = ht_node_new(op->name, op->backward, 1, &x);
     ht__storage_touch(x->body->storage);
     if (run(op, x, x->body) != HT_SUCCESS)

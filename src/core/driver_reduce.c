@@ -220,7 +220,6 @@ ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool kee
 
     if (HT_IS_NULL(x, row->name, "x") || (axis != HT_NONE && !ht__check_axis(row->name, x, &axis)))
         return NULL;
-    ht__settle(x);
     plan = make_plan(x->body, axis, keepdim);
     for (int i = 0; i < x->body->ndim; i++) {
         if (row->needs_elements && plan.reduced[i] && x->body->shape[i] == 0) {

@@ -198,11 +198,9 @@ static ht_status reach_leaf(node_queue *queue, ht_grad_meta *leaf, ht_tensor *gr
 {
     if (!leaf->requires_grad)
         return HT_SUCCESS;
-    if (leaf->leaf != NULL) { /* a deferred update may still need the gradient that is there */
-        ht__settle(leaf->leaf);
-        if (!ht__body_fits(grad->body, leaf->leaf->body))
-            return refuse_gradient(grad->body, leaf->leaf->body);
-    }
+    ht__grad_await(leaf); /* a deferred update may still need the gradient that is there */
+    if (leaf->leaf != NULL && !ht__body_fits(grad->body, leaf->leaf->body))
+        return refuse_gradient(grad->body, leaf->leaf->body);
     grad = run_hooks(leaf, grad);
     if (grad == NULL || accumulate(leaf, grad, shared) != HT_SUCCESS)
         return ht_error_get(NULL);

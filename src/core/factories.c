@@ -190,12 +190,10 @@ ht_tensor *ht_array(const void *data, int ndim, const int64_t shape[], ht_dtype 
     ht__strides_row_major(ndim, shape, stride);
     memcpy(slab->stride, stride, sizeof stride);
     slab->offset = slab->split_start * stride[slab->split];
-    ht_storage lent = *slab->storage;
-    lent.data = (void *)data;
     ht_storage *own = slab->storage;
-    slab->storage = &lent;
+    slab->storage = ht__storage_lend(own->device, (void *)data, NULL, NULL);
+    ht_release(own);
     ht_status status = ht__copy_local("ht_array", whole->body, slab);
-    slab->storage = own;
     ht_release(slab);
     return status == HT_SUCCESS ? ht_to_device(x, ht_get_device()) : NULL;
 }

@@ -180,6 +180,7 @@ static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
     ht_errhandler handler = comm->handler;
     ht_status status;
 
+    ht__body_await(body); /* nobody serves the other ranks inside HDF5 */
     /* The handler may end the job: not before the unfinished file is gone. */
     comm->handler = HT_ERRORS_RETURN;
     status = open_for_writing(&file, target);

@@ -227,8 +227,6 @@ ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b)
     dtype = ht_promote_types(a->body->dtype, b->body->dtype);
     if (dtype <= HT_INT64)
         dtype = HT_FLOAT32;
-    ht__settle(a);
-    ht__settle(b);
     was = ht_set_grad_enabled(false);
     c = multiply(ht_astype(a, dtype), ht_astype(b, dtype));
     ht_set_grad_enabled(was);

@@ -27,7 +27,6 @@ static ht_tensor *fill_from(const char *what, ht_body *body, ht_tensor *x)
 
     if (y == NULL)
         return NULL;
-    ht__settle(x);
     if (ht__copy_local(what, y->body, x->body) != HT_SUCCESS)
         return NULL;
     return record(what, x, y);
@@ -113,7 +112,6 @@ ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
         return NULL;
     if (x->body->storage->device == device)
         return x;
-    ht__settle(x);
     was = ht_set_grad_enabled(false);
     dense = ht_contiguous(x);
     if (dense != NULL && !ht__backend_of(dense)->host_memory && !device->backend->host_memory)
@@ -172,7 +170,6 @@ ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
     ht_set_grad_enabled(was);
     if (fitting == NULL)
         return ht_error_get(NULL);
-    ht__settle(x);
     ht__storage_touch(x->body->storage);
     if (ht__copy_local(what, x->body, fitting->body) != HT_SUCCESS)
         return ht_error_get(NULL);
@@ -191,7 +188,6 @@ ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
         return HT_ERR_STATE;
     if (!ht__check_together("ht_copy_", x, y))
         return ht_error_get(NULL);
-    ht__settle(y);
     scope = ht_scope_open();
     status = ht__replace_values("ht_copy_", x, ht_broadcast_to(y, x->body->ndim, x->body->shape));
     ht_scope_close(scope);
@@ -204,7 +200,6 @@ ht_status ht_fill_(ht_tensor *x, double value)
         return ht_error_get(NULL);
     if (ht__check_in_place("ht_fill_", x) != HT_SUCCESS)
         return HT_ERR_STATE;
-    ht__settle(x);
     ht__storage_touch(x->body->storage);
     return ht__fill_local("ht_fill_", x->body, value);
 }
@@ -248,8 +243,7 @@ ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
                        "ht_tensor_set_: x is %s, y is %s: they have to agree where a data-parallel "
                        "wrapper averages the gradient of x",
                        ht__body_str(x->body), ht__body_str(y->body));
-    ht__settle(x);
-    ht__settle(y);
+    ht__body_await(x->body); /* an update that is due goes by the old body */
     old = x->body;
     ht__storage_touch(old->storage); /* what a graph saved of it is out of date */
     x->body = ht_retain(y->body);

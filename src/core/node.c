@@ -145,7 +145,7 @@ void ht_node_save(ht_node *node, ht_tensor *x)
     if (x == NULL)
         return;
     saved->body = ht_retain(x->body);
-    saved->version = atomic_load(&x->body->storage->version);
+    saved->version = ht__body_version(x->body);
 }
 
 void *ht_node_context(ht_node *node, size_t bytes)
@@ -202,7 +202,7 @@ ht_tensor *ht_node_saved(ht_node *node, int index)
     saved = &node->saved[index];
     if (saved->body == NULL)
         return NULL;
-    if (atomic_load(&saved->body->storage->version) != saved->version) {
+    if (ht__body_version(saved->body) != saved->version) {
         HT_FAIL(saved->body->comm, HT_ERR_STATE,
                 "ht_backward: a tensor of shape %s that %s saved has been changed in place since",
                 ht__shape_str(saved->body->ndim, saved->body->shape), node->name);
@@ -230,8 +230,7 @@ ht_tensor *ht__grad_target(ht_node *node, int index)
 
     if (leaf == NULL || !leaf->overwrite || leaf->grad == NULL || shape->split != HT_NONE)
         return NULL;
-    if (leaf->leaf != NULL) /* what is there may still be on its way to an update */
-        ht__settle(leaf->leaf);
+    ht__grad_await(leaf); /* what is there may still be on its way to an update */
     for (int i = 0; i < leaf->hook_count; i++) {
         if (leaf->hooks[i].gradient != NULL)
             return NULL;

@@ -207,7 +207,6 @@ char *ht_tensor_str(ht_tensor *x)
 
     if (HT_IS_NULL(x, "ht_tensor_str", "x"))
         return NULL;
-    ht__settle(x);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     string = describe(x);

@@ -67,7 +67,6 @@ static ht_status draw_into(const char *what, ht_tensor *x, ht_random_kernel kern
         return ht_error_get(NULL);
     if (ht__check_in_place(what, x) != HT_SUCCESS)
         return HT_ERR_STATE;
-    ht__settle(x);
     ht__storage_touch(x->body->storage);
     return ht__random_fill(what, x, kernel, seed_now, draw_now++, a, b);
 }

@@ -201,7 +201,6 @@ ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
                 ht__shape_str(x->body->ndim, x->body->shape), ht__shape_str(ndim, shape));
         return NULL;
     }
-    ht__settle(x);
     was = ht_set_grad_enabled(false);
     y = reshape(x, ndim, wanted);
     ht_set_grad_enabled(was);

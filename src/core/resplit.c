@@ -101,7 +101,6 @@ static ht_tensor *move_to(const char *what, ht_tensor *x, int split, ht_bounds *
     ht_node *node;
     bool was;
 
-    ht__settle(x);
     was = ht_set_grad_enabled(false);
     y = redistribute(what, x, split, bounds, own);
     ht_set_grad_enabled(was);

@@ -1,38 +1,183 @@
 /* SPDX-License-Identifier: MIT
  *
- * Storages: counted memory of one device, shared by all views of it. */
+ * Storages: counted memory of one device, shared by all views of it. Its address and version are
+ * known here alone, so that nobody can read what is still to be written. */
 #include "core.h"
+
+typedef struct memory {
+    ht_storage base;
+    void *data;
+    ht_guard *guards; /* not owned; mostly none */
+    atomic_uint version;
+    size_t capacity;
+    bool lent;
+    void (*free)(void *user);
+    void *user;
+} memory;
 
 static void destroy(void *object)
 {
-    ht_storage *storage = object;
+    memory *storage = object;
 
-    if (storage->free_external != NULL)
-        storage->free_external(storage->user);
-    else
-        ht__device_free(storage->device, storage->data, storage->capacity);
+    while (storage->guards != NULL)
+        ht__guard_clear(storage->guards);
+    if (!storage->lent)
+        ht__device_free(storage->base.device, storage->data, storage->capacity);
+    else if (storage->free != NULL)
+        storage->free(storage->user);
     ht__object_fini(storage);
     ht__block_free(storage, sizeof *storage);
 }
 
 static ht_kind kind = {.name = "storage", .destroy = destroy};
 
+static memory *new_storage(ht_device *device, void *data)
+{
+    memory *storage = ht__block_alloc(sizeof *storage);
+
+    ht__object_init(storage, &kind);
+    storage->base.device = device;
+    storage->data = data;
+    return storage;
+}
+
 ht_storage *ht__storage_new(ht_device *device, size_t bytes)
 {
     size_t capacity = 0;
     void *data = NULL;
-    ht_storage *storage;
+    memory *storage;
 
     if (bytes > 0) {
         data = ht__device_alloc(device, bytes, &capacity);
         if (data == NULL)
             return NULL;
     }
-    storage = ht__block_alloc(sizeof *storage);
-    ht__object_init(storage, &kind);
-    storage->device = device;
-    storage->data = data;
-    storage->bytes = bytes;
+    storage = new_storage(device, data);
     storage->capacity = capacity;
+    return &storage->base;
+}
+
+ht_storage *ht__storage_lend(ht_device *device, void *data, void (*free)(void *user), void *user)
+{
+    memory *storage = new_storage(device, data);
+
+    storage->lent = true;
+    storage->free = free;
+    storage->user = user;
+    return &storage->base;
+}
+
+void ht__storage_touch(ht_storage *storage)
+{
+    atomic_fetch_add_explicit(&((memory *)storage)->version, 1, memory_order_relaxed);
+}
+
+void *ht__storage_raw(const ht_storage *storage)
+{
+    return ((const memory *)storage)->data;
+}
+
+/* The bytes that the elements lie in; at least one, for an empty tensor may be asked for too. */
+static void find_extent(const ht_body *body, int64_t *begin, int64_t *end)
+{
+    int64_t first = body->offset, last = body->offset;
+    int64_t element = (int64_t)ht_dtype_size(body->dtype);
+
+    for (int i = 0; i < body->ndim && body->lsize > 0; i++) {
+        int64_t reach = body->stride[i] * (body->lshape[i] - 1);
+
+        first += reach < 0 ? reach : 0;
+        last += reach > 0 ? reach : 0;
+    }
+    *begin = first * element;
+    *end = (last + 1) * element;
+}
+
+/* A guard takes itself away, mostly, and maybe others: then the list is gone through anew. While it
+ * is asked it may get at the bytes itself. */
+static void ask_guards(memory *storage, int64_t begin, int64_t end, bool in_parts)
+{
+    ht_guard *asked = NULL, *guard = storage->guards;
+
+    while (guard != NULL) {
+        if (guard->asked || guard->end <= begin || guard->begin >= end) {
+            guard = guard->next;
+            continue;
+        }
+        guard->asked = true;
+        guard->asked_before = asked;
+        asked = guard;
+        guard->bring(guard->user, begin, end, in_parts);
+        guard = storage->guards;
+    }
+    for (; asked != NULL; asked = asked->asked_before)
+        asked->asked = false;
+}
+
+static memory *awaited(const ht_body *body)
+{
+    memory *storage = (memory *)body->storage;
+    int64_t begin, end;
+
+    if (storage->guards != NULL && !body->inside) {
+        find_extent(body, &begin, &end);
+        ask_guards(storage, begin, end, false);
+    }
     return storage;
+}
+
+static void *address(const memory *storage, const ht_body *body)
+{
+    char *data = storage->data;
+
+    return data != NULL ? data + (size_t)body->offset * ht_dtype_size(body->dtype) : NULL;
+}
+
+void *ht__body_data(const ht_body *body)
+{
+    return address(awaited(body), body);
+}
+
+void *ht__body_first(const ht_body *body, int64_t n)
+{
+    memory *storage = (memory *)body->storage;
+    int64_t element = (int64_t)ht_dtype_size(body->dtype);
+
+    if (storage->guards != NULL && !body->inside)
+        ask_guards(storage, body->offset * element, (body->offset + n) * element, true);
+    return address(storage, body);
+}
+
+void ht__body_await(const ht_body *body)
+{
+    awaited(body);
+}
+
+unsigned ht__body_version(const ht_body *body)
+{
+    return atomic_load(&awaited(body)->version);
+}
+
+void ht__guard_set(ht_guard *guard, const ht_body *body)
+{
+    memory *storage = (memory *)body->storage;
+
+    ht__guard_clear(guard);
+    find_extent(body, &guard->begin, &guard->end);
+    guard->storage = body->storage;
+    guard->next = storage->guards;
+    storage->guards = guard;
+}
+
+void ht__guard_clear(ht_guard *guard)
+{
+    memory *storage = (memory *)guard->storage;
+    ht_guard **at = storage != NULL ? &storage->guards : NULL;
+
+    if (storage == NULL)
+        return;
+    while (*at != guard)
+        at = &(*at)->next;
+    *at = guard->next;
+    guard->storage = NULL;
 }

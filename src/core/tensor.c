@@ -139,7 +139,6 @@ const void *ht_tensor_data(const ht_tensor *x)
 {
     if (!HT_IS_THERE(x) || x->body->lsize == 0 || !x->body->storage->device->backend->host_memory)
         return NULL;
-    ht__settle((ht_tensor *)x);
     return ht__body_data(x->body);
 }
 
@@ -158,7 +157,6 @@ ht_tensor *ht_tensor_local(ht_tensor *x)
 
     if (HT_IS_NULL(x, "ht_tensor_local", "x"))
         return NULL;
-    ht__settle(x);
     body = ht__body_view(x->body);
     ht_release(body->comm);
     ht_release(body->bounds);

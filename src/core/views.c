@@ -59,7 +59,6 @@ ht_tensor *ht_permute(ht_tensor *x, const int axes[])
                 "ht_permute: axes are no permutation of the %d axes of x", x->body->ndim);
         return NULL;
     }
-    ht__settle(x);
     body = ht__body_view(x->body);
     for (int i = 0; i < body->ndim; i++) {
         body->shape[i] = x->body->shape[order[i]];
@@ -107,7 +106,6 @@ ht_tensor *ht_expand_dims(ht_tensor *x, int axis)
                 ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
-    ht__settle(x);
     body = ht__body_view(x->body);
     for (int i = body->ndim; i > axis; i--) {
         body->shape[i] = body->shape[i - 1];
@@ -138,7 +136,6 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
         x = ht_resplit(x, HT_NONE);
     if (x == NULL)
         return NULL;
-    ht__settle(x);
     body = ht__body_view(x->body);
     for (int i = axis; i + 1 < body->ndim; i++) {
         body->shape[i] = body->shape[i + 1];
@@ -201,7 +198,6 @@ ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop)
                 (long long)stop, axis, ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
-    ht__settle(x);
     body = ht__body_view(x->body);
     body->shape[axis] = stop - start;
     if (axis == body->split) {
@@ -249,7 +245,6 @@ ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
         x = ht_resplit(x, HT_NONE);
     if (x == NULL)
         return NULL;
-    ht__settle(x);
     body = ht__body_view(x->body);
     body->ndim = ndim;
     body->read_only = true;

@@ -146,32 +146,16 @@ bool ht__hooks_progress(void)
     return any;
 }
 
-static ht_tensor *flat_view(const ht_reducer *reducer, const ht_bucket *bucket)
-{
-    const ht_body *like = reducer->params[reducer->order[bucket->first]].view->body;
-    ht_body *body = ht__body_view(like);
-
-    body->offset = 0;
-    body->ndim = 1;
-    body->shape[0] = bucket->elements - bucket->count;
-    ht__body_settle(body);
-    body->stride[0] = 1;
-    return ht_retain(ht__tensor_view(body));
-}
-
 static ht_grad_bucket *hooked(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
-    ht_scope *scope;
 
     if (bucket->hooked != NULL)
         return bucket->hooked;
-    scope = ht_scope_open();
     bucket->hooked = ht__alloc(sizeof *bucket->hooked);
     bucket->hooked->reducer = reducer;
     bucket->hooked->number = number;
-    bucket->hooked->buffer = flat_view(reducer, bucket);
-    ht_scope_close(scope);
+    bucket->hooked->buffer = ht_retain(bucket->all);
     return bucket->hooked;
 }
 

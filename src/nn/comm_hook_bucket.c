@@ -38,7 +38,7 @@ ht_tensor *ht_grad_bucket_gradient(ht_grad_bucket *bucket, int index)
 {
     ht_reducer_param *param = param_at(bucket, index);
 
-    return param != NULL ? ht__reducer_inside(param) : NULL;
+    return param != NULL ? param->inside : NULL;
 }
 
 int ht_grad_bucket_index(const ht_grad_bucket *bucket)

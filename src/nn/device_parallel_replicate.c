@@ -60,7 +60,6 @@ static ht_status pack(const broadcast *all, ht_tensor *block)
     for (int i = 0; i < all->count && status == HT_SUCCESS; i++) {
         ht_body *place = place_in(all, block, i);
 
-        ht__settle(all->parameters[i]);
         status = ht__copy_local(all->what, place, all->parameters[i]->body);
         ht_release(place);
     }

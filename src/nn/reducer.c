@@ -79,7 +79,7 @@ static void detach_gradient(ht_reducer_param *param)
     if (meta->grad != param->view)
         return;
     scope = ht_scope_open();
-    ht_tensor_set_grad(param->tensor, meta->overwrite ? NULL : ht_copy(param->view));
+    ht_tensor_set_grad(param->tensor, meta->overwrite ? NULL : ht_copy(param->inside));
     ht_scope_close(scope);
 }
 
@@ -91,12 +91,11 @@ void ht__reducer_free(ht_reducer *reducer)
         ht_reducer_param *param = &reducer->params[i];
 
         ht_tensor_remove_hook(param->tensor, param->hook);
-        param->tensor->meta->pending = NULL;
-        if (param->view != NULL) {
-            param->view->meta->pending = NULL;
+        ht__reducer_unwatch(param);
+        if (param->view != NULL)
             detach_gradient(param);
-        }
         ht_release(param->view);
+        ht_release(param->inside);
         ht_release(param->tensor);
         ht__free(param->name);
     }

@@ -33,10 +33,13 @@ typedef enum ht_bucket_state {
 } ht_bucket_state;
 
 typedef struct ht_bucket {
+    ht_reducer *reducer; /* not owned */
     ht_bucket_state state;
     ht_dtype dtype;
     ht_device *device;      /* not owned */
     ht_storage *storage;    /* owned; slots of gradients, then a flag for each parameter */
+    ht_tensor *all;         /* owned; its elements in a row, for the reducer and its hook */
+    ht_guard guard;         /* over all of it, while it is awaited */
     char *flags;            /* in the storage: 1 where this rank has a gradient */
     int64_t elements;       /* flags included */
     int first, count;       /* its parameters in ht_reducer.order */
@@ -64,12 +67,17 @@ struct ht_reducer_param {
     ht_tensor *tensor;   /* retained */
     char *name;          /* owned */
     int bucket, flag;    /* which one, and which of its flags */
-    ht_tensor *view;     /* owned; its slot */
-    ht_tensor *grad;     /* not owned, to compare: what the gradient was when it became ready */
+    ht_tensor *view;     /* owned; its slot, which waits for the average, whoever reads it */
+    ht_tensor *inside;   /* owned; the same for what the reducer does with it */
+    ht_guard guard;      /* over the parameter, while an update is due; */
+    ht_guard own;        /* over a gradient that is no view; and the states of that update */
+    ht_guard states[HT_OPTIMIZER_STATES];
+    ht_tensor *grad; /* not owned, to compare: what the gradient was when it became ready */
     uint64_t hook;
     bool ready;                /* in this pass */
     bool given;                /* this rank has a gradient in it */
     int64_t updated;           /* elements of an update that is made part by part */
+    bool updating;             /* a part is made: it writes what is guarded */
     bool unused;               /* this pass counts on having no gradient for it on this rank */
     bool fired;                /* got a gradient in the first pass: static_graph */
     bool missing;              /* neither a gradient nor a reason for having none */
@@ -200,19 +208,8 @@ ht_status ht__reducer_step(ht_reducer *reducer, int optimizer);
 ht_status ht__reducer_settle(ht_reducer_param *param);          /* waits and updates this one */
 bool ht__reducer_comes_in_parts(const ht_reducer_param *param); /* its update may be made so */
 ht_status ht__reducer_drain(void *reducer);                     /* all of them */
-void ht__reducer_watch(ht_reducer_param *param); /* sets or clears the tensor's pending call */
-
-/* The slot as a tensor (scoped) for what the reducer does with it: the view itself waits for the
- * average, whoever reads it. */
-static inline ht_tensor *ht__reducer_inside(const ht_reducer_param *param)
-{
-    return ht__tensor_view(ht_retain(param->view->body));
-}
-
-static inline char *ht__reducer_slot(const ht_reducer_param *param)
-{
-    return ht__body_data(param->view->body);
-}
+void ht__reducer_watch(ht_reducer_param *param);                /* sets or clears its guards */
+void ht__reducer_unwatch(ht_reducer_param *param);
 
 /* Whether the tensor has a gradient of this or an earlier pass. */
 static inline bool ht__reducer_has_grad(const ht_reducer_param *param)

@@ -16,7 +16,9 @@ enum {
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
 {
     for (int i = 0; i < count; i++) {
+        ht__guard_clear(&buckets[i].guard);
         ht__hook_bucket_free(buckets[i].hooked);
+        ht_release(buckets[i].all);
         ht_release(buckets[i].storage);
     }
     ht__free(buckets);
@@ -71,20 +73,47 @@ static ht_body *slot_body(const ht_bucket *bucket, const ht_tensor *parameter, s
     return body;
 }
 
-/* A new slot for one parameter; the gradient that lies in its old one moves along, and so does the
- * handle, which the program may have. */
+/* The same memory for the reducer itself, whatever state it is in. */
+static ht_body *inside(const ht_body *slot)
+{
+    ht_body *body = ht__body_view(slot);
+
+    body->inside = true;
+    return body;
+}
+
+/* The bucket without its flags, in a row. */
+static ht_tensor *all_of(const ht_bucket *bucket, const ht_tensor *some)
+{
+    ht_body *body = ht__body_metadata(some->body);
+
+    body->storage = ht_retain(bucket->storage);
+    body->inside = true;
+    body->offset = 0;
+    body->ndim = 1;
+    body->shape[0] = bucket->elements - bucket->count;
+    ht__body_settle(body);
+    body->stride[0] = 1;
+    return ht_retain(ht__tensor_view(body));
+}
+
+/* A new slot for one parameter; the gradient that lies in its old one moves along, and so do the
+ * handles, of which the program may have one. */
 static void place(ht_reducer_param *param, const ht_bucket *bucket, size_t start)
 {
     ht_body *body = slot_body(bucket, param->tensor, start), *old;
 
     if (param->view == NULL) {
         param->view = ht_retain(ht__tensor_view(body));
-        ht__grad_meta(param->view);
+        param->inside = ht_retain(ht__tensor_view(inside(body)));
         return;
     }
-    old = param->view->body;
+    ht_release(param->view->body);
     param->view->body = body;
-    memcpy(ht__reducer_slot(param), ht__body_data(old), (size_t)ht_tensor_nbytes(param->view));
+    old = param->inside->body;
+    param->inside->body = inside(body);
+    memcpy(ht__body_data(param->inside->body), ht__body_data(old),
+           (size_t)ht_tensor_nbytes(param->view));
     param->grad = NULL;
     ht_release(old);
 }
@@ -107,7 +136,9 @@ static ht_status make_bucket(ht_reducer *reducer, int number, int first, int cou
     if (bucket->storage == NULL)
         return HT_FAIL_HERE(reducer->comm, HT_ERR_MEMORY,
                             "ht_nn_data_parallel: no memory for a bucket of %zu bytes", bytes);
-    bucket->flags = (char *)bucket->storage->data + bytes;
+    bucket->reducer = reducer;
+    bucket->all = all_of(bucket, some);
+    bucket->flags = (char *)ht__storage_raw(bucket->storage) + bytes;
 
     for (int i = first; i < first + count; i++) {
         ht_reducer_param *param = &reducer->params[reducer->order[i]];

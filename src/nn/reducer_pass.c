@@ -95,7 +95,7 @@ static ht_status collect(ht_reducer_param *param)
     if (meta->grad == param->view)
         return HT_SUCCESS;
     scope = ht_scope_open();
-    status = ht_copy_(ht__reducer_inside(param), meta->grad);
+    status = ht_copy_(param->inside, meta->grad);
     ht_scope_close(scope);
     if (status != HT_SUCCESS || !param->reducer->options.gradient_as_bucket_view)
         return status;
@@ -111,11 +111,11 @@ static void contribute_nothing(ht_reducer_param *param)
 {
     ht_grad_meta *meta = param->tensor->meta;
 
-    memset(ht__reducer_slot(param), 0, (size_t)ht_tensor_nbytes(param->view));
+    memset(ht__body_data(param->inside->body), 0, (size_t)ht_tensor_nbytes(param->inside));
     if (meta->grad == NULL)
         meta->grad = param->reducer->options.gradient_as_bucket_view
                          ? ht_retain(param->view)
-                         : ht_retain(ht_copy(ht__reducer_inside(param)));
+                         : ht_retain(ht_copy(param->inside));
     meta->overwrite = false;
 }
 
@@ -133,6 +133,8 @@ static void mark_ready(ht_reducer_param *param)
         ht__reducer_fail(reducer, ht_error_get(NULL));
     param->grad = param->tensor->meta->grad;
     param->ready = true;
+    if (param->grad != param->view)
+        ht__reducer_watch(param);
     bucket->missing--;
 }
 
@@ -173,9 +175,9 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
 
     if (bucket->op == NULL) {
         bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
-        bucket->op = ht__exchange_open(reducer->exchange, bucket->storage->data, bucket->elements,
-                                       bucket->dtype, bucket->dtype, ht__reducer_scale(reducer),
-                                       param->bucket);
+        bucket->op = ht__exchange_open(reducer->exchange, ht__storage_raw(bucket->storage),
+                                       bucket->elements, bucket->dtype, bucket->dtype,
+                                       ht__reducer_scale(reducer), param->bucket);
     }
     if (bucket->op != NULL)
         ht__exchange_fill(reducer->exchange, bucket->op, param->view->body->offset + n);
@@ -284,7 +286,8 @@ static ht_status deliver(ht_reducer_param *param)
     if (meta->grad == param->view || meta->grad != param->grad || meta->overwrite)
         return HT_SUCCESS;
     scope = ht_scope_open();
-    status = ht_copy_(meta->grad, ht__reducer_inside(param));
+    ht__guard_clear(&param->own);
+    status = ht_copy_(meta->grad, param->inside);
     ht_scope_close(scope);
     return status;
 }

@@ -67,8 +67,9 @@ static void post(ht_reducer *reducer, int number)
         return;
     }
     /* The last bucket holds the layers that run first in the next forward pass. */
-    bucket->op = ht__exchange_start(reducer->exchange, bucket->storage->data, bucket->elements,
-                                    bucket->dtype, ht__reducer_scale(reducer), number);
+    bucket->op = ht__exchange_start(reducer->exchange, ht__storage_raw(bucket->storage),
+                                    bucket->elements, bucket->dtype, ht__reducer_scale(reducer),
+                                    number);
 }
 
 /* No bucket leaves before the head has come, which says what divides it. */

@@ -1,44 +1,114 @@
 /* SPDX-License-Identifier: MIT
  *
- * Updates: at once, or when a parameter's turn comes. A parameter that is behind (its average is on
- * the way, or its update is due) carries a pending call, so that whoever reads it gets it settled.
- */
+ * Updates: at once, or when a parameter's turn comes. While a gradient's average is on the way, or
+ * its update is due, guards lie over the memory of all that it will change, so that whoever gets at
+ * it, by whatever handle, finds it settled. */
 #include "reducer.h"
 
 #include "core/timeline.h"
 
 static ht_status settle_part(ht_reducer_param *param, int64_t n);
 
-static void settle_tensor(ht_tensor *tensor, int64_t n, void *user)
+static void bring_parameter(void *user, int64_t begin, int64_t end, bool in_parts)
 {
     ht_reducer_param *param = user;
+    int64_t element = (int64_t)ht_dtype_size(param->tensor->body->dtype);
 
-    if (n <= tensor->body->lsize && ht__reducer_comes_in_parts(param))
-        settle_part(param, n);
+    (void)begin;
+    if (param->updating)
+        return;
+    if (in_parts && ht__reducer_comes_in_parts(param))
+        settle_part(param, (end - param->guard.begin) / element);
     else
         ht__reducer_settle(param);
 }
 
-static void settle_gradient(ht_tensor *gradient, int64_t n, void *param)
+/* Its gradient, or a state of its update. */
+static void bring_all_of(void *user, int64_t begin, int64_t end, bool in_parts)
 {
-    (void)gradient;
-    (void)n;
+    ht_reducer_param *param = user;
+
+    (void)begin;
+    (void)end;
+    (void)in_parts;
+    if (!param->updating)
+        ht__reducer_settle(param);
+}
+
+static void bring_gradient(void *param)
+{
     ht__reducer_settle(param);
 }
 
-/* The gradient waits like the parameter: a program may have its handle from an earlier step. */
+static ht_reducer_param *param_at(const ht_bucket *bucket, int place)
+{
+    return &bucket->reducer->params[bucket->reducer->order[bucket->first + place]];
+}
+
+/* The gradients that lie there; they follow one another. */
+static void bring_bucket(void *user, int64_t begin, int64_t end, bool in_parts)
+{
+    const ht_bucket *bucket = user;
+    int64_t element = (int64_t)ht_dtype_size(bucket->dtype);
+    int low = 0, high = bucket->count;
+
+    (void)in_parts;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+
+        if (param_at(bucket, middle)->view->body->offset * element <= begin)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (; low < bucket->count; low++) {
+        ht_reducer_param *param = param_at(bucket, low);
+
+        if (param->view->body->offset * element >= end)
+            break;
+        ht__reducer_settle(param);
+    }
+}
+
+static void guard(ht_guard *guard, bool on, const ht_tensor *x, void *user,
+                  void (*bring)(void *, int64_t, int64_t, bool))
+{
+    ht__guard_clear(guard);
+    if (!on || x == NULL)
+        return;
+    guard->bring = bring;
+    guard->user = user;
+    ht__guard_set(guard, x->body);
+}
+
+void ht__reducer_unwatch(ht_reducer_param *param)
+{
+    param->tensor->meta->coming = NULL;
+    ht__guard_clear(&param->guard);
+    ht__guard_clear(&param->own);
+    for (int s = 0; s < HT_OPTIMIZER_STATES; s++)
+        ht__guard_clear(&param->states[s]);
+}
+
+/* The gradient waits like the parameter, and so does the optimizer's state: a program may have
+ * their handles, or views of them, from an earlier step. */
 void ht__reducer_watch(ht_reducer_param *param)
 {
-    const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
+    ht_bucket *bucket = &param->reducer->buckets[param->bucket];
     bool on_its_way = bucket->state == HT_BUCKET_ACCUMULATING ||
                       bucket->state == HT_BUCKET_IN_FLIGHT;
-    bool behind = param->due != NULL || on_its_way;
-    ht_grad_meta *meta = param->tensor->meta;
+    ht_tensor *grad = param->tensor->meta->grad;
+    bool own = grad == param->grad && grad != param->view;
 
-    meta->pending = behind ? settle_tensor : NULL;
-    meta->pending_user = param;
-    param->view->meta->pending = behind ? settle_gradient : NULL;
-    param->view->meta->pending_user = param;
+    param->tensor->meta->coming = on_its_way || param->due != NULL ? bring_gradient : NULL;
+    param->tensor->meta->coming_user = param;
+    guard(&param->guard, param->due != NULL, param->tensor, param, bring_parameter);
+    guard(&param->own, on_its_way && param->ready && own, grad, param, bring_all_of);
+    guard(&bucket->guard, on_its_way || bucket->due > 0, bucket->all, bucket, bring_bucket);
+    for (int s = 0; s < HT_OPTIMIZER_STATES; s++)
+        guard(&param->states[s], param->due != NULL,
+              param->due != NULL ? param->due->optimizer->entries[param->entry].state[s] : NULL,
+              param, bring_all_of);
 }
 
 /* Elements begin ... end - 1. */
@@ -46,7 +116,7 @@ static ht_status update(ht_reducer_param *param, const ht_reducer_optimizer *due
                         int64_t end)
 {
     int span = ht__span_begin(HT_SPAN_UPDATE, param->name, due->optimizer->type->name);
-    ht_status status = ht__optimizer_update_part(due->optimizer, param->entry, param->view, begin,
+    ht_status status = ht__optimizer_update_part(due->optimizer, param->entry, param->inside, begin,
                                                  end);
 
     ht__span_end(span);
@@ -96,7 +166,10 @@ static ht_status settle_part(ht_reducer_param *param, int64_t n)
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
     param->updated = n;
-    return update(param, param->due, begin, n);
+    param->updating = true;
+    status = update(param, param->due, begin, n);
+    param->updating = false;
+    return status;
 }
 
 ht_status ht__reducer_settle(ht_reducer_param *param)
@@ -143,7 +216,7 @@ static ht_status take_users_gradient(ht_reducer_param *param)
         return status;
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    status = ht_copy_(ht__reducer_inside(param), meta->grad);
+    status = ht_copy_(param->inside, meta->grad);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;

@@ -152,9 +152,10 @@ static ht_status copy_whole(ht_tensor *to, ht_tensor *from)
     return status;
 }
 
-static void *element(const ht_body *body, int64_t i)
+/* Of dense tensors: element `begin`, for who comes to `end` after those before it. */
+static void *element(const ht_body *body, int64_t begin, int64_t end)
 {
-    return (char *)ht__body_data(body) + (size_t)i * ht_dtype_size(body->dtype);
+    return (char *)ht__body_first(body, end) + (size_t)begin * ht_dtype_size(body->dtype);
 }
 
 static size_t bytes_of(const ht_flat_tensors *flat, const piece *p)
@@ -165,26 +166,28 @@ static size_t bytes_of(const ht_flat_tensors *flat, const piece *p)
 static ht_status gather_piece(ht_flat_tensors *flat, const piece *p)
 {
     ht_tensor *part = flat->parts[p->part];
+    int64_t last = p->first + p->end - p->begin;
 
     if (!is_plain(flat, part->body))
         return p->first == 0 ? copy_whole(flat->views[p->part], part) : HT_SUCCESS;
-    ht__settle_part(part, p->first + p->end - p->begin);
-    memcpy(element(flat->all->body, p->begin), element(part->body, p->first), bytes_of(flat, p));
+    memcpy(element(flat->all->body, p->begin, p->end), element(part->body, p->first, last),
+           bytes_of(flat, p));
     return HT_SUCCESS;
 }
 
 static ht_status scatter_piece(ht_flat_tensors *flat, const piece *p)
 {
     ht_tensor *part = flat->parts[p->part];
-    bool last = p->first + p->end - p->begin == part->body->lsize;
+    int64_t last = p->first + p->end - p->begin;
 
     if (!is_plain(flat, part->body))
-        return last ? copy_whole(part, flat->views[p->part]) : HT_SUCCESS;
+        return last == part->body->lsize ? copy_whole(part, flat->views[p->part]) : HT_SUCCESS;
     if (ht__check_in_place("ht_copy_", part) != HT_SUCCESS)
         return ht_error_get(NULL);
-    ht__settle(part);
+    ht__body_await(part->body); /* all of it: what is still to come must not follow */
     ht__storage_touch(part->body->storage);
-    memcpy(element(part->body, p->first), element(flat->all->body, p->begin), bytes_of(flat, p));
+    memcpy(element(part->body, p->first, last), element(flat->all->body, p->begin, p->end),
+           bytes_of(flat, p));
     return HT_SUCCESS;
 }
 

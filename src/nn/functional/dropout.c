@@ -15,7 +15,6 @@ static uint64_t key_of(const ht_tensor *x, uint64_t seed)
 
 static bool check(const char *what, ht_tensor *x, double p)
 {
-    ht__settle(x);
     if (!ht_dtype_is_floating(x->body->dtype)) {
         HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, a floating dtype is needed", what,
                 ht_dtype_name(x->body->dtype));

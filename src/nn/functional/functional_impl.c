@@ -7,7 +7,6 @@ bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim)
 {
     const ht_body *body = x->body;
 
-    ht__settle(x);
     if (!ht_dtype_is_floating(body->dtype)) {
         HT_FAIL(body->comm, HT_ERR_DTYPE, "%s: %s is %s, a floating dtype is needed", what, name,
                 ht_dtype_name(body->dtype));
@@ -43,15 +42,8 @@ static bool check_ranks(const char *what, const char *name, const ht_tensor *par
     return false;
 }
 
-bool ht__check_parameter(const char *what, const char *name, ht_tensor *parameter,
+bool ht__check_parameter(const char *what, const char *name, const ht_tensor *parameter,
                          const ht_tensor *x)
-{
-    ht__settle(parameter);
-    return ht__check_coming_parameter(what, name, parameter, x);
-}
-
-bool ht__check_coming_parameter(const char *what, const char *name, const ht_tensor *parameter,
-                                const ht_tensor *x)
 {
     const ht_body *p = parameter->body;
 

@@ -13,17 +13,13 @@ static inline bool ht__records(const ht_tensor *x)
     return x != NULL && ht_is_grad_enabled() && ht__needs_grad(x);
 }
 
-/* Both bring what they check up to date (ht__settle). x is floating, has `ndim` axes (0: any number
- * above 0), and is split along axis 0 or not at all.
+/* x is floating, has `ndim` axes (0: any number above 0), and is split along axis 0 or not at all.
  */
 bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim);
 
 /* Another operand has x's dtype, device and communicator, and is replicated. */
-bool ht__check_parameter(const char *what, const char *name, ht_tensor *parameter,
+bool ht__check_parameter(const char *what, const char *name, const ht_tensor *parameter,
                          const ht_tensor *x);
-/* Without that: the caller settles it part by part. */
-bool ht__check_coming_parameter(const char *what, const char *name, const ht_tensor *parameter,
-                                const ht_tensor *x);
 
 /* Of the losses of rows or elements: themselves, their sum, or their mean; the mean of none is 0,
  * not 0 / 0: a rank without rows adds nothing. */

@@ -60,8 +60,8 @@ static bool check(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
     const ht_body *a = x->body, *w = weight->body;
 
     if (!ht__check_batch("ht_linear", "x", x, 0) ||
-        !ht__check_coming_parameter("ht_linear", "weight", weight, x) ||
-        (bias != NULL && !ht__check_coming_parameter("ht_linear", "bias", bias, x)))
+        !ht__check_parameter("ht_linear", "weight", weight, x) ||
+        (bias != NULL && !ht__check_parameter("ht_linear", "bias", bias, x)))
         return false;
     if (w->ndim != 2 || a->shape[a->ndim - 1] != w->shape[1]) {
         HT_FAIL(a->comm, HT_ERR_SHAPE,
@@ -78,7 +78,7 @@ static bool check(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
     return true;
 }
 
-/* y[:, begin ... end) for blocks of a large weight's rows: it may come in parts (ht__settle_part).
+/* y[:, begin ... end) for blocks of a large weight's rows: it may come in parts (ht__body_first).
  * Blocks depend on the shape alone, and with them the rounding. */
 static bool make_y(const ht_tensor *x, ht_tensor *weight, ht_tensor *bias, const ht_tensor *y)
 {
@@ -99,11 +99,9 @@ static bool make_y(const ht_tensor *x, ht_tensor *weight, ht_tensor *bias, const
                        .alpha = 1.0,
                        .a = ht__body_data(x->body)};
 
-        ht__settle_part(weight, walk.end * in);
+        job.b = (const char *)ht__body_first(weight->body, walk.end * in) + begin * (size_t)in;
         if (bias != NULL)
-            ht__settle_part(bias, walk.end);
-        job.b = (const char *)ht__body_data(weight->body) + begin * (size_t)in;
-        job.bias = bias != NULL ? (const char *)ht__body_data(bias->body) + begin : NULL;
+            job.bias = (const char *)ht__body_first(bias->body, walk.end) + begin;
         job.c = (char *)ht__body_data(y->body) + begin;
         if (!gemm(x, &job))
             return false;
@@ -242,9 +240,7 @@ ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
     if (y == NULL)
         return NULL;
 
-    if (y->body->lsize == 0)
-        ht__settle(weight);
-    else if (!make_y(x, weight, bias, y))
+    if (y->body->lsize > 0 && !make_y(x, weight, bias, y))
         return NULL;
 
     node = ht_node_new("ht_linear", linear_backward, bias != NULL ? 3 : 2,

@@ -42,7 +42,6 @@ static ht_tensor *along_last(ht_tensor *x)
     x = ht_contiguous(x);
     if (x == NULL)
         return NULL;
-    ht__settle(x);
     const ht_kernels *kernels = &ht__backend_of(x)->kernels;
     if (kernels->log_softmax_forward == NULL || kernels->log_softmax_backward == NULL) {
         ht__kernel_missing("ht_log_softmax", x);
