@@ -139,6 +139,7 @@ test_scripts = \
 	tests/examples/readme.sh \
 	tests/examples/resume.sh \
 	tests/examples/trace.sh \
+	tests/fuzz/fuzz.sh \
 	tests/harness.sh \
 	tests/headers.sh \
 	tests/multinode/delay.sh \
@@ -156,6 +157,7 @@ long_scripts = \
 	tests/examples/modes.sh \
 	tests/examples/resume.sh \
 	tests/examples/trace.sh \
+	tests/fuzz/fuzz.sh \
 	tests/nn/starved.sh
 
 # What the scripts launch.
@@ -165,6 +167,7 @@ test_programs = \
 	tests/core/handles \
 	tests/core/job \
 	tests/core/stall \
+	tests/fuzz/fuzz \
 	tests/multinode/cable \
 	tests/nn/starved \
 	tests/nn/stopped \
@@ -196,6 +199,28 @@ tests_core_handles_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_core_stall_SOURCES = tests/core/stall.c
 tests_core_stall_LDADD = libht.la
 tests_core_stall_LDFLAGS = $(AM_LDFLAGS) -no-install -export-dynamic
+
+tests_fuzz_fuzz_SOURCES = \
+	tests/fuzz/array.c \
+	tests/fuzz/array.h \
+	tests/fuzz/choose.c \
+	tests/fuzz/compare.c \
+	tests/fuzz/fuzz.h \
+	tests/fuzz/main.c \
+	tests/fuzz/number.c \
+	tests/fuzz/number.h \
+	tests/fuzz/number_ops.c \
+	tests/fuzz/open.c \
+	tests/fuzz/ops_elementwise.c \
+	tests/fuzz/ops_factories.c \
+	tests/fuzz/ops_gradients.c \
+	tests/fuzz/ops_reduce.c \
+	tests/fuzz/ops_views.c \
+	tests/fuzz/ops_writes.c \
+	tests/fuzz/program.c \
+	tests/fuzz/run.c
+tests_fuzz_fuzz_LDADD = libht.la
+tests_fuzz_fuzz_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_multinode_cable_SOURCES = tests/multinode/cable.c
 tests_multinode_cable_LDADD =

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random programs of tensor operations, run on the library and on the fuzzer's own arrays.
+ *
+ * A program is a list of statements; a statement's result is a variable with the statement's
+ * number. Statements are made one by one while the program runs, so that they fit what is there;
+ * running the list again, or parts of it when a failure is shrunk, needs no random numbers. */
+#ifndef HT_FUZZ_H
+#define HT_FUZZ_H
+
+#include <stdarg.h>
+
+#include "array.h"
+
+struct random {
+    uint64_t state;
+};
+uint64_t random_next(struct random *random);
+int64_t random_below(struct random *random, int64_t n);
+bool random_chance(struct random *random, int percent);
+double random_unit(struct random *random);
+uint64_t hash_of(uint64_t seed, uint64_t index);
+
+enum { MAX_STATEMENTS = 64, MAX_ARGUMENTS = 3, MAX_NUMBERS = 6, MAX_LEAVES = 4 };
+
+struct op;
+struct statement {
+    const struct op *op;
+    int arg[MAX_ARGUMENTS]; /* variables */
+    int64_t n[MAX_NUMBERS];
+    double v[2];
+    ht_dtype dtype;
+    int ndim, split;
+    int64_t shape[HT_MAX_NDIM];
+    uint64_t seed;
+    bool dead; /* taken out while shrinking */
+};
+
+struct program {
+    int count;
+    bool differentiates; /* has leaves */
+    struct statement at[MAX_STATEMENTS];
+};
+
+struct variable {
+    bool alive;
+    ht_tensor *t;
+    struct array a;
+    int leaf;   /* number of the leaf, or -1 */
+    bool spent; /* its graph is gone */
+};
+
+struct leaf {
+    int variable, slot;
+    bool unknown;
+    double grad[MAX_DUALS], size[MAX_DUALS]; /* of its components, from slot on */
+};
+
+struct run {
+    struct program *program;
+    bool generate, trace, defects;
+    struct random random;
+    struct variable vars[MAX_STATEMENTS];
+    struct leaf leaves[MAX_LEAVES];
+    int leaf_count, slots;
+    bool recording, wrote, once; /* once: a second backward pass would be another one */
+    int passes;                  /* backward passes so far */
+    ht_status status;            /* what the library made of the statement */
+    char message[512];
+    char failure[1024]; /* "": none */
+    int rank, size;
+    double eps; /* of the coarsest dtype in the program */
+};
+
+/* What the library is to do with a statement: succeed (and the result, if there is one, is `out`),
+ * fail with this ht_status, fail somehow, or anything: the result is then forgotten. */
+enum { WANT_SUCCESS = 0, WANT_FAILURE = -1, WANT_ANYTHING = -2 };
+
+struct outcome {
+    ht_status status;
+    ht_tensor *t; /* NULL: an action */
+};
+struct outcome made(ht_tensor *t);
+struct outcome done(ht_status status);
+
+struct op {
+    const char *format; /* how it prints: %t a variable, %n a number, %v a double, %d dtype, %s
+                           shape, %p split, %x seed */
+    int weight;         /* how often, beside the others */
+    bool (*generate)(struct run *run, const struct op *op, struct statement *s);
+    struct outcome (*call)(struct run *run, const struct statement *s);
+    int (*reference)(struct run *run, const struct statement *s, struct array *out);
+    union { /* of rows that share their functions */
+        struct {
+            ht_tensor *(*call)(ht_tensor *);
+            unary_number *number;
+        } unary;
+        struct {
+            ht_tensor *(*call)(ht_tensor *, ht_tensor *);
+            binary_number *number;
+        } binary;
+        struct {
+            ht_tensor *(*call)(ht_tensor *, double);
+            binary_number *number;
+        } scalar;
+        struct {
+            ht_tensor *(*call)(ht_tensor *, int);
+            int what;
+        } reduction;
+    } row;
+    unsigned rules; /* RULE_... */
+};
+enum {
+    RULE_FLOAT = 1, /* integers and bool give float32 */
+    RULE_BOOL = 2,  /* the result is bool */
+    RULE_NO_BOOL = 4,
+    RULE_NO_COMPLEX = 8,
+    RULE_NO_INTEGER = 16,
+    RULE_SMOOTH = 32, /* makes sense in a program with gradients */
+    RULE_WRITES = 64,
+    RULE_GRADIENTS = 128
+};
+
+/* The table, ended by a NULL format. */
+extern const struct op ops_factories[], ops_elementwise[], ops_reduce[], ops_views[], ops_writes[],
+    ops_layout[], ops_layers[], ops_gradients[], ops_files[];
+const struct op *op_random(struct run *run);
+/* open.c: a statement that a known defect makes fail; not asked with run->defects. */
+bool triggers_open_defect(const struct run *run, const struct statement *s);
+
+/* Variables for a new statement; -1: none. */
+typedef bool variable_filter(struct run *run, const struct variable *x);
+int pick(struct run *run, variable_filter *filter);
+int pick_any(struct run *run);
+variable_filter is_floating, is_writable;
+int random_axis(struct run *run, int ndim);
+ht_dtype random_dtype(struct run *run);
+int random_shape(struct run *run, int64_t shape[]);
+int random_split(struct run *run, int ndim);
+
+struct array *array_of(struct run *run, const struct statement *s, int argument);
+ht_tensor *tensor_of(struct run *run, const struct statement *s, int argument);
+bool axis_of(int *axis, int ndim);
+/* Writing to an element, with recording on or off. */
+void write_element(struct run *run, const struct array *x, int64_t index, struct number value);
+/* All that shares the memory may be anything from now on. */
+int forget(struct memory *memory);
+int check_write(struct run *run, const struct statement *s, const struct array *from);
+/* 0: no rank's parts share memory, 1: all that have elements do, 2: some. Collective. */
+int shared_by(ht_tensor *a, ht_tensor *b);
+
+/* Records a difference; the first one counts. */
+void fail(struct run *run, const char *format, ...) HT_PRINTF(2, 3);
+void check_tensor(struct run *run, int variable, ht_tensor *t, const struct array *a);
+void check_gradients(struct run *run);
+void gather(ht_tensor *t, struct array *a); /* the whole tensor, from all ranks' parts */
+
+/* Numbers to compute with: styles from DATA_SMALL on. */
+enum {
+    DATA_SMALL,
+    DATA_FRACTION,
+    DATA_POSITIVE,
+    DATA_SPECIAL,
+    DATA_SPREAD,
+    DATA_TIES,
+    DATA_NORMAL,
+    DATA_STYLES
+};
+struct number data_number(int style, ht_dtype dtype, uint64_t seed, uint64_t index);
+
+/* program.c */
+void program_generate(struct program *program, uint64_t seed, struct run *run);
+bool program_run(struct program *program, struct run *run); /* false: it failed */
+void program_print(const struct program *program, const struct run *run);
+void statement_print(const struct run *run, const struct statement *s, int number);
+void program_shrink(struct program *program, char failure[], size_t size);
+
+/* Families: each runs one case and returns whether all is well, the same on every rank. */
+extern bool fuzz_defects; /* open defects, too */
+bool family_core(uint64_t seed, bool trace);
+bool family_train(uint64_t seed, bool trace);
+bool family_loader(uint64_t seed, bool trace);
+bool family_comm(uint64_t seed, bool trace);
+bool family_damage(uint64_t seed, bool trace);
+extern const char *fuzz_folder; /* for files, the same on all ranks */
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Defects that are known and not mended yet: which statements the generator leaves out. A repair
+ * removes its row. */
+#include <string.h>
+
+#include "fuzz.h"
+
+static const struct array *first(const struct run *run, const struct statement *s)
+{
+    return s->arg[0] >= 0 ? &run->vars[s->arg[0]].a : NULL;
+}
+
+static const struct array *second(const struct run *run, const struct statement *s)
+{
+    return s->arg[1] >= 0 ? &run->vars[s->arg[1]].a : NULL;
+}
+
+static bool begins(const struct statement *s, const char *text)
+{
+    return strncmp(s->op->format, text, strlen(text)) == 0;
+}
+
+static bool writes_history(const struct run *run, const struct statement *s)
+{
+    return s->op->rules & RULE_WRITES && run->recording &&
+           (first(run, s)->memory->tracked ||
+            (second(run, s) != NULL && second(run, s)->memory->tracked));
+}
+
+static bool sets_misfit(const struct run *run, const struct statement *s)
+{
+    (void)run;
+    return begins(s, "set_grad") && s->n[1] >= 2;
+}
+
+static bool sets_leaf(const struct run *run, const struct statement *s)
+{
+    (void)run;
+    return begins(s, "ht_tensor_set_");
+}
+
+static bool resplits_leaf(const struct run *run, const struct statement *s)
+{
+    return begins(s, "ht_resplit_(") && run->vars[s->arg[0]].leaf >= 0;
+}
+
+static bool complex_gradient(const struct run *run, const struct statement *s)
+{
+    return run->program->differentiates && kind_of(s->dtype) == KIND_COMPLEX;
+}
+
+static bool zero_dims(const struct run *run, const struct statement *s)
+{
+    const struct array *a = first(run, s), *b = second(run, s);
+
+    return s->op->row.binary.call != NULL && b != NULL && (a->ndim == 0) != (b->ndim == 0) &&
+           a->dtype != b->dtype;
+}
+
+static bool higher_kind(const struct run *run, const struct statement *s)
+{
+    const struct array *b = second(run, s);
+    enum kind kind = first(run, s) != NULL ? kind_of(first(run, s)->dtype) : KIND_COMPLEX;
+
+    return (begins(s, "ht_add_(") || begins(s, "ht_mul_scalar_(")) &&
+           ((kind <= KIND_INT && rint(s->v[0]) != s->v[0]) ||
+            (b != NULL && kind_of(b->dtype) > kind));
+}
+
+static bool resplits_copy(const struct run *run, const struct statement *s)
+{
+    (void)run;
+    return begins(s, "ht_resplit(") && ht_tensor_split(run->vars[s->arg[0]].t) == HT_NONE;
+}
+
+static bool copies_overlapping(const struct run *run, const struct statement *s)
+{
+    const struct array *a = first(run, s), *b = second(run, s);
+
+    return begins(s, "ht_copy_(") && a->memory == b->memory &&
+           (a->offset != b->offset || !same_shape(a, b) ||
+            memcmp(a->stride, b->stride, sizeof a->stride) != 0);
+}
+
+static bool inexact_line(const struct run *run, const struct statement *s)
+{
+    (void)run;
+    return begins(s, "ht_linspace") || (begins(s, "ht_arange") && fabs(s->v[0]) >= 0x1p53);
+}
+
+static bool scales_narrow(const struct run *run, const struct statement *s)
+{
+    const struct array *a = first(run, s), *b = second(run, s);
+
+    return begins(s, "ht_add_(") && s->v[0] != 1 && a->dtype != b->dtype;
+}
+
+static bool hooks_leave(const struct run *run, const struct statement *s)
+{
+    (void)run;
+    return begins(s, "hooked");
+}
+
+static bool converts_tracked(const struct run *run, const struct statement *s)
+{
+    return begins(s, "ht_astype") && kind_of(s->dtype) <= KIND_INT &&
+           first(run, s)->memory->tracked;
+}
+
+static bool draws_into_view(const struct run *run, const struct statement *s)
+{
+    return (begins(s, "ht_uniform_") || begins(s, "ht_normal_")) &&
+           run->program->at[s->arg[0]].op != &ops_factories[0];
+}
+
+static bool sums_rounded(const struct run *run, const struct statement *s)
+{
+    ht_dtype dtype = first(run, s) != NULL ? first(run, s)->dtype : HT_FLOAT64;
+    bool mean = begins(s, "ht_mean") || begins(s, "ht_var") || begins(s, "ht_std");
+
+    return s->op->row.reduction.call != NULL &&
+           ((mean && kind_of(dtype) <= KIND_INT) || begins(s, "ht_sum") || begins(s, "ht_cumsum") ||
+            mean || begins(s, "ht_matmul")) &&
+           dtype != HT_FLOAT64 && (mean || kind_of(dtype) >= KIND_FLOAT);
+}
+
+static const struct open_defect {
+    const char *name;
+    bool (*triggers)(const struct run *run, const struct statement *s);
+} open_defects[] = {
+    {"writes into what a graph follows", writes_history},
+    {"ht_tensor_set_grad checks little", sets_misfit},
+    {"ht_tensor_set_ keeps the gradient", sets_leaf},
+    {"ht_resplit_ keeps the gradient", resplits_leaf},
+    {"complex gradients are not conjugated", complex_gradient},
+    {"promotion of 0-d", zero_dims},
+    {"in-place operations of a higher kind", higher_kind},
+    {"ht_resplit gives a view", resplits_copy},
+    {"copies between overlapping memory", copies_overlapping},
+    {"progressions by way of a rounded step, or of double", inexact_line},
+    {"ht_add_ scales b in b's dtype", scales_narrow},
+    {"a hook that removes itself", hooks_leave},
+    {"ht_astype to an integer is recorded", converts_tracked},
+    {"draws into views that some ranks hold in one piece", draws_into_view},
+    {"sums whose parts are rounded, means of integers in float32", sums_rounded},
+    {NULL, NULL},
+};
+
+bool triggers_open_defect(const struct run *run, const struct statement *s)
+{
+    for (const struct open_defect *defect = open_defects; defect->name != NULL; defect++) {
+        if (!run->defects && defect->triggers(run, s))
+            return true;
+    }
+    return false;
+}

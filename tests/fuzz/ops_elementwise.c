@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Element by element: one operand, two that broadcast and promote, one and a number; conversion. */
+#include <string.h>
+
+#include "fuzz.h"
+
+static bool not_defined(const struct op *op, ht_dtype dtype)
+{
+    enum kind kind = kind_of(dtype);
+
+    return (op->rules & RULE_NO_BOOL && kind == KIND_BOOL) ||
+           (op->rules & RULE_NO_COMPLEX && kind == KIND_COMPLEX) ||
+           (op->rules & RULE_NO_INTEGER && kind <= KIND_INT);
+}
+
+static ht_dtype computed_in(const struct op *op, ht_dtype dtype)
+{
+    return op->rules & RULE_FLOAT && kind_of(dtype) <= KIND_INT ? HT_FLOAT32 : dtype;
+}
+
+static struct number strip(const struct run *run, struct number a)
+{
+    if (!run->recording)
+        a.d = NULL;
+    return a;
+}
+
+/* --- One operand --------------------------------------------------------------------------------
+ */
+
+static bool generate_unary(struct run *run, const struct op *op, struct statement *s)
+{
+    s->arg[0] = pick_any(run);
+    return s->arg[0] >= 0 &&
+           !(not_defined(op, run->vars[s->arg[0]].a.dtype) && !random_chance(&run->random, 5));
+}
+
+static struct outcome call_unary(struct run *run, const struct statement *s)
+{
+    return made(s->op->row.unary.call(tensor_of(run, s, 0)));
+}
+
+static int reference_unary(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    ht_dtype dtype = computed_in(s->op, x->dtype);
+
+    if (not_defined(s->op, x->dtype))
+        return WANT_FAILURE;
+    *out = array_new(dtype, x->ndim, x->shape);
+    for (int64_t i = 0; i < array_size(x); i++) {
+        struct number a = convert(array_at(x, i), x->dtype, dtype);
+
+        array_set(out, i, strip(run, is_unknown(a) ? a : s->op->row.unary.number(dtype, a)));
+    }
+    return WANT_SUCCESS;
+}
+
+/* --- Two operands -------------------------------------------------------------------------------
+ */
+
+static variable_filter *partner_filter;
+static const struct array *partner;
+
+static bool meets_partner(struct run *run, const struct variable *x)
+{
+    int64_t shape[HT_MAX_NDIM];
+    int ndim;
+
+    return broadcast_shape(&x->a, partner, &ndim, shape) &&
+           shape_size(ndim, shape) <= (run->program->differentiates ? 100 : 2000);
+}
+
+static bool generate_binary(struct run *run, const struct op *op, struct statement *s)
+{
+    s->arg[0] = pick_any(run);
+    if (s->arg[0] < 0)
+        return false;
+    partner = &run->vars[s->arg[0]].a;
+    partner_filter = random_chance(&run->random, 3) ? NULL : meets_partner;
+    s->arg[1] = pick(run, partner_filter);
+    if (s->arg[1] >= 0 && random_chance(&run->random, 50)) {
+        int other = s->arg[0];
+
+        s->arg[0] = s->arg[1];
+        s->arg[1] = other;
+    }
+    return s->arg[1] >= 0 &&
+           !(not_defined(op, promote(array_of(run, s, 0)->dtype, array_of(run, s, 1)->dtype)) &&
+             !random_chance(&run->random, 5));
+}
+
+static struct outcome call_binary(struct run *run, const struct statement *s)
+{
+    return made(s->op->row.binary.call(tensor_of(run, s, 0), tensor_of(run, s, 1)));
+}
+
+/* A tensor without dimensions counts by its kind alone, as in PyTorch. */
+static ht_dtype promote_operands(const struct array *a, const struct array *b)
+{
+    if ((a->ndim == 0) != (b->ndim == 0)) {
+        const struct array *scalar = a->ndim == 0 ? a : b, *other = a->ndim == 0 ? b : a;
+
+        if (kind_of(scalar->dtype) <= kind_of(other->dtype))
+            return other->dtype;
+        if (kind_of(scalar->dtype) == KIND_COMPLEX && kind_of(other->dtype) == KIND_FLOAT)
+            return other->dtype == HT_FLOAT64 ? HT_COMPLEX128 : HT_COMPLEX64;
+    }
+    return promote(a->dtype, b->dtype);
+}
+
+static int reference_binary(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *a = array_of(run, s, 0), *b = array_of(run, s, 1);
+    ht_dtype dtype = computed_in(s->op, promote_operands(a, b));
+    int64_t shape[HT_MAX_NDIM], at[HT_MAX_NDIM];
+    int ndim;
+
+    if (!broadcast_shape(a, b, &ndim, shape))
+        return HT_ERR_SHAPE;
+    if (not_defined(s->op, dtype))
+        return HT_ERR_DTYPE;
+    *out = array_new(s->op->rules & RULE_BOOL ? HT_BOOL : dtype, ndim, shape);
+    for (int64_t i = 0; i < array_size(out); i++) {
+        struct number x, y;
+
+        unravel(i, ndim, shape, at);
+        x = convert(array_at_coords(a, ndim, at), a->dtype, dtype);
+        y = convert(array_at_coords(b, ndim, at), b->dtype, dtype);
+        if (is_unknown(x) || is_unknown(y))
+            x = number_unknown();
+        else
+            x = s->op->row.binary.number(dtype, x, y);
+        if (s->op->rules & RULE_BOOL)
+            x.d = NULL;
+        array_set(out, i, strip(run, x));
+    }
+    return WANT_SUCCESS;
+}
+
+/* --- A number -----------------------------------------------------------------------------------
+ */
+
+static bool generate_scalar(struct run *run, const struct op *op, struct statement *s)
+{
+    static const double others[] = {0.1, 1e8, INFINITY, NAN, 0x1p53, -7.25, 0x1p62, 3e38};
+
+    s->arg[0] = pick_any(run);
+    s->v[0] = (double)random_below(&run->random, 9) - 4;
+    if (random_chance(&run->random, 25))
+        s->v[0] += 0.5;
+    if (random_chance(&run->random, 10) && !run->program->differentiates)
+        s->v[0] = others[random_below(&run->random, 8)];
+    return s->arg[0] >= 0 && !not_defined(op, run->vars[s->arg[0]].a.dtype);
+}
+
+static struct outcome call_scalar(struct run *run, const struct statement *s)
+{
+    return made(s->op->row.scalar.call(tensor_of(run, s, 0), s->v[0]));
+}
+
+/* A number has the tensor's dtype, unless its kind is higher. */
+static ht_dtype meet_number(ht_dtype dtype, double value)
+{
+    bool whole = rint(value) == value && fabs(value) < 0x1p63;
+
+    if (kind_of(dtype) >= KIND_FLOAT)
+        return dtype;
+    return !whole ? HT_FLOAT32 : dtype == HT_BOOL ? HT_INT64 : dtype;
+}
+
+static int reference_scalar(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    ht_dtype met = meet_number(x->dtype, s->v[0]), dtype = computed_in(s->op, met);
+    struct number b = convert(number_real(HT_FLOAT64, s->v[0]), HT_FLOAT64, met);
+
+    if (kind_of(met) == KIND_INT && wrap_to(met, (int64_t)s->v[0]) != (int64_t)s->v[0])
+        return WANT_ANYTHING;
+    b = convert(b, met, dtype);
+    if (not_defined(s->op, dtype))
+        return HT_ERR_DTYPE;
+    *out = array_new(dtype, x->ndim, x->shape);
+    for (int64_t i = 0; i < array_size(x); i++) {
+        struct number a = convert(array_at(x, i), x->dtype, dtype);
+
+        if (is_unknown(a) || is_unknown(b))
+            a = number_unknown();
+        else
+            a = s->op->row.scalar.number(dtype, a, b);
+        array_set(out, i, strip(run, a));
+    }
+    return WANT_SUCCESS;
+}
+
+/* --- Conversion ---------------------------------------------------------------------------------
+ */
+
+static bool generate_astype(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick_any(run);
+    s->dtype = random_dtype(run);
+    return s->arg[0] >= 0;
+}
+
+static struct outcome call_astype(struct run *run, const struct statement *s)
+{
+    return made(ht_astype(tensor_of(run, s, 0), s->dtype));
+}
+
+static int reference_astype(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+
+    if (s->dtype == x->dtype) { /* x itself */
+        *out = array_view(x);
+        return WANT_SUCCESS;
+    }
+    *out = array_new(s->dtype, x->ndim, x->shape);
+    for (int64_t i = 0; i < array_size(x); i++) {
+        struct number a = convert(array_at(x, i), x->dtype, s->dtype);
+
+        if (kind_of(s->dtype) <= KIND_INT)
+            a.d = NULL;
+        array_set(out, i, strip(run, a));
+    }
+    return WANT_SUCCESS;
+}
+
+#define UNARY(name, flags)                                                                         \
+    {                                                                                              \
+        .format = "ht_" #name "(%t)", .weight = 10, .generate = generate_unary,                    \
+        .call = call_unary, .reference = reference_unary, .row.unary = {ht_##name, number_##name}, \
+        .rules = (flags)                                                                           \
+    }
+#define BINARY(name, often, flags)                                                        \
+    {                                                                                     \
+        .format = "ht_" #name "(%t, %t)", .weight = (often), .generate = generate_binary, \
+        .call = call_binary, .reference = reference_binary,                               \
+        .row.binary = {ht_##name, number_##name}, .rules = (flags)                        \
+    }
+#define SCALAR(name, flags)                                                                \
+    {                                                                                      \
+        .format = "ht_" #name "_scalar(%t, %v)", .weight = 8, .generate = generate_scalar, \
+        .call = call_scalar, .reference = reference_scalar,                                \
+        .row.scalar = {ht_##name##_scalar, number_##name}, .rules = (flags)                \
+    }
+
+const struct op ops_elementwise[] = {
+    UNARY(neg, RULE_NO_BOOL | RULE_SMOOTH),
+    UNARY(exp, RULE_FLOAT | RULE_SMOOTH),
+    UNARY(log, RULE_FLOAT | RULE_SMOOTH),
+    UNARY(sqrt, RULE_FLOAT | RULE_SMOOTH),
+    UNARY(tanh, RULE_FLOAT | RULE_SMOOTH),
+    UNARY(relu, RULE_NO_BOOL | RULE_NO_COMPLEX | RULE_SMOOTH),
+    BINARY(add, 14, RULE_SMOOTH),
+    BINARY(sub, 12, RULE_NO_BOOL | RULE_SMOOTH),
+    BINARY(mul, 20, RULE_SMOOTH),
+    BINARY(div, 12, RULE_FLOAT | RULE_SMOOTH),
+    BINARY(maximum, 8, RULE_NO_BOOL | RULE_NO_COMPLEX | RULE_SMOOTH),
+    BINARY(minimum, 8, RULE_NO_BOOL | RULE_NO_COMPLEX | RULE_SMOOTH),
+    BINARY(eq, 4, RULE_BOOL),
+    BINARY(ne, 4, RULE_BOOL),
+    BINARY(lt, 4, RULE_BOOL | RULE_NO_COMPLEX),
+    BINARY(le, 4, RULE_BOOL | RULE_NO_COMPLEX),
+    BINARY(gt, 4, RULE_BOOL | RULE_NO_COMPLEX),
+    BINARY(ge, 4, RULE_BOOL | RULE_NO_COMPLEX),
+    SCALAR(add, RULE_SMOOTH),
+    SCALAR(sub, RULE_NO_BOOL | RULE_SMOOTH),
+    SCALAR(mul, RULE_SMOOTH),
+    SCALAR(div, RULE_FLOAT | RULE_SMOOTH),
+    {.format = "ht_astype(%t, %d)",
+     .weight = 12,
+     .generate = generate_astype,
+     .call = call_astype,
+     .reference = reference_astype,
+     .rules = RULE_SMOOTH},
+    {0}};

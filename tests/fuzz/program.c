@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs: the table of statements, listings, and shrinking what failed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+
+static const struct op *const tables[] = {ops_factories, ops_elementwise, ops_reduce, ops_views,
+                                          ops_writes,    ops_gradients,   NULL};
+
+static int weight_of(const struct run *run, const struct op *op)
+{
+    bool gradients = op->rules & RULE_GRADIENTS;
+
+    if (run->program->differentiates)
+        return op->rules & RULE_SMOOTH ? op->weight : (op->weight + 5) / 6;
+    return gradients ? 0 : op->weight;
+}
+
+const struct op *op_random(struct run *run)
+{
+    int64_t all = 0, at;
+
+    for (int t = 0; tables[t] != NULL; t++) {
+        for (const struct op *op = tables[t]; op->format != NULL; op++)
+            all += weight_of(run, op);
+    }
+    at = random_below(&run->random, all);
+    for (int t = 0; tables[t] != NULL; t++) {
+        for (const struct op *op = tables[t]; op->format != NULL; op++) {
+            at -= weight_of(run, op);
+            if (at < 0)
+                return op;
+        }
+    }
+    return NULL;
+}
+
+/* --- Listings -----------------------------------------------------------------------------------
+ */
+
+void statement_print(const struct run *run, const struct statement *s, int number)
+{
+    int arg = 0, n = 0, v = 0;
+
+    fprintf(stderr, "  t%d = ", number);
+    for (const char *c = s->op->format; *c != '\0'; c++) {
+        if (*c != '%') {
+            fputc(*c, stderr);
+            continue;
+        }
+        switch (*++c) {
+        case 't':
+            fprintf(stderr, "t%d", s->arg[arg++]);
+            break;
+        case 'n':
+            if (s->n[n] == HT_NONE)
+                fprintf(stderr, "all");
+            else
+                fprintf(stderr, "%lld", (long long)s->n[n]);
+            n++;
+            break;
+        case 'v':
+            fprintf(stderr, "%.17g", s->v[v++]);
+            break;
+        case 'd':
+            fprintf(stderr, "%s", ht_dtype_name(s->dtype));
+            break;
+        case 's':
+            fprintf(stderr, "%s", shape_text(s->ndim, s->shape));
+            break;
+        case 'p':
+            if (s->split == HT_NONE)
+                fprintf(stderr, "none");
+            else
+                fprintf(stderr, "%d", s->split);
+            break;
+        default:
+            fprintf(stderr, "%llx", (unsigned long long)s->seed);
+        }
+    }
+    if (run != NULL && run->vars[number].alive)
+        fprintf(stderr, "   # %s %s", ht_dtype_name(run->vars[number].a.dtype),
+                shape_text(run->vars[number].a.ndim, run->vars[number].a.shape));
+    fputc('\n', stderr);
+}
+
+void program_print(const struct program *program, const struct run *run)
+{
+    for (int i = 0; i < program->count; i++) {
+        if (!program->at[i].dead)
+            statement_print(run, &program->at[i], i);
+    }
+}
+
+/* --- Shrinking ----------------------------------------------------------------------------------
+ */
+
+static struct run trial;
+
+static bool still_fails(struct program *program)
+{
+    trial.generate = trial.trace = false;
+    return !program_run(program, &trial);
+}
+
+static void drop_statements(struct program *program)
+{
+    for (int step = program->count; step >= 1; step /= 2) {
+        for (int first = program->count - 1; first >= 0; first -= step) {
+            struct program kept = *program;
+            bool changed = false;
+
+            for (int i = first; i > first - step && i >= 0; i--) {
+                changed = changed || !program->at[i].dead;
+                program->at[i].dead = true;
+            }
+            if (changed && !still_fails(program))
+                *program = kept;
+        }
+    }
+}
+
+/* Tries a simpler statement in place of one. */
+static void try(struct program *program, int i, const struct statement *simpler)
+{
+    struct statement kept = program->at[i];
+
+    if (memcmp(&kept, simpler, sizeof kept) == 0)
+        return;
+    program->at[i] = *simpler;
+    if (!still_fails(program))
+        program->at[i] = kept;
+}
+
+static void simplify_statements(struct program *program)
+{
+    for (int i = 0; i < program->count; i++) {
+        struct statement s;
+
+        if (program->at[i].dead)
+            continue;
+        for (int k = 0; k < program->at[i].ndim; k++) {
+            for (int64_t length = 1; length < program->at[i].shape[k]; length++) {
+                s = program->at[i];
+                s.shape[k] = length;
+                try(program, i, &s);
+            }
+        }
+        s = program->at[i];
+        s.split = HT_NONE;
+        try(program, i, &s);
+        s = program->at[i];
+        s.dtype = HT_FLOAT64;
+        try(program, i, &s);
+    }
+}
+
+void program_shrink(struct program *program, char failure[], size_t size)
+{
+    drop_statements(program);
+    simplify_statements(program);
+    drop_statements(program);
+    if (!still_fails(program)) /* it does not always fail */
+        return;
+    snprintf(failure, size, "%s", trial.failure);
+}
+
+static struct run current;
+static struct program program;
+
+bool family_core(uint64_t seed, bool trace)
+{
+    char failure[sizeof current.failure];
+
+    current.random.state = hash_of(seed, 12345);
+    current.generate = true;
+    current.trace = trace;
+    current.defects = fuzz_defects;
+    if (program_run(&program, &current))
+        return true;
+    snprintf(failure, sizeof failure, "%s", current.failure);
+    program_shrink(&program, failure, sizeof failure);
+    if (current.rank == 0) {
+        fprintf(stderr, "fuzz: core, seed %llu, %d ranks: %s\n", (unsigned long long)seed,
+                current.size, failure);
+        program_print(&program, &trial);
+    }
+    return false;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs a program, statement by statement: on the library, then in the fuzzer's own arrays, and
+ * compares after each what came out, and at the end all that is left. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+
+struct outcome made(ht_tensor *t)
+{
+    struct outcome outcome = {t != NULL ? HT_SUCCESS : ht_error_get(NULL), t};
+
+    if (t == NULL && outcome.status == HT_SUCCESS)
+        outcome.status = HT_ERROR_COUNT; /* NULL without an error: never right */
+    return outcome;
+}
+
+struct outcome done(ht_status status)
+{
+    struct outcome outcome = {status, NULL};
+
+    return outcome;
+}
+
+void fail(struct run *run, const char *format, ...)
+{
+    va_list arguments;
+
+    if (run->failure[0] != '\0' || arena_full)
+        return;
+    va_start(arguments, format);
+    vsnprintf(run->failure, sizeof run->failure, format, arguments);
+    va_end(arguments);
+}
+
+static bool arguments_alive(const struct run *run, const struct statement *s)
+{
+    for (int i = 0; i < MAX_ARGUMENTS; i++) {
+        if (s->arg[i] >= 0 && !run->vars[s->arg[i]].alive)
+            return false;
+    }
+    return true;
+}
+
+/* Whether all ranks see one status. */
+static bool statuses_agree(struct run *run, int number)
+{
+    int mine[2] = {(int)run->status, -(int)run->status}, most[2];
+
+    MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (most[0] == -most[1])
+        return true;
+    fail(run, "t%d: status differs between ranks: %s and %s", number,
+         ht_status_name((ht_status)-most[1]), ht_status_name((ht_status)most[0]));
+    return false;
+}
+
+/* Whether the library did what it was to do. */
+static void check_status(struct run *run, int number, int want)
+{
+    int status = (int)run->status;
+
+    if (status == HT_ERROR_COUNT)
+        fail(run, "t%d: NULL without an error", number);
+    else if (want == WANT_SUCCESS && status != HT_SUCCESS)
+        fail(run, "t%d: failed: %s", number, run->message);
+    else if (want > 0 && status == HT_SUCCESS)
+        fail(run, "t%d: succeeded where %s is right", number, ht_status_name((ht_status)want));
+    else if (want == WANT_FAILURE && status == HT_SUCCESS)
+        fail(run, "t%d: succeeded where an error is right", number);
+    else if (want > 0 && status != want)
+        fail(run, "t%d: %s (%s) where %s is right", number, ht_status_name(run->status),
+             run->message, ht_status_name((ht_status)want));
+}
+
+static void run_statement(struct run *run, int number)
+{
+    struct statement *s = &run->program->at[number];
+    struct variable *x = &run->vars[number];
+    struct outcome outcome;
+    const char *message;
+    int want;
+
+    x->leaf = -1;
+    if (s->dead || !arguments_alive(run, s) ||
+        (s->op->rules & RULE_WRITES && run->vars[s->arg[0]].a.memory->frozen))
+        return;
+    if (run->trace && run->rank == 0)
+        statement_print(run, s, number);
+    ht_error_clear();
+    outcome = s->op->call(run, s);
+    run->status = outcome.status;
+    if (ht_error_get(&message) != HT_SUCCESS && outcome.status == HT_SUCCESS)
+        fail(run, "t%d: success, and an error: %s", number, message);
+    snprintf(run->message, sizeof run->message, "%s", message);
+    ht_error_clear();
+    memset(&x->a, 0, sizeof x->a);
+    if (!statuses_agree(run, number))
+        return;
+    want = s->op->reference(run, s, &x->a);
+    check_status(run, number, want);
+    if (want != WANT_SUCCESS || run->status != HT_SUCCESS || x->a.memory == NULL)
+        return;
+    if (kind_of(x->a.dtype) >= KIND_FLOAT && eps_of(x->a.dtype) > run->eps)
+        run->eps = eps_of(x->a.dtype);
+    x->t = outcome.t;
+    x->alive = true;
+    if (outcome.t != NULL)
+        check_tensor(run, number, outcome.t, &x->a);
+}
+
+/* Whether any rank has seen a difference; then all stop. */
+static bool any_failed(struct run *run)
+{
+    struct {
+        int failed, rank;
+    } mine = {run->failure[0] != '\0', run->rank}, one;
+
+    MPI_Allreduce(&mine, &one, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD);
+    if (one.failed)
+        MPI_Bcast(run->failure, sizeof run->failure, MPI_CHAR, one.rank, MPI_COMM_WORLD);
+    return one.failed;
+}
+
+static void begin(struct run *run, struct program *program)
+{
+    struct random random = run->random;
+    bool generate = run->generate, trace = run->trace, defects = run->defects;
+
+    memset(run, 0, sizeof *run);
+    run->random = random;
+    run->generate = generate;
+    run->trace = trace;
+    run->defects = defects;
+    run->program = program;
+    run->recording = true;
+    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run->size);
+    arena_reset();
+    ht_set_grad_enabled(true);
+}
+
+static void next_statement(struct run *run)
+{
+    struct program *program = run->program;
+    struct statement *s = &program->at[program->count];
+
+    for (int tries = 0; tries < 200; tries++) {
+        const struct op *op = op_random(run);
+
+        memset(s, 0, sizeof *s);
+        s->op = op;
+        s->split = HT_NONE;
+        s->seed = random_next(&run->random);
+        for (int i = 0; i < MAX_ARGUMENTS; i++)
+            s->arg[i] = -1;
+        if (op->generate(run, op, s) && !triggers_open_defect(run, s)) {
+            program->count++;
+            return;
+        }
+    }
+}
+
+static void check_all(struct run *run)
+{
+    for (int i = 0; i < run->program->count; i++) {
+        if (run->vars[i].alive && run->vars[i].t != NULL)
+            check_tensor(run, i, run->vars[i].t, &run->vars[i].a);
+    }
+    check_gradients(run);
+}
+
+bool program_run(struct program *program, struct run *run)
+{
+    int length = program->count;
+    int64_t objects = ht_live_objects(NULL);
+    ht_scope *scope = ht_scope_open();
+    bool failed = false;
+
+    begin(run, program);
+    if (run->generate) {
+        program->count = 0;
+        program->differentiates = random_chance(&run->random, 40);
+        length = 4 + (int)random_below(&run->random, MAX_STATEMENTS / 2);
+    }
+    for (int i = 0; i < length && !failed && !arena_full; i++) {
+        if (run->generate)
+            next_statement(run);
+        if (i < program->count)
+            run_statement(run, i);
+        failed = any_failed(run);
+    }
+    ht_set_grad_enabled(true);
+    if (!failed && !arena_full) {
+        check_all(run);
+        failed = any_failed(run);
+    }
+    ht_scope_close(scope);
+    arrays_free();
+    ht_error_clear();
+    if (!failed && ht_live_objects(NULL) != objects) {
+        fail(run, "%lld objects are left", (long long)(ht_live_objects(NULL) - objects));
+        failed = true;
+    }
+    return !any_failed(run);
+}
