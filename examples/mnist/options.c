@@ -124,10 +124,7 @@ static const char *set_integer(const struct option *option, const char *text, in
 
 static const char *set_number(const struct option *option, const char *text, double *value)
 {
-    char *end;
-
-    *value = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(*value) || *value < option->least) {
+    if (!ht_number_from_text(text, value) || !isfinite(*value) || *value < option->least) {
         snprintf(error, sizeof error, "%s is \"%s\", expected a finite number from %g on",
                  option->name, text, option->least);
         return error;

@@ -62,6 +62,10 @@ HT_API size_t ht_dtype_size(ht_dtype dtype);
 /* The dtype with this name, or HT_DTYPE_COUNT. Not collective. */
 HT_API ht_dtype ht_dtype_from_name(const char *name);
 
+/* The whole text as a number in C's notation ("30.5"), whatever the locale of the program: for
+ * options and files. false, with *number as it was, for anything else. Not collective. */
+HT_API bool ht_number_from_text(const char *text, double *number);
+
 HT_API bool ht_dtype_is_integer(ht_dtype dtype);  /* bool is none */
 HT_API bool ht_dtype_is_floating(ht_dtype dtype); /* float16 ... float64 */
 HT_API bool ht_dtype_is_complex(ht_dtype dtype);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "environment.h"
 #include "cpu/cpu.h"
 
 #define MAX_BACKENDS 8
@@ -69,7 +70,7 @@ static const ht_backend *load(const char *name)
     ht_backend_open_fn *open_backend;
     void *module;
 
-    if (!find_in(getenv("HT_BACKEND_PATH"), name, path, sizeof path) &&
+    if (!find_in(ht__env_text(HT_ENV_HT_BACKEND_PATH), name, path, sizeof path) &&
         !find_in(HT_PKGLIBDIR, name, path, sizeof path)) {
         ht__error_set(
             HT_ERR_UNSUPPORTED,

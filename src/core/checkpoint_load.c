@@ -3,6 +3,7 @@
  * Loading a checkpoint: every rank reads an equal part of axis 0 of each tensor, so that no byte is
  * read twice; the checksums of the parts give those of the whole, and only then do the ranks give
  * each other what they read. */
+#include "environment.h"
 #include "checkpoint.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ struct candidates {
 /* ht-run goes on from what its job has written, and from nothing else. */
 static void find_candidates(struct candidates *found, const ht__target *target)
 {
-    const char *job = getenv("HT_RESUME_JOB");
+    const char *job = ht__env_text(HT_ENV_HT_RESUME_JOB);
     int count;
 
     snprintf(found->job, sizeof found->job, "%s", job != NULL ? job : "");

@@ -3,6 +3,7 @@
  * Sealing a checkpoint, and looking at the seal before anybody trusts what is in the file. Each
  * rank takes the checksum of an equal part of the bytes; that of the whole follows (crc32_combine).
  */
+#include "environment.h"
 #include "checkpoint_seal.h"
 #include "checkpoint.h"
 
@@ -61,7 +62,7 @@ static int64_t start_of(int64_t process)
 void ht__seal_begin(ht__seal *seal)
 {
     static int64_t number;
-    const char *job = getenv("HT_JOB");
+    const char *job = ht__env_text(HT_ENV_HT_JOB);
 
     memset(seal, 0, sizeof *seal);
     memcpy(seal->magic, HT_SEAL_MAGIC, sizeof seal->magic);
@@ -90,7 +91,7 @@ static bool read_seal(const char *path, ht__seal *seal)
 
 int64_t ht__seal_writer(const char *part)
 {
-    const char *job = getenv("HT_JOB");
+    const char *job = ht__env_text(HT_ENV_HT_JOB);
     char host[sizeof((ht__seal *)NULL)->host] = "";
     ht__seal seal;
 

@@ -7,6 +7,7 @@
  * each engine on it, whose operations may come earlier or later among the calls. An operation that
  * does not wait has a record that does not wait either; it is compared in a later wait. */
 #define _GNU_SOURCE
+#include "environment.h"
 #include "message.h"
 #include "site.h"
 
@@ -51,8 +52,7 @@ static struct comparison *first_posted, **last_posted = &first_posted;
 
 void ht__compare_start(MPI_Comm world)
 {
-    const char *text = getenv("HT_DEBUG_COLLECTIVE");
-    int wanted = text != NULL && strcmp(text, "1") == 0;
+    int wanted = ht__env_flag(HT_ENV_HT_DEBUG_COLLECTIVE);
 
     /* A launcher may give the variable to some of the ranks only. */
     MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, world);

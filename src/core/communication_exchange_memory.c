@@ -3,6 +3,7 @@
  * The shared memory of the exchange: blocks in windows that all ranks of a node map. Where ranks do
  * not share memory, or there is too little of it, a block is this rank's alone and its buffers go
  * by messages. */
+#include "environment.h"
 #include "exchange_path.h"
 
 #include <stdlib.h>
@@ -35,7 +36,7 @@ void *ht__block_results(const shared_block *block, int local)
  * and the others wait for ever. So one rank per node looks first, and tells. */
 static bool has_room(const ht_exchange *exchange, size_t bytes_per_rank)
 {
-    const char *folder = getenv("OMPI_MCA_osc_sm_backing_directory");
+    const char *folder = ht__env_text(HT_ENV_OMPI_MCA_osc_sm_backing_directory);
     struct statvfs room;
     int enough = 1;
 
@@ -134,7 +135,7 @@ static bool nodes_share(const ht_exchange *exchange)
 
 void ht__memory_open(ht_exchange *exchange)
 {
-    const char *wanted = getenv("HT_EXCHANGE");
+    const char *wanted = ht__env_text(HT_ENV_HT_EXCHANGE);
 
     exchange->node = MPI_COMM_NULL;
     if (exchange->size == 1 || (wanted != NULL && strcmp(wanted, "messages") == 0))

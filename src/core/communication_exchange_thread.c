@@ -7,6 +7,7 @@
  *
  * One lock keeps it and the program's thread apart. Without the thread nobody takes it: what there
  * is then is one look at a flag that only the program's thread writes. */
+#include "environment.h"
 #include "exchange_path.h"
 #include "timeline.h"
 
@@ -73,10 +74,9 @@ static void *serve(void *unused)
 
 void ht__thread_start(void)
 {
-    const char *wanted = getenv("HT_PROGRESS_THREAD");
     int level;
 
-    if (running || wanted == NULL || strcmp(wanted, "1") != 0)
+    if (running || !ht__env_flag(HT_ENV_HT_PROGRESS_THREAD))
         return;
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE) {

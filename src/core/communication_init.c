@@ -2,6 +2,7 @@
  *
  * Start and end of the library, and of MPI where the program has not started it. */
 #define _GNU_SOURCE
+#include "environment.h"
 #include "exchange.h"
 #include "message.h"
 #include "timeline.h"
@@ -16,7 +17,7 @@ static int compute_threads = 1;
 
 static int threads_wanted(int cores, int ranks)
 {
-    const char *text = getenv("OMP_NUM_THREADS");
+    const char *text = ht__env_text(HT_ENV_OMP_NUM_THREADS);
     int asked = text != NULL ? atoi(text) : 0;
     int share = cores / ranks;
     cpu_set_t mine;
@@ -75,8 +76,9 @@ static ht_status start(MPI_Comm world)
     ht_log_write0(HT_LOG_INFO,
                   "%d ranks on %d nodes, %d ranks and %d cores here, %d threads per rank%s%s",
                   ht__world_size(), ht_comm_world()->nodes, ranks, cores, compute_threads,
-                  getenv("OMP_NUM_THREADS") != NULL ? " (OMP_NUM_THREADS)" : "",
+                  ht__env_text(HT_ENV_OMP_NUM_THREADS) != NULL ? " (OMP_NUM_THREADS)" : "",
                   level < MPI_THREAD_MULTIPLE ? ", MPI without MPI_THREAD_MULTIPLE" : "");
+    ht__env_check();
     log_nodes(ht_comm_world());
     ht__watch_unguard(outer);
     starts = 1;

@@ -3,6 +3,7 @@
  * Which ranks share a node. MPI_Comm_split_type knows; HT_RANKS_PER_NODE=k replaces its answer by
  * blocks of k consecutive ranks of the world, so that one machine can stand for several. */
 #define _GNU_SOURCE
+#include "environment.h"
 #include "message.h"
 #include "topology_map.h"
 
@@ -19,18 +20,7 @@ static MPI_Comm shared_memory_comm(MPI_Comm mpi, int rank)
 
 static int ranks_per_node(void)
 {
-    static atomic_flag warned = ATOMIC_FLAG_INIT;
-    const char *text = getenv("HT_RANKS_PER_NODE");
-    char *end = NULL;
-    long ranks = text != NULL ? strtol(text, &end, 10) : 0;
-
-    if (text == NULL || *text == '\0')
-        return 0;
-    if (*end == '\0' && ranks > 0 && ranks <= INT_MAX)
-        return (int)ranks;
-    if (!atomic_flag_test_and_set(&warned))
-        ht_log_write0(HT_LOG_WARN, "HT_RANKS_PER_NODE=%s is not a positive number: ignored", text);
-    return 0;
+    return ht__env_count(HT_ENV_HT_RANKS_PER_NODE);
 }
 
 const char *ht__topology_source(void)

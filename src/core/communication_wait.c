@@ -3,6 +3,7 @@
  * Polite waiting with a deadline. A rank that waits gives its core away after each poll, which
  * costs nothing where nobody else wants it, and then sleeps in pauses that grow: with more ranks
  * than cores the one that is waited for needs the core. */
+#include "environment.h"
 #include "message.h"
 #include "timeline.h"
 
@@ -16,7 +17,6 @@ enum { YIELD = 1000, PAUSE_LEAST = 20, PAUSE_MOST_OWN_CORE = 200, PAUSE_MOST = 2
 
 static double pause_most = PAUSE_MOST_OWN_CORE;
 static double timeout = 600;
-static bool timeout_valid = true;
 
 static _Thread_local ht_serve_fn *serve;
 
@@ -42,21 +42,9 @@ void ht__wait_set_serve(ht_serve_fn *new_serve)
     serve = new_serve;
 }
 
-/* Before the ranks know each other, so a warning waits until ht__wait_start. */
 void ht__wait_read_timeout(void)
 {
-    const char *text = getenv("HT_TIMEOUT");
-
-    timeout_valid = true;
-    if (text == NULL || *text == '\0')
-        return;
-
-    char *end;
-    double seconds = strtod(text, &end);
-
-    timeout_valid = *end == '\0' && seconds >= 0;
-    if (timeout_valid)
-        timeout = seconds;
+    ht__env_number(HT_ENV_HT_TIMEOUT, &timeout);
 }
 
 double ht__wait_timeout(void)
@@ -67,9 +55,6 @@ double ht__wait_timeout(void)
 void ht__wait_start(bool oversubscribed)
 {
     pause_most = oversubscribed ? PAUSE_MOST : PAUSE_MOST_OWN_CORE;
-    if (!timeout_valid)
-        ht_log_write0(HT_LOG_WARN, "HT_TIMEOUT=%s is not a number of seconds: %g is used",
-                      getenv("HT_TIMEOUT"), timeout);
 }
 
 static void back_off(double waited)

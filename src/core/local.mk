@@ -55,6 +55,8 @@ libht_objects_la_SOURCES += \
 	src/core/driver_local.c \
 	src/core/driver_reduce.c \
 	src/core/engine.c \
+	src/core/environment.c \
+	src/core/environment.h \
 	src/core/error.c \
 	src/core/exchange.h \
 	src/core/exchange_path.h \
@@ -82,6 +84,7 @@ libht_objects_la_SOURCES += \
 	src/core/node.c \
 	src/core/node.h \
 	src/core/node_walk.c \
+	src/core/number.c \
 	src/core/object.c \
 	src/core/printing.c \
 	src/core/quarantine.h \

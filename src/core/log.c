@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "environment.h"
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static atomic_int level_now = -1; /* not yet read from the environment */
@@ -18,13 +19,9 @@ static _Thread_local bool in_sink; /* of this thread, which has the lock */
 
 static int level_from_environment(void)
 {
-    const char *text = getenv("HT_LOG");
+    int level = ht__env_choice(HT_ENV_HT_LOG);
 
-    for (int i = 0; text != NULL && i < 4; i++) {
-        if (strcmp(text, level_names[i]) == 0)
-            return i;
-    }
-    return HT_LOG_WARN;
+    return level >= 0 ? level : HT_LOG_WARN;
 }
 
 ht_log_level ht_log_get_level(void)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "environment.h"
 
 #define BLOCK_STEP    64
 #define BLOCK_CLASSES 16                 /* up to 1 KiB */
@@ -59,7 +60,7 @@ static void release_thread_blocks(void *unused)
 
 static void set_up(void)
 {
-    const char *text = getenv("HT_DEBUG_FAIL_ALLOC");
+    const char *text = ht__env_text(HT_ENV_HT_DEBUG_FAIL_ALLOC);
     char of[8] = "";
     long rank, n;
 

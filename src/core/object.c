@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "environment.h"
 
 static _Atomic(ht_kind *) kinds;
 
@@ -80,9 +81,7 @@ static ht_log_level leak_level(void)
 #ifdef HT_DEBUG
     return HT_LOG_ERROR;
 #else
-    const char *text = getenv("HT_LEAK_CHECK");
-
-    return text != NULL && text[0] == '1' ? HT_LOG_ERROR : HT_LOG_WARN;
+    return ht__env_flag(HT_ENV_HT_LEAK_CHECK) ? HT_LOG_ERROR : HT_LOG_WARN;
 #endif
 }
 

@@ -5,6 +5,7 @@
  *
  * Time is given to the kind of the innermost open span at each change of the stack: so every
  * nanosecond is counted once, and what is spent in all kinds adds up to the time that went by. */
+#include "environment.h"
 #include "timeline_impl.h"
 
 #include <pthread.h>
@@ -308,7 +309,7 @@ void ht__timeline_open(const char *path)
 /* What one rank has in its environment counts, for launchers do not hand on every variable. */
 void ht__timeline_init(void)
 {
-    const char *text = getenv("HT_TIMELINE");
+    const char *text = ht__env_text(HT_ENV_HT_TIMELINE);
     char path[PATH_ROOM] = "";
     ht_comm *world = ht_comm_world();
 

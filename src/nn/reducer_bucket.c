@@ -4,6 +4,7 @@
  * the order in which they become ready, with one flag for each at the end. Flags are summed along
  * with the gradients: where the sum is 0, no rank had one. */
 #include "comm_hook.h"
+#include "core/environment.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,10 @@ static bool same_kind(const ht_tensor *a, const ht_tensor *b)
 /* HT_BUCKET_CAP_MB sets both limits, for experiments. */
 static double limit_bytes(const ht_reducer *reducer, int bucket)
 {
-    const char *text = getenv("HT_BUCKET_CAP_MB");
     double megabytes = bucket == 0 ? reducer->options.first_bucket_mb
                                    : reducer->options.bucket_cap_mb;
 
-    if (text != NULL)
-        megabytes = atof(text);
+    ht__env_number(HT_ENV_HT_BUCKET_CAP_MB, &megabytes);
     return megabytes * 1024 * 1024;
 }
 

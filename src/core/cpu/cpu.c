@@ -11,6 +11,7 @@
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/kernels.h"
+#include "core/environment.h"
 
 #define ALIGNMENT 64
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -46,7 +47,7 @@ static bool machine_has(const char *level)
 /* HT_SIMD names the highest level wanted; a name that is none asks for nothing. */
 static const simd_level *choose_level(void)
 {
-    const char *wanted = getenv("HT_SIMD");
+    const char *wanted = ht__env_text(HT_ENV_HT_SIMD);
     const size_t count = sizeof levels / sizeof *levels;
     size_t first = 0;
 

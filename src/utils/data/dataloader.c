@@ -3,6 +3,7 @@
  * The loader as the program sees it: options, epochs, batches, and how errors reach all ranks. */
 #include "data.h"
 
+#include "core/environment.h"
 #include "core/timeline.h"
 
 #include <stdlib.h>
@@ -79,11 +80,10 @@ static ht_status check_options(const ht_dataset *dataset, const ht_dataloader_op
 
 static bool wants_thread(const ht_dataloader_options *options)
 {
-    const char *text = getenv("HT_IO_THREADS");
+    double threads = options->io_threads;
 
-    if (text == NULL || *text == '\0')
-        return options->io_threads > 0;
-    return atoi(text) > 0;
+    ht__env_number(HT_ENV_HT_IO_THREADS, &threads);
+    return threads > 0;
 }
 
 /* What the program sees; the reader is told, or gets there by itself. */
