@@ -15,7 +15,7 @@
 
 HT_BEGIN_DECLS
 
-#define HT_BACKEND_ABI   1u
+#define HT_BACKEND_ABI   2u
 #define HT_LOOP_OPERANDS 4
 
 /* An iteration over the local parts of up to four operands, merged to as few axes as strides allow;
@@ -41,24 +41,38 @@ typedef int (*ht_loop_fn)(void *stream, const ht_loop *loop);
     X(RELU_GRAD) X(TANH_GRAD)
 /* clang-format on */
 
-/* Reductions. `loop` runs over the output elements: operand 0 the output, 1 the input, for ARG*
- * also 2 the int64 output of positions (row-major inside the reduced axes, first of equals) with
- * the extreme value itself in operand 0. The reduced axes stand beside it. SUM writes int64 for
- * integers and bool, else the input's dtype. SUM_ABS and SUM_SQUARES, of floating dtypes, write
- * float64. Reduced lengths may be 0 for sums only. */
-#define HT_REDUCE_LIST(X) X(SUM) X(SUM_ABS) X(SUM_SQUARES) X(MAX) X(MIN) X(ARGMAX) X(ARGMIN)
+/* Reductions. `loop` runs over the output elements: operand 0 the output, 1 the input. The reduced
+ * axes stand beside it; their lengths may be 0 for sums only. Sums of floating and complex numbers
+ * are kept in float64 or complex128, called the accumulator's dtype here, and rounded once.
+ *   SUM          in int64 for integers and bool, else in the input's dtype
+ *   SUM_WIDE     in the accumulator's dtype, float64 for integers too, over `divisor`
+ *   MEAN         that rounded to the input's dtype, float32 for integers and bool
+ *   DEVIATIONS   float64: the sum of |x - operand 2|^2 over `divisor`; operand 2 is as SUM_WIDE's
+ *   SUM_ABS, SUM_SQUARES   float64; of floating dtypes
+ *   MAX, MIN     NaN where there is one; of zeros -0 is the smaller
+ *   ARGMAX, ARGMIN   the extreme, and in operand 2 its int64 position: row-major inside the reduced
+ *                axes, the first of equals, zeros being equal */
+/* clang-format off */
+#define HT_REDUCE_LIST(X) \
+    X(SUM) X(SUM_WIDE) X(MEAN) X(DEVIATIONS) X(SUM_ABS) X(SUM_SQUARES) X(MAX) X(MIN) X(ARGMAX) \
+    X(ARGMIN)
+/* clang-format on */
 
 typedef struct ht_reduction {
     ht_loop loop;
     int ndim; /* reduced axes, merged, innermost last; >= 1 */
     int64_t shape[HT_MAX_NDIM];
     int64_t stride[HT_MAX_NDIM]; /* of the input */
+    double divisor;
 } ht_reduction;
 
 typedef int (*ht_reduce_fn)(void *stream, const ht_reduction *reduction);
 
-/* Cumulative sums: for every element of `loop` (operand 0 output, 1 input), along `count` steps of
- * the given strides: out[i] = in[0] + ... + in[i]. The output's dtype is that of SUM. */
+/* Cumulative sums: for every element of `loop` (operand 0 output, 1 input, 2 start), along `count`
+ * steps of the given strides: out[i] = start + in[0] + ... + in[i]. The output's dtype is that of
+ * SUM; `start` is int64 for integers and bool, else of the accumulator's dtype; its data are NULL
+ * where every line starts with 0. Strides of the axis are negative where it is walked from its end.
+ */
 #define HT_CUMULATIVE_LIST(X) X(CUMSUM)
 
 typedef struct ht_cumulation {

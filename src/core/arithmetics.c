@@ -195,18 +195,19 @@ ht_tensor *ht_sum_keepdim(ht_tensor *x, int axis)
     return ht__reduce(&sum_row, x, axis, true);
 }
 
-/* x[i] is in every later sum: gx = sum of g from i on = sum(g) - cumsum(g) + g. */
-static void cumsum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    int axis = *(int *)ht_node_context(node, 0);
-
-    gin[0] = ht_add(ht_sub(ht_sum_keepdim(g, axis), ht_cumsum(g, axis)), g);
-}
+static void cumsum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[]);
 
 static const ht_cumulative_row cumsum_row = {.name = "ht_cumsum",
                                              .kernel = HT_CUMULATIVE_CUMSUM,
                                              .across = HT_OP_SUM,
                                              .backward = cumsum_backward};
+
+/* x[i] is in every later sum: gx = sum of g from i on, which a difference of sums would not be
+ * where they cancel or are infinite. */
+static void cumsum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht__cumulative_reversed(&cumsum_row, g, *(int *)ht_node_context(node, 0));
+}
 
 ht_tensor *ht_cumsum(ht_tensor *x, int axis)
 {

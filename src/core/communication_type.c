@@ -2,7 +2,8 @@
  *
  * Element types and reductions as MPI knows them. float16 and bfloat16 it does not know: they
  * travel as two bytes, and have reductions of our own that compute in float32. MPI_MIN and MPI_MAX
- * lose NaN or keep it as the order of ranks has it: floating types have their own. */
+ * lose NaN or keep it as the order of ranks has it, and so the sign of zero: floating types have
+ * their own, by which -0 is below 0. */
 #include "message.h"
 
 #include <math.h>
@@ -37,6 +38,12 @@ static uint16_t narrow_bfloat16(float value)
     return ht__float_to_bfloat16(value);
 }
 
+/* Whether b takes the place of a in a maximum. */
+static inline bool is_above(double b, double a)
+{
+    return b > a || isnan(b) || (b == 0 && a == 0 && signbit(a));
+}
+
 static inline float combine(ht_reduce_op op, float a, float b)
 {
     switch (op) {
@@ -45,9 +52,9 @@ static inline float combine(ht_reduce_op op, float a, float b)
     case HT_OP_PROD:
         return a * b;
     case HT_OP_MIN:
-        return b < a || isnan(b) ? b : a;
+        return is_above(-b, -a) ? b : a;
     default:
-        return b > a || isnan(b) ? b : a;
+        return is_above(b, a) ? b : a;
     }
 }
 
@@ -95,12 +102,12 @@ static void extreme(const void *in, void *inout, int count, MPI_Datatype type, d
     for (int i = 0; type == MPI_FLOAT && i < count; i++) {
         float *best = (float *)inout + i;
 
-        *best = sign * f[i] > sign * *best || isnan(f[i]) ? f[i] : *best;
+        *best = is_above(sign * f[i], sign * *best) ? f[i] : *best;
     }
     for (int i = 0; type == MPI_DOUBLE && i < count; i++) {
         double *best = (double *)inout + i;
 
-        *best = sign * d[i] > sign * *best || isnan(d[i]) ? d[i] : *best;
+        *best = is_above(sign * d[i], sign * *best) ? d[i] : *best;
     }
 }
 

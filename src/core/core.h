@@ -291,6 +291,15 @@ ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, d
                                  const char *what);
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
 
+/* x <- the sum of the ranks' x / divisor, in place (communication_sum.c): of all ranks, or of those
+ * before or after this one (0 where there is none; the divisor does not count there). Added in the
+ * order of the ranks, from the last for those after, whatever the size. x is of the dtype in which
+ * partial sums are kept: int64, float32 (added up in float64), float64, complex. Its local part is
+ * of one size everywhere. Collective. */
+typedef enum ht_sum_of { HT_SUM_ALL, HT_SUM_BEFORE, HT_SUM_AFTER } ht_sum_of;
+ht_status ht__comm_sum(ht_comm *comm, ht_tensor *x, ht_sum_of which, double divisor,
+                       const char *what);
+
 /* What to add to this rank's ht__timeline_now() for rank 0's, in ns, and how wrong that may be.
  * Collective; nothing else may be under way between the ranks. */
 ht_status ht__comm_clock_offset(ht_comm *world, int64_t *offset, int64_t *error);
@@ -491,6 +500,20 @@ typedef struct ht_reduce_context {
 } ht_reduce_context;
 ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool keepdim);
 
+/* Without a node: the mean of x in the accumulator's dtype (float64, complex128), or with `centre`,
+ * which is such a mean, that of |x - centre|^2. */
+ht_tensor *ht__mean_wide(const char *what, ht_tensor *x, int axis, bool keepdim, ht_tensor *centre);
+
+/* Without a node: x summed along an axis, which stays with length 1, in the dtype in which partial
+ * sums are kept: int64 for integers and bool, else the accumulator's. */
+ht_tensor *ht__sum_axis_wide(const char *what, ht_tensor *x, int axis);
+
+/* Without a node: x summed over the axes along which `shape` was broadcast to it, at once. */
+ht_tensor *ht__sum_to(const char *what, ht_tensor *x, int ndim, const int64_t shape[]);
+
+/* x / count, also where x's dtype does not hold the count. */
+ht_tensor *ht__over_count(ht_tensor *x, int64_t count);
+
 typedef struct ht_cumulative_row {
     const char *name;
     ht_cumulative_kernel kernel;
@@ -498,6 +521,8 @@ typedef struct ht_cumulative_row {
     ht_backward_fn *backward;
 } ht_cumulative_row;
 ht_tensor *ht__cumulative(const ht_cumulative_row *row, ht_tensor *x, int axis);
+/* From the end of the axis to its beginning; without a node. */
+ht_tensor *ht__cumulative_reversed(const ht_cumulative_row *row, ht_tensor *x, int axis);
 
 /* One operand of a loop: memory and strides along the axes of the output's local shape. */
 typedef struct ht_operand {
@@ -514,8 +539,10 @@ ht_operand ht__operand(const ht_body *body);
 /* y <- x converted, same local shapes, any strides, one device. */
 ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x);
 
-/* y <- value, converted to y's dtype. */
+/* y <- value, converted to y's dtype; the second from a host element of any dtype. */
 ht_status ht__fill_local(const char *what, const ht_body *y, double value);
+ht_status ht__fill_local_from(const char *what, const ht_body *y, ht_dtype dtype,
+                              const void *value);
 
 /* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
@@ -535,7 +562,7 @@ ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand);
 
 /* partial: process-local sums of each rank of `of`'s communicator when `of` is split; returns their
  * sum over the ranks as a tensor of that communicator (partial itself when there is nothing to
- * sum). */
+ * sum). What is of 16 bits comes as float32, or loses digits. */
 ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *of);
 
 /* The memory a kernel may write the gradient of a leaf to directly: the leaf's own gradient, when

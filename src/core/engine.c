@@ -84,20 +84,10 @@ static ht_node *pop(node_queue *queue)
     return top;
 }
 
-static ht_tensor *sum_broadcast_axes(ht_tensor *grad, const ht_body *operand)
-{
-    while (grad != NULL && grad->body->ndim > operand->ndim)
-        grad = ht_sum(grad, 0);
-    for (int i = 0; grad != NULL && i < operand->ndim; i++) {
-        if (operand->shape[i] == 1 && grad->body->shape[i] != 1)
-            grad = ht_sum_keepdim(grad, i);
-    }
-    return grad;
-}
-
 ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand)
 {
-    grad = sum_broadcast_axes(grad, operand);
+    if (grad != NULL)
+        grad = ht__sum_to("ht_backward", grad, operand->ndim, operand->shape);
     if (grad == NULL)
         return NULL;
     if (!ht__body_same_shape(grad->body, operand)) {
@@ -115,10 +105,11 @@ ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *
 {
     ht_tensor *sum;
 
-    (void)what;
     if (partial == NULL || of->split == HT_NONE || of->comm->size == 1)
         return partial;
-    if (ht__comm_allreduce(of->comm, partial, partial, HT_OP_SUM) != HT_SUCCESS)
+    if (ht_dtype_size(partial->body->dtype) < sizeof(float))
+        partial = ht_astype(partial, HT_FLOAT32);
+    if (partial == NULL || ht__comm_sum(of->comm, partial, HT_SUM_ALL, 1, what) != HT_SUCCESS)
         return NULL;
     ht_body *body = ht__body_view(partial->body);
     ht_release(body->comm);

@@ -29,6 +29,18 @@ HT_INLINE uint32_t ht__float_to_bits(float value)
     return bits;
 }
 
+/* Towards zero, with the last bit set where anything was lost: what is rounded to 16 bits next is
+ * rounded once in all. */
+HT_INLINE float ht__double_to_odd_float(double value)
+{
+    float near = (float)value;
+    uint32_t bits = ht__float_to_bits(near);
+
+    bits -= fabs((double)near) > fabs(value);
+    bits |= (double)near != value;
+    return ht__bits_to_float(bits);
+}
+
 HT_INLINE float ht__bfloat16_to_float(uint16_t half)
 {
     return ht__bits_to_float((uint32_t)half << 16);

@@ -30,7 +30,7 @@ static ht_tensor *gemm_operand(ht_tensor *x, bool *transposed, int64_t *leading)
     return ht_copy(x);
 }
 
-/* c = a b + beta c for process-local matrices; c is row-major. */
+/* c = a b + beta c for process-local matrices; c is row-major, and may be of a wider dtype. */
 static ht_status gemm_local(ht_tensor *c, ht_tensor *a, ht_tensor *b, double beta)
 {
     ht_device *device = c->body->storage->device;
@@ -38,6 +38,10 @@ static ht_status gemm_local(ht_tensor *c, ht_tensor *a, ht_tensor *b, double bet
 
     if (device->backend->kernels.gemm == NULL)
         return ht__kernel_missing("ht_matmul", c);
+    a = ht_astype(a, gemm.dtype);
+    b = ht_astype(b, gemm.dtype);
+    if (a == NULL || b == NULL)
+        return ht_error_get(NULL);
     a = gemm_operand(a, &gemm.trans_a, &gemm.lda);
     b = gemm_operand(b, &gemm.trans_b, &gemm.ldb);
     if (a == NULL || b == NULL)
@@ -147,6 +151,15 @@ static ht_tensor *inner_part(ht_tensor *x, int axis, const ht_body *other)
                      other->split_start + other->lshape[other->split]);
 }
 
+/* What slabs or ranks add to is rounded to 16 bits once, at the end. */
+static ht_dtype partial_dtype(const ht_body *a, const ht_body *b)
+{
+    bool whole = a->split != 1 && b->split != 0;
+    bool narrow = ht_dtype_size(a->dtype) < sizeof(float);
+
+    return a->comm->size > 1 && narrow && !whole ? HT_FLOAT32 : a->dtype;
+}
+
 static ht_tensor *multiply(ht_tensor *a, ht_tensor *b)
 {
     if (a == NULL || b == NULL)
@@ -161,7 +174,8 @@ static ht_tensor *multiply(ht_tensor *a, ht_tensor *b)
                         : split == 1 ? b->body->bounds
                                      : NULL;
     ht_tensor *c = ht__tensor_new(ht__body_new("ht_matmul", a->body->comm, a->body->storage->device,
-                                               a->body->dtype, 2, shape, split, bounds));
+                                               partial_dtype(a->body, b->body), 2, shape, split,
+                                               bounds));
     ht_status status;
 
     if (c == NULL)
@@ -176,7 +190,8 @@ static ht_tensor *multiply(ht_tensor *a, ht_tensor *b)
     if (b == NULL)
         return NULL;
     if (inner)
-        status = sum_of_partials(c, inner_part(a, 1, b->body), inner_part(b, 0, a->body),
+        status = sum_of_partials(c, ht_astype(inner_part(a, 1, b->body), c->body->dtype),
+                                 ht_astype(inner_part(b, 0, a->body), c->body->dtype),
                                  a->body->comm);
     else if (sa == 0 && sb != HT_NONE)
         status = rows_times_slabs(ht_tensor_local(c), ht_tensor_local(a), b);
@@ -184,7 +199,7 @@ static ht_tensor *multiply(ht_tensor *a, ht_tensor *b)
         status = slabs_times_columns(ht_tensor_local(c), a, ht_tensor_local(b));
     else
         status = gemm_local(ht_tensor_local(c), ht_tensor_local(a), ht_tensor_local(b), 0);
-    return status == HT_SUCCESS ? c : NULL;
+    return status == HT_SUCCESS ? ht_astype(c, a->body->dtype) : NULL;
 }
 
 static void matmul_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])

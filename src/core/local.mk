@@ -39,6 +39,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_meta.c \
 	src/core/communication_p2p.c \
 	src/core/communication_request.c \
+	src/core/communication_sum.c \
 	src/core/communication_topology.c \
 	src/core/communication_topology_map.c \
 	src/core/communication_type.c \
@@ -112,7 +113,7 @@ libht_objects_la_SOURCES += \
 	src/core/views.c
 
 # Included by others, never compiled by itself.
-EXTRA_DIST += src/core/exchange_sum.inc.c
+EXTRA_DIST += src/core/communication_sum.inc.c src/core/exchange_sum.inc.c
 
 if HT_DEBUG
 libht_objects_la_SOURCES += src/core/quarantine.c

@@ -95,17 +95,23 @@ ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x)
 }
 
 /* One element of any dtype, on the host. */
-static ht_status convert_number(const char *what, double value, ht_dtype dtype, void *element)
+static ht_status convert_number(const char *what, ht_dtype from, const void *value, ht_dtype to,
+                                void *element)
 {
     ht_device *cpu = ht__device_cpu();
-    ht_loop one = {.ndim = 1, .shape = {1}, .data = {element, &value}};
+    ht_loop one = {.ndim = 1, .shape = {1}, .data = {element, (void *)value}};
 
-    if (cpu->backend->kernels.convert[HT_FLOAT64][dtype](cpu->stream, &one) != 0)
+    if (cpu->backend->kernels.convert[from][to](cpu->stream, &one) != 0)
         return ht__kernel_failed(NULL, what);
     return HT_SUCCESS;
 }
 
 ht_status ht__fill_local(const char *what, const ht_body *y, double value)
+{
+    return ht__fill_local_from(what, y, HT_FLOAT64, &value);
+}
+
+ht_status ht__fill_local_from(const char *what, const ht_body *y, ht_dtype dtype, const void *value)
 {
     ht_device *device = y->storage->device;
     ht_operand operands[2] = {ht__operand(y)};
@@ -120,7 +126,7 @@ ht_status ht__fill_local(const char *what, const ht_body *y, double value)
     if (device->backend->kernels.convert[y->dtype][y->dtype] == NULL)
         return HT_FAIL(y->comm, HT_ERR_UNSUPPORTED, "%s: device %s cannot fill %s", what,
                        ht_device_name(device), ht_dtype_name(y->dtype));
-    if (convert_number(what, value, y->dtype, element) != HT_SUCCESS)
+    if (convert_number(what, dtype, value, y->dtype, element) != HT_SUCCESS)
         return ht_error_get(NULL);
     operands[1].data = element;
     if (!device->backend->host_memory) {

@@ -10,11 +10,15 @@
 
 /* A complex number loses its imaginary part, except that a bool asks whether either is not zero. A
  * fraction goes to the narrow integers through int32, so that values out of their range wrap alike
- * wherever they stand. */
+ * wherever they stand. What is wider than float32 is rounded to 16 bits once. */
 HT_INLINE T PAIR(convert_one)(SC x)
 {
-#if SOURCE_KIND == HT_KIND_COMPLEX && !HT_IS_COMPLEX && !HT_IS_BOOL
+#if SOURCE_KIND == HT_KIND_COMPLEX && HT_IS_HALF
+    return TO_TOTAL(creal(x));
+#elif SOURCE_KIND == HT_KIND_COMPLEX && !HT_IS_COMPLEX && !HT_IS_BOOL
     return STORE(creal(x));
+#elif HT_IS_HALF && SOURCE_KIND == HT_KIND_FLOAT
+    return sizeof(SC) == sizeof(double) ? TO_TOTAL(x) : STORE(x);
 #elif HT_IS_INTEGER && (SOURCE_KIND == HT_KIND_FLOAT || SOURCE_KIND == HT_KIND_HALF)
     return sizeof(T) < 4 ? STORE((int32_t)x) : STORE(x);
 #else

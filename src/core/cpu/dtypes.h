@@ -68,19 +68,44 @@ typedef double total_HT_FLOAT64;
 typedef ht_complex64 total_HT_COMPLEX64;
 typedef ht_complex128 total_HT_COMPLEX128;
 
-#define HT_TOTAL_INTEGER(x) ((int64_t)(x))
-#define TOTAL_HT_BOOL       HT_TOTAL_INTEGER
-#define TOTAL_HT_UINT8      HT_TOTAL_INTEGER
-#define TOTAL_HT_INT8       HT_TOTAL_INTEGER
-#define TOTAL_HT_INT16      HT_TOTAL_INTEGER
-#define TOTAL_HT_INT32      HT_TOTAL_INTEGER
-#define TOTAL_HT_INT64      HT_TOTAL_INTEGER
-#define TOTAL_HT_FLOAT16    STORE_HT_FLOAT16
-#define TOTAL_HT_BFLOAT16   STORE_HT_BFLOAT16
-#define TOTAL_HT_FLOAT32    STORE_HT_FLOAT32
-#define TOTAL_HT_FLOAT64    STORE_HT_FLOAT64
-#define TOTAL_HT_COMPLEX64  STORE_HT_COMPLEX64
-#define TOTAL_HT_COMPLEX128 STORE_HT_COMPLEX128
+/* wide: a sum that is still to be added to others, or divided. mean: what a mean is stored as. */
+typedef double wide_HT_BOOL, wide_HT_UINT8, wide_HT_INT8, wide_HT_INT16, wide_HT_INT32,
+    wide_HT_INT64, wide_HT_FLOAT16, wide_HT_BFLOAT16, wide_HT_FLOAT32, wide_HT_FLOAT64;
+typedef ht_complex128 wide_HT_COMPLEX64, wide_HT_COMPLEX128;
+
+typedef float mean_HT_BOOL, mean_HT_UINT8, mean_HT_INT8, mean_HT_INT16, mean_HT_INT32,
+    mean_HT_INT64, mean_HT_FLOAT32;
+typedef uint16_t mean_HT_FLOAT16, mean_HT_BFLOAT16;
+typedef double mean_HT_FLOAT64;
+typedef ht_complex64 mean_HT_COMPLEX64;
+typedef ht_complex128 mean_HT_COMPLEX128;
+
+#define MEAN_HT_BOOL       STORE_HT_FLOAT32
+#define MEAN_HT_UINT8      STORE_HT_FLOAT32
+#define MEAN_HT_INT8       STORE_HT_FLOAT32
+#define MEAN_HT_INT16      STORE_HT_FLOAT32
+#define MEAN_HT_INT32      STORE_HT_FLOAT32
+#define MEAN_HT_INT64      STORE_HT_FLOAT32
+#define MEAN_HT_FLOAT16    TOTAL_HT_FLOAT16
+#define MEAN_HT_BFLOAT16   TOTAL_HT_BFLOAT16
+#define MEAN_HT_FLOAT32    STORE_HT_FLOAT32
+#define MEAN_HT_FLOAT64    STORE_HT_FLOAT64
+#define MEAN_HT_COMPLEX64  STORE_HT_COMPLEX64
+#define MEAN_HT_COMPLEX128 STORE_HT_COMPLEX128
+
+#define HT_TOTAL_INTEGER(x)  ((int64_t)(x))
+#define TOTAL_HT_BOOL        HT_TOTAL_INTEGER
+#define TOTAL_HT_UINT8       HT_TOTAL_INTEGER
+#define TOTAL_HT_INT8        HT_TOTAL_INTEGER
+#define TOTAL_HT_INT16       HT_TOTAL_INTEGER
+#define TOTAL_HT_INT32       HT_TOTAL_INTEGER
+#define TOTAL_HT_INT64       HT_TOTAL_INTEGER
+#define TOTAL_HT_FLOAT16(x)  ht__float_to_float16(ht__double_to_odd_float(x))
+#define TOTAL_HT_BFLOAT16(x) ht__float_to_bfloat16(ht__double_to_odd_float(x))
+#define TOTAL_HT_FLOAT32     STORE_HT_FLOAT32
+#define TOTAL_HT_FLOAT64     STORE_HT_FLOAT64
+#define TOTAL_HT_COMPLEX64   STORE_HT_COMPLEX64
+#define TOTAL_HT_COMPLEX128  STORE_HT_COMPLEX128
 
 #define LOAD_HT_BOOL(x)       ((uint8_t)((x) != 0))
 #define LOAD_HT_UINT8(x)      (x)
@@ -119,6 +144,9 @@ typedef ht_complex128 total_HT_COMPLEX128;
 #define SUM      HT_JOIN(sum_, DTYPE)
 #define TOTAL    HT_JOIN(total_, DTYPE)
 #define TO_TOTAL HT_JOIN(TOTAL_, DTYPE)
+#define WIDE     HT_JOIN(wide_, DTYPE)
+#define MEAN     HT_JOIN(mean_, DTYPE)
+#define TO_MEAN  HT_JOIN(MEAN_, DTYPE)
 #define LOAD     HT_JOIN(LOAD_, DTYPE)
 #define STORE    HT_JOIN(STORE_, DTYPE)
 #define NAME(x)  HT_JOIN(HT_JOIN(x, _), DTYPE)
@@ -135,6 +163,34 @@ typedef ht_complex128 total_HT_COMPLEX128;
 #define HT_MATH(fn, x)                                 \
     _Generic((x), float: ht__##fn##_float, double: fn, \
              ht_complex64: c##fn##f, ht_complex128: c##fn)(x)
+/* clang-format on */
+
+HT_INLINE float ht__both_bits_float(float a, float b)
+{
+    return ht__bits_to_float(ht__float_to_bits(a) & ht__float_to_bits(b));
+}
+
+HT_INLINE float ht__either_bits_float(float a, float b)
+{
+    return ht__bits_to_float(ht__float_to_bits(a) | ht__float_to_bits(b));
+}
+
+HT_INLINE double ht__both_bits_double(double a, double b)
+{
+    return ht__bits_to_double(ht__double_to_bits(a) & ht__double_to_bits(b));
+}
+
+HT_INLINE double ht__either_bits_double(double a, double b)
+{
+    return ht__bits_to_double(ht__double_to_bits(a) | ht__double_to_bits(b));
+}
+
+/* Bits that two numbers both have, or one of them. */
+/* clang-format off */
+#define HT_BOTH_BITS(a, b) \
+    _Generic((a), float: ht__both_bits_float, double: ht__both_bits_double)(a, b)
+#define HT_EITHER_BITS(a, b) \
+    _Generic((a), float: ht__either_bits_float, double: ht__either_bits_double)(a, b)
 /* clang-format on */
 
 /* An array over dtypes with the instances of a template for the floating ones. */

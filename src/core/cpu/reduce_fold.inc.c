@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Template inside reduce.inc.c: folds by an associative step over accumulators of type ACC, made
- * from elements by GET and stored as OUT by PUT. `zero` says that a fold starts with 0, else with
- * its first element. */
+ * from elements by GET. PUT stores one as element `at` of y, of PUT_BYTES; both may ask what
+ * `r->divisor` and the fold's `kind` say. `zero` says that a fold starts with 0, else with its
+ * first element. */
 
 /* acc (n) = step(acc (n), x (n)) */
 HT_INLINE void FOLD(fold_row)(ACC *acc, const T *x, int64_t n, int64_t stride,
@@ -60,18 +61,19 @@ HT_INLINE void FOLD(fold_block)(ACC *acc, int64_t m, int64_t between, const ht_l
             FOLD(fold_row)(acc, (const T *)walk.at[0] + i * stride, m, between, step);
 }
 
-HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero)
+HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero, int kind)
 {
     const int64_t n = row_length(&r->loop), ys = row_stride(&r->loop, 0);
     const int64_t xs = row_stride(&r->loop, 1);
     const int64_t block = reduce_by_blocks(r) ? HT_REDUCE_BLOCK : 1;
-    const size_t sizes[] = {sizeof(OUT), sizeof(T)};
+    const size_t sizes[] = {PUT_BYTES, sizeof(T)};
     ht_loop inner = reduce_inner(r);
     ACC acc[HT_REDUCE_BLOCK];
     row_walk walk;
 
+    (void)kind;
     for (bool more = row_walk_begin(&walk, &r->loop); more; more = row_walk_next(&walk, 2, sizes)) {
-        OUT *y = (OUT *)walk.at[0];
+        void *y = walk.at[0];
 
         for (int64_t i = 0; i < n; i += block) {
             int64_t m = n - i < block ? n - i : block;
@@ -82,7 +84,7 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero
             else
                 FOLD(fold_block)(acc, m, xs, &inner, step, zero);
             for (int64_t j = 0; j < m; j++)
-                y[(i + j) * ys] = PUT(acc[j]);
+                PUT(y, (i + j) * ys, acc[j]);
         }
     }
     return 0;
@@ -90,6 +92,6 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero
 
 #undef FOLD
 #undef ACC
-#undef OUT
 #undef PUT
+#undef PUT_BYTES
 #undef GET

@@ -14,6 +14,9 @@
 #define HT_REDUCE_BLOCK 1024 /* accumulators stay in the first cache */
 #define HT_REDUCE_LANES 64   /* enough to hide the latency of an addition */
 
+/* What a sum is stored as. */
+enum { HT_SUM_TOTAL, HT_SUM_WIDE, HT_SUM_MEAN };
+
 static inline int64_t reduce_count(const ht_reduction *r)
 {
     int64_t count = 1;
