@@ -137,7 +137,9 @@ ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype)
     ht_body *body = new_shape(like->comm, dtype, like->ndim, like->shape, like->split,
                               like->bounds);
 
-    if (ht__body_is_contiguous(like)) /* but for axes of length 1, whose strides may be any */
+    if (like->lsize == 0) /* no element tells: the strides do which layout it is */
+        memcpy(body->stride, like->stride, sizeof body->stride);
+    else if (ht__body_is_contiguous(like)) /* but for axes of length 1, whose strides may be any */
         ht__strides_row_major(body->ndim, body->lshape, body->stride);
     else
         strides_as(body, like);
