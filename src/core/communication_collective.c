@@ -206,11 +206,6 @@ ht_status ht_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_o
         start_reduction("ht_exscan", HT_AGREED, EXSCAN, comm, send, recv, op, 0));
 }
 
-ht_status ht__comm_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
-{
-    return ht__request_run(start_reduction("ht_exscan", HT_ALIKE, EXSCAN, comm, send, recv, op, 0));
-}
-
 static bool blocks_valid(const ht_check *check, const ht_tensor *send, const ht_tensor *recv)
 {
     int size = check->comm->size;

@@ -280,7 +280,6 @@ ht_status ht__comm_bcast(ht_comm *comm, ht_tensor *buffer, int root);
 ht_status ht__comm_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                           int root);
 ht_status ht__comm_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
-ht_status ht__comm_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
 
 /* Small host buffers, for metadata. Collective. `what` names the operation in a timeout message. */
 ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_reduce_op op,

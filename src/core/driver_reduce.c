@@ -217,7 +217,8 @@ static ht_tensor *first_of_ranks(const ht_reduce_row *row, const reduce_plan *pl
     /* 2^62 where this rank has it not */
     position = ht_add(ht_mul(index, mine),
                       ht_mul_scalar(ht_sub_scalar(mine, 1), -(double)((int64_t)1 << 62)));
-    if (position == NULL || ht__comm_allreduce(x->comm, position, position, HT_OP_MIN) != HT_SUCCESS)
+    if (position == NULL ||
+        ht__comm_allreduce(x->comm, position, position, HT_OP_MIN) != HT_SUCCESS)
         return NULL;
     return ht_to_device(position, x->storage->device);
 }
