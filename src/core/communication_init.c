@@ -88,7 +88,7 @@ static ht_status start(MPI_Comm world)
 
 ht_status ht_init(int *argc, char ***argv)
 {
-    int initialized = 0, finalized = 0, level;
+    int initialized = 0, finalized = 0;
 
     if (starts > 0) {
         starts++;
@@ -99,7 +99,8 @@ ht_status ht_init(int *argc, char ***argv)
     if (finalized)
         return HT_FAIL(NULL, HT_ERR_STATE, "ht_init: MPI is finalised and cannot start again");
     if (!initialized) {
-        if (MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS)
+        ht__wait_read_timeout();
+        if (ht__mpi_start(argc, argv) != MPI_SUCCESS)
             return HT_FAIL(NULL, HT_ERR_COMM, "ht_init: MPI_Init_thread failed");
         finalize_mpi = true;
     }

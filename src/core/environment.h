@@ -31,6 +31,7 @@
     X(HT_SIMD, CHOICE, "baseline|avx2|avx512")             \
     X(HT_TIMELINE, TEXT, "a file")                         \
     X(HT_TIMEOUT, NUMBER, "a number of seconds")           \
+    X(OMPI_COMM_WORLD_RANK, TEXT, "what mpirun writes")    \
     X(OMPI_MCA_osc_sm_backing_directory, TEXT, "a folder") \
     X(OMP_NUM_THREADS, TEXT, "a whole number from 1")
 

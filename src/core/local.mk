@@ -39,6 +39,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_meta.c \
 	src/core/communication_p2p.c \
 	src/core/communication_request.c \
+	src/core/communication_start.c \
 	src/core/communication_sum.c \
 	src/core/communication_topology.c \
 	src/core/communication_topology_map.c \

@@ -45,6 +45,9 @@ struct ht_clock {
 #define HT_CLOCK_STALL 0.05 /* for looks every millisecond */
 double ht__clock_elapsed(struct ht_clock *clock, double most);
 
+/* MPI_Init_thread under the deadline (communication_start.c). */
+int ht__mpi_start(int *argc, char ***argv);
+
 void ht__wait_read_timeout(void);
 double ht__wait_timeout(void); /* seconds; 0: off */
 #define HT_TIMEOUT_TEXT "%s: the other ranks did not come within %g s (HT_TIMEOUT)"

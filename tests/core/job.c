@@ -229,6 +229,9 @@ int main(int argc, char **argv)
         return by_itself();
     if (strcmp(what, "uninvited") == 0)
         return without_one();
+    if (strcmp(what, "unborn") == 0 && getenv("OMPI_COMM_WORLD_RANK") != NULL &&
+        atoi(getenv("OMPI_COMM_WORLD_RANK")) == 1)
+        raise(SIGSTOP);
     if (strcmp(what, "uninitialised") == 0)
         return ht_comm_size(HT_COMM_WORLD);
     ht_init(&argc, &argv);

@@ -43,6 +43,15 @@ says 'a call that cannot be polled has a deadline too' \
 # Nothing of the library's connects the ranks yet.
 says 'a rank that never calls ht_init is named' \
     "ht: rank 0: ht_init: $came; rank 1 does not answer" 2 env HT_TIMEOUT=3 "$job" uninvited
+# Nor is there an MPI; only the launcher has told the ranks which they are. The first to speak ends the job.
+launch 3 env HT_TIMEOUT=3 "$job" unborn
+if [ $status -eq 1 ] && [ $timed_out = no ] &&
+    grep -q "^ht: rank [02]: MPI_Init_thread, in ht_init: $came\$" "$job_err"; then
+    result ok 'a rank that is stopped before MPI has started'
+else
+    result 'not ok' "a rank that is stopped before MPI has started: status $status"
+    sed 's/^/# /' "$job_err"
+fi
 # Which need longer than the others to start, on few cores.
 says 'one of 16 is named' \
     "ht: ranks 0, 2-15: ht_barrier: the other ranks did not come within 10 s (HT_TIMEOUT); not heard from: rank 1; rank 1 does not answer" \
