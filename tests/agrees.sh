@@ -11,12 +11,7 @@ trap 'rm -rf "$work"' EXIT
 # Those whose comment is that of another that agrees.
 other='ht_daso_state_dict ht_dataloader_state_dict ht_dataloader_status'
 # Those that still have none.
-open='ht_array_from_local
-ht_auto_dataloader ht_auto_model ht_average_parameters ht_daso_load_state_dict ht_daso_set_last_batch
-ht_daso_set_loader ht_daso_set_model ht_dataloader_load_state_dict ht_dataloader_new ht_dataloader_next
-ht_dataset_hdf5 ht_hierarchical_averager_average_parameters ht_hierarchical_averager_new ht_keep_best_step
-ht_metric_compute ht_module_load_state ht_module_save_state ht_nn_data_parallel ht_nn_data_parallel_ext
-ht_nn_data_parallel_multi_gpu ht_nn_data_parallel_separate ht_optim_daso ht_run_log_add ht_run_log_new'
+open='ht_array_from_local'
 
 # marked HEADER...: the functions declared between a comment with the word and the next blank line or
 # comment.

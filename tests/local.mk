@@ -109,6 +109,7 @@ optim_tests = \
 	tests/optim/test_state.c
 
 data_tests = \
+	tests/utils/data/test_agrees.c \
 	tests/utils/data/test_auto_dataloader.c \
 	tests/utils/data/test_dataloader.c \
 	tests/utils/data/test_dataloader_errors.c \

@@ -93,6 +93,7 @@ int main(int argc, char **argv)
     run.train = open_rows(argv[1], (const char *[]){"train/images", "train/labels"});
     run.test = open_rows(argv[1], (const char *[]){"test/images", "test/labels"});
     run.model = ht_auto_model(module, adam, true, NULL);
+    ht_release(module); /* the wrapper holds it */
     run.wrapper = ht_optim_wrapper_new(adam, NULL);
     if (access(argv[2], F_OK) == 0) {
         ht_value *state = ht_checkpoint_load(argv[2], HT_COMM_WORLD, NULL);

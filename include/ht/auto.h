@@ -11,15 +11,16 @@
 
 HT_BEGIN_DECLS
 
-/* Takes `module` over, moves it to ht_get_device(), puts SyncBatchNorm in the place of BatchNorm
- * (sync_bn, on more than one rank of the world) and ht_nn_data_parallel_ext around it. One rank has
- * the wrapper, too: ignite gives the module itself there, and accumulation, weights of batches and
- * requests to stop would then mean something else than on many; ht_data_parallel_module is the
- * module. On one rank a module with nothing to train stays as it is, and where the current device
- * is the first of several accelerators it is ht_nn_device_parallel of it over all of them, which
- * leaves `options` to the program. `optimizer` as there (NULL: gradients are averaged
- * during backward); it holds the module's parameters. options NULL: defaults; device_ids in them is
- * an error, for the device is the current one. Owned. Collective over the world, agrees. */
+/* Moves `module` to ht_get_device(), puts SyncBatchNorm in the place of BatchNorm (sync_bn, on more
+ * than one rank of the world) and ht_nn_data_parallel_ext around it. One rank has the wrapper, too:
+ * ignite gives the module itself there, and accumulation, weights of batches and requests to stop
+ * would then mean something else than on many; ht_data_parallel_module is the module. On one rank a
+ * module with nothing to train stays as it is, and where the current device is the first of several
+ * accelerators it is ht_nn_device_parallel of it over all of them, which leaves `options` to the
+ * program. `optimizer` as there (NULL: gradients are averaged during backward); it holds the
+ * module's parameters. Both are retained, as by every wrapper: the caller still releases its own
+ * references. options NULL: defaults; device_ids in them is an error, for the device is the current
+ * one. Owned. Collective over the world, agrees. */
 HT_API ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
                                 const ht_data_parallel_options *options);
 

@@ -38,7 +38,7 @@ HT_API ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int
  * bits on all its ranks, for each trainable parameter of the list (ht_module_parameters); and one
  * step more. In the source only those with a gradient take part; which ones have one may differ
  * between ranks, so here all do. Optimizers keep their own state. All ranks bring the same
- * parameters. Logically collective; collective when an average is due, and agrees the first time.
+ * parameters. Logically collective; collective when an average is due, and agrees then.
  * Errors: HT_ERR_ARGUMENT, HT_ERR_DTYPE for what is not floating-point, HT_ERR_SHAPE for different
  * parameters on the ranks. */
 HT_API ht_status ht_hierarchical_averager_average_parameters(ht_hierarchical_averager *averager,

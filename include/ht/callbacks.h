@@ -46,7 +46,9 @@ HT_API ht_keep_best *ht_keep_best_new(const char *prefix, int keep, bool maximiz
 
 /* Saves when the metric is among the best, the earlier epoch of equals being the better one, and
  * then removes the file that no longer is. Nothing is removed before its successor is whole. NaN is
- * never kept. Collective, agrees. */
+ * never kept. An epoch that is run again takes the place of its earlier run, if it is better, and
+ * leaves it alone, if it is not. Collective, agrees: also where `save` fails on one rank. Errors:
+ * HT_ERR_ARGUMENT where the ranks bring different metrics. */
 HT_API ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch);
 
 /* How many there are, and the path of each, best first; borrowed, NULL outside. */
@@ -65,7 +67,9 @@ typedef struct ht_run_log_options {
     const char *jsonl; /* one JSON object a line */
     const char *svg;   /* curves, drawn again with each row; names with the same last word
                           ("train_loss", "test_loss") share a panel */
-    bool append; /* false: files begin anew; true: a run goes on, but its picture begins anew */
+    bool append; /* false: files begin anew; true: a run goes on, but its picture begins anew. Its
+                    first row names the columns that the CSV file has, else HT_ERR_FORMAT, and rows
+                    from its place on, which an interrupted run had left there, are cut off */
 } ht_run_log_options;
 HT_API ht_run_log_options ht_run_log_options_default(void);
 

@@ -40,7 +40,8 @@ HT_API ht_tensor *ht_transform_fail(const char *format, ...) HT_PRINTF(1, 2);
 HT_API ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datasets[],
                                    ht_comm *comm);
 
-/* The first `rows` rows of a dataset only. */
+/* The first `rows` rows of a dataset only, for loaders that are made later: one that is there keeps
+ * the rows that it was made for. */
 HT_API ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows);
 HT_API int64_t ht_dataset_rows(const ht_dataset *dataset);
 

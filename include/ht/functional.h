@@ -44,7 +44,8 @@ HT_API ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t d
 
 /* y = (x - mean) / sqrt(var + eps) weight + bias by channel: x (N, C, ...), all others (C) or NULL.
  * training: the batch's statistics, over all ranks where x is split, and the running ones, where
- * given, become (1 - momentum) running + momentum batch; else the running ones. */
+ * given, become (1 - momentum) running + momentum batch; else the running ones. A batch of no rows
+ * (on all ranks) leaves the running ones; one value per channel in all is an error. */
 HT_API ht_tensor *ht_batch_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *running_var,
                                 ht_tensor *weight, ht_tensor *bias, bool training, double momentum,
                                 double eps);

@@ -43,8 +43,9 @@ typedef struct ht_batch_norm_options {
 HT_API ht_batch_norm_options ht_batch_norm_options_default(void);
 
 /* y = (x - mean) / sqrt(var + eps) weight + bias by channel (axis 1): statistics of the batch in
- * training, the running ones (unbiased variance) in evaluation. For (N, C) and (N, C, L), for
- * (N, C, H, W), and for (N, C, D, H, W). options NULL: defaults. */
+ * training, the running ones (unbiased variance) in evaluation; a batch of no rows in training
+ * counts and leaves them. For (N, C) and (N, C, L), for (N, C, H, W), and for (N, C, D, H, W).
+ * options NULL: defaults. */
 HT_API ht_module *ht_nn_batch_norm1d(int64_t features, const ht_batch_norm_options *options);
 HT_API ht_module *ht_nn_batch_norm2d(int64_t features, const ht_batch_norm_options *options);
 HT_API ht_module *ht_nn_batch_norm3d(int64_t features, const ht_batch_norm_options *options);

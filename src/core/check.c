@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Checks of arguments that many operations share. Each makes its message and answers false. */
+ * Checks of arguments that many operations share. Each makes its message. */
 #include <inttypes.h>
 
 #include "core.h"
+
+ht_status ht__check_options(ht_comm *comm, const char *what, const char *filler, size_t size,
+                            size_t expected)
+{
+    if (size == expected)
+        return HT_SUCCESS;
+    return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                   "%s: the options are not initialised (size is %zu, expected %zu); start from "
+                   "%s()",
+                   what, size, expected, filler);
+}
 
 bool ht__comm_compatible(const ht_comm *a, const ht_comm *b)
 {

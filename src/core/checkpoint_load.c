@@ -144,19 +144,16 @@ ht_value *ht_checkpoint_load(const char *path, ht_comm *comm, const ht_checkpoin
     const ht__target target = {.what = "ht_checkpoint_load", .path = path, .comm = comm};
     ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
 
+    ht_status status;
     bool begun;
 
     if (HT_IS_NULL(comm, target.what, "the communicator"))
         return NULL;
     begun = ht__agree_begin();
-    if (path == NULL || o.size != sizeof o)
-        ht__error_set(HT_ERR_ARGUMENT,
-                      "%s: the path is missing, or options were not filled by "
-                      "ht_checkpoint_options_default",
-                      target.what);
-    if (ht__agree_end(target.what, comm, begun,
-                      path == NULL || o.size != sizeof o ? HT_ERR_ARGUMENT : HT_SUCCESS) !=
-        HT_SUCCESS)
+    status = HT_IS_NULL(path, target.what, "the path")
+                 ? ht_error_get(NULL)
+                 : HT_CHECK_OPTIONS(comm, target.what, &o, ht_checkpoint_options);
+    if (ht__agree_end(target.what, comm, begun, status) != HT_SUCCESS)
         return NULL;
     return load_either(&target, false, o.earlier);
 }

@@ -392,12 +392,11 @@ static ht_status check_arguments(const ht__target *target, const ht_value *state
         return ht_error_get(NULL);
     if (state == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)
         return ht__error_set(HT_ERR_ARGUMENT, "%s: the state is no map", target->what);
-    if (options->size != sizeof *options || options->keep < 1)
-        return ht__error_set(
-            HT_ERR_ARGUMENT,
-            "%s: options were not filled by ht_checkpoint_options_default, or keep "
-            "is below 1",
-            target->what);
+    if (HT_CHECK_OPTIONS(target->comm, target->what, options, ht_checkpoint_options) != HT_SUCCESS)
+        return HT_ERR_ARGUMENT;
+    if (options->keep < 1)
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: keep is %d, expected at least 1", target->what,
+                             options->keep);
     return HT_SUCCESS;
 }
 

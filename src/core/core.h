@@ -33,6 +33,13 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
     (ht__alive(operand, what, name) == NULL && ht__fail_null(what, name))
 bool ht__fail_null(const char *what, const char *name);
 
+/* HT_ERR_ARGUMENT on `comm` (NULL: the process alone) unless an options struct was filled by its
+ * default function, `type` followed by _default. */
+#define HT_CHECK_OPTIONS(comm, what, options, type) \
+    ht__check_options(comm, what, #type "_default", (options)->size, sizeof(type))
+ht_status ht__check_options(ht_comm *comm, const char *what, const char *filler, size_t size,
+                            size_t expected);
+
 /* Whether an attribute's function got a handle. */
 #define HT_IS_THERE(handle) (ht__alive(handle, __func__, #handle) != NULL)
 
@@ -447,6 +454,14 @@ ht_tensor *ht__empty(const char *what, const ht_body *like,
 bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b);
 bool ht__check_axis(const char *what, const ht_tensor *x, int *axis); /* wraps negative axes */
 bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split);
+
+/* The values of x (its local part) as row-major `dtype` in host memory, where ht__body_data is an
+ * address: x itself where it is that, else a copy that no graph knows. NULL, and NULL operands
+ * alike, after an error. Scoped. */
+ht_tensor *ht__on_host(ht_tensor *x, ht_dtype dtype);
+
+/* What a state holds as a count: a whole number from 0 on, below 1e15. Else *count is 0. */
+bool ht__value_whole(const ht_value *value, int64_t *count);
 
 /* ---- drivers (driver_*.c) ----------------------------------------------------------------------
  * Each takes one row that says which kernel, which result dtype, and how to differentiate. */

@@ -131,6 +131,19 @@ ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
     return ht_node_set_output(node, y);
 }
 
+ht_tensor *ht__on_host(ht_tensor *x, ht_dtype dtype)
+{
+    bool was;
+
+    if (x == NULL)
+        return NULL;
+    was = ht_set_grad_enabled(false);
+    x = ht_to_device(x, ht__device_cpu()); /* first: a device may not know how to convert */
+    x = ht_contiguous(x != NULL ? ht_astype(x, dtype) : NULL);
+    ht_set_grad_enabled(was);
+    return x;
+}
+
 ht_status ht__check_in_place(const char *what, ht_tensor *x)
 {
     if (x->body->read_only)

@@ -193,13 +193,11 @@ ht_status ht_tensor_item(ht_tensor *x, double *value)
                        ht_dtype_name(x->body->dtype));
     if (x->body->lsize == 1) {
         ht_scope *scope = ht_scope_open();
-        bool was = ht_set_grad_enabled(false);
-        ht_tensor *host = ht_to_device(ht_astype(x, HT_FLOAT64), ht__device_cpu());
-        const double *data = ht_tensor_data(host);
+        ht_tensor *host = ht__on_host(x, HT_FLOAT64);
+        const double *data = host != NULL ? ht_tensor_data(host) : NULL;
 
         if (data != NULL)
             element = *data;
-        ht_set_grad_enabled(was);
         ht_scope_close(scope);
     }
     if (x->body->split != HT_NONE) {

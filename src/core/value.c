@@ -100,6 +100,14 @@ double ht_value_as_number(const ht_value *value)
     return HT_IS_THERE(value) ? value->number : 0;
 }
 
+bool ht__value_whole(const ht_value *value, int64_t *count)
+{
+    double number = ht_value_get_kind(value) == HT_VALUE_NUMBER ? value->number : -1;
+
+    *count = number >= 0 && number < 1e15 ? (int64_t)number : 0;
+    return number >= 0 && number < 1e15 && (double)*count == number;
+}
+
 int ht_value_count(const ht_value *value)
 {
     return HT_IS_THERE(value) ? value->count : 0;

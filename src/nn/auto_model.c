@@ -10,29 +10,36 @@
 
 static const char what[] = "ht_auto_model";
 
-static ht_status check(ht_module *module, const ht_data_parallel_options *options)
+static ht_status check_mine(ht_module *module, const ht_data_parallel_options *options)
 {
-    if (module == NULL && ht_error_get(NULL) != HT_SUCCESS)
+    if (HT_IS_NULL(module, what, "the module"))
         return ht_error_get(NULL);
-    if (module == NULL)
-        return HT_FAIL(HT_COMM_WORLD, HT_ERR_ARGUMENT, "%s: the module is NULL", what);
     if (options != NULL && options->device_id_count != 0)
         return HT_FAIL(HT_COMM_WORLD, HT_ERR_ARGUMENT,
                        "%s: device_ids must not be given: the device is the current one, %s "
                        "(ht_use_device)",
                        what, ht_device_name(ht_get_device()));
-    return HT_SUCCESS;
+    return ht_module_to_device(module, ht_get_device());
 }
 
+/* Collective: what one rank finds is every rank's error. */
+static ht_status check(ht_module *module, const ht_data_parallel_options *options)
+{
+    bool held = ht__agree_begin();
+
+    return ht__agree_end(what, HT_COMM_WORLD, held, check_mine(module, options));
+}
+
+/* The conversion takes over what it is given, and may put another root in its place. */
 static ht_module *wrap(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
                        const ht_data_parallel_options *options)
 {
     ht_module *wrapper;
 
+    module = ht_retain(module);
     if (sync_bn && ht_comm_size(HT_COMM_WORLD) > 1)
         module = ht_nn_convert_sync_batchnorm(module, HT_COMM_WORLD);
-    if (module == NULL)
-        return NULL;
+    /* Where that failed on this rank alone, the wrapper has all ranks say so. */
     wrapper = ht_nn_data_parallel_ext(module, HT_COMM_WORLD, optimizer, options);
     ht_release(module); /* the wrapper holds it */
     return wrapper;
@@ -61,25 +68,14 @@ static bool is_trainable(ht_module *module)
     return found;
 }
 
-static ht_module *share_devices(ht_module *module)
-{
-    ht_module *wrapper = ht_nn_device_parallel(module, NULL, 0, HT_NONE, 0);
-
-    ht_release(module);
-    return wrapper;
-}
-
 ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
                          const ht_data_parallel_options *options)
 {
     int ranks = ht_comm_size(HT_COMM_WORLD);
     bool share = ranks == 1 && has_devices_to_share(), wraps;
 
-    if (check(module, options) != HT_SUCCESS ||
-        ht_module_to_device(module, ht_get_device()) != HT_SUCCESS) {
-        ht_release(module);
+    if (check(module, options) != HT_SUCCESS)
         return NULL;
-    }
     wraps = ranks > 1 || is_trainable(module);
     ht_log_write0(HT_LOG_INFO, "%s: %d rank%s, device %s: %s%s", what, ranks, ranks > 1 ? "s" : "",
                   ht_device_name(ht_get_device()),
@@ -88,8 +84,8 @@ ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_b
                           : "the model as it is",
                   ranks > 1 && sync_bn ? ", SyncBatchNorm" : "");
     if (share)
-        return share_devices(module);
-    return wraps ? wrap(module, optimizer, sync_bn, options) : module;
+        return ht_nn_device_parallel(module, NULL, 0, HT_NONE, 0);
+    return wraps ? wrap(module, optimizer, sync_bn, options) : ht_retain(module);
 }
 
 ht_optimizer *ht_auto_optim(ht_optimizer *optimizer)

@@ -80,8 +80,7 @@ ht_power_sgd_options ht_power_sgd_options_default(void)
 static ht_status check(const char *what, const ht_power_sgd_options *o)
 {
     int least = o->error_feedback || o->warm_start ? 2 : 0;
-    ht_status status = ht__optim_check_options(what, "ht_power_sgd_options_default", o->size,
-                                               sizeof *o);
+    ht_status status = HT_CHECK_OPTIONS(NULL, what, o, ht_power_sgd_options);
 
     if (status == HT_SUCCESS)
         status = ht__optim_check_count(what, "rank", o->rank, 1);
@@ -169,10 +168,16 @@ static ht_tensor *q_of(bucket_memory *memory, const matrix *x)
     return part(memory->q, x->q, x->m, x->r);
 }
 
-static void orthonormalize(ht_tensor *x)
+/* On the host, wherever the bucket is. */
+static ht_status orthonormalize(ht_tensor *x)
 {
-    ht__orthonormalize(x->body->dtype, ht__body_data(x->body), x->body->shape[0],
+    ht_tensor *host = ht__on_host(x, x->body->dtype);
+
+    if (host == NULL)
+        return ht_error_get(NULL);
+    ht__orthonormalize(x->body->dtype, ht__body_data(host->body), x->body->shape[0],
                        (int)x->body->shape[1]);
+    return host != x ? ht_copy_(x, ht_to_device(host, x->body->storage->device)) : HT_SUCCESS;
 }
 
 static bucket_memory *memory_of(ht_power_sgd *state, int number)
@@ -225,8 +230,8 @@ static ht_status compress(const ht_power_sgd *state, bucket_memory *memory, cons
         status = first_q(state, q, x);
     if (status != HT_SUCCESS)
         return status;
-    orthonormalize(q);
-    return ht_copy_(p_of(memory, x), ht_matmul(as_matrix(x), q));
+    status = orthonormalize(q);
+    return status == HT_SUCCESS ? ht_copy_(p_of(memory, x), ht_matmul(as_matrix(x), q)) : status;
 }
 
 /* The gradient of this rank as a share of a mean: mean over ranks of what stands there = average.
@@ -278,9 +283,10 @@ static ht_status project(bucket_memory *memory, ht_grad_bucket *bucket, const ma
     for (const matrix *x = list; x < list + count && status == HT_SUCCESS; x++) {
         if (!x->compressed)
             continue;
-        orthonormalize(p_of(memory, x));
-        status = ht_copy_(q_of(memory, x),
-                          ht_matmul(ht_transpose(as_matrix(x), 0, 1), p_of(memory, x)));
+        status = orthonormalize(p_of(memory, x));
+        if (status == HT_SUCCESS)
+            status = ht_copy_(q_of(memory, x),
+                              ht_matmul(ht_transpose(as_matrix(x), 0, 1), p_of(memory, x)));
     }
     if (status != HT_SUCCESS || memory->q == NULL)
         return status;

@@ -272,12 +272,15 @@ ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimize
     ht_optimizer **all = NULL;
     ht_module *self = NULL;
     ht_status status;
+    bool held;
 
     if (comm == NULL) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", name);
         return NULL;
     }
+    held = ht__error_hold(true);
     status = ht__dp_check_options(&o);
+    ht__error_hold(held);
     if (status == HT_SUCCESS)
         o.optimizers = all = all_optimizers(optimizer, &o);
     if (ht__dp_check(module, comm, &o, status) == HT_SUCCESS)

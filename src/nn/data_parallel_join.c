@@ -21,11 +21,8 @@ static ht_status check_options(ht_data_parallel *dp, const ht_join_options *o)
 {
     const ht_module *found;
 
-    if (o->size != sizeof *o)
-        return HT_FAIL(dp->comm, HT_ERR_ARGUMENT,
-                       "%s: the options are not initialised (size is %zu, expected %zu); start "
-                       "from ht_join_options_default()",
-                       begin, o->size, sizeof *o);
+    if (HT_CHECK_OPTIONS(dp->comm, begin, o, ht_join_options) != HT_SUCCESS)
+        return HT_ERR_ARGUMENT;
     if (dp->join != HT_JOIN_NONE)
         return HT_FAIL(dp->comm, HT_ERR_STATE, "%s: the wrapper is in a join already", begin);
     if (o->throw_on_early_termination)

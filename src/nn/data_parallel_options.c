@@ -42,12 +42,8 @@ static ht_status check_devices(const ht_data_parallel_options *o)
 
 ht_status ht__dp_check_options(const ht_data_parallel_options *o)
 {
-    if (o->size != sizeof *o)
-        return ht__error_set(
-            HT_ERR_ARGUMENT,
-            "%s: the options are not initialised (size is %zu, expected %zu); start "
-            "from ht_data_parallel_options_default()",
-            what, o->size, sizeof *o);
+    if (HT_CHECK_OPTIONS(NULL, what, o, ht_data_parallel_options) != HT_SUCCESS)
+        return HT_ERR_ARGUMENT;
     if (!(o->bucket_cap_mb > 0) || !(o->first_bucket_mb > 0))
         return ht__error_set(HT_ERR_ARGUMENT, "%s: buckets of %g and %g MB, expected sizes above 0",
                              what, o->first_bucket_mb, o->bucket_cap_mb);

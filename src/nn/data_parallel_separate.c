@@ -46,16 +46,12 @@ static ht_status check_root(ht_module *module, ht_comm *comm)
     return HT_SUCCESS;
 }
 
-static ht_status check(ht_module *module, ht_comm *comm, int count,
-                       ht_optimizer *const optimizers[])
+static ht_status check_optimizers(ht_module *module, ht_comm *comm, int count,
+                                  ht_optimizer *const optimizers[])
 {
-    if (module == NULL || comm == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS
-                   ? ht_error_get(NULL)
-                   : HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: the %s is NULL", name,
-                             module == NULL ? "module" : "communicator");
-    if (ht__module_check_free(name, module) != HT_SUCCESS)
-        return ht_error_get(NULL);
+    if (count < 0 || (count > 0 && optimizers == NULL))
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: optimizers is NULL or has %d entries", name,
+                       count);
     for (int i = 0; i < count; i++) {
         if (optimizers[i] == NULL)
             return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: optimizers[%d] is NULL", name, i);
@@ -63,7 +59,52 @@ static ht_status check(ht_module *module, ht_comm *comm, int count,
             return HT_FAIL(comm, HT_ERR_ARGUMENT,
                            "%s: optimizers[%d] holds no parameter of the module", name, i);
     }
-    return check_root(module, comm);
+    return HT_SUCCESS;
+}
+
+static bool is_wrapped(ht_module *module, int slot)
+{
+    return module->slots[slot].kind == HT_SLOT_CHILD &&
+           count_parameters(*ht__slot_place(module, &module->slots[slot]), NULL) > 0;
+}
+
+/* Each submodule is wrapped by all ranks together: as many on each. */
+static ht_status check_ranks(ht_module *module, ht_comm *comm)
+{
+    int64_t mine = 0, first;
+    ht_status status;
+
+    for (int i = 0; i < module->slot_count; i++)
+        mine += is_wrapped(module, i);
+    first = mine;
+    status = ht__comm_bcast_bytes(comm, &first, sizeof first, 0, name);
+    if (status == HT_SUCCESS && first != mine)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: rank %d has %d submodules to train, rank 0 has %d", name,
+                               comm->rank, (int)mine, (int)first);
+    return ht__agree(comm, status);
+}
+
+/* Collective: what one rank finds is every rank's error. */
+static ht_status check(ht_module *module, ht_comm *comm, int count,
+                       ht_optimizer *const optimizers[])
+{
+    ht_status status;
+    bool held;
+
+    if (comm == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", name);
+    held = ht__agree_begin();
+    if (HT_IS_NULL(module, name, "the module"))
+        status = ht_error_get(NULL);
+    else
+        status = ht__module_check_free(name, module);
+    if (status == HT_SUCCESS)
+        status = check_optimizers(module, comm, count, optimizers);
+    if (status == HT_SUCCESS)
+        status = check_root(module, comm);
+    status = ht__agree_end(name, comm, held, status);
+    return status == HT_SUCCESS ? check_ranks(module, comm) : status;
 }
 
 /* The child with the optimizers that hold some of its parameters; one that holds others too is
@@ -114,8 +155,7 @@ ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, int cou
     for (int i = 0; i < module->slot_count && status == HT_SUCCESS; i++) {
         ht_slot *slot = &module->slots[i];
 
-        if (slot->kind != HT_SLOT_CHILD ||
-            count_parameters(*ht__slot_place(module, slot), NULL) == 0)
+        if (!is_wrapped(module, i))
             continue;
         wrappers[i] = wrap_child(*ht__slot_place(module, slot), comm, count, optimizers, options);
         status = wrappers[i] != NULL ? HT_SUCCESS : ht_error_get(NULL);

@@ -189,11 +189,9 @@ static ht_status check_alone(ht_module *module, const ht_data_parallel_options *
 {
     struct placing placing = {.text = text};
 
-    if (module == NULL)
-        return ht__error_set_null(what, "the module");
-
     bool held = ht__error_hold(true);
-    ht_status status = ht__module_check_free(what, module);
+    ht_status status = HT_IS_NULL(module, what, "the module") ? ht_error_get(NULL)
+                                                              : ht__module_check_free(what, module);
 
     ht__error_hold(held);
     if (status != HT_SUCCESS)

@@ -133,11 +133,8 @@ ht_batch_norm_layer *ht__batch_norm_of(ht_module *module)
 
 static bool check(const char *what, int64_t features, const ht_batch_norm_options *o)
 {
-    if (o->size != sizeof *o) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "%s: the options were not filled by ht_batch_norm_options_default()", what);
+    if (HT_CHECK_OPTIONS(NULL, what, o, ht_batch_norm_options) != HT_SUCCESS)
         return false;
-    }
     if (features < 1 || !(o->eps >= 0) || isinf(o->eps) ||
         !(o->momentum >= 0 && o->momentum <= 1)) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,

@@ -50,11 +50,8 @@ static const ht_module_type type = {.name = "Conv2d", .forward = forward, .descr
 
 static bool check(int64_t in, int64_t out, int64_t kernel, const ht_conv2d_options *options)
 {
-    if (options->size != sizeof *options) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "ht_nn_conv2d: the options were not filled by ht_conv2d_options_default()");
+    if (HT_CHECK_OPTIONS(NULL, "ht_nn_conv2d", options, ht_conv2d_options) != HT_SUCCESS)
         return false;
-    }
     if (in < 1 || out < 1 || kernel < 1 || options->groups < 1 || in % options->groups != 0 ||
         out % options->groups != 0) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,

@@ -37,17 +37,26 @@ static struct ht_state_entry *find(const ht_state *state, const char *name)
     return NULL;
 }
 
-static void compare_shapes(struct complaints *list, const struct ht_state_entry *entry,
-                           const ht_tensor *x)
+/* All that a copy could stumble over: once one is made, all are. */
+static void compare(struct complaints *list, const struct ht_state_entry *entry, const ht_tensor *x)
 {
     const ht_body *mine = entry->tensor->body, *theirs = x->body;
     char detail[384];
 
-    if (ht__body_same_shape(theirs, mine))
-        return;
-    snprintf(detail, sizeof detail, " is %s in the file, %s in the model",
-             ht__shape_str(theirs->ndim, theirs->shape), ht__shape_str(mine->ndim, mine->shape));
-    complain(list, "misshapen", entry->name, detail);
+    if (!ht__body_same_shape(theirs, mine)) {
+        snprintf(detail, sizeof detail, " is %s in the file, %s in the model",
+                 ht__shape_str(theirs->ndim, theirs->shape),
+                 ht__shape_str(mine->ndim, mine->shape));
+        complain(list, "misshapen", entry->name, detail);
+    } else if (!ht__comm_compatible(mine->comm, theirs->comm)) {
+        snprintf(detail, sizeof detail, " lives on %d rank%s, in the model on %d",
+                 theirs->comm->size, theirs->comm->size > 1 ? "s" : "", mine->comm->size);
+        complain(list, "misplaced", entry->name, detail);
+    } else if (ht_dtype_is_complex(theirs->dtype) && !ht_dtype_is_complex(mine->dtype)) {
+        snprintf(detail, sizeof detail, " is %s, in the model %s", ht_dtype_name(theirs->dtype),
+                 ht_dtype_name(mine->dtype));
+        complain(list, "mistyped", entry->name, detail);
+    }
 }
 
 ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
@@ -65,7 +74,7 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
         if (x == NULL)
             complain(&list, "missing", state->entries[i].name, "");
         else
-            compare_shapes(&list, &state->entries[i], x);
+            compare(&list, &state->entries[i], x);
     }
     if (list.used == 0 && list.left_out == 0)
         return HT_SUCCESS;
@@ -76,20 +85,34 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
                          source, list.text, list.left_out);
 }
 
+/* What needs memory, or may fail in another way, comes before the first change. */
+static ht_status prepare(const ht_state *state, const ht_value *map, ht_tensor *made[])
+{
+    for (size_t i = 0; i < state->count; i++) {
+        const ht_body *body = state->entries[i].tensor->body;
+
+        made[i] = ht_astype(
+            ht_to_device(ht_value_as_tensor(ht_value_get(map, state->entries[i].name)),
+                         body->storage->device),
+            body->dtype);
+        if (made[i] == NULL)
+            return ht_error_get(NULL);
+    }
+    return HT_SUCCESS;
+}
+
 ht_status ht__state_copy(const ht_state *state, const ht_value *map)
 {
+    ht_tensor **made = ht__alloc((state->count + 1) * sizeof *made);
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false);
-    ht_status status = HT_SUCCESS;
+    ht_status status = prepare(state, map, made);
 
-    for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++) {
-        const struct ht_state_entry *entry = &state->entries[i];
-        ht_tensor *x = ht_value_as_tensor(ht_value_get(map, entry->name));
-
-        status = ht_copy_(entry->tensor, ht_to_device(x, entry->tensor->body->storage->device));
-    }
+    for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++)
+        status = ht_copy_(state->entries[i].tensor, made[i]);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
+    ht__free(made);
     return status;
 }
 

@@ -5,18 +5,39 @@
 #include "core/checkpoint.h"
 #include "module_file.h"
 
+/* Collective: what one rank lacks is every rank's error. */
+static ht_status check(const ht__target *target, ht_module *module)
+{
+    ht_status status = HT_SUCCESS;
+    bool held;
+
+    if (target->comm == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", target->what);
+    held = ht__agree_begin();
+    if (HT_IS_NULL(module, target->what, "the module") ||
+        HT_IS_NULL(target->path, target->what, "the path"))
+        status = ht_error_get(NULL);
+    return ht__agree_end(target->what, target->comm, held, status);
+}
+
 ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *comm)
 {
     const ht__target target = {.what = "ht_module_save_state", .path = path, .comm = comm};
     ht_scope *scope;
     ht_value *state;
     ht_status status;
+    bool held;
 
-    if (module == NULL || path == NULL || comm == NULL)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: module, path or comm is NULL", target.what);
+    status = check(&target, module);
+    if (status != HT_SUCCESS)
+        return status;
     scope = ht_scope_open();
+    held = ht__error_hold(true);
     state = ht_module_state_dict(module);
-    status = state != NULL ? ht__checkpoint_save(&target, state, 1) : ht_error_get(NULL);
+    ht__error_hold(held);
+    status = ht__agree(comm, state != NULL ? HT_SUCCESS : ht_error_get(NULL));
+    if (status == HT_SUCCESS)
+        status = ht__checkpoint_save(&target, state, 1);
     ht_scope_close(scope);
     return status;
 }
@@ -30,9 +51,9 @@ ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *com
     ht_value *map;
     ht_state state;
 
-    if (module == NULL || path == NULL || comm == NULL)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: module, path or comm is NULL", target.what);
-    status = ht__module_drain(module);
+    status = check(&target, module);
+    if (status == HT_SUCCESS)
+        status = ht__module_drain(module);
     if (status != HT_SUCCESS)
         return status;
 

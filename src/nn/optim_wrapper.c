@@ -39,8 +39,7 @@ ht_optim_wrapper_options ht_optim_wrapper_options_default(void)
 
 static ht_status check_options(const char *what, const ht_optim_wrapper_options *o)
 {
-    ht_status status = ht__optim_check_options(what, "ht_optim_wrapper_options_default", o->size,
-                                               sizeof *o);
+    ht_status status = HT_CHECK_OPTIONS(NULL, what, o, ht_optim_wrapper_options);
 
     if (status == HT_SUCCESS)
         status = ht__optim_check_count(what, "accumulative_counts", o->accumulative_counts, 1);

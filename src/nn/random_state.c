@@ -93,7 +93,10 @@ static void load_counter(const char *path, ht_module *module, void *user)
     counters->places = ht__realloc(counters->places, room * sizeof *counters->places);
     counters->largest = ht__realloc(counters->largest, room * sizeof *counters->largest);
     counters->same = ht__realloc(counters->same, room * sizeof *counters->same);
-    counts = ht_tensor_data(x);
+    x = ht__on_host(x, HT_INT64);
+    if (x == NULL)
+        return;
+    counts = ht__body_data(x->body);
     counters->places[counters->count] = place;
     counters->largest[counters->count] = 0;
     for (int64_t i = 0; i < x->body->lsize; i++) {
@@ -106,48 +109,72 @@ static void load_counter(const char *path, ht_module *module, void *user)
     counters->count++;
 }
 
-/* On another number of ranks every rank goes on after all draws that were made. */
-static ht_status load_counters(struct counters *counters, ht_module *module)
+static const uint64_t *get_pair(const ht_value *state, const char *key, ht_comm *comm)
 {
-    ht_status status;
+    ht_tensor *x = ht_value_as_tensor(ht_value_get(state, key));
 
+    if (x != NULL && ht_tensor_dtype(x) == HT_INT64 && ht_tensor_size(x) == 2 &&
+        x->body->lsize == 2) {
+        x = ht__on_host(x, HT_INT64);
+        return x != NULL ? ht__body_data(x->body) : NULL;
+    }
+    HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no \"%s\" of a seed and a draw", loading, key);
+    return NULL;
+}
+
+/* What a state says, read and checked by this rank alone. */
+static ht_status read_state(ht_module *module, const ht_value *state, struct counters *counters,
+                            uint64_t random[2], uint64_t init[2])
+{
+    const uint64_t *pair;
+
+    if (HT_IS_NULL(module, loading, "the module") || HT_IS_NULL(state, loading, "the state"))
+        return ht_error_get(NULL);
+    pair = get_pair(state, "random", counters->comm);
+    if (pair == NULL)
+        return ht_error_get(NULL);
+    memcpy(random, pair, 2 * sizeof *random);
+    pair = get_pair(state, "init", counters->comm);
+    if (pair == NULL)
+        return ht_error_get(NULL);
+    memcpy(init, pair, 2 * sizeof *init);
+    counters->map = ht_value_get(state, "counters");
     ht__module_walk(ht__module_unwrapped(module), load_counter, counters);
     if (counters->missing != NULL)
         return HT_FAIL(counters->comm, HT_ERR_FORMAT, "%s: the state has no counter of \"%s\"",
                        loading, counters->missing);
-    status = ht__comm_allreduce_i64(counters->comm, counters->largest, counters->count, HT_OP_MAX,
-                                    loading);
+    return HT_SUCCESS;
+}
+
+/* On another number of ranks every rank goes on after all draws that were made. */
+static ht_status set_counters(struct counters *counters)
+{
+    ht_status status = ht__comm_allreduce_i64(counters->comm, counters->largest, counters->count,
+                                              HT_OP_MAX, loading);
+
     for (int i = 0; i < counters->count && status == HT_SUCCESS; i++)
         *counters->places[i] = (uint64_t)(counters->same[i] >= 0 ? counters->same[i]
                                                                  : counters->largest[i]);
     return status;
 }
 
-static const uint64_t *get_pair(const ht_value *state, const char *key, ht_comm *comm)
-{
-    ht_tensor *x = ht_value_as_tensor(ht_value_get(state, key));
-
-    if (x != NULL && ht_tensor_dtype(x) == HT_INT64 && ht_tensor_size(x) == 2)
-        return ht_tensor_data(x);
-    HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no \"%s\" of a seed and a draw", loading, key);
-    return NULL;
-}
-
 ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state, ht_comm *comm)
 {
-    struct counters counters = {.comm = comm, .map = ht_value_get(state, "counters")};
-    const uint64_t *random, *init;
+    struct counters counters = {.comm = comm};
+    uint64_t random[2], init[2];
+    ht_scope *scope;
     ht_status status;
+    bool held;
 
-    if (HT_IS_NULL(module, "ht_nn_random_load_state_dict", "the module") ||
-        HT_IS_NULL(state, "ht_nn_random_load_state_dict", "the state") ||
-        HT_IS_NULL(comm, "ht_nn_random_load_state_dict", "the communicator"))
+    if (HT_IS_NULL(comm, loading, "the communicator"))
         return ht_error_get(NULL);
-    random = get_pair(state, "random", comm);
-    init = random != NULL ? get_pair(state, "init", comm) : NULL;
-    if (init == NULL)
-        return ht_error_get(NULL);
-    status = load_counters(&counters, module);
+    scope = ht_scope_open();
+    held = ht__agree_begin();
+    status = read_state(module, state, &counters, random, init);
+    ht_scope_close(scope);
+    status = ht__agree_end(loading, comm, held, status);
+    if (status == HT_SUCCESS)
+        status = set_counters(&counters);
     if (status == HT_SUCCESS) {
         ht_random_set_state(random[0], random[1]);
         ht__nn_init_set_state(init[0], init[1]);

@@ -17,7 +17,7 @@ ht_step_options ht_step_options_default(void)
 static ht_status get_options(const char *what, const ht_step_options *options, ht_step_options *o)
 {
     *o = options != NULL ? *options : ht_step_options_default();
-    return ht__optim_check_options(what, "ht_step_options_default", o->size, sizeof *o);
+    return HT_CHECK_OPTIONS(NULL, what, o, ht_step_options);
 }
 
 static ht_value *preprocess(const ht_step_options *o, ht_value *data, bool training)

@@ -25,8 +25,7 @@ static ht_status read_options(const char *what, const ht_adadelta_options *optio
                               ht_update *settings)
 {
     ht_adadelta_options o = options != NULL ? *options : ht_adadelta_options_default();
-    ht_status status = ht__optim_check_options(what, "ht_adadelta_options_default", o.size,
-                                               sizeof o);
+    ht_status status = HT_CHECK_OPTIONS(NULL, what, &o, ht_adadelta_options);
 
     if (status != HT_SUCCESS)
         return status;

@@ -30,7 +30,7 @@ static ht_status read_options(const char *what, const ht_adamw_options *options,
                               ht_update *settings)
 {
     ht_adamw_options o = options != NULL ? *options : ht_adamw_options_default();
-    ht_status status = ht__optim_check_options(what, "ht_adamw_options_default", o.size, sizeof o);
+    ht_status status = HT_CHECK_OPTIONS(NULL, what, &o, ht_adamw_options);
 
     if (status != HT_SUCCESS)
         return status;

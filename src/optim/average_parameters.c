@@ -24,7 +24,9 @@ static ht_status check_part(const char *what, ht_comm *comm, int index, const ht
     return HT_SUCCESS;
 }
 
-ht_value *ht__average_select(const char *what, ht_comm *comm, ht_value *parameters, bool trainable)
+/* The tensors of a list that take part, as a list: all, or those that are trained. NULL when one
+ * cannot, or none is there. Scoped. */
+static ht_value *select_parts(const char *what, ht_comm *comm, ht_value *parameters, bool trainable)
 {
     ht_value *parts = ht_value_list();
 
@@ -49,7 +51,8 @@ ht_value *ht__average_select(const char *what, ht_comm *comm, ht_value *paramete
     return NULL;
 }
 
-bool ht__average_fits(const ht_flat_tensors *flat, const ht_value *parts)
+/* Whether memory (or NULL) is that of these tensors as they are now. */
+static bool fits(const ht_flat_tensors *flat, const ht_value *parts)
 {
     if (flat == NULL || flat->count != ht_value_count(parts))
         return false;
@@ -63,38 +66,86 @@ bool ht__average_fits(const ht_flat_tensors *flat, const ht_value *parts)
     return true;
 }
 
-/* Sums of different lengths would never end, or not well. */
-static ht_status check_ranks(const char *what, ht_comm *comm, const ht_flat_tensors *flat)
+/* Sums of different lengths would never end, or not well, and memory is made by all ranks or by
+ * none. `parts` NULL: this rank has failed with `mine`. *fit, whether memory fits here, becomes
+ * whether it does on all ranks. */
+static ht_status check_ranks(const char *what, ht_comm *comm, const ht_value *parts, ht_status mine,
+                             bool *fit)
 {
-    int64_t mine[2] = {0, 0}, *all = ht__alloc((size_t)comm->size * sizeof mine);
+    enum { FAILED, ELEMENTS, DTYPE, FITS, FIELDS };
+    int64_t row[FIELDS] = {parts == NULL}, *all = ht__alloc((size_t)comm->size * sizeof row);
+    bool failed = false;
     ht_status status;
 
-    if (flat != NULL) {
-        mine[0] = flat->all->body->lsize;
-        mine[1] = flat->all->body->dtype;
+    if (parts != NULL) {
+        ht_dtype dtype;
+
+        row[ELEMENTS] = ht__flat_size(parts, &dtype);
+        row[DTYPE] = dtype;
+        row[FITS] = *fit;
     }
-    status = ht__comm_allgather_i64(comm, mine, 2, all, what);
-    for (int r = 1; r < comm->size && status == HT_SUCCESS; r++) {
-        if (all[2 * r] != all[0] || all[2 * r + 1] != all[1])
+    status = ht__comm_allgather_i64(comm, row, FIELDS, all, what);
+    *fit = true;
+    for (int r = 0; r < comm->size; r++) {
+        failed |= all[r * FIELDS + FAILED] != 0;
+        *fit &= all[r * FIELDS + FITS] != 0;
+    }
+    if (status == HT_SUCCESS && failed)
+        status = ht__agree(comm, mine);
+    for (const int64_t *r = all; r < all + comm->size * FIELDS && status == HT_SUCCESS; r += FIELDS)
+        if (r[ELEMENTS] != all[ELEMENTS] || r[DTYPE] != all[DTYPE])
             status = HT_FAIL(comm, HT_ERR_SHAPE,
                              "%s: the parameters have %" PRId64 " elements (%s) on rank 0, %" PRId64
                              " (%s) on rank %d",
-                             what, all[0], ht_dtype_name((ht_dtype)all[1]), all[2 * r],
-                             ht_dtype_name((ht_dtype)all[2 * r + 1]), r);
-    }
+                             what, all[ELEMENTS], ht_dtype_name((ht_dtype)all[DTYPE]), r[ELEMENTS],
+                             ht_dtype_name((ht_dtype)r[DTYPE]), (int)((r - all) / FIELDS));
     ht__free(all);
+    return status;
+}
+
+static ht_status make_memory(ht_comm *comm, const ht_value *parts, ht_exchange *exchange,
+                             ht_flat_tensors **flat)
+{
+    bool held = ht__error_hold(true);
+    ht_status status;
+
+    *flat = ht__flat_new(parts, exchange);
+    status = *flat != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    ht__error_hold(held);
+    status = ht__agree(comm, status);
+    if (status == HT_SUCCESS)
+        return status;
+    ht__flat_free(*flat);
+    *flat = NULL;
     return status;
 }
 
 ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_value *parts,
                                     ht_exchange *exchange)
 {
-    ht_flat_tensors *flat = ht__flat_new(parts, exchange);
+    ht_flat_tensors *flat;
+    bool fit = false;
 
-    if (check_ranks(what, comm, flat) == HT_SUCCESS && flat != NULL)
-        return flat;
-    ht__flat_free(flat);
-    return NULL;
+    if (check_ranks(what, comm, parts, HT_SUCCESS, &fit) != HT_SUCCESS ||
+        make_memory(comm, parts, exchange, &flat) != HT_SUCCESS)
+        return NULL;
+    return flat;
+}
+
+ht_status ht__average_prepare(const char *what, ht_comm *comm, ht_value *parameters, bool trainable,
+                              ht_exchange *exchange, ht_flat_tensors **flat)
+{
+    bool held = ht__error_hold(true), fit;
+    ht_value *parts = select_parts(what, comm, parameters, trainable);
+    ht_status status = parts != NULL ? HT_SUCCESS : ht_error_get(NULL);
+
+    ht__error_hold(held);
+    fit = parts != NULL && fits(*flat, parts);
+    status = check_ranks(what, comm, parts, status, &fit);
+    if (status != HT_SUCCESS || fit)
+        return status;
+    ht__flat_free(*flat);
+    return make_memory(comm, parts, exchange, flat);
 }
 
 ht_status ht__average(const char *what, ht_flat_tensors *flat, ht_comm *comm)
@@ -115,17 +166,16 @@ ht_status ht__average(const char *what, ht_flat_tensors *flat, ht_comm *comm)
 ht_status ht_average_parameters(ht_value *parameters, ht_comm *comm)
 {
     static const char what[] = "ht_average_parameters";
-    ht_scope *scope = ht_scope_open();
-    ht_value *parts;
     ht_flat_tensors *flat = NULL;
-    ht_status status = HT_SUCCESS;
+    ht_scope *scope;
+    ht_status status;
 
     if (comm == NULL)
-        status = HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
-    parts = status == HT_SUCCESS ? ht__average_select(what, comm, parameters, false) : NULL;
-    if (parts != NULL)
-        flat = ht__average_memory(what, comm, parts, NULL);
-    status = flat != NULL ? ht__average(what, flat, comm) : ht_error_get(NULL);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
+    scope = ht_scope_open();
+    status = ht__average_prepare(what, comm, parameters, false, NULL, &flat);
+    if (status == HT_SUCCESS)
+        status = ht__average(what, flat, comm);
     ht__flat_free(flat);
     ht_scope_close(scope);
     return status;

@@ -7,17 +7,15 @@
 
 #include "flat_tensors.h"
 
-/* The tensors of a list that take part, as a list: all, or those that are trained. NULL when one
- * cannot, or none is there. Scoped. */
-ht_value *ht__average_select(const char *what, ht_comm *comm, ht_value *parameters, bool trainable);
-
-/* Memory for them, of the same size on all ranks, or NULL. Owned. `exchange` as in ht__flat_new.
- * Collective. */
+/* Memory for tensors, of the same size on all ranks, or NULL. Owned. `exchange` as in ht__flat_new.
+ * Collective, agrees. */
 ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_value *parts,
                                     ht_exchange *exchange);
 
-/* Whether memory (or NULL) is that of these tensors as they are now. */
-bool ht__average_fits(const ht_flat_tensors *flat, const ht_value *parts);
+/* The same for those of a list that take part, all or those that are trained: *flat (NULL at
+ * first) stays where it is theirs on all ranks. Collective, agrees: whatever a rank brings. */
+ht_status ht__average_prepare(const char *what, ht_comm *comm, ht_value *parameters, bool trainable,
+                              ht_exchange *exchange, ht_flat_tensors **flat);
 
 /* Each tensor <- its mean over the ranks of `comm`. Collective. */
 ht_status ht__average(const char *what, ht_flat_tensors *flat, ht_comm *comm);

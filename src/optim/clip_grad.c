@@ -67,19 +67,25 @@ ht_status ht__optim_reduce(const char *what, const ht_tensor *grad, ht_reduce_ke
                            double *result)
 {
     ht_reduce_fn fold = ht__backend_of(grad)->kernels.reduce[kernel][grad->body->dtype];
-    ht_reduction all = {.loop = {.ndim = 1,
-                                 .shape = {1},
-                                 .stride = {{1}, {1}},
-                                 .data = {result, ht__body_data(grad->body)}},
-                        .ndim = 1,
-                        .shape = {grad->body->lsize},
-                        .stride = {1}};
+    ht_tensor *sum;
+    ht_reduction all;
 
     if (fold == NULL)
         return ht__kernel_missing(what, grad);
+    /* In the device's memory: that is all its kernels reach. */
+    sum = ht_empty_on(0, NULL, HT_FLOAT64, HT_NONE, grad->body->storage->device, HT_COMM_SELF);
+    if (sum == NULL)
+        return ht_error_get(NULL);
+    all = (ht_reduction){.loop = {.ndim = 1,
+                                  .shape = {1},
+                                  .stride = {{1}, {1}},
+                                  .data = {ht__body_data(sum->body), ht__body_data(grad->body)}},
+                         .ndim = 1,
+                         .shape = {grad->body->lsize},
+                         .stride = {1}};
     if (fold(ht__stream_of(grad), &all) != 0)
         return ht__kernel_failed(grad->body->comm, what);
-    return HT_SUCCESS;
+    return ht_tensor_item(sum, result);
 }
 
 struct norm {

@@ -48,18 +48,15 @@ static ht_status check_counts(const char *what, const ht_daso_options *o, int64_
                    what, o->warmup_epochs, o->cooldown_epochs, total_epochs);
 }
 
-static ht_status check_values(const char *what, const ht_optimizer *optimizer, const ht_comm *comm,
+static ht_status check_values(const char *what, const ht_optimizer *optimizer,
                               const ht_daso_options *o, int64_t total_epochs)
 {
     ht_dtype wire = o->downcast_type;
     ht_status status;
 
-    if (optimizer == NULL || comm == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS
-                   ? ht_error_get(NULL)
-                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the %s is NULL", what,
-                             optimizer == NULL ? "local optimizer" : "communicator");
-    status = ht__optim_check_options(what, "ht_daso_options_default", o->size, sizeof *o);
+    if (HT_IS_NULL(optimizer, what, "the local optimizer"))
+        return ht_error_get(NULL);
+    status = HT_CHECK_OPTIONS(NULL, what, o, ht_daso_options);
     if (status == HT_SUCCESS)
         status = check_counts(what, o, total_epochs);
     if (status == HT_SUCCESS)
@@ -115,9 +112,13 @@ static ht_status check_alike(const char *what, ht_comm *comm, const ht_daso_opti
 ht_status ht__daso_check_options(const char *what, const ht_optimizer *optimizer, ht_comm *comm,
                                  const ht_daso_options *options, int64_t total_epochs)
 {
-    ht_status status = check_values(what, optimizer, comm, options, total_epochs);
+    bool held;
+    ht_status status;
 
-    if (comm != NULL)
-        status = ht__agree(comm, status);
+    if (HT_IS_NULL(comm, what, "the communicator"))
+        return ht_error_get(NULL);
+    held = ht__agree_begin();
+    status = check_values(what, optimizer, options, total_epochs);
+    status = ht__agree_end(what, comm, held, status);
     return status == HT_SUCCESS ? check_alike(what, comm, options, total_epochs) : status;
 }

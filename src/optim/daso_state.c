@@ -382,10 +382,30 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     return status == HT_SUCCESS ? ht_copy_(daso->agreed->all, daso->flat->all) : status;
 }
 
+/* Collective: what one rank finds is every rank's error. */
+static ht_status check_all(const ht_daso *daso, const ht_value *state, const ht_flat_tensors *flat)
+{
+    bool held = ht__agree_begin();
+    ht_status status = HT_SUCCESS;
+
+    if (flat == NULL)
+        status = ht_error_get(NULL);
+    else if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
+        status = ht_error_get(NULL);
+    else if (state == NULL)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: the state is NULL; was the checkpoint written by a run with "
+                               "DASO?",
+                               what);
+    else
+        status = check(daso, state, flat->all->body->lsize);
+    return ht__agree_end(what, daso->comm, held, status);
+}
+
 static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
 {
     int64_t batches = daso->batches;
-    ht_status status = ht__agree(daso->comm, check(daso, state, flat->all->body->lsize));
+    ht_status status = check_all(daso, state, flat);
 
     if (status == HT_SUCCESS)
         status = ht_plateau_detector_set_state(daso->schedule.detector,
@@ -418,17 +438,12 @@ ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state)
     ht_status status;
     bool was;
 
-    if (daso == NULL || state == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS
-                   ? ht_error_get(NULL)
-                   : HT_FAIL(daso != NULL ? daso->comm : NULL, HT_ERR_ARGUMENT, "%s: the %s", what,
-                             daso == NULL ? "DASO is NULL"
-                                          : "state is NULL; was the checkpoint written by a run "
-                                            "with DASO?");
+    if (HT_IS_NULL(daso, what, "DASO"))
+        return ht_error_get(NULL);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     flat = flat_states(daso);
-    status = flat != NULL ? load(daso, state, flat) : ht_error_get(NULL);
+    status = load(daso, state, flat);
     ht__flat_free(flat);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);

@@ -30,6 +30,12 @@ static int64_t total(const ht_value *tensors)
     return n;
 }
 
+int64_t ht__flat_size(const ht_value *tensors, ht_dtype *dtype)
+{
+    *dtype = widest(tensors);
+    return total(tensors);
+}
+
 /* The next part, and its view of the elements from `start`. */
 static bool add_part(ht_flat_tensors *flat, ht_tensor *part, int64_t start)
 {

@@ -17,6 +17,9 @@ typedef struct ht_flat_tensors {
     int count;
 } ht_flat_tensors;
 
+/* How many elements such memory would have, and of which dtype. */
+int64_t ht__flat_size(const ht_value *tensors, ht_dtype *dtype);
+
 /* Memory for a list value of process-local floating-point tensors, zeroed. With an exchange,
  * through which it is to be averaged, it is that exchange's, and this is collective. NULL, having
  * said why, without memory. */

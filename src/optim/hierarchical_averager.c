@@ -178,15 +178,11 @@ static ht_status average_level(ht_hierarchical_averager *averager, const level *
 {
     static const char name[] = "ht_hierarchical_averager_average_parameters";
     ht_scope *scope = ht_scope_open();
-    ht_value *parts = ht__average_select(name, averager->comm, parameters, true);
-    ht_status status = parts != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    ht_exchange *exchange = ht__exchange_get(averager->comm, HT_PURPOSE_REDUCER);
+    ht_status status = exchange != NULL ? ht__average_prepare(name, averager->comm, parameters,
+                                                              true, exchange, &averager->flat)
+                                        : ht_error_get(NULL);
 
-    if (status == HT_SUCCESS && !ht__average_fits(averager->flat, parts)) {
-        ht__flat_free(averager->flat);
-        averager->flat = ht__average_memory(name, averager->comm, parts,
-                                            ht__exchange_get(averager->comm, HT_PURPOSE_REDUCER));
-        status = averager->flat != NULL ? HT_SUCCESS : ht_error_get(NULL);
-    }
     if (status == HT_SUCCESS)
         status = ht__average(name, averager->flat, l->comm);
     ht_scope_close(scope);

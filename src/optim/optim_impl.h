@@ -103,10 +103,6 @@ void ht__optimizer_describe_group(const ht_optimizer *optimizer, int group, char
 ht_status ht__optim_check_range(const char *what, const char *name, double value, double low,
                                 double high);
 
-/* HT_ERR_ARGUMENT when an options struct was not filled by its default function, `filler`. */
-ht_status ht__optim_check_options(const char *what, const char *filler, size_t size,
-                                  size_t expected);
-
 /* A sum over all elements of contiguous floating-point `x`, in double: clip_grad.c. */
 ht_status ht__optim_reduce(const char *what, const ht_tensor *x, ht_reduce_kernel kernel,
                            double *result);

@@ -51,8 +51,7 @@ ht_plateau_detector_options ht_plateau_detector_options_default(void)
 static ht_status check(const ht_plateau_detector_options *o)
 {
     static const char what[] = "ht_plateau_detector_new";
-    ht_status status = ht__optim_check_options(what, "ht_plateau_detector_options_default", o->size,
-                                               sizeof *o);
+    ht_status status = HT_CHECK_OPTIONS(NULL, what, o, ht_plateau_detector_options);
 
     if (status == HT_SUCCESS)
         status = ht__optim_check_count(what, "patience", o->patience, 0);

@@ -75,8 +75,7 @@ static const ht_scheduler_type type = {
 
 static ht_status check(const char *what, const ht_reduce_lr_on_plateau_options *o)
 {
-    ht_status status = ht__optim_check_options(what, "ht_reduce_lr_on_plateau_options_default",
-                                               o->size, sizeof *o);
+    ht_status status = HT_CHECK_OPTIONS(NULL, what, o, ht_reduce_lr_on_plateau_options);
 
     if (status == HT_SUCCESS)
         status = ht__optim_check_range(what, "factor", o->factor, 0, 1);

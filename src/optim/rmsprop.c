@@ -34,8 +34,7 @@ static ht_status read_options(const char *what, const ht_rmsprop_options *option
                               ht_update *settings)
 {
     ht_rmsprop_options o = options != NULL ? *options : ht_rmsprop_options_default();
-    ht_status status = ht__optim_check_options(what, "ht_rmsprop_options_default", o.size,
-                                               sizeof o);
+    ht_status status = HT_CHECK_OPTIONS(NULL, what, &o, ht_rmsprop_options);
 
     if (status != HT_SUCCESS)
         return status;

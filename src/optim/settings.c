@@ -20,17 +20,6 @@ ht_status ht__optim_check_range(const char *what, const char *name, double value
                    low, name, high);
 }
 
-ht_status ht__optim_check_options(const char *what, const char *filler, size_t size,
-                                  size_t expected)
-{
-    if (size == expected)
-        return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                   "%s: the options are not initialised (size is %zu, expected %zu); "
-                   "start from %s()",
-                   what, size, expected, filler);
-}
-
 int ht__optim_setting_count(const ht_optimizer_type *type)
 {
     int count = 0;

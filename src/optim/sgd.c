@@ -32,7 +32,7 @@ ht_sgd_options ht_sgd_options_default(void)
 static ht_status read_options(const char *what, const ht_sgd_options *options, ht_update *settings)
 {
     ht_sgd_options o = options != NULL ? *options : ht_sgd_options_default();
-    ht_status status = ht__optim_check_options(what, "ht_sgd_options_default", o.size, sizeof o);
+    ht_status status = HT_CHECK_OPTIONS(NULL, what, &o, ht_sgd_options);
 
     if (status != HT_SUCCESS)
         return status;

@@ -28,6 +28,16 @@ static ht_value *forward(ht_module *model, ht_value *data, ht_forward_mode mode,
         ht_nll_loss(y, ht_value_as_tensor(ht_value_get(data, "target")), HT_MEAN));
 }
 
+/* The wrapper's reference is the only one. */
+static ht_module *wrapped(ht_module *net, ht_optimizer *optimizer, bool sync_bn,
+                          const ht_data_parallel_options *options)
+{
+    ht_module *model = ht_auto_model(net, optimizer, sync_bn, options);
+
+    ht_release(net);
+    return model;
+}
+
 static void test_equals_a_plain_program(void **state)
 {
     struct run run = {.kind = ADAM, .steps = 5};
@@ -39,7 +49,7 @@ static void test_equals_a_plain_program(void **state)
 
     (void)state;
     train_alone(&run, expected);
-    model = ht_auto_model(net, optimizer, false, NULL);
+    model = wrapped(net, optimizer, false, NULL);
     assert_ptr_equal(ht_data_parallel_module(model), net);
     assert_ptr_equal(ht_auto_optim(optimizer), optimizer);
     wrapper = ht_optim_wrapper_new(optimizer, NULL);
@@ -71,7 +81,7 @@ static void test_sync_bn_and_the_log(void **state)
     lines[0] = '\0';
     ht_log_set_level(HT_LOG_INFO);
     ht_log_set_sink(keep_line, NULL);
-    model = ht_auto_model(net, NULL, true, NULL);
+    model = wrapped(net, NULL, true, NULL);
     ht_log_set_sink(NULL, NULL);
     ht_log_set_level(HT_LOG_WARN);
     norm = ht_module_find(net, "1");
@@ -93,9 +103,9 @@ static void test_one_rank_shares_its_devices(void **state)
     if (ht_test_size > 1)
         return;
     ht_use_device(ht_device_get("dummy:0"));
-    model = ht_auto_model(ht_nn_relu(), NULL, true, NULL);
+    model = wrapped(ht_nn_relu(), NULL, true, NULL);
     ht_use_device(ht_device_get("dummy:1"));
-    chosen = ht_auto_model(ht_nn_relu(), NULL, true, NULL);
+    chosen = wrapped(ht_nn_relu(), NULL, true, NULL);
     ht_use_device(device);
     assert_string_equal(ht_module_get_type(model)->name, "DeviceParallel");
     assert_string_equal(ht_module_get_type(chosen)->name, "ReLU");
@@ -120,7 +130,7 @@ static void train_with_norm(bool alone, double values[NORM_VALUES])
     ht_module_to_dtype(net, HT_FLOAT64);
     sgd = new_optimizer(net, SGD);
     if (!alone)
-        model = ht_auto_model(net, sgd, true, NULL);
+        model = wrapped(net, sgd, true, NULL);
     wrapper = ht_optim_wrapper_new(sgd, NULL);
     for (int step = 0; step < 6; step++) {
         ht_scope *scope = ht_scope_open();
@@ -164,7 +174,7 @@ static void test_sync_bn_refuses_to_be_left_out(void **state)
         HT_TEST_SKIP("no layer needs other ranks");
     layers[0] = ht_nn_linear(IN, 3);
     layers[1] = ht_nn_batch_norm1d(3, NULL);
-    model = ht_auto_model(ht_nn_sequential(2, layers), NULL, true, NULL);
+    model = wrapped(ht_nn_sequential(2, layers), NULL, true, NULL);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_int_equal(ht_data_parallel_backward(model, NULL), HT_ERR_STATE);
     ht_error_get(&message);
@@ -185,7 +195,7 @@ static void test_options_and_calls_on_any_number_of_ranks(void **state)
 
     (void)state;
     options.accumulation_steps = 2;
-    model = ht_auto_model(net, optimizer, false, &options);
+    model = wrapped(net, optimizer, false, &options);
     for (int pass = 0; pass < 2; pass++) { /* of 12 rows, and of 4 */
         ht_comm_chunk(HT_COMM_WORLD, pass == 0 ? 12 : 4, ht_test_rank, &first, &count);
         assert_int_equal(backward_rows(model, pass * 12 + first, count), HT_SUCCESS);
@@ -216,11 +226,11 @@ static void test_device_ids_are_refused(void **state)
     options.device_ids = &first;
     options.device_id_count = 1;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
-    assert_null(ht_auto_model(new_net(1), NULL, false, &options));
+    assert_null(wrapped(new_net(1), NULL, false, &options));
     ht_error_get(&message);
     assert_non_null(strstr(message, "ht_auto_model: device_ids must not be given"));
     ht_error_clear();
-    assert_null(ht_auto_model(NULL, NULL, false, NULL));
+    assert_null(wrapped(NULL, NULL, false, NULL));
     ht_error_get(&message);
     assert_non_null(strstr(message, "ht_auto_model: the module is NULL"));
     ht_error_clear();

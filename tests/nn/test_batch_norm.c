@@ -269,6 +269,47 @@ static void a_volume_is_normalised_as_its_slices_side_by_side(void **state)
     ht_release(flat);
 }
 
+static void check_untouched(const char *name, ht_tensor *x, void *user)
+{
+    (void)user;
+    if (strcmp(name, "num_batches_tracked") == 0)
+        ht_test_expect(x, (double[]){1}, 0);
+    else if (strcmp(name, "running_mean") == 0)
+        ht_test_expect(x, (double[]){0, 0, 0}, 0);
+    else
+        ht_test_expect(x, (double[]){1, 1, 1}, 0);
+}
+
+/* As in PyTorch: the batch is counted, and nothing else changes. Loaders hand such batches out. */
+static void a_batch_of_no_rows_leaves_the_statistics(void **state)
+{
+    (void)state;
+    const int64_t none[4] = {0, 3, 2, 2};
+    ht_batch_norm_options options = ht_batch_norm_options_default();
+
+    options.eps = 0;
+    for (int sync = 0; sync < 2; sync++) {
+        ht_scope *scope = ht_scope_open();
+        ht_module *layer = sync ? ht_nn_sync_batch_norm(3, &options, HT_COMM_WORLD)
+                                : ht_nn_batch_norm2d(3, &options);
+        ht_tensor *x = ht_array_local(none, 4, none, HT_FLOAT32), *y;
+
+        ht_tensor_set_requires_grad(x, true);
+        y = ht_forward(layer, x);
+        assert_int_equal(ht_tensor_size(y), 0);
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        assert_int_equal(ht_tensor_size(ht_tensor_grad(x)), 0);
+        ht_test_expect(ht_tensor_grad(ht_module_find_parameter(layer, "weight")),
+                       (double[]){0, 0, 0}, 0);
+        ht_module_named_buffers(layer, check_untouched, NULL);
+        ht_release(layer);
+        ht_scope_close(scope);
+    }
+    assert_int_equal(ht_tensor_size(ht_batch_norm(ht_zeros(4, none, HT_FLOAT32, 0), NULL, NULL,
+                                                  NULL, NULL, true, 0.1, 0)),
+                     0);
+}
+
 HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(values_and_gradients_are_pytorchs),
               cmocka_unit_test(gradients_are_those_of_finite_differences),
               cmocka_unit_test(a_large_mean_costs_no_digits),
@@ -276,4 +317,5 @@ HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(values_and_gradients_are_pytorch
               cmocka_unit_test(conversion_shares_tensors_and_finds_fields),
               cmocka_unit_test(conversion_of_nothing_is_said),
               cmocka_unit_test(a_wrong_number_of_channels_is_named),
-              cmocka_unit_test(a_volume_is_normalised_as_its_slices_side_by_side));
+              cmocka_unit_test(a_volume_is_normalised_as_its_slices_side_by_side),
+              cmocka_unit_test(a_batch_of_no_rows_leaves_the_statistics));

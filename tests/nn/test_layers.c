@@ -232,6 +232,7 @@ static void test_network_learns(void **state)
 static void test_misuse(void **state)
 {
     ht_conv2d_options unset = {0};
+    char expected[160];
 
     (void)state;
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
@@ -240,7 +241,11 @@ static void test_misuse(void **state)
     assert_null(ht_nn_dropout(-0.5));
     nn_assert_error("ht_nn_dropout: p is -0.5, not a probability");
     assert_null(ht_nn_conv2d_ext(3, 8, 3, &unset, true));
-    nn_assert_error("ht_nn_conv2d: the options were not filled by ht_conv2d_options_default()");
+    snprintf(expected, sizeof expected,
+             "ht_nn_conv2d: the options are not initialised (size is 0, expected %zu); start from "
+             "ht_conv2d_options_default()",
+             sizeof unset);
+    nn_assert_error(expected);
     assert_int_equal(ht_nn_init_kaiming_uniform(local_ones(3), 0), HT_ERR_SHAPE);
     nn_assert_error("ht_nn_init_kaiming_uniform: x is (3,), 2 axes at least are needed");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);

@@ -22,7 +22,7 @@ enum { NAME_LENGTH = 80 };
 /* Kept for backward, followed by arrays of C doubles: mean, 1 / sqrt(var + eps), scale. */
 struct kept {
     ht_comm *comm; /* not owned: communicators live until ht_finalize */
-    double count;  /* values per channel on all ranks; 0: the statistics were constants */
+    double count;  /* values per channel on all ranks; 0: none, or the statistics were constants */
     char what[NAME_LENGTH];
     double channel[];
 };
@@ -96,14 +96,14 @@ static double batch_moments(ht_tensor *x, const ht_norm *norm, const ht_batch_no
              ht__comm_allgather_f64(job->comm, mine, (int)row, all, name) == HT_SUCCESS)
         count = merge(ranks, channels, ranks == 1 ? mine : all, mean, m2);
     ht__free(mine);
-    if (count < 0 || count > 1)
+    if (count != 1)
         return count;
     HT_FAIL(job->comm, HT_ERR_ARGUMENT,
             "%s: %g value per channel in all; batch statistics need 2 at least", job->what, count);
     return -1;
 }
 
-/* One (C) tensor as doubles; `otherwise` where there is none. */
+/* One (C) tensor, on any device, as doubles; `otherwise` where there is none. */
 static bool read_channels(ht_tensor *x, int64_t channels, double otherwise, double *to)
 {
     ht_scope *scope;
@@ -114,18 +114,24 @@ static bool read_channels(ht_tensor *x, int64_t channels, double otherwise, doub
     if (x == NULL)
         return true;
     scope = ht_scope_open();
-    wide = ht_contiguous(ht_astype(ht_detach(x), HT_FLOAT64));
+    wide = ht__on_host(x, HT_FLOAT64);
     if (wide != NULL)
         memcpy(to, ht__body_data(wide->body), (size_t)channels * sizeof *to);
     ht_scope_close(scope);
     return wide != NULL;
 }
 
-/* C doubles into a (C) tensor of any dtype, of which every rank holds all. */
+/* C doubles into a (C) tensor of any dtype, on any device, of which every rank holds all. */
 static bool write_channels(ht_tensor *x, int64_t channels, const double *from)
 {
-    return ht_copy_(ht_tensor_local(x), ht_array_local(from, 1, &channels, HT_FLOAT64)) ==
-           HT_SUCCESS;
+    ht_tensor *wide = ht_empty_on(1, &channels, HT_FLOAT64, HT_NONE, ht__device_cpu(),
+                                  HT_COMM_SELF);
+
+    if (wide == NULL)
+        return false;
+    memcpy(ht__body_data(wide->body), from, (size_t)channels * sizeof *from);
+    return ht_copy_(ht_tensor_local(x), ht_to_device(ht_astype(wide, x->body->dtype),
+                                                     x->body->storage->device)) == HT_SUCCESS;
 }
 
 /* x <- (1 - momentum) x + momentum value */
@@ -143,7 +149,8 @@ static bool follow(ht_tensor *x, const double *value, int64_t channels, double m
     return done;
 }
 
-/* mean and var of this batch; the running ones follow, with the unbiased variance. */
+/* mean and var of this batch; the running ones follow, with the unbiased variance. A batch of no
+ * rows, on no rank any, says nothing of either: 0, and the running ones stay. */
 static double take_batch(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_job *job,
                          const char *name, double *mean, double *var, double *scratch)
 {
@@ -151,6 +158,10 @@ static double take_batch(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_
     double count = batch_moments(x, norm, job, name, mean, var);
 
     if (count < 0)
+        return count;
+    for (int64_t c = 0; count == 0 && c < channels; c++)
+        var[c] = 1;
+    if (count == 0)
         return count;
     if (job->track && job->running_mean != NULL) {
         for (int64_t c = 0; c < channels; c++)

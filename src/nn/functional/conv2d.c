@@ -16,11 +16,8 @@ ht_conv2d_options ht_conv2d_options_default(void)
 
 static bool check_options(const ht_tensor *x, const ht_conv2d_options *options)
 {
-    if (options->size != sizeof *options) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "ht_conv2d: the options were not filled by ht_conv2d_options_default()");
+    if (HT_CHECK_OPTIONS(x->body->comm, "ht_conv2d", options, ht_conv2d_options) != HT_SUCCESS)
         return false;
-    }
     for (int i = 0; i < 2; i++) {
         if (options->stride[i] >= 1 && options->padding[i] >= 0 && options->dilation[i] >= 1)
             continue;

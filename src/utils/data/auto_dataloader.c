@@ -8,21 +8,28 @@
 
 static const char what[] = "ht_auto_dataloader";
 
-/* Rows for each rank; 0 after an error. */
-static int64_t share(ht_comm *comm, int64_t batch, ht_batch_policy policy)
+/* Rows of a step to rows for each rank. */
+static ht_status share(ht_comm *comm, int64_t *batch, ht_batch_policy policy)
 {
-    int64_t each = batch / comm->size, left = batch % comm->size;
+    int64_t each = *batch / comm->size, left = *batch % comm->size;
 
-    if (left > 0 && policy == HT_BATCH_ROUND_UP)
-        return each + 1;
-    if (each > 0 && (left == 0 || policy == HT_BATCH_ROUND_DOWN))
-        return each;
-    HT_FAIL(comm, HT_ERR_ARGUMENT,
-            "%s: %d ranks cannot share a batch of %" PRId64 " rows: %" PRId64
-            " each leaves a remainder of %" PRId64
-            "; take another batch_size, or a policy that rounds",
-            what, comm->size, batch, each, left);
-    return 0;
+    if ((unsigned)policy > HT_BATCH_ROUND_UP)
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: there is no batch policy %d", what, (int)policy);
+    if (left > 0 && policy == HT_BATCH_ROUND_UP && *batch < INT64_MAX - comm->size)
+        each++;
+    else if (each == 0 && policy == HT_BATCH_ROUND_DOWN)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: a batch of %" PRId64 " rows, rounded down, leaves none for %d "
+                             "ranks; take a batch_size of %d or more, or HT_BATCH_ROUND_UP",
+                             what, *batch, comm->size, comm->size);
+    else if (left > 0 && policy != HT_BATCH_ROUND_DOWN)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: %d ranks cannot share a batch of %" PRId64 " rows: %" PRId64
+                             " each leaves a remainder of %" PRId64
+                             "; take another batch_size, or a policy that rounds",
+                             what, comm->size, *batch, each, left);
+    *batch = each;
+    return HT_SUCCESS;
 }
 
 ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_options *options,
@@ -30,11 +37,16 @@ ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_optio
 {
     ht_dataloader_options o = options != NULL ? *options : ht_dataloader_options_default();
     int64_t all = o.batch_size;
+    ht_dataloader *loader;
+    ht_status status;
 
-    if (dataset == NULL || o.size != sizeof o || all < 1) /* the loader's own errors */
+    if (HT_IS_NULL(dataset, what, "the dataset"))
+        return NULL;
+    if (o.size != sizeof o || all < 1) /* the loader's own errors */
         return ht_dataloader_new(dataset, &o);
-    o.batch_size = share(dataset->comm, all, policy);
-    if (o.batch_size == 0)
+    status = share(dataset->comm, &o.batch_size, policy);
+    loader = ht__dataloader_new(dataset, &o, status);
+    if (loader == NULL)
         return NULL;
     ht_log_write0(HT_LOG_INFO,
                   "%s: steps of %" PRId64 " rows%s: %" PRId64 " on each of %d rank%s, by shards of "
@@ -43,5 +55,5 @@ ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_optio
                   o.batch_size * dataset->comm->size != all ? " (rounded)" : "", o.batch_size,
                   dataset->comm->size, dataset->comm->size > 1 ? "s" : "",
                   o.shuffle ? "shuffled" : "in the file's order");
-    return ht_dataloader_new(dataset, &o);
+    return loader;
 }

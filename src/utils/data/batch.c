@@ -8,12 +8,6 @@
 
 #include "ht/factories.h"
 
-void ht__made_init(ht__made *made, const ht_dataloader_options *options)
-{
-    memset(made, 0, sizeof *made);
-    made->ids = ht__alloc((size_t)options->batch_size * sizeof *made->ids);
-}
-
 static void release_outputs(ht__made *made, int arrays)
 {
     for (int i = 0; i < arrays; i++) {
@@ -40,6 +34,10 @@ static bool only_ours(const ht_tensor *x)
 ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset)
 {
     release_outputs(made, dataset->count);
+    if (made->rows > made->room) {
+        made->room = made->rows;
+        made->ids = ht__realloc(made->ids, (size_t)made->room * sizeof *made->ids);
+    }
     for (int i = 0; i < dataset->count; i++) {
         const ht__hdf5_info *info = &dataset->arrays[i].info;
         ht_tensor *old = made->raw[i];

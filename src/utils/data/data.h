@@ -33,6 +33,9 @@ struct ht_dataset {
     int64_t rows; /* at most file_rows: ht_dataset_limit */
 };
 
+/* As it is now, for a loader: ht_dataset_limit does not reach it. Owned. */
+ht_dataset *ht__dataset_fixed(const ht_dataset *dataset);
+
 /* Raw bytes of one row of all arrays. */
 int64_t ht__dataset_row_bytes(const ht_dataset *dataset);
 
@@ -147,8 +150,8 @@ ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
 typedef struct ht__made {
     ht_tensor *raw[HT_MAX_ARRAYS];    /* owned; reused when nobody else holds them */
     ht_tensor *arrays[HT_MAX_ARRAYS]; /* owned; what the transform returned */
-    int64_t *ids;
-    int64_t rows;
+    int64_t *ids;                     /* of `rows`; there is room for `room` */
+    int64_t rows, room;
     ht_status status;
     char message[1024];
 } ht__made;
@@ -186,7 +189,6 @@ void ht__reader_next(ht__reader *reader, ht__made *made);
 /* Reads a part of the following window ahead, in step with the batches of this one. */
 void ht__reader_ahead(ht__reader *reader);
 
-void ht__made_init(ht__made *made, const ht_dataloader_options *options);
 void ht__made_free(ht__made *made, int arrays);
 
 /* ---- batch.c: from rows in memory to what the program gets ---- */
@@ -219,7 +221,7 @@ void ht__ring_stop(ht__ring *ring);      /* joins the thread and forgets what wa
 struct ht_dataloader {
     ht_object base;
     ht_dataloader *next; /* of those alive */
-    ht_dataset *dataset; /* retained */
+    ht_dataset *dataset; /* owned; fixed */
     ht_dataloader_options options;
     ht__reader reader;
     ht__ring ring;
@@ -230,6 +232,10 @@ struct ht_dataloader {
     ht_status status;     /* of the batch that failed; then nothing more comes */
     char message[1024];
 };
+
+/* Where this rank has failed with `status` already, or fails here, all ranks do. */
+ht_dataloader *ht__dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options,
+                                  ht_status status);
 
 /* Goes to the start of what `deal` (taken; NULL: everything) leaves of an epoch. */
 void ht__dataloader_seek(ht_dataloader *loader, int64_t epoch, ht__deal *deal);

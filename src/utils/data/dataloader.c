@@ -49,21 +49,23 @@ ht_dataloader_options ht_dataloader_options_default(void)
     };
 }
 
+enum { MAX_QUEUE = 4096 };
+
+/* What one rank passes. */
 static ht_status check_options(const ht_dataset *dataset, const ht_dataloader_options *options)
 {
     ht_comm *comm = dataset->comm;
 
-    if (options->size != sizeof *options)
-        return HT_FAIL(
-            comm, HT_ERR_ARGUMENT,
-            "ht_dataloader_new: options were not filled by ht_dataloader_options_default");
+    if (HT_CHECK_OPTIONS(comm, "ht_dataloader_new", options, ht_dataloader_options) != HT_SUCCESS)
+        return HT_ERR_ARGUMENT;
     if (options->batch_size < 1)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: batch_size is %lld, at least 1",
                        (long long)options->batch_size);
-    if (options->window_bytes < 1 || options->queue < 1)
+    if (options->window_bytes < 1 || options->queue < 1 || options->queue > MAX_QUEUE)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_dataloader_new: window_bytes is %lld and queue %d, both at least 1",
-                       (long long)options->window_bytes, options->queue);
+                       "ht_dataloader_new: window_bytes is %lld and queue %d, expected at least 1, "
+                       "and queue at most %d",
+                       (long long)options->window_bytes, options->queue, MAX_QUEUE);
     if (options->io_threads < 0 || options->io_threads > 1)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: io_threads is %d, 0 or 1",
                        options->io_threads);
@@ -98,32 +100,66 @@ static void set_epoch(ht_dataloader *loader, int64_t epoch)
     loader->batches = ht__deal_batches(&loader->deal, &loader->options, dataset->comm->rank, &rows);
 }
 
-ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options)
+static ht_dataloader *make(const ht_dataset *dataset, const ht_dataloader_options *options)
 {
-    ht_dataloader_options defaults = ht_dataloader_options_default();
-
-    if (HT_IS_NULL(dataset, "ht_dataloader_new", "the dataset"))
-        return NULL;
-    if (options == NULL)
-        options = &defaults;
-    if (check_options(dataset, options) != HT_SUCCESS)
-        return NULL;
-
     ht_dataloader *loader = ht__alloc(sizeof *loader);
 
     ht__object_init(loader, &dataloader_kind);
     loader->next = alive;
     alive = loader;
     ht__at_finalize(stop_all);
-    loader->dataset = ht_retain(dataset);
+    loader->dataset = ht__dataset_fixed(dataset);
     loader->options = *options;
-    ht__reader_init(&loader->reader, dataset, &loader->options);
+    if (loader->options.batch_size > dataset->rows) /* one more: HT_REMAINDER_DROP has none then */
+        loader->options.batch_size = dataset->rows + 1;
+    ht__reader_init(&loader->reader, loader->dataset, &loader->options);
     ht__ring_init(&loader->ring, &loader->reader, wants_thread(options));
     set_epoch(loader, 0);
-    if (ht__agree(dataset->comm, ht__source_open(&loader->reader.source)) == HT_SUCCESS)
+    return loader;
+}
+
+/* They make as many batches, or some would wait for others that have come to the end. */
+static ht_status check_ranks(const char *what, const ht_dataloader *loader)
+{
+    ht_comm *comm = loader->dataset->comm;
+    int64_t first = loader->batches;
+    ht_status status = ht__comm_bcast_bytes(comm, &first, sizeof first, 0, what);
+
+    if (status == HT_SUCCESS && first != loader->batches)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: rank 0 makes %lld batches of an epoch, rank %d %lld: their "
+                               "options differ",
+                               what, (long long)first, comm->rank, (long long)loader->batches);
+    return ht__agree(comm, status);
+}
+
+ht_dataloader *ht__dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options,
+                                  ht_status status)
+{
+    static const char what[] = "ht_dataloader_new";
+    ht_dataloader *loader = NULL;
+    bool held = ht__agree_begin();
+
+    if (status == HT_SUCCESS)
+        status = check_options(dataset, options);
+    if (status == HT_SUCCESS) {
+        loader = make(dataset, options);
+        status = ht__source_open(&loader->reader.source);
+    }
+    status = ht__agree_end(what, dataset->comm, held, status);
+    if (status == HT_SUCCESS && check_ranks(what, loader) == HT_SUCCESS)
         return loader;
     ht_release(loader);
     return NULL;
+}
+
+ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options)
+{
+    ht_dataloader_options defaults = ht_dataloader_options_default();
+
+    if (HT_IS_NULL(dataset, "ht_dataloader_new", "the dataset"))
+        return NULL;
+    return ht__dataloader_new(dataset, options != NULL ? options : &defaults, HT_SUCCESS);
 }
 
 static void give_back(ht_dataloader *loader)

@@ -69,24 +69,23 @@ ht_value *ht_dataloader_state_dict(const ht_dataloader *loader)
 
 static ht_status get_number(ht_comm *comm, const ht_value *state, const char *key, int64_t *number)
 {
-    const ht_value *value = ht_value_get(state, key);
-
-    *number = (int64_t)ht_value_as_number(value);
-    if (ht_value_get_kind(value) == HT_VALUE_NUMBER && *number >= 0)
+    if (ht__value_whole(ht_value_get(state, key), number))
         return HT_SUCCESS;
     return HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no number \"%s\" of 0 or more", loading,
                    key);
 }
 
+/* In host memory, whatever device the state was loaded to; while the scope is open. */
 static const int64_t *get_integers(ht_comm *comm, const ht_value *state, const char *key, int ndim,
                                    int64_t last, int64_t *rows)
 {
     ht_tensor *x = ht_value_as_tensor(ht_value_get(state, key));
 
     if (x != NULL && ht_tensor_dtype(x) == HT_INT64 && ht_tensor_ndim(x) == ndim &&
-        ht_tensor_shape(x)[ndim - 1] == last && ht__body_is_contiguous(x->body)) {
+        ht_tensor_shape(x)[ndim - 1] == last && x->body->lsize == ht_tensor_size(x)) {
         *rows = ht_tensor_shape(x)[0];
-        return ht_tensor_data(x);
+        x = ht__on_host(x, HT_INT64);
+        return x != NULL ? ht__body_data(x->body) : NULL;
     }
     HT_FAIL(comm, HT_ERR_FORMAT,
             "%s: the state has no int64 tensor \"%s\" whose last axis has %lld", loading, key,
@@ -185,35 +184,82 @@ static void stay(ht_dataloader *loader)
     ht__dataloader_seek(loader, loader->epoch, &left);
 }
 
-ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *state)
+/* What a state says, read and checked. */
+struct position {
+    uint64_t seed;
+    int64_t epoch;
+    ht__deal deal; /* owned */
+};
+
+static ht_status read_state(const ht_dataloader *loader, const ht_value *state,
+                            struct position *position)
 {
-    const int64_t *seed = NULL;
-    int64_t epoch = 0, one;
-    ht__deal deal = {0};
+    ht_comm *comm = loader->dataset->comm;
+    const int64_t *seed;
+    int64_t one;
     ht_status status;
 
-    if (HT_IS_NULL(loader, "ht_dataloader_load_state_dict", "the loader") ||
-        HT_IS_NULL(state, "ht_dataloader_load_state_dict", "the state"))
+    if (HT_IS_NULL(state, loading, "the state"))
         return ht_error_get(NULL);
-
     status = check_identity(loader, state);
     if (status == HT_SUCCESS)
-        status = get_number(loader->dataset->comm, state, "epoch", &epoch);
-    if (status == HT_SUCCESS) {
-        seed = get_integers(loader->dataset->comm, state, "seed", 1, 1, &one);
-        status = seed != NULL ? read_deal(loader, state, &deal) : ht_error_get(NULL);
-    }
+        status = get_number(comm, state, "epoch", &position->epoch);
+    if (status != HT_SUCCESS)
+        return status;
+    seed = get_integers(comm, state, "seed", 1, 1, &one);
+    if (seed == NULL)
+        return ht_error_get(NULL);
+    position->seed = (uint64_t)*seed;
+    return read_deal(loader, state, &position->deal);
+}
+
+/* States of different places would have ranks make different numbers of batches. */
+static ht_status check_ranks(const ht_dataloader *loader, const struct position *position)
+{
+    ht_comm *comm = loader->dataset->comm;
+    int64_t rows, mine[3] = {(int64_t)position->seed, position->epoch}, first[3];
+    ht_status status;
+
+    mine[2] = ht__deal_batches(&position->deal, &loader->options, comm->rank, &rows);
+    memcpy(first, mine, sizeof first);
+    status = ht__comm_bcast_bytes(comm, first, sizeof first, 0, loading);
+    if (status == HT_SUCCESS && memcmp(first, mine, sizeof first) != 0)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: rank 0 and rank %d load different states (epoch %lld with %lld "
+                               "batches left, and epoch %lld with %lld)",
+                               loading, comm->rank, (long long)first[1], (long long)first[2],
+                               (long long)mine[1], (long long)mine[2]);
+    return ht__agree(comm, status);
+}
+
+ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *state)
+{
+    struct position position = {0};
+    ht_scope *scope;
+    ht_status status;
+    bool held;
+
+    if (HT_IS_NULL(loader, loading, "the loader"))
+        return ht_error_get(NULL);
+
+    scope = ht_scope_open();
+    held = ht__agree_begin();
+    status = read_state(loader, state, &position);
+    ht_scope_close(scope);
+    status = ht__agree_end(loading, loader->dataset->comm, held, status);
+    if (status == HT_SUCCESS)
+        status = check_ranks(loader, &position);
     if (status != HT_SUCCESS) {
-        ht__deal_free(&deal);
+        ht__deal_free(&position.deal);
         return status;
     }
-    status = ht__agree(loader->dataset->comm, open_again(loader, &deal));
+    status = ht__agree(loader->dataset->comm, open_again(loader, &position.deal));
     if (status != HT_SUCCESS) {
-        ht__deal_free(&deal);
+        ht__deal_free(&position.deal);
         stay(loader);
         return status;
     }
-    loader->options.seed = (uint64_t)*seed;
-    ht__dataloader_seek(loader, epoch, &deal);
+    loader->options.seed = position.seed;
+    ht__dataloader_seek(loader, position.epoch, &position.deal);
     return HT_SUCCESS;
 }

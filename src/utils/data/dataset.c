@@ -5,6 +5,8 @@
 
 #define UNIT_BYTES (256 << 10)
 
+static const char what[] = "ht_dataset_hdf5";
+
 static void destroy(void *object)
 {
     ht_dataset *dataset = object;
@@ -59,17 +61,21 @@ static ht_status check_file(ht_dataset *dataset)
     return status;
 }
 
-ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datasets[],
-                            ht_comm *comm)
+static ht_status check_names(const char *path, int count, const char *const datasets[])
 {
-    if (path == NULL || datasets == NULL || comm == NULL || count < 1 || count > HT_MAX_ARRAYS) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "ht_dataset_hdf5: path, names and communicator must be given, and 1 to %d arrays; "
-                "count is %d",
-                HT_MAX_ARRAYS, count);
-        return NULL;
-    }
+    bool good = path != NULL && datasets != NULL && count >= 1 && count <= HT_MAX_ARRAYS;
 
+    for (int i = 0; good && i < count; i++)
+        good = datasets[i] != NULL;
+    if (good)
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_ARGUMENT,
+                         "%s: path and names must be given, and 1 to %d arrays; count is %d", what,
+                         HT_MAX_ARRAYS, count);
+}
+
+static ht_dataset *make(const char *path, int count, const char *const datasets[], ht_comm *comm)
+{
     ht_dataset *dataset = ht__alloc(sizeof *dataset);
 
     ht__object_init(dataset, &dataset_kind);
@@ -78,12 +84,41 @@ ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datas
     dataset->count = count;
     for (int i = 0; i < count; i++)
         dataset->arrays[i].name = ht__strdup(datasets[i]);
-    if (ht__agree(comm, check_file(dataset)) != HT_SUCCESS) {
+    return dataset;
+}
+
+ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datasets[],
+                            ht_comm *comm)
+{
+    ht_dataset *dataset = NULL;
+    ht_status status;
+
+    if (HT_IS_NULL(comm, what, "the communicator"))
+        return NULL;
+    status = check_names(path, count, datasets);
+    if (status == HT_SUCCESS) {
+        dataset = make(path, count, datasets, comm);
+        status = check_file(dataset);
+    }
+    if (ht__agree(comm, status) != HT_SUCCESS) {
         ht_release(dataset);
         return NULL;
     }
     dataset->rows = dataset->file_rows = dataset->arrays[0].info.shape[0];
     return dataset;
+}
+
+ht_dataset *ht__dataset_fixed(const ht_dataset *dataset)
+{
+    ht_dataset *fixed = ht__alloc(sizeof *fixed);
+
+    *fixed = *dataset;
+    ht__object_init(fixed, &dataset_kind);
+    ht_retain(fixed->comm);
+    fixed->path = ht__strdup(dataset->path);
+    for (int i = 0; i < dataset->count; i++)
+        fixed->arrays[i].name = ht__strdup(dataset->arrays[i].name);
+    return fixed;
 }
 
 ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows)

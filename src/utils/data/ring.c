@@ -13,8 +13,6 @@ void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded)
     if (threaded)
         ring->size = reader->options->queue + 1;
     ring->slots = ht__alloc((size_t)ring->size * sizeof *ring->slots);
-    for (int i = 0; i < ring->size; i++)
-        ht__made_init(&ring->slots[i], reader->options);
     pthread_mutex_init(&ring->lock, NULL);
     pthread_cond_init(&ring->not_empty, NULL);
     pthread_cond_init(&ring->not_full, NULL);

@@ -70,12 +70,11 @@ static ht_tensor *normalise_numbers(ht_tensor *x, const ht_normalize *how)
     return ht_astype(x, how->dtype);
 }
 
-ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *normalize)
+/* Raw rows are in host memory. */
+static ht_tensor *normalise(ht_tensor *rows, const ht_normalize *how)
 {
-    const ht_normalize *how = normalize;
     ht_dtype dtype = ht_tensor_dtype(rows);
 
-    (void)array;
     if (ht_tensor_ndim(rows) == 1 && (ht_dtype_is_integer(dtype) || dtype == HT_BOOL))
         return ht_astype(rows, HT_INT64);
     if (how == NULL || (how->dtype != HT_FLOAT32 && how->dtype != HT_FLOAT64))
@@ -89,4 +88,15 @@ ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *normalize)
     if (dtype == HT_UINT8 && ht_tensor_is_contiguous(rows))
         return normalise_bytes(rows, how);
     return normalise_numbers(rows, how);
+}
+
+ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *normalize)
+{
+    ht_tensor *made;
+
+    (void)array;
+    if (HT_IS_NULL(rows, "ht_transform_normalize", "the tensor of rows"))
+        return NULL;
+    made = normalise(ht_to_device(rows, ht__device_cpu()), normalize);
+    return made != NULL ? ht_to_device(made, ht_tensor_device(rows)) : NULL;
 }

@@ -8,11 +8,6 @@
 #include "ht/factories.h"
 #include "metric.h"
 
-ht_tensor *ht__metric_host(ht_tensor *x, ht_dtype dtype)
-{
-    return ht_contiguous(ht_astype(ht_to_device(x, ht__device_cpu()), dtype));
-}
-
 ht_status ht__metric_check_batch(const char *what, const ht_tensor *x, int ndim,
                                  const ht_tensor *target)
 {
@@ -80,8 +75,8 @@ static ht_status update_accuracy(ht_metric *metric, ht_tensor *x, ht_tensor *tar
     if (metric->k > classes)
         return ht__error_set(HT_ERR_SHAPE, "%s: x is %s, which has no %d best classes", what,
                              ht__shape_str(2, x->body->shape), metric->k);
-    x = ht__metric_host(x, HT_FLOAT64);
-    target = ht__metric_host(target, HT_INT64);
+    x = ht__on_host(x, HT_FLOAT64);
+    target = ht__on_host(target, HT_INT64);
     if (x == NULL || target == NULL)
         return ht_error_get(NULL);
     const double *scores = ht__body_data(x->body);
@@ -135,7 +130,7 @@ ht_metric *ht_metric_accuracy(int k, ht_comm *comm)
 static ht_tensor *predictions(ht_tensor *x)
 {
     int64_t rows = x->body->shape[0], classes = x->body->shape[1];
-    ht_tensor *scores = ht__metric_host(x, HT_FLOAT64);
+    ht_tensor *scores = ht__on_host(x, HT_FLOAT64);
     ht_tensor *best = ht_empty_on(1, &rows, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self());
     int64_t *to;
 
@@ -167,8 +162,8 @@ static ht_status update_confusion(ht_metric *metric, ht_tensor *x, ht_tensor *ta
                                ht__shape_str(2, x->body->shape), metric->classes);
     if (status != HT_SUCCESS)
         return status;
-    x = scores ? predictions(x) : ht__metric_host(x, HT_INT64);
-    target = ht__metric_host(target, HT_INT64);
+    x = scores ? predictions(x) : ht__on_host(x, HT_INT64);
+    target = ht__on_host(target, HT_INT64);
     if (x == NULL || target == NULL)
         return ht_error_get(NULL);
     const int64_t *taken = ht__body_data(x->body), *labels = ht__body_data(target->body);

@@ -31,12 +31,9 @@ ht_early_stopping *ht_early_stopping_new(const ht_early_stopping_options *option
     ht_early_stopping_options o = options != NULL ? *options : ht_early_stopping_options_default();
     ht_early_stopping *stopping;
 
-    if (o.size != sizeof o) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "ht_early_stopping_new: the options are not initialised; start from "
-                "ht_early_stopping_options_default()");
+    if (HT_CHECK_OPTIONS(NULL, "ht_early_stopping_new", &o, ht_early_stopping_options) !=
+        HT_SUCCESS)
         return NULL;
-    }
     if (o.patience < 0 || !(o.min_delta >= 0)) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,
                 "ht_early_stopping_new: patience is %lld and min_delta %g, expected 0 or more",
@@ -80,15 +77,16 @@ ht_value *ht_early_stopping_state_dict(const ht_early_stopping *stopping)
 ht_status ht_early_stopping_load_state_dict(ht_early_stopping *stopping, const ht_value *state)
 {
     const ht_value *best = ht_value_get(state, "best"), *waited = ht_value_get(state, "waited");
+    int64_t epochs;
 
     if (HT_IS_NULL(stopping, "ht_early_stopping_load_state_dict", "the early stopping") ||
         HT_IS_NULL(state, "ht_early_stopping_load_state_dict", "the state"))
         return ht_error_get(NULL);
-    if (ht_value_get_kind(best) != HT_VALUE_NUMBER || ht_value_get_kind(waited) != HT_VALUE_NUMBER)
+    if (ht_value_get_kind(best) != HT_VALUE_NUMBER || !ht__value_whole(waited, &epochs))
         return HT_FAIL(NULL, HT_ERR_FORMAT,
                        "ht_early_stopping_load_state_dict: the state has no numbers \"best\" and "
-                       "\"waited\"");
+                       "\"waited\", which is whole");
     stopping->best = ht_value_as_number(best);
-    stopping->waited = (int64_t)ht_value_as_number(waited);
+    stopping->waited = epochs;
     return HT_SUCCESS;
 }

@@ -11,6 +11,8 @@
 #include "core/core.h"
 #include "ht/callbacks.h"
 
+static const char what[] = "ht_keep_best_step";
+
 struct kept {
     double metric;
     int64_t epoch;
@@ -97,40 +99,83 @@ static void insert(ht_keep_best *best, int at, double metric, int64_t epoch)
     best->count++;
 }
 
-/* The worst one, unless its name is that of a better one (an epoch that was run again). */
+static void forget(ht_keep_best *best, int at)
+{
+    ht__free(best->files[at].path);
+    memmove(best->files + at, best->files + at + 1,
+            (size_t)(--best->count - at) * sizeof *best->files);
+}
+
+static int find_epoch(const ht_keep_best *best, int64_t epoch)
+{
+    int at = 0;
+
+    while (at < best->count && best->files[at].epoch != epoch)
+        at++;
+    return at;
+}
+
 static ht_status drop_worst(ht_keep_best *best)
 {
-    struct kept *worst = &best->files[--best->count];
+    const struct kept *worst = &best->files[best->count - 1];
     ht_status status = HT_SUCCESS;
-    bool in_use = false;
 
-    for (int i = 0; i < best->count; i++)
-        in_use |= best->files[i].epoch == worst->epoch;
-    if (best->comm->rank == 0 && !in_use && unlink(worst->path) != 0 && errno != ENOENT)
-        status = ht__error_set(HT_ERR_IO, "ht_keep_best_step: cannot remove %s: %s", worst->path,
+    if (best->comm->rank == 0 && unlink(worst->path) != 0 && errno != ENOENT)
+        status = ht__error_set(HT_ERR_IO, "%s: cannot remove %s: %s", what, worst->path,
                                strerror(errno));
-    ht__free(worst->path);
+    forget(best, best->count - 1);
     return status;
+}
+
+/* Ranks that decide differently would save alone. */
+static ht_status check_ranks(ht_keep_best *best, double metric, int64_t epoch)
+{
+    struct {
+        double metric;
+        int64_t epoch;
+    } mine = {metric, epoch}, first = mine;
+    ht_status status = ht__comm_bcast_bytes(best->comm, &first, sizeof first, 0, what);
+
+    if (status == HT_SUCCESS && memcmp(&first, &mine, sizeof first) != 0)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: the metric of epoch %" PRId64 " is %.17g on rank 0, that of "
+                               "epoch %" PRId64 " is %.17g on rank %d",
+                               what, first.epoch, first.metric, epoch, metric, best->comm->rank);
+    return ht__agree(best->comm, status);
+}
+
+/* The program's own function, which may fail on one rank and may not say why. */
+static ht_status save(ht_keep_best *best, const char *path)
+{
+    ht_status status = best->save(path, best->user);
+
+    if (status != HT_SUCCESS && ht_error_get(NULL) == HT_SUCCESS)
+        ht__error_set(status, "%s: saving %s failed: %s", what, path, ht_status_name(status));
+    return ht__agree(best->comm, status);
 }
 
 ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch)
 {
     ht_status status;
-    int at;
+    int at, before;
 
-    if (HT_IS_NULL(best, "ht_keep_best_step", "the keeper"))
+    if (HT_IS_NULL(best, what, "the keeper"))
         return ht_error_get(NULL);
+    status = check_ranks(best, metric, epoch);
+    if (status != HT_SUCCESS)
+        return status;
     at = place(best, metric);
-    if (isnan(metric) || at >= best->keep)
-        return HT_SUCCESS;
+    before = find_epoch(best, epoch);
+    if (isnan(metric) || at >= best->keep || at > before)
+        return HT_SUCCESS; /* a worse run of an epoch leaves the better one's file */
     insert(best, at, metric, epoch);
-    status = best->save(best->files[at].path, best->user);
+    status = save(best, best->files[at].path);
     if (status != HT_SUCCESS) { /* what was there stays */
-        ht__free(best->files[at].path);
-        memmove(best->files + at, best->files + at + 1,
-                (size_t)(--best->count - at) * sizeof *best->files);
+        forget(best, at);
         return status;
     }
+    if (before < best->count - 1)
+        forget(best, before + 1); /* its file is the new one */
     status = best->count > best->keep ? drop_worst(best) : HT_SUCCESS;
     return ht__agree(best->comm, status);
 }
@@ -164,12 +209,14 @@ ht_value *ht_keep_best_state_dict(const ht_keep_best *best)
 static ht_status check_state(const ht_keep_best *best, const ht_value *state)
 {
     bool good = ht_value_get_kind(state) == HT_VALUE_LIST && ht_value_count(state) <= best->keep;
+    int64_t epoch;
 
     for (int i = 0; i < ht_value_count(state) && good; i++) {
         const ht_value *map = ht_value_at(state, i);
 
         good = ht_value_get_kind(ht_value_get(map, "metric")) == HT_VALUE_NUMBER &&
-               ht_value_get_kind(ht_value_get(map, "epoch")) == HT_VALUE_NUMBER;
+               !isnan(ht_value_as_number(ht_value_get(map, "metric"))) &&
+               ht__value_whole(ht_value_get(map, "epoch"), &epoch);
     }
     if (good)
         return HT_SUCCESS;

@@ -48,9 +48,6 @@ ht_moments ht__moments_merge(ht_moments a, ht_moments b);
 
 void ht__metric_put(ht_value *map, const char *name, double number);
 
-/* Scores or classes on the host as row-major float64 or int64; scoped, NULL after an error. */
-ht_tensor *ht__metric_host(ht_tensor *x, ht_dtype dtype);
-
 /* A process-local batch x of `ndim` axes with as many target classes as rows. Records the error. */
 ht_status ht__metric_check_batch(const char *what, const ht_tensor *x, int ndim,
                                  const ht_tensor *target);

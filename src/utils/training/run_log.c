@@ -37,11 +37,12 @@ ht_run_log_options ht_run_log_options_default(void)
     return (ht_run_log_options){.size = sizeof(ht_run_log_options)};
 }
 
+/* To read what is there, too, when a run goes on. */
 static ht_status open_one(const char *path, bool append, FILE **file)
 {
     if (path == NULL)
         return HT_SUCCESS;
-    *file = fopen(path, append ? "a" : "w");
+    *file = fopen(path, append ? "a+" : "w");
     if (*file != NULL)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", new_name, path, strerror(errno));
@@ -55,28 +56,33 @@ static ht_status open_all(ht_run_log *log, const ht_run_log_options *o)
         status = open_one(o->jsonl, o->append, &log->jsonl);
     if (o->svg != NULL)
         log->svg = ht__strdup(o->svg);
-    log->has_header = log->csv != NULL && ftell(log->csv) > 0;
+    log->goes_on = o->append;
     return status;
+}
+
+static ht_status check_options(const ht_run_log_options *options)
+{
+    if (HT_IS_NULL(options, new_name, "the options"))
+        return ht_error_get(NULL);
+    return HT_CHECK_OPTIONS(NULL, new_name, options, ht_run_log_options);
 }
 
 ht_run_log *ht_run_log_new(const ht_run_log_options *options, ht_comm *comm)
 {
     ht_run_log *log;
-    ht_status status = HT_SUCCESS;
+    ht_status status;
+    bool held;
 
-    if (options == NULL || options->size != sizeof *options || comm == NULL) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "%s: the options are not initialised (start from ht_run_log_options_default()), or "
-                "the communicator is NULL",
-                new_name);
+    if (HT_IS_NULL(comm, new_name, "the communicator"))
         return NULL;
-    }
     log = ht__alloc(sizeof *log);
     ht__object_init(log, &kind);
     log->comm = ht_retain(comm);
-    if (comm->rank == 0)
+    held = ht__agree_begin();
+    status = check_options(options);
+    if (status == HT_SUCCESS && comm->rank == 0)
         status = open_all(log, options);
-    if (ht__agree(comm, status) == HT_SUCCESS)
+    if (ht__agree_end(new_name, comm, held, status) == HT_SUCCESS)
         return log;
     ht_release(log);
     return NULL;
@@ -106,8 +112,11 @@ static bool is_number(const ht_value *entry)
     return ht_value_get_kind(entry) == HT_VALUE_NUMBER || (x != NULL && ht_tensor_size(x) == 1);
 }
 
+/* What one rank passes. */
 static ht_status check_row(const ht_run_log *log, const ht_value *row)
 {
+    if (HT_IS_NULL(row, add_name, "the row"))
+        return ht_error_get(NULL);
     if (ht_value_get_kind(row) != HT_VALUE_MAP || ht_value_count(row) == 0)
         return HT_FAIL(log->comm, HT_ERR_ARGUMENT, "%s: the row is no map, or an empty one",
                        add_name);
@@ -162,10 +171,15 @@ static int draw(const ht_run_log *log)
     return failed;
 }
 
+/* The first row of a run that goes on finds the files as the run before left them. */
 static ht_status write_row(ht_run_log *log)
 {
     const char *what = NULL;
+    ht_status status = log->goes_on ? ht__run_log_go_on(log, add_name) : HT_SUCCESS;
 
+    if (status != HT_SUCCESS)
+        return status;
+    log->goes_on = false;
     if (log->csv != NULL && ht__run_log_put_csv(log, log->rows - 1) != 0)
         what = "the CSV file";
     else if (log->jsonl != NULL && ht__run_log_put_jsonl(log, log->rows - 1) != 0)
@@ -177,18 +191,35 @@ static ht_status write_row(ht_run_log *log)
     return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", add_name, what, strerror(errno));
 }
 
+/* As if the row had never come. */
+static void forget_row(ht_run_log *log)
+{
+    log->rows--;
+    for (int i = 0; i < log->columns && log->rows == 0; i++)
+        ht__free(log->names[i]);
+    if (log->rows > 0)
+        return;
+    ht__free(log->names);
+    log->names = NULL;
+    ht__free(log->values);
+    log->values = NULL;
+    log->columns = log->capacity = 0;
+}
+
 ht_status ht_run_log_add(ht_run_log *log, const ht_value *row)
 {
-    ht_status status = HT_SUCCESS;
+    ht_status status;
+    bool held;
 
-    if (HT_IS_NULL(log, "ht_run_log_add", "the log") ||
-        HT_IS_NULL(row, "ht_run_log_add", "the row"))
+    if (HT_IS_NULL(log, add_name, "the log"))
         return ht_error_get(NULL);
-    status = check_row(log, row);
+    held = ht__agree_begin();
+    status = ht__agree_end(add_name, log->comm, held, check_row(log, row));
     if (status != HT_SUCCESS)
         return status;
     keep_row(log, row);
-    if (log->comm->rank == 0)
-        status = write_row(log);
-    return ht__agree(log->comm, status);
+    status = ht__agree(log->comm, log->comm->rank == 0 ? write_row(log) : HT_SUCCESS);
+    if (status == HT_ERR_FORMAT)
+        forget_row(log);
+    return status;
 }

@@ -18,11 +18,22 @@ struct ht_run_log {
     int rows, capacity;
     FILE *csv, *jsonl; /* rank 0; NULL: not asked for */
     char *svg;         /* owned; rank 0 */
-    bool has_header;   /* the CSV file goes on from an earlier run's */
+    bool goes_on;      /* rank 0: the files are an earlier run's, and no row was added yet */
+    bool has_header;   /* so is that of the CSV file */
 };
 
 /* The shortest decimal that reads back as the same number. */
 const char *ht__number_text(char text[32], double number);
+
+/* The first row after an earlier run's: the columns of the CSV file are compared with it
+ * (HT_ERR_FORMAT, recorded), a line that was left unfinished and the rows from this one's place on,
+ * which are written anew, are cut off both files. run_log_go_on.c */
+ht_status ht__run_log_go_on(ht_run_log *log, const char *what);
+
+/* The names as they stand in the first line, or before the first number of each; without line end.
+ */
+void ht__run_log_header(const ht_run_log *log, FILE *file);
+void ht__run_log_json_name(FILE *file, const char *name);
 
 /* Each appends row `row`, or draws all, and returns 0, or -1 with errno. */
 int ht__run_log_put_csv(ht_run_log *log, int row);

@@ -33,14 +33,13 @@ static void put_csv_name(FILE *file, const char *name)
         fputc('"', file);
 }
 
-static void put_csv_header(const ht_run_log *log)
+void ht__run_log_header(const ht_run_log *log, FILE *file)
 {
     for (int i = 0; i < log->columns; i++) {
         if (i > 0)
-            fputc(',', log->csv);
-        put_csv_name(log->csv, log->names[i]);
+            fputc(',', file);
+        put_csv_name(file, log->names[i]);
     }
-    fputc('\n', log->csv);
 }
 
 int ht__run_log_put_csv(ht_run_log *log, int row)
@@ -48,8 +47,10 @@ int ht__run_log_put_csv(ht_run_log *log, int row)
     const double *values = log->values + (size_t)row * (size_t)log->columns;
     char text[32];
 
-    if (!log->has_header)
-        put_csv_header(log);
+    if (!log->has_header) {
+        ht__run_log_header(log, log->csv);
+        fputc('\n', log->csv);
+    }
     log->has_header = true;
     for (int i = 0; i < log->columns; i++)
         fprintf(log->csv, "%s%s", i > 0 ? "," : "",
@@ -58,7 +59,7 @@ int ht__run_log_put_csv(ht_run_log *log, int row)
     return fflush(log->csv) != 0 || ferror(log->csv) ? -1 : 0;
 }
 
-static void put_json_name(FILE *file, const char *name)
+void ht__run_log_json_name(FILE *file, const char *name)
 {
     fputc('"', file);
     for (; *name != '\0'; name++) {
@@ -80,7 +81,7 @@ int ht__run_log_put_jsonl(const ht_run_log *log, int row)
 
     for (int i = 0; i < log->columns; i++) {
         fputs(i > 0 ? ", " : "{", log->jsonl);
-        put_json_name(log->jsonl, log->names[i]);
+        ht__run_log_json_name(log->jsonl, log->names[i]);
         fprintf(log->jsonl, ": %s",
                 isfinite(values[i]) ? ht__number_text(text, values[i]) : "null");
     }

@@ -11,6 +11,7 @@
 
 #include "../data/files.h"
 #include "ht.h"
+#include "tensor_check.h"
 
 static ht_status save(const char *path, void *module)
 {
@@ -90,11 +91,46 @@ static void test_state(void **state)
     files_remove();
 }
 
-static bool fails;
+static int failing = -1;
 
+/* One rank alone fails, after all have saved. */
 static ht_status save_or_fail(const char *path, void *module)
 {
-    return fails ? HT_ERR_IO : save(path, module);
+    ht_status status = save(path, module);
+
+    return failing == ht_test_rank ? HT_ERR_IO : status;
+}
+
+/* An epoch that is run again does not take a better run's file away, and has one entry. */
+static void test_an_epoch_again(void **state)
+{
+    ht_module *model = ht_nn_linear(1, 1);
+    ht_keep_best *best;
+
+    (void)state;
+    files_open();
+    best = ht_keep_best_new(files_path("best"), 2, true, save, model, HT_COMM_WORLD);
+    set_epoch(model, 1);
+    ht_keep_best_step(best, 0.9, 1);
+    set_epoch(model, 2);
+    ht_keep_best_step(best, 0.5, 1); /* worse */
+    ht_module_load_state(model, files_path("best-1.h5"), HT_COMM_WORLD);
+    assert_true(ht_item(ht_module_find_parameter(model, "bias")) == 1);
+    assert_int_equal(ht_keep_best_count(best), 1);
+    ht_keep_best_step(best, 0.7, 2);
+    set_epoch(model, 3);
+    ht_keep_best_step(best, 0.8, 2); /* better */
+    ht_module_load_state(model, files_path("best-2.h5"), HT_COMM_WORLD);
+    assert_true(ht_item(ht_module_find_parameter(model, "bias")) == 3);
+    assert_int_equal(ht_keep_best_count(best), 2);
+    ht_keep_best_step(best, 0.85, 3);
+    assert_files("ac");
+    if (ht_test_size > 1)
+        HT_TEST_EXPECT_ERROR(ht_keep_best_step(best, ht_test_rank == 0 ? NAN : 1, 4),
+                             HT_ERR_ARGUMENT, "ht_keep_best_step: the metric of epoch 4 is nan on");
+    ht_release(best);
+    ht_release(model);
+    files_remove();
 }
 
 /* What was kept before stays, also when it would have had to make room. */
@@ -107,9 +143,12 @@ static void test_failed_save_loses_nothing(void **state)
     files_open();
     best = ht_keep_best_new(files_path("best"), 1, true, save_or_fail, model, HT_COMM_WORLD);
     ht_keep_best_step(best, 1, 1);
-    fails = true;
-    assert_int_equal(ht_keep_best_step(best, 2, 2), HT_ERR_IO);
-    fails = false;
+    for (failing = 0; failing < ht_test_size; failing++) {
+        HT_TEST_EXPECT_ERROR(assert_int_equal(ht_keep_best_step(best, 2, 2), HT_ERR_IO), HT_ERR_IO,
+                             "best-2.h5 failed: HT_ERR_IO");
+    }
+    failing = -1;
+    unlink(files_path("best-2.h5")); /* whoever did not fail wrote it */
     assert_files("a");
     assert_int_equal(ht_keep_best_count(best), 1);
     ht_keep_best_step(best, 1.5, 3);
@@ -133,4 +172,5 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_keep_best, cmocka_unit_test(test_keeps_the_best), cmocka_unit_test(test_state),
+              cmocka_unit_test(test_an_epoch_again),
               cmocka_unit_test(test_failed_save_loses_nothing), cmocka_unit_test(test_misuse));
