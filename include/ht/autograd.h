@@ -24,11 +24,13 @@ HT_API ht_tensor *ht_tensor_grad(const ht_tensor *x);
 HT_API ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad);
 
 /* Gradients of the one-element tensor `loss` with respect to all leaves it depends on, added to
- * what is there. The graph is released. Collective like the operations it differentiates. */
+ * what is there. The graph is released. Collective like the operations it differentiates. An error
+ * of before that was not cleared stays; one that made the loss NULL is returned. */
 HT_API ht_status ht_backward(ht_tensor *loss);
 
-/* As ht_backward from any tensor with the seed gradient `grad` (shape of x; NULL: ones); keep =
- * true leaves the graph for another pass. */
+/* As ht_backward from any tensor with the seed gradient `grad` (shape, device and communicator of
+ * x, of any split and floating dtype; NULL: ones); keep = true leaves the graph for another pass.
+ */
 HT_API ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep);
 
 /* The same values cut off from the graph; a view. */
@@ -40,8 +42,9 @@ HT_API bool ht_set_grad_enabled(bool enabled);
 HT_API bool ht_is_grad_enabled(void);
 
 /* Hooks. A tensor hook sees the gradient that arrives (complete, for a leaf: before accumulation)
- * and may return a replacement, or NULL to keep it. A ready hook runs once in a pass, after all
- * that reaches a leaf was accumulated. Returned ids remove hooks; 0 is never an id. */
+ * and may return a replacement (as a seed), or NULL to keep it. A ready hook runs once in a pass,
+ * after all that reaches a leaf was accumulated. Returned ids remove hooks, also from within one;
+ * 0 is never an id. */
 typedef ht_tensor *ht_tensor_hook_fn(ht_tensor *grad, void *user);
 typedef void ht_grad_ready_fn(ht_tensor *leaf, void *user);
 HT_API uint64_t ht_tensor_register_hook(ht_tensor *x, ht_tensor_hook_fn *hook, void *user);

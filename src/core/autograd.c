@@ -111,14 +111,18 @@ ht_tensor *ht_detach(ht_tensor *x)
     return ht__tensor_view(ht_retain(x->body));
 }
 
-static uint64_t add_hook(ht_tensor *x, ht_hook hook)
+static uint64_t add_hook(const char *what, ht_tensor *x, ht_hook hook)
 {
     ht_grad_meta *meta;
 
-    if (x == NULL)
+    if (HT_IS_NULL(x, what, "x"))
         return 0;
+    if (hook.gradient == NULL && hook.ready == NULL) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
+        return 0;
+    }
     if (!ht__needs_grad(x)) {
-        HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_register_hook: x requires no gradient");
+        HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x requires no gradient", what);
         return 0;
     }
     meta = ht__grad_meta(x);
@@ -132,31 +136,35 @@ static uint64_t add_hook(ht_tensor *x, ht_hook hook)
 
 uint64_t ht_tensor_register_hook(ht_tensor *x, ht_tensor_hook_fn *hook, void *user)
 {
-    return add_hook(x, (ht_hook){.gradient = hook, .user = user});
+    return add_hook("ht_tensor_register_hook", x, (ht_hook){.gradient = hook, .user = user});
 }
 
 uint64_t ht_tensor_register_grad_ready_hook(ht_tensor *leaf, ht_grad_ready_fn *hook, void *user)
 {
+    static const char what[] = "ht_tensor_register_grad_ready_hook";
+
     if (leaf != NULL && leaf->node != NULL) {
-        HT_FAIL(leaf->body->comm, HT_ERR_STATE,
-                "ht_tensor_register_grad_ready_hook: x is the result of %s, not a leaf",
+        HT_FAIL(leaf->body->comm, HT_ERR_STATE, "%s: x is the result of %s, not a leaf", what,
                 leaf->node->name);
         return 0;
     }
-    return add_hook(leaf, (ht_hook){.ready = hook, .user = user});
+    return add_hook(what, leaf, (ht_hook){.ready = hook, .user = user});
 }
 
 uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
                                  ht_grad_filling_fn *filling, void *user)
 {
-    return add_hook(leaf,
+    return add_hook("ht_nn_data_parallel", leaf,
                     (ht_hook){.ready = hook, .filling = filling, .early = true, .user = user});
 }
 
 ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id)
 {
-    ht_grad_meta *meta = x != NULL ? x->meta : NULL;
+    ht_grad_meta *meta;
 
+    if (HT_IS_NULL(x, "ht_tensor_remove_hook", "x"))
+        return ht_error_get(NULL);
+    meta = x->meta;
     for (int i = 0; meta != NULL && i < meta->hook_count; i++) {
         if (meta->hooks[i].id != id)
             continue;
@@ -165,5 +173,22 @@ ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id)
                 (size_t)(meta->hook_count - i) * sizeof meta->hooks[0]);
         return HT_SUCCESS;
     }
-    return HT_ERR_ARGUMENT;
+    return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                   "ht_tensor_remove_hook: x has no hook of the id %llu", (unsigned long long)id);
+}
+
+uint64_t ht__last_hook(const ht_grad_meta *meta)
+{
+    return meta != NULL && meta->hook_count > 0 ? meta->hooks[meta->hook_count - 1].id : 0;
+}
+
+bool ht__next_hook(const ht_grad_meta *meta, uint64_t after, uint64_t last, ht_hook *hook)
+{
+    for (int i = 0; i < meta->hook_count && meta->hooks[i].id <= last; i++) {
+        if (meta->hooks[i].id > after) {
+            *hook = meta->hooks[i];
+            return true;
+        }
+    }
+    return false;
 }

@@ -78,13 +78,15 @@ ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis)
     ht_status status;
     bool was;
 
-    for (int i = 0; i < count; i++) {
-        if (HT_IS_NULL(xs[i], "ht_concatenate", "an operand"))
-            return NULL;
-    }
     if (count < 1) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_concatenate: no operands");
         return NULL;
+    }
+    if (HT_IS_NULL(xs, "ht_concatenate", "the list of operands"))
+        return NULL;
+    for (int i = 0; i < count; i++) {
+        if (HT_IS_NULL(xs[i], "ht_concatenate", "an operand"))
+            return NULL;
     }
     if (!ht__check_axis("ht_concatenate", xs[0], &axis))
         return NULL;

@@ -56,6 +56,16 @@ ht_status ht__error_last(const char **message); /* as ht_error_get */
 /* The same for a NULL: what an earlier error made NULL keeps its report (HT_IS_NULL). */
 ht_status ht__error_set_null(const char *what, const char *name);
 
+/* For a function that takes an error left by what it calls for its own: the one that the program
+ * has not cleared yet is set aside meanwhile, and put back unless there is another. */
+#define HT_MESSAGE_LENGTH 1024
+typedef struct ht_error_kept {
+    ht_status code;
+    char message[HT_MESSAGE_LENGTH]; /* nothing unless there is an error */
+} ht_error_kept;
+void ht__error_set_aside(ht_error_kept *kept);
+void ht__error_put_back(const ht_error_kept *kept);
+
 /* While errors of this thread are held they are recorded as ever, but no handler runs: whoever
  * holds them raises them later. Returns whether they were. */
 bool ht__error_hold(bool hold);
@@ -620,7 +630,8 @@ void ht__backward_set_progress(ht_progress_fn *progress, void *user);
 typedef double ht_seed_scale_fn(ht_tensor *root, void *user);
 void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user);
 
-/* Called when a backward pass of this thread fails in the middle. NULL: nobody. */
+/* Called when a backward pass of this thread fails in the middle, or cannot begin because an error
+ * made its loss NULL. NULL: nobody. */
 void ht__backward_set_failed(void (*failed)(void *user), void *user);
 bool ht__backward_running(void); /* on this thread */
 

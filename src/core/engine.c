@@ -118,14 +118,32 @@ ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *
     return sum;
 }
 
-static ht_tensor *run_hooks(ht_grad_meta *meta, ht_tensor *grad)
+/* What the program gives for a gradient: a global tensor of any split, as what backward functions
+ * give, but nothing is summed and no imaginary part dropped on the way. NULL after an error. */
+static ht_tensor *fit_given(const char *name, ht_tensor *given, const ht_body *like)
 {
-    for (int i = 0; meta != NULL && grad != NULL && i < meta->hook_count; i++) {
-        const ht_hook *hook = &meta->hooks[i];
-        ht_tensor *replaced = hook->gradient != NULL ? hook->gradient(grad, hook->user) : NULL;
+    const ht_body *body = given->body;
+    bool numbers = ht_dtype_is_floating(body->dtype) ||
+                   (ht_dtype_is_complex(body->dtype) && ht_dtype_is_complex(like->dtype));
+
+    if (numbers && ht__body_same_shape(body, like) && ht__comm_compatible(body->comm, like->comm) &&
+        body->storage->device == like->storage->device)
+        return ht__grad_fit(given, like);
+    HT_FAIL(like->comm, HT_ERR_SHAPE, "ht_backward: %s is %s, expected one for %s", name,
+            ht__body_str(body), ht__body_str(like));
+    return NULL;
+}
+
+static ht_tensor *run_hooks(const ht_grad_meta *meta, ht_tensor *grad)
+{
+    uint64_t last = ht__last_hook(meta);
+    ht_hook hook = {0};
+
+    while (hook.id < last && grad != NULL && ht__next_hook(meta, hook.id, last, &hook)) {
+        ht_tensor *replaced = hook.gradient != NULL ? hook.gradient(grad, hook.user) : NULL;
 
         if (replaced != NULL)
-            grad = replaced;
+            grad = fit_given("the gradient that a hook returned", replaced, grad->body);
     }
     return grad;
 }
@@ -170,10 +188,13 @@ static void remember_leaf(node_queue *queue, ht_grad_meta *leaf)
 
 static void run_ready_hooks(ht_grad_meta *leaf)
 {
+    uint64_t last = ht__last_hook(leaf);
+    ht_hook hook = {0};
+
     leaf->arrived = false;
-    for (int i = 0; leaf->leaf != NULL && i < leaf->hook_count; i++) {
-        if (leaf->hooks[i].ready != NULL)
-            leaf->hooks[i].ready(leaf->leaf, leaf->hooks[i].user);
+    while (leaf->leaf != NULL && hook.id < last && ht__next_hook(leaf, hook.id, last, &hook)) {
+        if (hook.ready != NULL)
+            hook.ready(leaf->leaf, hook.user);
     }
 }
 
@@ -324,10 +345,11 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
     ht_scope *scope = ht_scope_open();
     ht_status status = HT_SUCCESS;
 
-    ht_error_clear();
     grad = run_hooks(node->watch, ht_scope_adopt(node->pending));
     node->pending = NULL;
-    if (node->released)
+    if (grad == NULL)
+        status = ht_error_get(NULL);
+    else if (node->released)
         status = HT_FAIL(grad->body->comm, HT_ERR_STATE,
                          "ht_backward: the graph of %s was released by an earlier backward pass "
                          "(ht_backward_from keeps it when asked)",
@@ -395,11 +417,11 @@ static ht_tensor *seed(ht_tensor *x, ht_tensor *grad, double scale)
 {
     if (grad == NULL)
         return ht_full_like(x, scale);
-    grad = ht__grad_fit(grad, x->body);
-    return scale == 1 ? grad : ht_mul_scalar(grad, scale);
+    grad = fit_given("the seed", grad, x->body);
+    return grad == NULL || scale == 1 ? grad : ht_mul_scalar(grad, scale);
 }
 
-ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
+static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
 {
     node_queue queue = {0};
     ht_scope *scope;
@@ -407,12 +429,6 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     double scale;
     bool was;
 
-    if (HT_IS_NULL(x, "ht_backward_from", "x"))
-        return ht_error_get(NULL);
-    if (!ht__needs_grad(x))
-        return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "ht_backward: x depends on nothing that requires a gradient");
-    ht_error_clear();
     scale = seed_scale != NULL ? seed_scale(x, seed_scale_user) : 1;
     if (scale <= 0)
         return scale < 0 ? ht_error_get(NULL) : HT_SUCCESS;
@@ -439,10 +455,34 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
     return status;
 }
 
+/* The loss of a forward pass that failed: who waits for its gradients hears of it. */
+static ht_status no_loss(void)
+{
+    if (when_failed != NULL)
+        when_failed(when_failed_user);
+    return ht_error_get(NULL);
+}
+
+ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
+{
+    ht_error_kept earlier;
+    ht_status status;
+
+    if (HT_IS_NULL(x, "ht_backward_from", "x"))
+        return no_loss();
+    if (!ht__needs_grad(x))
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "ht_backward: x depends on nothing that requires a gradient");
+    ht__error_set_aside(&earlier);
+    status = run_pass(x, grad, keep);
+    ht__error_put_back(&earlier);
+    return status;
+}
+
 ht_status ht_backward(ht_tensor *loss)
 {
     if (HT_IS_NULL(loss, "ht_backward", "the loss"))
-        return ht_error_get(NULL);
+        return no_loss();
     if (ht_tensor_size(loss) != 1)
         return HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
                        "ht_backward: expected a loss of one element, got shape %s "

@@ -6,12 +6,13 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core.h"
 
 static _Thread_local struct {
     ht_status code;
-    char message[1024];
+    char message[HT_MESSAGE_LENGTH];
 } last;
 
 static _Thread_local bool held;
@@ -43,6 +44,23 @@ void ht_error_clear(void)
 {
     last.code = HT_SUCCESS;
     last.message[0] = '\0';
+}
+
+void ht__error_set_aside(ht_error_kept *kept)
+{
+    kept->code = last.code;
+    if (last.code == HT_SUCCESS)
+        return;
+    memcpy(kept->message, last.message, sizeof kept->message);
+    ht_error_clear();
+}
+
+void ht__error_put_back(const ht_error_kept *kept)
+{
+    if (kept->code == HT_SUCCESS || last.code != HT_SUCCESS)
+        return;
+    last.code = kept->code;
+    memcpy(last.message, kept->message, sizeof last.message);
 }
 
 bool ht__error_hold(bool hold)

@@ -61,24 +61,29 @@ ht_tensor *ht_ones(int ndim, const int64_t shape[], ht_dtype dtype, int split)
     return ht_full(ndim, shape, 1, dtype, split);
 }
 
+static ht_tensor *like(const char *what, ht_tensor *x)
+{
+    return HT_IS_NULL(x, what, "x") ? NULL : ht__empty(what, x->body, x->body->dtype);
+}
+
 ht_tensor *ht_empty_like(ht_tensor *x)
 {
-    return x != NULL ? ht__empty("ht_empty_like", x->body, x->body->dtype) : NULL;
+    return like("ht_empty_like", x);
 }
 
 ht_tensor *ht_full_like(ht_tensor *x, double value)
 {
-    return filled("ht_full_like", ht_empty_like(x), value);
+    return filled("ht_full_like", like("ht_full_like", x), value);
 }
 
 ht_tensor *ht_zeros_like(ht_tensor *x)
 {
-    return ht_full_like(x, 0);
+    return filled("ht_zeros_like", like("ht_zeros_like", x), 0);
 }
 
 ht_tensor *ht_ones_like(ht_tensor *x)
 {
-    return ht_full_like(x, 1);
+    return filled("ht_ones_like", like("ht_ones_like", x), 1);
 }
 
 /* start + step i for this rank's i, in float64, then converted. */
@@ -145,6 +150,12 @@ ht_tensor *ht_eye(int64_t rows, int64_t columns, ht_dtype dtype, int split)
     return status == HT_SUCCESS ? eye : NULL;
 }
 
+/* Whether there are elements and no memory that they are in. */
+static bool no_data(const char *what, const ht_tensor *x, const void *data)
+{
+    return x != NULL && ht_tensor_size(x) > 0 && HT_IS_NULL(data, what, "the data");
+}
+
 /* Host memory of this rank's own part, row-major, as a tensor. */
 static ht_tensor *from_host(ht_tensor *x, const void *data)
 {
@@ -165,9 +176,10 @@ static ht_tensor *from_host(ht_tensor *x, const void *data)
 
 ht_tensor *ht_array_local(const void *data, int ndim, const int64_t shape[], ht_dtype dtype)
 {
-    return from_host(
-        new_on("ht_array_local", ndim, shape, dtype, HT_NONE, ht_get_device(), ht_comm_self()),
-        data);
+    static const char what[] = "ht_array_local";
+    ht_tensor *x = new_on(what, ndim, shape, dtype, HT_NONE, ht_get_device(), ht_comm_self());
+
+    return no_data(what, x, data) ? NULL : from_host(x, data);
 }
 
 ht_tensor *ht_array(const void *data, int ndim, const int64_t shape[], ht_dtype dtype, int split)
@@ -177,10 +189,13 @@ ht_tensor *ht_array(const void *data, int ndim, const int64_t shape[], ht_dtype 
     ht_body *slab;
     int64_t stride[HT_MAX_NDIM];
 
-    if (split == HT_NONE || comm->size == 1)
-        return from_host(new_on("ht_array", ndim, shape, dtype, split, ht_get_device(), comm),
-                         data);
+    if (split == HT_NONE || comm->size == 1) {
+        x = new_on("ht_array", ndim, shape, dtype, split, ht_get_device(), comm);
+        return no_data("ht_array", x, data) ? NULL : from_host(x, data);
+    }
     x = new_on("ht_array", ndim, shape, dtype, split, ht__device_cpu(), comm);
+    if (no_data("ht_array", x, data))
+        return NULL;
     if (x == NULL || x->body->lsize == 0)
         return ht_to_device(x, ht_get_device());
 

@@ -51,12 +51,16 @@ ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype)
 
 ht_tensor *ht_copy(ht_tensor *x)
 {
-    return x != NULL ? fill_from("ht_copy", row_major_like("ht_copy", x->body), x) : NULL;
+    if (HT_IS_NULL(x, "ht_copy", "x"))
+        return NULL;
+    return fill_from("ht_copy", row_major_like("ht_copy", x->body), x);
 }
 
 ht_tensor *ht_contiguous(ht_tensor *x)
 {
-    return x == NULL || ht__body_is_contiguous(x->body) ? x : ht_copy(x);
+    if (HT_IS_NULL(x, "ht_contiguous", "x") || ht__body_is_contiguous(x->body))
+        return x;
+    return ht_copy(x);
 }
 
 ht_tensor *ht_channels_last(ht_tensor *x)

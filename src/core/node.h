@@ -39,6 +39,11 @@ struct ht_node {
     bool released;       /* a backward pass has used it up */
 };
 
+/* Copies the first hook with an id above `after` and up to `last`; false where there is none. Hooks
+ * may come and go while one runs: those that come have higher ids. */
+bool ht__next_hook(const ht_grad_meta *meta, uint64_t after, uint64_t last, ht_hook *hook);
+uint64_t ht__last_hook(const ht_grad_meta *meta); /* its id; 0: there are none */
+
 void ht__node_watch(ht_node *node, ht_grad_meta *meta);
 void ht__node_empty(ht_node *node); /* drops inputs and saved tensors after a backward pass */
 

@@ -85,25 +85,22 @@ static void keep_failure(ht_grad_bucket *bucket, ht_status status)
 static void call_hook(ht_grad_bucket *bucket)
 {
     ht_reducer *reducer = bucket->reducer;
-    const char *message;
-    ht_status last = ht_error_get(&message), status;
-    char *before = last != HT_SUCCESS ? ht__strdup(message) : NULL;
+    ht_error_kept earlier;
+    ht_status status;
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false), held = ht__error_hold(true);
 
-    ht_error_clear();
+    ht__error_set_aside(&earlier);
     bucket->running = true;
     status = reducer->hook(bucket, bucket->round, reducer->hook_state);
     bucket->running = false;
     if (status != HT_SUCCESS)
         keep_failure(bucket, status);
     ht_error_clear();
-    if (before != NULL)
-        ht__error_set(last, "%s", before);
+    ht__error_put_back(&earlier);
     ht__error_hold(held);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
-    ht__free(before);
 }
 
 static bool may_enter(const ht_grad_bucket *bucket, int round)

@@ -203,6 +203,8 @@ static ht_status clip(ht_optim_wrapper *wrapper)
 {
     const ht_optim_wrapper_options *o = &wrapper->options;
     int count = ht_optimizer_parameter_count(wrapper->optimizer);
+    ht_error_kept earlier;
+    ht_status status;
 
     if (ht_value_count(wrapper->parameters) != count) { /* none yet, or a group was added */
         ht_release(wrapper->parameters);
@@ -210,10 +212,12 @@ static ht_status clip(ht_optim_wrapper *wrapper)
     }
     if (o->clip_value > 0)
         return ht_clip_grad_value_(wrapper->parameters, o->clip_value);
-    ht_error_clear(); /* a norm of NaN is no failure by itself */
+    ht__error_set_aside(&earlier); /* a norm of NaN is no failure by itself */
     wrapper->last.grad_norm = ht_clip_grad_norm_(wrapper->parameters, o->clip_norm,
                                                  o->clip_norm_type, false);
-    return isnan(wrapper->last.grad_norm) ? ht_error_get(NULL) : HT_SUCCESS;
+    status = isnan(wrapper->last.grad_norm) ? ht_error_get(NULL) : HT_SUCCESS;
+    ht__error_put_back(&earlier);
+    return status;
 }
 
 static ht_status update(ht_optim_wrapper *wrapper)

@@ -146,6 +146,115 @@ static void hooks_see_and_replace_gradients(void **state)
     ht_scope_close(scope);
 }
 
+typedef struct one_shot {
+    ht_tensor *x;
+    uint64_t id, other; /* itself, and one that it removes, too */
+    int runs;
+} one_shot;
+
+static ht_tensor *remove_itself(ht_tensor *grad, void *user)
+{
+    one_shot *shot = user;
+
+    (void)grad;
+    shot->runs++;
+    assert_int_equal(ht_tensor_remove_hook(shot->x, shot->id), HT_SUCCESS);
+    return NULL;
+}
+
+static void remove_both(ht_tensor *leaf, void *user)
+{
+    one_shot *shot = user;
+
+    shot->runs++;
+    assert_int_equal(ht_tensor_remove_hook(leaf, shot->id), HT_SUCCESS);
+    assert_int_equal(ht_tensor_remove_hook(leaf, shot->other), HT_SUCCESS);
+}
+
+/* No other one is skipped, none that is gone runs, and one that comes waits for the next pass. */
+static void hooks_may_remove_each_other(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = leaf(1, row, HT_NONE, 13);
+    int seen = 0, ready[2] = {0, 0};
+    one_shot gradient = {.x = x}, both = {.x = x};
+
+    gradient.id = ht_tensor_register_hook(x, remove_itself, &gradient);
+    ht_tensor_register_hook(x, twice, &seen);
+    both.id = ht_tensor_register_grad_ready_hook(x, remove_both, &both);
+    both.other = ht_tensor_register_grad_ready_hook(x, count_ready, &ready[0]);
+    ht_tensor_register_grad_ready_hook(x, count_ready, &ready[1]);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ht_backward(ht_sum(x, HT_NONE)), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(x), (double[]){4, 4, 4}, 0);
+    assert_int_equal(gradient.runs, 1);
+    assert_int_equal(seen, 2);
+    assert_int_equal(both.runs, 1);
+    assert_int_equal(ready[0], 0);
+    assert_int_equal(ready[1], 2);
+    HT_TEST_EXPECT_ERROR(ht_tensor_remove_hook(x, gradient.id), HT_ERR_ARGUMENT, "no hook");
+    ht_scope_close(scope);
+}
+
+static ht_tensor *give(ht_tensor *grad, void *user)
+{
+    (void)grad;
+    return user;
+}
+
+/* What a program gives for a gradient has its shape; another split and dtype are made to fit. */
+static void given_gradients_are_checked(void **state)
+{
+    (void)state;
+    const int64_t larger[2] = {2, 3};
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = leaf(1, row, 0, 14), *y = ht_neg(x), *wrong[4];
+    int count = ht_test_size > 1 ? 4 : 3;
+
+    wrong[0] = ht_ones(2, larger, HT_FLOAT64, HT_NONE); /* was summed */
+    wrong[1] = ht_ones(1, larger, HT_FLOAT64, HT_NONE);
+    wrong[2] = ht_ones(1, row, HT_COMPLEX64, HT_NONE);
+    wrong[3] = ht_array_local((double[]){1, 1, 1}, 1, row, HT_FLOAT64);
+    for (int i = 0; i < count; i++) {
+        uint64_t id;
+
+        HT_TEST_EXPECT_ERROR(ht_backward_from(y, wrong[i], true), HT_ERR_SHAPE, "the seed is");
+        for (int inner = 0; inner < 2; inner++) {
+            id = ht_tensor_register_hook(inner ? y : x, give, wrong[i]);
+            HT_TEST_EXPECT_ERROR(ht_backward_from(y, NULL, true), HT_ERR_SHAPE,
+                                 "the gradient that a hook returned is");
+            ht_tensor_remove_hook(inner ? y : x, id);
+        }
+        assert_null(ht_tensor_grad(x));
+    }
+    ht_tensor_register_hook(x, give, ht_full(1, row, 3, HT_FLOAT32, HT_NONE));
+    assert_int_equal(ht_backward_from(y, ht_ones(1, row, HT_FLOAT32, HT_NONE), false), HT_SUCCESS);
+    assert_int_equal(ht_tensor_split(ht_tensor_grad(x)), 0);
+    ht_test_expect(ht_tensor_grad(x), (double[]){3, 3, 3}, 0);
+    ht_scope_close(scope);
+}
+
+/* It is the program's until the program clears it; backward neither takes it for its own. */
+static void an_earlier_error_stays(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = leaf(1, row, HT_NONE, 15);
+    const char *text;
+
+    ht__error_set(HT_ERR_IO, "of before");
+    assert_int_equal(ht_backward(ht_sum(ht_exp(x), HT_NONE)), HT_SUCCESS);
+    ht_test_expect_same(ht_tensor_grad(x), ht_exp(x), 0);
+    assert_int_equal(ht_error_get(&text), HT_ERR_IO);
+    assert_string_equal(text, "of before");
+    assert_int_equal(ht_backward(NULL), HT_ERR_IO);
+    assert_int_equal(ht_backward_from(NULL, NULL, false), HT_ERR_IO);
+    ht_error_clear();
+    HT_TEST_EXPECT_ERROR(ht_backward(NULL), HT_ERR_ARGUMENT, "ht_backward: the loss is NULL");
+    ht_scope_close(scope);
+}
+
 static void a_deep_graph_is_released_without_recursion(void **state)
 {
     (void)state;
@@ -230,6 +339,9 @@ HT_TEST_SUITE(test_autograd, cmocka_unit_test(gradients_agree_with_finite_differ
               cmocka_unit_test(gradients_accumulate_until_removed),
               cmocka_unit_test(leaves_do_not_share_a_gradient),
               cmocka_unit_test(hooks_see_and_replace_gradients),
+              cmocka_unit_test(hooks_may_remove_each_other),
+              cmocka_unit_test(given_gradients_are_checked),
+              cmocka_unit_test(an_earlier_error_stays),
               cmocka_unit_test(a_deep_graph_is_released_without_recursion),
               cmocka_unit_test(a_node_that_saves_its_output_is_no_cycle),
               cmocka_unit_test(an_error_in_a_hook_is_that_of_backward),

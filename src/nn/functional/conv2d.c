@@ -215,7 +215,7 @@ ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
 
     x = in_image_layout(x);
     weight = ht_contiguous(weight);
-    bias = ht_contiguous(bias);
+    bias = bias != NULL ? ht_contiguous(bias) : NULL;
     if (x == NULL || weight == NULL || !fill_job(&job, x, weight, options))
         return NULL;
     y = run(&job, x, weight, bias);

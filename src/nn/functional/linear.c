@@ -229,7 +229,7 @@ ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
         return NULL;
     x = ht_contiguous(x);
     weight = ht_contiguous(weight);
-    bias = ht_contiguous(bias);
+    bias = bias != NULL ? ht_contiguous(bias) : NULL;
     if (x == NULL || weight == NULL)
         return NULL;
 

@@ -101,7 +101,11 @@ ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const int64_
     ht_node *node;
     ht_pool job;
 
-    if (HT_IS_NULL(x, "ht_max_pool2d_ext", "x") || !check(x, kernel, stride, padding, dilation))
+    if (HT_IS_NULL(x, "ht_max_pool2d", "x") || HT_IS_NULL(kernel, "ht_max_pool2d", "the kernel") ||
+        HT_IS_NULL(stride, "ht_max_pool2d", "the stride") ||
+        HT_IS_NULL(padding, "ht_max_pool2d", "the padding") ||
+        HT_IS_NULL(dilation, "ht_max_pool2d", "the dilation") ||
+        !check(x, kernel, stride, padding, dilation))
         return NULL;
     const ht_kernels *kernels = &ht__backend_of(x)->kernels;
     if (kernels->max_pool_forward == NULL || kernels->max_pool_backward == NULL) {

@@ -100,12 +100,15 @@ ht_status ht__batch_transform(ht__made *made, const ht_dataset *dataset,
     bool grad = ht_set_grad_enabled(false);
     ht_scope *scope = ht_scope_open();
     ht_status status = HT_SUCCESS;
+    ht_error_kept earlier;
 
+    ht__error_set_aside(&earlier);
     for (int i = 0; i < dataset->count && status == HT_SUCCESS; i++) {
         made->arrays[i] = ht_retain(transform_one(made, i, options));
         if (made->arrays[i] == NULL)
             status = transform_error(made, dataset, i);
     }
+    ht__error_put_back(&earlier);
     ht_scope_close(scope);
     ht_set_grad_enabled(grad);
     return status;

@@ -304,9 +304,12 @@ void ht__reader_ahead(ht__reader *reader)
     int64_t wanted = (int64_t)(done * (double)other->rows) + 1;
 
     int span = ht__span_begin(HT_SPAN_LOADER, "read ahead", NULL);
+    ht_error_kept earlier;
 
     /* A unit that cannot be read is tried again, and reported, when a batch needs it. */
+    ht__error_set_aside(&earlier);
     if (ht__window_need(other, &reader->source, wanted, &reader->stop) != HT_SUCCESS)
         ht_error_clear();
+    ht__error_put_back(&earlier);
     ht__span_end(span);
 }

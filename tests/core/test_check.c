@@ -1,0 +1,161 @@
+/* ranks 1 2 */
+/* SPDX-License-Identifier: MIT */
+/* NULL in the place of a tensor, and in that of what comes beside it, is an error of the function
+ * that the program called; where an error made it NULL, it stays that one. */
+#include <stdio.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t two[2] = {2, 2};
+
+#define IS_NULL(call, text) HT_TEST_EXPECT_ERROR(call, HT_ERR_ARGUMENT, text)
+
+static void operations_name_an_operand_that_is_null(void **state)
+{
+    ht_tensor *x = ht_ones(2, two, HT_FLOAT32, HT_NONE);
+
+    (void)state;
+    IS_NULL(ht_add(NULL, x), "ht_add: a is NULL");
+    IS_NULL(ht_sub(x, NULL), "ht_sub: b is NULL");
+    IS_NULL(ht_mul(NULL, x), "ht_mul: a is NULL");
+    IS_NULL(ht_div(x, NULL), "ht_div: b is NULL");
+    IS_NULL(ht_add_scalar(NULL, 1), "ht_add: a is NULL");
+    IS_NULL(ht_neg(NULL), "ht_neg: x is NULL");
+    IS_NULL(ht_add_(NULL, x, 1), "ht_add_: a is NULL");
+    IS_NULL(ht_add_(x, NULL, 1), "ht_add_: b is NULL");
+    IS_NULL(ht_mul_scalar_(NULL, 1), "ht_mul_scalar_: a is NULL");
+    IS_NULL(ht_sum(NULL, 0), "ht_sum: x is NULL");
+    IS_NULL(ht_sum_keepdim(NULL, 0), "ht_sum: x is NULL");
+    IS_NULL(ht_cumsum(NULL, 0), "ht_cumsum: x is NULL");
+    IS_NULL(ht_exp(NULL), "ht_exp: x is NULL");
+    IS_NULL(ht_log(NULL), "ht_log: x is NULL");
+    IS_NULL(ht_sqrt(NULL), "ht_sqrt: x is NULL");
+    IS_NULL(ht_tanh(NULL), "ht_tanh: x is NULL");
+    IS_NULL(ht_matmul(NULL, x), "ht_matmul: a is NULL");
+    IS_NULL(ht_matmul(x, NULL), "ht_matmul: b is NULL");
+    IS_NULL(ht_eq(NULL, x), "ht_eq: a is NULL");
+    IS_NULL(ht_equal(x, NULL, &(bool){false}), "ht_equal: b is NULL");
+    IS_NULL(ht_equal(x, x, NULL), "ht_equal: equal is NULL");
+    IS_NULL(ht_mean(NULL, 0), "ht_mean: x is NULL");
+    IS_NULL(ht_var(NULL, 0), "ht_var: x is NULL");
+    IS_NULL(ht_std(NULL, 0), "ht_std: x is NULL");
+    IS_NULL(ht_max(NULL, 0), "ht_max: x is NULL");
+    IS_NULL(ht_min(NULL, 0), "ht_min: x is NULL");
+    IS_NULL(ht_maximum(NULL, x), "ht_maximum: a is NULL");
+    IS_NULL(ht_minimum(x, NULL), "ht_minimum: b is NULL");
+    IS_NULL(ht_argmax(NULL, 0), "ht_argmax: x is NULL");
+    IS_NULL(ht_argmin(NULL, 0), "ht_argmin: x is NULL");
+}
+
+static void views_and_moves_name_it(void **state)
+{
+    ht_tensor *x = ht_ones(2, two, HT_FLOAT32, HT_NONE);
+
+    (void)state;
+    IS_NULL(ht_reshape(NULL, 2, two), "ht_reshape: x is NULL");
+    IS_NULL(ht_reshape(x, 2, NULL), "ht_reshape: the shape is NULL");
+    IS_NULL(ht_flatten(NULL, 0), "ht_flatten: x is NULL");
+    IS_NULL(ht_permute(NULL, NULL), "ht_permute: x is NULL");
+    IS_NULL(ht_transpose(NULL, 0, 1), "ht_transpose: x is NULL");
+    IS_NULL(ht_expand_dims(NULL, 0), "ht_expand_dims: x is NULL");
+    IS_NULL(ht_squeeze(NULL, 0), "ht_squeeze: x is NULL");
+    IS_NULL(ht_narrow(NULL, 0, 0, 1), "ht_narrow: x is NULL");
+    IS_NULL(ht_broadcast_to(NULL, 2, two), "ht_broadcast_to: x is NULL");
+    IS_NULL(ht_broadcast_to(x, 2, NULL), "ht_broadcast_to: expected 0 to 8 dimensions and a shape");
+    IS_NULL(ht_concatenate(2, (ht_tensor *[]){x, NULL}, 0), "ht_concatenate: an operand is NULL");
+    IS_NULL(ht_concatenate(2, NULL, 0), "ht_concatenate: the list of operands is NULL");
+    IS_NULL(ht_resplit(NULL, 0), "ht_resplit: x is NULL");
+    IS_NULL(ht_resplit_(NULL, 0), "ht_resplit_: x is NULL");
+    IS_NULL(ht_balance(NULL), "ht_balance: x is NULL");
+    IS_NULL(ht_astype(NULL, HT_FLOAT32), "ht_astype: x is NULL");
+    IS_NULL(ht_copy(NULL), "ht_copy: x is NULL");
+    IS_NULL(ht_contiguous(NULL), "ht_contiguous: x is NULL");
+    IS_NULL(ht_channels_last(NULL), "ht_channels_last: x is NULL");
+    IS_NULL(ht_to_device(NULL, ht_get_device()), "ht_to_device: x is NULL");
+    IS_NULL(ht_to_device(x, NULL), "ht_to_device: the device is NULL");
+    IS_NULL(ht_copy_(NULL, x), "ht_copy_: x is NULL");
+    IS_NULL(ht_copy_(x, NULL), "ht_copy_: y is NULL");
+    IS_NULL(ht_fill_(NULL, 0), "ht_fill_: x is NULL");
+    IS_NULL(ht_tensor_set_(NULL, x), "ht_tensor_set_: x is NULL");
+    IS_NULL(ht_tensor_set_(x, NULL), "ht_tensor_set_: y is NULL");
+    IS_NULL(ht_tensor_local(NULL), "ht_tensor_local: x is NULL");
+    IS_NULL(ht_tensor_item(NULL, &(double){0}), "ht_tensor_item: x is NULL");
+    IS_NULL(ht_tensor_item(x, NULL), "ht_tensor_item: the place of the value is NULL");
+    IS_NULL(ht_tensor_str(NULL), "ht_tensor_str: x is NULL");
+    IS_NULL(ht_print(NULL, stdout), "ht_print: x is NULL");
+}
+
+static void factories_and_draws_name_it(void **state)
+{
+    ht_device *cpu = ht_get_device();
+
+    (void)state;
+    IS_NULL(ht_empty_like(NULL), "ht_empty_like: x is NULL");
+    IS_NULL(ht_zeros_like(NULL), "ht_zeros_like: x is NULL");
+    IS_NULL(ht_ones_like(NULL), "ht_ones_like: x is NULL");
+    IS_NULL(ht_full_like(NULL, 1), "ht_full_like: x is NULL");
+    IS_NULL(ht_empty_on(2, two, HT_FLOAT32, HT_NONE, NULL, HT_COMM_WORLD), "the device is NULL");
+    IS_NULL(ht_empty_on(2, two, HT_FLOAT32, HT_NONE, cpu, NULL), "the communicator is NULL");
+    IS_NULL(ht_zeros(2, NULL, HT_FLOAT32, HT_NONE), "expected 0 to 8 dimensions and a shape");
+    for (int split = -1; split < 1; split++)
+        IS_NULL(ht_array(NULL, 2, two, HT_FLOAT32, split < 0 ? HT_NONE : split),
+                "ht_array: the data is NULL");
+    IS_NULL(ht_array_local(NULL, 2, two, HT_FLOAT32), "ht_array_local: the data is NULL");
+    IS_NULL(ht_uniform_(NULL, 0, 1), "ht_uniform_: x is NULL");
+    IS_NULL(ht_normal_(NULL, 0, 1), "ht_normal_: x is NULL");
+}
+
+static void autograd_names_it(void **state)
+{
+    ht_tensor *x = ht_ones(2, two, HT_FLOAT32, HT_NONE);
+
+    (void)state;
+    ht_tensor_set_requires_grad(x, true);
+    IS_NULL(ht_tensor_set_requires_grad(NULL, true), "ht_tensor_set_requires_grad: x is NULL");
+    IS_NULL(ht_tensor_set_grad(NULL, NULL), "ht_tensor_set_grad: x is NULL");
+    IS_NULL(ht_backward(NULL), "ht_backward: the loss is NULL");
+    IS_NULL(ht_backward_from(NULL, NULL, false), "ht_backward_from: x is NULL");
+    IS_NULL(ht_detach(NULL), "ht_detach: x is NULL");
+    IS_NULL(ht_tensor_register_hook(NULL, NULL, NULL), "ht_tensor_register_hook: x is NULL");
+    IS_NULL(ht_tensor_register_hook(x, NULL, NULL), "ht_tensor_register_hook: the hook is NULL");
+    IS_NULL(ht_tensor_register_grad_ready_hook(NULL, NULL, NULL),
+            "ht_tensor_register_grad_ready_hook: x is NULL");
+    IS_NULL(ht_tensor_remove_hook(NULL, 1), "ht_tensor_remove_hook: x is NULL");
+}
+
+static void layers_name_it(void **state)
+{
+    ht_tensor *x = ht_ones(2, two, HT_FLOAT32, HT_NONE);
+
+    (void)state;
+    IS_NULL(ht_relu(NULL), "ht_relu: x is NULL");
+    IS_NULL(ht_relu_(NULL), "ht_relu_: x is NULL");
+    IS_NULL(ht_linear(NULL, x, NULL), "ht_linear: x is NULL");
+    IS_NULL(ht_linear(x, NULL, NULL), "ht_linear: weight is NULL");
+    IS_NULL(ht_conv2d(NULL, x, NULL, NULL), "ht_conv2d: x is NULL");
+    IS_NULL(ht_max_pool2d(NULL, 2), "ht_max_pool2d: x is NULL");
+    IS_NULL(ht_max_pool2d_ext(x, two, two, NULL, two), "ht_max_pool2d: the padding is NULL");
+    IS_NULL(ht_dropout(NULL, 0.5, 0, 0), "ht_dropout: x is NULL");
+    IS_NULL(ht_dropout2d(NULL, 0.5, 0, 0), "ht_dropout2d: x is NULL");
+    IS_NULL(ht_batch_norm(NULL, NULL, NULL, NULL, NULL, true, 0.1, 1e-5),
+            "ht_batch_norm: x is NULL");
+    IS_NULL(ht_log_softmax(NULL, 1), "ht_log_softmax: x is NULL");
+    IS_NULL(ht_nll_loss(NULL, x, HT_MEAN), "ht_nll_loss: log_probs is NULL");
+    IS_NULL(ht_nll_loss(x, NULL, HT_MEAN), "ht_nll_loss: target is NULL");
+    IS_NULL(ht_mse_loss(NULL, x, HT_MEAN), "ht_mse_loss: x is NULL");
+    IS_NULL(ht_mse_loss(x, NULL, HT_MEAN), "ht_mse_loss: target is NULL");
+    IS_NULL(ht_cross_entropy(NULL, x, HT_MEAN), "ht_cross_entropy: logits is NULL");
+}
+
+static void an_earlier_error_passes_through(void **state)
+{
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_zeros_like(ht_contiguous(ht_copy(ht_flatten(NULL, 0)))),
+                         HT_ERR_ARGUMENT, "ht_flatten: x is NULL");
+}
+
+HT_TEST_SUITE(test_check, cmocka_unit_test(operations_name_an_operand_that_is_null),
+              cmocka_unit_test(views_and_moves_name_it),
+              cmocka_unit_test(factories_and_draws_name_it), cmocka_unit_test(autograd_names_it),
+              cmocka_unit_test(layers_name_it), cmocka_unit_test(an_earlier_error_passes_through));
