@@ -45,6 +45,16 @@ ht_grad_meta *ht__grad_meta(ht_tensor *x)
     return x->meta;
 }
 
+void ht__grad_zero(ht_tensor *x)
+{
+    ht_grad_meta *meta = x->meta;
+
+    if (meta == NULL || (meta->unfinished != NULL && *meta->unfinished != 0))
+        return;
+    meta->overwrite = true;
+    meta->zeroings++;
+}
+
 bool ht__needs_grad(const ht_tensor *x)
 {
     return x->node != NULL || (x->meta != NULL && x->meta->requires_grad);
@@ -101,6 +111,7 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
     ht_release(meta->grad);
     meta->grad = grad;
     meta->overwrite = false;
+    meta->zeroings += grad == NULL;
     return HT_SUCCESS;
 }
 

@@ -378,6 +378,7 @@ typedef struct ht_grad_meta {
     bool requires_grad; /* leaf */
     ht_tensor *grad;    /* owned */
     bool overwrite;     /* the next accumulation replaces: zero_grad without freeing */
+    unsigned zeroings;  /* so far, by the program: a gradient may be overwritten without one */
     ht_hook *hooks;
     int hook_count;
     ht_tensor *leaf; /* not owned; the handle this belongs to, NULL once that is gone */
@@ -580,7 +581,10 @@ ht_status ht__random_fill(const char *what, ht_tensor *x, ht_random_kernel kerne
  * its operand: sums over the axes the operand was broadcast along, resplits, converts. A kernel
  * that computes this rank's *partial sum* for a replicated operand calls ht__sum_partial itself. */
 ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */
-bool ht__needs_grad(const ht_tensor *x);   /* leaf that requires it, or made by a node */
+/* zero_grad, of whatever: the next gradient begins anew. Nothing in the middle of an accumulation,
+ * whose wrapper counts passes (`unfinished`). */
+void ht__grad_zero(ht_tensor *x);
+bool ht__needs_grad(const ht_tensor *x); /* leaf that requires it, or made by a node */
 const ht_body *ht__node_input(const ht_node *node, int index); /* metadata only; borrowed */
 ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand);
 

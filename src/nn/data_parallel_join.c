@@ -182,7 +182,8 @@ static ht_status equalise(ht_data_parallel *dp, int64_t shadowed)
 
     if (status != HT_SUCCESS || least[1] == 0)
         return status;
-    ht__reducer_forget(dp->reducer);
+    for (int i = 0; i < dp->reducer->count; i++)
+        ht__reducer_forget(&dp->reducer->params[i]);
     dp->buffers_current = true;
     return ht__dp_broadcast_state(dp->module, dp->comm, dp->optimizer_count, dp->optimizers,
                                   (int)least[0]);

@@ -138,8 +138,7 @@ static void forget_gradient(const char *name, ht_tensor *x, void *user)
 {
     (void)name;
     (void)user;
-    if (x->meta != NULL)
-        x->meta->overwrite = true;
+    ht__grad_zero(x);
 }
 
 ht_status ht_module_zero_grad(ht_module *module)

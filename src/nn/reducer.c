@@ -57,6 +57,8 @@ ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
     reducer->options = *options;
     reducer->exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_param, reducer);
+    reducer->numbers = ht__alloc(sizeof reducer->head +
+                                 3 * (size_t)reducer->count * sizeof *reducer->numbers);
     set_first_order(reducer);
     reducer->optimizers = ht__alloc((size_t)options->optimizer_count * sizeof *reducer->optimizers);
     for (int i = 0; i < options->optimizer_count; i++)
@@ -105,6 +107,7 @@ void ht__reducer_free(ht_reducer *reducer)
     ht__free(reducer->params);
     ht__free(reducer->order);
     ht__free(reducer->seen);
+    ht__free(reducer->numbers);
     ht__free(reducer->message);
     for (int i = 0; i < reducer->optimizer_count; i++) {
         ht_release(reducer->optimizers[i].optimizer);

@@ -82,15 +82,22 @@ struct ht_reducer_param {
     bool fired;                /* got a gradient in the first pass: static_graph */
     bool missing;              /* neither a gradient nor a reason for having none */
     uint64_t reached;          /* the last walk from an output that met it */
-    bool global;               /* the gradient holds an average over the ranks already */
+    bool global;               /* the gradient holds an average over the ranks already: */
+    double total;              /* of samples of this weight, of all ranks; */
+    double weight;             /* this rank's in the gradient, whether they were sent or not */
+    double divisor;            /* the total of the pass under way, from its head */
+    unsigned zeroings;         /* of the gradient, before that weight */
+    bool averaged;             /* some of it has been sent since then */
+    bool kept;                 /* it had been when this pass began; on some rank, once it came */
     ht_reducer_optimizer *due; /* whose step() was called, while the update is still to be made */
     int entry;                 /* its place in that optimizer */
 };
 
 /* What travels ahead of a pass, summed over the ranks: doubles in a row. Only the first two, unless
- * ranks may be out of data (reducer_join.c). */
+ * ranks may be out of data (reducer_join.c). Then weight, and there kept and held, once more for
+ * each parameter: gradients need not be zeroed together. */
 typedef struct ht_pass_head {
-    double weight;  /* of what this rank adds */
+    double weight;  /* of what this rank adds: the most to any parameter */
     double stops;   /* ranks that ask for a stop (data_parallel_stop.c) */
     double active;  /* ranks that have data */
     double giving;  /* ranks that have gradients to add, which a mean may divide by */
@@ -123,10 +130,10 @@ struct ht_reducer {
     bool joining;      /* ranks may be out of data */
     bool by_active;    /* then a mean is over the ranks that give, not over all */
     int posted;        /* buckets posted in it, from the first */
-    double weight;     /* sum of the weights in the gradients of this rank */
     double scale;      /* of the flags in this pass's sums */
     double total;      /* the weight summed over ranks */
-    ht_pass_head head; /* of this rank; the exchange's while head_op is not NULL, then the sum */
+    ht_pass_head head; /* of this rank; when it has come, the sum */
+    double *numbers;   /* owned; the head as it travels; the exchange's until it has come */
     bool head_due;     /* it waits for the pass's turn */
     bool stop;         /* this rank asks for a stop */
     bool asked;        /* some rank does, in a head that has come to this one */
@@ -158,11 +165,12 @@ void ht__reducer_delist(ht_reducer *reducer);
 ht_reducer *ht__reducer_turn(const ht_reducer *reducer);
 
 /* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and all
- * of it is ready at once. Then each gradient becomes ready by its hook. Its parts: take_over
- * makes shares of the averages that are kept; open does the rest, where idle ranks are ready at
- * once. */
+ * of it is ready at once. Then each gradient becomes ready by its hook. Its parts: note_zeroing
+ * finds out whether a gradient begins anew, take_over makes a share of an average that is kept;
+ * open does the rest, where idle ranks are ready at once. */
 ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle);
-ht_status ht__reducer_take_over(ht_reducer *reducer, bool *kept, bool *averages);
+void ht__reducer_note_zeroing(ht_reducer_param *param);
+ht_status ht__reducer_take_over(ht_reducer_param *param);
 ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due);
 
 /* reducer_post.c. Starts what is ready of a pass whose turn it is: whether that was the last of it;
@@ -173,16 +181,17 @@ void ht__reducer_post_ready(const ht_reducer *reducer);
 ht_status ht__reducer_post_all(ht_reducer *reducer);
 bool ht__reducer_has_head(ht_reducer *reducer);
 double ht__reducer_scale(const ht_reducer *reducer);
+bool ht__reducer_is_even(const ht_bucket *bucket); /* one scale for all of its gradients */
 
 /* A head without a pass after it: its sum is in reducer->head. */
 ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what);
 
 /* reducer_join.c. What a rank out of data does while others are not: takes part in what they do
- * next. And the announcement of those that renew buffers; and no gradient counts any more. */
+ * next. And the announcement of those that renew buffers; and a gradient counts no more. */
 typedef enum ht_shadow { HT_SHADOW_OVER, HT_SHADOW_PASS, HT_SHADOW_BUFFERS } ht_shadow;
 ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow);
 ht_status ht__reducer_announce_buffers(ht_reducer *reducer);
-void ht__reducer_forget(ht_reducer *reducer);
+void ht__reducer_forget(ht_reducer_param *param);
 
 void ht__reducer_ready(ht_tensor *leaf, void *param);
 void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
@@ -210,6 +219,12 @@ bool ht__reducer_comes_in_parts(const ht_reducer_param *param); /* its update ma
 ht_status ht__reducer_drain(void *reducer);                     /* all of them */
 void ht__reducer_watch(ht_reducer_param *param);                /* sets or clears its guards */
 void ht__reducer_unwatch(ht_reducer_param *param);
+
+/* Whether what its average is made of has any weight. */
+static inline bool ht__reducer_weighs(const ht_reducer_param *param)
+{
+    return param->reducer->options.averaging != HT_AVERAGE_WEIGHTED || param->divisor > 0;
+}
 
 /* Whether the tensor has a gradient of this or an earlier pass. */
 static inline bool ht__reducer_has_grad(const ht_reducer_param *param)

@@ -47,7 +47,7 @@ ht_status ht__reducer_status(const ht_reducer *reducer)
  * so that the sum over the ranks, divided as this pass will be, gives it again. */
 static ht_status make_share(ht_reducer_param *param)
 {
-    ht_reducer *reducer = param->reducer;
+    const ht_reducer *reducer = param->reducer;
     ht_tensor *grad = param->tensor->meta->grad;
 
     param->global = false;
@@ -57,31 +57,27 @@ static ht_status make_share(ht_reducer_param *param)
         return ht_fill_(grad, 0);
     if (reducer->options.averaging == HT_AVERAGE_SUM)
         return HT_SUCCESS;
-    return ht_mul_scalar_(grad, reducer->total);
+    return ht_mul_scalar_(grad, param->total);
 }
 
-ht_status ht__reducer_take_over(ht_reducer *reducer, bool *kept, bool *averages)
+/* A gradient that no rank used stands to be overwritten, and yet it is 0 over those samples. */
+void ht__reducer_note_zeroing(ht_reducer_param *param)
 {
-    ht_scope *scope = ht_scope_open();
-    bool was = ht_set_grad_enabled(false);
-    ht_status status = HT_SUCCESS;
+    const ht_grad_meta *meta = param->tensor->meta;
 
-    *kept = *averages = false;
-    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
-        ht_reducer_param *param = &reducer->params[i];
-
-        if (!ht__reducer_has_grad(param)) {
-            param->global = false;
-            continue;
-        }
-        *kept = true;
-        *averages |= param->global;
-        if (param->global)
-            status = make_share(param);
+    if (meta->zeroings != param->zeroings) {
+        param->weight = 0;
+        param->averaged = false;
     }
-    ht_set_grad_enabled(was);
-    ht_scope_close(scope);
-    return status;
+    param->zeroings = meta->zeroings;
+    param->kept = param->averaged;
+}
+
+ht_status ht__reducer_take_over(ht_reducer_param *param)
+{
+    if (!ht__reducer_has_grad(param))
+        param->global = false;
+    return param->global ? make_share(param) : HT_SUCCESS;
 }
 
 /* The gradient into its slot; where it is to stay as a view, the tensor's gradient becomes the
@@ -168,7 +164,8 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
         leaf->meta->grad != param->view || bucket->missing > 1)
         return;
     ht__reducer_post_ready(reducer);
-    if (reducer->posted != param->bucket || !ht__reducer_has_head(reducer))
+    if (reducer->posted != param->bucket || !ht__reducer_has_head(reducer) ||
+        !ht__reducer_is_even(bucket))
         return;
 
     int span = ht__span_begin(HT_SPAN_MOVING, bucket->what, "a part");
@@ -245,28 +242,44 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
     return HT_SUCCESS;
 }
 
+/* What the gradients of this rank are made of once this pass has been added. */
+static ht_status add_pass(ht_reducer *reducer, double weight, ht_pass_head *head)
+{
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = HT_SUCCESS;
+
+    *head = (ht_pass_head){.stops = reducer->stop, .active = 1, .giving = 1};
+    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
+        ht_reducer_param *param = &reducer->params[i];
+
+        ht__reducer_note_zeroing(param);
+        status = ht__reducer_take_over(param);
+        param->weight += weight;
+        head->weight = param->weight > head->weight ? param->weight : head->weight;
+        head->kept = param->kept ? 1 : head->kept;
+    }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
 ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle)
 {
     static const char what[] = "the second pass of a join";
-    bool kept, averages, head_due = true;
+    bool head_due = true;
     ht_pass_head head;
     ht_status status = ht__reducer_drain(reducer);
 
     if (status == HT_SUCCESS)
-        status = ht__reducer_take_over(reducer, &kept, &averages);
+        status = add_pass(reducer, weight, &head);
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
     reducer->stopping = reducer->asked;
-    reducer->weight = (kept ? reducer->weight : 0) + weight;
     reducer->begun = true;
     reducer->sync = sync;
     if (!sync)
         return HT_SUCCESS;
-    head = (ht_pass_head){.weight = reducer->weight,
-                          .stops = reducer->stop,
-                          .active = 1,
-                          .giving = 1,
-                          .kept = averages};
     reducer->head = head;
     /* Ranks out of data have to know of this pass before they take part in ordering the buckets. */
     if (reducer->joining && order_is_due(reducer)) {
@@ -304,7 +317,9 @@ static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
 
         if (flag >= HT_FLAG_MISSING / 2 * reducer->scale && flag > 0)
             return ht__reducer_fail(reducer, ht__reducer_name_missing(reducer));
-        param->global = flag != 0;
+        param->global = flag != 0 && ht__reducer_weighs(param);
+        param->averaged = true;
+        param->total = param->divisor;
         if (param->global)
             status = deliver(param);
         else

@@ -8,18 +8,63 @@
 #include "comm_hook.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "core/timeline.h"
+#include "ht/arithmetics.h"
+
+/* How many numbers there are for the pass, before those for each parameter. */
+static int fixed_count(const ht_reducer *reducer)
+{
+    return reducer->joining ? (int)(sizeof reducer->head / sizeof(double)) : 2;
+}
+
+/* For each parameter its weight. While ranks may be out of data also whether an average is kept,
+ * and the weight that one of them has in it, which counts if some active rank keeps it. */
+static int64_t fill_numbers(ht_reducer *reducer)
+{
+    const ht_pass_head *head = &reducer->head;
+    bool passes = head->buffers == 0, adds = head->active > 0 || head->giving > 0;
+    double *each = reducer->numbers + fixed_count(reducer);
+    int count = reducer->count;
+
+    memcpy(reducer->numbers, head, (size_t)fixed_count(reducer) * sizeof(double));
+    for (int i = 0; i < count; i++) {
+        const ht_reducer_param *param = &reducer->params[i];
+
+        each[i] = passes && adds ? param->weight : 0;
+        if (!reducer->joining)
+            continue;
+        each[count + i] = passes && head->active > 0 && param->kept;
+        each[2 * count + i] = passes && !adds ? param->weight : 0;
+    }
+    return fixed_count(reducer) + (reducer->joining ? 3 : 1) * (int64_t)count;
+}
+
+static void take_numbers(ht_reducer *reducer)
+{
+    const double *each = reducer->numbers + fixed_count(reducer);
+    int count = reducer->count;
+
+    memcpy(&reducer->head, reducer->numbers, (size_t)fixed_count(reducer) * sizeof(double));
+    for (int i = 0; i < count && reducer->head.buffers == 0; i++) {
+        ht_reducer_param *param = &reducer->params[i];
+
+        param->divisor = each[i];
+        if (!reducer->joining)
+            continue;
+        param->kept = each[count + i] > 0;
+        param->divisor += param->kept ? each[2 * count + i] : 0;
+    }
+}
 
 /* Sums of weights go ahead, and while ranks may be out of data, all of the head. */
 static void start_head(ht_reducer *reducer)
 {
-    int64_t n = reducer->joining ? sizeof reducer->head / sizeof(double) : 2;
-
     reducer->head_due = false;
     if (reducer->joining || reducer->options.averaging == HT_AVERAGE_WEIGHTED)
-        reducer->head_op = ht__exchange_start(reducer->exchange, &reducer->head, n, HT_FLOAT64, 1,
-                                              INT_MAX);
+        reducer->head_op = ht__exchange_start(reducer->exchange, reducer->numbers,
+                                              fill_numbers(reducer), HT_FLOAT64, 1, INT_MAX);
 }
 
 /* The head has come. */
@@ -29,6 +74,7 @@ static void take_head(ht_reducer *reducer)
 
     ht__exchange_release(reducer->exchange, reducer->head_op);
     reducer->head_op = NULL;
+    take_numbers(reducer);
     reducer->asked = reducer->asked || sum->stops > 0;
     if (sum->buffers == 0)
         reducer->total = sum->weight + (sum->kept > 0 ? sum->held : 0);
@@ -50,10 +96,52 @@ double ht__reducer_scale(const ht_reducer *reducer)
     return 1;
 }
 
+/* What the scale of all has to be multiplied by for this gradient; 1 where gradients are zeroed
+ * together. */
+static double balance(const ht_reducer_param *param)
+{
+    const ht_reducer *reducer = param->reducer;
+
+    if (reducer->options.averaging != HT_AVERAGE_WEIGHTED || !(param->divisor > 0))
+        return 1;
+    return param->divisor == reducer->total ? 1 : reducer->total / param->divisor;
+}
+
+bool ht__reducer_is_even(const ht_bucket *bucket)
+{
+    const ht_reducer *reducer = bucket->reducer;
+
+    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+        if (balance(&reducer->params[reducer->order[i]]) != 1)
+            return false;
+    }
+    return true;
+}
+
+/* A gradient that was not zeroed when others were is of more samples than they are. */
+static void even_out(const ht_bucket *bucket)
+{
+    ht_reducer *reducer = bucket->reducer;
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+
+    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+        ht_reducer_param *param = &reducer->params[reducer->order[i]];
+        double factor = balance(param);
+
+        if (factor != 1 && param->given && ht_mul_scalar_(param->inside, factor) != HT_SUCCESS)
+            ht__reducer_fail(reducer, ht_error_get(NULL));
+    }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+}
+
 static void post(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
 
+    if (!ht__reducer_is_even(bucket))
+        even_out(bucket);
     bucket->state = HT_BUCKET_IN_FLIGHT;
     if (bucket->op == NULL)
         bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;

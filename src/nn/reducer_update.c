@@ -148,8 +148,8 @@ bool ht__reducer_comes_in_parts(const ht_reducer_param *param)
     const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
 
     return bucket->state == HT_BUCKET_IN_FLIGHT && bucket->op != NULL && param->due != NULL &&
-           param->given && param->reducer->scale != 0 && param->tensor->meta->grad == param->view &&
-           ht__body_is_contiguous(param->tensor->body);
+           param->given && param->reducer->scale != 0 && ht__reducer_weighs(param) &&
+           param->tensor->meta->grad == param->view && ht__body_is_contiguous(param->tensor->body);
 }
 
 static ht_status settle_part(ht_reducer_param *param, int64_t n)

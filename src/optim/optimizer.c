@@ -107,12 +107,8 @@ ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)
         return ht_error_get(NULL);
     if (waits(optimizer, false))
         return HT_SUCCESS;
-    for (int i = 0; i < optimizer->count; i++) {
-        ht_grad_meta *meta = optimizer->entries[i].parameter->meta;
-
-        if (meta != NULL)
-            meta->overwrite = true;
-    }
+    for (int i = 0; i < optimizer->count; i++)
+        ht__grad_zero(optimizer->entries[i].parameter);
     return HT_SUCCESS;
 }
 

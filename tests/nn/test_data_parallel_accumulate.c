@@ -66,6 +66,30 @@ static void check_epoch(enum kind kind, ht_averaging averaging, bool blocking)
     ht_release(alone);
 }
 
+/* The module's zero_grad waits for the group's end like the optimizer's. */
+static void test_zeroing_the_module_waits_for_the_whole_group(void **state)
+{
+    ht_module *nets[] = {new_net(3), new_net(3)};
+    double values[2][VALUES];
+
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        ht_optimizer *optimizer = new_optimizer(nets[way], SGD);
+        ht_module *dp = wrap_accumulating(nets[way], optimizer, HT_AVERAGE_WEIGHTED, false);
+
+        for (int pass = 0; pass < 2 * K; pass++) {
+            one_pass(dp, optimizer, pass);
+            if (way == 1)
+                assert_int_equal(ht_module_zero_grad(pass % 2 ? dp : nets[way]), HT_SUCCESS);
+        }
+        read_parameters(nets[way], values[way]);
+        ht_release(dp);
+        ht_release(nets[way]);
+        ht_release(optimizer);
+    }
+    assert_memory_equal(values[0], values[1], sizeof values[0]);
+}
+
 static void lesson_synchronisation_is_decided_in_the_wrapper(void **state)
 {
     (void)state;
@@ -239,6 +263,7 @@ static void misuse_two_ways_to_accumulate(void **state)
 
 HT_TEST_SUITE(test_data_parallel_accumulate,
               cmocka_unit_test(lesson_synchronisation_is_decided_in_the_wrapper),
+              cmocka_unit_test(test_zeroing_the_module_waits_for_the_whole_group),
               cmocka_unit_test(test_clipping_waits_for_the_whole_group),
               cmocka_unit_test(lesson_a_step_in_the_wrong_pass_is_refused),
               cmocka_unit_test(test_no_sync_regions_nest),

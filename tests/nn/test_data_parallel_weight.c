@@ -100,6 +100,166 @@ static void misuse_no_weight_for_inputs_that_disagree(void **state)
     ht_release(net);
 }
 
-HT_TEST_SUITE(test_data_parallel_weight, cmocka_unit_test(test_a_weight_for_inputs_that_disagree),
+/* Some parameters by name: those of fc2, or the others. */
+static ht_value *list_of(ht_module *net, bool fc2)
+{
+    ht_value *list = ht_value_list();
+    const char *const names[] = {"shift", "fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"};
+
+    for (int i = 0; i < PARAMETERS; i++) {
+        if ((i > 2) == fc2)
+            ht_value_append(list, ht_value_tensor(ht_module_find_parameter(net, names[i])));
+    }
+    return list;
+}
+
+/* Some rows a step, of which this rank takes its part, or all of them. */
+static void pass_of(ht_module *model, int step, bool alone)
+{
+    int64_t rows = 7 + 3 * (int64_t)step, first = 0, count = rows;
+
+    if (!alone)
+        ht_comm_chunk(HT_COMM_WORLD, rows, ht_test_rank, &first, &count);
+    assert_int_equal(backward_rows(model, 100 * step + first, count), HT_SUCCESS);
+}
+
+/* fc2's optimizer is the only one: the other gradients are never zeroed. */
+static void train_partly(bool alone, bool own, bool blocking, double values[VALUES])
+{
+    struct run run = {.own_gradients = own, .blocking = blocking};
+    ht_module *net = new_net(3), *model = net;
+    ht_optimizer *optimizer = ht_optim_sgd(list_of(net, true), 0.5, NULL);
+
+    if (!alone)
+        model = wrap(net, HT_COMM_WORLD, optimizer, &run);
+    for (int step = 0; step < 5; step++) {
+        ht_optimizer_zero_grad(optimizer);
+        pass_of(model, step, alone);
+        ht_optimizer_step(optimizer);
+    }
+    read_parameters(net, values);
+    if (!alone)
+        ht_release(model);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void test_an_optimizer_of_a_part(void **state)
+{
+    double expected[VALUES], values[VALUES];
+
+    (void)state;
+    train_partly(true, false, false, expected);
+    for (int way = 0; way < 4; way++) {
+        train_partly(false, way % 2, way / 2, values);
+        assert_true(distance(values, expected) <= 1e-12);
+    }
+}
+
+/* gradient *= factor: a mean of means, as alone there is no weight. */
+static void scale_gradients(ht_value *list, double factor)
+{
+    ht_set_grad_enabled(false);
+    for (int i = 0; i < ht_value_count(list); i++)
+        ht_mul_scalar_(ht_tensor_grad(ht_value_as_tensor(ht_value_at(list, i))), factor);
+    ht_set_grad_enabled(true);
+}
+
+/* One optimizer steps after each pass, the other after each second one: its gradient is the mean of
+ * all samples of both. A third pass of them is left out by the first one's steps. */
+static void train_in_turns(bool alone, bool blocking, double values[VALUES])
+{
+    ht_module *net = new_net(3), *model = net;
+    ht_value *slow_list = list_of(net, false);
+    ht_optimizer *fast = ht_optim_sgd(list_of(net, true), 0.5, NULL);
+    ht_optimizer *slow = ht_optim_sgd(slow_list, 0.5, NULL);
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+
+    options.optimizers = &slow;
+    options.optimizer_count = 1;
+    options.blocking = blocking;
+    if (!alone)
+        model = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, fast, &options);
+    for (int step = 0; step < 6; step++) {
+        double rows = 7 + 3 * step, before = rows - 3;
+        bool second = step % 2 == 1;
+
+        if (alone && second) /* rows g of this pass, and those of the one before */
+            scale_gradients(slow_list, before / rows);
+        pass_of(model, step, alone);
+        if (alone && second)
+            scale_gradients(slow_list, rows / (rows + before));
+        ht_optimizer_step(fast);
+        ht_optimizer_zero_grad(fast);
+        if (!second)
+            continue;
+        ht_optimizer_step(slow);
+        ht_optimizer_zero_grad(slow);
+    }
+    read_parameters(net, values);
+    if (!alone)
+        ht_release(model);
+    ht_release(net);
+    ht_release(fast);
+    ht_release(slow);
+}
+
+static void test_optimizers_that_zero_in_turns(void **state)
+{
+    double expected[VALUES], values[VALUES];
+
+    (void)state;
+    train_in_turns(true, false, expected);
+    for (int blocking = 0; blocking < 2; blocking++) {
+        train_in_turns(false, blocking, values);
+        assert_true(distance(values, expected) <= 1e-12);
+    }
+}
+
+/* The last rank has data for two steps of five: in a join it shadows, without it gives no rows. */
+static void train_short(bool joining, double values[VALUES])
+{
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = ht_optim_sgd(list_of(net, true), 0.5, NULL);
+    ht_module *model = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    bool last = ht_test_rank == ht_test_size - 1;
+
+    if (joining)
+        assert_int_equal(ht_data_parallel_join_begin(model, NULL), HT_SUCCESS);
+    for (int step = 0; step < 5; step++) {
+        bool out = step > 1 && last && ht_test_size > 1;
+
+        if (out && joining)
+            break;
+        ht_optimizer_zero_grad(optimizer);
+        if (out)
+            assert_int_equal(ht_data_parallel_backward(model, NULL), HT_SUCCESS);
+        else
+            assert_int_equal(backward_rows(model, 50 * step + 9 * ht_test_rank, 3 + ht_test_rank),
+                             HT_SUCCESS);
+        ht_optimizer_step(optimizer);
+    }
+    if (joining)
+        assert_int_equal(ht_data_parallel_join_end(model), HT_SUCCESS);
+    read_parameters(net, values);
+    ht_release(model);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void test_a_part_of_them_in_a_join(void **state)
+{
+    double expected[VALUES], values[VALUES];
+
+    (void)state;
+    train_short(false, expected);
+    train_short(true, values);
+    assert_true(distance(values, expected) <= 1e-12);
+}
+
+HT_TEST_SUITE(test_data_parallel_weight, cmocka_unit_test(test_an_optimizer_of_a_part),
+              cmocka_unit_test(test_optimizers_that_zero_in_turns),
+              cmocka_unit_test(test_a_part_of_them_in_a_join),
+              cmocka_unit_test(test_a_weight_for_inputs_that_disagree),
               cmocka_unit_test(test_a_mean_needs_no_weight),
               cmocka_unit_test(misuse_no_weight_for_inputs_that_disagree));
