@@ -20,15 +20,10 @@ typedef struct ht_sgd_options {
 
 typedef struct ht_adam_options {
     size_t size;
-    double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0 */
+    double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0 (AdamW: 0.01) */
     bool maximize;
 } ht_adam_options;
-
-typedef struct ht_adamw_options {
-    size_t size;
-    double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0.01 */
-    bool maximize;
-} ht_adamw_options;
+typedef ht_adam_options ht_adamw_options;
 
 typedef struct ht_adadelta_options {
     size_t size;

@@ -3,11 +3,7 @@
  * What parts above the core do when the library ends. */
 #include "core.h"
 
-#include <stdlib.h>
-
-enum { MOST = 8 };
-
-static void (*calls[MOST])(void);
+static void (**calls)(void); /* owned */
 static int count;
 
 void ht__at_finalize(void (*call)(void))
@@ -16,8 +12,7 @@ void ht__at_finalize(void (*call)(void))
         if (calls[i] == call)
             return;
     }
-    if (count == MOST)
-        abort();
+    calls = ht__realloc(calls, ((size_t)count + 1) * sizeof *calls);
     calls[count++] = call;
 }
 
@@ -25,5 +20,7 @@ void ht__run_at_finalize(void)
 {
     for (int i = 0; i < count; i++)
         calls[i]();
+    ht__free(calls);
+    calls = NULL;
     count = 0;
 }

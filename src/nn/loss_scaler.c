@@ -110,10 +110,13 @@ ht_value *ht__scaler_state(const ht_optim_wrapper *wrapper)
 
 ht_status ht__scaler_check_state(const char *what, const ht_value *state)
 {
-    if (ht_value_as_number(ht_value_get(state, "scale")) > 0 &&
-        ht_value_as_number(ht_value_get(state, "streak")) >= 0)
+    double scale = ht_value_as_number(ht_value_get(state, "scale"));
+    int64_t streak;
+
+    if (scale > 0 && isfinite(scale) && ht__value_whole(ht_value_get(state, "streak"), &streak))
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no \"scaler\" with a scale above 0",
+    return HT_FAIL(NULL, HT_ERR_FORMAT,
+                   "%s: the state has no \"scaler\" with a finite scale above 0 and a streak",
                    what);
 }
 

@@ -91,7 +91,6 @@ ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
     wrapper->last.loss_scale = 1;
     wrapper->last.grad_norm = NAN;
     wrapper->last.amp_scale = wrapper->scale;
-    wrapper->last.grad_norm = NAN;
     wrapper->last.lr = ht_optimizer_lr(optimizer);
     return wrapper;
 }
@@ -305,13 +304,14 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
 {
     static const char what[] = "ht_optim_wrapper_load_state_dict";
     const ht_value *count = ht_value_get(state, "count");
+    int64_t losses;
     bool scales;
     ht_status status = HT_SUCCESS;
 
     if (HT_IS_NULL(wrapper, what, "the wrapper") || HT_IS_NULL(state, what, "the state"))
         return ht_error_get(NULL);
-    if (ht_value_get_kind(count) != HT_VALUE_NUMBER || !(ht_value_as_number(count) >= 0))
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no number \"count\"", what);
+    if (!ht__value_whole(count, &losses))
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no whole number \"count\"", what);
     scales = wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE;
     if (scales)
         status = ht__scaler_check_state(what, ht_value_get(state, "scaler"));
@@ -321,7 +321,7 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
         return status;
     if (scales)
         ht__scaler_load_state(wrapper, ht_value_get(state, "scaler"));
-    wrapper->last.count = wrapper->first = (int64_t)ht_value_as_number(count);
+    wrapper->last.count = wrapper->first = losses;
     warn_of_lost_gradients(wrapper);
     return HT_SUCCESS;
 }

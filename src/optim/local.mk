@@ -2,7 +2,6 @@
 libht_objects_la_SOURCES += \
 	src/optim/adadelta.c \
 	src/optim/adam.c \
-	src/optim/adamw.c \
 	src/optim/average_parameters.c \
 	src/optim/average_parameters.h \
 	src/optim/broadcast.c \

@@ -130,6 +130,17 @@ void ht__optimizer_defer(ht_optimizer *optimizer, const ht_optimizer_deferral *d
 /* The state of rank `root` to all ranks of `comm`. Collective. */
 ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int root);
 
+/* A double of a struct that goes into its state: what it is called, and where it is. */
+typedef struct ht_optim_number {
+    const char *name; /* NULL: none */
+    size_t at;
+    bool counts; /* whole, from 0 on; others are anything but NaN */
+} ht_optim_number;
+
+/* HT_ERR_FORMAT unless `state` has a number that fits. */
+ht_status ht__optim_check_state(const char *what, const ht_value *state,
+                                const ht_optim_number *number);
+
 enum { HT_SCHEDULER_NUMBERS = 3 };
 
 /* A schedule is its rule, for one group at a time. */
@@ -142,11 +153,8 @@ typedef struct ht_scheduler_type {
     double (*lr)(const ht_scheduler *scheduler, double lr, double first);
     /* For rules that look at a metric: whether to apply lr now. */
     bool (*observe)(ht_scheduler *scheduler, double metric);
-    /* What it remembers besides the epoch, for its state: names, and where the doubles are. */
-    struct {
-        const char *name;
-        size_t at;
-    } numbers[HT_SCHEDULER_NUMBERS];
+    /* What it remembers besides the epoch, for its state. */
+    ht_optim_number numbers[HT_SCHEDULER_NUMBERS];
 } ht_scheduler_type;
 
 /* The first member of every schedule's struct. */

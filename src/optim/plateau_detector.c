@@ -17,19 +17,16 @@ struct ht_plateau_detector {
 };
 
 /* Its state by name. */
-static const struct {
-    const char *name;
-    size_t at;
-} numbers[] = {
-    {"maximize", offsetof(ht_plateau_detector, maximize)},
-    {"patience", offsetof(ht_plateau_detector, patience)},
-    {"threshold", offsetof(ht_plateau_detector, threshold)},
-    {"absolute", offsetof(ht_plateau_detector, absolute)},
-    {"cooldown", offsetof(ht_plateau_detector, cooldown)},
-    {"best", offsetof(ht_plateau_detector, best)},
-    {"num_bad_epochs", offsetof(ht_plateau_detector, bad)},
-    {"cooldown_counter", offsetof(ht_plateau_detector, resting)},
-    {"last_epoch", offsetof(ht_plateau_detector, seen)},
+static const ht_optim_number numbers[] = {
+    {"maximize", offsetof(ht_plateau_detector, maximize), true},
+    {"patience", offsetof(ht_plateau_detector, patience), true},
+    {"threshold", offsetof(ht_plateau_detector, threshold), false},
+    {"absolute", offsetof(ht_plateau_detector, absolute), true},
+    {"cooldown", offsetof(ht_plateau_detector, cooldown), true},
+    {"best", offsetof(ht_plateau_detector, best), false},
+    {"num_bad_epochs", offsetof(ht_plateau_detector, bad), true},
+    {"cooldown_counter", offsetof(ht_plateau_detector, resting), true},
+    {"last_epoch", offsetof(ht_plateau_detector, seen), true},
 };
 
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
@@ -145,15 +142,15 @@ ht_value *ht_plateau_detector_get_state(const ht_plateau_detector *detector)
 
 ht_status ht_plateau_detector_set_state(ht_plateau_detector *detector, const ht_value *state)
 {
+    ht_status status = HT_SUCCESS;
+
     if (HT_IS_NULL(detector, "ht_plateau_detector_set_state", "the detector") ||
         HT_IS_NULL(state, "ht_plateau_detector_set_state", "the state"))
         return ht_error_get(NULL);
-    for (int i = 0; i < NUMBERS; i++) {
-        if (ht_value_get_kind(ht_value_get(state, numbers[i].name)) != HT_VALUE_NUMBER)
-            return HT_FAIL(NULL, HT_ERR_FORMAT,
-                           "ht_plateau_detector_set_state: the state has no number \"%s\"",
-                           numbers[i].name);
-    }
+    for (int i = 0; i < NUMBERS && status == HT_SUCCESS; i++)
+        status = ht__optim_check_state("ht_plateau_detector_set_state", state, &numbers[i]);
+    if (status != HT_SUCCESS)
+        return status;
     for (int i = 0; i < NUMBERS; i++)
         *(double *)(void *)((char *)detector + numbers[i].at) = ht_value_as_number(
             ht_value_get(state, numbers[i].name));

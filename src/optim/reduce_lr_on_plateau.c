@@ -69,8 +69,8 @@ static const ht_scheduler_type type = {
     .lr = reduced,
     .observe = observe,
     .numbers = {{"best", offsetof(struct plateau, best)},
-                {"num_bad_epochs", offsetof(struct plateau, bad)},
-                {"cooldown_counter", offsetof(struct plateau, resting)}},
+                {"num_bad_epochs", offsetof(struct plateau, bad), true},
+                {"cooldown_counter", offsetof(struct plateau, resting), true}},
 };
 
 static ht_status check(const char *what, const ht_reduce_lr_on_plateau_options *o)

@@ -2,13 +2,23 @@
  *
  * The state of schedules as values, to keep and to go on from: torch's state_dict, without what is
  * the optimizer's. */
+#include <math.h>
+
 #include "optim_impl.h"
 
-static ht_status check_number(const char *what, const ht_value *map, const char *key)
+ht_status ht__optim_check_state(const char *what, const ht_value *state,
+                                const ht_optim_number *number)
 {
-    if (ht_value_get_kind(ht_value_get(map, key)) == HT_VALUE_NUMBER)
+    const ht_value *value = ht_value_get(state, number->name);
+    int64_t count;
+
+    if (number->counts
+            ? ht__value_whole(value, &count)
+            : ht_value_get_kind(value) == HT_VALUE_NUMBER && !isnan(ht_value_as_number(value)))
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no number \"%s\"", what, key);
+    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no %snumber \"%s\"%s", what,
+                   number->counts ? "whole " : "", number->name,
+                   number->counts ? " of 0 or more" : "");
 }
 
 static double number(const ht_value *map, const char *key)
@@ -38,15 +48,16 @@ ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler)
 ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *state)
 {
     static const char what[] = "ht_scheduler_load_state_dict";
+    static const ht_optim_number epoch = {.name = "last_epoch", .counts = true};
     ht_status status;
 
     if (HT_IS_NULL(scheduler, "ht_scheduler_load_state_dict", "the scheduler") ||
         HT_IS_NULL(state, "ht_scheduler_load_state_dict", "the state"))
         return ht_error_get(NULL);
-    status = check_number(what, state, "last_epoch");
+    status = ht__optim_check_state(what, state, &epoch);
     for (int i = 0; i < HT_SCHEDULER_NUMBERS && status == HT_SUCCESS; i++) {
         if (scheduler->type->numbers[i].name != NULL)
-            status = check_number(what, state, scheduler->type->numbers[i].name);
+            status = ht__optim_check_state(what, state, &scheduler->type->numbers[i]);
     }
     if (status != HT_SUCCESS)
         return status;

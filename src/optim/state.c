@@ -132,8 +132,10 @@ static ht_status read_group(const ht_optimizer *optimizer, const ht_value *state
     *group = optimizer->groups[index];
     group->lr = number(map, "lr");
     /* A state from before there was a schedule does not take the schedule's first rate away. */
-    if (ht_value_get(map, "initial_lr") != NULL)
+    if (ht_value_get(map, "initial_lr") != NULL && status == HT_SUCCESS) {
+        status = check_number(map, "initial_lr", INFINITY, "group", index);
         group->initial_lr = number(map, "initial_lr");
+    }
     for (int i = 0; i < ht__optim_setting_count(type) && status == HT_SUCCESS; i++) {
         const char *key = type->settings[i].name;
         double below = type->settings[i].below;
@@ -163,8 +165,12 @@ static ht_status check_entry(const ht_optimizer *optimizer, const ht_value *stat
     const ht_value *map = ht_value_at(ht_value_get(state, "state"), index);
     const ht_optimizer_type *type = optimizer->type;
     ht_optimizer_group group;
-    ht_status status = check_number(map, "step", INFINITY, "parameter", index);
+    int64_t steps;
+    ht_status status = check_number(map, "step", 1e15, "parameter", index);
 
+    if (status == HT_SUCCESS && !ht__value_whole(ht_value_get(map, "step"), &steps))
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"step\" of parameter %d is %g, no whole number",
+                       what, index, number(map, "step"));
     if (status != HT_SUCCESS || number(map, "step") == 0)
         return status;
     status = read_group(optimizer, state, optimizer->entries[index].group, &group);
@@ -182,6 +188,7 @@ static ht_status check_kind(const ht_optimizer *optimizer, const ht_value *state
 {
     const ht_value *name = ht_value_get(state, "optimizer");
     int groups = ht_value_count(ht_value_get(state, "param_groups"));
+    static const ht_optim_number steps = {.name = "step", .counts = true};
 
     if (ht_value_get_kind(name) != HT_VALUE_MAP || ht_value_count(name) != 1)
         return HT_FAIL(NULL, HT_ERR_FORMAT,
@@ -192,9 +199,7 @@ static ht_status check_kind(const ht_optimizer *optimizer, const ht_value *state
     if (groups != optimizer->group_count)
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has %d groups, the optimizer %d", what,
                        groups, optimizer->group_count);
-    if (ht_value_get_kind(ht_value_get(state, "step")) != HT_VALUE_NUMBER)
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no number \"step\"", what);
-    return HT_SUCCESS;
+    return ht__optim_check_state(what, state, &steps);
 }
 
 static ht_status check_state(const ht_optimizer *optimizer, const ht_value *state)

@@ -254,6 +254,14 @@ static void test_misuse(void **state)
     assert_int_equal(ht_optim_wrapper_load_state_dict(scaling, ht_optim_wrapper_state_dict(plain)),
                      HT_ERR_FORMAT);
     assert_message("the state has no \"scaler\"");
+    for (int i = 0; i < 4; i++) {
+        ht_value *saved = ht_optim_wrapper_state_dict(scaling);
+
+        ht_value_set(ht_value_get(saved, "scaler"), i < 2 ? "scale" : "streak",
+                     ht_value_number((double[]){NAN, INFINITY, NAN, -1}[i]));
+        assert_int_equal(ht_optim_wrapper_load_state_dict(scaling, saved), HT_ERR_FORMAT);
+        assert_message("the state has no \"scaler\"");
+    }
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(scaling);
     ht_release(plain);

@@ -169,6 +169,13 @@ static void test_misuse(void **state)
     ht_optimizer *o = new_optimizer();
     ht_scheduler *s = plateau(o, 3);
     ht_reduce_lr_on_plateau_options unset = {0};
+    static const struct {
+        const char *key;
+        double value;
+    } wrong[] = {{"last_epoch", NAN},  {"last_epoch", -1},       {"last_epoch", 0.5},
+                 {"last_epoch", 1e18}, {"num_bad_epochs", -1},   {"num_bad_epochs", NAN},
+                 {"best", NAN},        {"cooldown_counter", -2}, {"cooldown_counter", INFINITY}};
+    ht_value *map;
     int64_t never = 0;
 
     (void)state;
@@ -176,7 +183,14 @@ static void test_misuse(void **state)
     assert_int_equal(ht_scheduler_step(s), HT_ERR_ARGUMENT);
     assert_message("ReduceLROnPlateau looks at a metric; call ht_scheduler_step_metric");
     assert_int_equal(ht_scheduler_load_state_dict(s, ht_value_map()), HT_ERR_FORMAT);
-    assert_message("the state has no number \"last_epoch\"");
+    assert_message("the state has no whole number \"last_epoch\" of 0 or more");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        map = ht_scheduler_state_dict(s);
+        ht_value_set(map, wrong[i].key, ht_value_number(wrong[i].value));
+        assert_int_equal(ht_scheduler_load_state_dict(s, map), HT_ERR_FORMAT);
+        assert_message(wrong[i].key);
+    }
+    assert_int_equal(ht_scheduler_load_state_dict(s, ht_scheduler_state_dict(s)), HT_SUCCESS);
     assert_null(plateau(o, -1));
     assert_message("patience is -1, expected at least 0");
     assert_null(ht_optim_reduce_lr_on_plateau(o, &unset));

@@ -3,6 +3,8 @@
 /* An optimizer that goes on from another's state: the same parameters to the bit. */
 #include "ht_test.h"
 
+#include <math.h>
+
 #include "ht.h"
 
 enum { SIZE = 5, KINDS = 5 };
@@ -138,6 +140,19 @@ static void test_states_that_do_not_fit(void **state)
     ht_value_set(group, "lr", ht_value_number(7));
     assert_refused(adam, good, "the state of group 0 has no number \"beta2\" in [0, 1)");
     assert_true(ht_optimizer_lr(adam) == 0.1);
+    for (int i = 0; i < 6; i++) { /* a count, a count of one parameter, a first rate */
+        static const double wrong[] = {NAN, -1, 0.5};
+
+        good = ht_optimizer_state_dict(adam);
+        group = ht_value_at(ht_value_get(good, "param_groups"), 0);
+        ht_value_set(i < 3 ? good : ht_value_at(ht_value_get(good, "state"), 0), "step",
+                     ht_value_number(wrong[i % 3]));
+        assert_refused(adam, good, "\"step\"");
+    }
+    good = ht_optimizer_state_dict(adam);
+    ht_value_set(ht_value_at(ht_value_get(good, "param_groups"), 0), "initial_lr",
+                 ht_value_number(NAN));
+    assert_refused(adam, good, "\"initial_lr\"");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(adamw);
     ht_release(adam);
