@@ -151,7 +151,8 @@ test_scripts = \
 	tests/nn/starved.sh \
 	tests/nn/stopped.sh \
 	tests/tools/idx2hdf5.sh \
-	tests/tools/info.sh
+	tests/tools/info.sh \
+	tests/tools/output.sh
 
 long_scripts = \
 	tests/core/allocations.sh \

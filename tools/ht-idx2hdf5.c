@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ht/data.h"
+#include "output.h"
 
 static const char help[] =
     "usage: ht-idx2hdf5 FOLDER FILE.h5\n"
@@ -39,7 +40,7 @@ int main(int argc, char **argv)
 
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         fputs(help, stdout);
-        return 0;
+        return output_status("ht-idx2hdf5", 0);
     }
     if (argc != 3 || argv[1][0] == '-' || argv[2][0] == '-') {
         fputs("ht-idx2hdf5: expected FOLDER and FILE.h5; see ht-idx2hdf5 --help\n", stderr);

@@ -13,6 +13,7 @@
 #include "core/cpu/cpu.h"
 #include "core/topology_map.h"
 #include "ht.h"
+#include "output.h"
 
 static const char *const thread_levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED",
                                             "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("ht-info %s\n", ht_version());
-        return 0;
+        return output_status("ht-info", 0);
     }
     if (argc > 1) {
         bool help = strcmp(argv[1], "--help") == 0;
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
             "usage: [mpirun -n RANKS] ht-info [--help | --version]\n"
             "Prints what libht was built with and what it sees: libraries, SIMD level, threads,\n"
             "nodes and ranks, devices.\n");
-        return help ? 0 : 2;
+        return output_status("ht-info", help ? 0 : 2);
     }
     if (ht_init(&argc, &argv) != HT_SUCCESS)
         return 1;
@@ -116,5 +117,5 @@ int main(int argc, char **argv)
     print_nodes();
     if (ht_comm_rank(HT_COMM_WORLD) == 0)
         print_devices();
-    return ht_finalize() > 0;
+    return output_status("ht-info", ht_finalize() > 0);
 }

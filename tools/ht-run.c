@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "written.h"
 
 static const char help[] =
@@ -98,7 +99,7 @@ static int parse(struct run *run, int argc, char **argv)
         }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help, stdout);
-            return 0;
+            return output_status("ht-run", 0);
         }
         if (strcmp(argv[i], "--retries") == 0 && has_value &&
             read_number(argv[i + 1], &run->retries))

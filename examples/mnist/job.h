@@ -24,6 +24,7 @@ struct job {
     struct report report;
     struct progress progress;
     bool stopped; /* by a signal, and saved */
+    bool failed;  /* something that was asked for could not be written */
     ht_module *net;
     struct parallel parallel; /* wraps it */
     ht_optimizer *optimizer;

@@ -3,10 +3,13 @@
  * The results as JSON, written beside their place and renamed when whole. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report.h"
@@ -101,15 +104,28 @@ static void put_all(FILE *file, const struct report *report, const char *digest)
     fprintf(file, ",\n  \"parameters_sha256\": \"%s\"\n}\n", digest);
 }
 
+/* A file that is there passes its permissions on. */
+static FILE *create(const char *part, const char *path)
+{
+    FILE *file = fopen(part, "w");
+    struct stat there;
+
+    if (file != NULL && stat(path, &there) == 0)
+        fchmod(fileno(file), there.st_mode & 0777);
+    return file;
+}
+
 bool report_json(const struct report *report, const char *digest)
 {
-    const char *path = report->options->json;
-    char part[4096];
+    const char *name = report->options->json;
+    char path[PATH_MAX], part[PATH_MAX + 32];
     FILE *file;
     bool good;
 
+    if (realpath(name, path) == NULL) /* what a link leads to is replaced, not the link */
+        snprintf(path, sizeof path, "%s", name);
     snprintf(part, sizeof part, "%s.part-%ld", path, (long)getpid());
-    file = fopen(part, "w");
+    file = create(part, path);
     if (file != NULL) {
         put_all(file, report, digest);
         good = ferror(file) == 0;
@@ -117,7 +133,7 @@ bool report_json(const struct report *report, const char *digest)
         if (good && rename(part, path) == 0)
             return true;
     }
-    fprintf(stderr, "mnist: cannot write %s: %s\n", path, strerror(errno));
+    fprintf(stderr, "mnist: cannot write %s: %s\n", name, strerror(errno));
     unlink(part);
     return false;
 }

@@ -5,6 +5,8 @@ examples_mnist_mnist_SOURCES = \
 	examples/mnist/curves.h \
 	examples/mnist/digest.c \
 	examples/mnist/digest.h \
+	examples/mnist/files.c \
+	examples/mnist/files.h \
 	examples/mnist/images.c \
 	examples/mnist/images.h \
 	examples/mnist/job.c \

@@ -2,35 +2,16 @@
  *
  * Data-parallel training on MNIST-format images: the CNN of Heat's examples/nn/mnist.py.
  *     mpirun -n 16 mnist --epochs 3 */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "curves.h"
 #include "digest.h"
+#include "files.h"
 #include "job.h"
 #include "net.h"
-
-/* The rows of a step, for who wants to know which ones a run has seen. */
-static void log_rows(const struct job *job, const ht_batch *batch)
-{
-    char name[4200];
-    FILE *file;
-
-    snprintf(name, sizeof name, "%s.%d", job->options.log_rows, ht_comm_rank(HT_COMM_WORLD));
-    file = fopen(name, "a");
-    if (file == NULL)
-        return;
-    fprintf(file, "%" PRId64 " %" PRId64, job->progress.epoch, job->progress.step);
-    for (int64_t i = 0; i < batch->rows; i++)
-        fprintf(file, " %" PRId64, batch->row_ids[i]);
-    fputc('\n', file);
-    fclose(file);
-}
 
 static void train_step(struct job *job, const ht_batch *batch)
 {
@@ -58,7 +39,7 @@ static void between_steps(struct job *job, const ht_batch *batch, double start)
     double seconds = job->progress.seconds;
 
     if (o->log_rows != NULL)
-        log_rows(job, batch);
+        files_log_rows(job, batch);
     job->progress.total++;
     job->stopped = o->save != NULL && parallel_stops(&job->parallel, ht_stop_signal() != 0);
     if (!job->stopped && (o->save_every == 0 || job->progress.total % o->save_every != 0))
@@ -210,15 +191,16 @@ static void run(struct job *job)
 static int finish(struct job *job)
 {
     char digest[65];
-    double failed = 0;
+    double failed = job->failed;
 
+    sum_over_ranks(&failed, 1, HT_OP_MAX);
     if (job->stopped) {
         if (job->report.speaks)
             printf("stopped by a signal after %" PRId64 " epoch%s and %" PRId64
                    " step%s; to go on: --resume %s\n",
                    job->progress.epoch, plural(job->progress.epoch), job->progress.step,
                    plural(job->progress.step), job->options.save);
-        return 0;
+        return failed != 0;
     }
     if (!digest_parameters(job->net, digest)) {
         if (ht_comm_rank(HT_COMM_WORLD) == 0)
@@ -228,33 +210,9 @@ static int finish(struct job *job)
     if (job->options.save != NULL)
         job_save(job);
     if (job->options.json != NULL && ht_comm_rank(HT_COMM_WORLD) == 0)
-        failed = !report_json(&job->report, digest);
+        failed = !report_json(&job->report, digest) || failed != 0;
     sum_over_ranks(&failed, 1, HT_OP_MAX);
     return failed != 0;
-}
-
-/* A file that cannot be written should not be found out after an hour of training. */
-static const char *check_target(const char *path)
-{
-    static char wrong[4200];
-    char folder[4096];
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    struct stat there;
-
-    if (path == NULL)
-        return NULL;
-    if (path[0] == '\0')
-        return "the name of a file to write is empty";
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
-        snprintf(wrong, sizeof wrong, "cannot write %s: it is there and no ordinary file", path);
-        return wrong;
-    }
-    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
-             slash != NULL ? path : ".");
-    if (access(folder, W_OK) == 0)
-        return NULL;
-    snprintf(wrong, sizeof wrong, "cannot write %s: %s", path, strerror(errno));
-    return wrong;
 }
 
 /* Says on rank 0 what is wrong; every rank comes here. Returns the exit status. */
@@ -265,25 +223,30 @@ static int refuse(const char *wrong, bool usage)
     return usage ? 2 : 1;
 }
 
+/* Said by the first rank that sees it. */
+static bool can_write(const struct options *options)
+{
+    int ranks = ht_comm_size(HT_COMM_WORLD), rank = ht_comm_rank(HT_COMM_WORLD);
+    const char *wrong = files_check(options);
+    double first = wrong != NULL ? rank : ranks;
+
+    sum_over_ranks(&first, 1, HT_OP_MIN);
+    if (first == rank)
+        fprintf(stderr, "mnist: %s\n", wrong);
+    return first == ranks;
+}
+
 static int work(struct job *job, const char *wrong)
 {
     const struct options *options = &job->options;
-    double unwritable = 0;
     int status;
 
     if (wrong != NULL)
         return refuse(wrong, true);
     if (options->train_limit > 0 && options->train_limit < ht_comm_size(HT_COMM_WORLD))
         return refuse("--train-limit is less than the number of ranks", true);
-    if (ht_comm_rank(HT_COMM_WORLD) == 0) {
-        wrong = check_target(options->json);
-        if (wrong == NULL)
-            wrong = check_target(options->save);
-        unwritable = wrong != NULL;
-    }
-    sum_over_ranks(&unwritable, 1, HT_OP_MAX);
-    if (unwritable != 0)
-        return refuse(wrong, false);
+    if (!can_write(options))
+        return 1;
 
     wrong = images_open(&job->images, options);
     if (wrong != NULL) {
@@ -328,5 +291,9 @@ int main(int argc, char **argv)
         fputs(options_help, stdout);
     if (ht_finalize() > 0 && status == 0)
         status = 1;
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* maybe long ago: the reason is gone */
+        fputs("mnist: cannot write to the output\n", stderr);
+        status = status != 0 ? status : 1;
+    }
     return status;
 }

@@ -105,7 +105,12 @@ refuses 'one file for two' 2 'the same file' --json "$work/x" --save "$work/x"
 refuses 'steps between checkpoints without a file' 2 'save-every needs --save' --save-every 5
 refuses 'missing checkpoint' 1 'cannot open .*/nowhere.h5' --data "$work/good" --batch-size 16 --resume "$work/nowhere.h5"
 refuses 'JSON over a folder' 1 'no ordinary file' --data "$work/good" --json "$work"
-refuses 'state from a folder' 1 'Is a directory' --data "$work/good" --net mlp --load "$work" --steps 1
+refuses 'state from a folder' 1 'it is a folder, not a file' --data "$work/good" --net mlp --load "$work" --steps 1
+refuses 'rows into a missing folder' 1 'cannot write .*/nowhere/rows.0: No such file' \
+    --data "$work/good" --log-rows "$work/nowhere/rows"
+mkfifo "$work/fifo"
+refuses 'images from a FIFO' 1 'it is a FIFO, not a file' --data "$work/fifo"
+refuses 'a checkpoint from a FIFO' 1 'it is a FIFO, not a file' --data "$work/good" --batch-size 16 --resume "$work/fifo"
 refuses 'unwritable JSON' 1 'cannot write' --data "$work/good" --json "$work/nowhere/j.json"
 refuses 'unknown device' 1 'foo' --data "$work/good" --device foo
 
@@ -153,7 +158,7 @@ trains 'a perceptron' 2 --net mlp --batch-size 16 --epochs 1 --save "$work/mlp.h
 refuses 'a checkpoint of another model' 1 'unexpected 1.weight.*missing conv1.weight' \
     --data "$work/good" --batch-size 16 --resume "$work/mlp.h5"
 head -c 100000 "$work/run.h5" >"$work/cut.h5"
-refuses 'a damaged checkpoint' 1 'truncated file' --data "$work/good" --batch-size 16 --resume "$work/cut.h5"
+refuses 'a damaged checkpoint' 1 'is damaged: it has [0-9]* bytes, and had [0-9]* when it was written' --data "$work/good" --batch-size 16 --resume "$work/cut.h5"
 cp "$work/middle.h5" "$work/cut.h5.1"
 trains 'the one before a damaged checkpoint' 3 $once --resume "$work/cut.h5" --or-earlier
 same 'and ends as it should' "$whole" "$digest"

@@ -47,6 +47,7 @@ int64_t ht__dataset_unit_rows(const ht_dataset *dataset, int64_t most);
 typedef struct ht__source {
     const ht_dataset *dataset; /* not owned */
     hid_t file;                /* invalid: not open */
+    int64_t bytes;             /* of the file, when it was opened */
     hid_t sets[HT_MAX_ARRAYS];
 } ht__source;
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/core.h"
+#include "core/file_util.h"
 
 #define UBYTE 0x08 /* element type in the third byte of the magic number */
 
@@ -84,6 +85,8 @@ ht_status ht__idx_open(ht__idx *idx, const char *folder, const char *name, int n
         return ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: %s has neither %s nor %s.gz", folder, name,
                              name);
     idx->path = ht__strdup(path);
+    if (ht__file_check("ht_idx_to_hdf5", path) != HT_SUCCESS) /* a FIFO would be waited for */
+        return ht_error_get(NULL);
     idx->file = gzopen(path, "rb");
     if (idx->file == NULL)
         return ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: cannot open %s: %s", path,

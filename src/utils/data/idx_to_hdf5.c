@@ -2,7 +2,6 @@
  *
  * A folder of MNIST's four IDX files as one HDF5 file. Serial: default driver, needs no MPI. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +28,7 @@ enum { PARTS = sizeof parts / sizeof *parts };
 
 struct job {
     const char *path;
+    char real[HT_PATH_ROOM]; /* where it leads to */
     hid_t file;
     ht_idx_progress_fn *progress; /* may be NULL */
     void *user;
@@ -176,16 +176,16 @@ static ht_status convert_all(struct job *job, struct pair pairs[])
 }
 
 /* 0, or errno. HDF5's own message about a target that cannot be written hides the cause. */
-static int try_to_create(const char *path)
+static int try_to_create(const char *temporary, const char *path)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int file = ht__file_create(temporary, path, false);
 
     return file < 0 || close(file) != 0 ? errno : 0;
 }
 
 static ht_status write_file(struct job *job, const char *temporary, struct pair pairs[])
 {
-    int error = try_to_create(temporary);
+    int error = try_to_create(temporary, job->real);
     ht_status status;
 
     if (error != 0)
@@ -197,7 +197,7 @@ static ht_status write_file(struct job *job, const char *temporary, struct pair 
     status = convert_all(job, pairs);
     if (H5Fclose(job->file) < 0 && status == HT_SUCCESS)
         status = hdf5_failed(job);
-    if (status == HT_SUCCESS && rename(temporary, job->path) != 0)
+    if (status == HT_SUCCESS && rename(temporary, job->real) != 0)
         status = ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: cannot write %s: %s", job->path,
                                strerror(errno));
     return status;
@@ -206,10 +206,12 @@ static ht_status write_file(struct job *job, const char *temporary, struct pair 
 static ht_status convert(struct job *job, const char *folder)
 {
     struct pair pairs[PARTS] = {0};
-    char temporary[4096];
+    char temporary[HT_PATH_ROOM + 32];
     ht_status status = check_folder(folder);
 
-    snprintf(temporary, sizeof temporary, "%s.part-%ld", job->path, (long)getpid());
+    if (status == HT_SUCCESS)
+        status = ht__file_target("ht_idx_to_hdf5", job->path, job->real);
+    snprintf(temporary, sizeof temporary, "%s.part-%ld", job->real, (long)getpid());
     for (int i = 0; status == HT_SUCCESS && i < PARTS; i++) {
         status = open_pair(&pairs[i], folder, &parts[i]);
         job->total += pairs[i].images.shape[0] + pairs[i].labels.shape[0];

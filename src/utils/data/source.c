@@ -4,6 +4,8 @@
  * for one unit at a time so that several readers can take turns. */
 #include "data.h"
 
+#include <sys/stat.h>
+
 #define CHUNK_CACHE (1 << 20) /* HDF5's default */
 
 void ht__source_init(ht__source *source, const ht_dataset *dataset)
@@ -53,6 +55,17 @@ static hid_t open_array(ht__source *source, const ht__array *array)
     return H5I_INVALID_HID;
 }
 
+/* Of the open file, whatever has its name by now. */
+static int64_t bytes_of(hid_t file)
+{
+    struct stat info;
+    void *handle;
+
+    if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || fstat(*(int *)handle, &info) != 0)
+        return 0;
+    return info.st_size;
+}
+
 static ht_status open_all(ht__source *source)
 {
     const ht_dataset *dataset = source->dataset;
@@ -60,6 +73,7 @@ static ht_status open_all(ht__source *source)
     source->file = ht__hdf5_open("ht_dataloader_new", dataset->path);
     if (source->file < 0)
         return ht_error_get(NULL);
+    source->bytes = bytes_of(source->file);
     for (int i = 0; i < dataset->count; i++) {
         source->sets[i] = open_array(source, &dataset->arrays[i]);
         if (source->sets[i] < 0)
@@ -106,6 +120,20 @@ static ht_status read_array(const ht__source *source, int index, int64_t start, 
     return result < 0 ? HT_ERR_IO : HT_SUCCESS;
 }
 
+/* HDF5 reads zeros behind the end of a file that was cut after it was opened. */
+static ht_status check_length(const ht__source *source)
+{
+    int64_t bytes = bytes_of(source->file);
+
+    if (bytes >= source->bytes)
+        return HT_SUCCESS;
+    return ht__error_set(
+        HT_ERR_IO,
+        "ht_dataloader_next: %s was cut while it is read: it has %lld bytes, and had "
+        "%lld when it was opened",
+        source->dataset->path, (long long)bytes, (long long)source->bytes);
+}
+
 ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char *const memory[])
 {
     ht_status status = HT_SUCCESS;
@@ -113,6 +141,8 @@ ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char
     ht__hdf5_begin();
     for (int i = 0; status == HT_SUCCESS && i < source->dataset->count; i++)
         status = read_array(source, i, start, count, memory[i]);
+    if (status == HT_SUCCESS)
+        status = check_length(source);
     ht__hdf5_end();
     return status;
 }

@@ -156,6 +156,34 @@ static void chunks_that_cannot_be_read(void **state)
     files_remove();
 }
 
+/* HDF5 reads what is gone as zeros. Rows that are in memory by then are what they were. */
+static void a_file_that_is_cut_while_it_is_read(void **state)
+{
+    ht_dataloader_options options = ht_dataloader_options_default();
+
+    (void)state;
+    files_open();
+    files_make("a.h5", 20000, 20000, 0);
+    set_handler(HT_ERRORS_RETURN);
+    ht_dataset *dataset = ht_dataset_hdf5(files_path("a.h5"), 1, names, HT_COMM_WORLD);
+
+    options.shuffle = false;
+    options.window_bytes = 10000;
+    options.io_threads = 0;
+    ht_dataloader *loader = ht_dataloader_new(dataset, &options);
+
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        assert_int_equal(truncate(files_path("a.h5"), 200000), 0);
+    ht_barrier(HT_COMM_WORLD);
+    assert_true(drain(loader) < ht_dataloader_batches(loader));
+    assert_error_has(HT_ERR_IO, "a.h5 was cut while it is read: it has 200000 bytes, and had ");
+    ht_release(loader);
+    ht_release(dataset);
+    set_handler(HT_ERRORS_ABORT);
+    files_remove();
+}
+
 static void options_out_of_range(void **state)
 {
     ht_dataloader_options options = {0};
@@ -182,4 +210,5 @@ static void options_out_of_range(void **state)
 
 HT_TEST_SUITE(test_dataloader_errors, cmocka_unit_test(datasets_that_cannot_be),
               cmocka_unit_test(transforms_that_fail), cmocka_unit_test(chunks_that_cannot_be_read),
+              cmocka_unit_test(a_file_that_is_cut_while_it_is_read),
               cmocka_unit_test(options_out_of_range));

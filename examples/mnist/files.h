@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files that the job writes beside its checkpoints: whether they can be written, before an hour of
+ * training, and the rows of each step. */
+#ifndef MNIST_FILES_H
+#define MNIST_FILES_H
+
+#include "job.h"
+
+/* NULL, or what is wrong, on the rank that sees it. */
+const char *files_check(const struct options *options);
+
+/* The rows of a step, for who wants to know which ones a run has seen. What cannot be written is
+ * said once, and makes job->failed. */
+void files_log_rows(struct job *job, const ht_batch *batch);
+
+#endif
