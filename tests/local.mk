@@ -39,6 +39,7 @@ core_tests = \
 	tests/core/test_memory.c \
 	tests/core/test_move.c \
 	tests/core/test_node.c \
+	tests/core/test_numbers.c \
 	tests/core/test_printing.c \
 	tests/core/test_random.c \
 	tests/core/test_reduce.c \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arithmetic, element by element. Operands broadcast as in NumPy and promote as in PyTorch.
+ * Arithmetic, element by element. Operands broadcast as in NumPy and promote as in PyTorch: beside
+ * a tensor with axes one without raises the kind only (bool, integer, floating, complex), as a
+ * number does: float32 with a float64 of no axes is float32.
  * Logically collective: the result is split where an operand is (a replicated operand costs
  * nothing, two different splits cost a resplit of the second). Differentiable. NULL operands give
  * NULL. Errors: HT_ERR_SHAPE, HT_ERR_COMM, HT_ERR_DEVICE. Source: heat.arithmetics. */
@@ -21,12 +23,17 @@ HT_API ht_tensor *ht_add_scalar(ht_tensor *a, double b);
 HT_API ht_tensor *ht_sub_scalar(ht_tensor *a, double b);
 HT_API ht_tensor *ht_mul_scalar(ht_tensor *a, double b);
 HT_API ht_tensor *ht_div_scalar(ht_tensor *a, double b);
+HT_API ht_tensor *ht_add_scalar_i64(ht_tensor *a, int64_t b); /* see ht_tensor_item_i64 */
+HT_API ht_tensor *ht_sub_scalar_i64(ht_tensor *a, int64_t b);
+HT_API ht_tensor *ht_mul_scalar_i64(ht_tensor *a, int64_t b);
 
 HT_API ht_tensor *ht_neg(ht_tensor *x); /* -x; not bool */
 
-/* a <- a + alpha b, in place; b broadcasts to a. a must not be a leaf that requires gradients. */
+/* a <- a + alpha b, in place; b broadcasts to a. a must not be a leaf that requires gradients.
+ * HT_ERR_DTYPE where the result's kind is higher than a's: 0.7 added to integers. */
 HT_API ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha);
 HT_API ht_status ht_mul_scalar_(ht_tensor *a, double b);
+HT_API ht_status ht_mul_scalar_i64_(ht_tensor *a, int64_t b);
 
 /* Sum over one axis (negative from the end) or all (HT_NONE); the axis is dropped. Integers and
  * bool sum in int64, float32 in double before it is rounded once. Collective when the split axis is

@@ -17,6 +17,8 @@ HT_API ht_tensor *ht_empty(int ndim, const int64_t shape[], ht_dtype dtype, int 
 HT_API ht_tensor *ht_zeros(int ndim, const int64_t shape[], ht_dtype dtype, int split);
 HT_API ht_tensor *ht_ones(int ndim, const int64_t shape[], ht_dtype dtype, int split);
 HT_API ht_tensor *ht_full(int ndim, const int64_t shape[], double value, ht_dtype dtype, int split);
+HT_API ht_tensor *ht_full_i64(int ndim, const int64_t shape[], int64_t value, ht_dtype dtype,
+                              int split); /* see ht_tensor_item_i64 */
 HT_API ht_tensor *ht_empty_on(int ndim, const int64_t shape[], ht_dtype dtype, int split,
                               ht_device *device, ht_comm *comm);
 HT_API ht_tensor *ht_full_on(int ndim, const int64_t shape[], double value, ht_dtype dtype,
@@ -27,12 +29,16 @@ HT_API ht_tensor *ht_empty_like(ht_tensor *x);
 HT_API ht_tensor *ht_zeros_like(ht_tensor *x);
 HT_API ht_tensor *ht_ones_like(ht_tensor *x);
 HT_API ht_tensor *ht_full_like(ht_tensor *x, double value);
+HT_API ht_tensor *ht_full_like_i64(ht_tensor *x, int64_t value);
 
 /* start, start + step, ... below stop (above, for a negative step); (ceil((stop - start) / step)).
  */
 HT_API ht_tensor *ht_arange(double start, double stop, double step, ht_dtype dtype, int split);
+HT_API ht_tensor *ht_arange_i64(int64_t start, int64_t stop, int64_t step, ht_dtype dtype,
+                                int split);
 
-/* count values from start to stop, both included. */
+/* count values from start to stop, both included and met exactly; in between start + i step in
+ * float64, as NumPy has them. */
 HT_API ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype dtype, int split);
 
 /* Ones on the main diagonal of a (rows, columns) tensor. */

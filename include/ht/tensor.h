@@ -44,8 +44,20 @@ HT_API void *ht_tensor_mutable_data(ht_tensor *x);
 HT_API ht_status ht_tensor_item(ht_tensor *x, double *value);
 HT_API double ht_item(ht_tensor *x); /* as ht_tensor_item; NaN on failure */
 
+/* Numbers pass as doubles, here and wherever a function takes one. A double has 53 bits: an integer
+ * beyond 2^53 is rounded. Where that matters the function has a second form, _i64, which takes or
+ * gives an int64_t and never rounds: ht_full_i64, ht_fill_i64_, ht_arange_i64, ht_add_scalar_i64,
+ * ht_tensor_item_i64. The dtype of a result is the same in both forms. */
+
+/* The one element of an integer or bool tensor, exactly. HT_ERR_DTYPE for other dtypes. */
+HT_API ht_status ht_tensor_item_i64(ht_tensor *x, int64_t *value);
+HT_API int64_t ht_item_i64(ht_tensor *x); /* as ht_tensor_item_i64; INT64_MIN on failure */
+
 /* y = x converted; x itself when it has that dtype already. Logically collective; split as x.
- * Integers and bool have no gradient: the history of x ends there. */
+ * Integers and bool have no gradient: the history of x ends there. A number with a fraction is cut
+ * at the point for an integer dtype; one that it cannot hold becomes the nearest it can, NaN 0. An
+ * integer keeps its low bits in a narrower one. A complex number loses its imaginary part. Bool is
+ * x != 0. */
 HT_API ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype);
 
 /* A copy with memory of its own, row-major. Logically collective; split as x. */
@@ -63,7 +75,8 @@ HT_API ht_tensor *ht_to_device(ht_tensor *x, ht_device *device);
 /* x <- y, converted and broadcast to x's shape, in place. Logically collective; y is resplit as x.
  */
 HT_API ht_status ht_copy_(ht_tensor *x, ht_tensor *y);
-HT_API ht_status ht_fill_(ht_tensor *x, double value);
+HT_API ht_status ht_fill_(ht_tensor *x, double value); /* converted */
+HT_API ht_status ht_fill_i64_(ht_tensor *x, int64_t value);
 
 /* Makes x share y's body: shape, dtype, split, device and memory. Refused when x is a view or the
  * result of an operation in a graph. A gradient of x that does not fit the new body is dropped, and

@@ -55,6 +55,16 @@ static const ht_binary_op div_op = {.name = "ht_div",
                                     .result = HT_RESULT_FLOAT,
                                     .save_operands = true,
                                     .backward = div_backward};
+
+/* The same under the names of operations in place. */
+static const ht_binary_op add_in_place_op = {
+    .name = "ht_add_", .kernel = HT_BINARY_ADD, .backward = add_backward};
+static const ht_binary_op mul_for_add_op = {
+    .name = "ht_add_", .kernel = HT_BINARY_MUL, .save_operands = true, .backward = mul_backward};
+static const ht_binary_op mul_in_place_op = {.name = "ht_mul_scalar_",
+                                             .kernel = HT_BINARY_MUL,
+                                             .save_operands = true,
+                                             .backward = mul_backward};
 static const ht_unary_op neg_op = {
     .name = "ht_neg", .kernel = HT_UNARY_NEG, .backward = neg_backward};
 
@@ -80,22 +90,37 @@ ht_tensor *ht_div(ht_tensor *a, ht_tensor *b)
 
 ht_tensor *ht_add_scalar(ht_tensor *a, double b)
 {
-    return ht__binary_scalar(&add_op, a, b);
+    return ht__binary_scalar(&add_op, a, ht__real(b));
 }
 
 ht_tensor *ht_sub_scalar(ht_tensor *a, double b)
 {
-    return ht__binary_scalar(&sub_op, a, b);
+    return ht__binary_scalar(&sub_op, a, ht__real(b));
 }
 
 ht_tensor *ht_mul_scalar(ht_tensor *a, double b)
 {
-    return ht__binary_scalar(&mul_op, a, b);
+    return ht__binary_scalar(&mul_op, a, ht__real(b));
 }
 
 ht_tensor *ht_div_scalar(ht_tensor *a, double b)
 {
-    return ht__binary_scalar(&div_op, a, b);
+    return ht__binary_scalar(&div_op, a, ht__real(b));
+}
+
+ht_tensor *ht_add_scalar_i64(ht_tensor *a, int64_t b)
+{
+    return ht__binary_scalar(&add_op, a, ht__integer(b));
+}
+
+ht_tensor *ht_sub_scalar_i64(ht_tensor *a, int64_t b)
+{
+    return ht__binary_scalar(&sub_op, a, ht__integer(b));
+}
+
+ht_tensor *ht_mul_scalar_i64(ht_tensor *a, int64_t b)
+{
+    return ht__binary_scalar(&mul_op, a, ht__integer(b));
 }
 
 ht_tensor *ht_neg(ht_tensor *x)
@@ -150,15 +175,22 @@ ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
     if (adds_in_place(a, b))
         return ht__axpby("ht_add_", alpha, b, 1, a);
     scope = ht_scope_open();
-    sum = ht_add(a, alpha == 1 ? b : ht_mul_scalar(b, alpha));
-    status = ht__replace_values("ht_add_", a, sum);
+    if (alpha != 1) { /* in the dtype of the sum, unless alpha's kind is higher */
+        b = ht_astype(b, ht__binary_dtype(a->body, b->body));
+        b = ht__binary_scalar(&mul_for_add_op, b, ht__real(alpha));
+    }
+    sum = ht__binary(&add_in_place_op, a, b);
+    status = ht__check_result("ht_add_", a, sum);
+    if (status == HT_SUCCESS)
+        status = ht__replace_values("ht_add_", a, sum);
     ht_scope_close(scope);
     return status;
 }
 
-ht_status ht_mul_scalar_(ht_tensor *a, double b)
+static ht_status mul_in_place(ht_tensor *a, ht_number b)
 {
     ht_scope *scope;
+    ht_tensor *product;
     ht_status status;
 
     if (HT_IS_NULL(a, "ht_mul_scalar_", "a"))
@@ -166,9 +198,22 @@ ht_status ht_mul_scalar_(ht_tensor *a, double b)
     if (ht__check_in_place("ht_mul_scalar_", a) != HT_SUCCESS)
         return HT_ERR_STATE;
     scope = ht_scope_open();
-    status = ht__replace_values("ht_mul_scalar_", a, ht_mul_scalar(a, b));
+    product = ht__binary_scalar(&mul_in_place_op, a, b);
+    status = ht__check_result("ht_mul_scalar_", a, product);
+    if (status == HT_SUCCESS)
+        status = ht__replace_values("ht_mul_scalar_", a, product);
     ht_scope_close(scope);
     return status;
+}
+
+ht_status ht_mul_scalar_(ht_tensor *a, double b)
+{
+    return mul_in_place(a, ht__real(b));
+}
+
+ht_status ht_mul_scalar_i64_(ht_tensor *a, int64_t b)
+{
+    return mul_in_place(a, ht__integer(b));
 }
 
 /* Every element summed gets the gradient of its sum. */

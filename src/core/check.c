@@ -49,8 +49,8 @@ bool ht__check_axis(const char *what, const ht_tensor *x, int *axis)
         *axis += ndim;
     if (*axis >= 0 && *axis < ndim)
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: axis %d is outside x of shape %s", what, given,
-            ht__shape_str(ndim, x->body->shape));
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: axis %s is outside x of shape %s", what,
+            ht__int_str(given), ht__shape_str(ndim, x->body->shape));
     return false;
 }
 

@@ -166,9 +166,14 @@ ht_comm *ht_comm_self(void)
     return existing(self, "ht_comm_self");
 }
 
+ht_comm *ht__comm_in_use(const char *what)
+{
+    return existing(atomic_load(&in_use), what);
+}
+
 ht_comm *ht_get_comm(void)
 {
-    return existing(atomic_load(&in_use), "ht_get_comm");
+    return ht__comm_in_use("ht_get_comm");
 }
 
 ht_status ht_use_comm(ht_comm *comm)

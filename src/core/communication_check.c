@@ -52,8 +52,8 @@ bool ht__check_root(const ht_check *check, int root)
 {
     if (root >= 0 && root < check->comm->size)
         return true;
-    ht__check_failed(check, HT_ERR_ARGUMENT, "root %d is no rank of a communicator of %d", root,
-                     check->comm->size);
+    ht__check_failed(check, HT_ERR_ARGUMENT, "root %s is no rank of a communicator of %d",
+                     ht__int_str(root), check->comm->size);
     return false;
 }
 

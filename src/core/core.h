@@ -104,6 +104,9 @@ static inline void ht__watch_at(const char *where)
 
 bool ht__watch_running(void); /* whether a thread guards: MPI_THREAD_MULTIPLE and HT_TIMEOUT */
 
+/* An argument that may be HT_NONE, by mistake: that name, or the number. As the next. */
+const char *ht__int_str(int value);
+
 /* Formats a shape as "(4, 3)" into one of a few buffers of the thread. */
 const char *ht__shape_str(int ndim, const int64_t shape[]);
 
@@ -254,8 +257,9 @@ struct ht_comm {
  * ht__core_init. */
 int ht__compute_threads(void);
 
-int ht__world_rank(void); /* 0 before ht_init */
-int ht__world_size(void); /* 1 before ht_init */
+ht_comm *ht__comm_in_use(const char *what); /* as ht_get_comm, for a public function `what` */
+int ht__world_rank(void);                   /* 0 before ht_init */
+int ht__world_size(void);                   /* 1 before ht_init */
 
 /* The private duplicate for one purpose, cached until ht_finalize. Collective on first use. */
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
@@ -406,6 +410,8 @@ struct ht_tensor {
     bool view;          /* shares another tensor's storage */
 };
 
+int ht__dtype_kind(ht_dtype dtype); /* 0 bool, 1 integer, 2 floating, 3 complex */
+
 /* Bodies with new row-major memory; `what` names the public function. NULL after
  * HT_FAIL_HERE(HT_ERR_MEMORY). `bounds` is retained; NULL: canonical slabs. */
 ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
@@ -461,6 +467,10 @@ ht_tensor *ht__tensor_view(ht_body *body); /* as ht__tensor_new, marked as a vie
 ht_tensor *ht__empty(const char *what, const ht_body *like,
                      ht_dtype dtype); /* scoped, layout too */
 
+/* On the communicator and the device in use, for a public factory `what`. Scoped. */
+ht_tensor *ht__new_here(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
+                        int split);
+
 /* Checks that arguments may meet in one operation: same device, compatible communicators. */
 bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b);
 bool ht__check_axis(const char *what, const ht_tensor *x, int *axis); /* wraps negative axes */
@@ -473,6 +483,30 @@ ht_tensor *ht__on_host(ht_tensor *x, ht_dtype dtype);
 
 /* What a state holds as a count: a whole number from 0 on, below 1e15. Else *count is 0. */
 bool ht__value_whole(const ht_value *value, int64_t *count);
+
+/* ---- numbers (scalar.c) ------------------------------------------------------------------------
+ * A number that a program passes: an int64 stays one, for a double has 53 bits. */
+typedef struct ht_number {
+    bool exact; /* integer, else real */
+    union {
+        double real;
+        int64_t integer;
+    } as;
+} ht_number;
+
+static inline ht_number ht__real(double value)
+{
+    return (ht_number){.as.real = value};
+}
+
+static inline ht_number ht__integer(int64_t value)
+{
+    return (ht_number){.exact = true, .as.integer = value};
+}
+
+/* Whether a number is an integer that int64 has; then *whole is it. A cast of any other double is
+ * undefined. */
+bool ht__is_whole(double value, int64_t *whole);
 
 /* ---- drivers (driver_*.c) ----------------------------------------------------------------------
  * Each takes one row that says which kernel, which result dtype, and how to differentiate. */
@@ -492,6 +526,10 @@ ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x); /* in place, no graph
  * gradients. */
 ht_status ht__check_in_place(const char *what, ht_tensor *x);
 
+/* Whether the result of an operation may be written to x: not if its kind is higher (bool < integer
+ * < floating < complex), as it would be lost. NULL: fails with the error already set. */
+ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor *result);
+
 /* x <- values (NULL: fails with the error already set), in the graph as `values` are. */
 ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values);
 
@@ -505,7 +543,8 @@ typedef struct ht_binary_op {
     ht_backward_fn *backward;
 } ht_binary_op;
 ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b);
-ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, double b);
+ht_dtype ht__binary_dtype(const ht_body *a, const ht_body *b); /* what a and b promote to */
+ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, ht_number b);
 
 /* y <- a x + b y: contiguous local parts of one dtype (float32, float64) and length, on one device.
  */
@@ -565,9 +604,12 @@ ht_operand ht__operand(const ht_body *body);
 ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x);
 
 /* y <- value, converted to y's dtype; the second from a host element of any dtype. */
-ht_status ht__fill_local(const char *what, const ht_body *y, double value);
+ht_status ht__fill_local(const char *what, const ht_body *y, ht_number value);
 ht_status ht__fill_local_from(const char *what, const ht_body *y, ht_dtype dtype,
                               const void *value);
+
+/* A tensor of one number, no axes and no split beside x, for operations of both. Scoped. */
+ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
 
 /* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);

@@ -126,9 +126,29 @@ static ht_status run(const ht_binary_op *op, ht_tensor *a, ht_tensor *b, ht_body
     return HT_SUCCESS;
 }
 
-static ht_dtype compute_dtype(const ht_binary_op *op, ht_dtype a, ht_dtype b)
+/* Beside a tensor with axes, one without is like a number: it raises the kind, not the size. */
+static ht_dtype promote_beside_number(ht_dtype tensor, ht_dtype number)
 {
-    ht_dtype dtype = ht_promote_types(a, b);
+    int kind = ht__dtype_kind(tensor), other = ht__dtype_kind(number);
+
+    if (other <= kind)
+        return tensor;
+    if (ht_dtype_is_floating(tensor))
+        return tensor == HT_FLOAT64 ? HT_COMPLEX128 : HT_COMPLEX64;
+    return ht_promote_types(tensor, number);
+}
+
+ht_dtype ht__binary_dtype(const ht_body *a, const ht_body *b)
+{
+    if ((a->ndim == 0) == (b->ndim == 0) || a->dtype == b->dtype)
+        return ht_promote_types(a->dtype, b->dtype);
+    return a->ndim > 0 ? promote_beside_number(a->dtype, b->dtype)
+                       : promote_beside_number(b->dtype, a->dtype);
+}
+
+static ht_dtype compute_dtype(const ht_binary_op *op, const ht_body *a, const ht_body *b)
+{
+    ht_dtype dtype = ht__binary_dtype(a, b);
     bool exact = dtype == HT_BOOL || ht_dtype_is_integer(dtype);
 
     return op->result == HT_RESULT_FLOAT && exact ? HT_FLOAT32 : dtype;
@@ -172,7 +192,7 @@ ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b)
     if (HT_IS_NULL(a, op->name, "a") || HT_IS_NULL(b, op->name, "b") ||
         !ht__check_together(op->name, a, b) || !broadcast_shapes(op->name, a->body, b->body, &plan))
         return NULL;
-    dtype = compute_dtype(op, a->body->dtype, b->body->dtype);
+    dtype = compute_dtype(op, a->body, b->body);
     if (!check_dtype(op, a->body, dtype))
         return NULL;
     choose_split(a->body, b->body, &plan);
@@ -199,24 +219,23 @@ ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b)
 }
 
 /* The dtype in which a number meets a tensor: the tensor's, unless the number's kind is higher. */
-static ht_dtype scalar_dtype(ht_dtype dtype, double value)
+static ht_dtype scalar_dtype(ht_dtype dtype, ht_number *value)
 {
-    bool whole = value == (double)(int64_t)value;
-
     if (dtype > HT_INT64)
         return dtype;
-    if (!whole)
+    if (!value->exact)
+        value->exact = ht__is_whole(value->as.real, &value->as.integer);
+    if (!value->exact)
         return HT_FLOAT32;
     return dtype == HT_BOOL ? HT_INT64 : dtype;
 }
 
-ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, double b)
+ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, ht_number b)
 {
-    ht_tensor *number;
+    ht_dtype dtype;
 
     if (HT_IS_NULL(a, op->name, "a"))
         return NULL;
-    number = ht_full_on(0, NULL, b, scalar_dtype(a->body->dtype, b), HT_NONE,
-                        a->body->storage->device, a->body->comm);
-    return ht__binary(op, a, number);
+    dtype = scalar_dtype(a->body->dtype, &b);
+    return ht__binary(op, a, ht__number_beside(op->name, a, b, dtype));
 }

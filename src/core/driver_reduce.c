@@ -90,7 +90,7 @@ static ht_status fill_neutral(const char *what, const ht_body *y, ht_reduce_op a
     double real = across == HT_OP_SUM ? 0 / divisor : least ? -INFINITY : INFINITY;
 
     if (across == HT_OP_SUM || ht_dtype_is_floating(y->dtype))
-        return ht__fill_local(what, y, real);
+        return ht__fill_local(what, y, ht__real(real));
     if (y->dtype == HT_UINT8)
         number = least ? 0 : UINT8_MAX;
     else if (y->dtype == HT_INT8)
@@ -232,7 +232,7 @@ static ht_tensor *positions(const ht_reduce_row *row, const reduce_plan *plan, h
 
     if (dense == NULL || value == NULL || index == NULL)
         return NULL;
-    if (dense->body->lsize == 0 && ht__fill_local(row->name, index->body, 0) != HT_SUCCESS)
+    if (dense->body->lsize == 0 && ht__fill_local(row->name, index->body, ht__real(0)) != HT_SUCCESS)
         return NULL;
     if (reduce_local(&job, plan, dense, value) != HT_SUCCESS)
         return NULL;

@@ -139,6 +139,16 @@ ht_status ht__kernel_missing(const char *what, const ht_tensor *x)
                    what, ht_device_name(x->body->storage->device), ht_dtype_name(x->body->dtype));
 }
 
+const char *ht__int_str(int value)
+{
+    static _Thread_local char texts[4][16];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % 4];
+
+    snprintf(text, sizeof texts[0], value == HT_NONE ? "HT_NONE" : "%d", value);
+    return text;
+}
+
 const char *ht__shape_str(int ndim, const int64_t shape[])
 {
     static _Thread_local char texts[4][160];

@@ -24,46 +24,66 @@ static ht_tensor *new_on(const char *what, int ndim, const int64_t shape[], ht_d
     return ht__tensor_new(ht__body_new(what, comm, device, dtype, ndim, shape, split, NULL));
 }
 
-static ht_tensor *filled(const char *what, ht_tensor *x, double value)
+static ht_tensor *filled(const char *what, ht_tensor *x, ht_number value)
 {
     return x != NULL && ht__fill_local(what, x->body, value) == HT_SUCCESS ? x : NULL;
+}
+
+ht_tensor *ht__new_here(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
+                        int split)
+{
+    ht_comm *comm = ht__comm_in_use(what);
+
+    return comm != NULL ? new_on(what, ndim, shape, dtype, split, ht_get_device(), comm) : NULL;
+}
+
+static ht_tensor *full(const char *what, int ndim, const int64_t shape[], ht_number value,
+                       ht_dtype dtype, int split)
+{
+    return filled(what, ht__new_here(what, ndim, shape, dtype, split), value);
+}
+
+static ht_tensor *like(const char *what, ht_tensor *x)
+{
+    return !HT_IS_NULL(x, what, "x") ? ht__empty(what, x->body, x->body->dtype) : NULL;
 }
 
 ht_tensor *ht_empty_on(int ndim, const int64_t shape[], ht_dtype dtype, int split,
                        ht_device *device, ht_comm *comm)
 {
-    return new_on("ht_empty", ndim, shape, dtype, split, device, comm);
+    return new_on("ht_empty_on", ndim, shape, dtype, split, device, comm);
 }
 
 ht_tensor *ht_full_on(int ndim, const int64_t shape[], double value, ht_dtype dtype, int split,
                       ht_device *device, ht_comm *comm)
 {
-    return filled("ht_full", new_on("ht_full", ndim, shape, dtype, split, device, comm), value);
+    return filled("ht_full_on", new_on("ht_full_on", ndim, shape, dtype, split, device, comm),
+                  ht__real(value));
 }
 
 ht_tensor *ht_empty(int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    return new_on("ht_empty", ndim, shape, dtype, split, ht_get_device(), ht_get_comm());
+    return ht__new_here("ht_empty", ndim, shape, dtype, split);
 }
 
 ht_tensor *ht_full(int ndim, const int64_t shape[], double value, ht_dtype dtype, int split)
 {
-    return ht_full_on(ndim, shape, value, dtype, split, ht_get_device(), ht_get_comm());
+    return full("ht_full", ndim, shape, ht__real(value), dtype, split);
+}
+
+ht_tensor *ht_full_i64(int ndim, const int64_t shape[], int64_t value, ht_dtype dtype, int split)
+{
+    return full("ht_full_i64", ndim, shape, ht__integer(value), dtype, split);
 }
 
 ht_tensor *ht_zeros(int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    return ht_full(ndim, shape, 0, dtype, split);
+    return full("ht_zeros", ndim, shape, ht__real(0), dtype, split);
 }
 
 ht_tensor *ht_ones(int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    return ht_full(ndim, shape, 1, dtype, split);
-}
-
-static ht_tensor *like(const char *what, ht_tensor *x)
-{
-    return HT_IS_NULL(x, what, "x") ? NULL : ht__empty(what, x->body, x->body->dtype);
+    return full("ht_ones", ndim, shape, ht__real(1), dtype, split);
 }
 
 ht_tensor *ht_empty_like(ht_tensor *x)
@@ -73,57 +93,28 @@ ht_tensor *ht_empty_like(ht_tensor *x)
 
 ht_tensor *ht_full_like(ht_tensor *x, double value)
 {
-    return filled("ht_full_like", like("ht_full_like", x), value);
+    return filled("ht_full_like", like("ht_full_like", x), ht__real(value));
+}
+
+ht_tensor *ht_full_like_i64(ht_tensor *x, int64_t value)
+{
+    return filled("ht_full_like_i64", like("ht_full_like_i64", x), ht__integer(value));
 }
 
 ht_tensor *ht_zeros_like(ht_tensor *x)
 {
-    return filled("ht_zeros_like", like("ht_zeros_like", x), 0);
+    return filled("ht_zeros_like", like("ht_zeros_like", x), ht__real(0));
 }
 
 ht_tensor *ht_ones_like(ht_tensor *x)
 {
-    return filled("ht_ones_like", like("ht_ones_like", x), 1);
-}
-
-/* start + step i for this rank's i, in float64, then converted. */
-static ht_tensor *progression(const char *what, double start, double step, int64_t count,
-                              ht_dtype dtype, int split)
-{
-    ht_tensor *host = new_on(what, 1, &count, HT_FLOAT64, split, ht__device_cpu(), ht_get_comm());
-    double *data;
-
-    if (host == NULL)
-        return NULL;
-    data = ht__body_data(host->body);
-    for (int64_t i = 0; i < host->body->lsize; i++)
-        data[i] = start + step * (double)(host->body->split_start + i);
-    return ht_to_device(ht_astype(host, dtype), ht_get_device());
-}
-
-ht_tensor *ht_arange(double start, double stop, double step, ht_dtype dtype, int split)
-{
-    double count = ceil((stop - start) / step);
-
-    if (step == 0 || !isfinite(count) || count > 0x1p59) {
-        HT_FAIL(ht_get_comm(), HT_ERR_ARGUMENT, "ht_arange: no sequence from %g to %g by %g", start,
-                stop, step);
-        return NULL;
-    }
-    return progression("ht_arange", start, step, count > 0 ? (int64_t)count : 0, dtype, split);
-}
-
-ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype dtype, int split)
-{
-    double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
-
-    return progression("ht_linspace", start, step, count, dtype, split);
+    return filled("ht_ones_like", like("ht_ones_like", x), ht__real(1));
 }
 
 ht_tensor *ht_eye(int64_t rows, int64_t columns, ht_dtype dtype, int split)
 {
     int64_t shape[2] = {rows, columns}, row_start, column_start;
-    ht_tensor *eye = ht_zeros(2, shape, dtype, split);
+    ht_tensor *eye = full("ht_eye", 2, shape, ht__real(0), dtype, split);
     ht_body *diagonal;
 
     if (eye == NULL || eye->body->lsize == 0)
@@ -145,7 +136,7 @@ ht_tensor *ht_eye(int64_t rows, int64_t columns, ht_dtype dtype, int split)
     diagonal->stride[0] = eye->body->stride[0] + eye->body->stride[1];
     diagonal->offset += (first - row_start) * eye->body->stride[0] +
                         (first - column_start) * eye->body->stride[1];
-    ht_status status = ht__fill_local("ht_eye", diagonal, 1);
+    ht_status status = ht__fill_local("ht_eye", diagonal, ht__real(1));
     ht_release(diagonal);
     return status == HT_SUCCESS ? eye : NULL;
 }
@@ -157,7 +148,7 @@ static bool no_data(const char *what, const ht_tensor *x, const void *data)
 }
 
 /* Host memory of this rank's own part, row-major, as a tensor. */
-static ht_tensor *from_host(ht_tensor *x, const void *data)
+static ht_tensor *from_host(const char *what, ht_tensor *x, const void *data)
 {
     ht_device *device;
     size_t bytes;
@@ -168,7 +159,7 @@ static ht_tensor *from_host(ht_tensor *x, const void *data)
     bytes = (size_t)x->body->lsize * ht_dtype_size(x->body->dtype);
     if (bytes > 0 && device->backend->memory_copy(device->stream, ht__body_data(x->body), data,
                                                   bytes, HT_COPY_HOST_TO_DEVICE) != 0) {
-        ht__kernel_failed(x->body->comm, "ht_array");
+        ht__kernel_failed(x->body->comm, what);
         return NULL;
     }
     return x;
@@ -177,21 +168,24 @@ static ht_tensor *from_host(ht_tensor *x, const void *data)
 ht_tensor *ht_array_local(const void *data, int ndim, const int64_t shape[], ht_dtype dtype)
 {
     static const char what[] = "ht_array_local";
-    ht_tensor *x = new_on(what, ndim, shape, dtype, HT_NONE, ht_get_device(), ht_comm_self());
+    ht_comm *self = ht__comm_in_use(what) != NULL ? ht_comm_self() : NULL;
+    ht_tensor *x = self != NULL
+                       ? new_on(what, ndim, shape, dtype, HT_NONE, ht_get_device(), self)
+                       : NULL;
 
-    return no_data(what, x, data) ? NULL : from_host(x, data);
+    return no_data(what, x, data) ? NULL : from_host(what, x, data);
 }
 
 ht_tensor *ht_array(const void *data, int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    ht_comm *comm = ht_get_comm();
+    ht_comm *comm = ht__comm_in_use("ht_array");
     ht_tensor *whole, *x;
     ht_body *slab;
     int64_t stride[HT_MAX_NDIM];
 
-    if (split == HT_NONE || comm->size == 1) {
-        x = new_on("ht_array", ndim, shape, dtype, split, ht_get_device(), comm);
-        return no_data("ht_array", x, data) ? NULL : from_host(x, data);
+    if (comm == NULL || split == HT_NONE || comm->size == 1) {
+        x = ht__new_here("ht_array", ndim, shape, dtype, split);
+        return no_data("ht_array", x, data) ? NULL : from_host("ht_array", x, data);
     }
     x = new_on("ht_array", ndim, shape, dtype, split, ht__device_cpu(), comm);
     if (no_data("ht_array", x, data))
@@ -213,60 +207,93 @@ ht_tensor *ht_array(const void *data, int ndim, const int64_t shape[], ht_dtype 
     return status == HT_SUCCESS ? ht_to_device(x, ht_get_device()) : NULL;
 }
 
-/* Whether all ranks bring one dtype, and the same lengths but along the split axis; the sum there.
- * A record is ndim, the lengths, dtype. */
-static ht_status agree_on_shape(ht_comm *comm, int ndim, int64_t shape[], ht_dtype dtype, int split,
-                                ht_bounds *bounds)
+/* What a rank says of its part: ndim, the lengths, dtype. */
+enum { PART_DTYPE = HT_MAX_NDIM + 1, PART_FIELDS };
+
+/* What a rank can see of its own part; fills the record of it. */
+static ht_status check_part(const char *what, ht_comm *comm, int ndim, const int64_t lshape[],
+                            ht_dtype dtype, int *split, int64_t mine[PART_FIELDS])
 {
-    enum { DTYPE = HT_MAX_NDIM + 1, RECORD };
-    int64_t *all = ht__alloc((size_t)comm->size * RECORD * sizeof *all);
-    int64_t mine[RECORD] = {ndim, [DTYPE] = dtype};
-    ht_status status;
+    if ((unsigned)dtype >= HT_DTYPE_COUNT)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+    if (!ht__check_shape(what, comm, ndim, lshape, split))
+        return ht_error_get(NULL);
+    if (*split == HT_NONE)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: a split axis is needed", what);
+    mine[0] = ndim;
+    memcpy(mine + 1, lshape, (size_t)ndim * sizeof *lshape);
+    mine[PART_DTYPE] = dtype;
+    return HT_SUCCESS;
+}
 
-    memcpy(mine + 1, shape, (size_t)ndim * sizeof *shape);
-    status = ht__comm_allgather_i64(comm, mine, RECORD, all, "ht_array_from_local");
-    for (int rank = 0; status == HT_SUCCESS && rank < comm->size; rank++) {
-        const int64_t *theirs = all + (size_t)rank * RECORD;
-
-        if (theirs[DTYPE] != all[DTYPE])
-            status = HT_FAIL(
-                comm, HT_ERR_DTYPE, "ht_array_from_local: part of rank %d is %s, of rank 0 %s",
-                rank, ht_dtype_name((ht_dtype)theirs[DTYPE]), ht_dtype_name((ht_dtype)all[DTYPE]));
-        bounds->start[rank + 1] = bounds->start[rank] + theirs[split + 1];
-        for (int i = 0; status == HT_SUCCESS && i <= ndim; i++) {
-            if (i != split + 1 && theirs[i] != all[i])
-                status = HT_FAIL(
-                    comm, HT_ERR_SHAPE,
-                    "ht_array_from_local: part of rank %d is %s, of rank 0 %s: only axis "
-                    "%d may differ",
-                    rank, ht__shape_str((int)theirs[0], theirs + 1),
-                    ht__shape_str((int)all[0], all + 1), split);
-        }
+/* Whether all ranks bring one dtype, and the same lengths but along the split axis. */
+static ht_status compare_part(const char *what, ht_comm *comm, int rank, const int64_t *theirs,
+                              const int64_t *first, int split)
+{
+    if (theirs[PART_DTYPE] != first[PART_DTYPE])
+        return HT_FAIL(comm, HT_ERR_DTYPE, "%s: part of rank %d is %s, of rank 0 %s", what, rank,
+                       ht_dtype_name((ht_dtype)theirs[PART_DTYPE]),
+                       ht_dtype_name((ht_dtype)first[PART_DTYPE]));
+    for (int i = 0; i <= first[0]; i++) {
+        if (i != split + 1 && theirs[i] != first[i])
+            return HT_FAIL(comm, HT_ERR_SHAPE,
+                           "%s: part of rank %d is %s, of rank 0 %s: only axis %d may differ", what,
+                           rank, ht__shape_str((int)theirs[0], theirs + 1),
+                           ht__shape_str((int)first[0], first + 1), split);
     }
-    shape[split] = bounds->start[comm->size];
+    return HT_SUCCESS;
+}
+
+/* The bounds of all parts; NULL after an error. */
+static ht_bounds *collect_parts(const char *what, ht_comm *comm, const int64_t mine[PART_FIELDS],
+                                int split)
+{
+    int64_t *all = ht__alloc((size_t)comm->size * PART_FIELDS * sizeof *all), size;
+    ht_bounds *bounds = ht__bounds_new(comm->size);
+    ht_status status = ht__comm_allgather_i64(comm, mine, PART_FIELDS, all, what);
+
+    for (int rank = 0; status == HT_SUCCESS && rank < comm->size; rank++) {
+        const int64_t *theirs = all + (size_t)rank * PART_FIELDS;
+
+        status = compare_part(what, comm, rank, theirs, all, split);
+        if (status == HT_SUCCESS &&
+            __builtin_add_overflow(bounds->start[rank], theirs[split + 1], &size))
+            status = HT_FAIL(comm, HT_ERR_SHAPE, "%s: the parts have more than 2^63 rows", what);
+        if (status == HT_SUCCESS)
+            bounds->start[rank + 1] = size;
+    }
     ht__free(all);
-    return status;
+    if (status == HT_SUCCESS)
+        return bounds;
+    ht_release(bounds);
+    return NULL;
 }
 
 ht_tensor *ht_array_from_local(const void *data, int ndim, const int64_t lshape[], ht_dtype dtype,
                                int split, ht_comm *comm)
 {
-    int64_t shape[HT_MAX_NDIM];
-    ht_tensor *x = NULL;
+    static const char what[] = "ht_array_from_local";
+    int64_t mine[PART_FIELDS] = {0}, shape[HT_MAX_NDIM];
     ht_bounds *bounds;
+    ht_tensor *x = NULL;
+    ht_status status;
+    bool begun;
 
-    if (HT_IS_NULL(comm, "ht_array_from_local", "the communicator") ||
-        !ht__check_shape("ht_array_from_local", comm, ndim, lshape, &split))
+    if (HT_IS_NULL(comm, what, "the communicator"))
         return NULL;
-    if (split == HT_NONE) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_array_from_local: a split axis is needed");
+    begun = ht__agree_begin();
+    status = check_part(what, comm, ndim, lshape, dtype, &split, mine);
+    if (ht__agree_end(what, comm, begun, status) != HT_SUCCESS)
         return NULL;
-    }
+    bounds = collect_parts(what, comm, mine, split);
+    if (bounds == NULL)
+        return NULL;
     memcpy(shape, lshape, (size_t)ndim * sizeof *shape);
-    bounds = ht__bounds_new(comm->size);
-    if (agree_on_shape(comm, ndim, shape, dtype, split, bounds) == HT_SUCCESS)
-        x = from_host(ht__tensor_new(ht__body_new("ht_array_from_local", comm, ht_get_device(),
-                                                  dtype, ndim, shape, split, bounds)),
+    shape[split] = bounds->start[comm->size];
+    if (ht__check_shape(what, comm, ndim, shape, &split))
+        x = from_host(what,
+                      ht__tensor_new(ht__body_new(what, comm, ht_get_device(), dtype, ndim, shape,
+                                                  split, bounds)),
                       data);
     ht_release(bounds);
     return x;

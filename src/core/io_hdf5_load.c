@@ -88,7 +88,7 @@ static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int sp
 
 ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split)
 {
-    ht_comm *comm = ht_get_comm();
+    ht_comm *comm = ht__comm_in_use("ht_load_hdf5");
 
     if (comm == NULL)
         return NULL;

@@ -56,7 +56,7 @@ static ht_status gemm_local(ht_tensor *c, ht_tensor *a, ht_tensor *b, double bet
     if (gemm.m == 0 || gemm.n == 0)
         return HT_SUCCESS;
     if (gemm.k == 0)
-        return beta == 0 ? ht__fill_local("ht_matmul", c->body, 0) : HT_SUCCESS;
+        return beta == 0 ? ht__fill_local("ht_matmul", c->body, ht__real(0)) : HT_SUCCESS;
     if (device->backend->kernels.gemm(device->stream, &gemm) != 0)
         return ht__kernel_failed(c->body->comm, "ht_matmul");
     return HT_SUCCESS;

@@ -94,7 +94,9 @@ libht_objects_la_SOURCES += \
 	src/core/relational.c \
 	src/core/reshape.c \
 	src/core/resplit.c \
+	src/core/scalar.c \
 	src/core/scope.c \
+	src/core/sequences.c \
 	src/core/site.c \
 	src/core/site.h \
 	src/core/statistics.c \

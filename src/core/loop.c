@@ -106,9 +106,9 @@ static ht_status convert_number(const char *what, ht_dtype from, const void *val
     return HT_SUCCESS;
 }
 
-ht_status ht__fill_local(const char *what, const ht_body *y, double value)
+ht_status ht__fill_local(const char *what, const ht_body *y, ht_number value)
 {
-    return ht__fill_local_from(what, y, HT_FLOAT64, &value);
+    return ht__fill_local_from(what, y, value.exact ? HT_INT64 : HT_FLOAT64, &value.as);
 }
 
 ht_status ht__fill_local_from(const char *what, const ht_body *y, ht_dtype dtype, const void *value)

@@ -161,6 +161,17 @@ ht_status ht__check_in_place(const char *what, ht_tensor *x)
     return HT_SUCCESS;
 }
 
+ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor *result)
+{
+    if (result == NULL)
+        return ht_error_get(NULL);
+    if (ht__dtype_kind(result->body->dtype) <= ht__dtype_kind(x->body->dtype))
+        return HT_SUCCESS;
+    return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
+                   "%s: the result is %s, which x of %s cannot hold (ht_copy_ converts)", what,
+                   ht_dtype_name(result->body->dtype), ht_dtype_name(x->body->dtype));
+}
+
 /* The node that made `from` now made x; with gradients off x is what it was. */
 static void take_history(const char *what, ht_tensor *x, ht_tensor *from)
 {
@@ -211,7 +222,7 @@ ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
     return status;
 }
 
-ht_status ht_fill_(ht_tensor *x, double value)
+static ht_status fill(ht_tensor *x, ht_number value)
 {
     if (HT_IS_NULL(x, "ht_fill_", "x"))
         return ht_error_get(NULL);
@@ -219,6 +230,16 @@ ht_status ht_fill_(ht_tensor *x, double value)
         return HT_ERR_STATE;
     ht__storage_touch(x->body->storage);
     return ht__fill_local("ht_fill_", x->body, value);
+}
+
+ht_status ht_fill_(ht_tensor *x, double value)
+{
+    return fill(x, ht__real(value));
+}
+
+ht_status ht_fill_i64_(ht_tensor *x, int64_t value)
+{
+    return fill(x, ht__integer(value));
 }
 
 /* Who waits for gradients of x as they come has made room for them. */

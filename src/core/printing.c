@@ -43,16 +43,13 @@ typedef struct print_cells {
     int ndim, width;
     int64_t shape[HT_MAX_NDIM]; /* shown items along each axis */
     bool cut[HT_MAX_NDIM];      /* items between the edges are left out */
+    const int64_t *whole;       /* integers and bool; else the others */
     const double *real, *imaginary;
 } print_cells;
 
 static void format_number(const print_cells *cells, double value, char *out, size_t room)
 {
-    if (cells->dtype == HT_BOOL)
-        snprintf(out, room, "%s", value != 0 ? "True" : "False");
-    else if (ht_dtype_is_integer(cells->dtype))
-        snprintf(out, room, "%lld", (long long)value);
-    else if (cells->exponent && isfinite(value))
+    if (cells->exponent && isfinite(value))
         snprintf(out, room, "%.*e", precision, value);
     else if (isnan(value))
         snprintf(out, room, "nan"); /* printf shows its sign */
@@ -64,6 +61,14 @@ static void format_cell(const print_cells *cells, int64_t index, char out[static
 {
     char imaginary[40];
 
+    if (cells->dtype == HT_BOOL) {
+        snprintf(out, 48, "%s", cells->whole[index] != 0 ? "True" : "False");
+        return;
+    }
+    if (cells->whole != NULL) {
+        snprintf(out, 48, "%lld", (long long)cells->whole[index]);
+        return;
+    }
     format_number(cells, cells->real[index], out, 48);
     if (cells->imaginary == NULL)
         return;
@@ -131,7 +136,7 @@ static void choose_format(print_cells *cells, int64_t count)
     double largest = 0, smallest = INFINITY;
     char cell[96];
 
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; cells->whole == NULL && i < count; i++) {
         double size = fabs(cells->real[i]);
 
         if (!isfinite(size) || size == 0)
@@ -164,6 +169,14 @@ static void put_header(text *out, const ht_body *body)
     put(out, ")\n");
 }
 
+/* Of its kind, so that no digit is lost. */
+static ht_dtype widest(ht_dtype dtype)
+{
+    if (ht_dtype_is_complex(dtype))
+        return HT_COMPLEX128;
+    return ht_dtype_is_floating(dtype) ? HT_FLOAT64 : HT_INT64;
+}
+
 static char *describe(ht_tensor *x)
 {
     text out = {0};
@@ -177,10 +190,13 @@ static char *describe(ht_tensor *x)
     if (shown == NULL)
         return NULL;
     count = ht_tensor_size(shown);
-    real = ht_copy(ht_astype(shown, ht_dtype_is_complex(cells.dtype) ? HT_COMPLEX128 : HT_FLOAT64));
+    real = ht_copy(ht_astype(shown, widest(cells.dtype)));
     if (real == NULL)
         return NULL;
-    cells.real = ht__body_data(real->body);
+    if (real->body->dtype == HT_INT64)
+        cells.whole = ht__body_data(real->body);
+    else
+        cells.real = ht__body_data(real->body);
     if (ht_dtype_is_complex(cells.dtype)) {
         const double *pairs = cells.real;
         double *parts = ht__alloc(2 * (size_t)count * sizeof *parts);

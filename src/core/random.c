@@ -101,8 +101,8 @@ ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[]
     ht_tensor *x;
 
     if (low >= high || low < -((int64_t)1 << 53) || high > (int64_t)1 << 53) {
-        HT_FAIL(ht_get_comm(), HT_ERR_ARGUMENT, "ht_randint: no integers in [%lld, %lld)",
-                (long long)low, (long long)high);
+        HT_FAIL(ht__comm_in_use("ht_randint"), HT_ERR_ARGUMENT,
+                "ht_randint: no integers in [%lld, %lld)", (long long)low, (long long)high);
         return NULL;
     }
     x = ht_empty(ndim, shape, dtype, split);

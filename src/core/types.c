@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core.h"
+
 static const struct {
     const char *name;
     size_t bytes;
@@ -51,6 +53,13 @@ bool ht_dtype_is_floating(ht_dtype dtype)
 bool ht_dtype_is_complex(ht_dtype dtype)
 {
     return dtype == HT_COMPLEX64 || dtype == HT_COMPLEX128;
+}
+
+int ht__dtype_kind(ht_dtype dtype)
+{
+    if (dtype == HT_BOOL)
+        return 0;
+    return ht_dtype_is_integer(dtype) ? 1 : ht_dtype_is_floating(dtype) ? 2 : 3;
 }
 
 ht_dtype ht_promote_types(ht_dtype a, ht_dtype b)

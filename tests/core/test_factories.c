@@ -80,6 +80,49 @@ static void parts_of_different_dtypes_are_an_error_everywhere(void **state)
                          HT_ERR_DTYPE, "part of rank 1 is float32, of rank 0 int32");
 }
 
+/* What one rank alone passes wrongly is said on all. */
+static void one_wrong_part_is_an_error_everywhere(void **state)
+{
+    (void)state;
+    const int64_t lshape[1] = {1}, negative[1] = {-1};
+    bool wrong = ht_test_rank == ht_test_size - 1;
+    const float part = 1;
+
+    HT_TEST_EXPECT_ERROR(
+        ht_array_from_local(&part, 1, lshape, wrong ? (ht_dtype)99 : HT_FLOAT32, 0, HT_COMM_WORLD),
+        HT_ERR_ARGUMENT, "ht_array_from_local: 99 is no dtype");
+    HT_TEST_EXPECT_ERROR(
+        ht_array_from_local(&part, 1, wrong ? negative : lshape, HT_FLOAT32, 0, HT_COMM_WORLD),
+        HT_ERR_SHAPE, "ht_array_from_local: shape (-1,) has a negative length");
+    HT_TEST_EXPECT_ERROR(
+        ht_array_from_local(&part, 1, lshape, HT_FLOAT32, wrong ? HT_NONE : 0, HT_COMM_WORLD),
+        HT_ERR_ARGUMENT, "ht_array_from_local: a split axis is needed");
+    HT_TEST_EXPECT_ERROR(
+        ht_array_from_local(&part, wrong ? 9 : 1, lshape, HT_FLOAT32, 0, HT_COMM_WORLD),
+        HT_ERR_ARGUMENT, "ht_array_from_local: expected 0 to 8 dimensions");
+}
+
+/* The function that the program has called, not one that it is made of. */
+static void errors_name_the_function_that_was_called(void **state)
+{
+    (void)state;
+    const int64_t wrong[1] = {-2}, two[1] = {2};
+    ht_tensor *x = ht_ones(1, two, HT_FLOAT32, 0);
+
+    HT_TEST_EXPECT_ERROR(ht_zeros(1, wrong, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_zeros: shape (-2,)");
+    HT_TEST_EXPECT_ERROR(ht_ones(1, wrong, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_ones: shape (-2,)");
+    HT_TEST_EXPECT_ERROR(ht_full(1, two, 3, (ht_dtype)77, 0), HT_ERR_ARGUMENT, "ht_full: 77 is no");
+    HT_TEST_EXPECT_ERROR(ht_eye(-2, 3, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_eye: shape (-2, 3)");
+    HT_TEST_EXPECT_ERROR(ht_zeros_like(NULL), HT_ERR_ARGUMENT, "ht_zeros_like: x is NULL");
+    HT_TEST_EXPECT_ERROR(ht_linspace(0, 1, -2, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_linspace: shape");
+    HT_TEST_EXPECT_ERROR(ht_rand(1, wrong, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_rand: shape (-2,)");
+    HT_TEST_EXPECT_ERROR(ht_randint(0, 2, 1, two, HT_INT8, 3), HT_ERR_ARGUMENT,
+                         "ht_randint: split 3 is no axis of shape (2,)");
+    HT_TEST_EXPECT_ERROR(ht_cumsum(x, HT_NONE), HT_ERR_ARGUMENT,
+                         "ht_cumsum: axis HT_NONE is outside x of shape (2,)");
+    HT_TEST_EXPECT_ERROR(ht_flatten(x, 2), HT_ERR_ARGUMENT, "ht_flatten: axis 2 is outside x");
+}
+
 static void empty_tensors_have_everything_but_values(void **state)
 {
     (void)state;
@@ -108,5 +151,7 @@ HT_TEST_SUITE(test_factories, cmocka_unit_test(an_identity_is_the_same_for_every
               cmocka_unit_test(parts_of_the_ranks_become_one_tensor),
               cmocka_unit_test(parts_that_do_not_fit_are_an_error_everywhere),
               cmocka_unit_test(parts_of_different_dtypes_are_an_error_everywhere),
+              cmocka_unit_test(one_wrong_part_is_an_error_everywhere),
+              cmocka_unit_test(errors_name_the_function_that_was_called),
               cmocka_unit_test(empty_tensors_have_everything_but_values),
               cmocka_unit_test(a_negative_length_is_an_error));
