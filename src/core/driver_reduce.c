@@ -232,7 +232,8 @@ static ht_tensor *positions(const ht_reduce_row *row, const reduce_plan *plan, h
 
     if (dense == NULL || value == NULL || index == NULL)
         return NULL;
-    if (dense->body->lsize == 0 && ht__fill_local(row->name, index->body, ht__real(0)) != HT_SUCCESS)
+    if (dense->body->lsize == 0 &&
+        ht__fill_local(row->name, index->body, ht__real(0)) != HT_SUCCESS)
         return NULL;
     if (reduce_local(&job, plan, dense, value) != HT_SUCCESS)
         return NULL;

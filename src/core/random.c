@@ -83,14 +83,14 @@ ht_status ht_normal_(ht_tensor *x, double mean, double std)
 
 ht_tensor *ht_rand(int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    ht_tensor *x = ht_empty(ndim, shape, dtype, split);
+    ht_tensor *x = ht__new_here("ht_rand", ndim, shape, dtype, split);
 
     return draw_into("ht_rand", x, HT_RANDOM_UNIFORM, 0, 1) == HT_SUCCESS ? x : NULL;
 }
 
 ht_tensor *ht_randn(int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    ht_tensor *x = ht_empty(ndim, shape, dtype, split);
+    ht_tensor *x = ht__new_here("ht_randn", ndim, shape, dtype, split);
 
     return draw_into("ht_randn", x, HT_RANDOM_NORMAL, 0, 1) == HT_SUCCESS ? x : NULL;
 }
@@ -105,7 +105,7 @@ ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[]
                 "ht_randint: no integers in [%lld, %lld)", (long long)low, (long long)high);
         return NULL;
     }
-    x = ht_empty(ndim, shape, dtype, split);
+    x = ht__new_here("ht_randint", ndim, shape, dtype, split);
     return draw_into("ht_randint", x, HT_RANDOM_INTEGER, (double)low, (double)high) == HT_SUCCESS
                ? x
                : NULL;
