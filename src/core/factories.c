@@ -169,9 +169,8 @@ ht_tensor *ht_array_local(const void *data, int ndim, const int64_t shape[], ht_
 {
     static const char what[] = "ht_array_local";
     ht_comm *self = ht__comm_in_use(what) != NULL ? ht_comm_self() : NULL;
-    ht_tensor *x = self != NULL
-                       ? new_on(what, ndim, shape, dtype, HT_NONE, ht_get_device(), self)
-                       : NULL;
+    ht_tensor *x = self != NULL ? new_on(what, ndim, shape, dtype, HT_NONE, ht_get_device(), self)
+                                : NULL;
 
     return no_data(what, x, data) ? NULL : from_host(what, x, data);
 }
@@ -211,15 +210,22 @@ ht_tensor *ht_array(const void *data, int ndim, const int64_t shape[], ht_dtype 
 enum { PART_DTYPE = HT_MAX_NDIM + 1, PART_FIELDS };
 
 /* What a rank can see of its own part; fills the record of it. */
-static ht_status check_part(const char *what, ht_comm *comm, int ndim, const int64_t lshape[],
-                            ht_dtype dtype, int *split, int64_t mine[PART_FIELDS])
+static ht_status check_part(const char *what, ht_comm *comm, const void *data, int ndim,
+                            const int64_t lshape[], ht_dtype dtype, int *split,
+                            int64_t mine[PART_FIELDS])
 {
+    int64_t size = 1;
+
     if ((unsigned)dtype >= HT_DTYPE_COUNT)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
     if (!ht__check_shape(what, comm, ndim, lshape, split))
         return ht_error_get(NULL);
     if (*split == HT_NONE)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: a split axis is needed", what);
+    for (int i = 0; i < ndim; i++)
+        size *= lshape[i];
+    if (size > 0 && data == NULL)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: the data is NULL", what);
     mine[0] = ndim;
     memcpy(mine + 1, lshape, (size_t)ndim * sizeof *lshape);
     mine[PART_DTYPE] = dtype;
@@ -282,7 +288,7 @@ ht_tensor *ht_array_from_local(const void *data, int ndim, const int64_t lshape[
     if (HT_IS_NULL(comm, what, "the communicator"))
         return NULL;
     begun = ht__agree_begin();
-    status = check_part(what, comm, ndim, lshape, dtype, &split, mine);
+    status = check_part(what, comm, data, ndim, lshape, dtype, &split, mine);
     if (ht__agree_end(what, comm, begun, status) != HT_SUCCESS)
         return NULL;
     bounds = collect_parts(what, comm, mine, split);
