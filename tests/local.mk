@@ -220,11 +220,17 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_factories.c \
 	tests/fuzz/ops_gradients.c \
+	tests/fuzz/ops_layers.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \
-	tests/fuzz/run.c
+	tests/fuzz/run.c \
+	tests/fuzz/train.c \
+	tests/fuzz/train.h \
+	tests/fuzz/train_family.c \
+	tests/fuzz/train_net.c \
+	tests/fuzz/train_reads.c
 tests_fuzz_fuzz_LDADD = libht.la
 tests_fuzz_fuzz_LDFLAGS = $(AM_LDFLAGS) -no-install
 

@@ -258,9 +258,9 @@ static bool is_leaf_memory(const struct run *run, const struct memory *memory)
 int check_write(struct run *run, const struct statement *s, const struct array *from)
 {
     const struct array *x = array_of(run, s, 0);
-    bool follows = run->recording &&
-                   (x->memory->tracked || (from != NULL && from->memory->tracked));
+    bool follows = run->recording && run->program->differentiates;
 
+    (void)from;
     if (x->read_only)
         return HT_ERR_STATE;
     if (run->recording && is_leaf_memory(run, x->memory) && !x->cut)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * usage: fuzz [--seed N] [--cases N] [--seconds S] [--only FAMILY] [--folder PATH] [--failures N]
- * [--defects] [--trace] Runs cases until the time is over, or as many as asked for. Status 1: a
- * case failed, and was printed with its seed: --seed N --cases 1 --only FAMILY is that case again.
- * The seed and family of the case that runs are in PATH/fuzz.case, for those that do not come back.
+ * [--defects NAME] [--trace] Runs cases until the time is over, or as many as asked for. Status 1:
+ * a case failed, and was printed with its seed: --seed N --cases 1 --only FAMILY is that case
+ * again. The seed and family of the case that runs are in PATH/fuzz.case, for those that do not
+ * come back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +13,13 @@
 #include "fuzz.h"
 
 const char *fuzz_folder = ".";
-bool fuzz_defects;
+const char *fuzz_defects;
 
 static const struct family {
     const char *name;
     bool (*run)(uint64_t seed, bool trace);
     int share; /* of the cases */
-} families[] = {{"core", family_core, 1}, {NULL, NULL, 0}};
+} families[] = {{"core", family_core, 20}, {"train", family_train, 1}, {NULL, NULL, 0}};
 
 static const struct family *family_of(uint64_t seed, const char *only)
 {
@@ -81,14 +82,12 @@ int main(int argc, char **argv)
             trace = true;
             continue;
         }
-        if (strcmp(argv[i], "--defects") == 0) {
-            fuzz_defects = true;
-            continue;
-        }
         if (strcmp(argv[i], "--seed") == 0)
             seed = strtoull(value, NULL, 0);
         else if (strcmp(argv[i], "--cases") == 0)
             cases = strtoull(value, NULL, 0);
+        else if (strcmp(argv[i], "--defects") == 0)
+            fuzz_defects = value;
         else if (strcmp(argv[i], "--failures") == 0)
             most = strtoull(value, NULL, 0);
         else if (strcmp(argv[i], "--seconds") == 0)

@@ -71,6 +71,7 @@ unary_number number_neg, number_exp, number_log, number_sqrt, number_tanh, numbe
 struct total {
     long double re, im;
     double size, err; /* of absolute values; of the terms' errors */
+    double finite;    /* of absolute values that are finite */
     int64_t i, count;
     bool exact, whole, unknown; /* whole: terms are multiples of one power of two */
     struct dual *d;

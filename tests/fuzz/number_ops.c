@@ -207,6 +207,8 @@ struct number number_tanh(ht_dtype dtype, struct number a)
     double complex z = number_z(a), y = kind_of(dtype) == KIND_COMPLEX ? ctanh(z) : tanh(a.re);
     struct number r = function(dtype, a, y, 1 - y * y, a.err);
 
+    for (int k = 0; r.d != NULL && k < MAX_DUALS; k++) /* 1 - y^2 cancels */
+        r.d[k].size = a.d[k].size * (1 + cabs(y * y));
     if (kind_of(dtype) == KIND_COMPLEX) /* steep near its poles */
         r.err = fabs(a.im) > 1 ? INFINITY : r.err + 16 * eps_of(dtype) + 4 * a.err;
     return r;
@@ -231,6 +233,8 @@ static void add_terms(struct total *total, struct number term)
     total->re += term.re;
     total->im += term.im;
     total->size += fabs(term.re) + fabs(term.im);
+    if (isfinite(fabs(term.re) + fabs(term.im)))
+        total->finite += fabs(term.re) + fabs(term.im);
     total->err += term.err;
     total->whole = total->whole && rint(term.re * 256) == term.re * 256 &&
                    rint(term.im * 256) == term.im * 256;
@@ -262,6 +266,8 @@ void total_add_product(struct total *total, ht_dtype dtype, struct number a, str
     r.re = kind_of(dtype) == KIND_COMPLEX ? creal(z) : a.re * b.re;
     r.im = kind_of(dtype) == KIND_COMPLEX ? cimag(z) : 0;
     r.err = a.err + b.err > 0 ? sa * b.err + sb * a.err + a.err * b.err : 0;
+    if (isfinite(sa) && isfinite(sb) && sa * sb > max_of(dtype) / 2)
+        total->unknown = true;
     add_terms(total, r);
     if (a.d == NULL && b.d == NULL)
         return;
@@ -289,7 +295,7 @@ struct number total_round(const struct total *total, ht_dtype dtype, ht_dtype ac
         return number_unknown();
     if (kind_of(dtype) <= KIND_INT)
         return number_int(dtype, total->i);
-    if (isfinite(total->size) && total->size > max_of(accumulator) / 2)
+    if (total->finite > max_of(accumulator) / 2)
         return number_unknown();
     if (!(total->whole && total->size * 256 * eps < 0.5) && total->count > 1 &&
         isfinite(total->size))

@@ -205,6 +205,7 @@ static int reference_backward(struct run *run, const struct statement *s, struct
 {
     struct variable *x = &run->vars[s->arg[0]];
     bool one = s->n[1] == FROM_ONE && array_size(&x->a) == 1, infinite = false;
+    bool reached[MAX_LEAVES][MAX_DUALS] = {{false}};
 
     (void)out;
     if (!depends(run, x) || !run->recording || (run->once && run->passes > 0) || x->spent)
@@ -232,6 +233,7 @@ static int reference_backward(struct run *run, const struct statement *s, struct
             for (int j = leaf->slot; j < MAX_DUALS; j++) {
                 if (a.d[j].size == 0)
                     continue;
+                reached[k][j - leaf->slot] = true;
                 leaf->grad[j - leaf->slot] += seed.re * a.d[j].re + seed.im * a.d[j].im;
                 leaf->size[j - leaf->slot] += cabs(number_z(seed)) * a.d[j].size;
             }
@@ -241,7 +243,7 @@ static int reference_backward(struct run *run, const struct statement *s, struct
         end_graphs(run);
     for (int k = 0; infinite && k < run->leaf_count; k++) { /* 0 times infinity */
         for (int j = 0; j < MAX_DUALS; j++)
-            run->leaves[k].size[j] += run->leaves[k].size[j] == 0 ? INFINITY : 0;
+            run->leaves[k].size[j] += reached[k][j] ? 0 : INFINITY;
     }
     check_gradients(run);
     for (int i = 0; arena_singular && i < run->leaf_count; i++)
@@ -409,6 +411,10 @@ static int reference_set(struct run *run, const struct statement *s, struct arra
     x->a = array_new(s->dtype, s->ndim, s->shape);
     for (int64_t i = 0; i < array_size(&x->a); i++)
         array_set(&x->a, i, data_number((int)s->n[0], s->dtype, s->seed, (uint64_t)i));
+    for (int i = 0; i < run->program->count; i++) { /* other names of this handle */
+        if (run->vars[i].alive && run->vars[i].t == x->t)
+            run->vars[i].a = x->a;
+    }
     give_duals(&x->a, run->slots);
     leaf->slot = run->slots;
     leaf->unknown = true; /* whether a gradient that still fits is kept */

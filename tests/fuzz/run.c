@@ -127,7 +127,8 @@ static bool any_failed(struct run *run)
 static void begin(struct run *run, struct program *program)
 {
     struct random random = run->random;
-    bool generate = run->generate, trace = run->trace, defects = run->defects;
+    bool generate = run->generate, trace = run->trace;
+    const char *defects = run->defects;
 
     memset(run, 0, sizeof *run);
     run->random = random;
