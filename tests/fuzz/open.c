@@ -51,15 +51,6 @@ static bool higher_kind(const struct run *run, const struct statement *s)
             (b != NULL && kind_of(b->dtype) > kind));
 }
 
-static bool copies_overlapping(const struct run *run, const struct statement *s)
-{
-    const struct array *a = first(run, s), *b = second(run, s);
-
-    return begins(s, "ht_copy_(") && a->memory == b->memory &&
-           (a->offset != b->offset || !same_shape(a, b) ||
-            memcmp(a->stride, b->stride, sizeof a->stride) != 0);
-}
-
 static bool inexact_line(const struct run *run, const struct statement *s)
 {
     (void)run;
@@ -73,33 +64,10 @@ static bool scales_narrow(const struct run *run, const struct statement *s)
     return begins(s, "ht_add_(") && s->v[0] != 1 && a->dtype != b->dtype;
 }
 
-static bool hooks_leave(const struct run *run, const struct statement *s)
-{
-    (void)run;
-    return begins(s, "hooked");
-}
-
-static bool converts_tracked(const struct run *run, const struct statement *s)
-{
-    return begins(s, "ht_astype") && kind_of(s->dtype) <= KIND_INT &&
-           first(run, s)->memory->tracked;
-}
-
 static bool draws_into_view(const struct run *run, const struct statement *s)
 {
     return (begins(s, "ht_uniform_") || begins(s, "ht_normal_")) &&
            run->program->at[s->arg[0]].op != &ops_factories[0];
-}
-
-static bool sums_rounded(const struct run *run, const struct statement *s)
-{
-    ht_dtype dtype = first(run, s) != NULL ? first(run, s)->dtype : HT_FLOAT64;
-    bool mean = begins(s, "ht_mean") || begins(s, "ht_var") || begins(s, "ht_std");
-
-    return s->op->row.reduction.call != NULL &&
-           ((mean && kind_of(dtype) <= KIND_INT) || begins(s, "ht_sum") || begins(s, "ht_cumsum") ||
-            mean || begins(s, "ht_matmul")) &&
-           dtype != HT_FLOAT64 && (mean || kind_of(dtype) >= KIND_FLOAT);
 }
 
 static bool drops_out(const struct run *run, const struct statement *s)
@@ -116,13 +84,9 @@ static const struct open_defect {
     {"complex gradients are not conjugated", complex_gradient},
     {"promotion of 0-d", zero_dims},
     {"in-place operations of a higher kind", higher_kind},
-    {"copies between overlapping memory", copies_overlapping},
     {"progressions by way of a rounded step, or of double", inexact_line},
     {"ht_add_ scales b in b's dtype", scales_narrow},
-    {"a hook that removes itself", hooks_leave},
-    {"ht_astype to an integer is recorded", converts_tracked},
     {"draws into views that some ranks hold in one piece", draws_into_view},
-    {"sums whose parts are rounded, means of integers in float32", sums_rounded},
     {"masks of dropout depend on split and layout", drops_out},
     {NULL, NULL},
 };

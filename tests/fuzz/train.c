@@ -100,6 +100,11 @@ static void end(struct training *t)
     t->wrapper = NULL;
 }
 
+static int passes(const struct training *t)
+{
+    return knob(t, KNOB_WAY) == 0 ? 1 : knob(t, KNOB_PASSES) + 1;
+}
+
 /* --- One step -----------------------------------------------------------------------------------
  */
 
@@ -109,6 +114,10 @@ static void zero(struct training *t, bool before)
 
     if ((how == 1) != before)
         return;
+    for (int i = 0; i < 2; i++) {
+        if (how == 3 || (i < t->optimizer_count && !(how == 2 && i == 1 && t->step % 2 == 0)))
+            t->gathered[i] = 0;
+    }
     if (how == 3) {
         went(t, "ht_module_zero_grad", ht_module_zero_grad(t->net));
         return;
@@ -146,11 +155,6 @@ static void update(struct training *t, bool last)
     zero(t, false);
 }
 
-static int passes(const struct training *t)
-{
-    return knob(t, KNOB_WAY) == 0 ? 1 : knob(t, KNOB_PASSES) + 1;
-}
-
 /* All ranks' batches, each with what it counts for, as one loss; through batch norm together. */
 static ht_tensor *loss_of_all(struct training *t, int pass)
 {
@@ -168,15 +172,40 @@ static ht_tensor *loss_of_all(struct training *t, int pass)
     return sum;
 }
 
+/* Weighted averages are means over all rows since a gradient was zeroed: sums before the backward
+ * passes of a step, means after them. */
+static void scale_gradients(struct training *t, bool to_means)
+{
+    bool parts = knob(t, KNOB_SECOND) == 1 || knob(t, KNOB_SECOND) == 2;
+
+    if (knob(t, KNOB_AVERAGING) % 3 != 0)
+        return;
+    for (int k = 0; to_means && k < 2; k++) {
+        for (int i = 0; i < passes(t) * t->plan->ranks; i++)
+            t->gathered[k] += (double)rows_of(t->plan, t->step, i / t->plan->ranks,
+                                              i % t->plan->ranks);
+    }
+    for (int i = 0; i < ht_value_count(t->parameters); i++) {
+        ht_tensor *grad = ht_tensor_grad(ht_value_as_tensor(ht_value_at(t->parameters, i)));
+        double rows = t->gathered[parts ? i % 2 : 0];
+        double *data = grad != NULL ? ht_tensor_mutable_data(grad) : NULL;
+
+        for (int64_t j = 0; data != NULL && j < ht_tensor_size(grad); j++)
+            data[j] = to_means ? data[j] / rows : data[j] * rows;
+    }
+}
+
 static void step_on_one(struct training *t)
 {
     zero(t, true);
+    scale_gradients(t, false);
     for (int pass = 0; pass < passes(t); pass++) {
         ht_tensor *loss = loss_of_all(t, pass);
 
         if (loss != NULL)
             went(t, "ht_backward", ht_backward(loss));
     }
+    scale_gradients(t, true);
     update(t, true);
 }
 

@@ -71,6 +71,7 @@ struct training {
     ht_value *state, *parameters; /* made before the first step */
     struct notes *notes;
     int step;
+    double gathered[2]; /* rows in the gradients of each part, since they were zeroed */
 };
 
 ht_module *net_new(const struct plan *plan, enum mode mode, uint64_t seed);

@@ -19,31 +19,6 @@ static const struct {
 
 static struct notes one, blocking, flowing, resumed;
 
-/* Knobs that known defects make fail together (the second is any where its value is -1); a repair
- * removes its row. */
-static const struct {
-    const char *name;
-    enum knob knob;
-    int value;
-    enum knob with;
-    int with_value;
-} open_defects[] = {
-    {"weights of gradients that stay", KNOB_SECOND, 2, KNOB_STEPS, -1},
-    {"weights of gradients zeroed at different times", KNOB_ZEROING, 2, KNOB_STEPS, -1},
-    {"ht_module_zero_grad within a group", KNOB_ZEROING, 3, KNOB_WAY, 1},
-};
-
-static void leave_out_open_defects(struct plan *plan)
-{
-    for (size_t i = 0; i < sizeof open_defects / sizeof *open_defects; i++) {
-        if ((fuzz_defects == NULL || strstr(open_defects[i].name, fuzz_defects) == NULL) &&
-            plan->knob[open_defects[i].knob] == open_defects[i].value &&
-            (open_defects[i].with_value == -1 ||
-             plan->knob[open_defects[i].with] == open_defects[i].with_value))
-            plan->knob[open_defects[i].knob] = 0;
-    }
-}
-
 /* Settings that go together. */
 static void settle(struct plan *plan)
 {
@@ -187,7 +162,6 @@ bool family_train(uint64_t seed, bool trace)
 
     for (int i = 0; i < KNOB_COUNT; i++)
         plan.knob[i] = (int)random_below(&random, knobs[i].count);
-    leave_out_open_defects(&plan);
     if (trace && ht_comm_rank(HT_COMM_WORLD) == 0)
         print_plan(&plan);
     run_plan(&plan, failure, sizeof failure);
