@@ -217,6 +217,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/number.h \
 	tests/fuzz/number_ops.c \
 	tests/fuzz/open.c \
+	tests/fuzz/ops_checks.c \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_factories.c \
 	tests/fuzz/ops_gradients.c \

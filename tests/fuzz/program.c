@@ -7,8 +7,9 @@
 
 #include "fuzz.h"
 
-static const struct op *const tables[] = {ops_factories, ops_elementwise, ops_reduce,    ops_views,
-                                          ops_writes,    ops_layers,      ops_gradients, NULL};
+static const struct op *const tables[] = {ops_factories, ops_elementwise, ops_reduce,
+                                          ops_views,     ops_writes,      ops_layers,
+                                          ops_gradients, ops_checks,      NULL};
 
 static int weight_of(const struct run *run, const struct op *op)
 {

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What gives no tensor, or one that is the same again: equality, elements as numbers, text, files,
+ * and sums of more elements than 16 bits count. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+static bool generate_one(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick_any(run);
+    s->dtype = s->arg[0] >= 0 ? array_of(run, s, 0)->dtype : HT_BOOL;
+    return s->arg[0] >= 0;
+}
+
+/* --- Equality -----------------------------------------------------------------------------------
+ */
+
+static bool equal;
+
+static bool generate_equal(struct run *run, const struct op *op, struct statement *s)
+{
+    s->arg[1] = pick_any(run);
+    return generate_one(run, op, s);
+}
+
+static struct outcome call_equal(struct run *run, const struct statement *s)
+{
+    return done(ht_equal(tensor_of(run, s, 0), tensor_of(run, s, 1), &equal));
+}
+
+static int reference_equal(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *a = array_of(run, s, 0), *b = array_of(run, s, 1);
+    ht_dtype dtype = promote(a->dtype, b->dtype);
+    bool right = same_shape(a, b), known = true;
+
+    (void)out;
+    for (int64_t i = 0; right && i < array_size(a); i++) {
+        struct number x = convert(array_at(a, i), a->dtype, dtype);
+        struct number y = convert(array_at(b, i), b->dtype, dtype), r = number_eq(dtype, x, y);
+
+        known = known && !is_unknown(x) && !is_unknown(y) && !is_unknown(r);
+        right = right && (r.i != 0 || !known);
+    }
+    if (known && run->status == HT_SUCCESS && equal != right)
+        fail(run, "ht_equal says %d", equal);
+    return WANT_SUCCESS;
+}
+
+/* --- Elements and text --------------------------------------------------------------------------
+ */
+
+static double item;
+
+static bool has_one_element(struct run *run, const struct variable *x)
+{
+    (void)run;
+    return array_size(&x->a) == 1 && kind_of(x->a.dtype) != KIND_COMPLEX;
+}
+
+static bool generate_item(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick(run, has_one_element);
+    return s->arg[0] >= 0;
+}
+
+static struct outcome call_item(struct run *run, const struct statement *s)
+{
+    return done(ht_tensor_item(tensor_of(run, s, 0), &item));
+}
+
+static int reference_item(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    struct number a;
+
+    (void)out;
+    if (array_size(x) != 1)
+        return WANT_FAILURE;
+    if (kind_of(x->dtype) == KIND_COMPLEX)
+        return WANT_ANYTHING;
+    a = convert(array_at(x, 0), x->dtype, HT_FLOAT64);
+    if (run->status == HT_SUCCESS && !matches(HT_FLOAT64, &item, a))
+        fail(run, "ht_tensor_item gives %.17g, right is %.17g", item, a.re);
+    return WANT_SUCCESS;
+}
+
+static char *text;
+
+static struct outcome call_text(struct run *run, const struct statement *s)
+{
+    text = ht_tensor_str(tensor_of(run, s, 0));
+    return done(text != NULL ? HT_SUCCESS : ht_error_get(NULL));
+}
+
+/* An integer's text is its digits; a float's reads back to its four digits. */
+static int reference_text(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    const char *at = text != NULL ? strstr(text, "ht_tensor(") : NULL;
+
+    (void)out;
+    at = at != NULL ? at + strcspn(at, "-0123456789") : NULL;
+    for (int64_t i = 0; at != NULL && i < array_size(x); i++) {
+        struct number a = array_at(x, i);
+        char *end;
+
+        if (kind_of(x->dtype) != KIND_INT || is_unknown(a) || array_size(x) > 1000)
+            break;
+        if (strtoll(at, &end, 10) != a.i || end == at) {
+            fail(run, "ht_tensor_str has %.24s for %lld", at, (long long)a.i);
+            break;
+        }
+        at = end + strcspn(end, "-0123456789");
+    }
+    free(text);
+    return WANT_SUCCESS;
+}
+
+/* --- Files --------------------------------------------------------------------------------------
+ */
+
+static const char *path_of(void)
+{
+    static char path[512];
+
+    snprintf(path, sizeof path, "%s/ops.h5", fuzz_folder);
+    return path;
+}
+
+static bool generate_load(struct run *run, const struct op *op, struct statement *s)
+{
+    if (!generate_one(run, op, s))
+        return false;
+    s->split = random_split(run, array_of(run, s, 0)->ndim);
+    return true;
+}
+
+static struct outcome call_load(struct run *run, const struct statement *s)
+{
+    ht_tensor *x = NULL;
+
+    if (ht_save_hdf5(tensor_of(run, s, 0), path_of(), "x", "w") == HT_SUCCESS)
+        x = ht_load_hdf5(path_of(), "x", s->dtype, s->split);
+    return made(x);
+}
+
+static int same_elements(struct run *run, const struct statement *s, struct array *out)
+{
+    *out = array_copy(array_of(run, s, 0));
+    out->cut = true;
+    for (int64_t i = 0; i < array_size(out); i++)
+        out->memory->data[i].d = NULL;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (run->rank == 0)
+        unlink(path_of());
+    return WANT_SUCCESS;
+}
+
+static int reference_load(struct run *run, const struct statement *s, struct array *out)
+{
+    int split = s->split;
+
+    if (split != HT_NONE && !axis_of(&split, array_of(run, s, 0)->ndim))
+        return WANT_FAILURE;
+    if (s->dtype != array_of(run, s, 0)->dtype)
+        return WANT_ANYTHING;
+    return same_elements(run, s, out);
+}
+
+static struct outcome call_checkpoint(struct run *run, const struct statement *s)
+{
+    ht_value *map = ht_value_map(), *list = ht_value_list();
+
+    for (int i = 0; i < (int)s->n[0]; i++)
+        ht_value_append(list, ht_value_number(i));
+    ht_value_set(map, "list", list);
+    ht_value_set(map, "x", ht_value_tensor(tensor_of(run, s, 0)));
+    if (ht_checkpoint_save(map, path_of(), HT_COMM_WORLD, NULL) != HT_SUCCESS)
+        return made(NULL);
+    map = ht_checkpoint_load(path_of(), HT_COMM_WORLD, NULL);
+    if (map == NULL)
+        return made(NULL);
+    for (int i = 0; i < (int)s->n[0]; i++) {
+        if (ht_value_as_number(ht_value_at(ht_value_get(map, "list"), i)) != i)
+            fail(run, "number %d of a list came back as another", i);
+    }
+    return made(ht_value_as_tensor(ht_value_get(map, "x")));
+}
+
+static bool generate_checkpoint(struct run *run, const struct op *op, struct statement *s)
+{
+    s->n[0] = random_below(&run->random, 12);
+    return generate_one(run, op, s);
+}
+
+/* --- Many elements ------------------------------------------------------------------------------
+ */
+
+enum { BIG_SUM, BIG_MEAN, BIG_MSE, BIG_MAX_GRADIENT, BIG_KINDS };
+
+static bool generate_big(struct run *run, const struct op *op, struct statement *s)
+{
+    static const ht_dtype dtypes[] = {HT_FLOAT16, HT_BFLOAT16, HT_FLOAT32, HT_FLOAT64};
+
+    (void)op;
+    s->dtype = dtypes[random_below(&run->random, 4)];
+    s->n[0] = random_below(&run->random, BIG_KINDS);
+    s->n[1] = random_chance(&run->random, 50) ? 70000 : 1 + random_below(&run->random, 5000);
+    s->split = random_chance(&run->random, 50) ? 0 : HT_NONE;
+    return run->recording;
+}
+
+static struct outcome call_big(struct run *run, const struct statement *s)
+{
+    ht_tensor *x = ht_ones(1, &s->n[1], s->dtype, s->split);
+
+    if (!run->recording)
+        return done(HT_SUCCESS);
+    switch (s->n[0]) {
+    case BIG_SUM:
+        return made(ht_astype(ht_sum(x, HT_NONE), HT_FLOAT64));
+    case BIG_MEAN:
+        return made(ht_astype(ht_mean(x, 0), HT_FLOAT64));
+    case BIG_MSE:
+        return made(ht_astype(ht_mse_loss(x, ht_zeros_like(x), HT_MEAN), HT_FLOAT64));
+    default: /* ties share the gradient */
+        if (ht_tensor_set_requires_grad(x, true) != HT_SUCCESS ||
+            ht_backward(ht_max(x, HT_NONE)) != HT_SUCCESS)
+            return made(NULL);
+        return made(ht_sum(ht_astype(ht_tensor_grad(x), HT_FLOAT64), HT_NONE));
+    }
+}
+
+static int reference_big(struct run *run, const struct statement *s, struct array *out)
+{
+    struct number a = {.re = 1};
+
+    if (!run->recording)
+        return WANT_ANYTHING;
+    if (s->n[0] == BIG_SUM)
+        a.re = round_to(s->dtype, (double)s->n[1]);
+    if (s->n[0] == BIG_MAX_GRADIENT)
+        a.err = s->dtype == HT_FLOAT16 ? 0.05 : (double)s->n[1] * eps_of(s->dtype);
+    *out = array_scalar(HT_FLOAT64, a);
+    return WANT_SUCCESS;
+}
+
+const struct op ops_checks[] = {
+    {"ht_equal(%t, %t)", 4, generate_equal, call_equal, reference_equal, .rules = RULE_SMOOTH},
+    {"ht_tensor_item(%t)", 3, generate_item, call_item, reference_item, .rules = RULE_SMOOTH},
+    {"ht_tensor_str(%t)", 3, generate_one, call_text, reference_text, .rules = 0},
+    {"saved and loaded(%t, as %d, split %p)", 1, generate_load, call_load, reference_load,
+     .rules = RULE_SMOOTH},
+    {"in a checkpoint beside %n numbers(%t)", 1, generate_checkpoint, call_checkpoint,
+     same_elements, .rules = RULE_SMOOTH},
+    {"big(kind %n, %n ones, %d, split %p)", 1, generate_big, call_big, reference_big,
+     .rules = RULE_SMOOTH},
+    {0}};
