@@ -118,11 +118,11 @@ static struct dual *blocks[128]; /* 100 MB */
 static int block_count, block_now, block_used;
 enum { BLOCK = 1024 };
 
-bool arena_singular, arena_full;
+bool arena_singular, arena_zero, arena_full;
 
 void arena_reset(void)
 {
-    arena_singular = arena_full = false;
+    arena_singular = arena_zero = arena_full = false;
     block_now = block_used = 0;
 }
 
@@ -151,6 +151,7 @@ struct dual *arena_duals(void)
 void add_duals(struct dual *to, double complex factor, const struct dual *from)
 {
     arena_singular = arena_singular || !isfinite(cabs(factor));
+    arena_zero = arena_zero || factor == 0;
     for (int k = 0; k < MAX_DUALS; k++) {
         double complex term;
 
@@ -254,16 +255,32 @@ static struct number from_integer(int64_t i, ht_dtype to)
     return finish(to, r, 0, 1);
 }
 
+static int64_t most_of(ht_dtype dtype)
+{
+    return dtype == HT_UINT8   ? UINT8_MAX
+           : dtype == HT_INT8  ? INT8_MAX
+           : dtype == HT_INT16 ? INT16_MAX
+           : dtype == HT_INT32 ? INT32_MAX
+                               : INT64_MAX;
+}
+
+/* Cut at the point; the nearest that the dtype holds; NaN is 0. */
+static int64_t cut(double x, ht_dtype to)
+{
+    int64_t most = most_of(to), least = to == HT_UINT8 ? 0 : -most - 1;
+
+    if (isnan(x))
+        return 0;
+    if (x >= (double)most)
+        return most;
+    return x <= (double)least ? least : (int64_t)x;
+}
+
 static struct number to_integer(struct number a, ht_dtype to)
 {
-    double x = trunc(a.re), most = to == HT_INT64 ? 0x1p63 : ldexp(1, 31);
-    struct number low = a;
-
-    low.re -= a.err;
-    if (!isfinite(a.re) || fabs(x) >= most || (a.err > 0 && trunc(low.re) != trunc(a.re + a.err)) ||
-        (to < HT_INT32 && (double)wrap_to(to, (int64_t)x) != x))
+    if (a.err > 0 && cut(a.re - a.err, to) != cut(a.re + a.err, to))
         return number_unknown();
-    return number_int(to, (int64_t)x);
+    return number_int(to, cut(a.re, to));
 }
 
 struct number convert(struct number a, ht_dtype from, ht_dtype to)
@@ -293,6 +310,13 @@ struct number convert(struct number a, ht_dtype from, ht_dtype to)
     }
     /* by way of float32 */
     return finish(to, r, a.err, eps_of(to) > eps_of(HT_FLOAT32) && from == HT_FLOAT64 ? 1 : 0);
+}
+
+struct number number_of(ht_dtype dtype, double x)
+{
+    if (kind_of(dtype) == KIND_INT && rint(x) == x && fabs(x) < 0x1p63)
+        return number_int(dtype, (int64_t)x);
+    return convert(number_real(HT_FLOAT64, x), HT_FLOAT64, dtype);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------

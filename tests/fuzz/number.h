@@ -48,6 +48,8 @@ bool is_unknown(struct number a);
 double number_abs(ht_dtype dtype, struct number a);
 bool is_true(ht_dtype dtype, struct number a);
 double complex number_z(struct number a);
+/* A number that meets a tensor: whole ones keep their low bits in a narrow dtype. */
+struct number number_of(ht_dtype dtype, double x);
 struct number convert(struct number a, ht_dtype from, ht_dtype to);
 
 /* r with derivatives fa a' + fb b' (b may be NULL). */

@@ -103,7 +103,7 @@ static struct outcome call_text(struct run *run, const struct statement *s)
 static int reference_text(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
-    const char *at = text != NULL ? strstr(text, "ht_tensor(") : NULL;
+    const char *at = text != NULL ? strchr(text, '\n') : NULL;
 
     (void)out;
     at = at != NULL ? at + strcspn(at, "-0123456789") : NULL;

@@ -174,10 +174,8 @@ static int reference_scalar(struct run *run, const struct statement *s, struct a
 {
     const struct array *x = array_of(run, s, 0);
     ht_dtype met = meet_number(x->dtype, s->v[0]), dtype = computed_in(s->op, met);
-    struct number b = convert(number_real(HT_FLOAT64, s->v[0]), HT_FLOAT64, met);
+    struct number b = number_of(met, s->v[0]);
 
-    if (kind_of(met) == KIND_INT && wrap_to(met, (int64_t)s->v[0]) != (int64_t)s->v[0])
-        return WANT_ANYTHING;
     b = convert(b, met, dtype);
     if (not_defined(s->op, dtype))
         return HT_ERR_DTYPE;

@@ -243,7 +243,7 @@ static int reference_backward(struct run *run, const struct statement *s, struct
         end_graphs(run);
     for (int k = 0; infinite && k < run->leaf_count; k++) { /* 0 times infinity */
         for (int j = 0; j < MAX_DUALS; j++)
-            run->leaves[k].size[j] += reached[k][j] ? 0 : INFINITY;
+            run->leaves[k].size[j] += reached[k][j] && !arena_zero ? 0 : INFINITY;
     }
     check_gradients(run);
     for (int i = 0; arena_singular && i < run->leaf_count; i++)

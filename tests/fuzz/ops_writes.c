@@ -103,9 +103,7 @@ static struct outcome call_add(struct run *run, const struct statement *s)
 
 static struct number scaled(ht_dtype dtype, struct number a, double alpha)
 {
-    return alpha == 1 || is_unknown(a)
-               ? a
-               : number_mul(dtype, a, convert(number_real(HT_FLOAT64, alpha), HT_FLOAT64, dtype));
+    return alpha == 1 || is_unknown(a) ? a : number_mul(dtype, a, number_of(dtype, alpha));
 }
 
 /* a + alpha b, rounded to a's dtype; b's kind must not be higher. */
@@ -165,12 +163,10 @@ static int reference_mul(struct run *run, const struct statement *s, struct arra
     if (x->dtype == HT_BOOL || x->dtype == HT_UINT8)
         return forget(x->memory);
     for (int64_t i = 0; i < array_size(x); i++)
-        write_element(
-            run, x, i,
-            is_unknown(array_at(x, i))
-                ? number_unknown()
-                : number_mul(x->dtype, array_at(x, i),
-                             convert(number_real(HT_FLOAT64, s->v[0]), HT_FLOAT64, x->dtype)));
+        write_element(run, x, i,
+                      is_unknown(array_at(x, i))
+                          ? number_unknown()
+                          : number_mul(x->dtype, array_at(x, i), number_of(x->dtype, s->v[0])));
     return WANT_SUCCESS;
 }
 
