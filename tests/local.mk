@@ -6,6 +6,7 @@
 core_tests = \
 	tests/core/test_agrees.c \
 	tests/core/test_autograd.c \
+	tests/core/test_autograd_complex.c \
 	tests/core/test_binary.c \
 	tests/core/test_check.c \
 	tests/core/test_checkpoint.c \

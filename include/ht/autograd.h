@@ -3,7 +3,7 @@
  * Automatic differentiation: define by run. Operations on tensors that require gradients record
  * nodes; ht_backward runs them in reverse order of creation and adds to the gradients of leaves. It
  * works through split tensors: the gradient of a replicated operand is summed over the
- * communicator. */
+ * communicator. The gradient of a complex leaf z is dL/d(Re z) + i dL/d(Im z), as PyTorch's. */
 #ifndef HT_AUTOGRAD_H
 #define HT_AUTOGRAD_H
 
@@ -23,9 +23,9 @@ HT_API ht_tensor *ht_tensor_grad(const ht_tensor *x);
  * slabs as x. */
 HT_API ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad);
 
-/* Gradients of the one-element tensor `loss` with respect to all leaves it depends on, added to
- * what is there. The graph is released. Collective like the operations it differentiates. An error
- * of before that was not cleared stays; one that made the loss NULL is returned. */
+/* Gradients of the real one-element tensor `loss` with respect to all leaves it depends on, added
+ * to what is there. The graph is released. Collective like the operations it differentiates. An
+ * error of before that was not cleared stays; one that made the loss NULL is returned. */
 HT_API ht_status ht_backward(ht_tensor *loss);
 
 /* As ht_backward from any tensor with the seed gradient `grad` (shape, device and communicator of

@@ -15,7 +15,7 @@
 
 HT_BEGIN_DECLS
 
-#define HT_BACKEND_ABI   2u
+#define HT_BACKEND_ABI   3u
 #define HT_LOOP_OPERANDS 4
 
 /* An iteration over the local parts of up to four operands, merged to as few axes as strides allow;
@@ -30,7 +30,7 @@ typedef struct ht_loop {
 typedef int (*ht_loop_fn)(void *stream, const ht_loop *loop);
 
 /* Elementwise kernels: y = f(x), dtype of x; the output has the same dtype. */
-#define HT_UNARY_LIST(X) X(NEG) X(EXP) X(LOG) X(SQRT) X(TANH) X(RELU)
+#define HT_UNARY_LIST(X) X(NEG) X(EXP) X(LOG) X(SQRT) X(TANH) X(RELU) X(CONJ)
 
 /* y = f(a, b), a and b of one dtype; comparisons give bool, the others that dtype.
  * RELU_GRAD(g, y) = y > 0 ? g : 0; TANH_GRAD(g, y) = g (1 - y^2). MINIMUM and MAXIMUM are NaN where

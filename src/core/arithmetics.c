@@ -20,22 +20,36 @@ static void sub_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         gin[1] = ht_neg(g);
 }
 
+static void conj_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    (void)node;
+    gin[0] = ht__conj(g);
+}
+
+static const ht_unary_op conj_op = {
+    .name = "ht__conj", .kernel = HT_UNARY_CONJ, .backward = conj_backward};
+
+ht_tensor *ht__conj(ht_tensor *x)
+{
+    return x != NULL && ht_dtype_is_complex(x->body->dtype) ? ht__unary(&conj_op, x) : x;
+}
+
 static void mul_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     if (ht_node_needs(node, 0))
-        gin[0] = ht_mul(g, ht_node_saved(node, 1));
+        gin[0] = ht_mul(g, ht__conj(ht_node_saved(node, 1)));
     if (ht_node_needs(node, 1))
-        gin[1] = ht_mul(g, ht_node_saved(node, 0));
+        gin[1] = ht_mul(g, ht__conj(ht_node_saved(node, 0)));
 }
 
 /* d(a / b) = da / b - a db / b^2 */
 static void div_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    ht_tensor *ga = ht_div(g, ht_node_saved(node, 1));
+    ht_tensor *b = ht__conj(ht_node_saved(node, 1)), *ga = ht_div(g, b);
 
     gin[0] = ga;
     if (ht_node_needs(node, 1))
-        gin[1] = ht_neg(ht_mul(ga, ht_div(ht_node_saved(node, 0), ht_node_saved(node, 1))));
+        gin[1] = ht_neg(ht_mul(ga, ht_div(ht__conj(ht_node_saved(node, 0)), b)));
 }
 
 static void neg_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])

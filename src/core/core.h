@@ -546,6 +546,10 @@ ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b);
 ht_dtype ht__binary_dtype(const ht_body *a, const ht_body *b); /* what a and b promote to */
 ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, ht_number b);
 
+/* What is conjugate to complex x, x itself where it is real. PyTorch's gradient of a real loss is
+ * dL/d(Re z) + i dL/d(Im z): for w = f(z) that of z is that of w times the conjugate of f'(z). */
+ht_tensor *ht__conj(ht_tensor *x);
+
 /* y <- a x + b y: contiguous local parts of one dtype (float32, float64) and length, on one device.
  */
 ht_status ht__axpby(const char *what, double a, ht_tensor *x, double b, ht_tensor *y);

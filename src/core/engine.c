@@ -488,5 +488,10 @@ ht_status ht_backward(ht_tensor *loss)
                        "ht_backward: expected a loss of one element, got shape %s "
                        "(ht_backward_from takes a seed gradient)",
                        ht__shape_str(loss->body->ndim, loss->body->shape));
+    if (ht_dtype_is_complex(loss->body->dtype))
+        return HT_FAIL(loss->body->comm, HT_ERR_DTYPE,
+                       "ht_backward: expected a real loss, got one of %s (ht_backward_from takes a "
+                       "seed gradient)",
+                       ht_dtype_name(loss->body->dtype));
     return ht_backward_from(loss, NULL, false);
 }

@@ -8,24 +8,24 @@
 
 static void exp_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    gin[0] = ht_mul(g, ht_node_saved(node, 0));
+    gin[0] = ht_mul(g, ht__conj(ht_node_saved(node, 0)));
 }
 
 static void log_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    gin[0] = ht_div(g, ht_node_saved(node, 0));
+    gin[0] = ht_div(g, ht__conj(ht_node_saved(node, 0)));
 }
 
 static void sqrt_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    gin[0] = ht_div(ht_mul_scalar(g, 0.5), ht_node_saved(node, 0));
+    gin[0] = ht_div(ht_mul_scalar(g, 0.5), ht__conj(ht_node_saved(node, 0)));
 }
 
 static const ht_binary_op tanh_grad = {.name = "ht_tanh", .kernel = HT_BINARY_TANH_GRAD};
 
 static void tanh_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    gin[0] = ht__binary(&tanh_grad, g, ht_node_saved(node, 0));
+    gin[0] = ht__binary(&tanh_grad, g, ht__conj(ht_node_saved(node, 0)));
 }
 
 static const ht_unary_op exp_op = {"ht_exp", HT_UNARY_EXP, HT_RESULT_FLOAT, HT_SAVE_OUTPUT,

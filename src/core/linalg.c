@@ -205,9 +205,9 @@ static ht_tensor *multiply(ht_tensor *a, ht_tensor *b)
 static void matmul_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     if (ht_node_needs(node, 0))
-        gin[0] = ht_matmul(g, ht_transpose(ht_node_saved(node, 1), 0, 1));
+        gin[0] = ht_matmul(g, ht_transpose(ht__conj(ht_node_saved(node, 1)), 0, 1));
     if (ht_node_needs(node, 1))
-        gin[1] = ht_matmul(ht_transpose(ht_node_saved(node, 0), 0, 1), g);
+        gin[1] = ht_matmul(ht_transpose(ht__conj(ht_node_saved(node, 0)), 0, 1), g);
 }
 
 static bool check(const ht_tensor *a, const ht_tensor *b)

@@ -6,9 +6,9 @@
 #if HT_IS_INTEGER
 #define UNARY_LIST(X) X(NEG) X(RELU)
 #elif HT_IS_FLOAT
-#define UNARY_LIST HT_UNARY_LIST
+#define UNARY_LIST(X) X(NEG) X(EXP) X(LOG) X(SQRT) X(TANH) X(RELU)
 #elif HT_IS_COMPLEX
-#define UNARY_LIST(X) X(NEG) X(EXP) X(LOG) X(SQRT) X(TANH)
+#define UNARY_LIST(X) X(NEG) X(EXP) X(LOG) X(SQRT) X(TANH) X(CONJ)
 #else
 #define UNARY_LIST(X)
 #endif
@@ -45,6 +45,13 @@ HT_INLINE C NAME(SQRT)(C x)
 HT_INLINE C NAME(TANH)(C x)
 {
     return HT_MATH(tanh, x);
+}
+#endif
+
+#if HT_IS_COMPLEX
+HT_INLINE C NAME(CONJ)(C x)
+{
+    return _Generic(x, ht_complex64 : conjf, ht_complex128 : conj)(x);
 }
 #endif
 

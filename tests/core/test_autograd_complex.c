@@ -1,0 +1,169 @@
+/* ranks 1 2 3 */
+/* SPDX-License-Identifier: MIT */
+/* Gradients of real functions of complex numbers, as PyTorch has them: dL/d(Re z) + i dL/d(Im z),
+ * so that a step against one descends. Each against central differences in both parts. */
+#include <math.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t square[2] = {3, 3}, other[2] = {3, 2};
+
+typedef ht_tensor *function(ht_tensor *a, ht_tensor *b);
+
+static ht_tensor *complex_of(const int64_t shape[2], int split, double base)
+{
+    double values[2 * 9];
+
+    for (int i = 0; i < 18; i++)
+        values[i] = 0.3 + base * sin(1.7 * i + base);
+    return ht_array(values, 2, shape, HT_COMPLEX128, split);
+}
+
+/* i, and with it both parts of y with different weights in a real number. */
+static double parts(ht_tensor *y, ht_tensor **loss)
+{
+    ht_tensor *turn = ht_array((double[]){0.6, -0.8}, 0, NULL, HT_COMPLEX128, HT_NONE);
+    ht_tensor *re = ht_astype(ht_mul(y, turn), HT_FLOAT64);
+
+    *loss = ht_sum(ht_mul(re, ht_add_scalar(re, 0.5)), HT_NONE);
+    return ht_item(*loss);
+}
+
+/* One part of one element, wherever it lies. */
+static void nudge(ht_tensor *x, int index, double delta)
+{
+    int64_t place[2] = {index / 2 / ht_tensor_shape(x)[1], index / 2 % ht_tensor_shape(x)[1]},
+            at = 0;
+    double *data = ht_tensor_mutable_data(x);
+
+    for (int i = 0; i < 2; i++) {
+        place[i] -= i == ht_tensor_split(x) ? ht_tensor_offset(x) : 0;
+        if (place[i] < 0 || place[i] >= ht_tensor_lshape(x)[i])
+            return;
+        at += place[i] * ht_tensor_stride(x)[i];
+    }
+    data[2 * at + index % 2] += delta;
+}
+
+static double value_at(function *f, ht_tensor *a, ht_tensor *b, ht_tensor *x, int index,
+                       double delta)
+{
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_tensor *loss;
+    double value;
+
+    nudge(x, index, delta);
+    value = parts(f(a, b), &loss);
+    nudge(x, index, -delta);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return value;
+}
+
+static void check(function *f, ht_tensor *a, ht_tensor *b)
+{
+    ht_tensor *in[2] = {a, b}, *loss;
+    const double h = 1e-6;
+
+    for (int k = 0; k < 2; k++) {
+        ht_tensor_set_requires_grad(in[k], true);
+        ht_tensor_set_grad(in[k], NULL);
+    }
+    parts(f(a, b), &loss);
+    assert_int_equal(ht_backward(loss), HT_SUCCESS);
+    for (int k = 0; k < 2; k++) {
+        const double *found;
+        ht_tensor *whole;
+
+        if (ht_tensor_grad(in[k]) == NULL)
+            continue;
+        whole = ht_contiguous(ht_resplit(ht_tensor_grad(in[k]), HT_NONE));
+        found = ht_tensor_data(whole);
+        for (int i = 0; i < 2 * (int)ht_tensor_size(in[k]); i++) {
+            double numeric = (value_at(f, a, b, in[k], i, h) - value_at(f, a, b, in[k], i, -h)) /
+                             (2 * h);
+
+            if (fabs(found[i] - numeric) > 1e-6 * (1 + fabs(numeric)))
+                fail_msg("input %d, part %d: %.9g, differences say %.9g", k, i, found[i], numeric);
+        }
+    }
+}
+
+static ht_tensor *rational(ht_tensor *a, ht_tensor *b)
+{
+    return ht_div(ht_mul(ht_sub(a, b), a), ht_add_scalar(ht_mul(b, b), 2));
+}
+
+static ht_tensor *functions(ht_tensor *a, ht_tensor *b)
+{
+    return ht_add(ht_mul(ht_exp(a), ht_tanh(b)), ht_add(ht_log(b), ht_sqrt(a)));
+}
+
+static ht_tensor *sums(ht_tensor *a, ht_tensor *b)
+{
+    return ht_add(ht_mul(ht_sum(a, 0), ht_mean(b, 1)), ht_mul(ht_cumsum(a, 0), ht_neg(b)));
+}
+
+static ht_tensor *spread(ht_tensor *a, ht_tensor *b)
+{
+    ht_tensor *v = ht_mul(ht_var(ht_mul(a, b), 0), ht_std(a, HT_NONE));
+
+    return ht_mul(ht_astype(v, HT_COMPLEX128), ht_sum(b, 0));
+}
+
+static ht_tensor *mixed(ht_tensor *a, ht_tensor *b)
+{
+    ht_tensor *re = ht_astype(a, HT_FLOAT64);
+
+    return ht_add(ht_mul(re, b), ht_div(b, ht_add_scalar(ht_mul(re, re), 1)));
+}
+
+static ht_tensor *product(ht_tensor *a, ht_tensor *b)
+{
+    return ht_matmul(ht_transpose(ht_mul(a, a), 0, 1), b);
+}
+
+static void gradients_are_those_of_both_parts(void **state)
+{
+    function *const all[] = {rational, functions, sums, spread, mixed};
+
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *a = complex_of(square, split < 0 ? HT_NONE : split, 0.25);
+
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            check(all[i], a, complex_of(square, HT_NONE, 0.2));
+        check(product, a, complex_of(other, split < 0 ? HT_NONE : 0, 0.3));
+        ht_scope_close(scope);
+    }
+}
+
+/* Re(i z) = -Im z: the gradient is -i. */
+static void a_step_against_the_gradient_descends(void **state)
+{
+    ht_tensor *z = ht_array((double[]){1, 2}, 0, NULL, HT_COMPLEX128, HT_NONE);
+    ht_tensor *i = ht_array((double[]){0, 1}, 0, NULL, HT_COMPLEX128, HT_NONE);
+    const double *grad;
+
+    (void)state;
+    ht_tensor_set_requires_grad(z, true);
+    assert_int_equal(ht_backward(ht_astype(ht_mul(i, z), HT_FLOAT64)), HT_SUCCESS);
+    grad = ht_tensor_data(ht_tensor_grad(z));
+    assert_true(grad[0] == 0 && grad[1] == -1);
+}
+
+static void a_loss_is_real(void **state)
+{
+    ht_tensor *z = complex_of(square, HT_NONE, 0.5);
+
+    (void)state;
+    ht_tensor_set_requires_grad(z, true);
+    HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(z, HT_NONE)), HT_ERR_DTYPE, "a real loss");
+}
+
+HT_TEST_SUITE(test_autograd_complex, cmocka_unit_test(gradients_are_those_of_both_parts),
+              cmocka_unit_test(a_step_against_the_gradient_descends),
+              cmocka_unit_test(a_loss_is_real));
