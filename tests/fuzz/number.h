@@ -37,8 +37,9 @@ ht_dtype promote(ht_dtype a, ht_dtype b);
 
 /* One arena for the duals of a program; full: what is in it is of no use any more. */
 void arena_reset(void);
-extern bool arena_full,
-    arena_singular; /* some derivative was infinite: 0 times it is NaN in a backward pass */
+extern bool arena_full;
+extern bool arena_singular; /* some derivative was infinite: 0 times it is NaN in a pass */
+extern bool arena_zero;     /* some derivative was 0: an infinite gradient times it is NaN */
 struct dual *arena_duals(void);
 
 struct number number_real(ht_dtype dtype, double x);
