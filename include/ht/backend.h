@@ -145,7 +145,8 @@ typedef struct ht_random {
     ht_dtype dtype;
     uint64_t seed, draw;
     int64_t outer, inner, inner_global, start;
-    double a, b; /* uniform: [a, b); normal: mean a, deviation b; integers: a <= value < b */
+    double a, b;       /* uniform: [a, b); normal: mean a, deviation b; dropout: probability a */
+    int64_t low, high; /* integers: low <= value < high */
 } ht_random;
 
 typedef enum ht_random_kernel {
@@ -225,10 +226,10 @@ typedef struct ht_kernels {
                        int64_t ignore, void *loss);
     int (*nll_backward)(void *stream, const ht_rows *rows, const void *dloss, const int64_t *target,
                         int64_t ignore, void *dx);
-    /* mask[i] = draw i >= p; y = x mask / (1 - p). backward: dx = dy mask / (1 - p). n contiguous.
-     */
-    int (*dropout_forward)(void *stream, ht_dtype dtype, int64_t n, double p, uint64_t seed,
-                           uint64_t draw, const void *x, void *y, uint8_t *mask);
+    /* mask = draw of the element >= p; y = x mask / (1 - p), outer * inner contiguous elements.
+     * backward: dx = dy mask / (1 - p), of n. */
+    int (*dropout_forward)(void *stream, const ht_random *draw, const void *x, void *y,
+                           uint8_t *mask);
     int (*dropout_backward)(void *stream, ht_dtype dtype, int64_t n, double p, const void *dy,
                             const uint8_t *mask, void *dx);
 } ht_kernels;

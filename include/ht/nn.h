@@ -71,9 +71,10 @@ HT_API ht_module *ht_nn_sequential(int count, ht_module *const modules[]);
 HT_API void ht_nn_seed(uint64_t seed);
 
 /* All that decides which random numbers come next, as a map: the states of ht_random_seed and
- * ht_nn_seed, and how often each layer of `module` that draws (dropout) has drawn on each rank of
- * `comm`. Loaded on as many ranks, every rank draws on as it would have; on another number, all go
- * on after the largest count. HT_ERR_FORMAT when a layer's count is missing. Scoped. Collective. */
+ * ht_nn_seed, draws on HT_COMM_SELF and on `comm`, and how often each layer of `module` that draws
+ * (dropout) has drawn on each rank of `comm`. Loaded on as many ranks, every rank draws on as it
+ * would have; on another number, all go on after the largest count. HT_ERR_FORMAT when a layer's
+ * count is missing. Scoped. Collective. */
 HT_API ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm);
 HT_API ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
                                               ht_comm *comm);

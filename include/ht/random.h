@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Counter-based random numbers (Philox 4x32-10), keyed by (seed, draw, global element index): the
- * same seed gives the same global tensor on any number of ranks and for every split. Logically
- * collective. Source: heat.random. */
+ * same seed gives the same global tensor on any number of ranks and for every split. Each
+ * communicator counts its own draws, so that one on a part of the ranks leaves the others' alone;
+ * draw n has the same numbers on each. Logically collective. Errors: HT_ERR_DTYPE, HT_ERR_ARGUMENT
+ * (a range that the dtype does not hold). Source: heat.random. */
 #ifndef HT_RANDOM_H
 #define HT_RANDOM_H
 
@@ -10,8 +12,9 @@
 
 HT_BEGIN_DECLS
 
-/* Seeds the generator of the calls below; the first draw after it is draw 0. Logically
- * collective. */
+/* Seeds the generator of the calls below; the first draw after it is draw 0, on every communicator.
+ * Logically collective. The state is the world's: its next draw. Setting it seeds, so that other
+ * communicators go on with draw 0 (ht_nn_random_state_dict knows theirs, too). */
 HT_API void ht_random_seed(uint64_t seed);
 HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);
 HT_API void ht_random_set_state(uint64_t seed, uint64_t draw);
@@ -22,7 +25,8 @@ HT_API ht_tensor *ht_randn(int ndim, const int64_t shape[], ht_dtype dtype, int 
 HT_API ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[],
                              ht_dtype dtype, int split);
 
-/* In place: uniform in [low, high), normal with mean and standard deviation. One draw each. */
+/* In place: uniform in [low, high), normal with mean and standard deviation. One draw each. Neither
+ * an end of the range nor its width may be more than the dtype holds. */
 HT_API ht_status ht_uniform_(ht_tensor *x, double low, double high);
 HT_API ht_status ht_normal_(ht_tensor *x, double mean, double std);
 

@@ -251,6 +251,7 @@ struct ht_comm {
     uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
     int nodes, node, local_rank, local_size;
     char name[32];
+    uint64_t draws, draws_epoch; /* of random tensors here since the generator was seeded */
 };
 
 /* Compute threads of this rank: OMP_NUM_THREADS, or cores of the node / ranks on it. Known before
@@ -621,6 +622,14 @@ ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
 /* x <- random numbers of one draw, keyed by global element index (random.c). */
 ht_status ht__random_fill(const char *what, ht_tensor *x, ht_random_kernel kernel, uint64_t seed,
                           uint64_t draw, double a, double b);
+
+/* Where the elements of a body that is row-major, or a batch of channels-last images, stand in its
+ * global tensor. There are some. */
+void ht__random_place(const ht_body *body, ht_random *random);
+
+/* Draws that a communicator has made since the generator was seeded. */
+uint64_t ht__random_draws(ht_comm *comm);
+void ht__random_set_draws(ht_comm *comm, uint64_t draws);
 
 /* ---- autograd (autograd*.c) --------------------------------------------------------------------
  * A backward function gives each gradient as a global tensor of any split; the engine fits it to

@@ -56,6 +56,50 @@ static void save_counter(const char *path, ht_module *module, void *user)
     ht_value_set(counters->map, key_of(path), ht_value_tensor(x));
 }
 
+/* Draws on HT_COMM_SELF, which differ, and on `comm`: a row of each rank. */
+enum { DRAWS_SELF, DRAWS_COMM, DRAWS };
+
+static void save_draws(ht_value *map, ht_comm *comm)
+{
+    const int64_t shape[] = {comm->size, DRAWS};
+    ht_tensor *x = ht_empty_on(2, shape, HT_INT64, 0, ht__device_cpu(), comm);
+    int64_t *mine = x != NULL ? ht_tensor_mutable_data(x) : NULL;
+
+    if (mine != NULL) {
+        mine[DRAWS_SELF] = (int64_t)ht__random_draws(HT_COMM_SELF);
+        mine[DRAWS_COMM] = (int64_t)ht__random_draws(comm);
+    }
+    ht_value_set(map, "draws", ht_value_tensor(x));
+}
+
+/* As load_counters below. States of older versions have one count for all communicators. */
+static ht_status load_draws(const ht_value *state, ht_comm *comm, uint64_t of_world)
+{
+    ht_tensor *x = ht_value_as_tensor(ht_value_get(state, "draws"));
+    int64_t largest[DRAWS] = {(int64_t)of_world, (int64_t)of_world}, own[DRAWS];
+    bool fits = x != NULL && x->body->dtype == HT_INT64 && x->body->ndim == 2 &&
+                x->body->shape[1] == DRAWS;
+    const int64_t *rows = fits ? ht_tensor_data(x) : NULL;
+    ht_status status;
+
+    fits = fits && (rows != NULL || x->body->lsize == 0);
+    for (int k = 0; k < DRAWS && fits; k++) {
+        largest[k] = 0;
+        for (int64_t i = 0; i < x->body->lshape[0]; i++)
+            largest[k] = rows[DRAWS * i + k] > largest[k] ? rows[DRAWS * i + k] : largest[k];
+    }
+    memcpy(own, largest, sizeof own);
+    status = ht__comm_allreduce_i64(comm, largest, DRAWS, HT_OP_MAX, loading);
+    if (status != HT_SUCCESS)
+        return status;
+    if (fits && x->body->shape[0] == comm->size && x->body->lshape[0] == 1)
+        largest[DRAWS_SELF] = own[DRAWS_SELF];
+    ht__random_set_draws(HT_COMM_SELF, (uint64_t)largest[DRAWS_SELF]);
+    if (comm != HT_COMM_WORLD)
+        ht__random_set_draws(comm, (uint64_t)largest[DRAWS_COMM]);
+    return HT_SUCCESS;
+}
+
 ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm)
 {
     struct counters counters = {.comm = comm};
@@ -72,6 +116,7 @@ ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm)
     set_pair(map, "init", seed, draw);
     ht__module_walk(ht__module_unwrapped(module), save_counter, &counters);
     ht_value_set(map, "counters", counters.map);
+    save_draws(map, comm);
     return map;
 }
 
@@ -177,6 +222,7 @@ ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
         status = set_counters(&counters);
     if (status == HT_SUCCESS) {
         ht_random_set_state(random[0], random[1]);
+        status = load_draws(state, comm, random[1]);
         ht__nn_init_set_state(init[0], init[1]);
     }
     ht__free(counters.places);

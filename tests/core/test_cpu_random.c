@@ -25,13 +25,15 @@ static void philox_known_answers(void **state)
     assert_memory_equal(words, pi, sizeof pi);
 }
 
-static ht_random job(ht_dtype dtype, int kind)
+static ht_random job(ht_dtype dtype)
 {
     ht_random draw = {.dtype = dtype, .seed = 42, .draw = 7, .outer = 1, .inner = N};
 
     draw.inner_global = N;
-    draw.a = kind == HT_RANDOM_INTEGER ? 3 : -1;
-    draw.b = kind == HT_RANDOM_INTEGER ? 90 : 2;
+    draw.a = -1;
+    draw.b = 2;
+    draw.low = 3;
+    draw.high = 90;
     return draw;
 }
 
@@ -51,19 +53,19 @@ static void slabs_and_levels_agree(void **state)
         for (int kind = 0; kind < HT_RANDOM_COUNT; kind++) {
             if (!has(dtype, kind))
                 continue;
-            ht_random draw = job((ht_dtype)dtype, kind);
+            ht_random draw = job((ht_dtype)dtype);
 
             assert_int_equal(levels[0].kernels.random[kind](NULL, &draw, whole), 0);
             for (int l = 0; l < level_count; l++) {
                 for (int64_t start = 0, n = 1; start + n <= N; start += n, n = n * 2 + 1) {
-                    draw = job((ht_dtype)dtype, kind);
+                    draw = job((ht_dtype)dtype);
                     draw.start = start;
                     draw.inner = n;
                     levels[l].kernels.random[kind](NULL, &draw, piece);
                     for (int64_t i = 0; i < n; i++)
                         assert_true(cpu_same((ht_dtype)dtype, piece, i, whole, start + i));
                 }
-                draw = job((ht_dtype)dtype, kind); /* columns 11 ... 17 of (100, 30) */
+                draw = job((ht_dtype)dtype); /* columns 11 ... 17 of (100, 30) */
                 draw.outer = 100;
                 draw.inner_global = 30;
                 draw.start = 11;
@@ -79,14 +81,14 @@ static void slabs_and_levels_agree(void **state)
 static void another_seed_or_draw_differs(void **state)
 {
     float base[N], other[N];
-    ht_random draw = job(HT_FLOAT32, HT_RANDOM_UNIFORM);
+    ht_random draw = job(HT_FLOAT32);
 
     (void)state;
     levels[0].kernels.random[HT_RANDOM_UNIFORM](NULL, &draw, base);
     draw.seed++;
     levels[0].kernels.random[HT_RANDOM_UNIFORM](NULL, &draw, other);
     assert_memory_not_equal(base, other, sizeof base);
-    draw = job(HT_FLOAT32, HT_RANDOM_UNIFORM);
+    draw = job(HT_FLOAT32);
     draw.draw++;
     levels[0].kernels.random[HT_RANDOM_UNIFORM](NULL, &draw, other);
     assert_memory_not_equal(base, other, sizeof base);
@@ -142,16 +144,16 @@ static void intervals_are_half_open(void **state)
 
     (void)state;
     for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++) {
-        ht_random draw = job((ht_dtype)dtype, HT_RANDOM_UNIFORM);
+        ht_random draw = job((ht_dtype)dtype);
 
         levels[level_count - 1].kernels.random[HT_RANDOM_UNIFORM](NULL, &draw, value);
         for (int64_t i = 0; i < N; i++)
             assert_true(cpu_get((ht_dtype)dtype, value, i) >= -1 &&
                         cpu_get((ht_dtype)dtype, value, i) < 2);
     }
-    ht_random draw = job(HT_INT64, HT_RANDOM_INTEGER);
-    draw.a = -4;
-    draw.b = 6;
+    ht_random draw = job(HT_INT64);
+    draw.low = -4;
+    draw.high = 6;
     levels[0].kernels.random[HT_RANDOM_INTEGER](NULL, &draw, value);
     for (int64_t i = 0; i < N; i++) {
         assert_in_range(((int64_t *)value)[i] + 4, 0, 9);
@@ -166,13 +168,14 @@ static void dropout(void **state)
     static float x[N], y[N], dx[N];
     static uint8_t mask[N], base[N];
     const double p = 0.25;
+    ht_random draw = {.dtype = HT_FLOAT32, .seed = 3, .draw = 4, .outer = 1, .inner = N, .a = p};
     int64_t kept = 0;
 
     (void)state;
     for (int64_t i = 0; i < N; i++)
         x[i] = (float)(i + 1);
     for (int l = 0; l < level_count; l++) {
-        levels[l].kernels.dropout_forward(NULL, HT_FLOAT32, N, p, 3, 4, x, y, mask);
+        levels[l].kernels.dropout_forward(NULL, &draw, x, y, mask);
         levels[l].kernels.dropout_backward(NULL, HT_FLOAT32, N, p, x, mask, dx);
         if (l == 0)
             memcpy(base, mask, sizeof base);
@@ -184,14 +187,15 @@ static void dropout(void **state)
     for (int64_t i = 0; i < N; i++)
         kept += base[i];
     assert_true(fabs((double)kept / N - (1 - p)) < 5 * sqrt(p * (1 - p) / N));
-    levels[0].kernels.dropout_forward(NULL, HT_FLOAT32, N, 1, 3, 4, x, y, mask);
+    draw.a = 1;
+    levels[0].kernels.dropout_forward(NULL, &draw, x, y, mask);
     for (int64_t i = 0; i < N; i++)
         assert_true(mask[i] == 0 && y[i] == 0);
 }
 
 static void wrong_dtype_is_named(void **state)
 {
-    ht_random draw = job(HT_COMPLEX64, HT_RANDOM_NORMAL);
+    ht_random draw = job(HT_COMPLEX64);
     const char *message;
     float value;
 

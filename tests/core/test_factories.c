@@ -98,6 +98,9 @@ static void one_wrong_part_is_an_error_everywhere(void **state)
         ht_array_from_local(&part, 1, lshape, HT_FLOAT32, wrong ? HT_NONE : 0, HT_COMM_WORLD),
         HT_ERR_ARGUMENT, "ht_array_from_local: a split axis is needed");
     HT_TEST_EXPECT_ERROR(
+        ht_array_from_local(wrong ? NULL : &part, 1, lshape, HT_FLOAT32, 0, HT_COMM_WORLD),
+        HT_ERR_ARGUMENT, "ht_array_from_local: the data is NULL");
+    HT_TEST_EXPECT_ERROR(
         ht_array_from_local(&part, wrong ? 9 : 1, lshape, HT_FLOAT32, 0, HT_COMM_WORLD),
         HT_ERR_ARGUMENT, "ht_array_from_local: expected 0 to 8 dimensions");
 }

@@ -1,6 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <string.h>
 
 #include "ht_test.h"
 #include "tensor_check.h"
@@ -72,8 +73,117 @@ static void the_state_can_be_taken_back(void **state)
     ht_test_expect_same(ht_randn(2, shape, HT_FLOAT64, 0), a, 0);
 }
 
+static ht_tensor *uniform_on(ht_comm *comm)
+{
+    ht_tensor *x = ht_empty_on(2, shape, HT_FLOAT32, HT_NONE, ht_get_device(), comm);
+
+    assert_int_equal(ht_uniform_(x, 0, 1), HT_SUCCESS);
+    return x;
+}
+
+static bool same_bytes(ht_tensor *a, ht_tensor *b)
+{
+    return memcmp(ht_tensor_data(a), ht_tensor_data(b), (size_t)ht_tensor_nbytes(a)) == 0;
+}
+
+/* Whatever a part of the ranks draws by itself, the world goes on together. */
+static void each_communicator_counts_its_own_draws(void **state)
+{
+    ht_comm *part = ht_comm_split(HT_COMM_WORLD, ht_test_rank % 2, 0);
+    ht_tensor *zero, *one;
+    uint64_t seed, draw;
+
+    (void)state;
+    ht_random_seed(11);
+    zero = uniform_on(HT_COMM_WORLD);
+    one = uniform_on(HT_COMM_WORLD);
+    ht_random_seed(11);
+    assert_true(same_bytes(uniform_on(part), zero));
+    for (int i = 0; i < ht_test_rank; i++)
+        uniform_on(HT_COMM_SELF);
+    assert_true(same_bytes(ht_rand(2, shape, HT_FLOAT32, HT_NONE), zero));
+    if (ht_test_rank % 2 == 1)
+        assert_true(same_bytes(uniform_on(part), one));
+    ht_random_get_state(&seed, &draw);
+    assert_int_equal(seed, 11);
+    assert_int_equal(draw, 1);
+    ht_test_expect_same(ht_rand(2, shape, HT_FLOAT32, 1), one, 0);
+    ht_random_set_state(11, 1);
+    assert_true(same_bytes(uniform_on(HT_COMM_SELF), zero));
+    assert_true(same_bytes(uniform_on(HT_COMM_WORLD), one));
+    ht_release(part);
+}
+
+/* Ranks whose part happens to be contiguous do what the others do. */
+static void views_take_the_numbers_of_their_places(void **state)
+{
+    (void)state;
+    for (int split = 0; split < 2; split++) {
+        ht_tensor *x = ht_zeros(2, (const int64_t[]){6, 9}, HT_FLOAT64, split), *y;
+        ht_tensor *view = ht_transpose(ht_narrow(x, 1, 1, 6), 0, 1);
+
+        ht_random_seed(8);
+        assert_int_equal(ht_normal_(view, 1, 2), HT_SUCCESS);
+        ht_random_seed(8);
+        y = ht_zeros(2, (const int64_t[]){5, 6}, HT_FLOAT64, HT_NONE);
+        assert_int_equal(ht_normal_(y, 1, 2), HT_SUCCESS);
+        ht_test_expect_same(view, y, 0);
+        assert_true(ht_item(ht_sum(ht_narrow(x, 1, 0, 1), HT_NONE)) == 0);
+    }
+}
+
+static void a_range_that_a_dtype_does_not_hold_is_an_error(void **state)
+{
+    ht_tensor *x = ht_zeros(2, shape, HT_FLOAT32, 0), *half = ht_zeros(2, shape, HT_FLOAT16, 0);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_uniform_(x, -3e38, 3e38), HT_ERR_ARGUMENT,
+                         "[-3e+38, 3e+38) of float32");
+    HT_TEST_EXPECT_ERROR(ht_uniform_(half, 0, 1e5), HT_ERR_ARGUMENT, "[0, 100000) of float16");
+    HT_TEST_EXPECT_ERROR(ht_uniform_(x, 1, 0), HT_ERR_ARGUMENT, "[1, 0)");
+    HT_TEST_EXPECT_ERROR(ht_uniform_(x, NAN, 1), HT_ERR_ARGUMENT, "[nan, 1)");
+    HT_TEST_EXPECT_ERROR(ht_normal_(x, 0, -1), HT_ERR_ARGUMENT, "std -1");
+    HT_TEST_EXPECT_ERROR(ht_randint(0, 300, 2, shape, HT_UINT8, 0), HT_ERR_ARGUMENT, "of uint8");
+    assert_int_equal(ht_uniform_(x, 0, 3e38), HT_SUCCESS);
+    assert_true(ht_item(ht_max(x, HT_NONE)) < 3e38);
+}
+
+/* One rank's device would see that alone; and the job would end. */
+static void a_wrong_dtype_is_an_error_of_all(void **state)
+{
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_rand(2, shape, HT_INT32, 0), HT_ERR_DTYPE,
+                         "ht_rand: a floating dtype is needed, not int32");
+    HT_TEST_EXPECT_ERROR(ht_randn(2, shape, HT_COMPLEX64, 0), HT_ERR_DTYPE, "ht_randn: a floating");
+    HT_TEST_EXPECT_ERROR(ht_randint(0, 2, 2, shape, HT_COMPLEX64, 0), HT_ERR_DTYPE, "ht_randint");
+    HT_TEST_EXPECT_ERROR(ht_uniform_(ht_zeros(2, shape, HT_BOOL, 0), 0, 1), HT_ERR_DTYPE,
+                         "ht_uniform_: a floating dtype is needed, not bool");
+    HT_TEST_EXPECT_ERROR(ht_rand(2, shape, (ht_dtype)50, 0), HT_ERR_ARGUMENT, "50 is no dtype");
+}
+
+static void integers_come_from_all_of_int64(void **state)
+{
+    const int64_t *v;
+    int above = 0;
+
+    (void)state;
+    ht_random_seed(4);
+    v = ht_tensor_data(ht_randint(INT64_MIN, INT64_MAX, 2, shape, HT_INT64, HT_NONE));
+    for (int i = 0; i < 30; i++)
+        above += v[i] > INT64_MAX / 2 || v[i] < INT64_MIN / 2;
+    assert_in_range(above, 5, 25);
+    v = ht_tensor_data(ht_randint(INT64_MAX - 2, INT64_MAX, 2, shape, HT_INT64, HT_NONE));
+    for (int i = 0; i < 30; i++)
+        assert_true(v[i] == INT64_MAX - 2 || v[i] == INT64_MAX - 1);
+}
+
 HT_TEST_SUITE(test_random, cmocka_unit_test(integers_do_not_depend_on_the_split),
               cmocka_unit_test(integers_fill_their_range_and_nothing_else),
               cmocka_unit_test(an_empty_range_is_an_error),
               cmocka_unit_test(normal_numbers_in_place_have_mean_and_deviation),
+              cmocka_unit_test(each_communicator_counts_its_own_draws),
+              cmocka_unit_test(views_take_the_numbers_of_their_places),
+              cmocka_unit_test(a_range_that_a_dtype_does_not_hold_is_an_error),
+              cmocka_unit_test(a_wrong_dtype_is_an_error_of_all),
+              cmocka_unit_test(integers_come_from_all_of_int64),
               cmocka_unit_test(the_state_can_be_taken_back));

@@ -262,6 +262,27 @@ static void test_relu_in_place_is_seen(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
+/* What is dropped of a tensor does not depend on where its elements are. */
+static void test_dropout_of_any_split(void **state)
+{
+    const int64_t shape[] = {5, 3, 4, 2};
+    ht_tensor *x = ht_ones(4, shape, HT_FLOAT32, HT_NONE), *whole = ht_dropout(x, 0.5, 3, 9);
+    ht_tensor *images = ht_dropout(ht_channels_last(x), 0.5, 3, 9);
+    ht_tensor *channels = ht_dropout2d(x, 0.5, 3, 9);
+
+    (void)state;
+    for (int split = 0; split < 4; split++) {
+        ht_tensor *y = ht_resplit(x, split);
+
+        ht_test_expect_same(ht_dropout(y, 0.5, 3, 9), whole, 0);
+        ht_test_expect_same(
+            ht_dropout(ht_transpose(ht_resplit(ht_transpose(x, 1, 2), split), 1, 2), 0.5, 3, 9),
+            whole, 0);
+    }
+    ht_test_expect_same(ht_dropout(ht_channels_last(ht_resplit(x, 0)), 0.5, 3, 9), images, 0);
+    ht_test_expect_same(ht_dropout2d(ht_resplit(x, 0), 0.5, 3, 9), channels, 0);
+}
+
 static void test_wrong_arguments(void **state)
 {
     ht_tensor *x = ht_zeros(4, (int64_t[]){64, 3, 28, 28}, HT_FLOAT32, HT_NONE);
@@ -296,6 +317,7 @@ static void test_wrong_arguments(void **state)
 HT_TEST_SUITE(test_functional, cmocka_unit_test(test_linear), cmocka_unit_test(test_conv2d),
               cmocka_unit_test(test_max_pool2d),
               cmocka_unit_test(test_max_pool2d_takes_the_first_of_equals),
+              cmocka_unit_test(test_dropout_of_any_split),
               cmocka_unit_test(test_axes_of_length_1_have_any_stride),
               cmocka_unit_test(test_log_softmax), cmocka_unit_test(test_losses),
               cmocka_unit_test(test_loss_of_no_samples_is_zero), cmocka_unit_test(test_no_samples),

@@ -28,20 +28,32 @@ static void assert_same(ht_tensor *a, ht_tensor *b)
     assert_memory_equal(ht_tensor_data(a), ht_tensor_data(b), (size_t)ht_tensor_nbytes(a));
 }
 
+static ht_tensor *draw_alone(void)
+{
+    ht_tensor *x = ht_empty_on(1, (int64_t[]){5}, HT_FLOAT32, HT_NONE, ht_get_device(),
+                               HT_COMM_SELF);
+
+    ht_uniform_(x, 0, 1);
+    return x;
+}
+
 static void every_rank_draws_on(void **state)
 {
     ht_module *net = new_net(), *again;
-    ht_tensor *next, *numbers, *fresh;
+    ht_tensor *next, *numbers, *own, *fresh;
     ht_value *saved;
 
     (void)state;
     ht_random_seed(3);
     for (int i = 0; i <= ht_test_rank; i++)
         draw(net);
+    for (int i = 0; i <= 2 * ht_test_rank; i++)
+        draw_alone();
     ht_rand(1, (int64_t[]){5}, HT_FLOAT32, HT_NONE);
     saved = ht_nn_random_state_dict(net, HT_COMM_WORLD);
     next = draw(net);
     numbers = ht_rand(1, (int64_t[]){5}, HT_FLOAT32, HT_NONE);
+    own = draw_alone();
 
     again = new_net();
     ht_nn_seed(8);
@@ -51,6 +63,7 @@ static void every_rank_draws_on(void **state)
     assert_int_equal(ht_nn_random_load_state_dict(again, saved, HT_COMM_WORLD), HT_SUCCESS);
     assert_same(draw(again), next);
     assert_same(ht_rand(1, (int64_t[]){5}, HT_FLOAT32, HT_NONE), numbers);
+    assert_same(draw_alone(), own);
     ht_release(net);
     ht_release(again);
 }

@@ -22,16 +22,16 @@ static void dropout_mask(const ht_random *draw, const uint32_t *word, int64_t n,
         mask[i] = (int32_t)(word[i] >> 8) >= threshold;
 }
 
-static int dropout_forward(void *stream, ht_dtype dtype, int64_t n, double p, uint64_t seed,
-                           uint64_t draw, const void *x, void *y, uint8_t *mask)
+static int dropout_forward(void *stream, const ht_random *draw, const void *x, void *y,
+                           uint8_t *mask)
 {
-    const ht_random key = {.seed = seed, .draw = draw, .a = p};
-
     (void)stream;
-    if (dropout_apply[dtype] == NULL)
-        return ht__kernel_bad_dtype("dropout", dtype);
-    random_run(&key, 0, n, dropout_mask, 1, (char *)mask, 1);
-    dropout_apply[dtype](n, p, x, mask, y);
+    if (dropout_apply[draw->dtype] == NULL)
+        return ht__kernel_bad_dtype("dropout", draw->dtype);
+    for (int64_t o = 0; o < draw->outer; o++)
+        random_run(draw, (uint64_t)(o * draw->inner_global + draw->start), draw->inner,
+                   dropout_mask, 1, (char *)mask + o * draw->inner, 1);
+    dropout_apply[draw->dtype](draw->outer * draw->inner, draw->a, x, mask, y);
     return 0;
 }
 

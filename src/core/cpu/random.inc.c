@@ -50,8 +50,8 @@ static void NAME(normal)(const ht_random *draw, const uint32_t *word, int64_t n,
 /* The high half of word times width: its bias is below width / 2^64. */
 static void NAME(integer)(const ht_random *draw, const uint32_t *word, int64_t n, void *out)
 {
-    const int64_t a = (int64_t)draw->a;
-    const uint64_t width = (uint64_t)(int64_t)draw->b - (uint64_t)a;
+    const int64_t a = draw->low;
+    const uint64_t width = (uint64_t)draw->high - (uint64_t)a;
     T *y = out;
 
     for (int64_t i = 0; i < n; i++) {

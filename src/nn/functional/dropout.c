@@ -6,11 +6,12 @@
 
 #include "functional_impl.h"
 
-/* Ranks that hold slabs of one split tensor draw different masks: the slab's place is in the key.
- */
-static uint64_t key_of(const ht_tensor *x, uint64_t seed)
+/* Whether elements may be taken in the order of memory: row-major, or images of one layout, which
+ * are whole on each rank. */
+static bool in_order(const ht_body *body)
 {
-    return seed ^ (uint64_t)x->body->split_start * 0x9e3779b97f4a7c15u;
+    return ht__body_is_contiguous(body) ||
+           (ht__body_is_channels_last(body) && (body->split == HT_NONE || body->split == 0));
 }
 
 static bool check(const char *what, ht_tensor *x, double p)
@@ -71,6 +72,19 @@ static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
     grad_inputs[0] = dx;
 }
 
+static ht_status draw_mask(ht_tensor *x, ht_random job, ht_tensor *y, ht_tensor *mask)
+{
+    if (x->body->lsize == 0)
+        return HT_SUCCESS;
+    job.dtype = x->body->dtype;
+    ht__random_place(x->body, &job);
+    if (ht__backend_of(x)->kernels.dropout_forward(ht__stream_of(x), &job, ht__body_data(x->body),
+                                                   ht__body_data(y->body),
+                                                   ht__body_data(mask->body)) != 0)
+        return ht__kernel_failed(x->body->comm, "ht_dropout");
+    return HT_SUCCESS;
+}
+
 ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
 {
     ht_tensor *y, *mask;
@@ -87,7 +101,7 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
         ht__kernel_missing("ht_dropout", x);
         return NULL;
     }
-    if (!ht__body_is_contiguous(x->body) && !ht__body_is_channels_last(x->body))
+    if (!in_order(x->body))
         x = ht_contiguous(x);
     if (x == NULL)
         return NULL;
@@ -96,12 +110,8 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     if (y == NULL || mask == NULL)
         return NULL;
 
-    if (kernels->dropout_forward(ht__stream_of(x), x->body->dtype, x->body->lsize, p,
-                                 key_of(x, seed), draw, ht__body_data(x->body),
-                                 ht__body_data(y->body), ht__body_data(mask->body)) != 0) {
-        ht__kernel_failed(x->body->comm, "ht_dropout");
+    if (draw_mask(x, (ht_random){.seed = seed, .draw = draw, .a = p}, y, mask) != HT_SUCCESS)
         return NULL;
-    }
     node = ht_node_new("ht_dropout", dropout_backward, 1, (ht_tensor *[]){x});
     if (node == NULL)
         return y;
