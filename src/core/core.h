@@ -645,8 +645,14 @@ ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand);
 
 /* partial: process-local sums of each rank of `of`'s communicator when `of` is split; returns their
  * sum over the ranks as a tensor of that communicator (partial itself when there is nothing to
- * sum). What is of 16 bits comes as float32, or loses digits. */
+ * sum). Parts are float32 or wider: of 16 bits they would lose digits. */
 ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *of);
+
+/* The dtype in which parts of a sum of products are kept. */
+static inline ht_dtype ht__product_dtype(ht_dtype dtype)
+{
+    return ht_dtype_size(dtype) < sizeof(float) ? HT_FLOAT32 : dtype;
+}
 
 /* The memory a kernel may write the gradient of a leaf to directly: the leaf's own gradient, when
  * it is to be overwritten, contiguous and unhooked. NULL: make a new tensor. The caller returns it

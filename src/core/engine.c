@@ -107,9 +107,7 @@ ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *
 
     if (partial == NULL || of->split == HT_NONE || of->comm->size == 1)
         return partial;
-    if (ht_dtype_size(partial->body->dtype) < sizeof(float))
-        partial = ht_astype(partial, HT_FLOAT32);
-    if (partial == NULL || ht__comm_sum(of->comm, partial, HT_SUM_ALL, 1, what) != HT_SUCCESS)
+    if (ht__comm_sum(of->comm, partial, HT_SUM_ALL, 1, what) != HT_SUCCESS)
         return NULL;
     ht_body *body = ht__body_view(partial->body);
     ht_release(body->comm);

@@ -155,9 +155,8 @@ static ht_tensor *inner_part(ht_tensor *x, int axis, const ht_body *other)
 static ht_dtype partial_dtype(const ht_body *a, const ht_body *b)
 {
     bool whole = a->split != 1 && b->split != 0;
-    bool narrow = ht_dtype_size(a->dtype) < sizeof(float);
 
-    return a->comm->size > 1 && narrow && !whole ? HT_FLOAT32 : a->dtype;
+    return a->comm->size > 1 && !whole ? ht__product_dtype(a->dtype) : a->dtype;
 }
 
 static ht_tensor *multiply(ht_tensor *a, ht_tensor *b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A backend of its own, loaded as a module by test_device.c: memory the host may not touch
- * (addresses are shifted, so that whoever tries it crashes), and two kernels. It links nothing of
+ * (addresses are shifted, so that whoever tries it crashes), and a few kernels. It links nothing of
  * libht. */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static int synchronize(void *stream)
 }
 
 /* Where element `index` of the loop, counted row by row, lies in an operand. */
-static float *element(const ht_loop *loop, int operand, int64_t index)
+static void *address(const ht_loop *loop, int operand, int64_t index, size_t size)
 {
     int64_t at = 0;
 
@@ -78,7 +78,12 @@ static float *element(const ht_loop *loop, int operand, int64_t index)
         at += index % loop->shape[axis] * loop->stride[operand][axis];
         index /= loop->shape[axis];
     }
-    return (float *)real(loop->data[operand]) + at;
+    return (char *)real(loop->data[operand]) + at * (int64_t)size;
+}
+
+static float *element(const ht_loop *loop, int operand, int64_t index)
+{
+    return address(loop, operand, index, sizeof(float));
 }
 
 static int64_t size_of(const ht_loop *loop)
@@ -103,6 +108,46 @@ static int copy_float32(void *stream, const ht_loop *loop)
     (void)stream;
     for (int64_t i = 0; i < size_of(loop); i++)
         *element(loop, 0, i) = *element(loop, 1, i);
+    return 0;
+}
+
+static int copy_int64(void *stream, const ht_loop *loop)
+{
+    (void)stream;
+    for (int64_t i = 0; i < size_of(loop); i++)
+        *(int64_t *)address(loop, 0, i, sizeof(int64_t)) = *(int64_t *)address(loop, 1, i,
+                                                                               sizeof(int64_t));
+    return 0;
+}
+
+/* Where the n-th of the reduced elements stands, counted row by row. */
+static int64_t reduced_offset(const ht_reduction *r, int64_t n)
+{
+    int64_t at = 0;
+
+    for (int axis = r->ndim - 1; axis >= 0; axis--) {
+        at += n % r->shape[axis] * r->stride[axis];
+        n /= r->shape[axis];
+    }
+    return at;
+}
+
+static int argmax_float32(void *stream, const ht_reduction *r)
+{
+    int64_t count = 1;
+
+    (void)stream;
+    for (int axis = 0; axis < r->ndim; axis++)
+        count *= r->shape[axis];
+    for (int64_t i = 0; i < size_of(&r->loop); i++) {
+        const float *x = element(&r->loop, 1, i);
+        int64_t best = 0;
+
+        for (int64_t n = 1; n < count; n++)
+            best = x[reduced_offset(r, n)] > x[reduced_offset(r, best)] ? n : best;
+        *element(&r->loop, 0, i) = x[reduced_offset(r, best)];
+        *(int64_t *)address(&r->loop, 2, i, sizeof(int64_t)) = best;
+    }
     return 0;
 }
 
@@ -138,6 +183,8 @@ __attribute__((visibility("default"))) int ht_backend_open(uint32_t abi,
     };
     backend->kernels.binary[HT_BINARY_ADD][HT_FLOAT32] = add_float32;
     backend->kernels.binary[HT_BINARY_MUL][HT_FLOAT32] = broken;
+    backend->kernels.reduce[HT_REDUCE_ARGMAX][HT_FLOAT32] = argmax_float32;
     backend->kernels.convert[HT_FLOAT32][HT_FLOAT32] = copy_float32;
+    backend->kernels.convert[HT_INT64][HT_INT64] = copy_int64;
     return 0;
 }

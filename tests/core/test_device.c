@@ -108,6 +108,28 @@ static void a_module_backend_computes_and_travels(void **state)
     ht_scope_close(scope);
 }
 
+/* Positions of ranks become global ones, whoever's memory they are in. */
+static void positions_are_global_on_any_device(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_device *cpu = ht_device_get("cpu"), *dummy = ht_device_get("dummy");
+
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT32, (int)seed % 2, seed);
+        ht_tensor *y = ht_to_device(x, dummy);
+
+        for (int axis = -1; axis < 2; axis++) {
+            ht_tensor *found = ht_argmax(y, axis < 0 ? HT_NONE : axis);
+
+            assert_ptr_equal(ht_tensor_device(found), dummy);
+            ht_test_expect_same(ht_to_device(found, cpu), ht_argmax(x, axis < 0 ? HT_NONE : axis),
+                                0);
+        }
+    }
+    ht_scope_close(scope);
+}
+
 static void misuse_is_reported(void **state)
 {
     (void)state;
@@ -131,4 +153,5 @@ HT_TEST_SUITE(test_device, cmocka_unit_test(virtual_devices_account_for_themselv
               cmocka_unit_test(an_emptied_cache_keeps_what_is_in_use),
               cmocka_unit_test(waiting_for_a_device_reports_its_faults),
               cmocka_unit_test(a_module_backend_computes_and_travels),
+              cmocka_unit_test(positions_are_global_on_any_device),
               cmocka_unit_test(misuse_is_reported));

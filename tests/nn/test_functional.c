@@ -314,7 +314,82 @@ static void test_wrong_arguments(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
-HT_TEST_SUITE(test_functional, cmocka_unit_test(test_linear), cmocka_unit_test(test_conv2d),
+static ht_tensor *ones_leaf(int ndim, const int64_t shape[], ht_dtype dtype)
+{
+    ht_tensor *x = ht_ones(ndim, shape, dtype, HT_NONE);
+
+    ht_tensor_set_requires_grad(x, true);
+    return x;
+}
+
+static void expect_all(ht_tensor *x, double value)
+{
+    assert_non_null(x);
+    assert_true(ht_item(ht_min(x, HT_NONE)) == value);
+    assert_true(ht_item(ht_max(x, HT_NONE)) == value);
+}
+
+/* Sums of so many ones, of which bfloat16 does not hold the parts of two or three ranks. */
+static void test_gradients_of_16_bits_are_rounded_once(void **state)
+{
+    static const struct {
+        int64_t rows;
+        double sum;
+    } cases[] = {{515, 516}, {771, 772}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ht_scope *scope = ht_scope_open();
+        const int64_t image[4] = {cases[i].rows, 1, 1, 1}, one[4] = {1, 1, 1, 1};
+        ht_tensor *x = ht_ones(2, image, HT_BFLOAT16, 0),
+                  *pixels = ht_ones(4, image, HT_BFLOAT16, 0);
+        ht_tensor *weight = ones_leaf(2, one, HT_BFLOAT16), *bias = ones_leaf(1, one, HT_BFLOAT16);
+        ht_tensor *kernel = ones_leaf(4, one, HT_BFLOAT16), *shift = ones_leaf(1, one, HT_BFLOAT16);
+        ht_tensor *scaled = ones_leaf(1, one, HT_BFLOAT16), *added = ones_leaf(1, one, HT_BFLOAT16);
+        ht_tensor *mean = ht_zeros(1, one, HT_BFLOAT16, HT_NONE);
+
+        assert_int_equal(ht_backward_from(ht_linear(x, weight, bias), x, false), HT_SUCCESS);
+        assert_int_equal(ht_backward_from(ht_conv2d(pixels, kernel, shift, NULL), pixels, false),
+                         HT_SUCCESS);
+        assert_int_equal(ht_backward_from(ht_batch_norm(x, mean, ht_add_scalar(mean, 1), scaled,
+                                                        added, false, 0.1, 0),
+                                          x, false),
+                         HT_SUCCESS);
+        expect_all(ht_tensor_grad(weight), cases[i].sum);
+        expect_all(ht_tensor_grad(bias), cases[i].sum);
+        expect_all(ht_tensor_grad(kernel), cases[i].sum);
+        expect_all(ht_tensor_grad(shift), cases[i].sum);
+        expect_all(ht_tensor_grad(added), cases[i].sum);
+        ht_scope_close(scope);
+    }
+}
+
+/* The number of elements is above what float16 holds. */
+static void test_losses_of_many_elements_in_16_bits(void **state)
+{
+    (void)state;
+    for (int split = HT_NONE;; split = 0) {
+        ht_scope *scope = ht_scope_open();
+        const int64_t many[2] = {35000, 2};
+        ht_tensor *x = ht_ones(2, many, HT_FLOAT16, split), *log_probs = ht_neg(x);
+        ht_tensor *zeros = ht_zeros(2, many, HT_FLOAT16, split);
+        ht_tensor *target = ht_zeros(1, many, HT_INT64, split);
+        ht_tensor *share = ht_full(0, NULL, 1.0 / 70000, HT_FLOAT16, HT_NONE);
+
+        ht_tensor_set_requires_grad(x, true);
+        assert_true(ht_item(ht_mse_loss(x, zeros, HT_MEAN)) == 1);
+        assert_true(ht_item(ht_nll_loss(log_probs, target, HT_MEAN)) == 1);
+        assert_int_equal(ht_backward(ht_mse_loss(x, zeros, HT_MEAN)), HT_SUCCESS);
+        expect_all(ht_tensor_grad(x), 2 * ht_item(share));
+        ht_scope_close(scope);
+        if (split == 0)
+            break;
+    }
+}
+
+HT_TEST_SUITE(test_functional, cmocka_unit_test(test_gradients_of_16_bits_are_rounded_once),
+              cmocka_unit_test(test_losses_of_many_elements_in_16_bits),
+              cmocka_unit_test(test_linear), cmocka_unit_test(test_conv2d),
               cmocka_unit_test(test_max_pool2d),
               cmocka_unit_test(test_max_pool2d_takes_the_first_of_equals),
               cmocka_unit_test(test_dropout_of_any_split),

@@ -227,7 +227,7 @@ static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, ht_tensor *x, const struc
 static ht_tensor *grad_parameter(ht_node *node, int index, const ht_tensor *x, const double *value,
                                  int64_t channels)
 {
-    ht_tensor *grad = ht__parameter_grad("ht_batch_norm", node, index, x);
+    ht_tensor *grad = ht__parameter_grad("ht_batch_norm", node, index, x, HT_FLOAT64);
 
     if (grad == NULL || !write_channels(grad, channels, value))
         return NULL;

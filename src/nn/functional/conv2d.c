@@ -3,6 +3,8 @@
  * 2-d convolution: x (N, C, H, W), weight (O, C / groups, kh, kw) to y (N, O, H', W'). x may have
  * either layout; y is channels-last where the backend prefers that, and stays so from layer to
  * layer. Kept for backward: x where the weight needs a gradient, the weight where x does. */
+#include "ht/manipulations.h"
+
 #include "functional_impl.h"
 
 ht_conv2d_options ht_conv2d_options_default(void)
@@ -121,30 +123,50 @@ static ht_tensor *grad_x(ht_node *node, const ht_conv *job, const ht_tensor *dy,
     return dx;
 }
 
-/* Gradients of weight and bias come from one kernel; the one that is not needed stays NULL. */
-static void grad_parameters(ht_node *node, const ht_conv *job, const ht_tensor *dy,
-                            const ht_tensor *x, ht_tensor *grads[])
+/* Of a split dy, whose parts would lose digits: (N, O, H, W) to (O). */
+static ht_tensor *grad_bias_of_split(ht_tensor *dy)
 {
+    const int64_t channels = dy->body->shape[1];
+
+    return ht_reshape(ht__sum_to("ht_conv2d", dy, 3, (int64_t[]){channels, 1, 1}), 1, &channels);
+}
+
+/* Gradients of weight and bias come from one kernel; the one that is not needed stays NULL. */
+static void grad_parameters(ht_node *node, ht_conv job, ht_tensor *dy, ht_tensor *x,
+                            ht_tensor *grads[])
+{
+    const bool split = dy->body->split != HT_NONE;
     ht_tensor *dw = NULL, *db = NULL;
 
-    if (ht_node_needs(node, 1) && (dw = ht__parameter_grad("ht_conv2d", node, 1, dy)) == NULL)
+    job.dtype = split ? ht__product_dtype(job.dtype) : job.dtype;
+    if (split && ht_node_needs(node, 2) && (grads[2] = grad_bias_of_split(dy)) == NULL)
         return;
-    if (ht_node_needs(node, 2) && (db = ht__parameter_grad("ht_conv2d", node, 2, dy)) == NULL)
+    if (ht_node_needs(node, 1) &&
+        (dw = ht__parameter_grad("ht_conv2d", node, 1, dy, job.dtype)) == NULL)
+        return;
+    if (!split && ht_node_needs(node, 2) &&
+        (db = ht__parameter_grad("ht_conv2d", node, 2, dy, job.dtype)) == NULL)
+        return;
+    dy = ht_astype(dy, job.dtype);
+    x = x != NULL ? ht_astype(x, job.dtype) : NULL;
+    if (dy == NULL || (x == NULL && dw != NULL))
         return;
 
     if (dy->body->lsize == 0) {
         if ((dw != NULL && ht_fill_(dw, 0.0) != HT_SUCCESS) ||
             (db != NULL && ht_fill_(db, 0.0) != HT_SUCCESS))
             return;
-    } else if (ht__backend_of(dy)->kernels.conv_backward_weight(
-                   ht__stream_of(dy), job, x != NULL ? ht__body_data(x->body) : NULL,
+    } else if ((dw != NULL || db != NULL) &&
+               ht__backend_of(dy)->kernels.conv_backward_weight(
+                   ht__stream_of(dy), &job, x != NULL ? ht__body_data(x->body) : NULL,
                    ht__body_data(dy->body), dw != NULL ? ht__body_data(dw->body) : NULL,
                    db != NULL ? ht__body_data(db->body) : NULL) != 0) {
         ht__kernel_failed(dy->body->comm, "ht_conv2d");
         return;
     }
     grads[1] = ht__parameter_grad_done("ht_conv2d", dw, dy);
-    grads[2] = ht__parameter_grad_done("ht_conv2d", db, dy);
+    if (!split)
+        grads[2] = db;
 }
 
 static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -159,7 +181,7 @@ static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
         grad_inputs[0] = grad_x(node, &job, dy, ht_node_saved(node, 1));
     if (!ht_node_needs(node, 1) && !ht_node_needs(node, 2))
         return;
-    grad_parameters(node, &job, dy, ht_node_saved(node, 0), grads);
+    grad_parameters(node, job, dy, ht_node_saved(node, 0), grads);
     grad_inputs[1] = grads[1];
     if (ht_node_needs(node, 2))
         grad_inputs[2] = grads[2];

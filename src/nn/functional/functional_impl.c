@@ -113,7 +113,8 @@ bool ht__may_overwrite(const ht_tensor *grad)
            !grad->body->read_only;
 }
 
-ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const ht_tensor *x)
+ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const ht_tensor *x,
+                              ht_dtype partial)
 {
     const ht_body *like = ht__node_input(node, index);
     bool summed = x->body->split != HT_NONE;
@@ -122,8 +123,8 @@ ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const 
     if (grad != NULL)
         return grad;
     return ht__tensor_new(ht__body_new(what, summed ? HT_COMM_SELF : like->comm,
-                                       x->body->storage->device, like->dtype, like->ndim,
-                                       like->shape, HT_NONE, NULL));
+                                       x->body->storage->device, summed ? partial : like->dtype,
+                                       like->ndim, like->shape, HT_NONE, NULL));
 }
 
 ht_tensor *ht__parameter_grad_done(const char *what, ht_tensor *grad, const ht_tensor *x)

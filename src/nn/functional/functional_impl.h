@@ -44,9 +44,10 @@ ht_tensor *ht__input_grad(const char *what, const ht_node *node, int index, cons
 bool ht__may_overwrite(const ht_tensor *grad);
 
 /* Memory for the gradient of the replicated operand `index`: its leaf's own where that may be
- * written, else new, process-local where x is split (ht__parameter_grad_done adds the ranks' parts
- * up). */
-ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const ht_tensor *x);
+ * written, else new. Where x is split it is process-local and of the dtype `partial`, which is to
+ * lose nothing of a sum: ht__parameter_grad_done adds the ranks' parts up. */
+ht_tensor *ht__parameter_grad(const char *what, ht_node *node, int index, const ht_tensor *x,
+                              ht_dtype partial);
 ht_tensor *ht__parameter_grad_done(const char *what, ht_tensor *grad, const ht_tensor *x);
 
 #endif

@@ -161,11 +161,16 @@ static bool make_grad_weight(ht_node *node, const ht_tensor *dy, const ht_tensor
     return true;
 }
 
-static ht_tensor *grad_weight(ht_node *node, ht_tensor *dy, const ht_tensor *x)
+static ht_tensor *grad_weight(ht_node *node, ht_tensor *dy, ht_tensor *x)
 {
-    ht_tensor *dw = ht__parameter_grad("ht_linear", node, 1, dy);
+    ht_tensor *dw = ht__parameter_grad("ht_linear", node, 1, dy,
+                                       ht__product_dtype(dy->body->dtype));
 
-    if (dw == NULL ||
+    if (dw == NULL)
+        return NULL;
+    dy = ht_astype(dy, dw->body->dtype);
+    x = ht_astype(x, dw->body->dtype);
+    if (dy == NULL || x == NULL ||
         !(local_rows(dy) > 0 ? make_grad_weight(node, dy, x, dw) : ht_fill_(dw, 0.0) == HT_SUCCESS))
         return NULL;
     return ht__parameter_grad_done("ht_linear", dw, dy);
@@ -173,7 +178,10 @@ static ht_tensor *grad_weight(ht_node *node, ht_tensor *dy, const ht_tensor *x)
 
 static ht_tensor *grad_bias(ht_node *node, ht_tensor *dy)
 {
-    ht_tensor *db = ht__parameter_grad("ht_linear", node, 2, dy);
+    if (dy->body->split != HT_NONE)
+        return ht__sum_to("ht_linear", dy, 1, &dy->body->shape[dy->body->ndim - 1]);
+
+    ht_tensor *db = ht__parameter_grad("ht_linear", node, 2, dy, dy->body->dtype);
     ht_dtype dtype = dy->body->dtype;
     ht_reduce_fn sum = ht__backend_of(dy)->kernels.reduce[HT_REDUCE_SUM][dtype];
 
@@ -198,7 +206,7 @@ static ht_tensor *grad_bias(ht_node *node, ht_tensor *dy)
         ht__kernel_failed(dy->body->comm, "ht_linear");
         return NULL;
     }
-    return ht__parameter_grad_done("ht_linear", db, dy);
+    return db;
 }
 
 static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
