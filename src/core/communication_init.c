@@ -3,6 +3,7 @@
  * Start and end of the library, and of MPI where the program has not started it. */
 #define _GNU_SOURCE
 #include "environment.h"
+#include "cpu/cpu.h"
 #include "exchange.h"
 #include "message.h"
 #include "timeline.h"
@@ -53,6 +54,19 @@ static void log_nodes(const ht_comm *world)
     ht__free(nodes);
 }
 
+/* Ends the job: nothing can be done without. */
+static void check_room(void)
+{
+    int64_t limit;
+
+    if (!ht__cpu_has_room(&limit))
+        HT_FAIL(
+            ht_comm_world(), HT_ERR_MEMORY,
+            "ht_init: the address space is limited to %lld MiB (ulimit -v), too little for BLAS, "
+            "which takes 128 MiB for each thread",
+            (long long)(limit >> 20));
+}
+
 static ht_status start(MPI_Comm world)
 {
     int ranks, cores, level;
@@ -72,6 +86,7 @@ static ht_status start(MPI_Comm world)
     ht__wait_start(ranks * compute_threads > cores);
     ht__types_start();
     ht__core_init();
+    check_room();
     MPI_Query_thread(&level);
     ht_log_write0(HT_LOG_INFO,
                   "%d ranks on %d nodes, %d ranks and %d cores here, %d threads per rank%s%s",

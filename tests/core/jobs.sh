@@ -133,6 +133,13 @@ threads 2 $((cores > 3 ? cores / 2 : 1)) env -u OMP_NUM_THREADS
 threads $((2 * cores)) 1 env -u OMP_NUM_THREADS
 threads 1 1 env -u OMP_NUM_THREADS taskset -c 0
 
+# OpenBLAS would ask for memory again and again. Sanitizers need more address space than there is.
+if tools/ht-info | grep -q '^BLAS *OpenBLAS' && ! grep -q '__[at]san_init' "$job"; then
+    says 'too little address space' \
+        'ht: ht_init: the address space is limited to 488 MiB (ulimit -v), too little for BLAS, which takes 128 MiB for each thread' \
+        1 env OMP_NUM_THREADS=4 sh -c "ulimit -v 500000 && exec $job threads"
+fi
+
 says 'a call before ht_init' \
     'ht: ht_comm_world: the library is not initialised, call ht_init first' 1 "$job" uninitialised
 

@@ -4,6 +4,9 @@
 #ifndef HT_CPU_H
 #define HT_CPU_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "ht/backend.h"
 
 const ht_backend *ht__backend_cpu(void);
@@ -13,6 +16,9 @@ const char *ht__cpu_simd_level(void); /* "baseline", "avx2" or "avx512": what th
 void ht__cpu_fill_nn(ht_kernels *kernels);
 
 const char *ht__cpu_onednn_version(void); /* "2.6.3", or "none" */
+
+/* False: the address space is limited, to *limit bytes, and BLAS has not got what it needs. */
+bool ht__cpu_has_room(int64_t *limit);
 
 /* Threads that BLAS and oneDNN use in this rank. */
 void ht__cpu_set_threads(int threads);
