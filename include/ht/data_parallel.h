@@ -75,7 +75,10 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 
 /* The backward pass of a step's loss (a mean over the weight's samples): scales the seed by the
  * weight and starts the exchange. ht_backward(loss) does the same for a loss that reaches the
- * wrapped parameters; a rank with no rows calls this with NULL to contribute zeros. */
+ * wrapped parameters; a rank with no rows calls this with NULL to contribute zeros. With an error
+ * that the program has not cleared, NULL is a loss that is missing (ht_backward(NULL), too):
+ * returns that error; all ranks get it where they await this pass's averages, and nothing is
+ * updated. */
 HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
 
 /* Accumulation. With accumulation_steps = k the wrapper counts backward passes and synchronises the

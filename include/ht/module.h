@@ -82,6 +82,8 @@ HT_API ht_status ht_module_to_dtype(ht_module *module, ht_dtype dtype);
 HT_API ht_status ht_module_to_device(ht_module *module, ht_device *device);
 /* Refused on a part of what a wrapper holds; on the wrapper itself it rests the whole model. */
 HT_API ht_status ht_module_requires_grad(ht_module *module, bool requires_grad);
+/* The next gradients begin anew. In the middle of an accumulation that a wrapper counts: nothing.
+ */
 HT_API ht_status ht_module_zero_grad(ht_module *module);
 
 /* Hooks on forward. A pre hook sees (and may replace) the inputs, a forward hook the output; NULL

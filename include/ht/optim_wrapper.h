@@ -58,7 +58,9 @@ HT_API ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *mo
 /* Scales the loss (a mean over the batch) by 1 / the number of losses of this update, runs
  * backward, and when the update's last loss has come: clips, steps, and forgets the gradients.
  * HT_AVERAGE_WEIGHTED divides by the number of rows, whichever batch they were in, so that losses
- * are then not scaled. loss NULL: a rank without rows. Collective where the model's exchange is.
+ * are then not scaled. loss NULL: a rank without rows, or with an error that the program has not
+ * cleared, one whose loss is missing (ht_data_parallel_backward). Collective where the model's
+ * exchange is.
  * Errors: HT_ERR_STATE after max_counts losses, or for the optimizer of a data-parallel wrapper
  * that ht_optim_wrapper_begin did not get. */
 HT_API ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *loss);

@@ -238,6 +238,7 @@ typedef enum ht_purpose {
     HT_PURPOSE_HOOK_2,
     HT_PURPOSE_LOADER,
     HT_PURPOSE_DASO,
+    HT_PURPOSE_REPORT,  /* what went wrong in a pass of the reducer */
     HT_PURPOSE_RECORDS, /* and beyond: for each of those above, the records of what is done there */
     HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
 } ht_purpose;
@@ -697,7 +698,7 @@ void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user);
 
 /* Called when a backward pass of this thread fails in the middle, or cannot begin because an error
  * made its loss NULL. NULL: nobody. */
-void ht__backward_set_failed(void (*failed)(void *user), void *user);
+void ht__backward_set_failed(void (*failed)(bool begun, void *user), void *user);
 bool ht__backward_running(void); /* on this thread */
 
 /* ---- start and end -----------------------------------------------------------------------------

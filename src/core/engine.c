@@ -19,7 +19,7 @@ static _Thread_local ht_progress_fn *progress;
 static _Thread_local void *progress_user;
 static _Thread_local ht_seed_scale_fn *seed_scale;
 static _Thread_local void *seed_scale_user;
-static _Thread_local void (*when_failed)(void *user);
+static _Thread_local void (*when_failed)(bool begun, void *user);
 static _Thread_local void *when_failed_user;
 static _Thread_local int running; /* passes inside each other */
 
@@ -42,7 +42,7 @@ void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user)
     seed_scale_user = user;
 }
 
-void ht__backward_set_failed(void (*failed)(void *user), void *user)
+void ht__backward_set_failed(void (*failed)(bool begun, void *user), void *user)
 {
     when_failed = failed;
     when_failed_user = user;
@@ -446,7 +446,7 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
         status = run_all(&queue, keep);
     running--;
     if (status != HT_SUCCESS && when_failed != NULL)
-        when_failed(when_failed_user);
+        when_failed(true, when_failed_user);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__span_end(span);
@@ -457,7 +457,7 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
 static ht_status no_loss(void)
 {
     if (when_failed != NULL)
-        when_failed(when_failed_user);
+        when_failed(false, when_failed_user);
     return ht_error_get(NULL);
 }
 

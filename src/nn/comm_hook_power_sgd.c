@@ -294,6 +294,36 @@ static ht_status project(bucket_memory *memory, ht_grad_bucket *bucket, const ma
                               ht_tensor_dtype(memory->q));
 }
 
+/* Whether the sums of x are: 0 x is 0 but for infinities and NaN, and a sum keeps their NaN. */
+static ht_status check_finite(ht_tensor *x, bool *finite)
+{
+    double zero = 0;
+    ht_status status = HT_SUCCESS;
+
+    if (x != NULL)
+        status = ht_tensor_item(ht_sum(ht_mul_scalar(x, 0), HT_NONE), &zero);
+    *finite &= !isnan(zero);
+    return status;
+}
+
+/* After a gradient that was infinite or NaN on some rank nothing of it may stay: what is left out
+ * would be NaN for ever, and so would the next Q. All ranks have the same sums, and decide alike.
+ */
+static ht_status keep_what_is_left_out(const ht_power_sgd *state, bucket_memory *memory,
+                                       ht_grad_bucket *bucket)
+{
+    bool finite = true;
+    ht_status status = check_finite(memory->q, &finite);
+
+    if (status == HT_SUCCESS)
+        status = check_finite(memory->whole, &finite);
+    memory->has_q &= finite;
+    if (status != HT_SUCCESS || !state->options.error_feedback)
+        return status;
+    return finite ? ht_add_(memory->input, ht_grad_bucket_buffer(bucket), -1)
+                  : ht_fill_(memory->input, 0);
+}
+
 static ht_status finish(const ht_power_sgd *state, bucket_memory *memory, ht_grad_bucket *bucket,
                         const matrix *list)
 {
@@ -310,9 +340,7 @@ static ht_status finish(const ht_power_sgd *state, bucket_memory *memory, ht_gra
                              : part(memory->whole, x->whole, x->n, x->m);
         status = ht_copy_(x->gradient, ht_reshape(mean, body->ndim, body->shape));
     }
-    if (status != HT_SUCCESS || !state->options.error_feedback)
-        return status;
-    return ht_add_(memory->input, ht_grad_bucket_buffer(bucket), -1);
+    return status == HT_SUCCESS ? keep_what_is_left_out(state, memory, bucket) : status;
 }
 
 /* Rounds without compression are those of the plain average. */

@@ -75,6 +75,9 @@ static ht_status prepare(ht_module *self)
     ht_data_parallel *dp = ht_module_data(self);
     ht_status status = ht__reducer_status(dp->reducer);
 
+    if (status == HT_SUCCESS &&
+        dp->reducer->broken) /* the others learn of it here, if not before */
+        status = ht__reducer_drain(dp->reducer);
     for (int i = 0; i < dp->loose_count && status == HT_SUCCESS; i++) {
         if (dp->loose[i]->due)
             status = ht__reducer_settle(dp->loose[i]);
@@ -98,6 +101,16 @@ static ht_status finish(ht_module *self, const ht_value *outputs)
         ht__reducer_walk(dp->reducer, outputs);
     }
     return ht__reducer_status(dp->reducer);
+}
+
+void ht__dp_missed(ht_module *module)
+{
+    ht_data_parallel *dp = ht__dp_of(module);
+
+    if (dp == NULL)
+        return;
+    dp->rows[0] = dp->rows[1] = -1;
+    prepare(module);
 }
 
 static ht_value *forward_value(ht_module *self, ht_value *inputs)
@@ -140,7 +153,8 @@ static void destroy(ht_module *self)
     ht_data_parallel *dp = ht_module_data(self);
 
     if (dp->reducer != NULL) {
-        ht__reducer_drain(dp->reducer);
+        if (dp->reducer->failure == HT_SUCCESS) /* else it has been told */
+            ht__reducer_drain(dp->reducer);
         set_unfinished(dp, NULL);
         for (int i = 0; i < dp->optimizer_count; i++)
             ht__optimizer_defer(dp->optimizers[i], NULL);
@@ -339,6 +353,8 @@ ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
         return ht_error_get(NULL);
     if (loss != NULL)
         return ht_backward(loss);
+    if (ht_error_get(NULL) != HT_SUCCESS) /* no rows of this rank: their forward pass has failed */
+        return ht__dp_begin_broken(dp);
     if (dp->armed_count == 0)
         status = renew_buffers(dp);
     if (status == HT_SUCCESS)

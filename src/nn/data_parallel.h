@@ -75,6 +75,10 @@ ht_data_parallel *ht__dp_of(ht_module *module);
 /* data_parallel.c. The wrapper's struct; NULL after an error. */
 ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
 
+/* A forward pass whose input an error made NULL: if the module is a wrapper, what all ranks do
+ * before it is done all the same, and a backward pass without a loss is told from none at all. */
+void ht__dp_missed(ht_module *module);
+
 /* data_parallel_accumulate.c. Whether a forward pass that began now would be synchronised; a
  * backward pass begins: whether it is; its seed's factor; whether step() or zero_grad() comes in
  * the middle of a group; ends the unfinished group. */
@@ -85,12 +89,13 @@ bool ht__dp_waits(ht_data_parallel *dp, bool to_step);
 ht_status ht__dp_flush(ht_data_parallel *dp);
 
 /* data_parallel_armed.c. A forward pass begins, and ends, with a backward pass of this weight to
- * come, which begins by itself; all that wait are forgotten; one of a rank without rows begins; the
- * wrapper ends. */
+ * come, which begins by itself; all that wait are forgotten; one of a rank without rows begins, or
+ * one of a rank whose forward pass has failed, of which all learn; the wrapper ends. */
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
 void ht__dp_armed(ht_data_parallel *dp);
 void ht__dp_disarm(ht_data_parallel *dp);
 ht_status ht__dp_begin_idle(ht_data_parallel *dp);
+ht_status ht__dp_begin_broken(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);
 /* data_parallel_join.c. Throwing: whether all ranks have data, before a forward pass. Shadowing:
  * tells ranks out of data that buffers are renewed; whose count. leave: the end, however it came.

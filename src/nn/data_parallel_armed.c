@@ -31,20 +31,33 @@ static double begin_one(ht_data_parallel *dp)
     return ht__dp_seed_scale(dp);
 }
 
-/* A pass of a rank that ran no forward. */
-static ht_status begin_idle(ht_data_parallel *dp)
+/* A pass of a rank that has no loss. */
+static ht_status count_idle(ht_data_parallel *dp, bool *sync)
 {
-    bool sync;
     ht_status status;
 
     dp->pass_sync = dp->armed_count > 0 ? dp->armed[dp->armed_count - 1].sync : ht__dp_syncs(dp);
     dp->weight = NAN;
     ht__dp_disarm(dp);
-    status = ht__dp_count_pass(dp, &sync);
-    if (status != HT_SUCCESS)
-        return status;
-    dp->buffers_current &= !sync;
-    return ht__reducer_begin(dp->reducer, 0, sync, true);
+    status = ht__dp_count_pass(dp, sync);
+    dp->buffers_current &= !*sync;
+    return status;
+}
+
+/* Its error stays what it was: the program has not seen it yet. */
+ht_status ht__dp_begin_broken(ht_data_parallel *dp)
+{
+    ht_error_kept cause;
+    ht_status status;
+    bool sync = false;
+
+    ht__error_set_aside(&cause);
+    ht__reducer_break(dp->reducer, true, &cause);
+    status = count_idle(dp, &sync);
+    if (status == HT_SUCCESS) /* not worthless: what travels is divided by the sum of weights */
+        status = ht__reducer_begin(dp->reducer, 1, sync, true);
+    ht__error_put_back(&cause);
+    return status != HT_SUCCESS ? status : cause.code;
 }
 
 /* Marks the forward pass that made this node; false when none is left. */
@@ -171,11 +184,23 @@ static void progress(void *user)
         ht__reducer_progress(dp->reducer);
 }
 
-static void fail(void *user)
+/* In the middle of a pass; or before it, as an error has left no loss. Then the passes for which
+ * forward passes wait are those that other ranks begin. */
+static void fail(bool begun, void *user)
 {
+    ht_error_kept cause;
+
     (void)user;
+    for (ht_data_parallel *dp = known; dp != NULL && !begun; dp = dp->next) {
+        if (dp->armed_count > 0)
+            ht__dp_begin_broken(dp);
+    }
+    if (!begun)
+        return;
+    ht__error_set_aside(&cause);
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
-        ht__reducer_break(dp->reducer);
+        ht__reducer_break(dp->reducer, false, &cause);
+    ht__error_put_back(&cause);
 }
 
 static void get_known(ht_data_parallel *dp)
@@ -230,11 +255,15 @@ void ht__dp_disarm(ht_data_parallel *dp)
 
 ht_status ht__dp_begin_idle(ht_data_parallel *dp)
 {
+    ht_status status;
+    bool sync;
+
     if (ht__dp_collective_layer(dp) != NULL)
         return HT_FAIL(dp->comm, HT_ERR_STATE,
                        "ht_data_parallel_backward: the model has SyncBatchNorm layers, which need "
                        "every rank: run forward and backward with a batch of no rows, not NULL");
-    return begin_idle(dp);
+    status = count_idle(dp, &sync);
+    return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, sync, true) : status;
 }
 
 void ht__dp_forget(ht_data_parallel *dp)

@@ -2,6 +2,7 @@
  *
  * Running a module: forward with its hooks. One tensor through a module without hooks goes straight
  * to the type's function; everything else goes through values. */
+#include "data_parallel.h"
 #include "module_impl.h"
 
 #include <string.h>
@@ -84,9 +85,12 @@ static ht_value *forward_value(ht_module *module, ht_value *inputs)
 
 ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
 {
-    if (HT_IS_NULL(module, "ht_forward_value", "the module") ||
-        HT_IS_NULL(inputs, "ht_forward_value", "the inputs"))
+    if (HT_IS_NULL(module, "ht_forward_value", "the module"))
         return NULL;
+    if (HT_IS_NULL(inputs, "ht_forward_value", "the inputs")) {
+        ht__dp_missed(module);
+        return NULL;
+    }
 
     int span = begin_span(module);
     ht_value *output = forward_value(module, inputs);
@@ -119,8 +123,12 @@ static ht_tensor *forward_tensor(ht_module *module, ht_tensor *x)
 
 ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
 {
-    if (HT_IS_NULL(module, "ht_forward", "the module") || HT_IS_NULL(x, "ht_forward", "x"))
+    if (HT_IS_NULL(module, "ht_forward", "the module"))
         return NULL;
+    if (HT_IS_NULL(x, "ht_forward", "x")) {
+        ht__dp_missed(module);
+        return NULL;
+    }
 
     int span = begin_span(module);
     ht_tensor *y = forward_tensor(module, x);

@@ -56,6 +56,7 @@ ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
     reducer->comm = ht_retain(comm);
     reducer->options = *options;
     reducer->exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
+    reducer->reports = ht__exchange_get(comm, HT_PURPOSE_REPORT);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_param, reducer);
     reducer->numbers = ht__alloc(sizeof reducer->head +
                                  3 * (size_t)reducer->count * sizeof *reducer->numbers);
@@ -65,7 +66,8 @@ ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
         add_optimizer(reducer, options->optimizers[i]);
     reducer->options.optimizers = NULL; /* the caller's */
     set_hooks(reducer);
-    if (reducer->exchange == NULL || ht__reducer_layout(reducer) != HT_SUCCESS) {
+    if (reducer->exchange == NULL || reducer->reports == NULL ||
+        ht__reducer_layout(reducer) != HT_SUCCESS) {
         ht__reducer_free(reducer);
         return NULL;
     }
@@ -87,7 +89,7 @@ static void detach_gradient(ht_reducer_param *param)
 
 void ht__reducer_free(ht_reducer *reducer)
 {
-    if (reducer->buckets != NULL)
+    if (reducer->buckets != NULL && reducer->failure == HT_SUCCESS) /* else it has been told */
         ht__reducer_drain(reducer);
     for (int i = 0; i < reducer->count; i++) {
         ht_reducer_param *param = &reducer->params[i];
@@ -109,6 +111,8 @@ void ht__reducer_free(ht_reducer *reducer)
     ht__free(reducer->seen);
     ht__free(reducer->numbers);
     ht__free(reducer->message);
+    ht__free(reducer->why);
+    ht__reducer_end_report(reducer);
     for (int i = 0; i < reducer->optimizer_count; i++) {
         ht_release(reducer->optimizers[i].optimizer);
         ht__free(reducer->optimizers[i].params);

@@ -142,9 +142,15 @@ struct ht_reducer {
     ht_comm_hook hook;                             /* NULL: the average */
     void *hook_state;                              /* not owned */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
-    ht_status failure; /* the first, which leaves this reducer of no use; ht__reducer_status */
-    char *message;     /* owned; its text */
-    bool broken;       /* a backward pass ended in the middle: some gradients never came */
+    ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
+    char *message;        /* owned; its text */
+    bool broken;          /* some gradients of this rank never came, and never will: */
+    bool lossless;        /* there was no loss, or else backward ended in the middle; */
+    ht_status cause;      /* why, */
+    char *why;            /* owned */
+    ht_exchange *reports; /* not owned */
+    float *report;        /* owned; of all ranks, the exchange's once it is under way */
+    ht_exchange_op *reporting;
 };
 
 /* Trainable parameters of `module`. Collective. NULL after an error. */
@@ -210,7 +216,9 @@ void ht__reducer_expect(ht_reducer *reducer);
 double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
 ht_status ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody counted on */
 ht_status ht__reducer_name_missing(ht_reducer *reducer); /* collective */
-void ht__reducer_break(ht_reducer *reducer); /* a backward pass has failed in the middle */
+void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
+void ht__reducer_report(ht_reducer *reducer); /* starts to tell the others of its last pass */
+void ht__reducer_end_report(ht_reducer *reducer);
 
 /* reducer_update.c */
 ht_status ht__reducer_step(ht_reducer *reducer, int optimizer);

@@ -73,7 +73,7 @@ double ht__reducer_flag(ht_reducer_param *param, bool has_grad)
     const ht_reducer *reducer = param->reducer;
     bool recording = reducer->options.static_graph && !reducer->recorded;
 
-    if (has_grad)
+    if (has_grad && !reducer->broken)
         return HT_FLAG_USED;
     param->missing = reducer->broken || (!reducer->idle && !param->unused && !recording &&
                                          !reducer->options.find_unused_parameters);
@@ -130,74 +130,152 @@ static void list_names(const ht_reducer *reducer, const float row[], char *text,
         snprintf(text + used, room - used, " and %d more", more);
 }
 
-/* One clause for each run of ranks that miss the same; the last of a row: its pass failed. */
-static void describe(const ht_reducer *reducer, const float *rows, char *text, size_t room)
+/* A report: for each rank a row that says which parameters it misses, whether its pass failed (1:
+ * in the middle, 2: there was no loss), the error's code, and its text. */
+enum { WHY = 400, MORE = 2 + WHY };
+
+static size_t row_length(const ht_reducer *reducer)
 {
-    size_t count = (size_t)reducer->count + 1, used = 0;
+    return (size_t)reducer->count + MORE;
+}
+
+static const float *row_of(const ht_reducer *reducer, int rank)
+{
+    return reducer->report + (size_t)rank * row_length(reducer);
+}
+
+static int failed_as(const ht_reducer *reducer, int rank)
+{
+    return (int)row_of(reducer, rank)[reducer->count];
+}
+
+static void write_why(const ht_reducer *reducer, const float *row, char *text, size_t room)
+{
+    size_t i = 0;
+
+    for (row += reducer->count + 2; i + 1 < room && i < WHY && row[i] != 0; i++)
+        text[i] = (char)row[i];
+    text[i] = '\0';
+}
+
+/* A clause for the ranks first ... last, which tell the same. */
+static size_t describe_rows(const ht_reducer *reducer, int first, int last, char *text, size_t room)
+{
+    static const char *const heads[] = {"no gradient for ", "backward failed before it came to ",
+                                        "no loss"};
+    int how = failed_as(reducer, first);
+    char names[400] = "", why[WHY + 3] = "", ranks[32];
+
+    if (how != 2)
+        list_names(reducer, row_of(reducer, first), names, sizeof names);
+    if (how != 2 && names[0] == '\0')
+        return 0;
+    if (how == 2)
+        write_why(reducer, row_of(reducer, first), why, sizeof why);
+    snprintf(ranks, sizeof ranks, last > first ? "s %d-%d" : " %d", first, last);
+    return (size_t)snprintf(text, room, "%s%s on rank%s%s%s", heads[how], names, ranks,
+                            why[0] != '\0' ? ": " : "", why);
+}
+
+static void describe(const ht_reducer *reducer, char *text, size_t room)
+{
+    size_t bytes = row_length(reducer) * sizeof(float), used = 0;
     int size = reducer->comm->size, next;
 
     for (int r = 0; r < size && used + 64 < room; r = next) {
-        const float *row = rows + (size_t)r * count;
-        char names[400] = "";
+        size_t comma = used > 0 ? 2 : 0, more;
 
         for (next = r + 1; next < size; next++) {
-            if (memcmp(row, rows + (size_t)next * count, count * sizeof *row) != 0)
+            if (memcmp(row_of(reducer, r), row_of(reducer, next), bytes) != 0)
                 break;
         }
-        list_names(reducer, row, names, sizeof names);
-        if (names[0] == '\0')
-            continue;
-        used += (size_t)snprintf(
-            text + used, room - used, "%s%s%s on rank%s %d", used > 0 ? "; " : "",
-            row[count - 1] != 0 ? "backward failed before it came to " : "no gradient for ", names,
-            next > r + 1 ? "s" : "", r);
-        if (next > r + 1 && used < room)
-            used += (size_t)snprintf(text + used, room - used, "-%d", next - 1);
+        more = describe_rows(reducer, r, next - 1, text + used + comma, room - used - comma);
+        if (more > 0 && comma > 0)
+            memcpy(text + used, "; ", 2);
+        used += more > 0 ? more + comma : 0;
     }
 }
 
 /* A pass of this rank that nobody can complete: its flags tell the others. */
-void ht__reducer_break(ht_reducer *reducer)
+void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause)
 {
-    for (int i = 0; reducer->open && i < reducer->count; i++)
-        reducer->broken |= !reducer->params[i].ready;
+    bool broken = lossless;
+
+    for (int i = 0; reducer->open && !lossless && i < reducer->count; i++)
+        broken |= !reducer->params[i].ready;
+    if (!broken || reducer->broken)
+        return;
+    reducer->broken = true;
+    reducer->lossless = lossless;
+    reducer->cause = cause->code;
+    reducer->why = ht__strdup(cause->code != HT_SUCCESS ? cause->message : "");
 }
 
-static bool any_broken(const float *rows, size_t count, int size)
+/* All rows; each rank fills its own, and the sum is all of them. */
+void ht__reducer_report(ht_reducer *reducer)
 {
-    for (int r = 0; r < size; r++) {
-        if (rows[(size_t)(r + 1) * count - 1] != 0)
-            return true;
+    size_t length = row_length(reducer), count = (size_t)reducer->count;
+    int64_t n = (int64_t)length * reducer->comm->size;
+    float *mine;
+
+    if (reducer->reporting != NULL)
+        return;
+    reducer->report = ht__alloc((size_t)n * sizeof *reducer->report);
+    mine = reducer->report + (size_t)reducer->comm->rank * length;
+    for (size_t i = 0; i < count; i++)
+        mine[i] = reducer->params[i].missing;
+    if (reducer->broken) {
+        mine[count] = reducer->lossless ? 2 : 1;
+        mine[count + 1] = (float)reducer->cause;
+        for (size_t i = 0; i < WHY && reducer->why[i] != '\0'; i++)
+            mine[count + 2 + i] = reducer->why[i];
     }
-    return false;
+    reducer->reporting = ht__exchange_start(reducer->reports, reducer->report, n, HT_FLOAT32, 1, 0);
 }
 
-/* All ranks come here in the same pass, before they start any operation after its buckets. */
+void ht__reducer_end_report(ht_reducer *reducer)
+{
+    if (reducer->reporting != NULL)
+        ht__exchange_release(reducer->reports, reducer->reporting);
+    ht__free(reducer->report);
+    reducer->reporting = NULL;
+    reducer->report = NULL;
+}
+
+/* Of the lowest rank without a loss: what its program would have seen. */
+static ht_status code_of(const ht_reducer *reducer, bool *broken)
+{
+    ht_status code = HT_SUCCESS;
+
+    *broken = false;
+    for (int r = reducer->comm->size - 1; r >= 0; r--) {
+        *broken |= failed_as(reducer, r) > 0;
+        if (failed_as(reducer, r) == 2)
+            code = (ht_status)row_of(reducer, r)[reducer->count + 1];
+    }
+    return code != HT_SUCCESS ? code : HT_ERR_STATE;
+}
+
+/* All ranks come here when they await an average of this pass; who knew before has sent its part.
+ */
 ht_status ht__reducer_name_missing(ht_reducer *reducer)
 {
-    size_t count = (size_t)reducer->count + 1, mine = (size_t)reducer->comm->rank * count;
-    int64_t n = (int64_t)count * reducer->comm->size;
-    float *rows = ht__alloc((size_t)n * sizeof *rows);
     char text[800] = "";
-    ht_exchange_op *op;
-    ht_status status;
+    ht_status status, code;
+    bool broken;
 
     ht__reducer_close(reducer);
-    for (int i = 0; i < reducer->count; i++)
-        rows[mine + (size_t)i] = reducer->params[i].missing;
-    rows[mine + count - 1] = reducer->broken;
-    op = ht__exchange_start(reducer->exchange, rows, n, HT_FLOAT32, 1, 0);
-    status = ht__exchange_wait(reducer->exchange, op, "naming parameters without a gradient");
-    if (status == HT_SUCCESS) {
-        ht__exchange_release(reducer->exchange, op);
-        describe(reducer, rows, text, sizeof text);
-        status = HT_FAIL(reducer->comm, HT_ERR_STATE, "ht_nn_data_parallel: pass %d: %s; %s",
-                         reducer->passes, text,
-                         any_broken(rows, count, reducer->comm->size)
-                             ? "the wrapper is of no use any more: end it, and wrap again"
-                             : "if the forward pass leaves them out on purpose, set "
-                               "find_unused_parameters");
-    }
-    ht__free(rows);
-    return status;
+    ht__reducer_report(reducer);
+    status = ht__exchange_wait(reducer->reports, reducer->reporting,
+                               "naming parameters without a gradient");
+    if (status != HT_SUCCESS)
+        return status;
+    describe(reducer, text, sizeof text);
+    code = code_of(reducer, &broken);
+    ht__reducer_end_report(reducer);
+    return HT_FAIL(reducer->comm, code, "ht_nn_data_parallel: pass %d: %s; %s", reducer->passes,
+                   text,
+                   broken ? "the wrapper is of no use any more: end it, and wrap again"
+                          : "if the forward pass leaves them out on purpose, set "
+                            "find_unused_parameters");
 }

@@ -304,6 +304,18 @@ static bool is_blocking(const ht_reducer *reducer, const ht_optimizer *optimizer
     return optimizer->step_mode == HT_STEP_BLOCKING;
 }
 
+/* The pass of this rank has failed. Where steps wait all ranks learn of it in this one; where they
+ * do not, this rank alone knows yet. */
+static ht_status refuse_broken(ht_reducer *reducer, const ht_optimizer *optimizer)
+{
+    ht_status status = is_blocking(reducer, optimizer) ? ht__reducer_drain(reducer) : HT_SUCCESS;
+
+    if (status != HT_SUCCESS)
+        return status;
+    return ht__error_set(reducer->cause != HT_SUCCESS ? reducer->cause : HT_ERR_STATE, "%s",
+                         reducer->why);
+}
+
 ht_status ht__reducer_step(ht_reducer *reducer, int optimizer)
 {
     ht_reducer_optimizer *stepping = &reducer->optimizers[optimizer];
@@ -311,6 +323,8 @@ ht_status ht__reducer_step(ht_reducer *reducer, int optimizer)
 
     ht__reducer_close(reducer);
     status = ht__reducer_status(reducer);
+    if (status == HT_SUCCESS && reducer->broken)
+        status = refuse_broken(reducer, stepping->optimizer);
     if (status == HT_SUCCESS)
         status = settle_all(stepping); /* those of the step before, with its arguments */
     ht__optimizer_begin_step(stepping->optimizer);

@@ -238,8 +238,38 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
 }
 
-HT_TEST_SUITE(test_comm_hook_power_sgd, cmocka_unit_test(test_golden),
-              cmocka_unit_test(test_full_rank_is_the_mean),
+/* A gradient that overflows on one rank is lost, with what was left out before it; not those after.
+ */
+static void test_an_overflow_is_forgotten(void **state)
+{
+    const double bad[] = {INFINITY, NAN};
+    double values[N];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        ht_power_sgd *sgd = new_state(2, i < 2 ? 1 : 1e9); /* compressed; whole */
+        struct probe p = open_probe(ROWS, COLUMNS, HT_FLOAT64, ht_comm_hook_power_sgd, sgd);
+
+        skip_plain_steps(&p);
+        for (int step = 2; step < 7; step++) {
+            const double *got;
+            bool finite = true;
+
+            random_values(values, 10 * step + ht_test_rank);
+            if (step == 3 && ht_test_rank == ht_test_size - 1)
+                values[N / 2] = bad[i % 2];
+            got = ht_tensor_data(probe_average(&p, values));
+            for (int k = 0; k < N; k++)
+                finite &= isfinite(got[k]) != 0;
+            assert_true(finite == (step != 3));
+        }
+        close_probe(&p);
+        ht_release(sgd);
+    }
+}
+
+HT_TEST_SUITE(test_comm_hook_power_sgd, cmocka_unit_test(test_an_overflow_is_forgotten),
+              cmocka_unit_test(test_golden), cmocka_unit_test(test_full_rank_is_the_mean),
               cmocka_unit_test(test_gradient_of_low_rank_is_exact),
               cmocka_unit_test(test_error_feedback_keeps_the_sum),
               cmocka_unit_test(test_zeros_stay_zeros), cmocka_unit_test(test_modes_agree),

@@ -198,8 +198,77 @@ static void a_wrapped_parameter_keeps_its_shape(void **state)
     ht_release(optimizer);
 }
 
+enum way { NO_LOSS, NO_ROWS, NO_UPDATE, NO_INPUT, WAYS };
+
+/* A pass and a step; `fails`: on this rank there is nothing to compute a loss from. */
+static ht_status lossless_pass(ht_module *dp, ht_optim_wrapper *wrapper, enum way way, bool fails)
+{
+    int64_t shape[] = {4, IN + 1};
+    ht_tensor *x = fails ? ht_full_on(2, shape, 1, HT_FLOAT64, HT_NONE, ht_device_get("cpu"),
+                                      HT_COMM_SELF)
+                         : batch_rows(4 * ht_test_rank, 4);
+    ht_tensor *y = fails && way == NO_INPUT ? ht_forward(dp, ht_reshape(x, 2, (int64_t[]){5, 5}))
+                                            : ht_forward(dp, x);
+    ht_tensor *loss = ht_nll_loss(y, batch_classes(4 * ht_test_rank, 4), HT_MEAN);
+
+    assert_true(fails == (loss == NULL));
+    if (way == NO_UPDATE)
+        return ht_optim_wrapper_update_params(wrapper, loss);
+    return way == NO_ROWS ? ht_data_parallel_backward(dp, loss) : ht_backward(loss);
+}
+
+static void check_lossless(enum way way, bool blocking, bool own)
+{
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    const struct run run = {.blocking = blocking, .own_gradients = own};
+    ht_module *dp = wrap(net, HT_COMM_WORLD, optimizer, &run);
+    ht_optim_wrapper *wrapper = ht_optim_wrapper_new(optimizer, NULL);
+    const char *part = way == NO_INPUT ? ": ht_reshape: " : ": ht_linear: x is (4, 7)";
+    bool fails = ht_test_rank == ht_test_size - 1;
+    double before[VALUES], after[VALUES];
+    ht_status status;
+
+    assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+    ht_optimizer_zero_grad(optimizer);
+    read_parameters(net, before);
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(ht_optim_wrapper_begin(wrapper, dp), HT_SUCCESS);
+    status = lossless_pass(dp, wrapper, way, fails);
+    if (way != NO_UPDATE || fails)
+        assert_int_equal(status, fails ? HT_ERR_SHAPE : HT_SUCCESS);
+    if (way != NO_UPDATE)
+        status = ht_optimizer_step(optimizer);
+    assert_int_equal(status, fails || blocking ? HT_ERR_SHAPE : HT_SUCCESS);
+    for (int again = 0; again < 2; again++) {
+        ht_error_clear();
+        assert_null(ht_forward(dp, batch_rows(0, 4)));
+        expect_message("pass 2: no loss on rank");
+        assert_null(ht_forward(dp, batch_rows(0, 4)));
+        expect_message(part);
+    }
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(wrapper);
+    ht_release(dp);
+    read_parameters(net, after);
+    assert_memory_equal(before, after, sizeof before);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+/* Its rows are missed, and all are told; without an error before it NULL means no rows. */
+static void a_forward_that_failed_on_one_rank_is_told_to_all(void **state)
+{
+    (void)state;
+    for (enum way way = NO_LOSS; way < WAYS; way++) {
+        check_lossless(way, false, false);
+        check_lossless(way, true, way == NO_ROWS);
+    }
+}
+
 HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(what_one_rank_cannot_wrap_no_rank_wraps),
               cmocka_unit_test(a_step_needs_a_synchronised_pass),
               cmocka_unit_test(a_failed_backward_is_named),
+              cmocka_unit_test(a_forward_that_failed_on_one_rank_is_told_to_all),
               cmocka_unit_test(a_hook_fails_where_its_sum_is_awaited),
               cmocka_unit_test(a_wrapped_parameter_keeps_its_shape));
