@@ -155,6 +155,7 @@ test_scripts = \
 	tests/tools/idx2hdf5.sh \
 	tests/tools/info.sh \
 	tests/tools/output.sh
+	tests/tools/man.sh
 
 long_scripts = \
 	tests/core/allocations.sh \

@@ -5,6 +5,7 @@
  *     mpirun -n 4 fashion images.h5 run.h5 10      (images, checkpoint, epochs in all) */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ht.h"
@@ -78,14 +79,31 @@ static void save(struct run *run, const char *path)
     ht_scope_close(scope);
 }
 
+static const char help[] = "usage: [mpirun -n RANKS] fashion IMAGES.h5 CHECKPOINT.h5 EPOCHS\n"
+                           "\n"
+                           "Trains a perceptron until EPOCHS are done in all, and goes on from "
+                           "CHECKPOINT.h5 if it is there.\n"
+                           "IMAGES.h5 is made by ht-idx2hdf5.\n";
+
+/* Rank 0 alone says how it is called. */
+static int say_usage(bool asked)
+{
+    if (ht_comm_rank(HT_COMM_WORLD) == 0)
+        fputs(help, asked ? stdout : stderr);
+    ht_finalize();
+    return asked ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
     struct run run;
     ht_module *module;
     ht_optimizer *adam;
 
-    if (argc != 4 || ht_init(NULL, NULL) != HT_SUCCESS)
-        return 2;
+    if (ht_init(NULL, NULL) != HT_SUCCESS)
+        return 1;
+    if (argc != 4)
+        return say_usage(argc == 2 && strcmp(argv[1], "--help") == 0);
     module = ht_nn_sequential(5, (ht_module *[]){ht_nn_flatten(1), ht_nn_linear(784, 128),
                                                  ht_nn_batch_norm1d(128, NULL), ht_nn_relu(),
                                                  ht_nn_linear(128, 10)});

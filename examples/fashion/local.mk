@@ -3,3 +3,7 @@ noinst_PROGRAMS += examples/fashion/fashion
 examples_fashion_fashion_SOURCES = examples/fashion/fashion.c
 examples_fashion_fashion_LDADD = libht.la
 examples_fashion_fashion_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+# Users find the sources beside the documents.
+fashiondir = $(docdir)/examples/fashion
+dist_fashion_DATA = examples/fashion/fashion.c

@@ -25,3 +25,6 @@ examples_mnist_mnist_SOURCES = \
 	examples/mnist/sha256.h
 examples_mnist_mnist_LDADD = libht.la
 examples_mnist_mnist_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+mnistdir = $(docdir)/examples/mnist
+dist_mnist_DATA = $(examples_mnist_mnist_SOURCES)

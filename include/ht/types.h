@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __cplusplus
+#include <initializer_list>
+#endif
 
 #include "ht/export.h"
 
@@ -29,6 +32,20 @@ typedef struct ht_value ht_value;
 
 #define HT_NONE     INT_MIN /* no split; all axes */
 #define HT_MAX_NDIM 8
+
+/* The two arguments "ndim, shape" from lengths, for the call that they stand in, in C and in C++:
+ * ht_ones(HT_SHAPE(100, 1), HT_FLOAT32, 0). A tensor of no axes has 0, NULL. */
+#ifdef __cplusplus
+#define HT_SHAPE(...)                                        \
+    (int)std::initializer_list<int64_t>{__VA_ARGS__}.size(), \
+        std::initializer_list<int64_t>{__VA_ARGS__}.begin()
+#else
+#define HT_SHAPE(...)                                                      \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) \
+    {                                                                      \
+        __VA_ARGS__                                                        \
+    }
+#endif
 
 /* One row per element type: enumerator, name, bytes of one element.
  * The order is the order of promotion inside a kind (ht_promote_types). */

@@ -26,6 +26,10 @@
 ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
                    const char *format, ...) HT_PRINTF(6, 7);
 
+/* The path of the layer whose forward this thread is in; NULL, "": none. Messages of HT_FAIL name
+ * it: "ht_conv2d in conv1: ...". It never goes away (ht__name). */
+extern _Thread_local const char *ht__layer;
+
 /* Whether a public function `what` got NULL for `name`. What an earlier error made NULL was
  * reported with it and passes through; any other is reported here: HT_ERR_ARGUMENT "what: the name
  * is NULL". ht_error_get is the code of both. */

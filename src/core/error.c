@@ -71,6 +71,8 @@ bool ht__error_hold(bool hold)
     return was;
 }
 
+_Thread_local const char *ht__layer;
+
 static void record(ht_status code, const char *format, va_list arguments)
 {
     char text[sizeof last.message]; /* arguments may point into the last message */
@@ -78,6 +80,20 @@ static void record(ht_status code, const char *format, va_list arguments)
     vsnprintf(text, sizeof text, format, arguments);
     last.code = code;
     snprintf(last.message, sizeof last.message, "%s", text);
+}
+
+/* After the function's name, unless the message has come through here before. */
+static void name_layer(void)
+{
+    char text[sizeof last.message];
+    size_t name = strspn(last.message, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+    if (ht__layer == NULL || ht__layer[0] == '\0' || strncmp(last.message, "ht_", 3) != 0 ||
+        last.message[name] != ':')
+        return;
+    memcpy(text, last.message, sizeof text);
+    snprintf(last.message, sizeof last.message, "%.*s in %.200s%s", (int)name, text, ht__layer,
+             text + name);
 }
 
 ht_status ht__error_set(ht_status code, const char *format, ...)
@@ -105,6 +121,7 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
     va_start(arguments, format);
     record(code, format, arguments);
     va_end(arguments);
+    name_layer();
     ht_log_write(HT_LOG_DEBUG, "%s raised at %s:%d: %s", ht_status_name(code), file, line,
                  last.message);
     if (held)

@@ -27,9 +27,8 @@ static ht_value *call_type(ht_module *module, ht_value *inputs)
         return module->type->forward_value(module, inputs);
     x = one_tensor(inputs);
     if (x == NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_forward_value: %s%s%s takes one tensor, got %s",
-                module->type->name, module->path[0] != '\0' ? " at " : "", module->path,
-                kind_names[ht_value_get_kind(inputs)]);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_forward_value: %s takes one tensor, got %s",
+                module->type->name, kind_names[ht_value_get_kind(inputs)]);
         return NULL;
     }
     return ht_value_tensor(module->type->forward(module, x));
@@ -69,6 +68,16 @@ static int begin_span(const ht_module *module)
     return ht__span_begin(HT_SPAN_FORWARD, name, module->type->name);
 }
 
+/* Errors name the innermost layer that has a path. */
+static const char *enter(const ht_module *module)
+{
+    const char *outer = ht__layer;
+
+    if (module->path[0] != '\0')
+        ht__layer = module->path;
+    return outer;
+}
+
 static ht_value *forward_value(ht_module *module, ht_value *inputs)
 {
     ht_value *output;
@@ -93,8 +102,10 @@ ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
     }
 
     int span = begin_span(module);
+    const char *outer = enter(module);
     ht_value *output = forward_value(module, inputs);
 
+    ht__layer = outer;
     ht__span_end(span);
     return output;
 }
@@ -131,8 +142,10 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
     }
 
     int span = begin_span(module);
+    const char *outer = enter(module);
     ht_tensor *y = forward_tensor(module, x);
 
+    ht__layer = outer;
     ht__span_end(span);
     return y;
 }

@@ -69,4 +69,11 @@ else
     result 'not ok' "batch that the ranks cannot share: status $status"
     sed 's/^/# /' "$work/err"
 fi
+if "${MPIRUN:-mpirun}" -n 2 examples/fashion/fashion --help >"$work/out" 2>"$work/err" </dev/null &&
+    [ "$(grep -c '^usage: ' "$work/out")" -eq 1 ]; then
+    result ok '--help says how it is called, once'
+else
+    result 'not ok' '--help says how it is called, once'
+    sed 's/^/# /' "$work/out" "$work/err"
+fi
 echo "1..$count"

@@ -38,6 +38,11 @@ END
             eval "${CC:-mpicc} ${SANITIZE:-} -std=c11 -Wall -Wextra -Werror $line"
     )
 }
+compiles_as_cxx() {
+    # shellcheck disable=SC2086 # a list of flags
+    ${CXX:-mpicxx} ${SANITIZE:-} -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only \
+        -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -I"$srcdir/include" "$work/line.c"
+}
 prints() {
     # shellcheck disable=SC2016 # Markdown's backquotes
     said=$(sed -n 's/.*prints `\(y = [^`]*\)`.*/\1/p' "$srcdir/README.md")
@@ -51,6 +56,7 @@ prints() {
 }
 check 'the program has at most 30 lines' fits
 check 'it compiles without a warning' compiles
+check 'it compiles as C++, too' compiles_as_cxx
 for ranks in 1 3 4; do
     check "$ranks ranks print what README says" prints $ranks
 done

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nn_test.h"
+#include "tensor_check.h"
 
 /* y = scale (left(a) + right(b)), left and right linear. */
 struct pair {
@@ -307,15 +308,46 @@ static void test_misuse(void **state)
     assert_int_equal(ht_module_add(net, "self", NULL, ht_retain(net)), HT_ERR_ARGUMENT);
     nn_assert_error("ht_module_add: 'self' contains the module it is added to");
     assert_null(ht_forward_value(ht_module_find(net, "left"), pair_inputs()));
-    nn_assert_error("ht_forward_value: Linear at left takes one tensor, got a map");
+    nn_assert_error("ht_forward_value in left: Linear takes one tensor, got a map");
     assert_int_equal(ht_module_remove_hook(net, 1u << 30), HT_ERR_ARGUMENT);
     nn_assert_error("ht_module_remove_hook: no hook has the id 1073741824");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(net);
 }
 
-HT_TEST_SUITE(test_module, cmocka_unit_test(test_names),
-              cmocka_unit_test(test_shared_parameters_come_once),
+/* Adds what does not fit after its child has run: no longer the child's error. */
+struct tail {
+    ht_module *child;
+};
+
+static ht_tensor *tail_forward(ht_module *self, ht_tensor *x)
+{
+    struct tail *tail = ht_module_data(self);
+
+    return ht_add(ht_forward(tail->child, x), ones(7, HT_FLOAT32));
+}
+
+static const ht_module_type tail_type = {.name = "Tail", .forward = tail_forward};
+
+static void test_errors_name_the_layer(void **state)
+{
+    ht_module *tail = ht_module_new(sizeof(struct tail), &tail_type), *net;
+    struct tail *fields = ht_module_data(tail);
+    ht_tensor *narrow = ht_reshape(ones(3, HT_FLOAT32), 2, (int64_t[]){1, 3});
+    ht_tensor *wide = ht_reshape(ones(4, HT_FLOAT32), 2, (int64_t[]){1, 4});
+
+    (void)state;
+    ht_module_add(tail, "child", &fields->child, ht_nn_linear(3, 2));
+    net = ht_nn_sequential(2, (ht_module *[]){ht_nn_relu(), tail});
+    HT_TEST_EXPECT_ERROR(ht_forward(net, wide), HT_ERR_SHAPE, "ht_linear in 1.child: x is (1, 4)");
+    HT_TEST_EXPECT_ERROR(ht_forward(net, narrow), HT_ERR_SHAPE, "ht_add in 1: ");
+    HT_TEST_EXPECT_ERROR(ht_add(narrow, wide), HT_ERR_SHAPE, "ht_add: ");
+    HT_TEST_EXPECT_ERROR(ht_forward(fields->child, wide), HT_ERR_SHAPE, "ht_linear in 1.child: ");
+    ht_release(net);
+}
+
+HT_TEST_SUITE(test_module, cmocka_unit_test(test_errors_name_the_layer),
+              cmocka_unit_test(test_names), cmocka_unit_test(test_shared_parameters_come_once),
               cmocka_unit_test(test_replace_writes_the_field),
               cmocka_unit_test(test_clone_stands_alone), cmocka_unit_test(test_clone_keeps_sharing),
               cmocka_unit_test(test_hooks), cmocka_unit_test(test_train_and_eval),
