@@ -188,6 +188,7 @@ ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
         return HT_ERR_STATE;
     if (adds_in_place(a, b))
         return ht__axpby("ht_add_", alpha, b, 1, a);
+    ht__compare_pause(1); /* the part of another rank may lie otherwise */
     scope = ht_scope_open();
     if (alpha != 1) { /* in the dtype of the sum, unless alpha's kind is higher */
         b = ht_astype(b, ht__binary_dtype(a->body, b->body));
@@ -198,6 +199,7 @@ ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
     if (status == HT_SUCCESS)
         status = ht__replace_values("ht_add_", a, sum);
     ht_scope_close(scope);
+    ht__compare_pause(-1);
     return status;
 }
 

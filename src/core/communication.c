@@ -22,6 +22,7 @@ static int world_rank, world_size = 1;
 
 static void comm_destroy(void *object)
 {
+    ht__free(((ht_comm *)object)->notes);
     ht__object_fini(object);
     ht__free(object);
 }
@@ -95,8 +96,10 @@ ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
     const char *outer = ht__watch_guard(what);
 
     ht__topology_fill(comm);
-    if (ht__compare_on && comm->size > 1)
+    if (ht__compare_on && comm->size > 1) {
         ht__comm_private(comm, HT_PURPOSE_RECORDS);
+        comm->notes = ht__notes_new();
+    }
     ht__watch_unguard(outer);
     return comm;
 }

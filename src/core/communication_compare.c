@@ -26,6 +26,7 @@ struct record {
     int root, op, dtype, wire;
     int64_t count;
     int refused;     /* its rank passes what is wrong, and says so when it has begun */
+    uint64_t notes;  /* of the tensors made before it; 0: not compared */
     int rank;        /* in the world, whatever the communicator; not compared */
     uint64_t number; /* of the call or operation; not compared */
     int ndim;        /* -1: no local part to be shown */
@@ -35,7 +36,7 @@ struct record {
 };
 
 /* In the order in which they are compared. */
-enum field { OPERATION, ROOT, REDUCTION, DTYPE, WIRE, COUNT, NO_FIELD };
+enum field { OPERATION, TENSORS, ROOT, REDUCTION, DTYPE, WIRE, COUNT, NO_FIELD };
 
 struct comparison {
     struct comparison *next;
@@ -57,33 +58,7 @@ void ht__compare_start(MPI_Comm world)
     /* A launcher may give the variable to some of the ranks only. */
     MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, world);
     ht__compare_on = wanted;
-}
-
-/* The innermost frame outside of the library, after those in it (a sanitizer's come first). A
- * program that has the library's objects in itself shows no border. */
-static void find_site(struct record *record)
-{
-    void *frames[FRAMES];
-    int count = backtrace(frames, FRAMES);
-    Dl_info info;
-    const struct link_map *own = ht__site_object(&ht__compare_on, &info);
-    bool inside = false;
-
-    if (own == NULL || own->l_name[0] == '\0')
-        return;
-    for (int i = 0; i < count; i++) {
-        const struct link_map *object = ht__site_object(frames[i], &info);
-
-        if (object == NULL || (object != own && !inside))
-            continue;
-        inside = true;
-        if (object != own) {
-            ht__site_name(object, frames[i], record->site, sizeof record->site);
-            return;
-        }
-        snprintf(record->caller, sizeof record->caller, "%s",
-                 info.dli_sname != NULL ? info.dli_sname : "");
-    }
+    ht__notes_start();
 }
 
 static void fill(struct record *record, const ht_call *call)
@@ -101,7 +76,11 @@ static void fill(struct record *record, const ht_call *call)
         record->ndim = call->part->body->ndim;
         memcpy(record->shape, call->part->body->lshape, sizeof record->shape);
     }
-    find_site(record);
+
+    void *frames[FRAMES];
+
+    ht__site_find(frames, backtrace(frames, FRAMES), record->caller, sizeof record->caller,
+                  record->site, sizeof record->site);
 }
 
 static enum field first_difference(const struct record *a, const struct record *b)
@@ -109,6 +88,7 @@ static enum field first_difference(const struct record *a, const struct record *
     if (a->refused || b->refused)
         return strcmp(a->what, b->what) != 0 ? OPERATION : NO_FIELD;
     return strcmp(a->what, b->what) != 0 ? OPERATION
+           : a->notes != b->notes        ? TENSORS
            : a->root != b->root          ? ROOT
            : a->op != b->op              ? REDUCTION
            : a->dtype != b->dtype        ? DTYPE
@@ -147,17 +127,21 @@ static const char *value_of(const struct record *record, enum field field, char 
 /* Every rank makes the same message, so that it is printed once. */
 static _Noreturn void end_job(const struct comparison *it, int differing, enum field field)
 {
-    static const char *const names[] = {[ROOT] = "the root",
+    static const char *const names[] = {[TENSORS] = "the number of tensors made",
+                                        [ROOT] = "the root",
                                         [REDUCTION] = "the reduction",
                                         [DTYPE] = "the dtype",
                                         [WIRE] = "the dtype that travels",
                                         [COUNT] = "the number of elements"};
     const struct record *a = &it->all[0], *b = &it->all[differing];
-    char of_a[160], of_b[160], sites[256] = "", text[1016];
+    char of_a[160], of_b[160], site_a[160], site_b[160], sites[400] = "", text[1016];
 
-    if (a->site[0] != '\0')
-        snprintf(sites, sizeof sites, "; rank %d at %s, rank %d at %s", a->rank, a->site, b->rank,
-                 b->site);
+    if (a->site[0] != '\0') {
+        ht__site_resolve(a->site, site_a, sizeof site_a);
+        ht__site_resolve(b->site, site_b, sizeof site_b);
+        snprintf(sites, sizeof sites, "; rank %d at %s, rank %d at %s", a->rank, site_a, b->rank,
+                 site_b);
+    }
     if (field == OPERATION)
         snprintf(text, sizeof text,
                  "rank %d calls %s where rank %d calls %s: all ranks of a communicator make the "
@@ -173,6 +157,26 @@ static _Noreturn void end_job(const struct comparison *it, int differing, enum f
     ht__abort(HT_ERR_COMM, text);
 }
 
+static bool all_have_notes(const struct comparison *it)
+{
+    bool all = true;
+
+    for (int r = 0; r < it->comm->size; r++)
+        all &= it->all[r].notes != 0;
+    return all;
+}
+
+/* `fewer`: that a rank has made fewer is a difference too. */
+static void tensors_differ(const struct comparison *it, bool fewer)
+{
+    int *ranks = ht__alloc(sizeof *ranks * (size_t)it->comm->size);
+
+    for (int r = 0; r < it->comm->size; r++)
+        ranks[r] = it->all[r].rank;
+    ht__notes_differ(it->comm, it->comm->purpose[HT_PURPOSE_RECORDS + it->on], ranks, fewer);
+    ht__free(ranks);
+}
+
 static void compare(const struct comparison *it)
 {
     enum field first = NO_FIELD;
@@ -186,6 +190,9 @@ static void compare(const struct comparison *it)
             rank = r;
         }
     }
+    /* A tensor that is other on two ranks came before the calls that are. */
+    if (first == TENSORS || (first == OPERATION && all_have_notes(it)))
+        tensors_differ(it, first == TENSORS);
     if (first != NO_FIELD)
         end_job(it, rank, first);
 }
@@ -198,6 +205,8 @@ static struct comparison *post(ht_comm *comm, const ht_call *call)
     it->on = call->on;
     fill(&it->mine, call);
     it->mine.number = ++comm->compared[call->on];
+    if (!call->later && call->on == HT_PURPOSE_CALLS)
+        it->mine.notes = ht__notes_sum(comm);
     MPI_Iallgather(&it->mine, sizeof it->mine, MPI_BYTE, it->all, sizeof it->mine, MPI_BYTE,
                    comm->purpose[HT_PURPOSE_RECORDS + call->on], &it->request);
     return it;
@@ -221,8 +230,12 @@ void ht__compare_call(ht_comm *comm, const ht_call *call)
         last_posted = &it->next;
         return;
     }
-    if (ht__wait_mpi(comm, 1, &it->request, call->what) == HT_SUCCESS)
+    if (ht__wait_mpi(comm, 1, &it->request, call->what) == HT_SUCCESS) {
+        ht__compare_posted(); /* what came before it */
         compare(it);
+    }
+    if (call->on == HT_PURPOSE_CALLS)
+        ht__notes_clear(comm);
     drop(it);
 }
 

@@ -254,6 +254,8 @@ struct ht_comm {
     ht_errhandler handler;
     MPI_Comm purpose[HT_PURPOSE_COUNT];    /* private duplicates, made on demand; MPI_COMM_NULL */
     uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
+    struct ht_notes
+        *notes; /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
     int nodes, node, local_rank, local_size;
     char name[32];
     uint64_t draws, draws_epoch; /* of random tensors here since the generator was seeded */
@@ -276,6 +278,7 @@ bool ht__comm_compatible(const ht_comm *a, const ht_comm *b);
 /* HT_DEBUG_COLLECTIVE=1 (communication_compare.c): what all ranks pass alike to a collective
  * operation, 0 where nothing has to be alike. Called before it; the first difference ends the job.
  */
+typedef struct ht_body ht_body;
 typedef struct ht_call {
     const char *what;
     int root;
@@ -289,6 +292,11 @@ typedef struct ht_call {
 } ht_call;
 extern bool ht__compare_on;
 void ht__compare_call(ht_comm *comm, const ht_call *call);
+
+/* The same for calls that are collective only logically (communication_compare_tensors.c): a tensor
+ * is made, or written in place. Between pause(1) and pause(-1) ranks need not do the same. */
+void ht__compare_tensor(const ht_body *body, bool written);
+void ht__compare_pause(int step);
 
 /* A collective operation begins; called by the program's thread only. */
 static inline void ht__begin(ht_comm *comm, ht_call call)
@@ -352,7 +360,7 @@ typedef struct ht_bounds {
 
 ht_bounds *ht__bounds_new(int ranks); /* owned; to be filled by the caller */
 
-typedef struct ht_body {
+struct ht_body {
     ht_object base;
     ht_storage *storage; /* owned; NULL only in the metadata that nodes keep of their inputs */
     ht_comm *comm;       /* retained */
@@ -368,7 +376,7 @@ typedef struct ht_body {
     int64_t shape[HT_MAX_NDIM];
     int64_t lshape[HT_MAX_NDIM];
     int64_t stride[HT_MAX_NDIM]; /* of the local part */
-} ht_body;
+};
 
 /* The first n elements of the gradient that is being written in place are there. */
 typedef void ht_grad_filling_fn(ht_tensor *leaf, int64_t n, void *user);

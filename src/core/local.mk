@@ -25,6 +25,7 @@ libht_objects_la_SOURCES += \
 	src/core/communication_clock.c \
 	src/core/communication_collective.c \
 	src/core/communication_compare.c \
+	src/core/communication_compare_tensors.c \
 	src/core/communication_count.c \
 	src/core/communication_errors.c \
 	src/core/communication_exchange.c \

@@ -105,6 +105,17 @@ bool ht__compare_posted(void);          /* whether all that was posted is compar
 void ht__compare_settle(void);          /* before an error of MPI that it may explain */
 void ht__compare_end(ht_comm *world);
 
+/* ---- its notes of tensors (communication_compare_tensors.c) -----------------------------------
+ */
+void ht__notes_start(void);
+struct ht_notes *ht__notes_new(void); /* ht__free */
+uint64_t ht__notes_sum(const ht_comm *comm);
+void ht__notes_clear(ht_comm *comm);
+
+/* Ends the job with the first that differ, unless some ranks have only fewer of them and that is
+ * not asked for. Collective; world_ranks: of the communicator's ranks. */
+void ht__notes_differ(ht_comm *comm, MPI_Comm wire, const int *world_ranks, bool fewer);
+
 /* ---- abort (communication_abort.c) -------------------------------------------------------------
  */
 void ht__abort_start(MPI_Comm world); /* duplicates it; collective */

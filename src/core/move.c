@@ -56,11 +56,15 @@ ht_tensor *ht_copy(ht_tensor *x)
     return fill_from("ht_copy", row_major_like("ht_copy", x->body), x);
 }
 
+/* Memory may be in another order on each rank: a part of one row is contiguous in any. */
 ht_tensor *ht_contiguous(ht_tensor *x)
 {
     if (HT_IS_NULL(x, "ht_contiguous", "x") || ht__body_is_contiguous(x->body))
         return x;
-    return ht_copy(x);
+    ht__compare_pause(1);
+    x = ht_copy(x);
+    ht__compare_pause(-1);
+    return x;
 }
 
 ht_tensor *ht_channels_last(ht_tensor *x)
@@ -79,7 +83,10 @@ ht_tensor *ht_channels_last(ht_tensor *x)
     like.stride[3] = like.lshape[1];
     like.stride[2] = like.stride[3] * like.lshape[3];
     like.stride[0] = like.stride[2] * like.lshape[2];
-    return fill_from("ht_channels_last", ht__body_new_as("ht_channels_last", &like, like.dtype), x);
+    ht__compare_pause(1); /* as in ht_contiguous */
+    x = fill_from("ht_channels_last", ht__body_new_as("ht_channels_last", &like, like.dtype), x);
+    ht__compare_pause(-1);
+    return x;
 }
 
 /* Bytes of a dense body from one device to another, through the host where neither can do it alone.
@@ -158,6 +165,8 @@ ht_status ht__check_in_place(const char *what, ht_tensor *x)
                        "%s: x is a leaf that requires gradients: write to it with gradients off "
                        "(ht_set_grad_enabled)",
                        what);
+    if (ht__compare_on)
+        ht__compare_tensor(x->body, true);
     return HT_SUCCESS;
 }
 

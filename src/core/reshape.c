@@ -112,7 +112,10 @@ static ht_tensor *reshape_in_place(ht_tensor *x, int ndim, const int64_t shape[]
     ht__body_settle(body);
     if (body->lsize > 0 && !view_strides(x->body, ndim, body->lshape, body->stride)) {
         ht_release(body);
-        return reshape_in_place(ht_copy(x), ndim, shape, split);
+        ht__compare_pause(1); /* the part of another rank may lie otherwise */
+        x = ht_copy(x);
+        ht__compare_pause(-1);
+        return reshape_in_place(x, ndim, shape, split);
     }
     if (body->lsize == 0)
         ht__strides_row_major(ndim, body->lshape, body->stride);

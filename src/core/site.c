@@ -2,6 +2,7 @@
  *
  * Places in a program's code, from the addresses that calls return to. */
 #define _GNU_SOURCE
+#include "core.h"
 #include "site.h"
 
 #include <errno.h>
@@ -63,4 +64,70 @@ void ht__site_line(const void *address, char *text, size_t size)
         path[0] = '\0';
     if (path[0] == '\0' || !ask_addr2line(path, offset_of(object, address), text, size))
         ht__site_name(object, address, text, size);
+}
+
+/* The innermost frame outside of the library, after those in it (a sanitizer's come first). A
+ * program that has the library's objects in itself shows no border. */
+void ht__site_find(void *const frames[], int count, char *caller, size_t caller_size, char *site,
+                   size_t site_size)
+{
+    Dl_info info;
+    const struct link_map *own = ht__site_object(&ht__compare_on, &info);
+    bool inside = false;
+
+    caller[0] = site[0] = '\0';
+    if (own == NULL || own->l_name[0] == '\0')
+        return;
+    for (int i = 0; i < count; i++) {
+        const struct link_map *object = ht__site_object(frames[i], &info);
+
+        if (object == NULL || (object != own && !inside))
+            continue;
+        inside = true;
+        if (object != own) {
+            ht__site_name(object, frames[i], site, site_size);
+            return;
+        }
+        snprintf(caller, caller_size, "%s", info.dli_sname != NULL ? info.dli_sname : "");
+    }
+}
+
+struct wanted {
+    const char *name; /* without folders */
+    size_t length;
+    char path[1024];
+};
+
+static int find_object(struct dl_phdr_info *info, size_t size, void *user)
+{
+    struct wanted *wanted = user;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+
+    (void)size;
+    if (strlen(name) != wanted->length || strncmp(name, wanted->name, wanted->length) != 0)
+        return 0;
+    snprintf(wanted->path, sizeof wanted->path, "%s", info->dlpi_name);
+    return 1;
+}
+
+void ht__site_resolve(const char *site, char *text, size_t size)
+{
+    const char *plus = strrchr(site, '+');
+    struct wanted wanted = {.name = site};
+    unsigned long offset;
+
+    snprintf(text, size, "%s", site);
+    if (plus == NULL || sscanf(plus, "+%lx", &offset) != 1)
+        return;
+    wanted.length = (size_t)(plus - site);
+    if (strlen(program_invocation_short_name) == wanted.length &&
+        strncmp(site, program_invocation_short_name, wanted.length) == 0) {
+        if (readlink("/proc/self/exe", wanted.path, sizeof wanted.path - 1) < 0)
+            wanted.path[0] = '\0';
+    } else {
+        dl_iterate_phdr(find_object, &wanted);
+    }
+    if (wanted.path[0] != '\0' && !ask_addr2line(wanted.path, (ptrdiff_t)offset, text, size))
+        snprintf(text, size, "%s", site);
 }

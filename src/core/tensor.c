@@ -33,6 +33,8 @@ ht_tensor *ht__tensor_new(ht_body *body)
     x = ht__block_alloc(sizeof *x);
     ht__object_init(x, &kind);
     x->body = body;
+    if (ht__compare_on)
+        ht__compare_tensor(body, false);
     return ht__scoped(x);
 }
 
@@ -182,8 +184,13 @@ static int owner_of_element(const ht_body *body)
 static ht_status read_element(ht_tensor *x, ht_dtype dtype, void *element)
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *host = ht__on_host(x, dtype);
-    ht_status status = host != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    ht_tensor *host;
+    ht_status status;
+
+    ht__compare_pause(1); /* the other ranks do not come here */
+    host = ht__on_host(x, dtype);
+    ht__compare_pause(-1);
+    status = host != NULL ? HT_SUCCESS : ht_error_get(NULL);
 
     if (host != NULL)
         memcpy(element, ht_tensor_data(host), sizeof(int64_t));

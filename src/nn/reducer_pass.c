@@ -215,8 +215,14 @@ static bool order_is_due(const ht_reducer *reducer)
 
 ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
 {
-    ht_status status = order_is_due(reducer) ? ht__reducer_rebuild(reducer) : HT_SUCCESS;
+    ht_status status = HT_SUCCESS;
 
+    /* Ranks that step where another one does not would wait in their exchange until the deadline.
+     * In a join, who is out of data asks first. */
+    if (ht__compare_on && !reducer->joining)
+        ht__begin(reducer->comm, (ht_call){.what = "a pass of ht_nn_data_parallel", .later = true});
+    if (order_is_due(reducer))
+        status = ht__reducer_rebuild(reducer);
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
     reducer->begun = reducer->sync = true;

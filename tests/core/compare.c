@@ -58,16 +58,38 @@ static void differ_in_part(void)
     ht_release(part);
 }
 
+/* Calls that do not communicate, up to one that does. */
+static void differ_logically(const char *how, bool odd)
+{
+    ht_tensor *x;
+
+    ht_use_comm(HT_COMM_WORLD);
+    x = ht_ones(2, (int64_t[]){odd && strcmp(how, "ones") == 0 ? 5 : 4, 3}, HT_FLOAT32, 0);
+    if (strcmp(how, "split") == 0)
+        x = ht_resplit(ht_ones(1, (int64_t[]){8}, HT_FLOAT32, HT_NONE), odd ? HT_NONE : 0);
+    if (strcmp(how, "astype") == 0)
+        x = ht_astype(x, odd ? HT_FLOAT64 : HT_FLOAT32);
+    if (strcmp(how, "more") == 0 && odd)
+        x = ht_exp(x);
+    if (strcmp(how, "written") == 0 && odd)
+        ht_fill_(x, 2);
+    for (int i = 0; strcmp(how, "endless") == 0 && i < (odd ? 3000 : 2000); i++)
+        x = ht_neg(x);
+    ht_item(ht_mean(x, HT_NONE));
+}
+
 /* A step of training, with buckets as large as the environment says. */
-static void train(void)
+static void train(int steps, bool blocking)
 {
     ht_tensor *x = ht_ones(2, (int64_t[]){2, 8}, HT_FLOAT32, HT_NONE);
     ht_module *net = ht_nn_linear(8, 4);
     ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
-    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, false);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, blocking);
 
-    ht_backward(ht_sum(ht_forward(dp, x), HT_NONE));
-    ht_optimizer_step(sgd);
+    for (int i = 0; i < steps; i++) {
+        ht_backward(ht_sum(ht_forward(dp, x), HT_NONE));
+        ht_optimizer_step(sgd);
+    }
     ht_release(dp);
     ht_release(sgd);
     ht_release(net);
@@ -82,9 +104,15 @@ int main(int argc, char **argv)
     ht_use_comm(HT_COMM_SELF); /* tensors are each rank's own */
     scope = ht_scope_open();
     if (strcmp(how, "train") == 0)
-        train();
+        train(1, false);
+    else if (strcmp(how, "steps") == 0)
+        train(ht_comm_rank(HT_COMM_WORLD) == 0 ? 2 : 3, true);
+    else if (strcmp(how, "steps unseen") == 0)
+        train(ht_comm_rank(HT_COMM_WORLD) == 0 ? 2 : 3, false);
     else if (strcmp(how, "part") == 0)
         differ_in_part();
+    else if (strncmp(how, "logically ", 10) == 0)
+        differ_logically(how + 10, ht_comm_rank(HT_COMM_WORLD) == 1);
     else
         differ(how, ht_comm_rank(HT_COMM_WORLD) == 1);
     ht_scope_close(scope);

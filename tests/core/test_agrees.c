@@ -79,7 +79,9 @@ static ht_value *state(void)
 
 static ht_status checkpoint_no_state(bool odd)
 {
-    return ht_checkpoint_save(odd ? NULL : state(), "agrees.h5", HT_COMM_WORLD, NULL);
+    ht_value *map = state();
+
+    return ht_checkpoint_save(odd ? NULL : map, "agrees.h5", HT_COMM_WORLD, NULL);
 }
 
 static ht_status checkpoint_no_path(bool odd)
