@@ -22,7 +22,8 @@ HT_API ht_tensor *ht_flatten(ht_tensor *x, int start_axis);
 HT_API ht_tensor *ht_permute(ht_tensor *x, const int axes[]);
 HT_API ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1);
 
-/* View with one axis of length 1 more, or one less. */
+/* View with one axis of length 1 more, or one less. The split axis goes by a resplit instead: one
+ * rank has its element and all are to; that is a copy, and collective. */
 HT_API ht_tensor *ht_expand_dims(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_squeeze(ht_tensor *x, int axis);
 

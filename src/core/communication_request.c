@@ -6,9 +6,11 @@
 
 static ht_status complete(ht_request *request, ht_status status)
 {
+    ht_comm *outer = ht__together(request->comm);
     ht_status sent = ht__buffer_close(request->what, &request->send, false);
     ht_status received = ht__buffer_close(request->what, &request->recv, status == HT_SUCCESS);
 
+    ht__together_end(outer);
     if (status == HT_SUCCESS)
         status = sent != HT_SUCCESS ? sent : received;
     ht__free(request->mpi);
@@ -47,6 +49,7 @@ ht_request *ht__request_new(ht_comm *comm, const char *what)
 
     ht__object_init(request, &request_kind);
     request->comm = ht_retain(comm);
+    request->outer = ht__together(comm);
     request->what = what;
     return request;
 }
@@ -62,6 +65,7 @@ MPI_Request *ht__request_slots(ht_request *request, int count)
 
 ht_request *ht__request_posted(ht_request *request, ht_status status)
 {
+    ht__together_end(request->outer);
     if (status == HT_SUCCESS)
         return request;
     complete(request, status);

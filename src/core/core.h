@@ -47,6 +47,11 @@ ht_status ht__check_options(ht_comm *comm, const char *what, const char *filler,
 /* Whether an attribute's function got a handle. */
 #define HT_IS_THERE(handle) (ht__alive(handle, __func__, #handle) != NULL)
 
+/* Until the caller gives back what this returned, a failure on this rank alone concerns `comm`: for
+ * operations of its ranks on process-local parts, in which no rank may fail by itself. */
+ht_comm *ht__together(ht_comm *comm);
+void ht__together_end(ht_comm *outer);
+
 /* A kernel returned non-zero: raises what the backend recorded, prefixed with `what`. */
 ht_status ht__kernel_failed(ht_comm *comm, const char *what);
 

@@ -78,8 +78,10 @@ static ht_tensor *accumulate(const cumulative_plan *plan, ht_tensor *x)
         return NULL;
     if (across) {
         bool was = ht_set_grad_enabled(false);
+        ht_comm *outer = ht__together(x->body->comm);
 
         start = slabs_before(plan, x);
+        ht__together_end(outer);
         ht_set_grad_enabled(was);
         if (start == NULL)
             return NULL;

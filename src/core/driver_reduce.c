@@ -284,6 +284,7 @@ static ht_tensor *record(const ht_reduce_row *row, ht_tensor *x, ht_tensor *y, i
 ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool keepdim)
 {
     bool was, counts = row->kernel == HT_REDUCE_ARGMAX || row->kernel == HT_REDUCE_ARGMIN;
+    ht_comm *outer;
     ht_tensor *y;
     reduce_plan plan;
 
@@ -298,7 +299,9 @@ ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool kee
         }
     }
     was = ht_set_grad_enabled(false);
+    outer = ht__together(x->body->comm);
     y = counts ? positions(row, &plan, x) : values(row, &plan, x);
+    ht__together_end(outer);
     ht_set_grad_enabled(was);
     return y != NULL ? record(row, x, y, axis, keepdim) : NULL;
 }

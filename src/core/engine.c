@@ -357,11 +357,13 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
             grads = ht__alloc((size_t)node->input_count * sizeof *grads);
 
         present outer = now;
+        ht_comm *alone = ht__together(grad->body->comm);
 
         now = (present){.queue = queue, .node = keep ? NULL : node};
         ht__watch_at(node->name);
         node->backward(node, grad, grads);
         now = outer;
+        ht__together_end(alone);
         status = ht_error_get(NULL);
     }
     if (status == HT_SUCCESS)

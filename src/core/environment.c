@@ -71,7 +71,7 @@ static bool is_allowed(ht_env variable, const char *text)
     case PAIR:
         end = after_integer(text, 0);
         end = end != NULL && *end == ':' ? after_integer(end + 1, 0) : NULL;
-        return end != NULL && *end == '\0';
+        return end != NULL && (*end == '\0' || strcmp(end, ":tensors") == 0);
     case TEXT:
         break;
     }

@@ -13,13 +13,13 @@
  * CHOICE  one of these words
  * COUNT   a whole number from 1
  * NUMBER  a number from 0, in C's notation whatever the locale
- * PAIR    two whole numbers with a colon in between
+ * PAIR    two whole numbers with a colon in between, and maybe :tensors
  * TEXT    anything */
 #define HT_ENV_LIST(X)                                     \
     X(HT_BACKEND_PATH, TEXT, "folders")                    \
     X(HT_BUCKET_CAP_MB, NUMBER, "a number of MiB")         \
     X(HT_DEBUG_COLLECTIVE, FLAG, "0|1")                    \
-    X(HT_DEBUG_FAIL_ALLOC, PAIR, "rank:n")                 \
+    X(HT_DEBUG_FAIL_ALLOC, PAIR, "rank:n[:tensors]")       \
     X(HT_EXCHANGE, CHOICE, "shared|messages")              \
     X(HT_IO_THREADS, FLAG, "0|1")                          \
     X(HT_JOB, TEXT, "what ht-run writes")                  \

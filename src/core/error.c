@@ -16,6 +16,7 @@ static _Thread_local struct {
 } last;
 
 static _Thread_local bool held;
+static _Thread_local ht_comm *together; /* not owned; NULL: each failure's own */
 
 static const char *const names[HT_ERROR_COUNT] = {
 #define ROW(id, text) #id,
@@ -113,6 +114,20 @@ ht_status ht__error_set_null(const char *what, const char *name)
     return last.code;
 }
 
+ht_comm *ht__together(ht_comm *comm)
+{
+    ht_comm *outer = together;
+
+    if (outer == NULL || comm->size > outer->size)
+        together = comm;
+    return outer;
+}
+
+void ht__together_end(ht_comm *outer)
+{
+    together = outer;
+}
+
 ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
                    const char *format, ...)
 {
@@ -129,6 +144,8 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
 
     if (comm == NULL && ht_is_initialized())
         comm = ht_comm_self();
+    if (here && together != NULL && comm != NULL && together->size > comm->size)
+        comm = together;
     bool alone_of_many = here && comm != NULL && comm->size > 1;
     if (comm == NULL || alone_of_many || comm->handler == HT_ERRORS_ABORT)
         ht__abort(code, last.message);

@@ -232,6 +232,7 @@ ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b)
 {
     ht_tensor *inputs[2] = {a, b}, *c;
     ht_dtype dtype;
+    ht_comm *outer;
     ht_node *node;
     bool was;
 
@@ -242,7 +243,9 @@ ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b)
     if (dtype <= HT_INT64)
         dtype = HT_FLOAT32;
     was = ht_set_grad_enabled(false);
+    outer = ht__together(a->body->comm);
     c = multiply(ht_astype(a, dtype), ht_astype(b, dtype));
+    ht__together_end(outer);
     ht_set_grad_enabled(was);
     node = c != NULL ? ht_node_new("ht_matmul", matmul_backward, 2, inputs) : NULL;
     if (node == NULL)

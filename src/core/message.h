@@ -174,6 +174,7 @@ ht_status ht__buffer_close(const char *what, ht_buffer *buffer, bool copy_back);
 struct ht_request {
     ht_object base;
     ht_comm *comm;    /* retained */
+    ht_comm *outer;   /* of ht__together before it, while it is being posted */
     const char *what; /* not owned: a literal */
     ht_buffer send, recv;
     MPI_Request *mpi; /* owned; `count` of them */

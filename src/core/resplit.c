@@ -98,11 +98,14 @@ static ht_tensor *redistribute(const char *what, ht_tensor *x, int split, ht_bou
 static ht_tensor *move_to(const char *what, ht_tensor *x, int split, ht_bounds *bounds, bool own)
 {
     ht_tensor *y;
+    ht_comm *outer;
     ht_node *node;
     bool was;
 
     was = ht_set_grad_enabled(false);
+    outer = ht__together(x->body->comm);
     y = redistribute(what, x, split, bounds, own);
+    ht__together_end(outer);
     ht_set_grad_enabled(was);
     node = y != NULL ? ht_node_new(what, resplit_backward, 1, &x) : NULL;
     return node != NULL ? ht_node_set_output(node, y) : y;

@@ -63,8 +63,8 @@ static void values_that_may_not_be(void **state)
     assert_true(says("HT_BUCKET_CAP_MB", "1,5", "HT_BUCKET_CAP_MB=1,5 is ignored"));
     assert_true(says("HT_RANKS_PER_NODE", "0", "HT_RANKS_PER_NODE=0 is ignored"));
     assert_true(says("HT_RANKS_PER_NODE", "4x", "HT_RANKS_PER_NODE=4x is ignored"));
-    assert_true(
-        says("HT_DEBUG_FAIL_ALLOC", "1", "HT_DEBUG_FAIL_ALLOC=1 is ignored: expected rank:n"));
+    assert_true(says("HT_DEBUG_FAIL_ALLOC", "1",
+                     "HT_DEBUG_FAIL_ALLOC=1 is ignored: expected rank:n[:tensors]"));
     assert_true(says("HT_IO_THREADS", "2", "HT_IO_THREADS=2 is ignored"));
 }
 
@@ -78,6 +78,7 @@ static void values_that_may(void **state)
     assert_true(is_taken("HT_TIMEOUT", "30.5"));
     assert_true(is_taken("HT_TIMEOUT", "0"));
     assert_true(is_taken("HT_DEBUG_FAIL_ALLOC", "0:12"));
+    assert_true(is_taken("HT_DEBUG_FAIL_ALLOC", "0:12:tensors"));
     setenv("HT_BUCKET_CAP_MB", "2.5", 1);
     assert_true(ht__env_number(HT_ENV_HT_BUCKET_CAP_MB, &number) && number == 2.5);
     unsetenv("HT_BUCKET_CAP_MB");
