@@ -91,8 +91,8 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 /* checkpoint_seal.c. A seal for a file that this process is about to write. */
 void ht__seal_begin(ht__seal *seal);
 
-/* The process of this machine that writes `part` now, of another job; 0: none, or nobody can tell.
- */
+/* The process of this machine that writes `part` now, of another job; 0: none, or nobody can tell;
+ * -1: it is whole, and about to be put in its place. */
 int64_t ht__seal_writer(const char *part);
 
 /* Seals what all have written and closed; `begun`: what rank 0 put in front of it. Collective,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static ht_status fail(const ht__target *target, const char *verb, int error)
@@ -60,7 +61,7 @@ static ht_status remove_left(const ht__target *target, const char *part)
         usleep(STEP);
         writer = ht__seal_writer(part);
     }
-    if (writer != 0)
+    if (writer > 0)
         return ht__error_set(
             HT_ERR_IO,
             "%s: cannot write %s: process %lld is writing %s: two jobs save to one "
@@ -204,6 +205,30 @@ static void keep_as_first(const char *path, const char *first)
         rename(path, first);
 }
 
+/* Jobs that save to one file one after the other lose each what the other has written. */
+static void notice_other(const ht__target *target, bool saved)
+{
+    static struct stat last;
+    static char path[HT_PATH_ROOM];
+    static bool noticed;
+    struct stat now;
+    bool is_there = stat(target->path, &now) == 0;
+
+    if (!saved && !noticed && is_there && strcmp(path, target->path) == 0 &&
+        (now.st_ino != last.st_ino || now.st_dev != last.st_dev)) {
+        noticed = true; /* once is enough */
+        ht_log_write(
+            HT_LOG_WARN,
+            "%s: %s is not the file that this job has saved last: does another job save to "
+            "it?",
+            target->what, target->path);
+    }
+    if (saved && is_there) {
+        last = now;
+        snprintf(path, sizeof path, "%s", target->path);
+    }
+}
+
 ht_status ht__place_commit(const ht__target *target, const char *part, int keep)
 {
     const char *path = target->path;
@@ -211,6 +236,7 @@ ht_status ht__place_commit(const ht__target *target, const char *part, int keep)
     char *from = ht__alloc(room), *to = ht__alloc(room);
     int error = 0;
 
+    notice_other(target, false);
     for (int age = keep - 1; age > 1; age--) {
         ht__place_earlier(from, room, path, age - 1);
         ht__place_earlier(to, room, path, age);
@@ -222,7 +248,12 @@ ht_status ht__place_commit(const ht__target *target, const char *part, int keep)
     if (rename(part, path) != 0)
         error = errno;
     flush_folder(path);
+    notice_other(target, true);
     ht__free(from);
     ht__free(to);
+    if (error == ENOENT)
+        return ht__error_set(HT_ERR_IO,
+                             "%s: cannot put in place %s: %s is gone: two jobs save to one file",
+                             target->what, path, part);
     return error == 0 ? HT_SUCCESS : fail(target, "put in place", error);
 }

@@ -316,7 +316,7 @@ static ht_status write_in_place(const ht__target *target, const ht__entries *ent
         status = ht__seal_close(target, part, &seal);
     if (status == HT_SUCCESS)
         status = ht__agree(comm, first ? ht__place_commit(target, part, keep) : HT_SUCCESS);
-    if (status != HT_SUCCESS && mine && ht__seal_writer(part) == 0) /* nobody else has taken it */
+    if (status != HT_SUCCESS && mine && ht__seal_writer(part) <= 0) /* nobody else has taken it */
         unlink(part);
     ht__free(part);
     return status;

@@ -96,11 +96,15 @@ int64_t ht__seal_writer(const char *part)
     ht__seal seal;
 
     gethostname(host, sizeof host - 1);
-    if (!read_seal(part, &seal) || seal.length != 0 || strcmp(seal.host, host) != 0 ||
-        seal.process == getpid() || kill((pid_t)seal.process, 0) != 0)
+    if (!read_seal(part, &seal))
         return 0;
-    if (job != NULL && job[0] != '\0' && strcmp(job, seal.job) == 0)
+    if (job != NULL && strcmp(job, seal.job) == 0)
         return 0; /* the same job, before it was started again: its end may take a while */
+    if (seal.length != 0)
+        return -1;
+    if (strcmp(seal.host, host) != 0 || seal.process == getpid() ||
+        kill((pid_t)seal.process, 0) != 0)
+        return 0;
     return seal.started != 0 && start_of(seal.process) == seal.started ? seal.process : 0;
 }
 

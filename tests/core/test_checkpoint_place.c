@@ -171,7 +171,25 @@ static void a_part_belongs_to_who_writes_it(void **state)
     assert_false(is_there(".part"));
 }
 
+/* As a job leaves it that is killed between the last two steps. */
+static void a_whole_part_is_waited_for_and_removed(void **state)
+{
+    char part[96];
+
+    (void)state;
+    ht__place_patience = 0.2;
+    snprintf(part, sizeof part, "%s.part", path);
+    ht_checkpoint_save(numbered(1), path, HT_COMM_WORLD, NULL);
+    if (ht_test_rank == 0)
+        assert_int_equal(rename(path, part), 0);
+    ht_barrier(HT_COMM_WORLD);
+    assert_int_equal(ht_checkpoint_save(numbered(2), path, HT_COMM_WORLD, NULL), HT_SUCCESS);
+    assert_false(is_there(".part"));
+    assert_true(number_in(path, false) == 2);
+}
+
 HT_TEST_SUITE(test_checkpoint_place, IN_FOLDER(a_folder_is_not_replaced),
               IN_FOLDER(the_last_k_are_kept), IN_FOLDER(the_newest_good_one_is_found_over_gaps),
               IN_FOLDER(only_checkpoints_of_the_job_count), IN_FOLDER(permissions_stay),
-              IN_FOLDER(a_symbolic_link_stays), IN_FOLDER(a_part_belongs_to_who_writes_it));
+              IN_FOLDER(a_symbolic_link_stays), IN_FOLDER(a_part_belongs_to_who_writes_it),
+              IN_FOLDER(a_whole_part_is_waited_for_and_removed));
