@@ -212,6 +212,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/array.c \
 	tests/fuzz/array.h \
 	tests/fuzz/choose.c \
+	tests/fuzz/comm.c \
 	tests/fuzz/compare.c \
 	tests/fuzz/fuzz.h \
 	tests/fuzz/main.c \

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random sequences of communication: values of each rank from a seed, so that every rank knows what
+ * all have. Misuse comes from all ranks alike, must end alike on all, and leaves what follows right. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+
+enum { ALLREDUCE, REDUCE, SCAN, EXSCAN, BCAST, ALLGATHER, GATHER, SCATTER, ALLTOALL, RING, DRAW,
+       CALLS };
+static const char *const names[] = {"allreduce", "reduce",  "scan",     "exscan", "bcast", "allgather",
+                                    "gather",    "scatter", "alltoall", "ring",   "draw"};
+enum { RIGHT, OTHER_DTYPE, NO_TARGET, READ_ONLY, ALIASED, MISUSES };
+
+struct call {
+    int what, misuse, root, op;
+    bool waits; /* the non-blocking form */
+    bool strided;
+    ht_dtype dtype;
+    int64_t rows; /* of each rank; its columns are 2 */
+    uint64_t seed;
+};
+
+static char failure[512];
+static ht_comm *comm;
+static int rank, size;
+
+static void complain(const struct call *call, const char *text)
+{
+    if (failure[0] == '\0')
+        snprintf(failure, sizeof failure,
+                 "%s of %lld x 2 %s, root %d, op %d, misuse %d%s%s, seed %llx: %s",
+                 names[call->what], (long long)call->rows, ht_dtype_name(call->dtype), call->root,
+                 call->op, call->misuse, call->waits ? ", non-blocking" : "",
+                 call->strided ? ", strided" : "", (unsigned long long)call->seed, text);
+}
+
+static double value(const struct call *call, int of, int64_t index)
+{
+    int64_t small = (int64_t)(hash_of(call->seed + (uint64_t)of, (uint64_t)index) % 5);
+
+    return call->dtype == HT_BOOL ? (double)(small % 2) : (double)small;
+}
+
+/* (rows, 2) of this rank, or zeros; strided: the transpose of a (2, rows) one. */
+static ht_tensor *buffer(const struct call *call, int64_t rows, bool filled, int64_t skip)
+{
+    int64_t shape[] = {rows, 2}, turned[] = {2, rows};
+    char *bytes = calloc((size_t)(rows * 2 + 1), 16);
+    ht_tensor *x;
+
+    for (int64_t i = 0; filled && i < rows * 2; i++) {
+        int64_t at = call->strided ? i % 2 * rows + i / 2 : i;
+
+        store(call->dtype, bytes + (size_t)at * ht_dtype_size(call->dtype),
+              convert(number_real(HT_FLOAT64, value(call, rank, skip * 2 + i)), HT_FLOAT64,
+                      call->dtype));
+    }
+    x = ht_array_local(bytes, 2, call->strided ? turned : shape, call->dtype);
+    free(bytes);
+    return call->strided ? ht_transpose(x, 0, 1) : x;
+}
+
+static double reduced(const struct call *call, int from, int to, int64_t index)
+{
+    double r = value(call, from, index);
+
+    for (int of = from + 1; of <= to; of++) {
+        double x = value(call, of, index);
+
+        switch (call->op) {
+        case HT_OP_SUM:
+            r += x;
+            break;
+        case HT_OP_PROD:
+            r *= x;
+            break;
+        case HT_OP_MIN:
+            r = fmin(r, x);
+            break;
+        case HT_OP_MAX:
+            r = fmax(r, x);
+            break;
+        case HT_OP_AND:
+            r = r != 0 && x != 0;
+            break;
+        default:
+            r = r != 0 || x != 0;
+        }
+    }
+    return (call->op == HT_OP_AND || call->op == HT_OP_OR) ? r != 0 : r;
+}
+
+/* What element `index` of the target is in the end; NAN: not looked at. */
+static double expected(const struct call *call, int64_t index)
+{
+    int64_t part = call->rows * 2, block;
+
+    switch (call->what) {
+    case ALLREDUCE:
+        return reduced(call, 0, size - 1, index);
+    case REDUCE:
+        return rank == call->root ? reduced(call, 0, size - 1, index) : (double)NAN;
+    case SCAN:
+        return reduced(call, 0, rank, index);
+    case EXSCAN:
+        return rank > 0 ? reduced(call, 0, rank - 1, index) : (double)NAN;
+    case BCAST:
+        return value(call, call->root, index);
+    case ALLGATHER:
+        return part > 0 ? value(call, (int)(index / part), index % part) : (double)NAN;
+    case GATHER:
+        return rank == call->root && part > 0 ? value(call, (int)(index / part), index % part)
+                                              : (double)NAN;
+    case SCATTER:
+        return value(call, call->root, rank * part + index);
+    case ALLTOALL:
+        block = part;
+        return value(call, (int)(index / block), rank * block + index % block);
+    default:
+        return value(call, (rank + size - 1) % size, index);
+    }
+}
+
+static int64_t wide(const struct call *call)
+{
+    return call->rows * size;
+}
+
+static ht_status post(const struct call *call, ht_tensor *send, ht_tensor *recv)
+{
+    ht_reduce_op op = (ht_reduce_op)call->op;
+    ht_request *request = NULL;
+
+    switch (call->what) {
+    case ALLREDUCE:
+        if (!call->waits)
+            return ht_allreduce(comm, send, recv, op);
+        request = ht_iallreduce(comm, send, recv, op);
+        break;
+    case REDUCE:
+        return ht_reduce(comm, send, recv, op, call->root);
+    case SCAN:
+        return ht_scan(comm, send, recv, op);
+    case EXSCAN:
+        return ht_exscan(comm, send, recv, op);
+    case BCAST:
+        if (!call->waits)
+            return ht_bcast(comm, recv, call->root);
+        request = ht_ibcast(comm, recv, call->root);
+        break;
+    case ALLGATHER:
+        return ht_allgather(comm, send, recv);
+    case GATHER:
+        return ht_gather(comm, send, recv, call->root);
+    case SCATTER:
+        return ht_scatter(comm, send, recv, call->root);
+    case ALLTOALL:
+        return ht_alltoall(comm, send, recv);
+    default:
+        request = ht_isend(comm, send, (rank + 1) % size, 3);
+        if (ht_recv(comm, recv, (rank + size - 1) % size, 3) != HT_SUCCESS)
+            return ht_error_get(NULL);
+    }
+    return ht_wait(&request);
+}
+
+static void check_result(const struct call *call, ht_tensor *recv)
+{
+    const int64_t *stride = ht_tensor_stride(recv);
+    size_t width = ht_dtype_size(call->dtype);
+
+    for (int64_t i = 0; i < ht_tensor_size(recv); i++) {
+        int64_t at = i / 2 * stride[0] + i % 2 * stride[1];
+        double right = expected(call, i);
+        struct number a = convert(number_real(HT_FLOAT64, right), HT_FLOAT64, call->dtype);
+        char text[120];
+
+        if (isnan(right) || /* AND and OR of one rank alone may be what that rank has */
+            (call->op >= HT_OP_AND && call->what <= EXSCAN &&
+             is_true(call->dtype, load(call->dtype,
+                                       (const char *)ht_tensor_data(recv) + at * (int64_t)width)) ==
+                 (right != 0)) ||
+            matches(call->dtype, (const char *)ht_tensor_data(recv) + at * (int64_t)width, a))
+            continue;
+        snprintf(text, sizeof text, "element %lld on rank %d is not %g", (long long)i, rank, right);
+        complain(call, text);
+        return;
+    }
+}
+
+/* Draws on a part of the ranks leave the world's draws alone. */
+static void draw(const struct call *call)
+{
+    int64_t length = call->rows + 1;
+    ht_tensor *x;
+    double sum, least, most;
+
+    if (rank == call->root) {
+        ht_use_comm(HT_COMM_SELF);
+        ht_rand(1, &length, HT_FLOAT64, HT_NONE);
+        ht_use_comm(HT_COMM_WORLD);
+    }
+    x = ht_rand(1, &length, HT_FLOAT64, HT_NONE);
+    sum = x != NULL ? ((const double *)ht_tensor_data(x))[0] : 0;
+    MPI_Allreduce(&sum, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&sum, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (least != most)
+        complain(call, "ranks have drawn different numbers");
+}
+
+static void run_call(const struct call *call)
+{
+    bool gathers = call->what == ALLGATHER || call->what == GATHER || call->what == ALLTOALL;
+    bool deals = call->what == SCATTER || call->what == ALLTOALL;
+    ht_tensor *send = buffer(call, deals ? wide(call) : call->rows, true, 0);
+    ht_tensor *recv = buffer(call, gathers ? wide(call) : call->rows,
+                             call->what == BCAST && rank == call->root, 0);
+    ht_tensor *target = recv;
+    int status[2], most[2];
+
+    if (call->misuse == OTHER_DTYPE)
+        target = ht_astype(recv, call->dtype == HT_INT16 ? HT_FLOAT64 : HT_INT16);
+    if (call->misuse == NO_TARGET)
+        target = NULL;
+    if (call->misuse == READ_ONLY) {
+        int64_t shape[] = {3, ht_tensor_shape(recv)[0], 2};
+
+        target = ht_broadcast_to(recv, 3, shape);
+    }
+    if (call->misuse == ALIASED)
+        target = ht_detach(send);
+    if (call->what == BCAST && call->misuse == OTHER_DTYPE)
+        return;
+    status[0] = (int)post(call, send, target);
+    status[1] = -status[0];
+    ht_error_clear();
+    MPI_Allreduce(status, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (most[0] != -most[1])
+        complain(call, "statuses differ between ranks");
+    else if (status[0] != 0 && call->misuse == RIGHT)
+        complain(call, "failed");
+    else if (status[0] == 0 && call->misuse == RIGHT)
+        check_result(call, recv);
+}
+
+static void check_sum(const struct call *call)
+{
+    double five = 5;
+    ht_tensor *x = ht_array_local(&five, 0, NULL, HT_FLOAT64);
+
+    if (ht_allreduce(comm, x, x, HT_OP_SUM) != HT_SUCCESS ||
+        *(const double *)ht_tensor_data(x) != 5.0 * size)
+        complain(call, "after it, a sum of fives is wrong");
+}
+
+static struct call random_call(struct random *random)
+{
+    struct call call = {.what = (int)random_below(random, CALLS),
+                        .root = (int)random_below(random, size),
+                        .dtype = (ht_dtype)random_below(random, HT_DTYPE_COUNT),
+                        .op = (int)random_below(random, 6),
+                        .rows = random_below(random, 4),
+                        .waits = random_chance(random, 30),
+                        .strided = random_chance(random, 30),
+                        .seed = random_next(random)};
+
+    if (call.dtype >= HT_FLOAT16 && call.op >= HT_OP_AND)
+        call.op = HT_OP_SUM;
+    if (call.dtype == HT_BOOL && call.op <= HT_OP_PROD)
+        call.op = HT_OP_OR;
+    if (kind_of(call.dtype) == KIND_COMPLEX)
+        call.op = HT_OP_SUM;
+    if (random_chance(random, 15) && call.what <= SCATTER && !call.waits)
+        call.misuse = (int)random_below(random, MISUSES);
+    if (call.misuse == ALIASED && call.what != ALLREDUCE)
+        call.misuse = RIGHT;
+    if (call.rows == 0 && call.what == ALLTOALL)
+        call.rows = 1;
+    return call;
+}
+
+bool family_comm(uint64_t seed, bool trace)
+{
+    struct random random = {hash_of(seed, 4242)};
+    int failed = 0;
+
+    comm = HT_COMM_WORLD;
+    rank = ht_comm_rank(comm);
+    size = ht_comm_size(comm);
+    failure[0] = '\0';
+    for (int i = 0; i < 12 && !failed; i++) {
+        struct call call = random_call(&random);
+        ht_scope *scope = ht_scope_open();
+
+        if (trace && rank == 0)
+            fprintf(stderr, "  %s, misuse %d, seed %llx\n", names[call.what], call.misuse,
+                    (unsigned long long)call.seed);
+        if (call.what == DRAW && (fuzz_defects == NULL || strstr("draws", fuzz_defects) == NULL))
+            call.what = RING; /* open: draws on a part of the ranks change the world's */
+        if (call.what == DRAW)
+            draw(&call);
+        else
+            run_call(&call);
+        failed = failure[0] != '\0';
+        MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (!failed)
+            check_sum(&call);
+        failed = failure[0] != '\0';
+        MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        ht_scope_close(scope);
+    }
+    if (failed) {
+        int first = failure[0] != '\0' ? rank : size;
+
+        MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        if (first == rank)
+            fprintf(stderr, "fuzz: comm, seed %llu, %d ranks: %s\n", (unsigned long long)seed, size,
+                    failure);
+    }
+    return !failed;
+}
