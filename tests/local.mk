@@ -214,7 +214,9 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/choose.c \
 	tests/fuzz/comm.c \
 	tests/fuzz/compare.c \
+	tests/fuzz/damage.c \
 	tests/fuzz/fuzz.h \
+	tests/fuzz/loader.c \
 	tests/fuzz/main.c \
 	tests/fuzz/number.c \
 	tests/fuzz/number.h \

@@ -33,18 +33,6 @@ static bool complex_gradient(const struct run *run, const struct statement *s)
     return run->program->differentiates && kind_of(s->dtype) == KIND_COMPLEX;
 }
 
-static bool draws_into_view(const struct run *run, const struct statement *s)
-{
-    return (begins(s, "ht_uniform_") || begins(s, "ht_normal_")) &&
-           run->program->at[s->arg[0]].op != &ops_factories[0];
-}
-
-static bool drops_out(const struct run *run, const struct statement *s)
-{
-    (void)run;
-    return begins(s, "ht_dropout");
-}
-
 static bool copies_overlapping(const struct run *run, const struct statement *s)
 {
     const struct array *a = first(run, s), *b = second(run, s);
@@ -60,8 +48,6 @@ static const struct open_defect {
 } open_defects[] = {
     {"writes into what a graph follows", writes_history},
     {"complex gradients are not conjugated", complex_gradient},
-    {"draws into views that some ranks hold in one piece", draws_into_view},
-    {"masks of dropout depend on split and layout", drops_out},
     {"copies between overlapping memory", copies_overlapping},
     {NULL, NULL},
 };
