@@ -427,17 +427,29 @@ static struct outcome call_dropout(struct run *run, const struct statement *s)
     return made(ht_dropout(tensor_of(run, s, 0), 0.5, s->seed, (uint64_t)s->n[0]));
 }
 
+/* Whether the mask follows the order of channels-last memory, by the function's header. */
+static bool by_layout(ht_tensor *x)
+{
+    int mine = ht_tensor_is_channels_last(x) && !ht_tensor_is_contiguous(x) &&
+               ht_tensor_lsize(x) > 0 && (ht_tensor_split(x) == HT_NONE || ht_tensor_split(x) == 0);
+
+    MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return mine;
+}
+
 /* The mask is that of a tensor of ones that nobody shares. */
 static int reference_dropout(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
+    bool laid_out = by_layout(tensor_of(run, s, 0));
     struct array mask;
+    ht_tensor *ones;
 
     if (!is_real(run, &run->vars[s->arg[0]]))
         return WANT_ANYTHING;
-    gather(
-        ht_dropout(ht_ones(x->ndim, x->shape, x->dtype, HT_NONE), 0.5, s->seed, (uint64_t)s->n[0]),
-        &mask);
+    ones = ht_ones(x->ndim, x->shape, x->dtype, HT_NONE);
+    gather(ht_dropout(laid_out ? ht_channels_last(ones) : ones, 0.5, s->seed, (uint64_t)s->n[0]),
+           &mask);
     *out = array_new(x->dtype, x->ndim, x->shape);
     for (int64_t i = 0; i < array_size(x); i++) {
         struct number a = array_at(x, i), m = array_at(&mask, i);
