@@ -31,7 +31,8 @@ typedef struct ht_data_parallel_options {
     int optimizer_count;                /* 0: further optimizers, each with a step of its own */
     ht_optimizer *const *optimizers;    /* retained; the array is read at once */
     bool init_sync;                     /* true; false: the program vouches for equal models */
-    bool broadcast_buffers;             /* true: rank 0's, before a forward that writes them */
+    bool broadcast_buffers;             /* true: rank 0's, before a forward that writes them, and in
+                                           ht_module_eval */
     double bucket_cap_mb;               /* 25 */
     double first_bucket_mb;             /* 1 */
     bool gradient_as_bucket_view;       /* true */

@@ -47,7 +47,10 @@ HT_API ht_status ht_module_add_buffer(ht_module *module, const char *name, ht_te
 HT_API ht_tensor *ht_forward(ht_module *module, ht_tensor *x);
 HT_API ht_value *ht_forward_value(ht_module *module, ht_value *inputs);
 
-/* Training or evaluation, for the whole tree. Modules start in training. */
+/* Training or evaluation, for the whole tree. Modules start in training. eval of a data-parallel
+ * wrapper, or of a tree with one, is collective over its communicator: after a synchronised pass it
+ * gives rank 0's buffers to all (broadcast_buffers; not in a join). An evaluating forward pass
+ * communicates nothing, and one rank may run it alone. */
 HT_API ht_status ht_module_train(ht_module *module);
 HT_API ht_status ht_module_eval(ht_module *module);
 HT_API bool ht_module_is_training(const ht_module *module);

@@ -103,6 +103,18 @@ static ht_status finish(ht_module *self, const ht_value *outputs)
     return ht__reducer_status(dp->reducer);
 }
 
+ht_status ht__dp_share_buffers(ht_module *module)
+{
+    ht_data_parallel *dp = ht__dp_of(module);
+
+    if (dp == NULL || (dp->buffers_current && dp->group == 0) ||
+        !dp->reducer->options.broadcast_buffers || dp->join == HT_JOIN_SHADOWING ||
+        dp->join == HT_JOIN_THROWING)
+        return HT_SUCCESS;
+    dp->buffers_current = true;
+    return ht__dp_broadcast_buffers(dp->module, dp->comm, 0);
+}
+
 void ht__dp_missed(ht_module *module)
 {
     ht_data_parallel *dp = ht__dp_of(module);

@@ -75,6 +75,9 @@ ht_data_parallel *ht__dp_of(ht_module *module);
 /* data_parallel.c. The wrapper's struct; NULL after an error. */
 ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
 
+/* Rank 0's buffers for all, where the module is a wrapper and they may differ. Collective then. */
+ht_status ht__dp_share_buffers(ht_module *module);
+
 /* A forward pass whose input an error made NULL: if the module is a wrapper, what all ranks do
  * before it is done all the same, and a backward pass without a loss is told from none at all. */
 void ht__dp_missed(ht_module *module);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is set for a whole tree: training or evaluation, dtype, device, gradients. */
+#include "data_parallel.h"
 #include "module_impl.h"
 
 static void set_training(const char *name, ht_module *module, void *training)
@@ -17,12 +18,23 @@ ht_status ht_module_train(ht_module *module)
     return HT_SUCCESS;
 }
 
+/* What ranks evaluate has to be one model, and each of them may evaluate by itself afterwards. */
+static void share_buffers(const char *name, ht_module *module, void *user)
+{
+    ht_status *status = user;
+
+    (void)name;
+    if (*status == HT_SUCCESS)
+        *status = ht__dp_share_buffers(module);
+}
+
 ht_status ht_module_eval(ht_module *module)
 {
     bool training = false;
     ht_status status = ht__module_drain(module);
 
     ht__module_walk(module, set_training, &training);
+    ht__module_walk(module, share_buffers, &status);
     return status;
 }
 

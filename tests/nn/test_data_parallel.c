@@ -3,6 +3,8 @@
 /* P ranks against one on the concatenated batch; non-blocking against blocking; misuse. */
 #include "data_parallel_test.h"
 
+#include "core/core.h"
+
 static void check_against_one(struct run run)
 {
     double alone[VALUES], together[VALUES], apart;
@@ -62,6 +64,65 @@ static void test_accumulation_of_sums(void **state)
     run.always_sync = true;
     train(&run, thrice);
     assert_true(distance(thrice, once) <= 1e-12);
+}
+
+static void keep_buffer(const char *name, ht_tensor *x, void *user)
+{
+    (void)name;
+    **(double **)user = ht_item(ht_sum(x, HT_NONE));
+    ++*(double **)user;
+}
+
+/* All ranks evaluate one model, whatever rows they have trained with; and then one of them may
+ * evaluate alone. Training does not notice. */
+static void train_and_evaluate(bool evaluate, int64_t accumulation, double *weights)
+{
+    ht_module *layers[] = {ht_nn_linear(IN, OUT), ht_nn_batch_norm1d(OUT, NULL)};
+    ht_module *net = ht_nn_sequential(2, layers), *dp;
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    ht_optimizer *optimizer;
+
+    ht_module_to_dtype(net, HT_FLOAT64);
+    optimizer = new_optimizer(net, SGD);
+    options.accumulation_steps = (int)accumulation;
+    dp = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &options);
+    for (int step = 0; step < 4; step++) {
+        double mine[3] = {0}, first[3], *at = mine;
+
+        ht_module_train(dp);
+        assert_int_equal(backward_rows(dp, 30 * step + 7 * ht_test_rank, 5), HT_SUCCESS);
+        ht_optimizer_step(optimizer);
+        ht_optimizer_zero_grad(optimizer);
+        if (!evaluate)
+            continue;
+        assert_int_equal(ht_module_eval(dp), HT_SUCCESS);
+        ht_module_named_buffers(net, keep_buffer, &at);
+        assert_int_equal(at - mine, 3);
+        memcpy(first, mine, sizeof first);
+        ht__comm_bcast_bytes(HT_COMM_WORLD, first, sizeof first, 0, "rank 0's buffers");
+        assert_memory_equal(mine, first, sizeof mine);
+        if (ht_test_rank == 0)
+            assert_non_null(ht_forward(dp, batch_rows(0, 2)));
+    }
+    memcpy(weights, ht_tensor_data(ht_module_find_parameter(net, "0.weight")),
+           sizeof *weights * IN * OUT);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void test_all_ranks_evaluate_one_model(void **state)
+{
+    double without[IN * OUT], with[IN * OUT];
+
+    (void)state;
+    for (int accumulation = 1; accumulation < 3; accumulation++) {
+        for (int way = 0; way < 2; way++) {
+            ht_nn_seed(4);
+            train_and_evaluate(way == 1, accumulation, way == 1 ? with : without);
+        }
+        assert_memory_equal(without, with, sizeof with);
+    }
 }
 
 /* Each rank's forward may write its buffers; the next forward starts from rank 0's. */
@@ -174,7 +235,9 @@ static void test_misuse(void **state)
 HT_TEST_SUITE(test_data_parallel, cmocka_unit_test(test_equals_one_rank),
               cmocka_unit_test(test_uneven_batches), cmocka_unit_test(test_accumulation),
               cmocka_unit_test(test_mean_and_sum), cmocka_unit_test(test_accumulation_of_sums),
-              cmocka_unit_test(test_buffers_follow_rank_0), cmocka_unit_test(test_frozen_parameter),
-              cmocka_unit_test(test_tied_weight), cmocka_unit_test(test_gradients_of_their_own),
+              cmocka_unit_test(test_buffers_follow_rank_0),
+              cmocka_unit_test(test_all_ranks_evaluate_one_model),
+              cmocka_unit_test(test_frozen_parameter), cmocka_unit_test(test_tied_weight),
+              cmocka_unit_test(test_gradients_of_their_own),
               cmocka_unit_test(test_non_blocking_equals_blocking),
               cmocka_unit_test(test_different_models_are_named), cmocka_unit_test(test_misuse));
