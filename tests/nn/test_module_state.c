@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "nn_test.h"
+#include "tensor_check.h"
 
 static char path[64];
 
@@ -136,8 +137,36 @@ static void test_a_failed_save_leaves_the_old_file(void **state)
     ht_release(a);
 }
 
-HT_TEST_SUITE(
-    test_module_state, cmocka_unit_test_setup_teardown(test_round_trip, make_path, remove_path),
-    cmocka_unit_test_setup_teardown(test_loads_into_another_dtype, make_path, remove_path),
-    cmocka_unit_test_setup_teardown(test_all_that_does_not_fit_is_said, make_path, remove_path),
-    cmocka_unit_test(test_a_failed_save_leaves_the_old_file));
+/* The last entry is the bad one: those before it have not changed. */
+static void test_one_bad_entry_changes_nothing(void **state)
+{
+    ht_module *net = net_new(1), *other = net_new(2);
+    const char *const names[] = {"0.weight", "1.bias"};
+    const int64_t two = 2;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* on all ranks; complex */
+        ht_value *map = ht_module_state_dict(other);
+        ht_tensor *before = ht_copy(ht_detach(ht_module_find_parameter(net, names[0])));
+        ht_tensor *bad = i == 0 ? ht_zeros(1, &two, HT_FLOAT32, 0)
+                                : ht_zeros(1, &two, HT_COMPLEX64, HT_NONE);
+
+        if (i == 1 || ht_test_size == 1)
+            bad = ht_astype(ht_tensor_local(bad), HT_COMPLEX64);
+        ht_value_set(map, names[1], ht_value_tensor(bad));
+        HT_TEST_EXPECT_ERROR(ht_module_load_state_dict(net, map), HT_ERR_FORMAT,
+                             i == 0 && ht_test_size > 1 ? "misplaced 1.bias lives on"
+                                                        : "mistyped 1.bias is complex64");
+        ht_test_expect_same(ht_module_find_parameter(net, names[0]), before, 0);
+    }
+    ht_release(other);
+    ht_release(net);
+}
+
+HT_TEST_SUITE(test_module_state, cmocka_unit_test(test_one_bad_entry_changes_nothing),
+              cmocka_unit_test_setup_teardown(test_round_trip, make_path, remove_path),
+              cmocka_unit_test_setup_teardown(test_loads_into_another_dtype, make_path,
+                                              remove_path),
+              cmocka_unit_test_setup_teardown(test_all_that_does_not_fit_is_said, make_path,
+                                              remove_path),
+              cmocka_unit_test(test_a_failed_save_leaves_the_old_file));

@@ -5,6 +5,7 @@ libht_objects_la_SOURCES += \
 	src/utils/training/keep_best.c \
 	src/utils/training/metric.c \
 	src/utils/training/metric.h \
+	src/utils/training/metric_state.c \
 	src/utils/training/moments.c \
 	src/utils/training/run_log.c \
 	src/utils/training/run_log.h \

@@ -357,6 +357,27 @@ static ht_status compute_metric(bool odd)
     return ht_error_get(NULL);
 }
 
+static ht_status save_metric(bool odd)
+{
+    ht_metric *metric = ht_metric_mean(HT_COMM_WORLD);
+
+    ht_metric_add(metric, 1, odd ? -1 : 1);
+    ht_error_clear();
+    ht_metric_state_dict(metric);
+    ht_release(metric);
+    return ht_error_get(NULL);
+}
+
+static ht_status load_metric(bool odd)
+{
+    ht_metric *metric = ht_metric_mean(HT_COMM_WORLD);
+    ht_value *state = ht_metric_state_dict(metric);
+    ht_status status = ht_metric_load_state_dict(metric, odd ? NULL : state);
+
+    ht_release(metric);
+    return status;
+}
+
 static ht_daso *new_daso(ht_module *net, bool right)
 {
     ht_daso_options options = ht_daso_options_default();
@@ -466,6 +487,8 @@ static const ht_test_agreed table[] = {
     HT_AGREES(ht_run_log_add, "", add_no_row),
     HT_AGREES(ht_run_log_add, " with another column", add_another_column),
     HT_AGREES(ht_metric_compute, "", compute_metric),
+    HT_AGREES(ht_metric_state_dict, "", save_metric),
+    HT_AGREES(ht_metric_load_state_dict, "", load_metric),
     HT_AGREES(ht_optim_daso, "", make_daso),
     HT_AGREES(ht_nn_data_parallel_multi_gpu, "", wrap_daso),
     HT_AGREES(ht_daso_set_model, "", daso_model),

@@ -84,11 +84,17 @@ static void test_batch_smaller_than_the_world(void **state)
     ht_dataloader_options options = ht_dataloader_options_default();
 
     (void)state;
+    const char *message;
+
     options.batch_size = ht_test_size - 1;
     if (ht_test_size > 1) {
         ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
         assert_null(ht_auto_dataloader(dataset, &options, HT_BATCH_EXACT));
+        ht_error_clear();
         assert_null(ht_auto_dataloader(dataset, &options, HT_BATCH_ROUND_DOWN));
+        ht_error_get(&message);
+        assert_non_null(strstr(message, "rounded down, leaves none for"));
+        assert_non_null(strstr(message, "or HT_BATCH_ROUND_UP"));
         ht_error_clear();
         ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
         check_epoch(ht_auto_dataloader(dataset, &options, HT_BATCH_ROUND_UP), 1);

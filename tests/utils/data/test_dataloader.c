@@ -350,7 +350,76 @@ static void is_destroyed_at_any_moment(void **state)
     files_remove();
 }
 
-HT_TEST_SUITE(test_dataloader, cmocka_unit_test(whole_shards_in_memory),
+/* Sum of the rows of an epoch on this rank. */
+static int64_t epoch_rows(ht_dataloader *loader)
+{
+    int64_t rows = 0;
+    ht_batch batch;
+
+    while (ht_dataloader_next(loader, &batch)) {
+        for (int64_t i = 0; i < batch.rows; i++)
+            assert_true(batch.row_ids[i] < 1000);
+        rows += batch.rows;
+    }
+    return rows;
+}
+
+/* One that is there keeps its rows, one that is made later has the new ones. */
+static void a_limit_is_for_loaders_made_later(void **state)
+{
+    static const char *const all[] = {"x", "y"};
+    ht_dataset *dataset;
+    ht_dataloader *before, *after;
+
+    (void)state;
+    files_open();
+    files_make("limit.h5", 40, 40, 8);
+    dataset = ht_dataset_hdf5(files_path("limit.h5"), 2, all, HT_COMM_WORLD);
+    before = ht_dataloader_new(dataset, NULL);
+    assert_int_equal(ht_dataset_limit(dataset, 12), HT_SUCCESS);
+    after = ht_dataloader_new(dataset, NULL);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        assert_int_equal(epoch_rows(before), ht_dataloader_shard_rows(before));
+        assert_int_equal(epoch_rows(after), ht_dataloader_shard_rows(after));
+    }
+    assert_int_equal(ht_dataloader_shard_rows(before),
+                     40 * (ht_test_rank + 1) / ht_test_size - 40 * ht_test_rank / ht_test_size);
+    assert_int_equal(ht_dataloader_shard_rows(after),
+                     12 * (ht_test_rank + 1) / ht_test_size - 12 * ht_test_rank / ht_test_size);
+    ht_release(after);
+    ht_release(before);
+    ht_release(dataset);
+    files_remove();
+}
+
+/* It costs no memory, and no number overflows. */
+static void a_batch_larger_than_all_rows_is_one_batch(void **state)
+{
+    static const char *const all[] = {"x", "y"};
+    ht_dataloader_options options = ht_dataloader_options_default();
+
+    (void)state;
+    files_open();
+    files_make("large.h5", 40, 40, 8);
+    for (int policy = HT_REMAINDER_UNEVEN; policy <= HT_REMAINDER_PAD; policy++) {
+        ht_dataset *dataset = ht_dataset_hdf5(files_path("large.h5"), 2, all, HT_COMM_WORLD);
+        ht_dataloader *loader;
+
+        options.batch_size = INT64_MAX;
+        options.remainder = (ht_remainder)policy;
+        loader = ht_dataloader_new(dataset, &options);
+        assert_int_equal(ht_dataloader_batches(loader), policy == HT_REMAINDER_DROP ? 0 : 1);
+        if (policy == HT_REMAINDER_UNEVEN)
+            assert_int_equal(epoch_rows(loader), ht_dataloader_shard_rows(loader));
+        ht_release(loader);
+        ht_release(dataset);
+    }
+    files_remove();
+}
+
+HT_TEST_SUITE(test_dataloader, cmocka_unit_test(a_limit_is_for_loaders_made_later),
+              cmocka_unit_test(a_batch_larger_than_all_rows_is_one_batch),
+              cmocka_unit_test(whole_shards_in_memory),
               cmocka_unit_test(windows_smaller_than_the_shard),
               cmocka_unit_test(fewer_rows_than_ranks),
               cmocka_unit_test(order_is_a_function_of_seed_and_epoch),

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "../data/files.h"
 #include "ht.h"
+#include "tensor_check.h"
 
 enum { ROWS = 101, CLASSES = 5 };
 
@@ -259,7 +261,52 @@ static void test_misuse(void **state)
     ht_release(mean);
 }
 
-HT_TEST_SUITE(test_metrics, cmocka_unit_test(test_accuracy_counts_every_row_once),
+/* Half of the stream, a checkpoint, and the other half by another metric: as if nothing was. */
+static void test_goes_on_from_a_state(void **state)
+{
+    ht_checkpoint_options options = ht_checkpoint_options_default();
+    ht_metric *whole = ht_metric_mean(HT_COMM_WORLD), *parts = ht_metric_mean(HT_COMM_WORLD);
+    ht_metric *matrix = ht_metric_confusion_matrix(3, HT_COMM_WORLD), *again;
+    const int64_t labels[3] = {0, 1, 2}, taken[3] = {0, 2, 2}, three = 3;
+    ht_tensor *x = ht_array_local(taken, 1, &three, HT_INT64);
+    ht_tensor *target = ht_array_local(labels, 1, &three, HT_INT64);
+    ht_value *map;
+
+    (void)state;
+    files_open();
+    for (int i = 0; i < 20; i++) {
+        ht_metric_add(whole, sin(i + ht_test_rank), i + 1);
+        ht_metric_add(parts, sin(i + ht_test_rank), i + 1);
+        if (i != 9)
+            continue;
+        ht_checkpoint_save(ht_metric_state_dict(parts), files_path("m.h5"), HT_COMM_WORLD,
+                           &options);
+        ht_release(parts);
+        parts = ht_metric_mean(HT_COMM_WORLD);
+        ht_metric_add(parts, 1e9, 1); /* what was added is not merged */
+        map = ht_checkpoint_load(files_path("m.h5"), HT_COMM_WORLD, &options);
+        assert_int_equal(ht_metric_load_state_dict(parts, map), HT_SUCCESS);
+    }
+    assert_true(ht_metric_result(parts) == ht_metric_result(whole));
+
+    ht_metric_update(matrix, x, target);
+    map = ht_metric_state_dict(matrix);
+    again = ht_metric_confusion_matrix(3, HT_COMM_WORLD);
+    assert_int_equal(ht_metric_load_state_dict(again, map), HT_SUCCESS);
+    ht_metric_update(again, x, target);
+    assert_true(ht_value_as_number(ht_value_get(ht_metric_compute(again), "correct")) ==
+                4 * ht_test_size);
+    HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(parts, map), HT_ERR_FORMAT,
+                         "the state is of ht_metric_confusion_matrix (k 0), the metric ht_metric");
+    ht_release(again);
+    ht_release(matrix);
+    ht_release(parts);
+    ht_release(whole);
+    files_remove();
+}
+
+HT_TEST_SUITE(test_metrics, cmocka_unit_test(test_goes_on_from_a_state),
+              cmocka_unit_test(test_accuracy_counts_every_row_once),
               cmocka_unit_test(test_confusion_matrix),
               cmocka_unit_test(test_nan_is_the_largest_score),
               cmocka_unit_test(test_moments_of_a_stream),

@@ -10,6 +10,7 @@
 
 #include "../data/files.h"
 #include "ht.h"
+#include "tensor_check.h"
 
 static ht_value *row(double epoch, double loss, double accuracy)
 {
@@ -86,6 +87,45 @@ static void test_rows_are_written_at_once(void **state)
                 "0.3333333333333333}\n"
                 "{\"epoch\": 2, \"train_loss\": null, \"accuracy, \\\"top\\\"\": null}\n"
                 "{\"epoch\": 3, \"train_loss\": 1e-20, \"accuracy, \\\"top\\\"\": 0.5}\n");
+    files_remove();
+}
+
+/* A run that was killed after a row, goes on from before it, and writes it again; a line that the
+ * kill cut off; and another run's file. */
+static void test_each_row_once(void **state)
+{
+    static const char header[] = "epoch,train_loss,\"accuracy, \"\"top\"\"\"\n";
+    char expected[256];
+    ht_run_log *log;
+    ht_value *map = ht_value_map();
+    FILE *file;
+
+    (void)state;
+    files_open();
+    log = open_log(false);
+    for (int epoch = 1; epoch <= 3; epoch++)
+        ht_run_log_add(log, row(epoch, epoch, 0.5));
+    ht_release(log);
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0) {
+        file = fopen(files_path("run.csv"), "a");
+        fputs("4,4", file);
+        fclose(file);
+    }
+    log = open_log(true);
+    ht_value_set(map, "epoch", ht_value_number(2));
+    ht_value_set(map, "loss", ht_value_number(2));
+    HT_TEST_EXPECT_ERROR(
+        ht_run_log_add(log, map), HT_ERR_FORMAT,
+        "ht_run_log_add: the file to go on with has the columns epoch,train_loss,");
+    assert_int_equal(ht_run_log_add(log, row(2, 7, 0.5)), HT_SUCCESS);
+    assert_int_equal(ht_run_log_add(log, row(3, 8, 0.5)), HT_SUCCESS);
+    ht_release(log);
+    snprintf(expected, sizeof expected, "%s1,1,0.5\n2,7,0.5\n3,8,0.5\n", header);
+    assert_file("run.csv", expected);
+    assert_file("run.jsonl", "{\"epoch\": 1, \"train_loss\": 1, \"accuracy, \\\"top\\\"\": 0.5}\n"
+                             "{\"epoch\": 2, \"train_loss\": 7, \"accuracy, \\\"top\\\"\": 0.5}\n"
+                             "{\"epoch\": 3, \"train_loss\": 8, \"accuracy, \\\"top\\\"\": 0.5}\n");
     files_remove();
 }
 
@@ -183,5 +223,5 @@ static void test_full_disk(void **state)
 }
 
 HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_rows_are_written_at_once),
-              cmocka_unit_test(test_picture), cmocka_unit_test(test_misuse),
-              cmocka_unit_test(test_full_disk));
+              cmocka_unit_test(test_each_row_once), cmocka_unit_test(test_picture),
+              cmocka_unit_test(test_misuse), cmocka_unit_test(test_full_disk));
