@@ -224,7 +224,7 @@ static void check_lossless(enum way way, bool blocking, bool own)
     const struct run run = {.blocking = blocking, .own_gradients = own};
     ht_module *dp = wrap(net, HT_COMM_WORLD, optimizer, &run);
     ht_optim_wrapper *wrapper = ht_optim_wrapper_new(optimizer, NULL);
-    const char *part = way == NO_INPUT ? ": ht_reshape: " : ": ht_linear: x is (4, 7)";
+    const char *part = way == NO_INPUT ? ": ht_reshape: " : ": ht_linear in fc1: x is (4, 7)";
     bool fails = ht_test_rank == ht_test_size - 1;
     double before[VALUES], after[VALUES];
     ht_status status;
