@@ -234,6 +234,8 @@ int main(int argc, char **argv)
         raise(SIGSTOP);
     if (strcmp(what, "uninitialised") == 0)
         return ht_comm_size(HT_COMM_WORLD);
+    if (strcmp(what, "unmade") == 0)
+        return ht_zeros(0, NULL, HT_FLOAT32, HT_NONE) != NULL;
     ht_init(&argc, &argv);
     if (strcmp(what, "topology") == 0) {
         int nodes, node, local_rank, local_size;

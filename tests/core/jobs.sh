@@ -140,6 +140,8 @@ if tools/ht-info | grep -q '^BLAS *OpenBLAS' && ! grep -q '__[at]san_init' "$job
         1 env OMP_NUM_THREADS=4 sh -c "ulimit -v 500000 && exec $job threads"
 fi
 
+says 'a tensor before ht_init' \
+    'ht: ht_zeros: the library is not initialised, call ht_init first' 1 "$job" unmade
 says 'a call before ht_init' \
     'ht: ht_comm_world: the library is not initialised, call ht_init first' 1 "$job" uninitialised
 

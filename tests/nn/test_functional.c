@@ -281,6 +281,8 @@ static void test_dropout_of_any_split(void **state)
     }
     ht_test_expect_same(ht_dropout(ht_channels_last(ht_resplit(x, 0)), 0.5, 3, 9), images, 0);
     ht_test_expect_same(ht_dropout2d(ht_resplit(x, 0), 0.5, 3, 9), channels, 0);
+    ht_test_expect(ht_dropout(ht_full(1, (int64_t[]){2}, INFINITY, HT_FLOAT64, 0), 1, 3, 9),
+                   (const double[]){0, 0}, 0);
 }
 
 static void test_wrong_arguments(void **state)

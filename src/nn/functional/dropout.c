@@ -94,8 +94,6 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
         return NULL;
     if (p == 0.0)
         return x;
-    if (p == 1.0)
-        return ht_mul_scalar(x, 0.0);
     const ht_kernels *kernels = &ht__backend_of(x)->kernels;
     if (kernels->dropout_forward == NULL || kernels->dropout_backward == NULL) {
         ht__kernel_missing("ht_dropout", x);
