@@ -4,8 +4,10 @@
  * input is one message and leaves no file; the real images have the counts they are known for. */
 #include "ht_test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <zlib.h>
@@ -115,6 +117,31 @@ static void converts_plain_and_gzipped(void **state)
     files_remove();
 }
 
+/* Of a file that is replaced, and a link that leads to it. */
+static void permissions_and_links_stay(void **state)
+{
+    struct stat info;
+    int file;
+
+    (void)state;
+    files_open();
+    if (ht_test_rank == 0) {
+        put_all();
+        file = open(files_path("out.h5"), O_CREAT | O_WRONLY, 0600);
+        assert_true(file >= 0);
+        close(file);
+        assert_int_equal(symlink("out.h5", files_path("link.h5")), 0);
+        assert_int_equal(ht_idx_to_hdf5(files_path("."), files_path("link.h5")), HT_SUCCESS);
+        assert_int_equal(lstat(files_path("link.h5"), &info), 0);
+        assert_true(S_ISLNK(info.st_mode));
+        assert_int_equal(stat(files_path("out.h5"), &info), 0);
+        assert_int_equal(info.st_mode & 0777, 0600);
+    }
+    ht_barrier(HT_COMM_WORLD);
+    check_labels("out.h5", "test/labels", 1, TEST);
+    files_remove();
+}
+
 struct told {
     int calls;
     int64_t done;
@@ -199,6 +226,11 @@ static void refuse_all(void)
     assert_int_equal(truncate(files_path("t10k-images-idx3-ubyte.gz"), 40), 0);
     refused(".", HT_ERR_FORMAT, "t10k-images-idx3-ubyte.gz", "");
     put_all();
+    unlink(files_path("t10k-labels-idx1-ubyte"));
+    assert_int_equal(mkfifo(files_path("t10k-labels-idx1-ubyte"), 0600), 0);
+    refused(".", HT_ERR_IO, "t10k-labels-idx1-ubyte", "it is a FIFO, not a file");
+    unlink(files_path("t10k-labels-idx1-ubyte"));
+    put_all();
     assert_int_equal(ht_idx_to_hdf5(files_path("."), files_path("no/where.h5")), HT_ERR_IO);
 }
 
@@ -241,5 +273,5 @@ static void converts_the_real_images(void **state)
 }
 
 HT_TEST_SUITE(test_idx_to_hdf5, cmocka_unit_test(converts_plain_and_gzipped),
-              cmocka_unit_test(tells_how_far_it_is), cmocka_unit_test(refuses_bad_input),
-              cmocka_unit_test(converts_the_real_images));
+              cmocka_unit_test(permissions_and_links_stay), cmocka_unit_test(tells_how_far_it_is),
+              cmocka_unit_test(refuses_bad_input), cmocka_unit_test(converts_the_real_images));
