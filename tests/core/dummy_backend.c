@@ -151,6 +151,66 @@ static int argmax_float32(void *stream, const ht_reduction *r)
     return 0;
 }
 
+static int mul_float32(void *stream, const ht_loop *loop)
+{
+    (void)stream;
+    for (int64_t i = 0; i < size_of(loop); i++)
+        *element(loop, 0, i) = *element(loop, 1, i) * *element(loop, 2, i);
+    return 0;
+}
+
+/* All of a contiguous operand; the sum is the device's, too. */
+static int sum_squares_float32(void *stream, const ht_reduction *all)
+{
+    const float *x = real(all->loop.data[1]);
+    double sum = 0;
+
+    (void)stream;
+    for (int64_t i = 0; i < all->shape[0]; i++)
+        sum += (double)x[i] * x[i];
+    *(double *)real(all->loop.data[0]) = sum;
+    return 0;
+}
+
+/* Statistics are in host memory, what they are of is not. */
+static int norm_moments(void *stream, const ht_norm *norm, const void *x, double *mean, double *m2)
+{
+    const float *at = real(x);
+    const int64_t count = norm->outer * norm->inner;
+
+    (void)stream;
+    for (int64_t c = 0; c < norm->channels; c++) {
+        mean[c] = m2[c] = 0;
+        for (int pass = 0; pass < 2; pass++) {
+            for (int64_t i = 0; i < count; i++) {
+                double value =
+                    at[(i / norm->inner * norm->channels + c) * norm->inner + i % norm->inner];
+
+                if (pass == 0)
+                    mean[c] += value / (double)count;
+                else
+                    m2[c] += (value - mean[c]) * (value - mean[c]);
+            }
+        }
+    }
+    return 0;
+}
+
+static int norm_forward(void *stream, const ht_norm *norm, const void *x, const double *mean,
+                        const double *scale, const double *shift, void *y)
+{
+    const float *from = real(x);
+    float *to = real(y);
+
+    (void)stream;
+    for (int64_t i = 0; i < norm->outer * norm->channels * norm->inner; i++) {
+        int64_t c = i / norm->inner % norm->channels;
+
+        to[i] = (float)((from[i] - mean[c]) * scale[c] + shift[c]);
+    }
+    return 0;
+}
+
 static int broken(void *stream, const ht_loop *loop)
 {
     (void)stream;
@@ -182,7 +242,11 @@ __attribute__((visibility("default"))) int ht_backend_open(uint32_t abi,
         .device_properties = device_properties,
     };
     backend->kernels.binary[HT_BINARY_ADD][HT_FLOAT32] = add_float32;
-    backend->kernels.binary[HT_BINARY_MUL][HT_FLOAT32] = broken;
+    backend->kernels.binary[HT_BINARY_MUL][HT_FLOAT32] = mul_float32;
+    backend->kernels.binary[HT_BINARY_DIV][HT_FLOAT32] = broken;
+    backend->kernels.reduce[HT_REDUCE_SUM_SQUARES][HT_FLOAT32] = sum_squares_float32;
+    backend->kernels.norm_moments = norm_moments;
+    backend->kernels.norm_forward = norm_forward;
     backend->kernels.reduce[HT_REDUCE_ARGMAX][HT_FLOAT32] = argmax_float32;
     backend->kernels.convert[HT_FLOAT32][HT_FLOAT32] = copy_float32;
     backend->kernels.convert[HT_INT64][HT_INT64] = copy_int64;

@@ -144,7 +144,7 @@ static void misuse_is_reported(void **state)
     HT_TEST_EXPECT_ERROR(ht_add(x, y), HT_ERR_DEVICE, "ht_add: a is on cpu:0, b on dummy:0");
     HT_TEST_EXPECT_ERROR(ht_exp(y), HT_ERR_UNSUPPORTED, "device dummy:0 has no such operation");
     if (ht_test_size == 1) /* on more ranks a device fault ends the job */
-        HT_TEST_EXPECT_ERROR(ht_mul(y, y), HT_ERR_DEVICE, "the dummy device is on fire");
+        HT_TEST_EXPECT_ERROR(ht_div(y, y), HT_ERR_DEVICE, "the dummy device is on fire");
     ht_scope_close(scope);
 }
 

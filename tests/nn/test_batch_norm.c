@@ -310,7 +310,29 @@ static void a_batch_of_no_rows_leaves_the_statistics(void **state)
                      0);
 }
 
-HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(values_and_gradients_are_pytorchs),
+/* On a device whose memory the host cannot read: the same values and running statistics. */
+static void statistics_of_a_device(void **state)
+{
+    (void)state;
+    ht_module *here = ht_nn_batch_norm2d(3, NULL), *there = ht_nn_batch_norm2d(3, NULL);
+    ht_device *dummy = ht_device_get("dummy:0"), *cpu = ht_device_get("cpu");
+    ht_tensor *x = ht_astype(ht_detach(image(0, false)), HT_FLOAT32), *y;
+    bool was = ht_set_grad_enabled(false);
+
+    assert_int_equal(ht_module_to_device(there, dummy), HT_SUCCESS);
+    y = ht_forward(there, ht_to_device(x, dummy));
+    ht_test_expect_same(ht_to_device(y, cpu), ht_forward(here, x), 1e-6);
+    assert_int_equal(ht_module_to_device(there, cpu), HT_SUCCESS);
+    ht_module_eval(here);
+    ht_module_eval(there);
+    ht_test_expect_same(ht_forward(there, x), ht_forward(here, x), 1e-6);
+    ht_set_grad_enabled(was);
+    ht_release(there);
+    ht_release(here);
+}
+
+HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(statistics_of_a_device),
+              cmocka_unit_test(values_and_gradients_are_pytorchs),
               cmocka_unit_test(gradients_are_those_of_finite_differences),
               cmocka_unit_test(a_large_mean_costs_no_digits),
               cmocka_unit_test(without_running_statistics_evaluation_uses_the_batch),

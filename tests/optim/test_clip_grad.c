@@ -140,7 +140,26 @@ static void test_bad_input(void **state)
     ht_scope_close(scope);
 }
 
-HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_norms),
-              cmocka_unit_test(test_long_norm_is_summed_in_double),
+/* Its kernels reach its own memory only. */
+static void test_a_device_of_its_own(void **state)
+{
+    const int64_t two = 2;
+    ht_device *dummy = ht_device_get("dummy:0");
+    ht_tensor *x = ht_array_local((float[]){1, 1}, 1, &two, HT_FLOAT32);
+    ht_tensor *g = ht_array_local((float[]){3, 4}, 1, &two, HT_FLOAT32);
+    ht_value *list;
+
+    (void)state;
+    x = ht_to_device(x, dummy);
+    ht_tensor_set_requires_grad(x, true);
+    assert_int_equal(ht_tensor_set_grad(x, ht_to_device(g, dummy)), HT_SUCCESS);
+    list = ht_value_tensors(1, &x);
+    assert_true(fabs(ht_clip_grad_norm_(list, 10, 2, false) - 5) < 1e-12);
+    assert_true(fabs(ht_clip_grad_norm_(list, 2.5, 2, false) - 5) < 1e-12);
+    ht_test_expect(ht_to_device(ht_tensor_grad(x), ht_device_get("cpu")), (double[]){1.5, 2}, 1e-6);
+}
+
+HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_a_device_of_its_own),
+              cmocka_unit_test(test_norms), cmocka_unit_test(test_long_norm_is_summed_in_double),
               cmocka_unit_test(test_strided_gradients), cmocka_unit_test(test_values),
               cmocka_unit_test(test_bad_input));

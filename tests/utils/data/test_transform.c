@@ -9,6 +9,7 @@
 #include "ht/data.h"
 #include "ht/error.h"
 #include "ht/factories.h"
+#include "ht/manipulations.h"
 
 static void bytes_are_normalised(void **state)
 {
@@ -78,6 +79,20 @@ static void other_dtypes_are_refused(void **state)
     ht_error_clear();
 }
 
-HT_TEST_SUITE(test_transform, cmocka_unit_test(bytes_are_normalised),
-              cmocka_unit_test(numbers_are_normalised), cmocka_unit_test(labels_become_int64),
-              cmocka_unit_test(other_dtypes_are_refused));
+static void rows_of_a_device(void **state)
+{
+    static const uint8_t bytes[] = {0, 1, 100, 255};
+    ht_normalize how = {.scale = 255, .mean = 0.5, .std = 0.25, .dtype = HT_FLOAT32};
+    ht_device *dummy = ht_device_get("dummy:0");
+    ht_tensor *x = ht_array_local(bytes, 2, (int64_t[]){2, 2}, HT_UINT8);
+    ht_tensor *there = ht_transform_normalize(ht_to_device(x, dummy), 0, &how);
+
+    (void)state;
+    assert_ptr_equal(ht_tensor_device(there), dummy);
+    assert_memory_equal(ht_tensor_data(ht_to_device(there, ht_device_get("cpu"))),
+                        ht_tensor_data(ht_transform_normalize(x, 0, &how)), 4 * sizeof(float));
+}
+
+HT_TEST_SUITE(test_transform, cmocka_unit_test(rows_of_a_device),
+              cmocka_unit_test(bytes_are_normalised), cmocka_unit_test(numbers_are_normalised),
+              cmocka_unit_test(labels_become_int64), cmocka_unit_test(other_dtypes_are_refused));
