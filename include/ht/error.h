@@ -56,6 +56,20 @@ HT_API ht_status ht_error_get(const char **message);
 /* Forgets the calling thread's last error. Not collective. */
 HT_API void ht_error_clear(void);
 
+/* An error of the program's own, as the library's functions raise theirs: records the message,
+ * which should begin with the name of who found the cause, runs the handler of `comm`, and returns
+ * `code` if that returns. All ranks of `comm` raise the same one; NULL: the process alone is
+ * concerned. `code` is an error, else HT_ERR_ARGUMENT is taken. Logically collective. */
+HT_API ht_status ht_error_raise(ht_comm *comm, ht_status code, const char *format, ...)
+    HT_PRINTF(3, 4);
+
+/* The same for what one rank alone may see: each passes what it found, HT_SUCCESS or an error with
+ * its message. If any failed, all get the error of the lowest that did, and the handler runs.
+ * Nothing is recorded, and the format not looked at, where `mine` is HT_SUCCESS. Collective over
+ * `comm`, agrees. */
+HT_API ht_status ht_error_agree(ht_comm *comm, ht_status mine, const char *format, ...)
+    HT_PRINTF(3, 4);
+
 /* Sets what a failed function on `comm` does. Collective: every rank passes the same handler. */
 HT_API ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler);
 

@@ -18,7 +18,7 @@ ht_status ht__check_options(ht_comm *comm, const char *what, const char *filler,
 
 bool ht__comm_compatible(const ht_comm *a, const ht_comm *b)
 {
-    return a == b || (a->size == 1 && b->size == 1);
+    return a == b || (!a->shared && !b->shared);
 }
 
 bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b)

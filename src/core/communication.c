@@ -5,6 +5,7 @@
  * MPI frees a communicator collectively, a count reaches zero on each rank by itself. So the MPI
  * communicators outlive their handles: a list keeps them in the order they were made, which is the
  * same on all members, and ht_finalize frees them in that order. */
+#include "environment.h"
 #include "message.h"
 
 #include <stdio.h>
@@ -89,6 +90,7 @@ ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
     comm->handler = HT_ERRORS_ABORT;
     MPI_Comm_rank(mpi, &comm->rank);
     MPI_Comm_size(mpi, &comm->size);
+    comm->shared = comm->size > 1 || ht__env_flag(HT_ENV_HT_DEBUG_ONE_AS_MANY);
     for (int i = 0; i < HT_PURPOSE_COUNT; i++)
         comm->purpose[i] = MPI_COMM_NULL;
     snprintf(comm->name, sizeof comm->name, "comm of %d", comm->size);
@@ -112,6 +114,7 @@ void ht__comm_start(MPI_Comm from)
     snprintf(world->name, sizeof world->name, "world");
     self = ht__comm_new("ht_init", MPI_COMM_SELF, true);
     snprintf(self->name, sizeof self->name, "self");
+    self->shared = false;
     atomic_store(&in_use, ht_retain(world));
 }
 

@@ -256,6 +256,7 @@ struct ht_comm {
     ht_object base;
     MPI_Comm mpi; /* freed, with the duplicates below, by ht_finalize */
     int rank, size;
+    bool shared; /* by several ranks; with HT_DEBUG_ONE_AS_MANY by one, but HT_COMM_SELF */
     ht_errhandler handler;
     MPI_Comm purpose[HT_PURPOSE_COUNT];    /* private duplicates, made on demand; MPI_COMM_NULL */
     uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
@@ -277,7 +278,7 @@ int ht__world_size(void);                   /* 1 before ht_init */
 /* The private duplicate for one purpose, cached until ht_finalize. Collective on first use. */
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
 
-/* Same communicator, or both of one rank: operands may meet. */
+/* Same communicator, or both of one rank alone: operands may meet. */
 bool ht__comm_compatible(const ht_comm *a, const ht_comm *b);
 
 /* HT_DEBUG_COLLECTIVE=1 (communication_compare.c): what all ranks pass alike to a collective

@@ -20,6 +20,7 @@
     X(HT_BUCKET_CAP_MB, NUMBER, "a number of MiB")         \
     X(HT_DEBUG_COLLECTIVE, FLAG, "0|1")                    \
     X(HT_DEBUG_FAIL_ALLOC, PAIR, "rank:n[:tensors]")       \
+    X(HT_DEBUG_ONE_AS_MANY, FLAG, "0|1")                   \
     X(HT_EXCHANGE, CHOICE, "shared|messages")              \
     X(HT_IO_THREADS, FLAG, "0|1")                          \
     X(HT_JOB, TEXT, "what ht-run writes")                  \

@@ -152,6 +152,40 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
     return code;
 }
 
+static ht_status valid_code(ht_status code)
+{
+    return code > HT_SUCCESS && code < HT_ERROR_COUNT ? code : HT_ERR_ARGUMENT;
+}
+
+ht_status ht_error_raise(ht_comm *comm, ht_status code, const char *format, ...)
+{
+    char text[sizeof last.message];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return HT_FAIL(comm, valid_code(code), "%s", text);
+}
+
+ht_status ht_error_agree(ht_comm *comm, ht_status mine, const char *format, ...)
+{
+    bool begun = ht__agree_begin();
+    va_list arguments;
+
+    if (mine != HT_SUCCESS) {
+        mine = valid_code(mine);
+        va_start(arguments, format);
+        record(mine, format, arguments);
+        va_end(arguments);
+    }
+    if (comm == NULL) {
+        ht__error_hold(begun);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_error_agree: the communicator is NULL");
+    }
+    return ht__agree_end("ht_error_agree", comm, begun, mine);
+}
+
 bool ht__fail_null(const char *what, const char *name)
 {
     if (last.code == HT_SUCCESS)

@@ -249,9 +249,9 @@ ht_status ht_grad_bucket_sum(ht_grad_bucket *bucket, ht_tensor *x, double scale,
     if (!bucket->running || bucket->round >= HT_COMM_HOOK_ROUNDS)
         return HT_FAIL(comm, HT_ERR_STATE, "%s: sums are started by a hook, in rounds 0 to %d",
                        what, HT_COMM_HOOK_ROUNDS - 1);
-    if (x->body->comm->size > 1 || !ht__body_is_contiguous(x->body))
+    if (x->body->comm->shared || !ht__body_is_contiguous(x->body))
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: x is %s, expected contiguous and process-local",
-                       what, x->body->comm->size > 1 ? "on several ranks" : "not contiguous");
+                       what, x->body->comm->shared ? "on several ranks" : "not contiguous");
     sum.engine = bucket->reducer->hook_rounds[bucket->round];
     sum.op = ht__exchange_start_as(sum.engine, ht__body_data(x->body), x->body->lsize,
                                    x->body->dtype, wire, scale, bucket->number);

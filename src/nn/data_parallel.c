@@ -31,7 +31,7 @@ static ht_status check_inputs(const ht_value *value)
     ht_tensor *x = ht_value_as_tensor(value);
     ht_status status = HT_SUCCESS;
 
-    if (x != NULL && x->body->comm->size > 1)
+    if (x != NULL && x->body->comm->shared)
         return HT_FAIL(x->body->comm, HT_ERR_COMM,
                        "%s: forward got a tensor that lives on %d ranks; give each rank its own "
                        "part of the batch (ht_tensor_local), for the wrapper averages over ranks",
@@ -143,7 +143,7 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
     ht_data_parallel *dp = ht_module_data(self);
     ht_tensor *y;
 
-    if (x->body->comm->size > 1 && check_inputs(ht_value_tensor(x)) != HT_SUCCESS)
+    if (x->body->comm->shared && check_inputs(ht_value_tensor(x)) != HT_SUCCESS)
         return NULL;
     dp->rows[0] = x->body->ndim > 0 ? x->body->shape[0] : -1;
     dp->rows[1] = -1;

@@ -39,7 +39,7 @@ static void check_parameter(struct text *text, const char *name, const ht_tensor
 {
     const ht_device *device = x->body->storage->device;
 
-    if (x->body->comm->size > 1)
+    if (x->body->comm->shared)
         text->status = ht__error_set(
             HT_ERR_COMM,
             "%s: parameter %s lives on %d ranks; wrapped parameters are process-local "

@@ -103,6 +103,12 @@ int main(int argc, char **argv)
     ht_init(&argc, &argv);
     ht_use_comm(HT_COMM_SELF); /* tensors are each rank's own */
     scope = ht_scope_open();
+    if (strcmp(how, "mixed") == 0) { /* what passes on one rank only */
+        ht_tensor *own = ht_ones(1, (int64_t[]){4}, HT_FLOAT32, HT_NONE);
+
+        ht_use_comm(HT_COMM_WORLD);
+        ht_add(own, ht_ones(1, (int64_t[]){4}, HT_FLOAT32, HT_NONE));
+    }
     if (strcmp(how, "train") == 0)
         train(1, false);
     else if (strcmp(how, "steps") == 0)

@@ -108,4 +108,15 @@ says 'without the variable a blocking call says that the ranks differ' \
 says 'two calls of one family' \
     "ht: ranks 0-2: collective calls: the call is ht_bcast on one rank and ht_allreduce on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
     3 "$program" operation
+
+# One rank that behaves as many do.
+succeeds 'one rank mixes communicators' 1 "$program" mixed
+succeeds 'one as many trains' 1 env HT_DEBUG_ONE_AS_MANY=1 "$program" train
+launch 1 env HT_DEBUG_ONE_AS_MANY=1 "$program" mixed
+if [ $status -eq 1 ] && grep -q '^ht: ht_add: .*communicator' "$job_err"; then
+    result ok 'one as many does not mix them'
+else
+    result 'not ok' "one as many does not mix them: status $status"
+    sed 's/^/# /' "$job_err"
+fi
 finish

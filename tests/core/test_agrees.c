@@ -131,7 +131,14 @@ static ht_status checkpoint_load_no_options(bool odd)
     return checkpoint_load("agrees.h5", &options);
 }
 
+static ht_status own_error(bool odd)
+{
+    return ht_error_agree(HT_COMM_WORLD, odd ? HT_ERR_FORMAT : HT_SUCCESS, "read_ini: line %d: %s",
+                          odd ? 7 : 0, "no value");
+}
+
 static const ht_test_agreed rows[] = {
+    HT_AGREES(ht_error_agree, "", own_error),
     HT_AGREES(ht_load_hdf5, " without a path", load_no_path),
     HT_AGREES(ht_load_hdf5, " of a file that it cannot see", load_unseen),
     HT_AGREES(ht_load_hdf5, " without a dtype", load_no_dtype),
@@ -158,4 +165,23 @@ static void an_error_on_one_rank(void **unused)
     }
 }
 
-HT_TEST_SUITE(test_agrees, cmocka_unit_test(an_error_on_one_rank));
+static void own_errors(void **unused)
+{
+    const char *message;
+
+    (void)unused;
+    ht_test_agrees(&(ht_test_agreed){"ht_error_agree", own_error}, "read_ini: line 7: no value");
+    assert_int_equal(ht_error_agree(HT_COMM_WORLD, HT_SUCCESS, "not looked at"), HT_SUCCESS);
+    assert_int_equal(ht_error_get(NULL), HT_SUCCESS);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_error_raise(HT_COMM_WORLD, HT_ERR_SHAPE, "mesh: %d of %d", 3, 4),
+                     HT_ERR_SHAPE);
+    assert_int_equal(ht_error_get(&message), HT_ERR_SHAPE);
+    assert_string_equal(message, "mesh: 3 of 4");
+    assert_int_equal(ht_error_raise(HT_COMM_WORLD, HT_SUCCESS, "no code"), HT_ERR_ARGUMENT);
+    assert_int_equal(ht_error_raise(HT_COMM_WORLD, (ht_status)99, "no code"), HT_ERR_ARGUMENT);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_error_clear();
+}
+
+HT_TEST_SUITE(test_agrees, cmocka_unit_test(an_error_on_one_rank), cmocka_unit_test(own_errors));

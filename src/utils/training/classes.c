@@ -13,11 +13,11 @@ ht_status ht__metric_check_batch(const char *what, const ht_tensor *x, int ndim,
 {
     const ht_body *a = x->body, *b = target != NULL ? target->body : NULL;
 
-    if (a->comm->size > 1 || (b != NULL && b->comm->size > 1))
+    if (a->comm->shared || (b != NULL && b->comm->shared))
         return ht__error_set(HT_ERR_COMM,
                              "%s: a tensor lives on %d ranks; each rank adds its own part "
                              "(ht_tensor_local)",
-                             what, a->comm->size > 1 ? a->comm->size : b->comm->size);
+                             what, a->comm->shared ? a->comm->size : b->comm->size);
     if (ndim == HT_NONE)
         return HT_SUCCESS;
     if (b == NULL)
