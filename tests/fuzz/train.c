@@ -317,7 +317,8 @@ void train(const struct plan *plan, enum mode mode, struct notes *notes)
     if (t.model != NULL && notes->trouble[0] == '\0') {
         ht_module_eval(t.model);
         ht_module_named_parameters(t.net, note_final, &t);
-        ht_module_named_buffers(t.net, note_final, &t);
+        if (plan->knob[KNOB_NORM] != 2) /* there each rank has its own, rank 0's are saved */
+            ht_module_named_buffers(t.net, note_final, &t);
     }
     end(&t);
     ht_scope_close(scope);

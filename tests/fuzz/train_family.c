@@ -24,10 +24,6 @@ static void settle(struct plan *plan)
 {
     int *k = plan->knob;
 
-    if (k[KNOB_NORM] ==
-        3) { /* statistics over all rows: equal parts, one rank is the oracle of one */
-        k[KNOB_ROWS] = k[KNOB_EMPTY] = 0;
-    }
     if (k[KNOB_WAY] == 3)
         k[KNOB_SECOND] = k[KNOB_ZEROING] = 0;
     if (k[KNOB_SECOND] == 3 && k[KNOB_WAY] == 1)
@@ -96,7 +92,7 @@ static void run_plan(const struct plan *given, char *failure, size_t size)
     bool norm;
 
     settle(&plan);
-    norm = plan.knob[KNOB_NORM] == 3 && plan.ranks > 1;
+    norm = plan.knob[KNOB_NORM] >= 2; /* statistics are of the ranks' batches */
     failure[0] = '\0';
     train(&plan, MODE_BLOCKING, &blocking);
     look_for_trouble("blocking", &blocking, failure, size);

@@ -47,10 +47,11 @@ ht_module *net_new(const struct plan *plan, enum mode mode, uint64_t seed)
     net->plan = plan;
     ht_module_add(self, "first", &net->first, ht_nn_linear(in, middle));
     ht_module_add(self, "hidden", &net->hidden, ht_nn_linear(middle, middle));
-    if (plan->knob[KNOB_NORM] == 3)
+    if (plan->knob[KNOB_NORM] >= 2)
         ht_module_add(self, "norm", &net->norm,
-                      mode == MODE_ONE ? ht_nn_batch_norm1d(middle, NULL)
-                                       : ht_nn_sync_batch_norm(middle, NULL, HT_COMM_WORLD));
+                      mode == MODE_ONE || plan->knob[KNOB_NORM] == 2
+                          ? ht_nn_batch_norm1d(middle, NULL)
+                          : ht_nn_sync_batch_norm(middle, NULL, HT_COMM_WORLD));
     ht_module_add(self, "last", &net->last, ht_nn_linear(middle, out));
     if (plan->knob[KNOB_ROOT] == 2) {
         double ones = 1;
@@ -67,7 +68,7 @@ ht_module *net_new(const struct plan *plan, enum mode mode, uint64_t seed)
     return self;
 }
 
-int64_t rows_of(const struct plan *plan, int step, int pass, int rank)
+static int64_t drawn_rows(const struct plan *plan, int step, int pass, int rank)
 {
     uint64_t h = hash_of(plan->seed, (uint64_t)(step * 1000 + pass * 100 + rank));
 
@@ -76,6 +77,14 @@ int64_t rows_of(const struct plan *plan, int step, int pass, int rank)
     if (plan->knob[KNOB_ROWS] == 1 || rank == step % plan->ranks)
         return 1 + (int64_t)(h % 4);
     return (int64_t)(h % 3);
+}
+
+/* One row alone has no variance; plain batch norm takes none, synchronised 2 on some rank. */
+int64_t rows_of(const struct plan *plan, int step, int pass, int rank)
+{
+    int64_t rows = drawn_rows(plan, step, pass, rank);
+
+    return plan->knob[KNOB_NORM] >= 2 && rows == 1 ? 2 : rows;
 }
 
 static int passes(const struct plan *plan)
@@ -120,7 +129,7 @@ ht_tensor *batch_loss(struct training *t, int pass, int rank, int64_t *count)
 
     *count = rows_of(t->plan, t->step, pass, rank);
     if (*count == 0 &&
-        (t->mode == MODE_ONE || (t->plan->knob[KNOB_EMPTY] == 0 && t->plan->knob[KNOB_NORM] != 3)))
+        (t->mode == MODE_ONE || (t->plan->knob[KNOB_EMPTY] == 0 && t->plan->knob[KNOB_NORM] < 2)))
         return NULL;
     return ht_mse_loss(ht_forward(t->model, x), y, HT_MEAN);
 }
