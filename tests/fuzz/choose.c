@@ -71,6 +71,16 @@ static int64_t special_integer(ht_dtype dtype, uint64_t h)
     return wrap_to(dtype, values[h % (sizeof values / sizeof *values)]);
 }
 
+/* The largest two or, by the seed, the smallest two. */
+static int64_t edge(ht_dtype dtype, uint64_t seed, uint64_t h)
+{
+    int bits = dtype == HT_BOOL ? 1 : 8 * (int)ht_dtype_size(dtype) - (dtype != HT_UINT8);
+    int64_t most = bits == 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+    int64_t least = dtype <= HT_UINT8 ? 0 : -most - 1;
+
+    return seed & 1 ? most - (int64_t)(h % 2) : least + (int64_t)(h % 2);
+}
+
 struct number data_number(int style, ht_dtype dtype, uint64_t seed, uint64_t index)
 {
     uint64_t h = hash_of(seed, index);
@@ -78,6 +88,11 @@ struct number data_number(int style, ht_dtype dtype, uint64_t seed, uint64_t ind
     struct number a = {0};
 
     switch (style) {
+    case DATA_EDGE:
+        if (kind_of(dtype) <= KIND_INT)
+            return number_int(dtype, edge(dtype, seed, h));
+        x = seed & 1 ? 1e30 : -1e30;
+        break;
     case DATA_FRACTION:
         x = (double)(int64_t)(h % 1025) / 256 - 2;
         break;

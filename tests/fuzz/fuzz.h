@@ -165,6 +165,7 @@ enum {
     DATA_SPREAD,
     DATA_TIES,
     DATA_NORMAL,
+    DATA_EDGE, /* the ends of a dtype's range */
     DATA_STYLES
 };
 struct number data_number(int style, ht_dtype dtype, uint64_t seed, uint64_t index);
