@@ -88,6 +88,7 @@ libht_objects_la_SOURCES += \
 	src/core/node.h \
 	src/core/node_walk.c \
 	src/core/number.c \
+	src/core/number.h \
 	src/core/object.c \
 	src/core/printing.c \
 	src/core/quarantine.h \

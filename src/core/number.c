@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Numbers in text, whatever the locale of the program. */
-#include <locale.h>
+#include "number.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -15,6 +16,18 @@ static void set_up(void)
     plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
+locale_t ht__plain_begin(void)
+{
+    pthread_once(&once, set_up);
+    return plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+}
+
+void ht__plain_end(locale_t before)
+{
+    if (before != (locale_t)0)
+        uselocale(before);
+}
+
 bool ht_number_from_text(const char *text, double *number)
 {
     locale_t before;
@@ -23,11 +36,9 @@ bool ht_number_from_text(const char *text, double *number)
 
     if (text == NULL || number == NULL)
         return false;
-    pthread_once(&once, set_up);
-    before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+    before = ht__plain_begin();
     found = strtod(text, &end);
-    if (plain != (locale_t)0)
-        uselocale(before);
+    ht__plain_end(before);
     if (end == text || *end != '\0')
         return false;
     *number = found;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The record of a run: takes rows, and has rank 0 write them at once. */
+#include "core/number.h"
 #include "run_log.h"
 
 #include <errno.h>
@@ -172,7 +173,7 @@ static int draw(const ht_run_log *log)
 }
 
 /* The first row of a run that goes on finds the files as the run before left them. */
-static ht_status write_row(ht_run_log *log)
+static ht_status write_plain(ht_run_log *log)
 {
     const char *what = NULL;
     ht_status status = log->goes_on ? ht__run_log_go_on(log, add_name) : HT_SUCCESS;
@@ -189,6 +190,15 @@ static ht_status write_row(ht_run_log *log)
     if (what == NULL)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", add_name, what, strerror(errno));
+}
+
+static ht_status write_row(ht_run_log *log)
+{
+    locale_t before = ht__plain_begin();
+    ht_status status = write_plain(log);
+
+    ht__plain_end(before);
+    return status;
 }
 
 /* As if the row had never come. */

@@ -4,6 +4,7 @@
  * has in it; errors that rank 0 alone sees. */
 #include "ht_test.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,6 +223,35 @@ static void test_full_disk(void **state)
     ht_release(log);
 }
 
+/* A program that speaks its user's language writes files for everybody. */
+static void test_a_decimal_comma_stays_out(void **state)
+{
+    static const char *const with_comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
+    char text[8192];
+    ht_run_log *log;
+
+    (void)state;
+    files_open();
+    for (size_t i = 0; i < 3 && setlocale(LC_NUMERIC, with_comma[i]) == NULL; i++)
+        continue; /* where there is none, the rest is tested still */
+    log = open_log(false);
+    ht_run_log_add(log, row(0.5, 0.25, -1));
+    ht_run_log_add(log, row(1.5, 0.75, -1));
+    assert_file("run.csv", "epoch,train_loss\n0.5,0.25\n1.5,0.75\n");
+    assert_file("run.jsonl", "{\"epoch\": 0.5, \"train_loss\": 0.25}\n"
+                             "{\"epoch\": 1.5, \"train_loss\": 0.75}\n");
+    read_file("run.svg", text);
+    assert_null(strstr(text, "0,5"));
+    ht_release(log);
+    log = open_log(true);
+    ht_run_log_add(log, row(1.5, 0.5, -1)); /* in the place of the row that is there */
+    assert_file("run.csv", "epoch,train_loss\n0.5,0.25\n1.5,0.5\n");
+    ht_release(log);
+    setlocale(LC_NUMERIC, "C");
+    files_remove();
+}
+
 HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_rows_are_written_at_once),
               cmocka_unit_test(test_each_row_once), cmocka_unit_test(test_picture),
-              cmocka_unit_test(test_misuse), cmocka_unit_test(test_full_disk));
+              cmocka_unit_test(test_misuse), cmocka_unit_test(test_full_disk),
+              cmocka_unit_test(test_a_decimal_comma_stays_out));
