@@ -220,13 +220,19 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/main.c \
 	tests/fuzz/number.c \
 	tests/fuzz/number.h \
+	tests/fuzz/number_memory.c \
 	tests/fuzz/number_ops.c \
 	tests/fuzz/open.c \
 	tests/fuzz/ops_checks.c \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_factories.c \
 	tests/fuzz/ops_gradients.c \
+	tests/fuzz/ops_gradients.h \
 	tests/fuzz/ops_layers.c \
+	tests/fuzz/ops_layers.h \
+	tests/fuzz/ops_layout.c \
+	tests/fuzz/ops_leaves.c \
+	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \

@@ -36,8 +36,7 @@ double random_unit(struct random *random)
     return (double)(random_next(random) >> 11) * 0x1p-53;
 }
 
-/* --- Data ---------------------------------------------------------------------------------------
- */
+/* --- Data --- */
 
 static double special(uint64_t h)
 {
@@ -125,8 +124,7 @@ struct number data_number(int style, ht_dtype dtype, uint64_t seed, uint64_t ind
     return a;
 }
 
-/* --- Choices ------------------------------------------------------------------------------------
- */
+/* --- Choices --- */
 
 int pick(struct run *run, variable_filter *filter)
 {
@@ -237,8 +235,7 @@ bool axis_of(int *axis, int ndim)
     return *axis >= 0 && *axis < ndim;
 }
 
-/* --- Writing ------------------------------------------------------------------------------------
- */
+/* --- Writing --- */
 
 /* What is written without recording, or through a view that was cut off from the graph, leaves the
  * history of an element as it was. */

@@ -132,8 +132,7 @@ int shared_by(ht_tensor *a, ht_tensor *b)
     return all[1] == 0 ? 0 : all[0] == 0 ? 1 : 2;
 }
 
-/* --- Gradients ----------------------------------------------------------------------------------
- */
+/* --- Gradients --- */
 
 static bool near(const struct run *run, double x, double right, double size, ht_dtype dtype)
 {

@@ -123,8 +123,8 @@ enum {
 };
 
 /* The table, ended by a NULL format. */
-extern const struct op ops_factories[], ops_elementwise[], ops_reduce[], ops_views[], ops_writes[],
-    ops_layers[], ops_gradients[], ops_checks[];
+extern const struct op ops_factories[], ops_elementwise[], ops_reduce[], ops_views[], ops_layout[],
+    ops_writes[], ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[];
 const struct op *op_random(struct run *run);
 /* open.c: a statement that a known defect makes fail. */
 bool triggers_open_defect(const struct run *run, const struct statement *s);

@@ -65,8 +65,7 @@ struct number number_div(ht_dtype dtype, struct number a, struct number b)
     return finish(dtype, r, err, kind_of(dtype) == KIND_COMPLEX ? 8 : 0);
 }
 
-/* --- Comparisons --------------------------------------------------------------------------------
- */
+/* --- Comparisons --- */
 
 static bool in_doubt(ht_dtype dtype, struct number a, struct number b)
 {
@@ -136,8 +135,7 @@ struct number number_minimum(ht_dtype dtype, struct number a, struct number b)
     return extreme(dtype, a, b, kind_of(dtype) == KIND_INT ? a.i < b.i : a.re < b.re);
 }
 
-/* --- One operand --------------------------------------------------------------------------------
- */
+/* --- One operand --- */
 
 struct number number_neg(ht_dtype dtype, struct number a)
 {
@@ -214,8 +212,7 @@ struct number number_tanh(ht_dtype dtype, struct number a)
     return r;
 }
 
-/* --- Sums ---------------------------------------------------------------------------------------
- */
+/* --- Sums --- */
 
 struct total total_new(void)
 {

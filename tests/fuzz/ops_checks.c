@@ -17,8 +17,7 @@ static bool generate_one(struct run *run, const struct op *op, struct statement 
     return s->arg[0] >= 0;
 }
 
-/* --- Equality -----------------------------------------------------------------------------------
- */
+/* --- Equality --- */
 
 static bool equal;
 
@@ -52,8 +51,7 @@ static int reference_equal(struct run *run, const struct statement *s, struct ar
     return WANT_SUCCESS;
 }
 
-/* --- Elements and text --------------------------------------------------------------------------
- */
+/* --- Elements and text --- */
 
 static double item;
 
@@ -123,8 +121,7 @@ static int reference_text(struct run *run, const struct statement *s, struct arr
     return WANT_SUCCESS;
 }
 
-/* --- Files --------------------------------------------------------------------------------------
- */
+/* --- Files --- */
 
 static const char *path_of(void)
 {
@@ -200,8 +197,7 @@ static bool generate_checkpoint(struct run *run, const struct op *op, struct sta
     return generate_one(run, op, s);
 }
 
-/* --- Many elements ------------------------------------------------------------------------------
- */
+/* --- Many elements --- */
 
 enum { BIG_SUM, BIG_MEAN, BIG_MSE, BIG_MAX_GRADIENT, BIG_KINDS };
 

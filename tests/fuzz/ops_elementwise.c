@@ -26,8 +26,7 @@ static struct number strip(const struct run *run, struct number a)
     return a;
 }
 
-/* --- One operand --------------------------------------------------------------------------------
- */
+/* --- One operand --- */
 
 static bool generate_unary(struct run *run, const struct op *op, struct statement *s)
 {
@@ -57,8 +56,7 @@ static int reference_unary(struct run *run, const struct statement *s, struct ar
     return WANT_SUCCESS;
 }
 
-/* --- Two operands -------------------------------------------------------------------------------
- */
+/* --- Two operands --- */
 
 static variable_filter *partner_filter;
 static const struct array *partner;
@@ -139,8 +137,7 @@ static int reference_binary(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
-/* --- A number -----------------------------------------------------------------------------------
- */
+/* --- A number --- */
 
 static bool generate_scalar(struct run *run, const struct op *op, struct statement *s)
 {
@@ -192,8 +189,7 @@ static int reference_scalar(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
-/* --- Conversion ---------------------------------------------------------------------------------
- */
+/* --- Conversion --- */
 
 static bool generate_astype(struct run *run, const struct op *op, struct statement *s)
 {

@@ -30,8 +30,7 @@ static int check_split(const struct statement *s)
     return split == HT_NONE || axis_of(&split, s->ndim) ? HT_SUCCESS : HT_ERR_ARGUMENT;
 }
 
-/* --- Data ---------------------------------------------------------------------------------------
- */
+/* --- Data --- */
 
 static void *data_bytes(const struct statement *s, int64_t first, int64_t rows)
 {
@@ -126,8 +125,7 @@ static int reference_slabs(struct run *run, const struct statement *s, struct ar
     return s->ndim == 0 || s->split == HT_NONE ? WANT_ANYTHING : reference_data(run, s, out);
 }
 
-/* --- Constants and progressions -----------------------------------------------------------------
- */
+/* --- Constants and progressions --- */
 
 static struct outcome call_full(struct run *run, const struct statement *s)
 {

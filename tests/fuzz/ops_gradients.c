@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leaves, backward passes, gradients set by hand, hooks, steps. */
+ * Leaves, backward passes, hooks. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
+#include "ops_gradients.h"
 
-/* --- Leaves -------------------------------------------------------------------------------------
- */
+/* --- Leaves --- */
 
-static int components(ht_dtype dtype)
+int components(ht_dtype dtype)
 {
     return kind_of(dtype) == KIND_COMPLEX ? 2 : 1;
 }
 
-static bool generate_leaf(struct run *run, const struct op *op, struct statement *s)
+bool generate_leaf(struct run *run, const struct op *op, struct statement *s)
 {
     static const ht_dtype dtypes[] = {HT_FLOAT64, HT_FLOAT64, HT_FLOAT64, HT_FLOAT32,
                                       HT_COMPLEX128};
@@ -30,8 +29,8 @@ static bool generate_leaf(struct run *run, const struct op *op, struct statement
            run->slots + shape_size(s->ndim, s->shape) * components(s->dtype) <= MAX_DUALS;
 }
 
-static ht_tensor *data_tensor(const struct statement *s, const struct array *like, int split,
-                              uint64_t seed)
+ht_tensor *data_tensor(const struct statement *s, const struct array *like, int split,
+                       uint64_t seed)
 {
     size_t width = ht_dtype_size(like->dtype);
     int64_t size = array_size(like);
@@ -46,7 +45,7 @@ static ht_tensor *data_tensor(const struct statement *s, const struct array *lik
     return t;
 }
 
-static struct array shape_of(const struct statement *s)
+struct array shape_of(const struct statement *s)
 {
     struct array x = {.dtype = s->dtype, .ndim = s->ndim};
 
@@ -68,7 +67,7 @@ static struct outcome call_leaf(struct run *run, const struct statement *s)
 }
 
 /* The elements depend on themselves, component by component. */
-static void give_duals(const struct array *x, int slot)
+void give_duals(const struct array *x, int slot)
 {
     for (int64_t i = 0; i < array_size(x); i++) {
         struct number a = array_at(x, i);
@@ -106,19 +105,18 @@ static int reference_leaf(struct run *run, const struct statement *s, struct arr
     return WANT_SUCCESS;
 }
 
-static bool is_leaf(struct run *run, const struct variable *x)
+bool is_leaf(struct run *run, const struct variable *x)
 {
     (void)run;
     return x->leaf >= 0;
 }
 
-static struct leaf *leaf_of(struct run *run, const struct statement *s)
+struct leaf *leaf_of(struct run *run, const struct statement *s)
 {
     return &run->leaves[run->vars[s->arg[0]].leaf];
 }
 
-/* --- Recording ----------------------------------------------------------------------------------
- */
+/* --- Recording --- */
 
 static bool generate_recording(struct run *run, const struct op *op, struct statement *s)
 {
@@ -141,12 +139,11 @@ static int reference_recording(struct run *run, const struct statement *s, struc
     return WANT_SUCCESS;
 }
 
-/* --- Backward -----------------------------------------------------------------------------------
- */
+/* --- Backward --- */
 
 enum { FROM_ONE, FROM_SEED, FROM_ONES };
 
-static bool depends(struct run *run, const struct variable *x)
+bool depends(struct run *run, const struct variable *x)
 {
     (void)run;
     if (kind_of(x->a.dtype) <= KIND_INT || x->a.cut)
@@ -192,7 +189,7 @@ static struct outcome call_backward(struct run *run, const struct statement *s)
         x->t, s->n[1] == FROM_SEED ? data_tensor(s, &x->a, split, s->seed) : NULL, s->n[2]));
 }
 
-static void end_graphs(struct run *run)
+void end_graphs(struct run *run)
 {
     for (int i = 0; i < run->program->count; i++) {
         if (run->vars[i].alive && run->vars[i].leaf < 0 && run->vars[i].a.memory != NULL &&
@@ -251,182 +248,7 @@ static int reference_backward(struct run *run, const struct statement *s, struct
     return WANT_SUCCESS;
 }
 
-/* --- Gradients by hand --------------------------------------------------------------------------
- */
-
-enum { SET_NULL, SET_DATA, SET_OTHER_SPLIT, SET_OTHER_SHAPE };
-
-static bool generate_grad(struct run *run, const struct op *op, struct statement *s)
-{
-    (void)op;
-    s->arg[0] = pick(run, is_leaf);
-    s->n[0] = DATA_FRACTION;
-    s->n[1] = random_below(&run->random, 4);
-    return s->arg[0] >= 0;
-}
-
-/* A split that is not x's; where there is none, x's. */
-static int other_split(const struct array *x, ht_tensor *t)
-{
-    return ht_tensor_split(t) != HT_NONE ? HT_NONE : x->ndim > 0 ? 0 : HT_NONE;
-}
-
-static struct outcome call_grad(struct run *run, const struct statement *s)
-{
-    struct variable *x = &run->vars[s->arg[0]];
-    ht_tensor *grad = NULL;
-
-    if (x->leaf < 0)
-        return done(HT_SUCCESS);
-    if (s->n[1] != SET_NULL) {
-        int split = ht_tensor_split(x->t);
-
-        grad = data_tensor(s, &x->a, s->n[1] == SET_OTHER_SPLIT ? other_split(&x->a, x->t) : split,
-                           s->seed);
-        if (s->n[1] == SET_OTHER_SHAPE)
-            grad = ht_expand_dims(grad, 0);
-    }
-    return done(ht_tensor_set_grad(x->t, grad));
-}
-
-static int reference_grad(struct run *run, const struct statement *s, struct array *out)
-{
-    struct variable *x = &run->vars[s->arg[0]];
-    struct leaf *leaf;
-
-    (void)out;
-    if (x->leaf < 0)
-        return WANT_ANYTHING;
-    leaf = leaf_of(run, s);
-    if (s->n[1] == SET_OTHER_SHAPE)
-        return WANT_FAILURE;
-    if (s->n[1] == SET_OTHER_SPLIT && other_split(&x->a, x->t) != ht_tensor_split(x->t))
-        return WANT_FAILURE;
-    if (!ht_tensor_is_balanced(x->t) && run->status != HT_SUCCESS)
-        return WANT_FAILURE;
-    memset(leaf->grad, 0, sizeof leaf->grad);
-    memset(leaf->size, 0, sizeof leaf->size);
-    leaf->unknown = false;
-    for (int64_t i = 0; s->n[1] != SET_NULL && i < array_size(&x->a); i++) {
-        struct number g = data_number((int)s->n[0], x->a.dtype, s->seed, (uint64_t)i);
-        int64_t k = i * components(x->a.dtype);
-
-        leaf->grad[k] = g.re;
-        leaf->size[k] = fabs(g.re);
-        if (components(x->a.dtype) == 2) {
-            leaf->grad[k + 1] = g.im;
-            leaf->size[k + 1] = fabs(g.im);
-        }
-    }
-    check_gradients(run);
-    return WANT_SUCCESS;
-}
-
-/* --- Steps --------------------------------------------------------------------------------------
- */
-
-static bool is_real_leaf(struct run *run, const struct variable *x)
-{
-    return is_leaf(run, x) && kind_of(x->a.dtype) == KIND_FLOAT && !x->a.memory->frozen;
-}
-
-static bool generate_step(struct run *run, const struct op *op, struct statement *s)
-{
-    (void)op;
-    s->arg[0] = pick(run, is_real_leaf);
-    return s->arg[0] >= 0;
-}
-
-static struct outcome call_step(struct run *run, const struct statement *s)
-{
-    struct variable *x = &run->vars[s->arg[0]];
-    ht_optimizer *optimizer;
-    ht_status status;
-
-    if (!is_real_leaf(run, x))
-        return done(HT_SUCCESS);
-    optimizer = ht_optim_sgd(ht_value_tensors(1, &x->t), 0.5, NULL);
-    status = optimizer != NULL ? ht_optimizer_step(optimizer) : ht_error_get(NULL);
-    ht_release(optimizer);
-    return done(status);
-}
-
-static int reference_step(struct run *run, const struct statement *s, struct array *out)
-{
-    struct variable *x = &run->vars[s->arg[0]];
-    const struct leaf *leaf;
-
-    (void)out;
-    if (!is_real_leaf(run, x))
-        return WANT_ANYTHING;
-    leaf = leaf_of(run, s);
-    if (run->status != HT_SUCCESS && ht_tensor_split(x->t) != HT_NONE)
-        return WANT_ANYTHING; /* optimizers may want process-local parameters */
-    run->wrote = true;
-    for (int64_t i = 0; i < array_size(&x->a); i++) {
-        struct number a = array_at(&x->a, i), step = {.re = 0.5 * leaf->grad[i]}, b;
-
-        step.err = leaf->unknown ? INFINITY : 4096 * eps_of(x->a.dtype) * leaf->size[i];
-        step.re = round_to(x->a.dtype, step.re);
-        b = is_unknown(a) || is_unknown(step) || isnan(step.err) ? number_unknown()
-                                                                 : number_sub(x->a.dtype, a, step);
-        b.d = a.d;
-        array_set(&x->a, i, b);
-    }
-    return WANT_SUCCESS;
-}
-
-/* --- Another body -------------------------------------------------------------------------------
- */
-
-static bool generate_set(struct run *run, const struct op *op, struct statement *s)
-{
-    s->arg[0] = pick(run, is_leaf);
-    if (s->arg[0] < 0 || !generate_leaf(run, op, s))
-        return false;
-    if (random_chance(&run->random, 70))
-        s->dtype = run->vars[s->arg[0]].a.dtype;
-    return run->slots + shape_size(s->ndim, s->shape) * 2 <= MAX_DUALS;
-}
-
-static struct outcome call_set(struct run *run, const struct statement *s)
-{
-    struct array shape = shape_of(s);
-
-    if (run->vars[s->arg[0]].leaf < 0)
-        return done(HT_SUCCESS);
-    return done(ht_tensor_set_(run->vars[s->arg[0]].t, data_tensor(s, &shape, s->split, s->seed)));
-}
-
-static int reference_set(struct run *run, const struct statement *s, struct array *out)
-{
-    struct variable *x = &run->vars[s->arg[0]];
-    int64_t count = shape_size(s->ndim, s->shape) * components(s->dtype);
-    struct leaf *leaf;
-
-    (void)out;
-    if (x->leaf < 0 || run->status != HT_SUCCESS || run->slots + count > MAX_DUALS)
-        return x->leaf >= 0 && run->status == HT_SUCCESS ? WANT_SUCCESS : WANT_ANYTHING;
-    leaf = leaf_of(run, s);
-    x->a = array_new(s->dtype, s->ndim, s->shape);
-    for (int64_t i = 0; i < array_size(&x->a); i++)
-        array_set(&x->a, i, data_number((int)s->n[0], s->dtype, s->seed, (uint64_t)i));
-    for (int i = 0; i < run->program->count; i++) { /* other names of this handle */
-        if (run->vars[i].alive && run->vars[i].t == x->t)
-            run->vars[i].a = x->a;
-    }
-    give_duals(&x->a, run->slots);
-    leaf->slot = run->slots;
-    leaf->unknown = true; /* whether a gradient that still fits is kept */
-    run->slots += (int)count;
-    run->wrote = true;
-    end_graphs(run);
-    check_gradients(run);
-    return WANT_SUCCESS;
-}
-
-/* --- Hooks --------------------------------------------------------------------------------------
- */
+/* --- Hooks --- */
 
 static struct hook {
     ht_tensor *t;
@@ -500,12 +322,6 @@ const struct op ops_gradients[] = {
      .rules = RULE_SMOOTH | RULE_GRADIENTS},
     {"backward(%t, seed style %n, how %n, keep %n, split %p, seed %x)", 24, generate_backward,
      call_backward, reference_backward, .rules = RULE_SMOOTH | RULE_GRADIENTS},
-    {"set_grad(%t, style %n, how %n, seed %x)", 5, generate_grad, call_grad, reference_grad,
-     .rules = RULE_SMOOTH | RULE_GRADIENTS},
-    {"sgd step(%t, 0.5)", 6, generate_step, call_step, reference_step,
-     .rules = RULE_SMOOTH | RULE_GRADIENTS},
-    {"ht_tensor_set_(%t, data(style %n, %s, %d, split %p, seed %x))", 5, generate_set, call_set,
-     reference_set, .rules = RULE_SMOOTH | RULE_GRADIENTS},
     {"hooked(%t, %n removes itself)", 5, generate_hooked, call_hooked, reference_hooked,
      .rules = RULE_SMOOTH | RULE_GRADIENTS},
     {0}};

@@ -232,8 +232,7 @@ static int reference_axis(struct run *run, const struct statement *s, struct arr
     return WANT_SUCCESS;
 }
 
-/* --- Cumulative sums ----------------------------------------------------------------------------
- */
+/* --- Cumulative sums --- */
 
 static bool generate_cumsum(struct run *run, const struct op *op, struct statement *s)
 {
@@ -268,8 +267,7 @@ static int reference_cumsum(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
-/* --- Products -----------------------------------------------------------------------------------
- */
+/* --- Products --- */
 
 static const struct array *left;
 

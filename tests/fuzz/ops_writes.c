@@ -41,8 +41,7 @@ static bool generate_pair(struct run *run, const struct op *op, struct statement
     return s->arg[1] >= 0;
 }
 
-/* --- Copies -------------------------------------------------------------------------------------
- */
+/* --- Copies --- */
 
 static struct outcome call_copy(struct run *run, const struct statement *s)
 {
@@ -93,8 +92,7 @@ static int reference_fill(struct run *run, const struct statement *s, struct arr
     return WANT_SUCCESS;
 }
 
-/* --- Arithmetic ---------------------------------------------------------------------------------
- */
+/* --- Arithmetic --- */
 
 static struct outcome call_add(struct run *run, const struct statement *s)
 {
@@ -191,8 +189,7 @@ static int reference_relu(struct run *run, const struct statement *s, struct arr
     return want;
 }
 
-/* --- Draws --------------------------------------------------------------------------------------
- */
+/* --- Draws --- */
 
 /* What a draw gives to a tensor that nobody shares, seen on every rank. */
 static struct array drawn(const struct array *x, uint64_t seed, bool normal)
@@ -246,8 +243,7 @@ static bool generate_draw(struct run *run, const struct op *op, struct statement
     return generate_target(run, op, s) && kind_of(array_of(run, s, 0)->dtype) == KIND_FLOAT;
 }
 
-/* --- Other bodies -------------------------------------------------------------------------------
- */
+/* --- Other bodies --- */
 
 static bool generate_resplit(struct run *run, const struct op *op, struct statement *s)
 {

@@ -7,9 +7,9 @@
 
 #include "fuzz.h"
 
-static const struct op *const tables[] = {ops_factories, ops_elementwise, ops_reduce,
-                                          ops_views,     ops_writes,      ops_layers,
-                                          ops_gradients, ops_checks,      NULL};
+static const struct op *const tables[] = {ops_factories, ops_elementwise, ops_reduce, ops_views,
+                                          ops_layout,    ops_writes,      ops_layers, ops_losses,
+                                          ops_gradients, ops_leaves,      ops_checks, NULL};
 
 static int weight_of(const struct run *run, const struct op *op)
 {
@@ -39,8 +39,7 @@ const struct op *op_random(struct run *run)
     return NULL;
 }
 
-/* --- Listings -----------------------------------------------------------------------------------
- */
+/* --- Listings --- */
 
 void statement_print(const struct run *run, const struct statement *s, int number)
 {
@@ -96,8 +95,7 @@ void program_print(const struct program *program, const struct run *run)
     }
 }
 
-/* --- Shrinking ----------------------------------------------------------------------------------
- */
+/* --- Shrinking --- */
 
 static struct run trial;
 

@@ -105,8 +105,7 @@ static int passes(const struct training *t)
     return knob(t, KNOB_WAY) == 0 ? 1 : knob(t, KNOB_PASSES) + 1;
 }
 
-/* --- One step -----------------------------------------------------------------------------------
- */
+/* --- One step --- */
 
 static void zero(struct training *t, bool before)
 {
@@ -254,8 +253,7 @@ static void step_on_all(struct training *t)
     }
 }
 
-/* --- Interruption -------------------------------------------------------------------------------
- */
+/* --- Interruption --- */
 
 static void interrupt(struct training *t)
 {

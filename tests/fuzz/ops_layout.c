@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The same elements in another shape, layout or distribution: views where strides allow, or copies.
+ */
+#include <string.h>
+
+#include "fuzz.h"
+
+static bool generate_one(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick_any(run);
+    return s->arg[0] >= 0;
+}
+
+/* --- Views where strides or slabs allow --- */
+
+static struct outcome last_outcome;
+
+static struct outcome seen(ht_tensor *t)
+{
+    last_outcome = made(t);
+    return last_outcome;
+}
+
+/* y has the elements of x in its shape. Whether it is a view, the memory tells: a copy, unless the
+ * parts of all ranks share theirs. Where only some do, nobody may write to either. */
+static int view_or_copy(struct run *run, const struct statement *s, struct array *out,
+                        struct outcome outcome)
+{
+    const struct array *x = array_of(run, s, 0);
+    int64_t shape[HT_MAX_NDIM];
+    struct array y;
+    int ndim = out->ndim, shared, same;
+
+    memcpy(shape, out->shape, sizeof shape);
+    if (outcome.t == NULL)
+        return WANT_SUCCESS; /* and that is wrong */
+    shared = shared_by(outcome.t, tensor_of(run, s, 0));
+    same = outcome.t == tensor_of(run, s, 0);
+    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (same) {
+        *out = array_view(x);
+        return WANT_SUCCESS;
+    }
+    y = array_new(x->dtype, ndim, shape);
+    for (int64_t i = 0; i < array_size(x); i++) {
+        struct number a = array_at(x, i);
+
+        if (!run->recording)
+            a.d = NULL;
+        array_set(&y, i, a);
+    }
+    if (shared != 0) { /* the program leaves these two as they are from now on */
+        x->memory->views++;
+        y.memory->views++;
+        y.read_only = x->read_only;
+        x->memory->frozen = y.memory->frozen = true;
+    }
+    *out = y;
+    return WANT_SUCCESS;
+}
+
+static bool generate_reshape(struct run *run, const struct op *op, struct statement *s)
+{
+    const struct array *x;
+    int64_t left;
+
+    if (!generate_one(run, op, s))
+        return false;
+    x = array_of(run, s, 0);
+    left = array_size(x);
+    for (s->ndim = 0; s->ndim < 3 && left > 1; s->ndim++) {
+        int64_t divisor = 1 + random_below(&run->random, left);
+
+        while (left % divisor != 0)
+            divisor--;
+        s->shape[s->ndim] = divisor;
+        left /= divisor;
+    }
+    s->shape[s->ndim++] = left;
+    if (random_chance(&run->random, 20) && left > 0)
+        s->shape[random_below(&run->random, s->ndim)] = -1;
+    return true;
+}
+
+static struct outcome call_reshape(struct run *run, const struct statement *s)
+{
+    return seen(ht_reshape(tensor_of(run, s, 0), s->ndim, s->shape));
+}
+
+static int reference_reshape(struct run *run, const struct statement *s, struct array *out)
+{
+    int64_t size = array_size(array_of(run, s, 0)), known = 1;
+    int open = -1;
+
+    out->ndim = s->ndim;
+    for (int i = 0; i < s->ndim; i++) {
+        out->shape[i] = s->shape[i];
+        if (s->shape[i] == -1)
+            open = i;
+        else
+            known *= s->shape[i];
+    }
+    if (open >= 0 && known > 0)
+        known *= out->shape[open] = size / known;
+    if (known != size || (open >= 0 && out->shape[open] < 0))
+        return HT_ERR_SHAPE;
+    return view_or_copy(run, s, out, last_outcome);
+}
+
+static bool generate_flatten(struct run *run, const struct op *op, struct statement *s)
+{
+    if (!generate_one(run, op, s) || array_of(run, s, 0)->ndim == 0)
+        return false;
+    s->n[0] = random_axis(run, array_of(run, s, 0)->ndim);
+    return true;
+}
+
+static struct outcome call_flatten(struct run *run, const struct statement *s)
+{
+    return seen(ht_flatten(tensor_of(run, s, 0), (int)s->n[0]));
+}
+
+static int reference_flatten(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    int axis = (int)s->n[0];
+
+    if (!axis_of(&axis, x->ndim))
+        return WANT_FAILURE;
+    *out = *x;
+    out->ndim = axis + 1;
+    out->shape[axis] = shape_size(x->ndim - axis, x->shape + axis);
+    return view_or_copy(run, s, out, last_outcome);
+}
+
+#define SAME_FORM(name)                                                           \
+    static struct outcome call_##name(struct run *run, const struct statement *s) \
+    {                                                                             \
+        return seen(ht_##name(tensor_of(run, s, 0)));                             \
+    }
+SAME_FORM(contiguous)
+SAME_FORM(balance)
+SAME_FORM(channels_last)
+
+static int reference_same(struct run *run, const struct statement *s, struct array *out)
+{
+    *out = *array_of(run, s, 0);
+    if (s->op->call == call_channels_last && out->ndim != 4)
+        return HT_ERR_SHAPE;
+    return view_or_copy(run, s, out, last_outcome);
+}
+
+static bool generate_image(struct run *run, const struct op *op, struct statement *s)
+{
+    return generate_one(run, op, s) && array_of(run, s, 0)->ndim == 4;
+}
+
+/* --- Copies --- */
+
+static struct outcome call_copy(struct run *run, const struct statement *s)
+{
+    return made(ht_copy(tensor_of(run, s, 0)));
+}
+
+static int reference_copy(struct run *run, const struct statement *s, struct array *out)
+{
+    *out = array_copy(array_of(run, s, 0));
+    out->cut = false;
+    for (int64_t i = 0; !run->recording && i < array_size(out); i++)
+        out->memory->data[i].d = NULL;
+    return WANT_SUCCESS;
+}
+
+static bool generate_resplit(struct run *run, const struct op *op, struct statement *s)
+{
+    if (!generate_one(run, op, s))
+        return false;
+    s->split = random_split(run, array_of(run, s, 0)->ndim);
+    return true;
+}
+
+static struct outcome call_resplit(struct run *run, const struct statement *s)
+{
+    return seen(ht_resplit(tensor_of(run, s, 0), s->split));
+}
+
+/* The split that it has: x itself; any other: memory of its own. */
+static int reference_resplit(struct run *run, const struct statement *s, struct array *out)
+{
+    int split = s->split;
+
+    if (split != HT_NONE && !axis_of(&split, array_of(run, s, 0)->ndim))
+        return WANT_FAILURE;
+    if (last_outcome.t == tensor_of(run, s, 0)) {
+        *out = array_view(array_of(run, s, 0));
+        return WANT_SUCCESS;
+    }
+    if (last_outcome.t != NULL && ht_tensor_split(last_outcome.t) != split)
+        fail(run, "ht_resplit to %d gave %d", split, ht_tensor_split(last_outcome.t));
+    return reference_copy(run, s, out);
+}
+
+const struct op ops_layout[] = {
+    {"ht_reshape(%t, %s)", 12, generate_reshape, call_reshape, reference_reshape,
+     .rules = RULE_SMOOTH},
+    {"ht_flatten(%t, %n)", 4, generate_flatten, call_flatten, reference_flatten,
+     .rules = RULE_SMOOTH},
+    {"ht_contiguous(%t)", 4, generate_one, call_contiguous, reference_same, .rules = RULE_SMOOTH},
+    {"ht_channels_last(%t)", 8, generate_image, call_channels_last, reference_same,
+     .rules = RULE_SMOOTH},
+    {"ht_copy(%t)", 6, generate_one, call_copy, reference_copy, .rules = RULE_SMOOTH},
+    {"ht_resplit(%t, split %p)", 14, generate_resplit, call_resplit, reference_resplit,
+     .rules = RULE_SMOOTH},
+    {"ht_balance(%t)", 6, generate_one, call_balance, reference_same, .rules = RULE_SMOOTH},
+    {0}};
