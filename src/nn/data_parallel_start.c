@@ -258,11 +258,13 @@ ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
                                  ht_optimizer *const optimizers[], int root)
 {
     struct broadcast broadcast = {.comm = comm, .root = root};
+    ht_comm *outer = ht__together(comm);
 
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, broadcast_tensor, &broadcast);
     ht__module_walk_tensors(module, HT_SLOT_BUFFER, broadcast_tensor, &broadcast);
     for (int i = 0; i < count && broadcast.status == HT_SUCCESS; i++)
         broadcast.status = ht__optimizer_broadcast(optimizers[i], comm, root);
+    ht__together_end(outer);
     return broadcast.status;
 }
 
@@ -284,10 +286,12 @@ static void renew_buffer(const char *name, ht_tensor *x, void *user)
 ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root)
 {
     struct broadcast broadcast = {.comm = comm, .root = root};
+    ht_comm *outer = ht__together(comm);
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false);
 
     ht__module_walk_tensors(module, HT_SLOT_BUFFER, renew_buffer, &broadcast);
+    ht__together_end(outer);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return broadcast.status;

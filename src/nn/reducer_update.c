@@ -116,9 +116,11 @@ static ht_status update(ht_reducer_param *param, const ht_reducer_optimizer *due
                         int64_t end)
 {
     int span = ht__span_begin(HT_SPAN_UPDATE, param->name, due->optimizer->type->name);
+    ht_comm *outer = ht__together(param->reducer->comm); /* no rank goes on by itself */
     ht_status status = ht__optimizer_update_part(due->optimizer, param->entry, param->inside, begin,
                                                  end);
 
+    ht__together_end(outer);
     ht__span_end(span);
     return status;
 }

@@ -105,12 +105,15 @@ static void communication_and_files(const char *path)
     ht_comm *world = HT_COMM_WORLD;
     ht_comm *half = ht_comm_split(world, ht_comm_rank(world) % 2, 0);
     ht_tensor *x = make(0), *whole = ht_transpose(ht_tensor_local(make(HT_NONE)), 0, 1);
+    ht_tensor *sum = ht_zeros_like(whole);
     ht_request *request;
 
-    ht_allreduce(world, whole, whole, HT_OP_MAX);
+    look();
     ht_bcast(world, whole, 0);
-    request = ht_iallreduce(world, whole, ht_zeros_like(whole), HT_OP_SUM);
-    ht_wait(&request);
+    if (ht_allreduce(world, sum, sum, HT_OP_MAX) == HT_SUCCESS) { /* all ranks have it */
+        request = ht_iallreduce(world, whole, sum, HT_OP_SUM);
+        ht_wait(&request);
+    }
     ht_full_on(2, matrix, 3, HT_FLOAT32, 0, ht_get_device(), half);
     ht_release(half);
     ht_save_hdf5(x, path, "x", "w");
@@ -159,24 +162,36 @@ static ht_module *new_net(void)
     return ht_nn_sequential(sizeof layers / sizeof *layers, layers);
 }
 
+/* A step that fails does so on all ranks: they stop together. */
+static bool step(ht_module *dp, ht_optimizer *optimizer, const ht_batch *batch)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *loss = ht_cross_entropy(ht_forward(dp, batch->data), batch->target, HT_MEAN);
+    ht_status backward, update;
+
+    look();
+    ht_optimizer_zero_grad(optimizer);
+    backward = ht_data_parallel_backward(dp, loss);
+    look();
+    update = ht_optimizer_step(optimizer);
+    ht_item(loss);
+    look();
+    ht_scope_close(scope);
+    return backward == HT_SUCCESS && update == HT_SUCCESS;
+}
+
 static void train(ht_module *dp, ht_optimizer *optimizer, ht_dataloader *loader)
 {
     ht_batch batch;
 
-    while (ht_dataloader_next(loader, &batch)) {
-        ht_scope *scope = ht_scope_open();
-        ht_tensor *y = ht_forward(dp, batch.data), *loss;
-
-        loss = ht_cross_entropy(y, batch.target, HT_MEAN);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        while (ht_dataloader_next(loader, &batch)) {
+            if (!step(dp, optimizer, &batch))
+                return;
+        }
         look();
-        ht_optimizer_zero_grad(optimizer);
-        look();
-        ht_data_parallel_backward(dp, loss);
-        look();
-        ht_optimizer_step(optimizer);
-        ht_item(loss);
-        look();
-        ht_scope_close(scope);
+        if (ht_dataloader_status(loader) != HT_SUCCESS)
+            return;
     }
 }
 
@@ -223,10 +238,9 @@ ht_status ht_test_training_program(const char *path, bool thread)
     ht_use_comm(HT_COMM_SELF);
     net = new_net();
     optimizer = ht_optim_adam(ht_module_parameters(net), 1e-2, NULL);
-    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, true);
     look();
-    for (int epoch = 0; epoch < 2; epoch++)
-        train(dp, optimizer, loader);
+    train(dp, optimizer, loader);
     keep(net, optimizer, path);
     look();
     ht_use_comm(HT_COMM_WORLD);
