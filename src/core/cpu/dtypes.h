@@ -56,6 +56,16 @@ typedef double storage_HT_FLOAT64, compute_HT_FLOAT64, wrap_HT_FLOAT64;
 typedef ht_complex64 storage_HT_COMPLEX64, compute_HT_COMPLEX64, wrap_HT_COMPLEX64;
 typedef ht_complex128 storage_HT_COMPLEX128, compute_HT_COMPLEX128, wrap_HT_COMPLEX128;
 
+/* key: an integer that grows as its number does, with -0 below 0 (reduce_extreme.inc.c). */
+typedef int16_t key_HT_FLOAT16, key_HT_BFLOAT16;
+typedef int32_t key_HT_FLOAT32;
+typedef int64_t key_HT_FLOAT64;
+
+#define INFINITE_HT_FLOAT16  ((int16_t)0x7c00)
+#define INFINITE_HT_BFLOAT16 ((int16_t)0x7f80)
+#define INFINITE_HT_FLOAT32  0x7f800000
+#define INFINITE_HT_FLOAT64  0x7ff0000000000000
+
 typedef uint64_t sum_HT_BOOL, sum_HT_UINT8, sum_HT_INT8, sum_HT_INT16, sum_HT_INT32, sum_HT_INT64;
 typedef double sum_HT_FLOAT16, sum_HT_BFLOAT16, sum_HT_FLOAT32, sum_HT_FLOAT64;
 typedef ht_complex128 sum_HT_COMPLEX64, sum_HT_COMPLEX128;
@@ -144,6 +154,7 @@ typedef ht_complex128 mean_HT_COMPLEX128;
 #define SUM      HT_JOIN(sum_, DTYPE)
 #define TOTAL    HT_JOIN(total_, DTYPE)
 #define TO_TOTAL HT_JOIN(TOTAL_, DTYPE)
+#define KEY      HT_JOIN(key_, DTYPE)
 #define WIDE     HT_JOIN(wide_, DTYPE)
 #define MEAN     HT_JOIN(mean_, DTYPE)
 #define TO_MEAN  HT_JOIN(MEAN_, DTYPE)
@@ -163,34 +174,6 @@ typedef ht_complex128 mean_HT_COMPLEX128;
 #define HT_MATH(fn, x)                                 \
     _Generic((x), float: ht__##fn##_float, double: fn, \
              ht_complex64: c##fn##f, ht_complex128: c##fn)(x)
-/* clang-format on */
-
-HT_INLINE float ht__both_bits_float(float a, float b)
-{
-    return ht__bits_to_float(ht__float_to_bits(a) & ht__float_to_bits(b));
-}
-
-HT_INLINE float ht__either_bits_float(float a, float b)
-{
-    return ht__bits_to_float(ht__float_to_bits(a) | ht__float_to_bits(b));
-}
-
-HT_INLINE double ht__both_bits_double(double a, double b)
-{
-    return ht__bits_to_double(ht__double_to_bits(a) & ht__double_to_bits(b));
-}
-
-HT_INLINE double ht__either_bits_double(double a, double b)
-{
-    return ht__bits_to_double(ht__double_to_bits(a) | ht__double_to_bits(b));
-}
-
-/* Bits that two numbers both have, or one of them. */
-/* clang-format off */
-#define HT_BOTH_BITS(a, b) \
-    _Generic((a), float: ht__both_bits_float, double: ht__both_bits_double)(a, b)
-#define HT_EITHER_BITS(a, b) \
-    _Generic((a), float: ht__either_bits_float, double: ht__either_bits_double)(a, b)
 /* clang-format on */
 
 /* An array over dtypes with the instances of a template for the floating ones. */

@@ -23,26 +23,7 @@ HT_INLINE bool NAME(below)(C x, C best)
     return x < best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
 }
 
-/* Of zeros -0 is the smaller, so that a result does not depend on the order of its elements: equal
- * numbers differ in nothing but that sign. */
 HT_INLINE C NAME(max_step)(C best, C x)
 {
-#if HT_IS_FLOAT
-    C y = x == best ? HT_BOTH_BITS(x, best) : x;
-
-    return x < best || isnan(best) ? best : y;
-#else
-    return x > best ? x : best;
-#endif
-}
-
-HT_INLINE C NAME(min_step)(C best, C x)
-{
-#if HT_IS_FLOAT
-    C y = x == best ? HT_EITHER_BITS(x, best) : x;
-
-    return x > best || isnan(best) ? best : y;
-#else
-    return x < best ? x : best;
-#endif
+    return NAME(above)(x, best) ? x : best;
 }

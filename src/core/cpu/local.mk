@@ -47,6 +47,7 @@ EXTRA_DIST += \
 	src/core/cpu/reduce.inc.c \
 	src/core/cpu/reduce_arg.inc.c \
 	src/core/cpu/reduce_deviations.inc.c \
+	src/core/cpu/reduce_extreme.inc.c \
 	src/core/cpu/reduce_fold.inc.c \
 	src/core/cpu/rows.inc.c \
 	src/core/cpu/unary.inc.c \

@@ -15,23 +15,44 @@ HT_INLINE SUM NAME(sum_step)(SUM sum, SUM x)
     return sum + x;
 }
 
-#define FOLD(x)         NAME(x##_sum)
-#define ACC             SUM
-#define GET(x)          ((SUM)LOAD(x))
-#define PUT(y, at, acc) (((TOTAL *)(y))[at] = TO_TOTAL(acc))
-#define PUT_BYTES       sizeof(TOTAL)
+#define FOLD(x) NAME(x##_sum)
+#define ACC     SUM
+#define GET(x)  ((SUM)LOAD(x))
+#define PUT(x)  TO_TOTAL(x)
+#define OUT     TOTAL
 #include "core/cpu/reduce_fold.inc.c"
 #endif
 
-/* A sum in its accumulator's dtype, in the input's, or as a mean. */
-HT_INLINE void NAME(put_wide)(const ht_reduction *r, int kind, void *y, int64_t at, WIDE sum)
+/* y (m) <- sums (m) in their accumulator's dtype, in the input's, or as means. A divisor that is a
+ * power of two is a factor, too, which takes less time. */
+HT_INLINE void NAME(put_row)(int kind, const ht_reduction *r, void *y, int64_t ys, const WIDE *sum,
+                             int64_t m)
 {
-    if (kind == HT_SUM_TOTAL)
-        ((TOTAL *)y)[at] = TO_TOTAL(sum);
-    else if (kind == HT_SUM_WIDE)
-        ((WIDE *)y)[at] = sum / r->divisor;
+    const double factor = 1 / r->divisor;
+    int exponent;
+
+    if (kind == HT_SUM_TOTAL) {
+        for (int64_t j = 0; j < m; j++)
+            ((TOTAL *)y)[j * ys] = TO_TOTAL(sum[j]);
+    } else if (kind == HT_SUM_WIDE) {
+        for (int64_t j = 0; j < m; j++)
+            ((WIDE *)y)[j * ys] = sum[j] / r->divisor;
+    } else if (frexp(r->divisor, &exponent) == 0.5) {
+        for (int64_t j = 0; j < m; j++)
+            ((MEAN *)y)[j * ys] = TO_MEAN(sum[j] * factor);
+    } else {
+        for (int64_t j = 0; j < m; j++)
+            ((MEAN *)y)[j * ys] = TO_MEAN(sum[j] / r->divisor);
+    }
+}
+
+HT_INLINE void NAME(put_wide)(int kind, const ht_reduction *r, void *y, int64_t ys, const WIDE *sum,
+                              int64_t m)
+{
+    if (ys == 1)
+        NAME(put_row)(kind, r, y, 1, sum, m);
     else
-        ((MEAN *)y)[at] = TO_MEAN(sum / r->divisor);
+        NAME(put_row)(kind, r, y, ys, sum, m);
 }
 
 HT_INLINE size_t NAME(wide_bytes)(int kind)
@@ -39,11 +60,11 @@ HT_INLINE size_t NAME(wide_bytes)(int kind)
     return kind == HT_SUM_TOTAL ? sizeof(TOTAL) : kind == HT_SUM_WIDE ? sizeof(WIDE) : sizeof(MEAN);
 }
 
-#define FOLD(x)         NAME(x##_wide)
-#define ACC             WIDE
-#define GET(x)          ((WIDE)LOAD(x))
-#define PUT(y, at, acc) NAME(put_wide)(r, kind, y, at, acc)
-#define PUT_BYTES       NAME(wide_bytes)(kind)
+#define FOLD(x)           NAME(x##_wide)
+#define ACC               WIDE
+#define GET(x)            ((WIDE)LOAD(x))
+#define PUT_ROW(y, ys, m) NAME(put_wide)(kind, r, y, ys, acc, m)
+#define PUT_BYTES         NAME(wide_bytes)(kind)
 #include "core/cpu/reduce_fold.inc.c"
 
 static int NAME(sum_of_kind)(const ht_reduction *r, int kind)
@@ -92,11 +113,11 @@ HT_INLINE double NAME(square)(T x)
     return (double)LOAD(x) * (double)LOAD(x);
 }
 
-#define FOLD(x)         NAME(x##_magnitudes)
-#define ACC             double
-#define GET(x)          NAME(magnitude)(x)
-#define PUT(y, at, acc) (((double *)(y))[at] = (acc))
-#define PUT_BYTES       sizeof(double)
+#define FOLD(x) NAME(x##_magnitudes)
+#define ACC     double
+#define GET(x)  NAME(magnitude)(x)
+#define PUT(x)  (x)
+#define OUT     double
 #include "core/cpu/reduce_fold.inc.c"
 
 static int NAME(reduce_SUM_ABS)(void *stream, const ht_reduction *r)
@@ -105,11 +126,11 @@ static int NAME(reduce_SUM_ABS)(void *stream, const ht_reduction *r)
     return NAME(fold_magnitudes)(r, NAME(wide_step), true, 0);
 }
 
-#define FOLD(x)         NAME(x##_squares)
-#define ACC             double
-#define GET(x)          NAME(square)(x)
-#define PUT(y, at, acc) (((double *)(y))[at] = (acc))
-#define PUT_BYTES       sizeof(double)
+#define FOLD(x) NAME(x##_squares)
+#define ACC     double
+#define GET(x)  NAME(square)(x)
+#define PUT(x)  (x)
+#define OUT     double
 #include "core/cpu/reduce_fold.inc.c"
 
 static int NAME(reduce_SUM_SQUARES)(void *stream, const ht_reduction *r)
@@ -120,25 +141,8 @@ static int NAME(reduce_SUM_SQUARES)(void *stream, const ht_reduction *r)
 #endif
 
 #if !HT_IS_COMPLEX
-#define FOLD(x)         NAME(x##_extreme)
-#define ACC             C
-#define GET(x)          ((C)LOAD(x))
-#define PUT(y, at, acc) (((T *)(y))[at] = STORE(acc))
-#define PUT_BYTES       sizeof(T)
-#include "core/cpu/reduce_fold.inc.c"
 #include "core/cpu/extreme.inc.c"
-
-static int NAME(reduce_MAX)(void *stream, const ht_reduction *r)
-{
-    (void)stream;
-    return NAME(fold_extreme)(r, NAME(max_step), false, 0);
-}
-
-static int NAME(reduce_MIN)(void *stream, const ht_reduction *r)
-{
-    (void)stream;
-    return NAME(fold_extreme)(r, NAME(min_step), false, 0);
-}
+#include "core/cpu/reduce_extreme.inc.c"
 
 #include "core/cpu/reduce_arg.inc.c"
 

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Template inside reduce.inc.c: folds by an associative step over accumulators of type ACC, made
- * from elements by GET. PUT stores one as element `at` of y, of PUT_BYTES; both may ask what
- * `r->divisor` and the fold's `kind` say. `zero` says that a fold starts with 0, else with its
+ * from elements by GET and stored as OUT by PUT; or a row of m by PUT_ROW, of PUT_BYTES each, which
+ * may ask what `r` and the fold's `kind` say. `zero` says that a fold starts with 0, else with its
  * first element. */
+
+#ifndef PUT_ROW
+#define PUT_BYTES sizeof(OUT)
+#define PUT_ROW(y, ys, m)           \
+    for (int64_t k = 0; k < m; k++) \
+    ((OUT *)(y))[k * (ys)] = PUT(acc[k])
+#endif
 
 /* acc (n) = step(acc (n), x (n)) */
 HT_INLINE void FOLD(fold_row)(ACC *acc, const T *x, int64_t n, int64_t stride,
@@ -73,8 +80,6 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero
 
     (void)kind;
     for (bool more = row_walk_begin(&walk, &r->loop); more; more = row_walk_next(&walk, 2, sizes)) {
-        void *y = walk.at[0];
-
         for (int64_t i = 0; i < n; i += block) {
             int64_t m = n - i < block ? n - i : block;
 
@@ -83,8 +88,7 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero
                 acc[0] = FOLD(fold_one)(&inner, step, zero);
             else
                 FOLD(fold_block)(acc, m, xs, &inner, step, zero);
-            for (int64_t j = 0; j < m; j++)
-                PUT(y, (i + j) * ys, acc[j]);
+            PUT_ROW(walk.at[0] + i * ys * (int64_t)PUT_BYTES, ys, m);
         }
     }
     return 0;
@@ -92,6 +96,8 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero
 
 #undef FOLD
 #undef ACC
+#undef OUT
 #undef PUT
+#undef PUT_ROW
 #undef PUT_BYTES
 #undef GET
