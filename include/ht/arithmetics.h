@@ -35,13 +35,18 @@ HT_API ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha);
 HT_API ht_status ht_mul_scalar_(ht_tensor *a, double b);
 HT_API ht_status ht_mul_scalar_i64_(ht_tensor *a, int64_t b);
 
-/* Sum over one axis (negative from the end) or all (HT_NONE); the axis is dropped. Integers and
- * bool sum in int64, float32 in double before it is rounded once. Collective when the split axis is
- * summed: the result then has no split; otherwise it is split as x. */
+/* Sum over one axis (negative from the end) or all (HT_NONE); the axis is dropped. Collective when
+ * the split axis is summed: the result then has no split; otherwise it is split as x.
+ * Integers and bool sum in int64: the same bits on any number of ranks. Others sum in the
+ * accumulator's dtype, float64 or complex128, between ranks too, and are rounded once: the same
+ * bits where partial sums are exact there, else within n eps sum |x| of the exact sum (eps 2^-53)
+ * before that rounding; repeatable for a given number of ranks. So are means and gradients that are
+ * summed because an operand was broadcast. */
 HT_API ht_tensor *ht_sum(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_sum_keepdim(ht_tensor *x, int axis);
 
-/* y[i] = x[0] + ... + x[i] along one axis. Collective when that is the split axis; split as x. */
+/* y[i] = x[0] + ... + x[i] along one axis, each rounded once as ht_sum is. Collective when that is
+ * the split axis; split as x. */
 HT_API ht_tensor *ht_cumsum(ht_tensor *x, int axis);
 
 HT_END_DECLS

@@ -54,6 +54,42 @@ static void check_sum(const ht_kernels *k, ht_dtype dtype, const ht_reduction *r
     }
 }
 
+/* Sums over 3 in the accumulator's dtype, rounded to the input's, and about 1. */
+static void check_wide(const ht_kernels *k, ht_dtype dtype, const ht_reduction *r)
+{
+    const bool is_complex = ht_dtype_is_complex(dtype);
+    const ht_dtype wide = is_complex ? HT_COMPLEX128 : HT_FLOAT64;
+    const ht_dtype mean = dtype < HT_FLOAT16 ? HT_FLOAT32 : dtype;
+    static _Alignas(64) char found[3][MAX * MAX_BYTES], centre[MAX_BYTES];
+    const ht_reduce_kernel ids[3] = {HT_REDUCE_SUM_WIDE, HT_REDUCE_MEAN, HT_REDUCE_DEVIATIONS};
+
+    cpu_set(wide, centre, 0, 1);
+    for (int i = 0; i < 3; i++) {
+        ht_reduction job = *r;
+
+        job.divisor = 3;
+        job.loop.data[0] = found[i];
+        job.loop.data[2] = centre;
+        job.loop.stride[2][0] = 0;
+        assert_int_equal(k->reduce[ids[i]][dtype](NULL, &job), 0);
+    }
+    for (int64_t o = 0; o < r->loop.shape[0]; o++) {
+        char rounded[MAX_BYTES];
+        double sum = 0, squares = 0;
+
+        for (int64_t i = 0; i < r->shape[0]; i++) {
+            double value = cpu_get(dtype, x, o * r->loop.stride[1][0] + i * r->stride[0]);
+
+            sum += value;
+            squares += (is_complex ? 1.25 : 1) * (value - 1) * (value - 1);
+        }
+        cpu_set(mean, rounded, 0, sum / 3);
+        assert_true(cpu_get(wide, found[0], o) == sum / 3);
+        assert_true(cpu_get(mean, found[1], o) == cpu_get(mean, rounded, 0));
+        assert_true(cpu_get(HT_FLOAT64, found[2], o) == squares / 3);
+    }
+}
+
 /* Whole numbers: their squares are exact in double, whatever the order. */
 static void check_powers(const ht_kernels *k, ht_dtype dtype, const ht_reduction *r)
 {
@@ -110,8 +146,10 @@ static void check_matrix(ht_dtype dtype, int64_t rows, int64_t columns, bool nan
     fill(dtype, rows * columns, nan);
     for (int l = 0; l < level_count; l++)
         for (int axis = 0; axis < 2; axis++) {
-            if (!nan)
+            if (!nan) {
                 check_sum(&levels[l].kernels, dtype, &along[axis]);
+                check_wide(&levels[l].kernels, dtype, &along[axis]);
+            }
             if (!nan && ht_dtype_is_floating(dtype))
                 check_powers(&levels[l].kernels, dtype, &along[axis]);
             if (!ht_dtype_is_complex(dtype)) {
