@@ -45,6 +45,7 @@ core_tests = \
 	tests/core/test_random.c \
 	tests/core/test_reduce.c \
 	tests/core/test_scope.c \
+	tests/core/test_storage.c \
 	tests/core/test_sums.c \
 	tests/core/test_timeline.c \
 	tests/core/test_value.c \
