@@ -137,7 +137,10 @@ static int reference_add(struct run *run, const struct statement *s, struct arra
         a = is_unknown(a) || is_unknown(b) ? number_unknown() : number_add(wide, a, b);
         if (!is_unknown(a) && kind_of(wide) >= KIND_FLOAT && s->v[0] != 1)
             a.err += 2 * ulp(wide, number_abs(wide, b)); /* with or without a rounding between */
-        write_element(run, x, i, convert(a, wide, x->dtype));
+        a = convert(a, wide, x->dtype);
+        if (x->dtype != y->dtype && kind_of(x->dtype) >= KIND_FLOAT) /* b may be narrowed first */
+            a.err += 2 * ulp(x->dtype, fmax(number_abs(x->dtype, a), number_abs(wide, b)));
+        write_element(run, x, i, a);
     }
     return WANT_SUCCESS;
 }
@@ -272,6 +275,7 @@ static int reference_resplit(struct run *run, const struct statement *s, struct 
                        run->program->at[s->arg[0]].op->reference == ops_factories->reference
                    ? WANT_SUCCESS
                    : HT_ERR_STATE;
+    run->wrote = true; /* a graph that needs the old body refuses its backward pass */
     if (ht_tensor_split(x->t) != split)
         fail(run, "ht_resplit_ to %d left %d", split, ht_tensor_split(x->t));
     if (x->a.memory->views > 1) /* apart from its views now, or not: nobody writes to them */
