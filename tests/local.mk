@@ -32,6 +32,7 @@ core_tests = \
 	tests/core/test_device.c \
 	tests/core/test_environment.c \
 	tests/core/test_factories.c \
+	tests/core/test_history.c \
 	tests/core/test_inplace.c \
 	tests/core/test_io_hdf5.c \
 	tests/core/test_linalg.c \

@@ -72,8 +72,11 @@ HT_API ht_tensor *ht_channels_last(ht_tensor *x);
 /* x on another device; x itself when it is there. Logically collective; split as x. */
 HT_API ht_tensor *ht_to_device(ht_tensor *x, ht_device *device);
 
-/* x <- y, converted and broadcast to x's shape, in place. Logically collective; y is resplit as x.
- */
+/* x <- y, converted and broadcast to x's shape, in place; they may overlap. Logically collective; y
+ * is resplit as x. While gradients are recorded, what is written through a view is known to the
+ * tensor that it is a view of, and to its other views; leaves that require gradients, and views of
+ * them, are refused (ht_set_grad_enabled), and so are views that were cut off, by ht_detach or made
+ * with gradients off, where y needs a gradient. What is filled has no history any more. */
 HT_API ht_status ht_copy_(ht_tensor *x, ht_tensor *y);
 HT_API ht_status ht_fill_(ht_tensor *x, double value); /* converted */
 HT_API ht_status ht_fill_i64_(ht_tensor *x, int64_t value);

@@ -184,7 +184,7 @@ ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
 
     if (HT_IS_NULL(a, "ht_add_", "a") || HT_IS_NULL(b, "ht_add_", "b"))
         return ht_error_get(NULL);
-    if (ht__check_in_place("ht_add_", a) != HT_SUCCESS)
+    if (ht__check_in_place("ht_add_", a, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     if (adds_in_place(a, b))
         return ht__axpby("ht_add_", alpha, b, 1, a);
@@ -211,7 +211,7 @@ static ht_status mul_in_place(ht_tensor *a, ht_number b)
 
     if (HT_IS_NULL(a, "ht_mul_scalar_", "a"))
         return ht_error_get(NULL);
-    if (ht__check_in_place("ht_mul_scalar_", a) != HT_SUCCESS)
+    if (ht__check_in_place("ht_mul_scalar_", a, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     scope = ht_scope_open();
     product = ht__binary_scalar(&mul_in_place_op, a, b);

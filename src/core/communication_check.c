@@ -41,10 +41,17 @@ bool ht__check_operand(const ht_check *check, const char *name, const ht_tensor 
 
 bool ht__check_writable(const ht_check *check, const ht_tensor *tensor)
 {
-    if (!tensor->body->read_only)
+    if (tensor->body->read_only) {
+        ht__check_failed(check, HT_ERR_ARGUMENT,
+                         "the result is a broadcast view and cannot be written");
+        return false;
+    }
+    if (!ht_is_grad_enabled() || !ht__has_history(tensor))
         return true;
-    ht__check_failed(check, HT_ERR_ARGUMENT,
-                     "the result is a broadcast view and cannot be written");
+    ht__check_failed(check, HT_ERR_STATE,
+                     "the result was made by an operation that a graph has recorded, and what "
+                     "comes from other ranks has no gradient: write to another tensor, or with "
+                     "gradients off (ht_set_grad_enabled)");
     return false;
 }
 

@@ -213,6 +213,7 @@ void ht__devices_finalize(void);
 typedef struct ht_storage {
     ht_object base;
     ht_device *device; /* not owned: devices live until ht_finalize */
+    unsigned history;  /* writes in place that changed what a graph knows of tensors in it */
 } ht_storage;
 
 ht_storage *ht__storage_new(ht_device *device,
@@ -428,6 +429,8 @@ struct ht_tensor {
     ht_node *node;      /* owned; the operation that made it, NULL for leaves */
     ht_grad_meta *meta; /* owned; NULL while autograd knows nothing of it */
     bool view;          /* shares another tensor's storage */
+    unsigned history;   /* of its storage, that the node belongs to (history.c) */
+    ht_tensor *root;    /* owned; made while recording: what it is a view of, no view itself */
 };
 
 int ht__dtype_kind(ht_dtype dtype); /* 0 bool, 1 integer, 2 floating, 3 complex */
@@ -462,6 +465,11 @@ bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits an
 /* What lies in the slots behind the last axis means nothing: shapes are compared here alone. */
 bool ht__same_shape(int ndim, const int64_t shape[], int other_ndim, const int64_t other[]);
 bool ht__body_same_shape(const ht_body *a, const ht_body *b);
+
+/* Whether writing one element after another to a may change elements of b that are still to be
+ * read: they share memory, and not element by element. May be wrong about strided ones that
+ * interlock. */
+bool ht__body_overlaps(const ht_body *a, const ht_body *b);
 
 /* Whether the elements of both correspond one by one on every rank, as those of a gradient or an
  * optimizer's state and its tensor: shape, dtype, device (where both have memory), communicator and
@@ -542,9 +550,24 @@ typedef struct ht_unary_op {
 ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x);
 ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x); /* in place, no graph */
 
-/* In-place writes: refused on read-only views and, while recording, on leaves that require
- * gradients. */
-ht_status ht__check_in_place(const char *what, ht_tensor *x);
+/* ---- writes in place (history.c) --------------------------------------------------------------
+ * A function that writes to x checks first, x brought up to date; writes; and says what the graph
+ * is to know of it. Refused are read-only views and, while recording, leaves that require gradients
+ * and views of them. values: what is to be written, where it may need a gradient. */
+ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *values);
+void ht__written(const char *what, ht_tensor *x, ht_node *node); /* node: taken; NULL: constants */
+bool ht__has_history(const ht_tensor *x);                        /* it, or what it is a view of */
+
+/* y was made as a view of x. */
+void ht__set_base(ht_tensor *y, ht_tensor *x);
+
+/* Whether nobody has written through another handle since x's node was made; makes it so, or false
+ * after the error. ht_node_new does it with its inputs. */
+static inline bool ht__is_current(const ht_tensor *x)
+{
+    return x->history == x->body->storage->history;
+}
+bool ht__catch_up(const char *what, ht_tensor *x);
 
 /* Whether the result of an operation may be written to x: not if its kind is higher (bool < integer
  * < floating < complex), as it would be lost. NULL: fails with the error already set. */

@@ -58,15 +58,17 @@ ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x)
 
     if (HT_IS_NULL(x, op->name, "x"))
         return ht_error_get(NULL);
-    if (ht__check_in_place(op->name, x) != HT_SUCCESS)
+    if (ht__check_in_place(op->name, x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     node = ht_node_new(op->name, op->backward, 1, &x);
     ht__storage_touch(x->body->storage);
-    if (run(op, x, x->body) != HT_SUCCESS)
+    if (run(op, x, x->body) != HT_SUCCESS) {
+        ht_release(node);
         return ht_error_get(NULL);
+    }
     if (node != NULL) {
         save(op, node, x, x);
-        ht_node_set_output(node, x);
+        ht__written(op->name, x, node);
     }
     return HT_SUCCESS;
 }

@@ -470,6 +470,8 @@ ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
 
     if (HT_IS_NULL(x, "ht_backward_from", "x"))
         return no_loss();
+    if (!ht__is_current(x) && !ht__catch_up("ht_backward", x))
+        return HT_ERR_STATE;
     if (!ht__needs_grad(x))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "ht_backward: x depends on nothing that requires a gradient");

@@ -73,6 +73,7 @@ libht_objects_la_SOURCES += \
 	src/core/hdf5_parallel.h \
 	src/core/hdf5_util.c \
 	src/core/hdf5_util.h \
+	src/core/history.c \
 	src/core/io_hdf5_load.c \
 	src/core/io_hdf5_save.c \
 	src/core/io_slab.c \

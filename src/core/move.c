@@ -155,21 +155,6 @@ ht_tensor *ht__on_host(ht_tensor *x, ht_dtype dtype)
     return x;
 }
 
-ht_status ht__check_in_place(const char *what, ht_tensor *x)
-{
-    if (x->body->read_only)
-        return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is a read-only view (ht_broadcast_to)",
-                       what);
-    if (ht_is_grad_enabled() && ht_tensor_is_leaf(x) && ht_tensor_requires_grad(x))
-        return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "%s: x is a leaf that requires gradients: write to it with gradients off "
-                       "(ht_set_grad_enabled)",
-                       what);
-    if (ht__compare_on)
-        ht__compare_tensor(x->body, true);
-    return HT_SUCCESS;
-}
-
 ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor *result)
 {
     if (result == NULL)
@@ -181,17 +166,24 @@ ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor
                    ht_dtype_name(result->body->dtype), ht_dtype_name(x->body->dtype));
 }
 
-/* The node that made `from` now made x; with gradients off x is what it was. */
-static void take_history(const char *what, ht_tensor *x, ht_tensor *from)
+/* The node that made `from` now made x, unless x is not what that would take the gradient of. */
+static ht_node *history_of(const char *what, const ht_tensor *x, ht_tensor *from)
 {
-    if (!ht_is_grad_enabled() || x->node == from->node)
-        return;
-    ht_release(x->node);
-    x->node = NULL;
-    if (from->node != NULL && from->body->dtype == x->body->dtype)
-        x->node = ht_retain(from->node);
-    else
-        record(what, from, x); /* a leaf has no node that x could share */
+    if (!ht_is_grad_enabled())
+        return NULL;
+    if (from->node != NULL && ht__body_fits(x->body, from->body))
+        return ht_retain(from->node);
+    return ht_node_new(what, pass_backward, 1, &from); /* a leaf has no node that x could share */
+}
+
+/* The values as x has to have them: in its slabs, and not in memory that is written meanwhile. */
+static ht_tensor *fit_values(const char *what, const ht_tensor *x, ht_tensor *values)
+{
+    ht_tensor *fitting = ht_broadcast_to(values, x->body->ndim, x->body->shape);
+
+    fitting = fitting != NULL ? ht__match_slabs(what, fitting, x->body) : NULL;
+    return fitting != NULL && ht__body_overlaps(x->body, fitting->body) ? ht_copy(fitting)
+                                                                        : fitting;
 }
 
 ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
@@ -201,16 +193,18 @@ ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
 
     if (values == NULL)
         return ht_error_get(NULL);
+    if (ht__check_in_place(what, x, values) != HT_SUCCESS ||
+        (ht_is_grad_enabled() && !ht__is_current(values) && !ht__catch_up(what, values)))
+        return HT_ERR_STATE;
     was = ht_set_grad_enabled(false);
-    fitting = ht_broadcast_to(values, x->body->ndim, x->body->shape);
-    fitting = fitting != NULL ? ht__match_slabs(what, fitting, x->body) : NULL;
+    fitting = fit_values(what, x, values);
     ht_set_grad_enabled(was);
     if (fitting == NULL)
         return ht_error_get(NULL);
     ht__storage_touch(x->body->storage);
     if (ht__copy_local(what, x->body, fitting->body) != HT_SUCCESS)
         return ht_error_get(NULL);
-    take_history(what, x, values);
+    ht__written(what, x, history_of(what, x, values));
     return HT_SUCCESS;
 }
 
@@ -221,8 +215,6 @@ ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
 
     if (HT_IS_NULL(x, "ht_copy_", "x") || HT_IS_NULL(y, "ht_copy_", "y"))
         return ht_error_get(NULL);
-    if (ht__check_in_place("ht_copy_", x) != HT_SUCCESS)
-        return HT_ERR_STATE;
     if (!ht__check_together("ht_copy_", x, y))
         return ht_error_get(NULL);
     scope = ht_scope_open();
@@ -235,9 +227,10 @@ static ht_status fill(ht_tensor *x, ht_number value)
 {
     if (HT_IS_NULL(x, "ht_fill_", "x"))
         return ht_error_get(NULL);
-    if (ht__check_in_place("ht_fill_", x) != HT_SUCCESS)
+    if (ht__check_in_place("ht_fill_", x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     ht__storage_touch(x->body->storage);
+    ht__written("ht_fill_", x, NULL);
     return ht__fill_local("ht_fill_", x->body, value);
 }
 
@@ -294,6 +287,7 @@ ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
     old = x->body;
     ht__storage_touch(old->storage); /* what a graph saved of it is out of date */
     x->body = ht_retain(y->body);
+    x->history = x->body->storage->history;
     ht_release(old);
     drop_misfit(x);
     return HT_SUCCESS;

@@ -76,6 +76,15 @@ static void destroy(void *object)
 
 static ht_kind kind = {.name = "node", .destroy = destroy};
 
+static bool all_current(const char *what, int count, ht_tensor *const inputs[])
+{
+    for (int i = 0; i < count; i++) {
+        if (inputs[i] != NULL && !ht__is_current(inputs[i]) && !ht__catch_up(what, inputs[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool anything_needs_grad(int count, ht_tensor *const inputs[])
 {
     for (int i = 0; i < count; i++) {
@@ -107,8 +116,12 @@ ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
                      ht_tensor *const inputs[])
 {
     ht_node *node;
+    bool current;
 
-    if (!ht_is_grad_enabled() || !anything_needs_grad(count, inputs))
+    if (!ht_is_grad_enabled())
+        return NULL;
+    current = all_current(name, count, inputs);
+    if (current && !anything_needs_grad(count, inputs))
         return NULL;
     node = ht__block_alloc(sizeof *node);
     ht__object_init(node, &kind);
@@ -122,7 +135,8 @@ ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
     if (count > HT_NODE_INLINE)
         node->inputs = ht__alloc((size_t)count * sizeof *node->inputs);
     node->input_count = count;
-    for (int i = 0; i < count; i++)
+    node->stale = !current;
+    for (int i = 0; i < count && current; i++)
         set_edge(&node->inputs[i], inputs[i]);
     return node;
 }
@@ -169,7 +183,7 @@ ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y)
 {
     if (node == NULL)
         return y;
-    if (y == NULL) {
+    if (y == NULL || node->stale) {
         ht_release(node);
         return NULL;
     }
@@ -180,6 +194,7 @@ ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y)
         return y;
     }
     y->node = node;
+    y->history = y->body->storage->history;
     if (y->meta != NULL && y->meta->hook_count > 0)
         ht__node_watch(node, y->meta);
     return y;

@@ -37,6 +37,7 @@ struct ht_node {
     ht_tensor *pending;  /* owned; the gradient that has arrived so far */
     uint64_t walk;       /* the last ht__graph_walk that came by */
     bool released;       /* a backward pass has used it up */
+    bool stale;          /* an input could not be brought up to date: there will be no output */
 };
 
 /* Copies the first hook with an id above `after` and up to `last`; false where there is none. Hooks

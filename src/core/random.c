@@ -123,9 +123,10 @@ ht_status ht__random_fill(const char *what, ht_tensor *x, ht_random_kernel kerne
 static ht_status draw_into(const char *what, ht_tensor *x, ht_random_kernel kernel,
                            ht_random random)
 {
-    if (ht__check_in_place(what, x) != HT_SUCCESS)
+    if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     ht__storage_touch(x->body->storage);
+    ht__written(what, x, NULL);
     random.seed = seed_now;
     random.draw = (*draws_of(x->body->comm))++;
     return fill(what, x, kernel, &random);

@@ -210,6 +210,7 @@ ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
     y = reshape(x, ndim, wanted);
     ht_set_grad_enabled(was);
     node = y != NULL ? ht_node_new("ht_reshape", reshape_backward, 1, &x) : NULL;
+    ht__set_base(y, x);
     return node != NULL ? ht_node_set_output(node, y) : y;
 }
 

@@ -93,6 +93,21 @@ static void find_extent(const ht_body *body, int64_t *begin, int64_t *end)
     *end = (last + 1) * element;
 }
 
+bool ht__body_overlaps(const ht_body *a, const ht_body *b)
+{
+    bool same = a->storage == b->storage && a->offset == b->offset && a->dtype == b->dtype &&
+                ht__same_shape(a->ndim, a->lshape, b->ndim, b->lshape);
+    int64_t begin[2], end[2];
+
+    if (a->storage != b->storage || a->lsize == 0 || b->lsize == 0)
+        return false;
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->lshape[i] == 1 || a->stride[i] == b->stride[i];
+    find_extent(a, &begin[0], &end[0]);
+    find_extent(b, &begin[1], &end[1]);
+    return !same && begin[0] < end[1] && begin[1] < end[0];
+}
+
 /* A guard takes itself away, mostly, and maybe others: then the list is gone through anew. While it
  * is asked it may get at the bytes itself. */
 static void ask_guards(memory *storage, int64_t begin, int64_t end, bool in_parts)

@@ -17,6 +17,7 @@ static void destroy(void *object)
         x->meta->leaf = NULL;
     ht_release(x->meta);
     ht_release(x->node);
+    ht_release(x->root);
     ht_release(x->body);
     ht__object_fini(x);
     ht__block_free(x, sizeof *x);
@@ -33,6 +34,7 @@ ht_tensor *ht__tensor_new(ht_body *body)
     x = ht__block_alloc(sizeof *x);
     ht__object_init(x, &kind);
     x->body = body;
+    x->history = body->storage->history;
     if (ht__compare_on)
         ht__compare_tensor(body, false);
     return ht__scoped(x);

@@ -14,6 +14,7 @@ static ht_tensor *record(const char *what, ht_backward_fn *backward, ht_tensor *
     ht_tensor *y = ht__tensor_view(body);
     ht_node *node = ht_node_new(what, backward, 1, &x);
 
+    ht__set_base(y, x);
     if (node == NULL)
         return y;
     if (bytes > 0)

@@ -188,7 +188,7 @@ static ht_status scatter_piece(ht_flat_tensors *flat, const piece *p)
 
     if (!is_plain(flat, part->body))
         return last == part->body->lsize ? copy_whole(part, flat->views[p->part]) : HT_SUCCESS;
-    if (ht__check_in_place("ht_copy_", part) != HT_SUCCESS)
+    if (ht__check_in_place("ht_copy_", part, NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     ht__body_await(part->body); /* all of it: what is still to come must not follow */
     ht__storage_touch(part->body->storage);

@@ -61,7 +61,7 @@ static void test_initialisation_is_seeded(void **state)
     assert_true(seed == seed_after && draw == draw_after); /* the user's generator is his */
 
     /* The same on all ranks. */
-    ht_tensor *weight = ht_copy(ht_module_find_parameter(a, "weight"));
+    ht_tensor *weight = ht_copy(ht_detach(ht_module_find_parameter(a, "weight")));
     ht_bcast(HT_COMM_WORLD, weight, 0);
     assert_memory_equal(ht_tensor_data(weight), parameter(a, "weight"), 21 * sizeof(float));
     ht_release(a);

@@ -1,0 +1,212 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* Writes in place through views and bases, what a graph knows of them afterwards, and operands that
+ * overlap what is written. The gradients are PyTorch's. */
+#include "core/core.h"
+#include "gradcheck.h"
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t four[1] = {4}, two[1] = {2}, image[2] = {5, 3};
+
+static ht_tensor *leaf(int ndim, const int64_t *shape, int split, uint64_t seed)
+{
+    ht_tensor *x = ht_test_randn(ndim, shape, HT_FLOAT64, split, seed);
+
+    ht_tensor_set_requires_grad(x, true);
+    return x;
+}
+
+static void expect_gradient(ht_tensor *of_sum, ht_tensor *x, const double *expected)
+{
+    assert_int_equal(ht_backward(ht_sum(of_sum, HT_NONE)), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(x), expected, 0);
+}
+
+static void a_write_to_a_view_is_known_to_its_base(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        ht_tensor *x = leaf(1, four, split < 0 ? HT_NONE : split, 1), *y = ht_mul_scalar(x, 2);
+
+        assert_int_equal(ht_mul_scalar_(ht_narrow(y, 0, 0, 1), 3), HT_SUCCESS);
+        expect_gradient(y, x, (double[]){6, 2, 2, 2});
+    }
+}
+
+static void other_views_follow(void **state)
+{
+    ht_tensor *x = leaf(1, four, HT_NONE, 2), *y = ht_mul_scalar(x, 2);
+    ht_tensor *before = ht_narrow(y, 0, 0, 2), *all = ht_reshape(y, 2, (const int64_t[]){2, 2});
+
+    (void)state;
+    assert_int_equal(ht_mul_scalar_(ht_narrow(all, 0, 0, 1), 3), HT_SUCCESS);
+    expect_gradient(before, x, (double[]){6, 6, 0, 0});
+    ht_tensor_set_grad(x, NULL);
+    y = ht_mul_scalar(x, 2);
+    before = ht_narrow(y, 0, 1, 3);
+    assert_int_equal(ht_mul_scalar_(y, 5), HT_SUCCESS); /* the base itself */
+    expect_gradient(before, x, (double[]){0, 10, 10, 0});
+}
+
+/* Chains of views of split tensors, written to and read after that, against differences. */
+static ht_tensor *patchwork(ht_tensor *in[], void *user)
+{
+    ht_tensor *y = ht_mul(in[0], in[0]), *turned = ht_transpose(y, 0, 1);
+    ht_tensor *rows = ht_narrow(y, 0, 1, 4),
+              *corner = ht_narrow(ht_narrow(turned, 0, 1, 3), 1, 2, 5);
+
+    (void)user;
+    assert_int_equal(ht_add_(rows, ht_narrow(in[1], 0, 0, 3), 2), HT_SUCCESS);
+    assert_int_equal(ht_mul_scalar_(corner, 0.5), HT_SUCCESS);
+    assert_int_equal(ht_copy_(ht_expand_dims(ht_narrow(y, 1, 0, 1), 0), ht_narrow(in[1], 1, 2, 3)),
+                     HT_SUCCESS);
+    assert_int_equal(ht_fill_(ht_narrow(turned, 1, 4, 5), 2), HT_SUCCESS);
+    return ht_add(ht_mul(y, y), ht_mul(ht_transpose(turned, 0, 1), ht_transpose(in[1], 0, 0)));
+}
+
+static void any_view_may_be_written(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *in[2] = {leaf(2, image, split < 0 ? HT_NONE : split, 3),
+                            leaf(2, image, HT_NONE, 4)};
+
+        ht_gradcheck(patchwork, 2, in, NULL, 1e-7);
+        ht_scope_close(scope);
+    }
+}
+
+static void a_buffer_learns_what_is_copied_into_its_views(void **state)
+{
+    ht_tensor *a = leaf(1, two, HT_NONE, 5), *buffer = ht_zeros(1, four, HT_FLOAT64, HT_NONE);
+    ht_tensor *seen = ht_narrow(buffer, 0, 1, 3);
+
+    (void)state;
+    assert_int_equal(ht_copy_(ht_narrow(buffer, 0, 0, 2), a), HT_SUCCESS);
+    assert_int_equal(ht_copy_(ht_narrow(buffer, 0, 2, 4), ht_mul_scalar(a, 3)), HT_SUCCESS);
+    assert_true(ht_tensor_requires_grad(buffer));
+    assert_true(ht_tensor_requires_grad(seen));
+    expect_gradient(ht_add(ht_sum(buffer, HT_NONE), ht_sum(seen, HT_NONE)), a, (double[]){7, 5});
+}
+
+static void views_of_leaves_are_refused_as_leaves_are(void **state)
+{
+    ht_tensor *x = leaf(1, four, HT_NONE, 6), *view = ht_narrow(x, 0, 0, 2);
+    ht_tensor *cut = ht_detach(ht_mul_scalar(x, 2));
+    bool was;
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_fill_(view, 1), HT_ERR_STATE, "a view of a leaf that requires");
+    HT_TEST_EXPECT_ERROR(ht_mul_scalar_(view, 2), HT_ERR_STATE, "ht_mul_scalar_: x is a view of");
+    HT_TEST_EXPECT_ERROR(ht_copy_(cut, x), HT_ERR_STATE, "a view that was cut off");
+    assert_int_equal(ht_fill_(cut, 1), HT_SUCCESS);
+    was = ht_set_grad_enabled(false);
+    assert_int_equal(ht_fill_(view, 1), HT_SUCCESS);
+    assert_int_equal(ht_copy_(cut, x), HT_SUCCESS);
+    ht_set_grad_enabled(was);
+    expect_gradient(ht_mul_scalar(view, 2), x, (double[]){2, 2, 0, 0});
+}
+
+/* What is filled, drawn or received has no history: what was there gets no gradient. */
+static void what_is_filled_has_no_history(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        ht_tensor *x = leaf(1, four, HT_NONE, 7), *y = ht_mul_scalar(x, 2),
+                  *z = ht_mul_scalar(x, 3);
+        ht_tensor *part = ht_narrow(y, 0, 1, 2);
+        ht_status status = kind == 0   ? ht_fill_(part, 1)
+                           : kind == 1 ? ht_uniform_(part, 0, 1)
+                                       : ht_normal_(part, 0, 1);
+
+        assert_int_equal(status, HT_SUCCESS);
+        status = kind == 0   ? ht_fill_(z, 1)
+                 : kind == 1 ? ht_uniform_(z, 0, 1)
+                             : ht_normal_(z, 0, 1);
+        assert_int_equal(status, HT_SUCCESS);
+        assert_false(ht_tensor_requires_grad(z));
+        assert_false(ht_tensor_requires_grad(ht_narrow(z, 0, 0, 1)));
+        expect_gradient(ht_add(y, z), x, (double[]){2, 0, 2, 2});
+    }
+}
+
+static void communication_into_a_graph_is_refused(void **state)
+{
+    ht_tensor *x = leaf(1, four, HT_NONE, 8), *y = ht_mul_scalar(x, 2);
+    ht_tensor *part, *plain = ht_ones(1, four, HT_FLOAT64, HT_NONE);
+    ht_tensor *loss = ht_sum(y, HT_NONE);
+    bool was;
+
+    (void)state;
+    assert_int_equal(ht_backward(loss), HT_SUCCESS);
+    assert_int_equal(ht_allreduce(HT_COMM_WORLD, loss, loss, HT_OP_SUM), HT_SUCCESS);
+    y = ht_mul_scalar(x, 2);
+    part = ht_narrow(y, 0, 0, 2);
+    HT_TEST_EXPECT_ERROR(ht_allreduce(HT_COMM_WORLD, y, y, HT_OP_SUM), HT_ERR_STATE,
+                         "has no gradient");
+    HT_TEST_EXPECT_ERROR(ht_allreduce(HT_COMM_WORLD, part, part, HT_OP_SUM), HT_ERR_STATE,
+                         "has no gradient");
+    assert_int_equal(ht_allreduce(HT_COMM_WORLD, y, plain, HT_OP_SUM), HT_SUCCESS);
+    was = ht_set_grad_enabled(false);
+    assert_int_equal(ht_allreduce(HT_COMM_WORLD, y, y, HT_OP_SUM), HT_SUCCESS);
+    assert_int_equal(ht_bcast(HT_COMM_WORLD, x, 0), HT_SUCCESS);
+    ht_set_grad_enabled(was);
+    assert_int_equal(ht_bcast(HT_COMM_WORLD, x, 0), HT_SUCCESS); /* a leaf's new values */
+}
+
+/* A handle that shares memory with another one without being a view of it cannot follow. */
+static void one_that_cannot_follow_says_so(void **state)
+{
+    ht_tensor *a = leaf(1, four, HT_NONE, 9), *y = ht_zeros(1, four, HT_FLOAT64, HT_NONE);
+    ht_tensor *alias = ht_zeros(1, four, HT_FLOAT64, HT_NONE), *wide;
+
+    (void)state;
+    wide = ht_broadcast_to(y, 2, (const int64_t[]){2, 4});
+    ht_tensor_set_(alias, y);
+    assert_int_equal(ht_copy_(y, a), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_mul_scalar(alias, 2), HT_ERR_STATE, "shares its memory");
+    HT_TEST_EXPECT_ERROR(ht_mul_scalar(wide, 2), HT_ERR_STATE, "shares its memory");
+    HT_TEST_EXPECT_ERROR(ht_fill_(alias, 2), HT_ERR_STATE, "shares its memory");
+}
+
+static void copies_read_before_they_write(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_tensor *x = ht_test_randn(2, (const int64_t[]){7, 7}, HT_FLOAT64,
+                                     split < 0 ? HT_NONE : split, 10);
+        ht_tensor *before = ht_copy(x), *turned = ht_copy(ht_transpose(x, 0, 1));
+
+        assert_int_equal(ht_copy_(x, ht_transpose(x, 0, 1)), HT_SUCCESS);
+        ht_test_expect_same(x, turned, 0);
+        ht_copy_(x, before);
+        for (int axis = 0; axis < 2; axis++) {
+            ht_tensor *to = ht_narrow(x, axis, 1, 7), *from = ht_narrow(x, axis, 0, 6);
+            ht_tensor *expected = ht_copy(from);
+
+            assert_int_equal(ht_copy_(to, from), HT_SUCCESS);
+            ht_test_expect_same(to, expected, 0);
+            expected = ht_copy(to);
+            assert_int_equal(ht_copy_(from, to), HT_SUCCESS);
+            ht_test_expect_same(from, expected, 0);
+            expected = ht_add(to, from);
+            assert_int_equal(ht_add_(to, from, 1), HT_SUCCESS);
+            ht_test_expect_same(to, expected, 0);
+        }
+        before = ht_copy(x);
+        assert_int_equal(ht_copy_(x, ht_narrow(x, 0, 2, 3)), HT_SUCCESS);
+        ht_test_expect_same(
+            x, ht_copy(ht_broadcast_to(ht_narrow(before, 0, 2, 3), 2, (int64_t[]){7, 7})), 0);
+    }
+}
+
+HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_base),
+              cmocka_unit_test(other_views_follow), cmocka_unit_test(any_view_may_be_written),
+              cmocka_unit_test(a_buffer_learns_what_is_copied_into_its_views),
+              cmocka_unit_test(views_of_leaves_are_refused_as_leaves_are),
+              cmocka_unit_test(what_is_filled_has_no_history),
+              cmocka_unit_test(communication_into_a_graph_is_refused),
+              cmocka_unit_test(one_that_cannot_follow_says_so),
+              cmocka_unit_test(copies_read_before_they_write));
