@@ -173,15 +173,19 @@ static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
 {
     ht_conv job = *(ht_conv *)ht_node_context(node, sizeof job);
     ht_tensor *dy = in_image_layout(grad), *grads[3] = {NULL, NULL, NULL};
+    ht_tensor *saved; /* NULL where it was overwritten: an error */
 
     if (dy == NULL)
         return;
     ht__image_strides(dy->body, job.y_stride);
-    if (ht_node_needs(node, 0))
-        grad_inputs[0] = grad_x(node, &job, dy, ht_node_saved(node, 1));
+    if (ht_node_needs(node, 0) && (saved = ht_node_saved(node, 1)) != NULL)
+        grad_inputs[0] = grad_x(node, &job, dy, saved);
     if (!ht_node_needs(node, 1) && !ht_node_needs(node, 2))
         return;
-    grad_parameters(node, job, dy, ht_node_saved(node, 0), grads);
+    saved = ht_node_saved(node, 0);
+    if (saved == NULL && ht_node_needs(node, 1))
+        return;
+    grad_parameters(node, job, dy, saved, grads);
     grad_inputs[1] = grads[1];
     if (ht_node_needs(node, 2))
         grad_inputs[2] = grads[2];

@@ -211,7 +211,7 @@ static ht_tensor *grad_bias(ht_node *node, ht_tensor *dy)
 
 static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
-    ht_tensor *dy = ht_contiguous(grad);
+    ht_tensor *dy = ht_contiguous(grad), *saved; /* NULL where it was overwritten: an error */
 
     if (dy == NULL)
         return;
@@ -219,11 +219,11 @@ static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
     if (ht_node_needs(node, 2))
         grad_inputs[2] = grad_bias(node, dy);
     ht__backward_early(node, 2, grad_inputs);
-    if (ht_node_needs(node, 1))
-        grad_inputs[1] = grad_weight(node, dy, ht_node_saved(node, 0));
+    if (ht_node_needs(node, 1) && (saved = ht_node_saved(node, 0)) != NULL)
+        grad_inputs[1] = grad_weight(node, dy, saved);
     ht__backward_early(node, 1, grad_inputs);
-    if (ht_node_needs(node, 0))
-        grad_inputs[0] = grad_x(node, dy, ht_node_saved(node, 1));
+    if (ht_node_needs(node, 0) && (saved = ht_node_saved(node, 1)) != NULL)
+        grad_inputs[0] = grad_x(node, dy, saved);
 }
 
 ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
