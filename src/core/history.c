@@ -9,6 +9,7 @@
  * - A view that is behind becomes a view of what its base is now, when it is next used.
  * - Views that were cut off (ht_detach, or made with gradients off) have no base: what needs a
  *   gradient cannot be written through them. */
+#include "ht/arithmetics.h"
 #include "ht/manipulations.h"
 #include "node.h"
 
@@ -22,10 +23,11 @@ static ht_tensor *root_of(ht_tensor *x)
 
 void ht__set_base(ht_tensor *y, ht_tensor *x)
 {
-    if (!ht_is_grad_enabled() || y == NULL || y == x || y->root != NULL ||
-        y->body->storage != x->body->storage)
+    if (y == NULL || y == x || y->root != NULL)
         return;
-    y->root = ht_retain(root_of(x));
+    y->view = y->body->storage == x->body->storage; /* or it became a copy */
+    if (y->view && ht_is_grad_enabled())
+        y->root = ht_retain(root_of(x));
 }
 
 /* Memory laid out as that of `whole`, for a gradient. */
@@ -80,17 +82,34 @@ static void write_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         gin[0] = grad;
 }
 
+/* A broadcast view has an element in several places: its gradient is the sum of theirs. `part` is
+ * shrunk to one of them. */
+static ht_tensor *sum_repeated(ht_tensor *g, ht_body *part)
+{
+    for (int i = 0; g != NULL && part->read_only && i < part->ndim; i++) {
+        if (part->stride[i] != 0 || part->shape[i] <= 1 || i == part->split)
+            continue;
+        g = ht_sum_keepdim(g, i);
+        part->shape[i] = 1;
+    }
+    ht__body_settle(part);
+    return g;
+}
+
 /* Inputs: the base, and the view itself for where it lies. */
 static void view_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    const ht_body *whole = ht__node_input(node, 0), *part = ht__node_input(node, 1);
+    const ht_body *whole = ht__node_input(node, 0);
+    ht_body *part = ht__body_metadata(ht__node_input(node, 1));
     ht_tensor *grad = new_in_layout(whole, g);
 
     g = ht__match_slabs("ht_backward", g, part);
+    g = sum_repeated(g, part);
     if (grad != NULL && g != NULL &&
         ht__fill_local("ht_backward", grad->body, ht__real(0)) == HT_SUCCESS &&
         ht__copy_local("ht_backward", place_of(grad, whole, part)->body, g->body) == HT_SUCCESS)
         gin[0] = grad;
+    ht_release(part);
 }
 
 /* Integers have none. */
@@ -116,7 +135,7 @@ bool ht__catch_up(const char *what, ht_tensor *x)
         x->history = now;
         return true;
     }
-    if (base == x || base->history != now || x->body->read_only) {
+    if (base == x || base->history != now) {
         HT_FAIL(x->body->comm, HT_ERR_STATE,
                 "%s: x %s%s was written to through another tensor that shares its memory: make it "
                 "anew",
