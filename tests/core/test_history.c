@@ -195,6 +195,24 @@ static void one_that_cannot_follow_says_so(void **state)
     HT_TEST_EXPECT_ERROR(ht_fill_(alias, 2), HT_ERR_STATE, "shares its memory");
 }
 
+/* An error, where their backward functions read what is not there any more. */
+static void layers_miss_what_was_changed(void **state)
+{
+    const int64_t images[4] = {1, 1, 3, 3}, kernel[4] = {1, 1, 2, 2};
+
+    (void)state;
+    for (int which = 0; which < 4; which++) {
+        ht_tensor *x = which < 2 ? leaf(2, image, HT_NONE, 13) : leaf(4, images, HT_NONE, 13);
+        ht_tensor *weight = which < 2 ? leaf(2, image, HT_NONE, 14) : leaf(4, kernel, HT_NONE, 14);
+        ht_tensor *y = which < 2 ? ht_linear(x, weight, NULL) : ht_conv2d(x, weight, NULL, NULL);
+        bool was = ht_set_grad_enabled(false);
+
+        ht_fill_(which % 2 == 0 ? x : weight, 0);
+        ht_set_grad_enabled(was);
+        HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(y, HT_NONE)), HT_ERR_STATE, "changed in place");
+    }
+}
+
 static void copies_read_before_they_write(void **state)
 {
     (void)state;
@@ -235,4 +253,5 @@ HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_b
               cmocka_unit_test(what_is_filled_has_no_history),
               cmocka_unit_test(communication_into_a_graph_is_refused),
               cmocka_unit_test(one_that_cannot_follow_says_so),
+              cmocka_unit_test(layers_miss_what_was_changed),
               cmocka_unit_test(copies_read_before_they_write));
