@@ -140,6 +140,14 @@ ht_tensor *ht_std(ht_tensor *x, int axis)
     return deviation("ht_std", x, axis, true);
 }
 
+/* g where the mask is set, else 0: 0 times an infinity would be NaN. */
+static ht_tensor *masked(ht_tensor *g, ht_tensor *mask)
+{
+    static const ht_binary_op op = {.name = "ht_backward", .kernel = HT_BINARY_RELU_GRAD};
+
+    return ht__binary(&op, g, mask);
+}
+
 /* The elements equal to the extreme share its gradient. */
 static void extreme_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
@@ -155,7 +163,7 @@ static void extreme_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     count = context->axis == HT_NONE ? ht_sum(ties, HT_NONE) : ht_sum_keepdim(ties, context->axis);
     dtype = g->body->dtype; /* which may not hold the count */
     g = ht_div(ht_astype(g, HT_FLOAT64), ht_astype(count, HT_FLOAT64));
-    gin[0] = ht_mul(ht_astype(ties, dtype), ht_astype(g, dtype));
+    gin[0] = masked(ht_astype(g, dtype), ties);
 }
 
 static const ht_reduce_row max_row = {"ht_max", HT_REDUCE_MAX,    HT_OP_MAX,
@@ -181,7 +189,7 @@ ht_tensor *ht_min(ht_tensor *x, int axis)
  */
 static ht_tensor *share_out(ht_tensor *g, ht_tensor *taken, ht_tensor *equal)
 {
-    return ht_add(ht_mul(g, taken), ht_mul(ht_mul_scalar(g, 0.5), equal));
+    return ht_add(masked(g, taken), masked(ht_mul_scalar(g, 0.5), equal));
 }
 
 static void maximum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])

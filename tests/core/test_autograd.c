@@ -1,5 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
+
 #include "core/core.h"
 #include "gradcheck.h"
 #include "ht_test.h"
@@ -204,6 +206,28 @@ static ht_tensor *give(ht_tensor *grad, void *user)
 }
 
 /* What a program gives for a gradient has its shape; another split and dtype are made to fit. */
+/* An infinite gradient is none of the operand that was not taken. */
+static void extremes_pass_infinities_to_what_they_took(void **state)
+{
+    const double expected[2][3] = {{0, 0, INFINITY}, {INFINITY, INFINITY, 0}};
+    ht_tensor *seed = ht_full(1, row, INFINITY, HT_FLOAT64, HT_NONE);
+    ht_tensor *a = ht_array((double[]){0, 1, 2}, 1, row, HT_FLOAT64, 0);
+    ht_tensor *b = ht_array((double[]){1, 2, 0}, 1, row, HT_FLOAT64, HT_NONE);
+
+    (void)state;
+    ht_tensor_set_requires_grad(a, true);
+    ht_tensor_set_requires_grad(b, true);
+    assert_int_equal(ht_backward_from(ht_maximum(a, b), seed, false), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(a), expected[0], 0);
+    ht_test_expect(ht_tensor_grad(b), expected[1], 0);
+
+    ht_tensor_set_grad(a, NULL);
+    assert_int_equal(
+        ht_backward_from(ht_max(a, 0), ht_full(0, NULL, INFINITY, HT_FLOAT64, HT_NONE), false),
+        HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(a), expected[0], 0);
+}
+
 static void given_gradients_are_checked(void **state)
 {
     (void)state;
@@ -340,6 +364,7 @@ HT_TEST_SUITE(test_autograd, cmocka_unit_test(gradients_agree_with_finite_differ
               cmocka_unit_test(leaves_do_not_share_a_gradient),
               cmocka_unit_test(hooks_see_and_replace_gradients),
               cmocka_unit_test(hooks_may_remove_each_other),
+              cmocka_unit_test(extremes_pass_infinities_to_what_they_took),
               cmocka_unit_test(given_gradients_are_checked),
               cmocka_unit_test(an_earlier_error_stays),
               cmocka_unit_test(a_deep_graph_is_released_without_recursion),
