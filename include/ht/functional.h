@@ -39,8 +39,8 @@ HT_API ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const
 
 /* With probability p zero, else x / (1 - p). dropout2d drops whole channels of (N, C, ...). The
  * mask of an element depends on (seed, draw) and its place in the global tensor alone, whatever the
- * ranks and the split: row-major, or where images that are whole on each rank are stored
- * channels-last, in that order. */
+ * ranks and the split: row-major, or where a tensor that is not split is stored channels-last, in
+ * that order. */
 HT_API ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 HT_API ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 

@@ -188,11 +188,8 @@ static struct outcome call_dropout(struct run *run, const struct statement *s)
 /* Whether the mask follows the order of channels-last memory, by the function's header. */
 static bool by_layout(ht_tensor *x)
 {
-    int mine = ht_tensor_is_channels_last(x) && !ht_tensor_is_contiguous(x) &&
-               ht_tensor_lsize(x) > 0 && (ht_tensor_split(x) == HT_NONE || ht_tensor_split(x) == 0);
-
-    MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return mine;
+    return ht_tensor_split(x) == HT_NONE && ht_tensor_is_channels_last(x) &&
+           !ht_tensor_is_contiguous(x);
 }
 
 /* The mask is that of a tensor of ones that nobody shares. */
