@@ -37,7 +37,7 @@ static ht_status run(const cumulative_plan *plan, const ht_tensor *x, const ht_b
     ht_cumulative_fn kernel = device->backend->kernels
                                   .cumulative[plan->row->kernel][x->body->dtype];
     ht_cumulation cumulation = {.count = y->lshape[plan->axis]};
-    ht_operand operands[3] = {{NULL}, {NULL}, {NULL}};
+    ht_operand operands[3] = {0};
     int64_t shape[HT_MAX_NDIM];
 
     if (kernel == NULL)
