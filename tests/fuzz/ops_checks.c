@@ -210,6 +210,8 @@ static bool generate_big(struct run *run, const struct op *op, struct statement 
     s->n[0] = random_below(&run->random, BIG_KINDS);
     s->n[1] = random_chance(&run->random, 50) ? 70000 : 1 + random_below(&run->random, 5000);
     s->split = random_chance(&run->random, 50) ? 0 : HT_NONE;
+    if (s->n[0] == BIG_MAX_GRADIENT && run->program->differentiates)
+        s->n[0] = BIG_MAX_GRADIENT - 1; /* it is not exact enough for factors of gradients */
     return run->recording;
 }
 

@@ -208,7 +208,9 @@ static int reference_backward(struct run *run, const struct statement *s, struct
     if (!depends(run, x) || !run->recording || (run->once && run->passes > 0) || x->spent)
         return WANT_ANYTHING;
     run->passes++;
-    if (run->status == HT_ERR_STATE && run->wrote) { /* what the graph saved was written to */
+    /* What the graph saved was written to, or a part of it that gives nothing was used up before.
+     */
+    if (run->status == HT_ERR_STATE && (run->wrote || run->passes > 1)) {
         for (int i = 0; i < run->leaf_count; i++)
             run->leaves[i].unknown = true;
         end_graphs(run);

@@ -186,6 +186,8 @@ static int reference_relu(struct run *run, const struct statement *s, struct arr
     (void)out;
     if (x->dtype == HT_BOOL || kind_of(x->dtype) == KIND_COMPLEX)
         return WANT_FAILURE;
+    if (run->status == HT_ERR_STATE && run->program->differentiates)
+        return HT_ERR_STATE; /* it asks for a tensor of its own where there is a graph */
     want = check_write(run, s, NULL);
     for (int64_t i = 0; want == WANT_SUCCESS && i < array_size(x); i++)
         write_element(run, x, i, number_relu(x->dtype, array_at(x, i)));
