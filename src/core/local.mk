@@ -57,6 +57,7 @@ libht_objects_la_SOURCES += \
 	src/core/driver_cumulative.c \
 	src/core/driver_local.c \
 	src/core/driver_reduce.c \
+	src/core/drivers.h \
 	src/core/engine.c \
 	src/core/environment.c \
 	src/core/environment.h \
