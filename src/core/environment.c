@@ -26,8 +26,8 @@ static const struct {
 };
 
 /* Names that begin with these belong to programs and tests. */
-static const char *const others[] = {"HT_TEST_", "HT_BENCH_", "HT_DUMMY_", "HT_LAUNCH_",
-                                     "HT_USER_"};
+static const char *const others[] = {"HT_TEST_",  "HT_BENCH_",  "HT_FUZZ_",
+                                     "HT_DUMMY_", "HT_LAUNCH_", "HT_USER_"};
 
 /* The place of a word in a list "a|b|c"; -1: none. */
 static int place_in(const char *list, const char *word)
