@@ -18,7 +18,7 @@ static ht_tensor *counts_tensor(const ht_metric *metric, const int64_t *sums)
     int64_t length = metric->counts_length;
     ht_tensor *x = ht_empty_on(1, &length, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self());
 
-    if (x != NULL)
+    if (x != NULL && length > 0)
         memcpy(ht__body_data(x->body), sums, (size_t)length * sizeof *sums);
     return x;
 }
