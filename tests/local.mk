@@ -326,6 +326,7 @@ check_LTLIBRARIES += libht_test.la
 libht_test_la_SOURCES = \
 	tests/agrees.c \
 	tests/agrees.h \
+	tests/complex_of.h \
 	tests/gradcheck.c \
 	tests/gradcheck.h \
 	tests/ht_test.h \

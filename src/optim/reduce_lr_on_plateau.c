@@ -68,7 +68,7 @@ static const ht_scheduler_type type = {
     .name = "ReduceLROnPlateau",
     .lr = reduced,
     .observe = observe,
-    .numbers = {{"best", offsetof(struct plateau, best)},
+    .numbers = {{"best", offsetof(struct plateau, best), false},
                 {"num_bad_epochs", offsetof(struct plateau, bad), true},
                 {"cooldown_counter", offsetof(struct plateau, resting), true}},
 };

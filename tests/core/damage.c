@@ -179,7 +179,7 @@ static bool run_case(int64_t number, bool may_load)
     char text[96];
     int64_t length = damage(number, text, sizeof text);
     pid_t child;
-    int status;
+    int status = 0;
 
     write_file(length);
     child = fork();

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "complex_of.h"
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -36,7 +37,7 @@ static ht_tensor *whole_numbers(int ndim, const int64_t shape[], ht_dtype dtype)
     for (int64_t i = 0; i < size; i++) {
         double value = (double)(i * 7919 % 31 % 5) - (dtype <= HT_UINT8 ? 0 : 2);
 
-        data[i] = CMPLX(value == 0 && i % 2 ? -value : value, (double)(i % 3));
+        data[i] = complex_of(value == 0 && i % 2 ? -value : value, (double)(i % 3));
     }
     x = ht_astype(ht_array(data, ndim, shape, HT_COMPLEX128, HT_NONE), dtype);
     test_free(data);
@@ -218,7 +219,7 @@ static void deviation_of_complex_numbers_is_real(void **state)
 {
     (void)state;
     ht_scope *scope = ht_scope_open();
-    const double complex data[3] = {CMPLX(0, 3), CMPLX(3, 0), CMPLX(0, -3)};
+    const double complex data[3] = {complex_of(0, 3), complex_of(3, 0), complex_of(0, -3)};
     ht_tensor *x = ht_array(data, 1, (int64_t[]){3}, HT_COMPLEX128, 0);
 
     assert_int_equal(ht_tensor_dtype(ht_var(x, 0)), HT_FLOAT64);

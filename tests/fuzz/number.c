@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Elements: dtypes, rounding, conversion, memory. */
+#include "complex_of.h"
 #include "number.h"
 
 #include <stdio.h>
@@ -156,8 +157,9 @@ void add_duals(struct dual *to, double complex factor, const struct dual *from)
 
         if (from[k].size == 0) /* 0 times an infinite factor is 0 here */
             continue;
-        term = cimag(factor) == 0 ? CMPLX(creal(factor) * from[k].re, creal(factor) * from[k].im)
-                                  : factor * CMPLX(from[k].re, from[k].im);
+        term = cimag(factor) == 0
+                   ? complex_of(creal(factor) * from[k].re, creal(factor) * from[k].im)
+                   : factor * complex_of(from[k].re, from[k].im);
         to[k].re += creal(term);
         to[k].im += cimag(term);
         to[k].size += cabs(factor) * from[k].size;
@@ -208,7 +210,7 @@ bool is_unknown(struct number a)
 
 double complex number_z(struct number a)
 {
-    return CMPLX(a.re, a.im);
+    return complex_of(a.re, a.im);
 }
 
 double number_abs(ht_dtype dtype, struct number a)
