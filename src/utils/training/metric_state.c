@@ -138,7 +138,7 @@ static ht_status load(ht_metric *metric, const ht_value *state)
     if (status != HT_SUCCESS)
         return status;
     ht_metric_reset(metric);
-    if (metric->comm->rank == 0)
+    if (metric->comm->rank == 0 && bytes > 0)
         memcpy(metric->counts, ht__body_data(counts->body), bytes);
     take_moments(metric, moments->body, ht__body_data(moments->body), &metric->moments);
     return HT_SUCCESS;
