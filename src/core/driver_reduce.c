@@ -190,13 +190,6 @@ static void make_global(const ht_body *x, const reduce_plan *plan, ht_tensor *in
         position[i] = position[i] / slab * whole + x->split_start * inner + position[i] % slab;
 }
 
-static ht_tensor *on_host(ht_tensor *x)
-{
-    bool there = ht__backend_of(x)->host_memory;
-
-    return there ? x : ht_to_device(x, ht__device_cpu());
-}
-
 /* Of equal extremes on several ranks the first position wins: the extreme by one Allreduce, then
  * the smallest position among the ranks that hold it. On the host, where both have to go. */
 static ht_tensor *first_of_ranks(const ht_reduce_row *row, const reduce_plan *plan,
@@ -204,8 +197,8 @@ static ht_tensor *first_of_ranks(const ht_reduce_row *row, const reduce_plan *pl
 {
     ht_tensor *best, *mine, *nan, *position;
 
-    value = on_host(value);
-    index = on_host(index);
+    value = ht__on_host(value, value->body->dtype);
+    index = ht__on_host(index, HT_INT64);
     best = ht_copy(value);
     if (index == NULL || best == NULL ||
         ht__comm_allreduce(x->comm, best, best, row->across) != HT_SUCCESS)
