@@ -202,7 +202,7 @@ tests_core_damage_LDADD = libht.la
 tests_core_damage_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_core_handles_SOURCES = tests/core/handles.c
-tests_core_handles_LDADD = libht.la
+tests_core_handles_LDADD = $(checked_library)
 tests_core_handles_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 # MPI's functions that it replaces are replaced for HDF5 too.
