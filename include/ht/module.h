@@ -112,8 +112,9 @@ HT_API ht_status ht_module_load_state_dict(ht_module *module, const ht_value *st
 
 /* Parameters and buffers as data sets of an HDF5 file, by dotted name. Process-local state, the
  * same on all ranks of `comm`: written as a checkpoint is (ht/checkpoint.h), read from files that
- * others made, too. load names missing, unexpected and misshapen entries; links in the file are
- * refused, attributes that are no numbers left alone. Collective over `comm`, agrees. */
+ * others made, too, if HDF5's are their first bytes (no user block). load names missing, unexpected
+ * and misshapen entries; links in the file are refused, attributes that are no numbers left alone.
+ * Collective over `comm`, agrees. */
 HT_API ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *comm);
 HT_API ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm);
 

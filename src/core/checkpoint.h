@@ -99,9 +99,9 @@ int64_t ht__seal_writer(const char *part);
  * agrees. */
 ht_status ht__seal_close(const ht__target *target, const char *part, const ht__seal *begun);
 
-/* Compares a file with its seal, before HDF5 sees any of it. A file without one passes if it is of
- * format 1, or `plain`. Collective, agrees. */
-ht_status ht__seal_check(const ht__target *target, bool plain, ht__seal *seal, bool *sealed);
+/* Compares a file with its seal, before HDF5 sees any of it. A file without one passes if HDF5's
+ * first bytes are its own: of format 1, or another program's. Collective, agrees. */
+ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed);
 
 /* checkpoint_place.c: files and their names. What is not said to be collective is rank 0's work;
  * the error is recorded and its code returned. */

@@ -3,8 +3,8 @@
  * Loading a checkpoint: every rank reads an equal part of axis 0 of each tensor, so that no byte is
  * read twice; the checksums of the parts give those of the whole, and only then do the ranks give
  * each other what they read. */
-#include "environment.h"
 #include "checkpoint.h"
+#include "environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static ht_value *load(const ht__target *target, bool plain, const char *job)
     ht_value *value = NULL;
     ht__seal seal;
     bool sealed;
-    ht_status status = ht__seal_check(target, plain, &seal, &sealed);
+    ht_status status = ht__seal_check(target, &seal, &sealed);
 
     if (status == HT_SUCCESS && job[0] != '\0' && strcmp(seal.job, job) != 0)
         status = HT_FAIL(comm, HT_ERR_STATE, "%s: %s was written by another job", target->what,

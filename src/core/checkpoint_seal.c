@@ -3,9 +3,8 @@
  * Sealing a checkpoint, and looking at the seal before anybody trusts what is in the file. Each
  * rank takes the checksum of an equal part of the bytes; that of the whole follows (crc32_combine).
  */
-#include "environment.h"
-#include "checkpoint_seal.h"
 #include "checkpoint.h"
+#include "environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +32,6 @@ static ht_status unreadable(const ht__target *target)
     return ht__error_set(HT_ERR_IO, "%s: cannot read %s: %s", target->what, target->path,
                          strerror(errno));
 }
-
-/* ---- who writes ------------------------------------------------------------------------------ */
 
 /* When a process of this machine was started, in ticks since the machine was; 0: there is none that
  * runs, or nobody can tell. A number alone may be another process by now. */
@@ -108,8 +105,6 @@ int64_t ht__seal_writer(const char *part)
     return seal.started != 0 && start_of(seal.process) == seal.started ? seal.process : 0;
 }
 
-/* ---- checksums ------------------------------------------------------------------------------- */
-
 /* Of `count` bytes from `start` on; false: they are not there. */
 static bool crc_of(int file, int64_t start, int64_t count, uint32_t *crc)
 {
@@ -154,8 +149,6 @@ static ht_status crc_of_all(const ht__target *target, int file, int64_t length, 
     *crc = (uint32_t)sum;
     return status;
 }
-
-/* ---- sealing --------------------------------------------------------------------------------- */
 
 /* Rank 0's work. Whoever else has begun to write there has put another seal in its place. */
 static ht_status write_seal(const ht__target *target, int file, const ht__seal *begun,
@@ -209,16 +202,15 @@ ht_status ht__seal_close(const ht__target *target, const char *part, const ht__s
     return status;
 }
 
-/* ---- looking at it --------------------------------------------------------------------------- */
-
-/* Files of format 1 begin as HDF5 does, and say that nothing is before them. (A superblock that was
- * moved to the front says how much was before it.) */
+/* Files of format 1, and those of others, begin as HDF5 does and say that nothing is before them.
+ * (A superblock that was moved to the front says how much was before it.) */
 static bool begins_as_hdf5(const unsigned char *head)
 {
+    static const int base_address[] = {24, 28, 12, 12}; /* by the superblock's version */
     static const unsigned char nothing[8];
 
-    return memcmp(head, "\211HDF\r\n\032\n", 8) == 0 &&
-           (head[8] < 2 || memcmp(head + 12, nothing, 8) == 0);
+    return memcmp(head, "\211HDF\r\n\032\n", 8) == 0 && head[8] < 4 &&
+           memcmp(head + base_address[head[8]], nothing, 8) == 0;
 }
 
 static ht_status check_seal(const ht__target *target, const ht__seal *seal, int64_t length)
@@ -243,8 +235,7 @@ static ht_status check_seal(const ht__target *target, const ht__seal *seal, int6
 }
 
 /* Of this rank. *length stays 0 if there is no seal, and the file may be read without one. */
-static ht_status look(const ht__target *target, int file, bool plain, ht__seal *seal,
-                      int64_t *length)
+static ht_status look(const ht__target *target, int file, ht__seal *seal, int64_t *length)
 {
     struct stat info;
     ssize_t got;
@@ -259,15 +250,15 @@ static ht_status look(const ht__target *target, int file, bool plain, ht__seal *
         *length = info.st_size;
         return check_seal(target, seal, info.st_size);
     }
-    if (plain || begins_as_hdf5((const unsigned char *)seal))
+    if (begins_as_hdf5((const unsigned char *)seal))
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_FORMAT,
-                         "%s: %s is damaged, or no checkpoint: it does not begin "
-                         "like one",
+                         "%s: %s is damaged, or no checkpoint: it begins neither like a checkpoint "
+                         "nor like a file of HDF5",
                          target->what, target->path);
 }
 
-ht_status ht__seal_check(const ht__target *target, bool plain, ht__seal *seal, bool *sealed)
+ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
 {
     ht_comm *comm = target->comm;
     int64_t length = 0, lengths[2];
@@ -280,7 +271,7 @@ ht_status ht__seal_check(const ht__target *target, bool plain, ht__seal *seal, b
     if (status != HT_SUCCESS)
         return status;
     file = open(target->path, O_RDONLY | O_CLOEXEC);
-    status = ht__agree(comm, look(target, file, plain, seal, &length));
+    status = ht__agree(comm, look(target, file, seal, &length));
     lengths[0] = length;
     lengths[1] = -length;
     if (status == HT_SUCCESS)

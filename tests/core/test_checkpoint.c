@@ -349,9 +349,9 @@ static void other_formats_are_refused(void **state)
     assert_true(number_in(path, false) == 1);
     seal_again(false);
     assert_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));
-    assert_error(HT_ERR_FORMAT, "it does not begin like one");
+    assert_error(HT_ERR_FORMAT, "it begins neither like a checkpoint nor like a file of HDF5");
     assert_int_equal(ht_module_load_state(net, path, HT_COMM_WORLD), HT_ERR_FORMAT);
-    assert_error(HT_ERR_FORMAT, "its first bytes are not those of a checkpoint");
+    assert_error(HT_ERR_FORMAT, "it begins neither like a checkpoint nor like a file of HDF5");
     on_rank_0(set_format, 0);
     seal_again(true);
     assert_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));

@@ -1,6 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
 /* State files: what is saved comes back; what does not fit is said, and changes nothing. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,6 +120,29 @@ static void test_all_that_does_not_fit_is_said(void **state)
     ht_release(same);
 }
 
+/* Of a state, HDF5 is given nothing whose first bytes are damaged; of another file, nothing that
+ * does not begin as HDF5 does. */
+static void test_damaged_first_bytes_are_refused(void **state)
+{
+    ht_module *net = net_new(1);
+
+    (void)state;
+    ht_module_save_state(net, path, HT_COMM_WORLD);
+    for (int at = 0; at < 8; at++) {
+        ht_barrier(HT_COMM_WORLD);
+        if (ht_test_rank == 0) {
+            int file = open(path, O_WRONLY);
+
+            assert_int_equal(pwrite(file, "?", 1, at), 1);
+            close(file);
+        }
+        ht_barrier(HT_COMM_WORLD);
+        HT_TEST_EXPECT_ERROR(ht_module_load_state(net, path, HT_COMM_WORLD), HT_ERR_FORMAT,
+                             "it begins neither like a checkpoint nor like a file of HDF5");
+    }
+    ht_release(net);
+}
+
 static void test_a_failed_save_leaves_the_old_file(void **state)
 {
     ht_module *a = net_new(1);
@@ -163,10 +187,10 @@ static void test_one_bad_entry_changes_nothing(void **state)
     ht_release(net);
 }
 
-HT_TEST_SUITE(test_module_state, cmocka_unit_test(test_one_bad_entry_changes_nothing),
-              cmocka_unit_test_setup_teardown(test_round_trip, make_path, remove_path),
-              cmocka_unit_test_setup_teardown(test_loads_into_another_dtype, make_path,
-                                              remove_path),
-              cmocka_unit_test_setup_teardown(test_all_that_does_not_fit_is_said, make_path,
-                                              remove_path),
-              cmocka_unit_test(test_a_failed_save_leaves_the_old_file));
+HT_TEST_SUITE(
+    test_module_state, cmocka_unit_test(test_one_bad_entry_changes_nothing),
+    cmocka_unit_test_setup_teardown(test_round_trip, make_path, remove_path),
+    cmocka_unit_test_setup_teardown(test_loads_into_another_dtype, make_path, remove_path),
+    cmocka_unit_test_setup_teardown(test_all_that_does_not_fit_is_said, make_path, remove_path),
+    cmocka_unit_test_setup_teardown(test_damaged_first_bytes_are_refused, make_path, remove_path),
+    cmocka_unit_test(test_a_failed_save_leaves_the_old_file));
