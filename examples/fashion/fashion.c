@@ -85,13 +85,23 @@ static const char help[] = "usage: [mpirun -n RANKS] fashion IMAGES.h5 CHECKPOIN
                            "CHECKPOINT.h5 if it is there.\n"
                            "IMAGES.h5 is made by ht-idx2hdf5.\n";
 
+/* The exit status: what could not be printed, as to a full device, is no success. */
+static int end(int status)
+{
+    if (ht_finalize() > 0 && status == 0)
+        status = 1;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fputs("fashion: cannot write to the output\n", stderr);
+    return status != 0 ? status : 1;
+}
+
 /* Rank 0 alone says how it is called. */
 static int say_usage(bool asked)
 {
     if (ht_comm_rank(HT_COMM_WORLD) == 0)
         fputs(help, asked ? stdout : stderr);
-    ht_finalize();
-    return asked ? 0 : 2;
+    return end(asked ? 0 : 2);
 }
 
 int main(int argc, char **argv)
@@ -133,5 +143,5 @@ int main(int argc, char **argv)
     ht_release(run.wrapper);
     ht_release(run.model);
     ht_release(adam);
-    return ht_finalize() > 0;
+    return end(0);
 }

@@ -76,4 +76,23 @@ else
     result 'not ok' '--help says how it is called, once'
     sed 's/^/# /' "$work/out" "$work/err"
 fi
+
+# What cannot be printed is no success, and no reason to lose what was learnt.
+if [ -w /dev/full ]; then
+    "${MPIRUN:-mpirun}" -n 1 sh -c 'exec "$@" >/dev/full' - examples/fashion/fashion \
+        "$work/images.h5" "$work/full.h5" 1 </dev/null 2>"$work/err"
+    if [ $? -eq 1 ] && [ -e "$work/full.h5" ] &&
+        grep -q '^fashion: cannot write to the output$' "$work/err"; then
+        result ok 'the output is a full device'
+    else
+        result 'not ok' 'the output is a full device'
+        sed 's/^/# /' "$work/err"
+    fi
+    if examples/fashion/fashion --help >/dev/full 2>"$work/err" ||
+        ! grep -q 'cannot write to the output' "$work/err"; then
+        result 'not ok' '--help to a full device'
+    else
+        result ok '--help to a full device'
+    fi
+fi
 echo "1..$count"
