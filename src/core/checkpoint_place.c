@@ -95,14 +95,14 @@ static ht_status reserve(const ht__target *target, int file, int error, int64_t 
 ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
                            size_t size, int64_t bytes, bool *mine)
 {
-    int file = ht__file_create(part, target->path, true);
+    int file = ht__file_create(part, target->path);
 
     if (file < 0 && errno == EEXIST) {
         ht_status status = remove_left(target, part);
 
         if (status != HT_SUCCESS)
             return status;
-        file = ht__file_create(part, target->path, true);
+        file = ht__file_create(part, target->path);
     }
     if (file < 0)
         return fail(target, "create", errno);

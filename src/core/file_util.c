@@ -69,12 +69,11 @@ ht_status ht__file_target(const char *what, const char *path, char target[HT_PAT
     return HT_SUCCESS;
 }
 
-int ht__file_create(const char *part, const char *path, bool fresh)
+int ht__file_create(const char *part, const char *path)
 {
     struct stat info;
     bool is_there = stat(path, &info) == 0;
-    int flags = O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0);
-    int file = open(part, flags, is_there ? 0600 : 0666), error;
+    int file = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, is_there ? 0600 : 0666), error;
 
     if (file >= 0 && is_there && fchmod(file, info.st_mode & 0777) != 0) {
         error = errno;
@@ -83,4 +82,38 @@ int ht__file_create(const char *part, const char *path, bool fresh)
         return -1;
     }
     return file;
+}
+
+static ht_status cannot_write(const ht__whole *file, const char *why)
+{
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", file->what, file->path, why);
+}
+
+ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, const char *suffix)
+{
+    ht_status status = ht__file_target(what, path, file->real);
+    int made;
+
+    if (status != HT_SUCCESS)
+        return status;
+    file->what = what;
+    file->path = path;
+    snprintf(file->part, sizeof file->part, "%s%s", file->real, suffix);
+    if (unlink(file->part) != 0 && errno != ENOENT && errno != ENOTDIR)
+        return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s is in the way: %s", what, path,
+                             file->part, strerror(errno));
+    made = ht__file_create(file->part, file->real);
+    if (made < 0)
+        return cannot_write(file, strerror(errno));
+    close(made);
+    return HT_SUCCESS;
+}
+
+ht_status ht__whole_end(const ht__whole *file, ht_status status)
+{
+    if (status == HT_SUCCESS && rename(file->part, file->real) != 0)
+        status = cannot_write(file, strerror(errno));
+    if (status != HT_SUCCESS)
+        unlink(file->part);
+    return status;
 }

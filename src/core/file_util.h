@@ -18,8 +18,23 @@ ht_status ht__file_check(const char *what, const char *path);
 ht_status ht__file_target(const char *what, const char *path, char target[HT_PATH_ROOM]);
 
 /* Makes the file `part`, which is to replace `path`: with the permissions of that if it is there,
- * before there is anything in it to be read. One that is there stays what it is, unless `fresh`.
- * Returns a descriptor for reading and writing, or -1 and errno. */
-int ht__file_create(const char *part, const char *path, bool fresh);
+ * before there is anything in it to be read. Returns a descriptor for reading and writing, or -1
+ * and errno: EEXIST if there is anything of this name. */
+int ht__file_create(const char *part, const char *path);
+
+/* A file that is written beside its place and put there when it is whole. */
+typedef struct ht__whole {
+    const char *what;             /* the public function; a literal */
+    const char *path;             /* as the program says it; not owned */
+    char real[HT_PATH_ROOM];      /* where that leads to */
+    char part[HT_PATH_ROOM + 32]; /* what is written: `real` and a suffix */
+} ht__whole;
+
+/* Makes the part anew, empty, with the permissions of the file that it is to replace; what somebody
+ * has left under its name is removed. Of this rank. */
+ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, const char *suffix);
+
+/* Puts the part in its place, or removes it if `status` is an error, which is returned. */
+ht_status ht__whole_end(const ht__whole *file, ht_status status);
 
 #endif

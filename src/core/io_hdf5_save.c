@@ -4,7 +4,6 @@
  * name when it is whole. */
 #include "io_slab.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,10 +13,9 @@ enum { NAME_ROOM = 1024 };
 struct target {
     const char *path;
     const char *name;
-    char real[HT_PATH_ROOM];         /* where path leads to */
-    char written[HT_PATH_ROOM + 32]; /* real, or a name beside it until it is whole */
-    bool add;                        /* to a file that is there */
-    char made[NAME_ROOM + 1];        /* the outermost group that is not there yet; "": none */
+    ht__whole file; /* `part` is `real` where it is added to a file that is there */
+    bool add;
+    char made[NAME_ROOM + 1]; /* the outermost group that is not there yet; "": none */
 };
 
 static ht_status save_error(const struct target *target, const char *why)
@@ -37,7 +35,7 @@ static ht_status save_failed(const struct target *target)
 
 static ht_status open_for_writing(ht__parallel *file, const struct target *target)
 {
-    ht_status status = ht__parallel_open(file, target->written,
+    ht_status status = ht__parallel_open(file, target->file.part,
                                          target->add ? HT_FILE_CHANGE : HT_FILE_NEW, false);
 
     return ht__agree(file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
@@ -162,18 +160,6 @@ static ht_status write_dataset(ht__parallel *file, struct target *target, const 
     return ht__agree(file->comm, status);
 }
 
-/* Puts the whole file in its place, or takes the unfinished one away. */
-static ht_status finish_file(ht_comm *comm, const struct target *target, ht_status status)
-{
-    if (target->add)
-        return status;
-    if (comm->rank == 0 && status == HT_SUCCESS && rename(target->written, target->real) != 0)
-        status = save_error(target, strerror(errno));
-    if (comm->rank == 0 && status != HT_SUCCESS)
-        unlink(target->written);
-    return ht__agree(comm, status);
-}
-
 static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
 {
     ht__parallel file = {.what = "ht_save_hdf5", .comm = comm};
@@ -189,36 +175,29 @@ static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
     if (ht__parallel_close(&file) != HT_SUCCESS && status == HT_SUCCESS)
         status = save_failed(target);
     status = ht__agree(comm, status);
-    if (!target->add && status != HT_SUCCESS && comm->rank == 0)
-        unlink(target->written);
+    if (!target->add && comm->rank == 0)
+        status = ht__whole_end(&target->file, status);
     comm->handler = handler;
-    return status == HT_SUCCESS ? finish_file(comm, target, status) : ht__agree(comm, status);
+    return ht__agree(comm, status);
 }
 
 /* Rank 0's work: what is there, and where to write. HDF5 says nothing of a folder that is missing,
  * or may not be written to. */
 static ht_status look(struct target *target, const char *mode, bool of_all)
 {
-    ht_status status = ht__file_target("ht_save_hdf5", target->path, target->real);
-    int file;
+    static const char what[] = "ht_save_hdf5";
+    ht_status status = ht__file_target(what, target->path, target->file.real);
+    char suffix[32] = ".part";
 
     if (status != HT_SUCCESS)
         return status;
-    target->add = mode[0] == 'a' && access(target->real, F_OK) == 0;
-    if (target->add)
-        snprintf(target->written, sizeof target->written, "%s", target->real);
-    else if (of_all)
-        snprintf(target->written, sizeof target->written, "%s.part", target->real);
-    else
-        snprintf(target->written, sizeof target->written, "%s.%d.part", target->real,
-                 ht_comm_rank(HT_COMM_WORLD));
-    if (target->add)
+    if (mode[0] == 'a' && access(target->file.real, F_OK) == 0) {
+        snprintf(target->file.part, sizeof target->file.part, "%s", target->file.real);
         return HT_SUCCESS;
-    file = ht__file_create(target->written, target->real, false);
-    if (file < 0)
-        return save_error(target, strerror(errno));
-    close(file);
-    return HT_SUCCESS;
+    }
+    if (!of_all)
+        snprintf(suffix, sizeof suffix, ".%d.part", ht_comm_rank(HT_COMM_WORLD));
+    return ht__whole_begin(&target->file, what, target->path, suffix);
 }
 
 /* Ranks, or groups of them, that each save a tensor of their own to one file write beside one
@@ -226,15 +205,15 @@ static ht_status look(struct target *target, const char *mode, bool of_all)
 static ht_status choose_target(ht_comm *comm, struct target *target, const char *mode)
 {
     bool of_all = comm->size == ht_comm_size(HT_COMM_WORLD);
+    ht__whole *file = &target->file;
     ht_status status = comm->rank == 0 ? look(target, mode, of_all) : HT_SUCCESS;
 
     status = ht__agree(comm, status);
     if (status == HT_SUCCESS)
-        status = ht__comm_bcast_bytes(comm, target->real, sizeof target->real, 0, "ht_save_hdf5");
+        status = ht__comm_bcast_bytes(comm, file->real, sizeof file->real, 0, "ht_save_hdf5");
     if (status == HT_SUCCESS)
-        status = ht__comm_bcast_bytes(comm, target->written, sizeof target->written, 0,
-                                      "ht_save_hdf5");
-    target->add = strcmp(target->written, target->real) == 0;
+        status = ht__comm_bcast_bytes(comm, file->part, sizeof file->part, 0, "ht_save_hdf5");
+    target->add = strcmp(file->part, file->real) == 0;
     return status;
 }
 

@@ -27,8 +27,7 @@ static const struct part {
 enum { PARTS = sizeof parts / sizeof *parts };
 
 struct job {
-    const char *path;
-    char real[HT_PATH_ROOM]; /* where it leads to */
+    ht__whole target;
     hid_t file;
     ht_idx_progress_fn *progress; /* may be NULL */
     void *user;
@@ -37,7 +36,7 @@ struct job {
 
 static ht_status hdf5_failed(const struct job *job)
 {
-    return ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: cannot write %s: %s", job->path,
+    return ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: cannot write %s: %s", job->target.path,
                          ht__hdf5_error());
 }
 
@@ -175,51 +174,41 @@ static ht_status convert_all(struct job *job, struct pair pairs[])
     return status;
 }
 
-/* 0, or errno. HDF5's own message about a target that cannot be written hides the cause. */
-static int try_to_create(const char *temporary, const char *path)
+static ht_status write_file(struct job *job, struct pair pairs[])
 {
-    int file = ht__file_create(temporary, path, false);
-
-    return file < 0 || close(file) != 0 ? errno : 0;
-}
-
-static ht_status write_file(struct job *job, const char *temporary, struct pair pairs[])
-{
-    int error = try_to_create(temporary, job->real);
     ht_status status;
 
-    if (error != 0)
-        return ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: cannot write %s: %s", job->path,
-                             strerror(error));
-    job->file = H5Fcreate(temporary, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    job->file = H5Fcreate(job->target.part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (job->file < 0)
         return hdf5_failed(job);
     status = convert_all(job, pairs);
     if (H5Fclose(job->file) < 0 && status == HT_SUCCESS)
         status = hdf5_failed(job);
-    if (status == HT_SUCCESS && rename(temporary, job->real) != 0)
-        status = ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: cannot write %s: %s", job->path,
-                               strerror(errno));
     return status;
 }
 
-static ht_status convert(struct job *job, const char *folder)
+static ht_status open_pairs(struct job *job, struct pair pairs[], const char *folder)
 {
-    struct pair pairs[PARTS] = {0};
-    char temporary[HT_PATH_ROOM + 32];
     ht_status status = check_folder(folder);
 
-    if (status == HT_SUCCESS)
-        status = ht__file_target("ht_idx_to_hdf5", job->path, job->real);
-    snprintf(temporary, sizeof temporary, "%s.part-%ld", job->real, (long)getpid());
     for (int i = 0; status == HT_SUCCESS && i < PARTS; i++) {
         status = open_pair(&pairs[i], folder, &parts[i]);
         job->total += pairs[i].images.shape[0] + pairs[i].labels.shape[0];
     }
+    return status;
+}
+
+static ht_status convert(struct job *job, const char *folder, const char *path)
+{
+    struct pair pairs[PARTS] = {0};
+    ht_status status = open_pairs(job, pairs, folder);
+    char suffix[32];
+
+    snprintf(suffix, sizeof suffix, ".part-%ld", (long)getpid());
     if (status == HT_SUCCESS) {
-        status = write_file(job, temporary, pairs);
-        if (status != HT_SUCCESS)
-            unlink(temporary);
+        status = ht__whole_begin(&job->target, "ht_idx_to_hdf5", path, suffix);
+        if (status == HT_SUCCESS)
+            status = ht__whole_end(&job->target, write_file(job, pairs));
     }
     for (int i = 0; i < PARTS; i++) {
         ht__idx_close(&pairs[i].images);
@@ -231,14 +220,14 @@ static ht_status convert(struct job *job, const char *folder)
 ht_status ht_idx_to_hdf5_ext(const char *folder, const char *path, ht_idx_progress_fn *progress,
                              void *user)
 {
-    struct job job = {.path = path, .progress = progress, .user = user};
+    struct job job = {.progress = progress, .user = user};
     const char *message;
     ht_status status;
 
     if (folder == NULL || path == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_idx_to_hdf5: folder or path is NULL");
     ht__hdf5_begin();
-    status = convert(&job, folder);
+    status = convert(&job, folder, path);
     ht__hdf5_end();
     if (status == HT_SUCCESS)
         return status;

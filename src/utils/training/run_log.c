@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * The record of a run: takes rows, and has rank 0 write them at once. */
+#include "core/file_util.h"
 #include "core/number.h"
 #include "run_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ht/train_step.h"
@@ -38,12 +41,28 @@ ht_run_log_options ht_run_log_options_default(void)
     return (ht_run_log_options){.size = sizeof(ht_run_log_options)};
 }
 
-/* To read what is there, too, when a run goes on. */
+/* To read what is there, too, when a run goes on. A FIFO without a reader would be waited for. */
+static FILE *open_plain(const char *path, bool append)
+{
+    int flags = append ? O_RDWR | O_APPEND : O_WRONLY | O_TRUNC;
+    int file = open(path, flags | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+
+    if (file < 0)
+        return NULL;
+    fcntl(file, F_SETFL, append ? O_APPEND : 0);
+    return fdopen(file, append ? "a+" : "w");
+}
+
 static ht_status open_one(const char *path, bool append, FILE **file)
 {
+    struct stat info;
+
     if (path == NULL)
         return HT_SUCCESS;
-    *file = fopen(path, append ? "a+" : "w");
+    if (append && stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return ht__error_set(HT_ERR_IO, "%s: cannot go on with %s: it is no ordinary file",
+                             new_name, path);
+    *file = open_plain(path, append);
     if (*file != NULL)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", new_name, path, strerror(errno));
@@ -152,44 +171,47 @@ static void keep_row(ht_run_log *log, const ht_value *row)
         values[i] = ht_log_number(row, log->names[i]);
 }
 
-/* Beside its place, and renamed when whole. */
-static int draw(const ht_run_log *log)
+static ht_status cannot_write(const char *name, int error)
 {
-    size_t room = strlen(log->svg) + 32;
-    char *part = ht__alloc(room);
-    FILE *file;
-    int failed = -1;
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", add_name, name, strerror(error));
+}
 
-    snprintf(part, room, "%s.part-%ld", log->svg, (long)getpid());
-    file = fopen(part, "w");
-    if (file != NULL) {
-        failed = ht__run_log_draw(log, file);
-        failed = fclose(file) != 0 || failed != 0 || rename(part, log->svg) != 0 ? -1 : 0;
-        if (failed)
-            unlink(part);
-    }
-    ht__free(part);
-    return failed;
+static ht_status draw_part(const ht_run_log *log, const char *part)
+{
+    FILE *file = fopen(part, "w");
+    int error = 0;
+
+    if (file == NULL || ht__run_log_draw(log, file) != 0)
+        error = errno;
+    if (file != NULL && fclose(file) != 0 && error == 0)
+        error = errno;
+    return error == 0 ? HT_SUCCESS : cannot_write(log->svg, error);
+}
+
+static ht_status draw(const ht_run_log *log)
+{
+    ht__whole file;
+    char suffix[32];
+    ht_status status;
+
+    snprintf(suffix, sizeof suffix, ".part-%ld", (long)getpid());
+    status = ht__whole_begin(&file, add_name, log->svg, suffix);
+    return status == HT_SUCCESS ? ht__whole_end(&file, draw_part(log, file.part)) : status;
 }
 
 /* The first row of a run that goes on finds the files as the run before left them. */
 static ht_status write_plain(ht_run_log *log)
 {
-    const char *what = NULL;
     ht_status status = log->goes_on ? ht__run_log_go_on(log, add_name) : HT_SUCCESS;
 
     if (status != HT_SUCCESS)
         return status;
     log->goes_on = false;
     if (log->csv != NULL && ht__run_log_put_csv(log, log->rows - 1) != 0)
-        what = "the CSV file";
-    else if (log->jsonl != NULL && ht__run_log_put_jsonl(log, log->rows - 1) != 0)
-        what = "the file of JSON lines";
-    else if (log->svg != NULL && draw(log) != 0)
-        what = log->svg;
-    if (what == NULL)
-        return HT_SUCCESS;
-    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", add_name, what, strerror(errno));
+        return cannot_write("the CSV file", errno);
+    if (log->jsonl != NULL && ht__run_log_put_jsonl(log, log->rows - 1) != 0)
+        return cannot_write("the file of JSON lines", errno);
+    return log->svg != NULL ? draw(log) : HT_SUCCESS;
 }
 
 static ht_status write_row(ht_run_log *log)

@@ -4,10 +4,13 @@
  * has in it; errors that rank 0 alone sees. */
 #include "ht_test.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../data/files.h"
 #include "ht.h"
@@ -175,6 +178,43 @@ static void test_picture(void **state)
     files_remove();
 }
 
+/* Drawn anew with each row: where a link leads to, for who may read it; who waits for a reader of a
+ * FIFO is told that there is none. */
+static void test_files_stay_what_they_are(void **state)
+{
+    ht_run_log_options options = ht_run_log_options_default();
+    char link[256], svg[256], part[300];
+    struct stat info;
+    ht_run_log *log;
+
+    (void)state;
+    files_open();
+    snprintf(link, sizeof link, "%s", files_path("link.svg"));
+    snprintf(svg, sizeof svg, "%s", files_path("run.svg"));
+    snprintf(part, sizeof part, "%s.part-%ld", svg, (long)getpid());
+    if (ht_test_rank == 0) {
+        close(open(svg, O_CREAT | O_WRONLY, 0600));
+        assert_int_equal(symlink("run.svg", link), 0);
+        assert_int_equal(mkfifo(part, 0600), 0); /* whatever is left there */
+        assert_int_equal(mkfifo(files_path("fifo"), 0600), 0);
+    }
+    options.svg = link;
+    log = ht_run_log_new(&options, HT_COMM_WORLD);
+    assert_int_equal(ht_run_log_add(log, row(1, 1, 1)), HT_SUCCESS);
+    ht_release(log);
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(lstat(svg, &info), 0);
+    assert_true(S_ISREG(info.st_mode) && (info.st_mode & 0777) == 0600 && info.st_size > 0);
+    options.svg = NULL;
+    options.csv = files_path("fifo");
+    HT_TEST_EXPECT_ERROR(ht_run_log_new(&options, HT_COMM_WORLD), HT_ERR_IO,
+                         "fifo: No such device");
+    options.append = true;
+    HT_TEST_EXPECT_ERROR(ht_run_log_new(&options, HT_COMM_WORLD), HT_ERR_IO, "no ordinary file");
+    files_remove();
+}
+
 static void test_misuse(void **state)
 {
     ht_run_log_options options = ht_run_log_options_default();
@@ -253,5 +293,5 @@ static void test_a_decimal_comma_stays_out(void **state)
 
 HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_rows_are_written_at_once),
               cmocka_unit_test(test_each_row_once), cmocka_unit_test(test_picture),
-              cmocka_unit_test(test_misuse), cmocka_unit_test(test_full_disk),
-              cmocka_unit_test(test_a_decimal_comma_stays_out));
+              cmocka_unit_test(test_files_stay_what_they_are), cmocka_unit_test(test_misuse),
+              cmocka_unit_test(test_full_disk), cmocka_unit_test(test_a_decimal_comma_stays_out));
