@@ -66,8 +66,9 @@ void ht__entries_free(ht__entries *entries);
 ht_status ht__entries_collect(ht__entries *entries, const ht_value *state,
                               const ht__target *target);
 
-/* Builds the value again, tensors as they are in the program. Collective. Scoped. */
-ht_value *ht__entries_value(const ht__entries *entries);
+/* Builds the value again, tensors as they are in the program; NULL after an error, which is
+ * recorded. Collective. Scoped. */
+ht_value *ht__entries_value(const ht__entries *entries, const ht__target *target);
 
 /* Fails alike on all ranks, naming the first that differs, unless all have the same entries. */
 ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target);

@@ -156,48 +156,56 @@ static ht_tensor *restore(const ht__entry *entry)
     return ht_astype(x, entry->dtype);
 }
 
-static ht_value *build(const ht__entries *entries, int *at);
+/* Entries that become values, from *next on. */
+struct building {
+    const ht__target *target;
+    const ht__entries *entries;
+    int next;
+};
 
-static ht_value *build_map(const ht__entries *entries, const ht__entry *entry, int *at)
+static ht_value *build(struct building *building);
+
+static ht_value *build_map(struct building *building, const ht__entry *entry)
 {
     ht_value *map = ht_value_map();
 
     for (int i = 0; i < entry->count; i++) {
-        const char *name = entries->items[*at].name;
+        const char *name = building->entries->items[building->next].name;
 
-        if (ht_value_set(map, name, build(entries, at)) != HT_SUCCESS)
+        if (ht_value_set(map, name, build(building)) != HT_SUCCESS)
             return NULL;
     }
     return map;
 }
 
 /* In the order of names, which are places in the list: a file has them in another. */
-static ht_value *build_list(const ht__entries *entries, const ht__entry *entry, int *at)
+static ht_value *build_list(struct building *building, const ht__entry *entry)
 {
     ht_value **items = ht__alloc((size_t)entry->count * sizeof(void *)), *list = ht_value_list();
+    bool good = true;
 
-    for (int i = 0; i < entry->count; i++) {
-        long place = strtol(entries->items[*at].name, NULL, 10);
-        ht_value *item = build(entries, at);
+    for (int i = 0; i < entry->count && good; i++) {
+        long place = strtol(building->entries->items[building->next].name, NULL, 10);
+        ht_value *item = build(building);
 
+        good = item != NULL;
         if (place >= 0 && place < entry->count)
             items[place] = item;
     }
-    for (int i = 0; i < entry->count && list != NULL; i++) {
-        if (items[i] == NULL && ht_error_get(NULL) == HT_SUCCESS)
-            ht__error_set(HT_ERR_FORMAT, "ht_checkpoint_load: the list \"%s\" has gaps",
-                          entry->path);
-        if (ht_value_append(list, items[i]) != HT_SUCCESS)
-            list = NULL;
+    for (int i = 0; i < entry->count && good; i++) {
+        good = items[i] != NULL && ht_value_append(list, items[i]) == HT_SUCCESS;
+        if (items[i] == NULL)
+            ht__error_set(HT_ERR_FORMAT, "%s: %s: the list \"%s\" has gaps", building->target->what,
+                          building->target->path, entry->path);
     }
     ht__free(items);
-    return list;
+    return good ? list : NULL;
 }
 
-/* The value of entry *at and all that is in it; *at becomes the entry after them. */
-static ht_value *build(const ht__entries *entries, int *at)
+/* The value of the next entry and all that is in it. */
+static ht_value *build(struct building *building)
 {
-    const ht__entry *entry = &entries->items[(*at)++];
+    const ht__entry *entry = &building->entries->items[building->next++];
 
     switch (entry->kind) {
     case HT_VALUE_NUMBER:
@@ -205,17 +213,17 @@ static ht_value *build(const ht__entries *entries, int *at)
     case HT_VALUE_TENSOR:
         return ht_value_tensor(restore(entry));
     case HT_VALUE_LIST:
-        return build_list(entries, entry, at);
+        return build_list(building, entry);
     default:
-        return build_map(entries, entry, at);
+        return build_map(building, entry);
     }
 }
 
-ht_value *ht__entries_value(const ht__entries *entries)
+ht_value *ht__entries_value(const ht__entries *entries, const ht__target *target)
 {
-    int at = 0;
+    struct building building = {.target = target, .entries = entries};
 
-    return build(entries, &at);
+    return build(&building);
 }
 
 static uint64_t mix(uint64_t hash, const void *data, size_t bytes)

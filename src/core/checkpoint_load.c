@@ -24,6 +24,16 @@ static ht_status compare_checksums(const ht__entries *entries, const ht__target 
     return HT_SUCCESS;
 }
 
+/* Memory may run out on one rank alone, in a file that asks for too much: all return that. */
+static ht_status read_entries(const ht__target *target, bool plain, bool sealed,
+                              ht__entries *entries)
+{
+    bool begun = ht__agree_begin();
+    ht_status status = ht__checkpoint_walk(target, plain, sealed, entries);
+
+    return ht__agree_end(target->what, target->comm, begun, status);
+}
+
 /* One file; NULL after an error that all ranks know. `job`: it must have written it; "": any. */
 static ht_value *load(const ht__target *target, bool plain, const char *job)
 {
@@ -38,7 +48,7 @@ static ht_value *load(const ht__target *target, bool plain, const char *job)
         status = HT_FAIL(comm, HT_ERR_STATE, "%s: %s was written by another job", target->what,
                          target->path);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, ht__checkpoint_walk(target, plain, sealed, &entries));
+        status = read_entries(target, plain, sealed, &entries);
     if (status == HT_SUCCESS)
         status = ht__entries_agree(&entries, target);
     if (status == HT_SUCCESS)
@@ -46,7 +56,7 @@ static ht_value *load(const ht__target *target, bool plain, const char *job)
     if (status == HT_SUCCESS)
         status = ht__agree(comm, compare_checksums(&entries, target));
     if (status == HT_SUCCESS) {
-        value = ht__entries_value(&entries);
+        value = ht__entries_value(&entries, target);
         if (ht__agree(comm, value != NULL ? HT_SUCCESS : ht_error_get(NULL)) != HT_SUCCESS)
             value = NULL;
     }
@@ -83,7 +93,9 @@ static ht_value *load_earlier(const ht__target *target)
     ht_comm *comm = target->comm;
     ht_status code = HT_ERR_IO;
     ht_value *value = NULL;
+    ht_error_kept before;
 
+    ht__error_set_aside(&before); /* what is wrong with a file is no error if another one is good */
     if (comm->rank == 0)
         find_candidates(found, target);
     if (ht__comm_bcast_bytes(comm, found, sizeof *found, 0, target->what) != HT_SUCCESS)
@@ -107,6 +119,8 @@ static ht_value *load_earlier(const ht__target *target)
             ht_log_write(HT_LOG_WARN, "%s: going on from %s", target->what, name);
         }
     }
+    ht_error_clear();
+    ht__error_put_back(&before);
     if (value == NULL)
         ht__error_set(code, "%s", first);
     ht__free(found);

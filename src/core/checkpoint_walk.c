@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Walking through the file of a checkpoint: every rank with handles of its own, reading an equal
- * part of axis 0 of each tensor. Files may be damaged or made by others: links are not followed, no
- * group is entered twice, and what is read is what a tensor can be.
+ * part of axis 0 of each tensor. Files may be damaged or made by others: nothing leads to another
+ * file or place, no group is entered twice, and what is read is what a tensor can be.
  *
  * Groups are walked in the order of the file. HDF5 1.10, asked for the order of names, frees a
  * table that it has not filled when a group of more than eight links is damaged. */
@@ -152,7 +152,9 @@ static ht_status read_dataset(struct walk *walk, hid_t group, int place)
         return walk->plain ? ht_error_get(NULL) : damaged(walk, entry->path, cause);
     }
     entry->kind = HT_VALUE_TENSOR;
-    if (walk->plain && H5Aexists(set, HT_CHECKPOINT_CRC) <= 0) {
+    if (info.elsewhere) {
+        status = refused(walk, entry->path, "has its elements in other files, which are not read");
+    } else if (walk->plain && H5Aexists(set, HT_CHECKPOINT_CRC) <= 0) {
         entry->dtype = info.dtype;
         entry->split = HT_NONE;
         entry->local = true;

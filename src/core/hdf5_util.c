@@ -175,6 +175,7 @@ static ht_status describe(const char *what, hid_t set, const char *path, const c
     memset(info, 0, sizeof *info);
     why = take_shape(space, layout, info);
     info->dtype = ht__hdf5_dtype_of(type);
+    info->elsewhere = H5Pget_layout(layout) == H5D_VIRTUAL || H5Pget_external_count(layout) > 0;
     if (why == NULL && info->dtype == HT_DTYPE_COUNT)
         why = "has elements of a type no dtype can hold";
     H5Pclose(layout);

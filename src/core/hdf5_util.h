@@ -36,6 +36,7 @@ typedef struct ht__hdf5_info {
     int ndim;
     int64_t shape[HT_MAX_NDIM];
     int64_t chunk[HT_MAX_NDIM]; /* all 0: not chunked */
+    bool elsewhere;             /* its elements are in other files */
 } ht__hdf5_info;
 
 /* Opens data set `name` and describes it. Negative after ht__error_set. */

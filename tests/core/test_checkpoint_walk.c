@@ -155,6 +155,49 @@ static void links_are_not_followed(void **state)
     }
 }
 
+static void elements_of_another_file(hid_t file)
+{
+    hsize_t length = 4;
+    hid_t space = H5Screate_simple(1, &length, NULL), layout = H5Pcreate(H5P_DATASET_CREATE);
+
+    H5Pset_external(layout, "/etc/passwd", 0, 16);
+    H5Dclose(H5Dcreate2(file, "w", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, layout, H5P_DEFAULT));
+    H5Pclose(layout);
+    H5Sclose(space);
+}
+
+static void other_files_are_not_read(void **state)
+{
+    (void)state;
+    make(elements_of_another_file);
+    assert_refused(HT_ERR_FORMAT, ": w has its elements in other files, which are not read");
+    assert_refused_as_state(": w has its elements in other files, which are not read");
+}
+
+/* Of two, the second one. */
+static void half_a_list(hid_t file)
+{
+    hid_t list = H5Gcreate2(file, "list", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+
+    set_integer(list, "@list", 1);
+    set_integer(list, "1", 7);
+    H5Gclose(list);
+}
+
+/* Its error is the one that is told, also where another file was tried before. */
+static void lists_have_no_gaps(void **state)
+{
+    char expected[128];
+
+    (void)state;
+    make(half_a_list);
+    snprintf(expected, sizeof expected, "ht_checkpoint_load: %s: the list \"list\" has gaps", path);
+    assert_refused(HT_ERR_FORMAT, expected);
+    snprintf(expected, sizeof expected, "ht_module_load_state: %s: the list \"list\" has gaps",
+             path);
+    assert_refused_as_state(expected);
+}
+
 static void hard_link_to_the_root(hid_t file)
 {
     H5Lcreate_hard(file, "/", file, "a", H5P_DEFAULT, H5P_DEFAULT);
@@ -363,6 +406,7 @@ static void only_files_are_opened(void **state)
 #define WITH_PATH(test) cmocka_unit_test_setup_teardown(test, make_path, remove_path)
 
 HT_TEST_SUITE(test_checkpoint_walk, WITH_PATH(links_are_not_followed),
+              WITH_PATH(other_files_are_not_read), WITH_PATH(lists_have_no_gaps),
               WITH_PATH(a_group_is_entered_once), WITH_PATH(depth_has_a_limit),
               WITH_PATH(shapes_are_checked), WITH_PATH(attributes_that_are_no_numbers),
               WITH_PATH(other_objects), WITH_PATH(only_files_are_opened));
