@@ -45,6 +45,8 @@ struct run {
     const char *checkpoint; /* NULL: none is known */
 };
 
+static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+
 static volatile sig_atomic_t child, asked; /* to stop, by this signal */
 
 static void pass_on(int number)
@@ -52,6 +54,12 @@ static void pass_on(int number)
     asked = number;
     if (child > 0)
         kill((pid_t)child, number);
+}
+
+static void answer(void (*how)(int))
+{
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        signal(passed_on[i], how);
 }
 
 static void say(const char *format, ...)
@@ -135,6 +143,8 @@ static pid_t start(char **arguments)
     sigprocmask(SIG_BLOCK, &all, &before);
     if (asked == 0)
         child = fork();
+    if (child == 0 && asked == 0)
+        answer(SIG_DFL); /* before exec, too: one for the whole group ends it */
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (child != 0 || asked != 0)
         return (pid_t)child;
@@ -219,7 +229,6 @@ static void announce(const struct run *run, int status, long number, int64_t las
 
 int main(int argc, char **argv)
 {
-    static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     struct run run;
     int status = parse(&run, argc, argv), next;
     int64_t before = 0;
@@ -227,9 +236,7 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     written_begin(run.checkpoint);
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
-        signal(passed_on[i], pass_on);
-
+    answer(pass_on);
     status = launch(&run, false);
     if (status < 0)
         return 128 + asked;

@@ -51,8 +51,8 @@ HT_API double ht_metric_result(ht_metric *metric);
 /* What all ranks have added so far, as a map, for a run that goes on within an epoch; an error that
  * the metric keeps comes here, too. Loading takes the place of what was added: on as many ranks the
  * results have the same bits as without the interruption, on another number the same counts.
- * HT_ERR_FORMAT, with nothing changed, for the state of another metric. Scoped. Collective, agrees.
- */
+ * HT_ERR_FORMAT, with nothing changed, for the state of another metric, or counts below 0. Scoped.
+ * Collective, agrees. */
 HT_API ht_value *ht_metric_state_dict(ht_metric *metric);
 HT_API ht_status ht_metric_load_state_dict(ht_metric *metric, const ht_value *state);
 

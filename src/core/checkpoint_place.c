@@ -67,7 +67,10 @@ static ht_status remove_left(const ht__target *target, const char *part)
             "%s: cannot write %s: process %lld is writing %s: two jobs save to one "
             "file",
             target->what, target->path, (long long)writer, part);
-    return unlink(part) == 0 || errno == ENOENT ? HT_SUCCESS : fail(target, "write", errno);
+    if (unlink(part) == 0 || errno == ENOENT)
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s is in the way: %s", target->what,
+                         target->path, part, strerror(errno));
 }
 
 static int write_head(int file, const void *head, size_t size)
@@ -197,12 +200,14 @@ void ht__place_ages(const char *path, int ages[], int room, int *count)
     ht__free(folder);
 }
 
-/* FILE gets a second name, so that there is never a moment without it. */
-static void keep_as_first(const char *path, const char *first)
+/* FILE gets a second name, so that there is never a moment without it. The new one is worth more
+ * than the one before: that something stands where it should go is no error. */
+static void keep_as_first(const ht__target *target, const char *first)
 {
     unlink(first);
-    if (link(path, first) != 0)
-        rename(path, first);
+    if (link(target->path, first) != 0 && rename(target->path, first) != 0)
+        ht_log_write(HT_LOG_WARN, "%s: cannot keep what was %s before as %s: %s", target->what,
+                     target->path, first, strerror(errno));
 }
 
 /* Jobs that save to one file one after the other lose each what the other has written. */
@@ -244,7 +249,7 @@ ht_status ht__place_commit(const ht__target *target, const char *part, int keep)
     }
     ht__place_earlier(to, room, path, 1);
     if (keep > 1 && access(path, F_OK) == 0)
-        keep_as_first(path, to);
+        keep_as_first(target, to);
     if (rename(part, path) != 0)
         error = errno;
     flush_folder(path);

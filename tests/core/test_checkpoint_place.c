@@ -20,6 +20,34 @@ static void a_folder_is_not_replaced(void **state)
     assert_true(S_ISDIR(info.st_mode));
 }
 
+/* As FILE.part it is in the way; as FILE.1 it costs the file before, not the new one. */
+static void folders_beside_it_stay(void **state)
+{
+    char part[96], first[96];
+
+    (void)state;
+    snprintf(part, sizeof part, "%s.part", path);
+    snprintf(first, sizeof first, "%s.1", path);
+    ht_checkpoint_save(numbered(1), path, HT_COMM_WORLD, NULL);
+    if (ht_test_rank == 0) {
+        assert_int_equal(mkdir(part, 0700), 0);
+        assert_int_equal(mkdir(first, 0700), 0);
+    }
+    ht_barrier(HT_COMM_WORLD);
+    assert_int_equal(ht_checkpoint_save(numbered(2), path, HT_COMM_WORLD, NULL), HT_ERR_IO);
+    assert_error(HT_ERR_IO, "run.h5.part is in the way: Is a directory");
+    assert_true(number_in(path, false) == 1);
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        assert_int_equal(rmdir(part), 0);
+    ht_barrier(HT_COMM_WORLD);
+    assert_int_equal(ht_checkpoint_save(numbered(3), path, HT_COMM_WORLD, NULL), HT_SUCCESS);
+    assert_true(number_in(path, false) == 3);
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        assert_int_equal(rmdir(first), 0);
+}
+
 static void the_last_k_are_kept(void **state)
 {
     ht_checkpoint_options options = ht_checkpoint_options_default();
@@ -190,7 +218,8 @@ static void a_whole_part_is_waited_for_and_removed(void **state)
 }
 
 HT_TEST_SUITE(test_checkpoint_place, IN_FOLDER(a_folder_is_not_replaced),
-              IN_FOLDER(the_last_k_are_kept), IN_FOLDER(the_newest_good_one_is_found_over_gaps),
+              IN_FOLDER(folders_beside_it_stay), IN_FOLDER(the_last_k_are_kept),
+              IN_FOLDER(the_newest_good_one_is_found_over_gaps),
               IN_FOLDER(only_checkpoints_of_the_job_count), IN_FOLDER(permissions_stay),
               IN_FOLDER(a_symbolic_link_stays), IN_FOLDER(a_part_belongs_to_who_writes_it),
               IN_FOLDER(a_whole_part_is_waited_for_and_removed));

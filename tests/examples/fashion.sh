@@ -2,16 +2,12 @@
 # The short example: on one rank and on several, stopped and resumed, and a batch that cannot be shared.
 set -u
 
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 program=examples/fashion/fashion
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C TMPDIR="$work"
-count=0
-
-result() {
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
 
 # launch RANKS CHECKPOINT EPOCHS
 launch() {
@@ -95,4 +91,4 @@ if [ -w /dev/full ]; then
         result ok '--help to a full device'
     fi
 fi
-echo "1..$count"
+plan

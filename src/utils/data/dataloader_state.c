@@ -123,7 +123,8 @@ static bool is_sound(const ht__deal *deal, int64_t rows)
 {
     int64_t rank = -1;
 
-    if (deal->ranks < 1 || deal->shards < 1 || deal->window_bytes < 1)
+    if (deal->ranks < 1 || deal->shards < 1 || deal->window_bytes < 1 ||
+        deal->shards > INT64_MAX / (rows + 1)) /* their product is asked for */
         return false;
     for (int64_t i = 0; i < deal->count; i++) {
         const ht__part *part = &deal->parts[i];

@@ -74,12 +74,12 @@ static void take_moments(const ht_metric *metric, const ht_body *body, const dou
 {
     int64_t from = 0, to = body->lshape[0], rank = metric->comm->rank;
 
-    if (body->comm->size == 1 && body->shape[0] == metric->comm->size)
+    if (body->comm->size == 1 && body->shape[0] == metric->comm->size) {
         from = rank;
-    if (body->comm->size == 1 && body->shape[0] == metric->comm->size)
         to = rank + 1;
-    else if (body->comm->size == 1 && rank > 0)
+    } else if (body->comm->size == 1 && rank > 0) {
         to = 0;
+    }
     *mine = (ht_moments){0};
     for (int64_t i = from; i < to; i++)
         *mine = ht__moments_merge(*mine, (ht_moments){.count = rows[i * FIELDS],
@@ -105,6 +105,20 @@ static ht_status check_kind(const ht_metric *metric, const ht_value *state)
     return HT_SUCCESS;
 }
 
+/* Nothing was counted less than never. */
+static bool counts_are_sound(const ht_body *counts, const ht_body *moments)
+{
+    const int64_t *count = ht__body_data(counts);
+    const double *row = ht__body_data(moments);
+    bool good = true;
+
+    for (int64_t i = 0; i < counts->lsize; i++)
+        good = good && count[i] >= 0;
+    for (int64_t i = 0; i < moments->lsize; i += FIELDS)
+        good = good && row[i] >= 0;
+    return good;
+}
+
 /* Both tensors in host memory. */
 static ht_status read_tensors(const ht_metric *metric, const ht_value *state, ht_tensor **counts,
                               ht_tensor **moments)
@@ -122,7 +136,12 @@ static ht_status read_tensors(const ht_metric *metric, const ht_value *state, ht
             HT_ERR_FORMAT, "%s: the state has no float64 \"moments\" with three columns", loading);
     *counts = ht__on_host(c, HT_INT64);
     *moments = ht__on_host(m, HT_FLOAT64);
-    return *counts != NULL && *moments != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    if (*counts == NULL || *moments == NULL)
+        return ht_error_get(NULL);
+    if (!counts_are_sound((*counts)->body, (*moments)->body))
+        return ht__error_set(HT_ERR_FORMAT, "%s: the state has counts that are NaN or below 0",
+                             loading);
+    return HT_SUCCESS;
 }
 
 static ht_status load(ht_metric *metric, const ht_value *state)

@@ -62,12 +62,14 @@ static char *header_of(const ht_run_log *log)
     return text;
 }
 
-static ht_status check_columns(const ht_run_log *log, const char *what, const char *first)
+/* `whole`: `first` is not cut off. */
+static ht_status check_columns(const ht_run_log *log, const char *what, const char *first,
+                               bool whole)
 {
     char *mine = header_of(log);
     ht_status status = HT_SUCCESS;
 
-    if (mine == NULL || strcmp(mine, first) != 0)
+    if (mine == NULL || (whole ? strcmp(mine, first) : strncmp(mine, first, strlen(first))) != 0)
         status = ht__error_set(HT_ERR_FORMAT,
                                "%s: the file to go on with has the columns %s, the row %s", what,
                                first, mine != NULL ? mine : "others");
@@ -91,8 +93,8 @@ static ht_status go_on_csv(ht_run_log *log, const char *what, double at)
     off_t end = find_end(log->csv, "", true, at, &first, &dropped);
     ht_status status = HT_SUCCESS;
 
-    if (end > 0)
-        status = check_columns(log, what, first);
+    if (first != NULL) /* an unfinished one, too: it may be no such file at all */
+        status = check_columns(log, what, first, end > 0);
     free(first);
     if (status != HT_SUCCESS)
         return status;

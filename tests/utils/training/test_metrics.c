@@ -296,6 +296,10 @@ static void test_goes_on_from_a_state(void **state)
     ht_metric_update(again, x, target);
     assert_true(ht_value_as_number(ht_value_get(ht_metric_compute(again), "correct")) ==
                 4 * ht_test_size);
+    ht_value_set(map, "counts",
+                 ht_value_tensor(ht_neg(ht_value_as_tensor(ht_value_get(map, "counts")))));
+    HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(again, map), HT_ERR_FORMAT,
+                         "the state has counts that are NaN or below 0");
     HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(parts, map), HT_ERR_FORMAT,
                          "the state is of ht_metric_confusion_matrix (k 0), the metric ht_metric");
     ht_release(again);

@@ -133,6 +133,37 @@ static void test_each_row_once(void **state)
     files_remove();
 }
 
+/* A last line without its end is cut off a run's own file alone. */
+static void test_a_file_of_others_stays(void **state)
+{
+    ht_run_log *log;
+
+    (void)state;
+    files_open();
+    if (ht_test_rank == 0) {
+        FILE *file = fopen(files_path("run.csv"), "w");
+
+        fputs("notes", file);
+        fclose(file);
+    }
+    ht_barrier(HT_COMM_WORLD);
+    log = open_log(true);
+    HT_TEST_EXPECT_ERROR(ht_run_log_add(log, row(1, 1, -1)), HT_ERR_FORMAT,
+                         "the file to go on with has the columns notes, the row epoch,train_loss");
+    assert_file("run.csv", "notes");
+    if (ht_test_rank == 0) {
+        FILE *file = fopen(files_path("run.csv"), "w");
+
+        fputs("epoch,tra", file);
+        fclose(file);
+    }
+    ht_barrier(HT_COMM_WORLD);
+    assert_int_equal(ht_run_log_add(log, row(1, 1, -1)), HT_SUCCESS);
+    assert_file("run.csv", "epoch,train_loss\n1,1\n");
+    ht_release(log);
+    files_remove();
+}
+
 static int count(const char *text, const char *part)
 {
     int found = 0;
@@ -292,6 +323,7 @@ static void test_a_decimal_comma_stays_out(void **state)
 }
 
 HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_rows_are_written_at_once),
-              cmocka_unit_test(test_each_row_once), cmocka_unit_test(test_picture),
-              cmocka_unit_test(test_files_stay_what_they_are), cmocka_unit_test(test_misuse),
-              cmocka_unit_test(test_full_disk), cmocka_unit_test(test_a_decimal_comma_stays_out));
+              cmocka_unit_test(test_each_row_once), cmocka_unit_test(test_a_file_of_others_stays),
+              cmocka_unit_test(test_picture), cmocka_unit_test(test_files_stay_what_they_are),
+              cmocka_unit_test(test_misuse), cmocka_unit_test(test_full_disk),
+              cmocka_unit_test(test_a_decimal_comma_stays_out));
