@@ -53,7 +53,9 @@ HT_API ht_module *ht_nn_batch_norm3d(int64_t features, const ht_batch_norm_optio
 /* The same with statistics over the process-local batches of all ranks of `comm`, which may differ
  * in length or be empty; x (N, C, ...). Forward in training, and backward, are collective over
  * `comm`; all ranks hold the same bits. Gradients of weight and bias stay this rank's share: the
- * data-parallel wrapper averages them. Source: torch.nn.SyncBatchNorm. */
+ * data-parallel wrapper averages them. An error on one rank that keeps it from its part (x of
+ * another shape, NULL after an error, a backward pass that failed before) is one on all. Source:
+ * torch.nn.SyncBatchNorm. */
 HT_API ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_options *options,
                                         ht_comm *comm);
 

@@ -583,6 +583,13 @@ void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user);
 void ht__backward_set_failed(void (*failed)(bool begun, void *user), void *user);
 bool ht__backward_running(void); /* on this thread */
 
+/* The backward of this node exchanges something with other ranks, and waits for them. `abandon` is
+ * called in its place, with gradients off, when the pass has failed before it came there: once, of
+ * the node whose turn is next, for what the others wait for is to tell them. `told`: the node that
+ * runs has an error that all ranks know. */
+void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node));
+void ht__backward_told(void);
+
 /* ---- start and end -----------------------------------------------------------------------------
  */
 void ht__core_init(void); /* log level, devices, kernel tables; after the world is known */

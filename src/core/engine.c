@@ -13,6 +13,8 @@ typedef struct node_queue {
     size_t count, capacity;
     ht_grad_meta **leaves; /* those that got a gradient; owned references */
     size_t leaf_count, leaf_capacity;
+    bool told;          /* the other ranks know of the failure, as far as they wait for this one */
+    uint64_t abandoned; /* the last node that was, by its sequence */
 } node_queue;
 
 static _Thread_local ht_progress_fn *progress;
@@ -337,6 +339,43 @@ void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64
         progress(progress_user);
 }
 
+void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node))
+{
+    node->abandon = abandon;
+}
+
+void ht__backward_told(void)
+{
+    if (now.queue != NULL)
+        now.queue->told = true;
+}
+
+/* After a failure: what this node would have reached is to be abandoned, too. */
+static void abandon_inputs(node_queue *queue, ht_node *node)
+{
+    for (int i = 0; i < node->input_count && !queue->told; i++) {
+        if (node->inputs[i].node != NULL)
+            push(queue, node->inputs[i].node);
+    }
+}
+
+static void abandon(node_queue *queue, ht_node *node)
+{
+    ht_error_kept cause;
+
+    if (queue->told || node->sequence == queue->abandoned)
+        return;
+    queue->abandoned = node->sequence;
+    if (node->abandon == NULL || node->released) {
+        abandon_inputs(queue, node);
+        return;
+    }
+    queue->told = true;
+    ht__error_set_aside(&cause);
+    node->abandon(node);
+    ht__error_put_back(&cause);
+}
+
 static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
 {
     ht_tensor *inline_grads[HT_NODE_INLINE] = {0}, **grads = inline_grads, *grad;
@@ -374,6 +413,8 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
         leave_leaves(node);
         status = ht_error_get(NULL); /* of a hook */
     }
+    if (status != HT_SUCCESS)
+        abandon_inputs(queue, node);
     if (!keep)
         ht__node_empty(node);
     ht_scope_close(scope);
@@ -399,6 +440,8 @@ static ht_status run_all(node_queue *queue, bool keep)
 
         if (status == HT_SUCCESS)
             status = run_node(queue, node, keep);
+        else
+            abandon(queue, node);
         ht__span_end(span);
         ht_release(node->pending); /* after a failure: what nobody will use */
         node->pending = NULL;

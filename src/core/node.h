@@ -33,11 +33,12 @@ struct ht_node {
     ht_saved inline_saved[HT_NODE_INLINE];
     void *context;
     size_t context_bytes;
-    ht_grad_meta *watch; /* owned; hooks on the output */
-    ht_tensor *pending;  /* owned; the gradient that has arrived so far */
-    uint64_t walk;       /* the last ht__graph_walk that came by */
-    bool released;       /* a backward pass has used it up */
-    bool stale;          /* an input could not be brought up to date: there will be no output */
+    ht_grad_meta *watch;            /* owned; hooks on the output */
+    ht_tensor *pending;             /* owned; the gradient that has arrived so far */
+    void (*abandon)(ht_node *node); /* NULL; see ht__node_set_abandon */
+    uint64_t walk;                  /* the last ht__graph_walk that came by */
+    bool released;                  /* a backward pass has used it up */
+    bool stale; /* an input could not be brought up to date: there will be no output */
 };
 
 /* Copies the first hook with an id above `after` and up to `last`; false where there is none. Hooks

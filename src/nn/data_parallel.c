@@ -4,6 +4,7 @@
  * come is worth, and hands step() to the reducer. */
 #include "comm_hook.h"
 #include "data_parallel.h"
+#include "layers_batch_norm.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,6 +116,13 @@ ht_status ht__dp_share_buffers(ht_module *module)
     return ht__dp_broadcast_buffers(dp->module, dp->comm, 0);
 }
 
+static void miss_layer(const char *path, ht_module *module, void *user)
+{
+    (void)path;
+    (void)user;
+    ht__sync_batch_norm_missed(module);
+}
+
 void ht__dp_missed(ht_module *module)
 {
     ht_data_parallel *dp = ht__dp_of(module);
@@ -122,7 +130,8 @@ void ht__dp_missed(ht_module *module)
     if (dp == NULL)
         return;
     dp->rows[0] = dp->rows[1] = -1;
-    prepare(module);
+    if (prepare(module) == HT_SUCCESS)
+        ht__module_walk(dp->module, miss_layer, NULL);
 }
 
 static ht_value *forward_value(ht_module *self, ht_value *inputs)

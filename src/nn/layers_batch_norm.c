@@ -53,15 +53,20 @@ static double next_momentum(ht_batch_norm_layer *bn)
     return bn->options.cumulative_average ? 1 / (count + 1) : bn->options.momentum;
 }
 
-static ht_tensor *forward(ht_module *self, ht_tensor *x)
+static int kind_of(const ht_batch_norm_layer *bn)
 {
-    ht_batch_norm_layer *bn = ht_module_data(self);
-    int kind = bn->comm != NULL ? 0 : bn->dims;
+    return bn->comm != NULL ? 0 : bn->dims;
+}
+
+static ht_batch_norm_job job_of(const ht_module *self, const ht_batch_norm_layer *bn)
+{
     bool track = self->training && bn->running_mean != NULL;
-    ht_batch_norm_job job = {
-        .what = kinds[kind].what,
+
+    return (ht_batch_norm_job){
+        .what = kinds[kind_of(bn)].what,
         .layer = self->path,
         .comm = bn->comm,
+        .features = bn->comm != NULL ? bn->features : 0,
         .running_mean = bn->running_mean,
         .running_var = bn->running_var,
         .weight = bn->weight,
@@ -70,14 +75,33 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
         .track = track,
         .eps = bn->options.eps,
     };
+}
 
-    if (!check_input(bn, job.what, x, kind))
+static ht_tensor *forward(ht_module *self, ht_tensor *x)
+{
+    ht_batch_norm_layer *bn = ht_module_data(self);
+    ht_batch_norm_job job = job_of(self, bn);
+
+    if (!check_input(bn, job.what, x, kind_of(bn))) {
+        ht__batch_norm_missed(&job);
         return NULL;
+    }
     if (job.comm == NULL)
         job.comm = ht_tensor_split(x) != HT_NONE ? ht_tensor_comm(x) : HT_COMM_SELF;
-    if (track)
+    if (job.track)
         job.momentum = next_momentum(bn);
     return ht__batch_norm(x, &job);
+}
+
+void ht__sync_batch_norm_missed(ht_module *module)
+{
+    const ht_batch_norm_layer *bn = ht__batch_norm_of(module);
+    ht_batch_norm_job job;
+
+    if (bn == NULL || bn->comm == NULL)
+        return;
+    job = job_of(module, bn);
+    ht__batch_norm_missed(&job);
 }
 
 static void describe(ht_module *self, char *text, size_t size)

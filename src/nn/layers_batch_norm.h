@@ -22,6 +22,10 @@ extern const ht_module_type ht__batch_norm_types[4]; /* [dims]; [0] is SyncBatch
 /* The layer's struct; NULL when the module is no BatchNorm and no SyncBatchNorm. */
 ht_batch_norm_layer *ht__batch_norm_of(ht_module *module);
 
+/* A SyncBatchNorm layer gets no input on this rank, because of an error: the others, who wait for
+ * it, get one, too. Other modules: nothing. */
+void ht__sync_batch_norm_missed(ht_module *module);
+
 /* Another layer with the same tensors and mode. Owned; NULL after an error. */
 ht_module *ht__batch_norm_remake(ht_module *module, int dims, ht_comm *comm);
 

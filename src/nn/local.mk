@@ -72,6 +72,7 @@ libht_objects_la_SOURCES += \
 	src/nn/reducer_order.c \
 	src/nn/reducer_pass.c \
 	src/nn/reducer_post.c \
+	src/nn/reducer_report.c \
 	src/nn/reducer_unused.c \
 	src/nn/reducer_update.c \
 	src/nn/train_step.c

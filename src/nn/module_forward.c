@@ -3,6 +3,7 @@
  * Running a module: forward with its hooks. One tensor through a module without hooks goes straight
  * to the type's function; everything else goes through values. */
 #include "data_parallel.h"
+#include "layers_batch_norm.h"
 #include "module_impl.h"
 
 #include <string.h>
@@ -92,12 +93,19 @@ static ht_value *forward_value(ht_module *module, ht_value *inputs)
     return run_hooks(module, inputs, output);
 }
 
+/* An error has left no input: those who wait for this rank in there hear of it. */
+static void miss(ht_module *module)
+{
+    ht__dp_missed(module);
+    ht__sync_batch_norm_missed(module);
+}
+
 ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
 {
     if (HT_IS_NULL(module, "ht_forward_value", "the module"))
         return NULL;
     if (HT_IS_NULL(inputs, "ht_forward_value", "the inputs")) {
-        ht__dp_missed(module);
+        miss(module);
         return NULL;
     }
 
@@ -137,7 +145,7 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
     if (HT_IS_NULL(module, "ht_forward", "the module"))
         return NULL;
     if (HT_IS_NULL(x, "ht_forward", "x")) {
-        ht__dp_missed(module);
+        miss(module);
         return NULL;
     }
 

@@ -104,6 +104,7 @@ void ht__reducer_free(ht_reducer *reducer)
         ht__free(param->name);
     }
     ht__reducer_delist(reducer);
+    ht__reducer_unsent(reducer);
     ht__exchange_release(reducer->exchange, reducer->head_op);
     ht__reducer_drop_buckets(reducer->buckets, reducer->bucket_count);
     ht__free(reducer->params);

@@ -10,8 +10,8 @@
  *
  *     IDLE -> ACCUMULATING -> IN_FLIGHT -> REDUCED -> APPLIED -> ACCUMULATING ...
  *
- * Which parameters a pass need not wait for, and the error where one is missing:
- * reducer_unused.c. */
+ * Which parameters a pass need not wait for: reducer_unused.c. The error where one is missing:
+ * reducer_report.c. */
 #ifndef HT_NN_REDUCER_H
 #define HT_NN_REDUCER_H
 
@@ -127,23 +127,25 @@ struct ht_reducer {
     bool sync;      /* the pass that runs, or ran last, is a synchronised one */
     bool open;      /* it has starts to make: it is in the queue of reducer_order.c */
     ht_reducer *next_open;
-    bool joining;      /* ranks may be out of data */
-    bool by_active;    /* then a mean is over the ranks that give, not over all */
-    int posted;        /* buckets posted in it, from the first */
-    double scale;      /* of the flags in this pass's sums */
-    double total;      /* the weight summed over ranks */
-    ht_pass_head head; /* of this rank; when it has come, the sum */
-    double *numbers;   /* owned; the head as it travels; the exchange's until it has come */
-    bool head_due;     /* it waits for the pass's turn */
-    bool stop;         /* this rank asks for a stop */
-    bool asked;        /* some rank does, in a head that has come to this one */
-    bool stopping;     /* the same of passes that are over, which all ranks know alike */
+    ht_reducer *next_sent; /* in the queue of reducer_report.c */
+    bool joining;          /* ranks may be out of data */
+    bool by_active;        /* then a mean is over the ranks that give, not over all */
+    int posted;            /* buckets posted in it, from the first */
+    double scale;          /* of the flags in this pass's sums */
+    double total;          /* the weight summed over ranks */
+    ht_pass_head head;     /* of this rank; when it has come, the sum */
+    double *numbers;       /* owned; the head as it travels; the exchange's until it has come */
+    bool head_due;         /* it waits for the pass's turn */
+    bool stop;             /* this rank asks for a stop */
+    bool asked;            /* some rank does, in a head that has come to this one */
+    bool stopping;         /* the same of passes that are over, which all ranks know alike */
     ht_exchange_op *head_op;
     ht_comm_hook hook;                             /* NULL: the average */
     void *hook_state;                              /* not owned */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
     ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
     char *message;        /* owned; its text */
+    bool misses;          /* an average that came had a flag of HT_FLAG_MISSING */
     bool broken;          /* some gradients of this rank never came, and never will: */
     bool lossless;        /* there was no loss, or else backward ended in the middle; */
     ht_status cause;      /* why, */
@@ -215,10 +217,18 @@ void ht__reducer_walk(ht_reducer *reducer, const ht_value *outputs);
 void ht__reducer_expect(ht_reducer *reducer);
 double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
 ht_status ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody counted on */
-ht_status ht__reducer_name_missing(ht_reducer *reducer); /* collective */
+
+/* reducer_report.c. break: a pass of this rank failed, or (lossless) there is no loss to begin one
+ * with. sent: all its sums have been started; look: starts the reports of those that have come and
+ * miss something; never waits. name_missing makes the error of the reports. */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
-void ht__reducer_report(ht_reducer *reducer); /* starts to tell the others of its last pass */
+void ht__reducer_sent(ht_reducer *reducer);
+void ht__reducer_unsent(ht_reducer *reducer);
+bool ht__reducers_look(void);
+ht_status ht__reducer_name_missing(ht_reducer *reducer); /* collective */
 void ht__reducer_end_report(ht_reducer *reducer);
+double ht__bucket_flag(const ht_bucket *bucket, int flag);
+bool ht__bucket_misses(const ht_bucket *bucket, int flag); /* on some rank */
 
 /* reducer_update.c */
 ht_status ht__reducer_step(ht_reducer *reducer, int optimizer);

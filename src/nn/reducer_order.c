@@ -29,7 +29,8 @@ static bool serve(void)
         if (ht__reducer_turn(reducer) == reducer)
             moved |= ht__reducer_post(reducer);
     }
-    return moved | ht__hooks_progress();
+    moved |= ht__hooks_progress();
+    return moved | ht__reducers_look();
 }
 
 void ht__reducer_enlist(ht_reducer *reducer)

@@ -16,13 +16,6 @@ static void set_flag(const ht_bucket *bucket, int flag, double value)
         ((float *)(void *)bucket->flags)[flag] = (float)value;
 }
 
-static double get_flag(const ht_bucket *bucket, int flag)
-{
-    if (bucket->dtype == HT_FLOAT64)
-        return ((double *)(void *)bucket->flags)[flag];
-    return ((float *)(void *)bucket->flags)[flag];
-}
-
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status)
 {
     const char *message;
@@ -319,11 +312,10 @@ static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
     bucket->state = HT_BUCKET_REDUCED;
     for (int i = bucket->first; i < bucket->first + bucket->count && status == HT_SUCCESS; i++) {
         ht_reducer_param *param = &reducer->params[reducer->order[i]];
-        double flag = get_flag(bucket, param->flag);
 
-        if (flag >= HT_FLAG_MISSING / 2 * reducer->scale && flag > 0)
+        if (ht__bucket_misses(bucket, param->flag))
             return ht__reducer_fail(reducer, ht__reducer_name_missing(reducer));
-        param->global = flag != 0 && ht__reducer_weighs(param);
+        param->global = ht__bucket_flag(bucket, param->flag) != 0 && ht__reducer_weighs(param);
         param->averaged = true;
         param->total = param->divisor;
         if (param->global)

@@ -193,9 +193,8 @@ bool ht__reducer_post(ht_reducer *reducer)
     if (reducer->posted < reducer->bucket_count)
         return false;
     ht__reducer_delist(reducer);
-    /* The others need this rank's part whatever its program does after the error. */
-    if (reducer->broken && reducer->buckets[0].state == HT_BUCKET_IN_FLIGHT)
-        ht__reducer_report(reducer);
+    if (reducer->buckets[0].state == HT_BUCKET_IN_FLIGHT) /* else that was a head alone */
+        ht__reducer_sent(reducer);
     return true;
 }
 

@@ -130,6 +130,82 @@ static void a_failed_backward_is_named(void **state)
     ht_release(fresh);
 }
 
+static ht_tensor *break_last_backward(ht_tensor *grad, void *user)
+{
+    return ht_test_rank == ht_test_size - 1 ? break_backward(grad, user) : NULL;
+}
+
+/* What ranks do between a step and the next forward pass. */
+enum meeting { MEETS_NOBODY, MEETS_ALL, READS_AND_MEETS, CLIPS_AND_MEETS, MEETINGS };
+
+static ht_status step_and_meet(ht_module *dp, ht_optimizer *optimizer, enum meeting meeting)
+{
+    ht_tensor *bias = ht_optimizer_parameter(optimizer, 0);
+    ht_value *list = ht_value_list();
+    ht_status status;
+    double value;
+
+    ht_value_append(list, ht_value_tensor(bias));
+    status = backward_rows(dp, 4 * ht_test_rank, 4);
+    if (meeting == CLIPS_AND_MEETS && status == HT_SUCCESS)
+        ht_clip_grad_norm_(list, 1, 2, false);
+    else if (status == HT_SUCCESS)
+        status = ht_optimizer_step(optimizer);
+    if (meeting == READS_AND_MEETS && ht_test_rank == 0)
+        ht_tensor_item(ht_sum(bias, HT_NONE), &value);
+    ht_error_clear();
+    if (meeting != MEETS_NOBODY)
+        assert_int_equal(ht_error_agree(HT_COMM_WORLD, HT_SUCCESS, "-"), HT_SUCCESS);
+    return status;
+}
+
+static void check_one_failed_backward(bool blocking, enum meeting meeting)
+{
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD), *fresh;
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+    bool fails = ht_test_rank == ht_test_size - 1;
+    double before[VALUES], after[VALUES];
+    ht_status status;
+
+    ht_tensor_register_hook(ht_module_find_parameter(net, "fc2.bias"), break_last_backward, NULL);
+    read_parameters(net, before);
+    set_handlers(HT_ERRORS_RETURN);
+    status = step_and_meet(dp, optimizer, meeting);
+    if (fails)
+        assert_int_equal(status, HT_ERR_SHAPE);
+    else if (meeting != CLIPS_AND_MEETS)
+        assert_int_equal(status, blocking ? HT_ERR_STATE : HT_SUCCESS);
+    for (int again = 0; again < 2; again++) {
+        assert_null(ht_forward(dp, batch_rows(0, 4)));
+        expect_message("pass 1: backward failed before it came to fc1.weight, fc1.bias on rank");
+    }
+    ht_release(dp);
+    read_parameters(net, after);
+    assert_memory_equal(before, after, sizeof before);
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(optimizer);
+    ht_release(net);
+
+    net = new_net(3);
+    fresh = new_optimizer(net, SGD);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, fresh, blocking);
+    assert_int_equal(one_step(dp, fresh), HT_SUCCESS);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(fresh);
+}
+
+/* The others learn of it in what next needs its gradients, whatever they wait for before that. */
+static void a_backward_that_failed_on_one_rank_is_told_to_all(void **state)
+{
+    (void)state;
+    for (enum meeting meeting = MEETS_NOBODY; meeting < MEETINGS; meeting++) {
+        check_one_failed_backward(false, meeting);
+        check_one_failed_backward(true, meeting);
+    }
+}
+
 enum trouble { SAYS_WHY, SAYS_NOTHING, SUMS_NOTHING, TROUBLES };
 
 static ht_status troubled(ht_grad_bucket *bucket, int round, void *user)
@@ -269,6 +345,7 @@ static void a_forward_that_failed_on_one_rank_is_told_to_all(void **state)
 HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(what_one_rank_cannot_wrap_no_rank_wraps),
               cmocka_unit_test(a_step_needs_a_synchronised_pass),
               cmocka_unit_test(a_failed_backward_is_named),
+              cmocka_unit_test(a_backward_that_failed_on_one_rank_is_told_to_all),
               cmocka_unit_test(a_forward_that_failed_on_one_rank_is_told_to_all),
               cmocka_unit_test(a_hook_fails_where_its_sum_is_awaited),
               cmocka_unit_test(a_wrapped_parameter_keeps_its_shape));

@@ -183,7 +183,72 @@ static void the_wrapper_averages_the_shares_once(void **state)
     ht_release(plain);
 }
 
+enum fault { WRONG_SHAPE, NO_INPUT, FAILED_BACKWARD, FAULTS };
+
+static ht_tensor *break_backward(ht_tensor *grad, void *user)
+{
+    (void)user;
+    ht_reshape(grad, 1, (int64_t[]){1});
+    return NULL;
+}
+
+static ht_tensor *ones_of(int64_t channels)
+{
+    int64_t shape[] = {4, channels};
+
+    return ht_full_on(2, shape, 1, HT_FLOAT32, HT_NONE, ht_device_get("cpu"), HT_COMM_SELF);
+}
+
+/* Two layers, so that each of them has to be told. */
+static ht_status run_with(enum fault fault, bool fails, ht_module *const layers[2])
+{
+    ht_tensor *x = ones_of(fails && fault == WRONG_SHAPE ? CHANNELS + 1 : CHANNELS), *y;
+
+    if (fails && fault == NO_INPUT)
+        x = ht_reshape(x, 1, (int64_t[]){1});
+    else
+        ht_tensor_set_requires_grad(x, true);
+    y = ht_forward(layers[1], ht_forward(layers[0], x));
+    if (fault != FAILED_BACKWARD) {
+        assert_null(y);
+        return ht_error_get(NULL);
+    }
+    y = ht_mul_scalar(y, 2);
+    if (fails)
+        ht_tensor_register_hook(y, break_backward, NULL);
+    return ht_backward(ht_sum(y, HT_NONE));
+}
+
+/* The others would wait for its part until the deadline. */
+static void an_error_on_one_rank_is_told_to_all(void **state)
+{
+    bool fails = ht_test_rank == ht_test_size - 1;
+
+    (void)state;
+    for (enum fault fault = WRONG_SHAPE; fault < FAULTS; fault++) {
+        ht_module *layers[] = {ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD),
+                               ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD)};
+        const char *message;
+        ht_status status;
+
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+        ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+        status = run_with(fault, fails, layers);
+        assert_int_equal(status, fails ? HT_ERR_SHAPE : HT_ERR_STATE);
+        ht_error_get(&message);
+        assert_true(fails || strstr(message, "takes no part, because of an error there") != NULL);
+        ht_error_clear();
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+        ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+        ht_barrier(HT_COMM_WORLD);
+        assert_non_null(ht_forward(layers[0], ones_of(CHANNELS)));
+        ht_release(layers[0]);
+        ht_release(layers[1]);
+    }
+}
+
 HT_TEST_SUITE(test_sync_batch_norm, cmocka_unit_test(ranks_with_uneven_batches_equal_one_process),
               cmocka_unit_test(statistics_have_the_same_bits_on_all_ranks),
               cmocka_unit_test(one_value_per_channel_in_all_is_an_error),
-              cmocka_unit_test(the_wrapper_averages_the_shares_once));
+              cmocka_unit_test(the_wrapper_averages_the_shares_once),
+              cmocka_unit_test(an_error_on_one_rank_is_told_to_all));

@@ -5,9 +5,11 @@
  * Statistics are over the batches of all ranks of a communicator. Each rank holds n values per
  * channel; (n, mean, M2) of all ranks travel in one message of 2 C + 1 doubles, and are merged in
  * the order of the ranks: all have the same bits, and a rank with an empty batch takes part.
- * Backward sends 2 C doubles, s1 = sum dy and s2 = sum dy (x - mean), and
+ * Backward sends 2 C + 1 doubles, 0, s1 = sum dy and s2 = sum dy (x - mean), and
  *     dx = weight / sqrt(var + eps) (dy - s1 / N - (x - mean) s2 / (N (var + eps))).
- * The gradients of weight and bias are this rank's share: a reducer adds them up. */
+ * The gradients of weight and bias are this rank's share: a reducer adds them up.
+ *
+ * A rank that an error keeps from its part sends -1 ahead of nothing, and all get an error. */
 #include "batch_norm.h"
 
 #include <inttypes.h>
@@ -23,6 +25,7 @@ enum { NAME_LENGTH = 80 };
 struct kept {
     ht_comm *comm; /* not owned: communicators live until ht_finalize */
     double count;  /* values per channel on all ranks; 0: none, or the statistics were constants */
+    int64_t channels;
     char what[NAME_LENGTH];
     double channel[];
 };
@@ -55,6 +58,32 @@ static ht_tensor *result_like(const char *what, const ht_tensor *x)
     if (ht__body_is_contiguous(body))
         return ht__batch_result(what, x, body->dtype, body->ndim, body->shape);
     return ht__batch_result_channels_last(what, x, body->dtype, body->shape);
+}
+
+/* Rows of `length` from all ranks, the first number of each being negative where there is an error.
+ */
+static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length, double *all)
+{
+    if (ht__comm_allgather_f64(comm, mine, (int)length, all, ht__name(what)) != HT_SUCCESS)
+        return false;
+    for (int r = 0; r < comm->size; r++) {
+        if (all[r * length] >= 0)
+            continue;
+        if (mine[0] >= 0) /* else it has an error of its own */
+            HT_FAIL(comm, HT_ERR_STATE, "%s: rank %d takes no part, because of an error there",
+                    what, r);
+        return false;
+    }
+    return true;
+}
+
+static void send_error(const char *what, ht_comm *comm, int64_t length)
+{
+    double *mine = ht__alloc((size_t)(length * (comm->size + 1)) * sizeof *mine);
+
+    mine[0] = -1;
+    gather(what, comm, mine, length, mine + length);
+    ht__free(mine);
 }
 
 /* Chan's formula, rank after rank; the rows of `all` are (n, mean[C], m2[C]). */
@@ -92,8 +121,7 @@ static double batch_moments(ht_tensor *x, const ht_norm *norm, const ht_batch_no
     if (ht__backend_of(x)->kernels.norm_moments(ht__stream_of(x), norm, ht__body_data(x->body),
                                                 mine + 1, mine + 1 + channels) != 0)
         ht__kernel_failed(job->comm, job->what);
-    else if (ranks == 1 ||
-             ht__comm_allgather_f64(job->comm, mine, (int)row, all, name) == HT_SUCCESS)
+    else if (ranks == 1 || gather(name, job->comm, mine, row, all))
         count = merge(ranks, channels, ranks == 1 ? mine : all, mean, m2);
     ht__free(mine);
     if (count != 1)
@@ -181,21 +209,34 @@ static double take_batch(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_
 /* s1 and s2 of all ranks, added in their order. */
 static bool sum_over_ranks(const struct kept *kept, int64_t channels, double *sums)
 {
-    const int ranks = kept->comm->size, count = (int)(2 * channels);
-    double *all;
+    const int64_t count = 2 * channels, row = count + 1;
+    const int ranks = kept->comm->size;
+    double *mine, *all;
     bool done;
 
     if (ranks == 1)
         return true;
-    all = ht__alloc((size_t)ranks * (size_t)count * sizeof *all);
-    done = ht__comm_allgather_f64(kept->comm, sums, count, all, ht__name(kept->what)) == HT_SUCCESS;
+    mine = ht__alloc((size_t)row * (size_t)(ranks + 1) * sizeof *mine);
+    all = mine + row;
+    memcpy(mine + 1, sums, (size_t)count * sizeof *sums);
+    done = gather(kept->what, kept->comm, mine, row, all);
+    if (!done)
+        ht__backward_told();
     memset(sums, 0, (size_t)count * sizeof *sums);
     for (int r = 0; r < ranks; r++) {
-        for (int i = 0; i < count; i++)
-            sums[i] += all[r * count + i];
+        for (int64_t i = 0; i < count; i++)
+            sums[i] += all[r * row + 1 + i];
     }
-    ht__free(all);
+    ht__free(mine);
     return done;
+}
+
+/* This rank's pass has failed, and the others are on their way into that sum. */
+static void abandon(ht_node *node)
+{
+    const struct kept *kept = ht_node_context(node, sizeof *kept);
+
+    send_error(kept->what, kept->comm, 2 * kept->channels + 1);
 }
 
 static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, ht_tensor *x, const struct kept *kept,
@@ -234,7 +275,7 @@ static ht_tensor *grad_parameter(ht_node *node, int index, const ht_tensor *x, c
     return ht__parameter_grad_done("ht_batch_norm", grad, x);
 }
 
-static void batch_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
     ht_tensor *x = ht_node_saved(node, 0), *dy = x != NULL ? dense(grad, x->body) : NULL;
@@ -262,6 +303,16 @@ static void batch_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
     if (ht_node_needs(node, 0))
         grad_inputs[0] = grad_x(node, dy, x, kept, &norm, sums);
     ht__free(sums);
+}
+
+/* What fails in there fails on one rank, while the others wait for it. */
+static void batch_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+{
+    const struct kept *kept = ht_node_context(node, sizeof *kept);
+    ht_comm *outer = ht__together(kept->comm);
+
+    run_backward(node, grad, grad_inputs);
+    ht__together_end(outer);
 }
 
 static bool check(ht_tensor *x, const ht_batch_norm_job *job)
@@ -341,31 +392,32 @@ static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *jo
     kept = ht_node_context(node, sizeof *kept + bytes);
     kept->comm = job->comm;
     kept->count = count;
+    kept->channels = channels;
     snprintf(kept->what, sizeof kept->what, "%s, backward", name);
     memcpy(kept->channel, mean, bytes);
+    if (job->features > 0 && job->comm->size > 1 && count > 0 && ht_node_needs(node, 0))
+        ht__node_set_abandon(node, abandon);
     ht_node_save(node, x);
     return ht_node_set_output(node, y);
 }
 
-ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *job)
+static void write_name(const ht_batch_norm_job *job, char name[NAME_LENGTH - 16])
+{
+    snprintf(name, NAME_LENGTH - 16, "%s%s%s", job->what, job->layer != NULL ? " of layer " : "",
+             job->layer != NULL ? job->layer : "");
+}
+
+static ht_tensor *normalise(ht_tensor *x, const ht_batch_norm_job *job)
 {
     char name[NAME_LENGTH - 16];
     ht_tensor *y = NULL;
     ht_norm norm;
     double *mean, count;
 
-    if (HT_IS_NULL(x, job->what, "x") || !check(x, job))
-        return NULL;
-    if (ht__backend_of(x)->kernels.norm_forward == NULL) {
-        ht__kernel_missing(job->what, x);
-        return NULL;
-    }
     x = dense(x, x->body);
     if (x == NULL)
         return NULL;
-    snprintf(name, sizeof name, "%s%s%s", job->what, job->layer != NULL ? " of layer " : "",
-             job->layer != NULL ? job->layer : "");
-
+    write_name(job, name);
     norm = shape_of(x->body);
     mean = ht__alloc(4 * (size_t)norm.channels * sizeof *mean);
     count = coefficients(x, &norm, job, name, mean);
@@ -381,6 +433,44 @@ ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *job)
     if (y != NULL)
         y = record(x, y, job, count, name, mean, norm.channels);
     ht__free(mean);
+    return y;
+}
+
+static bool is_possible(ht_tensor *x, const ht_batch_norm_job *job)
+{
+    if (HT_IS_NULL(x, job->what, "x") || !check(x, job))
+        return false;
+    if (ht__backend_of(x)->kernels.norm_forward != NULL)
+        return true;
+    ht__kernel_missing(job->what, x);
+    return false;
+}
+
+void ht__batch_norm_missed(const ht_batch_norm_job *job)
+{
+    char name[NAME_LENGTH - 16];
+    ht_error_kept cause;
+
+    if (job->features == 0 || job->comm->size == 1 || !job->batch_statistics)
+        return;
+    write_name(job, name);
+    ht__error_set_aside(&cause);
+    send_error(name, job->comm, 2 * job->features + 1);
+    ht__error_put_back(&cause);
+}
+
+ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *job)
+{
+    ht_comm *outer;
+    ht_tensor *y;
+
+    if (!is_possible(x, job)) {
+        ht__batch_norm_missed(job);
+        return NULL;
+    }
+    outer = ht__together(job->comm);
+    y = normalise(x, job);
+    ht__together_end(outer);
     return y;
 }
 

@@ -10,6 +10,7 @@ typedef struct ht_batch_norm {
     const char *what;        /* the public call, for messages */
     const char *layer;       /* its path in the model, for messages about ranks that do not come */
     ht_comm *comm;           /* statistics are over its ranks; not owned */
+    int64_t features;        /* of a layer on all ranks of it; 0: errors are alike on them */
     ht_tensor *running_mean; /* (C), or NULL: nothing is tracked; not owned */
     ht_tensor *running_var;
     ht_tensor *weight, *bias; /* (C), or NULL; not owned */
@@ -21,5 +22,8 @@ typedef struct ht_batch_norm {
 /* x (N, C, ...) -> the same shape and layout. Collective over job->comm where batch statistics are
  * taken; scoped. */
 ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *job);
+
+/* In its place on a rank that has no x, because of an error: the others get one. */
+void ht__batch_norm_missed(const ht_batch_norm_job *job);
 
 #endif
