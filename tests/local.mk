@@ -19,6 +19,7 @@ core_tests = \
 	tests/core/test_communication_exchange_nodes.c \
 	tests/core/test_communication_exchange_thread.c \
 	tests/core/test_communication_gather.c \
+	tests/core/test_communication_posted.c \
 	tests/core/test_communication_topology_map.c \
 	tests/core/test_cpu_conv.c \
 	tests/core/test_cpu_elementwise.c \

@@ -87,7 +87,9 @@ typedef enum ht_reduce_op {
 
 /* Requests. Owned by the caller; released by ht_wait (which sets *request to NULL) or, unfinished,
  * by ht_release, which waits first. A NULL request is one that could not be posted: waiting for it
- * gives the thread's last error. */
+ * gives the thread's last error. Where one rank alone has nothing that it could bring to a
+ * collective call (NULL, a result that cannot be written), its request and those of the others give
+ * its error when they are waited for; what was to be received is unspecified then. */
 HT_API ht_status ht_wait(ht_request **request);
 HT_API ht_status ht_test(ht_request *request, bool *done); /* true: ht_wait returns at once */
 HT_API ht_status ht_wait_all(int count, ht_request *requests[]);

@@ -10,12 +10,12 @@
  * every rank of the communicator; a failure that only one rank can see ends the job under either
  * handler, for the others are on their way into a call that this rank will never make:
  * - no memory for a tensor or a packed copy, a fault of a device, an error of MPI, a deadline;
- * - wrong arguments of calls that do not wait and so cannot ask: ht_ibcast, ht_iallreduce,
- *   ht_iallgather.
- * The blocking ones of ht/communication.h ask before they begin: what one rank passes wrongly, or
- * differently where it must be the same, fails on all of them. What ranks do differently elsewhere
- * is found by HT_DEBUG_COLLECTIVE=1.
- * An error in a hook of a backward pass is returned by ht_backward, with its message. */
+ * - what ranks pass differently to ht_ibcast, ht_iallreduce and ht_iallgather, which do not wait
+ * and so cannot ask, where each is right by itself. The blocking calls of ht/communication.h ask
+ * before they begin: what one rank passes wrongly, or differently where it must be the same, fails
+ * on all of them. Those three fail in their wait, on all ranks, where one passes what is wrong.
+ * What ranks do differently elsewhere is found by HT_DEBUG_COLLECTIVE=1. An error in a hook of a
+ * backward pass is returned by ht_backward, with its message. */
 #ifndef HT_ERROR_H
 #define HT_ERROR_H
 

@@ -69,6 +69,17 @@ bool ht__mpi_usable(void)
     return level == MPI_THREAD_MULTIPLE || is_main;
 }
 
+static void make_private(ht_comm *comm, ht_purpose purpose, const char *what)
+{
+    MPI_Comm *copy = &comm->purpose[purpose];
+    const char *outer = ht__watch_guard(what);
+    int result = MPI_Comm_dup(comm->mpi, copy);
+
+    ht__watch_unguard(outer);
+    if (ht__mpi_check(comm, result, what) == HT_SUCCESS)
+        remember(*copy);
+}
+
 ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
 {
     if (duplicate) {
@@ -98,8 +109,10 @@ ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
     const char *outer = ht__watch_guard(what);
 
     ht__topology_fill(comm);
+    if (comm->size > 1)
+        make_private(comm, HT_PURPOSE_POSTED, what); /* its first use must not wait */
     if (ht__compare_on && comm->size > 1) {
-        ht__comm_private(comm, HT_PURPOSE_RECORDS);
+        make_private(comm, HT_PURPOSE_RECORDS, what);
         comm->notes = ht__notes_new();
     }
     ht__watch_unguard(outer);
@@ -258,13 +271,7 @@ MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose)
         ht__begin(comm, (ht_call){.what = what, .count = (int64_t)purpose});
         ht__comm_private(comm, HT_PURPOSE_RECORDS + purpose);
     }
-
-    const char *outer = ht__watch_guard(what);
-    int result = MPI_Comm_dup(comm->mpi, copy);
-
-    ht__watch_unguard(outer);
-    if (ht__mpi_check(comm, result, what) == HT_SUCCESS)
-        remember(*copy);
+    make_private(comm, purpose, what);
     return *copy;
 }
 

@@ -47,7 +47,7 @@ static void side_free_types(side *s, int size)
 static ht_status post(ht_request *request, const void *send, side *sends, void *recv, side *recvs)
 {
     int result = MPI_Ialltoallw(send, sends->counts, sends->starts, sends->types, recv,
-                                recvs->counts, recvs->starts, recvs->types, request->comm->mpi,
+                                recvs->counts, recvs->starts, recvs->types, request->wire,
                                 ht__request_slots(request, 1));
 
     side_free_types(sends, request->comm->size);

@@ -22,7 +22,7 @@ ht_status ht__check_failed(const ht_check *check, ht_status code, const char *fo
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (check->manner == HT_AGREED)
+    if (check->manner == HT_AGREED || (check->manner == HT_POSTED && ht__posted_tells(check->comm)))
         return ht__error_set(code, "%s: %s", check->what, text);
     if (check->manner == HT_POSTED)
         return HT_FAIL_HERE(check->comm, code, "%s: %s", check->what, text);
@@ -101,18 +101,28 @@ bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tenso
     return false;
 }
 
-bool ht__check_begin(const ht_check *check, const ht_call *call, bool valid)
+/* Whether the call begins, on all ranks alike. */
+static bool begin(const ht_check *check, const ht_call *call, bool valid)
 {
-    ht_call record = *call;
-
     if (check->manner == HT_AGREED && check->comm->size > 1)
         return ht__agree_call(check->comm, call, valid ? HT_SUCCESS : ht_error_get(NULL)) ==
                HT_SUCCESS;
     if (!valid && check->manner == HT_AGREED) /* this rank is all there are */
         ht__agree_failed(check->comm, check->what, 0, ht_error_get(NULL));
-    if (!valid)
-        return false;
-    record.what = check->what;
-    ht__begin(check->comm, record);
-    return true;
+    if (valid)
+        ht__begin(check->comm, *call);
+    return valid;
+}
+
+ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool valid,
+                           ht_start_fn *start, ht_tensor *send, ht_tensor *recv)
+{
+    if (check->manner == HT_POSTED)
+        return ht__post(check, call, valid, start, send, recv);
+    if (!begin(check, call, valid))
+        return NULL;
+
+    ht_request *request = ht__request_new(check->comm, check->what);
+
+    return ht__request_posted(request, start(request, call, send, recv));
 }

@@ -15,6 +15,27 @@ static int64_t count_of(const ht_tensor *x)
     return x != NULL ? x->body->lsize : 0;
 }
 
+static ht_status open_bcast(ht_request *request, const ht_call *call, ht_tensor *unused,
+                            ht_tensor *buffer)
+{
+    bool is_root = request->comm->rank == call->root;
+    ht_buffer *data = &request->recv;
+    ht_status status = ht__buffer_open(request->what, data, buffer, is_root, !is_root);
+
+    (void)unused;
+    if (status != HT_SUCCESS)
+        return status;
+
+    ht_message message = ht__message(data->count, data->dtype);
+
+    status = ht__mpi_check(request->comm,
+                           MPI_Ibcast(data->data, message.count, message.type, call->root,
+                                      request->wire, ht__request_slots(request, 1)),
+                           request->what);
+    ht__message_free(&message);
+    return status;
+}
+
 static ht_request *start_bcast(const char *what, ht_manner manner, ht_comm *comm, ht_tensor *buffer,
                                int root)
 {
@@ -23,56 +44,38 @@ static ht_request *start_bcast(const char *what, ht_manner manner, ht_comm *comm
     if (!ht__check_comm(what, comm))
         return NULL;
 
-    bool is_root = comm->rank == root;
     bool valid = ht__check_operand(&check, "buffer", buffer) && ht__check_root(&check, root) &&
-                 (is_root || ht__check_writable(&check, buffer));
+                 (comm->rank == root || ht__check_writable(&check, buffer));
+    const ht_call call = {.what = what,
+                          .root = root,
+                          .dtype = dtype_of(buffer),
+                          .count = count_of(buffer),
+                          .part = buffer};
 
-    if (!ht__check_begin(&check,
-                         &(ht_call){.what = what,
-                                    .root = root,
-                                    .dtype = dtype_of(buffer),
-                                    .count = count_of(buffer),
-                                    .part = buffer,
-                                    .later = manner == HT_POSTED},
-                         valid))
-        return NULL;
-
-    ht_request *request = ht__request_new(comm, what);
-    ht_buffer *data = &request->recv;
-    ht_status status = ht__buffer_open(what, data, buffer, is_root, !is_root);
-
-    if (status == HT_SUCCESS) {
-        ht_message message = ht__message(data->count, data->dtype);
-
-        status = ht__mpi_check(comm,
-                               MPI_Ibcast(data->data, message.count, message.type, root, comm->mpi,
-                                          ht__request_slots(request, 1)),
-                               what);
-        ht__message_free(&message);
-    }
-    return ht__request_posted(request, status);
+    return ht__call_start(&check, &call, valid, open_bcast, NULL, buffer);
 }
 
 typedef enum reduction { ALLREDUCE, REDUCE, SCAN, EXSCAN } reduction;
 
-static int post_reduction(reduction kind, ht_comm *comm, const void *send, void *recv, int count,
-                          MPI_Datatype type, MPI_Op op, int root, MPI_Request *request)
+static int post_reduction(reduction kind, const void *send, void *recv, int count,
+                          MPI_Datatype type, MPI_Op op, int root, MPI_Comm wire,
+                          MPI_Request *request)
 {
     switch (kind) {
     case ALLREDUCE:
-        return MPI_Iallreduce(send, recv, count, type, op, comm->mpi, request);
+        return MPI_Iallreduce(send, recv, count, type, op, wire, request);
     case REDUCE:
-        return MPI_Ireduce(send, recv, count, type, op, root, comm->mpi, request);
+        return MPI_Ireduce(send, recv, count, type, op, root, wire, request);
     case SCAN:
-        return MPI_Iscan(send, recv, count, type, op, comm->mpi, request);
+        return MPI_Iscan(send, recv, count, type, op, wire, request);
     case EXSCAN:
-        return MPI_Iexscan(send, recv, count, type, op, comm->mpi, request);
+        return MPI_Iexscan(send, recv, count, type, op, wire, request);
     }
     return MPI_ERR_ARG;
 }
 
 /* Operations are defined on single elements only, so a long message is a row of calls. */
-static ht_status post_pieces(ht_request *request, reduction kind, ht_reduce_op op, int root)
+static ht_status post_pieces(ht_request *request, reduction kind, const ht_call *call)
 {
     const ht_buffer *send = &request->send, *recv = &request->recv;
     const ht_buffer *some = send->tensor != NULL ? send : recv;
@@ -85,9 +88,9 @@ static ht_status post_pieces(ht_request *request, reduction kind, ht_reduce_op o
         int64_t at = i * limit, rest = some->count - at;
         char *to = recv->data != NULL ? (char *)recv->data + at * size : NULL;
         const char *from = in_place ? (const char *)MPI_IN_PLACE : (char *)send->data + at * size;
-        int result = post_reduction(kind, request->comm, from, to,
-                                    (int)(rest < limit ? rest : limit), ht__mpi_type(some->dtype),
-                                    ht__mpi_op(op, some->dtype), root, &slots[i]);
+        int result = post_reduction(kind, from, to, (int)(rest < limit ? rest : limit),
+                                    ht__mpi_type(some->dtype), ht__mpi_op(call->op, some->dtype),
+                                    call->root, request->wire, &slots[i]);
         ht_status status = ht__mpi_check(request->comm, result, request->what);
 
         if (status != HT_SUCCESS)
@@ -111,10 +114,53 @@ static bool reduction_valid(const ht_check *check, const ht_tensor *send, const 
            (ht__check_pair(check, send, recv) && ht__check_same_local(check, send, recv));
 }
 
+static ht_status open_reduction(ht_request *request, reduction kind, const ht_call *call,
+                                ht_tensor *send, ht_tensor *recv)
+{
+    bool receives = kind != REDUCE || request->comm->rank == call->root;
+    bool in_place = receives && ht__buffer_same(send, recv);
+    ht_status status = HT_SUCCESS;
+
+    /* The first rank of an exclusive scan receives nothing: its result keeps what it held. */
+    if (receives)
+        status = ht__buffer_open(request->what, &request->recv, recv, in_place || kind == EXSCAN,
+                                 true);
+    if (status == HT_SUCCESS && !in_place)
+        status = ht__buffer_open(request->what, &request->send, send, true, false);
+    if (status == HT_SUCCESS && receives && !in_place)
+        status = ht__buffer_detach(request->what, &request->send, &request->recv);
+    return status == HT_SUCCESS ? post_pieces(request, kind, call) : status;
+}
+
+static ht_status open_allreduce(ht_request *request, const ht_call *call, ht_tensor *send,
+                                ht_tensor *recv)
+{
+    return open_reduction(request, ALLREDUCE, call, send, recv);
+}
+
+static ht_status open_reduce(ht_request *request, const ht_call *call, ht_tensor *send,
+                             ht_tensor *recv)
+{
+    return open_reduction(request, REDUCE, call, send, recv);
+}
+
+static ht_status open_scan(ht_request *request, const ht_call *call, ht_tensor *send,
+                           ht_tensor *recv)
+{
+    return open_reduction(request, SCAN, call, send, recv);
+}
+
+static ht_status open_exscan(ht_request *request, const ht_call *call, ht_tensor *send,
+                             ht_tensor *recv)
+{
+    return open_reduction(request, EXSCAN, call, send, recv);
+}
+
 static ht_request *start_reduction(const char *what, ht_manner manner, reduction kind,
                                    ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                                    int root)
 {
+    static ht_start_fn *const open[] = {open_allreduce, open_reduce, open_scan, open_exscan};
     const ht_check check = {what, comm, manner};
 
     if (!ht__check_comm(what, comm))
@@ -122,32 +168,14 @@ static ht_request *start_reduction(const char *what, ht_manner manner, reduction
 
     bool receives = kind != REDUCE || comm->rank == root;
     bool valid = ht__check_root(&check, root) && reduction_valid(&check, send, recv, op, receives);
+    const ht_call call = {.what = what,
+                          .root = root,
+                          .op = op,
+                          .dtype = dtype_of(send),
+                          .count = count_of(send),
+                          .part = send};
 
-    if (!ht__check_begin(&check,
-                         &(ht_call){.what = what,
-                                    .root = root,
-                                    .op = op,
-                                    .dtype = dtype_of(send),
-                                    .count = count_of(send),
-                                    .part = send,
-                                    .later = manner == HT_POSTED},
-                         valid))
-        return NULL;
-
-    ht_request *request = ht__request_new(comm, what);
-    bool in_place = receives && ht__buffer_same(send, recv);
-    ht_status status = HT_SUCCESS;
-
-    /* The first rank of an exclusive scan receives nothing: its result keeps what it held. */
-    if (receives)
-        status = ht__buffer_open(what, &request->recv, recv, in_place || kind == EXSCAN, true);
-    if (status == HT_SUCCESS && !in_place)
-        status = ht__buffer_open(what, &request->send, send, true, false);
-    if (status == HT_SUCCESS && receives && !in_place)
-        status = ht__buffer_detach(what, &request->send, &request->recv);
-    if (status == HT_SUCCESS)
-        status = post_pieces(request, kind, op, root);
-    return ht__request_posted(request, status);
+    return ht__call_start(&check, &call, valid, open[kind], send, recv);
 }
 
 ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root)
@@ -222,41 +250,41 @@ static bool blocks_valid(const ht_check *check, const ht_tensor *send, const ht_
     return false;
 }
 
-static ht_request *start_alltoall(const char *what, ht_comm *comm, ht_tensor *send, ht_tensor *recv)
+static ht_status open_alltoall(ht_request *request, const ht_call *call, ht_tensor *send,
+                               ht_tensor *recv)
 {
-    const ht_check check = {what, comm, HT_AGREED};
-
-    if (!ht__check_comm(what, comm) || !ht__check_begin(&check,
-                                                        &(ht_call){.what = what,
-                                                                   .dtype = dtype_of(send),
-                                                                   .count = count_of(send),
-                                                                   .part = send},
-                                                        blocks_valid(&check, send, recv)))
-        return NULL;
-
-    ht_request *request = ht__request_new(comm, what);
     bool in_place = ht__buffer_same(send, recv);
-    ht_status status = ht__buffer_open(what, &request->recv, recv, in_place, true);
+    ht_status status = ht__buffer_open(request->what, &request->recv, recv, in_place, true);
 
+    (void)call;
     if (status == HT_SUCCESS && !in_place)
-        status = ht__buffer_open(what, &request->send, send, true, false);
+        status = ht__buffer_open(request->what, &request->send, send, true, false);
     if (status == HT_SUCCESS && !in_place)
-        status = ht__buffer_detach(what, &request->send, &request->recv);
-    if (status == HT_SUCCESS) {
-        ht_message block = ht__message(request->recv.count / comm->size, request->recv.dtype);
+        status = ht__buffer_detach(request->what, &request->send, &request->recv);
+    if (status != HT_SUCCESS)
+        return status;
 
-        status = ht__mpi_check(comm,
-                               MPI_Ialltoall(in_place ? MPI_IN_PLACE : request->send.data,
-                                             block.count, block.type, request->recv.data,
-                                             block.count, block.type, comm->mpi,
-                                             ht__request_slots(request, 1)),
-                               what);
-        ht__message_free(&block);
-    }
-    return ht__request_posted(request, status);
+    ht_message block = ht__message(request->recv.count / request->comm->size, request->recv.dtype);
+
+    status = ht__mpi_check(request->comm,
+                           MPI_Ialltoall(in_place ? MPI_IN_PLACE : request->send.data, block.count,
+                                         block.type, request->recv.data, block.count, block.type,
+                                         request->wire, ht__request_slots(request, 1)),
+                           request->what);
+    ht__message_free(&block);
+    return status;
 }
 
 ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
 {
-    return ht__request_run(start_alltoall("ht_alltoall", comm, send, recv));
+    const ht_check check = {"ht_alltoall", comm, HT_AGREED};
+
+    if (!ht__check_comm(check.what, comm))
+        return ht_error_get(NULL);
+
+    const ht_call call = {
+        .what = check.what, .dtype = dtype_of(send), .count = count_of(send), .part = send};
+
+    return ht__request_run(
+        ht__call_start(&check, &call, blocks_valid(&check, send, recv), open_alltoall, send, recv));
 }

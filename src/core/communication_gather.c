@@ -115,23 +115,30 @@ static ht_status ask_parts(const ht_check *check, const ht_call *call, bool vali
 }
 
 /* The canonical division of the whole: known without asking. */
-static ht_status canonical_parts(const ht_check *check, const ht_tensor *part,
-                                 const ht_tensor *whole, parts *p)
+static void canonical_parts(const ht_comm *comm, const ht_body *whole, parts *p)
 {
-    const ht_comm *comm = check->comm;
-    int64_t rows = whole->body->lshape[0], row = rows > 0 ? whole->body->lsize / rows : 0;
+    int64_t rows = whole->lshape[0], row = rows > 0 ? whole->lsize / rows : 0;
 
     for (int r = 0; r < comm->size; r++) {
         ht_comm_chunk(comm, rows, r, NULL, &p->counts[r]);
         p->counts[r] *= row;
     }
     place(comm, p);
-    if (p->counts[comm->rank] == part->body->lsize)
-        return HT_SUCCESS;
-    return ht__check_failed(check, HT_ERR_SHAPE,
-                            "this rank's part has %" PRId64 " elements where an even division of "
-                            "the whole gives %" PRId64 " (ht_allgather takes any)",
-                            part->body->lsize, p->counts[comm->rank]);
+}
+
+static bool check_canonical(const ht_check *check, const ht_body *part, const ht_body *whole)
+{
+    int64_t rows = whole->lshape[0], mine;
+
+    ht_comm_chunk(check->comm, rows, check->comm->rank, NULL, &mine);
+    mine *= rows > 0 ? whole->lsize / rows : 0;
+    if (mine == part->lsize)
+        return true;
+    ht__check_failed(check, HT_ERR_SHAPE,
+                     "this rank's part has %" PRId64 " elements where an even division of the "
+                     "whole gives %" PRId64 " (ht_allgather takes any)",
+                     part->lsize, mine);
+    return false;
 }
 
 /* The same in int, kept by the request; NULL when int is too small. */
@@ -159,7 +166,7 @@ static ht_status post_allgather(ht_request *request, ht_comm *comm, const parts 
     if (counts != NULL)
         return ht__mpi_check(comm,
                              MPI_Iallgatherv(send->data, counts[comm->rank], type, recv->data,
-                                             counts, counts + comm->size, type, comm->mpi,
+                                             counts, counts + comm->size, type, request->wire,
                                              ht__request_slots(request, 1)),
                              request->what);
 
@@ -189,9 +196,9 @@ static ht_status post_rooted(ht_request *request, ht_comm *comm, const parts *p,
         MPI_Request *slot = ht__request_slots(request, 1);
         int mine = counts[comm->rank];
         int result = gather ? MPI_Igatherv(part->data, mine, type, whole->data, counts, starts,
-                                           type, root, comm->mpi, slot)
+                                           type, root, request->wire, slot)
                             : MPI_Iscatterv(whole->data, counts, starts, type, part->data, mine,
-                                            type, root, comm->mpi, slot);
+                                            type, root, request->wire, slot);
 
         return ht__mpi_check(comm, result, request->what);
     }
@@ -211,8 +218,8 @@ static ht_status post_rooted(ht_request *request, ht_comm *comm, const parts *p,
     return status;
 }
 
-static ht_status open_and_post(ht_request *request, ht_comm *comm, ht_tensor *send, ht_tensor *recv,
-                               const parts *p)
+static ht_status open_allgather(ht_request *request, ht_tensor *send, ht_tensor *recv,
+                                const parts *p)
 {
     ht_status status = ht__buffer_open(request->what, &request->recv, recv, false, true);
 
@@ -220,24 +227,58 @@ static ht_status open_and_post(ht_request *request, ht_comm *comm, ht_tensor *se
         status = ht__buffer_open(request->what, &request->send, send, true, false);
     if (status == HT_SUCCESS)
         status = ht__buffer_detach(request->what, &request->send, &request->recv);
-    return status == HT_SUCCESS ? post_allgather(request, comm, p) : status;
+    return status == HT_SUCCESS ? post_allgather(request, request->comm, p) : status;
 }
 
-static ht_request *start_allgather(const char *what, ht_manner manner, ht_comm *comm,
-                                   ht_tensor *send, ht_tensor *recv)
+static bool allgather_valid(const ht_check *check, const ht_tensor *send, const ht_tensor *recv)
 {
-    const ht_check check = {what, comm, manner};
+    return ht__check_operand(check, "send", send) && ht__check_operand(check, "recv", recv) &&
+           ht__check_pair(check, send, recv) && ht__check_rows(check, send, recv);
+}
+
+static ht_status open_canonical(ht_request *request, const ht_call *call, ht_tensor *send,
+                                ht_tensor *recv)
+{
+    parts p = parts_new(request->comm);
+    ht_status status;
+
+    (void)call;
+    canonical_parts(request->comm, recv->body, &p);
+    status = open_allgather(request, send, recv, &p);
+    ht__free(p.counts);
+    return status;
+}
+
+ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
+{
+    const ht_check check = {"ht_iallgather", comm, HT_POSTED};
+    ht_call call = {.what = check.what, .part = recv};
+
+    if (!ht__check_comm(check.what, comm))
+        return NULL;
+
+    bool valid = allgather_valid(&check, send, recv) &&
+                 check_canonical(&check, send->body, recv->body);
+
+    if (valid) {
+        call.dtype = recv->body->dtype;
+        call.count = recv->body->lsize;
+        call.rows = recv->body->lshape[0];
+    }
+    return ht__call_start(&check, &call, valid, open_canonical, send, recv);
+}
+
+static ht_request *start_allgather(const char *what, ht_comm *comm, ht_tensor *send,
+                                   ht_tensor *recv)
+{
+    const ht_check check = {what, comm, HT_AGREED};
 
     if (!ht__check_comm(what, comm))
         return NULL;
 
-    bool valid = ht__check_operand(&check, "send", send) &&
-                 ht__check_operand(&check, "recv", recv) && ht__check_pair(&check, send, recv) &&
-                 ht__check_rows(&check, send, recv);
-    ht_call call = {.what = what, .part = recv, .later = manner == HT_POSTED};
+    bool valid = allgather_valid(&check, send, recv);
+    ht_call call = {.what = what, .part = recv};
 
-    if (!valid && manner == HT_POSTED)
-        return NULL;
     if (valid) {
         call.dtype = send->body->dtype;
         call.count = recv->body->lsize;
@@ -245,14 +286,11 @@ static ht_request *start_allgather(const char *what, ht_manner manner, ht_comm *
 
     parts p = parts_new(comm);
     ht_request *request = NULL;
-    ht_status status = manner == HT_AGREED ? ask_parts(&check, &call, valid, send, recv, &p)
-                                           : canonical_parts(&check, send, recv, &p);
+    ht_status status = ask_parts(&check, &call, valid, send, recv, &p);
 
     if (status == HT_SUCCESS) {
-        if (manner == HT_POSTED)
-            ht__begin(comm, call);
         request = ht__request_new(comm, what);
-        request = ht__request_posted(request, open_and_post(request, comm, send, recv, &p));
+        request = ht__request_posted(request, open_allgather(request, send, recv, &p));
     }
     ht__free(p.counts);
     return request;
@@ -305,14 +343,9 @@ static ht_request *start_rooted(const char *what, ht_comm *comm, ht_tensor *part
     return request;
 }
 
-ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
-{
-    return start_allgather("ht_iallgather", HT_POSTED, comm, send, recv);
-}
-
 ht_status ht_allgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
 {
-    return ht__request_run(start_allgather("ht_allgather", HT_AGREED, comm, send, recv));
+    return ht__request_run(start_allgather("ht_allgather", comm, send, recv));
 }
 
 ht_status ht_gather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root)

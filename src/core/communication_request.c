@@ -3,9 +3,13 @@
  * Requests: communication under way, with the tensors and the packed copies it needs until its end.
  */
 #include "message.h"
+#include "timeline.h"
 
 static ht_status complete(ht_request *request, ht_status status)
 {
+    if (request->posted != NULL)
+        status = ht__posted_end(request, status);
+
     ht_comm *outer = ht__together(request->comm);
     ht_status sent = ht__buffer_close(request->what, &request->send, false);
     ht_status received = ht__buffer_close(request->what, &request->recv, status == HT_SUCCESS);
@@ -23,12 +27,26 @@ static ht_status complete(ht_request *request, ht_status status)
     return status;
 }
 
+static ht_poll is_ready(void *request)
+{
+    return ht__posted_ready(request) ? HT_POLL_DONE : HT_POLL_IDLE;
+}
+
 static ht_status finish(ht_request *request)
 {
+    ht_status status = HT_SUCCESS;
+
     if (request->done)
         return request->status;
-    return complete(request,
-                    ht__wait_mpi(request->comm, request->count, request->mpi, request->what));
+    if (request->posted != NULL) {
+        int span = ht__span_begin(HT_SPAN_WAIT, request->what, NULL);
+
+        status = ht__wait_until(request->comm, is_ready, request, request->what);
+        ht__span_end(span);
+    }
+    if (status == HT_SUCCESS)
+        status = ht__wait_mpi(request->comm, request->count, request->mpi, request->what);
+    return complete(request, status);
 }
 
 static void request_destroy(void *object)
@@ -50,6 +68,7 @@ ht_request *ht__request_new(ht_comm *comm, const char *what)
     ht__object_init(request, &request_kind);
     request->comm = ht_retain(comm);
     request->outer = ht__together(comm);
+    request->wire = comm->mpi;
     request->what = what;
     return request;
 }
@@ -98,6 +117,10 @@ ht_status ht_test(ht_request *request, bool *done)
         return ht_error_get(NULL);
     if (request->done)
         return request->status;
+
+    *done = request->posted == NULL || ht__posted_ready(request);
+    if (!*done)
+        return HT_SUCCESS;
 
     int result = ht__mpi_test(request->count, request->mpi, &flag);
 

@@ -88,6 +88,8 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
 
         if (ht__compare_on)
             ht__compare_posted();
+        if (atomic_load_explicit(&ht__posted_held, memory_order_relaxed) > 0)
+            ht__posted_move();
         if (timeout > 0 && waited > timeout)
             break;
         if (answer == HT_POLL_MOVED) {

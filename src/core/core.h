@@ -249,6 +249,7 @@ typedef enum ht_purpose {
     HT_PURPOSE_LOADER,
     HT_PURPOSE_DASO,
     HT_PURPOSE_REPORT,  /* what went wrong in a pass of the reducer */
+    HT_PURPOSE_POSTED,  /* collective calls that wait for nobody; made with the communicator */
     HT_PURPOSE_RECORDS, /* and beyond: for each of those above, the records of what is done there */
     HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
 } ht_purpose;
@@ -261,6 +262,7 @@ struct ht_comm {
     ht_errhandler handler;
     MPI_Comm purpose[HT_PURPOSE_COUNT];    /* private duplicates, made on demand; MPI_COMM_NULL */
     uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
+    unsigned posted;                       /* calls that wait for nobody, so far */
     struct ht_notes
         *notes; /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
     int nodes, node, local_rank, local_size;
@@ -291,7 +293,7 @@ typedef struct ht_call {
     int root;
     ht_reduce_op op;
     ht_dtype dtype, wire;
-    int64_t count;
+    int64_t count, rows;   /* rows: of the whole that is gathered */
     const ht_tensor *part; /* whose local shape a message shows; NULL: none */
     ht_purpose on;         /* it has an order of its own among the operations there */
     bool later;            /* it does not wait for the others, and nor does the comparison */

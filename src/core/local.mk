@@ -36,9 +36,11 @@ libht_objects_la_SOURCES += \
 	src/core/communication_exchange_sum.c \
 	src/core/communication_exchange_thread.c \
 	src/core/communication_gather.c \
+	src/core/communication_header.c \
 	src/core/communication_init.c \
 	src/core/communication_meta.c \
 	src/core/communication_p2p.c \
+	src/core/communication_posted.c \
 	src/core/communication_request.c \
 	src/core/communication_start.c \
 	src/core/communication_sum.c \

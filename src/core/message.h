@@ -176,10 +176,12 @@ struct ht_request {
     ht_comm *comm;    /* retained */
     ht_comm *outer;   /* of ht__together before it, while it is being posted */
     const char *what; /* not owned: a literal */
+    MPI_Comm wire;    /* where it communicates */
     ht_buffer send, recv;
     MPI_Request *mpi; /* owned; `count` of them */
     int count;
-    void *arrays; /* owned; counts and displacements that MPI reads until the end */
+    void *arrays;             /* owned; counts and displacements that MPI reads until the end */
+    struct ht_posted *posted; /* owned; NULL: what it began with was agreed on before */
     bool done;
     ht_status status;
 };
@@ -195,7 +197,7 @@ ht_status ht__request_run(ht_request *request); /* waits and releases; NULL: the
 typedef enum ht_manner {
     HT_AGREED, /* a collective call of the program's: the ranks ask each other before it begins */
     HT_ALIKE,  /* one of the library's, with tensors of its own making; point to point */
-    HT_POSTED  /* waits for nobody and so cannot ask: a mistake of one rank ends the job */
+    HT_POSTED  /* waits for nobody and so cannot ask: the ranks learn of it in the wait */
 } ht_manner;
 
 typedef struct ht_check {
@@ -215,10 +217,15 @@ bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tenso
 ht_status ht__check_failed(const ht_check *check, ht_status code, const char *format, ...)
     HT_PRINTF(3, 4);
 
-/* After the checks, before anything is sent: the call begins on all ranks (true) or on none. Where
- * the manner is HT_AGREED one small message between all ranks tells of failed checks, and compares
- * what `call` holds. */
-bool ht__check_begin(const ht_check *check, const ht_call *call, bool valid);
+/* Opens the buffers of a request and posts the MPI operation of them on its wire. */
+typedef ht_status ht_start_fn(ht_request *request, const ht_call *call, ht_tensor *send,
+                              ht_tensor *recv);
+
+/* After the checks, before anything is sent: the request, or NULL where the call does not begin.
+ * Where the manner is HT_AGREED one small message between all ranks tells of failed checks and
+ * compares what `call` holds, so that it begins on all of them or on none. */
+ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool valid,
+                           ht_start_fn *start, ht_tensor *send, ht_tensor *recv);
 
 /* ---- small integers (communication_meta.c): parts of an operation that has begun ----------------
  */
@@ -233,6 +240,38 @@ ht_status ht__agree_failed(ht_comm *comm, const char *what, int from, ht_status 
 
 /* Whether all ranks begin the same call with the same values, and none of them failed. */
 ht_status ht__agree_call(ht_comm *comm, const ht_call *call, ht_status mine);
+
+/* ---- what is passed to a call, in numbers (communication_header.c) -----------------------------
+ */
+enum { HT_HEADER_VALUES = 13 };
+typedef struct ht_header {
+    int64_t value[HT_HEADER_VALUES]; /* of one rank; the largest of all ranks tell what follows */
+} ht_header;
+ht_header ht__header(const ht_comm *comm, const ht_call *call, ht_status mine);
+int ht__header_failed(const ht_comm *comm, const ht_header *header); /* lowest rank; size: none */
+bool ht__header_call(const ht_header *header, ht_call *call);        /* false: all ranks failed */
+
+/* Records which field differs between the ranks that did not fail, without raising it. */
+ht_status ht__header_compare(const char *what, const ht_header *header);
+
+/* ---- collective calls that wait for nobody (communication_posted.c) -----------------------------
+ */
+/* The request of a call whose arguments were checked, with what is wrong recorded; NULL after the
+ * error was raised, where there are no others to tell. */
+ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_start_fn *start,
+                     ht_tensor *send, ht_tensor *recv);
+
+/* Whether the others learn from their wait of what this rank does wrong; else it ends the job. */
+bool ht__posted_tells(const ht_comm *comm);
+
+/* Moves the part of a request that comes before its MPI operation ends; never waits. True when it
+ * is over: only the operation is left to wait for. */
+bool ht__posted_ready(ht_request *request);
+ht_status ht__posted_end(ht_request *request, ht_status status); /* frees; tells the error */
+
+/* Posts what had to wait for the header of a call that this rank had nothing for. */
+extern atomic_int ht__posted_held;
+void ht__posted_move(void);
 
 /* ---- blocks between all ranks (communication_alltoall.c) ---------------------------------------
  */

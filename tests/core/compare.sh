@@ -95,8 +95,8 @@ succeeds 'training by messages' 3 env HT_DEBUG_COLLECTIVE=1 HT_EXCHANGE=messages
 succeeds 'a variable that one rank has' 1 env HT_DEBUG_COLLECTIVE=1 "$program" equal : -n 2 "$program" equal
 
 # An error that MPI finds is reported by libht, not by MPI.
-launch 2 "$program" later
-if [ $status -eq 1 ] && grep -q '^ht: rank 0: ht_iallreduce: MPI failed: ' "$job_err"; then
+launch 2 "$program" cut
+if [ $status -eq 1 ] && grep -q '^ht: rank 1: ht_recv: MPI failed: ' "$job_err"; then
     result ok 'an error of MPI is reported as one of the call'
 else
     result 'not ok' "an error of MPI is reported as one of the call: status $status"
@@ -105,6 +105,9 @@ fi
 says 'without the variable a blocking call says that the ranks differ' \
     "ht: ranks 0-2: ht_allreduce: the reduction is sum on one rank and maximum on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
     3 "$program" reduction
+says 'without the variable a call that does not wait says so in its wait' \
+    "ht: ranks 0-2: ht_iallreduce: the number of elements is 12 on one rank and 15 on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
+    3 "$program" later
 says 'two calls of one family' \
     "ht: ranks 0-2: collective calls: the call is ht_bcast on one rank and ht_allreduce on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
     3 "$program" operation

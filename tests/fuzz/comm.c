@@ -286,7 +286,7 @@ static struct call random_call(struct random *random)
         call.op = HT_OP_OR;
     if (kind_of(call.dtype) == KIND_COMPLEX)
         call.op = HT_OP_SUM;
-    if (random_chance(random, 15) && call.what <= SCATTER && !call.waits)
+    if (random_chance(random, 15) && call.what <= SCATTER)
         call.misuse = (int)random_below(random, MISUSES);
     if (call.misuse == ALIASED && call.what != ALLREDUCE)
         call.misuse = RIGHT;
