@@ -243,6 +243,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/run.c \
 	tests/fuzz/train.c \
 	tests/fuzz/train.h \
+	tests/fuzz/train_around.c \
 	tests/fuzz/train_family.c \
 	tests/fuzz/train_net.c \
 	tests/fuzz/train_reads.c

@@ -67,30 +67,53 @@ static ht_module *wrap(struct training *t)
     return ht_nn_data_parallel_ext(t->net, HT_COMM_WORLD, first, &options);
 }
 
+/* Of an element of a parameter, cut off from the graph. */
+static ht_tensor *view_of(ht_module *net)
+{
+    bool was = ht_set_grad_enabled(false);
+    ht_tensor *view = ht_retain(ht_narrow(ht_module_find_parameter(net, "last.bias"), 0, 0, 1));
+
+    ht_set_grad_enabled(was);
+    return view;
+}
+
+static ht_optim_wrapper *optim_wrapper_new(const struct training *t)
+{
+    ht_optim_wrapper_options options = ht_optim_wrapper_options_default();
+
+    options.accumulative_counts = knob(t, KNOB_PASSES) + 1;
+    options.clip_norm = knob(t, KNOB_CLIP) == 1 ? 0.05 : 0;
+    options.clip_value = knob(t, KNOB_CLIP) == 2 ? 0.02 : 0;
+    options.loss_scaling = (ht_loss_scaling)knob(t, KNOB_SCALING);
+    options.scale = 1024;
+    options.growth_interval = 2;
+    return ht_optim_wrapper_new(t->optimizers[0], &options);
+}
+
 static void begin(struct training *t, uint64_t seed)
 {
     bool parts = knob(t, KNOB_SECOND) == 1 || knob(t, KNOB_SECOND) == 2;
-    ht_optim_wrapper_options options = ht_optim_wrapper_options_default();
 
     t->net = net_new(t->plan, t->mode, seed);
+    ht_nn_seed(t->plan->seed);
     t->parameters = ht_retain(ht_module_parameters(t->net));
     t->state = ht_retain(ht_module_state_dict(t->net));
+    t->view = view_of(t->net);
     t->optimizer_count = knob(t, KNOB_SECOND) == 1 ? 2 : 1;
     for (int i = 0; i < t->optimizer_count; i++)
         t->optimizers[i] = optimizer_new(t, part_of(t->parameters, parts, i));
     t->model = t->mode == MODE_ONE ? ht_retain(t->net) : wrap(t);
     went(t, "ht_nn_data_parallel_ext", t->model != NULL ? HT_SUCCESS : ht_error_get(NULL));
-    if (knob(t, KNOB_WAY) == 3 && t->mode != MODE_ONE) {
-        options.accumulative_counts = knob(t, KNOB_PASSES) + 1;
-        options.clip_norm = knob(t, KNOB_CLIP) == 1 ? 0.05 : 0;
-        options.clip_value = knob(t, KNOB_CLIP) == 2 ? 0.02 : 0;
-        t->wrapper = ht_optim_wrapper_new(t->optimizers[0], &options);
-    }
+    if (knob(t, KNOB_WAY) == 3 && t->mode != MODE_ONE)
+        t->wrapper = optim_wrapper_new(t);
+    around_begin(t);
 }
 
 static void end(struct training *t)
 {
+    around_end(t);
     ht_release(t->wrapper);
+    ht_release(t->view);
     ht_release(t->state);
     ht_release(t->parameters);
     ht_release(t->model);
@@ -98,11 +121,6 @@ static void end(struct training *t)
         ht_release(t->optimizers[i]);
     ht_release(t->net);
     t->wrapper = NULL;
-}
-
-static int passes(const struct training *t)
-{
-    return knob(t, KNOB_WAY) == 0 ? 1 : knob(t, KNOB_PASSES) + 1;
 }
 
 /* --- One step --- */
@@ -133,17 +151,17 @@ static void clip(struct training *t, bool noted)
 
     if (knob(t, KNOB_CLIP) == 1) {
         norm = ht_clip_grad_norm_(t->parameters, 0.05, 2, false);
-        if (noted)
+        if (noted && knob(t, KNOB_JOIN) < 3)
             note(t, "norm", norm);
     }
     if (knob(t, KNOB_CLIP) == 2)
         went(t, "ht_clip_grad_value_", ht_clip_grad_value_(t->parameters, 0.02));
 }
 
-static void update(struct training *t, bool last)
+static void update(struct training *t, bool last, bool skipped)
 {
     clip(t, last && knob(t, KNOB_WAY) != 3);
-    for (int i = 0; i < t->optimizer_count; i++)
+    for (int i = 0; i < t->optimizer_count && !skipped; i++)
         went(t, "ht_optimizer_step", ht_optimizer_step(t->optimizers[i]));
     if (knob(t, KNOB_WAY) == 3) /* which forgets gradients at once */
         zero(t, false);
@@ -159,6 +177,8 @@ static ht_tensor *loss_of_all(struct training *t, int pass)
 {
     ht_tensor *sum = NULL;
 
+    if (knob(t, KNOB_NORM) == 3)
+        return loss_of_all_rows(t, pass);
     for (int rank = 0; rank < t->plan->ranks; rank++) {
         int64_t rows;
         ht_tensor *loss = batch_loss(t, pass, rank, &rows);
@@ -180,7 +200,7 @@ static void scale_gradients(struct training *t, bool to_means)
     if (knob(t, KNOB_AVERAGING) % 3 != 0)
         return;
     for (int k = 0; to_means && k < 2; k++) {
-        for (int i = 0; i < passes(t) * t->plan->ranks; i++)
+        for (int i = 0; i < passes_of(t->plan) * t->plan->ranks; i++)
             t->gathered[k] += (double)rows_of(t->plan, t->step, i / t->plan->ranks,
                                               i % t->plan->ranks);
     }
@@ -189,23 +209,30 @@ static void scale_gradients(struct training *t, bool to_means)
         double rows = t->gathered[parts ? i % 2 : 0];
         double *data = grad != NULL ? ht_tensor_mutable_data(grad) : NULL;
 
-        for (int64_t j = 0; data != NULL && j < ht_tensor_size(grad); j++)
+        for (int64_t j = 0; data != NULL && rows > 0 && j < ht_tensor_size(grad); j++)
             data[j] = to_means ? data[j] / rows : data[j] * rows;
     }
 }
 
 static void step_on_one(struct training *t)
 {
+    bool skipped = overflows_somewhere(t->plan, t->step);
+
     zero(t, true);
     scale_gradients(t, false);
-    for (int pass = 0; pass < passes(t); pass++) {
-        ht_tensor *loss = loss_of_all(t, pass);
+    for (int pass = 0; pass < passes_of(t->plan); pass++) {
+        ht_tensor *loss;
 
-        if (loss != NULL)
+        if (pass == 0)
+            around_forward(t);
+        loss = loss_of_all(t, pass);
+        if (loss != NULL && !skipped)
             went(t, "ht_backward", ht_backward(loss));
+        if (pass == 0)
+            around_backward(t);
     }
     scale_gradients(t, true);
-    update(t, true);
+    update(t, true, skipped);
 }
 
 static void backward(struct training *t, int pass)
@@ -222,19 +249,32 @@ static void backward(struct training *t, int pass)
         went(t, "ht_backward", ht_backward(loss));
 }
 
+static void by_wrapper(struct training *t, int pass)
+{
+    int64_t rows;
+    ht_tensor *loss;
+    bool skips = overflows_somewhere(t->plan, t->step);
+
+    went(t, "begin", ht_optim_wrapper_begin(t->wrapper, t->model));
+    loss = batch_loss(t, pass, ht_comm_rank(HT_COMM_WORLD), &rows);
+    went(t, "update_params", ht_optim_wrapper_update_params(t->wrapper, loss));
+    if (pass == passes_of(t->plan) - 1 && ht_optim_wrapper_last(t->wrapper).skipped != skips)
+        went(t, "an update was skipped, or not, against what its gradients are", HT_ERR_STATE);
+}
+
 static void step_on_all(struct training *t)
 {
-    int count = passes(t), rank = ht_comm_rank(HT_COMM_WORLD);
+    int count = passes_of(t->plan);
 
     for (int pass = 0; pass < count; pass++) {
         bool last = pass == count - 1;
 
+        if (pass == 0)
+            around_forward(t);
         if (knob(t, KNOB_WAY) == 3) {
-            int64_t rows;
-
-            went(t, "begin", ht_optim_wrapper_begin(t->wrapper, t->model));
-            went(t, "update_params",
-                 ht_optim_wrapper_update_params(t->wrapper, batch_loss(t, pass, rank, &rows)));
+            by_wrapper(t, pass);
+            if (pass == 0)
+                around_backward(t);
             continue;
         }
         if (knob(t, KNOB_WAY) == 1 || pass == 0)
@@ -244,8 +284,10 @@ static void step_on_all(struct training *t)
         backward(t, pass);
         if (knob(t, KNOB_WAY) == 2 && !last)
             ht_data_parallel_no_sync_end(t->model);
+        if (pass == 0)
+            around_backward(t);
         if (knob(t, KNOB_WAY) == 1 || last)
-            update(t, last);
+            update(t, last, false);
     }
     if (knob(t, KNOB_WAY) == 3 && t->step == knob(t, KNOB_READ_STEP)) {
         read_somehow(t);
@@ -267,6 +309,7 @@ static void interrupt(struct training *t)
         ht_value_set(map, i == 0 ? "first" : "second", ht_optimizer_state_dict(t->optimizers[i]));
     if (t->wrapper != NULL)
         ht_value_set(map, "wrapper", ht_optim_wrapper_state_dict(t->wrapper));
+    around_save(t, map);
     if (!went(t, "ht_checkpoint_save", ht_checkpoint_save(map, path, HT_COMM_WORLD, NULL)))
         return;
     end(t);
@@ -282,6 +325,7 @@ static void interrupt(struct training *t)
         went(t, "optimizer",
              ht_optimizer_load_state_dict(t->optimizers[i],
                                           ht_value_get(loaded, i == 0 ? "first" : "second")));
+    around_load(t, loaded);
     ht_barrier(HT_COMM_WORLD);
     if (ht_comm_rank(HT_COMM_WORLD) == 0)
         unlink(path);
@@ -293,30 +337,54 @@ static void note_final(const char *name, ht_tensor *parameter, void *user)
     note_tensor(user, "a parameter in the end", parameter);
 }
 
+static void join(struct training *t, bool begins)
+{
+    ht_join_options options = ht_join_options_default();
+
+    if (knob(t, KNOB_JOIN) < 3 || t->mode == MODE_ONE)
+        return;
+    options.divide_by_initial_world_size = knob(t, KNOB_JOIN) == 3;
+    if (begins)
+        went(t, "join", ht_data_parallel_join_begin(t->model, &options));
+    else
+        went(t, "the end of the join", ht_data_parallel_join_end(t->model));
+}
+
+static void run_step(struct training *t)
+{
+    ht_scope *scope = ht_scope_open();
+
+    if (t->mode == MODE_ONE)
+        step_on_one(t);
+    else
+        step_on_all(t);
+    around_step(t);
+    if (t->mode == MODE_RESUMED && t->step + 1 == knob(t, KNOB_STOP))
+        interrupt(t);
+    ht_scope_close(scope);
+    t->step++;
+}
+
 void train(const struct plan *plan, enum mode mode, struct notes *notes)
 {
     struct training t = {.plan = plan, .mode = mode, .notes = notes};
+    int rank = ht_comm_rank(HT_COMM_WORLD);
     ht_scope *scope = ht_scope_open();
 
     notes->count = 0;
     notes->trouble[0] = '\0';
     begin(&t, plan->seed);
-    for (t.step = 0; t.step < plan->knob[KNOB_STEPS] + 2 && notes->trouble[0] == '\0'; t.step++) {
-        ht_scope *step = ht_scope_open();
-
-        if (mode == MODE_ONE)
-            step_on_one(&t);
-        else
-            step_on_all(&t);
-        if (mode == MODE_RESUMED && t.step + 1 == plan->knob[KNOB_STOP])
-            interrupt(&t);
-        ht_scope_close(step);
-    }
+    join(&t, true);
+    while (notes->trouble[0] == '\0' &&
+           (mode == MODE_ONE ? t.step < plan->knob[KNOB_STEPS] + 2 : has_data(plan, t.step, rank)))
+        run_step(&t);
+    join(&t, false);
     if (t.model != NULL && notes->trouble[0] == '\0') {
         ht_module_eval(t.model);
         ht_module_named_parameters(t.net, note_final, &t);
         if (plan->knob[KNOB_NORM] != 2) /* there each rank has its own, rank 0's are saved */
             ht_module_named_buffers(t.net, note_final, &t);
+        around_note(&t);
     }
     end(&t);
     ht_scope_close(scope);

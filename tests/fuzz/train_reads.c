@@ -99,6 +99,25 @@ static void read_text(struct training *t, ht_tensor *x)
     free(text);
 }
 
+static void read_clone(struct training *t)
+{
+    ht_module *clone = ht_module_clone(t->net);
+
+    if (went(t, "ht_module_clone", clone != NULL ? HT_SUCCESS : ht_error_get(NULL)))
+        note_tensor(t, "first.bias of a clone", ht_module_find_parameter(clone, "first.bias"));
+    ht_release(clone);
+}
+
+static ht_tensor *sent_around(ht_tensor *x)
+{
+    bool was = ht_set_grad_enabled(false);
+    ht_tensor *sent = ht_mul_scalar(x, 1.0 + ht_comm_rank(HT_COMM_WORLD));
+
+    ht_bcast(HT_COMM_WORLD, sent, ht_comm_size(HT_COMM_WORLD) - 1);
+    ht_set_grad_enabled(was);
+    return sent;
+}
+
 void read_somehow(struct training *t)
 {
     ht_tensor *last = ht_value_as_tensor(ht_value_get(t->state, "last.bias"));
@@ -139,6 +158,19 @@ void read_somehow(struct training *t)
         note_tensor(t, "first.bias in evaluation", first);
         ht_module_train(t->model);
         return;
+    case 10:
+        note_tensor(t, "an early view of last.bias", t->view);
+        return;
+    case 11:
+        read_file(t, "first.bias saved", first);
+        return;
+    case 12:
+        read_clone(t);
+        return;
+    case 13:
+        if (t->mode != MODE_ONE)
+            note_tensor(t, "what other ranks see of last.bias", sent_around(last));
+        return;
     default:
         return;
     }
@@ -165,6 +197,21 @@ void write_somehow(struct training *t)
                 state, ht_value_key(t->state, i),
                 ht_value_tensor(ht_mul_scalar(ht_value_as_tensor(ht_value_at(t->state, i)), 0.5)));
         went(t, "ht_module_load_state_dict", ht_module_load_state_dict(t->net, state));
+        break;
+    case 4:
+        ht_nn_seed(t->plan->seed);
+        went(t, "ht_nn_init_kaiming_uniform",
+             ht_nn_init_kaiming_uniform(ht_module_find_parameter(t->net, "last.weight"), 1));
+        break;
+    case 5:
+        went(t, "ht_mul_scalar_ of a view", ht_mul_scalar_(t->view, 0.5));
+        break;
+    case 6:
+        went(t, "ht_copy_", ht_copy_(bias, ht_mul_scalar(bias, 0.25)));
+        break;
+    case 7:
+        if (t->mode != MODE_ONE)
+            went(t, "ht_average_parameters", ht_average_parameters(t->parameters, HT_COMM_WORLD));
         break;
     default:
         break;
