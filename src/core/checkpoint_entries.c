@@ -133,7 +133,8 @@ static ht_status collect(ht__entries *entries, const char *parent, const char *n
 
 ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, const ht__target *target)
 {
-    ht_status status = ht__agree(target->comm, collect(entries, "", "", state, target));
+    ht_status status = ht__agree(target->what, target->comm,
+                                 collect(entries, "", "", state, target));
 
     if (status == HT_SUCCESS) /* the same on all ranks: converting may be collective */
         status = ht__entries_agree(entries, target);

@@ -54,10 +54,11 @@ static ht_value *load(const ht__target *target, bool plain, const char *job)
     if (status == HT_SUCCESS)
         status = ht__entries_checksum(&entries, target);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, compare_checksums(&entries, target));
+        status = ht__agree(target->what, comm, compare_checksums(&entries, target));
     if (status == HT_SUCCESS) {
         value = ht__entries_value(&entries, target);
-        if (ht__agree(comm, value != NULL ? HT_SUCCESS : ht_error_get(NULL)) != HT_SUCCESS)
+        if (ht__agree(target->what, comm, value != NULL ? HT_SUCCESS : ht_error_get(NULL)) !=
+            HT_SUCCESS)
             value = NULL;
     }
     ht__entries_free(&entries);

@@ -44,7 +44,7 @@ ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM])
     ht_status status = comm->rank == 0 ? ht__file_target(target->what, target->path, real)
                                        : HT_SUCCESS;
 
-    status = ht__agree(comm, status);
+    status = ht__agree(target->what, comm, status);
     return status == HT_SUCCESS ? ht__comm_bcast_bytes(comm, real, HT_PATH_ROOM, 0, target->what)
                                 : status;
 }

@@ -135,7 +135,7 @@ static ht_status make_all(const ht__target *target, ht__parallel *file, const ht
         status = fail(target, "");
     H5Fget_filesize(id, bytes);
     ht__parallel_leave(file);
-    return ht__agree(target->comm, status);
+    return ht__agree(target->what, target->comm, status);
 }
 
 /* Every rank an equal part of what all have alike; of what they have not, rank 0 everything. */
@@ -179,7 +179,7 @@ static ht_status write_all(const ht__target *target, ht__parallel *file, const h
         if (status == HT_SUCCESS)
             status = one;
     }
-    return ht__agree(target->comm, status);
+    return ht__agree(target->what, target->comm, status);
 }
 
 /* What HDF5 has in memory of the file that is made there; under its lock. */
@@ -271,8 +271,9 @@ static ht_status fill(const ht__target *target, ht__parallel *file, const char *
     ht_status status = make_all(target, file, entries, &bytes);
 
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, comm->rank == 0 ? ht__place_reserve(target, part, (int64_t)bytes)
-                                                 : HT_SUCCESS);
+        status = ht__agree(target->what, comm,
+                           comm->rank == 0 ? ht__place_reserve(target, part, (int64_t)bytes)
+                                           : HT_SUCCESS);
     return status == HT_SUCCESS ? write_all(target, file, entries) : status;
 }
 
@@ -287,7 +288,7 @@ static ht_status write_part(const ht__target *target, const char *part, const ht
         ht_error_get(&why);
         ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", target->what, target->path, why);
     }
-    status = ht__agree(target->comm, status);
+    status = ht__agree(target->what, target->comm, status);
     if (status == HT_SUCCESS)
         status = fill(target, &file, part, entries);
     if (ht__parallel_close(&file) != HT_SUCCESS && status == HT_SUCCESS) {
@@ -295,7 +296,7 @@ static ht_status write_part(const ht__target *target, const char *part, const ht
         status = ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", target->what, target->path,
                                why);
     }
-    return ht__agree(target->comm, status);
+    return ht__agree(target->what, target->comm, status);
 }
 
 static ht_status write_in_place(const ht__target *target, const ht__entries *entries, int keep)
@@ -304,18 +305,19 @@ static ht_status write_in_place(const ht__target *target, const ht__entries *ent
     bool first = comm->rank == 0, mine = false;
     char *part = ht__place_part(target->path);
     ht__seal seal;
-    ht_status status = ht__agree(comm, first ? make_part(target, part, entries, &seal, &mine)
-                                             : HT_SUCCESS);
+    ht_status status = ht__agree(
+        target->what, comm, first ? make_part(target, part, entries, &seal, &mine) : HT_SUCCESS);
 
     if (status == HT_SUCCESS)
         status = write_part(target, part, entries);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm,
+        status = ht__agree(target->what, comm,
                            comm->local_rank == 0 ? ht__place_flush(target, part) : HT_SUCCESS);
     if (status == HT_SUCCESS)
         status = ht__seal_close(target, part, &seal);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, first ? ht__place_commit(target, part, keep) : HT_SUCCESS);
+        status = ht__agree(target->what, comm,
+                           first ? ht__place_commit(target, part, keep) : HT_SUCCESS);
     if (status != HT_SUCCESS && mine && ht__seal_writer(part) <= 0) /* nobody else has taken it */
         unlink(part);
     ht__free(part);
@@ -366,7 +368,7 @@ static ht_status save(const ht__target *target, const ht_value *state, int keep)
         comm->handler = HT_ERRORS_RETURN;
         status = write_checkpoint(target, &entries, keep);
         comm->handler = handler;
-        status = ht__agree(comm, status);
+        status = ht__agree(target->what, comm, status);
     }
     ht__entries_free(&entries);
     return status;

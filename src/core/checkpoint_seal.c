@@ -140,7 +140,7 @@ static ht_status crc_of_all(const ht__target *target, int file, int64_t length, 
     if (!crc_of(file, HT_SEAL_BYTES + start, mine[1], &part))
         status = damaged(target, "a part of it cannot be read");
     mine[0] = part;
-    status = ht__agree(comm, status);
+    status = ht__agree(target->what, comm, status);
     if (status == HT_SUCCESS)
         status = ht__comm_allgather_i64(comm, mine, 2, all, target->what);
     for (int r = 0; r < comm->size && status == HT_SUCCESS; r++)
@@ -184,7 +184,7 @@ ht_status ht__seal_close(const ht__target *target, const char *part, const ht__s
 
     if (file < 0 || fstat(file, &info) != 0)
         status = unreadable(target);
-    status = ht__agree(comm, status);
+    status = ht__agree(target->what, comm, status);
     lengths[0] = info.st_size;
     lengths[1] = -lengths[0];
     if (status == HT_SUCCESS)
@@ -195,8 +195,9 @@ ht_status ht__seal_close(const ht__target *target, const char *part, const ht__s
     if (status == HT_SUCCESS)
         status = crc_of_all(target, file, lengths[0], &crc);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, comm->rank == 0 ? write_seal(target, file, begun, lengths[0], crc)
-                                                 : HT_SUCCESS);
+        status = ht__agree(target->what, comm,
+                           comm->rank == 0 ? write_seal(target, file, begun, lengths[0], crc)
+                                           : HT_SUCCESS);
     if (file >= 0)
         close(file);
     return status;
@@ -262,7 +263,7 @@ ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
 {
     ht_comm *comm = target->comm;
     int64_t length = 0, lengths[2];
-    ht_status status = ht__agree(comm, ht__file_check(target->what, target->path));
+    ht_status status = ht__agree(target->what, comm, ht__file_check(target->what, target->path));
     char why[96];
     uint32_t crc;
     int file;
@@ -271,7 +272,7 @@ ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
     if (status != HT_SUCCESS)
         return status;
     file = open(target->path, O_RDONLY | O_CLOEXEC);
-    status = ht__agree(comm, look(target, file, seal, &length));
+    status = ht__agree(target->what, comm, look(target, file, seal, &length));
     lengths[0] = length;
     lengths[1] = -length;
     if (status == HT_SUCCESS)
@@ -285,7 +286,8 @@ ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
         snprintf(why, sizeof why, "the checksum of its contents is %08x, its first bytes say %08x",
                  (unsigned)crc, (unsigned)seal->crc);
         if (status == HT_SUCCESS)
-            status = ht__agree(comm, crc == seal->crc ? HT_SUCCESS : damaged(target, why));
+            status = ht__agree(target->what, comm,
+                               crc == seal->crc ? HT_SUCCESS : damaged(target, why));
     }
     if (file >= 0)
         close(file);

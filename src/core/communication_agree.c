@@ -38,7 +38,7 @@ ht_status ht__agree_failed(ht_comm *comm, const char *what, int from, ht_status 
     ht__abort(mine, message);
 }
 
-static ht_status agree(const char *what, ht_comm *comm, ht_status mine)
+ht_status ht__agree(const char *what, ht_comm *comm, ht_status mine)
 {
     int64_t lowest = mine == HT_SUCCESS ? comm->size : comm->rank;
     ht_status status = ht__comm_allreduce_i64(comm, &lowest, 1, HT_OP_MIN, what);
@@ -46,11 +46,6 @@ static ht_status agree(const char *what, ht_comm *comm, ht_status mine)
     if (status != HT_SUCCESS || lowest == comm->size)
         return status;
     return ht__agree_failed(comm, what, (int)lowest, mine);
-}
-
-ht_status ht__agree(ht_comm *comm, ht_status mine)
-{
-    return agree("agreement", comm, mine);
 }
 
 bool ht__agree_begin(void)
@@ -61,7 +56,7 @@ bool ht__agree_begin(void)
 ht_status ht__agree_end(const char *what, ht_comm *comm, bool begun, ht_status mine)
 {
     ht__error_hold(begun);
-    return agree(what, comm, mine);
+    return ht__agree(what, comm, mine);
 }
 
 ht_status ht__agree_call(ht_comm *comm, const ht_call *call, ht_status mine)

@@ -81,8 +81,9 @@ bool ht__error_hold(bool hold);
 
 /* Agreement (communication_agree.c): every rank passes its own status (HT_SUCCESS, or the code of
  * an error recorded by ht__error_set). If one failed, all receive the message of the lowest failing
- * rank, the handler runs, and all return its code. Collective. */
-ht_status ht__agree(ht_comm *comm, ht_status mine);
+ * rank, the handler runs, and all return its code. `what`: the public function, for messages about
+ * ranks that do not come. Collective. */
+ht_status ht__agree(const char *what, ht_comm *comm, ht_status mine);
 
 /* What an *agrees* function checks by itself stands between these two, and returns in between only
  * there: errors are recorded and raised nowhere; the end agrees on `mine`, of the public function

@@ -28,7 +28,7 @@ static ht_status open_for_reading(ht__parallel *file, const char *path, const ch
         ht_error_get(&why);
         ht__error_set(status, "%s: cannot open %s as HDF5: %s", file->what, path, why);
     }
-    status = ht__agree(file->comm, status);
+    status = ht__agree(file->what, file->comm, status);
     if (status != HT_SUCCESS)
         return status;
 
@@ -65,7 +65,7 @@ static ht_tensor *read_slabs(ht__parallel *file, const char *path, const char *n
         ht_error_get(&cause);
         ht__error_set(HT_ERR_IO, "%s: %s: %s: cannot read: %s", file->what, path, name, cause);
     }
-    return ht__agree(file->comm, status) == HT_SUCCESS ? x : NULL;
+    return ht__agree(file->what, file->comm, status) == HT_SUCCESS ? x : NULL;
 }
 
 static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int split)

@@ -10,6 +10,8 @@
 
 enum { NAME_ROOM = 1024 };
 
+static const char what[] = "ht_save_hdf5";
+
 struct target {
     const char *path;
     const char *name;
@@ -20,7 +22,7 @@ struct target {
 
 static ht_status save_error(const struct target *target, const char *why)
 {
-    return ht__error_set(HT_ERR_IO, "ht_save_hdf5: cannot write %s to %s: %s", target->name,
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s to %s: %s", what, target->name,
                          target->path, why);
 }
 
@@ -38,7 +40,7 @@ static ht_status open_for_writing(ht__parallel *file, const struct target *targe
     ht_status status = ht__parallel_open(file, target->file.part,
                                          target->add ? HT_FILE_CHANGE : HT_FILE_NEW, false);
 
-    return ht__agree(file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
+    return ht__agree(what, file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
 }
 
 /* A group on the way to the name that is something else. Notes the first that is to be made. */
@@ -134,7 +136,7 @@ static ht_status write_slabs(ht__parallel *file, const struct target *target, hi
     ht__slab slab = ht__slab_share(file->comm, body, &data);
     ht_status status = ht__slab_transfer(file, set, body->dtype, &slab, (void *)data, true);
 
-    return ht__agree(file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
+    return ht__agree(what, file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
 }
 
 static ht_status write_dataset(ht__parallel *file, struct target *target, const ht_body *body)
@@ -146,7 +148,7 @@ static ht_status write_dataset(ht__parallel *file, struct target *target, const 
     snprintf(part, sizeof part, "%s.part", target->name);
     set = prepare(target, ht__parallel_enter(file), part, body);
     ht__parallel_leave(file);
-    status = ht__agree(file->comm, set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
+    status = ht__agree(what, file->comm, set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
     if (status == HT_SUCCESS)
         status = write_slabs(file, target, set, body);
     id = ht__parallel_enter(file);
@@ -157,12 +159,12 @@ static ht_status write_dataset(ht__parallel *file, struct target *target, const 
     if (status != HT_SUCCESS && set >= 0)
         take_back(target, id, part);
     ht__parallel_leave(file);
-    return ht__agree(file->comm, status);
+    return ht__agree(what, file->comm, status);
 }
 
 static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
 {
-    ht__parallel file = {.what = "ht_save_hdf5", .comm = comm};
+    ht__parallel file = {.what = what, .comm = comm};
     ht_errhandler handler = comm->handler;
     ht_status status;
 
@@ -174,18 +176,17 @@ static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
         status = write_dataset(&file, target, body);
     if (ht__parallel_close(&file) != HT_SUCCESS && status == HT_SUCCESS)
         status = save_failed(target);
-    status = ht__agree(comm, status);
+    status = ht__agree(what, comm, status);
     if (!target->add && comm->rank == 0)
         status = ht__whole_end(&target->file, status);
     comm->handler = handler;
-    return ht__agree(comm, status);
+    return ht__agree(what, comm, status);
 }
 
 /* Rank 0's work: what is there, and where to write. HDF5 says nothing of a folder that is missing,
  * or may not be written to. */
 static ht_status look(struct target *target, const char *mode, bool of_all)
 {
-    static const char what[] = "ht_save_hdf5";
     ht_status status = ht__file_target(what, target->path, target->file.real);
     char suffix[32] = ".part";
 
@@ -208,11 +209,11 @@ static ht_status choose_target(ht_comm *comm, struct target *target, const char 
     ht__whole *file = &target->file;
     ht_status status = comm->rank == 0 ? look(target, mode, of_all) : HT_SUCCESS;
 
-    status = ht__agree(comm, status);
+    status = ht__agree(what, comm, status);
     if (status == HT_SUCCESS)
-        status = ht__comm_bcast_bytes(comm, file->real, sizeof file->real, 0, "ht_save_hdf5");
+        status = ht__comm_bcast_bytes(comm, file->real, sizeof file->real, 0, what);
     if (status == HT_SUCCESS)
-        status = ht__comm_bcast_bytes(comm, file->part, sizeof file->part, 0, "ht_save_hdf5");
+        status = ht__comm_bcast_bytes(comm, file->part, sizeof file->part, 0, what);
     target->add = strcmp(file->part, file->real) == 0;
     return status;
 }
@@ -267,16 +268,15 @@ ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, cons
 {
     struct target target = {.path = path, .name = dataset};
 
-    if (HT_IS_NULL(x, "ht_save_hdf5", "x"))
+    if (HT_IS_NULL(x, what, "x"))
         return ht_error_get(NULL);
     ht_comm *comm = ht_tensor_comm(x);
     bool begun = ht__agree_begin();
     ht_status status = check_arguments(path, dataset, mode);
 
-    ht__begin(comm, (ht_call){.what = "ht_save_hdf5",
-                              .dtype = x->body->dtype,
-                              .refused = status != HT_SUCCESS});
-    status = ht__agree_end("ht_save_hdf5", comm, begun, status);
+    ht__begin(comm,
+              (ht_call){.what = what, .dtype = x->body->dtype, .refused = status != HT_SUCCESS});
+    status = ht__agree_end(what, comm, begun, status);
     if (status == HT_SUCCESS)
         status = choose_target(comm, &target, mode);
     if (status != HT_SUCCESS)

@@ -31,7 +31,7 @@ static ht_status check(const ht_module *module, const ht_daso *daso, ht_comm *co
     if (all == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: DASO and the communicator are NULL", name);
     status = check_mine(module, daso, comm);
-    return ht__agree(all, status);
+    return ht__agree(name, all, status);
 }
 
 /* All ranks of all nodes begin alike; inside a node nothing is left to compare. */

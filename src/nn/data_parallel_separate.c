@@ -82,7 +82,7 @@ static ht_status check_ranks(ht_module *module, ht_comm *comm)
         status = ht__error_set(HT_ERR_ARGUMENT,
                                "%s: rank %d has %d submodules to train, rank 0 has %d", name,
                                comm->rank, (int)mine, (int)first);
-    return ht__agree(comm, status);
+    return ht__agree(name, comm, status);
 }
 
 /* Collective: what one rank finds is every rank's error. */

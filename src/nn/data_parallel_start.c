@@ -228,11 +228,11 @@ ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_
 
     if (status == HT_SUCCESS)
         status = check_alone(module, options, &text);
-    status = ht__agree(comm, status);
+    status = ht__agree(what, comm, status);
     if (status == HT_SUCCESS)
         status = check_init_sync(comm, options->init_sync);
     if (status == HT_SUCCESS && options->init_sync)
-        status = ht__agree(comm, compare_with_rank_0(comm, &text));
+        status = ht__agree(what, comm, compare_with_rank_0(comm, &text));
     ht__free(text.data);
     return status;
 }

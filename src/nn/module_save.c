@@ -35,7 +35,7 @@ ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *com
     held = ht__error_hold(true);
     state = ht_module_state_dict(module);
     ht__error_hold(held);
-    status = ht__agree(comm, state != NULL ? HT_SUCCESS : ht_error_get(NULL));
+    status = ht__agree(target.what, comm, state != NULL ? HT_SUCCESS : ht_error_get(NULL));
     if (status == HT_SUCCESS)
         status = ht__checkpoint_save(&target, state, 1);
     ht_scope_close(scope);
@@ -60,10 +60,11 @@ ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *com
     scope = ht_scope_open();
     state = ht__state_collect(ht__module_unwrapped(module));
     map = ht__checkpoint_load(&target, true);
-    status = map != NULL ? ht__agree(comm, ht__state_fits(target.what, path, &state, map))
-                         : ht_error_get(NULL);
+    status = map != NULL
+                 ? ht__agree(target.what, comm, ht__state_fits(target.what, path, &state, map))
+                 : ht_error_get(NULL);
     if (status == HT_SUCCESS)
-        status = ht__agree(comm, ht__state_copy(&state, map));
+        status = ht__agree(target.what, comm, ht__state_copy(&state, map));
     ht__state_free(&state);
     ht_scope_close(scope);
     return status;

@@ -91,7 +91,7 @@ static ht_status check_ranks(const char *what, ht_comm *comm, const ht_value *pa
         *fit &= all[r * FIELDS + FITS] != 0;
     }
     if (status == HT_SUCCESS && failed)
-        status = ht__agree(comm, mine);
+        status = ht__agree(what, comm, mine);
     for (const int64_t *r = all; r < all + comm->size * FIELDS && status == HT_SUCCESS; r += FIELDS)
         if (r[ELEMENTS] != all[ELEMENTS] || r[DTYPE] != all[DTYPE])
             status = HT_FAIL(comm, HT_ERR_SHAPE,
@@ -103,8 +103,8 @@ static ht_status check_ranks(const char *what, ht_comm *comm, const ht_value *pa
     return status;
 }
 
-static ht_status make_memory(ht_comm *comm, const ht_value *parts, ht_exchange *exchange,
-                             ht_flat_tensors **flat)
+static ht_status make_memory(const char *what, ht_comm *comm, const ht_value *parts,
+                             ht_exchange *exchange, ht_flat_tensors **flat)
 {
     bool held = ht__error_hold(true);
     ht_status status;
@@ -112,7 +112,7 @@ static ht_status make_memory(ht_comm *comm, const ht_value *parts, ht_exchange *
     *flat = ht__flat_new(parts, exchange);
     status = *flat != NULL ? HT_SUCCESS : ht_error_get(NULL);
     ht__error_hold(held);
-    status = ht__agree(comm, status);
+    status = ht__agree(what, comm, status);
     if (status == HT_SUCCESS)
         return status;
     ht__flat_free(*flat);
@@ -127,7 +127,7 @@ ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_va
     bool fit = false;
 
     if (check_ranks(what, comm, parts, HT_SUCCESS, &fit) != HT_SUCCESS ||
-        make_memory(comm, parts, exchange, &flat) != HT_SUCCESS)
+        make_memory(what, comm, parts, exchange, &flat) != HT_SUCCESS)
         return NULL;
     return flat;
 }
@@ -145,7 +145,7 @@ ht_status ht__average_prepare(const char *what, ht_comm *comm, ht_value *paramet
     if (status != HT_SUCCESS || fit)
         return status;
     ht__flat_free(*flat);
-    return make_memory(comm, parts, exchange, flat);
+    return make_memory(what, comm, parts, exchange, flat);
 }
 
 ht_status ht__average(const char *what, ht_flat_tensors *flat, ht_comm *comm)

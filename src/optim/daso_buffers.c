@@ -74,7 +74,7 @@ static ht_status make_buffers(const char *what, ht_daso *daso)
     ht_value *list = shared_tensors(daso);
     int64_t n;
 
-    if (ht__agree(daso->comm, list != NULL ? HT_SUCCESS : ht_error_get(NULL)) != HT_SUCCESS)
+    if (ht__agree(what, daso->comm, list != NULL ? HT_SUCCESS : ht_error_get(NULL)) != HT_SUCCESS)
         return ht_error_get(NULL);
     daso->flat = ht__average_memory(what, daso->comm, list, daso->everyone);
     if (daso->flat == NULL)

@@ -63,14 +63,14 @@ void ht__daso_drop_model(ht_daso *daso)
 
 ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_module *wrapper)
 {
-    ht_status status = ht__agree(daso->comm, check_model(what, daso, model));
+    ht_status status = ht__agree(what, daso->comm, check_model(what, daso, model));
 
     if (status != HT_SUCCESS)
         return status;
     ht__daso_drop_model(daso);
     daso->model = ht_retain(model);
     daso->wrapper = ht_retain(wrapper);
-    status = ht__agree(daso->comm, ht__daso_buffers_init(what, daso));
+    status = ht__agree(what, daso->comm, ht__daso_buffers_init(what, daso));
     if (status == HT_SUCCESS)
         return ht__daso_prepare(daso);
     ht__daso_drop_model(daso);
@@ -146,7 +146,7 @@ ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
                      : ht__error_set(HT_ERR_ARGUMENT, "%s: the loader is NULL", what);
     else if (ht_dataloader_batches(loader) < 1)
         status = ht__error_set(HT_ERR_ARGUMENT, "%s: the loader has no batches", what);
-    status = ht__agree(daso->comm, status);
+    status = ht__agree(what, daso->comm, status);
     return status == HT_SUCCESS ? set_batches(what, daso, ht_dataloader_batches(loader)) : status;
 }
 

@@ -106,7 +106,7 @@ static ht_status check_alike(const char *what, ht_comm *comm, const ht_daso_opti
             status = ht__error_set(HT_ERR_ARGUMENT, "%s: %s is %g on rank 0 and %g on rank %d",
                                    what, rows[i].name, first[i], rows[i].value, comm->rank);
     }
-    return ht__agree(comm, status);
+    return ht__agree(what, comm, status);
 }
 
 ht_status ht__daso_check_options(const char *what, const ht_optimizer *optimizer, ht_comm *comm,

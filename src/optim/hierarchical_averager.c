@@ -101,7 +101,7 @@ static ht_status check_alike(ht_comm *comm, const int64_t mine[], int n)
                                "warmup_steps",
                                what, comm->rank);
     ht__free(first);
-    return ht__agree(comm, status);
+    return ht__agree(what, comm, status);
 }
 
 static ht_status check(ht_comm *comm, int count, const int64_t periods[], const int sizes[],
@@ -112,7 +112,7 @@ static ht_status check(ht_comm *comm, int count, const int64_t periods[], const 
 
     if (comm == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
-    status = ht__agree(comm, check_mine(comm, count, periods, sizes, warmup_steps));
+    status = ht__agree(what, comm, check_mine(comm, count, periods, sizes, warmup_steps));
     if (status == HT_SUCCESS)
         status = check_alike(comm, head, 2);
     if (status != HT_SUCCESS)

@@ -37,6 +37,12 @@ static void differ(const char *how, bool odd)
         ht_recv(world, x, 0, 1);
     if (strcmp(how, "cut") == 0 && ht_comm_rank(world) == 0)
         ht_send(world, local(5, HT_FLOAT32), 1, 1);
+    if (strcmp(how, "metric") == 0 && !odd) {
+        ht_metric *metric = ht_metric_mean(world);
+
+        ht_metric_compute(metric);
+        ht_release(metric);
+    }
     if (strcmp(how, "file") == 0 && !odd) {
         ht_use_comm(world);
         ht_load_hdf5("none.h5", "x", HT_FLOAT32, 0);

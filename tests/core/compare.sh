@@ -37,6 +37,8 @@ says 'ranks by their place in the world' \
     3 env HT_DEBUG_COLLECTIVE=1 "$program" part
 names 'a file opened by some ranks only' \
     "rank 0 calls ht_load_hdf5 where rank 1 calls ht_allreduce: $same_calls" 'N on world' file
+names 'what begins by agreeing' \
+    "rank 0 calls ht_metric_compute where rank 1 calls ht_allreduce: $same_calls" 'N on world' metric
 
 for way in shared messages; do
     says "another length in an operation of the exchange, $way" \

@@ -174,7 +174,8 @@ static void fail(const char *how)
     if (strcmp(how, "differently") == 0)
         HT_FAIL_HERE(world, HT_ERR_SHAPE, "ht_job: half %d", rank / 2);
     if (strcmp(how, "agreed") == 0)
-        ht__agree(world, rank != 1 ? HT_SUCCESS : ht__error_set(HT_ERR_IO, "ht_job: no such file"));
+        ht__agree("ht_job", world,
+                  rank != 1 ? HT_SUCCESS : ht__error_set(HT_ERR_IO, "ht_job: no such file"));
     if (strcmp(how, "absent") == 0 && rank == 1)
         never_come();
     if (strcmp(how, "stopped") == 0 && rank == 1)

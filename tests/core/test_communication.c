@@ -120,11 +120,11 @@ static void test_agreement_gives_one_text(void **state)
     ht_status mine = HT_SUCCESS;
 
     (void)state;
-    assert_int_equal(ht__agree(HT_COMM_WORLD, HT_SUCCESS), HT_SUCCESS);
+    assert_int_equal(ht__agree("test", HT_COMM_WORLD, HT_SUCCESS), HT_SUCCESS);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     if (ht_test_rank == ht_test_size - 1)
         mine = ht__error_set(HT_ERR_IO, "ht_load: rank %d cannot read", ht_test_rank);
-    assert_int_equal(ht__agree(HT_COMM_WORLD, mine), HT_ERR_IO);
+    assert_int_equal(ht__agree("test", HT_COMM_WORLD, mine), HT_ERR_IO);
     ht_error_get(&message);
 
     char expected[64];

@@ -84,7 +84,7 @@ check 'a page at the end' grep -q '^timeline: 2 ranks, 30 steps' "$work/err"
 launch -n 3 env HT_TIMELINE="$work/f.json" tests/core/job agreed
 check 'a job that fails leaves traces that can be joined' joined "$work/f.json" 3
 for rank in 0 1; do # the one that waits for the end, and the one that failed
-    check "and what rank $rank did until then" grep -q '"name":"agreement"' "$work/f.json.$rank"
+    check "and what rank $rank did until then" grep -q '"name":"ht_job"' "$work/f.json.$rank"
 done
 
 # How much lies under computing is a matter of time: for machines that do nothing else.

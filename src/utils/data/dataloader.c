@@ -130,7 +130,7 @@ static ht_status check_ranks(const char *what, const ht_dataloader *loader)
                                "%s: rank 0 makes %lld batches of an epoch, rank %d %lld: their "
                                "options differ",
                                what, (long long)first, comm->rank, (long long)loader->batches);
-    return ht__agree(comm, status);
+    return ht__agree(what, comm, status);
 }
 
 ht_dataloader *ht__dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options,
@@ -180,7 +180,7 @@ static ht_status agree(ht_dataloader *loader, const ht__made *made)
     if (made->status != HT_SUCCESS)
         ht__error_set(made->status, "%s", made->message);
     if (comm->handler == HT_ERRORS_RETURN)
-        loader->status = ht__agree(comm, made->status);
+        loader->status = ht__agree("ht_dataloader_next", comm, made->status);
     else if (made->status != HT_SUCCESS)
         loader->status = HT_FAIL_HERE(comm, made->status, "%s", made->message);
     if (loader->status != HT_SUCCESS) {

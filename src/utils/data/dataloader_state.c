@@ -230,7 +230,7 @@ static ht_status check_ranks(const ht_dataloader *loader, const struct position 
                                "batches left, and epoch %lld with %lld)",
                                loading, comm->rank, (long long)first[1], (long long)first[2],
                                (long long)mine[1], (long long)mine[2]);
-    return ht__agree(comm, status);
+    return ht__agree(loading, comm, status);
 }
 
 ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *state)
@@ -254,7 +254,7 @@ ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *s
         ht__deal_free(&position.deal);
         return status;
     }
-    status = ht__agree(loader->dataset->comm, open_again(loader, &position.deal));
+    status = ht__agree(loading, loader->dataset->comm, open_again(loader, &position.deal));
     if (status != HT_SUCCESS) {
         ht__deal_free(&position.deal);
         stay(loader);

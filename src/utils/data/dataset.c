@@ -100,7 +100,7 @@ ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datas
         dataset = make(path, count, datasets, comm);
         status = check_file(dataset);
     }
-    if (ht__agree(comm, status) != HT_SUCCESS) {
+    if (ht__agree(what, comm, status) != HT_SUCCESS) {
         ht_release(dataset);
         return NULL;
     }

@@ -141,7 +141,7 @@ static ht_status check_ranks(ht_keep_best *best, double metric, int64_t epoch)
                                "%s: the metric of epoch %" PRId64 " is %.17g on rank 0, that of "
                                "epoch %" PRId64 " is %.17g on rank %d",
                                what, first.epoch, first.metric, epoch, metric, best->comm->rank);
-    return ht__agree(best->comm, status);
+    return ht__agree(what, best->comm, status);
 }
 
 /* The program's own function, which may fail on one rank and may not say why. */
@@ -151,7 +151,7 @@ static ht_status save(ht_keep_best *best, const char *path)
 
     if (status != HT_SUCCESS && ht_error_get(NULL) == HT_SUCCESS)
         ht__error_set(status, "%s: saving %s failed: %s", what, path, ht_status_name(status));
-    return ht__agree(best->comm, status);
+    return ht__agree(what, best->comm, status);
 }
 
 ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch)
@@ -177,7 +177,7 @@ ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch)
     if (before < best->count - 1)
         forget(best, before + 1); /* its file is the new one */
     status = best->count > best->keep ? drop_worst(best) : HT_SUCCESS;
-    return ht__agree(best->comm, status);
+    return ht__agree(what, best->comm, status);
 }
 
 int ht_keep_best_count(const ht_keep_best *best)

@@ -107,7 +107,7 @@ ht_value *ht_metric_compute(ht_metric *metric)
         return NULL;
     if (metric->status != HT_SUCCESS)
         ht__error_set(metric->status, "%s", metric->message);
-    if (ht__agree(metric->comm, metric->status) != HT_SUCCESS)
+    if (ht__agree("ht_metric_compute", metric->comm, metric->status) != HT_SUCCESS)
         return NULL;
     return metric->type->compute(metric, result) == HT_SUCCESS ? result : NULL;
 }

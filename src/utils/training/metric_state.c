@@ -62,7 +62,8 @@ ht_value *ht_metric_state_dict(ht_metric *metric)
         return NULL;
     if (metric->status != HT_SUCCESS)
         ht__error_set(metric->status, "%s", metric->message);
-    if (ht__agree(metric->comm, metric->status) != HT_SUCCESS || fill(metric, map) != HT_SUCCESS)
+    if (ht__agree(saving, metric->comm, metric->status) != HT_SUCCESS ||
+        fill(metric, map) != HT_SUCCESS)
         return NULL;
     return map;
 }

@@ -250,7 +250,7 @@ ht_status ht_run_log_add(ht_run_log *log, const ht_value *row)
     if (status != HT_SUCCESS)
         return status;
     keep_row(log, row);
-    status = ht__agree(log->comm, log->comm->rank == 0 ? write_row(log) : HT_SUCCESS);
+    status = ht__agree(add_name, log->comm, log->comm->rank == 0 ? write_row(log) : HT_SUCCESS);
     if (status == HT_ERR_FORMAT)
         forget_row(log);
     return status;
