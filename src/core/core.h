@@ -132,7 +132,7 @@ char *ht__strdup(const char *text);
  * tensors. Returns what was left of the n before: 0 or less if it has failed. At the start as
  * HT_DEBUG_FAIL_ALLOC=rank:n or rank:n:tensors says. */
 long ht__alloc_fail(long rank, long n, bool tensors);
-bool ht__alloc_should_fail(void); /* asked by each allocation for a tensor */
+bool ht__alloc_should_fail(void); /* asked by each allocation for a tensor or a kernel */
 
 /* Fixed-size blocks from a free list of the thread: tensor headers, bodies, nodes. Zeroed. */
 void *ht__block_alloc(size_t bytes);

@@ -100,6 +100,19 @@ static void gradients(void)
     ht_add(ht_tensor_grad(w), ht_tensor_grad(w));
 }
 
+/* float64: by the kernels of the library in every build. */
+static void convolutions(void)
+{
+    ht_tensor *x = ht_randn(4, (int64_t[]){4, 2, 5, 5}, HT_FLOAT64, 0), *y;
+    ht_tensor *w = ht_randn(4, (int64_t[]){3, 2, 3, 3}, HT_FLOAT64, HT_NONE);
+
+    ht_tensor_set_requires_grad(x, true);
+    ht_tensor_set_requires_grad(w, true);
+    y = ht_conv2d(x, w, NULL, NULL);
+    look();
+    ht_backward(ht_sum(y, HT_NONE));
+}
+
 static void communication_and_files(const char *path)
 {
     ht_comm *world = HT_COMM_WORLD;
@@ -130,6 +143,8 @@ ht_status ht_test_core_program(const char *path)
     moves();
     reductions();
     gradients();
+    look();
+    convolutions();
     communication_and_files(path);
     look();
     ht_scope_close(scope);

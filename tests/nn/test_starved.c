@@ -5,6 +5,7 @@
 #include "ht_test.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/core.h"
@@ -25,7 +26,7 @@ static ht_status training(void)
 /* The n-th tensor finds no memory, for n = 1, 2, ... until there are fewer. */
 static void starve(ht_status (*program)(void))
 {
-    long n = 0, left;
+    long n = 0, kernels = 0, left;
 
     snprintf(path, sizeof path, "starved.%d.h5", (int)getpid());
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
@@ -37,11 +38,14 @@ static void starve(ht_status (*program)(void))
         if (status != (left > 0 ? HT_SUCCESS : HT_ERR_MEMORY))
             fail_msg("tensor %ld without memory: %s: %s", n, ht_status_name(status),
                      ht_test_first_message);
+        kernels += status != HT_SUCCESS &&
+                   strstr(ht_test_first_message, "for a kernel to work in") != NULL;
         ht_error_clear();
     } while (left <= 0);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     assert_true(n > 50);
+    assert_true(kernels > 0);
 }
 
 static void test_a_program_of_the_core_without_memory(void **state)

@@ -13,27 +13,37 @@
 static int forward(void *stream, const ht_conv *conv, const void *x, const void *weight,
                    const void *bias, void *y)
 {
-    if (conv->dtype == HT_FLOAT32 && ht__cpu_onednn_conv_forward(conv, x, weight, bias, y))
-        return 0;
-    return ht__cpu_conv_plain_forward(stream, conv, x, weight, bias, y);
+    ht__onednn_answer answer = HT_ONEDNN_NONE;
+
+    if (conv->dtype == HT_FLOAT32)
+        answer = ht__cpu_onednn_conv_forward(conv, x, weight, bias, y);
+    return answer != HT_ONEDNN_NONE ? answer == HT_ONEDNN_FAILED
+                                    : ht__cpu_conv_plain_forward(stream, conv, x, weight, bias, y);
 }
 
 static int backward_data(void *stream, const ht_conv *conv, const void *dy, const void *weight,
                          void *dx)
 {
-    if (conv->dtype == HT_FLOAT32 && ht__cpu_onednn_conv_backward_data(conv, dy, weight, dx))
-        return 0;
-    return ht__cpu_conv_plain_backward_data(stream, conv, dy, weight, dx);
+    ht__onednn_answer answer = HT_ONEDNN_NONE;
+
+    if (conv->dtype == HT_FLOAT32)
+        answer = ht__cpu_onednn_conv_backward_data(conv, dy, weight, dx);
+    return answer != HT_ONEDNN_NONE
+               ? answer == HT_ONEDNN_FAILED
+               : ht__cpu_conv_plain_backward_data(stream, conv, dy, weight, dx);
 }
 
 /* The gradient of the bias alone is a plain sum. */
 static int backward_weight(void *stream, const ht_conv *conv, const void *x, const void *dy,
                            void *dweight, void *dbias)
 {
-    if (conv->dtype == HT_FLOAT32 && dweight != NULL &&
-        ht__cpu_onednn_conv_backward_weight(conv, x, dy, dweight, dbias))
-        return 0;
-    return ht__cpu_conv_plain_backward_weight(stream, conv, x, dy, dweight, dbias);
+    ht__onednn_answer answer = HT_ONEDNN_NONE;
+
+    if (conv->dtype == HT_FLOAT32 && dweight != NULL)
+        answer = ht__cpu_onednn_conv_backward_weight(conv, x, dy, dweight, dbias);
+    return answer != HT_ONEDNN_NONE
+               ? answer == HT_ONEDNN_FAILED
+               : ht__cpu_conv_plain_backward_weight(stream, conv, x, dy, dweight, dbias);
 }
 
 #else

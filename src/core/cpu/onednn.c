@@ -400,39 +400,44 @@ static bool execute(plan *p, char *scratch)
 }
 
 /* oneDNN writes only through the operands of the kind that are its outputs. */
-static bool run(conv_kind kind, const ht_conv *v, const float *const data[OPERANDS])
+static ht__onednn_answer run(conv_kind kind, const ht_conv *v, const float *const data[OPERANDS])
 {
     plan *p;
     char *scratch;
 
     if (v->n == 0 || !set_up_thread())
-        return false;
+        return HT_ONEDNN_NONE;
     p = find_plan(kind, v, data[BIAS] != NULL);
-    if (p->primitive == NULL || (scratch = ht__cpu_scratch(p->scratch_bytes)) == NULL)
-        return false;
+    if (p->primitive == NULL)
+        return HT_ONEDNN_NONE;
+    scratch = ht__cpu_scratch(p->scratch_bytes);
+    if (scratch == NULL)
+        return HT_ONEDNN_FAILED;
     for (int i = 0; i < OPERANDS; i++)
         if (p->operands[i].arg != 0)
             dnnl_memory_set_data_handle(p->operands[i].memory, (void *)data[i]);
-    if (!execute(p, scratch))
-        return false;
+    if (!execute(p, scratch)) {
+        ht__error_set(HT_ERR_DEVICE, "oneDNN gave up on a convolution");
+        return HT_ONEDNN_FAILED;
+    }
     calls++;
-    return true;
+    return HT_ONEDNN_DONE;
 }
 
-bool ht__cpu_onednn_conv_forward(const ht_conv *conv, const float *x, const float *weight,
-                                 const float *bias, float *y)
+ht__onednn_answer ht__cpu_onednn_conv_forward(const ht_conv *conv, const float *x,
+                                              const float *weight, const float *bias, float *y)
 {
     return run(FORWARD, conv, (const float *[]){x, weight, bias, y});
 }
 
-bool ht__cpu_onednn_conv_backward_data(const ht_conv *conv, const float *dy, const float *weight,
-                                       float *dx)
+ht__onednn_answer ht__cpu_onednn_conv_backward_data(const ht_conv *conv, const float *dy,
+                                                    const float *weight, float *dx)
 {
     return run(BACKWARD_DATA, conv, (const float *[]){dx, weight, NULL, dy});
 }
 
-bool ht__cpu_onednn_conv_backward_weight(const ht_conv *conv, const float *x, const float *dy,
-                                         float *dweight, float *dbias)
+ht__onednn_answer ht__cpu_onednn_conv_backward_weight(const ht_conv *conv, const float *x,
+                                                      const float *dy, float *dweight, float *dbias)
 {
     return run(BACKWARD_WEIGHT, conv, (const float *[]){x, dweight, dbias, dy});
 }

@@ -23,23 +23,26 @@ static void make_key(void)
     pthread_key_create(&key, free);
 }
 
+static void *no_memory(size_t bytes)
+{
+    ht__error_set(HT_ERR_MEMORY, "no memory: %zu bytes for a kernel to work in", bytes);
+    return NULL;
+}
+
 void *ht__cpu_scratch(size_t bytes)
 {
+    if (bytes > SIZE_MAX - 63 || ht__alloc_should_fail())
+        return no_memory(bytes);
     if (bytes <= mine.bytes)
         return mine.memory;
-    if (bytes > SIZE_MAX - 63) {
-        ht__error_set(HT_ERR_MEMORY, "no %zu bytes of working memory", bytes);
-        return NULL;
-    }
 
     pthread_once(&once, make_key);
     free(mine.memory);
     mine.bytes = ht__cpu_scratch_part(bytes);
     mine.memory = aligned_alloc(64, mine.bytes);
     pthread_setspecific(key, mine.memory);
-    if (mine.memory == NULL) {
-        mine.bytes = 0;
-        ht__error_set(HT_ERR_MEMORY, "no %zu bytes of working memory", bytes);
-    }
-    return mine.memory;
+    if (mine.memory != NULL)
+        return mine.memory;
+    mine.bytes = 0;
+    return no_memory(bytes);
 }
