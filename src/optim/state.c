@@ -114,11 +114,19 @@ static ht_status check_tensor(const ht_optimizer *optimizer, int index, const ch
     if (x == NULL)
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state of parameter %d has no tensor \"%s\"",
                        what, index, key);
-    if (ht__body_same_shape(x->body, p))
-        return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of parameter %d is %s, the parameter is %s",
-                   what, key, index, ht__shape_str(x->body->ndim, x->body->shape),
-                   ht__shape_str(p->ndim, p->shape));
+    if (!ht__body_same_shape(x->body, p))
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of parameter %d is %s, the parameter is %s",
+                       what, key, index, ht__shape_str(x->body->ndim, x->body->shape),
+                       ht__shape_str(p->ndim, p->shape));
+    if (!ht__comm_compatible(p->comm, x->body->comm))
+        return HT_FAIL(NULL, HT_ERR_FORMAT,
+                       "%s: \"%s\" of parameter %d lives on %d rank%s, the parameter on %d", what,
+                       key, index, x->body->comm->size, x->body->comm->size > 1 ? "s" : "",
+                       p->comm->size);
+    if (ht_dtype_is_complex(x->body->dtype) && !ht_dtype_is_complex(p->dtype))
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of parameter %d is %s, the parameter is %s",
+                       what, key, index, ht_dtype_name(x->body->dtype), ht_dtype_name(p->dtype));
+    return HT_SUCCESS;
 }
 
 /* A group as the state has it: rates and settings. */
