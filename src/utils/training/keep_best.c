@@ -76,13 +76,21 @@ ht_keep_best *ht_keep_best_new(const char *prefix, int keep, bool maximize, ht_s
     return best;
 }
 
-/* Where a metric stands among those that are kept; behind its equals. */
-static int place(const ht_keep_best *best, double metric)
+/* The earlier epoch of equals is the better one. */
+static bool is_better(const ht_keep_best *best, double metric, int64_t epoch,
+                      const struct kept *than)
+{
+    if (metric == than->metric)
+        return epoch < than->epoch;
+    return best->maximize ? metric > than->metric : metric < than->metric;
+}
+
+/* Where it stands among those that are kept. */
+static int place(const ht_keep_best *best, double metric, int64_t epoch)
 {
     int at = best->count;
 
-    while (at > 0 && (best->maximize ? metric > best->files[at - 1].metric
-                                     : metric < best->files[at - 1].metric))
+    while (at > 0 && is_better(best, metric, epoch, &best->files[at - 1]))
         at--;
     return at;
 }
@@ -164,7 +172,7 @@ ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch)
     status = check_ranks(best, metric, epoch);
     if (status != HT_SUCCESS)
         return status;
-    at = place(best, metric);
+    at = place(best, metric, epoch);
     before = find_epoch(best, epoch);
     if (isnan(metric) || at >= best->keep || at > before)
         return HT_SUCCESS; /* a worse run of an epoch leaves the better one's file */
@@ -240,9 +248,9 @@ ht_status ht_keep_best_load_state_dict(ht_keep_best *best, const ht_value *state
     for (int i = 0; i < ht_value_count(state); i++) {
         const ht_value *map = ht_value_at(state, i);
         double metric = ht_value_as_number(ht_value_get(map, "metric"));
+        int64_t epoch = (int64_t)ht_value_as_number(ht_value_get(map, "epoch"));
 
-        insert(best, place(best, metric), metric,
-               (int64_t)ht_value_as_number(ht_value_get(map, "epoch")));
+        insert(best, place(best, metric, epoch), metric, epoch);
     }
     return HT_SUCCESS;
 }

@@ -22,7 +22,7 @@ struct ht_run_log {
     bool has_header;   /* so is that of the CSV file */
 };
 
-/* The shortest decimal that reads back as the same number. */
+/* The fewest digits that read back as the same number; whole numbers without an exponent. */
 const char *ht__number_text(char text[32], double number);
 
 /* The first row after an earlier run's: the columns of the CSV file are compared with it

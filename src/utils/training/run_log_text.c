@@ -9,6 +9,10 @@
 
 const char *ht__number_text(char text[32], double number)
 {
+    if (fabs(number) < 1e15 && number == floor(number)) { /* 10, not 1e+01 */
+        snprintf(text, 32, "%.0f", number);
+        return text;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, number);
         if (strtod(text, NULL) == number)

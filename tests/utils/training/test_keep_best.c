@@ -125,6 +125,10 @@ static void test_an_epoch_again(void **state)
     assert_int_equal(ht_keep_best_count(best), 2);
     ht_keep_best_step(best, 0.85, 3);
     assert_files("ac");
+    ht_keep_best_step(best, 0.85, 4); /* an equal of a later epoch */
+    assert_files("ac");
+    ht_keep_best_step(best, 0.85, 2); /* and of an earlier one, which is run again */
+    assert_files("ab");
     if (ht_test_size > 1)
         HT_TEST_EXPECT_ERROR(ht_keep_best_step(best, ht_test_rank == 0 ? NAN : 1, 4),
                              HT_ERR_ARGUMENT, "ht_keep_best_step: the metric of epoch 4 is nan on");

@@ -307,10 +307,10 @@ static void test_a_decimal_comma_stays_out(void **state)
         continue; /* where there is none, the rest is tested still */
     log = open_log(false);
     ht_run_log_add(log, row(0.5, 0.25, -1));
-    ht_run_log_add(log, row(1.5, 0.75, -1));
-    assert_file("run.csv", "epoch,train_loss\n0.5,0.25\n1.5,0.75\n");
+    ht_run_log_add(log, row(1.5, -5000, -1));
+    assert_file("run.csv", "epoch,train_loss\n0.5,0.25\n1.5,-5000\n");
     assert_file("run.jsonl", "{\"epoch\": 0.5, \"train_loss\": 0.25}\n"
-                             "{\"epoch\": 1.5, \"train_loss\": 0.75}\n");
+                             "{\"epoch\": 1.5, \"train_loss\": -5000}\n");
     read_file("run.svg", text);
     assert_null(strstr(text, "0,5"));
     ht_release(log);
