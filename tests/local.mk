@@ -218,6 +218,15 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/comm.c \
 	tests/fuzz/compare.c \
 	tests/fuzz/damage.c \
+	tests/fuzz/files.c \
+	tests/fuzz/files.h \
+	tests/fuzz/files_foreign.c \
+	tests/fuzz/files_hdf5.c \
+	tests/fuzz/files_keep.c \
+	tests/fuzz/files_log.c \
+	tests/fuzz/files_place.c \
+	tests/fuzz/files_states.c \
+	tests/fuzz/files_value.c \
 	tests/fuzz/fuzz.h \
 	tests/fuzz/loader.c \
 	tests/fuzz/main.c \
@@ -247,7 +256,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/train_family.c \
 	tests/fuzz/train_net.c \
 	tests/fuzz/train_reads.c
-tests_fuzz_fuzz_LDADD = libht.la
+tests_fuzz_fuzz_LDADD = libht.la $(HDF5_LIBS)
 tests_fuzz_fuzz_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_multinode_cable_SOURCES = tests/multinode/cable.c

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Damaged checkpoints: bytes flipped, cut off, or moved. Loading is an error, the same on all
- * ranks; a file that loads is the one that was saved. */
+ * Damaged checkpoints: bytes flipped, cut off, or moved, of files with a seal and of those that an
+ * earlier version wrote without. Loading is an error, the same on all ranks; a file that loads is
+ * the one that was saved. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <hdf5.h>
+
 #include "fuzz.h"
+#include "ht.h"
 
 static ht_value *state_of(struct random *random)
 {
@@ -28,6 +32,39 @@ static ht_value *state_of(struct random *random)
     ht_value_set(map, "inner", inner);
     ht_value_set(map, "list", list);
     return map;
+}
+
+static herr_t copy_one(hid_t from, const char *name, const H5L_info_t *info, void *to)
+{
+    (void)info;
+    return H5Ocopy(from, name, *(hid_t *)to, name, H5P_DEFAULT, H5P_DEFAULT);
+}
+
+/* As format 1 is: the same groups and data sets, and nothing in front of them. */
+static void unseal(const char *path)
+{
+    char copy[600];
+    int64_t format = 1;
+    hid_t access, from, to, space, attribute;
+
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    ht_hdf5_lock();
+    access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    from = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    to = H5Fcreate(copy, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Literate(from, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, copy_one, &to);
+    space = H5Screate(H5S_SCALAR);
+    attribute = H5Acreate2(to, "@libht", H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, H5T_NATIVE_INT64, &format);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Fclose(to);
+    H5Fclose(from);
+    H5Pclose(access);
+    ht_hdf5_unlock();
+    if (rename(copy, path) != 0)
+        fprintf(stderr, "fuzz: cannot rename %s\n", copy);
 }
 
 static void damage(const char *path, struct random *random)
@@ -93,19 +130,24 @@ bool family_damage(uint64_t seed, bool trace)
     ht_scope *scope = ht_scope_open();
     char path[512];
     int rank = ht_comm_rank(HT_COMM_WORLD), mine[2], most[2];
-    bool well = true, whole = true;
+    bool well = true, whole = true, sealed = random_chance(&random, 50);
+    ht_checkpoint_options options = ht_checkpoint_options_default();
     ht_value *loaded;
 
-    (void)trace;
+    if (trace && rank == 0)
+        fprintf(stderr, "  %s\n", sealed ? "with a seal" : "of format 1");
+    options.earlier = random_chance(&random, 30);
     snprintf(path, sizeof path, "%s/damage.h5", fuzz_folder);
     unlink(path);
     if (ht_checkpoint_save(state_of(&random), path, HT_COMM_WORLD, NULL) != HT_SUCCESS)
         well = false;
     ht_barrier(HT_COMM_WORLD);
+    if (rank == 0 && !sealed)
+        unseal(path);
     if (rank == 0)
         damage(path, &random);
     ht_barrier(HT_COMM_WORLD);
-    loaded = ht_checkpoint_load(path, HT_COMM_WORLD, NULL);
+    loaded = ht_checkpoint_load(path, HT_COMM_WORLD, &options);
     mine[0] = loaded != NULL;
     mine[1] = -mine[0];
     MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -14,6 +14,11 @@ folder=fuzz.$$
 mkdir -p "$folder"
 HT_TIMEOUT=60
 export HT_TIMEOUT
+# A language with a decimal comma, where there are tools to make it.
+if localedef -i de_DE -f UTF-8 "$folder/de_DE.UTF-8" >/dev/null 2>&1; then
+    LOCPATH=$(pwd)/$folder
+    export LOCPATH
+fi
 
 # One that did not come to its end: which case it was, and how far that comes when it runs alone.
 again() {
