@@ -1,13 +1,13 @@
 #!/bin/sh
 # Random programs beside plain references, on 1, 2 and 3 ranks: tests/fuzz/main.c.
-#   HT_FUZZ_SECONDS  for each rank count [40; in check-long 1200]
+#   HT_FUZZ_SECONDS  for each rank count [25; in check-long 1200]
 #   HT_FUZZ_SEED     where seeds begin [1; in check-long the day's]
 set -u
 
 # shellcheck source=tests/core/launch.sh
 . "${srcdir:-.}/tests/core/launch.sh"
 program=tests/fuzz/fuzz
-seconds=${HT_FUZZ_SECONDS:-$([ "${HT_TEST_LONG:-0}" = 1 ] && echo 1200 || echo 40)}
+seconds=${HT_FUZZ_SECONDS:-$([ "${HT_TEST_LONG:-0}" = 1 ] && echo 1200 || echo 25)}
 seed=${HT_FUZZ_SEED:-$([ "${HT_TEST_LONG:-0}" = 1 ] && date +%Y%m%d000000 || echo 1)}
 limit=$((seconds + 200))
 folder=fuzz.$$
