@@ -195,7 +195,7 @@ tests_core_job_LDADD = libht_objects.la
 
 # Built as a user's program is.
 tests_core_compare_SOURCES = tests/core/compare.c
-tests_core_compare_LDADD = libht.la
+tests_core_compare_LDADD = $(checked_library)
 tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_core_damage_SOURCES = tests/core/damage.c
