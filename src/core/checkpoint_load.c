@@ -79,7 +79,7 @@ static void find_candidates(struct candidates *found, const ht__target *target)
     int count;
 
     snprintf(found->job, sizeof found->job, "%s", job != NULL ? job : "");
-    if (ht__file_target(target->what, target->path, found->path) != HT_SUCCESS)
+    if (!ht__file_follow(target->path, found->path))
         snprintf(found->path, sizeof found->path, "%s", target->path);
     found->ages[0] = 0; /* FILE itself: its error is the one that is told */
     ht__place_ages(found->path, found->ages + 1, 1023, &count);

@@ -48,20 +48,31 @@ static bool follow(char target[HT_PATH_ROOM])
     return true;
 }
 
-ht_status ht__file_target(const char *what, const char *path, char target[HT_PATH_ROOM])
+enum { BESIDE = 64 }; /* by which names beside a file are longer */
+
+bool ht__file_follow(const char *path, char target[HT_PATH_ROOM])
 {
     enum { MOST = 40 }; /* links, as the system counts them */
     struct stat info;
     int links = 0;
 
-    if (strlen(path) + 64 > HT_PATH_ROOM) /* names beside it are longer */
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the name of the file is too long", what);
     snprintf(target, HT_PATH_ROOM, "%s", path);
     while (lstat(target, &info) == 0 && S_ISLNK(info.st_mode)) {
-        if (++links > MOST || !follow(target) || strlen(target) + 64 > HT_PATH_ROOM)
-            return ht__error_set(HT_ERR_IO, "%s: cannot write %s: it is a link that leads nowhere",
-                                 what, path);
+        if (++links > MOST || !follow(target) || strlen(target) + BESIDE > HT_PATH_ROOM)
+            return false;
     }
+    return true;
+}
+
+ht_status ht__file_target(const char *what, const char *path, char target[HT_PATH_ROOM])
+{
+    struct stat info;
+
+    if (strlen(path) + BESIDE > HT_PATH_ROOM)
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the name of the file is too long", what);
+    if (!ht__file_follow(path, target))
+        return ht__error_set(HT_ERR_IO, "%s: cannot write %s: it is a link that leads nowhere",
+                             what, path);
     if (lstat(target, &info) == 0 && !S_ISREG(info.st_mode))
         return ht__error_set(HT_ERR_IO,
                              "%s: cannot write %s: it is there and no ordinary file but %s", what,

@@ -4,6 +4,8 @@
 #ifndef HT_FILE_UTIL_H
 #define HT_FILE_UTIL_H
 
+#include <stdbool.h>
+
 #include "ht/error.h"
 
 enum { HT_PATH_ROOM = 4096 };
@@ -12,6 +14,9 @@ enum { HT_PATH_ROOM = 4096 };
  * a folder they say nothing that helps. An error otherwise, which starts with `what`. Of this rank.
  */
 ht_status ht__file_check(const char *what, const char *path);
+
+/* What a name leads to over symbolic links, whatever is there; false: nowhere. Of this rank. */
+bool ht__file_follow(const char *path, char target[HT_PATH_ROOM]);
 
 /* Where a file of this name is to be written: what a symbolic link leads to, else `path`. An error
  * if something is there that is no regular file. Of this rank. */

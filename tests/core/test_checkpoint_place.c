@@ -156,7 +156,12 @@ static void a_symbolic_link_stays(void **state)
     assert_true(number_in(first, true) == 1);
     ht_barrier(HT_COMM_WORLD);
     if (ht_test_rank == 0)
-        assert_int_equal(unlink(first) + unlink(second), 0);
+        assert_int_equal(unlink(path) + mkdir(path, 0700), 0);
+    ht_barrier(HT_COMM_WORLD);
+    assert_true(number_in(first, true) == 1); /* beside what is no file, too */
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        assert_int_equal(unlink(first) + unlink(second) + rmdir(path), 0);
 }
 
 /* A FILE.part of this process, as a job that was killed leaves one, and of one that lives. */
