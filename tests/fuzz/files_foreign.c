@@ -25,6 +25,7 @@ enum object_kind {
     EMPTY,     /* a null space */
     SCATTERED, /* chunks, deflated */
     OUTSIDE,   /* its elements are in another file */
+    WRAPPING,  /* the product of its lengths is 4 in 64 bits */
     HUGE,      /* chunks, none of them written: more than any machine has */
     GROUP,
     NAMED_TYPE,
@@ -180,10 +181,13 @@ static void fill(hid_t set, enum object_kind kind, hid_t type)
 
 static void make_set(struct files *files, hid_t file, const char *name, const struct object *object)
 {
-    hsize_t length = object->kind == HUGE ? (hsize_t)1 << 50 : LENGTH, chunk = 2;
+    const hsize_t wrapping[] = {((hsize_t)1 << 62) + 1, 4}, chunk = 2;
+    hsize_t length = object->kind == HUGE ? (hsize_t)1 << 50 : LENGTH;
     hid_t type = type_of(object), layout = H5Pcreate(H5P_DATASET_CREATE), set;
     hid_t space = object->kind == EMPTY ? H5Screate(H5S_NULL) : H5Screate_simple(1, &length, NULL);
 
+    if (object->kind == WRAPPING)
+        H5Sset_extent_simple(space, 2, wrapping, NULL);
     if (object->kind == SCATTERED || object->kind == HUGE) {
         H5Pset_chunk(layout, 1, &chunk);
         H5Pset_deflate(layout, 3);
@@ -253,10 +257,11 @@ static void make_file(struct files *files, bool newest)
 
 static void add(struct files *files, const uint64_t n[])
 {
-    static const char *const kinds[] = {
-        "integers",         "floats",     "bool",    "names", "complex", "compound", "text",
-        "nothing",          "chunks",     "outside", "huge",  "a group", "a type",   "a soft link",
-        "an external link", "a hard link"};
+    static const char *const kinds[] = {"integers",   "floats",   "bool",        "names",
+                                        "complex",    "compound", "text",        "nothing",
+                                        "chunks",     "outside",  "wrapping",    "huge",
+                                        "a group",    "a type",   "a soft link", "an external link",
+                                        "a hard link"};
     struct object *object = &objects[count];
 
     if (count == MOST_OBJECTS)
