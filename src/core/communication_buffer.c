@@ -130,6 +130,27 @@ bool ht__buffer_same(const ht_tensor *a, const ht_tensor *b)
     return same;
 }
 
+#define HT_TRUTH(type)                          \
+    for (int64_t i = 0; i < buffer->count; i++) \
+    ((type *)buffer->data)[i] = ((type *)buffer->data)[i] != 0
+
+static void make_truth(const ht_buffer *buffer)
+{
+    switch (ht_dtype_size(buffer->dtype)) {
+    case 1:
+        HT_TRUTH(uint8_t);
+        break;
+    case 2:
+        HT_TRUTH(uint16_t);
+        break;
+    case 4:
+        HT_TRUTH(uint32_t);
+        break;
+    default:
+        HT_TRUTH(uint64_t);
+    }
+}
+
 static ht_status unpack(const char *what, ht_buffer *buffer)
 {
     ht_status status = HT_SUCCESS;
@@ -137,6 +158,8 @@ static ht_status unpack(const char *what, ht_buffer *buffer)
     const ht_body *nearest = buffer->packed != NULL ? buffer->packed : body;
     size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
 
+    if (buffer->truth)
+        make_truth(buffer);
     if (buffer->host != NULL)
         status = copy_bytes(what, nearest, ht__body_data(nearest), buffer->data, bytes,
                             HT_COPY_HOST_TO_DEVICE);

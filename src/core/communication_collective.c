@@ -52,7 +52,13 @@ static ht_request *start_bcast(const char *what, ht_manner manner, ht_comm *comm
                           .count = count_of(buffer),
                           .part = buffer};
 
-    return ht__call_start(&check, &call, valid, open_bcast, NULL, buffer);
+    ht_request *request = ht__call_start(&check, &call, valid, open_bcast, NULL, buffer);
+
+    /* Written on the others: a graph that has saved it is out of date on all ranks or none. What
+     * the library itself sends is a slab of one rank, received elsewhere. */
+    if (request != NULL && comm->rank == root && manner != HT_ALIKE)
+        ht__storage_touch(buffer->body->storage);
+    return request;
 }
 
 typedef enum reduction { ALLREDUCE, REDUCE, SCAN, EXSCAN } reduction;
@@ -114,6 +120,12 @@ static bool reduction_valid(const ht_check *check, const ht_tensor *send, const 
            (ht__check_pair(check, send, recv) && ht__check_same_local(check, send, recv));
 }
 
+/* Whether a rank gets what one rank has, on which no operation is done. */
+static bool has_one_operand(reduction kind, const ht_comm *comm)
+{
+    return kind == EXSCAN ? comm->rank == 1 : comm->size == 1 || (kind == SCAN && comm->rank == 0);
+}
+
 static ht_status open_reduction(ht_request *request, reduction kind, const ht_call *call,
                                 ht_tensor *send, ht_tensor *recv)
 {
@@ -129,6 +141,8 @@ static ht_status open_reduction(ht_request *request, reduction kind, const ht_ca
         status = ht__buffer_open(request->what, &request->send, send, true, false);
     if (status == HT_SUCCESS && receives && !in_place)
         status = ht__buffer_detach(request->what, &request->send, &request->recv);
+    request->recv.truth = (call->op == HT_OP_AND || call->op == HT_OP_OR) &&
+                          has_one_operand(kind, request->comm);
     return status == HT_SUCCESS ? post_pieces(request, kind, call) : status;
 }
 

@@ -8,10 +8,15 @@ static bool is_exact(ht_dtype dtype)
     return dtype == HT_BOOL || ht_dtype_is_integer(dtype);
 }
 
+static ht_loop_fn kernel_of(const ht_unary_op *op, const ht_body *y)
+{
+    return y->storage->device->backend->kernels.unary[op->kernel][y->dtype];
+}
+
 static ht_status run(const ht_unary_op *op, const ht_tensor *x, const ht_body *y)
 {
     ht_device *device = y->storage->device;
-    ht_loop_fn kernel = device->backend->kernels.unary[op->kernel][y->dtype];
+    ht_loop_fn kernel = kernel_of(op, y);
     ht_operand operands[2] = {ht__operand(y), ht__operand(x->body)};
     ht_loop loop;
 
@@ -60,6 +65,8 @@ ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x)
         return ht_error_get(NULL);
     if (ht__check_in_place(op->name, x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
+    if (kernel_of(op, x->body) == NULL) /* before x counts as written */
+        return ht__kernel_missing(op->name, x);
     node = ht_node_new(op->name, op->backward, 1, &x);
     ht__storage_touch(x->body->storage);
     if (run(op, x, x->body) != HT_SUCCESS) {

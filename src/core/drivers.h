@@ -53,6 +53,8 @@ bool ht__has_history(const ht_tensor *x);                        /* it, or what 
 
 /* y was made as a view of x. */
 void ht__set_base(ht_tensor *y, ht_tensor *x);
+/* y is a view of what nobody else has, so that it is no view to anybody. */
+ht_tensor *ht__without_base(ht_tensor *y);
 
 /* Whether nobody has written through another handle since x's node was made; makes it so, or false
  * after the error. ht_node_new does it with its inputs. */
@@ -68,6 +70,9 @@ ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor
 
 /* x <- values (NULL: fails with the error already set), in the graph as `values` are. */
 ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values);
+
+/* ht_tensor_set_ in the words of `what`. */
+ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y);
 
 typedef struct ht_binary_op {
     const char *name;

@@ -30,6 +30,16 @@ void ht__set_base(ht_tensor *y, ht_tensor *x)
         y->root = ht_retain(root_of(x));
 }
 
+ht_tensor *ht__without_base(ht_tensor *y)
+{
+    if (y == NULL)
+        return NULL;
+    y->view = false;
+    ht_release(y->root);
+    y->root = NULL;
+    return y;
+}
+
 /* Memory laid out as that of `whole`, for a gradient. */
 static ht_tensor *new_in_layout(const ht_body *whole, const ht_tensor *like)
 {
@@ -126,15 +136,21 @@ static void give_history(ht_tensor *x, ht_node *node)
         ht_release(node);
 }
 
+/* Cut off from the graph: values without a history. */
+static bool is_cut_off(const ht_tensor *x)
+{
+    return x->view && x->node == NULL && root_of((ht_tensor *)x) == x;
+}
+
 bool ht__catch_up(const char *what, ht_tensor *x)
 {
     ht_tensor *base = root_of(x);
     unsigned now = x->body->storage->history;
 
-    if (base == x && x->view && x->node == NULL) { /* cut off: values without a history */
-        x->history = now;
+    if (is_cut_off(base))
+        base->history = now;
+    if (base == x && base->history == now)
         return true;
-    }
     if (base == x || base->history != now) {
         HT_FAIL(x->body->comm, HT_ERR_STATE,
                 "%s: x %s%s was written to through another tensor that shares its memory: make it "

@@ -159,6 +159,7 @@ typedef struct ht_buffer {
     int64_t count;
     ht_dtype dtype;
     bool write; /* copied back by close */
+    bool truth; /* integers that are not 0 become 1 then */
 } ht_buffer;
 ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor, bool read,
                           bool write);

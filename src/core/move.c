@@ -268,21 +268,19 @@ static void drop_misfit(ht_tensor *x)
     meta->overwrite = false;
 }
 
-ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
+ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
 {
     ht_body *old;
 
-    if (HT_IS_NULL(x, "ht_tensor_set_", "x") || HT_IS_NULL(y, "ht_tensor_set_", "y"))
-        return ht_error_get(NULL);
     if (x->view)
-        return HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_set_: x is a view");
+        return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is a view", what);
     if (x->node != NULL)
-        return HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_set_: a graph needs x");
+        return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: a graph needs x", what);
     if (!may_become(x, y))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "ht_tensor_set_: x is %s, y is %s: they have to agree where a data-parallel "
+                       "%s: x is %s and was to become %s: they have to agree where a data-parallel "
                        "wrapper averages the gradient of x",
-                       ht__body_str(x->body), ht__body_str(y->body));
+                       what, ht__body_str(x->body), ht__body_str(y->body));
     ht__body_await(x->body); /* an update that is due goes by the old body */
     old = x->body;
     ht__storage_touch(old->storage); /* what a graph saved of it is out of date */
@@ -291,4 +289,11 @@ ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
     ht_release(old);
     drop_misfit(x);
     return HT_SUCCESS;
+}
+
+ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y)
+{
+    if (HT_IS_NULL(x, "ht_tensor_set_", "x") || HT_IS_NULL(y, "ht_tensor_set_", "y"))
+        return ht_error_get(NULL);
+    return ht__tensor_set("ht_tensor_set_", x, y);
 }

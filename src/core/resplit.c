@@ -126,17 +126,20 @@ ht_tensor *ht_resplit(ht_tensor *x, int split)
     return split == x->body->split ? x : move_to("ht_resplit", x, split, NULL, true);
 }
 
-/* The gradient goes along, unless it is memory only that the next one is to be written to. */
+/* The gradient goes along, unless it is memory only that the next one is to be written to. With the
+ * split that x has, nothing is to be done. */
 static ht_status resplit_in_place(ht_tensor *x, int split)
 {
     ht_tensor *moved = ht_resplit(x, split), *grad = ht_tensor_grad(x);
     ht_status status;
 
+    if (moved == x)
+        return HT_SUCCESS;
     if (grad != NULL)
         grad = ht_resplit(grad, split);
     if (moved == NULL || (grad == NULL && ht_tensor_grad(x) != NULL))
         return ht_error_get(NULL);
-    status = ht_tensor_set_(x, moved);
+    status = ht__tensor_set("ht_resplit_", x, moved);
     return status == HT_SUCCESS && grad != NULL ? ht_tensor_set_grad(x, grad) : status;
 }
 

@@ -123,6 +123,7 @@ ht_tensor *ht_expand_dims(ht_tensor *x, int axis)
 
 ht_tensor *ht_squeeze(ht_tensor *x, int axis)
 {
+    ht_tensor *y, *whole = x;
     ht_body *body;
 
     if (HT_IS_NULL(x, "ht_squeeze", "x") || !ht__check_axis("ht_squeeze", x, &axis))
@@ -134,10 +135,10 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
         return NULL;
     }
     if (x->body->split == axis)
-        x = ht_resplit(x, HT_NONE);
-    if (x == NULL)
+        whole = ht_resplit(x, HT_NONE);
+    if (whole == NULL)
         return NULL;
-    body = ht__body_view(x->body);
+    body = ht__body_view(whole->body);
     for (int i = axis; i + 1 < body->ndim; i++) {
         body->shape[i] = body->shape[i + 1];
         body->stride[i] = body->stride[i + 1];
@@ -146,7 +147,8 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
     if (body->split != HT_NONE && body->split > axis)
         body->split--;
     ht__body_settle(body);
-    return record("ht_squeeze", squeeze_backward, x, body, &axis, sizeof axis);
+    y = record("ht_squeeze", squeeze_backward, whole, body, &axis, sizeof axis);
+    return whole == x ? y : ht__without_base(y);
 }
 
 typedef struct narrow_context {

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions, broadcast and all-to-all of tensors: contiguous or not, every dtype, long counts. */
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <string.h>
 
@@ -115,6 +116,36 @@ static void test_logical_and_or(void **state)
     ht_scope_close(scope);
 }
 
+/* They are 0 or 1 where one rank alone contributes, too: on one rank, and at the ends of scans. */
+static void test_logical_results_of_integers_are_0_or_1(void **state)
+{
+    static const ht_dtype dtypes[] = {HT_UINT8, HT_INT8, HT_INT16, HT_INT32, HT_INT64};
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        ht_scope *scope = ht_scope_open();
+        ht_reduce_op op = i % 2 == 0 ? HT_OP_AND : HT_OP_OR;
+        ht_tensor *x = ht_full(2, (const int64_t[]){2, 3}, 3, dtypes[i / 2], HT_NONE);
+        ht_tensor *one = ht_ones_like(x), *y = ht_copy(x), *turned = ht_transpose(x, 0, 1);
+        ht_tensor *scanned = ht_zeros_like(turned);
+        ht_request *posted;
+
+        assert_int_equal(ht_scan(HT_COMM_WORLD, turned, scanned, op), HT_SUCCESS);
+        ht_test_expect_same(ht_transpose(scanned, 0, 1), one, 0);
+        assert_int_equal(ht_exscan(HT_COMM_WORLD, x, y, op), HT_SUCCESS);
+        ht_test_expect_same(y, ht_test_rank == 0 ? x : one, 0);
+        posted = ht_iallreduce(HT_COMM_WORLD, x, y, op);
+        assert_int_equal(ht_wait(&posted), HT_SUCCESS);
+        ht_test_expect_same(y, one, 0);
+        y = ht_copy(x);
+        assert_int_equal(ht_reduce(HT_COMM_WORLD, y, y, op, 0), HT_SUCCESS);
+        ht_test_expect_same(y, ht_test_rank == 0 ? one : x, 0);
+        assert_int_equal(ht_allreduce(HT_COMM_WORLD, x, x, op), HT_SUCCESS);
+        ht_test_expect_same(x, one, 0);
+        ht_scope_close(scope);
+    }
+}
+
 /* bfloat16 sums are made in float32 and rounded once per addition. */
 static void test_bfloat16_rounds_to_nearest(void **state)
 {
@@ -212,6 +243,7 @@ static void test_misuse_is_told(void **state)
 HT_TEST_SUITE(test_communication_collective, cmocka_unit_test(test_allreduce_of_each_dtype),
               cmocka_unit_test(test_views_are_packed), cmocka_unit_test(test_reduce_scan_exscan),
               cmocka_unit_test(test_logical_and_or),
+              cmocka_unit_test(test_logical_results_of_integers_are_0_or_1),
               cmocka_unit_test(test_bfloat16_rounds_to_nearest), cmocka_unit_test(test_long_counts),
               cmocka_unit_test(test_requests_complete_in_any_order),
               cmocka_unit_test(test_alltoall_transposes_blocks),

@@ -135,6 +135,21 @@ static void views_of_leaves_are_refused_as_leaves_are(void **state)
     expect_gradient(ht_mul_scalar(view, 2), x, (double[]){2, 2, 0, 0});
 }
 
+/* Views of what was cut off are cut off too, whoever writes to the memory. */
+static void views_of_cut_off_views_are_read(void **state)
+{
+    ht_tensor *x = leaf(1, four, HT_NONE, 15), *y = ht_mul_scalar(x, 2);
+    ht_tensor *cut = ht_detach(y), *part = ht_narrow(cut, 0, 1, 3), *z;
+
+    (void)state;
+    assert_int_equal(ht_fill_(ht_narrow(y, 0, 0, 2), 7), HT_SUCCESS);
+    z = ht_mul_scalar(part, 3);
+    assert_non_null(z);
+    assert_false(ht_tensor_requires_grad(z));
+    assert_int_equal(ht_fill_(part, 1), HT_SUCCESS);
+    assert_non_null(ht_narrow(part, 0, 0, 1));
+}
+
 /* What is filled, drawn or received has no history: what was there gets no gradient. */
 static void what_is_filled_has_no_history(void **state)
 {
@@ -182,6 +197,17 @@ static void communication_into_a_graph_is_refused(void **state)
     assert_int_equal(ht_bcast(HT_COMM_WORLD, x, 0), HT_SUCCESS); /* a leaf's new values */
 }
 
+/* On the root, too, though nothing changes there: or it alone would go on to what the others wait
+ * for. */
+static void what_is_broadcast_is_written_everywhere(void **state)
+{
+    ht_tensor *x = leaf(1, four, HT_NONE, 17), *y = ht_mul(x, x);
+
+    (void)state;
+    assert_int_equal(ht_bcast(HT_COMM_WORLD, x, ht_test_size - 1), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(y, HT_NONE)), HT_ERR_STATE, "changed in place");
+}
+
 /* A handle that shares memory with another one without being a view of it cannot follow. */
 static void one_that_cannot_follow_says_so(void **state)
 {
@@ -211,6 +237,17 @@ static void layers_miss_what_was_changed(void **state)
         ht_set_grad_enabled(was);
         HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(y, HT_NONE)), HT_ERR_STATE, "changed in place");
     }
+}
+
+static void what_failed_has_written_nothing(void **state)
+{
+    ht_tensor *x = ht_ones(1, four, HT_COMPLEX128, HT_NONE), *y;
+
+    (void)state;
+    ht_tensor_set_requires_grad(x, true);
+    y = ht_sqrt(x);
+    HT_TEST_EXPECT_ERROR(ht_relu_(y), HT_ERR_UNSUPPORTED, "ht_relu");
+    assert_int_equal(ht_backward_from(y, ht_ones_like(y), false), HT_SUCCESS);
 }
 
 static void copies_read_before_they_write(void **state)
@@ -250,8 +287,11 @@ HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_b
               cmocka_unit_test(a_buffer_learns_what_is_copied_into_its_views),
               cmocka_unit_test(a_copy_that_could_not_be_a_view_is_written),
               cmocka_unit_test(views_of_leaves_are_refused_as_leaves_are),
+              cmocka_unit_test(views_of_cut_off_views_are_read),
               cmocka_unit_test(what_is_filled_has_no_history),
               cmocka_unit_test(communication_into_a_graph_is_refused),
+              cmocka_unit_test(what_is_broadcast_is_written_everywhere),
               cmocka_unit_test(one_that_cannot_follow_says_so),
               cmocka_unit_test(layers_miss_what_was_changed),
+              cmocka_unit_test(what_failed_has_written_nothing),
               cmocka_unit_test(copies_read_before_they_write));

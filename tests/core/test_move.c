@@ -78,6 +78,27 @@ static void resplit_in_place_takes_the_gradient_along(void **state)
     }
 }
 
+/* Nothing is written, so graphs and views that need x go on. */
+static void resplit_in_place_to_the_same_split_does_nothing(void **state)
+{
+    (void)state;
+    for (int from = -1; from < 2; from++) {
+        ht_tensor *x = leaf_of(2, shape, from < 0 ? HT_NONE : from, 7), *y = ht_mul(x, x);
+        ht_tensor *loss = ht_sum(ht_mul(y, y), HT_NONE);
+
+        for (int axis = from; axis >= -2; axis -= 2) { /* counted from the end, too */
+            int split = from < 0 ? HT_NONE : axis;
+
+            assert_int_equal(ht_resplit_(x, split), HT_SUCCESS);
+            assert_int_equal(ht_resplit_(y, split), HT_SUCCESS);
+            assert_int_equal(ht_resplit_(ht_transpose(x, 0, 0), split), HT_SUCCESS);
+        }
+        assert_int_equal(ht_backward(loss), HT_SUCCESS);
+        HT_TEST_EXPECT_ERROR(ht_resplit_(y, from < 0 ? 0 : HT_NONE), HT_ERR_STATE,
+                             "ht_resplit_: a graph needs x");
+    }
+}
+
 static void a_gradient_is_distributed_as_its_tensor(void **state)
 {
     ht_tensor *x = leaf_of(2, shape, 0, 8), *row, *flat;
@@ -166,6 +187,7 @@ HT_TEST_SUITE(test_move, cmocka_unit_test(another_body_has_no_gradient_of_the_ol
               cmocka_unit_test(a_body_of_the_same_kind_keeps_the_gradient),
               cmocka_unit_test(a_gradient_for_the_old_body_is_refused),
               cmocka_unit_test(resplit_in_place_takes_the_gradient_along),
+              cmocka_unit_test(resplit_in_place_to_the_same_split_does_nothing),
               cmocka_unit_test(a_gradient_is_distributed_as_its_tensor),
               cmocka_unit_test(an_optimizer_refuses_a_state_that_does_not_fit),
               cmocka_unit_test(equal_ignores_what_is_behind_the_last_axis),
