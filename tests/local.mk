@@ -234,7 +234,6 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/number.h \
 	tests/fuzz/number_memory.c \
 	tests/fuzz/number_ops.c \
-	tests/fuzz/open.c \
 	tests/fuzz/ops_checks.c \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_factories.c \

@@ -12,6 +12,7 @@ struct memory {
     struct memory *next; /* all of a program, freed at its end */
     int slot;            /* of the leaf that it holds, else -1 */
     bool tracked;        /* some element depends on a leaf */
+    bool saved;          /* a graph may have kept its values */
     int views;           /* arrays over it */
     bool frozen;         /* who else would see a write is not known: there are none */
 };
@@ -21,6 +22,7 @@ struct array {
     ht_dtype dtype;
     int ndim;
     int64_t shape[HT_MAX_NDIM], stride[HT_MAX_NDIM], offset;
+    bool view;      /* of another handle */
     bool read_only; /* a broadcast view */
     bool cut;       /* what is read through it has no derivatives */
 };

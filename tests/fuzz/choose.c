@@ -237,16 +237,23 @@ bool axis_of(int *axis, int ndim)
 
 /* --- Writing --- */
 
-/* What is written without recording, or through a view that was cut off from the graph, leaves the
- * history of an element as it was. */
-void write_element(struct run *run, const struct array *x, int64_t index, struct number value)
+void write_value(const struct array *x, int64_t index, struct number value)
 {
     struct array open = *x;
 
     open.cut = false;
-    if (!run->recording || x->cut)
-        value.d = array_at(&open, index).d;
+    value.d = array_at(&open, index).d;
     array_set(&open, index, value);
+}
+
+/* What is written without recording, or through a view that was cut off from the graph, leaves the
+ * history of an element as it was. */
+void write_element(struct run *run, const struct array *x, int64_t index, struct number value)
+{
+    if (!run->recording || x->cut)
+        write_value(x, index, value);
+    else
+        array_set(x, index, value);
 }
 
 int forget(struct memory *memory)
@@ -256,7 +263,7 @@ int forget(struct memory *memory)
     return WANT_ANYTHING;
 }
 
-static bool is_leaf_memory(const struct run *run, const struct memory *memory)
+bool is_leaf_memory(const struct run *run, const struct memory *memory)
 {
     for (int i = 0; i < run->leaf_count; i++) {
         if (memory->slot == run->leaves[i].slot)
@@ -265,20 +272,32 @@ static bool is_leaf_memory(const struct run *run, const struct memory *memory)
     return false;
 }
 
-/* Whether writing to the first argument succeeds. Where the graph would have to follow the write
- * into other views the library may refuse, which leaves everything as it is. */
+enum needs needs_gradient(const struct run *run, const struct array *x)
+{
+    if (kind_of(x->dtype) <= KIND_INT || x->cut)
+        return NEEDS_NOT;
+    if (is_leaf_memory(run, x->memory))
+        return NEEDS;
+    for (int64_t i = 0; i < array_size(x); i++) {
+        if (array_at(x, i).d != NULL)
+            return NEEDS;
+    }
+    return x->memory->tracked ? NEEDS_PERHAPS : NEEDS_NOT;
+}
+
+/* Whether writing to the first argument succeeds. What is written to a part of a leaf, or to a view
+ * that was cut off and is to have a history, is refused, which leaves everything as it is. */
 int check_write(struct run *run, const struct statement *s, const struct array *from)
 {
     const struct array *x = array_of(run, s, 0);
-    bool follows = run->recording && run->program->differentiates;
+    bool leaf = is_leaf_memory(run, x->memory) && !x->cut;
+    bool follows = from != NULL && x->view && x->cut && kind_of(x->dtype) >= KIND_FLOAT;
+    enum needs needs = follows ? needs_gradient(run, from) : NEEDS_NOT;
 
-    (void)from;
-    if (x->read_only)
+    if (x->read_only || (run->recording && (leaf || needs == NEEDS)))
         return HT_ERR_STATE;
-    if (run->recording && is_leaf_memory(run, x->memory) && !x->cut)
+    if (run->recording && needs == NEEDS_PERHAPS && run->status == HT_ERR_STATE)
         return HT_ERR_STATE;
-    if (((follows && x->memory->views > 1) || array_size(x) == 0) && run->status == HT_ERR_STATE)
-        return HT_ERR_STATE;
-    run->wrote = true;
+    run->wrote = run->wrote || x->memory->saved;
     return HT_SUCCESS;
 }

@@ -59,7 +59,6 @@ struct leaf {
 struct run {
     struct program *program;
     bool generate, trace;
-    const char *defects; /* not left out: those whose names have this */
     struct random random;
     struct variable vars[MAX_STATEMENTS];
     struct leaf leaves[MAX_LEAVES];
@@ -119,15 +118,14 @@ enum {
     RULE_NO_INTEGER = 16,
     RULE_SMOOTH = 32, /* makes sense in a program with gradients */
     RULE_WRITES = 64,
-    RULE_GRADIENTS = 128
+    RULE_GRADIENTS = 128,
+    RULE_SAVES = 256 /* its backward needs values of operands or results as they were */
 };
 
 /* The table, ended by a NULL format. */
 extern const struct op ops_factories[], ops_elementwise[], ops_reduce[], ops_views[], ops_layout[],
     ops_writes[], ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[];
 const struct op *op_random(struct run *run);
-/* open.c: a statement that a known defect makes fail. */
-bool triggers_open_defect(const struct run *run, const struct statement *s);
 
 /* Variables for a new statement; -1: none. */
 typedef bool variable_filter(struct run *run, const struct variable *x);
@@ -142,11 +140,19 @@ int random_split(struct run *run, int ndim);
 struct array *array_of(struct run *run, const struct statement *s, int argument);
 ht_tensor *tensor_of(struct run *run, const struct statement *s, int argument);
 bool axis_of(int *axis, int ndim);
-/* Writing to an element, with recording on or off. */
+/* Writing to an element, with recording on or off; without a word to the graph. */
 void write_element(struct run *run, const struct array *x, int64_t index, struct number value);
+void write_value(const struct array *x, int64_t index, struct number value);
 /* All that shares the memory may be anything from now on. */
 int forget(struct memory *memory);
 int check_write(struct run *run, const struct statement *s, const struct array *from);
+/* Whether some element depends on a leaf, and its graph is there. */
+variable_filter depends;
+bool is_leaf_memory(const struct run *run, const struct memory *memory);
+/* Whether the library's tensor needs a gradient: for certain, by no means, or it may be: a tensor
+ * whose elements have all been overwritten, or that has none, may still be a part of a graph. */
+enum needs { NEEDS_NOT, NEEDS_PERHAPS, NEEDS };
+enum needs needs_gradient(const struct run *run, const struct array *x);
 /* 0: no rank's parts share memory, 1: all that have elements do, 2: some. Collective. */
 int shared_by(ht_tensor *a, ht_tensor *b);
 
@@ -178,7 +184,6 @@ void statement_print(const struct run *run, const struct statement *s, int numbe
 void program_shrink(struct program *program, char failure[], size_t size);
 
 /* Families: each runs one case and returns whether all is well, the same on every rank. */
-extern const char *fuzz_defects;
 bool family_core(uint64_t seed, bool trace);
 bool family_train(uint64_t seed, bool trace);
 bool family_loader(uint64_t seed, bool trace);

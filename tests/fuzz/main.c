@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * usage: fuzz [--seed N] [--cases N] [--seconds S] [--only FAMILY] [--folder PATH] [--failures N]
- * [--defects NAME] [--trace] Runs cases until the time is over, or as many as asked for. Status 1:
- * a case failed, and was printed with its seed: --seed N --cases 1 --only FAMILY is that case
- * again. The seed and family of the case that runs are in PATH/fuzz.case, for those that do not
- * come back.
- */
+ * Runs cases until the time is over, or as many as asked for. The seed and family of the case that
+ * runs are in PATH/fuzz.case, for those that do not come back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +9,6 @@
 #include "fuzz.h"
 
 const char *fuzz_folder = ".";
-const char *fuzz_defects;
 
 static const struct family {
     const char *name;
@@ -67,55 +62,149 @@ static bool time_is_over(double begin, double seconds)
     return over;
 }
 
-int main(int argc, char **argv)
+static struct options {
+    uint64_t seed, cases, failures;
+    double seconds;
+    const char *only;
+    bool trace, help;
+} options = {.seed = 1, .cases = UINT64_MAX, .failures = 5, .seconds = 1e9};
+
+enum value { NOTHING, COUNT, SECONDS, TEXT };
+static const struct option {
+    const char *name, *value, *help;
+    enum value kind;
+    void *to;
+} table[] = {{"--seed", "N", "the first case's [1]", COUNT, &options.seed},
+             {"--cases", "N", "how many [no limit]", COUNT, &options.cases},
+             {"--seconds", "S", "how long [no limit]", SECONDS, &options.seconds},
+             {"--failures", "N", "how many end the run [5]", COUNT, &options.failures},
+             {"--only", "FAMILY", "one family of cases", TEXT, &options.only},
+             {"--folder", "PATH", "for files, the same on all ranks [.]", TEXT, &fuzz_folder},
+             {"--trace", "", "statements as they come", NOTHING, &options.trace},
+             {"--help", "", "this", NOTHING, &options.help},
+             {NULL, NULL, NULL, NOTHING, NULL}};
+
+static void help(FILE *to)
 {
-    uint64_t seed = 1, failed = 0, count = 0, cases = UINT64_MAX, most = 5;
-    double seconds = 1e9, begin;
-    const char *only = NULL;
-    bool trace = false;
-    int rank;
+    fputs("usage: mpirun -n RANKS fuzz [OPTION]...\n"
+          "Random programs beside plain references. Status 1: a case failed, and was printed with\n"
+          "its seed; --only FAMILY --seed N --cases 1 is that case again.\n\n",
+          to);
+    for (const struct option *option = table; option->name != NULL; option++)
+        fprintf(to, "  %-10s %-7s %s\n", option->name, option->value, option->help);
+    fputs("families:", to);
+    for (const struct family *family = families; family->name != NULL; family++)
+        fprintf(to, " %s", family->name);
+    fputc('\n', to);
+}
 
-    if (ht_init(&argc, &argv) != HT_SUCCESS)
-        return 1;
-    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
-    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
-    ht_log_set_level(HT_LOG_ERROR);
-    rank = ht_comm_rank(HT_COMM_WORLD);
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "0";
+static bool refuse(const char *text, const char *value)
+{
+    if (ht_comm_rank(HT_COMM_WORLD) == 0)
+        fprintf(stderr, "fuzz: %s '%s' (see --help)\n", text, value);
+    return false;
+}
 
-        if (strcmp(argv[i], "--trace") == 0) {
-            trace = true;
-            continue;
-        }
-        if (strcmp(argv[i], "--seed") == 0)
-            seed = strtoull(value, NULL, 0);
-        else if (strcmp(argv[i], "--cases") == 0)
-            cases = strtoull(value, NULL, 0);
-        else if (strcmp(argv[i], "--defects") == 0)
-            fuzz_defects = value;
-        else if (strcmp(argv[i], "--failures") == 0)
-            most = strtoull(value, NULL, 0);
-        else if (strcmp(argv[i], "--seconds") == 0)
-            seconds = strtod(value, NULL);
-        else if (strcmp(argv[i], "--only") == 0)
-            only = value;
-        else if (strcmp(argv[i], "--folder") == 0)
-            fuzz_folder = value;
-        i++;
+/* Sets what the option is for; false: it has no such value. */
+static bool take(const struct option *option, const char *value)
+{
+    char *end = NULL;
+
+    if (option->kind == NOTHING)
+        *(bool *)option->to = true;
+    else if (option->kind == COUNT)
+        *(uint64_t *)option->to = strtoull(value, &end, 0);
+    else if (option->kind == SECONDS)
+        *(double *)option->to = strtod(value, &end);
+    else
+        *(const char **)option->to = value;
+    return end == NULL || (end != value && *end == '\0');
+}
+
+static const struct option *option_of(const char *name)
+{
+    const struct option *option = table;
+
+    while (option->name != NULL && strcmp(option->name, name) != 0)
+        option++;
+    return option->name != NULL ? option : NULL;
+}
+
+static bool is_family(const char *name)
+{
+    for (const struct family *family = families; family->name != NULL; family++) {
+        if (strcmp(family->name, name) == 0)
+            return true;
     }
-    begin = MPI_Wtime();
-    while (count < cases && failed < most && !time_is_over(begin, seconds)) {
-        const struct family *family = family_of(seed + count, only);
+    return false;
+}
+
+static bool read_options(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const struct option *option = option_of(argv[i]);
+        bool has_value = option != NULL && option->kind != NOTHING;
+
+        if (option == NULL)
+            return refuse("expected an option, got", argv[i]);
+        if (has_value && i + 1 == argc)
+            return refuse("no value follows", argv[i]);
+        if (!take(option, has_value ? argv[i + 1] : ""))
+            return refuse("expected a number, got", argv[i + 1]);
+        i += has_value;
+    }
+    return options.only == NULL || is_family(options.only) ||
+           refuse("expected a family, got", options.only);
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int run_cases(void)
+{
+    uint64_t failed = 0, count = 0;
+    double begin = MPI_Wtime();
+    int rank = ht_comm_rank(HT_COMM_WORLD);
+
+    while (count < options.cases && failed < options.failures &&
+           !time_is_over(begin, options.seconds)) {
+        uint64_t seed = options.seed + count++;
+        const struct family *family = family_of(seed, options.only);
 
         if (rank == 0)
-            note_case(family->name, seed + count);
-        failed += !family->run(seed + count, trace);
-        count++;
+            note_case(family->name, seed);
+        failed += !family->run(seed, options.trace);
     }
     if (rank == 0)
         printf("%llu cases, %llu failed, %.0f a minute\n", (unsigned long long)count,
                (unsigned long long)failed, (double)count * 60 / (MPI_Wtime() - begin));
-    ht_finalize();
     return failed > 0;
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    if (asks_for_help(argc, argv)) {
+        help(stdout);
+        return 0;
+    }
+    if (ht_init(&argc, &argv) != HT_SUCCESS)
+        return 1;
+    if (!read_options(argc, argv)) {
+        ht_finalize();
+        return 2;
+    }
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    ht_log_set_level(HT_LOG_ERROR);
+    status = run_cases();
+    ht_finalize();
+    return status;
 }

@@ -151,7 +151,6 @@ static struct outcome call_load(struct run *run, const struct statement *s)
 static int same_elements(struct run *run, const struct statement *s, struct array *out)
 {
     *out = array_copy(array_of(run, s, 0));
-    out->cut = true;
     for (int64_t i = 0; i < array_size(out); i++)
         out->memory->data[i].d = NULL;
     MPI_Barrier(MPI_COMM_WORLD);

@@ -244,7 +244,8 @@ static int reference_backward(struct run *run, const struct statement *s, struct
         for (int j = 0; j < MAX_DUALS; j++)
             run->leaves[k].size[j] += reached[k][j] && !arena_zero ? 0 : INFINITY;
     }
-    check_gradients(run);
+    if (run->status == HT_SUCCESS)
+        check_gradients(run);
     for (int i = 0; arena_singular && i < run->leaf_count; i++)
         run->leaves[i].unknown = true;
     return WANT_SUCCESS;

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 int components(ht_dtype dtype); /* real ones of an element */
-variable_filter is_leaf, depends;
+variable_filter is_leaf;
 struct leaf *leaf_of(struct run *run, const struct statement *s);
 bool generate_leaf(struct run *run, const struct op *op, struct statement *s);
 struct array shape_of(const struct statement *s); /* no memory */

@@ -247,9 +247,10 @@ static int reference_conv(struct run *run, const struct statement *s, struct arr
 }
 
 const struct op ops_layers[] = {
-    {"ht_linear(%t, %t)", 10, generate_linear, call_linear, reference_linear, .rules = RULE_SMOOTH},
+    {"ht_linear(%t, %t)", 10, generate_linear, call_linear, reference_linear,
+     .rules = RULE_SMOOTH | RULE_SAVES},
     {"ht_max_pool2d_ext(%t, kernel %n %n, stride %n %n, padding %n)", 8, generate_image, call_pool,
-     reference_pool, .rules = RULE_SMOOTH},
+     reference_pool, .rules = RULE_SMOOTH | RULE_SAVES},
     {"ht_conv2d(%t, kernel %n %n, stride %n %n, padding %n, channels %n, seed %x)", 8,
-     generate_image, call_conv, reference_conv, .rules = RULE_SMOOTH},
+     generate_image, call_conv, reference_conv, .rules = RULE_SMOOTH | RULE_SAVES},
     {0}};

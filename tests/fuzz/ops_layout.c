@@ -23,24 +23,80 @@ static struct outcome seen(ht_tensor *t)
     return last_outcome;
 }
 
+/* The axes of x from `from` up to `to`, which are one row of elements at even distances: its length
+ * and the distance. */
+static bool one_row(const struct array *x, int from, int to, int64_t *length, int64_t *stride)
+{
+    *length = 1;
+    *stride = 0;
+    for (int i = to - 1; i >= from; i--) {
+        if (x->shape[i] == 1)
+            continue;
+        if (*length > 1 && x->stride[i] != *length * *stride)
+            return false;
+        *stride = *length > 1 ? *stride : x->stride[i];
+        *length *= x->shape[i];
+    }
+    return true;
+}
+
+/* y, whose shape is set, as a view of x: axes of both are matched in groups of the same length. */
+static bool view_in_shape(const struct array *x, struct array *y)
+{
+    int from = 0, first = 0;
+
+    if (array_size(x) == 0)
+        return false;
+    while (first < y->ndim || from < x->ndim) {
+        int to = from, last = first;
+        int64_t have = 1, want = 1, length, stride;
+
+        do {
+            if ((have <= want || last == y->ndim) && to < x->ndim)
+                have *= x->shape[to++];
+            else
+                want *= y->shape[last++];
+        } while (have != want);
+        if (!one_row(x, from, to, &length, &stride))
+            return false;
+        for (int i = last - 1, step = 1; i >= first; i--) {
+            y->stride[i] = stride * step;
+            step *= (int)y->shape[i];
+        }
+        from = to;
+        first = last;
+    }
+    return true;
+}
+
 /* y has the elements of x in its shape. Whether it is a view, the memory tells: a copy, unless the
- * parts of all ranks share theirs. Where only some do, nobody may write to either. */
+ * parts of all ranks share theirs. Where only some do, or none has elements, or the result is x
+ * itself on some ranks alone, as documented, nobody may write to either. */
 static int view_or_copy(struct run *run, const struct statement *s, struct array *out,
                         struct outcome outcome)
 {
     const struct array *x = array_of(run, s, 0);
     int64_t shape[HT_MAX_NDIM];
-    struct array y;
-    int ndim = out->ndim, shared, same;
+    struct array y = *x;
+    int ndim = out->ndim, shared, same[2]; /* x itself: on some ranks; on some not */
 
     memcpy(shape, out->shape, sizeof shape);
+    y.ndim = ndim;
+    memcpy(y.shape, shape, sizeof shape);
     if (outcome.t == NULL)
         return WANT_SUCCESS; /* and that is wrong */
     shared = shared_by(outcome.t, tensor_of(run, s, 0));
-    same = outcome.t == tensor_of(run, s, 0);
-    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (same) {
+    same[0] = outcome.t == tensor_of(run, s, 0);
+    same[1] = !same[0];
+    MPI_Allreduce(MPI_IN_PLACE, same, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (!same[1]) {
         *out = array_view(x);
+        return WANT_SUCCESS;
+    }
+    if (shared == 1 && !same[0] && view_in_shape(x, &y)) {
+        *out = array_view(&y);
+        out->cut = x->cut || !run->recording;
+        out->view = true;
         return WANT_SUCCESS;
     }
     y = array_new(x->dtype, ndim, shape);
@@ -51,7 +107,8 @@ static int view_or_copy(struct run *run, const struct statement *s, struct array
             a.d = NULL;
         array_set(&y, i, a);
     }
-    if (shared != 0) { /* the program leaves these two as they are from now on */
+    if (shared != 0 || same[0] ||
+        array_size(x) == 0) { /* the program leaves these two as they are from now on */
         x->memory->views++;
         y.memory->views++;
         y.read_only = x->read_only;

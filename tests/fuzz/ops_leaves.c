@@ -114,7 +114,7 @@ static int reference_step(struct run *run, const struct statement *s, struct arr
     leaf = leaf_of(run, s);
     if (run->status != HT_SUCCESS && ht_tensor_split(x->t) != HT_NONE)
         return WANT_ANYTHING; /* optimizers may want process-local parameters */
-    run->wrote = true;
+    run->wrote = run->wrote || x->a.memory->saved;
     for (int64_t i = 0; i < array_size(&x->a); i++) {
         struct number a = array_at(&x->a, i), step = {.re = 0.5 * leaf->grad[i]}, b;
 
@@ -159,6 +159,7 @@ static int reference_set(struct run *run, const struct statement *s, struct arra
     if (x->leaf < 0 || run->status != HT_SUCCESS || run->slots + count > MAX_DUALS)
         return x->leaf >= 0 && run->status == HT_SUCCESS ? WANT_SUCCESS : WANT_ANYTHING;
     leaf = leaf_of(run, s);
+    x->a.memory->frozen = true; /* views of the old body have lost what they were views of */
     x->a = array_new(s->dtype, s->ndim, s->shape);
     for (int64_t i = 0; i < array_size(&x->a); i++)
         array_set(&x->a, i, data_number((int)s->n[0], s->dtype, s->seed, (uint64_t)i));

@@ -221,12 +221,13 @@ static int reference_dropout(struct run *run, const struct statement *s, struct 
     return WANT_SUCCESS;
 }
 
-const struct op ops_losses[] = {{"ht_log_softmax(%t)", 5, generate_rows, call_log_softmax,
-                                 reference_log_softmax, .rules = RULE_SMOOTH},
-                                {"ht_cross_entropy(%t, mode %n, seed %x)", 6, generate_rows,
-                                 call_cross_entropy, reference_cross_entropy, .rules = RULE_SMOOTH},
-                                {"ht_mse_loss(%t, %t, mode %n)", 6, generate_mse, call_mse,
-                                 reference_mse, .rules = RULE_SMOOTH},
-                                {"ht_dropout(%t, 0.5, seed %x, draw %n)", 5, generate_dropout,
-                                 call_dropout, reference_dropout, .rules = RULE_SMOOTH},
-                                {0}};
+const struct op ops_losses[] = {
+    {"ht_log_softmax(%t)", 5, generate_rows, call_log_softmax, reference_log_softmax,
+     .rules = RULE_SMOOTH | RULE_SAVES},
+    {"ht_cross_entropy(%t, mode %n, seed %x)", 6, generate_rows, call_cross_entropy,
+     reference_cross_entropy, .rules = RULE_SMOOTH | RULE_SAVES},
+    {"ht_mse_loss(%t, %t, mode %n)", 6, generate_mse, call_mse, reference_mse,
+     .rules = RULE_SMOOTH | RULE_SAVES},
+    {"ht_dropout(%t, 0.5, seed %x, draw %n)", 5, generate_dropout, call_dropout, reference_dropout,
+     .rules = RULE_SMOOTH | RULE_SAVES},
+    {0}};

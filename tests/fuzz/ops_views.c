@@ -18,6 +18,7 @@ static struct array view_of(struct run *run, const struct array *x)
     struct array y = array_view(x);
 
     y.cut = x->cut || !run->recording;
+    y.view = true;
     return y;
 }
 
@@ -203,8 +204,8 @@ static int reference_squeeze(struct run *run, const struct statement *s, struct 
         return HT_ERR_SHAPE;
     if (ht_tensor_split(tensor_of(run, s, 0)) == axis) {
         *out = array_copy(x);
-        if (!run->recording)
-            out->cut = true;
+        for (int64_t i = 0; !run->recording && i < array_size(out); i++)
+            out->memory->data[i].d = NULL;
     } else {
         *out = view_of(run, x);
     }
@@ -275,7 +276,7 @@ static struct outcome call_detach(struct run *run, const struct statement *s)
 static int reference_detach(struct run *run, const struct statement *s, struct array *out)
 {
     *out = array_view(array_of(run, s, 0));
-    out->cut = true;
+    out->cut = out->view = true;
     return WANT_SUCCESS;
 }
 

@@ -56,10 +56,10 @@ static int reference_copy(struct run *run, const struct statement *s, struct arr
     int want = check_write(run, s, y);
 
     (void)out;
+    if (!broadcasts_to(y, x->ndim, x->shape))
+        return want == WANT_SUCCESS ? HT_ERR_SHAPE : WANT_FAILURE;
     if (want != WANT_SUCCESS)
         return want;
-    if (!broadcasts_to(y, x->ndim, x->shape))
-        return HT_ERR_SHAPE;
     before = array_copy(y);
     for (int64_t i = 0; i < array_size(x); i++) {
         int64_t at[HT_MAX_NDIM];
@@ -115,14 +115,12 @@ static int reference_add(struct run *run, const struct statement *s, struct arra
     ht_dtype wide;
 
     (void)out;
-    if (want != WANT_SUCCESS)
-        return want;
-    if (!broadcasts_to(y, x->ndim, x->shape))
-        return WANT_FAILURE;
     if (kind <= KIND_INT && fraction)
         kind = KIND_FLOAT;
-    if (kind > kind_of(x->dtype))
+    if (!broadcasts_to(y, x->ndim, x->shape) || kind > kind_of(x->dtype))
         return WANT_FAILURE;
+    if (want != WANT_SUCCESS)
+        return want;
     if (kind_of(x->dtype) <= KIND_INT && (x->dtype == HT_BOOL || x->dtype != y->dtype))
         return forget(x->memory);
     wide = promote(x->dtype, y->dtype);
@@ -181,14 +179,17 @@ static struct outcome call_relu(struct run *run, const struct statement *s)
 static int reference_relu(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
+    enum needs needs;
     int want;
 
     (void)out;
     if (x->dtype == HT_BOOL || kind_of(x->dtype) == KIND_COMPLEX)
         return WANT_FAILURE;
-    if (run->status == HT_ERR_STATE && run->program->differentiates)
-        return HT_ERR_STATE; /* it asks for a tensor of its own where there is a graph */
     want = check_write(run, s, NULL);
+    needs = needs_gradient(run, x); /* then it asks for a tensor of its own */
+    if (run->recording && x->view &&
+        (needs == NEEDS || (needs == NEEDS_PERHAPS && run->status == HT_ERR_STATE)))
+        return HT_ERR_STATE;
     for (int64_t i = 0; want == WANT_SUCCESS && i < array_size(x); i++)
         write_element(run, x, i, number_relu(x->dtype, array_at(x, i)));
     return want;
@@ -248,6 +249,66 @@ static bool generate_draw(struct run *run, const struct op *op, struct statement
     return generate_target(run, op, s) && kind_of(array_of(run, s, 0)->dtype) == KIND_FLOAT;
 }
 
+/* --- Communication in place --- */
+
+enum { SUM_OF_ALL, FROM_ROOT };
+
+static bool generate_shared(struct run *run, const struct op *op, struct statement *s)
+{
+    if (!generate_target(run, op, s))
+        return false;
+    s->n[0] = random_below(&run->random, 2);
+    s->n[1] = random_below(&run->random, run->size);
+    return array_of(run, s, 0)->dtype != HT_BOOL &&
+           ht_tensor_split(tensor_of(run, s, 0)) == HT_NONE;
+}
+
+static struct outcome call_shared(struct run *run, const struct statement *s)
+{
+    ht_tensor *x = tensor_of(run, s, 0);
+
+    if (ht_tensor_split(x) != HT_NONE)
+        return done(HT_SUCCESS);
+    return done(s->n[0] == FROM_ROOT ? ht_bcast(HT_COMM_WORLD, x, (int)s->n[1])
+                                     : ht_allreduce(HT_COMM_WORLD, x, x, HT_OP_SUM));
+}
+
+/* All have the same, so the sum is a multiple. What comes from others has no gradient: results of
+ * operations are refused, leaves are not. */
+static int reference_shared(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    enum needs needs = needs_gradient(run, x);
+
+    (void)out;
+    if (ht_tensor_split(tensor_of(run, s, 0)) != HT_NONE)
+        return WANT_ANYTHING;
+    if (s->n[0] == FROM_ROOT && run->size == 1) {
+        run->wrote = run->wrote || x->memory->saved;
+        return WANT_SUCCESS;
+    }
+    if (x->read_only)
+        return WANT_FAILURE;
+    for (int64_t i = 0; needs == NEEDS_NOT && !x->cut && i < x->memory->count; i++)
+        needs = x->memory->data[i].d != NULL ? NEEDS : needs; /* of what x is a view of */
+    if (run->recording && (x->cut || !is_leaf_memory(run, x->memory)) &&
+        (needs == NEEDS || (needs == NEEDS_PERHAPS && run->status == HT_ERR_STATE)))
+        return HT_ERR_STATE;
+    run->wrote = run->wrote || x->memory->saved;
+    for (int64_t i = 0; s->n[0] == SUM_OF_ALL && i < array_size(x); i++) {
+        struct number a = array_at(x, i), sum = a;
+
+        for (int k = 1; k < run->size && !is_unknown(sum); k++)
+            sum = number_add(x->dtype, sum, a);
+        if (kind_of(x->dtype) == KIND_INT && sum.i != run->size * a.i)
+            sum = number_unknown(); /* MPI libraries saturate narrow integers, or wrap them */
+        if (kind_of(x->dtype) >= KIND_FLOAT && run->size > 2)
+            sum.err += 2 * ulp(x->dtype, number_abs(x->dtype, sum));
+        write_value(x, i, sum);
+    }
+    return WANT_SUCCESS;
+}
+
 /* --- Other bodies --- */
 
 static bool generate_resplit(struct run *run, const struct op *op, struct statement *s)
@@ -258,29 +319,38 @@ static bool generate_resplit(struct run *run, const struct op *op, struct statem
     return true;
 }
 
+static bool had_split;
+
 static struct outcome call_resplit(struct run *run, const struct statement *s)
 {
+    ht_tensor *x = tensor_of(run, s, 0);
+    int split = s->split;
+
+    had_split = (split == HT_NONE || axis_of(&split, ht_tensor_ndim(x))) &&
+                ht_tensor_split(x) == split;
     return done(ht_resplit_(tensor_of(run, s, 0), s->split));
 }
 
-/* Replaces the body: views of the old one go on with the old memory, so the library may refuse. */
+/* Replaces the body, unless it has that split: a view is not to be parted from its memory, nor the
+ * result of an operation from its history. Views of the old body go on with the old memory. */
 static int reference_resplit(struct run *run, const struct statement *s, struct array *out)
 {
     struct variable *x = &run->vars[s->arg[0]];
+    bool leaf = is_leaf_memory(run, x->a.memory) && !x->a.view;
+    enum needs needs = leaf ? NEEDS_NOT : needs_gradient(run, &x->a);
     int split = s->split;
 
     (void)out;
     if (split != HT_NONE && !axis_of(&split, x->a.ndim))
         return WANT_FAILURE;
-    if (run->status != HT_SUCCESS) /* of a tensor that is one alone it succeeds */
-        return array_size(&x->a) > 0 && x->a.memory->views == 1 &&
-                       run->program->at[s->arg[0]].op->reference == ops_factories->reference
-                   ? WANT_SUCCESS
-                   : HT_ERR_STATE;
-    run->wrote = true; /* a graph that needs the old body refuses its backward pass */
-    if (ht_tensor_split(x->t) != split)
+    if (run->status == HT_SUCCESS && ht_tensor_split(x->t) != split)
         fail(run, "ht_resplit_ to %d left %d", split, ht_tensor_split(x->t));
-    if (x->a.memory->views > 1) /* apart from its views now, or not: nobody writes to them */
+    if (had_split)
+        return WANT_SUCCESS;
+    if (x->a.view || needs == NEEDS || (needs == NEEDS_PERHAPS && run->status == HT_ERR_STATE))
+        return HT_ERR_STATE;
+    run->wrote = run->wrote || leaf || x->a.memory->saved; /* a graph may need the old body */
+    if (x->a.memory->views > 1)
         x->a.memory->frozen = true;
     return WANT_SUCCESS;
 }
@@ -320,6 +390,7 @@ static int reference_raw(struct run *run, const struct statement *s, struct arra
     const struct array *x = array_of(run, s, 0);
 
     (void)out;
+    run->wrote = run->wrote || (raw_written && x->memory->saved);
     for (int64_t i = 0; raw_written && i < array_size(x); i++)
         write_element(run, x, i, number_real(HT_FLOAT64, s->v[0]));
     return WANT_SUCCESS;
@@ -335,10 +406,12 @@ const struct op ops_writes[] = {
     {"ht_mul_scalar_(%t, %v)", 12, generate_target, call_mul, reference_mul,
      .rules = RULE_SMOOTH | RULE_WRITES},
     {"ht_relu_(%t)", 6, generate_target, call_relu, reference_relu,
-     .rules = RULE_SMOOTH | RULE_WRITES},
+     .rules = RULE_SMOOTH | RULE_WRITES | RULE_SAVES},
     {"ht_uniform_(%t, -1, 3) (seed %x)", 4, generate_draw, call_uniform, reference_draw,
      .rules = RULE_SMOOTH | RULE_WRITES},
     {"ht_normal_(%t, 1, 2) (seed %x)", 4, generate_draw, call_normal, reference_draw,
+     .rules = RULE_SMOOTH | RULE_WRITES},
+    {"shared in place(%t, by bcast %n, root %n)", 5, generate_shared, call_shared, reference_shared,
      .rules = RULE_SMOOTH | RULE_WRITES},
     {"ht_resplit_(%t, %p)", 8, generate_resplit, call_resplit, reference_resplit,
      .rules = RULE_SMOOTH | RULE_WRITES},

@@ -177,7 +177,6 @@ bool family_core(uint64_t seed, bool trace)
     current.random.state = hash_of(seed, 12345);
     current.generate = true;
     current.trace = trace;
-    current.defects = fuzz_defects;
     if (program_run(&program, &current))
         return true;
     snprintf(failure, sizeof failure, "%s", current.failure);

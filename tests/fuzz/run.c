@@ -75,6 +75,34 @@ static void check_status(struct run *run, int number, int want)
              run->message, ht_status_name((ht_status)want));
 }
 
+/* What has no elements, or none that depends on a leaf, may be a part of a graph nevertheless. */
+static void remember_graph(struct run *run, const struct statement *s, const struct array *result)
+{
+    bool tracked = false;
+
+    for (int i = 0; i < MAX_ARGUMENTS && run->recording; i++) {
+        const struct array *x = s->arg[i] >= 0 ? &run->vars[s->arg[i]].a : NULL;
+
+        tracked = tracked || (x != NULL && !x->cut && x->memory->tracked);
+    }
+    if (tracked && result->memory != NULL && kind_of(result->dtype) >= KIND_FLOAT)
+        result->memory->tracked = true;
+    if (tracked && s->op->rules & RULE_WRITES && is_floating(run, &run->vars[s->arg[0]]))
+        array_of(run, s, 0)->memory->tracked = true;
+}
+
+static void remember_saved(struct run *run, const struct statement *s, const struct array *result)
+{
+    if (!run->recording || !(s->op->rules & RULE_SAVES))
+        return;
+    for (int i = 0; i < MAX_ARGUMENTS; i++) {
+        if (s->arg[i] >= 0)
+            run->vars[s->arg[i]].a.memory->saved = true;
+    }
+    if (result->memory != NULL)
+        result->memory->saved = true;
+}
+
 static void run_statement(struct run *run, int number)
 {
     struct statement *s = &run->program->at[number];
@@ -101,7 +129,11 @@ static void run_statement(struct run *run, int number)
         return;
     want = s->op->reference(run, s, &x->a);
     check_status(run, number, want);
-    if (want != WANT_SUCCESS || run->status != HT_SUCCESS || x->a.memory == NULL)
+    if (want != WANT_SUCCESS || run->status != HT_SUCCESS)
+        return;
+    remember_graph(run, s, &x->a);
+    remember_saved(run, s, &x->a);
+    if (x->a.memory == NULL)
         return;
     if (kind_of(x->a.dtype) >= KIND_FLOAT && eps_of(x->a.dtype) > run->eps)
         run->eps = eps_of(x->a.dtype);
@@ -128,13 +160,11 @@ static void begin(struct run *run, struct program *program)
 {
     struct random random = run->random;
     bool generate = run->generate, trace = run->trace;
-    const char *defects = run->defects;
 
     memset(run, 0, sizeof *run);
     run->random = random;
     run->generate = generate;
     run->trace = trace;
-    run->defects = defects;
     run->program = program;
     run->recording = true;
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
@@ -157,18 +187,33 @@ static void next_statement(struct run *run)
         s->seed = random_next(&run->random);
         for (int i = 0; i < MAX_ARGUMENTS; i++)
             s->arg[i] = -1;
-        if (op->generate(run, op, s) && !triggers_open_defect(run, s)) {
+        if (op->generate(run, op, s)) {
             program->count++;
             return;
         }
     }
 }
 
+/* Whether the library knows what is a part of a graph, as gradients are recorded. */
+static void check_history(struct run *run, int number)
+{
+    const struct variable *x = &run->vars[number];
+    enum needs right = needs_gradient(run, &x->a);
+
+    if (x->spent || right == NEEDS_PERHAPS || x->a.memory->frozen)
+        return;
+    if (ht_tensor_requires_grad(x->t) != (right == NEEDS))
+        fail(run, "t%d %s a gradient", number, right == NEEDS ? "needs no" : "needs");
+    ht_error_clear();
+}
+
 static void check_all(struct run *run)
 {
     for (int i = 0; i < run->program->count; i++) {
-        if (run->vars[i].alive && run->vars[i].t != NULL)
-            check_tensor(run, i, run->vars[i].t, &run->vars[i].a);
+        if (!run->vars[i].alive || run->vars[i].t == NULL)
+            continue;
+        check_tensor(run, i, run->vars[i].t, &run->vars[i].a);
+        check_history(run, i);
     }
     check_gradients(run);
 }
