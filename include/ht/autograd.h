@@ -3,7 +3,9 @@
  * Automatic differentiation: define by run. Operations on tensors that require gradients record
  * nodes; ht_backward runs them in reverse order of creation and adds to the gradients of leaves. It
  * works through split tensors: the gradient of a replicated operand is summed over the
- * communicator. The gradient of a complex leaf z is dL/d(Re z) + i dL/d(Im z), as PyTorch's. */
+ * communicator. A gradient has the dtype of its tensor: what comes from an operation in a wider one
+ * is rounded to it before it is added to what other uses and passes gave, as in PyTorch. The
+ * gradient of a complex leaf z is dL/d(Re z) + i dL/d(Im z), as PyTorch's. */
 #ifndef HT_AUTOGRAD_H
 #define HT_AUTOGRAD_H
 

@@ -7,6 +7,7 @@
 #define HT_HALF_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -39,6 +40,16 @@ HT_INLINE float ht__double_to_odd_float(double value)
     bits -= fabs((double)near) > fabs(value);
     bits |= (double)near != value;
     return ht__bits_to_float(bits);
+}
+
+/* The same for an integer of more bits than a double has: the low ones become one bit that says
+ * whether there are any, which is far below what 16 bits keep. */
+HT_INLINE float ht__int64_to_odd_float(int64_t value)
+{
+    int64_t folded = (value & ~(int64_t)0xffff) | (int64_t)((value & 0xffff) != 0) << 15;
+    bool is_long = value > (int64_t)1 << 53 || value < -((int64_t)1 << 53);
+
+    return ht__double_to_odd_float((double)(is_long ? folded : value));
 }
 
 HT_INLINE float ht__bfloat16_to_float(uint16_t half)

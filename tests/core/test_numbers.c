@@ -136,6 +136,35 @@ static void integers_take_the_nearest_of_what_they_cannot_hold(void **state)
         }
 }
 
+/* A little more than half way between two neighbours of 8 bits: through float32, or for the largest
+ * through float64, each would become half way first, and then the lower, even one. */
+static void integers_are_rounded_to_16_bits_once(void **state)
+{
+    enum { COUNT = 9 * 6 };
+    int64_t values[COUNT], count = COUNT;
+    double expected[COUNT];
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        int64_t power = (int64_t)1 << (24 + i % 6 * 38 / 5), sign = i % 2 ? -1 : 1;
+
+        values[i] = sign * (power + power / 256 + 1);
+        expected[i] = (double)(sign * (power + power / 128));
+    }
+    ht_tensor *x = ht_array(values, 1, &count, HT_INT64, 0);
+
+    ht_test_expect(ht_astype(x, HT_BFLOAT16), expected, 0);
+    for (int i = 0; i < COUNT; i++)
+        expected[i] = i % 2 ? -INFINITY : INFINITY;
+    ht_test_expect(ht_astype(x, HT_FLOAT16), expected, 0);
+    ht_test_expect(ht_full_i64(1, &(int64_t){1}, values[5], HT_BFLOAT16, HT_NONE),
+                   &(double){-0x1.02p62}, 0);
+    ht_test_expect(ht_astype(ht_array((int32_t[]){0x1010001, -0x1010001, 257, -257}, 1,
+                                      &(int64_t){4}, HT_INT32, HT_NONE),
+                             HT_BFLOAT16),
+                   (const double[]){0x1.02p24, -0x1.02p24, 256, -256}, 0);
+}
+
 static void results_of_a_higher_kind_are_not_written(void **state)
 {
     const int64_t two = 2;
@@ -190,5 +219,6 @@ HT_TEST_SUITE(test_numbers, cmocka_unit_test(integers_keep_all_their_bits),
               cmocka_unit_test(a_linspace_meets_both_ends),
               cmocka_unit_test(infinities_beside_integers_are_floating),
               cmocka_unit_test(integers_take_the_nearest_of_what_they_cannot_hold),
+              cmocka_unit_test(integers_are_rounded_to_16_bits_once),
               cmocka_unit_test(results_of_a_higher_kind_are_not_written),
               cmocka_unit_test(a_tensor_without_axes_raises_the_kind_only));

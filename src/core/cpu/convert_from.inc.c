@@ -40,13 +40,15 @@ HT_INLINE T PAIR(convert_one)(SC x)
 #undef PART
 #else
 /* A complex number loses its imaginary part, except that a bool asks whether either is not zero.
- * What is wider than float32 is rounded to 16 bits once. */
+ * What float32 does not hold is rounded to 16 bits once. */
 HT_INLINE T PAIR(convert_one)(SC x)
 {
 #if SOURCE_KIND == HT_KIND_COMPLEX && HT_IS_HALF
     return TO_TOTAL(creal(x));
 #elif SOURCE_KIND == HT_KIND_COMPLEX && !HT_IS_COMPLEX && !HT_IS_BOOL
     return STORE(creal(x));
+#elif HT_IS_HALF && SOURCE_KIND == HT_KIND_INTEGER
+    return sizeof(SC) < sizeof(int32_t) ? STORE(x) : STORE(ht__int64_to_odd_float(x));
 #elif HT_IS_HALF && SOURCE_KIND == HT_KIND_FLOAT
     return sizeof(SC) == sizeof(double) ? TO_TOTAL(x) : STORE(x);
 #else
