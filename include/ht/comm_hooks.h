@@ -30,6 +30,10 @@ HT_API ht_comm *ht_grad_bucket_comm(ht_grad_bucket *bucket);      /* borrowed */
  * 1, or 1 / the sum of the weights. The hook owns that division. */
 HT_API double ht_grad_bucket_scale(const ht_grad_bucket *bucket);
 
+/* What mixed precision multiplied the losses of these gradients with (ht_optim_wrapper), 1 without:
+ * the unit of what a hook keeps from one step to the next. */
+HT_API double ht_grad_bucket_loss_scale(const ht_grad_bucket *bucket);
+
 /* Starts x <- scale * (sum of x over the ranks), in place, and returns at once. x is contiguous,
  * float32 or float64, on the host; retained until the sum is there, and not to be touched before.
  * Between nodes it travels as `wire`: the dtype of x, or for float32 HT_BFLOAT16 or HT_FLOAT16

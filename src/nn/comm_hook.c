@@ -164,6 +164,7 @@ void ht__hook_post(ht_reducer *reducer, int number, double scale)
     ht_hook_sum flags = {.engine = reducer->exchange};
 
     b->scale = scale;
+    b->loss_scale = reducer->loss_scale;
     b->round = 0;
     b->status = HT_SUCCESS;
     ht__free(b->message);

@@ -17,7 +17,7 @@ struct ht_grad_bucket {
     ht_reducer *reducer; /* not owned */
     int number;
     ht_tensor *buffer; /* owned; the gradients of the bucket, flat */
-    double scale;
+    double scale, loss_scale;
     int round;         /* whose sums are under way */
     bool running;      /* the hook is being called */
     ht_hook_sum *sums; /* owned */

@@ -60,3 +60,8 @@ double ht_grad_bucket_scale(const ht_grad_bucket *bucket)
 {
     return bucket->scale;
 }
+
+double ht_grad_bucket_loss_scale(const ht_grad_bucket *bucket)
+{
+    return bucket->loss_scale;
+}

@@ -24,6 +24,7 @@ typedef struct bucket_memory {
     bool has_q;      /* from an earlier step */
     ht_tensor *p, *q, *whole;
     ht_tensor *input; /* M_k; then what is left out */
+    double unit;      /* of it: the scale of the losses it comes from */
 } bucket_memory;
 
 struct ht_power_sgd {
@@ -204,6 +205,7 @@ static ht_status make_memory(const ht_power_sgd *state, bucket_memory *memory, h
         memory->whole = flat(end->whole, buffer);
     if (memory->input == NULL && state->options.error_feedback) {
         memory->input = ht_retain(ht_zeros_like(buffer));
+        memory->unit = 1;
         if (memory->input == NULL)
             return ht_error_get(NULL);
     }
@@ -245,7 +247,8 @@ static ht_status take_input(const ht_power_sgd *state, bucket_memory *memory,
 
     if (status != HT_SUCCESS || !state->options.error_feedback)
         return status;
-    status = ht_add_(x, memory->input, 1);
+    status = ht_add_(x, memory->input, ht_grad_bucket_loss_scale(bucket) / memory->unit);
+    memory->unit = ht_grad_bucket_loss_scale(bucket);
     return status != HT_SUCCESS ? status : ht_copy_(memory->input, x);
 }
 

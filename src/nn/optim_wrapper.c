@@ -182,6 +182,9 @@ static ht_status run_backward(ht_optim_wrapper *wrapper, ht_tensor *loss, double
     ht_data_parallel *dp = ht__dp_of(wrapper->model);
     ht_status status = HT_SUCCESS;
 
+    if (dp != NULL)
+        dp->reducer->loss_scale = wrapper->scale;
+
     if (loss != NULL && scale != 1)
         loss = ht_mul_scalar(loss, scale);
     if (dp != NULL)

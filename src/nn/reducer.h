@@ -140,8 +140,9 @@ struct ht_reducer {
     bool asked;            /* some rank does, in a head that has come to this one */
     bool stopping;         /* the same of passes that are over, which all ranks know alike */
     ht_exchange_op *head_op;
-    ht_comm_hook hook;                             /* NULL: the average */
-    void *hook_state;                              /* not owned */
+    ht_comm_hook hook; /* NULL: the average */
+    void *hook_state;  /* not owned */
+    double loss_scale; /* what an optimizer's wrapper multiplied the last loss with; 1: none did */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
     ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
     char *message;        /* owned; its text */

@@ -268,8 +268,91 @@ static void test_an_overflow_is_forgotten(void **state)
     }
 }
 
-HT_TEST_SUITE(test_comm_hook_power_sgd, cmocka_unit_test(test_an_overflow_is_forgotten),
-              cmocka_unit_test(test_golden), cmocka_unit_test(test_full_rank_is_the_mean),
+static void train_scaled(bool blocking, ht_loss_scaling scaling, double values[VALUES])
+{
+    const struct run run = {.blocking = blocking, .bucket_mb = 4.4e-4};
+    ht_optim_wrapper_options options = ht_optim_wrapper_options_default();
+    ht_power_sgd *sgd = new_state(1, 1);
+    ht_module *net = new_net(3), *dp;
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_optim_wrapper *wrapper;
+
+    options.loss_scaling = scaling;
+    options.scale = options.growth_interval = 1;
+    options.growth_factor = 16;
+    wrapper = ht_optim_wrapper_new(optimizer, &options);
+    dp = wrap(net, HT_COMM_WORLD, optimizer, &run);
+    assert_int_equal(ht_data_parallel_register_comm_hook(dp, ht_comm_hook_power_sgd, sgd),
+                     HT_SUCCESS);
+    for (int step = 0; step < 6; step++) {
+        ht_scope *scope = ht_scope_open();
+        int64_t first = 100 * step + 10 * ht_test_rank;
+
+        ht_optim_wrapper_begin(wrapper, dp);
+        ht_tensor *loss = ht_nll_loss(ht_forward(dp, batch_rows(first, 3)), batch_classes(first, 3),
+                                      HT_MEAN);
+        assert_int_equal(ht_optim_wrapper_update_params(wrapper, loss), HT_SUCCESS);
+        ht_scope_close(scope);
+    }
+    read_parameters(net, values);
+    ht_release(wrapper);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+    ht_release(sgd);
+}
+
+/* What was left out of a gradient is added to the next one in its units: a scale of the losses that
+ * is another power of two in each step changes no bit. */
+static void test_a_scale_that_changes(void **state)
+{
+    double plain[VALUES], values[VALUES];
+
+    (void)state;
+    for (int blocking = 0; blocking < 2; blocking++) {
+        train_scaled(blocking, HT_LOSS_SCALING_NONE, plain);
+        train_scaled(blocking, HT_LOSS_SCALING_DYNAMIC, values);
+        assert_memory_equal(values, plain, sizeof values);
+    }
+}
+
+static double scale_seen;
+
+static ht_status see_scale(ht_grad_bucket *bucket, int round, void *state)
+{
+    (void)state;
+    scale_seen = ht_grad_bucket_loss_scale(bucket);
+    return ht_comm_hook_allreduce(bucket, round, NULL);
+}
+
+static void test_a_hook_knows_the_scale(void **state)
+{
+    struct probe p = open_probe(2, 2, HT_FLOAT64, see_scale, NULL);
+    ht_optim_wrapper_options options = ht_optim_wrapper_options_default();
+    ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(p.linear), 1, NULL);
+    ht_optim_wrapper *wrapper;
+    ht_tensor *x;
+
+    (void)state;
+    probe_average(&p, (double[]){1, 2, 3, 4});
+    assert_true(scale_seen == 1);
+    options.loss_scaling = HT_LOSS_SCALING_STATIC;
+    options.scale = 8;
+    wrapper = ht_optim_wrapper_new(sgd, &options);
+    ht_optim_wrapper_begin(wrapper, p.dp);
+    x = ht_array_local((double[]){1, 2, 3, 4}, 2, (int64_t[]){2, 2}, HT_FLOAT64);
+    assert_int_equal(ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(p.dp, x), HT_NONE)),
+                     HT_SUCCESS);
+    assert_true(scale_seen == 8);
+    ht_release(wrapper);
+    ht_release(sgd);
+    close_probe(&p);
+}
+
+HT_TEST_SUITE(test_comm_hook_power_sgd, cmocka_unit_test(test_a_scale_that_changes),
+              cmocka_unit_test(test_a_hook_knows_the_scale),
+              cmocka_unit_test(test_an_overflow_is_forgotten), cmocka_unit_test(test_golden),
+              cmocka_unit_test(test_full_rank_is_the_mean),
               cmocka_unit_test(test_gradient_of_low_rank_is_exact),
               cmocka_unit_test(test_error_feedback_keeps_the_sum),
               cmocka_unit_test(test_zeros_stay_zeros), cmocka_unit_test(test_modes_agree),
