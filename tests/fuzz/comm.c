@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random sequences of communication: values of each rank from a seed, so that every rank knows what
- * all have. Misuse comes from all ranks alike, must end alike on all, and leaves what follows
+ * all have. Misuse comes from all ranks or one, must end alike on all, and leaves what follows
  * right. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +20,18 @@ enum {
     SCATTER,
     ALLTOALL,
     RING,
+    FROM_LOCAL,
     DRAW,
     CALLS
 };
-static const char *const names[] = {"allreduce", "reduce",    "scan",   "exscan",
-                                    "bcast",     "allgather", "gather", "scatter",
-                                    "alltoall",  "ring",      "draw"};
-enum { RIGHT, OTHER_DTYPE, NO_TARGET, READ_ONLY, ALIASED, MISUSES };
+static const char *const names[] = {"allreduce", "reduce",    "scan",       "exscan",
+                                    "bcast",     "allgather", "gather",     "scatter",
+                                    "alltoall",  "ring",      "from_local", "draw"};
+enum { RIGHT, OTHER_DTYPE, NO_TARGET, READ_ONLY, OTHER_LENGTH, NO_ROOT, ALIASED, MISUSES };
 
 struct call {
     int what, misuse, root, op;
+    int odd;    /* the rank that misuses it; -1: all */
     bool waits; /* the non-blocking form */
     bool strided;
     ht_dtype dtype;
@@ -45,9 +47,9 @@ static void complain(const struct call *call, const char *text)
 {
     if (failure[0] == '\0')
         snprintf(failure, sizeof failure,
-                 "%s of %lld x 2 %s, root %d, op %d, misuse %d%s%s, seed %llx: %s",
+                 "%s of %lld x 2 %s, root %d, op %d, misuse %d by rank %d%s%s, seed %llx: %s",
                  names[call->what], (long long)call->rows, ht_dtype_name(call->dtype), call->root,
-                 call->op, call->misuse, call->waits ? ", non-blocking" : "",
+                 call->op, call->misuse, call->odd, call->waits ? ", non-blocking" : "",
                  call->strided ? ", strided" : "", (unsigned long long)call->seed, text);
 }
 
@@ -221,6 +223,38 @@ static void draw(const struct call *call)
         complain(call, "ranks have drawn different numbers");
 }
 
+/* Parts of all ranks' rows; what one rank has wrongly is an error on all. */
+static void from_local(const struct call *call)
+{
+    bool odd = call->misuse != RIGHT && (call->odd < 0 || call->odd == rank);
+    int64_t mine = (int64_t)(hash_of(call->seed, (uint64_t)rank) % 4), all = 0;
+    int64_t shape[] = {mine, 2 + (odd && call->misuse == OTHER_LENGTH)};
+    bool alike = call->odd < 0 || size == 1, fails;
+    char bytes[16 * 3 * 16] = {0};
+    ht_dtype dtype = call->dtype;
+    ht_tensor *x;
+    int status[2], most[2];
+
+    if (odd && call->misuse == OTHER_DTYPE)
+        dtype = call->dtype == HT_INT16 ? HT_FLOAT64 : HT_INT16;
+    if (odd && call->misuse == NO_TARGET)
+        dtype = HT_DTYPE_COUNT;
+    fails = call->misuse == NO_TARGET || call->misuse == NO_ROOT ||
+            (!alike && (call->misuse == OTHER_DTYPE || call->misuse == OTHER_LENGTH));
+    x = ht_array_from_local(bytes, odd && call->misuse == NO_ROOT ? -1 : 2, shape, dtype, 0, comm);
+    status[0] = x == NULL ? (int)ht_error_get(NULL) : HT_SUCCESS;
+    status[1] = -status[0];
+    ht_error_clear();
+    MPI_Allreduce(status, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (most[0] != -most[1])
+        complain(call, "statuses differ between ranks");
+    else if ((status[0] != 0) != fails)
+        complain(call, fails ? "succeeded" : "failed");
+    else if (!fails && (ht_tensor_shape(x)[0] != all || ht_tensor_dtype(x) != dtype))
+        complain(call, "it has other rows or another dtype");
+}
+
 static void run_call(const struct call *call)
 {
     bool gathers = call->what == ALLGATHER || call->what == GATHER || call->what == ALLTOALL;
@@ -229,22 +263,27 @@ static void run_call(const struct call *call)
     ht_tensor *recv = buffer(call, gathers ? wide(call) : call->rows,
                              call->what == BCAST && rank == call->root, 0);
     ht_tensor *target = recv;
-    int status[2], most[2];
+    int status[2], most[2], misuse = call->misuse;
+    struct call passed = *call;
 
-    if (call->misuse == OTHER_DTYPE)
+    if (call->odd >= 0 && call->odd != rank)
+        misuse = RIGHT;
+    if (misuse == OTHER_LENGTH)
+        target = buffer(call, ht_tensor_shape(recv)[0] + 1, false, 0);
+    if (misuse == NO_ROOT)
+        passed.root = size;
+    if (misuse == OTHER_DTYPE)
         target = ht_astype(recv, call->dtype == HT_INT16 ? HT_FLOAT64 : HT_INT16);
-    if (call->misuse == NO_TARGET)
+    if (misuse == NO_TARGET)
         target = NULL;
-    if (call->misuse == READ_ONLY) {
+    if (misuse == READ_ONLY) {
         int64_t shape[] = {3, ht_tensor_shape(recv)[0], 2};
 
         target = ht_broadcast_to(recv, 3, shape);
     }
-    if (call->misuse == ALIASED)
+    if (misuse == ALIASED)
         target = ht_detach(send);
-    if (call->what == BCAST && call->misuse == OTHER_DTYPE)
-        return;
-    status[0] = (int)post(call, send, target);
+    status[0] = (int)post(&passed, send, target);
     status[1] = -status[0];
     ht_error_clear();
     MPI_Allreduce(status, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -283,8 +322,13 @@ static struct call random_call(struct random *random)
         call.op = HT_OP_OR;
     if (kind_of(call.dtype) == KIND_COMPLEX)
         call.op = HT_OP_SUM;
-    if (random_chance(random, 15) && call.what <= SCATTER)
+    if (random_chance(random, 20) && (call.what <= ALLTOALL || call.what == FROM_LOCAL))
         call.misuse = (int)random_below(random, MISUSES);
+    call.odd = random_chance(random, 30) || call.misuse == ALIASED
+                   ? -1
+                   : (int)random_below(random, size);
+    if (call.misuse > READ_ONLY || (call.what == BCAST && call.misuse != NO_TARGET))
+        call.waits = false; /* what ranks have otherwise ends the job there */
     if (call.misuse == ALIASED && call.what != ALLREDUCE)
         call.misuse = RIGHT;
     if (call.rows == 0 && call.what == ALLTOALL)
@@ -310,6 +354,8 @@ bool family_comm(uint64_t seed, bool trace)
                     (unsigned long long)call.seed);
         if (call.what == DRAW)
             draw(&call);
+        else if (call.what == FROM_LOCAL)
+            from_local(&call);
         else
             run_call(&call);
         failed = failure[0] != '\0';
