@@ -244,6 +244,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_layout.c \
 	tests/fuzz/ops_leaves.c \
 	tests/fuzz/ops_losses.c \
+	tests/fuzz/ops_misuse.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
