@@ -40,13 +40,13 @@ static bool *alike, *heard, *silent;
 
 void ht__abort_start(MPI_Comm world)
 {
-    MPI_Comm_dup(world, &wire);
-    MPI_Comm_set_errhandler(wire, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(wire, &wire_rank);
-    MPI_Comm_size(wire, &wire_size);
-    alike = ht__alloc(3 * (size_t)wire_size);
+    MPI_Comm_rank(world, &wire_rank);
+    MPI_Comm_size(world, &wire_size);
+    alike = ht__alloc(3 * (size_t)wire_size); /* before the wire, without which ranks speak alone */
     heard = alike + wire_size;
     silent = heard + wire_size;
+    MPI_Comm_dup(world, &wire);
+    MPI_Comm_set_errhandler(wire, MPI_ERRORS_RETURN);
 }
 
 void ht__abort_end(void)
