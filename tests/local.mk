@@ -212,6 +212,7 @@ tests_core_stall_LDADD = libht.la
 tests_core_stall_LDFLAGS = $(AM_LDFLAGS) -no-install -export-dynamic
 
 tests_fuzz_fuzz_SOURCES = \
+	tests/fuzz/agrees.c \
 	tests/fuzz/array.c \
 	tests/fuzz/array.h \
 	tests/fuzz/choose.c \
@@ -227,6 +228,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/files_place.c \
 	tests/fuzz/files_states.c \
 	tests/fuzz/files_value.c \
+	tests/fuzz/faults.c \
 	tests/fuzz/fuzz.h \
 	tests/fuzz/loader.c \
 	tests/fuzz/main.c \
@@ -250,6 +252,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \
 	tests/fuzz/run.c \
+	tests/fuzz/states.c \
 	tests/fuzz/train.c \
 	tests/fuzz/train.h \
 	tests/fuzz/train_around.c \

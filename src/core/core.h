@@ -593,6 +593,10 @@ bool ht__backward_running(void); /* on this thread */
 void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node));
 void ht__backward_told(void);
 
+/* The same where there is no loss to begin a pass with: of the forward pass that made the nodes
+ * begin + 1 ... end, the newest. */
+void ht__abandon_nodes(uint64_t begin, uint64_t end);
+
 /* ---- start and end -----------------------------------------------------------------------------
  */
 void ht__core_init(void); /* log level, devices, kernel tables; after the world is known */

@@ -339,11 +339,6 @@ void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64
         progress(progress_user);
 }
 
-void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node))
-{
-    node->abandon = abandon;
-}
-
 void ht__backward_told(void)
 {
     if (now.queue != NULL)
@@ -361,19 +356,15 @@ static void abandon_inputs(node_queue *queue, ht_node *node)
 
 static void abandon(node_queue *queue, ht_node *node)
 {
-    ht_error_kept cause;
-
     if (queue->told || node->sequence == queue->abandoned)
         return;
     queue->abandoned = node->sequence;
-    if (node->abandon == NULL || node->released) {
+    if (node->collective == NULL) {
         abandon_inputs(queue, node);
         return;
     }
     queue->told = true;
-    ht__error_set_aside(&cause);
-    node->abandon(node);
-    ht__error_put_back(&cause);
+    ht__node_abandon(node);
 }
 
 static ht_status run_node(node_queue *queue, ht_node *node, bool keep)

@@ -90,6 +90,7 @@ libht_objects_la_SOURCES += \
 	src/core/name.c \
 	src/core/node.c \
 	src/core/node.h \
+	src/core/node_collective.c \
 	src/core/node_walk.c \
 	src/core/number.c \
 	src/core/number.h \

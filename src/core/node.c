@@ -38,6 +38,8 @@ static void drop_inputs(ht_node *node)
 
 void ht__node_empty(ht_node *node)
 {
+    if (node->collective != NULL)
+        ht__node_leave(node);
     drop_saved(node);
     drop_inputs(node);
     node->released = true;
@@ -45,6 +47,8 @@ void ht__node_empty(ht_node *node)
 
 static void free_node(ht_node *node)
 {
+    if (node->collective != NULL)
+        ht__node_leave(node);
     drop_saved(node);
     drop_inputs(node);
     ht_release(node->pending);

@@ -20,6 +20,13 @@ typedef struct ht_saved {
     unsigned version;
 } ht_saved;
 
+/* Whose backward waits for other ranks; of this thread, newest first, until it has run. */
+typedef struct ht_collective_node {
+    ht_node *node; /* not owned */
+    void (*abandon)(ht_node *node);
+    struct ht_collective_node *newer, *older;
+} ht_collective_node;
+
 struct ht_node {
     ht_object base;
     uint64_t sequence; /* order of creation on this thread */
@@ -35,7 +42,7 @@ struct ht_node {
     size_t context_bytes;
     ht_grad_meta *watch;            /* owned; hooks on the output */
     ht_tensor *pending;             /* owned; the gradient that has arrived so far */
-    void (*abandon)(ht_node *node); /* NULL; see ht__node_set_abandon */
+    ht_collective_node *collective; /* owned; NULL; node_collective.c */
     uint64_t walk;                  /* the last ht__graph_walk that came by */
     bool released;                  /* a backward pass has used it up */
     bool stale; /* an input could not be brought up to date: there will be no output */
@@ -47,6 +54,8 @@ bool ht__next_hook(const ht_grad_meta *meta, uint64_t after, uint64_t last, ht_h
 uint64_t ht__last_hook(const ht_grad_meta *meta); /* its id; 0: there are none */
 
 void ht__node_watch(ht_node *node, ht_grad_meta *meta);
-void ht__node_empty(ht_node *node); /* drops inputs and saved tensors after a backward pass */
+void ht__node_abandon(ht_node *node); /* keeps the error that there is */
+void ht__node_leave(ht_node *node);   /* its backward waits for nobody any more */
+void ht__node_empty(ht_node *node);   /* drops inputs and saved tensors after a backward pass */
 
 #endif

@@ -169,8 +169,8 @@ void ht__hook_post(ht_reducer *reducer, int number, double scale)
     b->status = HT_SUCCESS;
     ht__free(b->message);
     b->message = NULL;
-    flags.op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->count, bucket->dtype, 1,
-                                  number);
+    flags.op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->count + 1,
+                                  bucket->dtype, 1, number);
     add_sum(b, flags);
     enqueue(b);
     call_hook(b);

@@ -47,15 +47,19 @@ static ht_status count_idle(ht_data_parallel *dp, bool *sync)
 /* Its error stays what it was: the program has not seen it yet. */
 ht_status ht__dp_begin_broken(ht_data_parallel *dp)
 {
+    ht_dp_forward last = {0};
     ht_error_kept cause;
     ht_status status;
     bool sync = false;
 
     ht__error_set_aside(&cause);
+    if (dp->armed_count > 0)
+        last = dp->armed[dp->armed_count - 1];
     ht__reducer_break(dp->reducer, true, &cause);
     status = count_idle(dp, &sync);
     if (status == HT_SUCCESS) /* not worthless: what travels is divided by the sum of weights */
         status = ht__reducer_begin(dp->reducer, 1, sync, true);
+    ht__abandon_nodes(last.begin, last.end); /* where the others come after that */
     ht__error_put_back(&cause);
     return status != HT_SUCCESS ? status : cause.code;
 }

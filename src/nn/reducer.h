@@ -37,10 +37,11 @@ typedef struct ht_bucket {
     ht_bucket_state state;
     ht_dtype dtype;
     ht_device *device;      /* not owned */
-    ht_storage *storage;    /* owned; slots of gradients, then a flag for each parameter */
+    ht_storage *storage;    /* owned; flags, then slots of gradients */
     ht_tensor *all;         /* owned; its elements in a row, for the reducer and its hook */
     ht_guard guard;         /* over all of it, while it is awaited */
-    char *flags;            /* in the storage: 1 where this rank has a gradient */
+    char *flags;            /* in the storage: 1 where this rank has a gradient; one more, in the
+                               last bucket of a pass: HT_FLAG_MISSING where one of it has none */
     int64_t elements;       /* flags included */
     int first, count;       /* its parameters in ht_reducer.order */
     int missing;            /* of them, not ready in this pass */
@@ -146,6 +147,7 @@ struct ht_reducer {
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
     ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
     char *message;        /* owned; its text */
+    bool judged;          /* all ranks have what they need of this pass */
     bool misses;          /* an average that came had a flag of HT_FLAG_MISSING */
     bool broken;          /* some gradients of this rank never came, and never will: */
     bool lossless;        /* there was no loss, or else backward ended in the middle; */
@@ -207,6 +209,8 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first 
 void ht__reducer_progress(void *reducer);                          /* never waits */
 void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
 ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
+ht_status ht__reducer_judge(ht_reducer *reducer); /* before anything of a pass is used */
+void ht__reducer_set_verdict(const ht_bucket *bucket);
 
 /* Keeps the first failure, with its text; gives it again. */
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status);

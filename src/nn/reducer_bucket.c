@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Buckets: flat memory of one dtype and device, in which gradients lie one after another in about
- * the order in which they become ready, with one flag for each at the end. Flags are summed along
- * with the gradients: where the sum is 0, no rank had one. */
+ * the order in which they become ready, behind one flag for each and one for the pass. Flags are
+ * summed along with the gradients, and come first: where the sum is 0, no rank had one. */
 #include "comm_hook.h"
 #include "core/environment.h"
 
@@ -19,6 +19,8 @@ void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
     for (int i = 0; i < count; i++) {
         ht__guard_clear(&buckets[i].guard);
         ht__hook_bucket_free(buckets[i].hooked);
+        if (buckets[i].op != NULL) /* after a failure nobody has waited for it */
+            ht__exchange_release(buckets[i].reducer->exchange, buckets[i].op);
         ht_release(buckets[i].all);
         ht_release(buckets[i].storage);
     }
@@ -81,16 +83,25 @@ static ht_body *inside(const ht_body *slot)
     return body;
 }
 
+/* Of a flag for each parameter, and one for the pass. */
+static size_t flag_bytes(const ht_bucket *bucket)
+{
+    size_t bytes = ((size_t)bucket->count + 1) * ht_dtype_size(bucket->dtype);
+
+    return (bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+}
+
 /* The bucket without its flags, in a row. */
 static ht_tensor *all_of(const ht_bucket *bucket, const ht_tensor *some)
 {
+    int64_t flags = (int64_t)(flag_bytes(bucket) / ht_dtype_size(bucket->dtype));
     ht_body *body = ht__body_metadata(some->body);
 
     body->storage = ht_retain(bucket->storage);
     body->inside = true;
-    body->offset = 0;
+    body->offset = flags;
     body->ndim = 1;
-    body->shape[0] = bucket->elements - bucket->count;
+    body->shape[0] = bucket->elements - flags;
     ht__body_settle(body);
     body->stride[0] = 1;
     return ht_retain(ht__tensor_view(body));
@@ -122,22 +133,22 @@ static ht_status make_bucket(ht_reducer *reducer, int number, int first, int cou
 {
     ht_bucket *bucket = &reducer->buckets[number];
     const ht_tensor *some = reducer->params[reducer->order[first]].tensor;
-    size_t element = ht_dtype_size(some->body->dtype), bytes = 0, start = 0;
+    size_t element = ht_dtype_size(some->body->dtype), bytes, start;
 
     *bucket = (ht_bucket){.first = first, .count = count, .dtype = some->body->dtype};
+    bytes = start = flag_bytes(bucket);
     bucket->device = some->body->storage->device;
     name_bucket(bucket, reducer);
     for (int i = first; i < first + count; i++)
         bytes += slot_bytes(reducer->params[reducer->order[i]].tensor);
-    bucket->elements = (int64_t)(bytes / element) + count;
-    bucket->storage = ht__exchange_storage(reducer->exchange, bucket->device,
-                                           (size_t)bucket->elements * element);
+    bucket->elements = (int64_t)(bytes / element);
+    bucket->storage = ht__exchange_storage(reducer->exchange, bucket->device, bytes);
     if (bucket->storage == NULL)
         return HT_FAIL_HERE(reducer->comm, HT_ERR_MEMORY,
                             "ht_nn_data_parallel: no memory for a bucket of %zu bytes", bytes);
     bucket->reducer = reducer;
     bucket->all = all_of(bucket, some);
-    bucket->flags = (char *)ht__storage_raw(bucket->storage) + bytes;
+    bucket->flags = ht__storage_raw(bucket->storage);
 
     for (int i = first; i < first + count; i++) {
         ht_reducer_param *param = &reducer->params[reducer->order[i]];

@@ -114,7 +114,8 @@ static void mark_ready(ht_reducer_param *param)
     ht_bucket *bucket = &reducer->buckets[param->bucket];
     bool has_grad = ht__reducer_has_grad(param);
 
-    set_flag(bucket, param->flag, ht__reducer_flag(param, has_grad));
+    if (bucket->op == NULL) /* else it has left, ahead of the gradient */
+        set_flag(bucket, param->flag, ht__reducer_flag(param, has_grad));
     param->given = has_grad;
     if (!has_grad)
         contribute_nothing(param);
@@ -164,6 +165,8 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     int span = ht__span_begin(HT_SPAN_MOVING, bucket->what, "a part");
 
     if (bucket->op == NULL) {
+        set_flag(bucket, param->flag, ht__reducer_flag(param, true));
+        ht__reducer_set_verdict(bucket);
         bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
         bucket->op = ht__exchange_open(reducer->exchange, ht__storage_raw(bucket->storage),
                                        bucket->elements, bucket->dtype, bucket->dtype,
@@ -172,6 +175,18 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     if (bucket->op != NULL)
         ht__exchange_fill(reducer->exchange, bucket->op, param->view->body->offset + n);
     ht__span_end(span);
+}
+
+void ht__reducer_set_verdict(const ht_bucket *bucket)
+{
+    const ht_reducer *reducer = bucket->reducer;
+    bool misses = reducer->broken;
+
+    if (bucket != &reducer->buckets[reducer->bucket_count - 1])
+        return;
+    for (int i = 0; i < reducer->count; i++)
+        misses |= reducer->params[i].missing;
+    set_flag(bucket, bucket->count, misses ? HT_FLAG_MISSING : 0);
 }
 
 void ht__reducer_close(ht_reducer *reducer)
@@ -224,6 +239,8 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
     reducer->passes++;
     reducer->head_due = head_due;
     reducer->posted = 0;
+    reducer->judged = false;
+    ht__reducer_unsent(reducer); /* the last pass has been waited for, if not looked at */
     for (int i = 0; i < reducer->bucket_count; i++) {
         reducer->buckets[i].state = HT_BUCKET_ACCUMULATING;
         reducer->buckets[i].missing = reducer->buckets[i].count;
@@ -337,6 +354,35 @@ static uint64_t finished_at(const ht_bucket *bucket)
     return bucket->op != NULL ? ht__exchange_finished_at(bucket->op) : bucket->hooked->finished_at;
 }
 
+static bool verdict_came(void *user, bool *moved)
+{
+    const ht_grad_bucket *hooked = user;
+
+    *moved = ht__hooks_progress();
+    return !hooked->in_flight || hooked->round > 0 || ht__exchange_done(hooked->sums[0].op);
+}
+
+/* Some rank may miss gradients that other buckets hold; the last one says so, ahead of its own. It
+ * leaves when backward ends, and the layers that run first in forward wait for it anyway. */
+ht_status ht__reducer_judge(ht_reducer *reducer)
+{
+    const ht_bucket *last = &reducer->buckets[reducer->bucket_count - 1];
+    ht_status status = HT_SUCCESS;
+
+    if (reducer->judged || (reducer->open && ht__backward_running()))
+        return HT_SUCCESS;
+    ht__reducer_close(reducer);
+    status = ht__reducer_post_all(reducer);
+    if (status == HT_SUCCESS && last->state == HT_BUCKET_IN_FLIGHT && reducer->hook != NULL)
+        status = ht__exchange_wait_for(reducer->exchange, verdict_came, last->hooked, last->what);
+    else if (status == HT_SUCCESS && last->state == HT_BUCKET_IN_FLIGHT)
+        status = ht__exchange_wait_part(reducer->exchange, last->op, last->count + 1, last->what);
+    if (status == HT_SUCCESS && ht__bucket_misses(last, last->count))
+        status = ht__reducer_name_missing(reducer);
+    reducer->judged = true;
+    return ht__reducer_fail(reducer, status);
+}
+
 ht_status ht__reducer_wait(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
@@ -358,6 +404,9 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
     if (bucket->posted_at != 0)
         ht__timeline_draw_flight(bucket->what, bucket->posted_at, finished_at(bucket),
                                  (size_t)bucket->elements * ht_dtype_size(bucket->dtype));
+    status = ht__reducer_judge(reducer);
+    if (status != HT_SUCCESS)
+        return status;
     ht__exchange_release(reducer->exchange, bucket->op);
     bucket->op = NULL;
     return receive(reducer, bucket);

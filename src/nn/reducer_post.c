@@ -143,8 +143,10 @@ static void post(ht_reducer *reducer, int number)
     if (!ht__reducer_is_even(bucket))
         even_out(bucket);
     bucket->state = HT_BUCKET_IN_FLIGHT;
-    if (bucket->op == NULL)
+    if (bucket->op == NULL) {
         bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
+        ht__reducer_set_verdict(bucket);
+    }
     reducer->scale = reducer->hook != NULL ? 1 : ht__reducer_scale(reducer); /* of the flags */
     if (reducer->hook != NULL) {
         ht__hook_post(reducer, number, ht__reducer_scale(reducer));

@@ -140,16 +140,6 @@ static void start_report(ht_reducer *reducer)
     reducer->reporting = ht__exchange_start(reducer->reports, reducer->report, n, HT_FLOAT32, 1, 0);
 }
 
-void ht__reducer_sent(ht_reducer *reducer)
-{
-    ht_reducer **end = &sent;
-
-    while (*end != NULL)
-        end = &(*end)->next_sent;
-    *end = reducer;
-    reducer->next_sent = NULL;
-}
-
 void ht__reducer_unsent(ht_reducer *reducer)
 {
     ht_reducer **at = &sent;
@@ -158,6 +148,16 @@ void ht__reducer_unsent(ht_reducer *reducer)
         at = &(*at)->next_sent;
     if (*at != NULL)
         *at = reducer->next_sent;
+}
+
+void ht__reducer_sent(ht_reducer *reducer)
+{
+    ht_reducer **end = &sent;
+
+    while (*end != NULL)
+        end = &(*end)->next_sent;
+    *end = reducer;
+    reducer->next_sent = NULL;
 }
 
 double ht__bucket_flag(const ht_bucket *bucket, int flag)

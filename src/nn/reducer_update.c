@@ -163,6 +163,9 @@ static ht_status settle_part(ht_reducer_param *param, int64_t n)
 
     if (n <= begin || status != HT_SUCCESS)
         return status;
+    status = ht__reducer_judge(reducer);
+    if (status != HT_SUCCESS)
+        return status;
     status = ht__exchange_wait_part(reducer->exchange, bucket->op, param->view->body->offset + n,
                                     bucket->what);
     if (status != HT_SUCCESS)

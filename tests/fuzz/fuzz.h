@@ -191,6 +191,9 @@ bool family_loader(uint64_t seed, bool trace);
 bool family_comm(uint64_t seed, bool trace);
 bool family_damage(uint64_t seed, bool trace);
 bool family_files(uint64_t seed, bool trace);
+bool family_faults(uint64_t seed, bool trace);
+bool family_agrees(uint64_t seed, bool trace);
+bool family_states(uint64_t seed, bool trace);
 extern const char *fuzz_folder; /* for files, the same on all ranks */
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -22,6 +23,7 @@ static void complain(const char *text, int64_t a, int64_t b)
 struct plan {
     int64_t rows, limit; /* limit < rows: set before the loader is made, or after it */
     bool late_limit;
+    bool cut;     /* the file loses its end once the loader is there */
     int64_t stop; /* batches before the interruption; -1: none */
     ht_dataloader_options options;
 };
@@ -42,6 +44,7 @@ static struct plan random_plan(uint64_t seed)
     plan.options.window_bytes = random_chance(&random, 50) ? 256 : 1 << 20;
     plan.options.io_threads = random_chance(&random, 50);
     plan.options.queue = 1 + (int)random_below(&random, 3);
+    plan.cut = random_chance(&random, 15) && !plan.late_limit && plan.stop < 0;
     if (plan.options.remainder == HT_REMAINDER_PAD && plan.limit < 8)
         plan.options.remainder = HT_REMAINDER_UNEVEN; /* a rank without rows has none to repeat */
     return plan;
@@ -121,6 +124,46 @@ static ht_dataloader *hand_over(ht_dataset *dataset, const struct plan *plan, ht
     return next;
 }
 
+/* An epoch of a file that has lost its end: an error on all ranks, or rows that were read before.
+ */
+static void take_cut(const struct plan *plan, ht_dataloader *loader, const char *path)
+{
+    int64_t count[MOST_ROWS] = {0};
+    int mine[2], most[2];
+    struct stat about;
+
+    ht_barrier(HT_COMM_WORLD);
+    if (rank == 0 && (stat(path, &about) != 0 || truncate(path, about.st_size / 3) != 0))
+        complain("cannot cut the file", 0, 0);
+    ht_barrier(HT_COMM_WORLD);
+    take(loader, 100000, count);
+    mine[0] = (int)ht_dataloader_status(loader);
+    mine[1] = -mine[0];
+    MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (most[0] != -most[1])
+        complain("status after the file was cut differs between ranks", most[0], -most[1]);
+    else if (most[0] == HT_SUCCESS)
+        check_counts(plan, count);
+    ht_error_clear();
+}
+
+/* A loader that is made after the limit has the rows below it, while the first has all. */
+static void take_second(const struct plan *plan, ht_dataset *dataset)
+{
+    ht_dataloader *second = ht_dataloader_new(dataset, &plan->options);
+    int64_t count[MOST_ROWS] = {0};
+
+    if (second == NULL) {
+        complain("a second loader failed", 0, 0);
+        return;
+    }
+    take(second, 100000, count);
+    if (ht_dataloader_status(second) != HT_SUCCESS)
+        complain("the second loader's status", ht_dataloader_status(second), 0);
+    check_counts(plan, count);
+    ht_release(second);
+}
+
 static void run_plan(const struct plan *plan, const char *path)
 {
     const char *names[] = {"values", "ids"};
@@ -137,7 +180,11 @@ static void run_plan(const struct plan *plan, const char *path)
         ht_release(dataset);
         return;
     }
-    for (int epoch = 0; epoch < 2 && failure[0] == '\0'; epoch++) {
+    if (plan->late_limit)
+        take_second(plan, dataset);
+    if (plan->cut)
+        take_cut(plan, loader, path);
+    for (int epoch = 0; epoch < 2 && failure[0] == '\0' && !plan->cut; epoch++) {
         struct plan seen = *plan;
         int64_t count[MOST_ROWS] = {0}, batches, expected = ht_dataloader_batches(loader);
 
@@ -181,11 +228,12 @@ bool family_loader(uint64_t seed, bool trace)
         unlink(path);
     if ((failed || trace) && rank == 0)
         fprintf(stderr,
-                "fuzz: loader, seed %llu, rank %d of %d: %s\n  %lld rows, limit %lld%s, "
+                "fuzz: loader, seed %llu, rank %d of %d: %s\n  %lld rows%s, limit %lld%s, "
                 "interrupted after %lld, batch %lld, shuffle %d, remainder %d, window %lld, "
                 "threads %d\n",
                 (unsigned long long)seed, rank, size, failure, (long long)plan.rows,
-                (long long)plan.limit, plan.late_limit ? " set late" : "", (long long)plan.stop,
+                plan.cut ? " in a file that is cut" : "", (long long)plan.limit,
+                plan.late_limit ? " set late" : "", (long long)plan.stop,
                 (long long)plan.options.batch_size, plan.options.shuffle,
                 (int)plan.options.remainder, (long long)plan.options.window_bytes,
                 plan.options.io_threads);
