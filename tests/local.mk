@@ -151,14 +151,15 @@ test_scripts = \
 	tests/fuzz/fuzz.sh \
 	tests/harness.sh \
 	tests/headers.sh \
+	tests/layers.sh \
 	tests/multinode/delay.sh \
 	tests/multinode/hosts.sh \
 	tests/nn/starved.sh \
 	tests/nn/stopped.sh \
 	tests/tools/idx2hdf5.sh \
 	tests/tools/info.sh \
+	tests/tools/man.sh \
 	tests/tools/output.sh
-	tests/tools/man.sh
 
 long_scripts = \
 	tests/core/allocations.sh \

@@ -437,6 +437,10 @@ struct ht_tensor {
 };
 
 int ht__dtype_kind(ht_dtype dtype); /* 0 bool, 1 integer, 2 floating, 3 complex */
+static inline bool ht__dtype_is_exact(ht_dtype dtype)
+{
+    return ht__dtype_kind(dtype) <= 1;
+}
 
 /* Bodies with new row-major memory; `what` names the public function. NULL after
  * HT_FAIL_HERE(HT_ERR_MEMORY). `bounds` is retained; NULL: canonical slabs. */

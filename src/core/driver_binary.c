@@ -149,9 +149,8 @@ ht_dtype ht__binary_dtype(const ht_body *a, const ht_body *b)
 static ht_dtype compute_dtype(const ht_binary_op *op, const ht_body *a, const ht_body *b)
 {
     ht_dtype dtype = ht__binary_dtype(a, b);
-    bool exact = dtype == HT_BOOL || ht_dtype_is_integer(dtype);
 
-    return op->result == HT_RESULT_FLOAT && exact ? HT_FLOAT32 : dtype;
+    return op->result == HT_RESULT_FLOAT && ht__dtype_is_exact(dtype) ? HT_FLOAT32 : dtype;
 }
 
 static bool check_dtype(const ht_binary_op *op, const ht_body *a, ht_dtype dtype)

@@ -12,11 +12,6 @@ typedef struct cumulative_plan {
     bool reversed;
 } cumulative_plan;
 
-static bool is_exact(ht_dtype dtype)
-{
-    return dtype == HT_BOOL || ht_dtype_is_integer(dtype);
-}
-
 /* The operand's lines along the axis, from where they begin. */
 static ht_operand lines(const ht_body *body, const cumulative_plan *plan, int64_t *stride)
 {
@@ -73,7 +68,8 @@ static ht_tensor *accumulate(const cumulative_plan *plan, ht_tensor *x)
     const bool across = plan->axis == x->body->split && x->body->comm->size > 1;
     ht_tensor *y, *start = NULL;
 
-    y = ht__empty(plan->row->name, x->body, is_exact(x->body->dtype) ? HT_INT64 : x->body->dtype);
+    y = ht__empty(plan->row->name, x->body,
+                  ht__dtype_is_exact(x->body->dtype) ? HT_INT64 : x->body->dtype);
     if (y == NULL)
         return NULL;
     if (across) {

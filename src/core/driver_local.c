@@ -3,11 +3,6 @@
  * The local driver: y = f(x) element by element. No communication; y is split and laid out as x. */
 #include "core.h"
 
-static bool is_exact(ht_dtype dtype)
-{
-    return dtype == HT_BOOL || ht_dtype_is_integer(dtype);
-}
-
 static ht_loop_fn kernel_of(const ht_unary_op *op, const ht_body *y)
 {
     return y->storage->device->backend->kernels.unary[op->kernel][y->dtype];
@@ -45,7 +40,7 @@ ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x)
 
     if (HT_IS_NULL(x, op->name, "x"))
         return NULL;
-    if (op->result == HT_RESULT_FLOAT && is_exact(x->body->dtype))
+    if (op->result == HT_RESULT_FLOAT && ht__dtype_is_exact(x->body->dtype))
         x = ht_astype(x, HT_FLOAT32);
     y = x != NULL ? ht__empty(op->name, x->body, x->body->dtype) : NULL;
     if (y == NULL || run(op, x, y->body) != HT_SUCCESS)

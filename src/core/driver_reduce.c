@@ -140,11 +140,6 @@ static ht_status reduce_local(const reduce_job *job, const reduce_plan *plan, ht
     return HT_SUCCESS;
 }
 
-static bool is_exact(ht_dtype dtype)
-{
-    return dtype == HT_BOOL || ht_dtype_is_integer(dtype);
-}
-
 static ht_dtype wide_dtype(ht_dtype dtype)
 {
     return ht_dtype_is_complex(dtype) ? HT_COMPLEX128 : HT_FLOAT64;
@@ -235,7 +230,7 @@ static ht_tensor *positions(const ht_reduce_row *row, const reduce_plan *plan, h
 
 static ht_dtype result_dtype(const ht_reduce_row *row, ht_dtype dtype)
 {
-    if (row->across != HT_OP_SUM || !is_exact(dtype))
+    if (row->across != HT_OP_SUM || !ht__dtype_is_exact(dtype))
         return dtype;
     return row->kernel == HT_REDUCE_MEAN ? HT_FLOAT32 : HT_INT64;
 }
@@ -312,7 +307,8 @@ ht_tensor *ht__sum_axis_wide(const char *what, ht_tensor *x, int axis)
     const ht_reduce_row row = {.name = what, .kernel = HT_REDUCE_SUM, .across = HT_OP_SUM};
     const reduce_plan plan = make_plan(x->body, axis_set(axis), ALL_AXES);
 
-    return is_exact(x->body->dtype) ? values(&row, &plan, x) : sum_wide(what, &plan, x, NULL, 1);
+    return ht__dtype_is_exact(x->body->dtype) ? values(&row, &plan, x)
+                                              : sum_wide(what, &plan, x, NULL, 1);
 }
 
 ht_tensor *ht__sum_to(const char *what, ht_tensor *x, int ndim, const int64_t shape[])

@@ -77,6 +77,8 @@ ht_status ht__daso_check_options(const char *what, const ht_optimizer *optimizer
 /* daso_model.c. The model, all ranks having the same values. NULL wrapper: there is none. `what`
  * names the caller. Agrees. */
 ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_module *wrapper);
+/* What an epoch has; all ranks the same number. `what` names the caller. Collective. */
+ht_status ht__daso_set_batches(const char *what, ht_daso *daso, int64_t batches);
 /* Waits for what is outstanding; the wrapper averages inside nodes again. */
 void ht__daso_drop_model(ht_daso *daso);
 /* Whether the batch that comes is averaged inside nodes. */

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 
-#include "ht/data.h"
 #include "ht/data_parallel.h"
 
 /* The model's trainable parameters against the optimizer's. */
@@ -101,7 +100,7 @@ ht_status ht__daso_prepare(ht_daso *daso)
     return status == HT_SUCCESS && apart ? ht_data_parallel_set_weight(daso->wrapper, 1) : status;
 }
 
-static ht_status set_batches(const char *what, ht_daso *daso, int64_t batches)
+ht_status ht__daso_set_batches(const char *what, ht_daso *daso, int64_t batches)
 {
     int64_t range[2] = {batches, -batches};
     ht_status status;
@@ -129,25 +128,8 @@ static ht_status set_batches(const char *what, ht_daso *daso, int64_t batches)
 
 ht_status ht_daso_set_last_batch(ht_daso *daso, int64_t last_batch)
 {
-    return set_batches("ht_daso_set_last_batch", daso,
-                       last_batch < INT64_MAX ? last_batch + 1 : last_batch);
-}
-
-ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
-{
-    static const char what[] = "ht_daso_set_loader";
-    ht_status status = HT_SUCCESS;
-
-    if (HT_IS_NULL(daso, what, "DASO"))
-        return ht_error_get(NULL);
-    if (loader == NULL)
-        status = ht_error_get(NULL) != HT_SUCCESS
-                     ? ht_error_get(NULL)
-                     : ht__error_set(HT_ERR_ARGUMENT, "%s: the loader is NULL", what);
-    else if (ht_dataloader_batches(loader) < 1)
-        status = ht__error_set(HT_ERR_ARGUMENT, "%s: the loader has no batches", what);
-    status = ht__agree(what, daso->comm, status);
-    return status == HT_SUCCESS ? set_batches(what, daso, ht_dataloader_batches(loader)) : status;
+    return ht__daso_set_batches("ht_daso_set_last_batch", daso,
+                                last_batch < INT64_MAX ? last_batch + 1 : last_batch);
 }
 
 ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "complex_of.h"
+#include "cpu_kernels.h"
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -109,22 +110,6 @@ static void many_sums_have_the_bits_of_few(void **state)
     }
 }
 
-/* The last bit of 1 in each dtype's fraction, halved. */
-static double half_unit(ht_dtype dtype)
-{
-    switch (dtype) {
-    case HT_FLOAT16:
-        return 0x1p-11;
-    case HT_BFLOAT16:
-        return 0x1p-8;
-    case HT_FLOAT32:
-    case HT_COMPLEX64:
-        return 0x1p-24;
-    default:
-        return 0x1p-53;
-    }
-}
-
 /* |sum - exact| <= n eps sum |x|, and what the one rounding at the end may add. */
 static void expect_sum(ht_tensor *x, ht_tensor *sum)
 {
@@ -138,7 +123,7 @@ static void expect_sum(ht_tensor *x, ht_tensor *sum)
         magnitude += fabs(values[i]);
     }
     bound = (double)(n * 0x1p-53L * magnitude +
-                     half_unit(ht_tensor_dtype(x)) * (1 + 0x1p-30L) * fabsl(exact));
+                     cpu_eps(ht_tensor_dtype(x)) * (1 + 0x1p-30L) * fabsl(exact));
     if (!(fabs((double)(found - exact)) <= bound))
         fail_msg("the sum of %lld numbers of %s is %.17g, %.17Lg expected", (long long)n,
                  ht_dtype_name(ht_tensor_dtype(x)), found, exact);

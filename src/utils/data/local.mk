@@ -3,6 +3,7 @@ libht_objects_la_SOURCES += \
 	src/utils/data/auto_dataloader.c \
 	src/utils/data/batch.c \
 	src/utils/data/batch_value.c \
+	src/utils/data/daso_loader.c \
 	src/utils/data/data.h \
 	src/utils/data/dataloader.c \
 	src/utils/data/dataloader_state.c \

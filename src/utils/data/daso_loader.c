@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The length of DASO's epochs as a loader has it; here, for optimizers know no loaders. */
+#include "data.h"
+#include "optim/daso_impl.h"
+
+ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
+{
+    static const char what[] = "ht_daso_set_loader";
+    ht_status status = HT_SUCCESS;
+
+    if (HT_IS_NULL(daso, what, "DASO"))
+        return ht_error_get(NULL);
+    if (loader == NULL)
+        status = ht_error_get(NULL) != HT_SUCCESS
+                     ? ht_error_get(NULL)
+                     : ht__error_set(HT_ERR_ARGUMENT, "%s: the loader is NULL", what);
+    else if (ht_dataloader_batches(loader) < 1)
+        status = ht__error_set(HT_ERR_ARGUMENT, "%s: the loader has no batches", what);
+    status = ht__agree(what, daso->comm, status);
+    return status == HT_SUCCESS ? ht__daso_set_batches(what, daso, ht_dataloader_batches(loader))
+                                : status;
+}
