@@ -163,8 +163,8 @@ bool family_damage(uint64_t seed, bool trace)
     if (rank == 0)
         unlink(path);
     if (most[0] && rank == 0)
-        fprintf(stderr, "fuzz: damage, seed %llu: a damaged checkpoint %s\n",
-                (unsigned long long)seed,
+        fprintf(stderr, "fuzz: damage, seed %llu, %d ranks: a damaged checkpoint %s\n",
+                (unsigned long long)seed, ht_comm_size(HT_COMM_WORLD),
                 whole ? "was loaded on some ranks alone" : "gave other values");
     return !most[0];
 }

@@ -333,14 +333,17 @@ static void load_as_module(struct files *files, const uint64_t n[])
     ht_release(net);
 }
 
-static void remove_one(struct files *files, const uint64_t n[])
+/* One, or it and those that are newer. */
+static void remove_some(struct files *files, const uint64_t n[])
 {
-    int age = (int)(n[0] % AGES);
+    int last = (int)(n[0] % AGES);
 
-    say(files, " %s", name_of(age));
-    model.at[age].thing = NOTHING;
-    if (files->rank == 0 && remove(in_folder(files, name_of(age))) != 0)
-        return; /* it was not there */
+    for (int age = n[1] % 2 == 0 ? last : 0; age <= last; age++) {
+        say(files, " %s", name_of(age));
+        model.at[age].thing = NOTHING;
+        if (files->rank == 0)
+            remove(in_folder(files, name_of(age))); /* if it was there */
+    }
 }
 
 static void flip(const char *path, const uint64_t n[])
@@ -471,7 +474,7 @@ static const struct act_row rows[] = {{"save", 10, save},
                                       {"load", 4, load_one},
                                       {"load the newest good one", 5, load_earlier},
                                       {"load as a module's state", 1, load_as_module},
-                                      {"remove", 3, remove_one},
+                                      {"remove", 4, remove_some},
                                       {"damage", 4, damage},
                                       {"put", 2, put_in_place},
                                       {"leave a part", 2, leave_part},
