@@ -260,7 +260,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/train_family.c \
 	tests/fuzz/train_net.c \
 	tests/fuzz/train_reads.c
-tests_fuzz_fuzz_LDADD = libht.la $(HDF5_LIBS)
+tests_fuzz_fuzz_LDADD = libht_objects.la $(HDF5_LIBS)
 tests_fuzz_fuzz_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_multinode_cable_SOURCES = tests/multinode/cable.c

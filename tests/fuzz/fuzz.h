@@ -33,12 +33,14 @@ struct statement {
     int ndim, split;
     int64_t shape[HT_MAX_NDIM];
     uint64_t seed;
-    bool dead; /* taken out while shrinking */
+    long starve; /* this allocation for a tensor in it fails; 0: none */
+    bool dead;   /* taken out while shrinking */
 };
 
 struct program {
     int count;
     bool differentiates; /* has leaves */
+    bool starves;        /* memory runs out here and there */
     struct statement at[MAX_STATEMENTS];
 };
 
@@ -58,7 +60,7 @@ struct leaf {
 
 struct run {
     struct program *program;
-    bool generate, trace;
+    bool generate, trace, starves;
     struct random random;
     struct variable vars[MAX_STATEMENTS];
     struct leaf leaves[MAX_LEAVES];
@@ -186,6 +188,7 @@ void program_shrink(struct program *program, char failure[], size_t size);
 
 /* Families: each runs one case and returns whether all is well, the same on every rank. */
 bool family_core(uint64_t seed, bool trace);
+bool family_starved(uint64_t seed, bool trace);
 bool family_train(uint64_t seed, bool trace);
 bool family_loader(uint64_t seed, bool trace);
 bool family_comm(uint64_t seed, bool trace);

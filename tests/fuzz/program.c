@@ -81,6 +81,8 @@ void statement_print(const struct run *run, const struct statement *s, int numbe
             fprintf(stderr, "%llx", (unsigned long long)s->seed);
         }
     }
+    if (s->starve > 0)
+        fprintf(stderr, "   # without memory for tensor %ld", s->starve);
     if (run != NULL && run->vars[number].alive)
         fprintf(stderr, "   # %s %s", ht_dtype_name(run->vars[number].a.dtype),
                 shape_text(run->vars[number].a.ndim, run->vars[number].a.shape));
@@ -170,21 +172,34 @@ void program_shrink(struct program *program, char failure[], size_t size)
 static struct run current;
 static struct program program;
 
-bool family_core(uint64_t seed, bool trace)
+static bool run_family(const char *family, uint64_t seed, bool trace, bool starves)
 {
     char failure[sizeof current.failure];
 
     current.random.state = hash_of(seed, 12345);
     current.generate = true;
     current.trace = trace;
+    current.starves = starves;
     if (program_run(&program, &current))
         return true;
     snprintf(failure, sizeof failure, "%s", current.failure);
     program_shrink(&program, failure, sizeof failure);
     if (current.rank == 0) {
-        fprintf(stderr, "fuzz: core, seed %llu, %d ranks: %s\n", (unsigned long long)seed,
+        fprintf(stderr, "fuzz: %s, seed %llu, %d ranks: %s\n", family, (unsigned long long)seed,
                 current.size, failure);
         program_print(&program, &trial);
     }
     return false;
+}
+
+bool family_core(uint64_t seed, bool trace)
+{
+    return run_family("core", seed, trace, false);
+}
+
+/* Programs in which allocations for tensors fail: an error, and all else is as it was. On one rank:
+ * others could not know. */
+bool family_starved(uint64_t seed, bool trace)
+{
+    return run_family("starved", seed, trace, ht_comm_size(HT_COMM_WORLD) == 1);
 }

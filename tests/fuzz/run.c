@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
+#include "core/core.h"
+#include "ops_gradients.h"
 
 struct outcome made(ht_tensor *t)
 {
@@ -103,6 +104,29 @@ static void remember_saved(struct run *run, const struct statement *s, const str
         result->memory->saved = true;
 }
 
+/* The call, where an allocation may be made to fail; whether it did. */
+static bool call_starved(struct run *run, const struct statement *s, struct outcome *outcome)
+{
+    if (s->starve > 0)
+        ht__alloc_fail(run->rank, s->starve, true);
+    *outcome = s->op->call(run, s);
+    return s->starve > 0 && ht__alloc_fail(-1, 0, true) <= 0;
+}
+
+/* Without memory: what was to be written may be anything, and so may gradients. */
+static void give_up(struct run *run, const struct statement *s)
+{
+    if (s->op->rules & (RULE_WRITES | RULE_GRADIENTS) && s->arg[0] >= 0) {
+        forget(array_of(run, s, 0)->memory);
+        array_of(run, s, 0)->memory->frozen = true;
+    }
+    for (int i = 0; s->op->rules & RULE_GRADIENTS && i < run->leaf_count; i++)
+        run->leaves[i].unknown = true;
+    if (s->op->rules & RULE_GRADIENTS)
+        end_graphs(run);
+    ht_error_clear();
+}
+
 static void run_statement(struct run *run, int number)
 {
     struct statement *s = &run->program->at[number];
@@ -118,7 +142,10 @@ static void run_statement(struct run *run, int number)
     if (run->trace && run->rank == 0)
         statement_print(run, s, number);
     ht_error_clear();
-    outcome = s->op->call(run, s);
+    if (call_starved(run, s, &outcome) && ht_error_get(NULL) == HT_ERR_MEMORY) {
+        give_up(run, s);
+        return;
+    }
     run->status = outcome.status;
     if (ht_error_get(&message) != HT_SUCCESS && outcome.status == HT_SUCCESS)
         fail(run, "t%d: success, and an error: %s", number, message);
@@ -159,12 +186,13 @@ static bool any_failed(struct run *run)
 static void begin(struct run *run, struct program *program)
 {
     struct random random = run->random;
-    bool generate = run->generate, trace = run->trace;
+    bool generate = run->generate, trace = run->trace, starves = run->starves;
 
     memset(run, 0, sizeof *run);
     run->random = random;
     run->generate = generate;
     run->trace = trace;
+    run->starves = starves;
     run->program = program;
     run->recording = true;
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
@@ -188,6 +216,8 @@ static void next_statement(struct run *run)
         for (int i = 0; i < MAX_ARGUMENTS; i++)
             s->arg[i] = -1;
         if (op->generate(run, op, s)) {
+            if (program->starves && random_chance(&run->random, 30))
+                s->starve = 1 + random_below(&run->random, 6);
             program->count++;
             return;
         }
@@ -228,6 +258,7 @@ bool program_run(struct program *program, struct run *run)
     begin(run, program);
     if (run->generate) {
         program->count = 0;
+        program->starves = run->starves;
         program->differentiates = random_chance(&run->random, 40);
         length = 4 + (int)random_below(&run->random, MAX_STATEMENTS / 2);
     }
