@@ -172,6 +172,11 @@ bool family_train(uint64_t seed, bool trace)
 
     for (int i = 0; i < KNOB_COUNT; i++)
         plan.knob[i] = (int)random_below(&random, knobs[i].count);
+    if (plan.knob[KNOB_HOOK] == 5 && random_chance(&random, 60)) { /* what meets too rarely */
+        plan.knob[KNOB_WAY] = 3;
+        plan.knob[KNOB_SCALING] = plan.knob[KNOB_OVERFLOW] = 2;
+        plan.knob[KNOB_JOIN] = 0;
+    }
     if (trace && ht_comm_rank(HT_COMM_WORLD) == 0)
         print_plan(&plan);
     every_second_rank(); /* an object that stays */
