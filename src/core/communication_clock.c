@@ -12,19 +12,17 @@ enum { TAG = 1, ROUNDS = 16 };
 static ht_status send_time(ht_comm *world, int to, int64_t time, const char *what)
 {
     MPI_Request request;
-    ht_status status = ht__mpi_check(
-        world, MPI_Isend(&time, 1, MPI_INT64_T, to, TAG, world->mpi, &request), what);
 
-    return status != HT_SUCCESS ? status : ht__wait_mpi(world, 1, &request, what);
+    return ht__wait_posted(world, MPI_Isend(&time, 1, MPI_INT64_T, to, TAG, world->mpi, &request),
+                           &request, what);
 }
 
 static ht_status receive_time(ht_comm *world, int from, int64_t *time, const char *what)
 {
     MPI_Request request;
-    ht_status status = ht__mpi_check(
-        world, MPI_Irecv(time, 1, MPI_INT64_T, from, TAG, world->mpi, &request), what);
 
-    return status != HT_SUCCESS ? status : ht__wait_mpi(world, 1, &request, what);
+    return ht__wait_posted(world, MPI_Irecv(time, 1, MPI_INT64_T, from, TAG, world->mpi, &request),
+                           &request, what);
 }
 
 static ht_status answer(ht_comm *world, int rank, const char *what)

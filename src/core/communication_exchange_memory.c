@@ -70,8 +70,10 @@ static bool window_new(ht_exchange *exchange, shared_block *block)
 
     MPI_Info_free(&info);
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, exchange->mpi);
-    if (failed)
+    if (failed) {
+        block->window = MPI_WIN_NULL; /* of some ranks: freeing it would wait for the others */
         return false;
+    }
 
     block->parts = ht__alloc(sizeof *block->parts * (size_t)exchange->local_size);
     block->data = ht__alloc(sizeof *block->data * (size_t)exchange->local_size);

@@ -22,30 +22,23 @@ static MPI_Op integer_op(ht_reduce_op op)
     return MPI_OP_NULL;
 }
 
-static ht_status finish(ht_comm *comm, int result, MPI_Request *request, const char *what)
-{
-    ht_status status = ht__mpi_check(comm, result, what);
-
-    return status != HT_SUCCESS ? status : ht__wait_mpi(comm, 1, request, what);
-}
-
 ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_reduce_op op,
                                  const char *what)
 {
     MPI_Request request;
 
     ht__begin(comm, (ht_call){.what = what, .op = op, .count = count});
-    return finish(comm,
-                  MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, integer_op(op),
-                                 comm->mpi, &request),
-                  &request, what);
+    return ht__wait_posted(comm,
+                           MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, integer_op(op),
+                                          comm->mpi, &request),
+                           &request, what);
 }
 
 ht_status ht__meta_max(ht_comm *comm, int64_t *values, int count, const char *what)
 {
     MPI_Request request;
 
-    return finish(
+    return ht__wait_posted(
         comm,
         MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, comm->mpi, &request),
         &request, what);
@@ -56,7 +49,7 @@ ht_status ht__meta_gather(ht_comm *comm, const int64_t *mine, int count, int64_t
 {
     MPI_Request request;
 
-    return finish(
+    return ht__wait_posted(
         comm,
         MPI_Iallgather(mine, count, MPI_INT64_T, all, count, MPI_INT64_T, comm->mpi, &request),
         &request, what);
@@ -75,7 +68,7 @@ ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, d
     MPI_Request request;
 
     ht__begin(comm, (ht_call){.what = what, .count = count});
-    return finish(
+    return ht__wait_posted(
         comm, MPI_Iallgather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, comm->mpi, &request),
         &request, what);
 }
@@ -89,8 +82,8 @@ ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root
     do {
         int count = (int)(bytes < most ? bytes : most);
         MPI_Request request;
-        ht_status status = finish(comm, MPI_Ibcast(at, count, MPI_BYTE, root, comm->mpi, &request),
-                                  &request, what);
+        ht_status status = ht__wait_posted(
+            comm, MPI_Ibcast(at, count, MPI_BYTE, root, comm->mpi, &request), &request, what);
 
         if (status != HT_SUCCESS)
             return status;
@@ -107,5 +100,5 @@ ht_status ht_barrier(ht_comm *comm)
     if (comm == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_barrier: the communicator is NULL");
     ht__begin(comm, (ht_call){.what = "ht_barrier"});
-    return finish(comm, MPI_Ibarrier(comm->mpi, &request), &request, "ht_barrier");
+    return ht__wait_posted(comm, MPI_Ibarrier(comm->mpi, &request), &request, "ht_barrier");
 }

@@ -92,20 +92,13 @@ static int count_of(const job *j)
                                        : j->comm->size - 1 - j->comm->rank;
 }
 
-static ht_status finish(const job *j, int result, MPI_Request *request)
-{
-    ht_status status = ht__mpi_check(j->comm, result, j->what);
-
-    return status == HT_SUCCESS ? ht__wait_mpi(j->comm, 1, request, j->what) : status;
-}
-
 static ht_status by_gathering(const job *j, void *data, int n)
 {
     void *pieces = ht__alloc((size_t)j->comm->size * (size_t)n * j->of.bytes);
     MPI_Request request;
-    ht_status status = finish(
-        j, MPI_Iallgather(data, n, j->of.type, pieces, n, j->of.type, j->comm->mpi, &request),
-        &request);
+    ht_status status = ht__wait_posted(
+        j->comm, MPI_Iallgather(data, n, j->of.type, pieces, n, j->of.type, j->comm->mpi, &request),
+        &request, j->what);
 
     if (status == HT_SUCCESS)
         j->of.total(data, pieces, n, first_of(j), count_of(j), step_of(j), j->divisor);
@@ -139,26 +132,27 @@ static ht_status round_of(const job *j, const shares *s, char *data, char *piece
 {
     char *own = data + (size_t)s->starts[j->comm->rank] * j->of.bytes;
     MPI_Request request;
-    ht_status status = finish(j,
-                              MPI_Ialltoallv(data, s->counts, s->starts, j->of.type, pieces,
-                                             s->piece_counts, s->piece_starts, j->of.type,
-                                             j->comm->mpi, &request),
-                              &request);
+    ht_status status = ht__wait_posted(j->comm,
+                                       MPI_Ialltoallv(data, s->counts, s->starts, j->of.type,
+                                                      pieces, s->piece_counts, s->piece_starts,
+                                                      j->of.type, j->comm->mpi, &request),
+                                       &request, j->what);
 
     if (status != HT_SUCCESS)
         return status;
     if (j->which == HT_SUM_ALL) {
         j->of.total(own, pieces, s->mine, 0, j->comm->size, 1, j->divisor);
-        return finish(j,
-                      MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, s->counts,
-                                      s->starts, j->of.type, j->comm->mpi, &request),
-                      &request);
+        return ht__wait_posted(j->comm,
+                               MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, s->counts,
+                                               s->starts, j->of.type, j->comm->mpi, &request),
+                               &request, j->what);
     }
     j->of.running(pieces, s->mine, first_of(j), j->comm->size, step_of(j));
-    return finish(j,
-                  MPI_Ialltoallv(pieces, s->piece_counts, s->piece_starts, j->of.type, data,
-                                 s->counts, s->starts, j->of.type, j->comm->mpi, &request),
-                  &request);
+    return ht__wait_posted(j->comm,
+                           MPI_Ialltoallv(pieces, s->piece_counts, s->piece_starts, j->of.type,
+                                          data, s->counts, s->starts, j->of.type, j->comm->mpi,
+                                          &request),
+                           &request, j->what);
 }
 
 static ht_status by_shares(const job *j, char *data, int64_t n)

@@ -128,3 +128,10 @@ ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const c
     ht__span_end(span);
     return status != HT_SUCCESS ? status : ht__mpi_check(comm, batch.result, what);
 }
+
+ht_status ht__wait_posted(ht_comm *comm, int result, MPI_Request *request, const char *what)
+{
+    ht_status status = ht__mpi_check(comm, result, what);
+
+    return status != HT_SUCCESS ? status : ht__wait_mpi(comm, 1, request, what);
+}

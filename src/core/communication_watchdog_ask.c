@@ -169,8 +169,7 @@ void ht__watch_meet(ht_comm *world, const char *what)
 {
     MPI_Request request;
 
-    if (ht__mpi_check(world, MPI_Ibarrier(wire, &request), what) == HT_SUCCESS)
-        ht__wait_mpi(world, 1, &request, what);
+    ht__wait_posted(world, MPI_Ibarrier(wire, &request), &request, what);
 }
 
 void ht__ask_end(void)

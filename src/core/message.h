@@ -58,6 +58,8 @@ typedef enum ht_poll { HT_POLL_IDLE, HT_POLL_MOVED, HT_POLL_DONE } ht_poll;
 typedef ht_poll ht_poll_fn(void *state);
 ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what);
 ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what);
+/* `result` is what MPI said when the request was posted. */
+ht_status ht__wait_posted(ht_comm *comm, int result, MPI_Request *request, const char *what);
 
 /* ---- watchdog (communication_watchdog.c) -------------------------------------------------------
  */
