@@ -202,19 +202,39 @@ static void make_set(struct files *files, hid_t file, const char *name, const st
     H5Tclose(type);
 }
 
-static void make_link(struct files *files, hid_t file, const char *name,
-                      const struct object *object)
+/* The object that a link leads to; -1: the root. */
+static int target_of(int index)
 {
-    const char *target = object->n % 3 == 0 ? "/" : name_of((int)(object->n % MOST_OBJECTS));
+    uint64_t n = objects[index].n;
+
+    return n % 4 == 0 || index == 0 ? -1 : (int)(n % (uint64_t)index);
+}
+
+/* Whether it is a data set that can be held, under whatever name. */
+static bool is_held_at(int index)
+{
+    if (objects[index].kind == HARD)
+        return target_of(index) >= 0 && is_held_at(target_of(index));
+    return is_held(&objects[index]);
+}
+
+static enum object_kind kind_at(int index)
+{
+    return objects[index].kind == HARD ? kind_at(target_of(index)) : objects[index].kind;
+}
+
+static void make_link(struct files *files, hid_t file, int index)
+{
+    const struct object *object = &objects[index];
+    const char *name = name_of(index);
+    const char *target = target_of(index) < 0 ? "/" : name_of(target_of(index));
 
     if (object->kind == SOFT)
         H5Lcreate_soft(target, file, name, H5P_DEFAULT, H5P_DEFAULT);
     else if (object->kind == EXTERNAL)
         H5Lcreate_external(in_folder(files, "x.h5"), target, file, name, H5P_DEFAULT, H5P_DEFAULT);
-    else if (H5Lexists(file, target, H5P_DEFAULT) > 0)
-        H5Lcreate_hard(file, target, file, name, H5P_DEFAULT, H5P_DEFAULT);
     else
-        H5Lcreate_hard(file, "/", file, name, H5P_DEFAULT, H5P_DEFAULT);
+        H5Lcreate_hard(file, target, file, name, H5P_DEFAULT, H5P_DEFAULT);
 }
 
 static void make_object(struct files *files, hid_t file, int index)
@@ -231,7 +251,7 @@ static void make_object(struct files *files, hid_t file, int index)
         H5Tcommit2(file, name, made, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         H5Tclose(made);
     } else if (object->kind >= SOFT) {
-        make_link(files, file, name, object);
+        make_link(files, file, index);
     } else {
         make_set(files, file, name, object);
     }
@@ -262,11 +282,12 @@ static void add(struct files *files, const uint64_t n[])
                                         "chunks",     "outside",  "wrapping",    "huge",
                                         "a group",    "a type",   "a soft link", "an external link",
                                         "a hard link"};
+    static const enum object_kind held[] = {INTEGER, FLOATING, COMPLEX, SOFT};
     struct object *object = &objects[count];
 
     if (count == MOST_OBJECTS)
         return;
-    object->kind = (enum object_kind)(n[0] % KINDS);
+    object->kind = n[3] % 2 == 0 ? (enum object_kind)(n[0] % KINDS) : held[n[0] % 4];
     object->n = n[1];
 #ifdef __SANITIZE_ADDRESS__
     if (object->kind == HUGE) /* it ends whoever asks for so much */
@@ -357,26 +378,30 @@ static ht_tensor *same(ht_module *self, ht_tensor *x)
     return x;
 }
 
-/* Its only parameter is there. */
+/* A parameter for each of the objects. */
 static void load_what_is_there(struct files *files, const uint64_t n[])
 {
     static const ht_module_type type = {.name = "net", .forward = same};
     int64_t shape = LENGTH;
     ht_module *net = ht_module_new(sizeof(int), &type);
-    ht_tensor *w = ht_full_on(1, &shape, 9, HT_COMPLEX128, HT_NONE, ht_get_device(), HT_COMM_SELF);
-    int want = count == 1 && is_held(&objects[0]) ? HT_SUCCESS
-               : count == 0                       ? HT_ERR_IO
-                                                  : HT_ERR_FORMAT;
+    int want = count == 0 ? HT_ERR_IO : HT_SUCCESS;
+    ht_status status;
 
     (void)n;
+    for (int i = 0; i < count; i++) {
+        ht_tensor *w = ht_full_on(1, &shape, 9, HT_COMPLEX128, HT_NONE, ht_get_device(),
+                                  HT_COMM_SELF);
+
+        ht_module_add_parameter(net, name_of(i), NULL, w);
+        if (!is_held_at(i) && want == HT_SUCCESS)
+            want = HT_ERR_FORMAT;
+    }
     for (int i = 0; i < count; i++)
         want = objects[i].kind == HUGE ? ANY_ERROR : want;
-    ht_module_add_parameter(net, "o0", NULL, w);
-    if (expect(files, "ht_module_load_state",
-               ht_module_load_state(net, in_folder(files, "x.h5"), HT_COMM_WORLD),
-               want) == HT_SUCCESS &&
-        want == HT_SUCCESS)
-        check_values(files, ht_detach(w), objects[0].kind);
+    status = ht_module_load_state(net, in_folder(files, "x.h5"), HT_COMM_WORLD);
+    expect(files, "ht_module_load_state", status, want);
+    for (int i = 0; i < count && status == HT_SUCCESS && want == HT_SUCCESS; i++)
+        check_values(files, ht_detach(ht_module_find_parameter(net, name_of(i))), kind_at(i));
     ht_release(net);
 }
 
@@ -384,7 +409,7 @@ static const struct act_row rows[] = {{"add", 5, add},
                                       {"load", 8, load_object},
                                       {"open as rows", 3, open_rows},
                                       {"load as a state", 3, load_state},
-                                      {"load what is there", 3, load_what_is_there},
+                                      {"load what is there", 6, load_what_is_there},
                                       {NULL, 0, NULL}};
 
 const struct world world_foreign = {"foreign", rows, begin, NULL, end};
