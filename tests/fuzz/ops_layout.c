@@ -70,7 +70,7 @@ static bool view_in_shape(const struct array *x, struct array *y)
 }
 
 /* y has the elements of x in its shape. Whether it is a view, the memory tells: a copy, unless the
- * parts of all ranks share theirs. Where only some do, or none has elements, or the result is x
+ * parts of all ranks share theirs. Where only some do, or some have no elements, or the result is x
  * itself on some ranks alone, as documented, nobody may write to either. */
 static int view_or_copy(struct run *run, const struct statement *s, struct array *out,
                         struct outcome outcome)
@@ -78,7 +78,8 @@ static int view_or_copy(struct run *run, const struct statement *s, struct array
     const struct array *x = array_of(run, s, 0);
     int64_t shape[HT_MAX_NDIM];
     struct array y = *x;
-    int ndim = out->ndim, shared, same[2]; /* x itself: on some ranks; on some not */
+    int ndim = out->ndim, shared,
+        same[3]; /* x itself: on some ranks; on some not; some have nothing of it */
 
     memcpy(shape, out->shape, sizeof shape);
     y.ndim = ndim;
@@ -88,12 +89,13 @@ static int view_or_copy(struct run *run, const struct statement *s, struct array
     shared = shared_by(outcome.t, tensor_of(run, s, 0));
     same[0] = outcome.t == tensor_of(run, s, 0);
     same[1] = !same[0];
-    MPI_Allreduce(MPI_IN_PLACE, same, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    same[2] = ht_tensor_lsize(outcome.t) == 0;
+    MPI_Allreduce(MPI_IN_PLACE, same, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (!same[1]) {
         *out = array_view(x);
         return WANT_SUCCESS;
     }
-    if (shared == 1 && !same[0] && view_in_shape(x, &y)) {
+    if (shared == 1 && !same[0] && !same[2] && view_in_shape(x, &y)) {
         *out = array_view(&y);
         out->cut = x->cut || !run->recording;
         out->view = true;
@@ -108,7 +110,7 @@ static int view_or_copy(struct run *run, const struct statement *s, struct array
         array_set(&y, i, a);
     }
     if (shared != 0 || same[0] ||
-        array_size(x) == 0) { /* the program leaves these two as they are from now on */
+        same[2]) { /* the program leaves these two as they are from now on */
         x->memory->views++;
         y.memory->views++;
         y.read_only = x->read_only;

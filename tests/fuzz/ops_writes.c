@@ -74,6 +74,14 @@ static int reference_copy(struct run *run, const struct statement *s, struct arr
     return WANT_SUCCESS;
 }
 
+/* All of a tensor has been overwritten with constants: it is no part of a graph any more, and nor
+ * are its views. */
+static void end_history(struct run *run, const struct array *x)
+{
+    if (run->recording && !x->view && !x->cut)
+        x->memory->tracked = false;
+}
+
 static struct outcome call_fill(struct run *run, const struct statement *s)
 {
     return done(ht_fill_(tensor_of(run, s, 0), s->v[0]));
@@ -89,6 +97,7 @@ static int reference_fill(struct run *run, const struct statement *s, struct arr
         return want;
     for (int64_t i = 0; i < array_size(x); i++)
         write_element(run, x, i, convert(number_real(HT_FLOAT64, s->v[0]), HT_FLOAT64, x->dtype));
+    end_history(run, x);
     return WANT_SUCCESS;
 }
 
@@ -240,6 +249,7 @@ static int reference_draw(struct run *run, const struct statement *s, struct arr
     *out = drawn(x, s->seed, s->op->call == call_normal);
     for (int64_t i = 0; i < array_size(x); i++)
         write_element(run, x, i, array_at(out, i));
+    end_history(run, x);
     out->memory = NULL;
     return WANT_SUCCESS;
 }
