@@ -139,7 +139,7 @@ END {
     end_module()
     print "# What of Heat and torch is there"
     print ""
-    print "Of the " known + missing " names, " known " are there and " missing " are missing; " left_out " are left out on purpose."
+    print "Of the " known + missing " names, " known " are there and " missing " are missing; " left_out " more are left out on purpose."
     print ""
     print "Made by `make coverage` from doc/coverage.names, the public headers and the tests; do not edit. The test is one"
     print "that uses the function, and runs on these numbers of ranks. Which splits it tries is not told here."

@@ -42,7 +42,13 @@ int main(int argc, char **argv)
         fputs(help, stdout);
         return output_status("ht-idx2hdf5", 0);
     }
-    if (argc != 3 || argv[1][0] == '-' || argv[2][0] == '-') {
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-')
+            continue;
+        fprintf(stderr, "ht-idx2hdf5: unknown option %s; see ht-idx2hdf5 --help\n", argv[i]);
+        return 2;
+    }
+    if (argc != 3) {
         fputs("ht-idx2hdf5: expected FOLDER and FILE.h5; see ht-idx2hdf5 --help\n", stderr);
         return 2;
     }

@@ -101,6 +101,8 @@ int main(int argc, char **argv)
     if (argc > 1) {
         bool help = strcmp(argv[1], "--help") == 0;
 
+        if (!help)
+            fprintf(stderr, "ht-info: unknown argument %s\n", argv[1]);
         fprintf(
             help ? stdout : stderr,
             "usage: [mpirun -n RANKS] ht-info [--help | --version]\n"

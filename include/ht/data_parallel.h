@@ -144,8 +144,9 @@ HT_API ht_status ht_data_parallel_drain(ht_module *wrapper);
 
 /* A rank that has to stop (a signal, a limit of time) asks for it; all stop together. The request
  * travels with the next synchronised backward pass, in a message that is sent anyway under
- * HT_AVERAGE_WEIGHTED, and is there two passes later: stop_requested, asked by all ranks at the
- * same point of the program, then is true on all of them at the same step, and stays so. Under the
+ * HT_AVERAGE_WEIGHTED, and is there once the pass after that one has begun: stop_requested, asked
+ * by all ranks at the same point of the program, then is true on all of them at the same step, and
+ * stays so. Under the
  * other averages nothing is sent that it could go with, and stop_requested exchanges a small
  * message: it is collective then. A request reaches the ranks of the wrapper's communicator, so one
  * node alone of ht_nn_data_parallel_multi_gpu, or of a wrapper on a part of the world: the others

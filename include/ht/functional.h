@@ -58,8 +58,8 @@ HT_API ht_tensor *ht_log_softmax(ht_tensor *x, int axis);
 /* Values that no ht_reduce_op has: HT_SUM in the place of HT_OP_SUM is an error, not a product. */
 typedef enum ht_reduction_mode { HT_MEAN = 16, HT_SUM, HT_NO_REDUCTION } ht_reduction_mode;
 
-/* -mean of log_probs[i][target[i]]: log_probs (N, C), target (N) int64. HT_MEAN over N (0 samples:
- * 0, with a zero gradient). */
+/* -mean of log_probs[i][target[i]]: log_probs (N, C), target (N) of an integer dtype. HT_MEAN over
+ * N (0 samples: 0, with a zero gradient). */
 HT_API ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mode reduction);
 
 /* (x - target)^2 of tensors of one shape, its mean over all elements (no element: 0), or its sum.

@@ -497,22 +497,26 @@ static ht_status no_loss(void)
     return ht_error_get(NULL);
 }
 
-ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
+static ht_status backward(const char *what, ht_tensor *x, ht_tensor *grad, bool keep)
 {
     ht_error_kept earlier;
     ht_status status;
 
-    if (HT_IS_NULL(x, "ht_backward_from", "x"))
-        return no_loss();
-    if (!ht__is_current(x) && !ht__catch_up("ht_backward", x))
+    if (!ht__is_current(x) && !ht__catch_up(what, x))
         return HT_ERR_STATE;
     if (!ht__needs_grad(x))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "ht_backward: x depends on nothing that requires a gradient");
+                       "%s: the loss depends on nothing that requires a gradient", what);
     ht__error_set_aside(&earlier);
     status = run_pass(x, grad, keep);
     ht__error_put_back(&earlier);
     return status;
+}
+
+ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
+{
+    return HT_IS_NULL(x, "ht_backward_from", "x") ? no_loss()
+                                                  : backward("ht_backward_from", x, grad, keep);
 }
 
 ht_status ht_backward(ht_tensor *loss)
@@ -529,5 +533,5 @@ ht_status ht_backward(ht_tensor *loss)
                        "ht_backward: expected a real loss, got one of %s (ht_backward_from takes a "
                        "seed gradient)",
                        ht_dtype_name(loss->body->dtype));
-    return ht_backward_from(loss, NULL, false);
+    return backward("ht_backward", loss, NULL, false);
 }

@@ -4,6 +4,7 @@
 #include "environment.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static bool is_allowed(ht_env variable, const char *text)
         end = after_integer(text, 1);
         return end != NULL && *end == '\0';
     case NUMBER:
-        return ht_number_from_text(text, &number) && number >= 0;
+        return ht_number_from_text(text, &number) && number >= 0 && isfinite(number);
     case PAIR:
         end = after_integer(text, 0);
         end = end != NULL && *end == ':' ? after_integer(end + 1, 0) : NULL;

@@ -17,7 +17,7 @@
  * TEXT    anything */
 #define HT_ENV_LIST(X)                                     \
     X(HT_BACKEND_PATH, TEXT, "folders")                    \
-    X(HT_BUCKET_CAP_MB, NUMBER, "a number of MiB")         \
+    X(HT_BUCKET_CAP_MB, NUMBER, "a number of MiB from 0")  \
     X(HT_DEBUG_COLLECTIVE, FLAG, "0|1")                    \
     X(HT_DEBUG_FAIL_ALLOC, PAIR, "rank:n[:tensors]")       \
     X(HT_DEBUG_ONE_AS_MANY, FLAG, "0|1")                   \
@@ -31,7 +31,7 @@
     X(HT_RESUME_JOB, TEXT, "what ht-run writes")           \
     X(HT_SIMD, CHOICE, "baseline|avx2|avx512")             \
     X(HT_TIMELINE, TEXT, "a file")                         \
-    X(HT_TIMEOUT, NUMBER, "a number of seconds")           \
+    X(HT_TIMEOUT, NUMBER, "a number of seconds from 0")    \
     X(OMPI_COMM_WORLD_RANK, TEXT, "what mpirun writes")    \
     X(OMPI_MCA_osc_sm_backing_directory, TEXT, "a folder") \
     X(OMP_NUM_THREADS, TEXT, "a whole number from 1")

@@ -240,12 +240,12 @@ int64_t ht_item_i64(ht_tensor *x)
 {
     int64_t value;
 
-    return ht_tensor_item_i64(x, &value) == HT_SUCCESS ? value : INT64_MIN;
+    return item("ht_item_i64", x, HT_INT64, &value) == HT_SUCCESS ? value : INT64_MIN;
 }
 
 double ht_item(ht_tensor *x)
 {
     double value;
 
-    return ht_tensor_item(x, &value) == HT_SUCCESS ? value : NAN;
+    return item("ht_item", x, HT_FLOAT64, &value) == HT_SUCCESS ? value : NAN;
 }

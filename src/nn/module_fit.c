@@ -44,7 +44,7 @@ static void compare(struct complaints *list, const struct ht_state_entry *entry,
     char detail[384];
 
     if (!ht__body_same_shape(theirs, mine)) {
-        snprintf(detail, sizeof detail, " is %s in the file, %s in the model",
+        snprintf(detail, sizeof detail, " is %s in the state, %s in the model",
                  ht__shape_str(theirs->ndim, theirs->shape),
                  ht__shape_str(mine->ndim, mine->shape));
         complain(list, "misshapen", entry->name, detail);

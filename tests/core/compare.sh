@@ -67,6 +67,8 @@ logically 'one operation more' \
     "rank 0 makes () of float64, not split where rank 1 makes (4, 3) of float32, split along 0: $same_tensors; rank 0 in ht_mean at .*; rank 1 in ht_exp at " more
 logically 'a write on one rank' \
     "rank 0 makes () of float64, not split where rank 1 writes (4, 3) of float32, split along 0: $same_tensors; rank 0 in ht_mean at .*; rank 1 in ht_fill_ at " written
+logically 'an operation with a number on one rank' \
+    "rank 0 makes () of float64, not split where rank 1 makes (4, 3) of float32, split along 0: $same_tensors; rank 0 in ht_mean at .*; rank 1 in ht_mul_scalar at " number
 logically 'more operations than are kept' \
     "rank 0 makes () of float64, not split where rank 1 makes (4, 3) of float32, split along 0: $same_tensors; rank 0 in ht_mean at .*; rank 1 in ht_neg at " endless
 

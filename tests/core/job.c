@@ -251,8 +251,9 @@ int main(int argc, char **argv)
         return ht_finalize();
     }
     if (strcmp(what, "leak") == 0) {
-        ht_retain(ht_ones(1, (int64_t[]){3}, HT_FLOAT32, HT_NONE));
-        return ht_finalize() > 0 ? 0 : 10;
+        for (int i = 0; i < 256; i++)
+            ht_retain(ht_ones(1, (int64_t[]){3}, HT_FLOAT32, HT_NONE));
+        return ht_finalize();
     }
     if (strcmp(what, "allocate") == 0)
         return allocate();

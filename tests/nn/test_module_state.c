@@ -110,7 +110,7 @@ static void test_all_that_does_not_fit_is_said(void **state)
     snprintf(
         expected, sizeof expected,
         "ht_module_load_state: %s does not fit the model: unexpected 0.bias; misshapen 0.weight is "
-        "(4, 1, 3, 3) in the file, (8, 1, 3, 3) in the model; missing 2.weight",
+        "(4, 1, 3, 3) in the state, (8, 1, 3, 3) in the model; missing 2.weight",
         path);
     nn_assert_error(expected);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

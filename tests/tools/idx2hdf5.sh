@@ -28,7 +28,7 @@ ends() {
 ends 'help' 0 'train/images' --help
 ends 'no argument' 2 'expected FOLDER and FILE.h5'
 ends 'one argument' 2 'expected FOLDER and FILE.h5' "$work"
-ends 'unknown option' 2 'expected FOLDER and FILE.h5' --what "$work/a.h5"
+ends 'unknown option' 2 'unknown option --what' --what "$work/a.h5"
 ends 'missing folder' 1 'No such file or directory' "$work/nowhere" "$work/a.h5"
 ends 'folder without images' 1 'holds no IDX files' "$work" "$work/a.h5"
 echo "1..$count"

@@ -36,4 +36,10 @@ fi
 launch 1 env HT_LOG=info tools/ht-info : -n 2 tools/ht-info
 shows 'levels of the log that differ' "ranks      3 on 1 node (by shared memory)
   node 0    $host: ranks 0-2"
+launch 1 tools/ht-info --what
+if [ $status -eq 2 ] && grep -q 'unknown argument --what' "$job_err"; then
+    result ok 'a wrong command line is told'
+else
+    result 'not ok' "a wrong command line is told: status $status"
+fi
 finish

@@ -36,7 +36,7 @@ static bool check(ht_tensor *x, ht_tensor *target)
         return false;
     if (!ht_dtype_is_integer(t->dtype)) {
         HT_FAIL(a->comm, HT_ERR_DTYPE,
-                "ht_nll_loss: target is %s, class numbers (int64) are needed",
+                "ht_nll_loss: target is %s, class numbers of an integer dtype are needed",
                 ht_dtype_name(t->dtype));
         return false;
     }
