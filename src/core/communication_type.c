@@ -3,7 +3,8 @@
  * Element types and reductions as MPI knows them. float16 and bfloat16 it does not know: they
  * travel as two bytes, and have reductions of our own that compute in float32. MPI_MIN and MPI_MAX
  * lose NaN or keep it as the order of ranks has it, and so the sign of zero: floating types have
- * their own, by which -0 is below 0. */
+ * their own, by which -0 is below 0. MPI_SUM of Open MPI's vector code saturates integers of 8 and
+ * 16 bits, and its other code wraps them, by their place in the message: ours wraps all. */
 #include "message.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@
 static MPI_Datatype half_types[2]; /* float16, bfloat16 */
 static MPI_Op half_ops[4];         /* SUM, PROD, MIN, MAX */
 static MPI_Op nan_ops[2];          /* MIN, MAX of float32 and float64 */
+static MPI_Op wrapping_sum;        /* of uint8, int8 and int16 */
 
 typedef float to_float(uint16_t half);
 typedef uint16_t from_float(float value);
@@ -121,6 +123,21 @@ static void nan_max(void *in, void *inout, int *count, MPI_Datatype *type)
     extreme(in, inout, *count, *type, 1);
 }
 
+/* Of signed ones, too: two's complement. */
+static void wrap(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    const uint8_t *bytes = in;
+    const uint16_t *words = in;
+
+    if (*type == MPI_INT16_T) {
+        for (int i = 0; i < *count; i++)
+            ((uint16_t *)inout)[i] = (uint16_t)(((uint16_t *)inout)[i] + words[i]);
+        return;
+    }
+    for (int i = 0; i < *count; i++)
+        ((uint8_t *)inout)[i] = (uint8_t)(((uint8_t *)inout)[i] + bytes[i]);
+}
+
 void ht__types_start(void)
 {
     static MPI_User_function *const functions[4] = {half_sum, half_prod, half_min, half_max};
@@ -133,6 +150,7 @@ void ht__types_start(void)
         MPI_Op_create(functions[op], 1, &half_ops[op]);
     MPI_Op_create(nan_min, 1, &nan_ops[0]);
     MPI_Op_create(nan_max, 1, &nan_ops[1]);
+    MPI_Op_create(wrap, 1, &wrapping_sum);
 }
 
 void ht__types_end(void)
@@ -143,6 +161,7 @@ void ht__types_end(void)
         MPI_Op_free(&half_ops[op]);
     for (int op = 0; op < 2; op++)
         MPI_Op_free(&nan_ops[op]);
+    MPI_Op_free(&wrapping_sum);
 }
 
 MPI_Datatype ht__mpi_type(ht_dtype dtype)
@@ -209,6 +228,8 @@ MPI_Op ht__mpi_op(ht_reduce_op op, ht_dtype dtype)
         return MPI_OP_NULL;
     if ((dtype == HT_FLOAT32 || dtype == HT_FLOAT64) && op >= HT_OP_MIN)
         return nan_ops[op - HT_OP_MIN];
+    if (op == HT_OP_SUM && ht_dtype_is_integer(dtype) && ht_dtype_size(dtype) < 4)
+        return wrapping_sum;
     return number_ops[op];
 }
 

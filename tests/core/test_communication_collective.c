@@ -64,6 +64,28 @@ static void test_allreduce_of_each_dtype(void **state)
     ht_scope_close(scope);
 }
 
+/* Enough elements for code that adds many at a time, which MPI libraries have. */
+static void test_sums_of_narrow_integers_wrap(void **state)
+{
+    enum { LENGTH = 67 };
+    static const struct {
+        ht_dtype dtype;
+        int64_t of_each, modulus, most;
+    } rows[] = {
+        {HT_UINT8, 200, 256, 255}, {HT_INT8, 100, 256, 127}, {HT_INT16, 30000, 65536, 32767}};
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        ht_tensor *x = ht_full_i64(1, (int64_t[]){LENGTH}, rows[r].of_each, rows[r].dtype, HT_NONE);
+        int64_t sum = ht_test_size * rows[r].of_each % rows[r].modulus;
+
+        sum -= sum > rows[r].most ? rows[r].modulus : 0;
+        assert_int_equal(ht_allreduce(HT_COMM_WORLD, x, x, HT_OP_SUM), HT_SUCCESS);
+        for (int i = 0; i < LENGTH; i++)
+            assert_int_equal(ht_item_i64(ht_narrow(x, 0, i, i + 1)), sum);
+    }
+}
+
 static void test_views_are_packed(void **state)
 {
     ht_scope *scope = ht_scope_open();
@@ -241,6 +263,7 @@ static void test_misuse_is_told(void **state)
 }
 
 HT_TEST_SUITE(test_communication_collective, cmocka_unit_test(test_allreduce_of_each_dtype),
+              cmocka_unit_test(test_sums_of_narrow_integers_wrap),
               cmocka_unit_test(test_views_are_packed), cmocka_unit_test(test_reduce_scan_exscan),
               cmocka_unit_test(test_logical_and_or),
               cmocka_unit_test(test_logical_results_of_integers_are_0_or_1),
