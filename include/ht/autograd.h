@@ -21,8 +21,8 @@ HT_API bool ht_tensor_is_leaf(const ht_tensor *x);
 /* The gradient of a leaf after ht_backward; borrowed; NULL when there is none yet. */
 HT_API ht_tensor *ht_tensor_grad(const ht_tensor *x);
 
-/* Replaces the gradient (retained; NULL removes it). Same shape, dtype, device, communicator and
- * slabs as x. */
+/* Replaces the gradient (retained, a broadcast view copied; NULL removes it). Same shape, dtype,
+ * device, communicator and slabs as x. */
 HT_API ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad);
 
 /* Gradients of the real one-element tensor `loss` with respect to all leaves it depends on, added

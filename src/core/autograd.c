@@ -109,6 +109,9 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
                        ht__body_str(grad->body), ht__body_str(x->body));
     meta = ht__grad_meta(x);
     ht__grad_await(meta);
+    /* Clipping and accumulating write in place, to each element once. */
+    if (grad != NULL && grad->body->read_only && (grad = ht_copy(ht_detach(grad))) == NULL)
+        return ht_error_get(NULL);
     ht_retain(grad);
     ht_release(meta->grad);
     meta->grad = grad;

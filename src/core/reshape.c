@@ -26,10 +26,8 @@ static bool complete(ht_tensor *x, int ndim, int64_t shape[])
     for (int i = 0; i < ndim; i++) {
         if (shape[i] == -1 && open < 0)
             open = i;
-        else if (shape[i] < 0)
+        else if (shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known))
             return false;
-        else
-            known *= shape[i];
     }
     if (open >= 0 && known > 0 && size % known == 0) {
         shape[open] = size / known;

@@ -141,6 +141,12 @@ static void misuse_is_reported(void **state)
 
     HT_TEST_EXPECT_ERROR(ht_reshape(x, 2, (int64_t[]){7, -1}), HT_ERR_SHAPE,
                          "ht_reshape: x of shape (6, 4, 5) has no shape (7, -1)");
+    /* Their products wrap around to 120 and to 0. */
+    HT_TEST_EXPECT_ERROR(ht_reshape(x, 3, (int64_t[]){INT64_C(1) << 61 | 15, 8, 1}), HT_ERR_SHAPE,
+                         "ht_reshape: x of shape (6, 4, 5) has no shape");
+    HT_TEST_EXPECT_ERROR(ht_reshape(ht_zeros(1, (int64_t[]){0}, HT_FLOAT32, HT_NONE), 2,
+                                    (int64_t[]){INT64_C(1) << 32, INT64_C(1) << 32}),
+                         HT_ERR_SHAPE, "ht_reshape: x of shape (0,) has no shape");
     HT_TEST_EXPECT_ERROR(ht_narrow(x, 1, 2, 5), HT_ERR_ARGUMENT, "[2, 5) is not inside axis 1");
     HT_TEST_EXPECT_ERROR(ht_permute(x, (int[]){0, 0, 1}), HT_ERR_ARGUMENT, "no permutation");
     HT_TEST_EXPECT_ERROR(ht_fill_(ht_broadcast_to(x, 4, (int64_t[]){2, 6, 4, 5}), 1), HT_ERR_STATE,

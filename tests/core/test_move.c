@@ -123,6 +123,18 @@ static void a_gradient_is_distributed_as_its_tensor(void **state)
     assert_int_equal(ht_tensor_set_grad(row, flat), HT_SUCCESS);
 }
 
+/* Its elements lie in one place, which a write in place would meet once for each. */
+static void a_gradient_from_a_broadcast_view_is_a_copy(void **state)
+{
+    ht_tensor *x = leaf_of(2, shape, HT_NONE, 8);
+    ht_tensor *ten = ht_full(0, NULL, 10, HT_FLOAT64, HT_NONE);
+
+    (void)state;
+    assert_int_equal(ht_tensor_set_grad(x, ht_broadcast_to(ten, 2, shape)), HT_SUCCESS);
+    assert_int_equal(ht_mul_scalar_(ht_tensor_grad(x), 0.5), HT_SUCCESS);
+    assert_true(ht_item(ht_sum(ht_tensor_grad(x), HT_NONE)) == 5.0 * (double)ht_tensor_size(x));
+}
+
 static void an_optimizer_refuses_a_state_that_does_not_fit(void **state)
 {
     ht_tensor *x = leaf_of(2, (const int64_t[]){2, 6}, HT_NONE, 12);
@@ -189,6 +201,7 @@ HT_TEST_SUITE(test_move, cmocka_unit_test(another_body_has_no_gradient_of_the_ol
               cmocka_unit_test(resplit_in_place_takes_the_gradient_along),
               cmocka_unit_test(resplit_in_place_to_the_same_split_does_nothing),
               cmocka_unit_test(a_gradient_is_distributed_as_its_tensor),
+              cmocka_unit_test(a_gradient_from_a_broadcast_view_is_a_copy),
               cmocka_unit_test(an_optimizer_refuses_a_state_that_does_not_fit),
               cmocka_unit_test(equal_ignores_what_is_behind_the_last_axis),
               cmocka_unit_test(integers_have_no_history),
