@@ -51,9 +51,45 @@ static int reference_equal(struct run *run, const struct statement *s, struct ar
     return WANT_SUCCESS;
 }
 
+/* x beside the same elements in new memory, whatever views x has come through. */
+static bool has_nan;
+
+static struct outcome call_anew(struct run *run, const struct statement *s)
+{
+    ht_tensor *x = tensor_of(run, s, 0);
+    size_t width = ht_dtype_size(ht_tensor_dtype(x));
+    struct array whole;
+    ht_status status;
+    char *bytes;
+
+    gather(x, &whole);
+    bytes = malloc((size_t)array_size(&whole) * width + 1);
+    has_nan = false;
+    for (int64_t i = 0; i < array_size(&whole); i++) {
+        struct number a = array_at(&whole, i);
+
+        has_nan = has_nan || isnan(a.re) || isnan(a.im);
+        store(whole.dtype, bytes + (size_t)i * width, a);
+    }
+    status = ht_equal(x, ht_array(bytes, whole.ndim, whole.shape, whole.dtype, ht_tensor_split(x)),
+                      &equal);
+    free(bytes);
+    return done(status);
+}
+
+static int reference_anew(struct run *run, const struct statement *s, struct array *out)
+{
+    (void)s;
+    (void)out;
+    if (run->status == HT_SUCCESS && equal == has_nan)
+        fail(run, "ht_equal of the same elements says %d", equal);
+    return WANT_SUCCESS;
+}
+
 /* --- Elements and text --- */
 
 static double item;
+static int64_t exact_item;
 
 static bool has_one_element(struct run *run, const struct variable *x)
 {
@@ -70,7 +106,12 @@ static bool generate_item(struct run *run, const struct op *op, struct statement
 
 static struct outcome call_item(struct run *run, const struct statement *s)
 {
-    return done(ht_tensor_item(tensor_of(run, s, 0), &item));
+    ht_tensor *x = tensor_of(run, s, 0);
+    ht_status status = ht_tensor_item(x, &item);
+
+    if (status == HT_SUCCESS && kind_of(ht_tensor_dtype(x)) <= KIND_INT)
+        status = ht_tensor_item_i64(x, &exact_item);
+    return done(status);
 }
 
 static int reference_item(struct run *run, const struct statement *s, struct array *out)
@@ -86,6 +127,11 @@ static int reference_item(struct run *run, const struct statement *s, struct arr
     a = convert(array_at(x, 0), x->dtype, HT_FLOAT64);
     if (run->status == HT_SUCCESS && !matches(HT_FLOAT64, &item, a))
         fail(run, "ht_tensor_item gives %.17g, right is %.17g", item, a.re);
+    a = array_at(x, 0);
+    if (run->status == HT_SUCCESS && kind_of(x->dtype) <= KIND_INT && !is_unknown(a) &&
+        exact_item != a.i)
+        fail(run, "ht_tensor_item_i64 gives %lld, right is %lld", (long long)exact_item,
+             (long long)a.i);
     return WANT_SUCCESS;
 }
 
@@ -251,6 +297,8 @@ static int reference_big(struct run *run, const struct statement *s, struct arra
 
 const struct op ops_checks[] = {
     {"ht_equal(%t, %t)", 4, generate_equal, call_equal, reference_equal, .rules = RULE_SMOOTH},
+    {"ht_equal(%t, the same made anew)", 4, generate_one, call_anew, reference_anew,
+     .rules = RULE_SMOOTH},
     {"ht_tensor_item(%t)", 3, generate_item, call_item, reference_item, .rules = RULE_SMOOTH},
     {"ht_tensor_str(%t)", 3, generate_one, call_text, reference_text, .rules = 0},
     {"saved and loaded(%t, as %d, split %p)", 1, generate_load, call_load, reference_load,

@@ -146,6 +146,29 @@ static int reference_full(struct run *run, const struct statement *s, struct arr
     return WANT_SUCCESS;
 }
 
+static struct number exact_value(const struct statement *s)
+{
+    return convert(data_number(DATA_SPECIAL, HT_INT64, s->seed, 0), HT_INT64, s->dtype);
+}
+
+static struct outcome call_full_i64(struct run *run, const struct statement *s)
+{
+    (void)run;
+    return made(ht_full_i64(s->ndim, s->shape, data_number(DATA_SPECIAL, HT_INT64, s->seed, 0).i,
+                            s->dtype, s->split));
+}
+
+static int reference_full_i64(struct run *run, const struct statement *s, struct array *out)
+{
+    (void)run;
+    if (check_split(s) != HT_SUCCESS)
+        return WANT_FAILURE;
+    *out = array_new(s->dtype, s->ndim, s->shape);
+    for (int64_t i = 0; i < array_size(out); i++)
+        array_set(out, i, exact_value(s));
+    return WANT_SUCCESS;
+}
+
 static bool generate_like(struct run *run, const struct op *op, struct statement *s)
 {
     (void)op;
@@ -305,6 +328,11 @@ const struct op ops_factories[] = {
      call_full,
      reference_full,
      .rules = RULE_SMOOTH},
+    {.format = "ht_full_i64(%s, an extreme, %d, split %p, seed %x)",
+     6,
+     generate_shaped,
+     call_full_i64,
+     reference_full_i64},
     {.format = "ht_full_like(%t, %v)",
      6,
      generate_like,

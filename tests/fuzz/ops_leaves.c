@@ -177,11 +177,59 @@ static int reference_set(struct run *run, const struct statement *s, struct arra
     return WANT_SUCCESS;
 }
 
-const struct op ops_leaves[] = {{"set_grad(%t, style %n, how %n, seed %x)", 5, generate_grad,
-                                 call_grad, reference_grad, .rules = RULE_SMOOTH | RULE_GRADIENTS},
-                                {"sgd step(%t, 0.5)", 6, generate_step, call_step, reference_step,
-                                 .rules = RULE_SMOOTH | RULE_GRADIENTS},
-                                {"ht_tensor_set_(%t, data(style %n, %s, %d, split %p, seed %x))", 5,
-                                 generate_set, call_set, reference_set,
-                                 .rules = RULE_SMOOTH | RULE_GRADIENTS},
-                                {0}};
+/* --- The gradient of a cumulative sum: of what comes later, with no digit of what came before ---
+ */
+
+static bool generate_later(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->dtype = random_chance(&run->random, 50) ? HT_FLOAT32 : HT_FLOAT64;
+    s->n[0] = random_chance(&run->random, 50) ? DATA_SPREAD : DATA_SPECIAL;
+    s->n[1] = 1 + random_below(&run->random, 8);
+    s->split = random_chance(&run->random, 50) ? 0 : HT_NONE;
+    return run->recording;
+}
+
+static struct outcome call_later(struct run *run, const struct statement *s)
+{
+    struct array like = {.dtype = s->dtype, .ndim = 1, .shape = {s->n[1]}};
+    ht_tensor *x = ht_ones(1, like.shape, s->dtype, s->split);
+
+    if (!run->recording)
+        return done(HT_SUCCESS);
+    if (ht_tensor_set_requires_grad(x, true) != HT_SUCCESS ||
+        ht_backward_from(ht_cumsum(x, 0), data_tensor(s, &like, HT_NONE, s->seed), false) !=
+            HT_SUCCESS)
+        return made(NULL);
+    return made(ht_copy(ht_tensor_grad(x)));
+}
+
+static int reference_later(struct run *run, const struct statement *s, struct array *out)
+{
+    if (!run->recording)
+        return WANT_ANYTHING;
+    *out = array_new(s->dtype, 1, &s->n[1]);
+    for (int64_t i = 0; i < s->n[1]; i++) {
+        struct total total = total_new();
+        struct number a;
+
+        for (int64_t k = i; k < s->n[1]; k++)
+            total_add(&total, s->dtype, data_number((int)s->n[0], s->dtype, s->seed, (uint64_t)k));
+        a = total_round(&total, s->dtype, accumulator_of(s->dtype));
+        if (a.err > 0) /* the running sum is rounded where it is stored */
+            a.err += ulp(s->dtype, total.size) * (double)total.count;
+        array_set(out, i, a);
+    }
+    return WANT_SUCCESS;
+}
+
+const struct op ops_leaves[] = {
+    {"set_grad(%t, style %n, how %n, seed %x)", 5, generate_grad, call_grad, reference_grad,
+     .rules = RULE_SMOOTH | RULE_GRADIENTS},
+    {"sgd step(%t, 0.5)", 6, generate_step, call_step, reference_step,
+     .rules = RULE_SMOOTH | RULE_GRADIENTS},
+    {"ht_tensor_set_(%t, data(style %n, %s, %d, split %p, seed %x))", 5, generate_set, call_set,
+     reference_set, .rules = RULE_SMOOTH | RULE_GRADIENTS},
+    {"gradient of ht_cumsum(style %n, %n ones, %d, split %p, seed %x)", 2, generate_later,
+     call_later, reference_later, .rules = RULE_SMOOTH},
+    {0}};

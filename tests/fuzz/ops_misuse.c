@@ -95,6 +95,28 @@ static ht_status other_seed(ht_tensor *x)
     return ht_backward_from(x, ht_expand_dims(ht_ones_like(x), 0), true);
 }
 
+static ht_tensor *other_shape(ht_tensor *grad, void *user)
+{
+    (void)user;
+    return ht_expand_dims(grad, 0);
+}
+
+/* In a graph of its own: what the backward pass has reached before may have its gradient. */
+static ht_status other_replacement(ht_tensor *x)
+{
+    const int64_t shape[] = {3};
+    ht_tensor *leaf = ht_ones(1, shape, HT_FLOAT64, ht_tensor_split(x) == 0 ? 0 : HT_NONE), *y;
+    bool was = ht_set_grad_enabled(true);
+    ht_status status;
+
+    ht_tensor_set_requires_grad(leaf, true);
+    y = ht_mul_scalar(leaf, 2);
+    ht_tensor_register_hook(y, other_shape, NULL);
+    status = ht_backward(ht_sum(y, HT_NONE));
+    ht_set_grad_enabled(was);
+    return status;
+}
+
 enum { ANY, FLOAT32, PART_OF_GRAPH };
 static const struct misuse {
     const char *name;
@@ -114,7 +136,8 @@ static const struct misuse {
                {"ht_uniform_ of a range that float32 does not hold", wide_range, FLOAT32},
                {"ht_rand of int32", no_dtype, ANY},
                {"ht_astype to no dtype", not_a_dtype, ANY},
-               {"ht_backward_from a seed of another shape", other_seed, PART_OF_GRAPH}};
+               {"ht_backward_from a seed of another shape", other_seed, PART_OF_GRAPH},
+               {"a hook that gives another shape", other_replacement, ANY}};
 enum { MISUSES = sizeof misuses / sizeof *misuses };
 
 static bool fits(struct run *run, const struct variable *x, int needs)

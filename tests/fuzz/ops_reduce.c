@@ -55,10 +55,21 @@ static struct number sum_of(struct group *group, ht_dtype from, ht_dtype dtype)
     return total_round(&total, dtype, accumulator_of(dtype));
 }
 
+/* What sums of distances and means are kept in: integers go through double. */
+static ht_dtype wide_of(ht_dtype from)
+{
+    return kind_of(from) == KIND_COMPLEX ? HT_COMPLEX128 : HT_FLOAT64;
+}
+
+static double eps_of_sums(ht_dtype from, ht_dtype dtype)
+{
+    return eps_of(kind_of(from) <= KIND_INT ? HT_FLOAT64 : accumulator_of(dtype));
+}
+
 /* In long double, with twice the error that one pass in the accumulator's precision has. */
 static struct number mean_of(struct group *group, ht_dtype from, ht_dtype dtype)
 {
-    ht_dtype wide = kind_of(dtype) == KIND_COMPLEX ? HT_COMPLEX128 : HT_FLOAT64;
+    ht_dtype wide = wide_of(from);
     double count = (double)group->count;
     struct total total = total_new();
     struct number sum, n = {.re = count}, r;
@@ -72,12 +83,12 @@ static struct number mean_of(struct group *group, ht_dtype from, ht_dtype dtype)
     r = number_div(wide, sum, n);
     if (is_unknown(r) || (total.size > max_of(dtype) / 4 && isfinite(total.size)))
         return number_unknown();
-    return finish(dtype, r, r.err + eps_of(accumulator_of(dtype)) * total.size, 1);
+    return finish(dtype, r, r.err + eps_of_sums(from, dtype) * total.size, 1);
 }
 
 static struct number var_of(struct group *group, ht_dtype from, ht_dtype dtype)
 {
-    ht_dtype wide = kind_of(dtype) == KIND_COMPLEX ? HT_COMPLEX128 : HT_FLOAT64;
+    ht_dtype wide = wide_of(from);
     struct number mean = mean_of(group, from, wide), n = {.re = (double)group->count}, r;
     struct total total = total_new();
     double size = 0;
@@ -89,7 +100,7 @@ static struct number var_of(struct group *group, ht_dtype from, ht_dtype dtype)
         size = fmax(size, number_abs(wide, a));
         distance = conjugate = is_unknown(a) ? a : number_sub(wide, a, mean);
         conjugate.im = -conjugate.im;
-        if (distance.d != NULL && kind_of(dtype) == KIND_COMPLEX) {
+        if (distance.d != NULL && kind_of(from) == KIND_COMPLEX) {
             conjugate.d = arena_duals();
             memcpy(conjugate.d, distance.d, sizeof *conjugate.d * MAX_DUALS);
             for (int k = 0; k < MAX_DUALS; k++)
@@ -102,7 +113,7 @@ static struct number var_of(struct group *group, ht_dtype from, ht_dtype dtype)
     r = number_div(wide, total_round(&total, wide, wide), n);
     return finish(dtype, r,
                   is_unknown(r) ? INFINITY
-                                : r.err + 8 * eps_of(accumulator_of(dtype)) * size *
+                                : r.err + 8 * eps_of_sums(from, dtype) * size *
                                               (size + sqrt(r.re)) * sqrt(n.re),
                   8);
 }
@@ -177,6 +188,8 @@ static ht_dtype dtype_of(int what, ht_dtype dtype)
         return HT_INT64;
     if (kind_of(dtype) <= KIND_INT && (what == MEAN || what == VAR || what == STD))
         return HT_FLOAT32;
+    if (kind_of(dtype) == KIND_COMPLEX && (what == VAR || what == STD))
+        return dtype == HT_COMPLEX64 ? HT_FLOAT32 : HT_FLOAT64;
     return what == ARGMAX || what == ARGMIN ? HT_INT64 : dtype;
 }
 
@@ -211,8 +224,6 @@ static int reference_axis(struct run *run, const struct statement *s, struct arr
         return WANT_FAILURE;
     if (what >= MAX && group.count == 0)
         return HT_ERR_SHAPE;
-    if (complex_numbers && (what == VAR || what == STD))
-        return WANT_ANYTHING; /* whether it is real is the library's to say */
     *out = result_for(x, axis, what == SUM_KEEPDIM, dtype);
     for (int64_t i = 0; i < array_size(out); i++) {
         struct number a;
