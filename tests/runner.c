@@ -131,6 +131,18 @@ static void say(const char *before, const char *name, const char *after)
     fflush(report);
 }
 
+void ht_test_remove(const char *path)
+{
+    static const char *const ends[] = {".1", ".2", ".3", ".part", ""};
+    char name[1024];
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 5 && ht_test_rank == 0; i++) {
+        snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        remove(name);
+    }
+}
+
 void ht_test_set_skip_reason(const char *why)
 {
     skip_reason = why;

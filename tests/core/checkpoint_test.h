@@ -33,17 +33,10 @@ static inline int make_folder(void **state)
 
 static inline int remove_folder(void **state)
 {
-    static const char *const ends[] = {"", ".1", ".2", ".3", ".part"};
-    char name[96];
-
     (void)state;
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
-    ht_barrier(HT_COMM_WORLD);
-    for (int i = 0; i < 5 && ht_test_rank == 0; i++) {
-        snprintf(name, sizeof name, "%s%s", path, ends[i]);
-        unlink(name);
-    }
+    ht_test_remove(path);
     return ht_test_rank == 0 ? rmdir(folder) : 0;
 }
 

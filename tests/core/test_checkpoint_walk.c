@@ -31,9 +31,7 @@ static int remove_path(void **state)
     (void)state;
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
-    ht_barrier(HT_COMM_WORLD);
-    if (ht_test_rank == 0 && unlink(path) != 0)
-        rmdir(path);
+    ht_test_remove(path);
     return 0;
 }
 

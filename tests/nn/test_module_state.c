@@ -25,9 +25,7 @@ static int make_path(void **state)
 static int remove_path(void **state)
 {
     (void)state;
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (ht_test_rank == 0)
-        unlink(path);
+    ht_test_remove(path);
     return 0;
 }
 

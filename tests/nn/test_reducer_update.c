@@ -37,8 +37,8 @@ static int make_file(void **state)
 static int remove_file(void **state)
 {
     (void)state;
-    ht_barrier(HT_COMM_WORLD);
-    return ht_test_rank == 0 ? unlink(file) : 0;
+    ht_test_remove(file);
+    return 0;
 }
 
 static ht_tensor *square(double value)
