@@ -28,6 +28,8 @@ static void destroy(void *object)
         ht__free(log->names[i]);
     ht__free(log->names);
     ht__free(log->values);
+    ht__free(log->csv_path);
+    ht__free(log->jsonl_path);
     ht__free(log->svg);
     ht_release(log->comm);
     ht__object_fini(log);
@@ -68,14 +70,20 @@ static ht_status open_one(const char *path, bool append, FILE **file)
     return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", new_name, path, strerror(errno));
 }
 
+static char *copy_of(const char *path)
+{
+    return path != NULL ? ht__strdup(path) : NULL;
+}
+
 static ht_status open_all(ht_run_log *log, const ht_run_log_options *o)
 {
     ht_status status = open_one(o->csv, o->append, &log->csv);
 
     if (status == HT_SUCCESS)
         status = open_one(o->jsonl, o->append, &log->jsonl);
-    if (o->svg != NULL)
-        log->svg = ht__strdup(o->svg);
+    log->csv_path = copy_of(o->csv);
+    log->jsonl_path = copy_of(o->jsonl);
+    log->svg = copy_of(o->svg);
     log->goes_on = o->append;
     return status;
 }
@@ -208,9 +216,9 @@ static ht_status write_plain(ht_run_log *log)
         return status;
     log->goes_on = false;
     if (log->csv != NULL && ht__run_log_put_csv(log, log->rows - 1) != 0)
-        return cannot_write("the CSV file", errno);
+        return cannot_write(log->csv_path, errno);
     if (log->jsonl != NULL && ht__run_log_put_jsonl(log, log->rows - 1) != 0)
-        return cannot_write("the file of JSON lines", errno);
+        return cannot_write(log->jsonl_path, errno);
     return log->svg != NULL ? draw(log) : HT_SUCCESS;
 }
 

@@ -16,10 +16,10 @@ struct ht_run_log {
     int columns;
     double *values; /* owned; rows x columns, NaN where a row has none */
     int rows, capacity;
-    FILE *csv, *jsonl; /* rank 0; NULL: not asked for */
-    char *svg;         /* owned; rank 0 */
-    bool goes_on;      /* rank 0: the files are an earlier run's, and no row was added yet */
-    bool has_header;   /* so is that of the CSV file */
+    FILE *csv, *jsonl;                 /* rank 0; NULL: not asked for */
+    char *csv_path, *jsonl_path, *svg; /* owned; rank 0 */
+    bool goes_on;    /* rank 0: the files are an earlier run's, and no row was added yet */
+    bool has_header; /* so is that of the CSV file */
 };
 
 /* The fewest digits that read back as the same number; whole numbers without an exponent. */

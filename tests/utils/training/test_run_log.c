@@ -289,7 +289,7 @@ static void test_full_disk(void **state)
         HT_TEST_SKIP("no /dev/full here");
     }
     assert_int_equal(ht_run_log_add(log, row(1, 1, 1)), HT_ERR_IO);
-    assert_message("ht_run_log_add: cannot write the CSV file: No space left on device");
+    assert_message("ht_run_log_add: cannot write /dev/full: No space left on device");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(log);
 }
