@@ -176,6 +176,7 @@ long_scripts = \
 test_programs = \
 	tests/core/compare \
 	tests/core/damage \
+	tests/core/full_disk \
 	tests/core/handles \
 	tests/core/job \
 	tests/core/stall \
@@ -202,6 +203,10 @@ tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_core_damage_SOURCES = tests/core/damage.c
 tests_core_damage_LDADD = libht.la
 tests_core_damage_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+tests_core_full_disk_SOURCES = tests/core/full_disk.c
+tests_core_full_disk_LDADD = libht.la
+tests_core_full_disk_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_core_handles_SOURCES = tests/core/handles.c
 tests_core_handles_LDADD = $(checked_library)

@@ -16,8 +16,9 @@ HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype d
 
 /* Writes x as `dataset`, each rank its slab, in x's dtype (bool as uint8; float16 and bfloat16 as
  * float32; complex as a compound {r, i}). mode "w" makes the file anew, "a" adds to it or replaces
- * the data set. What could not be finished is removed. Permissions of a file that is replaced stay;
- * what a symbolic link leads to is replaced.
+ * the data set. Space is reserved first, so that a full disk is HT_ERR_IO on all ranks; what could
+ * not be finished is removed, and a file that was to be replaced or added to is as it was.
+ * Permissions of a file that is replaced stay; what a symbolic link leads to is replaced.
  *
  * A process-local tensor is saved by its rank alone. Where ranks that each save one name the same
  * file with "w", the file is that of the last one, whole; give each rank a file of its own, save on

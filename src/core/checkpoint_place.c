@@ -86,10 +86,9 @@ static int write_head(int file, const void *head, size_t size)
 static ht_status reserve(const ht__target *target, int file, int error, int64_t bytes)
 {
     if (error == 0)
-        error = posix_fallocate(file, 0, bytes);
+        error = ht__file_reserve(file, bytes);
     close(file);
-    /* Some file systems cannot reserve. */
-    if (error == 0 || error == EOPNOTSUPP || error == EINVAL)
+    if (error == 0)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_IO, "%s: cannot reserve %lld bytes for %s: %s", target->what,
                          (long long)bytes, target->path, strerror(error));

@@ -182,50 +182,6 @@ static ht_status write_all(const ht__target *target, ht__parallel *file, const h
     return ht__agree(target->what, target->comm, status);
 }
 
-/* What HDF5 has in memory of the file that is made there; under its lock. */
-static struct {
-    void *bytes;
-    size_t size;
-} image;
-
-static void *image_resize(void *bytes, size_t size, H5FD_file_image_op_t why, void *user)
-{
-    (void)why;
-    (void)user;
-    image.size = size;
-    return ht__realloc(bytes, size);
-}
-
-static herr_t image_keep(void *bytes, H5FD_file_image_op_t why, void *user)
-{
-    (void)why;
-    (void)user;
-    image.bytes = bytes;
-    return 0;
-}
-
-/* An HDF5 file with nothing in it behind room for a seal, `size` bytes; owned, NULL after an error.
- * It is kept when it has been closed: H5Fget_file_image of an open one gives a wrong checksum
- * (1.10). */
-static void *empty_file(size_t *size)
-{
-    H5FD_file_image_callbacks_t calls = {.image_realloc = image_resize, .image_free = image_keep};
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS), form = H5Pcreate(H5P_FILE_CREATE), file;
-
-    image.bytes = NULL;
-    H5Pset_userblock(form, HT_SEAL_BYTES);
-    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
-    H5Pset_fapl_core(access, 4096, false); /* nothing is written, whatever the name */
-    H5Pset_file_image_callbacks(access, &calls);
-    file = H5Fcreate("empty", H5F_ACC_TRUNC, form, access);
-    if (file >= 0)
-        H5Fclose(file);
-    H5Pclose(form);
-    H5Pclose(access);
-    *size = image.size;
-    return image.bytes;
-}
-
 /* More than HDF5 will need. */
 static int64_t bytes_of(const ht__entries *entries)
 {
@@ -251,7 +207,7 @@ static ht_status make_part(const ht__target *target, const char *part, const ht_
     char *head;
 
     ht__hdf5_begin();
-    head = empty_file(&size);
+    head = ht__hdf5_empty(HT_SEAL_BYTES, true, &size);
     status = head == NULL ? fail(target, "") : HT_SUCCESS;
     ht__hdf5_end();
     if (status != HT_SUCCESS)
@@ -283,6 +239,7 @@ static ht_status write_part(const ht__target *target, const char *part, const ht
     ht__parallel file = {.what = target->what, .comm = target->comm};
     ht_status status = ht__parallel_open(&file, part, HT_FILE_CHANGE, true);
     const char *why;
+    bool failed;
 
     if (status != HT_SUCCESS) {
         ht_error_get(&why);
@@ -291,10 +248,13 @@ static ht_status write_part(const ht__target *target, const char *part, const ht
     status = ht__agree(target->what, target->comm, status);
     if (status == HT_SUCCESS)
         status = fill(target, &file, part, entries);
-    if (ht__parallel_close(&file) != HT_SUCCESS && status == HT_SUCCESS) {
+    failed = status != HT_SUCCESS;
+    if (failed)
+        ht__parallel_abandon(&file);
+    status = ht__parallel_close(&file, status);
+    if (!failed && status != HT_SUCCESS) {
         ht_error_get(&why);
-        status = ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", target->what, target->path,
-                               why);
+        ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", target->what, target->path, why);
     }
     return ht__agree(target->what, target->comm, status);
 }

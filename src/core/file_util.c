@@ -74,9 +74,8 @@ ht_status ht__file_target(const char *what, const char *path, char target[HT_PAT
         return ht__error_set(HT_ERR_IO, "%s: cannot write %s: it is a link that leads nowhere",
                              what, path);
     if (lstat(target, &info) == 0 && !S_ISREG(info.st_mode))
-        return ht__error_set(HT_ERR_IO,
-                             "%s: cannot write %s: it is there and no ordinary file but %s", what,
-                             path, kind_of(info.st_mode));
+        return ht__error_set(HT_ERR_IO, "%s: cannot write %s: it is %s, not a file", what, path,
+                             kind_of(info.st_mode));
     return HT_SUCCESS;
 }
 
@@ -93,6 +92,24 @@ int ht__file_create(const char *part, const char *path)
         return -1;
     }
     return file;
+}
+
+int ht__file_reserve(int file, int64_t bytes)
+{
+    int error = posix_fallocate(file, 0, bytes);
+
+    return error == EOPNOTSUPP || error == EINVAL ? 0 : error;
+}
+
+int ht__file_reserve_at(const char *path, int64_t bytes)
+{
+    int file = open(path, O_RDWR | O_CLOEXEC), error;
+
+    if (file < 0)
+        return errno;
+    error = ht__file_reserve(file, bytes);
+    close(file);
+    return error;
 }
 
 static ht_status cannot_write(const ht__whole *file, const char *why)

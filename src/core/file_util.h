@@ -5,6 +5,7 @@
 #define HT_FILE_UTIL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "ht/error.h"
 
@@ -26,6 +27,13 @@ ht_status ht__file_target(const char *what, const char *path, char target[HT_PAT
  * before there is anything in it to be read. Returns a descriptor for reading and writing, or -1
  * and errno: EEXIST if there is anything of this name. */
 int ht__file_create(const char *part, const char *path);
+
+/* Gives the open file the space of `bytes` from its beginning on, so that writing there cannot find
+ * the disk full. Returns 0 or the system's error; 0 as well where a file system cannot reserve. */
+int ht__file_reserve(int file, int64_t bytes);
+
+/* The same for the file of a name. */
+int ht__file_reserve_at(const char *path, int64_t bytes);
 
 /* A file that is written beside its place and put there when it is whole. */
 typedef struct ht__whole {

@@ -87,6 +87,17 @@ static void shorten(char *text)
     memmove(text, cause, strlen(cause) + 1);
 }
 
+/* HDF5's "truncated file: eof = 20000, sblock->base_addr = 0, stored_eof = 44136". */
+static void say_truncated(char *text, size_t room)
+{
+    unsigned long long has, base, had;
+
+    if (sscanf(text, "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu",
+               &has, &base, &had) == 3)
+        snprintf(text, room, "it has %llu bytes, and had %llu when it was written", has,
+                 base + had);
+}
+
 const char *ht__hdf5_error(void)
 {
     static _Thread_local char text[512];
@@ -95,5 +106,6 @@ const char *ht__hdf5_error(void)
     snprintf(text, sizeof text, "HDF5 gives no reason");
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &innermost);
     shorten(text);
+    say_truncated(text, sizeof text);
     return text;
 }

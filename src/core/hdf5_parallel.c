@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "hdf5_parallel.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 hid_t ht__parallel_enter(ht__parallel *file)
 {
     ht__hdf5_begin();
@@ -25,9 +28,7 @@ ht_status ht__parallel_open(ht__parallel *file, const char *path, ht__how how, b
     H5Pset_fapl_mpio(access, file->comm->mpi, MPI_INFO_NULL);
     if (newest)
         H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
-    file->hidden = how == HT_FILE_NEW
-                       ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
-                       : H5Fopen(path, how == HT_FILE_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR, access);
+    file->hidden = H5Fopen(path, how == HT_FILE_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR, access);
     if (file->hidden < 0)
         status = ht__error_set(HT_ERR_FORMAT, "%s", ht__hdf5_error());
     H5Pclose(access);
@@ -35,15 +36,40 @@ ht_status ht__parallel_open(ht__parallel *file, const char *path, ht__how how, b
     return status;
 }
 
-ht_status ht__parallel_close(ht__parallel *file)
+ht_status ht__parallel_close(ht__parallel *file, ht_status status)
 {
-    ht_status status = HT_SUCCESS;
-
     if (file->hidden < 0)
         return status;
-    if (H5Fclose(ht__parallel_enter(file)) < 0)
+    if (H5Fclose(ht__parallel_enter(file)) < 0 && status == HT_SUCCESS)
         status = ht__error_set(HT_ERR_IO, "%s", ht__hdf5_error());
     ht__parallel_leave(file);
     file->hidden = H5I_INVALID_HID;
     return status;
+}
+
+/* HDF5 has no way to forget changes: its file becomes one in this process's memory, which takes
+ * them all. */
+static void let_go(hid_t file)
+{
+    MPI_File *on_disk, in_memory;
+    char path[64];
+    int memory = ht__hdf5_memory_file();
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    if (memory >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&on_disk) >= 0 &&
+        MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &in_memory) ==
+            MPI_SUCCESS) {
+        MPI_File_close(on_disk);
+        *on_disk = in_memory;
+    }
+    if (memory >= 0)
+        close(memory);
+}
+
+void ht__parallel_abandon(ht__parallel *file)
+{
+    if (file->hidden < 0)
+        return;
+    let_go(ht__parallel_enter(file));
+    ht__parallel_leave(file);
 }

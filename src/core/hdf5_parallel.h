@@ -10,7 +10,7 @@
 #include "core.h"
 #include "hdf5_util.h"
 
-typedef enum ht__how { HT_FILE_READ, HT_FILE_CHANGE, HT_FILE_NEW } ht__how;
+typedef enum ht__how { HT_FILE_READ, HT_FILE_CHANGE } ht__how;
 
 typedef struct ht__parallel {
     const char *what; /* the public function; a literal */
@@ -26,7 +26,13 @@ ht_status ht__parallel_open(ht__parallel *file, const char *path, ht__how how, b
 hid_t ht__parallel_enter(ht__parallel *file);
 void ht__parallel_leave(ht__parallel *file);
 
-/* An error as above. Nothing if it is not open. */
-ht_status ht__parallel_close(ht__parallel *file);
+/* Nothing if it is not open. `status`, if that is an error, whose message stays; else one as above.
+ */
+ht_status ht__parallel_close(ht__parallel *file, ht_status status);
+
+/* From here on nothing reaches the disk, so that closing cannot fail, after an error that all ranks
+ * have agreed on: a disk may take no more of some ranks alone, which then leave HDF5 while the
+ * others wait for them. The file is left as it is, unfinished. Collective. Nothing if not open. */
+void ht__parallel_abandon(ht__parallel *file);
 
 #endif

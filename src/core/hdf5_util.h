@@ -18,6 +18,20 @@ void ht__hdf5_end(void);
 /* The innermost message of HDF5's error stack, before the next HDF5 call; text of the thread. */
 const char *ht__hdf5_error(void);
 
+/* From here on nothing of a file of the default driver reaches the disk, after an error: closing
+ * cannot fail, and HDF5 tries nothing again when the program ends. The file is left unfinished. */
+void ht__hdf5_abandon(hid_t file);
+
+/* An HDF5 file with nothing in it behind `front` bytes (0, or a power of two from 512 on), `size`
+ * bytes; owned, NULL after an error of HDF5. `newest`: of its newest format. */
+void *ht__hdf5_empty(size_t front, bool newest, size_t *size);
+
+/* Puts one into the file of this name, which is there. Returns 0 or the system's error. */
+int ht__hdf5_write_empty(const char *path);
+
+/* A descriptor of a file that is in memory alone and goes with it; -1: there is none. */
+int ht__hdf5_memory_file(void);
+
 /* The dtype that holds elements of this file type without loss, or HT_DTYPE_COUNT; uint16 is read
  * as int32, uint32 as int64, half precision as float32. */
 ht_dtype ht__hdf5_dtype_of(hid_t file_type);

@@ -82,7 +82,7 @@ static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int sp
         H5Dclose(set);
         ht__parallel_leave(&file);
     }
-    ht__parallel_close(&file);
+    ht__parallel_close(&file, HT_SUCCESS);
     return x;
 }
 

@@ -4,8 +4,11 @@
  * name when it is whole. */
 #include "io_slab.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAME_ROOM = 1024 };
@@ -17,7 +20,11 @@ struct target {
     const char *name;
     ht__whole file; /* `part` is `real` where it is added to a file that is there */
     bool add;
-    char made[NAME_ROOM + 1]; /* the outermost group that is not there yet; "": none */
+    bool makes_groups; /* on the way to the name */
+    /* Rank 0's, of the file that is added to: */
+    bool is_noted;
+    int64_t bytes, head_bytes;
+    char head[4096]; /* how it begins: HDF5 notes there that it is open */
 };
 
 static ht_status save_error(const struct target *target, const char *why)
@@ -37,13 +44,12 @@ static ht_status save_failed(const struct target *target)
 
 static ht_status open_for_writing(ht__parallel *file, const struct target *target)
 {
-    ht_status status = ht__parallel_open(file, target->file.part,
-                                         target->add ? HT_FILE_CHANGE : HT_FILE_NEW, false);
+    ht_status status = ht__parallel_open(file, target->file.part, HT_FILE_CHANGE, false);
 
     return ht__agree(what, file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
 }
 
-/* A group on the way to the name that is something else. Notes the first that is to be made. */
+/* A group on the way to the name that is something else. Notes whether some are to be made. */
 static ht_status check_groups(struct target *target, hid_t file)
 {
     char group[NAME_ROOM + 1];
@@ -55,7 +61,7 @@ static ht_status check_groups(struct target *target, hid_t file)
 
         *slash = '\0';
         if (H5Lexists(file, group, H5P_DEFAULT) <= 0) {
-            memcpy(target->made, group, sizeof group);
+            target->makes_groups = true;
             return HT_SUCCESS;
         }
         if (H5Oget_info_by_name(file, group, &info, H5P_DEFAULT) >= 0 &&
@@ -74,7 +80,7 @@ static ht_status check_name(const struct target *target, hid_t file)
     hid_t there;
     H5I_type_t kind;
 
-    if (target->made[0] != '\0' || H5Lexists(file, target->name, H5P_DEFAULT) <= 0)
+    if (target->makes_groups || H5Lexists(file, target->name, H5P_DEFAULT) <= 0)
         return HT_SUCCESS;
     there = H5Oopen(file, target->name, H5P_DEFAULT);
     kind = there >= 0 ? H5Iget_type(there) : H5I_BADID;
@@ -123,10 +129,86 @@ static ht_status put_in_place(const struct target *target, hid_t file, const cha
     return HT_SUCCESS;
 }
 
-/* Nothing is left of what could not be saved. */
-static void take_back(const struct target *target, hid_t file, const char *part)
+enum { SLACK = 1 << 14 }; /* bytes that HDF5 may yet need for its own */
+
+/* Rank 0's work: a full disk is found out before HDF5 meets it. */
+static ht_status reserve_bytes(const struct target *target, int64_t bytes)
 {
-    H5Ldelete(file, target->made[0] != '\0' ? target->made : part, H5P_DEFAULT);
+    int error = ht__file_reserve_at(target->file.part, bytes);
+    char why[128];
+
+    if (error == 0)
+        return HT_SUCCESS;
+    snprintf(why, sizeof why, "cannot reserve %lld bytes: %s", (long long)bytes, strerror(error));
+    return save_error(target, why);
+}
+
+/* The space of all that HDF5 has in mind. */
+static ht_status reserve(ht__parallel *file, const struct target *target)
+{
+    hsize_t bytes = 0;
+    ht_status status = HT_SUCCESS;
+
+    H5Fget_filesize(ht__parallel_enter(file), &bytes);
+    ht__parallel_leave(file);
+    if (file->comm->rank == 0)
+        status = reserve_bytes(target, (int64_t)bytes + SLACK);
+    return ht__agree(what, file->comm, status);
+}
+
+static int64_t bytes_of(const ht_body *body)
+{
+    int64_t bytes = (int64_t)ht_dtype_size(body->dtype);
+
+    for (int i = 0; i < body->ndim; i++)
+        bytes *= body->shape[i];
+    return bytes;
+}
+
+/* Rank 0's work: an empty file, and room. */
+static ht_status prepare_new(const struct target *target, const ht_body *body)
+{
+    int error;
+
+    ht__hdf5_begin();
+    error = ht__hdf5_write_empty(target->file.part);
+    ht__hdf5_end();
+    return error == 0 ? reserve_bytes(target, bytes_of(body) + SLACK)
+                      : save_error(target, strerror(error));
+}
+
+/* Rank 0's work: notes what is to be added to, and makes room. */
+static ht_status prepare_to_add(struct target *target, const ht_body *body)
+{
+    int file = open(target->file.real, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    ht_status status;
+
+    if (file < 0 || fstat(file, &info) != 0 ||
+        (target->head_bytes = pread(file, target->head, sizeof target->head, 0)) < 0) {
+        status = save_error(target, strerror(errno));
+    } else {
+        target->is_noted = true;
+        target->bytes = info.st_size;
+        status = reserve_bytes(target, info.st_size + bytes_of(body) + SLACK);
+    }
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+/* Rank 0's work: the file that was added to is again what it was. */
+static void take_back(const struct target *target)
+{
+    int file = open(target->file.real, O_WRONLY | O_CLOEXEC);
+
+    if (file < 0)
+        return;
+    if (ftruncate(file, target->bytes) != 0 ||
+        pwrite(file, target->head, (size_t)target->head_bytes, 0) != target->head_bytes)
+        ht_log_write(HT_LOG_WARN, "%s: cannot put %s back to what it was: %s", what, target->path,
+                     strerror(errno));
+    close(file);
 }
 
 static ht_status write_slabs(ht__parallel *file, const struct target *target, hid_t set,
@@ -150,35 +232,54 @@ static ht_status write_dataset(ht__parallel *file, struct target *target, const 
     ht__parallel_leave(file);
     status = ht__agree(what, file->comm, set < 0 ? ht_error_get(NULL) : HT_SUCCESS);
     if (status == HT_SUCCESS)
+        status = reserve(file, target);
+    if (status == HT_SUCCESS)
         status = write_slabs(file, target, set, body);
     id = ht__parallel_enter(file);
     if (set >= 0)
         H5Dclose(set);
     if (status == HT_SUCCESS)
         status = put_in_place(target, id, part);
-    if (status != HT_SUCCESS && set >= 0)
-        take_back(target, id, part);
     ht__parallel_leave(file);
-    return ht__agree(what, file->comm, status);
+    status = ht__agree(what, file->comm, status);
+    return status == HT_SUCCESS ? reserve(file, target) : status; /* the name may have taken more */
+}
+
+/* Opens, writes and closes. */
+static ht_status write_file(ht_comm *comm, struct target *target, const ht_body *body)
+{
+    ht__parallel file = {.what = what, .comm = comm};
+    ht_status status = open_for_writing(&file, target);
+
+    if (status == HT_SUCCESS)
+        status = write_dataset(&file, target, body);
+    if (status != HT_SUCCESS) {
+        ht__parallel_abandon(&file);
+        return ht__parallel_close(&file, status);
+    }
+    if (ht__parallel_close(&file, HT_SUCCESS) != HT_SUCCESS)
+        status = save_failed(target);
+    return ht__agree(what, comm, status);
 }
 
 static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
 {
-    ht__parallel file = {.what = what, .comm = comm};
     ht_errhandler handler = comm->handler;
-    ht_status status;
+    bool first = comm->rank == 0;
+    ht_status status = HT_SUCCESS;
 
     ht__body_await(body); /* nobody serves the other ranks inside HDF5 */
     /* The handler may end the job: not before the unfinished file is gone. */
     comm->handler = HT_ERRORS_RETURN;
-    status = open_for_writing(&file, target);
-    if (status == HT_SUCCESS)
-        status = write_dataset(&file, target, body);
-    if (ht__parallel_close(&file) != HT_SUCCESS && status == HT_SUCCESS)
-        status = save_failed(target);
+    if (first)
+        status = target->add ? prepare_to_add(target, body) : prepare_new(target, body);
     status = ht__agree(what, comm, status);
-    if (!target->add && comm->rank == 0)
+    if (status == HT_SUCCESS)
+        status = write_file(comm, target, body);
+    if (!target->add && first)
         status = ht__whole_end(&target->file, status);
+    if (target->is_noted && status != HT_SUCCESS)
+        take_back(target);
     comm->handler = handler;
     return ht__agree(what, comm, status);
 }

@@ -71,6 +71,8 @@ libht_objects_la_SOURCES += \
 	src/core/file_util.c \
 	src/core/file_util.h \
 	src/core/half.h \
+	src/core/hdf5_abandon.c \
+	src/core/hdf5_empty.c \
 	src/core/hdf5_lock.c \
 	src/core/hdf5_parallel.c \
 	src/core/hdf5_parallel.h \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A full disk while a checkpoint is saved: one clear error, and the checkpoint before stays whole. On a
-# small tmpfs of its own, which other programs fill up at any moment too.
+# A full disk while a file is saved: one clear error, and the file before stays whole. On a small tmpfs of its
+# own, which other programs fill up at any moment too.
 set -u
 
 if [ -z "${HT_TEST_MOUNTS:-}" ]; then
@@ -12,6 +12,8 @@ if [ -z "${HT_TEST_MOUNTS:-}" ]; then
 fi
 
 program=$PWD/examples/mnist/mnist
+saver=$PWD/tests/core/full_disk
+converter=$PWD/tools/ht-idx2hdf5
 work=$(mktemp -d)
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
 mkdir "$work/data" "$work/tmp" "$work/disk"
@@ -95,5 +97,62 @@ for round in 1 2; do
     wait $! 2>/dev/null
     rm -f disk/other
     check_either "a disk that others fill, $round"
+done
+
+# save RANKS FILE MODE NAME ROWS SPLIT: one tensor, or why not.
+save() {
+    ranks=$1
+    shift
+    HT_TIMEOUT=60 timeout --kill-after=2 100 "${MPIRUN:-mpirun}" -n "$ranks" "$saver" "$@" </dev/null >out 2>err
+    status=$?
+}
+
+# refused "name" NAME FILE: each rank has said so and ended well, and nothing is left on the disk but what was.
+refused() {
+    said=$(grep -c "^ht_save_hdf5: cannot write $2 to $3: .*No space left on device$" out)
+    if [ "$status" -eq 0 ] && [ "$said" -eq "$ranks" ] && [ "$(cksum disk/*)" = "$before" ]; then
+        result ok "$1"
+    else
+        result 'not ok' "$1: status $status"
+        cat out err | sed 's/^/# /'
+        ls -l disk | sed 's/^/# /'
+    fi
+}
+
+for ranks in 1 2 3; do
+    disk 64k
+    before=$(cksum disk/*)
+    save "$ranks" disk/x.h5 w x 1000 0
+    refused "a new file that does not fit, $ranks ranks" x disk/x.h5
+    save "$ranks" disk/x.h5 w x 1000 none
+    refused "one of a tensor that all have, $ranks ranks" x disk/x.h5
+    disk 1m
+    save "$ranks" disk/x.h5 w x 10 0
+    before=$(cksum disk/*)
+    save "$ranks" disk/x.h5 a a/b 1000 0
+    refused "a data set that does not fit, $ranks ranks" a/b disk/x.h5
+    save "$ranks" disk/x.h5 w y 1000 0
+    refused "a file in the place of another, $ranks ranks" y disk/x.h5
+    dd if=/dev/zero of=disk/other bs=65536 2>/dev/null
+    before=$(cksum disk/*)
+    save "$ranks" disk/x.h5 a y 1 0
+    refused "a small data set and no room, $ranks ranks" y disk/x.h5
+    save "$ranks" disk/y.h5 w y 1 0
+    refused "a small file and no room, $ranks ranks" y disk/y.h5
+done
+
+# Not a word of HDF5's when the program ends.
+for room in 0 4096 16384; do
+    disk $((room + 4096))
+    echo >disk/other
+    "$converter" data disk/x.h5 >out 2>err
+    status=$?
+    if [ "$status" -eq 1 ] && [ "$(ls disk)" = other ] && [ "$(wc -l <err)" -eq 1 ] &&
+        grep -q '^ht: ht_idx_to_hdf5: cannot write disk/x.h5: No space left on device$' err; then
+        result ok "ht-idx2hdf5 with room for $room bytes"
+    else
+        result 'not ok' "ht-idx2hdf5 with room for $room bytes: status $status"
+        sed 's/^/# /' err
+    fi
 done
 echo "1..$count"

@@ -15,7 +15,7 @@ static void a_folder_is_not_replaced(void **state)
 
     (void)state;
     assert_int_equal(ht_checkpoint_save(ht_value_map(), folder, HT_COMM_WORLD, NULL), HT_ERR_IO);
-    assert_error(HT_ERR_IO, "it is there and no ordinary file");
+    assert_error(HT_ERR_IO, ": it is a folder, not a file");
     assert_int_equal(stat(folder, &info), 0);
     assert_true(S_ISDIR(info.st_mode));
 }

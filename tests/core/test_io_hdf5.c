@@ -4,9 +4,11 @@
  */
 #include "ht_test.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -224,6 +226,84 @@ static void a_failed_save_leaves_nothing_behind(void **state)
     remove_path();
 }
 
+static volatile sig_atomic_t refused;
+static struct rlimit usual;
+
+static void take_limit_away(int number)
+{
+    refused = number;
+    setrlimit(RLIMIT_FSIZE, &usual);
+}
+
+/* ht_save_hdf5 while this rank's first write behind the first MiB of a file fails; *failed: on how
+ * many ranks one did. */
+static ht_status save_refused(ht_tensor *x, const char *mode, int64_t *failed)
+{
+    struct rlimit low;
+    ht_status status;
+
+    getrlimit(RLIMIT_FSIZE, &usual);
+    low = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = usual.rlim_max};
+    refused = 0;
+    signal(SIGXFSZ, take_limit_away);
+    if (ht_test_rank == ht_comm_size(HT_COMM_WORLD) - 1)
+        setrlimit(RLIMIT_FSIZE, &low);
+    status = ht_save_hdf5(x, path, "y", mode);
+    setrlimit(RLIMIT_FSIZE, &usual);
+    signal(SIGXFSZ, SIG_DFL);
+    *failed = refused != 0;
+    ht__comm_allreduce_i64(HT_COMM_WORLD, failed, 1, HT_OP_SUM, "test");
+    return status;
+}
+
+/* Nobody waits inside HDF5 for a rank that could not write, and the file is as it was. Which ranks
+ * write is up to MPI. */
+static void a_write_may_fail_on_one_rank(void **state)
+{
+    static const char *const modes[] = {"w", "a"};
+    ht_tensor *x = numbers(HT_FLOAT32), *large = ht_zeros(HT_SHAPE(600, 1000), HT_FLOAT32, 0);
+    int64_t failed;
+
+    (void)state;
+    make_path();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    for (int i = 0; i < 2; i++) {
+        ht_save_hdf5(x, path, "x", "w");
+        ht_status status = save_refused(large, modes[i], &failed);
+
+        assert_int_equal(status, failed > 0 ? HT_ERR_IO : HT_SUCCESS);
+        if (failed == 0)
+            continue;
+        assert_error_has(HT_ERR_IO, "ht_save_hdf5: cannot write y to ", path);
+        assert_same(x, ht_load_hdf5(path, "x", HT_FLOAT32, HT_NONE));
+        assert_int_equal(links_in_root(), 1);
+    }
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    remove_path();
+}
+
+/* What is said of a file that was cut. */
+static void a_file_that_was_cut(void **state)
+{
+    struct stat info;
+    char text[64];
+
+    (void)state;
+    make_path();
+    ht_save_hdf5(numbers(HT_FLOAT32), path, "x", "w");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(stat(path, &info), 0);
+    snprintf(text, sizeof text, "it has 1000 bytes, and had %lld when", (long long)info.st_size);
+    ht_barrier(HT_COMM_WORLD);
+    if (ht_test_rank == 0)
+        assert_int_equal(truncate(path, 1000), 0);
+    ht_barrier(HT_COMM_WORLD);
+    assert_null(ht_load_hdf5(path, "x", HT_FLOAT32, 0));
+    assert_error_has(HT_ERR_FORMAT, path, text);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    remove_path();
+}
+
 static void make_enumeration(const char *first, const char *second, int8_t a, int8_t b)
 {
     static const int8_t values[] = {0, 1, 1};
@@ -330,5 +410,6 @@ HT_TEST_SUITE(test_io_hdf5, cmocka_unit_test(every_split_under_every_other),
               cmocka_unit_test(a_group_is_not_replaced),
               cmocka_unit_test(local_tensors_to_one_file),
               cmocka_unit_test(a_failed_save_leaves_nothing_behind),
+              cmocka_unit_test(a_write_may_fail_on_one_rank), cmocka_unit_test(a_file_that_was_cut),
               cmocka_unit_test(enumerations_are_bool_if_they_say_so),
               cmocka_unit_test(permissions_and_links_stay), cmocka_unit_test(misuse));

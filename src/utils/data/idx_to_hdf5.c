@@ -69,8 +69,8 @@ static hid_t create_dataset(hid_t file, const char *name, const ht__idx *idx)
     return set;
 }
 
-static bool write_rows(hid_t set, const ht__idx *idx, int64_t start, int64_t rows,
-                       const void *bytes)
+static ht_status write_rows(const struct job *job, hid_t set, const ht__idx *idx, int64_t start,
+                            int64_t rows, const void *bytes)
 {
     hsize_t from[3] = {(hsize_t)start}, count[3] = {(hsize_t)rows};
 
@@ -80,11 +80,13 @@ static bool write_rows(hid_t set, const ht__idx *idx, int64_t start, int64_t row
     hid_t there = H5Dget_space(set), here = H5Screate_simple(idx->ndim, count, NULL);
 
     H5Sselect_hyperslab(there, H5S_SELECT_SET, from, NULL, count, NULL);
-    herr_t result = H5Dwrite(set, H5T_NATIVE_UINT8, here, there, H5P_DEFAULT, bytes);
+    ht_status status = HT_SUCCESS;
 
+    if (H5Dwrite(set, H5T_NATIVE_UINT8, here, there, H5P_DEFAULT, bytes) < 0)
+        status = hdf5_failed(job); /* closing would forget the reason */
     H5Sclose(here);
     H5Sclose(there);
-    return result >= 0;
+    return status;
 }
 
 /* Chunk by chunk, so that the file is never whole in memory. */
@@ -98,8 +100,8 @@ static ht_status copy_rows(struct job *job, hid_t set, ht__idx *idx)
         int64_t rows = all - start < chunk ? all - start : chunk;
 
         status = ht__idx_read(idx, rows, bytes);
-        if (status == HT_SUCCESS && !write_rows(set, idx, start, rows, bytes))
-            status = hdf5_failed(job);
+        if (status == HT_SUCCESS)
+            status = write_rows(job, set, idx, start, rows, bytes);
         job->done += rows;
         if (status == HT_SUCCESS && job->progress != NULL)
             job->progress(job->done, job->total, job->user);
@@ -117,8 +119,11 @@ static ht_status convert_array(struct job *job, const char *name, ht__idx *idx)
 
     ht_status status = copy_rows(job, set, idx);
 
-    if (H5Dclose(set) < 0 && status == HT_SUCCESS)
+    if (status == HT_SUCCESS && H5Dflush(set) < 0)
         status = hdf5_failed(job);
+    if (status != HT_SUCCESS)
+        ht__hdf5_abandon(job->file);
+    H5Dclose(set);
     return status;
 }
 
@@ -176,14 +181,21 @@ static ht_status convert_all(struct job *job, struct pair pairs[])
 
 static ht_status write_file(struct job *job, struct pair pairs[])
 {
+    int error = ht__hdf5_write_empty(job->target.part);
     ht_status status;
 
-    job->file = H5Fcreate(job->target.part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (error != 0)
+        return ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: cannot write %s: %s", job->target.path,
+                             strerror(error));
+    job->file = H5Fopen(job->target.part, H5F_ACC_RDWR, H5P_DEFAULT);
     if (job->file < 0)
         return hdf5_failed(job);
     status = convert_all(job, pairs);
-    if (H5Fclose(job->file) < 0 && status == HT_SUCCESS)
+    if (status == HT_SUCCESS && H5Fflush(job->file, H5F_SCOPE_GLOBAL) < 0)
         status = hdf5_failed(job);
+    if (status != HT_SUCCESS)
+        ht__hdf5_abandon(job->file);
+    H5Fclose(job->file);
     return status;
 }
 
