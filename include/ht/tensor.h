@@ -86,7 +86,8 @@ HT_API ht_status ht_fill_i64_(ht_tensor *x, int64_t value);
  * a graph recorded before can give x no gradient any more. Logically collective. */
 HT_API ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y);
 
-/* The local part as a process-local tensor on HT_COMM_SELF, sharing memory. Not collective. */
+/* The local part as a process-local tensor on HT_COMM_SELF, sharing memory but no history, as what
+ * ht_detach returns. Not collective. */
 HT_API ht_tensor *ht_tensor_local(ht_tensor *x);
 
 HT_END_DECLS

@@ -489,7 +489,7 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
     return status;
 }
 
-/* The loss of a forward pass that failed: who waits for its gradients hears of it. */
+/* A loss that is none, on this rank maybe alone: who waits for its gradients hears of the error. */
 static ht_status no_loss(void)
 {
     if (when_failed != NULL)
@@ -503,10 +503,12 @@ static ht_status backward(const char *what, ht_tensor *x, ht_tensor *grad, bool 
     ht_status status;
 
     if (!ht__is_current(x) && !ht__catch_up(what, x))
-        return HT_ERR_STATE;
-    if (!ht__needs_grad(x))
-        return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "%s: the loss depends on nothing that requires a gradient", what);
+        return no_loss();
+    if (!ht__needs_grad(x)) {
+        HT_FAIL(x->body->comm, HT_ERR_STATE,
+                "%s: the loss depends on nothing that requires a gradient", what);
+        return no_loss();
+    }
     ht__error_set_aside(&earlier);
     status = run_pass(x, grad, keep);
     ht__error_put_back(&earlier);
@@ -523,15 +525,19 @@ ht_status ht_backward(ht_tensor *loss)
 {
     if (HT_IS_NULL(loss, "ht_backward", "the loss"))
         return no_loss();
-    if (ht_tensor_size(loss) != 1)
-        return HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
-                       "ht_backward: expected a loss of one element, got shape %s "
-                       "(ht_backward_from takes a seed gradient)",
-                       ht__shape_str(loss->body->ndim, loss->body->shape));
-    if (ht_dtype_is_complex(loss->body->dtype))
-        return HT_FAIL(loss->body->comm, HT_ERR_DTYPE,
-                       "ht_backward: expected a real loss, got one of %s (ht_backward_from takes a "
-                       "seed gradient)",
-                       ht_dtype_name(loss->body->dtype));
+    if (ht_tensor_size(loss) != 1) {
+        HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
+                "ht_backward: expected a loss of one element, got shape %s "
+                "(ht_backward_from takes a seed gradient)",
+                ht__shape_str(loss->body->ndim, loss->body->shape));
+        return no_loss();
+    }
+    if (ht_dtype_is_complex(loss->body->dtype)) {
+        HT_FAIL(loss->body->comm, HT_ERR_DTYPE,
+                "ht_backward: expected a real loss, got one of %s (ht_backward_from takes a "
+                "seed gradient)",
+                ht_dtype_name(loss->body->dtype));
+        return no_loss();
+    }
     return backward("ht_backward", loss, NULL, false);
 }

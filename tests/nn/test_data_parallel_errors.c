@@ -274,19 +274,21 @@ static void a_wrapped_parameter_keeps_its_shape(void **state)
     ht_release(optimizer);
 }
 
-enum way { NO_LOSS, NO_ROWS, NO_UPDATE, NO_INPUT, WAYS };
+enum way { NO_LOSS, NO_ROWS, NO_UPDATE, NO_INPUT, ROW_LOSSES, WAYS };
 
 /* A pass and a step; `fails`: on this rank there is nothing to compute a loss from. */
 static ht_status lossless_pass(ht_module *dp, ht_optim_wrapper *wrapper, enum way way, bool fails)
 {
     int64_t shape[] = {4, IN + 1};
-    ht_tensor *x = fails ? ht_full_on(2, shape, 1, HT_FLOAT64, HT_NONE, ht_device_get("cpu"),
-                                      HT_COMM_SELF)
-                         : batch_rows(4 * ht_test_rank, 4);
+    ht_tensor *x = fails && way != ROW_LOSSES ? ht_full_on(2, shape, 1, HT_FLOAT64, HT_NONE,
+                                                           ht_device_get("cpu"), HT_COMM_SELF)
+                                              : batch_rows(4 * ht_test_rank, 4);
     ht_tensor *y = fails && way == NO_INPUT ? ht_forward(dp, ht_reshape(x, 2, (int64_t[]){5, 5}))
                                             : ht_forward(dp, x);
     ht_tensor *loss = ht_nll_loss(y, batch_classes(4 * ht_test_rank, 4), HT_MEAN);
 
+    if (way == ROW_LOSSES)
+        return ht_backward(fails ? y : loss);
     assert_true(fails == (loss == NULL));
     if (way == NO_UPDATE)
         return ht_optim_wrapper_update_params(wrapper, loss);
@@ -300,7 +302,9 @@ static void check_lossless(enum way way, bool blocking, bool own)
     const struct run run = {.blocking = blocking, .own_gradients = own};
     ht_module *dp = wrap(net, HT_COMM_WORLD, optimizer, &run);
     ht_optim_wrapper *wrapper = ht_optim_wrapper_new(optimizer, NULL);
-    const char *part = way == NO_INPUT ? ": ht_reshape: " : ": ht_linear in fc1: x is (4, 7)";
+    const char *part = way == NO_INPUT     ? ": ht_reshape: "
+                       : way == ROW_LOSSES ? ": ht_backward: expected a loss of one element"
+                                           : ": ht_linear in fc1: x is (4, 7)";
     bool fails = ht_test_rank == ht_test_size - 1;
     double before[VALUES], after[VALUES];
     ht_status status;
