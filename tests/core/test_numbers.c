@@ -56,7 +56,7 @@ static void integers_keep_all_their_bits(void **state)
     assert_int_equal(ht_tensor_item_i64(ht_ones(0, NULL, HT_BOOL, HT_NONE), &one), HT_SUCCESS);
     assert_true(one == 1);
     HT_TEST_EXPECT_ERROR(ht_item_i64(ht_ones(0, NULL, HT_FLOAT32, HT_NONE)), HT_ERR_DTYPE,
-                         "ht_tensor_item_i64: x is float32, an integer dtype is needed");
+                         "ht_item_i64: x is float32, an integer dtype is needed");
     HT_TEST_EXPECT_ERROR(ht_arange_i64(0, 5, 0, HT_INT64, 0), HT_ERR_ARGUMENT,
                          "ht_arange_i64: no sequence from 0 to 5 by 0");
 }
