@@ -107,8 +107,14 @@ static ht_body *give_memory(const char *what, ht_body *body, ht_device *device)
 ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
                       const int64_t shape[], int split, ht_bounds *bounds)
 {
-    ht_body *body = new_shape(comm, dtype, ndim, shape, split, bounds);
+    ht_body *body;
 
+    if (!ht__shape_counts(ndim, shape)) {
+        HT_FAIL(comm, HT_ERR_SHAPE, "%s: a result of shape %s has more than 2^59 elements", what,
+                ht__shape_str(ndim, shape));
+        return NULL;
+    }
+    body = new_shape(comm, dtype, ndim, shape, split, bounds);
     ht__strides_row_major(ndim, body->lshape, body->stride);
     return give_memory(what, body, device);
 }

@@ -54,10 +54,20 @@ bool ht__check_axis(const char *what, const ht_tensor *x, int *axis)
     return false;
 }
 
-bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split)
+bool ht__shape_counts(int ndim, const int64_t shape[])
 {
     int64_t size = 1;
 
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0 || __builtin_mul_overflow(size, shape[i] > 0 ? shape[i] : 1, &size) ||
+            size > INT64_MAX / 16)
+            return false;
+    }
+    return true;
+}
+
+bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split)
+{
     if (ndim < 0 || ndim > HT_MAX_NDIM || (ndim > 0 && shape == NULL)) {
         HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: expected 0 to %d dimensions and a shape, got %d", what,
                 HT_MAX_NDIM, ndim);
@@ -69,12 +79,11 @@ bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t sh
                     ht__shape_str(ndim, shape));
             return false;
         }
-        if (__builtin_mul_overflow(size, shape[i] > 0 ? shape[i] : 1, &size) ||
-            size > INT64_MAX / 16) {
-            HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape %s has more than 2^59 elements", what,
-                    ht__shape_str(ndim, shape));
-            return false;
-        }
+    }
+    if (!ht__shape_counts(ndim, shape)) {
+        HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape %s has more than 2^59 elements", what,
+                ht__shape_str(ndim, shape));
+        return false;
     }
     if (*split == HT_NONE)
         return true;

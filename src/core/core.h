@@ -509,6 +509,8 @@ ht_tensor *ht__new_here(const char *what, int ndim, const int64_t shape[], ht_dt
 /* Checks that arguments may meet in one operation: same device, compatible communicators. */
 bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b);
 bool ht__check_axis(const char *what, const ht_tensor *x, int *axis); /* wraps negative axes */
+bool ht__shape_counts(int ndim,
+                      const int64_t shape[]); /* no negative length, up to 2^59 elements */
 bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split);
 
 /* The values of x (its local part) as row-major `dtype` in host memory, where ht__body_data is an

@@ -35,12 +35,29 @@ static ht_value *call_type(ht_module *module, ht_value *inputs)
     return ht_value_tensor(module->type->forward(module, x));
 }
 
-/* Hooks may add or remove hooks: the list is read anew for each, by position. */
+static uint64_t last_hook(const ht_module *module)
+{
+    return module->hook_count > 0 ? module->hooks[module->hook_count - 1].id : 0;
+}
+
+/* The next of those up to `last`. Hooks may add or remove hooks: the list is read anew for each. */
+static bool next_hook(const ht_module *module, uint64_t last, ht_module_hook *hook)
+{
+    for (int i = 0; i < module->hook_count && module->hooks[i].id <= last; i++) {
+        if (module->hooks[i].id <= hook->id)
+            continue;
+        *hook = module->hooks[i];
+        return true;
+    }
+    return false;
+}
+
 static ht_value *run_pre_hooks(ht_module *module, ht_value *inputs)
 {
-    for (int i = 0; i < module->hook_count; i++) {
-        ht_module_hook hook = module->hooks[i];
+    uint64_t last = last_hook(module);
+    ht_module_hook hook = {0};
 
+    while (next_hook(module, last, &hook)) {
         if (hook.pre == NULL)
             continue;
         ht_value *changed = hook.pre(module, inputs, hook.user);
@@ -51,9 +68,10 @@ static ht_value *run_pre_hooks(ht_module *module, ht_value *inputs)
 
 static ht_value *run_hooks(ht_module *module, ht_value *inputs, ht_value *output)
 {
-    for (int i = 0; i < module->hook_count; i++) {
-        ht_module_hook hook = module->hooks[i];
+    uint64_t last = last_hook(module);
+    ht_module_hook hook = {0};
 
+    while (next_hook(module, last, &hook)) {
         if (hook.post == NULL)
             continue;
         ht_value *changed = hook.post(module, inputs, output, hook.user);

@@ -259,7 +259,8 @@ static bool report_is_there(void *user, bool *moved)
 {
     const ht_reducer *reducer = user;
 
-    *moved = ht__exchange_progress_all() | ht__reducers_look();
+    *moved = ht__exchange_progress_all();
+    *moved |= ht__reducers_look();
     return reducer->reporting != NULL && ht__exchange_done(reducer->reporting);
 }
 

@@ -153,7 +153,25 @@ static void misuse_is_reported(void **state)
     ht_scope_close(scope);
 }
 
-HT_TEST_SUITE(test_binary, cmocka_unit_test(splits_do_not_change_values),
+/* Their products wrap to 0, and to a negative number. */
+static void results_without_end_are_refused(void **state)
+{
+    ht_tensor *one = ht_ones(0, NULL, HT_FLOAT32, HT_NONE), *parts[16];
+    const int64_t tall[] = {INT64_C(1) << 32, 1}, wide[] = {1, INT64_C(1) << 32},
+                  most[] = {INT64_C(1) << 58};
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_add(ht_broadcast_to(one, 2, tall), ht_broadcast_to(one, 2, wide)),
+                         HT_ERR_SHAPE, "ht_add: a result of shape (4294967296, 4294967296)");
+    HT_TEST_EXPECT_ERROR(ht_eq(ht_broadcast_to(one, 2, tall), ht_broadcast_to(one, 2, wide)),
+                         HT_ERR_SHAPE, "ht_eq: a result of shape");
+    for (int i = 0; i < 16; i++)
+        parts[i] = ht_broadcast_to(one, 1, most);
+    HT_TEST_EXPECT_ERROR(ht_concatenate(16, parts, 0), HT_ERR_SHAPE, "ht_concatenate: ");
+}
+
+HT_TEST_SUITE(test_binary, cmocka_unit_test(results_without_end_are_refused),
+              cmocka_unit_test(splits_do_not_change_values),
               cmocka_unit_test(values_are_those_of_arithmetic),
               cmocka_unit_test(dtypes_promote_as_in_pytorch),
               cmocka_unit_test(views_of_any_stride_are_operands),

@@ -218,6 +218,38 @@ static void test_hooks(void **state)
     ht_release(relu);
 }
 
+struct leaving {
+    ht_module *module;
+    uint64_t id;
+    int calls;
+};
+
+static ht_value *leave(ht_module *module, ht_value *inputs, void *user)
+{
+    struct leaving *self = user;
+
+    (void)module;
+    (void)inputs;
+    self->calls++;
+    ht_module_remove_hook(self->module, self->id);
+    return NULL;
+}
+
+static void test_hooks_may_remove_themselves(void **state)
+{
+    ht_module *relu = ht_nn_relu();
+    struct leaving first = {.module = relu}, second = {.module = relu};
+
+    (void)state;
+    first.id = ht_module_register_forward_pre_hook(relu, leave, &first);
+    second.id = ht_module_register_forward_pre_hook(relu, leave, &second);
+    ht_forward(relu, ones(1, HT_FLOAT32));
+    ht_forward(relu, ones(1, HT_FLOAT32));
+    assert_int_equal(first.calls, 1);
+    assert_int_equal(second.calls, 1);
+    ht_release(relu);
+}
+
 static void test_train_and_eval(void **state)
 {
     ht_module *net = pair_new();
@@ -350,7 +382,7 @@ HT_TEST_SUITE(test_module, cmocka_unit_test(test_errors_name_the_layer),
               cmocka_unit_test(test_names), cmocka_unit_test(test_shared_parameters_come_once),
               cmocka_unit_test(test_replace_writes_the_field),
               cmocka_unit_test(test_clone_stands_alone), cmocka_unit_test(test_clone_keeps_sharing),
-              cmocka_unit_test(test_hooks), cmocka_unit_test(test_train_and_eval),
-              cmocka_unit_test(test_to_dtype_keeps_handles),
+              cmocka_unit_test(test_hooks), cmocka_unit_test(test_hooks_may_remove_themselves),
+              cmocka_unit_test(test_train_and_eval), cmocka_unit_test(test_to_dtype_keeps_handles),
               cmocka_unit_test(test_to_device_moves_all), cmocka_unit_test(test_print),
               cmocka_unit_test(test_misuse));

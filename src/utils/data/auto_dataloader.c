@@ -40,7 +40,7 @@ ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_optio
     ht_dataloader *loader;
     ht_status status;
 
-    if (HT_IS_NULL(dataset, what, "the dataset"))
+    if (ht__dataset_missing(what, dataset))
         return NULL;
     if (o.size != sizeof o || all < 1) /* the loader's own errors */
         return ht_dataloader_new(dataset, &o);

@@ -238,6 +238,9 @@ struct ht_dataloader {
 ht_dataloader *ht__dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options,
                                   ht_status status);
 
+/* Whether it is NULL: an error, on the ranks that have one too. */
+bool ht__dataset_missing(const char *what, const ht_dataset *dataset);
+
 /* Goes to the start of what `deal` (taken; NULL: everything) leaves of an epoch. */
 void ht__dataloader_seek(ht_dataloader *loader, int64_t epoch, ht__deal *deal);
 

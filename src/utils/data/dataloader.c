@@ -118,14 +118,22 @@ static ht_dataloader *make(const ht_dataset *dataset, const ht_dataloader_option
     return loader;
 }
 
-/* They make as many batches, or some would wait for others that have come to the end. */
+/* They share the same rows, and make as many batches, or some would wait for others that have come
+ * to the end. */
 static ht_status check_ranks(const char *what, const ht_dataloader *loader)
 {
     ht_comm *comm = loader->dataset->comm;
-    int64_t first = loader->batches;
+    int64_t first = loader->batches, rows = loader->dataset->rows;
     ht_status status = ht__comm_bcast_bytes(comm, &first, sizeof first, 0, what);
 
-    if (status == HT_SUCCESS && first != loader->batches)
+    if (status == HT_SUCCESS)
+        status = ht__comm_bcast_bytes(comm, &rows, sizeof rows, 0, what);
+    if (status == HT_SUCCESS && rows != loader->dataset->rows)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: the dataset has %lld rows on rank 0 and %lld on rank %d (see "
+                               "ht_dataset_limit), expected as many on all",
+                               what, (long long)rows, (long long)loader->dataset->rows, comm->rank);
+    else if (status == HT_SUCCESS && first != loader->batches)
         status = ht__error_set(HT_ERR_ARGUMENT,
                                "%s: rank 0 makes %lld batches of an epoch, rank %d %lld: their "
                                "options differ",
@@ -157,9 +165,18 @@ ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_option
 {
     ht_dataloader_options defaults = ht_dataloader_options_default();
 
-    if (HT_IS_NULL(dataset, "ht_dataloader_new", "the dataset"))
+    if (ht__dataset_missing("ht_dataloader_new", dataset))
         return NULL;
     return ht__dataloader_new(dataset, options != NULL ? options : &defaults, HT_SUCCESS);
+}
+
+/* Other ranks may have one, and wait. */
+bool ht__dataset_missing(const char *what, const ht_dataset *dataset)
+{
+    if (ht__alive(dataset, what, "the dataset") != NULL)
+        return false;
+    ht__agree(what, ht_get_comm(), ht__error_set_null(what, "the dataset"));
+    return true;
 }
 
 static void give_back(ht_dataloader *loader)

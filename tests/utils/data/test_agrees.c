@@ -234,6 +234,39 @@ static ht_status auto_loader(bool odd)
     return status;
 }
 
+static ht_status loader_of_nothing(bool odd)
+{
+    ht_dataset *dataset = rows();
+    ht_status status = made(ht_dataloader_new(odd ? NULL : dataset, NULL));
+
+    ht_release(dataset);
+    return status;
+}
+
+static ht_status auto_loader_of_nothing(bool odd)
+{
+    ht_dataset *dataset = rows();
+    ht_dataloader_options options = ht_dataloader_options_default();
+    ht_status status;
+
+    options.batch_size = ht_test_size;
+    status = made(ht_auto_dataloader(odd ? NULL : dataset, &options, HT_BATCH_EXACT));
+    ht_release(dataset);
+    return status;
+}
+
+/* As many batches of other rows. */
+static ht_status loader_of_other_rows(bool odd)
+{
+    ht_dataset *dataset = rows();
+    ht_status status;
+
+    ht_dataset_limit(dataset, odd && ht_test_size > 1 ? ROWS - 1 : ROWS);
+    status = made(ht_dataloader_new(odd && ht_test_size == 1 ? NULL : dataset, NULL));
+    ht_release(dataset);
+    return status;
+}
+
 static ht_status load_loader(bool odd)
 {
     ht_dataset *dataset = rows();
@@ -478,8 +511,11 @@ static const ht_test_agreed table[] = {
     HT_AGREES(ht_dataset_hdf5, "", open_dataset),
     HT_AGREES(ht_dataloader_new, "", new_loader),
     HT_AGREES(ht_dataloader_new, " of other batches", new_loader_of_other_batches),
+    HT_AGREES(ht_dataloader_new, " of nothing", loader_of_nothing),
+    HT_AGREES(ht_dataloader_new, " of other rows", loader_of_other_rows),
     HT_AGREES(ht_dataloader_next, "", next_batch),
     HT_AGREES(ht_auto_dataloader, "", auto_loader),
+    HT_AGREES(ht_auto_dataloader, " of nothing", auto_loader_of_nothing),
     HT_AGREES(ht_dataloader_load_state_dict, "", load_loader),
     HT_AGREES(ht_dataloader_load_state_dict, " of another epoch", load_another_place),
     HT_AGREES(ht_keep_best_step, "", keep_best),
