@@ -31,8 +31,8 @@ HT_API ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad);
 HT_API ht_status ht_backward(ht_tensor *loss);
 
 /* As ht_backward from any tensor with the seed gradient `grad` (shape, device and communicator of
- * x, of any split and floating dtype; NULL: ones); keep = true leaves the graph for another pass.
- */
+ * x, of any split and floating dtype; NULL: ones, whatever made it NULL); keep = true leaves the
+ * graph for another pass. */
 HT_API ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep);
 
 /* The same values cut off from the graph; a view. */
@@ -44,9 +44,10 @@ HT_API bool ht_set_grad_enabled(bool enabled);
 HT_API bool ht_is_grad_enabled(void);
 
 /* Hooks. A tensor hook sees the gradient that arrives (complete, for a leaf: before accumulation)
- * and may return a replacement (as a seed), or NULL to keep it. A ready hook runs once in a pass,
- * after all that reaches a leaf was accumulated. Returned ids remove hooks, also from within one;
- * 0 is never an id. */
+ * and may return a replacement (as a seed), or NULL to keep it. After a write in place it is still
+ * the gradient of the value that x had when the hook was registered. A ready hook runs once in a
+ * pass, after all that reaches a leaf was accumulated. Returned ids remove hooks, also from within
+ * one; 0 is never an id. */
 typedef ht_tensor *ht_tensor_hook_fn(ht_tensor *grad, void *user);
 typedef void ht_grad_ready_fn(ht_tensor *leaf, void *user);
 HT_API uint64_t ht_tensor_register_hook(ht_tensor *x, ht_tensor_hook_fn *hook, void *user);

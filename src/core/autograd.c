@@ -142,8 +142,10 @@ static uint64_t add_hook(const char *what, ht_tensor *x, ht_hook hook)
         return 0;
     }
     meta = ht__grad_meta(x);
-    if (x->node != NULL)
+    if (x->node != NULL) {
         ht__node_watch(x->node, meta);
+        hook.of = x->node->sequence;
+    }
     hook.id = atomic_fetch_add(&next_id, 1);
     meta->hooks = ht__realloc(meta->hooks, (size_t)(meta->hook_count + 1) * sizeof hook);
     meta->hooks[meta->hook_count++] = hook;
@@ -198,10 +200,11 @@ uint64_t ht__last_hook(const ht_grad_meta *meta)
     return meta != NULL && meta->hook_count > 0 ? meta->hooks[meta->hook_count - 1].id : 0;
 }
 
-bool ht__next_hook(const ht_grad_meta *meta, uint64_t after, uint64_t last, ht_hook *hook)
+bool ht__next_hook(const ht_grad_meta *meta, uint64_t of, uint64_t after, uint64_t last,
+                   ht_hook *hook)
 {
     for (int i = 0; i < meta->hook_count && meta->hooks[i].id <= last; i++) {
-        if (meta->hooks[i].id > after) {
+        if (meta->hooks[i].of == of && meta->hooks[i].id > after) {
             *hook = meta->hooks[i];
             return true;
         }

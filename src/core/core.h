@@ -393,6 +393,7 @@ typedef void ht_grad_filling_fn(ht_tensor *leaf, int64_t n, void *user);
 
 typedef struct ht_hook {
     uint64_t id;
+    uint64_t of; /* the node that had made the value it was given for, by its sequence; 0: a leaf */
     ht_tensor_hook_fn *gradient; /* one of the two */
     ht_grad_ready_fn *ready;
     ht_grad_filling_fn *filling; /* of an early hook; may be NULL */

@@ -134,12 +134,12 @@ static ht_tensor *fit_given(const char *name, ht_tensor *given, const ht_body *l
     return NULL;
 }
 
-static ht_tensor *run_hooks(const ht_grad_meta *meta, ht_tensor *grad)
+static ht_tensor *run_hooks(const ht_grad_meta *meta, uint64_t of, ht_tensor *grad)
 {
     uint64_t last = ht__last_hook(meta);
     ht_hook hook = {0};
 
-    while (hook.id < last && grad != NULL && ht__next_hook(meta, hook.id, last, &hook)) {
+    while (hook.id < last && grad != NULL && ht__next_hook(meta, of, hook.id, last, &hook)) {
         ht_tensor *replaced = hook.gradient != NULL ? hook.gradient(grad, hook.user) : NULL;
 
         if (replaced != NULL)
@@ -192,7 +192,7 @@ static void run_ready_hooks(ht_grad_meta *leaf)
     ht_hook hook = {0};
 
     leaf->arrived = false;
-    while (leaf->leaf != NULL && hook.id < last && ht__next_hook(leaf, hook.id, last, &hook)) {
+    while (leaf->leaf != NULL && hook.id < last && ht__next_hook(leaf, 0, hook.id, last, &hook)) {
         if (hook.ready != NULL)
             hook.ready(leaf->leaf, hook.user);
     }
@@ -213,7 +213,7 @@ static ht_status reach_leaf(node_queue *queue, ht_grad_meta *leaf, ht_tensor *gr
     ht__grad_await(leaf); /* a deferred update may still need the gradient that is there */
     if (leaf->leaf != NULL && !ht__body_fits(grad->body, leaf->leaf->body))
         return refuse_gradient(grad->body, leaf->leaf->body);
-    grad = run_hooks(leaf, grad);
+    grad = run_hooks(leaf, 0, grad);
     if (grad == NULL || accumulate(leaf, grad, shared) != HT_SUCCESS)
         return ht_error_get(NULL);
     remember_leaf(queue, leaf);
@@ -373,7 +373,7 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
     ht_scope *scope = ht_scope_open();
     ht_status status = HT_SUCCESS;
 
-    grad = run_hooks(node->watch, ht_scope_adopt(node->pending));
+    grad = run_hooks(node->watch, node->sequence, ht_scope_adopt(node->pending));
     node->pending = NULL;
     if (grad == NULL)
         status = ht_error_get(NULL);

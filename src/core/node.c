@@ -199,8 +199,6 @@ ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y)
     }
     y->node = node;
     y->history = y->body->storage->history;
-    if (y->meta != NULL && y->meta->hook_count > 0)
-        ht__node_watch(node, y->meta);
     return y;
 }
 

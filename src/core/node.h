@@ -48,9 +48,12 @@ struct ht_node {
     bool stale; /* an input could not be brought up to date: there will be no output */
 };
 
-/* Copies the first hook with an id above `after` and up to `last`; false where there is none. Hooks
- * may come and go while one runs: those that come have higher ids. */
-bool ht__next_hook(const ht_grad_meta *meta, uint64_t after, uint64_t last, ht_hook *hook);
+/* Copies the first hook for the value of a node (its sequence; 0: of a leaf) with an id above
+ * `after` and up to `last`; false where there is none. Hooks may come and go while one runs: those
+ * that come have higher ids. A write in place gives the tensor another node, and what hooks of
+ * before are to see is the gradient of the value of before. */
+bool ht__next_hook(const ht_grad_meta *meta, uint64_t of, uint64_t after, uint64_t last,
+                   ht_hook *hook);
 uint64_t ht__last_hook(const ht_grad_meta *meta); /* its id; 0: there are none */
 
 void ht__node_watch(ht_node *node, ht_grad_meta *meta);

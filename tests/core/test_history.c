@@ -281,6 +281,67 @@ static void copies_read_before_they_write(void **state)
     }
 }
 
+/* What a hook has seen: how often, and the first element of the last gradient; it doubles it. */
+typedef struct sight {
+    int times;
+    double value;
+} sight;
+
+static ht_tensor *look(ht_tensor *grad, void *user)
+{
+    sight *seen = user;
+
+    seen->times++;
+    seen->value = ht_item(ht_narrow(grad, 0, 0, 1));
+    return ht_mul_scalar(grad, 2);
+}
+
+static ht_status times_three(ht_tensor *y)
+{
+    return ht_mul_scalar_(y, 3);
+}
+
+static ht_status part_times_three(ht_tensor *y)
+{
+    return ht_mul_scalar_(ht_narrow(y, 0, 0, 2), 3);
+}
+
+static ht_status positive_times_one(ht_tensor *y)
+{
+    return ht_relu_(y) == y ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static void hooks_belong_to_the_value_they_were_given_for(void **state)
+{
+    static const struct {
+        ht_status (*write)(ht_tensor *y);
+        double slope;
+    } writes[] = {{times_three, 3}, {part_times_three, 3}, {positive_times_one, 1}};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        sight before = {0}, after = {0}, removed = {0};
+        ht_tensor *x = ht_ones(1, four, HT_FLOAT64, i % 2 == 0 ? HT_NONE : 0), *y;
+        double slope = writes[i / 2].slope;
+        uint64_t id;
+
+        ht_tensor_set_requires_grad(x, true);
+        y = ht_mul_scalar(x, 5);
+        id = ht_tensor_register_hook(y, look, &removed);
+        ht_tensor_register_hook(y, look, &before);
+        assert_int_equal(writes[i / 2].write(y), HT_SUCCESS);
+        assert_int_equal(ht_tensor_remove_hook(y, id), HT_SUCCESS);
+        ht_tensor_register_hook(y, look, &after);
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        assert_int_equal(after.times, 1);
+        assert_true(after.value == 1);
+        assert_int_equal(before.times, 1);
+        assert_true(before.value == 2 * slope);
+        assert_int_equal(removed.times, 0);
+        assert_true(ht_item(ht_narrow(ht_tensor_grad(x), 0, 0, 1)) == 4 * slope * 5);
+    }
+}
+
 HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_base),
               cmocka_unit_test(other_views_follow), cmocka_unit_test(broadcast_views_follow),
               cmocka_unit_test(any_view_may_be_written),
@@ -294,4 +355,5 @@ HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_b
               cmocka_unit_test(one_that_cannot_follow_says_so),
               cmocka_unit_test(layers_miss_what_was_changed),
               cmocka_unit_test(what_failed_has_written_nothing),
-              cmocka_unit_test(copies_read_before_they_write));
+              cmocka_unit_test(copies_read_before_they_write),
+              cmocka_unit_test(hooks_belong_to_the_value_they_were_given_for));
