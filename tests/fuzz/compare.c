@@ -136,7 +136,7 @@ int shared_by(ht_tensor *a, ht_tensor *b)
 
 static bool near(const struct run *run, double x, double right, double size, ht_dtype dtype)
 {
-    double tolerance = 4096 * fmax(run->eps, eps_of(dtype)) * size;
+    double tolerance = SLACK * fmax(run->eps, eps_of(dtype)) * size;
 
     if (!isfinite(size) || isnan(right) || (isnan(x) && arena_singular))
         return true;

@@ -17,6 +17,7 @@ struct dual {
 };
 
 enum { MAX_DUALS = 32 }; /* real components of all leaves of a program */
+enum { SLACK = 4096 };   /* a gradient may be off by so many roundings of its size */
 
 struct number {
     int64_t i;      /* bool and integers */

@@ -6,6 +6,15 @@
 
 #include "number.h"
 
+/* A slope that is known up to `err`, however small it is itself, times a's derivatives. */
+static void add_doubt(ht_dtype dtype, struct dual *to, double err, struct number a)
+{
+    for (int k = 0; err > 0 && a.d != NULL && k < MAX_DUALS; k++) {
+        if (a.d[k].size > 0)
+            to[k].size += err / (SLACK * eps_of(dtype)) * a.d[k].size;
+    }
+}
+
 static struct number integer(ht_dtype dtype, struct number a, struct number b, uint64_t value)
 {
     return a.err + b.err > 0 ? number_unknown() : number_int(dtype, (int64_t)value);
@@ -50,6 +59,8 @@ struct number number_mul(ht_dtype dtype, struct number a, struct number b)
         err += 2 * ulp(dtype, sa * sb);
     }
     chain(&r, number_z(b), a, number_z(a), &b);
+    add_doubt(dtype, r.d, b.err, a);
+    add_doubt(dtype, r.d, a.err, b);
     return finish(dtype, r, err, 0);
 }
 
@@ -62,6 +73,8 @@ struct number number_div(ht_dtype dtype, struct number a, struct number b)
     if (a.err + b.err > 0)
         err = sb > b.err ? (a.err + cabs(q) * b.err) / (sb - b.err) : INFINITY;
     chain(&r, 1 / number_z(b), a, -q / number_z(b), &b);
+    add_doubt(dtype, r.d, err / sb, b);
+    add_doubt(dtype, r.d, sb > b.err ? b.err / (sb * (sb - b.err)) : INFINITY, a);
     return finish(dtype, r, err, kind_of(dtype) == KIND_COMPLEX ? 8 : 0);
 }
 
@@ -254,6 +267,19 @@ void total_add(struct total *total, ht_dtype dtype, struct number a)
     add_terms(total, a);
 }
 
+/* Whether a complex product and its terms are whole sixteenths' products that the dtype holds: the
+ * sum of two of them is rounded in different ways otherwise. */
+static bool is_exact_product(ht_dtype dtype, struct number a, struct number b)
+{
+    const double parts[] = {a.re, a.im, b.re, b.im};
+
+    for (int i = 0; i < 4; i++) {
+        if (rint(parts[i] * 16) != parts[i] * 16)
+            return false;
+    }
+    return number_abs(dtype, a) * number_abs(dtype, b) * 256 * eps_of(dtype) < 0.5;
+}
+
 void total_add_product(struct total *total, ht_dtype dtype, struct number a, struct number b)
 {
     struct number r = {0};
@@ -263,6 +289,8 @@ void total_add_product(struct total *total, ht_dtype dtype, struct number a, str
     r.re = kind_of(dtype) == KIND_COMPLEX ? creal(z) : a.re * b.re;
     r.im = kind_of(dtype) == KIND_COMPLEX ? cimag(z) : 0;
     r.err = a.err + b.err > 0 ? sa * b.err + sb * a.err + a.err * b.err : 0;
+    if (kind_of(dtype) == KIND_COMPLEX && isfinite(sa * sb) && !is_exact_product(dtype, a, b))
+        r.err += 2 * ulp(dtype, sa * sb);
     if (isfinite(sa) && isfinite(sb) && sa * sb > max_of(dtype) / 2)
         total->unknown = true;
     add_terms(total, r);
@@ -274,6 +302,8 @@ void total_add_product(struct total *total, ht_dtype dtype, struct number a, str
         add_duals(total->d, number_z(b), a.d);
     if (b.d != NULL)
         add_duals(total->d, number_z(a), b.d);
+    add_doubt(dtype, total->d, b.err, a);
+    add_doubt(dtype, total->d, a.err, b);
 }
 
 ht_dtype accumulator_of(ht_dtype dtype)

@@ -119,7 +119,7 @@ static int reference_step(struct run *run, const struct statement *s, struct arr
         struct number a = array_at(&x->a, i), step = {.re = 0.5 * leaf->grad[i]}, b;
 
         step.err = leaf->unknown ? INFINITY
-                                 : 4096 * fmax(run->eps, eps_of(x->a.dtype)) * leaf->size[i];
+                                 : SLACK * fmax(run->eps, eps_of(x->a.dtype)) * leaf->size[i];
         step.re = round_to(x->a.dtype, step.re);
         b = is_unknown(a) || is_unknown(step) || isnan(step.err) ? number_unknown()
                                                                  : number_sub(x->a.dtype, a, step);

@@ -92,7 +92,10 @@ static ht_status not_a_dtype(ht_tensor *x)
 
 static ht_status other_seed(ht_tensor *x)
 {
-    return ht_backward_from(x, ht_expand_dims(ht_ones_like(x), 0), true);
+    ht_tensor *seed = ht_expand_dims(ht_ones_like(x), 0);
+
+    /* without memory for it: NULL would be ones */
+    return seed != NULL ? ht_backward_from(x, seed, true) : ht_error_get(NULL);
 }
 
 static ht_tensor *other_shape(ht_tensor *grad, void *user)
