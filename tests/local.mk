@@ -94,6 +94,7 @@ nn_tests = \
 	tests/nn/test_reducer_order.c \
 	tests/nn/test_reducer_update.c \
 	tests/nn/test_starved.c \
+	tests/nn/test_starved_strided.c \
 	tests/nn/test_sync_batch_norm.c \
 	tests/nn/test_train_step.c
 

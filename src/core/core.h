@@ -522,6 +522,10 @@ ht_tensor *ht__on_host(ht_tensor *x, ht_dtype dtype);
 /* What a state holds as a count: a whole number from 0 on, below 1e15. Else *count is 0. */
 bool ht__value_whole(const ht_value *value, int64_t *count);
 
+/* A list or map, and NULL where one of its items, however deep, could not be made: without it a
+ * state would be another one. Items are set first, and that is asked at the end. */
+ht_value *ht__value_complete(ht_value *value);
+
 #include "core/drivers.h"
 
 /* ---- autograd (autograd*.c) --------------------------------------------------------------------

@@ -16,6 +16,7 @@ struct ht_value {
     int count, capacity;
     ht_value **items; /* owned */
     char **keys;      /* owned; maps */
+    bool lacks;       /* an item that could not be made */
 };
 
 static void destroy(void *object)
@@ -123,10 +124,22 @@ static void grow(ht_value *value)
         value->keys = ht__realloc(value->keys, (size_t)value->capacity * sizeof *value->keys);
 }
 
+/* The item, which is NULL where it could not be made. */
+static ht_value *take(ht_value *into, ht_value *item)
+{
+    into->lacks |= item == NULL || item->lacks;
+    return item;
+}
+
+ht_value *ht__value_complete(ht_value *value)
+{
+    return value->lacks ? NULL : value;
+}
+
 ht_status ht_value_append(ht_value *list, ht_value *item)
 {
     if (HT_IS_NULL(list, "ht_value_append", "the list") ||
-        HT_IS_NULL(item, "ht_value_append", "the item"))
+        HT_IS_NULL(take(list, item), "ht_value_append", "the item"))
         return ht_error_get(NULL);
     if (list->kind != HT_VALUE_LIST)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: the value is no list");
@@ -154,7 +167,7 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
     int at;
 
     if (HT_IS_NULL(map, "ht_value_set", "the map") || HT_IS_NULL(key, "ht_value_set", "the key") ||
-        HT_IS_NULL(item, "ht_value_set", "the item"))
+        HT_IS_NULL(take(map, item), "ht_value_set", "the item"))
         return ht_error_get(NULL);
     if (map->kind != HT_VALUE_MAP)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: the value is no map (key '%s')", key);

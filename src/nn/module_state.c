@@ -74,10 +74,14 @@ static void move_tensor(const char *name, ht_tensor *x, void *user)
     y = move->make(x, move);
     if (y == x)
         return;
-    if (grad != NULL)
-        grad = move->make(grad, move);
+    if (y != NULL && grad != NULL && (grad = move->make(grad, move)) == NULL)
+        y = NULL;
+    if (y == NULL) {
+        move->status = ht_error_get(NULL);
+        return;
+    }
     ht_tensor_set_grad(x, NULL);
-    move->status = y != NULL ? ht_tensor_set_(x, y) : ht_error_get(NULL);
+    move->status = ht_tensor_set_(x, y);
     if (move->status == HT_SUCCESS && grad != NULL)
         move->status = ht_tensor_set_grad(x, grad);
 }

@@ -29,6 +29,7 @@ struct counters {
     int64_t *same;    /* this rank's, where as many ranks saved */
     int count;
     const char *missing;
+    ht_status status; /* of reading */
 };
 
 static const char *key_of(const char *path)
@@ -52,7 +53,8 @@ static void save_counter(const char *path, ht_module *module, void *user)
     if (counter == NULL)
         return;
     x = ht_empty_on(1, &ranks, HT_INT64, 0, ht__device_cpu(), counters->comm);
-    *(uint64_t *)ht_tensor_mutable_data(x) = *counter;
+    if (x != NULL)
+        *(uint64_t *)ht_tensor_mutable_data(x) = *counter;
     ht_value_set(counters->map, key_of(path), ht_value_tensor(x));
 }
 
@@ -117,7 +119,7 @@ ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm)
     ht__module_walk(ht__module_unwrapped(module), save_counter, &counters);
     ht_value_set(map, "counters", counters.map);
     save_draws(map, comm);
-    return map;
+    return ht__value_complete(map);
 }
 
 static void load_counter(const char *path, ht_module *module, void *user)
@@ -139,8 +141,10 @@ static void load_counter(const char *path, ht_module *module, void *user)
     counters->largest = ht__realloc(counters->largest, room * sizeof *counters->largest);
     counters->same = ht__realloc(counters->same, room * sizeof *counters->same);
     x = ht__on_host(x, HT_INT64);
-    if (x == NULL)
+    if (x == NULL) {
+        counters->status = ht_error_get(NULL);
         return;
+    }
     counts = ht__body_data(x->body);
     counters->places[counters->count] = place;
     counters->largest[counters->count] = 0;
@@ -188,7 +192,7 @@ static ht_status read_state(ht_module *module, const ht_value *state, struct cou
     if (counters->missing != NULL)
         return HT_FAIL(counters->comm, HT_ERR_FORMAT, "%s: the state has no counter of \"%s\"",
                        loading, counters->missing);
-    return HT_SUCCESS;
+    return counters->status;
 }
 
 /* On another number of ranks every rank goes on after all draws that were made. */

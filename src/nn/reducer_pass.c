@@ -96,7 +96,7 @@ static ht_status collect(ht_reducer_param *param)
 
 /* No gradient on this rank: zeros stand in its slot. Other ranks may have one, and the average will
  * be there. */
-static void contribute_nothing(ht_reducer_param *param)
+static ht_status contribute_nothing(ht_reducer_param *param)
 {
     ht_grad_meta *meta = param->tensor->meta;
 
@@ -106,6 +106,7 @@ static void contribute_nothing(ht_reducer_param *param)
                          ? ht_retain(param->view)
                          : ht_retain(ht_copy(param->inside));
     meta->overwrite = false;
+    return meta->grad != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
 static void mark_ready(ht_reducer_param *param)
@@ -113,14 +114,14 @@ static void mark_ready(ht_reducer_param *param)
     ht_reducer *reducer = param->reducer;
     ht_bucket *bucket = &reducer->buckets[param->bucket];
     bool has_grad = ht__reducer_has_grad(param);
+    ht_status status;
 
     if (bucket->op == NULL) /* else it has left, ahead of the gradient */
         set_flag(bucket, param->flag, ht__reducer_flag(param, has_grad));
     param->given = has_grad;
-    if (!has_grad)
-        contribute_nothing(param);
-    else if (collect(param) != HT_SUCCESS)
-        ht__reducer_fail(reducer, ht_error_get(NULL));
+    status = has_grad ? collect(param) : contribute_nothing(param);
+    if (status != HT_SUCCESS)
+        ht__reducer_fail(reducer, status);
     param->grad = param->tensor->meta->grad;
     param->ready = true;
     if (param->grad != param->view)

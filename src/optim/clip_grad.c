@@ -100,7 +100,7 @@ static double larger(double a, double b)
 static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
 {
     struct norm *norm = user;
-    double part = 0;
+    double part = 0, least = 0;
     ht_status status;
 
     grad = ht_contiguous(grad);
@@ -109,9 +109,11 @@ static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
     if (grad->body->lsize == 0)
         return HT_SUCCESS;
     if (isinf(norm->type)) {
-        norm->sum = larger(fabs(ht_item(ht_max(grad, HT_NONE))), norm->sum);
-        norm->sum = larger(fabs(ht_item(ht_min(grad, HT_NONE))), norm->sum);
-        return HT_SUCCESS;
+        status = ht_tensor_item(ht_max(grad, HT_NONE), &part);
+        if (status == HT_SUCCESS)
+            status = ht_tensor_item(ht_min(grad, HT_NONE), &least);
+        norm->sum = larger(fabs(least), larger(fabs(part), norm->sum));
+        return status;
     }
     status = ht__optim_reduce(what, grad,
                               norm->type == 1 ? HT_REDUCE_SUM_ABS : HT_REDUCE_SUM_SQUARES, &part);

@@ -83,8 +83,8 @@ static ht_status make_buffers(const char *what, ht_daso *daso)
     daso->values = ht_retain(ht_narrow(daso->flat->all, 0, 0, n));
     if (daso->values == NULL || make_flight(daso, n) != HT_SUCCESS)
         return ht_error_get(NULL);
-    if (daso->options.outer_lr > 0)
-        daso->outer = memory_like(daso->values);
+    if (daso->options.outer_lr > 0 && (daso->outer = memory_like(daso->values)) == NULL)
+        return ht_error_get(NULL);
     if (!ht__daso_rounds(daso) && daso->options.outer_lr == 0)
         return HT_SUCCESS;
     daso->agreed = ht__flat_new(list, NULL);

@@ -149,7 +149,7 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     if (status == HT_SUCCESS)
         status = add_optimizer(daso, map);
     ht_set_grad_enabled(was);
-    return ht_scope_return(scope, status == HT_SUCCESS ? map : NULL);
+    return ht_scope_return(scope, status == HT_SUCCESS ? ht__value_complete(map) : NULL);
 }
 
 /* An entry of so many elements for each of `ranks` (0: the same for all): in rows that are each
@@ -230,6 +230,8 @@ static ht_status check_layout(const ht_daso *daso, const ht_value *state)
     if (ht_value_as_tensor(ht_value_get(state, "nodes"))->body->lsize != ranks)
         return ht__error_set(HT_ERR_FORMAT, "%s: \"nodes\" is split", what);
     nodes = saved_nodes(state);
+    if (nodes == NULL && ranks > 0)
+        return ht_error_get(NULL);
     for (int64_t r = 0; r < ranks; r++) {
         if (!(nodes[r] >= 0 && nodes[r] < ranks))
             return ht__error_set(HT_ERR_FORMAT, "%s: rank %" PRId64 " is on node %g of the state",

@@ -85,7 +85,7 @@ ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer)
     set_number(map, "step", (double)optimizer->steps);
     ht_value_set(map, "param_groups", groups);
     ht_value_set(map, "state", list);
-    return map;
+    return ht__value_complete(map);
 }
 
 static double number(const ht_value *map, const char *key)

@@ -241,8 +241,8 @@ ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
 
     x = in_image_layout(x);
     weight = ht_contiguous(weight);
-    bias = bias != NULL ? ht_contiguous(bias) : NULL;
-    if (x == NULL || weight == NULL || !fill_job(&job, x, weight, options))
+    if (x == NULL || weight == NULL || !ht__dense_if_any(&bias) ||
+        !fill_job(&job, x, weight, options))
         return NULL;
     y = run(&job, x, weight, bias);
     if (y == NULL)

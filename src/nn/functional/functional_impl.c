@@ -62,6 +62,14 @@ bool ht__check_parameter(const char *what, const char *name, const ht_tensor *pa
     return true;
 }
 
+bool ht__dense_if_any(ht_tensor **x)
+{
+    if (*x == NULL)
+        return true;
+    *x = ht_contiguous(*x);
+    return *x != NULL;
+}
+
 ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
                             const int64_t shape[])
 {

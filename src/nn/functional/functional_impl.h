@@ -21,6 +21,9 @@ bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim)
 bool ht__check_parameter(const char *what, const char *name, const ht_tensor *parameter,
                          const ht_tensor *x);
 
+/* An operand that may be absent, as contiguous memory. False after an error. */
+bool ht__dense_if_any(ht_tensor **x);
+
 /* Of the losses of rows or elements: themselves, their sum, or their mean; the mean of none is 0,
  * not 0 / 0: a rank without rows adds nothing. */
 bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction);

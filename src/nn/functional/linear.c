@@ -237,8 +237,7 @@ ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
         return NULL;
     x = ht_contiguous(x);
     weight = ht_contiguous(weight);
-    bias = bias != NULL ? ht_contiguous(bias) : NULL;
-    if (x == NULL || weight == NULL)
+    if (x == NULL || weight == NULL || !ht__dense_if_any(&bias))
         return NULL;
 
     for (int i = 0; i < x->body->ndim; i++)

@@ -64,7 +64,7 @@ ht_value *ht_dataloader_state_dict(const ht_dataloader *loader)
         set_number(map, identity[i].key, numbers[i]);
     set_number(map, "shuffle", loader->options.shuffle);
     ht__deal_free(&deal);
-    return map;
+    return ht__value_complete(map);
 }
 
 static ht_status get_number(ht_comm *comm, const ht_value *state, const char *key, int64_t *number)
