@@ -159,7 +159,10 @@ ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number val
 /* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
 
-/* x <- random numbers of one draw, keyed by global element index (random.c). */
+/* HT_ERR_ARGUMENT unless x's dtype holds a range of uniform numbers (random.c). */
+ht_status ht__random_check_range(const char *what, const ht_body *x, double low, double high);
+
+/* x <- random numbers of one draw, keyed by global element index. */
 ht_status ht__random_fill(const char *what, ht_tensor *x, ht_random_kernel kernel, uint64_t seed,
                           uint64_t draw, double a, double b);
 

@@ -157,32 +157,40 @@ static ht_status check_floating(const char *what, ht_comm *comm, ht_dtype dtype)
                    ht_dtype_name(dtype));
 }
 
+ht_status ht__random_check_range(const char *what, const ht_body *x, double low, double high)
+{
+    double limit = largest(x->dtype);
+
+    if (low <= high && low >= -limit && high <= limit && high - low <= limit)
+        return HT_SUCCESS;
+    return HT_FAIL(x->comm, HT_ERR_ARGUMENT,
+                   "%s: no range [%g, %g) of %s: expected low <= high, and no more than %g "
+                   "for both and between them",
+                   what, low, high, ht_dtype_name(x->dtype), limit);
+}
+
 ht_status ht_uniform_(ht_tensor *x, double low, double high)
 {
     static const char what[] = "ht_uniform_";
-    double limit;
 
-    if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype))
+    if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype) ||
+        ht__random_check_range(what, x->body, low, high))
         return ht_error_get(NULL);
-    limit = largest(x->body->dtype);
-    if (!(low <= high) || low < -limit || high > limit || high - low > limit)
-        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: no range [%g, %g) of %s: expected low <= high, and no more than %g "
-                       "for both and between them",
-                       what, low, high, ht_dtype_name(x->body->dtype), limit);
     return draw_into(what, x, HT_RANDOM_UNIFORM, (ht_random){.a = low, .b = high});
 }
 
 ht_status ht_normal_(ht_tensor *x, double mean, double std)
 {
     static const char what[] = "ht_normal_";
+    double limit;
 
     if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype))
         return ht_error_get(NULL);
-    if (!isfinite(mean) || !isfinite(std) || std < 0)
+    limit = largest(x->body->dtype);
+    if (!(fabs(mean) <= limit) || !(std >= 0 && std <= limit))
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: mean %g, std %g: expected finite numbers, std from 0 on", what, mean,
-                       std);
+                       "%s: mean %g, std %g of %s: expected no more than %g, std from 0 on", what,
+                       mean, std, ht_dtype_name(x->body->dtype), limit);
     return draw_into(what, x, HT_RANDOM_NORMAL, (ht_random){.a = mean, .b = std});
 }
 

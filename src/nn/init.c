@@ -78,11 +78,8 @@ ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
             body->comm, HT_ERR_ARGUMENT,
             "ht_nn_init_uniform: a contiguous tensor of a floating dtype is needed, not %s %s",
             ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
-    if (!(low <= high) || isinf(low) || isinf(high))
-        return HT_FAIL(
-            body->comm, HT_ERR_ARGUMENT,
-            "ht_nn_init_uniform: low is %g, high is %g, expected low <= high, both finite", low,
-            high);
+    if (ht__random_check_range("ht_nn_init_uniform", body, low, high) != HT_SUCCESS)
+        return ht_error_get(NULL);
     if (device->backend->kernels.random[HT_RANDOM_UNIFORM] == NULL)
         return ht__kernel_missing("ht_nn_init_uniform", x);
 
@@ -105,6 +102,9 @@ ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE,
                        "ht_nn_init_kaiming_uniform: x is %s, 2 axes at least are needed",
                        ht__shape_str(x->body->ndim, x->body->shape));
+    if (!isfinite(a))
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                       "ht_nn_init_kaiming_uniform: a is %g, expected a finite number", a);
     for (int i = 1; i < x->body->ndim; i++)
         fan_in *= x->body->shape[i];
     if (fan_in == 0)

@@ -77,7 +77,7 @@ ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, int64_t k
         return NULL;
 
     int64_t shape[4] = {out_channels, in_channels / options->groups, kernel_size, kernel_size};
-    double bound = 1.0 / sqrt((double)(shape[1] * shape[2] * shape[3]));
+    double bound = 1.0 / sqrt((double)shape[1] * (double)shape[2] * (double)shape[3]);
 
     module = ht_module_new(sizeof *conv, &type);
     conv = ht_module_data(module);

@@ -175,31 +175,41 @@ static ht_status check_tensor(const ht_daso *daso, const ht_value *state, const 
                          what, name, ht_tensor_size(x), elements);
 }
 
-static ht_status check_number(const ht_value *state, const char *name, double low)
+static ht_status check_number(const ht_value *state, const char *name, int64_t low)
 {
-    const ht_value *number = ht_value_get(state, name);
+    int64_t count;
 
-    if (ht_value_get_kind(number) == HT_VALUE_NUMBER && ht_value_as_number(number) >= low &&
-        ht_value_as_number(number) < 1e15)
+    if (ht__value_whole(ht_value_get(state, name), &count) && count >= low)
         return HT_SUCCESS;
-    return ht__error_set(HT_ERR_FORMAT, "%s: the state has no number \"%s\" from %g on", what, name,
+    return ht__error_set(HT_ERR_FORMAT,
+                         "%s: the state has no whole number \"%s\" from %" PRId64 " on", what, name,
                          low);
 }
 
-/* All that this one's detector has. */
-static ht_status check_detector(const ht_daso *daso, const ht_value *state)
+/* Counts of steps, of all ranks or of those that are here. */
+static ht_status check_steps(const ht_value *state)
 {
-    const ht_value *own = ht_plateau_detector_get_state(daso->schedule.detector);
-    const ht_value *detector = ht_value_get(state, "detector");
+    ht_tensor *x = ht__on_host(ht_value_as_tensor(ht_value_get(state, "optimizer_steps")),
+                               HT_FLOAT64);
+    const double *steps;
 
-    for (int i = 0; i < ht_value_count(own); i++) {
-        const ht_value *number = ht_value_get(detector, ht_value_key(own, i));
-
-        if (ht_value_get_kind(number) != HT_VALUE_NUMBER || isnan(ht_value_as_number(number)))
-            return ht__error_set(HT_ERR_FORMAT, "%s: the state's detector has no number \"%s\"",
-                                 what, ht_value_key(own, i));
+    if (x == NULL)
+        return ht_error_get(NULL);
+    steps = ht__body_data(x->body);
+    for (int64_t i = 0; i < x->body->lsize; i++) {
+        if (!(steps[i] >= 0 && steps[i] < 1e15 && steps[i] == floor(steps[i])))
+            return ht__error_set(HT_ERR_FORMAT,
+                                 "%s: \"optimizer_steps\" has %g, expected whole numbers of 0 or "
+                                 "more",
+                                 what, steps[i]);
     }
     return HT_SUCCESS;
+}
+
+/* Before anything is changed, on any rank. */
+static ht_status check_detector(const ht_value *state)
+{
+    return ht__plateau_detector_check_state(what, ht_value_get(state, "detector"));
 }
 
 /* Where `flat` memory is: loaded tensors are on the current device. */
@@ -233,7 +243,7 @@ static ht_status check_layout(const ht_daso *daso, const ht_value *state)
     if (nodes == NULL && ranks > 0)
         return ht_error_get(NULL);
     for (int64_t r = 0; r < ranks; r++) {
-        if (!(nodes[r] >= 0 && nodes[r] < ranks))
+        if (!(nodes[r] >= 0 && nodes[r] < ranks && nodes[r] == floor(nodes[r])))
             return ht__error_set(HT_ERR_FORMAT, "%s: rank %" PRId64 " is on node %g of the state",
                                  what, r, nodes[r]);
     }
@@ -246,7 +256,7 @@ static bool is_same_job(const ht_daso *daso, const ht_value *state)
     return ht__daso_same_layout(daso, saved_nodes(state), saved(state, "ranks"));
 }
 
-static ht_status check_numbers(const ht_daso *daso, const ht_value *state)
+static ht_status check_numbers(const ht_value *state)
 {
     ht_status status = check_number(state, "ranks", 1);
 
@@ -258,7 +268,7 @@ static ht_status check_numbers(const ht_daso *daso, const ht_value *state)
         return ht__error_set(HT_ERR_FORMAT,
                              "%s: the state is from after batch %" PRId64 " of %" PRId64, what,
                              saved(state, "batch"), saved(state, "batches"));
-    return status == HT_SUCCESS ? check_detector(daso, state) : status;
+    return status == HT_SUCCESS ? check_detector(state) : status;
 }
 
 /* Whether it can go on here at all. */
@@ -295,6 +305,8 @@ static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64
     bool apart = state_is_apart(state);
     ht_status status = check_tensor(daso, state, "optimizer_steps", ranks, daso->optimizer->count);
 
+    if (status == HT_SUCCESS)
+        status = check_steps(state);
     if (status == HT_SUCCESS && state_elements > 0)
         status = check_tensor(daso, state, "optimizer_state", ranks, state_elements);
     if (status == HT_SUCCESS && apart)
@@ -308,7 +320,7 @@ static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64
 
 static ht_status check(const ht_daso *daso, const ht_value *state, int64_t state_elements)
 {
-    ht_status status = check_numbers(daso, state);
+    ht_status status = check_numbers(state);
 
     if (status == HT_SUCCESS)
         status = check_layout(daso, state);

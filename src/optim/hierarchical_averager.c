@@ -226,17 +226,16 @@ ht_value *ht_hierarchical_averager_state_dict(const ht_hierarchical_averager *av
 ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averager *averager,
                                                    const ht_value *state)
 {
-    const ht_value *step = ht_value_get(state, "step");
+    int64_t step;
 
     if (HT_IS_NULL(averager, "ht_hierarchical_averager_load_state_dict", "the averager") ||
         HT_IS_NULL(state, "ht_hierarchical_averager_load_state_dict", "the state"))
         return ht_error_get(NULL);
-    if (ht_value_get_kind(step) != HT_VALUE_NUMBER ||
-        !(ht_value_as_number(step) >= 0 && ht_value_as_number(step) < 1e15))
+    if (!ht__value_whole(ht_value_get(state, "step"), &step))
         return HT_FAIL(averager->comm, HT_ERR_FORMAT,
-                       "ht_hierarchical_averager_load_state_dict: the state has no number "
-                       "\"step\"");
-    averager->step = (int64_t)ht_value_as_number(step);
+                       "ht_hierarchical_averager_load_state_dict: the state has no whole number "
+                       "\"step\" of 0 or more");
+    averager->step = step;
     averager->last_group_size = 0;
     return HT_SUCCESS;
 }

@@ -141,6 +141,9 @@ typedef struct ht_optim_number {
 ht_status ht__optim_check_state(const char *what, const ht_value *state,
                                 const ht_optim_number *number);
 
+/* plateau_detector.c: of a whole detector's state, as the above. */
+ht_status ht__plateau_detector_check_state(const char *what, const ht_value *state);
+
 enum { HT_SCHEDULER_NUMBERS = 3 };
 
 /* A schedule is its rule, for one group at a time. */

@@ -140,15 +140,23 @@ ht_value *ht_plateau_detector_get_state(const ht_plateau_detector *detector)
     return map;
 }
 
-ht_status ht_plateau_detector_set_state(ht_plateau_detector *detector, const ht_value *state)
+ht_status ht__plateau_detector_check_state(const char *what, const ht_value *state)
 {
     ht_status status = HT_SUCCESS;
 
-    if (HT_IS_NULL(detector, "ht_plateau_detector_set_state", "the detector") ||
-        HT_IS_NULL(state, "ht_plateau_detector_set_state", "the state"))
-        return ht_error_get(NULL);
     for (int i = 0; i < NUMBERS && status == HT_SUCCESS; i++)
-        status = ht__optim_check_state("ht_plateau_detector_set_state", state, &numbers[i]);
+        status = ht__optim_check_state(what, state, &numbers[i]);
+    return status;
+}
+
+ht_status ht_plateau_detector_set_state(ht_plateau_detector *detector, const ht_value *state)
+{
+    static const char what[] = "ht_plateau_detector_set_state";
+    ht_status status;
+
+    if (HT_IS_NULL(detector, what, "the detector") || HT_IS_NULL(state, what, "the state"))
+        return ht_error_get(NULL);
+    status = ht__plateau_detector_check_state(what, state);
     if (status != HT_SUCCESS)
         return status;
     for (int i = 0; i < NUMBERS; i++)

@@ -149,6 +149,9 @@ static ht_status read_group(const ht_optimizer *optimizer, const ht_value *state
         double below = type->settings[i].below;
 
         status = check_number(map, key, below == HT_SETTING_FLAG ? 2 : below, "group", index);
+        if (status == HT_SUCCESS && below == HT_SETTING_FLAG && fmod(number(map, key), 1) != 0)
+            return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of group %d is %g, expected 0 or 1",
+                           what, key, index, number(map, key));
         ht__optim_set_setting(type, &group->settings, i, number(map, key));
     }
     return status;

@@ -143,6 +143,13 @@ static void a_range_that_a_dtype_does_not_hold_is_an_error(void **state)
     HT_TEST_EXPECT_ERROR(ht_uniform_(x, 1, 0), HT_ERR_ARGUMENT, "[1, 0)");
     HT_TEST_EXPECT_ERROR(ht_uniform_(x, NAN, 1), HT_ERR_ARGUMENT, "[nan, 1)");
     HT_TEST_EXPECT_ERROR(ht_normal_(x, 0, -1), HT_ERR_ARGUMENT, "std -1");
+    HT_TEST_EXPECT_ERROR(ht_normal_(x, NAN, 1), HT_ERR_ARGUMENT, "mean nan");
+    HT_TEST_EXPECT_ERROR(ht_normal_(x, 0, INFINITY), HT_ERR_ARGUMENT, "std inf");
+    HT_TEST_EXPECT_ERROR(ht_normal_(x, 1e39, 1), HT_ERR_ARGUMENT, "mean 1e+39, std 1 of float32");
+    HT_TEST_EXPECT_ERROR(ht_normal_(half, -7e4, 1), HT_ERR_ARGUMENT, "mean -70000, std 1 of fl");
+    HT_TEST_EXPECT_ERROR(ht_normal_(half, 0, 7e4), HT_ERR_ARGUMENT, "mean 0, std 70000 of float16");
+    assert_int_equal(ht_normal_(half, 65504, 0), HT_SUCCESS);
+    assert_true(ht_item(ht_max(half, HT_NONE)) == 65504);
     HT_TEST_EXPECT_ERROR(ht_randint(0, 300, 2, shape, HT_UINT8, 0), HT_ERR_ARGUMENT, "of uint8");
     assert_int_equal(ht_uniform_(x, 0, 3e38), HT_SUCCESS);
     assert_true(ht_item(ht_max(x, HT_NONE)) < 3e38);

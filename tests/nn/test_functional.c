@@ -284,6 +284,35 @@ static void test_dropout_of_any_split(void **state)
                    (const double[]){0, 0}, 0);
 }
 
+/* Products and sums that wrap would make such kernels fit. */
+static void windows_beyond_64_bits(void)
+{
+    ht_tensor *x = ht_ones(4, (int64_t[]){1, 1, 8, 1}, HT_FLOAT64, HT_NONE);
+    ht_tensor *w = ht_ones(4, (int64_t[]){1, 1, 5, 1}, HT_FLOAT64, HT_NONE);
+    ht_tensor *one = ht_ones(4, (int64_t[]){1, 1, 1, 1}, HT_FLOAT64, HT_NONE);
+    const int64_t ones[] = {1, 1}, none[] = {0, 0}, wide[] = {(int64_t)1 << 62, 1};
+    ht_conv2d_options options = ht_conv2d_options_default();
+
+    options.dilation[0] = (int64_t)1 << 62; /* times 4 is 0 */
+    assert_null(ht_conv2d(x, w, NULL, &options));
+    nn_assert_error(
+        "ht_conv2d: x is (1, 1, 8, 1), weight is (1, 1, 5, 1): the kernel does not fit");
+    assert_true(ht_item(ht_sum(ht_conv2d(x, one, NULL, &options), HT_NONE)) == 8);
+    options.dilation[0] = 1;
+    options.padding[0] = INT64_MAX - 3; /* twice is -8: 1 place is left */
+    options.stride[0] = INT64_MAX;
+    assert_null(ht_conv2d(x, one, NULL, &options));
+    nn_assert_error(
+        "ht_conv2d: x is (1, 1, 8, 1), weight is (1, 1, 1, 1): the kernel does not fit");
+    assert_null(ht_max_pool2d_ext(x, (int64_t[]){5, 1}, ones, none, wide));
+    nn_assert_error("ht_max_pool2d: x is (1, 1, 8, 1): a window of 5 does not fit");
+    assert_null(ht_max_pool2d_ext(x, ones, ones, wide, ones));
+    nn_assert_error(
+        "ht_max_pool2d: kernel 1, stride 1, dilation 1, padding 4611686018427387904: at "
+        "least 1, and padding at most half the kernel");
+    assert_true(ht_item(ht_sum(ht_max_pool2d_ext(x, ones, ones, none, wide), HT_NONE)) == 8);
+}
+
 static void test_wrong_arguments(void **state)
 {
     ht_tensor *x = ht_zeros(4, (int64_t[]){64, 3, 28, 28}, HT_FLOAT32, HT_NONE);
@@ -306,6 +335,7 @@ static void test_wrong_arguments(void **state)
     nn_assert_error("ht_linear: x is float64, weight is float32");
     assert_null(ht_max_pool2d(x, 29));
     nn_assert_error("ht_max_pool2d: x is (64, 3, 28, 28): a window of 29 does not fit");
+    windows_beyond_64_bits();
     assert_null(ht_log_softmax(a, 1));
     nn_assert_error("ht_log_softmax: x is split along axis 1, the one to normalise");
     assert_null(ht_nll_loss(b, ht_zeros(1, (int64_t[]){4}, HT_INT64, HT_NONE), HT_MEAN));

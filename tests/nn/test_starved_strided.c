@@ -1,7 +1,8 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
-/* Memory for a tensor runs out at every place of a call in turn, with operands that have to be copied
- * first: an error, or what the call gives with memory; never a result without one of the operands. */
+/* Memory for a tensor runs out at every place of a call in turn, with operands that have to be
+ * copied first: an error, or what the call gives with memory; never a result without one of the
+ * operands. */
 #include "nn_test.h"
 
 #include "core/core.h"
@@ -194,8 +195,8 @@ static void set_up(void)
 {
     net = ht_nn_sequential(2, (ht_module *[]){ht_nn_linear(3, 2), ht_nn_dropout(0.5)});
     optimizer = ht_optim_adam(ht_module_parameters(net), 0.1, NULL);
-    ht_backward(ht_sum(ht_forward(net, ht_ones(2, (int64_t[]){4, 3}, HT_FLOAT32, HT_NONE)),
-                       HT_NONE));
+    ht_backward(
+        ht_sum(ht_forward(net, ht_ones(2, (int64_t[]){4, 3}, HT_FLOAT32, HT_NONE)), HT_NONE));
     ht_optimizer_step(optimizer);
 }
 

@@ -39,16 +39,20 @@ static void test_numbers(void **state)
         double value;
     } rows[] = {
         {"batch", "ht_daso_load_state_dict: the state is from after batch 7 of 6", 7},
-        {"epoch", "ht_daso_load_state_dict: the state has no number \"epoch\" from 0 on", -1},
-        {"wait", "ht_daso_load_state_dict: the state has no number \"wait\" from 0 on", NAN},
-        {"sends", "ht_daso_load_state_dict: the state has no number \"sends\" from 0 on", 1e300},
+        {"epoch", "ht_daso_load_state_dict: the state has no whole number \"epoch\" from 0 on", -1},
+        {"wait", "ht_daso_load_state_dict: the state has no whole number \"wait\" from 0 on", NAN},
+        {"sends", "ht_daso_load_state_dict: the state has no whole number \"sends\" from 0 on",
+         1e300},
+        {"updates", "ht_daso_load_state_dict: the state has no whole number \"updates\" from 0 on",
+         0.5},
         {"elements",
          "ht_daso_load_state_dict: the state is of a model with 6 trainable elements, this one has "
          "5",
          6},
-        {"ranks", "ht_daso_load_state_dict: the state has no number \"ranks\" from 1 on", 0},
+        {"ranks", "ht_daso_load_state_dict: the state has no whole number \"ranks\" from 1 on", 0},
         {"values", "ht_daso_load_state_dict: the state has no tensor \"values\"", 1},
-        {"detector", "ht_daso_load_state_dict: the state's detector has no number \"maximize\"", 1},
+        {"detector",
+         "ht_daso_load_state_dict: the state has no whole number \"maximize\" of 0 or more", 1},
     };
     struct setting s = set_apart();
 
@@ -83,6 +87,18 @@ static void test_tensors(void **state)
             : ht_test_size == 2
                 ? "ht_daso_load_state_dict: \"optimizer_steps\" has 2 elements, expected 4"
                 : "ht_daso_load_state_dict: \"optimizer_steps\" has 3 elements, expected 6");
+    map = ht_daso_state_dict(s.daso);
+    ht_value_set(map, "nodes", ht_value_tensor(ht_full(1, shape, 0.5, HT_FLOAT64, HT_NONE)));
+    refuses(&s, map, "ht_daso_load_state_dict: rank 0 is on node 0.5 of the state");
+    map = ht_daso_state_dict(s.daso);
+    ht_fill_(ht_value_as_tensor(ht_value_get(map, "optimizer_steps")), 0.5);
+    refuses(&s, map,
+            "ht_daso_load_state_dict: \"optimizer_steps\" has 0.5, expected whole numbers of 0 or "
+            "more");
+    map = ht_daso_state_dict(s.daso);
+    ht_value_set(ht_value_get(map, "detector"), "patience", ht_value_number(0.5));
+    refuses(&s, map,
+            "ht_daso_load_state_dict: the state has no whole number \"patience\" of 0 or more");
     end(&s);
 }
 

@@ -279,10 +279,13 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
                              "ht_average_parameters: the parameters have 2 elements (float32) on "
                              "rank 0, 3 (float32) on rank 1");
     HT_TEST_EXPECT_ERROR(ht_hierarchical_averager_load_state_dict(averager, ht_value_map()),
-                         HT_ERR_FORMAT, "the state has no number \"step\"");
+                         HT_ERR_FORMAT, "the state has no whole number \"step\" of 0 or more");
     ht_value_set(damaged, "step", ht_value_number(NAN));
     HT_TEST_EXPECT_ERROR(ht_hierarchical_averager_load_state_dict(averager, damaged), HT_ERR_FORMAT,
-                         "the state has no number \"step\"");
+                         "the state has no whole number \"step\" of 0 or more");
+    ht_value_set(damaged, "step", ht_value_number(0.5));
+    HT_TEST_EXPECT_ERROR(ht_hierarchical_averager_load_state_dict(averager, damaged), HT_ERR_FORMAT,
+                         "the state has no whole number \"step\" of 0 or more");
     ht_release(averager);
     ht_scope_close(scope);
 }

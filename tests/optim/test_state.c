@@ -153,6 +153,10 @@ static void test_states_that_do_not_fit(void **state)
     ht_value_set(ht_value_at(ht_value_get(good, "param_groups"), 0), "initial_lr",
                  ht_value_number(NAN));
     assert_refused(adam, good, "\"initial_lr\"");
+    good = ht_optimizer_state_dict(adam);
+    ht_value_set(ht_value_at(ht_value_get(good, "param_groups"), 0), "maximize",
+                 ht_value_number(0.5));
+    assert_refused(adam, good, "\"maximize\" of group 0 is 0.5, expected 0 or 1");
     for (int i = 0; i < (ht_test_size > 1 ? 2 : 1); i++) { /* neither half nor ranks are dropped */
         ht_value *entry;
         ht_tensor *x;

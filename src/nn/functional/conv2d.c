@@ -76,10 +76,10 @@ static bool fill_job(ht_conv *job, const ht_tensor *x, const ht_tensor *weight,
                      .groups = options->groups};
     for (int i = 0; i < 2; i++) {
         int64_t in = a->shape[2 + i], kernel = w->shape[2 + i];
-        int64_t reach = options->dilation[i] * (kernel - 1) + 1;
-        int64_t room = in + 2 * options->padding[i] - reach;
+        int64_t out = ht__window_count(in, kernel, options->stride[i], options->padding[i],
+                                       options->dilation[i]);
 
-        if (room < 0 || kernel < 1) {
+        if (out == 0) {
             HT_FAIL(a->comm, HT_ERR_SHAPE,
                     "ht_conv2d: x is %s, weight is %s: the kernel does not fit",
                     ht__shape_str(a->ndim, a->shape), ht__shape_str(w->ndim, w->shape));
@@ -89,8 +89,8 @@ static bool fill_job(ht_conv *job, const ht_tensor *x, const ht_tensor *weight,
         job->kernel[i] = kernel;
         job->stride[i] = options->stride[i];
         job->padding[i] = options->padding[i];
-        job->dilation[i] = options->dilation[i];
-        job->out[i] = room / options->stride[i] + 1;
+        job->dilation[i] = kernel > 1 ? options->dilation[i] : 1;
+        job->out[i] = out;
     }
     ht__image_strides(a, job->x_stride);
     return true;

@@ -62,6 +62,18 @@ bool ht__check_parameter(const char *what, const char *name, const ht_tensor *pa
     return true;
 }
 
+int64_t ht__window_count(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
+                         int64_t dilation)
+{
+    int64_t reach, room;
+
+    if (kernel < 1 || __builtin_mul_overflow(kernel - 1, dilation, &reach) ||
+        __builtin_mul_overflow(padding, 2, &room) || __builtin_add_overflow(room, in, &room) ||
+        room <= reach)
+        return 0;
+    return (room - reach - 1) / stride + 1;
+}
+
 bool ht__dense_if_any(ht_tensor **x)
 {
     if (*x == NULL)

@@ -21,6 +21,12 @@ bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim)
 bool ht__check_parameter(const char *what, const char *name, const ht_tensor *parameter,
                          const ht_tensor *x);
 
+/* How many windows of `kernel` elements, `dilation` apart, begin at every `stride`-th place of `in`
+ * elements with `padding` on either side; 0 where none fits, or 64 bits do not hold how far it
+ * reaches. */
+int64_t ht__window_count(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
+                         int64_t dilation);
+
 /* An operand that may be absent, as contiguous memory. False after an error. */
 bool ht__dense_if_any(ht_tensor **x);
 

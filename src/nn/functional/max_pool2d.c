@@ -12,10 +12,8 @@ static bool check(ht_tensor *x, const int64_t kernel[2], const int64_t stride[2]
     if (!ht__check_batch("ht_max_pool2d", "x", x, 4))
         return false;
     for (int i = 0; i < 2; i++) {
-        int64_t room = body->shape[2 + i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
-
         if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 ||
-            2 * padding[i] > kernel[i]) {
+            padding[i] > kernel[i] / 2) {
             HT_FAIL(
                 body->comm, HT_ERR_ARGUMENT,
                 "ht_max_pool2d: kernel %lld, stride %lld, dilation %lld, padding %lld: at least 1, "
@@ -24,14 +22,15 @@ static bool check(ht_tensor *x, const int64_t kernel[2], const int64_t stride[2]
                 (long long)padding[i]);
             return false;
         }
-        if (room < 0) {
+        if (ht__window_count(body->shape[2 + i], kernel[i], stride[i], padding[i], dilation[i]) ==
+            0) {
             HT_FAIL(body->comm, HT_ERR_SHAPE,
                     "ht_max_pool2d: x is %s: a window of %lld does not fit",
                     ht__shape_str(4, body->shape), (long long)kernel[i]);
             return false;
         }
     }
-    if (body->shape[2] * body->shape[3] > INT32_MAX) {
+    if (body->shape[3] > 0 && body->shape[2] > INT32_MAX / body->shape[3]) {
         HT_FAIL(body->comm, HT_ERR_SHAPE, "ht_max_pool2d: x is %s: images above 2^31 pixels",
                 ht__shape_str(4, body->shape));
         return false;
@@ -78,7 +77,7 @@ static ht_pool make_job(const ht_tensor *x, const int64_t kernel[2], const int64
         job.stride[i] = stride[i];
         job.padding[i] = padding[i];
         job.dilation[i] = dilation[i];
-        job.out[i] = (in + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1;
+        job.out[i] = ht__window_count(in, kernel[i], stride[i], padding[i], dilation[i]);
     }
     ht__image_strides(x->body, job.x_stride);
     return job;

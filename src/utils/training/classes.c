@@ -18,6 +18,9 @@ ht_status ht__metric_check_batch(const char *what, const ht_tensor *x, int ndim,
                              "%s: a tensor lives on %d ranks; each rank adds its own part "
                              "(ht_tensor_local)",
                              what, a->comm->shared ? a->comm->size : b->comm->size);
+    if (ht_dtype_is_complex(a->dtype))
+        return ht__error_set(HT_ERR_DTYPE, "%s: x is %s, expected real numbers", what,
+                             ht_dtype_name(a->dtype));
     if (ndim == HT_NONE)
         return HT_SUCCESS;
     if (b == NULL)

@@ -116,7 +116,18 @@ static bool counts_are_sound(const ht_body *counts, const ht_body *moments)
     for (int64_t i = 0; i < counts->lsize; i++)
         good = good && count[i] >= 0;
     for (int64_t i = 0; i < moments->lsize; i += FIELDS)
-        good = good && row[i] >= 0;
+        good = good && row[i] >= 0 && !isinf(row[i]);
+    return good;
+}
+
+/* Elements; a mean has sums of weights instead. */
+static bool counts_are_whole(const ht_metric *metric, const ht_body *moments)
+{
+    const double *row = ht__body_data(moments);
+    bool good = true;
+
+    for (int64_t i = 0; i < moments->lsize && metric->type->add == NULL; i += FIELDS)
+        good = good && row[i] == floor(row[i]);
     return good;
 }
 
@@ -142,6 +153,8 @@ static ht_status read_tensors(const ht_metric *metric, const ht_value *state, ht
     if (!counts_are_sound((*counts)->body, (*moments)->body))
         return ht__error_set(HT_ERR_FORMAT, "%s: the state has counts that are NaN or below 0",
                              loading);
+    if (!counts_are_whole(metric, (*moments)->body))
+        return ht__error_set(HT_ERR_FORMAT, "%s: the state has counts that are not whole", loading);
     return HT_SUCCESS;
 }
 

@@ -137,7 +137,8 @@ static bool is_number(const ht_value *entry)
 {
     ht_tensor *x = ht_value_as_tensor(entry);
 
-    return ht_value_get_kind(entry) == HT_VALUE_NUMBER || (x != NULL && ht_tensor_size(x) == 1);
+    return ht_value_get_kind(entry) == HT_VALUE_NUMBER ||
+           (x != NULL && ht_tensor_size(x) == 1 && !ht_dtype_is_complex(x->body->dtype));
 }
 
 /* What one rank passes. */

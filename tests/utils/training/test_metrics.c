@@ -232,6 +232,25 @@ static void test_wrong_shapes_are_one_error_on_all_ranks(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
+/* Their imaginary parts would be lost. */
+static void test_complex_numbers(ht_metric *accuracy, ht_metric *matrix)
+{
+    const int64_t shape[] = {3, 3};
+    ht_tensor *x = ht_full(2, shape, 1, HT_COMPLEX64, HT_NONE);
+    ht_tensor *target = ht_zeros(1, shape, HT_INT64, HT_NONE);
+    ht_metric *moments = ht_metric_moments(HT_COMM_WORLD);
+
+    x = ht_tensor_local(x);
+    target = ht_tensor_local(target);
+    assert_int_equal(ht_metric_update(moments, x, NULL), HT_ERR_DTYPE);
+    assert_message("ht_metric_moments: x is complex64, expected real numbers");
+    assert_int_equal(ht_metric_update(accuracy, x, target), HT_ERR_DTYPE);
+    assert_message("ht_metric_accuracy: x is complex64, expected real numbers");
+    assert_int_equal(ht_metric_update(matrix, x, target), HT_ERR_DTYPE);
+    assert_message("ht_metric_confusion_matrix: x is complex64, expected real numbers");
+    ht_release(moments);
+}
+
 static void test_misuse(void **state)
 {
     ht_metric *accuracy = ht_metric_accuracy(1, HT_COMM_WORLD), *mean, *matrix;
@@ -255,6 +274,7 @@ static void test_misuse(void **state)
     assert_message("weight is -1, expected 0 or more");
     assert_null(ht_metric_accuracy(0, HT_COMM_WORLD));
     assert_message("k is 0, expected at least 1");
+    test_complex_numbers(accuracy, matrix);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(accuracy);
     ht_release(matrix);
@@ -267,6 +287,7 @@ static void test_goes_on_from_a_state(void **state)
     ht_checkpoint_options options = ht_checkpoint_options_default();
     ht_metric *whole = ht_metric_mean(HT_COMM_WORLD), *parts = ht_metric_mean(HT_COMM_WORLD);
     ht_metric *matrix = ht_metric_confusion_matrix(3, HT_COMM_WORLD), *again;
+    ht_metric *moments = ht_metric_moments(HT_COMM_WORLD);
     const int64_t labels[3] = {0, 1, 2}, taken[3] = {0, 2, 2}, three = 3;
     ht_tensor *x = ht_array_local(taken, 1, &three, HT_INT64);
     ht_tensor *target = ht_array_local(labels, 1, &three, HT_INT64);
@@ -302,6 +323,12 @@ static void test_goes_on_from_a_state(void **state)
                          "the state has counts that are NaN or below 0");
     HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(parts, map), HT_ERR_FORMAT,
                          "the state is of ht_metric_confusion_matrix (k 0), the metric ht_metric");
+    map = ht_metric_state_dict(moments);
+    ht_value_set(map, "moments",
+                 ht_value_tensor(ht_full(2, (int64_t[]){1, 3}, 0.5, HT_FLOAT64, HT_NONE)));
+    HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(moments, map), HT_ERR_FORMAT,
+                         "the state has counts that are not whole");
+    ht_release(moments);
     ht_release(again);
     ht_release(matrix);
     ht_release(parts);
