@@ -79,6 +79,10 @@ static const ht_binary_op mul_in_place_op = {.name = "ht_mul_scalar_",
                                              .kernel = HT_BINARY_MUL,
                                              .save_operands = true,
                                              .backward = mul_backward};
+static const ht_binary_op mul_i64_in_place_op = {.name = "ht_mul_scalar_i64_",
+                                                 .kernel = HT_BINARY_MUL,
+                                                 .save_operands = true,
+                                                 .backward = mul_backward};
 static const ht_unary_op neg_op = {
     .name = "ht_neg", .kernel = HT_UNARY_NEG, .backward = neg_backward};
 
@@ -203,33 +207,33 @@ ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
     return status;
 }
 
-static ht_status mul_in_place(ht_tensor *a, ht_number b)
+static ht_status mul_in_place(const ht_binary_op *op, ht_tensor *a, ht_number b)
 {
     ht_scope *scope;
     ht_tensor *product;
     ht_status status;
 
-    if (HT_IS_NULL(a, "ht_mul_scalar_", "a"))
+    if (HT_IS_NULL(a, op->name, "a"))
         return ht_error_get(NULL);
-    if (ht__check_in_place("ht_mul_scalar_", a, NULL) != HT_SUCCESS)
+    if (ht__check_in_place(op->name, a, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     scope = ht_scope_open();
-    product = ht__binary_scalar(&mul_in_place_op, a, b);
-    status = ht__check_result("ht_mul_scalar_", a, product);
+    product = ht__binary_scalar(op, a, b);
+    status = ht__check_result(op->name, a, product);
     if (status == HT_SUCCESS)
-        status = ht__replace_values("ht_mul_scalar_", a, product);
+        status = ht__replace_values(op->name, a, product);
     ht_scope_close(scope);
     return status;
 }
 
 ht_status ht_mul_scalar_(ht_tensor *a, double b)
 {
-    return mul_in_place(a, ht__real(b));
+    return mul_in_place(&mul_in_place_op, a, ht__real(b));
 }
 
 ht_status ht_mul_scalar_i64_(ht_tensor *a, int64_t b)
 {
-    return mul_in_place(a, ht__integer(b));
+    return mul_in_place(&mul_i64_in_place_op, a, ht__integer(b));
 }
 
 /* Every element summed gets the gradient of its sum. */
@@ -245,6 +249,10 @@ static void sum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
 static const ht_reduce_row sum_row = {
     .name = "ht_sum", .kernel = HT_REDUCE_SUM, .across = HT_OP_SUM, .backward = sum_backward};
+static const ht_reduce_row sum_keepdim_row = {.name = "ht_sum_keepdim",
+                                              .kernel = HT_REDUCE_SUM,
+                                              .across = HT_OP_SUM,
+                                              .backward = sum_backward};
 
 ht_tensor *ht_sum(ht_tensor *x, int axis)
 {
@@ -253,7 +261,7 @@ ht_tensor *ht_sum(ht_tensor *x, int axis)
 
 ht_tensor *ht_sum_keepdim(ht_tensor *x, int axis)
 {
-    return ht__reduce(&sum_row, x, axis, true);
+    return ht__reduce(&sum_keepdim_row, x, axis, true);
 }
 
 static void cumsum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[]);

@@ -156,6 +156,10 @@ ht_status ht__fill_local_from(const char *what, const ht_body *y, ht_dtype dtype
 /* A tensor of one number, no axes and no split beside x, for operations of both. Scoped. */
 ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
 
+/* ht_broadcast_to under the name of the call that needs it, and of its argument. */
+ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, int ndim,
+                            const int64_t shape[]);
+
 /* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
 

@@ -179,7 +179,8 @@ static ht_node *history_of(const char *what, const ht_tensor *x, ht_tensor *from
 /* The values as x has to have them: in its slabs, and not in memory that is written meanwhile. */
 static ht_tensor *fit_values(const char *what, const ht_tensor *x, ht_tensor *values)
 {
-    ht_tensor *fitting = ht_broadcast_to(values, x->body->ndim, x->body->shape);
+    ht_tensor *fitting = ht__broadcast_to(what, "the result", values, x->body->ndim,
+                                          x->body->shape);
 
     fitting = fitting != NULL ? ht__match_slabs(what, fitting, x->body) : NULL;
     return fitting != NULL && ht__body_overlaps(x->body, fitting->body) ? ht_copy(fitting)
@@ -218,30 +219,31 @@ ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
     if (!ht__check_together("ht_copy_", x, y))
         return ht_error_get(NULL);
     scope = ht_scope_open();
-    status = ht__replace_values("ht_copy_", x, ht_broadcast_to(y, x->body->ndim, x->body->shape));
+    status = ht__replace_values(
+        "ht_copy_", x, ht__broadcast_to("ht_copy_", "y", y, x->body->ndim, x->body->shape));
     ht_scope_close(scope);
     return status;
 }
 
-static ht_status fill(ht_tensor *x, ht_number value)
+static ht_status fill(const char *what, ht_tensor *x, ht_number value)
 {
-    if (HT_IS_NULL(x, "ht_fill_", "x"))
+    if (HT_IS_NULL(x, what, "x"))
         return ht_error_get(NULL);
-    if (ht__check_in_place("ht_fill_", x, NULL) != HT_SUCCESS)
+    if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     ht__storage_touch(x->body->storage);
-    ht__written("ht_fill_", x, NULL);
-    return ht__fill_local("ht_fill_", x->body, value);
+    ht__written(what, x, NULL);
+    return ht__fill_local(what, x->body, value);
 }
 
 ht_status ht_fill_(ht_tensor *x, double value)
 {
-    return fill(x, ht__real(value));
+    return fill("ht_fill_", x, ht__real(value));
 }
 
 ht_status ht_fill_i64_(ht_tensor *x, int64_t value)
 {
-    return fill(x, ht__integer(value));
+    return fill("ht_fill_i64_", x, ht__integer(value));
 }
 
 /* Who waits for gradients of x as they come has made room for them. */

@@ -118,28 +118,34 @@ ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like)
     return move_to(what, x, like->split, like->bounds, false);
 }
 
+static ht_tensor *resplit(const char *what, ht_tensor *x, int split)
+{
+    if (HT_IS_NULL(x, what, "x") ||
+        !ht__check_shape(what, x->body->comm, x->body->ndim, x->body->shape, &split))
+        return NULL;
+    return split == x->body->split ? x : move_to(what, x, split, NULL, true);
+}
+
 ht_tensor *ht_resplit(ht_tensor *x, int split)
 {
-    if (HT_IS_NULL(x, "ht_resplit", "x") ||
-        !ht__check_shape("ht_resplit", x->body->comm, x->body->ndim, x->body->shape, &split))
-        return NULL;
-    return split == x->body->split ? x : move_to("ht_resplit", x, split, NULL, true);
+    return resplit("ht_resplit", x, split);
 }
 
 /* The gradient goes along, unless it is memory only that the next one is to be written to. With the
  * split that x has, nothing is to be done. */
 static ht_status resplit_in_place(ht_tensor *x, int split)
 {
-    ht_tensor *moved = ht_resplit(x, split), *grad = ht_tensor_grad(x);
+    static const char what[] = "ht_resplit_";
+    ht_tensor *moved = resplit(what, x, split), *grad = ht_tensor_grad(x);
     ht_status status;
 
     if (moved == x)
         return HT_SUCCESS;
     if (grad != NULL)
-        grad = ht_resplit(grad, split);
+        grad = resplit(what, grad, split);
     if (moved == NULL || (grad == NULL && ht_tensor_grad(x) != NULL))
         return ht_error_get(NULL);
-    status = ht__tensor_set("ht_resplit_", x, moved);
+    status = ht__tensor_set(what, x, moved);
     return status == HT_SUCCESS && grad != NULL ? ht_tensor_set_grad(x, grad) : status;
 }
 

@@ -226,18 +226,23 @@ static void broadcast_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
 ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
 {
+    return ht__broadcast_to("ht_broadcast_to", "x", x, ndim, shape);
+}
+
+ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, int ndim,
+                            const int64_t shape[])
+{
     int split = HT_NONE, shift;
     ht_body *body;
 
-    if (HT_IS_NULL(x, "ht_broadcast_to", "x") ||
-        !ht__check_shape("ht_broadcast_to", x->body->comm, ndim, shape, &split))
+    if (HT_IS_NULL(x, what, name) || !ht__check_shape(what, x->body->comm, ndim, shape, &split))
         return NULL;
     shift = ndim - x->body->ndim;
     for (int i = 0; i < x->body->ndim; i++) {
         if (shift < 0 || (x->body->shape[i] != shape[i + shift] && x->body->shape[i] != 1)) {
-            HT_FAIL(x->body->comm, HT_ERR_SHAPE,
-                    "ht_broadcast_to: x of shape %s does not broadcast to %s",
-                    ht__shape_str(x->body->ndim, x->body->shape), ht__shape_str(ndim, shape));
+            HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: %s of shape %s does not broadcast to %s",
+                    what, name, ht__shape_str(x->body->ndim, x->body->shape),
+                    ht__shape_str(ndim, shape));
             return NULL;
         }
     }
@@ -259,5 +264,5 @@ ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
         body->stride[i] = stretched ? 0 : x->body->stride[i - shift];
     }
     ht__body_settle(body);
-    return record("ht_broadcast_to", broadcast_backward, x, body, NULL, 0);
+    return record(what, broadcast_backward, x, body, NULL, 0);
 }

@@ -165,7 +165,28 @@ static void axes_of_one_come_and_go(void **state)
     HT_TEST_EXPECT_ERROR(ht_squeeze(x, 1), HT_ERR_SHAPE, "ht_squeeze");
 }
 
-HT_TEST_SUITE(test_inplace, cmocka_unit_test(add_scales_and_resplits_its_operand),
+/* Not of what they call. */
+static void messages_name_the_call_and_its_argument(void **state)
+{
+    ht_tensor *x = ht_zeros(2, shape, HT_FLOAT32, 0);
+    ht_tensor *y = ht_zeros(2, (int64_t[]){3, 5}, HT_FLOAT32, 0);
+    ht_tensor *z = ht_zeros(3, (int64_t[]){2, 5, 3}, HT_FLOAT32, 0);
+    ht_tensor *fixed = ht_broadcast_to(ht_zeros(1, shape, HT_FLOAT32, 0), 2, (int64_t[]){2, 5});
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_copy_(x, y), HT_ERR_SHAPE,
+                         "ht_copy_: y of shape (3, 5) does not broadcast to (5, 3)");
+    HT_TEST_EXPECT_ERROR(ht_add_(x, z, 1), HT_ERR_SHAPE,
+                         "ht_add_: the result of shape (2, 5, 3) does not broadcast to (5, 3)");
+    HT_TEST_EXPECT_ERROR(ht_resplit_(x, 7), HT_ERR_ARGUMENT, "ht_resplit_: split 7");
+    HT_TEST_EXPECT_ERROR(ht_sum_keepdim(x, 5), HT_ERR_ARGUMENT, "ht_sum_keepdim: axis 5");
+    HT_TEST_EXPECT_ERROR(ht_fill_i64_(fixed, 1), HT_ERR_STATE, "ht_fill_i64_: ");
+    HT_TEST_EXPECT_ERROR(ht_mul_scalar_i64_(fixed, 1), HT_ERR_STATE, "ht_mul_scalar_i64_: ");
+    HT_TEST_EXPECT_ERROR(ht_relu_(fixed), HT_ERR_STATE, "ht_relu_: ");
+}
+
+HT_TEST_SUITE(test_inplace, cmocka_unit_test(messages_name_the_call_and_its_argument),
+              cmocka_unit_test(add_scales_and_resplits_its_operand),
               cmocka_unit_test(add_of_a_view_that_overlaps),
               cmocka_unit_test(copy_converts_and_broadcasts),
               cmocka_unit_test(a_copy_into_a_column_changes_that_alone),

@@ -47,6 +47,14 @@ ht_tensor *ht_relu(ht_tensor *x)
     return ht__unary(&relu, x);
 }
 
+static const ht_unary_op relu_in_place = {
+    .name = "ht_relu_",
+    .kernel = HT_UNARY_RELU,
+    .result = HT_RESULT_SAME,
+    .save = HT_SAVE_OUTPUT,
+    .backward = relu_backward,
+};
+
 ht_tensor *ht_relu_(ht_tensor *x)
 {
     ht_node *node;
@@ -61,7 +69,7 @@ ht_tensor *ht_relu_(ht_tensor *x)
     }
     /* The node takes x's own as its input, and becomes x's. */
     node = ht_node_new("ht_relu_", relu_backward, 1, &x);
-    if (ht__unary_(&relu, x) != HT_SUCCESS)
+    if (ht__unary_(&relu_in_place, x) != HT_SUCCESS)
         return ht_node_set_output(node, NULL);
     ht_node_save(node, x);
     return ht_node_set_output(node, x);
