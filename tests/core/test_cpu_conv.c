@@ -4,6 +4,7 @@
 #include "ht_test.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "core/half.h"
 #include "core/cpu/conv_plain.h"
 #include "core/cpu/cpu.h"
+#include "core/cpu/scratch.h"
 #ifdef HT_HAVE_ONEDNN
 #include "core/cpu/onednn.h"
 #endif
@@ -284,6 +286,25 @@ static void test_dtypes_without_convolution_are_refused(void **state)
     ht_error_clear();
 }
 
-HT_TEST_SUITE(test_cpu_conv, cmocka_unit_test(test_plain), cmocka_unit_test(test_backend),
+static void *ask_for_nothing(void *got)
+{
+    *(bool *)got = ht__cpu_scratch(0) != NULL;
+    return NULL;
+}
+
+/* Some of oneDNN's convolutions work in no memory: where one is a thread's first, too. */
+static void test_no_memory_to_work_in_is_no_failure(void **state)
+{
+    pthread_t thread;
+    bool got = false;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_nothing, &got), 0);
+    pthread_join(thread, NULL);
+    assert_true(got);
+}
+
+HT_TEST_SUITE(test_cpu_conv, cmocka_unit_test(test_no_memory_to_work_in_is_no_failure),
+              cmocka_unit_test(test_plain), cmocka_unit_test(test_backend),
               cmocka_unit_test(test_onednn), cmocka_unit_test(test_weights_changed_in_place),
               cmocka_unit_test(test_dtypes_without_convolution_are_refused));

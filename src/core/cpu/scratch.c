@@ -33,6 +33,8 @@ void *ht__cpu_scratch(size_t bytes)
 {
     if (bytes > SIZE_MAX - 63 || ht__alloc_should_fail())
         return no_memory(bytes);
+    if (bytes == 0)
+        bytes = 1; /* NULL is no memory */
     if (bytes <= mine.bytes)
         return mine.memory;
 
