@@ -15,6 +15,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool started;
 
+/* Seconds. Processes take their time to start, however short the waits between them may be. */
+static double deadline(void)
+{
+    const double least = 15;
+
+    return ht__wait_timeout() > least ? ht__wait_timeout() : least;
+}
+
 /* Before MPI says it, launchers do; without a number where they do not. */
 static void give_up(void)
 {
@@ -22,8 +30,7 @@ static void give_up(void)
     char line[256];
     int length = snprintf(line, sizeof line, "ht: %s%s%s" HT_TIMEOUT_TEXT "\n",
                           rank != NULL ? "rank " : "", rank != NULL ? rank : "",
-                          rank != NULL ? ": " : "", "MPI_Init_thread, in ht_init",
-                          ht__wait_timeout());
+                          rank != NULL ? ": " : "", "MPI_Init_thread, in ht_init", deadline());
 
     length = (int)write(STDERR_FILENO, line, (size_t)length); /* whether or not it could be */
     _exit(EXIT_FAILURE);
@@ -46,7 +53,7 @@ static void *wait_for_start(void *unused)
         until.tv_nsec %= 1000000000L;
         pthread_cond_timedwait(&changed, &lock, &until);
         waited += tick;
-        if (!started && waited > ht__wait_timeout())
+        if (!started && waited > deadline())
             give_up();
     }
     pthread_mutex_unlock(&lock);

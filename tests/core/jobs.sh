@@ -46,7 +46,7 @@ says 'a rank that never calls ht_init is named' \
 # Nor is there an MPI; only the launcher has told the ranks which they are. The first to speak ends the job.
 launch 3 env HT_TIMEOUT=3 "$job" unborn
 if [ $status -eq 1 ] && [ $timed_out = no ] &&
-    grep -q "^ht: rank [02]: MPI_Init_thread, in ht_init: $came\$" "$job_err"; then
+    grep -q "^ht: rank [02]: MPI_Init_thread, in ht_init: the other ranks did not come within 15 s (HT_TIMEOUT)\$" "$job_err"; then
     result ok 'a rank that is stopped before MPI has started'
 else
     result 'not ok' "a rank that is stopped before MPI has started: status $status"

@@ -190,8 +190,8 @@ static bool tensors_are_equal(ht_tensor *a, ht_tensor *b)
     int64_t bytes = ht_tensor_lsize(a) * (int64_t)ht_dtype_size(ht_tensor_dtype(a));
 
     return ht_tensor_dtype(a) == ht_tensor_dtype(b) && ht_tensor_lsize(a) == ht_tensor_lsize(b) &&
-           memcmp(ht_tensor_data(ht_contiguous(a)), ht_tensor_data(ht_contiguous(b)),
-                  (size_t)bytes) == 0;
+           (bytes == 0 || memcmp(ht_tensor_data(ht_contiguous(a)), ht_tensor_data(ht_contiguous(b)),
+                                 (size_t)bytes) == 0);
 }
 
 bool values_are_equal(const ht_value *a, const ht_value *b)
