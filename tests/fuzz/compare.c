@@ -46,7 +46,7 @@ static bool parts_fit(struct run *run, ht_tensor *t)
 void check_tensor(struct run *run, int variable, ht_tensor *t, const struct array *a)
 {
     int64_t size = ht_tensor_lsize(t);
-    bool fits;
+    bool fits = parts_fit(run, t); /* collective, so before what one rank alone may see */
 
     if (ht_tensor_dtype(t) != a->dtype) {
         fail(run, "t%d is %s; %s is right", variable, ht_dtype_name(ht_tensor_dtype(t)),
@@ -59,7 +59,6 @@ void check_tensor(struct run *run, int variable, ht_tensor *t, const struct arra
              shape_text(ht_tensor_ndim(t), ht_tensor_shape(t)), shape_text(a->ndim, a->shape));
         return;
     }
-    fits = parts_fit(run, t);
     if (!fits)
         fail(run, "t%d: the parts of the ranks are not the whole", variable);
     for (int64_t i = 0; fits && i < size; i++) {

@@ -294,6 +294,7 @@ void total_add_product(struct total *total, ht_dtype dtype, struct number a, str
     if (isfinite(sa) && isfinite(sb) && sa * sb > max_of(dtype) / 2)
         total->unknown = true;
     add_terms(total, r);
+    total->count += kind_of(dtype) == KIND_COMPLEX; /* of two products each */
     if (a.d == NULL && b.d == NULL)
         return;
     if (total->d == NULL)

@@ -131,9 +131,15 @@ static int reference_step(struct run *run, const struct statement *s, struct arr
 
 /* --- Another body --- */
 
+/* Not where ranks may have given its handle several names. */
+static bool may_be_set(struct run *run, const struct variable *x)
+{
+    return is_leaf(run, x) && !x->a.memory->frozen;
+}
+
 static bool generate_set(struct run *run, const struct op *op, struct statement *s)
 {
-    s->arg[0] = pick(run, is_leaf);
+    s->arg[0] = pick(run, may_be_set);
     if (s->arg[0] < 0 || !generate_leaf(run, op, s))
         return false;
     if (random_chance(&run->random, 70))
@@ -145,7 +151,7 @@ static struct outcome call_set(struct run *run, const struct statement *s)
 {
     struct array shape = shape_of(s);
 
-    if (run->vars[s->arg[0]].leaf < 0)
+    if (!may_be_set(run, &run->vars[s->arg[0]]))
         return done(HT_SUCCESS);
     return done(ht_tensor_set_(run->vars[s->arg[0]].t, data_tensor(s, &shape, s->split, s->seed)));
 }
@@ -157,8 +163,8 @@ static int reference_set(struct run *run, const struct statement *s, struct arra
     struct leaf *leaf;
 
     (void)out;
-    if (x->leaf < 0 || run->status != HT_SUCCESS || run->slots + count > MAX_DUALS)
-        return x->leaf >= 0 && run->status == HT_SUCCESS ? WANT_SUCCESS : WANT_ANYTHING;
+    if (!may_be_set(run, x) || run->status != HT_SUCCESS || run->slots + count > MAX_DUALS)
+        return may_be_set(run, x) && run->status == HT_SUCCESS ? WANT_SUCCESS : WANT_ANYTHING;
     leaf = leaf_of(run, s);
     x->a.memory->frozen = true; /* views of the old body have lost what they were views of */
     x->a = array_new(s->dtype, s->ndim, s->shape);
@@ -224,6 +230,50 @@ static int reference_later(struct run *run, const struct statement *s, struct ar
     return WANT_SUCCESS;
 }
 
+/* --- The gradient of an image one pixel wide, whose strides say nothing of its width --- */
+
+static bool generate_column(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->n[0] = DATA_FRACTION;
+    s->n[1] = 1 + random_below(&run->random, 8);
+    return run->recording;
+}
+
+static struct outcome call_column(struct run *run, const struct statement *s)
+{
+    const int64_t pair[] = {2, 1}, zero[] = {0, 0}, one[] = {1, 1};
+    struct array like = {.dtype = HT_FLOAT64, .ndim = 4, .shape = {1, 1, 1, 2 * s->n[1]}};
+    ht_tensor *x = data_tensor(s, &like, HT_NONE, s->seed), *y;
+
+    if (!run->recording)
+        return done(HT_SUCCESS);
+    if (ht_tensor_set_requires_grad(x, true) != HT_SUCCESS)
+        return made(NULL);
+    y = ht_max_pool2d_ext(ht_transpose(x, 2, 3), pair, pair, zero, one);
+    if (ht_backward(ht_sum(y, HT_NONE)) != HT_SUCCESS)
+        return made(NULL);
+    return made(ht_copy(ht_tensor_grad(x)));
+}
+
+/* 1 where the greater of two stands, of equals the first. */
+static int reference_column(struct run *run, const struct statement *s, struct array *out)
+{
+    const int64_t shape[] = {1, 1, 1, 2 * s->n[1]};
+
+    if (!run->recording)
+        return WANT_ANYTHING;
+    *out = array_new(HT_FLOAT64, 4, shape);
+    for (int64_t i = 0; i < shape[3]; i += 2) {
+        struct number a = data_number((int)s->n[0], HT_FLOAT64, s->seed, (uint64_t)i);
+        struct number b = data_number((int)s->n[0], HT_FLOAT64, s->seed, (uint64_t)i + 1);
+
+        array_set(out, i, number_real(HT_FLOAT64, a.re >= b.re));
+        array_set(out, i + 1, number_real(HT_FLOAT64, a.re < b.re));
+    }
+    return WANT_SUCCESS;
+}
+
 const struct op ops_leaves[] = {
     {"set_grad(%t, style %n, how %n, seed %x)", 5, generate_grad, call_grad, reference_grad,
      .rules = RULE_SMOOTH | RULE_GRADIENTS},
@@ -233,4 +283,6 @@ const struct op ops_leaves[] = {
      reference_set, .rules = RULE_SMOOTH | RULE_GRADIENTS},
     {"gradient of ht_cumsum(style %n, %n ones, %d, split %p, seed %x)", 2, generate_later,
      call_later, reference_later, .rules = RULE_SMOOTH},
+    {"gradient of ht_max_pool2d of a column(style %n, %n pairs, seed %x)", 2, generate_column,
+     call_column, reference_column, .rules = RULE_SMOOTH},
     {0}};

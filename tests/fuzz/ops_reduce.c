@@ -91,7 +91,7 @@ static struct number var_of(struct group *group, ht_dtype from, ht_dtype dtype)
     ht_dtype wide = wide_of(from);
     struct number mean = mean_of(group, from, wide), n = {.re = (double)group->count}, r;
     struct total total = total_new();
-    double size = 0;
+    double size = 0, off;
 
     for (int64_t i = 0; i < group->count && !is_unknown(mean); i++) {
         struct number a = group_at(group, i), distance, conjugate;
@@ -111,11 +111,8 @@ static struct number var_of(struct group *group, ht_dtype from, ht_dtype dtype)
     if (is_unknown(mean) || total.unknown || (total.size > max_of(dtype) / 4))
         return number_unknown();
     r = number_div(wide, total_round(&total, wide, wide), n);
-    return finish(dtype, r,
-                  is_unknown(r) ? INFINITY
-                                : r.err + 8 * eps_of_sums(from, dtype) * size *
-                                              (size + sqrt(r.re)) * sqrt(n.re),
-                  8);
+    off = eps_of_sums(from, dtype) * size * n.re; /* the mean, in two passes */
+    return finish(dtype, r, is_unknown(r) ? INFINITY : r.err + 8 * off * (off + sqrt(r.re)), 8);
 }
 
 /* The extreme, where it first is, and how many share it; NaN is more extreme than any number. */
