@@ -26,7 +26,7 @@ static void operations_name_an_operand_that_is_null(void **state)
     IS_NULL(ht_add_(x, NULL, 1), "ht_add_: b is NULL");
     IS_NULL(ht_mul_scalar_(NULL, 1), "ht_mul_scalar_: a is NULL");
     IS_NULL(ht_sum(NULL, 0), "ht_sum: x is NULL");
-    IS_NULL(ht_sum_keepdim(NULL, 0), "ht_sum: x is NULL");
+    IS_NULL(ht_sum_keepdim(NULL, 0), "ht_sum_keepdim: x is NULL");
     IS_NULL(ht_cumsum(NULL, 0), "ht_cumsum: x is NULL");
     IS_NULL(ht_exp(NULL), "ht_exp: x is NULL");
     IS_NULL(ht_log(NULL), "ht_log: x is NULL");
