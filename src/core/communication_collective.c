@@ -126,9 +126,10 @@ static bool has_one_operand(reduction kind, const ht_comm *comm)
     return kind == EXSCAN ? comm->rank == 1 : comm->size == 1 || (kind == SCAN && comm->rank == 0);
 }
 
-static ht_status open_reduction(ht_request *request, reduction kind, const ht_call *call,
-                                ht_tensor *send, ht_tensor *recv)
+static ht_status open_reduction(ht_request *request, const ht_call *call, ht_tensor *send,
+                                ht_tensor *recv)
 {
+    reduction kind = (reduction)call->kind;
     bool receives = kind != REDUCE || request->comm->rank == call->root;
     bool in_place = receives && ht__buffer_same(send, recv);
     ht_status status = HT_SUCCESS;
@@ -146,35 +147,10 @@ static ht_status open_reduction(ht_request *request, reduction kind, const ht_ca
     return status == HT_SUCCESS ? post_pieces(request, kind, call) : status;
 }
 
-static ht_status open_allreduce(ht_request *request, const ht_call *call, ht_tensor *send,
-                                ht_tensor *recv)
-{
-    return open_reduction(request, ALLREDUCE, call, send, recv);
-}
-
-static ht_status open_reduce(ht_request *request, const ht_call *call, ht_tensor *send,
-                             ht_tensor *recv)
-{
-    return open_reduction(request, REDUCE, call, send, recv);
-}
-
-static ht_status open_scan(ht_request *request, const ht_call *call, ht_tensor *send,
-                           ht_tensor *recv)
-{
-    return open_reduction(request, SCAN, call, send, recv);
-}
-
-static ht_status open_exscan(ht_request *request, const ht_call *call, ht_tensor *send,
-                             ht_tensor *recv)
-{
-    return open_reduction(request, EXSCAN, call, send, recv);
-}
-
 static ht_request *start_reduction(const char *what, ht_manner manner, reduction kind,
                                    ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                                    int root)
 {
-    static ht_start_fn *const open[] = {open_allreduce, open_reduce, open_scan, open_exscan};
     const ht_check check = {what, comm, manner};
 
     if (!ht__check_comm(what, comm))
@@ -183,13 +159,14 @@ static ht_request *start_reduction(const char *what, ht_manner manner, reduction
     bool receives = kind != REDUCE || comm->rank == root;
     bool valid = ht__check_root(&check, root) && reduction_valid(&check, send, recv, op, receives);
     const ht_call call = {.what = what,
+                          .kind = kind,
                           .root = root,
                           .op = op,
                           .dtype = dtype_of(send),
                           .count = count_of(send),
                           .part = send};
 
-    return ht__call_start(&check, &call, valid, open[kind], send, recv);
+    return ht__call_start(&check, &call, valid, open_reduction, send, recv);
 }
 
 ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root)

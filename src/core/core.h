@@ -291,7 +291,7 @@ bool ht__comm_compatible(const ht_comm *a, const ht_comm *b);
 typedef struct ht_body ht_body;
 typedef struct ht_call {
     const char *what;
-    int root;
+    int kind, root; /* kind: which of those that share a function */
     ht_reduce_op op;
     ht_dtype dtype, wire;
     int64_t count, rows;   /* rows: of the whole that is gathered */

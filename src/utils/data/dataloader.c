@@ -123,21 +123,23 @@ static ht_dataloader *make(const ht_dataset *dataset, const ht_dataloader_option
 static ht_status check_ranks(const char *what, const ht_dataloader *loader)
 {
     ht_comm *comm = loader->dataset->comm;
-    int64_t first = loader->batches, rows = loader->dataset->rows;
+    struct {
+        int64_t batches, rows;
+    } first = {loader->batches, loader->dataset->rows};
     ht_status status = ht__comm_bcast_bytes(comm, &first, sizeof first, 0, what);
 
-    if (status == HT_SUCCESS)
-        status = ht__comm_bcast_bytes(comm, &rows, sizeof rows, 0, what);
-    if (status == HT_SUCCESS && rows != loader->dataset->rows)
+    if (status == HT_SUCCESS && first.rows != loader->dataset->rows)
         status = ht__error_set(HT_ERR_ARGUMENT,
                                "%s: the dataset has %lld rows on rank 0 and %lld on rank %d (see "
                                "ht_dataset_limit), expected as many on all",
-                               what, (long long)rows, (long long)loader->dataset->rows, comm->rank);
-    else if (status == HT_SUCCESS && first != loader->batches)
+                               what, (long long)first.rows, (long long)loader->dataset->rows,
+                               comm->rank);
+    else if (status == HT_SUCCESS && first.batches != loader->batches)
         status = ht__error_set(HT_ERR_ARGUMENT,
                                "%s: rank 0 makes %lld batches of an epoch, rank %d %lld: their "
                                "options differ",
-                               what, (long long)first, comm->rank, (long long)loader->batches);
+                               what, (long long)first.batches, comm->rank,
+                               (long long)loader->batches);
     return ht__agree(what, comm, status);
 }
 
