@@ -8,7 +8,6 @@
 # that one get a new job.
 set -u
 
-unset ASAN_OPTIONS
 runner=$1
 limit=${HT_TEST_TIMEOUT:-900}
 most_restarts=10

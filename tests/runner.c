@@ -234,15 +234,6 @@ static int run_all(const struct options *options)
     return count;
 }
 
-#ifdef __SANITIZE_ADDRESS__
-/* A leak found at exit can only be told from Open MPI's own if its modules are still mapped. */
-HT_API int dlclose(void *handle)
-{
-    (void)handle;
-    return 0;
-}
-#endif
-
 int main(int argc, char **argv)
 {
     struct options options;

@@ -7,10 +7,8 @@ export OPENBLAS_NUM_THREADS=1
 export HT_LEAK_CHECK=1
 export HT_BACKEND_PATH="$PWD/tests/core/.libs"
 
-# For builds with a sanitizer. Open MPI unloads its modules, and only slow unwinding gets past them;
-# mpi-run.sh takes it back for the runner, which keeps them.
+# For builds with a sanitizer.
 sources=$(cd "${srcdir:-.}" && pwd) # some scripts change the folder
-export ASAN_OPTIONS=fast_unwind_on_malloc=0
 export LSAN_OPTIONS="suppressions=$sources/tests/lsan.supp:print_suppressions=0"
 export TSAN_OPTIONS="suppressions=$sources/tests/tsan.supp ignore_noninstrumented_modules=1"
 export UBSAN_OPTIONS=print_stacktrace=1

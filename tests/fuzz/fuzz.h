@@ -197,6 +197,7 @@ bool family_files(uint64_t seed, bool trace);
 bool family_faults(uint64_t seed, bool trace);
 bool family_agrees(uint64_t seed, bool trace);
 bool family_states(uint64_t seed, bool trace);
-extern const char *fuzz_folder; /* for files, the same on all ranks */
+void every_second_rank_end(void); /* after the last case of training */
+extern const char *fuzz_folder;   /* for files, the same on all ranks */
 
 #endif

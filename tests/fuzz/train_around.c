@@ -135,16 +135,21 @@ static void note_metric(struct training *t)
 
 /* --- A second model --- */
 
-/* Communicators stay until the end. */
+static ht_comm *half; /* owned; of all cases */
+
 ht_comm *every_second_rank(void)
 {
-    static ht_comm *comm;
-
-    if (comm == NULL) {
-        comm = ht_comm_split(HT_COMM_WORLD, ht_comm_rank(HT_COMM_WORLD) % 2, 0);
-        ht_comm_set_errhandler(comm, HT_ERRORS_RETURN);
+    if (half == NULL) {
+        half = ht_comm_split(HT_COMM_WORLD, ht_comm_rank(HT_COMM_WORLD) % 2, 0);
+        ht_comm_set_errhandler(half, HT_ERRORS_RETURN);
     }
-    return comm;
+    return half;
+}
+
+void every_second_rank_end(void)
+{
+    ht_release(half);
+    half = NULL;
 }
 
 static bool in_side(const struct training *t, int rank)
