@@ -33,8 +33,8 @@ ours() { # ours NET MODE
 
 peer() { # peer NET PYTHON KIND: a result counts even where the peer crashes after it, as Heat's non-blocking mode may
     mpirun -n "$ranks" "$2" -W ignore "$here/peers/mnist.py" "$3" --data "$data" --net "$1" --steps "$steps" \
-        >"$work/out" 2>"$work/err" || printf '\n%s ended with an error: %s\n' "$3" "$(head -n 1 "$work/err")" >&2
-    [ -s "$work/out" ] || cat "$work/err" >&2
+        >"$work/all" 2>"$work/err" || printf '\n%s ended with an error: %s\n' "$3" "$(head -n 1 "$work/err")" >&2
+    grep '^{' "$work/all" >"$work/out" || cat "$work/err" >&2 # Gloo prints to stdout too
     field "$work/out" "['samples_per_s']"
 }
 
