@@ -35,7 +35,8 @@ HT_API const ht_module_type *ht_module_get_type(const ht_module *module);
 /* Registers what *slot is to hold, and stores it there: the module owns child, parameter or buffer
  * from now on (a NULL one is an error passed through; parameters and buffers are retained from
  * their scope). `slot` lies inside the module's struct, or is NULL (reached by name only).
- * Parameters get requires_grad. */
+ * Parameters get requires_grad. A view (of ht_narrow, ht_broadcast_to, ht_tensor_local, ...) gets
+ * memory of its own: the handle holds a copy of its values then, and shares nothing any more. */
 HT_API ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot,
                                ht_module *child);
 HT_API ht_status ht_module_add_parameter(ht_module *module, const char *name, ht_tensor **slot,

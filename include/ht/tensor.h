@@ -82,7 +82,8 @@ HT_API ht_status ht_fill_(ht_tensor *x, double value); /* converted */
 HT_API ht_status ht_fill_i64_(ht_tensor *x, int64_t value);
 
 /* Makes x share y's body: shape, dtype, split, device and memory. Refused when x is a view or the
- * result of an operation in a graph. A gradient of x that does not fit the new body is dropped, and
+ * result of an operation in a graph, when y is a read-only view, and for integers where x requires
+ * gradients. A gradient of x that does not fit the new body is dropped, and
  * a graph recorded before can give x no gradient any more. Logically collective. */
 HT_API ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y);
 

@@ -278,6 +278,14 @@ ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is a view", what);
     if (x->node != NULL)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: a graph needs x", what);
+    if (y->body->read_only)
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                       "%s: y is a read-only view (ht_broadcast_to), whose elements share memory",
+                       what);
+    if (x->meta != NULL && x->meta->requires_grad && ht__dtype_is_exact(y->body->dtype))
+        return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
+                       "%s: x requires gradients, and y is %s, which has none", what,
+                       ht_dtype_name(y->body->dtype));
     if (!may_become(x, y))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "%s: x is %s and was to become %s: they have to agree where a data-parallel "

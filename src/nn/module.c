@@ -175,12 +175,40 @@ ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot, h
     return HT_SUCCESS;
 }
 
+/* A view could not be given another body later, by to_dtype or by a wrapper that renews buffers:
+ * the handle gets memory of its own. */
+static ht_status own_memory(const char *what, ht_tensor *tensor)
+{
+    ht_scope *scope;
+    ht_status status;
+    bool was;
+
+    if (!tensor->view && !tensor->body->read_only)
+        return HT_SUCCESS;
+    if (tensor->node != NULL)
+        return HT_FAIL(tensor->body->comm, HT_ERR_ARGUMENT,
+                       "%s: the tensor is the result of an operation, not a leaf", what);
+    scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
+
+    ht_tensor *copy = ht_copy(tensor);
+
+    ht_set_grad_enabled(was);
+    if (copy != NULL)
+        ht__without_base(tensor);
+    status = copy != NULL ? ht__tensor_set(what, tensor, copy) : ht_error_get(NULL);
+    ht_scope_close(scope);
+    return status;
+}
+
 static ht_status add_tensor(const char *what, ht_module *module, const char *name,
                             ht_slot_kind kind, ht_tensor **slot, ht_tensor *tensor)
 {
     ptrdiff_t offset;
     ht_status status = check_slot(what, module, name, slot, tensor, &offset);
 
+    if (status == HT_SUCCESS)
+        status = own_memory(what, tensor);
     if (status == HT_SUCCESS && kind == HT_SLOT_PARAMETER)
         status = ht_tensor_set_requires_grad(tensor, true);
     if (status != HT_SUCCESS)

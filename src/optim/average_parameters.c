@@ -18,6 +18,14 @@ static ht_status check_part(const char *what, ht_comm *comm, int index, const ht
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "%s: parameter %d is split along axis %d, it must be process-local", what,
                        index, part->body->split);
+    if (part->body->read_only)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "%s: parameter %d is a read-only view (ht_broadcast_to)", what, index);
+    if (ht_is_grad_enabled() && ht__has_history(part))
+        return HT_FAIL(comm, HT_ERR_STATE,
+                       "%s: parameter %d was made by an operation that a graph has recorded, and "
+                       "an average has no gradient",
+                       what, index);
     if (!ht_dtype_is_floating(part->body->dtype))
         return HT_FAIL(comm, HT_ERR_DTYPE, "%s: parameter %d is %s, a floating dtype is needed",
                        what, index, ht_dtype_name(part->body->dtype));

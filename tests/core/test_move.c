@@ -37,6 +37,20 @@ static void another_body_has_no_gradient_of_the_old_one(void **state)
     ht_release(sgd);
 }
 
+static void a_body_that_could_not_be_a_leaf_is_refused(void **state)
+{
+    const int64_t five[1] = {5};
+    ht_tensor *x = leaf_of(1, five, HT_NONE, 1), *before = ht_copy(ht_detach(x));
+    ht_tensor *one = ht_full(1, (const int64_t[]){1}, 7, HT_FLOAT64, HT_NONE);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_tensor_set_(x, ht_zeros(1, five, HT_INT32, HT_NONE)), HT_ERR_DTYPE,
+                         "ht_tensor_set_: x requires gradients, and y is int32");
+    HT_TEST_EXPECT_ERROR(ht_tensor_set_(x, ht_broadcast_to(one, 1, five)), HT_ERR_ARGUMENT,
+                         "ht_tensor_set_: y is a read-only view");
+    ht_test_expect_same(x, before, 0);
+}
+
 static void a_body_of_the_same_kind_keeps_the_gradient(void **state)
 {
     ht_tensor *x = leaf_of(2, shape, 0, 3);
@@ -196,6 +210,7 @@ static void a_slab_of_a_replicated_tensor_is_a_copy(void **state)
 }
 
 HT_TEST_SUITE(test_move, cmocka_unit_test(another_body_has_no_gradient_of_the_old_one),
+              cmocka_unit_test(a_body_that_could_not_be_a_leaf_is_refused),
               cmocka_unit_test(a_body_of_the_same_kind_keeps_the_gradient),
               cmocka_unit_test(a_gradient_for_the_old_body_is_refused),
               cmocka_unit_test(resplit_in_place_takes_the_gradient_along),

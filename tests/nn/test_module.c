@@ -378,11 +378,34 @@ static void test_errors_name_the_layer(void **state)
     ht_release(net);
 }
 
+/* Two handles of one module that were views, one of them of what belongs to somebody else. */
+static void views_get_memory_of_their_own(void **state)
+{
+    ht_tensor *base = ones(4, HT_FLOAT32), *part = ht_narrow(base, 0, 1, 2);
+    ht_tensor *wide = ht_broadcast_to(ones(1, HT_FLOAT32), 1, (const int64_t[]){3});
+    ht_module *m = ht_module_new(0, &pair_type);
+
+    (void)state;
+    assert_int_equal(ht_module_add_parameter(m, "part", NULL, part), HT_SUCCESS);
+    assert_int_equal(ht_module_add_buffer(m, "wide", NULL, wide), HT_SUCCESS);
+    assert_ptr_equal(ht_module_find_parameter(m, "part"), part);
+    assert_int_equal(ht_fill_(wide, 5), HT_SUCCESS);
+    ht_set_grad_enabled(false);
+    assert_int_equal(ht_fill_(part, 7), HT_SUCCESS);
+    ht_set_grad_enabled(true);
+    ht_test_expect_same(base, ones(4, HT_FLOAT32), 0);
+    assert_int_equal(ht_module_to_dtype(m, HT_FLOAT64), HT_SUCCESS);
+    assert_int_equal(ht_tensor_dtype(part), HT_FLOAT64);
+    assert_int_equal(ht_tensor_dtype(wide), HT_FLOAT64);
+    ht_release(m);
+}
+
 HT_TEST_SUITE(test_module, cmocka_unit_test(test_errors_name_the_layer),
               cmocka_unit_test(test_names), cmocka_unit_test(test_shared_parameters_come_once),
               cmocka_unit_test(test_replace_writes_the_field),
               cmocka_unit_test(test_clone_stands_alone), cmocka_unit_test(test_clone_keeps_sharing),
               cmocka_unit_test(test_hooks), cmocka_unit_test(test_hooks_may_remove_themselves),
               cmocka_unit_test(test_train_and_eval), cmocka_unit_test(test_to_dtype_keeps_handles),
-              cmocka_unit_test(test_to_device_moves_all), cmocka_unit_test(test_print),
+              cmocka_unit_test(test_to_device_moves_all),
+              cmocka_unit_test(views_get_memory_of_their_own), cmocka_unit_test(test_print),
               cmocka_unit_test(test_misuse));

@@ -263,6 +263,8 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
     ht_hierarchical_averager *averager = new_averager(0);
     ht_tensor *counts = parameter(1, (int64_t[]){2}, 0, HT_FLOAT32), *frozen = ht_detach(counts);
     ht_tensor *uneven = parameter(1, (int64_t[]){2 + ht_test_rank}, 0, HT_FLOAT32);
+    ht_tensor *made = ht_mul_scalar(counts, 2 + ht_test_rank);
+    ht_tensor *shared = ht_broadcast_to(frozen, 2, (int64_t[]){3, 2});
     ht_value *damaged = ht_value_map();
 
     counts = ht_astype(frozen, HT_INT64);
@@ -273,6 +275,10 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
         ht_hierarchical_averager_average_parameters(averager, ht_value_tensors(1, &frozen)),
         HT_ERR_ARGUMENT,
         "ht_hierarchical_averager_average_parameters: there is no trainable parameter");
+    HT_TEST_EXPECT_ERROR(ht_average_parameters(ht_value_tensors(1, &made), HT_COMM_WORLD),
+                         HT_ERR_STATE, "parameter 0 was made by an operation");
+    HT_TEST_EXPECT_ERROR(ht_average_parameters(ht_value_tensors(1, &shared), HT_COMM_WORLD),
+                         HT_ERR_ARGUMENT, "parameter 0 is a read-only view");
     if (ht_test_size > 1)
         HT_TEST_EXPECT_ERROR(ht_average_parameters(ht_value_tensors(1, &uneven), HT_COMM_WORLD),
                              HT_ERR_SHAPE,

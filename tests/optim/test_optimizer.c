@@ -267,6 +267,8 @@ static void test_misuse(void **state)
 {
     ht_tensor *p = new_parameter(HT_FLOAT64), *twice[] = {p, p};
     ht_tensor *integers = ht_astype(ht_detach(p), HT_INT32);
+    ht_tensor *shared = ht_broadcast_to(ht_detach(p), 2,
+                                        (const int64_t[]){5, ht_tensor_shape(p)[0]});
     ht_adam_options unset = {0}, wrong = ht_adam_options_default();
     ht_rmsprop_options no_mean = ht_rmsprop_options_default();
     ht_adamw_options growing = ht_adamw_options_default();
@@ -289,6 +291,8 @@ static void test_misuse(void **state)
     assert_message("parameter 1 is in the list twice");
     assert_null(ht_optim_sgd(ht_value_tensors(1, &integers), 1, NULL));
     assert_message("parameter 0 is int32, expected float32 or float64");
+    assert_null(ht_optim_sgd(ht_value_tensors(1, &shared), 1, NULL));
+    assert_message("parameter 0 is a read-only view");
     assert_null(ht_optim_sgd(ht_value_list(), 1, NULL));
     assert_message("list of parameters is empty");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
