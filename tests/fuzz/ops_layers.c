@@ -156,7 +156,7 @@ static struct outcome call_pool(struct run *run, const struct statement *s)
 static struct number pool_at(const struct array *x, const struct statement *s, const int64_t at[])
 {
     struct number best = {.re = -INFINITY};
-    bool doubt = false;
+    bool doubt = false, any = false; /* an element of -inf is one, too */
 
     for (int64_t k = 0; k < s->n[0] * s->n[1]; k++) {
         int64_t from[] = {at[0], at[1], at[2] * s->n[2] - s->n[4] + k / s->n[1],
@@ -167,8 +167,9 @@ static struct number pool_at(const struct array *x, const struct statement *s, c
             continue;
         a = array_at_coords(x, 4, from);
         doubt = doubt || a.err > 0;
-        if (a.re > best.re || (isnan(a.re) && !isnan(best.re)))
+        if (!any || a.re > best.re || (isnan(a.re) && !isnan(best.re)))
             best = a;
+        any = true;
     }
     return doubt ? number_unknown() : best;
 }
