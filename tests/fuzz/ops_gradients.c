@@ -201,7 +201,8 @@ void end_graphs(struct run *run)
 static int reference_backward(struct run *run, const struct statement *s, struct array *out)
 {
     struct variable *x = &run->vars[s->arg[0]];
-    bool one = s->n[1] == FROM_ONE && array_size(&x->a) == 1, infinite = false;
+    bool one = s->n[1] == FROM_ONE && array_size(&x->a) == 1, infinite = false, huge = false;
+    double limit = fmin(max_of(x->a.dtype), max_of(HT_FLOAT32)) / 256;
     bool reached[MAX_LEAVES][MAX_DUALS] = {{false}};
 
     (void)out;
@@ -226,6 +227,7 @@ static int reference_backward(struct run *run, const struct statement *s, struct
         if (!one && s->n[1] == FROM_SEED)
             seed = data_number((int)s->n[0], x->a.dtype, s->seed, (uint64_t)i);
         infinite = infinite || !isfinite(cabs(number_z(seed)));
+        huge = huge || cabs(number_z(seed)) > limit;
         for (int k = 0; a.d != NULL && k < run->leaf_count; k++) {
             struct leaf *leaf = &run->leaves[k];
 
@@ -243,6 +245,10 @@ static int reference_backward(struct run *run, const struct statement *s, struct
     for (int k = 0; infinite && k < run->leaf_count; k++) { /* 0 times infinity */
         for (int j = 0; j < MAX_DUALS; j++)
             run->leaves[k].size[j] += reached[k][j] && !arena_zero ? 0 : INFINITY;
+    }
+    for (int k = 0; huge && k < run->leaf_count; k++) { /* products may overflow */
+        for (int j = 0; j < MAX_DUALS; j++)
+            run->leaves[k].size[j] = INFINITY;
     }
     if (run->status == HT_SUCCESS)
         check_gradients(run);

@@ -144,6 +144,12 @@ static struct number extreme_of(struct group *group, ht_dtype dtype, bool most, 
         *position = -1;
         return number_unknown();
     }
+    for (int64_t i = 0; !integers && best.re == 0 && i < group->count; i++) { /* -0 < 0 */
+        struct number a = group_at(group, i);
+
+        if (a.re == 0 && !signbit(a.re) == most)
+            best.re = a.re;
+    }
     for (int64_t i = 0; i < group->count; i++) {
         struct number a = group_at(group, i), before = shared;
 

@@ -140,6 +140,9 @@ static int reference_add(struct run *run, const struct statement *s, struct arra
 
         unravel(i, x->ndim, x->shape, at);
         b = convert(array_at_coords(&before, x->ndim, at), y->dtype, wide);
+        /* What x's dtype cannot hold may be infinite before it is scaled. */
+        if (kind_of(x->dtype) >= KIND_FLOAT && number_abs(wide, b) > max_of(x->dtype))
+            b = number_unknown();
         b = scaled(wide, b, s->v[0]);
         a = is_unknown(a) || is_unknown(b) ? number_unknown() : number_add(wide, a, b);
         if (!is_unknown(a) && kind_of(wide) >= KIND_FLOAT && s->v[0] != 1)
