@@ -208,6 +208,10 @@ void ht__written(const char *what, ht_tensor *x, ht_node *node)
 {
     ht_tensor *root = root_of(x);
 
+    if (!may_have_history(x)) {
+        ht_release(node);
+        return;
+    }
     if (!ht_is_grad_enabled() || (node == NULL && x->node == NULL && root->node == NULL)) {
         ht_release(node);
         return;

@@ -342,9 +342,21 @@ static void hooks_belong_to_the_value_they_were_given_for(void **state)
     }
 }
 
+/* They have no gradient to know of: what needs one may be written to them through any view. */
+static void integers_are_written_through_cut_off_views(void **state)
+{
+    ht_tensor *x = ht_zeros(1, four, HT_UINT8, HT_NONE), *cut = ht_detach(x);
+    ht_tensor *values = ht_mul_scalar(leaf(1, four, HT_NONE, 1), 0);
+
+    (void)state;
+    assert_int_equal(ht_copy_(cut, ht_add_scalar(values, 5)), HT_SUCCESS);
+    ht_test_expect_same(ht_astype(x, HT_FLOAT64), ht_full(1, four, 5, HT_FLOAT64, HT_NONE), 0);
+}
+
 HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_base),
               cmocka_unit_test(other_views_follow), cmocka_unit_test(broadcast_views_follow),
               cmocka_unit_test(any_view_may_be_written),
+              cmocka_unit_test(integers_are_written_through_cut_off_views),
               cmocka_unit_test(a_buffer_learns_what_is_copied_into_its_views),
               cmocka_unit_test(a_copy_that_could_not_be_a_view_is_written),
               cmocka_unit_test(views_of_leaves_are_refused_as_leaves_are),
