@@ -51,18 +51,8 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * gradients are averaged during backward and the program updates by itself; then always blocking).
  * All ranks must bring the same model (the first difference is named); parameters, buffers and
  * optimizer state are broadcast from rank 0. An optimizer may hold a part of the parameters, but
- * none of other modules. Two trainable parameters whose memory overlaps (by ht_tensor_set_) are
- * HT_ERR_ARGUMENT, and HT_ERR_STATE in the next step or backward where that comes after wrapping;
- * one tensor registered in several modules is one parameter. Owned. Collective over `comm`, agrees.
- * Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel.
- *
- * What one rank alone may find wrong with its backward pass is HT_ERR_STATE there: a loss that is
- * refused; a gradient of a wrapped parameter without a forward pass of the wrapper before it, or a
- * second one after it (of a penalty on the weight by itself, which belongs in the loss). Its
- * steps are refused from then on, and all ranks get the error, with its text, where they await the
- * averages of that pass, or of the next one where none is under way; a rank that makes no pass
- * after it leaves the others to HT_TIMEOUT. That pass updates nothing. The wrapper is then of no
- * use on any rank: training goes on with another one around the same module. */
+ * none of other modules. Owned. Collective over `comm`, agrees. Source: heat.nn.DataParallel,
+ * torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,

@@ -479,10 +479,6 @@ bool ht__body_same_shape(const ht_body *a, const ht_body *b);
  * interlock. */
 bool ht__body_overlaps(const ht_body *a, const ht_body *b);
 
-/* The bytes of its storage that the elements lie in; at least one, for an empty tensor may be asked
- * for too. */
-void ht__body_extent(const ht_body *body, int64_t *begin, int64_t *end);
-
 /* Whether the elements of both correspond one by one on every rank, as those of a gradient or an
  * optimizer's state and its tensor: shape, dtype, device (where both have memory), communicator and
  * slabs. And what a message says of all that, in one of a few buffers of the thread. */

@@ -44,36 +44,22 @@ static ht_status count_idle(ht_data_parallel *dp, bool *sync)
     return status;
 }
 
-/* Of the forward passes that a loss reaches; without one, of the last. */
-static void find_nodes(const ht_data_parallel *dp, uint64_t *begin, uint64_t *end)
-{
-    const ht_dp_forward *forward = dp->armed + dp->armed_count;
-
-    *begin = dp->armed_count > 0 ? forward[-1].begin : 0;
-    *end = dp->armed_count > 0 ? forward[-1].end : 0;
-    while (forward-- > dp->armed) {
-        if (!forward->reached)
-            continue;
-        *begin = forward->begin < *begin ? forward->begin : *begin;
-        *end = forward->end > *end ? forward->end : *end;
-    }
-}
-
 /* Its error stays what it was: the program has not seen it yet. */
 ht_status ht__dp_begin_broken(ht_data_parallel *dp)
 {
-    uint64_t begin, end;
+    ht_dp_forward last = {0};
     ht_error_kept cause;
     ht_status status;
     bool sync = false;
 
     ht__error_set_aside(&cause);
-    find_nodes(dp, &begin, &end);
+    if (dp->armed_count > 0)
+        last = dp->armed[dp->armed_count - 1];
     ht__reducer_break(dp->reducer, true, &cause);
     status = count_idle(dp, &sync);
     if (status == HT_SUCCESS) /* not worthless: what travels is divided by the sum of weights */
         status = ht__reducer_begin(dp->reducer, 1, sync, true);
-    ht__abandon_nodes(begin, end); /* where the others come after that */
+    ht__abandon_nodes(last.begin, last.end); /* where the others come after that */
     ht__error_put_back(&cause);
     return status != HT_SUCCESS ? status : cause.code;
 }
@@ -101,11 +87,11 @@ static ht_status check_rows(const ht_data_parallel *dp, const ht_dp_forward *for
 {
     if (!isnan(forward->weight) || !isnan(dp->weight))
         return HT_SUCCESS;
-    return HT_FAIL(dp->comm, HT_ERR_STATE,
-                   "%s: the inputs of forward have %" PRId64 " and %" PRId64
-                   " rows (dimension 0): ht_data_parallel_set_weight says how many samples "
-                   "the loss is a mean of",
-                   what, forward->rows[0], forward->rows[1]);
+    return HT_FAIL_HERE(dp->comm, HT_ERR_STATE,
+                        "%s: the inputs of forward have %" PRId64 " and %" PRId64
+                        " rows (dimension 0): ht_data_parallel_set_weight says how many samples "
+                        "the loss is a mean of",
+                        what, forward->rows[0], forward->rows[1]);
 }
 
 /* Of several forward passes that a loss is made of, one weight has to be true. */
@@ -114,47 +100,36 @@ static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *f
     if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED || !isnan(dp->weight) ||
         forward->weight == dp->pass_weight)
         return HT_SUCCESS;
-    return HT_FAIL(dp->comm, HT_ERR_STATE,
-                   "%s: the loss depends on two forward passes of %g and %g rows: "
-                   "ht_data_parallel_set_weight says which weight it has",
-                   what, dp->pass_weight, forward->weight);
+    return HT_FAIL_HERE(dp->comm, HT_ERR_STATE,
+                        "%s: the loss depends on two forward passes of %g and %g rows: "
+                        "ht_data_parallel_set_weight says which weight it has",
+                        what, dp->pass_weight, forward->weight);
 }
 
-/* What the forward passes that were reached say of this backward pass; whether there are any. */
-static bool look_at_reached(ht_data_parallel *dp, ht_status *status)
+/* Takes the forward passes that were reached; how many, or negative after an error. */
+static int take_reached(ht_data_parallel *dp)
 {
-    int reached = 0;
+    int kept = 0, taken = 0;
 
     for (int i = 0; i < dp->armed_count; i++) {
-        const ht_dp_forward *forward = &dp->armed[i];
+        const ht_dp_forward forward = dp->armed[i];
 
-        if (!forward->reached)
+        if (!forward.reached) {
+            dp->armed[kept++] = forward;
             continue;
-        if (*status == HT_SUCCESS)
-            *status = check_rows(dp, forward);
-        if (*status == HT_SUCCESS && reached > 0)
-            *status = check_weight(dp, forward);
-        reached++;
-        dp->pass_weight = forward->weight;
-        dp->pass_sync = forward->sync;
-    }
-    if (reached > 0 && !isnan(dp->weight))
-        dp->pass_weight = dp->weight;
-    if (reached > 0 && *status == HT_SUCCESS)
-        *status = ht__reducer_check_apart(dp->reducer, what);
-    return reached > 0;
-}
-
-static void take_reached(ht_data_parallel *dp)
-{
-    int kept = 0;
-
-    for (int i = 0; i < dp->armed_count; i++) {
-        if (!dp->armed[i].reached)
-            dp->armed[kept++] = dp->armed[i];
+        }
+        if (check_rows(dp, &forward) != HT_SUCCESS ||
+            (taken++ > 0 && check_weight(dp, &forward) != HT_SUCCESS))
+            return -1;
+        dp->pass_weight = forward.weight;
+        dp->pass_sync = forward.sync;
     }
     dp->armed_count = kept;
-    dp->weight = NAN;
+    if (taken > 0 && !isnan(dp->weight))
+        dp->pass_weight = dp->weight;
+    if (taken > 0)
+        dp->weight = NAN;
+    return taken;
 }
 
 /* A loss has one seed, so that all who scale it have to agree on the factor. */
@@ -170,36 +145,23 @@ static ht_status check_weights(const ht_data_parallel *a, const ht_data_parallel
                    what, a->pass_weight, b->pass_weight);
 }
 
-/* This rank's loss is refused. Other ranks may have one that is not: they are told. */
-static double break_reached(void)
-{
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
-        if (dp->begins)
-            ht__dp_begin_broken(dp);
-    }
-    return -1;
-}
-
 /* The wrappers that the loss reaches begin, in an order that is the same on all ranks. */
 static double begin_reached(void)
 {
     ht_data_parallel *last = NULL;
-    ht_status status = HT_SUCCESS;
     double scale = 1;
 
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
-        dp->begins = look_at_reached(dp, &status);
-        if (dp->begins && status == HT_SUCCESS)
-            status = check_weights(last, dp);
+        int taken = take_reached(dp);
+
+        dp->begins = taken > 0;
+        if (taken < 0 || (dp->begins && check_weights(last, dp) != HT_SUCCESS))
+            return -1;
         last = dp->begins ? dp : last;
     }
-    if (status != HT_SUCCESS)
-        return break_reached();
     for (ht_data_parallel *dp = known; dp != NULL && scale >= 0; dp = dp->next) {
-        if (!dp->begins)
-            continue;
-        take_reached(dp);
-        scale = begin_one(dp);
+        if (dp->begins)
+            scale = begin_one(dp);
     }
     return scale;
 }

@@ -58,28 +58,20 @@ typedef struct ht_bucket {
 
 typedef struct ht_reducer_param ht_reducer_param;
 
-/* Where a parameter lies. */
-typedef struct ht_memory_span {
-    uintptr_t begin, end; /* equal: nowhere */
-    const char *name;     /* not owned */
-    int place;            /* in the order of the module */
-} ht_memory_span;
-
 typedef struct ht_reducer_optimizer {
     ht_optimizer *optimizer;   /* retained; keeps the arguments of its updates that are due */
     ht_reducer_param **params; /* owned array; by its entries; NULL: frozen when wrapped */
 } ht_reducer_optimizer;
 
 struct ht_reducer_param {
-    ht_reducer *reducer;   /* not owned */
-    ht_tensor *tensor;     /* retained */
-    ht_memory_span memory; /* its own, when that was last looked at */
-    char *name;            /* owned */
-    int bucket, flag;      /* which one, and which of its flags */
-    ht_tensor *view;       /* owned; its slot, which waits for the average, whoever reads it */
-    ht_tensor *inside;     /* owned; the same for what the reducer does with it */
-    ht_guard guard;        /* over the parameter, while an update is due; */
-    ht_guard own;          /* over a gradient that is no view; and the states of that update */
+    ht_reducer *reducer; /* not owned */
+    ht_tensor *tensor;   /* retained */
+    char *name;          /* owned */
+    int bucket, flag;    /* which one, and which of its flags */
+    ht_tensor *view;     /* owned; its slot, which waits for the average, whoever reads it */
+    ht_tensor *inside;   /* owned; the same for what the reducer does with it */
+    ht_guard guard;      /* over the parameter, while an update is due; */
+    ht_guard own;        /* over a gradient that is no view; and the states of that update */
     ht_guard states[HT_OPTIMIZER_STATES];
     ht_tensor *grad; /* not owned, to compare: what the gradient was when it became ready */
     uint64_t hook;
@@ -114,14 +106,6 @@ typedef struct ht_pass_head {
     double held;    /* weight of the ranks out of data in that average */
     double buffers; /* active ranks that renew buffers instead: no gradients follow */
 } ht_pass_head;
-
-/* How a pass of a rank broke, as it travels in reports. */
-typedef enum ht_breakage {
-    HT_BROKEN_NOT,
-    HT_BROKEN_MIDDLE,  /* backward ended in the middle */
-    HT_BROKEN_NO_LOSS, /* there was none to begin with */
-    HT_BROKEN_SPOILT   /* a gradient came that belongs to no pass, or memory is shared */
-} ht_breakage;
 
 struct ht_reducer {
     ht_comm *comm;                    /* retained */
@@ -163,11 +147,10 @@ struct ht_reducer {
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
     ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
     char *message;        /* owned; its text */
-    bool overlaps;        /* two parameters were on one memory, when that was last looked at */
     bool judged;          /* all ranks have what they need of this pass */
     bool misses;          /* an average that came had a flag of HT_FLAG_MISSING */
     bool broken;          /* some gradients of this rank never came, and never will: */
-    ht_breakage how;      /* there was no loss, or what else; */
+    bool lossless;        /* there was no loss, or else backward ended in the middle; */
     ht_status cause;      /* why, */
     char *why;            /* owned */
     ht_exchange *reports; /* not owned */
@@ -238,20 +221,12 @@ ht_status ht__reducer_status(const ht_reducer *reducer);
 void ht__reducer_walk(ht_reducer *reducer, const ht_value *outputs);
 void ht__reducer_expect(ht_reducer *reducer);
 double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
-void ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody counted on */
-
-/* reducer_apart.c. No two trainable parameters may lie on one memory: records the error, and leaves
- * it to the caller to report it. The same for those of a reducer, which ht_tensor_set_ may have
- * moved; for this rank alone, maybe. */
-ht_status ht__module_check_apart(const char *what, ht_module *module);
-ht_status ht__reducer_check_apart(ht_reducer *reducer, const char *what);
+ht_status ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody counted on */
 
 /* reducer_report.c. break: a pass of this rank failed, or (lossless) there is no loss to begin one
- * with. spoil: the error just recorded leaves the gradients of this rank of no use. sent: all its
- * sums have been started; look: starts the reports of those that have come and miss something;
- * never waits. name_missing makes the error of the reports. */
+ * with. sent: all its sums have been started; look: starts the reports of those that have come and
+ * miss something; never waits. name_missing makes the error of the reports. */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
-void ht__reducer_spoil(ht_reducer *reducer);
 void ht__reducer_sent(ht_reducer *reducer);
 void ht__reducer_unsent(ht_reducer *reducer);
 bool ht__reducers_look(void);

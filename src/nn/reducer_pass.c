@@ -138,7 +138,7 @@ void ht__reducer_ready(ht_tensor *leaf, void *user)
     if (reducer->begun && !reducer->sync)
         return;
     if (!reducer->begun || param->ready) {
-        ht__reducer_surprise(param);
+        ht__reducer_fail(reducer, ht__reducer_surprise(param));
         return;
     }
     mark_ready(param);

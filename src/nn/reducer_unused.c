@@ -77,34 +77,30 @@ double ht__reducer_flag(ht_reducer_param *param, bool has_grad)
     return param->missing ? HT_FLAG_MISSING : 0;
 }
 
-/* The bucket may be on its way already, so what came now is in no average. Other ranks may not see
- * it: they learn of it from this pass, while it lasts, or from the next one. */
-void ht__reducer_surprise(ht_reducer_param *param)
+/* The bucket may be on its way already, so what came now is in no average. */
+ht_status ht__reducer_surprise(ht_reducer_param *param)
 {
-    static const char what[] = "ht_nn_data_parallel";
-    ht_reducer *reducer = param->reducer;
-    const char *name = param->name;
+    const ht_reducer *reducer = param->reducer;
 
-    if (reducer->broken)
-        return;
     if (!reducer->begun)
-        HT_FAIL(reducer->comm, HT_ERR_STATE,
-                "%s: %s got a gradient before any forward pass of the wrapper; was forward called "
-                "on the module inside it, or in evaluation mode?",
-                what, name);
-    else if (!param->unused)
-        HT_FAIL(reducer->comm, HT_ERR_STATE,
-                "%s: %s got a second gradient after forward pass %d; each backward pass needs a "
-                "forward pass of the wrapper, in training mode, before it",
-                what, name, reducer->passes);
-    else if (reducer->options.static_graph && reducer->recorded)
-        HT_FAIL(reducer->comm, HT_ERR_STATE,
-                "%s: static_graph, but %s got a gradient in pass %d and none in the first", what,
-                name, reducer->passes);
-    else
-        HT_FAIL(reducer->comm, HT_ERR_STATE,
-                "%s: find_unused_parameters: %s got a gradient, but the outputs of forward pass %d "
-                "do not depend on it",
-                what, name, reducer->passes);
-    ht__reducer_spoil(reducer);
+        return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
+                            "ht_nn_data_parallel: %s got a gradient before any forward pass of the "
+                            "wrapper; was forward called on the module inside it, or in evaluation "
+                            "mode?",
+                            param->name);
+    if (!param->unused)
+        return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
+                            "ht_nn_data_parallel: %s got a second gradient after forward pass %d; "
+                            "each backward pass needs a forward pass of the wrapper, in training "
+                            "mode, before it",
+                            param->name, reducer->passes);
+    if (reducer->options.static_graph && reducer->recorded)
+        return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
+                            "ht_nn_data_parallel: static_graph, but %s got a gradient in pass %d "
+                            "and none in the first",
+                            param->name, reducer->passes);
+    return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
+                        "ht_nn_data_parallel: find_unused_parameters: %s got a gradient, but the "
+                        "outputs of forward pass %d do not depend on it",
+                        param->name, reducer->passes);
 }

@@ -326,9 +326,6 @@ ht_status ht__reducer_step(ht_reducer *reducer, int optimizer)
     ht_reducer_optimizer *stepping = &reducer->optimizers[optimizer];
     ht_status status;
 
-    if (reducer->failure == HT_SUCCESS && !reducer->broken &&
-        ht__reducer_check_apart(reducer, "ht_optimizer_step") != HT_SUCCESS)
-        ht__reducer_spoil(reducer); /* before the pass is over, which tells it */
     ht__reducer_close(reducer);
     status = ht__reducer_status(reducer);
     if (status == HT_SUCCESS && reducer->broken)
