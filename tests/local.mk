@@ -91,6 +91,7 @@ nn_tests = \
 	tests/nn/test_null_operands.c \
 	tests/nn/test_optim_wrapper.c \
 	tests/nn/test_random_state.c \
+	tests/nn/test_reducer_apart.c \
 	tests/nn/test_reducer_order.c \
 	tests/nn/test_reducer_update.c \
 	tests/nn/test_starved.c \

@@ -51,8 +51,9 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * gradients are averaged during backward and the program updates by itself; then always blocking).
  * All ranks must bring the same model (the first difference is named); parameters, buffers and
  * optimizer state are broadcast from rank 0. An optimizer may hold a part of the parameters, but
- * none of other modules. Owned. Collective over `comm`, agrees. Source: heat.nn.DataParallel,
- * torch.nn.parallel.DistributedDataParallel. */
+ * none of other modules. Two trainable parameters whose memory overlaps (by ht_tensor_set_) are
+ * HT_ERR_ARGUMENT; one tensor registered in several modules is one parameter. Owned. Collective
+ * over `comm`, agrees. Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,

@@ -474,6 +474,10 @@ bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits an
 bool ht__same_shape(int ndim, const int64_t shape[], int other_ndim, const int64_t other[]);
 bool ht__body_same_shape(const ht_body *a, const ht_body *b);
 
+/* The bytes of its storage that the elements lie in; at least one, for an empty tensor may be asked
+ * for too. */
+void ht__body_extent(const ht_body *body, int64_t *begin, int64_t *end);
+
 /* Whether writing one element after another to a may change elements of b that are still to be
  * read: they share memory, and not element by element. May be wrong about strided ones that
  * interlock. */

@@ -278,6 +278,11 @@ ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is a view", what);
     if (x->node != NULL)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: a graph needs x", what);
+    if (!may_become(x, y))
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "%s: x is %s and was to become %s: they have to agree where a data-parallel "
+                       "wrapper averages the gradient of x",
+                       what, ht__body_str(x->body), ht__body_str(y->body));
     if (y->body->read_only)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
                        "%s: y is a read-only view (ht_broadcast_to), whose elements share memory",
@@ -286,11 +291,6 @@ ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
                        "%s: x requires gradients, and y is %s, which has none", what,
                        ht_dtype_name(y->body->dtype));
-    if (!may_become(x, y))
-        return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "%s: x is %s and was to become %s: they have to agree where a data-parallel "
-                       "wrapper averages the gradient of x",
-                       what, ht__body_str(x->body), ht__body_str(y->body));
     ht__body_await(x->body); /* an update that is due goes by the old body */
     old = x->body;
     ht__storage_touch(old->storage); /* what a graph saved of it is out of date */

@@ -77,8 +77,7 @@ void *ht__storage_raw(const ht_storage *storage)
     return ((const memory *)storage)->data;
 }
 
-/* The bytes that the elements lie in; at least one, for an empty tensor may be asked for too. */
-static void find_extent(const ht_body *body, int64_t *begin, int64_t *end)
+void ht__body_extent(const ht_body *body, int64_t *begin, int64_t *end)
 {
     int64_t first = body->offset, last = body->offset;
     int64_t element = (int64_t)ht_dtype_size(body->dtype);
@@ -103,8 +102,8 @@ bool ht__body_overlaps(const ht_body *a, const ht_body *b)
         return false;
     for (int i = 0; same && i < a->ndim; i++)
         same = a->lshape[i] == 1 || a->stride[i] == b->stride[i];
-    find_extent(a, &begin[0], &end[0]);
-    find_extent(b, &begin[1], &end[1]);
+    ht__body_extent(a, &begin[0], &end[0]);
+    ht__body_extent(b, &begin[1], &end[1]);
     return !same && begin[0] < end[1] && begin[1] < end[0];
 }
 
@@ -135,7 +134,7 @@ static memory *awaited(const ht_body *body)
     int64_t begin, end;
 
     if (storage->guards != NULL && !body->inside) {
-        find_extent(body, &begin, &end);
+        ht__body_extent(body, &begin, &end);
         ask_guards(storage, begin, end, false);
     }
     return storage;
@@ -178,7 +177,7 @@ void ht__guard_set(ht_guard *guard, const ht_body *body)
     memory *storage = (memory *)body->storage;
 
     ht__guard_clear(guard);
-    find_extent(body, &guard->begin, &guard->end);
+    ht__body_extent(body, &guard->begin, &guard->end);
     guard->storage = body->storage;
     guard->next = storage->guards;
     storage->guards = guard;

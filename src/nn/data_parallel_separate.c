@@ -103,6 +103,8 @@ static ht_status check(ht_module *module, ht_comm *comm, int count,
         status = check_optimizers(module, comm, count, optimizers);
     if (status == HT_SUCCESS)
         status = check_root(module, comm);
+    if (status == HT_SUCCESS)
+        status = ht__module_check_apart(name, module);
     status = ht__agree_end(name, comm, held, status);
     return status == HT_SUCCESS ? check_ranks(module, comm) : status;
 }

@@ -206,7 +206,7 @@ static ht_status check_alone(ht_module *module, const ht_data_parallel_options *
                              "%s: no parameter of the module requires a gradient: there is "
                              "nothing to train",
                              what);
-    return text->status;
+    return text->status == HT_SUCCESS ? ht__module_check_apart(what, module) : text->status;
 }
 
 /* Whether the models are compared, and the state is sent, must not differ itself. */

@@ -67,6 +67,7 @@ libht_objects_la_SOURCES += \
 	src/nn/random_state.c \
 	src/nn/reducer.c \
 	src/nn/reducer.h \
+	src/nn/reducer_apart.c \
 	src/nn/reducer_bucket.c \
 	src/nn/reducer_join.c \
 	src/nn/reducer_order.c \
