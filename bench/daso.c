@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/exchange.h"
+#include "core/exchange/exchange.h"
 #include "ht.h"
 
 enum { BATCH = 64, PERIOD = 4 };

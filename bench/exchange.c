@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/exchange.h"
+#include "core/exchange/exchange.h"
 
 enum { SHARED, MESSAGES, ALLREDUCE, WAYS, MOST_RUNS = 1000 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/cpu/cpu.h"
+#include "backends/cpu/cpu.h"
 
 enum { RUNS = 30 };
 

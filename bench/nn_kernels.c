@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/cpu/cpu.h"
+#include "backends/cpu/cpu.h"
 
 #define REPEATS 40
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/exchange.h"
+#include "core/exchange/exchange.h"
 #include "ht.h"
 
 enum { FEATURES = 1024, HIDDEN = 4096, STEPS = 4, MOST_RUNS = 99, FIRST_BATCH = 256 };

@@ -14,7 +14,7 @@ result() {
 
 # The library's are rows of one table; programs read their own.
 {
-    sed -n 's/^    X(\([A-Za-z_0-9]*\), .*/\1/p' "$srcdir/src/core/environment.h"
+    sed -n 's/^    X(\([A-Za-z_0-9]*\), .*/\1/p' "$srcdir/src/core/base/environment.h"
     grep -rhoE 'getenv\("[A-Z_0-9]+"\)' "$srcdir/examples" "$srcdir/tools" | cut -d '"' -f 2
 } | sort -u >environment.read
 # shellcheck disable=SC2016 # no expressions, Markdown
@@ -23,7 +23,7 @@ result 1 'every variable that is read is listed' "$(comm -23 environment.read en
 result 2 'every variable that is listed is read' "$(comm -13 environment.read environment.listed)"
 
 # A variable that is read elsewhere would escape, and one whose name is not in the call.
-others=$(grep -rnE 'getenv\(' "$srcdir/src" | grep -v '/core/environment\.c:' | head -n 3
+others=$(grep -rnE 'getenv\(' "$srcdir/src" | grep -v '/core/base/environment\.c:' | head -n 3
     grep -rnE 'getenv\([^"]' "$srcdir/examples" "$srcdir/tools" | head -n 3)
 result 3 'variables are read by the table, or by their names' "$others"
 rm -f environment.read environment.listed

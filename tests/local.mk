@@ -4,116 +4,118 @@
 #                         start or end jobs itself; programs that it launches go to test_programs.
 
 core_tests = \
-	tests/core/test_agrees.c \
-	tests/core/test_autograd.c \
-	tests/core/test_autograd_complex.c \
-	tests/core/test_binary.c \
-	tests/core/test_check.c \
-	tests/core/test_checkpoint.c \
-	tests/core/test_checkpoint_place.c \
-	tests/core/test_checkpoint_walk.c \
-	tests/core/test_communication.c \
-	tests/core/test_communication_arguments.c \
-	tests/core/test_communication_collective.c \
-	tests/core/test_communication_exchange.c \
-	tests/core/test_communication_exchange_nodes.c \
-	tests/core/test_communication_exchange_thread.c \
-	tests/core/test_communication_gather.c \
-	tests/core/test_communication_posted.c \
-	tests/core/test_communication_topology_map.c \
-	tests/core/test_cpu_conv.c \
-	tests/core/test_cpu_elementwise.c \
-	tests/core/test_cpu_float_math.c \
-	tests/core/test_cpu_gemm.c \
-	tests/core/test_cpu_pool.c \
-	tests/core/test_cpu_random.c \
-	tests/core/test_cpu_reduce.c \
-	tests/core/test_cpu_rows.c \
-	tests/core/test_cpu_update.c \
-	tests/core/test_device.c \
-	tests/core/test_environment.c \
-	tests/core/test_factories.c \
-	tests/core/test_history.c \
-	tests/core/test_inplace.c \
-	tests/core/test_io_hdf5.c \
-	tests/core/test_linalg.c \
-	tests/core/test_log.c \
-	tests/core/test_manipulations.c \
-	tests/core/test_memory.c \
-	tests/core/test_move.c \
-	tests/core/test_node.c \
-	tests/core/test_numbers.c \
-	tests/core/test_printing.c \
-	tests/core/test_random.c \
-	tests/core/test_reduce.c \
-	tests/core/test_scope.c \
-	tests/core/test_storage.c \
-	tests/core/test_sums.c \
-	tests/core/test_timeline.c \
-	tests/core/test_value.c \
-	tests/core/test_version.c
+	tests/backends/cpu/test_cpu_conv.c \
+	tests/backends/cpu/test_cpu_elementwise.c \
+	tests/backends/cpu/test_cpu_float_math.c \
+	tests/backends/cpu/test_cpu_gemm.c \
+	tests/backends/cpu/test_cpu_pool.c \
+	tests/backends/cpu/test_cpu_random.c \
+	tests/backends/cpu/test_cpu_reduce.c \
+	tests/backends/cpu/test_cpu_rows.c \
+	tests/backends/cpu/test_cpu_update.c \
+	tests/core/algorithms/test_linalg.c \
+	tests/core/autograd/test_autograd.c \
+	tests/core/autograd/test_autograd_complex.c \
+	tests/core/base/test_environment.c \
+	tests/core/base/test_log.c \
+	tests/core/base/test_memory.c \
+	tests/core/base/test_numbers.c \
+	tests/core/base/test_scope.c \
+	tests/core/base/test_version.c \
+	tests/core/collective/test_agrees.c \
+	tests/core/collective/test_arguments.c \
+	tests/core/collective/test_collective.c \
+	tests/core/collective/test_gather.c \
+	tests/core/collective/test_posted.c \
+	tests/core/comm/test_comm.c \
+	tests/core/comm/test_topology_map.c \
+	tests/core/device/test_device.c \
+	tests/core/tensor/test_storage.c \
+	tests/core/exchange/test_exchange.c \
+	tests/core/exchange/test_exchange_nodes.c \
+	tests/core/exchange/test_exchange_thread.c \
+	tests/core/io/test_checkpoint.c \
+	tests/core/io/test_checkpoint_place.c \
+	tests/core/io/test_checkpoint_walk.c \
+	tests/core/io/test_hdf5.c \
+	tests/core/ops/test_binary.c \
+	tests/core/ops/test_manipulations.c \
+	tests/core/ops/test_printing.c \
+	tests/core/ops/test_random.c \
+	tests/core/ops/test_reduce.c \
+	tests/core/ops/test_sums.c \
+	tests/core/tensor/test_check.c \
+	tests/core/tensor/test_factories.c \
+	tests/core/tensor/test_history.c \
+	tests/core/tensor/test_inplace.c \
+	tests/core/tensor/test_move.c \
+	tests/core/tensor/test_node.c \
+	tests/core/tensor/test_value.c \
+	tests/core/timeline/test_timeline.c
 
 nn_tests = \
-	tests/nn/test_auto_model.c \
-	tests/nn/test_batch_norm.c \
-	tests/nn/test_comm_hook.c \
-	tests/nn/test_comm_hook_power_sgd.c \
-	tests/nn/test_data_parallel.c \
-	tests/nn/test_data_parallel_accumulate.c \
-	tests/nn/test_data_parallel_armed.c \
-	tests/nn/test_data_parallel_cnn.c \
-	tests/nn/test_data_parallel_errors.c \
-	tests/nn/test_data_parallel_faults.c \
-	tests/nn/test_data_parallel_groups.c \
-	tests/nn/test_data_parallel_join.c \
-	tests/nn/test_data_parallel_join_end.c \
-	tests/nn/test_data_parallel_oracle.c \
-	tests/nn/test_data_parallel_lessons.c \
-	tests/nn/test_data_parallel_multi_gpu.c \
-	tests/nn/test_data_parallel_optimizers.c \
-	tests/nn/test_data_parallel_order.c \
-	tests/nn/test_data_parallel_overlap.c \
-	tests/nn/test_data_parallel_timeline.c \
-	tests/nn/test_data_parallel_parts.c \
-	tests/nn/test_data_parallel_separate.c \
-	tests/nn/test_data_parallel_stop.c \
-	tests/nn/test_data_parallel_unused.c \
-	tests/nn/test_data_parallel_weight.c \
-	tests/nn/test_device_parallel.c \
-	tests/nn/test_device_parallel_parts.c \
-	tests/nn/test_functional.c \
-	tests/nn/test_functional_grad.c \
-	tests/nn/test_layers.c \
-	tests/nn/test_loss_scaler.c \
-	tests/nn/test_module.c \
-	tests/nn/test_module_guard.c \
-	tests/nn/test_module_state.c \
-	tests/nn/test_null_operands.c \
-	tests/nn/test_optim_wrapper.c \
-	tests/nn/test_random_state.c \
-	tests/nn/test_reducer_apart.c \
-	tests/nn/test_reducer_order.c \
-	tests/nn/test_reducer_update.c \
+	tests/nn/functional/test_functional.c \
+	tests/nn/functional/test_functional_grad.c \
+	tests/nn/functional/test_null_operands.c \
+	tests/nn/layers/test_batch_norm.c \
+	tests/nn/layers/test_layers.c \
+	tests/nn/layers/test_sync_batch_norm.c \
+	tests/nn/module/test_module.c \
+	tests/nn/module/test_module_guard.c \
+	tests/nn/module/test_module_state.c \
+	tests/nn/module/test_random_state.c \
+	tests/nn/step/test_auto_model.c \
+	tests/nn/step/test_loss_scaler.c \
+	tests/nn/step/test_optim_wrapper.c \
+	tests/nn/step/test_train_step.c \
 	tests/nn/test_starved.c \
-	tests/nn/test_starved_strided.c \
-	tests/nn/test_sync_batch_norm.c \
-	tests/nn/test_train_step.c
+	tests/nn/test_starved_strided.c
+
+parallel_tests = \
+	tests/nn/parallel/daso/test_daso.c \
+	tests/nn/parallel/daso/test_daso_epochs.c \
+	tests/nn/parallel/daso/test_daso_exchange.c \
+	tests/nn/parallel/daso/test_daso_model.c \
+	tests/nn/parallel/daso/test_daso_schedule.c \
+	tests/nn/parallel/daso/test_daso_state.c \
+	tests/nn/parallel/daso/test_daso_state_damaged.c \
+	tests/nn/parallel/daso/test_hierarchical_averager.c \
+	tests/nn/parallel/daso/test_plateau_detector.c \
+	tests/nn/parallel/data/test_comm_hook.c \
+	tests/nn/parallel/data/test_comm_hook_power_sgd.c \
+	tests/nn/parallel/data/test_data_parallel.c \
+	tests/nn/parallel/data/test_data_parallel_accumulate.c \
+	tests/nn/parallel/data/test_data_parallel_armed.c \
+	tests/nn/parallel/data/test_data_parallel_cnn.c \
+	tests/nn/parallel/data/test_data_parallel_errors.c \
+	tests/nn/parallel/data/test_data_parallel_faults.c \
+	tests/nn/parallel/data/test_data_parallel_groups.c \
+	tests/nn/parallel/data/test_data_parallel_join.c \
+	tests/nn/parallel/data/test_data_parallel_join_end.c \
+	tests/nn/parallel/data/test_data_parallel_lessons.c \
+	tests/nn/parallel/data/test_data_parallel_multi_gpu.c \
+	tests/nn/parallel/data/test_data_parallel_optimizers.c \
+	tests/nn/parallel/data/test_data_parallel_oracle.c \
+	tests/nn/parallel/data/test_data_parallel_order.c \
+	tests/nn/parallel/data/test_data_parallel_overlap.c \
+	tests/nn/parallel/data/test_data_parallel_parts.c \
+	tests/nn/parallel/data/test_data_parallel_separate.c \
+	tests/nn/parallel/data/test_data_parallel_stop.c \
+	tests/nn/parallel/data/test_data_parallel_timeline.c \
+	tests/nn/parallel/data/test_data_parallel_unused.c \
+	tests/nn/parallel/data/test_data_parallel_weight.c \
+	tests/nn/parallel/data/test_reducer_apart.c \
+	tests/nn/parallel/data/test_reducer_order.c \
+	tests/nn/parallel/data/test_reducer_update.c \
+	tests/nn/parallel/device/test_device_parallel.c \
+	tests/nn/parallel/device/test_device_parallel_parts.c
 
 optim_tests = \
+	tests/optim/schedules/test_scheduler.c \
 	tests/optim/test_clip_grad.c \
-	tests/optim/test_daso.c \
-	tests/optim/test_daso_epochs.c \
-	tests/optim/test_daso_exchange.c \
-	tests/optim/test_daso_model.c \
-	tests/optim/test_daso_schedule.c \
-	tests/optim/test_daso_state.c \
-	tests/optim/test_daso_state_damaged.c \
 	tests/optim/test_flat_tensors.c \
 	tests/optim/test_group.c \
-	tests/optim/test_hierarchical_averager.c \
 	tests/optim/test_optimizer.c \
-	tests/optim/test_plateau_detector.c \
-	tests/optim/test_scheduler.c \
 	tests/optim/test_state.c
 
 data_tests = \
@@ -300,9 +302,9 @@ EXTRA_DIST += \
 	tests/examples/images.sh \
 	tests/lsan.supp \
 	tests/tsan.supp \
-	tests/core/checkpoint_test.h \
-	tests/core/cpu_kernels.h \
-	tests/core/exchange_test.h \
+	tests/core/io/checkpoint_test.h \
+	tests/backends/cpu/cpu_kernels.h \
+	tests/core/exchange/exchange_test.h \
 	tests/core/launch.sh \
 	tests/make-registry.sh \
 	tests/mpi-env.sh \
@@ -323,11 +325,11 @@ EXTRA_DIST += \
 	tests/golden/param_groups.h \
 	tests/golden/power_sgd.h \
 	tests/golden/schedules.h \
-	tests/nn/comm_hook_test.h \
-	tests/nn/data_parallel_test.h \
-	tests/nn/device_parallel_test.h \
+	tests/nn/parallel/data/comm_hook_test.h \
+	tests/nn/parallel/data/data_parallel_test.h \
+	tests/nn/parallel/device/device_parallel_test.h \
 	tests/nn/nn_test.h \
-	tests/optim/daso_test.h \
+	tests/nn/parallel/daso/daso_test.h \
 	tests/tap.sh \
 	tests/test-env.sh
 
@@ -336,6 +338,7 @@ EXTRA_DIST += \
 test_runners = \
 	tests/core/run-core \
 	tests/nn/run-nn \
+	tests/nn/parallel/run-parallel \
 	tests/optim/run-optim \
 	tests/utils/data/run-data \
 	tests/utils/training/run-training
@@ -370,7 +373,11 @@ tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/programs.c tests/nn/programs.h
 nodist_tests_nn_run_nn_SOURCES = tests/nn/registry.c
 tests_nn_run_nn_LDADD = libht_test.la
 
-tests_optim_run_optim_SOURCES = $(optim_tests) tests/utils/data/files.c tests/utils/data/files.h
+tests_nn_parallel_run_parallel_SOURCES = $(parallel_tests) tests/utils/data/files.c tests/utils/data/files.h
+nodist_tests_nn_parallel_run_parallel_SOURCES = tests/nn/parallel/registry.c
+tests_nn_parallel_run_parallel_LDADD = libht_test.la
+
+tests_optim_run_optim_SOURCES = $(optim_tests)
 nodist_tests_optim_run_optim_SOURCES = tests/optim/registry.c
 tests_optim_run_optim_LDADD = libht_test.la
 
@@ -389,6 +396,8 @@ tests/core/registry.c: $(core_tests) tests/make-registry.sh
 	$(make_registry) $(core_tests) >$@
 tests/nn/registry.c: $(nn_tests) tests/make-registry.sh
 	$(make_registry) $(nn_tests) >$@
+tests/nn/parallel/registry.c: $(parallel_tests) tests/make-registry.sh
+	$(make_registry) $(parallel_tests) >$@
 tests/optim/registry.c: $(optim_tests) tests/make-registry.sh
 	$(make_registry) $(optim_tests) >$@
 tests/utils/data/registry.c: $(data_tests) tests/make-registry.sh
@@ -403,6 +412,7 @@ make_registry = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
 CLEANFILES += \
 	tests/core/registry.c \
 	tests/nn/registry.c \
+	tests/nn/parallel/registry.c \
 	tests/optim/registry.c \
 	tests/registry.c \
 	tests/utils/data/registry.c \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # usage: srcdir=DIR make-registry.sh FILE...
-# Writes, as C, the table of the suites of these test files. A file tests/core/test_scope.c defines
+# Writes, as C, the table of the suites of these test files. A file tests/core/base/test_scope.c defines
 # the suite test_scope, and its first line says where it runs:  /* ranks 1 2 3 4 7 */
 # or, for tests that only `make check-long` runs:               /* ranks 2 4 long */
 set -eu

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading traces (src/core/timeline_file.c) for tests, by a JSON parser that forgives nothing. */
+ * Reading traces (src/core/timeline/file.c) for tests, by a JSON parser that forgives nothing. */
 #ifndef HT_TEST_TRACE_H
 #define HT_TEST_TRACE_H
 

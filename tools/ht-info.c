@@ -10,8 +10,8 @@
 
 #include "config.h"
 #include "core/core.h"
-#include "core/cpu/cpu.h"
-#include "core/topology_map.h"
+#include "backends/cpu/cpu.h"
+#include "core/comm/topology_map.h"
 #include "ht.h"
 #include "output.h"
 
@@ -44,7 +44,7 @@ static void print_threads(void)
     int level;
 
     MPI_Query_thread(&level);
-    printf("threads    %d per rank, %s%s\n", ht__compute_threads(), thread_levels[level],
+    printf("threads    %d per rank, %s%s\n", ht__process.threads, thread_levels[level],
            level < MPI_THREAD_MULTIPLE ? " (no helper thread calls MPI)" : "");
     printf("watchdog   %s\n", ht__watch_running()           ? "a thread (HT_TIMEOUT)"
                               : level < MPI_THREAD_MULTIPLE ? "the waiting thread (HT_TIMEOUT)"

@@ -2,8 +2,8 @@
  *
  * The structs and internal calls of the core, for src/core, src/nn, src/optim and src/utils. Public
  * headers never include this one. */
-#ifndef HT_CORE_H
-#define HT_CORE_H
+#ifndef HT_CORE_CORE_H
+#define HT_CORE_CORE_H
 
 #include <stdatomic.h>
 
@@ -13,7 +13,7 @@
 #include "ht/log.h"
 #include "ht/object.h"
 #include "ht/tensor.h"
-#include "core/quarantine.h"
+#include "core/base/quarantine.h"
 
 /* ---- errors (error.c) --------------------------------------------------------------------------
  * HT_FAIL: the cause is replicated metadata, so every rank of `comm` fails alike; runs its handler.
@@ -79,7 +79,7 @@ void ht__error_put_back(const ht_error_kept *kept);
  * holds them raises them later. Returns whether they were. */
 bool ht__error_hold(bool hold);
 
-/* Agreement (communication_agree.c): every rank passes its own status (HT_SUCCESS, or the code of
+/* Agreement (comm/agree.c): every rank passes its own status (HT_SUCCESS, or the code of
  * an error recorded by ht__error_set). If one failed, all receive the message of the lowest failing
  * rank, the handler runs, and all return its code. `what`: the public function, for messages about
  * ranks that do not come. Collective. */
@@ -91,10 +91,10 @@ ht_status ht__agree(const char *what, ht_comm *comm, ht_status mine);
 bool ht__agree_begin(void);
 ht_status ht__agree_end(const char *what, ht_comm *comm, bool begun, ht_status mine);
 
-/* Ends the job after ranks that fail alike have found each other (communication_abort.c). */
+/* Ends the job after ranks that fail alike have found each other (comm/abort.c). */
 _Noreturn void ht__abort(ht_status code, const char *message);
 
-/* Puts the watchdog's deadline (communication_watchdog.c) over a collective call that cannot be
+/* Puts the watchdog's deadline (comm/watchdog.c) over a collective call that cannot be
  * polled, until the end that is given what the start returned. `what`: a literal. */
 const char *ht__watch_guard(const char *what);
 void ht__watch_unguard(const char *outer);
@@ -119,6 +119,17 @@ const char *ht__int_str(int value);
 
 /* Formats a shape as "(4, 3)" into one of a few buffers of the thread. */
 const char *ht__shape_str(int ndim, const int64_t shape[]);
+
+/* ---- the process (process.c) -------------------------------------------------------------------
+ * What it is in a job, said by those above who know. */
+extern struct ht_process {
+    int rank, size; /* in the world; 0 and 1 before ht_init */
+    int threads;    /* that compute: OMP_NUM_THREADS, or cores of the node / ranks on it */
+    bool initialized;
+    /* An error was recorded; may end the job. NULL: ends the process. `here`: see HT_FAIL_HERE. */
+    void (*raised)(ht_comm *comm, ht_status code, bool here, const char *message);
+    void (*end)(ht_status code, const char *message); /* does not return. NULL: exit */
+} ht__process;
 
 /* ---- small memory (memory.c) -------------------------------------------------------------------
  * Headers and nodes. There is nothing sensible to do without them: running out ends the job with
@@ -178,7 +189,7 @@ struct ht_device {
     const ht_backend *backend; /* lives until exit */
     void *stream;
     struct ht_cache *cache;   /* owned; the caching allocator (allocator.c) */
-    struct ht_worker *worker; /* owned; its thread (device_worker.c), NULL until there is work */
+    struct ht_worker *worker; /* owned; its thread (device/worker.c), NULL until there is work */
 };
 
 /* Work for one of several devices at once. `run` finds an open scope, the device in use, and the
@@ -240,7 +251,7 @@ typedef struct ht_guard {
     bool asked; /* bring runs */
 } ht_guard;
 
-/* ---- communicators (communication*.c) ----------------------------------------------------------
+/* ---- communicators (comm/) ----------------------------------------------------------
  */
 typedef enum ht_purpose {
     HT_PURPOSE_CALLS, /* what is called on the communicator itself */
@@ -271,13 +282,7 @@ struct ht_comm {
     uint64_t draws, draws_epoch; /* of random tensors here since the generator was seeded */
 };
 
-/* Compute threads of this rank: OMP_NUM_THREADS, or cores of the node / ranks on it. Known before
- * ht__core_init. */
-int ht__compute_threads(void);
-
 ht_comm *ht__comm_in_use(const char *what); /* as ht_get_comm, for a public function `what` */
-int ht__world_rank(void);                   /* 0 before ht_init */
-int ht__world_size(void);                   /* 1 before ht_init */
 
 /* The private duplicate for one purpose, cached until ht_finalize. Collective on first use. */
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
@@ -285,7 +290,7 @@ MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
 /* Same communicator, or both of one rank alone: operands may meet. */
 bool ht__comm_compatible(const ht_comm *a, const ht_comm *b);
 
-/* HT_DEBUG_COLLECTIVE=1 (communication_compare.c): what all ranks pass alike to a collective
+/* HT_DEBUG_COLLECTIVE=1 (comm/compare.c): what all ranks pass alike to a collective
  * operation, 0 where nothing has to be alike. Called before it; the first difference ends the job.
  */
 typedef struct ht_body ht_body;
@@ -303,7 +308,7 @@ typedef struct ht_call {
 extern bool ht__compare_on;
 void ht__compare_call(ht_comm *comm, const ht_call *call);
 
-/* The same for calls that are collective only logically (communication_compare_tensors.c): a tensor
+/* The same for calls that are collective only logically (collective/compare.c): a tensor
  * is made, or written in place. Between pause(1) and pause(-1) ranks need not do the same. */
 void ht__compare_tensor(const ht_body *body, bool written);
 void ht__compare_pause(int step);
@@ -311,7 +316,7 @@ void ht__compare_pause(int step);
 /* A collective operation begins; called by the program's thread only. */
 static inline void ht__begin(ht_comm *comm, ht_call call)
 {
-    if (comm->size == ht__world_size())
+    if (comm->size == ht__process.size)
         atomic_store_explicit(&ht__watch.operations,
                               atomic_load_explicit(&ht__watch.operations, memory_order_relaxed) + 1,
                               memory_order_relaxed);
@@ -335,7 +340,7 @@ ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, d
                                  const char *what);
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
 
-/* x <- the sum of the ranks' x / divisor, in place (communication_sum.c): of all ranks, or of those
+/* x <- the sum of the ranks' x / divisor, in place (collective/sum.c): of all ranks, or of those
  * before or after this one (0 where there is none; the divisor does not count there). Added in the
  * order of the ranks, from the last for those after, whatever the size. x is of the dtype in which
  * partial sums are kept: int64, float32 (added up in float64), float64, complex. Its local part is
@@ -530,9 +535,9 @@ bool ht__value_whole(const ht_value *value, int64_t *count);
  * state would be another one. Items are set first, and that is asked at the end. */
 ht_value *ht__value_complete(ht_value *value);
 
-#include "core/drivers.h"
+#include "core/ops/drivers.h"
 
-/* ---- autograd (autograd*.c) --------------------------------------------------------------------
+/* ---- autograd (autograd/) --------------------------------------------------------------------
  * A backward function gives each gradient as a global tensor of any split; the engine fits it to
  * its operand: sums over the axes the operand was broadcast along, resplits, converts. A kernel
  * that computes this rank's *partial sum* for a replicated operand calls ht__sum_partial itself. */
@@ -586,6 +591,8 @@ typedef bool ht_node_visit_fn(uint64_t number, void *user);
 void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user);
 uint64_t ht__node_last_number(void);
 
+void ht__autograd_start(void);
+
 /* Work between the nodes of a backward pass: the reducer's progress. Per thread; NULL: none. */
 typedef void ht_progress_fn(void *user);
 void ht__backward_set_progress(ht_progress_fn *progress, void *user);
@@ -611,10 +618,5 @@ void ht__backward_told(void);
 /* The same where there is no loss to begin a pass with: of the forward pass that made the nodes
  * begin + 1 ... end, the newest. */
 void ht__abandon_nodes(uint64_t begin, uint64_t end);
-
-/* ---- start and end -----------------------------------------------------------------------------
- */
-void ht__core_init(void); /* log level, devices, kernel tables; after the world is known */
-void ht__core_finalize(void);
 
 #endif

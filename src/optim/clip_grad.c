@@ -4,7 +4,7 @@
  * is needed. */
 #include <math.h>
 
-#include "optim_impl.h"
+#include "optim/optim.h"
 
 #include "ht/autograd.h"
 #include "ht/factories.h"

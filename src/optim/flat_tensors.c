@@ -2,7 +2,7 @@
  *
  * Tensors side by side in one piece of memory. They are copied in pieces where there is nothing to
  * convert, else whole, by a view of each: whatever the strides and dtypes. */
-#include "flat_tensors.h"
+#include "optim/flat_tensors.h"
 
 #include <inttypes.h>
 #include <string.h>

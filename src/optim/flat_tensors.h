@@ -6,7 +6,7 @@
 #define HT_OPTIM_FLAT_TENSORS_H
 
 #include "core/core.h"
-#include "core/exchange.h"
+#include "core/exchange/exchange.h"
 #include "ht/value.h"
 
 typedef struct ht_flat_tensors {

@@ -2,7 +2,7 @@
  *
  * Groups of parameters, each with its own hyperparameters and learning rate: torch's param_groups.
  */
-#include "optim_impl.h"
+#include "optim/optim.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * What all optimizers share: step and zero_grad, their parameters and counters. */
-#include "optim_impl.h"
+#include "optim/optim.h"
 
 #include <string.h>
 
-#include "core/timeline.h"
+#include "core/timeline/timeline.h"
 #include "ht/autograd.h"
 
 static void destroy(void *object)

@@ -2,7 +2,7 @@
  *
  * Hyperparameters by name, from the table of each optimizer: their ranges, and what states and
  * descriptions say of them. */
-#include "optim_impl.h"
+#include "optim/optim.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,12 +2,27 @@
  *
  * The state of optimizers as values, to keep and to go on from: torch's state_dict. Everything of a
  * state is checked before anything of the optimizer changes. */
-#include "optim_impl.h"
+#include "optim/optim.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "ht/factories.h"
+
+ht_status ht__optim_check_state(const char *what, const ht_value *state,
+                                const ht_optim_number *number)
+{
+    const ht_value *value = ht_value_get(state, number->name);
+    int64_t count;
+
+    if (number->counts
+            ? ht__value_whole(value, &count)
+            : ht_value_get_kind(value) == HT_VALUE_NUMBER && !isnan(ht_value_as_number(value)))
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no %snumber \"%s\"%s", what,
+                   number->counts ? "whole " : "", number->name,
+                   number->counts ? " of 0 or more" : "");
+}
 
 static const char what[] = "ht_optimizer_load_state_dict";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One update of one parameter: its state, and the backend's fused kernel. */
-#include "optim_impl.h"
+#include "optim/optim.h"
 
 #include "ht/autograd.h"
 #include "ht/tensor.h"

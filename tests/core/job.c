@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/core.h"
-#include "core/exchange.h"
+#include "core/exchange/exchange.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 #include "ht/signals.h"

@@ -3,7 +3,7 @@
 /* Averages of tensors side by side, piece by piece, against one exchange of all of them. */
 #include <string.h>
 
-#include "daso_test.h"
+#include "nn/parallel/daso/daso_test.h"
 #include "optim/flat_tensors.h"
 
 enum { ROWS = 500, COLUMNS = 300, LONG = 200000, SHORT = 3, N = ROWS * COLUMNS + SHORT + LONG };

@@ -10,7 +10,7 @@
  * The gradients of weight and bias are this rank's share: a reducer adds them up.
  *
  * A rank that an error keeps from its part sends -1 ahead of nothing, and all get an error. */
-#include "batch_norm.h"
+#include "nn/functional/batch_norm.h"
 
 #include <inttypes.h>
 #include <math.h>

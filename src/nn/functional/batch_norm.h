@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Batch normalisation with statistics over the ranks of a communicator, for the layers. */
-#ifndef HT_NN_BATCH_NORM_H
-#define HT_NN_BATCH_NORM_H
+#ifndef HT_NN_FUNCTIONAL_BATCH_NORM_H
+#define HT_NN_FUNCTIONAL_BATCH_NORM_H
 
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 typedef struct ht_batch_norm {
     const char *what;        /* the public call, for messages */

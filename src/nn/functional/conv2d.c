@@ -5,7 +5,7 @@
  * layer. Kept for backward: x where the weight needs a gradient, the weight where x does. */
 #include "ht/manipulations.h"
 
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 ht_conv2d_options ht_conv2d_options_default(void)
 {

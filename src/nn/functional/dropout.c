@@ -4,7 +4,7 @@
  * mask follows memory order, so a tensor of any dense layout is taken as it lies. */
 #include "ht/arithmetics.h"
 
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 /* Whether elements may be taken in the order of memory. Parts of a split tensor may look like
  * images stored channels-last on some ranks alone. */

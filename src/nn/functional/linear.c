@@ -2,7 +2,7 @@
  *
  * y = x W^T + b, x (rows, in), W (out, in), y (rows, out); leading axes of x count as rows.
  * dx = dy W, dW = dy^T x, db = the column sums of dy. */
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 /* A large weight is worked on block by block of its rows: in data-parallel training each block's
  * gradient travels while the next is made, and comes back in time for the same block of the next

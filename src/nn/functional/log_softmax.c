@@ -4,7 +4,7 @@
  * Kernels work on rows: another axis than the last is brought to the end first. */
 #include "ht/manipulations.h"
 
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 static ht_rows rows_of(const ht_body *body)
 {

@@ -2,7 +2,7 @@
  *
  * Maximum over windows: x (N, C, H, W) to y (N, C, H', W') in x's layout. Kept for backward: where
  * in its image each maximum stood, as int32, in y's layout. */
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 static bool check(ht_tensor *x, const int64_t kernel[2], const int64_t stride[2],
                   const int64_t padding[2], const int64_t dilation[2])

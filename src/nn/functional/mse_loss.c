@@ -5,7 +5,7 @@
 #include "ht/arithmetics.h"
 #include "ht/statistics.h"
 
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction)
 {

@@ -2,7 +2,7 @@
  *
  * loss[i] = -log_probs[i][target[i]], its mean or its sum; and cross entropy, which is that of a
  * log_softmax. The target is all that is kept. */
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 #define IGNORE_NOTHING INT64_MIN
 

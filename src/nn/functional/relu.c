@@ -2,7 +2,7 @@
  *
  * y = max(x, 0). The gradient passes where y > 0: the output is all that is kept, so that x itself
  * may be overwritten by it. */
-#include "functional_impl.h"
+#include "nn/functional/functional.h"
 
 /* grad <- y > 0 ? grad : 0 where it lies. False when the device has no kernel for it. */
 static bool mask_in_place(ht_tensor *grad, const ht_tensor *y)

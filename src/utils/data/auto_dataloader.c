@@ -3,7 +3,7 @@
  * A loader from the number of rows that all ranks together take in a step. */
 #include <inttypes.h>
 
-#include "data.h"
+#include "utils/data/data.h"
 #include "ht/auto.h"
 
 static const char what[] = "ht_auto_dataloader";

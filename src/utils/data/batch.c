@@ -2,7 +2,7 @@
  *
  * The tensors of one batch: raw rows, and what the transform makes of them. All of them are made
  * and released by the reading thread, so that headers return to the free list they came from. */
-#include "data.h"
+#include "utils/data/data.h"
 
 #include <string.h>
 

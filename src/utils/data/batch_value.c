@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A batch as a value, for steps and modules that take values. */
-#include "data.h"
+#include "utils/data/data.h"
 
 ht_value *ht_batch_value(const ht_batch *batch)
 {

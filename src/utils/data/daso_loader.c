@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The length of DASO's epochs as a loader has it; here, for optimizers know no loaders. */
-#include "data.h"
-#include "optim/daso_impl.h"
+#include "utils/data/data.h"
+#include "nn/parallel/daso/daso.h"
 
 ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
 {

@@ -4,13 +4,13 @@
  * before: dataset (a file's arrays), source (open handles), order (random permutations), deal (who
  * reads what), plan and window (rows in memory), reader (the rows of an epoch, one batch after
  * another), dataloader (ring, thread and the caller's side). */
-#ifndef HT_UTILS_DATA_H
-#define HT_UTILS_DATA_H
+#ifndef HT_UTILS_DATA_DATA_H
+#define HT_UTILS_DATA_DATA_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "core/hdf5_util.h"
+#include "core/io/hdf5.h"
 #include "ht/data.h"
 #include "core/core.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The loader as the program sees it: options, epochs, batches, and how errors reach all ranks. */
-#include "data.h"
+#include "utils/data/data.h"
 
-#include "core/environment.h"
-#include "core/timeline.h"
+#include "core/base/environment.h"
+#include "core/timeline/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where a loader is in its epochs, as a value, and back: also on another number of ranks. */
-#include "data.h"
+#include "utils/data/data.h"
 
 #include <string.h>
 

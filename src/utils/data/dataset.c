@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Datasets: arrays of equal length in an HDF5 file, checked when they are named. */
-#include "data.h"
+#include "utils/data/data.h"
 
 #define UNIT_BYTES (256 << 10)
 

@@ -3,7 +3,7 @@
  * Who reads which rows of an epoch. At its start each rank has a shard. What is left when it is
  * interrupted can be dealt out again to any number of ranks: the remainders of all shards in a row,
  * cut into equal runs. */
-#include "data.h"
+#include "utils/data/data.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading IDX files. Lengths in messages are those of the uncompressed content. */
-#include "idx.h"
+#include "utils/data/idx.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/core.h"
-#include "core/file_util.h"
+#include "core/io/file.h"
 
 #define UBYTE 0x08 /* element type in the third byte of the magic number */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * IDX files, the format of MNIST: a magic number, the dimensions (big-endian), then bytes. */
-#ifndef HT_IDX_H
-#define HT_IDX_H
+#ifndef HT_UTILS_DATA_IDX_H
+#define HT_UTILS_DATA_IDX_H
 
 #include <zlib.h>
 

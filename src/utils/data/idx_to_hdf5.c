@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "core/core.h"
-#include "core/hdf5_util.h"
+#include "core/io/hdf5.h"
 #include "ht/data.h"
-#include "idx.h"
+#include "utils/data/idx.h"
 
 #define CHUNK_BYTES (128 << 10)
 #define DEFLATE     4

@@ -2,8 +2,8 @@
  *
  * Random orders by counter: Philox 4x32-10 (Salmon et al., SC 2011) keyed by the seed, its counter
  * made of what is permuted, so that any epoch's order can be had without the ones before. */
-#include "core/cpu/philox.h"
-#include "data.h"
+#include "backends/cpu/random/philox.h"
+#include "utils/data/data.h"
 
 /* Below n < 2^32 from 32 + 32 random bits: the bias is at most 2^-32. */
 static uint32_t below(uint64_t bits, uint64_t n)

@@ -2,7 +2,7 @@
  *
  * How a shard is cut into windows and units. A shard that fits into the window stays in memory; of
  * a longer one two windows of half the size are held. */
-#include "data.h"
+#include "utils/data/data.h"
 
 #define SEQUENTIAL_BYTES (INT64_C(16) << 20) /* no need to hold more without shuffling */
 #define WINDOW_ROWS      (INT64_C(1) << 31)

@@ -4,9 +4,9 @@
  * fits into the window stays in memory and is read once. Of a longer one two windows of half the
  * size are held: batches come from one while the other is read, a little between any two batches.
  */
-#include "data.h"
+#include "utils/data/data.h"
 
-#include "core/timeline.h"
+#include "core/timeline/timeline.h"
 
 #include <string.h>
 

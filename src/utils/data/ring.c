@@ -3,9 +3,9 @@
  * A bounded ring of batches between the reading thread and the program. Batch k lives in slot
  * k mod size; the program holds at most the oldest, the thread fills the one after the newest. No
  * polling: each side waits on its condition. Without a thread the batch is made when asked for. */
-#include "data.h"
+#include "utils/data/data.h"
 
-#include "core/timeline.h"
+#include "core/timeline/timeline.h"
 
 void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded)
 {

@@ -2,7 +2,7 @@
  *
  * A reader's own handles on a dataset's file: default driver, independent reads, HDF5's lock held
  * for one unit at a time so that several readers can take turns. */
-#include "data.h"
+#include "utils/data/data.h"
 
 #include <sys/stat.h>
 

@@ -2,7 +2,7 @@
  *
  * A window: consecutive units of the epoch's order, read whole and permuted as one. Its memory is
  * taken once and used for every window that follows. */
-#include "data.h"
+#include "utils/data/data.h"
 
 static int64_t window_capacity(const ht__plan *plan)
 {

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "ht/factories.h"
-#include "metric.h"
+#include "utils/training/metric.h"
 
 ht_status ht__metric_check_batch(const char *what, const ht_tensor *x, int ndim,
                                  const ht_tensor *target)

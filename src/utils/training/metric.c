@@ -2,7 +2,7 @@
  *
  * The life of a metric: made, filled, computed; and an error in between, which one rank may have
  * seen alone. */
-#include "metric.h"
+#include "utils/training/metric.h"
 
 #include <math.h>
 #include <string.h>

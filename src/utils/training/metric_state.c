@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ht/factories.h"
-#include "metric.h"
+#include "utils/training/metric.h"
 
 enum { FIELDS = 3 }; /* of moments */
 

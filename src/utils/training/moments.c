@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "ht/statistics.h"
-#include "metric.h"
+#include "utils/training/metric.h"
 
 /* Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing sample variances.
  */

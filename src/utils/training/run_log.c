@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The record of a run: takes rows, and has rank 0 write them at once. */
-#include "core/file_util.h"
-#include "core/number.h"
-#include "run_log.h"
+#include "core/io/file.h"
+#include "core/base/number.h"
+#include "utils/training/run_log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "run_log.h"
+#include "utils/training/run_log.h"
 
 enum { WIDTH = 720, HEIGHT = 230, LEFT = 70, RIGHT = 150, TOP = 24, BOTTOM = 40 };
 enum { MARKED = 60 }; /* rows up to which each value has a circle */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run_log.h"
+#include "utils/training/run_log.h"
 
 const char *ht__number_text(char text[32], double number)
 {

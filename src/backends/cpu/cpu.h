@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cpu backend as the rest of the core sees it. */
+#ifndef HT_BACKENDS_CPU_CPU_H
+#define HT_BACKENDS_CPU_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ht/backend.h"
+
+const ht_backend *ht__backend_cpu(void);
+const char *ht__cpu_simd_level(void); /* "baseline", "avx2" or "avx512": what the kernels use */
+
+/* gemm, convolution and pooling: from BLAS and oneDNN, or plain code. */
+void ht__cpu_fill_nn(ht_kernels *kernels);
+
+const char *ht__cpu_onednn_version(void); /* "2.6.3", or "none" */
+
+/* False: the address space is limited, to *limit bytes, and BLAS has not got what it needs. */
+bool ht__cpu_has_room(int64_t *limit);
+
+/* Threads that BLAS and oneDNN use in this rank. */
+void ht__cpu_set_threads(int threads);
+void ht__cpu_set_own_threads(int threads); /* for the calling thread, where the library has that */
+
+#endif

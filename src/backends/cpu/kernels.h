@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernels of each SIMD level; a level exists where configure defined HT_HAVE_<LEVEL>. Each call
+ * fills every entry of the table but products and convolutions. */
+#ifndef HT_BACKENDS_CPU_KERNELS_H
+#define HT_BACKENDS_CPU_KERNELS_H
+
+#include "ht/backend.h"
+
+void ht__kernels_fill_baseline(ht_kernels *kernels);
+void ht__kernels_fill_avx2(ht_kernels *kernels);
+void ht__kernels_fill_avx512(ht_kernels *kernels);
+
+/* Record an error (kernel_errors.c); not 0. */
+int ht__kernel_bad_dtype(const char *what, ht_dtype dtype);
+int ht__kernel_bad_target(int64_t row, int64_t target, int64_t columns);
+
+#endif

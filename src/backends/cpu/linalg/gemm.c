@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix products: CBLAS for the four types it knows, half precision through float32. */
+#include <cblas.h>
+#include <string.h>
+
+#include "config.h"
+#include "core/core.h"
+#include "backends/cpu/nn/kernels.h"
+#include "core/base/half.h"
+
+static CBLAS_TRANSPOSE flag(bool transposed)
+{
+    return transposed ? CblasTrans : CblasNoTrans;
+}
+
+/* BLAS counts in int: larger matrices are refused rather than wrapped. */
+static bool fits_int(const ht_gemm *g)
+{
+    const int64_t sizes[6] = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc};
+
+    for (int i = 0; i < 6; i++) {
+        if (sizes[i] > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static void multiply(const ht_gemm *g, double beta)
+{
+    const int m = (int)g->m, n = (int)g->n, k = (int)g->k;
+    const int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
+    const CBLAS_TRANSPOSE ta = flag(g->trans_a), tb = flag(g->trans_b);
+    const float alpha_c[2] = {(float)g->alpha, 0}, beta_c[2] = {(float)beta, 0};
+    const double alpha_z[2] = {g->alpha, 0}, beta_z[2] = {beta, 0};
+
+    switch (g->dtype) {
+    case HT_FLOAT32:
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, g->a, lda, g->b, ldb,
+                    (float)beta, g->c, ldc);
+        break;
+    case HT_FLOAT64:
+        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, g->alpha, g->a, lda, g->b, ldb, beta, g->c,
+                    ldc);
+        break;
+    case HT_COMPLEX64:
+        cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, alpha_c, g->a, lda, g->b, ldb, beta_c, g->c,
+                    ldc);
+        break;
+    default:
+        cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, alpha_z, g->a, lda, g->b, ldb, beta_z, g->c,
+                    ldc);
+    }
+}
+
+/* Every row of c gets the bias: before the product when beta is 0, since c may hold anything then.
+ */
+static void put_bias(const ht_gemm *g, bool add)
+{
+    const size_t size = ht_dtype_size(g->dtype);
+    const int64_t floats = g->dtype == HT_COMPLEX64 || g->dtype == HT_COMPLEX128 ? 2 * g->n : g->n;
+    const bool is_double = g->dtype == HT_FLOAT64 || g->dtype == HT_COMPLEX128;
+
+    for (int64_t i = 0; i < g->m; i++) {
+        char *row = (char *)g->c + (size_t)(i * g->ldc) * size;
+
+        if (!add)
+            memcpy(row, g->bias, (size_t)g->n * size);
+        else if (is_double)
+            cblas_daxpy((int)floats, 1, g->bias, 1, (double *)row, 1);
+        else
+            cblas_saxpy((int)floats, 1, g->bias, 1, (float *)row, 1);
+    }
+}
+
+static float load_half(ht_dtype dtype, const uint16_t *from)
+{
+    return dtype == HT_FLOAT16 ? ht__float16_to_float(*from) : ht__bfloat16_to_float(*from);
+}
+
+static uint16_t store_half(ht_dtype dtype, float value)
+{
+    return dtype == HT_FLOAT16 ? ht__float_to_float16(value) : ht__float_to_bfloat16(value);
+}
+
+static float *widen(ht_dtype dtype, const void *from, int64_t rows, int64_t columns,
+                    int64_t leading)
+{
+    float *wide = ht__alloc((size_t)(rows * columns) * sizeof *wide);
+    const uint16_t *half = from;
+
+    for (int64_t i = 0; half != NULL && i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++)
+            wide[i * columns + j] = load_half(dtype, half + i * leading + j);
+    }
+    return wide;
+}
+
+static int gemm_half(void *stream, const ht_gemm *g)
+{
+    ht_gemm wide = *g;
+    float *a = widen(g->dtype, g->a, g->trans_a ? g->k : g->m, g->trans_a ? g->m : g->k, g->lda);
+    float *b = widen(g->dtype, g->b, g->trans_b ? g->n : g->k, g->trans_b ? g->k : g->n, g->ldb);
+    float *c = widen(g->dtype, g->beta != 0 ? g->c : NULL, g->m, g->n, g->ldc);
+    float *bias = g->bias != NULL ? widen(g->dtype, g->bias, 1, g->n, g->n) : NULL;
+    int failed;
+
+    wide.dtype = HT_FLOAT32;
+    wide.a = a;
+    wide.b = b;
+    wide.c = c;
+    wide.bias = bias;
+    wide.lda = g->trans_a ? g->m : g->k;
+    wide.ldb = g->trans_b ? g->k : g->n;
+    wide.ldc = g->n;
+    failed = ht__cpu_gemm(stream, &wide);
+    for (int64_t i = 0; i < g->m; i++) {
+        for (int64_t j = 0; j < g->n; j++)
+            ((uint16_t *)g->c)[i * g->ldc + j] = store_half(g->dtype, c[i * g->n + j]);
+    }
+    ht__free(a);
+    ht__free(b);
+    ht__free(c);
+    ht__free(bias);
+    return failed;
+}
+
+int ht__cpu_gemm(void *stream, const ht_gemm *g)
+{
+    if (!fits_int(g)) {
+        ht__error_set(HT_ERR_UNSUPPORTED,
+                      "matrix product of %lld x %lld x %lld exceeds what BLAS counts",
+                      (long long)g->m, (long long)g->k, (long long)g->n);
+        return 1;
+    }
+    if (g->dtype == HT_FLOAT16 || g->dtype == HT_BFLOAT16)
+        return gemm_half(stream, g);
+    if (g->dtype < HT_FLOAT32) {
+        ht__error_set(HT_ERR_DTYPE, "no matrix product for %s", ht_dtype_name(g->dtype));
+        return 1;
+    }
+    if (g->bias != NULL && g->beta == 0)
+        put_bias(g, false);
+    multiply(g, g->bias != NULL && g->beta == 0 ? 1 : g->beta);
+    if (g->bias != NULL && g->beta != 0)
+        put_bias(g, true);
+    return 0;
+}

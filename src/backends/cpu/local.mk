@@ -1,0 +1,93 @@
+# The cpu backend.
+libht_objects_la_SOURCES += \
+	src/backends/cpu/cpu.c \
+	src/backends/cpu/cpu.h \
+	src/backends/cpu/dtypes.h \
+	src/backends/cpu/float_math.h \
+	src/backends/cpu/foreach_dtype.h \
+	src/backends/cpu/foreach_source.h \
+	src/backends/cpu/kernel_errors.c \
+	src/backends/cpu/kernels.h \
+	src/backends/cpu/level.h \
+	src/backends/cpu/linalg/gemm.c \
+	src/backends/cpu/nn/conv.c \
+	src/backends/cpu/nn/conv_plain.c \
+	src/backends/cpu/nn/conv_plain.h \
+	src/backends/cpu/nn/kernels.c \
+	src/backends/cpu/nn/kernels.h \
+	src/backends/cpu/random/normal.h \
+	src/backends/cpu/random/philox.h \
+	src/backends/cpu/random/walk.h \
+	src/backends/cpu/reduce/plan.h \
+	src/backends/cpu/row_walk.h \
+	src/backends/cpu/scratch.c \
+	src/backends/cpu/scratch.h
+
+if HT_HAVE_ONEDNN
+libht_objects_la_SOURCES += \
+	src/backends/cpu/nn/onednn.c \
+	src/backends/cpu/nn/onednn.h \
+	src/backends/cpu/nn/onednn_version.h
+endif
+
+# Templates: included by the kernels, never compiled by themselves.
+EXTRA_DIST += \
+	src/backends/cpu/elementwise/axpby.inc.c \
+	src/backends/cpu/elementwise/binary.inc.c \
+	src/backends/cpu/elementwise/binary_walk.inc.c \
+	src/backends/cpu/elementwise/convert.inc.c \
+	src/backends/cpu/elementwise/convert_from.inc.c \
+	src/backends/cpu/elementwise/unary.inc.c \
+	src/backends/cpu/elementwise/update.inc.c \
+	src/backends/cpu/nn/conv_plain.inc.c \
+	src/backends/cpu/nn/dropout.inc.c \
+	src/backends/cpu/nn/max_pool.inc.c \
+	src/backends/cpu/nn/norm.inc.c \
+	src/backends/cpu/nn/rows.inc.c \
+	src/backends/cpu/random/random.inc.c \
+	src/backends/cpu/reduce/arg.inc.c \
+	src/backends/cpu/reduce/cumulative.inc.c \
+	src/backends/cpu/reduce/deviations.inc.c \
+	src/backends/cpu/reduce/extreme.inc.c \
+	src/backends/cpu/reduce/fold.inc.c \
+	src/backends/cpu/reduce/reduce.inc.c \
+	src/backends/cpu/reduce/reduce_extreme.inc.c
+
+# The kernels are compiled once for each SIMD level, in a library of its own because flags belong to a
+# library. The functions that a file exports carry the level in their names (level.h).
+kernel_sources = \
+	src/backends/cpu/elementwise/axpby.c \
+	src/backends/cpu/elementwise/binary.c \
+	src/backends/cpu/elementwise/convert.c \
+	src/backends/cpu/elementwise/unary.c \
+	src/backends/cpu/elementwise/update.c \
+	src/backends/cpu/kernels.c \
+	src/backends/cpu/nn/dropout.c \
+	src/backends/cpu/nn/max_pool.c \
+	src/backends/cpu/nn/norm.c \
+	src/backends/cpu/nn/rows.c \
+	src/backends/cpu/random/random.c \
+	src/backends/cpu/reduce/cumulative.c \
+	src/backends/cpu/reduce/reduce.c
+
+noinst_LTLIBRARIES += libht_kernels_baseline.la
+libht_objects_la_LIBADD += libht_kernels_baseline.la
+libht_kernels_baseline_la_SOURCES = $(kernel_sources)
+libht_kernels_baseline_la_CPPFLAGS = $(AM_CPPFLAGS) -DHT_LEVEL=baseline
+libht_kernels_baseline_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT)
+
+if HT_HAVE_AVX2
+noinst_LTLIBRARIES += libht_kernels_avx2.la
+libht_objects_la_LIBADD += libht_kernels_avx2.la
+endif
+libht_kernels_avx2_la_SOURCES = $(kernel_sources)
+libht_kernels_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DHT_LEVEL=avx2
+libht_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT) $(AVX2_CFLAGS)
+
+if HT_HAVE_AVX512
+noinst_LTLIBRARIES += libht_kernels_avx512.la
+libht_objects_la_LIBADD += libht_kernels_avx512.la
+endif
+libht_kernels_avx512_la_SOURCES = $(kernel_sources)
+libht_kernels_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DHT_LEVEL=avx512
+libht_kernels_avx512_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT) $(AVX512_CFLAGS)

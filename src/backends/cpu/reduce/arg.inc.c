@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Template inside reduce.inc.c: the extreme value and its position inside the reduced axes, the
+ * first of equals. Walks as reduce/fold.inc.c does, with a position beside each accumulator. */
+
+typedef bool NAME(better_fn)(C x, C best);
+
+/* Element j of the row stands at position first + j * between_positions. */
+HT_INLINE void NAME(arg_row)(C *best, int64_t *position, const T *x, int64_t n, int64_t stride,
+                             int64_t first, int64_t between_positions, NAME(better_fn) * better)
+{
+    HT_VECTORIZE
+    for (int64_t j = 0; j < n; j++) {
+        C value = LOAD(x[j * stride]);
+        bool take = better(value, best[j]);
+
+        best[j] = take ? value : best[j];
+        position[j] = take ? first + j * between_positions : position[j];
+    }
+}
+
+/* Lanes are merged by value, then by position: a lane may have found the later of two equals. */
+HT_INLINE void NAME(arg_merge)(C *best, int64_t *position, NAME(better_fn) * better)
+{
+    for (int j = 1; j < HT_REDUCE_LANES; j++) {
+        bool equal = !better(best[j], best[0]) && !better(best[0], best[j]);
+
+        if (better(best[j], best[0]) || (equal && position[j] < position[0])) {
+            best[0] = best[j];
+            position[0] = position[j];
+        }
+    }
+}
+
+/* Every lane starts with the first element, at position 0. */
+HT_INLINE void NAME(arg_one)(C *best, int64_t *position, const ht_loop *inner,
+                             NAME(better_fn) * better)
+{
+    const int64_t n = row_length(inner), stride = row_stride(inner, 0);
+    const size_t sizes[] = {sizeof(T)};
+    int64_t done = 0;
+    row_walk walk;
+
+    for (int j = 0; j < HT_REDUCE_LANES; j++) {
+        best[j] = LOAD(*(const T *)inner->data[0]);
+        position[j] = 0;
+    }
+    for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes)) {
+        const T *x = (const T *)walk.at[0];
+
+        for (int64_t i = 0; i < n; i += HT_REDUCE_LANES) {
+            int64_t m = n - i < HT_REDUCE_LANES ? n - i : HT_REDUCE_LANES;
+
+            if (stride == 1)
+                NAME(arg_row)(best, position, x + i, m, 1, done + i, 1, better);
+            else
+                NAME(arg_row)(best, position, x + i * stride, m, stride, done + i, 1, better);
+        }
+        done += n;
+    }
+    NAME(arg_merge)(best, position, better);
+}
+
+HT_INLINE void NAME(arg_block)(C *best, int64_t *position, int64_t m, int64_t between,
+                               const ht_loop *inner, NAME(better_fn) * better)
+{
+    const int64_t n = row_length(inner), stride = row_stride(inner, 0);
+    const size_t sizes[] = {sizeof(T)};
+    const T *first = inner->data[0];
+    int64_t done = 0;
+    row_walk walk;
+
+    for (int64_t j = 0; j < m; j++) {
+        best[j] = LOAD(first[j * between]);
+        position[j] = 0;
+    }
+    for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes))
+        for (int64_t i = 0; i < n; i++, done++) {
+            const T *x = (const T *)walk.at[0] + i * stride;
+
+            if (between == 1)
+                NAME(arg_row)(best, position, x, m, 1, done, 0, better);
+            else
+                NAME(arg_row)(best, position, x, m, between, done, 0, better);
+        }
+}
+
+HT_INLINE int NAME(arg)(const ht_reduction *r, NAME(better_fn) * better)
+{
+    const int64_t n = row_length(&r->loop), xs = row_stride(&r->loop, 1);
+    const int64_t block = reduce_by_blocks(r) ? HT_REDUCE_BLOCK : 1;
+    const size_t sizes[] = {sizeof(T), sizeof(T), sizeof(int64_t)};
+    ht_loop inner = reduce_inner(r);
+    C best[HT_REDUCE_BLOCK];
+    int64_t position[HT_REDUCE_BLOCK];
+    row_walk walk;
+
+    for (bool more = row_walk_begin(&walk, &r->loop); more; more = row_walk_next(&walk, 3, sizes)) {
+        for (int64_t i = 0; i < n; i += block) {
+            int64_t m = n - i < block ? n - i : block;
+
+            inner.data[0] = walk.at[1] + i * xs * (int64_t)sizeof(T);
+            if (block == 1)
+                NAME(arg_one)(best, position, &inner, better);
+            else
+                NAME(arg_block)(best, position, m, xs, &inner, better);
+            for (int64_t j = 0; j < m; j++) {
+                ((T *)walk.at[0])[(i + j) * row_stride(&r->loop, 0)] = STORE(best[j]);
+                ((int64_t *)walk.at[2])[(i + j) * row_stride(&r->loop, 2)] = position[j];
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a reduction walks its input. Either a block of outputs is folded together, one reduced
+ * element after the other (the outputs lie nearer to each other than the reduced elements do, or
+ * there are few of these); or each output by itself, over lanes of accumulators that are merged at
+ * its end. */
+#ifndef HT_BACKENDS_CPU_REDUCE_PLAN_H
+#define HT_BACKENDS_CPU_REDUCE_PLAN_H
+
+#include <stdlib.h>
+
+#include "backends/cpu/row_walk.h"
+
+#define HT_REDUCE_BLOCK 1024 /* accumulators stay in the first cache */
+#define HT_REDUCE_LANES 64   /* enough to hide the latency of an addition */
+
+/* What a sum is stored as. */
+enum { HT_SUM_TOTAL, HT_SUM_WIDE, HT_SUM_MEAN };
+
+static inline int64_t reduce_count(const ht_reduction *r)
+{
+    int64_t count = 1;
+
+    for (int axis = 0; axis < r->ndim; axis++)
+        count *= r->shape[axis];
+    return count;
+}
+
+static inline bool reduce_by_blocks(const ht_reduction *r)
+{
+    if (reduce_count(r) <= HT_REDUCE_LANES)
+        return true;
+    return row_length(&r->loop) >= 8 &&
+           llabs(row_stride(&r->loop, 1)) < llabs(r->stride[r->ndim - 1]);
+}
+
+/* The reduced axes as a loop over one operand, whose first element is set for each walk. */
+static inline ht_loop reduce_inner(const ht_reduction *r)
+{
+    ht_loop inner = {.ndim = r->ndim};
+
+    for (int axis = 0; axis < r->ndim; axis++) {
+        inner.shape[axis] = r->shape[axis];
+        inner.stride[0][axis] = r->stride[axis];
+    }
+    return inner;
+}
+
+#endif

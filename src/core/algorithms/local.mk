@@ -1,0 +1,3 @@
+# What is an algorithm, not a row of a driver.
+libht_objects_la_SOURCES += \
+	src/core/algorithms/linalg.c

@@ -1,0 +1,5 @@
+# The engine that walks graphs backwards.
+libht_objects_la_SOURCES += \
+	src/core/autograd/engine.c \
+	src/core/autograd/node_walk.c \
+	src/core/autograd/view_backward.c

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What parts above the core do when the library ends. */
+#include "core/core.h"
+
+static void (**calls)(void); /* owned */
+static int count;
+
+void ht__at_finalize(void (*call)(void))
+{
+    for (int i = 0; i < count; i++) {
+        if (calls[i] == call)
+            return;
+    }
+    calls = ht__realloc(calls, ((size_t)count + 1) * sizeof *calls);
+    calls[count++] = call;
+}
+
+void ht__run_at_finalize(void)
+{
+    for (int i = 0; i < count; i++)
+        calls[i]();
+    ht__free(calls);
+    calls = NULL;
+    count = 0;
+}

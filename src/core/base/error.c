@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The last error of each thread. */
+#include "ht/error.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/core.h"
+
+static _Thread_local struct {
+    ht_status code;
+    char message[HT_MESSAGE_LENGTH];
+} last;
+
+static _Thread_local bool held;
+
+static const char *const names[HT_ERROR_COUNT] = {
+#define ROW(id, text) #id,
+    HT_ERROR_LIST(ROW)
+#undef ROW
+};
+
+const char *ht_status_name(ht_status status)
+{
+    return (unsigned)status < HT_ERROR_COUNT ? names[status] : "invalid status";
+}
+
+ht_status ht_error_get(const char **message)
+{
+    if (message != NULL)
+        *message = last.message;
+    return last.code;
+}
+
+ht_status ht__error_last(const char **message)
+{
+    return ht_error_get(message);
+}
+
+void ht_error_clear(void)
+{
+    last.code = HT_SUCCESS;
+    last.message[0] = '\0';
+}
+
+void ht__error_set_aside(ht_error_kept *kept)
+{
+    kept->code = last.code;
+    if (last.code == HT_SUCCESS)
+        return;
+    memcpy(kept->message, last.message, sizeof kept->message);
+    ht_error_clear();
+}
+
+void ht__error_put_back(const ht_error_kept *kept)
+{
+    if (kept->code == HT_SUCCESS || last.code != HT_SUCCESS)
+        return;
+    last.code = kept->code;
+    memcpy(last.message, kept->message, sizeof last.message);
+}
+
+bool ht__error_hold(bool hold)
+{
+    bool was = held;
+
+    held = hold;
+    return was;
+}
+
+_Thread_local const char *ht__layer;
+
+static void record(ht_status code, const char *format, va_list arguments)
+{
+    char text[sizeof last.message]; /* arguments may point into the last message */
+
+    vsnprintf(text, sizeof text, format, arguments);
+    last.code = code;
+    snprintf(last.message, sizeof last.message, "%s", text);
+}
+
+/* After the function's name, unless the message has come through here before. */
+static void name_layer(void)
+{
+    char text[sizeof last.message];
+    size_t name = strspn(last.message, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+    if (ht__layer == NULL || ht__layer[0] == '\0' || strncmp(last.message, "ht_", 3) != 0 ||
+        last.message[name] != ':')
+        return;
+    memcpy(text, last.message, sizeof text);
+    snprintf(last.message, sizeof last.message, "%.*s in %.200s%s", (int)name, text, ht__layer,
+             text + name);
+}
+
+ht_status ht__error_set(ht_status code, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    record(code, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+ht_status ht__error_set_null(const char *what, const char *name)
+{
+    if (last.code == HT_SUCCESS)
+        ht__error_set(HT_ERR_ARGUMENT, "%s: %s is NULL", what, name);
+    return last.code;
+}
+
+ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, int line,
+                   const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    record(code, format, arguments);
+    va_end(arguments);
+    name_layer();
+    ht_log_write(HT_LOG_DEBUG, "%s raised at %s:%d: %s", ht_status_name(code), file, line,
+                 last.message);
+    if (held)
+        return code;
+    if (ht__process.raised == NULL)
+        ht__abort(code, last.message);
+    ht__process.raised(comm, code, here, last.message);
+    return code;
+}
+
+bool ht__fail_null(const char *what, const char *name)
+{
+    if (last.code == HT_SUCCESS)
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is NULL", what, name);
+    return true;
+}
+
+ht_status ht__kernel_failed(ht_comm *comm, const char *what)
+{
+    const char *cause;
+    ht_status code = ht_error_get(&cause);
+
+    return HT_FAIL_HERE(comm, code != HT_SUCCESS ? code : HT_ERR_DEVICE, "%s: %s", what, cause);
+}
+
+const char *ht__int_str(int value)
+{
+    static _Thread_local char texts[4][16];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % 4];
+
+    snprintf(text, sizeof texts[0], value == HT_NONE ? "HT_NONE" : "%d", value);
+    return text;
+}
+
+const char *ht__shape_str(int ndim, const int64_t shape[])
+{
+    static _Thread_local char texts[4][160];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % 4];
+    size_t room = sizeof texts[0], used = 0;
+
+    used += (size_t)snprintf(text, room, "(");
+    for (int i = 0; i < ndim && used < room - 24; i++)
+        used += (size_t)snprintf(text + used, room - used, i > 0 ? ", %" PRId64 : "%" PRId64,
+                                 shape[i]);
+    snprintf(text + used, room - used, ndim == 1 ? ",)" : ")");
+    return text;
+}

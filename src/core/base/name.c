@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names that stay: of layers and buckets, which another thread may be reading when their owner
+ * goes. Equal texts are kept once, until the program ends. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <search.h>
+#include <string.h>
+
+#include "core/core.h"
+
+static void *names; /* a tree of texts */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+const char *ht__name(const char *text)
+{
+    const char *const *found;
+
+    pthread_mutex_lock(&lock);
+    found = tfind(text, &names, compare);
+    if (found == NULL)
+        found = tsearch(ht__strdup(text), &names, compare);
+    pthread_mutex_unlock(&lock);
+    return found != NULL ? *found : "";
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Numbers in text: what the library reads and writes is in C's notation, whatever the locale of the
+ * program. */
+#ifndef HT_CORE_BASE_NUMBER_H
+#define HT_CORE_BASE_NUMBER_H
+
+#include <locale.h>
+
+/* Between the two, printf and strtod of this thread use C's notation. end takes what begin gave. */
+locale_t ht__plain_begin(void);
+void ht__plain_end(locale_t before);
+
+#endif

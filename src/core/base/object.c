@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Counting of handles, and accounting of what is alive by kind. */
+#include "ht/object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "core/base/environment.h"
+
+static _Atomic(ht_kind *) kinds;
+
+static void list_kind(ht_kind *kind)
+{
+    if (atomic_exchange(&kind->listed, true))
+        return;
+    kind->next = atomic_load(&kinds);
+    while (!atomic_compare_exchange_weak(&kinds, &kind->next, kind))
+        ;
+}
+
+void ht__object_init(void *object, ht_kind *kind)
+{
+    ht_object *base = object;
+
+    base->kind = kind;
+    atomic_init(&base->count, 1);
+    atomic_fetch_add_explicit(&kind->live, 1, memory_order_relaxed);
+    if (!atomic_load_explicit(&kind->listed, memory_order_relaxed))
+        list_kind(kind);
+}
+
+void ht__object_fini(void *object)
+{
+    ht_object *base = object;
+
+    atomic_fetch_sub_explicit(&base->kind->live, 1, memory_order_relaxed);
+    ht__quarantine_expect(object, base->kind->name);
+}
+
+void *ht_retain(void *object)
+{
+    ht_object *base = object;
+
+    if (HT_IS_THERE(object))
+        atomic_fetch_add_explicit(&base->count, 1, memory_order_relaxed);
+    return object;
+}
+
+void ht_release(void *object)
+{
+    ht_object *base = object;
+    bool entered;
+
+    if (!HT_IS_THERE(object))
+        return;
+    if (atomic_fetch_sub_explicit(&base->count, 1, memory_order_release) != 1)
+        return;
+    atomic_thread_fence(memory_order_acquire);
+    entered = ht__place_enter("it was released", HT_CALLER);
+    base->kind->destroy(object);
+    ht__place_leave(entered);
+}
+
+int64_t ht_live_objects(const char *kind_name)
+{
+    int64_t live = 0;
+
+    for (ht_kind *kind = atomic_load(&kinds); kind != NULL; kind = kind->next) {
+        if (kind_name == NULL || strcmp(kind->name, kind_name) == 0)
+            live += atomic_load(&kind->live);
+    }
+    return live;
+}
+
+/* Anything that is left is worth a line; where leaks are looked for, it is an error. */
+static ht_log_level leak_level(void)
+{
+#ifdef HT_DEBUG
+    return HT_LOG_ERROR;
+#else
+    return ht__env_flag(HT_ENV_HT_LEAK_CHECK) ? HT_LOG_ERROR : HT_LOG_WARN;
+#endif
+}
+
+int ht__object_report_leaks(void)
+{
+    char list[512] = "";
+    size_t at = 0;
+    int leaked = 0;
+
+    for (ht_kind *kind = atomic_load(&kinds); kind != NULL; kind = kind->next) {
+        long long live = atomic_load(&kind->live);
+
+        if (live != 0 && at < sizeof list)
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s%lld %s", at > 0 ? ", " : "",
+                                   live, kind->name);
+        leaked += (int)live;
+    }
+    if (leaked != 0)
+        ht_log_write(leak_level(),
+                     "ht_finalize: leaked objects: %s; look for an ht_retain or a constructor "
+                     "without ht_release, or a scope that was not closed",
+                     list);
+    return leaked;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Blocks between all ranks by MPI_Ialltoallw. Each block is described by a type of its own, strides
+ * and place included: nothing is packed, and no count or displacement has to fit an int. */
+#include "core/comm/comm.h"
+
+/* One side of the call: the arrays MPI asks for, in one piece of memory. */
+typedef struct side {
+    int *counts; /* 1, or 0 for an empty block */
+    int *starts; /* 0: types carry the place */
+    MPI_Datatype *types;
+} side;
+
+static size_t side_bytes(int size)
+{
+    return (sizeof(MPI_Datatype) + 2 * sizeof(int)) * (size_t)size;
+}
+
+static side side_at(void *memory, int size)
+{
+    side s = {.types = memory};
+
+    s.counts = (int *)(s.types + size);
+    s.starts = s.counts + size;
+    for (int r = 0; r < size; r++)
+        s.types[r] = MPI_BYTE;
+    return s;
+}
+
+/* Takes `block`, which is not committed, as what goes to or comes from `rank`. */
+static void side_set(side *s, int rank, MPI_Datatype block, MPI_Aint bytes)
+{
+    MPI_Type_create_hindexed_block(1, 1, &bytes, block, &s->types[rank]);
+    MPI_Type_commit(&s->types[rank]);
+    MPI_Type_free(&block);
+    s->counts[rank] = 1;
+}
+
+static void side_free_types(side *s, int size)
+{
+    for (int r = 0; r < size; r++) {
+        if (s->counts[r] > 0)
+            MPI_Type_free(&s->types[r]);
+    }
+}
+
+static ht_status post(ht_request *request, const void *send, side *sends, void *recv, side *recvs)
+{
+    int result = MPI_Ialltoallw(send, sends->counts, sends->starts, sends->types, recv,
+                                recvs->counts, recvs->starts, recvs->types, request->wire,
+                                ht__request_slots(request, 1));
+
+    side_free_types(sends, request->comm->size);
+    side_free_types(recvs, request->comm->size);
+    return ht__mpi_check(request->comm, result, request->what);
+}
+
+static void fill_flat(side *s, int size, ht_dtype dtype, const int64_t *counts,
+                      const int64_t *starts)
+{
+    int64_t bytes = (int64_t)ht_dtype_size(dtype);
+
+    for (int r = 0; counts != NULL && r < size; r++) {
+        if (counts[r] > 0)
+            side_set(s, r, ht__type_repeat(counts[r], bytes, ht__mpi_type(dtype)),
+                     (MPI_Aint)(starts[r] * bytes));
+    }
+}
+
+ht_status ht__post_blocks(ht_request *request, ht_dtype dtype, const void *send,
+                          const int64_t *send_counts, const int64_t *send_starts, void *recv,
+                          const int64_t *recv_counts, const int64_t *recv_starts)
+{
+    int size = request->comm->size;
+    char *memory = ht__alloc(2 * side_bytes(size));
+    side sends = side_at(memory, size), recvs = side_at(memory + side_bytes(size), size);
+
+    ht__free(request->arrays);
+    request->arrays = memory;
+    fill_flat(&sends, size, dtype, send_counts, send_starts);
+    fill_flat(&recvs, size, dtype, recv_counts, recv_starts);
+    return post(request, send, &sends, recv, &recvs);
+}
+
+/* `length` indices of `axis` of a local part as a type; its elements in row-major order. Axes whose
+ * elements follow each other without a gap are described as one. */
+static MPI_Datatype slab_type(const ht_body *body, const int64_t stride[], int axis, int64_t length)
+{
+    int64_t size = (int64_t)ht_dtype_size(body->dtype), run = 1, step = 1;
+    MPI_Datatype type;
+
+    MPI_Type_dup(ht__mpi_type(body->dtype), &type);
+    for (int i = body->ndim - 1; i >= -1; i--) {
+        int64_t n = i < 0 ? 0 : i == axis ? length : body->lshape[i];
+
+        if (n == 1)
+            continue;
+        if (run == 1 && n > 0) {
+            run = n;
+            step = stride[i];
+            continue;
+        }
+        if (n > 0 && stride[i] == run * step) {
+            run *= n;
+            continue;
+        }
+        MPI_Datatype outer = ht__type_repeat(run, step * size, type);
+
+        MPI_Type_free(&type);
+        type = outer;
+        run = n;
+        step = i < 0 ? 1 : stride[i];
+    }
+    return type;
+}
+
+static void fill_slabs(side *s, int size, const ht_body *body, const int64_t stride[], int axis,
+                       const int64_t *start)
+{
+    int64_t bytes = (int64_t)ht_dtype_size(body->dtype), others = 1;
+
+    for (int i = 0; i < body->ndim; i++)
+        others *= i == axis ? 1 : body->lshape[i];
+    for (int r = 0; r < size; r++) {
+        int64_t length = start[r + 1] - start[r];
+
+        if (length > 0 && others > 0)
+            side_set(s, r, slab_type(body, stride, axis, length),
+                     (MPI_Aint)(start[r] * stride[axis] * bytes));
+    }
+}
+
+/* MPI reads strided host memory as it is; other memory comes as a packed copy. */
+static ht_status open_side(const char *what, ht_buffer *buffer, ht_tensor *tensor, bool read,
+                           int64_t stride[])
+{
+    const ht_body *body = tensor->body;
+    int64_t packed = 1;
+
+    for (int i = body->ndim - 1; i >= 0; i--) {
+        stride[i] = packed;
+        packed *= body->lshape[i];
+    }
+    if (!body->storage->device->backend->host_memory)
+        return ht__buffer_open(what, buffer, tensor, read, !read);
+    *buffer = (ht_buffer){.tensor = ht_retain(tensor), .write = !read};
+    buffer->dtype = body->dtype;
+    buffer->count = body->lsize;
+    buffer->data = body->lsize > 0 ? ht__body_data(body) : NULL;
+    for (int i = 0; i < body->ndim; i++)
+        stride[i] = body->stride[i];
+    return HT_SUCCESS;
+}
+
+ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
+                                 const int64_t *send_start, ht_tensor *recv, int recv_axis,
+                                 const int64_t *recv_start, const char *what)
+{
+    int size = comm->size;
+    int64_t send_stride[HT_MAX_NDIM], recv_stride[HT_MAX_NDIM];
+    ht_request *request = ht__request_new(comm, what);
+    char *memory = request->arrays = ht__alloc(2 * side_bytes(size));
+    side sends = side_at(memory, size), recvs = side_at(memory + side_bytes(size), size);
+    ht_status status;
+
+    ht__begin(comm, (ht_call){.what = what, .dtype = send->body->dtype});
+    status = open_side(what, &request->send, send, true, send_stride);
+
+    if (status == HT_SUCCESS)
+        status = open_side(what, &request->recv, recv, false, recv_stride);
+    if (status == HT_SUCCESS) {
+        fill_slabs(&sends, size, send->body, send_stride, send_axis, send_start);
+        fill_slabs(&recvs, size, recv->body, recv_stride, recv_axis, recv_start);
+        status = post(request, request->send.data, &sends, request->recv.data, &recvs);
+    }
+    return ht__request_run(ht__request_posted(request, status));
+}

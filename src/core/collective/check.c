@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every call of the communication layer asks of its arguments. */
+#include "core/comm/comm.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+ht_status ht__check_failed(const ht_check *check, ht_status code, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (check->manner == HT_AGREED || (check->manner == HT_POSTED && ht__posted_tells(check->comm)))
+        return ht__error_set(code, "%s: %s", check->what, text);
+    if (check->manner == HT_POSTED)
+        return HT_FAIL_HERE(check->comm, code, "%s: %s", check->what, text);
+    return HT_FAIL(check->comm, code, "%s: %s", check->what, text);
+}
+
+bool ht__check_operand(const ht_check *check, const char *name, const ht_tensor *tensor)
+{
+    if (ht__alive(tensor, check->what, name) != NULL)
+        return true;
+    /* The failure that made it NULL has been reported. */
+    if (ht_error_get(NULL) == HT_SUCCESS)
+        ht__check_failed(check, HT_ERR_ARGUMENT, "%s is NULL", name);
+    return false;
+}
+
+bool ht__check_writable(const ht_check *check, const ht_tensor *tensor)
+{
+    if (tensor->body->read_only) {
+        ht__check_failed(check, HT_ERR_ARGUMENT,
+                         "the result is a broadcast view and cannot be written");
+        return false;
+    }
+    if (!ht_is_grad_enabled() || !ht__has_history(tensor))
+        return true;
+    ht__check_failed(check, HT_ERR_STATE,
+                     "the result was made by an operation that a graph has recorded, and what "
+                     "comes from other ranks has no gradient: write to another tensor, or with "
+                     "gradients off (ht_set_grad_enabled)");
+    return false;
+}
+
+bool ht__check_root(const ht_check *check, int root)
+{
+    if (root >= 0 && root < check->comm->size)
+        return true;
+    ht__check_failed(check, HT_ERR_ARGUMENT, "root %s is no rank of a communicator of %d",
+                     ht__int_str(root), check->comm->size);
+    return false;
+}
+
+bool ht__check_pair(const ht_check *check, const ht_tensor *send, const ht_tensor *recv)
+{
+    if (send->body->dtype == recv->body->dtype)
+        return ht__check_writable(check, recv);
+    ht__check_failed(check, HT_ERR_DTYPE, "send is %s, recv is %s",
+                     ht_dtype_name(send->body->dtype), ht_dtype_name(recv->body->dtype));
+    return false;
+}
+
+bool ht__check_same_local(const ht_check *check, const ht_tensor *send, const ht_tensor *recv)
+{
+    const ht_body *a = send->body, *b = recv->body;
+    bool same = a->ndim == b->ndim;
+
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->lshape[i] == b->lshape[i];
+    if (same)
+        return true;
+    ht__check_failed(check, HT_ERR_SHAPE, "the local part of send is %s, that of recv is %s",
+                     ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
+    return false;
+}
+
+bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tensor *whole)
+{
+    const ht_body *a = part->body, *b = whole->body;
+    bool same = a->ndim == b->ndim && a->ndim > 0;
+
+    for (int i = 1; same && i < a->ndim; i++)
+        same = a->lshape[i] == b->lshape[i];
+    if (same)
+        return true;
+    ht__check_failed(check, HT_ERR_SHAPE, "parts %s and whole %s may differ in dimension 0 only",
+                     ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
+    return false;
+}
+
+/* Whether the call begins, on all ranks alike. */
+static bool begin(const ht_check *check, const ht_call *call, bool valid)
+{
+    if (check->manner == HT_AGREED && check->comm->size > 1)
+        return ht__agree_call(check->comm, call, valid ? HT_SUCCESS : ht_error_get(NULL)) ==
+               HT_SUCCESS;
+    if (!valid && check->manner == HT_AGREED) /* this rank is all there are */
+        ht__agree_failed(check->comm, check->what, 0, ht_error_get(NULL));
+    if (valid)
+        ht__begin(check->comm, *call);
+    return valid;
+}
+
+ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool valid,
+                           ht_start_fn *start, ht_tensor *send, ht_tensor *recv)
+{
+    if (check->manner == HT_POSTED)
+        return ht__post(check, call, valid, start, send, recv);
+    if (!begin(check, call, valid))
+        return NULL;
+
+    ht_request *request = ht__request_new(check->comm, check->what);
+
+    return ht__request_posted(request, start(request, call, send, recv));
+}

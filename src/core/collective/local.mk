@@ -1,0 +1,15 @@
+# Communication of tensors.
+libht_objects_la_SOURCES += \
+	src/core/collective/alltoall.c \
+	src/core/collective/buffer.c \
+	src/core/collective/check.c \
+	src/core/collective/collective.c \
+	src/core/collective/gather.c \
+	src/core/collective/p2p.c \
+	src/core/collective/posted.c \
+	src/core/collective/request.c \
+	src/core/collective/sum.c
+
+# Included by others, never compiled by itself.
+EXTRA_DIST += \
+	src/core/collective/sum.inc.c

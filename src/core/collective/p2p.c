@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors from rank to rank. Blocking calls are the non-blocking ones and a polite wait. */
+#include "core/comm/comm.h"
+
+static bool valid(const ht_check *check, const ht_tensor *buffer, int peer, int tag)
+{
+    if (!ht__check_operand(check, "buffer", buffer))
+        return false;
+    if (peer < 0 || peer >= check->comm->size) {
+        ht__check_failed(check, HT_ERR_ARGUMENT, "there is no rank %s in a communicator of %d",
+                         ht__int_str(peer), check->comm->size);
+        return false;
+    }
+    if (tag < 0 || tag > 32767) {
+        ht__check_failed(check, HT_ERR_ARGUMENT, "tag %d is not in 0 ... 32767", tag);
+        return false;
+    }
+    return true;
+}
+
+static ht_request *start_send(const char *what, ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    const ht_check check = {what, comm, HT_ALIKE};
+
+    if (!ht__check_comm(what, comm) || !valid(&check, buffer, dest, tag))
+        return NULL;
+
+    ht_request *request = ht__request_new(comm, what);
+    ht_status status = ht__buffer_open(what, &request->send, buffer, true, false);
+
+    if (status == HT_SUCCESS) {
+        ht_message message = ht__message(request->send.count, request->send.dtype);
+
+        status = ht__mpi_check(comm,
+                               MPI_Isend(request->send.data, message.count, message.type, dest, tag,
+                                         comm->mpi, ht__request_slots(request, 1)),
+                               what);
+        ht__message_free(&message);
+    }
+    return ht__request_posted(request, status);
+}
+
+static ht_request *start_recv(const char *what, ht_comm *comm, ht_tensor *buffer, int source,
+                              int tag)
+{
+    const ht_check check = {what, comm, HT_ALIKE};
+
+    if (!ht__check_comm(what, comm) || !valid(&check, buffer, source, tag) ||
+        !ht__check_writable(&check, buffer))
+        return NULL;
+
+    ht_request *request = ht__request_new(comm, what);
+    ht_status status = ht__buffer_open(what, &request->recv, buffer, false, true);
+
+    if (status == HT_SUCCESS) {
+        ht_message message = ht__message(request->recv.count, request->recv.dtype);
+
+        status = ht__mpi_check(comm,
+                               MPI_Irecv(request->recv.data, message.count, message.type, source,
+                                         tag, comm->mpi, ht__request_slots(request, 1)),
+                               what);
+        ht__message_free(&message);
+    }
+    return ht__request_posted(request, status);
+}
+
+ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    return start_send("ht_isend", comm, buffer, dest, tag);
+}
+
+ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag)
+{
+    return start_recv("ht_irecv", comm, buffer, source, tag);
+}
+
+ht_status ht_send(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    return ht__request_run(start_send("ht_send", comm, buffer, dest, tag));
+}
+
+ht_status ht_recv(ht_comm *comm, ht_tensor *buffer, int source, int tag)
+{
+    return ht__request_run(start_recv("ht_recv", comm, buffer, source, tag));
+}

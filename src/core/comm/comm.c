@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communicators: the world, HT_COMM_SELF, those made by splitting, and private duplicates of each.
+ *
+ * MPI frees a communicator collectively, a count reaches zero on each rank by itself. So the MPI
+ * communicators outlive their handles: a list keeps them in the order they were made, which is the
+ * same on all members, and ht_finalize frees them in that order. */
+#include "core/base/environment.h"
+#include "core/comm/comm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct made {
+    MPI_Comm mpi;
+    struct made *next;
+};
+
+static struct made *first_made, **last_made = &first_made;
+static ht_comm *world, *self;
+static _Atomic(ht_comm *) in_use; /* retained */
+
+static void comm_destroy(void *object)
+{
+    ht__free(((ht_comm *)object)->notes);
+    ht__object_fini(object);
+    ht__free(object);
+}
+
+static ht_kind comm_kind = {.name = "comm", .destroy = comm_destroy};
+
+/* Errors of MPI come back as codes, so that they can be reported with the name of the operation. */
+static void remember(MPI_Comm mpi)
+{
+    struct made *made = ht__alloc(sizeof *made);
+
+    MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN);
+    made->mpi = mpi;
+    *last_made = made;
+    last_made = &made->next;
+}
+
+ht_status ht__mpi_check(ht_comm *comm, int result, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+
+    if (result == MPI_SUCCESS)
+        return HT_SUCCESS;
+    if (ht__compare_on)
+        ht__compare_settle();
+    MPI_Error_string(result, text, &length);
+    return HT_FAIL_HERE(comm, HT_ERR_COMM, "%s: MPI failed: %.*s%s", what, length, text,
+                        ht__compare_on ? ""
+                                       : " (HT_DEBUG_COLLECTIVE=1 compares what the ranks pass)");
+}
+
+bool ht__mpi_usable(void)
+{
+    int initialized = 0, finalized = 0, level = MPI_THREAD_SINGLE, is_main = 0;
+
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (!initialized || finalized)
+        return false;
+    MPI_Query_thread(&level);
+    MPI_Is_thread_main(&is_main);
+    return level == MPI_THREAD_MULTIPLE || is_main;
+}
+
+static void make_private(ht_comm *comm, ht_purpose purpose, const char *what)
+{
+    MPI_Comm *copy = &comm->purpose[purpose];
+    const char *outer = ht__watch_guard(what);
+    int result = MPI_Comm_dup(comm->mpi, copy);
+
+    ht__watch_unguard(outer);
+    if (ht__mpi_check(comm, result, what) == HT_SUCCESS)
+        remember(*copy);
+}
+
+ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
+{
+    if (duplicate) {
+        MPI_Comm copy = MPI_COMM_NULL;
+        const char *outer = ht__watch_guard(what);
+        int result = MPI_Comm_dup(mpi, &copy);
+
+        ht__watch_unguard(outer);
+        if (ht__mpi_check(ht__comm_world_if_any(), result, what) != HT_SUCCESS)
+            return NULL;
+        mpi = copy;
+    }
+    remember(mpi);
+
+    ht_comm *comm = ht__alloc(sizeof *comm);
+
+    ht__object_init(comm, &comm_kind);
+    comm->mpi = mpi;
+    comm->handler = HT_ERRORS_ABORT;
+    MPI_Comm_rank(mpi, &comm->rank);
+    MPI_Comm_size(mpi, &comm->size);
+    comm->shared = comm->size > 1 || ht__env_flag(HT_ENV_HT_DEBUG_ONE_AS_MANY);
+    for (int i = 0; i < HT_PURPOSE_COUNT; i++)
+        comm->purpose[i] = MPI_COMM_NULL;
+    snprintf(comm->name, sizeof comm->name, "comm of %d", comm->size);
+
+    const char *outer = ht__watch_guard(what);
+
+    ht__topology_fill(comm);
+    if (comm->size > 1)
+        make_private(comm, HT_PURPOSE_POSTED, what); /* its first use must not wait */
+    if (ht__compare_on && comm->size > 1) {
+        make_private(comm, HT_PURPOSE_RECORDS, what);
+        comm->notes = ht__notes->make();
+    }
+    ht__watch_unguard(outer);
+    return comm;
+}
+
+void ht__comm_start(MPI_Comm from)
+{
+    MPI_Comm_rank(from, &ht__process.rank);
+    MPI_Comm_size(from, &ht__process.size);
+    world = ht__comm_new("ht_init", from, true);
+    snprintf(world->name, sizeof world->name, "world");
+    self = ht__comm_new("ht_init", MPI_COMM_SELF, true);
+    snprintf(self->name, sizeof self->name, "self");
+    self->shared = false;
+    atomic_store(&in_use, ht_retain(world));
+}
+
+void ht__comm_end(void)
+{
+    ht_release(atomic_exchange(&in_use, NULL));
+    ht_release(self);
+    ht_release(world);
+    self = world = NULL;
+}
+
+void ht__comm_free_all(void)
+{
+    while (first_made != NULL) {
+        struct made *made = first_made;
+
+        first_made = made->next;
+        MPI_Comm_free(&made->mpi);
+        ht__free(made);
+    }
+    last_made = &first_made;
+    ht__process.rank = 0;
+    ht__process.size = 1;
+}
+
+ht_comm *ht__comm_world_if_any(void)
+{
+    return world;
+}
+
+static ht_comm *existing(ht_comm *comm, const char *what)
+{
+    if (comm == NULL)
+        HT_FAIL(NULL, HT_ERR_STATE, "%s: the library is not initialised, call ht_init first", what);
+    return comm;
+}
+
+ht_comm *ht_comm_world(void)
+{
+    return existing(world, "ht_comm_world");
+}
+
+ht_comm *ht_comm_self(void)
+{
+    return existing(self, "ht_comm_self");
+}
+
+ht_comm *ht__comm_in_use(const char *what)
+{
+    return existing(atomic_load(&in_use), what);
+}
+
+ht_comm *ht_get_comm(void)
+{
+    return ht__comm_in_use("ht_get_comm");
+}
+
+ht_status ht_use_comm(ht_comm *comm)
+{
+    if (comm == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_use_comm: the communicator is NULL");
+    ht_release(atomic_exchange(&in_use, ht_retain(comm)));
+    return HT_SUCCESS;
+}
+
+ht_comm *ht_comm_from_mpi(MPI_Comm comm)
+{
+    if (existing(world, "ht_comm_from_mpi") == NULL)
+        return NULL;
+    if (comm == MPI_COMM_NULL) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_comm_from_mpi: the communicator is MPI_COMM_NULL");
+        return NULL;
+    }
+    return ht__comm_new("ht_comm_from_mpi", comm, true);
+}
+
+ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
+{
+    MPI_Comm part = MPI_COMM_NULL;
+
+    if (HT_IS_NULL(comm, "ht_comm_split", "the communicator"))
+        return NULL;
+    ht__begin(comm, (ht_call){.what = "ht_comm_split"});
+
+    const char *outer = ht__watch_guard("ht_comm_split");
+    int result = MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &part);
+
+    ht__watch_unguard(outer);
+    if (ht__mpi_check(comm, result, "ht_comm_split") != HT_SUCCESS || part == MPI_COMM_NULL)
+        return NULL;
+
+    ht_comm *made = ht__comm_new("ht_comm_split", part, false);
+
+    made->handler = comm->handler;
+    return made;
+}
+
+int ht_comm_rank(const ht_comm *comm)
+{
+    return comm->rank;
+}
+
+int ht_comm_size(const ht_comm *comm)
+{
+    return comm->size;
+}
+
+MPI_Comm ht_comm_mpi(const ht_comm *comm)
+{
+    return comm->mpi;
+}
+
+void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start, int64_t *count)
+{
+    int64_t each = length / comm->size, more = length % comm->size;
+
+    if (start != NULL)
+        *start = rank * each + (rank < more ? rank : more);
+    if (count != NULL)
+        *count = each + (rank < more);
+}
+
+MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose)
+{
+    static const char what[] = "private communicator";
+    MPI_Comm *copy = &comm->purpose[purpose];
+
+    if (*copy != MPI_COMM_NULL)
+        return *copy;
+    if (ht__compare_on && comm->size > 1 && purpose < HT_PURPOSE_RECORDS) {
+        ht__begin(comm, (ht_call){.what = what, .count = (int64_t)purpose});
+        ht__comm_private(comm, HT_PURPOSE_RECORDS + purpose);
+    }
+    make_private(comm, purpose, what);
+    return *copy;
+}
+
+ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler)
+{
+    int64_t extremes[2] = {handler, -(int64_t)handler};
+
+    if (!ht__check_comm("ht_comm_set_errhandler", comm))
+        return ht_error_get(NULL);
+
+    ht_status status = ht__comm_allreduce_i64(comm, extremes, 2, HT_OP_MAX,
+                                              "ht_comm_set_errhandler");
+
+    if (status != HT_SUCCESS)
+        return status;
+    if (extremes[0] != -extremes[1])
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_comm_set_errhandler: the ranks pass different handlers");
+    if (handler != HT_ERRORS_ABORT && handler != HT_ERRORS_RETURN)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_comm_set_errhandler: there is no handler %d",
+                       (int)handler);
+    comm->handler = handler;
+    return HT_SUCCESS;
+}
+
+bool ht__check_comm(const char *what, const ht_comm *comm)
+{
+    if (ht__alive(comm, what, "the communicator") != NULL)
+        return true;
+    HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
+    return false;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HT_DEBUG_COLLECTIVE=1: before a collective operation the ranks exchange a record of what each of
+ * them passes to it, and the first field that differs ends the job with the values of two ranks.
+ *
+ * Records travel on communicators of their own: one for the calls on a communicator, and one for
+ * each engine on it, whose operations may come earlier or later among the calls. An operation that
+ * does not wait has a record that does not wait either; it is compared in a later wait. */
+#define _GNU_SOURCE
+#include "core/base/environment.h"
+#include "core/comm/comm.h"
+#include "core/base/site.h"
+
+#include <execinfo.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FRAMES = 64 };
+
+/* All that is compared, and what a message about it needs. */
+struct record {
+    char what[80];
+    int root, op, dtype, wire;
+    int64_t count;
+    int refused;     /* its rank passes what is wrong, and says so when it has begun */
+    uint64_t notes;  /* of the tensors made before it; 0: not compared */
+    int rank;        /* in the world, whatever the communicator; not compared */
+    uint64_t number; /* of the call or operation; not compared */
+    int ndim;        /* -1: no local part to be shown */
+    int64_t shape[HT_MAX_NDIM];
+    char caller[64]; /* the public function; "": not known */
+    char site[112];  /* where the program calls it; "": not known */
+};
+
+/* In the order in which they are compared. */
+enum field { OPERATION, TENSORS, ROOT, REDUCTION, DTYPE, WIRE, COUNT, NO_FIELD };
+
+struct comparison {
+    struct comparison *next;
+    ht_comm *comm; /* retained */
+    int on;        /* which records of it */
+    MPI_Request request;
+    struct record mine, all[]; /* of all ranks */
+};
+
+bool ht__compare_on;
+const ht_note_calls *ht__notes;
+
+/* Those of operations that do not wait, in the order in which they were posted. */
+static struct comparison *first_posted, **last_posted = &first_posted;
+
+void ht__compare_start(MPI_Comm world)
+{
+    int wanted = ht__env_flag(HT_ENV_HT_DEBUG_COLLECTIVE);
+
+    /* A launcher may give the variable to some of the ranks only. */
+    MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, world);
+    ht__compare_on = wanted;
+}
+
+static void fill(struct record *record, const ht_call *call)
+{
+    snprintf(record->what, sizeof record->what, "%s", call->what);
+    record->root = call->root;
+    record->op = (int)call->op;
+    record->dtype = (int)call->dtype;
+    record->wire = (int)call->wire;
+    record->count = call->count;
+    record->refused = call->refused;
+    record->rank = ht__process.rank;
+    record->ndim = -1;
+    if (call->part != NULL) {
+        record->ndim = call->part->body->ndim;
+        memcpy(record->shape, call->part->body->lshape, sizeof record->shape);
+    }
+
+    void *frames[FRAMES];
+
+    ht__site_find(frames, backtrace(frames, FRAMES), record->caller, sizeof record->caller,
+                  record->site, sizeof record->site);
+}
+
+static enum field first_difference(const struct record *a, const struct record *b)
+{
+    if (a->refused || b->refused)
+        return strcmp(a->what, b->what) != 0 ? OPERATION : NO_FIELD;
+    return strcmp(a->what, b->what) != 0 ? OPERATION
+           : a->notes != b->notes        ? TENSORS
+           : a->root != b->root          ? ROOT
+           : a->op != b->op              ? REDUCTION
+           : a->dtype != b->dtype        ? DTYPE
+           : a->wire != b->wire          ? WIRE
+           : a->count != b->count        ? COUNT
+                                         : NO_FIELD;
+}
+
+static const char *name_of(const struct record *record, char text[160])
+{
+    if (record->caller[0] == '\0' || strcmp(record->caller, record->what) == 0)
+        return record->what;
+    snprintf(text, 160, "%s (%s)", record->caller, record->what);
+    return text;
+}
+
+static const char *value_of(const struct record *record, enum field field, char text[160])
+{
+    switch (field) {
+    case REDUCTION:
+        return ht__op_name((ht_reduce_op)record->op);
+    case DTYPE:
+        return ht_dtype_name((ht_dtype)record->dtype);
+    case WIRE:
+        return ht_dtype_name((ht_dtype)record->wire);
+    case ROOT:
+        snprintf(text, 160, "%d", record->root);
+        return text;
+    default:
+        snprintf(text, 160, record->ndim < 0 ? "%" PRId64 : "%" PRId64 ", shape %s", record->count,
+                 ht__shape_str(record->ndim, record->shape));
+        return text;
+    }
+}
+
+/* Every rank makes the same message, so that it is printed once. */
+static _Noreturn void end_job(const struct comparison *it, int differing, enum field field)
+{
+    static const char *const names[] = {[TENSORS] = "the number of tensors made",
+                                        [ROOT] = "the root",
+                                        [REDUCTION] = "the reduction",
+                                        [DTYPE] = "the dtype",
+                                        [WIRE] = "the dtype that travels",
+                                        [COUNT] = "the number of elements"};
+    const struct record *a = &it->all[0], *b = &it->all[differing];
+    char of_a[160], of_b[160], site_a[160], site_b[160], sites[400] = "", text[1016];
+
+    if (a->site[0] != '\0') {
+        ht__site_resolve(a->site, site_a, sizeof site_a);
+        ht__site_resolve(b->site, site_b, sizeof site_b);
+        snprintf(sites, sizeof sites, "; rank %d at %s, rank %d at %s", a->rank, site_a, b->rank,
+                 site_b);
+    }
+    if (field == OPERATION)
+        snprintf(text, sizeof text,
+                 "rank %d calls %s where rank %d calls %s: all ranks of a communicator make the "
+                 "same collective calls in the same order (call %" PRIu64 " on %s%s)",
+                 a->rank, name_of(a, of_a), b->rank, name_of(b, of_b), a->number, it->comm->name,
+                 sites);
+    else
+        snprintf(text, sizeof text,
+                 "%s: %s is %s on rank %d and %s on rank %d, expected the same on all ranks "
+                 "(call %" PRIu64 " on %s%s)",
+                 a->what, names[field], value_of(a, field, of_a), a->rank, value_of(b, field, of_b),
+                 b->rank, a->number, it->comm->name, sites);
+    ht__abort(HT_ERR_COMM, text);
+}
+
+static bool all_have_notes(const struct comparison *it)
+{
+    bool all = true;
+
+    for (int r = 0; r < it->comm->size; r++)
+        all &= it->all[r].notes != 0;
+    return all;
+}
+
+/* `fewer`: that a rank has made fewer is a difference too. */
+static void tensors_differ(const struct comparison *it, bool fewer)
+{
+    int *ranks = ht__alloc(sizeof *ranks * (size_t)it->comm->size);
+
+    for (int r = 0; r < it->comm->size; r++)
+        ranks[r] = it->all[r].rank;
+    ht__notes->differ(it->comm, it->comm->purpose[HT_PURPOSE_RECORDS + it->on], ranks, fewer);
+    ht__free(ranks);
+}
+
+static void compare(const struct comparison *it)
+{
+    enum field first = NO_FIELD;
+    int rank = 0;
+
+    for (int r = 1; r < it->comm->size; r++) {
+        enum field field = first_difference(&it->all[0], &it->all[r]);
+
+        if (field < first) {
+            first = field;
+            rank = r;
+        }
+    }
+    /* A tensor that is other on two ranks came before the calls that are. */
+    if (first == TENSORS || (first == OPERATION && all_have_notes(it)))
+        tensors_differ(it, first == TENSORS);
+    if (first != NO_FIELD)
+        end_job(it, rank, first);
+}
+
+static struct comparison *post(ht_comm *comm, const ht_call *call)
+{
+    struct comparison *it = ht__alloc(sizeof *it + sizeof *it->all * (size_t)comm->size);
+
+    it->comm = ht_retain(comm);
+    it->on = call->on;
+    fill(&it->mine, call);
+    it->mine.number = ++comm->compared[call->on];
+    if (!call->later && call->on == HT_PURPOSE_CALLS)
+        it->mine.notes = ht__notes->sum(comm);
+    MPI_Iallgather(&it->mine, sizeof it->mine, MPI_BYTE, it->all, sizeof it->mine, MPI_BYTE,
+                   comm->purpose[HT_PURPOSE_RECORDS + call->on], &it->request);
+    return it;
+}
+
+static void drop(struct comparison *it)
+{
+    ht_release(it->comm);
+    ht__free(it);
+}
+
+void ht__compare_call(ht_comm *comm, const ht_call *call)
+{
+    struct comparison *it;
+
+    if (comm->size == 1)
+        return;
+    it = post(comm, call);
+    if (call->later) {
+        *last_posted = it;
+        last_posted = &it->next;
+        return;
+    }
+    if (ht__wait_mpi(comm, 1, &it->request, call->what) == HT_SUCCESS) {
+        ht__compare_posted(); /* what came before it */
+        compare(it);
+    }
+    if (call->on == HT_PURPOSE_CALLS)
+        ht__notes->clear(comm);
+    drop(it);
+}
+
+/* Records may come in another order than they were sent; the first difference is the cause. */
+static bool is_next(const struct comparison *it)
+{
+    const struct comparison *other = first_posted;
+
+    while (other != it && (other->comm != it->comm || other->on != it->on))
+        other = other->next;
+    return other == it;
+}
+
+bool ht__compare_posted(void)
+{
+    struct comparison **at = &first_posted;
+
+    while (*at != NULL) {
+        struct comparison *it = *at;
+        int done = 0;
+
+        ht__mpi_test(1, &it->request, &done);
+        if (!done || !is_next(it)) {
+            at = &it->next;
+            continue;
+        }
+        compare(it);
+        *at = it->next;
+        drop(it);
+    }
+    last_posted = at;
+    return first_posted == NULL;
+}
+
+static ht_poll all_compared(void *unused)
+{
+    (void)unused;
+    return ht__compare_posted() ? HT_POLL_DONE : HT_POLL_IDLE;
+}
+
+void ht__compare_settle(void)
+{
+    enum { PATIENCE = 1000 };
+
+    for (int ms = 0; ms < PATIENCE && !ht__compare_posted(); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+void ht__compare_end(ht_comm *world)
+{
+    ht__wait_until(world, all_compared, NULL, "ht_finalize");
+    ht__compare_on = false;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What happens after an error was recorded: the handler of its communicator. */
+#include "core/comm/comm.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local ht_comm *together; /* not owned; NULL: each failure's own */
+
+ht_comm *ht__together(ht_comm *comm)
+{
+    ht_comm *outer = together;
+
+    if (outer == NULL || comm->size > outer->size)
+        together = comm;
+    return outer;
+}
+
+void ht__together_end(ht_comm *outer)
+{
+    together = outer;
+}
+
+static ht_status valid_code(ht_status code)
+{
+    return code > HT_SUCCESS && code < HT_ERROR_COUNT ? code : HT_ERR_ARGUMENT;
+}
+
+ht_status ht_error_raise(ht_comm *comm, ht_status code, const char *format, ...)
+{
+    char text[HT_MESSAGE_LENGTH];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return HT_FAIL(comm, valid_code(code), "%s", text);
+}
+
+ht_status ht_error_agree(ht_comm *comm, ht_status mine, const char *format, ...)
+{
+    bool begun = ht__agree_begin();
+    char text[HT_MESSAGE_LENGTH];
+    va_list arguments;
+
+    if (mine != HT_SUCCESS) {
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        mine = ht__error_set(valid_code(mine), "%s", text);
+    }
+    if (comm == NULL) {
+        ht__error_hold(begun);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_error_agree: the communicator is NULL");
+    }
+    return ht__agree_end("ht_error_agree", comm, begun, mine);
+}
+
+static void raised(ht_comm *comm, ht_status code, bool here, const char *message)
+{
+    if (comm == NULL && ht_is_initialized())
+        comm = ht_comm_self();
+    if (here && together != NULL && comm != NULL && together->size > comm->size)
+        comm = together;
+    bool alone_of_many = here && comm != NULL && comm->size > 1;
+    if (comm == NULL || alone_of_many || comm->handler == HT_ERRORS_ABORT)
+        ht__abort(code, message);
+}
+
+void ht__raise_start(void)
+{
+    ht__process.raised = raised;
+    ht__process.end = ht__end_job;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Polite waiting with a deadline. A rank that waits gives its core away after each poll, which
+ * costs nothing where nobody else wants it, and then sleeps in pauses that grow: with more ranks
+ * than cores the one that is waited for needs the core. */
+#include "core/base/environment.h"
+#include "core/comm/comm.h"
+#include "core/timeline/timeline.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Microseconds. A pause is a tenth of what has been waited so far, so that it delays no wait by
+ * much more than that. */
+enum { YIELD = 1000, PAUSE_LEAST = 20, PAUSE_MOST_OWN_CORE = 200, PAUSE_MOST = 2000 };
+
+static double pause_most = PAUSE_MOST_OWN_CORE;
+static double timeout = 600;
+
+atomic_int ht__held_back;
+void (*ht__post_held_back)(void);
+
+static _Thread_local ht_serve_fn *serve;
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+double ht__clock_elapsed(struct ht_clock *clock, double most)
+{
+    double time = now(), tick = clock->last > 0 ? time - clock->last : 0;
+
+    clock->last = time;
+    clock->elapsed += tick < most ? tick : most;
+    return clock->elapsed;
+}
+
+void ht__wait_set_serve(ht_serve_fn *new_serve)
+{
+    serve = new_serve;
+}
+
+void ht__wait_read_timeout(void)
+{
+    ht__env_number(HT_ENV_HT_TIMEOUT, &timeout);
+}
+
+double ht__wait_timeout(void)
+{
+    return timeout;
+}
+
+void ht__wait_start(bool oversubscribed)
+{
+    pause_most = oversubscribed ? PAUSE_MOST : PAUSE_MOST_OWN_CORE;
+}
+
+static void back_off(double waited)
+{
+    if (waited < YIELD * 1e-6) {
+        sched_yield();
+        return;
+    }
+
+    double pause = waited * 1e5;
+
+    pause = pause < PAUSE_LEAST ? PAUSE_LEAST : pause > pause_most ? pause_most : pause;
+    nanosleep(&(struct timespec){.tv_nsec = (long)(pause * 1000)}, NULL);
+}
+
+ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what)
+{
+    ht_poll answer = poll(state);
+
+    ht__watch_enter(what);
+    if (answer == HT_POLL_DONE) {
+        ht__watch_leave();
+        return HT_SUCCESS;
+    }
+
+    struct ht_clock clock = {.last = now()};
+
+    while ((answer = poll(state)) != HT_POLL_DONE) {
+        double waited = ht__clock_elapsed(&clock, 1);
+        bool served = serve != NULL && serve();
+
+        if (ht__compare_on)
+            ht__compare_posted();
+        if (atomic_load_explicit(&ht__held_back, memory_order_relaxed) > 0)
+            ht__post_held_back();
+        if (timeout > 0 && waited > timeout)
+            break;
+        if (answer == HT_POLL_MOVED) {
+            clock.elapsed = waited = 0;
+            ht__watch_enter(what);
+        }
+        back_off(served ? 0 : waited);
+    }
+    if (answer != HT_POLL_DONE)
+        HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout); /* may return */
+    ht__watch_leave();
+    return answer == HT_POLL_DONE ? HT_SUCCESS : HT_ERR_TIMEOUT;
+}
+
+struct batch {
+    int count;
+    MPI_Request *requests;
+    int result;
+};
+
+static ht_poll batch_done(void *state)
+{
+    struct batch *batch = state;
+    int done = 0;
+
+    batch->result = ht__mpi_test(batch->count, batch->requests, &done);
+    return done || batch->result != MPI_SUCCESS ? HT_POLL_DONE : HT_POLL_IDLE;
+}
+
+ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what)
+{
+    struct batch batch = {.count = count, .requests = requests};
+    int span = ht__span_begin(HT_SPAN_WAIT, what, NULL);
+    ht_status status = ht__wait_until(comm, batch_done, &batch, what);
+
+    ht__span_end(span);
+    return status != HT_SUCCESS ? status : ht__mpi_check(comm, batch.result, what);
+}
+
+ht_status ht__wait_posted(ht_comm *comm, int result, MPI_Request *request, const char *what)
+{
+    ht_status status = ht__mpi_check(comm, result, what);
+
+    return status != HT_SUCCESS ? status : ht__wait_mpi(comm, 1, request, what);
+}

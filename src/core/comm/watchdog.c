@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The watchdog: a thread per rank that sleeps, answers ranks that miss others with what this rank
+ * is doing, and holds a deadline over the calls of MPI that nobody can poll: making communicators
+ * and shared memory, opening files. Waits that poll have theirs in comm/wait.c. Below
+ * MPI_THREAD_MULTIPLE there is no thread: waits that poll still end in time, but the ranks that are
+ * missing cannot say what they do instead. */
+#include "core/comm/comm.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { PERIOD = 250 /* ms */, NOTICE = 10 /* s */ };
+
+struct ht_watch ht__watch;
+
+/* What the thread guards: the program's thread is inside a call that cannot be polled. */
+static _Atomic(const char *) guarded;
+static atomic_uint guards; /* begun so far, to tell two of the same name apart */
+
+static bool stopping; /* under the lock, and so is all of comm/watchdog_ask.c */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t stop = PTHREAD_COND_INITIALIZER;
+static pthread_t thread;
+static atomic_bool running;
+
+const char *ht__watch_guard(const char *what)
+{
+    const char *outer = atomic_load_explicit(&guarded, memory_order_relaxed);
+
+    atomic_fetch_add_explicit(&guards, 1, memory_order_relaxed);
+    atomic_store_explicit(&guarded, outer != NULL ? outer : what, memory_order_relaxed);
+    return outer;
+}
+
+void ht__watch_unguard(const char *outer)
+{
+    atomic_fetch_add_explicit(&guards, 1, memory_order_relaxed);
+    atomic_store_explicit(&guarded, outer, memory_order_relaxed);
+}
+
+const char *ht__watch_waits_in(void)
+{
+    const char *what = atomic_load(&ht__watch.what);
+
+    return what != NULL ? what : atomic_load(&guarded);
+}
+
+void ht__watch_describe(char *text, size_t room, const bool *whom)
+{
+    text[0] = '\0';
+    if (!running)
+        return;
+    pthread_mutex_lock(&lock);
+    ht__ask_describe(text, room, whom);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Looks every period; an ended call, or the next one, starts the count again. Each period counts
+ * as itself however long it took, so that a suspended job does not time out. */
+static void guard_deadline(unsigned *last, double *waited)
+{
+    const char *what = atomic_load(&guarded);
+    unsigned now = atomic_load(&guards);
+    char text[512];
+
+    if (what == NULL || now != *last) {
+        *last = now;
+        *waited = 0;
+        return;
+    }
+    *waited += PERIOD * 1e-3;
+    if (*waited <= ht__wait_timeout())
+        return;
+    snprintf(text, sizeof text, HT_TIMEOUT_TEXT, what, ht__wait_timeout());
+    pthread_mutex_unlock(&lock); /* the end asks the others, which takes it */
+    ht__abort(HT_ERR_TIMEOUT, text);
+}
+
+static void give_notice(const char *what)
+{
+    char others[1024];
+
+    if (ht__ask_who_waits_elsewhere(what, others, sizeof others))
+        ht_log_write(HT_LOG_WARN, "%s: waits for other ranks since %d s; the job ends after %g%s",
+                     what, NOTICE, ht__wait_timeout(), others);
+}
+
+/* Once, where the deadline is long after it: a line for who looks at a job that stands still. */
+static void look_at_wait(uint64_t *last, double *waited)
+{
+    static bool noticed;
+    const char *what = atomic_load(&ht__watch.what);
+    uint64_t now = atomic_load(&ht__watch.moves);
+
+    if (what == NULL || now != *last || noticed) {
+        *last = now;
+        *waited = 0;
+        return;
+    }
+    *waited += PERIOD * 1e-3;
+    if (*waited < NOTICE || ht__wait_timeout() < 2 * NOTICE)
+        return;
+    noticed = true;
+    give_notice(what);
+}
+
+static void *watch(void *unused)
+{
+    unsigned last_guard = 0;
+    uint64_t last_move = 0;
+    double guarded_for = 0, waited = 0;
+
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    while (!stopping) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += PERIOD * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&stop, &lock, &until);
+        if (stopping)
+            break;
+        ht__ask_answer();
+        guard_deadline(&last_guard, &guarded_for);
+        look_at_wait(&last_move, &waited);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+void ht__watch_start(MPI_Comm world)
+{
+    int level;
+
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_MULTIPLE || ht__wait_timeout() <= 0)
+        return;
+    ht__ask_start(world);
+    stopping = false;
+    running = pthread_create(&thread, NULL, watch, NULL) == 0;
+}
+
+void ht__watch_connect(MPI_Comm world)
+{
+    MPI_Comm copy;
+
+    if (ht__mpi_check(NULL, MPI_Comm_dup(world, &copy), "ht_init") != HT_SUCCESS)
+        return;
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    pthread_mutex_lock(&lock);
+    ht__ask_connect(copy);
+    pthread_mutex_unlock(&lock);
+}
+
+bool ht__watch_running(void)
+{
+    return running;
+}
+
+void ht__watch_end(void)
+{
+    if (running) {
+        pthread_mutex_lock(&lock);
+        stopping = true;
+        pthread_cond_signal(&stop);
+        pthread_mutex_unlock(&lock);
+        pthread_join(thread, NULL);
+        running = false;
+    }
+    ht__ask_end();
+}

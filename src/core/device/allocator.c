@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The caching allocator of a device: freed memory is kept by size class and handed out again, so
+ * that a training step in its steady state asks the system for nothing. Classes are powers of two
+ * with three steps between them: at most a fifth of a block is unused. */
+#include <pthread.h>
+
+#include "core/core.h"
+
+#define SMALLEST 256
+#define CLASSES  160 /* up to 256 B * 2^40 */
+
+typedef struct free_block {
+    struct free_block *next;
+    void *memory;
+} free_block;
+
+typedef struct ht_cache {
+    pthread_mutex_t mutex;
+    free_block *free[CLASSES];
+    ht_device_memory statistics;
+} ht_cache;
+
+struct ht_cache *ht__cache_new(void)
+{
+    ht_cache *cache = ht__alloc(sizeof *cache);
+
+    pthread_mutex_init(&cache->mutex, NULL);
+    return cache;
+}
+
+static size_t class_bytes(int class)
+{
+    size_t base = (size_t)SMALLEST << (class / 4);
+
+    return base + base / 4 * (size_t)(class % 4);
+}
+
+static int class_of(size_t bytes)
+{
+    if (bytes <= SMALLEST)
+        return 0;
+
+    int octave = 63 - __builtin_clzll((bytes - 1) / SMALLEST);
+    int class = 4 * octave;
+    while (class_bytes(class) < bytes)
+        class ++;
+    return class;
+}
+
+static void *take_cached(ht_cache *cache, int class)
+{
+    free_block *block = cache->free[class];
+    void *memory;
+
+    if (block == NULL)
+        return NULL;
+    cache->free[class] = block->next;
+    memory = block->memory;
+    ht__block_free(block, sizeof *block);
+    cache->statistics.cached -= class_bytes(class);
+    return memory;
+}
+
+static void empty_cache(ht_device *device)
+{
+    ht_cache *cache = device->cache;
+
+    for (int class = 0; class < CLASSES; class ++) {
+        void *memory;
+
+        while ((memory = take_cached(cache, class)) != NULL)
+            device->backend->memory_free(device->stream, memory);
+    }
+}
+
+void *ht__device_alloc(ht_device *device, size_t bytes, size_t *got)
+{
+    ht_cache *cache = device->cache;
+    ht_device_memory *statistics = &cache->statistics;
+    int class = class_of(bytes);
+    void *memory;
+
+    if (class >= CLASSES || ht__alloc_should_fail())
+        return NULL;
+    *got = class_bytes(class);
+    pthread_mutex_lock(&cache->mutex);
+    memory = take_cached(cache, class);
+    if (memory == NULL) {
+        statistics->missed++;
+        memory = device->backend->memory_alloc(device->stream, *got);
+    }
+    if (memory == NULL) {
+        empty_cache(device);
+        memory = device->backend->memory_alloc(device->stream, *got);
+    }
+    if (memory != NULL) {
+        statistics->allocated++;
+        statistics->in_use += *got;
+        if (statistics->in_use > statistics->peak)
+            statistics->peak = statistics->in_use;
+    }
+    pthread_mutex_unlock(&cache->mutex);
+    return memory;
+}
+
+void ht__device_free(ht_device *device, void *memory, size_t got)
+{
+    ht_cache *cache = device->cache;
+    free_block *block;
+    int class = class_of(got);
+
+    if (memory == NULL)
+        return;
+    block = ht__block_alloc(sizeof *block);
+    block->memory = memory;
+    pthread_mutex_lock(&cache->mutex);
+    block->next = cache->free[class];
+    cache->free[class] = block;
+    cache->statistics.in_use -= got;
+    cache->statistics.cached += got;
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+void ht_device_empty_cache(ht_device *device)
+{
+    if (HT_IS_NULL(device, "ht_device_empty_cache", "the device"))
+        return;
+    pthread_mutex_lock(&device->cache->mutex);
+    empty_cache(device);
+    pthread_mutex_unlock(&device->cache->mutex);
+}
+
+ht_status ht_device_get_memory(ht_device *device, ht_device_memory *memory)
+{
+    if (HT_IS_NULL(device, "ht_device_get_memory", "the device") ||
+        HT_IS_NULL(memory, "ht_device_get_memory", "the place of the result"))
+        return ht_error_get(NULL);
+    pthread_mutex_lock(&device->cache->mutex);
+    *memory = device->cache->statistics;
+    pthread_mutex_unlock(&device->cache->mutex);
+    return HT_SUCCESS;
+}
+
+void ht__cache_free(ht_device *device)
+{
+    ht_device_empty_cache(device);
+    pthread_mutex_destroy(&device->cache->mutex);
+    ht__free(device->cache);
+}

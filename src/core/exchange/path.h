@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the exchange: its structs, its two ways of moving data, and its arithmetic.
+ * For the files of this folder only. */
+#ifndef HT_CORE_EXCHANGE_PATH_H
+#define HT_CORE_EXCHANGE_PATH_H
+
+#include "core/exchange/exchange.h"
+#include "core/comm/comm.h"
+
+typedef struct slot slot;
+
+/* What a rank does in a step of the plan. Backwards, who took gives the result back. */
+typedef enum step_kind { STEP_GIVE, STEP_TAKE, STEP_SWAP } step_kind;
+
+typedef struct exchange_step {
+    step_kind kind;
+    int peer;
+    bool upper; /* of a swap: this rank keeps the upper half */
+    bool far;   /* the peer is on another node */
+} exchange_step;
+
+/* Two groups of at most 2^31 members, each with a fold. */
+typedef struct exchange_plan {
+    int count;
+    exchange_step steps[2 * 32];
+} exchange_plan;
+
+#define HT_LINE 64 /* bytes that a cache moves together */
+
+/* Slices of an operation that one rank carries, at most. */
+#define HT_SLICES 64
+
+/* How far a slice is: the last use of its block in which it was … */
+typedef struct shared_slice {
+    _Alignas(HT_LINE) atomic_ullong claimed; /* taken by a rank that sums it */
+    atomic_ullong reduced;                   /* summed over the ranks of the node */
+    atomic_ullong done;                      /* summed over all ranks */
+} shared_slice;
+
+/* First in each rank's part of a block; then its data, then the results of the slices it carries.
+ */
+typedef struct shared_part {
+    _Alignas(HT_LINE) atomic_ullong ready; /* the last use this rank has started */
+    atomic_llong filled;                   /* elements of its data that are there in that use */
+    shared_slice slices[HT_SLICES];        /* those it carries */
+} shared_part;
+
+typedef struct shared_block shared_block;
+struct shared_block {
+    shared_block *next;
+    int id;
+    MPI_Win window;
+    size_t bytes;        /* of data, per rank */
+    shared_part **parts; /* owned; one per rank of the node */
+    const void **data;   /* owned; scratch for the addresses of one operation */
+    bool *copied;        /* owned; slices the present operation has copied */
+    uint64_t asked;      /* operations started */
+    uint64_t uses;       /* operations launched */
+    bool in_use;         /* handed out */
+    bool busy;           /* an operation of this rank is under way in it */
+    void *plain;         /* memory of this rank alone, where sharing is not possible */
+};
+
+struct ht_exchange_op {
+    ht_exchange_op *next; /* among the active by priority, or among the free */
+    ht_exchange_op *made; /* the one made before it */
+    char *data;           /* the caller's */
+    int64_t n;
+    int64_t filled; /* the first ones are there: n, unless it was opened */
+    size_t element;
+    ht_dtype dtype;
+    ht_dtype wire; /* what travels between nodes */
+    double scale;
+    int priority;
+    atomic_bool done;
+    atomic_llong summed; /* so many elements, from the first, hold the sum */
+    ht_status status;
+    bool timed;           /* it is on the timeline, */
+    uint64_t finished_at; /* until then */
+
+    /* messages: segments of the buffer, or the slices that this rank carries */
+    int64_t segment; /* elements */
+    int64_t segments, started, finished;
+    uint64_t first_segment; /* number of the first one, counted over all operations: gives tags */
+
+    /* shared memory */
+    shared_block *block; /* NULL: by messages */
+    uint64_t use;        /* which use of the block this is */
+    int arrived;         /* ranks of the node known to have started */
+    int64_t slice;       /* elements of a slice; the last one may be shorter */
+    int slices;          /* slice k is carried by rank k % carriers of each node */
+    int copied;          /* slices taken over */
+    bool launched;       /* ready for the others to read */
+    int tried;           /* slices that were looked at for summing */
+    int whole;           /* slices, from the first, that are copied */
+};
+
+/* Blocks of the engine's own, through which small buffers pass. */
+#define HT_SMALL_BLOCKS 2
+#define HT_SMALL_BYTES  4096
+
+struct ht_exchange {
+    ht_exchange *next; /* list of all, for the end */
+    ht_comm *comm;     /* retained */
+    ht_purpose purpose;
+    MPI_Comm mpi; /* private */
+    int rank, size;
+    size_t segment_bytes;
+    ht_exchange_op *active, *unused;
+    ht_exchange_op *made; /* owned: all of them, so that one given up after an error is freed too */
+    uint64_t segments_started;
+    uint64_t bytes_sent;  /* to other nodes */
+    exchange_plan plan;   /* over all ranks */
+    exchange_plan across; /* of a carrier: over its counterparts on the other nodes */
+    int carriers;         /* as many as the smallest node has ranks: the first of each node */
+    int local, local_size;
+
+    slot **slots; /* segments in flight, by messages */
+    int slot_count, slots_busy;
+    MPI_Request *requests; /* two per slot */
+    int *finished;         /* what MPI_Testsome returns */
+
+    MPI_Comm node; /* the ranks of this node, when they share memory; else MPI_COMM_NULL */
+    shared_block *blocks;
+    int block_count;
+    shared_block *small[HT_SMALL_BLOCKS]; /* for small buffers outside; used in turn */
+    uint64_t smalls_started;
+};
+
+/* ---- arithmetic (exchange/sum.c) -------------------------------------------------
+ */
+/* y += x, n elements. */
+void ht__sum_add(ht_dtype dtype, void *y, const void *x, int64_t n);
+void ht__sum_scale(ht_dtype dtype, void *y, int64_t n, double scale);
+
+/* float32 and what travels: bfloat16 or float16. Rounded to nearest even; NaN stays NaN. */
+void ht__sum_narrow(ht_dtype wire, void *y, const void *x, int64_t n);     /* y <- rounded x */
+void ht__sum_widen(ht_dtype wire, void *y, const void *x, int64_t n);      /* y <- x */
+void ht__sum_round(ht_dtype wire, void *y, int64_t n);                     /* y <- rounded y */
+void ht__sum_add_narrow(ht_dtype wire, void *y, const void *x, int64_t n); /* y <- rounded y + x */
+
+/* More ranks than 2^levels are summed by messages only: bounds the scratch memory of the tree. */
+#define HT_SUM_LEVELS 10
+
+/* y <- scale * sum of x[0] ... x[ranks - 1], from element `at` of each, by the tree. */
+void ht__sum_tree(ht_dtype dtype, void *y, const void *const x[], int ranks, int64_t at, int64_t n,
+                  double scale);
+
+/* ---- who with whom (exchange/plan.c) ---------------------------------------------
+ */
+void ht__plan_open(ht_exchange *exchange); /* collective */
+
+/* ---- messages (exchange/message.c) -----------------------------------------------
+ */
+void ht__message_start(ht_exchange *exchange, ht_exchange_op *op);
+/* Takes the slices that this rank carries for segments. */
+void ht__message_carry(ht_exchange *exchange, ht_exchange_op *op);
+bool ht__message_progress(ht_exchange *exchange); /* whether anything moved */
+void ht__message_end(ht_exchange *exchange);
+
+/* ---- shared memory (exchange/memory.c, exchange/shared.c) -----------
+ */
+void ht__memory_open(ht_exchange *exchange);
+void ht__memory_end(ht_exchange *exchange);
+shared_block *ht__block_with(const ht_exchange *exchange, const void *data); /* NULL: none has it */
+void *ht__block_memory(const ht_exchange *exchange, const shared_block *block); /* this rank's */
+void *ht__part_data(shared_part *part);
+void *ht__block_results(const shared_block *block, int local);
+
+bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op); /* false: not in shared memory */
+bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op);
+
+/* The slice with this number among those that this rank carries: its data, n elements, once it is
+ * summed over the node; NULL before. And what to do when it is summed over all nodes. */
+void *ht__shared_carry(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number,
+                       int64_t *n);
+void ht__shared_carried(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number);
+
+/* ---- progress thread (exchange/thread.c) ------------------------------------------
+ */
+void ht__thread_start(void); /* if it is wanted, possible and not there */
+void ht__thread_stop(void);
+void ht__thread_wake(void); /* there is something to do; under the lock */
+void ht__gate_lock(void);
+bool ht__gate_try(void);
+void ht__gate_unlock(void);
+
+/* ---- engine (exchange/exchange.c) ---------------------------------------------------------
+ */
+/* Under the lock; whether anything is outstanding. */
+bool ht__exchange_move_all(bool *moved);
+void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status status);
+
+#endif

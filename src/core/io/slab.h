@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rank's slab of a data set, cut into pieces that MPI and HDF5 can count. */
+#ifndef HT_CORE_IO_SLAB_H
+#define HT_CORE_IO_SLAB_H
+
+#include "core/io/hdf5_parallel.h"
+
+/* Bytes of one piece at most (unless one element is larger). Tests make it small. */
+extern int64_t ht__io_piece_bytes;
+
+typedef struct ht__slab {
+    int ndim;
+    int64_t start[HT_MAX_NDIM]; /* in the data set */
+    int64_t count[HT_MAX_NDIM];
+    size_t element; /* bytes */
+} ht__slab;
+
+/* The local part of a tensor's body. */
+ht__slab ht__slab_of(const ht_body *body);
+
+/* What this rank writes of a tensor: its slab, or of one that all have, an equal part of axis 0;
+ * *data: where that begins. */
+ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data);
+
+/* Reads (write false) or writes the slab of a data set of `file` from or to row-major memory, in
+ * the elements of `dtype`. All ranks transfer together, as often as the rank with most pieces
+ * needs. An error is HDF5's reason alone. Status agreed upon by nobody: the caller does that.
+ * Collective over the communicator of the file. */
+ht_status ht__slab_transfer(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
+                            void *memory, bool write);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Concatenation: each operand is copied into its place in the result; along the split axis one
+ * resplit of each operand into the slabs of the result's narrowed view moves what must move. */
+#include <string.h>
+
+#include "core/core.h"
+#include "ht/factories.h"
+#include "ht/manipulations.h"
+
+static void concatenate_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    int axis = *(int *)ht_node_context(node, 0), count = *((int *)ht_node_context(node, 0) + 1);
+    int64_t start = 0;
+
+    for (int i = 0; i < count; i++) {
+        int64_t length = ht__node_input(node, i)->shape[axis];
+
+        if (ht_node_needs(node, i))
+            gin[i] = ht_narrow(g, axis, start, start + length);
+        start += length;
+    }
+}
+
+static bool fits(ht_tensor *first, ht_tensor *x, int index, int axis)
+{
+    const ht_body *a = first->body, *b = x->body;
+    bool same = a->ndim == b->ndim;
+
+    for (int i = 0; same && i < a->ndim; i++)
+        same = i == axis || a->shape[i] == b->shape[i];
+    if (!same)
+        HT_FAIL(a->comm, HT_ERR_SHAPE,
+                "ht_concatenate: operand 0 is %s, operand %d is %s: only axis %d may differ",
+                ht__shape_str(a->ndim, a->shape), index, ht__shape_str(b->ndim, b->shape), axis);
+    return same && ht__check_together("ht_concatenate", first, x);
+}
+
+static ht_tensor *new_result(int count, ht_tensor *const xs[], int axis)
+{
+    const ht_body *first = xs[0]->body;
+    int64_t shape[HT_MAX_NDIM], length = 0;
+    ht_dtype dtype = first->dtype;
+    int split = HT_NONE;
+
+    for (int i = 0; i < count; i++) {
+        if (!fits(xs[0], xs[i], i, axis))
+            return NULL;
+        length += xs[i]->body->shape[axis];
+        dtype = ht_promote_types(dtype, xs[i]->body->dtype);
+        split = split == HT_NONE ? xs[i]->body->split : split;
+    }
+    memcpy(shape, first->shape, sizeof shape);
+    shape[axis] = length;
+    return ht__tensor_new(ht__body_new("ht_concatenate", first->comm, first->storage->device, dtype,
+                                       first->ndim, shape, split, NULL));
+}
+
+static ht_status copy_parts(ht_tensor *y, int count, ht_tensor *const xs[], int axis)
+{
+    int64_t start = 0;
+
+    for (int i = 0; i < count; i++) {
+        int64_t stop = start + xs[i]->body->shape[axis];
+        ht_status status = ht_copy_(ht_narrow(y, axis, start, stop), xs[i]);
+
+        if (status != HT_SUCCESS)
+            return status;
+        start = stop;
+    }
+    return HT_SUCCESS;
+}
+
+ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis)
+{
+    ht_tensor *y;
+    ht_node *node;
+    ht_status status;
+    bool was;
+
+    if (count < 1) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_concatenate: no operands");
+        return NULL;
+    }
+    if (HT_IS_NULL(xs, "ht_concatenate", "the list of operands"))
+        return NULL;
+    for (int i = 0; i < count; i++) {
+        if (HT_IS_NULL(xs[i], "ht_concatenate", "an operand"))
+            return NULL;
+    }
+    if (!ht__check_axis("ht_concatenate", xs[0], &axis))
+        return NULL;
+    y = new_result(count, xs, axis);
+    if (y == NULL)
+        return NULL;
+    was = ht_set_grad_enabled(false);
+    status = copy_parts(y, count, xs, axis);
+    ht_set_grad_enabled(was);
+    if (status != HT_SUCCESS)
+        return NULL;
+    node = ht_node_new("ht_concatenate", concatenate_backward, count, xs);
+    if (node == NULL)
+        return y;
+    int *context = ht_node_context(node, 2 * sizeof(int));
+    context[0] = axis;
+    context[1] = count;
+    return ht_node_set_output(node, y);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows of the exponential functions, each beside its derivative. */
+#include "ht/exponential.h"
+
+#include "core/core.h"
+#include "ht/arithmetics.h"
+
+static void exp_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht_mul(g, ht__conj(ht_node_saved(node, 0)));
+}
+
+static void log_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht_div(g, ht__conj(ht_node_saved(node, 0)));
+}
+
+static void sqrt_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht_div(ht_mul_scalar(g, 0.5), ht__conj(ht_node_saved(node, 0)));
+}
+
+static const ht_binary_op tanh_grad = {.name = "ht_tanh", .kernel = HT_BINARY_TANH_GRAD};
+
+static void tanh_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht__binary(&tanh_grad, g, ht__conj(ht_node_saved(node, 0)));
+}
+
+static const ht_unary_op exp_op = {"ht_exp", HT_UNARY_EXP, HT_RESULT_FLOAT, HT_SAVE_OUTPUT,
+                                   exp_backward};
+static const ht_unary_op log_op = {"ht_log", HT_UNARY_LOG, HT_RESULT_FLOAT, HT_SAVE_INPUT,
+                                   log_backward};
+static const ht_unary_op sqrt_op = {"ht_sqrt", HT_UNARY_SQRT, HT_RESULT_FLOAT, HT_SAVE_OUTPUT,
+                                    sqrt_backward};
+static const ht_unary_op tanh_op = {"ht_tanh", HT_UNARY_TANH, HT_RESULT_FLOAT, HT_SAVE_OUTPUT,
+                                    tanh_backward};
+
+ht_tensor *ht_exp(ht_tensor *x)
+{
+    return ht__unary(&exp_op, x);
+}
+
+ht_tensor *ht_log(ht_tensor *x)
+{
+    return ht__unary(&log_op, x);
+}
+
+ht_tensor *ht_sqrt(ht_tensor *x)
+{
+    return ht__unary(&sqrt_op, x);
+}
+
+ht_tensor *ht_tanh(ht_tensor *x)
+{
+    return ht__unary(&tanh_op, x);
+}

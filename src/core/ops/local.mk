@@ -1,0 +1,22 @@
+# The drivers, and a file for each topic of the API.
+libht_objects_la_SOURCES += \
+	src/core/ops/arithmetics.c \
+	src/core/ops/concatenate.c \
+	src/core/ops/driver_binary.c \
+	src/core/ops/driver_cumulative.c \
+	src/core/ops/driver_local.c \
+	src/core/ops/driver_reduce.c \
+	src/core/ops/drivers.h \
+	src/core/ops/exponential.c \
+	src/core/ops/factories.c \
+	src/core/ops/item.c \
+	src/core/ops/move.c \
+	src/core/ops/printing.c \
+	src/core/ops/random.c \
+	src/core/ops/relational.c \
+	src/core/ops/reshape.c \
+	src/core/ops/resplit.c \
+	src/core/ops/scalar.c \
+	src/core/ops/sequences.c \
+	src/core/ops/statistics.c \
+	src/core/ops/views.c

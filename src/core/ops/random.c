@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Draws of random tensors: one draw number each, the elements keyed by their global index. Each
+ * communicator counts its own draws, so that those on a part of the ranks do not move the others'.
+ */
+#include "ht/random.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "core/core.h"
+#include "ht/arithmetics.h"
+#include "ht/factories.h"
+#include "core/comm/comm.h"
+
+static uint64_t seed_now;
+static uint64_t epoch;       /* raised by seeding: counts of an earlier one are over */
+static uint64_t world_draws; /* may be set before there is a world */
+
+static uint64_t *draws_of(ht_comm *comm)
+{
+    if (comm == ht__comm_world_if_any())
+        return &world_draws;
+    if (comm->draws_epoch != epoch) {
+        comm->draws_epoch = epoch;
+        comm->draws = 0;
+    }
+    return &comm->draws;
+}
+
+uint64_t ht__random_draws(ht_comm *comm)
+{
+    return *draws_of(comm);
+}
+
+void ht__random_set_draws(ht_comm *comm, uint64_t draws)
+{
+    *draws_of(comm) = draws;
+}
+
+void ht_random_seed(uint64_t seed)
+{
+    ht_random_set_state(seed, 0);
+}
+
+void ht_random_get_state(uint64_t *seed, uint64_t *draw)
+{
+    *seed = seed_now;
+    *draw = world_draws;
+}
+
+void ht_random_set_state(uint64_t seed, uint64_t draw)
+{
+    seed_now = seed;
+    world_draws = draw;
+    epoch++;
+}
+
+static int64_t product(const int64_t shape[], int from, int to)
+{
+    int64_t size = 1;
+
+    for (int i = from; i < to; i++)
+        size *= shape[i];
+    return size;
+}
+
+void ht__random_place(const ht_body *body, ht_random *random)
+{
+    int split = body->split != HT_NONE ? body->split : 0;
+    int64_t inner = product(body->shape, split + 1, body->ndim);
+
+    random->outer = product(body->shape, 0, split);
+    random->inner = body->lsize / random->outer;
+    random->inner_global = body->ndim > 0 ? inner * body->shape[split] : 1;
+    random->start = body->split_start * inner;
+}
+
+/* Of a contiguous x. */
+static ht_status run(const char *what, ht_tensor *x, ht_random_kernel kernel, ht_random *random)
+{
+    ht_device *device = x->body->storage->device;
+
+    random->dtype = x->body->dtype;
+    ht__random_place(x->body, random);
+    if (device->backend->kernels.random[kernel](device->stream, random, ht__body_data(x->body)))
+        return ht__kernel_failed(x->body->comm, what);
+    return HT_SUCCESS;
+}
+
+static ht_status fill(const char *what, ht_tensor *x, ht_random_kernel kernel, ht_random *random)
+{
+    ht_scope *scope;
+    ht_tensor *dense;
+    ht_status status;
+
+    if (ht__backend_of(x)->kernels.random[kernel] == NULL)
+        return ht__kernel_missing(what, x);
+    if (x->body->lsize == 0)
+        return HT_SUCCESS;
+    if (ht__body_is_contiguous(x->body))
+        return run(what, x, kernel, random);
+
+    /* Ranks may differ in that: a part of one row, or of none, is contiguous. */
+    scope = ht_scope_open();
+    dense = ht__tensor_new(ht__body_new(what, x->body->comm, x->body->storage->device,
+                                        x->body->dtype, x->body->ndim, x->body->shape,
+                                        x->body->split, x->body->bounds));
+    status = dense != NULL ? run(what, dense, kernel, random) : ht_error_get(NULL);
+    if (status == HT_SUCCESS)
+        status = ht__copy_local(what, x->body, dense->body);
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht__random_fill(const char *what, ht_tensor *x, ht_random_kernel kernel, uint64_t seed,
+                          uint64_t draw, double a, double b)
+{
+    return fill(what, x, kernel, &(ht_random){.seed = seed, .draw = draw, .a = a, .b = b});
+}
+
+static ht_status draw_into(const char *what, ht_tensor *x, ht_random_kernel kernel,
+                           ht_random random)
+{
+    if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
+        return HT_ERR_STATE;
+    ht__storage_touch(x->body->storage);
+    ht__written(what, x, NULL);
+    random.seed = seed_now;
+    random.draw = (*draws_of(x->body->comm))++;
+    return fill(what, x, kernel, &random);
+}
+
+/* The largest number of a floating dtype; 0 of others. */
+static double largest(ht_dtype dtype)
+{
+    switch (dtype) {
+    case HT_FLOAT16:
+        return 65504;
+    case HT_BFLOAT16:
+        return 0x1.fep127;
+    case HT_FLOAT32:
+        return FLT_MAX;
+    case HT_FLOAT64:
+        return DBL_MAX;
+    default:
+        return 0;
+    }
+}
+
+static ht_status check_floating(const char *what, ht_comm *comm, ht_dtype dtype)
+{
+    if (ht_dtype_is_floating(dtype))
+        return HT_SUCCESS;
+    return HT_FAIL(comm, HT_ERR_DTYPE, "%s: a floating dtype is needed, not %s", what,
+                   ht_dtype_name(dtype));
+}
+
+ht_status ht__random_check_range(const char *what, const ht_body *x, double low, double high)
+{
+    double limit = largest(x->dtype);
+
+    if (low <= high && low >= -limit && high <= limit && high - low <= limit)
+        return HT_SUCCESS;
+    return HT_FAIL(x->comm, HT_ERR_ARGUMENT,
+                   "%s: no range [%g, %g) of %s: expected low <= high, and no more than %g "
+                   "for both and between them",
+                   what, low, high, ht_dtype_name(x->dtype), limit);
+}
+
+ht_status ht_uniform_(ht_tensor *x, double low, double high)
+{
+    static const char what[] = "ht_uniform_";
+
+    if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype) ||
+        ht__random_check_range(what, x->body, low, high))
+        return ht_error_get(NULL);
+    return draw_into(what, x, HT_RANDOM_UNIFORM, (ht_random){.a = low, .b = high});
+}
+
+ht_status ht_normal_(ht_tensor *x, double mean, double std)
+{
+    static const char what[] = "ht_normal_";
+    double limit;
+
+    if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype))
+        return ht_error_get(NULL);
+    limit = largest(x->body->dtype);
+    if (!(fabs(mean) <= limit) || !(std >= 0 && std <= limit))
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                       "%s: mean %g, std %g of %s: expected no more than %g, std from 0 on", what,
+                       mean, std, ht_dtype_name(x->body->dtype), limit);
+    return draw_into(what, x, HT_RANDOM_NORMAL, (ht_random){.a = mean, .b = std});
+}
+
+static ht_tensor *new_drawn(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
+                            int split, ht_random_kernel kernel, ht_random random)
+{
+    ht_tensor *x = ht__new_here(what, ndim, shape, dtype, split);
+
+    return x != NULL && draw_into(what, x, kernel, random) == HT_SUCCESS ? x : NULL;
+}
+
+/* A dtype that is none is said with the shape. */
+static bool fits(const char *what, ht_dtype dtype)
+{
+    ht_comm *comm = ht__comm_in_use(what);
+
+    return comm != NULL &&
+           ((unsigned)dtype >= HT_DTYPE_COUNT || check_floating(what, comm, dtype) == HT_SUCCESS);
+}
+
+ht_tensor *ht_rand(int ndim, const int64_t shape[], ht_dtype dtype, int split)
+{
+    if (!fits("ht_rand", dtype))
+        return NULL;
+    return new_drawn("ht_rand", ndim, shape, dtype, split, HT_RANDOM_UNIFORM,
+                     (ht_random){.a = 0, .b = 1});
+}
+
+ht_tensor *ht_randn(int ndim, const int64_t shape[], ht_dtype dtype, int split)
+{
+    if (!fits("ht_randn", dtype))
+        return NULL;
+    return new_drawn("ht_randn", ndim, shape, dtype, split, HT_RANDOM_NORMAL,
+                     (ht_random){.a = 0, .b = 1});
+}
+
+/* Whether integers from low to last are numbers of a dtype, rounded in a floating one. */
+static bool holds(ht_dtype dtype, int64_t low, int64_t last)
+{
+    int bits = 8 * (int)ht_dtype_size(dtype);
+
+    if (ht_dtype_is_floating(dtype))
+        return (double)low >= -largest(dtype) && (double)last <= largest(dtype);
+    if (dtype == HT_BOOL || dtype == HT_UINT8)
+        return low >= 0 && last <= (dtype == HT_BOOL ? 1 : UINT8_MAX);
+    return bits == 64 || (low >= -((int64_t)1 << (bits - 1)) && last < (int64_t)1 << (bits - 1));
+}
+
+ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[], ht_dtype dtype,
+                      int split)
+{
+    static const char what[] = "ht_randint";
+    ht_comm *comm = ht__comm_in_use(what);
+
+    if (comm == NULL)
+        return NULL;
+    if (ht_dtype_is_complex(dtype)) {
+        HT_FAIL(comm, HT_ERR_DTYPE, "%s: no integers of %s", what, ht_dtype_name(dtype));
+        return NULL;
+    }
+    if (low >= high || ((unsigned)dtype < HT_DTYPE_COUNT && !holds(dtype, low, high - 1))) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: no integers in [%" PRId64 ", %" PRId64 ") of %s", what,
+                low, high, ht_dtype_name(dtype));
+        return NULL;
+    }
+    return new_drawn(what, ndim, shape, dtype, split, HT_RANDOM_INTEGER,
+                     (ht_random){.low = low, .high = high});
+}

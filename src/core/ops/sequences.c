@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sequences of numbers. Integers are counted as such, in int64: a double has 53 bits. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "core/core.h"
+#include "ht/factories.h"
+
+/* What one is made of: start + step i; of `last` is its last element where it has one. */
+typedef struct sequence {
+    bool exact;
+    int64_t start, step;             /* exact */
+    double from, by, width, divisor; /* not exact; width / divisor = by unless that is 0 */
+    double last;
+    bool has_last;
+    int64_t count;
+} sequence;
+
+static double real_element(const sequence *s, int64_t i)
+{
+    if (s->has_last && i == s->count - 1)
+        return s->last;
+    if (s->by == 0 && s->has_last) /* too small a step for a double */
+        return s->from + (double)i / s->divisor * s->width;
+    return s->from + s->by * (double)i;
+}
+
+/* This rank's part, on the host, then converted. */
+static ht_tensor *write(const char *what, const sequence *s, ht_dtype dtype, int split)
+{
+    ht_comm *comm = ht__comm_in_use(what);
+    ht_tensor *host;
+    void *data;
+
+    if (comm == NULL)
+        return NULL;
+    if ((unsigned)dtype >= HT_DTYPE_COUNT) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+        return NULL;
+    }
+    if (!ht__check_shape(what, comm, 1, &s->count, &split))
+        return NULL;
+    host = ht__tensor_new(ht__body_new(
+        what, comm, ht__device_cpu(), s->exact ? HT_INT64 : HT_FLOAT64, 1, &s->count, split, NULL));
+    if (host == NULL)
+        return NULL;
+    data = ht__body_data(host->body);
+    for (int64_t i = 0; i < host->body->lsize; i++) {
+        int64_t at = host->body->split_start + i;
+
+        if (s->exact) /* may pass INT64_MAX only where nothing is stored any more */
+            ((int64_t *)data)[i] = (int64_t)((uint64_t)s->start + (uint64_t)s->step * (uint64_t)at);
+        else
+            ((double *)data)[i] = real_element(s, at);
+    }
+    return ht_to_device(ht_astype(host, dtype), ht_get_device());
+}
+
+/* How many numbers start, start + step, ... come before stop; -1: none or too many. */
+static int64_t count_integers(int64_t start, int64_t stop, int64_t step)
+{
+    const __int128 way = (__int128)stop - start;
+    __int128 count;
+
+    if (step == 0)
+        return -1;
+    count = (way + (step > 0 ? (__int128)step - 1 : (__int128)step + 1)) / step;
+    return count > (int64_t)1 << 59 ? -1 : count > 0 ? (int64_t)count : 0;
+}
+
+static ht_tensor *count_up(const char *what, int64_t start, int64_t stop, int64_t step,
+                           ht_dtype dtype, int split)
+{
+    const sequence s = {
+        .exact = true, .start = start, .step = step, .count = count_integers(start, stop, step)};
+
+    if (s.count < 0) {
+        HT_FAIL(ht__comm_in_use(what), HT_ERR_ARGUMENT,
+                "%s: no sequence from %" PRId64 " to %" PRId64 " by %" PRId64, what, start, stop,
+                step);
+        return NULL;
+    }
+    return write(what, &s, dtype, split);
+}
+
+ht_tensor *ht_arange_i64(int64_t start, int64_t stop, int64_t step, ht_dtype dtype, int split)
+{
+    return count_up("ht_arange_i64", start, stop, step, dtype, split);
+}
+
+ht_tensor *ht_arange(double start, double stop, double step, ht_dtype dtype, int split)
+{
+    static const char what[] = "ht_arange";
+    double count = ceil((stop - start) / step);
+    sequence s = {.from = start, .by = step};
+    int64_t first, by, end;
+
+    if (ht__is_whole(start, &first) && ht__is_whole(step, &by) && by != 0 &&
+        ht__is_whole(by > 0 ? ceil(stop) : floor(stop), &end))
+        return count_up(what, first, end, by, dtype, split);
+    if (step == 0 || !isfinite(count) || count > 0x1p59) {
+        HT_FAIL(ht__comm_in_use(what), HT_ERR_ARGUMENT, "%s: no sequence from %g to %g by %g", what,
+                start, stop, step);
+        return NULL;
+    }
+    s.count = count > 0 ? (int64_t)count : 0;
+    return write(what, &s, dtype, split);
+}
+
+/* As NumPy: start + i step, and the last one is stop. */
+ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype dtype, int split)
+{
+    sequence s = {.from = start,
+                  .width = stop - start,
+                  .divisor = (double)(count - 1),
+                  .last = stop,
+                  .has_last = count > 1,
+                  .count = count};
+
+    if (count > 1)
+        s.by = isfinite(s.width) ? s.width / s.divisor : stop / s.divisor - start / s.divisor;
+    return write("ht_linspace", &s, dtype, split);
+}

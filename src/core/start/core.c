@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Start and end of what the core itself needs; ht_init and ht_finalize call these. */
+#include "core/start/start.h"
+#include "core/core.h"
+
+#include "backends/cpu/cpu.h"
+
+void ht__core_init(void)
+{
+    ht__cpu_set_threads(ht__process.threads);
+    ht__device_cpu();
+    ht__autograd_start();
+}
+
+void ht__core_finalize(void)
+{
+    ht__scope_thread_end();
+    ht__devices_finalize();
+}
+
+#ifdef __SANITIZE_ADDRESS__
+/* A leak found at exit can only be told from Open MPI's own while its modules are mapped: with them
+ * gone a stack ends in nowhere, unless each malloc is unwound by tables, which takes as long as all
+ * else in a short job. */
+HT_API int dlclose(void *handle)
+{
+    (void)handle;
+    return 0;
+}
+#endif

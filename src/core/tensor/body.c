@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bodies: what a tensor is, apart from its history. They never change once a tensor has them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/core.h"
+
+static void destroy_bounds(void *object)
+{
+    ht__object_fini(object);
+    ht__free(object);
+}
+
+static ht_kind bounds_kind = {.name = "bounds", .destroy = destroy_bounds};
+
+ht_bounds *ht__bounds_new(int ranks)
+{
+    ht_bounds *bounds = ht__alloc(sizeof *bounds + ((size_t)ranks + 1) * sizeof bounds->start[0]);
+
+    ht__object_init(bounds, &bounds_kind);
+    return bounds;
+}
+
+static void destroy_body(void *object)
+{
+    ht_body *body = object;
+
+    ht_release(body->storage);
+    ht_release(body->comm);
+    ht_release(body->bounds);
+    ht__object_fini(body);
+    ht__block_free(body, sizeof *body);
+}
+
+static ht_kind body_kind = {.name = "body", .destroy = destroy_body};
+
+void ht__strides_row_major(int ndim, const int64_t shape[], int64_t stride[])
+{
+    int64_t step = 1;
+
+    for (int i = ndim - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= shape[i] > 0 ? shape[i] : 1;
+    }
+}
+
+int64_t ht__body_start(const ht_body *body, int rank)
+{
+    int64_t start, count;
+
+    if (body->split == HT_NONE)
+        return 0;
+    if (body->bounds != NULL)
+        return body->bounds->start[rank];
+    if (rank == body->comm->size)
+        return body->shape[body->split];
+    ht_comm_chunk(body->comm, body->shape[body->split], rank, &start, &count);
+    return start;
+}
+
+void ht__body_settle(ht_body *body)
+{
+    memcpy(body->lshape, body->shape, sizeof body->lshape);
+    body->split_start = 0;
+    if (body->split != HT_NONE) {
+        body->split_start = ht__body_start(body, body->comm->rank);
+        body->lshape[body->split] = ht__body_start(body, body->comm->rank + 1) - body->split_start;
+    }
+    body->lsize = 1;
+    for (int i = 0; i < body->ndim; i++)
+        body->lsize *= body->lshape[i];
+}
+
+/* Everything but strides and storage. */
+static ht_body *new_shape(ht_comm *comm, ht_dtype dtype, int ndim, const int64_t shape[], int split,
+                          ht_bounds *bounds)
+{
+    ht_body *body = ht__block_alloc(sizeof *body);
+
+    ht__object_init(body, &body_kind);
+    body->comm = ht_retain(comm);
+    body->dtype = dtype;
+    body->ndim = ndim;
+    body->split = split;
+    body->bounds = ht_retain(bounds);
+    if (ndim > 0)
+        memcpy(body->shape, shape, (size_t)ndim * sizeof shape[0]);
+    ht__body_settle(body);
+    return body;
+}
+
+static ht_body *give_memory(const char *what, ht_body *body, ht_device *device)
+{
+    size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
+
+    body->storage = ht__storage_new(device, bytes);
+    if (body->storage != NULL)
+        return body;
+    HT_FAIL_HERE(body->comm, HT_ERR_MEMORY, "%s: out of memory: %zu bytes on %s for %s of shape %s",
+                 what, bytes, ht_device_name(device), ht_dtype_name(body->dtype),
+                 ht__shape_str(body->ndim, body->lshape));
+    ht_release(body);
+    return NULL;
+}
+
+ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
+                      const int64_t shape[], int split, ht_bounds *bounds)
+{
+    ht_body *body;
+
+    if (!ht__shape_counts(ndim, shape)) {
+        HT_FAIL(comm, HT_ERR_SHAPE, "%s: a result of shape %s has more than 2^59 elements", what,
+                ht__shape_str(ndim, shape));
+        return NULL;
+    }
+    body = new_shape(comm, dtype, ndim, shape, split, bounds);
+    ht__strides_row_major(ndim, body->lshape, body->stride);
+    return give_memory(what, body, device);
+}
+
+/* Dense strides in which the axes follow each other in memory as they do in `like`. */
+static void strides_as(ht_body *body, const ht_body *like)
+{
+    int order[HT_MAX_NDIM];
+    int64_t step = 1;
+
+    for (int i = 0; i < body->ndim; i++) {
+        int j = i;
+
+        for (; j > 0 && like->stride[order[j - 1]] < like->stride[i]; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+    for (int i = body->ndim - 1; i >= 0; i--) {
+        body->stride[order[i]] = step;
+        step *= body->lshape[order[i]] > 0 ? body->lshape[order[i]] : 1;
+    }
+}
+
+ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype)
+{
+    ht_body *body = new_shape(like->comm, dtype, like->ndim, like->shape, like->split,
+                              like->bounds);
+
+    if (like->lsize == 0) /* no element tells: the strides do which layout it is */
+        memcpy(body->stride, like->stride, sizeof body->stride);
+    else if (ht__body_is_contiguous(like)) /* but for axes of length 1, whose strides may be any */
+        ht__strides_row_major(body->ndim, body->lshape, body->stride);
+    else
+        strides_as(body, like);
+    return give_memory(what, body, like->storage->device);
+}
+
+ht_body *ht__body_metadata(const ht_body *of)
+{
+    ht_body *body = ht__block_alloc(sizeof *body);
+
+    *body = *of;
+    ht__object_init(body, &body_kind);
+    body->storage = NULL;
+    ht_retain(body->comm);
+    ht_retain(body->bounds);
+    return body;
+}
+
+ht_body *ht__body_view(const ht_body *of)
+{
+    ht_body *body = ht__body_metadata(of);
+
+    body->storage = ht_retain(of->storage);
+    return body;
+}
+
+bool ht__body_is_contiguous(const ht_body *body)
+{
+    int64_t step = 1;
+
+    for (int i = body->ndim - 1; i >= 0; i--) {
+        if (body->lshape[i] != 1 && body->stride[i] != step && body->lsize > 0)
+            return false;
+        step *= body->lshape[i];
+    }
+    return true;
+}
+
+bool ht__body_is_channels_last(const ht_body *body)
+{
+    static const int order[4] = {1, 3, 2, 0};
+    int64_t step = 1;
+
+    if (body->ndim != 4)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        int axis = order[i];
+
+        if (body->lshape[axis] != 1 && body->stride[axis] != step)
+            return false;
+        step *= body->lshape[axis];
+    }
+    return true;
+}
+
+bool ht__body_same_slabs(const ht_body *a, const ht_body *b)
+{
+    if (a->split != b->split)
+        return false;
+    if (a->split == HT_NONE || a->bounds == b->bounds)
+        return true;
+    for (int rank = 0; rank <= a->comm->size; rank++) {
+        if (ht__body_start(a, rank) != ht__body_start(b, rank))
+            return false;
+    }
+    return true;
+}
+
+bool ht__same_shape(int ndim, const int64_t shape[], int other_ndim, const int64_t other[])
+{
+    if (ndim != other_ndim)
+        return false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] != other[i])
+            return false;
+    }
+    return true;
+}
+
+bool ht__body_same_shape(const ht_body *a, const ht_body *b)
+{
+    return ht__same_shape(a->ndim, a->shape, b->ndim, b->shape);
+}
+
+bool ht__body_fits(const ht_body *a, const ht_body *b)
+{
+    bool both = a->storage != NULL && b->storage != NULL;
+
+    return a->dtype == b->dtype && (!both || a->storage->device == b->storage->device) &&
+           ht__comm_compatible(a->comm, b->comm) && ht__body_same_shape(a, b) &&
+           ht__body_same_slabs(a, b);
+}
+
+const char *ht__body_str(const ht_body *body)
+{
+    static _Thread_local char texts[4][256];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % 4], split[64] = "", ranks[32] = "";
+
+    if (body->split != HT_NONE)
+        snprintf(split, sizeof split, " split along axis %d%s", body->split,
+                 body->bounds != NULL ? " in slabs of its own" : "");
+    if (body->comm->size > 1)
+        snprintf(ranks, sizeof ranks, " of %d ranks", body->comm->size);
+    snprintf(text, sizeof texts[0], "%s %s%s on %s%s", ht_dtype_name(body->dtype),
+             ht__shape_str(body->ndim, body->shape), split,
+             body->storage != NULL ? ht_device_name(body->storage->device) : "any device", ranks);
+    return text;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writes in place and the graph, as in PyTorch. Views share memory, so a write through one changes
+ * what its base and the other views are. A storage counts the writes that change somebody's
+ * history; a handle whose own number is older than that is behind.
+ * - A view that was made while recording knows its base, the tensor that it is a view of in the
+ * end. A write through it makes the base the result of two things: of what the base was, outside of
+ * the view, and of what was written.
+ * - A view that is behind becomes a view of what its base is now, when it is next used.
+ * - Views that were cut off (ht_detach, or made with gradients off) have no base: what needs a
+ *   gradient cannot be written through them. */
+#include "core/tensor/node.h"
+
+ht_view_backward ht__view_backward;
+
+/* The tensor that x's memory belongs to in the graph: its base, unless that got another body. */
+static ht_tensor *root_of(ht_tensor *x)
+{
+    bool shares = x->root != NULL && x->root->body->storage == x->body->storage;
+
+    return shares ? x->root : x;
+}
+
+void ht__set_base(ht_tensor *y, ht_tensor *x)
+{
+    if (y == NULL || y == x || y->root != NULL)
+        return;
+    y->view = y->body->storage == x->body->storage; /* or it became a copy */
+    if (y->view && ht_is_grad_enabled())
+        y->root = ht_retain(root_of(x));
+}
+
+ht_tensor *ht__without_base(ht_tensor *y)
+{
+    if (y == NULL)
+        return NULL;
+    y->view = false;
+    ht_release(y->root);
+    y->root = NULL;
+    return y;
+}
+
+/* Integers have none. */
+static bool may_have_history(const ht_tensor *x)
+{
+    return ht_dtype_is_floating(x->body->dtype) || ht_dtype_is_complex(x->body->dtype);
+}
+
+static void give_history(ht_tensor *x, ht_node *node)
+{
+    ht_release(x->node);
+    x->node = may_have_history(x) ? node : NULL;
+    if (x->node != node)
+        ht_release(node);
+}
+
+/* Cut off from the graph: values without a history. */
+static bool is_cut_off(const ht_tensor *x)
+{
+    return x->view && x->node == NULL && root_of((ht_tensor *)x) == x;
+}
+
+bool ht__catch_up(const char *what, ht_tensor *x)
+{
+    ht_tensor *base = root_of(x);
+    unsigned now = x->body->storage->history;
+
+    if (is_cut_off(base))
+        base->history = now;
+    if (base == x && base->history == now)
+        return true;
+    if (base == x || base->history != now) {
+        HT_FAIL(x->body->comm, HT_ERR_STATE,
+                "%s: x %s%s was written to through another tensor that shares its memory: make it "
+                "anew",
+                what, x->node != NULL ? "of " : "", x->node != NULL ? x->node->name : "");
+        return false;
+    }
+    x->history = now;
+    give_history(x, NULL);
+    give_history(x, ht_node_new("view", ht__view_backward.view, 2, (ht_tensor *[]){base, x}));
+    return true;
+}
+
+static ht_status refuse(const char *what, const ht_tensor *x, const char *why)
+{
+    return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is %s", what, why);
+}
+
+ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *values)
+{
+    ht_tensor *root = root_of(x);
+    bool tracked;
+
+    if (x->body->read_only)
+        return refuse(what, x, "a read-only view (ht_broadcast_to)");
+    if (ht__compare_on)
+        ht__compare_tensor(x->body, true);
+    if (!ht_is_grad_enabled())
+        return HT_SUCCESS;
+    if (!ht__is_current(x) && !ht__catch_up(what, x))
+        return HT_ERR_STATE;
+    if (root->node == NULL && ht__needs_grad(root))
+        return refuse(what, x,
+                      root == x ? "a leaf that requires gradients: write to it with gradients off "
+                                  "(ht_set_grad_enabled)"
+                                : "a view of a leaf that requires gradients: write to it with "
+                                  "gradients off (ht_set_grad_enabled)");
+    tracked = root->node != NULL ||
+              (values != NULL && ht__needs_grad(values) && may_have_history(x));
+    if (root->view && tracked)
+        return refuse(what, x,
+                      "a view that was cut off (ht_detach, or made with gradients off): its tensor "
+                      "would not know the gradient of what is written");
+    return HT_SUCCESS;
+}
+
+bool ht__has_history(const ht_tensor *x)
+{
+    const ht_node *node = root_of((ht_tensor *)x)->node;
+
+    return node != NULL && !node->released;
+}
+
+void ht__written(const char *what, ht_tensor *x, ht_node *node)
+{
+    ht_tensor *root = root_of(x);
+
+    if (!may_have_history(x)) {
+        ht_release(node);
+        return;
+    }
+    if (!ht_is_grad_enabled() || (node == NULL && x->node == NULL && root->node == NULL)) {
+        ht_release(node);
+        return;
+    }
+    x->history = root->history = ++x->body->storage->history;
+    give_history(x, node);
+    if (root != x)
+        give_history(root, ht_node_new(what, ht__view_backward.write, 2, (ht_tensor *[]){root, x}));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Nodes of the graph, for the folder autograd and node.c alone. */
+#ifndef HT_CORE_TENSOR_NODE_H
+#define HT_CORE_TENSOR_NODE_H
+
+#include "core/core.h"
+
+#define HT_NODE_INLINE 4 /* inputs and saved tensors most operations get by with */
+
+/* Where a gradient goes: to the node that made the input, or to the leaf it is. */
+typedef struct ht_edge {
+    ht_node *node;      /* owned */
+    ht_grad_meta *leaf; /* owned */
+    ht_body *shape;     /* owned metadata, so that no memory is kept alive */
+} ht_edge;
+
+typedef struct ht_saved {
+    ht_body *body; /* owned */
+    unsigned version;
+} ht_saved;
+
+/* Whose backward waits for other ranks; of this thread, newest first, until it has run. */
+typedef struct ht_collective_node {
+    ht_node *node; /* not owned */
+    void (*abandon)(ht_node *node);
+    struct ht_collective_node *newer, *older;
+} ht_collective_node;
+
+struct ht_node {
+    ht_object base;
+    uint64_t sequence; /* order of creation on this thread */
+    const char *name;  /* not owned: a literal */
+    const char *layer; /* not owned, kept by the timeline: whose forward made it; NULL */
+    ht_backward_fn *backward;
+    int input_count, saved_count;
+    ht_edge *inputs;
+    ht_saved *saved;
+    ht_edge inline_inputs[HT_NODE_INLINE];
+    ht_saved inline_saved[HT_NODE_INLINE];
+    void *context;
+    size_t context_bytes;
+    ht_grad_meta *watch;            /* owned; hooks on the output */
+    ht_tensor *pending;             /* owned; the gradient that has arrived so far */
+    ht_collective_node *collective; /* owned; NULL; node_collective.c */
+    uint64_t walk;                  /* the last ht__graph_walk that came by */
+    bool released;                  /* a backward pass has used it up */
+    bool stale; /* an input could not be brought up to date: there will be no output */
+};
+
+/* Copies the first hook for the value of a node (its sequence; 0: of a leaf) with an id above
+ * `after` and up to `last`; false where there is none. Hooks may come and go while one runs: those
+ * that come have higher ids. A write in place gives the tensor another node, and what hooks of
+ * before are to see is the gradient of the value of before. */
+bool ht__next_hook(const ht_grad_meta *meta, uint64_t of, uint64_t after, uint64_t last,
+                   ht_hook *hook);
+uint64_t ht__last_hook(const ht_grad_meta *meta); /* its id; 0: there are none */
+
+/* Backward of a write through a view, whose inputs are what the base was and what was written to
+ * its part; and of a view of a base that was written to, whose inputs are the base and the view for
+ * where it lies. They take what is above this room, and are brought by ht__autograd_start. */
+typedef struct ht_view_backward {
+    ht_backward_fn *write, *view;
+} ht_view_backward;
+extern ht_view_backward ht__view_backward;
+
+void ht__node_watch(ht_node *node, ht_grad_meta *meta);
+void ht__node_abandon(ht_node *node); /* keeps the error that there is */
+void ht__node_leave(ht_node *node);   /* its backward waits for nobody any more */
+void ht__node_empty(ht_node *node);   /* drops inputs and saved tensors after a backward pass */
+
+#endif

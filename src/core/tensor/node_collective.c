@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Nodes whose backward exchanges something with other ranks. When this rank cannot come there, for
+ * an error, the node is abandoned in its place: that tells the others, who wait for it. */
+#include "core/tensor/node.h"
+
+static _Thread_local ht_collective_node *newest;
+
+void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node))
+{
+    ht_collective_node *added = ht__alloc(sizeof *added);
+
+    *added = (ht_collective_node){.node = node, .abandon = abandon, .older = newest};
+    if (newest != NULL)
+        newest->newer = added;
+    newest = added;
+    node->collective = added;
+}
+
+void ht__node_leave(ht_node *node)
+{
+    ht_collective_node *gone = node->collective;
+
+    if (gone->newer != NULL)
+        gone->newer->older = gone->older;
+    else
+        newest = gone->older;
+    if (gone->older != NULL)
+        gone->older->newer = gone->newer;
+    ht__free(gone);
+    node->collective = NULL;
+}
+
+void ht__node_abandon(ht_node *node)
+{
+    ht_error_kept cause;
+
+    ht__error_set_aside(&cause);
+    node->collective->abandon(node);
+    ht__error_put_back(&cause);
+}
+
+void ht__abandon_nodes(uint64_t begin, uint64_t end)
+{
+    ht_collective_node *one = newest;
+
+    while (one != NULL && (one->node->sequence <= begin || one->node->sequence > end))
+        one = one->older;
+    if (one != NULL)
+        ht__node_abandon(one->node);
+}

@@ -1,0 +1,11 @@
+# Layers, and how parameters are initialised.
+libht_objects_la_SOURCES += \
+	src/nn/layers/activation.c \
+	src/nn/layers/batch_norm.c \
+	src/nn/layers/batch_norm.h \
+	src/nn/layers/conv2d.c \
+	src/nn/layers/dropout.c \
+	src/nn/layers/linear.c \
+	src/nn/layers/sequential.c \
+	src/nn/layers/shape.c \
+	src/nn/layers/sync_batch_norm.c

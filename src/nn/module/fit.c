@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether a saved state fits a tree: all that does not is said at once. */
+#include "nn/module/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A list of complaints that fits an error message. */
+struct complaints {
+    char text[768];
+    size_t used;
+    int left_out;
+};
+
+static void complain(struct complaints *list, const char *kind, const char *name,
+                     const char *detail)
+{
+    size_t room = sizeof list->text - list->used;
+    int length = snprintf(list->text + list->used, room, "%s%s %s%s", list->used > 0 ? "; " : "",
+                          kind, name, detail);
+
+    if (length > 0 && (size_t)length < room) {
+        list->used += (size_t)length;
+        return;
+    }
+    list->text[list->used] = '\0';
+    list->left_out++;
+}
+
+static struct ht_state_entry *find(const ht_state *state, const char *name)
+{
+    for (size_t i = 0; i < state->count; i++) {
+        if (strcmp(state->entries[i].name, name) == 0)
+            return &state->entries[i];
+    }
+    return NULL;
+}
+
+/* All that a copy could stumble over: once one is made, all are. */
+static void compare(struct complaints *list, const struct ht_state_entry *entry, const ht_tensor *x)
+{
+    const ht_body *mine = entry->tensor->body, *theirs = x->body;
+    char detail[384];
+
+    if (!ht__body_same_shape(theirs, mine)) {
+        snprintf(detail, sizeof detail, " is %s in the state, %s in the model",
+                 ht__shape_str(theirs->ndim, theirs->shape),
+                 ht__shape_str(mine->ndim, mine->shape));
+        complain(list, "misshapen", entry->name, detail);
+    } else if (!ht__comm_compatible(mine->comm, theirs->comm)) {
+        snprintf(detail, sizeof detail, " lives on %d rank%s, in the model on %d",
+                 theirs->comm->size, theirs->comm->size > 1 ? "s" : "", mine->comm->size);
+        complain(list, "misplaced", entry->name, detail);
+    } else if (ht_dtype_is_complex(theirs->dtype) && !ht_dtype_is_complex(mine->dtype)) {
+        snprintf(detail, sizeof detail, " is %s, in the model %s", ht_dtype_name(theirs->dtype),
+                 ht_dtype_name(mine->dtype));
+        complain(list, "mistyped", entry->name, detail);
+    }
+}
+
+ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
+                         const ht_value *map)
+{
+    struct complaints list = {.used = 0};
+
+    for (int i = 0; i < ht_value_count(map); i++) {
+        if (find(state, ht_value_key(map, i)) == NULL)
+            complain(&list, "unexpected", ht_value_key(map, i), "");
+    }
+    for (size_t i = 0; i < state->count; i++) {
+        ht_tensor *x = ht_value_as_tensor(ht_value_get(map, state->entries[i].name));
+
+        if (x == NULL)
+            complain(&list, "missing", state->entries[i].name, "");
+        else
+            compare(&list, &state->entries[i], x);
+    }
+    if (list.used == 0 && list.left_out == 0)
+        return HT_SUCCESS;
+    if (list.left_out == 0)
+        return ht__error_set(HT_ERR_FORMAT, "%s: %s does not fit the model: %s", what, source,
+                             list.text);
+    return ht__error_set(HT_ERR_FORMAT, "%s: %s does not fit the model: %s; and %d more", what,
+                         source, list.text, list.left_out);
+}
+
+/* What needs memory, or may fail in another way, comes before the first change. */
+static ht_status prepare(const ht_state *state, const ht_value *map, ht_tensor *made[])
+{
+    for (size_t i = 0; i < state->count; i++) {
+        const ht_body *body = state->entries[i].tensor->body;
+
+        made[i] = ht_astype(
+            ht_to_device(ht_value_as_tensor(ht_value_get(map, state->entries[i].name)),
+                         body->storage->device),
+            body->dtype);
+        if (made[i] == NULL)
+            return ht_error_get(NULL);
+    }
+    return HT_SUCCESS;
+}
+
+ht_status ht__state_copy(const ht_state *state, const ht_value *map)
+{
+    ht_tensor **made = ht__alloc((state->count + 1) * sizeof *made);
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = prepare(state, map, made);
+
+    for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++)
+        status = ht_copy_(state->entries[i].tensor, made[i]);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    ht__free(made);
+    return status;
+}
+
+static void add_to_map(const char *name, ht_tensor *tensor, void *map)
+{
+    ht_value_set(map, name, ht_value_tensor(tensor));
+}
+
+ht_value *ht_module_state_dict(ht_module *module)
+{
+    ht_value *map;
+
+    if (HT_IS_NULL(module, "ht_module_state_dict", "the module") ||
+        ht__module_drain(module) != HT_SUCCESS)
+        return NULL;
+    map = ht_value_map();
+    module = ht__module_unwrapped(module);
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_to_map, map);
+    ht__module_walk_tensors(module, HT_SLOT_BUFFER, add_to_map, map);
+    return map;
+}
+
+ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state)
+{
+    const char *message;
+    ht_state tree;
+    ht_status status;
+
+    if (HT_IS_NULL(module, "ht_module_load_state_dict", "the module") ||
+        HT_IS_NULL(state, "ht_module_load_state_dict", "the state"))
+        return ht_error_get(NULL);
+    status = ht__module_drain(module);
+    if (status != HT_SUCCESS)
+        return status;
+
+    tree = ht__state_collect(ht__module_unwrapped(module));
+    status = ht__state_fits("ht_module_load_state_dict", "the state", &tree, state);
+    if (status == HT_SUCCESS) {
+        status = ht__state_copy(&tree, state);
+    } else {
+        ht_error_get(&message);
+        HT_FAIL(NULL, status, "%s", message);
+    }
+    ht__state_free(&tree);
+    return status;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Initialisation of parameters. The k-th tensor initialised since ht_nn_seed gets the k-th draw, so
+ * that all ranks that build the same model have the same parameters without a word between them. */
+#include "nn/module/init.h"
+
+#include <math.h>
+
+#include "ht/factories.h"
+
+#define STREAM \
+    0x6e6e2e696e697400u /* "nn.init": never the numbers of ht_random with the same seed */
+
+static atomic_uint_fast64_t seed, draws;
+
+void ht_nn_seed(uint64_t value)
+{
+    atomic_store(&seed, value);
+    atomic_store(&draws, 0);
+}
+
+uint64_t ht__nn_seed_get(void)
+{
+    return atomic_load(&seed);
+}
+
+void ht__nn_init_get_state(uint64_t *seed_now, uint64_t *draws_now)
+{
+    *seed_now = atomic_load(&seed);
+    *draws_now = atomic_load(&draws);
+}
+
+void ht__nn_init_set_state(uint64_t seed_now, uint64_t draws_now)
+{
+    atomic_store(&seed, seed_now);
+    atomic_store(&draws, draws_now);
+}
+
+uint64_t ht__nn_mix(uint64_t key, uint64_t number)
+{
+    uint64_t z = key + 0x9e3779b97f4a7c15u * (number + 1);
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* Where this rank's slab stands among the elements of the global tensor. */
+static ht_random job_of(const ht_body *body, double low, double high)
+{
+    int axis = body->split != HT_NONE ? body->split : 0;
+    ht_random job = {
+        .dtype = body->dtype, .outer = 1, .inner = 1, .inner_global = 1, .a = low, .b = high};
+
+    for (int i = 0; i < axis; i++)
+        job.outer *= body->shape[i];
+    for (int i = axis; i < body->ndim; i++) {
+        job.inner *= body->lshape[i];
+        job.inner_global *= body->shape[i];
+    }
+    if (body->split != HT_NONE && body->shape[axis] > 0)
+        job.start = body->split_start * (job.inner_global / body->shape[axis]);
+    job.seed = ht__nn_mix(ht__nn_seed_get(), STREAM);
+    job.draw = atomic_fetch_add(&draws, 1);
+    return job;
+}
+
+ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
+{
+    if (HT_IS_NULL(x, "ht_nn_init_uniform", "x"))
+        return ht_error_get(NULL);
+
+    const ht_body *body = x->body;
+    ht_device *device = body->storage->device;
+
+    if (!ht_dtype_is_floating(body->dtype) || !ht__body_is_contiguous(body))
+        return HT_FAIL(
+            body->comm, HT_ERR_ARGUMENT,
+            "ht_nn_init_uniform: a contiguous tensor of a floating dtype is needed, not %s %s",
+            ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
+    if (ht__random_check_range("ht_nn_init_uniform", body, low, high) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (device->backend->kernels.random[HT_RANDOM_UNIFORM] == NULL)
+        return ht__kernel_missing("ht_nn_init_uniform", x);
+
+    ht_random job = job_of(body, low, high);
+    if (device->backend->kernels.random[HT_RANDOM_UNIFORM](device->stream, &job,
+                                                           ht__body_data(body)) != 0)
+        return ht__kernel_failed(body->comm, "ht_nn_init_uniform");
+    ht__storage_touch(body->storage);
+    return HT_SUCCESS;
+}
+
+ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a)
+{
+    int64_t fan_in = 1;
+    double bound;
+
+    if (HT_IS_NULL(x, "ht_nn_init_kaiming_uniform", "x"))
+        return ht_error_get(NULL);
+    if (x->body->ndim < 2)
+        return HT_FAIL(x->body->comm, HT_ERR_SHAPE,
+                       "ht_nn_init_kaiming_uniform: x is %s, 2 axes at least are needed",
+                       ht__shape_str(x->body->ndim, x->body->shape));
+    if (!isfinite(a))
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                       "ht_nn_init_kaiming_uniform: a is %g, expected a finite number", a);
+    for (int i = 1; i < x->body->ndim; i++)
+        fan_in *= x->body->shape[i];
+    if (fan_in == 0)
+        return HT_SUCCESS;
+    bound = sqrt(2.0 / (1.0 + a * a)) * sqrt(3.0 / (double)fan_in);
+    return ht_nn_init_uniform(x, -bound, bound);
+}
+
+ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound)
+{
+    ht_tensor *x = ht_empty_on(ndim, shape, HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF);
+
+    if (x == NULL || ht_nn_init_uniform(x, -bound, bound) != HT_SUCCESS)
+        return NULL;
+    return x;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Seeds of initialisation and dropout, shared by the layers. */
+#ifndef HT_NN_MODULE_INIT_H
+#define HT_NN_MODULE_INIT_H
+
+#include "core/core.h"
+#include "ht/nn.h"
+
+uint64_t ht__nn_seed_get(void);
+
+/* The seed, and how many tensors were initialised since it was set. */
+void ht__nn_init_get_state(uint64_t *seed, uint64_t *draws);
+void ht__nn_init_set_state(uint64_t seed, uint64_t draws);
+
+/* Mixes a number into a key: all bits of both reach all bits of the result. */
+uint64_t ht__nn_mix(uint64_t key, uint64_t number);
+
+/* A process-local float32 parameter, uniform in +-bound. Scoped. */
+ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound);
+
+#endif

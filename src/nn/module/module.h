@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The structs of modules, and what wrappers (data parallelism) need of a tree of them. */
+#ifndef HT_NN_MODULE_MODULE_H
+#define HT_NN_MODULE_MODULE_H
+
+#include <stddef.h>
+
+#include "core/core.h"
+#include "ht/module.h"
+
+typedef enum ht_slot_kind { HT_SLOT_CHILD, HT_SLOT_PARAMETER, HT_SLOT_BUFFER } ht_slot_kind;
+
+typedef struct ht_slot {
+    char *name; /* owned */
+    ht_slot_kind kind;
+    ptrdiff_t offset; /* of the handle in the user's struct; -1: it is in `held` */
+    void *held;
+} ht_slot;
+
+typedef struct ht_module_hook {
+    uint64_t id;
+    ht_module_pre_hook_fn *pre; /* one of the two */
+    ht_module_hook_fn *post;
+    void *user;
+} ht_module_hook;
+
+/* What a wrapper puts around a tree. While it is there, the tree's parameters are the wrapper's:
+ * they may be behind (drain brings them up to date), and the tree keeps its shape. */
+typedef struct ht_module_guard {
+    const char *wrapper_name; /* for messages: "ht_nn_data_parallel" */
+    ht_status (*drain)(void *user);
+    void *user;
+} ht_module_guard;
+
+/* What a kind of the library's own modules does where its ranks meet. */
+typedef struct ht_module_calls {
+    void (*missed)(ht_module *module);         /* an error has left no input for a forward; NULL */
+    ht_status (*evaluated)(ht_module *module); /* collective; NULL */
+} ht_module_calls;
+
+struct ht_module {
+    ht_object base;
+    const ht_module_type *type; /* not owned; lives as long as its modules */
+    const char *path;           /* from ht__name; in the tree it was last added to, "" for a root */
+    ht_slot *slots;             /* owned, in order of registration */
+    int slot_count;
+    ht_module_hook *hooks; /* owned */
+    int hook_count;
+    bool training;
+    int replica;    /* which copy of a device-parallel pass it is; 0: no copy */
+    bool half_made; /* a clone whose clone hook has not run: no destroy hook */
+    bool wraps;     /* ht__module_wrap: slot 0 is the wrapped module */
+    void (*before)(ht_module *module, void *user); /* a wrapper's work before forward; NULL */
+    void *before_user;                             /* not owned */
+    const ht_module_guard *guard;                  /* not owned; NULL: not wrapped */
+    const ht_module_calls *calls;                  /* not owned; NULL: none */
+    size_t bytes;                                  /* of data */
+    max_align_t data[];                            /* the user's struct */
+};
+
+extern ht_kind ht__module_kind;
+
+/* The address that holds a slot's handle: the field of the user's struct, or the slot's own. */
+void **ht__slot_place(ht_module *module, ht_slot *slot);
+ht_slot *ht__module_slot(ht_module *module, const char *name); /* NULL: none of this name */
+
+/* Takes `handle` (one reference) into a new slot; the name is known to be free. */
+void ht__module_new_slot(ht_module *module, const char *name, ht_slot_kind kind, ptrdiff_t offset,
+                         void *handle);
+
+/* Makes `path` that of the module, and renews the paths below it. */
+void ht__module_set_path(ht_module *module, const char *path);
+
+/* module/tree.c: the public walks without their drain. */
+void ht__module_walk(ht_module *module, ht_module_visit_fn *visit, void *user);
+
+/* Parameters or buffers, each tensor once, `name` the dotted path. */
+void ht__module_walk_tensors(ht_module *module, ht_slot_kind kind, ht_tensor_visit_fn *visit,
+                             void *user);
+
+/* module/clone.c: a copy of the tree whose tensors are what `tensor` makes of the originals, each
+ * asked for once; it returns an owned reference, or NULL for a failure. Owned, without paths. */
+typedef ht_tensor *ht_module_tensor_fn(ht_tensor *x, void *user);
+ht_module *ht__module_copy(ht_module *module, ht_module_tensor_fn *tensor, void *user);
+
+/* A small set of addresses. */
+typedef struct ht_address_set {
+    const void **places;
+    size_t count, capacity;
+} ht_address_set;
+bool ht__address_add(ht_address_set *set, const void *address); /* false: it was there */
+void ht__address_set_free(ht_address_set *set);
+
+/* module/guard.c: for wrappers. Registers `module` (retained) as the child "module" of a wrapper,
+ * in *slot. The paths inside stay as they are, so that wrapping changes neither dropout masks nor
+ * names of saved state. */
+ht_status ht__module_wrap(ht_module *wrapper, ht_module **slot, ht_module *module);
+
+/* The module inside wrappers; the module itself when it wraps nothing. */
+ht_module *ht__module_unwrapped(ht_module *module);
+
+/* Guards every module of the tree, and `wrapper` itself. HT_ERR_STATE when a part of the tree has a
+ * guard already; `what` names the public function. Unguard before the guard's memory goes. */
+ht_status ht__module_guard(const char *what, ht_module *wrapper, ht_module *tree,
+                           const ht_module_guard *guard);
+void ht__module_unguard(ht_module *wrapper, ht_module *tree);
+
+/* Brings every parameter of the tree up to date. A drain point: called by eval, clone, saving,
+ * loading, and whatever hands out parameters. */
+ht_status ht__module_drain(ht_module *module);
+
+/* HT_ERR_STATE with a message when the tree, or a part of it, is guarded. */
+ht_status ht__module_check_free(const char *what, ht_module *module);
+
+/* The wrapper's work before each forward of one module; NULL removes it. */
+void ht__module_set_before(ht_module *module, void (*before)(ht_module *, void *), void *user);
+
+/* layers/linear.c: a layer that may bring its parameters up to date by itself, part by part. */
+bool ht__nn_is_linear(const ht_module *module);
+
+/* reducer_apart.c. No two trainable parameters may lie on one memory: records the error, and leaves
+ * it to the caller to report it. */
+ht_status ht__module_check_apart(const char *what, ht_module *module);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walking the tree: each module and each tensor once, with its dotted name; finding and replacing.
+ * A wrapper and what it wraps have one name, so that wrapping changes none.
+ */
+#include "nn/module/module.h"
+
+#include <string.h>
+
+/* A walk in progress; `name` is the path of the module it is at. */
+struct walk {
+    ht_address_set modules, tensors; /* seen */
+    char *name;
+    size_t room;
+    ht_module_visit_fn *visit_module; /* one of the two */
+    ht_tensor_visit_fn *visit_tensor;
+    ht_slot_kind kind; /* of the tensors to visit */
+    void *user;
+};
+
+/* Appends ".part" (no dot at the start) to the name of length `length`; returns the new length. */
+static size_t push_name(struct walk *walk, size_t length, const char *part)
+{
+    size_t more = strlen(part);
+
+    if (length + more + 2 > walk->room) {
+        walk->room = 2 * (length + more + 2);
+        walk->name = ht__realloc(walk->name, walk->room);
+    }
+    if (length > 0)
+        walk->name[length++] = '.';
+    memcpy(walk->name + length, part, more + 1);
+    return length + more;
+}
+
+static void walk_tensors(struct walk *walk, ht_module *module, size_t length)
+{
+    for (int i = 0; i < module->slot_count; i++) {
+        ht_slot *slot = &module->slots[i];
+        ht_tensor *tensor = *ht__slot_place(module, slot);
+
+        if (slot->kind != walk->kind || !ht__address_add(&walk->tensors, tensor))
+            continue;
+        push_name(walk, length, slot->name);
+        walk->visit_tensor(walk->name, tensor, walk->user);
+    }
+    walk->name[length] = '\0';
+}
+
+static void walk_module(struct walk *walk, ht_module *module, size_t length)
+{
+    if (!ht__address_add(&walk->modules, module))
+        return;
+    if (walk->visit_module != NULL)
+        walk->visit_module(walk->name, module, walk->user);
+    else
+        walk_tensors(walk, module, length);
+
+    /* By position: a visitor may replace children. */
+    for (int i = 0; i < module->slot_count; i++) {
+        ht_slot *slot = &module->slots[i];
+
+        if (slot->kind != HT_SLOT_CHILD)
+            continue;
+        size_t below = module->wraps ? length : push_name(walk, length, slot->name);
+        walk_module(walk, *ht__slot_place(module, slot), below);
+        walk->name[length] = '\0';
+    }
+}
+
+static void run_walk(struct walk *walk, ht_module *module)
+{
+    if (ht__alive(module, "walking through a module", "it") == NULL)
+        return;
+    push_name(walk, 0, "");
+    walk_module(walk, module, 0);
+    ht__address_set_free(&walk->modules);
+    ht__address_set_free(&walk->tensors);
+    ht__free(walk->name);
+}
+
+void ht__module_walk(ht_module *module, ht_module_visit_fn *visit, void *user)
+{
+    struct walk walk = {.visit_module = visit, .user = user};
+
+    run_walk(&walk, module);
+}
+
+void ht__module_walk_tensors(ht_module *module, ht_slot_kind kind, ht_tensor_visit_fn *visit,
+                             void *user)
+{
+    struct walk walk = {.visit_tensor = visit, .kind = kind, .user = user};
+
+    run_walk(&walk, module);
+}
+
+void ht_module_apply(ht_module *module, ht_module_visit_fn *visit, void *user)
+{
+    ht__module_walk(module, visit, user);
+}
+
+void ht_module_named_parameters(ht_module *module, ht_tensor_visit_fn *visit, void *user)
+{
+    if (ht__module_drain(module) == HT_SUCCESS)
+        ht__module_walk_tensors(module, HT_SLOT_PARAMETER, visit, user);
+}
+
+void ht_module_named_buffers(ht_module *module, ht_tensor_visit_fn *visit, void *user)
+{
+    if (ht__module_drain(module) == HT_SUCCESS)
+        ht__module_walk_tensors(module, HT_SLOT_BUFFER, visit, user);
+}
+
+static void append(const char *name, ht_tensor *tensor, void *list)
+{
+    (void)name;
+    ht_value_append(list, ht_value_tensor(tensor));
+}
+
+ht_value *ht_module_parameters(ht_module *module)
+{
+    ht_value *list;
+
+    if (HT_IS_NULL(module, "ht_module_parameters", "the module") ||
+        ht__module_drain(module) != HT_SUCCESS)
+        return NULL;
+    list = ht_value_list();
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, append, list);
+    return list;
+}
+
+static void add_size(const char *name, ht_tensor *tensor, void *total)
+{
+    (void)name;
+    *(int64_t *)total += ht_tensor_size(tensor);
+}
+
+int64_t ht_module_parameter_count(ht_module *module)
+{
+    int64_t total = 0;
+
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_size, &total);
+    return total;
+}
+
+int ht_module_child_count(const ht_module *module)
+{
+    int count = 0;
+
+    for (int i = 0; HT_IS_THERE(module) && i < module->slot_count; i++)
+        count += module->slots[i].kind == HT_SLOT_CHILD;
+    return count;
+}
+
+ht_module *ht_module_child(const ht_module *module, int index, const char **name)
+{
+    for (int i = 0; HT_IS_THERE(module) && i < module->slot_count; i++) {
+        ht_slot *slot = &module->slots[i];
+
+        if (slot->kind != HT_SLOT_CHILD || index-- > 0)
+            continue;
+        if (name != NULL)
+            *name = slot->name;
+        return *ht__slot_place((ht_module *)module, slot);
+    }
+    return NULL;
+}
+
+/* The slot of one kind at a dotted path below `module`, and the module that has it in *owner. */
+static ht_slot *find_slot(ht_module *module, const char *path, ht_slot_kind kind, ht_module **owner)
+{
+    while (module != NULL) {
+        size_t length = strcspn(path, ".");
+
+        if (module->wraps && (length != strlen("module") || memcmp(path, "module", length) != 0))
+            module = ht__module_unwrapped(module);
+        bool last = path[length] == '\0';
+        ht_slot_kind wanted = last ? kind : HT_SLOT_CHILD;
+        ht_slot *slot = NULL;
+
+        for (int i = 0; i < module->slot_count && slot == NULL; i++) {
+            ht_slot *s = &module->slots[i];
+
+            if (s->kind == wanted && strlen(s->name) == length &&
+                memcmp(s->name, path, length) == 0)
+                slot = s;
+        }
+        *owner = module;
+        if (slot == NULL || last)
+            return slot;
+        module = *ht__slot_place(module, slot);
+        path += length + 1;
+    }
+    return NULL;
+}
+
+ht_module *ht_module_find(ht_module *module, const char *path)
+{
+    ht_module *owner;
+    ht_slot *slot;
+
+    if (!HT_IS_THERE(module) || path == NULL || path[0] == '\0')
+        return module;
+    slot = find_slot(module, path, HT_SLOT_CHILD, &owner);
+    return slot != NULL ? *ht__slot_place(owner, slot) : NULL;
+}
+
+ht_tensor *ht_module_find_parameter(ht_module *module, const char *path)
+{
+    ht_module *owner;
+    ht_slot *slot;
+
+    if (HT_IS_NULL(module, "ht_module_find_parameter", "the module") ||
+        HT_IS_NULL(path, "ht_module_find_parameter", "the path") ||
+        ht__module_drain(module) != HT_SUCCESS)
+        return NULL;
+    slot = find_slot(module, path, HT_SLOT_PARAMETER, &owner);
+    return slot != NULL ? *ht__slot_place(owner, slot) : NULL;
+}
+
+ht_status ht_module_replace(ht_module *module, const char *name, ht_module *child)
+{
+    ht_slot *slot = module != NULL && name != NULL ? ht__module_slot(module, name) : NULL;
+    ht_status status = HT_SUCCESS;
+
+    if (child == NULL && ht_error_get(NULL) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (child == NULL || slot == NULL || slot->kind != HT_SLOT_CHILD)
+        status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                         "ht_module_replace: %s has no child '%s', or it is NULL",
+                         module != NULL ? module->type->name : "NULL", name != NULL ? name : "");
+    else
+        status = ht__module_check_free("ht_module_replace", module);
+    if (status != HT_SUCCESS) {
+        ht_release(child);
+        return status;
+    }
+
+    void **place = ht__slot_place(module, slot);
+    ht_release(*place);
+    *place = child;
+    ht__module_set_path(module, module->path);
+    return HT_SUCCESS;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What DASO works on: the model and its wrapper, the length of an epoch, the loss scaler. */
+#include "nn/parallel/daso/daso.h"
+
+#include <inttypes.h>
+
+#include "ht/data_parallel.h"
+
+/* The model's trainable parameters against the optimizer's. */
+struct census {
+    const ht_optimizer *optimizer;
+    const char *without; /* the first parameter that it has not */
+    int known;
+};
+
+static void count_parameter(const char *name, ht_tensor *x, void *user)
+{
+    struct census *census = user;
+
+    if (ht__optimizer_find(census->optimizer, x) >= 0)
+        census->known++;
+    else if (ht_tensor_requires_grad(x) && census->without == NULL)
+        census->without = ht__name(name);
+}
+
+static ht_status check_model(const char *what, const ht_daso *daso, ht_module *model)
+{
+    struct census census = {.optimizer = daso->optimizer};
+
+    if (model == NULL)
+        return ht__error_set_null(what, "the module");
+    if (daso->flight.outstanding)
+        return ht__error_set(HT_ERR_STATE, "%s: an exchange of the model before is outstanding",
+                             what);
+    ht_module_named_parameters(model, count_parameter, &census);
+    if (census.known < daso->optimizer->count)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: of the %d parameters of the %s optimizer, %d are not the "
+                             "module's",
+                             what, daso->optimizer->count, daso->optimizer->type->name,
+                             daso->optimizer->count - census.known);
+    if (census.without != NULL)
+        return ht__error_set(
+            HT_ERR_ARGUMENT,
+            "%s: parameter %s of the module is not the %s optimizer's, which would "
+            "not update it",
+            what, census.without, daso->optimizer->type->name);
+    return HT_SUCCESS;
+}
+
+void ht__daso_drop_model(ht_daso *daso)
+{
+    ht__daso_buffers_fini(daso);
+    if (daso->apart)
+        ht_data_parallel_no_sync_end(daso->wrapper);
+    ht_release(daso->model);
+    ht_release(daso->wrapper);
+    daso->model = daso->wrapper = NULL;
+    daso->apart = false;
+}
+
+ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_module *wrapper)
+{
+    ht_status status = ht__agree(what, daso->comm, check_model(what, daso, model));
+
+    if (status != HT_SUCCESS)
+        return status;
+    ht__daso_drop_model(daso);
+    daso->model = ht_retain(model);
+    daso->wrapper = ht_retain(wrapper);
+    status = ht__agree(what, daso->comm, ht__daso_buffers_init(what, daso));
+    if (status == HT_SUCCESS)
+        return ht__daso_prepare(daso);
+    ht__daso_drop_model(daso);
+    return status;
+}
+
+ht_status ht_daso_set_model(ht_daso *daso, ht_module *module)
+{
+    if (HT_IS_NULL(daso, "ht_daso_set_model", "DASO"))
+        return ht_error_get(NULL);
+    return ht__daso_adopt("ht_daso_set_model", daso, module, NULL);
+}
+
+/* The wrapper weighs gradients by the rows they are of, and divides when it averages them: those
+ * that stay on their rank count once. */
+ht_status ht__daso_prepare(ht_daso *daso)
+{
+    int64_t batches = daso->batches > 0 ? daso->batches : INT64_MAX;
+    bool apart = !ht__daso_schedule_local_sync(&daso->schedule, daso->batch, batches);
+    ht_status status = HT_SUCCESS;
+
+    if (daso->wrapper == NULL)
+        return HT_SUCCESS;
+    if (apart != daso->apart)
+        status = apart ? ht_data_parallel_no_sync_begin(daso->wrapper)
+                       : ht_data_parallel_no_sync_end(daso->wrapper);
+    daso->apart = apart;
+    return status == HT_SUCCESS && apart ? ht_data_parallel_set_weight(daso->wrapper, 1) : status;
+}
+
+ht_status ht__daso_set_batches(const char *what, ht_daso *daso, int64_t batches)
+{
+    int64_t range[2] = {batches, -batches};
+    ht_status status;
+
+    if (HT_IS_NULL(daso, what, "DASO"))
+        return ht_error_get(NULL);
+    status = ht__comm_allreduce_i64(daso->comm, range, 2, HT_OP_MIN, what);
+    if (status != HT_SUCCESS)
+        return status;
+    if (range[0] != -range[1])
+        return HT_FAIL(daso->comm, HT_ERR_ARGUMENT,
+                       "%s: an epoch has between %" PRId64 " and %" PRId64
+                       " batches on the ranks, expected the same number on all",
+                       what, range[0], -range[1]);
+    if (batches < 1)
+        return HT_FAIL(daso->comm, HT_ERR_ARGUMENT,
+                       "%s: last_batch is %" PRId64 ", expected 0 or more (an index)", what,
+                       batches - 1);
+    if (daso->batch > 0)
+        return HT_FAIL(daso->comm, HT_ERR_STATE,
+                       "%s: an epoch runs, %" PRId64 " batches of it are done", what, daso->batch);
+    daso->batches = batches;
+    return ht__daso_prepare(daso);
+}
+
+ht_status ht_daso_set_last_batch(ht_daso *daso, int64_t last_batch)
+{
+    return ht__daso_set_batches("ht_daso_set_last_batch", daso,
+                                last_batch < INT64_MAX ? last_batch + 1 : last_batch);
+}
+
+ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper)
+{
+    if (HT_IS_NULL(daso, "ht_daso_add_scaler", "DASO"))
+        return ht_error_get(NULL);
+    if (wrapper != NULL && ht_optim_wrapper_optimizer(wrapper) != daso->optimizer)
+        return HT_FAIL(daso->comm, HT_ERR_ARGUMENT,
+                       "ht_daso_add_scaler: the wrapper is not around the local optimizer");
+    ht_retain(wrapper);
+    ht_release(daso->scaler);
+    daso->scaler = wrapper;
+    daso->stepped = -1;
+    daso->scaled = wrapper != NULL ? ht_optim_wrapper_last(wrapper).count : 0;
+    return HT_SUCCESS;
+}

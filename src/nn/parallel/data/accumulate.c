@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which backward passes are synchronised: none whose forward ran inside no_sync, and of a group of
+ * accumulation_steps passes the last one only. The wrapper counts, so that no program has to: in
+ * the middle of a group step() and zero_grad() do nothing, and gradients are not clipped. */
+#include "nn/parallel/data/data_parallel.h"
+
+#include "ht/arithmetics.h"
+
+static const char name[] = "ht_nn_data_parallel";
+
+bool ht__dp_syncs(const ht_data_parallel *dp)
+{
+    return dp->sync && dp->no_sync == 0;
+}
+
+/* Groups whose gradients no step ever uses: the program counts too, and not as the wrapper does. */
+static ht_status check_steps(ht_data_parallel *dp, int steps)
+{
+    if (dp->group > 0 || !dp->owed || dp->skipped == 0)
+        return HT_SUCCESS;
+    return HT_FAIL(dp->comm, HT_ERR_STATE,
+                   "%s: ht_optimizer_step was called in the middle of the last group of "
+                   "accumulation_steps = %d backward passes, and not at its end; call it after "
+                   "every pass: in the middle it does nothing",
+                   name, steps);
+}
+
+ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync)
+{
+    int steps = dp->reducer->options.accumulation_steps;
+    ht_status status;
+
+    if (dp->pass_sync && !ht__dp_syncs(dp))
+        return HT_FAIL(dp->comm, HT_ERR_STATE,
+                       "%s: backward runs inside no_sync, and its forward pass ran before it; "
+                       "forward decides: begin no_sync before the forward pass",
+                       name);
+    *sync = dp->pass_sync;
+    if (steps == 1)
+        return HT_SUCCESS;
+    status = check_steps(dp, steps);
+    if (dp->group == 0)
+        dp->skipped = 0;
+    dp->group = (dp->group + 1) % steps;
+    *sync = dp->group == 0;
+    dp->owed = *sync;
+    return status;
+}
+
+bool ht__dp_waits(ht_data_parallel *dp, bool to_step)
+{
+    if (dp->group > 0) {
+        dp->skipped += to_step;
+        return true;
+    }
+    if (to_step)
+        dp->owed = false;
+    return false;
+}
+
+double ht__dp_seed_scale(const ht_data_parallel *dp)
+{
+    const ht_data_parallel_options *options = &dp->reducer->options;
+
+    if (options->averaging == HT_AVERAGE_WEIGHTED)
+        return dp->pass_weight;
+    return options->averaging == HT_AVERAGE_MEAN ? 1.0 / options->accumulation_steps : 1;
+}
+
+/* A mean over the passes that there were, instead of accumulation_steps. */
+static ht_status stretch_mean(ht_data_parallel *dp)
+{
+    ht_reducer *reducer = dp->reducer;
+    double factor = (double)reducer->options.accumulation_steps / dp->group;
+    ht_status status = HT_SUCCESS;
+    ht_scope *scope;
+    bool was;
+
+    if (reducer->options.averaging != HT_AVERAGE_MEAN)
+        return HT_SUCCESS;
+    scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
+    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
+        if (ht__reducer_has_grad(&reducer->params[i]))
+            status = ht_mul_scalar_(reducer->params[i].tensor->meta->grad, factor);
+    }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
+/* A synchronised pass that adds nothing to the gradients of the unfinished group. */
+static ht_status complete(ht_data_parallel *dp)
+{
+    ht_status status = stretch_mean(dp);
+
+    dp->group = 0;
+    ht__dp_disarm(dp);
+    dp->owed = true;
+    dp->buffers_current = false;
+    return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, true, true) : status;
+}
+
+ht_status ht__dp_flush(ht_data_parallel *dp)
+{
+    ht_status status;
+
+    if (dp->group == 0)
+        return HT_SUCCESS;
+    status = complete(dp);
+    for (int i = 0; i < dp->optimizer_count && status == HT_SUCCESS; i++)
+        status = ht_optimizer_step(dp->optimizers[i]);
+    for (int i = 0; i < dp->optimizer_count && status == HT_SUCCESS; i++)
+        status = ht_optimizer_zero_grad(dp->optimizers[i]);
+    return status;
+}
+
+bool ht_data_parallel_complete(ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_complete", wrapper);
+
+    return dp != NULL && dp->group > 0 && complete(dp) == HT_SUCCESS;
+}
+
+ht_status ht_data_parallel_flush(ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_flush", wrapper);
+
+    return dp != NULL ? ht__dp_flush(dp) : ht_error_get(NULL);
+}
+
+/* One of the two ways to accumulate: both at once would count passes twice. */
+static ht_status check_one_way(const char *what, ht_data_parallel *dp)
+{
+    if (dp->reducer->options.accumulation_steps == 1)
+        return HT_SUCCESS;
+    return HT_FAIL(dp->comm, HT_ERR_STATE,
+                   "%s: the wrapper accumulates by itself (accumulation_steps is %d)", what,
+                   dp->reducer->options.accumulation_steps);
+}
+
+ht_status ht_data_parallel_no_sync_begin(ht_module *wrapper)
+{
+    static const char what[] = "ht_data_parallel_no_sync_begin";
+    ht_data_parallel *dp = ht__dp_get(what, wrapper);
+
+    if (dp == NULL || check_one_way(what, dp) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    dp->no_sync++;
+    return HT_SUCCESS;
+}
+
+ht_status ht_data_parallel_no_sync_end(ht_module *wrapper)
+{
+    static const char what[] = "ht_data_parallel_no_sync_end";
+    ht_data_parallel *dp = ht__dp_get(what, wrapper);
+
+    if (dp == NULL)
+        return ht_error_get(NULL);
+    if (dp->no_sync == 0)
+        return HT_FAIL(dp->comm, HT_ERR_STATE, "%s: no_sync was not begun", what);
+    dp->no_sync--;
+    return HT_SUCCESS;
+}
+
+ht_status ht_data_parallel_set_sync(ht_module *wrapper, bool sync)
+{
+    static const char what[] = "ht_data_parallel_set_sync";
+    ht_data_parallel *dp = ht__dp_get(what, wrapper);
+
+    if (dp == NULL || (!sync && check_one_way(what, dp) != HT_SUCCESS))
+        return ht_error_get(NULL);
+    dp->sync = sync;
+    return HT_SUCCESS;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From forward to backward: which data-parallel wrappers a backward pass belongs to. Mostly there
+ * is one; a model with a wrapper for each submodule has several, and a loss may reach some of them
+ * only (a discriminator's does not reach the generator, whose output was detached). */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "nn/parallel/data/data_parallel.h"
+
+static const char what[] = "ht_backward";
+
+/* All wrappers that ran forward on this thread, in the order of their first time. */
+static _Thread_local ht_data_parallel *known;
+
+/* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch is
+ * worth nothing leaves its backward out, unless others would wait there: then it goes through it,
+ * and with a factor that float32 rounds to 0 its gradients are none. */
+static double begin_one(ht_data_parallel *dp)
+{
+    bool worthless = dp->pass_weight == 0, idle = worthless && ht__dp_collective_layer(dp) == NULL,
+         sync;
+
+    if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
+        ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)
+        return -1;
+    dp->buffers_current &= !sync;
+    if (worthless)
+        return idle ? 0 : DBL_MIN;
+    return ht__dp_seed_scale(dp);
+}
+
+/* A pass of a rank that has no loss. */
+static ht_status count_idle(ht_data_parallel *dp, bool *sync)
+{
+    ht_status status;
+
+    dp->pass_sync = dp->armed_count > 0 ? dp->armed[dp->armed_count - 1].sync : ht__dp_syncs(dp);
+    dp->weight = NAN;
+    ht__dp_disarm(dp);
+    status = ht__dp_count_pass(dp, sync);
+    dp->buffers_current &= !*sync;
+    return status;
+}
+
+/* Its error stays what it was: the program has not seen it yet. */
+ht_status ht__dp_begin_broken(ht_data_parallel *dp)
+{
+    ht_dp_forward last = {0};
+    ht_error_kept cause;
+    ht_status status;
+    bool sync = false;
+
+    ht__error_set_aside(&cause);
+    if (dp->armed_count > 0)
+        last = dp->armed[dp->armed_count - 1];
+    ht__reducer_break(dp->reducer, true, &cause);
+    status = count_idle(dp, &sync);
+    if (status == HT_SUCCESS) /* not worthless: what travels is divided by the sum of weights */
+        status = ht__reducer_begin(dp->reducer, 1, sync, true);
+    ht__abandon_nodes(last.begin, last.end); /* where the others come after that */
+    ht__error_put_back(&cause);
+    return status != HT_SUCCESS ? status : cause.code;
+}
+
+/* Marks the forward pass that made this node; false when none is left. */
+static bool meet_node(uint64_t number, void *user)
+{
+    int *unmet = user;
+
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+        for (int i = 0; i < dp->armed_count; i++) {
+            ht_dp_forward *forward = &dp->armed[i];
+
+            if (forward->reached || number <= forward->begin || number > forward->end)
+                continue;
+            forward->reached = true;
+            --*unmet;
+        }
+    }
+    return *unmet > 0;
+}
+
+/* Other ranks may have inputs that agree by chance. */
+static ht_status check_rows(const ht_data_parallel *dp, const ht_dp_forward *forward)
+{
+    if (!isnan(forward->weight) || !isnan(dp->weight))
+        return HT_SUCCESS;
+    return HT_FAIL_HERE(dp->comm, HT_ERR_STATE,
+                        "%s: the inputs of forward have %" PRId64 " and %" PRId64
+                        " rows (dimension 0): ht_data_parallel_set_weight says how many samples "
+                        "the loss is a mean of",
+                        what, forward->rows[0], forward->rows[1]);
+}
+
+/* Of several forward passes that a loss is made of, one weight has to be true. */
+static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *forward)
+{
+    if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED || !isnan(dp->weight) ||
+        forward->weight == dp->pass_weight)
+        return HT_SUCCESS;
+    return HT_FAIL_HERE(dp->comm, HT_ERR_STATE,
+                        "%s: the loss depends on two forward passes of %g and %g rows: "
+                        "ht_data_parallel_set_weight says which weight it has",
+                        what, dp->pass_weight, forward->weight);
+}
+
+/* Takes the forward passes that were reached; how many, or negative after an error. */
+static int take_reached(ht_data_parallel *dp)
+{
+    int kept = 0, taken = 0;
+
+    for (int i = 0; i < dp->armed_count; i++) {
+        const ht_dp_forward forward = dp->armed[i];
+
+        if (!forward.reached) {
+            dp->armed[kept++] = forward;
+            continue;
+        }
+        if (check_rows(dp, &forward) != HT_SUCCESS ||
+            (taken++ > 0 && check_weight(dp, &forward) != HT_SUCCESS))
+            return -1;
+        dp->pass_weight = forward.weight;
+        dp->pass_sync = forward.sync;
+    }
+    dp->armed_count = kept;
+    if (taken > 0 && !isnan(dp->weight))
+        dp->pass_weight = dp->weight;
+    if (taken > 0)
+        dp->weight = NAN;
+    return taken;
+}
+
+/* A loss has one seed, so that all who scale it have to agree on the factor. */
+static ht_status check_weights(const ht_data_parallel *a, const ht_data_parallel *b)
+{
+    if (a == NULL || (a->reducer->options.averaging == b->reducer->options.averaging &&
+                      a->pass_weight == b->pass_weight))
+        return HT_SUCCESS;
+    return HT_FAIL(a->comm, HT_ERR_STATE,
+                   "%s: the loss reaches two data-parallel wrappers that differ in their "
+                   "averaging, or in the weight of this pass (%g and %g rows); "
+                   "ht_data_parallel_set_weight sets it",
+                   what, a->pass_weight, b->pass_weight);
+}
+
+/* The wrappers that the loss reaches begin, in an order that is the same on all ranks. */
+static double begin_reached(void)
+{
+    ht_data_parallel *last = NULL;
+    double scale = 1;
+
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+        int taken = take_reached(dp);
+
+        dp->begins = taken > 0;
+        if (taken < 0 || (dp->begins && check_weights(last, dp) != HT_SUCCESS))
+            return -1;
+        last = dp->begins ? dp : last;
+    }
+    for (ht_data_parallel *dp = known; dp != NULL && scale >= 0; dp = dp->next) {
+        if (dp->begins)
+            scale = begin_one(dp);
+    }
+    return scale;
+}
+
+/* Whose output the loss is made of. A loss of another model in between reaches nobody. Mostly the
+ * walk ends at the first node that it meets behind the loss. */
+static double begin_backward(ht_tensor *root, void *user)
+{
+    int unmet = 0;
+
+    (void)user;
+    for (const ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
+        unmet += dp->armed_count;
+    if (unmet == 0)
+        return 1;
+    ht__graph_walk_nodes(root, meet_node, &unmet);
+    return begin_reached();
+}
+
+static void progress(void *user)
+{
+    (void)user;
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
+        ht__reducer_progress(dp->reducer);
+}
+
+/* In the middle of a pass; or before it, as an error has left no loss. Then the passes for which
+ * forward passes wait are those that other ranks begin. */
+static void fail(bool begun, void *user)
+{
+    ht_error_kept cause;
+
+    (void)user;
+    for (ht_data_parallel *dp = known; dp != NULL && !begun; dp = dp->next) {
+        if (dp->armed_count > 0)
+            ht__dp_begin_broken(dp);
+    }
+    if (!begun)
+        return;
+    ht__error_set_aside(&cause);
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
+        ht__reducer_break(dp->reducer, false, &cause);
+    ht__error_put_back(&cause);
+}
+
+static void get_known(ht_data_parallel *dp)
+{
+    ht_data_parallel **place = &known;
+
+    while (*place != NULL && *place != dp)
+        place = &(*place)->next;
+    if (*place == NULL)
+        *place = dp;
+    ht__backward_set_seed_scale(begin_backward, NULL);
+    ht__backward_set_progress(progress, NULL);
+    ht__backward_set_failed(fail, NULL);
+}
+
+/* The first parameter tells, unless all of them were frozen (ht_module_requires_grad). */
+static bool is_trainable(const ht_data_parallel *dp)
+{
+    for (int i = 0; i < dp->reducer->count; i++) {
+        if (ht_tensor_requires_grad(dp->reducer->params[i].tensor))
+            return true;
+    }
+    return false;
+}
+
+void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
+{
+    if (!is_trainable(dp))
+        return;
+    get_known(dp);
+    if (dp->armed_count == dp->armed_capacity) {
+        dp->armed_capacity = 2 * dp->armed_capacity + 4;
+        dp->armed = ht__realloc(dp->armed, (size_t)dp->armed_capacity * sizeof *dp->armed);
+    }
+    dp->armed[dp->armed_count++] = (ht_dp_forward){.begin = ht__node_last_number(),
+                                                   .end = UINT64_MAX,
+                                                   .weight = weight,
+                                                   .rows = {dp->rows[0], dp->rows[1]},
+                                                   .sync = sync};
+}
+
+void ht__dp_armed(ht_data_parallel *dp)
+{
+    if (dp->armed_count > 0)
+        dp->armed[dp->armed_count - 1].end = ht__node_last_number();
+}
+
+void ht__dp_disarm(ht_data_parallel *dp)
+{
+    dp->armed_count = 0;
+}
+
+ht_status ht__dp_begin_idle(ht_data_parallel *dp)
+{
+    ht_status status;
+    bool sync;
+
+    if (ht__dp_collective_layer(dp) != NULL)
+        return HT_FAIL(dp->comm, HT_ERR_STATE,
+                       "ht_data_parallel_backward: the model has SyncBatchNorm layers, which need "
+                       "every rank: run forward and backward with a batch of no rows, not NULL");
+    status = count_idle(dp, &sync);
+    return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, sync, true) : status;
+}
+
+void ht__dp_forget(ht_data_parallel *dp)
+{
+    ht_data_parallel **place = &known;
+
+    while (*place != NULL && *place != dp)
+        place = &(*place)->next;
+    if (*place != NULL)
+        *place = dp->next;
+    if (known == NULL) {
+        ht__backward_set_seed_scale(NULL, NULL);
+        ht__backward_set_progress(NULL, NULL);
+        ht__backward_set_failed(NULL, NULL);
+    }
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a bucket goes through the rounds of a hook. Each round has an exchange of its own, for all
+ * ranks must start the sums of one exchange in the same order, and how far a bucket has come
+ * differs between ranks: a bucket enters a round only after those posted before it, on the same
+ * communicator, have entered it or are finished. So the order within a round is that of posting,
+ * while the rounds of different buckets overlap. */
+#include "nn/parallel/data/comm_hook.h"
+
+#include "core/timeline/timeline.h"
+
+static ht_grad_bucket *queue; /* in flight, of all reducers */
+
+static void enqueue(ht_grad_bucket *bucket)
+{
+    ht_grad_bucket **at = &queue;
+
+    while (*at != NULL)
+        at = &(*at)->next;
+    bucket->next = NULL;
+    *at = bucket;
+    bucket->in_flight = true;
+}
+
+static void dequeue(ht_grad_bucket *bucket)
+{
+    ht_grad_bucket **at = &queue;
+
+    while (*at != NULL && *at != bucket)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = bucket->next;
+    bucket->in_flight = false;
+    bucket->finished_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
+}
+
+static bool sums_are_there(const ht_grad_bucket *bucket)
+{
+    for (int i = 0; i < bucket->count; i++) {
+        if (!ht__exchange_done(bucket->sums[i].op))
+            return false;
+    }
+    return true;
+}
+
+static void release_sums(ht_grad_bucket *bucket)
+{
+    for (int i = 0; i < bucket->count; i++) {
+        ht_hook_sum *sum = &bucket->sums[i];
+        ht_status status = ht__exchange_wait(sum->engine, sum->op, "a communication hook");
+
+        if (bucket->status == HT_SUCCESS)
+            bucket->status = status;
+        ht__exchange_release(sum->engine, sum->op);
+        ht_release(sum->x);
+    }
+    bucket->count = 0;
+}
+
+static void add_sum(ht_grad_bucket *bucket, ht_hook_sum sum)
+{
+    if (bucket->count == bucket->capacity) {
+        bucket->capacity += 4;
+        bucket->sums = ht__realloc(bucket->sums, (size_t)bucket->capacity * sizeof *bucket->sums);
+    }
+    bucket->sums[bucket->count++] = sum;
+}
+
+/* Only a wait reports it: when a hook is called depends on when messages come, and an error must
+ * not reach the program in other calls on other ranks. */
+static void keep_failure(ht_grad_bucket *bucket, ht_status status)
+{
+    const char *message;
+
+    if (bucket->status != HT_SUCCESS)
+        return;
+    if (ht_error_get(&message) != status)
+        ht__error_set(status, "%s: the communication hook returned %s",
+                      bucket->reducer->buckets[bucket->number].what, ht_status_name(status));
+    ht_error_get(&message);
+    bucket->status = status;
+    bucket->message = ht__strdup(message);
+}
+
+static void call_hook(ht_grad_bucket *bucket)
+{
+    ht_reducer *reducer = bucket->reducer;
+    ht_error_kept earlier;
+    ht_status status;
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false), held = ht__error_hold(true);
+
+    ht__error_set_aside(&earlier);
+    bucket->running = true;
+    status = reducer->hook(bucket, bucket->round, reducer->hook_state);
+    bucket->running = false;
+    if (status != HT_SUCCESS)
+        keep_failure(bucket, status);
+    ht_error_clear();
+    ht__error_put_back(&earlier);
+    ht__error_hold(held);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+}
+
+static bool may_enter(const ht_grad_bucket *bucket, int round)
+{
+    for (const ht_grad_bucket *b = queue; b != bucket; b = b->next) {
+        if (b->reducer->comm == bucket->reducer->comm && b->round < round)
+            return false;
+    }
+    return true;
+}
+
+/* Whether it entered the next round, or finished. */
+static bool advance(ht_grad_bucket *bucket)
+{
+    if (bucket->running || !sums_are_there(bucket) || !may_enter(bucket, bucket->round + 1))
+        return false;
+    release_sums(bucket);
+    bucket->round++;
+    if (bucket->status == HT_SUCCESS)
+        call_hook(bucket);
+    if (bucket->count == 0)
+        dequeue(bucket);
+    return true;
+}
+
+bool ht__hooks_progress(void)
+{
+    bool any = false, moved = true;
+
+    while (moved) {
+        moved = false;
+        for (ht_grad_bucket *b = queue, *next; b != NULL; b = next) {
+            next = b->next;
+            for (int i = 0; i < HT_COMM_HOOK_ROUNDS; i++)
+                moved |= ht__exchange_progress(b->reducer->hook_rounds[i]);
+            moved |= advance(b);
+        }
+        any |= moved;
+    }
+    return any;
+}
+
+static ht_grad_bucket *hooked(ht_reducer *reducer, int number)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+
+    if (bucket->hooked != NULL)
+        return bucket->hooked;
+    bucket->hooked = ht__alloc(sizeof *bucket->hooked);
+    bucket->hooked->reducer = reducer;
+    bucket->hooked->number = number;
+    bucket->hooked->buffer = ht_retain(bucket->all);
+    return bucket->hooked;
+}
+
+/* The flags travel by themselves: what a hook does to gradients must not change who has one. */
+void ht__hook_post(ht_reducer *reducer, int number, double scale)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    ht_grad_bucket *b = hooked(reducer, number);
+    ht_hook_sum flags = {.engine = reducer->exchange};
+
+    b->scale = scale;
+    b->loss_scale = reducer->loss_scale;
+    b->round = 0;
+    b->status = HT_SUCCESS;
+    ht__free(b->message);
+    b->message = NULL;
+    flags.op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->count + 1,
+                                  bucket->dtype, 1, number);
+    add_sum(b, flags);
+    enqueue(b);
+    call_hook(b);
+}
+
+struct waiting {
+    const ht_grad_bucket *bucket;
+};
+
+static bool has_come(void *user, bool *moved)
+{
+    const struct waiting *waiting = user;
+
+    *moved = ht__hooks_progress();
+    return !waiting->bucket->in_flight;
+}
+
+ht_status ht__hook_wait(ht_reducer *reducer, int number, const char *what)
+{
+    struct waiting waiting = {reducer->buckets[number].hooked};
+    ht_status status;
+
+    if (waiting.bucket->running)
+        return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                       "%s: a communication hook reads what waits for it", what);
+    status = ht__exchange_wait_for(reducer->exchange, has_come, &waiting, what);
+
+    if (status != HT_SUCCESS || waiting.bucket->status == HT_SUCCESS)
+        return status;
+    return HT_FAIL(reducer->comm, waiting.bucket->status, "%s",
+                   waiting.bucket->message != NULL ? waiting.bucket->message : what);
+}
+
+void ht__hook_bucket_free(ht_grad_bucket *bucket)
+{
+    if (bucket == NULL)
+        return;
+    release_sums(bucket);
+    dequeue(bucket);
+    ht_release(bucket->buffer);
+    ht__free(bucket->sums);
+    ht__free(bucket->message);
+    ht__free(bucket);
+}
+
+ht_status ht__hook_register(const char *what, ht_reducer *reducer, ht_comm_hook hook, void *state)
+{
+    if (hook == NULL)
+        return HT_FAIL(reducer->comm, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
+    if (reducer->hook != NULL)
+        return HT_FAIL(reducer->comm, HT_ERR_STATE, "%s: the wrapper has a hook already", what);
+    if (reducer->passes > 0)
+        return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                       "%s: a hook is registered before the first backward pass, and %d have run",
+                       what, reducer->passes);
+    for (int i = 0; i < HT_COMM_HOOK_ROUNDS; i++) {
+        reducer->hook_rounds[i] = ht__exchange_get(reducer->comm,
+                                                   (ht_purpose)(HT_PURPOSE_REDUCER + i));
+        if (reducer->hook_rounds[i] == NULL)
+            return ht_error_get(NULL);
+    }
+    reducer->hook = hook;
+    reducer->hook_state = state;
+    return HT_SUCCESS;
+}
+
+ht_status ht_grad_bucket_sum(ht_grad_bucket *bucket, ht_tensor *x, double scale, ht_dtype wire)
+{
+    static const char what[] = "ht_grad_bucket_sum";
+    ht_comm *comm = bucket->reducer->comm;
+    ht_hook_sum sum = {.x = x};
+
+    if (x == NULL && ht_error_get(NULL) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (x == NULL)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: x is NULL", what);
+    if (!bucket->running || bucket->round >= HT_COMM_HOOK_ROUNDS)
+        return HT_FAIL(comm, HT_ERR_STATE, "%s: sums are started by a hook, in rounds 0 to %d",
+                       what, HT_COMM_HOOK_ROUNDS - 1);
+    if (x->body->comm->shared || !ht__body_is_contiguous(x->body))
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: x is %s, expected contiguous and process-local",
+                       what, x->body->comm->shared ? "on several ranks" : "not contiguous");
+    sum.engine = bucket->reducer->hook_rounds[bucket->round];
+    sum.op = ht__exchange_start_as(sum.engine, ht__body_data(x->body), x->body->lsize,
+                                   x->body->dtype, wire, scale, bucket->number);
+    if (sum.op == NULL)
+        return ht_error_get(NULL);
+    ht_retain(x);
+    ht__storage_touch(x->body->storage);
+    add_sum(bucket, sum);
+    return HT_SUCCESS;
+}

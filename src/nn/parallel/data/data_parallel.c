@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The data-parallel wrapper: a module that runs the wrapped one, decides what the backward pass to
+ * come is worth, and hands step() to the reducer. */
+#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/data_parallel.h"
+#include "nn/layers/batch_norm.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char name[] = "ht_nn_data_parallel";
+
+/* The rows of the first tensor in the inputs that has any, and of the first one that differs; -1:
+ * none. */
+static void count_rows(const ht_value *value, int64_t rows[2])
+{
+    const ht_tensor *x = ht_value_as_tensor(value);
+    int64_t count = x != NULL && x->body->ndim > 0 ? x->body->shape[0] : -1;
+
+    if (count >= 0 && rows[0] < 0)
+        rows[0] = count;
+    else if (count >= 0 && rows[1] < 0 && count != rows[0])
+        rows[1] = count;
+    for (int i = 0; i < ht_value_count(value); i++)
+        count_rows(ht_value_at(value, i), rows);
+}
+
+/* Batches are process-local: gradients of a split batch are summed by autograd already. */
+static ht_status check_inputs(const ht_value *value)
+{
+    ht_tensor *x = ht_value_as_tensor(value);
+    ht_status status = HT_SUCCESS;
+
+    if (x != NULL && x->body->comm->shared)
+        return HT_FAIL(x->body->comm, HT_ERR_COMM,
+                       "%s: forward got a tensor that lives on %d ranks; give each rank its own "
+                       "part of the batch (ht_tensor_local), for the wrapper averages over ranks",
+                       name, x->body->comm->size);
+    for (int i = 0; status == HT_SUCCESS && i < ht_value_count(value); i++)
+        status = check_inputs(ht_value_at(value, i));
+    return status;
+}
+
+static ht_status renew_buffers(ht_data_parallel *dp)
+{
+    int root = 0;
+    ht_status status = dp->join == HT_JOIN_THROWING ? ht__dp_meet(dp, true) : HT_SUCCESS;
+
+    if (dp->buffers_current || !ht__dp_syncs(dp) || !dp->reducer->options.broadcast_buffers ||
+        status != HT_SUCCESS)
+        return status;
+    dp->buffers_current = true;
+    if (dp->join == HT_JOIN_SHADOWING)
+        status = ht__dp_join_buffers(dp, &root);
+    return status == HT_SUCCESS ? ht__dp_broadcast_buffers(dp->module, dp->comm, root) : status;
+}
+
+/* What the program set, or else the rows of the inputs. Those that disagree are an error of the
+ * backward pass: until then a weight may come. */
+static double take_weight(ht_data_parallel *dp)
+{
+    double weight = dp->weight;
+
+    dp->weight = NAN;
+    if (!isnan(weight))
+        return weight;
+    if (dp->rows[1] >= 0 && dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        return NAN;
+    return dp->rows[0] >= 0 ? (double)dp->rows[0] : 1;
+}
+
+/* What comes before the wrapped module's forward; dp->rows are those of its inputs. */
+static ht_status prepare(ht_module *self)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+    ht_status status = ht__reducer_status(dp->reducer);
+
+    if (status == HT_SUCCESS &&
+        dp->reducer->broken) /* the others learn of it here, if not before */
+        status = ht__reducer_drain(dp->reducer);
+    for (int i = 0; i < dp->loose_count && status == HT_SUCCESS; i++) {
+        if (dp->loose[i]->due)
+            status = ht__reducer_settle(dp->loose[i]);
+    }
+    if (!self->training || !ht_is_grad_enabled() || status != HT_SUCCESS)
+        return status;
+    status = renew_buffers(dp);
+    if (status != HT_SUCCESS)
+        return status;
+    ht__dp_arm(dp, ht__dp_syncs(dp), take_weight(dp));
+    return status;
+}
+
+/* What comes after it. A layer that found an error could not return it. */
+static ht_status finish(ht_module *self, const ht_value *outputs)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+
+    if (self->training && ht_is_grad_enabled()) {
+        ht__dp_armed(dp);
+        ht__reducer_walk(dp->reducer, outputs);
+    }
+    return ht__reducer_status(dp->reducer);
+}
+
+/* Rank 0's buffers for all, where they may differ. */
+static ht_status share_buffers(ht_module *module)
+{
+    ht_data_parallel *dp = ht_module_data(module);
+
+    if ((dp->buffers_current && dp->group == 0) || !dp->reducer->options.broadcast_buffers ||
+        dp->join == HT_JOIN_SHADOWING || dp->join == HT_JOIN_THROWING)
+        return HT_SUCCESS;
+    dp->buffers_current = true;
+    return ht__dp_broadcast_buffers(dp->module, dp->comm, 0);
+}
+
+static void miss_layer(const char *path, ht_module *module, void *user)
+{
+    (void)path;
+    (void)user;
+    if (module->calls != NULL && module->calls->missed != NULL)
+        module->calls->missed(module);
+}
+
+/* What all ranks do before a forward is done all the same, and a backward pass without a loss is
+ * told from none at all. */
+static void missed(ht_module *module)
+{
+    ht_data_parallel *dp = ht_module_data(module);
+
+    dp->rows[0] = dp->rows[1] = -1;
+    if (prepare(module) == HT_SUCCESS)
+        ht__module_walk(dp->module, miss_layer, NULL);
+}
+
+static ht_value *forward_value(ht_module *self, ht_value *inputs)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+    ht_value *outputs;
+
+    dp->rows[0] = dp->rows[1] = -1;
+    count_rows(inputs, dp->rows);
+    if (check_inputs(inputs) != HT_SUCCESS || prepare(self) != HT_SUCCESS)
+        return NULL;
+    outputs = ht_forward_value(dp->module, inputs);
+    return finish(self, outputs) == HT_SUCCESS ? outputs : NULL;
+}
+
+static ht_tensor *forward(ht_module *self, ht_tensor *x)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+    ht_tensor *y;
+
+    if (x->body->comm->shared && check_inputs(ht_value_tensor(x)) != HT_SUCCESS)
+        return NULL;
+    dp->rows[0] = x->body->ndim > 0 ? x->body->shape[0] : -1;
+    dp->rows[1] = -1;
+    if (prepare(self) != HT_SUCCESS)
+        return NULL;
+    y = ht_forward(dp->module, x);
+    return finish(self, ht_value_tensor(y)) == HT_SUCCESS ? y : NULL;
+}
+
+/* Who clips gradients sees from this whether they are there already. */
+static void set_unfinished(ht_data_parallel *dp, const int *group)
+{
+    for (int i = 0; i < dp->reducer->count; i++)
+        dp->reducer->params[i].tensor->meta->unfinished = group;
+}
+
+static void destroy(ht_module *self)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+
+    if (dp->reducer != NULL) {
+        if (dp->reducer->failure == HT_SUCCESS) /* else it has been told */
+            ht__reducer_drain(dp->reducer);
+        set_unfinished(dp, NULL);
+        for (int i = 0; i < dp->optimizer_count; i++)
+            ht__optimizer_defer(dp->optimizers[i], NULL);
+        ht__dp_leave_join(dp);
+        ht__dp_unhook_layers(dp);
+        ht__module_unguard(self, dp->module);
+        ht__dp_forget(dp);
+        ht__reducer_free(dp->reducer);
+    }
+    for (int i = 0; i < dp->optimizer_count; i++)
+        ht_release(dp->optimizers[i]);
+    ht__free(dp->optimizers);
+    ht__free(dp->steppings);
+    ht__free(dp->armed);
+    ht_release(dp->comm);
+}
+
+static const ht_module_type type = {
+    .name = "DataParallel",
+    .forward = forward,
+    .forward_value = forward_value,
+    .destroy = destroy,
+};
+
+static ht_status step(void *user)
+{
+    const ht_dp_stepping *stepping = user;
+
+    ht__dp_disarm(stepping->dp);
+    return ht__reducer_step(stepping->dp->reducer, stepping->index);
+}
+
+static bool waits(void *user, bool to_step)
+{
+    const ht_dp_stepping *stepping = user;
+
+    return ht__dp_waits(stepping->dp, to_step);
+}
+
+static ht_status drain(void *user)
+{
+    ht_data_parallel *dp = user;
+
+    return ht__reducer_drain(dp->reducer);
+}
+
+static ht_status drain_for_optimizer(void *user)
+{
+    const ht_dp_stepping *stepping = user;
+
+    return drain(stepping->dp);
+}
+
+static void take_over_steps(ht_data_parallel *dp)
+{
+    dp->steppings = ht__alloc((size_t)dp->optimizer_count * sizeof *dp->steppings);
+    for (int i = 0; i < dp->optimizer_count; i++) {
+        ht_dp_stepping *stepping = &dp->steppings[i];
+
+        *stepping = (ht_dp_stepping){.dp = dp, .index = i};
+        stepping->deferral = (ht_optimizer_deferral){
+            .step = step, .waits = waits, .drain = drain_for_optimizer, .user = stepping};
+        ht__optimizer_defer(dp->optimizers[i], &stepping->deferral);
+    }
+}
+
+/* Everything that may fail comes first; a wrapper without a reducer undoes nothing. */
+static ht_status start(ht_module *self, ht_module *module, const ht_data_parallel_options *options)
+{
+    ht_data_parallel *dp = ht_module_data(self);
+    ht_status status = HT_SUCCESS;
+
+    if (options->init_sync)
+        status = ht__dp_broadcast_state(module, dp->comm, dp->optimizer_count, dp->optimizers, 0);
+    dp->guard = (ht_module_guard){.wrapper_name = name, .drain = drain, .user = dp};
+    if (status == HT_SUCCESS)
+        status = ht__module_guard(name, self, module, &dp->guard);
+    if (status != HT_SUCCESS)
+        return status;
+    dp->reducer = ht__reducer_new(module, dp->comm, options);
+    if (dp->reducer == NULL) {
+        ht__module_unguard(self, module);
+        return ht_error_get(NULL);
+    }
+    set_unfinished(dp, &dp->group);
+    ht__dp_hook_layers(dp);
+    take_over_steps(dp);
+    return HT_SUCCESS;
+}
+
+static const ht_module_calls calls = {.missed = missed, .evaluated = share_buffers};
+
+static ht_module *new_wrapper(ht_module *module, ht_comm *comm, const ht_data_parallel_options *o)
+{
+    ht_module *self = ht_module_new(sizeof(ht_data_parallel), &type);
+    ht_data_parallel *dp = ht_module_data(self);
+
+    self->calls = &calls;
+    dp->comm = ht_retain(comm);
+    dp->optimizers = ht__alloc((size_t)o->optimizer_count * sizeof(void *));
+    for (int i = 0; i < o->optimizer_count; i++)
+        dp->optimizers[dp->optimizer_count++] = ht_retain(o->optimizers[i]);
+    dp->weight = NAN;
+    dp->sync = true;
+    dp->buffers_current = true;
+    if (ht__module_wrap(self, &dp->module, module) != HT_SUCCESS ||
+        start(self, module, o) != HT_SUCCESS) {
+        ht_release(self);
+        return NULL;
+    }
+    return self;
+}
+
+/* One list: `optimizer`, then those of the options. Owned. */
+static ht_optimizer **all_optimizers(ht_optimizer *optimizer, ht_data_parallel_options *o)
+{
+    ht_optimizer **all = ht__alloc(((size_t)o->optimizer_count + 1) * sizeof(void *));
+    int count = 0;
+
+    if (optimizer != NULL)
+        all[count++] = optimizer;
+    for (int i = 0; i < o->optimizer_count; i++)
+        all[count++] = o->optimizers[i];
+    o->optimizer_count = count;
+    return all;
+}
+
+ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                                   const ht_data_parallel_options *options)
+{
+    ht_data_parallel_options o = options != NULL ? *options : ht_data_parallel_options_default();
+    ht_optimizer **all = NULL;
+    ht_module *self = NULL;
+    ht_status status;
+    bool held;
+
+    if (comm == NULL) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", name);
+        return NULL;
+    }
+    held = ht__error_hold(true);
+    status = ht__dp_check_options(&o);
+    ht__error_hold(held);
+    if (status == HT_SUCCESS)
+        o.optimizers = all = all_optimizers(optimizer, &o);
+    if (ht__dp_check(module, comm, &o, status) == HT_SUCCESS)
+        self = new_wrapper(module, comm, &o);
+    ht__free(all);
+    return self;
+}
+
+ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                               bool blocking)
+{
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+
+    options.blocking = blocking;
+    return ht_nn_data_parallel_ext(module, comm, optimizer, &options);
+}
+
+ht_data_parallel *ht__dp_of(ht_module *module)
+{
+    return module != NULL && module->type == &type ? ht_module_data(module) : NULL;
+}
+
+ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_of(wrapper);
+
+    if (dp != NULL)
+        return dp;
+    if (wrapper != NULL || ht_error_get(NULL) == HT_SUCCESS)
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the module is %s, not a DataParallel wrapper", what,
+                wrapper != NULL ? wrapper->type->name : "NULL");
+    return NULL;
+}
+
+ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_set_weight", wrapper);
+
+    if (dp == NULL)
+        return ht_error_get(NULL);
+    /* Gradients are multiplied by it, and divided by the sum, in float32 too. */
+    if (weight != 0 && !(weight >= 1e-30 && weight <= 1e30))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "ht_data_parallel_set_weight: weight is %g, expected 0, or 1e-30 to 1e30",
+                       weight);
+    dp->weight = weight;
+    return HT_SUCCESS;
+}
+
+ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_backward", wrapper);
+    ht_status status = HT_SUCCESS;
+
+    if (dp == NULL)
+        return ht_error_get(NULL);
+    if (loss != NULL)
+        return ht_backward(loss);
+    if (ht_error_get(NULL) != HT_SUCCESS) /* no rows of this rank: their forward pass has failed */
+        return ht__dp_begin_broken(dp);
+    if (dp->armed_count == 0)
+        status = renew_buffers(dp);
+    if (status == HT_SUCCESS)
+        status = ht__dp_begin_idle(dp);
+    return status != HT_SUCCESS ? status : ht__reducer_status(dp->reducer);
+}
+
+ht_status ht_data_parallel_drain(ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_drain", wrapper);
+
+    return dp != NULL ? ht__reducer_drain(dp->reducer) : ht_error_get(NULL);
+}
+
+ht_status ht_data_parallel_register_comm_hook(ht_module *wrapper, ht_comm_hook hook, void *state)
+{
+    static const char what[] = "ht_data_parallel_register_comm_hook";
+    ht_data_parallel *dp = ht__dp_get(what, wrapper);
+
+    return dp != NULL ? ht__hook_register(what, dp->reducer, hook, state) : ht_error_get(NULL);
+}
+
+ht_module *ht_data_parallel_module(ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_module", wrapper);
+
+    return dp != NULL ? dp->module : NULL;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the data-parallel wrapper: its struct, and the start. */
+#ifndef HT_NN_PARALLEL_DATA_DATA_PARALLEL_H
+#define HT_NN_PARALLEL_DATA_DATA_PARALLEL_H
+
+#include "nn/module/module.h"
+#include "nn/parallel/data/reducer.h"
+
+typedef struct ht_data_parallel ht_data_parallel;
+
+/* How one optimizer's step comes to the wrapper. */
+typedef struct ht_dp_stepping {
+    ht_data_parallel *dp; /* not owned */
+    int index;            /* of the optimizer */
+    ht_optimizer_deferral deferral;
+} ht_dp_stepping;
+
+/* A module without children, and the parameters that are its own. */
+typedef struct ht_dp_layer {
+    ht_module *module;         /* not owned */
+    ht_reducer_param **params; /* owned array */
+    int count;
+} ht_dp_layer;
+
+/* A forward pass whose backward pass has not begun. */
+typedef struct ht_dp_forward {
+    uint64_t begin, end; /* the numbers of the nodes that it made: begin < number <= end */
+    double weight;       /* of this rank's batch */
+    int64_t rows[2];     /* where the weight is NAN: those of two inputs, which disagree */
+    bool sync;
+    bool reached; /* by the backward pass that begins */
+} ht_dp_forward;
+
+typedef enum ht_join {
+    HT_JOIN_NONE,
+    HT_JOIN_DISABLED,
+    HT_JOIN_SHADOWING,
+    HT_JOIN_THROWING
+} ht_join;
+
+struct ht_data_parallel {
+    ht_data_parallel *next;    /* among those of a thread (data/armed.c); not owned */
+    ht_module *module;         /* slot 0; owned by it */
+    ht_comm *comm;             /* retained */
+    ht_optimizer **optimizers; /* owned array of retained ones */
+    int optimizer_count;
+    ht_dp_stepping *steppings; /* owned; one each */
+    ht_reducer *reducer;       /* owned */
+    ht_module_guard guard;
+    ht_dp_layer **layers; /* owned */
+    int layer_count;
+    ht_reducer_param **loose; /* owned array; parameters that no layer has for itself */
+    int loose_count;
+    bool sync;            /* of the forward passes to come, */
+    int no_sync;          /* unless this many no_sync regions are open */
+    double weight;        /* of the next backward pass, as set; NAN: from the batch */
+    int64_t rows[2];      /* of the last forward pass's inputs: the first, and one that differs */
+    ht_dp_forward *armed; /* owned; in their order */
+    int armed_count, armed_capacity;
+    bool pass_sync;       /* of the backward pass that begins: what its forward pass decided, */
+    double pass_weight;   /* and its weight */
+    bool begins;          /* it is one of this wrapper */
+    int group;            /* passes of the unfinished group; 0: none */
+    int skipped;          /* steps that did nothing in this group */
+    bool owed;            /* no step since the last group was complete */
+    bool buffers_current; /* no synchronised pass since buffers were last broadcast */
+    ht_join join;
+    int64_t join_passes; /* forward passes in it */
+    ht_data_parallel *next_joining;
+};
+
+/* The struct of a data-parallel wrapper; NULL when the module is none. */
+ht_data_parallel *ht__dp_of(ht_module *module);
+/* data_parallel.c. The wrapper's struct; NULL after an error. */
+ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
+
+/* data/accumulate.c. Whether a forward pass that began now would be synchronised; a
+ * backward pass begins: whether it is; its seed's factor; whether step() or zero_grad() comes in
+ * the middle of a group; ends the unfinished group. */
+bool ht__dp_syncs(const ht_data_parallel *dp);
+ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync);
+double ht__dp_seed_scale(const ht_data_parallel *dp);
+bool ht__dp_waits(ht_data_parallel *dp, bool to_step);
+ht_status ht__dp_flush(ht_data_parallel *dp);
+
+/* data/armed.c. A forward pass begins, and ends, with a backward pass of this weight to
+ * come, which begins by itself; all that wait are forgotten; one of a rank without rows begins, or
+ * one of a rank whose forward pass has failed, of which all learn; the wrapper ends. */
+void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
+void ht__dp_armed(ht_data_parallel *dp);
+void ht__dp_disarm(ht_data_parallel *dp);
+ht_status ht__dp_begin_idle(ht_data_parallel *dp);
+ht_status ht__dp_begin_broken(ht_data_parallel *dp);
+void ht__dp_forget(ht_data_parallel *dp);
+/* data/join.c. Throwing: whether all ranks have data, before a forward pass. Shadowing:
+ * tells ranks out of data that buffers are renewed; whose count. leave: the end, however it came.
+ */
+ht_status ht__dp_meet(ht_data_parallel *dp, bool going);
+ht_status ht__dp_join_buffers(ht_data_parallel *dp, int *root);
+void ht__dp_leave_join(ht_data_parallel *dp);
+
+/* data/options.c. Records the error, and leaves it to ht__dp_check to report it. */
+ht_status ht__dp_check_options(const ht_data_parallel_options *options);
+
+/* data/start.c. Whether all ranks can wrap their modules, and bring the same; `status` is
+ * what this rank knows already. Then rank 0's state goes to all. Collective, agrees. */
+ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_options *options,
+                       ht_status status);
+ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
+                                 ht_optimizer *const optimizers[], int root);
+ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);
+
+/* data/layers.c. Finds who owns which parameter, and sets the layers' work before forward;
+ * then takes it away again. A layer whose passes need every rank (SyncBatchNorm over several);
+ * NULL: there is none. */
+void ht__dp_hook_layers(ht_data_parallel *dp);
+void ht__dp_unhook_layers(ht_data_parallel *dp);
+const ht_module *ht__dp_collective_layer(const ht_data_parallel *dp);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reducer: averages gradients over ranks, and updates parameters when it is their turn. Every
+ * data-parallel wrapper is made of one.
+ *
+ * Gradients lie in buckets (reducer_bucket.c). A backward pass fills them; a bucket whose
+ * parameters are all ready is posted, in the same order on all ranks (reducer_pass.c). step()
+ * either waits for all and updates, or only marks parameters due; then whoever needs a parameter
+ * first waits for its bucket and updates it (reducer_update.c).
+ *
+ *     IDLE -> ACCUMULATING -> IN_FLIGHT -> REDUCED -> APPLIED -> ACCUMULATING ...
+ *
+ * Which parameters a pass need not wait for: reducer_unused.c. The error where one is missing:
+ * reducer_report.c. */
+#ifndef HT_NN_PARALLEL_DATA_REDUCER_H
+#define HT_NN_PARALLEL_DATA_REDUCER_H
+
+#include "core/core.h"
+#include "core/exchange/exchange.h"
+#include "ht/comm_hooks.h"
+#include "ht/data_parallel.h"
+#include "optim/optim.h"
+
+typedef struct ht_reducer ht_reducer;
+
+typedef enum ht_bucket_state {
+    HT_BUCKET_IDLE,         /* no pass yet */
+    HT_BUCKET_ACCUMULATING, /* a pass fills it; ready when nothing is missing, then posted in turn
+                             */
+    HT_BUCKET_IN_FLIGHT,    /* being summed: nobody touches it */
+    HT_BUCKET_REDUCED,      /* holds the average */
+    HT_BUCKET_APPLIED       /* and no update waits for it */
+} ht_bucket_state;
+
+typedef struct ht_bucket {
+    ht_reducer *reducer; /* not owned */
+    ht_bucket_state state;
+    ht_dtype dtype;
+    ht_device *device;      /* not owned */
+    ht_storage *storage;    /* owned; flags, then slots of gradients */
+    ht_tensor *all;         /* owned; its elements in a row, for the reducer and its hook */
+    ht_guard guard;         /* over all of it, while it is awaited */
+    char *flags;            /* in the storage: 1 where this rank has a gradient; one more, in the
+                               last bucket of a pass: HT_FLAG_MISSING where one of it has none */
+    int64_t elements;       /* flags included */
+    int first, count;       /* its parameters in ht_reducer.order */
+    int missing;            /* of them, not ready in this pass */
+    int due;                /* updates that wait for it */
+    ht_exchange_op *op;     /* owned while in flight */
+    uint64_t posted_at;     /* on the timeline; 0: not on it */
+    ht_grad_bucket *hooked; /* owned; what a communication hook sees of it; NULL: none */
+    const char *what;       /* from ht__name; names it when a rank does not come */
+} ht_bucket;
+
+/* What a parameter's flag says of this rank; the flags of the ranks are summed. */
+#define HT_FLAG_USED    1.0
+#define HT_FLAG_MISSING 1048576.0 /* more than there are ranks; exact as float32 */
+
+typedef struct ht_reducer_param ht_reducer_param;
+
+typedef struct ht_reducer_optimizer {
+    ht_optimizer *optimizer;   /* retained; keeps the arguments of its updates that are due */
+    ht_reducer_param **params; /* owned array; by its entries; NULL: frozen when wrapped */
+} ht_reducer_optimizer;
+
+struct ht_reducer_param {
+    ht_reducer *reducer; /* not owned */
+    ht_tensor *tensor;   /* retained */
+    char *name;          /* owned */
+    int bucket, flag;    /* which one, and which of its flags */
+    ht_tensor *view;     /* owned; its slot, which waits for the average, whoever reads it */
+    ht_tensor *inside;   /* owned; the same for what the reducer does with it */
+    ht_guard guard;      /* over the parameter, while an update is due; */
+    ht_guard own;        /* over a gradient that is no view; and the states of that update */
+    ht_guard states[HT_OPTIMIZER_STATES];
+    ht_tensor *grad; /* not owned, to compare: what the gradient was when it became ready */
+    uint64_t hook;
+    bool ready;                /* in this pass */
+    bool given;                /* this rank has a gradient in it */
+    int64_t updated;           /* elements of an update that is made part by part */
+    bool updating;             /* a part is made: it writes what is guarded */
+    bool unused;               /* this pass counts on having no gradient for it on this rank */
+    bool fired;                /* got a gradient in the first pass: static_graph */
+    bool missing;              /* neither a gradient nor a reason for having none */
+    uint64_t reached;          /* the last walk from an output that met it */
+    bool global;               /* the gradient holds an average over the ranks already: */
+    double total;              /* of samples of this weight, of all ranks; */
+    double weight;             /* this rank's in the gradient, whether they were sent or not */
+    double divisor;            /* the total of the pass under way, from its head */
+    unsigned zeroings;         /* of the gradient, before that weight */
+    bool averaged;             /* some of it has been sent since then */
+    bool kept;                 /* it had been when this pass began; on some rank, once it came */
+    ht_reducer_optimizer *due; /* whose step() was called, while the update is still to be made */
+    int entry;                 /* its place in that optimizer */
+};
+
+/* What travels ahead of a pass, summed over the ranks: doubles in a row. Only the first two, unless
+ * ranks may be out of data (reducer_join.c). Then weight, and there kept and held, once more for
+ * each parameter: gradients need not be zeroed together. */
+typedef struct ht_pass_head {
+    double weight;  /* of what this rank adds: the most to any parameter */
+    double stops;   /* ranks that ask for a stop (data/stop.c) */
+    double active;  /* ranks that have data */
+    double giving;  /* ranks that have gradients to add, which a mean may divide by */
+    double kept;    /* active ranks that add to an average that is there already */
+    double held;    /* weight of the ranks out of data in that average */
+    double buffers; /* active ranks that renew buffers instead: no gradients follow */
+} ht_pass_head;
+
+struct ht_reducer {
+    ht_comm *comm;                    /* retained */
+    ht_exchange *exchange;            /* not owned */
+    ht_reducer_optimizer *optimizers; /* owned */
+    int optimizer_count;              /* 0: the program updates */
+    ht_data_parallel_options options;
+    ht_reducer_param *params; /* owned */
+    int count;
+    ht_bucket *buckets; /* owned */
+    int bucket_count;
+    int *order;     /* owned; parameters as they lie in buckets */
+    int *seen;      /* owned; parameters in the order they became ready in the first pass */
+    int seen_count; /* -1: buckets have been rebuilt in that order */
+    int passes;     /* synchronised ones so far */
+    uint64_t walk;  /* the first walk from an output since the last pass; 0: none */
+    bool idle;      /* this rank has nothing to give in this pass */
+    bool recorded;  /* static_graph: the first pass of this rank is over */
+    bool begun;     /* some pass has begun */
+    bool sync;      /* the pass that runs, or ran last, is a synchronised one */
+    bool open;      /* it has starts to make: it is in the queue of reducer_order.c */
+    ht_reducer *next_open;
+    ht_reducer *next_sent; /* in the queue of reducer_report.c */
+    bool joining;          /* ranks may be out of data */
+    bool by_active;        /* then a mean is over the ranks that give, not over all */
+    int posted;            /* buckets posted in it, from the first */
+    double scale;          /* of the flags in this pass's sums */
+    double total;          /* the weight summed over ranks */
+    ht_pass_head head;     /* of this rank; when it has come, the sum */
+    double *numbers;       /* owned; the head as it travels; the exchange's until it has come */
+    bool head_due;         /* it waits for the pass's turn */
+    bool stop;             /* this rank asks for a stop */
+    bool asked;            /* some rank does, in a head that has come to this one */
+    bool stopping;         /* the same of passes that are over, which all ranks know alike */
+    ht_exchange_op *head_op;
+    ht_comm_hook hook; /* NULL: the average */
+    void *hook_state;  /* not owned */
+    double loss_scale; /* what an optimizer's wrapper multiplied the last loss with; 1: none did */
+    ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
+    ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
+    char *message;        /* owned; its text */
+    bool judged;          /* all ranks have what they need of this pass */
+    bool misses;          /* an average that came had a flag of HT_FLAG_MISSING */
+    bool broken;          /* some gradients of this rank never came, and never will: */
+    bool lossless;        /* there was no loss, or else backward ended in the middle; */
+    ht_status cause;      /* why, */
+    char *why;            /* owned */
+    ht_exchange *reports; /* not owned */
+    float *report;        /* owned; of all ranks, the exchange's once it is under way */
+    ht_exchange_op *reporting;
+};
+
+/* Trainable parameters of `module`. Collective. NULL after an error. */
+ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
+                            const ht_data_parallel_options *options);
+void ht__reducer_free(ht_reducer *reducer); /* drains first */
+
+ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *parameter);
+
+/* reducer_bucket.c: lays buckets out over `order` (kept); gradients move along. Collective. */
+ht_status ht__reducer_layout(ht_reducer *reducer);
+void ht__reducer_drop_buckets(ht_bucket *buckets, int count);
+ht_status ht__reducer_rebuild(ht_reducer *reducer);
+
+/* reducer_order.c. The queue of passes that have starts to make; who is first on its exchange. */
+void ht__reducer_enlist(ht_reducer *reducer);
+void ht__reducer_delist(ht_reducer *reducer);
+ht_reducer *ht__reducer_turn(const ht_reducer *reducer);
+
+/* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and all
+ * of it is ready at once. Then each gradient becomes ready by its hook. Its parts: note_zeroing
+ * finds out whether a gradient begins anew, take_over makes a share of an average that is kept;
+ * open does the rest, where idle ranks are ready at once. */
+ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle);
+void ht__reducer_note_zeroing(ht_reducer_param *param);
+ht_status ht__reducer_take_over(ht_reducer_param *param);
+ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due);
+
+/* reducer_post.c. Starts what is ready of a pass whose turn it is: whether that was the last of it;
+ * and of all passes in their turn. post_all: everything of this pass, and of those before it, which
+ * have ended too. No bucket leaves before the head has come; scale makes a sum the average. */
+bool ht__reducer_post(ht_reducer *reducer);
+void ht__reducer_post_ready(const ht_reducer *reducer);
+ht_status ht__reducer_post_all(ht_reducer *reducer);
+bool ht__reducer_has_head(ht_reducer *reducer);
+double ht__reducer_scale(const ht_reducer *reducer);
+bool ht__reducer_is_even(const ht_bucket *bucket); /* one scale for all of its gradients */
+
+/* A head without a pass after it: its sum is in reducer->head. */
+ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what);
+
+/* reducer_join.c. What a rank out of data does while others are not: takes part in what they do
+ * next. And the announcement of those that renew buffers; and a gradient counts no more. */
+typedef enum ht_shadow { HT_SHADOW_OVER, HT_SHADOW_PASS, HT_SHADOW_BUFFERS } ht_shadow;
+ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow);
+ht_status ht__reducer_announce_buffers(ht_reducer *reducer);
+void ht__reducer_forget(ht_reducer_param *param);
+
+void ht__reducer_ready(ht_tensor *leaf, void *param);
+void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
+void ht__reducer_progress(void *reducer);                          /* never waits */
+void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
+ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
+ht_status ht__reducer_judge(ht_reducer *reducer); /* before anything of a pass is used */
+void ht__reducer_set_verdict(const ht_bucket *bucket);
+
+/* Keeps the first failure, with its text; gives it again. */
+ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status);
+ht_status ht__reducer_status(const ht_reducer *reducer);
+
+/* reducer_unused.c. walk: remembers what the outputs of a forward pass depend on. expect: at the
+ * start of a pass, marks what it will not reach. */
+void ht__reducer_walk(ht_reducer *reducer, const ht_value *outputs);
+void ht__reducer_expect(ht_reducer *reducer);
+double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
+ht_status ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody counted on */
+
+/* reducer_report.c. break: a pass of this rank failed, or (lossless) there is no loss to begin one
+ * with. sent: all its sums have been started; look: starts the reports of those that have come and
+ * miss something; never waits. name_missing makes the error of the reports. */
+void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
+void ht__reducer_sent(ht_reducer *reducer);
+void ht__reducer_unsent(ht_reducer *reducer);
+bool ht__reducers_look(void);
+ht_status ht__reducer_name_missing(ht_reducer *reducer); /* collective */
+void ht__reducer_end_report(ht_reducer *reducer);
+double ht__bucket_flag(const ht_bucket *bucket, int flag);
+bool ht__bucket_misses(const ht_bucket *bucket, int flag); /* on some rank */
+
+/* reducer_update.c */
+ht_status ht__reducer_step(ht_reducer *reducer, int optimizer);
+ht_status ht__reducer_settle(ht_reducer_param *param);          /* waits and updates this one */
+bool ht__reducer_comes_in_parts(const ht_reducer_param *param); /* its update may be made so */
+ht_status ht__reducer_drain(void *reducer);                     /* all of them */
+void ht__reducer_watch(ht_reducer_param *param);                /* sets or clears its guards */
+void ht__reducer_unwatch(ht_reducer_param *param);
+
+/* Whether what its average is made of has any weight. */
+static inline bool ht__reducer_weighs(const ht_reducer_param *param)
+{
+    return param->reducer->options.averaging != HT_AVERAGE_WEIGHTED || param->divisor > 0;
+}
+
+/* Whether the tensor has a gradient of this or an earlier pass. */
+static inline bool ht__reducer_has_grad(const ht_reducer_param *param)
+{
+    const ht_grad_meta *meta = param->tensor->meta;
+
+    return meta->grad != NULL && !meta->overwrite;
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parameters lie apart. Two of them on one memory would have two updates of it, which wait for
+ * averages that come in another order on every rank, and round in that order. */
+#include <stdlib.h>
+
+#include "nn/module/module.h"
+
+/* Where a parameter lies. */
+typedef struct span {
+    uintptr_t begin, end;
+    char *name; /* owned */
+    int place;  /* in the order of the walk */
+} span;
+
+static void find_memory(const ht_tensor *x, span *at)
+{
+    const ht_body *body = x->body;
+    const char *raw = ht__storage_raw(body->storage);
+    int64_t begin = 0, end = 0;
+
+    if (body->lsize > 0)
+        ht__body_extent(body, &begin, &end);
+    at->begin = (uintptr_t)raw + (uintptr_t)begin;
+    at->end = (uintptr_t)raw + (uintptr_t)end;
+}
+
+static int compare_begins(const void *a, const void *b)
+{
+    uintptr_t first = ((const span *)a)->begin;
+    uintptr_t second = ((const span *)b)->begin;
+
+    return (first > second) - (first < second);
+}
+
+/* Sorted, whoever shares memory with an earlier one does so with the one that ends last. */
+static bool find_overlap(span *spans, int count, const char *names[2])
+{
+    const span *last = NULL;
+
+    if (count > 0)
+        qsort(spans, (size_t)count, sizeof *spans, compare_begins);
+    for (int i = 0; i < count; i++) {
+        if (spans[i].begin == spans[i].end)
+            continue;
+        if (last != NULL && spans[i].begin < last->end) {
+            bool turned = spans[i].place < last->place;
+
+            names[turned] = last->name;
+            names[!turned] = spans[i].name;
+            return true;
+        }
+        if (last == NULL || spans[i].end > last->end)
+            last = &spans[i];
+    }
+    return false;
+}
+
+struct list {
+    span *spans; /* owned */
+    int count, room;
+};
+
+static void add_trainable(const char *name, ht_tensor *x, void *user)
+{
+    struct list *list = user;
+    span *added;
+
+    if (!ht_tensor_requires_grad(x))
+        return;
+    if (list->count == list->room) {
+        list->room = 2 * list->room + 16;
+        list->spans = ht__realloc(list->spans, (size_t)list->room * sizeof *list->spans);
+    }
+    added = &list->spans[list->count];
+    *added = (span){.name = ht__strdup(name), .place = list->count++};
+    find_memory(x, added);
+}
+
+ht_status ht__module_check_apart(const char *what, ht_module *module)
+{
+    struct list list = {0};
+    const char *names[2];
+    ht_status status = HT_SUCCESS;
+
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_trainable, &list);
+    if (find_overlap(list.spans, list.count, names))
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: parameters %s and %s share memory: each would have updates of "
+                               "its own; register the one tensor in both modules",
+                               what, names[0], names[1]);
+    for (int i = 0; i < list.count; i++)
+        ht__free(list.spans[i].name);
+    ht__free(list.spans);
+    return status;
+}

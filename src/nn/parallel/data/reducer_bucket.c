@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Buckets: flat memory of one dtype and device, in which gradients lie one after another in about
+ * the order in which they become ready, behind one flag for each and one for the pass. Flags are
+ * summed along with the gradients, and come first: where the sum is 0, no rank had one. */
+#include "nn/parallel/data/comm_hook.h"
+#include "core/base/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOT_ALIGN = 64,           /* bytes: a cache line */
+    ENDS_BUCKET = 1024 * 1024, /* bytes of a gradient that must not wait for the one after it */
+};
+
+void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
+{
+    for (int i = 0; i < count; i++) {
+        ht__guard_clear(&buckets[i].guard);
+        ht__hook_bucket_free(buckets[i].hooked);
+        if (buckets[i].op != NULL) /* after a failure nobody has waited for it */
+            ht__exchange_release(buckets[i].reducer->exchange, buckets[i].op);
+        ht_release(buckets[i].all);
+        ht_release(buckets[i].storage);
+    }
+    ht__free(buckets);
+}
+
+static size_t slot_bytes(const ht_tensor *parameter)
+{
+    size_t bytes = (size_t)ht_tensor_nbytes(parameter);
+
+    return (bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+}
+
+static bool same_kind(const ht_tensor *a, const ht_tensor *b)
+{
+    return a->body->dtype == b->body->dtype && a->body->storage->device == b->body->storage->device;
+}
+
+/* HT_BUCKET_CAP_MB sets both limits, for experiments. */
+static double limit_bytes(const ht_reducer *reducer, int bucket)
+{
+    double megabytes = bucket == 0 ? reducer->options.first_bucket_mb
+                                   : reducer->options.bucket_cap_mb;
+
+    ht__env_number(HT_ENV_HT_BUCKET_CAP_MB, &megabytes);
+    return megabytes * 1024 * 1024;
+}
+
+static void name_bucket(ht_bucket *bucket, const ht_reducer *reducer)
+{
+    const char *first = reducer->params[reducer->order[bucket->first]].name;
+    const char *last = reducer->params[reducer->order[bucket->first + bucket->count - 1]].name;
+    size_t room = strlen(first) + strlen(last) + 64;
+    char *text = ht__alloc(room);
+
+    snprintf(text, room, "averaging the gradients of %s%s%s", first,
+             bucket->count > 1 ? " ... " : "", bucket->count > 1 ? last : "");
+    bucket->what = ht__name(text);
+    ht__free(text);
+}
+
+/* The gradient's place: shape of the parameter, row-major. */
+static ht_body *slot_body(const ht_bucket *bucket, const ht_tensor *parameter, size_t start)
+{
+    ht_body *body = ht__body_metadata(parameter->body);
+
+    body->storage = ht_retain(bucket->storage);
+    body->offset = (int64_t)(start / ht_dtype_size(bucket->dtype));
+    body->read_only = false;
+    ht__strides_row_major(body->ndim, body->lshape, body->stride);
+    return body;
+}
+
+/* The same memory for the reducer itself, whatever state it is in. */
+static ht_body *inside(const ht_body *slot)
+{
+    ht_body *body = ht__body_view(slot);
+
+    body->inside = true;
+    return body;
+}
+
+/* Of a flag for each parameter, and one for the pass. */
+static size_t flag_bytes(const ht_bucket *bucket)
+{
+    size_t bytes = ((size_t)bucket->count + 1) * ht_dtype_size(bucket->dtype);
+
+    return (bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+}
+
+/* The bucket without its flags, in a row. */
+static ht_tensor *all_of(const ht_bucket *bucket, const ht_tensor *some)
+{
+    int64_t flags = (int64_t)(flag_bytes(bucket) / ht_dtype_size(bucket->dtype));
+    ht_body *body = ht__body_metadata(some->body);
+
+    body->storage = ht_retain(bucket->storage);
+    body->inside = true;
+    body->offset = flags;
+    body->ndim = 1;
+    body->shape[0] = bucket->elements - flags;
+    ht__body_settle(body);
+    body->stride[0] = 1;
+    return ht_retain(ht__tensor_view(body));
+}
+
+/* A new slot for one parameter; the gradient that lies in its old one moves along, and so do the
+ * handles, of which the program may have one. */
+static void place(ht_reducer_param *param, const ht_bucket *bucket, size_t start)
+{
+    ht_body *body = slot_body(bucket, param->tensor, start), *old;
+
+    if (param->view == NULL) {
+        param->view = ht_retain(ht__tensor_view(body));
+        param->inside = ht_retain(ht__tensor_view(inside(body)));
+        return;
+    }
+    ht_release(param->view->body);
+    param->view->body = body;
+    old = param->inside->body;
+    param->inside->body = inside(body);
+    memcpy(ht__body_data(param->inside->body), ht__body_data(old),
+           (size_t)ht_tensor_nbytes(param->view));
+    param->grad = NULL;
+    ht_release(old);
+}
+
+/* Memory for the parameters order[first ... first + count - 1]. */
+static ht_status make_bucket(ht_reducer *reducer, int number, int first, int count)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    const ht_tensor *some = reducer->params[reducer->order[first]].tensor;
+    size_t element = ht_dtype_size(some->body->dtype), bytes, start;
+
+    *bucket = (ht_bucket){.first = first, .count = count, .dtype = some->body->dtype};
+    bytes = start = flag_bytes(bucket);
+    bucket->device = some->body->storage->device;
+    name_bucket(bucket, reducer);
+    for (int i = first; i < first + count; i++)
+        bytes += slot_bytes(reducer->params[reducer->order[i]].tensor);
+    bucket->elements = (int64_t)(bytes / element);
+    bucket->storage = ht__exchange_storage(reducer->exchange, bucket->device, bytes);
+    if (bucket->storage == NULL)
+        return HT_FAIL_HERE(reducer->comm, HT_ERR_MEMORY,
+                            "ht_nn_data_parallel: no memory for a bucket of %zu bytes", bytes);
+    bucket->reducer = reducer;
+    bucket->all = all_of(bucket, some);
+    bucket->flags = ht__storage_raw(bucket->storage);
+
+    for (int i = first; i < first + count; i++) {
+        ht_reducer_param *param = &reducer->params[reducer->order[i]];
+
+        param->bucket = number;
+        param->flag = i - first;
+        place(param, bucket, start);
+        start += slot_bytes(param->tensor);
+    }
+    return HT_SUCCESS;
+}
+
+/* Parameters of one kind stand together in `order`; kinds in the order in which they first come. */
+static void group_kinds(ht_reducer *reducer)
+{
+    int *grouped = ht__alloc((size_t)reducer->count * sizeof *grouped), filled = 0;
+    bool *taken = ht__alloc((size_t)reducer->count * sizeof *taken);
+
+    for (int i = 0; i < reducer->count; i++) {
+        const ht_tensor *some = reducer->params[reducer->order[i]].tensor;
+
+        for (int k = i; k < reducer->count && !taken[i]; k++) {
+            if (taken[k] || !same_kind(some, reducer->params[reducer->order[k]].tensor))
+                continue;
+            grouped[filled++] = reducer->order[k];
+            if (k > i)
+                taken[k] = true;
+        }
+    }
+    ht__free(taken);
+    ht__free(reducer->order);
+    reducer->order = grouped;
+}
+
+/* How many of order[first ...] go into one bucket. A large gradient is the last one of its bucket,
+ * so that it can leave while it is made. */
+static int bucket_length(const ht_reducer *reducer, int number, int first)
+{
+    double room = limit_bytes(reducer, number);
+    const ht_tensor *some = reducer->params[reducer->order[first]].tensor;
+    int length = 0;
+
+    for (int i = first; i < reducer->count; i++) {
+        const ht_tensor *tensor = reducer->params[reducer->order[i]].tensor;
+
+        room -= (double)slot_bytes(tensor);
+        if (length > 0 && (room < 0 || !same_kind(some, tensor)))
+            break;
+        length++;
+        if (slot_bytes(tensor) >= ENDS_BUCKET)
+            break;
+    }
+    return length;
+}
+
+ht_status ht__reducer_layout(ht_reducer *reducer)
+{
+    ht_bucket *old = reducer->buckets;
+    int old_count = reducer->bucket_count, first = 0;
+    ht_scope *scope = ht_scope_open();
+    ht_status status = HT_SUCCESS;
+
+    group_kinds(reducer);
+    reducer->buckets = ht__alloc((size_t)reducer->count * sizeof *reducer->buckets);
+    reducer->bucket_count = 0;
+    while (first < reducer->count && status == HT_SUCCESS) {
+        int length = bucket_length(reducer, reducer->bucket_count, first);
+
+        status = make_bucket(reducer, reducer->bucket_count++, first, length);
+        first += length;
+    }
+    ht__reducer_drop_buckets(old, old_count);
+    ht_scope_close(scope);
+    return status;
+}
+
+/* The order of rank 0's first pass, for all; parameters that did not take part come last. */
+ht_status ht__reducer_rebuild(ht_reducer *reducer)
+{
+    size_t bytes = (size_t)reducer->count * sizeof *reducer->order;
+    int *before = ht__alloc(bytes), count = reducer->seen_count;
+    bool *listed = ht__alloc((size_t)reducer->count * sizeof *listed);
+    ht_status status;
+
+    for (int i = 0; i < count; i++)
+        listed[reducer->seen[i]] = true;
+    for (int i = 0; i < reducer->count; i++) {
+        if (!listed[reducer->order[i]])
+            reducer->seen[count++] = reducer->order[i];
+    }
+    memcpy(before, reducer->order, bytes);
+    status = ht__comm_bcast_bytes(reducer->comm, reducer->seen, bytes, 0,
+                                  "agreeing on the order of gradients");
+    if (status == HT_SUCCESS && memcmp(before, reducer->seen, bytes) != 0) {
+        memcpy(reducer->order, reducer->seen, bytes);
+        status = ht__reducer_layout(reducer);
+    }
+    reducer->seen_count = -1;
+    ht__free(before);
+    ht__free(listed);
+    return status;
+}

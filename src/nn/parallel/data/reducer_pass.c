@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One backward pass: gradients become ready and fill buckets, averages arrive. */
+#include "nn/parallel/data/comm_hook.h"
+
+#include <string.h>
+
+#include "core/timeline/timeline.h"
+#include "ht/arithmetics.h"
+
+static void set_flag(const ht_bucket *bucket, int flag, double value)
+{
+    if (bucket->dtype == HT_FLOAT64)
+        ((double *)(void *)bucket->flags)[flag] = value;
+    else
+        ((float *)(void *)bucket->flags)[flag] = (float)value;
+}
+
+ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status)
+{
+    const char *message;
+
+    if (reducer->failure != HT_SUCCESS || status == HT_SUCCESS)
+        return status;
+    ht_error_get(&message);
+    reducer->failure = status;
+    reducer->message = ht__strdup(message);
+    return status;
+}
+
+/* The caller may have cleared the error since, or met another one. */
+ht_status ht__reducer_status(const ht_reducer *reducer)
+{
+    if (reducer->failure != HT_SUCCESS)
+        ht__error_set(reducer->failure, "%s", reducer->message);
+    return reducer->failure;
+}
+
+/* A gradient that holds an average gets more added: it becomes this rank's share of that average,
+ * so that the sum over the ranks, divided as this pass will be, gives it again. */
+static ht_status make_share(ht_reducer_param *param)
+{
+    const ht_reducer *reducer = param->reducer;
+    ht_tensor *grad = param->tensor->meta->grad;
+
+    param->global = false;
+    if (reducer->options.averaging == HT_AVERAGE_MEAN)
+        return HT_SUCCESS;
+    if (reducer->comm->rank != 0)
+        return ht_fill_(grad, 0);
+    if (reducer->options.averaging == HT_AVERAGE_SUM)
+        return HT_SUCCESS;
+    return ht_mul_scalar_(grad, param->total);
+}
+
+/* A gradient that no rank used stands to be overwritten, and yet it is 0 over those samples. */
+void ht__reducer_note_zeroing(ht_reducer_param *param)
+{
+    const ht_grad_meta *meta = param->tensor->meta;
+
+    if (meta->zeroings != param->zeroings) {
+        param->weight = 0;
+        param->averaged = false;
+    }
+    param->zeroings = meta->zeroings;
+    param->kept = param->averaged;
+}
+
+ht_status ht__reducer_take_over(ht_reducer_param *param)
+{
+    if (!ht__reducer_has_grad(param))
+        param->global = false;
+    return param->global ? make_share(param) : HT_SUCCESS;
+}
+
+/* The gradient into its slot; where it is to stay as a view, the tensor's gradient becomes the
+ * slot itself, and the next pass accumulates right into it. */
+static ht_status collect(ht_reducer_param *param)
+{
+    ht_grad_meta *meta = param->tensor->meta;
+    ht_scope *scope;
+    ht_status status;
+
+    if (meta->grad == param->view)
+        return HT_SUCCESS;
+    scope = ht_scope_open();
+    status = ht_copy_(param->inside, meta->grad);
+    ht_scope_close(scope);
+    if (status != HT_SUCCESS || !param->reducer->options.gradient_as_bucket_view)
+        return status;
+    ht_retain(param->view);
+    ht_release(meta->grad);
+    meta->grad = param->view;
+    return HT_SUCCESS;
+}
+
+/* No gradient on this rank: zeros stand in its slot. Other ranks may have one, and the average will
+ * be there. */
+static ht_status contribute_nothing(ht_reducer_param *param)
+{
+    ht_grad_meta *meta = param->tensor->meta;
+
+    memset(ht__body_data(param->inside->body), 0, (size_t)ht_tensor_nbytes(param->inside));
+    if (meta->grad == NULL)
+        meta->grad = param->reducer->options.gradient_as_bucket_view
+                         ? ht_retain(param->view)
+                         : ht_retain(ht_copy(param->inside));
+    meta->overwrite = false;
+    return meta->grad != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static void mark_ready(ht_reducer_param *param)
+{
+    ht_reducer *reducer = param->reducer;
+    ht_bucket *bucket = &reducer->buckets[param->bucket];
+    bool has_grad = ht__reducer_has_grad(param);
+    ht_status status;
+
+    if (bucket->op == NULL) /* else it has left, ahead of the gradient */
+        set_flag(bucket, param->flag, ht__reducer_flag(param, has_grad));
+    param->given = has_grad;
+    status = has_grad ? collect(param) : contribute_nothing(param);
+    if (status != HT_SUCCESS)
+        ht__reducer_fail(reducer, status);
+    param->grad = param->tensor->meta->grad;
+    param->ready = true;
+    if (param->grad != param->view)
+        ht__reducer_watch(param);
+    bucket->missing--;
+}
+
+void ht__reducer_ready(ht_tensor *leaf, void *user)
+{
+    ht_reducer_param *param = user;
+    ht_reducer *reducer = param->reducer;
+
+    (void)leaf;
+    if (reducer->begun && !reducer->sync)
+        return;
+    if (!reducer->begun || param->ready) {
+        ht__reducer_fail(reducer, ht__reducer_surprise(param));
+        return;
+    }
+    mark_ready(param);
+    param->fired |= !reducer->recorded;
+    if (reducer->passes == 1 && reducer->seen_count >= 0)
+        reducer->seen[reducer->seen_count++] = (int)(param - reducer->params);
+    ht__reducer_post_ready(reducer);
+}
+
+/* The last gradient of its bucket leaves while it is made. */
+void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
+{
+    ht_reducer_param *param = user;
+    ht_reducer *reducer = param->reducer;
+    ht_bucket *bucket = &reducer->buckets[param->bucket];
+
+    if (!reducer->begun || !reducer->sync || param->ready || reducer->hook != NULL ||
+        leaf->meta->grad != param->view || bucket->missing > 1)
+        return;
+    ht__reducer_post_ready(reducer);
+    if (reducer->posted != param->bucket || !ht__reducer_has_head(reducer) ||
+        !ht__reducer_is_even(bucket))
+        return;
+
+    int span = ht__span_begin(HT_SPAN_MOVING, bucket->what, "a part");
+
+    if (bucket->op == NULL) {
+        set_flag(bucket, param->flag, ht__reducer_flag(param, true));
+        ht__reducer_set_verdict(bucket);
+        bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
+        bucket->op = ht__exchange_open(reducer->exchange, ht__storage_raw(bucket->storage),
+                                       bucket->elements, bucket->dtype, bucket->dtype,
+                                       ht__reducer_scale(reducer), param->bucket);
+    }
+    if (bucket->op != NULL)
+        ht__exchange_fill(reducer->exchange, bucket->op, param->view->body->offset + n);
+    ht__span_end(span);
+}
+
+void ht__reducer_set_verdict(const ht_bucket *bucket)
+{
+    const ht_reducer *reducer = bucket->reducer;
+    bool misses = reducer->broken;
+
+    if (bucket != &reducer->buckets[reducer->bucket_count - 1])
+        return;
+    for (int i = 0; i < reducer->count; i++)
+        misses |= reducer->params[i].missing;
+    set_flag(bucket, bucket->count, misses ? HT_FLAG_MISSING : 0);
+}
+
+void ht__reducer_close(ht_reducer *reducer)
+{
+    ht_scope *scope;
+
+    if (!reducer->open)
+        return;
+    scope = ht_scope_open();
+    for (int i = 0; i < reducer->count; i++) {
+        if (!reducer->params[i].ready)
+            mark_ready(&reducer->params[i]);
+    }
+    ht_scope_close(scope);
+    ht__reducer_post_ready(reducer);
+}
+
+/* What this rank's graph does not reach need not be waited for. */
+static void make_unused_ready(ht_reducer *reducer)
+{
+    ht_scope *scope = ht_scope_open();
+
+    for (int i = 0; i < reducer->count; i++) {
+        if (reducer->params[i].unused)
+            mark_ready(&reducer->params[i]);
+    }
+    ht_scope_close(scope);
+}
+
+static bool order_is_due(const ht_reducer *reducer)
+{
+    return reducer->passes == 1 && reducer->seen_count >= 0;
+}
+
+ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
+{
+    ht_status status = HT_SUCCESS;
+
+    /* Ranks that step where another one does not would wait in their exchange until the deadline.
+     * In a join, who is out of data asks first. */
+    if (ht__compare_on && !reducer->joining)
+        ht__begin(reducer->comm, (ht_call){.what = "a pass of ht_nn_data_parallel", .later = true});
+    if (order_is_due(reducer))
+        status = ht__reducer_rebuild(reducer);
+    if (status != HT_SUCCESS)
+        return ht__reducer_fail(reducer, status);
+    reducer->begun = reducer->sync = true;
+    reducer->recorded |= reducer->passes > 0 && !reducer->idle;
+    reducer->idle = idle;
+    reducer->passes++;
+    reducer->head_due = head_due;
+    reducer->posted = 0;
+    reducer->judged = false;
+    ht__reducer_unsent(reducer); /* the last pass has been waited for, if not looked at */
+    for (int i = 0; i < reducer->bucket_count; i++) {
+        reducer->buckets[i].state = HT_BUCKET_ACCUMULATING;
+        reducer->buckets[i].missing = reducer->buckets[i].count;
+    }
+    for (int i = 0; i < reducer->count; i++) {
+        reducer->params[i].ready = false;
+        ht__reducer_watch(&reducer->params[i]);
+    }
+    ht__reducer_enlist(reducer);
+    ht__reducer_post_ready(reducer);
+    ht__reducer_expect(reducer);
+    make_unused_ready(reducer);
+    if (idle)
+        ht__reducer_close(reducer);
+    return HT_SUCCESS;
+}
+
+/* What the gradients of this rank are made of once this pass has been added. */
+static ht_status add_pass(ht_reducer *reducer, double weight, ht_pass_head *head)
+{
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = HT_SUCCESS;
+
+    *head = (ht_pass_head){.stops = reducer->stop, .active = 1, .giving = 1};
+    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
+        ht_reducer_param *param = &reducer->params[i];
+
+        ht__reducer_note_zeroing(param);
+        status = ht__reducer_take_over(param);
+        param->weight += weight;
+        head->weight = param->weight > head->weight ? param->weight : head->weight;
+        head->kept = param->kept ? 1 : head->kept;
+    }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle)
+{
+    static const char what[] = "the second pass of a join";
+    bool head_due = true;
+    ht_pass_head head;
+    ht_status status = ht__reducer_drain(reducer);
+
+    if (status == HT_SUCCESS)
+        status = add_pass(reducer, weight, &head);
+    if (status != HT_SUCCESS)
+        return ht__reducer_fail(reducer, status);
+    reducer->stopping = reducer->asked;
+    reducer->begun = true;
+    reducer->sync = sync;
+    if (!sync)
+        return HT_SUCCESS;
+    reducer->head = head;
+    /* Ranks out of data have to know of this pass before they take part in ordering the buckets. */
+    if (reducer->joining && order_is_due(reducer)) {
+        status = ht__reducer_ask(reducer, &head, what);
+        head_due = false;
+    }
+    return status == HT_SUCCESS ? ht__reducer_open(reducer, idle, head_due) : status;
+}
+
+/* The average for a gradient that is no view. What the program put in its place meanwhile stays. */
+static ht_status deliver(ht_reducer_param *param)
+{
+    ht_grad_meta *meta = param->tensor->meta;
+    ht_scope *scope;
+    ht_status status;
+
+    if (meta->grad == param->view || meta->grad != param->grad || meta->overwrite)
+        return HT_SUCCESS;
+    scope = ht_scope_open();
+    ht__guard_clear(&param->own);
+    status = ht_copy_(meta->grad, param->inside);
+    ht_scope_close(scope);
+    return status;
+}
+
+/* The average is there. A parameter that no rank had a gradient for has none after it either. */
+static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
+{
+    ht_status status = HT_SUCCESS;
+
+    bucket->state = HT_BUCKET_REDUCED;
+    for (int i = bucket->first; i < bucket->first + bucket->count && status == HT_SUCCESS; i++) {
+        ht_reducer_param *param = &reducer->params[reducer->order[i]];
+
+        if (ht__bucket_misses(bucket, param->flag))
+            return ht__reducer_fail(reducer, ht__reducer_name_missing(reducer));
+        param->global = ht__bucket_flag(bucket, param->flag) != 0 && ht__reducer_weighs(param);
+        param->averaged = true;
+        param->total = param->divisor;
+        if (param->global)
+            status = deliver(param);
+        else
+            param->tensor->meta->overwrite = true;
+        if (!param->global && param->due != NULL) {
+            param->due = NULL;
+            bucket->due--;
+        }
+        ht__reducer_watch(param);
+    }
+    return status;
+}
+
+/* When the sum was there; a hook may have been called once more after its own. */
+static uint64_t finished_at(const ht_bucket *bucket)
+{
+    return bucket->op != NULL ? ht__exchange_finished_at(bucket->op) : bucket->hooked->finished_at;
+}
+
+static bool verdict_came(void *user, bool *moved)
+{
+    const ht_grad_bucket *hooked = user;
+
+    *moved = ht__hooks_progress();
+    return !hooked->in_flight || hooked->round > 0 || ht__exchange_done(hooked->sums[0].op);
+}
+
+/* Some rank may miss gradients that other buckets hold; the last one says so, ahead of its own. It
+ * leaves when backward ends, and the layers that run first in forward wait for it anyway. */
+ht_status ht__reducer_judge(ht_reducer *reducer)
+{
+    const ht_bucket *last = &reducer->buckets[reducer->bucket_count - 1];
+    ht_status status = HT_SUCCESS;
+
+    if (reducer->judged || (reducer->open && ht__backward_running()))
+        return HT_SUCCESS;
+    ht__reducer_close(reducer);
+    status = ht__reducer_post_all(reducer);
+    if (status == HT_SUCCESS && last->state == HT_BUCKET_IN_FLIGHT && reducer->hook != NULL)
+        status = ht__exchange_wait_for(reducer->exchange, verdict_came, last->hooked, last->what);
+    else if (status == HT_SUCCESS && last->state == HT_BUCKET_IN_FLIGHT)
+        status = ht__exchange_wait_part(reducer->exchange, last->op, last->count + 1, last->what);
+    if (status == HT_SUCCESS && ht__bucket_misses(last, last->count))
+        status = ht__reducer_name_missing(reducer);
+    reducer->judged = true;
+    return ht__reducer_fail(reducer, status);
+}
+
+ht_status ht__reducer_wait(ht_reducer *reducer, int number)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    ht_status status = ht__reducer_status(reducer);
+
+    if (bucket->state == HT_BUCKET_ACCUMULATING) {
+        ht__reducer_close(reducer);
+        if (status == HT_SUCCESS)
+            status = ht__reducer_post_all(reducer);
+    }
+    if (bucket->state != HT_BUCKET_IN_FLIGHT || status != HT_SUCCESS)
+        return status;
+    if (reducer->hook != NULL)
+        status = ht__hook_wait(reducer, number, bucket->what);
+    else
+        status = ht__exchange_wait(reducer->exchange, bucket->op, bucket->what);
+    if (status != HT_SUCCESS)
+        return ht__reducer_fail(reducer, status);
+    if (bucket->posted_at != 0)
+        ht__timeline_draw_flight(bucket->what, bucket->posted_at, finished_at(bucket),
+                                 (size_t)bucket->elements * ht_dtype_size(bucket->dtype));
+    status = ht__reducer_judge(reducer);
+    if (status != HT_SUCCESS)
+        return status;
+    ht__exchange_release(reducer->exchange, bucket->op);
+    bucket->op = NULL;
+    return receive(reducer, bucket);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a backward pass starts, in order: its head, then its buckets as they become ready.
+ *
+ * The weights of the ranks travel first, in a message of their own, the head of the pass. Until
+ * their sum is known no bucket is posted, for the sum is what divides it; that delays nothing,
+ * since no sum of gradients can be complete before every rank has begun its pass either. */
+#include "nn/parallel/data/comm_hook.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "core/timeline/timeline.h"
+#include "ht/arithmetics.h"
+
+/* How many numbers there are for the pass, before those for each parameter. */
+static int fixed_count(const ht_reducer *reducer)
+{
+    return reducer->joining ? (int)(sizeof reducer->head / sizeof(double)) : 2;
+}
+
+/* For each parameter its weight. While ranks may be out of data also whether an average is kept,
+ * and the weight that one of them has in it, which counts if some active rank keeps it. */
+static int64_t fill_numbers(ht_reducer *reducer)
+{
+    const ht_pass_head *head = &reducer->head;
+    bool passes = head->buffers == 0, adds = head->active > 0 || head->giving > 0;
+    double *each = reducer->numbers + fixed_count(reducer);
+    int count = reducer->count;
+
+    memcpy(reducer->numbers, head, (size_t)fixed_count(reducer) * sizeof(double));
+    for (int i = 0; i < count; i++) {
+        const ht_reducer_param *param = &reducer->params[i];
+
+        each[i] = passes && adds ? param->weight : 0;
+        if (!reducer->joining)
+            continue;
+        each[count + i] = passes && head->active > 0 && param->kept;
+        each[2 * count + i] = passes && !adds ? param->weight : 0;
+    }
+    return fixed_count(reducer) + (reducer->joining ? 3 : 1) * (int64_t)count;
+}
+
+static void take_numbers(ht_reducer *reducer)
+{
+    const double *each = reducer->numbers + fixed_count(reducer);
+    int count = reducer->count;
+
+    memcpy(&reducer->head, reducer->numbers, (size_t)fixed_count(reducer) * sizeof(double));
+    for (int i = 0; i < count && reducer->head.buffers == 0; i++) {
+        ht_reducer_param *param = &reducer->params[i];
+
+        param->divisor = each[i];
+        if (!reducer->joining)
+            continue;
+        param->kept = each[count + i] > 0;
+        param->divisor += param->kept ? each[2 * count + i] : 0;
+    }
+}
+
+/* Sums of weights go ahead, and while ranks may be out of data, all of the head. */
+static void start_head(ht_reducer *reducer)
+{
+    reducer->head_due = false;
+    if (reducer->joining || reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        reducer->head_op = ht__exchange_start(reducer->exchange, reducer->numbers,
+                                              fill_numbers(reducer), HT_FLOAT64, 1, INT_MAX);
+}
+
+/* The head has come. */
+static void take_head(ht_reducer *reducer)
+{
+    const ht_pass_head *sum = &reducer->head;
+
+    ht__exchange_release(reducer->exchange, reducer->head_op);
+    reducer->head_op = NULL;
+    take_numbers(reducer);
+    reducer->asked = reducer->asked || sum->stops > 0;
+    if (sum->buffers == 0)
+        reducer->total = sum->weight + (sum->kept > 0 ? sum->held : 0);
+    else if (sum->buffers < sum->active)
+        ht__reducer_fail(reducer,
+                         HT_FAIL(reducer->comm, HT_ERR_STATE,
+                                 "ht_data_parallel_join: %g ranks begin a forward pass while %g "
+                                 "others begin a synchronised backward pass",
+                                 sum->buffers, sum->active - sum->buffers));
+}
+
+/* What makes the sum the average. */
+double ht__reducer_scale(const ht_reducer *reducer)
+{
+    if (reducer->options.averaging == HT_AVERAGE_MEAN)
+        return 1.0 / (reducer->by_active ? reducer->head.giving : reducer->comm->size);
+    if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        return reducer->total > 0 ? 1 / reducer->total : 0;
+    return 1;
+}
+
+/* What the scale of all has to be multiplied by for this gradient; 1 where gradients are zeroed
+ * together. */
+static double balance(const ht_reducer_param *param)
+{
+    const ht_reducer *reducer = param->reducer;
+
+    if (reducer->options.averaging != HT_AVERAGE_WEIGHTED || !(param->divisor > 0))
+        return 1;
+    return param->divisor == reducer->total ? 1 : reducer->total / param->divisor;
+}
+
+bool ht__reducer_is_even(const ht_bucket *bucket)
+{
+    const ht_reducer *reducer = bucket->reducer;
+
+    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+        if (balance(&reducer->params[reducer->order[i]]) != 1)
+            return false;
+    }
+    return true;
+}
+
+/* A gradient that was not zeroed when others were is of more samples than they are. */
+static void even_out(const ht_bucket *bucket)
+{
+    ht_reducer *reducer = bucket->reducer;
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+
+    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+        ht_reducer_param *param = &reducer->params[reducer->order[i]];
+        double factor = balance(param);
+
+        if (factor != 1 && param->given && ht_mul_scalar_(param->inside, factor) != HT_SUCCESS)
+            ht__reducer_fail(reducer, ht_error_get(NULL));
+    }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+}
+
+static void post(ht_reducer *reducer, int number)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+
+    if (!ht__reducer_is_even(bucket))
+        even_out(bucket);
+    bucket->state = HT_BUCKET_IN_FLIGHT;
+    if (bucket->op == NULL) {
+        bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
+        ht__reducer_set_verdict(bucket);
+    }
+    reducer->scale = reducer->hook != NULL ? 1 : ht__reducer_scale(reducer); /* of the flags */
+    if (reducer->hook != NULL) {
+        ht__hook_post(reducer, number, ht__reducer_scale(reducer));
+        return;
+    }
+    if (bucket->op != NULL) {
+        ht__exchange_fill(reducer->exchange, bucket->op, bucket->elements);
+        return;
+    }
+    /* The last bucket holds the layers that run first in the next forward pass. */
+    bucket->op = ht__exchange_start(reducer->exchange, ht__storage_raw(bucket->storage),
+                                    bucket->elements, bucket->dtype, ht__reducer_scale(reducer),
+                                    number);
+}
+
+/* No bucket leaves before the head has come, which says what divides it. */
+bool ht__reducer_has_head(ht_reducer *reducer)
+{
+    if (reducer->head_due)
+        return false;
+    if (reducer->head_op == NULL)
+        return true;
+    if (!ht__exchange_done(reducer->head_op))
+        return false;
+    take_head(reducer);
+    return true;
+}
+
+static void post_one(ht_reducer *reducer, int number)
+{
+    int span = ht__span_begin(HT_SPAN_MOVING, reducer->buckets[number].what, "start");
+
+    post(reducer, number);
+    ht__span_end(span);
+}
+
+bool ht__reducer_post(ht_reducer *reducer)
+{
+    if (reducer->head_due)
+        start_head(reducer);
+    if (!ht__reducer_has_head(reducer))
+        return false;
+    while (reducer->posted < reducer->bucket_count &&
+           reducer->buckets[reducer->posted].missing == 0)
+        post_one(reducer, reducer->posted++);
+    if (reducer->posted < reducer->bucket_count)
+        return false;
+    ht__reducer_delist(reducer);
+    if (reducer->buckets[0].state == HT_BUCKET_IN_FLIGHT) /* else that was a head alone */
+        ht__reducer_sent(reducer);
+    return true;
+}
+
+/* Posts what is ready: of the pass whose turn it is, and then of those after it. */
+void ht__reducer_post_ready(const ht_reducer *reducer)
+{
+    ht_reducer *turn;
+
+    do
+        turn = ht__reducer_turn(reducer);
+    while (turn != NULL && ht__reducer_post(turn));
+}
+
+static bool head_came(void *user, bool *moved)
+{
+    ht_reducer *reducer = user;
+
+    *moved = ht__exchange_progress(reducer->exchange);
+    return ht__reducer_has_head(reducer);
+}
+
+static ht_status wait_head(ht_reducer *reducer, const char *what)
+{
+    if (ht__reducer_has_head(reducer))
+        return HT_SUCCESS;
+    return ht__exchange_wait_for(reducer->exchange, head_came, reducer, what);
+}
+
+/* Starts everything of this pass, and of those before it, which have ended too. */
+ht_status ht__reducer_post_all(ht_reducer *reducer)
+{
+    ht_status status = ht__reducer_status(reducer);
+
+    while (reducer->open && status == HT_SUCCESS) {
+        ht_reducer *turn = ht__reducer_turn(reducer);
+
+        ht__reducer_close(turn);
+        status = wait_head(turn, "summing the weights of the ranks' batches (different numbers of "
+                                 "batches need a join)");
+        ht__reducer_post_ready(turn);
+    }
+    return status;
+}
+
+ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what)
+{
+    ht_status status = ht__reducer_post_all(reducer);
+
+    if (status != HT_SUCCESS)
+        return status;
+    reducer->head = *head;
+    reducer->head_due = true;
+    reducer->posted = reducer->bucket_count; /* there are no buckets after it */
+    ht__reducer_enlist(reducer);
+    /* Starting those before it may have started this one, and it is out of the queue then. */
+    while (reducer->open && ht__reducer_turn(reducer) != reducer && status == HT_SUCCESS)
+        status = ht__reducer_post_all(ht__reducer_turn(reducer));
+    ht__reducer_post_ready(reducer);
+    if (status == HT_SUCCESS)
+        status = wait_head(reducer, what);
+    ht__reducer_post_ready(reducer);
+    return status != HT_SUCCESS ? status : ht__reducer_status(reducer);
+}
+
+void ht__reducer_progress(void *user)
+{
+    ht_reducer *reducer = user;
+    int span = ht__span_begin(HT_SPAN_MOVING, "moving the exchange", NULL);
+    bool moved = ht__exchange_progress_all(); /* DASO's between nodes, too */
+
+    ht__reducer_post_ready(reducer);
+    if (reducer->hook != NULL)
+        moved |= ht__hooks_progress();
+    ht__span_end_if(span, moved);
+}

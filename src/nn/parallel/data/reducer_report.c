@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Passes that cannot be completed, because parameters have no gradient, or a rank's loss or
+ * backward pass has failed: what the flags in the buckets say becomes an error with names, the same
+ * on all ranks.
+ *
+ * Each rank sends a report once the sums of the pass have come and tell it to, wherever it happens
+ * to wait then: for an average, or for something else that another rank keeps from it until that
+ * rank has the reports of all. Reports of one communicator go in the order of the passes. */
+#include "nn/parallel/data/comm_hook.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static ht_reducer *sent; /* whose sums have all been started, and are yet to be looked at */
+
+/* "fc1.weight, fc1.bias and 3 more" of the parameters that stand in `row`. */
+static void list_names(const ht_reducer *reducer, const float row[], char *text, size_t room)
+{
+    size_t used = 0;
+    int listed = 0, more = 0;
+
+    for (int i = 0; i < reducer->count; i++) {
+        const char *name = reducer->params[i].name;
+
+        if (row[i] == 0)
+            continue;
+        if (used + strlen(name) + 16 >= room) {
+            more++;
+            continue;
+        }
+        used += (size_t)snprintf(text + used, room - used, "%s%s", listed > 0 ? ", " : "", name);
+        listed++;
+    }
+    if (more > 0)
+        snprintf(text + used, room - used, " and %d more", more);
+}
+
+/* A report: for each rank a row that says which parameters it misses, whether its pass failed (1:
+ * in the middle, 2: there was no loss), the error's code, and its text. */
+enum { WHY = 400, MORE = 2 + WHY };
+
+static size_t row_length(const ht_reducer *reducer)
+{
+    return (size_t)reducer->count + MORE;
+}
+
+static const float *row_of(const ht_reducer *reducer, int rank)
+{
+    return reducer->report + (size_t)rank * row_length(reducer);
+}
+
+static int failed_as(const ht_reducer *reducer, int rank)
+{
+    return (int)row_of(reducer, rank)[reducer->count];
+}
+
+static void write_why(const ht_reducer *reducer, const float *row, char *text, size_t room)
+{
+    size_t i = 0;
+
+    for (row += reducer->count + 2; i + 1 < room && i < WHY && row[i] != 0; i++)
+        text[i] = (char)row[i];
+    text[i] = '\0';
+}
+
+/* A clause for the ranks first ... last, which tell the same. */
+static size_t describe_rows(const ht_reducer *reducer, int first, int last, char *text, size_t room)
+{
+    static const char *const heads[] = {"no gradient for ", "backward failed before it came to ",
+                                        "no loss"};
+    int how = failed_as(reducer, first);
+    char names[400] = "", why[WHY + 3] = "", ranks[32];
+
+    if (how != 2)
+        list_names(reducer, row_of(reducer, first), names, sizeof names);
+    if (how != 2 && names[0] == '\0')
+        return 0;
+    if (how == 2)
+        write_why(reducer, row_of(reducer, first), why, sizeof why);
+    snprintf(ranks, sizeof ranks, last > first ? "s %d-%d" : " %d", first, last);
+    return (size_t)snprintf(text, room, "%s%s on rank%s%s%s", heads[how], names, ranks,
+                            why[0] != '\0' ? ": " : "", why);
+}
+
+static void describe(const ht_reducer *reducer, char *text, size_t room)
+{
+    size_t bytes = row_length(reducer) * sizeof(float), used = 0;
+    int size = reducer->comm->size, next;
+
+    for (int r = 0; r < size && used + 64 < room; r = next) {
+        size_t comma = used > 0 ? 2 : 0, more;
+
+        for (next = r + 1; next < size; next++) {
+            if (memcmp(row_of(reducer, r), row_of(reducer, next), bytes) != 0)
+                break;
+        }
+        more = describe_rows(reducer, r, next - 1, text + used + comma, room - used - comma);
+        if (more > 0 && comma > 0)
+            memcpy(text + used, "; ", 2);
+        used += more > 0 ? more + comma : 0;
+    }
+}
+
+/* A pass of this rank that nobody can complete: its flags tell the others, at once, for what the
+ * program does after the error may never bring it back to this pass. */
+void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause)
+{
+    bool broken = lossless;
+
+    for (int i = 0; reducer->open && !lossless && i < reducer->count; i++)
+        broken |= !reducer->params[i].ready;
+    if (!broken || reducer->broken)
+        return;
+    reducer->broken = true;
+    reducer->lossless = lossless;
+    reducer->cause = cause->code;
+    reducer->why = ht__strdup(cause->code != HT_SUCCESS ? cause->message : "");
+    if (!lossless) /* else the pass is yet to begin */
+        ht__reducer_close(reducer);
+}
+
+/* All rows; each rank fills its own, and the sum is all of them. */
+static void start_report(ht_reducer *reducer)
+{
+    size_t length = row_length(reducer), count = (size_t)reducer->count;
+    int64_t n = (int64_t)length * reducer->comm->size;
+    float *mine;
+
+    reducer->report = ht__alloc((size_t)n * sizeof *reducer->report);
+    mine = reducer->report + (size_t)reducer->comm->rank * length;
+    for (size_t i = 0; i < count; i++)
+        mine[i] = reducer->params[i].missing;
+    if (reducer->broken) {
+        mine[count] = reducer->lossless ? 2 : 1;
+        mine[count + 1] = (float)reducer->cause;
+        for (size_t i = 0; i < WHY && reducer->why[i] != '\0'; i++)
+            mine[count + 2 + i] = reducer->why[i];
+    }
+    reducer->reporting = ht__exchange_start(reducer->reports, reducer->report, n, HT_FLOAT32, 1, 0);
+}
+
+void ht__reducer_unsent(ht_reducer *reducer)
+{
+    ht_reducer **at = &sent;
+
+    while (*at != NULL && *at != reducer)
+        at = &(*at)->next_sent;
+    if (*at != NULL)
+        *at = reducer->next_sent;
+}
+
+void ht__reducer_sent(ht_reducer *reducer)
+{
+    ht_reducer **end = &sent;
+
+    while (*end != NULL)
+        end = &(*end)->next_sent;
+    *end = reducer;
+    reducer->next_sent = NULL;
+}
+
+double ht__bucket_flag(const ht_bucket *bucket, int flag)
+{
+    if (bucket->dtype == HT_FLOAT64)
+        return ((double *)(void *)bucket->flags)[flag];
+    return ((float *)(void *)bucket->flags)[flag];
+}
+
+bool ht__bucket_misses(const ht_bucket *bucket, int flag)
+{
+    double sum = ht__bucket_flag(bucket, flag);
+
+    return sum > 0 && sum >= HT_FLAG_MISSING / 2 * bucket->reducer->scale;
+}
+
+/* Averages that somebody has waited for have been looked at. */
+static bool is_under_way(const ht_bucket *bucket)
+{
+    if (bucket->state != HT_BUCKET_IN_FLIGHT)
+        return false;
+    return bucket->reducer->hook != NULL ? bucket->hooked->in_flight
+                                         : !ht__exchange_done(bucket->op);
+}
+
+static bool has_come(const ht_reducer *reducer)
+{
+    for (int i = 0; i < reducer->bucket_count; i++) {
+        if (is_under_way(&reducer->buckets[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool misses_some(const ht_reducer *reducer)
+{
+    bool misses = reducer->misses;
+
+    for (int i = 0; i < reducer->bucket_count; i++) {
+        const ht_bucket *bucket = &reducer->buckets[i];
+
+        for (int k = 0; k < bucket->count && bucket->state == HT_BUCKET_IN_FLIGHT; k++)
+            misses = misses || ht__bucket_misses(bucket, k);
+    }
+    return misses;
+}
+
+static bool is_first(const ht_reducer *reducer)
+{
+    const ht_reducer *first = sent;
+
+    while (first->exchange != reducer->exchange)
+        first = first->next_sent;
+    return first == reducer;
+}
+
+/* Mostly there is nothing to look at, or the sums are not there. */
+bool ht__reducers_look(void)
+{
+    bool started = false;
+
+    for (ht_reducer *reducer = sent, *next; reducer != NULL; reducer = next) {
+        next = reducer->next_sent;
+        if (!is_first(reducer) || !has_come(reducer))
+            continue;
+        if (misses_some(reducer)) {
+            start_report(reducer);
+            started = true;
+        }
+        ht__reducer_unsent(reducer);
+    }
+    return started;
+}
+
+void ht__reducer_end_report(ht_reducer *reducer)
+{
+    if (reducer->reporting != NULL)
+        ht__exchange_release(reducer->reports, reducer->reporting);
+    ht__free(reducer->report);
+    reducer->reporting = NULL;
+    reducer->report = NULL;
+}
+
+/* Of the lowest rank without a loss: what its program would have seen. */
+static ht_status code_of(const ht_reducer *reducer, bool *broken)
+{
+    ht_status code = HT_SUCCESS;
+
+    *broken = false;
+    for (int r = reducer->comm->size - 1; r >= 0; r--) {
+        *broken |= failed_as(reducer, r) > 0;
+        if (failed_as(reducer, r) == 2)
+            code = (ht_status)row_of(reducer, r)[reducer->count + 1];
+    }
+    return code != HT_SUCCESS ? code : HT_ERR_STATE;
+}
+
+static bool report_is_there(void *user, bool *moved)
+{
+    const ht_reducer *reducer = user;
+
+    *moved = ht__exchange_progress_all();
+    *moved |= ht__reducers_look();
+    return reducer->reporting != NULL && ht__exchange_done(reducer->reporting);
+}
+
+/* All ranks come here when they await an average of this pass. */
+ht_status ht__reducer_name_missing(ht_reducer *reducer)
+{
+    char text[800] = "";
+    ht_status status, code;
+    bool broken;
+
+    ht__reducer_close(reducer);
+    reducer->misses = true;
+    status = ht__exchange_wait_for(reducer->reports, report_is_there, reducer,
+                                   "naming parameters without a gradient");
+    if (status != HT_SUCCESS)
+        return status;
+    describe(reducer, text, sizeof text);
+    code = code_of(reducer, &broken);
+    ht__reducer_end_report(reducer);
+    return HT_FAIL(reducer->comm, code, "ht_nn_data_parallel: pass %d: %s; %s", reducer->passes,
+                   text,
+                   broken ? "the wrapper is of no use any more: end it, and wrap again"
+                          : "if the forward pass leaves them out on purpose, set "
+                            "find_unused_parameters");
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stopping together: one rank asks, and all know it at the same step. The request goes with the sum
+ * of the weights; what a pass has brought counts when the next one begins, for only then it is over
+ * on every rank. */
+#include "nn/parallel/data/data_parallel.h"
+
+ht_status ht_data_parallel_request_stop(ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_request_stop", wrapper);
+
+    if (dp == NULL)
+        return ht_error_get(NULL);
+    dp->reducer->stop = true;
+    return HT_SUCCESS;
+}
+
+bool ht_data_parallel_stop_requested(ht_module *wrapper)
+{
+    static const char what[] = "ht_data_parallel_stop_requested";
+    ht_data_parallel *dp = ht__dp_get(what, wrapper);
+    int64_t stop;
+
+    if (dp == NULL)
+        return false;
+    if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED && !dp->reducer->stopping) {
+        stop = dp->reducer->stop;
+        if (ht__comm_allreduce_i64(dp->comm, &stop, 1, HT_OP_MAX, what) == HT_SUCCESS)
+            dp->reducer->stopping = dp->reducer->asked = stop != 0;
+    }
+    return dp->reducer->stopping;
+}

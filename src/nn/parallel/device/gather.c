@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Outputs of parts to one: tensors are joined, lists item by item, maps key by key. */
+#include "nn/parallel/device/device_parallel.h"
+#include "ht/factories.h"
+#include "ht/manipulations.h"
+
+static const char *const kinds[] = {"nothing", "a tensor", "a number", "a list", "a map"};
+
+/* What is joined: as many values as parts. */
+struct join {
+    const char *what;
+    const ht_device_layout *layout;
+    int count;
+};
+
+static void warn_of_scalars(const char *what)
+{
+    static atomic_bool said;
+
+    if (!atomic_exchange(&said, true))
+        ht_log_write0(HT_LOG_WARN,
+                      "%s: the module returned scalars: they become a vector with an element for "
+                      "each part",
+                      what);
+}
+
+static ht_value *join_tensors(const struct join *join, ht_value *const values[])
+{
+    ht_tensor *tensors[HT_MAX_REPLICAS];
+    int dim = join->layout->dim;
+
+    for (int i = 0; i < join->count; i++) {
+        ht_tensor *x = ht_value_as_tensor(values[i]);
+
+        if (x->body->ndim == 0) {
+            warn_of_scalars(join->what);
+            x = ht_expand_dims(x, 0);
+            dim = 0;
+        }
+        tensors[i] = ht_to_device(x, join->layout->output);
+    }
+    return ht_value_tensor(ht_concatenate(join->count, tensors, dim));
+}
+
+static ht_value *join_numbers(const struct join *join, ht_value *const values[])
+{
+    double numbers[HT_MAX_REPLICAS];
+
+    warn_of_scalars(join->what);
+    for (int i = 0; i < join->count; i++)
+        numbers[i] = ht_value_as_number(values[i]);
+    return ht_value_tensor(ht_to_device(
+        ht_array_local(numbers, 1, (int64_t[]){join->count}, HT_FLOAT64), join->layout->output));
+}
+
+static bool agree(const struct join *join, ht_value *const values[])
+{
+    for (int i = 1; i < join->count; i++) {
+        ht_value_kind kind = ht_value_get_kind(values[0]), other = ht_value_get_kind(values[i]);
+
+        if (kind != other) {
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: part 0 returned %s, part %d %s", join->what,
+                    kinds[kind], i, kinds[other]);
+            return false;
+        }
+        if (ht_value_count(values[0]) != ht_value_count(values[i])) {
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: part 0 returned %s of %d, part %d one of %d",
+                    join->what, kinds[kind], ht_value_count(values[0]), i,
+                    ht_value_count(values[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+static ht_value *join_values(const struct join *join, ht_value *const values[]);
+
+static ht_value *join_lists(const struct join *join, ht_value *const values[])
+{
+    ht_value *list = ht_value_list(), *items[HT_MAX_REPLICAS];
+
+    for (int k = 0; k < ht_value_count(values[0]); k++) {
+        for (int i = 0; i < join->count; i++)
+            items[i] = ht_value_at(values[i], k);
+        if (ht_value_append(list, join_values(join, items)) != HT_SUCCESS)
+            return NULL;
+    }
+    return list;
+}
+
+static ht_value *join_maps(const struct join *join, ht_value *const values[])
+{
+    ht_value *map = ht_value_map(), *items[HT_MAX_REPLICAS];
+
+    for (int k = 0; k < ht_value_count(values[0]); k++) {
+        const char *key = ht_value_key(values[0], k);
+
+        for (int i = 0; i < join->count; i++) {
+            items[i] = ht_value_get(values[i], key);
+            if (items[i] != NULL)
+                continue;
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: part 0 returned a map with '%s', part %d without",
+                    join->what, key, i);
+            return NULL;
+        }
+        if (ht_value_set(map, key, join_values(join, items)) != HT_SUCCESS)
+            return NULL;
+    }
+    return map;
+}
+
+static ht_value *join_values(const struct join *join, ht_value *const values[])
+{
+    if (!agree(join, values))
+        return NULL;
+    switch (ht_value_get_kind(values[0])) {
+    case HT_VALUE_TENSOR:
+        return join_tensors(join, values);
+    case HT_VALUE_NUMBER:
+        return join_numbers(join, values);
+    case HT_VALUE_LIST:
+        return join_lists(join, values);
+    case HT_VALUE_MAP:
+        return join_maps(join, values);
+    default:
+        return NULL;
+    }
+}
+
+ht_value *ht__device_gather(const char *what, const ht_device_layout *layout, int count,
+                            ht_value *const outputs[])
+{
+    struct join join = {.what = what, .layout = layout, .count = count};
+
+    return join_values(&join, outputs);
+}

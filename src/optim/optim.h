@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of optimizers: the row that makes one (a file each), the state of a parameter, and how
+ * a data-parallel wrapper takes over step(). */
+#ifndef HT_OPTIM_OPTIM_H
+#define HT_OPTIM_OPTIM_H
+
+#include "core/core.h"
+#include "ht/optim.h"
+
+enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 6, HT_SETTING_FLAG = 0 };
+
+/* What distinguishes one optimizer from another. */
+typedef struct ht_optimizer_type {
+    const char *name; /* "SGD" */
+    ht_update_kernel kernel;
+    const char *state_names[HT_OPTIMIZER_STATES];
+    /* Whether a group with these settings has that state; NULL: all of them. */
+    bool (*keeps)(const ht_update *settings, int state);
+    /* The hyperparameters by the names of its options: where they are, and for the doubles what
+     * they are below; all are at least 0. */
+    struct {
+        const char *name;
+        size_t at;
+        double below; /* HT_SETTING_FLAG: a bool */
+    } settings[HT_OPTIMIZER_SETTINGS];
+} ht_optimizer_type;
+
+typedef struct ht_optimizer_entry {
+    ht_tensor *parameter;                  /* retained */
+    ht_tensor *state[HT_OPTIMIZER_STATES]; /* owned; NULL before the first update; contiguous */
+    int64_t steps;                         /* updates so far */
+    int group;
+} ht_optimizer_entry;
+
+/* What step() meant when it was called, for the updates that are made later. */
+typedef struct ht_step_arguments {
+    double lr;
+    double grad_scale;
+} ht_step_arguments;
+
+/* Parameters that are updated alike: torch's param_groups. Their entries follow one another. */
+typedef struct ht_optimizer_group {
+    int first, count;   /* entries */
+    ht_update settings; /* hyperparameters; the rest is filled in for each update */
+    double lr;
+    double initial_lr; /* lr when the first schedule was made; NAN: there is none */
+    int state_count;   /* what these settings keep, in the kernel's order */
+    const char *state_names[HT_OPTIMIZER_STATES];
+    ht_step_arguments arguments; /* of the updates that are due, or run */
+} ht_optimizer_group;
+
+/* A wrapper that has taken over step(). waits: it accumulates, and step() or zero_grad() is to do
+ * nothing yet. drain finishes the updates it has not made yet. */
+typedef struct ht_optimizer_deferral {
+    bool (*waits)(void *user, bool to_step);
+    ht_status (*step)(void *user);
+    ht_status (*drain)(void *user);
+    void *user; /* not owned */
+} ht_optimizer_deferral;
+
+typedef enum ht_step_mode { HT_STEP_AS_WRAPPER, HT_STEP_BLOCKING, HT_STEP_DEFERRED } ht_step_mode;
+
+struct ht_optimizer {
+    ht_object base;
+    const ht_optimizer_type *type;
+    int64_t steps;
+    ht_optimizer_group *groups; /* owned */
+    int group_count;
+    ht_optimizer_entry *entries; /* owned */
+    int count;
+    const ht_optimizer_deferral *deferral; /* not owned; NULL: step() updates */
+    ht_step_mode step_mode;                /* under a wrapper */
+};
+
+/* What a constructor calls once its own options are checked. `what` names it. */
+ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
+                                ht_value *parameters, double lr, const ht_update *settings);
+
+/* group.c: one more group, or nothing changed. settings NULL: the first group's. */
+ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *type,
+                                  ht_optimizer *optimizer, ht_value *parameters, double lr,
+                                  const ht_update *settings);
+
+/* Gives a group these settings; its parameters' state must be made anew. */
+void ht__optimizer_group_set(ht_optimizer *optimizer, int group, const ht_update *settings);
+
+/* settings.c: each setting of a type as a number, whatever it is stored as. */
+double ht__optim_setting(const ht_optimizer_type *type, const ht_update *settings, int index);
+void ht__optim_set_setting(const ht_optimizer_type *type, ht_update *settings, int index,
+                           double value);
+int ht__optim_setting_count(const ht_optimizer_type *type);
+
+/* HT_ERR_ARGUMENT with the first setting that is out of its range. */
+ht_status ht__optim_check_settings(const char *what, const ht_optimizer_type *type,
+                                   const ht_update *settings);
+
+/* "SGD group 0 of 4 parameters: momentum=0.9, ..." */
+void ht__optimizer_describe_group(const ht_optimizer *optimizer, int group, char *text,
+                                  size_t size);
+
+/* HT_ERR_ARGUMENT unless low <= value < high; the message names both. */
+ht_status ht__optim_check_range(const char *what, const char *name, double value, double low,
+                                double high);
+
+/* A sum over all elements of contiguous floating-point `x`, in double: clip_grad.c. */
+ht_status ht__optim_reduce(const char *what, const ht_tensor *x, ht_reduce_kernel kernel,
+                           double *result);
+
+/* From now on updates are those of this step(): each group's arguments are kept. */
+void ht__optimizer_begin_step(ht_optimizer *optimizer);
+
+/* Updates one parameter from `grad` with the arguments kept, whatever the optimizer holds now. */
+ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad);
+
+/* The same of the elements from `begin` to `end` (beyond the last: to the last). Parts follow one
+ * another from the first element; the one that reaches the end completes the update. */
+ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
+                                    int64_t begin, int64_t end);
+
+/* State tensors of one parameter, made (zeroed) when they are not there; and their end. */
+ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index);
+void ht__optimizer_drop_state(ht_optimizer *optimizer, int index);
+
+int ht__optimizer_find(const ht_optimizer *optimizer, const ht_tensor *parameter); /* -1: none */
+
+/* Hands step() to a wrapper; NULL gives it back. */
+void ht__optimizer_defer(ht_optimizer *optimizer, const ht_optimizer_deferral *deferral);
+
+/* The state of rank `root` to all ranks of `comm`. Collective. */
+ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int root);
+
+/* A double of a struct that goes into its state: what it is called, and where it is. */
+typedef struct ht_optim_number {
+    const char *name; /* NULL: none */
+    size_t at;
+    bool counts; /* whole, from 0 on; others are anything but NaN */
+} ht_optim_number;
+
+/* HT_ERR_FORMAT unless `state` has a number that fits. */
+ht_status ht__optim_check_state(const char *what, const ht_value *state,
+                                const ht_optim_number *number);
+
+/* plateau_detector.c: of a whole detector's state, as the above. */
+ht_status ht__plateau_detector_check_state(const char *what, const ht_value *state);
+
+enum { HT_SCHEDULER_NUMBERS = 3 };
+
+/* A schedule is its rule, for one group at a time. */
+typedef struct ht_scheduler_type {
+    const char *name;
+    /* The learning rate of scheduler->epoch (from 1) after the rate `lr`; `first` is the group's
+     * when its first schedule was made. Step by step from what the group has, so that a rate that
+     * the program set meanwhile, or another schedule, is kept, and the bits are those of torch's
+     * chains of products. */
+    double (*lr)(const ht_scheduler *scheduler, double lr, double first);
+    /* For rules that look at a metric: whether to apply lr now. */
+    bool (*observe)(ht_scheduler *scheduler, double metric);
+    /* What it remembers besides the epoch, for its state. */
+    ht_optim_number numbers[HT_SCHEDULER_NUMBERS];
+} ht_scheduler_type;
+
+/* The first member of every schedule's struct. */
+struct ht_scheduler {
+    ht_object base;
+    const ht_scheduler_type *type;
+    ht_optimizer *optimizer; /* retained */
+    int64_t epoch;
+};
+
+/* A schedule in `size` zeroed bytes. */
+void *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer, size_t size);
+
+/* HT_ERR_ARGUMENT unless value >= low. */
+ht_status ht__optim_check_count(const char *what, const char *name, int64_t value, int64_t low);
+
+#endif

@@ -1,0 +1,6 @@
+# The rules by which optimizers update.
+libht_objects_la_SOURCES += \
+	src/optim/rules/adadelta.c \
+	src/optim/rules/adam.c \
+	src/optim/rules/rmsprop.c \
+	src/optim/rules/sgd.c

@@ -1,0 +1,113 @@
+/* ranks 1 */
+/* exp, log and tanh of float32 against the C library's in double, over all exponents and signs, and
+ * the conversions of half precision against the definition. */
+#include "cpu_kernels.h"
+
+#include "backends/cpu/float_math.h"
+
+/* The distance of a float from a double, in units in the last place of the exact result. */
+static double ulps(float got, double exact)
+{
+    int exponent;
+
+    if (isnan(exact))
+        return isnan(got) ? 0 : INFINITY;
+    if ((double)got == exact || (float)exact == got)
+        return 0;
+    if (isinf(got) || isnan(got))
+        return INFINITY;
+    frexp(exact, &exponent);
+    return fabs((double)got - exact) / ldexp(1, exponent - 24 < -149 ? -149 : exponent - 24);
+}
+
+static double worst(float (*f)(float), double (*reference)(double))
+{
+    double most = 0;
+
+    for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += 4099) {
+        float x = ht__bits_to_float((uint32_t)bits);
+        double error = ulps(f(x), reference(x));
+
+        most = error > most ? error : most;
+    }
+    return most;
+}
+
+static void within_two_ulp(void **state)
+{
+    (void)state;
+    assert_true(worst(ht__exp_float, exp) <= 2);
+    assert_true(worst(ht__log_float, log) <= 2);
+    assert_true(worst(ht__tanh_float, tanh) <= 2);
+}
+
+static void edges(void **state)
+{
+    (void)state;
+    assert_true(ht__exp_float(INFINITY) == INFINITY && ht__exp_float(-INFINITY) == 0);
+    assert_true(ht__exp_float(0) == 1 && isnan(ht__exp_float(NAN)));
+    assert_true(ulps(ht__exp_float(-103.0f), exp(-103.0)) <= 1);
+    assert_true(ht__log_float(0) == -INFINITY && isnan(ht__log_float(-1)));
+    assert_true(ht__log_float(INFINITY) == INFINITY && ht__log_float(1) == 0);
+    assert_true(ht__tanh_float(INFINITY) == 1 && ht__tanh_float(-INFINITY) == -1);
+    assert_true(signbit(ht__tanh_float(-0.0f)) && isnan(ht__tanh_float(NAN)));
+}
+
+/* The value of a binary16 number by its fields. */
+static double float16_value(uint16_t x)
+{
+    int exponent = x >> 10 & 31, fraction = x & 1023;
+    double magnitude = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+
+    return x & 0x8000 ? -magnitude : magnitude;
+}
+
+static void float16_all(void **state)
+{
+    (void)state;
+    for (uint32_t x = 0; x < 0x10000; x++) {
+        float value = ht__float16_to_float((uint16_t)x);
+
+        if ((x & 0x7fff) > 0x7c00) {
+            assert_true(isnan(value) && isnan(ht__float16_to_float(ht__float_to_float16(value))));
+            continue;
+        }
+        assert_int_equal(ht__float_to_float16(value), x);
+        if ((x & 0x7fff) < 0x7c00)
+            assert_true((double)value == float16_value((uint16_t)x));
+    }
+}
+
+/* Between two neighbours: below the middle down, above it up, in the middle to the even one. */
+static void float16_rounds_to_even(void **state)
+{
+    (void)state;
+    for (uint16_t x = 0; x < 0x7bff; x++) {
+        float low = ht__float16_to_float(x), high = ht__float16_to_float((uint16_t)(x + 1));
+        float middle = (low + high) / 2;
+
+        assert_int_equal(ht__float_to_float16(middle), x & 1 ? x + 1 : x);
+        assert_int_equal(ht__float_to_float16(nextafterf(middle, 0)), x);
+        assert_int_equal(ht__float_to_float16(nextafterf(middle, INFINITY)), x + 1);
+    }
+    assert_int_equal(ht__float_to_float16(65519.99f), 0x7bff);
+    assert_int_equal(ht__float_to_float16(65520), 0x7c00);
+}
+
+static void bfloat16_rounds_to_even(void **state)
+{
+    (void)state;
+    for (uint32_t x = 0; x < 0x7f80; x++) {
+        uint32_t middle = x << 16 | 0x8000;
+
+        assert_int_equal(ht__float_to_bfloat16(ht__bfloat16_to_float((uint16_t)x)), x);
+        assert_int_equal(ht__float_to_bfloat16(ht__bits_to_float(middle)), x + (x & 1));
+        assert_int_equal(ht__float_to_bfloat16(ht__bits_to_float(middle - 1)), x);
+        assert_int_equal(ht__float_to_bfloat16(ht__bits_to_float(middle + 1)), x + 1);
+    }
+    assert_true(isnan(ht__bfloat16_to_float(ht__float_to_bfloat16(ht__bits_to_float(0x7f800001)))));
+}
+
+HT_TEST_SUITE(test_cpu_float_math, cmocka_unit_test(within_two_ulp), cmocka_unit_test(edges),
+              cmocka_unit_test(float16_all), cmocka_unit_test(float16_rounds_to_even),
+              cmocka_unit_test(bfloat16_rounds_to_even));

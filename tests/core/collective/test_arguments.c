@@ -1,0 +1,241 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* What one rank alone passes wrongly to a collective call fails on all of them, and the next call
+ * is right. */
+#include "ht_test.h"
+
+#include <string.h>
+
+#include "agrees.h"
+
+enum { ROWS = 4, COLUMNS = 3 };
+
+typedef enum call {
+    BCAST,
+    REDUCE,
+    ALLREDUCE,
+    SCAN,
+    EXSCAN,
+    ALLGATHER,
+    GATHER,
+    SCATTER,
+    ALLTOALL
+} call;
+typedef enum fault {
+    NO_SEND,
+    NO_RECV,
+    DTYPE,
+    BOTH_DTYPES,
+    READ_ONLY,
+    LENGTH,
+    ROOT,
+    OPERATION
+} fault;
+
+static call call_now;
+static fault fault_now;
+
+static ht_tensor *local(int64_t rows, ht_dtype dtype)
+{
+    int64_t shape[2] = {rows, COLUMNS};
+
+    return ht_tensor_local(ht_zeros(2, shape, dtype, HT_NONE));
+}
+
+static ht_tensor *read_only(int64_t rows)
+{
+    return ht_tensor_local(ht_broadcast_to(ht_zeros(1, (int64_t[]){COLUMNS}, HT_FLOAT32, HT_NONE),
+                                           2, (int64_t[]){rows, COLUMNS}));
+}
+
+/* Rows of each side where all is right; alltoall's are as many as there are ranks. */
+static int64_t send_rows(void)
+{
+    return call_now == SCATTER ? ROWS * ht_test_size : call_now == ALLTOALL ? ht_test_size : ROWS;
+}
+
+static int64_t recv_rows(void)
+{
+    return call_now == ALLGATHER || call_now == GATHER ? ROWS * ht_test_size
+           : call_now == ALLTOALL                      ? ht_test_size
+                                                       : ROWS;
+}
+
+static ht_status make_call(bool odd)
+{
+    ht_dtype dtype = HT_FLOAT32;
+    ht_tensor *send = local(send_rows(), dtype), *recv = local(recv_rows(), dtype);
+    ht_reduce_op op = HT_OP_SUM;
+    int root = 0;
+
+    if (odd && fault_now == NO_SEND)
+        send = NULL;
+    if (odd && fault_now == NO_RECV)
+        recv = NULL;
+    if (odd && fault_now == DTYPE)
+        recv = local(recv_rows(), HT_FLOAT64);
+    if (odd && fault_now == BOTH_DTYPES) {
+        send = local(send_rows(), HT_INT32);
+        recv = local(recv_rows(), HT_INT32);
+    }
+    if (odd && fault_now == READ_ONLY)
+        recv = read_only(recv_rows());
+    if (odd && fault_now == LENGTH) {
+        send = local(send_rows() + 1, dtype);
+        recv = call_now == BCAST ? send : recv;
+    }
+    if (odd && fault_now == ROOT)
+        root = ht_test_size;
+    if (odd && fault_now == OPERATION)
+        op = HT_OP_AND;
+    switch (call_now) {
+    case BCAST:
+        return ht_bcast(HT_COMM_WORLD, recv, root);
+    case REDUCE:
+        return ht_reduce(HT_COMM_WORLD, send, recv, op, root);
+    case ALLREDUCE:
+        return ht_allreduce(HT_COMM_WORLD, send, recv, op);
+    case SCAN:
+        return ht_scan(HT_COMM_WORLD, send, recv, op);
+    case EXSCAN:
+        return ht_exscan(HT_COMM_WORLD, send, recv, op);
+    case ALLGATHER:
+        return ht_allgather(HT_COMM_WORLD, send, recv);
+    case GATHER:
+        return ht_gather(HT_COMM_WORLD, send, recv, root);
+    case SCATTER:
+        return ht_scatter(HT_COMM_WORLD, send, recv, root);
+    case ALLTOALL:
+        return ht_alltoall(HT_COMM_WORLD, send, recv);
+    }
+    return HT_SUCCESS;
+}
+
+/* Whether the fault is one where rank `odd` brings it. What only the root looks at may be anything
+ * on the others. */
+static bool applies(int odd)
+{
+    bool rooted = call_now == BCAST || call_now == REDUCE || call_now == GATHER ||
+                  call_now == SCATTER;
+    bool reduces = call_now >= REDUCE && call_now <= EXSCAN;
+
+    switch (fault_now) {
+    case NO_SEND:
+        return call_now != BCAST && (call_now != SCATTER || odd == 0);
+    case NO_RECV:
+        return (call_now != REDUCE && call_now != GATHER) || odd == 0;
+    case DTYPE:
+    case READ_ONLY:
+        return call_now == BCAST ? odd != 0
+                                 : (call_now != REDUCE && call_now != GATHER) || odd == 0;
+    case BOTH_DTYPES:
+        return ht_test_size > 1;
+    case LENGTH:
+        return call_now == BCAST                             ? ht_test_size > 1
+               : call_now == GATHER || call_now == ALLGATHER ? true
+               : call_now == SCATTER                         ? odd == 0
+                                                             : true;
+    case ROOT:
+        return rooted;
+    case OPERATION:
+        return reduces;
+    }
+    return false;
+}
+
+static void test_every_fault_in_every_call(void **state)
+{
+    static const char *const names[] = {
+        [BCAST] = "ht_bcast",   [REDUCE] = "ht_reduce",   [ALLREDUCE] = "ht_allreduce",
+        [SCAN] = "ht_scan",     [EXSCAN] = "ht_exscan",   [ALLGATHER] = "ht_allgather",
+        [GATHER] = "ht_gather", [SCATTER] = "ht_scatter", [ALLTOALL] = "ht_alltoall"};
+    ht_test_agreed row = {.call = make_call};
+
+    (void)state;
+    for (call_now = BCAST; call_now <= ALLTOALL; call_now++) {
+        for (fault_now = NO_SEND; fault_now <= OPERATION; fault_now++) {
+            char what[80];
+
+            snprintf(what, sizeof what, "%s, fault %d", names[call_now], (int)fault_now);
+            row.what = what;
+            if (applies(0))
+                ht_test_agrees_from(&row, names[call_now], 0);
+            if (ht_test_size > 1 && applies(ht_test_size - 1))
+                ht_test_agrees_from(&row, names[call_now], ht_test_size - 1);
+        }
+    }
+}
+
+/* What is not looked at is not checked either. */
+static void test_what_only_the_root_needs(void **state)
+{
+    ht_scope *scope = ht_scope_open();
+    bool root = ht_test_rank == 0;
+    ht_tensor *x = local(ROWS, HT_FLOAT32), *all = local(ROWS * ht_test_size, HT_FLOAT32);
+    ht_tensor *fixed = read_only(ROWS);
+
+    (void)state;
+    assert_int_equal(ht_reduce(HT_COMM_WORLD, x, root ? x : fixed, HT_OP_SUM, 0), HT_SUCCESS);
+    assert_int_equal(ht_gather(HT_COMM_WORLD, x, root ? all : NULL, 0), HT_SUCCESS);
+    assert_int_equal(ht_scatter(HT_COMM_WORLD, root ? all : NULL, x, 0), HT_SUCCESS);
+    assert_int_equal(ht_bcast(HT_COMM_WORLD, root ? fixed : x, 0), HT_SUCCESS);
+    ht_scope_close(scope);
+}
+
+/* Two handles of one memory: the same place is the call in place, a shifted one is copied first. */
+static void test_handles_of_one_memory(void **state)
+{
+    ht_scope *scope = ht_scope_open();
+    double data[3] = {1, 2, 3};
+    ht_tensor *x = ht_array_local(data, 1, (int64_t[]){3}, HT_FLOAT64);
+    ht_tensor *same = ht_narrow(x, 0, 0, 3), *low = ht_narrow(x, 0, 0, 2);
+    ht_tensor *high = ht_narrow(x, 0, 1, 3);
+    const double *now = ht_tensor_data(x);
+
+    (void)state;
+    assert_int_equal(ht_allreduce(HT_COMM_WORLD, x, same, HT_OP_SUM), HT_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        assert_true(now[i] == (i + 1) * ht_test_size);
+    assert_int_equal(ht_allreduce(HT_COMM_WORLD, low, high, HT_OP_MAX), HT_SUCCESS);
+    assert_true(now[0] == ht_test_size && now[1] == ht_test_size && now[2] == 2 * ht_test_size);
+    assert_int_equal(ht_scan(HT_COMM_WORLD, high, low, HT_OP_MAX), HT_SUCCESS);
+    assert_true(now[0] == ht_test_size && now[1] == 2 * ht_test_size);
+    ht_scope_close(scope);
+}
+
+/* A part that lies in the whole, as the root's often does. */
+static void test_parts_in_the_whole(void **state)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *all = ht_array_local(&(int32_t[8]){0}, 1, (int64_t[]){ht_test_size}, HT_INT32);
+    ht_tensor *mine = ht_narrow(all, 0, ht_test_rank, ht_test_rank + 1),
+              *first = ht_narrow(all, 0, 0, 1);
+
+    (void)state;
+    ht_fill_(mine, ht_test_rank + 1);
+    assert_int_equal(ht_allgather(HT_COMM_WORLD, mine, all), HT_SUCCESS);
+    for (int r = 0; r < ht_test_size; r++)
+        assert_int_equal(((const int32_t *)ht_tensor_data(all))[r], r + 1);
+    assert_int_equal(ht_scatter(HT_COMM_WORLD, all, first, 0), HT_SUCCESS);
+    assert_int_equal(*(const int32_t *)ht_tensor_data(all), ht_test_rank + 1);
+    assert_int_equal(ht_gather(HT_COMM_WORLD, first, all, 0), HT_SUCCESS);
+    assert_int_equal(ht_alltoall(HT_COMM_WORLD, all, ht_narrow(all, 0, 0, ht_test_size)),
+                     HT_SUCCESS);
+    ht_scope_close(scope);
+}
+
+static ht_status set_handler(bool odd)
+{
+    return ht_comm_set_errhandler(HT_COMM_WORLD, odd ? (ht_errhandler)7 : HT_ERRORS_RETURN);
+}
+
+static void test_handlers(void **state)
+{
+    (void)state;
+    ht_test_agrees(&(ht_test_agreed){"ht_comm_set_errhandler", set_handler}, "handler");
+}
+
+HT_TEST_SUITE(test_arguments, cmocka_unit_test(test_every_fault_in_every_call),
+              cmocka_unit_test(test_what_only_the_root_needs),
+              cmocka_unit_test(test_handles_of_one_memory),
+              cmocka_unit_test(test_parts_in_the_whole), cmocka_unit_test(test_handlers));

@@ -1,0 +1,142 @@
+/* ranks 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* The order in which ranks start exchanges: two wrappers of one communicator, and ranks that wait
+ * for something else. Ranks meet each other in the order that would go wrong, by messages. */
+#include "data_parallel_test.h"
+#include "nn/parallel/data/data_parallel.h"
+
+#include <stdlib.h>
+
+/* The second step meets anyway, to agree on the order of buckets. */
+enum { TAG = 91, STEPS = 5, FIRST = 2 };
+
+struct model {
+    ht_module *net, *dp;
+    ht_optimizer *optimizer;
+};
+
+static struct model open_model(uint64_t seed, ht_comm *comm, bool blocking)
+{
+    struct model m = {.net = new_net(seed)};
+
+    m.optimizer = new_optimizer(m.net, SGD);
+    m.dp = ht_nn_data_parallel(m.net, comm, m.optimizer, blocking);
+    assert_non_null(m.dp);
+    return m;
+}
+
+static void close_model(struct model *m)
+{
+    ht_release(m->dp);
+    ht_release(m->net);
+    ht_release(m->optimizer);
+}
+
+static void backward_share(struct model *m, int step)
+{
+    int64_t first, count;
+
+    ht_comm_chunk(HT_COMM_WORLD, 12, ht_test_rank, &first, &count);
+    ht_optimizer_zero_grad(m->optimizer);
+    assert_int_equal(backward_rows(m->dp, 100 * step + first, count), HT_SUCCESS);
+}
+
+static void wait_for(int rank, MPI_Comm comm, int step)
+{
+    MPI_Recv(NULL, 0, MPI_BYTE, rank, TAG + step, comm, MPI_STATUS_IGNORE);
+}
+
+/* The sum of the weights has come, while the others wait for what comes after it. */
+static void wait_for_head(struct model *m)
+{
+    ht_reducer *reducer = ((ht_data_parallel *)ht_module_data(m->dp))->reducer;
+
+    while (reducer->head_due || reducer->head_op != NULL)
+        ht__reducer_progress(reducer);
+}
+
+static void expect(struct model *m, uint64_t seed)
+{
+    ht_module *one = new_net(seed);
+    ht_optimizer *alone = new_optimizer(one, SGD);
+    double values[VALUES], expected[VALUES];
+
+    for (int step = 0; step < STEPS; step++) {
+        ht_optimizer_zero_grad(alone);
+        backward_rows(one, 100 * step, 12);
+        ht_optimizer_step(alone);
+    }
+    read_parameters(m->net, values);
+    read_parameters(one, expected);
+    assert_true(distance(values, expected) <= 1e-12);
+    ht_release(one);
+    ht_release(alone);
+}
+
+/* The last rank begins when all others have begun both passes: there the sum of the weights of the
+ * first pass comes before the second begins, on the others after. By messages, as between nodes: in
+ * shared memory a sum is known by its place. */
+static void two_wrappers_start_in_one_order(void **state)
+{
+    int last = ht_test_size - 1;
+    ht_comm *messages = ht_comm_split(HT_COMM_WORLD, 0, ht_test_rank);
+    MPI_Comm comm;
+
+    (void)state;
+    setenv("HT_EXCHANGE", "messages", 1);
+    MPI_Comm_dup(ht_comm_mpi(HT_COMM_WORLD), &comm);
+    for (int blocking = 0; blocking < 2; blocking++) {
+        struct model a = open_model(3, messages, blocking);
+        struct model b = open_model(4, messages, blocking);
+
+        for (int step = 0; step < STEPS; step++) {
+            for (int r = 0; r < last && step >= FIRST && ht_test_rank == last; r++)
+                wait_for(r, comm, step);
+            backward_share(&a, step);
+            if (step >= FIRST && ht_test_rank == last)
+                wait_for_head(&a);
+            backward_share(&b, step);
+            if (step >= FIRST && ht_test_rank != last)
+                MPI_Send(NULL, 0, MPI_BYTE, last, TAG + step, comm);
+            assert_int_equal(ht_optimizer_step(a.optimizer), HT_SUCCESS);
+            assert_int_equal(ht_optimizer_step(b.optimizer), HT_SUCCESS);
+            assert_int_equal(ht_data_parallel_drain(a.dp), HT_SUCCESS);
+            assert_int_equal(ht_data_parallel_drain(b.dp), HT_SUCCESS);
+        }
+        expect(&a, 3);
+        expect(&b, 4);
+        close_model(&a);
+        close_model(&b);
+    }
+    unsetenv("HT_EXCHANGE");
+    MPI_Comm_free(&comm);
+    ht_release(messages);
+}
+
+/* Rank 0 reads a parameter, which needs buckets that the others can post only while they wait in
+ * the barrier: they entered it before rank 0 began its pass. */
+static void ranks_in_a_barrier_serve_those_that_are_not(void **state)
+{
+    struct model m = open_model(3, HT_COMM_WORLD, false);
+    MPI_Comm comm;
+
+    (void)state;
+    MPI_Comm_dup(ht_comm_mpi(HT_COMM_WORLD), &comm);
+    for (int step = 0; step < STEPS; step++) {
+        if (step >= FIRST && ht_test_rank == 0)
+            wait_for(1, comm, step);
+        backward_share(&m, step);
+        assert_int_equal(ht_optimizer_step(m.optimizer), HT_SUCCESS);
+        if (ht_test_rank == 0)
+            assert_int_equal(ht_data_parallel_drain(m.dp), HT_SUCCESS);
+        if (step >= FIRST && ht_test_rank == 1)
+            MPI_Send(NULL, 0, MPI_BYTE, 0, TAG + step, comm);
+        assert_int_equal(ht_barrier(HT_COMM_WORLD), HT_SUCCESS);
+    }
+    expect(&m, 3);
+    close_model(&m);
+    MPI_Comm_free(&comm);
+}
+
+HT_TEST_SUITE(test_reducer_order, cmocka_unit_test(two_wrappers_start_in_one_order),
+              cmocka_unit_test(ranks_in_a_barrier_serve_those_that_are_not));
