@@ -128,7 +128,6 @@ void ht__notes_start(void); /* before there is a communicator */
  */
 void ht__abort_start(MPI_Comm world); /* duplicates it; collective */
 void ht__end_job(ht_status code, const char *message);
-void ht__raise_start(void); /* raise.c: from now on errors know of ranks and handlers */
 void ht__abort_end(void);
 
 /* Waits for the end that another rank is preparing. */

@@ -68,7 +68,8 @@ static void raised(ht_comm *comm, ht_status code, bool here, const char *message
         ht__abort(code, message);
 }
 
-void ht__raise_start(void)
+/* Before main: errors may come before ht_init, in a program that has started MPI itself. */
+__attribute__((constructor)) static void start(void)
 {
     ht__process.raised = raised;
     ht__process.end = ht__end_job;

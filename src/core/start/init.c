@@ -98,7 +98,6 @@ ht_status ht_init(int *argc, char ***argv)
 {
     int initialized = 0, finalized = 0;
 
-    ht__raise_start();
     if (starts > 0) {
         starts++;
         return HT_SUCCESS;
@@ -120,7 +119,6 @@ ht_status ht_init_comm(MPI_Comm world)
 {
     int initialized = 0;
 
-    ht__raise_start();
     if (starts > 0) {
         starts++;
         return HT_SUCCESS;

@@ -119,8 +119,4 @@ void ht__module_set_before(ht_module *module, void (*before)(ht_module *, void *
 /* layers/linear.c: a layer that may bring its parameters up to date by itself, part by part. */
 bool ht__nn_is_linear(const ht_module *module);
 
-/* reducer_apart.c. No two trainable parameters may lie on one memory: records the error, and leaves
- * it to the caller to report it. */
-ht_status ht__module_check_apart(const char *what, ht_module *module);
-
 #endif

@@ -118,4 +118,8 @@ void ht__dp_hook_layers(ht_data_parallel *dp);
 void ht__dp_unhook_layers(ht_data_parallel *dp);
 const ht_module *ht__dp_collective_layer(const ht_data_parallel *dp);
 
+/* reducer_apart.c. No two trainable parameters may lie on one memory: records the error, and leaves
+ * it to the caller to report it. */
+ht_status ht__module_check_apart(const char *what, ht_module *module);
+
 #endif

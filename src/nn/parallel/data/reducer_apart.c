@@ -4,7 +4,7 @@
  * averages that come in another order on every rank, and round in that order. */
 #include <stdlib.h>
 
-#include "nn/module/module.h"
+#include "nn/parallel/data/data_parallel.h"
 
 /* Where a parameter lies. */
 typedef struct span {
