@@ -43,11 +43,11 @@ int main(int argc, char **argv)
     ht_init(&argc, &argv);
     ht_use_comm(HT_COMM_SELF);
     ht_module *net = ht_nn_sequential(
-        9, (ht_module *[]){ht_nn_conv2d(1, 32, 3), ht_nn_relu(), ht_nn_conv2d(32, 64, 3),
-                           ht_nn_relu(), ht_nn_max_pool2d(2), ht_nn_flatten(1),
-                           ht_nn_linear(9216, 128), ht_nn_relu(), ht_nn_linear(128, 10)});
-    ht_tensor *images = ht_randn(4, (int64_t[]){64, 1, 28, 28}, HT_FLOAT32, HT_NONE);
-    ht_tensor *targets = ht_randint(0, 10, 1, (int64_t[]){64}, HT_INT64, HT_NONE);
+        HT_LIST(ht_module *, ht_nn_conv2d(1, 32, 3), ht_nn_relu(), ht_nn_conv2d(32, 64, 3),
+                ht_nn_relu(), ht_nn_max_pool2d(2), ht_nn_flatten(1), ht_nn_linear(9216, 128),
+                ht_nn_relu(), ht_nn_linear(128, 10)));
+    ht_tensor *images = ht_randn(HT_SHAPE(64, 1, 28, 28), HT_FLOAT32, HT_NONE);
+    ht_tensor *targets = ht_randint(0, 10, HT_SHAPE(64), HT_INT64, HT_NONE);
 
     for (int i = -WARM_UP; i < STEPS; i++) {
         double start = now();

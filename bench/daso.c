@@ -83,7 +83,7 @@ static void wrap_hierarchical(training *t)
     int size = ht_comm_size(HT_COMM_WORLD);
 
     t->model = ht_nn_data_parallel(t->net, t->node, t->optimizer, true);
-    t->averager = ht_hierarchical_averager_new(HT_COMM_WORLD, 1, (int64_t[]){PERIOD}, &size, 0);
+    t->averager = ht_hierarchical_averager_new(HT_COMM_WORLD, 1, &(int64_t){PERIOD}, &size, 0);
 }
 
 static void wrap_daso(training *t)
@@ -140,7 +140,7 @@ static double step(training *t, const ht_batch *batch)
 static void sum(double values[], int64_t count, ht_reduce_op op)
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *x = ht_array_local(values, 1, &count, HT_FLOAT64);
+    ht_tensor *x = ht_array(values, 1, &count, HT_FLOAT64, HT_LOCAL);
 
     ht_allreduce(HT_COMM_WORLD, x, x, op);
     memcpy(values, ht_tensor_data(x), (size_t)count * sizeof *values);

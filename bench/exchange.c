@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The exchange against MPI_Allreduce: milliseconds until all ranks have the sum, median of
- * interleaved runs (least ... most), and the ratio of the medians.   usage: mpirun -n RANKS
- * bench/exchange [RUNS] */
+ * The exchange, and its halves one after the other, against MPI_Allreduce: milliseconds until all
+ * ranks have the sum, median of interleaved runs (least ... most), and the ratio of the medians.
+ * usage: mpirun -n RANKS bench/exchange [RUNS] */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/exchange/exchange.h"
 
-enum { SHARED, MESSAGES, ALLREDUCE, WAYS, MOST_RUNS = 1000 };
+enum { SHARED, SHARED_HALVES, MESSAGES, MESSAGE_HALVES, ALLREDUCE, WAYS, MOST_RUNS = 1000 };
 
-static const char *const names[WAYS] = {"shared memory", "messages", "MPI_Allreduce"};
+static const char *const names[WAYS] = {"shared memory", "  its halves", "messages",
+                                        "  their halves", "MPI_Allreduce"};
 
 typedef struct buffers {
     ht_exchange *exchange;
@@ -18,9 +19,15 @@ typedef struct buffers {
     int64_t n;
 } buffers;
 
+static void finish(const buffers *b, ht_exchange_op *op)
+{
+    ht__exchange_wait(b->exchange, op, "bench");
+    ht__exchange_release(b->exchange, op);
+}
+
 static void sum_once(const buffers *b, int way)
 {
-    float *data = way == SHARED ? b->shared : b->plain;
+    float *data = way == SHARED || way == SHARED_HALVES ? b->shared : b->plain;
 
     if (way == ALLREDUCE) {
         MPI_Allreduce(MPI_IN_PLACE, data, (int)b->n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -28,10 +35,14 @@ static void sum_once(const buffers *b, int way)
     }
 
     double scale = 1.0 / ht_comm_size(HT_COMM_WORLD);
-    ht_exchange_op *op = ht__exchange_start(b->exchange, data, b->n, HT_FLOAT32, scale, 0);
 
-    ht__exchange_wait(b->exchange, op, "bench");
-    ht__exchange_release(b->exchange, op);
+    if (way == SHARED || way == MESSAGES) {
+        finish(b, ht__exchange_start(b->exchange, data, b->n, HT_FLOAT32, scale, 0));
+        return;
+    }
+    finish(b,
+           ht__exchange_reduce_scatter(b->exchange, data, b->n, HT_FLOAT32, HT_FLOAT32, scale, 0));
+    finish(b, ht__exchange_all_gather(b->exchange, data, b->n, HT_FLOAT32, 0));
 }
 
 static double timed(const buffers *b, int way)

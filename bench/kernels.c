@@ -8,11 +8,15 @@
 #include <time.h>
 
 #include "backends/cpu/cpu.h"
+#include "ht/kernels/elementwise.h"
+#include "ht/kernels/nn.h"
+#include "ht/kernels/optim.h"
+#include "ht/kernels/random.h"
+#include "ht/kernels/reduce.h"
 
 enum { RUNS = 30 };
 
 typedef struct work {
-    const ht_kernels *kernels;
     int64_t n; /* elements of each array */
     float *x, *y, *z, *w;
     uint8_t *bytes;
@@ -26,13 +30,26 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void row(const work *k, ht_loop_fn f, const void *a, const void *b)
+/* arguments: of the kernel's struct. */
+#define RUN(kernel_, dtype_, arguments) \
+    ht__cpu_kernel(kernel_, dtype_)(    \
+        NULL,                           \
+        fill_call((ht_kernel_call *)(arguments), (uint32_t)sizeof *(arguments), kernel_, dtype_))
+
+static const ht_kernel_call *fill_call(ht_kernel_call *call, uint32_t bytes, ht_kernel kernel,
+                                       ht_dtype dtype)
+{
+    *call = (ht_kernel_call){.bytes = bytes, .kernel = kernel, .dtype = dtype, .what = "bench"};
+    return call;
+}
+
+static void row(const work *k, ht_kernel kernel, ht_dtype dtype, const void *a, const void *b)
 {
     ht_loop loop = {.ndim = 1, .shape = {k->n}, .stride = {{1}, {1}, {1}}, .data = {k->y}};
 
     loop.data[1] = (void *)(uintptr_t)a;
     loop.data[2] = (void *)(uintptr_t)b;
-    f(NULL, &loop);
+    RUN(kernel, dtype, &loop);
 }
 
 static void copy(const work *k)
@@ -42,27 +59,60 @@ static void copy(const work *k)
 
 static void add(const work *k)
 {
-    row(k, k->kernels->binary[HT_BINARY_ADD][HT_FLOAT32], k->x, k->z);
+    row(k, HT_KERNEL_ADD, HT_FLOAT32, k->x, k->z);
 }
 
 static void relu(const work *k)
 {
-    row(k, k->kernels->unary[HT_UNARY_RELU][HT_FLOAT32], k->x, NULL);
+    row(k, HT_KERNEL_RELU, HT_FLOAT32, k->x, NULL);
+}
+
+static void leaky_relu(const work *k)
+{
+    ht_loop loop = {.ndim = 1,
+                    .shape = {k->n},
+                    .stride = {{1}, {1}, {1}},
+                    .data = {k->y, k->x, k->x},
+                    .param = {0.01}};
+
+    RUN(HT_KERNEL_LEAKY_RELU, HT_FLOAT32, &loop);
+}
+
+static void axpby(const work *k)
+{
+    ht_loop loop = {.ndim = 1,
+                    .shape = {k->n},
+                    .stride = {{1}, {1}, {1}},
+                    .data = {k->y, k->x, k->z},
+                    .param = {0.9, 0.1}};
+
+    RUN(HT_KERNEL_AXPBY, HT_FLOAT32, &loop);
+}
+
+/* Between two numbers. */
+static void clip(const work *k)
+{
+    const float bounds[2] = {0.25f, 0.75f};
+    ht_loop loop = {.ndim = 1, .shape = {k->n}, .stride = {{1}, {1}}, .data = {k->y, k->x}};
+
+    memcpy(loop.value[2].bytes, &bounds[0], sizeof bounds[0]);
+    memcpy(loop.value[3].bytes, &bounds[1], sizeof bounds[1]);
+    RUN(HT_KERNEL_CLIP, HT_FLOAT32, &loop);
 }
 
 static void exponential(const work *k)
 {
-    row(k, k->kernels->unary[HT_UNARY_EXP][HT_FLOAT32], k->x, NULL);
+    row(k, HT_KERNEL_EXP, HT_FLOAT32, k->x, NULL);
 }
 
 static void hyperbolic(const work *k)
 {
-    row(k, k->kernels->unary[HT_UNARY_TANH][HT_FLOAT32], k->x, NULL);
+    row(k, HT_KERNEL_TANH, HT_FLOAT32, k->x, NULL);
 }
 
 static void to_float(const work *k)
 {
-    row(k, k->kernels->convert[HT_UINT8][HT_FLOAT32], k->bytes, NULL);
+    row(k, HT_KERNEL_CONVERT_FLOAT32, HT_UINT8, k->bytes, NULL);
 }
 
 /* The sum of (n / 256, 256) along `axis`. */
@@ -77,7 +127,7 @@ static void sum(const work *k, int axis)
                       .shape = {shape[axis]},
                       .stride = {stride[axis]}};
 
-    k->kernels->reduce[HT_REDUCE_SUM][HT_FLOAT32](NULL, &r);
+    RUN(HT_KERNEL_SUM, HT_FLOAT32, &r);
 }
 
 static void sum_axis_0(const work *k)
@@ -92,38 +142,34 @@ static void sum_axis_1(const work *k)
 
 static void adadelta(const work *k)
 {
-    const ht_update u = {.dtype = HT_FLOAT32,
-                         .n = k->n,
-                         .param = k->y,
-                         .grad = k->x,
-                         .state = {k->z, k->w},
-                         .lr = 1,
-                         .beta1 = 0.9,
-                         .eps = 1e-6,
-                         .grad_scale = 1};
+    struct {
+        ht_update_call update;
+        ht_update_part part;
+    } one = {.update = {.lr = 1, .beta1 = 0.9, .eps = 1e-6, .grad_scale = 1, .count = 1},
+             .part = {.param = k->y, .grad = k->x, .state = {k->z, k->w}, .n = k->n, .step = 1}};
 
-    k->kernels->update[HT_UPDATE_ADADELTA](NULL, &u);
+    RUN(HT_KERNEL_UPDATE_ADADELTA, HT_FLOAT32, &one);
 }
 
 static void log_softmax(const work *k)
 {
-    const ht_rows rows = {.dtype = HT_FLOAT32, .rows = k->n / 10, .columns = 10};
+    ht_rows_call rows_of_10 = {.rows = k->n / 10, .columns = 10, .x = k->x, .y = k->y};
 
-    k->kernels->log_softmax_forward(NULL, &rows, k->x, k->y);
+    RUN(HT_KERNEL_LOG_SOFTMAX_FORWARD, HT_FLOAT32, &rows_of_10);
 }
 
 static void uniform(const work *k)
 {
-    const ht_random draw = {.dtype = HT_FLOAT32, .seed = 1, .outer = 1, .inner = k->n, .b = 1};
+    ht_random_call draw = {.seed = 1, .outer = 1, .inner = k->n, .b = 1, .out = k->y};
 
-    k->kernels->random[HT_RANDOM_UNIFORM](NULL, &draw, k->y);
+    RUN(HT_KERNEL_RANDOM_UNIFORM, HT_FLOAT32, &draw);
 }
 
 static void normal(const work *k)
 {
-    const ht_random draw = {.dtype = HT_FLOAT32, .seed = 1, .outer = 1, .inner = k->n, .b = 1};
+    ht_random_call draw = {.seed = 1, .outer = 1, .inner = k->n, .b = 1, .out = k->y};
 
-    k->kernels->random[HT_RANDOM_NORMAL](NULL, &draw, k->y);
+    RUN(HT_KERNEL_RANDOM_NORMAL, HT_FLOAT32, &draw);
 }
 
 static const struct {
@@ -134,6 +180,9 @@ static const struct {
     {"memcpy", copy, 8},
     {"add", add, 12},
     {"relu", relu, 8},
+    {"leaky_relu", leaky_relu, 8},
+    {"axpby", axpby, 12},
+    {"clip", clip, 8},
     {"exp", exponential, 8},
     {"tanh", hyperbolic, 8},
     {"uint8 to float32", to_float, 5},
@@ -149,7 +198,7 @@ int main(int argc, char **argv)
 {
     const int64_t n = argc > 1 ? atoll(argv[1]) : 1 << 22;
     const ht_backend *cpu = ht__backend_cpu();
-    work k = {.kernels = &cpu->kernels, .n = n};
+    work k = {.n = n};
     float **arrays[] = {&k.x, &k.y, &k.z, &k.w};
     double copied = 0;
 

@@ -1,6 +1,7 @@
 # One program for each hot path. `make bench` builds them and runs bench/run.sh; `make` does not.
 bench_programs = \
 	bench/cnn_step \
+	bench/core \
 	bench/daso \
 	bench/exchange \
 	bench/kernels \
@@ -11,6 +12,9 @@ EXTRA_PROGRAMS += $(bench_programs)
 
 bench_cnn_step_SOURCES = bench/cnn_step.c
 bench_cnn_step_LDADD = libht.la
+
+bench_core_SOURCES = bench/core.c
+bench_core_LDADD = libht.la
 
 bench_daso_SOURCES = bench/daso.c
 bench_daso_LDADD = libht_objects.la

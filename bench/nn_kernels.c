@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "backends/cpu/cpu.h"
+#include "ht/kernels/nn.h"
 
 #define REPEATS 40
 
@@ -47,27 +48,44 @@ static void set_channels_last(int64_t stride[4], int64_t c, const int64_t in[2])
         }                                             \
     } while (0)
 
-static void bench_conv(const ht_kernels *k, const char *name, int64_t c, int64_t o, int64_t in)
+/* arguments: of the kernel's struct. */
+#define RUN(kernel_, dtype_, arguments) \
+    ht__cpu_kernel(kernel_, dtype_)(    \
+        NULL,                           \
+        fill_call((ht_kernel_call *)(arguments), (uint32_t)sizeof *(arguments), kernel_, dtype_))
+
+static const ht_kernel_call *fill_call(ht_kernel_call *call, uint32_t bytes, ht_kernel kernel,
+                                       ht_dtype dtype)
 {
-    ht_conv v = {.dtype = HT_FLOAT32,
-                 .n = 64,
-                 .c = c,
-                 .o = o,
-                 .groups = 1,
-                 .in = {in, in},
-                 .kernel = {3, 3},
-                 .out = {in - 2, in - 2},
-                 .stride = {1, 1},
-                 .dilation = {1, 1}};
+    *call = (ht_kernel_call){.bytes = bytes, .kernel = kernel, .dtype = dtype, .what = "bench"};
+    return call;
+}
+
+static void bench_conv(const char *name, int64_t c, int64_t o, int64_t in)
+{
+    ht_conv_call v = {.n = 64,
+                      .spatial = 2,
+                      .c = c,
+                      .o = o,
+                      .groups = 1,
+                      .in = {in, in},
+                      .kernel = {3, 3},
+                      .out = {in - 2, in - 2},
+                      .stride = {1, 1},
+                      .dilation = {1, 1}};
     float *x = random_floats(v.n * c * in * in), *weight = random_floats(o * c * 9);
     float *y = random_floats(v.n * o * in * in), *bias = random_floats(o);
     double forward, data, gradient;
 
     set_channels_last(v.x_stride, c, v.in);
     set_channels_last(v.y_stride, o, v.out);
-    BEST_OF(forward, k->conv_forward(NULL, &v, x, weight, bias, y));
-    BEST_OF(gradient, k->conv_backward_weight(NULL, &v, x, y, weight, bias));
-    BEST_OF(data, k->conv_backward_data(NULL, &v, y, weight, x));
+    v.x = x;
+    v.y = y;
+    v.weight = weight;
+    v.bias = bias;
+    BEST_OF(forward, RUN(HT_KERNEL_CONV_FORWARD, HT_FLOAT32, &v));
+    BEST_OF(gradient, RUN(HT_KERNEL_CONV_BACKWARD_WEIGHT, HT_FLOAT32, &v));
+    BEST_OF(data, RUN(HT_KERNEL_CONV_BACKWARD_DATA, HT_FLOAT32, &v));
     printf("%-8s forward %6.2f  weight gradient %6.2f  data gradient %6.2f\n", name, forward,
            gradient, data);
     free(x);
@@ -76,24 +94,27 @@ static void bench_conv(const ht_kernels *k, const char *name, int64_t c, int64_t
     free(bias);
 }
 
-static void bench_pool(const ht_kernels *k)
+static void bench_pool(void)
 {
-    ht_pool p = {.dtype = HT_FLOAT32,
-                 .n = 64,
-                 .c = 64,
-                 .in = {24, 24},
-                 .kernel = {2, 2},
-                 .out = {12, 12},
-                 .stride = {2, 2},
-                 .dilation = {1, 1}};
+    ht_pool_call p = {.n = 64,
+                      .spatial = 2,
+                      .c = 64,
+                      .in = {24, 24},
+                      .kernel = {2, 2},
+                      .out = {12, 12},
+                      .stride = {2, 2},
+                      .dilation = {1, 1}};
     float *x = random_floats(64 * 64 * 24 * 24), *y = random_floats(64 * 64 * 12 * 12);
     int32_t *index = malloc(sizeof *index * 64 * 64 * 12 * 12);
     double forward, backward;
 
     set_channels_last(p.x_stride, p.c, p.in);
     set_channels_last(p.y_stride, p.c, p.out);
-    BEST_OF(forward, k->max_pool_forward(NULL, &p, x, y, index));
-    BEST_OF(backward, k->max_pool_backward(NULL, &p, y, index, x));
+    p.x = x;
+    p.y = y;
+    p.index = index;
+    BEST_OF(forward, RUN(HT_KERNEL_MAX_POOL_FORWARD, HT_FLOAT32, &p));
+    BEST_OF(backward, RUN(HT_KERNEL_MAX_POOL_BACKWARD, HT_FLOAT32, &p));
     printf("%-8s forward %6.2f  backward %6.2f\n", "pool", forward, backward);
     free(x);
     free(y);
@@ -102,11 +123,9 @@ static void bench_pool(const ht_kernels *k)
 
 int main(void)
 {
-    const ht_kernels *k = &ht__backend_cpu()->kernels;
-
     printf("best of %d, ms, kernels: %s\n", REPEATS, ht__cpu_simd_level());
-    bench_conv(k, "conv1", 1, 32, 28);
-    bench_conv(k, "conv2", 32, 64, 26);
-    bench_pool(k);
+    bench_conv("conv1", 1, 32, 28);
+    bench_conv("conv2", 32, 64, 26);
+    bench_pool();
     return 0;
 }

@@ -50,9 +50,8 @@ static bool is_wrapped(mode m)
 
 static training training_new(mode m)
 {
-    training t = {
-        .model = ht_nn_sequential(3, (ht_module *[]){ht_nn_linear(FEATURES, HIDDEN), ht_nn_relu(),
-                                                     ht_nn_linear(HIDDEN, FEATURES)})};
+    training t = {.model = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(FEATURES, HIDDEN),
+                                                    ht_nn_relu(), ht_nn_linear(HIDDEN, FEATURES)))};
 
     t.optimizer = ht_optim_sgd(ht_module_parameters(t.model), 1e-6, NULL);
     if (is_wrapped(m)) {
@@ -126,8 +125,8 @@ static void set_batch(bench *b, int64_t rows)
     ht_use_comm(HT_COMM_SELF);
     ht_release(b->x);
     ht_release(b->target);
-    b->x = ht_retain(ht_randn(2, (int64_t[]){rows, FEATURES}, HT_FLOAT32, HT_NONE));
-    b->target = ht_retain(ht_randint(0, FEATURES, 1, (int64_t[]){rows}, HT_INT64, HT_NONE));
+    b->x = ht_retain(ht_randn(HT_SHAPE(rows, FEATURES), HT_FLOAT32, HT_NONE));
+    b->target = ht_retain(ht_randint(0, FEATURES, HT_SHAPE(rows), HT_INT64, HT_NONE));
     for (int m = 0; m < MODES; m++)
         step(b, (mode)m);
     for (int m = 0; m < MODES; m++) {

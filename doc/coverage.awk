@@ -1,8 +1,10 @@
-# Reads the declared functions, the uses of names in the tests, and coverage.names; see coverage.sh.
+# Reads the declared names, the uses of names in the tests, the pages as they were, and coverage/*.names; writes the
+# pages into the folder `out` and prints the counts. See coverage.sh.
 # SPDX-License-Identifier: MIT
 
-# MultiStepLR: multi_step_lr
+# MultiStepLR.step: multi_step_lr_step
 function snake(name,    i, c, before, after, text) {
+    gsub(/[.]/, "_", name)
     for (i = 1; i <= length(name); i++) {
         c = substr(name, i, 1)
         before = substr(name, i - 1, 1)
@@ -14,20 +16,48 @@ function snake(name,    i, c, before, after, text) {
     return text
 }
 
-function begin_module(name) {
-    if (name == module)
-        return
-    end_module()
-    module = name
-    all = ours = 0
-    rows = ""
+function fail(why) {
+    print FILENAME ":" FNR ": " why >"/dev/stderr"
+    exit failed = 1
 }
 
-function end_module() {
-    if (module == "")
+function begin_topic() {
+    end_topic()
+    topic = FILENAME
+    gsub(/.*\/|\.names$/, "", topic)
+    if (!sub(/^# /, ""))
+        fail("the first line is to say what the topic is about, after \"# \"")
+    page = out "/coverage/" topic ".md"
+    print "# " topic "\n\n" $0 "\n" >page
+    print "Made by `make coverage`; do not edit. [What the columns say](../coverage.md)." >page
+    index_rows = index_rows "| [" topic "](coverage/" topic ".md) | " $0 " |\n"
+    module = ""
+    ours = missing = left_out = 0
+}
+
+function end_topic() {
+    if (topic == "")
         return
-    text = text "\n## " module ": " ours " of " all "\n\n"
-    text = text "| name | ours | tested by | ranks |\n| --- | --- | --- | --- |\n" rows
+    close(page)
+    print_count(topic, ours, missing, left_out)
+    all_ours += ours
+    all_missing += missing
+    all_left_out += left_out
+}
+
+function print_count(what, ours, missing, left_out) {
+    printf "%-24s %4d of %4d, %3d left out\n", what, ours, ours + missing, left_out
+}
+
+function begin_module() {
+    module = $0
+    prefix = "ht_"
+    if (match(module, /\] ht_[a-z_]*$/)) {
+        prefix = substr(module, RSTART + 2)
+        module = substr(module, 1, RSTART)
+    }
+    module = substr(module, 2, length(module) - 2)
+    print "\n## " module "\n\n| name | ours | tested by | ranks |\n| --- | --- | --- | --- |" >page
 }
 
 function note_use(where, name) {
@@ -48,7 +78,7 @@ function folder() {
 
 # The test named as the header; or the one that the row had, while it uses the function; or the one of the
 # module's folder that uses it most, or of all.
-function add_row(name, c_name, remark,    file) {
+function test_of(name, c_name,    file) {
     file = used_in["header", c_name]
     if (file == "" && (named[module, name], c_name) in uses)
         file = named[module, name]
@@ -56,22 +86,43 @@ function add_row(name, c_name, remark,    file) {
         file = used_in[folder(), c_name]
     if (file == "")
         file = used_in["any", c_name]
+    return file
+}
+
+function add_row(name, c_name, remark,    file) {
+    file = test_of(name, c_name)
     sub(/^/, remark == "" ? "" : "; ", remark)
-    rows = rows "| " name " | `" c_name "`" remark " | " (file == "" ? "**no test**" : file) " | " ranks[file] " |\n"
-    all++
+    print "| " name " | `" c_name "`" remark " | " (file == "" ? "**no test**" : file) " | " ranks[file] " |" >page
     ours++
-    known++
 }
 
 function add_missing(name) {
-    rows = rows "| " name " | missing | | |\n"
-    all++
+    print "| " name " | missing | | |" >page
     missing++
 }
 
 function add_left_out(name, why) {
-    rows = rows "| " name " | left out: " why " | | |\n"
+    print "| " name " | left out: " why " | | |" >page
     left_out++
+}
+
+function add_name(name, remark,    at, c_name) {
+    c_name = prefix snake(name)
+    at = index(name, "=")
+    if (at) {
+        c_name = substr(name, at + 1)
+        name = substr(name, 1, at - 1)
+    }
+    if (seen[module, name]++)
+        fail(name " is there twice in " module)
+    if (!at && remark != "" && c_name in declared)
+        fail(name " is left out, and " c_name " is declared")
+    if (!at && remark != "")
+        add_left_out(name, remark)
+    else if (c_name in declared)
+        add_row(name, c_name, remark)
+    else
+        add_missing(name)
 }
 
 input == "declared" { declared[$1] = "/test_" $2 ".c"; next }
@@ -93,55 +144,47 @@ input == "uses" {
     next
 }
 
-input == "before" && sub(/^## /, "") {
-    sub(/:.*/, "")
-    before = $0
-}
+input == "before" && sub(/^## /, "") { before = $0 }
 
 input == "before" && split($0, cells, / *[|] */) > 4 { named[before, cells[2]] = cells[4] }
 
-input == "before" || /^#/ || NF == 0 { next }
+input == "before" { next }
+
+FNR == 1 { begin_topic(); next }
+
+/^#/ || NF == 0 { next }
+
+/^\[/ { begin_module(); next }
+
+module == "" { fail("names stand after a line [module]") }
 
 {
-    at = index($0, ": ")
-    heading = substr($0, 1, at - 1)
-    rest = substr($0, at + 2)
-    prefix = "ht_"
-    if (match(heading, / \(ht_[a-z_]*\)$/)) {
-        prefix = substr(heading, RSTART + 2, RLENGTH - 3)
-        heading = substr(heading, 1, RSTART - 1)
-    }
-    begin_module(heading)
     remark = ""
-    if (at = index(rest, " -- ")) {
-        remark = substr(rest, at + 4)
-        rest = substr(rest, 1, at - 1)
+    if (at = index($0, " -- ")) {
+        remark = substr($0, at + 4)
+        $0 = substr($0, 1, at - 1)
     }
-    count = split(rest, names, " ")
-    for (i = 1; i <= count; i++) {
-        name = names[i]
-        c_name = prefix snake(name)
-        if (at = index(name, "=")) {
-            c_name = substr(name, at + 1)
-            name = substr(name, 1, at - 1)
-        } else if (remark != "") {
-            add_left_out(name, remark)
-            continue
-        }
-        if (c_name in declared)
-            add_row(name, c_name, remark)
-        else
-            add_missing(name)
-    }
+    count = split($0, names, " ")
+    for (i = 1; i <= count; i++)
+        add_name(names[i], remark)
 }
 
 END {
-    end_module()
-    print "# What of Heat and torch is there"
-    print ""
-    print "Of the " known + missing " names, " known " are there and " missing " are missing; " left_out " more are left out on purpose."
-    print ""
-    print "Made by `make coverage` from doc/coverage.names, the public headers and the tests; do not edit. The test is one"
-    print "that uses the function, and runs on these numbers of ranks. Which splits it tries is not told here."
-    printf "%s", text
+    if (failed)
+        exit 1
+    end_topic()
+    print_count("all", all_ours, all_missing, all_left_out)
+    page = out "/coverage.md"
+    print "# What of Heat and torch is there" >page
+    print "" >page
+    print "The public names of Heat 1.8 and 1.9, and of torch.nn and torch.optim, by topic. A name is there as the" >page
+    print "function (or constant) in its row, is missing, or is left out for the reason in its row. The test is one that" >page
+    print "uses the function, and runs on these numbers of ranks; which splits it tries is not told here." >page
+    print "`grep -rw percentile doc/coverage` finds a name." >page
+    print "" >page
+    print "Made by `make coverage` from doc/coverage/*.names, the public headers and the tests; do not edit. It prints how" >page
+    print "many names are there: the pages hold no counts, which would go wrong where branches meet." >page
+    print "" >page
+    print "| topic | |\n| --- | --- |" >page
+    printf "%s", index_rows >page
 }

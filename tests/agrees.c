@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agrees.h"
+#include "tensor_check.h"
 
 /* Beside the library, whose calls are what is tested. */
 static bool alike(const void *mine, int bytes)
@@ -21,10 +22,10 @@ static bool alike(const void *mine, int bytes)
 
 static void assert_next_is_right(void)
 {
-    ht_tensor *one = ht_array_local(&(int64_t){1}, 0, NULL, HT_INT64);
+    ht_tensor *one = ht_array(&(int64_t){1}, 0, NULL, HT_INT64, HT_LOCAL);
 
     assert_int_equal(ht_allreduce(HT_COMM_WORLD, one, one, HT_OP_SUM), HT_SUCCESS);
-    assert_int_equal(*(const int64_t *)ht_tensor_data(one), ht_test_size);
+    assert_int_equal(*(const int64_t *)ht_test_data(one), ht_test_size);
 }
 
 void ht_test_agrees_from(const ht_test_agreed *row, const char *text, int odd)

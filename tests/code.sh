@@ -12,3 +12,8 @@ declared() {
     code "$@" | tr '\n' ' ' | sed 's/HT_API/\n&/g' |
         sed -n 's/^HT_API[^(;]*[ *]\(ht_[a-z0-9_]*\) *(.*/\1/p' | sort -u
 }
+
+# Names of the constants and macros of these headers.
+constants() {
+    code "$@" | tr -cs 'A-Za-z0-9_' '\n' | grep '^HT_[A-Z0-9_]*$' | sort -u
+}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# doc/coverage.md is what doc/coverage.sh makes, and its rows are true.
+# doc/coverage.md and the pages beside it are what doc/coverage.sh makes, and their rows are true.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
@@ -8,53 +8,112 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 is_up_to_date() {
-    sh "$srcdir/doc/coverage.sh" >"$work/made.md" &&
-        diff "$srcdir/doc/coverage.md" "$work/made.md" >"$work/differences" && return 0
-    echo "# doc/coverage.md is not up to date: run make coverage"
+    mkdir "$work/doc"
+    sh "$srcdir/doc/coverage.sh" "$work/doc" >"$work/counts" || return 1
+    { diff "$srcdir/doc/coverage.md" "$work/doc/coverage.md" &&
+        diff -r -x '*.names' "$srcdir/doc/coverage" "$work/doc/coverage"; } >"$work/differences" && return 0
+    echo "# doc/coverage is not up to date: run make coverage"
     head -n 20 "$work/differences" | sed 's/^/# /'
     return 1
 }
 
-# A small library with one function of each kind.
+# made: the pages of the small library, which is there until the tests end.
+made() {
+    srcdir=$work/tree sh "$work/tree/doc/coverage.sh" 2>"$work/messages"
+}
+
+# A small library with one function of each kind, in two topics.
 is_honest() {
-    mkdir -p "$work/tree/tests/core" "$work/tree/tests/nn" "$work/tree/doc" "$work/tree/include/ht"
+    mkdir -p "$work/tree/tests/core" "$work/tree/tests/nn" "$work/tree/doc/coverage" "$work/tree/include/ht"
     cp "$srcdir"/tests/code.* "$work/tree/tests"
     cp "$srcdir"/doc/coverage.awk "$srcdir"/doc/coverage.sh "$work/tree/doc"
     echo 'HT_API int ht_sum(void); HT_API int ht_lr_on_plateau2d(void); /* HT_API int ht_mul(void); */' \
         >"$work/tree/include/ht.h"
-    echo 'HT_API int ht_idle(void);' >"$work/tree/include/ht/more.h"
+    echo 'enum { HT_BYTE }; HT_API int ht_nn_idle(void); HT_API int ht_tree_fit(void);' >"$work/tree/include/ht/more.h"
     printf '/* ranks 2 4 long */\nint a = ht_sum() + ht_summary();\n' >"$work/tree/tests/core/test_a.c"
-    printf '/* ranks 1 */\nint a = ht_sum() + ht_sum() + ht_lr_on_plateau2d() + ht_mul(); // ht_idle\n' \
+    printf '/* ranks 1 */\nint a = ht_sum() + ht_sum() + ht_lr_on_plateau2d() + ht_mul() + HT_BYTE; // ht_nn_idle\n' \
         >"$work/tree/tests/nn/test_b.c"
-    cat >"$work/tree/doc/coverage.names" <<'END'
-one: sum mul LROnPlateau2d
-one: total=ht_sum -- of all
-one: idle
-one: times -- alias of mul
+    cat >"$work/tree/doc/coverage/sums.names" <<'END'
+# Sums.
+
+[core.sums]
+sum mul LROnPlateau2d
+total=ht_sum -- of all
+times -- alias of mul
+END
+    cat >"$work/tree/doc/coverage/trees.names" <<'END'
+# Trees.
+
+[trees] ht_nn_
+idle sum
+[trees.Tree]
+Tree.fit
+byte=HT_BYTE
 END
     cat >"$work/rows" <<'END'
+# sums
+## core.sums
 | name | ours | tested by | ranks |
 | --- | --- | --- | --- |
 | sum | `ht_sum` | tests/core/test_a.c | 2 4 |
 | mul | missing | | |
 | LROnPlateau2d | `ht_lr_on_plateau2d` | tests/nn/test_b.c | 1 |
 | total | `ht_sum`; of all | tests/core/test_a.c | 2 4 |
-| idle | `ht_idle` | **no test** |  |
 | times | left out: alias of mul | | |
+# trees
+## trees
+| name | ours | tested by | ranks |
+| --- | --- | --- | --- |
+| idle | `ht_nn_idle` | **no test** |  |
+| sum | missing | | |
+## trees.Tree
+| name | ours | tested by | ranks |
+| --- | --- | --- | --- |
+| Tree.fit | `ht_tree_fit` | **no test** |  |
+| byte | `HT_BYTE` | tests/nn/test_b.c | 1 |
 END
-    srcdir=$work/tree sh "$work/tree/doc/coverage.sh" >"$work/tree/doc/coverage.md" &&
-        grep '^|' "$work/tree/doc/coverage.md" | diff "$work/rows" -
+    made >"$work/counts" && cat "$work"/tree/doc/coverage/*.md | grep '^[#|]' | diff "$work/rows" - &&
+        grep -qxF '| [trees](coverage/trees.md) | Trees. |' "$work/tree/doc/coverage.md"
 }
 
-# Another test that uses a function more changes nothing; that the one named uses it no more does.
+counts() {
+    tr -s ' ' <"$work/counts" | diff - /dev/fd/3 3<<'END'
+sums 3 of 4, 1 left out
+trees 3 of 4, 0 left out
+all 6 of 8, 1 left out
+END
+}
+
+# Another test that uses a function more changes nothing; that the one named uses it no more does. A topic that is gone
+# leaves no page.
 is_steady() {
+    cp -R "$work/tree/doc" "$work/before"
     echo 'int b = ht_sum() + ht_sum() + ht_sum();' >"$work/tree/tests/core/test_c.c"
-    srcdir=$work/tree sh "$work/tree/doc/coverage.sh" | diff "$work/tree/doc/coverage.md" - || return 1
+    made >/dev/null && diff -r "$work/before" "$work/tree/doc" || return 1
     echo '/* ranks 3 */ int a;' >"$work/tree/tests/core/test_a.c"
-    srcdir=$work/tree sh "$work/tree/doc/coverage.sh" | grep -q '^| sum .*| tests/core/test_c.c |  |$'
+    rm "$work/tree/doc/coverage/trees.names"
+    made >/dev/null && grep -q '^| sum .*| tests/core/test_c.c |  |$' "$work/tree/doc/coverage/sums.md" &&
+        [ ! -e "$work/tree/doc/coverage/trees.md" ]
 }
 
-check 'doc/coverage.md is up to date' is_up_to_date
+# refused MESSAGE LINE...: a list with these lines is, and the pages stay.
+refused() {
+    message=$1
+    shift
+    cp -R "$work/tree/doc/coverage" "$work/pages"
+    printf '%s\n' "$@" >"$work/tree/doc/coverage/wrong.names"
+    ! made >/dev/null && grep -qF "$message" "$work/messages" || return 1
+    rm "$work/tree/doc/coverage/wrong.names"
+    diff -r "$work/pages" "$work/tree/doc/coverage" && rm -r "$work/pages"
+}
+
+check 'doc/coverage is up to date' is_up_to_date
 check 'its rows are true' is_honest
+check 'the counts are those of the rows' counts
 check 'its rows stay while they are true' is_steady
+check 'a function that is declared is not left out' refused 'sum is left out, and ht_sum is declared' \
+    '# Wrong.' '[wrong]' 'sum -- no need'
+check 'a name stands once' refused 'add is there twice' '# Wrong.' '[wrong]' 'add sub add'
+check 'a list says what it is about' refused 'wrong.names:1: the first line' '[wrong]' 'add'
+check 'names stand in a module' refused 'wrong.names:2: names stand after' '# Wrong.' 'add'
 plan

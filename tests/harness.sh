@@ -34,5 +34,24 @@ else
     echo "not ok 2 - the rank that failed is named"
 fi
 cat harness.err >&2
+
+# none RANKS PATTERN TEXT: a job that ran none of the tests that were asked for fails, and says why.
+count=2
+none() {
+    count=$((count + 1))
+    "${MPIRUN:-mpirun}" -n "$1" tests/run-harness --only "$2" </dev/null >harness.out 2>harness.err
+    status=$?
+    if [ $status -ne 0 ] && [ "$(grep -c "$3" harness.err)" -eq 1 ]; then
+        echo "ok $count - $2 on $1 ranks is no test"
+    else
+        echo "not ok $count - $2 on $1 ranks is no test: status $status"
+        sed 's/^/# /' harness.out harness.err
+    fi
+}
+none 1 tset_harness '^--only tset_harness: there is no such test'
+none 2 test_harness:passes '^test_harness runs on 1, 3 ranks, without HT_TEST_LONG=1; this job has 2, without it'
+export HT_TEST_LONG=1
+none 3 passes 'this job has 3, with it'
+
 rm -f harness.out harness.err
-echo "1..2"
+echo "1..$count"

@@ -16,7 +16,7 @@ alone() {
 int main(void) { return 0; }" | $2 $flags -fsyntax-only -
 }
 
-for header in "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h; do
+for header in "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h "$srcdir"/include/ht/kernels/*.h; do
     header=${header#"$srcdir/include/"}
     check "$header as C11" alone "$header" "${CC:-mpicc} -std=c11 -x c"
     check "$header as C++17" alone "$header" "$cxx -std=c++17 $skip_mpicxx -x c++"
@@ -42,10 +42,38 @@ links() {
 
 cat >tests/links.cc <<'END'
 #include "ht.h"
+#include <complex>
+#include <cstddef>
 #include <cstring>
-int main() { return std::strcmp(ht_version(), HT_VERSION); }
+static int calls;
+static int once() { return ++calls; }
+static bool is_shape(int ndim, const int64_t shape[])
+{
+    return ndim == 3 && shape[0] == 1 && shape[1] == 4 && shape[2] == -1;
+}
+static bool is_scalar(int ndim, const int64_t *) { return ndim == 0; }
+static bool is_axis(int count, const int axes[]) { return count == 1 && axes[0] == -1; }
+static bool is(ht_number x, ht_number_kind kind, double real)
+{
+    return x.kind == kind && x.real == real;
+}
+int main()
+{
+    const std::size_t rows = 4;
+    bool lists = is_shape(HT_SHAPE(once(), rows, -1)) && is_axis(HT_AXES(-1)) && calls == 1 &&
+                 is_scalar(HT_SHAPE());
+    bool numbers = is(HT_NUM('a' - 'a'), HT_NUMBER_INTEGER, 0) &&
+                   is(HT_NUM(sizeof(char)), HT_NUMBER_INTEGER, 1) &&
+                   is(HT_NUM(true), HT_NUMBER_INTEGER, 1) && is(HT_NUM(2.f), HT_NUMBER_REAL, 2) &&
+                   is(HT_NUM(std::complex<float>(3)), HT_NUMBER_COMPLEX, 3) &&
+                   HT_NUM(INT64_MAX).integer == INT64_MAX;
+#ifdef __SIZEOF_INT128__
+    numbers = numbers && is(HT_NUM(ht_number_int128(1) << 70), HT_NUMBER_REAL, 0x1p70);
+#endif
+    return std::strcmp(ht_version(), HT_VERSION) == 0 && lists && numbers ? 0 : 1;
+}
 END
-check "a C++ program links" links
+check "a C++ program links, and has its lists and numbers" links
 rm -f tests/links.cc tests/links
 
 plan

@@ -1,34 +1,91 @@
 #!/bin/sh
-# Arrows of use point down only (doc/design.md): utils use nn and optim, all use the core, and nothing uses what is above it.
+# Arrows of use point down only, and outside libraries are called where doc/design.md says: by the symbols of the objects and by
+# the includes of the sources. The order of the rooms, and which headers are for others, is read from that document.
 set -u
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# symbols TYPES FOLDER...: the library's own of these types in the objects of these folders.
-symbols() {
-    types=$1
-    shift
-    find "$@" -name '*.o' -exec nm {} + 2>/dev/null | awk -v types="$types" \
-        'NF > 1 && index(types, $(NF - 1)) && $NF ~ /^ht_/ { print $NF }' | sort -u
+# The list of doc/design.md: each room once, from the lowest up, and its headers for other rooms, "room header". A folder stands for
+# those inside it that have no line of their own.
+awk -v headers="$work/headers" '
+    !/^ /     { room = "" }
+    /^    src/ { room = $1; floors[++n] = room }
+    room != "" { for (i = 1; i <= NF; i++) if ($i ~ /\.h$/) print room, room "/" $i >headers }
+    END        { while (n > 0) print floors[n--] }' "${srcdir:-.}/doc/design.md" >"$work/floors"
+
+# A line for each symbol that an object defines or uses: its folder, the type, the symbol.
+find src -name '*.o' -exec nm -A {} + 2>/dev/null |
+    sed -n 's|/[^/]*\.o:[0-9a-f ]* \([A-Za-z]\) | \1 |p' | sed 's|/\.libs | |; s|  *| |g' |
+    sort -u >"$work/symbols"
+
+# A line for each include of one source by another: its folder, the file, what it includes.
+(cd "${srcdir:-.}" && find src -name '*.[ch]' -exec grep -HE '^ *# *include "(core|backends|nn|optim|utils)/' {} +) |
+    sed 's|^\(.*\)/\([^/]*\.[ch]\): *# *include "\([^"]*\)".*|\1 \1/\2 src/\3|' | sort -u >"$work/includes"
+
+# For awk: the room of a folder or file.
+room='function room(path) {
+          while (!(path in floor) && sub("/[^/]*$", "", path)) ;
+          return path
+      }'
+
+every_folder_has_a_floor() {
+    awk "$room"' NR == FNR { floor[$1]; next }
+         room($1) == "" || !(room($1) in floor) { if (!($1 in said)) print "# " $1; said[$1]; bad = 1 }
+         END { exit bad }' "$work/floors" "$work/symbols" && [ -s "$work/symbols" ]
 }
 
-# uses_nothing_of FOLDER... -- FOLDER...
-uses_nothing_of() {
-    below=
-    while [ "$1" != -- ]; do
-        below="$below $1"
-        shift
-    done
-    shift
-    # shellcheck disable=SC2086
-    symbols U $below >"$work/used"
-    symbols TDBR "$@" >"$work/above"
-    comm -12 "$work/used" "$work/above" | sed 's/^/# /'
-    [ -s "$work/used" ] && [ -s "$work/above" ] && [ -z "$(comm -12 "$work/used" "$work/above")" ]
+every_room_is_there() {
+    rooms=0
+    while read -r floor; do
+        [ -d "${srcdir:-.}/$floor" ] || { echo "# $floor"; return 1; }
+        rooms=$((rooms + 1))
+    done <"$work/floors"
+    [ "$rooms" -gt 20 ] && [ -z "$(sort "$work/floors" | uniq -d)" ]
 }
 
-check 'the core uses nothing of the layers above' uses_nothing_of src/core -- src/nn src/optim src/utils
-check 'nn and optim use nothing of utils' uses_nothing_of src/nn src/optim -- src/utils
+no_arrow_points_up() {
+    awk "$room"' FNR == 1 { pass++ }
+         pass == 1 { floor[$1] = FNR; next }
+         pass == 2 { if (index("TDBR", $2) && $3 ~ /^ht_/) home[$3] = floor[room($1)]; next }
+         $2 == "U" && $3 in home { arrows++; if (floor[room($1)] < home[$3]) { print "# " $1 " uses " $3; bad = 1 } }
+         END { exit bad || arrows < 1000 }' "$work/floors" "$work/symbols" "$work/symbols"
+}
+
+no_include_points_up() {
+    awk "$room"' NR == FNR { floor[$1] = FNR; next }
+         { arrows++; if (floor[room($1)] < floor[room($3)]) { print "# " $2 " includes " $3; bad = 1 } }
+         END { exit bad || arrows < 500 }' "$work/floors" "$work/includes"
+}
+
+# And each header that is named is there, and included by another room.
+internal_headers_stay_inside() {
+    awk "$room"' FNR == 1 { pass++ }
+         pass == 1 { floor[$1] = FNR; next }
+         pass == 2 { open[$2]; next }
+         room($1) != room($3) { used[$3]; if (!($3 in open)) { print "# " $2 " includes " $3; bad = 1 } }
+         END { for (header in open) if (!(header in used)) { print "# nobody includes " header; bad = 1 }
+               exit bad }' "$work/floors" "$work/headers" "$work/includes"
+}
+
+# called_in PATTERN FOLDER...: outside functions of that name, as a regular expression, are called there alone.
+called_in() {
+    pattern=$1
+    shift
+    awk -v pattern="$pattern" -v folders=" $* " '$2 == "U" && $3 ~ pattern { calls++
+             if (!index(folders, " " $1 " ")) { print "# " $1 " calls " $3; bad = 1 } }
+         END { exit bad || !calls }' "$work/symbols"
+}
+
+check 'every folder has a floor' every_folder_has_a_floor
+check 'every room of doc/design.md is there once' every_room_is_there
+check 'no arrow points up' no_arrow_points_up
+check 'no include points up' no_include_points_up
+check 'internal headers are included in their room alone' internal_headers_stay_inside
+check 'MPI is called in comm, exchange, collective and start' called_in '^MPI_([A-EG-Z]|F[^i])' \
+    src/core/comm src/core/exchange src/core/collective src/core/start
+check "MPI's files are opened in io" called_in '^MPI_File_' src/core/io
+check 'HDF5 is called in io and utils/data' called_in '^H5[A-Z]' src/core/io src/utils/data
+check 'BLAS is called in backends/cpu' called_in '^cblas_' src/backends/cpu/linalg src/backends/cpu/nn
 plan

@@ -8,14 +8,17 @@ core_tests = \
 	tests/backends/cpu/test_cpu_elementwise.c \
 	tests/backends/cpu/test_cpu_float_math.c \
 	tests/backends/cpu/test_cpu_gemm.c \
+	tests/backends/cpu/test_cpu_norm.c \
 	tests/backends/cpu/test_cpu_pool.c \
 	tests/backends/cpu/test_cpu_random.c \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
+	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
+	tests/core/autograd/test_backward_observer.c \
 	tests/core/base/test_environment.c \
 	tests/core/base/test_log.c \
 	tests/core/base/test_memory.c \
@@ -30,8 +33,11 @@ core_tests = \
 	tests/core/comm/test_comm.c \
 	tests/core/comm/test_topology_map.c \
 	tests/core/device/test_device.c \
+	tests/core/device/test_lagging.c \
+	tests/core/device/test_near_device.c \
 	tests/core/tensor/test_storage.c \
 	tests/core/exchange/test_exchange.c \
+	tests/core/exchange/test_exchange_halves.c \
 	tests/core/exchange/test_exchange_nodes.c \
 	tests/core/exchange/test_exchange_thread.c \
 	tests/core/io/test_checkpoint.c \
@@ -39,27 +45,36 @@ core_tests = \
 	tests/core/io/test_checkpoint_walk.c \
 	tests/core/io/test_hdf5.c \
 	tests/core/ops/test_binary.c \
+	tests/core/ops/test_elementwise.c \
 	tests/core/ops/test_manipulations.c \
+	tests/core/ops/test_places.c \
 	tests/core/ops/test_printing.c \
 	tests/core/ops/test_random.c \
 	tests/core/ops/test_reduce.c \
+	tests/core/ops/test_reduce_ext.c \
+	tests/core/ops/test_rounding.c \
 	tests/core/ops/test_sums.c \
 	tests/core/tensor/test_check.c \
 	tests/core/tensor/test_factories.c \
 	tests/core/tensor/test_history.c \
 	tests/core/tensor/test_inplace.c \
+	tests/core/tensor/test_layout.c \
 	tests/core/tensor/test_move.c \
 	tests/core/tensor/test_node.c \
 	tests/core/tensor/test_value.c \
 	tests/core/timeline/test_timeline.c
 
 nn_tests = \
+	tests/nn/functional/test_deferred_errors.c \
+	tests/nn/functional/test_device_faults.c \
 	tests/nn/functional/test_functional.c \
 	tests/nn/functional/test_functional_grad.c \
 	tests/nn/functional/test_null_operands.c \
+	tests/nn/functional/test_operands.c \
 	tests/nn/layers/test_batch_norm.c \
 	tests/nn/layers/test_layers.c \
 	tests/nn/layers/test_sync_batch_norm.c \
+	tests/nn/module/test_forward_observer.c \
 	tests/nn/module/test_module.c \
 	tests/nn/module/test_module_guard.c \
 	tests/nn/module/test_module_state.c \
@@ -87,6 +102,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_accumulate.c \
 	tests/nn/parallel/data/test_data_parallel_armed.c \
 	tests/nn/parallel/data/test_data_parallel_cnn.c \
+	tests/nn/parallel/data/test_data_parallel_device.c \
 	tests/nn/parallel/data/test_data_parallel_errors.c \
 	tests/nn/parallel/data/test_data_parallel_faults.c \
 	tests/nn/parallel/data/test_data_parallel_groups.c \
@@ -102,6 +118,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_separate.c \
 	tests/nn/parallel/data/test_data_parallel_stop.c \
 	tests/nn/parallel/data/test_data_parallel_timeline.c \
+	tests/nn/parallel/data/test_data_parallel_told.c \
 	tests/nn/parallel/data/test_data_parallel_unused.c \
 	tests/nn/parallel/data/test_data_parallel_weight.c \
 	tests/nn/parallel/data/test_reducer_apart.c \
@@ -140,11 +157,14 @@ test_scripts = \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
 	tests/core/damage.sh \
+	tests/core/device.sh \
 	tests/core/full_disk.sh \
 	tests/core/handles.sh \
 	tests/core/jobs.sh \
 	tests/core/stall.sh \
 	tests/coverage.sh \
+	tests/distribution.sh \
+	tests/documents.sh \
 	tests/environment.sh \
 	tests/examples/fashion.sh \
 	tests/examples/mnist.sh \
@@ -155,6 +175,7 @@ test_scripts = \
 	tests/fuzz/fuzz.sh \
 	tests/harness.sh \
 	tests/headers.sh \
+	tests/lagging.sh \
 	tests/layers.sh \
 	tests/multinode/delay.sh \
 	tests/multinode/hosts.sh \
@@ -176,10 +197,23 @@ long_scripts = \
 	tests/fuzz/fuzz.sh \
 	tests/nn/starved.sh
 
+# What scripts source: no tests by themselves.
+sourced_scripts = \
+	tests/code.sh \
+	tests/core/launch.sh \
+	tests/examples/images.sh \
+	tests/mpi-env.sh \
+	tests/tap.sh \
+	tests/test-env.sh
+
+# The lagging device names the public function in which the host touches its memory.
+named_frames = -export-dynamic
+
 # What the scripts launch.
 test_programs = \
 	tests/core/compare \
 	tests/core/damage \
+	tests/core/device_job \
 	tests/core/full_disk \
 	tests/core/handles \
 	tests/core/job \
@@ -191,10 +225,26 @@ test_programs = \
 	tests/run-harness \
 	tests/trace-check
 
-# The backend that test_device.c loads. The rpath makes libtool build a module that can be loaded.
+# The backends that test_device.c and test_near_device.c load. The rpath makes libtool build a module that can be loaded.
 check_LTLIBRARIES += tests/core/libht_dummy.la
 tests_core_libht_dummy_la_SOURCES = tests/core/dummy_backend.c
 tests_core_libht_dummy_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)/tests/core
+
+check_LTLIBRARIES += tests/core/libht_near.la
+tests_core_libht_near_la_SOURCES = tests/core/near_backend.c
+tests_core_libht_near_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)/tests/core
+
+# A device for the whole suite: HT_TEST_DEVICE=lag:0.
+check_LTLIBRARIES += tests/backends/lagging/libht_lag.la
+tests_backends_lagging_libht_lag_la_SOURCES = \
+	tests/backends/lagging/fault.c \
+	tests/backends/lagging/kernels.c \
+	tests/backends/lagging/lagging.c \
+	tests/backends/lagging/lagging.h \
+	tests/backends/lagging/memory.c \
+	tests/backends/lagging/queue.c
+tests_backends_lagging_libht_lag_la_LDFLAGS = -module -avoid-version -shared \
+	-rpath $(abs_builddir)/tests/backends/lagging
 
 tests_core_job_SOURCES = tests/core/job.c
 tests_core_job_LDADD = libht_objects.la
@@ -207,6 +257,10 @@ tests_core_compare_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_core_damage_SOURCES = tests/core/damage.c
 tests_core_damage_LDADD = libht.la
 tests_core_damage_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+tests_core_device_job_SOURCES = tests/core/device_job.c
+tests_core_device_job_LDADD = libht.la
+tests_core_device_job_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 tests_core_full_disk_SOURCES = tests/core/full_disk.c
 tests_core_full_disk_LDADD = libht.la
@@ -229,6 +283,8 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/comm.c \
 	tests/fuzz/compare.c \
 	tests/fuzz/damage.c \
+	tests/fuzz/daso.c \
+	tests/fuzz/exchange.c \
 	tests/fuzz/files.c \
 	tests/fuzz/files.h \
 	tests/fuzz/files_foreign.c \
@@ -258,10 +314,14 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_misuse.c \
 	tests/fuzz/ops_reduce.c \
+	tests/fuzz/ops_reduce_ext.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \
+	tests/fuzz/reductions.c \
+	tests/fuzz/reductions.h \
 	tests/fuzz/run.c \
+	tests/fuzz/shrink.c \
 	tests/fuzz/states.c \
 	tests/fuzz/train.c \
 	tests/fuzz/train.h \
@@ -270,7 +330,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/train_net.c \
 	tests/fuzz/train_reads.c
 tests_fuzz_fuzz_LDADD = libht_objects.la $(HDF5_LIBS)
-tests_fuzz_fuzz_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_fuzz_fuzz_LDFLAGS = $(AM_LDFLAGS) -no-install $(named_frames)
 
 tests_multinode_cable_SOURCES = tests/multinode/cable.c
 tests_multinode_cable_LDADD =
@@ -296,18 +356,15 @@ tests_run_harness_LDADD = libht_test.la
 EXTRA_DIST += \
 	$(test_scripts) \
 	$(long_scripts) \
+	$(sourced_scripts) \
 	tests/code.awk \
-	tests/code.sh \
 	tests/count.sh \
-	tests/examples/images.sh \
 	tests/lsan.supp \
 	tests/tsan.supp \
 	tests/core/io/checkpoint_test.h \
 	tests/backends/cpu/cpu_kernels.h \
 	tests/core/exchange/exchange_test.h \
-	tests/core/launch.sh \
 	tests/make-registry.sh \
-	tests/mpi-env.sh \
 	tests/mpi-run.sh \
 	tests/multinode/launch \
 	tests/golden/checkpoint_1.h5 \
@@ -326,12 +383,11 @@ EXTRA_DIST += \
 	tests/golden/power_sgd.h \
 	tests/golden/schedules.h \
 	tests/nn/parallel/data/comm_hook_test.h \
+	tests/nn/parallel/data/data_parallel_errors.h \
 	tests/nn/parallel/data/data_parallel_test.h \
 	tests/nn/parallel/device/device_parallel_test.h \
 	tests/nn/nn_test.h \
-	tests/nn/parallel/daso/daso_test.h \
-	tests/tap.sh \
-	tests/test-env.sh
+	tests/nn/parallel/daso/daso_test.h
 
 # --- How they are built -------------------------------------------------------------------------
 
@@ -352,6 +408,7 @@ libht_test_la_SOURCES = \
 	tests/agrees.c \
 	tests/agrees.h \
 	tests/complex_of.h \
+	tests/elementwise.h \
 	tests/gradcheck.c \
 	tests/gradcheck.h \
 	tests/ht_test.h \
@@ -368,22 +425,27 @@ AM_CPPFLAGS += -I$(top_srcdir)/tests
 tests_core_run_core_SOURCES = $(core_tests)
 nodist_tests_core_run_core_SOURCES = tests/core/registry.c
 tests_core_run_core_LDADD = libht_test.la
+tests_core_run_core_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
 tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/programs.c tests/nn/programs.h
 nodist_tests_nn_run_nn_SOURCES = tests/nn/registry.c
 tests_nn_run_nn_LDADD = libht_test.la
+tests_nn_run_nn_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
 tests_nn_parallel_run_parallel_SOURCES = $(parallel_tests) tests/utils/data/files.c tests/utils/data/files.h
 nodist_tests_nn_parallel_run_parallel_SOURCES = tests/nn/parallel/registry.c
 tests_nn_parallel_run_parallel_LDADD = libht_test.la
+tests_nn_parallel_run_parallel_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
 tests_optim_run_optim_SOURCES = $(optim_tests)
 nodist_tests_optim_run_optim_SOURCES = tests/optim/registry.c
 tests_optim_run_optim_LDADD = libht_test.la
+tests_optim_run_optim_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
 tests_utils_data_run_data_SOURCES = $(data_tests) tests/utils/data/files.c tests/utils/data/files.h
 nodist_tests_utils_data_run_data_SOURCES = tests/utils/data/registry.c
 tests_utils_data_run_data_LDADD = libht_test.la
+tests_utils_data_run_data_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
 tests_utils_training_run_training_SOURCES = \
 	$(training_tests) \
@@ -391,6 +453,7 @@ tests_utils_training_run_training_SOURCES = \
 	tests/utils/data/files.h
 nodist_tests_utils_training_run_training_SOURCES = tests/utils/training/registry.c
 tests_utils_training_run_training_LDADD = libht_test.la
+tests_utils_training_run_training_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
 tests/core/registry.c: $(core_tests) tests/make-registry.sh
 	$(make_registry) $(core_tests) >$@

@@ -5,17 +5,24 @@
 #   HT_TEST_RANKS    use only these rank counts
 #   HT_TEST_TIMEOUT  seconds that one job may take [900, in which libht itself ends jobs that hang: HT_TIMEOUT]
 # A job that ends early, however it does, failed in the test it announced last; the tests after
-# that one get a new job.
+# that one get a new job. Jobs run in a folder of their own, as those of several runners write files
+# of the same names at once.
 set -u
 
-runner=$1
+case $1 in
+/*) runner=$1 ;;
+*) runner=$PWD/$1 ;;
+esac
 limit=${HT_TEST_TIMEOUT:-900}
 most_restarts=10
 
-HT_TEST_REPORT=$(mktemp)
+work=$(mktemp -d)
+mkdir "$work/files"
+HT_TEST_REPORT=$work/report
 export HT_TEST_REPORT
-trap 'rm -f "$HT_TEST_REPORT"' EXIT
+trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
+cd "$work/files" || exit
 
 count=0
 

@@ -39,7 +39,7 @@ struct options {
 static const char usage[] =
     "usage: %s [--only PATTERN] [--after TEST] [--ranks]\n"
     "  --only PATTERN  run the tests whose suite:test contains PATTERN (shell wildcards allowed),\n"
-    "                  and show what CMocka and the tests print\n"
+    "                  and show what CMocka and the tests print; none is an error\n"
     "  --after TEST    skip all tests up to and including TEST\n"
     "  --ranks         print the rank counts that the tests declare, and exit\n"
     "HT_TEST_LONG=1 runs the tests declared as long in place of the others.\n";
@@ -170,6 +170,9 @@ static void call_current(void **state)
     returned = true;
 }
 
+/* Where each test makes its tensors: HT_TEST_DEVICE. */
+static ht_device *device;
+
 /* Devices and communicators may be made once and kept; ht_finalize accounts for those. */
 static int64_t live_objects(void)
 {
@@ -181,8 +184,13 @@ static void run_in_scope(struct CMUnitTest test)
     int64_t before = live_objects();
     ht_scope *scope = ht_scope_open();
 
+    ht_use_device(device);
     if (_cmocka_run_group_tests(running, &test, 1, NULL, NULL) != 0)
         abort();
+    if (ht_device_synchronize(device) != HT_SUCCESS) {
+        fprintf(stderr, "an error of the device came to light after the test\n");
+        abort();
+    }
     ht_scope_close(scope);
     if (live_objects() != before) {
         fprintf(stderr, "%lld objects leaked", (long long)(live_objects() - before));
@@ -208,6 +216,11 @@ static void run_one(const char *name, struct CMUnitTest test)
     say("ok - ", name, returned ? "" : skipped);
 }
 
+static void name_of(char name[static 256], const struct ht_test_suite *suite, size_t test)
+{
+    snprintf(name, 256, "%s:%s", suite->name, suite->tests[test].name);
+}
+
 static int run_all(const struct options *options)
 {
     const char *after = options->after;
@@ -219,7 +232,7 @@ static int run_all(const struct options *options)
         for (size_t i = 0; i < entry->suite->count; i++) {
             char name[256];
 
-            snprintf(name, sizeof name, "%s:%s", entry->suite->name, entry->suite->tests[i].name);
+            name_of(name, entry->suite, i);
             if (after != NULL) {
                 if (strcmp(after, name) == 0)
                     after = NULL;
@@ -232,6 +245,38 @@ static int run_all(const struct options *options)
         }
     }
     return count;
+}
+
+static bool suite_matches(const struct ht_test_suite *suite, const char *pattern)
+{
+    char name[256];
+
+    for (size_t i = 0; i < suite->count; i++) {
+        name_of(name, suite, i);
+        if (matches(name, pattern))
+            return true;
+    }
+    return false;
+}
+
+/* Why --only ran nothing: there is no such test, or those there are run elsewhere. */
+static void say_why_none(const char *pattern)
+{
+    bool is_there = false;
+
+    for (const struct ht_test_entry *entry = ht_test_registry; entry->suite != NULL; entry++) {
+        if (!suite_matches(entry->suite, pattern))
+            continue;
+        is_there = true;
+        fprintf(stderr, "%s runs on", entry->suite->name);
+        for (const int *ranks = entry->ranks; *ranks != 0; ranks++)
+            fprintf(stderr, "%s %d", ranks > entry->ranks ? "," : "", *ranks);
+        fprintf(stderr, " ranks, %s HT_TEST_LONG=1; this job has %d, %s it\n",
+                entry->is_long ? "with" : "without", ht_test_size,
+                getenv("HT_TEST_LONG") != NULL ? "with" : "without");
+    }
+    if (!is_there)
+        fprintf(stderr, "--only %s: there is no such test\n", pattern);
 }
 
 int main(int argc, char **argv)
@@ -253,6 +298,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &ht_test_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ht_test_size);
     open_report(options.only != NULL);
+    if (getenv("HT_TEST_DEVICE") != NULL)
+        device = ht_device_get(getenv("HT_TEST_DEVICE"));
+    else
+        device = ht_device_get("cpu");
 
     count = run_all(&options);
 
@@ -261,5 +310,9 @@ int main(int argc, char **argv)
         abort();
     if (report != NULL)
         fprintf(report, "1..%d\n", count);
-    return 0;
+    if (count > 0 || options.only == NULL)
+        return 0;
+    if (ht_test_rank == 0)
+        say_why_none(options.only);
+    return 1;
 }

@@ -13,7 +13,26 @@ const double *ht_test_values(ht_tensor *x)
 
     ht_set_grad_enabled(was);
     assert_non_null(all);
-    return ht_tensor_data(all);
+    return ht_test_data(all);
+}
+
+bool ht_test_on_host(void)
+{
+    return strncmp(ht_device_name(ht_get_device()), "cpu", 3) == 0;
+}
+
+const void *ht_test_data(const ht_tensor *x)
+{
+    ht_tensor *host = (ht_tensor *)(uintptr_t)x;
+    bool was;
+
+    if (ht_tensor_data(x) != NULL || ht_tensor_lsize(x) == 0)
+        return ht_tensor_data(x);
+    was = ht_set_grad_enabled(false);
+    host = ht_to_device(host, ht_device_get("cpu"));
+    ht_set_grad_enabled(was);
+    assert_non_null(host);
+    return ht_tensor_data(host);
 }
 
 void ht_test_expect(ht_tensor *x, const double *expected, double tolerance)

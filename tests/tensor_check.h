@@ -10,6 +10,13 @@
  * Collective. */
 const double *ht_test_values(ht_tensor *x);
 
+/* Whether new tensors lie in host memory. A test that is about that memory begins with
+ * ht_use_device(ht_device_get("cpu")). */
+bool ht_test_on_host(void);
+
+/* The first element of the local part, in host memory: x's own, or that of a copy in the scope. */
+const void *ht_test_data(const ht_tensor *x);
+
 /* Fails unless every |x - expected| <= tolerance (1 + |expected|); NaN equals NaN. Collective. */
 void ht_test_expect(ht_tensor *x, const double *expected, double tolerance);
 

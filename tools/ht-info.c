@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/device/device.h"
 #include "config.h"
-#include "core/core.h"
 #include "backends/cpu/cpu.h"
 #include "core/comm/topology_map.h"
 #include "ht.h"
@@ -81,14 +81,14 @@ static void print_devices(void)
 
     printf("devices    cpu:0 (virtual: cpu:1 ... cpu:15)\n");
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
-        const ht_backend *backend = ht__backend_find(modules[i]);
+        ht_driver *driver = ht__driver_find(modules[i]);
         const char *why;
 
         ht_error_get(&why);
-        if (backend == NULL)
+        if (driver == NULL)
             printf("  %-8s none: %s\n", modules[i], why);
         else
-            printf("  %-8s %d devices\n", modules[i], backend->device_count());
+            printf("  %-8s %d devices\n", modules[i], driver->backend.device_count());
     }
 }
 

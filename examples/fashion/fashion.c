@@ -52,10 +52,10 @@ static double pass(struct run *run, ht_dataloader *loader, ht_metric *metric)
     return result;
 }
 
-static ht_dataloader *open_rows(const char *path, const char *const names[])
+static ht_dataloader *open_rows(const char *path, int count, const char *const names[])
 {
-    static ht_normalize normalize = {.scale = 255, .mean = 0.3, .std = 0.35, .dtype = HT_FLOAT32};
-    ht_dataset *rows = ht_dataset_hdf5(path, 2, names, HT_COMM_WORLD);
+    static ht_normalize normalize = {255, 0.3, 0.35, HT_FLOAT32, false};
+    ht_dataset *rows = ht_dataset_hdf5(path, count, names, HT_COMM_WORLD);
     ht_dataloader_options options = ht_dataloader_options_default();
     ht_dataloader *loader;
 
@@ -114,12 +114,12 @@ int main(int argc, char **argv)
         return 1;
     if (argc != 4)
         return say_usage(argc == 2 && strcmp(argv[1], "--help") == 0);
-    module = ht_nn_sequential(5, (ht_module *[]){ht_nn_flatten(1), ht_nn_linear(784, 128),
-                                                 ht_nn_batch_norm1d(128, NULL), ht_nn_relu(),
-                                                 ht_nn_linear(128, 10)});
+    module = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_flatten(1), ht_nn_linear(784, 128),
+                                      ht_nn_batch_norm1d(128, NULL), ht_nn_relu(),
+                                      ht_nn_linear(128, 10)));
     adam = ht_optim_adam(ht_module_parameters(module), 0.001, NULL);
-    run.train = open_rows(argv[1], (const char *[]){"train/images", "train/labels"});
-    run.test = open_rows(argv[1], (const char *[]){"test/images", "test/labels"});
+    run.train = open_rows(argv[1], HT_LIST(const char *, "train/images", "train/labels"));
+    run.test = open_rows(argv[1], HT_LIST(const char *, "test/images", "test/labels"));
     run.model = ht_auto_model(module, adam, true, NULL);
     ht_release(module); /* the wrapper holds it */
     run.wrapper = ht_optim_wrapper_new(adam, NULL);

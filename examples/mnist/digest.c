@@ -39,7 +39,7 @@ static void add_parameter(const char *name, ht_tensor *x, void *sha)
 static bool is_everywhere(const uint8_t digest[32])
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *mine = ht_array_local(digest, 1, (int64_t[]){32}, HT_UINT8);
+    ht_tensor *mine = ht_array(digest, HT_SHAPE(32), HT_UINT8, HT_LOCAL);
     ht_tensor *low = ht_copy(mine), *high = ht_copy(mine);
     bool same = false;
 

@@ -101,7 +101,7 @@ static void share_path(ht_comm *node, char path[PATH_ROOM])
     if (ht_comm_rank(node) == 0)
         make_temporary();
     memcpy(path, temporary, PATH_ROOM);
-    ht_tensor *name = ht_array_local(path, 1, (int64_t[]){PATH_ROOM}, HT_UINT8);
+    ht_tensor *name = ht_array(path, HT_SHAPE(PATH_ROOM), HT_UINT8, HT_LOCAL);
 
     ht_bcast(node, name, 0);
     memcpy(path, ht_tensor_data(name), PATH_ROOM);

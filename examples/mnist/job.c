@@ -11,7 +11,7 @@
 void sum_over_ranks(double values[], int64_t count, ht_reduce_op op)
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *x = ht_array_local(values, 1, &count, HT_FLOAT64);
+    ht_tensor *x = ht_array(values, 1, &count, HT_FLOAT64, HT_LOCAL);
 
     ht_allreduce(HT_COMM_WORLD, x, x, op);
     memcpy(values, ht_tensor_data(x), (size_t)count * sizeof *values);

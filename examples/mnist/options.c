@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ht/number.h"
+
 const char options_help[] =
     "usage: mpirun -n RANKS mnist [OPTION]...\n"
     "Trains a network on MNIST-format images, data-parallel over the ranks.\n"

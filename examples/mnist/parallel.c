@@ -91,7 +91,7 @@ static bool ask(struct parallel *parallel, bool wanted)
     stops = parallel->asking != NULL && ht_wait(&parallel->asking) == HT_SUCCESS &&
             ht_item(parallel->asked) != 0;
     ht_release(parallel->asked);
-    parallel->asked = ht_retain(ht_array_local(&value, 1, (int64_t[]){1}, HT_FLOAT64));
+    parallel->asked = ht_retain(ht_array(&value, HT_SHAPE(1), HT_FLOAT64, HT_LOCAL));
     parallel->asking = ht_iallreduce(HT_COMM_WORLD, parallel->asked, parallel->asked, HT_OP_MAX);
     ht_scope_close(scope);
     return stops;

@@ -9,7 +9,7 @@
 #ifndef HT_ARITHMETICS_H
 #define HT_ARITHMETICS_H
 
-#include "ht/tensor.h"
+#include "ht/reduction.h"
 
 HT_BEGIN_DECLS
 
@@ -18,22 +18,24 @@ HT_API ht_tensor *ht_sub(ht_tensor *a, ht_tensor *b); /* a - b; not bool */
 HT_API ht_tensor *ht_mul(ht_tensor *a, ht_tensor *b); /* a b; bool: and */
 HT_API ht_tensor *ht_div(ht_tensor *a, ht_tensor *b); /* a / b; integers give float32 */
 
-/* With a number, which takes the tensor's dtype unless its kind is higher (integer tensor, 0.5). */
+/* With a number, which takes the tensor's dtype unless its kind is higher (ht/number.h). */
 HT_API ht_tensor *ht_add_scalar(ht_tensor *a, double b);
 HT_API ht_tensor *ht_sub_scalar(ht_tensor *a, double b);
 HT_API ht_tensor *ht_mul_scalar(ht_tensor *a, double b);
 HT_API ht_tensor *ht_div_scalar(ht_tensor *a, double b);
-HT_API ht_tensor *ht_add_scalar_i64(ht_tensor *a, int64_t b); /* see ht_tensor_item_i64 */
-HT_API ht_tensor *ht_sub_scalar_i64(ht_tensor *a, int64_t b);
-HT_API ht_tensor *ht_mul_scalar_i64(ht_tensor *a, int64_t b);
+HT_API ht_tensor *ht_add_scalar_ext(ht_tensor *a, ht_number b);
+HT_API ht_tensor *ht_sub_scalar_ext(ht_tensor *a, ht_number b);
+HT_API ht_tensor *ht_mul_scalar_ext(ht_tensor *a, ht_number b);
+HT_API ht_tensor *ht_div_scalar_ext(ht_tensor *a, ht_number b);
 
 HT_API ht_tensor *ht_neg(ht_tensor *x); /* -x; not bool */
 
 /* a <- a + alpha b, in place; b broadcasts to a. a must not be a leaf that requires gradients.
  * HT_ERR_DTYPE where the result's kind is higher than a's: 0.7 added to integers. */
 HT_API ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha);
+HT_API ht_status ht_add_ext_(ht_tensor *a, ht_tensor *b, ht_number alpha);
 HT_API ht_status ht_mul_scalar_(ht_tensor *a, double b);
-HT_API ht_status ht_mul_scalar_i64_(ht_tensor *a, int64_t b);
+HT_API ht_status ht_mul_scalar_ext_(ht_tensor *a, ht_number b);
 
 /* Sum over one axis (negative from the end) or all (HT_NONE); the axis is dropped. Collective when
  * the split axis is summed: the result then has no split; otherwise it is split as x.
@@ -43,7 +45,15 @@ HT_API ht_status ht_mul_scalar_i64_(ht_tensor *a, int64_t b);
  * before that rounding; repeatable for a given number of ranks. So are means and gradients that are
  * summed because an operand was broadcast. */
 HT_API ht_tensor *ht_sum(ht_tensor *x, int axis);
-HT_API ht_tensor *ht_sum_keepdim(ht_tensor *x, int axis);
+HT_API ht_tensor *ht_sum_ext(ht_tensor *x, const ht_reduce_options *options);
+
+/* Product over one axis or all, with the axes, the split and the dtype of ht_sum: integers and bool
+ * in int64, which wraps around, others in the accumulator's dtype, rounded once; the same bits
+ * where partial products are exact there, else within n eps of the exact one. Of no elements 1. The
+ * gradient of x[i] is that of the product times the product of the others, zeros among them, but
+ * NaN where x[i] is infinite. */
+HT_API ht_tensor *ht_prod(ht_tensor *x, int axis);
+HT_API ht_tensor *ht_prod_ext(ht_tensor *x, const ht_reduce_options *options);
 
 /* y[i] = x[0] + ... + x[i] along one axis, each rounded once as ht_sum is. Collective when that is
  * the split axis; split as x. */

@@ -33,7 +33,7 @@ HT_API ht_status ht_backward(ht_tensor *loss);
 /* As ht_backward from any tensor with the seed gradient `grad` (shape, device and communicator of
  * x, of any split and floating dtype; NULL: ones, whatever made it NULL); keep = true leaves the
  * graph for another pass. */
-HT_API ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep);
+HT_API ht_status ht_backward_ext(ht_tensor *x, ht_tensor *grad, bool keep);
 
 /* The same values cut off from the graph; a view. */
 HT_API ht_tensor *ht_detach(ht_tensor *x);

@@ -32,7 +32,8 @@ HT_API ht_status ht_init(int *argc, char ***argv);
  * MPI must be initialised, at any thread level; `world` is duplicated. Collective over `world`. */
 HT_API ht_status ht_init_comm(MPI_Comm world);
 
-/* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it. Returns
+/* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it. Handles
+ * are to be released before: none may be used after it. Returns
  * the number of leaked objects of this rank, at most 255 as an exit status is, 0 when all is well,
  * for a program to return from main; their kinds are named in a warning (an error with
  * HT_LEAK_CHECK=1 and in debug builds). Collective over the world. */

@@ -52,8 +52,17 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * All ranks must bring the same model (the first difference is named); parameters, buffers and
  * optimizer state are broadcast from rank 0. An optimizer may hold a part of the parameters, but
  * none of other modules. Two trainable parameters whose memory overlaps (by ht_tensor_set_) are
- * HT_ERR_ARGUMENT; one tensor registered in several modules is one parameter. Owned. Collective
- * over `comm`, agrees. Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel. */
+ * HT_ERR_ARGUMENT, and ht_tensor_set_ does not bring them there afterwards; one tensor registered
+ * in several modules is one parameter.
+ *
+ * A gradient of a wrapped parameter without a forward pass of the wrapper before it, or a second
+ * one after it (of a penalty on the weight by itself, which belongs in the loss), is HT_ERR_STATE
+ * of that backward and of the steps after it. Where one rank alone has it, all get it, with its
+ * text, in the pass under way or in the next one, which updates nothing. A rank that makes no pass
+ * after such an error leaves the others to HT_TIMEOUT.
+ *
+ * Owned. Collective over `comm`, agrees. Source: heat.nn.DataParallel,
+ * torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
@@ -71,8 +80,9 @@ HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, 
 /* The weight of this rank's next backward pass, for HT_AVERAGE_WEIGHTED: the number of samples that
  * its loss is a mean of. By default the length of dimension 0 of the forward's inputs. Backward
  * fails with HT_ERR_STATE unless a weight was set, where inputs differ in that length (a constant
- * of one element beside the batch), or the loss is made of forward passes that do. 0: the rank
- * contributes nothing; else 1e-30 to 1e30. Not collective. */
+ * of one element beside the batch), or the loss is made of forward passes that do; all ranks get
+ * that where they await this pass's averages, and nothing is updated. 0: the rank contributes
+ * nothing; else 1e-30 to 1e30. Not collective. */
 HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 
 /* The backward pass of a step's loss (a mean over the weight's samples): scales the seed by the

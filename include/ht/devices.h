@@ -34,6 +34,10 @@ HT_API ht_status ht_device_get_memory(ht_device *device, ht_device_memory *memor
 /* Gives cached memory back to the system. Not collective. */
 HT_API void ht_device_empty_cache(ht_device *device);
 
+/* Kernels so far that the device has not, and that ran on the host, with their operands copied
+ * there and back. HT_FALLBACK=error makes the first an error. Not collective. */
+HT_API int64_t ht_device_fallbacks(const ht_device *device);
+
 /* Waits until all work queued on the device is done. Not collective. */
 HT_API ht_status ht_device_synchronize(ht_device *device);
 

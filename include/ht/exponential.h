@@ -15,5 +15,9 @@ HT_API ht_tensor *ht_log(ht_tensor *x);
 HT_API ht_tensor *ht_sqrt(ht_tensor *x);
 HT_API ht_tensor *ht_tanh(ht_tensor *x);
 
+/* e^x - 1 and log(1 + x), accurate where x is small; not for complex numbers. */
+HT_API ht_tensor *ht_expm1(ht_tensor *x);
+HT_API ht_tensor *ht_log1p(ht_tensor *x);
+
 HT_END_DECLS
 #endif

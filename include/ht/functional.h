@@ -18,6 +18,9 @@ HT_API ht_tensor *ht_relu(ht_tensor *x); /* max(x, 0); NaN stays */
  * needs: the version check of ht_backward names the operation if something did. */
 HT_API ht_tensor *ht_relu_(ht_tensor *x);
 
+/* x where x > 0, else negative_slope x (PyTorch's default is 0.01); NaN stays. */
+HT_API ht_tensor *ht_leaky_relu(ht_tensor *x, double negative_slope);
+
 /* y = x W^T + b: x (..., in), weight (out, in), bias (out) or NULL. */
 HT_API ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias);
 

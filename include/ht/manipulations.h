@@ -18,8 +18,9 @@ HT_API ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[]);
 /* Merges the axes start_axis ... last into one, as ht_reshape. */
 HT_API ht_tensor *ht_flatten(ht_tensor *x, int start_axis);
 
-/* View with axes in the given order (NULL: reversed). The split follows its axis. */
-HT_API ht_tensor *ht_permute(ht_tensor *x, const int axes[]);
+/* View with all its axes in the given order (HT_AXES(2, 0, 1); 0, NULL: reversed). The split
+ * follows its axis. */
+HT_API ht_tensor *ht_permute(ht_tensor *x, int count, const int axes[]);
 HT_API ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1);
 
 /* View with one axis of length 1 more, or one less. The split axis goes by a resplit instead: one
@@ -27,7 +28,8 @@ HT_API ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1);
 HT_API ht_tensor *ht_expand_dims(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_squeeze(ht_tensor *x, int axis);
 
-/* View of x[..., start : stop, ...] along one axis; 0 <= start <= stop <= length. Along the split
+/* View of x[..., start : stop, ...] along one axis; 0 <= start <= stop <= length: by its end, as a
+ * slice, not by its length, as torch.narrow. Along the split
  * axis the result may be unbalanced (ht_balance). Logically collective; split as x. */
 HT_API ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop);
 

@@ -24,6 +24,7 @@ HT_API ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, in
 
 HT_API ht_module *ht_nn_max_pool2d(int64_t kernel_size);
 HT_API ht_module *ht_nn_relu(void);
+HT_API ht_module *ht_nn_leaky_relu(double negative_slope);
 HT_API ht_module *ht_nn_flatten(int start_axis);
 HT_API ht_module *ht_nn_log_softmax(int axis);
 

@@ -23,13 +23,19 @@ typedef struct ht_adam_options {
     double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0 (AdamW: 0.01) */
     bool maximize;
 } ht_adam_options;
-typedef ht_adam_options ht_adamw_options;
+typedef ht_adam_options ht_adamw_options, ht_adamax_options;
 
 typedef struct ht_adadelta_options {
     size_t size;
     double rho, eps, weight_decay; /* 0.9, 1e-6, 0 */
     bool maximize;
 } ht_adadelta_options;
+
+typedef struct ht_adagrad_options {
+    size_t size;
+    double lr_decay, weight_decay, initial_accumulator_value, eps; /* 0, 0, 0, 1e-10 */
+    bool maximize;
+} ht_adagrad_options;
 
 typedef struct ht_rmsprop_options {
     size_t size;
@@ -40,7 +46,9 @@ typedef struct ht_rmsprop_options {
 HT_API ht_sgd_options ht_sgd_options_default(void);
 HT_API ht_adam_options ht_adam_options_default(void);
 HT_API ht_adamw_options ht_adamw_options_default(void);
+HT_API ht_adamax_options ht_adamax_options_default(void);
 HT_API ht_adadelta_options ht_adadelta_options_default(void);
+HT_API ht_adagrad_options ht_adagrad_options_default(void);
 HT_API ht_rmsprop_options ht_rmsprop_options_default(void);
 
 /* options NULL: defaults. Errors: HT_ERR_ARGUMENT for values out of range, naming value and range.
@@ -54,6 +62,15 @@ HT_API ht_optimizer *ht_optim_adadelta(ht_value *parameters, double lr,
  * running means. */
 HT_API ht_optimizer *ht_optim_adamw(ht_value *parameters, double lr,
                                     const ht_adamw_options *options);
+
+/* Adam whose root is the greater of beta2 u and |g| + eps, which the next step has as u. */
+HT_API ht_optimizer *ht_optim_adamax(ht_value *parameters, double lr,
+                                     const ht_adamax_options *options);
+
+/* v = v + g^2 from initial_accumulator_value on, p -= lr / (1 + t lr_decay) g / (sqrt(v) + eps) in
+ * the parameter's step t, counted from 0. */
+HT_API ht_optimizer *ht_optim_adagrad(ht_value *parameters, double lr,
+                                      const ht_adagrad_options *options);
 
 /* v = alpha v + (1 - alpha) g^2, p -= lr g / (sqrt(v) + eps); centered: v less the square of the
  * running mean of g; momentum: the quotients are accumulated in a buffer. */
@@ -71,13 +88,20 @@ HT_API ht_status ht_optim_adam_add_param_group(ht_optimizer *optimizer, ht_value
                                                double lr, const ht_adam_options *options);
 HT_API ht_status ht_optim_adamw_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                 double lr, const ht_adamw_options *options);
+HT_API ht_status ht_optim_adamax_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                 double lr, const ht_adamax_options *options);
 HT_API ht_status ht_optim_adadelta_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                    double lr, const ht_adadelta_options *options);
+HT_API ht_status ht_optim_adagrad_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                  double lr, const ht_adagrad_options *options);
 HT_API ht_status ht_optim_rmsprop_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                   double lr, const ht_rmsprop_options *options);
 
 /* One update from the gradients that are there; parameters without one are left alone. Under a
- * non-blocking data-parallel wrapper the update is only marked due. */
+ * non-blocking data-parallel wrapper the update is only marked due. An error in the data that the
+ * parameters' device has found (a target that there is not) is returned, and nothing is updated.
+ * One that it finds only later is returned by whatever waits for the device next; until then it
+ * updates nothing, though these steps count: go on from a checkpoint. */
 HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
 
 /* Limits gradients, between backward and step; parameters without one are left out. Under a

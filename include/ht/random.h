@@ -19,11 +19,19 @@ HT_API void ht_random_seed(uint64_t seed);
 HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);
 HT_API void ht_random_set_state(uint64_t seed, uint64_t draw);
 
-/* Uniform in [0, 1), standard normal, integers in [low, high). */
+/* Uniform in [0, 1), standard normal, integers in [low, high). split, and the long forms, as in
+ * ht/factories.h. HT_LOCAL draws count as HT_COMM_SELF's, each rank its own: as many have the same
+ * numbers on all ranks. */
 HT_API ht_tensor *ht_rand(int ndim, const int64_t shape[], ht_dtype dtype, int split);
 HT_API ht_tensor *ht_randn(int ndim, const int64_t shape[], ht_dtype dtype, int split);
 HT_API ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[],
                              ht_dtype dtype, int split);
+HT_API ht_tensor *ht_rand_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
+                              ht_device *device, ht_comm *comm);
+HT_API ht_tensor *ht_randn_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
+                               ht_device *device, ht_comm *comm);
+HT_API ht_tensor *ht_randint_ext(int64_t low, int64_t high, int ndim, const int64_t shape[],
+                                 ht_dtype dtype, int split, ht_device *device, ht_comm *comm);
 
 /* In place: uniform in [low, high), normal with mean and standard deviation. One draw each. Neither
  * an end of the range nor its width may be more than the dtype holds. */

@@ -10,6 +10,8 @@
 
 #include "ht/communication.h"
 #include "ht/devices.h"
+#include "ht/number.h"
+#include "ht/shape.h"
 
 HT_BEGIN_DECLS
 
@@ -23,11 +25,11 @@ HT_API int64_t ht_tensor_lsize(const ht_tensor *x);         /* elements, local *
 HT_API int64_t ht_tensor_nbytes(const ht_tensor *x);        /* bytes of the local part */
 HT_API int ht_tensor_split(const ht_tensor *x);             /* axis, or HT_NONE */
 HT_API ht_dtype ht_tensor_dtype(const ht_tensor *x);
-HT_API ht_device *ht_tensor_device(const ht_tensor *x);  /* borrowed */
-HT_API ht_comm *ht_tensor_comm(const ht_tensor *x);      /* borrowed */
-HT_API bool ht_tensor_is_balanced(const ht_tensor *x);   /* slabs as ht_comm_chunk gives them */
-HT_API bool ht_tensor_is_contiguous(const ht_tensor *x); /* local part, row-major */
-HT_API bool ht_tensor_is_channels_last(const ht_tensor *x);
+HT_API ht_device *ht_tensor_device(const ht_tensor *x);     /* borrowed */
+HT_API ht_comm *ht_tensor_comm(const ht_tensor *x);         /* borrowed */
+HT_API bool ht_tensor_is_balanced(const ht_tensor *x);      /* slabs as ht_comm_chunk gives them */
+HT_API bool ht_tensor_is_contiguous(const ht_tensor *x);    /* row-major, on all ranks */
+HT_API bool ht_tensor_is_channels_last(const ht_tensor *x); /* likewise */
 
 /* First row of this rank's slab along the split axis; 0 without a split. Not collective. */
 HT_API int64_t ht_tensor_offset(const ht_tensor *x);
@@ -40,18 +42,13 @@ HT_API const void *ht_tensor_data(const ht_tensor *x);
  * the old values reports it. Not collective. */
 HT_API void *ht_tensor_mutable_data(ht_tensor *x);
 
-/* The one element of a tensor of size 1, as a double, on every rank. Collective if x is split. */
+/* The one element of a tensor of size 1, on every rank: as a double, which rounds integers beyond
+ * 2^53 and has no complex numbers (HT_ERR_DTYPE); in the long form as what it is. Collective if x
+ * is split. */
 HT_API ht_status ht_tensor_item(ht_tensor *x, double *value);
-HT_API double ht_item(ht_tensor *x); /* as ht_tensor_item; NaN on failure */
-
-/* Numbers pass as doubles, here and wherever a function takes one. A double has 53 bits: an integer
- * beyond 2^53 is rounded. Where that matters the function has a second form, _i64, which takes or
- * gives an int64_t and never rounds: ht_full_i64, ht_fill_i64_, ht_arange_i64, ht_add_scalar_i64,
- * ht_tensor_item_i64. The dtype of a result is the same in both forms. */
-
-/* The one element of an integer or bool tensor, exactly. HT_ERR_DTYPE for other dtypes. */
-HT_API ht_status ht_tensor_item_i64(ht_tensor *x, int64_t *value);
-HT_API int64_t ht_item_i64(ht_tensor *x); /* as ht_tensor_item_i64; INT64_MIN on failure */
+HT_API ht_status ht_tensor_item_ext(ht_tensor *x, ht_number *value);
+HT_API double ht_item(ht_tensor *x);        /* as ht_tensor_item; NaN on failure */
+HT_API ht_number ht_item_ext(ht_tensor *x); /* as ht_tensor_item_ext; a NaN on failure */
 
 /* y = x converted; x itself when it has that dtype already. Logically collective; split as x.
  * Integers and bool have no gradient: the history of x ends there. A number with a fraction is cut
@@ -63,7 +60,8 @@ HT_API ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype);
 /* A copy with memory of its own, row-major. Logically collective; split as x. */
 HT_API ht_tensor *ht_copy(ht_tensor *x);
 
-/* x itself when its local part is row-major contiguous, else a copy. Split as x. */
+/* x itself when it is row-major contiguous, else a copy; on all ranks alike, whether or not the
+ * part of one is dense by luck (one row is in any order). Split as x. */
 HT_API ht_tensor *ht_contiguous(ht_tensor *x);
 
 /* x itself when it is stored channels-last, else such a copy; x is (N, C, H, W). Split as x. */
@@ -78,13 +76,14 @@ HT_API ht_tensor *ht_to_device(ht_tensor *x, ht_device *device);
  * them, are refused (ht_set_grad_enabled), and so are views that were cut off, by ht_detach or made
  * with gradients off, where y needs a gradient. What is filled has no history any more. */
 HT_API ht_status ht_copy_(ht_tensor *x, ht_tensor *y);
-HT_API ht_status ht_fill_(ht_tensor *x, double value); /* converted */
-HT_API ht_status ht_fill_i64_(ht_tensor *x, int64_t value);
+HT_API ht_status ht_fill_(ht_tensor *x, double value); /* converted (ht/number.h) */
+HT_API ht_status ht_fill_ext_(ht_tensor *x, ht_number value);
 
 /* Makes x share y's body: shape, dtype, split, device and memory. Refused when x is a view or the
- * result of an operation in a graph, when y is a read-only view, and for integers where x requires
- * gradients. A gradient of x that does not fit the new body is dropped, and
- * a graph recorded before can give x no gradient any more. Logically collective. */
+ * result of an operation in a graph, when y is a read-only view, for integers where x requires
+ * gradients, and where a data-parallel wrapper updates x: unless the two agree in all but memory,
+ * and no other parameter of a wrapper lies there. A gradient of x that does not fit the new body is
+ * dropped, and a graph recorded before can give x no gradient any more. Logically collective. */
 HT_API ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y);
 
 /* The local part as a process-local tensor on HT_COMM_SELF, sharing memory but no history, as what

@@ -8,9 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#ifdef __cplusplus
-#include <initializer_list>
-#endif
 
 #include "ht/export.h"
 
@@ -30,22 +27,9 @@ typedef struct ht_scope ht_scope;
 typedef struct ht_tensor ht_tensor;
 typedef struct ht_value ht_value;
 
-#define HT_NONE     INT_MIN /* no split; all axes */
+#define HT_NONE     INT_MIN       /* no split; all axes */
+#define HT_LOCAL    (INT_MIN + 1) /* as the split of a factory: this rank's own (ht/factories.h) */
 #define HT_MAX_NDIM 8
-
-/* The two arguments "ndim, shape" from lengths, for the call that they stand in, in C and in C++:
- * ht_ones(HT_SHAPE(100, 1), HT_FLOAT32, 0). A tensor of no axes has 0, NULL. */
-#ifdef __cplusplus
-#define HT_SHAPE(...)                                        \
-    (int)std::initializer_list<int64_t>{__VA_ARGS__}.size(), \
-        std::initializer_list<int64_t>{__VA_ARGS__}.begin()
-#else
-#define HT_SHAPE(...)                                                      \
-    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) \
-    {                                                                      \
-        __VA_ARGS__                                                        \
-    }
-#endif
 
 /* One row per element type: enumerator, name, bytes of one element.
  * The order is the order of promotion inside a kind (ht_promote_types). */
@@ -78,10 +62,6 @@ HT_API size_t ht_dtype_size(ht_dtype dtype);
 
 /* The dtype with this name, or HT_DTYPE_COUNT. Not collective. */
 HT_API ht_dtype ht_dtype_from_name(const char *name);
-
-/* The whole text as a number in C's notation ("30.5"), whatever the locale of the program: for
- * options and files. false, with *number as it was, for anything else. Not collective. */
-HT_API bool ht_number_from_text(const char *text, double *number);
 
 HT_API bool ht_dtype_is_integer(ht_dtype dtype);  /* bool is none */
 HT_API bool ht_dtype_is_floating(ht_dtype dtype); /* float16 ... float64 */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One rank's optimizer state for all ranks, so that wrapped training goes on alike everywhere. */
+#include "core/collective/collective.h"
 #include "optim/optim.h"
 
 /* Rates are what a group has besides its settings, which the ranks compare (ht__dp_check). */

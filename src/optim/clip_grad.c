@@ -4,11 +4,15 @@
  * is needed. */
 #include <math.h>
 
+#include "core/ops/drivers.h"
+#include "core/tensor/graph.h"
 #include "optim/optim.h"
 
 #include "ht/autograd.h"
 #include "ht/factories.h"
 #include "ht/statistics.h"
+#include "ht/kernels/elementwise.h"
+#include "ht/kernels/reduce.h"
 
 static ht_status check_gradient(const char *what, int index, const ht_tensor *grad)
 {
@@ -63,17 +67,16 @@ static ht_status for_each_gradient(const char *what, ht_value *parameters, each_
     return status;
 }
 
-ht_status ht__optim_reduce(const char *what, const ht_tensor *grad, ht_reduce_kernel kernel,
+ht_status ht__optim_reduce(const char *what, const ht_tensor *grad, ht_kernel kernel,
                            double *result)
 {
-    ht_reduce_fn fold = ht__backend_of(grad)->kernels.reduce[kernel][grad->body->dtype];
     ht_tensor *sum;
     ht_reduction all;
 
-    if (fold == NULL)
-        return ht__kernel_missing(what, grad);
+    if (!ht__has_kernel(what, grad, kernel))
+        return HT_ERR_UNSUPPORTED;
     /* In the device's memory: that is all its kernels reach. */
-    sum = ht_empty_on(0, NULL, HT_FLOAT64, HT_NONE, grad->body->storage->device, HT_COMM_SELF);
+    sum = ht_empty_ext(0, NULL, HT_FLOAT64, HT_NONE, grad->body->storage->device, HT_COMM_SELF);
     if (sum == NULL)
         return ht_error_get(NULL);
     all = (ht_reduction){.loop = {.ndim = 1,
@@ -83,8 +86,8 @@ ht_status ht__optim_reduce(const char *what, const ht_tensor *grad, ht_reduce_ke
                          .ndim = 1,
                          .shape = {grad->body->lsize},
                          .stride = {1}};
-    if (fold(ht__stream_of(grad), &all) != 0)
-        return ht__kernel_failed(grad->body->comm, what);
+    if (HT_RUN(grad, kernel, &all, what) != HT_SUCCESS)
+        return ht_error_get(NULL);
     return ht_tensor_item(sum, result);
 }
 
@@ -116,43 +119,34 @@ static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
         return status;
     }
     status = ht__optim_reduce(what, grad,
-                              norm->type == 1 ? HT_REDUCE_SUM_ABS : HT_REDUCE_SUM_SQUARES, &part);
+                              norm->type == 1 ? HT_KERNEL_SUM_ABS : HT_KERNEL_SUM_SQUARES, &part);
     norm->sum += part;
     return status;
 }
 
-/* grad <- f(grad, operand), in place; the operand is a number of the gradient's dtype. */
-static ht_status apply(const char *what, ht_tensor *grad, ht_binary_kernel f, double operand)
+/* grad <- f(grad, operand), in place. */
+static ht_status apply(const char *what, ht_tensor *grad, ht_kernel f, double operand)
 {
     const ht_body *body = grad->body;
-    ht_loop_fn kernel = ht__backend_of(grad)->kernels.binary[f][body->dtype];
-    ht_tensor *number = ht_full_on(0, NULL, operand, body->dtype, HT_NONE, body->storage->device,
-                                   HT_COMM_SELF);
-    ht_operand operands[3] = {ht__operand(body), ht__operand(body)};
-    ht_loop loop;
+    const ht_operand operands[2] = {ht__operand(body), ht__operand(body)};
+    const ht_beside number = {.numbers = 1, .number = {HT_NUM(operand)}};
 
-    if (number == NULL)
+    if (ht__elementwise(what, f, body->dtype, body, 2, operands, &number) != HT_SUCCESS)
         return ht_error_get(NULL);
-    if (kernel == NULL)
-        return ht__kernel_missing(what, grad);
-    operands[2].data = ht__body_data(number->body);
-    ht__loop_fill(&loop, body->ndim, body->lshape, 3, operands);
-    if (body->lsize > 0 && kernel(ht__stream_of(grad), &loop) != 0)
-        return ht__kernel_failed(body->comm, what);
     ht__storage_touch(body->storage);
     return HT_SUCCESS;
 }
 
 static ht_status scale(const char *what, ht_tensor *grad, void *factor)
 {
-    return apply(what, grad, HT_BINARY_MUL, *(const double *)factor);
+    return apply(what, grad, HT_KERNEL_MUL, *(const double *)factor);
 }
 
 static ht_status limit(const char *what, ht_tensor *grad, void *most)
 {
-    ht_status status = apply(what, grad, HT_BINARY_MINIMUM, *(const double *)most);
+    ht_status status = apply(what, grad, HT_KERNEL_MINIMUM, *(const double *)most);
 
-    return status == HT_SUCCESS ? apply(what, grad, HT_BINARY_MAXIMUM, -*(const double *)most)
+    return status == HT_SUCCESS ? apply(what, grad, HT_KERNEL_MAXIMUM, -*(const double *)most)
                                 : status;
 }
 

@@ -2,6 +2,7 @@
  *
  * Tensors side by side in one piece of memory. They are copied in pieces where there is nothing to
  * convert, else whole, by a view of each: whatever the strides and dtypes. */
+#include "core/ops/ops.h"
 #include "optim/flat_tensors.h"
 
 #include <inttypes.h>
@@ -53,8 +54,8 @@ static bool add_part(ht_flat_tensors *flat, ht_tensor *part, int64_t start)
 /* Zeroed. */
 static ht_tensor *new_memory(int64_t n, ht_dtype dtype, ht_exchange *exchange)
 {
-    ht_tensor *memory = ht_full_on(1, exchange != NULL ? &(int64_t){0} : &n, 0, dtype, HT_NONE,
-                                   ht__device_cpu(), HT_COMM_SELF);
+    ht_tensor *memory = ht_full_ext(1, exchange != NULL ? &(int64_t){0} : &n, HT_NUM(0), dtype,
+                                    HT_NONE, ht__device_cpu(), HT_COMM_SELF);
     ht_storage *storage;
     ht_body *body;
 
@@ -70,6 +71,7 @@ static ht_tensor *new_memory(int64_t n, ht_dtype dtype, ht_exchange *exchange)
     body->storage = storage;
     body->shape[0] = n;
     ht__body_settle(body);
+    ht__body_lay_row_major(body);
     return ht__tensor_new(body);
 }
 
@@ -148,11 +150,11 @@ static bool is_plain(const ht_flat_tensors *flat, const ht_body *part)
 }
 
 /* Whatever the dtypes, strides and devices. */
-static ht_status copy_whole(ht_tensor *to, ht_tensor *from)
+static ht_status copy_whole(const char *what, ht_tensor *to, ht_tensor *from)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *there = ht_to_device(from, to->body->storage->device);
-    ht_status status = there != NULL ? ht_copy_(to, there) : ht_error_get(NULL);
+    ht_status status = ht__copy_into(what, to, there);
 
     ht_scope_close(scope);
     return status;
@@ -169,26 +171,27 @@ static size_t bytes_of(const ht_flat_tensors *flat, const piece *p)
     return (size_t)(p->end - p->begin) * ht_dtype_size(flat->all->body->dtype);
 }
 
-static ht_status gather_piece(ht_flat_tensors *flat, const piece *p)
+static ht_status gather_piece(const char *what, ht_flat_tensors *flat, const piece *p)
 {
     ht_tensor *part = flat->parts[p->part];
     int64_t last = p->first + p->end - p->begin;
 
     if (!is_plain(flat, part->body))
-        return p->first == 0 ? copy_whole(flat->views[p->part], part) : HT_SUCCESS;
+        return p->first == 0 ? copy_whole(what, flat->views[p->part], part) : HT_SUCCESS;
     memcpy(element(flat->all->body, p->begin, p->end), element(part->body, p->first, last),
            bytes_of(flat, p));
     return HT_SUCCESS;
 }
 
-static ht_status scatter_piece(ht_flat_tensors *flat, const piece *p)
+static ht_status scatter_piece(const char *what, ht_flat_tensors *flat, const piece *p)
 {
     ht_tensor *part = flat->parts[p->part];
     int64_t last = p->first + p->end - p->begin;
 
     if (!is_plain(flat, part->body))
-        return last == part->body->lsize ? copy_whole(part, flat->views[p->part]) : HT_SUCCESS;
-    if (ht__check_in_place("ht_copy_", part, NULL) != HT_SUCCESS)
+        return last == part->body->lsize ? copy_whole(what, part, flat->views[p->part])
+                                         : HT_SUCCESS;
+    if (ht__check_in_place(what, part, NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     ht__body_await(part->body); /* all of it: what is still to come must not follow */
     ht__storage_touch(part->body->storage);
@@ -197,14 +200,15 @@ static ht_status scatter_piece(ht_flat_tensors *flat, const piece *p)
     return HT_SUCCESS;
 }
 
-ht_status ht__flat_gather(ht_flat_tensors *flat, int count, ht_flat_visit *visit, void *user)
+ht_status ht__flat_gather(const char *what, ht_flat_tensors *flat, int count, ht_flat_visit *visit,
+                          void *user)
 {
     bool was = ht_set_grad_enabled(false);
     ht_status status = HT_SUCCESS;
     piece p = {0};
 
     while (status == HT_SUCCESS && next_piece(flat, count, &p)) {
-        status = gather_piece(flat, &p);
+        status = gather_piece(what, flat, &p);
         if (status == HT_SUCCESS && visit != NULL)
             status = visit(user, p.begin, p.end);
     }
@@ -212,7 +216,8 @@ ht_status ht__flat_gather(ht_flat_tensors *flat, int count, ht_flat_visit *visit
     return status;
 }
 
-ht_status ht__flat_scatter(ht_flat_tensors *flat, int count, ht_flat_visit *visit, void *user)
+ht_status ht__flat_scatter(const char *what, ht_flat_tensors *flat, int count, ht_flat_visit *visit,
+                           void *user)
 {
     bool was = ht_set_grad_enabled(false);
     ht_status status = HT_SUCCESS;
@@ -222,7 +227,7 @@ ht_status ht__flat_scatter(ht_flat_tensors *flat, int count, ht_flat_visit *visi
         if (visit != NULL)
             status = visit(user, p.begin, p.end);
         if (status == HT_SUCCESS)
-            status = scatter_piece(flat, &p);
+            status = scatter_piece(what, flat, &p);
     }
     ht_set_grad_enabled(was);
     return status;
@@ -263,11 +268,11 @@ ht_status ht__flat_average(ht_flat_tensors *flat, const ht_flat_average *how)
                                    how->wire, 1.0 / how->ranks, 0);
     if (average.op == NULL)
         return ht_error_get(NULL);
-    status = ht__flat_gather(flat, flat->count, leave, &average);
+    status = ht__flat_gather(how->what, flat, flat->count, leave, &average);
     if (status != HT_SUCCESS) /* the other ranks wait for it all the same */
         ht__exchange_fill(how->exchange, average.op, all->lsize);
     else
-        status = ht__flat_scatter(flat, flat->count, arrive, &average);
+        status = ht__flat_scatter(how->what, flat, flat->count, arrive, &average);
     ht__exchange_release(how->exchange, average.op);
     return status;
 }

@@ -5,7 +5,6 @@
 #ifndef HT_OPTIM_FLAT_TENSORS_H
 #define HT_OPTIM_FLAT_TENSORS_H
 
-#include "core/core.h"
 #include "core/exchange/exchange.h"
 #include "ht/value.h"
 
@@ -32,8 +31,10 @@ typedef ht_status ht_flat_visit(void *user, int64_t begin, int64_t end);
 /* Parts to memory, and memory to parts; of the first `count` of them. Piece by piece: each is
  * visited when it has come, or before it goes, while it is in the cache. NULL: it is not. An update
  * of a part that is due is made as its pieces are gathered. */
-ht_status ht__flat_gather(ht_flat_tensors *flat, int count, ht_flat_visit *visit, void *user);
-ht_status ht__flat_scatter(ht_flat_tensors *flat, int count, ht_flat_visit *visit, void *user);
+ht_status ht__flat_gather(const char *what, ht_flat_tensors *flat, int count, ht_flat_visit *visit,
+                          void *user);
+ht_status ht__flat_scatter(const char *what, ht_flat_tensors *flat, int count, ht_flat_visit *visit,
+                           void *user);
 
 typedef struct ht_flat_average {
     ht_exchange *exchange;

@@ -76,7 +76,7 @@ static ht_status add_entries(const char *what, ht_optimizer *optimizer, const ht
     return status;
 }
 
-void ht__optimizer_group_set(ht_optimizer *optimizer, int index, const ht_update *settings)
+void ht__optimizer_group_set(ht_optimizer *optimizer, int index, const ht_update_call *settings)
 {
     const ht_optimizer_type *type = optimizer->type;
     ht_optimizer_group *group = &optimizer->groups[index];
@@ -91,7 +91,7 @@ void ht__optimizer_group_set(ht_optimizer *optimizer, int index, const ht_update
 
 ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *type,
                                   ht_optimizer *optimizer, ht_value *parameters, double lr,
-                                  const ht_update *settings)
+                                  const ht_update_call *settings)
 {
     ht_optimizer_group *group;
     ht_status status;

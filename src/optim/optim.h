@@ -5,7 +5,8 @@
 #ifndef HT_OPTIM_OPTIM_H
 #define HT_OPTIM_OPTIM_H
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
+#include "ht/kernels/update.h"
 #include "ht/optim.h"
 
 enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 6, HT_SETTING_FLAG = 0 };
@@ -13,10 +14,12 @@ enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 6, HT_SETTING_FLAG = 0 }
 /* What distinguishes one optimizer from another. */
 typedef struct ht_optimizer_type {
     const char *name; /* "SGD" */
-    ht_update_kernel kernel;
+    ht_kernel kernel;
     const char *state_names[HT_OPTIMIZER_STATES];
     /* Whether a group with these settings has that state; NULL: all of them. */
-    bool (*keeps)(const ht_update *settings, int state);
+    bool (*keeps)(const ht_update_call *settings, int state);
+    /* Where that hyperparameter is which new states are filled with; 0: they are zeroed. */
+    size_t start;
     /* The hyperparameters by the names of its options: where they are, and for the doubles what
      * they are below; all are at least 0. */
     struct {
@@ -41,8 +44,8 @@ typedef struct ht_step_arguments {
 
 /* Parameters that are updated alike: torch's param_groups. Their entries follow one another. */
 typedef struct ht_optimizer_group {
-    int first, count;   /* entries */
-    ht_update settings; /* hyperparameters; the rest is filled in for each update */
+    int first, count;        /* entries */
+    ht_update_call settings; /* hyperparameters; the rest is filled in for each update */
     double lr;
     double initial_lr; /* lr when the first schedule was made; NAN: there is none */
     int state_count;   /* what these settings keep, in the kernel's order */
@@ -69,31 +72,33 @@ struct ht_optimizer {
     int group_count;
     ht_optimizer_entry *entries; /* owned */
     int count;
+    ht_update_call *call;                  /* owned; the room for a call of all its parts */
+    int call_room;                         /* of how many */
     const ht_optimizer_deferral *deferral; /* not owned; NULL: step() updates */
     ht_step_mode step_mode;                /* under a wrapper */
 };
 
 /* What a constructor calls once its own options are checked. `what` names it. */
 ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
-                                ht_value *parameters, double lr, const ht_update *settings);
+                                ht_value *parameters, double lr, const ht_update_call *settings);
 
 /* group.c: one more group, or nothing changed. settings NULL: the first group's. */
 ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *type,
                                   ht_optimizer *optimizer, ht_value *parameters, double lr,
-                                  const ht_update *settings);
+                                  const ht_update_call *settings);
 
 /* Gives a group these settings; its parameters' state must be made anew. */
-void ht__optimizer_group_set(ht_optimizer *optimizer, int group, const ht_update *settings);
+void ht__optimizer_group_set(ht_optimizer *optimizer, int group, const ht_update_call *settings);
 
 /* settings.c: each setting of a type as a number, whatever it is stored as. */
-double ht__optim_setting(const ht_optimizer_type *type, const ht_update *settings, int index);
-void ht__optim_set_setting(const ht_optimizer_type *type, ht_update *settings, int index,
+double ht__optim_setting(const ht_optimizer_type *type, const ht_update_call *settings, int index);
+void ht__optim_set_setting(const ht_optimizer_type *type, ht_update_call *settings, int index,
                            double value);
 int ht__optim_setting_count(const ht_optimizer_type *type);
 
 /* HT_ERR_ARGUMENT with the first setting that is out of its range. */
 ht_status ht__optim_check_settings(const char *what, const ht_optimizer_type *type,
-                                   const ht_update *settings);
+                                   const ht_update_call *settings);
 
 /* "SGD group 0 of 4 parameters: momentum=0.9, ..." */
 void ht__optimizer_describe_group(const ht_optimizer *optimizer, int group, char *text,
@@ -104,21 +109,22 @@ ht_status ht__optim_check_range(const char *what, const char *name, double value
                                 double high);
 
 /* A sum over all elements of contiguous floating-point `x`, in double: clip_grad.c. */
-ht_status ht__optim_reduce(const char *what, const ht_tensor *x, ht_reduce_kernel kernel,
-                           double *result);
+ht_status ht__optim_reduce(const char *what, const ht_tensor *x, ht_kernel kernel, double *result);
 
 /* From now on updates are those of this step(): each group's arguments are kept. */
 void ht__optimizer_begin_step(ht_optimizer *optimizer);
 
-/* Updates one parameter from `grad` with the arguments kept, whatever the optimizer holds now. */
-ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad);
+/* Updates all parameters that have a gradient with the arguments kept: those of a group that lie on
+ * one device, and are of one dtype, in one call. */
+ht_status ht__optimizer_update_all(ht_optimizer *optimizer);
 
-/* The same of the elements from `begin` to `end` (beyond the last: to the last). Parts follow one
- * another from the first element; the one that reaches the end completes the update. */
+/* Updates one parameter from `grad` with the arguments kept, whatever the optimizer holds now: the
+ * elements from `begin` to `end` (beyond the last: to the last). Parts follow one another from the
+ * first element; the one that reaches the end completes the update. */
 ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
                                     int64_t begin, int64_t end);
 
-/* State tensors of one parameter, made (zeroed) when they are not there; and their end. */
+/* State tensors of one parameter, made when they are not there; and their end. */
 ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index);
 void ht__optimizer_drop_state(ht_optimizer *optimizer, int index);
 

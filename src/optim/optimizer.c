@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What all optimizers share: step and zero_grad, their parameters and counters. */
+#include "core/tensor/graph.h"
 #include "optim/optim.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ static void destroy(void *object)
         ht__optimizer_drop_state(optimizer, i);
     }
     ht__free(optimizer->entries);
+    ht__free(optimizer->call);
     ht__free(optimizer->groups);
     ht__object_fini(optimizer);
     ht__free(optimizer);
@@ -25,7 +27,7 @@ static void destroy(void *object)
 static ht_kind kind = {.name = "optimizer", .destroy = destroy};
 
 ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
-                                ht_value *parameters, double lr, const ht_update *settings)
+                                ht_value *parameters, double lr, const ht_update_call *settings)
 {
     ht_optimizer *optimizer = ht__alloc(sizeof *optimizer);
 
@@ -75,16 +77,7 @@ static ht_status step(ht_optimizer *optimizer)
         return optimizer->deferral->step(optimizer->deferral->user);
 
     ht__optimizer_begin_step(optimizer);
-    for (int i = 0; i < optimizer->count; i++) {
-        ht_tensor *grad = ht_tensor_grad(optimizer->entries[i].parameter);
-        ht_status status = HT_SUCCESS;
-
-        if (grad != NULL)
-            status = ht__optimizer_update(optimizer, i, grad);
-        if (status != HT_SUCCESS)
-            return status;
-    }
-    return HT_SUCCESS;
+    return ht__optimizer_update_all(optimizer);
 }
 
 ht_status ht_optimizer_step(ht_optimizer *optimizer)

@@ -29,7 +29,7 @@ int ht__optim_setting_count(const ht_optimizer_type *type)
     return count;
 }
 
-double ht__optim_setting(const ht_optimizer_type *type, const ht_update *settings, int index)
+double ht__optim_setting(const ht_optimizer_type *type, const ht_update_call *settings, int index)
 {
     const char *at = (const char *)settings + type->settings[index].at;
 
@@ -38,7 +38,7 @@ double ht__optim_setting(const ht_optimizer_type *type, const ht_update *setting
     return *(const double *)(const void *)at;
 }
 
-void ht__optim_set_setting(const ht_optimizer_type *type, ht_update *settings, int index,
+void ht__optim_set_setting(const ht_optimizer_type *type, ht_update_call *settings, int index,
                            double value)
 {
     char *at = (char *)settings + type->settings[index].at;
@@ -50,7 +50,7 @@ void ht__optim_set_setting(const ht_optimizer_type *type, ht_update *settings, i
 }
 
 ht_status ht__optim_check_settings(const char *what, const ht_optimizer_type *type,
-                                   const ht_update *settings)
+                                   const ht_update_call *settings)
 {
     ht_status status = HT_SUCCESS;
 

@@ -52,7 +52,7 @@ static ht_value *places(const ht_optimizer_group *group)
 
     for (int64_t i = 0; i < count; i++)
         numbers[i] = group->first + i;
-    value = ht_value_tensor(ht_array_local(numbers, 1, &count, HT_INT64));
+    value = ht_value_tensor(ht_array(numbers, 1, &count, HT_INT64, HT_LOCAL));
     ht__free(numbers);
     return value;
 }

@@ -7,7 +7,7 @@
 #include "ht/tensor.h"
 
 /* A state tensor is row-major whatever the parameter's strides: only the update reads it. */
-static ht_tensor *new_state(const ht_tensor *parameter)
+static ht_tensor *new_state(const ht_tensor *parameter, double start)
 {
     ht_scope *scope = ht_scope_open();
     const ht_body *like = parameter->body;
@@ -15,7 +15,7 @@ static ht_tensor *new_state(const ht_tensor *parameter)
                                                    like->storage->device, like->dtype, like->ndim,
                                                    like->shape, like->split, like->bounds));
 
-    state = state != NULL && ht_fill_(state, 0) == HT_SUCCESS ? ht_retain(state) : NULL;
+    state = state != NULL && ht_fill_(state, start) == HT_SUCCESS ? ht_retain(state) : NULL;
     ht_scope_close(scope);
     return state;
 }
@@ -44,13 +44,21 @@ static ht_status refuse_gradient(int index, const ht_body *grad, const ht_body *
                    ht__body_str(parameter), ht__body_str(grad));
 }
 
+static double start_of(const ht_optimizer_type *type, const ht_optimizer_group *group)
+{
+    const char *settings = (const char *)&group->settings;
+
+    return type->start == 0 ? 0 : *(const double *)(const void *)(settings + type->start);
+}
+
 ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
+    const ht_optimizer_group *group = &optimizer->groups[entry->group];
 
-    for (int s = 0; s < optimizer->groups[entry->group].state_count; s++) {
+    for (int s = 0; s < group->state_count; s++) {
         if (entry->state[s] == NULL)
-            entry->state[s] = new_state(entry->parameter);
+            entry->state[s] = new_state(entry->parameter, start_of(optimizer->type, group));
         else if (!ht__body_fits(entry->state[s]->body, entry->parameter->body))
             return refuse_state(index, entry->state[s]->body, entry->parameter->body);
         if (entry->state[s] == NULL)
@@ -59,81 +67,229 @@ ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
     return HT_SUCCESS;
 }
 
-/* Of the elements from `begin` to `end`. */
-static void set_part(ht_update *update, int state_count, int64_t begin, int64_t end)
-{
-    size_t skipped = (size_t)begin * ht_dtype_size(update->dtype);
+/* An update of one part. */
+typedef struct one_update {
+    ht_update_call update;
+    ht_update_part part;
+} one_update;
 
-    update->n = end - begin;
-    update->param = (char *)update->param + skipped;
-    update->grad = (const char *)update->grad + skipped;
-    for (int s = 0; s < state_count; s++)
-        update->state[s] = (char *)update->state[s] + skipped;
+static void *skip(const ht_body *body, int64_t elements)
+{
+    return (char *)ht__body_data(body) + (size_t)elements * ht_dtype_size(body->dtype);
 }
 
 /* Kernels walk contiguous memory; a parameter or gradient that is not goes through a copy. */
 static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *entry,
-                            ht_tensor *grad, ht_update *update, int64_t begin, int64_t end)
+                            ht_tensor *grad, one_update *one, int64_t begin, int64_t end)
 {
+    const int states = optimizer->groups[entry->group].state_count;
     ht_tensor *parameter = ht_contiguous(entry->parameter);
-    int (*kernel)(void *, const ht_update *);
-    ht_device *device;
 
     grad = ht_contiguous(grad);
-    if (parameter == NULL || grad == NULL)
+    if (parameter == NULL || grad == NULL ||
+        !ht__has_kernel("ht_optimizer_step", parameter, optimizer->type->kernel))
         return ht_error_get(NULL);
-    device = parameter->body->storage->device;
-    kernel = device->backend->kernels.update[optimizer->type->kernel];
-    if (kernel == NULL)
-        return ht__kernel_missing("ht_optimizer_step", parameter);
-
-    update->param = ht__body_data(parameter->body);
-    update->grad = ht__body_data(grad->body);
-    set_part(update, optimizer->groups[entry->group].state_count, begin, end);
-    if (update->n > 0 && kernel(device->stream, update) != 0)
-        return ht__kernel_failed(parameter->body->comm, "ht_optimizer_step");
+    one->part.param = skip(parameter->body, begin);
+    one->part.grad = skip(grad->body, begin);
+    for (int s = 0; s < states; s++)
+        one->part.state[s] = skip(entry->state[s]->body, begin);
+    one->part.n = end - begin;
+    if (end > begin &&
+        HT_RUN(parameter, optimizer->type->kernel, one, "ht_optimizer_step") != HT_SUCCESS)
+        return ht_error_get(NULL);
     ht__storage_touch(entry->parameter->body->storage);
     if (parameter == entry->parameter)
         return HT_SUCCESS;
     return ht__copy_local("ht_optimizer_step", entry->parameter->body, parameter->body);
 }
 
-ht_status ht__optimizer_update(ht_optimizer *optimizer, int index, ht_tensor *grad)
+/* What the parameter's device keeps is told here, before anything is updated: what is updated in
+ * part would count in part. */
+static ht_status ask_device(const ht_tensor *parameter)
 {
-    return ht__optimizer_update_part(optimizer, index, grad, 0, INT64_MAX);
+    if (ht__device_poll(parameter->body->storage->device) != 0)
+        return ht__kernel_failed(parameter->body->comm, "ht_optimizer_step");
+    return HT_SUCCESS;
 }
 
-ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
-                                    int64_t begin, int64_t end)
+/* Before anything is updated: gradients that fit, states, and devices without an error. */
+static ht_status make_ready(ht_optimizer *optimizer)
+{
+    const ht_device *asked = NULL;
+
+    for (int i = 0; i < optimizer->count; i++) {
+        const ht_tensor *parameter = optimizer->entries[i].parameter;
+        const ht_tensor *grad = ht_tensor_grad(parameter);
+        ht_status status;
+
+        if (grad == NULL)
+            continue;
+        if (!ht__body_fits(grad->body, parameter->body))
+            return refuse_gradient(i, grad->body, parameter->body);
+        status = ht__optimizer_make_state(optimizer, i);
+        if (status == HT_SUCCESS && parameter->body->storage->device != asked)
+            status = ask_device(parameter);
+        if (status != HT_SUCCESS)
+            return status;
+        asked = parameter->body->storage->device;
+    }
+    return HT_SUCCESS;
+}
+
+/* Whether a parameter can be updated in one call with others: those of `first`, where it is not
+ * NULL. */
+static bool goes_together(const ht_tensor *parameter, const ht_tensor *grad, const ht_tensor *first)
+{
+    const ht_body *a = parameter->body;
+
+    return ht__body_is_contiguous(a) && ht__body_is_contiguous(grad->body) &&
+           (first == NULL ||
+            (a->dtype == first->body->dtype && a->storage->device == first->body->storage->device));
+}
+
+/* Room for the parts of all entries; kept, so that a step allocates nothing. */
+static ht_update_call *call_of(ht_optimizer *optimizer, const ht_optimizer_group *group)
+{
+    if (optimizer->call == NULL || optimizer->call_room < optimizer->count) {
+        ht__free(optimizer->call);
+        optimizer->call_room = optimizer->count;
+        optimizer->call = ht__alloc(sizeof *optimizer->call +
+                                    (size_t)optimizer->count * sizeof(ht_update_part));
+    }
+    *optimizer->call = group->settings;
+    optimizer->call->lr = group->arguments.lr;
+    optimizer->call->grad_scale = group->arguments.grad_scale;
+    optimizer->call->count = 0;
+    optimizer->call->parts = sizeof *optimizer->call;
+    return optimizer->call;
+}
+
+static void add_part(ht_update_call *call, const ht_optimizer_entry *entry, const ht_tensor *grad,
+                     int state_count)
+{
+    ht_update_part *part = &ht_update_parts(call)[call->count];
+
+    *part = (ht_update_part){.param = ht__body_data(entry->parameter->body),
+                             .grad = ht__body_data(grad->body),
+                             .n = entry->parameter->body->lsize,
+                             .step = entry->steps + 1};
+    for (int s = 0; s < state_count; s++)
+        part->state[s] = ht__body_data(entry->state[s]->body);
+    call->count += part->n > 0;
+}
+
+/* Those of a group that go together with the first of them from *next on, which is then behind
+ * them: in one call. */
+static ht_status update_run(ht_optimizer *optimizer, const ht_optimizer_group *group, int *next)
+{
+    const ht_kernel kernel = optimizer->type->kernel;
+    ht_update_call *call = call_of(optimizer, group);
+    const int end = group->first + group->count;
+    ht_tensor *first = NULL;
+
+    for (; *next < end; ++*next) {
+        ht_optimizer_entry *entry = &optimizer->entries[*next];
+        ht_tensor *grad = ht_tensor_grad(entry->parameter);
+
+        if (grad == NULL)
+            continue;
+        if (!goes_together(entry->parameter, grad, first))
+            break;
+        first = entry->parameter;
+        add_part(call, entry, grad, group->state_count);
+    }
+    if (call->count == 0)
+        return HT_SUCCESS;
+    if (!ht__has_kernel("ht_optimizer_step", first, kernel))
+        return HT_ERR_UNSUPPORTED;
+    call->call = (ht_kernel_call){
+        .bytes = (uint32_t)(sizeof *call + (size_t)call->count * sizeof(ht_update_part)),
+        .kernel = kernel,
+        .dtype = first->body->dtype,
+        .what = "ht_optimizer_step"};
+    return ht__launch(first->body->comm, first->body->storage->device, &call->call);
+}
+
+/* Those with a gradient from `begin` to `end` have been updated. */
+static void count_steps(ht_optimizer *optimizer, int begin, int end)
+{
+    for (int i = begin; i < end; i++) {
+        ht_optimizer_entry *entry = &optimizer->entries[i];
+
+        if (ht_tensor_grad(entry->parameter) == NULL)
+            continue;
+        ht__storage_touch(entry->parameter->body->storage);
+        entry->steps++;
+    }
+}
+
+/* Elements begin ... end - 1 of a parameter, for which all is ready. */
+static ht_status update_entry(ht_optimizer *optimizer, int index, ht_tensor *grad, int64_t begin,
+                              int64_t end)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
     const ht_optimizer_group *group = &optimizer->groups[entry->group];
-    int64_t size = entry->parameter->body->lsize;
-    bool last = end >= size;
-    ht_update update = group->settings;
+    const bool last = end >= entry->parameter->body->lsize;
+    one_update one = {.update = group->settings};
+    ht_scope *scope = ht_scope_open();
+    const bool was = ht_set_grad_enabled(false);
     ht_status status;
-    ht_scope *scope;
-    bool was;
 
-    if (!ht__body_fits(grad->body, entry->parameter->body))
-        return refuse_gradient(index, grad->body, entry->parameter->body);
-    status = ht__optimizer_make_state(optimizer, index);
-    if (status != HT_SUCCESS)
-        return status;
-    update.dtype = entry->parameter->body->dtype;
-    update.lr = group->arguments.lr;
-    update.grad_scale = group->arguments.grad_scale;
-    update.step = entry->steps + 1;
-    update.first = entry->steps == 0;
-    for (int s = 0; s < group->state_count; s++)
-        update.state[s] = ht__body_data(entry->state[s]->body);
-
-    scope = ht_scope_open();
-    was = ht_set_grad_enabled(false);
-    status = run_kernel(optimizer, entry, grad, &update, begin, last ? size : end);
+    one.update.lr = group->arguments.lr;
+    one.update.grad_scale = group->arguments.grad_scale;
+    one.update.count = 1;
+    one.update.parts = offsetof(one_update, part);
+    one.part.step = entry->steps + 1;
+    status = run_kernel(optimizer, entry, grad, &one, begin,
+                        last ? entry->parameter->body->lsize : end);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     if (status == HT_SUCCESS && last)
         entry->steps++;
     return status;
+}
+
+static ht_status update_group(ht_optimizer *optimizer, const ht_optimizer_group *group)
+{
+    const int end = group->first + group->count;
+    ht_status status = HT_SUCCESS;
+
+    for (int next = group->first; next < end && status == HT_SUCCESS;) {
+        const int before = next;
+
+        status = update_run(optimizer, group, &next);
+        if (status == HT_SUCCESS)
+            count_steps(optimizer, before, next);
+        if (status != HT_SUCCESS || next > before || next == end)
+            continue;
+        status = update_entry(optimizer, next, ht_tensor_grad(optimizer->entries[next].parameter),
+                              0, INT64_MAX);
+        next++;
+    }
+    return status;
+}
+
+ht_status ht__optimizer_update_all(ht_optimizer *optimizer)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_status status = make_ready(optimizer);
+
+    for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++)
+        status = update_group(optimizer, &optimizer->groups[g]);
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
+                                    int64_t begin, int64_t end)
+{
+    const ht_tensor *parameter = optimizer->entries[index].parameter;
+    ht_status status;
+
+    if (!ht__body_fits(grad->body, parameter->body))
+        return refuse_gradient(index, grad->body, parameter->body);
+    status = ht__optimizer_make_state(optimizer, index);
+    if (status == HT_SUCCESS)
+        status = ask_device(parameter);
+    return status != HT_SUCCESS ? status : update_entry(optimizer, index, grad, begin, end);
 }

@@ -6,7 +6,7 @@
 
 static ht_tensor *local(int64_t rows, ht_dtype dtype)
 {
-    return ht_ones(2, (int64_t[]){rows, 3}, dtype, HT_NONE);
+    return ht_ones(HT_SHAPE(rows, 3), dtype, HT_NONE);
 }
 
 /* What rank 1 of three does differently; the others do the plain thing. */
@@ -74,9 +74,9 @@ static void differ_logically(const char *how, bool odd)
     ht_tensor *x;
 
     ht_use_comm(HT_COMM_WORLD);
-    x = ht_ones(2, (int64_t[]){odd && strcmp(how, "ones") == 0 ? 5 : 4, 3}, HT_FLOAT32, 0);
+    x = ht_ones(HT_SHAPE(odd && strcmp(how, "ones") == 0 ? 5 : 4, 3), HT_FLOAT32, 0);
     if (strcmp(how, "split") == 0)
-        x = ht_resplit(ht_ones(1, (int64_t[]){8}, HT_FLOAT32, HT_NONE), odd ? HT_NONE : 0);
+        x = ht_resplit(ht_ones(HT_SHAPE(8), HT_FLOAT32, HT_NONE), odd ? HT_NONE : 0);
     if (strcmp(how, "astype") == 0)
         x = ht_astype(x, odd ? HT_FLOAT64 : HT_FLOAT32);
     if (strcmp(how, "more") == 0 && odd)
@@ -93,7 +93,7 @@ static void differ_logically(const char *how, bool odd)
 /* A step of training, with buckets as large as the environment says. */
 static void train(int steps, bool blocking)
 {
-    ht_tensor *x = ht_ones(2, (int64_t[]){2, 8}, HT_FLOAT32, HT_NONE);
+    ht_tensor *x = ht_ones(HT_SHAPE(2, 8), HT_FLOAT32, HT_NONE);
     ht_module *net = ht_nn_linear(8, 4);
     ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
     ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, blocking);
@@ -116,10 +116,10 @@ int main(int argc, char **argv)
     ht_use_comm(HT_COMM_SELF); /* tensors are each rank's own */
     scope = ht_scope_open();
     if (strcmp(how, "mixed") == 0) { /* what passes on one rank only */
-        ht_tensor *own = ht_ones(1, (int64_t[]){4}, HT_FLOAT32, HT_NONE);
+        ht_tensor *own = ht_ones(HT_SHAPE(4), HT_FLOAT32, HT_NONE);
 
         ht_use_comm(HT_COMM_WORLD);
-        ht_add(own, ht_ones(1, (int64_t[]){4}, HT_FLOAT32, HT_NONE));
+        ht_add(own, ht_ones(HT_SHAPE(4), HT_FLOAT32, HT_NONE));
     }
     if (strcmp(how, "train") == 0)
         train(1, false);

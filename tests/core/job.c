@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "core/exchange/exchange.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
@@ -121,18 +120,20 @@ static int allocate(void)
     enum { ROWS = 3, COLUMNS = 5 };
     ht_scope *scope = ht_scope_open();
     ht_comm *world = HT_COMM_WORLD, *part = ht_comm_split(world, ht_comm_rank(world) % 2, 0);
-    ht_tensor *x = ht_ones(2, (int64_t[]){ROWS, COLUMNS}, HT_FLOAT32, 0);
+    ht_tensor *x = ht_ones(HT_SHAPE(ROWS, COLUMNS), HT_FLOAT32, 0);
     ht_tensor *y = ht_resplit(ht_transpose(x, 0, 1), 0);
     ht_exchange *exchange = ht__exchange_get(world, HT_PURPOSE_REDUCER);
-    float *shared = ht__exchange_memory(exchange, 4000), plain[1000] = {0};
+    float *shared = ht__exchange_memory(exchange, 4000), plain[1000] = {0}, large[4000] = {0};
     ht_exchange_op *one = ht__exchange_start(exchange, shared, 1000, HT_FLOAT32, 1, 0);
     ht_exchange_op *two = ht__exchange_start(exchange, plain, 1000, HT_FLOAT32, 1, 0);
+    ht_exchange_op *three = ht__exchange_all_gather(exchange, large, 4000, HT_FLOAT32, 0);
 
     ht_tensor *local = ht_transpose(ht_tensor_local(ht_resplit(y, HT_NONE)), 0, 1);
 
     ht_allreduce(world, local, local, HT_OP_SUM);
     ht__exchange_release(exchange, one);
     ht__exchange_release(exchange, two);
+    ht__exchange_release(exchange, three);
     ht_release(part);
     ht_scope_close(scope);
     return ht_finalize();
@@ -208,6 +209,13 @@ static void fail(const char *how)
         ht__exchange_release(
             exchange, ht__exchange_start(exchange, data, rank == 1 ? 900 : 1000, HT_FLOAT32, 1, 0));
     }
+    if (strcmp(how, "away") == 0) {
+        ht_tensor *x = ht_ones(HT_SHAPE(3), HT_FLOAT32, HT_NONE);
+
+        ht_comm_set_errhandler(world, HT_ERRORS_RETURN); /* which has no address either */
+        ht__storage_put_away(x->body->storage, "fc1.weight");
+        ht_fill_(x, 2);
+    }
     if (strcmp(how, "different") == 0) {
         ht_comm *other = ht_comm_from_mpi(MPI_COMM_WORLD);
         int64_t one = 1;
@@ -252,8 +260,16 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "leak") == 0) {
         for (int i = 0; i < 256; i++)
-            ht_retain(ht_ones(1, (int64_t[]){3}, HT_FLOAT32, HT_NONE));
+            ht_retain(ht_ones(HT_SHAPE(3), HT_FLOAT32, HT_NONE));
         return ht_finalize();
+    }
+    if (strcmp(what, "outlives") == 0) {
+        ht_tensor *x = ht_retain(ht_ones(HT_SHAPE(3), HT_FLOAT32, HT_NONE));
+
+        ht_finalize();
+        ht_release(x);
+        ht_release(x);
+        return 0;
     }
     if (strcmp(what, "allocate") == 0)
         return allocate();

@@ -20,6 +20,8 @@ says 'a rank that fails later says nothing' 'ht: ranks 1-2: ht_job: all alike' 3
 says 'different errors' 'ht: ranks 0-1: ht_job: half 0
 ht: ranks 2-3: ht_job: half 1' 4 "$job" differently
 says 'an error found by agreement' 'ht: rank 1: ht_job: no such file' 3 "$job" agreed
+says 'elements whose memory is away' \
+    'ht: ranks 0-1: fc1.weight: its elements are wanted while its memory is away' 2 "$job" away
 says 'one rank has no number' 'ht: ht_job: all alike' 1 "$job" alike
 says 'a deadline names the operation and the absent' \
     'ht: ranks 0, 2: ht_barrier: the other ranks did not come within 3 s (HT_TIMEOUT); not heard from: rank 1; rank 1 computes' \
@@ -108,6 +110,14 @@ if [ $status -eq 255 ] && [ "$(grep -Ec '^ht\[0\] (warn|error): ht_finalize: lea
     result ok 'what leaks is always said, and no success'
 else
     result 'not ok' "what leaks is always said: status $status"
+    sed 's/^/# /' "$job_err"
+fi
+
+launch 2 env HT_LEAK_CHECK= HT_LOG=warn "ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0" "$job" outlives
+if [ $status -eq 0 ] && [ "$(grep -c 'warn: ht_release: called after ht_finalize' "$job_err")" -eq 2 ]; then
+    result ok 'what outlives the library is let go of with a warning'
+else
+    result 'not ok' "what outlives the library is let go of with a warning: status $status"
     sed 's/^/# /' "$job_err"
 fi
 

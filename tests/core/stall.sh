@@ -40,7 +40,14 @@ stalls() {
     done
 }
 
+# What a job leaves that is killed between its last two steps is waited for: not for longer than the others wait.
+takes_over() {
+    cp "$1" "$1.part"
+    succeeds 'save: a whole FILE.part is left behind' 3 env HT_TIMEOUT=2 "$program" 0 save "$1"
+}
+
 stalls save "$work/run.h5"
+takes_over "$work/run.h5"
 stalls load "$work/run.h5"
 stalls write "$work/x.h5"
 stalls read "$work/x.h5"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The program in README.md: at most 30 lines, compiles as a user would compile it, and prints what
-# the text says on any number of ranks.
+# the text says on any number of ranks (tests/documents.sh: as C++, too).
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
@@ -38,11 +38,6 @@ END
             eval "${CC:-mpicc} ${SANITIZE:-} -std=c11 -Wall -Wextra -Werror $line"
     )
 }
-compiles_as_cxx() {
-    # shellcheck disable=SC2086 # a list of flags
-    ${CXX:-mpicxx} ${SANITIZE:-} -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only \
-        -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -I"$srcdir/include" "$work/line.c"
-}
 prints() {
     # shellcheck disable=SC2016 # Markdown's backquotes
     said=$(sed -n 's/.*prints `\(y = [^`]*\)`.*/\1/p' "$srcdir/README.md")
@@ -56,7 +51,6 @@ prints() {
 }
 check 'the program has at most 30 lines' fits
 check 'it compiles without a warning' compiles
-check 'it compiles as C++, too' compiles_as_cxx
 for ranks in 1 3 4; do
     check "$ranks ranks print what README says" prints $ranks
 done

@@ -20,8 +20,8 @@ static ht_value *numbers(int64_t length)
 {
     ht_value *list = ht_value_list();
 
-    ht_value_append(list, ht_value_tensor(ht_full_on(1, &length, 1, HT_FLOAT64, HT_NONE,
-                                                     ht_device_get("cpu"), HT_COMM_SELF)));
+    ht_value_append(list, ht_value_tensor(ht_full_ext(1, &length, HT_NUM(1), HT_FLOAT64, HT_NONE,
+                                                      ht_device_get("cpu"), HT_COMM_SELF)));
     return list;
 }
 
@@ -34,7 +34,7 @@ static ht_status averager(bool odd)
 {
     int size = ht_comm_size(HT_COMM_WORLD);
     ht_hierarchical_averager *made = ht_hierarchical_averager_new(
-        HT_COMM_WORLD, 1, (int64_t[]){odd ? 0 : 1}, (int[]){size}, 0);
+        HT_COMM_WORLD, HT_SHAPE(odd ? 0 : 1), (int[]){size}, 0);
     ht_status status = status_of(made);
 
     ht_release(made);
@@ -44,7 +44,7 @@ static ht_status averager(bool odd)
 static ht_status averager_step(bool odd)
 {
     int size = ht_comm_size(HT_COMM_WORLD);
-    ht_hierarchical_averager *made = ht_hierarchical_averager_new(HT_COMM_WORLD, 1, (int64_t[]){1},
+    ht_hierarchical_averager *made = ht_hierarchical_averager_new(HT_COMM_WORLD, HT_SHAPE(1),
                                                                   (int[]){size}, 0);
     ht_value *list = numbers(4);
     ht_status status;
@@ -284,13 +284,13 @@ bool family_agrees(uint64_t seed, bool trace)
     int rank = ht_comm_rank(HT_COMM_WORLD), size = ht_comm_size(HT_COMM_WORLD);
     const struct row *row = &rows[random_below(&random, ROWS)];
     int odd = (int)random_below(&random, size);
-    int64_t objects = ht_live_objects(NULL), left[2];
+    int64_t objects = objects_alive(), left[2];
 
     snprintf(path, sizeof path, "%s/agrees.h5", fuzz_folder);
     if (trace && rank == 0)
         fprintf(stderr, "  %s, wrong on rank %d\n", row->name, odd);
     check_row(row, odd, failure, sizeof failure);
-    left[0] = ht_live_objects(NULL) - objects;
+    left[0] = objects_alive() - objects;
     MPI_Allreduce(left, left + 1, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
     if (failure[0] == '\0' && left[1] > 0)
         snprintf(failure, sizeof failure, "%s: %lld objects are left", row->name,

@@ -68,6 +68,29 @@ struct array array_copy(const struct array *x)
     return y;
 }
 
+void array_lay(struct array *x, const int64_t stride[])
+{
+    struct array y = array_new(x->dtype, x->ndim, x->shape);
+    int order[HT_MAX_NDIM];
+    int64_t step = 1;
+
+    for (int i = 0; i < x->ndim; i++) {
+        int j = i;
+
+        for (; j > 0 && stride[order[j - 1]] < stride[i]; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+    for (int i = x->ndim - 1; i >= 0; i--) {
+        y.stride[order[i]] = step;
+        step *= x->shape[order[i]];
+    }
+    for (int64_t i = 0; i < array_size(x); i++)
+        array_set(&y, i, array_at(x, i));
+    memcpy(x->memory->data, y.memory->data, (size_t)array_size(x) * sizeof *y.memory->data);
+    memcpy(x->stride, y.stride, sizeof x->stride);
+}
+
 struct array array_view(const struct array *x)
 {
     x->memory->views++;

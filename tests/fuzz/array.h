@@ -32,6 +32,8 @@ struct array array_new(ht_dtype dtype, int ndim, const int64_t shape[]);
 struct array array_scalar(ht_dtype dtype, struct number value);
 struct array array_copy(const struct array *x);
 struct array array_view(const struct array *x);
+/* The elements of x, whose memory nobody else has, anew in the order of axes of these strides. */
+void array_lay(struct array *x, const int64_t stride[]);
 void arrays_free(void); /* all of them */
 
 int64_t array_size(const struct array *x);

@@ -126,6 +126,26 @@ struct number data_number(int style, ht_dtype dtype, uint64_t seed, uint64_t ind
 
 /* --- Choices --- */
 
+/* Small ones where gradients are taken; else, now and then, such as no double is. */
+ht_number random_number(struct run *run)
+{
+    double x = (double)random_below(&run->random, 9) - 4;
+
+    if (random_chance(&run->random, 40))
+        return ht_number_complex(x, (double)random_below(&run->random, 9) / 2 - 2);
+    if (random_chance(&run->random, 40))
+        return ht_number_real(x + (random_chance(&run->random, 50) ? 0.5 : 0));
+    if (random_chance(&run->random, 40) && !run->program->differentiates)
+        return ht_number_integer(
+            special_integer(HT_INT64, (uint64_t)random_below(&run->random, 1000)));
+    return ht_number_integer((int64_t)x);
+}
+
+ht_number number_passed(const struct statement *s, ht_dtype dtype)
+{
+    return s->op->rules & RULE_LONG ? s->number : number_of_double(dtype, s->v[0]);
+}
+
 int pick(struct run *run, variable_filter *filter)
 {
     int found[MAX_STATEMENTS], count = 0, at;

@@ -74,7 +74,7 @@ static ht_tensor *buffer(const struct call *call, int64_t rows, bool filled, int
               convert(number_real(HT_FLOAT64, value(call, rank, skip * 2 + i)), HT_FLOAT64,
                       call->dtype));
     }
-    x = ht_array_local(bytes, 2, call->strided ? turned : shape, call->dtype);
+    x = ht_array(bytes, 2, call->strided ? turned : shape, call->dtype, HT_LOCAL);
     free(bytes);
     return call->strided ? ht_transpose(x, 0, 1) : x;
 }
@@ -106,7 +106,9 @@ static double reduced(const struct call *call, int from, int to, int64_t index)
             r = r != 0 || x != 0;
         }
     }
-    return (call->op == HT_OP_AND || call->op == HT_OP_OR) ? r != 0 : r;
+    if (call->op == HT_OP_AND || call->op == HT_OP_OR)
+        return r != 0;
+    return kind_of(call->dtype) == KIND_INT ? (double)wrap_to(call->dtype, (int64_t)r) : r;
 }
 
 /* What element `index` of the target is in the end; NAN: not looked at. */
@@ -183,8 +185,9 @@ static ht_status post(const struct call *call, ht_tensor *send, ht_tensor *recv)
     return ht_wait(&request);
 }
 
-static void check_result(const struct call *call, ht_tensor *recv)
+static void check_result(const struct call *call, ht_tensor *found)
 {
+    ht_tensor *recv = on_host(found);
     const int64_t *stride = ht_tensor_stride(recv);
     size_t width = ht_dtype_size(call->dtype);
 
@@ -216,7 +219,7 @@ static void draw(const struct call *call)
         ht_use_comm(HT_COMM_WORLD);
     }
     x = ht_rand(1, &length, HT_FLOAT64, HT_NONE);
-    sum = x != NULL ? ((const double *)ht_tensor_data(x))[0] : 0;
+    sum = x != NULL ? ((const double *)ht_tensor_data(on_host(x)))[0] : 0;
     MPI_Allreduce(&sum, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&sum, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (least != most)
@@ -241,7 +244,8 @@ static void from_local(const struct call *call)
         dtype = HT_DTYPE_COUNT;
     fails = call->misuse == NO_TARGET || call->misuse == NO_ROOT ||
             (!alike && (call->misuse == OTHER_DTYPE || call->misuse == OTHER_LENGTH));
-    x = ht_array_from_local(bytes, odd && call->misuse == NO_ROOT ? -1 : 2, shape, dtype, 0, comm);
+    x = ht_array_from_local_ext(bytes, odd && call->misuse == NO_ROOT ? -1 : 2, shape, dtype, 0,
+                                ht_get_device(), comm);
     status[0] = x == NULL ? (int)ht_error_get(NULL) : HT_SUCCESS;
     status[1] = -status[0];
     ht_error_clear();
@@ -298,10 +302,10 @@ static void run_call(const struct call *call)
 static void check_sum(const struct call *call)
 {
     double five = 5;
-    ht_tensor *x = ht_array_local(&five, 0, NULL, HT_FLOAT64);
+    ht_tensor *x = ht_array(&five, 0, NULL, HT_FLOAT64, HT_LOCAL);
 
     if (ht_allreduce(comm, x, x, HT_OP_SUM) != HT_SUCCESS ||
-        *(const double *)ht_tensor_data(x) != 5.0 * size)
+        *(const double *)ht_tensor_data(on_host(x)) != 5.0 * size)
         complain(call, "after it, a sum of fives is wrong");
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/tensor/tensor.h"
 #include "fuzz.h"
 
 /* Global coordinates of a place in this rank's part. */
@@ -13,6 +14,47 @@ static void global_place(ht_tensor *t, int64_t index, int64_t at[])
     unravel(index, ht_tensor_ndim(t), ht_tensor_lshape(t), at);
     if (ht_tensor_split(t) != HT_NONE)
         at[ht_tensor_split(t)] += ht_tensor_offset(t);
+}
+
+/* t, or a copy of it in the scope where the host does not reach its memory. */
+ht_tensor *on_host(ht_tensor *t)
+{
+    long starve;
+    bool was;
+
+    if (t == NULL || ht_tensor_lsize(t) == 0 || ht_tensor_data(t) != NULL)
+        return t;
+    was = ht_set_grad_enabled(false);
+    starve = ht__alloc_fail(-1, 0, true); /* the copy is none of the program's */
+    t = ht_to_device(t, ht_device_get("cpu"));
+    if (starve > 0)
+        ht__alloc_fail(ht_comm_rank(HT_COMM_WORLD), starve, true);
+    ht_set_grad_enabled(was);
+    return t;
+}
+
+int64_t objects_alive(void)
+{
+    return ht_live_objects(NULL) - ht_live_objects("device");
+}
+
+const void *values_of(ht_tensor *t)
+{
+    bool was = ht_set_grad_enabled(false);
+    ht_tensor *dense = t != NULL ? on_host(ht_contiguous(t)) : NULL;
+
+    ht_set_grad_enabled(was);
+    return dense != NULL ? ht_tensor_data(dense) : NULL;
+}
+
+ht_status set_values(ht_tensor *t, const double values[])
+{
+    bool was = ht_set_grad_enabled(false);
+    ht_tensor *from = ht_array(values, ht_tensor_ndim(t), ht_tensor_shape(t), HT_FLOAT64, HT_LOCAL);
+    ht_status status = ht_copy_(t, from);
+
+    ht_set_grad_enabled(was);
+    return status;
 }
 
 static const char *element_at(ht_tensor *t, int64_t index)
@@ -43,7 +85,7 @@ static bool parts_fit(struct run *run, ht_tensor *t)
            (mine == 0 || (run->rank == 0 ? 0 : before) == ht_tensor_offset(t));
 }
 
-void check_tensor(struct run *run, int variable, ht_tensor *t, const struct array *a)
+static void check_elements(struct run *run, int variable, ht_tensor *t, const struct array *a)
 {
     int64_t size = ht_tensor_lsize(t);
     bool fits = parts_fit(run, t); /* collective, so before what one rank alone may see */
@@ -82,7 +124,15 @@ void check_tensor(struct run *run, int variable, ht_tensor *t, const struct arra
     }
 }
 
-void gather(ht_tensor *t, struct array *a)
+void check_tensor(struct run *run, int variable, ht_tensor *t, const struct array *a)
+{
+    ht_scope *scope = ht_scope_open();
+
+    check_elements(run, variable, on_host(t), a);
+    ht_scope_close(scope);
+}
+
+static void gather_host(ht_tensor *t, struct array *a)
 {
     size_t width = ht_dtype_size(ht_tensor_dtype(t));
     int64_t size = ht_tensor_size(t);
@@ -106,10 +156,24 @@ void gather(ht_tensor *t, struct array *a)
     free(all);
 }
 
+void gather(ht_tensor *t, struct array *a)
+{
+    ht_scope *scope = ht_scope_open();
+
+    gather_host(on_host(t), a);
+    ht_scope_close(scope);
+}
+
+/* Where the local part begins, for whoever only compares addresses; NULL: it has none. */
+static const char *address_of(ht_tensor *t)
+{
+    return ht_tensor_lsize(t) > 0 ? ht__body_data(t->body) : NULL;
+}
+
 /* 0: no rank's parts share memory, 1: all that have elements do, 2: some. */
 int shared_by(ht_tensor *a, ht_tensor *b)
 {
-    const char *pa = ht_tensor_data(a), *pb = ht_tensor_data(b);
+    const char *pa = address_of(a), *pb = address_of(b);
     int mine[2] = {0, 0}, all[2];
 
     if (pa != NULL && pb != NULL) {
@@ -166,6 +230,7 @@ static void check_leaf(struct run *run, const struct leaf *leaf)
              shape_text(ht_tensor_ndim(grad), ht_tensor_shape(grad)), ht_tensor_split(grad));
         return;
     }
+    grad = on_host(grad);
     for (int64_t i = 0; i < ht_tensor_lsize(grad) && !leaf->unknown; i++) {
         struct number g = load(x->a.dtype, element_at(grad, i));
         int64_t at[HT_MAX_NDIM], k = 0;

@@ -157,21 +157,17 @@ static void run_act(struct files *files, const struct world *world, int number,
     ht_barrier(HT_COMM_WORLD);
     if (world->look != NULL)
         world->look(files);
-    if (any_is_wrong(files)) {
-        char what[sizeof files->failure];
-
-        snprintf(what, sizeof what, "%s", files->failure);
-        snprintf(files->failure, sizeof files->failure, "act %d (%s%.200s): %.500s", number,
-                 act->row->name, files->said, what);
-    }
+    if (any_is_wrong(files))
+        snprintf(files->act, sizeof files->act, "act %d (%s%s): ", number, act->row->name,
+                 files->said);
 }
 
 static bool run_program(const struct file_program *program, struct files *files)
 {
-    int64_t objects = ht_live_objects(NULL);
+    int64_t objects = objects_alive();
     ht_scope *scope = ht_scope_open();
 
-    files->failure[0] = '\0';
+    files->failure[0] = files->act[0] = '\0';
     files->rank = ht_comm_rank(HT_COMM_WORLD);
     files->size = ht_comm_size(HT_COMM_WORLD);
     snprintf(files->folder, sizeof files->folder, "%s/files", fuzz_folder);
@@ -186,8 +182,8 @@ static bool run_program(const struct file_program *program, struct files *files)
     program->world->end(files);
     ht_scope_close(scope);
     ht_error_clear();
-    if (files->failure[0] == '\0' && ht_live_objects(NULL) != objects)
-        wrong(files, "%lld objects are left", (long long)(ht_live_objects(NULL) - objects));
+    if (files->failure[0] == '\0' && objects_alive() != objects)
+        wrong(files, "%lld objects are left", (long long)(objects_alive() - objects));
     ht_barrier(HT_COMM_WORLD);
     if (files->rank == 0)
         empty_folder(files->folder);
@@ -215,45 +211,48 @@ static void make_program(struct file_program *program, uint64_t seed)
     }
 }
 
-static void shrink(struct file_program *program, char *failure, size_t size)
-{
-    static struct files trial;
+static struct files trial;
 
+static bool still_fails(const struct file_program *program, const struct files *found)
+{
     trial.trace = false;
+    return !run_program(program, &trial) && same_failure(trial.failure, found->failure);
+}
+
+static void shrink(struct file_program *program, struct files *found)
+{
     for (int round = 0; round < 2; round++) {
         for (int i = program->count - 1; i >= 0; i--) {
             if (program->at[i].dead)
                 continue;
             program->at[i].dead = true;
-            program->at[i].dead = !run_program(program, &trial);
+            program->at[i].dead = still_fails(program, found);
             for (int k = 0; k < ACT_NUMBERS && !program->at[i].dead; k++) {
                 uint64_t kept = program->at[i].n[k];
 
                 program->at[i].n[k] = 0;
-                if (kept != 0 && run_program(program, &trial))
+                if (kept != 0 && !still_fails(program, found))
                     program->at[i].n[k] = kept;
             }
         }
     }
-    if (!run_program(program, &trial))
-        snprintf(failure, size, "%s", trial.failure);
+    if (still_fails(program, found))
+        *found = trial;
 }
 
 bool family_files(uint64_t seed, bool trace)
 {
     static struct files files;
     static struct file_program program;
-    char failure[sizeof files.failure];
 
     make_program(&program, seed);
     files.trace = trace;
     if (run_program(&program, &files))
         return true;
-    snprintf(failure, sizeof failure, "%s", files.failure);
-    shrink(&program, failure, sizeof failure);
+    shrink(&program, &files);
     if (files.rank == 0)
-        fprintf(stderr, "fuzz: files, seed %llu, %d ranks, %s: %s\n", (unsigned long long)seed,
-                files.size, program.world->name, failure);
+        fprintf(stderr, "fuzz: files, seed %llu, %d ranks, %s: %s%s\n", (unsigned long long)seed,
+                files.size, program.world->name, files.act, files.failure);
     files.trace = true;
     run_program(&program, &files);
     return false;

@@ -15,6 +15,7 @@ struct files {
     char folder[400];  /* that of the case, the same on all ranks */
     char failure[768]; /* of this rank; "": none */
     char said[256];    /* what the act does */
+    char act[320];     /* that failed; "": none did */
 };
 
 struct act_row {

@@ -307,7 +307,7 @@ static bool is_open(const struct object *object)
 
 static void check_values(struct files *files, ht_tensor *x, enum object_kind kind)
 {
-    const double *data = ht_tensor_data(ht_contiguous(ht_resplit(x, HT_NONE)));
+    const double *data = values_of(ht_resplit(x, HT_NONE));
 
     if (ht_tensor_size(x) != LENGTH)
         wrong(files, "it has %lld elements", (long long)ht_tensor_size(x));
@@ -389,8 +389,7 @@ static void load_what_is_there(struct files *files, const uint64_t n[])
 
     (void)n;
     for (int i = 0; i < count; i++) {
-        ht_tensor *w = ht_full_on(1, &shape, 9, HT_COMPLEX128, HT_NONE, ht_get_device(),
-                                  HT_COMM_SELF);
+        ht_tensor *w = ht_full(1, &shape, 9, HT_COMPLEX128, HT_LOCAL);
 
         ht_module_add_parameter(net, name_of(i), NULL, w);
         if (!is_held_at(i) && want == HT_SUCCESS)

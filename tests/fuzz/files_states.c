@@ -105,7 +105,8 @@ static void begin(struct files *files)
 
     (void)files;
     sgd.momentum = 0.5;
-    all.net = ht_nn_sequential(2, (ht_module *[]){ht_nn_linear(3, 2), ht_nn_batch_norm1d(2, NULL)});
+    all.net = ht_nn_sequential(
+        HT_LIST(ht_module *, ht_nn_linear(3, 2), ht_nn_batch_norm1d(2, NULL)));
     all.sgd = ht_optim_sgd(ht_module_parameters(all.net), 0.1, &sgd);
     all.adam = ht_optim_adam(ht_module_parameters(all.net), 0.1, NULL);
     all.step = ht_optim_step_lr(all.sgd, 2, 0.5);
@@ -132,8 +133,7 @@ static void end(struct files *files)
 static void train(struct files *files, const uint64_t n[])
 {
     const int64_t shape[] = {4, 3};
-    ht_tensor *x = ht_full_on(2, shape, (double)(n[0] % 7) - 3, HT_FLOAT32, HT_NONE,
-                              ht_get_device(), HT_COMM_SELF);
+    ht_tensor *x = ht_full(2, shape, (double)(n[0] % 7) - 3, HT_FLOAT32, HT_LOCAL);
 
     ht_backward(ht_sum(ht_mul(ht_forward(all.net, x), ht_forward(all.net, x)), HT_NONE));
     expect(files, "ht_optimizer_step", ht_optimizer_step(all.sgd), HT_SUCCESS);
@@ -189,8 +189,7 @@ static ht_value *poison_tensor(struct poisoning *p, ht_tensor *x)
 
     switch (p->poison) {
     case OTHER_SHAPE:
-        return ht_value_tensor(
-            ht_full_on(3, shape, 1, ht_tensor_dtype(x), HT_NONE, ht_get_device(), HT_COMM_SELF));
+        return ht_value_tensor(ht_full(3, shape, 1, ht_tensor_dtype(x), HT_LOCAL));
     case COMPLEX_ONE:
         return ht_value_tensor(ht_astype(ht_detach(x), HT_COMPLEX64));
     case SCATTERED_ONE:

@@ -54,7 +54,7 @@ static ht_tensor *tensor_of_id(uint64_t id)
         data[i] = element(id, spec.dtype, i);
     if (spec.own && spec.dtype != HT_BOOL && ht_comm_rank(HT_COMM_WORLD) > 0 && size > 0)
         data[0] += 1;
-    x = spec.local ? ht_array_local(data, spec.ndim, spec.shape, HT_FLOAT64)
+    x = spec.local ? ht_array(data, spec.ndim, spec.shape, HT_FLOAT64, HT_LOCAL)
                    : ht_array(data, spec.ndim, spec.shape, HT_FLOAT64, spec.split);
     return ht_astype(x, spec.dtype);
 }
@@ -94,8 +94,7 @@ static bool tensor_is_of_id(ht_tensor *x, uint64_t id, char why[200])
     }
     step = ht_dtype_is_complex(spec.dtype) ? 2 : 1;
     x = ht_astype(x, step == 2 ? HT_COMPLEX128 : HT_FLOAT64);
-    x = ht_contiguous(ht_resplit(x, HT_NONE));
-    data = ht_tensor_data(x);
+    data = values_of(ht_resplit(x, HT_NONE));
     for (int64_t i = 0; i < size; i++) {
         if (data[step * i] == element(id, spec.dtype, i))
             continue;
@@ -190,8 +189,7 @@ static bool tensors_are_equal(ht_tensor *a, ht_tensor *b)
     int64_t bytes = ht_tensor_lsize(a) * (int64_t)ht_dtype_size(ht_tensor_dtype(a));
 
     return ht_tensor_dtype(a) == ht_tensor_dtype(b) && ht_tensor_lsize(a) == ht_tensor_lsize(b) &&
-           (bytes == 0 || memcmp(ht_tensor_data(ht_contiguous(a)), ht_tensor_data(ht_contiguous(b)),
-                                 (size_t)bytes) == 0);
+           (bytes == 0 || memcmp(values_of(a), values_of(b), (size_t)bytes) == 0);
 }
 
 bool values_are_equal(const ht_value *a, const ht_value *b)

@@ -29,6 +29,7 @@ struct statement {
     int arg[MAX_ARGUMENTS]; /* variables */
     int64_t n[MAX_NUMBERS];
     double v[2];
+    ht_number number; /* of a long form */
     ht_dtype dtype;
     int ndim, split;
     int64_t shape[HT_MAX_NDIM];
@@ -86,8 +87,8 @@ struct outcome made(ht_tensor *t);
 struct outcome done(ht_status status);
 
 struct op {
-    const char *format; /* how it prints: %t a variable, %n a number, %v a double, %d dtype, %s
-                           shape, %p split, %x seed */
+    const char *format; /* how it prints: %t a variable, %n a number, %v a double, %l a number of
+                           any kind, %d dtype, %s shape, %p split, %x seed */
     int weight;         /* how often, beside the others */
     bool (*generate)(struct run *run, const struct op *op, struct statement *s);
     struct outcome (*call)(struct run *run, const struct statement *s);
@@ -103,12 +104,17 @@ struct op {
         } binary;
         struct {
             ht_tensor *(*call)(ht_tensor *, double);
+            ht_tensor *(*long_call)(ht_tensor *, ht_number);
             binary_number *number;
         } scalar;
         struct {
             ht_tensor *(*call)(ht_tensor *, int);
             int what;
         } reduction;
+        struct {
+            ht_tensor *(*call)(ht_tensor *, const ht_reduce_options *);
+            int what;
+        } reduce_ext;
     } row;
     unsigned rules; /* RULE_... */
 };
@@ -121,13 +127,14 @@ enum {
     RULE_SMOOTH = 32, /* makes sense in a program with gradients */
     RULE_WRITES = 64,
     RULE_GRADIENTS = 128,
-    RULE_SAVES = 256 /* its backward needs values of operands or results as they were */
+    RULE_SAVES = 256, /* its backward needs values of operands or results as they were */
+    RULE_LONG = 512   /* takes `number` of the statement, not v[0] */
 };
 
 /* The table, ended by a NULL format. */
-extern const struct op ops_factories[], ops_elementwise[], ops_reduce[], ops_views[], ops_layout[],
-    ops_writes[], ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[],
-    ops_misuse[];
+extern const struct op ops_factories[], ops_elementwise[], ops_reduce[], ops_reduce_ext[],
+    ops_views[], ops_layout[], ops_writes[], ops_layers[], ops_losses[], ops_gradients[],
+    ops_leaves[], ops_checks[], ops_misuse[];
 const struct op *op_random(struct run *run);
 
 /* Variables for a new statement; -1: none. */
@@ -137,6 +144,9 @@ int pick_any(struct run *run);
 variable_filter is_floating, is_writable;
 int random_axis(struct run *run, int ndim);
 ht_dtype random_dtype(struct run *run);
+ht_number random_number(struct run *run);
+/* The number that a statement passes beside a tensor of the dtype. */
+ht_number number_passed(const struct statement *s, ht_dtype dtype);
 int random_shape(struct run *run, int64_t shape[]);
 int random_split(struct run *run, int ndim);
 
@@ -158,6 +168,15 @@ enum needs { NEEDS_NOT, NEEDS_PERHAPS, NEEDS };
 enum needs needs_gradient(const struct run *run, const struct array *x);
 /* 0: no rank's parts share memory, 1: all that have elements do, 2: some. Collective. */
 int shared_by(ht_tensor *a, ht_tensor *b);
+/* t, or where the host does not reach its memory a copy of it on the host; NULL after an error. */
+ht_tensor *on_host(ht_tensor *t);
+/* The local part of t, dense and in reach of the host; NULL after an error, or if it is empty. */
+const void *values_of(ht_tensor *t);
+/* Writes `values` over all of t, which is float64 and whole; not a part of a graph's history. */
+ht_status set_values(ht_tensor *t, const double values[]);
+
+/* All but devices, which stay where something asks for one. */
+int64_t objects_alive(void);
 
 /* Records a difference; the first one counts. */
 void fail(struct run *run, const char *format, ...) HT_PRINTF(2, 3);
@@ -186,17 +205,23 @@ void program_print(const struct program *program, const struct run *run);
 void statement_print(const struct run *run, const struct statement *s, int number);
 void program_shrink(struct program *program, char failure[], size_t size);
 
+/* shrink.c: whether two failures have one reason, whatever the numbers and dtypes in them: what is
+ * left out must not make another failure of the one that was found. */
+bool same_failure(const char *a, const char *b);
+
 /* Families: each runs one case and returns whether all is well, the same on every rank. */
 bool family_core(uint64_t seed, bool trace);
 bool family_starved(uint64_t seed, bool trace);
 bool family_train(uint64_t seed, bool trace);
 bool family_loader(uint64_t seed, bool trace);
 bool family_comm(uint64_t seed, bool trace);
+bool family_exchange(uint64_t seed, bool trace);
 bool family_damage(uint64_t seed, bool trace);
 bool family_files(uint64_t seed, bool trace);
 bool family_faults(uint64_t seed, bool trace);
 bool family_agrees(uint64_t seed, bool trace);
 bool family_states(uint64_t seed, bool trace);
+bool family_daso(uint64_t seed, bool trace);
 void every_second_rank_end(void); /* after the last case of training */
 extern const char *fuzz_folder;   /* for files, the same on all ranks */
 

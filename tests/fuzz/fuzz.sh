@@ -1,6 +1,8 @@
 #!/bin/sh
-# Random programs beside plain references, on 1, 2 and 3 ranks: tests/fuzz/main.c.
-#   HT_FUZZ_SECONDS  for each rank count [25; in check-long 1200]
+# Random programs beside plain references, of all families (tests/fuzz/main.c): on the host on 1, 2 and 3 ranks; then on a
+# device that lags (tests/backends/lagging) on 1 and 2 ranks, with copies to the host that are there at once and with copies that
+# come only with a wait.
+#   HT_FUZZ_SECONDS  for each rank count [25; in check-long 1200]; a third of it for each of the four on the device
 #   HT_FUZZ_SEED     where seeds begin [1; in check-long the day's]
 set -u
 
@@ -22,29 +24,47 @@ fi
 
 # One that did not come to its end: which case it was, and how far that comes when it runs alone.
 again() {
+    ranks=$1
+    shift
     case_options=$(cat "$folder/fuzz.case")
-    echo "# the case that did not end: $1 ranks, fuzz $case_options --cases 1"
+    echo "# the case that did not end: $ranks ranks, fuzz $* $case_options --cases 1"
     limit=100
     # shellcheck disable=SC2086 # these are words
-    launch "$1" "$program" --folder "$folder" $case_options --cases 1 --trace
+    launch "$ranks" "$program" --folder "$folder" "$@" $case_options --cases 1 --trace
     sed 's/^/# /' "$job_err" | tail -n 60
     limit=$((seconds + 200))
 }
 
-for ranks in 1 2 3; do
-    case " ${HT_TEST_RANKS:-$ranks} " in
-    *" $ranks "*) ;;
-    *) continue ;;
+# random "name" RANKS OPTION...: $seconds long.
+random() {
+    name=$1
+    shift
+    for_ranks=$1
+    shift
+    case " ${HT_TEST_RANKS:-$for_ranks} " in
+    *" $for_ranks "*) ;;
+    *) return ;;
     esac
-    launch "$ranks" "$program" --folder "$folder" --seconds "$seconds" --seed "$seed"
+    launch "$for_ranks" "$program" --folder "$folder" "$@" --seconds "$seconds" --seed "$seed"
     sed 's/^/# /' "$job_out"
     if [ $status -eq 0 ]; then
-        result ok "random programs [ranks $ranks]"
+        result ok "$name [ranks $for_ranks]"
     else
-        result 'not ok' "random programs [ranks $ranks]: status $status"
+        result 'not ok' "$name [ranks $for_ranks]: status $status"
         sed 's/^/# /' "$job_err"
-        grep -q ' cases, ' "$job_out" || again "$ranks"
+        grep -q ' cases, ' "$job_out" || again "$for_ranks" "$@"
     fi
+}
+
+for ranks in 1 2 3; do
+    random 'random programs' $ranks
+done
+seconds=$((seconds / 3))
+for LAG_COPIES in now late; do
+    export LAG_COPIES
+    for ranks in 1 2; do
+        random "random programs on a device that lags, copies $LAG_COPIES" $ranks --device lag:0
+    done
 done
 rm -rf "$folder"
 finish

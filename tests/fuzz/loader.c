@@ -40,6 +40,7 @@ static struct plan random_plan(uint64_t seed)
     plan.options.batch_size = 1 + random_below(&random, 20);
     plan.options.shuffle = random_chance(&random, 70);
     plan.options.seed = random_next(&random);
+    plan.options.device = ht_get_device();
     plan.options.remainder = (ht_remainder)random_below(&random, 3);
     plan.options.window_bytes = random_chance(&random, 50) ? 256 : 1 << 20;
     plan.options.io_threads = random_chance(&random, 50);
@@ -67,8 +68,8 @@ static int64_t take(ht_dataloader *loader, int64_t most, int64_t count[])
     ht_batch batch;
 
     while (batches < most && ht_dataloader_next(loader, &batch)) {
-        const double *values = ht_tensor_data(batch.data);
-        const int64_t *ids = ht_tensor_data(batch.target);
+        const double *values = values_of(batch.data);
+        const int64_t *ids = values_of(batch.target);
 
         batches++;
         for (int64_t i = 0; i < batch.rows; i++) {
@@ -208,7 +209,7 @@ static void run_plan(const struct plan *plan, const char *path)
 bool family_loader(uint64_t seed, bool trace)
 {
     struct plan plan = random_plan(seed);
-    int64_t objects = ht_live_objects(NULL);
+    int64_t objects = objects_alive();
     ht_scope *scope = ht_scope_open();
     char path[512];
     int failed;
@@ -220,8 +221,8 @@ bool family_loader(uint64_t seed, bool trace)
     write_file(path, plan.rows);
     run_plan(&plan, path);
     ht_scope_close(scope);
-    if (ht_live_objects(NULL) != objects)
-        complain("objects are left", ht_live_objects(NULL) - objects, 0);
+    if (objects_alive() != objects)
+        complain("objects are left", objects_alive() - objects, 0);
     failed = failure[0] != '\0';
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0)

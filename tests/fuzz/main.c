@@ -17,6 +17,7 @@ static const struct family {
 } families[] = {{"core", family_core, 20},
                 {"starved", family_starved, 2},
                 {"comm", family_comm, 2},
+                {"exchange", family_exchange, 1},
                 {"train", family_train, 1},
                 {"loader", family_loader, 1},
                 {"damage", family_damage, 1},
@@ -24,6 +25,7 @@ static const struct family {
                 {"faults", family_faults, 1},
                 {"agrees", family_agrees, 1},
                 {"states", family_states, 1},
+                {"daso", family_daso, 1},
                 {NULL, NULL, 0}};
 
 static const struct family *family_of(uint64_t seed, const char *only)
@@ -69,7 +71,7 @@ static bool time_is_over(double begin, double seconds)
 static struct options {
     uint64_t seed, cases, failures;
     double seconds;
-    const char *only;
+    const char *only, *device;
     bool trace, help;
 } options = {.seed = 1, .cases = UINT64_MAX, .failures = 5, .seconds = 1e9};
 
@@ -83,6 +85,7 @@ static const struct option {
              {"--seconds", "S", "how long [no limit]", SECONDS, &options.seconds},
              {"--failures", "N", "how many end the run [5]", COUNT, &options.failures},
              {"--only", "FAMILY", "one family of cases", TEXT, &options.only},
+             {"--device", "NAME", "where tensors are made [cpu]", TEXT, &options.device},
              {"--folder", "PATH", "for files, the same on all ranks [.]", TEXT, &fuzz_folder},
              {"--trace", "", "statements as they come", NOTHING, &options.trace},
              {"--help", "", "this", NOTHING, &options.help},
@@ -208,6 +211,8 @@ int main(int argc, char **argv)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     ht_log_set_level(HT_LOG_ERROR);
+    if (options.device != NULL && ht_use_device(ht_device_get(options.device)) != HT_SUCCESS)
+        return 1;
     status = run_cases();
     every_second_rank_end();
     return ht_finalize() > 0 || status; /* the number of leaks */

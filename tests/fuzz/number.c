@@ -312,9 +312,38 @@ struct number convert(struct number a, ht_dtype from, ht_dtype to)
     return finish(to, r, a.err, eps_of(to) > eps_of(HT_FLOAT32) && from == HT_FLOAT64 ? 1 : 0);
 }
 
-struct number number_of(ht_dtype dtype, double x)
+struct number number_of(ht_dtype dtype, ht_number x)
 {
-    if (kind_of(dtype) == KIND_INT && rint(x) == x && fabs(x) < 0x1p63)
-        return number_int(dtype, (int64_t)x);
-    return convert(number_real(HT_FLOAT64, x), HT_FLOAT64, dtype);
+    struct number z = {.re = x.real, .im = x.imaginary};
+
+    if (x.kind == HT_NUMBER_INTEGER)
+        return convert(number_int(HT_INT64, x.integer), HT_INT64, dtype);
+    return convert(z, x.kind == HT_NUMBER_REAL ? HT_FLOAT64 : HT_COMPLEX128, dtype);
+}
+
+ht_dtype number_meets(ht_dtype dtype, ht_number x)
+{
+    if (x.kind == HT_NUMBER_COMPLEX && kind_of(dtype) < KIND_COMPLEX)
+        return dtype == HT_FLOAT64 ? HT_COMPLEX128 : HT_COMPLEX64;
+    if (kind_of(dtype) >= KIND_FLOAT)
+        return dtype;
+    if (x.kind == HT_NUMBER_REAL)
+        return HT_FLOAT32;
+    return dtype == HT_BOOL ? HT_INT64 : dtype;
+}
+
+ht_number number_of_double(ht_dtype dtype, double x)
+{
+    bool whole = rint(x) == x && fabs(x) < 0x1p63;
+
+    return whole && kind_of(dtype) <= KIND_INT ? ht_number_integer((int64_t)x) : ht_number_real(x);
+}
+
+bool number_fits(ht_dtype dtype, ht_number x)
+{
+    const int bits = 8 * (int)ht_dtype_size(dtype) - (dtype != HT_UINT8);
+
+    if (x.kind != HT_NUMBER_INTEGER || kind_of(dtype) != KIND_INT || dtype == HT_INT64)
+        return true;
+    return x.integer >> bits == 0 || (dtype != HT_UINT8 && x.integer >> bits == -1);
 }

@@ -50,8 +50,13 @@ bool is_unknown(struct number a);
 double number_abs(ht_dtype dtype, struct number a);
 bool is_true(ht_dtype dtype, struct number a);
 double complex number_z(struct number a);
-/* A number that meets a tensor: whole ones keep their low bits in a narrow dtype. */
-struct number number_of(ht_dtype dtype, double x);
+/* What is passed beside a tensor: as a number of the dtype, and the dtype in which the two meet,
+ * the tensor's unless the number's kind is higher. A double counts as an integer if it is whole and
+ * the tensor has no others. */
+struct number number_of(ht_dtype dtype, ht_number x);
+bool number_fits(ht_dtype dtype, ht_number x); /* else an integer is refused */
+ht_dtype number_meets(ht_dtype dtype, ht_number x);
+ht_number number_of_double(ht_dtype dtype, double x);
 struct number convert(struct number a, ht_dtype from, ht_dtype to);
 
 /* r with derivatives fa a' + fb b' (b may be NULL). */
@@ -70,6 +75,10 @@ typedef struct number unary_number(ht_dtype dtype, struct number a);
 binary_number number_add, number_sub, number_mul, number_div, number_maximum, number_minimum;
 binary_number number_eq, number_ne, number_lt, number_le, number_gt, number_ge;
 unary_number number_neg, number_exp, number_log, number_sqrt, number_tanh, number_relu;
+unary_number number_expm1, number_log1p;
+unary_number number_leaky_relu; /* of slope 0.01 */
+
+struct number number_clip(ht_dtype dtype, struct number a, ht_number low, ht_number high);
 
 /* Sums, kept exactly as far as a long double does. */
 struct total {

@@ -171,6 +171,50 @@ struct number number_relu(ht_dtype dtype, struct number a)
     return r;
 }
 
+static struct number clip_integer(ht_dtype dtype, int64_t a, ht_number low, ht_number high)
+{
+    int64_t most;
+
+    if (low.kind == HT_NUMBER_INTEGER && a < low.integer)
+        a = low.integer;
+    if (high.kind == HT_NUMBER_INTEGER && a > high.integer)
+        a = high.integer;
+    if (number_int(dtype, a).i == a)
+        return number_int(dtype, a);
+    if (dtype == HT_UINT8)
+        return number_int(dtype, a > 0 ? UINT8_MAX : 0);
+    most = INT64_MAX >> (64 - 8 * ht_dtype_size(dtype));
+    return number_int(dtype, a > 0 ? most : -most - 1);
+}
+
+/* Bounds that are none are infinite ones. */
+struct number number_clip(ht_dtype dtype, struct number a, ht_number low, ht_number high)
+{
+    struct number r = a;
+    double least, most;
+    bool in_doubt;
+
+    if (kind_of(dtype) <= KIND_INT)
+        return a.err > 0 ? number_unknown() : clip_integer(dtype, a.i, low, high);
+    least = number_of(dtype, low).re;
+    most = number_of(dtype, high).re;
+    r.d = NULL;
+    r.re = isnan(a.re) || isnan(least) || isnan(most) ? NAN : fmin(fmax(a.re, least), most);
+    in_doubt = a.err > 0 && (fabs(a.re - least) <= a.err || fabs(a.re - most) <= a.err);
+    if (!in_doubt && !(a.re >= least && a.re <= most))
+        r.err = 0;
+    chain(&r, in_doubt ? INFINITY : a.re >= least && a.re <= most, a, 0, NULL);
+    return r;
+}
+
+struct number number_leaky_relu(ht_dtype dtype, struct number a)
+{
+    struct number r = {.re = a.re > 0 ? a.re : 0.01 * a.re};
+
+    chain(&r, fabs(a.re) <= a.err && a.err > 0 ? INFINITY : a.re > 0 ? 1 : 0.01, a, 0, NULL);
+    return finish(dtype, r, a.err, 2);
+}
+
 /* y = f(a), with slope f' there, and `err` what the operand's error makes of it. */
 static struct number function(ht_dtype dtype, struct number a, double complex y,
                               double complex slope, double err)
@@ -223,6 +267,18 @@ struct number number_tanh(ht_dtype dtype, struct number a)
     if (kind_of(dtype) == KIND_COMPLEX) /* steep near its poles */
         r.err = fabs(a.im) > 1 ? INFINITY : r.err + 16 * eps_of(dtype) + 4 * a.err;
     return r;
+}
+
+struct number number_expm1(ht_dtype dtype, struct number a)
+{
+    return function(dtype, a, expm1(a.re), exp(a.re), exp(a.re) * expm1(a.err));
+}
+
+struct number number_log1p(ht_dtype dtype, struct number a)
+{
+    double slope = 1 / (1 + a.re), room = 1 + a.re - a.err;
+
+    return function(dtype, a, log1p(a.re), slope, room > 0 ? a.err / room : INFINITY);
 }
 
 /* --- Sums --- */
@@ -294,6 +350,8 @@ void total_add_product(struct total *total, ht_dtype dtype, struct number a, str
     if (isfinite(sa) && isfinite(sb) && sa * sb > max_of(dtype) / 2)
         total->unknown = true;
     add_terms(total, r);
+    if (kind_of(dtype) == KIND_FLOAT && isfinite(r.re) && fma(a.re, b.re, -r.re) != 0)
+        total->whole = false; /* a product that is rounded to a whole one is none */
     total->count += kind_of(dtype) == KIND_COMPLEX; /* of two products each */
     if (a.d == NULL && b.d == NULL)
         return;

@@ -56,6 +56,11 @@ static int reference_unary(struct run *run, const struct statement *s, struct ar
     return WANT_SUCCESS;
 }
 
+static ht_tensor *leaky_relu(ht_tensor *x)
+{
+    return ht_leaky_relu(x, 0.01);
+}
+
 /* --- Two operands --- */
 
 static variable_filter *partner_filter;
@@ -149,31 +154,28 @@ static bool generate_scalar(struct run *run, const struct op *op, struct stateme
         s->v[0] += 0.5;
     if (random_chance(&run->random, 10) && !run->program->differentiates)
         s->v[0] = others[random_below(&run->random, 8)];
+    s->number = random_number(run);
     return s->arg[0] >= 0 && !not_defined(op, run->vars[s->arg[0]].a.dtype);
 }
 
 static struct outcome call_scalar(struct run *run, const struct statement *s)
 {
-    return made(s->op->row.scalar.call(tensor_of(run, s, 0), s->v[0]));
-}
+    ht_tensor *x = tensor_of(run, s, 0);
 
-/* A number has the tensor's dtype, unless its kind is higher. */
-static ht_dtype meet_number(ht_dtype dtype, double value)
-{
-    bool whole = rint(value) == value && fabs(value) < 0x1p63;
-
-    if (kind_of(dtype) >= KIND_FLOAT)
-        return dtype;
-    return !whole ? HT_FLOAT32 : dtype == HT_BOOL ? HT_INT64 : dtype;
+    return made(s->op->rules & RULE_LONG ? s->op->row.scalar.long_call(x, s->number)
+                                         : s->op->row.scalar.call(x, s->v[0]));
 }
 
 static int reference_scalar(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
-    ht_dtype met = meet_number(x->dtype, s->v[0]), dtype = computed_in(s->op, met);
-    struct number b = number_of(met, s->v[0]);
+    ht_number passed = number_passed(s, x->dtype);
+    ht_dtype met = number_meets(x->dtype, passed), dtype = computed_in(s->op, met);
+    struct number b = number_of(met, passed);
 
-    b = convert(b, met, dtype);
+    b = number_fits(met, passed) ? convert(b, met, dtype) : number_of(dtype, passed);
+    if (!number_fits(met, passed) && kind_of(dtype) == KIND_INT)
+        return HT_ERR_ARGUMENT;
     if (not_defined(s->op, dtype))
         return HT_ERR_DTYPE;
     *out = array_new(dtype, x->ndim, x->shape);
@@ -185,6 +187,65 @@ static int reference_scalar(struct run *run, const struct statement *s, struct a
         else
             a = s->op->row.scalar.number(dtype, a, b);
         array_set(out, i, strip(run, a));
+    }
+    return WANT_SUCCESS;
+}
+
+/* --- Two numbers --- */
+
+static double random_bound(struct run *run, double none)
+{
+    static const double others[] = {0.1, 1e8, NAN, -300, 300, 0x1p53};
+
+    if (random_chance(&run->random, 20))
+        return random_chance(&run->random, 80) ? none : -none;
+    if (random_chance(&run->random, 10) && !run->program->differentiates)
+        return others[random_below(&run->random, 6)];
+    return (double)random_below(&run->random, 9) / (random_chance(&run->random, 25) ? 2 : 1) - 3;
+}
+
+static bool generate_clip(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick_any(run);
+    s->v[0] = random_bound(run, -INFINITY);
+    s->v[1] = random_bound(run, INFINITY);
+    s->number = random_number(run);
+    return s->arg[0] >= 0;
+}
+
+/* The upper bound: in the long form it is not always an integer where the other one is. */
+static ht_number upper_bound(const struct statement *s, ht_dtype dtype)
+{
+    return number_of_double(dtype, s->v[1]);
+}
+
+static struct outcome call_clip(struct run *run, const struct statement *s)
+{
+    ht_tensor *x = tensor_of(run, s, 0);
+
+    return made(s->op->rules & RULE_LONG
+                    ? ht_clip_ext(x, s->number, upper_bound(s, array_of(run, s, 0)->dtype))
+                    : ht_clip(x, s->v[0], s->v[1]));
+}
+
+static int reference_clip(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    ht_number low = number_passed(s, x->dtype), high = upper_bound(s, x->dtype);
+    ht_dtype dtype = x->dtype;
+
+    if (low.kind != HT_NUMBER_REAL || low.real != -INFINITY)
+        dtype = number_meets(dtype, low);
+    if (high.kind != HT_NUMBER_REAL || high.real != INFINITY)
+        dtype = number_meets(dtype, high);
+    if (kind_of(dtype) == KIND_COMPLEX)
+        return HT_ERR_DTYPE;
+    *out = array_new(dtype, x->ndim, x->shape);
+    for (int64_t i = 0; i < array_size(x); i++) {
+        struct number a = convert(array_at(x, i), x->dtype, dtype);
+
+        array_set(out, i, strip(run, is_unknown(a) ? a : number_clip(dtype, a, low, high)));
     }
     return WANT_SUCCESS;
 }
@@ -239,7 +300,13 @@ static int reference_astype(struct run *run, const struct statement *s, struct a
     {                                                                                      \
         .format = "ht_" #name "_scalar(%t, %v)", .weight = 8, .generate = generate_scalar, \
         .call = call_scalar, .reference = reference_scalar,                                \
-        .row.scalar = {ht_##name##_scalar, number_##name}, .rules = (flags)                \
+        .row.scalar = {ht_##name##_scalar, NULL, number_##name}, .rules = (flags)          \
+    }
+#define LONG_SCALAR(name, flags)                                                                  \
+    {                                                                                             \
+        .format = "ht_" #name "_scalar_ext(%t, %l)", .weight = 6, .generate = generate_scalar,    \
+        .call = call_scalar, .reference = reference_scalar,                                       \
+        .row.scalar = {NULL, ht_##name##_scalar_ext, number_##name}, .rules = (flags) | RULE_LONG \
     }
 
 const struct op ops_elementwise[] = {
@@ -248,7 +315,16 @@ const struct op ops_elementwise[] = {
     UNARY(log, RULE_FLOAT | RULE_SMOOTH | RULE_SAVES),
     UNARY(sqrt, RULE_FLOAT | RULE_SMOOTH | RULE_SAVES),
     UNARY(tanh, RULE_FLOAT | RULE_SMOOTH | RULE_SAVES),
+    UNARY(expm1, RULE_FLOAT | RULE_NO_COMPLEX | RULE_SMOOTH | RULE_SAVES),
+    UNARY(log1p, RULE_FLOAT | RULE_NO_COMPLEX | RULE_SMOOTH | RULE_SAVES),
     UNARY(relu, RULE_NO_BOOL | RULE_NO_COMPLEX | RULE_SMOOTH | RULE_SAVES),
+    {.format = "ht_leaky_relu(%t, 0.01)",
+     .weight = 6,
+     .generate = generate_unary,
+     .call = call_unary,
+     .reference = reference_unary,
+     .row.unary = {leaky_relu, number_leaky_relu},
+     .rules = RULE_NO_BOOL | RULE_NO_INTEGER | RULE_NO_COMPLEX | RULE_SMOOTH | RULE_SAVES},
     BINARY(add, 14, RULE_SMOOTH),
     BINARY(sub, 12, RULE_NO_BOOL | RULE_SMOOTH),
     BINARY(mul, 20, RULE_SMOOTH | RULE_SAVES),
@@ -265,6 +341,22 @@ const struct op ops_elementwise[] = {
     SCALAR(sub, RULE_NO_BOOL | RULE_SMOOTH),
     SCALAR(mul, RULE_SMOOTH),
     SCALAR(div, RULE_FLOAT | RULE_SMOOTH),
+    LONG_SCALAR(add, RULE_SMOOTH),
+    LONG_SCALAR(sub, RULE_NO_BOOL | RULE_SMOOTH),
+    LONG_SCALAR(mul, RULE_SMOOTH),
+    LONG_SCALAR(div, RULE_FLOAT | RULE_SMOOTH),
+    {.format = "ht_clip(%t, %v, %v)",
+     .weight = 8,
+     .generate = generate_clip,
+     .call = call_clip,
+     .reference = reference_clip,
+     .rules = RULE_SMOOTH | RULE_SAVES},
+    {.format = "ht_clip_ext(%t, %l, %v)",
+     .weight = 6,
+     .generate = generate_clip,
+     .call = call_clip,
+     .reference = reference_clip,
+     .rules = RULE_SMOOTH | RULE_SAVES | RULE_LONG},
     {.format = "ht_astype(%t, %d)",
      .weight = 12,
      .generate = generate_astype,

@@ -15,6 +15,7 @@ static bool generate_shaped(struct run *run, const struct op *op, struct stateme
     s->v[0] = (double)random_below(&run->random, 9) - 4;
     if (random_chance(&run->random, 25))
         s->v[0] += 0.5;
+    s->number = random_number(run);
     s->n[0] = run->program->differentiates
                   ? (random_chance(&run->random, 50) ? DATA_FRACTION : DATA_POSITIVE)
                   : random_below(&run->random, DATA_STYLES);
@@ -106,7 +107,7 @@ static struct outcome call_slabs(struct run *run, const struct statement *s)
     first = edge_of(run, s, run->rank, s->shape[split]);
     lshape[split] = edge_of(run, s, run->rank + 1, s->shape[split]) - first;
     bytes = data_bytes(s, first, lshape[split]);
-    t = ht_array_from_local(bytes, s->ndim, lshape, s->dtype, s->split, HT_COMM_WORLD);
+    t = ht_array_from_local(bytes, s->ndim, lshape, s->dtype, s->split);
     free(bytes);
     return made(t);
 }
@@ -133,39 +134,25 @@ static struct outcome call_full(struct run *run, const struct statement *s)
     return made(ht_full(s->ndim, s->shape, s->v[0], s->dtype, s->split));
 }
 
+static struct outcome call_full_ext(struct run *run, const struct statement *s)
+{
+    (void)run;
+    return made(ht_full_ext(s->ndim, s->shape, s->number, s->dtype, s->split, ht_get_device(),
+                            ht_get_comm()));
+}
+
 static int reference_full(struct run *run, const struct statement *s, struct array *out)
 {
-    struct number value = convert(number_real(HT_FLOAT64, s->v[0]), HT_FLOAT64, s->dtype);
+    struct number value = number_of(s->dtype, number_passed(s, HT_FLOAT64));
 
     (void)run;
     if (check_split(s) != HT_SUCCESS)
         return WANT_FAILURE;
+    if (!number_fits(s->dtype, number_passed(s, HT_FLOAT64)))
+        return HT_ERR_ARGUMENT;
     *out = array_new(s->dtype, s->ndim, s->shape);
     for (int64_t i = 0; i < array_size(out); i++)
         array_set(out, i, value);
-    return WANT_SUCCESS;
-}
-
-static struct number exact_value(const struct statement *s)
-{
-    return convert(data_number(DATA_SPECIAL, HT_INT64, s->seed, 0), HT_INT64, s->dtype);
-}
-
-static struct outcome call_full_i64(struct run *run, const struct statement *s)
-{
-    (void)run;
-    return made(ht_full_i64(s->ndim, s->shape, data_number(DATA_SPECIAL, HT_INT64, s->seed, 0).i,
-                            s->dtype, s->split));
-}
-
-static int reference_full_i64(struct run *run, const struct statement *s, struct array *out)
-{
-    (void)run;
-    if (check_split(s) != HT_SUCCESS)
-        return WANT_FAILURE;
-    *out = array_new(s->dtype, s->ndim, s->shape);
-    for (int64_t i = 0; i < array_size(out); i++)
-        array_set(out, i, exact_value(s));
     return WANT_SUCCESS;
 }
 
@@ -174,6 +161,8 @@ static bool generate_like(struct run *run, const struct op *op, struct statement
     (void)op;
     s->arg[0] = pick_any(run);
     s->v[0] = (double)random_below(&run->random, 9) - 4;
+    s->number = random_number(run);
+    s->dtype = random_dtype(run);
     return s->arg[0] >= 0;
 }
 
@@ -182,12 +171,20 @@ static struct outcome call_like(struct run *run, const struct statement *s)
     return made(ht_full_like(tensor_of(run, s, 0), s->v[0]));
 }
 
+static struct outcome call_like_ext(struct run *run, const struct statement *s)
+{
+    return made(ht_full_like_ext(tensor_of(run, s, 0), s->number, s->dtype));
+}
+
 static int reference_like(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
-    struct number value = convert(number_real(HT_FLOAT64, s->v[0]), HT_FLOAT64, x->dtype);
+    ht_dtype dtype = s->op->rules & RULE_LONG ? s->dtype : x->dtype;
+    struct number value = number_of(dtype, number_passed(s, HT_FLOAT64));
 
-    *out = array_new(x->dtype, x->ndim, x->shape);
+    if (!number_fits(dtype, number_passed(s, HT_FLOAT64)))
+        return HT_ERR_ARGUMENT;
+    *out = array_new(dtype, x->ndim, x->shape);
     for (int64_t i = 0; i < array_size(out); i++)
         array_set(out, i, value);
     return WANT_SUCCESS;
@@ -262,6 +259,10 @@ static int reference_arange(struct run *run, const struct statement *s, struct a
     int64_t length = count > 0 ? (int64_t)count : 0;
 
     (void)run;
+    if (rint(s->v[0]) == s->v[0] && s->n[0] % 4 == 0 && length > 0 &&
+        (!number_fits(s->dtype, ht_number_integer((int64_t)s->v[0])) ||
+         !number_fits(s->dtype, ht_number_integer((int64_t)s->v[0] + s->n[0] / 4 * (length - 1)))))
+        return HT_ERR_ARGUMENT;
     *out = array_new(s->dtype, 1, &length);
     for (int64_t i = 0; i < length; i++) {
         struct number a = {.re = s->v[0] + step * (double)i};
@@ -276,6 +277,50 @@ static int reference_arange(struct run *run, const struct statement *s, struct a
         }
         array_set(out, i, a);
     }
+    return WANT_SUCCESS;
+}
+
+/* Integers that no double is, and reals that are whole. */
+static bool generate_count(struct run *run, const struct op *op, struct statement *s)
+{
+    static const int64_t starts[] = {
+        0, -7, (1LL << 53) + 1, -(1LL << 62) - 3, INT64_MAX - 99, INT64_MIN + 99};
+
+    (void)op;
+    s->n[0] = starts[random_below(&run->random, 6)];
+    s->n[2] = 1 + random_below(&run->random, 3);
+    s->n[1] = random_below(&run->random, 40) - 4;
+    if (random_chance(&run->random, 50)) {
+        s->n[1] = -s->n[1];
+        s->n[2] = -s->n[2];
+    }
+    s->n[1] += s->n[0];
+    s->dtype = random_chance(&run->random, 60) ? HT_INT64 : HT_FLOAT64;
+    s->split = random_chance(&run->random, 50) ? 0 : HT_NONE;
+    return true;
+}
+
+static struct outcome call_count(struct run *run, const struct statement *s)
+{
+    bool real = (double)s->n[2] > 2; /* a whole one is as good */
+
+    (void)run;
+    return made(
+        ht_arange_ext(HT_NUM(s->n[0]), HT_NUM(s->n[1]),
+                      real && llabs(s->n[0]) < 8 ? HT_NUM((double)s->n[2]) : HT_NUM(s->n[2]),
+                      s->dtype, s->split, ht_get_device(), ht_get_comm()));
+}
+
+static int reference_count(struct run *run, const struct statement *s, struct array *out)
+{
+    int64_t way = s->n[1] - s->n[0], step = s->n[2];
+    int64_t length = way == 0 || (way > 0) != (step > 0) ? 0
+                                                         : (way - (step > 0 ? 1 : -1)) / step + 1;
+
+    (void)run;
+    *out = array_new(s->dtype, 1, &length);
+    for (int64_t i = 0; i < length; i++)
+        array_set(out, i, number_of(s->dtype, ht_number_integer(s->n[0] + step * i)));
     return WANT_SUCCESS;
 }
 
@@ -328,17 +373,29 @@ const struct op ops_factories[] = {
      call_full,
      reference_full,
      .rules = RULE_SMOOTH},
-    {.format = "ht_full_i64(%s, an extreme, %d, split %p, seed %x)",
+    {.format = "ht_full_ext(%s, %l, %d, split %p)",
      6,
      generate_shaped,
-     call_full_i64,
-     reference_full_i64},
+     call_full_ext,
+     reference_full,
+     .rules = RULE_SMOOTH | RULE_LONG},
     {.format = "ht_full_like(%t, %v)",
      6,
      generate_like,
      call_like,
      reference_like,
      .rules = RULE_SMOOTH},
+    {.format = "ht_full_like_ext(%t, %l, %d)",
+     4,
+     generate_like,
+     call_like_ext,
+     reference_like,
+     .rules = RULE_SMOOTH | RULE_LONG},
+    {.format = "ht_arange_ext(%n, %n, %n, %d, split %p)",
+     4,
+     generate_count,
+     call_count,
+     reference_count},
     {.format = "ht_linspace(%v, %v, %n, %d, split %p)",
      6,
      generate_line,

@@ -185,7 +185,7 @@ static struct outcome call_backward(struct run *run, const struct statement *s)
         return done(ht_backward(x->t));
     if (split != HT_NONE && !axis_of(&split, x->a.ndim))
         split = HT_NONE;
-    return done(ht_backward_from(
+    return done(ht_backward_ext(
         x->t, s->n[1] == FROM_SEED ? data_tensor(s, &x->a, split, s->seed) : NULL, s->n[2]));
 }
 

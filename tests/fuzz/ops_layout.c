@@ -69,17 +69,15 @@ static bool view_in_shape(const struct array *x, struct array *y)
     return true;
 }
 
-/* y has the elements of x in its shape. Whether it is a view, the memory tells: a copy, unless the
- * parts of all ranks share theirs. Where only some do, or some have no elements, or the result is x
- * itself on some ranks alone, as documented, nobody may write to either. */
+/* y has the elements of x in its shape: x itself, a view or a copy, on all ranks alike. Which, the
+ * memory tells. */
 static int view_or_copy(struct run *run, const struct statement *s, struct array *out,
                         struct outcome outcome)
 {
     const struct array *x = array_of(run, s, 0);
     int64_t shape[HT_MAX_NDIM];
     struct array y = *x;
-    int ndim = out->ndim, shared,
-        same[3]; /* x itself: on some ranks; on some not; some have nothing of it */
+    int ndim = out->ndim, shared, same[2]; /* x itself: on some ranks; on some not */
 
     memcpy(shape, out->shape, sizeof shape);
     y.ndim = ndim;
@@ -89,15 +87,20 @@ static int view_or_copy(struct run *run, const struct statement *s, struct array
     shared = shared_by(outcome.t, tensor_of(run, s, 0));
     same[0] = outcome.t == tensor_of(run, s, 0);
     same[1] = !same[0];
-    same[2] = ht_tensor_lsize(outcome.t) == 0;
-    MPI_Allreduce(MPI_IN_PLACE, same, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, same, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (shared == 2 || same[0] + same[1] == 2)
+        fail(run, "a copy on some ranks alone");
     if (!same[1]) {
         *out = array_view(x);
         return WANT_SUCCESS;
     }
-    if (same[0] && !run->recording) /* on some ranks it goes on needing a gradient */
-        return WANT_ANYTHING;
-    if (shared == 1 && !same[0] && !same[2] && view_in_shape(x, &y)) {
+    if (shared == 1) {
+        if (x->memory->frozen) /* x may lie in other memory by now, row-major */
+            return WANT_ANYTHING;
+        if (!view_in_shape(x, &y)) {
+            fail(run, "a view where strides allow none");
+            return WANT_ANYTHING;
+        }
         *out = array_view(&y);
         out->cut = x->cut || !run->recording;
         out->view = true;
@@ -111,8 +114,7 @@ static int view_or_copy(struct run *run, const struct statement *s, struct array
             a.d = NULL;
         array_set(&y, i, a);
     }
-    if (shared != 0 || same[0] ||
-        same[2]) { /* the program leaves these two as they are from now on */
+    if (array_size(x) == 0) { /* no memory tells: the program leaves these two as they are */
         x->memory->views++;
         y.memory->views++;
         y.read_only = x->read_only;

@@ -205,7 +205,7 @@ static struct outcome call_later(struct run *run, const struct statement *s)
     if (!run->recording)
         return done(HT_SUCCESS);
     if (ht_tensor_set_requires_grad(x, true) != HT_SUCCESS ||
-        ht_backward_from(ht_cumsum(x, 0), data_tensor(s, &like, HT_NONE, s->seed), false) !=
+        ht_backward_ext(ht_cumsum(x, 0), data_tensor(s, &like, HT_NONE, s->seed), false) !=
             HT_SUCCESS)
         return made(NULL);
     return made(ht_copy(ht_tensor_grad(x)));

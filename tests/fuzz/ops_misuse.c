@@ -95,7 +95,7 @@ static ht_status other_seed(ht_tensor *x)
     ht_tensor *seed = ht_expand_dims(ht_ones_like(x), 0);
 
     /* without memory for it: NULL would be ones */
-    return seed != NULL ? ht_backward_from(x, seed, true) : ht_error_get(NULL);
+    return seed != NULL ? ht_backward_ext(x, seed, true) : ht_error_get(NULL);
 }
 
 static ht_tensor *other_shape(ht_tensor *grad, void *user)
@@ -139,7 +139,7 @@ static const struct misuse {
                {"ht_uniform_ of a range that float32 does not hold", wide_range, FLOAT32},
                {"ht_rand of int32", no_dtype, ANY},
                {"ht_astype to no dtype", not_a_dtype, ANY},
-               {"ht_backward_from a seed of another shape", other_seed, PART_OF_GRAPH},
+               {"ht_backward_ext a seed of another shape", other_seed, PART_OF_GRAPH},
                {"a hook that gives another shape", other_replacement, ANY}};
 enum { MISUSES = sizeof misuses / sizeof *misuses };
 

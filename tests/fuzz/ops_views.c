@@ -41,7 +41,7 @@ static struct outcome call_permute(struct run *run, const struct statement *s)
 
     for (int i = 0; i < MAX_NUMBERS; i++)
         axes[i] = (int)s->n[i];
-    return made(ht_permute(tensor_of(run, s, 0), axes));
+    return made(ht_permute(tensor_of(run, s, 0), array_of(run, s, 0)->ndim, axes));
 }
 
 static int reference_permute(struct run *run, const struct statement *s, struct array *out)

@@ -13,6 +13,7 @@ static bool generate_target(struct run *run, const struct op *op, struct stateme
     s->v[0] = (double)random_below(&run->random, 9) - 4;
     if (random_chance(&run->random, 20))
         s->v[0] += 0.5;
+    s->number = random_number(run);
     return s->arg[0] >= 0;
 }
 
@@ -87,6 +88,11 @@ static struct outcome call_fill(struct run *run, const struct statement *s)
     return done(ht_fill_(tensor_of(run, s, 0), s->v[0]));
 }
 
+static struct outcome call_fill_ext(struct run *run, const struct statement *s)
+{
+    return done(ht_fill_ext_(tensor_of(run, s, 0), s->number));
+}
+
 static int reference_fill(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
@@ -95,8 +101,10 @@ static int reference_fill(struct run *run, const struct statement *s, struct arr
     (void)out;
     if (want != WANT_SUCCESS)
         return want;
+    if (!number_fits(x->dtype, number_passed(s, HT_FLOAT64)))
+        return HT_ERR_ARGUMENT;
     for (int64_t i = 0; i < array_size(x); i++)
-        write_element(run, x, i, convert(number_real(HT_FLOAT64, s->v[0]), HT_FLOAT64, x->dtype));
+        write_element(run, x, i, number_of(x->dtype, number_passed(s, HT_FLOAT64)));
     end_history(run, x);
     return WANT_SUCCESS;
 }
@@ -108,31 +116,50 @@ static struct outcome call_add(struct run *run, const struct statement *s)
     return done(ht_add_(tensor_of(run, s, 0), tensor_of(run, s, 1), s->v[0]));
 }
 
-static struct number scaled(ht_dtype dtype, struct number a, double alpha)
+static struct outcome call_add_ext(struct run *run, const struct statement *s)
 {
-    return alpha == 1 || is_unknown(a) ? a : number_mul(dtype, a, number_of(dtype, alpha));
+    return done(ht_add_ext_(tensor_of(run, s, 0), tensor_of(run, s, 1), s->number));
+}
+
+static bool is_one(ht_number x)
+{
+    return x.kind != HT_NUMBER_COMPLEX && x.real == 1;
+}
+
+static struct number scaled(ht_dtype dtype, struct number a, ht_number alpha)
+{
+    return is_one(alpha) || is_unknown(a) ? a : number_mul(dtype, a, number_of(dtype, alpha));
+}
+
+/* The least kind that a product with it has. */
+static enum kind kind_raised(ht_number x)
+{
+    return x.kind == HT_NUMBER_COMPLEX ? KIND_COMPLEX
+           : x.kind == HT_NUMBER_REAL  ? KIND_FLOAT
+                                       : KIND_BOOL;
 }
 
 /* a + alpha b, rounded to a's dtype; b's kind must not be higher. */
 static int reference_add(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0), *y = array_of(run, s, 1);
-    bool fraction = rint(s->v[0]) != s->v[0];
+    ht_dtype wide = promote(x->dtype, y->dtype);
+    ht_number alpha = number_passed(s, wide);
     enum kind kind = kind_of(y->dtype);
     int want = check_write(run, s, y);
     struct array before;
-    ht_dtype wide;
 
     (void)out;
-    if (kind <= KIND_INT && fraction)
-        kind = KIND_FLOAT;
+    if (kind_raised(alpha) > kind)
+        kind = kind_raised(alpha);
     if (!broadcasts_to(y, x->ndim, x->shape) || kind > kind_of(x->dtype))
         return WANT_FAILURE;
     if (want != WANT_SUCCESS)
         return want;
+    if (!number_fits(wide, alpha))
+        return HT_ERR_ARGUMENT;
     if (kind_of(x->dtype) <= KIND_INT && (x->dtype == HT_BOOL || x->dtype != y->dtype))
         return forget(x->memory);
-    wide = promote(x->dtype, y->dtype);
     before = array_copy(y);
     for (int64_t i = 0; i < array_size(x); i++) {
         int64_t at[HT_MAX_NDIM];
@@ -140,12 +167,13 @@ static int reference_add(struct run *run, const struct statement *s, struct arra
 
         unravel(i, x->ndim, x->shape, at);
         b = convert(array_at_coords(&before, x->ndim, at), y->dtype, wide);
-        /* What x's dtype cannot hold may be infinite before it is scaled. */
-        if (kind_of(x->dtype) >= KIND_FLOAT && number_abs(wide, b) > max_of(x->dtype))
+        /* What x's dtype cannot hold, alpha too, may be infinite before it is scaled. */
+        if (kind_of(x->dtype) >= KIND_FLOAT &&
+            fmax(number_abs(wide, b), hypot(alpha.real, alpha.imaginary)) > max_of(x->dtype))
             b = number_unknown();
-        b = scaled(wide, b, s->v[0]);
+        b = scaled(wide, b, alpha);
         a = is_unknown(a) || is_unknown(b) ? number_unknown() : number_add(wide, a, b);
-        if (!is_unknown(a) && kind_of(wide) >= KIND_FLOAT && s->v[0] != 1)
+        if (!is_unknown(a) && kind_of(wide) >= KIND_FLOAT && !is_one(alpha))
             a.err += 2 * ulp(wide, number_abs(wide, b)); /* with or without a rounding between */
         a = convert(a, wide, x->dtype);
         if (x->dtype != y->dtype && kind_of(x->dtype) >= KIND_FLOAT) /* b may be narrowed first */
@@ -160,24 +188,31 @@ static struct outcome call_mul(struct run *run, const struct statement *s)
     return done(ht_mul_scalar_(tensor_of(run, s, 0), s->v[0]));
 }
 
+static struct outcome call_mul_ext(struct run *run, const struct statement *s)
+{
+    return done(ht_mul_scalar_ext_(tensor_of(run, s, 0), s->number));
+}
+
 static int reference_mul(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
-    bool integers = kind_of(x->dtype) <= KIND_INT;
+    ht_number factor = number_passed(s, x->dtype);
     int want = check_write(run, s, NULL);
 
     (void)out;
     if (want != WANT_SUCCESS)
         return want;
-    if (integers && rint(s->v[0]) != s->v[0])
+    if (kind_raised(factor) > kind_of(x->dtype))
         return WANT_FAILURE;
+    if (!number_fits(x->dtype, factor))
+        return HT_ERR_ARGUMENT;
     if (x->dtype == HT_BOOL || x->dtype == HT_UINT8)
         return forget(x->memory);
     for (int64_t i = 0; i < array_size(x); i++)
         write_element(run, x, i,
                       is_unknown(array_at(x, i))
                           ? number_unknown()
-                          : number_mul(x->dtype, array_at(x, i), number_of(x->dtype, s->v[0])));
+                          : number_mul(x->dtype, array_at(x, i), number_of(x->dtype, factor)));
     return WANT_SUCCESS;
 }
 
@@ -385,12 +420,12 @@ static bool raw_written;
 static struct outcome call_raw(struct run *run, const struct statement *s)
 {
     ht_tensor *x = tensor_of(run, s, 0);
-    int contiguous = ht_tensor_is_contiguous(x), all;
     double *data;
 
-    MPI_Allreduce(&contiguous, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    raw_written = all && whole_doubles(run, &run->vars[s->arg[0]]);
+    raw_written = ht_tensor_is_contiguous(x) && whole_doubles(run, &run->vars[s->arg[0]]);
     data = raw_written ? ht_tensor_mutable_data(x) : NULL;
+    if (raw_written && data == NULL && ht_tensor_lsize(x) > 0) /* out of the host's reach */
+        return done(ht_copy_(ht_detach(x), ht_full_like(ht_detach(x), s->v[0])));
     for (int64_t i = 0; data != NULL && i < ht_tensor_lsize(x); i++)
         data[i] = s->v[0];
     return done(HT_SUCCESS);
@@ -416,6 +451,12 @@ const struct op ops_writes[] = {
      .rules = RULE_SMOOTH | RULE_WRITES},
     {"ht_mul_scalar_(%t, %v)", 12, generate_target, call_mul, reference_mul,
      .rules = RULE_SMOOTH | RULE_WRITES},
+    {"ht_fill_ext_(%t, %l)", 4, generate_target, call_fill_ext, reference_fill,
+     .rules = RULE_SMOOTH | RULE_WRITES | RULE_LONG},
+    {"ht_add_ext_(%t, %t, %l)", 8, generate_pair, call_add_ext, reference_add,
+     .rules = RULE_SMOOTH | RULE_WRITES | RULE_LONG},
+    {"ht_mul_scalar_ext_(%t, %l)", 8, generate_target, call_mul_ext, reference_mul,
+     .rules = RULE_SMOOTH | RULE_WRITES | RULE_LONG},
     {"ht_relu_(%t)", 6, generate_target, call_relu, reference_relu,
      .rules = RULE_SMOOTH | RULE_WRITES | RULE_SAVES},
     {"ht_uniform_(%t, -1, 3) (seed %x)", 4, generate_draw, call_uniform, reference_draw,

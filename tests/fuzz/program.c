@@ -7,9 +7,13 @@
 
 #include "fuzz.h"
 
-static const struct op *const tables[] = {
-    ops_factories, ops_elementwise, ops_reduce, ops_views,  ops_layout, ops_writes, ops_layers,
-    ops_losses,    ops_gradients,   ops_leaves, ops_checks, ops_misuse, NULL};
+static const struct op *const tables[] = {ops_factories, ops_elementwise,
+                                          ops_reduce,    ops_reduce_ext,
+                                          ops_views,     ops_layout,
+                                          ops_writes,    ops_layers,
+                                          ops_losses,    ops_gradients,
+                                          ops_leaves,    ops_checks,
+                                          ops_misuse,    NULL};
 
 static int weight_of(const struct run *run, const struct op *op)
 {
@@ -41,6 +45,16 @@ const struct op *op_random(struct run *run)
 
 /* --- Listings --- */
 
+static void print_number(ht_number x)
+{
+    if (x.kind == HT_NUMBER_INTEGER)
+        fprintf(stderr, "HT_NUM(%lld)", (long long)x.integer);
+    else if (x.kind == HT_NUMBER_REAL)
+        fprintf(stderr, "HT_NUM(%.17g)", x.real);
+    else
+        fprintf(stderr, "HT_COMPLEX(%.17g, %.17g)", x.real, x.imaginary);
+}
+
 void statement_print(const struct run *run, const struct statement *s, int number)
 {
     int arg = 0, n = 0, v = 0;
@@ -64,6 +78,9 @@ void statement_print(const struct run *run, const struct statement *s, int numbe
             break;
         case 'v':
             fprintf(stderr, "%.17g", s->v[v++]);
+            break;
+        case 'l':
+            print_number(s->number);
             break;
         case 'd':
             fprintf(stderr, "%s", ht_dtype_name(s->dtype));
@@ -100,11 +117,12 @@ void program_print(const struct program *program, const struct run *run)
 /* --- Shrinking --- */
 
 static struct run trial;
+static char found[sizeof trial.failure]; /* the failure that is shrunk */
 
 static bool still_fails(struct program *program)
 {
     trial.generate = trial.trace = false;
-    return !program_run(program, &trial);
+    return !program_run(program, &trial) && same_failure(trial.failure, found);
 }
 
 static void drop_statements(struct program *program)
@@ -161,6 +179,7 @@ static void simplify_statements(struct program *program)
 
 void program_shrink(struct program *program, char failure[], size_t size)
 {
+    snprintf(found, sizeof found, "%s", failure);
     drop_statements(program);
     simplify_statements(program);
     drop_statements(program);
@@ -183,6 +202,8 @@ static bool run_family(const char *family, uint64_t seed, bool trace, bool starv
     if (program_run(&program, &current))
         return true;
     snprintf(failure, sizeof failure, "%s", current.failure);
+    if (trace && current.rank == 0)
+        fprintf(stderr, "fuzz: before it is shrunk: %s\n", failure);
     program_shrink(&program, failure, sizeof failure);
     if (current.rank == 0) {
         fprintf(stderr, "fuzz: %s, seed %llu, %d ranks: %s\n", family, (unsigned long long)seed,

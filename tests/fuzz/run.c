@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ops_gradients.h"
 
 struct outcome made(ht_tensor *t)
@@ -58,6 +58,16 @@ static bool statuses_agree(struct run *run, int number)
     return false;
 }
 
+/* Whether the message begins with the function that the statement calls, as its format does, or
+ * with the one that it makes an operand by. */
+static bool names_function(const struct op *op, const char *message)
+{
+    size_t length = strcspn(op->format, "(");
+
+    return strncmp(op->format, "ht_", 3) != 0 || strncmp(op->format, message, length) == 0 ||
+           strncmp(message, "ht_array: ", sizeof "ht_array: " - 1) == 0;
+}
+
 /* Whether the library did what it was to do. */
 static void check_status(struct run *run, int number, int want)
 {
@@ -65,6 +75,9 @@ static void check_status(struct run *run, int number, int want)
 
     if (status == HT_ERROR_COUNT)
         fail(run, "t%d: NULL without an error", number);
+    else if (want != WANT_SUCCESS && status != HT_SUCCESS &&
+             !names_function(run->program->at[number].op, run->message))
+        fail(run, "t%d: the error names another function: %s", number, run->message);
     else if (want == WANT_SUCCESS && status != HT_SUCCESS)
         fail(run, "t%d: failed: %s", number, run->message);
     else if (want > 0 && status == HT_SUCCESS)
@@ -127,6 +140,22 @@ static void give_up(struct run *run, const struct statement *s)
     ht_error_clear();
 }
 
+/* What is made lies in memory as its operand does; which views there are of it follows from that.
+ */
+static void lay_as(struct run *run, struct array *x, ht_tensor *t)
+{
+    if (t == NULL || x->memory == NULL || x->view || x->ndim != ht_tensor_ndim(t) ||
+        array_size(x) != x->memory->count)
+        return;
+    for (int i = 0; i < run->program->count; i++) {
+        const struct variable *other = &run->vars[i];
+
+        if (other->alive && &other->a != x && other->a.memory == x->memory)
+            return;
+    }
+    array_lay(x, t->body->gstride);
+}
+
 static void run_statement(struct run *run, int number)
 {
     struct statement *s = &run->program->at[number];
@@ -160,10 +189,13 @@ static void run_statement(struct run *run, int number)
         return;
     remember_graph(run, s, &x->a);
     remember_saved(run, s, &x->a);
+    if (s->op->rules & RULE_WRITES) /* a new distribution is a new place */
+        lay_as(run, array_of(run, s, 0), tensor_of(run, s, 0));
     if (x->a.memory == NULL)
         return;
     if (kind_of(x->a.dtype) >= KIND_FLOAT && eps_of(x->a.dtype) > run->eps)
         run->eps = eps_of(x->a.dtype);
+    lay_as(run, &x->a, outcome.t);
     x->t = outcome.t;
     x->alive = true;
     if (outcome.t != NULL)
@@ -251,7 +283,7 @@ static void check_all(struct run *run)
 bool program_run(struct program *program, struct run *run)
 {
     int length = program->count;
-    int64_t objects = ht_live_objects(NULL);
+    int64_t objects = objects_alive();
     ht_scope *scope = ht_scope_open();
     bool failed = false;
 
@@ -277,8 +309,8 @@ bool program_run(struct program *program, struct run *run)
     ht_scope_close(scope);
     arrays_free();
     ht_error_clear();
-    if (!failed && ht_live_objects(NULL) != objects) {
-        fail(run, "%lld objects are left", (long long)(ht_live_objects(NULL) - objects));
+    if (!failed && objects_alive() != objects) {
+        fail(run, "%lld objects are left", (long long)(objects_alive() - objects));
         failed = true;
     }
     return !any_failed(run);

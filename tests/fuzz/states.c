@@ -48,8 +48,8 @@ static ht_value *bad_tensor(ht_tensor *x)
 
     memcpy(shape, ht_tensor_shape(x), (size_t)ht_tensor_ndim(x) * sizeof *shape);
     shape[ht_tensor_ndim(x) - 1]++; /* the first may be of ranks */
-    return ht_value_tensor(ht_full_on(ht_tensor_ndim(x), shape, 7, ht_tensor_dtype(x), HT_NONE,
-                                      ht_device_get("cpu"), HT_COMM_SELF));
+    return ht_value_tensor(ht_full_ext(ht_tensor_ndim(x), shape, HT_NUM(7), ht_tensor_dtype(x),
+                                       HT_NONE, ht_device_get("cpu"), HT_COMM_SELF));
 }
 
 /* A copy in which numbers are other ones, and the entry `bad` cannot be. */
@@ -98,8 +98,8 @@ static void thing_use(struct thing *thing, int steps)
     int64_t shape[] = {4, 3};
 
     for (int i = 0; i < steps; i++) {
-        ht_tensor *x = ht_full_on(2, shape, i + 1.0, HT_FLOAT32, HT_NONE, ht_device_get("cpu"),
-                                  HT_COMM_SELF),
+        ht_tensor *x = ht_full_ext(2, shape, HT_NUM(i + 1.0), HT_FLOAT32, HT_NONE,
+                                   ht_device_get("cpu"), HT_COMM_SELF),
                   *y = ht_forward(thing->net, x);
 
         ht_optim_wrapper_begin(thing->wrapper, thing->net);
@@ -263,7 +263,7 @@ static void check_best(struct random *random, bool shows)
 bool family_states(uint64_t seed, bool trace)
 {
     struct random random = {hash_of(seed, 2020)};
-    int64_t objects = ht_live_objects(NULL);
+    int64_t objects = objects_alive();
     ht_scope *scope = ht_scope_open();
     struct {
         int failed, rank;
@@ -276,7 +276,7 @@ bool family_states(uint64_t seed, bool trace)
         check_state(&random);
     ht_scope_close(scope);
     ht_error_clear();
-    if (ht_live_objects(NULL) != objects)
+    if (objects_alive() != objects)
         complain("objects are left", "");
     mine.failed = failure[0] != '\0';
     MPI_Allreduce(&mine, &one, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD);

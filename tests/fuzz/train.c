@@ -18,7 +18,11 @@ static ht_optimizer *optimizer_new(const struct training *t, ht_value *parameter
 {
     ht_sgd_options sgd = ht_sgd_options_default();
     ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
+    ht_adamax_options adamax = ht_adamax_options_default();
+    ht_adagrad_options adagrad = ht_adagrad_options_default();
 
+    adagrad.initial_accumulator_value = 0.1; /* from 0 the first step is the gradient's sign */
+    adamax.eps = 1e-2;
     switch (knob(t, KNOB_OPTIMIZER)) {
     case 1:
         return ht_optim_adam(parameters, 0.01, NULL);
@@ -29,6 +33,10 @@ static ht_optimizer *optimizer_new(const struct training *t, ht_value *parameter
         return ht_optim_rmsprop(parameters, 0.01, &rmsprop);
     case 4:
         return ht_optim_adadelta(parameters, 0.5, NULL);
+    case 5:
+        return ht_optim_adagrad(parameters, 0.05, &adagrad);
+    case 6:
+        return ht_optim_adamax(parameters, 0.01, &adamax);
     default:
         sgd.momentum = t->plan->seed % 2 ? 0.9 : 0;
         sgd.weight_decay = t->plan->seed % 3 ? 0 : 0.01;
@@ -207,10 +215,9 @@ static void scale_gradients(struct training *t, bool to_means)
     for (int i = 0; i < ht_value_count(t->parameters); i++) {
         ht_tensor *grad = ht_tensor_grad(ht_value_as_tensor(ht_value_at(t->parameters, i)));
         double rows = t->gathered[parts ? i % 2 : 0];
-        double *data = grad != NULL ? ht_tensor_mutable_data(grad) : NULL;
 
-        for (int64_t j = 0; data != NULL && rows > 0 && j < ht_tensor_size(grad); j++)
-            data[j] = to_means ? data[j] / rows : data[j] * rows;
+        if (grad != NULL && rows > 0)
+            went(t, "ht_mul_scalar_", ht_mul_scalar_(grad, to_means ? 1 / rows : rows));
     }
 }
 

@@ -16,7 +16,7 @@
     X(ROOT, 3)      /* 2: a parameter of the root module */                                  \
     X(FROZEN, 3)    /* 2: the first layer's weight is frozen */                              \
     X(NORM, 4)      /* 2: batch norm, or its function; 3: synchronised */                    \
-    X(OPTIMIZER, 5) /* SGD, Adam, AdamW, RMSprop, Adadelta */                                \
+    X(OPTIMIZER, 7) /* SGD, Adam, AdamW, RMSprop, Adadelta, Adagrad, Adamax */               \
     X(SECOND, 4)    /* 1: two optimizers; 2: the other's part has none; 3: none of either */ \
     X(ZEROING, 4)   /* after step, before forward, second every other step, by module */     \
     X(AVERAGING, 4) /* weighted, mean, sum, weighted */                                      \

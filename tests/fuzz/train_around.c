@@ -103,9 +103,9 @@ static void add_rows(struct training *t, int rank)
         went(t, "ht_metric_add", ht_metric_add(metric, scores[0], (double)shape[0]));
         return;
     }
-    target = knob(t, KNOB_METRIC) > 2 ? ht_array_local(classes, 1, shape, HT_INT64) : NULL;
+    target = knob(t, KNOB_METRIC) > 2 ? ht_array(classes, 1, shape, HT_INT64, HT_LOCAL) : NULL;
     went(t, "ht_metric_update",
-         ht_metric_update(metric, ht_array_local(scores, 2, shape, HT_FLOAT64), target));
+         ht_metric_update(metric, ht_array(scores, 2, shape, HT_FLOAT64, HT_LOCAL), target));
 }
 
 static void add_to_metric(struct training *t)
@@ -188,7 +188,7 @@ static ht_tensor *side_loss(struct training *t, int rank, int64_t rows)
 
     for (int i = 0; i < 4 * 2; i++)
         data[i] = data_number(DATA_NORMAL, HT_FLOAT64, draw(t, 2, rank), (uint64_t)i).re;
-    ht_tensor *y = ht_forward(t->around.side_model, ht_array_local(data, 2, shape, HT_FLOAT64));
+    ht_tensor *y = ht_forward(t->around.side_model, ht_array(data, 2, shape, HT_FLOAT64, HT_LOCAL));
 
     return ht_mean(ht_mul(y, y), HT_NONE);
 }

@@ -101,7 +101,7 @@ static void look_for_trouble(const char *what, const struct notes *notes, char *
 static void run_plan(const struct plan *given, char *failure, size_t size)
 {
     struct plan plan = *given;
-    int64_t objects = ht_live_objects(NULL);
+    int64_t objects = objects_alive();
     bool alike;
 
     settle(&plan);
@@ -129,9 +129,8 @@ static void run_plan(const struct plan *given, char *failure, size_t size)
         look_for_trouble("on one rank", &one, failure, size);
         compare("on all ranks and on one", &flowing, &one, 1e-8, failure, size);
     }
-    if (failure[0] == '\0' && ht_live_objects(NULL) != objects)
-        snprintf(failure, size, "%lld objects are left",
-                 (long long)(ht_live_objects(NULL) - objects));
+    if (failure[0] == '\0' && objects_alive() != objects)
+        snprintf(failure, size, "%lld objects are left", (long long)(objects_alive() - objects));
     agree(failure, size);
 }
 
@@ -154,7 +153,7 @@ static void shrink(struct plan *plan, char *failure, size_t size)
 
             for (plan->knob[i] = 0; plan->knob[i] < kept; plan->knob[i]++) {
                 run_plan(plan, other, sizeof other);
-                if (other[0] != '\0') {
+                if (other[0] != '\0' && same_failure(other, failure)) {
                     snprintf(failure, size, "%s", other);
                     break;
                 }

@@ -6,6 +6,8 @@
 
 #include "train.h"
 
+enum { MOST_VALUES = 64 }; /* of a parameter, which is 6 x 6 at the most */
+
 static ht_tensor *net_forward(ht_module *self, ht_tensor *x)
 {
     struct net *net = ht_module_data(self);
@@ -32,13 +34,13 @@ static const ht_module_type net_type = {.name = "net", .forward = net_forward};
 static void set_parameter(const char *name, ht_tensor *parameter, void *user)
 {
     uint64_t seed = *(uint64_t *)user;
-    double *data;
+    double data[MOST_VALUES];
 
     for (const char *c = name; *c != '\0'; c++)
         seed = hash_of(seed, (uint64_t)*c);
-    data = ht_tensor_mutable_data(parameter);
     for (int64_t i = 0; i < ht_tensor_size(parameter); i++)
         data[i] = data_number(DATA_NORMAL, HT_FLOAT64, seed, (uint64_t)i).re / 2;
+    set_values(parameter, data);
 }
 
 static void add_running(ht_module *self, struct net *net, int64_t middle)
@@ -47,8 +49,9 @@ static void add_running(ht_module *self, struct net *net, int64_t middle)
 
     for (int i = 0; i < 16; i++)
         ones[i] = 1;
-    ht_module_add_buffer(self, "mean", &net->mean, ht_array_local(ones, 1, &middle, HT_FLOAT64));
-    ht_module_add_buffer(self, "var", &net->var, ht_array_local(ones, 1, &middle, HT_FLOAT64));
+    ht_module_add_buffer(self, "mean", &net->mean,
+                         ht_array(ones, 1, &middle, HT_FLOAT64, HT_LOCAL));
+    ht_module_add_buffer(self, "var", &net->var, ht_array(ones, 1, &middle, HT_FLOAT64, HT_LOCAL));
 }
 
 ht_module *net_new(const struct plan *plan, enum mode mode, uint64_t seed)
@@ -57,7 +60,6 @@ ht_module *net_new(const struct plan *plan, enum mode mode, uint64_t seed)
     struct net *net = ht_module_data(self);
     int64_t in = plan->knob[KNOB_FEATURES] + 1, middle = plan->knob[KNOB_HIDDEN] + 1;
     int64_t out = plan->knob[KNOB_OUTPUTS] + 1, one = 1;
-    bool was;
 
     net->plan = plan;
     ht_module_add(self, "first", &net->first, ht_nn_linear(in, middle));
@@ -76,12 +78,10 @@ ht_module *net_new(const struct plan *plan, enum mode mode, uint64_t seed)
         double ones = 1;
 
         ht_module_add_parameter(self, "scale", &net->scale,
-                                ht_array_local(&ones, 1, &one, HT_FLOAT64));
+                                ht_array(&ones, 1, &one, HT_FLOAT64, HT_LOCAL));
     }
     ht_module_to_dtype(self, HT_FLOAT64);
-    was = ht_set_grad_enabled(false);
     ht_module_named_parameters(self, set_parameter, &seed);
-    ht_set_grad_enabled(was);
     if (plan->knob[KNOB_FROZEN] == 2)
         ht_tensor_set_requires_grad(ht_module_find_parameter(self, "first.weight"), false);
     return self;
@@ -186,7 +186,7 @@ static ht_tensor *rows(const struct training *t, int pass, int rank, int64_t wid
                                 .re;
     }
     shape[0] = count / width;
-    return ht_array_local(data, 2, shape, HT_FLOAT64);
+    return ht_array(data, 2, shape, HT_FLOAT64, HT_LOCAL);
 }
 
 /* The mean loss of a rank's batch; of no rows NULL, or the loss of such a batch. */

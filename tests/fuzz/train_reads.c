@@ -20,7 +20,7 @@ void note(struct training *t, const char *name, double value)
 
 void note_tensor(struct training *t, const char *name, ht_tensor *x)
 {
-    const double *data = x != NULL ? ht_tensor_data(x) : NULL;
+    const double *data = values_of(x);
 
     if (x == NULL || ht_tensor_dtype(x) != HT_FLOAT64)
         return;

@@ -56,3 +56,6 @@ case("nll_mean", dict(x=x), F.nll_loss(x, target))
 case("cross_entropy_mean", dict(x=x), F.cross_entropy(x, target))
 case("cross_entropy_sum", dict(x=x), F.cross_entropy(x, target, reduction="sum"))
 case("cross_entropy_none", dict(x=x), F.cross_entropy(x, target, reduction="none"))
+
+x = leaf(2, 3, 2, 2)
+case("leaky_relu", dict(x=x), F.leaky_relu(x, 0.2))

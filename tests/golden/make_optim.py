@@ -26,6 +26,13 @@ CASES = [
     ("rmsprop_options", torch.optim.RMSprop,
      dict(lr=0.02, alpha=0.9, eps=1e-5, weight_decay=0.05, momentum=0.8, centered=True,
           maximize=True)),
+    ("adagrad_plain", torch.optim.Adagrad, dict(lr=0.1)),
+    ("adagrad_options", torch.optim.Adagrad,
+     dict(lr=0.2, lr_decay=0.1, weight_decay=0.05, initial_accumulator_value=0.5, eps=1e-5,
+          maximize=True)),
+    ("adamax_plain", torch.optim.Adamax, dict(lr=0.01)),
+    ("adamax_options", torch.optim.Adamax,
+     dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1, maximize=True)),
 ]
 
 

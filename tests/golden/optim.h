@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Made by tests/golden/make_optim.py with PyTorch 2.15.0+cu132. */
+/* Made by tests/golden/make_optim.py with PyTorch 2.10.0+cu128. */
 static const double golden_sgd_plain[] = {
     -0x1.799999999999ap-1, -0x1.3333333333332p-5, 0x1.999999999999ap-1, -0x1.0000000000000p-2,
     0x1.ccccccccccccdp-2,  -0x1.d99999999999ap-2, 0x1.e666666666666p-3};
@@ -45,3 +45,15 @@ static const double golden_rmsprop_centered[] = {
 static const double golden_rmsprop_options[] = {
     -0x1.715be25cedc29p-1, 0x1.682483bb26777p-4,  0x1.67790142af8ebp-2, 0x1.1e89bf9250653p-4,
     0x1.6df518d29d513p-1,  -0x1.8ae69e8ee1472p-1, 0x1.510224328b658p-2};
+static const double golden_adagrad_plain[] = {
+    -0x1.6e987b220125ap-1, -0x1.d9ec2f309d7f0p-5, 0x1.b6d6550ec73a8p-1, -0x1.3cc80108ad7edp-2,
+    0x1.941b60b27079bp-2,  -0x1.9712e48f0666bp-2, 0x1.9fb6c923764a0p-3};
+static const double golden_adagrad_options[] = {
+    -0x1.7d63a414052b0p-1, 0x1.b5eb120276f38p-8,  0x1.3d5c74bd94491p-1, -0x1.1ec3e8dbb3308p-3,
+    0x1.028c0d91ae4fdp-1,  -0x1.2782d915c8840p-1, 0x1.23d06be7d1c8dp-2};
+static const double golden_adamax_plain[] = {
+    -0x1.7b51c39915a3ap-1, -0x1.5be81ea06ed05p-9, 0x1.89e61fcb8612ap-1, -0x1.1c795075944a2p-2,
+    0x1.f5c5af115ab45p-2,  -0x1.e605fd5025c26p-2, 0x1.e1e05b19e557ep-3};
+static const double golden_adamax_options[] = {
+    -0x1.7bc507e450f31p-1, 0x1.2d76a310c3135p-7,  0x1.615ea238ba826p-1, -0x1.8bba13f7816afp-3,
+    0x1.0552eaf99724bp-1,  -0x1.0f4a5b689a36ep-1, 0x1.0fe670e0e3bffp-2};

@@ -31,7 +31,7 @@ runs() {
 runs 'a round trip of 2 x 20 ms' "$far" 2 1 --delay 20 -- tests/core/job trips 10 0.4
 runs 'a delay in us, on links with a rate' "$far" 2 1 --rate 1gbit --delay 3000us -- tests/core/job trips 100 0.6
 runs 'training on hosts 200 us apart' "$far" 2 2 --rate 1gbit --delay 200us -- \
-    tests/nn/run-nn --only test_data_parallel:
+    tests/nn/parallel/run-parallel --only test_data_parallel:
 
 "$far" 2 1 --delay 20m -- true </dev/null >"$job_out" 2>"$job_err"
 case $? in

@@ -60,8 +60,8 @@ same() {
     fi
 }
 
-exchange='tests/core/run-core --only test_communication_exchange_nodes'
-training='tests/nn/run-nn --only test_data_parallel:'
+exchange='tests/core/run-core --only test_exchange_nodes'
+training='tests/nn/parallel/run-parallel --only test_data_parallel:'
 
 export CMOCKA_TEST_ABORT=1
 for ranks in 1 2; do

@@ -32,7 +32,7 @@ static void elementwise(void)
     x = ht_add(ht_mul(x, y), ht_div(row, ht_add_scalar(row, 0.5)));
     x = ht_exp(ht_neg(ht_sqrt(ht_maximum(x, ht_ones_like(x)))));
     x = ht_astype(ht_sub_scalar(ht_tanh(x), 1), HT_FLOAT32);
-    ht_add_(x, ht_transpose(ht_full(2, (int64_t[]){3, 4}, 2, HT_FLOAT32, 0), 0, 1), 2);
+    ht_add_(x, ht_transpose(ht_full(HT_SHAPE(3, 4), 2, HT_FLOAT32, 0), 0, 1), 2);
     ht_mul_scalar_(x, 0.5);
     ht_copy_(x, y);
     ht_fill_(ht_narrow(x, 0, 1, 3), 7);
@@ -48,16 +48,16 @@ static void moves(void)
 
     ht_resplit_(all, 1);
     ht_balance(ht_narrow(all, 0, 2, 9));
-    ht_reshape(ht_resplit(all, 0), 1, (int64_t[]){36});
-    ht_flatten(ht_expand_dims(ht_permute(all, (int[]){1, 0}), 1), 0);
+    ht_reshape(ht_resplit(all, 0), HT_SHAPE(36));
+    ht_flatten(ht_expand_dims(ht_permute(all, HT_AXES(1, 0)), 1), 0);
     ht_contiguous(ht_transpose(ht_tensor_local(all), 0, 1));
-    ht_copy(ht_broadcast_to(ht_squeeze(ht_narrow(x, 1, 0, 1), 1), 2, (int64_t[]){2, 4}));
+    ht_copy(ht_broadcast_to(ht_squeeze(ht_narrow(x, 1, 0, 1), 1), HT_SHAPE(2, 4)));
     ht_to_device(ht_to_device(x, ht_device_get("cpu:1")), ht_device_get("cpu:0"));
     ht_to_device(ht_transpose(x, 0, 1), ht_device_get("cpu:1"));
-    ht_channels_last(ht_zeros(4, (int64_t[]){2, 3, 4, 5}, HT_FLOAT16, 0));
+    ht_channels_last(ht_zeros(HT_SHAPE(2, 3, 4, 5), HT_FLOAT16, 0));
     ht_array((const float[12]){1}, 2, matrix, HT_FLOAT32, 1);
-    ht_array_local((const float[12]){1}, 2, matrix, HT_FLOAT32);
-    ht_array_from_local((const float[12]){1}, 2, matrix, HT_FLOAT32, 0, ht_get_comm());
+    ht_array((const float[12]){1}, 2, matrix, HT_FLOAT32, HT_LOCAL);
+    ht_array_from_local((const float[12]){1}, 2, matrix, HT_FLOAT32, 0);
     ht_eye(5, 4, HT_BOOL, 1);
     ht_linspace(0, 1, 7, HT_FLOAT32, 0);
 }
@@ -66,10 +66,13 @@ static void reductions(void)
 {
     for (int split = 0; split < 2; split++) {
         ht_tensor *x = make(split);
+        ht_reduce_options kept = ht_reduce_options_default();
         double number;
 
+        kept.count = 1, kept.keepdims = true;
         for (int axis = 0; axis < 2; axis++) {
-            ht_sum_keepdim(x, axis);
+            kept.axes = &axis;
+            ht_sum_ext(x, &kept);
             ht_std(x, axis);
             ht_argmin(ht_max(x, axis), HT_NONE);
             ht_argmax(x, axis);
@@ -87,12 +90,12 @@ static void reductions(void)
 
 static void gradients(void)
 {
-    ht_tensor *x = make(0), *w = ht_randn(2, (int64_t[]){3, 2}, HT_FLOAT64, HT_NONE), *y;
+    ht_tensor *x = make(0), *w = ht_randn(HT_SHAPE(3, 2), HT_FLOAT64, HT_NONE), *y;
 
     ht_tensor_set_requires_grad(x, true);
     ht_tensor_set_requires_grad(w, true);
     y = ht_tanh(ht_matmul(x, w));
-    y = ht_mul(ht_reshape(ht_astype(y, HT_FLOAT32), 1, (int64_t[]){8}), ht_flatten(y, 0));
+    y = ht_mul(ht_reshape(ht_astype(y, HT_FLOAT32), HT_SHAPE(8)), ht_flatten(y, 0));
     y = ht_add(ht_mean(y, HT_NONE), ht_sum(ht_std(ht_resplit(x, 1), 0), HT_NONE));
     y = ht_add(y, ht_sum(ht_cumsum(ht_max(w, 1), 0), HT_NONE));
     look();
@@ -103,8 +106,8 @@ static void gradients(void)
 /* float64: by the kernels of the library in every build. */
 static void convolutions(void)
 {
-    ht_tensor *x = ht_randn(4, (int64_t[]){4, 2, 5, 5}, HT_FLOAT64, 0), *y;
-    ht_tensor *w = ht_randn(4, (int64_t[]){3, 2, 3, 3}, HT_FLOAT64, HT_NONE);
+    ht_tensor *x = ht_randn(HT_SHAPE(4, 2, 5, 5), HT_FLOAT64, 0), *y;
+    ht_tensor *w = ht_randn(HT_SHAPE(3, 2, 3, 3), HT_FLOAT64, HT_NONE);
 
     ht_tensor_set_requires_grad(x, true);
     ht_tensor_set_requires_grad(w, true);
@@ -127,7 +130,7 @@ static void communication_and_files(const char *path)
         request = ht_iallreduce(world, whole, sum, HT_OP_SUM);
         ht_wait(&request);
     }
-    ht_full_on(2, matrix, 3, HT_FLOAT32, 0, ht_get_device(), half);
+    ht_full_ext(2, matrix, HT_NUM(3), HT_FLOAT32, 0, ht_get_device(), half);
     ht_release(half);
     ht_save_hdf5(x, path, "x", "w");
     look();
@@ -160,9 +163,9 @@ static void write_images(const char *path)
 {
     ht_scope *scope = ht_scope_open();
 
-    ht_save_hdf5(ht_rand(4, (int64_t[]){ROWS, 1, SIDE, SIDE}, HT_FLOAT32, 0), path, "images", "w");
+    ht_save_hdf5(ht_rand(HT_SHAPE(ROWS, 1, SIDE, SIDE), HT_FLOAT32, 0), path, "images", "w");
     look();
-    ht_save_hdf5(ht_randint(0, CLASSES, 1, (int64_t[]){ROWS}, HT_INT64, 0), path, "labels", "a");
+    ht_save_hdf5(ht_randint(0, CLASSES, HT_SHAPE(ROWS), HT_INT64, 0), path, "labels", "a");
     ht_scope_close(scope);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base/base.h"
 #include "programs.h"
 
 int main(int argc, char **argv)

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     for (net->step = 1; net->step <= steps; net->step++) {
         ht_scope *scope = ht_scope_open();
-        ht_tensor *x = ht_randn(2, (int64_t[]){4, 8}, HT_FLOAT32, HT_NONE);
+        ht_tensor *x = ht_randn(HT_SHAPE(4, 8), HT_FLOAT32, HT_NONE);
 
         if (ht_stop_signal() != 0)
             ht_data_parallel_request_stop(dp);

@@ -3,9 +3,9 @@
 /* Memory for a tensor runs out at every place of a call in turn, with operands that have to be
  * copied first: an error, or what the call gives with memory; never a result without one of the
  * operands. */
+#include "core/tensor/tensor.h"
 #include "nn_test.h"
-
-#include "core/core.h"
+#include "tensor_check.h"
 
 enum { OPERANDS = 3, NUMBERS = OPERANDS + 1 };
 
@@ -54,7 +54,7 @@ static ht_tensor *dropout(void)
 static ht_tensor *losses(void)
 {
     static const int64_t classes[] = {1, 0, 2, 9}, length = 4;
-    ht_tensor *target = ht_array_local(classes, 1, &length, HT_INT64);
+    ht_tensor *target = ht_array(classes, 1, &length, HT_INT64, HT_LOCAL);
 
     target = target != NULL ? ht_narrow(target, 0, 0, 3) : NULL;
     return ht_add(ht_cross_entropy(strided(0), target, HT_MEAN),
@@ -79,7 +79,7 @@ static const struct call {
 
 static double sum_of(ht_tensor *x)
 {
-    const double *data = x != NULL ? ht_tensor_data(x) : NULL;
+    const double *data = x != NULL ? ht_test_data(x) : NULL;
     double sum = 0;
 
     for (int64_t i = 0; data != NULL && i < ht_tensor_size(x); i++)
@@ -130,6 +130,8 @@ static void starve(const struct call *call)
 
 static void test_strided_operands(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
@@ -193,10 +195,9 @@ static const struct {
 
 static void set_up(void)
 {
-    net = ht_nn_sequential(2, (ht_module *[]){ht_nn_linear(3, 2), ht_nn_dropout(0.5)});
+    net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(3, 2), ht_nn_dropout(0.5)));
     optimizer = ht_optim_adam(ht_module_parameters(net), 0.1, NULL);
-    ht_backward(
-        ht_sum(ht_forward(net, ht_ones(2, (int64_t[]){4, 3}, HT_FLOAT32, HT_NONE)), HT_NONE));
+    ht_backward(ht_sum(ht_forward(net, ht_ones(HT_SHAPE(4, 3), HT_FLOAT32, HT_NONE)), HT_NONE));
     ht_optimizer_step(optimizer);
 }
 

@@ -10,7 +10,7 @@
 
 static ht_tensor *leaf(int ndim, const int64_t shape[], ht_dtype dtype)
 {
-    ht_tensor *x = ht_full_on(ndim, shape, 0, dtype, HT_NONE, ht_get_device(), HT_COMM_SELF);
+    ht_tensor *x = ht_full(ndim, shape, 0, dtype, HT_LOCAL);
 
     ht_tensor_set_requires_grad(x, true);
     return x;
@@ -26,7 +26,7 @@ static ht_value *leaves_with(int count, const double *const gradients[], const i
         ht_tensor *x = leaf(1, &lengths[i], dtype);
 
         if (gradients[i] != NULL) {
-            ht_tensor *weights = ht_array_local(gradients[i], 1, &lengths[i], HT_FLOAT64);
+            ht_tensor *weights = ht_array(gradients[i], 1, &lengths[i], HT_FLOAT64, HT_LOCAL);
 
             ht_backward(ht_sum(ht_mul(x, ht_astype(weights, dtype)), HT_NONE));
         }
@@ -89,8 +89,8 @@ static void test_strided_gradients(void **state)
     ht_tensor *x, *weights;
 
     (void)state;
-    x = leaf(2, (int64_t[]){2, 3}, HT_FLOAT64);
-    weights = ht_array_local(numbers, 2, (int64_t[]){3, 2}, HT_FLOAT64);
+    x = leaf(HT_SHAPE(2, 3), HT_FLOAT64);
+    weights = ht_array(numbers, HT_SHAPE(3, 2), HT_FLOAT64, HT_LOCAL);
     ht_backward(ht_sum(ht_mul(ht_transpose(x, 0, 1), weights), HT_NONE));
     ht_value_append(list, ht_value_tensor(x));
     assert_int_equal(ht_clip_grad_value_(list, 3.5), HT_SUCCESS);
@@ -145,8 +145,8 @@ static void test_a_device_of_its_own(void **state)
 {
     const int64_t two = 2;
     ht_device *dummy = ht_device_get("dummy:0");
-    ht_tensor *x = ht_array_local((float[]){1, 1}, 1, &two, HT_FLOAT32);
-    ht_tensor *g = ht_array_local((float[]){3, 4}, 1, &two, HT_FLOAT32);
+    ht_tensor *x = ht_array((float[]){1, 1}, 1, &two, HT_FLOAT32, HT_LOCAL);
+    ht_tensor *g = ht_array((float[]){3, 4}, 1, &two, HT_FLOAT32, HT_LOCAL);
     ht_value *list;
 
     (void)state;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups of parameters: against PyTorch, against an optimizer for each, and kept in a state. */
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <math.h>
 
@@ -17,7 +18,7 @@ static ht_tensor *new_parameter(bool reversed)
 
     for (int i = 0; i < SIZE; i++)
         start[reversed ? SIZE - 1 - i : i] = (i * 3 % 7 - 3) / 4.0;
-    return ht_array_local(start, 1, shape, HT_FLOAT64);
+    return ht_array(start, 1, shape, HT_FLOAT64, HT_LOCAL);
 }
 
 static void set_gradients(ht_tensor *p, ht_tensor *q, int step)
@@ -27,7 +28,7 @@ static void set_gradients(ht_tensor *p, ht_tensor *q, int step)
 
     for (int i = 0; i < SIZE; i++)
         values[i] = ((i * 7 + step * 5) % 11 - 5) / 8.0;
-    ht_tensor_set_grad(p, ht_array_local(values, 1, shape, HT_FLOAT64));
+    ht_tensor_set_grad(p, ht_array(values, 1, shape, HT_FLOAT64, HT_LOCAL));
     ht_tensor_set_grad(q, ht_div_scalar(ht_tensor_grad(p), 2));
 }
 
@@ -109,8 +110,8 @@ static void test_golden(void **state)
         }
         rates[0] = ht_optimizer_group_lr(o[0], 0);
         rates[1] = ht_optimizer_group_lr(o[0], 1);
-        assert_close(ht_tensor_data(p), golden[index], SIZE);
-        assert_close(ht_tensor_data(q), golden[index] + SIZE, SIZE);
+        assert_close(ht_test_data(p), golden[index], SIZE);
+        assert_close(ht_test_data(q), golden[index] + SIZE, SIZE);
         assert_close(rates, golden[index] + 2 * SIZE, 2);
         ht_release(s);
         ht_release(o[0]);
@@ -135,8 +136,8 @@ static void test_groups_equal_optimizers(void **state)
             ht_optimizer_step(two[0]);
             ht_optimizer_step(two[1]);
         }
-        assert_memory_equal(ht_tensor_data(x[0]), ht_tensor_data(x[2]), SIZE * sizeof(double));
-        assert_memory_equal(ht_tensor_data(x[1]), ht_tensor_data(x[3]), SIZE * sizeof(double));
+        assert_memory_equal(ht_test_data(x[0]), ht_test_data(x[2]), SIZE * sizeof(double));
+        assert_memory_equal(ht_test_data(x[1]), ht_test_data(x[3]), SIZE * sizeof(double));
         ht_release(grouped[0]);
         ht_release(two[0]);
         ht_release(two[1]);
@@ -188,8 +189,8 @@ static void test_resumed(void **state)
             ht_optimizer_step(o[0]);
             ht_optimizer_step(next);
         }
-        assert_memory_equal(ht_tensor_data(p), ht_tensor_data(p2), SIZE * sizeof(double));
-        assert_memory_equal(ht_tensor_data(q), ht_tensor_data(q2), SIZE * sizeof(double));
+        assert_memory_equal(ht_test_data(p), ht_test_data(p2), SIZE * sizeof(double));
+        assert_memory_equal(ht_test_data(q), ht_test_data(q2), SIZE * sizeof(double));
         ht_release(o[0]);
         ht_release(next);
     }
@@ -227,6 +228,57 @@ static void test_group_added_under_a_schedule(void **state)
     assert_true(ht_optimizer_group_lr(o, 1) == 0.05);
     ht_release(cosine);
     ht_release(plateau);
+    ht_release(o);
+}
+
+/* Adagrad's sums begin, group by group, with the group's own value. */
+static void test_each_group_begins_its_states(void **state)
+{
+    ht_tensor *p = new_parameter(false), *q = new_parameter(true);
+    ht_adagrad_options four = ht_adagrad_options_default();
+    ht_optimizer *o = ht_optim_adagrad(ht_value_tensors(1, &p), 0.1, NULL);
+    const double *g, *of_p, *of_q;
+
+    (void)state;
+    four.initial_accumulator_value = 4;
+    assert_int_equal(ht_optim_adagrad_add_param_group(o, ht_value_tensors(1, &q), 0.1, &four),
+                     HT_SUCCESS);
+    set_gradients(p, q, 0);
+    assert_int_equal(ht_optimizer_step(o), HT_SUCCESS);
+    g = ht_test_data(ht_tensor_grad(p));
+    of_p = ht_test_data(ht_optimizer_state(o, 0, "sum"));
+    of_q = ht_test_data(ht_optimizer_state(o, 1, "sum"));
+    for (int i = 0; i < SIZE; i++) {
+        assert_true(of_p[i] == g[i] * g[i]);
+        assert_true(of_q[i] == 4 + g[i] / 2 * (g[i] / 2));
+    }
+    ht_release(o);
+}
+
+/* And Adamax's first step is by lr, whatever the gradient; a group has its own. */
+static void test_each_group_steps_by_its_rate(void **state)
+{
+    ht_tensor *p = new_parameter(false), *q = new_parameter(false), *start = ht_copy(p);
+    ht_adamax_options plain = ht_adamax_options_default();
+    ht_optimizer *o;
+    const double *before = ht_test_data(start), *g, *of_p, *of_q;
+
+    (void)state;
+    plain.eps = 0;
+    o = ht_optim_adamax(ht_value_tensors(1, &p), 0.25, &plain);
+    assert_int_equal(ht_optim_adamax_add_param_group(o, ht_value_tensors(1, &q), 0.5, NULL),
+                     HT_SUCCESS);
+    set_gradients(p, q, 2);
+    assert_int_equal(ht_optimizer_step(o), HT_SUCCESS);
+    g = ht_test_data(ht_tensor_grad(p));
+    of_p = ht_test_data(p);
+    of_q = ht_test_data(q);
+    for (int i = 0; i < SIZE; i++) {
+        if (g[i] == 0)
+            continue;
+        assert_true(fabs(of_p[i] - (before[i] - copysign(0.25, g[i]))) < 1e-14);
+        assert_true(fabs(of_q[i] - (before[i] - copysign(0.5, g[i]))) < 1e-14);
+    }
     ht_release(o);
 }
 
@@ -276,5 +328,7 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_group, cmocka_unit_test(test_golden),
               cmocka_unit_test(test_groups_equal_optimizers), cmocka_unit_test(test_resumed),
-              cmocka_unit_test(test_group_added_under_a_schedule), cmocka_unit_test(test_print),
+              cmocka_unit_test(test_group_added_under_a_schedule),
+              cmocka_unit_test(test_each_group_begins_its_states),
+              cmocka_unit_test(test_each_group_steps_by_its_rate), cmocka_unit_test(test_print),
               cmocka_unit_test(test_misuse));

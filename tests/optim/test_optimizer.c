@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Optimizers against PyTorch, and what they refuse. */
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <math.h>
 
@@ -18,7 +19,7 @@ static ht_tensor *new_parameter(ht_dtype dtype)
 
     for (int i = 0; i < SIZE; i++)
         start[i] = (i * 3 % 7 - 3) / 4.0;
-    p = ht_astype(ht_array_local(start, 1, shape, HT_FLOAT64), dtype);
+    p = ht_astype(ht_array(start, 1, shape, HT_FLOAT64, HT_LOCAL), dtype);
     assert_int_equal(ht_tensor_set_requires_grad(p, true), HT_SUCCESS);
     return p;
 }
@@ -30,13 +31,13 @@ static void set_gradient(ht_tensor *p, int step)
 
     for (int i = 0; i < SIZE; i++)
         values[i] = ((i * 7 + step * 5) % 11 - 5) / 8.0;
-    ht_tensor_set_grad(p,
-                       ht_astype(ht_array_local(values, 1, shape, HT_FLOAT64), ht_tensor_dtype(p)));
+    ht_tensor_set_grad(
+        p, ht_astype(ht_array(values, 1, shape, HT_FLOAT64, HT_LOCAL), ht_tensor_dtype(p)));
 }
 
 static void assert_close(ht_tensor *p, const double *expected, double tolerance)
 {
-    const double *values = ht_tensor_data(ht_astype(p, HT_FLOAT64));
+    const double *values = ht_test_data(ht_astype(p, HT_FLOAT64));
 
     for (int i = 0; i < SIZE; i++) {
         if (!(fabs(values[i] - expected[i]) <= tolerance * (1 + fabs(expected[i]))))
@@ -149,6 +150,33 @@ static ht_optimizer *rmsprop_options(ht_value *p)
                                         .maximize = true});
 }
 
+static ht_optimizer *adagrad_plain(ht_value *p)
+{
+    return ht_optim_adagrad(p, 0.1, NULL);
+}
+
+static ht_optimizer *adagrad_options(ht_value *p)
+{
+    const ht_adagrad_options options = {.size = sizeof options,
+                                        .lr_decay = 0.1,
+                                        .weight_decay = 0.05,
+                                        .initial_accumulator_value = 0.5,
+                                        .eps = 1e-5,
+                                        .maximize = true};
+
+    return ht_optim_adagrad(p, 0.2, &options);
+}
+
+static ht_optimizer *adamax_plain(ht_value *p)
+{
+    return ht_optim_adamax(p, 0.01, NULL);
+}
+
+static ht_optimizer *adamax_options(ht_value *p)
+{
+    return ht_optim_adamax(p, 0.02, &all_of_adam);
+}
+
 /* What tests/golden/make_optim.py calls by the same name. */
 #define ROW(name)           \
     {                       \
@@ -157,10 +185,12 @@ static ht_optimizer *rmsprop_options(ht_value *p)
 static const struct {
     ht_optimizer *(*make)(ht_value *p);
     const double *expected;
-} cases[] = {ROW(sgd_plain),        ROW(sgd_decay),        ROW(sgd_momentum),   ROW(sgd_nesterov),
-             ROW(sgd_maximize),     ROW(adam_plain),       ROW(adam_options),   ROW(adadelta_plain),
-             ROW(adadelta_options), ROW(adamw_plain),      ROW(adamw_options),  ROW(rmsprop_plain),
-             ROW(rmsprop_momentum), ROW(rmsprop_centered), ROW(rmsprop_options)};
+} cases[] = {
+    ROW(sgd_plain),        ROW(sgd_decay),        ROW(sgd_momentum),    ROW(sgd_nesterov),
+    ROW(sgd_maximize),     ROW(adam_plain),       ROW(adam_options),    ROW(adadelta_plain),
+    ROW(adadelta_options), ROW(adamw_plain),      ROW(adamw_options),   ROW(rmsprop_plain),
+    ROW(rmsprop_momentum), ROW(rmsprop_centered), ROW(rmsprop_options), ROW(adagrad_plain),
+    ROW(adagrad_options),  ROW(adamax_plain),     ROW(adamax_options)};
 
 /* Ten steps of each optimizer, in both dtypes, against PyTorch's. */
 static void test_golden(void **state)
@@ -187,15 +217,16 @@ static void test_strided_parameter(void **state)
 {
     double start[] = {1, 2, 3, 4, 5, 6};
     int64_t shape[] = {2, 3};
-    ht_tensor *base = ht_array_local(start, 2, shape, HT_FLOAT64);
+    ht_tensor *base = ht_array(start, 2, shape, HT_FLOAT64, HT_LOCAL);
     ht_tensor *p = ht_transpose(base, 0, 1);
     ht_optimizer *optimizer = ht_optim_sgd(ht_value_tensors(1, &p), 0.5, NULL);
-    const double *values = ht_tensor_data(base);
+    const double *values;
 
     (void)state;
     ht_tensor_set_requires_grad(p, true);
     ht_tensor_set_grad(p, ht_ones_like(p));
     assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+    values = ht_test_data(base);
     for (int i = 0; i < 6; i++)
         assert_true(values[i] == start[i] - 0.5);
     ht_release(optimizer);
@@ -215,13 +246,13 @@ static void test_zero_grad_and_absent_gradients(void **state)
     ht_optimizer_zero_grad(optimizer);
     assert_null(ht_tensor_grad(p));
     ht_optimizer_step(optimizer);
-    assert_close(p, ht_tensor_data(before), 0);
+    assert_close(p, ht_test_data(before), 0);
 
     /* The next backward pass replaces what zero_grad left in memory. */
     ht_backward(ht_sum(ht_mul(p, p), HT_NONE));
-    assert_close(ht_tensor_grad(p), ht_tensor_data(ht_add(before, before)), 0);
+    assert_close(ht_tensor_grad(p), ht_test_data(ht_add(before, before)), 0);
     ht_optimizer_step(optimizer);
-    assert_close(idle, ht_tensor_data(before), 0);
+    assert_close(idle, ht_test_data(before), 0);
     ht_release(optimizer);
 }
 
@@ -249,7 +280,7 @@ static void test_centered_rmsprop_of_equal_gradients(void **state)
     const ht_rmsprop_options options = {.alpha = 0.9, .eps = 1e-3, .centered = true};
     ht_tensor *p = new_parameter(HT_FLOAT32);
     ht_optimizer *optimizer = rmsprop(ht_value_tensors(1, &p), 1e-9, options);
-    const float *values = ht_tensor_data(p);
+    const float *values = ht_test_data(p);
 
     (void)state;
     set_gradient(p, 3);
@@ -267,11 +298,11 @@ static void test_misuse(void **state)
 {
     ht_tensor *p = new_parameter(HT_FLOAT64), *twice[] = {p, p};
     ht_tensor *integers = ht_astype(ht_detach(p), HT_INT32);
-    ht_tensor *shared = ht_broadcast_to(ht_detach(p), 2,
-                                        (const int64_t[]){5, ht_tensor_shape(p)[0]});
+    ht_tensor *shared = ht_broadcast_to(ht_detach(p), HT_SHAPE(5, ht_tensor_shape(p)[0]));
     ht_adam_options unset = {0}, wrong = ht_adam_options_default();
     ht_rmsprop_options no_mean = ht_rmsprop_options_default();
     ht_adamw_options growing = ht_adamw_options_default();
+    ht_adagrad_options in_debt = ht_adagrad_options_default();
 
     (void)state;
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
@@ -285,6 +316,9 @@ static void test_misuse(void **state)
     assert_message("alpha is 1, expected 0 <= alpha < 1");
     assert_null(ht_optim_adamw(ht_value_tensors(1, &p), 0.1, &growing));
     assert_message("weight_decay is -1, expected a finite value of at least 0");
+    in_debt.initial_accumulator_value = -1;
+    assert_null(ht_optim_adagrad(ht_value_tensors(1, &p), 0.1, &in_debt));
+    assert_message("initial_accumulator_value is -1, expected a finite value of at least 0");
     assert_null(ht_optim_sgd(ht_value_tensors(1, &p), -1, NULL));
     assert_message("lr is -1, expected a finite value of at least 0");
     assert_null(ht_optim_sgd(ht_value_tensors(2, twice), 1, NULL));

@@ -2,19 +2,22 @@
 /* SPDX-License-Identifier: MIT */
 /* An optimizer that goes on from another's state: the same parameters to the bit. */
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <math.h>
 
 #include "ht.h"
 
-enum { SIZE = 5, KINDS = 5 };
+enum { SIZE = 5, KINDS = 7 };
 
 static ht_optimizer *new_optimizer(int kind, ht_tensor *p)
 {
     ht_value *list = ht_value_tensors(1, &p);
     ht_sgd_options sgd = ht_sgd_options_default();
+    ht_adagrad_options adagrad = ht_adagrad_options_default();
     ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
 
+    adagrad.lr_decay = adagrad.initial_accumulator_value = 0.5;
     sgd.momentum = rmsprop.momentum = 0.9;
     rmsprop.centered = true;
     switch (kind) {
@@ -26,6 +29,10 @@ static ht_optimizer *new_optimizer(int kind, ht_tensor *p)
         return ht_optim_adamw(list, 0.1, NULL);
     case 3:
         return ht_optim_adadelta(list, 1, NULL);
+    case 4:
+        return ht_optim_adagrad(list, 0.1, &adagrad);
+    case 5:
+        return ht_optim_adamax(list, 0.1, NULL);
     default:
         return ht_optim_rmsprop(list, 0.1, &rmsprop);
     }
@@ -36,7 +43,7 @@ static ht_tensor *new_parameter(void)
     double start[SIZE] = {1, -2, 0.5, 3, -0.25};
     int64_t shape[] = {SIZE};
 
-    return ht_array_local(start, 1, shape, HT_FLOAT64);
+    return ht_array(start, 1, shape, HT_FLOAT64, HT_LOCAL);
 }
 
 /* Steps with gradients that depend on the parameter and the step. */
@@ -64,7 +71,7 @@ static void check_resumed(int kind, int before)
     assert_int_equal(ht_optimizer_steps(next), before);
     steps(o, before, 4);
     steps(next, before, 4);
-    assert_memory_equal(ht_tensor_data(q), ht_tensor_data(p), SIZE * sizeof(double));
+    assert_memory_equal(ht_test_data(q), ht_test_data(p), SIZE * sizeof(double));
     ht_release(o);
     ht_release(next);
 }
@@ -89,9 +96,9 @@ static void test_deferred_update_is_in_the_state(void **state)
 
     (void)state;
     dp = ht_nn_data_parallel(net, HT_COMM_WORLD, o, false);
-    ht_backward(
-        ht_sum(ht_forward(dp, ht_astype(ht_array_local(rows, 2, shape, HT_FLOAT64), HT_FLOAT32)),
-               HT_NONE));
+    ht_backward(ht_sum(
+        ht_forward(dp, ht_astype(ht_array(rows, 2, shape, HT_FLOAT64, HT_LOCAL), HT_FLOAT32)),
+        HT_NONE));
     ht_optimizer_step(o);
     map = ht_value_at(ht_value_get(ht_optimizer_state_dict(o), "state"), 0);
     assert_true(ht_value_as_number(ht_value_get(map, "step")) == 1);
@@ -105,7 +112,7 @@ static ht_optimizer *of_shape(int64_t rows, int64_t columns)
 {
     int64_t shape[] = {rows, columns};
     double zeros[6] = {0};
-    ht_tensor *p = ht_array_local(zeros, 2, shape, HT_FLOAT64);
+    ht_tensor *p = ht_array(zeros, 2, shape, HT_FLOAT64, HT_LOCAL);
     ht_optimizer *o = ht_optim_adam(ht_value_tensors(1, &p), 0.1, NULL);
 
     steps(o, 0, 1);
@@ -182,6 +189,8 @@ static void test_states_that_do_not_fit(void **state)
 /* A module that was converted after the first step: its state has no room for it. */
 static void test_a_parameter_of_another_dtype_is_refused(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     ht_tensor *p = new_parameter();
     ht_optimizer *o = new_optimizer(1, p);
     const char *message;

@@ -18,7 +18,7 @@
 
 typedef struct simd_level {
     const char *name;
-    void (*fill)(ht_kernels *kernels);
+    void (*fill)(ht_kernel_table *kernels);
 } simd_level;
 
 /* Best first. */
@@ -114,7 +114,7 @@ static int synchronize(void *stream)
     return 0;
 }
 
-static ht_backend backend = {
+static const ht_backend backend = {
     .abi = HT_BACKEND_ABI,
     .size = sizeof(ht_backend),
     .name = "cpu",
@@ -129,24 +129,35 @@ static ht_backend backend = {
     .synchronize = synchronize,
 };
 
+static ht_kernel_table kernels;
 static const simd_level *level;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void fill_backend(void)
+static void fill_kernels(void)
 {
     level = choose_level();
-    level->fill(&backend.kernels);
-    ht__cpu_fill_nn(&backend.kernels);
+    level->fill(&kernels);
+    ht__cpu_fill_nn(&kernels);
 }
 
 const ht_backend *ht__backend_cpu(void)
 {
-    pthread_once(&once, fill_backend);
     return &backend;
+}
+
+const ht_kernel_table *ht__cpu_kernels(void)
+{
+    pthread_once(&once, fill_kernels);
+    return &kernels;
+}
+
+ht_kernel_fn *ht__cpu_kernel(ht_kernel kernel, ht_dtype dtype)
+{
+    return ht__cpu_kernels()->at[kernel][dtype];
 }
 
 const char *ht__cpu_simd_level(void)
 {
-    pthread_once(&once, fill_backend);
+    pthread_once(&once, fill_kernels);
     return level->name;
 }

@@ -7,13 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ht/backend.h"
+#include "backends/cpu/kernels.h"
 
-const ht_backend *ht__backend_cpu(void);
+const ht_backend *ht__backend_cpu(void); /* the functions, and the kernels */
+const ht_kernel_table *ht__cpu_kernels(void);
+ht_kernel_fn *ht__cpu_kernel(ht_kernel kernel, ht_dtype dtype); /* NULL: there is none */
 const char *ht__cpu_simd_level(void); /* "baseline", "avx2" or "avx512": what the kernels use */
 
 /* gemm, convolution and pooling: from BLAS and oneDNN, or plain code. */
-void ht__cpu_fill_nn(ht_kernels *kernels);
+void ht__cpu_fill_nn(ht_kernel_table *kernels);
 
 const char *ht__cpu_onednn_version(void); /* "2.6.3", or "none" */
 

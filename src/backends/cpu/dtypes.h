@@ -56,6 +56,12 @@ typedef double storage_HT_FLOAT64, compute_HT_FLOAT64, wrap_HT_FLOAT64;
 typedef ht_complex64 storage_HT_COMPLEX64, compute_HT_COMPLEX64, wrap_HT_COMPLEX64;
 typedef ht_complex128 storage_HT_COMPLEX128, compute_HT_COMPLEX128, wrap_HT_COMPLEX128;
 
+/* param: what a kernel's parameters (ht_loop.param) are computed with; beside integers they stay as
+ * they came, beside complex numbers they are real. */
+typedef double param_HT_BOOL, param_HT_UINT8, param_HT_INT8, param_HT_INT16, param_HT_INT32,
+    param_HT_INT64, param_HT_FLOAT64, param_HT_COMPLEX128;
+typedef float param_HT_FLOAT16, param_HT_BFLOAT16, param_HT_FLOAT32, param_HT_COMPLEX64;
+
 /* key: an integer that grows as its number does, with -0 below 0 (reduce_extreme.inc.c). */
 typedef int16_t key_HT_FLOAT16, key_HT_BFLOAT16;
 typedef int32_t key_HT_FLOAT32;
@@ -151,6 +157,7 @@ typedef ht_complex128 mean_HT_COMPLEX128;
 #define T        HT_JOIN(storage_, DTYPE)
 #define C        HT_JOIN(compute_, DTYPE)
 #define WRAP     HT_JOIN(wrap_, DTYPE)
+#define PARAM    HT_JOIN(param_, DTYPE)
 #define SUM      HT_JOIN(sum_, DTYPE)
 #define TOTAL    HT_JOIN(total_, DTYPE)
 #define TO_TOTAL HT_JOIN(TOTAL_, DTYPE)
@@ -174,23 +181,24 @@ typedef ht_complex128 mean_HT_COMPLEX128;
 #define HT_MATH(fn, x)                                 \
     _Generic((x), float: ht__##fn##_float, double: fn, \
              ht_complex64: c##fn##f, ht_complex128: c##fn)(x)
+
+/* One that C has for real numbers alone: where HT_IS_FLOAT. */
+#define HT_REAL_MATH(fn, x) _Generic((x), float: ht__##fn##_float, double: fn)(x)
 /* clang-format on */
 
-/* An array over dtypes with the instances of a template for the floating ones. */
-/* clang-format off */
-#define BY_FLOATING_DTYPE(x) {                                                \
-    [HT_FLOAT16] = x##_HT_FLOAT16, [HT_BFLOAT16] = x##_HT_BFLOAT16,           \
-    [HT_FLOAT32] = x##_HT_FLOAT32, [HT_FLOAT64] = x##_HT_FLOAT64}
-/* clang-format on */
+#define HT_FLOATING_LIST(X) X(HT_FLOAT16) X(HT_BFLOAT16) X(HT_FLOAT32) X(HT_FLOAT64)
 
-/* The head of a kernel that walks an ht_loop. */
-#define HT_LOOP_KERNEL(x) static int NAME(x)(void *stream, const ht_loop *loop)
+/* The head of a kernel. */
+#define HT_KERNEL(x) static int NAME(x)(void *stream, const ht_kernel_call *call)
 
 /* Before a loop over elements: operands are equal or apart, never shifted against each other. */
 #ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* not every dtype has the vector code */
 #define HT_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
+#define HT_UNROLL    _Pragma("clang loop unroll(full)")
 #else
 #define HT_VECTORIZE _Pragma("GCC ivdep")
+#define HT_UNROLL    _Pragma("GCC unroll 128") /* after that, for loops that are constant */
 #endif
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * exp, log and tanh of float32 as plain arithmetic without branches: the compiler makes vector code
- * of a loop over them, and with it off nothing changes, because every step is an IEEE operation
- * that no flag lets it fuse or reorder. Within 2 ulp everywhere, subnormal results included. */
+ * Functions of float32 as plain arithmetic without branches: the compiler makes vector code of a
+ * loop over them, and with it off nothing changes, because every step is an IEEE operation that no
+ * flag lets it fuse or reorder. Within 2 ulp everywhere, subnormal results included. */
 #ifndef HT_BACKENDS_CPU_FLOAT_MATH_H
 #define HT_BACKENDS_CPU_FLOAT_MATH_H
 
@@ -58,14 +58,12 @@ HT_INLINE float ht__exp_float(float x)
     return x != x ? x : p;
 }
 
-/* x = 2^n m with m in [sqrt(1/2), sqrt(2)); log m by a polynomial (Cephes logf). */
-HT_INLINE float ht__log_float(float x)
+/* log(2^-shift x) of a normal number x: x = 2^n m with m in [sqrt(1/2), sqrt(2)); log m by a
+ * polynomial (Cephes logf). */
+HT_INLINE float ht__log_normal_float(float x, float shift)
 {
-    int subnormal = x < 0x1p-126f;
-    float normal = subnormal ? x * 0x1p23f : x;
-    uint32_t bits = ht__float_to_bits(normal);
-    uint32_t offset = bits - 0x3f3504f3; /* sqrt(1/2) */
-    float n = (float)((int32_t)offset >> 23) - (subnormal ? 23.0f : 0.0f);
+    uint32_t offset = ht__float_to_bits(x) - 0x3f3504f3; /* sqrt(1/2) */
+    float n = (float)((int32_t)offset >> 23) - shift;
     float m = ht__bits_to_float((offset & 0x007fffff) + 0x3f3504f3) - 1.0f;
     float z = m * m;
     float p = 7.0376836292e-2f;
@@ -79,10 +77,17 @@ HT_INLINE float ht__log_float(float x)
     p = p * m - 2.4999993993e-1f;
     p = p * m + 3.3333331174e-1f;
     p = m * z * p + n * -2.12194440e-4f - 0.5f * z;
-    p = m + p + n * 0.693359375f;
-    p = x == 0 ? -INFINITY : p;
-    p = x < 0 ? NAN : p;
-    return x < INFINITY ? p : x; /* infinity and NaN */
+    return m + p + n * 0.693359375f;
+}
+
+HT_INLINE float ht__log_float(float x)
+{
+    const int subnormal = x < 0x1p-126f;
+    float y = ht__log_normal_float(subnormal ? x * 0x1p23f : x, subnormal ? 23.0f : 0.0f);
+
+    y = x == 0 ? -INFINITY : y;
+    y = x < 0 ? NAN : y;
+    return x < INFINITY ? y : x; /* infinity and NaN */
 }
 
 HT_INLINE float ht__sqrt_float(float x)
@@ -90,15 +95,14 @@ HT_INLINE float ht__sqrt_float(float x)
     return sqrtf(x);
 }
 
-/* t / (t + 2) with t = e^(2 |x|) - 1 in double: 2^n e^r - 1 = 2^n (e^r - 1) + (2^n - 1) keeps small
- * results accurate. Above 10 the quotient rounds to 1. */
-HT_INLINE float ht__tanh_float(float x)
+/* e^x - 1 for |x| < 700, far more accurately than a float: 2^n e^r - 1 = 2^n (e^r - 1) + (2^n - 1)
+ * keeps small results so. */
+HT_INLINE double ht__expm1_near(double x)
 {
-    double doubled = 2 * (double)(fabsf(x) < 10 ? fabsf(x) : 10);
-    double shifted = doubled * 1.4426950408889634 + 0x1.8p52;
-    double r = doubled - (shifted - 0x1.8p52) * 0.69314718055994531;
+    double shifted = x * 1.4426950408889634 + 0x1.8p52;
+    double r = x - (shifted - 0x1.8p52) * 0.69314718055994531;
     double scale = ht__bits_to_double((ht__double_to_bits(shifted) + 1023) << 52);
-    double p = 1.0 / 362880, t;
+    double p = 1.0 / 362880;
 
     p = p * r + 1.0 / 40320;
     p = p * r + 1.0 / 5040;
@@ -108,7 +112,47 @@ HT_INLINE float ht__tanh_float(float x)
     p = p * r + 1.0 / 6;
     p = p * r + 0.5;
     p = p * (r * r) + r;
-    t = scale * p + (scale - 1);
+    return scale * p + (scale - 1);
+}
+
+/* Above 89 it is beyond the largest float, below -18 it rounds to -1. */
+HT_INLINE float ht__expm1_float(float x)
+{
+    float bound = x > 89.0f ? 89.0f : x;
+    float clamped = bound < -104.0f ? -104.0f : bound;
+
+    return x != x ? x : copysignf((float)ht__expm1_near((double)clamped), x);
+}
+
+/* 1 + x = 2^n (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), where f is x itself if n is 0, as 1 + x
+ * has lost bits of a small one; log(1 + f) = 2 artanh s with s = f / (2 + f). */
+HT_INLINE float ht__log1p_float(float x)
+{
+    double u = 1 + (double)x;
+    uint64_t offset = ht__double_to_bits(u) - 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
+    int32_t n = (int32_t)(uint32_t)(offset >> 32) >> 20;
+    double m = ht__bits_to_double((offset & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
+    double f = n == 0 ? (double)x : m - 1;
+    double s = f / (2 + f), z = s * s, p = 1.0 / 13;
+    float y;
+
+    p = p * z + 1.0 / 11;
+    p = p * z + 1.0 / 9;
+    p = p * z + 1.0 / 7;
+    p = p * z + 1.0 / 5;
+    p = p * z + 1.0 / 3;
+    p = p * (z * s) + s;
+    y = copysignf((float)(2 * p + (double)n * 0.69314718055994531), x);
+    y = x == -1 ? -INFINITY : y;
+    y = x < -1 ? NAN : y;
+    return x < INFINITY ? y : x; /* infinity and NaN */
+}
+
+/* t / (t + 2) with t = e^(2 |x|) - 1; above 10 it rounds to 1. */
+HT_INLINE float ht__tanh_float(float x)
+{
+    double t = ht__expm1_near(2 * (double)(fabsf(x) < 10 ? fabsf(x) : 10));
+
     return x != x ? x : copysignf((float)(t / (t + 2)), x);
 }
 

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "core/core.h"
+#include "core/base/base.h"
 #include "backends/cpu/kernels.h"
 
 int ht__kernel_bad_dtype(const char *what, ht_dtype dtype)

@@ -6,9 +6,14 @@
 
 #include "ht/backend.h"
 
-void ht__kernels_fill_baseline(ht_kernels *kernels);
-void ht__kernels_fill_avx2(ht_kernels *kernels);
-void ht__kernels_fill_avx512(ht_kernels *kernels);
+/* NULL: there is none. */
+typedef struct ht_kernel_table {
+    ht_kernel_fn *at[HT_KERNEL_LIMIT][HT_DTYPE_COUNT];
+} ht_kernel_table;
+
+void ht__kernels_fill_baseline(ht_kernel_table *kernels);
+void ht__kernels_fill_avx2(ht_kernel_table *kernels);
+void ht__kernels_fill_avx512(ht_kernel_table *kernels);
 
 /* Record an error (kernel_errors.c); not 0. */
 int ht__kernel_bad_dtype(const char *what, ht_dtype dtype);

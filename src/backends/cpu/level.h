@@ -13,17 +13,14 @@
 #define HT_LEVEL_NAME(x) HT_JOIN(HT_JOIN(x, _), HT_LEVEL)
 
 /* Each file fills its entries of the table. */
-void HT_LEVEL_NAME(ht__fill_axpby)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_binary)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_convert)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_cumulative)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_dropout)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_max_pool)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_norm)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_random)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_reduce)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_rows)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_unary)(ht_kernels *kernels);
-void HT_LEVEL_NAME(ht__fill_update)(ht_kernels *kernels);
+/* clang-format off */
+#define HT_KERNEL_FILES(X) \
+    X(binary) X(convert) X(cumulative) X(dropout) X(max_pool) X(norm) X(random) X(reduce) X(rows) \
+    X(ternary) X(unary) X(update)
+/* clang-format on */
+
+#define HT_FILL(file) void HT_LEVEL_NAME(ht__fill_##file)(ht_kernel_table * kernels);
+HT_KERNEL_FILES(HT_FILL)
+#undef HT_FILL
 
 #endif

@@ -32,11 +32,11 @@ endif
 
 # Templates: included by the kernels, never compiled by themselves.
 EXTRA_DIST += \
-	src/backends/cpu/elementwise/axpby.inc.c \
 	src/backends/cpu/elementwise/binary.inc.c \
 	src/backends/cpu/elementwise/binary_walk.inc.c \
 	src/backends/cpu/elementwise/convert.inc.c \
 	src/backends/cpu/elementwise/convert_from.inc.c \
+	src/backends/cpu/elementwise/ternary.inc.c \
 	src/backends/cpu/elementwise/unary.inc.c \
 	src/backends/cpu/elementwise/update.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
@@ -47,18 +47,18 @@ EXTRA_DIST += \
 	src/backends/cpu/random/random.inc.c \
 	src/backends/cpu/reduce/arg.inc.c \
 	src/backends/cpu/reduce/cumulative.inc.c \
-	src/backends/cpu/reduce/deviations.inc.c \
 	src/backends/cpu/reduce/extreme.inc.c \
 	src/backends/cpu/reduce/fold.inc.c \
+	src/backends/cpu/reduce/moments.inc.c \
 	src/backends/cpu/reduce/reduce.inc.c \
 	src/backends/cpu/reduce/reduce_extreme.inc.c
 
 # The kernels are compiled once for each SIMD level, in a library of its own because flags belong to a
 # library. The functions that a file exports carry the level in their names (level.h).
 kernel_sources = \
-	src/backends/cpu/elementwise/axpby.c \
 	src/backends/cpu/elementwise/binary.c \
 	src/backends/cpu/elementwise/convert.c \
+	src/backends/cpu/elementwise/ternary.c \
 	src/backends/cpu/elementwise/unary.c \
 	src/backends/cpu/elementwise/update.c \
 	src/backends/cpu/kernels.c \

@@ -21,7 +21,7 @@ static inline bool row_walk_begin(row_walk *walk, const ht_loop *loop)
 {
     walk->loop = loop;
     for (int k = 0; k < HT_LOOP_OPERANDS; k++)
-        walk->at[k] = loop->data[k];
+        walk->at[k] = loop->data[k] != NULL ? loop->data[k] : (char *)loop->value[k].bytes;
     for (int axis = 0; axis < loop->ndim; axis++) {
         if (loop->shape[axis] == 0)
             return false;
@@ -47,6 +47,13 @@ static inline bool row_walk_next(row_walk *walk, int operands, const size_t size
     }
     return false;
 }
+
+/* What a kernel computes with of ht_loop.param: all of it, loaded once, before the rows. */
+/* clang-format off */
+#define ROW_PARAMS(loop) { \
+    (PARAM)(loop)->param[0], (PARAM)(loop)->param[1], \
+    (PARAM)(loop)->param[2], (PARAM)(loop)->param[3] }
+/* clang-format on */
 
 static inline int64_t row_length(const ht_loop *loop)
 {

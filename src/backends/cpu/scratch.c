@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * One block for each thread, freed when the thread ends. */
+#include "core/base/base.h"
 #include "config.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/core.h"
 #include "backends/cpu/scratch.h"
 
 typedef struct scratch {

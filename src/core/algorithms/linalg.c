@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Matrix product of tensors of any split. Slabs of one operand travel by broadcast, one after
- * another, so that a rank holds its own parts and one foreign slab, never a whole split operand. */
+ * another, so that a rank holds its own parts and one foreign slab, never a whole split operand.
+ * Where the inner axis is split, partial products travel, from each rank to each other. */
+#include "core/collective/collective.h"
+#include "core/autograd/autograd.h"
+#include "core/ops/ops.h"
 #include "ht/linalg.h"
 
-#include "core/core.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
+#include "ht/kernels/nn.h"
 
 /* A matrix for gemm: plain, or the transpose of a row-major one; others are copied. */
 static ht_tensor *gemm_operand(ht_tensor *x, bool *transposed, int64_t *leading)
@@ -33,13 +37,12 @@ static ht_tensor *gemm_operand(ht_tensor *x, bool *transposed, int64_t *leading)
 /* c = a b + beta c for process-local matrices; c is row-major, and may be of a wider dtype. */
 static ht_status gemm_local(ht_tensor *c, ht_tensor *a, ht_tensor *b, double beta)
 {
-    ht_device *device = c->body->storage->device;
-    ht_gemm gemm = {.dtype = c->body->dtype, .alpha = 1, .beta = beta};
+    ht_gemm_call gemm = {.alpha = 1, .beta = beta};
 
-    if (device->backend->kernels.gemm == NULL)
-        return ht__kernel_missing("ht_matmul", c);
-    a = ht_astype(a, gemm.dtype);
-    b = ht_astype(b, gemm.dtype);
+    if (!ht__has_kernel("ht_matmul", c, HT_KERNEL_GEMM))
+        return HT_ERR_UNSUPPORTED;
+    a = ht_astype(a, c->body->dtype);
+    b = ht_astype(b, c->body->dtype);
     if (a == NULL || b == NULL)
         return ht_error_get(NULL);
     a = gemm_operand(a, &gemm.trans_a, &gemm.lda);
@@ -56,10 +59,8 @@ static ht_status gemm_local(ht_tensor *c, ht_tensor *a, ht_tensor *b, double bet
     if (gemm.m == 0 || gemm.n == 0)
         return HT_SUCCESS;
     if (gemm.k == 0)
-        return beta == 0 ? ht__fill_local("ht_matmul", c->body, ht__real(0)) : HT_SUCCESS;
-    if (device->backend->kernels.gemm(device->stream, &gemm) != 0)
-        return ht__kernel_failed(c->body->comm, "ht_matmul");
-    return HT_SUCCESS;
+        return beta == 0 ? ht__fill_local("ht_matmul", c->body, ht_number_real(0)) : HT_SUCCESS;
+    return ht__gemm("ht_matmul", c, &gemm);
 }
 
 /* The slab of rank `root` on every rank, row-major. */
@@ -73,7 +74,7 @@ static ht_tensor *slab_of(ht_tensor *x, int root)
         slab = ht_contiguous(ht_tensor_local(x));
     } else {
         shape[body->split] = ht__body_start(body, root + 1) - ht__body_start(body, root);
-        slab = ht_empty_on(2, shape, body->dtype, HT_NONE, body->storage->device, ht_comm_self());
+        slab = ht_empty_ext(2, shape, body->dtype, HT_NONE, body->storage->device, ht_comm_self());
     }
     if (slab == NULL || ht__comm_bcast(body->comm, slab, root) != HT_SUCCESS)
         return NULL;
@@ -119,27 +120,89 @@ static ht_status slabs_times_columns(ht_tensor *c, ht_tensor *a, ht_tensor *b)
     return HT_SUCCESS;
 }
 
-/* The inner axis is split: every rank has a partial product of each row slab of c; rank `root` gets
- * the sum of its own. */
+/* Begins to send rank `to` its `rows` of `part`, and to receive those of this rank. Owned; for
+ * ht_wait. */
+static ht_request *pass_on(ht_comm *comm, ht_tensor *part, int64_t rows, int to, ht_tensor *come,
+                           int from)
+{
+    int64_t *send = ht__alloc(2 * ((size_t)comm->size + 1) * sizeof *send);
+    int64_t *recv = send + comm->size + 1;
+    ht_request *request;
+
+    for (int r = 0; r <= comm->size; r++) {
+        send[r] = r > to ? rows : 0;
+        recv[r] = r > from ? come->body->lshape[0] : 0;
+    }
+    request = ht__comm_alltoall_axis(comm, part, 0, send, come, 0, recv, "ht_matmul");
+    ht__free(send);
+    return request;
+}
+
+static ht_tensor *rows_for(const ht_tensor *c, int64_t rows)
+{
+    const int64_t shape[2] = {rows, c->body->shape[1]};
+
+    return ht_empty_ext(2, shape, c->body->dtype, HT_NONE, c->body->storage->device,
+                        ht_comm_self());
+}
+
+/* c's rows for rank `to`, as far as they come from this rank's part of the inner axis. */
+static ht_status make_part(ht_tensor *part, ht_tensor *c, int to, ht_tensor *a, ht_tensor *b,
+                           double beta)
+{
+    int64_t start = ht__body_start(c->body, to), stop = ht__body_start(c->body, to + 1);
+
+    return gemm_local(ht_narrow(part, 0, 0, stop - start), ht_narrow(a, 0, start, stop), b, beta);
+}
+
+/* sum <- come, or sum += come. */
+static ht_status add_come(ht_request **request, ht_tensor *sum, ht_tensor *come, bool first)
+{
+    ht_status status = ht_wait(request);
+
+    if (status != HT_SUCCESS)
+        return status;
+    return first ? ht__copy_local("ht_matmul", sum->body, come->body) : ht_add_(sum, come, 1);
+}
+
+/* The inner axis is split: every rank has a partial product of each row slab of c. It makes that of
+ * the rank `step` places further, sends it there, and makes the next one while it travels; its own
+ * comes last. What comes is added as it comes, so the order depends on the ranks alone. Two slabs
+ * are under way, in buffers of their own on both sides. */
 static ht_status sum_of_partials(ht_tensor *c, ht_tensor *a, ht_tensor *b, ht_comm *comm)
 {
-    for (int root = 0; root < comm->size; root++) {
-        ht_scope *scope = ht_scope_open();
-        int64_t start = ht__body_start(c->body, root), stop = ht__body_start(c->body, root + 1);
-        int64_t shape[2] = {stop - start, c->body->shape[1]};
-        ht_tensor *part = ht_empty_on(2, shape, c->body->dtype, HT_NONE, c->body->storage->device,
-                                      ht_comm_self());
-        ht_status status = part != NULL ? gemm_local(part, ht_narrow(a, 0, start, stop), b, 0)
-                                        : ht_error_get(NULL);
+    const int size = comm->size, rank = comm->rank;
+    const int64_t most = ht__body_start(c->body, 1); /* canonical slabs: no other is longer */
+    ht_tensor *sum = ht_tensor_local(c), *parts[2], *come[2];
+    ht_request *requests[2] = {NULL, NULL};
+    ht_status status = HT_SUCCESS;
 
-        if (status == HT_SUCCESS)
-            status = ht__comm_reduce(comm, part, comm->rank == root ? ht_tensor_local(c) : NULL,
-                                     HT_OP_SUM, root);
-        ht_scope_close(scope);
-        if (status != HT_SUCCESS)
-            return status;
+    for (int i = 0; i < 2; i++) {
+        parts[i] = rows_for(c, most);
+        come[i] = rows_for(c, c->body->lshape[0]);
+        if (parts[i] == NULL || come[i] == NULL)
+            return ht_error_get(NULL);
     }
-    return HT_SUCCESS;
+    for (int step = 1; step < size && status == HT_SUCCESS; step++) {
+        int now = step % 2, to = (rank + step) % size, from = (rank - step + size) % size;
+
+        status = make_part(parts[now], c, to, a, b, 0);
+        if (status == HT_SUCCESS) {
+            requests[now] = pass_on(comm, parts[now],
+                                    ht__body_start(c->body, to + 1) - ht__body_start(c->body, to),
+                                    to, come[now], from);
+            status = requests[now] != NULL ? HT_SUCCESS : ht_error_get(NULL);
+        }
+        if (status == HT_SUCCESS && step > 1)
+            status = add_come(&requests[1 - now], sum, come[1 - now], step == 2);
+    }
+    if (status == HT_SUCCESS)
+        status = make_part(sum, c, rank, a, b, size > 2);
+    if (status == HT_SUCCESS && size > 1)
+        status = add_come(&requests[(size - 1) % 2], sum, come[(size - 1) % 2], false);
+    ht_release(requests[0]);
+    ht_release(requests[1]);
+    return status;
 }
 
 /* This rank's part of the inner axis of an operand that is not split along it. */

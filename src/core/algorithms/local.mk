@@ -1,3 +1,4 @@
 # What is an algorithm, not a row of a driver.
 libht_objects_la_SOURCES += \
+	src/core/algorithms/histogram.c \
 	src/core/algorithms/linalg.c

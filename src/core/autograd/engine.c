@@ -2,6 +2,9 @@
  *
  * The backward pass: nodes in reverse order of creation, from a heap of those that have a gradient.
  * A node's users were made after it, so all of its gradient has arrived when its turn comes. */
+#include "core/collective/collective.h"
+#include "core/autograd/autograd.h"
+#include "core/ops/ops.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
@@ -17,12 +20,6 @@ typedef struct node_queue {
     uint64_t abandoned; /* the last node that was, by its sequence */
 } node_queue;
 
-static _Thread_local ht_progress_fn *progress;
-static _Thread_local void *progress_user;
-static _Thread_local ht_seed_scale_fn *seed_scale;
-static _Thread_local void *seed_scale_user;
-static _Thread_local void (*when_failed)(bool begun, void *user);
-static _Thread_local void *when_failed_user;
 static _Thread_local int running; /* passes inside each other */
 
 /* The node whose backward runs; what it may deliver before its end. */
@@ -31,24 +28,6 @@ typedef struct present {
     ht_node *node;
 } present;
 static _Thread_local present now;
-
-void ht__backward_set_progress(ht_progress_fn *new_progress, void *user)
-{
-    progress = new_progress;
-    progress_user = user;
-}
-
-void ht__backward_set_seed_scale(ht_seed_scale_fn *scale, void *user)
-{
-    seed_scale = scale;
-    seed_scale_user = user;
-}
-
-void ht__backward_set_failed(void (*failed)(bool begun, void *user), void *user)
-{
-    when_failed = failed;
-    when_failed_user = user;
-}
 
 bool ht__backward_running(void)
 {
@@ -320,8 +299,7 @@ void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[])
     if (deliver_one(now.queue, node, index, grad_inputs[index], false) == HT_SUCCESS)
         leave_leaf(node, index);
     grad_inputs[index] = NULL;
-    if (progress != NULL)
-        progress(progress_user);
+    ht__backward_progress();
 }
 
 void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64_t n)
@@ -335,8 +313,7 @@ void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64
         if (leaf->hooks[i].filling != NULL)
             leaf->hooks[i].filling(leaf->leaf, n, leaf->hooks[i].user);
     }
-    if (progress != NULL)
-        progress(progress_user);
+    ht__backward_progress();
 }
 
 void ht__backward_told(void)
@@ -380,7 +357,7 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
     else if (node->released)
         status = HT_FAIL(grad->body->comm, HT_ERR_STATE,
                          "ht_backward: the graph of %s was released by an earlier backward pass "
-                         "(ht_backward_from keeps it when asked)",
+                         "(ht_backward_ext keeps it when asked)",
                          node->name);
     if (status == HT_SUCCESS) {
         if (node->input_count > HT_NODE_INLINE)
@@ -437,8 +414,7 @@ static ht_status run_all(node_queue *queue, bool keep)
         ht_release(node->pending); /* after a failure: what nobody will use */
         node->pending = NULL;
         ht_release(node);
-        if (progress != NULL)
-            progress(progress_user);
+        ht__backward_progress();
         if (status == HT_SUCCESS)
             status = ht_error_get(NULL); /* of a hook in there */
     }
@@ -463,7 +439,7 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
     double scale;
     bool was;
 
-    scale = seed_scale != NULL ? seed_scale(x, seed_scale_user) : 1;
+    scale = ht__backward_begins(x);
     if (scale <= 0)
         return scale < 0 ? ht_error_get(NULL) : HT_SUCCESS;
 
@@ -481,8 +457,8 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
     if (status == HT_SUCCESS)
         status = run_all(&queue, keep);
     running--;
-    if (status != HT_SUCCESS && when_failed != NULL)
-        when_failed(true, when_failed_user);
+    if (status != HT_SUCCESS)
+        ht__backward_failed(true);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__span_end(span);
@@ -492,8 +468,7 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
 /* A loss that is none, on this rank maybe alone: who waits for its gradients hears of the error. */
 static ht_status no_loss(void)
 {
-    if (when_failed != NULL)
-        when_failed(false, when_failed_user);
+    ht__backward_failed(false);
     return ht_error_get(NULL);
 }
 
@@ -515,10 +490,10 @@ static ht_status backward(const char *what, ht_tensor *x, ht_tensor *grad, bool 
     return status;
 }
 
-ht_status ht_backward_from(ht_tensor *x, ht_tensor *grad, bool keep)
+ht_status ht_backward_ext(ht_tensor *x, ht_tensor *grad, bool keep)
 {
-    return HT_IS_NULL(x, "ht_backward_from", "x") ? no_loss()
-                                                  : backward("ht_backward_from", x, grad, keep);
+    return HT_IS_NULL(x, "ht_backward_ext", "x") ? no_loss()
+                                                 : backward("ht_backward_ext", x, grad, keep);
 }
 
 ht_status ht_backward(ht_tensor *loss)
@@ -528,13 +503,13 @@ ht_status ht_backward(ht_tensor *loss)
     if (ht_tensor_size(loss) != 1) {
         HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
                 "ht_backward: expected a loss of one element, got shape %s "
-                "(ht_backward_from takes a seed gradient)",
+                "(ht_backward_ext takes a seed gradient)",
                 ht__shape_str(loss->body->ndim, loss->body->shape));
         return no_loss();
     }
     if (ht_dtype_is_complex(loss->body->dtype)) {
         HT_FAIL(loss->body->comm, HT_ERR_DTYPE,
-                "ht_backward: expected a real loss, got one of %s (ht_backward_from takes a "
+                "ht_backward: expected a real loss, got one of %s (ht_backward_ext takes a "
                 "seed gradient)",
                 ht_dtype_name(loss->body->dtype));
         return no_loss();

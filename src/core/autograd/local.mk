@@ -1,5 +1,7 @@
 # The engine that walks graphs backwards.
 libht_objects_la_SOURCES += \
+	src/core/autograd/autograd.h \
 	src/core/autograd/engine.c \
 	src/core/autograd/node_walk.c \
+	src/core/autograd/observer.c \
 	src/core/autograd/view_backward.c

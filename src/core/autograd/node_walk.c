@@ -3,6 +3,7 @@
  * What a tensor depends on: each node of its graph once, without recursion. */
 #include <string.h>
 
+#include "core/autograd/autograd.h"
 #include "core/tensor/node.h"
 
 static atomic_uint_fast64_t walks;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Gradients of writes through views, and of views that such a write left behind (history.c). */
-#include "ht/arithmetics.h"
+#include "core/autograd/autograd.h"
+#include "core/ops/ops.h"
 #include "ht/manipulations.h"
 #include "core/tensor/node.h"
 
@@ -53,7 +54,7 @@ static void write_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     if (ht_node_needs(node, 1))
         gin[1] = ht_copy(place);
     if (ht_node_needs(node, 0) &&
-        ht__fill_local("ht_backward", place->body, ht__real(0)) == HT_SUCCESS)
+        ht__fill_local("ht_backward", place->body, ht_number_real(0)) == HT_SUCCESS)
         gin[0] = grad;
 }
 
@@ -61,12 +62,13 @@ static void write_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
  * shrunk to one of them. */
 static ht_tensor *sum_repeated(ht_tensor *g, ht_body *part)
 {
-    for (int i = 0; g != NULL && part->read_only && i < part->ndim; i++) {
+    for (int i = 0; part->read_only && i < part->ndim; i++) {
         if (part->stride[i] != 0 || part->shape[i] <= 1 || i == part->split)
             continue;
-        g = ht_sum_keepdim(g, i);
         part->shape[i] = 1;
     }
+    if (g != NULL)
+        g = ht__sum_to("ht_backward", g, part->ndim, part->shape);
     ht__body_settle(part);
     return g;
 }
@@ -81,7 +83,7 @@ static void view_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     g = ht__match_slabs("ht_backward", g, part);
     g = sum_repeated(g, part);
     if (grad != NULL && g != NULL &&
-        ht__fill_local("ht_backward", grad->body, ht__real(0)) == HT_SUCCESS &&
+        ht__fill_local("ht_backward", grad->body, ht_number_real(0)) == HT_SUCCESS &&
         ht__copy_local("ht_backward", place_of(grad, whole, part)->body, g->body) == HT_SUCCESS)
         gin[0] = grad;
     ht_release(part);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What parts above the core do when the library ends. */
-#include "core/core.h"
+
+#include "core/base/base.h"
 
 static void (**calls)(void); /* owned */
 static int count;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ht/log.h"
-#include "ht/types.h"
+#include "ht/number.h"
 
 extern char **environ;
 

@@ -22,6 +22,7 @@
     X(HT_DEBUG_FAIL_ALLOC, PAIR, "rank:n[:tensors]")       \
     X(HT_DEBUG_ONE_AS_MANY, FLAG, "0|1")                   \
     X(HT_EXCHANGE, CHOICE, "shared|messages")              \
+    X(HT_FALLBACK, CHOICE, "error|count")                  \
     X(HT_IO_THREADS, FLAG, "0|1")                          \
     X(HT_JOB, TEXT, "what ht-run writes")                  \
     X(HT_LEAK_CHECK, FLAG, "0|1")                          \

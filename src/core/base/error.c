@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * The last error of each thread. */
+#include "core/base/base.h"
 #include "ht/error.h"
+#include "ht/log.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "core/core.h"
 
 static _Thread_local struct {
     ht_status code;

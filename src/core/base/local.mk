@@ -1,6 +1,7 @@
 # Errors, memory, objects, scopes, the log, types.
 libht_objects_la_SOURCES += \
 	src/core/base/at_finalize.c \
+	src/core/base/base.h \
 	src/core/base/environment.c \
 	src/core/base/environment.h \
 	src/core/base/error.c \

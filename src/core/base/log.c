@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/base/base.h"
 #include "ht/log.h"
 
 #include <pthread.h>
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/base/environment.h"
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base/base.h"
 #include "core/base/environment.h"
 
 #define BLOCK_STEP    64

@@ -7,7 +7,7 @@
 #include <search.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base/base.h"
 
 static void *names; /* a tree of texts */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

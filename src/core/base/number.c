@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "ht/types.h"
+#include "ht/number.h"
 
 static locale_t plain;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

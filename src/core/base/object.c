@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Counting of handles, and accounting of what is alive by kind. */
+#include "core/base/base.h"
 #include "ht/object.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/base/environment.h"
+#include "ht/log.h"
 
 static _Atomic(ht_kind *) kinds;
 
@@ -49,11 +50,26 @@ void *ht_retain(void *object)
     return object;
 }
 
+/* Devices, streams and communicators, by which things are destroyed, are gone. */
+static void say_too_late(void)
+{
+    static atomic_bool said;
+
+    if (!atomic_exchange(&said, true))
+        ht_log_write(HT_LOG_WARN,
+                     "ht_release: called after ht_finalize, when there is nothing left "
+                     "to release: release what you hold before it");
+}
+
 void ht_release(void *object)
 {
     ht_object *base = object;
     bool entered;
 
+    if (object != NULL && ht__process.ended) {
+        say_too_late();
+        return;
+    }
     if (!HT_IS_THERE(object))
         return;
     if (atomic_fetch_sub_explicit(&base->count, 1, memory_order_release) != 1)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * This process, as part of a job. */
-#include "core/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "core/base/base.h"
+#include "ht/communication.h"
 
 struct ht_process ht__process = {.size = 1, .threads = 1};
 

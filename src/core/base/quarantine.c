@@ -4,6 +4,7 @@
  * ones, and a table that finds them by address. Any pointer can be looked up, for nothing is read
  * through it. Part of builds with --enable-debug only. */
 #define _GNU_SOURCE
+#include "core/base/base.h"
 #include "core/base/quarantine.h"
 
 #include <malloc.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/base/site.h"
 
 enum { KEPT = 1 << 14, LISTS = 1 << 12, POISON = 0xdd };

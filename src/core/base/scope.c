@@ -5,8 +5,9 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 
-#include "core/core.h"
+#include "core/base/base.h"
 #include "core/base/site.h"
+#include "ht/log.h"
 
 #define ROOT_WARNING 10000
 

@@ -2,7 +2,7 @@
  *
  * Places in a program's code, from the addresses that calls return to. */
 #define _GNU_SOURCE
-#include "core/core.h"
+#include "core/base/base.h"
 #include "core/base/site.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base/base.h"
 #include "ht/signals.h"
 
 static volatile sig_atomic_t noted;

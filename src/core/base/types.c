@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Names, sizes and promotion of element types. */
+#include "core/base/base.h"
 #include "ht/types.h"
 
+#include <math.h>
 #include <string.h>
-
-#include "core/core.h"
 
 static const struct {
     const char *name;
@@ -75,4 +75,24 @@ ht_dtype ht_promote_types(ht_dtype a, ht_dtype b)
     if (low == HT_FLOAT64 && high == HT_COMPLEX64)
         return HT_COMPLEX128;
     return high; /* the list is in order of promotion */
+}
+
+ht_number ht__dtype_end(ht_dtype dtype, bool greatest)
+{
+    int64_t most;
+
+    if (!ht__dtype_is_exact(dtype))
+        return ht_number_real(greatest ? INFINITY : -INFINITY);
+    if (dtype == HT_BOOL || dtype == HT_UINT8)
+        return ht_number_integer(!greatest ? 0 : dtype == HT_BOOL ? 1 : UINT8_MAX);
+    most = INT64_MAX >> (64 - 8 * ht_dtype_size(dtype));
+    return ht_number_integer(greatest ? most : -most - 1);
+}
+
+bool ht__dtype_takes(ht_dtype dtype, ht_number value)
+{
+    if (value.kind != HT_NUMBER_INTEGER || !ht__dtype_is_exact(dtype) || dtype == HT_BOOL)
+        return true;
+    return value.integer >= ht__dtype_end(dtype, false).integer &&
+           value.integer <= ht__dtype_end(dtype, true).integer;
 }

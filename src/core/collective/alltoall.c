@@ -2,7 +2,8 @@
  *
  * Blocks between all ranks by MPI_Ialltoallw. Each block is described by a type of its own, strides
  * and place included: nothing is packed, and no count or displacement has to fit an int. */
-#include "core/comm/comm.h"
+
+#include "core/collective/call.h"
 
 /* One side of the call: the arrays MPI asks for, in one piece of memory. */
 typedef struct side {
@@ -114,8 +115,9 @@ static MPI_Datatype slab_type(const ht_body *body, const int64_t stride[], int a
     return type;
 }
 
+/* `but`: this rank's block is left out. */
 static void fill_slabs(side *s, int size, const ht_body *body, const int64_t stride[], int axis,
-                       const int64_t *start)
+                       const int64_t *start, int but)
 {
     int64_t bytes = (int64_t)ht_dtype_size(body->dtype), others = 1;
 
@@ -124,7 +126,7 @@ static void fill_slabs(side *s, int size, const ht_body *body, const int64_t str
     for (int r = 0; r < size; r++) {
         int64_t length = start[r + 1] - start[r];
 
-        if (length > 0 && others > 0)
+        if (length > 0 && others > 0 && r != but)
             side_set(s, r, slab_type(body, stride, axis, length),
                      (MPI_Aint)(start[r] * stride[axis] * bytes));
     }
@@ -152,11 +154,26 @@ static ht_status open_side(const char *what, ht_buffer *buffer, ht_tensor *tenso
     return HT_SUCCESS;
 }
 
-ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
-                                 const int64_t *send_start, ht_tensor *recv, int recv_axis,
-                                 const int64_t *recv_start, const char *what)
+/* `length` indices from `start` on of a local axis. */
+static ht_body block_of(const ht_body *body, int axis, int64_t start, int64_t length)
 {
-    int size = comm->size;
+    ht_body block = *body;
+
+    block.offset += start * body->stride[axis];
+    block.lshape[axis] = length;
+    block.lsize = length;
+    for (int i = 0; i < body->ndim; i++)
+        block.lsize *= i == axis ? 1 : body->lshape[i];
+    return block;
+}
+
+ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
+                                   const int64_t *send_start, ht_tensor *recv, int recv_axis,
+                                   const int64_t *recv_start, const char *what)
+{
+    int size = comm->size, rank = comm->rank;
+    /* The block that stays needs no message, and is copied while others travel. */
+    int own = send->body->storage->device->backend->host_memory ? rank : -1;
     int64_t send_stride[HT_MAX_NDIM], recv_stride[HT_MAX_NDIM];
     ht_request *request = ht__request_new(comm, what);
     char *memory = request->arrays = ht__alloc(2 * side_bytes(size));
@@ -169,9 +186,17 @@ ht_status ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
     if (status == HT_SUCCESS)
         status = open_side(what, &request->recv, recv, false, recv_stride);
     if (status == HT_SUCCESS) {
-        fill_slabs(&sends, size, send->body, send_stride, send_axis, send_start);
-        fill_slabs(&recvs, size, recv->body, recv_stride, recv_axis, recv_start);
+        fill_slabs(&sends, size, send->body, send_stride, send_axis, send_start, own);
+        fill_slabs(&recvs, size, recv->body, recv_stride, recv_axis, recv_start, own);
         status = post(request, request->send.data, &sends, request->recv.data, &recvs);
     }
-    return ht__request_run(ht__request_posted(request, status));
+    if (status == HT_SUCCESS && own >= 0) {
+        ht_body from = block_of(send->body, send_axis, send_start[rank],
+                                send_start[rank + 1] - send_start[rank]);
+        ht_body to = block_of(recv->body, recv_axis, recv_start[rank],
+                              recv_start[rank + 1] - recv_start[rank]);
+
+        status = ht__copy_local(what, &to, &from);
+    }
+    return ht__request_posted(request, status);
 }

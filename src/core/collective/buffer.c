@@ -3,7 +3,8 @@
  * The local part of a tensor as contiguous host memory: the tensor's own where it is that already,
  * else a packed copy (on its device), and a copy of that in host memory where MPI cannot reach it.
  */
-#include "core/comm/comm.h"
+
+#include "core/collective/call.h"
 
 static ht_status out_of_memory(const char *what, const ht_body *body, size_t bytes)
 {
@@ -22,30 +23,13 @@ static ht_body *packed_body(const char *what, const ht_body *of, size_t bytes)
     }
 
     ht_body *packed = ht__body_view(of);
-    int64_t stride = 1;
 
     ht_release(packed->storage);
     packed->storage = storage;
     packed->offset = 0;
     packed->read_only = false;
-    for (int i = packed->ndim - 1; i >= 0; i--) {
-        packed->stride[i] = stride;
-        stride *= packed->lshape[i];
-    }
+    ht__body_lay_row_major(packed);
     return packed;
-}
-
-static ht_status copy_bytes(const char *what, const ht_body *body, void *to, const void *from,
-                            size_t bytes, ht_copy_kind kind)
-{
-    const ht_backend *backend = body->storage->device->backend;
-    void *stream = body->storage->device->stream;
-
-    if (backend->memory_copy(stream, to, from, bytes, kind) == 0 &&
-        (backend->synchronize == NULL || backend->synchronize(stream) == 0))
-        return HT_SUCCESS;
-    return HT_FAIL_HERE(body->comm, HT_ERR_DEVICE, "%s: copying %zu bytes from or to %s failed",
-                        what, bytes, ht_device_name(body->storage->device));
 }
 
 static ht_status pack(const char *what, ht_buffer *buffer, size_t bytes, bool always)
@@ -69,7 +53,7 @@ static ht_status pack(const char *what, ht_buffer *buffer, size_t bytes, bool al
     return HT_SUCCESS;
 }
 
-static ht_status fill(const char *what, ht_buffer *buffer, size_t bytes)
+static ht_status fill(const char *what, ht_buffer *buffer)
 {
     ht_status status = HT_SUCCESS;
     const ht_body *body = buffer->tensor->body;
@@ -79,8 +63,7 @@ static ht_status fill(const char *what, ht_buffer *buffer, size_t bytes)
         body = buffer->packed;
     }
     if (status == HT_SUCCESS && buffer->host != NULL)
-        status = copy_bytes(what, body, buffer->data, ht__body_data(body), bytes,
-                            HT_COPY_DEVICE_TO_HOST);
+        status = ht__get_local(what, body, buffer->data);
     return status;
 }
 
@@ -98,7 +81,7 @@ ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor
 
     ht_status status = pack(what, buffer, bytes, false);
 
-    return status == HT_SUCCESS && read ? fill(what, buffer, bytes) : status;
+    return status == HT_SUCCESS && read ? fill(what, buffer) : status;
 }
 
 static bool overlap(const char *a, size_t bytes_a, const char *b, size_t bytes_b)
@@ -117,7 +100,7 @@ ht_status ht__buffer_detach(const char *what, ht_buffer *buffer, const ht_buffer
 
     ht_status status = pack(what, buffer, bytes, true);
 
-    return status == HT_SUCCESS ? fill(what, buffer, bytes) : status;
+    return status == HT_SUCCESS ? fill(what, buffer) : status;
 }
 
 bool ht__buffer_same(const ht_tensor *a, const ht_tensor *b)
@@ -156,13 +139,11 @@ static ht_status unpack(const char *what, ht_buffer *buffer)
     ht_status status = HT_SUCCESS;
     const ht_body *body = buffer->tensor->body;
     const ht_body *nearest = buffer->packed != NULL ? buffer->packed : body;
-    size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
 
     if (buffer->truth)
         make_truth(buffer);
     if (buffer->host != NULL)
-        status = copy_bytes(what, nearest, ht__body_data(nearest), buffer->data, bytes,
-                            HT_COPY_HOST_TO_DEVICE);
+        status = ht__set_local(what, nearest, buffer->data);
     if (status == HT_SUCCESS && buffer->packed != NULL)
         status = ht__copy_local(what, body, buffer->packed);
     ht__storage_touch(body->storage);

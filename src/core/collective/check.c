@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * What every call of the communication layer asks of its arguments. */
-#include "core/comm/comm.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "core/collective/call.h"
+#include "core/tensor/graph.h"
 
 ht_status ht__check_failed(const ht_check *check, ht_status code, const char *format, ...)
 {

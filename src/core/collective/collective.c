@@ -2,17 +2,20 @@
  *
  * Broadcast and reductions of tensors, and the all-to-all of equal blocks. Blocking calls are the
  * non-blocking ones and a polite wait. */
-#include "core/comm/comm.h"
+
+#include "core/collective/call.h"
 
 /* What a rank with wrong arguments has for the record is not looked at. */
-static ht_dtype dtype_of(const ht_tensor *x)
+/* With what a call says of this rank's part; NULL: refused. */
+static ht_call with_part(ht_call call, const ht_tensor *part)
 {
-    return x != NULL ? x->body->dtype : HT_DTYPE_COUNT;
-}
-
-static int64_t count_of(const ht_tensor *x)
-{
-    return x != NULL ? x->body->lsize : 0;
+    call.dtype = part != NULL ? part->body->dtype : HT_DTYPE_COUNT;
+    if (part == NULL)
+        return call;
+    call.count = part->body->lsize;
+    call.ndim = part->body->ndim;
+    call.lshape = part->body->lshape;
+    return call;
 }
 
 static ht_status open_bcast(ht_request *request, const ht_call *call, ht_tensor *unused,
@@ -46,11 +49,7 @@ static ht_request *start_bcast(const char *what, ht_manner manner, ht_comm *comm
 
     bool valid = ht__check_operand(&check, "buffer", buffer) && ht__check_root(&check, root) &&
                  (comm->rank == root || ht__check_writable(&check, buffer));
-    const ht_call call = {.what = what,
-                          .root = root,
-                          .dtype = dtype_of(buffer),
-                          .count = count_of(buffer),
-                          .part = buffer};
+    const ht_call call = with_part((ht_call){.what = what, .root = root}, buffer);
 
     ht_request *request = ht__call_start(&check, &call, valid, open_bcast, NULL, buffer);
 
@@ -158,13 +157,8 @@ static ht_request *start_reduction(const char *what, ht_manner manner, reduction
 
     bool receives = kind != REDUCE || comm->rank == root;
     bool valid = ht__check_root(&check, root) && reduction_valid(&check, send, recv, op, receives);
-    const ht_call call = {.what = what,
-                          .kind = kind,
-                          .root = root,
-                          .op = op,
-                          .dtype = dtype_of(send),
-                          .count = count_of(send),
-                          .part = send};
+    const ht_call call = with_part((ht_call){.what = what, .kind = kind, .root = root, .op = op},
+                                   send);
 
     return ht__call_start(&check, &call, valid, open_reduction, send, recv);
 }
@@ -273,8 +267,7 @@ ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
     if (!ht__check_comm(check.what, comm))
         return ht_error_get(NULL);
 
-    const ht_call call = {
-        .what = check.what, .dtype = dtype_of(send), .count = count_of(send), .part = send};
+    const ht_call call = with_part((ht_call){.what = check.what}, send);
 
     return ht__request_run(
         ht__call_start(&check, &call, blocks_valid(&check, send, recv), open_alltoall, send, recv));

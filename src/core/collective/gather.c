@@ -2,9 +2,10 @@
  *
  * Parts of a tensor gathered from, or dealt out to, all ranks along dimension 0; parts may differ
  * in their length there. */
-#include "core/comm/comm.h"
 
 #include <inttypes.h>
+
+#include "core/collective/call.h"
 
 /* Elements of each rank's part and where it begins in the whole; `size` of each, one block. */
 typedef struct parts {
@@ -252,7 +253,7 @@ static ht_status open_canonical(ht_request *request, const ht_call *call, ht_ten
 ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
 {
     const ht_check check = {"ht_iallgather", comm, HT_POSTED};
-    ht_call call = {.what = check.what, .part = recv};
+    ht_call call = {.what = check.what};
 
     if (!ht__check_comm(check.what, comm))
         return NULL;
@@ -263,6 +264,8 @@ ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
     if (valid) {
         call.dtype = recv->body->dtype;
         call.count = recv->body->lsize;
+        call.ndim = recv->body->ndim;
+        call.lshape = recv->body->lshape;
         call.rows = recv->body->lshape[0];
     }
     return ht__call_start(&check, &call, valid, open_canonical, send, recv);
@@ -277,11 +280,13 @@ static ht_request *start_allgather(const char *what, ht_comm *comm, ht_tensor *s
         return NULL;
 
     bool valid = allgather_valid(&check, send, recv);
-    ht_call call = {.what = what, .part = recv};
+    ht_call call = {.what = what};
 
     if (valid) {
         call.dtype = send->body->dtype;
         call.count = recv->body->lsize;
+        call.ndim = recv->body->ndim;
+        call.lshape = recv->body->lshape;
     }
 
     parts p = parts_new(comm);

@@ -2,8 +2,10 @@
 libht_objects_la_SOURCES += \
 	src/core/collective/alltoall.c \
 	src/core/collective/buffer.c \
+	src/core/collective/call.h \
 	src/core/collective/check.c \
 	src/core/collective/collective.c \
+	src/core/collective/collective.h \
 	src/core/collective/gather.c \
 	src/core/collective/p2p.c \
 	src/core/collective/posted.c \
@@ -12,4 +14,5 @@ libht_objects_la_SOURCES += \
 
 # Included by others, never compiled by itself.
 EXTRA_DIST += \
+	src/core/collective/moments.inc.c \
 	src/core/collective/sum.inc.c

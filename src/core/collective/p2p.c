@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tensors from rank to rank. Blocking calls are the non-blocking ones and a polite wait. */
-#include "core/comm/comm.h"
+
+#include "core/collective/call.h"
 
 static bool valid(const ht_check *check, const ht_tensor *buffer, int peer, int tag)
 {

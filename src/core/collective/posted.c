@@ -10,11 +10,12 @@
  *
  * The operations have a communicator of their own, on which they follow each other as the calls do.
  * Where one has to wait for its header, those after it are held back too; on that rank alone. */
-#include "core/comm/comm.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "core/collective/call.h"
 
 struct reason {
     int code;
@@ -124,8 +125,8 @@ static ht_status listen(ht_request *request)
 
 static ht_tensor *blank(const char *what, ht_dtype dtype, int64_t rows, int64_t columns)
 {
-    ht_body *body = ht__body_new(what, ht_comm_self(), ht__device_cpu(), dtype, 2,
-                                 (int64_t[]){rows, columns}, HT_NONE, NULL);
+    ht_body *body = ht__body_new(what, ht_comm_self(), ht__device_cpu(), dtype,
+                                 HT_SHAPE(rows, columns), HT_NONE, NULL);
 
     if (body != NULL && body->lsize > 0)
         memset(ht__body_data(body), 0, (size_t)body->lsize * ht_dtype_size(dtype));

@@ -2,7 +2,7 @@
  *
  * Requests: communication under way, with the tensors and the packed copies it needs until its end.
  */
-#include "core/comm/comm.h"
+#include "core/collective/call.h"
 #include "core/timeline/timeline.h"
 
 static ht_status complete(ht_request *request, ht_status status)

@@ -6,8 +6,8 @@
  * A few elements are gathered by all, and each rank adds for itself. More are added by a rank each,
  * its share of them, which takes two rounds of blocks between all ranks; memory and traffic are
  * those of the elements once, not once per rank. */
-#include "core/comm/comm.h"
 
+#include <math.h>
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -24,6 +24,7 @@ enum {
 #define ACC             uint64_t
 #define NAME(x)         x##_i64
 #define OVER(sum, over) (sum)
+#include "core/collective/call.h"
 #include "core/collective/sum.inc.c"
 #undef T
 #undef ACC
@@ -46,8 +47,21 @@ enum {
 #undef NAME
 #undef OVER
 
+#define PARTS   1
+#define NAME(x) x##_real
+#include "core/collective/moments.inc.c"
+#undef PARTS
+#undef NAME
+
+#define PARTS   2
+#define NAME(x) x##_complex
+#include "core/collective/moments.inc.c"
+#undef PARTS
+#undef NAME
+
 /* What is added; a complex number counts as two. */
 typedef struct numbers {
+    int unit; /* so many stay together */
     size_t bytes;
     MPI_Datatype type;
     void (*total)(void *y, const void *pieces, int64_t n, int first, int count, int step,
@@ -57,12 +71,12 @@ typedef struct numbers {
 
 static numbers numbers_of(ht_dtype dtype)
 {
-    numbers of = {sizeof(double), MPI_DOUBLE, total_f64, running_f64};
+    numbers of = {1, sizeof(double), MPI_DOUBLE, total_f64, running_f64};
 
     if (dtype == HT_INT64)
-        of = (numbers){sizeof(int64_t), MPI_INT64_T, total_i64, running_i64};
+        of = (numbers){1, sizeof(int64_t), MPI_INT64_T, total_i64, running_i64};
     else if (dtype == HT_FLOAT32 || dtype == HT_COMPLEX64)
-        of = (numbers){sizeof(float), MPI_FLOAT, total_f32, running_f32};
+        of = (numbers){1, sizeof(float), MPI_FLOAT, total_f32, running_f32};
     return of;
 }
 
@@ -117,9 +131,9 @@ static void fill_shares(const job *j, shares *s, int64_t n)
     for (int r = 0; r < j->comm->size; r++) {
         int64_t start, count;
 
-        ht_comm_chunk(j->comm, n, r, &start, &count);
-        s->starts[r] = (int)start;
-        s->counts[r] = (int)count;
+        ht_comm_chunk(j->comm, n / j->of.unit, r, &start, &count);
+        s->starts[r] = (int)start * j->of.unit;
+        s->counts[r] = (int)count * j->of.unit;
     }
     s->mine = s->counts[j->comm->rank];
     for (int r = 0; r < j->comm->size; r++) {
@@ -157,7 +171,8 @@ static ht_status round_of(const job *j, const shares *s, char *data, char *piece
 
 static ht_status by_shares(const job *j, char *data, int64_t n)
 {
-    const int64_t round = n < ROUND ? n : ROUND, room = round + j->comm->size;
+    const int64_t most = ROUND / j->of.unit * j->of.unit, round = n < most ? n : most;
+    const int64_t room = round + (int64_t)j->comm->size * j->of.unit;
     int *memory = ht__alloc(4 * (size_t)j->comm->size * sizeof *memory);
     shares s = {memory, memory + j->comm->size, memory + 2 * j->comm->size,
                 memory + 3 * j->comm->size, 0};
@@ -176,24 +191,43 @@ static ht_status by_shares(const job *j, char *data, int64_t n)
     return status;
 }
 
+static ht_status run(const job *j, ht_tensor *x, int64_t n)
+{
+    ht_buffer buffer;
+    ht_status status;
+
+    ht__begin(j->comm, (ht_call){.what = j->what,
+                                 .op = HT_OP_SUM,
+                                 .dtype = x->body->dtype,
+                                 .count = x->body->lsize,
+                                 .ndim = x->body->ndim,
+                                 .lshape = x->body->lshape});
+    status = ht__buffer_open(j->what, &buffer, x, true, true);
+    if (status == HT_SUCCESS && n > 0)
+        status = (size_t)n * j->of.bytes * (size_t)j->comm->size <= GATHERED
+                     ? by_gathering(j, buffer.data, (int)n)
+                     : by_shares(j, buffer.data, n);
+    ht__buffer_close(j->what, &buffer, status == HT_SUCCESS);
+    return status;
+}
+
 ht_status ht__comm_sum(ht_comm *comm, ht_tensor *x, ht_sum_of which, double divisor,
                        const char *what)
 {
     const job j = {comm, numbers_of(x->body->dtype), which, divisor, what};
-    const int64_t n = x->body->lsize * (ht_dtype_is_complex(x->body->dtype) ? 2 : 1);
-    ht_buffer buffer;
-    ht_status status;
 
-    ht__begin(comm, (ht_call){.what = what,
-                              .op = HT_OP_SUM,
-                              .dtype = x->body->dtype,
-                              .count = x->body->lsize,
-                              .part = x});
-    status = ht__buffer_open(what, &buffer, x, true, true);
-    if (status == HT_SUCCESS && n > 0)
-        status = (size_t)n * j.of.bytes * (size_t)comm->size <= GATHERED
-                     ? by_gathering(&j, buffer.data, (int)n)
-                     : by_shares(&j, buffer.data, n);
-    ht__buffer_close(what, &buffer, status == HT_SUCCESS);
-    return status;
+    return run(&j, x, x->body->lsize * (ht_dtype_is_complex(x->body->dtype) ? 2 : 1));
+}
+
+ht_status ht__comm_moments(ht_comm *comm, ht_tensor *records, bool is_complex, double divisor,
+                           const char *what)
+{
+    const job j = {comm,
+                   {ht__moments_record(is_complex), sizeof(double), MPI_DOUBLE,
+                    is_complex ? merge_complex : merge_real, NULL},
+                   HT_SUM_ALL,
+                   divisor,
+                   what};
+
+    return run(&j, records, records->body->lsize);
 }

@@ -4,7 +4,7 @@
  * sends its message to all others on a communicator of its own and listens for a moment; the lowest
  * rank with a message prints it for all that have it. Ranks that never fail are ended by MPI_Abort.
  */
-#include "core/comm/comm.h"
+#include "core/comm/mpi.h"
 #include "core/timeline/timeline.h"
 
 #include <pthread.h>

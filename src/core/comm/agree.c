@@ -2,9 +2,10 @@
  *
  * Agreement on failure: what one rank alone can see becomes known to all, before any of them starts
  * the next collective. */
-#include "core/comm/comm.h"
 
 #include <stdio.h>
+
+#include "core/comm/mpi.h"
 
 /* All ranks take the error of rank `from`. */
 static ht_status take_error(ht_comm *comm, const char *what, int from, ht_status mine)

@@ -3,8 +3,8 @@
  * The difference between the clocks of hosts. A rank on another node than rank 0 asks it for the
  * time a few times and believes the quickest answer, given in the middle of the round trip: the
  * error is at most half of that. Ranks on rank 0's node read the same clock. */
-#include "core/comm/comm.h"
 
+#include "core/comm/mpi.h"
 #include "core/timeline/timeline.h"
 
 enum { TAG = 1, ROUNDS = 16 };

@@ -5,8 +5,8 @@
  * MPI frees a communicator collectively, a count reaches zero on each rank by itself. So the MPI
  * communicators outlive their handles: a list keeps them in the order they were made, which is the
  * same on all members, and ht_finalize frees them in that order. */
+#include "core/comm/mpi.h"
 #include "core/base/environment.h"
-#include "core/comm/comm.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,292 +1,130 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the folders comm and collective share: errors of MPI, waiting, topology, counts, element
- * types and operations. Nobody else includes this header. */
+ * The world as the rooms above see it: communicators, agreement, small messages, deadlines. */
 #ifndef HT_CORE_COMM_COMM_H
 #define HT_CORE_COMM_COMM_H
 
-#include "core/core.h"
+#include "core/base/base.h"
+#include "ht/communication.h"
 
-/* ---- communicators (comm/comm.c) -----------------------------------------------------------
- */
-ht_comm *ht__comm_new(const char *what, MPI_Comm parent, bool duplicate); /* takes it otherwise */
-ht_comm *ht__comm_world_if_any(void);                                     /* NULL before ht_init */
-void ht__comm_start(MPI_Comm world);
-void ht__comm_end(void);      /* releases the world, HT_COMM_SELF and the one in use */
-void ht__comm_free_all(void); /* frees every MPI communicator made; collective over the world */
+/* ---- communicators (comm/) ------------------------------------------------------------------- */
+typedef enum ht_purpose {
+    HT_PURPOSE_CALLS, /* what is called on the communicator itself */
+    HT_PURPOSE_REDUCER,
+    HT_PURPOSE_HOOK_1, /* later rounds of communication hooks */
+    HT_PURPOSE_HOOK_2,
+    HT_PURPOSE_LOADER,
+    HT_PURPOSE_DASO,
+    HT_PURPOSE_REPORT,  /* what went wrong in a pass of the reducer */
+    HT_PURPOSE_POSTED,  /* collective calls that wait for nobody; made with the communicator */
+    HT_PURPOSE_RECORDS, /* and beyond: for each of those above, the records of what is done there */
+    HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
+} ht_purpose;
 
-/* The status of an MPI call; records what MPI said when it failed. */
-ht_status ht__mpi_check(ht_comm *comm, int result, const char *what);
-
-/* Errors on MPI_COMM_WORLD (comm/errors.c), and the test that gets its own back. */
-void ht__mpi_errors_start(void);
-void ht__mpi_errors_end(void);
-int ht__mpi_test(int count, MPI_Request requests[], int *done);
-
-/* Whether the calling thread may call MPI at all. */
-bool ht__mpi_usable(void);
-
-/* ---- topology (comm/topology.c) -------------------------------------------------------
- */
-void ht__topology_fill(ht_comm *comm);              /* collective */
-int ht__topology_cores(MPI_Comm world, int *ranks); /* of this node; collective */
-
-/* ---- waiting (comm/wait.c) ------------------------------------------------------------
- */
-/* `oversubscribed`: more ranks than cores on this node, so that a waiting rank costs another one.
- */
-void ht__wait_start(bool oversubscribed);
-/* Time in which something was looked at: of the time between two looks, seconds, at most `most`
- * counts, so that none is given up because this process was suspended or had to wait for a core.
- * Begins with the first look. */
-struct ht_clock {
-    double last, elapsed;
-};
-#define HT_CLOCK_STALL 0.05 /* for looks every millisecond */
-double ht__clock_elapsed(struct ht_clock *clock, double most);
-
-/* MPI_Init_thread under the deadline (comm/start.c). */
-int ht__mpi_start(int *argc, char ***argv);
-
-void ht__wait_read_timeout(void);
-double ht__wait_timeout(void); /* seconds; 0: off */
-#define HT_TIMEOUT_TEXT "%s: the other ranks did not come within %g s (HT_TIMEOUT)"
-
-/* Polls until it answers done; politely. What moves is awaited more eagerly, and has its deadline
- * put off. A deadline that passes ends the job, naming `what`. */
-/* Operations that somebody in a wait has to post, and who does (collective/posted.c). */
-extern atomic_int ht__held_back;
-extern void (*ht__post_held_back)(void);
-
-typedef enum ht_poll { HT_POLL_IDLE, HT_POLL_MOVED, HT_POLL_DONE } ht_poll;
-typedef ht_poll ht_poll_fn(void *state);
-ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what);
-ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what);
-/* `result` is what MPI said when the request was posted. */
-ht_status ht__wait_posted(ht_comm *comm, int result, MPI_Request *request, const char *what);
-
-/* ---- watchdog (comm/watchdog.c) -------------------------------------------------------
- */
-/* What this rank waits in, for ranks that ask: two stores when it begins or gets on. */
-static inline void ht__watch_enter(const char *what)
-{
-    uint64_t moves = atomic_load_explicit(&ht__watch.moves, memory_order_relaxed);
-
-    atomic_store_explicit(&ht__watch.what, what, memory_order_release);
-    atomic_store_explicit(&ht__watch.moves, moves + 1, memory_order_relaxed);
-}
-
-static inline void ht__watch_leave(void)
-{
-    atomic_store_explicit(&ht__watch.what, NULL, memory_order_relaxed);
-}
-
-void ht__watch_start(MPI_Comm world);                  /* before the first collective call */
-void ht__watch_connect(MPI_Comm world);                /* duplicates it; collective */
-void ht__watch_meet(ht_comm *world, const char *what); /* a barrier that no other call can meet */
-void ht__watch_end(void);
-
-const char *ht__watch_waits_in(void); /* what this rank waits in; NULL: nothing */
-
-/* Asks the ranks that are marked and writes "; rank 1 ..." for each; NULL: asks all others and
- * writes those that do not answer. Nothing where no thread could ask. */
-void ht__watch_describe(char *text, size_t room, const bool *whom);
-
-/* ---- questions of the watchdog (comm/watchdog_ask.c), under its lock -------------------
- */
-void ht__ask_start(MPI_Comm world);
-void ht__ask_connect(MPI_Comm own); /* takes it */
-void ht__ask_end(void);
-void ht__ask_answer(void); /* those that have come */
-void ht__ask_describe(char *text, size_t room, const bool *whom);
-
-/* Writes "; rank 1 ..." for each that does not wait in `what`; false: a rank below this one waits,
- * and is the one to speak. */
-bool ht__ask_who_waits_elsewhere(const char *what, char *text, size_t room);
-
-/* ---- HT_DEBUG_COLLECTIVE (comm/compare.c; what all use of it is in core.h) ------------
- */
-void ht__compare_start(MPI_Comm world); /* collective */
-bool ht__compare_posted(void);          /* whether all that was posted is compared */
-void ht__compare_settle(void);          /* before an error of MPI that it may explain */
-void ht__compare_end(ht_comm *world);
-
-/* ---- its notes of tensors, which are made above (tensor/notes.c) --------------------------------
- */
-typedef struct ht_note_calls {
-    struct ht_notes *(*make)(void); /* of a communicator; ht__free */
-    uint64_t (*sum)(const ht_comm *comm);
-    void (*clear)(ht_comm *comm);
-    /* Ends the job with the first that differ, unless some ranks have only fewer of them and that
-     * is not asked for. Collective; world_ranks: of the communicator's ranks. */
-    void (*differ)(ht_comm *comm, MPI_Comm wire, const int *world_ranks, bool fewer);
-} ht_note_calls;
-extern const ht_note_calls *ht__notes;
-void ht__notes_start(void); /* before there is a communicator */
-
-/* ---- abort (comm/abort.c) -------------------------------------------------------------
- */
-void ht__abort_start(MPI_Comm world); /* duplicates it; collective */
-void ht__end_job(ht_status code, const char *message);
-void ht__abort_end(void);
-
-/* Waits for the end that another rank is preparing. */
-_Noreturn void ht__abort_wait(void);
-
-/* ---- element types (comm/type.c) ------------------------------------------------------
- */
-void ht__types_start(void);
-void ht__types_end(void);
-MPI_Datatype ht__mpi_type(ht_dtype dtype);
-MPI_Op ht__mpi_op(ht_reduce_op op, ht_dtype dtype); /* MPI_OP_NULL: not for this dtype */
-const char *ht__op_name(ht_reduce_op op);
-
-/* ---- counts (comm/count.c) ------------------------------------------------------------
- */
-int64_t ht__count_limit(void);
-void ht__count_set_limit(int64_t limit); /* for tests; 0: INT_MAX again */
-
-/* `count` copies of `of`, `stride` bytes apart; uncommitted. */
-MPI_Datatype ht__type_repeat(int64_t count, int64_t stride, MPI_Datatype of);
-
-/* `count` elements side by side. Freed as soon as the communication is posted. */
-typedef struct ht_message {
-    MPI_Datatype type;
-    int count;
-    bool derived;
-} ht_message;
-ht_message ht__message(int64_t count, ht_dtype dtype);
-void ht__message_free(ht_message *message);
-
-/* ---- buffers (collective/buffer.c) ----------------------------------------------------------
- */
-typedef struct ht_buffer {
-    ht_tensor *tensor; /* retained */
-    ht_body *packed;   /* owned; NULL: the tensor's own memory is contiguous */
-    ht_storage *host;  /* owned; NULL: the device's memory is the host's */
-    void *data;        /* what MPI is given */
-    int64_t count;
-    ht_dtype dtype;
-    bool write; /* copied back by close */
-    bool truth; /* integers that are not 0 become 1 then */
-} ht_buffer;
-ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor, bool read,
-                          bool write);
-/* Makes it a copy where its memory overlaps that of `other`, which MPI does not allow. */
-ht_status ht__buffer_detach(const char *what, ht_buffer *buffer, const ht_buffer *other);
-
-/* Whether two tensors are the same elements of the same memory. */
-bool ht__buffer_same(const ht_tensor *a, const ht_tensor *b);
-ht_status ht__buffer_close(const char *what, ht_buffer *buffer, bool copy_back);
-
-/* ---- requests (collective/request.c) --------------------------------------------------------
- */
-struct ht_request {
+struct ht_comm {
     ht_object base;
-    ht_comm *comm;    /* retained */
-    ht_comm *outer;   /* of ht__together before it, while it is being posted */
-    const char *what; /* not owned: a literal */
-    MPI_Comm wire;    /* where it communicates */
-    ht_buffer send, recv;
-    MPI_Request *mpi; /* owned; `count` of them */
-    int count;
-    void *arrays;             /* owned; counts and displacements that MPI reads until the end */
-    struct ht_posted *posted; /* owned; NULL: what it began with was agreed on before */
-    bool done;
-    ht_status status;
+    MPI_Comm mpi; /* freed, with the duplicates below, by ht_finalize */
+    int rank, size;
+    bool shared; /* by several ranks; with HT_DEBUG_ONE_AS_MANY by one, but HT_COMM_SELF */
+    ht_errhandler handler;
+    MPI_Comm purpose[HT_PURPOSE_COUNT];    /* private duplicates, made on demand; MPI_COMM_NULL */
+    uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
+    unsigned posted;                       /* calls that wait for nobody, so far */
+    struct ht_notes
+        *notes; /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
+    int nodes, node, local_rank, local_size;
+    char name[32];
+    uint64_t draws, draws_epoch; /* of random tensors here since the generator was seeded */
 };
-ht_request *ht__request_new(ht_comm *comm, const char *what);
-MPI_Request *ht__request_slots(ht_request *request, int count); /* all MPI_REQUEST_NULL */
 
-/* The request, or NULL (and its end) when posting it failed. */
-ht_request *ht__request_posted(ht_request *request, ht_status status);
-ht_status ht__request_run(ht_request *request); /* waits and releases; NULL: the last error */
+ht_comm *ht__comm_in_use(const char *what); /* as ht_get_comm, for a public function `what` */
 
-/* ---- arguments (collective/check.c) ---------------------------------------------------------
- * What a rank brings to a call, and how the others come to know that it is wrong. */
-typedef enum ht_manner {
-    HT_AGREED, /* a collective call of the program's: the ranks ask each other before it begins */
-    HT_ALIKE,  /* one of the library's, with tensors of its own making; point to point */
-    HT_POSTED  /* waits for nobody and so cannot ask: the ranks learn of it in the wait */
-} ht_manner;
+/* The private duplicate for one purpose, cached until ht_finalize. Collective on first use. */
+MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
 
-typedef struct ht_check {
+/* Until the caller gives back what this returned, a failure on this rank alone concerns `comm`: for
+ * operations of its ranks on process-local parts, in which no rank may fail by itself. */
+ht_comm *ht__together(ht_comm *comm);
+void ht__together_end(ht_comm *outer);
+
+/* Agreement (comm/agree.c): every rank passes its own status (HT_SUCCESS, or the code of
+ * an error recorded by ht__error_set). If one failed, all receive the message of the lowest failing
+ * rank, the handler runs, and all return its code. `what`: the public function, for messages about
+ * ranks that do not come. Collective. */
+ht_status ht__agree(const char *what, ht_comm *comm, ht_status mine);
+
+/* What an *agrees* function checks by itself stands between these two, and returns in between only
+ * there: errors are recorded and raised nowhere; the end agrees on `mine`, of the public function
+ * `what`. Nothing that communicates may stand between them. */
+bool ht__agree_begin(void);
+ht_status ht__agree_end(const char *what, ht_comm *comm, bool begun, ht_status mine);
+
+/* Puts the watchdog's deadline (comm/watchdog.c) over a collective call that cannot be
+ * polled, until the end that is given what the start returned. `what`: a literal. */
+const char *ht__watch_guard(const char *what);
+void ht__watch_unguard(const char *outer);
+double ht__wait_timeout(void); /* the deadline in seconds; 0: none */
+/* What this rank is at in its own code, for ranks that miss it: one store. Neither it nor the name
+ * of a wait may ever go away: a literal, or from ht__name. */
+
+extern struct ht_watch {
+    _Atomic(const char *) where; /* NULL: nowhere yet */
+    _Atomic(const char *) what;  /* the wait it is in; NULL: none */
+    _Atomic uint64_t moves;      /* changes when a wait begins or gets on */
+    _Atomic uint64_t operations; /* collective ones of the whole world that it has begun */
+} ht__watch;
+static inline void ht__watch_at(const char *where)
+{
+    atomic_store_explicit(&ht__watch.where, where, memory_order_release);
+}
+
+bool ht__watch_running(void); /* whether a thread guards: MPI_THREAD_MULTIPLE and HT_TIMEOUT */
+
+/* HT_DEBUG_COLLECTIVE=1 (comm/compare.c): what all ranks pass alike to a collective
+ * operation, 0 where nothing has to be alike. Called before it; the first difference ends the job.
+ */
+typedef struct ht_call {
     const char *what;
-    ht_comm *comm;
-    ht_manner manner;
-} ht_check;
+    int kind, root; /* kind: which of those that share a function */
+    ht_reduce_op op;
+    ht_dtype dtype, wire;
+    int64_t count, rows; /* rows: of the whole that is gathered */
+    int ndim;
+    const int64_t *lshape; /* of the local part that a message shows; NULL: none */
+    ht_purpose on;         /* it has an order of its own among the operations there */
+    bool later;            /* it does not wait for the others, and nor does the comparison */
+    bool refused; /* this rank's arguments are wrong: there is nothing to compare but what */
+} ht_call;
+extern bool ht__compare_on;
+void ht__compare_call(ht_comm *comm, const ht_call *call);
 
-/* false after the error was recorded; if not HT_AGREED, it was reported too. */
-bool ht__check_comm(const char *what, const ht_comm *comm);
-bool ht__check_operand(const ht_check *check, const char *name, const ht_tensor *tensor);
-bool ht__check_writable(const ht_check *check, const ht_tensor *tensor);
-bool ht__check_root(const ht_check *check, int root);
-bool ht__check_pair(const ht_check *check, const ht_tensor *send, const ht_tensor *recv);
-bool ht__check_same_local(const ht_check *check, const ht_tensor *send, const ht_tensor *recv);
-bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tensor *whole);
-ht_status ht__check_failed(const ht_check *check, ht_status code, const char *format, ...)
-    HT_PRINTF(3, 4);
+/* A collective operation begins; called by the program's thread only. */
+static inline void ht__begin(ht_comm *comm, ht_call call)
+{
+    if (comm->size == ht__process.size)
+        atomic_store_explicit(&ht__watch.operations,
+                              atomic_load_explicit(&ht__watch.operations, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    if (ht__compare_on)
+        ht__compare_call(comm, &call);
+}
 
-/* Opens the buffers of a request and posts the MPI operation of them on its wire. */
-typedef ht_status ht_start_fn(ht_request *request, const ht_call *call, ht_tensor *send,
-                              ht_tensor *recv);
+/* Small host buffers, for metadata. Collective. `what` names the operation in a timeout message. */
+ht_status ht__comm_allreduce_i64(ht_comm *comm, int64_t *values, int count, ht_reduce_op op,
+                                 const char *what);
+ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
+                                 const char *what);
+ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, double *all,
+                                 const char *what);
+ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
 
-/* After the checks, before anything is sent: the request, or NULL where the call does not begin.
- * Where the manner is HT_AGREED one small message between all ranks tells of failed checks and
- * compares what `call` holds, so that it begins on all of them or on none. */
-ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool valid,
-                           ht_start_fn *start, ht_tensor *send, ht_tensor *recv);
+/* What to add to this rank's ht__timeline_now() for rank 0's, in ns, and how wrong that may be.
+ * Collective; nothing else may be under way between the ranks. */
+ht_status ht__comm_clock_offset(ht_comm *world, int64_t *offset, int64_t *error);
 
-/* ---- small integers (comm/meta.c): parts of an operation that has begun ----------------
- */
-ht_status ht__meta_max(ht_comm *comm, int64_t *values, int count, const char *what);
-ht_status ht__meta_gather(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
-                          const char *what);
-
-/* ---- agreement (comm/agree.c) ---------------------------------------------------------
- */
-/* The second half of ht__agree: rank `from` is the lowest that failed. */
-ht_status ht__agree_failed(ht_comm *comm, const char *what, int from, ht_status mine);
-
-/* Whether all ranks begin the same call with the same values, and none of them failed. */
-ht_status ht__agree_call(ht_comm *comm, const ht_call *call, ht_status mine);
-
-/* ---- what is passed to a call, in numbers (comm/header.c) -----------------------------
- */
-enum { HT_HEADER_VALUES = 13 };
-typedef struct ht_header {
-    int64_t value[HT_HEADER_VALUES]; /* of one rank; the largest of all ranks tell what follows */
-} ht_header;
-ht_header ht__header(const ht_comm *comm, const ht_call *call, ht_status mine);
-int ht__header_failed(const ht_comm *comm, const ht_header *header); /* lowest rank; size: none */
-bool ht__header_call(const ht_header *header, ht_call *call);        /* false: all ranks failed */
-
-/* Records which field differs between the ranks that did not fail, without raising it. */
-ht_status ht__header_compare(const char *what, const ht_header *header);
-
-/* ---- collective calls that wait for nobody (collective/posted.c) -----------------------------
- */
-/* The request of a call whose arguments were checked, with what is wrong recorded; NULL after the
- * error was raised, where there are no others to tell. */
-ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_start_fn *start,
-                     ht_tensor *send, ht_tensor *recv);
-
-/* Whether the others learn from their wait of what this rank does wrong; else it ends the job. */
-bool ht__posted_tells(const ht_comm *comm);
-
-/* Moves the part of a request that comes before its MPI operation ends; never waits. True when it
- * is over: only the operation is left to wait for. */
-bool ht__posted_ready(ht_request *request);
-ht_status ht__posted_end(ht_request *request, ht_status status); /* frees; tells the error */
-
-void ht__posted_start(void);
-
-/* ---- blocks between all ranks (collective/alltoall.c) ---------------------------------------
- */
-/* Posts one MPI_Ialltoallw of contiguous blocks, given in elements; for what int cannot count. NULL
- * counts: nothing on that side. */
-ht_status ht__post_blocks(ht_request *request, ht_dtype dtype, const void *send,
-                          const int64_t *send_counts, const int64_t *send_starts, void *recv,
-                          const int64_t *recv_counts, const int64_t *recv_starts);
+/* What this thread does for the other ranks while it waits for one; never waits, says whether
+ * anything moved. NULL: nothing. */
+typedef bool ht_serve_fn(void);
+void ht__wait_set_serve(ht_serve_fn *serve);
 
 #endif

@@ -7,8 +7,8 @@
  * each engine on it, whose operations may come earlier or later among the calls. An operation that
  * does not wait has a record that does not wait either; it is compared in a later wait. */
 #define _GNU_SOURCE
+#include "core/comm/mpi.h"
 #include "core/base/environment.h"
-#include "core/comm/comm.h"
 #include "core/base/site.h"
 
 #include <execinfo.h>
@@ -72,9 +72,9 @@ static void fill(struct record *record, const ht_call *call)
     record->refused = call->refused;
     record->rank = ht__process.rank;
     record->ndim = -1;
-    if (call->part != NULL) {
-        record->ndim = call->part->body->ndim;
-        memcpy(record->shape, call->part->body->lshape, sizeof record->shape);
+    if (call->lshape != NULL) {
+        record->ndim = call->ndim;
+        memcpy(record->shape, call->lshape, sizeof *call->lshape * (size_t)call->ndim);
     }
 
     void *frames[FRAMES];

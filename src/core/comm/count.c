@@ -2,7 +2,8 @@
  *
  * Counts. MPI 3.1 counts in int, tensors in int64_t. This is the one place where the one becomes
  * the other: what does not fit is described by a derived type, of which a count of 1 is sent. */
-#include "core/comm/comm.h"
+
+#include "core/comm/mpi.h"
 
 static int64_t count_limit = INT_MAX;
 

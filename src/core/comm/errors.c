@@ -4,9 +4,10 @@
  * the request of a collective operation. Its own handler would end the job with its own text, so
  * while the library runs there is one that leaves the library's errors to the caller. Errors of the
  * program's own calls end the job as before; a handler of the program's own stays. */
-#include "core/comm/comm.h"
 
 #include <stdio.h>
+
+#include "core/comm/mpi.h"
 
 static _Thread_local bool testing; /* requests of the library's */
 static MPI_Errhandler ours = MPI_ERRHANDLER_NULL;

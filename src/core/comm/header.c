@@ -2,11 +2,12 @@
  *
  * What a rank passes to a collective call, in numbers of which the ranks take the largest: that
  * tells all of them whether any rank failed, and whether they pass the same. */
-#include "core/comm/comm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "core/comm/mpi.h"
 
 /* In the order in which they are compared. Each travels with its negative, so that one maximum
  * gives both ends of what the ranks pass; a rank that failed passes less than any. */

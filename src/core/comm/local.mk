@@ -10,6 +10,7 @@ libht_objects_la_SOURCES += \
 	src/core/comm/errors.c \
 	src/core/comm/header.c \
 	src/core/comm/meta.c \
+	src/core/comm/mpi.h \
 	src/core/comm/raise.c \
 	src/core/comm/start.c \
 	src/core/comm/topology.c \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Small collectives over host integers and bytes, for metadata. */
-#include "core/comm/comm.h"
+
+#include "core/comm/mpi.h"
 
 static MPI_Op integer_op(ht_reduce_op op)
 {
@@ -52,6 +53,16 @@ ht_status ht__meta_gather(ht_comm *comm, const int64_t *mine, int count, int64_t
     return ht__wait_posted(
         comm,
         MPI_Iallgather(mine, count, MPI_INT64_T, all, count, MPI_INT64_T, comm->mpi, &request),
+        &request, what);
+}
+
+ht_status ht__meta_gather_bytes(ht_comm *comm, MPI_Comm wire, const void *mine, size_t bytes,
+                                void *all, const char *what)
+{
+    MPI_Request request;
+
+    return ht__wait_posted(
+        comm, MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, wire, &request),
         &request, what);
 }
 

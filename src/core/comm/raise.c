@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * What happens after an error was recorded: the handler of its communicator. */
-#include "core/comm/comm.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "core/comm/mpi.h"
 
 static _Thread_local ht_comm *together; /* not owned; NULL: each failure's own */
 

@@ -2,8 +2,8 @@
  *
  * The deadline over MPI's own start, where nothing can be asked of the other ranks: a thread that
  * ends this process, and with it the job, when MPI_Init_thread does not return. */
+#include "core/comm/mpi.h"
 #include "core/base/environment.h"
-#include "core/comm/comm.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The map of ranks to nodes for people to read: "node 0: ranks 0-3, node 1: ranks 4-5". */
+#include "core/comm/comm.h"
 #include "core/comm/topology_map.h"
 
 #include <stdarg.h>

@@ -3,8 +3,7 @@
  * Which ranks are on which node, as text for people. */
 #ifndef HT_CORE_COMM_TOPOLOGY_MAP_H
 #define HT_CORE_COMM_TOPOLOGY_MAP_H
-
-#include "core/core.h"
+#include "core/comm/comm.h"
 
 /* How the nodes are known: "shared memory" or "HT_RANKS_PER_NODE". */
 const char *ht__topology_source(void);

@@ -5,10 +5,10 @@
  * lose NaN or keep it as the order of ranks has it, and so the sign of zero: floating types have
  * their own, by which -0 is below 0. MPI_SUM of Open MPI's vector code saturates integers of 8 and
  * 16 bits, and its other code wraps them, by their place in the message: ours wraps all. */
-#include "core/comm/comm.h"
 
 #include <math.h>
 
+#include "core/comm/mpi.h"
 #include "core/base/half.h"
 
 static MPI_Datatype half_types[2]; /* float16, bfloat16 */

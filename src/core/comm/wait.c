@@ -2,20 +2,27 @@
  *
  * Polite waiting with a deadline. A rank that waits gives its core away after each poll, which
  * costs nothing where nobody else wants it, and then sleeps in pauses that grow: with more ranks
- * than cores the one that is waited for needs the core. */
+ * than cores the one that is waited for needs the core. MPI moves what it has begun by pieces, one
+ * a poll or a few, and does not tell: so each pause is followed by a while of polls. */
+#include "core/comm/mpi.h"
 #include "core/base/environment.h"
-#include "core/comm/comm.h"
 #include "core/timeline/timeline.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* Microseconds. A pause is a tenth of what has been waited so far, so that it delays no wait by
- * much more than that. */
-enum { YIELD = 1000, PAUSE_LEAST = 20, PAUSE_MOST_OWN_CORE = 200, PAUSE_MOST = 2000 };
+/* Seconds. A pause is a tenth of what has been waited so far, so that it delays no wait by much
+ * more than that. */
+static const struct manner {
+    double eager;      /* before the first pause */
+    double pause_most; /* they grow up to this */
+    double polls;      /* after a pause, for as many times its length */
+} own_core = {.eager = 50e-3, .pause_most = 200e-6, .polls = 1},
+  shared_core = {.eager = 1e-3, .pause_most = 2e-3, .polls = 0.05};
+static const double pause_least = 20e-6;
 
-static double pause_most = PAUSE_MOST_OWN_CORE;
+static const struct manner *manner = &own_core;
 static double timeout = 600;
 
 atomic_int ht__held_back;
@@ -57,20 +64,24 @@ double ht__wait_timeout(void)
 
 void ht__wait_start(bool oversubscribed)
 {
-    pause_most = oversubscribed ? PAUSE_MOST : PAUSE_MOST_OWN_CORE;
+    manner = oversubscribed ? &shared_core : &own_core;
 }
 
-static void back_off(double waited)
+/* `eager`: until when it has to poll, in terms of what has been waited. */
+static void back_off(double waited, double *eager)
 {
-    if (waited < YIELD * 1e-6) {
+    if (waited < *eager) {
         sched_yield();
         return;
     }
 
-    double pause = waited * 1e5;
+    double pause = waited / 10;
 
-    pause = pause < PAUSE_LEAST ? PAUSE_LEAST : pause > pause_most ? pause_most : pause;
-    nanosleep(&(struct timespec){.tv_nsec = (long)(pause * 1000)}, NULL);
+    pause = pause < pause_least          ? pause_least
+            : pause > manner->pause_most ? manner->pause_most
+                                         : pause;
+    nanosleep(&(struct timespec){.tv_nsec = (long)(pause * 1e9)}, NULL);
+    *eager = waited + pause * (1 + manner->polls);
 }
 
 ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what)
@@ -84,6 +95,7 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
     }
 
     struct ht_clock clock = {.last = now()};
+    double eager = manner->eager;
 
     while ((answer = poll(state)) != HT_POLL_DONE) {
         double waited = ht__clock_elapsed(&clock, 1);
@@ -97,9 +109,10 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
             break;
         if (answer == HT_POLL_MOVED) {
             clock.elapsed = waited = 0;
+            eager = manner->eager;
             ht__watch_enter(what);
         }
-        back_off(served ? 0 : waited);
+        back_off(served ? 0 : waited, &eager);
     }
     if (answer != HT_POLL_DONE)
         HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout); /* may return */

@@ -5,11 +5,13 @@
  * and shared memory, opening files. Waits that poll have theirs in comm/wait.c. Below
  * MPI_THREAD_MULTIPLE there is no thread: waits that poll still end in time, but the ranks that are
  * missing cannot say what they do instead. */
-#include "core/comm/comm.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
+
+#include "core/comm/mpi.h"
+#include "ht/log.h"
 
 enum { PERIOD = 250 /* ms */, NOTICE = 10 /* s */ };
 

@@ -2,11 +2,12 @@
  *
  * What a rank that misses others asks them, and what it is told: the operation or the layer that
  * each of them is in. All of it under the watchdog's lock. */
-#include "core/comm/comm.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#include "core/comm/mpi.h"
 
 /* Before there is a communicator of the library's own, the tags are among those of the program. */
 enum { ASK = 32051, ANSWER = 32052 };

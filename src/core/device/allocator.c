@@ -5,7 +5,7 @@
  * with three steps between them: at most a fifth of a block is unused. */
 #include <pthread.h>
 
-#include "core/core.h"
+#include "core/device/device.h"
 
 #define SMALLEST 256
 #define CLASSES  160 /* up to 256 B * 2^40 */

@@ -10,14 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
+#include "core/device/device.h"
 #include "core/base/environment.h"
 #include "backends/cpu/cpu.h"
+#include "ht/log.h"
 
 #define MAX_BACKENDS 8
 
-static ht_backend loaded[MAX_BACKENDS];
-static int loaded_count;
+static ht_driver drivers[MAX_BACKENDS];
+static int driver_count;
 
 static void service_log(int level, const char *format, ...)
 {
@@ -30,15 +31,46 @@ static void service_log(int level, const char *format, ...)
     ht_log_write((ht_log_level)level, "%s", text);
 }
 
-static void service_fail(const char *format, ...)
+static void record(ht_status kind, const char *format, va_list arguments)
 {
     char text[1024];
+
+    vsnprintf(text, sizeof text, format, arguments);
+    ht__error_set(kind, "%s", text);
+}
+
+static void service_fail(const char *format, ...)
+{
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    record(HT_ERR_DEVICE, format, arguments);
     va_end(arguments);
-    ht__error_set(HT_ERR_DEVICE, "%s", text);
+}
+
+static void service_fail_as(ht_status kind, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    record(kind, format, arguments);
+    va_end(arguments);
+}
+
+static ht_status service_take_error(char *text, size_t room)
+{
+    const char *message;
+    ht_status kind = ht_error_get(&message);
+
+    snprintf(text, room, "%s", message);
+    ht_error_clear();
+    return kind;
+}
+
+/* The backend is the first of its driver's fields: a module is given the address of both. */
+static int service_add(ht_backend *backend, ht_kernel kernel, ht_dtype dtype, ht_kernel_fn *run)
+{
+    return ht__kernel_add((ht_driver *)backend, kernel, dtype, run);
 }
 
 static const ht_backend_services services = {
@@ -46,6 +78,12 @@ static const ht_backend_services services = {
     .size = sizeof services,
     .log = service_log,
     .fail = service_fail,
+    .fail_as = service_fail_as,
+    .take_error = service_take_error,
+    .kernel = ht__kernel_find,
+    .add = service_add,
+    .host_kernel = ht__cpu_kernel,
+    .operands = ht__call_operands,
 };
 
 /* The first folder of a colon-separated list that has the module, as a path. */
@@ -63,10 +101,41 @@ static bool find_in(const char *folders, const char *name, char *path, size_t ro
     return false;
 }
 
-static const ht_backend *load(const char *name)
+/* Those without which nothing works; NULL: all are there. */
+static const char *missing_function(const ht_backend *backend)
+{
+    if (backend->device_count == NULL)
+        return "device_count";
+    if (backend->device_open == NULL || backend->device_close == NULL)
+        return "device_open or device_close";
+    if (backend->memory_alloc == NULL || backend->memory_free == NULL)
+        return "memory_alloc or memory_free";
+    return backend->memory_copy == NULL ? "memory_copy" : NULL;
+}
+
+/* A module may know less of the table than this library: the rest stays NULL. */
+static bool is_usable(const ht_backend *backend, const char *name, const char *path)
+{
+    if (backend->abi != HT_BACKEND_ABI || backend->size == 0 || backend->size > sizeof *backend)
+        ht__error_set(HT_ERR_UNSUPPORTED,
+                      "ht_device_get: %s was compiled for backend interface %u (%zu bytes), this "
+                      "library has %u (up to %zu bytes)",
+                      path, backend->abi, backend->size, HT_BACKEND_ABI, sizeof *backend);
+    else if (backend->name == NULL || strcmp(backend->name, name) != 0)
+        ht__error_set(HT_ERR_UNSUPPORTED, "ht_device_get: %s calls its backend '%s', not '%s'",
+                      path, backend->name != NULL ? backend->name : "(null)", name);
+    else if (missing_function(backend) != NULL)
+        ht__error_set(HT_ERR_UNSUPPORTED, "ht_device_get: %s has no %s", path,
+                      missing_function(backend));
+    else
+        return true;
+    return false;
+}
+
+static ht_driver *load(const char *name)
 {
     char path[1024];
-    ht_backend *backend = &loaded[loaded_count];
+    ht_driver *driver = &drivers[driver_count];
     ht_backend_open_fn *open_backend;
     void *module;
 
@@ -89,30 +158,37 @@ static const ht_backend *load(const char *name)
         ht__error_set(HT_ERR_UNSUPPORTED, "ht_device_get: %s exports no ht_backend_open", path);
         return NULL;
     }
-    memset(backend, 0, sizeof *backend);
-    if (open_backend(HT_BACKEND_ABI, &services, backend) != 0)
+    memset(driver, 0, sizeof *driver);
+    driver->backend.name = name; /* for messages, until the module says it */
+    if (open_backend(HT_BACKEND_ABI, &services, &driver->backend) != 0 ||
+        !is_usable(&driver->backend, name, path))
         return NULL;
-    if (backend->abi != HT_BACKEND_ABI || backend->size != sizeof *backend) {
-        ht__error_set(HT_ERR_UNSUPPORTED,
-                      "ht_device_get: %s was compiled for backend interface %u (%zu bytes), this "
-                      "library has %u (%zu bytes)",
-                      path, backend->abi, backend->size, HT_BACKEND_ABI, sizeof *backend);
-        return NULL;
-    }
-    loaded_count++;
-    return backend;
+    driver_count++;
+    return driver;
 }
 
-const ht_backend *ht__backend_find(const char *name)
+static ht_driver *cpu_driver(void)
 {
-    if (strcmp(name, "cpu") == 0)
-        return ht__backend_cpu();
-    for (int i = 0; i < loaded_count; i++) {
-        if (strcmp(loaded[i].name, name) == 0)
-            return &loaded[i];
+    static ht_driver cpu;
+
+    if (!cpu.closed) {
+        cpu.backend = *ht__backend_cpu();
+        cpu.kernels = *ht__cpu_kernels();
+        cpu.closed = true;
     }
-    if (loaded_count < MAX_BACKENDS)
-        return load(name);
+    return &cpu;
+}
+
+ht_driver *ht__driver_find(const char *backend)
+{
+    if (strcmp(backend, "cpu") == 0)
+        return cpu_driver();
+    for (int i = 0; i < driver_count; i++) {
+        if (strcmp(drivers[i].backend.name, backend) == 0)
+            return &drivers[i];
+    }
+    if (driver_count < MAX_BACKENDS)
+        return load(backend);
     ht__error_set(HT_ERR_UNSUPPORTED, "ht_device_get: %d backends are loaded already",
                   MAX_BACKENDS);
     return NULL;

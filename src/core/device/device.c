@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/comm/comm.h"
+#include "core/device/device.h"
 
 #define MAX_DEVICES 64
 
@@ -60,8 +61,9 @@ static ht_device *find(const ht_backend *backend, int index)
 }
 
 /* NULL after the error was recorded. */
-static ht_device *open_device(const ht_backend *backend, int index)
+static ht_device *open_device(ht_driver *driver, int index)
 {
+    const ht_backend *backend = &driver->backend;
     int available = backend->device_count();
     void *stream = NULL;
 
@@ -72,12 +74,14 @@ static ht_device *open_device(const ht_backend *backend, int index)
     }
     if (backend->device_open(index, &stream) != 0)
         return NULL;
+    driver->closed = true;
 
     ht_device *device = ht__alloc(sizeof *device);
     ht__object_init(device, &kind);
     snprintf(device->name, sizeof device->name, "%s:%d", backend->name, index);
     device->index = index;
     device->backend = backend;
+    device->kernels = &driver->kernels;
     device->stream = stream;
     device->cache = ht__cache_new();
     devices[device_count++] = device;
@@ -87,7 +91,7 @@ static ht_device *open_device(const ht_backend *backend, int index)
 static ht_device *get(const char *name)
 {
     char backend_name[16];
-    const ht_backend *backend;
+    ht_driver *driver;
     ht_device *device;
     int index;
 
@@ -98,27 +102,36 @@ static ht_device *get(const char *name)
                       name != NULL ? name : "(null)");
         return NULL;
     }
-    backend = ht__backend_find(backend_name);
-    if (backend == NULL)
+    driver = ht__driver_find(backend_name);
+    if (driver == NULL)
         return NULL;
-    device = find(backend, index);
-    return device != NULL ? device : open_device(backend, index);
+    device = find(&driver->backend, index);
+    return device != NULL ? device : open_device(driver, index);
 }
 
 ht_device *ht_device_get(const char *name)
 {
     const char *message;
+    ht_error_kept before;
     ht_device *device;
+    ht_status cause;
 
+    ht__error_set_aside(&before); /* it is not the cause */
     pthread_mutex_lock(&mutex);
     device = get(name);
     pthread_mutex_unlock(&mutex);
-    if (device == NULL) {
-        ht_status cause = ht_error_get(&message);
-
-        HT_FAIL(NULL, cause, "%s", message);
+    if (device != NULL) {
+        ht_error_clear(); /* of what its module tried and went without */
+        ht__error_put_back(&before);
+        return device;
     }
-    return device;
+    cause = ht_error_get(&message);
+    if (cause != HT_SUCCESS)
+        HT_FAIL(NULL, cause, "%s", message);
+    else
+        HT_FAIL(NULL, HT_ERR_DEVICE, "ht_device_get: the backend of '%s' refuses, and says not why",
+                name);
+    return NULL;
 }
 
 ht_device *ht__device_cpu(void)
@@ -146,13 +159,41 @@ const char *ht_device_name(const ht_device *device)
     return device != NULL ? device->name : "none";
 }
 
+int ht__device_wait(const ht_device *device)
+{
+    return device->backend->synchronize != NULL ? device->backend->synchronize(device->stream) : 0;
+}
+
+int ht__device_get(const ht_device *device, void *to, const void *from, size_t bytes)
+{
+    int failed = bytes > 0 ? device->backend->memory_copy(device->stream, to, from, bytes,
+                                                          HT_COPY_DEVICE_TO_HOST)
+                           : 0;
+
+    return failed != 0 ? failed : ht__device_wait(device);
+}
+
+int ht__device_put(const ht_device *device, void *to, const void *from, size_t bytes)
+{
+    return bytes > 0 ? device->backend->memory_copy(device->stream, to, from, bytes,
+                                                    HT_COPY_HOST_TO_DEVICE)
+                     : 0;
+}
+
 ht_status ht_device_synchronize(ht_device *device)
 {
     if (HT_IS_NULL(device, "ht_device_synchronize", "the device"))
         return ht_error_get(NULL);
-    if (device->backend->synchronize != NULL && device->backend->synchronize(device->stream) != 0)
-        return ht__kernel_failed(NULL, "ht_device_synchronize");
+    if (ht__device_wait(device) != 0) /* the device knows not of which communicator's tensors */
+        return ht__kernel_failed(ht_comm_world(), "ht_device_synchronize");
     return HT_SUCCESS;
+}
+
+int64_t ht_device_fallbacks(const ht_device *device)
+{
+    return HT_IS_THERE(device) ? atomic_load_explicit(&((ht_device *)(uintptr_t)device)->fallbacks,
+                                                      memory_order_relaxed)
+                               : 0;
 }
 
 void ht__devices_finalize(void)

@@ -3,4 +3,9 @@ libht_objects_la_SOURCES += \
 	src/core/device/allocator.c \
 	src/core/device/backend.c \
 	src/core/device/device.c \
+	src/core/device/device.h \
+	src/core/device/fallback.c \
+	src/core/device/fetch.c \
+	src/core/device/kernels.c \
+	src/core/device/operands.c \
 	src/core/device/worker.c

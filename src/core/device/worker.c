@@ -4,8 +4,9 @@
  * Virtual devices of the host compute there, so that several of them compute at the same time. */
 #include <pthread.h>
 
-#include "core/core.h"
+#include "core/device/device.h"
 #include "backends/cpu/cpu.h"
+#include "ht/autograd.h"
 
 typedef struct ht_worker {
     pthread_t thread;

@@ -2,6 +2,7 @@
  *
  * The exchange engine: operations in order of priority, each moved by one of two paths. exchange.h
  * says what it promises. */
+#include "core/comm/mpi.h"
 #include "core/exchange/path.h"
 
 #include "core/timeline/timeline.h"
@@ -53,6 +54,7 @@ void ht__exchange_end(void)
         engines = exchange->next;
         ht__message_end(exchange);
         ht__memory_end(exchange);
+        ht__plan_end(exchange);
         while (exchange->made != NULL) {
             ht_exchange_op *op = exchange->made;
 
@@ -144,21 +146,26 @@ static bool can_sum(ht_exchange *exchange, ht_dtype dtype, ht_dtype wire)
     return true;
 }
 
+static const char *const names[] = {[OP_SUM] = "the exchange of gradients",
+                                    [OP_SCATTER] = "the exchange's reduce-scatter",
+                                    [OP_GATHER] = "the exchange's all-gather"};
+
 /* The operation that the caller asked for, or NULL. */
-static ht_exchange_op *op_new(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
-                              ht_dtype wire, double scale, int priority)
+static ht_exchange_op *op_new(ht_exchange *exchange, op_kind kind, void *data, int64_t n,
+                              ht_dtype dtype, ht_dtype wire, double scale, int priority)
 {
     ht_exchange_op *op;
 
-    if (!can_sum(exchange, dtype, wire))
+    if (kind != OP_GATHER && !can_sum(exchange, dtype, wire))
         return NULL;
-    ht__begin(exchange->comm, (ht_call){.what = "the exchange of gradients",
+    ht__begin(exchange->comm, (ht_call){.what = names[kind],
                                         .dtype = dtype,
                                         .wire = wire,
                                         .count = n,
                                         .on = exchange->purpose,
                                         .later = true});
     op = op_take(exchange);
+    op->kind = kind;
     op->data = data;
     op->n = n;
     op->dtype = dtype;
@@ -212,7 +219,7 @@ ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n,
 ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                       ht_dtype wire, double scale, int priority)
 {
-    ht_exchange_op *op = op_new(exchange, data, n, dtype, wire, scale, priority);
+    ht_exchange_op *op = op_new(exchange, OP_SUM, data, n, dtype, wire, scale, priority);
 
     if (op != NULL)
         start(exchange, op, n);
@@ -222,10 +229,30 @@ ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t
 ht_exchange_op *ht__exchange_open(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                   ht_dtype wire, double scale, int priority)
 {
-    ht_exchange_op *op = op_new(exchange, data, n, dtype, wire, scale, priority);
+    ht_exchange_op *op = op_new(exchange, OP_SUM, data, n, dtype, wire, scale, priority);
 
     if (op != NULL)
         start(exchange, op, 0);
+    return op;
+}
+
+ht_exchange_op *ht__exchange_reduce_scatter(ht_exchange *exchange, void *data, int64_t n,
+                                            ht_dtype dtype, ht_dtype wire, double scale,
+                                            int priority)
+{
+    ht_exchange_op *op = op_new(exchange, OP_SCATTER, data, n, dtype, wire, scale, priority);
+
+    if (op != NULL)
+        start(exchange, op, n);
+    return op;
+}
+
+ht_exchange_op *ht__exchange_all_gather(ht_exchange *exchange, void *data, int64_t n,
+                                        ht_dtype dtype, int priority)
+{
+    ht_exchange_op *op = op_new(exchange, OP_GATHER, data, n, dtype, dtype, 1, priority);
+
+    start(exchange, op, n);
     return op;
 }
 

@@ -14,8 +14,7 @@
  * program computes. */
 #ifndef HT_CORE_EXCHANGE_EXCHANGE_H
 #define HT_CORE_EXCHANGE_EXCHANGE_H
-
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 
 typedef struct ht_exchange ht_exchange;
 typedef struct ht_exchange_op ht_exchange_op;
@@ -53,6 +52,27 @@ ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t
 ht_exchange_op *ht__exchange_open(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                   ht_dtype wire, double scale, int priority);
 void ht__exchange_fill(ht_exchange *exchange, ht_exchange_op *op, int64_t n);
+
+/* The halves of a sum, for data of which each rank keeps a part: elements begin ... begin + count -
+ * 1 are rank's. Equal parts of ceil(n / ranks) elements, the last ones shorter or empty. */
+void ht__exchange_part(const ht_exchange *exchange, int64_t n, int rank, int64_t *begin,
+                       int64_t *count);
+
+/* This rank's part of data <- scale * (sum of data over the ranks), with the bits that
+ * ht__exchange_start_as gives these elements. The other parts stay as they were. */
+ht_exchange_op *ht__exchange_reduce_scatter(ht_exchange *exchange, void *data, int64_t n,
+                                            ht_dtype dtype, ht_dtype wire, double scale,
+                                            int priority);
+
+/* All of data <- each rank's part of it, of any dtype, bits unchanged: to send less, gather what
+ * was made narrower.
+ *
+ * Both are operations as the sums are, in one order with them. All of data is the engine's until
+ * one is done; waiting for a part of it waits for all. Together they send what an all-reduce sends,
+ * but for nodes beyond a power of two, which get their parts of the sum once more: a twelfth of it
+ * at most, with three nodes of one size. */
+ht_exchange_op *ht__exchange_all_gather(ht_exchange *exchange, void *data, int64_t n,
+                                        ht_dtype dtype, int priority);
 
 /* What this rank has sent to other nodes so far. */
 uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange);

@@ -2,10 +2,12 @@
 libht_objects_la_SOURCES += \
 	src/core/exchange/exchange.c \
 	src/core/exchange/exchange.h \
+	src/core/exchange/half.c \
 	src/core/exchange/memory.c \
 	src/core/exchange/message.c \
 	src/core/exchange/path.h \
 	src/core/exchange/plan.c \
+	src/core/exchange/segment.c \
 	src/core/exchange/shared.c \
 	src/core/exchange/sum.c \
 	src/core/exchange/thread.c

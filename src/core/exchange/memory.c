@@ -5,6 +5,7 @@
  * by messages. */
 #include "core/base/environment.h"
 #include "core/exchange/path.h"
+#include "ht/log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,14 @@ void *ht__block_results(const shared_block *block, int local)
     return (char *)ht__part_data(block->parts[local]) + round_up(block->bytes);
 }
 
+/* Each slice begins at a cache line; those of a half have as much of each rank's part, rounded up
+ * twice. */
+size_t ht__block_room(const ht_exchange *exchange, size_t bytes)
+{
+    return round_up(bytes / (size_t)exchange->carriers + 1) + (HT_SLICES + 1) * HT_LINE +
+           round_up(2 * sizeof(double[2]) * (size_t)exchange->size);
+}
+
 /* Open MPI keeps windows in files of this folder, and when one is too large for it, some ranks fail
  * and the others wait for ever. So one rank per node looks first, and tells. */
 static bool has_room(const ht_exchange *exchange, size_t bytes_per_rank)
@@ -53,10 +62,8 @@ static bool has_room(const ht_exchange *exchange, size_t bytes_per_rank)
 
 static bool window_new(ht_exchange *exchange, shared_block *block)
 {
-    /* Each slice begins at a cache line. */
-    size_t results = round_up(block->bytes / (size_t)exchange->carriers + 1) +
-                     (HT_SLICES + 1) * HT_LINE;
-    MPI_Aint bytes = (MPI_Aint)(HT_LINE + sizeof(shared_part) + round_up(block->bytes) + results);
+    MPI_Aint bytes = (MPI_Aint)(HT_LINE + sizeof(shared_part) + round_up(block->bytes) +
+                                ht__block_room(exchange, block->bytes));
     MPI_Info info;
     char *mine = NULL;
 

@@ -6,18 +6,23 @@
 #define HT_CORE_EXCHANGE_PATH_H
 
 #include "core/exchange/exchange.h"
-#include "core/comm/comm.h"
 
 typedef struct slot slot;
 
 /* What a rank does in a step of the plan. Backwards, who took gives the result back. */
 typedef enum step_kind { STEP_GIVE, STEP_TAKE, STEP_SWAP } step_kind;
 
+typedef struct range {
+    int64_t begin, end;
+} range;
+
 typedef struct exchange_step {
     step_kind kind;
     int peer;
-    bool upper; /* of a swap: this rank keeps the upper half */
-    bool far;   /* the peer is on another node */
+    bool upper;       /* of a swap: this rank keeps the upper half */
+    bool far;         /* the peer is on another node */
+    range keep, give; /* of a swap, of the halves: places of the pieces that each side ends with */
+    range under;      /* of the others: places of the giver and of all that gave to it before */
 } exchange_step;
 
 /* Two groups of at most 2^31 members, each with a fold. */
@@ -62,10 +67,14 @@ struct shared_block {
     void *plain;         /* memory of this rank alone, where sharing is not possible */
 };
 
+/* An all-reduce, which runs in place, or one of its halves, packed (exchange/half.c). */
+typedef enum op_kind { OP_SUM, OP_SCATTER, OP_GATHER } op_kind;
+
 struct ht_exchange_op {
     ht_exchange_op *next; /* among the active by priority, or among the free */
     ht_exchange_op *made; /* the one made before it */
-    char *data;           /* the caller's */
+    op_kind kind;
+    char *data; /* the caller's */
     int64_t n;
     int64_t filled; /* the first ones are there: n, unless it was opened */
     size_t element;
@@ -79,8 +88,12 @@ struct ht_exchange_op {
     bool timed;           /* it is on the timeline, */
     uint64_t finished_at; /* until then */
 
+    /* halves */
+    int64_t part;  /* elements of a rank's part; the last ones may be shorter */
+    int64_t piece; /* elements of each part that a segment or slice has; the last one fewer */
+
     /* messages: segments of the buffer, or the slices that this rank carries */
-    int64_t segment; /* elements */
+    int64_t segment; /* elements; of a half, of all parts together */
     int64_t segments, started, finished;
     uint64_t first_segment; /* number of the first one, counted over all operations: gives tags */
 
@@ -88,7 +101,7 @@ struct ht_exchange_op {
     shared_block *block; /* NULL: by messages */
     uint64_t use;        /* which use of the block this is */
     int arrived;         /* ranks of the node known to have started */
-    int64_t slice;       /* elements of a slice; the last one may be shorter */
+    int64_t slice;       /* elements of a slice, as of a segment; the last one may be shorter */
     int slices;          /* slice k is carried by rank k % carriers of each node */
     int copied;          /* slices taken over */
     bool launched;       /* ready for the others to read */
@@ -115,8 +128,11 @@ struct ht_exchange {
     exchange_plan across; /* of a carrier: over its counterparts on the other nodes */
     int carriers;         /* as many as the smallest node has ranks: the first of each node */
     int local, local_size;
+    int *rank_at; /* owned; the halves' order of ranks: at place p this one. Whatever a step moves
+                     lies together in it */
+    int *places;  /* owned; of the ranks of this node in it */
 
-    slot **slots; /* segments in flight, by messages */
+    slot **slots; /* owned; segments in flight, by messages */
     int slot_count, slots_busy;
     MPI_Request *requests; /* two per slot */
     int *finished;         /* what MPI_Testsome returns */
@@ -128,8 +144,7 @@ struct ht_exchange {
     uint64_t smalls_started;
 };
 
-/* ---- arithmetic (exchange/sum.c) -------------------------------------------------
- */
+/* ---- arithmetic (exchange/sum.c) ------------------------------------------------------------- */
 /* y += x, n elements. */
 void ht__sum_add(ht_dtype dtype, void *y, const void *x, int64_t n);
 void ht__sum_scale(ht_dtype dtype, void *y, int64_t n, double scale);
@@ -147,26 +162,64 @@ void ht__sum_add_narrow(ht_dtype wire, void *y, const void *x, int64_t n); /* y 
 void ht__sum_tree(ht_dtype dtype, void *y, const void *const x[], int ranks, int64_t at, int64_t n,
                   double scale);
 
-/* ---- who with whom (exchange/plan.c) ---------------------------------------------
- */
+/* ---- who with whom (exchange/plan.c) --------------------------------------------------------- */
 void ht__plan_open(ht_exchange *exchange); /* collective */
+void ht__plan_end(ht_exchange *exchange);
 
-/* ---- messages (exchange/message.c) -----------------------------------------------
- */
+/* ---- what the halves move (exchange/half.c) -------------------------------------------------- */
+/* Parts, and pieces so that a segment, or a slice in this block, has about as much as one of an
+ * all-reduce. */
+void ht__half_cut(const ht_exchange *exchange, ht_exchange_op *op, int64_t segment);
+void ht__half_cut_shared(const ht_exchange *exchange, ht_exchange_op *op, int64_t count);
+
+/* Elements of a segment or slice, packed. */
+int64_t ht__half_length(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number);
+
+/* Between the caller's data and a packed segment: what this rank brings, and what it gets. */
+void ht__half_pack(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number,
+                   char *packed);
+void ht__half_unpack(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number,
+                     const char *packed);
+
+/* A packed slice of what all ranks of the node bring: sums, scaled, or their parts. */
+void ht__half_collect(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number,
+                      char *packed, double scale);
+
+/* ---- a segment (exchange/segment.c) ---------------------------------------------------------- */
+struct slot {
+    ht_exchange_op *op; /* NULL: free */
+    const exchange_plan *plan;
+    int64_t number; /* among the segments of the operation */
+    char *data;
+    int64_t n;
+    int tag;
+    int step;      /* of the plan, forwards, then back */
+    char *scratch; /* owned; for what comes to be added */
+    size_t scratch_bytes;
+    char *packed; /* owned; what a half moves, unless it lies in shared memory */
+    size_t packed_bytes;
+    MPI_Request *requests; /* its two in the engine's; not owned */
+};
+
+/* Posts what its step moves: at most two requests. And what is to be done when it has moved. */
+int ht__segment_post(ht_exchange *exchange, slot *s);
+void ht__segment_complete(const ht_exchange *exchange, const slot *s);
+
+/* ---- messages (exchange/message.c) ----------------------------------------------------------- */
 void ht__message_start(ht_exchange *exchange, ht_exchange_op *op);
 /* Takes the slices that this rank carries for segments. */
 void ht__message_carry(ht_exchange *exchange, ht_exchange_op *op);
 bool ht__message_progress(ht_exchange *exchange); /* whether anything moved */
 void ht__message_end(ht_exchange *exchange);
 
-/* ---- shared memory (exchange/memory.c, exchange/shared.c) -----------
- */
+/* ---- shared memory (exchange/memory.c, exchange/shared.c) ------------------------------------ */
 void ht__memory_open(ht_exchange *exchange);
 void ht__memory_end(ht_exchange *exchange);
 shared_block *ht__block_with(const ht_exchange *exchange, const void *data); /* NULL: none has it */
 void *ht__block_memory(const ht_exchange *exchange, const shared_block *block); /* this rank's */
 void *ht__part_data(shared_part *part);
 void *ht__block_results(const shared_block *block, int local);
+size_t ht__block_room(const ht_exchange *exchange, size_t bytes); /* for the results of a rank */
 
 bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op); /* false: not in shared memory */
 bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op);
@@ -177,8 +230,7 @@ void *ht__shared_carry(const ht_exchange *exchange, const ht_exchange_op *op, in
                        int64_t *n);
 void ht__shared_carried(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number);
 
-/* ---- progress thread (exchange/thread.c) ------------------------------------------
- */
+/* ---- progress thread (exchange/thread.c) ----------------------------------------------------- */
 void ht__thread_start(void); /* if it is wanted, possible and not there */
 void ht__thread_stop(void);
 void ht__thread_wake(void); /* there is something to do; under the lock */
@@ -186,8 +238,7 @@ void ht__gate_lock(void);
 bool ht__gate_try(void);
 void ht__gate_unlock(void);
 
-/* ---- engine (exchange/exchange.c) ---------------------------------------------------------
- */
+/* ---- engine (exchange/exchange.c) ------------------------------------------------------------ */
 /* Under the lock; whether anything is outstanding. */
 bool ht__exchange_move_all(bool *moved);
 void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status status);

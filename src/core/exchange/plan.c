@@ -13,65 +13,127 @@
  *
  * Through shared memory each node sums in place, and the first ranks of the nodes carry a slice
  * each to their counterparts, by halves. Nodes may be unequal: as many ranks carry as the smallest
- * node has. The tree is the same. */
+ * node has. The tree is the same.
+ *
+ * For the halves ranks have an order in which those whose data meet in a step are neighbours: where
+ * halves are swapped, numbers with their bits reversed (the first step parts even from odd); each
+ * one's fold beside it; the ranks of a node together, as they come where they give all. */
 #include "core/exchange/path.h"
 
 /* A group by the ranks of its members, in order. */
 typedef struct group {
     const int *ranks;
+    const range *places; /* of each member, a rank or a node, in the order of the halves */
     int count, mine;
     bool swap; /* halves; otherwise all is given */
     bool far;  /* its members are on different nodes */
 } group;
 
-static void add(exchange_plan *plan, const group *g, step_kind kind, int member, bool upper)
-{
-    plan->steps[plan->count++] = (exchange_step){
-        .kind = kind, .peer = g->ranks[member], .upper = upper, .far = g->far};
-}
-
-/* Whether this rank still holds something afterwards. */
-static bool add_group(exchange_plan *plan, const group *g)
-{
-    int power = 1, number;
-
-    while (2 * power <= g->count)
-        power *= 2;
-
-    int folded = g->count - power;
-
-    number = g->mine - folded;
-    if (g->mine < 2 * folded) {
-        bool gives = g->mine % 2 == 0;
-
-        add(plan, g, gives ? STEP_GIVE : STEP_TAKE, g->mine ^ 1, false);
-        if (gives)
-            return false;
-        number = g->mine / 2;
-    }
-    for (int bit = 1; bit < power; bit *= 2) {
-        int other = number ^ bit;
-        bool upper = number & bit;
-
-        add(plan, g,
-            g->swap ? STEP_SWAP
-            : upper ? STEP_GIVE
-                    : STEP_TAKE,
-            other < folded ? 2 * other + 1 : other + folded, upper);
-        if (upper && !g->swap)
-            return false;
-    }
-    return true;
-}
-
-/* The member that ends with everything when all is given. */
-static int last_holder(int count)
+static int power_below(int count)
 {
     int power = 1;
 
     while (2 * power <= count)
         power *= 2;
-    return count > power ? 1 : 0;
+    return power;
+}
+
+/* The first member that goes by this number; one more is folded into it where the next number has
+ * the one after. */
+static int member_of(const group *g, int number)
+{
+    int folded = g->count - power_below(g->count);
+
+    return number < folded ? 2 * number : number + folded;
+}
+
+/* Of all members whose numbers are this one where `mask` has bits: they lie together. */
+static range places_of(const group *g, int number, int mask)
+{
+    range places = {INT64_MAX, 0};
+
+    for (int i = 0; i < power_below(g->count); i++) {
+        for (int m = member_of(g, i); m < member_of(g, i + 1) && !((i ^ number) & mask); m++) {
+            if (g->places[m].begin < places.begin)
+                places.begin = g->places[m].begin;
+            if (g->places[m].end > places.end)
+                places.end = g->places[m].end;
+        }
+    }
+    return places;
+}
+
+static exchange_step *add(exchange_plan *plan, const group *g, step_kind kind, int member)
+{
+    exchange_step *step = &plan->steps[plan->count++];
+
+    *step = (exchange_step){.kind = kind, .peer = g->ranks[member], .far = g->far};
+    return step;
+}
+
+static void add_swap(exchange_plan *plan, const group *g, int member, int number, int bit)
+{
+    exchange_step *step = add(plan, g, STEP_SWAP, member);
+
+    step->upper = number & bit;
+    step->keep = places_of(g, number, 2 * bit - 1);
+    step->give = places_of(g, number ^ bit, 2 * bit - 1);
+}
+
+/* Whether this rank still holds something afterwards. */
+static bool add_group(exchange_plan *plan, const group *g)
+{
+    int power = power_below(g->count), folded = g->count - power, number = g->mine - folded;
+
+    if (g->mine < 2 * folded) {
+        bool gives = g->mine % 2 == 0;
+
+        add(plan, g, gives ? STEP_GIVE : STEP_TAKE, g->mine ^ 1)
+            ->under = g->places[g->mine / 2 * 2];
+        if (gives)
+            return false;
+        number = g->mine / 2;
+    }
+    for (int bit = 1; bit < power; bit *= 2) {
+        int other = number ^ bit, member = other < folded ? 2 * other + 1 : other + folded;
+        bool gives = number & bit;
+
+        if (g->swap) {
+            add_swap(plan, g, member, number, bit);
+            continue;
+        }
+        add(plan, g, gives ? STEP_GIVE : STEP_TAKE, member)->under = places_of(g, number | bit,
+                                                                               ~(bit - 1));
+        if (gives)
+            return false;
+    }
+    return true;
+}
+
+/* Gives each member as many places as `widths` says (NULL: one), in the order of numbers with their
+ * bits reversed. */
+static void lay_reversed(range *places, int count, const int *widths)
+{
+    group g = {.count = count};
+    int power = power_below(count);
+    int64_t next = 0;
+
+    for (int i = 0; i < power; i++) {
+        int number = 0;
+
+        for (int bit = 1, to = power / 2; bit < power; bit *= 2, to /= 2)
+            number |= i & bit ? to : 0;
+        for (int m = member_of(&g, number); m < member_of(&g, number + 1); m++) {
+            places[m] = (range){next, next + (widths != NULL ? widths[m] : 1)};
+            next = places[m].end;
+        }
+    }
+}
+
+/* The member that ends with everything when all is given. */
+static int last_holder(int count)
+{
+    return count > power_below(count) ? 1 : 0;
 }
 
 /* The rank of the member `local` of a node; -1: it has fewer. */
@@ -93,29 +155,75 @@ static int members_of(const int *node_of, int size, int node)
     return count;
 }
 
-static void plan_all(ht_exchange *exchange, const int *node_of, int *heads)
+/* Where the nodes and, on this one or the only one, the ranks lie in the order of the halves. */
+typedef struct layout {
+    int *node_of, *members; /* of each rank; of each node */
+    range *nodes;
+    range *local; /* this node's ranks */
+} layout;
+
+static void lay_node(range *places, int node, const layout *l, int nodes)
+{
+    if (nodes == 1) {
+        lay_reversed(places, l->members[node], NULL);
+        return;
+    }
+    for (int i = 0; i < l->members[node]; i++)
+        places[i] = (range){l->nodes[node].begin + i, l->nodes[node].begin + i + 1};
+}
+
+static void lay_out(ht_exchange *exchange, layout *l)
+{
+    int size = exchange->size, nodes = exchange->comm->nodes;
+
+    l->members = ht__alloc(sizeof *l->members * (size_t)nodes);
+    l->nodes = ht__alloc(sizeof *l->nodes * (size_t)nodes);
+    l->local = ht__alloc(sizeof *l->local * (size_t)size);
+    exchange->rank_at = ht__alloc(sizeof *exchange->rank_at * (size_t)size);
+    exchange->places = ht__alloc(sizeof *exchange->places * (size_t)exchange->comm->local_size);
+    for (int node = 0; node < nodes; node++)
+        l->members[node] = members_of(l->node_of, size, node);
+    lay_reversed(l->nodes, nodes, l->members);
+    for (int node = 0; node < nodes; node++) {
+        lay_node(l->local, node, l, nodes);
+        for (int i = 0; i < l->members[node]; i++)
+            exchange->rank_at[l->local[i].begin] = rank_at(l->node_of, size, node, i);
+    }
+    lay_node(l->local, exchange->comm->node, l, nodes);
+    for (int i = 0; i < exchange->comm->local_size; i++)
+        exchange->places[i] = (int)l->local[i].begin;
+}
+
+static void plan_all(ht_exchange *exchange, const layout *l, int *heads)
 {
     int size = exchange->size, nodes = exchange->comm->nodes, mine = exchange->comm->node;
     int *members = ht__alloc(sizeof *members * (size_t)size);
     group local = {.ranks = members,
-                   .count = members_of(node_of, size, mine),
+                   .places = l->local,
+                   .count = l->members[mine],
                    .mine = exchange->comm->local_rank,
                    .swap = nodes == 1},
-          across = {.ranks = heads, .count = nodes, .mine = mine, .swap = true, .far = true};
+          across = {.ranks = heads,
+                    .places = l->nodes,
+                    .count = nodes,
+                    .mine = mine,
+                    .swap = true,
+                    .far = true};
 
     for (int i = 0; i < local.count; i++)
-        members[i] = rank_at(node_of, size, mine, i);
+        members[i] = rank_at(l->node_of, size, mine, i);
     for (int node = 0; node < nodes; node++)
-        heads[node] = rank_at(node_of, size, node, last_holder(members_of(node_of, size, node)));
+        heads[node] = rank_at(l->node_of, size, node, last_holder(l->members[node]));
     if (add_group(&exchange->plan, &local) && nodes > 1)
         add_group(&exchange->plan, &across);
     ht__free(members);
 }
 
-static void plan_carriers(ht_exchange *exchange, const int *node_of, int *counterparts)
+static void plan_carriers(ht_exchange *exchange, const layout *l, int *counterparts)
 {
-    int size = exchange->size, nodes = exchange->comm->nodes;
+    int nodes = exchange->comm->nodes;
     group across = {.ranks = counterparts,
+                    .places = l->nodes,
                     .count = nodes,
                     .mine = exchange->comm->node,
                     .swap = true,
@@ -124,10 +232,10 @@ static void plan_carriers(ht_exchange *exchange, const int *node_of, int *counte
     exchange->local = exchange->comm->local_rank;
     exchange->local_size = exchange->carriers = exchange->comm->local_size;
     for (int node = 0; node < nodes; node++) {
-        int count = members_of(node_of, size, node);
+        int count = l->members[node];
 
         exchange->carriers = count < exchange->carriers ? count : exchange->carriers;
-        counterparts[node] = rank_at(node_of, size, node, exchange->local);
+        counterparts[node] = rank_at(l->node_of, exchange->size, node, exchange->local);
     }
     if (nodes > 1 && exchange->local < exchange->carriers)
         add_group(&exchange->across, &across);
@@ -135,12 +243,22 @@ static void plan_carriers(ht_exchange *exchange, const int *node_of, int *counte
 
 void ht__plan_open(ht_exchange *exchange)
 {
-    int *node_of = ht__alloc(sizeof *node_of * (size_t)exchange->size);
+    layout l = {.node_of = ht__alloc(sizeof *l.node_of * (size_t)exchange->size)};
     int *ranks = ht__alloc(sizeof *ranks * (size_t)exchange->comm->nodes);
 
-    MPI_Allgather(&exchange->comm->node, 1, MPI_INT, node_of, 1, MPI_INT, exchange->mpi);
-    plan_all(exchange, node_of, ranks);
-    plan_carriers(exchange, node_of, ranks);
-    ht__free(node_of);
+    MPI_Allgather(&exchange->comm->node, 1, MPI_INT, l.node_of, 1, MPI_INT, exchange->mpi);
+    lay_out(exchange, &l);
+    plan_all(exchange, &l, ranks);
+    plan_carriers(exchange, &l, ranks);
+    ht__free(l.node_of);
+    ht__free(l.members);
+    ht__free(l.nodes);
+    ht__free(l.local);
     ht__free(ranks);
+}
+
+void ht__plan_end(ht_exchange *exchange)
+{
+    ht__free(exchange->rank_at);
+    ht__free(exchange->places);
 }

@@ -32,6 +32,10 @@ static void cut(const ht_exchange *exchange, ht_exchange_op *op)
 
     if (exchange->comm->nodes > 1)
         count = each / segment + 1 < HT_SLICES ? each / segment + 1 : HT_SLICES;
+    if (op->kind != OP_SUM) {
+        ht__half_cut_shared(exchange, op, count);
+        return;
+    }
     op->slice = (each / count + line) / line * line;
     op->slices = (int)((op->n - 1) / op->slice + 1);
 }
@@ -146,6 +150,19 @@ static bool claim(shared_slice *slice, uint64_t use)
                                                    memory_order_relaxed, memory_order_relaxed);
 }
 
+/* Of what the ranks of the node have. */
+static void sum_slice(const ht_exchange *exchange, const ht_exchange_op *op, int slice,
+                      double scale)
+{
+    int64_t begin = slice_begin(op, slice), end = slice_begin(op, slice + 1);
+
+    if (op->kind != OP_SUM)
+        ht__half_collect(exchange, op, slice, result_of(exchange, op, slice), scale);
+    else
+        ht__sum_tree(op->dtype, result_of(exchange, op, slice), op->block->data,
+                     exchange->local_size, begin, end - begin, scale);
+}
+
 /* Sums a slice of the first `filled` elements that nobody has taken; false: there is none. */
 static bool sum_one(const ht_exchange *exchange, ht_exchange_op *op, int64_t filled)
 {
@@ -154,14 +171,12 @@ static bool sum_one(const ht_exchange *exchange, ht_exchange_op *op, int64_t fil
     for (; op->tried < op->slices; op->tried++) {
         int slice = (exchange->local + op->tried) % op->slices;
         shared_slice *state = state_of(exchange, op, slice);
-        int64_t begin = slice_begin(op, slice), end = slice_begin(op, slice + 1);
 
-        if (end > filled)
+        if (slice_begin(op, slice + 1) > filled)
             return false;
         if (!claim(state, op->use))
             continue;
-        ht__sum_tree(op->dtype, result_of(exchange, op, slice), op->block->data,
-                     exchange->local_size, begin, end - begin, last ? op->scale : 1);
+        sum_slice(exchange, op, slice, last ? op->scale : 1);
         atomic_store_explicit(last ? &state->done : &state->reduced, op->use, memory_order_release);
         op->tried++;
         return true;
@@ -180,25 +195,35 @@ static bool sum_unclaimed(const ht_exchange *exchange, ht_exchange_op *op)
     return any;
 }
 
+static void copy_slice(const ht_exchange *exchange, const ht_exchange_op *op, int slice)
+{
+    int64_t begin = slice_begin(op, slice), end = slice_begin(op, slice + 1);
+
+    if (op->kind != OP_SUM)
+        ht__half_unpack(exchange, op, slice, result_of(exchange, op, slice));
+    else
+        memcpy(op->data + (size_t)begin * op->element, result_of(exchange, op, slice),
+               (size_t)(end - begin) * op->element);
+}
+
+/* Also of a half those that have nothing for this rank: afterwards nobody reads its data. */
 static bool copy_slices(const ht_exchange *exchange, ht_exchange_op *op)
 {
     int before = op->copied;
 
     for (int i = 0; i < op->slices; i++) {
         int slice = (exchange->local + i) % op->slices;
-        int64_t begin = slice_begin(op, slice), end = slice_begin(op, slice + 1);
         shared_slice *state = state_of(exchange, op, slice);
 
         if (op->block->copied[slice] ||
             atomic_load_explicit(&state->done, memory_order_acquire) != op->use)
             continue;
-        memcpy(op->data + (size_t)begin * op->element, result_of(exchange, op, slice),
-               (size_t)(end - begin) * op->element);
+        copy_slice(exchange, op, slice);
         op->block->copied[slice] = true;
         op->copied++;
     }
-    if (op->copied == before)
-        return false;
+    if (op->copied == before || op->kind != OP_SUM)
+        return op->copied > before;
     while (op->whole < op->slices && op->block->copied[op->whole])
         op->whole++;
     atomic_store_explicit(&op->summed, slice_begin(op, op->whole), memory_order_release);
@@ -235,7 +260,8 @@ void *ht__shared_carry(const ht_exchange *exchange, const ht_exchange_op *op, in
     if (atomic_load_explicit(&state_of(exchange, op, slice)->reduced, memory_order_acquire) !=
         op->use)
         return NULL;
-    *n = slice_begin(op, slice + 1) - slice_begin(op, slice);
+    *n = op->kind != OP_SUM ? ht__half_length(exchange, op, slice)
+                            : slice_begin(op, slice + 1) - slice_begin(op, slice);
     return result_of(exchange, op, slice);
 }
 

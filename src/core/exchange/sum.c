@@ -6,8 +6,9 @@
 
 #include <string.h>
 
+/* Aligned, as a short loop over two cache lines of code is up to a tenth slower. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "align-loops=32")
 #endif
 
 /* Elements of a block of the tree: the partial sums of all levels stay in the first cache. */
@@ -22,6 +23,7 @@ enum { BLOCK = 1024 };
 #define T       double
 #define NAME(x) x##_f64
 #include "core/exchange/sum.inc.c"
+#include "ht/kernels/elementwise.h"
 #undef T
 #undef NAME
 
@@ -48,7 +50,7 @@ static void convert(ht_dtype from, ht_dtype to, void *y, const void *x, int64_t 
 {
     ht_loop loop = {.ndim = 1, .shape = {n}, .stride = {{1}, {1}}, .data = {y, (void *)x}};
 
-    ht__device_cpu()->backend->kernels.convert[from][to](NULL, &loop);
+    HT_LAUNCH(NULL, ht__device_cpu(), HT_KERNEL_CONVERT(to), from, &loop, "all-reduce");
 }
 
 void ht__sum_narrow(ht_dtype wire, void *y, const void *x, int64_t n)

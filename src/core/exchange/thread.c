@@ -10,6 +10,7 @@
 #include "core/base/environment.h"
 #include "core/exchange/path.h"
 #include "core/timeline/timeline.h"
+#include "ht/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #ifndef HT_CORE_IO_CHECKPOINT_H
 #define HT_CORE_IO_CHECKPOINT_H
 
+#include "core/tensor/tensor.h"
 #include "core/io/checkpoint_seal.h"
-#include "core/core.h"
 #include "core/io/hdf5.h"
 #include "ht/checkpoint.h"
 
@@ -96,9 +96,18 @@ void ht__seal_begin(ht__seal *seal);
  * -1: it is whole, and about to be put in its place. */
 int64_t ht__seal_writer(const char *part);
 
-/* Seals what all have written and closed; `begun`: what rank 0 put in front of it. Collective,
- * agrees. */
-ht_status ht__seal_close(const ht__target *target, const char *part, const ht__seal *begun);
+/* What the seal says of all that follows it. */
+typedef struct ht__seal_sum {
+    int64_t length; /* of the file */
+    uint32_t crc;
+} ht__seal_sum;
+
+/* Of what all have written and closed. Collective, agrees. */
+ht_status ht__seal_measure(const ht__target *target, const char *part, ht__seal_sum *sum);
+
+/* Seals it; `begun`: what this rank put in front of it. Rank 0's work: the error is recorded. */
+ht_status ht__seal_close(const ht__target *target, const char *part, const ht__seal *begun,
+                         const ht__seal_sum *sum);
 
 /* Compares a file with its seal, before HDF5 sees any of it. A file without one passes if HDF5's
  * first bytes are its own: of format 1, or another program's. Collective, agrees. */
@@ -106,7 +115,8 @@ ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
 
 /* checkpoint_place.c: files and their names. What is not said to be collective is rank 0's work;
  * the error is recorded and its code returned. */
-/* Seconds to wait for the end of a job that writes to the same file. Tests make it small. */
+/* Seconds to wait for the end of a job that writes to the same file, and at most half of those for
+ * which the other ranks wait. Tests make it small. */
 extern double ht__place_patience;
 char *ht__place_part(const char *path); /* owned: what is written until it is whole */
 /* Where the file is to stand: ht__file_target of rank 0, on all ranks. Collective, agrees. */

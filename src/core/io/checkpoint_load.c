@@ -5,6 +5,8 @@
  * each other what they read. */
 #include "core/io/checkpoint.h"
 #include "core/base/environment.h"
+#include "ht/autograd.h"
+#include "ht/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

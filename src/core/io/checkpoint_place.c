@@ -3,7 +3,9 @@
  * How a checkpoint gets its name. It is written as FILE.part, in space that was reserved; when all
  * of it is on the disk, FILE becomes FILE.1 (FILE.1 becomes FILE.2, ...) and FILE.part FILE. At any
  * moment FILE, or FILE.1 where the file system knows no links, is a whole checkpoint. */
+#include "core/comm/comm.h"
 #include "core/io/checkpoint.h"
+#include "ht/log.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -51,16 +53,30 @@ ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM])
 
 double ht__place_patience = 5;
 
-/* A job that was killed here has left it, or is about to end; one that lives is writing it. */
-static ht_status remove_left(const ht__target *target, const char *part)
+/* The other ranks wait meanwhile, and would end the job for want of this one. They are told what it
+ * does. */
+static int64_t wait_for_writer(const char *part)
 {
     enum { STEP = 100000 /* us */ };
+    double limit = ht__wait_timeout(), patience = ht__place_patience;
+    const char *outer = ht__watch_guard("waiting for another job that writes the same FILE.part");
     int64_t writer = ht__seal_writer(part);
 
-    for (double waited = 0; writer != 0 && waited < ht__place_patience; waited += STEP * 1e-6) {
+    if (limit > 0 && patience > limit / 2)
+        patience = limit / 2;
+    for (double waited = 0; writer != 0 && waited < patience; waited += STEP * 1e-6) {
         usleep(STEP);
         writer = ht__seal_writer(part);
     }
+    ht__watch_unguard(outer);
+    return writer;
+}
+
+/* A job that was killed here has left it, or is about to end; one that lives is writing it. */
+static ht_status remove_left(const ht__target *target, const char *part)
+{
+    int64_t writer = wait_for_writer(part);
+
     if (writer > 0)
         return ht__error_set(
             HT_ERR_IO,

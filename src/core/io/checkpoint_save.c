@@ -6,6 +6,7 @@
  * own. */
 #include "core/io/checkpoint.h"
 #include "core/io/slab.h"
+#include "ht/autograd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -259,11 +260,22 @@ static ht_status write_part(const ht__target *target, const char *part, const ht
     return ht__agree(target->what, target->comm, status);
 }
 
+/* Rank 0's work, and no other rank is waited for in between: a whole FILE.part looks like one that
+ * its job is about to put in place, and the next save waits for that. */
+static ht_status put_in_place(const ht__target *target, const char *part, const ht__seal *seal,
+                              const ht__seal_sum *sum, int keep)
+{
+    ht_status status = ht__seal_close(target, part, seal, sum);
+
+    return status == HT_SUCCESS ? ht__place_commit(target, part, keep) : status;
+}
+
 static ht_status write_in_place(const ht__target *target, const ht__entries *entries, int keep)
 {
     ht_comm *comm = target->comm;
     bool first = comm->rank == 0, mine = false;
     char *part = ht__place_part(target->path);
+    ht__seal_sum sum;
     ht__seal seal;
     ht_status status = ht__agree(
         target->what, comm, first ? make_part(target, part, entries, &seal, &mine) : HT_SUCCESS);
@@ -274,10 +286,10 @@ static ht_status write_in_place(const ht__target *target, const ht__entries *ent
         status = ht__agree(target->what, comm,
                            comm->local_rank == 0 ? ht__place_flush(target, part) : HT_SUCCESS);
     if (status == HT_SUCCESS)
-        status = ht__seal_close(target, part, &seal);
+        status = ht__seal_measure(target, part, &sum);
     if (status == HT_SUCCESS)
         status = ht__agree(target->what, comm,
-                           first ? ht__place_commit(target, part, keep) : HT_SUCCESS);
+                           first ? put_in_place(target, part, &seal, &sum, keep) : HT_SUCCESS);
     if (status != HT_SUCCESS && mine && ht__seal_writer(part) <= 0) /* nobody else has taken it */
         unlink(part);
     ht__free(part);

@@ -150,20 +150,22 @@ static ht_status crc_of_all(const ht__target *target, int file, int64_t length, 
     return status;
 }
 
-/* Rank 0's work. Whoever else has begun to write there has put another seal in its place. */
+/* Whoever else has begun to write there has put another seal in its place. */
 static ht_status write_seal(const ht__target *target, int file, const ht__seal *begun,
-                            int64_t length, uint32_t crc)
+                            const ht__seal_sum *sum)
 {
     ht__seal seal = *begun, there;
 
+    if (file < 0)
+        return unreadable(target);
     if (pread(file, &there, sizeof there, 0) != sizeof there ||
         memcmp(&there, begun, sizeof there) != 0)
         return ht__error_set(HT_ERR_IO,
                              "%s: cannot write %s: another job has written to its .part meanwhile: "
                              "two jobs save to one file",
                              target->what, target->path);
-    seal.length = length;
-    seal.crc = crc;
+    seal.length = sum->length;
+    seal.crc = sum->crc;
     seal.process = seal.started = seal.number = 0;
     memset(seal.host, 0, sizeof seal.host);
     seal.own = own_crc(&seal);
@@ -173,14 +175,13 @@ static ht_status write_seal(const ht__target *target, int file, const ht__seal *
                          strerror(errno));
 }
 
-ht_status ht__seal_close(const ht__target *target, const char *part, const ht__seal *begun)
+ht_status ht__seal_measure(const ht__target *target, const char *part, ht__seal_sum *sum)
 {
     ht_comm *comm = target->comm;
-    int file = open(part, (comm->rank == 0 ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    int file = open(part, O_RDONLY | O_CLOEXEC);
     struct stat info = {0};
     int64_t lengths[2];
     ht_status status = HT_SUCCESS;
-    uint32_t crc;
 
     if (file < 0 || fstat(file, &info) != 0)
         status = unreadable(target);
@@ -192,12 +193,20 @@ ht_status ht__seal_close(const ht__target *target, const char *part, const ht__s
     if (status == HT_SUCCESS && (lengths[0] != -lengths[1] || lengths[0] < HT_SEAL_BYTES))
         status = damaged(target, "ranks see files of different lengths as the one they have "
                                  "written");
+    sum->length = lengths[0];
     if (status == HT_SUCCESS)
-        status = crc_of_all(target, file, lengths[0], &crc);
-    if (status == HT_SUCCESS)
-        status = ht__agree(target->what, comm,
-                           comm->rank == 0 ? write_seal(target, file, begun, lengths[0], crc)
-                                           : HT_SUCCESS);
+        status = crc_of_all(target, file, sum->length, &sum->crc);
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+ht_status ht__seal_close(const ht__target *target, const char *part, const ht__seal *begun,
+                         const ht__seal_sum *sum)
+{
+    int file = open(part, O_RDWR | O_CLOEXEC);
+    ht_status status = write_seal(target, file, begun, sum);
+
     if (file >= 0)
         close(file);
     return status;

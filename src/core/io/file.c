@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/base/base.h"
 #include "core/io/file.h"
 
 #include <errno.h>
@@ -7,8 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 static const char *kind_of(mode_t mode)
 {

@@ -2,12 +2,11 @@
  *
  * Element types between HDF5 and libht, and opening files and data sets with messages that name
  * both. */
+#include "core/tensor/tensor.h"
 #include "core/io/hdf5.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "core/core.h"
 
 static ht_dtype integer_of(size_t bytes, bool is_signed)
 {

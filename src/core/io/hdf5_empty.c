@@ -2,13 +2,12 @@
  *
  * HDF5 files with nothing in them, made in memory: H5Fcreate on a full disk leaves a file that
  * cannot be closed. */
+#include "core/base/base.h"
 #include "core/io/hdf5.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 /* What HDF5 has in memory of the file that is made there; under its lock. */
 static struct {

@@ -7,7 +7,7 @@
 #ifndef HT_CORE_IO_HDF5_PARALLEL_H
 #define HT_CORE_IO_HDF5_PARALLEL_H
 
-#include "core/core.h"
+#include "core/comm/comm.h"
 #include "core/io/hdf5.h"
 
 typedef enum ht__how { HT_FILE_READ, HT_FILE_CHANGE } ht__how;

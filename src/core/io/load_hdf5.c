@@ -3,19 +3,22 @@
  * Loading tensors: collective HDF5 through MPI-IO, each rank its slab. Data are read in the file's
  * own type and converted afterwards: a conversion inside HDF5 would turn a collective read into
  * independent ones. */
+#include "core/ops/ops.h"
 #include "core/io/slab.h"
 
 #include "ht/manipulations.h"
 
-static ht_status check_arguments(const char *path, const char *dataset, ht_dtype dtype)
+static ht_status check_arguments(const char *what, const char *path, const char *dataset,
+                                 ht_dtype dtype, const ht_place *place)
 {
+    if (HT_IS_NULL(place->device, what, "the device"))
+        return ht_error_get(NULL);
     if (path == NULL || dataset == NULL)
-        return ht__error_set(HT_ERR_ARGUMENT,
-                             "ht_load_hdf5: the name of the file or data set is NULL");
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the name of the file or data set is NULL", what);
     if (ht_dtype_size(dtype) == 0)
-        return ht__error_set(HT_ERR_DTYPE, "ht_load_hdf5: %d is no dtype", (int)dtype);
+        return ht__error_set(HT_ERR_DTYPE, "%s: %d is no dtype", what, (int)dtype);
     /* A file that one rank cannot see must not reach the collective open. */
-    return ht__file_check("ht_load_hdf5", path);
+    return ht__file_check(what, path);
 }
 
 static ht_status open_for_reading(ht__parallel *file, const char *path, const char *name,
@@ -43,12 +46,13 @@ static ht_status open_for_reading(ht__parallel *file, const char *path, const ch
 }
 
 /* The data set in its own dtype; split along axis 0 where no split is wanted, so that no byte is
- * read twice. */
+ * read twice, or where the slabs of the split would be short runs. */
 static ht_tensor *read_slabs(ht__parallel *file, const char *path, const char *name, hid_t set,
                              const ht__hdf5_info *info, int split)
 {
     if (split == HT_NONE && info->ndim > 0)
         split = 0;
+    split = ht__slab_axis(file->comm, info->ndim, info->shape, ht_dtype_size(info->dtype), split);
 
     ht_body *body = ht__body_new(file->what, file->comm, ht__device_cpu(), info->dtype, info->ndim,
                                  info->shape, split, NULL);
@@ -68,9 +72,10 @@ static ht_tensor *read_slabs(ht__parallel *file, const char *path, const char *n
     return ht__agree(file->what, file->comm, status) == HT_SUCCESS ? x : NULL;
 }
 
-static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int split)
+static ht_tensor *load(const char *what, ht_comm *comm, const char *path, const char *name,
+                       int split)
 {
-    ht__parallel file = {.what = "ht_load_hdf5", .comm = comm};
+    ht__parallel file = {.what = what, .comm = comm};
     hid_t set = H5I_INVALID_HID;
     ht__hdf5_info info;
     ht_tensor *x = NULL;
@@ -83,32 +88,44 @@ static ht_tensor *load(ht_comm *comm, const char *path, const char *name, int sp
         ht__parallel_leave(&file);
     }
     ht__parallel_close(&file, HT_SUCCESS);
-    return x;
+    return x == NULL || x->body->split == split ? x : ht_resplit(x, split);
+}
+
+static ht_tensor *load_hdf5(const char *what, const char *path, const char *dataset, ht_dtype dtype,
+                            ht_place place)
+{
+    if (place.comm == NULL)
+        return NULL;
+
+    bool begun = ht__agree_begin();
+    ht_status status = check_arguments(what, path, dataset, dtype, &place);
+
+    ht__begin(place.comm, (ht_call){.what = what, .dtype = dtype, .refused = status != HT_SUCCESS});
+    if (ht__agree_end(what, place.comm, begun, status) != HT_SUCCESS)
+        return NULL;
+
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = load(what, place.comm, path, dataset, place.split);
+
+    if (x != NULL)
+        x = ht_astype(x, dtype);
+    if (x != NULL)
+        x = ht_to_device(x, place.device);
+    return ht_scope_return(scope, x);
 }
 
 ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split)
 {
-    ht_comm *comm = ht__comm_in_use("ht_load_hdf5");
+    return load_hdf5("ht_load_hdf5", path, dataset, dtype, ht__place_here("ht_load_hdf5", split));
+}
 
-    if (comm == NULL)
-        return NULL;
+ht_tensor *ht_load_hdf5_ext(const char *path, const char *dataset, ht_dtype dtype, int split,
+                            ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_load_hdf5_ext";
+    ht_place place = {.comm = comm, .device = device, .split = split};
 
-    bool begun = ht__agree_begin();
-    ht_status status = check_arguments(path, dataset, dtype);
-
-    ht__begin(comm,
-              (ht_call){.what = "ht_load_hdf5", .dtype = dtype, .refused = status != HT_SUCCESS});
-    if (ht__agree_end("ht_load_hdf5", comm, begun, status) != HT_SUCCESS)
-        return NULL;
-
-    ht_scope *scope = ht_scope_open();
-    ht_tensor *x = load(comm, path, dataset, split);
-
-    if (x != NULL)
-        x = ht_astype(x, dtype);
-    if (x != NULL && split == HT_NONE && x->body->split != HT_NONE)
-        x = ht_resplit(x, HT_NONE);
-    if (x != NULL)
-        x = ht_to_device(x, ht_get_device());
-    return ht_scope_return(scope, x);
+    return !HT_IS_NULL(comm, what, "the communicator")
+               ? load_hdf5(what, path, dataset, dtype, place)
+               : NULL;
 }

@@ -2,7 +2,10 @@
  *
  * Saving tensors: collective HDF5 through MPI-IO, each rank its slab, into a file that gets its
  * name when it is whole. */
+#include "core/tensor/tensor.h"
 #include "core/io/slab.h"
+#include "ht/log.h"
+#include "ht/manipulations.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -319,12 +322,17 @@ static ht_status choose_target(ht_comm *comm, struct target *target, const char 
     return status;
 }
 
-/* x as it can be stored: a dtype that HDF5 has, row-major, in host memory. */
+/* x as it can be stored: a dtype that HDF5 has, in slabs of long runs, row-major, in host memory.
+ */
 static ht_tensor *storable(ht_tensor *x)
 {
-    ht_dtype dtype = ht_tensor_dtype(x);
+    const ht_body *body = x->body;
+    const int axis = ht__slab_axis(body->comm, body->ndim, body->shape, ht_dtype_size(body->dtype),
+                                   body->split);
 
-    if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16)
+    if (axis != body->split)
+        x = ht_resplit(x, axis);
+    if (body->dtype == HT_FLOAT16 || body->dtype == HT_BFLOAT16)
         x = ht_astype(x, HT_FLOAT32);
     x = ht_to_device(x, ht_device_get("cpu"));
     return ht_contiguous(x);

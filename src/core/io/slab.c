@@ -3,9 +3,11 @@
  * Collective transfer of slabs. A slab is cut along one axis (and every index of the axes before it
  * stands alone), so that no piece exceeds ht__io_piece_bytes; ranks with fewer pieces than others
  * take part in the remaining transfers with an empty selection. */
+#include "core/tensor/tensor.h"
 #include "core/io/slab.h"
 
 int64_t ht__io_piece_bytes = INT64_C(1) << 30;
+int64_t ht__io_run_bytes = INT64_C(1) << 18;
 
 ht__slab ht__slab_of(const ht_body *body)
 {
@@ -16,6 +18,21 @@ ht__slab ht__slab_of(const ht_body *body)
         slab.count[i] = body->lshape[i];
     }
     return slab;
+}
+
+int ht__slab_axis(const ht_comm *comm, int ndim, const int64_t shape[], size_t element, int split)
+{
+    double run = (double)element / comm->size; /* bytes; products of lengths may be huge */
+
+    for (int i = split > 0 ? split : 0; i < ndim; i++)
+        run *= (double)shape[i];
+    if (comm->size == 1 || run >= (double)ht__io_run_bytes)
+        return split;
+    for (int axis = 0; axis < split; axis++) {
+        if (shape[axis] >= comm->size) /* no rank holds much more than its share meanwhile */
+            return axis;
+    }
+    return split;
 }
 
 ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data)

@@ -4,10 +4,14 @@
 #ifndef HT_CORE_IO_SLAB_H
 #define HT_CORE_IO_SLAB_H
 
+#include "core/tensor/tensor.h"
 #include "core/io/hdf5_parallel.h"
 
 /* Bytes of one piece at most (unless one element is larger). Tests make it small. */
 extern int64_t ht__io_piece_bytes;
+
+/* Shorter runs of a file are short. Tests make it 0. */
+extern int64_t ht__io_run_bytes;
 
 typedef struct ht__slab {
     int ndim;
@@ -18,6 +22,11 @@ typedef struct ht__slab {
 
 /* The local part of a tensor's body. */
 ht__slab ht__slab_of(const ht_body *body);
+
+/* The axis that a tensor of this split is to be split along while it is transferred: one further
+ * out where its slab would be many short runs of the file, which take longer by far than to split
+ * it again. The same on all ranks. */
+int ht__slab_axis(const ht_comm *comm, int ndim, const int64_t shape[], size_t element, int split);
 
 /* What this rank writes of a tensor: its slab, or of one that all have, an equal part of axis 0;
  * *data: where that begins. */

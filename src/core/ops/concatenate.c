@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Concatenation: each operand is copied into its place in the result; along the split axis one
- * resplit of each operand into the slabs of the result's narrowed view moves what must move. */
+ * exchange of each operand with the slabs of the result's narrowed view moves what must move, all
+ * of them at once. */
+#include <stdio.h>
+
 #include <string.h>
 
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
@@ -26,6 +29,7 @@ static bool fits(ht_tensor *first, ht_tensor *x, int index, int axis)
 {
     const ht_body *a = first->body, *b = x->body;
     bool same = a->ndim == b->ndim;
+    char name[32];
 
     for (int i = 0; same && i < a->ndim; i++)
         same = i == axis || a->shape[i] == b->shape[i];
@@ -33,7 +37,8 @@ static bool fits(ht_tensor *first, ht_tensor *x, int index, int axis)
         HT_FAIL(a->comm, HT_ERR_SHAPE,
                 "ht_concatenate: operand 0 is %s, operand %d is %s: only axis %d may differ",
                 ht__shape_str(a->ndim, a->shape), index, ht__shape_str(b->ndim, b->shape), axis);
-    return same && ht__check_together("ht_concatenate", first, x);
+    snprintf(name, sizeof name, "operand %d", index);
+    return same && ht__check_together_as("ht_concatenate", "operand 0", first, name, x);
 }
 
 static ht_tensor *new_result(int count, ht_tensor *const xs[], int axis)
@@ -56,19 +61,39 @@ static ht_tensor *new_result(int count, ht_tensor *const xs[], int axis)
                                        first->ndim, shape, split, NULL));
 }
 
+/* Whether elements go to other ranks: they are received where they belong. */
+static bool moves(const ht_body *from, const ht_body *to)
+{
+    return to->split != HT_NONE && from->split == to->split && from->dtype == to->dtype &&
+           from->comm == to->comm && !ht__body_same_slabs(from, to);
+}
+
+/* All that travels is under way before anyone waits. */
 static ht_status copy_parts(ht_tensor *y, int count, ht_tensor *const xs[], int axis)
 {
+    ht_request **requests = ht__alloc((size_t)count * sizeof *requests);
+    ht_status status = HT_SUCCESS;
     int64_t start = 0;
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && status == HT_SUCCESS; i++) {
         int64_t stop = start + xs[i]->body->shape[axis];
-        ht_status status = ht_copy_(ht_narrow(y, axis, start, stop), xs[i]);
+        ht_tensor *place = ht_narrow(y, axis, start, stop);
 
-        if (status != HT_SUCCESS)
-            return status;
+        if (!moves(xs[i]->body, place->body)) {
+            status = ht_copy_(place, xs[i]);
+        } else {
+            requests[i] = ht__post_slabs("ht_concatenate", xs[i], place);
+            status = requests[i] != NULL ? HT_SUCCESS : ht_error_get(NULL);
+        }
         start = stop;
     }
-    return HT_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        ht_status part = requests[i] != NULL ? ht_wait(&requests[i]) : HT_SUCCESS;
+
+        status = status != HT_SUCCESS ? status : part;
+    }
+    ht__free(requests);
+    return status;
 }
 
 ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis)

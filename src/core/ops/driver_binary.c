@@ -2,7 +2,7 @@
  *
  * The binary driver: y = f(a, b) with broadcasting. y is split where a is, else where b is; a
  * replicated operand gives its slab for nothing, a differently split one is resplit first. */
-#include "core/core.h"
+#include "core/ops/drivers.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
@@ -109,21 +109,12 @@ static ht_operand place(const ht_body *x, const ht_body *y)
     return operand;
 }
 
-static ht_status run(const ht_binary_op *op, ht_tensor *a, ht_tensor *b, ht_body *y)
+static ht_status run(const ht_binary_op *op, const ht_tensor *a, const ht_tensor *b,
+                     const ht_body *y, const ht_beside *beside)
 {
-    ht_device *device = y->storage->device;
-    ht_loop_fn kernel = device->backend->kernels.binary[op->kernel][a->body->dtype];
-    ht_operand operands[3] = {ht__operand(y), place(a->body, y), place(b->body, y)};
-    ht_loop loop;
+    const ht_operand operands[3] = {ht__operand(y), place(a->body, y), place(b->body, y)};
 
-    if (kernel == NULL)
-        return ht__kernel_missing(op->name, a);
-    if (y->lsize == 0)
-        return HT_SUCCESS;
-    ht__loop_fill(&loop, y->ndim, y->lshape, 3, operands);
-    if (kernel(device->stream, &loop) != 0)
-        return ht__kernel_failed(y->comm, op->name);
-    return HT_SUCCESS;
+    return ht__elementwise(op->name, op->kernel, a->body->dtype, y, 3, operands, beside);
 }
 
 /* Beside a tensor with axes, one without is like a number: it raises the kind, not the size. */
@@ -183,6 +174,12 @@ static ht_body *new_result(const char *what, const ht_tensor *a, const ht_tensor
 
 ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b)
 {
+    return ht__binary_with(op, a, b, NULL);
+}
+
+ht_tensor *ht__binary_with(const ht_binary_op *op, ht_tensor *a, ht_tensor *b,
+                           const ht_beside *beside)
+{
     ht_tensor *inputs[2] = {a, b}, *y;
     binary_plan plan = {0};
     ht_dtype dtype;
@@ -205,11 +202,12 @@ ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b)
 
     y = ht__tensor_new(
         new_result(op->name, a, b, &plan, op->result == HT_RESULT_BOOL ? HT_BOOL : dtype));
-    if (y == NULL || run(op, a, b, y->body) != HT_SUCCESS)
+    if (y == NULL || run(op, a, b, y->body, beside) != HT_SUCCESS)
         return NULL;
     node = op->backward != NULL ? ht_node_new(op->name, op->backward, 2, inputs) : NULL;
     if (node == NULL)
         return y;
+    ht__keep_beside(node, beside);
     if (op->save_operands) {
         ht_node_save(node, inputs[0]);
         ht_node_save(node, inputs[1]);
@@ -217,14 +215,32 @@ ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b)
     return ht_node_set_output(node, y);
 }
 
-/* The dtype in which a number meets a tensor: the tensor's, unless the number's kind is higher. */
-static ht_dtype scalar_dtype(ht_dtype dtype, ht_number *value)
+/* Whether the elements of b stand beside those of g, for a result of g's dtype. */
+static bool fits(const ht_body *g, const ht_body *b)
 {
-    if (dtype > HT_INT64)
+    return g->dtype == b->dtype && g->comm == b->comm && g->split == b->split &&
+           g->bounds == b->bounds && g->storage->device == b->storage->device &&
+           ht__body_same_shape(g, b);
+}
+
+ht_tensor *ht__binary_over(const ht_binary_op *op, ht_tensor *g, ht_tensor *b,
+                           const ht_beside *beside)
+{
+    if (g == NULL || b == NULL || !ht__may_overwrite(g) || !fits(g->body, b->body))
+        return ht__binary_with(op, g, b, beside);
+    if (run(op, g, b, g->body, beside) != HT_SUCCESS)
+        return NULL;
+    ht__storage_touch(g->body->storage);
+    return g;
+}
+
+ht_dtype ht__scalar_dtype(ht_dtype dtype, ht_number value)
+{
+    if (value.kind == HT_NUMBER_COMPLEX)
+        return promote_beside_number(dtype, HT_COMPLEX64);
+    if (!ht__dtype_is_exact(dtype))
         return dtype;
-    if (!value->exact)
-        value->exact = ht__is_whole(value->as.real, &value->as.integer);
-    if (!value->exact)
+    if (value.kind == HT_NUMBER_REAL)
         return HT_FLOAT32;
     return dtype == HT_BOOL ? HT_INT64 : dtype;
 }
@@ -235,6 +251,10 @@ ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, ht_number b)
 
     if (HT_IS_NULL(a, op->name, "a"))
         return NULL;
-    dtype = scalar_dtype(a->body->dtype, &b);
+    dtype = ht__scalar_dtype(a->body->dtype, b);
+    if (op->result == HT_RESULT_FLOAT && !ht__dtype_takes(dtype, b)) {
+        b = ht_number_real(b.real); /* no integers are computed: there is nothing to wrap */
+        dtype = ht__scalar_dtype(dtype, b);
+    }
     return ht__binary(op, a, ht__number_beside(op->name, a, b, dtype));
 }

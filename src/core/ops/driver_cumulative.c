@@ -4,7 +4,10 @@
  * sum of the slabs before it, which travels in the accumulator's dtype, so that every element is
  * rounded once. Reversed, everything goes from the end of the axis: slabs after, negative strides.
  */
-#include "core/core.h"
+
+#include "core/collective/collective.h"
+#include "core/ops/drivers.h"
+#include "ht/kernels/reduce.h"
 
 typedef struct cumulative_plan {
     const ht_cumulative_row *row;
@@ -29,14 +32,13 @@ static ht_status run(const cumulative_plan *plan, const ht_tensor *x, const ht_b
                      const ht_tensor *start)
 {
     ht_device *device = y->storage->device;
-    ht_cumulative_fn kernel = device->backend->kernels
-                                  .cumulative[plan->row->kernel][x->body->dtype];
     ht_cumulation cumulation = {.count = y->lshape[plan->axis]};
     ht_operand operands[3] = {0};
     int64_t shape[HT_MAX_NDIM];
 
-    if (kernel == NULL)
-        return ht__kernel_missing(plan->row->name, x);
+    if (!ht__kernel_is_there(device, plan->row->kernel, x->body->dtype))
+        return ht__kernel_missing(y->comm, device, plan->row->kernel, x->body->dtype,
+                                  plan->row->name);
     if (y->lsize == 0)
         return HT_SUCCESS;
     operands[0] = lines(y, plan, &cumulation.out_stride);
@@ -46,9 +48,8 @@ static ht_status run(const cumulative_plan *plan, const ht_tensor *x, const ht_b
     for (int i = 0; i < y->ndim; i++)
         shape[i] = i == plan->axis ? 1 : y->lshape[i];
     ht__loop_fill(&cumulation.loop, y->ndim, shape, start != NULL ? 3 : 2, operands);
-    if (kernel(device->stream, &cumulation) != 0)
-        return ht__kernel_failed(y->comm, plan->row->name);
-    return HT_SUCCESS;
+    return HT_LAUNCH(y->comm, device, plan->row->kernel, x->body->dtype, &cumulation,
+                     plan->row->name);
 }
 
 /* The sum of all slabs that this rank's lines come after. */

@@ -3,13 +3,14 @@
  * The reduce driver: each rank reduces its part; when the split axis is among the reduced ones, the
  * partial results are combined and every rank holds the whole. Partial sums of floating numbers
  * travel in the accumulator's dtype and are rounded once, after the last addition. */
-#include "core/core.h"
-#include "ht/arithmetics.h"
+#include "core/collective/collective.h"
+#include "core/ops/drivers.h"
 #include "ht/devices.h"
 #include "ht/manipulations.h"
-#include "ht/relational.h"
+#include "ht/kernels/reduce.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ALL_AXES UINT32_MAX
 
@@ -85,32 +86,20 @@ static void fill_reduced(ht_reduction *reduction, const ht_body *x, const reduce
 static ht_status fill_neutral(const char *what, const ht_body *y, ht_reduce_op across,
                               double divisor)
 {
-    bool least = across == HT_OP_MAX;
-    int64_t number = least ? 0 : 1; /* of bool */
-    double real = across == HT_OP_SUM ? 0 / divisor : least ? -INFINITY : INFINITY;
-
-    if (across == HT_OP_SUM || ht_dtype_is_floating(y->dtype))
-        return ht__fill_local(what, y, ht__real(real));
-    if (y->dtype == HT_UINT8)
-        number = least ? 0 : UINT8_MAX;
-    else if (y->dtype == HT_INT8)
-        number = least ? INT8_MIN : INT8_MAX;
-    else if (y->dtype == HT_INT16)
-        number = least ? INT16_MIN : INT16_MAX;
-    else if (y->dtype == HT_INT32)
-        number = least ? INT32_MIN : INT32_MAX;
-    else if (y->dtype == HT_INT64)
-        number = least ? INT64_MIN : INT64_MAX;
-    return ht__fill_local_from(what, y, HT_INT64, &number);
+    if (across == HT_OP_SUM) /* of a mean NaN, in both parts of a complex one */
+        return ht__fill_local(what, y, ht_number_complex(0 / divisor, 0 / divisor));
+    if (across == HT_OP_PROD)
+        return ht__fill_local(what, y, ht_number_integer(1));
+    return ht__fill_local(what, y, ht__dtype_end(y->dtype, across == HT_OP_MIN));
 }
 
 /* What a kernel is given besides plan and input. */
 typedef struct reduce_job {
     const char *name;
-    ht_reduce_kernel kernel;
+    ht_kernel kernel;
     ht_reduce_op across;
     double divisor;
-    ht_tensor *beside; /* positions, or centres; NULL: none */
+    ht_tensor *beside; /* positions; NULL: none */
 } reduce_job;
 
 /* y from this rank's part of x. */
@@ -119,12 +108,11 @@ static ht_status reduce_local(const reduce_job *job, const reduce_plan *plan, ht
 {
     const ht_body *in = x->body, *out = y->body;
     ht_device *device = out->storage->device;
-    ht_reduce_fn kernel = device->backend->kernels.reduce[job->kernel][in->dtype];
     ht_operand operands[3] = {ht__operand(out), {.data = ht__body_data(in)}};
     ht_reduction reduction = {.divisor = job->divisor};
 
-    if (kernel == NULL)
-        return ht__kernel_missing(job->name, x);
+    if (!ht__kernel_is_there(device, job->kernel, in->dtype))
+        return ht__kernel_missing(out->comm, device, job->kernel, in->dtype, job->name);
     if (out->lsize == 0)
         return HT_SUCCESS;
     if (in->lsize == 0)
@@ -135,14 +123,7 @@ static ht_status reduce_local(const reduce_job *job, const reduce_plan *plan, ht
         operands[2] = ht__operand(job->beside->body);
     ht__loop_fill(&reduction.loop, out->ndim, out->lshape, job->beside != NULL ? 3 : 2, operands);
     fill_reduced(&reduction, in, plan);
-    if (kernel(device->stream, &reduction) != 0)
-        return ht__kernel_failed(out->comm, job->name);
-    return HT_SUCCESS;
-}
-
-static ht_dtype wide_dtype(ht_dtype dtype)
-{
-    return ht_dtype_is_complex(dtype) ? HT_COMPLEX128 : HT_FLOAT64;
+    return HT_LAUNCH(out->comm, device, job->kernel, in->dtype, &reduction, job->name);
 }
 
 static ht_tensor *new_result(const char *what, const ht_body *x, const reduce_plan *plan,
@@ -154,19 +135,68 @@ static ht_tensor *new_result(const char *what, const ht_body *x, const reduce_pl
 }
 
 /* A sum of all ranks' elements over the divisor, not yet rounded. */
-static ht_tensor *sum_wide(const char *what, const reduce_plan *plan, ht_tensor *x,
-                           ht_tensor *centre, double divisor)
+static ht_tensor *sum_wide(const char *what, const reduce_plan *plan, ht_tensor *x, double divisor)
 {
     const reduce_job job = {.name = what,
-                            .kernel = centre != NULL ? HT_REDUCE_DEVIATIONS : HT_REDUCE_SUM_WIDE,
+                            .kernel = HT_KERNEL_SUM_WIDE,
                             .across = HT_OP_SUM,
-                            .divisor = plan->across ? 1 : divisor,
-                            .beside = centre};
-    ht_tensor *y = new_result(what, x->body, plan,
-                              centre != NULL ? HT_FLOAT64 : wide_dtype(x->body->dtype));
+                            .divisor = plan->across ? 1 : divisor};
+    ht_tensor *y = new_result(what, x->body, plan, ht__dtype_wide(x->body->dtype));
 
     if (y == NULL || reduce_local(&job, plan, x, y) != HT_SUCCESS ||
         (plan->across && ht__comm_sum(x->body->comm, y, HT_SUM_ALL, divisor, what) != HT_SUCCESS))
+        return NULL;
+    return y;
+}
+
+/* The first numbers of the records of all outputs. */
+static ht_tensor *first_of_records(const reduce_plan *plan, ht_tensor *records, int record)
+{
+    ht_body *body = ht__body_view(records->body);
+
+    body->ndim = plan->ndim;
+    memcpy(body->shape, plan->shape, sizeof plan->shape);
+    ht__body_settle(body);
+    ht__body_lay_row_major(body);
+    for (int i = 0; i < body->ndim; i++) {
+        body->stride[i] *= record;
+        body->gstride[i] *= record;
+    }
+    return ht__tensor_view(body);
+}
+
+/* Of ranks that hold parts: each makes records of its own, which are merged. */
+static ht_status spread_across(const reduce_job *job, const reduce_plan *plan, ht_tensor *x,
+                               ht_tensor *y)
+{
+    const bool is_complex = ht_dtype_is_complex(x->body->dtype);
+    const int record = ht__moments_record(is_complex);
+    const int64_t count = y->body->lsize * record;
+    ht_tensor *records = ht__tensor_new(ht__body_new(
+        job->name, x->body->comm, x->body->storage->device, HT_FLOAT64, 1, &count, HT_NONE, NULL));
+    ht_tensor *first = records != NULL ? first_of_records(plan, records, record) : NULL;
+    ht_status status;
+
+    if (first == NULL)
+        return ht_error_get(NULL);
+    status = x->body->lsize > 0 ? reduce_local(job, plan, x, first)
+                                : ht__fill_local(job->name, records->body, ht_number_real(0));
+    if (status == HT_SUCCESS)
+        status = ht__comm_moments(x->body->comm, records, is_complex, job->divisor, job->name);
+    return status == HT_SUCCESS ? ht__copy_local(job->name, y->body, first->body) : status;
+}
+
+/* The sum of |x - mean|^2 over the divisor, in float64. */
+static ht_tensor *spread(const char *what, const reduce_plan *plan, ht_tensor *x, double divisor)
+{
+    const reduce_job job = {.name = what,
+                            .kernel = plan->across ? HT_KERNEL_MOMENTS : HT_KERNEL_SPREAD,
+                            .across = HT_OP_SUM,
+                            .divisor = divisor};
+    ht_tensor *y = new_result(what, x->body, plan, HT_FLOAT64);
+
+    if (y == NULL || (plan->across ? spread_across(&job, plan, x, y)
+                                   : reduce_local(&job, plan, x, y)) != HT_SUCCESS)
         return NULL;
     return y;
 }
@@ -185,30 +215,41 @@ static void make_global(const ht_body *x, const reduce_plan *plan, ht_tensor *in
         position[i] = position[i] / slab * whole + x->split_start * inner + position[i] % slab;
 }
 
+static bool is_best(ht_dtype dtype, const void *value, const void *best, int64_t i)
+{
+    if (dtype == HT_INT64)
+        return ((const int64_t *)value)[i] == ((const int64_t *)best)[i];
+
+    const double a = ((const double *)value)[i], b = ((const double *)best)[i];
+
+    return a == b || (isnan(a) && isnan(b));
+}
+
 /* Of equal extremes on several ranks the first position wins: the extreme by one Allreduce, then
  * the smallest position among the ranks that hold it. On the host, where both have to go. */
 static ht_tensor *first_of_ranks(const ht_reduce_row *row, const reduce_plan *plan,
                                  const ht_body *x, ht_tensor *value, ht_tensor *index)
 {
-    ht_tensor *best, *mine, *nan, *position;
+    const ht_dtype dtype = ht__dtype_is_exact(x->dtype) ? HT_INT64 : HT_FLOAT64;
+    ht_tensor *best;
+    int64_t *position;
 
-    value = ht__on_host(value, value->body->dtype);
-    index = ht__on_host(index, HT_INT64);
+    value = ht__on_host(row->name, value, dtype);
+    index = ht__on_host(row->name, index, HT_INT64);
     best = ht_copy(value);
     if (index == NULL || best == NULL ||
         ht__comm_allreduce(x->comm, best, best, row->across) != HT_SUCCESS)
         return NULL;
     make_global(x, plan, index);
-    mine = ht_eq(value, best);
-    nan = ht_mul(ht_ne(value, value), ht_ne(best, best));
-    mine = ht_mul_scalar(ht_astype(ht_add(mine, nan), HT_INT64), x->lsize > 0 ? 1 : 0);
-    /* 2^62 where this rank has it not */
-    position = ht_add(ht_mul(index, mine),
-                      ht_mul_scalar(ht_sub_scalar(mine, 1), -(double)((int64_t)1 << 62)));
-    if (position == NULL ||
-        ht__comm_allreduce(x->comm, position, position, HT_OP_MIN) != HT_SUCCESS)
+    position = ht__body_data(index->body);
+    for (int64_t i = 0; i < index->body->lsize; i++) {
+        if (x->lsize == 0 ||
+            !is_best(dtype, ht__body_data(value->body), ht__body_data(best->body), i))
+            position[i] = INT64_MAX;
+    }
+    if (ht__comm_allreduce(x->comm, index, index, HT_OP_MIN) != HT_SUCCESS)
         return NULL;
-    return ht_to_device(position, x->storage->device);
+    return ht_to_device(index, x->storage->device);
 }
 
 static ht_tensor *positions(const ht_reduce_row *row, const reduce_plan *plan, ht_tensor *x)
@@ -221,7 +262,7 @@ static ht_tensor *positions(const ht_reduce_row *row, const reduce_plan *plan, h
     if (dense == NULL || value == NULL || index == NULL)
         return NULL;
     if (dense->body->lsize == 0 &&
-        ht__fill_local(row->name, index->body, ht__real(0)) != HT_SUCCESS)
+        ht__fill_local(row->name, index->body, ht_number_real(0)) != HT_SUCCESS)
         return NULL;
     if (reduce_local(&job, plan, dense, value) != HT_SUCCESS)
         return NULL;
@@ -230,38 +271,45 @@ static ht_tensor *positions(const ht_reduce_row *row, const reduce_plan *plan, h
 
 static ht_dtype result_dtype(const ht_reduce_row *row, ht_dtype dtype)
 {
-    if (row->across != HT_OP_SUM || !ht__dtype_is_exact(dtype))
+    if (row->across != HT_OP_SUM && row->across != HT_OP_PROD)
         return dtype;
-    return row->kernel == HT_REDUCE_MEAN ? HT_FLOAT32 : HT_INT64;
+    if (!ht__dtype_is_exact(dtype))
+        return row->wide ? ht__dtype_wide(dtype) : dtype;
+    return row->kernel == HT_KERNEL_MEAN ? HT_FLOAT32 : HT_INT64;
+}
+
+/* What the kernel stores, whether or not it is rounded to the result's dtype afterwards. */
+static ht_dtype stored_dtype(const ht_reduce_row *row, ht_dtype dtype)
+{
+    return row->across == HT_OP_PROD && !ht__dtype_is_exact(dtype) ? ht__dtype_wide(dtype)
+                                                                   : result_dtype(row, dtype);
 }
 
 static ht_tensor *values(const ht_reduce_row *row, const reduce_plan *plan, ht_tensor *x)
 {
     const reduce_job job = {row->name, row->kernel, row->across,
-                            row->kernel == HT_REDUCE_MEAN ? (double)plan->count : 1, NULL};
+                            row->kernel == HT_KERNEL_MEAN ? (double)plan->count : 1, NULL};
     ht_dtype dtype = result_dtype(row, x->body->dtype);
     ht_tensor *y;
 
-    if (plan->across && row->across == HT_OP_SUM && dtype != HT_INT64)
-        return ht_astype(sum_wide(row->name, plan, x, NULL, job.divisor), dtype);
-    y = new_result(row->name, x->body, plan, dtype);
+    if ((plan->across || row->wide) && row->across == HT_OP_SUM && dtype != HT_INT64)
+        return ht_astype(sum_wide(row->name, plan, x, job.divisor), dtype);
+    y = new_result(row->name, x->body, plan, stored_dtype(row, x->body->dtype));
     if (y == NULL || reduce_local(&job, plan, x, y) != HT_SUCCESS)
         return NULL;
     if (plan->across && ht__comm_allreduce(x->body->comm, y, y, row->across) != HT_SUCCESS)
         return NULL;
-    return y;
+    return ht_astype(y, dtype);
 }
 
-static ht_tensor *record(const ht_reduce_row *row, ht_tensor *x, ht_tensor *y, int axis,
-                         bool keepdim)
+static ht_tensor *record(const ht_reduce_row *row, ht_tensor *x, ht_tensor *y,
+                         const ht_reduce_over *over)
 {
     ht_node *node = row->backward != NULL ? ht_node_new(row->name, row->backward, 1, &x) : NULL;
 
     if (node == NULL)
         return y;
-    ht_reduce_context *context = ht_node_context(node, sizeof *context);
-    context->axis = axis;
-    context->keepdim = keepdim;
+    *(ht_reduce_over *)ht_node_context(node, sizeof *over) = *over;
     if (row->save) {
         ht_node_save(node, x);
         ht_node_save(node, y);
@@ -269,16 +317,27 @@ static ht_tensor *record(const ht_reduce_row *row, ht_tensor *x, ht_tensor *y, i
     return ht_node_set_output(node, y);
 }
 
-ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool keepdim)
+static reduce_plan plan_over(const ht_body *x, const ht_reduce_over *over)
 {
-    bool was, counts = row->kernel == HT_REDUCE_ARGMAX || row->kernel == HT_REDUCE_ARGMIN;
+    return make_plan(x, over->axes, over->keepdims ? ALL_AXES : 0);
+}
+
+ht_tensor *ht__reduce_over(const ht_reduce_row *row, ht_tensor *x, const ht_reduce_over *over)
+{
+    bool was, counts = row->kernel == HT_KERNEL_ARGMAX || row->kernel == HT_KERNEL_ARGMIN;
     ht_comm *outer;
     ht_tensor *y;
     reduce_plan plan;
 
-    if (HT_IS_NULL(x, row->name, "x") || (axis != HT_NONE && !ht__check_axis(row->name, x, &axis)))
+    if (x == NULL)
         return NULL;
-    plan = make_plan(x->body, axis_set(axis), keepdim ? ALL_AXES : 0);
+    if (row->needs_order && ht_dtype_is_complex(x->body->dtype)) {
+        HT_FAIL(x->body->comm, HT_ERR_DTYPE,
+                "%s: x is %s, expected bool, an integer or a floating dtype", row->name,
+                ht_dtype_name(x->body->dtype));
+        return NULL;
+    }
+    plan = plan_over(x->body, over);
     for (int i = 0; i < x->body->ndim; i++) {
         if (row->needs_elements && (plan.reduced >> i & 1) && x->body->shape[i] == 0) {
             HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x of shape %s has no elements along axis %d",
@@ -291,29 +350,56 @@ ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis, bool kee
     y = counts ? positions(row, &plan, x) : values(row, &plan, x);
     ht__together_end(outer);
     ht_set_grad_enabled(was);
-    return y != NULL ? record(row, x, y, axis, keepdim) : NULL;
+    return y != NULL ? record(row, x, y, over) : NULL;
 }
 
-ht_tensor *ht__mean_wide(const char *what, ht_tensor *x, int axis, bool keepdim, ht_tensor *centre)
+bool ht__reduce_axis(const char *what, const ht_tensor *x, int axis, ht_reduce_over *over)
 {
-    reduce_plan plan;
+    if (HT_IS_NULL(x, what, "x") || (axis != HT_NONE && !ht__check_axis(what, x, &axis)))
+        return false;
+    *over = (ht_reduce_over){.axes = axis_set(axis)};
+    return true;
+}
 
-    plan = make_plan(x->body, axis_set(axis), keepdim ? ALL_AXES : 0);
-    return sum_wide(what, &plan, x, centre, (double)plan.count);
+ht_tensor *ht__reduce(const ht_reduce_row *row, ht_tensor *x, int axis)
+{
+    ht_reduce_over over;
+
+    return ht__reduce_axis(row->name, x, axis, &over) ? ht__reduce_over(row, x, &over) : NULL;
+}
+
+int64_t ht__reduce_count(const ht_body *x, const ht_reduce_over *over)
+{
+    return plan_over(x, over).count;
+}
+
+ht_tensor *ht__mean_wide(const char *what, ht_tensor *x, const ht_reduce_over *over)
+{
+    const reduce_plan plan = plan_over(x->body, over);
+
+    return sum_wide(what, &plan, x, (double)plan.count);
+}
+
+ht_tensor *ht__spread_wide(const char *what, ht_tensor *x, const ht_reduce_over *over,
+                           double divisor)
+{
+    const reduce_plan plan = plan_over(x->body, over);
+
+    return spread(what, &plan, x, divisor);
 }
 
 ht_tensor *ht__sum_axis_wide(const char *what, ht_tensor *x, int axis)
 {
-    const ht_reduce_row row = {.name = what, .kernel = HT_REDUCE_SUM, .across = HT_OP_SUM};
+    const ht_reduce_row row = {.name = what, .kernel = HT_KERNEL_SUM, .across = HT_OP_SUM};
     const reduce_plan plan = make_plan(x->body, axis_set(axis), ALL_AXES);
 
     return ht__dtype_is_exact(x->body->dtype) ? values(&row, &plan, x)
-                                              : sum_wide(what, &plan, x, NULL, 1);
+                                              : sum_wide(what, &plan, x, 1);
 }
 
 ht_tensor *ht__sum_to(const char *what, ht_tensor *x, int ndim, const int64_t shape[])
 {
-    const ht_reduce_row row = {.name = what, .kernel = HT_REDUCE_SUM, .across = HT_OP_SUM};
+    const ht_reduce_row row = {.name = what, .kernel = HT_KERNEL_SUM, .across = HT_OP_SUM};
     const int leading = x->body->ndim - ndim;
     uint32_t reduced = 0, kept = 0;
     reduce_plan plan;

@@ -1,27 +1,49 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tensors from nothing, from numbers, and from host memory. */
+#include "core/ops/ops.h"
 #include "ht/factories.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "ht/arithmetics.h"
 #include "ht/manipulations.h"
 
-static ht_tensor *new_on(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
-                         int split, ht_device *device, ht_comm *comm)
+ht_place ht__place_here(const char *what, int split)
+{
+    ht_comm *comm = ht__comm_in_use(what);
+
+    if (comm != NULL && split == HT_LOCAL)
+        return (ht_place){.comm = ht_comm_self(), .device = ht_get_device(), .split = HT_NONE};
+    return (ht_place){.comm = comm, .device = ht_get_device(), .split = split};
+}
+
+ht_place ht__place_at(const char *what, int split, ht_device *device, ht_comm *comm)
 {
     if (HT_IS_NULL(device, what, "the device") || HT_IS_NULL(comm, what, "the communicator"))
+        return (ht_place){0};
+    if (split == HT_LOCAL) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT,
+                "%s: HT_LOCAL beside a communicator: pass HT_NONE and HT_COMM_SELF", what);
+        return (ht_place){0};
+    }
+    return (ht_place){.comm = comm, .device = device, .split = split};
+}
+
+ht_tensor *ht__new_at(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
+                      ht_place place)
+{
+    if (place.comm == NULL)
         return NULL;
     if ((unsigned)dtype >= HT_DTYPE_COUNT) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
         return NULL;
     }
-    if (!ht__check_shape(what, comm, ndim, shape, &split))
+    if (!ht__check_shape(what, place.comm, ndim, shape, &place.split))
         return NULL;
-    return ht__tensor_new(ht__body_new(what, comm, device, dtype, ndim, shape, split, NULL));
+    return ht__tensor_new(
+        ht__body_new(what, place.comm, place.device, dtype, ndim, shape, place.split, NULL));
 }
 
 static ht_tensor *filled(const char *what, ht_tensor *x, ht_number value)
@@ -29,18 +51,68 @@ static ht_tensor *filled(const char *what, ht_tensor *x, ht_number value)
     return x != NULL && ht__fill_local(what, x->body, value) == HT_SUCCESS ? x : NULL;
 }
 
-ht_tensor *ht__new_here(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
-                        int split)
+static ht_tensor *full(const char *what, int ndim, const int64_t shape[], ht_number value,
+                       ht_dtype dtype, ht_place place)
 {
-    ht_comm *comm = ht__comm_in_use(what);
-
-    return comm != NULL ? new_on(what, ndim, shape, dtype, split, ht_get_device(), comm) : NULL;
+    return filled(what, ht__new_at(what, ndim, shape, dtype, place), value);
 }
 
-static ht_tensor *full(const char *what, int ndim, const int64_t shape[], ht_number value,
-                       ht_dtype dtype, int split)
+static ht_tensor *full_here(const char *what, int ndim, const int64_t shape[], double value,
+                            ht_dtype dtype, int split)
 {
-    return filled(what, ht__new_here(what, ndim, shape, dtype, split), value);
+    return full(what, ndim, shape, ht_number_real(value), dtype, ht__place_here(what, split));
+}
+
+ht_tensor *ht_empty(int ndim, const int64_t shape[], ht_dtype dtype, int split)
+{
+    return ht__new_at("ht_empty", ndim, shape, dtype, ht__place_here("ht_empty", split));
+}
+
+ht_tensor *ht_empty_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
+                        ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_empty_ext";
+
+    return ht__new_at(what, ndim, shape, dtype, ht__place_at(what, split, device, comm));
+}
+
+ht_tensor *ht_zeros(int ndim, const int64_t shape[], ht_dtype dtype, int split)
+{
+    return full_here("ht_zeros", ndim, shape, 0, dtype, split);
+}
+
+ht_tensor *ht_zeros_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
+                        ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_zeros_ext";
+
+    return full(what, ndim, shape, HT_NUM(0), dtype, ht__place_at(what, split, device, comm));
+}
+
+ht_tensor *ht_ones(int ndim, const int64_t shape[], ht_dtype dtype, int split)
+{
+    return full_here("ht_ones", ndim, shape, 1, dtype, split);
+}
+
+ht_tensor *ht_ones_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
+                       ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_ones_ext";
+
+    return full(what, ndim, shape, HT_NUM(1), dtype, ht__place_at(what, split, device, comm));
+}
+
+ht_tensor *ht_full(int ndim, const int64_t shape[], double value, ht_dtype dtype, int split)
+{
+    return full_here("ht_full", ndim, shape, value, dtype, split);
+}
+
+ht_tensor *ht_full_ext(int ndim, const int64_t shape[], ht_number value, ht_dtype dtype, int split,
+                       ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_full_ext";
+
+    return full(what, ndim, shape, value, dtype, ht__place_at(what, split, device, comm));
 }
 
 static ht_tensor *like(const char *what, ht_tensor *x)
@@ -48,42 +120,15 @@ static ht_tensor *like(const char *what, ht_tensor *x)
     return !HT_IS_NULL(x, what, "x") ? ht__empty(what, x->body, x->body->dtype) : NULL;
 }
 
-ht_tensor *ht_empty_on(int ndim, const int64_t shape[], ht_dtype dtype, int split,
-                       ht_device *device, ht_comm *comm)
+static ht_tensor *like_of(const char *what, ht_tensor *x, ht_dtype dtype)
 {
-    return new_on("ht_empty_on", ndim, shape, dtype, split, device, comm);
-}
-
-ht_tensor *ht_full_on(int ndim, const int64_t shape[], double value, ht_dtype dtype, int split,
-                      ht_device *device, ht_comm *comm)
-{
-    return filled("ht_full_on", new_on("ht_full_on", ndim, shape, dtype, split, device, comm),
-                  ht__real(value));
-}
-
-ht_tensor *ht_empty(int ndim, const int64_t shape[], ht_dtype dtype, int split)
-{
-    return ht__new_here("ht_empty", ndim, shape, dtype, split);
-}
-
-ht_tensor *ht_full(int ndim, const int64_t shape[], double value, ht_dtype dtype, int split)
-{
-    return full("ht_full", ndim, shape, ht__real(value), dtype, split);
-}
-
-ht_tensor *ht_full_i64(int ndim, const int64_t shape[], int64_t value, ht_dtype dtype, int split)
-{
-    return full("ht_full_i64", ndim, shape, ht__integer(value), dtype, split);
-}
-
-ht_tensor *ht_zeros(int ndim, const int64_t shape[], ht_dtype dtype, int split)
-{
-    return full("ht_zeros", ndim, shape, ht__real(0), dtype, split);
-}
-
-ht_tensor *ht_ones(int ndim, const int64_t shape[], ht_dtype dtype, int split)
-{
-    return full("ht_ones", ndim, shape, ht__real(1), dtype, split);
+    if (HT_IS_NULL(x, what, "x"))
+        return NULL;
+    if ((unsigned)dtype >= HT_DTYPE_COUNT) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+        return NULL;
+    }
+    return ht__empty(what, x->body, dtype);
 }
 
 ht_tensor *ht_empty_like(ht_tensor *x)
@@ -91,30 +136,46 @@ ht_tensor *ht_empty_like(ht_tensor *x)
     return like("ht_empty_like", x);
 }
 
-ht_tensor *ht_full_like(ht_tensor *x, double value)
+ht_tensor *ht_empty_like_ext(ht_tensor *x, ht_dtype dtype)
 {
-    return filled("ht_full_like", like("ht_full_like", x), ht__real(value));
-}
-
-ht_tensor *ht_full_like_i64(ht_tensor *x, int64_t value)
-{
-    return filled("ht_full_like_i64", like("ht_full_like_i64", x), ht__integer(value));
+    return like_of("ht_empty_like_ext", x, dtype);
 }
 
 ht_tensor *ht_zeros_like(ht_tensor *x)
 {
-    return filled("ht_zeros_like", like("ht_zeros_like", x), ht__real(0));
+    return filled("ht_zeros_like", like("ht_zeros_like", x), HT_NUM(0));
+}
+
+ht_tensor *ht_zeros_like_ext(ht_tensor *x, ht_dtype dtype)
+{
+    return filled("ht_zeros_like_ext", like_of("ht_zeros_like_ext", x, dtype), HT_NUM(0));
 }
 
 ht_tensor *ht_ones_like(ht_tensor *x)
 {
-    return filled("ht_ones_like", like("ht_ones_like", x), ht__real(1));
+    return filled("ht_ones_like", like("ht_ones_like", x), HT_NUM(1));
 }
 
-ht_tensor *ht_eye(int64_t rows, int64_t columns, ht_dtype dtype, int split)
+ht_tensor *ht_ones_like_ext(ht_tensor *x, ht_dtype dtype)
+{
+    return filled("ht_ones_like_ext", like_of("ht_ones_like_ext", x, dtype), HT_NUM(1));
+}
+
+ht_tensor *ht_full_like(ht_tensor *x, double value)
+{
+    return filled("ht_full_like", like("ht_full_like", x), ht_number_real(value));
+}
+
+ht_tensor *ht_full_like_ext(ht_tensor *x, ht_number value, ht_dtype dtype)
+{
+    return filled("ht_full_like_ext", like_of("ht_full_like_ext", x, dtype), value);
+}
+
+static ht_tensor *new_eye(const char *what, int64_t rows, int64_t columns, ht_dtype dtype,
+                          ht_place place)
 {
     int64_t shape[2] = {rows, columns}, row_start, column_start;
-    ht_tensor *eye = full("ht_eye", 2, shape, ht__real(0), dtype, split);
+    ht_tensor *eye = full(what, 2, shape, HT_NUM(0), dtype, place);
     ht_body *diagonal;
 
     if (eye == NULL || eye->body->lsize == 0)
@@ -136,9 +197,21 @@ ht_tensor *ht_eye(int64_t rows, int64_t columns, ht_dtype dtype, int split)
     diagonal->stride[0] = eye->body->stride[0] + eye->body->stride[1];
     diagonal->offset += (first - row_start) * eye->body->stride[0] +
                         (first - column_start) * eye->body->stride[1];
-    ht_status status = ht__fill_local("ht_eye", diagonal, ht__real(1));
+    ht_status status = ht__fill_local(what, diagonal, HT_NUM(1));
     ht_release(diagonal);
     return status == HT_SUCCESS ? eye : NULL;
+}
+
+ht_tensor *ht_eye(int64_t rows, int64_t columns, ht_dtype dtype, int split)
+{
+    return new_eye("ht_eye", rows, columns, dtype, ht__place_here("ht_eye", split));
+}
+
+ht_tensor *ht_eye_ext(int64_t rows, int64_t columns, ht_dtype dtype, int split, ht_device *device,
+                      ht_comm *comm)
+{
+    return new_eye("ht_eye_ext", rows, columns, dtype,
+                   ht__place_at("ht_eye_ext", split, device, comm));
 }
 
 /* Whether there are elements and no memory that they are in. */
@@ -157,70 +230,77 @@ static ht_tensor *from_host(const char *what, ht_tensor *x, const void *data)
         return NULL;
     device = x->body->storage->device;
     bytes = (size_t)x->body->lsize * ht_dtype_size(x->body->dtype);
-    if (bytes > 0 && device->backend->memory_copy(device->stream, ht__body_data(x->body), data,
-                                                  bytes, HT_COPY_HOST_TO_DEVICE) != 0) {
+    if (ht__device_put(device, ht__body_data(x->body), data, bytes) != 0) {
         ht__kernel_failed(x->body->comm, what);
         return NULL;
     }
     return x;
 }
 
-ht_tensor *ht_array_local(const void *data, int ndim, const int64_t shape[], ht_dtype dtype)
+/* This rank's slab of a whole in host memory. */
+static ht_status copy_slab(const char *what, const ht_tensor *x, const void *whole)
 {
-    static const char what[] = "ht_array_local";
-    ht_comm *self = ht__comm_in_use(what) != NULL ? ht_comm_self() : NULL;
-    ht_tensor *x = self != NULL ? new_on(what, ndim, shape, dtype, HT_NONE, ht_get_device(), self)
-                                : NULL;
+    ht_body *slab = ht__body_view(x->body); /* inside the caller's memory, that stays its own */
+    ht_storage *own = slab->storage;
+    ht_status status;
 
-    return no_data(what, x, data) ? NULL : from_host(what, x, data);
+    ht__strides_row_major(slab->ndim, slab->shape, slab->stride);
+    slab->offset = slab->split_start * slab->stride[slab->split];
+    slab->storage = ht__storage_lend(own->device, (void *)whole, NULL, NULL);
+    ht_release(own);
+    status = ht__copy_local(what, x->body, slab);
+    ht_release(slab);
+    return status;
+}
+
+static ht_tensor *array(const char *what, const void *data, int ndim, const int64_t shape[],
+                        ht_dtype dtype, ht_place place)
+{
+    ht_device *device = place.device;
+    bool whole = place.comm == NULL || place.split == HT_NONE || place.comm->size == 1;
+    ht_tensor *x;
+
+    if (!whole)
+        place.device = ht__device_cpu();
+    x = ht__new_at(what, ndim, shape, dtype, place);
+    if (no_data(what, x, data))
+        return NULL;
+    if (whole)
+        return from_host(what, x, data);
+    if (x != NULL && x->body->lsize > 0 && copy_slab(what, x, data) != HT_SUCCESS)
+        return NULL;
+    return ht_to_device(x, device);
 }
 
 ht_tensor *ht_array(const void *data, int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    ht_comm *comm = ht__comm_in_use("ht_array");
-    ht_tensor *whole, *x;
-    ht_body *slab;
-    int64_t stride[HT_MAX_NDIM];
+    return array("ht_array", data, ndim, shape, dtype, ht__place_here("ht_array", split));
+}
 
-    if (comm == NULL || split == HT_NONE || comm->size == 1) {
-        x = ht__new_here("ht_array", ndim, shape, dtype, split);
-        return no_data("ht_array", x, data) ? NULL : from_host("ht_array", x, data);
-    }
-    x = new_on("ht_array", ndim, shape, dtype, split, ht__device_cpu(), comm);
-    if (no_data("ht_array", x, data))
-        return NULL;
-    if (x == NULL || x->body->lsize == 0)
-        return ht_to_device(x, ht_get_device());
-
-    /* The slab inside `data` as a view of memory that stays the caller's. */
-    whole = x;
-    slab = ht__body_view(x->body);
-    ht__strides_row_major(ndim, shape, stride);
-    memcpy(slab->stride, stride, sizeof stride);
-    slab->offset = slab->split_start * stride[slab->split];
-    ht_storage *own = slab->storage;
-    slab->storage = ht__storage_lend(own->device, (void *)data, NULL, NULL);
-    ht_release(own);
-    ht_status status = ht__copy_local("ht_array", whole->body, slab);
-    ht_release(slab);
-    return status == HT_SUCCESS ? ht_to_device(x, ht_get_device()) : NULL;
+ht_tensor *ht_array_ext(const void *data, int ndim, const int64_t shape[], ht_dtype dtype,
+                        int split, ht_device *device, ht_comm *comm)
+{
+    return array("ht_array_ext", data, ndim, shape, dtype,
+                 ht__place_at("ht_array_ext", split, device, comm));
 }
 
 /* What a rank says of its part: ndim, the lengths, dtype. */
 enum { PART_DTYPE = HT_MAX_NDIM + 1, PART_FIELDS };
 
 /* What a rank can see of its own part; fills the record of it. */
-static ht_status check_part(const char *what, ht_comm *comm, const void *data, int ndim,
-                            const int64_t lshape[], ht_dtype dtype, int *split,
-                            int64_t mine[PART_FIELDS])
+static ht_status check_part(const char *what, const void *data, int ndim, const int64_t lshape[],
+                            ht_dtype dtype, ht_place *place, int64_t mine[PART_FIELDS])
 {
+    ht_comm *comm = place->comm;
     int64_t size = 1;
 
+    if (HT_IS_NULL(place->device, what, "the device"))
+        return ht_error_get(NULL);
     if ((unsigned)dtype >= HT_DTYPE_COUNT)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
-    if (!ht__check_shape(what, comm, ndim, lshape, split))
+    if (!ht__check_shape(what, comm, ndim, lshape, &place->split))
         return ht_error_get(NULL);
-    if (*split == HT_NONE)
+    if (place->split == HT_NONE)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: a split axis is needed", what);
     for (int i = 0; i < ndim; i++)
         size *= lshape[i];
@@ -275,32 +355,50 @@ static ht_bounds *collect_parts(const char *what, ht_comm *comm, const int64_t m
     return NULL;
 }
 
-ht_tensor *ht_array_from_local(const void *data, int ndim, const int64_t lshape[], ht_dtype dtype,
-                               int split, ht_comm *comm)
+static ht_tensor *array_from_local(const char *what, const void *data, int ndim,
+                                   const int64_t lshape[], ht_dtype dtype, ht_place place)
 {
-    static const char what[] = "ht_array_from_local";
     int64_t mine[PART_FIELDS] = {0}, shape[HT_MAX_NDIM];
+    ht_comm *comm = place.comm;
     ht_bounds *bounds;
     ht_tensor *x = NULL;
     ht_status status;
     bool begun;
 
-    if (HT_IS_NULL(comm, what, "the communicator"))
+    if (comm == NULL)
         return NULL;
     begun = ht__agree_begin();
-    status = check_part(what, comm, data, ndim, lshape, dtype, &split, mine);
+    status = check_part(what, data, ndim, lshape, dtype, &place, mine);
     if (ht__agree_end(what, comm, begun, status) != HT_SUCCESS)
         return NULL;
-    bounds = collect_parts(what, comm, mine, split);
+    bounds = collect_parts(what, comm, mine, place.split);
     if (bounds == NULL)
         return NULL;
     memcpy(shape, lshape, (size_t)ndim * sizeof *shape);
-    shape[split] = bounds->start[comm->size];
-    if (ht__check_shape(what, comm, ndim, shape, &split))
+    shape[place.split] = bounds->start[comm->size];
+    if (ht__check_shape(what, comm, ndim, shape, &place.split))
         x = from_host(what,
-                      ht__tensor_new(ht__body_new(what, comm, ht_get_device(), dtype, ndim, shape,
-                                                  split, bounds)),
+                      ht__tensor_new(ht__body_new(what, comm, place.device, dtype, ndim, shape,
+                                                  place.split, bounds)),
                       data);
     ht_release(bounds);
     return x;
+}
+
+ht_tensor *ht_array_from_local(const void *data, int ndim, const int64_t lshape[], ht_dtype dtype,
+                               int split)
+{
+    return array_from_local("ht_array_from_local", data, ndim, lshape, dtype,
+                            ht__place_here("ht_array_from_local", split));
+}
+
+ht_tensor *ht_array_from_local_ext(const void *data, int ndim, const int64_t lshape[],
+                                   ht_dtype dtype, int split, ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_array_from_local_ext";
+    ht_place place = {.comm = comm, .device = device, .split = split};
+
+    return !HT_IS_NULL(comm, what, "the communicator")
+               ? array_from_local(what, data, ndim, lshape, dtype, place)
+               : NULL;
 }

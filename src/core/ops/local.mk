@@ -9,13 +9,17 @@ libht_objects_la_SOURCES += \
 	src/core/ops/drivers.h \
 	src/core/ops/exponential.c \
 	src/core/ops/factories.c \
+	src/core/ops/gemm.c \
 	src/core/ops/item.c \
 	src/core/ops/move.c \
+	src/core/ops/ops.h \
 	src/core/ops/printing.c \
 	src/core/ops/random.c \
+	src/core/ops/reduce_options.c \
 	src/core/ops/relational.c \
 	src/core/ops/reshape.c \
 	src/core/ops/resplit.c \
+	src/core/ops/rounding.c \
 	src/core/ops/scalar.c \
 	src/core/ops/sequences.c \
 	src/core/ops/statistics.c \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Copies, conversions and writes in place. */
-#include "core/core.h"
 
+#include "core/ops/ops.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
@@ -56,20 +56,16 @@ ht_tensor *ht_copy(ht_tensor *x)
     return fill_from("ht_copy", row_major_like("ht_copy", x->body), x);
 }
 
-/* Memory may be in another order on each rank: a part of one row is contiguous in any. */
 ht_tensor *ht_contiguous(ht_tensor *x)
 {
     if (HT_IS_NULL(x, "ht_contiguous", "x") || ht__body_is_contiguous(x->body))
         return x;
-    ht__compare_pause(1);
-    x = ht_copy(x);
-    ht__compare_pause(-1);
-    return x;
+    return ht_copy(x);
 }
 
 ht_tensor *ht_channels_last(ht_tensor *x)
 {
-    ht_body like;
+    ht_body *body;
 
     if (HT_IS_NULL(x, "ht_channels_last", "x") || ht__body_is_channels_last(x->body))
         return x;
@@ -78,20 +74,15 @@ ht_tensor *ht_channels_last(ht_tensor *x)
                 ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
-    like = *x->body;
-    like.stride[1] = 1;
-    like.stride[3] = like.lshape[1];
-    like.stride[2] = like.stride[3] * like.lshape[3];
-    like.stride[0] = like.stride[2] * like.lshape[2];
-    ht__compare_pause(1); /* as in ht_contiguous */
-    x = fill_from("ht_channels_last", ht__body_new_as("ht_channels_last", &like, like.dtype), x);
-    ht__compare_pause(-1);
-    return x;
+    body = row_major_like("ht_channels_last", x->body);
+    if (body != NULL)
+        ht__body_lay_channels_last(body);
+    return fill_from("ht_channels_last", body, x);
 }
 
 /* Bytes of a dense body from one device to another, through the host where neither can do it alone.
  */
-static ht_status move_bytes(ht_body *to, const ht_body *from)
+static ht_status move_bytes(const char *what, ht_body *to, const ht_body *from)
 {
     ht_device *source = from->storage->device, *target = to->storage->device;
     size_t bytes = (size_t)from->lsize * ht_dtype_size(from->dtype);
@@ -100,12 +91,10 @@ static ht_status move_bytes(ht_body *to, const ht_body *from)
     if (bytes == 0)
         return HT_SUCCESS;
     if (source->backend->host_memory)
-        failed = target->backend->memory_copy(target->stream, ht__body_data(to),
-                                              ht__body_data(from), bytes, HT_COPY_HOST_TO_DEVICE);
+        failed = ht__device_put(target, ht__body_data(to), ht__body_data(from), bytes);
     else
-        failed = source->backend->memory_copy(source->stream, ht__body_data(to),
-                                              ht__body_data(from), bytes, HT_COPY_DEVICE_TO_HOST);
-    return failed ? ht__kernel_failed(to->comm, "ht_to_device") : HT_SUCCESS;
+        failed = ht__device_get(source, ht__body_data(to), ht__body_data(from), bytes);
+    return failed ? ht__kernel_failed(to->comm, what) : HT_SUCCESS;
 }
 
 static void to_device_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -113,27 +102,24 @@ static void to_device_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_to_device(g, *(ht_device **)ht_node_context(node, 0));
 }
 
-ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
+static ht_tensor *to_device(const char *what, ht_tensor *x, ht_device *device)
 {
     ht_tensor *dense, *y;
     ht_node *node;
     bool was;
 
-    if (HT_IS_NULL(x, "ht_to_device", "x") || HT_IS_NULL(device, "ht_to_device", "the device"))
-        return NULL;
     if (x->body->storage->device == device)
         return x;
     was = ht_set_grad_enabled(false);
     dense = ht_contiguous(x);
     if (dense != NULL && !ht__backend_of(dense)->host_memory && !device->backend->host_memory)
-        dense = ht_to_device(dense, ht__device_cpu());
+        dense = to_device(what, dense, ht__device_cpu());
     ht_set_grad_enabled(was);
     if (dense == NULL)
         return NULL;
-    y = ht__tensor_new(ht__body_new("ht_to_device", x->body->comm, device, x->body->dtype,
-                                    x->body->ndim, x->body->shape, x->body->split,
-                                    x->body->bounds));
-    if (y == NULL || move_bytes(y->body, dense->body) != HT_SUCCESS)
+    y = ht__tensor_new(ht__body_new(what, x->body->comm, device, x->body->dtype, x->body->ndim,
+                                    x->body->shape, x->body->split, x->body->bounds));
+    if (y == NULL || move_bytes(what, y->body, dense->body) != HT_SUCCESS)
         return NULL;
     node = ht_node_new("ht_to_device", to_device_backward, 1, &x);
     if (node == NULL)
@@ -142,14 +128,21 @@ ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
     return ht_node_set_output(node, y);
 }
 
-ht_tensor *ht__on_host(ht_tensor *x, ht_dtype dtype)
+ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
+{
+    if (HT_IS_NULL(x, "ht_to_device", "x") || HT_IS_NULL(device, "ht_to_device", "the device"))
+        return NULL;
+    return to_device("ht_to_device", x, device);
+}
+
+ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype)
 {
     bool was;
 
     if (x == NULL)
         return NULL;
     was = ht_set_grad_enabled(false);
-    x = ht_to_device(x, ht__device_cpu()); /* first: a device may not know how to convert */
+    x = to_device(what, x, ht__device_cpu()); /* first: a device may not know how to convert */
     x = ht_contiguous(x != NULL ? ht_astype(x, dtype) : NULL);
     ht_set_grad_enabled(was);
     return x;
@@ -183,8 +176,12 @@ static ht_tensor *fit_values(const char *what, const ht_tensor *x, ht_tensor *va
                                           x->body->shape);
 
     fitting = fitting != NULL ? ht__match_slabs(what, fitting, x->body) : NULL;
-    return fitting != NULL && ht__body_overlaps(x->body, fitting->body) ? ht_copy(fitting)
-                                                                        : fitting;
+    if (fitting == NULL || !ht__body_overlaps(x->body, fitting->body))
+        return fitting;
+    ht__compare_pause(1); /* parts of other ranks may overlap with nothing */
+    fitting = ht_copy(fitting);
+    ht__compare_pause(-1);
+    return fitting;
 }
 
 ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
@@ -209,20 +206,25 @@ ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
     return HT_SUCCESS;
 }
 
-ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
+ht_status ht__copy_into(const char *what, ht_tensor *x, ht_tensor *y)
 {
     ht_scope *scope;
     ht_status status;
 
-    if (HT_IS_NULL(x, "ht_copy_", "x") || HT_IS_NULL(y, "ht_copy_", "y"))
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(y, what, "y"))
         return ht_error_get(NULL);
-    if (!ht__check_together("ht_copy_", x, y))
+    if (!ht__check_together_as(what, "x", x, "y", y))
         return ht_error_get(NULL);
     scope = ht_scope_open();
-    status = ht__replace_values(
-        "ht_copy_", x, ht__broadcast_to("ht_copy_", "y", y, x->body->ndim, x->body->shape));
+    status = ht__replace_values(what, x,
+                                ht__broadcast_to(what, "y", y, x->body->ndim, x->body->shape));
     ht_scope_close(scope);
     return status;
+}
+
+ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
+{
+    return ht__copy_into("ht_copy_", x, y);
 }
 
 static ht_status fill(const char *what, ht_tensor *x, ht_number value)
@@ -231,6 +233,8 @@ static ht_status fill(const char *what, ht_tensor *x, ht_number value)
         return ht_error_get(NULL);
     if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
+    if (!ht__check_number(what, x->body->comm, "value", x->body->dtype, value))
+        return HT_ERR_ARGUMENT;
     ht__storage_touch(x->body->storage);
     ht__written(what, x, NULL);
     return ht__fill_local(what, x->body, value);
@@ -238,24 +242,26 @@ static ht_status fill(const char *what, ht_tensor *x, ht_number value)
 
 ht_status ht_fill_(ht_tensor *x, double value)
 {
-    return fill("ht_fill_", x, ht__real(value));
+    return fill("ht_fill_", x, ht_number_real(value));
 }
 
-ht_status ht_fill_i64_(ht_tensor *x, int64_t value)
+ht_status ht_fill_ext_(ht_tensor *x, ht_number value)
 {
-    return fill("ht_fill_i64_", x, ht__integer(value));
+    return fill("ht_fill_ext_", x, value);
 }
 
-/* Who waits for gradients of x as they come has made room for them. */
-static bool may_become(const ht_tensor *x, const ht_tensor *y)
+/* Who averages the gradients of x has made room for them, and has parameters beside it. */
+static ht_status ask_hooks(const char *what, const ht_tensor *x, const ht_body *to)
 {
-    bool same = ht__body_fits(x->body, y->body);
+    ht_status status = HT_SUCCESS;
 
-    for (int i = 0; !same && x->meta != NULL && i < x->meta->hook_count; i++) {
-        if (x->meta->hooks[i].early)
-            return false;
+    for (int i = 0; x->meta != NULL && i < x->meta->hook_count && status == HT_SUCCESS; i++) {
+        const ht_hook *hook = &x->meta->hooks[i];
+
+        if (hook->moving != NULL)
+            status = hook->moving(what, x, to, hook->user);
     }
-    return true;
+    return status;
 }
 
 /* A gradient of the body that x had: an update would read past its end. */
@@ -272,17 +278,16 @@ static void drop_misfit(ht_tensor *x)
 
 ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
 {
+    ht_status status;
     ht_body *old;
 
     if (x->view)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is a view", what);
     if (x->node != NULL)
         return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: a graph needs x", what);
-    if (!may_become(x, y))
-        return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "%s: x is %s and was to become %s: they have to agree where a data-parallel "
-                       "wrapper averages the gradient of x",
-                       what, ht__body_str(x->body), ht__body_str(y->body));
+    status = ask_hooks(what, x, y->body);
+    if (status != HT_SUCCESS)
+        return status;
     if (y->body->read_only)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
                        "%s: y is a read-only view (ht_broadcast_to), whose elements share memory",

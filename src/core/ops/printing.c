@@ -2,13 +2,14 @@
  *
  * Text of tensors in NumPy's form. Only what is shown travels: each axis longer than the threshold
  * allows is narrowed to its first and last items before the parts are gathered. */
+#include "core/ops/ops.h"
+#include "ht/autograd.h"
 #include "ht/printing.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "ht/manipulations.h"
 
 static int precision = 4, threshold = 1000, edge_items = 3;
@@ -111,7 +112,7 @@ static void put_axis(text *out, const print_cells *cells, int axis, int64_t inde
 }
 
 /* The shown items: both ends of every long axis. */
-static ht_tensor *edges(ht_tensor *x, print_cells *cells)
+static ht_tensor *edges(const char *what, ht_tensor *x, print_cells *cells)
 {
     for (int i = 0; x != NULL && i < cells->ndim; i++) {
         int64_t length = x->body->shape[i];
@@ -128,7 +129,7 @@ static ht_tensor *edges(ht_tensor *x, print_cells *cells)
         cells->shape[i] = x != NULL ? x->body->shape[i] : 0;
     }
     x = ht_resplit(x, HT_NONE);
-    return ht_to_device(x, ht__device_cpu());
+    return x != NULL ? ht__on_host(what, x, x->body->dtype) : NULL;
 }
 
 static void choose_format(print_cells *cells, int64_t count)
@@ -169,28 +170,20 @@ static void put_header(text *out, const ht_body *body)
     put(out, ")\n");
 }
 
-/* Of its kind, so that no digit is lost. */
-static ht_dtype widest(ht_dtype dtype)
-{
-    if (ht_dtype_is_complex(dtype))
-        return HT_COMPLEX128;
-    return ht_dtype_is_floating(dtype) ? HT_FLOAT64 : HT_INT64;
-}
-
-static char *describe(ht_tensor *x)
+static char *describe(const char *what, ht_tensor *x)
 {
     text out = {0};
     print_cells cells = {.dtype = x->body->dtype,
                          .ndim = x->body->ndim,
                          .summarised = ht_tensor_size(x) > threshold};
-    ht_tensor *shown = edges(x, &cells), *real;
+    ht_tensor *shown = edges(what, x, &cells), *real;
     double *imaginary = NULL;
     int64_t count;
 
     if (shown == NULL)
         return NULL;
     count = ht_tensor_size(shown);
-    real = ht_copy(ht_astype(shown, widest(cells.dtype)));
+    real = ht_copy(ht_astype(shown, ht__dtype_widest(cells.dtype)));
     if (real == NULL)
         return NULL;
     if (real->body->dtype == HT_INT64)
@@ -215,30 +208,32 @@ static char *describe(ht_tensor *x)
     return out.data;
 }
 
-char *ht_tensor_str(ht_tensor *x)
+static char *string_of(const char *what, ht_tensor *x)
 {
     ht_scope *scope;
     char *string;
     bool was;
 
-    if (HT_IS_NULL(x, "ht_tensor_str", "x"))
+    if (HT_IS_NULL(x, what, "x"))
         return NULL;
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    string = describe(x);
+    string = describe(what, x);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return string;
 }
 
+char *ht_tensor_str(ht_tensor *x)
+{
+    return string_of("ht_tensor_str", x);
+}
+
 ht_status ht_print(ht_tensor *x, FILE *stream)
 {
-    char *string;
+    char *string = string_of("ht_print", x);
     int ranks = ht_comm_size(HT_COMM_WORLD);
 
-    if (HT_IS_NULL(x, "ht_print", "x"))
-        return ht_error_get(NULL);
-    string = ht_tensor_str(x);
     if (string == NULL)
         return ht_error_get(NULL);
     if (x->body->comm->size == 1 && ranks > 1)

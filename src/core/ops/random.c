@@ -3,16 +3,17 @@
  * Draws of random tensors: one draw number each, the elements keyed by their global index. Each
  * communicator counts its own draws, so that those on a part of the ranks do not move the others'.
  */
+#include "core/comm/mpi.h"
+#include "core/ops/ops.h"
 #include "ht/random.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
-#include "core/core.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
-#include "core/comm/comm.h"
+#include "ht/kernels/random.h"
 
 static uint64_t seed_now;
 static uint64_t epoch;       /* raised by seeding: counts of an earlier one are over */
@@ -66,7 +67,7 @@ static int64_t product(const int64_t shape[], int from, int to)
     return size;
 }
 
-void ht__random_place(const ht_body *body, ht_random *random)
+void ht__random_place(const ht_body *body, ht_random_call *random)
 {
     int split = body->split != HT_NONE ? body->split : 0;
     int64_t inner = product(body->shape, split + 1, body->ndim);
@@ -78,31 +79,26 @@ void ht__random_place(const ht_body *body, ht_random *random)
 }
 
 /* Of a contiguous x. */
-static ht_status run(const char *what, ht_tensor *x, ht_random_kernel kernel, ht_random *random)
+static ht_status run(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_call *random)
 {
-    ht_device *device = x->body->storage->device;
-
-    random->dtype = x->body->dtype;
+    if (x->body->lsize == 0)
+        return HT_SUCCESS;
     ht__random_place(x->body, random);
-    if (device->backend->kernels.random[kernel](device->stream, random, ht__body_data(x->body)))
-        return ht__kernel_failed(x->body->comm, what);
-    return HT_SUCCESS;
+    random->out = ht__body_data(x->body);
+    return HT_RUN(x, kernel, random, what);
 }
 
-static ht_status fill(const char *what, ht_tensor *x, ht_random_kernel kernel, ht_random *random)
+static ht_status fill(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_call *random)
 {
     ht_scope *scope;
     ht_tensor *dense;
     ht_status status;
 
-    if (ht__backend_of(x)->kernels.random[kernel] == NULL)
-        return ht__kernel_missing(what, x);
-    if (x->body->lsize == 0)
-        return HT_SUCCESS;
+    if (!ht__has_kernel(what, x, kernel))
+        return HT_ERR_UNSUPPORTED;
     if (ht__body_is_contiguous(x->body))
         return run(what, x, kernel, random);
 
-    /* Ranks may differ in that: a part of one row, or of none, is contiguous. */
     scope = ht_scope_open();
     dense = ht__tensor_new(ht__body_new(what, x->body->comm, x->body->storage->device,
                                         x->body->dtype, x->body->ndim, x->body->shape,
@@ -114,14 +110,13 @@ static ht_status fill(const char *what, ht_tensor *x, ht_random_kernel kernel, h
     return status;
 }
 
-ht_status ht__random_fill(const char *what, ht_tensor *x, ht_random_kernel kernel, uint64_t seed,
+ht_status ht__random_fill(const char *what, ht_tensor *x, ht_kernel kernel, uint64_t seed,
                           uint64_t draw, double a, double b)
 {
-    return fill(what, x, kernel, &(ht_random){.seed = seed, .draw = draw, .a = a, .b = b});
+    return fill(what, x, kernel, &(ht_random_call){.seed = seed, .draw = draw, .a = a, .b = b});
 }
 
-static ht_status draw_into(const char *what, ht_tensor *x, ht_random_kernel kernel,
-                           ht_random random)
+static ht_status draw_into(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_call random)
 {
     if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
@@ -176,7 +171,7 @@ ht_status ht_uniform_(ht_tensor *x, double low, double high)
     if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype) ||
         ht__random_check_range(what, x->body, low, high))
         return ht_error_get(NULL);
-    return draw_into(what, x, HT_RANDOM_UNIFORM, (ht_random){.a = low, .b = high});
+    return draw_into(what, x, HT_KERNEL_RANDOM_UNIFORM, (ht_random_call){.a = low, .b = high});
 }
 
 ht_status ht_normal_(ht_tensor *x, double mean, double std)
@@ -191,40 +186,57 @@ ht_status ht_normal_(ht_tensor *x, double mean, double std)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
                        "%s: mean %g, std %g of %s: expected no more than %g, std from 0 on", what,
                        mean, std, ht_dtype_name(x->body->dtype), limit);
-    return draw_into(what, x, HT_RANDOM_NORMAL, (ht_random){.a = mean, .b = std});
+    return draw_into(what, x, HT_KERNEL_RANDOM_NORMAL, (ht_random_call){.a = mean, .b = std});
 }
 
 static ht_tensor *new_drawn(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
-                            int split, ht_random_kernel kernel, ht_random random)
+                            ht_place place, ht_kernel kernel, ht_random_call random)
 {
-    ht_tensor *x = ht__new_here(what, ndim, shape, dtype, split);
+    ht_tensor *x = ht__new_at(what, ndim, shape, dtype, place);
 
     return x != NULL && draw_into(what, x, kernel, random) == HT_SUCCESS ? x : NULL;
 }
 
-/* A dtype that is none is said with the shape. */
-static bool fits(const char *what, ht_dtype dtype)
+/* Uniform below 1, or normal. A dtype that is none is said with the shape. */
+static ht_tensor *draw(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
+                       ht_place place, ht_kernel kernel)
 {
-    ht_comm *comm = ht__comm_in_use(what);
-
-    return comm != NULL &&
-           ((unsigned)dtype >= HT_DTYPE_COUNT || check_floating(what, comm, dtype) == HT_SUCCESS);
+    if (place.comm == NULL ||
+        ((unsigned)dtype < HT_DTYPE_COUNT && check_floating(what, place.comm, dtype) != HT_SUCCESS))
+        return NULL;
+    return new_drawn(what, ndim, shape, dtype, place, kernel, (ht_random_call){.a = 0, .b = 1});
 }
 
 ht_tensor *ht_rand(int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    if (!fits("ht_rand", dtype))
-        return NULL;
-    return new_drawn("ht_rand", ndim, shape, dtype, split, HT_RANDOM_UNIFORM,
-                     (ht_random){.a = 0, .b = 1});
+    static const char what[] = "ht_rand";
+
+    return draw(what, ndim, shape, dtype, ht__place_here(what, split), HT_KERNEL_RANDOM_UNIFORM);
+}
+
+ht_tensor *ht_rand_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
+                       ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_rand_ext";
+
+    return draw(what, ndim, shape, dtype, ht__place_at(what, split, device, comm),
+                HT_KERNEL_RANDOM_UNIFORM);
 }
 
 ht_tensor *ht_randn(int ndim, const int64_t shape[], ht_dtype dtype, int split)
 {
-    if (!fits("ht_randn", dtype))
-        return NULL;
-    return new_drawn("ht_randn", ndim, shape, dtype, split, HT_RANDOM_NORMAL,
-                     (ht_random){.a = 0, .b = 1});
+    static const char what[] = "ht_randn";
+
+    return draw(what, ndim, shape, dtype, ht__place_here(what, split), HT_KERNEL_RANDOM_NORMAL);
+}
+
+ht_tensor *ht_randn_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
+                        ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_randn_ext";
+
+    return draw(what, ndim, shape, dtype, ht__place_at(what, split, device, comm),
+                HT_KERNEL_RANDOM_NORMAL);
 }
 
 /* Whether integers from low to last are numbers of a dtype, rounded in a floating one. */
@@ -239,23 +251,37 @@ static bool holds(ht_dtype dtype, int64_t low, int64_t last)
     return bits == 64 || (low >= -((int64_t)1 << (bits - 1)) && last < (int64_t)1 << (bits - 1));
 }
 
+static ht_tensor *draw_integers(const char *what, int64_t low, int64_t high, int ndim,
+                                const int64_t shape[], ht_dtype dtype, ht_place place)
+{
+    if (place.comm == NULL)
+        return NULL;
+    if (ht_dtype_is_complex(dtype)) {
+        HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: no integers of %s", what, ht_dtype_name(dtype));
+        return NULL;
+    }
+    if (low >= high || ((unsigned)dtype < HT_DTYPE_COUNT && !holds(dtype, low, high - 1))) {
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: no integers in [%" PRId64 ", %" PRId64 ") of %s",
+                what, low, high, ht_dtype_name(dtype));
+        return NULL;
+    }
+    return new_drawn(what, ndim, shape, dtype, place, HT_KERNEL_RANDOM_INTEGER,
+                     (ht_random_call){.low = low, .high = high});
+}
+
 ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[], ht_dtype dtype,
                       int split)
 {
     static const char what[] = "ht_randint";
-    ht_comm *comm = ht__comm_in_use(what);
 
-    if (comm == NULL)
-        return NULL;
-    if (ht_dtype_is_complex(dtype)) {
-        HT_FAIL(comm, HT_ERR_DTYPE, "%s: no integers of %s", what, ht_dtype_name(dtype));
-        return NULL;
-    }
-    if (low >= high || ((unsigned)dtype < HT_DTYPE_COUNT && !holds(dtype, low, high - 1))) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: no integers in [%" PRId64 ", %" PRId64 ") of %s", what,
-                low, high, ht_dtype_name(dtype));
-        return NULL;
-    }
-    return new_drawn(what, ndim, shape, dtype, split, HT_RANDOM_INTEGER,
-                     (ht_random){.low = low, .high = high});
+    return draw_integers(what, low, high, ndim, shape, dtype, ht__place_here(what, split));
+}
+
+ht_tensor *ht_randint_ext(int64_t low, int64_t high, int ndim, const int64_t shape[],
+                          ht_dtype dtype, int split, ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_randint_ext";
+
+    return draw_integers(what, low, high, ndim, shape, dtype,
+                         ht__place_at(what, split, device, comm));
 }

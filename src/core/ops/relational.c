@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rows of the comparisons. */
+#include "core/ops/drivers.h"
 #include "ht/relational.h"
 
-#include "core/core.h"
 #include "ht/arithmetics.h"
+#include "ht/kernels/elementwise.h"
 
-static const ht_binary_op eq_op = {"ht_eq", HT_BINARY_EQ, HT_RESULT_BOOL, .save_operands = false};
-static const ht_binary_op ne_op = {"ht_ne", HT_BINARY_NE, HT_RESULT_BOOL, .save_operands = false};
-static const ht_binary_op lt_op = {"ht_lt", HT_BINARY_LT, HT_RESULT_BOOL, .no_complex = true};
-static const ht_binary_op le_op = {"ht_le", HT_BINARY_LE, HT_RESULT_BOOL, .no_complex = true};
-static const ht_binary_op gt_op = {"ht_gt", HT_BINARY_GT, HT_RESULT_BOOL, .no_complex = true};
-static const ht_binary_op ge_op = {"ht_ge", HT_BINARY_GE, HT_RESULT_BOOL, .no_complex = true};
+static const ht_binary_op eq_op = {"ht_eq", HT_KERNEL_EQ, HT_RESULT_BOOL, .save_operands = false};
+static const ht_binary_op ne_op = {"ht_ne", HT_KERNEL_NE, HT_RESULT_BOOL, .save_operands = false};
+static const ht_binary_op lt_op = {"ht_lt", HT_KERNEL_LT, HT_RESULT_BOOL, .no_complex = true};
+static const ht_binary_op le_op = {"ht_le", HT_KERNEL_LE, HT_RESULT_BOOL, .no_complex = true};
+static const ht_binary_op gt_op = {"ht_gt", HT_KERNEL_GT, HT_RESULT_BOOL, .no_complex = true};
+static const ht_binary_op ge_op = {"ht_ge", HT_KERNEL_GE, HT_RESULT_BOOL, .no_complex = true};
 
 ht_tensor *ht_eq(ht_tensor *a, ht_tensor *b)
 {
@@ -45,6 +46,9 @@ ht_tensor *ht_ge(ht_tensor *a, ht_tensor *b)
 
 ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal)
 {
+    static const ht_binary_op op = {"ht_equal", HT_KERNEL_NE, HT_RESULT_BOOL,
+                                    .save_operands = false};
+    const ht_reduce_over all = {.axes = UINT32_MAX};
     double different = 1;
     ht_scope *scope;
     ht_status status;
@@ -56,7 +60,7 @@ ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal)
     if (!ht__body_same_shape(a->body, b->body))
         return HT_SUCCESS;
     scope = ht_scope_open();
-    status = ht_tensor_item(ht_sum(ht_ne(a, b), HT_NONE), &different);
+    status = ht__item(op.name, ht__sum_over(op.name, ht__binary(&op, a, b), &all), &different);
     ht_scope_close(scope);
     if (status == HT_SUCCESS)
         *equal = different == 0;

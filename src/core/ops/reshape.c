@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "ht/arithmetics.h"
 #include "ht/manipulations.h"
 
@@ -57,42 +57,46 @@ static int surviving_axis(const ht_body *x, int ndim, const int64_t shape[])
     return -1;
 }
 
-/* Strides of the new local shape over the old memory; false when there are none. Old and new axes
- * are matched in the shortest groups of equal size, and each old group must be one run of memory.
- */
-static bool view_strides(const ht_body *x, int ndim, const int64_t lshape[], int64_t stride[])
+/* Strides of y, which has its shape, over the memory of x; false when there are none. Old and new
+ * axes are matched in the shortest groups of equal size, and each old group must be one run of
+ * memory. That is seen in the global strides: the split axis is a group of its own, so that what is
+ * one run of all elements is one of each part. */
+static bool view_strides(const ht_body *x, ht_body *y)
 {
-    int64_t length[HT_MAX_NDIM], step[HT_MAX_NDIM], last = 1;
-    int old_count = 0, i = 0, j = 0;
+    int old[HT_MAX_NDIM], old_count = 0, i = 0, j = 0;
+    int64_t last = 1, global_last = 1;
 
     for (int k = 0; k < x->ndim; k++) {
-        if (x->lshape[k] == 1)
-            continue;
-        length[old_count] = x->lshape[k];
-        step[old_count++] = x->stride[k];
+        if (x->shape[k] != 1)
+            old[old_count++] = k;
     }
-    while (i < old_count && j < ndim) {
-        int64_t old_size = length[i], new_size = lshape[j];
+    while (i < old_count && j < y->ndim) {
+        int64_t old_size = x->shape[old[i]], new_size = y->shape[j];
         int i_end = i + 1, j_end = j + 1;
 
         while (old_size != new_size) {
             if (old_size < new_size)
-                old_size *= length[i_end++];
+                old_size *= x->shape[old[i_end++]];
             else
-                new_size *= lshape[j_end++];
+                new_size *= y->shape[j_end++];
         }
         for (int k = i; k + 1 < i_end; k++) {
-            if (step[k] != length[k + 1] * step[k + 1])
+            if (x->gstride[old[k]] != x->shape[old[k + 1]] * x->gstride[old[k + 1]])
                 return false;
         }
-        stride[j_end - 1] = last = step[i_end - 1];
-        for (int k = j_end - 1; k > j; k--)
-            stride[k - 1] = stride[k] * lshape[k];
+        y->stride[j_end - 1] = last = x->stride[old[i_end - 1]];
+        y->gstride[j_end - 1] = global_last = x->gstride[old[i_end - 1]];
+        for (int k = j_end - 1; k > j; k--) {
+            y->stride[k - 1] = y->stride[k] * y->lshape[k];
+            y->gstride[k - 1] = y->gstride[k] * y->shape[k];
+        }
         i = i_end;
         j = j_end;
     }
-    for (; j < ndim; j++) /* lengths of 1 at the end */
-        stride[j] = last;
+    for (; j < y->ndim; j++) { /* lengths of 1 at the end */
+        y->stride[j] = last;
+        y->gstride[j] = global_last;
+    }
     return true;
 }
 
@@ -108,15 +112,12 @@ static ht_tensor *reshape_in_place(ht_tensor *x, int ndim, const int64_t shape[]
     body->split = split;
     memcpy(body->shape, shape, (size_t)ndim * sizeof *shape);
     ht__body_settle(body);
-    if (body->lsize > 0 && !view_strides(x->body, ndim, body->lshape, body->stride)) {
+    if (product(shape, 0, ndim) == 0) {
+        ht__body_lay_row_major(body);
+    } else if (!view_strides(x->body, body)) {
         ht_release(body);
-        ht__compare_pause(1); /* the part of another rank may lie otherwise */
-        x = ht_copy(x);
-        ht__compare_pause(-1);
-        return reshape_in_place(x, ndim, shape, split);
+        return reshape_in_place(ht_copy(x), ndim, shape, split);
     }
-    if (body->lsize == 0)
-        ht__strides_row_major(ndim, body->lshape, body->stride);
     body->storage = ht_retain(x->body->storage);
     return ht__tensor_view(body);
 }
@@ -139,10 +140,10 @@ static ht_tensor *reshape_across(ht_tensor *x, int ndim, const int64_t shape[])
     ht_body *flat_body = ht__body_view(line->body);
     flat_body->ndim = 1;
     flat_body->shape[0] = flat;
-    flat_body->stride[0] = 1;
     ht_release(flat_body->bounds);
     flat_body->bounds = bounds;
     ht__body_settle(flat_body);
+    ht__body_lay_row_major(flat_body);
     line = ht__tensor_view(flat_body);
 
     target = *flat_body;
@@ -163,7 +164,7 @@ static ht_tensor *reshape_across(ht_tensor *x, int ndim, const int64_t shape[])
     body->ndim = ndim;
     memcpy(body->shape, shape, (size_t)ndim * sizeof *shape);
     ht__body_settle(body);
-    ht__strides_row_major(ndim, body->lshape, body->stride);
+    ht__body_lay_row_major(body);
     return ht__tensor_view(body);
 }
 

@@ -6,7 +6,8 @@
  * in the form of the same exchange. */
 #include <string.h>
 
-#include "core/core.h"
+#include "core/collective/collective.h"
+#include "core/ops/ops.h"
 #include "ht/manipulations.h"
 
 static void resplit_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -15,7 +16,9 @@ static void resplit_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = g; /* the engine moves it back into the operand's slabs */
 }
 
-/* This rank's slab of a replicated tensor. */
+/* This rank's slab of a replicated tensor. What lies outside of the split axis keeps the distances
+ * of the whole, so that the parts are not dense: as if each rank's memory had a gap behind the
+ * axis. */
 static ht_body *slab_view(const ht_body *x, int split, ht_bounds *bounds)
 {
     ht_body *body = ht__body_view(x);
@@ -25,6 +28,10 @@ static ht_body *slab_view(const ht_body *x, int split, ht_bounds *bounds)
     ht__body_settle(body);
     if (body->lsize > 0)
         body->offset += body->split_start * body->stride[split];
+    for (int i = 0; i < body->ndim && body->comm->size > 1; i++) {
+        if (body->gstride[i] > body->gstride[split])
+            body->gstride[i] *= 2;
+    }
     return body;
 }
 
@@ -57,17 +64,24 @@ static ht_status gather(ht_tensor *x, ht_tensor *y)
                         ht_transpose(ht_tensor_local(y), 0, x->body->split));
 }
 
-static ht_status exchange(const char *what, ht_tensor *x, ht_tensor *y)
+ht_request *ht__post_slabs(const char *what, ht_tensor *x, ht_tensor *y)
 {
     bool same_axis = x->body->split == y->body->split;
     int64_t *send = same_axis ? clip(x->body, y->body) : starts_of(y->body);
     int64_t *recv = same_axis ? clip(y->body, x->body) : starts_of(x->body);
-    ht_status status = ht__comm_alltoall_axis(x->body->comm, x, y->body->split, send, y,
-                                              x->body->split, recv, what);
+    ht_request *request = ht__comm_alltoall_axis(x->body->comm, x, y->body->split, send, y,
+                                                 x->body->split, recv, what);
 
     ht__free(send);
     ht__free(recv);
-    return status;
+    return request;
+}
+
+static ht_status exchange(const char *what, ht_tensor *x, ht_tensor *y)
+{
+    ht_request *request = ht__post_slabs(what, x, y);
+
+    return ht_wait(&request);
 }
 
 /* own: not a view of x. The slabs of a replicated tensor overlap with nothing that other ranks know

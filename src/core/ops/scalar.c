@@ -3,7 +3,7 @@
  * Numbers on their way into tensors. */
 #include <math.h>
 
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 bool ht__is_whole(double value, int64_t *whole)
 {
@@ -11,6 +11,14 @@ bool ht__is_whole(double value, int64_t *whole)
         return false;
     *whole = (int64_t)value;
     return true;
+}
+
+ht_number ht__number_of_double(ht_dtype dtype, double value)
+{
+    int64_t whole;
+
+    return ht__dtype_is_exact(dtype) && ht__is_whole(value, &whole) ? ht_number_integer(whole)
+                                                                    : ht_number_real(value);
 }
 
 ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype)

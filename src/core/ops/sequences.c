@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "ht/factories.h"
 
 /* What one is made of: start + step i; of `last` is its last element where it has one. */
@@ -27,22 +27,20 @@ static double real_element(const sequence *s, int64_t i)
 }
 
 /* This rank's part, on the host, then converted. */
-static ht_tensor *write(const char *what, const sequence *s, ht_dtype dtype, int split)
+static ht_tensor *write(const char *what, const sequence *s, ht_dtype dtype, ht_place place)
 {
-    ht_comm *comm = ht__comm_in_use(what);
+    ht_device *device = place.device;
     ht_tensor *host;
     void *data;
 
-    if (comm == NULL)
+    if (place.comm == NULL)
         return NULL;
     if ((unsigned)dtype >= HT_DTYPE_COUNT) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
         return NULL;
     }
-    if (!ht__check_shape(what, comm, 1, &s->count, &split))
-        return NULL;
-    host = ht__tensor_new(ht__body_new(
-        what, comm, ht__device_cpu(), s->exact ? HT_INT64 : HT_FLOAT64, 1, &s->count, split, NULL));
+    place.device = ht__device_cpu();
+    host = ht__new_at(what, 1, &s->count, s->exact ? HT_INT64 : HT_FLOAT64, place);
     if (host == NULL)
         return NULL;
     data = ht__body_data(host->body);
@@ -54,7 +52,7 @@ static ht_tensor *write(const char *what, const sequence *s, ht_dtype dtype, int
         else
             ((double *)data)[i] = real_element(s, at);
     }
-    return ht_to_device(ht_astype(host, dtype), ht_get_device());
+    return ht_to_device(ht_astype(host, dtype), device);
 }
 
 /* How many numbers start, start + step, ... come before stop; -1: none or too many. */
@@ -70,46 +68,75 @@ static int64_t count_integers(int64_t start, int64_t stop, int64_t step)
 }
 
 static ht_tensor *count_up(const char *what, int64_t start, int64_t stop, int64_t step,
-                           ht_dtype dtype, int split)
+                           ht_dtype dtype, ht_place place)
 {
     const sequence s = {
         .exact = true, .start = start, .step = step, .count = count_integers(start, stop, step)};
 
     if (s.count < 0) {
-        HT_FAIL(ht__comm_in_use(what), HT_ERR_ARGUMENT,
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT,
                 "%s: no sequence from %" PRId64 " to %" PRId64 " by %" PRId64, what, start, stop,
                 step);
         return NULL;
     }
-    return write(what, &s, dtype, split);
+    if (s.count > 0 && (unsigned)dtype < HT_DTYPE_COUNT) {
+        const int64_t last = start + (int64_t)((__int128)step * (s.count - 1));
+
+        if (!ht__check_number(what, place.comm, "start", dtype, HT_NUM(start)) ||
+            !ht__check_number(what, place.comm, "the last number", dtype, HT_NUM(last)))
+            return NULL;
+    }
+    return write(what, &s, dtype, place);
 }
 
-ht_tensor *ht_arange_i64(int64_t start, int64_t stop, int64_t step, ht_dtype dtype, int split)
+static ht_tensor *arange(const char *what, double start, double stop, double step, ht_dtype dtype,
+                         ht_place place)
 {
-    return count_up("ht_arange_i64", start, stop, step, dtype, split);
-}
-
-ht_tensor *ht_arange(double start, double stop, double step, ht_dtype dtype, int split)
-{
-    static const char what[] = "ht_arange";
     double count = ceil((stop - start) / step);
     sequence s = {.from = start, .by = step};
     int64_t first, by, end;
 
     if (ht__is_whole(start, &first) && ht__is_whole(step, &by) && by != 0 &&
         ht__is_whole(by > 0 ? ceil(stop) : floor(stop), &end))
-        return count_up(what, first, end, by, dtype, split);
+        return count_up(what, first, end, by, dtype, place);
     if (step == 0 || !isfinite(count) || count > 0x1p59) {
-        HT_FAIL(ht__comm_in_use(what), HT_ERR_ARGUMENT, "%s: no sequence from %g to %g by %g", what,
-                start, stop, step);
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: no sequence from %g to %g by %g", what, start,
+                stop, step);
         return NULL;
     }
     s.count = count > 0 ? (int64_t)count : 0;
-    return write(what, &s, dtype, split);
+    return write(what, &s, dtype, place);
+}
+
+ht_tensor *ht_arange(double start, double stop, double step, ht_dtype dtype, int split)
+{
+    ht_place place = ht__place_here("ht_arange", split);
+
+    return place.comm != NULL ? arange("ht_arange", start, stop, step, dtype, place) : NULL;
+}
+
+ht_tensor *ht_arange_ext(ht_number start, ht_number stop, ht_number step, ht_dtype dtype, int split,
+                         ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_arange_ext";
+    ht_place place = ht__place_at(what, split, device, comm);
+
+    if (place.comm == NULL)
+        return NULL;
+    if (start.kind == HT_NUMBER_COMPLEX || stop.kind == HT_NUMBER_COMPLEX ||
+        step.kind == HT_NUMBER_COMPLEX) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: complex numbers have no order", what);
+        return NULL;
+    }
+    if (start.kind == HT_NUMBER_INTEGER && stop.kind == HT_NUMBER_INTEGER &&
+        step.kind == HT_NUMBER_INTEGER)
+        return count_up(what, start.integer, stop.integer, step.integer, dtype, place);
+    return arange(what, start.real, stop.real, step.real, dtype, place);
 }
 
 /* As NumPy: start + i step, and the last one is stop. */
-ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype dtype, int split)
+static ht_tensor *linspace(const char *what, double start, double stop, int64_t count,
+                           ht_dtype dtype, ht_place place)
 {
     sequence s = {.from = start,
                   .width = stop - start,
@@ -120,5 +147,17 @@ ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype dtype,
 
     if (count > 1)
         s.by = isfinite(s.width) ? s.width / s.divisor : stop / s.divisor - start / s.divisor;
-    return write("ht_linspace", &s, dtype, split);
+    return write(what, &s, dtype, place);
+}
+
+ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype dtype, int split)
+{
+    return linspace("ht_linspace", start, stop, count, dtype, ht__place_here("ht_linspace", split));
+}
+
+ht_tensor *ht_linspace_ext(double start, double stop, int64_t count, ht_dtype dtype, int split,
+                           ht_device *device, ht_comm *comm)
+{
+    return linspace("ht_linspace_ext", start, stop, count, dtype,
+                    ht__place_at("ht_linspace_ext", split, device, comm));
 }

@@ -3,7 +3,7 @@
  * Views: another shape over the same memory. None communicates. */
 #include <string.h>
 
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
@@ -29,7 +29,7 @@ static void permute_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
     for (int i = 0; i < g->body->ndim; i++)
         inverse[axes[i]] = i;
-    gin[0] = ht_permute(g, inverse);
+    gin[0] = ht_permute(g, g->body->ndim, inverse);
 }
 
 static bool is_permutation(int ndim, const int axes[])
@@ -44,13 +44,18 @@ static bool is_permutation(int ndim, const int axes[])
     return seen == (1u << ndim) - 1;
 }
 
-ht_tensor *ht_permute(ht_tensor *x, const int axes[])
+ht_tensor *ht_permute(ht_tensor *x, int count, const int axes[])
 {
     int order[HT_MAX_NDIM];
     ht_body *body;
 
     if (HT_IS_NULL(x, "ht_permute", "x"))
         return NULL;
+    if (axes != NULL && count != x->body->ndim) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_permute: %d axes given, x has %d", count,
+                x->body->ndim);
+        return NULL;
+    }
     for (int i = 0; i < x->body->ndim; i++) {
         order[i] = axes != NULL ? axes[i] : x->body->ndim - 1 - i;
         order[i] += order[i] < 0 ? x->body->ndim : 0;
@@ -64,6 +69,7 @@ ht_tensor *ht_permute(ht_tensor *x, const int axes[])
     for (int i = 0; i < body->ndim; i++) {
         body->shape[i] = x->body->shape[order[i]];
         body->stride[i] = x->body->stride[order[i]];
+        body->gstride[i] = x->body->gstride[order[i]];
         if (order[i] == x->body->split)
             body->split = i;
     }
@@ -80,7 +86,7 @@ ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1)
         return NULL;
     for (int i = 0; i < x->body->ndim; i++)
         order[i] = i == axis0 ? axis1 : i == axis1 ? axis0 : i;
-    return ht_permute(x, order);
+    return ht_permute(x, x->body->ndim, order);
 }
 
 static void expand_dims_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -111,9 +117,11 @@ ht_tensor *ht_expand_dims(ht_tensor *x, int axis)
     for (int i = body->ndim; i > axis; i--) {
         body->shape[i] = body->shape[i - 1];
         body->stride[i] = body->stride[i - 1];
+        body->gstride[i] = body->gstride[i - 1];
     }
     body->shape[axis] = 1;
     body->stride[axis] = axis < body->ndim ? x->body->stride[axis] * x->body->lshape[axis] : 1;
+    body->gstride[axis] = axis < body->ndim ? x->body->gstride[axis] * x->body->shape[axis] : 1;
     body->ndim++;
     if (body->split != HT_NONE && body->split >= axis)
         body->split++;
@@ -142,6 +150,7 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
     for (int i = axis; i + 1 < body->ndim; i++) {
         body->shape[i] = body->shape[i + 1];
         body->stride[i] = body->stride[i + 1];
+        body->gstride[i] = body->gstride[i + 1];
     }
     body->ndim--;
     if (body->split != HT_NONE && body->split > axis)
@@ -262,6 +271,7 @@ ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, in
 
         body->shape[i] = shape[i];
         body->stride[i] = stretched ? 0 : x->body->stride[i - shift];
+        body->gstride[i] = stretched ? 0 : x->body->gstride[i - shift];
     }
     ht__body_settle(body);
     return record(what, broadcast_backward, x, body, NULL, 0);

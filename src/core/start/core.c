@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
  * Start and end of what the core itself needs; ht_init and ht_finalize call these. */
+#include "core/autograd/autograd.h"
 #include "core/start/start.h"
-#include "core/core.h"
 
 #include "backends/cpu/cpu.h"
+#include "core/base/environment.h"
+
+/* What all ranks do alike where a device has no kernel is said by rank 0. */
+static void share_fallback(void)
+{
+    int64_t is_error = ht__env_choice(HT_ENV_HT_FALLBACK) == 0;
+
+    ht__comm_bcast_bytes(HT_COMM_WORLD, &is_error, sizeof is_error, 0, "ht_init");
+    ht__fallback_is_error = is_error != 0;
+}
 
 void ht__core_init(void)
 {
+    share_fallback();
     ht__cpu_set_threads(ht__process.threads);
     ht__device_cpu();
     ht__autograd_start();

@@ -2,13 +2,14 @@
  *
  * Start and end of the library, and of MPI where the program has not started it. */
 #define _GNU_SOURCE
+#include "core/collective/call.h"
 #include "core/base/environment.h"
 #include "backends/cpu/cpu.h"
 #include "core/exchange/exchange.h"
-#include "core/comm/comm.h"
 #include "core/timeline/timeline.h"
 #include "core/comm/topology_map.h"
 #include "core/start/start.h"
+#include "ht/log.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -90,6 +91,7 @@ static ht_status start(MPI_Comm world)
     ht__watch_unguard(outer);
     starts = 1;
     ht__process.initialized = true;
+    ht__process.ended = false;
     ht__timeline_init();
     return HT_SUCCESS;
 }
@@ -132,8 +134,9 @@ ht_status ht_init_comm(MPI_Comm world)
 }
 
 /* What main returns keeps 8 bits of it: 256 objects would be success. */
-static int exit_status(int leaks)
+static int end(int leaks)
 {
+    ht__process.ended = true;
     return leaks < 255 ? leaks : 255;
 }
 
@@ -164,7 +167,7 @@ int ht_finalize(void)
     ht__comm_end();
     leaks = ht__object_report_leaks();
     if (finalized)
-        return exit_status(leaks);
+        return end(leaks);
     ht__types_end();
     ht__mpi_errors_end();
     ht__abort_end();
@@ -174,5 +177,5 @@ int ht_finalize(void)
     if (finalize_mpi)
         MPI_Finalize();
     finalize_mpi = false;
-    return exit_status(leaks);
+    return end(leaks);
 }

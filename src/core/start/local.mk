@@ -1,6 +1,5 @@
 # ht_init and ht_finalize.
 libht_objects_la_SOURCES += \
-	src/core/core.h \
 	src/core/start/core.c \
 	src/core/start/init.c \
 	src/core/start/start.h \

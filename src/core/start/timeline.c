@@ -2,7 +2,6 @@
  *
  * The timeline of a job: when it starts, on all ranks, and how their clocks differ. */
 #include "core/base/environment.h"
-#include "core/comm/comm.h"
 #include "core/exchange/exchange.h"
 #include "core/start/start.h"
 #include "core/timeline/impl.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 
 static void destroy_bounds(void *object)
 {
@@ -104,6 +104,34 @@ static ht_body *give_memory(const char *what, ht_body *body, ht_device *device)
     return NULL;
 }
 
+static const int channels_last[] = {0, 2, 3, 1};
+
+/* Dense strides, the axes one after another in memory in this order; NULL: row-major, known when
+ * this is compiled. */
+static inline void lay(ht_body *body, const int order[])
+{
+    int64_t step = 1, global_step = 1;
+
+    for (int i = body->ndim - 1; i >= 0; i--) {
+        int axis = order != NULL ? order[i] : i;
+
+        body->stride[axis] = step;
+        body->gstride[axis] = global_step;
+        step *= body->lshape[axis] > 0 ? body->lshape[axis] : 1;
+        global_step *= body->shape[axis] > 0 ? body->shape[axis] : 1;
+    }
+}
+
+void ht__body_lay_row_major(ht_body *body)
+{
+    lay(body, NULL);
+}
+
+void ht__body_lay_channels_last(ht_body *body)
+{
+    lay(body, channels_last);
+}
+
 ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
                       const int64_t shape[], int split, ht_bounds *bounds)
 {
@@ -115,41 +143,36 @@ ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dty
         return NULL;
     }
     body = new_shape(comm, dtype, ndim, shape, split, bounds);
-    ht__strides_row_major(ndim, body->lshape, body->stride);
+    ht__body_lay_row_major(body);
     return give_memory(what, body, device);
 }
 
-/* Dense strides in which the axes follow each other in memory as they do in `like`. */
-static void strides_as(ht_body *body, const ht_body *like)
+/* Whether the elements of all ranks would lie one after another, the axes in this order; strides of
+ * axes of length 1 may be any. */
+static inline bool lies(const ht_body *body, const int order[])
 {
-    int order[HT_MAX_NDIM];
     int64_t step = 1;
 
+    for (int i = body->ndim - 1; i >= 0; i--) {
+        int axis = order != NULL ? order[i] : i;
+
+        if (body->shape[axis] != 1 && body->gstride[axis] != step)
+            return false;
+        step *= body->shape[axis] > 0 ? body->shape[axis] : 1;
+    }
+    return true;
+}
+
+/* The axes as they follow each other in memory. */
+static void order_of(const ht_body *body, int order[])
+{
     for (int i = 0; i < body->ndim; i++) {
         int j = i;
 
-        for (; j > 0 && like->stride[order[j - 1]] < like->stride[i]; j--)
+        for (; j > 0 && body->gstride[order[j - 1]] < body->gstride[i]; j--)
             order[j] = order[j - 1];
         order[j] = i;
     }
-    for (int i = body->ndim - 1; i >= 0; i--) {
-        body->stride[order[i]] = step;
-        step *= body->lshape[order[i]] > 0 ? body->lshape[order[i]] : 1;
-    }
-}
-
-ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype)
-{
-    ht_body *body = new_shape(like->comm, dtype, like->ndim, like->shape, like->split,
-                              like->bounds);
-
-    if (like->lsize == 0) /* no element tells: the strides do which layout it is */
-        memcpy(body->stride, like->stride, sizeof body->stride);
-    else if (ht__body_is_contiguous(like)) /* but for axes of length 1, whose strides may be any */
-        ht__strides_row_major(body->ndim, body->lshape, body->stride);
-    else
-        strides_as(body, like);
-    return give_memory(what, body, like->storage->device);
 }
 
 ht_body *ht__body_metadata(const ht_body *of)
@@ -172,33 +195,40 @@ ht_body *ht__body_view(const ht_body *of)
     return body;
 }
 
+ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype)
+{
+    ht_body *body = ht__body_metadata(like);
+    int order[HT_MAX_NDIM];
+
+    body->dtype = dtype;
+    body->offset = 0;
+    body->read_only = body->inside = false;
+    if (lies(like, NULL)) {
+        ht__body_lay_row_major(body);
+    } else {
+        order_of(like, order);
+        lay(body, order);
+    }
+    return give_memory(what, body, like->storage->device);
+}
+
+static bool is_empty(const ht_body *body)
+{
+    for (int i = 0; i < body->ndim; i++) {
+        if (body->shape[i] == 0)
+            return true;
+    }
+    return false;
+}
+
 bool ht__body_is_contiguous(const ht_body *body)
 {
-    int64_t step = 1;
-
-    for (int i = body->ndim - 1; i >= 0; i--) {
-        if (body->lshape[i] != 1 && body->stride[i] != step && body->lsize > 0)
-            return false;
-        step *= body->lshape[i];
-    }
-    return true;
+    return lies(body, NULL) || is_empty(body);
 }
 
 bool ht__body_is_channels_last(const ht_body *body)
 {
-    static const int order[4] = {1, 3, 2, 0};
-    int64_t step = 1;
-
-    if (body->ndim != 4)
-        return false;
-    for (int i = 0; i < 4; i++) {
-        int axis = order[i];
-
-        if (body->lshape[axis] != 1 && body->stride[axis] != step)
-            return false;
-        step *= body->lshape[axis];
-    }
-    return true;
+    return body->ndim == 4 && lies(body, channels_last);
 }
 
 bool ht__body_same_slabs(const ht_body *a, const ht_body *b)

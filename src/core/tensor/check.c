@@ -3,7 +3,7 @@
  * Checks of arguments that many operations share. Each makes its message. */
 #include <inttypes.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 
 ht_status ht__check_options(ht_comm *comm, const char *what, const char *filler, size_t size,
                             size_t expected)
@@ -21,7 +21,8 @@ bool ht__comm_compatible(const ht_comm *a, const ht_comm *b)
     return a == b || (!a->shared && !b->shared);
 }
 
-bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b)
+bool ht__check_together_as(const char *what, const char *a_name, const ht_tensor *a,
+                           const char *b_name, const ht_tensor *b)
 {
     const ht_body *x = a->body, *y = b->body;
 
@@ -29,16 +30,21 @@ bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b
         ht_comm *larger = x->comm->size >= y->comm->size ? x->comm : y->comm;
 
         HT_FAIL(larger, HT_ERR_COMM,
-                "%s: a lives on a communicator of %d ranks, b on another one of %d ranks", what,
-                x->comm->size, y->comm->size);
+                "%s: %s lives on a communicator of %d ranks, %s on another one of %d ranks", what,
+                a_name, x->comm->size, b_name, y->comm->size);
         return false;
     }
     if (x->storage->device != y->storage->device) {
-        HT_FAIL(x->comm, HT_ERR_DEVICE, "%s: a is on %s, b on %s", what,
-                ht_device_name(x->storage->device), ht_device_name(y->storage->device));
+        HT_FAIL(x->comm, HT_ERR_DEVICE, "%s: %s is on %s, %s on %s", what, a_name,
+                ht_device_name(x->storage->device), b_name, ht_device_name(y->storage->device));
         return false;
     }
     return true;
+}
+
+bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b)
+{
+    return ht__check_together_as(what, "a", a, "b", b);
 }
 
 bool ht__check_axis(const char *what, const ht_tensor *x, int *axis)
@@ -81,8 +87,12 @@ bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t sh
         }
     }
     if (!ht__shape_counts(ndim, shape)) {
-        HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape %s has more than 2^59 elements", what,
-                ht__shape_str(ndim, shape));
+        bool none = false;
+
+        for (int i = 0; i < ndim; i++)
+            none = none || shape[i] == 0;
+        HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape %s has more than 2^59 elements%s", what,
+                ht__shape_str(ndim, shape), none ? " along the axes that are not empty" : "");
         return false;
     }
     if (*split == HT_NONE)
@@ -96,8 +106,22 @@ bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t sh
     return false;
 }
 
-ht_status ht__kernel_missing(const char *what, const ht_tensor *x)
+bool ht__has_kernel(const char *what, const ht_tensor *x, ht_kernel kernel)
 {
-    return HT_FAIL(x->body->comm, HT_ERR_UNSUPPORTED, "%s: device %s has no such operation for %s",
-                   what, ht_device_name(x->body->storage->device), ht_dtype_name(x->body->dtype));
+    ht_device *device = x->body->storage->device;
+
+    return ht__kernel_is_there(device, kernel, x->body->dtype) ||
+           ht__kernel_missing(x->body->comm, device, kernel, x->body->dtype, what) == HT_SUCCESS;
+}
+
+bool ht__check_number(const char *what, ht_comm *comm, const char *name, ht_dtype dtype,
+                      ht_number value)
+{
+    if (ht__dtype_takes(dtype, value))
+        return true;
+    HT_FAIL(comm, HT_ERR_ARGUMENT,
+            "%s: %s is %" PRId64 ", expected %" PRId64 " to %" PRId64 " for %s", what, name,
+            value.integer, ht__dtype_end(dtype, false).integer, ht__dtype_end(dtype, true).integer,
+            ht_dtype_name(dtype));
+    return false;
 }

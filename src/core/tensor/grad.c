@@ -166,10 +166,12 @@ uint64_t ht_tensor_register_grad_ready_hook(ht_tensor *leaf, ht_grad_ready_fn *h
 }
 
 uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
-                                 ht_grad_filling_fn *filling, void *user)
+                                 ht_grad_filling_fn *filling, ht_grad_moving_fn *moving, void *user)
 {
-    return add_hook("ht_nn_data_parallel", leaf,
-                    (ht_hook){.ready = hook, .filling = filling, .early = true, .user = user});
+    return add_hook(
+        "ht_nn_data_parallel", leaf,
+        (ht_hook){
+            .ready = hook, .filling = filling, .moving = moving, .early = true, .user = user});
 }
 
 ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id)

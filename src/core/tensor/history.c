@@ -78,13 +78,21 @@ bool ht__catch_up(const char *what, ht_tensor *x)
     }
     x->history = now;
     give_history(x, NULL);
-    give_history(x, ht_node_new("view", ht__view_backward.view, 2, (ht_tensor *[]){base, x}));
+    give_history(x, ht_node_new("view", ht__view_backward.view, HT_LIST(ht_tensor *, base, x)));
     return true;
 }
 
 static ht_status refuse(const char *what, const ht_tensor *x, const char *why)
 {
     return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is %s", what, why);
+}
+
+bool ht__may_overwrite(const ht_tensor *grad)
+{
+    /* The engine's scope has one reference to the handle, the handle the only one to the rest. */
+    return !grad->view && grad->meta == NULL && ht__object_count(grad) == 1 &&
+           ht__object_count(grad->body) == 1 && ht__object_count(grad->body->storage) == 1 &&
+           !grad->body->read_only;
 }
 
 ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *values)
@@ -137,5 +145,6 @@ void ht__written(const char *what, ht_tensor *x, ht_node *node)
     x->history = root->history = ++x->body->storage->history;
     give_history(x, node);
     if (root != x)
-        give_history(root, ht_node_new(what, ht__view_backward.write, 2, (ht_tensor *[]){root, x}));
+        give_history(root,
+                     ht_node_new(what, ht__view_backward.write, HT_LIST(ht_tensor *, root, x)));
 }

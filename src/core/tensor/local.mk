@@ -3,6 +3,7 @@ libht_objects_la_SOURCES += \
 	src/core/tensor/body.c \
 	src/core/tensor/check.c \
 	src/core/tensor/grad.c \
+	src/core/tensor/graph.h \
 	src/core/tensor/history.c \
 	src/core/tensor/loop.c \
 	src/core/tensor/node.c \
@@ -11,4 +12,5 @@ libht_objects_la_SOURCES += \
 	src/core/tensor/notes.c \
 	src/core/tensor/storage.c \
 	src/core/tensor/tensor.c \
+	src/core/tensor/tensor.h \
 	src/core/tensor/value.c

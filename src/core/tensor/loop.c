@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loops over local parts, and the copy that most moves of data come down to. */
-#include "core/core.h"
+
+#include <string.h>
+
+#include "core/tensor/tensor.h"
+#include "ht/kernels/elementwise.h"
 
 ht_operand ht__operand(const ht_body *body)
 {
@@ -72,73 +76,104 @@ void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int count,
             loop->stride[k][j] = stride;
         }
     }
-    for (int k = 0; k < count; k++)
-        loop->data[k] = operands[k].data;
-}
-
-ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x)
-{
-    ht_operand operands[2] = {ht__operand(y), ht__operand(x)};
-    ht_device *device = y->storage->device;
-    ht_loop_fn convert = device->backend->kernels.convert[x->dtype][y->dtype];
-    ht_loop loop;
-
-    if (y->lsize == 0)
-        return HT_SUCCESS;
-    if (convert == NULL)
-        return HT_FAIL(y->comm, HT_ERR_UNSUPPORTED, "%s: device %s cannot convert %s to %s", what,
-                       ht_device_name(device), ht_dtype_name(x->dtype), ht_dtype_name(y->dtype));
-    ht__loop_fill(&loop, y->ndim, y->lshape, 2, operands);
-    if (convert(device->stream, &loop) != 0)
-        return ht__kernel_failed(y->comm, what);
-    return HT_SUCCESS;
+    for (int k = 0; k < HT_LOOP_OPERANDS; k++)
+        loop->data[k] = k < count ? operands[k].data : NULL;
 }
 
 /* One element of any dtype, on the host. */
 static ht_status convert_number(const char *what, ht_dtype from, const void *value, ht_dtype to,
                                 void *element)
 {
-    ht_device *cpu = ht__device_cpu();
-    ht_loop one = {.ndim = 1, .shape = {1}, .data = {element, (void *)value}};
+    ht_loop one = {.ndim = 1, .shape = {1}, .data = {element, (void *)(uintptr_t)value}};
 
-    if (cpu->backend->kernels.convert[from][to](cpu->stream, &one) != 0)
-        return ht__kernel_failed(NULL, what);
-    return HT_SUCCESS;
+    return HT_LAUNCH(NULL, ht__device_cpu(), HT_KERNEL_CONVERT(to), from, &one, what);
+}
+
+ht_status ht__number_element(const char *what, const ht_body *x, ht_number value, ht_dtype dtype,
+                             void *element)
+{
+    if (!ht__check_number(what, x->comm, "the number", dtype, value))
+        return HT_ERR_ARGUMENT;
+    switch (value.kind) {
+    case HT_NUMBER_INTEGER:
+        return convert_number(what, HT_INT64, &value.integer, dtype, element);
+    case HT_NUMBER_REAL:
+        return convert_number(what, HT_FLOAT64, &value.real, dtype, element);
+    case HT_NUMBER_COMPLEX:
+        return convert_number(what, HT_COMPLEX128, (const double[]){value.real, value.imaginary},
+                              dtype, element);
+    }
+    return HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: %d is no kind of number", what, (int)value.kind);
+}
+
+/* Operands that are numbers, everywhere the same, behind `count` tensors. */
+static ht_status convert_numbers(const char *what, const ht_body *y, ht_dtype dtype,
+                                 const ht_beside *beside, int count, ht_loop *loop)
+{
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < beside->numbers && status == HT_SUCCESS; i++)
+        status = ht__number_element(what, y, beside->number[i], dtype,
+                                    loop->value[count + i].bytes);
+    return status;
+}
+
+static void set_beside(const ht_beside *beside, int count, ht_loop *loop)
+{
+    memcpy(loop->param, beside->param, sizeof loop->param);
+    for (int i = 0; i < beside->numbers; i++)
+        memset(loop->stride[count + i], 0, (size_t)loop->ndim * sizeof(int64_t));
+}
+
+ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
+                          int count, const ht_operand operands[], const ht_beside *beside)
+{
+    static const ht_beside nothing;
+    ht_device *device = y->storage->device;
+    ht_loop loop;
+
+    if (beside == NULL)
+        beside = &nothing;
+    if (!ht__kernel_is_there(device, kernel, dtype))
+        return ht__kernel_missing(y->comm, device, kernel, dtype, what);
+    if (convert_numbers(what, y, dtype, beside, count, &loop) != HT_SUCCESS)
+        return ht_error_get(NULL); /* on ranks without elements, too */
+    if (y->lsize == 0)
+        return HT_SUCCESS;
+    ht__loop_fill(&loop, y->ndim, y->lshape, count, operands);
+    set_beside(beside, count, &loop);
+    return HT_LAUNCH(y->comm, device, kernel, dtype, &loop, what);
+}
+
+ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x)
+{
+    const ht_operand operands[2] = {ht__operand(y), ht__operand(x)};
+
+    return ht__elementwise(what, HT_KERNEL_CONVERT(y->dtype), x->dtype, y, 2, operands, NULL);
+}
+
+ht_status ht__get_local(const char *what, const ht_body *x, void *to)
+{
+    const size_t bytes = (size_t)x->lsize * ht_dtype_size(x->dtype);
+
+    return ht__device_get(x->storage->device, to, ht__body_data(x), bytes) == 0
+               ? HT_SUCCESS
+               : ht__kernel_failed(x->comm, what);
+}
+
+ht_status ht__set_local(const char *what, const ht_body *x, const void *from)
+{
+    const size_t bytes = (size_t)x->lsize * ht_dtype_size(x->dtype);
+
+    return ht__device_put(x->storage->device, ht__body_data(x), from, bytes) == 0
+               ? HT_SUCCESS
+               : ht__kernel_failed(x->comm, what);
 }
 
 ht_status ht__fill_local(const char *what, const ht_body *y, ht_number value)
 {
-    return ht__fill_local_from(what, y, value.exact ? HT_INT64 : HT_FLOAT64, &value.as);
-}
+    const ht_operand operand = ht__operand(y);
+    const ht_beside beside = {.numbers = 1, .number = {value}};
 
-ht_status ht__fill_local_from(const char *what, const ht_body *y, ht_dtype dtype, const void *value)
-{
-    ht_device *device = y->storage->device;
-    ht_operand operands[2] = {ht__operand(y)};
-    _Alignas(16) char element[16];
-    size_t got = 0, bytes = ht_dtype_size(y->dtype);
-    void *remote = NULL;
-    ht_loop loop;
-    int failed = 0;
-
-    if (y->lsize == 0)
-        return HT_SUCCESS;
-    if (device->backend->kernels.convert[y->dtype][y->dtype] == NULL)
-        return HT_FAIL(y->comm, HT_ERR_UNSUPPORTED, "%s: device %s cannot fill %s", what,
-                       ht_device_name(device), ht_dtype_name(y->dtype));
-    if (convert_number(what, dtype, value, y->dtype, element) != HT_SUCCESS)
-        return ht_error_get(NULL);
-    operands[1].data = element;
-    if (!device->backend->host_memory) {
-        operands[1].data = remote = ht__device_alloc(device, bytes, &got);
-        if (remote == NULL)
-            return HT_FAIL_HERE(y->comm, HT_ERR_MEMORY, "%s: out of memory on %s", what,
-                                ht_device_name(device));
-        failed = device->backend->memory_copy(device->stream, remote, element, bytes,
-                                              HT_COPY_HOST_TO_DEVICE);
-    }
-    ht__loop_fill(&loop, y->ndim, y->lshape, 2, operands);
-    failed = failed || device->backend->kernels.convert[y->dtype][y->dtype](device->stream, &loop);
-    ht__device_free(device, remote, got);
-    return failed ? ht__kernel_failed(y->comm, what) : HT_SUCCESS;
+    return ht__elementwise(what, HT_KERNEL_CONVERT(y->dtype), y->dtype, y, 1, &operand, &beside);
 }

@@ -3,8 +3,7 @@
  * Nodes of the graph, for the folder autograd and node.c alone. */
 #ifndef HT_CORE_TENSOR_NODE_H
 #define HT_CORE_TENSOR_NODE_H
-
-#include "core/core.h"
+#include "core/tensor/graph.h"
 
 #define HT_NODE_INLINE 4 /* inputs and saved tensors most operations get by with */
 

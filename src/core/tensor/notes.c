@@ -5,7 +5,8 @@
  * communicator of many ranks is noted; the sum of the notes travels with the record of the next
  * call that communicates, and where sums differ the ranks look for the first note that does. */
 #define _GNU_SOURCE
-#include "core/comm/comm.h"
+#include "core/comm/mpi.h"
+#include "core/tensor/tensor.h"
 #include "core/base/site.h"
 
 #include <execinfo.h>
@@ -166,13 +167,11 @@ static void differ(ht_comm *comm, MPI_Comm wire, const int *world_ranks, bool fe
     uint64_t *keys = ht__alloc(sizeof *keys * NOTES * (size_t)comm->size);
     struct said mine, *all = ht__alloc(sizeof *all * (size_t)comm->size);
     char text[1016];
-    MPI_Request request;
     int index, rank = 0;
     size_t at;
 
     memset(notes->key + notes->count, 0, sizeof notes->key[0] * (size_t)(NOTES - notes->count));
-    MPI_Iallgather(notes->key, NOTES, MPI_UINT64_T, keys, NOTES, MPI_UINT64_T, wire, &request);
-    ht__wait_mpi(comm, 1, &request, "HT_DEBUG_COLLECTIVE");
+    ht__meta_gather_bytes(comm, wire, notes->key, sizeof notes->key, keys, "HT_DEBUG_COLLECTIVE");
     index = first_difference(keys, comm->size, &rank);
     if (index < 0 || (!fewer && !all_there(keys, comm->size, index))) {
         ht__free(keys);
@@ -180,8 +179,7 @@ static void differ(ht_comm *comm, MPI_Comm wire, const int *world_ranks, bool fe
         return;
     }
     say(&mine, notes, index);
-    MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, wire, &request);
-    ht__wait_mpi(comm, 1, &request, "HT_DEBUG_COLLECTIVE");
+    ht__meta_gather_bytes(comm, wire, &mine, sizeof mine, all, "HT_DEBUG_COLLECTIVE");
     at = (size_t)snprintf(
         text, sizeof text,
         "rank %d %s where rank %d %s: all ranks make the same tensors in the same "

@@ -2,11 +2,22 @@
  *
  * Storages: counted memory of one device, shared by all views of it. Its address and version are
  * known here alone, so that nobody can read what is still to be written. */
-#include "core/core.h"
+
+#include <assert.h>
+
+#include "core/tensor/tensor.h"
+
+/* What a storage leaves behind while its memory is away. */
+typedef struct absence {
+    ht_guard guard; /* over all of it */
+    const char *name;
+    size_t bytes;
+} absence;
 
 typedef struct memory {
     ht_storage base;
     void *data;
+    absence *absence; /* owned; NULL: its memory is there */
     ht_guard *guards; /* not owned; mostly none */
     atomic_uint version;
     size_t capacity;
@@ -21,6 +32,7 @@ static void destroy(void *object)
 
     while (storage->guards != NULL)
         ht__guard_clear(storage->guards);
+    ht__block_free(storage->absence, sizeof *storage->absence);
     if (!storage->lent)
         ht__device_free(storage->base.device, storage->data, storage->capacity);
     else if (storage->free != NULL)
@@ -194,4 +206,63 @@ void ht__guard_clear(ht_guard *guard)
         at = &(*at)->next;
     *at = guard->next;
     guard->storage = NULL;
+}
+
+/* There is no address to give, whatever the handler of errors. */
+static void tell(void *user, int64_t begin, int64_t end, bool in_parts)
+{
+    const absence *away = user;
+    const char *message;
+
+    (void)begin;
+    (void)end;
+    (void)in_parts;
+    HT_FAIL(NULL, HT_ERR_STATE, "%s: its elements are wanted while its memory is away", away->name);
+    ht__error_last(&message);
+    ht__abort(HT_ERR_STATE, message);
+}
+
+void ht__storage_put_away(ht_storage *of, const char *name)
+{
+    memory *storage = (memory *)of;
+    absence *away;
+
+    assert(!storage->lent);
+    if (storage->absence != NULL)
+        return;
+    ask_guards(storage, 0, INT64_MAX, false);
+    away = storage->absence = ht__block_alloc(sizeof *away);
+    away->name = name;
+    away->bytes = storage->capacity;
+    away->guard = (ht_guard){.bring = tell, .user = away, .end = INT64_MAX, .storage = of};
+    away->guard.next = storage->guards;
+    storage->guards = &away->guard;
+    ht__device_free(of->device, storage->data, storage->capacity);
+    storage->data = NULL;
+    storage->capacity = 0;
+}
+
+bool ht__storage_bring_back(ht_storage *of)
+{
+    memory *storage = (memory *)of;
+    absence *away = storage->absence;
+
+    if (away == NULL)
+        return true;
+    if (away->bytes > 0) {
+        storage->data = ht__device_alloc(of->device, away->bytes, &storage->capacity);
+        if (storage->data == NULL)
+            return false;
+    }
+    ht__guard_clear(&away->guard);
+    storage->absence = NULL;
+    ht__block_free(away, sizeof *away);
+    return true;
+}
+
+const char *ht__storage_away(const ht_storage *storage)
+{
+    const absence *away = ((const memory *)storage)->absence;
+
+    return away != NULL ? away->name : NULL;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tensor handles and their attributes. */
+#include "core/tensor/graph.h"
+#include "core/tensor/tensor.h"
 #include "ht/tensor.h"
 
 #include <string.h>
-
-#include "core/core.h"
 
 static void destroy(void *object)
 {
@@ -141,6 +141,11 @@ const void *ht_tensor_data(const ht_tensor *x)
 {
     if (!HT_IS_THERE(x) || x->body->lsize == 0 || !x->body->storage->device->backend->host_memory)
         return NULL;
+    if (ht__storage_away(x->body->storage) != NULL) {
+        HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_data: the memory of %s is away",
+                ht__storage_away(x->body->storage));
+        return NULL;
+    }
     return ht__body_data(x->body);
 }
 
@@ -148,7 +153,7 @@ void *ht_tensor_mutable_data(ht_tensor *x)
 {
     void *data = (void *)ht_tensor_data(x);
 
-    if (x != NULL)
+    if (x != NULL && ht__storage_away(x->body->storage) == NULL)
         ht__storage_touch(x->body->storage);
     return data;
 }
@@ -167,5 +172,6 @@ ht_tensor *ht_tensor_local(ht_tensor *x)
     body->split = HT_NONE;
     body->split_start = 0;
     memcpy(body->shape, body->lshape, sizeof body->shape);
+    memcpy(body->gstride, body->stride, sizeof body->gstride);
     return ht__tensor_view(body);
 }

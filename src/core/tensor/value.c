@@ -2,11 +2,10 @@
  *
  * Values: tensors, numbers, lists and maps. Lists and maps are short: maps are searched in order.
  */
+#include "core/tensor/tensor.h"
 #include "ht/value.h"
 
 #include <string.h>
-
-#include "core/core.h"
 
 struct ht_value {
     ht_object base;

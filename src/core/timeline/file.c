@@ -5,6 +5,7 @@
  * but the bracket, which viewers do without; and files of several ranks are joined line by line. */
 #define _GNU_SOURCE
 #include "core/timeline/impl.h"
+#include "ht/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

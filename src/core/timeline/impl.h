@@ -5,6 +5,8 @@
 #ifndef HT_CORE_TIMELINE_IMPL_H
 #define HT_CORE_TIMELINE_IMPL_H
 
+#include <stdatomic.h>
+
 #include "core/timeline/timeline.h"
 
 enum { HT_TIMELINE_DEPTH = 64, HT_TIMELINE_RECORDS = 4096 };

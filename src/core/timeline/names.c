@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The names on the timeline of a thread: a hash table of strings that only grows. */
+#include "core/base/base.h"
 #include "core/timeline/impl.h"
 
 #include <string.h>

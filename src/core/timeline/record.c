@@ -5,6 +5,7 @@
  *
  * Time is given to the kind of the innermost open span at each change of the stack: so every
  * nanosecond is counted once, and what is spent in all kinds adds up to the time that went by. */
+#include "core/base/base.h"
 #include "core/timeline/impl.h"
 
 #include <pthread.h>
@@ -36,9 +37,11 @@ static uint64_t started;
 static bool has_file; /* all ranks were to write one */
 static atomic_llong steps;
 
-/* Changed under the lock of the exchange, read without. */
+/* Flights end on any thread while the program asks for their sum: one lock, so that a flight is in
+ * `flown` or still under way, and never both. */
+static pthread_mutex_t flights = PTHREAD_MUTEX_INITIALIZER;
 static int flying;
-static _Atomic uint64_t flying_since, flown, bytes_flown;
+static uint64_t flying_since, flown, bytes_flown;
 
 uint64_t ht__timeline_now(void)
 {
@@ -222,19 +225,22 @@ void ht__timeline_step(void)
 
 void ht__flight_begin(size_t bytes)
 {
+    pthread_mutex_lock(&flights);
     if (flying++ == 0)
-        atomic_store(&flying_since, ht__timeline_now());
-    atomic_fetch_add(&bytes_flown, bytes);
+        flying_since = ht__timeline_now();
+    bytes_flown += bytes;
+    pthread_mutex_unlock(&flights);
 }
 
 uint64_t ht__flight_end(void)
 {
-    uint64_t now = ht__timeline_now();
+    uint64_t now;
 
-    if (--flying == 0) {
-        atomic_fetch_add(&flown, now - atomic_load(&flying_since));
-        atomic_store(&flying_since, 0);
-    }
+    pthread_mutex_lock(&flights);
+    now = ht__timeline_now();
+    if (--flying == 0)
+        flown += now - flying_since;
+    pthread_mutex_unlock(&flights);
     return now;
 }
 
@@ -253,26 +259,31 @@ void ht__timeline_draw_flight(const char *name, uint64_t begin, uint64_t end, si
 void ht__timeline_begin(void)
 {
     program = this_thread();
-    started = program->last = ht__timeline_now();
+    pthread_mutex_lock(&flights);
+    started = program->last = flying_since = ht__timeline_now();
+    bytes_flown = flown = 0;
+    pthread_mutex_unlock(&flights);
     memset(program->spent, 0, sizeof program->spent);
     atomic_store(&steps, 0);
-    atomic_store(&bytes_flown, 0);
-    atomic_store(&flown, 0);
-    if (atomic_load(&flying_since) != 0)
-        atomic_store(&flying_since, started);
     atomic_store(&ht__timeline_on, true);
 }
 
 timeline_totals ht__timeline_totals(void)
 {
-    uint64_t now = ht__timeline_now(), since = atomic_load(&flying_since);
-    timeline_totals totals = {.wall = 1e-9 * (double)(now - started), .steps = atomic_load(&steps)};
+    timeline_totals totals = {.steps = atomic_load(&steps)};
+    uint64_t now, under_way;
+
+    pthread_mutex_lock(&flights);
+    now = ht__timeline_now();
+    under_way = flown + (flying > 0 ? now - flying_since : 0);
+    totals.exchanged = (double)bytes_flown;
+    pthread_mutex_unlock(&flights);
 
     account(program, now);
     for (int kind = 0; kind < HT_SPAN_KINDS; kind++)
         totals.seconds[kind] = 1e-9 * (double)program->spent[kind];
-    totals.in_flight = 1e-9 * (double)(atomic_load(&flown) + (since != 0 ? now - since : 0));
-    totals.exchanged = (double)atomic_load(&bytes_flown);
+    totals.wall = 1e-9 * (double)(now - started);
+    totals.in_flight = 1e-9 * (double)under_way;
     return totals;
 }
 

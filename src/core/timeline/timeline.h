@@ -5,7 +5,8 @@
 #ifndef HT_CORE_TIMELINE_TIMELINE_H
 #define HT_CORE_TIMELINE_TIMELINE_H
 
-#include "core/core.h"
+#include <stdatomic.h>
+
 #include "ht/timeline.h"
 
 /* What a thread does. Time belongs to the innermost span that is open. */
@@ -63,7 +64,7 @@ const char *ht__timeline_layer(void);
 void ht__timeline_step(void); /* an optimizer has made one */
 
 /* The exchange has started, or finished, an operation: time in which some are under way is summed.
- * Under its lock. The end returns the time. */
+ * The end returns the time. */
 void ht__flight_begin(size_t bytes);
 uint64_t ht__flight_end(void);
 
@@ -76,8 +77,7 @@ void ht__timeline_name_thread(const char *name);
 /* Writes what is finished, of all threads; any thread may call it at any time. */
 void ht__timeline_flush(void);
 
-/* ---- start and end (of a job's: core/start) ----------------------------------------------------
- */
+/* ---- start and end (of a job's: core/start) -------------------------------------------------- */
 void ht__timeline_begin(void); /* on the calling thread */
 
 /* This rank writes `path`.RANK; `shift` makes times of this clock those of the trace. */

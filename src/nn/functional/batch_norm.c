@@ -10,29 +10,43 @@
  * The gradients of weight and bias are this rank's share: a reducer adds them up.
  *
  * A rank that an error keeps from its part sends -1 ahead of nothing, and all get an error. */
+#include "core/autograd/autograd.h"
+#include "core/ops/ops.h"
 #include "nn/functional/batch_norm.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "ht/arithmetics.h"
 #include "ht/factories.h"
+#include "ht/kernels/nn.h"
+#include "ht/manipulations.h"
 
 enum { NAME_LENGTH = 80 };
 
-/* Kept for backward, followed by arrays of C doubles: mean, 1 / sqrt(var + eps), scale. */
+enum { X, MEAN, VAR, WEIGHT, BIAS, OPERANDS };
+
+/* The running statistics are written, and so stay what they are. */
+static const ht_operand_rule rules[OPERANDS] = {
+    {"x", "NC*", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_DENSE, HT_CAST_HIGH, HT_REQUIRED},
+    {"running_mean", "C", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ANY, HT_CAST_NONE, HT_OPTIONAL},
+    {"running_var", "C", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ANY, HT_CAST_NONE, HT_OPTIONAL},
+    {"weight", "C", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ROWS, HT_CAST_HIGH, HT_OPTIONAL},
+    {"bias", "C", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ROWS, HT_CAST_HIGH, HT_OPTIONAL},
+};
+
+/* Kept for backward, beside x and what each channel is normalised with. */
 struct kept {
     ht_comm *comm; /* not owned: communicators live until ht_finalize */
     double count;  /* values per channel on all ranks; 0: none, or the statistics were constants */
     int64_t channels;
     char what[NAME_LENGTH];
-    double channel[];
 };
 
-static ht_norm shape_of(const ht_body *x)
+static ht_norm_call shape_of(const ht_body *x)
 {
-    ht_norm norm = {.dtype = x->dtype, .outer = x->lshape[0], .channels = x->shape[1], .inner = 1};
+    ht_norm_call norm = {.outer = x->lshape[0], .channels = x->shape[1], .inner = 1};
 
     for (int axis = 2; axis < x->ndim; axis++)
         norm.inner *= x->shape[axis];
@@ -43,7 +57,7 @@ static ht_norm shape_of(const ht_body *x)
     return norm;
 }
 
-/* Row-major or channels-last, as like (or x itself) is. */
+/* Row-major or channels-last, as like is. */
 static ht_tensor *dense(ht_tensor *x, const ht_body *like)
 {
     return like->ndim == 4 && !ht__body_is_contiguous(like) && ht__body_is_channels_last(like)
@@ -108,22 +122,48 @@ static double merge(int ranks, int64_t channels, const double *all, double *mean
     return count;
 }
 
-/* mean and m2 over all ranks, and the number of values per channel; negative after an error. */
-static double batch_moments(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_job *job,
-                            const char *name, double *mean, double *m2)
+/* (rows, C) numbers of float64 in the memory of x's device, which every rank holds. Scoped. */
+static ht_tensor *new_channels(const ht_tensor *x, int64_t rows)
 {
-    const int64_t channels = norm->channels, row = 2 * channels + 1;
+    const int64_t shape[2] = {rows, x->body->shape[1]};
+
+    return ht_empty_ext(2, shape, HT_FLOAT64, HT_NONE, x->body->storage->device, HT_COMM_SELF);
+}
+
+/* moments <- those of all ranks; the number of values per channel, negative after an error. */
+static double merge_moments(ht_tensor *moments, double count, const ht_batch_norm_job *job,
+                            const char *name)
+{
+    const int64_t channels = moments->body->shape[1], row = 2 * channels + 1;
     const int ranks = job->comm->size;
     double *mine = ht__alloc((size_t)(row * (ranks + 1)) * sizeof *mine), *all = mine + row;
-    double count = -1;
+    double total = -1;
 
-    mine[0] = (double)norm->outer * (double)norm->inner;
-    if (ht__backend_of(x)->kernels.norm_moments(ht__stream_of(x), norm, ht__body_data(x->body),
-                                                mine + 1, mine + 1 + channels) != 0)
-        ht__kernel_failed(job->comm, job->what);
-    else if (ranks == 1 || gather(name, job->comm, mine, row, all))
-        count = merge(ranks, channels, ranks == 1 ? mine : all, mean, m2);
+    mine[0] = count;
+    if (ht__get_local("ht_batch_norm", moments->body, mine + 1) == HT_SUCCESS &&
+        gather(name, job->comm, mine, row, all)) {
+        total = merge(ranks, channels, all, mine, mine + channels);
+        if (ht__set_local("ht_batch_norm", moments->body, mine) != HT_SUCCESS)
+            total = -1;
+    }
     ht__free(mine);
+    return total;
+}
+
+/* Moments over the batches of all ranks, and the number of values per channel; negative after an
+ * error. A batch of no rows, on no rank any, has moments of 0. */
+static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_batch_norm_job *job,
+                            const char *name, ht_tensor *moments)
+{
+    double count = (double)norm->outer * (double)norm->inner;
+    ht_norm_call run = *norm;
+
+    run.x = ht__body_data(x->body);
+    run.moments = ht__body_data(moments->body);
+    if (HT_RUN(x, HT_KERNEL_NORM_MOMENTS, &run, job->what) != HT_SUCCESS)
+        return -1;
+    if (job->comm->size > 1)
+        count = merge_moments(moments, count, job, name);
     if (count != 1)
         return count;
     HT_FAIL(job->comm, HT_ERR_ARGUMENT,
@@ -131,85 +171,10 @@ static double batch_moments(ht_tensor *x, const ht_norm *norm, const ht_batch_no
     return -1;
 }
 
-/* One (C) tensor, on any device, as doubles; `otherwise` where there is none. */
-static bool read_channels(ht_tensor *x, int64_t channels, double otherwise, double *to)
+/* sums <- those of all ranks, added in their order. */
+static bool sum_over_ranks(const struct kept *kept, ht_tensor *sums)
 {
-    ht_scope *scope;
-    ht_tensor *wide;
-
-    for (int64_t c = 0; x == NULL && c < channels; c++)
-        to[c] = otherwise;
-    if (x == NULL)
-        return true;
-    scope = ht_scope_open();
-    wide = ht__on_host(x, HT_FLOAT64);
-    if (wide != NULL)
-        memcpy(to, ht__body_data(wide->body), (size_t)channels * sizeof *to);
-    ht_scope_close(scope);
-    return wide != NULL;
-}
-
-/* C doubles into a (C) tensor of any dtype, on any device, of which every rank holds all. */
-static bool write_channels(ht_tensor *x, int64_t channels, const double *from)
-{
-    ht_tensor *wide = ht_empty_on(1, &channels, HT_FLOAT64, HT_NONE, ht__device_cpu(),
-                                  HT_COMM_SELF);
-
-    if (wide == NULL)
-        return false;
-    memcpy(ht__body_data(wide->body), from, (size_t)channels * sizeof *from);
-    return ht_copy_(ht_tensor_local(x), ht_to_device(ht_astype(wide, x->body->dtype),
-                                                     x->body->storage->device)) == HT_SUCCESS;
-}
-
-/* x <- (1 - momentum) x + momentum value */
-static bool follow(ht_tensor *x, const double *value, int64_t channels, double momentum,
-                   double *scratch)
-{
-    ht_scope *scope = ht_scope_open();
-    bool was = ht_set_grad_enabled(false), done = read_channels(x, channels, 0, scratch);
-
-    for (int64_t c = 0; c < channels; c++)
-        scratch[c] += momentum * (value[c] - scratch[c]);
-    done = done && write_channels(x, channels, scratch);
-    ht_set_grad_enabled(was);
-    ht_scope_close(scope);
-    return done;
-}
-
-/* mean and var of this batch; the running ones follow, with the unbiased variance. A batch of no
- * rows, on no rank any, says nothing of either: 0, and the running ones stay. */
-static double take_batch(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_job *job,
-                         const char *name, double *mean, double *var, double *scratch)
-{
-    const int64_t channels = norm->channels;
-    double count = batch_moments(x, norm, job, name, mean, var);
-
-    if (count < 0)
-        return count;
-    for (int64_t c = 0; count == 0 && c < channels; c++)
-        var[c] = 1;
-    if (count == 0)
-        return count;
-    if (job->track && job->running_mean != NULL) {
-        for (int64_t c = 0; c < channels; c++)
-            var[c] /= count - 1;
-        if (!follow(job->running_mean, mean, channels, job->momentum, scratch) ||
-            !follow(job->running_var, var, channels, job->momentum, scratch))
-            return -1;
-        for (int64_t c = 0; c < channels; c++)
-            var[c] *= (count - 1) / count;
-        return count;
-    }
-    for (int64_t c = 0; c < channels; c++)
-        var[c] /= count;
-    return count;
-}
-
-/* s1 and s2 of all ranks, added in their order. */
-static bool sum_over_ranks(const struct kept *kept, int64_t channels, double *sums)
-{
-    const int64_t count = 2 * channels, row = count + 1;
+    const int64_t count = 2 * kept->channels, row = count + 1;
     const int ranks = kept->comm->size;
     double *mine, *all;
     bool done;
@@ -218,15 +183,17 @@ static bool sum_over_ranks(const struct kept *kept, int64_t channels, double *su
         return true;
     mine = ht__alloc((size_t)row * (size_t)(ranks + 1) * sizeof *mine);
     all = mine + row;
-    memcpy(mine + 1, sums, (size_t)count * sizeof *sums);
-    done = gather(kept->what, kept->comm, mine, row, all);
-    if (!done)
+    done = ht__get_local("ht_batch_norm", sums->body, mine + 1) == HT_SUCCESS;
+    if (done && !gather(kept->what, kept->comm, mine, row, all)) {
         ht__backward_told();
-    memset(sums, 0, (size_t)count * sizeof *sums);
-    for (int r = 0; r < ranks; r++) {
-        for (int64_t i = 0; i < count; i++)
-            sums[i] += all[r * row + 1 + i];
+        done = false;
     }
+    memset(mine, 0, (size_t)row * sizeof *mine);
+    for (int r = 0; done && r < ranks; r++) {
+        for (int64_t i = 0; i < count; i++)
+            mine[i] += all[r * row + 1 + i];
+    }
+    done = done && ht__set_local("ht_batch_norm", sums->body, mine) == HT_SUCCESS;
     ht__free(mine);
     return done;
 }
@@ -239,38 +206,33 @@ static void abandon(ht_node *node)
     send_error(kept->what, kept->comm, 2 * kept->channels + 1);
 }
 
-static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, ht_tensor *x, const struct kept *kept,
-                         const ht_norm *norm, double *sums)
+static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const struct kept *kept, ht_norm_call norm,
+                         ht_tensor *sums)
 {
-    const int64_t channels = norm->channels;
-    const double *mean = kept->channel, *invstd = mean + channels, *scale = invstd + channels;
     ht_tensor *dx = ht__input_grad("ht_batch_norm", node, 0, dy);
 
-    if (dx == NULL)
+    if (dx == NULL || (kept->count > 0 && !sum_over_ranks(kept, sums)))
         return NULL;
-    if (kept->count == 0)
-        memset(sums, 0, 2 * (size_t)channels * sizeof *sums);
-    else if (!sum_over_ranks(kept, channels, sums))
+    norm.count = kept->count;
+    norm.dx = ht__body_data(dx->body);
+    if (dx->body->lsize > 0 &&
+        HT_RUN(dx, HT_KERNEL_NORM_BACKWARD, &norm, "ht_batch_norm") != HT_SUCCESS)
         return NULL;
-    for (int64_t c = 0; kept->count > 0 && c < channels; c++) {
-        sums[c] /= kept->count;
-        sums[channels + c] *= invstd[c] * invstd[c] / kept->count;
-    }
-    if (ht__backend_of(dy)->kernels.norm_backward(ht__stream_of(dy), norm, ht__body_data(dy->body),
-                                                  ht__body_data(x->body), mean, scale, sums,
-                                                  sums + channels, ht__body_data(dx->body)) != 0) {
-        ht__kernel_failed(dy->body->comm, "ht_batch_norm");
-        return NULL;
-    }
     return dx;
 }
 
-static ht_tensor *grad_parameter(ht_node *node, int index, const ht_tensor *x, const double *value,
-                                 int64_t channels)
+/* A row of (rows, C). Scoped. */
+static ht_tensor *row_of(ht_tensor *channels, int row)
+{
+    return ht_squeeze(ht_narrow(channels, 0, row, row + 1), 0);
+}
+
+static ht_tensor *grad_parameter(ht_node *node, int index, const ht_tensor *x, ht_tensor *value)
 {
     ht_tensor *grad = ht__parameter_grad("ht_batch_norm", node, index, x, HT_FLOAT64);
 
-    if (grad == NULL || !write_channels(grad, channels, value))
+    if (grad == NULL || value == NULL ||
+        ht__copy_local("ht_batch_norm", grad->body, value->body) != HT_SUCCESS)
         return NULL;
     return ht__parameter_grad_done("ht_batch_norm", grad, x);
 }
@@ -278,31 +240,26 @@ static ht_tensor *grad_parameter(ht_node *node, int index, const ht_tensor *x, c
 static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
-    ht_tensor *x = ht_node_saved(node, 0), *dy = x != NULL ? dense(grad, x->body) : NULL;
-    ht_norm norm;
-    double *sums, *scaled;
+    ht_tensor *x = ht_node_saved(node, 0), *channel = ht_node_saved(node, 1);
+    ht_tensor *dy = x != NULL && channel != NULL ? dense(grad, x->body) : NULL;
+    ht_tensor *sums = dy != NULL ? new_channels(x, 2) : NULL;
+    ht_norm_call norm;
 
-    if (dy == NULL)
+    if (sums == NULL)
         return;
     norm = shape_of(x->body);
-    sums = ht__alloc(3 * (size_t)norm.channels * sizeof *sums);
-    scaled = sums + 2 * norm.channels;
-    if (ht__backend_of(dy)->kernels.norm_sums(ht__stream_of(dy), &norm, ht__body_data(dy->body),
-                                              ht__body_data(x->body), kept->channel, sums,
-                                              sums + norm.channels) != 0) {
-        ht__kernel_failed(dy->body->comm, "ht_batch_norm");
-        ht__free(sums);
+    norm.x = ht__body_data(x->body);
+    norm.y = ht__body_data(dy->body);
+    norm.channel = ht__body_data(channel->body);
+    norm.sums = ht__body_data(sums->body);
+    if (HT_RUN(dy, HT_KERNEL_NORM_SUMS, &norm, "ht_batch_norm") != HT_SUCCESS)
         return;
-    }
-    for (int64_t c = 0; c < norm.channels; c++)
-        scaled[c] = sums[norm.channels + c] * kept->channel[norm.channels + c];
     if (ht_node_needs(node, 1))
-        grad_inputs[1] = grad_parameter(node, 1, x, scaled, norm.channels);
+        grad_inputs[1] = grad_parameter(node, 1, x, ht_mul(row_of(sums, 1), row_of(channel, 1)));
     if (ht_node_needs(node, 2))
-        grad_inputs[2] = grad_parameter(node, 2, x, sums, norm.channels);
+        grad_inputs[2] = grad_parameter(node, 2, x, row_of(sums, 0));
     if (ht_node_needs(node, 0))
-        grad_inputs[0] = grad_x(node, dy, x, kept, &norm, sums);
-    ht__free(sums);
+        grad_inputs[0] = grad_x(node, dy, kept, norm, sums);
 }
 
 /* What fails in there fails on one rank, while the others wait for it. */
@@ -315,89 +272,118 @@ static void batch_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
     ht__together_end(outer);
 }
 
-static bool check(ht_tensor *x, const ht_batch_norm_job *job)
+/* Beside the rules: the running statistics are there where they are needed, and can be written. */
+static bool check_running(ht_tensor *const in[], const ht_batch_norm_job *job)
 {
-    const struct {
-        const char *name;
-        ht_tensor *x;
-    } others[] = {{"running_mean", job->running_mean},
-                  {"running_var", job->running_var},
-                  {"weight", job->weight},
-                  {"bias", job->bias}};
+    ht_comm *comm = in[X]->body->comm;
 
-    if (!ht__check_batch(job->what, "x", x, 0))
-        return false;
-    if (x->body->ndim < 2) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected (N, C, ...)", job->what,
-                ht__shape_str(x->body->ndim, x->body->shape));
-        return false;
-    }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        const ht_tensor *other = others[i].x;
-
-        if (other == NULL)
+    for (int i = MEAN; i <= VAR; i++) {
+        if (in[i] == NULL || !job->track || !in[i]->body->read_only)
             continue;
-        if (!ht__check_parameter(job->what, others[i].name, others[i].x, x))
-            return false;
-        if (other->body->ndim != 1 || other->body->shape[0] != x->body->shape[1]) {
-            HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, %s is %s, expected (%" PRId64 ")",
-                    job->what, ht__shape_str(x->body->ndim, x->body->shape), others[i].name,
-                    ht__shape_str(other->body->ndim, other->body->shape), x->body->shape[1]);
-            return false;
-        }
+        HT_FAIL(comm, HT_ERR_ARGUMENT,
+                "%s: %s is a read-only view (ht_broadcast_to), and is to be written", job->what,
+                rules[i].name);
+        return false;
     }
-    if (!job->batch_statistics && (job->running_mean == NULL || job->running_var == NULL)) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+    if (!job->batch_statistics && (in[MEAN] == NULL || in[VAR] == NULL)) {
+        HT_FAIL(comm, HT_ERR_ARGUMENT,
                 "%s: without batch statistics running_mean and running_var are needed", job->what);
         return false;
     }
     return true;
 }
 
-/* mean, 1 / sqrt(var + eps), scale and shift into four arrays; the count, 0 when the statistics are
- * constants, negative after an error. */
-static double coefficients(ht_tensor *x, const ht_norm *norm, const ht_batch_norm_job *job,
-                           const char *name, double *mean)
+/* A running statistic as the kernel writes it; a copy where that is a view that it cannot. */
+static ht_tensor *to_be_written(ht_tensor *x)
 {
-    const int64_t channels = norm->channels;
-    double *invstd = mean + channels, *scale = invstd + channels, *shift = scale + channels;
+    return x == NULL || (ht__body_is_contiguous(x->body) && !x->body->read_only) ? x : ht_copy(x);
+}
+
+static ht_status write_back(const char *what, ht_tensor *x, ht_tensor *written)
+{
+    if (x == NULL)
+        return HT_SUCCESS;
+    if (x == written) {
+        ht__storage_touch(x->body->storage);
+        return HT_SUCCESS;
+    }
+    return ht__copy_into(what, ht_tensor_local(x), written);
+}
+
+/* What each channel is normalised with; the running statistics follow. */
+static ht_status prepare(ht_tensor *x, const ht_batch_norm_job *job, double count,
+                         const ht_tensor *moments, const ht_tensor *channel)
+{
+    const bool track = job->track && moments != NULL && count > 0;
+    ht_tensor *mean = to_be_written(job->running_mean), *var = to_be_written(job->running_var);
+    ht_norm_channels_call norm = {.channels = x->body->shape[1],
+                                  .count = count,
+                                  .eps = job->eps,
+                                  .momentum = job->momentum,
+                                  .track = track,
+                                  .moments = ht__data_if_any(moments),
+                                  .running_mean = ht__data_if_any(mean),
+                                  .running_var = ht__data_if_any(var),
+                                  .weight = ht__data_if_any(job->weight),
+                                  .bias = ht__data_if_any(job->bias),
+                                  .channel = ht__data_if_any(channel)};
+    ht_status status = HT_RUN(x, HT_KERNEL_NORM_PREPARE, &norm, job->what);
+
+    if (status == HT_SUCCESS && track)
+        status = write_back(job->what, job->running_mean, mean);
+    if (status == HT_SUCCESS && track)
+        status = write_back(job->what, job->running_var, var);
+    return status;
+}
+
+static ht_status prepare_without_graph(ht_tensor *x, const ht_batch_norm_job *job, double count,
+                                       const ht_tensor *moments, const ht_tensor *channel)
+{
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = prepare(x, job, count, moments, channel);
+
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
+/* Fills `channel` (4, C); the count, 0 when the statistics are constants, negative after an error.
+ */
+static double coefficients(ht_tensor *x, const ht_norm_call *norm, const ht_batch_norm_job *job,
+                           const char *name, ht_tensor *channel)
+{
+    ht_tensor *moments = NULL;
     double count = 0;
 
-    if (job->batch_statistics)
-        count = take_batch(x, norm, job, name, mean, invstd, scale);
-    else if (!read_channels(job->running_mean, channels, 0, mean) ||
-             !read_channels(job->running_var, channels, 1, invstd))
-        count = -1;
-    if (count < 0 || !read_channels(job->weight, channels, 1, scale) ||
-        !read_channels(job->bias, channels, 0, shift))
-        return -1;
-    for (int64_t c = 0; c < channels; c++) {
-        invstd[c] = 1 / sqrt(invstd[c] + job->eps);
-        scale[c] *= invstd[c];
+    if (job->batch_statistics) {
+        moments = new_channels(x, 2);
+        count = moments != NULL ? batch_moments(x, norm, job, name, moments) : -1;
     }
-    return count;
+    return count >= 0 && prepare_without_graph(x, job, count, moments, channel) == HT_SUCCESS
+               ? count
+               : -1;
 }
 
 static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *job, double count,
-                         const char *name, const double *mean, int64_t channels)
+                         const char *name, ht_tensor *channel)
 {
     /* Absent parameters come as NULL: nothing that needs a gradient. */
-    ht_node *node = ht_node_new("ht_batch_norm", batch_norm_backward, 3,
-                                (ht_tensor *[]){x, job->weight, job->bias});
-    size_t bytes = 3 * (size_t)channels * sizeof *mean;
+    ht_node *node = ht_node_new("ht_batch_norm", batch_norm_backward,
+                                HT_LIST(ht_tensor *, x, job->weight, job->bias));
     struct kept *kept;
 
     if (node == NULL)
         return y;
-    kept = ht_node_context(node, sizeof *kept + bytes);
+    kept = ht_node_context(node, sizeof *kept);
     kept->comm = job->comm;
     kept->count = count;
-    kept->channels = channels;
+    kept->channels = x->body->shape[1];
     snprintf(kept->what, sizeof kept->what, "%s, backward", name);
-    memcpy(kept->channel, mean, bytes);
     if (job->features > 0 && job->comm->size > 1 && count > 0 && ht_node_needs(node, 0))
         ht__node_set_abandon(node, abandon);
     ht_node_save(node, x);
+    ht_node_save(node, channel);
     return ht_node_set_output(node, y);
 }
 
@@ -410,40 +396,31 @@ static void write_name(const ht_batch_norm_job *job, char name[NAME_LENGTH - 16]
 static ht_tensor *normalise(ht_tensor *x, const ht_batch_norm_job *job)
 {
     char name[NAME_LENGTH - 16];
-    ht_tensor *y = NULL;
-    ht_norm norm;
-    double *mean, count;
+    ht_tensor *channel, *y;
+    ht_norm_call norm;
+    double count;
 
-    x = dense(x, x->body);
-    if (x == NULL)
+    channel = new_channels(x, 4);
+    if (channel == NULL)
         return NULL;
     write_name(job, name);
     norm = shape_of(x->body);
-    mean = ht__alloc(4 * (size_t)norm.channels * sizeof *mean);
-    count = coefficients(x, &norm, job, name, mean);
-    if (count >= 0)
-        y = result_like(job->what, x);
-    if (y != NULL &&
-        ht__backend_of(x)->kernels.norm_forward(
-            ht__stream_of(x), &norm, ht__body_data(x->body), mean, mean + 2 * norm.channels,
-            mean + 3 * norm.channels, ht__body_data(y->body)) != 0) {
-        ht__kernel_failed(x->body->comm, job->what);
-        y = NULL;
-    }
-    if (y != NULL)
-        y = record(x, y, job, count, name, mean, norm.channels);
-    ht__free(mean);
-    return y;
+    count = coefficients(x, &norm, job, name, channel);
+    y = count >= 0 ? result_like(job->what, x) : NULL;
+    if (y == NULL)
+        return NULL;
+    norm.x = ht__body_data(x->body);
+    norm.y = ht__body_data(y->body);
+    norm.channel = ht__body_data(channel->body);
+    if (y->body->lsize > 0 && HT_RUN(x, HT_KERNEL_NORM_FORWARD, &norm, job->what) != HT_SUCCESS)
+        return NULL;
+    return record(x, y, job, count, name, channel);
 }
 
-static bool is_possible(ht_tensor *x, const ht_batch_norm_job *job)
+static bool is_possible(ht_tensor *in[], const ht_batch_norm_job *job)
 {
-    if (HT_IS_NULL(x, job->what, "x") || !check(x, job))
-        return false;
-    if (ht__backend_of(x)->kernels.norm_forward != NULL)
-        return true;
-    ht__kernel_missing(job->what, x);
-    return false;
+    return HT_PREPARE(job->what, rules, in) && check_running(in, job) &&
+           ht__has_kernel(job->what, in[X], HT_KERNEL_NORM_FORWARD);
 }
 
 void ht__batch_norm_missed(const ht_batch_norm_job *job)
@@ -459,17 +436,20 @@ void ht__batch_norm_missed(const ht_batch_norm_job *job)
     ht__error_put_back(&cause);
 }
 
-ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *job)
+ht_tensor *ht__batch_norm(ht_tensor *x, const ht_batch_norm_job *wanted)
 {
+    ht_batch_norm_job job = *wanted;
+    ht_tensor *in[OPERANDS] = {x, job.running_mean, job.running_var, job.weight, job.bias}, *y;
     ht_comm *outer;
-    ht_tensor *y;
 
-    if (!is_possible(x, job)) {
-        ht__batch_norm_missed(job);
+    if (!is_possible(in, &job)) {
+        ht__batch_norm_missed(&job);
         return NULL;
     }
-    outer = ht__together(job->comm);
-    y = normalise(x, job);
+    job.weight = in[WEIGHT];
+    job.bias = in[BIAS];
+    outer = ht__together(job.comm);
+    y = normalise(in[X], &job);
     ht__together_end(outer);
     return y;
 }

@@ -2,36 +2,31 @@
  *
  * Dropout: with probability p zero, else x / (1 - p). One byte an element is kept for backward. The
  * mask follows memory order, so a tensor of any dense layout is taken as it lies. */
+#include "core/ops/ops.h"
 #include "ht/arithmetics.h"
+#include "ht/kernels/nn.h"
 
 #include "nn/functional/functional.h"
 
-/* Whether elements may be taken in the order of memory. Parts of a split tensor may look like
- * images stored channels-last on some ranks alone. */
-static bool in_order(const ht_body *body)
-{
-    return ht__body_is_contiguous(body) ||
-           (body->split == HT_NONE && ht__body_is_channels_last(body));
-}
+static const ht_operand_rule rules[] = {
+    {"x", NULL, HT_DTYPE_FLOATING, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_NONE, HT_REQUIRED},
+};
+static const ht_operand_rule rules_2d[] = {
+    {"x", "NC*", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ANY, HT_CAST_NONE, HT_REQUIRED},
+};
 
-static bool check(const char *what, ht_tensor *x, double p)
+static bool check_probability(const char *what, const ht_tensor *x, double p)
 {
-    if (!ht_dtype_is_floating(x->body->dtype)) {
-        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, a floating dtype is needed", what,
-                ht_dtype_name(x->body->dtype));
-        return false;
-    }
-    if (!(p >= 0.0 && p <= 1.0)) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: p is %g, not a probability", what, p);
-        return false;
-    }
-    return true;
+    if (p >= 0.0 && p <= 1.0)
+        return true;
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: p is %g, not a probability", what, p);
+    return false;
 }
 
 static bool same_layout(const ht_body *a, const ht_body *b)
 {
     for (int i = 0; i < a->ndim; i++) {
-        if (a->stride[i] != b->stride[i])
+        if (a->gstride[i] != b->gstride[i])
             return false;
     }
     return true;
@@ -54,6 +49,7 @@ static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
 {
     double p = *(double *)ht_node_context(node, sizeof p);
     ht_tensor *mask = ht_node_saved(node, 0), *dy, *dx;
+    ht_dropout_call job;
 
     if (mask == NULL)
         return;
@@ -63,26 +59,27 @@ static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
     dx = ht__may_overwrite(dy) ? dy : ht__empty("ht_dropout", mask->body, dy->body->dtype);
     if (dx == NULL)
         return;
-    if (ht__backend_of(dy)->kernels.dropout_backward(
-            ht__stream_of(dy), dx->body->dtype, dx->body->lsize, p, ht__body_data(dy->body),
-            ht__body_data(mask->body), ht__body_data(dx->body)) != 0) {
-        ht__kernel_failed(dy->body->comm, "ht_dropout");
+    job = (ht_dropout_call){.draw = {.outer = 1, .inner = dx->body->lsize, .a = p},
+                            .x = ht__body_data(dy->body),
+                            .y = ht__body_data(dx->body),
+                            .mask = ht__body_data(mask->body)};
+    if (dx->body->lsize > 0 &&
+        HT_RUN(dx, HT_KERNEL_DROPOUT_BACKWARD, &job, "ht_dropout") != HT_SUCCESS)
         return;
-    }
     grad_inputs[0] = dx;
 }
 
-static ht_status draw_mask(ht_tensor *x, ht_random job, ht_tensor *y, ht_tensor *mask)
+static ht_status draw_mask(ht_tensor *x, const ht_random_call *draw, ht_tensor *y, ht_tensor *mask)
 {
+    ht_dropout_call job = {.draw = *draw};
+
     if (x->body->lsize == 0)
         return HT_SUCCESS;
-    job.dtype = x->body->dtype;
-    ht__random_place(x->body, &job);
-    if (ht__backend_of(x)->kernels.dropout_forward(ht__stream_of(x), &job, ht__body_data(x->body),
-                                                   ht__body_data(y->body),
-                                                   ht__body_data(mask->body)) != 0)
-        return ht__kernel_failed(x->body->comm, "ht_dropout");
-    return HT_SUCCESS;
+    ht__random_place(x->body, &job.draw);
+    job.x = ht__body_data(x->body);
+    job.y = ht__body_data(y->body);
+    job.mask = ht__body_data(mask->body);
+    return HT_RUN(x, HT_KERNEL_DROPOUT_FORWARD, &job, "ht_dropout");
 }
 
 ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
@@ -90,17 +87,15 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     ht_tensor *y, *mask;
     ht_node *node;
 
-    if (HT_IS_NULL(x, "ht_dropout", "x") || !check("ht_dropout", x, p))
+    if (!HT_PREPARE("ht_dropout", rules, &x) || !check_probability("ht_dropout", x, p))
         return NULL;
     if (p == 0.0)
         return x;
-    const ht_kernels *kernels = &ht__backend_of(x)->kernels;
-    if (kernels->dropout_forward == NULL || kernels->dropout_backward == NULL) {
-        ht__kernel_missing("ht_dropout", x);
+    if (!ht__has_kernel("ht_dropout", x, HT_KERNEL_DROPOUT_FORWARD))
         return NULL;
-    }
-    if (!in_order(x->body))
-        x = ht_contiguous(x);
+    /* A draw follows the order of memory; where the part of a split tensor begins in it is known of
+     * row-major memory only. */
+    x = ht__laid_out(x, x->body->split == HT_NONE ? HT_LAYOUT_DENSE : HT_LAYOUT_ROWS);
     if (x == NULL)
         return NULL;
     y = ht__empty("ht_dropout", x->body, x->body->dtype);
@@ -108,9 +103,9 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     if (y == NULL || mask == NULL)
         return NULL;
 
-    if (draw_mask(x, (ht_random){.seed = seed, .draw = draw, .a = p}, y, mask) != HT_SUCCESS)
+    if (draw_mask(x, &(ht_random_call){.seed = seed, .draw = draw, .a = p}, y, mask) != HT_SUCCESS)
         return NULL;
-    node = ht_node_new("ht_dropout", dropout_backward, 1, (ht_tensor *[]){x});
+    node = ht_node_new("ht_dropout", dropout_backward, HT_LIST(ht_tensor *, x));
     if (node == NULL)
         return y;
     *(double *)ht_node_context(node, sizeof p) = p;
@@ -125,17 +120,10 @@ ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     ht_tensor *scale;
     bool was;
 
-    if (HT_IS_NULL(x, "ht_dropout2d", "x") || !check("ht_dropout2d", x, p))
+    if (!HT_PREPARE("ht_dropout2d", rules_2d, &x) || !check_probability("ht_dropout2d", x, p))
         return NULL;
-    if (x->body->ndim < 2) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_dropout2d: x is %s, (N, C, ...) is needed",
-                ht__shape_str(x->body->ndim, x->body->shape));
-        return NULL;
-    }
     if (p == 0.0)
         return x;
-    if (!ht__check_batch("ht_dropout2d", "x", x, x->body->ndim))
-        return NULL;
     for (int i = 0; i < x->body->ndim; i++)
         shape[i] = i < 2 ? x->body->shape[i] : 1;
     was = ht_set_grad_enabled(false);

@@ -4,8 +4,9 @@
 #ifndef HT_NN_FUNCTIONAL_FUNCTIONAL_H
 #define HT_NN_FUNCTIONAL_FUNCTIONAL_H
 
-#include "core/core.h"
+#include "core/tensor/graph.h"
 #include "ht/functional.h"
+#include "nn/functional/operands.h"
 
 /* True when autograd would record an operation on x. */
 static inline bool ht__records(const ht_tensor *x)
@@ -13,27 +14,22 @@ static inline bool ht__records(const ht_tensor *x)
     return x != NULL && ht_is_grad_enabled() && ht__needs_grad(x);
 }
 
-/* x is floating, has `ndim` axes (0: any number above 0), and is split along axis 0 or not at all.
- */
-bool ht__check_batch(const char *what, const char *name, ht_tensor *x, int ndim);
-
-/* Another operand has x's dtype, device and communicator, and is replicated. */
-bool ht__check_parameter(const char *what, const char *name, const ht_tensor *parameter,
-                         const ht_tensor *x);
-
 /* How many windows of `kernel` elements, `dilation` apart, begin at every `stride`-th place of `in`
  * elements with `padding` on either side; 0 where none fits, or 64 bits do not hold how far it
  * reaches. */
 int64_t ht__window_count(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
                          int64_t dilation);
 
-/* An operand that may be absent, as contiguous memory. False after an error. */
-bool ht__dense_if_any(ht_tensor **x);
-
 /* Of the losses of rows or elements: themselves, their sum, or their mean; the mean of none is 0,
  * not 0 / 0: a rank without rows adds nothing. */
 bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction);
 ht_tensor *ht__reduce_losses(ht_tensor *losses, ht_reduction_mode reduction);
+
+/* For kernels that go without an operand: NULL of NULL. */
+static inline void *ht__data_if_any(const ht_tensor *x)
+{
+    return x != NULL ? ht__body_data(x->body) : NULL;
+}
 
 /* A tensor of another shape with x's device, communicator and, along axis 0, x's slabs. Scoped. */
 ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
@@ -47,10 +43,6 @@ void ht__image_strides(const ht_body *x, int64_t stride[4]);
 
 /* Memory for the gradient of input `index`, with its slabs and layout, on dy's device. Scoped. */
 ht_tensor *ht__input_grad(const char *what, const ht_node *node, int index, const ht_tensor *dy);
-
-/* Whether a backward function may write its result over the gradient it was given: nobody else
- * holds the handle, the body or the memory. Saves a pass over fresh memory. */
-bool ht__may_overwrite(const ht_tensor *grad);
 
 /* Memory for the gradient of the replicated operand `index`: its leaf's own where that may be
  * written, else new. Where x is split it is process-local and of the dtype `partial`, which is to

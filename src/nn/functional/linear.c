@@ -2,7 +2,19 @@
  *
  * y = x W^T + b, x (rows, in), W (out, in), y (rows, out); leading axes of x count as rows.
  * dx = dy W, dW = dy^T x, db = the column sums of dy. */
+#include "core/autograd/autograd.h"
+#include "core/ops/ops.h"
 #include "nn/functional/functional.h"
+#include "ht/kernels/nn.h"
+#include "ht/kernels/reduce.h"
+
+enum { X, WEIGHT, BIAS, OPERANDS };
+
+static const ht_operand_rule rules[OPERANDS] = {
+    {"x", "*i", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ROWS, HT_CAST_LOW, HT_REQUIRED},
+    {"weight", "oi", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ROWS, HT_CAST_LOW, HT_REQUIRED},
+    {"bias", "o", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ROWS, HT_CAST_LOW, HT_OPTIONAL},
+};
 
 /* A large weight is worked on block by block of its rows: in data-parallel training each block's
  * gradient travels while the next is made, and comes back in time for the same block of the next
@@ -40,42 +52,9 @@ static int64_t local_rows(const ht_tensor *x)
     return rows;
 }
 
-static bool gemm(const ht_tensor *device_of, const ht_gemm *job)
+static bool gemm(const ht_tensor *c, ht_gemm_call *job)
 {
-    const ht_kernels *kernels = &ht__backend_of(device_of)->kernels;
-
-    if (kernels->gemm == NULL) {
-        ht__kernel_missing("ht_linear", device_of);
-        return false;
-    }
-    if (kernels->gemm(ht__stream_of(device_of), job) != 0) {
-        ht__kernel_failed(device_of->body->comm, "ht_linear");
-        return false;
-    }
-    return true;
-}
-
-static bool check(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
-{
-    const ht_body *a = x->body, *w = weight->body;
-
-    if (!ht__check_batch("ht_linear", "x", x, 0) ||
-        !ht__check_parameter("ht_linear", "weight", weight, x) ||
-        (bias != NULL && !ht__check_parameter("ht_linear", "bias", bias, x)))
-        return false;
-    if (w->ndim != 2 || a->shape[a->ndim - 1] != w->shape[1]) {
-        HT_FAIL(a->comm, HT_ERR_SHAPE,
-                "ht_linear: x is %s, weight is %s: (..., in) and (out, in) needed",
-                ht__shape_str(a->ndim, a->shape), ht__shape_str(w->ndim, w->shape));
-        return false;
-    }
-    if (bias != NULL && (bias->body->ndim != 1 || bias->body->shape[0] != w->shape[0])) {
-        HT_FAIL(a->comm, HT_ERR_SHAPE, "ht_linear: weight is %s, bias is %s: (out) needed",
-                ht__shape_str(w->ndim, w->shape),
-                ht__shape_str(bias->body->ndim, bias->body->shape));
-        return false;
-    }
-    return true;
+    return ht__gemm("ht_linear", c, job) == HT_SUCCESS;
 }
 
 /* y[:, begin ... end) for blocks of a large weight's rows: it may come in parts (ht__body_first).
@@ -88,22 +67,21 @@ static bool make_y(const ht_tensor *x, ht_tensor *weight, ht_tensor *bias, const
 
     while (next_block(&walk)) {
         size_t begin = (size_t)walk.begin * element;
-        ht_gemm job = {.dtype = x->body->dtype,
-                       .trans_b = true,
-                       .m = local_rows(x),
-                       .n = walk.end - walk.begin,
-                       .k = in,
-                       .lda = in,
-                       .ldb = in,
-                       .ldc = out,
-                       .alpha = 1.0,
-                       .a = ht__body_data(x->body)};
+        ht_gemm_call job = {.trans_b = true,
+                            .m = local_rows(x),
+                            .n = walk.end - walk.begin,
+                            .k = in,
+                            .lda = in,
+                            .ldb = in,
+                            .ldc = out,
+                            .alpha = 1.0,
+                            .a = ht__body_data(x->body)};
 
         job.b = (const char *)ht__body_first(weight->body, walk.end * in) + begin * (size_t)in;
         if (bias != NULL)
             job.bias = (const char *)ht__body_first(bias->body, walk.end) + begin;
         job.c = (char *)ht__body_data(y->body) + begin;
-        if (!gemm(x, &job))
+        if (!gemm(y, &job))
             return false;
     }
     return true;
@@ -117,18 +95,17 @@ static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const ht_tensor *weight)
     if (dx == NULL || dx->body->lsize == 0)
         return dx;
 
-    ht_gemm job = {.dtype = dx->body->dtype,
-                   .m = local_rows(dy),
-                   .n = in,
-                   .k = out,
-                   .lda = out,
-                   .ldb = in,
-                   .ldc = in,
-                   .alpha = 1.0,
-                   .a = ht__body_data(dy->body),
-                   .b = ht__body_data(weight->body),
-                   .c = ht__body_data(dx->body)};
-    return gemm(dy, &job) ? dx : NULL;
+    ht_gemm_call job = {.m = local_rows(dy),
+                        .n = in,
+                        .k = out,
+                        .lda = out,
+                        .ldb = in,
+                        .ldc = in,
+                        .alpha = 1.0,
+                        .a = ht__body_data(dy->body),
+                        .b = ht__body_data(weight->body),
+                        .c = ht__body_data(dx->body)};
+    return gemm(dx, &job) ? dx : NULL;
 }
 
 /* Block by block: what is there can travel while the rest is made. */
@@ -141,20 +118,19 @@ static bool make_grad_weight(ht_node *node, const ht_tensor *dy, const ht_tensor
 
     while (next_block(&walk)) {
         size_t begin = (size_t)walk.begin * element;
-        ht_gemm job = {.dtype = dw->body->dtype,
-                       .trans_a = true,
-                       .m = walk.end - walk.begin,
-                       .n = in,
-                       .k = local_rows(dy),
-                       .lda = out,
-                       .ldb = in,
-                       .ldc = in,
-                       .alpha = 1.0,
-                       .a = (const char *)ht__body_data(dy->body) + begin,
-                       .b = ht__body_data(x->body),
-                       .c = (char *)ht__body_data(dw->body) + begin * (size_t)in};
+        ht_gemm_call job = {.trans_a = true,
+                            .m = walk.end - walk.begin,
+                            .n = in,
+                            .k = local_rows(dy),
+                            .lda = out,
+                            .ldb = in,
+                            .ldc = in,
+                            .alpha = 1.0,
+                            .a = (const char *)ht__body_data(dy->body) + begin,
+                            .b = ht__body_data(x->body),
+                            .c = (char *)ht__body_data(dw->body) + begin * (size_t)in};
 
-        if (!gemm(dy, &job))
+        if (!gemm(dw, &job))
             return false;
         ht__backward_filling(node, 1, dw, walk.end * in);
     }
@@ -182,15 +158,9 @@ static ht_tensor *grad_bias(ht_node *node, ht_tensor *dy)
         return ht__sum_to("ht_linear", dy, 1, &dy->body->shape[dy->body->ndim - 1]);
 
     ht_tensor *db = ht__parameter_grad("ht_linear", node, 2, dy, dy->body->dtype);
-    ht_dtype dtype = dy->body->dtype;
-    ht_reduce_fn sum = ht__backend_of(dy)->kernels.reduce[HT_REDUCE_SUM][dtype];
 
-    if (db == NULL)
+    if (db == NULL || !ht__has_kernel("ht_linear", dy, HT_KERNEL_SUM))
         return NULL;
-    if (sum == NULL) {
-        ht__kernel_missing("ht_linear", dy);
-        return NULL;
-    }
 
     int64_t out = db->body->shape[0];
     ht_reduction columns = {
@@ -202,11 +172,7 @@ static ht_tensor *grad_bias(ht_node *node, ht_tensor *dy)
         .shape = {local_rows(dy)},
         .stride = {out},
     };
-    if (sum(ht__stream_of(dy), &columns) != 0) {
-        ht__kernel_failed(dy->body->comm, "ht_linear");
-        return NULL;
-    }
-    return db;
+    return HT_RUN(dy, HT_KERNEL_SUM, &columns, "ht_linear") == HT_SUCCESS ? db : NULL;
 }
 
 static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -228,33 +194,27 @@ static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
 
 ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
 {
+    ht_tensor *in[OPERANDS] = {x, weight, bias}, *y;
     int64_t shape[HT_MAX_NDIM];
-    ht_tensor *y;
     ht_node *node;
 
-    if (HT_IS_NULL(x, "ht_linear", "x") || HT_IS_NULL(weight, "ht_linear", "weight") ||
-        !check(x, weight, bias))
+    if (!HT_PREPARE("ht_linear", rules, in))
         return NULL;
-    x = ht_contiguous(x);
-    weight = ht_contiguous(weight);
-    if (x == NULL || weight == NULL || !ht__dense_if_any(&bias))
-        return NULL;
-
+    x = in[X];
     for (int i = 0; i < x->body->ndim; i++)
         shape[i] = x->body->shape[i];
-    shape[x->body->ndim - 1] = weight->body->shape[0];
+    shape[x->body->ndim - 1] = in[WEIGHT]->body->shape[0];
     y = ht__batch_result("ht_linear", x, x->body->dtype, x->body->ndim, shape);
     if (y == NULL)
         return NULL;
 
-    if (y->body->lsize > 0 && !make_y(x, weight, bias, y))
+    if (y->body->lsize > 0 && !make_y(x, in[WEIGHT], in[BIAS], y))
         return NULL;
 
-    node = ht_node_new("ht_linear", linear_backward, bias != NULL ? 3 : 2,
-                       (ht_tensor *[]){x, weight, bias});
+    node = ht_node_new("ht_linear", linear_backward, in[BIAS] != NULL ? 3 : 2, in);
     if (node == NULL)
         return y;
     ht_node_save(node, ht_node_needs(node, 1) ? x : NULL);
-    ht_node_save(node, ht_node_needs(node, 0) ? weight : NULL);
+    ht_node_save(node, ht_node_needs(node, 0) ? in[WEIGHT] : NULL);
     return ht_node_set_output(node, y);
 }

@@ -6,9 +6,12 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/dropout.c \
 	src/nn/functional/functional.c \
 	src/nn/functional/functional.h \
+	src/nn/functional/leaky_relu.c \
 	src/nn/functional/linear.c \
 	src/nn/functional/log_softmax.c \
 	src/nn/functional/max_pool2d.c \
 	src/nn/functional/mse_loss.c \
 	src/nn/functional/nll_loss.c \
+	src/nn/functional/operands.c \
+	src/nn/functional/operands.h \
 	src/nn/functional/relu.c

@@ -2,9 +2,32 @@
  *
  * loss[i] = -log_probs[i][target[i]], its mean or its sum; and cross entropy, which is that of a
  * log_softmax. The target is all that is kept. */
+#include "core/ops/ops.h"
+#include "ht/kernels/nn.h"
 #include "nn/functional/functional.h"
 
 #define IGNORE_NOTHING INT64_MIN
+
+enum { LOG_PROBS, TARGET, OPERANDS };
+
+/* The target is laid out when it has come to the rows' ranks. */
+static const ht_operand_rule nll_rules[OPERANDS] = {
+    {"log_probs", "NC", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ROWS, HT_CAST_HIGH,
+     HT_REQUIRED},
+    {"target", "N", HT_DTYPE_INTEGER, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_INDEX, HT_REQUIRED},
+};
+static const ht_operand_rule cross_entropy_rules[OPERANDS] = {
+    {"logits", "NC", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ANY, HT_CAST_HIGH, HT_REQUIRED},
+    {"target", "N", HT_DTYPE_INTEGER, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_INDEX, HT_REQUIRED},
+};
+
+static ht_rows_call rows_of(const ht_tensor *x, const ht_tensor *target)
+{
+    return (ht_rows_call){.rows = x->body->lshape[0],
+                          .columns = x->body->lshape[1],
+                          .ignore = IGNORE_NOTHING,
+                          .target = ht__body_data(target->body)};
+}
 
 static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
@@ -16,89 +39,57 @@ static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     if (dx == NULL)
         return;
 
-    ht_rows rows = {dx->body->dtype, dx->body->lshape[0], dx->body->lshape[1]};
+    ht_rows_call rows = rows_of(dx, target);
+    rows.dy = ht__body_data(dloss->body);
+    rows.x = ht__body_data(dx->body);
     if (dx->body->lsize > 0 &&
-        ht__backend_of(dloss)->kernels.nll_backward(
-            ht__stream_of(dloss), &rows, ht__body_data(dloss->body), ht__body_data(target->body),
-            IGNORE_NOTHING, ht__body_data(dx->body)) != 0) {
-        ht__kernel_failed(dx->body->comm, "ht_nll_loss");
+        HT_RUN(dx, HT_KERNEL_NLL_BACKWARD, &rows, "ht_nll_loss") != HT_SUCCESS)
         return;
-    }
     grad_inputs[0] = dx;
-}
-
-static bool check(ht_tensor *x, ht_tensor *target)
-{
-    const ht_body *a = x->body, *t = target->body;
-
-    if (!ht__check_batch("ht_nll_loss", "log_probs", x, 2) ||
-        !ht__check_together("ht_nll_loss", x, target))
-        return false;
-    if (!ht_dtype_is_integer(t->dtype)) {
-        HT_FAIL(a->comm, HT_ERR_DTYPE,
-                "ht_nll_loss: target is %s, class numbers of an integer dtype are needed",
-                ht_dtype_name(t->dtype));
-        return false;
-    }
-    if (t->ndim != 1 || t->shape[0] != a->shape[0]) {
-        HT_FAIL(a->comm, HT_ERR_SHAPE,
-                "ht_nll_loss: log_probs is %s, target is %s: (N, C) and (N) needed",
-                ht__shape_str(a->ndim, a->shape), ht__shape_str(t->ndim, t->shape));
-        return false;
-    }
-    return true;
 }
 
 /* The loss of each row, (N). */
 static ht_tensor *row_losses(ht_tensor *x, ht_tensor *target)
 {
-    const ht_kernels *kernels = &ht__backend_of(x)->kernels;
     ht_tensor *loss;
     ht_node *node;
 
-    if (kernels->nll_forward == NULL || kernels->nll_backward == NULL) {
-        ht__kernel_missing("ht_nll_loss", x);
-        return NULL;
-    }
-    x = ht_contiguous(x);
-    if (x == NULL)
+    if (!ht__has_kernel("ht_nll_loss", x, HT_KERNEL_NLL_FORWARD))
         return NULL;
     loss = ht__batch_result("ht_nll_loss", x, x->body->dtype, 1, x->body->shape);
     if (loss == NULL)
         return NULL;
-    target = ht__match_slabs("ht_nll_loss", ht_astype(target, HT_INT64), loss->body);
+    target = ht__match_slabs("ht_nll_loss", target, loss->body);
     target = ht_contiguous(target);
     if (target == NULL)
         return NULL;
 
-    ht_rows rows = {x->body->dtype, x->body->lshape[0], x->body->lshape[1]};
-    if (rows.rows > 0 && kernels->nll_forward(ht__stream_of(x), &rows, ht__body_data(x->body),
-                                              ht__body_data(target->body), IGNORE_NOTHING,
-                                              ht__body_data(loss->body)) != 0) {
-        ht__kernel_failed(x->body->comm, "ht_nll_loss");
+    ht_rows_call rows = rows_of(x, target);
+    rows.x = ht__body_data(x->body);
+    rows.y = ht__body_data(loss->body);
+    if (rows.rows > 0 && HT_RUN(x, HT_KERNEL_NLL_FORWARD, &rows, "ht_nll_loss") != HT_SUCCESS)
         return NULL;
-    }
-    node = ht_node_new("ht_nll_loss", nll_backward, 1, (ht_tensor *[]){x});
+    node = ht_node_new("ht_nll_loss", nll_backward, HT_LIST(ht_tensor *, x));
     ht_node_save(node, target);
     return ht_node_set_output(node, loss);
 }
 
 ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mode reduction)
 {
-    ht_tensor *losses;
+    ht_tensor *in[OPERANDS] = {log_probs, target};
 
-    if (HT_IS_NULL(log_probs, "ht_nll_loss", "log_probs") ||
-        HT_IS_NULL(target, "ht_nll_loss", "target") ||
-        !ht__check_reduction("ht_nll_loss", log_probs, reduction) || !check(log_probs, target))
+    if (!HT_PREPARE("ht_nll_loss", nll_rules, in) ||
+        !ht__check_reduction("ht_nll_loss", in[LOG_PROBS], reduction))
         return NULL;
-    losses = row_losses(log_probs, target);
-    return ht__reduce_losses(losses, reduction);
+    return ht__reduce_losses(row_losses(in[LOG_PROBS], in[TARGET]), reduction);
 }
 
 ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target, ht_reduction_mode reduction)
 {
-    if (HT_IS_NULL(logits, "ht_cross_entropy", "logits") ||
-        HT_IS_NULL(target, "ht_cross_entropy", "target"))
+    ht_tensor *in[OPERANDS] = {logits, target};
+
+    if (!HT_PREPARE("ht_cross_entropy", cross_entropy_rules, in) ||
+        !ht__check_reduction("ht_cross_entropy", in[LOG_PROBS], reduction))
         return NULL;
-    return ht_nll_loss(ht_log_softmax(logits, 1), target, reduction);
+    return ht_nll_loss(ht_log_softmax(in[LOG_PROBS], 1), in[TARGET], reduction);
 }

@@ -190,7 +190,8 @@ static ht_module *make(int dims, int64_t features, const ht_batch_norm_options *
 
 static ht_tensor *filled(double value, int64_t features)
 {
-    return ht_full_on(1, &features, value, HT_FLOAT32, HT_NONE, ht_device_get("cpu"), HT_COMM_SELF);
+    return ht_full_ext(1, &features, HT_NUM(value), HT_FLOAT32, HT_NONE, ht_get_device(),
+                       HT_COMM_SELF);
 }
 
 static ht_status add_tensors(ht_module *module)
@@ -212,7 +213,7 @@ static ht_status add_tensors(ht_module *module)
                                       filled(1, bn->features));
     if (status == HT_SUCCESS)
         status = ht_module_add_buffer(module, "num_batches_tracked", &bn->batches,
-                                      ht_array_local(&(int64_t){0}, 0, NULL, HT_INT64));
+                                      ht_array(&(int64_t){0}, 0, NULL, HT_INT64, HT_LOCAL));
     return status;
 }
 

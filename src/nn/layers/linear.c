@@ -53,9 +53,8 @@ ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias
     data = ht_module_data(module);
     bound = 1.0 / sqrt((double)in_features);
     scope = ht_scope_open();
-    status = ht_module_add_parameter(
-        module, "weight", &data->weight,
-        ht__nn_parameter(2, (int64_t[]){out_features, in_features}, bound));
+    status = ht_module_add_parameter(module, "weight", &data->weight,
+                                     ht__nn_parameter(HT_SHAPE(out_features, in_features), bound));
     if (status == HT_SUCCESS && bias)
         status = ht_module_add_parameter(module, "bias", &data->bias,
                                          ht__nn_parameter(1, &out_features, bound));

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ht/manipulations.h"
 #include "ht/nn.h"
 

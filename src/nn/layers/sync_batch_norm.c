@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Turning the BatchNorm layers of a tree into SyncBatchNorm, and back. */
+#include "ht/log.h"
 #include "nn/layers/batch_norm.h"
 #include "nn/module/module.h"
 

@@ -2,6 +2,7 @@
  *
  * Copying a tree: structs bitwise, slots rebased, tensors copied, or made of the originals in
  * another way; what was shared stays shared. */
+#include "ht/autograd.h"
 #include "nn/module/module.h"
 
 #include <string.h>

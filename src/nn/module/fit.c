@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether a saved state fits a tree: all that does not is said at once. */
+#include "ht/autograd.h"
 #include "nn/module/file.h"
 
 #include <stdio.h>

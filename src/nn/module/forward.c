@@ -78,30 +78,51 @@ static ht_value *run_hooks(ht_module *module, ht_value *inputs, ht_value *output
     return output;
 }
 
-static int begin_span(const ht_module *module)
-{
-    const char *name = module->path[0] != '\0' ? module->path : module->type->name;
+/* What a forward puts around itself. */
+typedef struct passing {
+    int span;
+    const char *outer; /* errors name the innermost layer that has a path */
+} passing;
 
-    return ht__span_begin(HT_SPAN_FORWARD, name, module->type->name);
+static passing enter(ht_module *module)
+{
+    const bool named = module->path[0] != '\0';
+    const passing p = {.span = ht__span_begin(HT_SPAN_FORWARD,
+                                              named ? module->path : module->type->name,
+                                              module->type->name),
+                       .outer = ht__layer};
+
+    if (named)
+        ht__layer = module->path;
+    ht__watch_at(module->path);
+    for (ht_forward_observer *o = module->observers, *next; o != NULL; o = next) {
+        next = o->next; /* it may leave */
+        if (o->before != NULL)
+            o->before(module, o->user);
+    }
+    return p;
 }
 
-/* Errors name the innermost layer that has a path. */
-static const char *enter(const ht_module *module)
+static void tell_after(ht_forward_observer *o, ht_module *module, bool failed)
 {
-    const char *outer = ht__layer;
+    if (o == NULL)
+        return;
+    tell_after(o->next, module, failed);
+    if (o->after != NULL)
+        o->after(module, failed, o->user);
+}
 
-    if (module->path[0] != '\0')
-        ht__layer = module->path;
-    return outer;
+static void leave(ht_module *module, bool failed, passing p)
+{
+    tell_after(module->observers, module, failed);
+    ht__layer = p.outer;
+    ht__span_end(p.span);
 }
 
 static ht_value *forward_value(ht_module *module, ht_value *inputs)
 {
     ht_value *output;
 
-    ht__watch_at(module->path);
-    if (module->before != NULL)
-        module->before(module, module->before_user);
     inputs = run_pre_hooks(module, inputs);
     output = call_type(module, inputs);
     if (output == NULL)
@@ -125,12 +146,10 @@ ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
         return NULL;
     }
 
-    int span = begin_span(module);
-    const char *outer = enter(module);
+    const passing p = enter(module);
     ht_value *output = forward_value(module, inputs);
 
-    ht__layer = outer;
-    ht__span_end(span);
+    leave(module, output == NULL, p);
     return output;
 }
 
@@ -139,12 +158,8 @@ static ht_tensor *forward_tensor(ht_module *module, ht_tensor *x)
     ht_value *output;
     ht_tensor *y;
 
-    if (module->hook_count == 0 && module->type->forward != NULL) {
-        ht__watch_at(module->path);
-        if (module->before != NULL)
-            module->before(module, module->before_user);
+    if (module->hook_count == 0 && module->type->forward != NULL)
         return module->type->forward(module, x);
-    }
 
     output = forward_value(module, ht_value_tensor(x));
     if (output == NULL)
@@ -165,12 +180,10 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
         return NULL;
     }
 
-    int span = begin_span(module);
-    const char *outer = enter(module);
+    const passing p = enter(module);
     ht_tensor *y = forward_tensor(module, x);
 
-    ht__layer = outer;
-    ht__span_end(span);
+    leave(module, y == NULL, p);
     return y;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What wrappers put around a tree: the wrapped child, the guard on its modules, and draining. */
+ * What wrappers put around a tree: the wrapped child, the guard on its modules, draining, and the
+ * observers of forward. */
 #include "nn/module/module.h"
 
 #include <string.h>
@@ -92,8 +93,22 @@ ht_status ht__module_drain(ht_module *module)
     return draining.status;
 }
 
-void ht__module_set_before(ht_module *module, void (*before)(ht_module *, void *), void *user)
+void ht__module_observe(ht_module *module, ht_forward_observer *observer)
 {
-    module->before = before;
-    module->before_user = user;
+    ht_forward_observer **link = &module->observers;
+
+    while (*link != NULL)
+        link = &(*link)->next;
+    observer->next = NULL;
+    *link = observer;
+}
+
+void ht__module_leave(ht_module *module, ht_forward_observer *observer)
+{
+    ht_forward_observer **link = &module->observers;
+
+    while (*link != NULL && *link != observer)
+        link = &(*link)->next;
+    if (*link != NULL)
+        *link = observer->next;
 }

@@ -2,11 +2,13 @@
  *
  * Initialisation of parameters. The k-th tensor initialised since ht_nn_seed gets the k-th draw, so
  * that all ranks that build the same model have the same parameters without a word between them. */
+#include "core/ops/ops.h"
 #include "nn/module/init.h"
 
 #include <math.h>
 
 #include "ht/factories.h"
+#include "ht/kernels/random.h"
 
 #define STREAM \
     0x6e6e2e696e697400u /* "nn.init": never the numbers of ht_random with the same seed */
@@ -46,11 +48,10 @@ uint64_t ht__nn_mix(uint64_t key, uint64_t number)
 }
 
 /* Where this rank's slab stands among the elements of the global tensor. */
-static ht_random job_of(const ht_body *body, double low, double high)
+static ht_random_call job_of(const ht_body *body, double low, double high)
 {
     int axis = body->split != HT_NONE ? body->split : 0;
-    ht_random job = {
-        .dtype = body->dtype, .outer = 1, .inner = 1, .inner_global = 1, .a = low, .b = high};
+    ht_random_call job = {.outer = 1, .inner = 1, .inner_global = 1, .a = low, .b = high};
 
     for (int i = 0; i < axis; i++)
         job.outer *= body->shape[i];
@@ -71,7 +72,6 @@ ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
         return ht_error_get(NULL);
 
     const ht_body *body = x->body;
-    ht_device *device = body->storage->device;
 
     if (!ht_dtype_is_floating(body->dtype) || !ht__body_is_contiguous(body))
         return HT_FAIL(
@@ -80,13 +80,14 @@ ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
             ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
     if (ht__random_check_range("ht_nn_init_uniform", body, low, high) != HT_SUCCESS)
         return ht_error_get(NULL);
-    if (device->backend->kernels.random[HT_RANDOM_UNIFORM] == NULL)
-        return ht__kernel_missing("ht_nn_init_uniform", x);
+    if (!ht__has_kernel("ht_nn_init_uniform", x, HT_KERNEL_RANDOM_UNIFORM))
+        return HT_ERR_UNSUPPORTED;
 
-    ht_random job = job_of(body, low, high);
-    if (device->backend->kernels.random[HT_RANDOM_UNIFORM](device->stream, &job,
-                                                           ht__body_data(body)) != 0)
-        return ht__kernel_failed(body->comm, "ht_nn_init_uniform");
+    ht_random_call job = job_of(body, low, high);
+    job.out = ht__body_data(body);
+    if (body->lsize > 0 &&
+        HT_RUN(x, HT_KERNEL_RANDOM_UNIFORM, &job, "ht_nn_init_uniform") != HT_SUCCESS)
+        return ht_error_get(NULL);
     ht__storage_touch(body->storage);
     return HT_SUCCESS;
 }
@@ -115,7 +116,7 @@ ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a)
 
 ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound)
 {
-    ht_tensor *x = ht_empty_on(ndim, shape, HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF);
+    ht_tensor *x = ht_empty(ndim, shape, HT_FLOAT32, HT_LOCAL);
 
     if (x == NULL || ht_nn_init_uniform(x, -bound, bound) != HT_SUCCESS)
         return NULL;

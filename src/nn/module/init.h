@@ -4,7 +4,7 @@
 #ifndef HT_NN_MODULE_INIT_H
 #define HT_NN_MODULE_INIT_H
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ht/nn.h"
 
 uint64_t ht__nn_seed_get(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A module: its memory, its slots, and forward. */
+#include "core/ops/ops.h"
 #include "nn/module/module.h"
 
 #include <stdint.h>

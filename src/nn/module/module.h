@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ht/module.h"
 
 typedef enum ht_slot_kind { HT_SLOT_CHILD, HT_SLOT_PARAMETER, HT_SLOT_BUFFER } ht_slot_kind;
@@ -24,6 +24,16 @@ typedef struct ht_module_hook {
     ht_module_hook_fn *post;
     void *user;
 } ht_module_hook;
+
+/* Who works around each forward of one module: a wrapper that brings its parameters, a profiler.
+ * Unlike hooks they see no values and change none, so that a forward of one tensor stays one call.
+ * The struct is the observer's, and stays where it is until it leaves; either call may be NULL. */
+typedef struct ht_forward_observer {
+    void (*before)(ht_module *module, void *user);             /* in the order in which they came */
+    void (*after)(ht_module *module, bool failed, void *user); /* in the opposite one */
+    void *user;
+    struct ht_forward_observer *next; /* the list's */
+} ht_forward_observer;
 
 /* What a wrapper puts around a tree. While it is there, the tree's parameters are the wrapper's:
  * they may be behind (drain brings them up to date), and the tree keeps its shape. */
@@ -48,15 +58,14 @@ struct ht_module {
     ht_module_hook *hooks; /* owned */
     int hook_count;
     bool training;
-    int replica;    /* which copy of a device-parallel pass it is; 0: no copy */
-    bool half_made; /* a clone whose clone hook has not run: no destroy hook */
-    bool wraps;     /* ht__module_wrap: slot 0 is the wrapped module */
-    void (*before)(ht_module *module, void *user); /* a wrapper's work before forward; NULL */
-    void *before_user;                             /* not owned */
-    const ht_module_guard *guard;                  /* not owned; NULL: not wrapped */
-    const ht_module_calls *calls;                  /* not owned; NULL: none */
-    size_t bytes;                                  /* of data */
-    max_align_t data[];                            /* the user's struct */
+    int replica;                    /* which copy of a device-parallel pass it is; 0: no copy */
+    bool half_made;                 /* a clone whose clone hook has not run: no destroy hook */
+    bool wraps;                     /* ht__module_wrap: slot 0 is the wrapped module */
+    ht_forward_observer *observers; /* not owned */
+    const ht_module_guard *guard;   /* not owned; NULL: not wrapped */
+    const ht_module_calls *calls;   /* not owned; NULL: none */
+    size_t bytes;                   /* of data */
+    max_align_t data[];             /* the user's struct */
 };
 
 extern ht_kind ht__module_kind;
@@ -113,8 +122,8 @@ ht_status ht__module_drain(ht_module *module);
 /* HT_ERR_STATE with a message when the tree, or a part of it, is guarded. */
 ht_status ht__module_check_free(const char *what, ht_module *module);
 
-/* The wrapper's work before each forward of one module; NULL removes it. */
-void ht__module_set_before(ht_module *module, void (*before)(ht_module *, void *), void *user);
+void ht__module_observe(ht_module *module, ht_forward_observer *observer);
+void ht__module_leave(ht_module *module, ht_forward_observer *observer);
 
 /* layers/linear.c: a layer that may bring its parameters up to date by itself, part by part. */
 bool ht__nn_is_linear(const ht_module *module);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tree as text, as PyTorch prints it, with the number of parameters of each layer. */
+#include "ht/autograd.h"
 #include "nn/module/module.h"
 
 #include <inttypes.h>

@@ -4,6 +4,7 @@
  * each layer of a tree that draws has drawn. */
 #include <string.h>
 
+#include "core/ops/ops.h"
 #include "ht/factories.h"
 #include "ht/nn.h"
 #include "ht/random.h"
@@ -17,7 +18,7 @@ static void set_pair(ht_value *map, const char *key, uint64_t seed, uint64_t dra
     const uint64_t pair[] = {seed, draw};
     const int64_t two = 2;
 
-    ht_value_set(map, key, ht_value_tensor(ht_array_local(pair, 1, &two, HT_INT64)));
+    ht_value_set(map, key, ht_value_tensor(ht_array(pair, 1, &two, HT_INT64, HT_LOCAL)));
 }
 
 /* Layers with a counter, in the order of the tree. */
@@ -52,7 +53,7 @@ static void save_counter(const char *path, ht_module *module, void *user)
 
     if (counter == NULL)
         return;
-    x = ht_empty_on(1, &ranks, HT_INT64, 0, ht__device_cpu(), counters->comm);
+    x = ht_empty_ext(1, &ranks, HT_INT64, 0, ht__device_cpu(), counters->comm);
     if (x != NULL)
         *(uint64_t *)ht_tensor_mutable_data(x) = *counter;
     ht_value_set(counters->map, key_of(path), ht_value_tensor(x));
@@ -64,7 +65,7 @@ enum { DRAWS_SELF, DRAWS_COMM, DRAWS };
 static void save_draws(ht_value *map, ht_comm *comm)
 {
     const int64_t shape[] = {comm->size, DRAWS};
-    ht_tensor *x = ht_empty_on(2, shape, HT_INT64, 0, ht__device_cpu(), comm);
+    ht_tensor *x = ht_empty_ext(2, shape, HT_INT64, 0, ht__device_cpu(), comm);
     int64_t *mine = x != NULL ? ht_tensor_mutable_data(x) : NULL;
 
     if (mine != NULL) {
@@ -140,7 +141,7 @@ static void load_counter(const char *path, ht_module *module, void *user)
     counters->places = ht__realloc(counters->places, room * sizeof *counters->places);
     counters->largest = ht__realloc(counters->largest, room * sizeof *counters->largest);
     counters->same = ht__realloc(counters->same, room * sizeof *counters->same);
-    x = ht__on_host(x, HT_INT64);
+    x = ht__on_host(loading, x, HT_INT64);
     if (x == NULL) {
         counters->status = ht_error_get(NULL);
         return;
@@ -164,7 +165,7 @@ static const uint64_t *get_pair(const ht_value *state, const char *key, ht_comm 
 
     if (x != NULL && ht_tensor_dtype(x) == HT_INT64 && ht_tensor_size(x) == 2 &&
         x->body->lsize == 2) {
-        x = ht__on_host(x, HT_INT64);
+        x = ht__on_host(loading, x, HT_INT64);
         return x != NULL ? ht__body_data(x->body) : NULL;
     }
     HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no \"%s\" of a seed and a draw", loading, key);

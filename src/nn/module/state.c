@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is set for a whole tree: training or evaluation, dtype, device, gradients. */
+#include "core/tensor/graph.h"
 #include "nn/module/module.h"
 
 static void set_training(const char *name, ht_module *module, void *training)

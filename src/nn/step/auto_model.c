@@ -2,10 +2,13 @@
  *
  * A model for the world as it is. One rank is wrapped like many, so that options, averages and stop
  * requests mean the same there. */
+#include "core/comm/comm.h"
+#include "core/device/device.h"
 #include "ht/auto.h"
+#include "ht/autograd.h"
 
-#include "core/core.h"
 #include "ht/device_parallel.h"
+#include "ht/log.h"
 #include "ht/nn.h"
 
 static const char what[] = "ht_auto_model";

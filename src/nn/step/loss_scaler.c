@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ht/arithmetics.h"
+#include "ht/log.h"
 #include "nn/step/optim_wrapper.h"
 
 ht_status ht__scaler_check_options(const char *what, const ht_optim_wrapper_options *o)

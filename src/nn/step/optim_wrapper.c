@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "ht/arithmetics.h"
+#include "ht/log.h"
 
 static const char update_name[] = "ht_optim_wrapper_update_params";
 

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ht/arithmetics.h"
+#include "ht/autograd.h"
 #include "ht/statistics.h"
 #include "ht/train_step.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * One step of training, validation or testing on values. */
+#include "core/autograd/autograd.h"
 #include "ht/train_step.h"
 
 #include <math.h>
 
 #include "ht/data_parallel.h"
+#include "ht/log.h"
 #include "nn/module/module.h"
 #include "optim/optim.h"
 

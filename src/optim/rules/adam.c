@@ -3,18 +3,20 @@
  * Adam: m and v are running means of g and g^2, both corrected for starting at zero;
  * p -= lr m' / (sqrt(v') + eps). AdamW is Adam whose weight decay stays out of the running means:
  * p *= 1 - lr weight_decay comes first. */
+#include "ht/kernels/optim.h"
 #include "optim/optim.h"
 
 #include <math.h>
 
-#define TYPE(type_name)                                                                        \
-    {                                                                                          \
-        .name = type_name, .kernel = HT_UPDATE_ADAM, .state_names = {"exp_avg", "exp_avg_sq"}, \
-        .settings = {{"beta1", offsetof(ht_update, beta1), 1},                                 \
-                     {"beta2", offsetof(ht_update, beta2), 1},                                 \
-                     {"eps", offsetof(ht_update, eps), INFINITY},                              \
-                     {"weight_decay", offsetof(ht_update, weight_decay), INFINITY},            \
-                     {"maximize", offsetof(ht_update, maximize), HT_SETTING_FLAG}},            \
+#define TYPE(type_name)                                                                  \
+    {                                                                                    \
+        .name = type_name, .kernel = HT_KERNEL_UPDATE_ADAM,                              \
+        .state_names = {"exp_avg", "exp_avg_sq"},                                        \
+        .settings = {{"beta1", offsetof(ht_update_call, beta1), 1},                      \
+                     {"beta2", offsetof(ht_update_call, beta2), 1},                      \
+                     {"eps", offsetof(ht_update_call, eps), INFINITY},                   \
+                     {"weight_decay", offsetof(ht_update_call, weight_decay), INFINITY}, \
+                     {"maximize", offsetof(ht_update_call, maximize), HT_SETTING_FLAG}}, \
     }
 static const ht_optimizer_type adam = TYPE("Adam"), adamw = TYPE("AdamW");
 
@@ -39,7 +41,7 @@ struct made {
     const ht_adam_options *options;
 };
 
-static ht_status read_options(const struct made *made, ht_update *settings)
+static ht_status read_options(const struct made *made, ht_update_call *settings)
 {
     bool decoupled = made->type == &adamw;
     ht_adam_options o = made->options != NULL ? *made->options
@@ -50,7 +52,7 @@ static ht_status read_options(const struct made *made, ht_update *settings)
 
     if (status != HT_SUCCESS)
         return status;
-    *settings = (ht_update){
+    *settings = (ht_update_call){
         .beta1 = o.beta1,
         .beta2 = o.beta2,
         .eps = o.eps,
@@ -63,7 +65,7 @@ static ht_status read_options(const struct made *made, ht_update *settings)
 
 static ht_optimizer *make(struct made made, ht_value *parameters, double lr)
 {
-    ht_update settings;
+    ht_update_call settings;
 
     if (read_options(&made, &settings) != HT_SUCCESS)
         return NULL;
@@ -73,7 +75,7 @@ static ht_optimizer *make(struct made made, ht_value *parameters, double lr)
 static ht_status add_group(struct made made, ht_optimizer *optimizer, ht_value *parameters,
                            double lr)
 {
-    ht_update settings;
+    ht_update_call settings;
 
     if (read_options(&made, &settings) != HT_SUCCESS)
         return ht_error_get(NULL);

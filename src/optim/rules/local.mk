@@ -1,6 +1,8 @@
 # The rules by which optimizers update.
 libht_objects_la_SOURCES += \
 	src/optim/rules/adadelta.c \
+	src/optim/rules/adagrad.c \
 	src/optim/rules/adam.c \
+	src/optim/rules/adamax.c \
 	src/optim/rules/rmsprop.c \
 	src/optim/rules/sgd.c

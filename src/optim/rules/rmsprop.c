@@ -2,27 +2,28 @@
  *
  * RMSprop: v is the running mean of g^2 (centered: the running variance of g), d = g / (sqrt(v) +
  * eps); p -= lr d, or with momentum b = momentum b + d, p -= lr b. */
+#include "ht/kernels/optim.h"
 #include "optim/optim.h"
 
 #include <math.h>
 
 /* The kernel counts on the order of those that are kept. */
-static bool keeps(const ht_update *settings, int state)
+static bool keeps(const ht_update_call *settings, int state)
 {
     return state == 0 || (state == 1 ? settings->centered : settings->momentum != 0);
 }
 
 static const ht_optimizer_type type = {
     .name = "RMSprop",
-    .kernel = HT_UPDATE_RMSPROP,
+    .kernel = HT_KERNEL_UPDATE_RMSPROP,
     .state_names = {"square_avg", "grad_avg", "momentum_buffer"},
     .keeps = keeps,
-    .settings = {{"alpha", offsetof(ht_update, beta1), 1},
-                 {"eps", offsetof(ht_update, eps), INFINITY},
-                 {"weight_decay", offsetof(ht_update, weight_decay), INFINITY},
-                 {"momentum", offsetof(ht_update, momentum), INFINITY},
-                 {"centered", offsetof(ht_update, centered), HT_SETTING_FLAG},
-                 {"maximize", offsetof(ht_update, maximize), HT_SETTING_FLAG}},
+    .settings = {{"alpha", offsetof(ht_update_call, beta1), 1},
+                 {"eps", offsetof(ht_update_call, eps), INFINITY},
+                 {"weight_decay", offsetof(ht_update_call, weight_decay), INFINITY},
+                 {"momentum", offsetof(ht_update_call, momentum), INFINITY},
+                 {"centered", offsetof(ht_update_call, centered), HT_SETTING_FLAG},
+                 {"maximize", offsetof(ht_update_call, maximize), HT_SETTING_FLAG}},
 };
 
 ht_rmsprop_options ht_rmsprop_options_default(void)
@@ -31,14 +32,14 @@ ht_rmsprop_options ht_rmsprop_options_default(void)
 }
 
 static ht_status read_options(const char *what, const ht_rmsprop_options *options,
-                              ht_update *settings)
+                              ht_update_call *settings)
 {
     ht_rmsprop_options o = options != NULL ? *options : ht_rmsprop_options_default();
     ht_status status = HT_CHECK_OPTIONS(NULL, what, &o, ht_rmsprop_options);
 
     if (status != HT_SUCCESS)
         return status;
-    *settings = (ht_update){
+    *settings = (ht_update_call){
         .beta1 = o.alpha,
         .eps = o.eps,
         .weight_decay = o.weight_decay,
@@ -52,7 +53,7 @@ static ht_status read_options(const char *what, const ht_rmsprop_options *option
 ht_optimizer *ht_optim_rmsprop(ht_value *parameters, double lr, const ht_rmsprop_options *options)
 {
     static const char what[] = "ht_optim_rmsprop";
-    ht_update settings;
+    ht_update_call settings;
 
     if (read_options(what, options, &settings) != HT_SUCCESS)
         return NULL;
@@ -63,7 +64,7 @@ ht_status ht_optim_rmsprop_add_param_group(ht_optimizer *optimizer, ht_value *pa
                                            const ht_rmsprop_options *options)
 {
     static const char what[] = "ht_optim_rmsprop_add_param_group";
-    ht_update settings;
+    ht_update_call settings;
 
     if (read_options(what, options, &settings) != HT_SUCCESS)
         return ht_error_get(NULL);

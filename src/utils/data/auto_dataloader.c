@@ -5,6 +5,7 @@
 
 #include "utils/data/data.h"
 #include "ht/auto.h"
+#include "ht/log.h"
 
 static const char what[] = "ht_auto_dataloader";
 

@@ -2,6 +2,7 @@
  *
  * The tensors of one batch: raw rows, and what the transform makes of them. All of them are made
  * and released by the reading thread, so that headers return to the free list they came from. */
+#include "ht/autograd.h"
 #include "utils/data/data.h"
 
 #include <string.h>
@@ -52,7 +53,7 @@ ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset)
         ht_scope *scope = ht_scope_open();
 
         made->raw[i] = ht_retain(
-            ht_empty_on(info->ndim, shape, info->dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
+            ht_empty_ext(info->ndim, shape, info->dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
         ht_scope_close(scope);
         if (made->raw[i] == NULL)
             return ht_error_get(NULL);

@@ -10,13 +10,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/tensor/tensor.h"
 #include "core/io/hdf5.h"
 #include "ht/data.h"
-#include "core/core.h"
 
 #define HT_MAX_ARRAYS 16
 
-/* ---- dataset.c ---- */
+/* ---- dataset.c ------------------------------------------------------------------------------- */
 typedef struct ht__array {
     char *name;
     ht__hdf5_info info;
@@ -43,7 +43,7 @@ int64_t ht__dataset_row_bytes(const ht_dataset *dataset);
  * allows, and at most `most` rows. Units start at multiples of this number. */
 int64_t ht__dataset_unit_rows(const ht_dataset *dataset, int64_t most);
 
-/* ---- source.c: handles of one reader, with the default driver ---- */
+/* ---- source.c: handles of one reader, with the default driver -------------------------------- */
 typedef struct ht__source {
     const ht_dataset *dataset; /* not owned */
     hid_t file;                /* invalid: not open */
@@ -59,12 +59,12 @@ void ht__source_close(ht__source *source);
  * data set, rows) and returns its code. */
 ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char *const memory[]);
 
-/* ---- order.c: counter-based random permutations ---- */
+/* ---- order.c: counter-based random permutations ---------------------------------------------- */
 /* Fills `order` with a permutation of 0 ... n - 1 that depends on the five numbers only. */
 void ht__order_permute(uint32_t *order, int64_t n, uint64_t seed, int64_t epoch, int rank,
                        int64_t stream);
 
-/* ---- deal.c: who reads which rows of an epoch ---- */
+/* ---- deal.c: who reads which rows of an epoch ------------------------------------------------ */
 /* Rows from ... to - 1 of a shard's order in this epoch. */
 typedef struct ht__part {
     int64_t rank, shard, from, to;
@@ -91,7 +91,7 @@ int64_t ht__deal_first(const ht__deal *deal, int64_t rank); /* index of a rank's
 int64_t ht__deal_batches(const ht__deal *deal, const ht_dataloader_options *options, int64_t rank,
                          int64_t *rows);
 
-/* ---- plan.c: how a shard is cut: units of whole chunks, windows of units ---- */
+/* ---- plan.c: how a shard is cut: units of whole chunks, windows of units --------------------- */
 typedef struct ht__plan {
     int64_t start, rows; /* the shard in the file */
     int64_t unit_rows;   /* units start at multiples of this, cut at the shard's ends */
@@ -107,7 +107,7 @@ ht__plan ht__plan_shard(const ht_dataset *dataset, const ht_dataloader_options *
                         const ht__deal *deal, int64_t shard);
 bool ht__plan_same_cut(const ht__plan *a, const ht__plan *b); /* equal but for the seed */
 
-/* ---- window.c: some units of the shard in memory ---- */
+/* ---- window.c: some units of the shard in memory --------------------------------------------- */
 typedef struct ht__window {
     const ht__plan *plan; /* not owned */
     int64_t epoch, index; /* which one; epoch -1: none yet */
@@ -146,7 +146,7 @@ int64_t ht__window_id(const ht__window *window, int64_t row);
 ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
                           const atomic_bool *stop);
 
-/* ---- reader.c: batches in order ---- */
+/* ---- reader.c: batches in order -------------------------------------------------------------- */
 /* One batch and the memory it uses. Touched by the reading thread until it is handed over. */
 typedef struct ht__made {
     ht_tensor *raw[HT_MAX_ARRAYS];    /* owned; reused when nobody else holds them */
@@ -192,7 +192,7 @@ void ht__reader_ahead(ht__reader *reader);
 
 void ht__made_free(ht__made *made, int arrays);
 
-/* ---- batch.c: from rows in memory to what the program gets ---- */
+/* ---- batch.c: from rows in memory to what the program gets ----------------------------------- */
 /* Raw tensors of made->rows rows in made->raw; reused where nobody else holds them. */
 ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset);
 
@@ -200,7 +200,7 @@ ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset);
 ht_status ht__batch_transform(ht__made *made, const ht_dataset *dataset,
                               const ht_dataloader_options *options);
 
-/* ---- ring.c: the reading thread and its queue ---- */
+/* ---- ring.c: the reading thread and its queue ------------------------------------------------ */
 typedef struct ht__ring {
     ht__reader *reader; /* not owned; the thread's while it runs */
     ht__made *slots;
@@ -218,7 +218,7 @@ ht__made *ht__ring_take(ht__ring *ring); /* waits; valid until released */
 void ht__ring_release(ht__ring *ring);   /* gives the taken batch back */
 void ht__ring_stop(ht__ring *ring);      /* joins the thread and forgets what was read ahead */
 
-/* ---- dataloader.c, dataloader_state.c: the caller's side ---- */
+/* ---- dataloader.c, dataloader_state.c: the caller's side ------------------------------------- */
 struct ht_dataloader {
     ht_object base;
     ht_dataloader *next; /* of those alive */

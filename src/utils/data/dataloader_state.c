@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where a loader is in its epochs, as a value, and back: also on another number of ranks. */
+#include "core/ops/ops.h"
 #include "utils/data/data.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static void set_number(ht_value *map, const char *key, int64_t number)
 static void set_integers(ht_value *map, const char *key, int ndim, const int64_t shape[],
                          const void *integers)
 {
-    ht_value_set(map, key, ht_value_tensor(ht_array_local(integers, ndim, shape, HT_INT64)));
+    ht_value_set(map, key, ht_value_tensor(ht_array(integers, ndim, shape, HT_INT64, HT_LOCAL)));
 }
 
 /* Numbers that tell one data set from another. */
@@ -58,7 +59,7 @@ ht_value *ht_dataloader_state_dict(const ht_dataloader *loader)
     set_number(map, "ranks", deal.ranks);
     set_number(map, "shards", deal.shards);
     set_number(map, "window_bytes", deal.window_bytes);
-    set_integers(map, "left", 2, (int64_t[]){deal.count, PART_FIELDS}, deal.parts);
+    set_integers(map, "left", HT_SHAPE(deal.count, PART_FIELDS), deal.parts);
     identify(loader, numbers);
     for (int i = 0; i < IDENTITIES; i++)
         set_number(map, identity[i].key, numbers[i]);
@@ -84,7 +85,7 @@ static const int64_t *get_integers(ht_comm *comm, const ht_value *state, const c
     if (x != NULL && ht_tensor_dtype(x) == HT_INT64 && ht_tensor_ndim(x) == ndim &&
         ht_tensor_shape(x)[ndim - 1] == last && x->body->lsize == ht_tensor_size(x)) {
         *rows = ht_tensor_shape(x)[0];
-        x = ht__on_host(x, HT_INT64);
+        x = ht__on_host(loading, x, HT_INT64);
         return x != NULL ? ht__body_data(x->body) : NULL;
     }
     HT_FAIL(comm, HT_ERR_FORMAT,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading IDX files. Lengths in messages are those of the uncompressed content. */
+#include "core/tensor/tensor.h"
 #include "utils/data/idx.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "core/io/file.h"
 
 #define UBYTE 0x08 /* element type in the third byte of the magic number */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "core/io/hdf5.h"
 #include "ht/data.h"
 #include "utils/data/idx.h"

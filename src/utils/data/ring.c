@@ -6,6 +6,7 @@
 #include "utils/data/data.h"
 
 #include "core/timeline/timeline.h"
+#include "ht/log.h"
 
 void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded)
 {

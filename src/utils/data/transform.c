@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ht/arithmetics.h"
 #include "ht/data.h"
 #include "ht/factories.h"
@@ -50,8 +50,8 @@ static void map_to_double(const uint8_t *x, double *y, int64_t n, const ht_norma
 
 static ht_tensor *normalise_bytes(ht_tensor *x, const ht_normalize *how)
 {
-    ht_tensor *y = ht_empty_on(ht_tensor_ndim(x), ht_tensor_shape(x), how->dtype, HT_NONE,
-                               ht_tensor_device(x), ht_tensor_comm(x));
+    ht_tensor *y = ht_empty_ext(ht_tensor_ndim(x), ht_tensor_shape(x), how->dtype, HT_NONE,
+                                ht_tensor_device(x), ht_tensor_comm(x));
 
     if (y == NULL || ht_tensor_size(x) == 0)
         return y;

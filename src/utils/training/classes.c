@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/ops/ops.h"
 #include "ht/factories.h"
 #include "utils/training/metric.h"
 
@@ -78,8 +79,8 @@ static ht_status update_accuracy(ht_metric *metric, ht_tensor *x, ht_tensor *tar
     if (metric->k > classes)
         return ht__error_set(HT_ERR_SHAPE, "%s: x is %s, which has no %d best classes", what,
                              ht__shape_str(2, x->body->shape), metric->k);
-    x = ht__on_host(x, HT_FLOAT64);
-    target = ht__on_host(target, HT_INT64);
+    x = ht__on_host(what, x, HT_FLOAT64);
+    target = ht__on_host(what, target, HT_INT64);
     if (x == NULL || target == NULL)
         return ht_error_get(NULL);
     const double *scores = ht__body_data(x->body);
@@ -130,11 +131,11 @@ ht_metric *ht_metric_accuracy(int k, ht_comm *comm)
 }
 
 /* The class that each row of scores is taken for. */
-static ht_tensor *predictions(ht_tensor *x)
+static ht_tensor *predictions(const char *what, ht_tensor *x)
 {
     int64_t rows = x->body->shape[0], classes = x->body->shape[1];
-    ht_tensor *scores = ht__on_host(x, HT_FLOAT64);
-    ht_tensor *best = ht_empty_on(1, &rows, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self());
+    ht_tensor *scores = ht__on_host(what, x, HT_FLOAT64);
+    ht_tensor *best = ht_empty_ext(1, &rows, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self());
     int64_t *to;
 
     if (scores == NULL || best == NULL)
@@ -165,8 +166,8 @@ static ht_status update_confusion(ht_metric *metric, ht_tensor *x, ht_tensor *ta
                                ht__shape_str(2, x->body->shape), metric->classes);
     if (status != HT_SUCCESS)
         return status;
-    x = scores ? predictions(x) : ht__on_host(x, HT_INT64);
-    target = ht__on_host(target, HT_INT64);
+    x = scores ? predictions(what, x) : ht__on_host(what, x, HT_INT64);
+    target = ht__on_host(what, target, HT_INT64);
     if (x == NULL || target == NULL)
         return ht_error_get(NULL);
     const int64_t *taken = ht__body_data(x->body), *labels = ht__body_data(target->body);
@@ -191,7 +192,7 @@ static ht_status compute_confusion(ht_metric *metric, ht_value *result)
         count += counts[i];
         correct += i % (n + 1) == 0 ? counts[i] : 0;
     }
-    matrix = ht_array_local(counts, 2, shape, HT_INT64);
+    matrix = ht_array(counts, 2, shape, HT_INT64, HT_LOCAL);
     ht__free(counts);
     if (matrix == NULL)
         return ht_error_get(NULL);

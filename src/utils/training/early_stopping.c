@@ -3,7 +3,7 @@
  * Early stopping: counts epochs since the best one. */
 #include <math.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ht/callbacks.h"
 
 struct ht_early_stopping {

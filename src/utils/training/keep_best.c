@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ht/callbacks.h"
 
 static const char what[] = "ht_keep_best_step";

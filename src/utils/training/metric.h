@@ -5,7 +5,7 @@
 #ifndef HT_UTILS_TRAINING_METRIC_H
 #define HT_UTILS_TRAINING_METRIC_H
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "ht/metrics.h"
 
 /* Number, mean and sum of squared distances from it: what Chan's formula merges. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ops/ops.h"
 #include "ht/factories.h"
 #include "utils/training/metric.h"
 
@@ -16,7 +17,7 @@ static const char saving[] = "ht_metric_state_dict", loading[] = "ht_metric_load
 static ht_tensor *counts_tensor(const ht_metric *metric, const int64_t *sums)
 {
     int64_t length = metric->counts_length;
-    ht_tensor *x = ht_empty_on(1, &length, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self());
+    ht_tensor *x = ht_empty_ext(1, &length, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self());
 
     if (x != NULL && length > 0)
         memcpy(ht__body_data(x->body), sums, (size_t)length * sizeof *sums);
@@ -28,7 +29,7 @@ static ht_tensor *moments_tensor(const ht_metric *metric)
     const ht_moments *mine = &metric->moments;
     const double row[FIELDS] = {mine->count, mine->mean, mine->m2};
     const int64_t shape[2] = {metric->comm->size, FIELDS};
-    ht_tensor *x = ht_empty_on(2, shape, HT_FLOAT64, 0, ht__device_cpu(), metric->comm);
+    ht_tensor *x = ht_empty_ext(2, shape, HT_FLOAT64, 0, ht__device_cpu(), metric->comm);
 
     if (x != NULL)
         memcpy(ht__body_data(x->body), row, sizeof row);
@@ -146,8 +147,8 @@ static ht_status read_tensors(const ht_metric *metric, const ht_value *state, ht
         m->body->dtype != HT_FLOAT64 || (m->body->split != HT_NONE && m->body->split != 0))
         return ht__error_set(
             HT_ERR_FORMAT, "%s: the state has no float64 \"moments\" with three columns", loading);
-    *counts = ht__on_host(c, HT_INT64);
-    *moments = ht__on_host(m, HT_FLOAT64);
+    *counts = ht__on_host(loading, c, HT_INT64);
+    *moments = ht__on_host(loading, m, HT_FLOAT64);
     if (*counts == NULL || *moments == NULL)
         return ht_error_get(NULL);
     if (!counts_are_sound((*counts)->body, (*moments)->body))

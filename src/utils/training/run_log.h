@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "core/core.h"
+#include "core/comm/comm.h"
 #include "ht/callbacks.h"
 
 struct ht_run_log {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ht/log.h"
 #include "utils/training/run_log.h"
 
 /* Where the file is to end: after the last whole line whose first number, which `start` precedes,

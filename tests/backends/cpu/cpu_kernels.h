@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the tests of the cpu kernels: the table of each SIMD level that this machine can run, and
- * elements of any dtype as double. */
+ * For the tests of the cpu kernels: the table of each SIMD level that this machine can run, the
+ * call of a kernel, and elements of any dtype as double. */
 #ifndef HT_TESTS_BACKENDS_CPU_CPU_KERNELS_H
 #define HT_TESTS_BACKENDS_CPU_CPU_KERNELS_H
 
@@ -14,11 +14,12 @@
 #include "backends/cpu/kernels.h"
 #include "core/base/half.h"
 #include "ht/error.h"
+#include "ht/kernels/elementwise.h"
 #include "ht_test.h"
 
 typedef struct cpu_level {
     const char *name;
-    ht_kernels kernels;
+    ht_kernel_table kernels;
 } cpu_level;
 
 /* The levels, baseline first; returns how many. */
@@ -43,6 +44,25 @@ static inline int cpu_levels(cpu_level levels[3])
     }
 #endif
     return count;
+}
+
+/* Fills in what the arguments begin with, which must be an ht_kernel_call, and runs the kernel that
+ * a table has for the dtype. What it returns. */
+#define cpu_run(table, kernel, dtype, arguments) \
+    cpu_run_bytes(table, kernel, dtype, arguments, sizeof *(arguments))
+
+static inline int cpu_run_bytes(const ht_kernel_table *table, ht_kernel kernel, ht_dtype dtype,
+                                void *arguments, size_t bytes)
+{
+    ht_kernel_call *call = arguments;
+    ht_kernel_fn *run = table->at[kernel][dtype];
+
+    call->bytes = (uint32_t)bytes;
+    call->kernel = kernel;
+    call->dtype = dtype;
+    call->what = "the test";
+    assert_non_null(run);
+    return run(NULL, call);
 }
 
 /* Element i of an array as double; the real part of a complex one. */

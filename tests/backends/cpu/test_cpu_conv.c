@@ -1,18 +1,12 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
 /* Convolutions of the cpu backend against seven loops in double precision. */
-#include "ht_test.h"
+#include "cpu_kernels.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "config.h"
-#include "core/core.h"
-#include "core/base/half.h"
-#include "backends/cpu/nn/conv_plain.h"
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/nn/conv_plain.h"
 #include "backends/cpu/scratch.h"
 #ifdef HT_HAVE_ONEDNN
 #include "backends/cpu/nn/onednn.h"
@@ -33,9 +27,9 @@ static const job jobs[] = {
 enum { JOBS = sizeof jobs / sizeof *jobs };
 
 /* The width is two more than the height, so that a mix-up of the two shows. */
-static ht_conv make_conv(const job *j, ht_dtype dtype, bool x_last, bool y_last)
+static ht_conv_call make_conv(const job *j, bool x_last, bool y_last)
 {
-    ht_conv v = {.dtype = dtype, .n = j->n, .c = j->c, .o = j->o, .groups = j->groups};
+    ht_conv_call v = {.spatial = 2, .n = j->n, .c = j->c, .o = j->o, .groups = j->groups};
 
     for (int i = 0; i < 2; i++) {
         v.in[i] = j->in + 2 * i;
@@ -64,7 +58,7 @@ typedef struct oracle {
     double *x, *weight, *y, *dx, *dweight, *dbias, *bias, *result;
 } oracle;
 
-static void convolve(const ht_conv *v, const oracle *t)
+static void convolve(const ht_conv_call *v, const oracle *t)
 {
     const int64_t cg = v->c / v->groups, og = v->o / v->groups;
 
@@ -103,30 +97,12 @@ static double *random_values(int64_t count)
     return values;
 }
 
-static double load(ht_dtype dtype, const void *from, int64_t i)
-{
-    switch (dtype) {
-    case HT_FLOAT64:
-        return ((const double *)from)[i];
-    case HT_FLOAT32:
-        return ((const float *)from)[i];
-    default:
-        return ht__bfloat16_to_float(((const uint16_t *)from)[i]);
-    }
-}
-
 static void *as_dtype(ht_dtype dtype, const double *from, int64_t count)
 {
     void *to = malloc((size_t)(count + 1) * 8);
 
-    for (int64_t i = 0; i < count; i++) {
-        if (dtype == HT_FLOAT64)
-            ((double *)to)[i] = from[i];
-        else if (dtype == HT_FLOAT32)
-            ((float *)to)[i] = (float)from[i];
-        else
-            ((uint16_t *)to)[i] = ht__float_to_bfloat16((float)from[i]);
-    }
+    for (int64_t i = 0; i < count; i++)
+        cpu_set(dtype, to, i, from[i]);
     return to;
 }
 
@@ -138,29 +114,29 @@ static void check_close(ht_dtype dtype, const void *got, const double *expected,
     for (int64_t i = 0; i < count; i++)
         scale = fmax(scale, fabs(expected[i]));
     for (int64_t i = 0; i < count; i++) {
-        double value = load(dtype, got, i);
+        double value = cpu_get(dtype, got, i);
 
         if (!(fabs(value - expected[i]) <= tolerance * scale))
             fail_msg("element %lld is %g, not %g", (long long)i, value, expected[i]);
     }
 }
 
-static int64_t x_count(const ht_conv *v)
+static int64_t x_count(const ht_conv_call *v)
 {
     return v->n * v->c * v->in[0] * v->in[1];
 }
 
-static int64_t y_count(const ht_conv *v)
+static int64_t y_count(const ht_conv_call *v)
 {
     return v->n * v->o * v->out[0] * v->out[1];
 }
 
-static int64_t weight_count(const ht_conv *v)
+static int64_t weight_count(const ht_conv_call *v)
 {
     return v->o * (v->c / v->groups) * v->kernel[0] * v->kernel[1];
 }
 
-static oracle make_oracle(const ht_conv *v)
+static oracle make_oracle(const ht_conv_call *v)
 {
     oracle t = {.x = random_values(x_count(v)),
                 .weight = random_values(weight_count(v)),
@@ -183,58 +159,92 @@ static void free_oracle(oracle *t)
         free(all[i]);
 }
 
-/* The three kernels of a table entry against the oracle; results start as garbage. */
-static void check_conv(const ht_kernels *k, const ht_conv *v)
+static int convolve_with(const ht_kernel_table *k, ht_kernel kernel, ht_dtype dtype, ht_conv_call v,
+                         void *x, void *weight, void *bias, void *y)
+{
+    v.x = x;
+    v.weight = weight;
+    v.bias = bias;
+    v.y = y;
+    return cpu_run(k, kernel, dtype, &v);
+}
+
+/* The three kernels of a table against the oracle; results start as garbage. The gradient of the
+ * bias alone comes last. */
+static void check_conv(const ht_kernel_table *k, ht_dtype dtype, const ht_conv_call *v)
 {
     oracle t = make_oracle(v);
-    void *x = as_dtype(v->dtype, t.x, x_count(v)), *y = as_dtype(v->dtype, t.y, y_count(v));
-    void *weight = as_dtype(v->dtype, t.weight, weight_count(v));
-    void *bias = as_dtype(v->dtype, t.bias, v->o), *result = as_dtype(v->dtype, t.y, y_count(v));
-    void *dx = as_dtype(v->dtype, t.x, x_count(v)), *dbias = as_dtype(v->dtype, t.bias, v->o);
-    void *dweight = as_dtype(v->dtype, t.weight, weight_count(v));
-    void *all[8] = {x, y, weight, bias, result, dx, dbias, dweight};
+    void *x = as_dtype(dtype, t.x, x_count(v)), *y = as_dtype(dtype, t.y, y_count(v));
+    void *weight = as_dtype(dtype, t.weight, weight_count(v));
+    void *bias = as_dtype(dtype, t.bias, v->o), *result = as_dtype(dtype, t.y, y_count(v));
+    void *dx = as_dtype(dtype, t.x, x_count(v)), *dbias = as_dtype(dtype, t.bias, v->o);
+    void *dweight = as_dtype(dtype, t.weight, weight_count(v));
+    void *only = as_dtype(dtype, t.bias, v->o);
+    void *all[9] = {x, y, weight, bias, result, dx, dbias, dweight, only};
+    const ht_kernel forward = HT_KERNEL_CONV_FORWARD, backward = HT_KERNEL_CONV_BACKWARD_WEIGHT;
 
-    assert_int_equal(k->conv_forward(NULL, v, x, weight, bias, result), 0);
-    check_close(v->dtype, result, t.result, y_count(v));
-    assert_int_equal(k->conv_backward_data(NULL, v, y, weight, dx), 0);
-    check_close(v->dtype, dx, t.dx, x_count(v));
-    assert_int_equal(k->conv_backward_weight(NULL, v, x, y, dweight, dbias), 0);
-    check_close(v->dtype, dweight, t.dweight, weight_count(v));
-    check_close(v->dtype, dbias, t.dbias, v->o);
+    assert_int_equal(convolve_with(k, forward, dtype, *v, x, weight, bias, result), 0);
+    check_close(dtype, result, t.result, y_count(v));
+    assert_int_equal(convolve_with(k, HT_KERNEL_CONV_BACKWARD_DATA, dtype, *v, dx, weight, NULL, y),
+                     0);
+    check_close(dtype, dx, t.dx, x_count(v));
+    assert_int_equal(convolve_with(k, backward, dtype, *v, x, dweight, dbias, y), 0);
+    check_close(dtype, dweight, t.dweight, weight_count(v));
+    check_close(dtype, dbias, t.dbias, v->o);
+    assert_int_equal(convolve_with(k, backward, dtype, *v, x, NULL, only, y), 0);
+    check_close(dtype, only, t.dbias, v->o);
 
     free_oracle(&t);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         free(all[i]);
 }
 
-static void check_all(const ht_kernels *k, ht_dtype dtype)
+static void check_all(const ht_kernel_table *k, ht_dtype dtype)
 {
     for (int i = 0; i < JOBS; i++)
         for (int layout = 0; layout < 4; layout++) {
-            ht_conv v = make_conv(&jobs[i], dtype, layout & 1, layout & 2);
+            ht_conv_call v = make_conv(&jobs[i], layout & 1, layout & 2);
 
-            check_conv(k, &v);
+            check_conv(k, dtype, &v);
         }
 }
 
-static const ht_kernels plain = {.conv_forward = ht__cpu_conv_plain_forward,
-                                 .conv_backward_data = ht__cpu_conv_plain_backward_data,
-                                 .conv_backward_weight = ht__cpu_conv_plain_backward_weight};
+/* The plain code as kernels, where the backend's own may ask oneDNN first. */
+static int convolve_plainly(void *stream, const ht_kernel_call *call)
+{
+    const ht_conv_call *v = (const ht_conv_call *)call;
+
+    (void)stream;
+    if (call->kernel == HT_KERNEL_CONV_FORWARD)
+        return ht__cpu_conv_plain_forward(v, v->x, v->weight, v->bias, v->y);
+    if (call->kernel == HT_KERNEL_CONV_BACKWARD_DATA)
+        return ht__cpu_conv_plain_backward_data(v, v->y, v->weight, v->x);
+    return ht__cpu_conv_plain_backward_weight(v, v->x, v->y, v->weight, v->bias);
+}
+
+static const ht_kernel_table *plain_kernels(void)
+{
+    static ht_kernel_table plain;
+
+    for (ht_kernel k = HT_KERNEL_CONV_FORWARD; k <= HT_KERNEL_CONV_BACKWARD_WEIGHT; k++)
+        for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++)
+            plain.at[k][dtype] = convolve_plainly;
+    return &plain;
+}
 
 static void test_plain(void **state)
 {
     (void)state;
-    check_all(&plain, HT_FLOAT64);
-    check_all(&plain, HT_FLOAT32);
-    check_all(&plain, HT_BFLOAT16);
+    for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++)
+        check_all(plain_kernels(), (ht_dtype)dtype);
 }
 
 /* What users get: for float32 by oneDNN, where the build has it. */
 static void test_backend(void **state)
 {
     (void)state;
-    check_all(&ht__backend_cpu()->kernels, HT_FLOAT64);
-    check_all(&ht__backend_cpu()->kernels, HT_FLOAT32);
+    check_all(ht__cpu_kernels(), HT_FLOAT64);
+    check_all(ht__cpu_kernels(), HT_FLOAT32);
 }
 
 /* Float32 takes oneDNN's path, for each kernel and layout; the second call has other weights. */
@@ -250,11 +260,11 @@ static void test_onednn(void **state)
 
     for (int i = 0; i < 3; i++)
         for (int layout = 0; layout < 4; layout++) {
-            ht_conv v = make_conv(&nets[i], HT_FLOAT32, layout & 1, layout & 2);
+            ht_conv_call v = make_conv(&nets[i], layout & 1, layout & 2);
             int64_t calls = ht__cpu_onednn_calls();
 
-            check_conv(&ht__backend_cpu()->kernels, &v);
-            check_conv(&ht__backend_cpu()->kernels, &v);
+            check_conv(ht__cpu_kernels(), HT_FLOAT32, &v);
+            check_conv(ht__cpu_kernels(), HT_FLOAT32, &v);
             assert_int_equal(ht__cpu_onednn_calls() - calls, 6);
         }
 #endif
@@ -262,28 +272,50 @@ static void test_onednn(void **state)
 
 static void test_weights_changed_in_place(void **state)
 {
-    ht_conv v = make_conv(&(job){1, 1, 1, 1, 1, 1, 1, 0, 1}, HT_FLOAT32, true, true);
+    ht_conv_call v = make_conv(&(job){1, 1, 1, 1, 1, 1, 1, 0, 1}, true, true);
     float x[3] = {1, 2, 3}, weight = 2, y[3];
 
     (void)state;
-    assert_int_equal(ht__backend_cpu()->kernels.conv_forward(NULL, &v, x, &weight, NULL, y), 0);
+    v.x = x;
+    v.weight = &weight;
+    v.y = y;
+    assert_int_equal(cpu_run(ht__cpu_kernels(), HT_KERNEL_CONV_FORWARD, HT_FLOAT32, &v), 0);
     assert_true(y[0] == 2 && y[2] == 6);
     weight = -1;
-    assert_int_equal(ht__backend_cpu()->kernels.conv_forward(NULL, &v, x, &weight, NULL, y), 0);
+    assert_int_equal(cpu_run(ht__cpu_kernels(), HT_KERNEL_CONV_FORWARD, HT_FLOAT32, &v), 0);
     assert_true(y[0] == -1 && y[2] == -3);
 }
 
-static void test_dtypes_without_convolution_are_refused(void **state)
+static void test_other_than_images_are_refused(void **state)
 {
-    ht_conv v = make_conv(&jobs[0], HT_INT32, false, false);
-    int32_t x[256] = {0}, weight[256] = {0}, y[512] = {0};
-    const char *message;
+    ht_conv_call v = make_conv(&(job){1, 1, 1, 1, 1, 1, 1, 0, 1}, false, false);
+    float x[3] = {1, 2, 3}, weight = 2, y[3] = {7, 7, 7};
 
     (void)state;
-    assert_int_not_equal(plain.conv_forward(NULL, &v, x, weight, NULL, y), 0);
-    ht_error_get(&message);
-    assert_non_null(strstr(message, "ht_conv2d: there is no int32 kernel on the cpu"));
-    ht_error_clear();
+    v.x = x;
+    v.weight = &weight;
+    v.y = y;
+    for (v.spatial = 1; v.spatial <= HT_SPATIAL; v.spatial += 2)
+        for (ht_kernel k = HT_KERNEL_CONV_FORWARD; k <= HT_KERNEL_CONV_BACKWARD_WEIGHT; k++)
+            assert_int_equal(cpu_run(ht__cpu_kernels(), k, HT_FLOAT32, &v), HT_KERNEL_REFUSED);
+    assert_true(x[0] == 1 && weight == 2 && y[0] == 7);
+}
+
+/* No kernel; and the plain code itself, which others may call, names the dtype. */
+static void test_dtypes_without_convolution(void **state)
+{
+    ht_conv_call v = make_conv(&jobs[0], false, false);
+    int32_t x[256] = {0}, weight[256] = {0}, y[512] = {0};
+
+    (void)state;
+    for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++)
+        for (ht_kernel k = HT_KERNEL_CONV_FORWARD; k <= HT_KERNEL_CONV_BACKWARD_WEIGHT; k++) {
+            if (!ht_dtype_is_floating((ht_dtype)dtype))
+                assert_null(ht__cpu_kernel(k, (ht_dtype)dtype));
+        }
+    assert_int_not_equal(
+        convolve_with(plain_kernels(), HT_KERNEL_CONV_FORWARD, HT_INT32, v, x, weight, NULL, y), 0);
+    assert_message("ht_conv2d: there is no int32 kernel on the cpu");
 }
 
 static void *ask_for_nothing(void *got)
@@ -307,4 +339,5 @@ static void test_no_memory_to_work_in_is_no_failure(void **state)
 HT_TEST_SUITE(test_cpu_conv, cmocka_unit_test(test_no_memory_to_work_in_is_no_failure),
               cmocka_unit_test(test_plain), cmocka_unit_test(test_backend),
               cmocka_unit_test(test_onednn), cmocka_unit_test(test_weights_changed_in_place),
-              cmocka_unit_test(test_dtypes_without_convolution_are_refused));
+              cmocka_unit_test(test_other_than_images_are_refused),
+              cmocka_unit_test(test_dtypes_without_convolution));

@@ -1,19 +1,18 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products against three loops, over transposes, leading dimensions, alpha, beta, bias and
- * empty sizes. The operands are small integers, so that every type computes exactly. */
-#include "ht_test.h"
+ * Matrix products against three loops, over transposes, leading dimensions, batches, alpha, beta,
+ * bias, epilogue and empty sizes. The operands are small integers, so that every type computes
+ * exactly; the imaginary part of a complex one is half its real part (cpu_set). */
+#include "cpu_kernels.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include "backends/cpu/cpu.h"
+#include "ht/kernels/nn.h"
 
-#include "backends/cpu/nn/kernels.h"
-
-#define ROOM 256
+enum { ROOM = 512, MAX_BYTES = 16 };
 
 typedef struct product {
-    ht_gemm g;
+    ht_gemm_call g;
     double a[ROOM], b[ROOM], bias[ROOM], c[ROOM], expected[ROOM];
 } product;
 
@@ -28,21 +27,25 @@ static void fill(double *values, int64_t from)
         values[i] = (double)(from + pick(7));
 }
 
-/* Where beta is 0, c holds NaN: it must not be read. */
-static void make_product(product *p)
+/* Where beta is 0, c holds NaN: it must not be read. Matrices have gaps between their rows, and
+ * there are up to three of them; a step of 0 is one for all. */
+static void make_product(product *p, ht_dtype dtype)
 {
-    ht_gemm *g = &p->g;
+    ht_gemm_call *g = &p->g;
 
-    *g = (ht_gemm){
+    *g = (ht_gemm_call){
         .trans_a = pick(2), .trans_b = pick(2), .m = pick(9), .n = pick(9), .k = pick(9)};
+    g->compute = dtype == HT_FLOAT16 || dtype == HT_BFLOAT16 ? HT_FLOAT32 : dtype;
+    g->epilogue = ht_dtype_is_floating(dtype) && pick(2) ? HT_EPILOGUE_RELU : HT_EPILOGUE_NONE;
     g->alpha = pick(3) - 1;
     g->beta = pick(3) - 1;
     g->lda = (g->trans_a ? g->m : g->k) + 1 + pick(3);
     g->ldb = (g->trans_b ? g->k : g->n) + 1 + pick(3);
     g->ldc = g->n + 1 + pick(3);
-    g->a = p->a;
-    g->b = p->b;
-    g->c = p->c;
+    g->batch = pick(4);
+    g->a_step = pick(2) * 100;
+    g->b_step = pick(2) * 110;
+    g->c_step = g->m * g->ldc + pick(3);
     g->bias = pick(2) ? p->bias : NULL;
     fill(p->a, -3);
     fill(p->b, -3);
@@ -52,90 +55,123 @@ static void make_product(product *p)
         p->c[i] = NAN;
 }
 
-static void expect_product(product *p)
+/* `square` is what 1 times 1 is: of complex numbers (1 + i/2)^2 = 3/4 + i. `one` is 1, or its
+ * imaginary part. */
+static void expect_product(product *p, double square, double one)
 {
-    const ht_gemm *g = &p->g;
+    const ht_gemm_call *g = &p->g;
 
-    for (int64_t i = 0; i < g->m; i++) {
-        for (int64_t j = 0; j < g->n; j++) {
-            double sum = 0;
+    for (int i = 0; i < ROOM; i++)
+        p->expected[i] = one * p->c[i];
+    for (int64_t i = 0; i < g->batch * g->m * g->n; i++) {
+        const int64_t batch = i / (g->m * g->n), row = i / g->n % g->m, column = i % g->n;
+        const double *a = p->a + batch * g->a_step, *b = p->b + batch * g->b_step;
+        double *c = p->expected + batch * g->c_step + row * g->ldc + column, sum = 0;
 
-            for (int64_t l = 0; l < g->k; l++)
-                sum += p->a[g->trans_a ? l * g->lda + i : i * g->lda + l] *
-                       p->b[g->trans_b ? j * g->ldb + l : l * g->ldb + j];
-            sum *= g->alpha;
-            sum += g->beta == 0 ? 0 : g->beta * p->c[i * g->ldc + j];
-            p->expected[i * g->ldc + j] = sum + (g->bias != NULL ? p->bias[j] : 0);
-        }
+        for (int64_t l = 0; l < g->k; l++)
+            sum += a[g->trans_a ? l * g->lda + row : row * g->lda + l] *
+                   b[g->trans_b ? column * g->ldb + l : l * g->ldb + column];
+        sum *= g->alpha * square;
+        sum += g->beta == 0 ? 0 : g->beta * *c;
+        sum += g->bias != NULL ? one * p->bias[column] : 0;
+        *c = g->epilogue == HT_EPILOGUE_RELU ? fmax(sum, 0) : sum;
     }
 }
 
-static void assert_product(const product *p)
+/* All of c: nothing is written between the rows. `part` 1: imaginary parts. */
+static void assert_product(const product *p, ht_dtype dtype, const char *c, int part)
 {
-    for (int64_t i = 0; i < p->g.m; i++) {
-        for (int64_t j = 0; j < p->g.n; j++)
-            assert_true(p->c[i * p->g.ldc + j] == p->expected[i * p->g.ldc + j]);
+    for (int64_t i = 0; i < ROOM; i++) {
+        double got = !ht_dtype_is_complex(dtype) ? cpu_get(dtype, c, i)
+                     : dtype == HT_COMPLEX64     ? cpu_get(HT_FLOAT32, c, 2 * i + part)
+                                                 : cpu_get(HT_FLOAT64, c, 2 * i + part);
+
+        assert_true(got == p->expected[i] || (isnan(got) && isnan(p->expected[i])));
     }
 }
 
-static void test_float64_equals_three_loops(void **state)
-{
-    static product p;
-
-    (void)state;
-    srand(1);
-    for (int round = 0; round < 2000; round++) {
-        make_product(&p);
-        p.g.dtype = HT_FLOAT64;
-        expect_product(&p);
-        assert_int_equal(ht__cpu_gemm(NULL, &p.g), 0);
-        assert_product(&p);
-    }
-}
-
-static void narrow(float *to, const double *from)
+static void to_dtype(ht_dtype dtype, char *to, const double *from)
 {
     for (int i = 0; i < ROOM; i++)
-        to[i] = (float)from[i];
+        cpu_set(dtype, to, i, from[i]);
 }
 
-static void test_float32_equals_three_loops(void **state)
+static void check_product(ht_dtype dtype)
 {
+    static _Alignas(64) char a[ROOM * MAX_BYTES], b[ROOM * MAX_BYTES], bias[ROOM * MAX_BYTES],
+        c[ROOM * MAX_BYTES];
     static product p;
-    static float a[ROOM], b[ROOM], bias[ROOM], c[ROOM];
 
+    make_product(&p, dtype);
+    to_dtype(dtype, a, p.a);
+    to_dtype(dtype, b, p.b);
+    to_dtype(dtype, bias, p.bias);
+    to_dtype(dtype, c, p.c);
+    p.g.a = a;
+    p.g.b = b;
+    p.g.c = c;
+    p.g.bias = p.g.bias != NULL ? bias : NULL;
+    assert_int_equal(cpu_run(ht__cpu_kernels(), HT_KERNEL_GEMM, dtype, &p.g), 0);
+    expect_product(&p, ht_dtype_is_complex(dtype) ? 0.75 : 1, 1);
+    assert_product(&p, dtype, c, 0);
+    if (!ht_dtype_is_complex(dtype))
+        return;
+    expect_product(&p, 1, 0.5);
+    assert_product(&p, dtype, c, 1);
+}
+
+static void test_equals_three_loops(void **state)
+{
     (void)state;
-    srand(2);
-    for (int round = 0; round < 2000; round++) {
-        ht_gemm g;
-
-        make_product(&p);
-        expect_product(&p);
-        narrow(a, p.a);
-        narrow(b, p.b);
-        narrow(bias, p.bias);
-        narrow(c, p.c);
-        g = p.g;
-        g.dtype = HT_FLOAT32;
-        g.a = a;
-        g.b = b;
-        g.c = c;
-        g.bias = p.g.bias != NULL ? bias : NULL;
-        assert_int_equal(ht__cpu_gemm(NULL, &g), 0);
-        for (int i = 0; i < ROOM; i++)
-            p.c[i] = (double)c[i];
-        assert_product(&p);
-    }
+    srand(1);
+    for (int dtype = HT_FLOAT16; dtype <= HT_COMPLEX128; dtype++)
+        for (int round = 0; round < 2000; round++)
+            check_product((ht_dtype)dtype);
 }
 
 static void test_refuses_what_blas_cannot_count(void **state)
 {
-    const ht_gemm g = {.dtype = HT_FLOAT64, .m = INT64_C(1) << 31, .n = 1, .k = 1};
+    ht_gemm_call g = {.compute = HT_FLOAT64, .m = INT64_C(1) << 31, .n = 1, .k = 1, .batch = 1};
 
     (void)state;
-    assert_int_not_equal(ht__cpu_gemm(NULL, &g), 0);
+    assert_int_not_equal(cpu_run(ht__cpu_kernels(), HT_KERNEL_GEMM, HT_FLOAT64, &g), 0);
+    assert_message("exceeds what BLAS counts");
 }
 
-HT_TEST_SUITE(test_cpu_gemm, cmocka_unit_test(test_float64_equals_three_loops),
-              cmocka_unit_test(test_float32_equals_three_loops),
-              cmocka_unit_test(test_refuses_what_blas_cannot_count));
+/* Refused, so that it runs elsewhere; not an error. */
+static void test_complex_numbers_have_no_epilogue(void **state)
+{
+    float one[2] = {1, 0}, c[2] = {5, 5};
+    ht_gemm_call g = {.compute = HT_COMPLEX64,
+                      .epilogue = HT_EPILOGUE_RELU,
+                      .m = 1,
+                      .n = 1,
+                      .k = 1,
+                      .lda = 1,
+                      .ldb = 1,
+                      .ldc = 1,
+                      .batch = 1,
+                      .alpha = 1,
+                      .a = one,
+                      .b = one,
+                      .c = c};
+
+    (void)state;
+    ht_error_clear();
+    assert_int_equal(cpu_run(ht__cpu_kernels(), HT_KERNEL_GEMM, HT_COMPLEX64, &g),
+                     HT_KERNEL_REFUSED);
+    assert_true(c[0] == 5 && c[1] == 5);
+    assert_int_equal(ht_error_get(NULL), HT_SUCCESS);
+}
+
+static void test_integers_have_no_products(void **state)
+{
+    (void)state;
+    for (int dtype = 0; dtype < HT_FLOAT16; dtype++)
+        assert_null(ht__cpu_kernel(HT_KERNEL_GEMM, (ht_dtype)dtype));
+}
+
+HT_TEST_SUITE(test_cpu_gemm, cmocka_unit_test(test_equals_three_loops),
+              cmocka_unit_test(test_refuses_what_blas_cannot_count),
+              cmocka_unit_test(test_complex_numbers_have_no_epilogue),
+              cmocka_unit_test(test_integers_have_no_products));

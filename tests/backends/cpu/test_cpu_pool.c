@@ -1,19 +1,15 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
 /* Max pooling of the cpu backend against plain loops; NaN, ties, padding. */
-#include "ht_test.h"
+#include "cpu_kernels.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "config.h"
 #include "backends/cpu/cpu.h"
+#include "ht/kernels/nn.h"
 
-static ht_pool make_pool(int64_t n, int64_t c, int64_t in, int64_t kernel, int64_t stride,
-                         int64_t padding, int64_t dilation, bool last)
+static ht_pool_call make_pool(int64_t n, int64_t c, int64_t in, int64_t kernel, int64_t stride,
+                              int64_t padding, int64_t dilation, bool last)
 {
-    ht_pool p = {.dtype = HT_FLOAT32, .n = n, .c = c};
+    ht_pool_call p = {.spatial = 2, .n = n, .c = c};
 
     for (int i = 0; i < 2; i++) {
         p.in[i] = in + i;
@@ -42,7 +38,7 @@ static int64_t at(const int64_t stride[4], int64_t n, int64_t c, int64_t h, int6
 
 /* The position h * W + w of the first of the largest values in a window, NaN above all; -1: none.
  */
-static int32_t choose(const ht_pool *p, const float *x, int64_t n, int64_t c, int64_t oh,
+static int32_t choose(const ht_pool_call *p, const float *x, int64_t n, int64_t c, int64_t oh,
                       int64_t ow)
 {
     int32_t chosen = -1;
@@ -71,9 +67,16 @@ static void fill(float *x, int64_t count)
         x[i] = i % 11 == 10 ? NAN : i % 13 == 12 ? -INFINITY : (float)(rand() % 4);
 }
 
-static void check_pool(const ht_pool *p)
+static int run(ht_kernel kernel, ht_pool_call p, float *x, float *y, int32_t *index)
 {
-    const ht_kernels *k = &ht__backend_cpu()->kernels;
+    p.x = x;
+    p.y = y;
+    p.index = index;
+    return cpu_run(ht__cpu_kernels(), kernel, HT_FLOAT32, &p);
+}
+
+static void check_pool(const ht_pool_call *p)
+{
     const int64_t xs = p->n * p->c * p->in[0] * p->in[1], ys = p->n * p->c * p->out[0] * p->out[1];
     float *x = malloc((size_t)(xs + 1) * 4), *y = malloc((size_t)(ys + 1) * 4);
     float *dx = malloc((size_t)(xs + 1) * 4), *expected = calloc((size_t)xs + 1, 4);
@@ -81,7 +84,7 @@ static void check_pool(const ht_pool *p)
 
     fill(x, xs);
     memset(dx, 0x55, (size_t)xs * 4);
-    assert_int_equal(k->max_pool_forward(NULL, p, x, y, index), 0);
+    assert_int_equal(run(HT_KERNEL_MAX_POOL_FORWARD, *p, x, y, index), 0);
     for (int64_t i = 0; i < ys; i++) {
         const int64_t area = p->out[0] * p->out[1], n = i / (p->c * area), c = i / area % p->c;
         const int64_t oh = i / p->out[1] % p->out[0], ow = i % p->out[1];
@@ -99,7 +102,7 @@ static void check_pool(const ht_pool *p)
         if (chosen >= 0)
             expected[from] += y[to];
     }
-    assert_int_equal(k->max_pool_backward(NULL, p, y, index, dx), 0);
+    assert_int_equal(run(HT_KERNEL_MAX_POOL_BACKWARD, *p, dx, y, index), 0);
     for (int64_t i = 0; i < xs; i++)
         assert_true(dx[i] == expected[i]);
 
@@ -123,7 +126,7 @@ static void test_shapes_and_layouts(void **state)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int last = 0; last < 2; last++) {
             const int64_t *s = shapes[i];
-            ht_pool p = make_pool(s[0], s[1], s[2], s[3], s[4], s[5], s[6], last);
+            ht_pool_call p = make_pool(s[0], s[1], s[2], s[3], s[4], s[5], s[6], last);
 
             check_pool(&p);
         }
@@ -131,18 +134,33 @@ static void test_shapes_and_layouts(void **state)
 
 static void test_first_of_equals_and_nan(void **state)
 {
-    const float x[6] = {1, 3, NAN, 3, 2, NAN}; /* (2, 3): windows {1 3 3 2} and {3 NAN 2 NAN} */
-    ht_pool p = make_pool(1, 1, 2, 2, 1, 0, 1, false);
+    float x[6] = {1, 3, NAN, 3, 2, NAN}; /* (2, 3): windows {1 3 3 2} and {3 NAN 2 NAN} */
+    ht_pool_call p = make_pool(1, 1, 2, 2, 1, 0, 1, false);
     int32_t index[2];
     float y[2];
 
     (void)state;
-    assert_int_equal(ht__backend_cpu()->kernels.max_pool_forward(NULL, &p, x, y, index), 0);
+    assert_int_equal(run(HT_KERNEL_MAX_POOL_FORWARD, p, x, y, index), 0);
     assert_int_equal(index[0], 1);
     assert_true(y[0] == 3);
     assert_int_equal(index[1], 2);
     assert_true(isnan(y[1]));
 }
 
+static void test_other_than_images_are_refused(void **state)
+{
+    float x[6] = {1, 2, 3, 4, 5, 6}, y[2] = {7, 7};
+    ht_pool_call p = make_pool(1, 1, 2, 2, 1, 0, 1, false);
+    int32_t index[2] = {0};
+
+    (void)state;
+    for (p.spatial = 1; p.spatial <= HT_SPATIAL; p.spatial += 2) {
+        assert_int_equal(run(HT_KERNEL_MAX_POOL_FORWARD, p, x, y, index), HT_KERNEL_REFUSED);
+        assert_int_equal(run(HT_KERNEL_MAX_POOL_BACKWARD, p, x, y, index), HT_KERNEL_REFUSED);
+    }
+    assert_true(y[0] == 7 && x[0] == 1);
+}
+
 HT_TEST_SUITE(test_cpu_pool, cmocka_unit_test(test_shapes_and_layouts),
-              cmocka_unit_test(test_first_of_equals_and_nan));
+              cmocka_unit_test(test_first_of_equals_and_nan),
+              cmocka_unit_test(test_other_than_images_are_refused));

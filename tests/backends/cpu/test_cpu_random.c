@@ -5,6 +5,7 @@
 
 #include "backends/cpu/random/normal.h"
 #include "backends/cpu/random/philox.h"
+#include "ht/kernels/nn.h"
 
 enum { N = 3000 };
 
@@ -25,9 +26,9 @@ static void philox_known_answers(void **state)
     assert_memory_equal(words, pi, sizeof pi);
 }
 
-static ht_random job(ht_dtype dtype)
+static ht_random_call job(void)
 {
-    ht_random draw = {.dtype = dtype, .seed = 42, .draw = 7, .outer = 1, .inner = N};
+    ht_random_call draw = {.seed = 42, .draw = 7, .outer = 1, .inner = N};
 
     draw.inner_global = N;
     draw.a = -1;
@@ -37,60 +38,67 @@ static ht_random job(ht_dtype dtype)
     return draw;
 }
 
-static bool has(int dtype, int kind)
+static void run(int level, ht_kernel kind, ht_dtype dtype, ht_random_call draw, void *out)
 {
-    return kind == HT_RANDOM_INTEGER ? !ht_dtype_is_complex((ht_dtype)dtype)
-                                     : ht_dtype_is_floating((ht_dtype)dtype);
+    draw.out = out;
+    assert_int_equal(cpu_run(&levels[level].kernels, kind, dtype, &draw), 0);
+}
+
+static bool has(ht_dtype dtype, ht_kernel kind)
+{
+    return kind == HT_KERNEL_RANDOM_INTEGER ? !ht_dtype_is_complex(dtype)
+                                            : ht_dtype_is_floating(dtype);
 }
 
 /* The whole draw at the baseline, then by pieces and as columns at every level: the same bits. */
-static void slabs_and_levels_agree(void **state)
+static void check_slabs(ht_kernel kind, ht_dtype dtype)
 {
     static _Alignas(64) char whole[N * 8], piece[N * 8];
 
+    run(0, kind, dtype, job(), whole);
+    for (int l = 0; l < level_count; l++) {
+        ht_random_call draw = job();
+
+        for (int64_t start = 0, n = 1; start + n <= N; start += n, n = n * 2 + 1) {
+            draw.start = start;
+            draw.inner = n;
+            run(l, kind, dtype, draw, piece);
+            for (int64_t i = 0; i < n; i++)
+                assert_true(cpu_same(dtype, piece, i, whole, start + i));
+        }
+        draw = job(); /* columns 11 ... 17 of (100, 30) */
+        draw.outer = 100;
+        draw.inner_global = 30;
+        draw.start = 11;
+        draw.inner = 7;
+        run(l, kind, dtype, draw, piece);
+        for (int64_t i = 0; i < 700; i++)
+            assert_true(cpu_same(dtype, piece, i, whole, i / 7 * 30 + 11 + i % 7));
+    }
+}
+
+static void slabs_and_levels_agree(void **state)
+{
     (void)state;
     for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++)
-        for (int kind = 0; kind < HT_RANDOM_COUNT; kind++) {
-            if (!has(dtype, kind))
-                continue;
-            ht_random draw = job((ht_dtype)dtype);
-
-            assert_int_equal(levels[0].kernels.random[kind](NULL, &draw, whole), 0);
-            for (int l = 0; l < level_count; l++) {
-                for (int64_t start = 0, n = 1; start + n <= N; start += n, n = n * 2 + 1) {
-                    draw = job((ht_dtype)dtype);
-                    draw.start = start;
-                    draw.inner = n;
-                    levels[l].kernels.random[kind](NULL, &draw, piece);
-                    for (int64_t i = 0; i < n; i++)
-                        assert_true(cpu_same((ht_dtype)dtype, piece, i, whole, start + i));
-                }
-                draw = job((ht_dtype)dtype); /* columns 11 ... 17 of (100, 30) */
-                draw.outer = 100;
-                draw.inner_global = 30;
-                draw.start = 11;
-                draw.inner = 7;
-                levels[l].kernels.random[kind](NULL, &draw, piece);
-                for (int64_t i = 0; i < 700; i++)
-                    assert_true(
-                        cpu_same((ht_dtype)dtype, piece, i, whole, i / 7 * 30 + 11 + i % 7));
-            }
-        }
+        for (ht_kernel kind = HT_KERNELS_RANDOM; kind < HT_KERNELS_RANDOM_END; kind++)
+            if (has((ht_dtype)dtype, kind))
+                check_slabs(kind, (ht_dtype)dtype);
 }
 
 static void another_seed_or_draw_differs(void **state)
 {
     float base[N], other[N];
-    ht_random draw = job(HT_FLOAT32);
+    ht_random_call draw = job();
 
     (void)state;
-    levels[0].kernels.random[HT_RANDOM_UNIFORM](NULL, &draw, base);
+    run(0, HT_KERNEL_RANDOM_UNIFORM, HT_FLOAT32, draw, base);
     draw.seed++;
-    levels[0].kernels.random[HT_RANDOM_UNIFORM](NULL, &draw, other);
+    run(0, HT_KERNEL_RANDOM_UNIFORM, HT_FLOAT32, draw, other);
     assert_memory_not_equal(base, other, sizeof base);
-    draw = job(HT_FLOAT32);
+    draw = job();
     draw.draw++;
-    levels[0].kernels.random[HT_RANDOM_UNIFORM](NULL, &draw, other);
+    run(0, HT_KERNEL_RANDOM_UNIFORM, HT_FLOAT32, draw, other);
     assert_memory_not_equal(base, other, sizeof base);
 }
 
@@ -117,15 +125,22 @@ static void moments(void **state)
 {
     enum { MANY = 1000000 };
     float *value = malloc(MANY * sizeof *value);
-    ht_random draw = {.dtype = HT_FLOAT32, .seed = 5, .outer = 1, .inner = MANY, .a = 0, .b = 1};
+    const ht_random_call draw = {.seed = 5, .outer = 1, .inner = MANY, .a = 0, .b = 1};
 
     (void)state;
-    for (int kind = HT_RANDOM_UNIFORM; kind <= HT_RANDOM_NORMAL; kind++) {
-        const double mean = kind == HT_RANDOM_UNIFORM ? 0.5 : 0;
-        const double variance = kind == HT_RANDOM_UNIFORM ? 1.0 / 12 : 1;
+    for (ht_kernel kind = HT_KERNELS_RANDOM; kind < HT_KERNELS_RANDOM_END; kind++) {
+        double mean = 0, variance = 1; /* of RANDOM_NORMAL */
         double sum = 0, squares = 0;
 
-        levels[0].kernels.random[kind](NULL, &draw, value);
+        if (kind == HT_KERNEL_RANDOM_INTEGER) /* has a test of its own */
+            continue;
+        if (kind == HT_KERNEL_RANDOM_UNIFORM) {
+            mean = 0.5;
+            variance = 1.0 / 12;
+        } else if (kind != HT_KERNEL_RANDOM_NORMAL) {
+            fail_msg("kernel %d of HT_RANDOM_KERNELS has no moments here", kind);
+        }
+        run(0, kind, HT_FLOAT32, draw, value);
         for (int64_t i = 0; i < MANY; i++) {
             sum += value[i] - mean;
             squares += (value[i] - mean) * (value[i] - mean);
@@ -140,21 +155,19 @@ static void moments(void **state)
 static void intervals_are_half_open(void **state)
 {
     static char value[N * 8];
+    ht_random_call draw = job();
     bool seen[10] = {false};
 
     (void)state;
     for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++) {
-        ht_random draw = job((ht_dtype)dtype);
-
-        levels[level_count - 1].kernels.random[HT_RANDOM_UNIFORM](NULL, &draw, value);
+        run(level_count - 1, HT_KERNEL_RANDOM_UNIFORM, (ht_dtype)dtype, job(), value);
         for (int64_t i = 0; i < N; i++)
             assert_true(cpu_get((ht_dtype)dtype, value, i) >= -1 &&
                         cpu_get((ht_dtype)dtype, value, i) < 2);
     }
-    ht_random draw = job(HT_INT64);
     draw.low = -4;
     draw.high = 6;
-    levels[0].kernels.random[HT_RANDOM_INTEGER](NULL, &draw, value);
+    run(0, HT_KERNEL_RANDOM_INTEGER, HT_INT64, draw, value);
     for (int64_t i = 0; i < N; i++) {
         assert_in_range(((int64_t *)value)[i] + 4, 0, 9);
         seen[((int64_t *)value)[i] + 4] = true;
@@ -168,15 +181,23 @@ static void dropout(void **state)
     static float x[N], y[N], dx[N];
     static uint8_t mask[N], base[N];
     const double p = 0.25;
-    ht_random draw = {.dtype = HT_FLOAT32, .seed = 3, .draw = 4, .outer = 1, .inner = N, .a = p};
+    ht_dropout_call forward = {.draw = {.seed = 3, .draw = 4, .outer = 1, .inner = N, .a = p},
+                               .x = x,
+                               .y = y,
+                               .mask = mask};
     int64_t kept = 0;
 
     (void)state;
     for (int64_t i = 0; i < N; i++)
         x[i] = (float)(i + 1);
     for (int l = 0; l < level_count; l++) {
-        levels[l].kernels.dropout_forward(NULL, &draw, x, y, mask);
-        levels[l].kernels.dropout_backward(NULL, HT_FLOAT32, N, p, x, mask, dx);
+        ht_dropout_call backward = forward;
+
+        backward.y = dx;
+        assert_int_equal(
+            cpu_run(&levels[l].kernels, HT_KERNEL_DROPOUT_FORWARD, HT_FLOAT32, &forward), 0);
+        assert_int_equal(
+            cpu_run(&levels[l].kernels, HT_KERNEL_DROPOUT_BACKWARD, HT_FLOAT32, &backward), 0);
         if (l == 0)
             memcpy(base, mask, sizeof base);
         assert_memory_equal(base, mask, sizeof base);
@@ -187,22 +208,21 @@ static void dropout(void **state)
     for (int64_t i = 0; i < N; i++)
         kept += base[i];
     assert_true(fabs((double)kept / N - (1 - p)) < 5 * sqrt(p * (1 - p) / N));
-    draw.a = 1;
-    levels[0].kernels.dropout_forward(NULL, &draw, x, y, mask);
+    forward.draw.a = 1;
+    cpu_run(&levels[0].kernels, HT_KERNEL_DROPOUT_FORWARD, HT_FLOAT32, &forward);
     for (int64_t i = 0; i < N; i++)
         assert_true(mask[i] == 0 && y[i] == 0);
 }
 
-static void wrong_dtype_is_named(void **state)
+static void other_dtypes_have_no_draws(void **state)
 {
-    ht_random draw = job(HT_COMPLEX64);
-    const char *message;
-    float value;
-
     (void)state;
-    assert_int_not_equal(levels[0].kernels.random[HT_RANDOM_NORMAL](NULL, &draw, &value), 0);
-    ht_error_get(&message);
-    assert_string_equal(message, "normal numbers: there is no complex64 kernel on the cpu");
+    for (int l = 0; l < level_count; l++)
+        for (ht_kernel kind = HT_KERNELS_RANDOM; kind < HT_KERNELS_RANDOM_END; kind++)
+            for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++) {
+                if (!has((ht_dtype)dtype, kind))
+                    assert_null(levels[l].kernels.at[kind][dtype]);
+            }
 }
 
 static int setup(void **state)
@@ -220,4 +240,4 @@ HT_TEST_SUITE(test_cpu_random, cmocka_unit_test(philox_known_answers),
               cmocka_unit_test_setup(moments, setup),
               cmocka_unit_test_setup(intervals_are_half_open, setup),
               cmocka_unit_test_setup(dropout, setup),
-              cmocka_unit_test_setup(wrong_dtype_is_named, setup));
+              cmocka_unit_test_setup(other_dtypes_have_no_draws, setup));

@@ -3,21 +3,24 @@
  * double. */
 #include "cpu_kernels.h"
 
+#include "ht/kernels/nn.h"
+
 enum { ROWS = 3, MAX = 3000 };
 
 static cpu_level levels[3];
 static int level_count;
 static _Alignas(64) char x[ROWS * MAX * 8], y[ROWS * MAX * 8], dx[ROWS * MAX * 8];
 
-static void check(const ht_kernels *k, ht_dtype dtype, int64_t columns)
+static void check(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
 {
-    const ht_rows rows = {.dtype = dtype, .rows = ROWS, .columns = columns};
+    ht_rows_call forward = {.rows = ROWS, .columns = columns, .x = x, .y = y};
+    ht_rows_call backward = {.rows = ROWS, .columns = columns, .x = dx, .y = y, .dy = x};
     uint64_t state = (uint64_t)columns;
 
     for (int64_t i = 0; i < ROWS * columns; i++)
         cpu_set(dtype, x, i, 100 + 8 * cpu_random(&state));
-    assert_int_equal(k->log_softmax_forward(NULL, &rows, x, y), 0);
-    assert_int_equal(k->log_softmax_backward(NULL, &rows, x, y, dx), 0);
+    assert_int_equal(cpu_run(k, HT_KERNEL_LOG_SOFTMAX_FORWARD, dtype, &forward), 0);
+    assert_int_equal(cpu_run(k, HT_KERNEL_LOG_SOFTMAX_BACKWARD, dtype, &backward), 0);
     for (int64_t row = 0; row < ROWS; row++) {
         long double exps = 0, gradients = 0;
 
@@ -48,20 +51,33 @@ static void log_softmax(void **state)
         }
 }
 
+/* Two rows of three classes. */
+static ht_rows_call nll_call(const int64_t *target)
+{
+    return (ht_rows_call){.rows = 2, .columns = 3, .ignore = -100, .target = target};
+}
+
 static void nll(void **state)
 {
-    static const float scores[] = {-1, -2, -3, -4, -5, -6};
+    static float scores[] = {-1, -2, -3, -4, -5, -6};
     static const int64_t target[] = {2, -100};
     static const float weight[] = {0.5f, 0.25f};
     static const float expected[] = {0, 0, -0.5f, 0, 0, 0};
-    const ht_rows rows = {.dtype = HT_FLOAT32, .rows = 2, .columns = 3};
-    float loss[2], gradient[6];
+    float loss[2], gradient[6] = {7, 7, 7, 7, 7, 7};
 
     (void)state;
     for (int l = 0; l < level_count; l++) {
-        assert_int_equal(levels[l].kernels.nll_forward(NULL, &rows, scores, target, -100, loss), 0);
+        ht_rows_call forward = nll_call(target), backward = nll_call(target);
+
+        forward.x = scores;
+        forward.y = loss;
+        assert_int_equal(cpu_run(&levels[l].kernels, HT_KERNEL_NLL_FORWARD, HT_FLOAT32, &forward),
+                         0);
         assert_true(loss[0] == 3 && loss[1] == 0);
-        levels[l].kernels.nll_backward(NULL, &rows, weight, target, -100, gradient);
+        backward.x = gradient;
+        backward.dy = weight;
+        assert_int_equal(cpu_run(&levels[l].kernels, HT_KERNEL_NLL_BACKWARD, HT_FLOAT32, &backward),
+                         0);
         for (int i = 0; i < 6; i++)
             assert_true(gradient[i] == expected[i]);
     }
@@ -69,16 +85,41 @@ static void nll(void **state)
 
 static void target_outside_is_named(void **state)
 {
-    static const float scores[6] = {0};
+    static float scores[6] = {0}, loss[2];
     static const int64_t target[] = {2, 3};
-    const ht_rows rows = {.dtype = HT_FLOAT32, .rows = 2, .columns = 3};
+    ht_rows_call rows = nll_call(target);
     const char *message;
-    float loss[2];
 
     (void)state;
-    assert_int_not_equal(levels[0].kernels.nll_forward(NULL, &rows, scores, target, -100, loss), 0);
+    rows.x = scores;
+    rows.y = loss;
+    assert_int_not_equal(cpu_run(&levels[0].kernels, HT_KERNEL_NLL_FORWARD, HT_FLOAT32, &rows), 0);
     assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
     assert_string_equal(message, "target 3 of row 1 is outside the 3 classes");
+}
+
+/* The forward pass has told of them, perhaps later than this: the rows' gradients are 0, and
+ * nothing is written outside. */
+static void target_outside_has_no_gradient(void **state)
+{
+    static const int64_t target[][2] = {{3, -1}, {INT64_MAX, INT64_MIN}, {-101, 6}};
+    static const float weight[] = {0.5f, 0.25f};
+    float around[12];
+
+    (void)state;
+    for (int l = 0; l < level_count; l++)
+        for (int t = 0; t < 3; t++) {
+            ht_rows_call rows = nll_call(target[t]);
+
+            for (int i = 0; i < 12; i++)
+                around[i] = 7;
+            rows.x = around + 3;
+            rows.dy = weight;
+            assert_int_equal(cpu_run(&levels[l].kernels, HT_KERNEL_NLL_BACKWARD, HT_FLOAT32, &rows),
+                             0);
+            for (int i = 0; i < 12; i++)
+                assert_true(around[i] == (i < 3 || i >= 9 ? 7 : 0));
+        }
 }
 
 static int setup(void **state)
@@ -91,4 +132,5 @@ static int setup(void **state)
 
 HT_TEST_SUITE(test_cpu_rows, cmocka_unit_test_setup(log_softmax, setup),
               cmocka_unit_test_setup(nll, setup),
-              cmocka_unit_test_setup(target_outside_is_named, setup));
+              cmocka_unit_test_setup(target_outside_is_named, setup),
+              cmocka_unit_test_setup(target_outside_has_no_gradient, setup));

@@ -3,7 +3,9 @@
  * and the same bits at every level and length. */
 #include "cpu_kernels.h"
 
-enum { N = 131, STEPS = 3 };
+#include "ht/kernels/optim.h"
+
+enum { N = 131, STEPS = 3, PARTS = 3 };
 
 static cpu_level levels[3];
 static int level_count;
@@ -12,10 +14,8 @@ typedef struct arrays {
     _Alignas(64) char param[N * 8], grad[N * 8], state[3][N * 8];
 } arrays;
 
-static void fill(arrays *a, ht_dtype dtype)
+static void fill_from(uint64_t state, arrays *a, ht_dtype dtype)
 {
-    uint64_t state = 17;
-
     for (int64_t i = 0; i < N; i++) {
         cpu_set(dtype, a->param, i, 2 * cpu_random(&state) - 1);
         cpu_set(dtype, a->grad, i, 2 * cpu_random(&state) - 1);
@@ -24,79 +24,113 @@ static void fill(arrays *a, ht_dtype dtype)
     }
 }
 
-static ht_update update(arrays *a, ht_dtype dtype, int64_t n)
+static void fill(arrays *a, ht_dtype dtype)
 {
-    ht_update u = {.dtype = dtype, .n = n, .param = a->param, .grad = a->grad, .grad_scale = 0.5};
+    fill_from(17, a, dtype);
+}
 
-    for (int s = 0; s < 3; s++)
-        u.state[s] = a->state[s];
-    u.lr = 0.1;
-    u.beta1 = 0.9;
-    u.beta2 = 0.99;
-    u.eps = 1e-6;
-    u.weight_decay = 0.01;
-    u.momentum = 0.8;
-    u.dampening = 0.3;
-    return u;
+/* A call and what lies behind it. */
+typedef struct job {
+    ht_update_call call;
+    ht_update_part part[PARTS];
+} job;
+
+static ht_update_part make_part(arrays *a, int64_t n, int64_t step)
+{
+    return (ht_update_part){.param = a->param,
+                            .grad = a->grad,
+                            .state = {a->state[0], a->state[1], a->state[2]},
+                            .n = n,
+                            .step = step};
+}
+
+static job make_job(arrays *a, int64_t n, int64_t step)
+{
+    return (job){.call = {.lr = 0.1,
+                          .beta1 = 0.9,
+                          .beta2 = 0.99,
+                          .eps = 1e-6,
+                          .weight_decay = 0.01,
+                          .momentum = 0.8,
+                          .dampening = 0.3,
+                          .grad_scale = 0.5,
+                          .count = 1,
+                          .parts = offsetof(job, part)},
+                 .part = {make_part(a, n, step)}};
+}
+
+static void run(int level, ht_kernel kind, ht_dtype dtype, job *j)
+{
+    assert_ptr_equal(ht_update_parts(&j->call), j->part);
+    assert_int_equal(cpu_run_bytes(&levels[level].kernels, kind, dtype, j,
+                                   sizeof j->call + (size_t)j->call.count * sizeof *j->part),
+                     0);
 }
 
 /* One element, one step: param, and the states. */
-static void reference(ht_update_kernel kind, const ht_update *u, double *p, double grad,
-                      double s[3])
+static void reference(ht_kernel kind, const job *j, double *p, double grad, double s[3])
 {
+    const ht_update_call *u = &j->call;
+    const double step = (double)j->part->step;
     double g = grad * u->grad_scale * (u->maximize ? -1 : 1);
 
-    if (kind == HT_UPDATE_ADAM && u->decoupled)
+    if (kind == HT_KERNEL_UPDATE_ADAM && u->decoupled)
         *p *= 1 - u->lr * u->weight_decay;
     else
         g += u->weight_decay * *p;
-    if (kind == HT_UPDATE_SGD) {
-        s[0] = u->first ? g : u->momentum * s[0] + (1 - u->dampening) * g;
-        *p -= u->lr * (u->state[0] == NULL ? g : u->nesterov ? g + u->momentum * s[0] : s[0]);
-    } else if (kind == HT_UPDATE_ADAM) {
+    if (kind == HT_KERNEL_UPDATE_SGD) {
+        s[0] = step == 1 ? g : u->momentum * s[0] + (1 - u->dampening) * g;
+        *p -= u->lr * (j->part->state[0] == NULL ? g : u->nesterov ? g + u->momentum * s[0] : s[0]);
+    } else if (kind == HT_KERNEL_UPDATE_ADAM) {
         s[0] = u->beta1 * s[0] + (1 - u->beta1) * g;
         s[1] = u->beta2 * s[1] + (1 - u->beta2) * g * g;
-        *p -= u->lr * s[0] / (1 - pow(u->beta1, (double)u->step)) /
-              (sqrt(s[1] / (1 - pow(u->beta2, (double)u->step))) + u->eps);
-    } else if (kind == HT_UPDATE_RMSPROP) {
-        double *buffer = &s[u->centered ? 2 : 1], step;
+        *p -= u->lr * s[0] / (1 - pow(u->beta1, step)) /
+              (sqrt(s[1] / (1 - pow(u->beta2, step))) + u->eps);
+    } else if (kind == HT_KERNEL_UPDATE_RMSPROP) {
+        double *buffer = &s[u->centered ? 2 : 1], ratio;
 
         s[0] = u->beta1 * s[0] + (1 - u->beta1) * g * g;
         if (u->centered)
             s[1] = u->beta1 * s[1] + (1 - u->beta1) * g;
-        step = g / (sqrt(u->centered ? s[0] - s[1] * s[1] : s[0]) + u->eps);
-        *buffer = u->momentum * *buffer + step;
+        ratio = g / (sqrt(u->centered ? s[0] - s[1] * s[1] : s[0]) + u->eps);
+        *buffer = u->momentum * *buffer + ratio;
         *p -= u->lr * *buffer;
-    } else {
+    } else if (kind == HT_KERNEL_UPDATE_ADAMAX) {
+        s[0] = u->beta1 * s[0] + (1 - u->beta1) * g;
+        s[1] = fmax(u->beta2 * s[1], fabs(g) + u->eps);
+        *p -= u->lr / (1 - pow(u->beta1, step)) * s[0] / s[1];
+    } else if (kind == HT_KERNEL_UPDATE_ADAGRAD) {
+        s[0] += g * g;
+        *p -= u->lr / (1 + (step - 1) * u->beta1) * g / (sqrt(s[0]) + u->eps);
+    } else if (kind == HT_KERNEL_UPDATE_ADADELTA) {
         double delta;
 
         s[0] = u->beta1 * s[0] + (1 - u->beta1) * g * g;
         delta = sqrt(s[1] + u->eps) / sqrt(s[0] + u->eps) * g;
         s[1] = u->beta1 * s[1] + (1 - u->beta1) * delta * delta;
         *p -= u->lr * delta;
+    } else {
+        fail_msg("kernel %d of HT_OPTIM_KERNELS has no reference here", kind);
     }
 }
 
 /* `option` sets the flags: bit 0 nesterov, decoupled or centered, bit 1 maximize, bit 2 no momentum
  * (SGD: without buffer). */
-static ht_update configured(ht_update_kernel kind, arrays *a, ht_dtype dtype, int64_t n, int option,
-                            int step)
+static job configured(ht_kernel kind, arrays *a, int64_t n, int option, int step)
 {
-    ht_update u = update(a, dtype, n);
+    job j = make_job(a, n, step);
 
-    u.nesterov = u.decoupled = u.centered = option & 1;
-    u.maximize = option & 2;
-    u.first = step == 1;
-    u.step = step;
+    j.call.nesterov = j.call.decoupled = j.call.centered = option & 1;
+    j.call.maximize = option & 2;
     if (option & 4) {
-        u.momentum = 0;
-        if (kind == HT_UPDATE_SGD)
-            u.state[0] = NULL;
+        j.call.momentum = 0;
+        if (kind == HT_KERNEL_UPDATE_SGD)
+            j.part->state[0] = NULL;
     }
-    return u;
+    return j;
 }
 
-static void check(ht_update_kernel kind, ht_dtype dtype, int option)
+static void check(ht_kernel kind, ht_dtype dtype, int option)
 {
     static arrays got[3];
     static double param[N], states[N][3];
@@ -109,14 +143,15 @@ static void check(ht_update_kernel kind, ht_dtype dtype, int option)
     }
     for (int step = 1; step <= STEPS; step++) {
         for (int l = 0; l < level_count; l++) {
-            ht_update u = configured(kind, &got[l], dtype, N, option, step);
-            assert_int_equal(levels[l].kernels.update[kind](NULL, &u), 0);
+            job j = configured(kind, &got[l], N, option, step);
+
+            run(l, kind, dtype, &j);
             assert_memory_equal(got[l].param, got[0].param, sizeof got[0].param);
         }
         for (int64_t i = 0; i < N; i++) {
-            ht_update u = configured(kind, &got[0], dtype, N, option, step);
+            const job j = configured(kind, &got[0], N, option, step);
 
-            reference(kind, &u, &param[i], cpu_get(dtype, got[0].grad, i), states[i]);
+            reference(kind, &j, &param[i], cpu_get(dtype, got[0].grad, i), states[i]);
             assert_true(fabs(cpu_get(dtype, got[0].param, i) - param[i]) <= 32 * cpu_eps(dtype));
         }
     }
@@ -125,16 +160,10 @@ static void check(ht_update_kernel kind, ht_dtype dtype, int option)
 static void steps(void **state)
 {
     (void)state;
-    for (int dtype = HT_FLOAT32; dtype <= HT_FLOAT64; dtype++) {
-        for (int option = 0; option < 8; option++) {
-            check(HT_UPDATE_SGD, (ht_dtype)dtype, option);
-            check(HT_UPDATE_RMSPROP, (ht_dtype)dtype, option);
-        }
-        for (int option = 0; option < 4; option++) {
-            check(HT_UPDATE_ADAM, (ht_dtype)dtype, option);
-            check(HT_UPDATE_ADADELTA, (ht_dtype)dtype, option);
-        }
-    }
+    for (int dtype = HT_FLOAT32; dtype <= HT_FLOAT64; dtype++)
+        for (ht_kernel kind = HT_KERNELS_OPTIM; kind < HT_KERNELS_OPTIM_END; kind++)
+            for (int option = 0; option < 8; option++)
+                check(kind, (ht_dtype)dtype, option);
 }
 
 /* What a segment boundary cuts off must not change: every prefix equals the whole. */
@@ -143,62 +172,128 @@ static void lengths_agree(void **state)
     static arrays whole, part;
 
     (void)state;
-    for (int kind = 0; kind < HT_UPDATE_COUNT; kind++)
+    for (ht_kernel kind = HT_KERNELS_OPTIM; kind < HT_KERNELS_OPTIM_END; kind++)
         for (int l = 0; l < level_count; l++)
             for (int64_t n = 0; n <= 70; n++) {
                 fill(&whole, HT_FLOAT32);
                 fill(&part, HT_FLOAT32);
-                ht_update all = configured((ht_update_kernel)kind, &whole, HT_FLOAT32, N, 0, 1);
-                ht_update some = configured((ht_update_kernel)kind, &part, HT_FLOAT32, n, 0, 1);
+                job all = configured(kind, &whole, N, 0, 1);
+                job some = configured(kind, &part, n, 0, 1);
 
-                levels[l].kernels.update[kind](NULL, &all);
-                levels[l].kernels.update[kind](NULL, &some);
+                run(l, kind, HT_FLOAT32, &all);
+                run(l, kind, HT_FLOAT32, &some);
                 for (int64_t i = 0; i < n; i++)
                     assert_true(cpu_same(HT_FLOAT32, part.param, i, whole.param, i));
             }
 }
 
-/* y = a x + b y: the same bits at every level, whatever the length; x may be y. */
-static void check_sums(ht_dtype dtype)
+/* Three parameters of different lengths and ages in one call are the same as in three calls;
+ * nothing is written behind the end of one. */
+static void parts_are_updated_alike(void **state)
 {
-    static arrays whole[3], part, before;
+    static const int64_t n[PARTS] = {70, 0, N - 1}, step[PARTS] = {1, 2, 3};
+    static arrays together[PARTS], apart[PARTS], before;
 
-    fill(&before, dtype);
-    for (int l = 0; l < level_count; l++) {
-        fill(&whole[l], dtype);
-        fill(&part, dtype);
-        levels[l].kernels.axpby(NULL, dtype, N, 0.75, whole[l].grad, -1.25, whole[l].param);
-        levels[l].kernels.axpby(NULL, dtype, 67, 0.75, part.grad, -1.25, part.param);
-        levels[l].kernels.axpby(NULL, dtype, N, 2, part.grad, 1, part.grad);
-        assert_memory_equal(whole[l].param, whole[0].param, sizeof whole[0].param);
-        for (int64_t i = 0; i < N; i++) {
-            double x = cpu_get(dtype, before.grad, i), y = cpu_get(dtype, before.param, i);
+    (void)state;
+    for (ht_kernel kind = HT_KERNELS_OPTIM; kind < HT_KERNELS_OPTIM_END; kind++)
+        for (int l = 0; l < level_count; l++) {
+            job all = make_job(&together[0], 0, 0);
 
-            assert_true(fabs(cpu_get(dtype, whole[l].param, i) - (0.75 * x - 1.25 * y)) <=
-                        2 * cpu_eps(dtype));
-            assert_true(fabs(cpu_get(dtype, part.grad, i) - 3 * x) <= 4 * cpu_eps(dtype));
-            assert_true(cpu_same(dtype, part.param, i, i < 67 ? whole[l].param : before.param, i));
+            all.call.count = PARTS;
+            for (int i = 0; i < PARTS; i++) {
+                job one = make_job(&apart[i], n[i], step[i]);
+
+                fill_from(17 + (uint64_t)i, &together[i], HT_FLOAT64);
+                fill_from(17 + (uint64_t)i, &apart[i], HT_FLOAT64);
+                all.part[i] = make_part(&together[i], n[i], step[i]);
+                run(l, kind, HT_FLOAT64, &one);
+            }
+            run(l, kind, HT_FLOAT64, &all);
+            assert_memory_equal(together, apart, sizeof together);
+            for (int i = 0; i < PARTS; i++) {
+                fill_from(17 + (uint64_t)i, &before, HT_FLOAT64);
+                assert_memory_equal(together[i].param + 8 * n[i], before.param + 8 * n[i],
+                                    sizeof before.param - 8 * (size_t)n[i]);
+            }
         }
+}
+
+/* The first step of momentum writes its buffer without reading it. */
+static void first_step_reads_no_buffer(void **state)
+{
+    static arrays a, fresh;
+
+    (void)state;
+    for (int l = 0; l < level_count; l++) {
+        job j = make_job(&a, N, 1), expected = make_job(&fresh, N, 1);
+
+        fill(&a, HT_FLOAT32);
+        fill(&fresh, HT_FLOAT32);
+        for (int64_t i = 0; i < N; i++)
+            cpu_set(HT_FLOAT32, a.state[0], i, NAN);
+        run(l, HT_KERNEL_UPDATE_SGD, HT_FLOAT32, &j);
+        run(l, HT_KERNEL_UPDATE_SGD, HT_FLOAT32, &expected);
+        assert_memory_equal(&a, &fresh, sizeof a);
     }
 }
 
-static void sums_in_place(void **state)
+/* 0.125 by a pointer has the effect of 0.125 times the scale of gradients. */
+static void factor_scales_gradients(void **state)
 {
+    static const double factor = 0.125;
+    static arrays by_factor, by_scale;
+
     (void)state;
-    check_sums(HT_FLOAT32);
-    check_sums(HT_FLOAT64);
+    for (ht_kernel kind = HT_KERNELS_OPTIM; kind < HT_KERNELS_OPTIM_END; kind++)
+        for (int l = 0; l < level_count; l++) {
+            job j = make_job(&by_factor, N, 2), scaled = make_job(&by_scale, N, 2);
+
+            fill(&by_factor, HT_FLOAT32);
+            fill(&by_scale, HT_FLOAT32);
+            j.call.factor = &factor;
+            scaled.call.grad_scale *= factor;
+            run(l, kind, HT_FLOAT32, &j);
+            run(l, kind, HT_FLOAT32, &scaled);
+            assert_memory_equal(&by_factor, &by_scale, sizeof by_scale);
+        }
 }
 
-static void half_precision_is_refused(void **state)
+/* `unless` 0 is as none; anything else, NaN too, and no part of the call is done. */
+static void unless_holds_the_step_back(void **state)
 {
-    static arrays a;
-    ht_update u = update(&a, HT_BFLOAT16, 0);
-    const char *message;
+    static const double unless[] = {0, 1, NAN};
+    static arrays got, done, before;
 
     (void)state;
-    assert_int_not_equal(levels[0].kernels.update[HT_UPDATE_ADAM](NULL, &u), 0);
-    ht_error_get(&message);
-    assert_string_equal(message, "Adam: there is no bfloat16 kernel on the cpu");
+    for (ht_kernel kind = HT_KERNELS_OPTIM; kind < HT_KERNELS_OPTIM_END; kind++)
+        for (int l = 0; l < level_count; l++)
+            for (int i = 0; i < 3; i++) {
+                job j = make_job(&got, 50, 2), plain = make_job(&done, 50, 2);
+
+                fill(&before, HT_FLOAT64);
+                got = done = before;
+                j.call.unless = &unless[i];
+                j.call.count = plain.call.count = 2; /* a second step for the same */
+                j.part[1] = j.part[0];
+                plain.part[1] = plain.part[0];
+                run(l, kind, HT_FLOAT64, &j);
+                run(l, kind, HT_FLOAT64, &plain);
+                assert_memory_equal(&got, i == 0 ? &done : &before, sizeof got);
+                assert_memory_not_equal(&done, &before, sizeof done);
+            }
+}
+
+static void half_precision_has_no_steps(void **state)
+{
+    (void)state;
+    for (int l = 0; l < level_count; l++)
+        for (ht_kernel kind = HT_KERNELS_OPTIM; kind < HT_KERNELS_OPTIM_END; kind++)
+            for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++) {
+                if (dtype == HT_FLOAT32 || dtype == HT_FLOAT64)
+                    assert_non_null(levels[l].kernels.at[kind][dtype]);
+                else
+                    assert_null(levels[l].kernels.at[kind][dtype]);
+            }
 }
 
 static int setup(void **state)
@@ -211,5 +306,8 @@ static int setup(void **state)
 
 HT_TEST_SUITE(test_cpu_update, cmocka_unit_test_setup(steps, setup),
               cmocka_unit_test_setup(lengths_agree, setup),
-              cmocka_unit_test_setup(sums_in_place, setup),
-              cmocka_unit_test_setup(half_precision_is_refused, setup));
+              cmocka_unit_test_setup(parts_are_updated_alike, setup),
+              cmocka_unit_test_setup(first_step_reads_no_buffer, setup),
+              cmocka_unit_test_setup(factor_scales_gradients, setup),
+              cmocka_unit_test_setup(unless_holds_the_step_back, setup),
+              cmocka_unit_test_setup(half_precision_has_no_steps, setup));

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "core/core.h"
+#include "core/tensor/tensor.h"
 #include "gradcheck.h"
 #include "ht_test.h"
 #include "tensor_check.h"
@@ -29,20 +29,12 @@ static ht_tensor *arithmetic(ht_tensor *in[], void *user)
                   ht_add_scalar(ht_mul(in[1], in[1]), 2));
 }
 
-static ht_tensor *functions(ht_tensor *in[], void *user)
-{
-    ht_tensor *positive = ht_add_scalar(ht_mul(in[0], in[0]), 0.5);
-
-    (void)user;
-    return ht_add(ht_mul(ht_exp(in[0]), ht_tanh(in[0])),
-                  ht_add(ht_log(positive), ht_sqrt(positive)));
-}
-
 static ht_tensor *reductions(ht_tensor *in[], void *user)
 {
     int axis = *(int *)user;
 
-    return ht_add(ht_mul(ht_sum(in[0], axis), ht_std(in[0], axis)), ht_max(in[0], axis));
+    return ht_add(ht_mul(ht_sum(in[0], axis), ht_std(in[0], axis)),
+                  ht_mul(ht_max(in[0], axis), ht_prod(in[0], axis)));
 }
 
 static ht_tensor *cumulative(ht_tensor *in[], void *user)
@@ -59,7 +51,7 @@ static ht_tensor *product(ht_tensor *in[], void *user)
 static ht_tensor *shapes(ht_tensor *in[], void *user)
 {
     ht_tensor *t = ht_transpose(in[0], 0, 1), *flat = ht_flatten(t, 0);
-    ht_tensor *both[2] = {ht_narrow(flat, 0, 2, 9), ht_reshape(in[0], 1, (int64_t[]){-1})};
+    ht_tensor *both[2] = {ht_narrow(flat, 0, 2, 9), ht_reshape(in[0], HT_SHAPE(-1))};
     ht_tensor *joined = ht_concatenate(2, both, 0);
 
     return ht_mul(ht_resplit(joined, split_of(*(int *)user)), joined);
@@ -73,7 +65,6 @@ static void gradients_agree_with_finite_differences(void **state)
         ht_tensor *two[2] = {leaf(2, square, split_of(split), 1), leaf(1, row, HT_NONE, 2)};
 
         ht_gradcheck(arithmetic, 2, two, NULL, 1e-7);
-        ht_gradcheck(functions, 1, two, NULL, 1e-7);
         for (int axis = -1; axis < 2; axis++)
             ht_gradcheck(reductions, 1, two, &(int){split_of(axis)}, 1e-7);
         for (int axis = 0; axis < 2; axis++)
@@ -138,7 +129,7 @@ static void hooks_see_and_replace_gradients(void **state)
     uint64_t id = ht_tensor_register_hook(y, twice, &seen);
 
     ht_tensor_register_grad_ready_hook(x, count_ready, &ready);
-    assert_int_equal(ht_backward_from(ht_sum(y, HT_NONE), NULL, true), HT_SUCCESS);
+    assert_int_equal(ht_backward_ext(ht_sum(y, HT_NONE), NULL, true), HT_SUCCESS);
     ht_test_expect(ht_tensor_grad(x), (double[]){6, 6, 6}, 0);
     assert_int_equal(ht_tensor_remove_hook(y, id), HT_SUCCESS);
     assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
@@ -217,13 +208,13 @@ static void extremes_pass_infinities_to_what_they_took(void **state)
     (void)state;
     ht_tensor_set_requires_grad(a, true);
     ht_tensor_set_requires_grad(b, true);
-    assert_int_equal(ht_backward_from(ht_maximum(a, b), seed, false), HT_SUCCESS);
+    assert_int_equal(ht_backward_ext(ht_maximum(a, b), seed, false), HT_SUCCESS);
     ht_test_expect(ht_tensor_grad(a), expected[0], 0);
     ht_test_expect(ht_tensor_grad(b), expected[1], 0);
 
     ht_tensor_set_grad(a, NULL);
     assert_int_equal(
-        ht_backward_from(ht_max(a, 0), ht_full(0, NULL, INFINITY, HT_FLOAT64, HT_NONE), false),
+        ht_backward_ext(ht_max(a, 0), ht_full(0, NULL, INFINITY, HT_FLOAT64, HT_NONE), false),
         HT_SUCCESS);
     ht_test_expect(ht_tensor_grad(a), expected[0], 0);
 }
@@ -239,21 +230,21 @@ static void given_gradients_are_checked(void **state)
     wrong[0] = ht_ones(2, larger, HT_FLOAT64, HT_NONE); /* was summed */
     wrong[1] = ht_ones(1, larger, HT_FLOAT64, HT_NONE);
     wrong[2] = ht_ones(1, row, HT_COMPLEX64, HT_NONE);
-    wrong[3] = ht_array_local((double[]){1, 1, 1}, 1, row, HT_FLOAT64);
+    wrong[3] = ht_array((double[]){1, 1, 1}, 1, row, HT_FLOAT64, HT_LOCAL);
     for (int i = 0; i < count; i++) {
         uint64_t id;
 
-        HT_TEST_EXPECT_ERROR(ht_backward_from(y, wrong[i], true), HT_ERR_SHAPE, "the seed is");
+        HT_TEST_EXPECT_ERROR(ht_backward_ext(y, wrong[i], true), HT_ERR_SHAPE, "the seed is");
         for (int inner = 0; inner < 2; inner++) {
             id = ht_tensor_register_hook(inner ? y : x, give, wrong[i]);
-            HT_TEST_EXPECT_ERROR(ht_backward_from(y, NULL, true), HT_ERR_SHAPE,
+            HT_TEST_EXPECT_ERROR(ht_backward_ext(y, NULL, true), HT_ERR_SHAPE,
                                  "the gradient that a hook returned is");
             ht_tensor_remove_hook(inner ? y : x, id);
         }
         assert_null(ht_tensor_grad(x));
     }
     ht_tensor_register_hook(x, give, ht_full(1, row, 3, HT_FLOAT32, HT_NONE));
-    assert_int_equal(ht_backward_from(y, ht_ones(1, row, HT_FLOAT32, HT_NONE), false), HT_SUCCESS);
+    assert_int_equal(ht_backward_ext(y, ht_ones(1, row, HT_FLOAT32, HT_NONE), false), HT_SUCCESS);
     assert_int_equal(ht_tensor_split(ht_tensor_grad(x)), 0);
     ht_test_expect(ht_tensor_grad(x), (double[]){3, 3, 3}, 0);
     ht_scope_close(scope);
@@ -273,7 +264,7 @@ static void an_earlier_error_stays(void **state)
     assert_int_equal(ht_error_get(&text), HT_ERR_IO);
     assert_string_equal(text, "of before");
     assert_int_equal(ht_backward(NULL), HT_ERR_IO);
-    assert_int_equal(ht_backward_from(NULL, NULL, false), HT_ERR_IO);
+    assert_int_equal(ht_backward_ext(NULL, NULL, false), HT_ERR_IO);
     ht_error_clear();
     HT_TEST_EXPECT_ERROR(ht_backward(NULL), HT_ERR_ARGUMENT, "ht_backward: the loss is NULL");
     ht_scope_close(scope);

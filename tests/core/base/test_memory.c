@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Small blocks that one thread allocates and another frees, as a loader's or a device's thread and
  * the program do: what is kept for later stays bounded. */
+#include "core/base/base.h"
 #include "ht_test.h"
 
 #include <malloc.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "ht/factories.h"
 
 enum { ROUNDS = 64, BLOCKS = 1 << 14, BYTES = 128 }; /* 2 MiB a round */
@@ -60,7 +60,7 @@ static void *make_tensors(void *unused)
 {
     (void)unused;
     for (int i = 0; i < 1000; i++)
-        ht_zeros(1, (int64_t[]){1}, HT_FLOAT32, HT_NONE);
+        ht_zeros(HT_SHAPE(1), HT_FLOAT32, HT_NONE);
     return NULL;
 }
 

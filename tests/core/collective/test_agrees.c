@@ -59,6 +59,28 @@ static ht_status load_no_axis(bool odd)
     return loaded(ht_load_hdf5("agrees.h5", "x", HT_FLOAT32, odd ? 7 : 0));
 }
 
+static ht_status load_no_device(bool odd)
+{
+    write_file();
+    return loaded(ht_load_hdf5_ext("agrees.h5", "x", HT_FLOAT32, 0, odd ? NULL : ht_get_device(),
+                                   HT_COMM_WORLD));
+}
+
+static ht_status part_no_dtype(bool odd)
+{
+    const float part = 1;
+
+    return loaded(ht_array_from_local(&part, HT_SHAPE(1), odd ? (ht_dtype)99 : HT_FLOAT32, 0));
+}
+
+static ht_status part_no_device(bool odd)
+{
+    const float part = 1;
+
+    return loaded(ht_array_from_local_ext(&part, HT_SHAPE(1), HT_FLOAT32, 0,
+                                          odd ? NULL : ht_get_device(), HT_COMM_WORLD));
+}
+
 static ht_status save_no_path(bool odd)
 {
     return ht_save_hdf5(numbers(), odd ? NULL : "agrees.h5", "x", "w");
@@ -144,6 +166,9 @@ static const ht_test_agreed rows[] = {
     HT_AGREES(ht_load_hdf5, " without a dtype", load_no_dtype),
     HT_AGREES(ht_load_hdf5, " of no data set", load_no_dataset),
     HT_AGREES(ht_load_hdf5, " along no axis", load_no_axis),
+    HT_AGREES(ht_load_hdf5_ext, " without a device", load_no_device),
+    HT_AGREES(ht_array_from_local, " without a dtype", part_no_dtype),
+    HT_AGREES(ht_array_from_local_ext, " without a device", part_no_device),
     HT_AGREES(ht_save_hdf5, " without a path", save_no_path),
     HT_AGREES(ht_save_hdf5, " without a mode", save_no_mode),
     HT_AGREES(ht_checkpoint_save, " without a state", checkpoint_no_state),

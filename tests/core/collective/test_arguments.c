@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agrees.h"
+#include "tensor_check.h"
 
 enum { ROWS = 4, COLUMNS = 3 };
 
@@ -39,13 +40,13 @@ static ht_tensor *local(int64_t rows, ht_dtype dtype)
 {
     int64_t shape[2] = {rows, COLUMNS};
 
-    return ht_tensor_local(ht_zeros(2, shape, dtype, HT_NONE));
+    return ht_zeros(2, shape, dtype, HT_LOCAL);
 }
 
 static ht_tensor *read_only(int64_t rows)
 {
-    return ht_tensor_local(ht_broadcast_to(ht_zeros(1, (int64_t[]){COLUMNS}, HT_FLOAT32, HT_NONE),
-                                           2, (int64_t[]){rows, COLUMNS}));
+    return ht_tensor_local(
+        ht_broadcast_to(ht_zeros(HT_SHAPE(COLUMNS), HT_FLOAT32, HT_NONE), HT_SHAPE(rows, COLUMNS)));
 }
 
 /* Rows of each side where all is right; alltoall's are as many as there are ranks. */
@@ -187,18 +188,21 @@ static void test_handles_of_one_memory(void **state)
 {
     ht_scope *scope = ht_scope_open();
     double data[3] = {1, 2, 3};
-    ht_tensor *x = ht_array_local(data, 1, (int64_t[]){3}, HT_FLOAT64);
+    ht_tensor *x = ht_array(data, HT_SHAPE(3), HT_FLOAT64, HT_LOCAL);
     ht_tensor *same = ht_narrow(x, 0, 0, 3), *low = ht_narrow(x, 0, 0, 2);
     ht_tensor *high = ht_narrow(x, 0, 1, 3);
-    const double *now = ht_tensor_data(x);
+    const double *now;
 
     (void)state;
     assert_int_equal(ht_allreduce(HT_COMM_WORLD, x, same, HT_OP_SUM), HT_SUCCESS);
+    now = ht_test_data(x);
     for (int i = 0; i < 3; i++)
         assert_true(now[i] == (i + 1) * ht_test_size);
     assert_int_equal(ht_allreduce(HT_COMM_WORLD, low, high, HT_OP_MAX), HT_SUCCESS);
+    now = ht_test_data(x);
     assert_true(now[0] == ht_test_size && now[1] == ht_test_size && now[2] == 2 * ht_test_size);
     assert_int_equal(ht_scan(HT_COMM_WORLD, high, low, HT_OP_MAX), HT_SUCCESS);
+    now = ht_test_data(x);
     assert_true(now[0] == ht_test_size && now[1] == 2 * ht_test_size);
     ht_scope_close(scope);
 }
@@ -207,7 +211,7 @@ static void test_handles_of_one_memory(void **state)
 static void test_parts_in_the_whole(void **state)
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *all = ht_array_local(&(int32_t[8]){0}, 1, (int64_t[]){ht_test_size}, HT_INT32);
+    ht_tensor *all = ht_array(&(int32_t[8]){0}, HT_SHAPE(ht_test_size), HT_INT32, HT_LOCAL);
     ht_tensor *mine = ht_narrow(all, 0, ht_test_rank, ht_test_rank + 1),
               *first = ht_narrow(all, 0, 0, 1);
 
@@ -215,9 +219,9 @@ static void test_parts_in_the_whole(void **state)
     ht_fill_(mine, ht_test_rank + 1);
     assert_int_equal(ht_allgather(HT_COMM_WORLD, mine, all), HT_SUCCESS);
     for (int r = 0; r < ht_test_size; r++)
-        assert_int_equal(((const int32_t *)ht_tensor_data(all))[r], r + 1);
+        assert_int_equal(((const int32_t *)ht_test_data(all))[r], r + 1);
     assert_int_equal(ht_scatter(HT_COMM_WORLD, all, first, 0), HT_SUCCESS);
-    assert_int_equal(*(const int32_t *)ht_tensor_data(all), ht_test_rank + 1);
+    assert_int_equal(*(const int32_t *)ht_test_data(all), ht_test_rank + 1);
     assert_int_equal(ht_gather(HT_COMM_WORLD, first, all, 0), HT_SUCCESS);
     assert_int_equal(ht_alltoall(HT_COMM_WORLD, all, ht_narrow(all, 0, 0, ht_test_size)),
                      HT_SUCCESS);

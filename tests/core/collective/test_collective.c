@@ -1,13 +1,13 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
 /* Reductions, broadcast and all-to-all of tensors: contiguous or not, every dtype, long counts. */
+#include "core/collective/call.h"
 #include "ht_test.h"
 #include "tensor_check.h"
 
 #include <string.h>
 
 #include "core/base/half.h"
-#include "core/comm/comm.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
@@ -26,7 +26,7 @@ static ht_tensor *numbers(ht_dtype dtype, bool transposed)
             data[transposed ? j * ROWS + i : i * COLUMNS + j] = 100 * ht_test_rank + 10 * i + j;
     }
 
-    ht_tensor *x = ht_array_local(data, 2, transposed ? turned : shape, HT_FLOAT64);
+    ht_tensor *x = ht_array(data, 2, transposed ? turned : shape, HT_FLOAT64, HT_LOCAL);
 
     return ht_astype(transposed ? ht_transpose(x, 0, 1) : x, dtype);
 }
@@ -34,7 +34,7 @@ static ht_tensor *numbers(ht_dtype dtype, bool transposed)
 /* Element (i, j) of x is a + b (10 i + j). */
 static void assert_numbers(ht_tensor *x, double a, double b)
 {
-    const double *data = ht_tensor_data(ht_contiguous(ht_astype(x, HT_FLOAT64)));
+    const double *data = ht_test_data(ht_contiguous(ht_astype(x, HT_FLOAT64)));
 
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < COLUMNS; j++)
@@ -76,13 +76,14 @@ static void test_sums_of_narrow_integers_wrap(void **state)
 
     (void)state;
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        ht_tensor *x = ht_full_i64(1, (int64_t[]){LENGTH}, rows[r].of_each, rows[r].dtype, HT_NONE);
+        ht_tensor *x = ht_full_ext(HT_SHAPE(LENGTH), HT_NUM(rows[r].of_each), rows[r].dtype,
+                                   HT_NONE, ht_get_device(), ht_get_comm());
         int64_t sum = ht_test_size * rows[r].of_each % rows[r].modulus;
 
         sum -= sum > rows[r].most ? rows[r].modulus : 0;
         assert_int_equal(ht_allreduce(HT_COMM_WORLD, x, x, HT_OP_SUM), HT_SUCCESS);
         for (int i = 0; i < LENGTH; i++)
-            assert_int_equal(ht_item_i64(ht_narrow(x, 0, i, i + 1)), sum);
+            assert_int_equal(ht_item_ext(ht_narrow(x, 0, i, i + 1)).integer, sum);
     }
 }
 
@@ -91,7 +92,7 @@ static void test_views_are_packed(void **state)
     ht_scope *scope = ht_scope_open();
     ht_tensor *send = numbers(HT_FLOAT32, true), *recv = ht_zeros_like(numbers(HT_FLOAT32, true));
     ht_tensor *turned = ht_transpose(
-        ht_array_local((float[SIZE]){0}, 2, (int64_t[]){COLUMNS, ROWS}, HT_FLOAT32), 0, 1);
+        ht_array((float[SIZE]){0}, HT_SHAPE(COLUMNS, ROWS), HT_FLOAT32, HT_LOCAL), 0, 1);
 
     (void)state;
     assert_false(ht_tensor_is_contiguous(turned));
@@ -125,14 +126,15 @@ static void test_logical_and_or(void **state)
 {
     ht_scope *scope = ht_scope_open();
     bool mine[2] = {ht_test_rank != 0, ht_test_rank == ht_test_size - 1};
-    ht_tensor *x = ht_array_local(mine, 1, (int64_t[]){2}, HT_BOOL), *y = ht_zeros_like(x);
+    ht_tensor *x = ht_array(mine, HT_SHAPE(2), HT_BOOL, HT_LOCAL), *y = ht_zeros_like(x);
 
     (void)state;
     ht_allreduce(HT_COMM_WORLD, x, y, HT_OP_AND);
-    const bool *both = ht_tensor_data(y);
+    const bool *both = ht_test_data(y);
     assert_false(both[0]);
     assert_int_equal(both[1], ht_test_size == 1);
     ht_allreduce(HT_COMM_WORLD, x, y, HT_OP_OR);
+    both = ht_test_data(y);
     assert_int_equal(both[0], ht_test_size > 1);
     assert_true(both[1]);
     ht_scope_close(scope);
@@ -147,7 +149,7 @@ static void test_logical_results_of_integers_are_0_or_1(void **state)
     for (int i = 0; i < 10; i++) {
         ht_scope *scope = ht_scope_open();
         ht_reduce_op op = i % 2 == 0 ? HT_OP_AND : HT_OP_OR;
-        ht_tensor *x = ht_full(2, (const int64_t[]){2, 3}, 3, dtypes[i / 2], HT_NONE);
+        ht_tensor *x = ht_full(HT_SHAPE(2, 3), 3, dtypes[i / 2], HT_NONE);
         ht_tensor *one = ht_ones_like(x), *y = ht_copy(x), *turned = ht_transpose(x, 0, 1);
         ht_tensor *scanned = ht_zeros_like(turned);
         ht_request *posted;
@@ -173,16 +175,16 @@ static void test_bfloat16_rounds_to_nearest(void **state)
 {
     ht_scope *scope = ht_scope_open();
     uint16_t mine = ht__float_to_bfloat16(ht_test_rank == 0 ? 256.0f : 1.5f);
-    ht_tensor *x = ht_array_local(&mine, 1, (int64_t[]){1}, HT_BFLOAT16);
+    ht_tensor *x = ht_array(&mine, HT_SHAPE(1), HT_BFLOAT16, HT_LOCAL);
 
     (void)state;
     ht_allreduce(HT_COMM_WORLD, x, x, HT_OP_MAX);
-    assert_int_equal(*(const uint16_t *)ht_tensor_data(x), ht__float_to_bfloat16(256.0f));
+    assert_int_equal(*(const uint16_t *)ht_test_data(x), ht__float_to_bfloat16(256.0f));
     if (ht_test_size == 2) {
         mine = ht__float_to_bfloat16(ht_test_rank == 0 ? 256.0f : 1.5f);
-        x = ht_array_local(&mine, 1, (int64_t[]){1}, HT_BFLOAT16);
+        x = ht_array(&mine, HT_SHAPE(1), HT_BFLOAT16, HT_LOCAL);
         ht_allreduce(HT_COMM_WORLD, x, x, HT_OP_SUM);
-        assert_int_equal(*(const uint16_t *)ht_tensor_data(x), ht__float_to_bfloat16(258.0f));
+        assert_int_equal(*(const uint16_t *)ht_test_data(x), ht__float_to_bfloat16(258.0f));
     }
     ht_scope_close(scope);
 }
@@ -234,11 +236,11 @@ static void test_alltoall_transposes_blocks(void **state)
     for (int i = 0; i < 2 * ht_test_size; i++)
         mine[i] = 100 * ht_test_rank + i;
 
-    ht_tensor *x = ht_array_local(mine, 1, (int64_t[]){2 * ht_test_size}, HT_INT32);
+    ht_tensor *x = ht_array(mine, HT_SHAPE(2 * ht_test_size), HT_INT32, HT_LOCAL);
 
     assert_int_equal(ht_alltoall(HT_COMM_WORLD, x, x), HT_SUCCESS);
     for (int i = 0; i < 2 * ht_test_size; i++)
-        assert_int_equal(((const int32_t *)ht_tensor_data(x))[i],
+        assert_int_equal(((const int32_t *)ht_test_data(x))[i],
                          100 * (i / 2) + 2 * ht_test_rank + i % 2);
     ht_scope_close(scope);
 }

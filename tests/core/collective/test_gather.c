@@ -2,11 +2,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of different length gathered and scattered, slabs exchanged between any two axes, and
  * tensors sent around a ring. */
+#include "core/collective/call.h"
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <stdio.h>
 
-#include "core/comm/comm.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
@@ -24,19 +25,19 @@ static ht_tensor *rows(int64_t first, int64_t count)
 
     for (int64_t i = 0; i < count * COLUMNS; i++)
         data[i] = (double)(10 * (first + i / COLUMNS) + i % COLUMNS);
-    return ht_array_local(data, 2, (int64_t[]){count, COLUMNS}, HT_FLOAT64);
+    return ht_array(data, HT_SHAPE(count, COLUMNS), HT_FLOAT64, HT_LOCAL);
 }
 
 static ht_tensor *no_rows(int64_t count)
 {
     static const double zeros[MOST + 1];
 
-    return ht_array_local(zeros, 2, (int64_t[]){count, COLUMNS}, HT_FLOAT64);
+    return ht_array(zeros, HT_SHAPE(count, COLUMNS), HT_FLOAT64, HT_LOCAL);
 }
 
 static void assert_rows(ht_tensor *x, int64_t first, int64_t count)
 {
-    const double *data = ht_tensor_data(ht_contiguous(x));
+    const double *data = ht_test_data(ht_contiguous(x));
 
     for (int64_t i = 0; i < count * COLUMNS; i++)
         assert_true(data[i] == (double)(10 * (first + i / COLUMNS) + i % COLUMNS));
@@ -105,7 +106,7 @@ static float cell(int64_t i, int64_t j, int64_t k)
 static void assert_cells(ht_tensor *x, const int64_t first[3])
 {
     const int64_t *n = ht_tensor_lshape(x);
-    const float *data = ht_tensor_data(ht_contiguous(x));
+    const float *data = ht_test_data(ht_contiguous(x));
 
     for (int64_t i = 0; i < n[0]; i++) {
         for (int64_t j = 0; j < n[1]; j++) {
@@ -131,8 +132,8 @@ static ht_tensor *slab(const int64_t shape[3], int axis, bool filled, bool strid
         data[i] = cell(first[0] + i / (n[1] * n[2]), first[1] + j, first[2] + k);
     }
     if (!strided)
-        return ht_array_local(data, 3, n, HT_FLOAT32);
-    return ht_transpose(ht_array_local(data, 3, (int64_t[]){n[0], n[2], n[1]}, HT_FLOAT32), 1, 2);
+        return ht_array(data, 3, n, HT_FLOAT32, HT_LOCAL);
+    return ht_transpose(ht_array(data, HT_SHAPE(n[0], n[2], n[1]), HT_FLOAT32, HT_LOCAL), 1, 2);
 }
 
 static void exchange_slabs(const int64_t shape[3], int from, int to, bool strided)
@@ -140,6 +141,7 @@ static void exchange_slabs(const int64_t shape[3], int from, int to, bool stride
     int64_t first[3], send_start[17] = {0}, recv_start[17] = {0}, count;
     ht_tensor *send = slab(shape, from, true, strided, first);
     ht_tensor *recv = slab(shape, to, false, !strided, first);
+    ht_request *request;
 
     for (int r = 0; r < ht_test_size; r++) {
         ht_comm_chunk(HT_COMM_WORLD, shape[to], r, &send_start[r], &count);
@@ -147,9 +149,9 @@ static void exchange_slabs(const int64_t shape[3], int from, int to, bool stride
         ht_comm_chunk(HT_COMM_WORLD, shape[from], r, &recv_start[r], &count);
         recv_start[r + 1] = recv_start[r] + count;
     }
-    assert_int_equal(
-        ht__comm_alltoall_axis(HT_COMM_WORLD, send, to, send_start, recv, from, recv_start, "test"),
-        HT_SUCCESS);
+    request = ht__comm_alltoall_axis(HT_COMM_WORLD, send, to, send_start, recv, from, recv_start,
+                                     "test");
+    assert_int_equal(ht_wait(&request), HT_SUCCESS);
     assert_cells(recv, first);
 }
 

@@ -5,6 +5,7 @@
 #include "ht_test.h"
 
 #include "agrees.h"
+#include "tensor_check.h"
 
 enum { ROWS = 4, COLUMNS = 3 };
 
@@ -17,7 +18,7 @@ static ht_status (*spoil)(ht_tensor **send, ht_tensor **recv);
 
 static ht_tensor *local(int64_t rows, ht_dtype dtype)
 {
-    return ht_tensor_local(ht_full(2, (int64_t[]){rows, COLUMNS}, 1, dtype, HT_NONE));
+    return ht_full(HT_SHAPE(rows, COLUMNS), 1, dtype, HT_LOCAL);
 }
 
 static ht_request *post(call which, ht_tensor *send, ht_tensor *recv)
@@ -39,7 +40,7 @@ static ht_tensor *whole(call which)
 
 static void assert_all(ht_tensor *x, float value)
 {
-    const float *data = ht_tensor_data(x);
+    const float *data = ht_test_data(x);
 
     for (int64_t i = 0; i < ht_tensor_size(x); i++)
         assert_true(data[i] == value);

@@ -1,12 +1,11 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
 /* Communicators: division, splitting, private duplicates, and agreement. */
+#include "core/comm/comm.h"
 #include "ht_test.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "core/core.h"
 
 static void test_world_is_the_job(void **state)
 {

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "core/device/device.h"
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -17,12 +18,12 @@ static void virtual_devices_account_for_themselves(void **state)
     assert_ptr_equal(third, ht_device_get("cpu:3"));
     assert_ptr_equal(ht_device_get("cpu"), ht_device_get("cpu:0"));
     ht_device_get_memory(third, &before);
-    ht_tensor *x = ht_full_on(2, shape, 2, HT_FLOAT64, 0, third, HT_COMM_WORLD);
+    ht_tensor *x = ht_full_ext(2, shape, HT_NUM(2), HT_FLOAT64, 0, third, HT_COMM_WORLD);
     ht_device_get_memory(third, &after);
     if (ht_tensor_lsize(x) > 0)
         assert_true(after.in_use > before.in_use);
-    ht_test_expect_same(ht_add(x, x), ht_full_on(2, shape, 4, HT_FLOAT64, 0, third, HT_COMM_WORLD),
-                        0);
+    ht_test_expect_same(ht_add(x, x),
+                        ht_full_ext(2, shape, HT_NUM(4), HT_FLOAT64, 0, third, HT_COMM_WORLD), 0);
     ht_scope_close(scope);
     ht_device_get_memory(third, &after);
     assert_true(after.in_use == before.in_use);
@@ -30,6 +31,8 @@ static void virtual_devices_account_for_themselves(void **state)
 
 static void freed_memory_is_handed_out_again(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     (void)state;
     ht_device *cpu = ht_device_get("cpu");
     ht_device_memory before, after;
@@ -53,9 +56,10 @@ static void an_emptied_cache_keeps_what_is_in_use(void **state)
     ht_scope *outer = ht_scope_open(), *inner = ht_scope_open();
     ht_device *fourth = ht_device_get("cpu:4");
     ht_device_memory before, after;
-    ht_tensor *kept = ht_retain(ht_full_on(2, shape, 3, HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF));
+    ht_tensor *kept = ht_retain(
+        ht_full_ext(2, shape, HT_NUM(3), HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF));
 
-    ht_full_on(2, shape, 4, HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF);
+    ht_full_ext(2, shape, HT_NUM(4), HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF);
     ht_scope_close(inner);
     ht_device_get_memory(fourth, &before);
     assert_true(before.in_use > 0 && before.cached > 0);
@@ -63,7 +67,7 @@ static void an_emptied_cache_keeps_what_is_in_use(void **state)
     ht_device_get_memory(fourth, &after);
     assert_true(after.cached == 0 && after.in_use == before.in_use);
     ht_test_expect_same(kept, ht_full(2, shape, 3, HT_FLOAT64, HT_NONE), 0);
-    ht_full_on(2, shape, 5, HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF);
+    ht_full_ext(2, shape, HT_NUM(5), HT_FLOAT64, HT_NONE, fourth, HT_COMM_SELF);
     ht_device_get_memory(fourth, &after);
     assert_true(after.missed > before.missed); /* nothing was there to hand out */
     HT_TEST_EXPECT_ERROR(ht_device_empty_cache(NULL), HT_ERR_ARGUMENT,
@@ -130,8 +134,55 @@ static void positions_are_global_on_any_device(void **state)
     ht_scope_close(scope);
 }
 
+/* The dummy has neither of these kernels, and refuses to add a number that is passed by value. */
+static void kernels_that_a_device_has_not_run_on_the_host(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_device *cpu = ht_device_get("cpu"), *dummy = ht_device_get("dummy");
+    ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT32, 0, 5), *y = ht_to_device(x, dummy);
+    int64_t before = ht_device_fallbacks(dummy);
+
+    ht_test_expect_same(ht_to_device(ht_exp(y), cpu), ht_exp(x), 0);
+    if (ht_tensor_lsize(x) > 0)
+        assert_int_equal(ht_device_fallbacks(dummy), before + 1);
+    ht_test_expect_same(ht_to_device(ht_sum(y, 0), cpu), ht_sum(x, 0), 0);
+    ht_test_expect_same(ht_to_device(ht_cumsum(ht_transpose(y, 0, 1), 1), cpu),
+                        ht_cumsum(ht_transpose(x, 0, 1), 1), 0);
+    ht_test_expect_same(ht_to_device(ht_add_scalar(y, 2), cpu), ht_add_scalar(x, 2), 0);
+    assert_int_equal(ht_device_fallbacks(cpu), 0);
+    assert_int_equal(ht_device_fallbacks(NULL), 0);
+    ht_error_clear();
+    ht_scope_close(scope);
+}
+
+static void what_must_not_run_on_the_host_is_an_error(void **state)
+{
+    (void)state;
+    ht_scope *scope = ht_scope_open();
+    ht_device *dummy = ht_device_get("dummy");
+    ht_tensor *y = ht_to_device(ht_ones(2, shape, HT_FLOAT32, 0), dummy);
+
+    ht__fallback_is_error = true; /* HT_FALLBACK=error */
+    HT_TEST_EXPECT_ERROR(ht_exp(y), HT_ERR_UNSUPPORTED,
+                         "ht_exp: dummy:0 has no kernel EXP for float32 (HT_FALLBACK=error: ");
+    ht__fallback_is_error = false;
+    ht_scope_close(scope);
+}
+
+static void kernels_come_before_the_first_device(void **state)
+{
+    (void)state;
+    assert_non_null(ht_device_get("dummy:0"));
+    setenv("HT_DUMMY_LATE", "1", true);
+    HT_TEST_EXPECT_ERROR(ht_device_get("dummy:77"), HT_ERR_DEVICE, "backend dummy has 3");
+    unsetenv("HT_DUMMY_LATE");
+}
+
 static void misuse_is_reported(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = ht_ones(2, shape, HT_FLOAT32, HT_NONE);
@@ -142,7 +193,6 @@ static void misuse_is_reported(void **state)
     HT_TEST_EXPECT_ERROR(ht_device_get("cpu:99"), HT_ERR_DEVICE, "no device cpu:99");
     HT_TEST_EXPECT_ERROR(ht_device_get("cpu:x"), HT_ERR_ARGUMENT, "'cpu:x' is no device name");
     HT_TEST_EXPECT_ERROR(ht_add(x, y), HT_ERR_DEVICE, "ht_add: a is on cpu:0, b on dummy:0");
-    HT_TEST_EXPECT_ERROR(ht_exp(y), HT_ERR_UNSUPPORTED, "device dummy:0 has no such operation");
     if (ht_test_size == 1) /* on more ranks a device fault ends the job */
         HT_TEST_EXPECT_ERROR(ht_div(y, y), HT_ERR_DEVICE, "the dummy device is on fire");
     ht_scope_close(scope);
@@ -154,4 +204,7 @@ HT_TEST_SUITE(test_device, cmocka_unit_test(virtual_devices_account_for_themselv
               cmocka_unit_test(waiting_for_a_device_reports_its_faults),
               cmocka_unit_test(a_module_backend_computes_and_travels),
               cmocka_unit_test(positions_are_global_on_any_device),
+              cmocka_unit_test(kernels_that_a_device_has_not_run_on_the_host),
+              cmocka_unit_test(what_must_not_run_on_the_host_is_an_error),
+              cmocka_unit_test(kernels_come_before_the_first_device),
               cmocka_unit_test(misuse_is_reported));

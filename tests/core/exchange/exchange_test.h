@@ -6,6 +6,8 @@
 #include "ht_test.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "core/exchange/exchange.h"
 #include "core/base/half.h"
@@ -97,6 +99,32 @@ static inline void finish(ht_exchange *exchange, ht_exchange_op *op)
     assert_int_equal(ht__exchange_wait(exchange, op, "test"), HT_SUCCESS);
     assert_true(ht__exchange_done(op));
     ht__exchange_release(exchange, op);
+}
+
+typedef struct job {
+    ht_comm *comm;
+    ht_exchange *exchange;
+    int per_node;
+} job;
+
+/* On a communicator of its own: it looks at HT_RANKS_PER_NODE when it is made. Nodes are blocks of
+ * ranks, the last one with what is left. */
+static inline job open_job(int per_node)
+{
+    char text[12];
+    job j = {.per_node = per_node};
+
+    snprintf(text, sizeof text, "%d", per_node);
+    setenv("HT_RANKS_PER_NODE", text, true);
+    j.comm = ht_comm_split(HT_COMM_WORLD, 0, ht_test_rank);
+    unsetenv("HT_RANKS_PER_NODE");
+    j.exchange = ht__exchange_get(j.comm, HT_PURPOSE_REDUCER);
+    return j;
+}
+
+static inline void close_job(job *j)
+{
+    ht_release(j->comm);
 }
 
 #endif

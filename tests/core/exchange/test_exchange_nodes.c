@@ -4,37 +4,9 @@
  * the tree over nodes, bit for bit; and what travels between them. */
 #include "exchange_test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { N = 5003 };
-
-typedef struct job {
-    ht_comm *comm;
-    ht_exchange *exchange;
-    int per_node;
-} job;
-
-/* On a communicator of its own: it looks at HT_RANKS_PER_NODE when it is made. Nodes are blocks of
- * ranks, the last one with what is left. */
-static job open_job(int per_node)
-{
-    char text[12];
-    job j = {.per_node = per_node};
-
-    snprintf(text, sizeof text, "%d", per_node);
-    setenv("HT_RANKS_PER_NODE", text, true);
-    j.comm = ht_comm_split(HT_COMM_WORLD, 0, ht_test_rank);
-    unsetenv("HT_RANKS_PER_NODE");
-    j.exchange = ht__exchange_get(j.comm, HT_PURPOSE_REDUCER);
-    return j;
-}
-
-static void close_job(job *j)
-{
-    ht_release(j->comm);
-}
 
 static void exchange_once(job *j, float *data, ht_dtype wire, double scale)
 {

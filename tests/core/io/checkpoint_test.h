@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "core/io/checkpoint.h"
-#include "core/core.h"
 #include "ht.h"
 
 static char folder[64], path[80];

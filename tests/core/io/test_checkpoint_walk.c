@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that no library wrote, or that were made to do harm: each is refused in one line, on all
  * ranks. Where names say so, from any HDF5 file: through ht_module_load_state. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 
 #include <hdf5.h>
 
-#include "core/core.h"
 #include "ht.h"
 
 static char path[64];
@@ -110,9 +111,7 @@ static ht_module *make_net(void)
     ht_module *net = ht_module_new(sizeof(int), &type);
     int64_t four = 4;
 
-    ht_module_add_parameter(
-        net, "w", NULL,
-        ht_full_on(1, &four, 1, HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF));
+    ht_module_add_parameter(net, "w", NULL, ht_full(1, &four, 1, HT_FLOAT32, HT_LOCAL));
     return net;
 }
 
@@ -346,7 +345,7 @@ static void attributes_that_are_no_numbers(void **state)
     make(text_attribute);
     assert_refused(HT_ERR_FORMAT, "author: the attribute is not one number");
     assert_int_equal(ht_module_load_state(net, path, HT_COMM_WORLD), HT_SUCCESS);
-    assert_true(((const float *)ht_tensor_data(ht_module_find_parameter(net, "w")))[3] == 4);
+    assert_true(((const float *)ht_test_data(ht_module_find_parameter(net, "w")))[3] == 4);
     ht_release(net);
 }
 

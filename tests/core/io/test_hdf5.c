@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors saved and loaded again: every dtype, saved under each split and loaded under each other.
  */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
 
 #include <signal.h>
@@ -14,7 +15,6 @@
 
 #include <hdf5.h>
 
-#include "core/core.h"
 #include "core/io/slab.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
@@ -72,13 +72,15 @@ static void round_trip(ht_tensor *x, int split, int back)
 static void every_split_under_every_other(void **state)
 {
     static const int splits[] = {HT_NONE, 0, 1, 2};
+    const int64_t run = ht__io_run_bytes;
 
     (void)state;
     make_path();
-    for (int a = 0; a < 4; a++) {
-        for (int b = 0; b < 4; b++)
-            round_trip(numbers(HT_FLOAT64), splits[a], splits[b]);
+    for (int c = 0; c < 4 * 4 * 2; c++) {
+        ht__io_run_bytes = c & 1 ? 0 : run; /* slabs of inner splits as they are, or split again */
+        round_trip(numbers(HT_FLOAT64), splits[c / 2 % 4], splits[c / 8]);
     }
+    ht__io_run_bytes = run;
     remove_path();
 }
 
@@ -106,16 +108,18 @@ static void reads_another_dtype(void **state)
 /* Pieces of 40 bytes: ten floats, so that axes 1 and 2 are cut and ranks differ in their pieces. */
 static void transfers_in_pieces(void **state)
 {
-    int64_t most = ht__io_piece_bytes;
+    const int64_t most = ht__io_piece_bytes, run = ht__io_run_bytes;
 
     (void)state;
     make_path();
+    ht__io_run_bytes = 0;
     ht__io_piece_bytes = 40;
     for (int split = 0; split < 3; split++)
         round_trip(numbers(HT_FLOAT32), split, 2 - split);
     ht__io_piece_bytes = 1;
     round_trip(numbers(HT_FLOAT32), 0, HT_NONE);
     ht__io_piece_bytes = most;
+    ht__io_run_bytes = run;
     remove_path();
 }
 
@@ -174,8 +178,7 @@ static void local_tensors_to_one_file(void **state)
     (void)state;
     make_path();
     for (int round = 0; round < 5; round++) {
-        ht_tensor *x = ht_full_on(1, shape, ht_test_rank, HT_FLOAT32, HT_NONE, ht_get_device(),
-                                  HT_COMM_SELF);
+        ht_tensor *x = ht_full(1, shape, ht_test_rank, HT_FLOAT32, HT_LOCAL);
 
         assert_int_equal(ht_save_hdf5(x, path, "x", "w"), HT_SUCCESS);
         ht_barrier(HT_COMM_WORLD);
@@ -186,6 +189,29 @@ static void local_tensors_to_one_file(void **state)
     }
     last = ht_zeros_like(first);
     assert_int_equal(ht_save_hdf5(last, path, "x", "w"), HT_SUCCESS);
+    remove_path();
+}
+
+/* One rank reads all of it for itself, and the others do not come here; told where, some do. */
+static void a_rank_may_load_for_itself(void **state)
+{
+    ht_tensor *x = numbers(HT_FLOAT32), *mine;
+    ht_comm *half = ht_comm_split(HT_COMM_WORLD, ht_test_rank % 2, 0);
+
+    (void)state;
+    make_path();
+    assert_int_equal(ht_save_hdf5(x, path, "x", "w"), HT_SUCCESS);
+    if (ht_test_rank == ht_test_size - 1) {
+        mine = ht_load_hdf5(path, "x", HT_FLOAT64, HT_LOCAL);
+        assert_ptr_equal(ht_tensor_comm(mine), HT_COMM_SELF);
+        assert_same(mine, ht_tensor_local(x));
+    }
+    mine = ht_load_hdf5_ext(path, "x", HT_FLOAT32, 1, ht_device_get("cpu:1"), half);
+    assert_ptr_equal(ht_tensor_comm(mine), half);
+    assert_string_equal(ht_device_name(ht_tensor_device(mine)), "cpu:1");
+    mine = ht_resplit(ht_to_device(mine, ht_get_device()), HT_NONE);
+    assert_same(ht_tensor_local(mine), ht_tensor_local(x));
+    ht_release(half);
     remove_path();
 }
 
@@ -408,6 +434,7 @@ HT_TEST_SUITE(test_hdf5, cmocka_unit_test(every_split_under_every_other),
               cmocka_unit_test(transfers_in_pieces),
               cmocka_unit_test(scalars_views_and_second_data_sets),
               cmocka_unit_test(a_group_is_not_replaced),
+              cmocka_unit_test(a_rank_may_load_for_itself),
               cmocka_unit_test(local_tensors_to_one_file),
               cmocka_unit_test(a_failed_save_leaves_nothing_behind),
               cmocka_unit_test(a_write_may_fail_on_one_rank), cmocka_unit_test(a_file_that_was_cut),

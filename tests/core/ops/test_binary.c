@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <complex.h>
 
+#include "ht/kernels/elementwise.h"
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -32,18 +33,38 @@ static void check_splits(binary_fn *f, const int64_t *a_shape, int a_ndim, const
     ht_scope_close(scope);
 }
 
+/* By kernel: the functions of two tensors, and what gradients and functions with numbers run. */
+static binary_fn *const functions[HT_KERNELS_ELEMENTWISE_END] = {
+    [HT_KERNEL_ADD] = ht_add, [HT_KERNEL_SUB] = ht_sub,         [HT_KERNEL_MUL] = ht_mul,
+    [HT_KERNEL_DIV] = ht_div, [HT_KERNEL_EQ] = ht_eq,           [HT_KERNEL_NE] = ht_ne,
+    [HT_KERNEL_LT] = ht_lt,   [HT_KERNEL_LE] = ht_le,           [HT_KERNEL_GT] = ht_gt,
+    [HT_KERNEL_GE] = ht_ge,   [HT_KERNEL_MINIMUM] = ht_minimum, [HT_KERNEL_MAXIMUM] = ht_maximum,
+};
+static const ht_kernel others[] = {HT_KERNEL_RELU_GRAD, HT_KERNEL_TANH_GRAD, HT_KERNEL_LEAKY_RELU,
+                                   HT_KERNEL_AXPBY};
+
+static void check_function(ht_kernel kernel, const char *name)
+{
+    binary_fn *f = functions[kernel];
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] == kernel)
+            return;
+    if (f == NULL)
+        fail_msg("kernel %s has no row here", name);
+    check_splits(f, rows5, 2, rows5, 2);
+    check_splits(f, rows5, 2, row, 1);
+    check_splits(f, row, 1, rows5, 2);
+    check_splits(f, rows5, 2, column, 2);
+    check_splits(f, empty, 2, row, 1);
+}
+
 static void splits_do_not_change_values(void **state)
 {
+#define CHECK(name, operands) check_function(HT_KERNEL_##name, #name);
     (void)state;
-    binary_fn *const functions[] = {ht_add, ht_sub, ht_mul, ht_div, ht_lt, ht_ge, ht_maximum};
-
-    for (int i = 0; i < 7; i++) {
-        check_splits(functions[i], rows5, 2, rows5, 2);
-        check_splits(functions[i], rows5, 2, row, 1);
-        check_splits(functions[i], row, 1, rows5, 2);
-        check_splits(functions[i], rows5, 2, column, 2);
-        check_splits(functions[i], empty, 2, row, 1);
-    }
+    HT_BINARY_KERNELS(CHECK)
+#undef CHECK
 }
 
 static void values_are_those_of_arithmetic(void **state)
@@ -112,8 +133,8 @@ static void unbalanced_slabs_meet_another_split(void **state)
 {
     (void)state;
     ht_scope *scope = ht_scope_open();
-    ht_tensor *whole = ht_test_randn(2, (int64_t[]){3, 12}, HT_FLOAT64, HT_NONE, 4);
-    ht_tensor *other = ht_test_randn(2, (int64_t[]){3, 7}, HT_FLOAT64, HT_NONE, 5);
+    ht_tensor *whole = ht_test_randn(HT_SHAPE(3, 12), HT_FLOAT64, HT_NONE, 4);
+    ht_tensor *other = ht_test_randn(HT_SHAPE(3, 7), HT_FLOAT64, HT_NONE, 5);
     ht_tensor *part = ht_narrow(ht_resplit(whole, 1), 1, 5, 12);
     ht_tensor *expected = ht_sub(ht_narrow(whole, 1, 5, 12), other);
 
@@ -130,7 +151,7 @@ static void a_split_axis_that_broadcasts_is_replicated(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_tensor *a = ht_test_randn(2, rows5, HT_FLOAT64, HT_NONE, 6);
-    ht_tensor *b = ht_test_randn(2, (int64_t[]){1, 4}, HT_FLOAT64, 0, 7);
+    ht_tensor *b = ht_test_randn(HT_SHAPE(1, 4), HT_FLOAT64, 0, 7);
     ht_tensor *expected = ht_add(a, ht_resplit(b, HT_NONE));
 
     for (int split = -1; split < 2; split++)
@@ -143,9 +164,9 @@ static void misuse_is_reported(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_tensor *a = ht_ones(2, rows5, HT_FLOAT32, 0), *flag = ht_ones(1, row, HT_BOOL, HT_NONE);
-    ht_tensor *local = ht_array_local((float[4]){0}, 1, row, HT_FLOAT32);
+    ht_tensor *local = ht_array((float[4]){0}, 1, row, HT_FLOAT32, HT_LOCAL);
 
-    HT_TEST_EXPECT_ERROR(ht_add(a, ht_ones(1, (int64_t[]){3}, HT_FLOAT32, 0)), HT_ERR_SHAPE,
+    HT_TEST_EXPECT_ERROR(ht_add(a, ht_ones(HT_SHAPE(3), HT_FLOAT32, 0)), HT_ERR_SHAPE,
                          "ht_add: a is (5, 4), b is (3,): lengths 4 and 3 do not broadcast");
     HT_TEST_EXPECT_ERROR(ht_sub(flag, flag), HT_ERR_DTYPE, "ht_sub: not defined for bool");
     if (ht_test_size > 1)

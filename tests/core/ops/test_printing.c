@@ -52,7 +52,7 @@ static void local_tensors_name_their_rank(void **state)
     (void)state;
     if (ht_test_size > 1)
         snprintf(expected, sizeof expected, "[%d/%d] ht_tensor(", ht_test_rank, ht_test_size);
-    assert_int_equal(ht_print(ht_array_local(&one, 0, NULL, HT_FLOAT64), stream), HT_SUCCESS);
+    assert_int_equal(ht_print(ht_array(&one, 0, NULL, HT_FLOAT64, HT_LOCAL), stream), HT_SUCCESS);
     rewind(stream);
     assert_true(fread(text, 1, sizeof text - 1, stream) > 0);
     assert_memory_equal(text, expected, strlen(expected));
@@ -71,14 +71,16 @@ static void precision_can_be_set(void **state)
 {
     (void)state;
     ht_set_printoptions(2, 1000, 3);
-    expect_text(ht_full(1, (const int64_t[]){2}, 1.0 / 3, HT_FLOAT32, 0), "[0.33, 0.33]");
+    expect_text(ht_full(HT_SHAPE(2), 1.0 / 3, HT_FLOAT32, 0), "[0.33, 0.33]");
     ht_set_printoptions(4, 1000, 3);
 }
 
 static void the_header_says_what_it_is(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     (void)state;
-    char *text = ht_tensor_str(ht_zeros(2, (const int64_t[]){3, 1}, HT_BOOL, 0));
+    char *text = ht_tensor_str(ht_zeros(HT_SHAPE(3, 1), HT_BOOL, 0));
 
     assert_non_null(strstr(text, "shape=(3, 1), dtype=bool, device=cpu:0, split=0"));
     free(text);
@@ -88,7 +90,7 @@ static void rank_0_alone_writes(void **state)
 {
     (void)state;
     FILE *stream = tmpfile();
-    ht_tensor *x = ht_ones(1, (const int64_t[]){9}, HT_UINT8, 0);
+    ht_tensor *x = ht_ones(HT_SHAPE(9), HT_UINT8, 0);
 
     assert_int_equal(ht_print(x, stream), HT_SUCCESS);
     assert_int_equal(ftell(stream) > 0, ht_test_rank == 0);

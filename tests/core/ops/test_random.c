@@ -50,7 +50,7 @@ static void an_empty_range_is_an_error(void **state)
 static void normal_numbers_in_place_have_mean_and_deviation(void **state)
 {
     (void)state;
-    ht_tensor *x = ht_zeros(1, (const int64_t[]){100000}, HT_FLOAT64, 0);
+    ht_tensor *x = ht_zeros(HT_SHAPE(100000), HT_FLOAT64, 0);
 
     ht_random_seed(2);
     assert_int_equal(ht_normal_(x, 3, 0.5), HT_SUCCESS);
@@ -75,7 +75,7 @@ static void the_state_can_be_taken_back(void **state)
 
 static ht_tensor *uniform_on(ht_comm *comm)
 {
-    ht_tensor *x = ht_empty_on(2, shape, HT_FLOAT32, HT_NONE, ht_get_device(), comm);
+    ht_tensor *x = ht_empty_ext(2, shape, HT_FLOAT32, HT_NONE, ht_get_device(), comm);
 
     assert_int_equal(ht_uniform_(x, 0, 1), HT_SUCCESS);
     return x;
@@ -83,7 +83,7 @@ static ht_tensor *uniform_on(ht_comm *comm)
 
 static bool same_bytes(ht_tensor *a, ht_tensor *b)
 {
-    return memcmp(ht_tensor_data(a), ht_tensor_data(b), (size_t)ht_tensor_nbytes(a)) == 0;
+    return memcmp(ht_test_data(a), ht_test_data(b), (size_t)ht_tensor_nbytes(a)) == 0;
 }
 
 /* Whatever a part of the ranks draws by itself, the world goes on together. */
@@ -119,13 +119,13 @@ static void views_take_the_numbers_of_their_places(void **state)
 {
     (void)state;
     for (int split = 0; split < 2; split++) {
-        ht_tensor *x = ht_zeros(2, (const int64_t[]){6, 9}, HT_FLOAT64, split), *y;
+        ht_tensor *x = ht_zeros(HT_SHAPE(6, 9), HT_FLOAT64, split), *y;
         ht_tensor *view = ht_transpose(ht_narrow(x, 1, 1, 6), 0, 1);
 
         ht_random_seed(8);
         assert_int_equal(ht_normal_(view, 1, 2), HT_SUCCESS);
         ht_random_seed(8);
-        y = ht_zeros(2, (const int64_t[]){5, 6}, HT_FLOAT64, HT_NONE);
+        y = ht_zeros(HT_SHAPE(5, 6), HT_FLOAT64, HT_NONE);
         assert_int_equal(ht_normal_(y, 1, 2), HT_SUCCESS);
         ht_test_expect_same(view, y, 0);
         assert_true(ht_item(ht_sum(ht_narrow(x, 1, 0, 1), HT_NONE)) == 0);
@@ -175,11 +175,11 @@ static void integers_come_from_all_of_int64(void **state)
 
     (void)state;
     ht_random_seed(4);
-    v = ht_tensor_data(ht_randint(INT64_MIN, INT64_MAX, 2, shape, HT_INT64, HT_NONE));
+    v = ht_test_data(ht_randint(INT64_MIN, INT64_MAX, 2, shape, HT_INT64, HT_NONE));
     for (int i = 0; i < 30; i++)
         above += v[i] > INT64_MAX / 2 || v[i] < INT64_MIN / 2;
     assert_in_range(above, 5, 25);
-    v = ht_tensor_data(ht_randint(INT64_MAX - 2, INT64_MAX, 2, shape, HT_INT64, HT_NONE));
+    v = ht_test_data(ht_randint(INT64_MAX - 2, INT64_MAX, 2, shape, HT_INT64, HT_NONE));
     for (int i = 0; i < 30; i++)
         assert_true(v[i] == INT64_MAX - 2 || v[i] == INT64_MAX - 1);
 }

@@ -8,8 +8,8 @@
 typedef ht_tensor *reduce_fn(ht_tensor *, int);
 
 static const int64_t shape[3] = {5, 3, 4};
-static reduce_fn *const functions[] = {ht_sum,    ht_mean,   ht_max, ht_min,
-                                       ht_argmax, ht_argmin, ht_var, ht_std};
+static reduce_fn *const functions[] = {ht_sum,    ht_mean, ht_max, ht_min, ht_argmax,
+                                       ht_argmin, ht_var,  ht_std, ht_prod};
 
 static int split_of(int i)
 {
@@ -19,7 +19,7 @@ static int split_of(int i)
 static void every_split_gives_what_one_process_gives(void **state)
 {
     (void)state;
-    for (int f = 0; f < 8; f++) {
+    for (int f = 0; f < 9; f++) {
         for (int axis = -1; axis < 3; axis++) {
             ht_scope *scope = ht_scope_open();
             ht_tensor *x = ht_test_randn(3, shape, HT_FLOAT64, HT_NONE, 4);
@@ -42,7 +42,7 @@ static void layouts_do_not_change_values(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = ht_test_randn(3, shape, HT_FLOAT32, 1, 5);
-    ht_tensor *t = ht_permute(x, (int[]){2, 0, 1});
+    ht_tensor *t = ht_permute(x, HT_AXES(2, 0, 1));
 
     for (int f = 0; f < 4; f++)
         ht_test_expect_same(functions[f](t, 1), ht_transpose(functions[f](x, 0), 0, 1), 1e-6);
@@ -70,7 +70,7 @@ static void deviation_is_that_of_the_definition(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     const double data[6] = {1, 2, 4, 8, 3, 0};
-    ht_tensor *x = ht_array(data, 2, (int64_t[]){3, 2}, HT_FLOAT64, 0);
+    ht_tensor *x = ht_array(data, HT_SHAPE(3, 2), HT_FLOAT64, 0);
 
     ht_test_expect(ht_var(x, 1), (double[]){0.25, 4, 2.25}, 1e-15);
     ht_test_expect(ht_std(x, 1), (double[]){0.5, 2, 1.5}, 1e-15);
@@ -114,7 +114,7 @@ static void misuse_is_reported(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = ht_ones(3, shape, HT_FLOAT32, 0);
-    ht_tensor *none = ht_ones(2, (int64_t[]){0, 3}, HT_FLOAT32, 0);
+    ht_tensor *none = ht_ones(HT_SHAPE(0, 3), HT_FLOAT32, 0);
 
     HT_TEST_EXPECT_ERROR(ht_sum(x, 3), HT_ERR_ARGUMENT,
                          "ht_sum: axis 3 is outside x of shape (5, 3, 4)");
@@ -123,9 +123,24 @@ static void misuse_is_reported(void **state)
     ht_scope_close(scope);
 }
 
+/* Both parts, as NumPy has them, whether or not a rank had none alone. */
+static void a_complex_mean_of_nothing_is_no_number(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_tensor *none = ht_ones(HT_SHAPE(0, 1), HT_COMPLEX64, split < 0 ? HT_NONE : split);
+        ht_number mean = ht_item_ext(ht_mean(none, HT_NONE));
+        ht_number sum = ht_item_ext(ht_sum(none, HT_NONE));
+
+        assert_true(isnan(mean.real) && isnan(mean.imaginary));
+        assert_true(sum.real == 0 && sum.imaginary == 0);
+    }
+}
+
 HT_TEST_SUITE(test_reduce, cmocka_unit_test(every_split_gives_what_one_process_gives),
               cmocka_unit_test(layouts_do_not_change_values),
               cmocka_unit_test(integers_sum_in_int64_and_floats_in_double),
               cmocka_unit_test(deviation_is_that_of_the_definition),
               cmocka_unit_test(nan_and_ties_are_decided_alike_on_any_rank_count),
-              cmocka_unit_test(cumulative_sums_cross_ranks), cmocka_unit_test(misuse_is_reported));
+              cmocka_unit_test(cumulative_sums_cross_ranks), cmocka_unit_test(misuse_is_reported),
+              cmocka_unit_test(a_complex_mean_of_nothing_is_no_number));

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/tensor/tensor.h"
 #include "complex_of.h"
 #include "backends/cpu/cpu_kernels.h"
 #include "ht_test.h"
@@ -17,11 +18,12 @@ typedef ht_tensor *reduce_fn(ht_tensor *, int);
 static const struct {
     const char *name;
     reduce_fn *run;
-    bool ordered; /* not of complex numbers */
-} functions[] = {
-    {"sum", ht_sum, false},      {"mean", ht_mean, false},    {"var", ht_var, false},
-    {"std", ht_std, false},      {"max", ht_max, true},       {"min", ht_min, true},
-    {"argmax", ht_argmax, true}, {"argmin", ht_argmin, true}, {"cumsum", ht_cumsum, false}};
+    bool real; /* not of complex numbers, or not exact of them */
+} functions[] = {{"sum", ht_sum, false},      {"prod", ht_prod, true},
+                 {"mean", ht_mean, false},    {"var", ht_var, false},
+                 {"std", ht_std, false},      {"max", ht_max, true},
+                 {"min", ht_min, true},       {"argmax", ht_argmax, true},
+                 {"argmin", ht_argmin, true}, {"cumsum", ht_cumsum, false}};
 
 enum { FUNCTIONS = sizeof functions / sizeof *functions, CUMSUM = FUNCTIONS - 1 };
 
@@ -52,7 +54,7 @@ static void expect_bits(ht_tensor *x, ht_tensor *whole, const char *name)
     assert_non_null(x);
     assert_int_equal(ht_tensor_dtype(x), ht_tensor_dtype(whole));
     all = ht_contiguous(ht_resplit(x, HT_NONE));
-    if (memcmp(ht_tensor_data(all), ht_tensor_data(ht_contiguous(whole)),
+    if (memcmp(ht_test_data(all), ht_test_data(ht_contiguous(whole)),
                (size_t)ht_tensor_size(all) * ht_dtype_size(ht_tensor_dtype(all))) != 0)
         fail_msg("%s of %s split along %d has other bits than that of one process", name,
                  ht_dtype_name(ht_tensor_dtype(x)), ht_tensor_split(x));
@@ -68,7 +70,7 @@ static void exact_sums_have_the_bits_of_one_process(void **state)
         const ht_dtype dtype = (ht_dtype)(job / FUNCTIONS % HT_DTYPE_COUNT);
         const int64_t *shape = shapes[job / FUNCTIONS / HT_DTYPE_COUNT];
 
-        if (functions[f].ordered && ht_dtype_is_complex(dtype))
+        if (functions[f].real && ht_dtype_is_complex(dtype))
             continue;
         for (int axis = f == CUMSUM ? 0 : -1; axis < 2; axis++) {
             ht_scope *scope = ht_scope_open();
@@ -144,9 +146,9 @@ static void other_sums_are_within_a_bound_and_repeat(void **state)
             expect_sum(x, first);
             expect_bits(ht_sum(x, HT_NONE), first, "sum");
             expect_bits(ht_mean(x, 0), ht_mean(x, 0), "mean");
-            memcpy(bits, ht_tensor_data(first), ht_dtype_size(dtype));
+            memcpy(bits, ht_test_data(first), ht_dtype_size(dtype));
             MPI_Bcast(bits, sizeof bits, MPI_BYTE, 0, ht_comm_mpi(HT_COMM_WORLD));
-            assert_memory_equal(bits, ht_tensor_data(first), ht_dtype_size(dtype));
+            assert_memory_equal(bits, ht_test_data(first), ht_dtype_size(dtype));
             ht_scope_close(scope);
         }
     }
@@ -162,14 +164,14 @@ static void sums_are_rounded_once(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     const double data[4] = {0x1p24, 1, 1, 1}, half[3] = {2048, 1, 0x1p-20};
-    ht_tensor *x = ht_array(data, 1, (int64_t[]){4}, HT_FLOAT64, 0);
+    ht_tensor *x = ht_array(data, HT_SHAPE(4), HT_FLOAT64, 0);
 
     assert_true(sum_of_ones(3000, HT_BFLOAT16, ht_sum) == 3008); /* 3000 lies in the middle */
     assert_true(sum_of_ones(70000, HT_FLOAT16, ht_mean) == 1);
     assert_true(isinf(sum_of_ones(70000, HT_FLOAT16, ht_sum)));
     assert_true(sum_of_ones(70000, HT_FLOAT16, ht_var) == 0);
     assert_true(ht_item(ht_sum(ht_astype(x, HT_FLOAT32), 0)) == 0x1p24 + 4);
-    x = ht_astype(ht_array(half, 1, (int64_t[]){3}, HT_FLOAT64, 0), HT_FLOAT16);
+    x = ht_astype(ht_array(half, HT_SHAPE(3), HT_FLOAT64, 0), HT_FLOAT16);
     assert_true(ht_item(ht_sum(x, 0)) == 2050); /* by way of float32 it would be 2048 */
     ht_scope_close(scope);
 }
@@ -188,15 +190,84 @@ static void means_of_integers_are_exact(void **state)
         assert_true(ht_item(ht_mean(x, 0)) == 0.5);
         assert_true(ht_item(ht_mean(ht_astype(x, HT_INT32), HT_NONE)) == 0.5);
         assert_true(ht_item(ht_mean(ht_array(largest, 1, two, HT_INT64, split), 0)) == 0x1p63);
-        x = ht_array(offset, 1, (int64_t[]){4}, HT_FLOAT64, split);
+        x = ht_array(offset, HT_SHAPE(4), HT_FLOAT64, split);
         assert_true(ht_item(ht_var(ht_astype(x, HT_INT32), 0)) == 1.25);
         assert_int_equal(ht_tensor_dtype(ht_var(ht_astype(x, HT_INT32), 0)), HT_FLOAT32);
         assert_int_equal(ht_tensor_dtype(ht_mean(ht_astype(x, HT_BOOL), 0)), HT_FLOAT32);
         if (split == 0)
             break;
     }
-    assert_true(isnan(ht_item(ht_mean(ht_zeros(1, (int64_t[]){0}, HT_FLOAT32, 0), 0))));
+    assert_true(isnan(ht_item(ht_mean(ht_zeros(HT_SHAPE(0), HT_FLOAT32, 0), 0))));
     ht_scope_close(scope);
+}
+
+/* What makes one pass over the elements go wrong: element i of n. */
+static double hard_number(int kind, int64_t i, int64_t n)
+{
+    const double noise = sin((double)(i * i % 9973));
+
+    switch (kind) {
+    case 0:
+        return 1e8 + noise; /* far from 0 */
+    case 1:
+        return (i == 0 ? 1e12 : 0) + noise; /* the first lies far from all others */
+    case 2:
+        return (double)i * 1e6 + noise; /* goes away */
+    case 3:
+        return i < n / 2 ? 1e10 + noise : noise; /* jumps */
+    case 4:
+        return 0.1; /* the mean of which may not be 0.1 */
+    default:
+        return 1e300 * noise / 0x1p500;
+    }
+}
+
+static void deviations_are_those_of_two_passes(void **state)
+{
+    enum { N = 3001 };
+    double *data = test_malloc(2 * N * sizeof *data);
+
+    (void)state;
+    for (int job = 0; job < 6 * 4; job++) {
+        const int kind = job % 6, split = job / 6 % 2 - 1, columns = job < 12 ? 1 : 2;
+        ht_scope *scope = ht_scope_open();
+        long double mean = 0, squares = 0;
+        ht_tensor *x;
+
+        for (int64_t i = 0; i < N * columns; i++)
+            data[i] = hard_number(kind, i / columns, N);
+        for (int64_t i = 0; i < N; i++)
+            mean += data[i * columns] / (long double)N;
+        for (int64_t i = 0; i < N; i++)
+            squares += (data[i * columns] - mean) * (data[i * columns] - mean) / N;
+        x = ht_array(data, 2, (int64_t[]){N, columns}, HT_FLOAT64, split < 0 ? HT_NONE : 0);
+        x = ht_var(x, 0);
+        for (int c = 0; c < columns; c++) {
+            const double found = ht_test_values(x)[c];
+
+            if (!(fabs(found - (double)squares) <= 1e-12 * (double)squares + 1e-30))
+                fail_msg("kind %d, split %d: %.17g, expected %.17Lg", kind, split, found, squares);
+        }
+        ht_scope_close(scope);
+    }
+    test_free(data);
+}
+
+static void deviations_of_infinities_are_nan(void **state)
+{
+    static const double places[] = {INFINITY, -INFINITY, NAN};
+
+    (void)state;
+    for (int job = 0; job < 9; job++) {
+        ht_scope *scope = ht_scope_open();
+        double data[300] = {1, 2};
+
+        data[(int[]){0, 150, 299}[job / 3]] = places[job % 3];
+        assert_true(isnan(ht_item(ht_var(ht_array(data, 1, (int64_t[]){300}, HT_FLOAT64, 0), 0))));
+        data[(int[]){0, 150, 299}[job / 3]] = 1e200; /* whose square is too large */
+        assert_true(isinf(ht_item(ht_var(ht_array(data, 1, (int64_t[]){300}, HT_FLOAT64, 0), 0))));
+        ht_scope_close(scope);
+    }
 }
 
 /* The mean of |x - mean|^2, which is real. */
@@ -205,7 +276,7 @@ static void deviation_of_complex_numbers_is_real(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     const double complex data[3] = {complex_of(0, 3), complex_of(3, 0), complex_of(0, -3)};
-    ht_tensor *x = ht_array(data, 1, (int64_t[]){3}, HT_COMPLEX128, 0);
+    ht_tensor *x = ht_array(data, HT_SHAPE(3), HT_COMPLEX128, 0);
 
     assert_int_equal(ht_tensor_dtype(ht_var(x, 0)), HT_FLOAT64);
     assert_int_equal(ht_tensor_dtype(ht_std(ht_astype(x, HT_COMPLEX64), 0)), HT_FLOAT32);
@@ -224,14 +295,14 @@ static void extremes_of_few_rows_are_exact(void **state)
     ht_tensor *x = ht_array(largest, 1, two, HT_INT64, 0), *y;
 
     y = ht_min(ht_narrow(x, 0, 0, 1), 0);
-    assert_true(*(const int64_t *)ht_tensor_data(y) == INT64_MAX);
+    assert_true(*(const int64_t *)ht_test_data(y) == INT64_MAX);
     y = ht_min(x, 0);
-    assert_true(*(const int64_t *)ht_tensor_data(y) == INT64_MAX - 1);
+    assert_true(*(const int64_t *)ht_test_data(y) == INT64_MAX - 1);
     assert_true(ht_item(ht_argmin(x, 0)) == 1);
     assert_true(ht_item(ht_argmin(ht_narrow(x, 0, 0, 1), HT_NONE)) == 0);
     x = ht_array(least, 1, two, HT_INT64, 0);
     y = ht_max(x, 0);
-    assert_true(*(const int64_t *)ht_tensor_data(y) == INT64_MIN + 1);
+    assert_true(*(const int64_t *)ht_test_data(y) == INT64_MIN + 1);
     assert_true(ht_item(ht_argmax(ht_narrow(x, 0, 0, 1), 0)) == 0);
     for (ht_dtype dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++) {
         ht_tensor *z = ht_astype(ht_array(zeros, 1, four, HT_FLOAT32, 0), dtype);
@@ -245,7 +316,7 @@ static void extremes_of_few_rows_are_exact(void **state)
 
 static ht_tensor *gradient_of(ht_tensor *y, ht_tensor *x, ht_tensor *seed)
 {
-    assert_int_equal(ht_backward_from(y, seed, false), HT_SUCCESS);
+    assert_int_equal(ht_backward_ext(y, seed, false), HT_SUCCESS);
     return ht_tensor_grad(x);
 }
 
@@ -277,6 +348,41 @@ static void gradients_of_cumulative_sums_do_not_cancel(void **state)
     }
 }
 
+static void products_are_rounded_once(void **state)
+{
+    const double data[4] = {1e30, 1e30, 1e-30, 1e-29};
+
+    (void)state;
+    for (int split = HT_NONE;; split = 0) {
+        ht_tensor *x = leaf(data, 4, HT_FLOAT32, split);
+
+        assert_true(fabs(ht_item(ht_prod(x, 0)) - 10) <= 1e-5);
+        x = ht_full(HT_SHAPE(63), 2, HT_INT8, split);
+        assert_int_equal(ht_tensor_dtype(ht_prod(x, 0)), HT_INT64);
+        assert_true(ht_item_ext(ht_prod(x, HT_NONE)).integer == INT64_MIN); /* wraps around */
+        assert_true(ht_item(ht_prod(ht_narrow(x, 0, 3, 3), 0)) == 1);
+        if (split == 0)
+            break;
+    }
+}
+
+static void gradients_of_products_are_right_beside_zeros(void **state)
+{
+    const double data[][4] = {{2, 5, 3, 4}, {2, 0, 3, 4}, {2, 0, 3, -0.0}, {2, 0, NAN, 4}};
+    const double gradients[][4] = {
+        {60, 24, 40, 30}, {0, 24, 0, 0}, {0, 0, 0, 0}, {NAN, NAN, NAN, NAN}};
+
+    (void)state;
+    for (int job = 0; job < 4 * 2 * 2; job++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = leaf(data[job / 4], 4, job % 2 ? HT_FLOAT16 : HT_FLOAT64,
+                            job / 2 % 2 ? 0 : HT_NONE);
+
+        ht_test_expect(gradient_of(ht_prod(x, 0), x, NULL), gradients[job / 4], 0);
+        ht_scope_close(scope);
+    }
+}
+
 /* g / n, where neither n nor the ties fit into 16 bits. */
 static void gradients_of_many_elements_in_16_bits(void **state)
 {
@@ -285,7 +391,7 @@ static void gradients_of_many_elements_in_16_bits(void **state)
         ht_scope *scope = ht_scope_open();
         const int64_t many[1] = {70000};
         const double share = ht_test_values(
-            ht_full(1, (int64_t[]){1}, 1.0 / 70000, HT_FLOAT16, HT_NONE))[0];
+            ht_full(HT_SHAPE(1), 1.0 / 70000, HT_FLOAT16, HT_NONE))[0];
         ht_tensor *gradients[2], *x = ht_ones(1, many, HT_FLOAT16, split);
         ht_tensor *y = ht_copy(x);
 
@@ -316,14 +422,14 @@ static void gradients_of_broadcast_operands_are_rounded_once(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         ht_scope *scope = ht_scope_open();
-        ht_tensor *x = ht_ones(2, (int64_t[]){ones[i].count, 2}, HT_BFLOAT16, 0);
-        ht_tensor *row = ht_ones(1, (int64_t[]){2}, HT_BFLOAT16, HT_NONE);
+        ht_tensor *x = ht_ones(HT_SHAPE(ones[i].count, 2), HT_BFLOAT16, 0);
+        ht_tensor *row = ht_ones(HT_SHAPE(2), HT_BFLOAT16, HT_NONE);
         ht_tensor *number = ht_full(0, NULL, 0.5, HT_BFLOAT16, HT_NONE);
 
         ht_tensor_set_requires_grad(row, true);
         ht_tensor_set_requires_grad(number, true);
-        assert_int_equal(ht_backward_from(ht_mul(x, row), x, false), HT_SUCCESS);
-        assert_int_equal(ht_backward_from(ht_mul(ht_mul_scalar(x, 0.5), number), x, false),
+        assert_int_equal(ht_backward_ext(ht_mul(x, row), x, false), HT_SUCCESS);
+        assert_int_equal(ht_backward_ext(ht_mul(ht_mul_scalar(x, 0.5), number), x, false),
                          HT_SUCCESS);
         ht_test_expect(ht_tensor_grad(row), (double[]){ones[i].sum, ones[i].sum}, 0);
         ht_test_expect(ht_tensor_grad(number), (double[]){ones[i].sum}, 0);
@@ -338,8 +444,8 @@ static void products_of_16_bits_are_rounded_once(void **state)
     for (int job = 0; job < 27; job++) {
         ht_scope *scope = ht_scope_open();
         const int i = job / 9, a = job / 3 % 3 - 1, b = job % 3 - 1;
-        ht_tensor *x = ht_ones(2, (int64_t[]){2, ones[i].count}, HT_BFLOAT16, a < 0 ? HT_NONE : a);
-        ht_tensor *y = ht_ones(2, (int64_t[]){ones[i].count, 2}, HT_BFLOAT16, b < 0 ? HT_NONE : b);
+        ht_tensor *x = ht_ones(HT_SHAPE(2, ones[i].count), HT_BFLOAT16, a < 0 ? HT_NONE : a);
+        ht_tensor *y = ht_ones(HT_SHAPE(ones[i].count, 2), HT_BFLOAT16, b < 0 ? HT_NONE : b);
         ht_tensor *z = ht_matmul(x, y);
 
         assert_int_equal(ht_tensor_dtype(z), HT_BFLOAT16);
@@ -353,9 +459,13 @@ HT_TEST_SUITE(test_sums, cmocka_unit_test(exact_sums_have_the_bits_of_one_proces
               cmocka_unit_test(other_sums_are_within_a_bound_and_repeat),
               cmocka_unit_test(sums_are_rounded_once),
               cmocka_unit_test(means_of_integers_are_exact),
+              cmocka_unit_test(deviations_are_those_of_two_passes),
+              cmocka_unit_test(deviations_of_infinities_are_nan),
               cmocka_unit_test(deviation_of_complex_numbers_is_real),
               cmocka_unit_test(extremes_of_few_rows_are_exact),
               cmocka_unit_test(gradients_of_cumulative_sums_do_not_cancel),
+              cmocka_unit_test(products_are_rounded_once),
+              cmocka_unit_test(gradients_of_products_are_right_beside_zeros),
               cmocka_unit_test(gradients_of_many_elements_in_16_bits),
               cmocka_unit_test(gradients_of_broadcast_operands_are_rounded_once),
               cmocka_unit_test(products_of_16_bits_are_rounded_once));

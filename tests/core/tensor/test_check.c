@@ -11,6 +11,23 @@ static const int64_t two[2] = {2, 2};
 
 #define IS_NULL(call, text) HT_TEST_EXPECT_ERROR(call, HT_ERR_ARGUMENT, text)
 
+static void a_shape_without_elements_has_bounds_too(void **state)
+{
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_ones(HT_SHAPE(0, (int64_t)1 << 62), HT_FLOAT32, 0), HT_ERR_SHAPE,
+                         "has more than 2^59 elements along the axes that are not empty");
+}
+
+static void the_order_of_numbers_is_asked_for(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(3), HT_COMPLEX64, 0);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_max(x, 0), HT_ERR_DTYPE,
+                         "ht_max: x is complex64, expected bool, an integer or a floating dtype");
+    HT_TEST_EXPECT_ERROR(ht_argmin_ext(x, NULL), HT_ERR_DTYPE, "ht_argmin_ext: x is complex64");
+}
+
 static void operations_name_an_operand_that_is_null(void **state)
 {
     ht_tensor *x = ht_ones(2, two, HT_FLOAT32, HT_NONE);
@@ -20,13 +37,13 @@ static void operations_name_an_operand_that_is_null(void **state)
     IS_NULL(ht_sub(x, NULL), "ht_sub: b is NULL");
     IS_NULL(ht_mul(NULL, x), "ht_mul: a is NULL");
     IS_NULL(ht_div(x, NULL), "ht_div: b is NULL");
-    IS_NULL(ht_add_scalar(NULL, 1), "ht_add: a is NULL");
+    IS_NULL(ht_add_scalar(NULL, 1), "ht_add_scalar: a is NULL");
     IS_NULL(ht_neg(NULL), "ht_neg: x is NULL");
     IS_NULL(ht_add_(NULL, x, 1), "ht_add_: a is NULL");
     IS_NULL(ht_add_(x, NULL, 1), "ht_add_: b is NULL");
     IS_NULL(ht_mul_scalar_(NULL, 1), "ht_mul_scalar_: a is NULL");
     IS_NULL(ht_sum(NULL, 0), "ht_sum: x is NULL");
-    IS_NULL(ht_sum_keepdim(NULL, 0), "ht_sum_keepdim: x is NULL");
+    IS_NULL(ht_sum_ext(NULL, NULL), "ht_sum_ext: x is NULL");
     IS_NULL(ht_cumsum(NULL, 0), "ht_cumsum: x is NULL");
     IS_NULL(ht_exp(NULL), "ht_exp: x is NULL");
     IS_NULL(ht_log(NULL), "ht_log: x is NULL");
@@ -56,14 +73,14 @@ static void views_and_moves_name_it(void **state)
     IS_NULL(ht_reshape(NULL, 2, two), "ht_reshape: x is NULL");
     IS_NULL(ht_reshape(x, 2, NULL), "ht_reshape: the shape is NULL");
     IS_NULL(ht_flatten(NULL, 0), "ht_flatten: x is NULL");
-    IS_NULL(ht_permute(NULL, NULL), "ht_permute: x is NULL");
+    IS_NULL(ht_permute(NULL, 0, NULL), "ht_permute: x is NULL");
     IS_NULL(ht_transpose(NULL, 0, 1), "ht_transpose: x is NULL");
     IS_NULL(ht_expand_dims(NULL, 0), "ht_expand_dims: x is NULL");
     IS_NULL(ht_squeeze(NULL, 0), "ht_squeeze: x is NULL");
     IS_NULL(ht_narrow(NULL, 0, 0, 1), "ht_narrow: x is NULL");
     IS_NULL(ht_broadcast_to(NULL, 2, two), "ht_broadcast_to: x is NULL");
     IS_NULL(ht_broadcast_to(x, 2, NULL), "ht_broadcast_to: expected 0 to 8 dimensions and a shape");
-    IS_NULL(ht_concatenate(2, (ht_tensor *[]){x, NULL}, 0), "ht_concatenate: an operand is NULL");
+    IS_NULL(ht_concatenate(HT_LIST(ht_tensor *, x, NULL), 0), "ht_concatenate: an operand is NULL");
     IS_NULL(ht_concatenate(2, NULL, 0), "ht_concatenate: the list of operands is NULL");
     IS_NULL(ht_resplit(NULL, 0), "ht_resplit: x is NULL");
     IS_NULL(ht_resplit_(NULL, 0), "ht_resplit_: x is NULL");
@@ -95,13 +112,13 @@ static void factories_and_draws_name_it(void **state)
     IS_NULL(ht_zeros_like(NULL), "ht_zeros_like: x is NULL");
     IS_NULL(ht_ones_like(NULL), "ht_ones_like: x is NULL");
     IS_NULL(ht_full_like(NULL, 1), "ht_full_like: x is NULL");
-    IS_NULL(ht_empty_on(2, two, HT_FLOAT32, HT_NONE, NULL, HT_COMM_WORLD), "the device is NULL");
-    IS_NULL(ht_empty_on(2, two, HT_FLOAT32, HT_NONE, cpu, NULL), "the communicator is NULL");
+    IS_NULL(ht_empty_ext(2, two, HT_FLOAT32, HT_NONE, NULL, HT_COMM_WORLD), "the device is NULL");
+    IS_NULL(ht_empty_ext(2, two, HT_FLOAT32, HT_NONE, cpu, NULL), "the communicator is NULL");
     IS_NULL(ht_zeros(2, NULL, HT_FLOAT32, HT_NONE), "expected 0 to 8 dimensions and a shape");
     for (int split = -1; split < 1; split++)
         IS_NULL(ht_array(NULL, 2, two, HT_FLOAT32, split < 0 ? HT_NONE : split),
                 "ht_array: the data is NULL");
-    IS_NULL(ht_array_local(NULL, 2, two, HT_FLOAT32), "ht_array_local: the data is NULL");
+    IS_NULL(ht_array(NULL, 2, two, HT_FLOAT32, HT_LOCAL), "ht_array: the data is NULL");
     IS_NULL(ht_uniform_(NULL, 0, 1), "ht_uniform_: x is NULL");
     IS_NULL(ht_normal_(NULL, 0, 1), "ht_normal_: x is NULL");
 }
@@ -115,7 +132,7 @@ static void autograd_names_it(void **state)
     IS_NULL(ht_tensor_set_requires_grad(NULL, true), "ht_tensor_set_requires_grad: x is NULL");
     IS_NULL(ht_tensor_set_grad(NULL, NULL), "ht_tensor_set_grad: x is NULL");
     IS_NULL(ht_backward(NULL), "ht_backward: the loss is NULL");
-    IS_NULL(ht_backward_from(NULL, NULL, false), "ht_backward_from: x is NULL");
+    IS_NULL(ht_backward_ext(NULL, NULL, false), "ht_backward_ext: x is NULL");
     IS_NULL(ht_detach(NULL), "ht_detach: x is NULL");
     IS_NULL(ht_tensor_register_hook(NULL, NULL, NULL), "ht_tensor_register_hook: x is NULL");
     IS_NULL(ht_tensor_register_hook(x, NULL, NULL), "ht_tensor_register_hook: the hook is NULL");
@@ -131,11 +148,12 @@ static void layers_name_it(void **state)
     (void)state;
     IS_NULL(ht_relu(NULL), "ht_relu: x is NULL");
     IS_NULL(ht_relu_(NULL), "ht_relu_: x is NULL");
+    IS_NULL(ht_leaky_relu(NULL, 0.01), "ht_leaky_relu: x is NULL");
     IS_NULL(ht_linear(NULL, x, NULL), "ht_linear: x is NULL");
     IS_NULL(ht_linear(x, NULL, NULL), "ht_linear: weight is NULL");
     IS_NULL(ht_conv2d(NULL, x, NULL, NULL), "ht_conv2d: x is NULL");
     IS_NULL(ht_max_pool2d(NULL, 2), "ht_max_pool2d: x is NULL");
-    IS_NULL(ht_max_pool2d_ext(x, two, two, NULL, two), "ht_max_pool2d: the padding is NULL");
+    IS_NULL(ht_max_pool2d_ext(x, two, two, NULL, two), "ht_max_pool2d_ext: the padding is NULL");
     IS_NULL(ht_dropout(NULL, 0.5, 0, 0), "ht_dropout: x is NULL");
     IS_NULL(ht_dropout2d(NULL, 0.5, 0, 0), "ht_dropout2d: x is NULL");
     IS_NULL(ht_batch_norm(NULL, NULL, NULL, NULL, NULL, true, 0.1, 1e-5),
@@ -155,7 +173,9 @@ static void an_earlier_error_passes_through(void **state)
                          HT_ERR_ARGUMENT, "ht_flatten: x is NULL");
 }
 
-HT_TEST_SUITE(test_check, cmocka_unit_test(operations_name_an_operand_that_is_null),
+HT_TEST_SUITE(test_check, cmocka_unit_test(a_shape_without_elements_has_bounds_too),
+              cmocka_unit_test(the_order_of_numbers_is_asked_for),
+              cmocka_unit_test(operations_name_an_operand_that_is_null),
               cmocka_unit_test(views_and_moves_name_it),
               cmocka_unit_test(factories_and_draws_name_it), cmocka_unit_test(autograd_names_it),
               cmocka_unit_test(layers_name_it), cmocka_unit_test(an_earlier_error_passes_through));

@@ -40,7 +40,7 @@ static void parts_of_the_ranks_become_one_tensor(void **state)
     for (int i = 0; i < 16; i++)
         part[i] = ht_test_rank;
 
-    ht_tensor *x = ht_array_from_local(part, 2, lshape, HT_FLOAT64, 1, HT_COMM_WORLD);
+    ht_tensor *x = ht_array_from_local(part, 2, lshape, HT_FLOAT64, 1);
     int columns = ht_test_size * (ht_test_size - 1) / 2, at = 0;
     const double *v = ht_test_values(x);
 
@@ -63,8 +63,8 @@ static void parts_that_do_not_fit_are_an_error_everywhere(void **state)
 
     if (ht_test_size == 1)
         HT_TEST_SKIP("one rank's part always fits");
-    HT_TEST_EXPECT_ERROR(ht_array_from_local(part, 2, lshape, HT_FLOAT32, 1, HT_COMM_WORLD),
-                         HT_ERR_SHAPE, "ht_array_from_local");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(part, 2, lshape, HT_FLOAT32, 1), HT_ERR_SHAPE,
+                         "ht_array_from_local");
 }
 
 static void parts_of_different_dtypes_are_an_error_everywhere(void **state)
@@ -76,8 +76,8 @@ static void parts_of_different_dtypes_are_an_error_everywhere(void **state)
 
     if (ht_test_size == 1)
         HT_TEST_SKIP("one rank has one dtype");
-    HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, 1, lshape, dtype, 0, HT_COMM_WORLD),
-                         HT_ERR_DTYPE, "part of rank 1 is float32, of rank 0 int32");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, 1, lshape, dtype, 0), HT_ERR_DTYPE,
+                         "part of rank 1 is float32, of rank 0 int32");
 }
 
 /* What one rank alone passes wrongly is said on all. */
@@ -89,20 +89,16 @@ static void one_wrong_part_is_an_error_everywhere(void **state)
     const float part = 1;
 
     HT_TEST_EXPECT_ERROR(
-        ht_array_from_local(&part, 1, lshape, wrong ? (ht_dtype)99 : HT_FLOAT32, 0, HT_COMM_WORLD),
+        ht_array_from_local(&part, 1, lshape, wrong ? (ht_dtype)99 : HT_FLOAT32, 0),
         HT_ERR_ARGUMENT, "ht_array_from_local: 99 is no dtype");
-    HT_TEST_EXPECT_ERROR(
-        ht_array_from_local(&part, 1, wrong ? negative : lshape, HT_FLOAT32, 0, HT_COMM_WORLD),
-        HT_ERR_SHAPE, "ht_array_from_local: shape (-1,) has a negative length");
-    HT_TEST_EXPECT_ERROR(
-        ht_array_from_local(&part, 1, lshape, HT_FLOAT32, wrong ? HT_NONE : 0, HT_COMM_WORLD),
-        HT_ERR_ARGUMENT, "ht_array_from_local: a split axis is needed");
-    HT_TEST_EXPECT_ERROR(
-        ht_array_from_local(wrong ? NULL : &part, 1, lshape, HT_FLOAT32, 0, HT_COMM_WORLD),
-        HT_ERR_ARGUMENT, "ht_array_from_local: the data is NULL");
-    HT_TEST_EXPECT_ERROR(
-        ht_array_from_local(&part, wrong ? 9 : 1, lshape, HT_FLOAT32, 0, HT_COMM_WORLD),
-        HT_ERR_ARGUMENT, "ht_array_from_local: expected 0 to 8 dimensions");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, 1, wrong ? negative : lshape, HT_FLOAT32, 0),
+                         HT_ERR_SHAPE, "ht_array_from_local: shape (-1,) has a negative length");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, 1, lshape, HT_FLOAT32, wrong ? HT_NONE : 0),
+                         HT_ERR_ARGUMENT, "ht_array_from_local: a split axis is needed");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(wrong ? NULL : &part, 1, lshape, HT_FLOAT32, 0),
+                         HT_ERR_ARGUMENT, "ht_array_from_local: the data is NULL");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, wrong ? 9 : 1, lshape, HT_FLOAT32, 0),
+                         HT_ERR_ARGUMENT, "ht_array_from_local: expected 0 to 8 dimensions");
 }
 
 /* The function that the program has called, not one that it is made of. */
@@ -131,7 +127,7 @@ static void empty_tensors_have_everything_but_values(void **state)
     (void)state;
     const int64_t shape[2] = {4, 9};
     ht_tensor *x = ht_empty(2, shape, HT_INT16, 1), *like = ht_empty_like(x);
-    ht_tensor *own = ht_empty_on(2, shape, HT_FLOAT16, HT_NONE, ht_get_device(), ht_comm_self());
+    ht_tensor *own = ht_empty_ext(2, shape, HT_FLOAT16, HT_NONE, ht_get_device(), ht_comm_self());
 
     assert_int_equal(ht_tensor_dtype(like), HT_INT16);
     assert_int_equal(ht_tensor_split(like), 1);

@@ -18,7 +18,7 @@ static void product_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
 
 static ht_tensor *product(ht_tensor *a, ht_tensor *b, double factor)
 {
-    ht_node *node = ht_node_new("product", product_backward, 2, (ht_tensor *[]){a, b});
+    ht_node *node = ht_node_new("product", product_backward, HT_LIST(ht_tensor *, a, b));
     bool was = ht_set_grad_enabled(false);
     ht_tensor *y = ht_mul_scalar(ht_mul(a, b), factor);
 
@@ -45,7 +45,7 @@ static void an_operation_of_the_program_has_a_gradient(void **state)
     ht_tensor *inputs[2];
 
     for (int i = 0; i < 2; i++) {
-        inputs[i] = ht_test_randn(2, (const int64_t[]){4, 3}, HT_FLOAT64, 0, (uint64_t)i);
+        inputs[i] = ht_test_randn(HT_SHAPE(4, 3), HT_FLOAT64, 0, (uint64_t)i);
         ht_tensor_set_requires_grad(inputs[i], true);
     }
     ht_gradcheck(apply, 2, inputs, &factor, 1e-7);
@@ -54,7 +54,7 @@ static void an_operation_of_the_program_has_a_gradient(void **state)
 static void nothing_is_recorded_where_nothing_needs_it(void **state)
 {
     (void)state;
-    ht_tensor *a = ht_ones(1, (const int64_t[]){3}, HT_FLOAT32, 0);
+    ht_tensor *a = ht_ones(HT_SHAPE(3), HT_FLOAT32, 0);
 
     assert_true(ht_is_grad_enabled());
     assert_false(ht_tensor_requires_grad(product(a, a, 2)));
@@ -64,7 +64,7 @@ static void nothing_is_recorded_where_nothing_needs_it(void **state)
 static void what_was_saved_must_not_change(void **state)
 {
     (void)state;
-    ht_tensor *a = ht_ones(1, (const int64_t[]){3}, HT_FLOAT32, 0), *b = ht_ones_like(a), *y;
+    ht_tensor *a = ht_ones(HT_SHAPE(3), HT_FLOAT32, 0), *b = ht_ones_like(a), *y;
 
     ht_tensor_set_requires_grad(a, true);
     y = ht_sum(product(a, b, 2), HT_NONE);

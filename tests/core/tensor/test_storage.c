@@ -1,9 +1,11 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
-/* Guards over a storage: who is asked for which bytes, and how often. */
+/* Guards over a storage: who is asked for which bytes, and how often; and memory that is away. What
+ * ends the job is in tests/core/jobs.sh. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
+#include "tensor_check.h"
 
-#include "core/core.h"
 #include "ht.h"
 
 enum { ROWS = 4, COLUMNS = 6 };
@@ -55,7 +57,7 @@ static void those_whose_bytes_are_wanted_are_asked(void **state)
     assert_int_equal(last.times, 1);
     assert_int_equal(last.begin, 1 * COLUMNS * 4);
     assert_int_equal(last.end, ROWS * COLUMNS * 4);
-    ht_tensor_data(x);
+    ht_test_data(x);
     assert_int_equal(first.times, 1);
     assert_int_equal(last.times, 1); /* it took itself away */
 }
@@ -118,7 +120,94 @@ static void a_storage_that_ends_takes_its_guards_away(void **state)
     ht__guard_clear(&a.guard);
 }
 
+static size_t bytes_in_use(const ht_storage *storage)
+{
+    ht_device_memory memory;
+
+    ht_device_get_memory(storage->device, &memory);
+    return memory.in_use;
+}
+
+static void memory_goes_away_and_comes_back(void **state)
+{
+    ht_tensor *x = ht_zeros(HT_SHAPE(300, 1000), HT_FLOAT32, HT_NONE), *view;
+    ht_storage *storage = x->body->storage;
+    size_t before = bytes_in_use(storage);
+    unsigned version;
+
+    (void)state;
+    ht_fill_(x, 2);
+    version = ht__body_version(x->body);
+    ht__storage_put_away(storage, "x");
+    ht__storage_put_away(storage, "x");
+    assert_string_equal(ht__storage_away(storage), "x");
+    assert_true(before - bytes_in_use(storage) >= 300 * 1000 * 4);
+    assert_null(ht__storage_raw(storage));
+    view = ht_narrow(ht_transpose(x, 0, 1), 0, 2, 5); /* that needs no elements */
+    assert_true(ht__storage_bring_back(storage));
+    assert_true(ht__storage_bring_back(storage));
+    assert_null(ht__storage_away(storage));
+    assert_int_equal(bytes_in_use(storage), before);
+    assert_int_equal(ht__body_version(x->body), version);
+    ht_fill_(x, 3);
+    assert_true(ht_item(ht_sum(view, HT_NONE)) == 3.0 * 3 * 300);
+}
+
+static void the_address_of_what_is_away_is_an_error(void **state)
+{
+    ht_device *device = ht_get_device();
+    const char *message;
+    ht_tensor *x;
+
+    (void)state;
+    ht_use_device(ht_device_get("cpu"));
+    x = ht_zeros(HT_SHAPE(2, 3), HT_FLOAT32, HT_NONE);
+    ht_use_device(device);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht__storage_put_away(x->body->storage, "fc1.weight");
+    assert_null(ht_tensor_mutable_data(ht_narrow(x, 0, 0, 1)));
+    assert_int_equal(ht_error_get(&message), HT_ERR_STATE);
+    assert_string_equal(message, "ht_tensor_data: the memory of fc1.weight is away");
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    assert_true(ht__storage_bring_back(x->body->storage));
+    assert_int_equal(ht__body_version(x->body), 0);
+}
+
+static void what_is_due_comes_before_memory_goes(void **state)
+{
+    ht_tensor *x = ht_zeros(HT_SHAPE(2, 3), HT_FLOAT32, HT_NONE);
+    struct asked a = {0};
+
+    (void)state;
+    put(&a, x);
+    ht__storage_put_away(x->body->storage, "x");
+    assert_int_equal(a.times, 1);
+}
+
+/* What a graph has saved is good when it is used, whatever was in between. */
+static void a_graph_keeps_what_goes_away_meanwhile(void **state)
+{
+    float two[] = {2, 2, 2};
+    ht_tensor *x = ht_array(two, HT_SHAPE(3), HT_FLOAT32, HT_LOCAL);
+
+    (void)state;
+    ht_tensor_set_requires_grad(x, true);
+
+    ht_tensor *y = ht_sum(ht_mul(x, x), HT_NONE);
+
+    ht__storage_put_away(x->body->storage, "x");
+    assert_true(ht__storage_bring_back(x->body->storage));
+    ht__device_put(x->body->storage->device, ht__storage_raw(x->body->storage), two, sizeof two);
+    assert_int_equal(ht_backward(y), HT_SUCCESS);
+    assert_true(ht_item(ht_sum(ht_tensor_grad(x), HT_NONE)) == 12);
+}
+
 HT_TEST_SUITE(test_storage, cmocka_unit_test(those_whose_bytes_are_wanted_are_asked),
               cmocka_unit_test(one_that_stays_is_asked_once_and_may_read),
               cmocka_unit_test(what_is_inside_asks_nobody),
-              cmocka_unit_test(a_storage_that_ends_takes_its_guards_away));
+              cmocka_unit_test(a_storage_that_ends_takes_its_guards_away),
+              cmocka_unit_test(memory_goes_away_and_comes_back),
+              cmocka_unit_test(the_address_of_what_is_away_is_an_error),
+              cmocka_unit_test(what_is_due_comes_before_memory_goes),
+              cmocka_unit_test(a_graph_keeps_what_goes_away_meanwhile));

@@ -6,7 +6,7 @@
 static void a_value_knows_its_kind(void **state)
 {
     (void)state;
-    ht_tensor *x = ht_ones(1, (const int64_t[]){2}, HT_FLOAT32, 0);
+    ht_tensor *x = ht_ones(HT_SHAPE(2), HT_FLOAT32, 0);
     ht_value *tensor = ht_value_tensor(x), *number = ht_value_number(2.5);
 
     assert_int_equal(ht_value_get_kind(NULL), HT_VALUE_NONE);

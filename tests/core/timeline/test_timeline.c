@@ -2,11 +2,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The timeline: the file of a rank is JSON whose spans nest, and the summary counts every moment
  * once. */
+#include "core/comm/comm.h"
 #include "core/start/start.h"
-#include "core/timeline/timeline.h"
+#include "core/timeline/impl.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,6 +295,48 @@ static void test_parts_add_up_to_the_wall_time(void **state)
     assert_int_equal(s.steps, 5);
 }
 
+enum { ROUNDS = 500 };
+
+static atomic_int taken_off, landed;
+
+static void *land(void *unused)
+{
+    (void)unused;
+    for (int round = 1; round <= ROUNDS; round++) {
+        while (atomic_load(&taken_off) < round)
+            sched_yield();
+        for (volatile int i = 0; i < 7 * round % 1000; i++)
+            continue;
+        ht__flight_end();
+        atomic_store(&landed, round);
+    }
+    return NULL;
+}
+
+/* A flight as long as all the time so far ends while it is asked for: it counts once. */
+static void test_a_flight_that_ends_meanwhile_counts_once(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    ht_timeline_start();
+    atomic_store(&taken_off, 0);
+    atomic_store(&landed, 0);
+    assert_int_equal(pthread_create(&thread, NULL, land, NULL), 0);
+    for (int round = 1; round <= ROUNDS; round++) {
+        ht__timeline_begin();
+        ht__flight_begin(1);
+        atomic_store(&taken_off, round);
+        do {
+            timeline_totals totals = ht__timeline_totals();
+
+            assert_true(totals.in_flight <= totals.wall);
+        } while (atomic_load(&landed) < round);
+    }
+    pthread_join(thread, NULL);
+    ht__timeline_close();
+}
+
 static void test_starting_again_forgets(void **state)
 {
     ht_timeline_summary s;
@@ -403,6 +448,7 @@ HT_TEST_SUITE(test_timeline, cmocka_unit_test(test_spans_nest_on_each_thread),
               cmocka_unit_test(test_nothing_is_lost_when_the_buffer_is_full),
               cmocka_unit_test(test_a_file_without_its_end_lacks_a_bracket),
               cmocka_unit_test(test_parts_add_up_to_the_wall_time),
+              cmocka_unit_test(test_a_flight_that_ends_meanwhile_counts_once),
               cmocka_unit_test(test_starting_again_forgets),
               cmocka_unit_test(test_the_difference_of_clocks_is_found),
               cmocka_unit_test(test_a_file_that_cannot_be_written_is_a_warning),

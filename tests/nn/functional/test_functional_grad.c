@@ -1,10 +1,9 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* Gradients of the functional layers by finite differences, on inputs replicated and split. */
+#include "core/tensor/graph.h"
 #include "gradcheck.h"
 #include "nn/nn_test.h"
-
-#include "core/core.h"
 
 #define TOLERANCE 1e-7
 
@@ -22,6 +21,11 @@ static ht_tensor *relu_in_place(ht_tensor *in[], void *user)
     return ht_relu_(ht_mul_scalar(in[0], 1.5));
 }
 
+static ht_tensor *leaky_relu(ht_tensor *in[], void *slope)
+{
+    return ht_leaky_relu(in[0], *(double *)slope);
+}
+
 /* One gradient reaches several layers that might write over it. */
 static ht_tensor *shared_gradient(ht_tensor *in[], void *user)
 {
@@ -35,9 +39,23 @@ static void test_shared_gradient(void **state)
 {
     (void)state;
     for (int s = 0; s < 2; s++) {
-        ht_tensor *x = nn_leaf(1, 2, (int64_t[]){5, 3}, splits[s]);
+        ht_tensor *x = nn_leaf(1, HT_SHAPE(5, 3), splits[s]);
 
         ht_gradcheck(shared_gradient, 1, &x, NULL, TOLERANCE);
+    }
+}
+
+static void test_leaky_relu(void **state)
+{
+    double slopes[] = {0.01, 0, -1.5};
+
+    (void)state;
+    for (int s = 0; s < 2; s++) {
+        for (int i = 0; i < 3; i++) {
+            ht_tensor *x = nn_leaf(1, HT_SHAPE(5, 3), splits[s]);
+
+            ht_gradcheck(leaky_relu, 1, &x, &slopes[i], TOLERANCE);
+        }
     }
 }
 
@@ -45,7 +63,7 @@ static void test_relu(void **state)
 {
     (void)state;
     for (int s = 0; s < 2; s++) {
-        ht_tensor *x = nn_leaf(1, 2, (int64_t[]){5, 3}, splits[s]);
+        ht_tensor *x = nn_leaf(1, HT_SHAPE(5, 3), splits[s]);
 
         ht_gradcheck(relu, 1, &x, NULL, TOLERANCE);
         ht_gradcheck(relu_in_place, 1, &x, NULL, TOLERANCE);
@@ -68,13 +86,12 @@ static void test_linear(void **state)
 {
     (void)state;
     for (int s = 0; s < 2; s++) {
-        ht_tensor *in[] = {nn_leaf(1, 2, (int64_t[]){5, 3}, splits[s]),
-                           nn_leaf(2, 2, (int64_t[]){4, 3}, HT_NONE),
-                           nn_leaf(3, 1, (int64_t[]){4}, HT_NONE)};
+        ht_tensor *in[] = {nn_leaf(1, HT_SHAPE(5, 3), splits[s]),
+                           nn_leaf(2, HT_SHAPE(4, 3), HT_NONE), nn_leaf(3, HT_SHAPE(4), HT_NONE)};
 
         ht_gradcheck(linear, 3, in, NULL, TOLERANCE);
         ht_gradcheck(linear_no_bias, 2, in, NULL, TOLERANCE);
-        in[0] = nn_leaf(4, 3, (int64_t[]){3, 2, 3}, splits[s]);
+        in[0] = nn_leaf(4, HT_SHAPE(3, 2, 3), splits[s]);
         ht_gradcheck(linear, 3, in, NULL, TOLERANCE);
     }
 }
@@ -88,12 +105,11 @@ static ht_tensor *linear_of_views(ht_tensor *in[], void *user)
 
 static void test_linear_of_views(void **state)
 {
-    ht_tensor *in[] = {nn_leaf(1, 2, (int64_t[]){3, 5}, HT_NONE),
-                       nn_leaf(2, 2, (int64_t[]){3, 4}, HT_NONE)};
+    ht_tensor *in[] = {nn_leaf(1, HT_SHAPE(3, 5), HT_NONE), nn_leaf(2, HT_SHAPE(3, 4), HT_NONE)};
 
     (void)state;
     ht_gradcheck(linear_of_views, 2, in, NULL, TOLERANCE);
-    in[0] = nn_leaf(1, 2, (int64_t[]){3, 5}, 1);
+    in[0] = nn_leaf(1, HT_SHAPE(3, 5), 1);
     ht_gradcheck(linear_of_views, 2, in, NULL, TOLERANCE);
 }
 
@@ -113,16 +129,15 @@ static void test_conv2d(void **state)
 
     (void)state;
     for (int s = 0; s < 2; s++) {
-        ht_tensor *in[] = {nn_leaf(1, 4, (int64_t[]){3, 2, 4, 5}, splits[s]),
-                           nn_leaf(2, 4, (int64_t[]){3, 2, 2, 3}, HT_NONE),
-                           nn_leaf(3, 1, (int64_t[]){3}, HT_NONE)};
+        ht_tensor *in[] = {nn_leaf(1, HT_SHAPE(3, 2, 4, 5), splits[s]),
+                           nn_leaf(2, HT_SHAPE(3, 2, 2, 3), HT_NONE),
+                           nn_leaf(3, HT_SHAPE(3), HT_NONE)};
 
         ht_gradcheck(conv2d, 3, in, NULL, TOLERANCE);
         ht_gradcheck(conv2d_channels_last, 3, in, NULL, TOLERANCE);
     }
-    ht_tensor *in[] = {nn_leaf(1, 4, (int64_t[]){2, 4, 5, 5}, 0),
-                       nn_leaf(2, 4, (int64_t[]){4, 2, 2, 2}, HT_NONE),
-                       nn_leaf(3, 1, (int64_t[]){4}, HT_NONE)};
+    ht_tensor *in[] = {nn_leaf(1, HT_SHAPE(2, 4, 5, 5), 0),
+                       nn_leaf(2, HT_SHAPE(4, 2, 2, 2), HT_NONE), nn_leaf(3, HT_SHAPE(4), HT_NONE)};
     options.stride[0] = 2;
     options.padding[0] = options.padding[1] = 1;
     options.dilation[1] = 2;
@@ -148,7 +163,7 @@ static void test_max_pool2d(void **state)
 {
     (void)state;
     for (int s = 0; s < 2; s++) {
-        ht_tensor *x = nn_leaf(1, 4, (int64_t[]){3, 2, 5, 4}, splits[s]);
+        ht_tensor *x = nn_leaf(1, HT_SHAPE(3, 2, 5, 4), splits[s]);
 
         ht_gradcheck(max_pool, 1, &x, NULL, TOLERANCE);
         ht_gradcheck(max_pool_overlapping, 1, &x, NULL, TOLERANCE);
@@ -171,7 +186,7 @@ static void test_dropout(void **state)
 {
     (void)state;
     for (int s = 0; s < 2; s++) {
-        ht_tensor *x = nn_leaf(1, 4, (int64_t[]){5, 3, 2, 2}, splits[s]);
+        ht_tensor *x = nn_leaf(1, HT_SHAPE(5, 3, 2, 2), splits[s]);
 
         ht_gradcheck(dropout, 1, &x, NULL, TOLERANCE);
         ht_gradcheck(dropout2d, 1, &x, NULL, TOLERANCE);
@@ -188,7 +203,7 @@ static void test_log_softmax(void **state)
     (void)state;
     for (int s = 0; s < 2; s++) {
         for (int axis = -1; axis <= 1; axis++) {
-            ht_tensor *x = nn_leaf(1, 3, (int64_t[]){4, 3, 2}, axis == 0 ? HT_NONE : splits[s]);
+            ht_tensor *x = nn_leaf(1, HT_SHAPE(4, 3, 2), axis == 0 ? HT_NONE : splits[s]);
 
             ht_gradcheck(log_softmax, 1, &x, &axis, TOLERANCE);
         }
@@ -227,8 +242,8 @@ static void test_mse_loss(void **state)
 
     (void)state;
     for (int s = 0; s < 4; s++) {
-        ht_tensor *x[2] = {nn_leaf(1, 2, (int64_t[]){5, 3}, splits[s % 2]),
-                           nn_leaf(2, 2, (int64_t[]){5, 3}, splits[s / 2])};
+        ht_tensor *x[2] = {nn_leaf(1, HT_SHAPE(5, 3), splits[s % 2]),
+                           nn_leaf(2, HT_SHAPE(5, 3), splits[s / 2])};
 
         for (loss.mode = HT_MEAN; loss.mode <= HT_NO_REDUCTION; loss.mode++)
             ht_gradcheck(mse, 2, x, &loss, TOLERANCE);
@@ -242,9 +257,9 @@ static void test_losses(void **state)
 
     (void)state;
     for (int s = 0; s < 4; s++) {
-        ht_tensor *x = nn_leaf(1, 2, (int64_t[]){5, 3}, splits[s % 2]);
+        ht_tensor *x = nn_leaf(1, HT_SHAPE(5, 3), splits[s % 2]);
 
-        loss.target = ht_array(classes, 1, (int64_t[]){5}, HT_INT64, splits[s / 2]);
+        loss.target = ht_array(classes, HT_SHAPE(5), HT_INT64, splits[s / 2]);
         for (loss.mode = HT_MEAN; loss.mode <= HT_NO_REDUCTION; loss.mode++) {
             ht_gradcheck(nll, 1, &x, &loss, TOLERANCE);
             ht_gradcheck(cross_entropy, 1, &x, &loss, TOLERANCE);
@@ -280,13 +295,13 @@ static void test_weights_of_a_linear_layer_come_first(void **state)
 {
     (void)state;
     for (int early = 0; early < 2; early++) {
-        ht_tensor *x = nn_leaf(1, 2, (int64_t[]){5, 3}, HT_NONE);
-        ht_tensor *weight = nn_leaf(2, 2, (int64_t[]){4, 3}, HT_NONE);
+        ht_tensor *x = nn_leaf(1, HT_SHAPE(5, 3), HT_NONE);
+        ht_tensor *weight = nn_leaf(2, HT_SHAPE(4, 3), HT_NONE);
         struct order order = {0};
 
         ht_tensor_register_hook(x, input_arrives, &order);
         if (early)
-            ht__register_early_hook(weight, weight_ready, NULL, &order);
+            ht__register_early_hook(weight, weight_ready, NULL, NULL, &order);
         else
             ht_tensor_register_grad_ready_hook(weight, weight_ready, &order);
         assert_int_equal(ht_backward(ht_sum(ht_linear(x, weight, NULL), HT_NONE)), HT_SUCCESS);
@@ -295,7 +310,7 @@ static void test_weights_of_a_linear_layer_come_first(void **state)
     }
 }
 
-HT_TEST_SUITE(test_functional_grad, cmocka_unit_test(test_relu),
+HT_TEST_SUITE(test_functional_grad, cmocka_unit_test(test_relu), cmocka_unit_test(test_leaky_relu),
               cmocka_unit_test(test_shared_gradient), cmocka_unit_test(test_linear),
               cmocka_unit_test(test_linear_of_views), cmocka_unit_test(test_conv2d),
               cmocka_unit_test(test_max_pool2d), cmocka_unit_test(test_dropout),

@@ -18,7 +18,7 @@ static ht_tensor *image(int batch, bool channels_last)
 
     for (int i = 0; i < 24; i++)
         values[i] = sin(i + batch) + i / 50.0;
-    x = ht_array_local(values, 4, shape, HT_FLOAT64);
+    x = ht_array(values, 4, shape, HT_FLOAT64, HT_LOCAL);
     x = channels_last ? ht_channels_last(x) : x;
     ht_tensor_set_requires_grad(x, true);
     return x;
@@ -62,7 +62,7 @@ static void check(bool cumulative, bool channels_last, bool sync, const struct e
         cosines[i] = cos(i);
     if (sync)
         ht_comm_chunk(HT_COMM_WORLD, shape[0], ht_test_rank, &start, &rows);
-    seed = ht_narrow(ht_array_local(cosines, 4, shape, HT_FLOAT64), 0, start, start + rows);
+    seed = ht_narrow(ht_array(cosines, 4, shape, HT_FLOAT64, HT_LOCAL), 0, start, start + rows);
     options.cumulative_average = cumulative;
     layer = sync ? ht_nn_sync_batch_norm(3, &options, HT_COMM_WORLD)
                  : ht_nn_batch_norm2d(3, &options);
@@ -70,8 +70,8 @@ static void check(bool cumulative, bool channels_last, bool sync, const struct e
     weight = ht_module_find_parameter(layer, "weight");
     bias = ht_module_find_parameter(layer, "bias");
     ht_set_grad_enabled(false);
-    ht_copy_(weight, ht_array_local((double[]){0.5, 1, -2}, 1, &shape[1], HT_FLOAT64));
-    ht_copy_(bias, ht_array_local((double[]){0, 0.25, 1}, 1, &shape[1], HT_FLOAT64));
+    ht_copy_(weight, ht_array((double[]){0.5, 1, -2}, 1, &shape[1], HT_FLOAT64, HT_LOCAL));
+    ht_copy_(bias, ht_array((double[]){0, 0.25, 1}, 1, &shape[1], HT_FLOAT64, HT_LOCAL));
     ht_set_grad_enabled(true);
     for (int batch = 0; batch < 3; batch++) {
         x = ht_detach(ht_narrow(image(batch, channels_last), 0, start, start + rows));
@@ -126,9 +126,9 @@ static void gradients_are_those_of_finite_differences(void **state)
     (void)state;
     for (int training = 0; training < 2; training++) {
         bool is_training = training;
-        ht_tensor *inputs[3] = {ht_test_randn(3, (int64_t[]){5, 3, 2}, HT_FLOAT64, 0, 1),
-                                ht_test_randn(1, (int64_t[]){3}, HT_FLOAT64, HT_NONE, 2),
-                                ht_test_randn(1, (int64_t[]){3}, HT_FLOAT64, HT_NONE, 3)};
+        ht_tensor *inputs[3] = {ht_test_randn(HT_SHAPE(5, 3, 2), HT_FLOAT64, 0, 1),
+                                ht_test_randn(HT_SHAPE(3), HT_FLOAT64, HT_NONE, 2),
+                                ht_test_randn(HT_SHAPE(3), HT_FLOAT64, HT_NONE, 3)};
 
         for (int i = 0; i < 3; i++)
             ht_tensor_set_requires_grad(inputs[i], true);
@@ -229,7 +229,7 @@ static void a_wrong_number_of_channels_is_named(void **state)
 {
     (void)state;
     ht_module *layer = ht_nn_batch_norm2d(4, NULL);
-    ht_tensor *x = ht_array_local((float[24]){0}, 4, shape, HT_FLOAT32);
+    ht_tensor *x = ht_array((float[24]){0}, 4, shape, HT_FLOAT32, HT_LOCAL);
 
     HT_TEST_EXPECT_ERROR(ht_forward(layer, x), HT_ERR_SHAPE,
                          "ht_nn_batch_norm2d: x is (2, 3, 2, 2), expected 4 axes with 4 channels");
@@ -292,7 +292,7 @@ static void a_batch_of_no_rows_leaves_the_statistics(void **state)
         ht_scope *scope = ht_scope_open();
         ht_module *layer = sync ? ht_nn_sync_batch_norm(3, &options, HT_COMM_WORLD)
                                 : ht_nn_batch_norm2d(3, &options);
-        ht_tensor *x = ht_array_local(none, 4, none, HT_FLOAT32), *y;
+        ht_tensor *x = ht_array(none, 4, none, HT_FLOAT32, HT_LOCAL), *y;
 
         ht_tensor_set_requires_grad(x, true);
         y = ht_forward(layer, x);
@@ -310,9 +310,33 @@ static void a_batch_of_no_rows_leaves_the_statistics(void **state)
                      0);
 }
 
+static void running_statistics_that_share_memory_are_refused(void **state)
+{
+    ht_tensor *x = ht_rand(HT_SHAPE(4, 3), HT_FLOAT32, HT_LOCAL);
+    ht_tensor *shared = ht_broadcast_to(ht_zeros(HT_SHAPE(1), HT_FLOAT32, HT_LOCAL), HT_SHAPE(3));
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_batch_norm(x, shared, shared, NULL, NULL, true, 0.1, 1e-5),
+                         HT_ERR_ARGUMENT, "ht_batch_norm: running_mean is a read-only view");
+}
+
+static void one_running_statistic_follows_alone(void **state)
+{
+    ht_tensor *x = ht_array((const float[]){1, 3}, HT_SHAPE(2, 1), HT_FLOAT32, HT_LOCAL);
+    ht_tensor *mean = ht_zeros(HT_SHAPE(1), HT_FLOAT32, HT_LOCAL), *var = ht_copy(mean);
+
+    (void)state;
+    assert_non_null(ht_batch_norm(x, mean, NULL, NULL, NULL, true, 0.5, 0));
+    assert_non_null(ht_batch_norm(x, NULL, var, NULL, NULL, true, 0.5, 0));
+    ht_test_expect(mean, (const double[]){1}, 0);
+    ht_test_expect(var, (const double[]){1}, 0);
+}
+
 /* On a device whose memory the host cannot read: the same values and running statistics. */
 static void statistics_of_a_device(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     (void)state;
     ht_module *here = ht_nn_batch_norm2d(3, NULL), *there = ht_nn_batch_norm2d(3, NULL);
     ht_device *dummy = ht_device_get("dummy:0"), *cpu = ht_device_get("cpu");
@@ -336,6 +360,8 @@ HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(statistics_of_a_device),
               cmocka_unit_test(gradients_are_those_of_finite_differences),
               cmocka_unit_test(a_large_mean_costs_no_digits),
               cmocka_unit_test(without_running_statistics_evaluation_uses_the_batch),
+              cmocka_unit_test(running_statistics_that_share_memory_are_refused),
+              cmocka_unit_test(one_running_statistic_follows_alone),
               cmocka_unit_test(conversion_shares_tensors_and_finds_fields),
               cmocka_unit_test(conversion_of_nothing_is_said),
               cmocka_unit_test(a_wrong_number_of_channels_is_named),

@@ -8,12 +8,12 @@
 
 static ht_tensor *local_ones(int64_t length)
 {
-    return ht_full_on(1, &length, 1.0, HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF);
+    return ht_full(1, &length, 1.0, HT_FLOAT32, HT_LOCAL);
 }
 
 static const float *parameter(ht_module *module, const char *name)
 {
-    return ht_tensor_data(ht_module_find_parameter(module, name));
+    return ht_test_data(ht_module_find_parameter(module, name));
 }
 
 /* PyTorch's default: uniform in +-1 / sqrt(fan in), for weight and bias. */
@@ -63,7 +63,7 @@ static void test_initialisation_is_seeded(void **state)
     /* The same on all ranks. */
     ht_tensor *weight = ht_copy(ht_detach(ht_module_find_parameter(a, "weight")));
     ht_bcast(HT_COMM_WORLD, weight, 0);
-    assert_memory_equal(ht_tensor_data(weight), parameter(a, "weight"), 21 * sizeof(float));
+    assert_memory_equal(ht_test_data(weight), parameter(a, "weight"), 21 * sizeof(float));
     ht_release(a);
     ht_release(b);
     ht_release(c);
@@ -71,13 +71,13 @@ static void test_initialisation_is_seeded(void **state)
 
 static void test_kaiming_uniform(void **state)
 {
-    ht_tensor *x = ht_zeros(4, (int64_t[]){8, 10, 3, 3}, HT_FLOAT64, 0);
+    ht_tensor *x = ht_zeros(HT_SHAPE(8, 10, 3, 3), HT_FLOAT64, 0);
     const double *data;
     double bound = sqrt(6.0 / 90.0), largest = 0;
 
     (void)state;
     assert_int_equal(ht_nn_init_kaiming_uniform(x, 0.0), HT_SUCCESS);
-    data = ht_tensor_data(x);
+    data = ht_test_data(x);
     for (int64_t i = 0; i < ht_tensor_lsize(x); i++)
         largest = fmax(largest, fabs(data[i]));
     assert_true(largest <= bound && largest > 0.9 * bound);
@@ -115,7 +115,7 @@ static void test_uniform(void **state)
  */
 static double share_of_zeros(ht_tensor *y, double p)
 {
-    const float *data = ht_tensor_data(y);
+    const float *data = ht_test_data(y);
     int64_t zeros = 0, size = ht_tensor_size(y);
 
     for (int64_t i = 0; i < size; i++) {
@@ -146,9 +146,9 @@ static void test_dropout_statistics(void **state)
 static void test_dropout2d_drops_channels(void **state)
 {
     ht_module *dropout = ht_nn_dropout2d(0.5);
-    ht_tensor *x = ht_reshape(local_ones(64 * 16 * 6), 4, (int64_t[]){64, 16, 2, 3});
+    ht_tensor *x = ht_reshape(local_ones(64 * 16 * 6), HT_SHAPE(64, 16, 2, 3));
     ht_tensor *y = ht_contiguous(ht_forward(dropout, ht_channels_last(x)));
-    const float *data = ht_tensor_data(y);
+    const float *data = ht_test_data(y);
 
     (void)state;
     assert_true(fabs(share_of_zeros(y, 0.5) - 0.5) < 4 * 0.5 / sqrt(64 * 16));
@@ -162,7 +162,7 @@ static void test_dropout2d_drops_channels(void **state)
 /* Masks of the second of two dropout layers in a row, from a fresh model with this seed. */
 static ht_tensor *mask(uint64_t seed, int layer, int step)
 {
-    ht_module *net = ht_nn_sequential(2, (ht_module *[]){ht_nn_dropout(0.5), ht_nn_dropout(0.5)});
+    ht_module *net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_dropout(0.5), ht_nn_dropout(0.5)));
     ht_tensor *y = NULL;
 
     ht_nn_seed(seed);
@@ -174,7 +174,7 @@ static ht_tensor *mask(uint64_t seed, int layer, int step)
 
 static bool same(ht_tensor *a, ht_tensor *b)
 {
-    return memcmp(ht_tensor_data(a), ht_tensor_data(b), (size_t)ht_tensor_nbytes(a)) == 0;
+    return memcmp(ht_test_data(a), ht_test_data(b), (size_t)ht_tensor_nbytes(a)) == 0;
 }
 
 static void test_dropout_is_keyed(void **state)
@@ -193,7 +193,7 @@ static void test_dropout_is_keyed(void **state)
 /* Ranks that hold slabs of one tensor draw different masks too. */
 static void test_dropout_of_a_split_tensor(void **state)
 {
-    ht_tensor *x = ht_ones(2, (int64_t[]){ht_test_size, 256}, HT_FLOAT32, 0);
+    ht_tensor *x = ht_ones(HT_SHAPE(ht_test_size, 256), HT_FLOAT32, 0);
     ht_tensor *mine = ht_tensor_local(ht_dropout(x, 0.5, 1, 1)), *other = ht_copy(mine);
 
     (void)state;
@@ -201,11 +201,28 @@ static void test_dropout_of_a_split_tensor(void **state)
     assert_int_equal(same(mine, other), ht_test_rank == 0);
 }
 
+static void test_leaky_relu(void **state)
+{
+    ht_module *layer = ht_nn_leaky_relu(0.25);
+    ht_tensor *x = ht_array((const double[]){2, 0, -2}, HT_SHAPE(3), HT_FLOAT64, HT_NONE);
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+
+    (void)state;
+    ht_test_expect(ht_forward(layer, x), (const double[]){2, 0, -0.5}, 0);
+    ht_module_print(layer, stream);
+    fclose(stream);
+    assert_memory_equal(text, "LeakyReLU(negative_slope=0.25)\n", 31);
+    free(text);
+    ht_release(layer);
+}
+
 static void test_network_learns(void **state)
 {
-    ht_module *net = ht_nn_sequential(
-        6, (ht_module *[]){ht_nn_conv2d(1, 4, 3), ht_nn_relu(), ht_nn_max_pool2d(2),
-                           ht_nn_flatten(1), ht_nn_linear(4 * 3 * 3, 2), ht_nn_log_softmax(1)});
+    ht_module *net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_conv2d(1, 4, 3), ht_nn_relu(),
+                                              ht_nn_max_pool2d(2), ht_nn_flatten(1),
+                                              ht_nn_linear(4 * 3 * 3, 2), ht_nn_log_softmax(1)));
     ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
     double first = 0, last = 0;
     float images[4 * 64];
@@ -215,8 +232,8 @@ static void test_network_learns(void **state)
         images[i] = (float)((i / 64 % 2 ? i : i / 8) % 2);
     for (int step = 0; step < 40; step++) {
         ht_scope *scope = ht_scope_open();
-        ht_tensor *x = ht_array_local(images, 4, (int64_t[]){4, 1, 8, 8}, HT_FLOAT32);
-        ht_tensor *target = ht_array_local((int64_t[]){0, 1, 0, 1}, 1, (int64_t[]){4}, HT_INT64);
+        ht_tensor *x = ht_array(images, HT_SHAPE(4, 1, 8, 8), HT_FLOAT32, HT_LOCAL);
+        ht_tensor *target = ht_array((int64_t[]){0, 1, 0, 1}, HT_SHAPE(4), HT_INT64, HT_LOCAL);
         ht_tensor *loss = ht_nll_loss(ht_forward(net, x), target, HT_MEAN);
 
         ht_optimizer_zero_grad(optimizer);
@@ -285,5 +302,5 @@ HT_TEST_SUITE(test_layers, cmocka_unit_test(misuse_a_split_batch),
               cmocka_unit_test(test_dropout_statistics),
               cmocka_unit_test(test_dropout2d_drops_channels),
               cmocka_unit_test(test_dropout_is_keyed),
-              cmocka_unit_test(test_dropout_of_a_split_tensor),
+              cmocka_unit_test(test_dropout_of_a_split_tensor), cmocka_unit_test(test_leaky_relu),
               cmocka_unit_test(test_network_learns), cmocka_unit_test(test_misuse));

@@ -19,7 +19,7 @@ static void my_rows(int64_t *start, int64_t *stop)
 
 static ht_tensor *local_copy(ht_tensor *x)
 {
-    return ht_array_local(ht_tensor_data(x), ht_tensor_ndim(x), ht_tensor_shape(x), HT_FLOAT64);
+    return ht_array(ht_test_data(x), ht_tensor_ndim(x), ht_tensor_shape(x), HT_FLOAT64, HT_LOCAL);
 }
 
 struct result {
@@ -103,10 +103,10 @@ static void check(int ndim, const int64_t shape[], bool channels_last)
 static void ranks_with_uneven_batches_equal_one_process(void **state)
 {
     (void)state;
-    check(2, (const int64_t[]){ROWS, CHANNELS}, false);
-    check(3, (const int64_t[]){ROWS, CHANNELS, PIXELS}, false);
-    check(4, (const int64_t[]){ROWS, CHANNELS, 2, PIXELS}, false);
-    check(4, (const int64_t[]){ROWS, CHANNELS, 2, PIXELS}, true);
+    check(HT_SHAPE(ROWS, CHANNELS), false);
+    check(HT_SHAPE(ROWS, CHANNELS, PIXELS), false);
+    check(HT_SHAPE(ROWS, CHANNELS, 2, PIXELS), false);
+    check(HT_SHAPE(ROWS, CHANNELS, 2, PIXELS), true);
 }
 
 static void statistics_have_the_same_bits_on_all_ranks(void **state)
@@ -130,7 +130,7 @@ static void statistics_have_the_same_bits_on_all_ranks(void **state)
         ht_tensor *mine = i == 0 ? r.mean : r.var, *theirs = ht_copy(mine);
 
         assert_int_equal(ht_bcast(HT_COMM_WORLD, theirs, 0), HT_SUCCESS);
-        assert_memory_equal(ht_tensor_data(theirs), ht_tensor_data(mine), CHANNELS * sizeof(float));
+        assert_memory_equal(ht_test_data(theirs), ht_test_data(mine), CHANNELS * sizeof(float));
     }
     ht_release(sync);
 }
@@ -140,7 +140,7 @@ static void one_value_per_channel_in_all_is_an_error(void **state)
     (void)state;
     const int64_t shape[2] = {ht_test_rank == 0, CHANNELS};
     ht_module *sync = ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD);
-    ht_tensor *x = ht_full_on(2, shape, 1, HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF);
+    ht_tensor *x = ht_full(2, shape, 1, HT_FLOAT32, HT_LOCAL);
 
     HT_TEST_EXPECT_ERROR(ht_forward(sync, x), HT_ERR_ARGUMENT, "1 value per channel");
     ht_release(sync);
@@ -188,7 +188,7 @@ enum fault { WRONG_SHAPE, NO_INPUT, FAILED_BACKWARD, FAULTS };
 static ht_tensor *break_backward(ht_tensor *grad, void *user)
 {
     (void)user;
-    ht_reshape(grad, 1, (int64_t[]){1});
+    ht_reshape(grad, HT_SHAPE(1));
     return NULL;
 }
 
@@ -196,7 +196,7 @@ static ht_tensor *ones_of(int64_t channels)
 {
     int64_t shape[] = {4, channels};
 
-    return ht_full_on(2, shape, 1, HT_FLOAT32, HT_NONE, ht_device_get("cpu"), HT_COMM_SELF);
+    return ht_full_ext(2, shape, HT_NUM(1), HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF);
 }
 
 /* Two layers, so that each of them has to be told. */
@@ -205,7 +205,7 @@ static ht_status run_with(enum fault fault, bool fails, ht_module *const layers[
     ht_tensor *x = ones_of(fails && fault == WRONG_SHAPE ? CHANNELS + 1 : CHANNELS), *y;
 
     if (fails && fault == NO_INPUT)
-        x = ht_reshape(x, 1, (int64_t[]){1});
+        x = ht_reshape(x, HT_SHAPE(1));
     else
         ht_tensor_set_requires_grad(x, true);
     y = ht_forward(layers[1], ht_forward(layers[0], x));

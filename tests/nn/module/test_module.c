@@ -30,7 +30,7 @@ static const ht_module_type pair_type = {.name = "Pair", .forward_value = pair_f
 
 static ht_tensor *ones(int64_t length, ht_dtype dtype)
 {
-    return ht_full_on(1, &length, 1.0, dtype, HT_NONE, ht_get_device(), HT_COMM_SELF);
+    return ht_full(1, &length, 1.0, dtype, HT_LOCAL);
 }
 
 static ht_module *pair_new(void)
@@ -51,7 +51,7 @@ static ht_module *pair_new(void)
 static ht_value *pair_inputs(void)
 {
     ht_value *inputs = ht_value_map();
-    ht_tensor *x = ht_reshape(ht_astype(ones(6, HT_FLOAT32), HT_FLOAT32), 2, (int64_t[]){2, 3});
+    ht_tensor *x = ht_reshape(ht_astype(ones(6, HT_FLOAT32), HT_FLOAT32), HT_SHAPE(2, 3));
 
     ht_value_set(inputs, "a", ht_value_tensor(x));
     ht_value_set(inputs, "b", ht_value_tensor(ht_mul_scalar(x, -2.0)));
@@ -60,7 +60,7 @@ static ht_value *pair_inputs(void)
 
 static double first(ht_value *value)
 {
-    return ((const float *)ht_tensor_data(ht_value_as_tensor(value)))[0];
+    return ((const float *)ht_test_data(ht_value_as_tensor(value)))[0];
 }
 
 static void append_name(const char *name, ht_tensor *tensor, void *text)
@@ -77,7 +77,7 @@ static void append_module(const char *name, ht_module *module, void *text)
 
 static void test_names(void **state)
 {
-    ht_module *net = ht_nn_sequential(2, (ht_module *[]){pair_new(), ht_nn_relu()});
+    ht_module *net = ht_nn_sequential(HT_LIST(ht_module *, pair_new(), ht_nn_relu()));
     char text[256] = "";
 
     (void)state;
@@ -297,8 +297,8 @@ static void test_to_device_moves_all(void **state)
 
 static void test_print(void **state)
 {
-    ht_module *net = ht_nn_sequential(
-        4, (ht_module *[]){pair_new(), ht_nn_conv2d(1, 32, 3), ht_nn_dropout(0.25), ht_nn_relu()});
+    ht_module *net = ht_nn_sequential(HT_LIST(ht_module *, pair_new(), ht_nn_conv2d(1, 32, 3),
+                                              ht_nn_dropout(0.25), ht_nn_relu()));
     char *text = NULL;
     size_t size;
     FILE *stream = open_memstream(&text, &size);
@@ -365,12 +365,12 @@ static void test_errors_name_the_layer(void **state)
 {
     ht_module *tail = ht_module_new(sizeof(struct tail), &tail_type), *net;
     struct tail *fields = ht_module_data(tail);
-    ht_tensor *narrow = ht_reshape(ones(3, HT_FLOAT32), 2, (int64_t[]){1, 3});
-    ht_tensor *wide = ht_reshape(ones(4, HT_FLOAT32), 2, (int64_t[]){1, 4});
+    ht_tensor *narrow = ht_reshape(ones(3, HT_FLOAT32), HT_SHAPE(1, 3));
+    ht_tensor *wide = ht_reshape(ones(4, HT_FLOAT32), HT_SHAPE(1, 4));
 
     (void)state;
     ht_module_add(tail, "child", &fields->child, ht_nn_linear(3, 2));
-    net = ht_nn_sequential(2, (ht_module *[]){ht_nn_relu(), tail});
+    net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_relu(), tail));
     HT_TEST_EXPECT_ERROR(ht_forward(net, wide), HT_ERR_SHAPE, "ht_linear in 1.child: x is (1, 4)");
     HT_TEST_EXPECT_ERROR(ht_forward(net, narrow), HT_ERR_SHAPE, "ht_add in 1: ");
     HT_TEST_EXPECT_ERROR(ht_add(narrow, wide), HT_ERR_SHAPE, "ht_add: ");
@@ -382,7 +382,7 @@ static void test_errors_name_the_layer(void **state)
 static void views_get_memory_of_their_own(void **state)
 {
     ht_tensor *base = ones(4, HT_FLOAT32), *part = ht_narrow(base, 0, 1, 2);
-    ht_tensor *wide = ht_broadcast_to(ones(1, HT_FLOAT32), 1, (const int64_t[]){3});
+    ht_tensor *wide = ht_broadcast_to(ones(1, HT_FLOAT32), HT_SHAPE(3));
     ht_module *m = ht_module_new(0, &pair_type);
 
     (void)state;

@@ -1,7 +1,7 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
 /* What wrappers rely on: a guarded tree keeps its shape, is drained where it is read and nowhere
- * else, and its layers announce each forward. */
+ * else. */
 #include "nn/module/module.h"
 
 #include "nn/nn_test.h"
@@ -9,7 +9,7 @@
 struct wrapper {
     ht_module *module;
     ht_module_guard guard;
-    int drains, announced;
+    int drains;
 };
 
 static ht_tensor *wrapper_forward(ht_module *self, ht_tensor *x)
@@ -35,16 +35,10 @@ static ht_status drain(void *user)
     return HT_SUCCESS;
 }
 
-static void announce(ht_module *module, void *user)
-{
-    (void)module;
-    ((struct wrapper *)user)->announced++;
-}
-
 static ht_module *net_new(void)
 {
-    return ht_nn_sequential(3,
-                            (ht_module *[]){ht_nn_linear(3, 4), ht_nn_relu(), ht_nn_linear(4, 2)});
+    return ht_nn_sequential(
+        HT_LIST(ht_module *, ht_nn_linear(3, 4), ht_nn_relu(), ht_nn_linear(4, 2)));
 }
 
 static ht_module *wrap(ht_module *net)
@@ -137,26 +131,6 @@ static void test_wrapping_keeps_paths(void **state)
     ht_release(net);
 }
 
-static void test_layers_announce_forward(void **state)
-{
-    ht_module *net = net_new(), *self = wrap(net);
-    struct wrapper *wrapper = ht_module_data(self);
-    ht_tensor *x = ht_full_on(2, (int64_t[]){2, 3}, 1.0, HT_FLOAT32, HT_NONE, ht_get_device(),
-                              HT_COMM_SELF);
-
-    (void)state;
-    ht__module_set_before(ht_module_find(net, "0"), announce, wrapper);
-    ht__module_set_before(ht_module_find(net, "2"), announce, wrapper);
-    ht_forward(self, x);
-    ht_forward_value(self, ht_value_tensor(x));
-    assert_int_equal(wrapper->announced, 4);
-    ht__module_set_before(ht_module_find(net, "0"), NULL, NULL);
-    ht__module_set_before(ht_module_find(net, "2"), NULL, NULL);
-    ht_release(self);
-    ht_release(net);
-}
-
 HT_TEST_SUITE(test_module_guard, cmocka_unit_test(test_reading_drains),
               cmocka_unit_test(test_guarded_tree_keeps_its_shape),
-              cmocka_unit_test(test_wrapping_keeps_paths),
-              cmocka_unit_test(test_layers_announce_forward));
+              cmocka_unit_test(test_wrapping_keeps_paths));

@@ -35,10 +35,8 @@ static ht_module *net_new(uint64_t seed)
     int64_t one = 1;
 
     ht_nn_seed(seed);
-    net = ht_nn_sequential(2, (ht_module *[]){ht_nn_conv2d(1, 4, 3), ht_nn_linear(6, 2)});
-    ht_module_add_buffer(
-        net, "count", NULL,
-        ht_full_on(1, &one, (double)seed, HT_INT64, HT_NONE, ht_get_device(), HT_COMM_SELF));
+    net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_conv2d(1, 4, 3), ht_nn_linear(6, 2)));
+    ht_module_add_buffer(net, "count", NULL, ht_full(1, &one, (double)seed, HT_INT64, HT_LOCAL));
     return net;
 }
 
@@ -46,13 +44,13 @@ static void compare(const char *name, ht_tensor *x, void *other)
 {
     ht_tensor *y = ht_module_find_parameter(other, name);
 
-    assert_memory_equal(ht_tensor_data(x), ht_tensor_data(y), (size_t)ht_tensor_nbytes(x));
+    assert_memory_equal(ht_test_data(x), ht_test_data(y), (size_t)ht_tensor_nbytes(x));
 }
 
 static void read_count(const char *name, ht_tensor *x, void *count)
 {
     (void)name;
-    *(int64_t *)count = *(const int64_t *)ht_tensor_data(x);
+    *(int64_t *)count = *(const int64_t *)ht_test_data(x);
 }
 
 static void test_round_trip(void **state)

@@ -2,11 +2,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What decides the random numbers to come, saved and restored: every rank draws on as it would
  * have, also where ranks have drawn unequally often. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <string.h>
 
-#include "core/core.h"
 #include "ht.h"
 
 enum { WIDTH = 64 };
@@ -14,24 +15,22 @@ enum { WIDTH = 64 };
 static ht_module *new_net(void)
 {
     ht_nn_seed(7);
-    return ht_nn_sequential(2, (ht_module *[]){ht_nn_dropout(0.5), ht_nn_dropout2d(0.5)});
+    return ht_nn_sequential(HT_LIST(ht_module *, ht_nn_dropout(0.5), ht_nn_dropout2d(0.5)));
 }
 
 static ht_tensor *draw(ht_module *net)
 {
-    return ht_forward(net, ht_full_on(2, (int64_t[]){1, WIDTH}, 1, HT_FLOAT32, HT_NONE,
-                                      ht_get_device(), HT_COMM_SELF));
+    return ht_forward(net, ht_full(HT_SHAPE(1, WIDTH), 1, HT_FLOAT32, HT_LOCAL));
 }
 
 static void assert_same(ht_tensor *a, ht_tensor *b)
 {
-    assert_memory_equal(ht_tensor_data(a), ht_tensor_data(b), (size_t)ht_tensor_nbytes(a));
+    assert_memory_equal(ht_test_data(a), ht_test_data(b), (size_t)ht_tensor_nbytes(a));
 }
 
 static ht_tensor *draw_alone(void)
 {
-    ht_tensor *x = ht_empty_on(1, (int64_t[]){5}, HT_FLOAT32, HT_NONE, ht_get_device(),
-                               HT_COMM_SELF);
+    ht_tensor *x = ht_empty(HT_SHAPE(5), HT_FLOAT32, HT_LOCAL);
 
     ht_uniform_(x, 0, 1);
     return x;
@@ -49,20 +48,20 @@ static void every_rank_draws_on(void **state)
         draw(net);
     for (int i = 0; i <= 2 * ht_test_rank; i++)
         draw_alone();
-    ht_rand(1, (int64_t[]){5}, HT_FLOAT32, HT_NONE);
+    ht_rand(HT_SHAPE(5), HT_FLOAT32, HT_NONE);
     saved = ht_nn_random_state_dict(net, HT_COMM_WORLD);
     next = draw(net);
-    numbers = ht_rand(1, (int64_t[]){5}, HT_FLOAT32, HT_NONE);
+    numbers = ht_rand(HT_SHAPE(5), HT_FLOAT32, HT_NONE);
     own = draw_alone();
 
     again = new_net();
     ht_nn_seed(8);
     ht_random_seed(4);
     fresh = draw(again);
-    assert_memory_not_equal(ht_tensor_data(fresh), ht_tensor_data(next), WIDTH * sizeof(float));
+    assert_memory_not_equal(ht_test_data(fresh), ht_test_data(next), WIDTH * sizeof(float));
     assert_int_equal(ht_nn_random_load_state_dict(again, saved, HT_COMM_WORLD), HT_SUCCESS);
     assert_same(draw(again), next);
-    assert_same(ht_rand(1, (int64_t[]){5}, HT_FLOAT32, HT_NONE), numbers);
+    assert_same(ht_rand(HT_SHAPE(5), HT_FLOAT32, HT_NONE), numbers);
     assert_same(draw_alone(), own);
     ht_release(net);
     ht_release(again);
@@ -93,7 +92,7 @@ static void on_other_ranks_no_draw_comes_twice(void **state)
 
 static void a_layer_without_a_count_is_named(void **state)
 {
-    ht_module *net = new_net(), *plain = ht_nn_sequential(1, (ht_module *[]){ht_nn_relu()});
+    ht_module *net = new_net(), *plain = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_relu()));
     const char *message;
 
     (void)state;

@@ -40,6 +40,8 @@ static ht_module *wrapped(ht_module *net, ht_optimizer *optimizer, bool sync_bn,
 
 static void test_equals_a_plain_program(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     struct run run = {.kind = ADAM, .steps = 5};
     ht_step_options options = ht_step_options_default();
     double expected[VALUES], values[VALUES];
@@ -74,6 +76,8 @@ static void test_equals_a_plain_program(void **state)
 
 static void test_sync_bn_and_the_log(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     ht_module *layers[] = {ht_nn_linear(IN, 3), ht_nn_batch_norm1d(3, NULL)};
     ht_module *net = ht_nn_sequential(2, layers), *model, *norm;
 
@@ -152,6 +156,8 @@ static void train_with_norm(bool alone, double values[NORM_VALUES])
 
 static void test_sync_bn_on_ranks_without_rows(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     double expected[NORM_VALUES], values[NORM_VALUES];
 
     (void)state;
@@ -187,6 +193,8 @@ static void test_sync_bn_refuses_to_be_left_out(void **state)
 /* What a program relies on with many ranks, with one: options, true means, and the stop calls. */
 static void test_options_and_calls_on_any_number_of_ranks(void **state)
 {
+    ht_use_device(ht_device_get("cpu"));
+
     ht_data_parallel_options options = ht_data_parallel_options_default();
     ht_module *net = new_net(3), *one = new_net(3), *model;
     ht_optimizer *optimizer = new_optimizer(net, SGD), *alone = new_optimizer(one, SGD);

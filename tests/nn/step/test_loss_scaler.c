@@ -25,7 +25,7 @@ static ht_tensor *loss_of(ht_module *model, double x)
 {
     int64_t shape[] = {1, 1};
 
-    return ht_sum(ht_forward(model, ht_array_local(&x, 2, shape, HT_FLOAT64)), HT_NONE);
+    return ht_sum(ht_forward(model, ht_array(&x, 2, shape, HT_FLOAT64, HT_LOCAL)), HT_NONE);
 }
 
 static ht_optim_wrapper_options dynamic(void)

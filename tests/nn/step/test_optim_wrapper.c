@@ -3,6 +3,7 @@
 /* The optimizer wrapper's loss scales, exchanges, updates and logs against tables worked out by
  * hand; the same update with and without a data-parallel wrapper; misuse. */
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <math.h>
 
@@ -27,7 +28,7 @@ static ht_tensor *number(double x)
 {
     int64_t shape[] = {1, 1};
 
-    return ht_array_local(&x, 2, shape, HT_FLOAT64);
+    return ht_array(&x, 2, shape, HT_FLOAT64, HT_LOCAL);
 }
 
 /* What one run is to do: by number of the loss, 1 to 10. With learning rate 1 and the gradients
@@ -53,7 +54,7 @@ static const struct table tables[] = {
 
 static ht_tensor *record(ht_tensor *grad, void *seen)
 {
-    *(double *)seen = *(const double *)ht_tensor_data(grad);
+    *(double *)seen = *(const double *)ht_test_data(grad);
     return NULL;
 }
 
@@ -201,7 +202,8 @@ static void test_clips_the_averaged_gradient(void **state)
         for (int loss = 0; loss < 2; loss++) {
             ht_optim_wrapper_begin(wrapper, dp);
             ht_optim_wrapper_update_params(
-                wrapper, ht_sum(ht_forward(dp, ht_array_local(x, 2, shape, HT_FLOAT64)), HT_NONE));
+                wrapper,
+                ht_sum(ht_forward(dp, ht_array(x, 2, shape, HT_FLOAT64, HT_LOCAL)), HT_NONE));
             if (cases[i].norm == 0 || loss == 0)
                 assert_true(isnan(ht_optim_wrapper_last(wrapper).grad_norm));
             else
@@ -209,11 +211,11 @@ static void test_clips_the_averaged_gradient(void **state)
         }
         ht_optim_wrapper_begin(wrapper, dp); /* no update, and no norm of the last one */
         ht_optim_wrapper_update_params(
-            wrapper, ht_sum(ht_forward(dp, ht_array_local(x, 2, shape, HT_FLOAT64)), HT_NONE));
+            wrapper, ht_sum(ht_forward(dp, ht_array(x, 2, shape, HT_FLOAT64, HT_LOCAL)), HT_NONE));
         assert_true(isnan(ht_optim_wrapper_last(wrapper).grad_norm));
         before = ht_sub(before, ht_module_find_parameter(net, "weight"));
         for (int j = 0; j < 2; j++)
-            assert_true(fabs(((const double *)ht_tensor_data(before))[j] - cases[i].moved[j]) <=
+            assert_true(fabs(((const double *)ht_test_data(before))[j] - cases[i].moved[j]) <=
                         1e-5);
         ht_release(wrapper);
         ht_release(dp);

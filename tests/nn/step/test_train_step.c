@@ -10,7 +10,7 @@ static ht_tensor *row(int count, const double values[])
 {
     int64_t shape[] = {count};
 
-    return ht_array_local(values, 1, shape, HT_FLOAT64);
+    return ht_array(values, 1, shape, HT_FLOAT64, HT_LOCAL);
 }
 
 /* {"loss_a": mean, "loss_b": [mean, mean], "accuracy": mean, "epoch": number}; mmengine's rules. */

@@ -13,7 +13,7 @@ enum { EPOCHS = 25 };
 static ht_optimizer *new_optimizer(void)
 {
     double zero = 0;
-    ht_tensor *p = ht_array_local(&zero, 0, NULL, HT_FLOAT64);
+    ht_tensor *p = ht_array(&zero, 0, NULL, HT_FLOAT64, HT_LOCAL);
 
     return ht_optim_sgd(ht_value_tensors(1, &p), 0.7, NULL);
 }

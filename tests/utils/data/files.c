@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/comm/comm.h"
 #include "files.h"
 
 #include "ht_test.h"
@@ -11,7 +12,6 @@
 
 #include <hdf5.h>
 
-#include "core/core.h"
 #include "ht/io.h"
 
 static char folder[512];

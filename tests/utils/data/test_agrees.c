@@ -22,7 +22,7 @@ static ht_status made(void *object)
 
 static ht_value *parameters(int64_t length, ht_dtype dtype)
 {
-    ht_tensor *x = ht_full_on(1, &length, 1, dtype, HT_NONE, ht_get_device(), HT_COMM_SELF);
+    ht_tensor *x = ht_full(1, &length, 1, dtype, HT_LOCAL);
 
     ht_tensor_set_requires_grad(x, dtype != HT_INT32);
     return ht_value_tensors(1, &x);
@@ -64,7 +64,7 @@ static ht_status average_later(bool odd)
 
 static ht_module *new_net(void)
 {
-    return ht_nn_sequential(2, (ht_module *[]){ht_nn_linear(IN, 2), ht_nn_linear(2, 2)});
+    return ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(IN, 2), ht_nn_linear(2, 2)));
 }
 
 static ht_status data_parallel(bool odd)

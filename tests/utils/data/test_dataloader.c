@@ -2,17 +2,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Every row exactly once per epoch: all policies, shuffled or not, whole shards in memory or
  * windows of a few chunks, and files with fewer rows than ranks. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "files.h"
 #include "ht/data.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
+#include "tensor_check.h"
 
 static const char *const names[] = {"x", "y"};
 
@@ -29,8 +30,8 @@ static ht_dataloader *open_loader(const char *file, const ht_dataloader_options 
 /* The values of a batch are those of the rows it names. */
 static void check_values(const ht_batch *batch)
 {
-    const int32_t *x = ht_tensor_data(batch->data);
-    const uint8_t *y = ht_tensor_data(batch->target);
+    const int32_t *x = ht_test_data(batch->data);
+    const uint8_t *y = ht_test_data(batch->target);
 
     assert_int_equal(ht_tensor_shape(batch->data)[0], batch->rows);
     assert_int_equal(ht_tensor_shape(batch->target)[0], batch->rows);
@@ -317,7 +318,7 @@ static void kept_batches_keep_their_values(void **state)
         ;
     for (int i = 0; i < 8; i++) {
         for (int j = 0; j < 8; j++)
-            assert_int_equal(((const int32_t *)ht_tensor_data(kept[i]))[j * ROW_LENGTH],
+            assert_int_equal(((const int32_t *)ht_test_data(kept[i]))[j * ROW_LENGTH],
                              100 * ids[i][j]);
         ht_release(kept[i]);
     }

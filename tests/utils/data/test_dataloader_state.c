@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A loader interrupted and resumed: the same batches on as many ranks, every row exactly once on
  * others, and no row read that was had. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
 
 #include <stdio.h>
@@ -11,11 +12,11 @@
 
 #include <hdf5.h>
 
-#include "core/core.h"
 #include "files.h"
 #include "ht/data.h"
 #include "ht/factories.h"
 #include "ht/io.h"
+#include "tensor_check.h"
 
 enum { ROWS = 203, MOST_BATCHES = 80 };
 
@@ -47,7 +48,7 @@ static void run(ht_dataloader *loader, int64_t batches, struct record *record)
         record->rows[place] = batch.rows;
         memcpy(record->ids[place], batch.row_ids, (size_t)batch.rows * sizeof *batch.row_ids);
         for (int64_t i = 0; i < batch.rows; i++)
-            assert_int_equal(((const int32_t *)ht_tensor_data(batch.data))[i * ROW_LENGTH],
+            assert_int_equal(((const int32_t *)ht_test_data(batch.data))[i * ROW_LENGTH],
                              100 * batch.row_ids[i]);
     }
 }
@@ -144,12 +145,12 @@ static ht_value *on_all_ranks(const ht_value *state)
         if (x != NULL) {
             item.ndim = ht_tensor_ndim(x);
             memcpy(item.shape, ht_tensor_shape(x), (size_t)item.ndim * sizeof *item.shape);
-            memcpy(item.data, ht_tensor_data(x), (size_t)ht_tensor_nbytes(x));
+            memcpy(item.data, ht_test_data(x), (size_t)ht_tensor_nbytes(x));
         }
         ht__comm_bcast_bytes(HT_COMM_WORLD, &item, sizeof item, 0, "state");
         ht_value_set(map, item.key,
-                     item.ndim > 0 ? ht_value_tensor(ht_array_local(item.data, (int)item.ndim,
-                                                                    item.shape, HT_INT64))
+                     item.ndim > 0 ? ht_value_tensor(ht_array(item.data, (int)item.ndim, item.shape,
+                                                              HT_INT64, HT_LOCAL))
                                    : ht_value_number(item.number));
     }
     return map;
@@ -367,7 +368,7 @@ static void states_that_do_not_fit(void **state)
     files_make("a.h5", ROWS, ROWS, 8);
     ht_dataloader *loader = open_loader(HT_COMM_WORLD, &options);
     ht_value *good = ht_dataloader_state_dict(loader);
-    ht_tensor *bad = ht_array_local(parts, 2, (int64_t[]){2, 4}, HT_INT64);
+    ht_tensor *bad = ht_array(parts, HT_SHAPE(2, 4), HT_INT64, HT_LOCAL);
 
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     refuse(loader, with(good, "rows", ht_value_number(100)),

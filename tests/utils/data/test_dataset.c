@@ -43,7 +43,7 @@ static void shapes_are_those_of_the_file(void **state)
 
 static ht_tensor *filled(double value)
 {
-    return ht_full(1, (int64_t[]){3}, value, HT_FLOAT32, HT_NONE);
+    return ht_full(HT_SHAPE(3), value, HT_FLOAT32, HT_NONE);
 }
 
 /* Two arrays have names; those after them are a list, and without them there is none. */

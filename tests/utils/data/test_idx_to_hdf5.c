@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* IDX files made here, plain and gzipped, come out of the HDF5 file byte for byte; each kind of bad
  * input is one message and leaves no file; the real images have the counts they are known for. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
 
 #include <fcntl.h>
@@ -12,10 +13,10 @@
 
 #include <zlib.h>
 
-#include "core/core.h"
 #include "files.h"
 #include "ht/data.h"
 #include "ht/io.h"
+#include "tensor_check.h"
 
 enum { TRAIN = 300, TEST = 7, H = 3, W = 2 };
 
@@ -79,7 +80,7 @@ static void put_all(void)
 static void check_images(const char *file, const char *name, int set, int rows)
 {
     ht_tensor *x = ht_load_hdf5(files_path(file), name, HT_UINT8, HT_NONE);
-    const uint8_t *bytes = ht_tensor_data(x);
+    const uint8_t *bytes = ht_test_data(x);
 
     assert_int_equal(ht_tensor_ndim(x), 3);
     assert_int_equal(ht_tensor_shape(x)[0], rows);
@@ -98,7 +99,7 @@ static void check_labels(const char *file, const char *name, int set, int rows)
     assert_int_equal(ht_tensor_ndim(x), 1);
     assert_int_equal(ht_tensor_shape(x)[0], rows);
     for (int i = 0; i < rows; i++)
-        assert_int_equal(((const uint8_t *)ht_tensor_data(x))[i], value(set, i, 0) % 10);
+        assert_int_equal(((const uint8_t *)ht_test_data(x))[i], value(set, i, 0) % 10);
 }
 
 static void converts_plain_and_gzipped(void **state)
@@ -264,7 +265,7 @@ static void converts_the_real_images(void **state)
 
         assert_int_equal(ht_tensor_size(labels), 10 * each[s]);
         for (int64_t i = 0; i < ht_tensor_lsize(labels); i++)
-            histogram[((const uint8_t *)ht_tensor_data(labels))[i]]++;
+            histogram[((const uint8_t *)ht_test_data(labels))[i]]++;
         ht__comm_allreduce_i64(HT_COMM_WORLD, histogram, 256, HT_OP_SUM, "histogram");
         for (int c = 0; c < 256; c++)
             assert_int_equal(histogram[c], c < 10 ? each[s] : 0);

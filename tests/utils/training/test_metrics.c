@@ -30,7 +30,7 @@ static ht_tensor *scores(int64_t first, int64_t count)
 
     for (int64_t i = 0; i < count * CLASSES; i++)
         values[i] = score(first + i / CLASSES, i % CLASSES);
-    return ht_array_local(values, 2, shape, HT_FLOAT64);
+    return ht_array(values, 2, shape, HT_FLOAT64, HT_LOCAL);
 }
 
 static ht_tensor *labels(int64_t first, int64_t count)
@@ -39,7 +39,7 @@ static ht_tensor *labels(int64_t first, int64_t count)
 
     for (int64_t i = 0; i < count; i++)
         values[i] = label(first + i);
-    return ht_array_local(values, 1, &count, HT_INT64);
+    return ht_array(values, 1, &count, HT_INT64, HT_LOCAL);
 }
 
 /* Deals the rows out: evenly, or all to the last rank but one row to rank 0. Batches of 8 rows, and
@@ -120,9 +120,8 @@ static void test_confusion_matrix(void **state)
     }
     deal(metric, false);
     result = ht_metric_compute(metric);
-    assert_memory_equal(
-        ht_tensor_data(ht_value_as_tensor(ht_value_get(result, "confusion_matrix"))), expected,
-        sizeof expected);
+    assert_memory_equal(ht_test_data(ht_value_as_tensor(ht_value_get(result, "confusion_matrix"))),
+                        expected, sizeof expected);
 
     /* Classes in the place of scores: every row is right. */
     ht_metric_reset(metric);
@@ -139,8 +138,8 @@ static void test_nan_is_the_largest_score(void **state)
     int64_t shape[] = {2, 3}, two = 2, classes[] = {1, 2};
 
     (void)state;
-    ht_metric_update(metric, ht_array_local(values, 2, shape, HT_FLOAT64),
-                     ht_array_local(classes, 1, &two, HT_INT64));
+    ht_metric_update(metric, ht_array(values, 2, shape, HT_FLOAT64, HT_LOCAL),
+                     ht_array(classes, 1, &two, HT_INT64, HT_LOCAL));
     assert_true(ht_metric_result(metric) == 0.5); /* row 1: the NaN before it is as large */
     ht_release(metric);
 }
@@ -151,7 +150,7 @@ static ht_tensor *stream(int64_t first, int64_t count)
 
     for (int64_t i = 0; i < count; i++)
         values[i] = 1e9 + (double)((first + i) * 37 % 11);
-    return ht_array_local(values, 1, &count, HT_FLOAT64);
+    return ht_array(values, 1, &count, HT_FLOAT64, HT_LOCAL);
 }
 
 /* Sums of squares would have lost the variance beside 1e18. */
@@ -266,7 +265,7 @@ static void test_misuse(void **state)
     assert_message("ht_metric_update: the metric is a mean; use ht_metric_add");
     ht_metric_update(matrix, scores(0, 2), labels(0, 2));
     assert_message("ht_metric_confusion_matrix: x is (2, 5), expected (N, 3)");
-    ht_metric_update(accuracy, scores(0, 2), ht_array_local(wrong, 1, &two, HT_INT64));
+    ht_metric_update(accuracy, scores(0, 2), ht_array(wrong, 1, &two, HT_INT64, HT_LOCAL));
     assert_message("target of row 1 is 5, expected 0 to 4");
     ht_metric_update(accuracy, scores(0, 2), NULL);
     assert_message("ht_metric_accuracy: target is NULL");
@@ -289,8 +288,8 @@ static void test_goes_on_from_a_state(void **state)
     ht_metric *matrix = ht_metric_confusion_matrix(3, HT_COMM_WORLD), *again;
     ht_metric *moments = ht_metric_moments(HT_COMM_WORLD);
     const int64_t labels[3] = {0, 1, 2}, taken[3] = {0, 2, 2}, three = 3;
-    ht_tensor *x = ht_array_local(taken, 1, &three, HT_INT64);
-    ht_tensor *target = ht_array_local(labels, 1, &three, HT_INT64);
+    ht_tensor *x = ht_array(taken, 1, &three, HT_INT64, HT_LOCAL);
+    ht_tensor *target = ht_array(labels, 1, &three, HT_INT64, HT_LOCAL);
     ht_value *map;
 
     (void)state;
@@ -325,7 +324,7 @@ static void test_goes_on_from_a_state(void **state)
                          "the state is of ht_metric_confusion_matrix (k 0), the metric ht_metric");
     map = ht_metric_state_dict(moments);
     ht_value_set(map, "moments",
-                 ht_value_tensor(ht_full(2, (int64_t[]){1, 3}, 0.5, HT_FLOAT64, HT_NONE)));
+                 ht_value_tensor(ht_full(HT_SHAPE(1, 3), 0.5, HT_FLOAT64, HT_NONE)));
     HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(moments, map), HT_ERR_FORMAT,
                          "the state has counts that are not whole");
     ht_release(moments);

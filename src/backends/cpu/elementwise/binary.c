@@ -3,13 +3,14 @@
  * Elementwise functions of two operands. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/row_walk.h"
+#include "ht/kernels/elementwise.h"
 
 #define HT_TEMPLATE "backends/cpu/elementwise/binary.inc.c"
 #include "backends/cpu/foreach_dtype.h"
 
 #define FILL(dtype, name, bytes) fill_binary_##dtype(k);
 
-void HT_LEVEL_NAME(ht__fill_binary)(ht_kernels *k)
+void HT_LEVEL_NAME(ht__fill_binary)(ht_kernel_table *k)
 {
     HT_DTYPE_LIST(FILL)
 }

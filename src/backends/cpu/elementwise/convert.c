@@ -3,13 +3,14 @@
  * Conversions between dtypes. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/row_walk.h"
+#include "ht/kernels/elementwise.h"
 
 #define HT_TEMPLATE "backends/cpu/elementwise/convert.inc.c"
 #include "backends/cpu/foreach_dtype.h"
 
 #define FILL(dtype, name, bytes) fill_convert_##dtype(k);
 
-void HT_LEVEL_NAME(ht__fill_convert)(ht_kernels *k)
+void HT_LEVEL_NAME(ht__fill_convert)(ht_kernel_table *k)
 {
     HT_DTYPE_LIST(FILL)
 }

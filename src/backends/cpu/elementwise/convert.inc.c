@@ -5,9 +5,10 @@
 #define HT_SOURCE_TEMPLATE "backends/cpu/elementwise/convert_from.inc.c"
 #include "backends/cpu/foreach_source.h"
 
-static void NAME(fill_convert)(ht_kernels *k)
+static void NAME(fill_convert)(ht_kernel_table *k)
 {
-#define CONVERT_ROW(source, name, bytes) k->convert[source][ID] = HT_JOIN(NAME(convert), _##source);
+#define CONVERT_ROW(source, name, bytes) \
+    k->at[HT_KERNEL_CONVERT(ID)][source] = HT_JOIN(NAME(convert), _##source);
     HT_DTYPE_LIST(CONVERT_ROW)
 #undef CONVERT_ROW
 }

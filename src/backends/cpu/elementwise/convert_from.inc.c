@@ -57,8 +57,9 @@ HT_INLINE T PAIR(convert_one)(SC x)
 }
 #endif
 
-static int PAIR(convert)(void *stream, const ht_loop *loop)
+static int PAIR(convert)(void *stream, const ht_kernel_call *call)
 {
+    const ht_loop *loop = (const ht_loop *)call;
     const int64_t n = row_length(loop), ys = row_stride(loop, 0), xs = row_stride(loop, 1);
     const size_t sizes[] = {sizeof(T), sizeof(S)};
     row_walk walk;

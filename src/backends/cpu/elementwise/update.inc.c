@@ -13,33 +13,35 @@ HT_INLINE T NAME(update_gradient)(T gradient, T scale, T parameter, T decay)
     return decay != 0 ? scaled + decay * parameter : scaled;
 }
 
-HT_INLINE T NAME(update_scale)(const ht_update *u)
+HT_INLINE T NAME(update_scale)(const ht_update_call *u)
 {
-    return (T)(u->maximize ? -u->grad_scale : u->grad_scale);
+    const double scale = u->factor != NULL ? u->grad_scale * *u->factor : u->grad_scale;
+
+    return (T)(u->maximize ? -scale : scale);
 }
 
-static void NAME(update_sgd_plain)(const ht_update *u)
+static void NAME(update_sgd_plain)(const ht_update_call *u, const ht_update_part *part)
 {
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
-    const T *gradient = u->grad;
-    T *parameter = u->param;
+    const T *gradient = part->grad;
+    T *parameter = part->param;
 
     HT_VECTORIZE
-    for (int64_t i = 0; i < u->n; i++)
+    for (int64_t i = 0; i < part->n; i++)
         parameter[i] -= lr * NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
 }
 
 /* The first step starts the buffer with the gradient: whatever is in it is not read. */
-static void NAME(update_sgd_momentum)(const ht_update *u)
+static void NAME(update_sgd_momentum)(const ht_update_call *u, const ht_update_part *part)
 {
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
     const T momentum = (T)u->momentum, weight = (T)(1 - u->dampening);
-    const bool first = u->first, nesterov = u->nesterov;
-    const T *gradient = u->grad;
-    T *parameter = u->param, *buffer = u->state[0];
+    const bool first = part->step == 1, nesterov = u->nesterov;
+    const T *gradient = part->grad;
+    T *parameter = part->param, *buffer = part->state[0];
 
     HT_VECTORIZE
-    for (int64_t i = 0; i < u->n; i++) {
+    for (int64_t i = 0; i < part->n; i++) {
         T g = NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
         T next = first ? g : buffer[i] * momentum + weight * g;
 
@@ -48,27 +50,27 @@ static void NAME(update_sgd_momentum)(const ht_update *u)
     }
 }
 
-static void NAME(update_sgd)(const ht_update *u)
+static void NAME(update_sgd)(const ht_update_call *u, const ht_update_part *part)
 {
-    if (u->state[0] == NULL)
-        NAME(update_sgd_plain)(u);
+    if (part->state[0] == NULL)
+        NAME(update_sgd_plain)(u, part);
     else
-        NAME(update_sgd_momentum)(u);
+        NAME(update_sgd_momentum)(u, part);
 }
 
-static void NAME(update_adam)(const ht_update *u)
+static void NAME(update_adam)(const ht_update_call *u, const ht_update_part *part)
 {
     const T scale = NAME(update_scale)(u), decay = u->decoupled ? 0 : (T)u->weight_decay;
     const T shrink = u->decoupled ? (T)(1 - u->lr * u->weight_decay) : 1;
     const T beta1 = (T)u->beta1, beta2 = (T)u->beta2, eps = (T)u->eps;
     const T weight1 = (T)(1 - u->beta1), weight2 = (T)(1 - u->beta2);
-    const T correction2 = (T)sqrt(1 - pow(u->beta2, (double)u->step));
-    const T step_size = (T)(u->lr / (1 - pow(u->beta1, (double)u->step)));
-    const T *gradient = u->grad;
-    T *parameter = u->param, *first = u->state[0], *second = u->state[1];
+    const T correction2 = (T)sqrt(1 - pow(u->beta2, (double)part->step));
+    const T step_size = (T)(u->lr / (1 - pow(u->beta1, (double)part->step)));
+    const T *gradient = part->grad;
+    T *parameter = part->param, *first = part->state[0], *second = part->state[1];
 
     HT_VECTORIZE
-    for (int64_t i = 0; i < u->n; i++) {
+    for (int64_t i = 0; i < part->n; i++) {
         T p = parameter[i] * shrink;
         T g = NAME(update_gradient)(gradient[i], scale, p, decay);
         T m = first[i] * beta1 + weight1 * g;
@@ -80,15 +82,15 @@ static void NAME(update_adam)(const ht_update *u)
     }
 }
 
-static void NAME(update_adadelta)(const ht_update *u)
+static void NAME(update_adadelta)(const ht_update_call *u, const ht_update_part *part)
 {
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
     const T rho = (T)u->beta1, weight = (T)(1 - u->beta1), eps = (T)u->eps;
-    const T *gradient = u->grad;
-    T *parameter = u->param, *square = u->state[0], *accumulated = u->state[1];
+    const T *gradient = part->grad;
+    T *parameter = part->param, *square = part->state[0], *accumulated = part->state[1];
 
     HT_VECTORIZE
-    for (int64_t i = 0; i < u->n; i++) {
+    for (int64_t i = 0; i < part->n; i++) {
         T g = NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
         T s = square[i] * rho + weight * g * g;
         T delta = HT_MATH(sqrt, accumulated[i] + eps) / HT_MATH(sqrt, s + eps) * g;
@@ -101,17 +103,18 @@ static void NAME(update_adadelta)(const ht_update *u)
 
 /* Called with constants for the flags. Rounding can make a variance slightly negative, and its root
  * would be no number: it counts as 0. */
-HT_INLINE void NAME(update_rmsprop_walk)(const ht_update *u, bool centered, bool with_momentum)
+HT_INLINE void NAME(update_rmsprop_walk)(const ht_update_call *u, const ht_update_part *part,
+                                         bool centered, bool with_momentum)
 {
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
     const T alpha = (T)u->beta1, weight = (T)(1 - u->beta1), eps = (T)u->eps;
     const T momentum = (T)u->momentum;
-    const T *gradient = u->grad;
-    T *parameter = u->param, *square = u->state[0];
-    T *mean = u->state[1], *buffer = u->state[centered ? 2 : 1];
+    const T *gradient = part->grad;
+    T *parameter = part->param, *square = part->state[0];
+    T *mean = part->state[1], *buffer = part->state[centered ? 2 : 1];
 
     HT_VECTORIZE
-    for (int64_t i = 0; i < u->n; i++) {
+    for (int64_t i = 0; i < part->n; i++) {
         T g = NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
         T s = square[i] * alpha + weight * g * g, spread = s, step;
 
@@ -130,16 +133,103 @@ HT_INLINE void NAME(update_rmsprop_walk)(const ht_update *u, bool centered, bool
     }
 }
 
-static void NAME(update_rmsprop)(const ht_update *u)
+static void NAME(update_rmsprop)(const ht_update_call *u, const ht_update_part *part)
 {
     if (u->centered && u->momentum != 0)
-        NAME(update_rmsprop_walk)(u, true, true);
+        NAME(update_rmsprop_walk)(u, part, true, true);
     else if (u->centered)
-        NAME(update_rmsprop_walk)(u, true, false);
+        NAME(update_rmsprop_walk)(u, part, true, false);
     else if (u->momentum != 0)
-        NAME(update_rmsprop_walk)(u, false, true);
+        NAME(update_rmsprop_walk)(u, part, false, true);
     else
-        NAME(update_rmsprop_walk)(u, false, false);
+        NAME(update_rmsprop_walk)(u, part, false, false);
+}
+
+static void NAME(update_adagrad)(const ht_update_call *u, const ht_update_part *part)
+{
+    const T scale = NAME(update_scale)(u), decay = (T)u->weight_decay, eps = (T)u->eps;
+    const T lr = (T)(u->lr / (1 + (double)(part->step - 1) * u->beta1));
+    const T *gradient = part->grad;
+    T *parameter = part->param, *sum = part->state[0];
+
+    HT_VECTORIZE
+    for (int64_t i = 0; i < part->n; i++) {
+        T g = NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
+        T s = sum[i] + g * g;
+
+        sum[i] = s;
+        parameter[i] -= lr * g / (HT_MATH(sqrt, s) + eps);
+    }
+}
+
+static void NAME(update_adamax)(const ht_update_call *u, const ht_update_part *part)
+{
+    const T scale = NAME(update_scale)(u), decay = (T)u->weight_decay, eps = (T)u->eps;
+    const T beta1 = (T)u->beta1, beta2 = (T)u->beta2, weight = (T)(1 - u->beta1);
+    const T step_size = (T)(u->lr / (1 - pow(u->beta1, (double)part->step)));
+    const T *gradient = part->grad;
+    T *parameter = part->param, *mean = part->state[0], *norm = part->state[1];
+
+    HT_VECTORIZE
+    for (int64_t i = 0; i < part->n; i++) {
+        T g = NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
+        T m = mean[i] * beta1 + weight * g;
+        T before = norm[i] * beta2, now = (g < 0 ? -g : g) + eps;
+        T most = before > now || before != before ? before : now; /* NaN stays NaN */
+
+        mean[i] = m;
+        norm[i] = most;
+        parameter[i] -= step_size * m / most;
+    }
+}
+
+HT_INLINE int NAME(for_each_part)(const ht_kernel_call *call,
+                                  void (*step)(const ht_update_call *, const ht_update_part *))
+{
+    const ht_update_call *update = (const ht_update_call *)call;
+    const ht_update_part *part = ht_update_parts(update);
+
+    if (update->unless != NULL && *update->unless != 0)
+        return 0;
+    for (int64_t i = 0; i < update->count; i++)
+        step(update, &part[i]);
+    return 0;
+}
+
+HT_KERNEL(UPDATE_SGD)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_sgd));
+}
+
+HT_KERNEL(UPDATE_ADAM)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_adam));
+}
+
+HT_KERNEL(UPDATE_ADADELTA)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_adadelta));
+}
+
+HT_KERNEL(UPDATE_RMSPROP)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_rmsprop));
+}
+
+HT_KERNEL(UPDATE_ADAGRAD)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_adagrad));
+}
+
+HT_KERNEL(UPDATE_ADAMAX)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_adamax));
 }
 
 #endif

@@ -4,10 +4,12 @@
 #include <cblas.h>
 #include <string.h>
 
+#include "core/base/base.h"
 #include "config.h"
-#include "core/core.h"
+#include "backends/cpu/cpu.h"
 #include "backends/cpu/nn/kernels.h"
 #include "core/base/half.h"
+#include "ht/kernels/elementwise.h"
 
 static CBLAS_TRANSPOSE flag(bool transposed)
 {
@@ -15,18 +17,19 @@ static CBLAS_TRANSPOSE flag(bool transposed)
 }
 
 /* BLAS counts in int: larger matrices are refused rather than wrapped. */
-static bool fits_int(const ht_gemm *g)
+static bool fits_int(const ht_gemm_call *g)
 {
-    const int64_t sizes[6] = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc};
+    const int64_t sizes[7] = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc, 2 * g->n};
+    const int count = ht_dtype_is_complex(g->call.dtype) ? 7 : 6; /* a bias is added as floats */
 
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < count; i++) {
         if (sizes[i] > INT32_MAX)
             return false;
     }
     return true;
 }
 
-static void multiply(const ht_gemm *g, double beta)
+static void multiply(const ht_gemm_call *g, double beta)
 {
     const int m = (int)g->m, n = (int)g->n, k = (int)g->k;
     const int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
@@ -34,7 +37,7 @@ static void multiply(const ht_gemm *g, double beta)
     const float alpha_c[2] = {(float)g->alpha, 0}, beta_c[2] = {(float)beta, 0};
     const double alpha_z[2] = {g->alpha, 0}, beta_z[2] = {beta, 0};
 
-    switch (g->dtype) {
+    switch (g->call.dtype) {
     case HT_FLOAT32:
         cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, g->a, lda, g->b, ldb,
                     (float)beta, g->c, ldc);
@@ -55,11 +58,13 @@ static void multiply(const ht_gemm *g, double beta)
 
 /* Every row of c gets the bias: before the product when beta is 0, since c may hold anything then.
  */
-static void put_bias(const ht_gemm *g, bool add)
+static void put_bias(const ht_gemm_call *g, bool add)
 {
-    const size_t size = ht_dtype_size(g->dtype);
-    const int64_t floats = g->dtype == HT_COMPLEX64 || g->dtype == HT_COMPLEX128 ? 2 * g->n : g->n;
-    const bool is_double = g->dtype == HT_FLOAT64 || g->dtype == HT_COMPLEX128;
+    const size_t size = ht_dtype_size(g->call.dtype);
+    const int64_t floats = g->call.dtype == HT_COMPLEX64 || g->call.dtype == HT_COMPLEX128
+                               ? 2 * g->n
+                               : g->n;
+    const bool is_double = g->call.dtype == HT_FLOAT64 || g->call.dtype == HT_COMPLEX128;
 
     for (int64_t i = 0; i < g->m; i++) {
         char *row = (char *)g->c + (size_t)(i * g->ldc) * size;
@@ -96,16 +101,18 @@ static float *widen(ht_dtype dtype, const void *from, int64_t rows, int64_t colu
     return wide;
 }
 
-static int gemm_half(void *stream, const ht_gemm *g)
+static int gemm_half(const ht_gemm_call *g)
 {
-    ht_gemm wide = *g;
-    float *a = widen(g->dtype, g->a, g->trans_a ? g->k : g->m, g->trans_a ? g->m : g->k, g->lda);
-    float *b = widen(g->dtype, g->b, g->trans_b ? g->n : g->k, g->trans_b ? g->k : g->n, g->ldb);
-    float *c = widen(g->dtype, g->beta != 0 ? g->c : NULL, g->m, g->n, g->ldc);
-    float *bias = g->bias != NULL ? widen(g->dtype, g->bias, 1, g->n, g->n) : NULL;
+    ht_gemm_call wide = *g;
+    float *a = widen(g->call.dtype, g->a, g->trans_a ? g->k : g->m, g->trans_a ? g->m : g->k,
+                     g->lda);
+    float *b = widen(g->call.dtype, g->b, g->trans_b ? g->n : g->k, g->trans_b ? g->k : g->n,
+                     g->ldb);
+    float *c = widen(g->call.dtype, g->beta != 0 ? g->c : NULL, g->m, g->n, g->ldc);
+    float *bias = g->bias != NULL ? widen(g->call.dtype, g->bias, 1, g->n, g->n) : NULL;
     int failed;
 
-    wide.dtype = HT_FLOAT32;
+    wide.call.dtype = HT_FLOAT32;
     wide.a = a;
     wide.b = b;
     wide.c = c;
@@ -113,10 +120,10 @@ static int gemm_half(void *stream, const ht_gemm *g)
     wide.lda = g->trans_a ? g->m : g->k;
     wide.ldb = g->trans_b ? g->k : g->n;
     wide.ldc = g->n;
-    failed = ht__cpu_gemm(stream, &wide);
+    failed = ht__cpu_gemm(&wide);
     for (int64_t i = 0; i < g->m; i++) {
         for (int64_t j = 0; j < g->n; j++)
-            ((uint16_t *)g->c)[i * g->ldc + j] = store_half(g->dtype, c[i * g->n + j]);
+            ((uint16_t *)g->c)[i * g->ldc + j] = store_half(g->call.dtype, c[i * g->n + j]);
     }
     ht__free(a);
     ht__free(b);
@@ -125,7 +132,7 @@ static int gemm_half(void *stream, const ht_gemm *g)
     return failed;
 }
 
-int ht__cpu_gemm(void *stream, const ht_gemm *g)
+int ht__cpu_gemm(const ht_gemm_call *g)
 {
     if (!fits_int(g)) {
         ht__error_set(HT_ERR_UNSUPPORTED,
@@ -133,10 +140,10 @@ int ht__cpu_gemm(void *stream, const ht_gemm *g)
                       (long long)g->m, (long long)g->k, (long long)g->n);
         return 1;
     }
-    if (g->dtype == HT_FLOAT16 || g->dtype == HT_BFLOAT16)
-        return gemm_half(stream, g);
-    if (g->dtype < HT_FLOAT32) {
-        ht__error_set(HT_ERR_DTYPE, "no matrix product for %s", ht_dtype_name(g->dtype));
+    if (g->call.dtype == HT_FLOAT16 || g->call.dtype == HT_BFLOAT16)
+        return gemm_half(g);
+    if (g->call.dtype < HT_FLOAT32) {
+        ht__error_set(HT_ERR_DTYPE, "no matrix product for %s", ht_dtype_name(g->call.dtype));
         return 1;
     }
     if (g->bias != NULL && g->beta == 0)
@@ -145,4 +152,51 @@ int ht__cpu_gemm(void *stream, const ht_gemm *g)
     if (g->bias != NULL && g->beta != 0)
         put_bias(g, true);
     return 0;
+}
+
+static void *step(const void *matrix, int64_t i, int64_t elements, size_t size)
+{
+    return (char *)(uintptr_t)matrix + (size_t)(i * elements) * size;
+}
+
+static void relu(const ht_gemm_call *g)
+{
+    const ht_loop loop = {
+        .call = {.bytes = sizeof loop, .kernel = HT_KERNEL_RELU, .dtype = g->call.dtype},
+        .ndim = 2,
+        .shape = {g->m, g->n},
+        .stride = {{g->ldc, 1}, {g->ldc, 1}},
+        .data = {g->c, g->c}};
+
+    ht__cpu_kernel(HT_KERNEL_RELU, g->call.dtype)(NULL, &loop.call);
+}
+
+static int gemm(void *stream, const ht_kernel_call *call)
+{
+    const ht_gemm_call *all = (const ht_gemm_call *)call;
+    const size_t size = ht_dtype_size(call->dtype);
+    ht_gemm_call one = *all;
+
+    (void)stream;
+    if (all->compute != (size < sizeof(float) ? HT_FLOAT32 : call->dtype))
+        return HT_KERNEL_REFUSED;
+    if (all->epilogue != HT_EPILOGUE_NONE &&
+        (all->epilogue != HT_EPILOGUE_RELU || !ht_dtype_is_floating(call->dtype)))
+        return HT_KERNEL_REFUSED;
+    for (int64_t i = 0; i < all->batch; i++) {
+        one.a = step(all->a, i, all->a_step, size);
+        one.b = step(all->b, i, all->b_step, size);
+        one.c = step(all->c, i, all->c_step, size);
+        if (ht__cpu_gemm(&one) != 0)
+            return 1;
+        if (all->epilogue == HT_EPILOGUE_RELU)
+            relu(&one);
+    }
+    return 0;
+}
+
+void ht__cpu_fill_gemm(ht_kernel_table *kernels)
+{
+    for (int dtype = HT_FLOAT16; dtype <= HT_COMPLEX128; dtype++)
+        kernels->at[HT_KERNEL_GEMM][dtype] = gemm;
 }

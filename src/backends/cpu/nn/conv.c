@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions as the cpu table has them: float32 by oneDNN where the build has it and it serves
- * the job, all else plain. */
+ * Convolutions: float32 by oneDNN where the build has it and it serves the job, all else plain. */
 #include "config.h"
 
 #include "backends/cpu/nn/conv_plain.h"
@@ -10,51 +9,59 @@
 #ifdef HT_HAVE_ONEDNN
 #include "backends/cpu/nn/onednn.h"
 
-static int forward(void *stream, const ht_conv *conv, const void *x, const void *weight,
-                   const void *bias, void *y)
+/* Whether oneDNN has answered for a job: done, or failed. */
+static bool is_answered(ht__onednn_answer answer, int *result)
 {
-    ht__onednn_answer answer = HT_ONEDNN_NONE;
-
-    if (conv->dtype == HT_FLOAT32)
-        answer = ht__cpu_onednn_conv_forward(conv, x, weight, bias, y);
-    return answer != HT_ONEDNN_NONE ? answer == HT_ONEDNN_FAILED
-                                    : ht__cpu_conv_plain_forward(stream, conv, x, weight, bias, y);
-}
-
-static int backward_data(void *stream, const ht_conv *conv, const void *dy, const void *weight,
-                         void *dx)
-{
-    ht__onednn_answer answer = HT_ONEDNN_NONE;
-
-    if (conv->dtype == HT_FLOAT32)
-        answer = ht__cpu_onednn_conv_backward_data(conv, dy, weight, dx);
-    return answer != HT_ONEDNN_NONE
-               ? answer == HT_ONEDNN_FAILED
-               : ht__cpu_conv_plain_backward_data(stream, conv, dy, weight, dx);
+    *result = answer == HT_ONEDNN_FAILED;
+    return answer != HT_ONEDNN_NONE;
 }
 
 /* The gradient of the bias alone is a plain sum. */
-static int backward_weight(void *stream, const ht_conv *conv, const void *x, const void *dy,
-                           void *dweight, void *dbias)
+static bool by_onednn(const ht_conv_call *v, int *result)
 {
-    ht__onednn_answer answer = HT_ONEDNN_NONE;
-
-    if (conv->dtype == HT_FLOAT32 && dweight != NULL)
-        answer = ht__cpu_onednn_conv_backward_weight(conv, x, dy, dweight, dbias);
-    return answer != HT_ONEDNN_NONE
-               ? answer == HT_ONEDNN_FAILED
-               : ht__cpu_conv_plain_backward_weight(stream, conv, x, dy, dweight, dbias);
+    if (v->call.dtype != HT_FLOAT32)
+        return false;
+    if (v->call.kernel == HT_KERNEL_CONV_FORWARD)
+        return is_answered(ht__cpu_onednn_conv_forward(v, v->x, v->weight, v->bias, v->y), result);
+    if (v->call.kernel == HT_KERNEL_CONV_BACKWARD_DATA)
+        return is_answered(ht__cpu_onednn_conv_backward_data(v, v->y, v->weight, v->x), result);
+    return v->weight != NULL &&
+           is_answered(ht__cpu_onednn_conv_backward_weight(v, v->x, v->y, v->weight, v->bias),
+                       result);
 }
-
 #else
-#define forward         ht__cpu_conv_plain_forward
-#define backward_data   ht__cpu_conv_plain_backward_data
-#define backward_weight ht__cpu_conv_plain_backward_weight
+static bool by_onednn(const ht_conv_call *v, int *result)
+{
+    (void)v;
+    (void)result;
+    return false;
+}
 #endif
 
-void ht__cpu_fill_conv(ht_kernels *kernels)
+static int convolve(void *stream, const ht_kernel_call *call)
 {
-    kernels->conv_forward = forward;
-    kernels->conv_backward_data = backward_data;
-    kernels->conv_backward_weight = backward_weight;
+    const ht_conv_call *v = (const ht_conv_call *)call;
+    int result;
+
+    (void)stream;
+    if (v->spatial != 2)
+        return HT_KERNEL_REFUSED;
+    if (by_onednn(v, &result))
+        return result;
+    if (call->kernel == HT_KERNEL_CONV_FORWARD)
+        return ht__cpu_conv_plain_forward(v, v->x, v->weight, v->bias, v->y);
+    if (call->kernel == HT_KERNEL_CONV_BACKWARD_DATA)
+        return ht__cpu_conv_plain_backward_data(v, v->y, v->weight, v->x);
+    return ht__cpu_conv_plain_backward_weight(v, v->x, v->y, v->weight, v->bias);
+}
+
+void ht__cpu_fill_conv(ht_kernel_table *k)
+{
+    static const ht_dtype dtypes[] = {HT_FLOAT16, HT_BFLOAT16, HT_FLOAT32, HT_FLOAT64};
+
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        k->at[HT_KERNEL_CONV_FORWARD][dtypes[i]] = convolve;
+        k->at[HT_KERNEL_CONV_BACKWARD_DATA][dtypes[i]] = convolve;
+        k->at[HT_KERNEL_CONV_BACKWARD_WEIGHT][dtypes[i]] = convolve;
+    }
 }

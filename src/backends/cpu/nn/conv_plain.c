@@ -18,7 +18,7 @@
                  */
 
 typedef struct conv_plan {
-    const ht_conv *conv;
+    const ht_conv_call *conv;
     int64_t c, o;   /* channels of a group */
     int64_t window; /* kh * kw */
     int64_t k;      /* c * window */
@@ -30,7 +30,7 @@ typedef struct conv_parts {
     void *cols, *flat, *weight, *bias, *extra;
 } conv_parts;
 
-static conv_plan make_plan(const ht_conv *v)
+static conv_plan make_plan(const ht_conv_call *v)
 {
     conv_plan p = {.conv = v,
                    .c = v->c / v->groups,
@@ -78,45 +78,42 @@ static bool cut_scratch(const conv_plan *p, size_t element, int64_t extra, conv_
 /* One row for each dtype that convolutions have. */
 #define CONV_DTYPES(X) X(HT_FLOAT16) X(HT_BFLOAT16) X(HT_FLOAT32) X(HT_FLOAT64)
 
-int ht__cpu_conv_plain_forward(void *stream, const ht_conv *conv, const void *x, const void *weight,
+int ht__cpu_conv_plain_forward(const ht_conv_call *conv, const void *x, const void *weight,
                                const void *bias, void *y)
 {
     const conv_plan plan = make_plan(conv);
 
-    (void)stream;
-    switch (conv->dtype) {
+    switch (conv->call.dtype) {
 #define FORWARD(dtype) \
     case dtype:        \
         return conv_forward_##dtype(&plan, x, weight, bias, y);
         CONV_DTYPES(FORWARD)
     default:
-        return ht__kernel_bad_dtype("ht_conv2d", conv->dtype);
+        return ht__kernel_bad_dtype("ht_conv2d", conv->call.dtype);
     }
 }
 
-int ht__cpu_conv_plain_backward_data(void *stream, const ht_conv *conv, const void *dy,
-                                     const void *weight, void *dx)
+int ht__cpu_conv_plain_backward_data(const ht_conv_call *conv, const void *dy, const void *weight,
+                                     void *dx)
 {
     const conv_plan plan = make_plan(conv);
 
-    (void)stream;
-    switch (conv->dtype) {
+    switch (conv->call.dtype) {
 #define BACKWARD_DATA(dtype) \
     case dtype:              \
         return conv_backward_data_##dtype(&plan, dy, weight, dx);
         CONV_DTYPES(BACKWARD_DATA)
     default:
-        return ht__kernel_bad_dtype("ht_conv2d", conv->dtype);
+        return ht__kernel_bad_dtype("ht_conv2d", conv->call.dtype);
     }
 }
 
-int ht__cpu_conv_plain_backward_weight(void *stream, const ht_conv *conv, const void *x,
-                                       const void *dy, void *dweight, void *dbias)
+int ht__cpu_conv_plain_backward_weight(const ht_conv_call *conv, const void *x, const void *dy,
+                                       void *dweight, void *dbias)
 {
     const conv_plan plan = make_plan(conv);
 
-    (void)stream;
-    switch (conv->dtype) {
+    switch (conv->call.dtype) {
 #define BACKWARD_WEIGHT(dtype)                           \
     case dtype:                                          \
         if (dbias != NULL)                               \
@@ -124,6 +121,6 @@ int ht__cpu_conv_plain_backward_weight(void *stream, const ht_conv *conv, const 
         return dweight != NULL ? conv_backward_weight_##dtype(&plan, x, dy, dweight) : 0;
         CONV_DTYPES(BACKWARD_WEIGHT)
     default:
-        return ht__kernel_bad_dtype("ht_conv2d", conv->dtype);
+        return ht__kernel_bad_dtype("ht_conv2d", conv->call.dtype);
     }
 }

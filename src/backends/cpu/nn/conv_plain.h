@@ -5,13 +5,13 @@
 #ifndef HT_BACKENDS_CPU_NN_CONV_PLAIN_H
 #define HT_BACKENDS_CPU_NN_CONV_PLAIN_H
 
-#include "ht/backend.h"
+#include "ht/kernels/nn.h"
 
-int ht__cpu_conv_plain_forward(void *stream, const ht_conv *conv, const void *x, const void *weight,
+int ht__cpu_conv_plain_forward(const ht_conv_call *conv, const void *x, const void *weight,
                                const void *bias, void *y);
-int ht__cpu_conv_plain_backward_data(void *stream, const ht_conv *conv, const void *dy,
-                                     const void *weight, void *dx);
-int ht__cpu_conv_plain_backward_weight(void *stream, const ht_conv *conv, const void *x,
-                                       const void *dy, void *dweight, void *dbias);
+int ht__cpu_conv_plain_backward_data(const ht_conv_call *conv, const void *dy, const void *weight,
+                                     void *dx);
+int ht__cpu_conv_plain_backward_weight(const ht_conv_call *conv, const void *x, const void *dy,
+                                       void *dweight, void *dbias);
 
 #endif

@@ -10,7 +10,8 @@
 
 /* Moves one window of the channel x between the image (h, w) and its place in cols: out of the
  * image, or added to it. */
-HT_INLINE void NAME(gather_window)(const ht_conv *v, const T *x, int64_t oh, int64_t ow, C *cols)
+HT_INLINE void NAME(gather_window)(const ht_conv_call *v, const T *x, int64_t oh, int64_t ow,
+                                   C *cols)
 {
     for (int64_t i = 0; i < v->kernel[0]; i++) {
         const int64_t h = oh * v->stride[0] - v->padding[0] + i * v->dilation[0];
@@ -25,7 +26,7 @@ HT_INLINE void NAME(gather_window)(const ht_conv *v, const T *x, int64_t oh, int
     }
 }
 
-HT_INLINE void NAME(scatter_window)(const ht_conv *v, C *image, int64_t oh, int64_t ow,
+HT_INLINE void NAME(scatter_window)(const ht_conv_call *v, C *image, int64_t oh, int64_t ow,
                                     const C *cols)
 {
     for (int64_t i = 0; i < v->kernel[0]; i++) {
@@ -44,7 +45,7 @@ HT_INLINE void NAME(scatter_window)(const ht_conv *v, C *image, int64_t oh, int6
 /* cols of output rows from `first` on; x is the first channel of the group. */
 static void NAME(im2col)(const conv_plan *p, const T *x, int64_t first, int64_t rows, C *cols)
 {
-    const ht_conv *v = p->conv;
+    const ht_conv_call *v = p->conv;
 
     for (int64_t oh = first; oh < first + rows; oh++)
         for (int64_t ow = 0; ow < v->out[1]; ow++)
@@ -55,7 +56,7 @@ static void NAME(im2col)(const conv_plan *p, const T *x, int64_t first, int64_t 
 /* The same way back: added to image (c / groups, h, w). */
 static void NAME(col2im)(const conv_plan *p, const C *cols, int64_t first, int64_t rows, C *image)
 {
-    const ht_conv *v = p->conv;
+    const ht_conv_call *v = p->conv;
 
     for (int64_t oh = first; oh < first + rows; oh++)
         for (int64_t ow = 0; ow < v->out[1]; ow++)
@@ -85,7 +86,7 @@ static void NAME(store_rows)(const conv_plan *p, const C *flat, int64_t first, i
 
 static void NAME(store_image)(const conv_plan *p, const C *image, T *x)
 {
-    const ht_conv *v = p->conv;
+    const ht_conv_call *v = p->conv;
 
     for (int64_t c = 0; c < p->c; c++)
         for (int64_t h = 0; h < v->in[0]; h++)
@@ -111,7 +112,7 @@ static void NAME(store_flat)(int64_t n, const C *from, T *to)
 
 static int NAME(conv_forward)(const conv_plan *p, const T *x, const T *weight, const T *bias, T *y)
 {
-    const ht_conv *v = p->conv;
+    const ht_conv_call *v = p->conv;
     conv_parts at;
     int failed = 0;
 
@@ -124,22 +125,22 @@ static int NAME(conv_forward)(const conv_plan *p, const T *x, const T *weight, c
         for (int64_t g = 0; g < v->groups; g++)
             for (int64_t first = 0; first < v->out[0] && !failed; first += p->rows) {
                 const int64_t rows = rows_from(p, first);
-                ht_gemm product = {.dtype = COMPUTE_ID,
-                                   .trans_b = true,
-                                   .m = rows * v->out[1],
-                                   .n = p->o,
-                                   .k = p->k,
-                                   .lda = p->k,
-                                   .ldb = p->k,
-                                   .ldc = p->o,
-                                   .alpha = 1,
-                                   .a = at.cols,
-                                   .b = (C *)at.weight + g * p->o * p->k,
-                                   .bias = bias != NULL ? (C *)at.bias + g * p->o : NULL,
-                                   .c = at.flat};
+                ht_gemm_call product = {.call.dtype = COMPUTE_ID,
+                                        .trans_b = true,
+                                        .m = rows * v->out[1],
+                                        .n = p->o,
+                                        .k = p->k,
+                                        .lda = p->k,
+                                        .ldb = p->k,
+                                        .ldc = p->o,
+                                        .alpha = 1,
+                                        .a = at.cols,
+                                        .b = (C *)at.weight + g * p->o * p->k,
+                                        .bias = bias != NULL ? (C *)at.bias + g * p->o : NULL,
+                                        .c = at.flat};
 
                 NAME(im2col)(p, X_OF(x, n, g), first, rows, at.cols);
-                failed = ht__cpu_gemm(NULL, &product);
+                failed = ht__cpu_gemm(&product);
                 NAME(store_rows)(p, at.flat, first, rows, Y_OF(y, n, g));
             }
     return failed;
@@ -148,7 +149,7 @@ static int NAME(conv_forward)(const conv_plan *p, const T *x, const T *weight, c
 /* dx = the sum over windows of dy weight. */
 static int NAME(conv_backward_data)(const conv_plan *p, const T *dy, const T *weight, T *dx)
 {
-    const ht_conv *v = p->conv;
+    const ht_conv_call *v = p->conv;
     conv_parts at;
     int failed = 0;
 
@@ -160,20 +161,20 @@ static int NAME(conv_backward_data)(const conv_plan *p, const T *dy, const T *we
             memset(at.extra, 0, (size_t)(p->c * p->area) * sizeof(C));
             for (int64_t first = 0; first < v->out[0] && !failed; first += p->rows) {
                 const int64_t rows = rows_from(p, first);
-                ht_gemm product = {.dtype = COMPUTE_ID,
-                                   .m = rows * v->out[1],
-                                   .n = p->k,
-                                   .k = p->o,
-                                   .lda = p->o,
-                                   .ldb = p->k,
-                                   .ldc = p->k,
-                                   .alpha = 1,
-                                   .a = at.flat,
-                                   .b = (C *)at.weight + g * p->o * p->k,
-                                   .c = at.cols};
+                ht_gemm_call product = {.call.dtype = COMPUTE_ID,
+                                        .m = rows * v->out[1],
+                                        .n = p->k,
+                                        .k = p->o,
+                                        .lda = p->o,
+                                        .ldb = p->k,
+                                        .ldc = p->k,
+                                        .alpha = 1,
+                                        .a = at.flat,
+                                        .b = (C *)at.weight + g * p->o * p->k,
+                                        .c = at.cols};
 
                 NAME(load_rows)(p, Y_OF(dy, n, g), first, rows, at.flat);
-                failed = ht__cpu_gemm(NULL, &product);
+                failed = ht__cpu_gemm(&product);
                 NAME(col2im)(p, at.cols, first, rows, at.extra);
             }
             NAME(store_image)(p, at.extra, X_OF(dx, n, g));
@@ -184,7 +185,7 @@ static int NAME(conv_backward_data)(const conv_plan *p, const T *dy, const T *we
 /* dweight = the sum over windows of dy^T x. */
 static int NAME(conv_backward_weight)(const conv_plan *p, const T *x, const T *dy, T *dweight)
 {
-    const ht_conv *v = p->conv;
+    const ht_conv_call *v = p->conv;
     conv_parts at;
     int failed = 0;
 
@@ -195,30 +196,30 @@ static int NAME(conv_backward_weight)(const conv_plan *p, const T *x, const T *d
         for (int64_t g = 0; g < v->groups; g++)
             for (int64_t first = 0; first < v->out[0] && !failed; first += p->rows) {
                 const int64_t rows = rows_from(p, first);
-                ht_gemm product = {.dtype = COMPUTE_ID,
-                                   .trans_a = true,
-                                   .m = p->o,
-                                   .n = p->k,
-                                   .k = rows * v->out[1],
-                                   .lda = p->o,
-                                   .ldb = p->k,
-                                   .ldc = p->k,
-                                   .alpha = 1,
-                                   .beta = 1,
-                                   .a = at.flat,
-                                   .b = at.cols,
-                                   .c = (C *)at.weight + g * p->o * p->k};
+                ht_gemm_call product = {.call.dtype = COMPUTE_ID,
+                                        .trans_a = true,
+                                        .m = p->o,
+                                        .n = p->k,
+                                        .k = rows * v->out[1],
+                                        .lda = p->o,
+                                        .ldb = p->k,
+                                        .ldc = p->k,
+                                        .alpha = 1,
+                                        .beta = 1,
+                                        .a = at.flat,
+                                        .b = at.cols,
+                                        .c = (C *)at.weight + g * p->o * p->k};
 
                 NAME(im2col)(p, X_OF(x, n, g), first, rows, at.cols);
                 NAME(load_rows)(p, Y_OF(dy, n, g), first, rows, at.flat);
-                failed = ht__cpu_gemm(NULL, &product);
+                failed = ht__cpu_gemm(&product);
             }
     NAME(store_flat)(v->o * p->k, at.weight, dweight);
     return failed;
 }
 
 /* dbias = the sum of dy over images and pixels, in double precision. */
-static void NAME(conv_backward_bias)(const ht_conv *v, const T *dy, T *dbias)
+static void NAME(conv_backward_bias)(const ht_conv_call *v, const T *dy, T *dbias)
 {
     const int64_t *stride = v->y_stride;
 

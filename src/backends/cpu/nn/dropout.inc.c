@@ -17,4 +17,27 @@ static void NAME(dropout_apply)(int64_t n, double p, const void *from, const uin
         y[i] = STORE(mask[i] != 0 ? LOAD(x[i]) * scale : 0);
 }
 
+HT_KERNEL(dropout_forward)
+{
+    const ht_dropout_call *job = (const ht_dropout_call *)call;
+    const ht_random_call *draw = &job->draw;
+
+    (void)stream;
+    for (int64_t o = 0; o < draw->outer; o++)
+        random_run(draw, (uint64_t)(o * draw->inner_global + draw->start), draw->inner,
+                   dropout_mask, 1, (char *)job->mask + o * draw->inner, 1);
+    NAME(dropout_apply)(draw->outer * draw->inner, draw->a, job->x, job->mask, job->y);
+    return 0;
+}
+
+HT_KERNEL(dropout_backward)
+{
+    const ht_dropout_call *job = (const ht_dropout_call *)call;
+    const ht_random_call *draw = &job->draw;
+
+    (void)stream;
+    NAME(dropout_apply)(draw->outer * draw->inner, draw->a, job->x, job->mask, job->y);
+    return 0;
+}
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The heavy kernels of the cpu backend: what comes from BLAS and oneDNN, or from plain code. */
+#include "core/base/base.h"
 #include "backends/cpu/nn/kernels.h"
 
 #include <cblas.h>
@@ -9,7 +10,6 @@
 #include <sys/resource.h>
 
 #include "config.h"
-#include "core/core.h"
 #include "backends/cpu/cpu.h"
 
 #ifdef HT_HAVE_ONEDNN
@@ -93,8 +93,8 @@ const char *ht__cpu_onednn_version(void)
 #endif
 }
 
-void ht__cpu_fill_nn(ht_kernels *kernels)
+void ht__cpu_fill_nn(ht_kernel_table *kernels)
 {
-    kernels->gemm = ht__cpu_gemm;
+    ht__cpu_fill_gemm(kernels);
     ht__cpu_fill_conv(kernels);
 }

@@ -4,10 +4,14 @@
 #ifndef HT_BACKENDS_CPU_NN_KERNELS_H
 #define HT_BACKENDS_CPU_NN_KERNELS_H
 
-#include "ht/backend.h"
+#include "backends/cpu/kernels.h"
+#include "ht/kernels/nn.h"
 
-int ht__cpu_gemm(void *stream, const ht_gemm *gemm);
+/* One product of the batch; of call.dtype. */
+int ht__cpu_gemm(const ht_gemm_call *gemm);
 
-void ht__cpu_fill_conv(ht_kernels *kernels); /* conv.c */
+void ht__cpu_fill_gemm(ht_kernel_table *kernels); /* linalg/gemm.c */
+
+void ht__cpu_fill_conv(ht_kernel_table *kernels); /* conv.c */
 
 #endif

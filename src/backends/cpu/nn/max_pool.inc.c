@@ -11,7 +11,7 @@ static inline bool NAME(pool_replaces)(C value, C best)
 }
 
 /* The windows of one output pixel for `count` channels: y, index (count) by stride ys, x by xs. */
-HT_INLINE void NAME(pool_pixel)(const ht_pool *p, int64_t count, const T *x, int64_t xs, T *y,
+HT_INLINE void NAME(pool_pixel)(const ht_pool_call *p, int64_t count, const T *x, int64_t xs, T *y,
                                 int32_t *index, int64_t ys, int64_t oh, int64_t ow)
 {
     HT_VECTORIZE
@@ -41,7 +41,7 @@ HT_INLINE void NAME(pool_pixel)(const ht_pool *p, int64_t count, const T *x, int
     }
 }
 
-static void NAME(max_pool_forward)(const ht_pool *p, const T *x, T *y, int32_t *index)
+static void NAME(max_pool_forward)(const ht_pool_call *p, const T *x, T *y, int32_t *index)
 {
     const int64_t *ys = p->y_stride, *xs = p->x_stride;
     const bool together = xs[1] == 1 && ys[1] == 1;
@@ -62,7 +62,7 @@ static void NAME(max_pool_forward)(const ht_pool *p, const T *x, T *y, int32_t *
 }
 
 /* dx = 0, then dx[index] += dy. Pixels of an image have one stride in both layouts. */
-static void NAME(max_pool_backward)(const ht_pool *p, const T *dy, const int32_t *index, T *dx)
+static void NAME(max_pool_backward)(const ht_pool_call *p, const T *dy, const int32_t *index, T *dx)
 {
     const int64_t *ys = p->y_stride, *xs = p->x_stride;
 
@@ -79,6 +79,28 @@ static void NAME(max_pool_backward)(const ht_pool *p, const T *dy, const int32_t
                     to += index[from] * xs[3];
                     *to = STORE(LOAD(*to) + LOAD(dy[from]));
                 }
+}
+
+HT_KERNEL(pool_forward)
+{
+    const ht_pool_call *pool = (const ht_pool_call *)call;
+
+    (void)stream;
+    if (pool->spatial != 2)
+        return HT_KERNEL_REFUSED;
+    NAME(max_pool_forward)(pool, pool->x, pool->y, pool->index);
+    return 0;
+}
+
+HT_KERNEL(pool_backward)
+{
+    const ht_pool_call *pool = (const ht_pool_call *)call;
+
+    (void)stream;
+    if (pool->spatial != 2)
+        return HT_KERNEL_REFUSED;
+    NAME(max_pool_backward)(pool, pool->y, pool->index, pool->x);
+    return 0;
 }
 
 #endif

@@ -54,7 +54,7 @@ static void NAME(norm_sums_run)(const T *dy, const T *x, int64_t n, double mean,
     }
 }
 
-static void NAME(norm_moments)(const ht_norm *r, const void *from, double *mean, double *m2)
+static void NAME(norm_moments)(const ht_norm_call *r, const void *from, double *mean, double *m2)
 {
     const int64_t channels = r->channels, inner = r->inner;
     const double count = (double)r->outer * (double)inner;
@@ -86,7 +86,7 @@ static void NAME(norm_moments)(const ht_norm *r, const void *from, double *mean,
     }
 }
 
-static void NAME(norm_sums)(const ht_norm *r, const void *grad, const void *from,
+static void NAME(norm_sums)(const ht_norm_call *r, const void *grad, const void *from,
                             const double *mean, double *s1, double *s2)
 {
     const int64_t channels = r->channels, inner = r->inner;
@@ -108,7 +108,7 @@ static void NAME(norm_sums)(const ht_norm *r, const void *grad, const void *from
     }
 }
 
-static void NAME(norm_forward)(const ht_norm *r, const void *from, const double *mean,
+static void NAME(norm_forward)(const ht_norm_call *r, const void *from, const double *mean,
                                const double *scale, const double *shift, void *to)
 {
     const int64_t channels = r->channels, inner = r->inner;
@@ -132,7 +132,7 @@ static void NAME(norm_forward)(const ht_norm *r, const void *from, const double 
     }
 }
 
-static void NAME(norm_backward)(const ht_norm *r, const void *grad, const void *from,
+static void NAME(norm_backward)(const ht_norm_call *r, const void *grad, const void *from,
                                 const double *mean, const double *scale, const double *c1,
                                 const double *c2, void *to)
 {
@@ -158,6 +158,92 @@ static void NAME(norm_backward)(const ht_norm *r, const void *grad, const void *
                 dx[i] = STORE(a * (LOAD(dy[i]) - k1 - (LOAD(x[i]) - m) * k2));
         }
     }
+}
+
+HT_KERNEL(norm_kernel_moments)
+{
+    const ht_norm_call *norm = (const ht_norm_call *)call;
+
+    (void)stream;
+    NAME(norm_moments)(norm, norm->x, norm->moments, norm->moments + norm->channels);
+    return 0;
+}
+
+HT_KERNEL(norm_kernel_forward)
+{
+    const ht_norm_call *norm = (const ht_norm_call *)call;
+    const double *mean = norm->channel;
+
+    (void)stream;
+    NAME(norm_forward)
+    (norm, norm->x, mean, mean + 2 * norm->channels, mean + 3 * norm->channels, norm->y);
+    return 0;
+}
+
+HT_KERNEL(norm_kernel_sums)
+{
+    const ht_norm_call *norm = (const ht_norm_call *)call;
+
+    (void)stream;
+    NAME(norm_sums)(norm, norm->y, norm->x, norm->channel, norm->sums, norm->sums + norm->channels);
+    return 0;
+}
+
+HT_KERNEL(norm_kernel_backward)
+{
+    const ht_norm_call *norm = (const ht_norm_call *)call;
+    const int64_t channels = norm->channels;
+    const double *mean = norm->channel, *invstd = mean + channels, *scale = invstd + channels;
+    double *c1 = ht__cpu_scratch(2 * (size_t)channels * sizeof *c1), *c2 = c1 + channels;
+
+    (void)stream;
+    if (c1 == NULL)
+        return 1;
+    memset(c1, 0, 2 * (size_t)channels * sizeof *c1);
+    for (int64_t c = 0; norm->count > 0 && c < channels; c++) {
+        c1[c] = norm->sums[c] / norm->count;
+        c2[c] = norm->sums[channels + c] * (invstd[c] * invstd[c] / norm->count);
+    }
+    NAME(norm_backward)(norm, norm->y, norm->x, mean, scale, c1, c2, norm->dx);
+    return 0;
+}
+
+/* r += momentum (value - r), rounded once. */
+HT_INLINE void NAME(norm_follow)(T *r, double value, double momentum)
+{
+    const double before = (double)LOAD(*r);
+
+    *r = TO_TOTAL(before + momentum * (value - before));
+}
+
+HT_KERNEL(norm_kernel_prepare)
+{
+    const ht_norm_channels_call *n = (const ht_norm_channels_call *)call;
+    const int64_t channels = n->channels;
+    const double *batch_mean = n->moments, *m2 = batch_mean != NULL ? batch_mean + channels : NULL;
+    const T *weight = n->weight, *bias = n->bias;
+    T *running_mean = n->running_mean, *running_var = n->running_var;
+    double *mean = n->channel, *invstd = mean + channels;
+    double *scale = invstd + channels, *shift = scale + channels;
+
+    (void)stream;
+    for (int64_t c = 0; c < channels; c++) {
+        double variance = m2 == NULL     ? (double)LOAD(running_var[c])
+                          : n->count > 0 ? m2[c] / n->count
+                                         : 1;
+
+        mean[c] = m2 == NULL ? (double)LOAD(running_mean[c]) : batch_mean[c];
+        invstd[c] = 1 / sqrt(variance + n->eps);
+        scale[c] = (weight != NULL ? (double)LOAD(weight[c]) : 1) * invstd[c];
+        shift[c] = bias != NULL ? (double)LOAD(bias[c]) : 0;
+        if (m2 == NULL || !n->track || n->count == 0)
+            continue;
+        if (running_mean != NULL)
+            NAME(norm_follow)(&running_mean[c], mean[c], n->momentum);
+        if (running_var != NULL)
+            NAME(norm_follow)(&running_var[c], m2[c] / (n->count - 1), n->momentum);
+    }
+    return 0;
 }
 
 #endif

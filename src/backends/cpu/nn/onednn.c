@@ -6,12 +6,12 @@
  * On one core and for 32 -> 64 channels on 26 x 26, Winograd in blocked layouts takes a third of
  * the direct forward time, and a weight gradient in blocked layouts half of the channels-last one;
  * the reorders cost a twentieth. So blocked layouts are taken for these. */
+#include "core/base/base.h"
 #include "config.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "backends/cpu/nn/onednn.h"
 #include "backends/cpu/nn/onednn_version.h"
 #include "backends/cpu/scratch.h"
@@ -22,10 +22,13 @@
 
 typedef enum conv_kind { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHT } conv_kind;
 
+/* What a job is made of: all but its call and its pointers. */
+#define JOB_BYTES (offsetof(ht_conv_call, x) - offsetof(ht_conv_call, n))
+
 /* What tells plans apart; without padding bytes, to be compared as memory. */
 typedef struct plan_key {
     int64_t kind, bias;
-    int64_t job[sizeof(ht_conv) / sizeof(int64_t)];
+    int64_t job[JOB_BYTES / sizeof(int64_t)];
 } plan_key;
 
 /* The roles of operands: x or dx, weight or its gradient, bias or its gradient, y or dy. */
@@ -126,7 +129,7 @@ static bool is_channels_last(const int64_t stride[4], int64_t c)
 }
 
 /* The caller's layouts. Weights have an axis of groups in front where there are groups. */
-static bool describe_operands(plan *p, const ht_conv *v, bool bias)
+static bool describe_operands(plan *p, const ht_conv_call *v, bool bias)
 {
     const int64_t cg = v->c / v->groups, window = v->kernel[0] * v->kernel[1];
     const dnnl_dims_t x = {v->n, v->c, v->in[0], v->in[1]};
@@ -147,7 +150,7 @@ static bool describe_operands(plan *p, const ht_conv *v, bool bias)
            layout_strided(&at[Y].layout, 4, y, y_stride);
 }
 
-static conv_walk make_walk(const ht_conv *v)
+static conv_walk make_walk(const ht_conv_call *v)
 {
     conv_walk walk;
 
@@ -164,7 +167,7 @@ static conv_walk make_walk(const ht_conv *v)
 
 /* The primitive with images in the caller's layouts, or in its own choice. The gradients need the
  * description of a forward one as a hint. NULL when there is none. */
-static dnnl_primitive_desc_t describe(const plan *p, const ht_conv *v, bool own_images,
+static dnnl_primitive_desc_t describe(const plan *p, const ht_conv_call *v, bool own_images,
                                       const_dnnl_primitive_attr_t attr)
 {
     const operand *at = p->operands;
@@ -212,7 +215,7 @@ static bool is_winograd(const_dnnl_primitive_desc_t pd)
 }
 
 /* Blocked images by reorder, or the caller's: see the head of this file. */
-static dnnl_primitive_desc_t choose(const plan *p, const ht_conv *v)
+static dnnl_primitive_desc_t choose(const plan *p, const ht_conv_call *v)
 {
     const bool last = is_channels_last(v->x_stride, v->c) && is_channels_last(v->y_stride, v->o);
     const bool prefer_own = !last || (p->key.kind == BACKWARD_WEIGHT && v->c > 1);
@@ -307,7 +310,7 @@ static void set_args(plan *p)
 }
 
 /* A plan without a primitive remembers that oneDNN has none. */
-static plan *plan_new(const plan_key *key, const ht_conv *v)
+static plan *plan_new(const plan_key *key, const ht_conv_call *v)
 {
     plan *p = ht__alloc(sizeof *p);
     dnnl_primitive_desc_t pd;
@@ -325,11 +328,11 @@ static plan *plan_new(const plan_key *key, const ht_conv *v)
     return p;
 }
 
-static plan_key make_key(conv_kind kind, const ht_conv *v, bool bias)
+static plan_key make_key(conv_kind kind, const ht_conv_call *v, bool bias)
 {
     plan_key key = {.kind = kind, .bias = bias};
 
-    memcpy(key.job, &v->n, sizeof *v - offsetof(ht_conv, n));
+    memcpy(key.job, &v->n, JOB_BYTES);
     return key;
 }
 
@@ -343,7 +346,7 @@ static size_t hash(const plan_key *key)
     return (size_t)(h >> 40);
 }
 
-static plan *find_plan(conv_kind kind, const ht_conv *v, bool bias)
+static plan *find_plan(conv_kind kind, const ht_conv_call *v, bool bias)
 {
     const plan_key key = make_key(kind, v, bias);
     const size_t first = hash(&key);
@@ -400,7 +403,8 @@ static bool execute(plan *p, char *scratch)
 }
 
 /* oneDNN writes only through the operands of the kind that are its outputs. */
-static ht__onednn_answer run(conv_kind kind, const ht_conv *v, const float *const data[OPERANDS])
+static ht__onednn_answer run(conv_kind kind, const ht_conv_call *v,
+                             const float *const data[OPERANDS])
 {
     plan *p;
     char *scratch;
@@ -424,19 +428,19 @@ static ht__onednn_answer run(conv_kind kind, const ht_conv *v, const float *cons
     return HT_ONEDNN_DONE;
 }
 
-ht__onednn_answer ht__cpu_onednn_conv_forward(const ht_conv *conv, const float *x,
+ht__onednn_answer ht__cpu_onednn_conv_forward(const ht_conv_call *conv, const float *x,
                                               const float *weight, const float *bias, float *y)
 {
     return run(FORWARD, conv, (const float *[]){x, weight, bias, y});
 }
 
-ht__onednn_answer ht__cpu_onednn_conv_backward_data(const ht_conv *conv, const float *dy,
+ht__onednn_answer ht__cpu_onednn_conv_backward_data(const ht_conv_call *conv, const float *dy,
                                                     const float *weight, float *dx)
 {
     return run(BACKWARD_DATA, conv, (const float *[]){dx, weight, NULL, dy});
 }
 
-ht__onednn_answer ht__cpu_onednn_conv_backward_weight(const ht_conv *conv, const float *x,
+ht__onednn_answer ht__cpu_onednn_conv_backward_weight(const ht_conv_call *conv, const float *x,
                                                       const float *dy, float *dweight, float *dbias)
 {
     return run(BACKWARD_WEIGHT, conv, (const float *[]){x, dweight, dbias, dy});

@@ -4,7 +4,7 @@
 #ifndef HT_BACKENDS_CPU_NN_ONEDNN_H
 #define HT_BACKENDS_CPU_NN_ONEDNN_H
 
-#include "ht/backend.h"
+#include "ht/kernels/nn.h"
 
 typedef enum ht__onednn_answer {
     HT_ONEDNN_DONE,
@@ -12,12 +12,12 @@ typedef enum ht__onednn_answer {
     HT_ONEDNN_FAILED /* the error is recorded */
 } ht__onednn_answer;
 
-ht__onednn_answer ht__cpu_onednn_conv_forward(const ht_conv *conv, const float *x,
+ht__onednn_answer ht__cpu_onednn_conv_forward(const ht_conv_call *conv, const float *x,
                                               const float *weight, const float *bias, float *y);
-ht__onednn_answer ht__cpu_onednn_conv_backward_data(const ht_conv *conv, const float *dy,
+ht__onednn_answer ht__cpu_onednn_conv_backward_data(const ht_conv_call *conv, const float *dy,
                                                     const float *weight, float *dx);
 /* dbias may be NULL. */
-ht__onednn_answer ht__cpu_onednn_conv_backward_weight(const ht_conv *conv, const float *x,
+ht__onednn_answer ht__cpu_onednn_conv_backward_weight(const ht_conv_call *conv, const float *x,
                                                       const float *dy, float *dweight,
                                                       float *dbias);
 

@@ -47,7 +47,7 @@ HT_INLINE double NAME(row_sum)(const T *x, int64_t n, C shift, bool plain)
     return sum;
 }
 
-static void NAME(log_softmax_forward)(const ht_rows *r, const void *from, void *to)
+static void NAME(log_softmax_forward)(const ht_rows_call *r, const void *from, void *to)
 {
     const int64_t n = r->columns;
     const T *x = from;
@@ -64,8 +64,8 @@ static void NAME(log_softmax_forward)(const ht_rows *r, const void *from, void *
 }
 
 /* dx = dy - exp(y) sum(dy) */
-static void NAME(log_softmax_backward)(const ht_rows *r, const void *dy_rows, const void *y_rows,
-                                       void *dx_rows)
+static void NAME(log_softmax_backward)(const ht_rows_call *r, const void *dy_rows,
+                                       const void *y_rows, void *dx_rows)
 {
     const int64_t n = r->columns;
     const T *dy = dy_rows, *y = y_rows;
@@ -80,8 +80,8 @@ static void NAME(log_softmax_backward)(const ht_rows *r, const void *dy_rows, co
     }
 }
 
-static int NAME(nll_forward)(const ht_rows *r, const void *x, const int64_t *target, int64_t ignore,
-                             void *loss)
+static int NAME(nll_forward)(const ht_rows_call *r, const void *x, const int64_t *target,
+                             int64_t ignore, void *loss)
 {
     for (int64_t row = 0; row < r->rows; row++) {
         const int64_t t = target[row];
@@ -93,14 +93,50 @@ static int NAME(nll_forward)(const ht_rows *r, const void *x, const int64_t *tar
     return 0;
 }
 
-/* The forward pass has checked the targets. */
-static void NAME(nll_backward)(const ht_rows *r, const void *dloss, const int64_t *target,
+/* Targets outside of the columns are an error of the forward pass, which may come to light later.
+ */
+static void NAME(nll_backward)(const ht_rows_call *r, const void *dloss, const int64_t *target,
                                int64_t ignore, void *dx)
 {
     memset(dx, 0, (size_t)(r->rows * r->columns) * sizeof(T));
     for (int64_t row = 0; row < r->rows; row++)
-        if (target[row] != ignore)
+        if (target[row] != ignore && target[row] >= 0 && target[row] < r->columns)
             ((T *)dx)[row * r->columns + target[row]] = STORE(-LOAD(((const T *)dloss)[row]));
+}
+
+HT_KERNEL(rows_log_softmax_forward)
+{
+    const ht_rows_call *rows = (const ht_rows_call *)call;
+
+    (void)stream;
+    NAME(log_softmax_forward)(rows, rows->x, rows->y);
+    return 0;
+}
+
+HT_KERNEL(rows_log_softmax_backward)
+{
+    const ht_rows_call *rows = (const ht_rows_call *)call;
+
+    (void)stream;
+    NAME(log_softmax_backward)(rows, rows->dy, rows->y, rows->x);
+    return 0;
+}
+
+HT_KERNEL(rows_nll_forward)
+{
+    const ht_rows_call *rows = (const ht_rows_call *)call;
+
+    (void)stream;
+    return NAME(nll_forward)(rows, rows->x, rows->target, rows->ignore, rows->y);
+}
+
+HT_KERNEL(rows_nll_backward)
+{
+    const ht_rows_call *rows = (const ht_rows_call *)call;
+
+    (void)stream;
+    NAME(nll_backward)(rows, rows->dy, rows->target, rows->ignore, rows->x);
+    return 0;
 }
 
 #endif

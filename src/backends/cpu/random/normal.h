@@ -4,7 +4,8 @@
  * (Wichura 1988), PPND7 for float and PPND16 for double. The words' top bit is the sign, the others
  * a probability below one half, so that the tails keep a relative precision. Only additions,
  * products, quotients and square roots, which IEEE defines to the last bit: every SIMD level and
- * every device gives the same deviates. */
+ * every device gives the same deviates. Of each region's ratio the parts are chosen before they are
+ * divided: a quotient takes as long as the rest. */
 #ifndef HT_BACKENDS_CPU_RANDOM_NORMAL_H
 #define HT_BACKENDS_CPU_RANDOM_NORMAL_H
 
@@ -14,15 +15,16 @@ HT_INLINE float ht__normal_float(uint32_t word)
 {
     float p = ((float)(int32_t)(word & 0x7fffffff) + 0.5f) * 0x1p-32f; /* 2^-33 ... 1/2 */
     float q = 0.5f - p, r = 0.180625f - q * q;
-    float t = sqrtf(-ht__log_float(p)) - 1.6f;
-    float center, tail, z;
+    float t = sqrtf(-ht__log_normal_float(p, 0)) - 1.6f;
+    bool in_center = q <= 0.425f;
+    float center, center_den, tail, tail_den, z;
 
     center = ((5.9109374720e+1f * r + 1.5929113202e+2f) * r + 5.0434271938e+1f) * r + 3.3871327179f;
     center *= q;
-    center /= ((6.7187563600e+1f * r + 7.8757757664e+1f) * r + 1.7895169469e+1f) * r + 1.0f;
+    center_den = ((6.7187563600e+1f * r + 7.8757757664e+1f) * r + 1.7895169469e+1f) * r + 1.0f;
     tail = ((1.7023821103e-1f * t + 1.3067284816f) * t + 2.7568153900f) * t + 1.4234372777f;
-    tail /= (1.2021132975e-1f * t + 7.3700164250e-1f) * t + 1.0f;
-    z = q <= 0.425f ? center : tail;
+    tail_den = (1.2021132975e-1f * t + 7.3700164250e-1f) * t + 1.0f;
+    z = (in_center ? center : tail) / (in_center ? center_den : tail_den);
     return ht__bits_to_float(ht__float_to_bits(z) ^ (word & 0x80000000));
 }
 
@@ -47,16 +49,13 @@ HT_INLINE double ht__log_normal_double(double x)
            ((h - (s * (h + p) + n * 1.90821492927058770002e-10)) - f);
 }
 
-/* num (8) and den (8): coefficients from the highest power down. */
-HT_INLINE double ht__ratio_double(double x, const double num[8], const double den[8])
+/* c (8): coefficients from the highest power down. Not a loop, inside which there would be no
+ * vector code. */
+HT_INLINE double ht__polynomial_double(double x, const double c[8])
 {
-    double a = num[0], b = den[0];
+    double high = ((c[0] * x + c[1]) * x + c[2]) * x + c[3];
 
-    for (int i = 1; i < 8; i++) {
-        a = a * x + num[i];
-        b = b * x + den[i];
-    }
-    return a / b;
+    return (((high * x + c[4]) * x + c[5]) * x + c[6]) * x + c[7];
 }
 
 HT_INLINE double ht__normal_double(uint64_t word)
@@ -87,12 +86,17 @@ HT_INLINE double ht__normal_double(uint64_t word)
                                       5.99832206555887937690e-1,  1.0};
     uint64_t fraction = word << 1 >> 12; /* 52 bits, made a double by the exponent of 2^52 */
     double p = (ht__bits_to_double(fraction | 0x4330000000000000) - 0x1p52 + 0.5) * 0x1p-53;
-    double q = 0.5 - p, t = sqrt(-ht__log_normal_double(p));
-    double center = q * ht__ratio_double(0.180625 - q * q, center_num, center_den);
-    double tail = ht__ratio_double(t - 1.6, tail_num, tail_den);
-    double far = ht__ratio_double(t - 5.0, far_num, far_den);
-    double z = q <= 0.425 ? center : t <= 5.0 ? tail : far;
+    double q = 0.5 - p, t = sqrt(-ht__log_normal_double(p)), r = 0.180625 - q * q;
+    bool in_center = q <= 0.425, in_tail = t <= 5.0;
+    double num = in_tail ? ht__polynomial_double(t - 1.6, tail_num)
+                         : ht__polynomial_double(t - 5.0, far_num);
+    double den = in_tail ? ht__polynomial_double(t - 1.6, tail_den)
+                         : ht__polynomial_double(t - 5.0, far_den);
+    double z;
 
+    num = in_center ? ht__polynomial_double(r, center_num) : num;
+    den = in_center ? ht__polynomial_double(r, center_den) : den;
+    z = (in_center ? q : 1.0) * (num / den);
     return ht__bits_to_double(ht__double_to_bits(z) ^ (word & 0x8000000000000000));
 }
 

@@ -19,16 +19,16 @@ HT_INLINE void NAME(arg_row)(C *best, int64_t *position, const T *x, int64_t n, 
     }
 }
 
-/* Lanes are merged by value, then by position: a lane may have found the later of two equals. */
-HT_INLINE void NAME(arg_merge)(C *best, int64_t *position, NAME(better_fn) * better)
+/* Of two lanes the better, into the first: by value, then by position, as a lane may have found the
+ * later of two equals. */
+HT_INLINE void NAME(arg_merge)(C *best, int64_t *position, int64_t into, int64_t from,
+                               NAME(better_fn) * better)
 {
-    for (int j = 1; j < HT_REDUCE_LANES; j++) {
-        bool equal = !better(best[j], best[0]) && !better(best[0], best[j]);
+    bool equal = !better(best[from], best[into]) && !better(best[into], best[from]);
 
-        if (better(best[j], best[0]) || (equal && position[j] < position[0])) {
-            best[0] = best[j];
-            position[0] = position[j];
-        }
+    if (better(best[from], best[into]) || (equal && position[from] < position[into])) {
+        best[into] = best[from];
+        position[into] = position[from];
     }
 }
 
@@ -58,7 +58,35 @@ HT_INLINE void NAME(arg_one)(C *best, int64_t *position, const ht_loop *inner,
         }
         done += n;
     }
-    NAME(arg_merge)(best, position, better);
+    for (int j = 1; j < HT_REDUCE_LANES; j++)
+        NAME(arg_merge)(best, position, 0, j, better);
+}
+
+/* m outputs side by side, as fold_narrow; rows end to end, where element j is in row j / m. */
+HT_INLINE void NAME(arg_narrow)(C *best, int64_t *position, int64_t m, const ht_loop *inner,
+                                NAME(better_fn) * better)
+{
+    const int64_t n = row_length(inner) * m, width = HT_REDUCE_WIDE / m * m;
+    const size_t sizes[] = {sizeof(T)};
+    int64_t done = 0;
+    row_walk walk;
+
+    for (int64_t j = 0; j < width; j++) {
+        best[j] = LOAD(((const T *)inner->data[0])[j % m]);
+        position[j] = j % m;
+    }
+    for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes)) {
+        const T *x = (const T *)walk.at[0];
+
+        for (int64_t i = 0; i < n; i += width)
+            NAME(arg_row)
+        (best, position, x + i, n - i < width ? n - i : width, 1, done + i, 1, better);
+        done += n;
+    }
+    for (int64_t j = m; j < width; j++)
+        NAME(arg_merge)(best, position, j % m, j, better);
+    for (int64_t j = 0; j < m; j++)
+        position[j] /= m;
 }
 
 HT_INLINE void NAME(arg_block)(C *best, int64_t *position, int64_t m, int64_t between,
@@ -88,7 +116,8 @@ HT_INLINE void NAME(arg_block)(C *best, int64_t *position, int64_t m, int64_t be
 HT_INLINE int NAME(arg)(const ht_reduction *r, NAME(better_fn) * better)
 {
     const int64_t n = row_length(&r->loop), xs = row_stride(&r->loop, 1);
-    const int64_t block = reduce_by_blocks(r) ? HT_REDUCE_BLOCK : 1;
+    const int64_t block = reduce_block(r);
+    const bool narrow = reduce_narrow(r) > 0;
     const size_t sizes[] = {sizeof(T), sizeof(T), sizeof(int64_t)};
     ht_loop inner = reduce_inner(r);
     C best[HT_REDUCE_BLOCK];
@@ -100,7 +129,9 @@ HT_INLINE int NAME(arg)(const ht_reduction *r, NAME(better_fn) * better)
             int64_t m = n - i < block ? n - i : block;
 
             inner.data[0] = walk.at[1] + i * xs * (int64_t)sizeof(T);
-            if (block == 1)
+            if (narrow)
+                NAME(arg_narrow)(best, position, m, &inner, better);
+            else if (block == 1)
                 NAME(arg_one)(best, position, &inner, better);
             else
                 NAME(arg_block)(best, position, m, xs, &inner, better);

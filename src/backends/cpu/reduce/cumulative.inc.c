@@ -11,6 +11,43 @@ static void NAME(cumsum_line)(const ht_cumulation *c, TOTAL *y, const T *x, SUM 
     }
 }
 
+#if HT_KIND == HT_KIND_FLOAT && defined(HT_HAVE_SCAN)
+/* One line without gaps, by groups of 16: the sums inside each half of a group in three steps, then
+ * what came before is added to them, so that one addition in 16 waits for the one before it. */
+static void NAME(cumsum_dense)(int64_t n, T *y, const T *x, double start)
+{
+    typedef T half __attribute__((vector_size(8 * sizeof(T))));
+    ht_scan carry = {0};
+    int64_t i = 0;
+
+    carry += start;
+    for (; i + 16 <= n; i += 16) {
+        half low, high;
+        ht_scan a, b, first, last;
+
+        memcpy(&low, x + i, sizeof low);
+        memcpy(&high, x + i + 8, sizeof high);
+        a = __builtin_convertvector(low, ht_scan);
+        b = __builtin_convertvector(high, ht_scan);
+        HT_SCAN_STEPS(a);
+        HT_SCAN_STEPS(b);
+        first = HT_SCAN_LAST(a);
+        last = HT_SCAN_LAST(b);
+        a += carry;
+        b += carry + first;
+        carry += first + last;
+        low = __builtin_convertvector(a, half);
+        high = __builtin_convertvector(b, half);
+        memcpy(y + i, &low, sizeof low);
+        memcpy(y + i + 8, &high, sizeof high);
+    }
+    for (start = carry[0]; i < n; i++) {
+        start += (double)x[i];
+        y[i] = (T)start;
+    }
+}
+#endif
+
 /* m neighbouring lines together, step by step. */
 static void NAME(cumsum_lines)(const ht_cumulation *c, int64_t m, TOTAL *y, int64_t ys, const T *x,
                                int64_t xs, const SUM *start, int64_t ss)
@@ -26,12 +63,13 @@ static void NAME(cumsum_lines)(const ht_cumulation *c, int64_t m, TOTAL *y, int6
         }
 }
 
-static int NAME(cumulative_CUMSUM)(void *stream, const ht_cumulation *c)
+HT_KERNEL(cumulative_CUMSUM)
 {
+    const ht_cumulation *c = (const ht_cumulation *)call;
     const ht_loop *loop = &c->loop;
     const int64_t n = row_length(loop), ys = row_stride(loop, 0), xs = row_stride(loop, 1);
     const int64_t ss = row_stride(loop, 2);
-    const bool together = n >= 8 && llabs(xs) < llabs(c->in_stride);
+    const bool together = n >= 2 && llabs(xs) < llabs(c->in_stride);
     const int64_t block = together ? HT_REDUCE_BLOCK : 1;
     const int operands = loop->data[2] != NULL ? 3 : 2;
     const size_t sizes[] = {sizeof(TOTAL), sizeof(T), sizeof(SUM)};
@@ -47,13 +85,17 @@ static int NAME(cumulative_CUMSUM)(void *stream, const ht_cumulation *c)
 
             if (together)
                 NAME(cumsum_lines)(c, n - i < block ? n - i : block, y, ys, x, xs, start, ss);
+#if HT_KIND == HT_KIND_FLOAT && defined(HT_HAVE_SCAN)
+            else if (c->in_stride == 1 && c->out_stride == 1)
+                NAME(cumsum_dense)(c->count, y, x, start != NULL ? *start : 0);
+#endif
             else
                 NAME(cumsum_line)(c, y, x, start != NULL ? *start : 0);
         }
     return 0;
 }
 
-static void NAME(fill_cumulative)(ht_kernels *k)
+static void NAME(fill_cumulative)(ht_kernel_table *k)
 {
-    k->cumulative[HT_CUMULATIVE_CUMSUM][ID] = NAME(cumulative_CUMSUM);
+    k->at[HT_KERNEL_CUMSUM][ID] = NAME(cumulative_CUMSUM);
 }

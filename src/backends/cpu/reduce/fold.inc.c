@@ -2,8 +2,12 @@
  *
  * Template inside reduce.inc.c: folds by an associative step over accumulators of type ACC, made
  * from elements by GET and stored as OUT by PUT; or a row of m by PUT_ROW, of PUT_BYTES each, which
- * may ask what `r` and the fold's `kind` say. `zero` says that a fold starts with 0, else with its
- * first element. */
+ * may ask what `r` and the fold's `kind` say. `neutral` says that a fold starts with NEUTRAL, 0
+ * where none is defined, else with its first element. */
+
+#ifndef NEUTRAL
+#define NEUTRAL 0
+#endif
 
 #ifndef PUT_ROW
 #define PUT_BYTES sizeof(OUT)
@@ -26,15 +30,28 @@ HT_INLINE void FOLD(fold_row)(ACC *acc, const T *x, int64_t n, int64_t stride,
     }
 }
 
+/* acc (HT_REDUCE_WIDE), kept in registers from one call to the next if KEEP_LANES is defined. */
+HT_INLINE void FOLD(fold_lanes)(ACC *acc, const T *x, ACC (*step)(ACC, ACC))
+{
+#ifdef KEEP_LANES
+    HT_VECTORIZE
+    HT_UNROLL
+    for (int64_t j = 0; j < HT_REDUCE_WIDE; j++)
+        acc[j] = step(acc[j], GET(x[j]));
+#else
+    FOLD(fold_row)(acc, x, HT_REDUCE_WIDE, 1, step);
+#endif
+}
+
 /* One output: element j of a row goes to lane j modulo the number of lanes. */
-HT_INLINE ACC FOLD(fold_one)(const ht_loop *inner, ACC (*step)(ACC, ACC), bool zero)
+HT_INLINE ACC FOLD(fold_one)(const ht_loop *inner, ACC (*step)(ACC, ACC), bool neutral)
 {
     const int64_t n = row_length(inner), stride = row_stride(inner, 0);
     const size_t sizes[] = {sizeof(T)};
     ACC lane[HT_REDUCE_LANES];
     row_walk walk;
     bool more = row_walk_begin(&walk, inner);
-    ACC start = zero ? 0 : GET(*(const T *)walk.at[0]);
+    ACC start = neutral ? NEUTRAL : GET(*(const T *)walk.at[0]);
 
     for (int j = 0; j < HT_REDUCE_LANES; j++)
         lane[j] = start;
@@ -54,7 +71,7 @@ HT_INLINE ACC FOLD(fold_one)(const ht_loop *inner, ACC (*step)(ACC, ACC), bool z
 
 /* A block of m outputs: acc (m), their inputs `between` apart. */
 HT_INLINE void FOLD(fold_block)(ACC *acc, int64_t m, int64_t between, const ht_loop *inner,
-                                ACC (*step)(ACC, ACC), bool zero)
+                                ACC (*step)(ACC, ACC), bool neutral)
 {
     const int64_t n = row_length(inner), stride = row_stride(inner, 0);
     const size_t sizes[] = {sizeof(T)};
@@ -62,17 +79,46 @@ HT_INLINE void FOLD(fold_block)(ACC *acc, int64_t m, int64_t between, const ht_l
     row_walk walk;
 
     for (int64_t j = 0; j < m; j++)
-        acc[j] = zero ? 0 : GET(first[j * between]);
+        acc[j] = neutral ? NEUTRAL : GET(first[j * between]);
     for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes))
         for (int64_t i = 0; i < n; i++)
             FOLD(fold_row)(acc, (const T *)walk.at[0] + i * stride, m, between, step);
 }
 
-HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero, int kind)
+/* m outputs side by side, their rows end to end: element j goes to lane j modulo m times as many
+ * rows as there are lanes for. */
+HT_INLINE void FOLD(fold_narrow)(ACC *acc, int64_t m, const ht_loop *inner, ACC (*step)(ACC, ACC),
+                                 bool neutral)
+{
+    const int64_t n = row_length(inner) * m, width = HT_REDUCE_WIDE / m * m;
+    const size_t sizes[] = {sizeof(T)};
+    const T *first = inner->data[0];
+    ACC lane[HT_REDUCE_WIDE];
+    row_walk walk;
+
+    for (int64_t j = 0; j < width; j++)
+        lane[j] = neutral ? NEUTRAL : j < m ? GET(first[j]) : lane[j - m];
+    for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes)) {
+        const T *x = (const T *)walk.at[0];
+        int64_t i = 0;
+
+        for (; width == HT_REDUCE_WIDE && i + HT_REDUCE_WIDE <= n; i += HT_REDUCE_WIDE)
+            FOLD(fold_lanes)(lane, x + i, step);
+        for (; i < n; i += width)
+            FOLD(fold_row)(lane, x + i, n - i < width ? n - i : width, 1, step);
+    }
+    for (int64_t j = 0; j < m; j++)
+        acc[j] = lane[j];
+    for (int64_t k = m; k < width; k += m)
+        for (int64_t j = 0; j < m; j++)
+            acc[j] = step(acc[j], lane[k + j]);
+}
+
+HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool neutral, int kind)
 {
     const int64_t n = row_length(&r->loop), ys = row_stride(&r->loop, 0);
-    const int64_t xs = row_stride(&r->loop, 1);
-    const int64_t block = reduce_by_blocks(r) ? HT_REDUCE_BLOCK : 1;
+    const int64_t xs = row_stride(&r->loop, 1), block = reduce_block(r);
+    const bool narrow = reduce_narrow(r) > 0;
     const size_t sizes[] = {PUT_BYTES, sizeof(T)};
     ht_loop inner = reduce_inner(r);
     ACC acc[HT_REDUCE_BLOCK];
@@ -84,10 +130,12 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero
             int64_t m = n - i < block ? n - i : block;
 
             inner.data[0] = walk.at[1] + i * xs * (int64_t)sizeof(T);
-            if (block == 1)
-                acc[0] = FOLD(fold_one)(&inner, step, zero);
+            if (narrow)
+                FOLD(fold_narrow)(acc, m, &inner, step, neutral);
+            else if (block == 1)
+                acc[0] = FOLD(fold_one)(&inner, step, neutral);
             else
-                FOLD(fold_block)(acc, m, xs, &inner, step, zero);
+                FOLD(fold_block)(acc, m, xs, &inner, step, neutral);
             PUT_ROW(walk.at[0] + i * ys * (int64_t)PUT_BYTES, ys, m);
         }
     }
@@ -95,6 +143,8 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool zero
 }
 
 #undef FOLD
+#undef NEUTRAL
+#undef KEEP_LANES
 #undef ACC
 #undef OUT
 #undef PUT

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a reduction walks its input. Either a block of outputs is folded together, one reduced
- * element after the other (the outputs lie nearer to each other than the reduced elements do, or
- * there are few of these); or each output by itself, over lanes of accumulators that are merged at
- * its end. */
+ * How a reduction walks its input. A block of outputs is folded together, one reduced element after
+ * the other (the outputs lie nearer to each other than the reduced elements do, or there are few of
+ * these); or a few outputs that lie side by side, in rows without gaps, over lanes of accumulators
+ * for several rows at once, merged at the end; or each output by itself, over such lanes. */
 #ifndef HT_BACKENDS_CPU_REDUCE_PLAN_H
 #define HT_BACKENDS_CPU_REDUCE_PLAN_H
 
 #include <stdlib.h>
 
 #include "backends/cpu/row_walk.h"
+#include "ht/kernels/reduce.h"
 
-#define HT_REDUCE_BLOCK 1024 /* accumulators stay in the first cache */
-#define HT_REDUCE_LANES 64   /* enough to hide the latency of an addition */
+#define HT_REDUCE_BLOCK   1024 /* accumulators stay in the first cache */
+#define HT_REDUCE_LANES   64   /* enough to hide the latency of an addition */
+#define HT_REDUCE_WIDE    128  /* lanes of several outputs */
+#define HT_REDUCE_SHORT   32   /* lanes of one output with few elements */
+#define HT_REDUCE_SHIFTED 512  /* outputs with several accumulators each */
 
 /* What a sum is stored as. */
 enum { HT_SUM_TOTAL, HT_SUM_WIDE, HT_SUM_MEAN };
@@ -32,6 +36,25 @@ static inline bool reduce_by_blocks(const ht_reduction *r)
         return true;
     return row_length(&r->loop) >= 8 &&
            llabs(row_stride(&r->loop, 1)) < llabs(r->stride[r->ndim - 1]);
+}
+
+/* How many outputs are folded side by side, over HT_REDUCE_WIDE lanes; 0: none. */
+static inline int64_t reduce_narrow(const ht_reduction *r)
+{
+    const int64_t m = row_length(&r->loop);
+
+    if (m < 2 || m > HT_REDUCE_WIDE / 2 || row_stride(&r->loop, 1) != 1 ||
+        r->stride[r->ndim - 1] != m || reduce_count(r) <= HT_REDUCE_LANES)
+        return 0;
+    return m;
+}
+
+/* How many outputs are folded together. */
+static inline int64_t reduce_block(const ht_reduction *r)
+{
+    const int64_t narrow = reduce_narrow(r);
+
+    return narrow > 0 ? narrow : reduce_by_blocks(r) ? HT_REDUCE_BLOCK : 1;
 }
 
 /* The reduced axes as a loop over one operand, whose first element is set for each walk. */

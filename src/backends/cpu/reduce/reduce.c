@@ -9,7 +9,7 @@
 
 #define FILL(dtype, name, bytes) fill_reduce_##dtype(k);
 
-void HT_LEVEL_NAME(ht__fill_reduce)(ht_kernels *k)
+void HT_LEVEL_NAME(ht__fill_reduce)(ht_kernel_table *k)
 {
     HT_DTYPE_LIST(FILL)
 }

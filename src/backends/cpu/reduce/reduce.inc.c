@@ -65,6 +65,9 @@ HT_INLINE size_t NAME(wide_bytes)(int kind)
 #define GET(x)            ((WIDE)LOAD(x))
 #define PUT_ROW(y, ys, m) NAME(put_wide)(kind, r, y, ys, acc, m)
 #define PUT_BYTES         NAME(wide_bytes)(kind)
+#if HT_IS_FLOAT && !HT_IS_HALF
+#define KEEP_LANES
+#endif
 #include "backends/cpu/reduce/fold.inc.c"
 
 static int NAME(sum_of_kind)(const ht_reduction *r, int kind)
@@ -72,8 +75,10 @@ static int NAME(sum_of_kind)(const ht_reduction *r, int kind)
     return NAME(fold_wide)(r, NAME(wide_step), true, kind);
 }
 
-static int NAME(reduce_SUM)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_SUM)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
 #if HT_IS_INTEGER || HT_IS_BOOL
     return NAME(fold_sum)(r, NAME(sum_step), true, 0);
@@ -82,24 +87,65 @@ static int NAME(reduce_SUM)(void *stream, const ht_reduction *r)
 #endif
 }
 
-static int NAME(reduce_SUM_WIDE)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_SUM_WIDE)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
     return NAME(sum_of_kind)(r, HT_SUM_WIDE);
 }
 
-static int NAME(reduce_MEAN)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_MEAN)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
     return NAME(sum_of_kind)(r, HT_SUM_MEAN);
 }
 
-#include "backends/cpu/reduce/deviations.inc.c"
+#include "backends/cpu/reduce/moments.inc.c"
 
-static int NAME(reduce_DEVIATIONS)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_SPREAD)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
-    return NAME(deviations)(r);
+    return NAME(moments)(r, false);
+}
+
+HT_KERNEL(reduce_MOMENTS)
+{
+    const ht_reduction *r = (const ht_reduction *)call;
+
+    (void)stream;
+    return NAME(moments)(r, true);
+}
+
+#define FOLD(x) NAME(x##_product)
+#define NEUTRAL 1
+#if HT_IS_INTEGER || HT_IS_BOOL
+#define ACC    SUM
+#define PUT(x) TO_TOTAL(x)
+#define OUT    TOTAL
+#else
+#define ACC    WIDE
+#define PUT(x) (x)
+#define OUT    WIDE
+#endif
+#define GET(x) ((ACC)LOAD(x))
+
+HT_INLINE ACC NAME(product_step)(ACC product, ACC x)
+{
+    return product * x;
+}
+#include "backends/cpu/reduce/fold.inc.c"
+
+HT_KERNEL(reduce_PROD)
+{
+    const ht_reduction *r = (const ht_reduction *)call;
+
+    (void)stream;
+    return NAME(fold_product)(r, NAME(product_step), true, 0);
 }
 
 #if HT_IS_FLOAT
@@ -120,8 +166,10 @@ HT_INLINE double NAME(square)(T x)
 #define OUT     double
 #include "backends/cpu/reduce/fold.inc.c"
 
-static int NAME(reduce_SUM_ABS)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_SUM_ABS)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
     return NAME(fold_magnitudes)(r, NAME(wide_step), true, 0);
 }
@@ -133,8 +181,10 @@ static int NAME(reduce_SUM_ABS)(void *stream, const ht_reduction *r)
 #define OUT     double
 #include "backends/cpu/reduce/fold.inc.c"
 
-static int NAME(reduce_SUM_SQUARES)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_SUM_SQUARES)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
     return NAME(fold_squares)(r, NAME(wide_step), true, 0);
 }
@@ -146,33 +196,39 @@ static int NAME(reduce_SUM_SQUARES)(void *stream, const ht_reduction *r)
 
 #include "backends/cpu/reduce/arg.inc.c"
 
-static int NAME(reduce_ARGMAX)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_ARGMAX)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
     return NAME(arg)(r, NAME(above));
 }
 
-static int NAME(reduce_ARGMIN)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_ARGMIN)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
     return NAME(arg)(r, NAME(below));
 }
 #endif
 
-static void NAME(fill_reduce)(ht_kernels *k)
+static void NAME(fill_reduce)(ht_kernel_table *k)
 {
-    k->reduce[HT_REDUCE_SUM][ID] = NAME(reduce_SUM);
-    k->reduce[HT_REDUCE_SUM_WIDE][ID] = NAME(reduce_SUM_WIDE);
-    k->reduce[HT_REDUCE_MEAN][ID] = NAME(reduce_MEAN);
-    k->reduce[HT_REDUCE_DEVIATIONS][ID] = NAME(reduce_DEVIATIONS);
+    k->at[HT_KERNEL_SUM][ID] = NAME(reduce_SUM);
+    k->at[HT_KERNEL_SUM_WIDE][ID] = NAME(reduce_SUM_WIDE);
+    k->at[HT_KERNEL_MEAN][ID] = NAME(reduce_MEAN);
+    k->at[HT_KERNEL_PROD][ID] = NAME(reduce_PROD);
+    k->at[HT_KERNEL_SPREAD][ID] = NAME(reduce_SPREAD);
+    k->at[HT_KERNEL_MOMENTS][ID] = NAME(reduce_MOMENTS);
 #if HT_IS_FLOAT
-    k->reduce[HT_REDUCE_SUM_ABS][ID] = NAME(reduce_SUM_ABS);
-    k->reduce[HT_REDUCE_SUM_SQUARES][ID] = NAME(reduce_SUM_SQUARES);
+    k->at[HT_KERNEL_SUM_ABS][ID] = NAME(reduce_SUM_ABS);
+    k->at[HT_KERNEL_SUM_SQUARES][ID] = NAME(reduce_SUM_SQUARES);
 #endif
 #if !HT_IS_COMPLEX
-    k->reduce[HT_REDUCE_MAX][ID] = NAME(reduce_MAX);
-    k->reduce[HT_REDUCE_MIN][ID] = NAME(reduce_MIN);
-    k->reduce[HT_REDUCE_ARGMAX][ID] = NAME(reduce_ARGMAX);
-    k->reduce[HT_REDUCE_ARGMIN][ID] = NAME(reduce_ARGMIN);
+    k->at[HT_KERNEL_MAX][ID] = NAME(reduce_MAX);
+    k->at[HT_KERNEL_MIN][ID] = NAME(reduce_MIN);
+    k->at[HT_KERNEL_ARGMAX][ID] = NAME(reduce_ARGMAX);
+    k->at[HT_KERNEL_ARGMIN][ID] = NAME(reduce_ARGMIN);
 #endif
 }

@@ -68,14 +68,18 @@ HT_INLINE EXTREME NAME(smaller)(EXTREME best, EXTREME x)
 #define PUT     PUT_EXTREME
 #include "backends/cpu/reduce/fold.inc.c"
 
-static int NAME(reduce_MAX)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_MAX)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
     return NAME(fold_largest)(r, NAME(larger), false, 0);
 }
 
-static int NAME(reduce_MIN)(void *stream, const ht_reduction *r)
+HT_KERNEL(reduce_MIN)
 {
+    const ht_reduction *r = (const ht_reduction *)call;
+
     (void)stream;
     return NAME(fold_smallest)(r, NAME(smaller), false, 0);
 }

@@ -2,6 +2,7 @@
  *
  * The mean of tensors over ranks: side by side in one buffer, which travels as one sum of the
  * exchange engine, so that all ranks get the same bits. */
+#include "core/tensor/graph.h"
 #include "nn/parallel/daso/average_parameters.h"
 
 #include <inttypes.h>

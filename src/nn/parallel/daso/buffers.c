@@ -40,8 +40,8 @@ ht_status ht__daso_add_states(ht_optimizer *optimizer, ht_value *list)
 /* Memory like `x`, zeroed. */
 static ht_tensor *memory_like(const ht_tensor *x)
 {
-    return ht_retain(
-        ht_full_on(1, x->body->shape, 0, x->body->dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
+    return ht_retain(ht_full_ext(1, x->body->shape, HT_NUM(0), x->body->dtype, HT_NONE,
+                                 ht__device_cpu(), HT_COMM_SELF));
 }
 
 /* What blocking exchanges carry; all ranks have the same values in it. */
@@ -88,7 +88,7 @@ static ht_status make_buffers(const char *what, ht_daso *daso)
     if (!ht__daso_rounds(daso) && daso->options.outer_lr == 0)
         return HT_SUCCESS;
     daso->agreed = ht__flat_new(list, NULL);
-    return daso->agreed != NULL ? ht__flat_gather(daso->agreed, daso->shared, NULL, NULL)
+    return daso->agreed != NULL ? ht__flat_gather(what, daso->agreed, daso->shared, NULL, NULL)
                                 : ht_error_get(NULL);
 }
 

@@ -10,6 +10,7 @@
 
 #include "ht/autograd.h"
 #include "ht/factories.h"
+#include "ht/log.h"
 
 static void destroy(void *object)
 {
@@ -238,7 +239,7 @@ static ht_status unite(const char *what, ht_daso *daso)
     if (status == HT_SUCCESS && daso->outer != NULL)
         status = ht_fill_(daso->outer, 0);
     return status == HT_SUCCESS && daso->agreed != NULL
-               ? ht__flat_gather(daso->agreed, daso->shared, NULL, NULL)
+               ? ht__flat_gather(what, daso->agreed, daso->shared, NULL, NULL)
                : status;
 }
 

@@ -2,6 +2,8 @@
  *
  * What DASO does after an update: the mean of all ranks at once, or the exchange of one rank of
  * each node, which is sent after one batch and received after a later one. */
+#include "core/collective/collective.h"
+#include "core/ops/ops.h"
 #include "nn/parallel/daso/daso.h"
 
 #include <inttypes.h>
@@ -12,6 +14,7 @@
 #include "ht/communication.h"
 #include "ht/manipulations.h"
 #include "ht/tensor.h"
+#include "ht/kernels/reduce.h"
 
 static const char what[] = "ht_daso_step";
 
@@ -26,7 +29,7 @@ static ht_status fail_not_finite(ht_daso *daso)
 static ht_status ask_finite(const ht_tensor *x, bool *finite)
 {
     double sum = 0;
-    ht_status status = ht__optim_reduce(what, x, HT_REDUCE_SUM_ABS, &sum);
+    ht_status status = ht__optim_reduce(what, x, HT_KERNEL_SUM_ABS, &sum);
 
     *finite = isfinite(sum);
     return status;
@@ -177,7 +180,7 @@ static ht_status send(ht_daso *daso)
     daso->flight.update = daso->updates;
     if (!is_in(daso, group))
         return HT_SUCCESS;
-    status = ht__flat_gather(daso->flat, daso->parameters, pack, daso);
+    status = ht__flat_gather(what, daso->flat, daso->parameters, pack, daso);
     return status == HT_SUCCESS ? start_chunks(daso) : status;
 }
 
@@ -237,10 +240,10 @@ ht_status ht__daso_receive(ht_daso *daso)
     if (!finite)
         return fail_not_finite(daso);
     if (status == HT_SUCCESS && is_in(daso, flight->group))
-        status = ht__flat_gather(daso->flat, daso->parameters, merge, daso);
+        status = ht__flat_gather(what, daso->flat, daso->parameters, merge, daso);
     if (status == HT_SUCCESS)
         status = ht__comm_bcast(daso->groups.node, daso->values, flight->group);
-    return status == HT_SUCCESS ? ht__flat_scatter(daso->flat, daso->parameters, NULL, NULL)
+    return status == HT_SUCCESS ? ht__flat_scatter(what, daso->flat, daso->parameters, NULL, NULL)
                                 : status;
 }
 

@@ -4,6 +4,7 @@
  * by side in one buffer, which stays from average to average; each level has the communicator of
  * its group. */
 #include "ht/averager.h"
+#include "ht/log.h"
 
 #include <inttypes.h>
 #include <string.h>

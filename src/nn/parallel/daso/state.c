@@ -3,13 +3,16 @@
  * DASO's state: what all ranks know alike, as numbers, and what each has for itself, as rows of
  * tensors that are split over the ranks. Parameters are rows only in the middle of a cycling epoch,
  * when they differ; the optimizer's state always differs. */
+#include "core/ops/ops.h"
 #include "nn/parallel/daso/daso.h"
+#include "nn/parallel/data/data_parallel.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "ht/autograd.h"
 #include "ht/factories.h"
+#include "ht/log.h"
 #include "ht/manipulations.h"
 #include "ht/statistics.h"
 #include "ht/tensor.h"
@@ -59,7 +62,8 @@ static ht_value *rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype
 {
     int64_t shape[2] = {1, n};
 
-    return ht_value_tensor(ht_array_from_local(mine, 2, shape, dtype, 0, daso->comm));
+    return ht_value_tensor(
+        ht_array_from_local_ext(mine, 2, shape, dtype, 0, ht_get_device(), daso->comm));
 }
 
 static ht_value *flat_rows(const ht_daso *daso, const ht_flat_tensors *flat)
@@ -82,8 +86,9 @@ static ht_status add_optimizer(ht_daso *daso, ht_value *map)
     size_t count = (size_t)daso->optimizer->count;
     double *steps = ht__alloc(count * sizeof *steps);
     ht_flat_tensors *flat = flat_states(daso);
-    ht_status status = flat != NULL ? ht__flat_gather(flat, flat->count, NULL, NULL)
-                                    : ht_error_get(NULL);
+    ht_status status = flat != NULL
+                           ? ht__flat_gather("ht_daso_state_dict", flat, flat->count, NULL, NULL)
+                           : ht_error_get(NULL);
 
     for (size_t i = 0; i < count; i++)
         steps[i] = (double)daso->optimizer->entries[i].steps;
@@ -103,7 +108,7 @@ static ht_status add_parameters(ht_daso *daso, ht_value *map)
         ht_value_set(map, "outer", ht_value_tensor(ht_copy(daso->outer)));
     if (!is_apart(daso->schedule.global_skip, daso->batch, daso->batches))
         return HT_SUCCESS;
-    status = ht__flat_gather(daso->flat, daso->shared, NULL, NULL);
+    status = ht__flat_gather("ht_daso_state_dict", daso->flat, daso->shared, NULL, NULL);
     if (status != HT_SUCCESS)
         return status;
     ht_value_set(map, "values", flat_rows(daso, daso->flat));
@@ -116,7 +121,7 @@ static ht_value *nodes_of_ranks(const ht_daso *daso)
 {
     int64_t ranks = daso->comm->size;
 
-    return ht_value_tensor(ht_array_local(daso->groups.node_of, 1, &ranks, HT_FLOAT64));
+    return ht_value_tensor(ht_array(daso->groups.node_of, 1, &ranks, HT_FLOAT64, HT_LOCAL));
 }
 
 ht_value *ht_daso_state_dict(ht_daso *daso)
@@ -144,6 +149,9 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     ht_value_set(map, "nodes", nodes_of_ranks(daso));
     ht_value_set(map, "elements", ht_value_number((double)daso->values->body->lsize));
     ht_value_set(map, "detector", ht_plateau_detector_get_state(daso->schedule.detector));
+    if (daso->wrapper != NULL)
+        ht_value_set(map, "buffers_current",
+                     ht_value_number(ht__dp_of(daso->wrapper)->buffers_current));
     if (status == HT_SUCCESS)
         status = add_parameters(daso, map);
     if (status == HT_SUCCESS)
@@ -189,7 +197,7 @@ static ht_status check_number(const ht_value *state, const char *name, int64_t l
 /* Counts of steps, of all ranks or of those that are here. */
 static ht_status check_steps(const ht_value *state)
 {
-    ht_tensor *x = ht__on_host(ht_value_as_tensor(ht_value_get(state, "optimizer_steps")),
+    ht_tensor *x = ht__on_host(what, ht_value_as_tensor(ht_value_get(state, "optimizer_steps")),
                                HT_FLOAT64);
     const double *steps;
 
@@ -264,6 +272,8 @@ static ht_status check_numbers(const ht_value *state)
         status = check_number(state, "elements", 0);
     for (int i = 0; i < NUMBERS && status == HT_SUCCESS; i++)
         status = check_number(state, numbers[i].name, 0);
+    if (status == HT_SUCCESS && ht_value_get(state, "buffers_current") != NULL)
+        status = check_number(state, "buffers_current", 0);
     if (status == HT_SUCCESS && saved(state, "batch") > saved(state, "batches"))
         return ht__error_set(HT_ERR_FORMAT,
                              "%s: the state is from after batch %" PRId64 " of %" PRId64, what,
@@ -368,12 +378,23 @@ static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_te
         status = mine != NULL ? ht_copy_(flat->all, mine) : ht_error_get(NULL);
     }
     if (status == HT_SUCCESS)
-        status = ht__flat_scatter(flat, flat->count, NULL, NULL);
+        status = ht__flat_scatter(what, flat, flat->count, NULL, NULL);
     for (int i = 0; i < daso->optimizer->count && status == HT_SUCCESS; i++)
         daso->optimizer->entries[i].steps = (int64_t)counts[i];
     if (!is_same_job(daso, state))
         tell_of_other_job(daso, state);
     return status;
+}
+
+/* Whether the next forward pass takes the buffers of its node's first rank, as that of the run that
+ * saved did. States of earlier versions do not say: it does, as after most batches. */
+static void load_buffers_current(ht_daso *daso, const ht_value *state)
+{
+    const ht_value *current = ht_value_get(state, "buffers_current");
+
+    if (daso->wrapper != NULL)
+        ht__dp_of(daso->wrapper)->buffers_current = current != NULL &&
+                                                    ht_value_as_number(current) != 0;
 }
 
 static ht_status load_parameters(ht_daso *daso, const ht_value *state)
@@ -386,13 +407,13 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     if (status == HT_SUCCESS && apart) {
         status = ht_copy_(daso->flat->all, row_of(daso, state, "values", false));
         if (status == HT_SUCCESS)
-            status = ht__flat_scatter(daso->flat, daso->shared, NULL, NULL);
+            status = ht__flat_scatter(what, daso->flat, daso->shared, NULL, NULL);
     }
     if (status != HT_SUCCESS || daso->agreed == NULL)
         return status;
     if (apart)
         return ht_copy_(daso->agreed->all, whole(state, "agreed"));
-    status = ht__flat_gather(daso->flat, daso->shared, NULL, NULL);
+    status = ht__flat_gather(what, daso->flat, daso->shared, NULL, NULL);
     return status == HT_SUCCESS ? ht_copy_(daso->agreed->all, daso->flat->all) : status;
 }
 
@@ -440,9 +461,11 @@ static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *fla
         status = load_optimizer(daso, state, flat);
     if (status == HT_SUCCESS)
         status = load_parameters(daso, state);
-    if (status == HT_SUCCESS)
-        ht__daso_tell(daso);
-    return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;
+    if (status != HT_SUCCESS)
+        return status;
+    load_buffers_current(daso, state);
+    ht__daso_tell(daso);
+    return ht__daso_prepare(daso);
 }
 
 ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state)

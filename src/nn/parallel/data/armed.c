@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/autograd/autograd.h"
 #include "nn/parallel/data/data_parallel.h"
 
 static const char what[] = "ht_backward";
@@ -31,37 +32,52 @@ static double begin_one(ht_data_parallel *dp)
     return ht__dp_seed_scale(dp);
 }
 
-/* A pass of a rank that has no loss. */
+/* A pass of a rank that has no loss: dp->pass_sync is what its forward pass decided. */
 static ht_status count_idle(ht_data_parallel *dp, bool *sync)
 {
     ht_status status;
 
-    dp->pass_sync = dp->armed_count > 0 ? dp->armed[dp->armed_count - 1].sync : ht__dp_syncs(dp);
     dp->weight = NAN;
-    ht__dp_disarm(dp);
     status = ht__dp_count_pass(dp, sync);
     dp->buffers_current &= !*sync;
     return status;
 }
 
-/* Its error stays what it was: the program has not seen it yet. */
-ht_status ht__dp_begin_broken(ht_data_parallel *dp)
+/* What this rank knows of the pass to come, where no loss tells which forward passes it is of. */
+static ht_dp_forward take_all(ht_data_parallel *dp)
 {
-    ht_dp_forward last = {0};
+    ht_dp_forward last = {.sync = ht__dp_syncs(dp)};
+
+    if (dp->armed_count > 0)
+        last = dp->armed[dp->armed_count - 1];
+    dp->pass_sync = last.sync;
+    ht__dp_disarm(dp);
+    return last;
+}
+
+/* A pass to which this rank cannot bring what others count on, `last` being its last forward pass.
+ * Its error stays what it was: the program has not seen it yet. */
+static ht_status begin_broken(ht_data_parallel *dp, const ht_dp_forward *last)
+{
     ht_error_kept cause;
     ht_status status;
     bool sync = false;
 
     ht__error_set_aside(&cause);
-    if (dp->armed_count > 0)
-        last = dp->armed[dp->armed_count - 1];
     ht__reducer_break(dp->reducer, true, &cause);
     status = count_idle(dp, &sync);
     if (status == HT_SUCCESS) /* not worthless: what travels is divided by the sum of weights */
         status = ht__reducer_begin(dp->reducer, 1, sync, true);
-    ht__abandon_nodes(last.begin, last.end); /* where the others come after that */
+    ht__abandon_nodes(last->begin, last->end); /* where the others come after that */
     ht__error_put_back(&cause);
     return status != HT_SUCCESS ? status : cause.code;
+}
+
+ht_status ht__dp_begin_broken(ht_data_parallel *dp)
+{
+    const ht_dp_forward last = take_all(dp);
+
+    return begin_broken(dp, &last);
 }
 
 /* Marks the forward pass that made this node; false when none is left. */
@@ -87,11 +103,11 @@ static ht_status check_rows(const ht_data_parallel *dp, const ht_dp_forward *for
 {
     if (!isnan(forward->weight) || !isnan(dp->weight))
         return HT_SUCCESS;
-    return HT_FAIL_HERE(dp->comm, HT_ERR_STATE,
-                        "%s: the inputs of forward have %" PRId64 " and %" PRId64
-                        " rows (dimension 0): ht_data_parallel_set_weight says how many samples "
-                        "the loss is a mean of",
-                        what, forward->rows[0], forward->rows[1]);
+    return HT_FAIL(dp->comm, HT_ERR_STATE,
+                   "%s: the inputs of forward have %" PRId64 " and %" PRId64
+                   " rows (dimension 0): ht_data_parallel_set_weight says how many samples "
+                   "the loss is a mean of",
+                   what, forward->rows[0], forward->rows[1]);
 }
 
 /* Of several forward passes that a loss is made of, one weight has to be true. */
@@ -100,36 +116,50 @@ static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *f
     if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED || !isnan(dp->weight) ||
         forward->weight == dp->pass_weight)
         return HT_SUCCESS;
-    return HT_FAIL_HERE(dp->comm, HT_ERR_STATE,
-                        "%s: the loss depends on two forward passes of %g and %g rows: "
-                        "ht_data_parallel_set_weight says which weight it has",
-                        what, dp->pass_weight, forward->weight);
+    return HT_FAIL(dp->comm, HT_ERR_STATE,
+                   "%s: the loss depends on two forward passes of %g and %g rows: "
+                   "ht_data_parallel_set_weight says which weight it has",
+                   what, dp->pass_weight, forward->weight);
 }
 
-/* Takes the forward passes that were reached; how many, or negative after an error. */
-static int take_reached(ht_data_parallel *dp)
+/* What the forward passes that the loss reaches say of this pass; whether it reaches any. */
+static bool look_at_reached(ht_data_parallel *dp, ht_status *status)
 {
-    int kept = 0, taken = 0;
+    bool reaches = false;
 
     for (int i = 0; i < dp->armed_count; i++) {
-        const ht_dp_forward forward = dp->armed[i];
+        const ht_dp_forward *forward = &dp->armed[i];
 
-        if (!forward.reached) {
-            dp->armed[kept++] = forward;
+        if (!forward->reached)
             continue;
-        }
-        if (check_rows(dp, &forward) != HT_SUCCESS ||
-            (taken++ > 0 && check_weight(dp, &forward) != HT_SUCCESS))
-            return -1;
-        dp->pass_weight = forward.weight;
-        dp->pass_sync = forward.sync;
+        if (*status == HT_SUCCESS)
+            *status = check_rows(dp, forward);
+        if (*status == HT_SUCCESS && reaches)
+            *status = check_weight(dp, forward);
+        reaches = true;
+        dp->pass_weight = forward->weight;
+        dp->pass_sync = forward->sync;
+    }
+    if (reaches && !isnan(dp->weight))
+        dp->pass_weight = dp->weight;
+    return reaches;
+}
+
+/* The last of them. Those that the loss does not reach go on waiting. */
+static ht_dp_forward take_reached(ht_data_parallel *dp)
+{
+    ht_dp_forward last = {0};
+    int kept = 0;
+
+    for (int i = 0; i < dp->armed_count; i++) {
+        if (dp->armed[i].reached)
+            last = dp->armed[i];
+        else
+            dp->armed[kept++] = dp->armed[i];
     }
     dp->armed_count = kept;
-    if (taken > 0 && !isnan(dp->weight))
-        dp->pass_weight = dp->weight;
-    if (taken > 0)
-        dp->weight = NAN;
-    return taken;
+    dp->weight = NAN;
+    return last;
 }
 
 /* A loss has one seed, so that all who scale it have to agree on the factor. */
@@ -145,23 +175,40 @@ static ht_status check_weights(const ht_data_parallel *a, const ht_data_parallel
                    what, a->pass_weight, b->pass_weight);
 }
 
+/* This rank refuses its loss. Those of other ranks may be all right, and begin their passes. */
+static void begin_refused(void)
+{
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+        if (dp->begins) {
+            const ht_dp_forward last = take_reached(dp);
+
+            begin_broken(dp, &last);
+        }
+    }
+}
+
 /* The wrappers that the loss reaches begin, in an order that is the same on all ranks. */
 static double begin_reached(void)
 {
     ht_data_parallel *last = NULL;
+    ht_status status = HT_SUCCESS;
     double scale = 1;
 
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
-        int taken = take_reached(dp);
-
-        dp->begins = taken > 0;
-        if (taken < 0 || (dp->begins && check_weights(last, dp) != HT_SUCCESS))
-            return -1;
+        dp->begins = look_at_reached(dp, &status);
+        if (dp->begins && status == HT_SUCCESS)
+            status = check_weights(last, dp);
         last = dp->begins ? dp : last;
     }
+    if (status != HT_SUCCESS) {
+        begin_refused();
+        return -1;
+    }
     for (ht_data_parallel *dp = known; dp != NULL && scale >= 0; dp = dp->next) {
-        if (dp->begins)
-            scale = begin_one(dp);
+        if (!dp->begins)
+            continue;
+        take_reached(dp);
+        scale = begin_one(dp);
     }
     return scale;
 }
@@ -173,8 +220,10 @@ static double begin_backward(ht_tensor *root, void *user)
     int unmet = 0;
 
     (void)user;
-    for (const ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+        dp->begins &= ht__backward_running(); /* one inside another belongs to that */
         unmet += dp->armed_count;
+    }
     if (unmet == 0)
         return 1;
     ht__graph_walk_nodes(root, meet_node, &unmet);
@@ -186,6 +235,15 @@ static void progress(void *user)
     (void)user;
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
         ht__reducer_progress(dp->reducer);
+}
+
+/* Also a pass that is not sent by itself (of an unfinished group, or within no_sync): the one that
+ * sends its gradients tells. */
+static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
+{
+    ht__reducer_break(dp->reducer, false, cause);
+    if (dp->begins && !dp->reducer->sync)
+        ht__reducer_spoil(dp->reducer, cause);
 }
 
 /* In the middle of a pass; or before it, as an error has left no loss. Then the passes for which
@@ -203,9 +261,12 @@ static void fail(bool begun, void *user)
         return;
     ht__error_set_aside(&cause);
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
-        ht__reducer_break(dp->reducer, false, &cause);
+        break_pass(dp, &cause);
     ht__error_put_back(&cause);
 }
+
+static _Thread_local ht_backward_observer observer = {
+    .begins = begin_backward, .progress = progress, .failed = fail};
 
 static void get_known(ht_data_parallel *dp)
 {
@@ -215,9 +276,7 @@ static void get_known(ht_data_parallel *dp)
         place = &(*place)->next;
     if (*place == NULL)
         *place = dp;
-    ht__backward_set_seed_scale(begin_backward, NULL);
-    ht__backward_set_progress(progress, NULL);
-    ht__backward_set_failed(fail, NULL);
+    ht__backward_observe(&observer);
 }
 
 /* The first parameter tells, unless all of them were frozen (ht_module_requires_grad). */
@@ -266,6 +325,7 @@ ht_status ht__dp_begin_idle(ht_data_parallel *dp)
         return HT_FAIL(dp->comm, HT_ERR_STATE,
                        "ht_data_parallel_backward: the model has SyncBatchNorm layers, which need "
                        "every rank: run forward and backward with a batch of no rows, not NULL");
+    take_all(dp);
     status = count_idle(dp, &sync);
     return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, sync, true) : status;
 }
@@ -278,9 +338,6 @@ void ht__dp_forget(ht_data_parallel *dp)
         place = &(*place)->next;
     if (*place != NULL)
         *place = dp->next;
-    if (known == NULL) {
-        ht__backward_set_seed_scale(NULL, NULL);
-        ht__backward_set_progress(NULL, NULL);
-        ht__backward_set_failed(NULL, NULL);
-    }
+    if (known == NULL)
+        ht__backward_leave(&observer);
 }

@@ -36,34 +36,11 @@ static void dequeue(ht_grad_bucket *bucket)
 
 static bool sums_are_there(const ht_grad_bucket *bucket)
 {
-    for (int i = 0; i < bucket->count; i++) {
-        if (!ht__exchange_done(bucket->sums[i].op))
+    for (int i = 0; i < bucket->started; i++) {
+        if (bucket->sums[i].op != NULL && !ht__exchange_done(bucket->sums[i].op))
             return false;
     }
-    return true;
-}
-
-static void release_sums(ht_grad_bucket *bucket)
-{
-    for (int i = 0; i < bucket->count; i++) {
-        ht_hook_sum *sum = &bucket->sums[i];
-        ht_status status = ht__exchange_wait(sum->engine, sum->op, "a communication hook");
-
-        if (bucket->status == HT_SUCCESS)
-            bucket->status = status;
-        ht__exchange_release(sum->engine, sum->op);
-        ht_release(sum->x);
-    }
-    bucket->count = 0;
-}
-
-static void add_sum(ht_grad_bucket *bucket, ht_hook_sum sum)
-{
-    if (bucket->count == bucket->capacity) {
-        bucket->capacity += 4;
-        bucket->sums = ht__realloc(bucket->sums, (size_t)bucket->capacity * sizeof *bucket->sums);
-    }
-    bucket->sums[bucket->count++] = sum;
+    return bucket->started == bucket->count;
 }
 
 /* Only a wait reports it: when a hook is called depends on when messages come, and an error must
@@ -80,6 +57,101 @@ static void keep_failure(ht_grad_bucket *bucket, ht_status status)
     ht_error_get(&message);
     bucket->status = status;
     bucket->message = ht__strdup(message);
+}
+
+/* A failure of the device that `earlier` was set aside for. */
+static void note_device(ht_grad_bucket *bucket, bool failed, const ht_error_kept *earlier)
+{
+    bool held = ht__error_hold(true);
+
+    if (failed)
+        keep_failure(bucket, ht__kernel_failed(bucket->reducer->comm, "ht_grad_bucket_sum"));
+    ht__error_put_back(earlier);
+    ht__error_hold(held);
+}
+
+static void put_back(ht_grad_bucket *bucket, const ht_hook_sum *sum)
+{
+    const ht_body *body = sum->x->body;
+    ht_error_kept earlier;
+    int failed;
+
+    ht__error_set_aside(&earlier);
+    failed = ht__device_put(body->storage->device, ht__body_data(body), sum->data,
+                            (size_t)sum->n * ht_dtype_size(sum->dtype));
+    note_device(bucket, failed != 0, &earlier);
+}
+
+static void release_sums(ht_grad_bucket *bucket)
+{
+    for (int i = 0; i < bucket->count; i++) {
+        ht_hook_sum *sum = &bucket->sums[i];
+        ht_status status = HT_SUCCESS;
+
+        if (sum->op != NULL)
+            status = ht__exchange_wait(sum->engine, sum->op, "a communication hook");
+        if (bucket->status == HT_SUCCESS)
+            bucket->status = status;
+        if (sum->op != NULL && sum->staged)
+            put_back(bucket, sum);
+        ht__exchange_release(sum->engine, sum->op);
+        ht__fetch_end(&sum->fetch);
+        ht__free(sum->copy);
+        ht_release(sum->x);
+    }
+    bucket->count = bucket->started = 0;
+}
+
+static ht_status start(const ht_grad_bucket *bucket, ht_hook_sum *sum)
+{
+    sum->op = ht__exchange_start_as(sum->engine, sum->data, sum->n, sum->dtype, sum->wire,
+                                    sum->scale, bucket->number);
+    return sum->op != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static bool has_come_to_host(ht_grad_bucket *bucket, ht_hook_sum *sum)
+{
+    ht_error_kept earlier;
+    int done;
+
+    if (!sum->staged)
+        return true;
+    ht__error_set_aside(&earlier);
+    done = ht__fetch_done(&sum->fetch);
+    note_device(bucket, done < 0, &earlier);
+    return done != 0;
+}
+
+/* Those that have come from a device, in the order in which the hook asked for them; whether there
+ * were any. */
+static bool start_sums(ht_grad_bucket *bucket)
+{
+    int before = bucket->started;
+
+    while (bucket->started < bucket->count) {
+        ht_hook_sum *sum = &bucket->sums[bucket->started];
+
+        if (!has_come_to_host(bucket, sum))
+            break;
+        if (start(bucket, sum) != HT_SUCCESS)
+            keep_failure(bucket, ht_error_get(NULL));
+        bucket->started++;
+    }
+    return bucket->started > before;
+}
+
+bool ht__hook_is_started(const ht_grad_bucket *bucket)
+{
+    return bucket->round > 0 || bucket->started == bucket->count;
+}
+
+static void add_sum(ht_grad_bucket *bucket, ht_hook_sum sum)
+{
+    if (bucket->count == bucket->capacity) {
+        bucket->capacity += 4;
+        bucket->sums = ht__realloc(bucket->sums, (size_t)bucket->capacity * sizeof *bucket->sums);
+    }
+    bucket->sums[bucket->count++] = sum;
 }
 
 static void call_hook(ht_grad_bucket *bucket)
@@ -106,15 +178,19 @@ static void call_hook(ht_grad_bucket *bucket)
 static bool may_enter(const ht_grad_bucket *bucket, int round)
 {
     for (const ht_grad_bucket *b = queue; b != bucket; b = b->next) {
-        if (b->reducer->comm == bucket->reducer->comm && b->round < round)
+        if (b->reducer->comm != bucket->reducer->comm)
+            continue;
+        if (b->round < round || (b->round == round && b->started < b->count))
             return false;
     }
     return true;
 }
 
-/* Whether it entered the next round, or finished. */
+/* Whether it started something, entered the next round, or finished. */
 static bool advance(ht_grad_bucket *bucket)
 {
+    if (bucket->started < bucket->count && start_sums(bucket))
+        return true;
     if (bucket->running || !sums_are_there(bucket) || !may_enter(bucket, bucket->round + 1))
         return false;
     release_sums(bucket);
@@ -161,7 +237,12 @@ void ht__hook_post(ht_reducer *reducer, int number, double scale)
 {
     ht_bucket *bucket = &reducer->buckets[number];
     ht_grad_bucket *b = hooked(reducer, number);
-    ht_hook_sum flags = {.engine = reducer->exchange};
+    ht_hook_sum flags = {.engine = reducer->exchange,
+                         .data = bucket->flags,
+                         .n = bucket->count + 1,
+                         .dtype = bucket->dtype,
+                         .wire = bucket->dtype,
+                         .scale = 1};
 
     b->scale = scale;
     b->loss_scale = reducer->loss_scale;
@@ -169,9 +250,10 @@ void ht__hook_post(ht_reducer *reducer, int number, double scale)
     b->status = HT_SUCCESS;
     ht__free(b->message);
     b->message = NULL;
-    flags.op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->count + 1,
-                                  bucket->dtype, 1, number);
+    if (start(b, &flags) != HT_SUCCESS)
+        keep_failure(b, ht_error_get(NULL));
     add_sum(b, flags);
+    b->started = 1;
     enqueue(b);
     call_hook(b);
 }
@@ -237,11 +319,48 @@ ht_status ht__hook_register(const char *what, ht_reducer *reducer, ht_comm_hook 
     return HT_SUCCESS;
 }
 
+static void keep_sum(ht_grad_bucket *bucket, ht_hook_sum sum)
+{
+    ht_retain(sum.x);
+    ht__storage_touch(sum.x->body->storage);
+    add_sum(bucket, sum);
+}
+
+/* Where the bucket's own gradients go, or to memory made for it. */
+static void *place_on_host(const ht_grad_bucket *bucket, ht_hook_sum *sum)
+{
+    const ht_bucket *inside = &bucket->reducer->buckets[bucket->number];
+    const ht_body *body = sum->x->body;
+    size_t element = ht_dtype_size(sum->dtype);
+
+    if (body->storage == inside->storage)
+        return (char *)ht__storage_raw(inside->staging) + (size_t)body->offset * element;
+    sum->copy = ht__alloc((size_t)sum->n * element);
+    return sum->copy;
+}
+
+/* A sum of what the host cannot reach: it is started when it has come. */
+static ht_status fetch(ht_grad_bucket *bucket, ht_hook_sum sum)
+{
+    const ht_body *body = sum.x->body;
+
+    sum.staged = true;
+    sum.data = place_on_host(bucket, &sum);
+    if (ht__fetch_begin(&sum.fetch, body->storage->device, sum.data, ht__body_data(body),
+                        (size_t)sum.n * ht_dtype_size(sum.dtype)) != 0) {
+        ht__free(sum.copy);
+        return ht__kernel_failed(bucket->reducer->comm, "ht_grad_bucket_sum");
+    }
+    keep_sum(bucket, sum);
+    start_sums(bucket);
+    return HT_SUCCESS;
+}
+
 ht_status ht_grad_bucket_sum(ht_grad_bucket *bucket, ht_tensor *x, double scale, ht_dtype wire)
 {
     static const char what[] = "ht_grad_bucket_sum";
     ht_comm *comm = bucket->reducer->comm;
-    ht_hook_sum sum = {.x = x};
+    ht_hook_sum sum;
 
     if (x == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
@@ -253,13 +372,18 @@ ht_status ht_grad_bucket_sum(ht_grad_bucket *bucket, ht_tensor *x, double scale,
     if (x->body->comm->shared || !ht__body_is_contiguous(x->body))
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: x is %s, expected contiguous and process-local",
                        what, x->body->comm->shared ? "on several ranks" : "not contiguous");
-    sum.engine = bucket->reducer->hook_rounds[bucket->round];
-    sum.op = ht__exchange_start_as(sum.engine, ht__body_data(x->body), x->body->lsize,
-                                   x->body->dtype, wire, scale, bucket->number);
-    if (sum.op == NULL)
+    sum = (ht_hook_sum){.engine = bucket->reducer->hook_rounds[bucket->round],
+                        .x = x,
+                        .n = x->body->lsize,
+                        .dtype = x->body->dtype,
+                        .wire = wire,
+                        .scale = scale};
+    if (!ht__backend_of(x)->host_memory)
+        return fetch(bucket, sum);
+    sum.data = ht__body_data(x->body);
+    if (bucket->started == bucket->count && start(bucket, &sum) != HT_SUCCESS)
         return ht_error_get(NULL);
-    ht_retain(x);
-    ht__storage_touch(x->body->storage);
-    add_sum(bucket, sum);
+    bucket->started += sum.op != NULL;
+    keep_sum(bucket, sum);
     return HT_SUCCESS;
 }

@@ -9,8 +9,15 @@
 
 typedef struct ht_hook_sum {
     ht_exchange *engine; /* not owned */
-    ht_exchange_op *op;
-    ht_tensor *x; /* retained */
+    ht_exchange_op *op;  /* NULL: not started */
+    ht_tensor *x;        /* retained; NULL: the flags */
+    void *data;          /* what is summed */
+    int64_t n;
+    ht_dtype dtype, wire;
+    double scale;
+    bool staged;    /* the host cannot reach x: data are a copy of it, */
+    ht_fetch fetch; /* which is under way; */
+    void *copy;     /* owned; NULL: in the staging of the bucket */
 } ht_hook_sum;
 
 struct ht_grad_bucket {
@@ -22,6 +29,7 @@ struct ht_grad_bucket {
     bool running;      /* the hook is being called */
     ht_hook_sum *sums; /* owned */
     int count, capacity;
+    int started; /* of the sums, in their order */
     bool in_flight;
     uint64_t finished_at; /* on the timeline */
     ht_status status;
@@ -31,7 +39,8 @@ struct ht_grad_bucket {
 
 /* A bucket is posted, all that are in flight are moved, and one is awaited. */
 void ht__hook_post(ht_reducer *reducer, int number, double scale);
-bool ht__hooks_progress(void); /* whether anything moved; never waits */
+bool ht__hooks_progress(void);                          /* whether anything moved; never waits */
+bool ht__hook_is_started(const ht_grad_bucket *bucket); /* what it sums in the first round */
 ht_status ht__hook_wait(ht_reducer *reducer, int number, const char *what);
 void ht__hook_bucket_free(ht_grad_bucket *bucket);
 

@@ -9,6 +9,7 @@
  *
  * (n + m) r elements travel instead of n m. P and Q of a bucket lie one after another, so that each
  * is one sum; gradients that are not compressed travel whole in round 0. */
+#include "core/ops/ops.h"
 #include "nn/parallel/data/comm_hook.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@
 #include "ht/factories.h"
 #include "ht/linalg.h"
 #include "ht/manipulations.h"
+#include "ht/kernels/random.h"
 
 /* What is kept for a bucket: flat tensors, owned, NULL where they are not needed. */
 typedef struct bucket_memory {
@@ -141,8 +143,8 @@ static matrix *matrices_of(const ht_power_sgd *state, ht_grad_bucket *bucket)
 
 static ht_tensor *flat(int64_t length, const ht_tensor *like)
 {
-    return ht_retain(ht_empty_on(1, &length, like->body->dtype, HT_NONE,
-                                 like->body->storage->device, HT_COMM_SELF));
+    return ht_retain(ht_empty_ext(1, &length, like->body->dtype, HT_NONE,
+                                  like->body->storage->device, HT_COMM_SELF));
 }
 
 static ht_tensor *part(ht_tensor *x, int64_t start, int64_t rows, int64_t columns)
@@ -172,7 +174,7 @@ static ht_tensor *q_of(bucket_memory *memory, const matrix *x)
 /* On the host, wherever the bucket is. */
 static ht_status orthonormalize(ht_tensor *x)
 {
-    ht_tensor *host = ht__on_host(x, x->body->dtype);
+    ht_tensor *host = ht__on_host("ht_comm_hook_power_sgd", x, x->body->dtype);
 
     if (host == NULL)
         return ht_error_get(NULL);
@@ -220,7 +222,7 @@ static ht_status first_q(const ht_power_sgd *state, ht_tensor *q, const matrix *
 {
     uint64_t draw = ((uint64_t)state->iter << 32) + x->number;
 
-    return ht__random_fill("PowerSGD", q, HT_RANDOM_NORMAL, state->options.seed, draw, 0, 1);
+    return ht__random_fill("PowerSGD", q, HT_KERNEL_RANDOM_NORMAL, state->options.seed, draw, 0, 1);
 }
 
 static ht_status compress(const ht_power_sgd *state, bucket_memory *memory, const matrix *x)

@@ -21,6 +21,7 @@ typedef struct ht_dp_layer {
     ht_module *module;         /* not owned */
     ht_reducer_param **params; /* owned array */
     int count;
+    ht_forward_observer observer; /* of the module */
 } ht_dp_layer;
 
 /* A forward pass whose backward pass has not begun. */

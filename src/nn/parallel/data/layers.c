@@ -75,7 +75,8 @@ static void hook_layer(const char *name, ht_module *module, void *user)
         if (param != NULL && hooking->owners[param - dp->reducer->params] == 1)
             layer->params[layer->count++] = param;
     }
-    ht__module_set_before(module, before_layer, layer);
+    layer->observer = (ht_forward_observer){.before = before_layer, .user = layer};
+    ht__module_observe(module, &layer->observer);
     dp->layers = ht__realloc(dp->layers, ((size_t)dp->layer_count + 1) * sizeof(void *));
     dp->layers[dp->layer_count++] = layer;
 }
@@ -117,7 +118,7 @@ const ht_module *ht__dp_collective_layer(const ht_data_parallel *dp)
 void ht__dp_unhook_layers(ht_data_parallel *dp)
 {
     for (int i = 0; i < dp->layer_count; i++) {
-        ht__module_set_before(dp->layers[i]->module, NULL, NULL);
+        ht__module_leave(dp->layers[i]->module, &dp->layers[i]->observer);
         ht__free(dp->layers[i]->params);
         ht__free(dp->layers[i]);
     }

@@ -22,6 +22,7 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/reducer_pass.c \
 	src/nn/parallel/data/reducer_post.c \
 	src/nn/parallel/data/reducer_report.c \
+	src/nn/parallel/data/reducer_staging.c \
 	src/nn/parallel/data/reducer_unused.c \
 	src/nn/parallel/data/reducer_update.c \
 	src/nn/parallel/data/separate.c \

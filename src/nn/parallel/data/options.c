@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The options of the data-parallel wrapper: what they are at first, and what is refused. */
+#include "ht/log.h"
 #include "nn/parallel/data/data_parallel.h"
 
 static const char what[] = "ht_nn_data_parallel";

@@ -44,7 +44,7 @@ static void set_hooks(ht_reducer *reducer)
 
         param->reducer = reducer;
         param->hook = ht__register_early_hook(param->tensor, ht__reducer_ready, ht__reducer_filling,
-                                              param);
+                                              ht__reducer_moving, param);
     }
 }
 
@@ -67,6 +67,7 @@ ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
         add_optimizer(reducer, options->optimizers[i]);
     reducer->options.optimizers = NULL; /* the caller's */
     set_hooks(reducer);
+    ht__reducer_enter(reducer);
     if (reducer->exchange == NULL || reducer->reports == NULL ||
         ht__reducer_layout(reducer) != HT_SUCCESS) {
         ht__reducer_free(reducer);
@@ -104,6 +105,7 @@ void ht__reducer_free(ht_reducer *reducer)
         ht_release(param->tensor);
         ht__free(param->name);
     }
+    ht__reducer_leave(reducer);
     ht__reducer_delist(reducer);
     ht__reducer_unsent(reducer);
     ht__exchange_release(reducer->exchange, reducer->head_op);

@@ -15,7 +15,7 @@
 #ifndef HT_NN_PARALLEL_DATA_REDUCER_H
 #define HT_NN_PARALLEL_DATA_REDUCER_H
 
-#include "core/core.h"
+#include "core/tensor/graph.h"
 #include "core/exchange/exchange.h"
 #include "ht/comm_hooks.h"
 #include "ht/data_parallel.h"
@@ -38,9 +38,13 @@ typedef struct ht_bucket {
     ht_dtype dtype;
     ht_device *device;      /* not owned */
     ht_storage *storage;    /* owned; flags, then slots of gradients */
+    ht_storage *staging;    /* owned; what the exchange sums: the same one, or, where the host
+                               cannot reach that, one like it on the host */
+    ht_fetch fetch;         /* of the gradients to there */
+    bool fetched;           /* that has begun in this pass */
     ht_tensor *all;         /* owned; its elements in a row, for the reducer and its hook */
     ht_guard guard;         /* over all of it, while it is awaited */
-    char *flags;            /* in the storage: 1 where this rank has a gradient; one more, in the
+    char *flags;            /* in the staging: 1 where this rank has a gradient; one more, in the
                                last bucket of a pass: HT_FLAG_MISSING where one of it has none */
     int64_t elements;       /* flags included */
     int first, count;       /* its parameters in ht_reducer.order */
@@ -51,6 +55,11 @@ typedef struct ht_bucket {
     ht_grad_bucket *hooked; /* owned; what a communication hook sees of it; NULL: none */
     const char *what;       /* from ht__name; names it when a rank does not come */
 } ht_bucket;
+
+static inline bool ht__bucket_is_staged(const ht_bucket *bucket)
+{
+    return bucket->staging != bucket->storage;
+}
 
 /* What a parameter's flag says of this rank; the flags of the ranks are summed. */
 #define HT_FLAG_USED    1.0
@@ -107,6 +116,14 @@ typedef struct ht_pass_head {
     double buffers; /* active ranks that renew buffers instead: no gradients follow */
 } ht_pass_head;
 
+/* Why, as it travels in reports. */
+typedef enum ht_breakage {
+    HT_BROKEN_NOT,
+    HT_BROKEN_MIDDLE,  /* backward ended in the middle */
+    HT_BROKEN_NO_LOSS, /* there was none, or it was refused */
+    HT_BROKEN_SPOILT   /* a gradient came that belongs to no pass */
+} ht_breakage;
+
 struct ht_reducer {
     ht_comm *comm;                    /* retained */
     ht_exchange *exchange;            /* not owned */
@@ -117,16 +134,17 @@ struct ht_reducer {
     int count;
     ht_bucket *buckets; /* owned */
     int bucket_count;
-    int *order;     /* owned; parameters as they lie in buckets */
-    int *seen;      /* owned; parameters in the order they became ready in the first pass */
-    int seen_count; /* -1: buckets have been rebuilt in that order */
-    int passes;     /* synchronised ones so far */
-    uint64_t walk;  /* the first walk from an output since the last pass; 0: none */
-    bool idle;      /* this rank has nothing to give in this pass */
-    bool recorded;  /* static_graph: the first pass of this rank is over */
-    bool begun;     /* some pass has begun */
-    bool sync;      /* the pass that runs, or ran last, is a synchronised one */
-    bool open;      /* it has starts to make: it is in the queue of reducer_order.c */
+    int *order;       /* owned; parameters as they lie in buckets */
+    int *seen;        /* owned; parameters in the order they became ready in the first pass */
+    int seen_count;   /* -1: buckets have been rebuilt in that order */
+    int passes;       /* synchronised ones so far */
+    uint64_t walk;    /* the first walk from an output since the last pass; 0: none */
+    bool idle;        /* this rank has nothing to give in this pass */
+    bool recorded;    /* static_graph: the first pass of this rank is over */
+    bool begun;       /* some pass has begun */
+    bool sync;        /* the pass that runs, or ran last, is a synchronised one */
+    bool open;        /* it has starts to make: it is in the queue of reducer_order.c */
+    ht_reducer *next; /* among all that there are (reducer_apart.c) */
     ht_reducer *next_open;
     ht_reducer *next_sent; /* in the queue of reducer_report.c */
     bool joining;          /* ranks may be out of data */
@@ -145,12 +163,12 @@ struct ht_reducer {
     void *hook_state;  /* not owned */
     double loss_scale; /* what an optimizer's wrapper multiplied the last loss with; 1: none did */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
-    ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
-    char *message;        /* owned; its text */
-    bool judged;          /* all ranks have what they need of this pass */
-    bool misses;          /* an average that came had a flag of HT_FLAG_MISSING */
-    bool broken;          /* some gradients of this rank never came, and never will: */
-    bool lossless;        /* there was no loss, or else backward ended in the middle; */
+    ht_status failure; /* the first, which leaves this reducer of no use; ht__reducer_status */
+    char *message;     /* owned; its text */
+    bool judged;       /* all ranks have what they need of this pass */
+    bool misses;       /* an average that came had a flag of HT_FLAG_MISSING */
+    bool broken;       /* what this rank sends is of no use, from some pass on: */
+    ht_breakage how;
     ht_status cause;      /* why, */
     char *why;            /* owned */
     ht_exchange *reports; /* not owned */
@@ -165,10 +183,25 @@ void ht__reducer_free(ht_reducer *reducer); /* drains first */
 
 ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *parameter);
 
+/* reducer_apart.c. Its parameters are among those that must not share memory; not any more. moving:
+ * one of them is to have another body (ht_grad_moving_fn). */
+void ht__reducer_enter(ht_reducer *reducer);
+void ht__reducer_leave(ht_reducer *reducer);
+ht_status ht__reducer_moving(const char *what, const ht_tensor *leaf, const ht_body *to,
+                             void *param);
+
 /* reducer_bucket.c: lays buckets out over `order` (kept); gradients move along. Collective. */
 ht_status ht__reducer_layout(ht_reducer *reducer);
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count);
 ht_status ht__reducer_rebuild(ht_reducer *reducer);
+
+/* reducer_staging.c. Memory for a bucket; not HT_SUCCESS: there is none. fetch: gradients set out
+ * for the staging; whether they are all there; the average goes back. A failure in the middle of a
+ * pass makes what this rank sends of no use. Collective, the first. */
+ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes);
+void ht__bucket_fetch(ht_bucket *bucket);
+bool ht__bucket_is_fetched(ht_bucket *bucket);
+ht_status ht__bucket_put_back(const ht_bucket *bucket);
 
 /* reducer_order.c. The queue of passes that have starts to make; who is first on its exchange. */
 void ht__reducer_enlist(ht_reducer *reducer);
@@ -221,12 +254,14 @@ ht_status ht__reducer_status(const ht_reducer *reducer);
 void ht__reducer_walk(ht_reducer *reducer, const ht_value *outputs);
 void ht__reducer_expect(ht_reducer *reducer);
 double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
-ht_status ht__reducer_surprise(ht_reducer_param *param); /* a gradient nobody counted on */
+void ht__reducer_surprise(const ht_reducer_param *param); /* a gradient nobody counted on */
 
 /* reducer_report.c. break: a pass of this rank failed, or (lossless) there is no loss to begin one
- * with. sent: all its sums have been started; look: starts the reports of those that have come and
- * miss something; never waits. name_missing makes the error of the reports. */
+ * with. spoil: what this rank will send is of no use, whatever passes it makes. sent: all its sums
+ * have been started; look: starts the reports of those that have come and miss something; never
+ * waits. name_missing makes the error of the reports. */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
+void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause);
 void ht__reducer_sent(ht_reducer *reducer);
 void ht__reducer_unsent(ht_reducer *reducer);
 bool ht__reducers_look(void);

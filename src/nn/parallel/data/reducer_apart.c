@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Parameters lie apart. Two of them on one memory would have two updates of it, which wait for
- * averages that come in another order on every rank, and round in that order. */
+ * averages that come in another order on every rank, and round in that order. So it is looked at
+ * when they are wrapped, and whenever one of them is to lie elsewhere from then on. */
 #include <stdlib.h>
 
 #include "nn/parallel/data/data_parallel.h"
@@ -13,9 +14,8 @@ typedef struct span {
     int place;  /* in the order of the walk */
 } span;
 
-static void find_memory(const ht_tensor *x, span *at)
+static void find_memory(const ht_body *body, span *at)
 {
-    const ht_body *body = x->body;
     const char *raw = ht__storage_raw(body->storage);
     int64_t begin = 0, end = 0;
 
@@ -74,7 +74,7 @@ static void add_trainable(const char *name, ht_tensor *x, void *user)
     }
     added = &list->spans[list->count];
     *added = (span){.name = ht__strdup(name), .place = list->count++};
-    find_memory(x, added);
+    find_memory(x->body, added);
 }
 
 ht_status ht__module_check_apart(const char *what, ht_module *module)
@@ -93,4 +93,59 @@ ht_status ht__module_check_apart(const char *what, ht_module *module)
         ht__free(list.spans[i].name);
     ht__free(list.spans);
     return status;
+}
+
+static ht_reducer *all; /* that there are, in no order */
+
+void ht__reducer_enter(ht_reducer *reducer)
+{
+    reducer->next = all;
+    all = reducer;
+}
+
+void ht__reducer_leave(ht_reducer *reducer)
+{
+    ht_reducer **at = &all;
+
+    while (*at != NULL && *at != reducer)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = reducer->next;
+}
+
+/* Another parameter that lies there; NULL: none. Wrappers of one model may hold a part of it each.
+ */
+static const ht_reducer_param *find_neighbour(const ht_tensor *leaf, const ht_body *to)
+{
+    span mine, other;
+
+    find_memory(to, &mine);
+    for (const ht_reducer *reducer = all; reducer != NULL; reducer = reducer->next) {
+        for (int i = 0; i < reducer->count; i++) {
+            const ht_reducer_param *param = &reducer->params[i];
+
+            find_memory(param->tensor->body, &other);
+            if (param->tensor != leaf && mine.begin < other.end && other.begin < mine.end)
+                return param;
+        }
+    }
+    return NULL;
+}
+
+ht_status ht__reducer_moving(const char *what, const ht_tensor *leaf, const ht_body *to, void *user)
+{
+    const ht_reducer_param *param = user, *other;
+
+    if (!ht__body_fits(leaf->body, to))
+        return HT_FAIL(leaf->body->comm, HT_ERR_STATE,
+                       "%s: x is %s and was to become %s: they have to agree where a data-parallel "
+                       "wrapper averages the gradient of x",
+                       what, ht__body_str(leaf->body), ht__body_str(to));
+    other = find_neighbour(leaf, to);
+    if (other == NULL)
+        return HT_SUCCESS;
+    return HT_FAIL(leaf->body->comm, HT_ERR_STATE,
+                   "%s: parameter %s would share memory with %s, and data-parallel wrappers update "
+                   "each by itself; register the one tensor in both modules, and then wrap",
+                   what, param->name, other->name);
 }

@@ -21,8 +21,10 @@ void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
         ht__hook_bucket_free(buckets[i].hooked);
         if (buckets[i].op != NULL) /* after a failure nobody has waited for it */
             ht__exchange_release(buckets[i].reducer->exchange, buckets[i].op);
+        ht__fetch_end(&buckets[i].fetch);
         ht_release(buckets[i].all);
         ht_release(buckets[i].storage);
+        ht_release(buckets[i].staging);
     }
     ht__free(buckets);
 }
@@ -70,7 +72,7 @@ static ht_body *slot_body(const ht_bucket *bucket, const ht_tensor *parameter, s
     body->storage = ht_retain(bucket->storage);
     body->offset = (int64_t)(start / ht_dtype_size(bucket->dtype));
     body->read_only = false;
-    ht__strides_row_major(body->ndim, body->lshape, body->stride);
+    ht__body_lay_row_major(body);
     return body;
 }
 
@@ -103,29 +105,30 @@ static ht_tensor *all_of(const ht_bucket *bucket, const ht_tensor *some)
     body->ndim = 1;
     body->shape[0] = bucket->elements - flags;
     ht__body_settle(body);
-    body->stride[0] = 1;
+    ht__body_lay_row_major(body);
     return ht_retain(ht__tensor_view(body));
 }
 
 /* A new slot for one parameter; the gradient that lies in its old one moves along, and so do the
  * handles, of which the program may have one. */
-static void place(ht_reducer_param *param, const ht_bucket *bucket, size_t start)
+static ht_status place(ht_reducer_param *param, const ht_bucket *bucket, size_t start)
 {
     ht_body *body = slot_body(bucket, param->tensor, start), *old;
+    ht_status status;
 
     if (param->view == NULL) {
         param->view = ht_retain(ht__tensor_view(body));
         param->inside = ht_retain(ht__tensor_view(inside(body)));
-        return;
+        return HT_SUCCESS;
     }
     ht_release(param->view->body);
     param->view->body = body;
     old = param->inside->body;
     param->inside->body = inside(body);
-    memcpy(ht__body_data(param->inside->body), ht__body_data(old),
-           (size_t)ht_tensor_nbytes(param->view));
+    status = ht__copy_local("ht_nn_data_parallel", param->inside->body, old);
     param->grad = NULL;
     ht_release(old);
+    return status;
 }
 
 /* Memory for the parameters order[first ... first + count - 1]. */
@@ -134,31 +137,32 @@ static ht_status make_bucket(ht_reducer *reducer, int number, int first, int cou
     ht_bucket *bucket = &reducer->buckets[number];
     const ht_tensor *some = reducer->params[reducer->order[first]].tensor;
     size_t element = ht_dtype_size(some->body->dtype), bytes, start;
+    ht_status status;
 
-    *bucket = (ht_bucket){.first = first, .count = count, .dtype = some->body->dtype};
+    *bucket = (ht_bucket){
+        .reducer = reducer, .first = first, .count = count, .dtype = some->body->dtype};
     bytes = start = flag_bytes(bucket);
     bucket->device = some->body->storage->device;
     name_bucket(bucket, reducer);
     for (int i = first; i < first + count; i++)
         bytes += slot_bytes(reducer->params[reducer->order[i]].tensor);
     bucket->elements = (int64_t)(bytes / element);
-    bucket->storage = ht__exchange_storage(reducer->exchange, bucket->device, bytes);
-    if (bucket->storage == NULL)
-        return HT_FAIL_HERE(reducer->comm, HT_ERR_MEMORY,
-                            "ht_nn_data_parallel: no memory for a bucket of %zu bytes", bytes);
-    bucket->reducer = reducer;
+    status = ht__bucket_allocate(bucket, bytes);
+    if (status != HT_SUCCESS)
+        return status;
     bucket->all = all_of(bucket, some);
-    bucket->flags = ht__storage_raw(bucket->storage);
+    if (ht__bucket_is_staged(bucket))
+        status = ht__fill_local("ht_nn_data_parallel", bucket->all->body, HT_NUM(0));
 
-    for (int i = first; i < first + count; i++) {
+    for (int i = first; i < first + count && status == HT_SUCCESS; i++) {
         ht_reducer_param *param = &reducer->params[reducer->order[i]];
 
         param->bucket = number;
         param->flag = i - first;
-        place(param, bucket, start);
+        status = place(param, bucket, start);
         start += slot_bytes(param->tensor);
     }
-    return HT_SUCCESS;
+    return status;
 }
 
 /* Parameters of one kind stand together in `order`; kinds in the order in which they first come. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One backward pass: gradients become ready and fill buckets, averages arrive. */
+#include "core/autograd/autograd.h"
 #include "nn/parallel/data/comm_hook.h"
 
 #include <string.h>
@@ -100,7 +101,10 @@ static ht_status contribute_nothing(ht_reducer_param *param)
 {
     ht_grad_meta *meta = param->tensor->meta;
 
-    memset(ht__body_data(param->inside->body), 0, (size_t)ht_tensor_nbytes(param->inside));
+    ht_status status = ht__fill_local("ht_nn_data_parallel", param->inside->body, HT_NUM(0));
+
+    if (status != HT_SUCCESS)
+        return status;
     if (meta->grad == NULL)
         meta->grad = param->reducer->options.gradient_as_bucket_view
                          ? ht_retain(param->view)
@@ -138,7 +142,7 @@ void ht__reducer_ready(ht_tensor *leaf, void *user)
     if (reducer->begun && !reducer->sync)
         return;
     if (!reducer->begun || param->ready) {
-        ht__reducer_fail(reducer, ht__reducer_surprise(param));
+        ht__reducer_surprise(param);
         return;
     }
     mark_ready(param);
@@ -156,7 +160,7 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     ht_bucket *bucket = &reducer->buckets[param->bucket];
 
     if (!reducer->begun || !reducer->sync || param->ready || reducer->hook != NULL ||
-        leaf->meta->grad != param->view || bucket->missing > 1)
+        leaf->meta->grad != param->view || bucket->missing > 1 || ht__bucket_is_staged(bucket))
         return;
     ht__reducer_post_ready(reducer);
     if (reducer->posted != param->bucket || !ht__reducer_has_head(reducer) ||
@@ -169,9 +173,9 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
         set_flag(bucket, param->flag, ht__reducer_flag(param, true));
         ht__reducer_set_verdict(bucket);
         bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
-        bucket->op = ht__exchange_open(reducer->exchange, ht__storage_raw(bucket->storage),
-                                       bucket->elements, bucket->dtype, bucket->dtype,
-                                       ht__reducer_scale(reducer), param->bucket);
+        bucket->op = ht__exchange_open(reducer->exchange, bucket->flags, bucket->elements,
+                                       bucket->dtype, bucket->dtype, ht__reducer_scale(reducer),
+                                       param->bucket);
     }
     if (bucket->op != NULL)
         ht__exchange_fill(reducer->exchange, bucket->op, param->view->body->offset + n);
@@ -245,6 +249,7 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
     for (int i = 0; i < reducer->bucket_count; i++) {
         reducer->buckets[i].state = HT_BUCKET_ACCUMULATING;
         reducer->buckets[i].missing = reducer->buckets[i].count;
+        reducer->buckets[i].fetched = false;
     }
     for (int i = 0; i < reducer->count; i++) {
         reducer->params[i].ready = false;
@@ -370,7 +375,7 @@ ht_status ht__reducer_judge(ht_reducer *reducer)
     const ht_bucket *last = &reducer->buckets[reducer->bucket_count - 1];
     ht_status status = HT_SUCCESS;
 
-    if (reducer->judged || (reducer->open && ht__backward_running()))
+    if (reducer->judged || reducer->passes == 0 || (reducer->open && ht__backward_running()))
         return HT_SUCCESS;
     ht__reducer_close(reducer);
     status = ht__reducer_post_all(reducer);
@@ -394,6 +399,8 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
         if (status == HT_SUCCESS)
             status = ht__reducer_post_all(reducer);
     }
+    if (bucket->state == HT_BUCKET_REDUCED && status == HT_SUCCESS)
+        return ht__reducer_judge(reducer); /* it may have come before the verdict */
     if (bucket->state != HT_BUCKET_IN_FLIGHT || status != HT_SUCCESS)
         return status;
     if (reducer->hook != NULL)
@@ -410,5 +417,7 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
         return status;
     ht__exchange_release(reducer->exchange, bucket->op);
     bucket->op = NULL;
-    return receive(reducer, bucket);
+    if (ht__bucket_is_staged(bucket) && reducer->hook == NULL)
+        status = ht__bucket_put_back(bucket);
+    return status == HT_SUCCESS ? receive(reducer, bucket) : ht__reducer_fail(reducer, status);
 }

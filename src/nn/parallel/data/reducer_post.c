@@ -140,7 +140,7 @@ static void post(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
 
-    if (!ht__reducer_is_even(bucket))
+    if (!bucket->fetched && !ht__reducer_is_even(bucket))
         even_out(bucket);
     bucket->state = HT_BUCKET_IN_FLIGHT;
     if (bucket->op == NULL) {
@@ -157,9 +157,8 @@ static void post(ht_reducer *reducer, int number)
         return;
     }
     /* The last bucket holds the layers that run first in the next forward pass. */
-    bucket->op = ht__exchange_start(reducer->exchange, ht__storage_raw(bucket->storage),
-                                    bucket->elements, bucket->dtype, ht__reducer_scale(reducer),
-                                    number);
+    bucket->op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->elements,
+                                    bucket->dtype, ht__reducer_scale(reducer), number);
 }
 
 /* No bucket leaves before the head has come, which says what divides it. */
@@ -175,27 +174,53 @@ bool ht__reducer_has_head(ht_reducer *reducer)
     return true;
 }
 
-static void post_one(ht_reducer *reducer, int number)
+/* Those that are complete set out for the host together. */
+static bool is_on_host(ht_reducer *reducer, int number)
 {
-    int span = ht__span_begin(HT_SPAN_MOVING, reducer->buckets[number].what, "start");
+    for (int i = number; i < reducer->bucket_count && reducer->buckets[i].missing == 0; i++) {
+        ht_bucket *bucket = &reducer->buckets[i];
 
-    post(reducer, number);
-    ht__span_end(span);
+        if (bucket->fetched || !ht__bucket_is_staged(bucket))
+            continue;
+        if (!ht__reducer_is_even(bucket))
+            even_out(bucket);
+        ht__bucket_fetch(bucket);
+    }
+    return ht__bucket_is_fetched(&reducer->buckets[number]);
+}
+
+/* Whether it has been started: gradients of a device may still be on their way to the host. */
+static bool post_one(ht_reducer *reducer, int number)
+{
+    ht_bucket *bucket = &reducer->buckets[number];
+    bool staged = ht__bucket_is_staged(bucket);
+    int span;
+
+    if (staged && reducer->hook == NULL && !is_on_host(reducer, number))
+        return false;
+    if (bucket->state == HT_BUCKET_ACCUMULATING) {
+        span = ht__span_begin(HT_SPAN_MOVING, bucket->what, "start");
+        post(reducer, number);
+        ht__span_end(span);
+    }
+    return !staged || reducer->hook == NULL || ht__hook_is_started(bucket->hooked);
 }
 
 bool ht__reducer_post(ht_reducer *reducer)
 {
+    bool alone = reducer->posted == reducer->bucket_count; /* a head, and no buckets after it */
+
     if (reducer->head_due)
         start_head(reducer);
     if (!ht__reducer_has_head(reducer))
         return false;
     while (reducer->posted < reducer->bucket_count &&
-           reducer->buckets[reducer->posted].missing == 0)
-        post_one(reducer, reducer->posted++);
+           reducer->buckets[reducer->posted].missing == 0 && post_one(reducer, reducer->posted))
+        reducer->posted++;
     if (reducer->posted < reducer->bucket_count)
         return false;
     ht__reducer_delist(reducer);
-    if (reducer->buckets[0].state == HT_BUCKET_IN_FLIGHT) /* else that was a head alone */
+    if (!alone)
         ht__reducer_sent(reducer);
     return true;
 }
@@ -225,6 +250,22 @@ static ht_status wait_head(ht_reducer *reducer, const char *what)
     return ht__exchange_wait_for(reducer->exchange, head_came, reducer, what);
 }
 
+/* What was ready and is still to come from the device. */
+static void wait_sent(const ht_reducer *reducer)
+{
+    int span;
+
+    if (!reducer->open)
+        return;
+    span = ht__span_begin(HT_SPAN_MOVING, "copying gradients from a device", NULL);
+    while (reducer->open) {
+        ht__exchange_progress(reducer->exchange);
+        ht__hooks_progress();
+        ht__reducer_post_ready(reducer);
+    }
+    ht__span_end(span);
+}
+
 /* Starts everything of this pass, and of those before it, which have ended too. */
 ht_status ht__reducer_post_all(ht_reducer *reducer)
 {
@@ -237,6 +278,8 @@ ht_status ht__reducer_post_all(ht_reducer *reducer)
         status = wait_head(turn, "summing the weights of the ranks' batches (different numbers of "
                                  "batches need a join)");
         ht__reducer_post_ready(turn);
+        if (status == HT_SUCCESS)
+            wait_sent(turn);
     }
     return status;
 }

@@ -36,8 +36,8 @@ static void list_names(const ht_reducer *reducer, const float row[], char *text,
         snprintf(text + used, room - used, " and %d more", more);
 }
 
-/* A report: for each rank a row that says which parameters it misses, whether its pass failed (1:
- * in the middle, 2: there was no loss), the error's code, and its text. */
+/* A report: for each rank a row that says which parameters it misses, how its pass failed (an
+ * ht_breakage), the error's code, and its text. */
 enum { WHY = 400, MORE = 2 + WHY };
 
 static size_t row_length(const ht_reducer *reducer)
@@ -50,9 +50,9 @@ static const float *row_of(const ht_reducer *reducer, int rank)
     return reducer->report + (size_t)rank * row_length(reducer);
 }
 
-static int failed_as(const ht_reducer *reducer, int rank)
+static ht_breakage failed_as(const ht_reducer *reducer, int rank)
 {
-    return (int)row_of(reducer, rank)[reducer->count];
+    return (ht_breakage)row_of(reducer, rank)[reducer->count];
 }
 
 static void write_why(const ht_reducer *reducer, const float *row, char *text, size_t room)
@@ -68,15 +68,16 @@ static void write_why(const ht_reducer *reducer, const float *row, char *text, s
 static size_t describe_rows(const ht_reducer *reducer, int first, int last, char *text, size_t room)
 {
     static const char *const heads[] = {"no gradient for ", "backward failed before it came to ",
-                                        "no loss"};
-    int how = failed_as(reducer, first);
+                                        "no loss", "gradients are of no use"};
+    ht_breakage how = failed_as(reducer, first);
+    bool whole = how == HT_BROKEN_NO_LOSS || how == HT_BROKEN_SPOILT;
     char names[400] = "", why[WHY + 3] = "", ranks[32];
 
-    if (how != 2)
+    if (!whole)
         list_names(reducer, row_of(reducer, first), names, sizeof names);
-    if (how != 2 && names[0] == '\0')
+    if (!whole && names[0] == '\0')
         return 0;
-    if (how == 2)
+    if (whole)
         write_why(reducer, row_of(reducer, first), why, sizeof why);
     snprintf(ranks, sizeof ranks, last > first ? "s %d-%d" : " %d", first, last);
     return (size_t)snprintf(text, room, "%s%s on rank%s%s%s", heads[how], names, ranks,
@@ -102,6 +103,24 @@ static void describe(const ht_reducer *reducer, char *text, size_t room)
     }
 }
 
+/* The first cause is the one that is told. */
+static void set_broken(ht_reducer *reducer, ht_breakage how, const ht_error_kept *cause)
+{
+    if (reducer->broken)
+        return;
+    reducer->broken = true;
+    reducer->how = how;
+    reducer->cause = cause->code;
+    reducer->why = ht__strdup(cause->code != HT_SUCCESS ? cause->message : "");
+}
+
+/* The pass that is under way tells the others, unless its verdict has left; else the next one does.
+ * Until then this rank takes part in whatever they do, and refuses its steps. */
+void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause)
+{
+    set_broken(reducer, HT_BROKEN_SPOILT, cause);
+}
+
 /* A pass of this rank that nobody can complete: its flags tell the others, at once, for what the
  * program does after the error may never bring it back to this pass. */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause)
@@ -110,12 +129,9 @@ void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *
 
     for (int i = 0; reducer->open && !lossless && i < reducer->count; i++)
         broken |= !reducer->params[i].ready;
-    if (!broken || reducer->broken)
+    if (!broken)
         return;
-    reducer->broken = true;
-    reducer->lossless = lossless;
-    reducer->cause = cause->code;
-    reducer->why = ht__strdup(cause->code != HT_SUCCESS ? cause->message : "");
+    set_broken(reducer, lossless ? HT_BROKEN_NO_LOSS : HT_BROKEN_MIDDLE, cause);
     if (!lossless) /* else the pass is yet to begin */
         ht__reducer_close(reducer);
 }
@@ -132,7 +148,7 @@ static void start_report(ht_reducer *reducer)
     for (size_t i = 0; i < count; i++)
         mine[i] = reducer->params[i].missing;
     if (reducer->broken) {
-        mine[count] = reducer->lossless ? 2 : 1;
+        mine[count] = (float)reducer->how;
         mine[count + 1] = (float)reducer->cause;
         for (size_t i = 0; i < WHY && reducer->why[i] != '\0'; i++)
             mine[count + 2 + i] = reducer->why[i];
@@ -192,17 +208,14 @@ static bool has_come(const ht_reducer *reducer)
     return true;
 }
 
+/* The verdict says it of all parameters, and of a rank that misses none but brings nothing of use.
+ * Whoever has had the last bucket has looked at that. */
 static bool misses_some(const ht_reducer *reducer)
 {
-    bool misses = reducer->misses;
+    const ht_bucket *last = &reducer->buckets[reducer->bucket_count - 1];
 
-    for (int i = 0; i < reducer->bucket_count; i++) {
-        const ht_bucket *bucket = &reducer->buckets[i];
-
-        for (int k = 0; k < bucket->count && bucket->state == HT_BUCKET_IN_FLIGHT; k++)
-            misses = misses || ht__bucket_misses(bucket, k);
-    }
-    return misses;
+    return reducer->misses ||
+           (last->state == HT_BUCKET_IN_FLIGHT && ht__bucket_misses(last, last->count));
 }
 
 static bool is_first(const ht_reducer *reducer)
@@ -241,15 +254,15 @@ void ht__reducer_end_report(ht_reducer *reducer)
     reducer->report = NULL;
 }
 
-/* Of the lowest rank without a loss: what its program would have seen. */
+/* Of the lowest rank without a loss, or with gradients of no use: what its program has seen. */
 static ht_status code_of(const ht_reducer *reducer, bool *broken)
 {
     ht_status code = HT_SUCCESS;
 
     *broken = false;
     for (int r = reducer->comm->size - 1; r >= 0; r--) {
-        *broken |= failed_as(reducer, r) > 0;
-        if (failed_as(reducer, r) == 2)
+        *broken |= failed_as(reducer, r) != HT_BROKEN_NOT;
+        if (failed_as(reducer, r) >= HT_BROKEN_NO_LOSS)
             code = (ht_status)row_of(reducer, r)[reducer->count + 1];
     }
     return code != HT_SUCCESS ? code : HT_ERR_STATE;

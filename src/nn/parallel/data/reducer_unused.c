@@ -4,6 +4,7 @@
  * find_unused_parameters the graph of a forward pass tells which to expect, with static_graph the
  * first pass does. What a rank says of a parameter travels as its flag in the bucket, so that all
  * ranks see an error in the same step, at no cost to the steps without one. */
+#include "core/autograd/autograd.h"
 #include "nn/parallel/data/reducer.h"
 
 struct walking {
@@ -77,30 +78,43 @@ double ht__reducer_flag(ht_reducer_param *param, bool has_grad)
     return param->missing ? HT_FLAG_MISSING : 0;
 }
 
-/* The bucket may be on its way already, so what came now is in no average. */
-ht_status ht__reducer_surprise(ht_reducer_param *param)
+static ht_status name_surprise(const ht_reducer_param *param)
 {
     const ht_reducer *reducer = param->reducer;
 
     if (!reducer->begun)
-        return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
-                            "ht_nn_data_parallel: %s got a gradient before any forward pass of the "
-                            "wrapper; was forward called on the module inside it, or in evaluation "
-                            "mode?",
-                            param->name);
+        return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                       "ht_nn_data_parallel: %s got a gradient before any forward pass of the "
+                       "wrapper; was forward called on the module inside it, or in evaluation "
+                       "mode?",
+                       param->name);
     if (!param->unused)
-        return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
-                            "ht_nn_data_parallel: %s got a second gradient after forward pass %d; "
-                            "each backward pass needs a forward pass of the wrapper, in training "
-                            "mode, before it",
-                            param->name, reducer->passes);
+        return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                       "ht_nn_data_parallel: %s got a second gradient after forward pass %d; "
+                       "each backward pass needs a forward pass of the wrapper, in training "
+                       "mode, before it",
+                       param->name, reducer->passes);
     if (reducer->options.static_graph && reducer->recorded)
-        return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
-                            "ht_nn_data_parallel: static_graph, but %s got a gradient in pass %d "
-                            "and none in the first",
-                            param->name, reducer->passes);
-    return HT_FAIL_HERE(reducer->comm, HT_ERR_STATE,
-                        "ht_nn_data_parallel: find_unused_parameters: %s got a gradient, but the "
-                        "outputs of forward pass %d do not depend on it",
-                        param->name, reducer->passes);
+        return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                       "ht_nn_data_parallel: static_graph, but %s got a gradient in pass %d "
+                       "and none in the first",
+                       param->name, reducer->passes);
+    return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                   "ht_nn_data_parallel: find_unused_parameters: %s got a gradient, but the "
+                   "outputs of forward pass %d do not depend on it",
+                   param->name, reducer->passes);
+}
+
+/* The bucket may be on its way already, so what came now is in no average. Other ranks may not see
+ * it: they are told. */
+void ht__reducer_surprise(const ht_reducer_param *param)
+{
+    ht_error_kept cause;
+
+    if (param->reducer->failure != HT_SUCCESS || param->reducer->broken)
+        return;
+    name_surprise(param);
+    ht__error_set_aside(&cause);
+    ht__reducer_spoil(param->reducer, &cause);
+    ht__error_put_back(&cause);
 }

@@ -3,6 +3,7 @@
  * Updates: at once, or when a parameter's turn comes. While a gradient's average is on the way, or
  * its update is due, guards lie over the memory of all that it will change, so that whoever gets at
  * it, by whatever handle, finds it settled. */
+#include "core/autograd/autograd.h"
 #include "nn/parallel/data/reducer.h"
 
 #include "core/timeline/timeline.h"
@@ -150,8 +151,9 @@ bool ht__reducer_comes_in_parts(const ht_reducer_param *param)
     const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
 
     return bucket->state == HT_BUCKET_IN_FLIGHT && bucket->op != NULL && param->due != NULL &&
-           param->given && param->reducer->scale != 0 && ht__reducer_weighs(param) &&
-           param->tensor->meta->grad == param->view && ht__body_is_contiguous(param->tensor->body);
+           !ht__bucket_is_staged(bucket) && param->given && param->reducer->scale != 0 &&
+           ht__reducer_weighs(param) && param->tensor->meta->grad == param->view &&
+           ht__body_is_contiguous(param->tensor->body);
 }
 
 static ht_status settle_part(ht_reducer_param *param, int64_t n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The start of data-parallel training: all ranks bring the same model, and take rank 0's values. */
+#include "core/collective/collective.h"
 #include "nn/parallel/data/data_parallel.h"
 
 #include <inttypes.h>
@@ -37,8 +38,6 @@ static void HT_PRINTF(2, 3) add_line(struct text *text, const char *format, ...)
 
 static void check_parameter(struct text *text, const char *name, const ht_tensor *x)
 {
-    const ht_device *device = x->body->storage->device;
-
     if (x->body->comm->shared)
         text->status = ht__error_set(
             HT_ERR_COMM,
@@ -50,11 +49,6 @@ static void check_parameter(struct text *text, const char *name, const ht_tensor
                                      "%s: parameter %s is %s, expected float32 or "
                                      "float64",
                                      what, name, ht_dtype_name(x->body->dtype));
-    else if (!device->backend->host_memory)
-        text->status = ht__error_set(HT_ERR_UNSUPPORTED,
-                                     "%s: parameter %s is on %s, whose memory "
-                                     "the exchange cannot reach",
-                                     what, name, device->name);
 }
 
 static void describe_parameter(const char *name, ht_tensor *x, void *user)

@@ -3,6 +3,7 @@
  * torch.nn.DataParallel: one process, several devices. Scatter, replicate, apply, gather; here are
  * the wrapper, what it is given, and the order of the steps. */
 #include "ht/device_parallel.h"
+#include "ht/log.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * Outputs of parts to one: tensors are joined, lists item by item, maps key by key. */
 #include "nn/parallel/device/device_parallel.h"
 #include "ht/factories.h"
+#include "ht/log.h"
 #include "ht/manipulations.h"
 
 static const char *const kinds[] = {"nothing", "a tensor", "a number", "a list", "a map"};
@@ -51,7 +52,7 @@ static ht_value *join_numbers(const struct join *join, ht_value *const values[])
     for (int i = 0; i < join->count; i++)
         numbers[i] = ht_value_as_number(values[i]);
     return ht_value_tensor(ht_to_device(
-        ht_array_local(numbers, 1, (int64_t[]){join->count}, HT_FLOAT64), join->layout->output));
+        ht_array(numbers, HT_SHAPE(join->count), HT_FLOAT64, HT_LOCAL), join->layout->output));
 }
 
 static bool agree(const struct join *join, ht_value *const values[])

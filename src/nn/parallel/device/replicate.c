@@ -7,6 +7,7 @@
  * for a module may write them. */
 #include <string.h>
 
+#include "ht/autograd.h"
 #include "nn/parallel/device/device_parallel.h"
 #include "ht/factories.h"
 
@@ -49,7 +50,7 @@ static ht_body *place_in(const broadcast *all, ht_tensor *block, int index)
     body->storage = ht_retain(block->body->storage);
     body->offset = all->offset[index] / (int64_t)ht_dtype_size(like->dtype);
     body->read_only = false;
-    ht__strides_row_major(body->ndim, body->lshape, body->stride);
+    ht__body_lay_row_major(body);
     return body;
 }
 

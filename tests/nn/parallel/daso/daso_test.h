@@ -41,15 +41,16 @@ static inline ht_module *new_points(ht_dtype dtype, double value)
 
     ht_module_add_parameter(
         self, "first", &points->first,
-        ht_full_on(1, &three, value, dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
-    ht_module_add_parameter(self, "frozen", &points->frozen,
-                            ht_full_on(1, &two, 7, dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
+        ht_full_ext(1, &three, HT_NUM(value), dtype, HT_NONE, ht_get_device(), HT_COMM_SELF));
+    ht_module_add_parameter(
+        self, "frozen", &points->frozen,
+        ht_full_ext(1, &two, HT_NUM(7), dtype, HT_NONE, ht_get_device(), HT_COMM_SELF));
     ht_module_add_parameter(
         self, "second", &points->second,
-        ht_full_on(1, &two, value, dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
+        ht_full_ext(1, &two, HT_NUM(value), dtype, HT_NONE, ht_get_device(), HT_COMM_SELF));
     ht_module_add_buffer(
         self, "buffer", &points->buffer,
-        ht_full_on(1, &two, value, dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
+        ht_full_ext(1, &two, HT_NUM(value), dtype, HT_NONE, ht_get_device(), HT_COMM_SELF));
     ht_tensor_set_requires_grad(points->frozen, false);
     return self;
 }

@@ -290,7 +290,8 @@ static void test_sending_does_not_wait(void **state)
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
     struct setting s = set_points(1, HT_FLOAT64, 1, 100, &o);
     int64_t one = 1;
-    ht_tensor *token = ht_full_on(1, &one, 1, HT_FLOAT64, HT_NONE, ht__device_cpu(), HT_COMM_SELF);
+    ht_tensor *token = ht_full_ext(1, &one, HT_NUM(1), HT_FLOAT64, HT_NONE, ht_get_device(),
+                                   HT_COMM_SELF);
 
     (void)state;
     cycle(&s, 50, 2);

@@ -9,8 +9,8 @@ static void train_batch(struct setting *s)
     int64_t three = 3;
 
     ht_daso_zero_grad(s->daso);
-    ht_backward(ht_forward(
-        s->model, ht_full_on(1, &three, 1, HT_FLOAT64, HT_NONE, ht__device_cpu(), HT_COMM_SELF)));
+    ht_backward(ht_forward(s->model, ht_full_ext(1, &three, HT_NUM(1), HT_FLOAT64, HT_NONE,
+                                                 ht_get_device(), HT_COMM_SELF)));
     assert_int_equal(ht_daso_step(s->daso), HT_SUCCESS);
 }
 

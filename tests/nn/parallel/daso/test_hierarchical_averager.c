@@ -1,13 +1,13 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* Averaging of parameters over growing groups, against means worked out by hand. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/core.h"
 #include "ht.h"
 #include "tensor_check.h"
 
@@ -19,13 +19,13 @@ static ht_hierarchical_averager *new_averager(int64_t warmup_steps)
     if (ht_test_size == 4)
         return ht_hierarchical_averager_new(HT_COMM_WORLD, 2, (int64_t[]){2, 4}, (int[]){2, 4},
                                             warmup_steps);
-    return ht_hierarchical_averager_new(HT_COMM_WORLD, 1, (int64_t[]){2}, &ht_test_size,
+    return ht_hierarchical_averager_new(HT_COMM_WORLD, 1, &(int64_t){2}, &ht_test_size,
                                         warmup_steps);
 }
 
 static ht_tensor *parameter(int ndim, const int64_t shape[], double value, ht_dtype dtype)
 {
-    ht_tensor *x = ht_full_on(ndim, shape, value, dtype, HT_NONE, ht_get_device(), HT_COMM_SELF);
+    ht_tensor *x = ht_full(ndim, shape, value, dtype, HT_LOCAL);
 
     ht_tensor_set_requires_grad(x, true);
     return x;
@@ -69,10 +69,9 @@ static void test_means_by_hand(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_hierarchical_averager *averager = new_averager(0);
-    ht_tensor *wide = ht_transpose(parameter(2, (int64_t[]){3, 2}, 0, HT_FLOAT32), 0, 1);
-    ht_tensor *list[] = {parameter(1, (int64_t[]){7}, 0, HT_FLOAT32),
-                         parameter(0, NULL, 0, HT_FLOAT64), ht_detach(wide),
-                         parameter(1, (int64_t[]){2}, ht_test_rank, HT_FLOAT32)};
+    ht_tensor *wide = ht_transpose(parameter(HT_SHAPE(3, 2), 0, HT_FLOAT32), 0, 1);
+    ht_tensor *list[] = {parameter(HT_SHAPE(7), 0, HT_FLOAT32), parameter(0, NULL, 0, HT_FLOAT64),
+                         ht_detach(wide), parameter(HT_SHAPE(2), ht_test_rank, HT_FLOAT32)};
     ht_value *parameters = ht_value_tensors(4, list);
 
     ht_tensor_set_requires_grad(list[2], true);
@@ -100,7 +99,7 @@ static void test_warm_up_averages_nothing(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_hierarchical_averager *averager = new_averager(3);
-    ht_tensor *x = parameter(1, (int64_t[]){3}, 0, HT_FLOAT32);
+    ht_tensor *x = parameter(HT_SHAPE(3), 0, HT_FLOAT32);
 
     for (int k = 0; k < STEPS; k++) {
         add(x, ht_test_rank + 1);
@@ -113,7 +112,7 @@ static void test_warm_up_averages_nothing(void **state)
 
 static uint64_t bits_of(const ht_tensor *x)
 {
-    const unsigned char *data = ht__body_data(x->body);
+    const unsigned char *data = ht_test_data(x);
     uint64_t hash = 14695981039346656037u;
 
     for (int64_t i = 0; i < x->body->lsize * (int64_t)sizeof(float); i++)
@@ -129,7 +128,7 @@ static void test_all_ranks_get_the_same_bits(void **state)
     ht_tensor *x;
 
     ht_use_comm(HT_COMM_SELF);
-    x = ht_test_randn(1, (int64_t[]){10007}, HT_FLOAT32, HT_NONE, 1 + (uint64_t)ht_test_rank);
+    x = ht_test_randn(HT_SHAPE(10007), HT_FLOAT32, HT_NONE, 1 + (uint64_t)ht_test_rank);
     ht_use_comm(HT_COMM_WORLD);
     assert_int_equal(ht_average_parameters(ht_value_tensors(1, &x), HT_COMM_WORLD), HT_SUCCESS);
     mine = (int64_t)bits_of(x);
@@ -145,7 +144,7 @@ static void test_goes_on_from_a_state(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_hierarchical_averager *first = new_averager(0), *second = new_averager(0);
-    ht_tensor *x = parameter(1, (int64_t[]){3}, 0, HT_FLOAT32);
+    ht_tensor *x = parameter(HT_SHAPE(3), 0, HT_FLOAT32);
 
     for (int k = 0; k < STEPS; k++) {
         add(x, ht_test_rank + 1);
@@ -171,7 +170,7 @@ static void test_a_model_is_trained(void **state)
     ht_nn_seed(1);
     ht_module *net = ht_nn_linear(3, 1);
     ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
-    ht_tensor *x = parameter(2, (int64_t[]){2, 3}, ht_test_rank + 1, HT_FLOAT32);
+    ht_tensor *x = parameter(HT_SHAPE(2, 3), ht_test_rank + 1, HT_FLOAT32);
     int64_t mine, all[4];
     double different = 0;
 
@@ -210,9 +209,9 @@ static void test_levels_that_do_not_fit_are_refused(void **state)
     (void)state;
     HT_TEST_EXPECT_ERROR(make(0, NULL, NULL, 0), HT_ERR_ARGUMENT,
                          "expected at least one period with its group size, got 0");
-    HT_TEST_EXPECT_ERROR(make(1, (int64_t[]){0}, &n, 0), HT_ERR_ARGUMENT,
+    HT_TEST_EXPECT_ERROR(make(1, &(int64_t){0}, &n, 0), HT_ERR_ARGUMENT,
                          "level 0 has the period 0 and the group size");
-    HT_TEST_EXPECT_ERROR(make(1, (int64_t[]){4}, &n, -1), HT_ERR_ARGUMENT,
+    HT_TEST_EXPECT_ERROR(make(1, &(int64_t){4}, &n, -1), HT_ERR_ARGUMENT,
                          "warmup_steps is -1, expected at least 0");
     HT_TEST_EXPECT_ERROR(make(2, ((int64_t[]){4, 4}), two, 0), HT_ERR_ARGUMENT, "both must grow");
     HT_TEST_EXPECT_ERROR(make(2, ((int64_t[]){2, 4}), equal, 0), HT_ERR_ARGUMENT, "both must grow");
@@ -220,7 +219,7 @@ static void test_levels_that_do_not_fit_are_refused(void **state)
                          "the group size 2 of level 0 does not divide the next one, 3");
     snprintf(last, sizeof last, "the last group size is %d, expected that of the communicator, %d",
              late, n);
-    HT_TEST_EXPECT_ERROR(make(1, (int64_t[]){4}, &late, 0), HT_ERR_ARGUMENT, last);
+    HT_TEST_EXPECT_ERROR(make(1, &(int64_t){4}, &late, 0), HT_ERR_ARGUMENT, last);
 }
 
 /* What only rank 1 gets wrong, or has otherwise, all ranks are told. */
@@ -235,7 +234,7 @@ static void test_ranks_that_differ_are_refused(void **state)
     HT_TEST_EXPECT_ERROR(make(1, &wrong, &n, 0), HT_ERR_ARGUMENT, "level 0 has the period 0");
     HT_TEST_EXPECT_ERROR(make(2, both, half, 0), HT_ERR_ARGUMENT,
                          "rank 0 and rank 1 have different periods");
-    HT_TEST_EXPECT_ERROR(make(1, (int64_t[]){4}, &n, later), HT_ERR_ARGUMENT, "or warmup_steps");
+    HT_TEST_EXPECT_ERROR(make(1, &(int64_t){4}, &n, later), HT_ERR_ARGUMENT, "or warmup_steps");
 }
 
 /* The memory of the first list is not that of the second. */
@@ -244,8 +243,8 @@ static void test_another_list_of_parameters(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_hierarchical_averager *averager = new_averager(0);
-    ht_tensor *first = parameter(1, (int64_t[]){2}, ht_test_rank, HT_FLOAT32);
-    ht_tensor *second = parameter(1, (int64_t[]){2}, 10 * ht_test_rank, HT_FLOAT32);
+    ht_tensor *first = parameter(HT_SHAPE(2), ht_test_rank, HT_FLOAT32);
+    ht_tensor *second = parameter(HT_SHAPE(2), 10 * ht_test_rank, HT_FLOAT32);
 
     ht_hierarchical_averager_average_parameters(averager, ht_value_tensors(1, &first));
     for (int step = 1; step < STEPS; step++)
@@ -261,10 +260,10 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_hierarchical_averager *averager = new_averager(0);
-    ht_tensor *counts = parameter(1, (int64_t[]){2}, 0, HT_FLOAT32), *frozen = ht_detach(counts);
-    ht_tensor *uneven = parameter(1, (int64_t[]){2 + ht_test_rank}, 0, HT_FLOAT32);
+    ht_tensor *counts = parameter(HT_SHAPE(2), 0, HT_FLOAT32), *frozen = ht_detach(counts);
+    ht_tensor *uneven = parameter(HT_SHAPE(2 + ht_test_rank), 0, HT_FLOAT32);
     ht_tensor *made = ht_mul_scalar(counts, 2 + ht_test_rank);
-    ht_tensor *shared = ht_broadcast_to(frozen, 2, (int64_t[]){3, 2});
+    ht_tensor *shared = ht_broadcast_to(frozen, HT_SHAPE(3, 2));
     ht_value *damaged = ht_value_map();
 
     counts = ht_astype(frozen, HT_INT64);
@@ -299,8 +298,7 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
 /* Means are made on the CPU. */
 static void test_parameters_on_another_device(void **state)
 {
-    ht_tensor *x = ht_to_device(parameter(1, (int64_t[]){2}, 0, HT_FLOAT64),
-                                ht_device_get("cpu:1"));
+    ht_tensor *x = ht_to_device(parameter(HT_SHAPE(2), 0, HT_FLOAT64), ht_device_get("cpu:1"));
     bool was = ht_set_grad_enabled(false);
 
     (void)state;

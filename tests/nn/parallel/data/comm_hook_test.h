@@ -69,7 +69,7 @@ static inline ht_tensor *probe_average(struct probe *p, const double *values)
     int64_t shape[] = {p->rows, p->columns}, one[] = {p->rows, p->rows};
     ht_dtype dtype = ht_tensor_dtype(p->weight);
     double eye[64 * 64] = {0};
-    ht_tensor *g = ht_astype(ht_array_local(values, 2, shape, HT_FLOAT64), dtype), *y;
+    ht_tensor *g = ht_astype(ht_array(values, 2, shape, HT_FLOAT64, HT_LOCAL), dtype), *y;
 
     /* y = x W' with x the rows of `values` and the seed the identity: dW = I' x. */
     for (int i = 0; i < p->rows; i++)
@@ -77,8 +77,8 @@ static inline ht_tensor *probe_average(struct probe *p, const double *values)
     ht_tensor_set_grad(p->weight, NULL);
     y = ht_forward(p->dp, g);
     assert_int_equal(
-        ht_backward(
-            ht_sum(ht_mul(y, ht_astype(ht_array_local(eye, 2, one, HT_FLOAT64), dtype)), HT_NONE)),
+        ht_backward(ht_sum(ht_mul(y, ht_astype(ht_array(eye, 2, one, HT_FLOAT64, HT_LOCAL), dtype)),
+                           HT_NONE)),
         HT_SUCCESS);
     return ht_tensor_grad(p->weight);
 }

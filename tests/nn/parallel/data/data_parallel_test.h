@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include "ht.h"
 
@@ -51,18 +52,22 @@ static inline ht_module *new_net(uint64_t seed)
     ht_module_add(self, "fc1", &net->fc1, ht_nn_linear(IN, IN));
     ht_module_add(self, "fc2", &net->fc2, ht_nn_linear(IN, OUT));
     ht_module_add_parameter(self, "shift", &net->shift,
-                            ht_array_local(zeros, 1, shape, HT_FLOAT64));
+                            ht_array(zeros, 1, shape, HT_FLOAT64, HT_LOCAL));
     ht_module_to_dtype(self, HT_FLOAT64);
     return self;
 }
 
-enum kind { SGD, ADAM, ADADELTA, ADAMW, RMSPROP, KINDS };
+enum kind { SGD, ADAM, ADADELTA, ADAMW, RMSPROP, ADAGRAD, ADAMAX, KINDS };
 
 static inline ht_optimizer *new_optimizer(ht_module *net, enum kind kind)
 {
     ht_sgd_options sgd = ht_sgd_options_default();
     ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
+    ht_adamax_options adamax = ht_adamax_options_default();
+    ht_adagrad_options adagrad = ht_adagrad_options_default();
 
+    adagrad.lr_decay = adagrad.initial_accumulator_value = 0.1;
+    adamax.eps = 1e-3; /* with the default, the first steps take rounding for its sign */
     sgd.momentum = 0.9;
     rmsprop.eps = 1e-4; /* with the default, rounding alone grows to 1e-12 */
     if (kind == ADAM)
@@ -73,6 +78,10 @@ static inline ht_optimizer *new_optimizer(ht_module *net, enum kind kind)
         return ht_optim_adamw(ht_module_parameters(net), 0.01, NULL);
     if (kind == RMSPROP)
         return ht_optim_rmsprop(ht_module_parameters(net), 0.01, &rmsprop);
+    if (kind == ADAGRAD)
+        return ht_optim_adagrad(ht_module_parameters(net), 0.1, &adagrad);
+    if (kind == ADAMAX)
+        return ht_optim_adamax(ht_module_parameters(net), 0.01, &adamax);
     return ht_optim_sgd(ht_module_parameters(net), 0.1, &sgd);
 }
 
@@ -84,7 +93,7 @@ static inline ht_tensor *batch_rows(int64_t first, int64_t count)
 
     for (int64_t i = 0; i < count * IN; i++)
         values[i] = sin(0.7 * (double)(first * IN + i) + 0.1 * (double)((first * IN + i) % 17));
-    return ht_array_local(values, 2, shape, HT_FLOAT64);
+    return ht_array(values, 2, shape, HT_FLOAT64, HT_LOCAL);
 }
 
 static inline ht_tensor *batch_classes(int64_t first, int64_t count)
@@ -93,7 +102,7 @@ static inline ht_tensor *batch_classes(int64_t first, int64_t count)
 
     for (int64_t i = 0; i < count; i++)
         classes[i] = ((first + i) * 7 + (first + i) / 3) % OUT;
-    return ht_array_local(classes, 1, shape, HT_INT64);
+    return ht_array(classes, 1, shape, HT_INT64, HT_LOCAL);
 }
 
 static inline ht_status backward_rows(ht_module *model, int64_t first, int64_t count)
@@ -109,7 +118,7 @@ static inline void collect_values(const char *name, ht_tensor *x, void *user)
     size_t count = (size_t)ht_tensor_size(x);
 
     (void)name;
-    memcpy(*at, ht_tensor_data(x), count * sizeof(double));
+    memcpy(*at, ht_test_data(x), count * sizeof(double));
     *at += count;
 }
 

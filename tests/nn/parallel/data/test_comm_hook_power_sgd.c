@@ -42,7 +42,7 @@ static void skip_plain_steps(struct probe *p)
     mean_of_random(mean, 0, ht_test_size);
     random_values(values, ht_test_rank);
     for (int step = 0; step < 2; step++) {
-        const double *got = ht_tensor_data(probe_average(p, values));
+        const double *got = ht_test_data(probe_average(p, values));
 
         for (int i = 0; i < N; i++)
             assert_true(fabs(got[i] - mean[i]) <= 1e-14);
@@ -72,7 +72,7 @@ static void test_golden(void **state)
     skip_plain_steps(&p);
     for (int step = 2; step < 8; step++) {
         random_values(values, 10 * step + ht_test_rank);
-        assert_close(ht_tensor_data(probe_average(&p, values)), golden_power_sgd[step - 2], 1e-12);
+        assert_close(ht_test_data(probe_average(&p, values)), golden_power_sgd[step - 2], 1e-12);
     }
     close_probe(&p);
     ht_release(sgd);
@@ -89,7 +89,7 @@ static void test_full_rank_is_the_mean(void **state)
     for (int step = 0; step < 3; step++) {
         mean_of_random(mean, 10 * step, ht_test_size);
         random_values(values, 10 * step + ht_test_rank);
-        assert_close(ht_tensor_data(probe_average(&p, values)), mean, 1e-13);
+        assert_close(ht_test_data(probe_average(&p, values)), mean, 1e-13);
     }
     assert_true(ht_power_sgd_compression_rate(sgd) == (double)N / (ROWS * (ROWS + COLUMNS)));
     close_probe(&p);
@@ -115,7 +115,7 @@ static void test_gradient_of_low_rank_is_exact(void **state)
                 values[i] = unit * (1 + ht_test_rank);
                 mean[i] = unit * (1 + ht_test_size) / 2;
             }
-            assert_close(ht_tensor_data(probe_average(&p, values)), mean, 1e-11);
+            assert_close(ht_test_data(probe_average(&p, values)), mean, 1e-11);
         }
         close_probe(&p);
         ht_release(sgd);
@@ -134,7 +134,7 @@ static void test_error_feedback_keeps_the_sum(void **state)
     mean_of_random(mean, 0, ht_test_size);
     random_values(values, ht_test_rank);
     for (int step = 0; step < 60; step++) {
-        const double *got = ht_tensor_data(probe_average(&p, values));
+        const double *got = ht_test_data(probe_average(&p, values));
 
         for (int i = 0; i < N; i++) {
             sum[i] += got[i];
@@ -158,10 +158,10 @@ static void test_zeros_stay_zeros(void **state)
     (void)state;
     skip_plain_steps(&p);
     for (int step = 0; step < 3; step++)
-        assert_close(ht_tensor_data(probe_average(&p, zeros)), zeros, 0);
+        assert_close(ht_test_data(probe_average(&p, zeros)), zeros, 0);
     for (int i = 0; i < N; i++)
         values[i] = mean[i] = cos(i / COLUMNS) * sin(1 + i % COLUMNS);
-    assert_close(ht_tensor_data(probe_average(&p, values)), mean, 1e-13);
+    assert_close(ht_test_data(probe_average(&p, values)), mean, 1e-13);
     close_probe(&p);
     ht_release(sgd);
 }
@@ -208,7 +208,7 @@ static void test_regression_converges(void **state)
 
         for (int i = 0; i < N; i++)
             gradient[i] = w[i] - target[i];
-        got = ht_tensor_data(probe_average(&p, gradient));
+        got = ht_test_data(probe_average(&p, gradient));
         for (int i = 0; i < N; i++)
             w[i] -= 0.05 * got[i];
     }
@@ -258,7 +258,7 @@ static void test_an_overflow_is_forgotten(void **state)
             random_values(values, 10 * step + ht_test_rank);
             if (step == 3 && ht_test_rank == ht_test_size - 1)
                 values[N / 2] = bad[i % 2];
-            got = ht_tensor_data(probe_average(&p, values));
+            got = ht_test_data(probe_average(&p, values));
             for (int k = 0; k < N; k++)
                 finite &= isfinite(got[k]) != 0;
             assert_true(finite == (step != 3));
@@ -340,7 +340,7 @@ static void test_a_hook_knows_the_scale(void **state)
     options.scale = 8;
     wrapper = ht_optim_wrapper_new(sgd, &options);
     ht_optim_wrapper_begin(wrapper, p.dp);
-    x = ht_array_local((double[]){1, 2, 3, 4}, 2, (int64_t[]){2, 2}, HT_FLOAT64);
+    x = ht_array((double[]){1, 2, 3, 4}, HT_SHAPE(2, 2), HT_FLOAT64, HT_LOCAL);
     assert_int_equal(ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(p.dp, x), HT_NONE)),
                      HT_SUCCESS);
     assert_true(scale_seen == 8);

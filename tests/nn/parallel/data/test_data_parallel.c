@@ -1,9 +1,8 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* P ranks against one on the concatenated batch; non-blocking against blocking; misuse. */
+#include "core/tensor/tensor.h"
 #include "data_parallel_test.h"
-
-#include "core/core.h"
 
 static void check_against_one(struct run run)
 {
@@ -104,7 +103,7 @@ static void train_and_evaluate(bool evaluate, int64_t accumulation, double *weig
         if (ht_test_rank == 0)
             assert_non_null(ht_forward(dp, batch_rows(0, 2)));
     }
-    memcpy(weights, ht_tensor_data(ht_module_find_parameter(net, "0.weight")),
+    memcpy(weights, ht_test_data(ht_module_find_parameter(net, "0.weight")),
            sizeof *weights * IN * OUT);
     ht_release(dp);
     ht_release(net);
@@ -140,7 +139,7 @@ static void test_buffers_follow_rank_0(void **state)
     ht_optimizer_step(optimizer);
     ht_fill_(buffer, 1 + ht_test_rank);
     backward_rows(dp, 4, 4);
-    assert_true(*(const double *)ht_tensor_data(buffer) == 1);
+    assert_true(*(const double *)ht_test_data(buffer) == 1);
     ht_release(dp);
     ht_release(net);
     ht_release(optimizer);
@@ -201,6 +200,8 @@ static void test_different_models_are_named(void **state)
 
 static void test_misuse(void **state)
 {
+    ht_use_device(ht_device_get("cpu")); /* named in messages */
+
     ht_module *net = new_net(1), *dp;
     ht_optimizer *optimizer = new_optimizer(net, SGD);
     ht_data_parallel_options unset = {0};
@@ -218,7 +219,7 @@ static void test_misuse(void **state)
     assert_int_not_equal(ht_module_to_device(net, ht_device_get("cpu:1")), HT_SUCCESS);
     assert_message("ht_module_to_device: ht_nn_data_parallel holds this module; first change the");
     assert_null(ht_forward(dp, ht_to_device(batch_rows(0, 4), ht_device_get("cpu:1"))));
-    assert_message("ht_linear in fc1: a is on cpu:1, b on cpu:0");
+    assert_message("ht_linear in fc1: x is on cpu:1, weight on cpu:0");
     if (ht_test_size > 1) {
         assert_null(ht_forward(dp, ht_zeros(2, shape, HT_FLOAT64, 0)));
         assert_message("forward got a tensor that lives on");

@@ -5,10 +5,12 @@
  */
 #include <math.h>
 
+#include "core/tensor/tensor.h"
 #include "config.h"
 #include "backends/cpu/nn/onednn.h"
 #include "ht.h"
 #include "ht_test.h"
+#include "tensor_check.h"
 
 enum { BATCH = 12, SIDE = 28 };
 
@@ -41,7 +43,7 @@ static ht_tensor *images(int step, int first, int count, ht_dtype dtype, int64_t
             pixels[row * SIDE * SIDE + i] = exp(-distance / 4) + 0.1 * sin(0.37 * id + 0.9 * i);
         }
     }
-    return ht_astype(ht_array_local(pixels, 4, shape, HT_FLOAT64), dtype);
+    return ht_astype(ht_array(pixels, 4, shape, HT_FLOAT64, HT_LOCAL), dtype);
 }
 
 static void train_step(ht_module *net, ht_optimizer *optimizer, int step, int first, int count,
@@ -50,7 +52,7 @@ static void train_step(ht_module *net, ht_optimizer *optimizer, int step, int fi
     int64_t labels[BATCH], length = count;
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = images(step, first, count, dtype, labels);
-    ht_tensor *target = ht_array_local(labels, 1, &length, HT_INT64);
+    ht_tensor *target = ht_array(labels, 1, &length, HT_INT64, HT_LOCAL);
 
     assert_int_equal(ht_optimizer_zero_grad(optimizer), HT_SUCCESS);
     assert_int_equal(ht_backward(ht_nll_loss(ht_forward(net, x), target, HT_MEAN)), HT_SUCCESS);
@@ -68,7 +70,7 @@ static double distance(ht_module *a, ht_module *b)
     for (int i = 0; i < ht_value_count(bs); i++) {
         ht_tensor *x = ht_astype(ht_value_as_tensor(ht_value_at(as, i)), HT_FLOAT64);
         ht_tensor *y = ht_astype(ht_value_as_tensor(ht_value_at(bs, i)), HT_FLOAT64);
-        const double *p = ht_tensor_data(x), *q = ht_tensor_data(y);
+        const double *p = ht_test_data(x), *q = ht_test_data(y);
 
         for (int64_t j = 0; j < ht_tensor_size(x); j++)
             largest = fmax(largest, fabs(p[j] - q[j]) / (1 + fabs(q[j])));

@@ -2,37 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors of a data-parallel program: the same on all ranks, in the same call, and never forgotten.
  */
-#include "data_parallel_test.h"
-
-static void set_handlers(ht_errhandler handler)
-{
-    ht_comm_set_errhandler(HT_COMM_WORLD, handler);
-    ht_comm_set_errhandler(HT_COMM_SELF, handler);
-    ht_error_clear();
-}
-
-static void expect_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
-
-static ht_status one_step(ht_module *dp, ht_optimizer *optimizer)
-{
-    ht_scope *scope = ht_scope_open();
-    ht_status status = ht_optimizer_zero_grad(optimizer);
-
-    if (status == HT_SUCCESS)
-        status = backward_rows(dp, 4 * ht_test_rank, 4);
-    if (status == HT_SUCCESS)
-        status = ht_optimizer_step(optimizer);
-    ht_scope_close(scope);
-    return status;
-}
+#include "data_parallel_errors.h"
 
 /* What the last rank alone does wrong: the others would go on, and wait for it. */
 static void what_one_rank_cannot_wrap_no_rank_wraps(void **state)
@@ -206,6 +176,46 @@ static void a_backward_that_failed_on_one_rank_is_told_to_all(void **state)
     }
 }
 
+static ht_tensor *read_gradient(ht_tensor *grad, void *user)
+{
+    (void)grad;
+    assert_non_null(ht_test_data(ht_tensor_grad(user)));
+    return NULL;
+}
+
+/* An average that came in the middle of a pass that then fails on another rank: the second pass, in
+ * which the first gradient is that of the first parameter of the optimizer. */
+static void what_was_read_within_such_a_pass_is_not_updated(void **state)
+{
+    (void)state;
+    for (int blocking = 0; blocking < 2; blocking++) {
+        const struct run run = {.blocking = blocking, .mean = true, .bucket_mb = 1e-6};
+        ht_module *net = new_net(3);
+        ht_optimizer *optimizer = new_optimizer(net, SGD);
+        ht_module *dp = wrap(net, HT_COMM_WORLD, optimizer, &run);
+        double before[VALUES], after[VALUES];
+
+        assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+        read_parameters(net, before);
+        ht_tensor_register_hook(ht_module_find_parameter(net, "fc2.bias"), break_last_backward,
+                                NULL);
+        ht_tensor_register_hook(ht_module_find_parameter(net, "fc1.bias"), read_gradient,
+                                ht_module_find_parameter(net, "shift"));
+        set_handlers(HT_ERRORS_RETURN);
+        one_step(dp, optimizer);
+        ht_error_clear();
+        ht_optimizer_step(optimizer);
+        assert_int_equal(ht_data_parallel_drain(dp), HT_ERR_STATE);
+        expect_message("pass 2: backward failed before it came to");
+        ht_release(dp);
+        set_handlers(HT_ERRORS_ABORT);
+        read_parameters(net, after);
+        assert_memory_equal(before, after, sizeof before);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+}
+
 enum trouble { SAYS_WHY, SAYS_NOTHING, SUMS_NOTHING, TROUBLES };
 
 static ht_status troubled(ht_grad_bucket *bucket, int round, void *user)
@@ -250,6 +260,8 @@ static void a_hook_fails_where_its_sum_is_awaited(void **state)
 /* Buckets and optimizers have room for what the parameter was when it was wrapped. */
 static void a_wrapped_parameter_keeps_its_shape(void **state)
 {
+    ht_use_device(ht_device_get("cpu")); /* named in messages */
+
     const double values[2 * OUT] = {1, 2, 3, 4};
     const int64_t same[] = {OUT}, larger[] = {2 * OUT};
     ht_module *net = new_net(3);
@@ -260,13 +272,13 @@ static void a_wrapped_parameter_keeps_its_shape(void **state)
     (void)state;
     assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
     set_handlers(HT_ERRORS_RETURN);
-    assert_int_equal(ht_tensor_set_(shift, ht_array_local(values, 1, larger, HT_FLOAT64)),
+    assert_int_equal(ht_tensor_set_(shift, ht_array(values, 1, larger, HT_FLOAT64, HT_LOCAL)),
                      HT_ERR_STATE);
     expect_message("ht_tensor_set_: x is float64 (4,) on cpu:0 and was to become float64 (8,)");
-    assert_int_equal(ht_tensor_set_(shift, ht_array_local(values, 1, same, HT_INT64)),
+    assert_int_equal(ht_tensor_set_(shift, ht_array(values, 1, same, HT_INT64, HT_LOCAL)),
                      HT_ERR_STATE);
     set_handlers(HT_ERRORS_ABORT);
-    assert_int_equal(ht_tensor_set_(shift, ht_array_local(values, 1, same, HT_FLOAT64)),
+    assert_int_equal(ht_tensor_set_(shift, ht_array(values, 1, same, HT_FLOAT64, HT_LOCAL)),
                      HT_SUCCESS);
     assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
     ht_release(dp);
@@ -280,10 +292,9 @@ enum way { NO_LOSS, NO_ROWS, NO_UPDATE, NO_INPUT, ROW_LOSSES, WAYS };
 static ht_status lossless_pass(ht_module *dp, ht_optim_wrapper *wrapper, enum way way, bool fails)
 {
     int64_t shape[] = {4, IN + 1};
-    ht_tensor *x = fails && way != ROW_LOSSES ? ht_full_on(2, shape, 1, HT_FLOAT64, HT_NONE,
-                                                           ht_device_get("cpu"), HT_COMM_SELF)
+    ht_tensor *x = fails && way != ROW_LOSSES ? ht_full(2, shape, 1, HT_FLOAT64, HT_LOCAL)
                                               : batch_rows(4 * ht_test_rank, 4);
-    ht_tensor *y = fails && way == NO_INPUT ? ht_forward(dp, ht_reshape(x, 2, (int64_t[]){5, 5}))
+    ht_tensor *y = fails && way == NO_INPUT ? ht_forward(dp, ht_reshape(x, HT_SHAPE(5, 5)))
                                             : ht_forward(dp, x);
     ht_tensor *loss = ht_nll_loss(y, batch_classes(4 * ht_test_rank, 4), HT_MEAN);
 
@@ -350,6 +361,7 @@ HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(what_one_rank_cannot_w
               cmocka_unit_test(a_step_needs_a_synchronised_pass),
               cmocka_unit_test(a_failed_backward_is_named),
               cmocka_unit_test(a_backward_that_failed_on_one_rank_is_told_to_all),
+              cmocka_unit_test(what_was_read_within_such_a_pass_is_not_updated),
               cmocka_unit_test(a_forward_that_failed_on_one_rank_is_told_to_all),
               cmocka_unit_test(a_hook_fails_where_its_sum_is_awaited),
               cmocka_unit_test(a_wrapped_parameter_keeps_its_shape));

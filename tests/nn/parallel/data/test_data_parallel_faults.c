@@ -70,8 +70,8 @@ static void check_fault_2(bool own_gradients)
             backward_rows(dp, 100 * step + 6 * (2 * ht_test_rank + m), 6);
         backward_rows(one, 100 * step, 12 * ht_test_size);
 
-        const double *mine = ht_tensor_data(ht_tensor_grad(shift));
-        const double *right = ht_tensor_data(ht_tensor_grad(expected));
+        const double *mine = ht_test_data(ht_tensor_grad(shift));
+        const double *right = ht_test_data(ht_tensor_grad(expected));
         for (int i = 0; i < OUT; i++)
             assert_true(fabs(mine[i] - right[i]) <= 1e-13);
 
@@ -168,7 +168,7 @@ static void test_gradient_handles_stay(void **state)
             backward_rows(dp, 100 * step + 12 * ht_test_rank, 2 + ht_test_rank);
             ht_mul_scalar_(held, 0.5);
             ht_optimizer_step(optimizer);
-            memcpy(mine, ht_tensor_data(ht_mul_scalar(held, 1)), sizeof mine);
+            memcpy(mine, ht_test_data(ht_mul_scalar(held, 1)), sizeof mine);
             memcpy(first, mine, sizeof first);
             MPI_Bcast(first, OUT, MPI_DOUBLE, 0, ht_comm_mpi(HT_COMM_WORLD));
             assert_memory_equal(mine, first, sizeof mine);
@@ -205,10 +205,10 @@ static void fault_4_wrapping_keeps_weights_and_generator(void **state)
     ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
     ht_tensor *after = ht_rand(1, shape, HT_FLOAT64, HT_NONE);
 
-    assert_memory_equal(ht_tensor_data(draw), ht_tensor_data(after), 8 * sizeof(double));
+    assert_memory_equal(ht_test_data(draw), ht_test_data(after), 8 * sizeof(double));
     read_parameters(net, values);
     assert_memory_equal(values, expected, sizeof values);
-    assert_true(*(const double *)ht_tensor_data(buffer) == 0);
+    assert_true(*(const double *)ht_test_data(buffer) == 0);
 
     one_step(dp, optimizer, 0);
     assert_int_equal(ht_tensor_dtype(ht_tensor_grad(((struct net *)ht_module_data(net))->shift)),

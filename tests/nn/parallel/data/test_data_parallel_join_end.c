@@ -70,13 +70,13 @@ static void join_takes_buffers_from_ranks_with_data(void **state)
         ht_tensor *y = ht_forward(dp, batch_rows(step, 4));
 
         if (step > 0)
-            assert_true(*(const double *)ht_tensor_data(buffer) == 100 * (step - 1) + step);
+            assert_true(*(const double *)ht_test_data(buffer) == 100 * (step - 1) + step);
         ht_fill_(buffer, 100 * step + ht_test_rank);
         ht_backward(ht_nll_loss(y, batch_classes(step, 4), HT_MEAN));
         ht_optimizer_step(optimizer);
     }
     assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
-    assert_true(*(const double *)ht_tensor_data(buffer) == 101 * (ht_test_size - 1));
+    assert_true(*(const double *)ht_test_data(buffer) == 101 * (ht_test_size - 1));
     ht_release(dp);
     ht_release(net);
     ht_release(optimizer);

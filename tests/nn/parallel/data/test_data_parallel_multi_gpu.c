@@ -15,8 +15,7 @@ static ht_status backward(ht_module *model, double x)
 {
     int64_t three = 3;
 
-    return ht_backward(ht_forward(
-        model, ht_full_on(1, &three, x, HT_FLOAT64, HT_NONE, ht_get_device(), HT_COMM_SELF)));
+    return ht_backward(ht_forward(model, ht_full(1, &three, x, HT_FLOAT64, HT_LOCAL)));
 }
 
 static double gradient(const struct setting *s)
@@ -116,8 +115,7 @@ static void test_loss_scaling(void **state)
     ht_set_grad_enabled(true);
     for (int batch = 0; batch < 6; batch++) {
         bool apart = batch == 3, overflows = apart && ht_test_rank == 1;
-        ht_tensor *x = ht_full_on(1, &three, overflows ? INFINITY : 1, HT_FLOAT64, HT_NONE,
-                                  ht_get_device(), HT_COMM_SELF);
+        ht_tensor *x = ht_full(1, &three, overflows ? INFINITY : 1, HT_FLOAT64, HT_LOCAL);
 
         ht_optim_wrapper_begin(scaler, s.model);
         assert_int_equal(ht_optim_wrapper_update_params(scaler, ht_forward(s.model, x)),

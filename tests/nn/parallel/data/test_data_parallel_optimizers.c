@@ -144,6 +144,8 @@ static void assert_refused(ht_module *net, ht_optimizer *optimizer,
 
 static void test_refused_options(void **state)
 {
+    ht_use_device(ht_device_get("cpu")); /* named in messages */
+
     static const int devices[] = {1, 2};
     ht_module *net = new_net(3), *other = new_net(4);
     ht_data_parallel_options options = ht_data_parallel_options_default();

@@ -78,7 +78,7 @@ static void collect_gradients(const char *name, ht_tensor *x, void *user)
 
     (void)name;
     for (int64_t i = 0; i < ht_tensor_size(x); i++)
-        (*at)[i] = grad != NULL ? ((double *)ht_tensor_data(grad))[i] : 0;
+        (*at)[i] = grad != NULL ? ((double *)ht_test_data(grad))[i] : 0;
     *at += ht_tensor_size(x);
 }
 

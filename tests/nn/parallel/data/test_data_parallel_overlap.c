@@ -3,6 +3,7 @@
 /* What the trace shows over a network of limited rate, with the progress thread, of a model with
  * enough layers to hide behind: the exchange lies under backward and forward, at least half of it
  * under computing. tests/examples/trace.sh runs it over two simulated hosts. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -151,8 +152,8 @@ static void test_half_of_the_exchange_lies_under_computing(void **state)
     if (!over_a_network())
         HT_TEST_SKIP("needs two hosts and HT_PROGRESS_THREAD=1; tests/examples/trace.sh has them");
     ht_use_comm(HT_COMM_SELF);
-    x = ht_randn(2, (int64_t[]){ROWS, WIDTH}, HT_FLOAT32, HT_NONE);
-    y = ht_randint(0, WIDTH, 1, (int64_t[]){ROWS}, HT_INT64, HT_NONE);
+    x = ht_randn(HT_SHAPE(ROWS, WIDTH), HT_FLOAT32, HT_NONE);
+    y = ht_randint(0, WIDTH, HT_SHAPE(ROWS), HT_INT64, HT_NONE);
     ht_use_comm(HT_COMM_WORLD);
     net = new_model();
     optimizer = ht_optim_sgd(ht_module_parameters(net), 1e-3, NULL);

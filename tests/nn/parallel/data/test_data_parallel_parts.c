@@ -21,7 +21,7 @@ static ht_module *new_mlp(void)
 
     ht_nn_seed(5);
     net = ht_nn_sequential(
-        3, (ht_module *[]){ht_nn_linear(WIDE, WIDE), ht_nn_relu(), ht_nn_linear(WIDE, WIDE)});
+        HT_LIST(ht_module *, ht_nn_linear(WIDE, WIDE), ht_nn_relu(), ht_nn_linear(WIDE, WIDE)));
     ht_module_to_dtype(net, HT_FLOAT64);
     return net;
 }
@@ -44,7 +44,7 @@ static ht_tensor *numbers(int64_t first, int64_t rows)
 
     for (int64_t i = 0; i < rows * WIDE; i++)
         values[i] = sin(0.7 * (double)(first * WIDE + i) + 0.1 * (double)((first * WIDE + i) % 17));
-    x = ht_array_local(values, 2, (int64_t[]){rows, WIDE}, HT_FLOAT64);
+    x = ht_array(values, HT_SHAPE(rows, WIDE), HT_FLOAT64, HT_LOCAL);
     free(values);
     return x;
 }
@@ -83,8 +83,7 @@ static double *train_mlp(ht_comm *comm, bool blocking, double bucket_mb)
     ht_scope *scope = ht_scope_open();
     ht_value *all = ht_module_parameters(model);
 
-    memcpy(weight, ht_tensor_data(ht_value_as_tensor(ht_value_at(all, 0))),
-           sizeof *weight * WEIGHT);
+    memcpy(weight, ht_test_data(ht_value_as_tensor(ht_value_at(all, 0))), sizeof *weight * WEIGHT);
     ht_scope_close(scope);
     if (model != net)
         ht_release(model);
@@ -141,6 +140,8 @@ static void part_is_there(ht_tensor *leaf, int64_t n, void *user)
  * is made in its final place. */
 static void test_a_gradient_leaves_while_it_is_made(void **state)
 {
+    ht_use_device(ht_device_get("cpu")); /* others are sent whole */
+
     ht_comm *comm = comm_of_nodes();
     ht_module *net = new_mlp();
     ht_optimizer *optimizer = new_optimizer(net, SGD);
@@ -157,7 +158,7 @@ static void test_a_gradient_leaves_while_it_is_made(void **state)
     weight = dp->reducer->params[0].tensor;
     step(model, optimizer, 0, ROWS);
     seen.param = ht__reducer_find(dp->reducer, weight);
-    ht__register_early_hook(weight, unheard, part_is_there, &seen);
+    ht__register_early_hook(weight, unheard, part_is_there, NULL, &seen);
     for (int i = 1; i < 3; i++) {
         seen.elements = 0;
         step(model, optimizer, i, ROWS);
@@ -226,7 +227,7 @@ static void train_with_worthless_step(bool blocking, double *weight)
             ht_data_parallel_set_weight(model, 0);
         step(model, optimizer, i * ht_test_size + ht_test_rank, ROWS);
     }
-    memcpy(weight, ht_tensor_data(first), sizeof *weight * WEIGHT);
+    memcpy(weight, ht_test_data(first), sizeof *weight * WEIGHT);
     ht_release(model);
     ht_release(net);
     ht_release(optimizer);

@@ -1,9 +1,9 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* One rank asks for a stop; all learn of it at the same step. */
+#include "core/tensor/tensor.h"
 #include "ht_test.h"
 
-#include "core/core.h"
 #include "ht.h"
 
 enum { STEPS = 8, ASKED = 3 };
@@ -16,8 +16,7 @@ static int64_t told_after(ht_averaging averaging, bool blocking, int asking)
     ht_module *net = ht_nn_linear(3, 2), *dp;
     ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
     int64_t rows = ht_test_size > 1 && ht_test_rank == 1 ? 0 : 2, told = STEPS + 1;
-    ht_tensor *x = ht_full_on(2, (int64_t[]){rows, 3}, 1, HT_FLOAT32, HT_NONE, ht_get_device(),
-                              HT_COMM_SELF);
+    ht_tensor *x = ht_full(HT_SHAPE(rows, 3), 1, HT_FLOAT32, HT_LOCAL);
 
     options.blocking = blocking;
     options.averaging = averaging;

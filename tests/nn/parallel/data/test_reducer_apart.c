@@ -2,24 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameters that lie on one memory: updates of it that wait for averages would come in another
  * order on every rank. */
-#include "data_parallel_test.h"
-
-static void set_handlers(ht_errhandler handler)
-{
-    ht_comm_set_errhandler(HT_COMM_WORLD, handler);
-    ht_comm_set_errhandler(HT_COMM_SELF, handler);
-    ht_error_clear();
-}
-
-static void expect_message(const char *part)
-{
-    const char *message;
-
-    assert_int_not_equal(ht_error_get(&message), HT_SUCCESS);
-    if (strstr(message, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, message);
-    ht_error_clear();
-}
+#include "data_parallel_errors.h"
 
 static void tie(ht_module *net, const char *name, const char *to)
 {
@@ -32,7 +15,7 @@ static void tie(ht_module *net, const char *name, const char *to)
 static void tie_partly(ht_module *net)
 {
     const double values[12] = {0};
-    ht_tensor *flat = ht_array_local(values, 1, (int64_t[]){12}, HT_FLOAT64);
+    ht_tensor *flat = ht_array(values, HT_SHAPE(12), HT_FLOAT64, HT_LOCAL);
 
     ht_tensor_set_(ht_module_find_parameter(net, "fc1.bias"), ht_narrow(flat, 0, 2, 2 + IN));
     ht_tensor_set_(ht_module_find_parameter(net, "shift"), ht_narrow(flat, 0, 6, 6 + OUT));
@@ -62,7 +45,7 @@ static void two_parameters_on_one_memory_are_not_wrapped(void **state)
 /* Each child's wrapper would find nothing wrong. */
 static void nor_are_those_of_two_submodules(void **state)
 {
-    ht_module *net = ht_nn_sequential(2, (ht_module *[]){ht_nn_linear(3, 3), ht_nn_linear(3, 3)});
+    ht_module *net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(3, 3), ht_nn_linear(3, 3)));
 
     (void)state;
     tie(net, "1.weight", "0.weight");
@@ -72,15 +55,6 @@ static void nor_are_those_of_two_submodules(void **state)
     expect_message("ht_nn_data_parallel_separate: parameters 0.weight and 1.weight share memory");
     set_handlers(HT_ERRORS_ABORT);
     ht_release(net);
-}
-
-static ht_status one_step(ht_module *dp, ht_optimizer *optimizer)
-{
-    ht_status status = ht_optimizer_zero_grad(optimizer);
-
-    if (status == HT_SUCCESS)
-        status = backward_rows(dp, 4 * ht_test_rank, 4);
-    return status == HT_SUCCESS ? ht_optimizer_step(optimizer) : status;
 }
 
 static void one_tensor_in_two_places_is_one_parameter(void **state)
@@ -99,6 +73,66 @@ static void one_tensor_in_two_places_is_one_parameter(void **state)
     ht_release(optimizer);
 }
 
+static void expect_refusal(ht_tensor *x, ht_tensor *y, const char *message)
+{
+    assert_int_equal(ht_tensor_set_(x, y), HT_ERR_STATE);
+    expect_message(message);
+}
+
+/* One rank alone may try, between any two calls: nothing is sent, and nothing has changed. */
+static void check_not_tied_later(bool blocking, bool alone)
+{
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+    ht_tensor *shift = ht_module_find_parameter(net, "shift");
+    ht_tensor *bias = ht_module_find_parameter(net, "fc2.bias"), *flat;
+    const int64_t length = 2 * OUT;
+
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+    if (!alone || ht_test_rank == ht_test_size - 1) {
+        expect_refusal(shift, bias,
+                       "ht_tensor_set_: parameter shift would share memory with "
+                       "fc2.bias");
+        flat = ht_full(1, &length, 1, HT_FLOAT64, HT_LOCAL);
+        assert_int_equal(ht_tensor_set_(shift, ht_narrow(flat, 0, 0, OUT)), HT_SUCCESS);
+        expect_refusal(bias, ht_narrow(flat, 0, OUT - 1, 2 * OUT - 1),
+                       "fc2.bias would share memory with");
+        assert_int_equal(ht_tensor_set_(shift, shift), HT_SUCCESS);
+        assert_int_equal(ht_tensor_set_(bias, ht_narrow(flat, 0, OUT, 2 * OUT)), HT_SUCCESS);
+    }
+    assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+    ht_release(dp);
+    assert_int_equal(ht_tensor_set_(shift, bias), HT_SUCCESS);
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void a_wrapped_parameter_does_not_move_onto_another(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++)
+        check_not_tied_later(way & 1, way & 2);
+}
+
+static void nor_onto_one_of_another_wrapper(void **state)
+{
+    ht_module *net = ht_nn_sequential(2, (ht_module *[]){ht_nn_linear(3, 3), ht_nn_linear(3, 3)});
+    ht_tensor *first = ht_module_find_parameter(net, "0.weight");
+    ht_tensor *second = ht_module_find_parameter(net, "1.weight");
+
+    (void)state;
+    assert_int_equal(ht_nn_data_parallel_separate(net, HT_COMM_WORLD, 0, NULL, NULL), HT_SUCCESS);
+    set_handlers(HT_ERRORS_RETURN);
+    expect_refusal(second, first, "parameter weight would share memory with weight");
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(net);
+}
+
 HT_TEST_SUITE(test_reducer_apart, cmocka_unit_test(two_parameters_on_one_memory_are_not_wrapped),
               cmocka_unit_test(nor_are_those_of_two_submodules),
-              cmocka_unit_test(one_tensor_in_two_places_is_one_parameter));
+              cmocka_unit_test(one_tensor_in_two_places_is_one_parameter),
+              cmocka_unit_test(a_wrapped_parameter_does_not_move_onto_another),
+              cmocka_unit_test(nor_onto_one_of_another_wrapper));

@@ -15,7 +15,7 @@ static inline ht_tensor *input(int64_t n, int seed)
 
     for (int64_t i = 0; i < 5 * n; i++)
         data[i] = sin(0.7 * (double)i + seed);
-    return ht_array_local(data, 2, (int64_t[]){n, 5}, HT_FLOAT64);
+    return ht_array(data, HT_SHAPE(n, 5), HT_FLOAT64, HT_LOCAL);
 }
 
 static inline ht_module *net_new(void)
@@ -23,8 +23,8 @@ static inline ht_module *net_new(void)
     ht_module *net;
 
     ht_nn_seed(3);
-    net = ht_nn_sequential(3,
-                           (ht_module *[]){ht_nn_linear(5, 7), ht_nn_relu(), ht_nn_linear(7, 2)});
+    net = ht_nn_sequential(
+        HT_LIST(ht_module *, ht_nn_linear(5, 7), ht_nn_relu(), ht_nn_linear(7, 2)));
     ht_module_to_dtype(net, HT_FLOAT64);
     return net;
 }

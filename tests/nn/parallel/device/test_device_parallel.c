@@ -32,7 +32,7 @@ static void outputs_and_gradients_equal_the_plain_modules(void **state)
             ht_tensor_set_requires_grad(b, true);
             ya = ht_forward(plain, a);
             yb = ht_forward(wrapped, b);
-            assert_string_equal(ht_device_name(ht_tensor_device(yb)), "cpu:0");
+            assert_ptr_equal(ht_tensor_device(yb), ht_get_device());
             ht_test_expect_same(ya, yb, 1e-12);
             ht_backward(ht_mean(ht_mul(ya, ya), HT_NONE));
             ht_backward(ht_mean(ht_mul(yb, yb), HT_NONE));
@@ -114,8 +114,8 @@ static void copies_draw_dropout_masks_of_their_own(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_module *net = ht_nn_dropout(0.5), *wrapped = ht_nn_device_parallel(net, ids, 2, HT_NONE, 0);
-    ht_tensor *ones = ht_full_on(1, (int64_t[]){128}, 1, HT_FLOAT32, HT_NONE, ht_device_get("cpu"),
-                                 HT_COMM_SELF);
+    ht_tensor *ones = ht_full_ext(HT_SHAPE(128), HT_NUM(1), HT_FLOAT32, HT_NONE,
+                                  ht_device_get("cpu"), HT_COMM_SELF);
     const double *y = ht_test_values(ht_forward(wrapped, ones));
     const double *later = ht_test_values(ht_forward(wrapped, ones));
 
@@ -182,6 +182,8 @@ static ht_value *map_forward(ht_module *self, ht_value *inputs)
 
 static void maps_and_lists_are_walked_and_keys_agree(void **state)
 {
+    ht_use_device(ht_device_get("cpu")); /* looked at by the module */
+
     static const ht_module_type type = {.name = "Map", .forward_value = map_forward};
     ht_scope *scope = ht_scope_open();
     ht_module *net = ht_module_new(sizeof(int), &type);

@@ -42,7 +42,7 @@ static ht_tensor *picky_forward(ht_module *self, ht_tensor *x)
     (void)self;
     ht_tensor_item(ht_narrow(ht_narrow(x, 0, 0, 1), 1, 0, 1), &first);
     if (first < 0)
-        return ht_reshape(x, 1, (int64_t[]){7});
+        return ht_reshape(x, HT_SHAPE(7));
     usleep(20000);
     atomic_fetch_add(&ended, 1);
     return x;
@@ -50,6 +50,8 @@ static ht_tensor *picky_forward(ht_module *self, ht_tensor *x)
 
 static void the_first_error_is_raised_when_all_have_ended(void **state)
 {
+    ht_use_device(ht_device_get("cpu")); /* named in messages */
+
     static const ht_module_type picky = {.name = "Picky", .forward = picky_forward};
     ht_scope *scope = ht_scope_open();
     ht_module *net = ht_module_new(1, &picky);
@@ -58,9 +60,8 @@ static void the_first_error_is_raised_when_all_have_ended(void **state)
 
     (void)state;
     atomic_store(&ended, 0);
-    HT_TEST_EXPECT_ERROR(
-        ht_forward(wrapped, ht_array_local(data, 2, (int64_t[]){4, 1}, HT_FLOAT64)), HT_ERR_SHAPE,
-        "ht_nn_device_parallel: part 1 of 4, on cpu:1: ht_reshape");
+    HT_TEST_EXPECT_ERROR(ht_forward(wrapped, ht_array(data, HT_SHAPE(4, 1), HT_FLOAT64, HT_LOCAL)),
+                         HT_ERR_SHAPE, "ht_nn_device_parallel: part 1 of 4, on cpu:1: ht_reshape");
     assert_int_equal(atomic_load(&ended), 2);
     ht_release(wrapped);
     ht_release(net);
@@ -98,6 +99,8 @@ static void a_synchronised_batch_norm_inside_is_refused(void **state)
 
 static void a_parameter_on_another_device_is_named(void **state)
 {
+    ht_use_device(ht_device_get("cpu")); /* named in messages */
+
     ht_module *net = net_new(), *wrapped = ht_nn_device_parallel(net, ids, 2, HT_NONE, 0);
     ht_scope *scope = ht_scope_open();
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Products, convolutions and what layers need. A row: name, and the struct that it is given. */
+#ifndef HT_KERNELS_NN_H
+#define HT_KERNELS_NN_H
+
+#include "ht/kernels/random.h"
+
+/* clang-format off */
+#define HT_NN_KERNELS(X) \
+    X(GEMM, ht_gemm_call) \
+    X(CONV_FORWARD, ht_conv_call) X(CONV_BACKWARD_DATA, ht_conv_call) X(CONV_BACKWARD_WEIGHT, ht_conv_call) \
+    X(MAX_POOL_FORWARD, ht_pool_call) X(MAX_POOL_BACKWARD, ht_pool_call) \
+    X(NORM_MOMENTS, ht_norm_call) X(NORM_PREPARE, ht_norm_channels_call) X(NORM_FORWARD, ht_norm_call) \
+    X(NORM_SUMS, ht_norm_call) X(NORM_BACKWARD, ht_norm_call) \
+    X(LOG_SOFTMAX_FORWARD, ht_rows_call) X(LOG_SOFTMAX_BACKWARD, ht_rows_call) \
+    X(NLL_FORWARD, ht_rows_call) X(NLL_BACKWARD, ht_rows_call) \
+    X(DROPOUT_FORWARD, ht_dropout_call) X(DROPOUT_BACKWARD, ht_dropout_call)
+/* clang-format on */
+
+typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
+
+/* For each i < batch: c_i (m, n) = epilogue(alpha op(a_i) op(b_i) + beta c_i + bias), row-major
+ * with leading dimensions; op transposes when asked; bias (n) or NULL is added to every row of all.
+ * `batch` products are *_step elements apart; a step of 0 is the same matrix for all. Floating and
+ * complex dtypes. compute: the dtype in which products are taken and summed, at least as wide as
+ * the operands'; of 16 bits HT_FLOAT32, else the dtype itself. */
+typedef struct ht_gemm_call {
+    ht_kernel_call call;
+    ht_dtype compute;
+    ht_epilogue epilogue;
+    bool trans_a, trans_b;
+    int64_t m, n, k, lda, ldb, ldc;
+    int64_t batch, a_step, b_step, c_step;
+    double alpha, beta;
+    const void *a, *b, *bias;
+    void *c;
+} ht_gemm_call;
+
+enum { HT_SPATIAL = 3 };
+
+/* Convolution over `spatial` axes, slowest first (height before width): x (n, c, in...), weight
+ * (o, c / groups, kernel...) row-major, bias (o), y (n, o, out...); x and y by strides (row-major
+ * or channels-last). FORWARD writes y from x, weight, bias (or NULL); BACKWARD_DATA x from y and
+ * weight; BACKWARD_WEIGHT weight and bias (each unless NULL) from x and y: all as gradients. */
+typedef struct ht_conv_call {
+    ht_kernel_call call;
+    int spatial;
+    int64_t n, c, o, groups;
+    int64_t in[HT_SPATIAL], kernel[HT_SPATIAL], out[HT_SPATIAL];
+    int64_t stride[HT_SPATIAL], padding[HT_SPATIAL], dilation[HT_SPATIAL];
+    int64_t x_stride[2 + HT_SPATIAL], y_stride[2 + HT_SPATIAL];
+    void *x, *weight, *bias, *y;
+} ht_conv_call;
+
+/* Max pooling over `spatial` axes, x (n, c, in...) to y (n, c, out...), by strides; padding counts
+ * as -inf. `index` is int32, row-major (n, c, out...) when y is row-major and channels-last when y
+ * is; it holds the row-major position in `in` of the chosen element, the first of equals; NaN wins.
+ * FORWARD writes y and index from x, BACKWARD x from y and index, as gradients. */
+typedef struct ht_pool_call {
+    ht_kernel_call call;
+    int spatial;
+    int64_t n, c;
+    int64_t in[HT_SPATIAL], kernel[HT_SPATIAL], out[HT_SPATIAL];
+    int64_t stride[HT_SPATIAL], padding[HT_SPATIAL], dilation[HT_SPATIAL];
+    int64_t x_stride[2 + HT_SPATIAL], y_stride[2 + HT_SPATIAL];
+    void *x, *y;
+    int32_t *index;
+} ht_pool_call;
+
+/* Normalisation of `channels` over the rest of x, which is contiguous as (outer, channels, inner):
+ * row-major (n, c, ...) has inner = pixels; channels-last images and (n, c) have inner = 1.
+ *
+ * What is kept of channels is float64, in device memory. `moments` (2, channels): mean, and
+ * M2 = sum (x - mean)^2, both 0 where there is no element. `channel` (4, channels): mean,
+ * 1 / sqrt(variance + eps), scale, shift. `sums` (2, channels): s1 = sum dy, s2 = sum dy (x -
+ * mean). MOMENTS    moments from x FORWARD    y = (x - mean) scale + shift, from x and channel SUMS
+ * sums from x, y (dy) and channel BACKWARD   dx = scale (dy - s1 / count - (x - mean) s2 / (count
+ * (variance + eps))), where count is 0 dx = scale dy; from x, y (dy), channel and sums */
+typedef struct ht_norm_call {
+    ht_kernel_call call;
+    int64_t outer, channels, inner;
+    double count;
+    const void *x;
+    void *y, *dx;
+    double *moments, *channel, *sums;
+} ht_norm_call;
+
+/* PREPARE: `channel` of ht_norm_call from moments over `count` values each, with variance M2 /
+ * count (1 where count is 0), or where moments is NULL from the running statistics; weight, bias:
+ * NULL is 1, 0. Where `track`, the running statistics that are not NULL follow: r += momentum
+ * (batch's - r), the variance's being M2 / (count - 1); not where count is 0. Everything but
+ * moments and channel is (channels) of the kernel's dtype; computed in float64, rounded once. */
+typedef struct ht_norm_channels_call {
+    ht_kernel_call call;
+    int64_t channels;
+    double count, eps, momentum;
+    bool track;
+    const double *moments;
+    const void *weight, *bias;
+    void *running_mean, *running_var;
+    double *channel;
+} ht_norm_channels_call;
+
+/* `rows` rows of `columns`, row-major. LOG_SOFTMAX_FORWARD writes y from x; BACKWARD x from y and
+ * dy. NLL_FORWARD: y[i] = -x[i][target[i]], 0 where target is ignore; a target outside of the
+ * columns is an error in the data. BACKWARD: x = 0 but x[i][target[i]] = -dy[i]. */
+typedef struct ht_rows_call {
+    ht_kernel_call call;
+    int64_t rows, columns, ignore;
+    void *x, *y;
+    const void *dy;
+    const int64_t *target;
+} ht_rows_call;
+
+/* mask = the draw of an element >= draw.a = p; y = x mask / (1 - p), draw.outer * draw.inner
+ * contiguous elements. BACKWARD: the same from the mask that there is. */
+typedef struct ht_dropout_call {
+    ht_random_call draw; /* of which `out` is not used */
+    const void *x;
+    void *y;
+    uint8_t *mask;
+} ht_dropout_call;
+
+#define HT_KERNEL_ID(name, arguments) HT_KERNEL_##name,
+enum { HT_KERNEL_BEFORE_NN = HT_KERNELS_NN - 1, HT_NN_KERNELS(HT_KERNEL_ID) HT_KERNELS_NN_END };
+#undef HT_KERNEL_ID
+
+#endif

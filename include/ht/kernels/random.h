@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random draws, given an ht_random_call; their numbers are exactly specified (doc/design.md, Bits).
+ */
+#ifndef HT_KERNELS_RANDOM_H
+#define HT_KERNELS_RANDOM_H
+
+#include "ht/backend.h"
+
+#define HT_RANDOM_KERNELS(X) X(RANDOM_UNIFORM) X(RANDOM_NORMAL) X(RANDOM_INTEGER)
+
+/* Where a slab's elements stand in the global tensor: element (o, i) of (outer, inner) is global
+ * element o * inner_global + start + i. A process-local draw has outer 1 and start 0. */
+typedef struct ht_random_call {
+    ht_kernel_call call;
+    uint64_t seed, draw;
+    int64_t outer, inner, inner_global, start;
+    double a, b;       /* uniform: [a, b); normal: mean a, deviation b; dropout: probability a */
+    int64_t low, high; /* integers: low <= value < high */
+    void *out;         /* (outer, inner), row-major */
+} ht_random_call;
+
+#define HT_KERNEL_ID(name) HT_KERNEL_##name,
+enum {
+    HT_KERNEL_BEFORE_RANDOM = HT_KERNELS_RANDOM - 1,
+    HT_RANDOM_KERNELS(HT_KERNEL_ID) HT_KERNELS_RANDOM_END
+};
+#undef HT_KERNEL_ID
+
+#endif

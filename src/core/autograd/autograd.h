@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The engine, for the rooms above, and walks over graphs. */
+#ifndef HT_CORE_AUTOGRAD_AUTOGRAD_H
+#define HT_CORE_AUTOGRAD_AUTOGRAD_H
+
+#include "core/tensor/graph.h"
+
+/* ---- autograd (autograd/) -----------------------------------------------------------------------
+ * A backward function gives each gradient as a global tensor of any split; the engine fits it to
+ * its operand: sums over the axes the operand was broadcast along, resplits, converts. A kernel
+ * that computes this rank's *partial sum* for a replicated operand calls ht__sum_partial itself. */
+
+ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand);
+
+/* partial: process-local sums of each rank of `of`'s communicator when `of` is split; returns their
+ * sum over the ranks as a tensor of that communicator (partial itself when there is nothing to
+ * sum). Parts are float32 or wider: of 16 bits they would lose digits. */
+ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *of);
+
+/* The dtype in which parts of a sum of products are kept. */
+static inline ht_dtype ht__product_dtype(ht_dtype dtype)
+{
+    return ht_dtype_size(dtype) < sizeof(float) ? HT_FLOAT32 : dtype;
+}
+
+/* For a node's backward that still has much to do: the gradient of a leaf that is in grad_inputs
+ * goes to it now, if all its hooks are early ones, and is NULL there afterwards. */
+void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[]);
+
+/* For a node's backward that makes a large gradient piece by piece: its first n elements are there.
+ * Who waits for them may take them, where nothing else will be added and `grad` is the leaf's own.
+ */
+void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64_t n);
+
+/* Every leaf that requires a gradient and `root` depends on, maybe more than once. Walks of the
+ * same number visit a node once in all; on one thread. */
+typedef void ht_leaf_visit_fn(const ht_grad_meta *leaf, void *user);
+uint64_t ht__graph_new_walk(void); /* larger than any before */
+void ht__graph_walk(ht_tensor *root, uint64_t walk, ht_leaf_visit_fn *visit, void *user);
+
+/* Every node that `root` depends on, by its number in the order of creation, until one is answered
+ * with false. last_number: of all nodes so far. */
+typedef bool ht_node_visit_fn(uint64_t number, void *user);
+void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user);
+
+void ht__autograd_start(void);
+
+/* Who follows the backward passes of this thread, in the order in which they came: data
+ * parallelism, a profiler. The struct is the observer's, and stays where it is until it leaves; any
+ * call may be NULL. */
+typedef struct ht_backward_observer {
+    /* Asked as a pass begins: what to multiply its seed by (weighted averaging). At 0 the pass does
+     * nothing, so that no 0 x NaN can arise; negative: an error was recorded, and there is none. */
+    double (*begins)(ht_tensor *root, void *user);
+    void (*progress)(void *user); /* between the nodes, and where one has waited */
+    /* A pass fails in the middle, or cannot begin because an error made its loss NULL. */
+    void (*failed)(bool begun, void *user);
+    void *user;
+    struct ht_backward_observer *next; /* the list's */
+} ht_backward_observer;
+void ht__backward_observe(ht_backward_observer *observer); /* again: nothing changes */
+void ht__backward_leave(ht_backward_observer *observer);   /* who is not there: nothing */
+
+/* What the engine tells them; begins: the product. */
+double ht__backward_begins(ht_tensor *root);
+void ht__backward_progress(void);
+void ht__backward_failed(bool begun);
+
+bool ht__backward_running(void); /* on this thread */
+
+void ht__backward_told(void);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One collective call, inside this room: its arguments, buffers and request. */
+#ifndef HT_CORE_COLLECTIVE_CALL_H
+#define HT_CORE_COLLECTIVE_CALL_H
+
+#include "core/collective/collective.h"
+#include "core/comm/mpi.h"
+
+/* ---- buffers (collective/buffer.c) ----------------------------------------------------------- */
+typedef struct ht_buffer {
+    ht_tensor *tensor; /* retained */
+    ht_body *packed;   /* owned; NULL: the tensor's own memory is contiguous */
+    ht_storage *host;  /* owned; NULL: the device's memory is the host's */
+    void *data;        /* what MPI is given */
+    int64_t count;
+    ht_dtype dtype;
+    bool write; /* copied back by close */
+    bool truth; /* integers that are not 0 become 1 then */
+} ht_buffer;
+ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor, bool read,
+                          bool write);
+/* Makes it a copy where its memory overlaps that of `other`, which MPI does not allow. */
+ht_status ht__buffer_detach(const char *what, ht_buffer *buffer, const ht_buffer *other);
+
+/* Whether two tensors are the same elements of the same memory. */
+bool ht__buffer_same(const ht_tensor *a, const ht_tensor *b);
+ht_status ht__buffer_close(const char *what, ht_buffer *buffer, bool copy_back);
+
+/* ---- requests (collective/request.c) --------------------------------------------------------- */
+struct ht_request {
+    ht_object base;
+    ht_comm *comm;    /* retained */
+    ht_comm *outer;   /* of ht__together before it, while it is being posted */
+    const char *what; /* not owned: a literal */
+    MPI_Comm wire;    /* where it communicates */
+    ht_buffer send, recv;
+    MPI_Request *mpi; /* owned; `count` of them */
+    int count;
+    void *arrays;             /* owned; counts and displacements that MPI reads until the end */
+    struct ht_posted *posted; /* owned; NULL: what it began with was agreed on before */
+    bool done;
+    ht_status status;
+};
+ht_request *ht__request_new(ht_comm *comm, const char *what);
+MPI_Request *ht__request_slots(ht_request *request, int count); /* all MPI_REQUEST_NULL */
+
+/* The request, or NULL (and its end) when posting it failed. */
+ht_request *ht__request_posted(ht_request *request, ht_status status);
+ht_status ht__request_run(ht_request *request); /* waits and releases; NULL: the last error */
+
+/* ---- arguments (collective/check.c) -------------------------------------------------------------
+ * What a rank brings to a call, and how the others come to know that it is wrong. */
+typedef enum ht_manner {
+    HT_AGREED, /* a collective call of the program's: the ranks ask each other before it begins */
+    HT_ALIKE,  /* one of the library's, with tensors of its own making; point to point */
+    HT_POSTED  /* waits for nobody and so cannot ask: the ranks learn of it in the wait */
+} ht_manner;
+
+typedef struct ht_check {
+    const char *what;
+    ht_comm *comm;
+    ht_manner manner;
+} ht_check;
+
+/* false after the error was recorded; if not HT_AGREED, it was reported too. */
+
+bool ht__check_operand(const ht_check *check, const char *name, const ht_tensor *tensor);
+bool ht__check_writable(const ht_check *check, const ht_tensor *tensor);
+bool ht__check_root(const ht_check *check, int root);
+bool ht__check_pair(const ht_check *check, const ht_tensor *send, const ht_tensor *recv);
+bool ht__check_same_local(const ht_check *check, const ht_tensor *send, const ht_tensor *recv);
+bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tensor *whole);
+ht_status ht__check_failed(const ht_check *check, ht_status code, const char *format, ...)
+    HT_PRINTF(3, 4);
+
+/* Opens the buffers of a request and posts the MPI operation of them on its wire. */
+typedef ht_status ht_start_fn(ht_request *request, const ht_call *call, ht_tensor *send,
+                              ht_tensor *recv);
+
+/* After the checks, before anything is sent: the request, or NULL where the call does not begin.
+ * Where the manner is HT_AGREED one small message between all ranks tells of failed checks and
+ * compares what `call` holds, so that it begins on all of them or on none. */
+ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool valid,
+                           ht_start_fn *start, ht_tensor *send, ht_tensor *recv);
+
+/* ---- collective calls that wait for nobody (collective/posted.c) ----------------------------- */
+/* The request of a call whose arguments were checked, with what is wrong recorded; NULL after the
+ * error was raised, where there are no others to tell. */
+ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_start_fn *start,
+                     ht_tensor *send, ht_tensor *recv);
+
+/* Whether the others learn from their wait of what this rank does wrong; else it ends the job. */
+bool ht__posted_tells(const ht_comm *comm);
+
+/* Moves the part of a request that comes before its MPI operation ends; never waits. True when it
+ * is over: only the operation is left to wait for. */
+bool ht__posted_ready(ht_request *request);
+ht_status ht__posted_end(ht_request *request, ht_status status); /* frees; tells the error */
+
+void ht__posted_start(void);
+
+/* ---- blocks between all ranks (collective/alltoall.c) ---------------------------------------- */
+/* Posts one MPI_Ialltoallw of contiguous blocks, given in elements; for what int cannot count. NULL
+ * counts: nothing on that side. */
+ht_status ht__post_blocks(ht_request *request, ht_dtype dtype, const void *send,
+                          const int64_t *send_counts, const int64_t *send_starts, void *recv,
+                          const int64_t *recv_counts, const int64_t *recv_starts);
+
+#endif

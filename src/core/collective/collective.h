@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communication of tensors, for the library's own parts. */
+#ifndef HT_CORE_COLLECTIVE_COLLECTIVE_H
+#define HT_CORE_COLLECTIVE_COLLECTIVE_H
+
+#include "core/comm/comm.h"
+#include "core/tensor/tensor.h"
+
+/* The public calls without their names, for tensors of the library's own making: what they hold is
+ * alike on all ranks, so that nobody asks. */
+ht_status ht__comm_bcast(ht_comm *comm, ht_tensor *buffer, int root);
+ht_status ht__comm_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
+                          int root);
+ht_status ht__comm_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+
+/* x <- the sum of the ranks' x / divisor, in place (collective/sum.c): of all ranks, or of those
+ * before or after this one (0 where there is none; the divisor does not count there). Added in the
+ * order of the ranks, from the last for those after, whatever the size. x is of the dtype in which
+ * partial sums are kept: int64, float32 (added up in float64), float64, complex. Its local part is
+ * of one size everywhere. Collective. */
+typedef enum ht_sum_of { HT_SUM_ALL, HT_SUM_BEFORE, HT_SUM_AFTER } ht_sum_of;
+ht_status ht__comm_sum(ht_comm *comm, ht_tensor *x, ht_sum_of which, double divisor,
+                       const char *what);
+
+/* Records of HT_REDUCE_MOMENTS, of so many numbers each, of all ranks: the first number of each <-
+ * the sum of |x - mean|^2 of all elements / divisor. Merged in the order of the ranks. Collective.
+ */
+static inline int ht__moments_record(bool is_complex)
+{
+    return is_complex ? 6 : 4;
+}
+
+ht_status ht__comm_moments(ht_comm *comm, ht_tensor *records, bool is_complex, double divisor,
+                           const char *what);
+
+/* Begins one Alltoall of blocks between local parts: block r of `send` is elements send_start[r]
+ * ... send_start[r + 1] of its local axis `send_axis`, block r of `recv` likewise; any strides.
+ * Owned; for ht_wait. */
+ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
+                                   const int64_t *send_start, ht_tensor *recv, int recv_axis,
+                                   const int64_t *recv_start, const char *what);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operations without their public names, for the rooms above and for each other. */
+#ifndef HT_CORE_OPS_OPS_H
+#define HT_CORE_OPS_OPS_H
+
+#include "core/tensor/graph.h"
+#include "ht/kernels/random.h"
+#include "ht/random.h"
+
+/* Whether a number is an integer that int64 has; then *whole is it. A cast of any other double is
+ * undefined. */
+bool ht__is_whole(double value, int64_t *whole);
+
+/* What a short call, which has doubles only, says beside a tensor of this dtype: a whole number is
+ * an integer beside integers and bool. */
+ht_number ht__number_of_double(ht_dtype dtype, double value);
+
+/* Where the public factory `what` makes its tensor: on the communicator and the device in use
+ * (HT_LOCAL: on this rank alone), or where it is told. comm is NULL after an error. */
+typedef struct ht_place {
+    ht_comm *comm;
+    ht_device *device; /* neither is owned */
+    int split;
+} ht_place;
+ht_place ht__place_here(const char *what, int split);
+ht_place ht__place_at(const char *what, int split, ht_device *device, ht_comm *comm);
+ht_tensor *ht__new_at(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
+                      ht_place place); /* scoped; NULL, too, where there is no place */
+
+/* ht_tensor_item, for a public function `what`. */
+ht_status ht__item(const char *what, ht_tensor *x, double *value);
+
+/* The values of x (its local part) as row-major `dtype` in host memory, where ht__body_data is an
+ * address: x itself where it is that, else a copy that no graph knows. NULL, and NULL operands
+ * alike, after an error. Scoped. */
+ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype);
+
+/* Whether the result of an operation may be written to x: not if its kind is higher (bool < integer
+ * < floating < complex), as it would be lost. NULL: fails with the error already set. */
+ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor *result);
+
+/* x <- values (NULL: fails with the error already set), in the graph as `values` are. */
+ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values);
+
+/* ht_copy_ and ht_tensor_set_ in the words of `what`; NULL operands as they are for a program. */
+ht_status ht__copy_into(const char *what, ht_tensor *x, ht_tensor *y);
+ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y);
+
+/* What is conjugate to complex x, x itself where it is real. PyTorch's gradient of a real loss is
+ * dL/d(Re z) + i dL/d(Im z): for w = f(z) that of z is that of w times the conjugate of f'(z). */
+ht_tensor *ht__conj(ht_tensor *x);
+
+/* y <- a x + b y: contiguous local parts of one dtype (float32, float64) and length, on one device.
+ */
+ht_status ht__axpby(const char *what, double a, ht_tensor *x, double b, ht_tensor *y);
+
+/* Without a node: x summed along an axis, which stays with length 1, in the dtype in which partial
+ * sums are kept: int64 for integers and bool, else the accumulator's. */
+ht_tensor *ht__sum_axis_wide(const char *what, ht_tensor *x, int axis);
+
+/* Without a node: x summed over the axes along which `shape` was broadcast to it, at once. */
+ht_tensor *ht__sum_to(const char *what, ht_tensor *x, int ndim, const int64_t shape[]);
+
+/* x / count, also where x's dtype does not hold the count. */
+ht_tensor *ht__over_count(ht_tensor *x, int64_t count);
+
+/* A product on the device and of the dtype of c, one unless the job says how many; its operands'
+ * addresses are the caller's to fill. */
+struct ht_gemm_call;
+ht_status ht__gemm(const char *what, const ht_tensor *c, struct ht_gemm_call *job);
+
+/* A tensor of one number, no axes and no split beside x, for operations of both. Scoped. */
+ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
+
+/* ht_broadcast_to under the name of the call that needs it, and of its argument. */
+ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, int ndim,
+                            const int64_t shape[]);
+
+/* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
+ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
+/* Begins y <- x between tensors of one shape and dtype, both split, which share no memory. Owned;
+ * for ht_wait. */
+ht_request *ht__post_slabs(const char *what, ht_tensor *x, ht_tensor *y);
+
+/* HT_ERR_ARGUMENT unless x's dtype holds a range of uniform numbers (random.c). */
+ht_status ht__random_check_range(const char *what, const ht_body *x, double low, double high);
+
+/* x <- random numbers of one draw, keyed by global element index. */
+ht_status ht__random_fill(const char *what, ht_tensor *x, ht_kernel kernel, uint64_t seed,
+                          uint64_t draw, double a, double b);
+
+/* Where the elements of a body that is row-major, or that is not split and dense in another order,
+ * stand in its global tensor. There are some. */
+void ht__random_place(const ht_body *body, ht_random_call *random);
+
+/* Draws that a communicator has made since the generator was seeded. */
+uint64_t ht__random_draws(ht_comm *comm);
+void ht__random_set_draws(ht_comm *comm, uint64_t draws);
+
+#endif

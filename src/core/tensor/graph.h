@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a graph knows of tensors: gradients, hooks, and what writes in place do to it. */
+#ifndef HT_CORE_TENSOR_GRAPH_H
+#define HT_CORE_TENSOR_GRAPH_H
+
+#include "core/tensor/tensor.h"
+#include "ht/autograd.h"
+
+/* The first n elements of the gradient that is being written in place are there. */
+typedef void ht_grad_filling_fn(ht_tensor *leaf, int64_t n, void *user);
+
+/* `what` is about to give the leaf the body `to`: whether it may, else the code of HT_FAIL. */
+typedef ht_status ht_grad_moving_fn(const char *what, const ht_tensor *leaf, const ht_body *to,
+                                    void *user);
+
+typedef struct ht_hook {
+    uint64_t id;
+    uint64_t of; /* the node that had made the value it was given for, by its sequence; 0: a leaf */
+    ht_tensor_hook_fn *gradient; /* one of the two */
+    ht_grad_ready_fn *ready;
+    ht_grad_filling_fn *filling; /* of an early hook; may be NULL */
+    ht_grad_moving_fn *moving;   /* likewise */
+    bool early; /* leaves the leaf as it is: the rest of its node may still need it */
+    void *user;
+} ht_hook;
+
+/* What autograd knows of a tensor; made when first needed. */
+struct ht_grad_meta {
+    ht_object base;
+    bool requires_grad; /* leaf */
+    ht_tensor *grad;    /* owned */
+    bool overwrite;     /* the next accumulation replaces: zero_grad without freeing */
+    unsigned zeroings;  /* so far, by the program: a gradient may be overwritten without one */
+    ht_hook *hooks;
+    int hook_count;
+    ht_tensor *leaf; /* not owned; the handle this belongs to, NULL once that is gone */
+    atomic_int uses; /* edges of live graphs that lead here */
+    bool arrived;    /* got a gradient in the running pass; ready hooks wait for its other uses */
+    const int *unfinished; /* not owned; not 0: the gradient is this rank's part of one, to which
+                              more passes are to add before it is used. NULL: never */
+    /* The gradient is being averaged, or an update with it is due: called before anyone is told
+     * whether there is one, or gives another. NULL: neither. */
+    void (*coming)(void *user);
+    void *coming_user;
+};
+
+static inline void ht__grad_await(const ht_grad_meta *meta)
+{
+    if (meta->coming != NULL)
+        meta->coming(meta->coming_user);
+}
+
+ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */
+
+/* zero_grad, of whatever: the next gradient begins anew. Nothing in the middle of an accumulation,
+ * whose wrapper counts passes (`unfinished`). */
+void ht__grad_zero(ht_tensor *x);
+bool ht__needs_grad(const ht_tensor *x); /* leaf that requires it, or made by a node */
+const ht_body *ht__node_input(const ht_node *node, int index); /* metadata only; borrowed */
+
+/* The memory a kernel may write the gradient of a leaf to directly: the leaf's own gradient, when
+ * it is to be overwritten, contiguous and unhooked. NULL: make a new tensor. The caller returns it
+ * as grad_inputs[index]. */
+ht_tensor *ht__grad_target(ht_node *node, int index);
+
+/* A ready hook that only reads: it may run before the node that made the gradient has ended, and
+ * `filling` (or NULL) while it makes it. `moving` (or NULL) says what memory the leaf may have. */
+uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
+                                 ht_grad_filling_fn *filling, ht_grad_moving_fn *moving,
+                                 void *user);
+
+uint64_t ht__node_last_number(void);
+
+/* The backward of this node exchanges something with other ranks, and waits for them. `abandon` is
+ * called in its place, with gradients off, when the pass has failed before it came there: once, of
+ * the node whose turn is next, for what the others wait for is to tell them. */
+void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node));
+
+/* The same where there is no loss to begin a pass with: of the forward pass that made the nodes
+ * begin + 1 ... end, the newest. */
+void ht__abandon_nodes(uint64_t begin, uint64_t end);
+
+/* ---- writes in place (history.c) ----------------------------------------------------------------
+ * A function that writes to x checks first, x brought up to date; writes; and says what the graph
+ * is to know of it. Refused are read-only views and, while recording, leaves that require gradients
+ * and views of them. values: what is to be written, where it may need a gradient. */
+ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *values);
+void ht__written(const char *what, ht_tensor *x, ht_node *node); /* node: taken; NULL: constants */
+bool ht__has_history(const ht_tensor *x);                        /* it, or what it is a view of */
+
+/* Whether a backward function may write its result over the gradient it was given: nobody else
+ * holds the handle, the body or the memory. Saves a pass over fresh memory. */
+bool ht__may_overwrite(const ht_tensor *grad);
+
+/* y was made as a view of x. */
+void ht__set_base(ht_tensor *y, ht_tensor *x);
+/* y is a view of what nobody else has, so that it is no view to anybody. */
+ht_tensor *ht__without_base(ht_tensor *y);
+
+/* Whether nobody has written through another handle since x's node was made; makes it so, or false
+ * after the error. ht_node_new does it with its inputs. */
+static inline bool ht__is_current(const ht_tensor *x)
+{
+    return x->history == x->body->storage->history;
+}
+bool ht__catch_up(const char *what, ht_tensor *x);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a functional wants its operands to be: a row for each, and one call that checks them all and
+ * hands them over as wanted. */
+#ifndef HT_NN_FUNCTIONAL_OPERANDS_H
+#define HT_NN_FUNCTIONAL_OPERANDS_H
+
+#include "core/tensor/tensor.h"
+
+typedef enum ht_operand_dtype {
+    HT_DTYPE_ANY,
+    HT_DTYPE_FLOATING,
+    HT_DTYPE_INTEGER,
+    HT_DTYPE_SAME /* the first operand's */
+} ht_operand_dtype;
+
+typedef enum ht_operand_split {
+    HT_SPLIT_ANY,
+    HT_SPLIT_BATCH, /* along axis 0, where that is not the only one, or not at all */
+    HT_SPLIT_NONE
+} ht_operand_split;
+
+/* A copy is made only of what lies in another way. */
+typedef enum ht_operand_layout {
+    HT_LAYOUT_ANY,
+    HT_LAYOUT_ROWS,
+    HT_LAYOUT_DENSE, /* row-major or channels-last, as it is; copies are row-major */
+    HT_LAYOUT_IMAGE  /* likewise; copies are what the device prefers */
+} ht_operand_layout;
+
+/* The dtype in which an operand is computed with. */
+typedef enum ht_operand_cast {
+    HT_CAST_NONE, /* what comes: written to, or of an operation that is as exact in any dtype */
+    HT_CAST_LOW,  /* products: 16 bits serve under autocast */
+    HT_CAST_HIGH, /* sums, exponentials: not below float32 under autocast */
+    HT_CAST_INDEX /* int64, as kernels take class numbers */
+} ht_operand_cast;
+
+typedef enum ht_operand_presence { HT_REQUIRED, HT_OPTIONAL /* may be NULL */ } ht_operand_presence;
+
+typedef struct ht_operand_rule {
+    const char *name; /* as the public header calls it */
+    const char *axes; /* a letter each (operands.c has their words), '*' any number of them; the
+                         same letter, the same length as in an operand before. NULL: any shape */
+    ht_operand_dtype dtype;
+    ht_operand_split split;
+    ht_operand_layout layout;
+    ht_operand_cast cast;
+    ht_operand_presence presence;
+} ht_operand_rule;
+
+/* Operands as their rules want them: checked in order, each against those before it, and only then
+ * cast and laid out, in place. False after an error, which is of metadata and so alike on all
+ * ranks, or one of memory; what `in` holds is unspecified then. An operand that is not
+ * copied is not awaited: a kernel that begins with its first elements may. */
+bool ht__prepare(const char *what, const ht_operand_rule rules[], int count, ht_tensor *in[]);
+#define HT_PREPARE(what, rules, in) \
+    ht__prepare(what, rules, (int)(sizeof(rules) / sizeof *(rules)), in)
+
+/* x in a layout, itself where it has that. Scoped; NULL after an error. */
+ht_tensor *ht__laid_out(ht_tensor *x, ht_operand_layout layout);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lagging.h"
+
+enum { DEVICES = 4 };
+
+const ht_backend_services *lag_core;
+static bool late_copies;
+static ht_kernel refused = -1;
+
+/* One at a time: devices may be used by threads of their own. */
+static pthread_mutex_t mutex;
+
+typedef struct device {
+    lag_memory *memory;
+    lag_queue *queue;
+} device;
+
+typedef struct event {
+    device *of;
+    long number;
+} event;
+
+static int device_count(void)
+{
+    return DEVICES;
+}
+
+static int device_open(int index, void **stream)
+{
+    device *d = calloc(1, sizeof *d);
+
+    if (d != NULL)
+        *d = (device){lag_memory_new(index), lag_queue_new()};
+    if (d == NULL || d->memory == NULL || d->queue == NULL) {
+        lag_core->fail("lag: no memory for a device");
+        return 1;
+    }
+    *stream = d;
+    return 0;
+}
+
+static void device_close(void *stream)
+{
+    device *d = stream;
+
+    lag_queue_free(d->queue);
+    lag_memory_end(d->memory);
+    free(d);
+}
+
+static void *memory_alloc(void *stream, size_t bytes)
+{
+    device *d = stream;
+    void *at;
+
+    if (lag_lacks("an allocation"))
+        return NULL;
+    pthread_mutex_lock(&mutex);
+    at = lag_memory_alloc(d->memory, bytes);
+    if (at != NULL)
+        lag_queue_fill(d->queue, lag_memory_real(d->memory, at), bytes);
+    pthread_mutex_unlock(&mutex);
+    return at;
+}
+
+static void memory_free(void *stream, void *at)
+{
+    device *d = stream;
+
+    pthread_mutex_lock(&mutex);
+    lag_memory_free(d->memory, at);
+    pthread_mutex_unlock(&mutex);
+}
+
+/* The real address, or NULL after the error. */
+static void *reach(const device *d, const void *at, const char *what)
+{
+    if (lag_memory_has(d->memory, at))
+        return lag_memory_real(d->memory, at);
+    lag_core->fail("illegal address: %s was given memory that is not the device's", what);
+    return NULL;
+}
+
+/* Memory of host_alloc, whose content is copied when its turn comes. */
+struct pinned {
+    struct pinned *next;
+    char *at;
+    size_t bytes;
+};
+static struct pinned *all_pinned;
+
+static bool is_pinned(const void *at)
+{
+    for (const struct pinned *p = all_pinned; p != NULL; p = p->next) {
+        if ((const char *)at >= p->at && (const char *)at < p->at + p->bytes)
+            return true;
+    }
+    return false;
+}
+
+static int to_device(device *d, void *to, const void *from, size_t bytes)
+{
+    void *copy;
+
+    if (is_pinned(from))
+        return lag_queue_copy(d->queue, to, (void *)(size_t)from, bytes, false);
+    copy = malloc(bytes);
+    if (copy == NULL) {
+        lag_core->fail("lag: out of memory for a copy");
+        return 1;
+    }
+    memcpy(copy, from, bytes);
+    return lag_queue_copy(d->queue, to, copy, bytes, true);
+}
+
+static int to_host(device *d, void *to, void *from, size_t bytes)
+{
+    if (late_copies)
+        memset(to, 0xa5, bytes);
+    if (lag_queue_copy(d->queue, to, from, bytes, false) != 0)
+        return 1;
+    return late_copies ? 0 : lag_queue_drain(d->queue, lag_queue_given(d->queue));
+}
+
+static int memory_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind)
+{
+    device *d = stream;
+    int failed = 1;
+
+    if (lag_fault("a copy"))
+        return 1;
+    pthread_mutex_lock(&mutex);
+    if (kind != HT_COPY_DEVICE_TO_HOST)
+        to = reach(d, to, "a copy");
+    if (kind != HT_COPY_HOST_TO_DEVICE)
+        from = reach(d, from, "a copy");
+    if (to != NULL && from != NULL && kind == HT_COPY_HOST_TO_DEVICE)
+        failed = to_device(d, to, from, bytes);
+    else if (to != NULL && from != NULL && kind == HT_COPY_DEVICE_TO_HOST)
+        failed = to_host(d, to, (void *)(size_t)from, bytes);
+    else if (to != NULL && from != NULL)
+        failed = lag_queue_copy(d->queue, to, (void *)(size_t)from, bytes, false);
+    pthread_mutex_unlock(&mutex);
+    return failed;
+}
+
+static int synchronize(void *stream)
+{
+    device *d = stream;
+    int failed;
+
+    pthread_mutex_lock(&mutex);
+    failed = lag_queue_drain(d->queue, lag_queue_given(d->queue));
+    pthread_mutex_unlock(&mutex);
+    return failed != 0 || lag_fault("a wait for the stream");
+}
+
+static int poll_error(void *stream)
+{
+    int failed;
+
+    pthread_mutex_lock(&mutex);
+    failed = lag_queue_tell(((device *)stream)->queue);
+    pthread_mutex_unlock(&mutex);
+    return failed;
+}
+
+static int event_new(void *stream, void **made)
+{
+    event *e = lag_fault("making an event") ? NULL : calloc(1, sizeof *e);
+
+    *made = e;
+    if (e == NULL)
+        return 1;
+    e->of = stream;
+    return 0;
+}
+
+static void event_free(void *made)
+{
+    free(made);
+}
+
+static int event_record(void *stream, void *made)
+{
+    event *e = made;
+
+    if (lag_fault("recording an event"))
+        return 1;
+    pthread_mutex_lock(&mutex);
+    *e = (event){stream, lag_queue_given(((device *)stream)->queue)};
+    pthread_mutex_unlock(&mutex);
+    return 0;
+}
+
+/* Asking a device is how its time passes: an event that was asked for comes to pass. */
+static int event_done(void *made)
+{
+    event *e = made;
+    int done;
+
+    pthread_mutex_lock(&mutex);
+    done = lag_queue_done(e->of->queue) >= e->number;
+    if (!done && lag_queue_drain(e->of->queue, lag_queue_done(e->of->queue) + 1) != 0)
+        done = -1;
+    pthread_mutex_unlock(&mutex);
+    return lag_fault("asking an event") ? -1 : done;
+}
+
+static int event_wait(void *made)
+{
+    event *e = made;
+    int failed;
+
+    pthread_mutex_lock(&mutex);
+    failed = lag_queue_drain(e->of->queue, e->number);
+    pthread_mutex_unlock(&mutex);
+    return failed != 0 || lag_fault("a wait for an event");
+}
+
+static int stream_wait(void *stream, void *made)
+{
+    device *d = stream;
+    event *e = made;
+    int failed;
+
+    pthread_mutex_lock(&mutex);
+    failed = lag_queue_await(d->queue, e->of->queue, e->number);
+    pthread_mutex_unlock(&mutex);
+    return failed;
+}
+
+static void *host_alloc(size_t bytes)
+{
+    struct pinned *p = malloc(sizeof *p);
+
+    if (p == NULL)
+        return NULL;
+    pthread_mutex_lock(&mutex);
+    *p = (struct pinned){all_pinned, malloc(bytes), bytes};
+    all_pinned = p;
+    pthread_mutex_unlock(&mutex);
+    return p->at;
+}
+
+static void host_free(void *memory)
+{
+    pthread_mutex_lock(&mutex);
+    for (struct pinned **at = &all_pinned; *at != NULL; at = &(*at)->next) {
+        struct pinned *p = *at;
+
+        if (p->at != memory)
+            continue;
+        *at = p->next;
+        free(p->at);
+        free(p);
+        break;
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+struct translation {
+    const device *of;
+    const char *what;
+    bool failed;
+};
+
+static void translate(void **at, int64_t begin, int64_t end, bool written, void *user)
+{
+    struct translation *t = user;
+    char *first = (char *)*at + begin, *last = (char *)*at + (end > begin ? end - 1 : begin);
+
+    (void)written;
+    if (reach(t->of, first, t->what) == NULL || reach(t->of, last, t->what) == NULL)
+        t->failed = true;
+    else
+        *at = (char *)lag_memory_real(t->of->memory, first) - begin;
+}
+
+/* Every kernel: later. */
+static int run_later(void *stream, const ht_kernel_call *call)
+{
+    device *d = stream;
+    ht_kernel_call *own = malloc(call->bytes);
+    struct translation t = {d, call->what, own == NULL};
+    int failed = 1;
+
+    if (call->kernel == refused || lag_fault("a kernel")) {
+        free(own);
+        return call->kernel == refused ? HT_KERNEL_REFUSED : 1;
+    }
+    if (own == NULL) {
+        lag_core->fail("lag: out of memory for a call");
+        return 1;
+    }
+    memcpy(own, call, call->bytes);
+    lag_core->operands(own, translate, &t);
+    pthread_mutex_lock(&mutex);
+    lag_memory_note(d->memory, call->what);
+    if (!t.failed)
+        failed = lag_queue_kernel(d->queue, lag_kernel(call->kernel, call->dtype), own);
+    else
+        free(own);
+    pthread_mutex_unlock(&mutex);
+    return failed;
+}
+
+/* What a backend may do without. */
+static void leave_out(ht_backend *backend)
+{
+    backend->poll = NULL;
+    backend->event_new = NULL;
+    backend->event_free = NULL;
+    backend->event_record = NULL;
+    backend->event_done = NULL;
+    backend->event_wait = NULL;
+    backend->stream_wait = NULL;
+    backend->host_alloc = NULL;
+    backend->host_free = NULL;
+}
+
+static void add_all(ht_backend *backend)
+{
+    for (ht_kernel kernel = 0; kernel < HT_KERNEL_LIMIT; kernel++) {
+        for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++) {
+            if (lag_kernel(kernel, (ht_dtype)dtype) != NULL)
+                lag_core->add(backend, kernel, (ht_dtype)dtype, run_later);
+        }
+    }
+}
+
+int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backend *backend)
+{
+    const char *copies = getenv("LAG_COPIES"), *refuse = getenv("LAG_REFUSE");
+    pthread_mutexattr_t recursive;
+
+    if (abi != HT_BACKEND_ABI)
+        return 1;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&mutex, &recursive);
+    late_copies = copies != NULL && strcmp(copies, "late") == 0;
+    lag_core = services;
+    refused = refuse != NULL ? services->kernel(refuse) : -1;
+    *backend = (ht_backend){
+        .abi = HT_BACKEND_ABI,
+        .size = sizeof *backend,
+        .name = "lag",
+        .prefer_channels_last = true,
+        .device_count = device_count,
+        .device_open = device_open,
+        .device_close = device_close,
+        .memory_alloc = memory_alloc,
+        .memory_free = memory_free,
+        .memory_copy = memory_copy,
+        .synchronize = synchronize,
+        .poll = poll_error,
+        .event_new = event_new,
+        .event_free = event_free,
+        .event_record = event_record,
+        .event_done = event_done,
+        .event_wait = event_wait,
+        .stream_wait = stream_wait,
+        .host_alloc = host_alloc,
+        .host_free = host_free,
+    };
+    if (getenv("LAG_LESS") != NULL)
+        leave_out(backend);
+    lag_kernels_begin();
+    add_all(backend);
+    return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A device that lags: the host's own kernels (and one of its own), queued until somebody waits, in
+ * memory that the host cannot touch: who does ends, and hears whose memory it was. What is wrong
+ * about waiting or about whose memory it is shows without a GPU.
+ *
+ * - LAG_RUN=eager: does the work at once
+ * - LAG_COPIES=late: copies to the host when somebody waits, not before; garbage until then
+ * - LAG_COUNT=1: says at the end how much there was to do
+ * - LAG_FAULT=N: the N-th call from now on fails, and LAG_FAULT_MADE says which it was
+ * - LAG_REFUSE=NAME: has no use for that kernel's arguments, whatever they are
+ * - LAG_LESS=1: does the work at once, has no events, no poll and no memory of the host */
+#ifndef HT_TESTS_BACKENDS_LAGGING_LAGGING_H
+#define HT_TESTS_BACKENDS_LAGGING_LAGGING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ht/backend.h"
+
+extern const ht_backend_services *lag_core;
+
+/* ---- fault.c: whether this call is to fail, or to have nothing left -----------------------------
+ */
+bool lag_fault(const char *what); /* records the cause */
+bool lag_lacks(const char *what);
+
+/* ---- memory.c: each byte has two addresses, the device's, which faults, and a real one ---------
+ */
+typedef struct lag_memory lag_memory;
+lag_memory *lag_memory_new(int device); /* NULL: there is none */
+void lag_memory_end(lag_memory *memory);
+void *lag_memory_alloc(lag_memory *memory, size_t bytes);
+void lag_memory_free(lag_memory *memory, void *at);
+bool lag_memory_has(const lag_memory *memory, const void *at);
+void *lag_memory_real(const lag_memory *memory, const void *at);
+
+/* What the device's last operation is, for the message of a host access to its memory. what: stays
+ * for ever. */
+void lag_memory_note(lag_memory *memory, const char *what);
+
+/* ---- kernels.c: the one that does a kernel's work; NULL: none ----------------------------------
+ */
+void lag_kernels_begin(void); /* once, before it */
+ht_kernel_fn *lag_kernel(ht_kernel kernel, ht_dtype dtype);
+
+/* ---- queue.c: the work of one device, in order
+ * --------------------------------------------------- */
+typedef struct lag_queue lag_queue;
+lag_queue *lag_queue_new(void);
+void lag_queue_free(lag_queue *queue);
+
+/* call: a copy with real addresses, which the queue frees. */
+int lag_queue_kernel(lag_queue *queue, ht_kernel_fn *run, ht_kernel_call *call);
+/* owned: `from` is freed afterwards. */
+int lag_queue_copy(lag_queue *queue, void *to, void *from, size_t bytes, bool owned);
+int lag_queue_fill(lag_queue *queue, void *to, size_t bytes);
+int lag_queue_await(lag_queue *queue, lag_queue *other, long number);
+
+long lag_queue_given(const lag_queue *queue); /* so far */
+long lag_queue_done(const lag_queue *queue);
+int lag_queue_drain(lag_queue *queue, long number); /* up to that one; what tell says */
+int lag_queue_tell(lag_queue *queue); /* not 0 after the error that is kept was told */
+
+#endif

@@ -1,0 +1,117 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const int64_t shape[2] = {5, 4};
+
+static void every_split_is_clipped_alike(void **state)
+{
+    (void)state;
+    ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT64, HT_NONE, 1);
+    const double *values = ht_test_values(x);
+    double expected[20];
+
+    for (int i = 0; i < 20; i++)
+        expected[i] = fmin(fmax(values[i], -0.5), 0.25);
+    for (int split = -1; split < 2; split++) {
+        ht_tensor *part = ht_resplit(x, split < 0 ? HT_NONE : split);
+        ht_tensor *y = ht_clip(part, -0.5, 0.25);
+
+        ht_test_expect(y, expected, 0);
+        assert_int_equal(ht_tensor_split(y), ht_tensor_split(part));
+        ht_test_expect_same(ht_clip(ht_transpose(part, 0, 1), -0.5, 0.25), ht_transpose(y, 0, 1),
+                            0);
+    }
+    assert_int_equal(ht_tensor_shape(ht_clip(ht_ones(HT_SHAPE(0, 3), HT_FLOAT32, 0), 0, 1))[0], 0);
+}
+
+static void bounds_may_be_none_or_crossed_and_nan_stays(void **state)
+{
+    (void)state;
+    ht_tensor *x = ht_array((double[]){-INFINITY, -2, NAN, 3, INFINITY}, HT_SHAPE(5), HT_FLOAT64,
+                            0);
+
+    ht_test_expect(ht_clip(x, -1, INFINITY), (double[]){-1, -1, NAN, 3, INFINITY}, 0);
+    ht_test_expect(ht_clip(x, -INFINITY, 1), (double[]){-INFINITY, -2, NAN, 1, 1}, 0);
+    ht_test_expect(ht_clip(x, 2, 1), (double[]){1, 1, NAN, 1, 1}, 0);
+    ht_test_expect(ht_clip(x, NAN, 1), (double[]){NAN, NAN, NAN, NAN, NAN}, 0);
+}
+
+static void dtypes_are_those_beside_a_number(void **state)
+{
+    (void)state;
+    for (int i = 0; i < HT_COMPLEX64; i++) {
+        const ht_dtype dtype = (ht_dtype)i;
+        const bool exact = dtype == HT_BOOL || ht_dtype_is_integer(dtype);
+        ht_tensor *x = ht_full(HT_SHAPE(3), 1, dtype, 0);
+
+        assert_int_equal(ht_tensor_dtype(ht_clip(x, -INFINITY, INFINITY)), dtype);
+        assert_int_equal(ht_tensor_dtype(ht_clip(x, 0, INFINITY)),
+                         dtype == HT_BOOL ? HT_INT64 : dtype);
+        assert_int_equal(ht_tensor_dtype(ht_clip(x, -INFINITY, 0.5)), exact ? HT_FLOAT32 : dtype);
+        ht_test_expect(ht_clip(x, -INFINITY, 0.5), (double[]){0.5, 0.5, 0.5}, 0);
+        ht_test_expect(ht_clip(x, 0, INFINITY), (double[]){1, 1, 1}, 0);
+    }
+}
+
+static void integers_are_clipped_exactly(void **state)
+{
+    const int64_t odd = (INT64_C(1) << 53) + 1;
+    ht_tensor *x = ht_full_ext(HT_SHAPE(3), HT_NUM(odd + 2), HT_INT64, 0, ht_get_device(),
+                               ht_get_comm());
+    ht_tensor *bytes = ht_arange(0, 3, 1, HT_UINT8, 0);
+
+    (void)state;
+    assert_true(ht_item_ext(ht_max(ht_clip_ext(x, HT_NUM(0), HT_NUM(odd)), 0)).integer == odd);
+    x = ht_neg(x);
+    assert_true(ht_item_ext(ht_min(ht_clip_ext(x, HT_NUM(-odd), HT_NUM(0)), 0)).integer == -odd);
+    ht_test_expect(ht_clip(bytes, -5, 1), (double[]){0, 1, 1}, 0);
+    ht_test_expect(ht_clip(bytes, 1, 300), (double[]){1, 1, 2}, 0);
+    ht_test_expect(ht_clip(bytes, 300, INFINITY), (double[]){255, 255, 255}, 0);
+}
+
+static void gradients_pass_on_the_bounds_and_inside(void **state)
+{
+    ht_tensor *x = ht_array((float[]){-2, -1, 0, 1, 2, NAN}, HT_SHAPE(6), HT_FLOAT32, 0);
+
+    (void)state;
+    assert_int_equal(ht_tensor_set_requires_grad(x, true), HT_SUCCESS);
+    assert_int_equal(ht_backward(ht_sum(ht_clip(x, -1, 1), HT_NONE)), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(x), (double[]){0, 1, 1, 1, 0, 0}, 0);
+}
+
+static void complex_numbers_have_no_bounds(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(3), HT_FLOAT32, 0);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_clip(ht_astype(x, HT_COMPLEX64), 0, 1), HT_ERR_DTYPE,
+                         "ht_clip: not defined for complex64");
+    HT_TEST_EXPECT_ERROR(ht_clip_ext(x, HT_NUM(0), HT_COMPLEX(0, 1)), HT_ERR_DTYPE,
+                         "ht_clip_ext: not defined for complex64");
+}
+
+/* Of one element most ranks have none: the error is theirs all the same. */
+static void all_ranks_refuse_what_is_no_number(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(1), HT_FLOAT32, 0);
+    ht_number none = HT_NUM(1.0);
+
+    (void)state;
+    none.kind = (ht_number_kind)7;
+    HT_TEST_EXPECT_ERROR(ht_clip_ext(x, none, HT_NUM(2)), HT_ERR_ARGUMENT,
+                         "7 is no kind of number");
+    HT_TEST_EXPECT_ERROR(ht_clip_ext(x, HT_NUM(0), none), HT_ERR_ARGUMENT,
+                         "7 is no kind of number");
+}
+
+HT_TEST_SUITE(test_rounding, cmocka_unit_test(every_split_is_clipped_alike),
+              cmocka_unit_test(bounds_may_be_none_or_crossed_and_nan_stays),
+              cmocka_unit_test(dtypes_are_those_beside_a_number),
+              cmocka_unit_test(integers_are_clipped_exactly),
+              cmocka_unit_test(gradients_pass_on_the_bounds_and_inside),
+              cmocka_unit_test(complex_numbers_have_no_bounds),
+              cmocka_unit_test(all_ranks_refuse_what_is_no_number));

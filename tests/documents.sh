@@ -1,0 +1,77 @@
+#!/bin/sh
+# The C in README.md and doc/*.md, and the example that is one file, compile as C11 and as C++17. What
+# is a part of a program stands among the names that its text takes for granted.
+set -u
+srcdir=${srcdir:-.}
+# shellcheck source=tests/tap.sh
+. "$srcdir/tests/tap.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# mpi.h would add the C++ bindings that MPI 3 removed, which do not pass these warnings themselves.
+flags="-pedantic -Wall -Wextra -Werror -I$srcdir/include -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX"
+
+as_c() {
+    # shellcheck disable=SC2086 # lists of flags
+    ${CC:-mpicc} -std=c11 -x c $flags -fsyntax-only "$@"
+}
+as_cxx() {
+    # shellcheck disable=SC2086
+    ${CXX:-mpicxx} -std=c++17 -x c++ $flags -fsyntax-only "$@"
+}
+
+context() {
+    cat <<'END'
+#include <ht.h>
+#include <unistd.h>
+struct net {
+    ht_module *conv1, *conv2, *dropout1, *dropout2, *fc1, *fc2;
+};
+extern ht_module *net;
+extern ht_optimizer *opt;
+extern ht_scheduler *schedule;
+extern ht_dataloader *loader;
+extern ht_batch batch;
+extern ht_comm *comm;
+extern ht_value *state;
+extern bool blocking;
+extern int64_t epochs, step, steps;
+extern double loss, rows;
+END
+}
+
+# blocks FILE: each block of C as $work/FILE.NUMBER.c: a program as it is, a function after the
+# context, statements in a function of their own there.
+blocks() {
+    context >"$work/context"
+    # shellcheck disable=SC2016 # Markdown's backquotes
+    awk -v stem="$work/$(basename "$1")" -v context="$work/context" '
+        function block(text) {
+            name = stem "." ++count ".c"
+            if (text !~ /int main/) {
+                while ((getline line < context) > 0)
+                    print line >name
+                close(context)
+            }
+            if (text ~ /int main/ || text ~ /^static /)
+                printf "%s", text >name
+            else
+                printf "void part(void);\nvoid part(void)\n{\n%s}\n", text >name
+            close(name)
+        }
+        /^```c$/ { inside = 1; text = ""; next }
+        /^```$/ && inside { inside = 0; block(text) }
+        inside && !/^\.\.\.$/ { text = text $0 "\n" }' "$1"
+}
+
+for document in "$srcdir"/README.md "$srcdir"/doc/*.md; do
+    blocks "$document"
+done
+for file in "$work"/*.c; do
+    block=${file#"$work/"}
+    check "block $block as C11" as_c -Wno-unused "$file"
+    check "block $block as C++17" as_cxx -Wno-unused "$file"
+done
+set -- "$work"/README.md.*.c
+check 'blocks are found' test $# -ge 4
+check 'examples/fashion/fashion.c as C++17' as_cxx "$srcdir/examples/fashion/fashion.c"
+plan

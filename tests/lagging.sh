@@ -1,0 +1,45 @@
+#!/bin/sh
+# The suite on a device that lags (tests/backends/lagging): its work is done when somebody waits, and its memory is out of the
+# host's reach. On 1 rank and on 2, each with copies to the host that are there at once, and with copies that
+# come only with a wait.
+set -u
+HT_TEST_DEVICE=lag:0
+export HT_TEST_DEVICE
+count=0
+
+# renumber COPIES: numbers the results of a runner on.
+renumber() {
+    while IFS= read -r line; do
+        case $line in
+        'ok '* | 'not ok '*)
+            count=$((count + 1))
+            echo "${line%%ok *}ok $count - lagging, copies $1, ${line#*- }"
+            ;;
+        1..*) ;;
+        *) echo "$line" ;;
+        esac
+    done
+    echo "$count" >"$work/count"
+}
+
+wanted=${HT_TEST_RANKS:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for runner in tests/core/run-core tests/nn/run-nn tests/nn/parallel/run-parallel tests/optim/run-optim \
+    tests/utils/data/run-data tests/utils/training/run-training; do
+    for ranks in 1 2; do
+        case " ${wanted:-$ranks} " in
+        *" $ranks "*) HT_TEST_RANKS=$ranks ;;
+        *) continue ;;
+        esac
+        for LAG_COPIES in now late; do
+            export HT_TEST_RANKS LAG_COPIES
+            sh "${srcdir:-.}/tests/mpi-run.sh" "$runner" >"$work/tap" 2>>"$work/log" || echo "# $runner ended early"
+            renumber "$LAG_COPIES" <"$work/tap"
+            count=$(cat "$work/count")
+        done
+    done
+done
+[ "$count" -gt 0 ] || cat "$work/log"
+echo "1..$count"

@@ -1,0 +1,326 @@
+/* ranks 1 2 3 4 */
+/* SPDX-License-Identifier: MIT */
+/* Every functional refuses each of its operands that is not as it should be, on all ranks and in
+ * the words of its own name, and takes what it claims to take. */
+#include <stdio.h>
+#include <string.h>
+
+#include "nn/nn_test.h"
+#include "tensor_check.h"
+
+struct operand {
+    const char *name;
+    ht_dtype dtype;
+    int ndim;
+    int64_t shape[4];
+};
+
+struct functional {
+    const char *name;
+    ht_tensor *(*call)(ht_tensor *in[]);
+    int count, required; /* of its operands, the first so many */
+    struct operand operands[5];
+};
+
+static ht_tensor *relu(ht_tensor *in[])
+{
+    return ht_relu(in[0]);
+}
+
+static ht_tensor *relu_in_place(ht_tensor *in[])
+{
+    return ht_relu_(in[0]);
+}
+
+static ht_tensor *leaky_relu(ht_tensor *in[])
+{
+    return ht_leaky_relu(in[0], 0.01);
+}
+
+static ht_tensor *linear(ht_tensor *in[])
+{
+    return ht_linear(in[0], in[1], in[2]);
+}
+
+static ht_tensor *conv2d(ht_tensor *in[])
+{
+    return ht_conv2d(in[0], in[1], in[2], NULL);
+}
+
+static ht_tensor *max_pool2d(ht_tensor *in[])
+{
+    return ht_max_pool2d(in[0], 2);
+}
+
+static ht_tensor *dropout(ht_tensor *in[])
+{
+    return ht_dropout(in[0], 0.5, 1, 2);
+}
+
+static ht_tensor *dropout2d(ht_tensor *in[])
+{
+    return ht_dropout2d(in[0], 0, 1, 2); /* whatever the probability */
+}
+
+static ht_tensor *batch_norm(ht_tensor *in[])
+{
+    return ht_batch_norm(in[0], in[1], in[2], in[3], in[4], true, 0.1, 1e-5);
+}
+
+static ht_tensor *log_softmax(ht_tensor *in[])
+{
+    return ht_log_softmax(in[0], 1);
+}
+
+static ht_tensor *nll_loss(ht_tensor *in[])
+{
+    return ht_nll_loss(in[0], in[1], HT_SUM);
+}
+
+static ht_tensor *cross_entropy(ht_tensor *in[])
+{
+    return ht_cross_entropy(in[0], in[1], HT_MEAN);
+}
+
+static ht_tensor *mse_loss(ht_tensor *in[])
+{
+    return ht_mse_loss(in[0], in[1], HT_MEAN);
+}
+
+static const struct functional functionals[] = {
+    {"ht_relu", relu, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
+    {"ht_relu_", relu_in_place, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
+    {"ht_leaky_relu", leaky_relu, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
+    {"ht_linear",
+     linear,
+     3,
+     2,
+     {{"x", HT_FLOAT64, 2, {4, 3}},
+      {"weight", HT_FLOAT64, 2, {2, 3}},
+      {"bias", HT_FLOAT64, 1, {2}}}},
+    {"ht_conv2d",
+     conv2d,
+     3,
+     2,
+     {{"x", HT_FLOAT64, 4, {4, 3, 5, 5}},
+      {"weight", HT_FLOAT64, 4, {2, 3, 1, 2}},
+      {"bias", HT_FLOAT64, 1, {2}}}},
+    {"ht_max_pool2d", max_pool2d, 1, 1, {{"x", HT_FLOAT64, 4, {4, 3, 5, 5}}}},
+    {"ht_dropout", dropout, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
+    {"ht_dropout2d", dropout2d, 1, 1, {{"x", HT_FLOAT64, 3, {4, 3, 2}}}},
+    {"ht_batch_norm",
+     batch_norm,
+     5,
+     1,
+     {{"x", HT_FLOAT64, 3, {4, 3, 2}},
+      {"running_mean", HT_FLOAT64, 1, {3}},
+      {"running_var", HT_FLOAT64, 1, {3}},
+      {"weight", HT_FLOAT64, 1, {3}},
+      {"bias", HT_FLOAT64, 1, {3}}}},
+    {"ht_log_softmax", log_softmax, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
+    {"ht_nll_loss",
+     nll_loss,
+     2,
+     2,
+     {{"log_probs", HT_FLOAT64, 2, {4, 3}}, {"target", HT_INT32, 1, {4}}}},
+    {"ht_cross_entropy",
+     cross_entropy,
+     2,
+     2,
+     {{"logits", HT_FLOAT64, 2, {4, 3}}, {"target", HT_INT32, 1, {4}}}},
+    {"ht_mse_loss",
+     mse_loss,
+     2,
+     2,
+     {{"x", HT_FLOAT64, 2, {4, 3}}, {"target", HT_FLOAT64, 2, {4, 3}}}},
+};
+enum { FUNCTIONALS = sizeof functionals / sizeof *functionals };
+
+enum fault {
+    NONE,
+    OTHER_DTYPE,
+    ONE_MORE, /* an axis of length 1 behind the others */
+    LONGER,   /* the first axis, by one */
+    SPLIT,    /* along the last axis */
+    ABSENT,
+    DEVICE, /* another than the first operand's */
+    RANKS,  /* process-local beside others */
+    FAULTS
+};
+
+static const ht_status codes[FAULTS] = {
+    [OTHER_DTYPE] = HT_ERR_DTYPE, [ONE_MORE] = HT_ERR_SHAPE,  [LONGER] = HT_ERR_SHAPE,
+    [SPLIT] = HT_ERR_ARGUMENT,    [ABSENT] = HT_ERR_ARGUMENT, [DEVICE] = HT_ERR_DEVICE,
+    [RANKS] = HT_ERR_COMM};
+
+/* What is refused, beside what no functional takes (the last three faults); all else is taken. */
+static const struct refusal {
+    const char *functional, *operand;
+    enum fault fault;
+    const char *said;
+} refusals[] = {
+    {"ht_leaky_relu", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_linear", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_linear", "x", ONE_MORE,
+     "x is (4, 3, 1), weight is (2, 3): (..., in) and (out, in) needed"},
+    {"ht_linear", "x", SPLIT, "x is split along axis 1; only the batch axis (0) may be split"},
+    {"ht_linear", "weight", OTHER_DTYPE, "x is float64, weight is float32"},
+    {"ht_linear", "weight", ONE_MORE, "weight is (2, 3, 1), (out, in) is needed"},
+    {"ht_linear", "weight", LONGER, "weight is (3, 3), bias is (2,): (out, in) and (out) needed"},
+    {"ht_linear", "weight", SPLIT, "weight is split along axis 1, it must be replicated"},
+    {"ht_linear", "bias", OTHER_DTYPE, "x is float64, bias is float32"},
+    {"ht_linear", "bias", ONE_MORE, "bias is (2, 1), (out) is needed"},
+    {"ht_linear", "bias", LONGER, "weight is (2, 3), bias is (3,): (out, in) and (out) needed"},
+    {"ht_linear", "bias", SPLIT, "bias is split along axis 0, it must be replicated"},
+    {"ht_conv2d", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_conv2d", "x", ONE_MORE, "x is (4, 3, 5, 5, 1), (N, C, H, W) is needed"},
+    {"ht_conv2d", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"},
+    {"ht_conv2d", "weight", OTHER_DTYPE, "x is float64, weight is float32"},
+    {"ht_conv2d", "weight", ONE_MORE,
+     "weight is (2, 3, 1, 2, 1), (O, C / groups, kh, kw) is needed"},
+    {"ht_conv2d", "weight", LONGER,
+     "weight is (3, 3, 1, 2), bias is (2,): (O, C / groups, kh, kw) and (O) needed"},
+    {"ht_conv2d", "weight", SPLIT, "weight is split along axis 3, it must be replicated"},
+    {"ht_conv2d", "bias", OTHER_DTYPE, "x is float64, bias is float32"},
+    {"ht_conv2d", "bias", ONE_MORE, "bias is (2, 1), (O) is needed"},
+    {"ht_conv2d", "bias", LONGER,
+     "weight is (2, 3, 1, 2), bias is (3,): (O, C / groups, kh, kw) and (O) needed"},
+    {"ht_conv2d", "bias", SPLIT, "bias is split along axis 0, it must be replicated"},
+    {"ht_max_pool2d", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_max_pool2d", "x", ONE_MORE, "x is (4, 3, 5, 5, 1), (N, C, H, W) is needed"},
+    {"ht_max_pool2d", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"},
+    {"ht_dropout", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_dropout2d", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_dropout2d", "x", SPLIT, "x is split along axis 2; only the batch axis (0) may be split"},
+    {"ht_batch_norm", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_batch_norm", "x", SPLIT, "x is split along axis 2; only the batch axis (0) may be split"},
+    {"ht_batch_norm", "running_mean", OTHER_DTYPE, "x is float64, running_mean is float32"},
+    {"ht_batch_norm", "running_mean", ONE_MORE, "running_mean is (3, 1), (C) is needed"},
+    {"ht_batch_norm", "running_mean", LONGER,
+     "x is (4, 3, 2), running_mean is (4,): (N, C, ...) and (C) needed"},
+    {"ht_batch_norm", "running_mean", SPLIT,
+     "running_mean is split along axis 0, it must be replicated"},
+    {"ht_batch_norm", "running_var", OTHER_DTYPE, "x is float64, running_var is float32"},
+    {"ht_batch_norm", "running_var", ONE_MORE, "running_var is (3, 1), (C) is needed"},
+    {"ht_batch_norm", "running_var", LONGER,
+     "x is (4, 3, 2), running_var is (4,): (N, C, ...) and (C) needed"},
+    {"ht_batch_norm", "running_var", SPLIT,
+     "running_var is split along axis 0, it must be replicated"},
+    {"ht_batch_norm", "weight", OTHER_DTYPE, "x is float64, weight is float32"},
+    {"ht_batch_norm", "weight", ONE_MORE, "weight is (3, 1), (C) is needed"},
+    {"ht_batch_norm", "weight", LONGER,
+     "x is (4, 3, 2), weight is (4,): (N, C, ...) and (C) needed"},
+    {"ht_batch_norm", "weight", SPLIT, "weight is split along axis 0, it must be replicated"},
+    {"ht_batch_norm", "bias", OTHER_DTYPE, "x is float64, bias is float32"},
+    {"ht_batch_norm", "bias", ONE_MORE, "bias is (3, 1), (C) is needed"},
+    {"ht_batch_norm", "bias", LONGER, "x is (4, 3, 2), bias is (4,): (N, C, ...) and (C) needed"},
+    {"ht_batch_norm", "bias", SPLIT, "bias is split along axis 0, it must be replicated"},
+    {"ht_log_softmax", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_log_softmax", "x", SPLIT, "x is split along axis 1, the one to normalise"},
+    {"ht_nll_loss", "log_probs", OTHER_DTYPE, "log_probs is int64, a floating dtype is needed"},
+    {"ht_nll_loss", "log_probs", ONE_MORE, "log_probs is (4, 3, 1), (N, C) is needed"},
+    {"ht_nll_loss", "log_probs", LONGER,
+     "log_probs is (5, 3), target is (4,): (N, C) and (N) needed"},
+    {"ht_nll_loss", "log_probs", SPLIT,
+     "log_probs is split along axis 1; only the batch axis (0) may be split"},
+    {"ht_nll_loss", "target", OTHER_DTYPE, "target is float32, an integer dtype is needed"},
+    {"ht_nll_loss", "target", ONE_MORE, "target is (4, 1), (N) is needed"},
+    {"ht_nll_loss", "target", LONGER, "log_probs is (4, 3), target is (5,): (N, C) and (N) needed"},
+    {"ht_cross_entropy", "logits", OTHER_DTYPE, "logits is int64, a floating dtype is needed"},
+    {"ht_cross_entropy", "logits", ONE_MORE, "logits is (4, 3, 1), (N, C) is needed"},
+    {"ht_cross_entropy", "logits", LONGER,
+     "logits is (5, 3), target is (4,): (N, C) and (N) needed"},
+    {"ht_cross_entropy", "logits", SPLIT,
+     "logits is split along axis 1; only the batch axis (0) may be split"},
+    {"ht_cross_entropy", "target", OTHER_DTYPE, "target is float32, an integer dtype is needed"},
+    {"ht_cross_entropy", "target", ONE_MORE, "target is (4, 1), (N) is needed"},
+    {"ht_cross_entropy", "target", LONGER,
+     "logits is (4, 3), target is (5,): (N, C) and (N) needed"},
+    {"ht_mse_loss", "x", ONE_MORE, "x is (4, 3, 1), target is (4, 3): one shape is needed"},
+    {"ht_mse_loss", "x", LONGER, "x is (5, 3), target is (4, 3): one shape is needed"},
+    {"ht_mse_loss", "target", ONE_MORE, "x is (4, 3), target is (4, 3, 1): one shape is needed"},
+    {"ht_mse_loss", "target", LONGER, "x is (4, 3), target is (5, 3): one shape is needed"},
+};
+enum { REFUSALS = sizeof refusals / sizeof *refusals };
+
+/* Floating for class numbers, integer for what comes first, of another precision beside that. */
+static ht_dtype other_dtype(ht_dtype dtype, bool first)
+{
+    return dtype == HT_FLOAT64 && first ? HT_INT64 : HT_FLOAT32;
+}
+
+static ht_tensor *make(const struct operand *operand, bool first, enum fault fault)
+{
+    const ht_dtype dtype = operand->dtype;
+    int64_t shape[5] = {0};
+    ht_tensor *x;
+
+    if (fault == ABSENT)
+        return NULL;
+    memcpy(shape, operand->shape, sizeof operand->shape);
+    shape[operand->ndim] = 1;
+    shape[0] += fault == LONGER ? 1 : 0;
+    x = ht_ones(operand->ndim + (fault == ONE_MORE ? 1 : 0), shape,
+                fault == OTHER_DTYPE ? other_dtype(dtype, first) : dtype,
+                fault == SPLIT ? operand->ndim - 1 : HT_NONE);
+    if (fault == DEVICE)
+        x = ht_to_device(x, ht_device_get("cpu:1"));
+    return fault == RANKS ? ht_tensor_local(x) : x;
+}
+
+/* What is said of operand i with this fault; false: nothing. */
+static bool expected(const struct functional *f, int i, enum fault fault, char text[256])
+{
+    const char *first = f->operands[0].name, *name = f->operands[i].name;
+
+    if (fault == ABSENT)
+        snprintf(text, 256, "%s: %s is NULL", f->name, name);
+    if (fault == DEVICE)
+        snprintf(text, 256, "%s: %s is on %s, %s on cpu:1", f->name, first,
+                 ht_device_name(ht_get_device()), name);
+    if (fault == RANKS)
+        snprintf(text, 256, "%s: %s lives on %d ranks, %s on 1: take ht_tensor_local(%s)", f->name,
+                 first, ht_test_size, name, first);
+    if (fault >= ABSENT)
+        return fault != ABSENT || i < f->required;
+    for (int r = 0; r < REFUSALS; r++) {
+        if (strcmp(refusals[r].functional, f->name) != 0 || refusals[r].fault != fault ||
+            strcmp(refusals[r].operand, name) != 0)
+            continue;
+        snprintf(text, 256, "%s: %s", f->name, refusals[r].said);
+        return true;
+    }
+    return false;
+}
+
+/* Operand i of a call with a fault, and all others good. */
+static void check(const struct functional *f, int i, enum fault fault)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *in[5];
+    char text[256];
+
+    for (int j = 0; j < f->count; j++)
+        in[j] = make(&f->operands[j], j == 0, j == i ? fault : NONE);
+    if (expected(f, i, fault, text))
+        HT_TEST_EXPECT_ERROR(assert_null(f->call(in)), codes[fault], text);
+    else if (f->call(in) == NULL)
+        fail_msg("%s refuses %s with fault %d", f->name, f->operands[i].name, (int)fault);
+    ht_scope_close(scope);
+}
+
+static void test_bad_operands(void **state)
+{
+    (void)state;
+    for (const struct functional *f = functionals; f < functionals + FUNCTIONALS; f++) {
+        for (int i = 0; i < f->count; i++) {
+            for (enum fault fault = NONE; fault < FAULTS; fault++) {
+                if ((i == 0 && fault >= DEVICE) || (fault == RANKS && ht_test_size == 1))
+                    continue; /* there is nothing beside it */
+                check(f, i, fault);
+            }
+        }
+    }
+}
+
+HT_TEST_SUITE(test_operands, cmocka_unit_test(test_bad_operands));

@@ -1,0 +1,101 @@
+/* ranks 1 2 3 */
+/* SPDX-License-Identifier: MIT */
+/* A device whose memory the host cannot reach, and whose work is queued: training on it gives the
+ * bits of training on the host. */
+#include "comm_hook_test.h"
+
+/* Each on the host, and then on the device. */
+static void check_run(const struct run *run)
+{
+    ht_device *before = ht_get_device();
+    double host[VALUES], device[VALUES];
+
+    ht_use_device(ht_device_get("cpu"));
+    train(run, host);
+    ht_use_device(ht_device_get("lag:0"));
+    train(run, device);
+    ht_use_device(before);
+    assert_memory_equal(host, device, sizeof host);
+}
+
+static void check_runs(struct run run)
+{
+    static const double sizes[] = {1e-9, 2.1e-4, 1};
+
+    run.steps = 4;
+    for (int i = 0; i < 6; i++) {
+        run.blocking = i % 2 == 0;
+        run.bucket_mb = sizes[i / 2];
+        check_run(&run);
+    }
+}
+
+static void test_optimizers(void **state)
+{
+    (void)state;
+    for (enum kind kind = SGD; kind < KINDS; kind++)
+        check_runs((struct run){.kind = kind, .schedule = true});
+}
+
+static void test_averages(void **state)
+{
+    (void)state;
+    check_runs((struct run){.mean = true});
+    check_runs((struct run){.sum = true, .own_gradients = true});
+    check_runs((struct run){.uneven = true, .kind = ADAM});
+}
+
+static void test_accumulation(void **state)
+{
+    (void)state;
+    check_runs((struct run){.micro = 3});
+    check_runs((struct run){.micro = 2, .always_sync = true});
+}
+
+static void test_parts_of_the_model(void **state)
+{
+    (void)state;
+    check_runs((struct run){.tied = true, .reads = true});
+    check_runs((struct run){.skip_fc1 = true, .find_unused = true});
+    check_runs((struct run){.frozen = true, .static_graph = true, .kind = ADAM});
+}
+
+static void test_clipping(void **state)
+{
+    (void)state;
+    check_runs((struct run){.max_norm = 0.1});
+}
+
+static void train_with(ht_device *device, int hook, bool blocking, double mb, double *values)
+{
+    static const ht_comm_hook hooks[] = {ht_comm_hook_allreduce, ht_comm_hook_bf16,
+                                         ht_comm_hook_fp16, ht_comm_hook_power_sgd};
+    ht_power_sgd_options options = ht_power_sgd_options_default();
+    ht_power_sgd *power;
+
+    options.start_iter = 2;
+    options.min_compression_rate = 1;
+    ht_use_device(device);
+    power = ht_power_sgd_new(&options);
+    train_hooked(blocking, mb, SGD, hooks[hook], power, values);
+    ht_release(power);
+}
+
+static void test_hooks(void **state)
+{
+    ht_device *before = ht_get_device();
+    double host[VALUES], device[VALUES];
+
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        train_with(ht_device_get("cpu"), i / 4, i % 2, i & 2 ? 2.1e-4 : 1, host);
+        train_with(ht_device_get("lag:0"), i / 4, i % 2, i & 2 ? 2.1e-4 : 1, device);
+        ht_use_device(before);
+        assert_memory_equal(host, device, sizeof host);
+    }
+}
+
+HT_TEST_SUITE(test_data_parallel_device, cmocka_unit_test(test_optimizers),
+              cmocka_unit_test(test_averages), cmocka_unit_test(test_accumulation),
+              cmocka_unit_test(test_parts_of_the_model), cmocka_unit_test(test_clipping),
+              cmocka_unit_test(test_hooks));

@@ -1,0 +1,289 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+/* What one rank alone finds wrong with its backward pass: all ranks learn of it, and why. */
+#include "data_parallel_errors.h"
+
+/* A loss of two forward passes, whose weights are one only where they have as many rows. */
+static ht_status two_forward_passes(ht_module *dp, bool uneven)
+{
+    int64_t rows = uneven ? 2 : 4;
+    ht_tensor *a = ht_forward(dp, batch_rows(0, 4)), *b = ht_forward(dp, batch_rows(4, rows));
+
+    return ht_backward(ht_add(ht_nll_loss(a, batch_classes(0, 4), HT_MEAN),
+                              ht_nll_loss(b, batch_classes(4, rows), HT_MEAN)));
+}
+
+/* The next passes of a wrapper that is of no use, and training with another one. Nothing was
+ * updated; NULL: by others it may have been. */
+static void expect_the_end(ht_module *net, ht_module *dp, ht_optimizer *optimizer,
+                           const double before[VALUES], const char *head, const char *why)
+{
+    double after[VALUES];
+
+    for (int again = 0; again < 2; again++) {
+        ht_error_clear();
+        assert_null(ht_forward(dp, batch_rows(0, 4)));
+        expect_message(head);
+        assert_null(ht_forward(dp, batch_rows(0, 4)));
+        expect_message(why);
+    }
+    ht_release(dp);
+    set_handlers(HT_ERRORS_ABORT);
+    read_parameters(net, after);
+    if (before != NULL)
+        assert_memory_equal(before, after, sizeof after);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+    ht_release(dp);
+}
+
+static void check_uneven_loss(bool blocking, bool alone)
+{
+    static const char why[] = "ht_backward: the loss depends on two forward passes of 4 and 2 rows";
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+    bool fails = !alone || ht_test_rank == ht_test_size - 1;
+    double before[VALUES];
+
+    assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+    ht_optimizer_zero_grad(optimizer);
+    read_parameters(net, before);
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(two_forward_passes(dp, fails), fails ? HT_ERR_STATE : HT_SUCCESS);
+    if (fails)
+        expect_message(why);
+    assert_int_equal(ht_optimizer_step(optimizer), fails || blocking ? HT_ERR_STATE : HT_SUCCESS);
+    expect_the_end(net, dp, optimizer, before, "pass 2: no loss on rank", why);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void a_loss_of_uneven_forward_passes_is_told_to_all(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++)
+        check_uneven_loss(way & 1, way & 2);
+}
+
+/* With the last pass of the group, the first one that is sent; the others wait for their losses. */
+static void so_is_one_within_a_group(void **state)
+{
+    ht_module *net = new_net(3), *dp;
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    bool fails = ht_test_rank == ht_test_size - 1;
+    double before[VALUES];
+    ht_tensor *later;
+
+    (void)state;
+    options.accumulation_steps = 2;
+    dp = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &options);
+    read_parameters(net, before);
+    set_handlers(HT_ERRORS_RETURN);
+    later = ht_forward(dp, batch_rows(0, 4));
+    assert_int_equal(two_forward_passes(dp, fails), fails ? HT_ERR_STATE : HT_SUCCESS);
+    ht_error_clear();
+    assert_int_equal(ht_backward(ht_nll_loss(later, batch_classes(0, 4), HT_MEAN)), HT_SUCCESS);
+    assert_int_equal(ht_optimizer_step(optimizer), fails ? HT_ERR_STATE : HT_SUCCESS);
+    expect_the_end(net, dp, optimizer, before, "pass 1: no loss on rank", "two forward passes");
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static ht_tensor *break_backward(ht_tensor *grad, void *user)
+{
+    (void)user;
+    ht_add(grad, batch_rows(0, 9)); /* (4) and (9, 6) */
+    return NULL;
+}
+
+/* What it has not computed is missing in the sum of the group, on this rank without a word. */
+static void so_is_a_backward_that_fails_within_a_group(void **state)
+{
+    ht_module *net = new_net(3), *dp;
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    ht_tensor *bias = ht_module_find_parameter(net, "fc2.bias");
+    bool fails = ht_test_rank == ht_test_size - 1;
+    double before[VALUES];
+    uint64_t hook;
+
+    (void)state;
+    options.accumulation_steps = 2;
+    dp = ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &options);
+    read_parameters(net, before);
+    set_handlers(HT_ERRORS_RETURN);
+    hook = fails ? ht_tensor_register_hook(bias, break_backward, NULL) : 0;
+    assert_int_equal(backward_rows(dp, 0, 4), fails ? HT_ERR_SHAPE : HT_SUCCESS);
+    ht_error_clear();
+    if (fails)
+        ht_tensor_remove_hook(bias, hook);
+    assert_int_equal(backward_rows(dp, 4, 4), HT_SUCCESS);
+    assert_int_equal(ht_optimizer_step(optimizer), fails ? HT_ERR_SHAPE : HT_SUCCESS);
+    expect_the_end(net, dp, optimizer, before, "pass 1: gradients are of no use on rank",
+                   "do not broadcast");
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+/* Its backward waits for every rank in the middle. */
+static void so_is_one_of_a_model_with_collective_layers(void **state)
+{
+    ht_module *net = ht_nn_sequential(
+        3, (ht_module *[]){ht_nn_linear(IN, OUT), ht_nn_sync_batch_norm(OUT, NULL, HT_COMM_WORLD),
+                           ht_nn_log_softmax(1)});
+    bool fails = ht_test_rank == ht_test_size - 1;
+    ht_module *dp;
+
+    (void)state;
+    ht_module_to_dtype(net, HT_FLOAT64);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, false);
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(two_forward_passes(dp, fails), HT_ERR_STATE);
+    for (int again = 0; again < 2; again++) {
+        ht_error_clear();
+        assert_null(ht_forward(dp, batch_rows(0, 4)));
+        expect_message("no loss on rank");
+    }
+    ht_release(dp);
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(net);
+}
+
+/* A rank whose loss reaches two wrappers refuses it for both. */
+static void so_is_one_of_two_wrappers(void **state)
+{
+    ht_module *parts[] = {new_net(3), new_net(4)};
+    bool fails = ht_test_rank == ht_test_size - 1;
+    ht_module *dp[2];
+    ht_tensor *losses[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int64_t rows = fails ? 4 + i : 4;
+
+        dp[i] = ht_nn_data_parallel(parts[i], HT_COMM_WORLD, NULL, false);
+        losses[i] = ht_nll_loss(ht_forward(dp[i], batch_rows(0, rows)), batch_classes(0, rows),
+                                HT_MEAN);
+    }
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(ht_backward(ht_add(losses[0], losses[1])), fails ? HT_ERR_STATE : HT_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        ht_error_clear();
+        assert_int_equal(ht_data_parallel_drain(dp[i]), HT_ERR_STATE);
+        expect_message("the loss reaches two data-parallel wrappers that differ");
+    }
+    for (int i = 0; i < 2; i++)
+        ht_release(dp[i]);
+    set_handlers(HT_ERRORS_ABORT);
+    for (int i = 0; i < 2; i++)
+        ht_release(parts[i]);
+}
+
+/* The last: the pass of this rank is over before others begin theirs, and tells what came after. */
+enum when { BEFORE_ALL, BEFORE_STEP, AFTER_STEP, BEFORE_OTHERS, WHENS };
+
+struct stray {
+    struct run run;
+    bool hook, alone;
+    enum when when;
+};
+
+/* No barrier: passes and barriers are in one order on all ranks. */
+static void wait_for_last(void)
+{
+    int last = ht_test_size - 1;
+    double there = 1;
+    ht_tensor *token = ht_array(&there, 1, (int64_t[]){1}, HT_FLOAT64, HT_LOCAL);
+
+    for (int r = 0; r < last && ht_test_rank == last; r++)
+        assert_int_equal(ht_send(HT_COMM_WORLD, token, r, 0), HT_SUCCESS);
+    if (ht_test_rank < last)
+        assert_int_equal(ht_recv(HT_COMM_WORLD, token, last, 0), HT_SUCCESS);
+}
+
+/* A pass of all ranks, and then, or before others begin theirs, a gradient of a wrapped weight that
+ * no forward pass of the wrapper announced. */
+static void stray(ht_module *dp, ht_tensor *weight, const struct stray *how, const char *why)
+{
+    bool fails = !how->alone || ht_test_rank == ht_test_size - 1;
+    bool others = how->when == BEFORE_OTHERS;
+
+    if (how->when == BEFORE_STEP || (others && fails))
+        assert_int_equal(backward_rows(dp, 4 * ht_test_rank, 4), HT_SUCCESS);
+    if (fails) {
+        assert_int_equal(ht_backward(ht_sum(ht_mul(weight, weight), HT_NONE)), HT_ERR_STATE);
+        expect_message(why);
+    }
+    if (!others)
+        return;
+    if (how->alone)
+        wait_for_last();
+    if (!fails)
+        assert_int_equal(backward_rows(dp, 4 * ht_test_rank, 4), HT_SUCCESS);
+    assert_int_equal(ht_error_agree(HT_COMM_WORLD, HT_SUCCESS, "-"), HT_SUCCESS);
+}
+
+static void check_stray_gradient(const struct stray *how)
+{
+    const char *why = how->when == BEFORE_ALL
+                          ? "fc1.weight got a gradient before any forward pass"
+                          : "fc1.weight got a second gradient after forward pass 1";
+    ht_module *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = wrap(net, HT_COMM_WORLD, optimizer, &how->run);
+    bool fails = !how->alone || ht_test_rank == ht_test_size - 1, updates;
+    double before[VALUES];
+    ht_status status;
+
+    if (how->hook)
+        ht_data_parallel_register_comm_hook(dp, ht_comm_hook_allreduce, NULL);
+    if (how->when == AFTER_STEP)
+        assert_int_equal(one_step(dp, optimizer), HT_SUCCESS);
+    read_parameters(net, before);
+    set_handlers(HT_ERRORS_RETURN);
+    stray(dp, ht_module_find_parameter(net, "fc1.weight"), how, why);
+    if (fails || how->when == BEFORE_STEP || how->when == BEFORE_OTHERS) {
+        status = ht_optimizer_step(optimizer);
+        assert_true(status == HT_ERR_STATE || !fails); /* others have the averages, or the news */
+    }
+    ht_error_clear();
+    status = one_step(dp, optimizer);
+    if (fails || how->run.blocking)
+        assert_int_equal(status, HT_ERR_STATE);
+    updates = how->alone && how->when == BEFORE_STEP;
+    expect_the_end(net, dp, optimizer, updates ? NULL : before, ": gradients are of no use on rank",
+                   why);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void a_gradient_outside_of_a_pass_is_told_to_all(void **state)
+{
+    static const struct stray styles[] = {{.run = {.blocking = true}},
+                                          {.run = {.blocking = false}},
+                                          {.run = {.own_gradients = true}},
+                                          {.run = {.mean = true, .bucket_mb = 1e-4}},
+                                          {.run = {.bucket_mb = 1e-4}, .hook = true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        for (int way = 0; way < 2 * WHENS; way++) {
+            struct stray how = styles[i];
+
+            how.alone = way & 1;
+            how.when = way / 2;
+            if (!how.run.mean || how.when != BEFORE_OTHERS) /* averages need no weights of others */
+                check_stray_gradient(&how);
+        }
+    }
+}
+
+HT_TEST_SUITE(test_data_parallel_told,
+              cmocka_unit_test(a_loss_of_uneven_forward_passes_is_told_to_all),
+              cmocka_unit_test(so_is_one_within_a_group),
+              cmocka_unit_test(so_is_a_backward_that_fails_within_a_group),
+              cmocka_unit_test(so_is_one_of_a_model_with_collective_layers),
+              cmocka_unit_test(so_is_one_of_two_wrappers),
+              cmocka_unit_test(a_gradient_outside_of_a_pass_is_told_to_all));
