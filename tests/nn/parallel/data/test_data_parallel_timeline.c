@@ -149,18 +149,19 @@ static void test_buckets_of_hooks_are_drawn(void **state)
     trace_free(trace);
 }
 
-/* What the summary says is what the trace shows. One rank is late, so the other waits. */
+/* What the summary says is what the trace shows; a bucket may be started while another is waited
+ * for, and that time is not of the wait. One rank is late, so the other waits. */
 static void compare_summary(void)
 {
     ht_timeline_summary s;
     struct trace *trace = trace_of_training(true, NULL, &s);
     struct trace_time waits = trace_time_of(trace, "wait", 0);
-    double drawn = 1e-9 * (double)trace_length(waits);
+    double drawn = 1e-9 * (double)(trace_length(waits) - shared(trace, "wait", "moving"));
     const ht_timeline_times *t = &s.mine;
 
     if (!late)
         assert_true(t->exposed > 0 && t->in_flight > 0);
-    assert_true(fabs(t->exposed - drawn) <= 1e-3 * drawn + 1e-5);
+    assert_true(fabs(t->exposed - drawn) < 1e-6);
     assert_true(fabs(t->forward + t->backward + t->update + t->program - t->compute) < 1e-9);
     assert_true(fabs(t->compute + t->exposed + t->moving + t->communication + t->loader - t->wall) <
                 1e-6);
