@@ -245,6 +245,34 @@ ht_dtype ht__scalar_dtype(ht_dtype dtype, ht_number value)
     return dtype == HT_BOOL ? HT_INT64 : dtype;
 }
 
+static bool is_recorded(const ht_binary_op *op, const ht_tensor *a)
+{
+    return op->backward != NULL && ht_is_grad_enabled() && ht__needs_grad(a);
+}
+
+/* y = f(a, b) of a number that no graph has to keep: it travels among the kernel's arguments. */
+static ht_tensor *beside_number(const ht_binary_op *op, ht_tensor *a, ht_number b, ht_dtype dtype)
+{
+    const ht_beside beside = {.numbers = 1, .number = {b}};
+    ht_operand operands[2];
+    ht_tensor *y;
+
+    if (op->result == HT_RESULT_FLOAT && ht__dtype_is_exact(dtype))
+        dtype = HT_FLOAT32;
+    if (!check_dtype(op, a->body, dtype))
+        return NULL;
+    a = ht_astype(a, dtype);
+    y = a != NULL ? ht__empty(op->name, a->body, op->result == HT_RESULT_BOOL ? HT_BOOL : dtype)
+                  : NULL;
+    if (y == NULL)
+        return NULL;
+    operands[0] = ht__operand(y->body);
+    operands[1] = ht__operand(a->body);
+    return ht__elementwise(op->name, op->kernel, dtype, y->body, 2, operands, &beside) == HT_SUCCESS
+               ? y
+               : NULL;
+}
+
 ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, ht_number b)
 {
     ht_dtype dtype;
@@ -256,5 +284,7 @@ ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, ht_number b)
         b = ht_number_real(b.real); /* no integers are computed: there is nothing to wrap */
         dtype = ht__scalar_dtype(dtype, b);
     }
-    return ht__binary(op, a, ht__number_beside(op->name, a, b, dtype));
+    if (is_recorded(op, a))
+        return ht__binary(op, a, ht__number_beside(op->name, a, b, dtype));
+    return beside_number(op, a, b, dtype);
 }
