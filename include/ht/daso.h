@@ -75,7 +75,8 @@ typedef struct ht_daso_options {
 
     /* Beyond the reference; the same on all ranks. */
     bool downcast_asynchronous; /* false; exchanges of the cycling phase in downcast_type, too */
-    bool exchange_momentum;     /* false; blocking exchanges average the optimizer's state, too */
+    bool exchange_momentum;     /* false; blocking exchanges average the optimizer's state, too;
+                                   not in float16, where squares of small gradients are 0 */
     double outer_lr;            /* 0: none; the blocking exchange that ends an epoch of the cycling
                                    phase is a step of SGD with Nesterov momentum from the value that
                                    was agreed before, along the difference to the mean (DiLoCo) */

@@ -134,7 +134,7 @@ static ht_daso_options options_of(const int k[])
     options.max_global_skips = 1 << k[DASO_SKIPS];
     options.downcast_type = wires[k[DASO_WIRE]];
     options.downcast_asynchronous = k[DASO_LATER];
-    options.exchange_momentum = k[DASO_MOMENTUM];
+    options.exchange_momentum = k[DASO_MOMENTUM] && options.downcast_type != HT_FLOAT16;
     options.outer_lr = k[DASO_OUTER] ? 0.7 : 0;
     return options;
 }

@@ -65,11 +65,18 @@ static ht_status check_values(const char *what, const ht_optimizer *optimizer,
         status = ht__optim_check_range(what, "outer_lr", o->outer_lr, 0, INFINITY);
     if (status == HT_SUCCESS)
         status = ht__optim_check_range(what, "outer_momentum", o->outer_momentum, 0, 1);
-    if (status != HT_SUCCESS || wire == HT_BFLOAT16 || wire == HT_FLOAT16 || wire == HT_FLOAT32)
+    if (status != HT_SUCCESS)
         return status;
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                   "%s: downcast_type is %s, expected bfloat16, float16 or float32", what,
-                   ht_dtype_name(wire));
+    if (wire != HT_BFLOAT16 && wire != HT_FLOAT16 && wire != HT_FLOAT32)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: downcast_type is %s, expected bfloat16, float16 or float32", what,
+                       ht_dtype_name(wire));
+    if (wire == HT_FLOAT16 && o->exchange_momentum)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: downcast_type is float16, in which squares of small gradients are 0; "
+                       "exchange_momentum expects bfloat16 or float32",
+                       what);
+    return HT_SUCCESS;
 }
 
 /* What the ranks must have alike: each number is compared with rank 0's. */

@@ -499,6 +499,11 @@ static void test_misuse(void **state)
     bad.downcast_type = HT_INT32;
     expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
            "ht_optim_daso: downcast_type is int32, expected bfloat16, float16 or float32");
+    bad.downcast_type = HT_FLOAT16;
+    bad.exchange_momentum = true;
+    expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
+           "ht_optim_daso: downcast_type is float16, in which squares of small gradients are 0; "
+           "exchange_momentum expects bfloat16 or float32");
     expect(ht_daso_zero_grad(NULL), HT_ERR_ARGUMENT, "ht_daso_zero_grad: DASO is NULL");
     expect(ht_daso_set_last_batch(NULL, 1), HT_ERR_ARGUMENT,
            "ht_daso_set_last_batch: DASO is NULL");
