@@ -4,6 +4,7 @@
 #                         start or end jobs itself; programs that it launches go to test_programs.
 
 core_tests = \
+	tests/backends/cpu/test_cpu_binary.c \
 	tests/backends/cpu/test_cpu_conv.c \
 	tests/backends/cpu/test_cpu_elementwise.c \
 	tests/backends/cpu/test_cpu_float_math.c \
@@ -44,8 +45,12 @@ core_tests = \
 	tests/core/io/test_checkpoint_place.c \
 	tests/core/io/test_checkpoint_walk.c \
 	tests/core/io/test_hdf5.c \
+	tests/core/ops/test_arithmetics.c \
 	tests/core/ops/test_binary.c \
+	tests/core/ops/test_binary_in_place.c \
 	tests/core/ops/test_elementwise.c \
+	tests/core/ops/test_indexing.c \
+	tests/core/ops/test_logical.c \
 	tests/core/ops/test_manipulations.c \
 	tests/core/ops/test_places.c \
 	tests/core/ops/test_printing.c \
@@ -53,6 +58,7 @@ core_tests = \
 	tests/core/ops/test_reduce.c \
 	tests/core/ops/test_reduce_ext.c \
 	tests/core/ops/test_rounding.c \
+	tests/core/ops/test_scalar.c \
 	tests/core/ops/test_sums.c \
 	tests/core/tensor/test_check.c \
 	tests/core/tensor/test_factories.c \
@@ -362,13 +368,16 @@ EXTRA_DIST += \
 	tests/lsan.supp \
 	tests/tsan.supp \
 	tests/core/io/checkpoint_test.h \
+	tests/backends/cpu/cpu_elementwise.h \
 	tests/backends/cpu/cpu_kernels.h \
 	tests/core/exchange/exchange_test.h \
 	tests/make-registry.sh \
 	tests/mpi-run.sh \
 	tests/multinode/launch \
+	tests/golden/arithmetics.h \
 	tests/golden/checkpoint_1.h5 \
 	tests/golden/daso.h \
+	tests/golden/make_arithmetics.py \
 	tests/golden/make_daso.py \
 	tests/golden/make_nn.py \
 	tests/golden/make_norm.py \
@@ -409,6 +418,7 @@ libht_test_la_SOURCES = \
 	tests/agrees.h \
 	tests/complex_of.h \
 	tests/elementwise.h \
+	tests/elementwise_table.c \
 	tests/gradcheck.c \
 	tests/gradcheck.h \
 	tests/ht_test.h \

@@ -2,7 +2,7 @@
  *
  * Arithmetic, element by element. Operands broadcast as in NumPy and promote as in PyTorch: beside
  * a tensor with axes one without raises the kind only (bool, integer, floating, complex), as a
- * number does: float32 with a float64 of no axes is float32.
+ * number does: float32 with a float64 of no axes is float32. Numbers are operands by ht_scalar.
  * Logically collective: the result is split where an operand is (a replicated operand costs
  * nothing, two different splits cost a resplit of the second). Differentiable. NULL operands give
  * NULL. Errors: HT_ERR_SHAPE, HT_ERR_COMM, HT_ERR_DEVICE. Source: heat.arithmetics. */
@@ -29,6 +29,49 @@ HT_API ht_tensor *ht_mul_scalar_ext(ht_tensor *a, ht_number b);
 HT_API ht_tensor *ht_div_scalar_ext(ht_tensor *a, ht_number b);
 
 HT_API ht_tensor *ht_neg(ht_tensor *x); /* -x; not bool */
+HT_API ht_tensor *ht_pos(ht_tensor *x); /* +x, a copy */
+
+/* a^b; not of bool. Of integers it wraps around, and negative powers are rounded towards 0: 0, but
+ * of 1 and -1. */
+HT_API ht_tensor *ht_pow(ht_tensor *a, ht_tensor *b);
+
+/* floor(a / b), a - b floor(a / b) with the sign of b, and a - b trunc(a / b) with the sign of a;
+ * not of bool and complex numbers. Of integers over 0 they are 0, as in NumPy; floating numbers
+ * give what a / b is, and NaN. ht_floordiv has no gradient. divmod: the first two, set on success.
+ */
+HT_API ht_tensor *ht_floordiv(ht_tensor *a, ht_tensor *b);
+HT_API ht_tensor *ht_remainder(ht_tensor *a, ht_tensor *b);
+HT_API ht_tensor *ht_fmod(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_divmod(ht_tensor *a, ht_tensor *b, ht_tensor **quotient, ht_tensor **rest);
+
+/* The greatest common divisor, gcd(0, 0) = 0, and the least common multiple, not negative; of
+ * integers, which wrap around. No gradients. */
+HT_API ht_tensor *ht_gcd(ht_tensor *a, ht_tensor *b);
+HT_API ht_tensor *ht_lcm(ht_tensor *a, ht_tensor *b);
+
+HT_API ht_tensor *ht_hypot(ht_tensor *a, ht_tensor *b);    /* sqrt(a^2 + b^2) without overflow */
+HT_API ht_tensor *ht_copysign(ht_tensor *a, ht_tensor *b); /* |a| with the sign of b; both give
+                                                              float32 of integers, not of complex */
+
+/* NaN as 0 and infinities as the dtype's greatest and least numbers, or as told; integers and bool
+ * are copied. Not of complex numbers. */
+HT_API ht_tensor *ht_nan_to_num(ht_tensor *x);
+HT_API ht_tensor *ht_nan_to_num_ext(ht_tensor *x, double nan, double posinf, double neginf);
+
+/* In place: a <- f(a, b), in the graph as f is; b broadcasts to a. a must not be a leaf that
+ * requires gradients. HT_ERR_DTYPE where the result's kind is higher than a's. */
+HT_API ht_status ht_sub_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_mul_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_div_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_pow_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_floordiv_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_remainder_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_fmod_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_gcd_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_lcm_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_hypot_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_copysign_(ht_tensor *a, ht_tensor *b);
+HT_API ht_status ht_neg_(ht_tensor *x);
 
 /* a <- a + alpha b, in place; b broadcasts to a. a must not be a leaf that requires gradients.
  * HT_ERR_DTYPE where the result's kind is higher than a's: 0.7 added to integers. */
@@ -54,6 +97,10 @@ HT_API ht_tensor *ht_sum_ext(ht_tensor *x, const ht_reduce_options *options);
  * NaN where x[i] is infinite. */
 HT_API ht_tensor *ht_prod(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_prod_ext(ht_tensor *x, const ht_reduce_options *options);
+
+/* The same as if NaN were 0, and 1. */
+HT_API ht_tensor *ht_nansum(ht_tensor *x, int axis);
+HT_API ht_tensor *ht_nanprod(ht_tensor *x, int axis);
 
 /* y[i] = x[0] + ... + x[i] along one axis, each rounded once as ht_sum is. Collective when that is
  * the split axis; split as x. */

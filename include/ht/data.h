@@ -49,22 +49,22 @@ HT_API int64_t ht_dataset_rows(const ht_dataset *dataset);
  * and 0 lengths, when there is no such array. */
 HT_API const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim);
 
-typedef enum ht_remainder {
+typedef enum ht_remainder_rule {
     HT_REMAINDER_UNEVEN, /* every row once; ranks and last batches may differ in length */
     HT_REMAINDER_DROP, /* all ranks the same number of full batches, at most P B - 1 rows unused */
     HT_REMAINDER_PAD   /* all ranks the same number of rows, short ones repeat their first */
-} ht_remainder;
+} ht_remainder_rule;
 
 typedef struct ht_dataloader_options {
-    size_t size;                /* of this struct; set by the default function */
-    int64_t batch_size;         /* per rank; 64 */
-    bool shuffle;               /* true */
-    uint64_t seed;              /* 0 */
-    ht_remainder remainder;     /* HT_REMAINDER_UNEVEN */
-    int64_t window_bytes;       /* raw rows held for shuffling; 256 MiB */
-    int queue;                  /* batches read ahead; 2 */
-    int io_threads;             /* 1; 0 reads in the caller; HT_IO_THREADS overrides */
-    ht_transform_fn *transform; /* NULL: rows as they are in the file */
+    size_t size;                 /* of this struct; set by the default function */
+    int64_t batch_size;          /* per rank; 64 */
+    bool shuffle;                /* true */
+    uint64_t seed;               /* 0 */
+    ht_remainder_rule remainder; /* HT_REMAINDER_UNEVEN */
+    int64_t window_bytes;        /* raw rows held for shuffling; 256 MiB */
+    int queue;                   /* batches read ahead; 2 */
+    int io_threads;              /* 1; 0 reads in the caller; HT_IO_THREADS overrides */
+    ht_transform_fn *transform;  /* NULL: rows as they are in the file */
     void *user;
     ht_device *device; /* where batches go; NULL: cpu */
 } ht_dataloader_options;

@@ -31,6 +31,14 @@ HT_API ht_tensor *ht_ones_ext(int ndim, const int64_t shape[], ht_dtype dtype, i
 HT_API ht_tensor *ht_full_ext(int ndim, const int64_t shape[], ht_number value, ht_dtype dtype,
                               int split, ht_device *device, ht_comm *comm);
 
+/* A number as an operand: ht_pow(x, ht_scalar(2)), ht_sub(ht_scalar(1), x). Beside tensors of any
+ * device and communicator, it takes their dtype unless its kind is higher, and is exact there
+ * (ht/number.h); a whole double counts as an integer. Everywhere else it is a tensor without axes
+ * on HT_COMM_SELF and "cpu", of int64, float64 or complex128, that cannot be written and has no
+ * gradients. Not collective. */
+HT_API ht_tensor *ht_scalar(double value);
+HT_API ht_tensor *ht_scalar_ext(ht_number value);
+
 /* Shape, split, device and communicator of x, and its dtype or another one. */
 HT_API ht_tensor *ht_empty_like(ht_tensor *x);
 HT_API ht_tensor *ht_zeros_like(ht_tensor *x);

@@ -128,10 +128,10 @@ static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
 static ht_status apply(const char *what, ht_tensor *grad, ht_kernel f, double operand)
 {
     const ht_body *body = grad->body;
-    const ht_operand operands[2] = {ht__operand(body), ht__operand(body)};
-    const ht_beside number = {.numbers = 1, .number = {HT_NUM(operand)}};
+    const ht_number number = HT_NUM(operand);
+    const ht_operand operands[3] = {ht__operand(body), ht__operand(body), {.number = &number}};
 
-    if (ht__elementwise(what, f, body->dtype, body, 2, operands, &number) != HT_SUCCESS)
+    if (ht__elementwise(what, f, body->dtype, body, 3, operands, NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     ht__storage_touch(body->storage);
     return HT_SUCCESS;

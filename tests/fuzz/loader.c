@@ -41,7 +41,7 @@ static struct plan random_plan(uint64_t seed)
     plan.options.shuffle = random_chance(&random, 70);
     plan.options.seed = random_next(&random);
     plan.options.device = ht_get_device();
-    plan.options.remainder = (ht_remainder)random_below(&random, 3);
+    plan.options.remainder = (ht_remainder_rule)random_below(&random, 3);
     plan.options.window_bytes = random_chance(&random, 50) ? 256 : 1 << 20;
     plan.options.io_threads = random_chance(&random, 50);
     plan.options.queue = 1 + (int)random_below(&random, 3);

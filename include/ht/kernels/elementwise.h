@@ -2,6 +2,7 @@
  *
  * Elementwise kernels, given an ht_loop. A row: name, and what the operands are, the output first:
  *     S, s   of the kernel's dtype        B, b   bool
+ *     P      of the kernel's dtype, of complex ones that of their parts
  *     C      of the dtype in its name     capitals are written, the others read
  * The output may be an input, with its strides, and overlaps none in another way. A kernel with
  * parameters says which of ht_loop.param they are. */
@@ -10,24 +11,42 @@
 
 #include "ht/backend.h"
 
-/* y = f(x) */
+/* y = f(x). ANGLE of real numbers: pi below 0. SIGN(z) = z / |z|. FRAC: what TRUNC cuts off. ROUND:
+ * halves to the even one; ROUND_DECIMALS: rint(x param[0] / param[1]) / param[0] param[1].
+ * NAN_TO_NUM: param[0] for NaN, param[1] for infinity, param[2] for minus infinity. SCALE: param[0]
+ * x. */
 /* clang-format off */
 #define HT_UNARY_KERNELS(X) \
-    X(NEG, "Ss") X(EXP, "Ss") X(LOG, "Ss") X(SQRT, "Ss") X(TANH, "Ss") X(RELU, "Ss") X(CONJ, "Ss") \
-    X(EXPM1, "Ss") X(LOG1P, "Ss")
+    X(NEG, "Ss") X(EXP, "Ss") X(LOG, "Ss") X(SQRT, "Ss") X(EXP2, "Ss") X(LOG2, "Ss") \
+    X(LOG10, "Ss") X(EXPM1, "Ss") X(LOG1P, "Ss") X(SIN, "Ss") X(COS, "Ss") X(TAN, "Ss") \
+    X(ASIN, "Ss") X(ACOS, "Ss") X(ATAN, "Ss") X(SINH, "Ss") X(COSH, "Ss") X(TANH, "Ss") \
+    X(ASINH, "Ss") X(ACOSH, "Ss") X(ATANH, "Ss") X(CEIL, "Ss") X(FLOOR, "Ss") X(TRUNC, "Ss") \
+    X(ROUND, "Ss") X(ROUND_DECIMALS, "Ss") X(FRAC, "Ss") X(SIGN, "Ss") X(ABS, "Ps") \
+    X(NAN_TO_NUM, "Ss") X(SCALE, "Ss") X(RELU, "Ss") X(CONJ, "Ss") X(REAL, "Ps") X(IMAG, "Ps") \
+    X(ANGLE, "Ps") X(BITWISE_NOT, "Ss") X(LOGICAL_NOT, "Bs") X(ISNAN, "Bs") X(ISINF, "Bs") X(ISFINITE, "Bs") \
+    X(ISPOSINF, "Bs") X(ISNEGINF, "Bs") X(SIGNBIT, "Bs")
 
 /* y = f(a, b). RELU_GRAD(g, y) = y > 0 ? g : 0; TANH_GRAD(g, y) = g (1 - y^2). MINIMUM and MAXIMUM
  * are NaN where an operand is.
+ * Of integers: they wrap around; over 0 FLOORDIV, REMAINDER and FMOD are 0; negative powers are
+ * rounded towards 0; shifts by a negative number, or all bits or more, leave none. REMAINDER has the
+ * sign of b, FMOD that of a.
  * LEAKY_RELU(a, x) = x > 0 ? a : param[0] a.
- * AXPBY: param[0] a + param[1] b, rounded after each of the three operations. */
+ * AXPBY: param[0] a + param[1] b, rounded after each of the three operations.
+ * ISCLOSE: |a - b| <= param[1] + param[0] |b| or equal; NaN and NaN if param[2] is not 0. */
 #define HT_BINARY_KERNELS(X) \
-    X(ADD, "Sss") X(SUB, "Sss") X(MUL, "Sss") X(DIV, "Sss") \
-    X(EQ, "Bss") X(NE, "Bss") X(LT, "Bss") X(LE, "Bss") X(GT, "Bss") X(GE, "Bss") \
-    X(MINIMUM, "Sss") X(MAXIMUM, "Sss") X(RELU_GRAD, "Sss") X(TANH_GRAD, "Sss") \
+    X(ADD, "Sss") X(SUB, "Sss") X(MUL, "Sss") X(DIV, "Sss") X(POW, "Sss") X(FLOORDIV, "Sss") \
+    X(REMAINDER, "Sss") X(FMOD, "Sss") X(GCD, "Sss") X(LCM, "Sss") X(HYPOT, "Sss") \
+    X(COPYSIGN, "Sss") X(ATAN2, "Sss") X(LOGADDEXP, "Sss") X(LOGADDEXP2, "Sss") \
+    X(BITWISE_AND, "Sss") X(BITWISE_OR, "Sss") X(BITWISE_XOR, "Sss") X(LEFT_SHIFT, "Sss") \
+    X(RIGHT_SHIFT, "Sss") X(LOGICAL_AND, "Bss") X(LOGICAL_OR, "Bss") X(LOGICAL_XOR, "Bss") \
+    X(ISCLOSE, "Bss") X(EQ, "Bss") X(NE, "Bss") X(LT, "Bss") X(LE, "Bss") X(GT, "Bss") \
+    X(GE, "Bss") X(MINIMUM, "Sss") X(MAXIMUM, "Sss") X(RELU_GRAD, "Sss") X(TANH_GRAD, "Sss") \
     X(LEAKY_RELU, "Sss") X(AXPBY, "Sss")
 
-/* y = f(a, b, c). CLIP(x, low, high) = min(max(x, low), high), NaN where an operand is. */
-#define HT_TERNARY_KERNELS(X) X(CLIP, "Ssss")
+/* y = f(a, b, c). CLIP(x, low, high) = min(max(x, low), high), NaN where an operand is. WHERE(mask,
+ * a, b) = mask ? a : b. */
+#define HT_TERNARY_KERNELS(X) X(CLIP, "Ssss") X(WHERE, "Sbss")
 
 /* y = x converted from the kernel's dtype; the same dtype copies, and fills where x is a value. */
 #define HT_CONVERT_KERNELS(X) \

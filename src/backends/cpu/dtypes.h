@@ -62,6 +62,10 @@ typedef double param_HT_BOOL, param_HT_UINT8, param_HT_INT8, param_HT_INT16, par
     param_HT_INT64, param_HT_FLOAT64, param_HT_COMPLEX128;
 typedef float param_HT_FLOAT16, param_HT_BFLOAT16, param_HT_FLOAT32, param_HT_COMPLEX64;
 
+/* real: of the parts of a complex number. */
+typedef float real_HT_COMPLEX64;
+typedef double real_HT_COMPLEX128;
+
 /* key: an integer that grows as its number does, with -0 below 0 (reduce_extreme.inc.c). */
 typedef int16_t key_HT_FLOAT16, key_HT_BFLOAT16;
 typedef int32_t key_HT_FLOAT32;
@@ -153,21 +157,22 @@ typedef ht_complex128 mean_HT_COMPLEX128;
 #define HT_JOIN(a, b)  HT_JOIN_(a, b)
 
 /* What templates are written in; DTYPE is set by foreach_dtype.h. */
-#define ID       DTYPE
-#define T        HT_JOIN(storage_, DTYPE)
-#define C        HT_JOIN(compute_, DTYPE)
-#define WRAP     HT_JOIN(wrap_, DTYPE)
-#define PARAM    HT_JOIN(param_, DTYPE)
-#define SUM      HT_JOIN(sum_, DTYPE)
-#define TOTAL    HT_JOIN(total_, DTYPE)
-#define TO_TOTAL HT_JOIN(TOTAL_, DTYPE)
-#define KEY      HT_JOIN(key_, DTYPE)
-#define WIDE     HT_JOIN(wide_, DTYPE)
-#define MEAN     HT_JOIN(mean_, DTYPE)
-#define TO_MEAN  HT_JOIN(MEAN_, DTYPE)
-#define LOAD     HT_JOIN(LOAD_, DTYPE)
-#define STORE    HT_JOIN(STORE_, DTYPE)
-#define NAME(x)  HT_JOIN(HT_JOIN(x, _), DTYPE)
+#define ID           DTYPE
+#define T            HT_JOIN(storage_, DTYPE)
+#define C            HT_JOIN(compute_, DTYPE)
+#define WRAP         HT_JOIN(wrap_, DTYPE)
+#define PARAM        HT_JOIN(param_, DTYPE)
+#define SUM          HT_JOIN(sum_, DTYPE)
+#define TOTAL        HT_JOIN(total_, DTYPE)
+#define TO_TOTAL     HT_JOIN(TOTAL_, DTYPE)
+#define HT_REAL_TYPE HT_JOIN(real_, DTYPE)
+#define KEY          HT_JOIN(key_, DTYPE)
+#define WIDE         HT_JOIN(wide_, DTYPE)
+#define MEAN         HT_JOIN(mean_, DTYPE)
+#define TO_MEAN      HT_JOIN(MEAN_, DTYPE)
+#define LOAD         HT_JOIN(LOAD_, DTYPE)
+#define STORE        HT_JOIN(STORE_, DTYPE)
+#define NAME(x)      HT_JOIN(HT_JOIN(x, _), DTYPE)
 
 #define HT_KIND       HT_JOIN(HT_KIND_OF_, DTYPE)
 #define HT_IS_BOOL    (HT_KIND == HT_KIND_BOOL)
@@ -184,6 +189,14 @@ typedef ht_complex128 mean_HT_COMPLEX128;
 
 /* One that C has for real numbers alone: where HT_IS_FLOAT. */
 #define HT_REAL_MATH(fn, x) _Generic((x), float: ht__##fn##_float, double: fn)(x)
+
+/* The same by the system's library, element by element, where there is no vector code yet. */
+#define HT_LIBM(fn, x)                             \
+    _Generic((x), float: fn##f, double: fn,        \
+             ht_complex64: c##fn##f, ht_complex128: c##fn)(x)
+#define HT_MODULUS(x)           _Generic((x), ht_complex64: cabsf, ht_complex128: cabs)(x)
+#define HT_REAL_LIBM(fn, x)     _Generic((x), float: fn##f, double: fn)(x)
+#define HT_REAL_LIBM2(fn, x, y) _Generic((x), float: fn##f, double: fn)(x, y)
 /* clang-format on */
 
 #define HT_FLOATING_LIST(X) X(HT_FLOAT16) X(HT_BFLOAT16) X(HT_FLOAT32) X(HT_FLOAT64)

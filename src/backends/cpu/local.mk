@@ -3,6 +3,7 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/cpu.c \
 	src/backends/cpu/cpu.h \
 	src/backends/cpu/dtypes.h \
+	src/backends/cpu/elementwise/rows.h \
 	src/backends/cpu/float_math.h \
 	src/backends/cpu/foreach_dtype.h \
 	src/backends/cpu/foreach_source.h \
@@ -32,13 +33,22 @@ endif
 
 # Templates: included by the kernels, never compiled by themselves.
 EXTRA_DIST += \
-	src/backends/cpu/elementwise/binary.inc.c \
-	src/backends/cpu/elementwise/binary_walk.inc.c \
+	src/backends/cpu/elementwise/activations.inc.c \
+	src/backends/cpu/elementwise/arithmetics.inc.c \
+	src/backends/cpu/elementwise/bitwise.inc.c \
+	src/backends/cpu/elementwise/complex_math.inc.c \
 	src/backends/cpu/elementwise/convert.inc.c \
 	src/backends/cpu/elementwise/convert_from.inc.c \
-	src/backends/cpu/elementwise/ternary.inc.c \
-	src/backends/cpu/elementwise/unary.inc.c \
+	src/backends/cpu/elementwise/exponential.inc.c \
+	src/backends/cpu/elementwise/extremes.inc.c \
+	src/backends/cpu/elementwise/logical.inc.c \
+	src/backends/cpu/elementwise/relational.inc.c \
+	src/backends/cpu/elementwise/rounding.inc.c \
+	src/backends/cpu/elementwise/rows.inc.c \
+	src/backends/cpu/elementwise/trigonometrics.inc.c \
 	src/backends/cpu/elementwise/update.inc.c \
+	src/backends/cpu/elementwise/walks.inc.c \
+	src/backends/cpu/elementwise/where.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \
 	src/backends/cpu/nn/max_pool.inc.c \
@@ -56,11 +66,19 @@ EXTRA_DIST += \
 # The kernels are compiled once for each SIMD level, in a library of its own because flags belong to a
 # library. The functions that a file exports carry the level in their names (level.h).
 kernel_sources = \
-	src/backends/cpu/elementwise/binary.c \
+	src/backends/cpu/elementwise/activations.c \
+	src/backends/cpu/elementwise/arithmetics.c \
+	src/backends/cpu/elementwise/bitwise.c \
+	src/backends/cpu/elementwise/complex_math.c \
 	src/backends/cpu/elementwise/convert.c \
-	src/backends/cpu/elementwise/ternary.c \
-	src/backends/cpu/elementwise/unary.c \
+	src/backends/cpu/elementwise/exponential.c \
+	src/backends/cpu/elementwise/extremes.c \
+	src/backends/cpu/elementwise/logical.c \
+	src/backends/cpu/elementwise/relational.c \
+	src/backends/cpu/elementwise/rounding.c \
+	src/backends/cpu/elementwise/trigonometrics.c \
 	src/backends/cpu/elementwise/update.c \
+	src/backends/cpu/elementwise/where.c \
 	src/backends/cpu/kernels.c \
 	src/backends/cpu/nn/dropout.c \
 	src/backends/cpu/nn/max_pool.c \

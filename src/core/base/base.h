@@ -140,7 +140,8 @@ int ht__object_report_leaks(void); /* logs what is alive; returns the number of 
 void *ht__scoped(void *object);  /* gives one reference to the innermost scope; returns object */
 void ht__scope_thread_end(void); /* releases the root scope of the calling thread */
 
-int ht__dtype_kind(ht_dtype dtype); /* 0 bool, 1 integer, 2 floating, 3 complex */
+int ht__dtype_kind(ht_dtype dtype);      /* 0 bool, 1 integer, 2 floating, 3 complex */
+ht_dtype ht__dtype_real(ht_dtype dtype); /* that of the parts of a complex one; others themselves */
 static inline bool ht__dtype_is_exact(ht_dtype dtype)
 {
     return ht__dtype_kind(dtype) <= 1;

@@ -62,6 +62,11 @@ int ht__dtype_kind(ht_dtype dtype)
     return ht_dtype_is_integer(dtype) ? 1 : ht_dtype_is_floating(dtype) ? 2 : 3;
 }
 
+ht_dtype ht__dtype_real(ht_dtype dtype)
+{
+    return dtype == HT_COMPLEX64 ? HT_FLOAT32 : dtype == HT_COMPLEX128 ? HT_FLOAT64 : dtype;
+}
+
 ht_dtype ht_promote_types(ht_dtype a, ht_dtype b)
 {
     ht_dtype low = a < b ? a : b, high = a < b ? b : a;

@@ -40,6 +40,8 @@ static ht_dtype dtype_of(char letter, const ht_kernel_call *call)
     switch (letter | 0x20) {
     case 'b':
         return HT_BOOL;
+    case 'p':
+        return dtype == HT_COMPLEX64 ? HT_FLOAT32 : dtype == HT_COMPLEX128 ? HT_FLOAT64 : dtype;
     case 'c':
         return (ht_dtype)(call->kernel - HT_KERNEL_CONVERT_BOOL);
     case 'd':

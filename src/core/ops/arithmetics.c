@@ -4,10 +4,16 @@
 #include "core/ops/drivers.h"
 #include "ht/arithmetics.h"
 
-#include "ht/manipulations.h"
+#include <float.h>
+
+#include "ht/exponential.h"
+#include "ht/complex_math.h"
+#include "ht/factories.h"
+#include "ht/indexing.h"
 #include "ht/kernels/elementwise.h"
-#include "ht/kernels/reduce.h"
+#include "ht/logical.h"
 #include "ht/relational.h"
+#include "ht/rounding.h"
 
 static void add_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
@@ -20,20 +26,6 @@ static void sub_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = g;
     if (ht_node_needs(node, 1))
         gin[1] = ht_neg(g);
-}
-
-static void conj_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    (void)node;
-    gin[0] = ht__conj(g);
-}
-
-static const ht_unary_op conj_op = {
-    .name = "ht__conj", .kernel = HT_KERNEL_CONJ, .backward = conj_backward};
-
-ht_tensor *ht__conj(ht_tensor *x)
-{
-    return x != NULL && ht_dtype_is_complex(x->body->dtype) ? ht__unary(&conj_op, x) : x;
 }
 
 static void mul_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -60,58 +52,168 @@ static void neg_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_neg(g);
 }
 
-static const ht_binary_op add_op = {
-    .name = "ht_add", .kernel = HT_KERNEL_ADD, .backward = add_backward};
-static const ht_binary_op sub_op = {
-    .name = "ht_sub", .kernel = HT_KERNEL_SUB, .no_bool = true, .backward = sub_backward};
-static const ht_binary_op mul_op = {
-    .name = "ht_mul", .kernel = HT_KERNEL_MUL, .save_operands = true, .backward = mul_backward};
-static const ht_binary_op div_op = {.name = "ht_div",
-                                    .kernel = HT_KERNEL_DIV,
-                                    .result = HT_RESULT_FLOAT,
-                                    .save_operands = true,
-                                    .backward = div_backward};
-
-static const ht_unary_op neg_op = {
-    .name = "ht_neg", .kernel = HT_KERNEL_NEG, .backward = neg_backward};
-
-ht_tensor *ht_add(ht_tensor *a, ht_tensor *b)
+/* b a^(b - 1), and a^b log a; 0 where the factor is, whatever the other one. */
+static void pow_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    return ht__binary(&add_op, a, b);
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *zero = ht_scalar(0);
+    ht_tensor *slope, *flat;
+
+    if (ht_node_needs(node, 0)) {
+        slope = ht_mul(b, ht_pow(a, ht_sub(b, ht_scalar(1))));
+        gin[0] = ht_mul(g, ht__conj(ht_where(ht_eq(b, zero), zero, slope)));
+    }
+    if (ht_node_needs(node, 1)) {
+        slope = ht_mul(ht_pow(a, b), ht_log(a));
+        flat = ht_logical_and(ht_eq(a, zero), ht_ge(ht_real(b), zero));
+        gin[1] = ht_mul(g, ht__conj(ht_where(flat, zero, slope)));
+    }
 }
 
-ht_tensor *ht_sub(ht_tensor *a, ht_tensor *b)
+/* a - b floor(a / b), of the exact quotient. */
+static void remainder_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    return ht__binary(&sub_op, a, b);
+    gin[0] = g;
+    if (ht_node_needs(node, 1))
+        gin[1] = ht_neg(ht_mul(g, ht_floordiv(ht_node_saved(node, 0), ht_node_saved(node, 1))));
 }
 
-ht_tensor *ht_mul(ht_tensor *a, ht_tensor *b)
+/* a - b trunc(a / b), where a / b may be rounded away from 0: what was taken from a is nearly a
+ * multiple of b. */
+static void fmod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    return ht__binary(&mul_op, a, b);
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1);
+
+    gin[0] = g;
+    if (ht_node_needs(node, 1))
+        gin[1] = ht_neg(ht_mul(g, ht_round(ht_div(ht_sub(a, ht_fmod(a, b)), b))));
 }
 
-ht_tensor *ht_div(ht_tensor *a, ht_tensor *b)
+static void hypot_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    return ht__binary(&div_op, a, b);
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *y = ht_hypot(a, b);
+
+    if (ht_node_needs(node, 0))
+        gin[0] = ht_mul(g, ht_div(a, y));
+    if (ht_node_needs(node, 1))
+        gin[1] = ht_mul(g, ht_div(b, y));
+}
+
+static void copysign_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *b = ht_node_saved(node, 1);
+
+    if (ht_node_needs(node, 0))
+        gin[0] = ht_mul(g, ht_mul(ht_sign(ht_node_saved(node, 0)), ht_copysign(ht_scalar(1), b)));
+    if (ht_node_needs(node, 1))
+        gin[1] = b != NULL ? ht_zeros_like(b) : NULL;
+}
+
+/* clang-format off */
+HT_BINARY_ONLY(add, .kernel = HT_KERNEL_ADD, .backward = add_backward)
+HT_BINARY(sub, .kernel = HT_KERNEL_SUB, .backward = sub_backward)
+HT_BINARY(mul, .kernel = HT_KERNEL_MUL, .save_operands = true, .backward = mul_backward)
+HT_BINARY(div, .kernel = HT_KERNEL_DIV, .result = HT_RESULT_FLOAT, .save_operands = true,
+          .backward = div_backward)
+HT_BINARY(pow, .kernel = HT_KERNEL_POW, .save_operands = true, .backward = pow_backward)
+HT_BINARY(floordiv, .kernel = HT_KERNEL_FLOORDIV)
+HT_BINARY(remainder, .kernel = HT_KERNEL_REMAINDER, .save_operands = true,
+          .backward = remainder_backward)
+HT_BINARY(fmod, .kernel = HT_KERNEL_FMOD, .save_operands = true, .backward = fmod_backward)
+HT_BINARY(gcd, .kernel = HT_KERNEL_GCD)
+HT_BINARY(lcm, .kernel = HT_KERNEL_LCM)
+HT_BINARY(hypot, .kernel = HT_KERNEL_HYPOT, .result = HT_RESULT_FLOAT, .save_operands = true,
+          .backward = hypot_backward)
+HT_BINARY(copysign, .kernel = HT_KERNEL_COPYSIGN, .result = HT_RESULT_FLOAT, .save_operands = true,
+          .backward = copysign_backward)
+HT_UNARY(neg, .kernel = HT_KERNEL_NEG, .backward = neg_backward)
+/* clang-format on */
+
+ht_tensor *ht_pos(ht_tensor *x)
+{
+    return HT_IS_NULL(x, "ht_pos", "x") ? NULL : ht_copy(x);
+}
+
+ht_status ht_divmod(ht_tensor *a, ht_tensor *b, ht_tensor **quotient, ht_tensor **rest)
+{
+    ht_broadcast_op floor = floordiv_op, remainder = remainder_op;
+    ht_tensor *q, *r;
+
+    floor.name = remainder.name = "ht_divmod";
+    if (HT_IS_NULL(quotient, "ht_divmod", "quotient") || HT_IS_NULL(rest, "ht_divmod", "rest"))
+        return ht_error_get(NULL);
+    q = ht__binary(&floor, a, b);
+    r = q != NULL ? ht__binary(&remainder, a, b) : NULL;
+    if (r == NULL)
+        return ht_error_get(NULL);
+    *quotient = q;
+    *rest = r;
+    return HT_SUCCESS;
+}
+
+static void nan_to_num_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *x = ht_node_saved(node, 0);
+
+    gin[0] = x != NULL ? ht__grad_where(g, ht_isfinite(x)) : NULL;
+}
+
+static ht_tensor *nan_to_num(const char *what, ht_tensor *x, double nan, double posinf,
+                             double neginf)
+{
+    const ht_unary_op op = {.name = what,
+                            .kernel = HT_KERNEL_NAN_TO_NUM,
+                            .save = HT_SAVE_INPUT,
+                            .backward = nan_to_num_backward};
+
+    return ht__unary_with(&op, x, &(ht_beside){.param = {nan, posinf, neginf}});
+}
+
+/* The greatest finite number. */
+static double greatest(ht_dtype dtype)
+{
+    return dtype == HT_FLOAT16    ? 65504
+           : dtype == HT_BFLOAT16 ? 0x1.fep127
+           : dtype == HT_FLOAT32  ? FLT_MAX
+                                  : DBL_MAX;
+}
+
+ht_tensor *ht_nan_to_num(ht_tensor *x)
+{
+    double most;
+
+    if (HT_IS_NULL(x, "ht_nan_to_num", "x"))
+        return NULL;
+    most = greatest(x->body->dtype);
+    return ht__dtype_is_exact(x->body->dtype) ? ht_copy(x)
+                                              : nan_to_num("ht_nan_to_num", x, 0, most, -most);
+}
+
+ht_tensor *ht_nan_to_num_ext(ht_tensor *x, double nan, double posinf, double neginf)
+{
+    if (HT_IS_NULL(x, "ht_nan_to_num_ext", "x"))
+        return NULL;
+    return ht__dtype_is_exact(x->body->dtype)
+               ? ht_copy(x)
+               : nan_to_num("ht_nan_to_num_ext", x, nan, posinf, neginf);
 }
 
 /* A row under the name of another function. */
-static ht_binary_op named(ht_binary_op op, const char *what)
+static ht_broadcast_op named(ht_broadcast_op op, const char *what)
 {
     op.name = what;
     return op;
 }
 
-static ht_tensor *double_beside(const ht_binary_op *of, const char *what, ht_tensor *a, double b)
+static ht_tensor *double_beside(const ht_broadcast_op *of, const char *what, ht_tensor *a, double b)
 {
-    const ht_binary_op op = named(*of, what);
+    const ht_broadcast_op op = named(*of, what);
 
     return ht__binary_scalar(&op, a, ht__number_of_double(a != NULL ? a->body->dtype : HT_BOOL, b));
 }
 
-static ht_tensor *beside(const ht_binary_op *of, const char *what, ht_tensor *a, ht_number b)
+static ht_tensor *beside(const ht_broadcast_op *of, const char *what, ht_tensor *a, ht_number b)
 {
-    const ht_binary_op op = named(*of, what);
+    const ht_broadcast_op op = named(*of, what);
 
     return ht__binary_scalar(&op, a, b);
 }
@@ -156,13 +258,14 @@ ht_tensor *ht_div_scalar_ext(ht_tensor *a, ht_number b)
     return beside(&div_op, "ht_div_scalar_ext", a, b);
 }
 
-ht_tensor *ht_neg(ht_tensor *x)
+ht_tensor *ht__add_number(const char *what, ht_tensor *x, ht_number number)
 {
-    if (x != NULL && x->body->dtype == HT_BOOL) {
-        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "ht_neg: not defined for bool");
-        return NULL;
-    }
-    return ht__unary(&neg_op, x);
+    return beside(&add_op, what, x, number);
+}
+
+ht_tensor *ht__mul_number(const char *what, ht_tensor *x, ht_number number)
+{
+    return beside(&mul_op, what, x, number);
 }
 
 ht_status ht__axpby(const char *what, double a, ht_tensor *x, double b, ht_tensor *y)
@@ -204,7 +307,7 @@ static bool is_one(ht_number number, ht_dtype dtype)
 
 static ht_status add_in_place(const char *what, ht_tensor *a, ht_tensor *b, ht_number alpha)
 {
-    const ht_binary_op add = named(add_op, what), mul = named(mul_op, what);
+    const ht_broadcast_op add = named(add_op, what), mul = named(mul_op, what);
     ht_scope *scope;
     ht_tensor *sum;
     ht_status status;
@@ -214,8 +317,11 @@ static ht_status add_in_place(const char *what, ht_tensor *a, ht_tensor *b, ht_n
     if (alpha.kind == HT_NUMBER_REAL && adds_in_place(a, b))
         return ht__axpby(what, alpha.real, b, 1, a);
     scope = ht_scope_open();
-    if (!is_one(alpha, ht__binary_dtype(a->body, b->body))) {
-        b = ht_astype(b, ht__binary_dtype(a->body, b->body)); /* that of the sum */
+    if (!is_one(alpha, ht__binary_dtype(a, b))) {
+        const ht_dtype dtype = ht__binary_dtype(a, b); /* that of the sum */
+
+        b = b->body->number != NULL ? ht__number_beside(what, a, *b->body->number, dtype)
+                                    : ht_astype(b, dtype);
         b = ht__binary_scalar(&mul, b, alpha);
     }
     sum = ht__binary(&add, a, b);
@@ -230,8 +336,7 @@ ht_status ht_add_(ht_tensor *a, ht_tensor *b, double alpha)
 {
     if (HT_IS_NULL(a, "ht_add_", "a") || HT_IS_NULL(b, "ht_add_", "b"))
         return ht_error_get(NULL);
-    return add_in_place("ht_add_", a, b,
-                        ht__number_of_double(ht__binary_dtype(a->body, b->body), alpha));
+    return add_in_place("ht_add_", a, b, ht__number_of_double(ht__binary_dtype(a, b), alpha));
 }
 
 ht_status ht_add_ext_(ht_tensor *a, ht_tensor *b, ht_number alpha)
@@ -243,20 +348,9 @@ ht_status ht_add_ext_(ht_tensor *a, ht_tensor *b, ht_number alpha)
 
 static ht_status mul_in_place(const char *what, ht_tensor *a, ht_number b)
 {
-    const ht_binary_op mul = named(mul_op, what);
-    ht_scope *scope;
-    ht_tensor *product;
-    ht_status status;
+    const ht_broadcast_op mul = named(mul_op, what);
 
-    if (ht__check_in_place(what, a, NULL) != HT_SUCCESS)
-        return HT_ERR_STATE;
-    scope = ht_scope_open();
-    product = ht__binary_scalar(&mul, a, b);
-    status = ht__check_result(what, a, product);
-    if (status == HT_SUCCESS)
-        status = ht__replace_values(what, a, product);
-    ht_scope_close(scope);
-    return status;
+    return ht__binary_scalar_(&mul, a, b);
 }
 
 ht_status ht_mul_scalar_(ht_tensor *a, double b)
@@ -271,154 +365,4 @@ ht_status ht_mul_scalar_ext_(ht_tensor *a, ht_number b)
     if (HT_IS_NULL(a, "ht_mul_scalar_ext_", "a"))
         return ht_error_get(NULL);
     return mul_in_place("ht_mul_scalar_ext_", a, b);
-}
-
-/* Every element summed gets the gradient of its sum. */
-static void sum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    const ht_body *x = ht__node_input(node, 0);
-
-    g = ht__reduce_undone(ht_node_context(node, 0), g, x->ndim);
-    gin[0] = ht_broadcast_to(g, x->ndim, x->shape);
-}
-
-static const ht_reduce_row sum_row = {
-    .name = "ht_sum", .kernel = HT_KERNEL_SUM, .across = HT_OP_SUM, .backward = sum_backward};
-static const ht_reduce_row sum_ext_row = {
-    .name = "ht_sum_ext", .kernel = HT_KERNEL_SUM, .across = HT_OP_SUM, .backward = sum_backward};
-
-ht_tensor *ht_sum(ht_tensor *x, int axis)
-{
-    return ht__reduce(&sum_row, x, axis);
-}
-
-ht_tensor *ht__sum_over(const char *what, ht_tensor *x, const ht_reduce_over *over)
-{
-    ht_reduce_row row = sum_ext_row;
-
-    row.name = what;
-    row.wide = true;
-    return ht__reduce_over(&row, x, over);
-}
-
-/* x in the dtype that is asked for, if there is one, and that of the result. */
-static ht_tensor *as_asked(ht_tensor *x, const ht_reduce_options *o, ht_dtype *result)
-{
-    *result = o->dtype;
-    if (o->dtype != HT_DTYPE_COUNT)
-        return ht_astype(x, o->dtype);
-    *result = ht__dtype_is_exact(x->body->dtype) ? HT_INT64 : x->body->dtype;
-    return x;
-}
-
-ht_tensor *ht_sum_ext(ht_tensor *x, const ht_reduce_options *options)
-{
-    const unsigned takes = HT_TAKES_DTYPE | HT_TAKES_INITIAL | HT_TAKES_WHERE;
-    const char *what = "ht_sum_ext";
-    ht_reduce_options o;
-    ht_reduce_over over;
-    ht_dtype dtype;
-    ht_tensor *y;
-
-    if (!ht__reduce_options(what, x, options, takes, &o, &over))
-        return NULL;
-    x = as_asked(x, &o, &dtype);
-    if (o.where != NULL)
-        x = ht__masked(what, x, o.where);
-    if (o.initial == NULL)
-        return ht_astype(ht__reduce_over(&sum_ext_row, x, &over), dtype);
-    y = ht__sum_over(what, x, &over);
-    return ht_astype(y != NULL ? beside(&add_op, what, y, *o.initial) : NULL, dtype);
-}
-
-/* 1 where x is 0, as bool; NULL for NULL. */
-static ht_tensor *is_zero(const char *what, ht_tensor *x)
-{
-    return x != NULL ? ht_eq(x, ht__number_beside(what, x, HT_NUM(0), x->body->dtype)) : NULL;
-}
-
-/* The product of the others: that of all that are not 0, over this one, times 0 where one of the
- * others is 0. */
-static void prod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    static const ht_reduce_row product_row = {
-        .name = "ht_backward", .kernel = HT_KERNEL_PROD, .across = HT_OP_PROD, .wide = true};
-    const ht_reduce_over *over = ht_node_context(node, 0);
-    const ht_reduce_over kept = {over->axes, true};
-    ht_tensor *x = ht_node_saved(node, 0), *zeros, *wide, *others, *count;
-    ht_dtype dtype;
-
-    if (x == NULL)
-        return;
-    dtype = ht__dtype_wide(x->body->dtype);
-    zeros = is_zero("ht_backward", x);
-    wide = ht_add(ht_astype(x, dtype), ht_astype(zeros, dtype)); /* 1 for 0 */
-    others = ht_div(ht__reduce_over(&product_row, wide, &kept), wide);
-    count = ht_sub(ht__sum_over("ht_backward", zeros, &kept), ht_astype(zeros, HT_FLOAT64));
-    others = ht_mul(others, ht_astype(is_zero("ht_backward", count), dtype));
-    g = ht_astype(ht__reduce_undone(over, g, x->body->ndim), dtype);
-    gin[0] = ht_astype(ht_mul(g, ht__conj(others)), x->body->dtype);
-}
-
-static const ht_reduce_row prod_row = {.name = "ht_prod",
-                                       .kernel = HT_KERNEL_PROD,
-                                       .across = HT_OP_PROD,
-                                       .backward = prod_backward,
-                                       .save = true};
-
-ht_tensor *ht_prod(ht_tensor *x, int axis)
-{
-    return ht__reduce(&prod_row, x, axis);
-}
-
-/* x where the mask is set, else 1: less 0, which leaves a -0 as it is (0 more would not), or -1. */
-static ht_tensor *ones_outside(const char *what, ht_tensor *x, ht_tensor *where)
-{
-    ht_tensor *one;
-
-    x = ht__masked(what, x, where);
-    if (x == NULL)
-        return NULL;
-    one = ht__number_beside(what, x, HT_NUM(1), x->body->dtype);
-    return ht_sub(x, ht_sub(ht_astype(where, x->body->dtype), one));
-}
-
-ht_tensor *ht_prod_ext(ht_tensor *x, const ht_reduce_options *options)
-{
-    const unsigned takes = HT_TAKES_DTYPE | HT_TAKES_INITIAL | HT_TAKES_WHERE;
-    ht_reduce_row row = prod_row;
-    ht_reduce_options o;
-    ht_reduce_over over;
-    ht_dtype dtype;
-
-    row.name = "ht_prod_ext";
-    if (!ht__reduce_options(row.name, x, options, takes, &o, &over))
-        return NULL;
-    x = as_asked(x, &o, &dtype);
-    if (o.where != NULL)
-        x = ones_outside(row.name, x, o.where);
-    row.wide = o.initial != NULL;
-    x = ht__reduce_over(&row, x, &over);
-    if (x != NULL && o.initial != NULL)
-        x = beside(&mul_op, row.name, x, *o.initial);
-    return ht_astype(x, dtype);
-}
-
-static void cumsum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[]);
-
-static const ht_cumulative_row cumsum_row = {.name = "ht_cumsum",
-                                             .kernel = HT_KERNEL_CUMSUM,
-                                             .across = HT_OP_SUM,
-                                             .backward = cumsum_backward};
-
-/* x[i] is in every later sum: gx = sum of g from i on, which a difference of sums would not be
- * where they cancel or are infinite. */
-static void cumsum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    gin[0] = ht__cumulative_reversed(&cumsum_row, g, *(int *)ht_node_context(node, 0));
-}
-
-ht_tensor *ht_cumsum(ht_tensor *x, int axis)
-{
-    return ht__cumulative(&cumsum_row, x, axis);
 }

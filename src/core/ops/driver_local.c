@@ -3,6 +3,14 @@
  * The local driver: y = f(x) element by element. No communication; y is split and laid out as x. */
 
 #include "core/ops/drivers.h"
+#include "ht/manipulations.h"
+
+static ht_dtype result_dtype(const ht_unary_op *op, ht_dtype dtype)
+{
+    return op->result == HT_RESULT_BOOL   ? HT_BOOL
+           : op->result == HT_RESULT_REAL ? ht__dtype_real(dtype)
+                                          : dtype;
+}
 
 static ht_status run(const ht_unary_op *op, const ht_tensor *x, const ht_body *y,
                      const ht_beside *beside)
@@ -12,7 +20,7 @@ static ht_status run(const ht_unary_op *op, const ht_tensor *x, const ht_body *y
 
     if (op->twice)
         operands[count++] = operands[1];
-    return ht__elementwise(op->name, op->kernel, y->dtype, y, count, operands, beside);
+    return ht__elementwise(op->name, op->kernel, x->body->dtype, y, count, operands, beside);
 }
 
 static void save(const ht_unary_op *op, ht_node *node, ht_tensor *x, ht_tensor *y,
@@ -39,29 +47,21 @@ ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *
         return NULL;
     if (op->result == HT_RESULT_FLOAT && ht__dtype_is_exact(x->body->dtype))
         x = ht_astype(x, HT_FLOAT32);
-    y = x != NULL ? ht__empty(op->name, x->body, x->body->dtype) : NULL;
+    y = x != NULL ? ht__empty(op->name, x->body, result_dtype(op, x->body->dtype)) : NULL;
     if (y == NULL || run(op, x, y->body, beside) != HT_SUCCESS)
         return NULL;
-    node = ht_node_new(op->name, op->backward, 1, &x);
+    node = op->backward != NULL ? ht_node_new(op->name, op->backward, 1, &x) : NULL;
     if (node == NULL)
         return y;
     save(op, node, x, y, beside);
     return ht_node_set_output(node, y);
 }
 
-ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
+/* In x's own memory, where the graph keeps nothing of what was there. */
+static ht_status overwrite(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
 {
-    ht_node *node;
+    ht_node *node = op->backward != NULL ? ht_node_new(op->name, op->backward, 1, &x) : NULL;
 
-    if (HT_IS_NULL(x, op->name, "x"))
-        return ht_error_get(NULL);
-    if (ht__check_in_place(op->name, x, NULL) != HT_SUCCESS)
-        return HT_ERR_STATE;
-    if (!ht__kernel_is_there(x->body->storage->device, op->kernel, x->body->dtype))
-        /* before x counts as written */
-        return ht__kernel_missing(x->body->comm, x->body->storage->device, op->kernel,
-                                  x->body->dtype, op->name);
-    node = ht_node_new(op->name, op->backward, 1, &x);
     ht__storage_touch(x->body->storage);
     if (run(op, x, x->body, beside) != HT_SUCCESS) {
         ht_release(node);
@@ -72,4 +72,39 @@ ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x, const ht_beside *besid
         ht__written(op->name, x, node);
     }
     return HT_SUCCESS;
+}
+
+/* What the graph keeps of x is a copy. */
+static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
+{
+    const bool keeps = op->save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x);
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *y = ht__unary_with(op, keeps ? ht_copy(x) : x, beside);
+    ht_status status = ht__check_result(op->name, x, y);
+
+    if (status == HT_SUCCESS)
+        status = ht__replace_values(op->name, x, y);
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht__unary_(const ht_unary_op *of, const char *what, ht_tensor *x, const ht_beside *beside)
+{
+    ht_unary_op op = *of;
+    ht_dtype dtype;
+
+    op.name = what;
+    if (HT_IS_NULL(x, what, "x"))
+        return ht_error_get(NULL);
+    if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
+        return HT_ERR_STATE;
+    dtype = x->body->dtype;
+    if (result_dtype(&op, dtype) != dtype ||
+        (op.result == HT_RESULT_FLOAT && ht__dtype_is_exact(dtype)) ||
+        (op.save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x)))
+        return replace(&op, x, beside);
+    if (!ht__kernel_is_there(x->body->storage->device, op.kernel, dtype))
+        /* before x counts as written */
+        return ht__kernel_missing(x->body->comm, x->body->storage->device, op.kernel, dtype, what);
+    return overwrite(&op, x, beside);
 }

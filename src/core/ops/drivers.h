@@ -10,7 +10,12 @@
 
 /* ---- drivers (driver_*.c) -----------------------------------------------------------------------
  * Each takes one row that says which kernel, which result dtype, and how to differentiate. */
-typedef enum ht_result { HT_RESULT_SAME, HT_RESULT_FLOAT, HT_RESULT_BOOL } ht_result;
+typedef enum ht_result {
+    HT_RESULT_SAME,
+    HT_RESULT_FLOAT, /* integers and bool are computed in float32 */
+    HT_RESULT_BOOL,
+    HT_RESULT_REAL /* of complex numbers the dtype of their parts */
+} ht_result;
 
 /* For a node: its backward function finds the numbers beside the tensors, where there were any, at
  * ht_node_context(node, 0). */
@@ -23,7 +28,7 @@ static inline void ht__keep_beside(ht_node *node, const ht_beside *beside)
 typedef struct ht_unary_op {
     const char *name;
     ht_kernel kernel;
-    ht_result result; /* FLOAT: integers and bool are computed in float32 */
+    ht_result result;
     enum { HT_SAVE_NOTHING, HT_SAVE_INPUT, HT_SAVE_OUTPUT } save;
     ht_backward_fn *backward; /* saved tensor 0 is what `save` says */
     bool twice;               /* the kernel has two operands, which are both x */
@@ -31,28 +36,61 @@ typedef struct ht_unary_op {
 ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x);
 /* beside: NULL for none. */
 ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside);
-/* In place, no graph. */
-ht_status ht__unary_(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside);
+/* In place, as `what`, in the graph as the operation is. HT_ERR_DTYPE where x cannot hold the
+ * result. */
+ht_status ht__unary_(const ht_unary_op *op, const char *what, ht_tensor *x,
+                     const ht_beside *beside);
 
-typedef struct ht_binary_op {
+/* Two or three operands, which broadcast. What a dtype cannot do is what its list of kernels lacks.
+ */
+enum { HT_BROADCAST_OPERANDS = 3 };
+
+typedef struct ht_broadcast_op {
     const char *name;
     ht_kernel kernel;
     ht_result result;
-    bool save_operands; /* saved tensors 0 and 1, in the dtype of the computation */
-    bool no_bool;
-    bool no_complex;
+    bool save_operands; /* saved tensors 0, 1 (and 2), numbers as tensors in the computation's dtype
+                         */
+    bool masked;        /* the first operand is bool, has no say in the dtype, and is saved alone */
     ht_backward_fn *backward;
-} ht_binary_op;
-ht_tensor *ht__binary(const ht_binary_op *op, ht_tensor *a, ht_tensor *b);
-ht_tensor *ht__binary_with(const ht_binary_op *op, ht_tensor *a, ht_tensor *b,
+} ht_broadcast_op;
+ht_tensor *ht__broadcast(const ht_broadcast_op *op, int count, ht_tensor *const in[],
+                         const ht_beside *beside);
+ht_tensor *ht__binary(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b);
+ht_tensor *ht__binary_with(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b,
                            const ht_beside *beside);
+/* The first operand <- f(operands), in the graph as f is. HT_ERR_DTYPE where it cannot hold that.
+ */
+ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const in[],
+                         const ht_beside *beside);
+ht_status ht__binary_(const ht_broadcast_op *op, const char *what, ht_tensor *a, ht_tensor *b);
 /* For backward functions: f(g, b) written over g where nobody else holds that and b fits it. */
-ht_tensor *ht__binary_over(const ht_binary_op *op, ht_tensor *g, ht_tensor *b,
+ht_tensor *ht__binary_over(const ht_broadcast_op *op, ht_tensor *g, ht_tensor *b,
                            const ht_beside *beside);
-ht_dtype ht__binary_dtype(const ht_body *a, const ht_body *b); /* what a and b promote to */
+ht_dtype ht__binary_dtype(ht_tensor *a, ht_tensor *b); /* what a and b promote to */
 /* The dtype in which a number meets a tensor: the tensor's, unless the number's kind is higher. */
 ht_dtype ht__scalar_dtype(ht_dtype dtype, ht_number value);
-ht_tensor *ht__binary_scalar(const ht_binary_op *op, ht_tensor *a, ht_number b);
+ht_tensor *ht__binary_scalar(const ht_broadcast_op *op, ht_tensor *a, ht_number b);
+ht_status ht__binary_scalar_(const ht_broadcast_op *op, ht_tensor *a, ht_number b);
+
+/* A row and its public functions, ht_f and ht_f_ in place: HT_UNARY(sin, .kernel = HT_KERNEL_SIN,
+ * ...).
+ */
+/* clang-format off */
+#define HT_UNARY(f, ...)                                                                        \
+    HT_UNARY_ONLY(f, __VA_ARGS__)                                                               \
+    ht_status ht_##f##_(ht_tensor *x) { return ht__unary_(&f##_op, "ht_" #f "_", x, NULL); }
+#define HT_UNARY_ONLY(f, ...)                                                                   \
+    static const ht_unary_op f##_op = {.name = "ht_" #f, __VA_ARGS__};                          \
+    ht_tensor *ht_##f(ht_tensor *x) { return ht__unary(&f##_op, x); }
+#define HT_BINARY(f, ...)                                                                       \
+    HT_BINARY_ONLY(f, __VA_ARGS__)                                                              \
+    ht_status ht_##f##_(ht_tensor *a, ht_tensor *b)                                             \
+    { return ht__binary_(&f##_op, "ht_" #f "_", a, b); }
+#define HT_BINARY_ONLY(f, ...)                                                                  \
+    static const ht_broadcast_op f##_op = {.name = "ht_" #f, __VA_ARGS__};                      \
+    ht_tensor *ht_##f(ht_tensor *a, ht_tensor *b) { return ht__binary(&f##_op, a, b); }
+/* clang-format on */
 
 typedef struct ht_reduce_row {
     const char *name;
@@ -105,6 +143,9 @@ static inline ht_dtype ht__dtype_wide(ht_dtype dtype)
 {
     return ht_dtype_is_complex(dtype) ? HT_COMPLEX128 : HT_FLOAT64;
 }
+
+/* For a derivative that is 0 wherever there is one. */
+void ht__zero_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[]);
 
 /* g where the mask is set, else 0, for backward functions. Not a product: 0 times an infinity would
  * be NaN. */

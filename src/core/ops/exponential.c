@@ -5,11 +5,19 @@
 #include "ht/exponential.h"
 
 #include "ht/arithmetics.h"
+#include "ht/factories.h"
 #include "ht/kernels/elementwise.h"
+
+static const double ln2 = 0.693147180559945309417, ln10 = 2.302585092994045684018;
 
 static void exp_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     gin[0] = ht_mul(g, ht__conj(ht_node_saved(node, 0)));
+}
+
+static void exp2_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht_mul(ht_mul_scalar(g, ln2), ht__conj(ht_node_saved(node, 0)));
 }
 
 static void log_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -17,9 +25,24 @@ static void log_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_div(g, ht__conj(ht_node_saved(node, 0)));
 }
 
+static void log2_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht_div(ht_mul_scalar(g, 1 / ln2), ht__conj(ht_node_saved(node, 0)));
+}
+
+static void log10_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht_div(ht_mul_scalar(g, 1 / ln10), ht__conj(ht_node_saved(node, 0)));
+}
+
 static void sqrt_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     gin[0] = ht_div(ht_mul_scalar(g, 0.5), ht__conj(ht_node_saved(node, 0)));
+}
+
+static void square_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    gin[0] = ht_mul(ht_mul_scalar(g, 2), ht__conj(ht_node_saved(node, 0)));
 }
 
 static void expm1_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -32,52 +55,42 @@ static void log1p_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_div(g, ht_add_scalar(ht_node_saved(node, 0), 1));
 }
 
-static const ht_binary_op tanh_grad = {.name = "ht_tanh", .kernel = HT_KERNEL_TANH_GRAD};
-
-static void tanh_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+/* log(e^a + e^b): that of a is e^a / (e^a + e^b), without what overflows. */
+static void logaddexp_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    gin[0] = ht__binary(&tanh_grad, g, ht__conj(ht_node_saved(node, 0)));
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1);
+
+    if (ht_node_needs(node, 0))
+        gin[0] = ht_div(g, ht_add_scalar(ht_exp(ht_sub(b, a)), 1));
+    if (ht_node_needs(node, 1))
+        gin[1] = ht_div(g, ht_add_scalar(ht_exp(ht_sub(a, b)), 1));
 }
 
-static const ht_unary_op exp_op = {"ht_exp", HT_KERNEL_EXP, HT_RESULT_FLOAT, HT_SAVE_OUTPUT,
-                                   .backward = exp_backward};
-static const ht_unary_op log_op = {"ht_log", HT_KERNEL_LOG, HT_RESULT_FLOAT, HT_SAVE_INPUT,
-                                   .backward = log_backward};
-static const ht_unary_op sqrt_op = {"ht_sqrt", HT_KERNEL_SQRT, HT_RESULT_FLOAT, HT_SAVE_OUTPUT,
-                                    .backward = sqrt_backward};
-static const ht_unary_op tanh_op = {"ht_tanh", HT_KERNEL_TANH, HT_RESULT_FLOAT, HT_SAVE_OUTPUT,
-                                    .backward = tanh_backward};
-static const ht_unary_op expm1_op = {"ht_expm1", HT_KERNEL_EXPM1, HT_RESULT_FLOAT, HT_SAVE_OUTPUT,
-                                     .backward = expm1_backward};
-static const ht_unary_op log1p_op = {"ht_log1p", HT_KERNEL_LOG1P, HT_RESULT_FLOAT, HT_SAVE_INPUT,
-                                     .backward = log1p_backward};
-
-ht_tensor *ht_exp(ht_tensor *x)
+static void logaddexp2_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    return ht__unary(&exp_op, x);
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1);
+
+    if (ht_node_needs(node, 0))
+        gin[0] = ht_div(g, ht_add_scalar(ht_exp2(ht_sub(b, a)), 1));
+    if (ht_node_needs(node, 1))
+        gin[1] = ht_div(g, ht_add_scalar(ht_exp2(ht_sub(a, b)), 1));
 }
 
-ht_tensor *ht_log(ht_tensor *x)
-{
-    return ht__unary(&log_op, x);
-}
-
-ht_tensor *ht_sqrt(ht_tensor *x)
-{
-    return ht__unary(&sqrt_op, x);
-}
-
-ht_tensor *ht_tanh(ht_tensor *x)
-{
-    return ht__unary(&tanh_op, x);
-}
-
-ht_tensor *ht_expm1(ht_tensor *x)
-{
-    return ht__unary(&expm1_op, x);
-}
-
-ht_tensor *ht_log1p(ht_tensor *x)
-{
-    return ht__unary(&log1p_op, x);
-}
+/* clang-format off */
+#define FLOATING(f, name, saved)                                                              \
+    HT_UNARY(f, .kernel = HT_KERNEL_##name, .result = HT_RESULT_FLOAT, .save = saved, .backward = f##_backward)
+FLOATING(exp, EXP, HT_SAVE_OUTPUT)
+FLOATING(exp2, EXP2, HT_SAVE_OUTPUT)
+FLOATING(expm1, EXPM1, HT_SAVE_OUTPUT)
+FLOATING(log, LOG, HT_SAVE_INPUT)
+FLOATING(log2, LOG2, HT_SAVE_INPUT)
+FLOATING(log10, LOG10, HT_SAVE_INPUT)
+FLOATING(log1p, LOG1P, HT_SAVE_INPUT)
+FLOATING(sqrt, SQRT, HT_SAVE_OUTPUT)
+HT_UNARY(square, .kernel = HT_KERNEL_MUL, .twice = true, .save = HT_SAVE_INPUT,
+         .backward = square_backward)
+HT_BINARY(logaddexp, .kernel = HT_KERNEL_LOGADDEXP, .result = HT_RESULT_FLOAT, .save_operands = true,
+          .backward = logaddexp_backward)
+HT_BINARY(logaddexp2, .kernel = HT_KERNEL_LOGADDEXP2, .result = HT_RESULT_FLOAT, .save_operands = true,
+          .backward = logaddexp2_backward)
+/* clang-format on */

@@ -1,8 +1,12 @@
 # The drivers, and a file for each topic of the API.
 libht_objects_la_SOURCES += \
 	src/core/ops/arithmetics.c \
+	src/core/ops/bitwise.c \
+	src/core/ops/broadcast_plan.c \
+	src/core/ops/broadcast_plan.h \
+	src/core/ops/complex_math.c \
 	src/core/ops/concatenate.c \
-	src/core/ops/driver_binary.c \
+	src/core/ops/driver_broadcast.c \
 	src/core/ops/driver_cumulative.c \
 	src/core/ops/driver_local.c \
 	src/core/ops/driver_reduce.c \
@@ -10,7 +14,9 @@ libht_objects_la_SOURCES += \
 	src/core/ops/exponential.c \
 	src/core/ops/factories.c \
 	src/core/ops/gemm.c \
+	src/core/ops/indexing.c \
 	src/core/ops/item.c \
+	src/core/ops/logical.c \
 	src/core/ops/move.c \
 	src/core/ops/ops.h \
 	src/core/ops/printing.c \
@@ -23,4 +29,6 @@ libht_objects_la_SOURCES += \
 	src/core/ops/scalar.c \
 	src/core/ops/sequences.c \
 	src/core/ops/statistics.c \
+	src/core/ops/sums.c \
+	src/core/ops/trigonometrics.c \
 	src/core/ops/views.c

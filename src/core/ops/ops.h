@@ -70,6 +70,14 @@ ht_tensor *ht__over_count(ht_tensor *x, int64_t count);
 struct ht_gemm_call;
 ht_status ht__gemm(const char *what, const ht_tensor *c, struct ht_gemm_call *job);
 
+/* x + number and x times it, in the words of `what`. */
+ht_tensor *ht__add_number(const char *what, ht_tensor *x, ht_number number);
+ht_tensor *ht__mul_number(const char *what, ht_tensor *x, ht_number number);
+
+/* ht_scalar_ext of a number that is one, and the dtype that has it as it is. */
+ht_tensor *ht__number(ht_number value);
+ht_dtype ht__number_dtype(ht_number value);
+
 /* A tensor of one number, no axes and no split beside x, for operations of both. Scoped. */
 ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
 

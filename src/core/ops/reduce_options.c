@@ -2,6 +2,7 @@
  *
  * The options of reductions: which a function takes, axes as a set, masks. */
 #include "core/ops/drivers.h"
+#include "ht/factories.h"
 
 #include "ht/kernels/elementwise.h"
 #include "ht/manipulations.h"
@@ -122,9 +123,17 @@ ht_tensor *ht__reduce_undone(const ht_reduce_over *over, ht_tensor *g, int ndim)
     return g;
 }
 
+void ht__zero_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    const ht_body *x = ht__node_input(node, 0);
+
+    if (g != NULL)
+        gin[0] = ht_zeros_like_ext(g, x->dtype);
+}
+
 ht_tensor *ht__grad_where(ht_tensor *g, ht_tensor *mask)
 {
-    static const ht_binary_op op = {.name = "ht_backward", .kernel = HT_KERNEL_RELU_GRAD};
+    static const ht_broadcast_op op = {.name = "ht_backward", .kernel = HT_KERNEL_RELU_GRAD};
 
     return ht__binary(&op, g, mask);
 }
@@ -136,10 +145,10 @@ static void masked_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
 ht_tensor *ht__masked(const char *what, ht_tensor *x, ht_tensor *where)
 {
-    const ht_binary_op op = {.name = what,
-                             .kernel = HT_KERNEL_RELU_GRAD,
-                             .save_operands = true,
-                             .backward = masked_backward};
+    const ht_broadcast_op op = {.name = what,
+                                .kernel = HT_KERNEL_RELU_GRAD,
+                                .save_operands = true,
+                                .backward = masked_backward};
 
     if (x == NULL)
         return NULL;

@@ -7,47 +7,20 @@
 #include "ht/arithmetics.h"
 #include "ht/kernels/elementwise.h"
 
-static const ht_binary_op eq_op = {"ht_eq", HT_KERNEL_EQ, HT_RESULT_BOOL, .save_operands = false};
-static const ht_binary_op ne_op = {"ht_ne", HT_KERNEL_NE, HT_RESULT_BOOL, .save_operands = false};
-static const ht_binary_op lt_op = {"ht_lt", HT_KERNEL_LT, HT_RESULT_BOOL, .no_complex = true};
-static const ht_binary_op le_op = {"ht_le", HT_KERNEL_LE, HT_RESULT_BOOL, .no_complex = true};
-static const ht_binary_op gt_op = {"ht_gt", HT_KERNEL_GT, HT_RESULT_BOOL, .no_complex = true};
-static const ht_binary_op ge_op = {"ht_ge", HT_KERNEL_GE, HT_RESULT_BOOL, .no_complex = true};
-
-ht_tensor *ht_eq(ht_tensor *a, ht_tensor *b)
-{
-    return ht__binary(&eq_op, a, b);
-}
-
-ht_tensor *ht_ne(ht_tensor *a, ht_tensor *b)
-{
-    return ht__binary(&ne_op, a, b);
-}
-
-ht_tensor *ht_lt(ht_tensor *a, ht_tensor *b)
-{
-    return ht__binary(&lt_op, a, b);
-}
-
-ht_tensor *ht_le(ht_tensor *a, ht_tensor *b)
-{
-    return ht__binary(&le_op, a, b);
-}
-
-ht_tensor *ht_gt(ht_tensor *a, ht_tensor *b)
-{
-    return ht__binary(&gt_op, a, b);
-}
-
-ht_tensor *ht_ge(ht_tensor *a, ht_tensor *b)
-{
-    return ht__binary(&ge_op, a, b);
-}
+/* clang-format off */
+#define COMPARISON(f, name) HT_BINARY_ONLY(f, .kernel = HT_KERNEL_##name, .result = HT_RESULT_BOOL)
+/* clang-format on */
+COMPARISON(eq, EQ)
+COMPARISON(ne, NE)
+COMPARISON(lt, LT)
+COMPARISON(le, LE)
+COMPARISON(gt, GT)
+COMPARISON(ge, GE)
 
 ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal)
 {
-    static const ht_binary_op op = {"ht_equal", HT_KERNEL_NE, HT_RESULT_BOOL,
-                                    .save_operands = false};
+    static const ht_broadcast_op op = {
+        .name = "ht_equal", .kernel = HT_KERNEL_NE, .result = HT_RESULT_BOOL};
     const ht_reduce_over all = {.axes = UINT32_MAX};
     double different = 1;
     ht_scope *scope;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/ops/ops.h"
+#include "ht/factories.h"
 
 bool ht__is_whole(double value, int64_t *whole)
 {
@@ -19,6 +20,48 @@ ht_number ht__number_of_double(ht_dtype dtype, double value)
 
     return ht__dtype_is_exact(dtype) && ht__is_whole(value, &whole) ? ht_number_integer(whole)
                                                                     : ht_number_real(value);
+}
+
+ht_dtype ht__number_dtype(ht_number value)
+{
+    return value.kind == HT_NUMBER_INTEGER ? HT_INT64
+           : value.kind == HT_NUMBER_REAL  ? HT_FLOAT64
+                                           : HT_COMPLEX128;
+}
+
+/* This rank's own, in host memory, which whoever takes it for any other tensor reads. */
+ht_tensor *ht__number(ht_number value)
+{
+    ht_tensor *x;
+
+    ht__compare_pause(1); /* ranks may make different ones */
+    x = ht__tensor_new(ht__body_new("ht_scalar", HT_COMM_SELF, ht__device_cpu(),
+                                    ht__number_dtype(value), 0, NULL, HT_NONE, NULL));
+    ht__compare_pause(-1);
+    if (x == NULL || ht__fill_local("ht_scalar", x->body, value) != HT_SUCCESS)
+        return NULL;
+    x->body->read_only = true;
+    x->body->number = ht__alloc(sizeof value);
+    *x->body->number = value;
+    return x;
+}
+
+ht_tensor *ht_scalar(double value)
+{
+    int64_t whole;
+
+    return ht__number(ht__is_whole(value, &whole) && !(value == 0 && signbit(value))
+                          ? ht_number_integer(whole)
+                          : ht_number_real(value));
+}
+
+ht_tensor *ht_scalar_ext(ht_number value)
+{
+    if ((unsigned)value.kind > HT_NUMBER_COMPLEX) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_scalar_ext: %d is no kind of number", (int)value.kind);
+        return NULL;
+    }
+    return ht__number(value);
 }
 
 ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype)

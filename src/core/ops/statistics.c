@@ -307,18 +307,14 @@ static void minimum_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         gin[1] = share_out(g, ht_lt(b, a), equal);
 }
 
-static const ht_binary_op maximum_op = {.name = "ht_maximum",
-                                        .kernel = HT_KERNEL_MAXIMUM,
-                                        .save_operands = true,
-                                        .no_bool = true,
-                                        .no_complex = true,
-                                        .backward = maximum_backward};
-static const ht_binary_op minimum_op = {.name = "ht_minimum",
-                                        .kernel = HT_KERNEL_MINIMUM,
-                                        .save_operands = true,
-                                        .no_bool = true,
-                                        .no_complex = true,
-                                        .backward = minimum_backward};
+static const ht_broadcast_op maximum_op = {.name = "ht_maximum",
+                                           .kernel = HT_KERNEL_MAXIMUM,
+                                           .save_operands = true,
+                                           .backward = maximum_backward};
+static const ht_broadcast_op minimum_op = {.name = "ht_minimum",
+                                           .kernel = HT_KERNEL_MINIMUM,
+                                           .save_operands = true,
+                                           .backward = minimum_backward};
 
 ht_tensor *ht_maximum(ht_tensor *a, ht_tensor *b)
 {
@@ -335,7 +331,7 @@ static ht_tensor *extreme_ext(const ht_reduce_row *of, const char *what, ht_tens
                               const ht_reduce_options *options)
 {
     const unsigned takes = of->backward != NULL ? HT_TAKES_INITIAL : 0;
-    ht_binary_op larger = of->kernel == HT_KERNEL_MAX ? maximum_op : minimum_op;
+    ht_broadcast_op larger = of->kernel == HT_KERNEL_MAX ? maximum_op : minimum_op;
     ht_reduce_row row = *of;
     ht_reduce_options o;
     ht_reduce_over over;
@@ -349,7 +345,7 @@ static ht_tensor *extreme_ext(const ht_reduce_row *of, const char *what, ht_tens
     if (y == NULL || o.initial == NULL)
         return y;
     larger.name = what;
-    return ht__binary(&larger, y, ht__number_beside(what, y, *o.initial, y->body->dtype));
+    return ht_astype(ht__binary_scalar(&larger, y, *o.initial), y->body->dtype);
 }
 
 ht_tensor *ht_max_ext(ht_tensor *x, const ht_reduce_options *options)

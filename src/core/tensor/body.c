@@ -29,6 +29,7 @@ static void destroy_body(void *object)
     ht_release(body->storage);
     ht_release(body->comm);
     ht_release(body->bounds);
+    ht__free(body->number);
     ht__object_fini(body);
     ht__block_free(body, sizeof *body);
 }
@@ -182,6 +183,7 @@ ht_body *ht__body_metadata(const ht_body *of)
     *body = *of;
     ht__object_init(body, &body_kind);
     body->storage = NULL;
+    body->number = NULL;
     ht_retain(body->comm);
     ht_retain(body->bounds);
     return body;

@@ -66,6 +66,10 @@ ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "ht_tensor_set_requires_grad: x is the result of %s, not a leaf",
                        x->node->name);
+    if (requires_grad && x->body->number != NULL)
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                       "ht_tensor_set_requires_grad: x is a number (ht_scalar), which has no "
+                       "gradients");
     if (requires_grad && !ht_dtype_is_floating(x->body->dtype) &&
         !ht_dtype_is_complex(x->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE,

@@ -100,6 +100,8 @@ ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *va
     ht_tensor *root = root_of(x);
     bool tracked;
 
+    if (x->body->number != NULL)
+        return refuse(what, x, "a number (ht_scalar), which cannot be written");
     if (x->body->read_only)
         return refuse(what, x, "a read-only view (ht_broadcast_to)");
     if (ht__compare_on)

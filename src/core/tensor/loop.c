@@ -106,42 +106,35 @@ ht_status ht__number_element(const char *what, const ht_body *x, ht_number value
     return HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: %d is no kind of number", what, (int)value.kind);
 }
 
-/* Operands that are numbers, everywhere the same, behind `count` tensors. */
-static ht_status convert_numbers(const char *what, const ht_body *y, ht_dtype dtype,
-                                 const ht_beside *beside, int count, ht_loop *loop)
+/* Operands that are numbers, everywhere the same. */
+static ht_status convert_numbers(const char *what, const ht_body *y, ht_dtype dtype, int count,
+                                 const ht_operand operands[], ht_loop *loop)
 {
     ht_status status = HT_SUCCESS;
 
-    for (int i = 0; i < beside->numbers && status == HT_SUCCESS; i++)
-        status = ht__number_element(what, y, beside->number[i], dtype,
-                                    loop->value[count + i].bytes);
+    for (int k = 1; k < count && status == HT_SUCCESS; k++) {
+        if (operands[k].number != NULL)
+            status = ht__number_element(what, y, *operands[k].number, dtype, loop->value[k].bytes);
+    }
     return status;
-}
-
-static void set_beside(const ht_beside *beside, int count, ht_loop *loop)
-{
-    memcpy(loop->param, beside->param, sizeof loop->param);
-    for (int i = 0; i < beside->numbers; i++)
-        memset(loop->stride[count + i], 0, (size_t)loop->ndim * sizeof(int64_t));
 }
 
 ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
                           int count, const ht_operand operands[], const ht_beside *beside)
 {
-    static const ht_beside nothing;
     ht_device *device = y->storage->device;
     ht_loop loop;
 
-    if (beside == NULL)
-        beside = &nothing;
     if (!ht__kernel_is_there(device, kernel, dtype))
         return ht__kernel_missing(y->comm, device, kernel, dtype, what);
-    if (convert_numbers(what, y, dtype, beside, count, &loop) != HT_SUCCESS)
+    if (convert_numbers(what, y, dtype, count, operands, &loop) != HT_SUCCESS)
         return ht_error_get(NULL); /* on ranks without elements, too */
     if (y->lsize == 0)
         return HT_SUCCESS;
     ht__loop_fill(&loop, y->ndim, y->lshape, count, operands);
-    set_beside(beside, count, &loop);
+    memset(loop.param, 0, sizeof loop.param);
+    if (beside != NULL)
+        memcpy(loop.param, beside->param, sizeof loop.param);
     return HT_LAUNCH(y->comm, device, kernel, dtype, &loop, what);
 }
 
@@ -172,8 +165,7 @@ ht_status ht__set_local(const char *what, const ht_body *x, const void *from)
 
 ht_status ht__fill_local(const char *what, const ht_body *y, ht_number value)
 {
-    const ht_operand operand = ht__operand(y);
-    const ht_beside beside = {.numbers = 1, .number = {value}};
+    const ht_operand operands[2] = {ht__operand(y), {.number = &value}};
 
-    return ht__elementwise(what, HT_KERNEL_CONVERT(y->dtype), y->dtype, y, 1, &operand, &beside);
+    return ht__elementwise(what, HT_KERNEL_CONVERT(y->dtype), y->dtype, y, 2, operands, NULL);
 }

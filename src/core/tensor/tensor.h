@@ -71,6 +71,7 @@ struct ht_body {
     int split;           /* axis or HT_NONE */
     bool read_only;      /* broadcast view */
     bool inside;         /* its owner's, and views of it: no guard is asked */
+    ht_number *number;   /* owned; of an operand that is a number (ht_scalar); NULL: a tensor */
     ht_bounds *bounds;   /* owned; NULL: no split, or the slabs of ht_comm_chunk */
     int64_t offset;      /* of the first element in the storage */
     int64_t lsize;       /* elements of the local part */
@@ -187,9 +188,11 @@ bool ht__check_number(const char *what, ht_comm *comm, const char *name, ht_dtyp
 /* Whether there is a kernel for x's device and dtype; false after that error. */
 bool ht__has_kernel(const char *what, const ht_tensor *x, ht_kernel kernel);
 
-/* One operand of a loop: memory and strides along the axes of the output's local shape. */
+/* One operand of a loop: memory and strides along the axes of the output's local shape, or a
+ * number, which is converted to the kernel's dtype, integers exactly. */
 typedef struct ht_operand {
     void *data;
+    const ht_number *number; /* NULL: there is memory */
     int64_t stride[HT_MAX_NDIM];
 } ht_operand;
 
@@ -199,16 +202,13 @@ void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int count,
                    const ht_operand operands[]);
 ht_operand ht__operand(const ht_body *body);
 
-/* Numbers beside the tensors of an elementwise operation: its kernel's parameters, and operands
- * behind the tensors, which are converted to the kernel's dtype, integers exactly. */
+/* Numbers beside the operands of an elementwise operation: its kernel's parameters. */
 typedef struct ht_beside {
     double param[HT_LOOP_PARAMS];
-    int numbers;
-    ht_number number[2];
 } ht_beside;
 
-/* An elementwise kernel, for `dtype`, over y's local part. operands: `count` of tensors, y's first,
- * in its local shape. beside: NULL for none. */
+/* An elementwise kernel, for `dtype`, over y's local part. operands: `count`, y's first, in its
+ * local shape. beside: NULL for none. */
 ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
                           int count, const ht_operand operands[], const ht_beside *beside);
 

@@ -12,7 +12,7 @@ static const ht_operand_rule rules[] = {
 
 static void leaky_relu_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
-    static const ht_binary_op row = {.name = "ht_leaky_relu", .kernel = HT_KERNEL_LEAKY_RELU};
+    static const ht_broadcast_op row = {.name = "ht_leaky_relu", .kernel = HT_KERNEL_LEAKY_RELU};
 
     grad_inputs[0] = ht__binary_over(&row, grad, ht_node_saved(node, 0), ht_node_context(node, 0));
 }

@@ -10,7 +10,7 @@ static const ht_operand_rule rules[] = {{"x", .cast = HT_CAST_NONE}};
 
 static void relu_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
-    static const ht_binary_op row = {.name = "ht_relu", .kernel = HT_KERNEL_RELU_GRAD};
+    static const ht_broadcast_op row = {.name = "ht_relu", .kernel = HT_KERNEL_RELU_GRAD};
 
     grad_inputs[0] = ht__binary_over(&row, grad, ht_node_saved(node, 0), NULL);
 }
@@ -50,7 +50,7 @@ ht_tensor *ht_relu_(ht_tensor *x)
     }
     /* The node takes x's own as its input, and becomes x's. */
     node = ht_node_new("ht_relu_", relu_backward, 1, &x);
-    if (ht__unary_(&relu_in_place, x, NULL) != HT_SUCCESS)
+    if (ht__unary_(&relu_in_place, "ht_relu_", x, NULL) != HT_SUCCESS)
         return ht_node_set_output(node, NULL);
     ht_node_save(node, x);
     return ht_node_set_output(node, x);

@@ -10,14 +10,21 @@ typedef ht_tensor *binary_fn(ht_tensor *, ht_tensor *);
 
 static const int64_t rows5[2] = {5, 4}, row[1] = {4}, column[2] = {5, 1}, empty[2] = {0, 4};
 
+/* Numbers about 0, of integers some 20 of them. */
+static ht_tensor *operand(int ndim, const int64_t *shape, ht_dtype dtype, uint64_t seed)
+{
+    ht_tensor *x = ht_test_randn(ndim, shape, HT_FLOAT64, HT_NONE, seed);
+
+    return ht_dtype_is_integer(dtype) ? ht_astype(ht_mul_scalar(x, 5), dtype) : x;
+}
+
 /* Every split of either operand gives what replicated operands give; the result is split as
  * promised. */
-static void check_splits(binary_fn *f, const int64_t *a_shape, int a_ndim, const int64_t *b_shape,
-                         int b_ndim)
+static void check_splits(binary_fn *f, ht_dtype dtype, const int64_t *a_shape, int a_ndim,
+                         const int64_t *b_shape, int b_ndim)
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *a = ht_test_randn(a_ndim, a_shape, HT_FLOAT64, HT_NONE, 1);
-    ht_tensor *b = ht_test_randn(b_ndim, b_shape, HT_FLOAT64, HT_NONE, 2);
+    ht_tensor *a = operand(a_ndim, a_shape, dtype, 1), *b = operand(b_ndim, b_shape, dtype, 2);
     ht_tensor *whole = f(a, b);
 
     for (int sa = -1; sa < a_ndim; sa++) {
@@ -33,30 +40,77 @@ static void check_splits(binary_fn *f, const int64_t *a_shape, int a_ndim, const
     ht_scope_close(scope);
 }
 
+static ht_tensor *isclose(ht_tensor *a, ht_tensor *b)
+{
+    return ht_isclose(a, b, 0.5, 0.25, false);
+}
+
 /* By kernel: the functions of two tensors, and what gradients and functions with numbers run. */
+/* clang-format off */
 static binary_fn *const functions[HT_KERNELS_ELEMENTWISE_END] = {
-    [HT_KERNEL_ADD] = ht_add, [HT_KERNEL_SUB] = ht_sub,         [HT_KERNEL_MUL] = ht_mul,
-    [HT_KERNEL_DIV] = ht_div, [HT_KERNEL_EQ] = ht_eq,           [HT_KERNEL_NE] = ht_ne,
-    [HT_KERNEL_LT] = ht_lt,   [HT_KERNEL_LE] = ht_le,           [HT_KERNEL_GT] = ht_gt,
-    [HT_KERNEL_GE] = ht_ge,   [HT_KERNEL_MINIMUM] = ht_minimum, [HT_KERNEL_MAXIMUM] = ht_maximum,
+    [HT_KERNEL_ADD] = ht_add,
+    [HT_KERNEL_SUB] = ht_sub,
+    [HT_KERNEL_MUL] = ht_mul,
+    [HT_KERNEL_DIV] = ht_div,
+    [HT_KERNEL_POW] = ht_pow,
+    [HT_KERNEL_FLOORDIV] = ht_floordiv,
+    [HT_KERNEL_REMAINDER] = ht_remainder,
+    [HT_KERNEL_FMOD] = ht_fmod,
+    [HT_KERNEL_GCD] = ht_gcd,
+    [HT_KERNEL_LCM] = ht_lcm,
+    [HT_KERNEL_HYPOT] = ht_hypot,
+    [HT_KERNEL_COPYSIGN] = ht_copysign,
+    [HT_KERNEL_ATAN2] = ht_atan2,
+    [HT_KERNEL_LOGADDEXP] = ht_logaddexp,
+    [HT_KERNEL_LOGADDEXP2] = ht_logaddexp2,
+    [HT_KERNEL_BITWISE_AND] = ht_bitwise_and,
+    [HT_KERNEL_BITWISE_OR] = ht_bitwise_or,
+    [HT_KERNEL_BITWISE_XOR] = ht_bitwise_xor,
+    [HT_KERNEL_LEFT_SHIFT] = ht_left_shift,
+    [HT_KERNEL_RIGHT_SHIFT] = ht_right_shift,
+    [HT_KERNEL_LOGICAL_AND] = ht_logical_and,
+    [HT_KERNEL_LOGICAL_OR] = ht_logical_or,
+    [HT_KERNEL_LOGICAL_XOR] = ht_logical_xor,
+    [HT_KERNEL_ISCLOSE] = isclose,
+    [HT_KERNEL_EQ] = ht_eq,
+    [HT_KERNEL_NE] = ht_ne,
+    [HT_KERNEL_LT] = ht_lt,
+    [HT_KERNEL_LE] = ht_le,
+    [HT_KERNEL_GT] = ht_gt,
+    [HT_KERNEL_GE] = ht_ge,
+    [HT_KERNEL_MINIMUM] = ht_minimum,
+    [HT_KERNEL_MAXIMUM] = ht_maximum,
 };
+/* clang-format on */
+static const ht_kernel of_integers[] = {
+    HT_KERNEL_GCD,         HT_KERNEL_LCM,        HT_KERNEL_BITWISE_AND, HT_KERNEL_BITWISE_OR,
+    HT_KERNEL_BITWISE_XOR, HT_KERNEL_LEFT_SHIFT, HT_KERNEL_RIGHT_SHIFT};
 static const ht_kernel others[] = {HT_KERNEL_RELU_GRAD, HT_KERNEL_TANH_GRAD, HT_KERNEL_LEAKY_RELU,
                                    HT_KERNEL_AXPBY};
+
+static bool is_among(ht_kernel kernel, const ht_kernel list[], size_t count)
+{
+    while (count > 0 && list[count - 1] != kernel)
+        count--;
+    return count > 0;
+}
 
 static void check_function(ht_kernel kernel, const char *name)
 {
     binary_fn *f = functions[kernel];
+    const ht_dtype dtype = is_among(kernel, of_integers, sizeof of_integers / sizeof *of_integers)
+                               ? HT_INT64
+                               : HT_FLOAT64;
 
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i] == kernel)
-            return;
+    if (is_among(kernel, others, sizeof others / sizeof *others))
+        return;
     if (f == NULL)
         fail_msg("kernel %s has no row here", name);
-    check_splits(f, rows5, 2, rows5, 2);
-    check_splits(f, rows5, 2, row, 1);
-    check_splits(f, row, 1, rows5, 2);
-    check_splits(f, rows5, 2, column, 2);
-    check_splits(f, empty, 2, row, 1);
+    check_splits(f, dtype, rows5, 2, rows5, 2);
+    check_splits(f, dtype, rows5, 2, row, 1);
+    check_splits(f, dtype, row, 1, rows5, 2);
+    check_splits(f, dtype, rows5, 2, column, 2);
+    check_splits(f, dtype, empty, 2, row, 1);
 }
 
 static void splits_do_not_change_values(void **state)

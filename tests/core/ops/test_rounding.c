@@ -108,10 +108,69 @@ static void all_ranks_refuse_what_is_no_number(void **state)
                          "7 is no kind of number");
 }
 
+/* NumPy's: numpy.round([1.255, -1.25, 1234.5, 1e300, inf, nan, -0.0], decimals). */
+static void to_decimals(void **state)
+{
+    static const double x[] = {1.255, -1.25, 1234.5, 1e300, INFINITY, NAN, -0.0};
+    static const struct {
+        int decimals;
+        double y[7];
+    } rows[] = {{0, {1, -1, 1234, 1e300, INFINITY, NAN, 0}},
+                {1, {1.3, -1.2, 1234.5, 1e300, INFINITY, NAN, 0}},
+                {2, {1.25, -1.25, 1234.5, 1e300, INFINITY, NAN, 0}},
+                {-2, {0, 0, 1200, 1e300, INFINITY, NAN, 0}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ht_test_expect(ht_round_ext(ht_array(x, HT_SHAPE(7), HT_FLOAT64, 0), rows[i].decimals),
+                       rows[i].y, 1e-15);
+    ht_test_expect(ht_round_ext(ht_arange(0, 3, 1, HT_INT32, 0), 2), (double[]){0, 1, 2}, 0);
+    HT_TEST_EXPECT_ERROR(ht_round_ext(ht_arange(0, 3, 1, HT_INT32, 0), -1), HT_ERR_DTYPE,
+                         "ht_round_ext: not defined for int32");
+}
+
+static void fraction_and_whole(void **state)
+{
+    static const double x[] = {2.75, -2.75, INFINITY, -INFINITY, NAN};
+    ht_tensor *fraction, *whole;
+
+    (void)state;
+    assert_int_equal(ht_modf(ht_array(x, HT_SHAPE(5), HT_FLOAT64, 0), &fraction, &whole),
+                     HT_SUCCESS);
+    ht_test_expect(fraction, (double[]){0.75, -0.75, 0, 0, NAN}, 0);
+    ht_test_expect(whole, (double[]){2, -2, INFINITY, -INFINITY, NAN}, 0);
+    ht_test_expect(ht_signbit(fraction), (double[]){0, 1, 0, 1, 0}, 0);
+    HT_TEST_EXPECT_ERROR(ht_modf(whole, NULL, &whole), HT_ERR_ARGUMENT, "fraction is NULL");
+}
+
+/* Each dtype has its own greatest number. */
+static void nan_and_infinities_become_numbers(void **state)
+{
+    static const struct {
+        ht_dtype dtype;
+        double greatest;
+    } rows[] = {{HT_FLOAT16, 65504},
+                {HT_BFLOAT16, 0x1.fep127},
+                {HT_FLOAT32, 0x1.fffffep127},
+                {HT_FLOAT64, 0x1.fffffffffffffp1023}};
+    static const double x[] = {NAN, INFINITY, -INFINITY, 1.5};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double most = rows[i].greatest;
+
+        ht_test_expect(
+            ht_nan_to_num(ht_astype(ht_array(x, HT_SHAPE(4), HT_FLOAT64, 0), rows[i].dtype)),
+            (double[]){0, most, -most, 1.5}, 0);
+    }
+}
+
 HT_TEST_SUITE(test_rounding, cmocka_unit_test(every_split_is_clipped_alike),
               cmocka_unit_test(bounds_may_be_none_or_crossed_and_nan_stays),
               cmocka_unit_test(dtypes_are_those_beside_a_number),
               cmocka_unit_test(integers_are_clipped_exactly),
               cmocka_unit_test(gradients_pass_on_the_bounds_and_inside),
               cmocka_unit_test(complex_numbers_have_no_bounds),
-              cmocka_unit_test(all_ranks_refuse_what_is_no_number));
+              cmocka_unit_test(all_ranks_refuse_what_is_no_number), cmocka_unit_test(to_decimals),
+              cmocka_unit_test(fraction_and_whole),
+              cmocka_unit_test(nan_and_infinities_become_numbers));

@@ -66,7 +66,8 @@ static int64_t run_epoch(ht_dataloader *loader, int64_t rows, int64_t *order, in
     return mine;
 }
 
-static void check_seen(ht_remainder remainder, int64_t batch, int64_t rows, const int64_t *seen)
+static void check_seen(ht_remainder_rule remainder, int64_t batch, int64_t rows,
+                       const int64_t *seen)
 {
     int64_t missing = 0, extra = 0;
 
@@ -112,7 +113,7 @@ static void check_policies(const char *file, int64_t rows, int64_t window_bytes)
     for (int remainder = HT_REMAINDER_UNEVEN; remainder <= HT_REMAINDER_PAD; remainder++) {
         if (remainder == HT_REMAINDER_PAD && rows < ht_test_size)
             continue;
-        options.remainder = (ht_remainder)remainder;
+        options.remainder = (ht_remainder_rule)remainder;
         for (int variant = 0; variant < 4; variant++) {
             options.shuffle = variant & 1;
             options.io_threads = variant >> 1;
@@ -407,7 +408,7 @@ static void a_batch_larger_than_all_rows_is_one_batch(void **state)
         ht_dataloader *loader;
 
         options.batch_size = INT64_MAX;
-        options.remainder = (ht_remainder)policy;
+        options.remainder = (ht_remainder_rule)policy;
         loader = ht_dataloader_new(dataset, &options);
         assert_int_equal(ht_dataloader_batches(loader), policy == HT_REMAINDER_DROP ? 0 : 1);
         if (policy == HT_REMAINDER_UNEVEN)

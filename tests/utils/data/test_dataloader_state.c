@@ -115,7 +115,7 @@ static void same_batches_on_as_many_ranks(void **state)
     options.seed = 0xfedcba9876543210; /* more than a double holds */
     for (int remainder = HT_REMAINDER_UNEVEN; remainder <= HT_REMAINDER_PAD; remainder++) {
         for (int variant = 0; variant < 6; variant++) {
-            options.remainder = (ht_remainder)remainder;
+            options.remainder = (ht_remainder_rule)remainder;
             options.window_bytes = windows[variant / 2];
             options.shuffle = variant % 2 == 0;
             options.io_threads = variant / 2 != 1;

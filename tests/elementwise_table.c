@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of elementwise functions of one operand. */
+#define _GNU_SOURCE /* M_PI and its like */
+#include "elementwise.h"
+
+#include <math.h>
+
+#include "ht_test.h"
+
+static double zero(double x)
+{
+    (void)x;
+    return 0;
+}
+
+static double one(double x)
+{
+    (void)x;
+    return 1;
+}
+
+static double itself(double x)
+{
+    return x;
+}
+
+static double neg(double x)
+{
+    return -x;
+}
+
+static double neg_slope(double x)
+{
+    (void)x;
+    return -1;
+}
+
+static double complex cneg(double complex z)
+{
+    return -z;
+}
+
+static double reciprocal(double x)
+{
+    return 1 / x;
+}
+
+static double sqrt_slope(double x)
+{
+    return 0.5 / sqrt(x);
+}
+
+static double exp2_slope(double x)
+{
+    return M_LN2 * exp2(x);
+}
+
+static double complex cexp2(double complex z)
+{
+    return cexp(M_LN2 * z);
+}
+
+static double log2_slope(double x)
+{
+    return 1 / (M_LN2 * x);
+}
+
+static double complex clog2(double complex z)
+{
+    return clog(z) / M_LN2;
+}
+
+static double log10_slope(double x)
+{
+    return 1 / (M_LN10 * x);
+}
+
+static double complex clog10_(double complex z)
+{
+    return clog(z) / M_LN10;
+}
+
+static double log1p_slope(double x)
+{
+    return 1 / (1 + x);
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+static double twice(double x)
+{
+    return 2 * x;
+}
+
+static double complex csquare(double complex z)
+{
+    return z * z;
+}
+
+static double cos_slope(double x)
+{
+    return -sin(x);
+}
+
+static double tan_slope(double x)
+{
+    return 1 / (cos(x) * cos(x));
+}
+
+static double asin_slope(double x)
+{
+    return 1 / sqrt(1 - x * x);
+}
+
+static double acos_slope(double x)
+{
+    return -1 / sqrt(1 - x * x);
+}
+
+static double atan_slope(double x)
+{
+    return 1 / (1 + x * x);
+}
+
+static double tanh_slope(double x)
+{
+    return 1 / (cosh(x) * cosh(x));
+}
+
+static double asinh_slope(double x)
+{
+    return 1 / sqrt(x * x + 1);
+}
+
+static double acosh_slope(double x)
+{
+    return 1 / sqrt(x * x - 1);
+}
+
+static double atanh_slope(double x)
+{
+    return 1 / (1 - x * x);
+}
+
+static double deg2rad(double x)
+{
+    return x * M_PI / 180;
+}
+
+static double deg2rad_slope(double x)
+{
+    (void)x;
+    return M_PI / 180;
+}
+
+static double rad2deg(double x)
+{
+    return x * 180 / M_PI;
+}
+
+static double rad2deg_slope(double x)
+{
+    (void)x;
+    return 180 / M_PI;
+}
+
+static double sign(double x)
+{
+    return isnan(x) ? x : (x > 0) - (x < 0);
+}
+
+static double complex csign(double complex z)
+{
+    return z == 0 ? 0 : z / cabs(z);
+}
+
+static double complex cabs_(double complex z)
+{
+    return cabs(z);
+}
+
+static double complex creal_(double complex z)
+{
+    return creal(z);
+}
+
+static double complex cimag_(double complex z)
+{
+    return cimag(z);
+}
+
+static double complex carg_(double complex z)
+{
+    return carg(z);
+}
+
+static double angle(double x)
+{
+    return isnan(x) ? x : x < 0 ? M_PI : 0;
+}
+
+static double frac(double x)
+{
+    return isinf(x) ? 0 : x - trunc(x);
+}
+
+static ht_tensor *call_frac(ht_tensor *x)
+{
+    ht_tensor *fraction = NULL, *whole;
+
+    ht_modf(x, &fraction, &whole);
+    return fraction;
+}
+
+static double quarters(double x)
+{
+    return isinf(x) ? x : rint(4 * x) / 4;
+}
+
+static double nan_to_num(double x)
+{
+    return isnan(x) ? 0.75 : isinf(x) ? (x > 0 ? 100 : -200) : x;
+}
+
+static ht_tensor *call_nan_to_num(ht_tensor *x)
+{
+    return ht_nan_to_num_ext(x, 0.75, 100, -200);
+}
+
+static double relu(double x)
+{
+    return x <= 0 ? 0 : x;
+}
+
+static double relu_slope(double x)
+{
+    return x > 0;
+}
+
+static ht_status relu_(ht_tensor *x)
+{
+    return ht_relu_(x) != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static double bits_turned(double x)
+{
+    return -x - 1;
+}
+
+static double is_zero(double x)
+{
+    return x == 0;
+}
+
+static double complex is_complex_zero(double complex z)
+{
+    return z == 0;
+}
+
+static double is_nan(double x)
+{
+    return isnan(x);
+}
+
+static double complex is_complex_nan(double complex z)
+{
+    return isnan(creal(z)) || isnan(cimag(z));
+}
+
+static double is_inf(double x)
+{
+    return isinf(x) != 0;
+}
+
+static double complex is_complex_inf(double complex z)
+{
+    return isinf(creal(z)) || isinf(cimag(z));
+}
+
+static double is_finite(double x)
+{
+    return isfinite(x);
+}
+
+static double complex is_complex_finite(double complex z)
+{
+    return isfinite(creal(z)) && isfinite(cimag(z));
+}
+
+static double is_posinf(double x)
+{
+    return x == INFINITY;
+}
+
+static double is_neginf(double x)
+{
+    return x == -INFINITY;
+}
+
+static double has_sign(double x)
+{
+    return signbit(x) != 0;
+}
+
+/* clang-format off */
+#define TRUTH .result = HT_TEST_TRUTH, .takes_bool = true
+#define FLOATING .result = HT_TEST_FLOATING
+#define SAME  .result = HT_TEST_SAME
+const ht_test_function ht_test_functions[] = {
+    {"ht_neg", HT_KERNEL_NEG, ht_neg, neg, neg_slope, cneg, -2, 2, SAME, .in_place = ht_neg_},
+    {"ht_exp", HT_KERNEL_EXP, ht_exp, exp, exp, cexp, -2, 2, .in_place = ht_exp_},
+    {"ht_exp2", HT_KERNEL_EXP2, ht_exp2, exp2, exp2_slope, cexp2, -2, 2, .in_place = ht_exp2_},
+    {"ht_expm1", HT_KERNEL_EXPM1, ht_expm1, expm1, exp, NULL, -2, 2, .in_place = ht_expm1_},
+    {"ht_log", HT_KERNEL_LOG, ht_log, log, reciprocal, clog, 0.25, 3, .in_place = ht_log_},
+    {"ht_log2", HT_KERNEL_LOG2, ht_log2, log2, log2_slope, clog2, 0.25, 3, .in_place = ht_log2_},
+    {"ht_log10", HT_KERNEL_LOG10, ht_log10, log10, log10_slope, clog10_, 0.25, 3, .in_place = ht_log10_},
+    {"ht_log1p", HT_KERNEL_LOG1P, ht_log1p, log1p, log1p_slope, NULL, -0.75, 3, .in_place = ht_log1p_},
+    {"ht_sqrt", HT_KERNEL_SQRT, ht_sqrt, sqrt, sqrt_slope, csqrt, 0.25, 3, .in_place = ht_sqrt_},
+    {"ht_square", HT_KERNEL_MUL, ht_square, square, twice, csquare, -2, 2, SAME, .takes_bool = true,
+     .in_place = ht_square_},
+    {"ht_sin", HT_KERNEL_SIN, ht_sin, sin, cos, csin, -2, 2, .in_place = ht_sin_},
+    {"ht_cos", HT_KERNEL_COS, ht_cos, cos, cos_slope, ccos, -2, 2, .in_place = ht_cos_},
+    {"ht_tan", HT_KERNEL_TAN, ht_tan, tan, tan_slope, ctan, -1.25, 1.25, .in_place = ht_tan_},
+    {"ht_asin", HT_KERNEL_ASIN, ht_asin, asin, asin_slope, casin, -0.75, 0.75, .in_place = ht_asin_},
+    {"ht_acos", HT_KERNEL_ACOS, ht_acos, acos, acos_slope, cacos, -0.75, 0.75, .in_place = ht_acos_},
+    {"ht_atan", HT_KERNEL_ATAN, ht_atan, atan, atan_slope, catan, -2, 2, .in_place = ht_atan_},
+    {"ht_sinh", HT_KERNEL_SINH, ht_sinh, sinh, cosh, csinh, -2, 2, .in_place = ht_sinh_},
+    {"ht_cosh", HT_KERNEL_COSH, ht_cosh, cosh, sinh, ccosh, -2, 2, .in_place = ht_cosh_},
+    {"ht_tanh", HT_KERNEL_TANH, ht_tanh, tanh, tanh_slope, ctanh, -2, 2, .in_place = ht_tanh_},
+    {"ht_asinh", HT_KERNEL_ASINH, ht_asinh, asinh, asinh_slope, casinh, -2, 2, .in_place = ht_asinh_},
+    {"ht_acosh", HT_KERNEL_ACOSH, ht_acosh, acosh, acosh_slope, cacosh, 1.25, 3, .in_place = ht_acosh_},
+    {"ht_atanh", HT_KERNEL_ATANH, ht_atanh, atanh, atanh_slope, catanh, -0.75, 0.75, .in_place = ht_atanh_},
+    {"ht_deg2rad", HT_KERNEL_SCALE, ht_deg2rad, deg2rad, deg2rad_slope, NULL, -2, 2, FLOATING,
+     .param = {M_PI / 180}},
+    {"ht_rad2deg", HT_KERNEL_SCALE, ht_rad2deg, rad2deg, rad2deg_slope, NULL, -2, 2, FLOATING},
+    {"ht_ceil", HT_KERNEL_CEIL, ht_ceil, ceil, zero, NULL, -1.9, 1.8, SAME, .in_place = ht_ceil_},
+    {"ht_floor", HT_KERNEL_FLOOR, ht_floor, floor, zero, NULL, -1.9, 1.8, SAME, .in_place = ht_floor_},
+    {"ht_trunc", HT_KERNEL_TRUNC, ht_trunc, trunc, zero, NULL, -1.9, 1.8, SAME, .in_place = ht_trunc_},
+    {"ht_round", HT_KERNEL_ROUND, ht_round, rint, zero, NULL, -1.9, 1.8, SAME, .in_place = ht_round_},
+    {"ht_round_ext", HT_KERNEL_ROUND_DECIMALS, NULL, quarters, NULL, NULL, 0, 0, SAME, .param = {4, 1}},
+    {"ht_modf", HT_KERNEL_FRAC, call_frac, frac, one, NULL, -1.9, 1.8, FLOATING},
+    {"ht_sign", HT_KERNEL_SIGN, ht_sign, sign, zero, csign, -2, 2, SAME, .in_place = ht_sign_},
+    {"ht_abs", HT_KERNEL_ABS, ht_abs, fabs, sign, cabs_, -2, 2, SAME, .real = true, .in_place = ht_abs_},
+    {"ht_fabs", HT_KERNEL_ABS, ht_fabs, fabs, sign, NULL, -2, 2, FLOATING},
+    {"ht_nan_to_num_ext", HT_KERNEL_NAN_TO_NUM, call_nan_to_num, nan_to_num, one, NULL, -2, 2, SAME,
+     .takes_bool = true, .param = {0.75, 100, -200}},
+    {"ht_relu", HT_KERNEL_RELU, ht_relu, relu, relu_slope, NULL, -2, 2, SAME, .in_place = relu_},
+    {"ht_conj", HT_KERNEL_CONJ, ht_conj, itself, one, conj, -2, 2, SAME, .takes_bool = true},
+    {"ht_real", HT_KERNEL_REAL, ht_real, itself, one, creal_, -2, 2, SAME, .real = true, .takes_bool = true},
+    {"ht_imag", HT_KERNEL_IMAG, ht_imag, zero, NULL, cimag_, -2, 2, SAME, .real = true, .takes_bool = true},
+    {"ht_angle", HT_KERNEL_ANGLE, ht_angle, angle, zero, carg_, -2, 2, .real = true},
+    {"ht_bitwise_not", HT_KERNEL_BITWISE_NOT, ht_bitwise_not, bits_turned, NULL, NULL, -2, 2, SAME,
+     .no_floats = true, .takes_bool = true, .bool_value = is_zero, .in_place = ht_bitwise_not_},
+    {"ht_logical_not", HT_KERNEL_LOGICAL_NOT, ht_logical_not, is_zero, NULL, is_complex_zero, -2, 2, TRUTH},
+    {"ht_isnan", HT_KERNEL_ISNAN, ht_isnan, is_nan, NULL, is_complex_nan, -2, 2, TRUTH},
+    {"ht_isinf", HT_KERNEL_ISINF, ht_isinf, is_inf, NULL, is_complex_inf, -2, 2, TRUTH},
+    {"ht_isfinite", HT_KERNEL_ISFINITE, ht_isfinite, is_finite, NULL, is_complex_finite, -2, 2, TRUTH},
+    {"ht_isposinf", HT_KERNEL_ISPOSINF, ht_isposinf, is_posinf, NULL, NULL, -2, 2, TRUTH},
+    {"ht_isneginf", HT_KERNEL_ISNEGINF, ht_isneginf, is_neginf, NULL, NULL, -2, 2, TRUTH},
+    {"ht_signbit", HT_KERNEL_SIGNBIT, ht_signbit, has_sign, NULL, NULL, -2, 2, TRUTH},
+    {.name = NULL}};
+/* clang-format on */
+
+const ht_test_function *ht_test_function_of(ht_kernel kernel, const char *kernel_name)
+{
+    const ht_test_function *f = ht_test_functions;
+
+    while (f->name != NULL && f->kernel != kernel)
+        f++;
+    if (f->name == NULL)
+        fail_msg("kernel %s has no row in tests/elementwise_table.c", kernel_name);
+    return f;
+}
