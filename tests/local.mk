@@ -49,6 +49,7 @@ core_tests = \
 	tests/core/ops/test_binary.c \
 	tests/core/ops/test_binary_in_place.c \
 	tests/core/ops/test_elementwise.c \
+	tests/core/ops/test_getitem.c \
 	tests/core/ops/test_indexing.c \
 	tests/core/ops/test_logical.c \
 	tests/core/ops/test_manipulations.c \
@@ -313,6 +314,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_factories.c \
 	tests/fuzz/ops_gradients.c \
 	tests/fuzz/ops_gradients.h \
+	tests/fuzz/ops_keys.c \
 	tests/fuzz/ops_layers.c \
 	tests/fuzz/ops_layers.h \
 	tests/fuzz/ops_layout.c \

@@ -33,6 +33,10 @@ HT_API ht_tensor *ht_squeeze(ht_tensor *x, int axis);
  * axis the result may be unbalanced (ht_balance). Logically collective; split as x. */
 HT_API ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop);
 
+/* Elements in the other direction along the axes (HT_AXES(0, -1); 0, NULL: all). A view, but for
+ * the split axis: then a balanced copy, and collective (one Alltoall). Differentiable. */
+HT_API ht_tensor *ht_flip(ht_tensor *x, int count, const int axes[]);
+
 /* Read-only view in a larger shape with stride 0 along new axes. */
 HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[]);
 

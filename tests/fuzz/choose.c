@@ -305,11 +305,15 @@ enum needs needs_gradient(const struct run *run, const struct array *x)
     return x->memory->tracked ? NEEDS_PERHAPS : NEEDS_NOT;
 }
 
-/* Whether writing to the first argument succeeds. What is written to a part of a leaf, or to a view
+/* Whether writing to an array succeeds. What is written to a part of a leaf, or to a view
  * that was cut off and is to have a history, is refused, which leaves everything as it is. */
 int check_write(struct run *run, const struct statement *s, const struct array *from)
 {
-    const struct array *x = array_of(run, s, 0);
+    return check_write_to(run, array_of(run, s, 0), from);
+}
+
+int check_write_to(struct run *run, const struct array *x, const struct array *from)
+{
     bool leaf = is_leaf_memory(run, x->memory) && !x->cut;
     bool follows = from != NULL && x->view && x->cut && kind_of(x->dtype) >= KIND_FLOAT;
     enum needs needs = follows ? needs_gradient(run, from) : NEEDS_NOT;

@@ -164,33 +164,32 @@ void gather(ht_tensor *t, struct array *a)
     ht_scope_close(scope);
 }
 
-/* Where the local part begins, for whoever only compares addresses; NULL: it has none. */
-static const char *address_of(ht_tensor *t)
+/* The bytes that the local part lies in, for whoever only compares addresses; false: it has none.
+ */
+static bool bytes_of(ht_tensor *t, const char *ends[2])
 {
-    return ht_tensor_lsize(t) > 0 ? ht__body_data(t->body) : NULL;
+    const int64_t element = (int64_t)ht_dtype_size(ht_tensor_dtype(t));
+
+    if (ht_tensor_lsize(t) == 0)
+        return false;
+    ends[0] = ends[1] = ht__body_data(t->body);
+    for (int i = 0; i < ht_tensor_ndim(t); i++) {
+        int64_t reach = (ht_tensor_lshape(t)[i] - 1) * ht_tensor_stride(t)[i] * element;
+
+        ends[reach > 0] += reach;
+    }
+    ends[1] += element;
+    return true;
 }
 
 /* 0: no rank's parts share memory, 1: all that have elements do, 2: some. */
 int shared_by(ht_tensor *a, ht_tensor *b)
 {
-    const char *pa = address_of(a), *pb = address_of(b);
+    const char *of_a[2], *of_b[2];
     int mine[2] = {0, 0}, all[2];
 
-    if (pa != NULL && pb != NULL) {
-        const char *ends[2] = {pa, pb};
-        ht_tensor *both[2] = {a, b};
-        bool apart;
-
-        for (int k = 0; k < 2; k++) {
-            int64_t last = 0;
-
-            for (int i = 0; i < ht_tensor_ndim(both[k]); i++)
-                last += (ht_tensor_lshape(both[k])[i] - 1) * ht_tensor_stride(both[k])[i];
-            ends[k] += (last + 1) * (int64_t)ht_dtype_size(ht_tensor_dtype(both[k]));
-        }
-        apart = ends[0] <= pb || ends[1] <= pa;
-        mine[apart ? 0 : 1] = 1;
-    }
+    if (bytes_of(a, of_a) && bytes_of(b, of_b))
+        mine[of_a[0] < of_b[1] && of_b[0] < of_a[1]] = 1;
     MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return all[1] == 0 ? 0 : all[0] == 0 ? 1 : 2;
 }

@@ -88,7 +88,7 @@ struct outcome done(ht_status status);
 
 struct op {
     const char *format; /* how it prints: %t a variable, %n a number, %v a double, %l a number of
-                           any kind, %d dtype, %s shape, %p split, %x seed */
+                           any kind, %d dtype, %s shape, %p split, %k key, %x seed */
     int weight;         /* how often, beside the others */
     bool (*generate)(struct run *run, const struct op *op, struct statement *s);
     struct outcome (*call)(struct run *run, const struct statement *s);
@@ -133,8 +133,8 @@ enum {
 
 /* The table, ended by a NULL format. */
 extern const struct op ops_factories[], ops_elementwise[], ops_reduce[], ops_reduce_ext[],
-    ops_views[], ops_layout[], ops_writes[], ops_layers[], ops_losses[], ops_gradients[],
-    ops_leaves[], ops_checks[], ops_misuse[];
+    ops_views[], ops_keys[], ops_layout[], ops_writes[], ops_layers[], ops_losses[],
+    ops_gradients[], ops_leaves[], ops_checks[], ops_misuse[];
 const struct op *op_random(struct run *run);
 
 /* Variables for a new statement; -1: none. */
@@ -159,6 +159,7 @@ void write_value(const struct array *x, int64_t index, struct number value);
 /* All that shares the memory may be anything from now on. */
 int forget(struct memory *memory);
 int check_write(struct run *run, const struct statement *s, const struct array *from);
+int check_write_to(struct run *run, const struct array *x, const struct array *from);
 /* Whether some element depends on a leaf, and its graph is there. */
 variable_filter depends;
 bool is_leaf_memory(const struct run *run, const struct memory *memory);
@@ -203,6 +204,7 @@ void program_generate(struct program *program, uint64_t seed, struct run *run);
 bool program_run(struct program *program, struct run *run); /* false: it failed */
 void program_print(const struct program *program, const struct run *run);
 void statement_print(const struct run *run, const struct statement *s, int number);
+void key_print(const struct statement *s); /* of ops_keys */
 void program_shrink(struct program *program, char failure[], size_t size);
 
 /* shrink.c: whether two failures have one reason, whatever the numbers and dtypes in them: what is

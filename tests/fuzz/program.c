@@ -7,13 +7,10 @@
 
 #include "fuzz.h"
 
-static const struct op *const tables[] = {ops_factories, ops_elementwise,
-                                          ops_reduce,    ops_reduce_ext,
-                                          ops_views,     ops_layout,
-                                          ops_writes,    ops_layers,
-                                          ops_losses,    ops_gradients,
-                                          ops_leaves,    ops_checks,
-                                          ops_misuse,    NULL};
+static const struct op *const tables[] = {
+    ops_factories, ops_elementwise, ops_reduce, ops_reduce_ext, ops_views,
+    ops_keys,      ops_layout,      ops_writes, ops_layers,     ops_losses,
+    ops_gradients, ops_leaves,      ops_checks, ops_misuse,     NULL};
 
 static int weight_of(const struct run *run, const struct op *op)
 {
@@ -87,6 +84,9 @@ void statement_print(const struct run *run, const struct statement *s, int numbe
             break;
         case 's':
             fprintf(stderr, "%s", shape_text(s->ndim, s->shape));
+            break;
+        case 'k':
+            key_print(s);
             break;
         case 'p':
             if (s->split == HT_NONE)

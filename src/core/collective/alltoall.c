@@ -115,6 +115,16 @@ static MPI_Datatype slab_type(const ht_body *body, const int64_t stride[], int a
     return type;
 }
 
+typedef struct span {
+    int64_t start, length;
+} span;
+
+/* Edges may go up or down. */
+static span block_between(int64_t edge, int64_t next)
+{
+    return next < edge ? (span){next, edge - next} : (span){edge, next - edge};
+}
+
 /* `but`: this rank's block is left out. */
 static void fill_slabs(side *s, int size, const ht_body *body, const int64_t stride[], int axis,
                        const int64_t *start, int but)
@@ -124,15 +134,25 @@ static void fill_slabs(side *s, int size, const ht_body *body, const int64_t str
     for (int i = 0; i < body->ndim; i++)
         others *= i == axis ? 1 : body->lshape[i];
     for (int r = 0; r < size; r++) {
-        int64_t length = start[r + 1] - start[r];
+        const span block = block_between(start[r], start[r + 1]);
 
-        if (length > 0 && others > 0 && r != but)
-            side_set(s, r, slab_type(body, stride, axis, length),
-                     (MPI_Aint)(start[r] * stride[axis] * bytes));
+        if (block.length > 0 && others > 0 && r != but)
+            side_set(s, r, slab_type(body, stride, axis, block.length),
+                     (MPI_Aint)(block.start * stride[axis] * bytes));
     }
 }
 
-/* MPI reads strided host memory as it is; other memory comes as a packed copy. */
+static bool goes_backwards(const ht_body *body)
+{
+    for (int i = 0; i < body->ndim; i++) {
+        if (body->stride[i] < 0 && body->lshape[i] > 1)
+            return true;
+    }
+    return false;
+}
+
+/* MPI reads strided host memory as it is; other memory comes as a packed copy, and so does what
+ * goes backwards: of single bytes Open MPI 4 takes others then. */
 static ht_status open_side(const char *what, ht_buffer *buffer, ht_tensor *tensor, bool read,
                            int64_t stride[])
 {
@@ -143,7 +163,7 @@ static ht_status open_side(const char *what, ht_buffer *buffer, ht_tensor *tenso
         stride[i] = packed;
         packed *= body->lshape[i];
     }
-    if (!body->storage->device->backend->host_memory)
+    if (!body->storage->device->backend->host_memory || goes_backwards(body))
         return ht__buffer_open(what, buffer, tensor, read, !read);
     *buffer = (ht_buffer){.tensor = ht_retain(tensor), .write = !read};
     buffer->dtype = body->dtype;
@@ -154,14 +174,15 @@ static ht_status open_side(const char *what, ht_buffer *buffer, ht_tensor *tenso
     return HT_SUCCESS;
 }
 
-/* `length` indices from `start` on of a local axis. */
-static ht_body block_of(const ht_body *body, int axis, int64_t start, int64_t length)
+/* The indices of a local axis between two edges. */
+static ht_body block_of(const ht_body *body, int axis, const int64_t edges[2])
 {
+    const span among = block_between(edges[0], edges[1]);
     ht_body block = *body;
 
-    block.offset += start * body->stride[axis];
-    block.lshape[axis] = length;
-    block.lsize = length;
+    block.offset += among.start * body->stride[axis];
+    block.lshape[axis] = among.length;
+    block.lsize = among.length;
     for (int i = 0; i < body->ndim; i++)
         block.lsize *= i == axis ? 1 : body->lshape[i];
     return block;
@@ -171,9 +192,7 @@ ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis
                                    const int64_t *send_start, ht_tensor *recv, int recv_axis,
                                    const int64_t *recv_start, const char *what)
 {
-    int size = comm->size, rank = comm->rank;
-    /* The block that stays needs no message, and is copied while others travel. */
-    int own = send->body->storage->device->backend->host_memory ? rank : -1;
+    int size = comm->size, rank = comm->rank, own = -1;
     int64_t send_stride[HT_MAX_NDIM], recv_stride[HT_MAX_NDIM];
     ht_request *request = ht__request_new(comm, what);
     char *memory = request->arrays = ht__alloc(2 * side_bytes(size));
@@ -185,16 +204,18 @@ ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis
 
     if (status == HT_SUCCESS)
         status = open_side(what, &request->recv, recv, false, recv_stride);
+    /* The block that stays needs no message, and is copied while others travel, unless what comes
+     * is still to be brought to its place. */
+    if (status == HT_SUCCESS && request->recv.packed == NULL && request->recv.host == NULL)
+        own = rank;
     if (status == HT_SUCCESS) {
         fill_slabs(&sends, size, send->body, send_stride, send_axis, send_start, own);
         fill_slabs(&recvs, size, recv->body, recv_stride, recv_axis, recv_start, own);
         status = post(request, request->send.data, &sends, request->recv.data, &recvs);
     }
     if (status == HT_SUCCESS && own >= 0) {
-        ht_body from = block_of(send->body, send_axis, send_start[rank],
-                                send_start[rank + 1] - send_start[rank]);
-        ht_body to = block_of(recv->body, recv_axis, recv_start[rank],
-                              recv_start[rank + 1] - recv_start[rank]);
+        ht_body from = block_of(send->body, send_axis, &send_start[rank]);
+        ht_body to = block_of(recv->body, recv_axis, &recv_start[rank]);
 
         status = ht__copy_local(what, &to, &from);
     }

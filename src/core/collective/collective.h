@@ -34,9 +34,9 @@ static inline int ht__moments_record(bool is_complex)
 ht_status ht__comm_moments(ht_comm *comm, ht_tensor *records, bool is_complex, double divisor,
                            const char *what);
 
-/* Begins one Alltoall of blocks between local parts: block r of `send` is elements send_start[r]
- * ... send_start[r + 1] of its local axis `send_axis`, block r of `recv` likewise; any strides.
- * Owned; for ht_wait. */
+/* Begins one Alltoall of blocks between local parts: block r of `send` is what lies between the
+ * edges send_start[r] and send_start[r + 1] of its local axis `send_axis`, which go up or down;
+ * block r of `recv` likewise; any strides. Owned; for ht_wait. */
 ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
                                    const int64_t *send_start, ht_tensor *recv, int recv_axis,
                                    const int64_t *recv_start, const char *what);

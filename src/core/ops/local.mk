@@ -13,9 +13,13 @@ libht_objects_la_SOURCES += \
 	src/core/ops/drivers.h \
 	src/core/ops/exponential.c \
 	src/core/ops/factories.c \
+	src/core/ops/flip.c \
 	src/core/ops/gemm.c \
+	src/core/ops/getitem.c \
 	src/core/ops/indexing.c \
 	src/core/ops/item.c \
+	src/core/ops/key.c \
+	src/core/ops/key.h \
 	src/core/ops/logical.c \
 	src/core/ops/move.c \
 	src/core/ops/ops.h \

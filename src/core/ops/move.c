@@ -227,7 +227,7 @@ ht_status ht_copy_(ht_tensor *x, ht_tensor *y)
     return ht__copy_into("ht_copy_", x, y);
 }
 
-static ht_status fill(const char *what, ht_tensor *x, ht_number value)
+ht_status ht__fill_into(const char *what, ht_tensor *x, ht_number value)
 {
     if (HT_IS_NULL(x, what, "x"))
         return ht_error_get(NULL);
@@ -242,12 +242,12 @@ static ht_status fill(const char *what, ht_tensor *x, ht_number value)
 
 ht_status ht_fill_(ht_tensor *x, double value)
 {
-    return fill("ht_fill_", x, ht_number_real(value));
+    return ht__fill_into("ht_fill_", x, ht_number_real(value));
 }
 
 ht_status ht_fill_ext_(ht_tensor *x, ht_number value)
 {
-    return fill("ht_fill_ext_", x, value);
+    return ht__fill_into("ht_fill_ext_", x, value);
 }
 
 /* Who averages the gradients of x has made room for them, and has parameters beside it. */

@@ -43,8 +43,10 @@ ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor
 /* x <- values (NULL: fails with the error already set), in the graph as `values` are. */
 ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values);
 
-/* ht_copy_ and ht_tensor_set_ in the words of `what`; NULL operands as they are for a program. */
+/* ht_copy_, ht_fill_ext_ and ht_tensor_set_ in the words of `what`; NULL operands as they are for a
+ * program. */
 ht_status ht__copy_into(const char *what, ht_tensor *x, ht_tensor *y);
+ht_status ht__fill_into(const char *what, ht_tensor *x, ht_number value);
 ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y);
 
 /* What is conjugate to complex x, x itself where it is real. PyTorch's gradient of a real loss is
@@ -80,6 +82,14 @@ ht_dtype ht__number_dtype(ht_number value);
 
 /* A tensor of one number, no axes and no split beside x, for operations of both. Scoped. */
 ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
+
+/* The view `body` of x, in the graph by `backward`, whose node gets a copy of the context. */
+ht_tensor *ht__record_view(const char *what, ht_backward_fn *backward, ht_tensor *x, ht_body *body,
+                           const void *context, size_t bytes);
+
+/* One axis in the other direction, split or not; x itself where it is no longer than 1. NULL stays
+ * NULL. */
+ht_tensor *ht__flip_axis(const char *what, ht_tensor *x, int axis);
 
 /* ht_broadcast_to under the name of the call that needs it, and of its argument. */
 ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, int ndim,

@@ -3,13 +3,13 @@
  * Views: another shape over the same memory. None communicates. */
 #include <string.h>
 
-#include "core/ops/ops.h"
+#include "core/ops/key.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
-static ht_tensor *record(const char *what, ht_backward_fn *backward, ht_tensor *x, ht_body *body,
-                         const void *context, size_t bytes)
+ht_tensor *ht__record_view(const char *what, ht_backward_fn *backward, ht_tensor *x, ht_body *body,
+                           const void *context, size_t bytes)
 {
     ht_tensor *y = ht__tensor_view(body);
     ht_node *node = ht_node_new(what, backward, 1, &x);
@@ -74,7 +74,7 @@ ht_tensor *ht_permute(ht_tensor *x, int count, const int axes[])
             body->split = i;
     }
     ht__body_settle(body);
-    return record("ht_permute", permute_backward, x, body, order, sizeof order);
+    return ht__record_view("ht_permute", permute_backward, x, body, order, sizeof order);
 }
 
 ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1)
@@ -126,7 +126,7 @@ ht_tensor *ht_expand_dims(ht_tensor *x, int axis)
     if (body->split != HT_NONE && body->split >= axis)
         body->split++;
     ht__body_settle(body);
-    return record("ht_expand_dims", expand_dims_backward, x, body, &axis, sizeof axis);
+    return ht__record_view("ht_expand_dims", expand_dims_backward, x, body, &axis, sizeof axis);
 }
 
 ht_tensor *ht_squeeze(ht_tensor *x, int axis)
@@ -156,51 +156,13 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
     if (body->split != HT_NONE && body->split > axis)
         body->split--;
     ht__body_settle(body);
-    y = record("ht_squeeze", squeeze_backward, whole, body, &axis, sizeof axis);
+    y = ht__record_view("ht_squeeze", squeeze_backward, whole, body, &axis, sizeof axis);
     return whole == x ? y : ht__without_base(y);
-}
-
-typedef struct narrow_context {
-    int axis;
-    int64_t start;
-} narrow_context;
-
-/* Zeros with the gradient in the place that was looked at. */
-static void narrow_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    const narrow_context *window = ht_node_context(node, 0);
-    const ht_body *x = ht__node_input(node, 0);
-    ht_tensor *whole = ht__tensor_new(ht__body_new("ht_narrow", x->comm, g->body->storage->device,
-                                                   g->body->dtype, x->ndim, x->shape, x->split,
-                                                   x->bounds));
-    ht_tensor *part;
-
-    if (whole == NULL || ht_fill_(whole, 0) != HT_SUCCESS)
-        return;
-    part = ht_narrow(whole, window->axis, window->start,
-                     window->start + g->body->shape[window->axis]);
-    if (part != NULL && ht_copy_(part, g) == HT_SUCCESS)
-        gin[0] = whole;
-}
-
-/* What each rank's slab has of [start, stop), as bounds of the result. */
-static ht_bounds *narrowed_bounds(const ht_body *x, int64_t start, int64_t stop)
-{
-    ht_bounds *bounds = ht__bounds_new(x->comm->size);
-
-    for (int rank = 0; rank <= x->comm->size; rank++) {
-        int64_t edge = ht__body_start(x, rank);
-
-        edge = edge < start ? start : edge > stop ? stop : edge;
-        bounds->start[rank] = edge - start;
-    }
-    return bounds;
 }
 
 ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop)
 {
-    narrow_context window;
-    ht_body *body;
+    ht_index key[HT_MAX_NDIM];
 
     if (HT_IS_NULL(x, "ht_narrow", "x") || !ht__check_axis("ht_narrow", x, &axis))
         return NULL;
@@ -210,21 +172,10 @@ ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop)
                 (long long)stop, axis, ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
-    body = ht__body_view(x->body);
-    body->shape[axis] = stop - start;
-    if (axis == body->split) {
-        int64_t first = start > body->split_start ? start - body->split_start : 0;
-
-        ht_release(body->bounds);
-        body->bounds = narrowed_bounds(x->body, start, stop);
-        body->offset += first < body->lshape[axis] ? first * body->stride[axis] : 0;
-    } else if (start < x->body->lshape[axis]) {
-        body->offset += start * body->stride[axis];
-    }
-    ht__body_settle(body);
-    window.axis = axis;
-    window.start = start;
-    return record("ht_narrow", narrow_backward, x, body, &window, sizeof window);
+    for (int i = 0; i < axis; i++)
+        key[i] = HT_ALL;
+    key[axis] = ht_slice(start, stop);
+    return ht__getitem("ht_narrow", x, axis + 1, key);
 }
 
 static void broadcast_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -274,5 +225,5 @@ ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, in
         body->gstride[i] = stretched ? 0 : x->body->gstride[i - shift];
     }
     ht__body_settle(body);
-    return record(what, broadcast_backward, x, body, NULL, 0);
+    return ht__record_view(what, broadcast_backward, x, body, NULL, 0);
 }

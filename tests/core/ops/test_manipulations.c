@@ -103,6 +103,60 @@ static void strides_are_those_of_the_local_part(void **state)
     assert_true(stride[0] == 5 && stride[1] == 1);
 }
 
+static double mirrored(unsigned axes, int i, int j, int k)
+{
+    int at[3] = {axes & 1 ? 5 - i : i, axes & 2 ? 3 - j : j, axes & 4 ? 4 - k : k};
+
+    return 20 * at[0] + 5 * at[1] + at[2];
+}
+
+static void flip_turns_axes_around(void **state)
+{
+    double expected[120];
+
+    (void)state;
+    for (unsigned axes = 0; axes < 8; axes++) {
+        int list[3], count = 0;
+
+        for (int axis = 0; axis < 3; axis++) {
+            if ((axes >> axis & 1) != 0)
+                list[count++] = axis - 3 * (axis % 2);
+        }
+        for (int i = 0; i < 120; i++)
+            expected[i] = mirrored(axes, i / 20, i / 5 % 4, i % 5);
+        for (int split = -1; split < 3; split++) {
+            ht_scope *scope = ht_scope_open();
+            ht_tensor *x = ht_reshape(ht_arange(0, 120, 1, HT_INT32, HT_NONE), 3, shape);
+            ht_tensor *y = ht_flip(ht_resplit(x, split_of(split)), count, list);
+
+            assert_int_equal(ht_tensor_split(y), split_of(split));
+            ht_test_expect(y, expected, 0);
+            ht_test_expect_same(ht_flip(y, count, list), x, 0);
+            ht_scope_close(scope);
+        }
+    }
+}
+
+/* Slabs that are not balanced, and a slab in the middle of nothing. */
+static void flip_of_a_part(void **state)
+{
+    (void)state;
+    for (int start = 0; start < 10; start += 3) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_narrow(ht_arange(0, 11, 1, HT_FLOAT32, 0), 0, start, 11);
+        double expected[11];
+
+        for (int i = 0; i < 11 - start; i++)
+            expected[i] = 10 - i;
+        ht_test_expect(ht_flip(x, HT_AXES(0)), expected, 0);
+        assert_true(ht_tensor_is_balanced(ht_flip(x, 0, NULL)));
+        ht_scope_close(scope);
+    }
+    HT_TEST_EXPECT_ERROR(ht_flip(ht_zeros(HT_SHAPE(3, 2), HT_BOOL, 0), HT_AXES(0, 1, -2)),
+                         HT_ERR_ARGUMENT, "ht_flip: axis 0 is given twice");
+    ht_test_expect(ht_flip(ht_zeros(HT_SHAPE(0), HT_BOOL, 0), HT_AXES(0)), NULL, 0);
+}
+
 static void concatenate_joins_in_order(void **state)
 {
     (void)state;
@@ -163,6 +217,7 @@ HT_TEST_SUITE(test_manipulations, cmocka_unit_test(resplit_keeps_every_element),
               cmocka_unit_test(reshape_is_a_view_where_strides_allow),
               cmocka_unit_test(narrow_and_balance),
               cmocka_unit_test(strides_are_those_of_the_local_part),
+              cmocka_unit_test(flip_turns_axes_around), cmocka_unit_test(flip_of_a_part),
               cmocka_unit_test(concatenate_joins_in_order),
               cmocka_unit_test(channels_last_changes_strides_alone),
               cmocka_unit_test(misuse_is_reported));
