@@ -22,9 +22,10 @@ typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
 
 /* For each i < batch: c_i (m, n) = epilogue(alpha op(a_i) op(b_i) + beta c_i + bias), row-major
  * with leading dimensions; op transposes when asked; bias (n) or NULL is added to every row of all.
- * `batch` products are *_step elements apart; a step of 0 is the same matrix for all. Floating and
- * complex dtypes. compute: the dtype in which products are taken and summed, at least as wide as
- * the operands'; of 16 bits HT_FLOAT32, else the dtype itself. */
+ * `batch` products are *_step elements apart; a step of 0 is the same matrix for all. Every
+ * dtype but bool. compute: the dtype in which products are taken and summed, at least as wide as
+ * the operands'; of float16 and bfloat16 HT_FLOAT32, else the dtype itself. Integers wrap around,
+ * with alpha 1, beta 0 or 1, and neither bias nor epilogue. */
 typedef struct ht_gemm_call {
     ht_kernel_call call;
     ht_dtype compute;

@@ -49,6 +49,7 @@ EXTRA_DIST += \
 	src/backends/cpu/elementwise/update.inc.c \
 	src/backends/cpu/elementwise/walks.inc.c \
 	src/backends/cpu/elementwise/where.inc.c \
+	src/backends/cpu/linalg/products.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \
 	src/backends/cpu/nn/max_pool.inc.c \
@@ -80,6 +81,7 @@ kernel_sources = \
 	src/backends/cpu/elementwise/update.c \
 	src/backends/cpu/elementwise/where.c \
 	src/backends/cpu/kernels.c \
+	src/backends/cpu/linalg/products.c \
 	src/backends/cpu/nn/dropout.c \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \

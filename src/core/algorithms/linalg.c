@@ -302,9 +302,12 @@ ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b)
     if (HT_IS_NULL(a, "ht_matmul", "a") || HT_IS_NULL(b, "ht_matmul", "b") ||
         !ht__check_together("ht_matmul", a, b) || !check(a, b))
         return NULL;
+    if (a->body->dtype == HT_BOOL && b->body->dtype == HT_BOOL) {
+        HT_FAIL(a->body->comm, HT_ERR_DTYPE,
+                "ht_matmul: a and b are bool, which has no sums (ht_astype)");
+        return NULL;
+    }
     dtype = ht_promote_types(a->body->dtype, b->body->dtype);
-    if (dtype <= HT_INT64)
-        dtype = HT_FLOAT32;
     was = ht_set_grad_enabled(false);
     outer = ht__together(a->body->comm);
     c = multiply(ht_astype(a, dtype), ht_astype(b, dtype));

@@ -21,7 +21,7 @@ ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *
 /* The dtype in which parts of a sum of products are kept. */
 static inline ht_dtype ht__product_dtype(ht_dtype dtype)
 {
-    return ht_dtype_size(dtype) < sizeof(float) ? HT_FLOAT32 : dtype;
+    return ht_dtype_is_floating(dtype) && ht_dtype_size(dtype) < sizeof(float) ? HT_FLOAT32 : dtype;
 }
 
 /* For a node's backward that still has much to do: the gradient of a leaf that is in grad_inputs

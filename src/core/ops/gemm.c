@@ -6,7 +6,8 @@
 
 ht_status ht__gemm(const char *what, const ht_tensor *c, ht_gemm_call *job)
 {
-    const bool half = ht_dtype_size(c->body->dtype) < sizeof(float);
+    const bool half = ht_dtype_is_floating(c->body->dtype) &&
+                      ht_dtype_size(c->body->dtype) < sizeof(float);
 
     job->compute = half ? HT_FLOAT32 : c->body->dtype;
     job->batch = job->batch > 0 ? job->batch : 1;

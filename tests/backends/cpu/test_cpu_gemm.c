@@ -164,14 +164,45 @@ static void test_complex_numbers_have_no_epilogue(void **state)
     assert_int_equal(ht_error_get(NULL), HT_SUCCESS);
 }
 
-static void test_integers_have_no_products(void **state)
+/* Their values are test_linalg's. */
+static void test_integers_have_plain_products_alone(void **state)
 {
+    const int32_t a[4] = {1, 2, 3, INT32_MAX}, b[4] = {1, 0, 1, 2};
+    int32_t c[4] = {5, 5, 5, 5};
+    ht_gemm_call call = {.call = {.dtype = HT_INT32},
+                         .compute = HT_INT32,
+                         .m = 2,
+                         .n = 2,
+                         .k = 2,
+                         .lda = 2,
+                         .ldb = 2,
+                         .ldc = 2,
+                         .batch = 1,
+                         .alpha = 1,
+                         .beta = 1,
+                         .a = a,
+                         .b = b,
+                         .c = c};
+    ht_kernel_fn *gemm = ht__cpu_kernel(HT_KERNEL_GEMM, HT_INT32);
+
     (void)state;
-    for (int dtype = 0; dtype < HT_FLOAT16; dtype++)
-        assert_null(ht__cpu_kernel(HT_KERNEL_GEMM, (ht_dtype)dtype));
+    assert_null(ht__cpu_kernel(HT_KERNEL_GEMM, HT_BOOL));
+    assert_int_equal(gemm(NULL, &call.call), 0);
+    assert_true(c[0] == 8 && c[1] == 9 && c[2] == INT32_MIN + 7 && c[3] == 3);
+    call.alpha = 2;
+    assert_int_equal(gemm(NULL, &call.call), HT_KERNEL_REFUSED);
+    call.alpha = 1;
+    call.beta = 0.5;
+    assert_int_equal(gemm(NULL, &call.call), HT_KERNEL_REFUSED);
+    call.beta = 1;
+    call.bias = b;
+    assert_int_equal(gemm(NULL, &call.call), HT_KERNEL_REFUSED);
+    call.bias = NULL;
+    call.epilogue = HT_EPILOGUE_RELU;
+    assert_int_equal(gemm(NULL, &call.call), HT_KERNEL_REFUSED);
 }
 
 HT_TEST_SUITE(test_cpu_gemm, cmocka_unit_test(test_equals_three_loops),
               cmocka_unit_test(test_refuses_what_blas_cannot_count),
               cmocka_unit_test(test_complex_numbers_have_no_epilogue),
-              cmocka_unit_test(test_integers_have_no_products));
+              cmocka_unit_test(test_integers_have_plain_products_alone));

@@ -3,6 +3,8 @@
 #include "ht_test.h"
 #include "tensor_check.h"
 
+#include <stdlib.h>
+
 static int split_of(int i)
 {
     return i < 0 ? HT_NONE : i;
@@ -77,6 +79,63 @@ static void transposed_and_unbalanced_operands_multiply(void **state)
     ht_scope_close(scope);
 }
 
+/* Numbers of all sizes, modulo 2^bits. */
+static uint64_t number(int64_t index, uint64_t seed)
+{
+    uint64_t x = ((uint64_t)index + 1) * 0x9e3779b97f4a7c15 + seed;
+
+    return (x ^ x >> 29) * 0xbf58476d1ce4e5b9;
+}
+
+/* The low bits of a (rows, columns) matrix, or of its transpose, in memory of a dtype. */
+static ht_tensor *low_bits(const uint64_t *values, int64_t rows, int64_t columns, ht_dtype dtype,
+                           bool transposed, int split)
+{
+    const size_t size = ht_dtype_size(dtype);
+    const int64_t m = transposed ? columns : rows, n = transposed ? rows : columns;
+    char *bytes = malloc((size_t)(rows * columns) * size);
+    ht_tensor *x;
+
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++)
+            memcpy(bytes + (size_t)(i * n + j) * size,
+                   &values[transposed ? j * columns + i : i * columns + j], size);
+    }
+    x = ht_array(bytes, HT_SHAPE(m, n), dtype, HT_NONE);
+    free(bytes);
+    return ht_resplit(transposed ? ht_transpose(x, 0, 1) : x, split);
+}
+
+/* In every way that the operands may lie, larger than the panels that the product goes by. */
+static void integers_are_exact_and_wrap_around(void **state)
+{
+    enum { M = 3, K = 133, N = 517 };
+    static uint64_t a[M * K], b[K * N], c[M * N];
+
+    (void)state;
+    for (int i = 0; i < M * K; i++)
+        a[i] = number(i, 1);
+    for (int i = 0; i < K * N; i++)
+        b[i] = number(i, 2);
+    for (int i = 0; i < M * N; i++) {
+        for (int k = 0; k < K; k++)
+            c[i] += a[i / N * K + k] * b[k * N + i % N];
+    }
+    for (int dtype = HT_UINT8; dtype <= HT_INT64; dtype++) {
+        for (int way = 0; way < 36; way++) {
+            ht_scope *scope = ht_scope_open();
+            ht_tensor *x = low_bits(a, M, K, (ht_dtype)dtype, way / 9 % 2, split_of(way % 3 - 1));
+            ht_tensor *y = low_bits(b, K, N, (ht_dtype)dtype, way / 18, split_of(way / 3 % 3 - 1));
+            ht_tensor *z = low_bits(c, M, N, (ht_dtype)dtype, false, HT_NONE);
+            ht_tensor *product = ht_matmul(x, y);
+
+            assert_int_equal(ht_tensor_dtype(product), dtype);
+            assert_true(ht_item(ht_all(ht_eq(product, z), HT_NONE)) == 1);
+            ht_scope_close(scope);
+        }
+    }
+}
+
 static void misuse_is_reported(void **state)
 {
     (void)state;
@@ -88,10 +147,14 @@ static void misuse_is_reported(void **state)
                          "ht_matmul: a is (4, 3), b is (5, 2): inner sizes 3 and 5 differ");
     HT_TEST_EXPECT_ERROR(ht_matmul(a, ht_ones(HT_SHAPE(3), HT_FLOAT32, 0)), HT_ERR_SHAPE,
                          "expected two matrices");
+    a = ht_astype(a, HT_BOOL);
+    HT_TEST_EXPECT_ERROR(ht_matmul(a, ht_transpose(a, 0, 1)), HT_ERR_DTYPE,
+                         "ht_matmul: a and b are bool");
     ht_scope_close(scope);
 }
 
 HT_TEST_SUITE(test_linalg, cmocka_unit_test(every_pair_of_splits_gives_the_product),
               cmocka_unit_test(a_split_inner_axis_gives_the_same_bits_again),
               cmocka_unit_test(transposed_and_unbalanced_operands_multiply),
+              cmocka_unit_test(integers_are_exact_and_wrap_around),
               cmocka_unit_test(misuse_is_reported));
