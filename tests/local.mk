@@ -56,6 +56,7 @@ core_tests = \
 	tests/core/ops/test_places.c \
 	tests/core/ops/test_printing.c \
 	tests/core/ops/test_random.c \
+	tests/core/ops/test_rearrange.c \
 	tests/core/ops/test_reduce.c \
 	tests/core/ops/test_reduce_ext.c \
 	tests/core/ops/test_rounding.c \
@@ -321,6 +322,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_leaves.c \
 	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_misuse.c \
+	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \
 	tests/fuzz/ops_views.c \

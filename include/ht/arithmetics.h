@@ -106,5 +106,9 @@ HT_API ht_tensor *ht_nanprod(ht_tensor *x, int axis);
  * the split axis; split as x. */
 HT_API ht_tensor *ht_cumsum(ht_tensor *x, int axis);
 
+/* x[i + 1] - x[i] along one axis, `times` times; of bool whether they differ. Split as x; along the
+ * split axis each rank gets one element of the next. */
+HT_API ht_tensor *ht_diff(ht_tensor *x, int times, int axis);
+
 HT_END_DECLS
 #endif

@@ -5,6 +5,7 @@
 #ifndef HT_MANIPULATIONS_H
 #define HT_MANIPULATIONS_H
 
+#include "ht/number.h"
 #include "ht/tensor.h"
 
 HT_BEGIN_DECLS
@@ -43,6 +44,56 @@ HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
 /* Tensors joined along an axis; other axes agree. Split as the first split operand. Collective when
  * joined along the split axis (one exchange of slabs). */
 HT_API ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis);
+
+/* Tensors of one shape along a new axis; and, as ht_concatenate, along axis 1 (axis 0 of tensors of
+ * one axis), along axis 0 with tensors of one axis as rows, and along axis 1 with those as columns.
+ */
+HT_API ht_tensor *ht_stack(int count, ht_tensor *const xs[], int axis);
+HT_API ht_tensor *ht_hstack(int count, ht_tensor *const xs[]);
+HT_API ht_tensor *ht_vstack(int count, ht_tensor *const xs[]);
+HT_API ht_tensor *ht_column_stack(int count, ht_tensor *const xs[]);
+
+/* parts[i] <- the i-th of so many equal parts along an axis, views as those of ht_narrow, scoped;
+ * or of count + 1 parts that begin at 0, at[0], ..., at[count - 1], as slices do: negative places
+ * count from the end. HT_ERR_SHAPE: the axis has no such many equal parts. */
+HT_API ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[]);
+HT_API ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis,
+                             ht_tensor *parts[]);
+
+/* The axes from[i] at the places to[i] of the result, the others in their order. A view. */
+HT_API ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count,
+                              const int to[]);
+
+/* y[i + shift] = x[i] along an axis, from the end to the beginning again; HT_NONE: of the elements
+ * in row-major order. A copy; split as x, and collective along that axis. */
+HT_API ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis);
+
+/* Turned by so many quarters from axis0 towards axis1. A view, but where the split axis changes its
+ * direction. */
+HT_API ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1);
+
+/* x so many times along each of its last axes (HT_SHAPE(2, 3): twice and three times); axes of
+ * length 1 are put in front where there are more numbers. A copy, split as x, and collective where
+ * it grows along that axis. */
+HT_API ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[]);
+
+/* x with `value` around it: widths[2 i] of it before and widths[2 i + 1] behind the i-th of the
+ * last axes, as many as there are pairs (HT_SHAPE(1, 1, 2, 0): of the last two). A copy, split as
+ * x. HT_ERR_ARGUMENT: widths below 0 or not in pairs. */
+HT_API ht_tensor *ht_pad(ht_tensor *x, int count, const int64_t widths[], ht_number value);
+
+/* y[..., i] = x[..., i, ..., i + offset, ...] of two axes, the last axis of the result; offset < 0:
+ * below. A view; where one of the two is split, each rank has what it had, so that the result may
+ * be unbalanced. */
+HT_API ht_tensor *ht_diagonal(ht_tensor *x, int64_t offset, int axis0, int axis1);
+
+/* Of a matrix its diagonal, a view; of a tensor of one axis the matrix with it as its diagonal and
+ * 0 elsewhere, split along its rows if x is split. */
+HT_API ht_tensor *ht_diag(ht_tensor *x, int64_t offset);
+
+/* The matrices of the last two axes with 0 above, or below, that diagonal. Split as x. */
+HT_API ht_tensor *ht_tril(ht_tensor *x, int64_t offset);
+HT_API ht_tensor *ht_triu(ht_tensor *x, int64_t offset);
 
 /* The same elements with another split (HT_NONE: replicated on every rank), in memory of their own;
  * x itself when it has that split. Collective unless the split is unchanged or x has none: then

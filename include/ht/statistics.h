@@ -28,6 +28,8 @@ HT_API ht_tensor *ht_max(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_min(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_max_ext(ht_tensor *x, const ht_reduce_options *options);
 HT_API ht_tensor *ht_min_ext(ht_tensor *x, const ht_reduce_options *options);
+/* The maximum less the minimum. */
+HT_API ht_tensor *ht_ptp(ht_tensor *x, int axis);
 /* Of two operands, element by element, with ht/arithmetics.h's rules; not bool or complex; ties
  * share the gradient. */
 HT_API ht_tensor *ht_maximum(ht_tensor *a, ht_tensor *b);

@@ -25,7 +25,7 @@ static void concatenate_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     }
 }
 
-static bool fits(ht_tensor *first, ht_tensor *x, int index, int axis)
+static bool fits(const char *what, ht_tensor *first, ht_tensor *x, int index, int axis)
 {
     const ht_body *a = first->body, *b = x->body;
     bool same = a->ndim == b->ndim;
@@ -35,13 +35,13 @@ static bool fits(ht_tensor *first, ht_tensor *x, int index, int axis)
         same = i == axis || a->shape[i] == b->shape[i];
     if (!same)
         HT_FAIL(a->comm, HT_ERR_SHAPE,
-                "ht_concatenate: operand 0 is %s, operand %d is %s: only axis %d may differ",
+                "%s: operand 0 is %s, operand %d is %s: only axis %d may differ", what,
                 ht__shape_str(a->ndim, a->shape), index, ht__shape_str(b->ndim, b->shape), axis);
     snprintf(name, sizeof name, "operand %d", index);
-    return same && ht__check_together_as("ht_concatenate", "operand 0", first, name, x);
+    return same && ht__check_together_as(what, "operand 0", first, name, x);
 }
 
-static ht_tensor *new_result(int count, ht_tensor *const xs[], int axis)
+static ht_tensor *new_result(const char *what, int count, ht_tensor *const xs[], int axis)
 {
     const ht_body *first = xs[0]->body;
     int64_t shape[HT_MAX_NDIM], length = 0;
@@ -49,7 +49,7 @@ static ht_tensor *new_result(int count, ht_tensor *const xs[], int axis)
     int split = HT_NONE;
 
     for (int i = 0; i < count; i++) {
-        if (!fits(xs[0], xs[i], i, axis))
+        if (!fits(what, xs[0], xs[i], i, axis))
             return NULL;
         length += xs[i]->body->shape[axis];
         dtype = ht_promote_types(dtype, xs[i]->body->dtype);
@@ -57,7 +57,7 @@ static ht_tensor *new_result(int count, ht_tensor *const xs[], int axis)
     }
     memcpy(shape, first->shape, sizeof shape);
     shape[axis] = length;
-    return ht__tensor_new(ht__body_new("ht_concatenate", first->comm, first->storage->device, dtype,
+    return ht__tensor_new(ht__body_new(what, first->comm, first->storage->device, dtype,
                                        first->ndim, shape, split, NULL));
 }
 
@@ -96,26 +96,31 @@ static ht_status copy_parts(ht_tensor *y, int count, ht_tensor *const xs[], int 
     return status;
 }
 
-ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis)
+bool ht__check_operands(const char *what, int count, ht_tensor *const xs[])
+{
+    if (count < 1) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: no operands", what);
+        return false;
+    }
+    if (HT_IS_NULL(xs, what, "the list of operands"))
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (HT_IS_NULL(xs[i], what, "an operand"))
+            return false;
+    }
+    return true;
+}
+
+ht_tensor *ht__concatenate(const char *what, int count, ht_tensor *const xs[], int axis)
 {
     ht_tensor *y;
     ht_node *node;
     ht_status status;
     bool was;
 
-    if (count < 1) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_concatenate: no operands");
+    if (!ht__check_operands(what, count, xs) || !ht__check_axis(what, xs[0], &axis))
         return NULL;
-    }
-    if (HT_IS_NULL(xs, "ht_concatenate", "the list of operands"))
-        return NULL;
-    for (int i = 0; i < count; i++) {
-        if (HT_IS_NULL(xs[i], "ht_concatenate", "an operand"))
-            return NULL;
-    }
-    if (!ht__check_axis("ht_concatenate", xs[0], &axis))
-        return NULL;
-    y = new_result(count, xs, axis);
+    y = new_result(what, count, xs, axis);
     if (y == NULL)
         return NULL;
     was = ht_set_grad_enabled(false);
@@ -123,11 +128,16 @@ ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis)
     ht_set_grad_enabled(was);
     if (status != HT_SUCCESS)
         return NULL;
-    node = ht_node_new("ht_concatenate", concatenate_backward, count, xs);
+    node = ht_node_new(what, concatenate_backward, count, xs);
     if (node == NULL)
         return y;
     int *context = ht_node_context(node, 2 * sizeof(int));
     context[0] = axis;
     context[1] = count;
     return ht_node_set_output(node, y);
+}
+
+ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis)
+{
+    return ht__concatenate("ht_concatenate", count, xs, axis);
 }

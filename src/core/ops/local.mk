@@ -6,6 +6,7 @@ libht_objects_la_SOURCES += \
 	src/core/ops/broadcast_plan.h \
 	src/core/ops/complex_math.c \
 	src/core/ops/concatenate.c \
+	src/core/ops/diagonal.c \
 	src/core/ops/driver_broadcast.c \
 	src/core/ops/driver_cumulative.c \
 	src/core/ops/driver_local.c \
@@ -25,6 +26,7 @@ libht_objects_la_SOURCES += \
 	src/core/ops/ops.h \
 	src/core/ops/printing.c \
 	src/core/ops/random.c \
+	src/core/ops/rearrange.c \
 	src/core/ops/reduce_options.c \
 	src/core/ops/relational.c \
 	src/core/ops/reshape.c \
@@ -32,6 +34,7 @@ libht_objects_la_SOURCES += \
 	src/core/ops/rounding.c \
 	src/core/ops/scalar.c \
 	src/core/ops/sequences.c \
+	src/core/ops/stack.c \
 	src/core/ops/statistics.c \
 	src/core/ops/sums.c \
 	src/core/ops/trigonometrics.c \

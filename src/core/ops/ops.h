@@ -87,6 +87,10 @@ ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number val
 ht_tensor *ht__record_view(const char *what, ht_backward_fn *backward, ht_tensor *x, ht_body *body,
                            const void *context, size_t bytes);
 
+/* Whether there are operands, all of them; and ht_concatenate of them, in the words of `what`. */
+bool ht__check_operands(const char *what, int count, ht_tensor *const xs[]);
+ht_tensor *ht__concatenate(const char *what, int count, ht_tensor *const xs[], int axis);
+
 /* One axis in the other direction, split or not; x itself where it is no longer than 1. NULL stays
  * NULL. */
 ht_tensor *ht__flip_axis(const char *what, ht_tensor *x, int axis);

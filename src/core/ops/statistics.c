@@ -53,6 +53,17 @@ static void mean_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 static const ht_reduce_row mean_row = {
     .name = "ht_mean", .kernel = HT_KERNEL_MEAN, .across = HT_OP_SUM, .backward = mean_backward};
 
+ht_tensor *ht_ptp(ht_tensor *x, int axis)
+{
+    ht_tensor *max, *min;
+
+    if (HT_IS_NULL(x, "ht_ptp", "x"))
+        return NULL;
+    max = ht_max(x, axis);
+    min = max != NULL ? ht_min(x, axis) : NULL;
+    return min != NULL ? ht_sub(max, min) : NULL;
+}
+
 ht_tensor *ht_mean(ht_tensor *x, int axis)
 {
     return ht__reduce(&mean_row, x, axis);

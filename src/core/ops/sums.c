@@ -159,6 +159,24 @@ ht_tensor *ht_cumsum(ht_tensor *x, int axis)
     return ht__cumulative(&cumsum_row, x, axis);
 }
 
+ht_tensor *ht_diff(ht_tensor *x, int times, int axis)
+{
+    if (HT_IS_NULL(x, "ht_diff", "x") || !ht__check_axis("ht_diff", x, &axis))
+        return NULL;
+    if (times < 0) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_diff: %d times", times);
+        return NULL;
+    }
+    for (; times > 0 && x != NULL; times--) {
+        const int64_t length = x->body->shape[axis];
+        ht_tensor *next = ht_narrow(x, axis, length > 0, length);
+
+        x = ht_narrow(x, axis, 0, length > 0 ? length - 1 : 0);
+        x = x->body->dtype == HT_BOOL ? ht_ne(next, x) : ht_sub(next, x);
+    }
+    return x;
+}
+
 /* Where there is a NaN stands what changes nothing. */
 static ht_tensor *without_nan(const char *what, ht_tensor *x, double instead)
 {
