@@ -308,11 +308,15 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/main.c \
 	tests/fuzz/number.c \
 	tests/fuzz/number.h \
+	tests/fuzz/number_functions.c \
+	tests/fuzz/number_functions.h \
 	tests/fuzz/number_memory.c \
 	tests/fuzz/number_ops.c \
 	tests/fuzz/ops_checks.c \
 	tests/fuzz/ops_elementwise.c \
+	tests/fuzz/ops_elementwise.h \
 	tests/fuzz/ops_factories.c \
+	tests/fuzz/ops_functions.c \
 	tests/fuzz/ops_gradients.c \
 	tests/fuzz/ops_gradients.h \
 	tests/fuzz/ops_keys.c \

@@ -127,14 +127,17 @@ enum {
     RULE_SMOOTH = 32, /* makes sense in a program with gradients */
     RULE_WRITES = 64,
     RULE_GRADIENTS = 128,
-    RULE_SAVES = 256, /* its backward needs values of operands or results as they were */
-    RULE_LONG = 512   /* takes `number` of the statement, not v[0] */
+    RULE_SAVES = 256,  /* its backward needs values of operands or results as they were */
+    RULE_LONG = 512,   /* takes `number` of the statement, not v[0] */
+    RULE_REAL = 1024,  /* complex numbers are left to other tests */
+    RULE_WHOLE = 2048, /* integers alone, and bool */
+    RULE_CUT = 4096    /* the result is in no graph */
 };
 
 /* The table, ended by a NULL format. */
-extern const struct op ops_factories[], ops_elementwise[], ops_reduce[], ops_reduce_ext[],
-    ops_views[], ops_keys[], ops_rearrange[], ops_layout[], ops_writes[], ops_layers[],
-    ops_losses[], ops_gradients[], ops_leaves[], ops_checks[], ops_misuse[];
+extern const struct op ops_factories[], ops_elementwise[], ops_functions[], ops_reduce[],
+    ops_reduce_ext[], ops_views[], ops_keys[], ops_rearrange[], ops_layout[], ops_writes[],
+    ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[], ops_misuse[];
 const struct op *op_random(struct run *run);
 
 /* Variables for a new statement; -1: none. */

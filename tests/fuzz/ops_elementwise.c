@@ -3,23 +3,30 @@
  * Element by element: one operand, two that broadcast and promote, one and a number; conversion. */
 #include <string.h>
 
-#include "fuzz.h"
+#include "ops_elementwise.h"
 
-static bool not_defined(const struct op *op, ht_dtype dtype)
+bool not_defined(const struct op *op, ht_dtype dtype)
 {
     enum kind kind = kind_of(dtype);
 
     return (op->rules & RULE_NO_BOOL && kind == KIND_BOOL) ||
-           (op->rules & RULE_NO_COMPLEX && kind == KIND_COMPLEX) ||
+           (op->rules & (RULE_NO_COMPLEX | RULE_WHOLE) && kind == KIND_COMPLEX) ||
+           (op->rules & RULE_WHOLE && kind == KIND_FLOAT) ||
            (op->rules & RULE_NO_INTEGER && kind <= KIND_INT);
 }
 
-static ht_dtype computed_in(const struct op *op, ht_dtype dtype)
+/* What the library computes and this file does not. */
+static bool left_out(const struct op *op, ht_dtype dtype)
+{
+    return op->rules & RULE_REAL && kind_of(dtype) == KIND_COMPLEX;
+}
+
+ht_dtype computed_in(const struct op *op, ht_dtype dtype)
 {
     return op->rules & RULE_FLOAT && kind_of(dtype) <= KIND_INT ? HT_FLOAT32 : dtype;
 }
 
-static struct number strip(const struct run *run, struct number a)
+struct number strip(const struct run *run, struct number a)
 {
     if (!run->recording)
         a.d = NULL;
@@ -28,30 +35,33 @@ static struct number strip(const struct run *run, struct number a)
 
 /* --- One operand --- */
 
-static bool generate_unary(struct run *run, const struct op *op, struct statement *s)
+bool generate_unary(struct run *run, const struct op *op, struct statement *s)
 {
     s->arg[0] = pick_any(run);
-    return s->arg[0] >= 0 &&
+    return s->arg[0] >= 0 && !(left_out(op, run->vars[s->arg[0]].a.dtype)) &&
            !(not_defined(op, run->vars[s->arg[0]].a.dtype) && !random_chance(&run->random, 5));
 }
 
-static struct outcome call_unary(struct run *run, const struct statement *s)
+struct outcome call_unary(struct run *run, const struct statement *s)
 {
     return made(s->op->row.unary.call(tensor_of(run, s, 0)));
 }
 
-static int reference_unary(struct run *run, const struct statement *s, struct array *out)
+int reference_unary(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
     ht_dtype dtype = computed_in(s->op, x->dtype);
 
     if (not_defined(s->op, x->dtype))
         return WANT_FAILURE;
-    *out = array_new(dtype, x->ndim, x->shape);
+    *out = array_new(s->op->rules & RULE_BOOL ? HT_BOOL : dtype, x->ndim, x->shape);
     for (int64_t i = 0; i < array_size(x); i++) {
         struct number a = convert(array_at(x, i), x->dtype, dtype);
 
-        array_set(out, i, strip(run, is_unknown(a) ? a : s->op->row.unary.number(dtype, a)));
+        a = is_unknown(a) ? a : s->op->row.unary.number(dtype, a);
+        if (s->op->rules & (RULE_BOOL | RULE_CUT))
+            a.d = NULL;
+        array_set(out, i, strip(run, a));
     }
     return WANT_SUCCESS;
 }
@@ -63,10 +73,9 @@ static ht_tensor *leaky_relu(ht_tensor *x)
 
 /* --- Two operands --- */
 
-static variable_filter *partner_filter;
 static const struct array *partner;
 
-static bool meets_partner(struct run *run, const struct variable *x)
+bool meets_partner(struct run *run, const struct variable *x)
 {
     int64_t shape[HT_MAX_NDIM];
     int ndim;
@@ -75,14 +84,13 @@ static bool meets_partner(struct run *run, const struct variable *x)
            shape_size(ndim, shape) <= (run->program->differentiates ? 100 : 2000);
 }
 
-static bool generate_binary(struct run *run, const struct op *op, struct statement *s)
+bool generate_binary(struct run *run, const struct op *op, struct statement *s)
 {
     s->arg[0] = pick_any(run);
     if (s->arg[0] < 0)
         return false;
     partner = &run->vars[s->arg[0]].a;
-    partner_filter = random_chance(&run->random, 3) ? NULL : meets_partner;
-    s->arg[1] = pick(run, partner_filter);
+    s->arg[1] = pick(run, random_chance(&run->random, 3) ? NULL : meets_partner);
     if (s->arg[1] >= 0 && random_chance(&run->random, 50)) {
         int other = s->arg[0];
 
@@ -90,17 +98,18 @@ static bool generate_binary(struct run *run, const struct op *op, struct stateme
         s->arg[1] = other;
     }
     return s->arg[1] >= 0 &&
+           !left_out(op, promote(array_of(run, s, 0)->dtype, array_of(run, s, 1)->dtype)) &&
            !(not_defined(op, promote(array_of(run, s, 0)->dtype, array_of(run, s, 1)->dtype)) &&
              !random_chance(&run->random, 5));
 }
 
-static struct outcome call_binary(struct run *run, const struct statement *s)
+struct outcome call_binary(struct run *run, const struct statement *s)
 {
     return made(s->op->row.binary.call(tensor_of(run, s, 0), tensor_of(run, s, 1)));
 }
 
 /* A tensor without dimensions counts by its kind alone, as in PyTorch. */
-static ht_dtype promote_operands(const struct array *a, const struct array *b)
+ht_dtype promote_operands(const struct array *a, const struct array *b)
 {
     if ((a->ndim == 0) != (b->ndim == 0)) {
         const struct array *scalar = a->ndim == 0 ? a : b, *other = a->ndim == 0 ? b : a;
@@ -113,7 +122,7 @@ static ht_dtype promote_operands(const struct array *a, const struct array *b)
     return promote(a->dtype, b->dtype);
 }
 
-static int reference_binary(struct run *run, const struct statement *s, struct array *out)
+int reference_binary(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *a = array_of(run, s, 0), *b = array_of(run, s, 1);
     ht_dtype dtype = computed_in(s->op, promote_operands(a, b));
@@ -135,7 +144,7 @@ static int reference_binary(struct run *run, const struct statement *s, struct a
             x = number_unknown();
         else
             x = s->op->row.binary.number(dtype, x, y);
-        if (s->op->rules & RULE_BOOL)
+        if (s->op->rules & (RULE_BOOL | RULE_CUT))
             x.d = NULL;
         array_set(out, i, strip(run, x));
     }
@@ -144,7 +153,7 @@ static int reference_binary(struct run *run, const struct statement *s, struct a
 
 /* --- A number --- */
 
-static bool generate_scalar(struct run *run, const struct op *op, struct statement *s)
+bool generate_scalar(struct run *run, const struct op *op, struct statement *s)
 {
     static const double others[] = {0.1, 1e8, INFINITY, NAN, 0x1p53, -7.25, 0x1p62, 3e38};
 
@@ -284,18 +293,6 @@ static int reference_astype(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
-#define UNARY(name, flags)                                                                         \
-    {                                                                                              \
-        .format = "ht_" #name "(%t)", .weight = 10, .generate = generate_unary,                    \
-        .call = call_unary, .reference = reference_unary, .row.unary = {ht_##name, number_##name}, \
-        .rules = (flags)                                                                           \
-    }
-#define BINARY(name, often, flags)                                                        \
-    {                                                                                     \
-        .format = "ht_" #name "(%t, %t)", .weight = (often), .generate = generate_binary, \
-        .call = call_binary, .reference = reference_binary,                               \
-        .row.binary = {ht_##name, number_##name}, .rules = (flags)                        \
-    }
 #define SCALAR(name, flags)                                                                \
     {                                                                                      \
         .format = "ht_" #name "_scalar(%t, %v)", .weight = 8, .generate = generate_scalar, \

@@ -217,17 +217,18 @@ static bool runs_in_place(const ht_broadcast_op *op, int count, ht_tensor *const
     return true;
 }
 
-/* Of the operand that is to be written, where the graph keeps it. */
+/* Of the memory that is to be written, where the graph keeps operands in it. */
 static ht_tensor *with_a_copy(const ht_broadcast_op *op, int count, ht_tensor *const operands[],
                               const ht_beside *beside)
 {
     const bool keeps = op->save_operands && op->backward != NULL && any_needs_grad(count, operands);
     ht_tensor *in[HT_BROADCAST_OPERANDS];
 
-    for (int k = 0; k < count; k++)
-        in[k] = operands[k];
-    if (keeps)
-        in[0] = ht_copy(in[0]);
+    for (int k = 0; k < count; k++) {
+        const bool written = operands[k]->body->storage == operands[0]->body->storage;
+
+        in[k] = keeps && written ? ht_copy(operands[k]) : operands[k];
+    }
     return ht__broadcast(op, count, in, beside);
 }
 

@@ -135,6 +135,15 @@ static ht_tensor *of_a_copy(ht_tensor *inputs[], void *user)
     return y;
 }
 
+/* The second operand lies in the memory that is written. */
+static ht_tensor *of_itself(ht_tensor *inputs[], void *user)
+{
+    ht_tensor *y = ht_mul_scalar(inputs[0], 1);
+
+    assert_int_equal(((const struct row *)user)->in_place(y, ht_narrow(y, 0, 0, 1)), HT_SUCCESS);
+    return y;
+}
+
 /* Those of the function, for a that the function keeps for its own gradient, too. */
 static void gradients_are_those_of_differences(void **state)
 {
@@ -150,6 +159,7 @@ static void gradients_are_those_of_differences(void **state)
         ht_tensor_set_requires_grad(in[0], true);
         ht_tensor_set_requires_grad(in[1], true);
         ht_gradcheck(of_a_copy, 2, in, (void *)(uintptr_t)op, 1e-7);
+        ht_gradcheck(of_itself, 1, in, (void *)(uintptr_t)op, 1e-6);
         HT_TEST_EXPECT_ERROR(op->in_place(in[0], in[1]), HT_ERR_STATE, op->name);
         ht_scope_close(scope);
     }
