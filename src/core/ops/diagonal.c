@@ -78,12 +78,9 @@ static ht_body *view_of(const ht_body *x, const line *d)
 static void diagonal_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const line *d = ht_node_context(node, 0);
-    const ht_body *x = ht__node_input(node, 0);
-    ht_tensor *whole = ht__tensor_new(ht__body_new("ht_diagonal", x->comm, g->body->storage->device,
-                                                   g->body->dtype, x->ndim, x->shape, x->split,
-                                                   x->bounds));
+    ht_tensor *whole = ht__grad_zeros("ht_diagonal", ht__node_input(node, 0), g);
 
-    if (whole == NULL || ht_fill_(whole, 0) != HT_SUCCESS)
+    if (whole == NULL)
         return;
     if (ht_copy_(ht__tensor_view(view_of(whole->body, d)), g) == HT_SUCCESS)
         gin[0] = whole;

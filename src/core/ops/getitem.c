@@ -18,14 +18,11 @@ typedef struct key_context {
 static void getitem_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const key_context *context = ht_node_context(node, 0);
-    const ht_body *x = ht__node_input(node, 0);
-    ht_tensor *whole = ht__tensor_new(ht__body_new("ht_getitem", x->comm, g->body->storage->device,
-                                                   g->body->dtype, x->ndim, x->shape, x->split,
-                                                   x->bounds));
+    ht_tensor *whole = ht__grad_zeros("ht_getitem", ht__node_input(node, 0), g);
     ht_selection selection;
     ht_tensor *part;
 
-    if (whole == NULL || ht_fill_(whole, 0) != HT_SUCCESS ||
+    if (whole == NULL ||
         !ht__key_select("ht_getitem", whole->body, context->count, context->key, &selection))
         return;
     part = ht__tensor_view(selection.view);

@@ -87,6 +87,9 @@ ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number val
 ht_tensor *ht__record_view(const char *what, ht_backward_fn *backward, ht_tensor *x, ht_body *body,
                            const void *context, size_t bytes);
 
+/* Zeros in the shape and slabs of x, for the gradient g of a part of it. */
+ht_tensor *ht__grad_zeros(const char *what, const ht_body *x, const ht_tensor *g);
+
 /* Whether there are operands, all of them; and ht_concatenate of them, in the words of `what`. */
 bool ht__check_operands(const char *what, int count, ht_tensor *const xs[]);
 ht_tensor *ht__concatenate(const char *what, int count, ht_tensor *const xs[], int axis);

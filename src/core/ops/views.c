@@ -22,6 +22,15 @@ ht_tensor *ht__record_view(const char *what, ht_backward_fn *backward, ht_tensor
     return ht_node_set_output(node, y);
 }
 
+ht_tensor *ht__grad_zeros(const char *what, const ht_body *x, const ht_tensor *g)
+{
+    ht_tensor *whole = ht__tensor_new(ht__body_new(what, x->comm, g->body->storage->device,
+                                                   g->body->dtype, x->ndim, x->shape, x->split,
+                                                   x->bounds));
+
+    return whole != NULL && ht_fill_(whole, 0) == HT_SUCCESS ? whole : NULL;
+}
+
 static void permute_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const int *axes = ht_node_context(node, 0);
