@@ -9,6 +9,11 @@
 
 #define FAR (INT64_MAX / 4) /* further away than any matrix reaches */
 
+static int64_t within_reach(int64_t offset)
+{
+    return offset < -FAR ? -FAR : offset > FAR ? FAR : offset;
+}
+
 /* Element i of the diagonal is in row first0 + i of axis0 and column first1 + i of axis1. */
 typedef struct line {
     int axis[2];
@@ -17,11 +22,16 @@ typedef struct line {
 
 static line line_of(const ht_body *x, int64_t offset, int axis0, int axis1)
 {
-    line d = {.axis = {axis0, axis1}, .first = {offset < 0 ? -offset : 0, offset > 0 ? offset : 0}};
-    int64_t rows = x->shape[axis0] - d.first[0], columns = x->shape[axis1] - d.first[1];
+    line d = {.axis = {axis0, axis1}};
+    int64_t rows, columns;
 
+    offset = within_reach(offset);
+    d.first[0] = offset < 0 ? -offset : 0;
+    d.first[1] = offset > 0 ? offset : 0;
+    rows = x->shape[axis0] - d.first[0];
+    columns = x->shape[axis1] - d.first[1];
     d.length = rows < columns ? rows : columns;
-    if (offset < -x->shape[axis0] || offset > x->shape[axis1] || d.length < 0)
+    if (d.length < 0)
         d.length = d.first[0] = d.first[1] = 0;
     return d;
 }
@@ -160,7 +170,7 @@ static ht_tensor *one_side(const char *what, ht_tensor *x, int64_t offset, bool 
         return NULL;
     }
     last = x->body->ndim - 1;
-    row = places(x, last - 1, offset < -FAR ? -FAR : offset > FAR ? FAR : offset);
+    row = places(x, last - 1, within_reach(offset));
     column = places(x, last, 0);
     zero = ht_zeros_ext(HT_SHAPE(), x->body->dtype, HT_NONE, x->body->storage->device,
                         x->body->comm);
