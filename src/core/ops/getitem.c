@@ -36,7 +36,7 @@ static ht_tensor *select_view(const char *what, ht_tensor *x, int count, const h
 {
     key_context context;
 
-    if (HT_IS_NULL(x, what, "x") || (count > 0 && HT_IS_NULL(key, what, "the key")) ||
+    if (HT_IS_NULL(x, what, "x") || (count != 0 && HT_IS_NULL(key, what, "the key")) ||
         !ht__key_select(what, x->body, count, key, selection))
         return NULL;
     context.count = count;

@@ -169,9 +169,11 @@ static int count_left(const char *what, const ht_body *x, int count, const ht_in
         ellipses += key[i].kind == HT_INDEX_ELLIPSIS;
         indices += key[i].kind == HT_INDEX_INTEGER || key[i].kind == HT_INDEX_SLICE;
     }
-    if (ellipses <= 1 && indices <= x->ndim)
+    if (count >= 0 && ellipses <= 1 && indices <= x->ndim)
         return x->ndim - indices;
-    if (ellipses > 1)
+    if (count < 0)
+        HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: a key of %d items", what, count);
+    else if (ellipses > 1)
         HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: the key has %d ellipses, of which one can be told",
                 what, ellipses);
     else

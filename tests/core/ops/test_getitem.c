@@ -271,6 +271,7 @@ static void misuse(void **state)
                          HT_ERR_ARGUMENT, "more than 8 axes");
     HT_TEST_EXPECT_ERROR(ht_getitem(NULL, HT_KEY(1)), HT_ERR_ARGUMENT, "ht_getitem: x is NULL");
     HT_TEST_EXPECT_ERROR(ht_getitem(x, 1, NULL), HT_ERR_ARGUMENT, "the key is NULL");
+    HT_TEST_EXPECT_ERROR(ht_getitem(x, -1, &odd), HT_ERR_ARGUMENT, "a key of -1 items");
     odd.kind = (ht_index_kind)77;
     HT_TEST_EXPECT_ERROR(ht_getitem(x, 1, &odd), HT_ERR_ARGUMENT,
                          "item 0 of the key is of no kind");
