@@ -146,8 +146,11 @@ static ht_tensor *broadcast(const ht_broadcast_op *op, int count, ht_tensor *con
     if (node == NULL)
         return y;
     ht__keep_beside(node, beside);
-    for (int k = 0; k < saved_count(op, count); k++)
-        ht_node_save(node, in[k]);
+    for (int k = 0; k < saved_count(op, count); k++) {
+        const bool same = in[k]->body->dtype == aligned[k]->body->dtype;
+
+        ht_node_save(node, same ? in[k] : aligned[k]); /* slopes are of what was computed with */
+    }
     return ht_node_set_output(node, y);
 }
 
@@ -301,7 +304,10 @@ ht_tensor *ht__binary_scalar(const ht_broadcast_op *op, ht_tensor *a, ht_number 
 
 ht_status ht__binary_scalar_(const ht_broadcast_op *op, ht_tensor *a, ht_number b)
 {
+    ht_scope *scope = ht_scope_open();
     ht_tensor *const in[2] = {a, ht__number(b)};
+    const ht_status status = ht__broadcast_(op, 2, in, NULL);
 
-    return ht__broadcast_(op, 2, in, NULL);
+    ht_scope_close(scope);
+    return status;
 }

@@ -99,6 +99,9 @@ ht_status ht__unary_(const ht_unary_op *of, const char *what, ht_tensor *x, cons
     if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     dtype = x->body->dtype;
+    if (op.result == HT_RESULT_REAL && ht_dtype_is_complex(dtype))
+        return HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: the result is real, and x is %s", what,
+                       ht_dtype_name(dtype));
     if (result_dtype(&op, dtype) != dtype ||
         (op.result == HT_RESULT_FLOAT && ht__dtype_is_exact(dtype)) ||
         (op.save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x)))

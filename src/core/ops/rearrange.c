@@ -98,23 +98,15 @@ ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1)
     }
 }
 
+/* Halves, so that what is split is sent a few times only, however many there are. */
 static ht_tensor *tile_axis(ht_tensor *x, int axis, int64_t times)
 {
-    ht_tensor **same, *y;
+    ht_tensor *parts[3] = {NULL, NULL, x};
 
-    if (times == 0)
-        return ht_copy(ht_narrow(x, axis, 0, 0));
-    if (times > INT32_MAX) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_tile: %lld times is more than %d",
-                (long long)times, INT32_MAX);
-        return NULL;
-    }
-    same = ht__alloc((size_t)times * sizeof *same);
-    for (int64_t i = 0; i < times; i++)
-        same[i] = x;
-    y = ht__concatenate("ht_tile", (int)times, same, axis);
-    ht__free(same);
-    return y;
+    if (times <= 1)
+        return times == 1 ? x : ht_narrow(x, axis, 0, 0);
+    parts[0] = parts[1] = tile_axis(x, axis, times / 2);
+    return parts[0] != NULL ? ht__concatenate("ht_tile", 2 + times % 2, parts, axis) : NULL;
 }
 
 ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
@@ -138,10 +130,8 @@ ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
     while (y != NULL && y->body->ndim < count)
         y = ht_expand_dims(y, 0);
     for (int i = 0; i < count && y != NULL; i++) {
-        if (times[i] == 1)
-            continue;
         y = tile_axis(y, y->body->ndim - count + i, times[i]);
-        copied = true;
+        copied = times[i] > 1 || (copied && times[i] == 1);
     }
     return y != NULL && !copied ? ht_copy(y) : y;
 }

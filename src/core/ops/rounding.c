@@ -91,6 +91,8 @@ ht_tensor *ht_fabs(ht_tensor *x)
     return ht__unary(&op, x);
 }
 
+enum { FAR = 400 }; /* decimals beyond any number's */
+
 /* The same factor on both sides, so that one of both is 1. */
 ht_tensor *ht_round_ext(ht_tensor *x, int decimals)
 {
@@ -101,6 +103,7 @@ ht_tensor *ht_round_ext(ht_tensor *x, int decimals)
     whole.name = op.name;
     if (HT_IS_NULL(x, op.name, "x"))
         return NULL;
+    decimals = decimals < -FAR ? -FAR : decimals > FAR ? FAR : decimals;
     if (decimals == 0 || (decimals > 0 && ht_dtype_is_integer(x->body->dtype)))
         return ht__unary(&whole, x);
     return ht__unary_with(&op, x,

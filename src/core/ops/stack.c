@@ -121,6 +121,12 @@ ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[])
     return HT_SUCCESS;
 }
 
+/* A number that is none of a slice's open ends. */
+static int64_t place(int64_t at)
+{
+    return at == HT_OPEN ? HT_OPEN + 1 : at;
+}
+
 ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis, ht_tensor *parts[])
 {
     if (HT_IS_NULL(x, "ht_split_at", "x") || HT_IS_NULL(parts, "ht_split_at", "the list of parts"))
@@ -130,8 +136,8 @@ ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis, ht_
     if (count < 0 || (count > 0 && at == NULL))
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_split_at: %d places are given", count);
     for (int i = 0; i <= count; i++) {
-        parts[i] = slice("ht_split_at", x, axis, i > 0 ? at[i - 1] : HT_OPEN,
-                         i < count ? at[i] : HT_OPEN);
+        parts[i] = slice("ht_split_at", x, axis, i > 0 ? place(at[i - 1]) : HT_OPEN,
+                         i < count ? place(at[i]) : HT_OPEN);
         if (parts[i] == NULL)
             return ht_error_get(NULL);
     }

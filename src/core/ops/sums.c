@@ -167,11 +167,11 @@ ht_tensor *ht_diff(ht_tensor *x, int times, int axis)
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_diff: %d times", times);
         return NULL;
     }
-    for (; times > 0 && x != NULL; times--) {
+    for (; times > 0 && x != NULL && x->body->shape[axis] > 0; times--) {
         const int64_t length = x->body->shape[axis];
-        ht_tensor *next = ht_narrow(x, axis, length > 0, length);
+        ht_tensor *next = ht_narrow(x, axis, 1, length);
 
-        x = ht_narrow(x, axis, 0, length > 0 ? length - 1 : 0);
+        x = ht_narrow(x, axis, 0, length - 1);
         x = x->body->dtype == HT_BOOL ? ht_ne(next, x) : ht_sub(next, x);
     }
     return x;

@@ -87,13 +87,13 @@ static void atanh_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 /* Saved are y and x. */
 static void atan2_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    ht_tensor *y = ht_node_saved(node, 0), *x = ht_node_saved(node, 1);
+    ht_tensor *y = ht_node_saved(node, 0), *x = ht_node_saved(node, 1), *far = ht_hypot(x, y);
 
-    g = ht_div(g, ht_add(ht_square(x), ht_square(y)));
+    g = ht_div(g, far); /* whose square may be out of range */
     if (ht_node_needs(node, 0))
-        gin[0] = ht_mul(g, x);
+        gin[0] = ht_mul(g, ht_div(x, far));
     if (ht_node_needs(node, 1))
-        gin[1] = ht_neg(ht_mul(g, y));
+        gin[1] = ht_neg(ht_mul(g, ht_div(y, far)));
 }
 
 /* clang-format off */

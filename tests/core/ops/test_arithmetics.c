@@ -348,6 +348,41 @@ static void of_nothing_but_nan_they_are_0_and_1(void **state)
     HT_TEST_EXPECT_ERROR(ht_nanprod(NULL, 0), HT_ERR_ARGUMENT, "ht_nanprod: x");
 }
 
+/* Integers beside what has gradients: slopes are of the numbers that the function was computed
+ * with, which do not wrap around and have all digits of the result. */
+static void slopes_beside_integers(void **state)
+{
+    static const struct row {
+        ht_tensor *(*f)(ht_tensor *, ht_tensor *);
+        ht_dtype dtype, of_integer;
+        double x, integer, slope; /* by x */
+        bool left;                /* x is the first operand */
+    } rows[] = {
+        {ht_atan2, HT_FLOAT32, HT_UINT8, 1, 16, 16.0 / 257, true},
+        {ht_atan2, HT_FLOAT32, HT_INT32, 2, 100000, 1e5 / (1e10 + 4), true},
+        {ht_atan2, HT_FLOAT64, HT_INT64, 1, 0x1p33, 0x1p-33, true},
+        {ht_atan2, HT_FLOAT64, HT_INT16, 3, 300, -300.0 / 90009, false},
+        {ht_pow, HT_FLOAT32, HT_INT8, 1.01, -128, -35.46114478127785, true},
+        {ht_pow, HT_FLOAT64, HT_INT64, 0.1, 3, 1.2261866346609027, false},
+        {ht_pow, HT_FLOAT64, HT_FLOAT16, 0.1, 3, 1.2261866346609027, false},
+        {ht_hypot, HT_FLOAT32, HT_INT16, 3, 30000, 1e-4, true},
+    };
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_full(HT_SHAPE(3), rows[r].x, rows[r].dtype, HT_NONE);
+        ht_tensor *n = ht_full(HT_SHAPE(3), rows[r].integer, rows[r].of_integer, 0), *y;
+        const double slope = rows[r].slope, tolerance = rows[r].dtype == HT_FLOAT64 ? 1e-14 : 3e-6;
+
+        ht_tensor_set_requires_grad(x, true);
+        y = rows[r].left ? rows[r].f(x, n) : rows[r].f(n, x);
+        assert_int_equal(ht_backward_ext(y, ht_ones_like(y), false), HT_SUCCESS);
+        ht_test_expect(ht_tensor_grad(x), (double[]){slope, slope, slope}, tolerance);
+        ht_scope_close(scope);
+    }
+}
+
 HT_TEST_SUITE(test_arithmetics, cmocka_unit_test(integers_are_those_of_numpy),
               cmocka_unit_test(floating_numbers_are_those_of_numpy),
               cmocka_unit_test(powers_of_integers_wrap_and_are_rounded_towards_0),
@@ -361,4 +396,5 @@ HT_TEST_SUITE(test_arithmetics, cmocka_unit_test(integers_are_those_of_numpy),
               cmocka_unit_test(gradients_are_those_of_differences),
               cmocka_unit_test(powers_of_0_have_a_slope),
               cmocka_unit_test(sums_and_products_leave_out_nan),
-              cmocka_unit_test(of_nothing_but_nan_they_are_0_and_1));
+              cmocka_unit_test(of_nothing_but_nan_they_are_0_and_1),
+              cmocka_unit_test(slopes_beside_integers));

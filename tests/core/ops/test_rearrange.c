@@ -209,6 +209,24 @@ static void tensors_of_one_axis(void **state)
     }
 }
 
+/* What ends beyond all places, comes a million times, or is asked for without end. */
+static void numbers_without_end(void **state)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *x = ht_arange(0, 5, 1, HT_INT32, 0), *parts[3], *many = ht_tile(x, HT_SHAPE(200000));
+
+    (void)state;
+    assert_int_equal(ht_split_at(x, HT_SHAPE(INT64_MIN, INT64_MAX), 0, parts), HT_SUCCESS);
+    ht_test_expect(parts[0], NULL, 0);
+    ht_test_expect(parts[1], (double[]){0, 1, 2, 3, 4}, 0);
+    ht_test_expect(parts[2], NULL, 0);
+    ht_test_expect(ht_diff(x, INT_MAX, 0), NULL, 0);
+    assert_int_equal(ht_tensor_size(many), 1000000);
+    assert_true(ht_item(ht_sum(many, HT_NONE)) == 2000000);
+    ht_test_expect(ht_getitem(many, HT_KEY(ht_slice(499999, 500001))), (double[]){4, 0}, 0);
+    ht_scope_close(scope);
+}
+
 static void misuse(void **state)
 {
     ht_scope *scope = ht_scope_open();
@@ -230,6 +248,7 @@ static void misuse(void **state)
     HT_TEST_EXPECT_ERROR(ht_moveaxis(x, HT_AXES(0, -2), HT_AXES(0, 1)), HT_ERR_ARGUMENT, "twice");
     HT_TEST_EXPECT_ERROR(ht_roll(x, 1, 2), HT_ERR_ARGUMENT, "ht_roll");
     HT_TEST_EXPECT_ERROR(ht_rot90(x, 1, 0, -2), HT_ERR_ARGUMENT, "axis 0 is given twice");
+    HT_TEST_EXPECT_ERROR(ht_flip(x, -1, (int[]){0}), HT_ERR_ARGUMENT, "ht_flip: -1 axes");
     HT_TEST_EXPECT_ERROR(ht_tile(x, HT_SHAPE(-1)), HT_ERR_ARGUMENT, "ht_tile: -1 times");
     HT_TEST_EXPECT_ERROR(ht_pad(x, HT_SHAPE(1), ht_number_integer(0)), HT_ERR_ARGUMENT,
                          "ht_pad: 1 widths");
@@ -248,4 +267,4 @@ static void misuse(void **state)
 
 HT_TEST_SUITE(test_rearrange, cmocka_unit_test(every_call_of_every_split),
               cmocka_unit_test(gradients), cmocka_unit_test(tensors_of_one_axis),
-              cmocka_unit_test(misuse));
+              cmocka_unit_test(numbers_without_end), cmocka_unit_test(misuse));

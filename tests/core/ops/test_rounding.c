@@ -165,6 +165,27 @@ static void nan_and_infinities_become_numbers(void **state)
     }
 }
 
+/* Nothing is left of a number beside what it is rounded to. */
+static void far_decimals_leave_zero(void **state)
+{
+    static const ht_dtype dtypes[] = {HT_FLOAT16, HT_BFLOAT16, HT_FLOAT32, HT_FLOAT64};
+    static const int decimals[] = {-30, -38, -39, -308, -309, -401, INT_MIN};
+    const double values[] = {1.5, -7, INFINITY, 0};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_astype(ht_array(values, HT_SHAPE(4), HT_FLOAT64, 0), dtypes[i]);
+
+        for (int d = 0; d < 7; d++)
+            ht_test_expect(ht_round_ext(x, decimals[d]), (double[]){0, 0, INFINITY, 0}, 0);
+        ht_test_expect(ht_round_ext(x, INT_MAX), values, 0);
+        ht_scope_close(scope);
+    }
+    HT_TEST_EXPECT_ERROR(ht_abs_(ht_zeros(HT_SHAPE(2), HT_COMPLEX64, 0)), HT_ERR_DTYPE,
+                         "ht_abs_: the result is real, and x is complex64");
+}
+
 HT_TEST_SUITE(test_rounding, cmocka_unit_test(every_split_is_clipped_alike),
               cmocka_unit_test(bounds_may_be_none_or_crossed_and_nan_stays),
               cmocka_unit_test(dtypes_are_those_beside_a_number),
@@ -173,4 +194,5 @@ HT_TEST_SUITE(test_rounding, cmocka_unit_test(every_split_is_clipped_alike),
               cmocka_unit_test(complex_numbers_have_no_bounds),
               cmocka_unit_test(all_ranks_refuse_what_is_no_number), cmocka_unit_test(to_decimals),
               cmocka_unit_test(fraction_and_whole),
-              cmocka_unit_test(nan_and_infinities_become_numbers));
+              cmocka_unit_test(nan_and_infinities_become_numbers),
+              cmocka_unit_test(far_decimals_leave_zero));

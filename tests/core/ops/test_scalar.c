@@ -290,6 +290,17 @@ static void numbers_cannot_be_written(void **state)
     assert_true(ht_item(ht_add(one, number)) == 3.5);
 }
 
+static void a_number_in_place_leaves_nothing(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(4), HT_FLOAT32, 0);
+    const int64_t before = ht_live_objects(NULL);
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(ht_mul_scalar_(x, 0.5), HT_SUCCESS);
+    assert_int_equal(ht_live_objects(NULL), before);
+}
+
 HT_TEST_SUITE(test_scalar, cmocka_unit_test(kinds_are_raised_and_sizes_are_not),
               cmocka_unit_test(without_axes_and_among_numbers),
               cmocka_unit_test(integers_are_exact), cmocka_unit_test(out_of_range_is_an_error),
@@ -300,4 +311,5 @@ HT_TEST_SUITE(test_scalar, cmocka_unit_test(kinds_are_raised_and_sizes_are_not),
               cmocka_unit_test(gradients_pass_by_numbers),
               cmocka_unit_test(numbers_stand_beside_tensors_of_one_rank),
               cmocka_unit_test(numbers_are_tensors_elsewhere),
-              cmocka_unit_test(numbers_cannot_be_written));
+              cmocka_unit_test(numbers_cannot_be_written),
+              cmocka_unit_test(a_number_in_place_leaves_nothing));

@@ -75,13 +75,16 @@ HT_INLINE C NAME(ROUND)(C x)
     return HT_REAL_LIBM(rint, x);
 }
 
-/* up: 10^decimals, or 1; down: 10^-decimals, or 1. What that overflows has no digits there. */
+/* up: 10^decimals, or 1; down: 10^-decimals, or 1. What overflows by up has no digits there; all is
+ * small beside a down that is infinite. */
 HT_INLINE C NAME(ROUND_DECIMALS)(C x, PARAM up, PARAM down)
 {
     const C whole = HT_REAL_LIBM(rint, x * up / down);
     const C y = whole / up * down;
 
-    return isfinite((double)y) ? y : x;
+    if (isfinite((double)y))
+        return y;
+    return isinf((double)down) && isfinite((double)x) ? 0 * x : x;
 }
 
 HT_INLINE C NAME(ABS)(C x)
