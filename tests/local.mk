@@ -62,6 +62,7 @@ core_tests = \
 	tests/core/ops/test_rounding.c \
 	tests/core/ops/test_scalar.c \
 	tests/core/ops/test_sums.c \
+	tests/core/ops/test_types.c \
 	tests/core/tensor/test_check.c \
 	tests/core/tensor/test_factories.c \
 	tests/core/tensor/test_history.c \

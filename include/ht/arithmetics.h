@@ -110,5 +110,10 @@ HT_API ht_tensor *ht_cumsum(ht_tensor *x, int axis);
  * split axis each rank gets one element of the next. */
 HT_API ht_tensor *ht_diff(ht_tensor *x, int times, int axis);
 
+/* The dtype that an operation of these tensors computes in: the largest of those with axes by
+ * ht_promote_types; tensors without axes, and then numbers (ht_scalar), raise its kind and not its
+ * size. HT_DTYPE_COUNT after an error. Not collective. */
+HT_API ht_dtype ht_result_type(int count, ht_tensor *const xs[]);
+
 HT_END_DECLS
 #endif

@@ -18,5 +18,9 @@ HT_API ht_tensor *ht_imag(ht_tensor *x); /* of real numbers zeros */
  * Integers and bool give float32. */
 HT_API ht_tensor *ht_angle(ht_tensor *x);
 
+/* Bool: whether the imaginary part is not 0, and whether it is. */
+HT_API ht_tensor *ht_iscomplex(ht_tensor *x);
+HT_API ht_tensor *ht_isreal(ht_tensor *x);
+
 HT_END_DECLS
 #endif

@@ -62,6 +62,12 @@ HT_API ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype
 HT_API ht_tensor *ht_linspace_ext(double start, double stop, int64_t count, ht_dtype dtype,
                                   int split, ht_device *device, ht_comm *comm);
 
+/* base^y for y = ht_linspace(start, stop, count), in float64 before it becomes dtype. */
+HT_API ht_tensor *ht_logspace(double start, double stop, int64_t count, double base, ht_dtype dtype,
+                              int split);
+HT_API ht_tensor *ht_logspace_ext(double start, double stop, int64_t count, double base,
+                                  ht_dtype dtype, int split, ht_device *device, ht_comm *comm);
+
 /* Ones on the main diagonal of a (rows, columns) tensor. */
 HT_API ht_tensor *ht_eye(int64_t rows, int64_t columns, ht_dtype dtype, int split);
 HT_API ht_tensor *ht_eye_ext(int64_t rows, int64_t columns, ht_dtype dtype, int split,

@@ -41,6 +41,14 @@ HT_API ht_tensor *ht_flip(ht_tensor *x, int count, const int axes[]);
 /* Read-only view in a larger shape with stride 0 along new axes. */
 HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[]);
 
+/* broadcast[i] <- xs[i] in the shape that all of them broadcast to, as ht_broadcast_to. */
+HT_API ht_status ht_broadcast_arrays(int count, ht_tensor *const xs[], ht_tensor *broadcast[]);
+
+/* grids[i] <- the values of xs[i], a tensor of one axis, along axis i of the grid that all of them
+ * make; with xy axes 0 and 1 are exchanged, as NumPy does it unless it is told otherwise. Read-only
+ * views, each split as its tensor. */
+HT_API ht_status ht_meshgrid(int count, ht_tensor *const xs[], bool xy, ht_tensor *grids[]);
+
 /* Tensors joined along an axis; other axes agree. Split as the first split operand. Collective when
  * joined along the split axis (one exchange of slabs). */
 HT_API ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis);

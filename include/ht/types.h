@@ -69,8 +69,51 @@ HT_API bool ht_dtype_is_complex(ht_dtype dtype);
 
 /* The smallest dtype that both convert to by PyTorch's rules: bool < integer < floating < complex;
  * uint8 with a signed integer gives the next wider signed one, float16 with bfloat16 float32, a
- * complex with float64 complex128. Not collective. Source: torch.promote_types. */
+ * complex with float64 complex128. Not collective. Source: torch.promote_types. (Of tensors:
+ * ht_result_type.) */
 HT_API ht_dtype ht_promote_types(ht_dtype a, ht_dtype b);
+
+/* What conversions may lose: NO: nothing changes; SAFE: no value changes; SAME_KIND: digits and
+ * range, inside of bool < integer < floating < complex or to a higher one, and no sign; UNSAFE:
+ * anything.
+ * INTUITIVE: as SAFE, and int32 to float32. */
+typedef enum ht_casting {
+    HT_CAST_NO,
+    HT_CAST_SAFE,
+    HT_CAST_SAME_KIND,
+    HT_CAST_UNSAFE,
+    HT_CAST_INTUITIVE
+} ht_casting;
+
+/* Whether a dtype converts to another one so; int64 to float64 counts as SAFE, as in NumPy. False
+ * outside the list. Not collective. Source: numpy.can_cast, heat.can_cast. */
+HT_API bool ht_can_cast(ht_dtype from, ht_dtype to, ht_casting casting);
+
+/* Kinds of dtypes, as the array API standard names them. */
+typedef enum ht_dtype_kind {
+    HT_DTYPE_KIND_BOOL,
+    HT_DTYPE_KIND_SIGNED_INTEGER,
+    HT_DTYPE_KIND_UNSIGNED_INTEGER,
+    HT_DTYPE_KIND_INTEGRAL, /* both */
+    HT_DTYPE_KIND_REAL_FLOATING,
+    HT_DTYPE_KIND_COMPLEX_FLOATING,
+    HT_DTYPE_KIND_NUMERIC /* all but bool */
+} ht_dtype_kind;
+HT_API bool ht_isdtype(ht_dtype dtype, ht_dtype_kind kind);
+
+/* Limits of integers, and of floating numbers (of complex ones those of their parts): eps is what
+ * lies between 1 and the next number, tiny the least that has all its digits. bits is 0 where the
+ * dtype is of another kind. Not collective. */
+typedef struct ht_iinfo {
+    int bits;
+    int64_t min, max;
+} ht_iinfo;
+typedef struct ht_finfo {
+    int bits;
+    double eps, min, max, tiny;
+} ht_finfo;
+HT_API ht_iinfo ht_dtype_iinfo(ht_dtype dtype);
+HT_API ht_finfo ht_dtype_finfo(ht_dtype dtype);
 
 HT_END_DECLS
 #endif

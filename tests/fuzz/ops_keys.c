@@ -298,6 +298,19 @@ static int place_of(struct run *run, const struct statement *s, const struct arr
     return check_write_to(run, place, values);
 }
 
+/* values less leading axes of length 1 that the place has not. */
+static struct array without_leading(const struct array *values, const struct array *place)
+{
+    struct array view = array_view(values);
+
+    while (view.ndim > place->ndim && view.shape[0] == 1) {
+        view.ndim--;
+        memmove(view.shape, view.shape + 1, (size_t)view.ndim * sizeof view.shape[0]);
+        memmove(view.stride, view.stride + 1, (size_t)view.ndim * sizeof view.stride[0]);
+    }
+    return view;
+}
+
 static int reference_set(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *values = array_of(run, s, 1);
@@ -307,11 +320,12 @@ static int reference_set(struct run *run, const struct statement *s, struct arra
     (void)out;
     if (want == WANT_ANYTHING || want == HT_ERR_ARGUMENT)
         return want;
-    if (!broadcasts_to(values, place.ndim, place.shape))
+    before = without_leading(values, &place);
+    if (!broadcasts_to(&before, place.ndim, place.shape))
         return want == WANT_SUCCESS ? HT_ERR_SHAPE : WANT_FAILURE;
     if (want != WANT_SUCCESS)
         return want;
-    before = array_copy(values);
+    before = array_copy(&before);
     for (int64_t i = 0; i < array_size(&place); i++) {
         int64_t at[HT_MAX_NDIM];
         struct number a;

@@ -19,6 +19,7 @@ libht_objects_la_SOURCES += \
 	src/core/base/site.c \
 	src/core/base/site.h \
 	src/core/base/stop_signal.c \
+	src/core/base/type_info.c \
 	src/core/base/types.c \
 	src/core/base/version.c
 

@@ -3,6 +3,7 @@
  * What operands that meet element by element make together: shape, split, dtype. */
 #include "core/ops/broadcast_plan.h"
 
+#include "ht/arithmetics.h"
 #include "ht/manipulations.h"
 
 const char *ht__broadcast_name(const ht_broadcast_op *op, int k)
@@ -139,6 +140,11 @@ static ht_dtype promote(int count, ht_tensor *const in[])
             dtype = ht__scalar_dtype(dtype, *in[k]->body->number);
     }
     return dtype;
+}
+
+ht_dtype ht_result_type(int count, ht_tensor *const xs[])
+{
+    return ht__check_operands("ht_result_type", count, xs) ? promote(count, xs) : HT_DTYPE_COUNT;
 }
 
 ht_dtype ht__binary_dtype(ht_tensor *a, ht_tensor *b)

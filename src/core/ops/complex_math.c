@@ -97,3 +97,23 @@ ht_tensor *ht_angle(ht_tensor *x)
         return NULL;
     return ht__unary(&angle_op, ht__dtype_is_exact(x->body->dtype) ? ht_astype(x, HT_FLOAT32) : x);
 }
+
+ht_tensor *ht_iscomplex(ht_tensor *x)
+{
+    if (HT_IS_NULL(x, "ht_iscomplex", "x"))
+        return NULL;
+    if (!is_complex(x))
+        return ht_zeros_like_ext(x, HT_BOOL);
+    x = ht_imag(x);
+    return x != NULL ? ht_ne(x, ht_scalar(0)) : NULL;
+}
+
+ht_tensor *ht_isreal(ht_tensor *x)
+{
+    if (HT_IS_NULL(x, "ht_isreal", "x"))
+        return NULL;
+    if (!is_complex(x))
+        return ht_ones_like_ext(x, HT_BOOL);
+    x = ht_imag(x);
+    return x != NULL ? ht_eq(x, ht_scalar(0)) : NULL;
+}

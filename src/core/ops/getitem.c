@@ -74,8 +74,13 @@ static int own_axis(const ht_tensor *values, const ht_tensor *place, int axis)
 static ht_tensor *fit_values(const char *what, ht_tensor *values, const ht_tensor *place,
                              const ht_selection *selection)
 {
+    const int ndim = ht_tensor_ndim(place) - (selection->held != HT_NONE);
     int axis;
 
+    while (values != NULL && values->body->ndim > ndim && values->body->shape[0] == 1)
+        values = ht_squeeze(values, 0);
+    if (values == NULL)
+        return NULL;
     if (selection->held != HT_NONE) {
         axis = own_axis(values, place, selection->held) + 1;
         return axis > 0 ? ht_expand_dims(values, axis) : values;

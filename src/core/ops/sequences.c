@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "core/ops/ops.h"
+#include "ht/arithmetics.h"
 #include "ht/factories.h"
 
 /* What one is made of: start + step i; of `last` is its last element where it has one. */
@@ -160,4 +161,28 @@ ht_tensor *ht_linspace_ext(double start, double stop, int64_t count, ht_dtype dt
 {
     return linspace("ht_linspace_ext", start, stop, count, dtype,
                     ht__place_at("ht_linspace_ext", split, device, comm));
+}
+
+static ht_tensor *logspace(const char *what, double start, double stop, int64_t count, double base,
+                           ht_dtype dtype, ht_place place)
+{
+    ht_tensor *exponents = linspace(what, start, stop, count, HT_FLOAT64, place);
+
+    if (exponents == NULL)
+        return NULL;
+    return ht_astype(ht_pow(ht_scalar_ext(ht_number_real(base)), exponents), dtype);
+}
+
+ht_tensor *ht_logspace(double start, double stop, int64_t count, double base, ht_dtype dtype,
+                       int split)
+{
+    return logspace("ht_logspace", start, stop, count, base, dtype,
+                    ht__place_here("ht_logspace", split));
+}
+
+ht_tensor *ht_logspace_ext(double start, double stop, int64_t count, double base, ht_dtype dtype,
+                           int split, ht_device *device, ht_comm *comm)
+{
+    return logspace("ht_logspace_ext", start, stop, count, base, dtype,
+                    ht__place_at("ht_logspace_ext", split, device, comm));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Concatenations of tensors that get an axis for it, and parts that concatenate to a tensor. */
+ * Concatenations of tensors that get an axis for it, parts that concatenate to a tensor, and
+ * tensors in the shape that they make together. */
 #include "core/ops/key.h"
 #include "ht/manipulations.h"
 
@@ -139,6 +140,89 @@ ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis, ht_
         parts[i] = slice("ht_split_at", x, axis, i > 0 ? place(at[i - 1]) : HT_OPEN,
                          i < count ? place(at[i]) : HT_OPEN);
         if (parts[i] == NULL)
+            return ht_error_get(NULL);
+    }
+    return HT_SUCCESS;
+}
+
+/* ---- shapes of several --------------------------------------------------------------------- */
+
+/* shape <- what it and x broadcast to, from the last axis on. */
+static bool add_shape(const char *what, const ht_body *x, int index, int ndim, int64_t shape[])
+{
+    for (int i = 0; i < x->ndim; i++) {
+        int64_t *length = &shape[ndim - x->ndim + i];
+
+        if (*length != 1 && x->shape[i] != 1 && *length != x->shape[i]) {
+            HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: operand %d is %s, the others before it %s", what,
+                    index, ht__shape_str(x->ndim, x->shape), ht__shape_str(ndim, shape));
+            return false;
+        }
+        *length = *length == 1 ? x->shape[i] : *length;
+    }
+    return true;
+}
+
+ht_status ht_broadcast_arrays(int count, ht_tensor *const xs[], ht_tensor *broadcast[])
+{
+    static const char what[] = "ht_broadcast_arrays";
+    int64_t shape[HT_MAX_NDIM];
+    int ndim = 0;
+
+    if (!ht__check_operands(what, count, xs) || HT_IS_NULL(broadcast, what, "the list of results"))
+        return ht_error_get(NULL);
+    for (int i = 0; i < count; i++)
+        ndim = xs[i]->body->ndim > ndim ? xs[i]->body->ndim : ndim;
+    for (int i = 0; i < ndim; i++)
+        shape[i] = 1;
+    for (int i = 0; i < count; i++) {
+        if (!add_shape(what, xs[i]->body, i, ndim, shape))
+            return HT_ERR_SHAPE;
+    }
+    for (int i = 0; i < count; i++) {
+        broadcast[i] = ht__broadcast_to(what, "an operand", xs[i], ndim, shape);
+        if (broadcast[i] == NULL)
+            return ht_error_get(NULL);
+    }
+    return HT_SUCCESS;
+}
+
+/* A line along one of ndim axes, the others of length 1. */
+static ht_tensor *along(ht_tensor *x, int axis, int ndim)
+{
+    ht_index key[HT_MAX_NDIM];
+
+    for (int i = 0; i < ndim; i++)
+        key[i] = HT_NEWAXIS;
+    key[axis] = HT_ALL;
+    return ht__getitem("ht_meshgrid", x, ndim, key);
+}
+
+ht_status ht_meshgrid(int count, ht_tensor *const xs[], bool xy, ht_tensor *grids[])
+{
+    static const char what[] = "ht_meshgrid";
+    int64_t shape[HT_MAX_NDIM];
+    int axes[HT_MAX_NDIM];
+
+    if (!ht__check_operands(what, count, xs) || HT_IS_NULL(grids, what, "the list of results"))
+        return ht_error_get(NULL);
+    if (count > HT_MAX_NDIM)
+        return HT_FAIL(xs[0]->body->comm, HT_ERR_ARGUMENT, "%s: %d operands, up to %d are possible",
+                       what, count, HT_MAX_NDIM);
+    for (int i = 0; i < count; i++) {
+        const ht_body *x = xs[i]->body;
+
+        if (x->ndim != 1)
+            return HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: expected one axis, operand %d is %s", what,
+                           i, ht__shape_str(x->ndim, x->shape));
+        axes[i] = xy && i < 2 && count > 1 ? 1 - i : i;
+        shape[axes[i]] = x->shape[0];
+    }
+    for (int i = 0; i < count; i++) {
+        ht_tensor *line = along(xs[i], axes[i], count);
+
+        grids[i] = line != NULL ? ht__broadcast_to(what, "an operand", line, count, shape) : NULL;
+        if (grids[i] == NULL)
             return ht_error_get(NULL);
     }
     return HT_SUCCESS;

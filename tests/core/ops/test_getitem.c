@@ -174,6 +174,10 @@ static void values_broadcast(void **state)
         values = ht_test_values(x);
         for (int i = 0; i < 120; i++)
             assert_true(values[i] == 4 - i % 5);
+        assert_int_equal(
+            ht_setitem_(x, HT_KEY(0), ht_resplit(ht_ones(HT_SHAPE(1, 1, 4, 5), HT_INT8, 2), 0)),
+            HT_SUCCESS);
+        assert_true(ht_item(ht_sum(ht_getitem(x, HT_KEY(0)), HT_NONE)) == 20);
         ht_scope_close(scope);
     }
 }

@@ -227,6 +227,42 @@ static void numbers_without_end(void **state)
     ht_scope_close(scope);
 }
 
+static void shapes_of_several(void **state)
+{
+    ht_tensor *both[2], *apart[2] = {NULL, NULL};
+
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *in[2] = {ht_arange(1, 3, 1, HT_FLOAT32, HT_NONE),
+                            ht_arange(7, 10, 1, HT_INT32, split_of(split))};
+
+        assert_int_equal(ht_meshgrid(2, in, false, both), HT_SUCCESS);
+        ht_test_expect(both[0], (double[]){1, 1, 1, 2, 2, 2}, 0);
+        ht_test_expect(both[1], (double[]){7, 8, 9, 7, 8, 9}, 0);
+        assert_true(ht_tensor_shape(both[0])[0] == 2 && ht_tensor_shape(both[0])[1] == 3);
+        assert_int_equal(ht_tensor_split(both[1]), split < 0 ? HT_NONE : 1);
+        assert_int_equal(ht_meshgrid(2, in, true, both), HT_SUCCESS);
+        ht_test_expect(both[0], (double[]){1, 2, 1, 2, 1, 2}, 0);
+        ht_test_expect(both[1], (double[]){7, 7, 8, 8, 9, 9}, 0);
+        assert_int_equal(ht_meshgrid(1, in, true, both), HT_SUCCESS);
+        ht_test_expect(both[0], (double[]){1, 2}, 0);
+
+        in[0] = ht_expand_dims(in[0], 1);
+        assert_int_equal(ht_broadcast_arrays(2, in, both), HT_SUCCESS);
+        ht_test_expect(both[0], (double[]){1, 1, 1, 2, 2, 2}, 0);
+        ht_test_expect(both[1], (double[]){7, 8, 9, 7, 8, 9}, 0);
+        HT_TEST_EXPECT_ERROR(ht_meshgrid(2, in, true, both), HT_ERR_SHAPE,
+                             "ht_meshgrid: expected one axis, operand 0 is (2, 1)");
+        in[0] = ht_zeros(HT_SHAPE(2, 2), HT_BOOL, 0);
+        HT_TEST_EXPECT_ERROR(ht_broadcast_arrays(2, in, both), HT_ERR_SHAPE,
+                             "ht_broadcast_arrays: operand 1 is (3,), the others before it (2, 2)");
+        HT_TEST_EXPECT_ERROR(ht_broadcast_arrays(2, apart, both), HT_ERR_ARGUMENT, "an operand");
+        HT_TEST_EXPECT_ERROR(ht_meshgrid(0, in, true, both), HT_ERR_ARGUMENT, "no operands");
+        ht_scope_close(scope);
+    }
+}
+
 static void misuse(void **state)
 {
     ht_scope *scope = ht_scope_open();
@@ -267,4 +303,5 @@ static void misuse(void **state)
 
 HT_TEST_SUITE(test_rearrange, cmocka_unit_test(every_call_of_every_split),
               cmocka_unit_test(gradients), cmocka_unit_test(tensors_of_one_axis),
-              cmocka_unit_test(numbers_without_end), cmocka_unit_test(misuse));
+              cmocka_unit_test(numbers_without_end), cmocka_unit_test(shapes_of_several),
+              cmocka_unit_test(misuse));
