@@ -6,6 +6,7 @@ libht_objects_la_SOURCES += \
 	src/core/collective/check.c \
 	src/core/collective/collective.c \
 	src/core/collective/collective.h \
+	src/core/collective/deal.c \
 	src/core/collective/gather.c \
 	src/core/collective/p2p.c \
 	src/core/collective/posted.c \

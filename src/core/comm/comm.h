@@ -116,6 +116,9 @@ ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, 
                                  const char *what);
 ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, double *all,
                                  const char *what);
+/* recv[r] <- send[this rank] of rank r. */
+ht_status ht__comm_alltoall_i64(ht_comm *comm, const int64_t *send, int64_t *recv,
+                                const char *what);
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
 
 /* What to add to this rank's ht__timeline_now() for rank 0's, in ns, and how wrong that may be.
