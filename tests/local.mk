@@ -50,6 +50,7 @@ core_tests = \
 	tests/core/ops/test_binary_in_place.c \
 	tests/core/ops/test_elementwise.c \
 	tests/core/ops/test_getitem.c \
+	tests/core/ops/test_getitem_rows.c \
 	tests/core/ops/test_indexing.c \
 	tests/core/ops/test_logical.c \
 	tests/core/ops/test_manipulations.c \
@@ -330,6 +331,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \
+	tests/fuzz/ops_rows.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \
@@ -386,8 +388,10 @@ EXTRA_DIST += \
 	tests/golden/arithmetics.h \
 	tests/golden/checkpoint_1.h5 \
 	tests/golden/daso.h \
+	tests/golden/keys.h \
 	tests/golden/make_arithmetics.py \
 	tests/golden/make_daso.py \
+	tests/golden/make_keys.py \
 	tests/golden/make_nn.py \
 	tests/golden/make_norm.py \
 	tests/golden/make_optim.py \

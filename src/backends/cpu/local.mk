@@ -49,6 +49,8 @@ EXTRA_DIST += \
 	src/backends/cpu/elementwise/update.inc.c \
 	src/backends/cpu/elementwise/walks.inc.c \
 	src/backends/cpu/elementwise/where.inc.c \
+	src/backends/cpu/index/add.inc.c \
+	src/backends/cpu/index/move.inc.c \
 	src/backends/cpu/linalg/products.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \
@@ -80,6 +82,8 @@ kernel_sources = \
 	src/backends/cpu/elementwise/trigonometrics.c \
 	src/backends/cpu/elementwise/update.c \
 	src/backends/cpu/elementwise/where.c \
+	src/backends/cpu/index/nonzero.c \
+	src/backends/cpu/index/rows.c \
 	src/backends/cpu/kernels.c \
 	src/backends/cpu/linalg/products.c \
 	src/backends/cpu/nn/dropout.c \

@@ -4,6 +4,7 @@
  * stands in for a device, a device that translates addresses. */
 #include "core/device/device.h"
 #include "ht/kernels/elementwise.h"
+#include "ht/kernels/index.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/optim.h"
 #include "ht/kernels/random.h"
@@ -127,6 +128,37 @@ static void visit_cumulation(const visitor *v, ht_cumulation *c, const char *ope
         extend(&beyond[1], c->count, c->in_stride);
     }
     visit_loop(v, &c->loop, operands, beyond);
+}
+
+/* What is put is added to what there is, or leaves some of it, so that x is read and written. */
+static void visit_ht_index_call(const visitor *v, ht_index_call *c)
+{
+    const bool take = c->loop.call.kernel == HT_KERNEL_TAKE;
+    reach beyond[HT_LOOP_OPERANDS] = {{0, 0}};
+    reach *x = &beyond[take ? 1 : 0], *rows = &beyond[take ? 0 : 1];
+
+    if (c->rows == 0)
+        return;
+    extend(rows, c->rows, c->row_step);
+    for (int i = 0; i < c->axes; i++) {
+        ht_indexed_axis *axis = &c->axis[i];
+        reach at = {0, 0};
+
+        extend(x, axis->count > 0 ? axis->count : 1, axis->stride);
+        extend(&at, c->rows, axis->at_step);
+        visit(v, &axis->at, at.low * 8, (at.high + 1) * 8, false);
+    }
+    visit_loop(v, &c->loop, "Ss", beyond);
+}
+
+static void visit_ht_nonzero_call(const visitor *v, ht_nonzero_call *c)
+{
+    reach r = {0, 0};
+
+    for (int axis = 0; axis < c->ndim; axis++)
+        extend(&r, c->shape[axis], c->stride[axis]);
+    visit(v, &c->mask, r.low, r.high + 1, false);
+    visit_dense(v, &c->at, c->count * c->ndim, HT_INT64, true);
 }
 
 static void visit_random(const visitor *v, ht_random_call *r)
@@ -288,6 +320,12 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
         visit_cumulation(to, arguments, operands); \
         break;
         HT_CUMULATIVE_KERNELS(ROW)
+#undef ROW
+#define ROW(name, type)              \
+    case HT_KERNEL_##name:           \
+        visit_##type(to, arguments); \
+        break;
+        HT_INDEX_KERNELS(ROW)
 #undef ROW
 #define ROW(name)                    \
     case HT_KERNEL_##name:           \

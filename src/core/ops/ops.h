@@ -102,6 +102,10 @@ ht_tensor *ht__flip_axis(const char *what, ht_tensor *x, int axis);
 ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, int ndim,
                             const int64_t shape[]);
 
+/* ht_broadcast_arrays in the words of `what`; xs and broadcast may be one list. */
+ht_status ht__broadcast_arrays(const char *what, int count, ht_tensor *const xs[],
+                               ht_tensor *broadcast[]);
+
 /* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
 /* Begins y <- x between tensors of one shape and dtype, both split, which share no memory. Owned;
