@@ -200,7 +200,10 @@ static struct number divide_whole(ht_dtype dtype, struct number a, struct number
         return number_int(dtype, what == QUOTIENT ? (int64_t)(0 - (uint64_t)a.i) : 0);
     if (what == QUOTIENT)
         return number_int(dtype, floor_quotient(a.i, b.i));
-    return number_int(dtype, what == REST_OF_A ? a.i % b.i : a.i - floor_quotient(a.i, b.i) * b.i);
+    if (what == REST_OF_A)
+        return number_int(dtype, a.i % b.i);
+    return number_int(
+        dtype, (int64_t)((uint64_t)a.i - (uint64_t)floor_quotient(a.i, b.i) * (uint64_t)b.i));
 }
 
 struct number number_floordiv(ht_dtype dtype, struct number a, struct number b)
