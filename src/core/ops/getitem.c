@@ -10,6 +10,7 @@
 #include "core/ops/rows.h"
 #include "ht/arithmetics.h"
 #include "ht/indexing.h"
+#include "ht/kernels/elementwise.h"
 #include "ht/manipulations.h"
 
 typedef struct key_context {
@@ -58,8 +59,10 @@ static ht_tensor *getitem_rows(const char *what, ht_tensor *x, int count, const 
 
     if (HT_IS_NULL(x, what, "x") || !ht__key_rows(what, x, count, key, plain, &count, &rows))
         return NULL;
-    if (rows.axes == 0)
-        return ht__getitem(what, x, count, plain);
+    if (rows.axes == 0) { /* a copy, as of any tensors */
+        y = ht__getitem(what, x, count, plain);
+        return y != NULL && y->view ? ht_copy(y) : y;
+    }
     y = select_view(what, x, count, plain, &selection);
     y = y != NULL ? ht__take_rows(what, y, &rows) : NULL;
     if (y != NULL && selection.mirrored != HT_NONE)
@@ -179,6 +182,34 @@ static ht_tensor *fit_row_values(const char *what, ht_tensor *values, const ht_t
     return values;
 }
 
+/* Whether this is x[mask] = number, the mask in x's own slabs and x in no graph. */
+static bool fills_by_mask(const ht_tensor *x, int count, const ht_index key[],
+                          const ht_tensor *values)
+{
+    const bool one = count == 1 && key[0].kind == HT_INDEX_TENSOR;
+    const ht_tensor *mask = one ? key[0].tensor : NULL;
+
+    return values->body->number != NULL && x != NULL && mask != NULL &&
+           mask->body->dtype == HT_BOOL && ht__body_same_shape(x->body, mask->body) &&
+           ht__body_same_slabs(x->body, mask->body) && !ht__has_history(x);
+}
+
+/* Chosen element by element, in one pass and without a list of places. */
+static ht_status fill_by_mask(const char *what, ht_tensor *x, ht_tensor *mask, ht_number number)
+{
+    ht_operand operands[4] = {{0}};
+
+    if (!ht__check_together_as(what, "x", x, "an index", mask) ||
+        ht__check_in_place(what, x, NULL) != HT_SUCCESS ||
+        !ht__check_number(what, x->body->comm, "value", x->body->dtype, number))
+        return ht_error_get(NULL);
+    ht__storage_touch(x->body->storage);
+    operands[0] = operands[3] = ht__operand(x->body);
+    operands[1] = ht__operand(mask->body);
+    operands[2].number = &number;
+    return ht__elementwise(what, HT_KERNEL_WHERE, x->body->dtype, x->body, 4, operands, NULL);
+}
+
 static ht_status write_rows(const char *what, ht_tensor *x, int count, const ht_index key[],
                             ht_tensor *values, bool add)
 {
@@ -210,7 +241,9 @@ static ht_status write_key(const char *what, ht_tensor *x, int count, const ht_i
     if (HT_IS_NULL(values, what, "values"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
-    if (key != NULL && ht__key_has_tensors(count, key))
+    if (key != NULL && !add && fills_by_mask(x, count, key, values))
+        status = fill_by_mask(what, x, key[0].tensor, *values->body->number);
+    else if (key != NULL && ht__key_has_tensors(count, key))
         status = write_rows(what, x, count, key, values, add);
     else if (add)
         status = add_plain(what, x, count, key, values);

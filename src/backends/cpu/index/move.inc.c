@@ -25,7 +25,8 @@ HT_KERNEL(take)
 
     (void)stream;
     if (!is_single(&c->loop))
-        return walk_rows(c, 1, sizeof(T), NAME(move_line));
+        return is_dense(&c->loop) ? move_dense(c, 1, sizeof(T))
+                                  : walk_rows(c, 1, sizeof(T), NAME(move_line));
     for (int64_t row = 0; row < c->rows; row++) {
         if (find_place(c, row, &place))
             y[row * c->row_step] = x[place];
@@ -42,7 +43,8 @@ HT_KERNEL(put)
 
     (void)stream;
     if (!is_single(&c->loop))
-        return walk_rows(c, 0, sizeof(T), NAME(move_line));
+        return is_dense(&c->loop) ? move_dense(c, 0, sizeof(T))
+                                  : walk_rows(c, 0, sizeof(T), NAME(move_line));
     for (int64_t row = 0; row < c->rows; row++) {
         if (find_place(c, row, &place))
             x[place] = y[row * c->row_step];

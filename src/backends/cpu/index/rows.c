@@ -49,6 +49,37 @@ static bool is_single(const ht_loop *loop)
     return loop->ndim == 1 && loop->shape[0] == 1;
 }
 
+static bool is_dense(const ht_loop *loop)
+{
+    return loop->ndim == 1 && loop->stride[0][0] == 1 && loop->stride[1][0] == 1;
+}
+
+enum {
+    AHEAD = 16
+}; /* rows whose places are asked for before their turn, as they may lie anywhere */
+
+/* Rows without gaps. */
+static int move_dense(const ht_index_call *c, int x_side, size_t size)
+{
+    const size_t bytes = (size_t)c->loop.shape[0] * size;
+    char *x = c->loop.data[x_side], *rows = c->loop.data[1 - x_side];
+    int64_t place;
+
+    for (int64_t row = 0; row < c->rows; row++) {
+        char *beside = rows + row * c->row_step * (int64_t)size;
+
+        if (row + AHEAD < c->rows && find_place(c, row + AHEAD, &place))
+            __builtin_prefetch(x + place * (int64_t)size);
+        if (!find_place(c, row, &place))
+            continue;
+        if (x_side == 0)
+            memcpy(x + place * (int64_t)size, beside, bytes);
+        else
+            memcpy(beside, x + place * (int64_t)size, bytes);
+    }
+    return 0;
+}
+
 #define DTYPE HT_UINT8
 #include "backends/cpu/index/move.inc.c"
 #undef DTYPE
@@ -75,8 +106,9 @@ void HT_LEVEL_NAME(ht__fill_rows_by_index)(ht_kernel_table *k)
     k->at[HT_KERNEL_PUT][dtype] = put_##like;   \
     k->at[HT_KERNEL_PUT_ADD][dtype] = put_add_##dtype;
     FILL(HT_BOOL, HT_UINT8)
-    FILL(HT_UINT8, HT_UINT8) FILL(HT_INT8, HT_UINT8) FILL(HT_INT16, HT_INT16)
-        FILL(HT_FLOAT16, HT_INT16) FILL(HT_BFLOAT16, HT_INT16) FILL(HT_INT32, HT_INT32)
-            FILL(HT_FLOAT32, HT_INT32) FILL(HT_INT64, HT_INT64) FILL(HT_FLOAT64, HT_INT64)
-                FILL(HT_COMPLEX64, HT_INT64) FILL(HT_COMPLEX128, HT_COMPLEX128)
+    FILL(HT_UINT8, HT_UINT8)
+    FILL(HT_INT8, HT_UINT8) FILL(HT_INT16, HT_INT16) FILL(HT_FLOAT16, HT_INT16)
+        FILL(HT_BFLOAT16, HT_INT16) FILL(HT_INT32, HT_INT32) FILL(HT_FLOAT32, HT_INT32)
+            FILL(HT_INT64, HT_INT64) FILL(HT_FLOAT64, HT_INT64) FILL(HT_COMPLEX64, HT_INT64)
+                FILL(HT_COMPLEX128, HT_COMPLEX128)
 }
