@@ -29,8 +29,12 @@ core_tests = \
 	tests/core/collective/test_agrees.c \
 	tests/core/collective/test_arguments.c \
 	tests/core/collective/test_collective.c \
+	tests/core/collective/test_deals.c \
 	tests/core/collective/test_gather.c \
+	tests/core/collective/test_huge.c \
 	tests/core/collective/test_posted.c \
+	tests/core/collective/test_sends.c \
+	tests/core/collective/test_waitless.c \
 	tests/core/comm/test_comm.c \
 	tests/core/comm/test_topology_map.c \
 	tests/core/device/test_device.c \
