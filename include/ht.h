@@ -19,6 +19,7 @@
 #include "ht/data_parallel.h"
 #include "ht/device_parallel.h"
 #include "ht/devices.h"
+#include "ht/dlpack.h"
 #include "ht/error.h"
 #include "ht/exponential.h"
 #include "ht/export.h"

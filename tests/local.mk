@@ -68,6 +68,7 @@ core_tests = \
 	tests/core/ops/test_sums.c \
 	tests/core/ops/test_types.c \
 	tests/core/tensor/test_check.c \
+	tests/core/tensor/test_dlpack.c \
 	tests/core/tensor/test_factories.c \
 	tests/core/tensor/test_history.c \
 	tests/core/tensor/test_inplace.c \
