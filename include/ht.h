@@ -54,5 +54,6 @@
 #include "ht/types.h"
 #include "ht/value.h"
 #include "ht/version.h"
+#include "ht/vmap.h"
 
 #endif
