@@ -39,6 +39,7 @@
 #include "ht/object.h"
 #include "ht/optim.h"
 #include "ht/optim_wrapper.h"
+#include "ht/partitioned.h"
 #include "ht/printing.h"
 #include "ht/random.h"
 #include "ht/reduction.h"

@@ -17,6 +17,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_update.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_partitioned.c \
 	tests/core/algorithms/test_vmap.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
