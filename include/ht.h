@@ -49,6 +49,7 @@
 #include "ht/signals.h"
 #include "ht/statistics.h"
 #include "ht/tensor.h"
+#include "ht/tiling.h"
 #include "ht/timeline.h"
 #include "ht/train_step.h"
 #include "ht/trigonometrics.h"

@@ -18,6 +18,7 @@ core_tests = \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_partitioned.c \
+	tests/core/algorithms/test_tiling.c \
 	tests/core/algorithms/test_vmap.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
