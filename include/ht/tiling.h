@@ -54,7 +54,8 @@ HT_API ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64
  * a rank that has it not. HT_ERR_STATE where the tensor has been given other slabs since. */
 HT_API ht_tensor *ht_tiles_get(const ht_tiles *tiles, const int64_t index[]);
 
-/* A tile <- value, of any device, converted and broadcast; nothing on the ranks that have it not. */
+/* A tile <- value, of any device, converted and broadcast; nothing on the ranks that have it not.
+ */
 HT_API ht_status ht_tiles_set_(ht_tiles *tiles, const int64_t index[], ht_tensor *value);
 
 HT_END_DECLS
