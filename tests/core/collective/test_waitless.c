@@ -79,8 +79,11 @@ static void test_reductions_of_each_dtype(void **state)
             ht_dtype dtype = (ht_dtype)(i / 6 % HT_DTYPE_COUNT);
             ht_reduce_op op = (ht_reduce_op)(i % 6);
 
-            if (ht__mpi_op(op, dtype) != MPI_OP_NULL && (limit == 0 || i % 5 == 0))
-                compare((kind)(i / 6 / HT_DTYPE_COUNT), dtype, op);
+            kind which = (kind)(i / 6 / HT_DTYPE_COUNT);
+            bool drawn = limit == 0 ? ((int)which + (int)dtype + (int)op) % 2 == 0 : i % 5 == 0;
+
+            if (ht__mpi_op(op, dtype) != MPI_OP_NULL && drawn)
+                compare(which, dtype, op);
         }
     }
     ht__count_set_limit(0);
