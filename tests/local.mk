@@ -17,6 +17,9 @@ core_tests = \
 	tests/backends/cpu/test_cpu_update.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_partitioned.c \
+	tests/core/algorithms/test_tiling.c \
+	tests/core/algorithms/test_vmap.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -29,8 +32,12 @@ core_tests = \
 	tests/core/collective/test_agrees.c \
 	tests/core/collective/test_arguments.c \
 	tests/core/collective/test_collective.c \
+	tests/core/collective/test_deals.c \
 	tests/core/collective/test_gather.c \
+	tests/core/collective/test_huge.c \
 	tests/core/collective/test_posted.c \
+	tests/core/collective/test_sends.c \
+	tests/core/collective/test_waitless.c \
 	tests/core/comm/test_comm.c \
 	tests/core/comm/test_topology_map.c \
 	tests/core/device/test_device.c \
@@ -65,6 +72,7 @@ core_tests = \
 	tests/core/ops/test_sums.c \
 	tests/core/ops/test_types.c \
 	tests/core/tensor/test_check.c \
+	tests/core/tensor/test_dlpack.c \
 	tests/core/tensor/test_factories.c \
 	tests/core/tensor/test_history.c \
 	tests/core/tensor/test_inplace.c \
@@ -317,6 +325,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_checks.c \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_elementwise.h \
+	tests/fuzz/ops_exchange.c \
 	tests/fuzz/ops_factories.c \
 	tests/fuzz/ops_functions.c \
 	tests/fuzz/ops_gradients.c \
