@@ -1,4 +1,9 @@
 # What is an algorithm, not a row of a driver.
 libht_objects_la_SOURCES += \
 	src/core/algorithms/histogram.c \
-	src/core/algorithms/linalg.c
+	src/core/algorithms/matmul.c \
+	src/core/algorithms/product.c \
+	src/core/algorithms/product.h \
+	src/core/algorithms/product_local.c \
+	src/core/algorithms/product_ring.c \
+	src/core/algorithms/product_sum.c
