@@ -18,6 +18,8 @@ core_tests = \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_matmul.c \
+	tests/core/algorithms/test_norms.c \
+	tests/core/algorithms/test_vector_products.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \

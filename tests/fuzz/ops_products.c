@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Products of tensors. */
-#include "fuzz.h"
+#include "reductions.h"
 
 enum { MOST = 4000 }; /* elements of a result */
 
@@ -167,10 +167,285 @@ static int reference_matmul(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
+/* --- Sums of products of real numbers: n[0] the axis, n[1] whether it stays --- */
+
+static bool is_real(struct run *run, const struct variable *x)
+{
+    (void)run;
+    return kind_of(x->a.dtype) < KIND_COMPLEX && array_size(&x->a) < MOST / 4;
+}
+
+static bool meets_left(struct run *run, const struct variable *x)
+{
+    int64_t shape[HT_MAX_NDIM];
+    int ndim;
+
+    return is_real(run, x) && (left->ndim == 0) == (x->a.ndim == 0) && /* else it has no say */
+           broadcast_shape(left, &x->a, &ndim, shape) && shape_size(ndim, shape) < MOST;
+}
+
+static bool generate_vecdot(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick(run, is_real);
+    if (s->arg[0] < 0)
+        return false;
+    left = array_of(run, s, 0);
+    s->arg[1] = pick(run, meets_left);
+    s->n[0] = left->ndim > 0 && random_chance(&run->random, 60) ? random_axis(run, left->ndim)
+                                                                : HT_NONE;
+    s->n[1] = random_chance(&run->random, 30);
+    return s->arg[1] >= 0;
+}
+
+static struct outcome call_vecdot(struct run *run, const struct statement *s)
+{
+    return made(ht_vecdot(tensor_of(run, s, 0), tensor_of(run, s, 1), (int)s->n[0], s->n[1] != 0));
+}
+
+/* a b, each element rounded. */
+static struct array products(struct run *run, const struct array *a, const struct array *b,
+                             int ndim, const int64_t shape[])
+{
+    const ht_dtype dtype = promote(a->dtype, b->dtype);
+    struct array c = array_new(dtype, ndim, shape);
+
+    for (int64_t i = 0; i < array_size(&c); i++) {
+        int64_t at[HT_MAX_NDIM];
+        struct number x;
+
+        unravel(i, ndim, shape, at);
+        x = number_mul(dtype, convert(array_at_coords(a, ndim, at), a->dtype, dtype),
+                       convert(array_at_coords(b, ndim, at), b->dtype, dtype));
+        if (!run->recording)
+            x.d = NULL;
+        array_set(&c, i, x);
+    }
+    return c;
+}
+
+static int reference_vecdot(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *a = array_of(run, s, 0), *b = array_of(run, s, 1);
+    struct reduction r = {.what = SUM, .keepdims = s->n[1] != 0, .dtype = HT_DTYPE_COUNT};
+    int64_t shape[HT_MAX_NDIM];
+    int ndim, axis = s->n[0] == HT_NONE ? -1 : (int)s->n[0];
+    struct array c;
+
+    if (!broadcast_shape(a, b, &ndim, shape) || kind_of(a->dtype) == KIND_COMPLEX ||
+        kind_of(b->dtype) == KIND_COMPLEX)
+        return WANT_ANYTHING;
+    if (!axis_of(&axis, ndim))
+        return WANT_FAILURE;
+    r.axes = 1u << axis;
+    c = products(run, a, b, ndim, shape);
+    return reduce_array(run, &c, &r, out);
+}
+
+static bool same_size_as_left(struct run *run, const struct variable *x)
+{
+    return is_real(run, x) && same_shape(left, &x->a);
+}
+
+static bool generate_vdot(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick(run, is_real);
+    if (s->arg[0] < 0)
+        return false;
+    left = array_of(run, s, 0);
+    s->arg[1] = pick(run, same_size_as_left);
+    return s->arg[1] >= 0;
+}
+
+static struct outcome call_vdot(struct run *run, const struct statement *s)
+{
+    return made(ht_vdot(tensor_of(run, s, 0), tensor_of(run, s, 1)));
+}
+
+static int reference_vdot(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *a = array_of(run, s, 0), *b = array_of(run, s, 1);
+    struct reduction r = {.what = SUM, .axes = ALL_AXES, .dtype = HT_DTYPE_COUNT};
+    struct array c;
+
+    if (!same_shape(a, b) || kind_of(a->dtype) == KIND_COMPLEX || kind_of(b->dtype) == KIND_COMPLEX)
+        return WANT_ANYTHING;
+    c = products(run, a, b, a->ndim, a->shape);
+    return reduce_array(run, &c, &r, out);
+}
+
+/* --- Outer products: n[0] the split --- */
+
+static bool generate_outer(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick(run, has_axes);
+    s->arg[1] = pick(run, has_axes);
+    s->n[0] = random_chance(&run->random, 40) ? HT_NONE : random_below(&run->random, 4) - 2;
+    return s->arg[0] >= 0 && s->arg[1] >= 0 &&
+           array_size(array_of(run, s, 0)) * array_size(array_of(run, s, 1)) < MOST / 4;
+}
+
+static struct outcome call_outer(struct run *run, const struct statement *s)
+{
+    return made(ht_outer(tensor_of(run, s, 0), tensor_of(run, s, 1), (int)s->n[0]));
+}
+
+static int reference_outer(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *a = array_of(run, s, 0), *b = array_of(run, s, 1);
+    const ht_dtype dtype = promote(a->dtype, b->dtype);
+    const int64_t shape[2] = {array_size(a), array_size(b)};
+
+    if (a->ndim == 0 || b->ndim == 0)
+        return HT_ERR_SHAPE;
+    *out = array_new(dtype, 2, shape);
+    for (int64_t i = 0; i < array_size(out); i++) {
+        struct number x = number_mul(dtype, convert(array_at(a, i / shape[1]), a->dtype, dtype),
+                                     convert(array_at(b, i % shape[1]), b->dtype, dtype));
+
+        if (!run->recording)
+            x.d = NULL;
+        array_set(out, i, x);
+    }
+    return WANT_SUCCESS;
+}
+
+/* --- Traces of the first two axes: n[0] the offset --- */
+
+static bool generate_trace(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick_any(run);
+    s->n[0] = random_below(&run->random, 7) - 3;
+    return s->arg[0] >= 0 && array_of(run, s, 0)->ndim >= 2;
+}
+
+static struct outcome call_trace(struct run *run, const struct statement *s)
+{
+    return made(ht_trace(tensor_of(run, s, 0), s->n[0], 0, 1));
+}
+
+static int reference_trace(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    struct array line = *x;
+    struct reduction r = {.what = SUM, .axes = 1, .dtype = HT_DTYPE_COUNT};
+    const int64_t row = s->n[0] < 0 ? -s->n[0] : 0, column = s->n[0] > 0 ? s->n[0] : 0;
+
+    if (x->ndim < 2)
+        return HT_ERR_ARGUMENT;
+    line.ndim--;
+    line.offset += row * x->stride[0] + column * x->stride[1];
+    line.shape[0] = 0;
+    while (row + line.shape[0] < x->shape[0] && column + line.shape[0] < x->shape[1])
+        line.shape[0]++;
+    line.stride[0] = x->stride[0] + x->stride[1];
+    for (int i = 1; i < line.ndim; i++) {
+        line.shape[i] = x->shape[i + 1];
+        line.stride[i] = x->stride[i + 1];
+    }
+    return reduce_array(run, &line, &r, out);
+}
+
+/* --- Norms: v[0] the order, n[0] the axis --- */
+
+static bool generate_norm(struct run *run, const struct op *op, struct statement *s)
+{
+    static const double orders[] = {2, 1, INFINITY, -INFINITY};
+
+    (void)op;
+    s->arg[0] = pick(run, is_floating);
+    s->v[0] = orders[random_below(&run->random, 4)];
+    if (s->arg[0] < 0 || kind_of(array_of(run, s, 0)->dtype) == KIND_COMPLEX)
+        return false;
+    s->n[0] = array_of(run, s, 0)->ndim == 0 || random_chance(&run->random, 30)
+                  ? HT_NONE
+                  : random_axis(run, array_of(run, s, 0)->ndim);
+    return true;
+}
+
+static struct outcome call_norm(struct run *run, const struct statement *s)
+{
+    return made(ht_vector_norm(tensor_of(run, s, 0), s->v[0], (int)s->n[0], false));
+}
+
+/* In float64, of what |x| or x^2 is there. */
+static int reference_norm(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    const bool powers = isfinite(s->v[0]);
+    struct reduction r = {.what = powers        ? SUM
+                                  : s->v[0] > 0 ? MAX
+                                                : MIN,
+                          .axes = ALL_AXES,
+                          .dtype = HT_DTYPE_COUNT};
+    const ht_dtype wide = powers ? HT_FLOAT64 : x->dtype;
+    struct array parts = array_new(wide, x->ndim, x->shape), sum;
+    int axis = (int)s->n[0], want;
+
+    if (kind_of(x->dtype) != KIND_FLOAT)
+        return WANT_ANYTHING;
+    if (axis != HT_NONE && !axis_of(&axis, x->ndim))
+        return HT_ERR_ARGUMENT;
+    if (axis != HT_NONE)
+        r.axes = 1u << axis;
+    for (int64_t i = 0; i < array_size(x); i++) {
+        struct number a = convert(array_at(x, i), x->dtype, wide);
+
+        a = s->v[0] == 2 ? number_mul(wide, a, a) : a.re < 0 ? number_neg(wide, a) : a;
+        if (!run->recording)
+            a.d = NULL;
+        array_set(&parts, i, a);
+    }
+    want = reduce_array(run, &parts, &r, &sum);
+    if (want != WANT_SUCCESS)
+        return want;
+    *out = array_new(x->dtype, sum.ndim, sum.shape);
+    for (int64_t i = 0; i < array_size(&sum); i++) {
+        struct number a = array_at(&sum, i);
+
+        a = convert(s->v[0] == 2 ? number_sqrt(wide, a) : a, wide, x->dtype);
+        array_set(out, i, a);
+    }
+    return WANT_SUCCESS;
+}
+
 const struct op ops_products[] = {{.format = "ht_matmul(%t, %t)",
                                    .weight = 14,
                                    .generate = generate_matmul,
                                    .call = call_matmul,
                                    .reference = reference_matmul,
                                    .rules = RULE_SMOOTH | RULE_SAVES},
+                                  {.format = "ht_vecdot(%t, %t, %n, %n)",
+                                   .weight = 5,
+                                   .generate = generate_vecdot,
+                                   .call = call_vecdot,
+                                   .reference = reference_vecdot,
+                                   .rules = RULE_SMOOTH | RULE_SAVES},
+                                  {.format = "ht_vdot(%t, %t)",
+                                   .weight = 4,
+                                   .generate = generate_vdot,
+                                   .call = call_vdot,
+                                   .reference = reference_vdot,
+                                   .rules = RULE_SMOOTH | RULE_SAVES},
+                                  {.format = "ht_outer(%t, %t, %n)",
+                                   .weight = 5,
+                                   .generate = generate_outer,
+                                   .call = call_outer,
+                                   .reference = reference_outer,
+                                   .rules = RULE_SMOOTH | RULE_SAVES},
+                                  {.format = "ht_trace(%t, %n, 0, 1)",
+                                   .weight = 5,
+                                   .generate = generate_trace,
+                                   .call = call_trace,
+                                   .reference = reference_trace,
+                                   .rules = RULE_SMOOTH},
+                                  {.format = "ht_vector_norm(%t, %v, %n, false)",
+                                   .weight = 6,
+                                   .generate = generate_norm,
+                                   .call = call_norm,
+                                   .reference = reference_norm,
+                                   .rules = RULE_SAVES},
                                   {0}};

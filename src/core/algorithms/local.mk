@@ -2,8 +2,10 @@
 libht_objects_la_SOURCES += \
 	src/core/algorithms/histogram.c \
 	src/core/algorithms/matmul.c \
+	src/core/algorithms/norms.c \
 	src/core/algorithms/product.c \
 	src/core/algorithms/product.h \
 	src/core/algorithms/product_local.c \
 	src/core/algorithms/product_ring.c \
-	src/core/algorithms/product_sum.c
+	src/core/algorithms/product_sum.c \
+	src/core/algorithms/vector_products.c
