@@ -15,6 +15,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
+	tests/core/algorithms/test_distance.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_matmul.c \

@@ -15,7 +15,7 @@
 /* Each file fills its entries of the table. */
 /* clang-format off */
 #define HT_KERNEL_FILES(X) \
-    X(activations) X(arithmetics) X(bitwise) X(complex_math) X(convert) X(cumulative) X(dropout) \
+    X(activations) X(arithmetics) X(bitwise) X(complex_math) X(convert) X(cumulative) X(distance) X(dropout) \
     X(exponential) X(extremes) X(logical) X(max_pool) X(norm) X(products) X(random) X(reduce) \
     X(relational) X(rounding) X(rows) X(trigonometrics) X(update) X(where)
 /* clang-format on */

@@ -1,5 +1,6 @@
 # What is an algorithm, not a row of a driver.
 libht_objects_la_SOURCES += \
+	src/core/algorithms/distance.c \
 	src/core/algorithms/histogram.c \
 	src/core/algorithms/matmul.c \
 	src/core/algorithms/norms.c \
@@ -8,4 +9,6 @@ libht_objects_la_SOURCES += \
 	src/core/algorithms/product_local.c \
 	src/core/algorithms/product_ring.c \
 	src/core/algorithms/product_sum.c \
+	src/core/algorithms/ring.c \
+	src/core/algorithms/ring.h \
 	src/core/algorithms/vector_products.c
