@@ -52,6 +52,7 @@ core_tests = \
 	tests/core/ops/test_arithmetics.c \
 	tests/core/ops/test_binary.c \
 	tests/core/ops/test_binary_in_place.c \
+	tests/core/ops/test_cumprod.c \
 	tests/core/ops/test_elementwise.c \
 	tests/core/ops/test_getitem.c \
 	tests/core/ops/test_indexing.c \
@@ -335,6 +336,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_products.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \
+	tests/fuzz/ops_spatial.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \

@@ -70,6 +70,34 @@ static int reference_cumsum(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
+/* Of each line up to an element the product, as ht_prod has it. */
+static int reference_cumprod(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    struct reduction r = {.what = PROD, .dtype = HT_DTYPE_COUNT};
+    int axis = (int)s->n[0];
+    int64_t inner;
+
+    if (!axis_of(&axis, x->ndim))
+        return WANT_FAILURE;
+    r.axes = 1u << axis;
+    inner = shape_size(x->ndim - axis - 1, x->shape + axis + 1);
+    *out = array_new(reduction_dtype(PROD, x->dtype), x->ndim, x->shape);
+    for (int64_t row = 0; row < x->shape[axis]; row++) {
+        struct array part = *x, product;
+        int want;
+
+        part.shape[axis] = row + 1;
+        want = reduce_array(run, &part, &r, &product);
+        if (want != WANT_SUCCESS)
+            return want;
+        for (int64_t i = 0; i < array_size(&product); i++)
+            array_set(out, (i / inner * x->shape[axis] + row) * inner + i % inner,
+                      array_at(&product, i));
+    }
+    return WANT_SUCCESS;
+}
+
 /* --- Histograms: n[0] bins, from v[0] to v[1], 0 and 0 for the range of the elements --- */
 
 static bool generate_histogram(struct run *run, const struct op *op, struct statement *s)
@@ -158,6 +186,13 @@ const struct op ops_reduce[] = {REDUCTION(sum, SUM, 14, RULE_SMOOTH),
                                 REDUCTION(min, MIN, 8, RULE_SMOOTH | RULE_SAVES),
                                 REDUCTION(argmax, ARGMAX, 6, 0),
                                 REDUCTION(argmin, ARGMIN, 6, 0),
+                                {.format = "ht_cumprod(%t, %n)",
+                                 .weight = 5,
+                                 .generate = generate_cumsum,
+                                 .call = call_axis,
+                                 .reference = reference_cumprod,
+                                 .row.reduction = {ht_cumprod, PROD},
+                                 .rules = RULE_SAVES},
                                 {.format = "ht_cumsum(%t, %n)",
                                  .weight = 8,
                                  .generate = generate_cumsum,

@@ -3,12 +3,12 @@
  * Products of vectors: scalar, outer and cross products, traces, projections. They are made of
  * elementwise products and sums, which have the gradients; what travels is what those send, and one
  * vector of an outer product, which all ranks get. */
-#include "core/ops/key.h"
 #include "core/ops/ops.h"
 #include "ht/linalg.h"
 
 #include "ht/arithmetics.h"
 #include "ht/complex_math.h"
+#include "ht/indexing.h"
 #include "ht/manipulations.h"
 
 ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b)
@@ -148,7 +148,7 @@ static bool take_vectors(vectors *v, const char *name, ht_tensor *x, int axis)
 /* NULL for the third of two, which is 0. */
 static ht_tensor *component(const vectors *v, int64_t i)
 {
-    return i < v->length ? ht__getitem("ht_cross", v->x, HT_KEY(HT_ELLIPSIS, i)) : NULL;
+    return i < v->length ? ht_getitem(v->x, HT_KEY(HT_ELLIPSIS, i)) : NULL;
 }
 
 /* a[i] b[j] - a[j] b[i], of what there is. */

@@ -7,7 +7,7 @@
 
 /* Rows of y that are worked on together, side by side; what is beyond the last one is computed and
  * not stored, so that every element goes the same way. */
-enum { BLOCK = 64 };
+enum { BLOCK = 256 };
 
 #define HT_TEMPLATE "backends/cpu/spatial/distance.inc.c"
 #include "backends/cpu/foreach_dtype.h"

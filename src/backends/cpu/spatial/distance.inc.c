@@ -55,7 +55,7 @@ HT_INLINE int NAME(distances)(const ht_distance_call *d, int of)
 
         NAME(turn)((const T *)d->y + start * d->k, count, d->k, block);
         for (int64_t i = 0; i < d->m; i++) {
-            C sum[BLOCK];
+            _Alignas(64) C sum[BLOCK];
 
             NAME(sums)((const T *)d->x + i * d->k, block, d->k, sum, of != HT_KERNEL_MANHATTAN);
             NAME(finish)(sum, BLOCK, of, (C)d->factor);
@@ -75,7 +75,7 @@ HT_INLINE int NAME(expanded)(const ht_distance_call *d, int of)
 
         for (int64_t start = 0; start < d->n; start += BLOCK) {
             const int64_t count = d->n - start < BLOCK ? d->n - start : BLOCK;
-            C sum[BLOCK] = {0};
+            _Alignas(64) C sum[BLOCK] = {0};
 
             HT_VECTORIZE
             for (int64_t j = 0; j < count; j++) {
