@@ -47,6 +47,7 @@
 #include "ht/rounding.h"
 #include "ht/shape.h"
 #include "ht/signals.h"
+#include "ht/spatial.h"
 #include "ht/statistics.h"
 #include "ht/tensor.h"
 #include "ht/tiling.h"

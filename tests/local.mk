@@ -15,11 +15,15 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
+	tests/core/algorithms/test_distance.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_partitioned.c \
 	tests/core/algorithms/test_tiling.c \
 	tests/core/algorithms/test_vmap.c \
+	tests/core/algorithms/test_matmul.c \
+	tests/core/algorithms/test_norms.c \
+	tests/core/algorithms/test_vector_products.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -55,6 +59,7 @@ core_tests = \
 	tests/core/ops/test_arithmetics.c \
 	tests/core/ops/test_binary.c \
 	tests/core/ops/test_binary_in_place.c \
+	tests/core/ops/test_cumprod.c \
 	tests/core/ops/test_elementwise.c \
 	tests/core/ops/test_getitem.c \
 	tests/core/ops/test_getitem_rows.c \
@@ -338,9 +343,11 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_misuse.c \
 	tests/fuzz/ops_rearrange.c \
+	tests/fuzz/ops_products.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \
 	tests/fuzz/ops_rows.c \
+	tests/fuzz/ops_spatial.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \

@@ -141,6 +141,10 @@ extern const struct op ops_exchange[], ops_factories[], ops_elementwise[], ops_f
     ops_reduce[], ops_reduce_ext[], ops_views[], ops_keys[], ops_rearrange[], ops_layout[],
     ops_writes[], ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[],
     ops_misuse[];
+extern const struct op ops_factories[], ops_elementwise[], ops_functions[], ops_products[],
+    ops_reduce[], ops_reduce_ext[], ops_views[], ops_keys[], ops_rearrange[], ops_layout[],
+    ops_writes[], ops_layers[], ops_losses[], ops_spatial[], ops_gradients[], ops_leaves[],
+    ops_checks[], ops_misuse[];
 const struct op *op_random(struct run *run);
 
 /* Variables for a new statement; -1: none. */

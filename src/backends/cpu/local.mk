@@ -64,7 +64,8 @@ EXTRA_DIST += \
 	src/backends/cpu/reduce/fold.inc.c \
 	src/backends/cpu/reduce/moments.inc.c \
 	src/backends/cpu/reduce/reduce.inc.c \
-	src/backends/cpu/reduce/reduce_extreme.inc.c
+	src/backends/cpu/reduce/reduce_extreme.inc.c \
+	src/backends/cpu/spatial/distance.inc.c
 
 # The kernels are compiled once for each SIMD level, in a library of its own because flags belong to a
 # library. The functions that a file exports carry the level in their names (level.h).
@@ -92,7 +93,8 @@ kernel_sources = \
 	src/backends/cpu/nn/rows.c \
 	src/backends/cpu/random/random.c \
 	src/backends/cpu/reduce/cumulative.c \
-	src/backends/cpu/reduce/reduce.c
+	src/backends/cpu/reduce/reduce.c \
+	src/backends/cpu/spatial/distance.c
 
 noinst_LTLIBRARIES += libht_kernels_baseline.la
 libht_objects_la_LIBADD += libht_kernels_baseline.la

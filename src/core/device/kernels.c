@@ -12,6 +12,7 @@
 #include "ht/kernels/optim.h"
 #include "ht/kernels/random.h"
 #include "ht/kernels/reduce.h"
+#include "ht/kernels/spatial.h"
 #include "ht/log.h"
 
 _Static_assert((int)HT_KERNELS_ELEMENTWISE_END <= (int)HT_KERNELS_REDUCE &&
@@ -19,6 +20,9 @@ _Static_assert((int)HT_KERNELS_ELEMENTWISE_END <= (int)HT_KERNELS_REDUCE &&
                    (int)HT_KERNELS_RANDOM_END <= (int)HT_KERNELS_INDEX &&
                    (int)HT_KERNELS_INDEX_END <= (int)HT_KERNELS_NN &&
                    (int)HT_KERNELS_NN_END <= (int)HT_KERNELS_OPTIM &&
+                   (int)HT_KERNELS_RANDOM_END <= (int)HT_KERNELS_NN &&
+                   (int)HT_KERNELS_NN_END <= (int)HT_KERNELS_SPATIAL &&
+                   (int)HT_KERNELS_SPATIAL_END <= (int)HT_KERNELS_OPTIM &&
                    (int)HT_KERNELS_OPTIM_END <= (int)HT_KERNEL_LIMIT,
                "a list of kernels runs into the next");
 _Static_assert((int)HT_KERNEL_CONVERT_COMPLEX128 - (int)HT_KERNEL_CONVERT_BOOL ==
@@ -30,6 +34,7 @@ _Static_assert((int)HT_KERNEL_CONVERT_COMPLEX128 - (int)HT_KERNEL_CONVERT_BOOL =
 static const char *const names[HT_KERNEL_LIMIT] = {
     HT_ELEMENTWISE_KERNELS(ROW) HT_REDUCE_KERNELS(ROW) HT_CUMULATIVE_KERNELS(ROW)
         HT_RANDOM_KERNELS(NAME) HT_INDEX_KERNELS(ROW) HT_NN_KERNELS(ROW) HT_OPTIM_KERNELS(NAME)};
+        HT_RANDOM_KERNELS(NAME) HT_NN_KERNELS(ROW) HT_OPTIM_KERNELS(NAME) HT_SPATIAL_KERNELS(NAME)};
 #undef ROW
 #undef NAME
 

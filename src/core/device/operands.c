@@ -9,6 +9,7 @@
 #include "ht/kernels/optim.h"
 #include "ht/kernels/random.h"
 #include "ht/kernels/reduce.h"
+#include "ht/kernels/spatial.h"
 
 /* Whoever is told. */
 typedef struct visitor {
@@ -185,6 +186,15 @@ static void visit_ht_gemm_call(const visitor *v, ht_gemm_call *g)
     visit_matrix(v, &g->c, g, g->m, g->n, g->ldc, g->c_step, true);
 }
 
+static void visit_distance(const visitor *v, ht_distance_call *d)
+{
+    const bool nothing = d->m == 0 || d->n == 0;
+
+    visit_dense(v, &d->x, d->m * d->k, d->call.dtype, false);
+    visit_dense(v, &d->y, d->n * d->k, d->call.dtype, false);
+    visit_dense(v, &d->out, nothing ? 0 : (d->m - 1) * d->leading + d->n, d->call.dtype, true);
+}
+
 static void visit_image(const visitor *v, void *slot, ht_dtype dtype, const int64_t shape[],
                         const int64_t stride[], int ndim, bool written)
 {
@@ -344,6 +354,12 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
         visit_update(to, arguments); \
         break;
         HT_OPTIM_KERNELS(ROW)
+#undef ROW
+#define ROW(name)                      \
+    case HT_KERNEL_##name:             \
+        visit_distance(to, arguments); \
+        break;
+        HT_SPATIAL_KERNELS(ROW)
 #undef ROW
     default:
         break;
