@@ -15,6 +15,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
+	tests/core/algorithms/test_covariance.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/autograd/test_autograd.c \
@@ -53,6 +54,7 @@ core_tests = \
 	tests/core/ops/test_indexing.c \
 	tests/core/ops/test_logical.c \
 	tests/core/ops/test_manipulations.c \
+	tests/core/ops/test_moments.c \
 	tests/core/ops/test_places.c \
 	tests/core/ops/test_printing.c \
 	tests/core/ops/test_random.c \
@@ -327,6 +329,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_leaves.c \
 	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_misuse.c \
+	tests/fuzz/ops_moments.c \
 	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \

@@ -1,4 +1,5 @@
 # What is an algorithm, not a row of a driver.
 libht_objects_la_SOURCES += \
+	src/core/algorithms/covariance.c \
 	src/core/algorithms/histogram.c \
 	src/core/algorithms/linalg.c

@@ -123,6 +123,10 @@ ht_tensor *ht__mean_wide(const char *what, ht_tensor *x, const ht_reduce_over *o
 ht_tensor *ht__spread_wide(const char *what, ht_tensor *x, const ht_reduce_over *over,
                            double divisor);
 
+/* Differentiable: x less a constant near its mean (over: the axes kept), in the accumulator's dtype
+ * (moments.c). */
+ht_tensor *ht__centred(const char *what, ht_tensor *x, const ht_reduce_over *over);
+
 /* Long forms (reduce_options.c): what of the options a function takes, besides axes and keepdims.
  * False after an error. */
 enum {

@@ -22,6 +22,7 @@ libht_objects_la_SOURCES += \
 	src/core/ops/key.c \
 	src/core/ops/key.h \
 	src/core/ops/logical.c \
+	src/core/ops/moments.c \
 	src/core/ops/move.c \
 	src/core/ops/ops.h \
 	src/core/ops/printing.c \
