@@ -18,6 +18,7 @@ core_tests = \
 	tests/core/algorithms/test_covariance.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_permutation.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -59,6 +60,7 @@ core_tests = \
 	tests/core/ops/test_printing.c \
 	tests/core/ops/test_random.c \
 	tests/core/ops/test_rearrange.c \
+	tests/core/ops/test_redistribute.c \
 	tests/core/ops/test_reduce.c \
 	tests/core/ops/test_reduce_ext.c \
 	tests/core/ops/test_rounding.c \

@@ -2,4 +2,7 @@
 libht_objects_la_SOURCES += \
 	src/core/algorithms/covariance.c \
 	src/core/algorithms/histogram.c \
-	src/core/algorithms/linalg.c
+	src/core/algorithms/linalg.c \
+	src/core/algorithms/permutation.c \
+	src/core/algorithms/permutation.h \
+	src/core/algorithms/permutation_map.c

@@ -28,6 +28,7 @@ libht_objects_la_SOURCES += \
 	src/core/ops/printing.c \
 	src/core/ops/random.c \
 	src/core/ops/rearrange.c \
+	src/core/ops/redistribute.c \
 	src/core/ops/reduce_options.c \
 	src/core/ops/relational.c \
 	src/core/ops/reshape.c \
