@@ -335,6 +335,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \
+	tests/fuzz/ops_slabs.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \
