@@ -24,6 +24,10 @@ core_tests = \
 	tests/core/algorithms/test_matmul.c \
 	tests/core/algorithms/test_norms.c \
 	tests/core/algorithms/test_vector_products.c \
+	tests/core/algorithms/test_covariance.c \
+	tests/core/algorithms/test_histogram.c \
+	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_permutation.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -66,10 +70,12 @@ core_tests = \
 	tests/core/ops/test_indexing.c \
 	tests/core/ops/test_logical.c \
 	tests/core/ops/test_manipulations.c \
+	tests/core/ops/test_moments.c \
 	tests/core/ops/test_places.c \
 	tests/core/ops/test_printing.c \
 	tests/core/ops/test_random.c \
 	tests/core/ops/test_rearrange.c \
+	tests/core/ops/test_redistribute.c \
 	tests/core/ops/test_reduce.c \
 	tests/core/ops/test_reduce_ext.c \
 	tests/core/ops/test_rounding.c \
@@ -342,12 +348,14 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_leaves.c \
 	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_misuse.c \
+	tests/fuzz/ops_moments.c \
 	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_products.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \
 	tests/fuzz/ops_rows.c \
 	tests/fuzz/ops_spatial.c \
+	tests/fuzz/ops_slabs.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \

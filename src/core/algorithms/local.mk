@@ -16,3 +16,9 @@ libht_objects_la_SOURCES += \
 	src/core/algorithms/ring.c \
 	src/core/algorithms/ring.h \
 	src/core/algorithms/vector_products.c
+	src/core/algorithms/covariance.c \
+	src/core/algorithms/histogram.c \
+	src/core/algorithms/linalg.c \
+	src/core/algorithms/permutation.c \
+	src/core/algorithms/permutation.h \
+	src/core/algorithms/permutation_map.c
