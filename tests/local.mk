@@ -306,6 +306,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/files_log.c \
 	tests/fuzz/files_place.c \
 	tests/fuzz/files_states.c \
+	tests/fuzz/files_tables.c \
 	tests/fuzz/files_value.c \
 	tests/fuzz/faults.c \
 	tests/fuzz/fuzz.h \
