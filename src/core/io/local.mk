@@ -1,4 +1,4 @@
-# HDF5 files and checkpoints.
+# Files (HDF5, .npy, CSV) and checkpoints.
 libht_objects_la_SOURCES += \
 	src/core/io/checkpoint.h \
 	src/core/io/checkpoint_crc.c \
