@@ -56,10 +56,14 @@ core_tests = \
 	tests/core/exchange/test_exchange_halves.c \
 	tests/core/exchange/test_exchange_nodes.c \
 	tests/core/exchange/test_exchange_thread.c \
+	tests/core/io/test_agrees_files.c \
 	tests/core/io/test_checkpoint.c \
 	tests/core/io/test_checkpoint_place.c \
 	tests/core/io/test_checkpoint_walk.c \
+	tests/core/io/test_csv.c \
 	tests/core/io/test_hdf5.c \
+	tests/core/io/test_load.c \
+	tests/core/io/test_npy.c \
 	tests/core/ops/test_arithmetics.c \
 	tests/core/ops/test_binary.c \
 	tests/core/ops/test_binary_in_place.c \
@@ -322,6 +326,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/files_log.c \
 	tests/fuzz/files_place.c \
 	tests/fuzz/files_states.c \
+	tests/fuzz/files_tables.c \
 	tests/fuzz/files_value.c \
 	tests/fuzz/faults.c \
 	tests/fuzz/fuzz.h \
