@@ -15,8 +15,10 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
+	tests/core/algorithms/test_decompositions.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_solvers.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -376,6 +378,7 @@ EXTRA_DIST += \
 	tests/count.sh \
 	tests/lsan.supp \
 	tests/tsan.supp \
+	tests/core/algorithms/matrices_test.h \
 	tests/core/io/checkpoint_test.h \
 	tests/backends/cpu/cpu_elementwise.h \
 	tests/backends/cpu/cpu_kernels.h \
