@@ -17,8 +17,10 @@ core_tests = \
 	tests/backends/cpu/test_cpu_update.c \
 	tests/core/algorithms/test_decompositions.c \
 	tests/core/algorithms/test_histogram.c \
+	tests/core/algorithms/test_iterative.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_solvers.c \
+	tests/core/algorithms/test_spectra.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -316,6 +318,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/number_memory.c \
 	tests/fuzz/number_ops.c \
 	tests/fuzz/ops_checks.c \
+	tests/fuzz/ops_decompositions.c \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_elementwise.h \
 	tests/fuzz/ops_factories.c \

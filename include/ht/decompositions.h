@@ -33,5 +33,41 @@ HT_API ht_status ht_lu(ht_tensor *a, ht_tensor **p, ht_tensor **l, ht_tensor **u
  * definite. Source: torch.linalg.cholesky. */
 HT_API ht_tensor *ht_cholesky(ht_tensor *a);
 
+/* Eigenvalues of a = v diag(w) v^H, Hermitian, of which only the lower triangle is read: w (..., n)
+ * real, up, of no split but that of a batch; v (..., n, n), in the split of a, has orthonormal
+ * columns; NULL: not wanted. A matrix that is split by one-sided block Jacobi: errors of some
+ * roundings of the largest row of a. Not differentiable. HT_ERR_ARGUMENT where an element is NaN or
+ * infinite. Source: heat.linalg.eigh. */
+HT_API ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v);
+
+/* x = u diag(s) vh: (m, n) -> u (m, k) with orthonormal columns, s (k) real, not negative, down,
+ * and vh (k, n) with orthonormal rows, k = min(m, n); u and vh NULL: not wanted. s is of no split,
+ * but that of a batch. Of an x split by rows u is split by rows, and vh on every rank where the
+ * longest slab has as many rows as x has columns, else split by columns; of one split by columns
+ * the same of its transpose. Such slabs by a tree of QRs, others by one-sided block Jacobi after
+ * QR. Not differentiable. HT_ERR_ARGUMENT where an element is NaN or infinite. Source:
+ * heat.linalg.svd. */
+HT_API ht_status ht_svd(ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tensor **vh);
+
+/* x = u h: (m, n) with m >= n -> u (m, n) with orthonormal columns, h (n, n) Hermitian and positive
+ * semidefinite; NULL: not wanted. u is in the split of x; h has the split of what ht_svd gives for
+ * vh. By ht_svd; not differentiable. Source: heat.linalg.polar. */
+HT_API ht_status ht_polar(ht_tensor *x, ht_tensor **u, ht_tensor **h);
+
+/* The `rank` largest singular values of a matrix x and their vectors, as ht_svd's, from a random
+ * sample of its range of rank + oversamples columns (10), made sharper by power iterations (0):
+ * u (m, rank), s (rank), vh (rank, n). u or vh are split as x is. Not differentiable.
+ * HT_ERR_ARGUMENT unless 1 <= rank <= min(m, n). Source: heat.linalg.rsvd. */
+HT_API ht_status ht_rsvd(ht_tensor *x, int64_t rank, ht_tensor **u, ht_tensor **s, ht_tensor **vh);
+HT_API ht_status ht_rsvd_ext(ht_tensor *x, int64_t rank, int64_t oversamples, int power_iterations,
+                             ht_tensor **u, ht_tensor **s, ht_tensor **vh);
+
+/* The `count` largest eigenvalues of a Hermitian matrix a, down, and their vectors (n, count), by a
+ * random sample of its range, as ht_rsvd; v NULL: not wanted. Not differentiable. Source:
+ * heat.linalg.reigh. */
+HT_API ht_status ht_reigh(ht_tensor *a, int64_t count, ht_tensor **w, ht_tensor **v);
+HT_API ht_status ht_reigh_ext(ht_tensor *a, int64_t count, int64_t oversamples,
+                              int power_iterations, ht_tensor **w, ht_tensor **v);
+
 HT_END_DECLS
 #endif

@@ -34,5 +34,41 @@ HT_API ht_tensor *ht_det(ht_tensor *a);
  * differentiable, the sign is not. */
 HT_API ht_status ht_slogdet(ht_tensor *a, ht_tensor **sign, ht_tensor **logarithm);
 
+/* The pseudo-inverse of a, (..., m, n) -> (..., n, m), by ht_svd: singular values up to rtol times
+ * the largest count as 0; ht_pinv: max(m, n) roundings. Of one matrix split by rows the result is
+ * split by columns, and the other way around. Not differentiable. Source: torch.linalg.pinv. */
+HT_API ht_tensor *ht_pinv(ht_tensor *a);
+HT_API ht_tensor *ht_pinv_ext(ht_tensor *a, double rtol);
+
+/* The x with the least |a x - b|, column by column, and among those the shortest one: (m, n), b
+ * (m, k) or (m) -> (n, k) or (n), of one matrix each; rtol as ht_pinv's. Not differentiable.
+ * Source: torch.linalg.lstsq. */
+HT_API ht_tensor *ht_lstsq(ht_tensor *a, ht_tensor *b);
+HT_API ht_tensor *ht_lstsq_ext(ht_tensor *a, ht_tensor *b, double rtol);
+
+/* x of a x = b for a Hermitian positive definite matrix a (n, n) and b (n), by conjugate gradients
+ * from x0 (NULL: zeros): n steps, or until |b - a x| <= tolerance |b| (ht_cg: 10 roundings). Real
+ * numbers; of no split. Not differentiable. Source: heat.linalg.cg. */
+HT_API ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0);
+HT_API ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
+                            int64_t most_steps);
+
+/* m steps of Lanczos for a Hermitian matrix a (n, n) from v0 (n) (NULL: random), with every vector
+ * made orthogonal to all before it, twice: a v ~ v t with v (n, m) of orthonormal columns, split by
+ * rows where a is split, and t (m, m) real and tridiagonal, of no split. Where the space that a
+ * makes of v0 ends, it goes on from a random vector. Not differentiable. HT_ERR_ARGUMENT unless
+ * 1 <= m <= n. Source: heat.linalg.lanczos. */
+HT_API ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_tensor **t);
+
+/* e^a = 1 + a + a a / 2 + ... of square matrices, in the split of a: by a diagonal Pade approximant
+ * of a / 2^s, squared s times. Not differentiable. Source: heat.linalg.matrix_exp. */
+HT_API ht_tensor *ht_matrix_exp(ht_tensor *a);
+
+/* About the condition of a matrix x (m, n), m >= n, the quotient of its largest and its smallest
+ * singular value: power iterations on the factor r of its QR and on its inverse, from a random
+ * vector, some 20 each. Rather below than above; infinity where r is singular. Source:
+ * heat.linalg.condest. */
+HT_API ht_status ht_condest(ht_tensor *x, double *condition);
+
 HT_END_DECLS
 #endif

@@ -137,4 +137,15 @@ ht_tensor *ht__columns_for(const char *what, ht_tensor *b);
 /* The same in place of this rank's columns of x, or all where each rank has them. */
 ht_status ht__solve_columns(const char *what, ht_tensor *t, ht_triangle as, ht_tensor *local);
 
+/* Singular values down, x = u diag(s) v^H; u and v where `vectors`. */
+typedef struct ht_matrix_svd {
+    bool vectors;
+    ht_tensor *u, *s, *v;
+} ht_matrix_svd;
+ht_status ht__svd(const char *what, ht_tensor *x, ht_matrix_svd *to);
+ht_status ht__svd_of_split(const char *what, ht_tensor *x, ht_matrix_svd *to);
+
+/* As ht_eigh. */
+ht_status ht__eigh(const char *what, ht_tensor *a, ht_tensor **w, ht_tensor **v);
+
 #endif

@@ -286,9 +286,9 @@ static int NAME(solve_triangular)(void *stream, const ht_kernel_call *call)
     (void)stream;
     for (int64_t i = 0; i < f->batch && failed == 0 && f->m > 0 && f->n > 0; i++)
         CBLAS(trsm)
-        (CblasRowMajor, f->right ? CblasRight : CblasLeft, f->upper ? CblasUpper : CblasLower,
-         cblas_op(f->op), f->unit ? CblasUnit : CblasNonUnit, (int)f->m, (int)f->n, NUMBER(1),
-         (const C *)f->t + i * size * size, (int)size, (C *)f->b + i * f->m * f->n, (int)f->n);
+    (CblasRowMajor, f->right ? CblasRight : CblasLeft, f->upper ? CblasUpper : CblasLower,
+     cblas_op(f->op), f->unit ? CblasUnit : CblasNonUnit, (int)f->m, (int)f->n, NUMBER(1),
+     (const C *)f->t + i * size * size, (int)size, (C *)f->b + i * f->m * f->n, (int)f->n);
     return failed;
 }
 
