@@ -21,6 +21,7 @@ core_tests = \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_solvers.c \
 	tests/core/algorithms/test_spectra.c \
+	tests/core/algorithms/test_truncated.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \

@@ -69,5 +69,28 @@ HT_API ht_status ht_reigh(ht_tensor *a, int64_t count, ht_tensor **w, ht_tensor 
 HT_API ht_status ht_reigh_ext(ht_tensor *a, int64_t count, int64_t oversamples,
                               int power_iterations, ht_tensor **w, ht_tensor **v);
 
+/* An approximation u diag(s) vh of a matrix x (m, n) by its largest singular values: a truncated
+ * SVD of each rank's part, merged and truncated again in a tree over the ranks, and one of x
+ * projected on what comes of it. u (m, k), s (k), vh (k, n) as ht_svd's; u, s, vh and error NULL:
+ * not wanted. ht_hsvd_rank: k = rank, or what x has at most. ht_hsvd_rtol: k is the least for which
+ * |x - u diag(s) vh| <= rtol |x|, in the norm of Frobenius. ht_hsvd: both, with rank 0 for any rank
+ * and rtol 0 for none, and so many singular values more on the way to it (5). *error: that quotient
+ * as it is. Of x split by rows u is, of x split by columns vh; the others have no split. Not
+ * differentiable. HT_ERR_ARGUMENT where an element is NaN or infinite, rank or safety below 0, or
+ * rtol not from 0 to 1. Source: heat.linalg.hsvd. */
+HT_API ht_status ht_hsvd_rank(ht_tensor *x, int64_t rank, ht_tensor **u, ht_tensor **s,
+                              ht_tensor **vh, double *error);
+HT_API ht_status ht_hsvd_rtol(ht_tensor *x, double rtol, ht_tensor **u, ht_tensor **s,
+                              ht_tensor **vh, double *error);
+HT_API ht_status ht_hsvd(ht_tensor *x, int64_t rank, double rtol, int64_t safety, ht_tensor **u,
+                         ht_tensor **s, ht_tensor **vh, double *error);
+
+/* From u diag(s) vh, (m, r), (r), (r, n), of an x, those of (x, columns), columns (m, d): the
+ * `rank` largest (0: all, up to min(m, r + d)). u has orthonormal columns. The new u is split as u
+ * is, the new vh as vh is; u is not split by columns, vh not by rows. Not differentiable. Errors:
+ * HT_ERR_SHAPE, HT_ERR_ARGUMENT. Source: heat.linalg.isvd. */
+HT_API ht_status ht_isvd(ht_tensor *columns, ht_tensor *u, ht_tensor *s, ht_tensor *vh,
+                         int64_t rank, ht_tensor **new_u, ht_tensor **new_s, ht_tensor **new_vh);
+
 HT_END_DECLS
 #endif

@@ -221,6 +221,44 @@ static ht_status check_rsvd(ht_tensor *x)
     return status;
 }
 
+static ht_status check_hsvd(ht_tensor *x)
+{
+    struct matrix a = matrix_of(x);
+    ht_tensor *u, *s, *vh;
+    double error;
+    ht_status status = ht_hsvd_rtol(x, 0.3, &u, &s, &vh, &error);
+
+    if (status != HT_SUCCESS)
+        return status;
+    expect_orthonormal("u", matrix_of(u));
+    expect_orthonormal("v", adjoint_of(matrix_of(vh)));
+    if (!(error <= 0.3001))
+        expect("error", product(times(matrix_of(u), matrix_of(s)), matrix_of(vh)), a, norm(a));
+    return HT_SUCCESS;
+}
+
+/* The columns of x, the last ones after the others. */
+static ht_status check_isvd(ht_tensor *x)
+{
+    struct matrix a = matrix_of(x);
+    const int64_t half = a.n / 2;
+    ht_tensor *u, *s, *vh;
+    ht_status status;
+
+    if (ht_tensor_ndim(x) != 2)
+        return ht_isvd(x, x, x, x, 0, &u, &s, &vh);
+    status = ht_svd(ht_narrow(x, 1, 0, half), &u, &s, &vh);
+    if (status != HT_SUCCESS)
+        return status;
+    status = ht_isvd(ht_narrow(x, 1, half, a.n), ht_resplit(u, HT_NONE), s, ht_resplit(vh, HT_NONE),
+                     0, &u, &s, &vh);
+    if (status != HT_SUCCESS)
+        return status;
+    expect("u s vh", product(times(matrix_of(u), matrix_of(s)), matrix_of(vh)), a, norm(a));
+    expect_orthonormal("u", matrix_of(u));
+    return HT_SUCCESS;
+}
+
 static ht_status check_eigh_of(ht_tensor *x,
                                ht_status (*call)(ht_tensor *, ht_tensor **, ht_tensor **))
 {
@@ -463,6 +501,8 @@ static const struct check {
     X(lu, 0)                    \
     X(svd, 0)                   \
     X(rsvd, FILLED)             \
+    X(hsvd, 0)                  \
+    X(isvd, 0)                  \
     X(eigh, SQUARE)             \
     X(reigh, SQUARE | FILLED)   \
     X(cholesky, MAY_FAIL)       \

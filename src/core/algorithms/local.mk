@@ -7,6 +7,8 @@ libht_objects_la_SOURCES += \
 	src/core/algorithms/determinant.c \
 	src/core/algorithms/eigh.c \
 	src/core/algorithms/histogram.c \
+	src/core/algorithms/hsvd.c \
+	src/core/algorithms/isvd.c \
 	src/core/algorithms/jacobi.c \
 	src/core/algorithms/jacobi.h \
 	src/core/algorithms/lanczos.c \

@@ -3,6 +3,7 @@
  * Factorisations by LAPACK, for the four types it knows. Its functions of the middle level are
  * called, which look for no NaN of their own accord: NaN gives NaN, or an info. */
 #include <complex.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,8 @@ static int too_large(const ht_kernel_call *call, int64_t n)
 #define REAL(x)          (x)
 #define ORTHOGONAL(name) LAPACK(JOIN(or, name))
 #define NUMBER(x)        (x)
+#define PRODUCT          CBLAS(syrk)
+#define ABS(x)           fabsf(x)
 #include "backends/cpu/linalg/lapack.inc.c"
 
 #define C                double
@@ -70,6 +73,8 @@ static int too_large(const ht_kernel_call *call, int64_t n)
 #define REAL(x)          (x)
 #define ORTHOGONAL(name) LAPACK(JOIN(or, name))
 #define NUMBER(x)        (x)
+#define PRODUCT          CBLAS(syrk)
+#define ABS(x)           fabs(x)
 #include "backends/cpu/linalg/lapack.inc.c"
 
 #define C                float complex
@@ -80,6 +85,8 @@ static int too_large(const ht_kernel_call *call, int64_t n)
 #define REAL(x)          crealf(x)
 #define ORTHOGONAL(name) LAPACK(JOIN(un, name))
 #define NUMBER(x)        (&(const C){x})
+#define PRODUCT          CBLAS(herk)
+#define ABS(x)           cabsf(x)
 #include "backends/cpu/linalg/lapack.inc.c"
 
 #define C                double complex
@@ -90,6 +97,8 @@ static int too_large(const ht_kernel_call *call, int64_t n)
 #define REAL(x)          creal(x)
 #define ORTHOGONAL(name) LAPACK(JOIN(un, name))
 #define NUMBER(x)        (&(const C){x})
+#define PRODUCT          CBLAS(herk)
+#define ABS(x)           cabs(x)
 #include "backends/cpu/linalg/lapack.inc.c"
 
 void ht__cpu_fill_lapack(ht_kernel_table *kernels)

@@ -28,13 +28,14 @@ static void NAME(copy_upper)(int64_t k, int64_t n, const C *from, C *to)
 
 /* Memory that all blocks of a factorisation share. */
 typedef struct NAME(qr_work) {
-    C *tau, *work;
+    C *tau, *work, *kept, *square; /* kept (kept_rows, n), square (n, n) */
+    int64_t kept_rows;
     bool wants_q;
 } NAME(qr_work);
 
 /* x (m, n), m >= n, is a; x <- q, r (n, n). Row-major memory is the transpose, whose LQ factors are
  * those of a, transposed: a^T = l q' gives a = q'^T l^T, and nothing is turned around. */
-static int NAME(qr_block)(int64_t m, int64_t n, C *x, C *r, const NAME(qr_work) * w)
+static int NAME(qr_reflectors)(int64_t m, int64_t n, C *x, C *r, const NAME(qr_work) * w)
 {
     const lapack_int rows = (lapack_int)m, columns = (lapack_int)n, size = work_size(n);
     lapack_int info = LAPACK(gelqf)(LAPACK_COL_MAJOR, columns, rows, x, columns, w->tau, w->work,
@@ -45,6 +46,52 @@ static int NAME(qr_block)(int64_t m, int64_t n, C *x, C *r, const NAME(qr_work) 
         info = ORTHOGONAL(glq)(LAPACK_COL_MAJOR, columns, rows, columns, x, columns, w->tau,
                                w->work, size);
     return info;
+}
+
+/* r (n, n) <- the Cholesky factor of x^H x, x <- x r^-1; false: there is none. Where `nearly`, x
+ * must be orthonormal to some digits before. */
+static bool NAME(cholesky_step)(int64_t m, int64_t n, C *x, C *r, bool nearly)
+{
+    R off = 0;
+
+    PRODUCT(CblasRowMajor, CblasUpper, CblasConjTrans, (int)n, (int)m, 1, x, (int)n, 0, r, (int)n);
+    for (int64_t i = 0; i < n && nearly; i++) {
+        for (int64_t j = i; j < n; j++)
+            off += ABS(r[i * n + j] - (C)(i == j));
+    }
+    if (!(off < (R)0.1) ||
+        LAPACK(potrf)(LAPACK_COL_MAJOR, 'L', (lapack_int)n, r, (lapack_int)n) != 0)
+        return false;
+    CBLAS(trsm)
+    (CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)m, (int)n, NUMBER(1),
+     r, (int)n, x, (int)n);
+    return true;
+}
+
+/* As qr_reflectors by Cholesky factors of x^H x, twice, all of it products of matrices. After the
+ * first one x is orthonormal to some digits, which the second one sees, unless its columns were
+ * almost dependent: then false, and x is what it was. */
+static bool NAME(qr_cholesky)(int64_t m, int64_t n, C *x, C *r, const NAME(qr_work) * w)
+{
+    C *second = w->square;
+
+    memcpy(w->kept, x, (size_t)(m * n) * sizeof *x);
+    if (NAME(cholesky_step)(m, n, x, r, false) && NAME(cholesky_step)(m, n, x, second, true)) {
+        NAME(copy_upper)(n, n, r, r);
+        CBLAS(trmm)
+        (CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, (int)n,
+         NUMBER(1), second, (int)n, r, (int)n);
+        return true;
+    }
+    memcpy(x, w->kept, (size_t)(m * n) * sizeof *x);
+    return false;
+}
+
+static int NAME(qr_block)(int64_t m, int64_t n, C *x, C *r, const NAME(qr_work) * w)
+{
+    if (m >= 2 * n && m <= w->kept_rows && NAME(qr_cholesky)(m, n, x, r, w))
+        return 0;
+    return NAME(qr_reflectors)(m, n, x, r, w);
 }
 
 /* Rows of r, and the columns of q that belong to them, change their signs where the diagonal is
@@ -68,16 +115,21 @@ static void NAME(turn_signs)(int64_t m, int64_t k, int64_t n, C *q, C *r)
     ht__free(sign);
 }
 
+static int64_t NAME(block_rows)(int64_t n)
+{
+    const int64_t rows = CACHED_BYTES / ((int64_t)sizeof(C) * n);
+
+    return rows < 4 * n ? 4 * n : rows;
+}
+
 /* As qr_block, of any number of rows: blocks that stay in the cache, the factors r of all of them
  * one upon another in the same way, and each block's q times its part of that q. */
 static int NAME(qr_tall)(int64_t m, int64_t n, C *x, C *r, const NAME(qr_work) * w)
 {
-    int64_t rows = CACHED_BYTES / ((int64_t)sizeof(C) * n), blocks;
+    const int64_t rows = NAME(block_rows)(n), blocks = m / rows;
     C *stack, *part;
     int failed = 0;
 
-    rows = rows < 2 * n ? 2 * n : rows;
-    blocks = m / rows;
     if (blocks < 2) {
         failed = NAME(qr_block)(m, n, x, r, w);
         NAME(turn_signs)(m, n, n, w->wants_q ? x : NULL, r);
@@ -135,6 +187,9 @@ static int NAME(qr)(void *stream, const ht_kernel_call *call)
         return failed;
     w.tau = ht__alloc((size_t)k * sizeof *w.tau);
     w.work = ht__alloc((size_t)work_size(n) * sizeof *w.work);
+    w.kept_rows = least(m, 2 * NAME(block_rows)(n));
+    w.kept = ht__alloc((size_t)(w.kept_rows * n) * sizeof *w.kept);
+    w.square = ht__alloc((size_t)(n * n) * sizeof *w.square);
     if (m >= n && f->q == NULL)
         x = ht__alloc((size_t)(m * n) * sizeof *x);
     for (int64_t i = 0; i < f->batch && failed == 0; i++) {
@@ -150,6 +205,8 @@ static int NAME(qr)(void *stream, const ht_kernel_call *call)
         failed = NAME(qr_tall)(m, n, q, r, &w);
     }
     ht__free(x);
+    ht__free(w.square);
+    ht__free(w.kept);
     ht__free(w.work);
     ht__free(w.tau);
     return failed;
@@ -412,4 +469,6 @@ static void NAME(fill)(ht_kernel_table *kernels, ht_dtype dtype)
 #undef CONJ
 #undef REAL
 #undef ORTHOGONAL
+#undef PRODUCT
+#undef ABS
 #undef NUMBER
