@@ -493,31 +493,19 @@ static ht_status check_condest(ht_tensor *x)
 
 enum { SQUARE = 1, TALL = 2, FILLED = 4, MAY_FAIL = 8 };
 
+/* clang-format off */
+#define CHECK_LIST(X) \
+    X(qr, 0) X(lu, 0) X(svd, 0) X(rsvd, FILLED) X(hsvd, 0) X(isvd, 0) X(eigh, SQUARE) \
+    X(reigh, SQUARE | FILLED) X(cholesky, MAY_FAIL) X(solve, SQUARE | MAY_FAIL) \
+    X(solve_triangular, SQUARE) X(inv, SQUARE | MAY_FAIL) X(det, SQUARE) X(polar, TALL) \
+    X(pinv, 0) X(lstsq, 0) X(cg, MAY_FAIL) X(lanczos, SQUARE | FILLED) X(matrix_exp, SQUARE) \
+    X(condest, TALL | FILLED)
+/* clang-format on */
+
 static const struct check {
     ht_status (*run)(ht_tensor *x);
     unsigned needs;
 } checks[] = {
-#define CHECK_LIST(X)           \
-    X(qr, 0)                    \
-    X(lu, 0)                    \
-    X(svd, 0)                   \
-    X(rsvd, FILLED)             \
-    X(hsvd, 0)                  \
-    X(isvd, 0)                  \
-    X(eigh, SQUARE)             \
-    X(reigh, SQUARE | FILLED)   \
-    X(cholesky, MAY_FAIL)       \
-    X(solve, SQUARE | MAY_FAIL) \
-    X(solve_triangular, SQUARE) \
-    X(inv, SQUARE | MAY_FAIL)   \
-    X(det, SQUARE)              \
-    X(polar, TALL)              \
-    X(pinv, 0)                  \
-    X(lstsq, 0)                 \
-    X(cg, MAY_FAIL)             \
-    X(lanczos, SQUARE | FILLED) \
-    X(matrix_exp, SQUARE)       \
-    X(condest, TALL | FILLED)
 #define CHECK_ROW(name, needs) {check_##name, needs},
     CHECK_LIST(CHECK_ROW)
 #undef CHECK_ROW
