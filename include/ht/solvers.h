@@ -47,8 +47,8 @@ HT_API ht_tensor *ht_lstsq(ht_tensor *a, ht_tensor *b);
 HT_API ht_tensor *ht_lstsq_ext(ht_tensor *a, ht_tensor *b, double rtol);
 
 /* x of a x = b for a Hermitian positive definite matrix a (n, n) and b (n), by conjugate gradients
- * from x0 (NULL: zeros): n steps, or until |b - a x| <= tolerance |b| (ht_cg: 10 roundings). Real
- * numbers; of no split. Not differentiable. Source: heat.linalg.cg. */
+ * from x0 (NULL: zeros): n steps, or until |b - a x| <= tolerance |b| (ht_cg: 10 roundings).
+ * The result has no split. Not differentiable. Source: heat.linalg.cg. */
 HT_API ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0);
 HT_API ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
                             int64_t most_steps);

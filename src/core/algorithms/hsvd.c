@@ -54,7 +54,7 @@ static ht_status values_of(const goal *g, ht_tensor *s, const double **values)
 static ht_tensor *truncated(const goal *g, ht_tensor *x)
 {
     ht_matrix_svd f = {.vectors = true};
-    const double *values;
+    const double *values = NULL;
     int64_t count;
 
     if (ht__svd(g->what, x, &f) != HT_SUCCESS || values_of(g, f.s, &values) != HT_SUCCESS)
@@ -154,7 +154,7 @@ static ht_status hsvd(const goal *g, ht_tensor *x, ht_matrix_svd *to)
     const bool is_split = ht__is_split_matrix(x);
     ht_tensor *basis = is_split ? basis_of(g, x) : NULL;
     ht_tensor *low = is_split && basis != NULL ? ht_matmul(ht__adjoint(basis), x) : x;
-    const double *values;
+    const double *values = NULL;
     double square = 0;
     int64_t count, n;
     ht_status status;
