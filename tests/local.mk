@@ -16,7 +16,9 @@ core_tests = \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
 	tests/core/algorithms/test_distance.c \
+	tests/core/algorithms/test_decompositions.c \
 	tests/core/algorithms/test_histogram.c \
+	tests/core/algorithms/test_iterative.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_partitioned.c \
 	tests/core/algorithms/test_tiling.c \
@@ -28,6 +30,9 @@ core_tests = \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_permutation.c \
+	tests/core/algorithms/test_solvers.c \
+	tests/core/algorithms/test_spectra.c \
+	tests/core/algorithms/test_truncated.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -339,6 +344,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/number_memory.c \
 	tests/fuzz/number_ops.c \
 	tests/fuzz/ops_checks.c \
+	tests/fuzz/ops_decompositions.c \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_elementwise.h \
 	tests/fuzz/ops_exchange.c \
@@ -407,6 +413,7 @@ EXTRA_DIST += \
 	tests/count.sh \
 	tests/lsan.supp \
 	tests/tsan.supp \
+	tests/core/algorithms/matrices_test.h \
 	tests/core/io/checkpoint_test.h \
 	tests/backends/cpu/cpu_elementwise.h \
 	tests/backends/cpu/cpu_kernels.h \

@@ -11,6 +11,8 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/kernels.h \
 	src/backends/cpu/level.h \
 	src/backends/cpu/linalg/gemm.c \
+	src/backends/cpu/linalg/lapack.c \
+	src/backends/cpu/linalg/lapack.h \
 	src/backends/cpu/nn/conv.c \
 	src/backends/cpu/nn/conv_plain.c \
 	src/backends/cpu/nn/conv_plain.h \
@@ -51,6 +53,7 @@ EXTRA_DIST += \
 	src/backends/cpu/elementwise/where.inc.c \
 	src/backends/cpu/index/add.inc.c \
 	src/backends/cpu/index/move.inc.c \
+	src/backends/cpu/linalg/lapack.inc.c \
 	src/backends/cpu/linalg/products.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \

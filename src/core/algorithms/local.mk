@@ -22,3 +22,28 @@ libht_objects_la_SOURCES += \
 	src/core/algorithms/permutation.c \
 	src/core/algorithms/permutation.h \
 	src/core/algorithms/permutation_map.c
+	src/core/algorithms/cholesky.c \
+	src/core/algorithms/condest.c \
+	src/core/algorithms/conjugate_gradients.c \
+	src/core/algorithms/decompositions.h \
+	src/core/algorithms/determinant.c \
+	src/core/algorithms/eigh.c \
+	src/core/algorithms/histogram.c \
+	src/core/algorithms/hsvd.c \
+	src/core/algorithms/isvd.c \
+	src/core/algorithms/jacobi.c \
+	src/core/algorithms/jacobi.h \
+	src/core/algorithms/lanczos.c \
+	src/core/algorithms/least_squares.c \
+	src/core/algorithms/linalg.c \
+	src/core/algorithms/local_factors.c \
+	src/core/algorithms/lu_columns.c \
+	src/core/algorithms/matrix_exp.c \
+	src/core/algorithms/matrix_operand.c \
+	src/core/algorithms/qr.c \
+	src/core/algorithms/qr_columns.c \
+	src/core/algorithms/qr_tree.c \
+	src/core/algorithms/randomized.c \
+	src/core/algorithms/solve.c \
+	src/core/algorithms/svd.c \
+	src/core/algorithms/triangular.c

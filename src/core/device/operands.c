@@ -3,6 +3,7 @@
  * What the arguments of each kernel point to, for those who treat all kernels alike: the host that
  * stands in for a device, a device that translates addresses. */
 #include "core/device/device.h"
+#include "ht/kernels/decompositions.h"
 #include "ht/kernels/elementwise.h"
 #include "ht/kernels/index.h"
 #include "ht/kernels/nn.h"
@@ -292,6 +293,32 @@ static void visit_ht_dropout_call(const visitor *v, ht_dropout_call *d)
     visit(v, &d->mask, 0, count, d->draw.call.kernel == HT_KERNEL_DROPOUT_FORWARD);
 }
 
+/* Elements of q, r and t of one matrix; a is (m, n). */
+static void visit_ht_factor_call(const visitor *v, ht_factor_call *f)
+{
+    const ht_dtype dtype = f->call.dtype, real = dtype_of('p', &f->call);
+    const ht_kernel kernel = f->call.kernel;
+    const int64_t k = f->m < f->n ? f->m : f->n;
+    const bool whole = kernel == HT_KERNEL_LU || kernel == HT_KERNEL_SWAP_ROWS;
+    const bool swaps = kernel == HT_KERNEL_SWAP_ROWS;
+
+    visit_dense(v, &f->a, f->batch * f->m * f->n, dtype, false);
+    visit_dense(v, &f->q, f->batch * f->m * (whole ? f->n : k), dtype, true);
+    visit_dense(v, &f->r, f->batch * k * f->n, dtype, true);
+    visit_dense(v, &f->t, f->batch * k * k, dtype, true);
+    visit_dense(v, &f->real, f->batch * k, real, true);
+    visit_dense(v, &f->pivots, f->batch * (swaps ? f->count : k), HT_INT64, !swaps);
+    visit_dense(v, &f->info, f->batch, HT_INT64, true);
+}
+
+static void visit_ht_triangular_call(const visitor *v, ht_triangular_call *t)
+{
+    const int64_t size = t->right ? t->n : t->m;
+
+    visit_dense(v, &t->t, t->batch * size * size, t->call.dtype, false);
+    visit_dense(v, &t->b, t->batch * t->m * t->n, t->call.dtype, true);
+}
+
 static void visit_update(const visitor *v, ht_update_call *u)
 {
     ht_update_part *part = ht_update_parts(u);
@@ -348,6 +375,7 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
         visit_##type(to, arguments); \
         break;
         HT_NN_KERNELS(ROW)
+        HT_DECOMPOSITION_KERNELS(ROW)
 #undef ROW
 #define ROW(name)                    \
     case HT_KERNEL_##name:           \
