@@ -45,6 +45,7 @@
 #include "ht/rounding.h"
 #include "ht/shape.h"
 #include "ht/signals.h"
+#include "ht/sorting.h"
 #include "ht/statistics.h"
 #include "ht/tensor.h"
 #include "ht/timeline.h"

@@ -17,6 +17,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_update.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_sort.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -327,6 +328,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_leaves.c \
 	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_misuse.c \
+	tests/fuzz/ops_order.c \
 	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Elements in order. Complex numbers are compared by their real, then by their imaginary parts; NaN
+ * is greater than any number, so that it comes last in ascending order and first in descending one;
+ * -0 equals 0. Any dtype. Source: heat.manipulations. */
+#ifndef HT_SORTING_H
+#define HT_SORTING_H
+
+#include "ht/tensor.h"
+
+HT_BEGIN_DECLS
+
+/* Into *values the elements of x in order along an axis, and into *indices (int64; NULL: not
+ * wanted) where each stood along it, from 0; equal elements stay in their order, in descending
+ * order, too. Split as x; balanced where that is along the axis. Collective along the split axis:
+ * many lines are dealt out whole (two Alltoalls); of few, each rank sorts its part, all find where
+ * the slabs of the result begin, and exchange elements once. Values are differentiable.
+ * HT_ERR_ARGUMENT: x has no such axis. */
+HT_API ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values,
+                         ht_tensor **indices);
+
+/* The indices alone. */
+HT_API ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending);
+
+HT_END_DECLS
+#endif
