@@ -22,5 +22,12 @@ HT_API ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **va
 /* The indices alone. */
 HT_API ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending);
 
+/* Into *values the k largest elements of x along an axis, or the k smallest, in order, and into
+ * *indices where each stood; of equals the first ones. As the beginning of ht_sort, descending or
+ * ascending, but the rest is not sorted, and stays where it is if k is small beside the length.
+ * Split as x. HT_ERR_ARGUMENT: there are no k. */
+HT_API ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_tensor **values,
+                         ht_tensor **indices);
+
 HT_END_DECLS
 #endif

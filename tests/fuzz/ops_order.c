@@ -113,23 +113,54 @@ static struct outcome call_argsort(struct run *run, const struct statement *s)
     return made(ht_argsort(tensor_of(run, s, 0), (int)s->n[0], s->n[1] != 0));
 }
 
-static int sorted(struct run *run, const struct statement *s, struct array *out, bool places)
+/* --- The first ones: n[2] how many --- */
+
+static bool generate_topk(struct run *run, const struct op *op, struct statement *s)
+{
+    const struct array *x;
+
+    if (!generate_sort(run, op, s))
+        return false;
+    x = array_of(run, s, 0);
+    if (x->ndim == 0)
+        return false;
+    s->n[0] = random_below(&run->random, x->ndim);
+    s->n[2] = random_below(&run->random, x->shape[s->n[0]] + 1) - random_chance(&run->random, 2);
+    return true;
+}
+
+static struct outcome call_topk(struct run *run, const struct statement *s)
+{
+    ht_tensor *values = NULL, *indices;
+
+    if (ht_topk(tensor_of(run, s, 0), s->n[2], (int)s->n[0], s->n[1] != 0, &values,
+                s->seed % 2 == 0 ? &indices : NULL) != HT_SUCCESS)
+        values = NULL;
+    return made(values);
+}
+
+/* --- Results --- */
+
+static int sorted(struct run *run, const struct statement *s, struct array *out, bool places,
+                  int64_t keep)
 {
     const struct array *x = array_of(run, s, 0);
-    int64_t from[MOST];
+    int64_t from[MOST], shape[HT_MAX_NDIM];
     int axis = (int)s->n[0];
 
     if (!axis_of(&axis, x->ndim))
         return HT_ERR_ARGUMENT;
     if (!is_exact(x))
         return WANT_ANYTHING;
-    *out = array_new(places ? HT_INT64 : x->dtype, x->ndim, x->shape);
+    for (int i = 0; i < x->ndim; i++)
+        shape[i] = i == axis && keep < x->shape[i] ? keep : x->shape[i];
+    *out = array_new(places ? HT_INT64 : x->dtype, x->ndim, shape);
     for (int64_t i = 0; i < line_count(x, axis); i++) {
-        const struct line line = line_of(x, axis, i);
+        const struct line line = line_of(x, axis, i), to = line_of(out, axis, i);
 
         sort_line(x, line, s->n[1] != 0, from);
-        for (int64_t j = 0; j < line.n; j++)
-            array_set(out, line.first + j * line.step,
+        for (int64_t j = 0; j < to.n; j++)
+            array_set(out, to.first + j * to.step,
                       places ? number_int(HT_INT64, from[j])
                              : without_duals(run, array_at(x, line.first + from[j] * line.step)));
     }
@@ -138,16 +169,22 @@ static int sorted(struct run *run, const struct statement *s, struct array *out,
 
 static int reference_sort(struct run *run, const struct statement *s, struct array *out)
 {
-    return sorted(run, s, out, false);
+    return sorted(run, s, out, false, MOST);
 }
 
 static int reference_argsort(struct run *run, const struct statement *s, struct array *out)
 {
-    return sorted(run, s, out, true);
+    return sorted(run, s, out, true, MOST);
+}
+
+static int reference_topk(struct run *run, const struct statement *s, struct array *out)
+{
+    return s->n[2] < 0 ? HT_ERR_ARGUMENT : sorted(run, s, out, false, s->n[2]);
 }
 
 const struct op ops_order[] = {
     {"ht_sort(%t, %n, %n)", 6, generate_sort, call_sort, reference_sort, .rules = RULE_SMOOTH},
     {"ht_argsort(%t, %n, %n)", 3, generate_sort, call_argsort, reference_argsort,
      .rules = RULE_CUT},
+    {"ht_topk(%t, %n, %n, %n)", 4, generate_topk, call_topk, reference_topk, .rules = RULE_SMOOTH},
     {0}};

@@ -17,11 +17,11 @@
 #define HT_ORDER_KERNELS(X) X(SORT, ht_sort_call) X(MERGE, ht_merge_call) X(PLACE, ht_place_call)
 
 /* For every element of `loop`, which runs over the first elements of lines (operand 0 output, 1
- * input, 2 int64 or NULL): out <- the `count` elements of the line in order, and operand 2 <- where
- * they stood in it, counted from `first`. Output and input are apart. */
+ * input, 2 int64 or NULL): out <- the first `keep` of the `count` elements of the line in order,
+ * and operand 2 <- where they stood in it, counted from `first`. Output and input are apart. */
 typedef struct ht_sort_call {
     ht_loop loop;
-    int64_t count, out_stride, in_stride, index_stride, first;
+    int64_t count, keep, out_stride, in_stride, index_stride, first;
     bool descending;
 } ht_sort_call;
 

@@ -11,7 +11,10 @@
 typedef struct ht_order {
     const char *what;
     bool descending, indexed;
+    int64_t keep; /* elements of each line, from its beginning; HT_KEEP_ALL */
 } ht_order;
+
+#define HT_KEEP_ALL INT64_MAX
 
 /* Values in order, and where they stood; both scoped, `indices` NULL where not indexed. */
 typedef struct ht_sorted {
@@ -31,9 +34,9 @@ bool ht__sort_samples(const ht_order *order, ht_tensor *lines, ht_sorted *sorted
 bool ht__sort_local(const ht_order *order, ht_tensor *x, int axis, int64_t first,
                     ht_sorted *sorted);
 
-/* y[..., places[..., i], ...] = values[..., i, ...] along an axis, in the slabs of `like`, which
- * has their shape: where each place along the axis is named once (scatter.c). places: int64, in the
- * slabs of values. */
+/* y[..., places[..., i], ...] = values[..., i, ...] along an axis, in the shape and slabs of
+ * `like`, and 0 elsewhere, where no place along the axis is named twice (scatter.c). places: int64,
+ * in the slabs of values. */
 ht_tensor *ht__scatter_axis(const char *what, ht_tensor *values, ht_tensor *places, int axis,
                             const ht_body *like);
 

@@ -19,32 +19,28 @@ static void put(char *to, const int64_t *at, const char *from, int64_t n, size_t
         memcpy(to + at[i] * (int64_t)bytes, from + i * (int64_t)bytes, bytes);
 }
 
-/* Lines that are here as a whole: dense parts (lines, n) on the host. */
-static void put_lines(const ht_body *y, const ht_body *values, const ht_body *places)
+static ht_tensor *new_lines(const char *what, const ht_body *like, int64_t n, int split,
+                            ht_bounds *bounds)
 {
-    const size_t bytes = ht_dtype_size(y->dtype);
-    const int64_t n = y->lshape[1];
-    char *to = ht__body_data(y);
-    const char *from = ht__body_data(values);
-    const int64_t *at = ht__body_data(places);
+    ht_tensor *y = ht__tensor_new(ht__body_new(what, like->comm, ht__device_cpu(), like->dtype, 2,
+                                               (int64_t[]){like->shape[0], n}, split, bounds));
 
-    for (int64_t line = 0; line < y->lshape[0]; line++)
-        put(to + line * n * (int64_t)bytes, at + line * n, from + line * n * (int64_t)bytes, n,
-            bytes);
+    if (y != NULL && n != like->shape[1] && y->body->lsize > 0)
+        memset(ht__body_data(y->body), 0, (size_t)y->body->lsize * ht_dtype_size(like->dtype));
+    return y;
 }
 
-static ht_tensor *new_lines(const char *what, const ht_body *like, int split, ht_bounds *bounds)
+/* Lines that are here as a whole, into lines of length n. */
+static ht_tensor *scatter_whole(const char *what, ht_tensor *values, ht_tensor *places, int64_t n)
 {
-    return ht__tensor_new(ht__body_new(what, like->comm, ht__device_cpu(), like->dtype, 2,
-                                       like->shape, split, bounds));
-}
+    const ht_body *from = values->body;
+    ht_tensor *y = new_lines(what, from, n, from->split, from->bounds);
+    const int64_t count = from->lshape[1], bytes = (int64_t)ht_dtype_size(from->dtype);
 
-static ht_tensor *scatter_whole(const char *what, ht_tensor *values, ht_tensor *places)
-{
-    ht_tensor *y = new_lines(what, values->body, values->body->split, values->body->bounds);
-
-    if (y != NULL)
-        put_lines(y->body, values->body, places->body);
+    for (int64_t line = 0; y != NULL && line < from->lshape[0]; line++)
+        put((char *)ht__body_data(y->body) + line * n * bytes,
+            (const int64_t *)ht__body_data(places->body) + line * count,
+            (const char *)ht__body_data(from) + line * count * bytes, count, (size_t)bytes);
     return y;
 }
 
@@ -110,12 +106,12 @@ static bool pack(const ht_body *y, const ht_body *values, const ht_body *places,
     return true;
 }
 
-static ht_tensor *scatter_sent(const char *what, ht_tensor *values, ht_tensor *places,
+static ht_tensor *scatter_sent(const char *what, ht_tensor *values, ht_tensor *places, int64_t n,
                                ht_bounds *bounds)
 {
     ht_comm *comm = values->body->comm;
     const size_t count = (size_t)comm->size + 1;
-    ht_tensor *y = new_lines(what, values->body, 1, bounds);
+    ht_tensor *y = new_lines(what, values->body, n, 1, bounds);
     int64_t *came = ht__alloc(2 * count * sizeof *came);
     parcel p = {.edges = came + count};
     bool good = y != NULL && pack(y->body, values->body, places->body, &p) &&
@@ -130,23 +126,24 @@ static ht_tensor *scatter_sent(const char *what, ht_tensor *values, ht_tensor *p
     return places != NULL ? y : NULL;
 }
 
-/* Lines (lines, n) split along axis 1, into slabs of these bounds. */
-static ht_tensor *scatter_split(const char *what, ht_tensor *values, ht_tensor *places,
+/* Lines split along axis 1, into lines of length n in slabs of these bounds. */
+static ht_tensor *scatter_split(const char *what, ht_tensor *values, ht_tensor *places, int64_t n,
                                 ht_bounds *bounds)
 {
-    const ht_body like = {.comm = values->body->comm,
-                          .split = 1,
-                          .ndim = 2,
-                          .shape = {values->body->shape[0], values->body->shape[1]},
-                          .bounds = bounds};
+    ht_body like = {.split = 1, .ndim = 2, .bounds = bounds};
 
+    if (values == NULL || places == NULL)
+        return NULL;
+    like.comm = values->body->comm;
+    like.shape[0] = values->body->shape[0];
+    like.shape[1] = n;
     if (like.shape[0] < like.comm->size)
-        return scatter_sent(what, values, places, bounds);
+        return scatter_sent(what, values, places, n, bounds);
     values = ht_resplit(values, 0);
     places = values != NULL ? ht_resplit(places, 0) : NULL;
     if (places == NULL)
         return NULL;
-    return ht__match_slabs(what, scatter_whole(what, values, places), &like);
+    return ht__match_slabs(what, scatter_whole(what, values, places, n), &like);
 }
 
 static ht_tensor *scatter_local(const char *what, ht_tensor *values, ht_tensor *places, int axis,
@@ -158,9 +155,11 @@ static ht_tensor *scatter_local(const char *what, ht_tensor *values, ht_tensor *
 
     if (local == NULL || y->body->lsize == 0)
         return y;
+    if (values->body->lsize == 0)
+        return ht__fill_local(what, y->body, HT_NUM(0)) == HT_SUCCESS ? y : NULL;
     values = ht__as_lines(ht_tensor_local(values), axis);
     places = values != NULL ? ht__as_lines(ht_tensor_local(places), axis) : NULL;
-    lines = places != NULL ? scatter_whole(what, values, places) : NULL;
+    lines = places != NULL ? scatter_whole(what, values, places, local->body->shape[axis]) : NULL;
     lines = ht__from_lines(lines, local->body, axis);
     if (lines == NULL || ht__copy_local(what, y->body, lines->body) != HT_SUCCESS)
         return NULL;
@@ -174,19 +173,20 @@ ht_tensor *ht__scatter_axis(const char *what, ht_tensor *values, ht_tensor *plac
     ht_comm *outer;
     ht_tensor *y;
 
-    if (values == NULL || places == NULL || ht_tensor_size(values) == 0)
-        return values;
+    if (values == NULL || places == NULL)
+        return NULL;
     device = values->body->storage->device;
     outer = ht__together(like->comm);
     values = ht__on_host(what, values, values->body->dtype);
     places = ht__on_host(what, places, HT_INT64);
     if (values == NULL || places == NULL)
         y = NULL;
-    else if (like->split != axis || like->comm->size == 1)
+    else if (like->split != axis || like->comm->size == 1 || ht_tensor_size(values) == 0)
         y = scatter_local(what, values, places, axis, like);
     else
         y = ht__from_lines(scatter_split(what, ht__as_lines(values, axis),
-                                         ht__as_lines(places, axis), like->bounds),
+                                         ht__as_lines(places, axis), like->shape[axis],
+                                         like->bounds),
                            like, axis);
     y = y != NULL ? ht_to_device(y, device) : NULL;
     ht__together_end(outer);

@@ -5,6 +5,8 @@
  * cut into slabs again (another one); fewer are sorted by samples of all ranks (sort_samples.c).
  * Either way a rank holds its part of the tensor a few times, and places, where they are wanted,
  * travel beside the values. */
+#include <string.h>
+
 #include "core/algorithms/order.h"
 #include "core/ops/ops.h"
 #include "ht/kernels/order.h"
@@ -13,13 +15,27 @@
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
+/* Dense x, with other axes before the last one, which is the split axis if any is. Not a reshape,
+ * which may take another axis of that length for it. */
+static ht_tensor *relabelled(ht_tensor *x, int ndim, const int64_t shape[])
+{
+    ht_body *body = ht__body_view(x->body);
+
+    body->ndim = ndim;
+    memcpy(body->shape, shape, (size_t)ndim * sizeof *shape);
+    body->split = body->split != HT_NONE ? ndim - 1 : HT_NONE;
+    ht__body_settle(body);
+    ht__body_lay_row_major(body);
+    return ht__tensor_view(body);
+}
+
 ht_tensor *ht__as_lines(ht_tensor *x, int axis)
 {
     const int last = -1;
     const int64_t n = x->body->shape[axis], size = ht_tensor_size(x);
 
     x = ht_contiguous(ht_moveaxis(x, 1, &axis, 1, &last));
-    return x != NULL ? ht_reshape(x, 2, (int64_t[]){size / n, n}) : NULL;
+    return x != NULL ? relabelled(x, 2, (int64_t[]){size / n, n}) : NULL;
 }
 
 ht_tensor *ht__from_lines(ht_tensor *lines, const ht_body *like, int axis)
@@ -33,8 +49,9 @@ ht_tensor *ht__from_lines(ht_tensor *lines, const ht_body *like, int axis)
             shape[ndim++] = like->shape[i];
     }
     shape[ndim++] = like->shape[axis];
-    lines = lines != NULL ? ht_reshape(lines, ndim, shape) : NULL;
-    return lines != NULL ? ht_contiguous(ht_moveaxis(lines, 1, &last, 1, &axis)) : NULL;
+    return lines != NULL
+               ? ht_contiguous(ht_moveaxis(relabelled(lines, ndim, shape), 1, &last, 1, &axis))
+               : NULL;
 }
 
 /* An operand of the loop over the first elements of lines; the axis is beside it. */
@@ -50,25 +67,29 @@ static ht_operand line_operand(const ht_body *body, int axis, int64_t *stride)
 bool ht__sort_local(const ht_order *order, ht_tensor *x, int axis, int64_t first, ht_sorted *sorted)
 {
     const ht_body *body = x->body;
-    ht_sort_call sort = {
-        .count = body->lshape[axis], .first = first, .descending = order->descending};
+    ht_sort_call sort = {.count = body->lshape[axis],
+                         .keep = body->lshape[axis],
+                         .first = first,
+                         .descending = order->descending};
     ht_operand operands[3];
-    int64_t shape[HT_MAX_NDIM];
+    int64_t shape[HT_MAX_NDIM], kept[HT_MAX_NDIM];
     ht_tensor *values, *indices = NULL;
 
     if (!ht__has_kernel(order->what, x, HT_KERNEL_SORT))
         return false;
+    memcpy(kept, body->shape, sizeof kept);
+    kept[axis] = order->keep < kept[axis] ? order->keep : kept[axis];
+    sort.keep = order->keep < sort.keep ? order->keep : sort.keep;
     values = ht__tensor_new(ht__body_new(order->what, body->comm, body->storage->device,
-                                         body->dtype, body->ndim, body->shape, body->split,
-                                         body->bounds));
+                                         body->dtype, body->ndim, kept, body->split, body->bounds));
     if (order->indexed)
         indices = ht__tensor_new(ht__body_new(order->what, body->comm, body->storage->device,
-                                              HT_INT64, body->ndim, body->shape, body->split,
+                                              HT_INT64, body->ndim, kept, body->split,
                                               body->bounds));
     if (values == NULL || (order->indexed && indices == NULL))
         return false;
     *sorted = (ht_sorted){values, indices};
-    if (body->lsize == 0)
+    if (values->body->lsize == 0)
         return true;
     for (int i = 0; i < body->ndim; i++)
         shape[i] = i == axis ? 1 : body->lshape[i];
@@ -95,20 +116,30 @@ static bool sort_dealt(const ht_order *order, ht_tensor *lines, ht_sorted *sorte
     return sorted->values != NULL && (!order->indexed || sorted->indices != NULL);
 }
 
+/* Whether lines are brought together by samples: where they are too few to be dealt out, or where
+ * so few elements of each are kept that the rest had better stay where it is. */
+static bool by_samples(const ht_order *order, const ht_body *lines)
+{
+    const int64_t size = lines->comm->size, n = lines->shape[1];
+
+    return lines->shape[0] < size || (order->keep < n / (2 * size) && n / size >= 16 * size);
+}
+
 static bool sort_split(const ht_order *order, ht_tensor *x, int axis, ht_sorted *sorted)
 {
     ht_tensor *lines = ht__as_lines(x, axis);
-    bool good;
+    ht_body like = {.ndim = x->body->ndim};
 
     if (lines == NULL)
         return false;
-    good = lines->body->shape[0] >= x->body->comm->size ? sort_dealt(order, lines, sorted)
-                                                        : ht__sort_samples(order, lines, sorted);
-    if (!good)
+    if (!(by_samples(order, lines->body) ? ht__sort_samples(order, lines, sorted)
+                                         : sort_dealt(order, lines, sorted)))
         return false;
-    sorted->values = ht__from_lines(sorted->values, x->body, axis);
+    memcpy(like.shape, x->body->shape, sizeof like.shape);
+    like.shape[axis] = sorted->values->body->shape[1];
+    sorted->values = ht__from_lines(sorted->values, &like, axis);
     if (sorted->values != NULL && order->indexed)
-        sorted->indices = ht__from_lines(sorted->indices, x->body, axis);
+        sorted->indices = ht__from_lines(sorted->indices, &like, axis);
     return sorted->values != NULL && (!order->indexed || sorted->indices != NULL);
 }
 
@@ -142,9 +173,9 @@ static void sort_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
                                   *(int *)ht_node_context(node, 0), x);
 }
 
-static ht_tensor *record(ht_tensor *x, int axis, const ht_sorted *sorted)
+static ht_tensor *record(const char *what, ht_tensor *x, int axis, const ht_sorted *sorted)
 {
-    ht_node *node = ht_node_new("ht_sort", sort_backward, 1, &x);
+    ht_node *node = ht_node_new(what, sort_backward, 1, &x);
 
     if (node == NULL)
         return sorted->values;
@@ -153,21 +184,19 @@ static ht_tensor *record(ht_tensor *x, int axis, const ht_sorted *sorted)
     return ht_node_set_output(node, sorted->values);
 }
 
-ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values, ht_tensor **indices)
+/* For a public function, whose arguments are right. */
+static ht_status sort(ht_order order, ht_tensor *x, int axis, ht_tensor **values,
+                      ht_tensor **indices)
 {
-    ht_order order = {"ht_sort", descending, indices != NULL};
     ht_sorted sorted = {NULL, NULL};
     ht_tensor *y;
     bool was, good;
 
-    if (HT_IS_NULL(x, order.what, "x") || HT_IS_NULL(values, order.what, "values") ||
-        !ht__check_axis(order.what, x, &axis))
-        return ht_error_get(NULL);
-    order.indexed = order.indexed || (ht_is_grad_enabled() && ht__needs_grad(x));
+    order.indexed = indices != NULL || (ht_is_grad_enabled() && ht__needs_grad(x));
     was = ht_set_grad_enabled(false);
     good = ht__sort_axis(&order, x, axis, &sorted);
     ht_set_grad_enabled(was);
-    y = good ? record(x, axis, &sorted) : NULL;
+    y = good ? record(order.what, x, axis, &sorted) : NULL;
     if (y == NULL)
         return ht_error_get(NULL);
     *values = y;
@@ -176,9 +205,19 @@ ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values, h
     return HT_SUCCESS;
 }
 
+ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values, ht_tensor **indices)
+{
+    const ht_order order = {"ht_sort", descending, false, HT_KEEP_ALL};
+
+    if (HT_IS_NULL(x, order.what, "x") || HT_IS_NULL(values, order.what, "values") ||
+        !ht__check_axis(order.what, x, &axis))
+        return ht_error_get(NULL);
+    return sort(order, x, axis, values, indices);
+}
+
 ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending)
 {
-    const ht_order order = {"ht_argsort", descending, true};
+    const ht_order order = {"ht_argsort", descending, true, HT_KEEP_ALL};
     ht_sorted sorted = {NULL, NULL};
     bool was, good;
 
@@ -188,4 +227,19 @@ ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending)
     good = ht__sort_axis(&order, x, axis, &sorted);
     ht_set_grad_enabled(was);
     return good ? sorted.indices : NULL;
+}
+
+ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_tensor **values,
+                  ht_tensor **indices)
+{
+    const ht_order order = {"ht_topk", largest, false, k};
+
+    if (HT_IS_NULL(x, order.what, "x") || HT_IS_NULL(values, order.what, "values") ||
+        !ht__check_axis(order.what, x, &axis))
+        return ht_error_get(NULL);
+    if (k < 0 || k > x->body->shape[axis])
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                       "%s: k is %lld, expected 0 to %lld, the length of axis %d", order.what,
+                       (long long)k, (long long)x->body->shape[axis], axis);
+    return sort(order, x, axis, values, indices);
 }

@@ -21,12 +21,14 @@ typedef struct samples {
     const ht_order *order;
     ht_comm *comm;
     int64_t lines, count, n;     /* count: elements of a line here; n: of all ranks */
+    int64_t keep;                /* of these */
     ht_tensor *values, *indices; /* in order, on the host: (lines, count), local */
     int64_t *cut; /* owned; (lines, size + 1): where each rank's part of a line begins */
 } samples;
 
-/* The places that slabs but the first begin with, each of each line. Here the elements begin ...
- * end - 1 have a key that begins as `key` does, and on all ranks `less` are before these. */
+/* The places that slabs but the first begin with, and that behind the last, each of each line. Here
+ * the elements begin ... end - 1 have a key that begins as `key` does, and on all ranks `less` are
+ * before these. */
 typedef struct search {
     int64_t targets, *place, *begin, *end, *less;
     uint64_t *key;
@@ -35,7 +37,7 @@ typedef struct search {
 
 static search search_new(const samples *s)
 {
-    const int slabs = s->comm->size - 1;
+    const int slabs = s->comm->size;
     search find = {.targets = s->lines * slabs};
 
     find.memory = ht__alloc((size_t)(6 * find.targets) * sizeof *find.memory);
@@ -45,9 +47,10 @@ static search search_new(const samples *s)
     find.less = find.end + find.targets;
     find.key = (uint64_t *)(find.less + find.targets);
     for (int64_t t = 0; t < find.targets; t++) {
-        int64_t count;
+        int64_t start, count;
 
-        ht_comm_chunk(s->comm, s->n, 1 + (int)(t % slabs), &find.place[t], &count);
+        ht_comm_chunk(s->comm, s->keep, (int)(t % slabs), &start, &count);
+        find.place[t] = start + count;
         find.begin[t] = t / slabs * s->count;
         find.end[t] = find.begin[t] + s->count;
     }
@@ -167,11 +170,10 @@ static ht_status find_cuts(samples *s)
         int64_t *cut = s->cut + line * (size + 1);
 
         cut[0] = line * s->count;
-        cut[size] = cut[0] + s->count;
-        for (int rank = 1; rank < size; rank++) {
-            const int64_t t = line * (size - 1) + rank - 1;
+        for (int rank = 0; rank < size; rank++) {
+            const int64_t t = line * size + rank;
 
-            cut[rank] = find.place[t] < s->n ? find.begin[t] : cut[size];
+            cut[rank + 1] = find.place[t] < s->n ? find.begin[t] : cut[0] + s->count;
         }
     }
     ht__free(find.memory);
@@ -251,7 +253,7 @@ static void place_runs(const samples *s, const int64_t counts[], int64_t came[],
 static ht_tensor *result_of(const samples *s, ht_dtype dtype)
 {
     return ht__tensor_new(ht__body_new(s->order->what, s->comm, ht__device_cpu(), dtype, 2,
-                                       (int64_t[]){s->lines, s->n}, 1, NULL));
+                                       (int64_t[]){s->lines, s->keep}, 1, NULL));
 }
 
 static bool merge(const samples *s, ht_tensor *values, ht_tensor *indices, const int64_t begin[],
@@ -305,16 +307,28 @@ static bool exchange(const samples *s, ht_sorted *sorted)
     return good;
 }
 
+/* Parts on the host, in order, brought together. */
+static bool bring_together(samples *s, ht_device *device, ht_sorted *sorted)
+{
+    bool good;
+
+    s->keep = s->order->keep < s->n ? s->order->keep : s->n;
+    s->cut = ht__alloc((size_t)(s->lines * (s->comm->size + 1)) * sizeof *s->cut);
+    good = find_cuts(s) == HT_SUCCESS && exchange(s, sorted);
+    ht__free(s->cut);
+    if (!good)
+        return false;
+    sorted->values = ht_to_device(sorted->values, device);
+    if (sorted->values != NULL && s->indices != NULL)
+        sorted->indices = ht_to_device(sorted->indices, device);
+    return sorted->values != NULL && (s->indices == NULL || sorted->indices != NULL);
+}
+
 bool ht__sort_samples(const ht_order *order, ht_tensor *lines, ht_sorted *sorted)
 {
     const ht_body *body = lines->body;
-    samples s = {.order = order,
-                 .comm = body->comm,
-                 .lines = body->lshape[0],
-                 .count = body->lshape[1],
-                 .n = body->shape[1]};
+    samples s = {.order = order, .comm = body->comm, .lines = body->lshape[0], .n = body->shape[1]};
     ht_sorted local = {NULL, NULL};
-    bool good;
 
     if (!ht__sort_local(order, ht_tensor_local(lines), 1, body->split_start, &local))
         return false;
@@ -322,13 +336,6 @@ bool ht__sort_samples(const ht_order *order, ht_tensor *lines, ht_sorted *sorted
     s.indices = order->indexed ? ht__on_host(order->what, local.indices, HT_INT64) : NULL;
     if (s.values == NULL || (order->indexed && s.indices == NULL))
         return false;
-    s.cut = ht__alloc((size_t)(s.lines * (s.comm->size + 1)) * sizeof *s.cut);
-    good = find_cuts(&s) == HT_SUCCESS && exchange(&s, sorted);
-    ht__free(s.cut);
-    if (!good)
-        return false;
-    sorted->values = ht_to_device(sorted->values, body->storage->device);
-    if (sorted->values != NULL && order->indexed)
-        sorted->indices = ht_to_device(sorted->indices, body->storage->device);
-    return sorted->values != NULL && (!order->indexed || sorted->indices != NULL);
+    s.count = s.values->body->shape[1];
+    return bring_together(&s, body->storage->device, sorted);
 }

@@ -269,10 +269,10 @@ static void visit_ht_sort_call(const visitor *v, ht_sort_call *s)
 {
     reach beyond[HT_LOOP_OPERANDS] = {{0, 0}};
 
-    if (s->count > 0) {
-        extend(&beyond[0], s->count, s->out_stride);
+    if (s->keep > 0) {
+        extend(&beyond[0], s->keep, s->out_stride);
         extend(&beyond[1], s->count, s->in_stride);
-        extend(&beyond[2], s->count, s->index_stride);
+        extend(&beyond[2], s->keep, s->index_stride);
     }
     visit_loop(v, &s->loop, "SsI", beyond);
 }

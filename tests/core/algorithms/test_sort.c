@@ -165,6 +165,45 @@ static void every_split_is_sorted_as_a_whole(void **state)
     }
 }
 
+/* The first k in order: few of many, about half, and all. */
+static void topk_is_the_beginning_of_the_order(void **state)
+{
+    static const struct {
+        pattern *fill;
+        ht_dtype dtype;
+        int64_t shape[2];
+    } rows[] = {{scattered, HT_FLOAT32, {5600, 1}},
+                {few, HT_INT64, {1, 5000}},
+                {odd, HT_FLOAT64, {17, 3}},
+                {rising, HT_INT16, {2900, 2}},
+                {falling, HT_COMPLEX128, {5000, 1}},
+                {scattered, HT_COMPLEX64, {9, 9}},
+                {equal, HT_BOOL, {2, 3}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ht_tensor *whole = tensor_of(rows[i].fill, rows[i].dtype, 2, rows[i].shape);
+        const int axis = rows[i].shape[0] == 1;
+        const int64_t n = rows[i].shape[axis], counts[] = {0, 1, n < 20 ? n / 2 : 20, n / 2, n};
+
+        for (int j = 0; j < 20; j++) {
+            ht_scope *scope = ht_scope_open();
+            const int split = j / 10 == 0 ? j / 5 : HT_NONE;
+            const int64_t k = counts[j % 5];
+            const bool largest = j % 2 == 0;
+            ht_tensor *x = ht_resplit(whole, split), *values, *indices, *all, *places;
+
+            assert_int_equal(ht_topk(x, k, axis, largest, &values, &indices), HT_SUCCESS);
+            assert_int_equal(ht_sort(whole, axis, largest, &all, &places), HT_SUCCESS);
+            assert_int_equal(ht_tensor_split(values), split);
+            assert_true(ht_tensor_is_balanced(values) || split == HT_NONE);
+            ht_test_expect_same(indices, ht_narrow(places, axis, 0, k), 0);
+            ht_test_expect_same(ht_real(values), ht_real(ht_narrow(all, axis, 0, k)), 0);
+            ht_scope_close(scope);
+        }
+    }
+}
+
 /* Views in other orders of memory, and parts of other lengths, one of them empty. */
 static void views_and_uneven_parts_are_sorted(void **state)
 {
@@ -231,6 +270,13 @@ static ht_tensor *sorted_rows(ht_tensor *inputs[], void *user)
     return ht_sort(inputs[0], *(int *)user, true, &values, NULL) == HT_SUCCESS ? values : NULL;
 }
 
+static ht_tensor *best_rows(ht_tensor *inputs[], void *user)
+{
+    ht_tensor *values;
+
+    return ht_topk(inputs[0], 3, *(int *)user, false, &values, NULL) == HT_SUCCESS ? values : NULL;
+}
+
 static void gradients_go_where_values_came_from(void **state)
 {
     const int64_t shape[2] = {9, 4};
@@ -242,6 +288,7 @@ static void gradients_go_where_values_came_from(void **state)
 
             ht_tensor_set_requires_grad(x, true);
             ht_gradcheck(sorted_rows, 1, &x, &axis, 1e-7);
+            ht_gradcheck(best_rows, 1, &x, &axis, 1e-7);
         }
     }
 }
@@ -255,10 +302,13 @@ static void wrong_arguments_are_refused(void **state)
                          "ht_sort: axis 2 is outside x of shape (4, 2)");
     HT_TEST_EXPECT_ERROR(ht_argsort(x, -3, false), HT_ERR_ARGUMENT,
                          "ht_argsort: axis -3 is outside x of shape (4, 2)");
+    HT_TEST_EXPECT_ERROR(ht_topk(x, 5, 0, true, &values, NULL), HT_ERR_ARGUMENT,
+                         "ht_topk: k is 5, expected 0 to 4, the length of axis 0");
     assert_null(values);
 }
 
 HT_TEST_SUITE(test_sort, cmocka_unit_test(every_split_is_sorted_as_a_whole),
+              cmocka_unit_test(topk_is_the_beginning_of_the_order),
               cmocka_unit_test(views_and_uneven_parts_are_sorted),
               cmocka_unit_test(complex_numbers_go_by_their_parts),
               cmocka_unit_test(gradients_go_where_values_came_from),

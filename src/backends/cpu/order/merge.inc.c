@@ -66,7 +66,7 @@ static void NAME(merge_line)(NAME(order_run) * runs, int64_t count, T *const to[
         rounds++;
     if (count == 1) /* a copy */
         NAME(merge_runs)
-        (to[0], index[0], runs[0], (NAME(order_run)){runs[0].x, runs[0].index, 0}, descending);
+    (to[0], index[0], runs[0], (NAME(order_run)){runs[0].x, runs[0].index, 0}, descending);
     for (; rounds > 0; rounds--) {
         const int into = (rounds - 1) % 2;
         int64_t done = 0, half = 0;

@@ -18,6 +18,12 @@ enum {
     ORDER_DIGIT_MASK = (1 << ORDER_DIGIT) - 1
 };
 
+/* Records that so many are selected from at a time. */
+#define ORDER_SELECTED(keep) (2 * (keep) + ORDER_MERGED)
+
+/* Keys of two words. */
+#define ORDER_WIDE_HT_COMPLEX128 1
+
 typedef struct pair {
     uint64_t key;
     int64_t place;

@@ -25,7 +25,7 @@ static void NAME(order_restore)(const ht_sort_call *s, const NAME(order_line) * 
         at = lower ? at + half + 1 : at;
         n = lower ? n - half - 1 : half;
     }
-    for (int64_t i = 0; at < s->count && keys[at] == key; i++) {
+    for (int64_t i = 0; at < s->keep && keys[at] == key; i++) {
         const T x = l->x[i * s->in_stride];
         const WORD k = NAME(order_key)(x);
 
@@ -57,10 +57,10 @@ static void NAME(order_values)(const ht_sort_call *s, const NAME(order_line) * l
         order_64((uint64_t *)(void *)keys, l->spare, n, 1, 0);
     if (ys == 1) {
         HT_VECTORIZE
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < s->keep; i++)
             l->y[i] = NAME(order_number)(keys[i] ^ turn);
     } else {
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < s->keep; i++)
             l->y[i * ys] = NAME(order_number)(keys[i] ^ turn);
     }
 #if HT_IS_FLOAT
@@ -72,7 +72,7 @@ static void NAME(order_values)(const ht_sort_call *s, const NAME(order_line) * l
 
 /* The values are fetched from where they stood, all of what they are. */
 #define FETCH(place_of)                                      \
-    for (int64_t i = 0; i < s->count; i++) {                 \
+    for (int64_t i = 0; i < s->keep; i++) {                  \
         const int64_t from = (place_of);                     \
                                                              \
         l->y[i * s->out_stride] = l->x[from * s->in_stride]; \
@@ -93,46 +93,78 @@ static void NAME(order_packed)(const ht_sort_call *s, const NAME(order_line) * l
 }
 #endif
 
-static void NAME(order_pairs)(const ht_sort_call *s, const NAME(order_line) * l)
-{
-    pair *r = l->records;
-
-    for (int64_t i = 0; i < s->count; i++)
-        r[i] = (pair){NAME(order_words)(l->x[i * s->in_stride], s->descending).high, i};
-    order_pair(r, l->spare, s->count, 1, sizeof(T) < 8 ? 1 : 0);
-    FETCH(r[i].place)
-}
-
-#if HT_KIND == HT_KIND_COMPLEX
-static void NAME(order_wides)(const ht_sort_call *s, const NAME(order_line) * l)
-{
-    wide *r = l->records;
-
-    for (int64_t i = 0; i < s->count; i++)
-        r[i] = (wide){NAME(order_words)(l->x[i * s->in_stride], s->descending), i};
-    order_wide(r, l->spare, s->count, 3, 0);
-    FETCH(r[i].place)
-}
+#if HT_JOIN(ORDER_WIDE_, DTYPE)
+#define RECORD                 wide
+#define RECORD_OF(x, place)    ((wide){NAME(order_words)(x, s->descending), place})
+#define ORDER(r, spare, count) order_wide(r, spare, count, 3, 0)
+#else
+#define RECORD                 pair
+#define RECORD_OF(x, place)    ((pair){NAME(order_words)(x, s->descending).high, place})
+#define ORDER(r, spare, count) order_pair(r, spare, count, 1, sizeof(T) < 8 ? 1 : 0)
 #endif
+
+static void NAME(order_records)(const ht_sort_call *s, const NAME(order_line) * l)
+{
+    RECORD *r = l->records;
+
+    for (int64_t i = 0; i < s->count; i++)
+        r[i] = RECORD_OF(l->x[i * s->in_stride], i);
+    ORDER(r, l->spare, s->count);
+    FETCH(r[i].place)
+}
+
+/* A few of many: of the best so far the last one is what others have to be better than. They are
+ * sorted when there are twice as many. */
+static void NAME(order_selected)(const ht_sort_call *s, const NAME(order_line) * l)
+{
+    const int64_t most = ORDER_SELECTED(s->keep);
+    RECORD *r = l->records;
+    int64_t n = 0;
+    T worst = l->x[0];
+    bool full = false;
+
+    for (int64_t i = 0; i < s->count; i++) {
+        const T x = l->x[i * s->in_stride];
+
+        if (full && !(s->descending ? NAME(order_less)(worst, x) : NAME(order_less)(x, worst)))
+            continue;
+        r[n++] = RECORD_OF(x, i);
+        if (n < most)
+            continue;
+        ORDER(r, l->spare, n);
+        n = s->keep;
+        worst = l->x[r[n - 1].place * s->in_stride];
+        full = true;
+    }
+    ORDER(r, l->spare, n);
+    FETCH(r[i].place)
+}
 #undef FETCH
+#undef RECORD_OF
+#undef ORDER
 
 /* How the lines of a call are sorted, and the bytes of a record for it. */
 typedef void NAME(order_fn)(const ht_sort_call *s, const NAME(order_line) * l);
 
 static NAME(order_fn) * NAME(order_choose)(const ht_sort_call *s, size_t *bytes)
 {
-#if HT_KIND == HT_KIND_COMPLEX
-    (void)s;
-    *bytes = sizeof(T) == 16 ? sizeof(wide) : sizeof(pair);
-    return sizeof(T) == 16 ? NAME(order_wides) : NAME(order_pairs);
-#else
-    const bool packs = sizeof(WORD) == 4 && s->count <= UINT32_MAX;
+    const bool selects = s->keep > 0 && ORDER_SELECTED(s->keep) < s->count / 2;
+    const int64_t n = selects ? ORDER_SELECTED(s->keep) : s->count;
 
-    *bytes = s->loop.data[2] == NULL ? sizeof(WORD) : packs ? 8 : sizeof(pair);
-    return s->loop.data[2] == NULL ? NAME(order_values)
-           : packs                 ? NAME(order_packed)
-                                   : NAME(order_pairs);
+    *bytes = (size_t)n * sizeof(RECORD);
+    if (selects)
+        return NAME(order_selected);
+#if HT_KIND != HT_KIND_COMPLEX
+    if (s->loop.data[2] == NULL) {
+        *bytes = (size_t)n * sizeof(WORD);
+        return NAME(order_values);
+    }
+    if (sizeof(WORD) == 4 && n <= UINT32_MAX) {
+        *bytes = (size_t)n * sizeof(uint64_t);
+        return NAME(order_packed);
+    }
 #endif
+    return NAME(order_records);
 }
 
 HT_KERNEL(order_SORT)
@@ -143,7 +175,7 @@ HT_KERNEL(order_SORT)
     const int operands = s->loop.data[2] != NULL ? 3 : 2;
     size_t bytes;
     NAME(order_fn) *order = NAME(order_choose)(s, &bytes);
-    const size_t part = ht__cpu_scratch_part((size_t)s->count * bytes);
+    const size_t part = ht__cpu_scratch_part(bytes);
     char *memory = ht__cpu_scratch(2 * part);
     row_walk walk;
 
@@ -167,3 +199,4 @@ HT_KERNEL(order_SORT)
 #undef WORD
 #undef WORD_BITS
 #undef PART_KEY
+#undef RECORD
