@@ -29,5 +29,14 @@ HT_API ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending);
 HT_API ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_tensor **values,
                          ht_tensor **indices);
 
+/* Into *values the values that occur in x, once each and in order (one axis); into *inverse (int64,
+ * NULL: not wanted) for each element of x which of them it is; into *counts (int64, or NULL) how
+ * often each occurs. -0 and 0 are one value, each NaN is one of its own, as in the array API and in
+ * PyTorch. Values and counts are split along axis 0 where x is split, in slabs as they come out
+ * (ht_balance); the inverse has x's shape and slabs. Collective if x is split: values that repeat
+ * travel once from each rank. Not differentiable. */
+HT_API ht_status ht_unique(ht_tensor *x, ht_tensor **values, ht_tensor **inverse,
+                           ht_tensor **counts);
+
 HT_END_DECLS
 #endif

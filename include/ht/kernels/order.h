@@ -14,7 +14,11 @@
 
 #include "ht/backend.h"
 
-#define HT_ORDER_KERNELS(X) X(SORT, ht_sort_call) X(MERGE, ht_merge_call) X(PLACE, ht_place_call)
+/* clang-format off */
+#define HT_ORDER_KERNELS(X) \
+    X(SORT, ht_sort_call) X(MERGE, ht_merge_call) X(PLACE, ht_place_call) X(SEARCH, ht_search_call) \
+    X(DIGITS, ht_digits_call)
+/* clang-format on */
 
 /* For every element of `loop`, which runs over the first elements of lines (operand 0 output, 1
  * input, 2 int64 or NULL): out <- the first `keep` of the `count` elements of the line in order,
@@ -50,6 +54,28 @@ typedef struct ht_place_call {
     const void *x;
     int64_t *place;
 } ht_place_call;
+
+/* For every element of `loop` (operand 0 int64, operand 1 of the dtype): how many of the `count`
+ * elements of `sorted`, dense and in ascending order, are less than operand 1; right: or equal. */
+typedef struct ht_search_call {
+    ht_loop loop;
+    bool right;
+    int64_t count;
+    const void *sorted;
+} ht_search_call;
+
+/* How often each digit occurs: counts[(line * targets + t) << bits | d] += the elements of a line
+ * of x (lines, count), dense, whose keys begin with the first `used` bits of keys[line * targets +
+ * t], which go up along a line, and have d in the next `bits`; of equal beginnings the first t
+ * alone is counted for. Not of complex numbers. */
+typedef struct ht_digits_call {
+    ht_kernel_call call;
+    int used, bits;
+    int64_t lines, count, targets;
+    const uint64_t *keys;
+    const void *x;
+    int64_t *counts;
+} ht_digits_call;
 
 #define HT_KERNEL_ID(name, type) HT_KERNEL_##name,
 enum {

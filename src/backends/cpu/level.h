@@ -15,8 +15,8 @@
 /* Each file fills its entries of the table. */
 /* clang-format off */
 #define HT_KERNEL_FILES(X) \
-    X(activations) X(arithmetics) X(bitwise) X(complex_math) X(convert) X(cumulative) X(dropout) \
-    X(exponential) X(extremes) X(logical) X(max_pool) X(merge) X(norm) X(products) X(random) \
+    X(activations) X(arithmetics) X(bitwise) X(complex_math) X(convert) X(cumulative) X(digits) \
+    X(dropout) X(exponential) X(extremes) X(logical) X(max_pool) X(merge) X(norm) X(products) X(random) \
     X(reduce) X(relational) X(rounding) X(rows) X(sort) X(trigonometrics) X(update) X(where)
 /* clang-format on */
 

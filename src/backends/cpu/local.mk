@@ -56,6 +56,7 @@ EXTRA_DIST += \
 	src/backends/cpu/nn/max_pool.inc.c \
 	src/backends/cpu/nn/norm.inc.c \
 	src/backends/cpu/nn/rows.inc.c \
+	src/backends/cpu/order/digits.inc.c \
 	src/backends/cpu/order/key.inc.c \
 	src/backends/cpu/order/merge.inc.c \
 	src/backends/cpu/order/radix.inc.c \
@@ -91,6 +92,7 @@ kernel_sources = \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \
 	src/backends/cpu/nn/rows.c \
+	src/backends/cpu/order/digits.c \
 	src/backends/cpu/order/merge.c \
 	src/backends/cpu/order/sort.c \
 	src/backends/cpu/random/random.c \

@@ -49,9 +49,9 @@ ht_tensor *ht__from_lines(ht_tensor *lines, const ht_body *like, int axis)
             shape[ndim++] = like->shape[i];
     }
     shape[ndim++] = like->shape[axis];
-    return lines != NULL
-               ? ht_contiguous(ht_moveaxis(relabelled(lines, ndim, shape), 1, &last, 1, &axis))
-               : NULL;
+    lines = lines != NULL ? relabelled(lines, ndim, shape) : NULL;
+    return lines != NULL ? ht__without_base(ht_contiguous(ht_moveaxis(lines, 1, &last, 1, &axis)))
+                         : NULL;
 }
 
 /* An operand of the loop over the first elements of lines; the axis is beside it. */
@@ -74,18 +74,19 @@ bool ht__sort_local(const ht_order *order, ht_tensor *x, int axis, int64_t first
     ht_operand operands[3];
     int64_t shape[HT_MAX_NDIM], kept[HT_MAX_NDIM];
     ht_tensor *values, *indices = NULL;
+    ht_bounds *bounds;
 
     if (!ht__has_kernel(order->what, x, HT_KERNEL_SORT))
         return false;
     memcpy(kept, body->shape, sizeof kept);
     kept[axis] = order->keep < kept[axis] ? order->keep : kept[axis];
     sort.keep = order->keep < sort.keep ? order->keep : sort.keep;
+    bounds = axis == body->split ? NULL : body->bounds; /* balanced, along it */
     values = ht__tensor_new(ht__body_new(order->what, body->comm, body->storage->device,
-                                         body->dtype, body->ndim, kept, body->split, body->bounds));
+                                         body->dtype, body->ndim, kept, body->split, bounds));
     if (order->indexed)
         indices = ht__tensor_new(ht__body_new(order->what, body->comm, body->storage->device,
-                                              HT_INT64, body->ndim, kept, body->split,
-                                              body->bounds));
+                                              HT_INT64, body->ndim, kept, body->split, bounds));
     if (values == NULL || (order->indexed && indices == NULL))
         return false;
     *sorted = (ht_sorted){values, indices};

@@ -298,6 +298,23 @@ static void visit_ht_place_call(const visitor *v, ht_place_call *p)
     visit_dense(v, &p->place, p->count, HT_INT64, true);
 }
 
+static void visit_ht_search_call(const visitor *v, ht_search_call *s)
+{
+    static const reach none[HT_LOOP_OPERANDS] = {{0, 0}};
+
+    visit_loop(v, &s->loop, "Is", none);
+    visit_dense(v, &s->sorted, s->count, s->loop.call.dtype, false);
+}
+
+static void visit_ht_digits_call(const visitor *v, ht_digits_call *d)
+{
+    const int64_t targets = d->lines * d->targets;
+
+    visit_dense(v, &d->keys, targets, HT_INT64, false);
+    visit_dense(v, &d->x, d->lines * d->count, d->call.dtype, false);
+    visit_dense(v, &d->counts, targets << d->bits, HT_INT64, true);
+}
+
 void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void *user)
 {
     static const reach none[HT_LOOP_OPERANDS] = {{0, 0}};

@@ -136,6 +136,34 @@ HT_KERNEL(order_PLACE)
     }
     return 0;
 }
+/* How many are below. */
+HT_KERNEL(order_SEARCH)
+{
+    const ht_search_call *s = (const ht_search_call *)call;
+    const int64_t length = row_length(&s->loop);
+    const int64_t ys = row_stride(&s->loop, 0), xs = row_stride(&s->loop, 1);
+    const size_t sizes[] = {sizeof(int64_t), sizeof(T)};
+    row_walk walk;
+
+    (void)stream;
+    for (bool more = row_walk_begin(&walk, &s->loop); more; more = row_walk_next(&walk, 2, sizes))
+        for (int64_t i = 0; i < length; i++) {
+            const T x = ((const T *)walk.at[1])[i * xs];
+            const T *at = s->sorted;
+            int64_t n = s->count;
+
+            while (n > 0) {
+                const int64_t half = (n + 1) / 2;
+                const bool below = s->right ? !NAME(order_less)(x, at[half - 1])
+                                            : NAME(order_less)(at[half - 1], x);
+
+                at += below ? half : 0;
+                n = below ? n - half : half - 1;
+            }
+            ((int64_t *)walk.at[0])[i * ys] = at - (const T *)s->sorted;
+        }
+    return 0;
+}
 #undef WORD
 #undef WORD_BITS
 #undef PART_KEY
