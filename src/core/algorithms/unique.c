@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which values there are. Each rank sorts its elements and keeps one of each; these, which are
- * sorted on every rank already, are merged in slabs of all ranks (sort_samples.c), and each rank
- * drops what equals the last of the slab before. So repeated values travel once from each rank, and
- * no rank holds more than its share. For the inverse each slab sends the numbers of its values back
- * to where these came from (scatter.c); for counts, what each rank has of a value goes to the rank
- * that the value is on. */
+ * Which values there are. Each rank sorts its elements and keeps one of each; these are sorted by
+ * all ranks together (sort_samples.c), and each rank drops what equals the last of the slab before.
+ * So repeated values travel once from each rank, and no rank holds more than its share. For the
+ * inverse each slab sends the numbers of its values back to where these came from (scatter.c); for
+ * counts, what each rank has of a value goes to the rank that the value is on. */
 #include <string.h>
 
 #include "core/algorithms/order.h"

@@ -1,4 +1,4 @@
-/* ranks 1 2 3 4 7 16 */
+/* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 

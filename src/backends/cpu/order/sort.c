@@ -13,8 +13,8 @@
 enum {
     ORDER_INSERTED = 16, /* records that insertion is quickest for */
     ORDER_MERGED = 1024, /* and merging; counts of digits cost a few thousand steps */
-    ORDER_DIGIT = 11,
-    ORDER_DIGITS = 3, /* of 32 bits */
+    ORDER_DIGIT = 8,
+    ORDER_DIGITS = 4, /* of 32 bits */
     ORDER_DIGIT_MASK = (1 << ORDER_DIGIT) - 1
 };
 
