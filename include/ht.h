@@ -50,6 +50,7 @@
 #include "ht/signals.h"
 #include "ht/spatial.h"
 #include "ht/solvers.h"
+#include "ht/sorting.h"
 #include "ht/statistics.h"
 #include "ht/tensor.h"
 #include "ht/tiling.h"

@@ -33,6 +33,12 @@ core_tests = \
 	tests/core/algorithms/test_solvers.c \
 	tests/core/algorithms/test_spectra.c \
 	tests/core/algorithms/test_truncated.c \
+	tests/core/algorithms/test_bins.c \
+	tests/core/algorithms/test_histogram.c \
+	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_quantile.c \
+	tests/core/algorithms/test_sort.c \
+	tests/core/algorithms/test_unique.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -360,6 +366,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_misuse.c \
 	tests/fuzz/ops_moments.c \
+	tests/fuzz/ops_order.c \
 	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_products.c \
 	tests/fuzz/ops_reduce.c \

@@ -83,5 +83,49 @@ HT_API ht_tensor *ht_corrcoef(ht_tensor *m, ht_tensor *y, bool rowvar);
 HT_API ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high,
                               ht_tensor **counts, ht_tensor **edges);
 
+/* Between two elements, of which the place that is asked for lies above the lower by a part: low +
+ * part (high - low); one of them, or their mean; the nearer, of even place in the middle. */
+typedef enum ht_interpolation {
+    HT_LINEAR,
+    HT_LOWER,
+    HT_HIGHER,
+    HT_MIDPOINT,
+    HT_NEAREST
+} ht_interpolation;
+
+/* The element at the place q / 100 (n - 1), from 0 on, of the n elements of x in order along an
+ * axis, or of all (HT_NONE); of ht_quantile, q (n - 1); of ht_median, with q 0.5. Between two
+ * places linear. NaN where there is one. float32 for float32, else float64. Found by counting, some
+ * digits of all elements at a time, not by sorting; see src/core/algorithms/quantile.c for what
+ * travels. Of several q's the results stand along a first axis of that length. Not differentiable.
+ * HT_ERR_ARGUMENT: q below 0 or above 100, or 1; HT_ERR_SHAPE: no elements; HT_ERR_DTYPE: complex.
+ */
+HT_API ht_tensor *ht_percentile(ht_tensor *x, double q, int axis);
+HT_API ht_tensor *ht_percentile_ext(ht_tensor *x, int count, const double q[], int axis,
+                                    ht_interpolation method, bool keepdims);
+HT_API ht_tensor *ht_quantile(ht_tensor *x, double q, int axis);
+HT_API ht_tensor *ht_quantile_ext(ht_tensor *x, int count, const double q[], int axis,
+                                  ht_interpolation method, bool keepdims);
+HT_API ht_tensor *ht_median(ht_tensor *x, int axis);
+
+/* For each element of x the number (int64) of the bin that it is in, of bins between boundaries
+ * (one axis, in order), from 0 below the first to as many as there are above the last: bin i is
+ *     boundaries[i - 1] < x <= boundaries[i], right: boundaries[i - 1] <= x < boundaries[i]
+ * and of ht_digitize, which is NumPy's, the other way around:
+ *     bins[i - 1] <= x < bins[i], right: bins[i - 1] < x <= bins[i];
+ * its bins may also go down. Compared in the dtype to which both promote; NaN is above all. Shape
+ * and split of x; collective where boundaries are split, whose slabs are broadcast one by one, and,
+ * of ht_digitize, logically else. Not differentiable. ht_searchsorted is ht_bucketize under NumPy's
+ * name. */
+HT_API ht_tensor *ht_bucketize(ht_tensor *x, ht_tensor *boundaries, bool right);
+HT_API ht_tensor *ht_digitize(ht_tensor *x, ht_tensor *bins, bool right);
+HT_API ht_tensor *ht_searchsorted(ht_tensor *sorted, ht_tensor *x, bool right);
+
+/* y[i] = how many elements of x (one axis; integers from 0 on, bool) are i, int64; with weights (in
+ * x's shape; NULL: none) the sum of theirs, float32 for float32, else float64; so many as x's
+ * largest element has, and at least minlength. Without a split. Collective if x is split (one sum
+ * over the ranks). Not differentiable. HT_ERR_ARGUMENT: an element below 0. */
+HT_API ht_tensor *ht_bincount(ht_tensor *x, ht_tensor *weights, int64_t minlength);
+
 HT_END_DECLS
 #endif

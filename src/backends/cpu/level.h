@@ -21,6 +21,9 @@
     X(activations) X(arithmetics) X(bitwise) X(complex_math) X(convert) X(cumulative) X(distance) X(dropout) \
     X(exponential) X(extremes) X(logical) X(max_pool) X(norm) X(products) X(random) X(reduce) \
     X(relational) X(rounding) X(rows) X(trigonometrics) X(update) X(where)
+    X(activations) X(arithmetics) X(bitwise) X(complex_math) X(convert) X(cumulative) X(digits) \
+    X(dropout) X(exponential) X(extremes) X(logical) X(max_pool) X(merge) X(norm) X(products) X(random) \
+    X(reduce) X(relational) X(rounding) X(rows) X(sort) X(trigonometrics) X(update) X(where)
 /* clang-format on */
 
 #define HT_FILL(file) void HT_LEVEL_NAME(ht__fill_##file)(ht_kernel_table * kernels);

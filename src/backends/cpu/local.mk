@@ -18,6 +18,7 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/nn/conv_plain.h \
 	src/backends/cpu/nn/kernels.c \
 	src/backends/cpu/nn/kernels.h \
+	src/backends/cpu/order/key.h \
 	src/backends/cpu/random/normal.h \
 	src/backends/cpu/random/philox.h \
 	src/backends/cpu/random/walk.h \
@@ -60,6 +61,11 @@ EXTRA_DIST += \
 	src/backends/cpu/nn/max_pool.inc.c \
 	src/backends/cpu/nn/norm.inc.c \
 	src/backends/cpu/nn/rows.inc.c \
+	src/backends/cpu/order/digits.inc.c \
+	src/backends/cpu/order/key.inc.c \
+	src/backends/cpu/order/merge.inc.c \
+	src/backends/cpu/order/radix.inc.c \
+	src/backends/cpu/order/sort.inc.c \
 	src/backends/cpu/random/random.inc.c \
 	src/backends/cpu/reduce/arg.inc.c \
 	src/backends/cpu/reduce/cumulative.inc.c \
@@ -94,6 +100,9 @@ kernel_sources = \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \
 	src/backends/cpu/nn/rows.c \
+	src/backends/cpu/order/digits.c \
+	src/backends/cpu/order/merge.c \
+	src/backends/cpu/order/sort.c \
 	src/backends/cpu/random/random.c \
 	src/backends/cpu/reduce/cumulative.c \
 	src/backends/cpu/reduce/reduce.c \

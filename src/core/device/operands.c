@@ -8,6 +8,7 @@
 #include "ht/kernels/index.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/optim.h"
+#include "ht/kernels/order.h"
 #include "ht/kernels/random.h"
 #include "ht/kernels/reduce.h"
 #include "ht/kernels/spatial.h"
@@ -333,6 +334,56 @@ static void visit_update(const visitor *v, ht_update_call *u)
     visit_dense(v, &u->unless, 1, HT_FLOAT64, false);
 }
 
+static void visit_ht_sort_call(const visitor *v, ht_sort_call *s)
+{
+    reach beyond[HT_LOOP_OPERANDS] = {{0, 0}};
+
+    if (s->keep > 0) {
+        extend(&beyond[0], s->keep, s->out_stride);
+        extend(&beyond[1], s->count, s->in_stride);
+        extend(&beyond[2], s->keep, s->index_stride);
+    }
+    visit_loop(v, &s->loop, "SsI", beyond);
+}
+
+static void visit_ht_merge_call(const visitor *v, ht_merge_call *m)
+{
+    const int64_t runs = m->lines * m->runs, count = m->lines * m->count;
+
+    visit_dense(v, &m->begin, runs, HT_INT64, false);
+    visit_dense(v, &m->end, runs, HT_INT64, false);
+    visit_dense(v, &m->x, m->size, m->call.dtype, false);
+    visit_dense(v, &m->y, count, m->call.dtype, true);
+    visit_dense(v, &m->x_index, m->size, HT_INT64, false);
+    visit_dense(v, &m->y_index, count, HT_INT64, true);
+}
+
+static void visit_ht_place_call(const visitor *v, ht_place_call *p)
+{
+    visit_dense(v, &p->begin, p->count, HT_INT64, false);
+    visit_dense(v, &p->end, p->count, HT_INT64, false);
+    visit_dense(v, &p->keys, 2 * p->count, HT_INT64, false);
+    visit_dense(v, &p->x, p->size, p->call.dtype, false);
+    visit_dense(v, &p->place, p->count, HT_INT64, true);
+}
+
+static void visit_ht_search_call(const visitor *v, ht_search_call *s)
+{
+    static const reach none[HT_LOOP_OPERANDS] = {{0, 0}};
+
+    visit_loop(v, &s->loop, "Is", none);
+    visit_dense(v, &s->sorted, s->count, s->loop.call.dtype, false);
+}
+
+static void visit_ht_digits_call(const visitor *v, ht_digits_call *d)
+{
+    const int64_t targets = d->lines * d->targets;
+
+    visit_dense(v, &d->keys, targets, HT_INT64, false);
+    visit_dense(v, &d->x, d->lines * d->count, d->call.dtype, false);
+    visit_dense(v, &d->counts, targets << d->bits, HT_INT64, true);
+}
+
 void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void *user)
 {
     static const reach none[HT_LOOP_OPERANDS] = {{0, 0}};
@@ -376,6 +427,7 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
         break;
         HT_NN_KERNELS(ROW)
         HT_DECOMPOSITION_KERNELS(ROW)
+        HT_ORDER_KERNELS(ROW)
 #undef ROW
 #define ROW(name)                    \
     case HT_KERNEL_##name:           \
