@@ -23,6 +23,7 @@
 #include "ht/exponential.h"
 #include "ht/export.h"
 #include "ht/factories.h"
+#include "ht/fft.h"
 #include "ht/functional.h"
 #include "ht/indexing.h"
 #include "ht/key.h"

@@ -7,6 +7,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_binary.c \
 	tests/backends/cpu/test_cpu_conv.c \
 	tests/backends/cpu/test_cpu_elementwise.c \
+	tests/backends/cpu/test_cpu_fft.c \
 	tests/backends/cpu/test_cpu_float_math.c \
 	tests/backends/cpu/test_cpu_gemm.c \
 	tests/backends/cpu/test_cpu_norm.c \
@@ -15,6 +16,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
+	tests/core/algorithms/test_fft.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/autograd/test_autograd.c \

@@ -4,6 +4,7 @@
  * stands in for a device, a device that translates addresses. */
 #include "core/device/device.h"
 #include "ht/kernels/elementwise.h"
+#include "ht/kernels/fft.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/optim.h"
 #include "ht/kernels/random.h"
@@ -250,6 +251,29 @@ static void visit_ht_dropout_call(const visitor *v, ht_dropout_call *d)
     visit(v, &d->mask, 0, count, d->draw.call.kernel == HT_KERNEL_DROPOUT_FORWARD);
 }
 
+static ht_dtype real_of(ht_dtype dtype)
+{
+    return dtype == HT_COMPLEX64 ? HT_FLOAT32 : HT_FLOAT64;
+}
+
+static void visit_ht_fft_call(const visitor *v, ht_fft_call *f)
+{
+    const ht_dtype dtype = f->call.dtype;
+    const bool from_real = f->call.kernel == HT_KERNEL_FFT_REAL;
+    const bool to_real = f->call.kernel == HT_KERNEL_FFT_HERMITIAN;
+    const int64_t lines = f->outer * f->inner, half = lines * (f->n / 2 + 1);
+
+    visit_dense(v, &f->in, to_real ? half : lines * f->n, from_real ? real_of(dtype) : dtype,
+                false);
+    visit_dense(v, &f->out, from_real ? half : lines * f->n, to_real ? real_of(dtype) : dtype,
+                true);
+}
+
+static void visit_ht_twiddle_call(const visitor *v, ht_twiddle_call *t)
+{
+    visit_dense(v, &t->x, t->rows * t->columns, t->call.dtype, true);
+}
+
 static void visit_update(const visitor *v, ht_update_call *u)
 {
     ht_update_part *part = ht_update_parts(u);
@@ -300,6 +324,7 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
         visit_##type(to, arguments); \
         break;
         HT_NN_KERNELS(ROW)
+        HT_FFT_KERNELS(ROW)
 #undef ROW
 #define ROW(name)                    \
     case HT_KERNEL_##name:           \

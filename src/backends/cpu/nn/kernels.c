@@ -96,5 +96,6 @@ const char *ht__cpu_onednn_version(void)
 void ht__cpu_fill_nn(ht_kernel_table *kernels)
 {
     ht__cpu_fill_gemm(kernels);
+    ht__cpu_fill_fft(kernels);
     ht__cpu_fill_conv(kernels);
 }
