@@ -319,6 +319,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_elementwise.h \
 	tests/fuzz/ops_factories.c \
+	tests/fuzz/ops_fft.c \
 	tests/fuzz/ops_functions.c \
 	tests/fuzz/ops_gradients.c \
 	tests/fuzz/ops_gradients.h \

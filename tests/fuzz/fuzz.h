@@ -136,8 +136,9 @@ enum {
 
 /* The table, ended by a NULL format. */
 extern const struct op ops_factories[], ops_elementwise[], ops_functions[], ops_reduce[],
-    ops_reduce_ext[], ops_views[], ops_keys[], ops_rearrange[], ops_layout[], ops_writes[],
-    ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[], ops_misuse[];
+    ops_reduce_ext[], ops_views[], ops_keys[], ops_rearrange[], ops_fft[], ops_layout[],
+    ops_writes[], ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[],
+    ops_misuse[];
 const struct op *op_random(struct run *run);
 
 /* Variables for a new statement; -1: none. */
