@@ -25,6 +25,7 @@
 #include "ht/factories.h"
 #include "ht/fft.h"
 #include "ht/functional.h"
+#include "ht/halo.h"
 #include "ht/indexing.h"
 #include "ht/key.h"
 #include "ht/io.h"

@@ -17,6 +17,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
 	tests/core/algorithms/test_fft.c \
+	tests/core/algorithms/test_halo.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/autograd/test_autograd.c \
