@@ -7,6 +7,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_binary.c \
 	tests/backends/cpu/test_cpu_conv.c \
 	tests/backends/cpu/test_cpu_elementwise.c \
+	tests/backends/cpu/test_cpu_fft.c \
 	tests/backends/cpu/test_cpu_float_math.c \
 	tests/backends/cpu/test_cpu_gemm.c \
 	tests/backends/cpu/test_cpu_norm.c \
@@ -27,6 +28,8 @@ core_tests = \
 	tests/core/algorithms/test_norms.c \
 	tests/core/algorithms/test_vector_products.c \
 	tests/core/algorithms/test_covariance.c \
+	tests/core/algorithms/test_fft.c \
+	tests/core/algorithms/test_halo.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_permutation.c \
@@ -355,6 +358,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_elementwise.h \
 	tests/fuzz/ops_exchange.c \
 	tests/fuzz/ops_factories.c \
+	tests/fuzz/ops_fft.c \
 	tests/fuzz/ops_functions.c \
 	tests/fuzz/ops_gradients.c \
 	tests/fuzz/ops_gradients.h \

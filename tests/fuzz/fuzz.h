@@ -150,6 +150,7 @@ extern const struct op ops_factories[], ops_elementwise[], ops_functions[], ops_
     ops_moments[], ops_slabs[];
     ops_decompositions[];
     ops_reduce_ext[], ops_views[], ops_keys[], ops_order[], ops_rearrange[], ops_layout[],
+    ops_reduce_ext[], ops_views[], ops_keys[], ops_rearrange[], ops_fft[], ops_layout[],
     ops_writes[], ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[],
     ops_misuse[];
 const struct op *op_random(struct run *run);

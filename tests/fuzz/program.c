@@ -24,6 +24,7 @@ static const struct op *const tables[] = {
     ops_keys,      ops_rearrange,   ops_layout,    ops_writes, ops_layers,         ops_losses,
     ops_gradients, ops_leaves,      ops_checks,    ops_misuse, ops_decompositions, NULL};
     ops_keys,      ops_rearrange,   ops_order,     ops_layout, ops_writes,     ops_layers,
+    ops_keys,      ops_rearrange,   ops_fft,       ops_layout, ops_writes,     ops_layers,
     ops_losses,    ops_gradients,   ops_leaves,    ops_checks, ops_misuse,     NULL};
 
 static int weight_of(const struct run *run, const struct op *op)

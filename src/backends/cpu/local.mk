@@ -5,6 +5,11 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/dtypes.h \
 	src/backends/cpu/elementwise/rows.h \
 	src/backends/cpu/float_math.h \
+	src/backends/cpu/fft/fft.c \
+	src/backends/cpu/fft/fft.h \
+	src/backends/cpu/fft/plain.c \
+	src/backends/cpu/fft/plans.c \
+	src/backends/cpu/fft/twiddle.c \
 	src/backends/cpu/foreach_dtype.h \
 	src/backends/cpu/foreach_source.h \
 	src/backends/cpu/kernel_errors.c \
@@ -26,6 +31,11 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/row_walk.h \
 	src/backends/cpu/scratch.c \
 	src/backends/cpu/scratch.h
+
+if HT_HAVE_FFTW
+libht_objects_la_SOURCES += \
+	src/backends/cpu/fft/fftw.c
+endif
 
 if HT_HAVE_ONEDNN
 libht_objects_la_SOURCES += \

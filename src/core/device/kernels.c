@@ -9,6 +9,7 @@
 #include "ht/kernels/decompositions.h"
 #include "ht/kernels/elementwise.h"
 #include "ht/kernels/index.h"
+#include "ht/kernels/fft.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/optim.h"
 #include "ht/kernels/order.h"
@@ -31,6 +32,9 @@ _Static_assert((int)HT_KERNELS_ELEMENTWISE_END <= (int)HT_KERNELS_REDUCE &&
                    (int)HT_KERNELS_RANDOM_END <= (int)HT_KERNELS_NN &&
                    (int)HT_KERNELS_NN_END <= (int)HT_KERNELS_ORDER &&
                    (int)HT_KERNELS_ORDER_END <= (int)HT_KERNELS_OPTIM &&
+                   (int)HT_KERNELS_RANDOM_END <= (int)HT_KERNELS_NN &&
+                   (int)HT_KERNELS_NN_END <= (int)HT_KERNELS_FFT &&
+                   (int)HT_KERNELS_FFT_END <= (int)HT_KERNELS_OPTIM &&
                    (int)HT_KERNELS_OPTIM_END <= (int)HT_KERNEL_LIMIT,
                "a list of kernels runs into the next");
 _Static_assert((int)HT_KERNEL_CONVERT_COMPLEX128 - (int)HT_KERNEL_CONVERT_BOOL ==
@@ -46,6 +50,7 @@ static const char *const names[HT_KERNEL_LIMIT] = {
         HT_RANDOM_KERNELS(NAME) HT_NN_KERNELS(ROW) HT_DECOMPOSITION_KERNELS(ROW)
             HT_OPTIM_KERNELS(NAME)};
         HT_RANDOM_KERNELS(NAME) HT_NN_KERNELS(ROW) HT_ORDER_KERNELS(ROW) HT_OPTIM_KERNELS(NAME)};
+        HT_RANDOM_KERNELS(NAME) HT_NN_KERNELS(ROW) HT_FFT_KERNELS(ROW) HT_OPTIM_KERNELS(NAME)};
 #undef ROW
 #undef NAME
 

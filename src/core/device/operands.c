@@ -6,6 +6,7 @@
 #include "ht/kernels/decompositions.h"
 #include "ht/kernels/elementwise.h"
 #include "ht/kernels/index.h"
+#include "ht/kernels/fft.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/optim.h"
 #include "ht/kernels/order.h"
@@ -318,6 +319,27 @@ static void visit_ht_triangular_call(const visitor *v, ht_triangular_call *t)
 
     visit_dense(v, &t->t, t->batch * size * size, t->call.dtype, false);
     visit_dense(v, &t->b, t->batch * t->m * t->n, t->call.dtype, true);
+static ht_dtype real_of(ht_dtype dtype)
+{
+    return dtype == HT_COMPLEX64 ? HT_FLOAT32 : HT_FLOAT64;
+}
+
+static void visit_ht_fft_call(const visitor *v, ht_fft_call *f)
+{
+    const ht_dtype dtype = f->call.dtype;
+    const bool from_real = f->call.kernel == HT_KERNEL_FFT_REAL;
+    const bool to_real = f->call.kernel == HT_KERNEL_FFT_HERMITIAN;
+    const int64_t lines = f->outer * f->inner, half = lines * (f->n / 2 + 1);
+
+    visit_dense(v, &f->in, to_real ? half : lines * f->n, from_real ? real_of(dtype) : dtype,
+                false);
+    visit_dense(v, &f->out, from_real ? half : lines * f->n, to_real ? real_of(dtype) : dtype,
+                true);
+}
+
+static void visit_ht_twiddle_call(const visitor *v, ht_twiddle_call *t)
+{
+    visit_dense(v, &t->x, t->rows * t->columns, t->call.dtype, true);
 }
 
 static void visit_update(const visitor *v, ht_update_call *u)
@@ -428,6 +450,7 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
         HT_NN_KERNELS(ROW)
         HT_DECOMPOSITION_KERNELS(ROW)
         HT_ORDER_KERNELS(ROW)
+        HT_FFT_KERNELS(ROW)
 #undef ROW
 #define ROW(name)                    \
     case HT_KERNEL_##name:           \

@@ -98,5 +98,6 @@ void ht__cpu_fill_nn(ht_kernel_table *kernels)
 {
     ht__cpu_fill_gemm(kernels);
     ht__cpu_fill_lapack(kernels);
+    ht__cpu_fill_fft(kernels);
     ht__cpu_fill_conv(kernels);
 }
