@@ -16,32 +16,28 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
-	tests/core/algorithms/test_distance.c \
-	tests/core/algorithms/test_decompositions.c \
-	tests/core/algorithms/test_histogram.c \
-	tests/core/algorithms/test_iterative.c \
-	tests/core/algorithms/test_linalg.c \
-	tests/core/algorithms/test_partitioned.c \
-	tests/core/algorithms/test_tiling.c \
-	tests/core/algorithms/test_vmap.c \
-	tests/core/algorithms/test_matmul.c \
-	tests/core/algorithms/test_norms.c \
-	tests/core/algorithms/test_vector_products.c \
+	tests/core/algorithms/test_bins.c \
 	tests/core/algorithms/test_covariance.c \
+	tests/core/algorithms/test_decompositions.c \
+	tests/core/algorithms/test_distance.c \
 	tests/core/algorithms/test_fft.c \
 	tests/core/algorithms/test_halo.c \
 	tests/core/algorithms/test_histogram.c \
+	tests/core/algorithms/test_iterative.c \
 	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_matmul.c \
+	tests/core/algorithms/test_norms.c \
+	tests/core/algorithms/test_partitioned.c \
 	tests/core/algorithms/test_permutation.c \
-	tests/core/algorithms/test_solvers.c \
-	tests/core/algorithms/test_spectra.c \
-	tests/core/algorithms/test_truncated.c \
-	tests/core/algorithms/test_bins.c \
-	tests/core/algorithms/test_histogram.c \
-	tests/core/algorithms/test_linalg.c \
 	tests/core/algorithms/test_quantile.c \
+	tests/core/algorithms/test_solvers.c \
 	tests/core/algorithms/test_sort.c \
+	tests/core/algorithms/test_spectra.c \
+	tests/core/algorithms/test_tiling.c \
+	tests/core/algorithms/test_truncated.c \
 	tests/core/algorithms/test_unique.c \
+	tests/core/algorithms/test_vector_products.c \
+	tests/core/algorithms/test_vmap.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -65,7 +61,6 @@ core_tests = \
 	tests/core/device/test_device.c \
 	tests/core/device/test_lagging.c \
 	tests/core/device/test_near_device.c \
-	tests/core/tensor/test_storage.c \
 	tests/core/exchange/test_exchange.c \
 	tests/core/exchange/test_exchange_halves.c \
 	tests/core/exchange/test_exchange_nodes.c \
@@ -108,6 +103,7 @@ core_tests = \
 	tests/core/tensor/test_layout.c \
 	tests/core/tensor/test_move.c \
 	tests/core/tensor/test_node.c \
+	tests/core/tensor/test_storage.c \
 	tests/core/tensor/test_value.c \
 	tests/core/timeline/test_timeline.c
 
@@ -332,6 +328,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/damage.c \
 	tests/fuzz/daso.c \
 	tests/fuzz/exchange.c \
+	tests/fuzz/faults.c \
 	tests/fuzz/files.c \
 	tests/fuzz/files.h \
 	tests/fuzz/files_foreign.c \
@@ -342,7 +339,6 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/files_states.c \
 	tests/fuzz/files_tables.c \
 	tests/fuzz/files_value.c \
-	tests/fuzz/faults.c \
 	tests/fuzz/fuzz.h \
 	tests/fuzz/loader.c \
 	tests/fuzz/main.c \
@@ -371,13 +367,13 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_misuse.c \
 	tests/fuzz/ops_moments.c \
 	tests/fuzz/ops_order.c \
-	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_products.c \
+	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \
 	tests/fuzz/ops_rows.c \
-	tests/fuzz/ops_spatial.c \
 	tests/fuzz/ops_slabs.c \
+	tests/fuzz/ops_spatial.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \

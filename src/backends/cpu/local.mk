@@ -4,12 +4,12 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/cpu.h \
 	src/backends/cpu/dtypes.h \
 	src/backends/cpu/elementwise/rows.h \
-	src/backends/cpu/float_math.h \
 	src/backends/cpu/fft/fft.c \
 	src/backends/cpu/fft/fft.h \
 	src/backends/cpu/fft/plain.c \
 	src/backends/cpu/fft/plans.c \
 	src/backends/cpu/fft/twiddle.c \
+	src/backends/cpu/float_math.h \
 	src/backends/cpu/foreach_dtype.h \
 	src/backends/cpu/foreach_source.h \
 	src/backends/cpu/kernel_errors.c \

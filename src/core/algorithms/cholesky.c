@@ -103,7 +103,7 @@ static void cholesky_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *l = ht_node_saved(node, 0), *f;
 
-    f = ht__product(what, ht__adjoint(l), g);
+    f = ht__batch_product(what, ht__adjoint(l), g);
     if (f == NULL)
         return;
     f = ht_mul_scalar(ht_add(ht_tril(f, 0), ht_tril(f, -1)), 0.5);

@@ -112,7 +112,7 @@ ht_status ht__local_product(const char *what, ht_tensor *c, double alpha, ht_ten
                             ht_matrix_op a_op, ht_tensor *b, ht_matrix_op b_op, double beta);
 
 /* a b of any splits of one matrix each, or of batches alike. */
-ht_tensor *ht__product(const char *what, ht_tensor *a, ht_tensor *b);
+ht_tensor *ht__batch_product(const char *what, ht_tensor *a, ht_tensor *b);
 
 /* ---- factorisations of split matrices -----------------------------------------------------------
  * x by rows with at least as many of them as columns: q split as it is, r on every rank. */

@@ -55,7 +55,7 @@ static ht_tensor *pinv(const char *what, ht_tensor *a, double rtol)
         a = ht_resplit(a, 0);
     if (a == NULL || factor(what, a, &f) != HT_SUCCESS)
         return NULL;
-    y = ht__product(what, times_columns(f.v, inverses(f.s, rtol)), ht__adjoint(f.u));
+    y = ht__batch_product(what, times_columns(f.v, inverses(f.s, rtol)), ht__adjoint(f.u));
     if (y == NULL || y->body->ndim > 2)
         return ht_resplit(y, split);
     return ht_resplit(y, split == HT_NONE ? HT_NONE : 1 - split);
@@ -96,8 +96,8 @@ static ht_tensor *lstsq(const char *what, ht_tensor *a, ht_tensor *b, double rto
         return NULL;
     d = inverses(f.s, rtol);
     d = d != NULL ? ht_expand_dims(d, 1) : NULL;
-    y = ht_mul(ht__product(what, ht__adjoint(f.u), b), d);
-    return ht_resplit(ht__product(what, f.v, y), b->body->split);
+    y = ht_mul(ht__batch_product(what, ht__adjoint(f.u), b), d);
+    return ht_resplit(ht__batch_product(what, f.v, y), b->body->split);
 }
 
 static bool fit_together(const char *what, const ht_tensor *a, const ht_tensor *b)
@@ -159,9 +159,9 @@ static ht_status polar(const char *what, ht_tensor *x, ht_tensor **u, ht_tensor 
     if (status != HT_SUCCESS)
         return status;
     vh = ht__adjoint(f.v);
-    *u = ht_resplit(ht__product(what, f.u, vh), split);
+    *u = ht_resplit(ht__batch_product(what, f.u, vh), split);
     if (h != NULL)
-        *h = ht__product(what, times_columns(f.v, f.s), vh);
+        *h = ht__batch_product(what, times_columns(f.v, f.s), vh);
     return *u != NULL && (h == NULL || *h != NULL) ? HT_SUCCESS : ht_error_get(NULL);
 }
 

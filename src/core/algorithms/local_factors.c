@@ -250,7 +250,7 @@ ht_status ht__local_product(const char *what, ht_tensor *c, double alpha, ht_ten
     return ht__gemm(what, c, &gemm);
 }
 
-ht_tensor *ht__product(const char *what, ht_tensor *a, ht_tensor *b)
+ht_tensor *ht__batch_product(const char *what, ht_tensor *a, ht_tensor *b)
 {
     ht_tensor *c;
 

@@ -60,7 +60,7 @@ static ht_tensor *combine(ht_tensor *const x[], int high)
 /* x: its powers 2, 4, 6; the sum of the powers of one parity. */
 static ht_tensor *half_of(ht_tensor *const x[], ht_tensor *one, int high)
 {
-    ht_tensor *upper = ht__product(what, x[2], combine(x, high));
+    ht_tensor *upper = ht__batch_product(what, x[2], combine(x, high));
 
     return ht_add(upper, ht_add(combine(x, high - 6), scaled(one, high - 12)));
 }
@@ -74,16 +74,16 @@ static ht_tensor *exponential(ht_tensor *a)
         return NULL;
     a = ht_mul_scalar_ext(a, ht_number_real(ldexp(1, -count)));
     one = a != NULL ? ht__identity_like(what, a) : NULL;
-    x[0] = ht__product(what, a, a);
-    x[1] = ht__product(what, x[0], x[0]);
-    x[2] = ht__product(what, x[0], x[1]);
+    x[0] = ht__batch_product(what, a, a);
+    x[1] = ht__batch_product(what, x[0], x[0]);
+    x[2] = ht__batch_product(what, x[0], x[1]);
     if (one == NULL || x[2] == NULL)
         return NULL;
-    odd = ht__product(what, a, half_of(x, one, 13));
+    odd = ht__batch_product(what, a, half_of(x, one, 13));
     even = half_of(x, one, 12);
     y = ht_solve(ht_sub(even, odd), ht_add(even, odd));
     for (int i = 0; i < count && y != NULL; i++)
-        y = ht__product(what, y, y);
+        y = ht__batch_product(what, y, y);
     return y;
 }
 

@@ -82,8 +82,8 @@ static void qr_q_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
     if (!is_invertible(q, r))
         return;
-    m = ht_neg(ht__product(what_qr, ht__adjoint(q), g));
-    gin[0] = over_adjoint(ht_add(g, ht__product(what_qr, q, symmetric_of_upper(m))), r);
+    m = ht_neg(ht__batch_product(what_qr, ht__adjoint(q), g));
+    gin[0] = over_adjoint(ht_add(g, ht__batch_product(what_qr, q, symmetric_of_upper(m))), r);
 }
 
 static void qr_r_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -92,8 +92,8 @@ static void qr_r_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
     if (!is_invertible(q, r))
         return;
-    m = ht__product(what_qr, g, ht__adjoint(r));
-    gin[0] = over_adjoint(ht__product(what_qr, q, symmetric_of_upper(m)), r);
+    m = ht__batch_product(what_qr, g, ht__adjoint(r));
+    gin[0] = over_adjoint(ht__batch_product(what_qr, q, symmetric_of_upper(m)), r);
 }
 
 static void record(ht_tensor *x, ht_backward_fn *backward, ht_tensor *y, ht_tensor *q, ht_tensor *r)

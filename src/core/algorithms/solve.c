@@ -88,7 +88,7 @@ static void solve_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
     gin[1] = ht_solve(ht__adjoint(ht_node_saved(node, 0)), ht__match_slabs(what, g, x->body));
     if (ht_node_needs(node, 0))
-        gin[0] = ht_neg(ht__product(what, gin[1], ht__adjoint(x)));
+        gin[0] = ht_neg(ht__batch_product(what, gin[1], ht__adjoint(x)));
 }
 
 ht_tensor *ht_solve(ht_tensor *a, ht_tensor *b)
@@ -116,7 +116,7 @@ static void inv_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     static const char what[] = "ht_inv";
     ht_tensor *yh = ht__adjoint(ht_node_saved(node, 0));
 
-    gin[0] = ht_neg(ht__product(what, ht__product(what, yh, g), yh));
+    gin[0] = ht_neg(ht__batch_product(what, ht__batch_product(what, yh, g), yh));
 }
 
 ht_tensor *ht_inv(ht_tensor *a)

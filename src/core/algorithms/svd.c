@@ -33,7 +33,7 @@ static ht_status svd_local(const char *what, ht_tensor *x, ht_matrix_svd *to)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: the iteration did not converge", what);
     if (status != HT_SUCCESS || !to->vectors)
         return status;
-    to->u = q != NULL ? ht__product(what, q, u) : u;
+    to->u = q != NULL ? ht__batch_product(what, q, u) : u;
     to->v = ht__adjoint(vh);
     return to->u != NULL && to->v != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
@@ -47,7 +47,7 @@ static ht_status svd_tall(const char *what, ht_tensor *x, ht_matrix_svd *to)
         status = svd_local(what, r, to);
     if (status != HT_SUCCESS || !to->vectors)
         return status;
-    to->u = ht__product(what, q, to->u);
+    to->u = ht__batch_product(what, q, to->u);
     return to->u != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
@@ -70,7 +70,7 @@ static ht_status svd_columns(const char *what, ht_tensor *x, ht_matrix_svd *to)
         return status;
     to->s = ht__in_order(what, ht_resplit(ht_abs(ht_diagonal(r, 0, 0, 1)), HT_NONE), true);
     if (to->vectors) {
-        to->u = ht_resplit(ht__product(what, q, u), 0);
+        to->u = ht_resplit(ht__batch_product(what, q, u), 0);
         to->v = ht_resplit(v, 0);
     }
     return to->s != NULL && (!to->vectors || (to->u != NULL && to->v != NULL)) ? HT_SUCCESS

@@ -118,7 +118,7 @@ static void solve_triangular_backward(ht_node *node, ht_tensor *g, ht_tensor *gi
     gb = ht__solve_triangle(what, a, (ht_triangle){.upper = upper, .op = HT_MATRIX_ADJOINT},
                             ht__match_slabs(what, g, x->body));
     if (ht_node_needs(node, 0)) {
-        ht_tensor *ga = ht_neg(ht__product(what, gb, ht__adjoint(x)));
+        ht_tensor *ga = ht_neg(ht__batch_product(what, gb, ht__adjoint(x)));
 
         gin[0] = upper ? ht_triu(ga, 0) : ht_tril(ga, 0);
     }

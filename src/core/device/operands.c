@@ -5,8 +5,8 @@
 #include "core/device/device.h"
 #include "ht/kernels/decompositions.h"
 #include "ht/kernels/elementwise.h"
-#include "ht/kernels/index.h"
 #include "ht/kernels/fft.h"
+#include "ht/kernels/index.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/optim.h"
 #include "ht/kernels/order.h"
@@ -319,6 +319,8 @@ static void visit_ht_triangular_call(const visitor *v, ht_triangular_call *t)
 
     visit_dense(v, &t->t, t->batch * size * size, t->call.dtype, false);
     visit_dense(v, &t->b, t->batch * t->m * t->n, t->call.dtype, true);
+}
+
 static ht_dtype real_of(ht_dtype dtype)
 {
     return dtype == HT_COMPLEX64 ? HT_FLOAT32 : HT_FLOAT64;
@@ -431,12 +433,6 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
         break;
         HT_CUMULATIVE_KERNELS(ROW)
 #undef ROW
-#define ROW(name, type)              \
-    case HT_KERNEL_##name:           \
-        visit_##type(to, arguments); \
-        break;
-        HT_INDEX_KERNELS(ROW)
-#undef ROW
 #define ROW(name)                    \
     case HT_KERNEL_##name:           \
         visit_random(to, arguments); \
@@ -447,6 +443,7 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
     case HT_KERNEL_##name:           \
         visit_##type(to, arguments); \
         break;
+        HT_INDEX_KERNELS(ROW)
         HT_NN_KERNELS(ROW)
         HT_DECOMPOSITION_KERNELS(ROW)
         HT_ORDER_KERNELS(ROW)
