@@ -183,6 +183,8 @@ static int reference_average(struct run *run, const struct statement *s, struct 
     if (kind_of(dtype) == KIND_COMPLEX || run->program->differentiates)
         return WANT_ANYTHING;
     n = axis == HT_NONE ? array_size(x) : x->shape[axis];
+    if (array_size(x) == 0)
+        return WANT_ANYTHING; /* the weights alone say whether it is an error */
     *out = reduced(x, axis, rounded(dtype));
     for (int64_t j = 0; j < array_size(out); j++) {
         long double r;

@@ -430,6 +430,7 @@ static int reference_quantile(struct run *run, const struct statement *s, struct
     if (!is_exact(&x))
         return WANT_ANYTHING;
     *out = array_new(x.dtype == HT_FLOAT32 ? HT_FLOAT32 : HT_FLOAT64, ndim, shape);
+    out->view = true; /* without the axis of the q */
     for (int64_t i = 0; i < line_count(&x, axis); i++) {
         const struct line line = line_of(&x, axis, i);
         const double place = (double)(s->n[1] * (line.n - 1)) / 8;

@@ -159,8 +159,17 @@ static ht_status write_plain(const char *what, ht_tensor *x, int count, const ht
 static ht_status add_plain(const char *what, ht_tensor *x, int count, const ht_index key[],
                            ht_tensor *values)
 {
-    ht_tensor *sum = ht_add(ht__getitem(what, x, count, key), values);
+    ht_tensor *sum = ht__getitem(what, x, count, key);
 
+    if (sum == NULL)
+        return ht_error_get(NULL);
+    if (values->body->number != NULL)
+        sum = ht__add_number(what, sum, *values->body->number);
+    else if (ht__check_together_as(what, "x", x, "values", values))
+        sum = ht_add(sum, ht__broadcast_to(what, "values", drop_leading(values, sum->body->ndim),
+                                           sum->body->ndim, sum->body->shape));
+    else
+        sum = NULL;
     return sum != NULL && ht__check_result(what, x, sum) == HT_SUCCESS
                ? write_plain(what, x, count, key, sum)
                : ht_error_get(NULL);

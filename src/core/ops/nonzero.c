@@ -97,5 +97,5 @@ ht_tensor *ht_nonzero(ht_tensor *x)
         return NULL;
     }
     places = ht__nonzero(what, x);
-    return places != NULL && x->body->ndim == 1 ? ht_squeeze(places, 1) : places;
+    return places != NULL && x->body->ndim == 1 ? ht__without_base(ht_squeeze(places, 1)) : places;
 }
