@@ -57,7 +57,7 @@ static struct array array_of(ht_tensor *x)
         a.shape[i] = ht_tensor_shape(x)[i];
     a.at = calloc((size_t)n + 1, sizeof *a.at);
     for (int64_t i = 0; i < n; i++)
-        a.at[i] = CMPLX(re[i], im[i]);
+        a.at[i] = re[i] + im[i] * I;
     return a;
 }
 
@@ -135,7 +135,7 @@ static void expect(const char *name, ht_tensor *y, const struct array *expected,
     for (int64_t i = 0; i < ht_tensor_size(y); i++)
         largest = fmax(largest, cabs(expected->at[i]));
     for (int64_t i = 0; i < ht_tensor_size(y); i++) {
-        const double error = cabs(CMPLX(re[i], im[i]) - expected->at[i]);
+        const double error = cabs(re[i] + im[i] * I - expected->at[i]);
 
         if (!(error <= tolerance * largest))
             fail_msg("%s: element %lld of %lld is %g + %gi, expected %g + %gi", name, (long long)i,

@@ -101,16 +101,21 @@ static int move_dense(const ht_index_call *c, int x_side, size_t size)
 
 void HT_LEVEL_NAME(ht__fill_rows_by_index)(ht_kernel_table *k)
 {
+/* What is moved is as large as the other. */
 #define FILL(dtype, like)                       \
     k->at[HT_KERNEL_TAKE][dtype] = take_##like; \
     k->at[HT_KERNEL_PUT][dtype] = put_##like;   \
-    k->at[HT_KERNEL_PUT_ADD][dtype] = put_add_##dtype;
-    FILL(HT_BOOL, HT_UINT8)
-    FILL(HT_UINT8, HT_UINT8)
-    FILL(HT_INT8, HT_UINT8)
-    FILL(HT_INT16, HT_INT16)
-    FILL(HT_FLOAT16, HT_INT16)
-    FILL(HT_BFLOAT16, HT_INT16) FILL(HT_INT32, HT_INT32) FILL(HT_FLOAT32, HT_INT32)
-        FILL(HT_INT64, HT_INT64) FILL(HT_FLOAT64, HT_INT64) FILL(HT_COMPLEX64, HT_INT64)
-            FILL(HT_COMPLEX128, HT_COMPLEX128)
+    k->at[HT_KERNEL_PUT_ADD][dtype] = put_add_##dtype
+    FILL(HT_BOOL, HT_UINT8);
+    FILL(HT_UINT8, HT_UINT8);
+    FILL(HT_INT8, HT_UINT8);
+    FILL(HT_INT16, HT_INT16);
+    FILL(HT_FLOAT16, HT_INT16);
+    FILL(HT_BFLOAT16, HT_INT16);
+    FILL(HT_INT32, HT_INT32);
+    FILL(HT_FLOAT32, HT_INT32);
+    FILL(HT_INT64, HT_INT64);
+    FILL(HT_FLOAT64, HT_INT64);
+    FILL(HT_COMPLEX64, HT_INT64);
+    FILL(HT_COMPLEX128, HT_COMPLEX128);
 }
