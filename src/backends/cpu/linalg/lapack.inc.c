@@ -191,7 +191,7 @@ static int NAME(qr)(void *stream, const ht_kernel_call *call)
     w.kept = ht__alloc((size_t)(w.kept_rows * n) * sizeof *w.kept);
     w.square = ht__alloc((size_t)(n * n) * sizeof *w.square);
     if (m >= n && f->q == NULL)
-        x = ht__alloc((size_t)(m * n) * sizeof *x);
+        x = alloc_matrix(m * n, m > n ? m : n, sizeof *x);
     for (int64_t i = 0; i < f->batch && failed == 0; i++) {
         const C *a = (const C *)f->a + i * m * n;
         C *q = MATRIX_OF(f->q, i, m * k), *r = MATRIX_OF(f->r, i, k * n);
@@ -237,7 +237,7 @@ static int NAME(qr_panel)(void *stream, const ht_kernel_call *call)
     (void)stream;
     if (k == 0 || failed != 0 || f->batch == 0)
         return failed;
-    x = ht__alloc((size_t)(m * n) * sizeof *x);
+    x = alloc_matrix(m * n, m > n ? m : n, sizeof *x);
     tau = ht__alloc((size_t)k * sizeof *tau);
     work = ht__alloc((size_t)work_size(n) * sizeof *work);
     memcpy(x, f->a, (size_t)(m * n) * sizeof *x);
@@ -290,7 +290,7 @@ static int NAME(lu)(void *stream, const ht_kernel_call *call)
     (void)stream;
     if (k == 0 || failed != 0)
         return failed;
-    x = ht__alloc((size_t)(m * n) * sizeof *x);
+    x = alloc_matrix(m * n, m > n ? m : n, sizeof *x);
     pivots = ht__alloc((size_t)k * sizeof *pivots);
     for (int64_t i = 0; i < f->batch; i++) {
         C *lu = (C *)f->q + i * m * n;
@@ -370,7 +370,7 @@ static int NAME(svd)(void *stream, const ht_kernel_call *call)
     if (k == 0 || failed != 0)
         return failed;
     (void)stream;
-    x = ht__alloc((size_t)(m * n) * sizeof *x);
+    x = alloc_matrix(m * n, m > n ? m : n, sizeof *x);
     integers = ht__alloc((size_t)(8 * k) * sizeof *integers);
 #if IS_COMPLEX
     reals = ht__alloc((size_t)(k * (5 * k + 7) + 2 * k * (larger + k) + 1) * sizeof *reals);
@@ -379,7 +379,7 @@ static int NAME(svd)(void *stream, const ht_kernel_call *call)
     (LAPACK_COL_MAJOR, job, rows, columns, x, rows, f->real, f->r, rows, f->q, least_, &best, -1,
      REALS integers);
     size = (lapack_int)REAL(best) + 1;
-    work = ht__alloc((size_t)size * sizeof *work);
+    work = alloc_matrix(size, larger, sizeof *work);
     for (int64_t i = 0; i < f->batch; i++) {
         memcpy(x, (const C *)f->a + i * m * n, (size_t)(m * n) * sizeof *x);
         f->info[i] = LAPACK(gesdd)(LAPACK_COL_MAJOR, job, rows, columns, x, rows,
@@ -410,7 +410,7 @@ static int NAME(eigh)(void *stream, const ht_kernel_call *call)
     (void)stream;
     if (n == 0 || failed != 0)
         return failed;
-    x = ht__alloc((size_t)(n * n) * sizeof *x);
+    x = alloc_matrix(n * n, n, sizeof *x);
 #if IS_COMPLEX
     R *reals, many;
     lapack_int room;
