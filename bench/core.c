@@ -3,7 +3,9 @@
  * Times distributed operations: barrier to barrier, the slowest rank's time, the best of many runs.
  * One line of JSON for each case: {"case", "ranks", "ms"}. Sizes are fixed so that another program
  * can time the same work: 4,000,000 rows of 4 numbers, 1024 x 1024 for products, 10,000,000 numbers
- * for the rest, float32.   usage: mpirun -n P bench/core [--repeat N] [CASE ...] */
+ *
+ * for the rest, float32; a million random rows are taken.   usage: mpirun -n P bench/core [--repeat
+ * N] [CASE ...] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 enum { ROWS = 4000000, SIDE = 1024, LENGTH = 10000000 };
 
 static struct operands {
-    ht_tensor *rows, *columns, *line, *a0, *a1, *part, *whole, *copied;
+    ht_tensor *rows, *columns, *line, *a0, *a1, *part, *whole, *copied, *written, *chosen;
 } x;
 
 /* What the memory allows: 64 MB are read, and written. */
@@ -166,6 +168,22 @@ static ht_tensor *randn(void)
     return ht_randn(HT_SHAPE(LENGTH), HT_FLOAT32, 0);
 }
 
+static ht_tensor *bool_index(void)
+{
+    return ht_getitem(x.line, HT_KEY(ht_gt(x.line, ht_scalar(0.5))));
+}
+
+static ht_tensor *bool_assign(void)
+{
+    ht_setitem_(x.written, HT_KEY(ht_gt(x.line, ht_scalar(0.5))), ht_scalar(0));
+    return x.written;
+}
+
+static ht_tensor *take_rows(void)
+{
+    return ht_take(x.rows, x.chosen, 0);
+}
+
 static const struct bench_case {
     const char *name;
     ht_tensor *(*run)(void);
@@ -197,7 +215,10 @@ static const struct bench_case {
              {"transpose_add", transpose_add},
              {"reshape", reshape},
              {"concatenate", concatenate},
-             {"randn", randn}};
+             {"randn", randn},
+             {"bool_index", bool_index},
+             {"bool_assign", bool_assign},
+             {"take_rows", take_rows}};
 
 static double best_of(const struct bench_case *bench, int repeat)
 {
@@ -247,6 +268,8 @@ int main(int argc, char **argv)
     x.part = ht_randn(HT_SHAPE(SIDE / ht_comm_size(HT_COMM_WORLD), SIDE), HT_FLOAT32, HT_NONE);
     x.whole = ht_randn(HT_SHAPE(SIDE, SIDE), HT_FLOAT32, HT_NONE);
     x.copied = ht_zeros(HT_SHAPE(ROWS, 4), HT_FLOAT32, 0);
+    x.written = ht_copy(x.line);
+    x.chosen = ht_randint(0, ROWS, HT_SHAPE(ROWS / 4), HT_INT64, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!asked_for(cases[i].name, argc - first, argv + first))
             continue;

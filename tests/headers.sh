@@ -53,7 +53,7 @@ static bool is_shape(int ndim, const int64_t shape[])
 }
 static bool is_key(int count, const ht_index key[])
 {
-    return count == 4 && key[0].start == -1 && key[1].kind == HT_INDEX_SLICE && key[1].step == 2 &&
+    return count == 5 && key[4].kind == HT_INDEX_TENSOR && key[0].start == -1 && key[1].kind == HT_INDEX_SLICE && key[1].step == 2 &&
            key[2].kind == HT_INDEX_ELLIPSIS && key[3].start == 4;
 }
 static bool is_scalar(int ndim, const int64_t *) { return ndim == 0; }
@@ -65,9 +65,10 @@ static bool is(ht_number x, ht_number_kind kind, double real)
 int main()
 {
     const std::size_t rows = 4;
+    ht_tensor *mask = nullptr;
     bool lists = is_shape(HT_SHAPE(once(), rows, -1)) && is_axis(HT_AXES(-1)) && calls == 1 &&
                  is_scalar(HT_SHAPE()) &&
-                 is_key(HT_KEY(-1, ht_slice_step(0, HT_OPEN, 2), HT_ELLIPSIS, rows));
+                 is_key(HT_KEY(-1, ht_slice_step(0, HT_OPEN, 2), HT_ELLIPSIS, rows, mask));
     bool numbers = is(HT_NUM('a' - 'a'), HT_NUMBER_INTEGER, 0) &&
                    is(HT_NUM(sizeof(char)), HT_NUMBER_INTEGER, 1) &&
                    is(HT_NUM(true), HT_NUMBER_INTEGER, 1) && is(HT_NUM(2.f), HT_NUMBER_REAL, 2) &&

@@ -7,6 +7,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_binary.c \
 	tests/backends/cpu/test_cpu_conv.c \
 	tests/backends/cpu/test_cpu_elementwise.c \
+	tests/backends/cpu/test_cpu_fft.c \
 	tests/backends/cpu/test_cpu_float_math.c \
 	tests/backends/cpu/test_cpu_gemm.c \
 	tests/backends/cpu/test_cpu_norm.c \
@@ -15,8 +16,28 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
+	tests/core/algorithms/test_bins.c \
+	tests/core/algorithms/test_covariance.c \
+	tests/core/algorithms/test_decompositions.c \
+	tests/core/algorithms/test_distance.c \
+	tests/core/algorithms/test_fft.c \
+	tests/core/algorithms/test_halo.c \
 	tests/core/algorithms/test_histogram.c \
+	tests/core/algorithms/test_iterative.c \
 	tests/core/algorithms/test_linalg.c \
+	tests/core/algorithms/test_matmul.c \
+	tests/core/algorithms/test_norms.c \
+	tests/core/algorithms/test_partitioned.c \
+	tests/core/algorithms/test_permutation.c \
+	tests/core/algorithms/test_quantile.c \
+	tests/core/algorithms/test_solvers.c \
+	tests/core/algorithms/test_sort.c \
+	tests/core/algorithms/test_spectra.c \
+	tests/core/algorithms/test_tiling.c \
+	tests/core/algorithms/test_truncated.c \
+	tests/core/algorithms/test_unique.c \
+	tests/core/algorithms/test_vector_products.c \
+	tests/core/algorithms/test_vmap.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -29,34 +50,45 @@ core_tests = \
 	tests/core/collective/test_agrees.c \
 	tests/core/collective/test_arguments.c \
 	tests/core/collective/test_collective.c \
+	tests/core/collective/test_deals.c \
 	tests/core/collective/test_gather.c \
+	tests/core/collective/test_huge.c \
 	tests/core/collective/test_posted.c \
+	tests/core/collective/test_sends.c \
+	tests/core/collective/test_waitless.c \
 	tests/core/comm/test_comm.c \
 	tests/core/comm/test_topology_map.c \
 	tests/core/device/test_device.c \
 	tests/core/device/test_lagging.c \
 	tests/core/device/test_near_device.c \
-	tests/core/tensor/test_storage.c \
 	tests/core/exchange/test_exchange.c \
 	tests/core/exchange/test_exchange_halves.c \
 	tests/core/exchange/test_exchange_nodes.c \
 	tests/core/exchange/test_exchange_thread.c \
+	tests/core/io/test_agrees_files.c \
 	tests/core/io/test_checkpoint.c \
 	tests/core/io/test_checkpoint_place.c \
 	tests/core/io/test_checkpoint_walk.c \
+	tests/core/io/test_csv.c \
 	tests/core/io/test_hdf5.c \
+	tests/core/io/test_load.c \
+	tests/core/io/test_npy.c \
 	tests/core/ops/test_arithmetics.c \
 	tests/core/ops/test_binary.c \
 	tests/core/ops/test_binary_in_place.c \
+	tests/core/ops/test_cumprod.c \
 	tests/core/ops/test_elementwise.c \
 	tests/core/ops/test_getitem.c \
+	tests/core/ops/test_getitem_rows.c \
 	tests/core/ops/test_indexing.c \
 	tests/core/ops/test_logical.c \
 	tests/core/ops/test_manipulations.c \
+	tests/core/ops/test_moments.c \
 	tests/core/ops/test_places.c \
 	tests/core/ops/test_printing.c \
 	tests/core/ops/test_random.c \
 	tests/core/ops/test_rearrange.c \
+	tests/core/ops/test_redistribute.c \
 	tests/core/ops/test_reduce.c \
 	tests/core/ops/test_reduce_ext.c \
 	tests/core/ops/test_rounding.c \
@@ -64,12 +96,14 @@ core_tests = \
 	tests/core/ops/test_sums.c \
 	tests/core/ops/test_types.c \
 	tests/core/tensor/test_check.c \
+	tests/core/tensor/test_dlpack.c \
 	tests/core/tensor/test_factories.c \
 	tests/core/tensor/test_history.c \
 	tests/core/tensor/test_inplace.c \
 	tests/core/tensor/test_layout.c \
 	tests/core/tensor/test_move.c \
 	tests/core/tensor/test_node.c \
+	tests/core/tensor/test_storage.c \
 	tests/core/tensor/test_value.c \
 	tests/core/timeline/test_timeline.c
 
@@ -294,6 +328,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/damage.c \
 	tests/fuzz/daso.c \
 	tests/fuzz/exchange.c \
+	tests/fuzz/faults.c \
 	tests/fuzz/files.c \
 	tests/fuzz/files.h \
 	tests/fuzz/files_foreign.c \
@@ -302,8 +337,8 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/files_log.c \
 	tests/fuzz/files_place.c \
 	tests/fuzz/files_states.c \
+	tests/fuzz/files_tables.c \
 	tests/fuzz/files_value.c \
-	tests/fuzz/faults.c \
 	tests/fuzz/fuzz.h \
 	tests/fuzz/loader.c \
 	tests/fuzz/main.c \
@@ -314,9 +349,12 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/number_memory.c \
 	tests/fuzz/number_ops.c \
 	tests/fuzz/ops_checks.c \
+	tests/fuzz/ops_decompositions.c \
 	tests/fuzz/ops_elementwise.c \
 	tests/fuzz/ops_elementwise.h \
+	tests/fuzz/ops_exchange.c \
 	tests/fuzz/ops_factories.c \
+	tests/fuzz/ops_fft.c \
 	tests/fuzz/ops_functions.c \
 	tests/fuzz/ops_gradients.c \
 	tests/fuzz/ops_gradients.h \
@@ -327,9 +365,15 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops_leaves.c \
 	tests/fuzz/ops_losses.c \
 	tests/fuzz/ops_misuse.c \
+	tests/fuzz/ops_moments.c \
+	tests/fuzz/ops_order.c \
+	tests/fuzz/ops_products.c \
 	tests/fuzz/ops_rearrange.c \
 	tests/fuzz/ops_reduce.c \
 	tests/fuzz/ops_reduce_ext.c \
+	tests/fuzz/ops_rows.c \
+	tests/fuzz/ops_slabs.c \
+	tests/fuzz/ops_spatial.c \
 	tests/fuzz/ops_views.c \
 	tests/fuzz/ops_writes.c \
 	tests/fuzz/program.c \
@@ -376,6 +420,7 @@ EXTRA_DIST += \
 	tests/count.sh \
 	tests/lsan.supp \
 	tests/tsan.supp \
+	tests/core/algorithms/matrices_test.h \
 	tests/core/io/checkpoint_test.h \
 	tests/backends/cpu/cpu_elementwise.h \
 	tests/backends/cpu/cpu_kernels.h \
@@ -386,8 +431,10 @@ EXTRA_DIST += \
 	tests/golden/arithmetics.h \
 	tests/golden/checkpoint_1.h5 \
 	tests/golden/daso.h \
+	tests/golden/keys.h \
 	tests/golden/make_arithmetics.py \
 	tests/golden/make_daso.py \
+	tests/golden/make_keys.py \
 	tests/golden/make_nn.py \
 	tests/golden/make_norm.py \
 	tests/golden/make_optim.py \

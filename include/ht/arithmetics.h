@@ -106,6 +106,15 @@ HT_API ht_tensor *ht_nanprod(ht_tensor *x, int axis);
  * the split axis; split as x. */
 HT_API ht_tensor *ht_cumsum(ht_tensor *x, int axis);
 
+/* y[i] = x[0] ... x[i] along one axis, as ht_prod has it, and split as x. Along the split axis the
+ * products of slabs travel, in log2 of the ranks steps. The gradient of x takes zeros into account.
+ */
+HT_API ht_tensor *ht_cumprod(ht_tensor *x, int axis);
+
+/* The same in place; HT_ERR_DTYPE where x is bool, which cannot hold the result. */
+HT_API ht_status ht_cumsum_(ht_tensor *x, int axis);
+HT_API ht_status ht_cumprod_(ht_tensor *x, int axis);
+
 /* x[i + 1] - x[i] along one axis, `times` times; of bool whether they differ. Split as x; along the
  * split axis each rank gets one element of the next. */
 HT_API ht_tensor *ht_diff(ht_tensor *x, int times, int axis);

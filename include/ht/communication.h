@@ -75,6 +75,14 @@ HT_API ht_status ht_comm_topology(const ht_comm *comm, int *nodes, int *node, in
 HT_API void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start,
                           int64_t *count);
 
+/* How an axis of a tensor of `shape` is divided: the length of each rank's slab, where it begins,
+ * and the shape of what this rank would receive if all ranks sent it as many as it has; `size`
+ * numbers, `size` numbers and ndim, each NULL where it is not wanted. axis may be negative. Not
+ * collective. Source: heat MPICommunication.counts_displs_shape. */
+HT_API ht_status ht_comm_counts_displs_shape(ht_comm *comm, int ndim, const int64_t shape[],
+                                             int axis, int64_t counts[], int64_t displs[],
+                                             int64_t output_shape[]);
+
 HT_API ht_status ht_barrier(ht_comm *comm);
 
 typedef enum ht_reduce_op {
@@ -95,10 +103,21 @@ HT_API ht_status ht_wait(ht_request **request);
 HT_API ht_status ht_test(ht_request *request, bool *done); /* true: ht_wait returns at once */
 HT_API ht_status ht_wait_all(int count, ht_request *requests[]);
 
-/* Point to point. Not collective; both sides must match in bytes and tag (0 ... 32767). */
+/* Point to point. Not collective; both sides must match in bytes and tag (0 ... 32767).
+ * - ssend ends when its receive has begun.
+ * - bsend ends at once: what travels is a copy. Copies are the library's own, not in the buffer of
+ *   MPI_Buffer_attach, as many as there is memory for; ht_finalize waits for those nobody has
+ *   received, under HT_TIMEOUT.
+ * - rsend is right only where its receive has begun before; else what happens is undefined. */
 HT_API ht_status ht_send(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+HT_API ht_status ht_ssend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+HT_API ht_status ht_bsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+HT_API ht_status ht_rsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
 HT_API ht_status ht_recv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 HT_API ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+HT_API ht_request *ht_issend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+HT_API ht_request *ht_ibsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+HT_API ht_request *ht_irsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
 HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 
 /* Collectives over local parts. Blocking ones begin with one small message between all ranks: where
@@ -110,9 +129,18 @@ HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int ta
  *   and for bool and integers; bool has no SUM and PROD. float16 and bfloat16 add in float32. An
  *   exscan leaves recv of rank 0 as it was.
  * - gather, allgather, scatter: parts are pieces along dimension 0 in rank order and may differ in
- *   their length there; the whole is the concatenation. ht_iallgather does not ask the others, so
- *   there the parts must be those of ht_comm_chunk.
- * - alltoall: local parts of one size, taken as that many equal blocks as there are ranks. */
+ *   their length there; the whole is the concatenation. Those that do not wait do not ask the
+ * others either: with counts, the rows of each rank's part, the same on all ranks; without, the
+ * parts of ht_iallgather are those of ht_comm_chunk, and of ht_igather and ht_iscatter equal ones.
+ * - reduce_scatter: the same local shape of send everywhere; recv is this rank's part of the
+ *   reduction, parts as above.
+ * - alltoall: local parts of one size, taken as that many equal blocks as there are ranks.
+ * - alltoallv: send_counts[r] rows (indices along dimension 0) go to rank r and recv_counts[r] come
+ *   from it, in the order of the ranks; they are all rows of send and recv.
+ * - alltoallw: send[r] goes to rank r and recv[r] comes from it, each a tensor or view of any
+ * shape, strides and device, of as many elements and the dtype as on the other side; NULL: nothing.
+ * Without the counts that it takes (NULL, negative ones) a rank could not take part in a call that
+ * does not wait at all: that ends the job. */
 HT_API ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root);
 HT_API ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                            int root);
@@ -122,10 +150,30 @@ HT_API ht_status ht_scan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_red
 HT_API ht_status ht_allgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
 HT_API ht_status ht_gather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
 HT_API ht_status ht_scatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+HT_API ht_status ht_reduce_scatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
+                                   ht_reduce_op op);
 HT_API ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+HT_API ht_status ht_alltoallv(ht_comm *comm, ht_tensor *send, const int64_t send_counts[],
+                              ht_tensor *recv, const int64_t recv_counts[]);
+HT_API ht_status ht_alltoallw(ht_comm *comm, ht_tensor *send[], ht_tensor *recv[]);
 HT_API ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root);
 HT_API ht_request *ht_iallreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+HT_API ht_request *ht_ireduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
+                              int root);
+HT_API ht_request *ht_iscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+HT_API ht_request *ht_iexscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
 HT_API ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+HT_API ht_request *ht_iallgatherv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
+                                  const int64_t counts[]);
+HT_API ht_request *ht_igather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+HT_API ht_request *ht_igatherv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
+                               const int64_t counts[], int root);
+HT_API ht_request *ht_iscatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+HT_API ht_request *ht_iscatterv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
+                                const int64_t counts[], int root);
+HT_API ht_request *ht_ialltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+HT_API ht_request *ht_ialltoallv(ht_comm *comm, ht_tensor *send, const int64_t send_counts[],
+                                 ht_tensor *recv, const int64_t recv_counts[]);
 
 HT_END_DECLS
 #endif

@@ -6,27 +6,34 @@
  *     x[1:5, ::-1]       HT_KEY(ht_slice(1, 5), ht_slice_step(HT_OPEN, HT_OPEN, -1))
  *     x[..., None, -1]   HT_KEY(HT_ELLIPSIS, HT_NEWAXIS, -1)
  *     x[:, :3]           HT_KEY(HT_ALL, ht_slice(HT_OPEN, 3))
+ *     x[rows, 2]         HT_KEY(rows, 2)
+ *     x[x > 0]           HT_KEY(ht_gt(x, ht_scalar(0)))
  *
- * Each item is an integer or one of these; they mean what they mean in NumPy. HT_KEY is two
- * arguments, int count, const ht_index key[], and takes 1 to 12 items. */
+ * Each item is an integer, a tensor of integers or a mask (a tensor of bool), or one of these; they
+ * mean what they mean in NumPy. HT_KEY is two arguments, int count, const ht_index key[], and takes
+ * 1 to 12 items. */
 #ifndef HT_KEY_H
 #define HT_KEY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ht/shape.h"
+#include "ht/types.h"
 
 typedef enum ht_index_kind {
     HT_INDEX_INTEGER,
     HT_INDEX_SLICE,
     HT_INDEX_ELLIPSIS,
-    HT_INDEX_NEWAXIS
+    HT_INDEX_NEWAXIS,
+    HT_INDEX_TENSOR
 } ht_index_kind;
 
 /* An item of a key. start: the integer, too. */
 typedef struct ht_index {
     ht_index_kind kind;
     int64_t start, stop, step;
+    ht_tensor *tensor; /* borrowed */
 } ht_index;
 
 /* The end of a slice that is left open, as both are in x[:]. */
@@ -36,7 +43,7 @@ typedef struct ht_index {
  * count from the end of the axis; what lies beyond it is cut off. */
 static inline ht_index ht_slice_step(int64_t start, int64_t stop, int64_t step)
 {
-    const ht_index item = {HT_INDEX_SLICE, start, stop, step};
+    const ht_index item = {HT_INDEX_SLICE, start, stop, step, NULL};
     return item;
 }
 
@@ -47,13 +54,19 @@ static inline ht_index ht_slice(int64_t start, int64_t stop)
 
 static inline ht_index ht_index_plain(ht_index_kind kind)
 {
-    const ht_index item = {kind, 0, 0, 1};
+    const ht_index item = {kind, 0, 0, 1, NULL};
     return item;
 }
 
 static inline ht_index ht_index_integer(long long at)
 {
-    const ht_index item = {HT_INDEX_INTEGER, at, 0, 1};
+    const ht_index item = {HT_INDEX_INTEGER, at, 0, 1, NULL};
+    return item;
+}
+
+static inline ht_index ht_index_tensor(ht_tensor *tensor)
+{
+    const ht_index item = {HT_INDEX_TENSOR, 0, 0, 1, tensor};
     return item;
 }
 
@@ -74,6 +87,11 @@ inline ht_index ht_index_from(ht_index item)
     return item;
 }
 
+inline ht_index ht_index_from(ht_tensor *tensor)
+{
+    return ht_index_tensor(tensor);
+}
+
 template <typename T>
 typename std::enable_if<std::is_integral<T>::value, ht_index>::type ht_index_from(T at)
 {
@@ -91,8 +109,8 @@ template <typename... Ts> ht_list_of<ht_index, sizeof...(Ts)> ht_key_from(Ts... 
 #else
 
 /* clang-format off */
-/* Integers of any type, and nothing else: a double would be cut in silence. */
-#define HT_INDEX(item) _Generic((item), ht_index: ht_index_item,                              \
+/* Tensors and integers of any type, and nothing else: a double would be cut in silence. */
+#define HT_INDEX(item) _Generic((item), ht_index: ht_index_item, ht_tensor *: ht_index_tensor, \
     _Bool: ht_index_integer, char: ht_index_integer, signed char: ht_index_integer,           \
     unsigned char: ht_index_integer, short: ht_index_integer,                                 \
     unsigned short: ht_index_integer, int: ht_index_integer, unsigned: ht_index_integer,      \

@@ -99,6 +99,10 @@ HT_API ht_tensor *ht_diagonal(ht_tensor *x, int64_t offset, int axis0, int axis1
  * 0 elsewhere, split along its rows if x is split. */
 HT_API ht_tensor *ht_diag(ht_tensor *x, int64_t offset);
 
+/* x[i][i] <- value of a matrix. Not collective. In the graph as a write through ht_diagonal is.
+ * HT_ERR_SHAPE: other than two axes. Source: heat.DNDarray.fill_diagonal. */
+HT_API ht_status ht_fill_diagonal_(ht_tensor *x, double value);
+
 /* The matrices of the last two axes with 0 above, or below, that diagonal. Split as x. */
 HT_API ht_tensor *ht_tril(ht_tensor *x, int64_t offset);
 HT_API ht_tensor *ht_triu(ht_tensor *x, int64_t offset);
@@ -111,6 +115,18 @@ HT_API ht_status ht_resplit_(ht_tensor *x, int split);
 
 /* x in the canonical slabs of ht_comm_chunk; x itself when it is. Collective if x is split. */
 HT_API ht_tensor *ht_balance(ht_tensor *x);
+HT_API ht_status ht_balance_(ht_tensor *x);
+
+/* x along its split axis in slabs of counts[r] indices on rank r (one for each rank of its
+ * communicator, 0 or more, the same on all; NULL: the canonical ones), or all of it on one rank.
+ * Logically the same tensor; x itself when its slabs are these or it has no split. Collective if x
+ * is split: one exchange, in which nobody sends what stays where it is. In place: the gradient of x
+ * moves along. Differentiable. HT_ERR_ARGUMENT: counts that do not add up to the axis, no such
+ * rank. Source: heat.redistribute, heat.collect. */
+HT_API ht_tensor *ht_redistribute(ht_tensor *x, const int64_t counts[]);
+HT_API ht_status ht_redistribute_(ht_tensor *x, const int64_t counts[]);
+HT_API ht_tensor *ht_collect(ht_tensor *x, int rank);
+HT_API ht_status ht_collect_(ht_tensor *x, int rank);
 
 HT_END_DECLS
 #endif

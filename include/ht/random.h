@@ -38,5 +38,26 @@ HT_API ht_tensor *ht_randint_ext(int64_t low, int64_t high, int ndim, const int6
 HT_API ht_status ht_uniform_(ht_tensor *x, double low, double high);
 HT_API ht_status ht_normal_(ht_tensor *x, double mean, double std);
 
+/* Normal with mean and deviation std; in the long form tensors or ht_scalar, which broadcast to the
+ * shape: mean + std * randn, differentiable by both. HT_ERR_ARGUMENT: std below 0. Source:
+ * heat.random.normal. */
+HT_API ht_tensor *ht_normal(double mean, double std, int ndim, const int64_t shape[],
+                            ht_dtype dtype, int split);
+HT_API ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_t shape[],
+                                ht_dtype dtype, int split, ht_device *device, ht_comm *comm);
+
+/* The integers below n in a random order: up to 4096 of them all orders are as likely as each other
+ * (as far as the 128 bits of seed and draw tell them apart), beyond that it is a Feistel network of
+ * 12 rounds of random functions, of which each rank computes its slab. Not collective. An integer
+ * dtype that holds n - 1 (HT_ERR_DTYPE, HT_ERR_ARGUMENT). Source: heat.random.randperm. */
+HT_API ht_tensor *ht_randperm(int64_t n, ht_dtype dtype, int split);
+HT_API ht_tensor *ht_randperm_ext(int64_t n, ht_dtype dtype, int split, ht_device *device,
+                                  ht_comm *comm);
+
+/* A copy of x with its rows (indices of axis 0) in the order that ht_randperm would draw. Split as
+ * x, in the same slabs; collective if that is axis 0: one Alltoall. HT_ERR_SHAPE: no axes.
+ * Differentiable. Source: heat.random.permutation. */
+HT_API ht_tensor *ht_permutation(ht_tensor *x);
+
 HT_END_DECLS
 #endif

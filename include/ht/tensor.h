@@ -34,6 +34,15 @@ HT_API bool ht_tensor_is_channels_last(const ht_tensor *x); /* likewise */
 /* First row of this rank's slab along the split axis; 0 without a split. Not collective. */
 HT_API int64_t ht_tensor_offset(const ht_tensor *x);
 
+/* Bytes of all elements. Not collective. */
+HT_API int64_t ht_tensor_gnbytes(const ht_tensor *x);
+
+/* The local shapes of all ranks of x's communicator, rank r's from map[r * ndim] on; and the
+ * indices along the split axis that each rank holds, and where they begin (HT_ERR_ARGUMENT without
+ * a split). The arrays are the caller's. Not collective. */
+HT_API ht_status ht_tensor_lshape_map(const ht_tensor *x, int64_t map[]);
+HT_API ht_status ht_tensor_counts_displs(const ht_tensor *x, int64_t counts[], int64_t displs[]);
+
 /* Address of the first element of the local part, for reading. NULL when the part is empty or not
  * in host memory. Valid until the tensor is released or written in place. Not collective. */
 HT_API const void *ht_tensor_data(const ht_tensor *x);

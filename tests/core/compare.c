@@ -33,6 +33,13 @@ static void differ(const char *how, bool odd)
 
         ht_wait(&request);
     }
+    if (strcmp(how, "counts") == 0) {
+        const int64_t counts[2][3] = {{1, 1, 2}, {2, 1, 1}};
+        ht_tensor *part = local(ht_comm_rank(world) == 2 ? 2 : 1, HT_FLOAT32);
+        ht_request *request = ht_iallgatherv(world, part, x, counts[odd]);
+
+        ht_wait(&request);
+    }
     if (strcmp(how, "cut") == 0 && odd)
         ht_recv(world, x, 0, 1);
     if (strcmp(how, "cut") == 0 && ht_comm_rank(world) == 0)

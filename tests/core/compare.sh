@@ -30,6 +30,9 @@ names 'another local shape' \
 names 'another local shape in a call that does not wait' \
     "ht_iallreduce: the number of elements is 12, shape (4, 3) on rank 0 and 15, shape (5, 3) on rank 1, $alike" \
     'N on world' later
+names 'another list of counts' \
+    "ht_iallgatherv: the list of counts is 1, 1, 2 on rank 0 and 2, 1, 1 on rank 1, $alike" \
+    'N on world' counts
 names 'of two calls that do not wait, the first' \
     "ht_iallreduce: the dtype is float32 on rank 0 and int32 on rank 1, $alike" 'N on world' swapped
 says 'ranks by their place in the world' \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * For full_disk.sh: FILE MODE NAME ROWS SPLIT: ROWS x 1000 zeros are saved, split along an axis or
- * not (none); says what came of it. */
+ * not (none), as HDF5, or with the mode "by-name" in the format that the file's name tells; says
+ * what came of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ int main(int argc, char **argv)
     ht_tensor *x = ht_zeros(HT_SHAPE(atoi(argv[4]), 1000), HT_FLOAT32,
                             strcmp(argv[5], "none") == 0 ? HT_NONE : atoi(argv[5]));
 
-    status = ht_save_hdf5(x, argv[1], argv[3], argv[2]);
+    status = strcmp(argv[2], "by-name") == 0 ? ht_save(x, argv[1], NULL)
+                                             : ht_save_hdf5(x, argv[1], argv[3], argv[2]);
     if (status != HT_SUCCESS)
         ht_error_get(&message);
     printf("%s\n", message);

@@ -109,7 +109,12 @@ save() {
 
 # refused "name" NAME FILE: each rank has said so and ended well, and nothing is left on the disk but what was.
 refused() {
-    said=$(grep -c "^ht_save_hdf5: cannot write $2 to $3: .*No space left on device$" out)
+    saying "$1" "ht_save_hdf5: cannot write $2 to $3: .*No space left on device"
+}
+
+# saying "name" PATTERN: the same of any error.
+saying() {
+    said=$(grep -c "^$2\$" out)
     if [ "$status" -eq 0 ] && [ "$said" -eq "$ranks" ] && [ "$(cksum disk/*)" = "$before" ]; then
         result ok "$1"
     else
@@ -139,6 +144,20 @@ for ranks in 1 2 3; do
     refused "a small data set and no room, $ranks ranks" y disk/x.h5
     save "$ranks" disk/y.h5 w y 1 0
     refused "a small file and no room, $ranks ranks" y disk/y.h5
+done
+
+# Other formats; what was there stays.
+for ranks in 1 2; do
+    disk 1m
+    for suffix in npy csv; do
+        save "$ranks" disk/x.$suffix by-name - 10 0
+    done
+    before=$(cksum disk/*)
+    for suffix in npy csv; do
+        save "$ranks" disk/x.$suffix by-name - 1000 1
+        saying "a file $suffix in the place of another, $ranks ranks" \
+            "ht_save_$suffix: cannot write disk/x.$suffix: cannot reserve [0-9]* bytes: No space left on device"
+    done
 done
 
 # Not a word of HDF5's when the program ends.

@@ -36,6 +36,10 @@ says 'a rank in an endless computation is named' \
 says 'a rank that leaves early is found in ht_finalize' \
     "ht: rank 1: ht_finalize: $came; rank 0 is in ht_barrier; rank 2 is in ht_barrier
 ht: ranks 0, 2: ht_barrier: $came; rank 1 is in ht_finalize" 3 env HT_TIMEOUT=3 "$job" early
+says 'what was sent and nobody receives' \
+    "ht: rank 0: ht_finalize: $came; rank 1 is in ht_finalize, for what ht_bsend has sent
+ht: rank 1: ht_finalize, for what ht_bsend has sent: $came; rank 0 is in ht_finalize" \
+    2 env HT_TIMEOUT=3 "$job" unread
 says 'ranks in different collectives say both' \
     "ht: rank 1: ht_job: $came; rank 0 is in ht_barrier; rank 2 is in ht_barrier
 ht: ranks 0, 2: ht_barrier: $came; rank 1 is in ht_job" 3 env HT_TIMEOUT=3 "$job" different

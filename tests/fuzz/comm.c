@@ -18,15 +18,19 @@ enum {
     ALLGATHER,
     GATHER,
     SCATTER,
+    REDUCE_SCATTER,
     ALLTOALL,
+    ALLTOALLV,
+    ALLTOALLW,
     RING,
     FROM_LOCAL,
     DRAW,
     CALLS
 };
-static const char *const names[] = {"allreduce", "reduce",    "scan",       "exscan",
-                                    "bcast",     "allgather", "gather",     "scatter",
-                                    "alltoall",  "ring",      "from_local", "draw"};
+static const char *const names[] = {"allreduce",      "reduce",     "scan",      "exscan",
+                                    "bcast",          "allgather",  "gather",    "scatter",
+                                    "reduce_scatter", "alltoall",   "alltoallv", "alltoallw",
+                                    "ring",           "from_local", "draw"};
 enum { RIGHT, OTHER_DTYPE, NO_TARGET, READ_ONLY, OTHER_LENGTH, NO_ROOT, ALIASED, MISUSES };
 
 struct call {
@@ -134,7 +138,11 @@ static double expected(const struct call *call, int64_t index)
                                               : (double)NAN;
     case SCATTER:
         return value(call, call->root, rank * part + index);
+    case REDUCE_SCATTER:
+        return reduced(call, 0, size - 1, rank * part + index);
     case ALLTOALL:
+    case ALLTOALLV:
+    case ALLTOALLW:
         block = part;
         return value(call, (int)(index / block), rank * block + index % block);
     default:
@@ -147,17 +155,75 @@ static int64_t wide(const struct call *call)
     return call->rows * size;
 }
 
-static ht_status post(const struct call *call, ht_tensor *send, ht_tensor *recv)
+/* Pieces of both, from each rank to each other. */
+static ht_status exchange(const struct call *call, ht_tensor *send, ht_tensor *recv)
+{
+    ht_tensor **out = calloc((size_t)size * 2, sizeof *out), **in = out + size;
+    ht_status status;
+
+    for (int r = 0; r < size && recv != NULL; r++) {
+        out[r] = ht_narrow(send, 0, r * call->rows, (r + 1) * call->rows);
+        in[r] = ht_narrow(recv, 0, r * call->rows, (r + 1) * call->rows);
+    }
+    status = ht_alltoallw(comm, out, recv != NULL ? in : NULL);
+    free(out);
+    return status;
+}
+
+/* In each of four manners; a ready one once the receive has begun everywhere. */
+static ht_status pass_on(const struct call *call, ht_tensor *send, ht_tensor *recv)
+{
+    typedef ht_request *send_fn(ht_comm *, ht_tensor *, int, int);
+    static send_fn *const sends[] = {ht_isend, ht_issend, ht_ibsend, ht_irsend};
+    ht_request *requests[2];
+
+    requests[0] = ht_irecv(comm, recv, (rank + size - 1) % size, 3);
+    ht_barrier(comm);
+    requests[1] = sends[call->seed % 4](comm, send, (rank + 1) % size, 3);
+    return ht_wait_all(2, requests);
+}
+
+/* NULL: there is none that does not wait. */
+static ht_request *post_waitless(const struct call *call, const int64_t counts[], ht_tensor *send,
+                                 ht_tensor *recv)
 {
     ht_reduce_op op = (ht_reduce_op)call->op;
-    ht_request *request = NULL;
+    bool counted = call->seed % 2 == 0;
 
     switch (call->what) {
     case ALLREDUCE:
-        if (!call->waits)
-            return ht_allreduce(comm, send, recv, op);
-        request = ht_iallreduce(comm, send, recv, op);
-        break;
+        return ht_iallreduce(comm, send, recv, op);
+    case REDUCE:
+        return ht_ireduce(comm, send, recv, op, call->root);
+    case SCAN:
+        return ht_iscan(comm, send, recv, op);
+    case EXSCAN:
+        return ht_iexscan(comm, send, recv, op);
+    case BCAST:
+        return ht_ibcast(comm, recv, call->root);
+    case ALLGATHER:
+        return counted ? ht_iallgatherv(comm, send, recv, counts) : ht_iallgather(comm, send, recv);
+    case GATHER:
+        return counted ? ht_igatherv(comm, send, recv, counts, call->root)
+                       : ht_igather(comm, send, recv, call->root);
+    case SCATTER:
+        return counted ? ht_iscatterv(comm, send, recv, counts, call->root)
+                       : ht_iscatter(comm, send, recv, call->root);
+    case ALLTOALL:
+        return ht_ialltoall(comm, send, recv);
+    default:
+        return ht_ialltoallv(comm, send, counts, recv, counts);
+    }
+}
+
+static ht_status post_waiting(const struct call *call, const int64_t counts[], ht_tensor *send,
+                              ht_tensor *recv)
+{
+    ht_reduce_op op = (ht_reduce_op)call->op;
+
+    switch (call->what) {
+    case ALLREDUCE:
+        return ht_allreduce(comm, send, recv, op);
     case REDUCE:
         return ht_reduce(comm, send, recv, op, call->root);
     case SCAN:
@@ -165,24 +231,40 @@ static ht_status post(const struct call *call, ht_tensor *send, ht_tensor *recv)
     case EXSCAN:
         return ht_exscan(comm, send, recv, op);
     case BCAST:
-        if (!call->waits)
-            return ht_bcast(comm, recv, call->root);
-        request = ht_ibcast(comm, recv, call->root);
-        break;
+        return ht_bcast(comm, recv, call->root);
     case ALLGATHER:
         return ht_allgather(comm, send, recv);
     case GATHER:
         return ht_gather(comm, send, recv, call->root);
     case SCATTER:
         return ht_scatter(comm, send, recv, call->root);
+    case REDUCE_SCATTER:
+        return ht_reduce_scatter(comm, send, recv, op);
     case ALLTOALL:
         return ht_alltoall(comm, send, recv);
+    case ALLTOALLV:
+        return ht_alltoallv(comm, send, counts, recv, counts);
+    case ALLTOALLW:
+        return exchange(call, send, recv);
     default:
-        request = ht_isend(comm, send, (rank + 1) % size, 3);
-        if (ht_recv(comm, recv, (rank + size - 1) % size, 3) != HT_SUCCESS)
-            return ht_error_get(NULL);
+        return pass_on(call, send, recv);
     }
-    return ht_wait(&request);
+}
+
+static ht_status post(const struct call *call, ht_tensor *send, ht_tensor *recv)
+{
+    bool waits = !call->waits || call->what == REDUCE_SCATTER || call->what >= ALLTOALLW;
+    int64_t *counts = calloc((size_t)size, sizeof *counts);
+    ht_request *request = NULL;
+    ht_status status;
+
+    for (int r = 0; r < size; r++)
+        counts[r] = call->rows;
+    if (!waits)
+        request = post_waitless(call, counts, send, recv);
+    status = waits ? post_waiting(call, counts, send, recv) : ht_wait(&request);
+    free(counts);
+    return status;
 }
 
 static void check_result(const struct call *call, ht_tensor *found)
@@ -261,8 +343,9 @@ static void from_local(const struct call *call)
 
 static void run_call(const struct call *call)
 {
-    bool gathers = call->what == ALLGATHER || call->what == GATHER || call->what == ALLTOALL;
-    bool deals = call->what == SCATTER || call->what == ALLTOALL;
+    bool all_to_all = call->what >= ALLTOALL && call->what <= ALLTOALLW;
+    bool gathers = call->what == ALLGATHER || call->what == GATHER || all_to_all;
+    bool deals = call->what == SCATTER || call->what == REDUCE_SCATTER || all_to_all;
     ht_tensor *send = buffer(call, deals ? wide(call) : call->rows, true, 0);
     ht_tensor *recv = buffer(call, gathers ? wide(call) : call->rows,
                              call->what == BCAST && rank == call->root, 0);
@@ -326,16 +409,20 @@ static struct call random_call(struct random *random)
         call.op = HT_OP_OR;
     if (kind_of(call.dtype) == KIND_COMPLEX)
         call.op = HT_OP_SUM;
-    if (random_chance(random, 20) && (call.what <= ALLTOALL || call.what == FROM_LOCAL))
+    if (random_chance(random, 20) && (call.what <= ALLTOALLW || call.what == FROM_LOCAL))
         call.misuse = (int)random_below(random, MISUSES);
     call.odd = random_chance(random, 30) || call.misuse == ALIASED
                    ? -1
                    : (int)random_below(random, size);
     if (call.misuse > READ_ONLY || (call.what == BCAST && call.misuse != NO_TARGET))
         call.waits = false; /* what ranks have otherwise ends the job there */
+    if (call.misuse == OTHER_DTYPE && call.what == SCATTER) /* what it has, too, is a part's */
+        call.waits = false;
+    if (call.what == ALLTOALLW && call.misuse != NO_TARGET)
+        call.misuse = RIGHT;
     if (call.misuse == ALIASED && call.what != ALLREDUCE)
         call.misuse = RIGHT;
-    if (call.rows == 0 && call.what == ALLTOALL)
+    if (call.rows == 0 && call.what >= ALLTOALL && call.what <= ALLTOALLW)
         call.rows = 1;
     return call;
 }

@@ -14,7 +14,8 @@
 #include "ht.h"
 
 static const struct world *const worlds[] = {&world_place, &world_hdf5, &world_foreign,
-                                             &world_log,   &world_keep, &world_states};
+                                             &world_log,   &world_keep, &world_states,
+                                             &world_tables};
 enum { WORLDS = sizeof worlds / sizeof *worlds };
 
 struct act {

@@ -33,7 +33,7 @@ struct world {
 };
 
 extern const struct world world_place, world_hdf5, world_foreign, world_log, world_keep,
-    world_states;
+    world_states, world_tables;
 
 /* Records what is wrong; the first on this rank counts. */
 void wrong(struct files *files, const char *format, ...) HT_PRINTF(2, 3);

@@ -135,9 +135,11 @@ enum {
 };
 
 /* The table, ended by a NULL format. */
-extern const struct op ops_factories[], ops_elementwise[], ops_functions[], ops_reduce[],
-    ops_reduce_ext[], ops_views[], ops_keys[], ops_rearrange[], ops_layout[], ops_writes[],
-    ops_layers[], ops_losses[], ops_gradients[], ops_leaves[], ops_checks[], ops_misuse[];
+extern const struct op ops_factories[], ops_elementwise[], ops_functions[], ops_products[],
+    ops_spatial[], ops_reduce[], ops_reduce_ext[], ops_moments[], ops_slabs[], ops_views[],
+    ops_keys[], ops_rows[], ops_exchange[], ops_rearrange[], ops_order[], ops_fft[],
+    ops_decompositions[], ops_layout[], ops_writes[], ops_layers[], ops_losses[], ops_gradients[],
+    ops_leaves[], ops_checks[], ops_misuse[];
 const struct op *op_random(struct run *run);
 
 /* Variables for a new statement; -1: none. */

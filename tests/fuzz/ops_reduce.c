@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reductions, cumulative sums, histograms, products of matrices. */
+ * Reductions, cumulative sums, histograms. */
 #include "reductions.h"
 
 static bool generate_axis(struct run *run, const struct op *op, struct statement *s)
@@ -70,89 +70,30 @@ static int reference_cumsum(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
-/* --- Products --- */
-
-static const struct array *left;
-
-static bool multiplies(struct run *run, const struct variable *x)
+/* Of each line up to an element the product, as ht_prod has it. */
+static int reference_cumprod(struct run *run, const struct statement *s, struct array *out)
 {
-    (void)run;
-    return x->a.ndim == 2 && x->a.shape[0] == left->shape[1];
-}
+    const struct array *x = array_of(run, s, 0);
+    struct reduction r = {.what = PROD, .dtype = HT_DTYPE_COUNT};
+    int axis = (int)s->n[0];
+    int64_t inner;
 
-static bool is_matrix(struct run *run, const struct variable *x)
-{
-    (void)run;
-    return x->a.ndim == 2;
-}
+    if (!axis_of(&axis, x->ndim))
+        return WANT_FAILURE;
+    r.axes = 1u << axis;
+    inner = shape_size(x->ndim - axis - 1, x->shape + axis + 1);
+    *out = array_new(reduction_dtype(PROD, x->dtype), x->ndim, x->shape);
+    for (int64_t row = 0; row < x->shape[axis]; row++) {
+        struct array part = *x, product;
+        int want;
 
-static bool generate_matmul(struct run *run, const struct op *op, struct statement *s)
-{
-    (void)op;
-    s->arg[0] = pick(run, is_matrix);
-    if (s->arg[0] < 0)
-        return false;
-    left = array_of(run, s, 0);
-    s->arg[1] = pick(run, random_chance(&run->random, 3) ? NULL : multiplies);
-    return s->arg[1] >= 0;
-}
-
-static struct outcome call_matmul(struct run *run, const struct statement *s)
-{
-    return made(ht_matmul(tensor_of(run, s, 0), tensor_of(run, s, 1)));
-}
-
-/* Products of integers wrap around at every step, which is as if they did once. */
-static struct number add_product(ht_dtype dtype, struct number sum, struct number x,
-                                 struct number y)
-{
-    if (is_unknown(sum) || is_unknown(x) || is_unknown(y))
-        return number_unknown();
-    return number_add(dtype, sum, number_mul(dtype, x, y));
-}
-
-static int reference_matmul(struct run *run, const struct statement *s, struct array *out)
-{
-    const struct array *a = array_of(run, s, 0), *b = array_of(run, s, 1);
-    ht_dtype dtype = promote(a->dtype, b->dtype);
-    int64_t shape[2];
-
-    if (a->ndim != 2 || b->ndim != 2 || a->shape[1] != b->shape[0])
-        return HT_ERR_SHAPE;
-    if (dtype == HT_BOOL)
-        return HT_ERR_DTYPE;
-    shape[0] = a->shape[0];
-    shape[1] = b->shape[1];
-    *out = array_new(dtype, 2, shape);
-    for (int64_t i = 0; i < array_size(out); i++) {
-        struct total total = total_new();
-        struct number c, whole = number_of(dtype, ht_number_integer(0));
-
-        for (int64_t k = 0; k < a->shape[1]; k++) {
-            int64_t row[] = {i / shape[1], k}, column[] = {k, i % shape[1]};
-            struct number x = convert(array_at_coords(a, 2, row), a->dtype, dtype);
-            struct number y = convert(array_at_coords(b, 2, column), b->dtype, dtype);
-
-            if (kind_of(dtype) <= KIND_INT)
-                whole = add_product(dtype, whole, x, y);
-            else if (is_unknown(x) || is_unknown(y))
-                total.unknown = true;
-            else
-                total_add_product(&total, dtype, x, y);
-        }
-        c = kind_of(dtype) <= KIND_INT
-                ? whole
-                : total_round(&total, dtype,
-                              kind_of(dtype) == KIND_COMPLEX || dtype == HT_FLOAT64 ? dtype
-                                                                                    : HT_FLOAT32);
-        if (kind_of(dtype) == KIND_FLOAT && !is_unknown(c) && c.err > 0 &&
-            dtype < HT_FLOAT32) /* parts of ranks, in the dtype */
-            c.err += eps_of(dtype) * total.size * run->size;
-        if (kind_of(dtype) == KIND_COMPLEX && !isfinite(total.size))
-            c.err = INFINITY;
-        if (!run->recording)
-            c.d = NULL;
-        array_set(out, i, c);
+        part.shape[axis] = row + 1;
+        want = reduce_array(run, &part, &r, &product);
+        if (want != WANT_SUCCESS)
+            return want;
+        for (int64_t i = 0; i < array_size(&product); i++)
+            array_set(out, (i / inner * x->shape[axis] + row) * inner + i % inner,
+                      array_at(&product, i));
     }
     return WANT_SUCCESS;
 }
@@ -245,6 +186,13 @@ const struct op ops_reduce[] = {REDUCTION(sum, SUM, 14, RULE_SMOOTH),
                                 REDUCTION(min, MIN, 8, RULE_SMOOTH | RULE_SAVES),
                                 REDUCTION(argmax, ARGMAX, 6, 0),
                                 REDUCTION(argmin, ARGMIN, 6, 0),
+                                {.format = "ht_cumprod(%t, %n)",
+                                 .weight = 5,
+                                 .generate = generate_cumsum,
+                                 .call = call_axis,
+                                 .reference = reference_cumprod,
+                                 .row.reduction = {ht_cumprod, PROD},
+                                 .rules = RULE_SAVES},
                                 {.format = "ht_cumsum(%t, %n)",
                                  .weight = 8,
                                  .generate = generate_cumsum,
@@ -257,10 +205,4 @@ const struct op ops_reduce[] = {REDUCTION(sum, SUM, 14, RULE_SMOOTH),
                                  .generate = generate_histogram,
                                  .call = call_histogram,
                                  .reference = reference_histogram},
-                                {.format = "ht_matmul(%t, %t)",
-                                 .weight = 14,
-                                 .generate = generate_matmul,
-                                 .call = call_matmul,
-                                 .reference = reference_matmul,
-                                 .rules = RULE_SMOOTH | RULE_SAVES},
                                 {0}};

@@ -4,6 +4,11 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/cpu.h \
 	src/backends/cpu/dtypes.h \
 	src/backends/cpu/elementwise/rows.h \
+	src/backends/cpu/fft/fft.c \
+	src/backends/cpu/fft/fft.h \
+	src/backends/cpu/fft/plain.c \
+	src/backends/cpu/fft/plans.c \
+	src/backends/cpu/fft/twiddle.c \
 	src/backends/cpu/float_math.h \
 	src/backends/cpu/foreach_dtype.h \
 	src/backends/cpu/foreach_source.h \
@@ -11,11 +16,14 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/kernels.h \
 	src/backends/cpu/level.h \
 	src/backends/cpu/linalg/gemm.c \
+	src/backends/cpu/linalg/lapack.c \
+	src/backends/cpu/linalg/lapack.h \
 	src/backends/cpu/nn/conv.c \
 	src/backends/cpu/nn/conv_plain.c \
 	src/backends/cpu/nn/conv_plain.h \
 	src/backends/cpu/nn/kernels.c \
 	src/backends/cpu/nn/kernels.h \
+	src/backends/cpu/order/key.h \
 	src/backends/cpu/random/normal.h \
 	src/backends/cpu/random/philox.h \
 	src/backends/cpu/random/walk.h \
@@ -23,6 +31,11 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/row_walk.h \
 	src/backends/cpu/scratch.c \
 	src/backends/cpu/scratch.h
+
+if HT_HAVE_FFTW
+libht_objects_la_SOURCES += \
+	src/backends/cpu/fft/fftw.c
+endif
 
 if HT_HAVE_ONEDNN
 libht_objects_la_SOURCES += \
@@ -49,12 +62,20 @@ EXTRA_DIST += \
 	src/backends/cpu/elementwise/update.inc.c \
 	src/backends/cpu/elementwise/walks.inc.c \
 	src/backends/cpu/elementwise/where.inc.c \
+	src/backends/cpu/index/add.inc.c \
+	src/backends/cpu/index/move.inc.c \
+	src/backends/cpu/linalg/lapack.inc.c \
 	src/backends/cpu/linalg/products.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \
 	src/backends/cpu/nn/max_pool.inc.c \
 	src/backends/cpu/nn/norm.inc.c \
 	src/backends/cpu/nn/rows.inc.c \
+	src/backends/cpu/order/digits.inc.c \
+	src/backends/cpu/order/key.inc.c \
+	src/backends/cpu/order/merge.inc.c \
+	src/backends/cpu/order/radix.inc.c \
+	src/backends/cpu/order/sort.inc.c \
 	src/backends/cpu/random/random.inc.c \
 	src/backends/cpu/reduce/arg.inc.c \
 	src/backends/cpu/reduce/cumulative.inc.c \
@@ -62,7 +83,8 @@ EXTRA_DIST += \
 	src/backends/cpu/reduce/fold.inc.c \
 	src/backends/cpu/reduce/moments.inc.c \
 	src/backends/cpu/reduce/reduce.inc.c \
-	src/backends/cpu/reduce/reduce_extreme.inc.c
+	src/backends/cpu/reduce/reduce_extreme.inc.c \
+	src/backends/cpu/spatial/distance.inc.c
 
 # The kernels are compiled once for each SIMD level, in a library of its own because flags belong to a
 # library. The functions that a file exports carry the level in their names (level.h).
@@ -80,15 +102,21 @@ kernel_sources = \
 	src/backends/cpu/elementwise/trigonometrics.c \
 	src/backends/cpu/elementwise/update.c \
 	src/backends/cpu/elementwise/where.c \
+	src/backends/cpu/index/nonzero.c \
+	src/backends/cpu/index/rows.c \
 	src/backends/cpu/kernels.c \
 	src/backends/cpu/linalg/products.c \
 	src/backends/cpu/nn/dropout.c \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \
 	src/backends/cpu/nn/rows.c \
+	src/backends/cpu/order/digits.c \
+	src/backends/cpu/order/merge.c \
+	src/backends/cpu/order/sort.c \
 	src/backends/cpu/random/random.c \
 	src/backends/cpu/reduce/cumulative.c \
-	src/backends/cpu/reduce/reduce.c
+	src/backends/cpu/reduce/reduce.c \
+	src/backends/cpu/spatial/distance.c
 
 noinst_LTLIBRARIES += libht_kernels_baseline.la
 libht_objects_la_LIBADD += libht_kernels_baseline.la

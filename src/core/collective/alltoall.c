@@ -83,8 +83,9 @@ ht_status ht__post_blocks(ht_request *request, ht_dtype dtype, const void *send,
     return post(request, send, &sends, recv, &recvs);
 }
 
-/* `length` indices of `axis` of a local part as a type; its elements in row-major order. Axes whose
- * elements follow each other without a gap are described as one. */
+/* `length` indices of `axis` of a local part as a type (all of it where there is no such axis); its
+ * elements in row-major order. Axes whose elements follow each other without a gap are described as
+ * one. */
 static MPI_Datatype slab_type(const ht_body *body, const int64_t stride[], int axis, int64_t length)
 {
     int64_t size = (int64_t)ht_dtype_size(body->dtype), run = 1, step = 1;
@@ -220,4 +221,77 @@ ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis
         status = ht__copy_local(what, &to, &from);
     }
     return ht__request_posted(request, status);
+}
+
+/* Where a tensor's elements lie in host memory. */
+static bool meet(const ht_tensor *a, const ht_tensor *b)
+{
+    const ht_tensor *both[2] = {a, b};
+    const char *from[2], *to[2];
+
+    for (int i = 0; i < 2; i++) {
+        const ht_body *body = both[i] != NULL ? both[i]->body : NULL;
+        int64_t begin, end;
+
+        if (body == NULL || body->lsize == 0 || !body->storage->device->backend->host_memory)
+            return false;
+        ht__body_extent(body, &begin, &end);
+        from[i] = (const char *)ht__storage_raw(body->storage) + begin;
+        to[i] = (const char *)ht__storage_raw(body->storage) + end;
+    }
+    return from[0] < to[1] && from[1] < to[0];
+}
+
+/* One block of its own; its place as a distance from `base`. */
+static ht_status open_block(ht_request *request, ht_buffer *block, ht_tensor *tensor, bool read,
+                            bool copied, side *s, int rank, const char *base)
+{
+    int64_t stride[HT_MAX_NDIM];
+    ht_status status;
+
+    if (tensor == NULL || tensor->body->lsize == 0)
+        return HT_SUCCESS;
+    if (copied)
+        status = ht__buffer_open_copy(request->what, block, tensor);
+    else
+        status = open_side(request->what, block, tensor, read, stride);
+    if (copied)
+        ht__strides_row_major(tensor->body->ndim, tensor->body->lshape, stride);
+    if (status != HT_SUCCESS)
+        return status;
+
+    MPI_Aint at, from;
+
+    MPI_Get_address(block->data, &at);
+    MPI_Get_address(base, &from);
+    side_set(s, rank, slab_type(tensor->body, stride, tensor->body->ndim, 0), at - from);
+    return HT_SUCCESS;
+}
+
+/* The bases are any two addresses: types carry the places. */
+ht_status ht__post_tensors(ht_request *request, ht_tensor *send[], ht_tensor *recv[])
+{
+    int size = request->comm->size;
+    char *memory = request->arrays = ht__alloc(2 * side_bytes(size));
+    char *second = memory + side_bytes(size);
+    side sends = side_at(memory, size), recvs = side_at(second, size);
+    ht_status status = HT_SUCCESS;
+
+    request->blocks = ht__alloc(sizeof *request->blocks * 2 * (size_t)size);
+    request->block_count = 2 * size;
+    for (int r = 0; r < size && status == HT_SUCCESS; r++)
+        status = open_block(request, &request->blocks[size + r], recv[r], false, false, &recvs, r,
+                            second);
+    for (int r = 0; r < size && status == HT_SUCCESS; r++) {
+        bool copied = false;
+
+        for (int other = 0; other < size && !copied; other++)
+            copied = meet(send[r], recv[other]);
+        status = open_block(request, &request->blocks[r], send[r], true, copied, &sends, r, memory);
+    }
+    if (status == HT_SUCCESS)
+        return post(request, memory, &sends, second, &recvs);
+    side_free_types(&sends, size);
+    side_free_types(&recvs, size);
+    return status;
 }

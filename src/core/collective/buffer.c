@@ -84,6 +84,19 @@ ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor
     return status == HT_SUCCESS && read ? fill(what, buffer) : status;
 }
 
+ht_status ht__buffer_open_copy(const char *what, ht_buffer *buffer, ht_tensor *tensor)
+{
+    const ht_body *body = tensor->body;
+
+    *buffer = (ht_buffer){.tensor = ht_retain(tensor), .count = body->lsize, .dtype = body->dtype};
+    if (body->lsize == 0)
+        return HT_SUCCESS;
+
+    ht_status status = pack(what, buffer, (size_t)body->lsize * ht_dtype_size(body->dtype), true);
+
+    return status == HT_SUCCESS ? fill(what, buffer) : status;
+}
+
 static bool overlap(const char *a, size_t bytes_a, const char *b, size_t bytes_b)
 {
     return a < b + bytes_b && b < a + bytes_a;

@@ -20,6 +20,9 @@ typedef struct ht_buffer {
 } ht_buffer;
 ht_status ht__buffer_open(const char *what, ht_buffer *buffer, ht_tensor *tensor, bool read,
                           bool write);
+/* For reading, as a copy in any case. */
+ht_status ht__buffer_open_copy(const char *what, ht_buffer *buffer, ht_tensor *tensor);
+
 /* Makes it a copy where its memory overlaps that of `other`, which MPI does not allow. */
 ht_status ht__buffer_detach(const char *what, ht_buffer *buffer, const ht_buffer *other);
 
@@ -35,6 +38,8 @@ struct ht_request {
     const char *what; /* not owned: a literal */
     MPI_Comm wire;    /* where it communicates */
     ht_buffer send, recv;
+    ht_buffer *blocks; /* owned; one for each rank that is sent something, then of those received */
+    int block_count;
     MPI_Request *mpi; /* owned; `count` of them */
     int count;
     void *arrays;             /* owned; counts and displacements that MPI reads until the end */
@@ -68,6 +73,7 @@ typedef struct ht_check {
 bool ht__check_operand(const ht_check *check, const char *name, const ht_tensor *tensor);
 bool ht__check_writable(const ht_check *check, const ht_tensor *tensor);
 bool ht__check_root(const ht_check *check, int root);
+bool ht__check_operation(const ht_check *check, ht_reduce_op op, ht_dtype dtype);
 bool ht__check_pair(const ht_check *check, const ht_tensor *send, const ht_tensor *recv);
 bool ht__check_same_local(const ht_check *check, const ht_tensor *send, const ht_tensor *recv);
 bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tensor *whole);
@@ -77,6 +83,9 @@ ht_status ht__check_failed(const ht_check *check, ht_status code, const char *fo
 /* Opens the buffers of a request and posts the MPI operation of them on its wire. */
 typedef ht_status ht_start_fn(ht_request *request, const ht_call *call, ht_tensor *send,
                               ht_tensor *recv);
+
+/* Whether the call begins, on all ranks alike; not of HT_POSTED. */
+bool ht__call_begins(const ht_check *check, const ht_call *call, bool valid);
 
 /* After the checks, before anything is sent: the request, or NULL where the call does not begin.
  * Where the manner is HT_AGREED one small message between all ranks tells of failed checks and
@@ -100,11 +109,17 @@ ht_status ht__posted_end(ht_request *request, ht_status status); /* frees; tells
 
 void ht__posted_start(void);
 
+/* ---- sends that are over at once (collective/bsend.c) ---------------------------------------- */
+ht_status ht__bsend(const char *what, ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
 /* ---- blocks between all ranks (collective/alltoall.c) ---------------------------------------- */
 /* Posts one MPI_Ialltoallw of contiguous blocks, given in elements; for what int cannot count. NULL
  * counts: nothing on that side. */
 ht_status ht__post_blocks(ht_request *request, ht_dtype dtype, const void *send,
                           const int64_t *send_counts, const int64_t *send_starts, void *recv,
                           const int64_t *recv_counts, const int64_t *recv_starts);
+
+/* The same of tensors, one of each side for each rank, NULL for none. */
+ht_status ht__post_tensors(ht_request *request, ht_tensor *send[], ht_tensor *recv[]);
 
 #endif

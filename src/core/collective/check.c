@@ -58,6 +58,15 @@ bool ht__check_root(const ht_check *check, int root)
     return false;
 }
 
+bool ht__check_operation(const ht_check *check, ht_reduce_op op, ht_dtype dtype)
+{
+    if (ht__mpi_op(op, dtype) != MPI_OP_NULL)
+        return true;
+    ht__check_failed(check, HT_ERR_DTYPE, "%s is not defined for %s", ht__op_name(op),
+                     ht_dtype_name(dtype));
+    return false;
+}
+
 bool ht__check_pair(const ht_check *check, const ht_tensor *send, const ht_tensor *recv)
 {
     if (send->body->dtype == recv->body->dtype)
@@ -95,8 +104,7 @@ bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tenso
     return false;
 }
 
-/* Whether the call begins, on all ranks alike. */
-static bool begin(const ht_check *check, const ht_call *call, bool valid)
+bool ht__call_begins(const ht_check *check, const ht_call *call, bool valid)
 {
     if (check->manner == HT_AGREED && check->comm->size > 1)
         return ht__agree_call(check->comm, call, valid ? HT_SUCCESS : ht_error_get(NULL)) ==
@@ -113,7 +121,7 @@ ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool vali
 {
     if (check->manner == HT_POSTED)
         return ht__post(check, call, valid, start, send, recv);
-    if (!begin(check, call, valid))
+    if (!ht__call_begins(check, call, valid))
         return NULL;
 
     ht_request *request = ht__request_new(check->comm, check->what);

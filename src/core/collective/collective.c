@@ -110,11 +110,8 @@ static bool reduction_valid(const ht_check *check, const ht_tensor *send, const 
     if (!ht__check_operand(check, "send", send) ||
         (receives && !ht__check_operand(check, "recv", recv)))
         return false;
-    if (ht__mpi_op(op, send->body->dtype) == MPI_OP_NULL) {
-        ht__check_failed(check, HT_ERR_DTYPE, "%s is not defined for %s", ht__op_name(op),
-                         ht_dtype_name(send->body->dtype));
+    if (!ht__check_operation(check, op, send->body->dtype))
         return false;
-    }
     return !receives ||
            (ht__check_pair(check, send, recv) && ht__check_same_local(check, send, recv));
 }
@@ -176,6 +173,21 @@ ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root)
 ht_status ht__comm_bcast(ht_comm *comm, ht_tensor *buffer, int root)
 {
     return ht__request_run(start_bcast("ht_bcast", HT_ALIKE, comm, buffer, root));
+}
+
+ht_request *ht_ireduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op, int root)
+{
+    return start_reduction("ht_ireduce", HT_POSTED, REDUCE, comm, send, recv, op, root);
+}
+
+ht_request *ht_iscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
+{
+    return start_reduction("ht_iscan", HT_POSTED, SCAN, comm, send, recv, op, 0);
+}
+
+ht_request *ht_iexscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
+{
+    return start_reduction("ht_iexscan", HT_POSTED, EXSCAN, comm, send, recv, op, 0);
 }
 
 ht_request *ht_iallreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op)
@@ -260,15 +272,26 @@ static ht_status open_alltoall(ht_request *request, const ht_call *call, ht_tens
     return status;
 }
 
+static ht_request *start_alltoall(const char *what, ht_manner manner, ht_comm *comm,
+                                  ht_tensor *send, ht_tensor *recv)
+{
+    const ht_check check = {what, comm, manner};
+
+    if (!ht__check_comm(what, comm))
+        return NULL;
+
+    const ht_call call = with_part((ht_call){.what = what}, send);
+
+    return ht__call_start(&check, &call, blocks_valid(&check, send, recv), open_alltoall, send,
+                          recv);
+}
+
 ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
 {
-    const ht_check check = {"ht_alltoall", comm, HT_AGREED};
+    return ht__request_run(start_alltoall("ht_alltoall", HT_AGREED, comm, send, recv));
+}
 
-    if (!ht__check_comm(check.what, comm))
-        return ht_error_get(NULL);
-
-    const ht_call call = with_part((ht_call){.what = check.what}, send);
-
-    return ht__request_run(
-        ht__call_start(&check, &call, blocks_valid(&check, send, recv), open_alltoall, send, recv));
+ht_request *ht_ialltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv)
+{
+    return start_alltoall("ht_ialltoall", HT_POSTED, comm, send, recv);
 }

@@ -20,7 +20,12 @@ static bool valid(const ht_check *check, const ht_tensor *buffer, int peer, int 
     return true;
 }
 
-static ht_request *start_send(const char *what, ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+/* MPI_Isend or one of its kind. */
+typedef int send_fn(const void *data, int count, MPI_Datatype type, int dest, int tag, MPI_Comm on,
+                    MPI_Request *request);
+
+static ht_request *start_send(const char *what, send_fn *send, ht_comm *comm, ht_tensor *buffer,
+                              int dest, int tag)
 {
     const ht_check check = {what, comm, HT_ALIKE};
 
@@ -34,12 +39,26 @@ static ht_request *start_send(const char *what, ht_comm *comm, ht_tensor *buffer
         ht_message message = ht__message(request->send.count, request->send.dtype);
 
         status = ht__mpi_check(comm,
-                               MPI_Isend(request->send.data, message.count, message.type, dest, tag,
-                                         comm->mpi, ht__request_slots(request, 1)),
+                               send(request->send.data, message.count, message.type, dest, tag,
+                                    comm->mpi, ht__request_slots(request, 1)),
                                what);
         ht__message_free(&message);
     }
     return ht__request_posted(request, status);
+}
+
+/* Over at once: what travels is a copy (bsend.c). */
+static ht_request *start_buffered(const char *what, ht_comm *comm, ht_tensor *buffer, int dest,
+                                  int tag)
+{
+    const ht_check check = {what, comm, HT_ALIKE};
+
+    if (!ht__check_comm(what, comm) || !valid(&check, buffer, dest, tag))
+        return NULL;
+
+    ht_request *request = ht__request_new(comm, what);
+
+    return ht__request_posted(request, ht__bsend(what, comm, buffer, dest, tag));
 }
 
 static ht_request *start_recv(const char *what, ht_comm *comm, ht_tensor *buffer, int source,
@@ -68,7 +87,22 @@ static ht_request *start_recv(const char *what, ht_comm *comm, ht_tensor *buffer
 
 ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
 {
-    return start_send("ht_isend", comm, buffer, dest, tag);
+    return start_send("ht_isend", MPI_Isend, comm, buffer, dest, tag);
+}
+
+ht_request *ht_issend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    return start_send("ht_issend", MPI_Issend, comm, buffer, dest, tag);
+}
+
+ht_request *ht_irsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    return start_send("ht_irsend", MPI_Irsend, comm, buffer, dest, tag);
+}
+
+ht_request *ht_ibsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    return start_buffered("ht_ibsend", comm, buffer, dest, tag);
 }
 
 ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag)
@@ -78,7 +112,22 @@ ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag)
 
 ht_status ht_send(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
 {
-    return ht__request_run(start_send("ht_send", comm, buffer, dest, tag));
+    return ht__request_run(start_send("ht_send", MPI_Isend, comm, buffer, dest, tag));
+}
+
+ht_status ht_ssend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    return ht__request_run(start_send("ht_ssend", MPI_Issend, comm, buffer, dest, tag));
+}
+
+ht_status ht_rsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    return ht__request_run(start_send("ht_rsend", MPI_Irsend, comm, buffer, dest, tag));
+}
+
+ht_status ht_bsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag)
+{
+    return ht__request_run(start_buffered("ht_bsend", comm, buffer, dest, tag));
 }
 
 ht_status ht_recv(ht_comm *comm, ht_tensor *buffer, int source, int tag)

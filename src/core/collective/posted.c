@@ -33,6 +33,7 @@ struct ht_posted {
     bool refused; /* this rank has nothing to bring */
     bool failed;  /* a rank has */
     int tag;
+    int64_t *counts;       /* owned; the call's */
     struct reason *reason; /* owned; of this rank, then of the lowest that failed. NULL: none */
     MPI_Request *letters;  /* owned; the reason on its way */
     int letter_count;
@@ -133,23 +134,56 @@ static ht_tensor *blank(const char *what, ht_dtype dtype, int64_t rows, int64_t 
     return ht__tensor_new(body);
 }
 
+static int64_t sum_of(const int64_t *counts, int size)
+{
+    int64_t sum = 0;
+
+    for (int r = 0; r < size; r++)
+        sum += counts[r];
+    return sum;
+}
+
+/* Rows of what is sent and of what is received, -1 for nothing; returns the elements of one. */
+static int64_t blank_rows(const ht_comm *comm, const ht_call *call, int64_t *sent,
+                          int64_t *received)
+{
+    bool has_whole = call->sides == HT_SIDES_ALLGATHER || comm->rank == call->root;
+    int64_t part, whole = has_whole ? call->rows : -1;
+
+    if (call->sides == HT_SIDES_DEAL) {
+        *sent = sum_of(call->counts, comm->size);
+        *received = sum_of(call->counts + comm->size, comm->size);
+        return call->count;
+    }
+    if (call->counts != NULL)
+        part = call->counts[comm->rank];
+    else
+        ht_comm_chunk(comm, call->rows, comm->rank, NULL, &part);
+    *sent = call->sides == HT_SIDES_SCATTER ? whole : part;
+    *received = call->sides == HT_SIDES_SCATTER ? part : whole;
+    return call->rows > 0 ? call->count / call->rows : 1;
+}
+
 /* The operation of the others, with zeros. */
 static ht_status start_blank(ht_request *request)
 {
     const ht_call *call = &request->posted->call;
-    int64_t rows = call->rows > 0 ? call->rows : call->count, part = rows;
-    int64_t columns = rows > 0 ? call->count / rows : 1;
+    int64_t sent = call->count, received = call->count, columns = 1;
     ht_scope *scope = ht_scope_open();
+    ht_tensor *send = NULL, *recv = NULL;
+    ht_status status = HT_ERR_MEMORY;
 
     ht__compare_pause(1);
-    if (call->rows > 0)
-        ht_comm_chunk(request->comm, rows, request->comm->rank, NULL, &part);
-
-    ht_tensor *whole = blank(request->what, call->dtype, rows, columns);
-    ht_tensor *send = call->rows > 0 ? blank(request->what, call->dtype, part, columns) : whole;
-    ht_status status = send != NULL && whole != NULL
-                           ? request->posted->start(request, call, send, whole)
-                           : HT_ERR_MEMORY;
+    if (call->sides != HT_SIDES_ALIKE)
+        columns = blank_rows(request->comm, call, &sent, &received);
+    if (sent >= 0)
+        send = blank(request->what, call->dtype, sent, columns);
+    if (call->sides == HT_SIDES_ALIKE)
+        recv = send;
+    else if (received >= 0)
+        recv = blank(request->what, call->dtype, received, columns);
+    if ((send != NULL || sent < 0) && (recv != NULL || received < 0))
+        status = request->posted->start(request, call, send, recv);
 
     ht__compare_pause(-1);
     ht_scope_close(scope);
@@ -232,6 +266,7 @@ ht_status ht__posted_end(ht_request *request, ht_status status)
         status = ht__error_set((ht_status)posted->reason->code, "%s", posted->reason->message);
     ht_release(posted->send);
     ht_release(posted->recv);
+    ht__free(posted->counts);
     ht__free(posted->reason);
     ht__free(posted->letters);
     ht__free(posted);
@@ -245,6 +280,12 @@ static struct ht_posted *posted_new(ht_comm *comm, const ht_call *call, bool val
     struct ht_posted *posted = ht__alloc(sizeof *posted);
 
     posted->call = *call;
+    if (call->counts != NULL) {
+        size_t lists = call->sides == HT_SIDES_DEAL ? 2 : 1;
+        size_t bytes = sizeof *call->counts * lists * (size_t)comm->size;
+
+        posted->call.counts = posted->counts = memcpy(ht__alloc(bytes), call->counts, bytes);
+    }
     posted->refused = !valid;
     posted->reason = valid ? NULL : my_reason();
     posted->header = ht__header(comm, call, valid ? HT_SUCCESS : (ht_status)posted->reason->code);

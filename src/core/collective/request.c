@@ -14,13 +14,22 @@ static ht_status complete(ht_request *request, ht_status status)
     ht_status sent = ht__buffer_close(request->what, &request->send, false);
     ht_status received = ht__buffer_close(request->what, &request->recv, status == HT_SUCCESS);
 
+    for (int i = 0; i < request->block_count; i++) {
+        ht_status closed = ht__buffer_close(request->what, &request->blocks[i],
+                                            status == HT_SUCCESS);
+
+        received = received == HT_SUCCESS ? closed : received;
+    }
     ht__together_end(outer);
     if (status == HT_SUCCESS)
         status = sent != HT_SUCCESS ? sent : received;
     ht__free(request->mpi);
     ht__free(request->arrays);
+    ht__free(request->blocks);
     request->mpi = NULL;
     request->arrays = NULL;
+    request->blocks = NULL;
+    request->block_count = 0;
     request->count = 0;
     request->done = true;
     request->status = status;

@@ -249,6 +249,33 @@ void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start
         *count = each + (rank < more);
 }
 
+ht_status ht_comm_counts_displs_shape(ht_comm *comm, int ndim, const int64_t shape[], int axis,
+                                      int64_t counts[], int64_t displs[], int64_t output_shape[])
+{
+    static const char what[] = "ht_comm_counts_displs_shape";
+    int64_t mine;
+
+    if (!ht__check_comm(what, comm))
+        return ht_error_get(NULL);
+    if (ndim < 1 || ndim > HT_MAX_NDIM || shape == NULL)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: expected a shape of 1 ... %d axes, ndim is %s",
+                       what, HT_MAX_NDIM, ht__int_str(ndim));
+    if (axis < -ndim || axis >= ndim)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: axis %s is not in -%d ... %d", what,
+                       ht__int_str(axis), ndim, ndim - 1);
+    axis += axis < 0 ? ndim : 0;
+    if (shape[axis] < 0)
+        return HT_FAIL(comm, HT_ERR_SHAPE, "%s: the shape is %s, expected no negative length", what,
+                       ht__shape_str(ndim, shape));
+    for (int r = 0; r < comm->size; r++)
+        ht_comm_chunk(comm, shape[axis], r, displs != NULL ? &displs[r] : NULL,
+                      counts != NULL ? &counts[r] : NULL);
+    ht_comm_chunk(comm, shape[axis], comm->rank, NULL, &mine);
+    for (int i = 0; output_shape != NULL && i < ndim; i++)
+        output_shape[i] = i == axis ? mine * comm->size : shape[i];
+    return HT_SUCCESS;
+}
+
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose)
 {
     static const char what[] = "private communicator";

@@ -83,12 +83,25 @@ bool ht__watch_running(void); /* whether a thread guards: MPI_THREAD_MULTIPLE an
 /* HT_DEBUG_COLLECTIVE=1 (comm/compare.c): what all ranks pass alike to a collective
  * operation, 0 where nothing has to be alike. Called before it; the first difference ends the job.
  */
+/* What a call that waits for nobody has on its two sides, for a rank that has nothing to bring. */
+typedef enum ht_sides {
+    HT_SIDES_ALIKE,     /* `count` elements each, or one tensor that is both */
+    HT_SIDES_ALLGATHER, /* a part of the whole is sent, the whole received */
+    HT_SIDES_GATHER,    /* by the root alone */
+    HT_SIDES_SCATTER,   /* the root's whole is sent, a part received */
+    HT_SIDES_DEAL       /* rows to all and rows from all; `count` elements each */
+} ht_sides;
+
 typedef struct ht_call {
     const char *what;
     int kind, root; /* kind: which of those that share a function */
     ht_reduce_op op;
     ht_dtype dtype, wire;
     int64_t count, rows; /* rows: of the whole that is gathered */
+    ht_sides sides;
+    /* Rows of each rank's part, the same on all ranks; NULL: those of ht_comm_chunk. Of a deal:
+     * those sent to each rank, then those that come from each, and nobody else's matter. */
+    const int64_t *counts;
     int ndim;
     const int64_t *lshape; /* of the local part that a message shows; NULL: none */
     ht_purpose on;         /* it has an order of its own among the operations there */
@@ -96,6 +109,7 @@ typedef struct ht_call {
     bool refused; /* this rank's arguments are wrong: there is nothing to compare but what */
 } ht_call;
 extern bool ht__compare_on;
+int64_t ht__call_key(const ht_comm *comm, const ht_call *call); /* of the counts; 0: no such */
 void ht__compare_call(ht_comm *comm, const ht_call *call);
 
 /* A collective operation begins; called by the program's thread only. */
@@ -116,6 +130,9 @@ ht_status ht__comm_allgather_i64(ht_comm *comm, const int64_t *mine, int count, 
                                  const char *what);
 ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, double *all,
                                  const char *what);
+/* recv[r] <- send[this rank] of rank r. */
+ht_status ht__comm_alltoall_i64(ht_comm *comm, const int64_t *send, int64_t *recv,
+                                const char *what);
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
 
 /* What to add to this rank's ht__timeline_now() for rank 0's, in ns, and how wrong that may be.

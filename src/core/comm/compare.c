@@ -24,19 +24,20 @@ enum { FRAMES = 64 };
 struct record {
     char what[80];
     int root, op, dtype, wire;
-    int64_t count;
+    int64_t count, key;
     int refused;     /* its rank passes what is wrong, and says so when it has begun */
     uint64_t notes;  /* of the tensors made before it; 0: not compared */
     int rank;        /* in the world, whatever the communicator; not compared */
     uint64_t number; /* of the call or operation; not compared */
     int ndim;        /* -1: no local part to be shown */
     int64_t shape[HT_MAX_NDIM];
+    char counts[64]; /* as much of them as has room; "": none */
     char caller[64]; /* the public function; "": not known */
     char site[112];  /* where the program calls it; "": not known */
 };
 
 /* In the order in which they are compared. */
-enum field { OPERATION, TENSORS, ROOT, REDUCTION, DTYPE, WIRE, COUNT, NO_FIELD };
+enum field { OPERATION, TENSORS, ROOT, REDUCTION, DTYPE, WIRE, COUNT, COUNTS, NO_FIELD };
 
 struct comparison {
     struct comparison *next;
@@ -61,7 +62,17 @@ void ht__compare_start(MPI_Comm world)
     ht__compare_on = wanted;
 }
 
-static void fill(struct record *record, const ht_call *call)
+static void write_counts(struct record *record, const ht_comm *comm, const ht_call *call)
+{
+    size_t room = sizeof record->counts, at = 0;
+
+    record->key = ht__call_key(comm, call);
+    for (int r = 0; record->key != 0 && r < comm->size && at < room; r++)
+        at += (size_t)snprintf(record->counts + at, room - at, "%s%" PRId64, r > 0 ? ", " : "",
+                               call->counts[r]);
+}
+
+static void fill(struct record *record, const ht_comm *comm, const ht_call *call)
 {
     snprintf(record->what, sizeof record->what, "%s", call->what);
     record->root = call->root;
@@ -69,6 +80,7 @@ static void fill(struct record *record, const ht_call *call)
     record->dtype = (int)call->dtype;
     record->wire = (int)call->wire;
     record->count = call->count;
+    write_counts(record, comm, call);
     record->refused = call->refused;
     record->rank = ht__process.rank;
     record->ndim = -1;
@@ -94,6 +106,7 @@ static enum field first_difference(const struct record *a, const struct record *
            : a->dtype != b->dtype        ? DTYPE
            : a->wire != b->wire          ? WIRE
            : a->count != b->count        ? COUNT
+           : a->key != b->key            ? COUNTS
                                          : NO_FIELD;
 }
 
@@ -117,6 +130,8 @@ static const char *value_of(const struct record *record, enum field field, char 
     case ROOT:
         snprintf(text, 160, "%d", record->root);
         return text;
+    case COUNTS:
+        return record->counts;
     default:
         snprintf(text, 160, record->ndim < 0 ? "%" PRId64 : "%" PRId64 ", shape %s", record->count,
                  ht__shape_str(record->ndim, record->shape));
@@ -132,7 +147,8 @@ static _Noreturn void end_job(const struct comparison *it, int differing, enum f
                                         [REDUCTION] = "the reduction",
                                         [DTYPE] = "the dtype",
                                         [WIRE] = "the dtype that travels",
-                                        [COUNT] = "the number of elements"};
+                                        [COUNT] = "the number of elements",
+                                        [COUNTS] = "the list of counts"};
     const struct record *a = &it->all[0], *b = &it->all[differing];
     char of_a[160], of_b[160], site_a[160], site_b[160], sites[400] = "", text[1016];
 
@@ -203,7 +219,7 @@ static struct comparison *post(ht_comm *comm, const ht_call *call)
 
     it->comm = ht_retain(comm);
     it->on = call->on;
-    fill(&it->mine, call);
+    fill(&it->mine, comm, call);
     it->mine.number = ++comm->compared[call->on];
     if (!call->later && call->on == HT_PURPOSE_CALLS)
         it->mine.notes = ht__notes->sum(comm);

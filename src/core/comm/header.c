@@ -11,13 +11,15 @@
 
 /* In the order in which they are compared. Each travels with its negative, so that one maximum
  * gives both ends of what the ranks pass; a rank that failed passes less than any. */
-enum { NAME, ROOT, REDUCTION, DTYPE, COUNT, ROWS, FIELDS, FAILED = 2 * FIELDS };
+enum { NAME, ROOT, REDUCTION, DTYPE, COUNT, ROWS, COUNTS, FIELDS, FAILED = 2 * FIELDS };
 
 _Static_assert(FAILED + 1 == HT_HEADER_VALUES, "a header holds all fields");
 
-static const char *const calls[] = {"ht_bcast",  "ht_reduce",     "ht_allreduce",
-                                    "ht_scan",   "ht_exscan",     "ht_alltoall",
-                                    "ht_ibcast", "ht_iallreduce", "ht_iallgather"};
+static const char *const calls[] = {
+    "ht_bcast",     "ht_reduce",     "ht_allreduce",   "ht_scan",    "ht_exscan",     "ht_alltoall",
+    "ht_alltoallv", "ht_alltoallw",  "ht_ibcast",      "ht_ireduce", "ht_iallreduce", "ht_iscan",
+    "ht_iexscan",   "ht_iallgather", "ht_iallgatherv", "ht_igather", "ht_igatherv",   "ht_iscatter",
+    "ht_iscatterv", "ht_ialltoall",  "ht_ialltoallv"};
 
 static int64_t name_index(const char *what)
 {
@@ -28,10 +30,22 @@ static int64_t name_index(const char *what)
     return index;
 }
 
+int64_t ht__call_key(const ht_comm *comm, const ht_call *call)
+{
+    uint64_t key = 0;
+
+    if (call->counts == NULL || call->sides == HT_SIDES_DEAL)
+        return 0;
+    for (int r = 0; r < comm->size; r++)
+        key = (key ^ (uint64_t)call->counts[r]) * 0x9e3779b97f4a7c15u;
+    return (int64_t)(key >> 1); /* has a negative */
+}
+
 ht_header ht__header(const ht_comm *comm, const ht_call *call, ht_status mine)
 {
-    const int64_t fields[FIELDS] = {name_index(call->what), call->root,  (int64_t)call->op,
-                                    (int64_t)call->dtype,   call->count, call->rows};
+    const int64_t fields[FIELDS] = {name_index(call->what),  call->root,  (int64_t)call->op,
+                                    (int64_t)call->dtype,    call->count, call->rows,
+                                    ht__call_key(comm, call)};
     ht_header header;
 
     for (int i = 0; i < FIELDS; i++) {
@@ -77,10 +91,17 @@ static const char *field_text(int field, int64_t value, char text[32])
 static ht_status differ(const char *what, int field, int64_t low, int64_t high)
 {
     static const ht_status codes[FIELDS] = {HT_ERR_STATE, HT_ERR_ARGUMENT, HT_ERR_ARGUMENT,
-                                            HT_ERR_DTYPE, HT_ERR_SHAPE,    HT_ERR_SHAPE};
+                                            HT_ERR_DTYPE, HT_ERR_SHAPE,    HT_ERR_SHAPE,
+                                            HT_ERR_SHAPE};
     static const char *const names[FIELDS] = {
-        "call", "root", "reduction", "dtype", "number of elements", "number of rows"};
+        "call", "root", "reduction", "dtype", "number of elements", "number of rows", "counts"};
     char of_low[32], of_high[32];
+
+    if (field == COUNTS)
+        return ht__error_set(codes[field],
+                             "%s: the counts of rows differ between ranks, expected the same on "
+                             "all ranks (HT_DEBUG_COLLECTIVE=1 names them)",
+                             what);
 
     return ht__error_set(codes[field],
                          "%s: the %s is %s on one rank and %s on another, expected the same on all "

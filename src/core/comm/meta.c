@@ -84,6 +84,16 @@ ht_status ht__comm_allgather_f64(ht_comm *comm, const double *mine, int count, d
         &request, what);
 }
 
+ht_status ht__comm_alltoall_i64(ht_comm *comm, const int64_t *send, int64_t *recv, const char *what)
+{
+    MPI_Request request;
+
+    ht__begin(comm, (ht_call){.what = what, .count = 1});
+    return ht__wait_posted(
+        comm, MPI_Ialltoall(send, 1, MPI_INT64_T, recv, 1, MPI_INT64_T, comm->mpi, &request),
+        &request, what);
+}
+
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what)
 {
     const size_t most = 1 << 30;

@@ -165,7 +165,7 @@ ht_status ht__agree_failed(ht_comm *comm, const char *what, int from, ht_status 
 ht_status ht__agree_call(ht_comm *comm, const ht_call *call, ht_status mine);
 
 /* ---- what is passed to a call, in numbers (comm/header.c) ------------------------------------ */
-enum { HT_HEADER_VALUES = 13 };
+enum { HT_HEADER_VALUES = 15 };
 typedef struct ht_header {
     int64_t value[HT_HEADER_VALUES]; /* of one rank; the largest of all ranks tell what follows */
 } ht_header;

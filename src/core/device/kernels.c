@@ -6,17 +6,27 @@
 
 #include "backends/cpu/cpu.h"
 #include "core/device/device.h"
+#include "ht/kernels/decompositions.h"
 #include "ht/kernels/elementwise.h"
+#include "ht/kernels/fft.h"
+#include "ht/kernels/index.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/optim.h"
+#include "ht/kernels/order.h"
 #include "ht/kernels/random.h"
 #include "ht/kernels/reduce.h"
+#include "ht/kernels/spatial.h"
 #include "ht/log.h"
 
 _Static_assert((int)HT_KERNELS_ELEMENTWISE_END <= (int)HT_KERNELS_REDUCE &&
                    (int)HT_KERNELS_REDUCE_END <= (int)HT_KERNELS_RANDOM &&
-                   (int)HT_KERNELS_RANDOM_END <= (int)HT_KERNELS_NN &&
-                   (int)HT_KERNELS_NN_END <= (int)HT_KERNELS_OPTIM &&
+                   (int)HT_KERNELS_RANDOM_END <= (int)HT_KERNELS_INDEX &&
+                   (int)HT_KERNELS_INDEX_END <= (int)HT_KERNELS_NN &&
+                   (int)HT_KERNELS_NN_END <= (int)HT_KERNELS_DECOMPOSITIONS &&
+                   (int)HT_KERNELS_DECOMPOSITIONS_END <= (int)HT_KERNELS_ORDER &&
+                   (int)HT_KERNELS_ORDER_END <= (int)HT_KERNELS_SPATIAL &&
+                   (int)HT_KERNELS_SPATIAL_END <= (int)HT_KERNELS_FFT &&
+                   (int)HT_KERNELS_FFT_END <= (int)HT_KERNELS_OPTIM &&
                    (int)HT_KERNELS_OPTIM_END <= (int)HT_KERNEL_LIMIT,
                "a list of kernels runs into the next");
 _Static_assert((int)HT_KERNEL_CONVERT_COMPLEX128 - (int)HT_KERNEL_CONVERT_BOOL ==
@@ -27,7 +37,9 @@ _Static_assert((int)HT_KERNEL_CONVERT_COMPLEX128 - (int)HT_KERNEL_CONVERT_BOOL =
 #define NAME(name)      [HT_KERNEL_##name] = #name,
 static const char *const names[HT_KERNEL_LIMIT] = {
     HT_ELEMENTWISE_KERNELS(ROW) HT_REDUCE_KERNELS(ROW) HT_CUMULATIVE_KERNELS(ROW)
-        HT_RANDOM_KERNELS(NAME) HT_NN_KERNELS(ROW) HT_OPTIM_KERNELS(NAME)};
+        HT_RANDOM_KERNELS(NAME) HT_INDEX_KERNELS(ROW) HT_NN_KERNELS(ROW)
+            HT_DECOMPOSITION_KERNELS(ROW) HT_ORDER_KERNELS(ROW) HT_SPATIAL_KERNELS(NAME)
+                HT_FFT_KERNELS(ROW) HT_OPTIM_KERNELS(NAME)};
 #undef ROW
 #undef NAME
 

@@ -3,11 +3,16 @@
  * What the arguments of each kernel point to, for those who treat all kernels alike: the host that
  * stands in for a device, a device that translates addresses. */
 #include "core/device/device.h"
+#include "ht/kernels/decompositions.h"
 #include "ht/kernels/elementwise.h"
+#include "ht/kernels/fft.h"
+#include "ht/kernels/index.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/optim.h"
+#include "ht/kernels/order.h"
 #include "ht/kernels/random.h"
 #include "ht/kernels/reduce.h"
+#include "ht/kernels/spatial.h"
 
 /* Whoever is told. */
 typedef struct visitor {
@@ -129,6 +134,37 @@ static void visit_cumulation(const visitor *v, ht_cumulation *c, const char *ope
     visit_loop(v, &c->loop, operands, beyond);
 }
 
+/* What is put is added to what there is, or leaves some of it, so that x is read and written. */
+static void visit_ht_index_call(const visitor *v, ht_index_call *c)
+{
+    const bool take = c->loop.call.kernel == HT_KERNEL_TAKE;
+    reach beyond[HT_LOOP_OPERANDS] = {{0, 0}};
+    reach *x = &beyond[take ? 1 : 0], *rows = &beyond[take ? 0 : 1];
+
+    if (c->rows == 0)
+        return;
+    extend(rows, c->rows, c->row_step);
+    for (int i = 0; i < c->axes; i++) {
+        ht_indexed_axis *axis = &c->axis[i];
+        reach at = {0, 0};
+
+        extend(x, axis->count > 0 ? axis->count : 1, axis->stride);
+        extend(&at, c->rows, axis->at_step);
+        visit(v, &axis->at, at.low * 8, (at.high + 1) * 8, false);
+    }
+    visit_loop(v, &c->loop, "Ss", beyond);
+}
+
+static void visit_ht_nonzero_call(const visitor *v, ht_nonzero_call *c)
+{
+    reach r = {0, 0};
+
+    for (int axis = 0; axis < c->ndim; axis++)
+        extend(&r, c->shape[axis], c->stride[axis]);
+    visit(v, &c->mask, r.low, r.high + 1, false);
+    visit_dense(v, &c->at, c->count * c->ndim, HT_INT64, true);
+}
+
 static void visit_random(const visitor *v, ht_random_call *r)
 {
     visit_dense(v, &r->out, r->outer * r->inner, r->call.dtype, true);
@@ -151,6 +187,15 @@ static void visit_ht_gemm_call(const visitor *v, ht_gemm_call *g)
                  false);
     visit_dense(v, &g->bias, g->n, g->call.dtype, false);
     visit_matrix(v, &g->c, g, g->m, g->n, g->ldc, g->c_step, true);
+}
+
+static void visit_distance(const visitor *v, ht_distance_call *d)
+{
+    const bool nothing = d->m == 0 || d->n == 0;
+
+    visit_dense(v, &d->x, d->m * d->k, d->call.dtype, false);
+    visit_dense(v, &d->y, d->n * d->k, d->call.dtype, false);
+    visit_dense(v, &d->out, nothing ? 0 : (d->m - 1) * d->leading + d->n, d->call.dtype, true);
 }
 
 static void visit_image(const visitor *v, void *slot, ht_dtype dtype, const int64_t shape[],
@@ -250,6 +295,55 @@ static void visit_ht_dropout_call(const visitor *v, ht_dropout_call *d)
     visit(v, &d->mask, 0, count, d->draw.call.kernel == HT_KERNEL_DROPOUT_FORWARD);
 }
 
+/* Elements of q, r and t of one matrix; a is (m, n). */
+static void visit_ht_factor_call(const visitor *v, ht_factor_call *f)
+{
+    const ht_dtype dtype = f->call.dtype, real = dtype_of('p', &f->call);
+    const ht_kernel kernel = f->call.kernel;
+    const int64_t k = f->m < f->n ? f->m : f->n;
+    const bool whole = kernel == HT_KERNEL_LU || kernel == HT_KERNEL_SWAP_ROWS;
+    const bool swaps = kernel == HT_KERNEL_SWAP_ROWS;
+
+    visit_dense(v, &f->a, f->batch * f->m * f->n, dtype, false);
+    visit_dense(v, &f->q, f->batch * f->m * (whole ? f->n : k), dtype, true);
+    visit_dense(v, &f->r, f->batch * k * f->n, dtype, true);
+    visit_dense(v, &f->t, f->batch * k * k, dtype, true);
+    visit_dense(v, &f->real, f->batch * k, real, true);
+    visit_dense(v, &f->pivots, f->batch * (swaps ? f->count : k), HT_INT64, !swaps);
+    visit_dense(v, &f->info, f->batch, HT_INT64, true);
+}
+
+static void visit_ht_triangular_call(const visitor *v, ht_triangular_call *t)
+{
+    const int64_t size = t->right ? t->n : t->m;
+
+    visit_dense(v, &t->t, t->batch * size * size, t->call.dtype, false);
+    visit_dense(v, &t->b, t->batch * t->m * t->n, t->call.dtype, true);
+}
+
+static ht_dtype real_of(ht_dtype dtype)
+{
+    return dtype == HT_COMPLEX64 ? HT_FLOAT32 : HT_FLOAT64;
+}
+
+static void visit_ht_fft_call(const visitor *v, ht_fft_call *f)
+{
+    const ht_dtype dtype = f->call.dtype;
+    const bool from_real = f->call.kernel == HT_KERNEL_FFT_REAL;
+    const bool to_real = f->call.kernel == HT_KERNEL_FFT_HERMITIAN;
+    const int64_t lines = f->outer * f->inner, half = lines * (f->n / 2 + 1);
+
+    visit_dense(v, &f->in, to_real ? half : lines * f->n, from_real ? real_of(dtype) : dtype,
+                false);
+    visit_dense(v, &f->out, from_real ? half : lines * f->n, to_real ? real_of(dtype) : dtype,
+                true);
+}
+
+static void visit_ht_twiddle_call(const visitor *v, ht_twiddle_call *t)
+{
+    visit_dense(v, &t->x, t->rows * t->columns, t->call.dtype, true);
+}
+
 static void visit_update(const visitor *v, ht_update_call *u)
 {
     ht_update_part *part = ht_update_parts(u);
@@ -262,6 +356,56 @@ static void visit_update(const visitor *v, ht_update_call *u)
     }
     visit_dense(v, &u->factor, 1, HT_FLOAT64, false);
     visit_dense(v, &u->unless, 1, HT_FLOAT64, false);
+}
+
+static void visit_ht_sort_call(const visitor *v, ht_sort_call *s)
+{
+    reach beyond[HT_LOOP_OPERANDS] = {{0, 0}};
+
+    if (s->keep > 0) {
+        extend(&beyond[0], s->keep, s->out_stride);
+        extend(&beyond[1], s->count, s->in_stride);
+        extend(&beyond[2], s->keep, s->index_stride);
+    }
+    visit_loop(v, &s->loop, "SsI", beyond);
+}
+
+static void visit_ht_merge_call(const visitor *v, ht_merge_call *m)
+{
+    const int64_t runs = m->lines * m->runs, count = m->lines * m->count;
+
+    visit_dense(v, &m->begin, runs, HT_INT64, false);
+    visit_dense(v, &m->end, runs, HT_INT64, false);
+    visit_dense(v, &m->x, m->size, m->call.dtype, false);
+    visit_dense(v, &m->y, count, m->call.dtype, true);
+    visit_dense(v, &m->x_index, m->size, HT_INT64, false);
+    visit_dense(v, &m->y_index, count, HT_INT64, true);
+}
+
+static void visit_ht_place_call(const visitor *v, ht_place_call *p)
+{
+    visit_dense(v, &p->begin, p->count, HT_INT64, false);
+    visit_dense(v, &p->end, p->count, HT_INT64, false);
+    visit_dense(v, &p->keys, 2 * p->count, HT_INT64, false);
+    visit_dense(v, &p->x, p->size, p->call.dtype, false);
+    visit_dense(v, &p->place, p->count, HT_INT64, true);
+}
+
+static void visit_ht_search_call(const visitor *v, ht_search_call *s)
+{
+    static const reach none[HT_LOOP_OPERANDS] = {{0, 0}};
+
+    visit_loop(v, &s->loop, "Is", none);
+    visit_dense(v, &s->sorted, s->count, s->loop.call.dtype, false);
+}
+
+static void visit_ht_digits_call(const visitor *v, ht_digits_call *d)
+{
+    const int64_t targets = d->lines * d->targets;
+
+    visit_dense(v, &d->keys, targets, HT_INT64, false);
+    visit_dense(v, &d->x, d->lines * d->count, d->call.dtype, false);
+    visit_dense(v, &d->counts, targets << d->bits, HT_INT64, true);
 }
 
 void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void *user)
@@ -299,13 +443,23 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit_fn, void
     case HT_KERNEL_##name:           \
         visit_##type(to, arguments); \
         break;
+        HT_INDEX_KERNELS(ROW)
         HT_NN_KERNELS(ROW)
+        HT_DECOMPOSITION_KERNELS(ROW)
+        HT_ORDER_KERNELS(ROW)
+        HT_FFT_KERNELS(ROW)
 #undef ROW
 #define ROW(name)                    \
     case HT_KERNEL_##name:           \
         visit_update(to, arguments); \
         break;
         HT_OPTIM_KERNELS(ROW)
+#undef ROW
+#define ROW(name)                      \
+    case HT_KERNEL_##name:             \
+        visit_distance(to, arguments); \
+        break;
+        HT_SPATIAL_KERNELS(ROW)
 #undef ROW
     default:
         break;

@@ -1,4 +1,4 @@
-# HDF5 files and checkpoints.
+# Files (HDF5, .npy, CSV) and checkpoints.
 libht_objects_la_SOURCES += \
 	src/core/io/checkpoint.h \
 	src/core/io/checkpoint_crc.c \
@@ -9,8 +9,11 @@ libht_objects_la_SOURCES += \
 	src/core/io/checkpoint_seal.c \
 	src/core/io/checkpoint_seal.h \
 	src/core/io/checkpoint_walk.c \
+	src/core/io/csv.h \
+	src/core/io/csv_number.c \
 	src/core/io/file.c \
 	src/core/io/file.h \
+	src/core/io/folder.c \
 	src/core/io/hdf5.c \
 	src/core/io/hdf5.h \
 	src/core/io/hdf5_abandon.c \
@@ -18,7 +21,22 @@ libht_objects_la_SOURCES += \
 	src/core/io/hdf5_lock.c \
 	src/core/io/hdf5_parallel.c \
 	src/core/io/hdf5_parallel.h \
+	src/core/io/joint.c \
+	src/core/io/joint.h \
+	src/core/io/load.c \
+	src/core/io/load_csv.c \
+	src/core/io/load_csv_folder.c \
 	src/core/io/load_hdf5.c \
+	src/core/io/load_multiple_hdf5.c \
+	src/core/io/load_npy.c \
+	src/core/io/npy.c \
+	src/core/io/npy.h \
+	src/core/io/parts.c \
+	src/core/io/parts.h \
+	src/core/io/runs.c \
+	src/core/io/runs.h \
+	src/core/io/save_csv.c \
 	src/core/io/save_hdf5.c \
+	src/core/io/save_npy.c \
 	src/core/io/slab.c \
 	src/core/io/slab.h

@@ -190,3 +190,20 @@ ht_tensor *ht_triu(ht_tensor *x, int64_t offset)
 {
     return one_side("ht_triu", x, offset, false);
 }
+
+ht_status ht_fill_diagonal_(ht_tensor *x, double value)
+{
+    static const char what[] = "ht_fill_diagonal_";
+    ht_scope *scope;
+    ht_status status;
+
+    if (HT_IS_NULL(x, what, "x"))
+        return ht_error_get(NULL);
+    if (x->body->ndim != 2)
+        return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected a matrix", what,
+                       ht__shape_str(x->body->ndim, x->body->shape));
+    scope = ht_scope_open();
+    status = ht__fill_into(what, ht_diagonal(x, 0, 0, 1), ht_number_real(value));
+    ht_scope_close(scope);
+    return status;
+}

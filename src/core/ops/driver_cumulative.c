@@ -7,7 +7,9 @@
 
 #include "core/collective/collective.h"
 #include "core/ops/drivers.h"
+#include "ht/arithmetics.h"
 #include "ht/kernels/reduce.h"
+#include "ht/manipulations.h"
 
 typedef struct cumulative_plan {
     const ht_cumulative_row *row;
@@ -52,6 +54,65 @@ static ht_status run(const cumulative_plan *plan, const ht_tensor *x, const ht_b
                      plan->row->name);
 }
 
+/* Begins to send x, n numbers in a line, to one rank and to receive as many from another (none: out
+ * of the ranks). Owned; for ht_wait. */
+static ht_request *pass_on(const char *what, ht_comm *comm, ht_tensor *x, int to, ht_tensor *come,
+                           int from)
+{
+    const int64_t n = x->body->lsize;
+    int64_t *send = ht__alloc(2 * ((size_t)comm->size + 1) * sizeof *send);
+    int64_t *recv = send + comm->size + 1;
+    ht_request *request;
+
+    for (int rank = 0; rank <= comm->size; rank++) {
+        send[rank] = to < comm->size && rank > to ? n : 0;
+        recv[rank] = from >= 0 && rank > from ? n : 0;
+    }
+    request = ht__comm_alltoall_axis(comm, x, 0, send, come, 0, recv, what);
+    ht__free(send);
+    return request;
+}
+
+/* The product of what the ranks before this one have as `own`, a line of numbers, in log2(P) steps:
+ * after each of them `all` is that of twice as many ranks, up to this one. */
+static ht_tensor *product_before(const char *what, ht_comm *comm, ht_tensor *own)
+{
+    ht_tensor *all = own, *before = ht__empty(what, own->body, own->body->dtype);
+
+    if (before == NULL || ht__fill_local(what, before->body, ht_number_integer(1)) != HT_SUCCESS)
+        return NULL;
+    for (int distance = 1; distance < comm->size; distance *= 2) {
+        ht_tensor *come = ht__empty(what, own->body, own->body->dtype);
+        ht_request *request = come != NULL ? pass_on(what, comm, all, comm->rank + distance, come,
+                                                     comm->rank - distance)
+                                           : NULL;
+
+        if (request == NULL || ht_wait(&request) != HT_SUCCESS)
+            return NULL;
+        if (comm->rank < distance)
+            continue;
+        before = ht_mul(come, before);
+        all = ht_mul(come, all);
+        if (before == NULL || all == NULL)
+            return NULL;
+    }
+    return before;
+}
+
+/* As slabs_before, of products. */
+static ht_tensor *product_of_slabs_before(const cumulative_plan *plan, ht_tensor *x)
+{
+    const ht_reduce_row row = {
+        .name = plan->row->name, .kernel = HT_KERNEL_PROD, .across = HT_OP_PROD, .wide = true};
+    const ht_reduce_over over = {1u << plan->axis, true};
+    ht_tensor *own = ht__reduce_over(&row, ht_tensor_local(x), &over), *before;
+
+    if (own == NULL)
+        return NULL;
+    before = product_before(plan->row->name, x->body->comm, ht_reshape(own, HT_SHAPE(-1)));
+    return before != NULL ? ht_reshape(before, own->body->ndim, own->body->shape) : NULL;
+}
+
 /* The sum of all slabs that this rank's lines come after. */
 static ht_tensor *slabs_before(const cumulative_plan *plan, ht_tensor *x)
 {
@@ -77,7 +138,8 @@ static ht_tensor *accumulate(const cumulative_plan *plan, ht_tensor *x)
         bool was = ht_set_grad_enabled(false);
         ht_comm *outer = ht__together(x->body->comm);
 
-        start = slabs_before(plan, x);
+        start = plan->row->across == HT_OP_PROD ? product_of_slabs_before(plan, x)
+                                                : slabs_before(plan, x);
         ht__together_end(outer);
         ht_set_grad_enabled(was);
         if (start == NULL)
@@ -98,6 +160,8 @@ ht_tensor *ht__cumulative(const ht_cumulative_row *row, ht_tensor *x, int axis)
     if (node == NULL)
         return y;
     *(int *)ht_node_context(node, sizeof(int)) = axis;
+    if (row->across == HT_OP_PROD)
+        ht_node_save(node, x);
     return ht_node_set_output(node, y);
 }
 

@@ -135,18 +135,22 @@ static ht_tensor *new_result(const char *what, const ht_body *x, const reduce_pl
 }
 
 /* A sum of all ranks' elements over the divisor, not yet rounded. */
-static ht_tensor *sum_wide(const char *what, const reduce_plan *plan, ht_tensor *x, double divisor)
+static ht_tensor *sum_by(const char *what, ht_kernel kernel, const reduce_plan *plan, ht_tensor *x,
+                         double divisor)
 {
-    const reduce_job job = {.name = what,
-                            .kernel = HT_KERNEL_SUM_WIDE,
-                            .across = HT_OP_SUM,
-                            .divisor = plan->across ? 1 : divisor};
+    const reduce_job job = {
+        .name = what, .kernel = kernel, .across = HT_OP_SUM, .divisor = plan->across ? 1 : divisor};
     ht_tensor *y = new_result(what, x->body, plan, ht__dtype_wide(x->body->dtype));
 
     if (y == NULL || reduce_local(&job, plan, x, y) != HT_SUCCESS ||
         (plan->across && ht__comm_sum(x->body->comm, y, HT_SUM_ALL, divisor, what) != HT_SUCCESS))
         return NULL;
     return y;
+}
+
+static ht_tensor *sum_wide(const char *what, const reduce_plan *plan, ht_tensor *x, double divisor)
+{
+    return sum_by(what, HT_KERNEL_SUM_WIDE, plan, x, divisor);
 }
 
 /* The first numbers of the records of all outputs. */
@@ -378,6 +382,13 @@ ht_tensor *ht__mean_wide(const char *what, ht_tensor *x, const ht_reduce_over *o
     const reduce_plan plan = plan_over(x->body, over);
 
     return sum_wide(what, &plan, x, (double)plan.count);
+}
+
+ht_tensor *ht__sum_by(const char *what, ht_kernel kernel, ht_tensor *x, const ht_reduce_over *over)
+{
+    const reduce_plan plan = plan_over(x->body, over);
+
+    return sum_by(what, kernel, &plan, x, 1);
 }
 
 ht_tensor *ht__spread_wide(const char *what, ht_tensor *x, const ht_reduce_over *over,

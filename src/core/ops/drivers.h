@@ -123,6 +123,13 @@ ht_tensor *ht__mean_wide(const char *what, ht_tensor *x, const ht_reduce_over *o
 ht_tensor *ht__spread_wide(const char *what, ht_tensor *x, const ht_reduce_over *over,
                            double divisor);
 
+/* Without a node, in float64: the sum of |x| or x^2 (SUM_ABS, SUM_SQUARES) of floating x. */
+ht_tensor *ht__sum_by(const char *what, ht_kernel kernel, ht_tensor *x, const ht_reduce_over *over);
+
+/* Differentiable: x less a constant near its mean (over: the axes kept), in the accumulator's dtype
+ * (moments.c). */
+ht_tensor *ht__centred(const char *what, ht_tensor *x, const ht_reduce_over *over);
+
 /* Long forms (reduce_options.c): what of the options a function takes, besides axes and keepdims.
  * False after an error. */
 enum {

@@ -155,8 +155,7 @@ static bool (*const takes[])(walk *w, const ht_index *item) = {
     [HT_INDEX_NEWAXIS] = take_newaxis,
 };
 
-/* How many axes of x an ellipsis stands for; -1 after an error. */
-static int count_left(const char *what, const ht_body *x, int count, const ht_index key[])
+int ht__key_axes_left(const char *what, const ht_body *x, int count, const ht_index key[])
 {
     int indices = 0, ellipses = 0;
 
@@ -214,7 +213,7 @@ static bool take_all(walk *w, int count, const ht_index key[], int left)
 bool ht__key_select(const char *what, const ht_body *x, int count, const ht_index key[],
                     ht_selection *selection)
 {
-    int left = count_left(what, x, count, key);
+    int left = ht__key_axes_left(what, x, count, key);
     walk w = {.what = what, .x = x, .to = selection};
 
     if (left < 0)

@@ -21,17 +21,25 @@ libht_objects_la_SOURCES += \
 	src/core/ops/item.c \
 	src/core/ops/key.c \
 	src/core/ops/key.h \
+	src/core/ops/key_rows.c \
 	src/core/ops/logical.c \
+	src/core/ops/moments.c \
 	src/core/ops/move.c \
+	src/core/ops/nonzero.c \
 	src/core/ops/ops.h \
 	src/core/ops/printing.c \
 	src/core/ops/random.c \
 	src/core/ops/rearrange.c \
+	src/core/ops/redistribute.c \
 	src/core/ops/reduce_options.c \
 	src/core/ops/relational.c \
 	src/core/ops/reshape.c \
 	src/core/ops/resplit.c \
 	src/core/ops/rounding.c \
+	src/core/ops/row_moves.c \
+	src/core/ops/row_route.c \
+	src/core/ops/rows.c \
+	src/core/ops/rows.h \
 	src/core/ops/scalar.c \
 	src/core/ops/sequences.c \
 	src/core/ops/stack.c \

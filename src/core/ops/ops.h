@@ -102,8 +102,15 @@ ht_tensor *ht__flip_axis(const char *what, ht_tensor *x, int axis);
 ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, int ndim,
                             const int64_t shape[]);
 
+/* ht_broadcast_arrays in the words of `what`; xs and broadcast may be one list. */
+ht_status ht__broadcast_arrays(const char *what, int count, ht_tensor *const xs[],
+                               ht_tensor *broadcast[]);
+
 /* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
+/* x <- move(what, x, to), and so its gradient, which is left where it is if x is returned. */
+typedef ht_tensor *ht_mover(const char *what, ht_tensor *x, const void *to);
+ht_status ht__move_in_place(const char *what, ht_tensor *x, ht_mover *move, const void *to);
 /* Begins y <- x between tensors of one shape and dtype, both split, which share no memory. Owned;
  * for ht_wait. */
 ht_request *ht__post_slabs(const char *what, ht_tensor *x, ht_tensor *y);
@@ -118,6 +125,9 @@ ht_status ht__random_fill(const char *what, ht_tensor *x, ht_kernel kernel, uint
 /* Where the elements of a body that is row-major, or that is not split and dense in another order,
  * stand in its global tensor. There are some. */
 void ht__random_place(const ht_body *body, ht_random_call *random);
+
+/* The seed, and the number of the communicator's next draw, which is taken. */
+void ht__random_next(ht_comm *comm, uint64_t *seed, uint64_t *draw);
 
 /* Draws that a communicator has made since the generator was seeded. */
 uint64_t ht__random_draws(ht_comm *comm);

@@ -21,6 +21,13 @@ void ht_set_printoptions(int new_precision, int new_threshold, int new_edge_item
     edge_items = new_edge_items;
 }
 
+void ht_get_printoptions(int *now_precision, int *now_threshold, int *now_edge_items)
+{
+    *now_precision = precision;
+    *now_threshold = threshold;
+    *now_edge_items = edge_items;
+}
+
 typedef struct text {
     char *data;
     size_t used, room;

@@ -14,6 +14,8 @@
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/kernels/random.h"
+#include "ht/logical.h"
+#include "ht/relational.h"
 
 static uint64_t seed_now;
 static uint64_t epoch;       /* raised by seeding: counts of an earlier one are over */
@@ -38,6 +40,12 @@ uint64_t ht__random_draws(ht_comm *comm)
 void ht__random_set_draws(ht_comm *comm, uint64_t draws)
 {
     *draws_of(comm) = draws;
+}
+
+void ht__random_next(ht_comm *comm, uint64_t *seed, uint64_t *draw)
+{
+    *seed = seed_now;
+    *draw = (*draws_of(comm))++;
 }
 
 void ht_random_seed(uint64_t seed)
@@ -122,8 +130,7 @@ static ht_status draw_into(const char *what, ht_tensor *x, ht_kernel kernel, ht_
         return HT_ERR_STATE;
     ht__storage_touch(x->body->storage);
     ht__written(what, x, NULL);
-    random.seed = seed_now;
-    random.draw = (*draws_of(x->body->comm))++;
+    ht__random_next(x->body->comm, &random.seed, &random.draw);
     return fill(what, x, kernel, &random);
 }
 
@@ -174,9 +181,8 @@ ht_status ht_uniform_(ht_tensor *x, double low, double high)
     return draw_into(what, x, HT_KERNEL_RANDOM_UNIFORM, (ht_random_call){.a = low, .b = high});
 }
 
-ht_status ht_normal_(ht_tensor *x, double mean, double std)
+static ht_status normal_into(const char *what, ht_tensor *x, double mean, double std)
 {
-    static const char what[] = "ht_normal_";
     double limit;
 
     if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype))
@@ -187,6 +193,11 @@ ht_status ht_normal_(ht_tensor *x, double mean, double std)
                        "%s: mean %g, std %g of %s: expected no more than %g, std from 0 on", what,
                        mean, std, ht_dtype_name(x->body->dtype), limit);
     return draw_into(what, x, HT_KERNEL_RANDOM_NORMAL, (ht_random_call){.a = mean, .b = std});
+}
+
+ht_status ht_normal_(ht_tensor *x, double mean, double std)
+{
+    return normal_into("ht_normal_", x, mean, std);
 }
 
 static ht_tensor *new_drawn(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
@@ -284,4 +295,50 @@ ht_tensor *ht_randint_ext(int64_t low, int64_t high, int ndim, const int64_t sha
 
     return draw_integers(what, low, high, ndim, shape, dtype,
                          ht__place_at(what, split, device, comm));
+}
+
+ht_tensor *ht_normal(double mean, double std, int ndim, const int64_t shape[], ht_dtype dtype,
+                     int split)
+{
+    static const char what[] = "ht_normal";
+    ht_tensor *x = ht__new_at(what, ndim, shape, dtype, ht__place_here(what, split));
+
+    return x != NULL && normal_into(what, x, mean, std) == HT_SUCCESS ? x : NULL;
+}
+
+/* Whether no deviation is below 0; every rank learns of it. */
+static bool check_deviations(const char *what, ht_tensor *std)
+{
+    const ht_number *number = std->body->number;
+    double below = 0;
+    ht_status status = HT_SUCCESS;
+
+    if (number != NULL)
+        below = number->kind == HT_NUMBER_INTEGER ? number->integer < 0 : number->real < 0;
+    else
+        status = ht__item(what, ht_any(ht_lt(std, ht_scalar(0)), HT_NONE), &below);
+    if (status == HT_SUCCESS && below != 0)
+        status = HT_FAIL(std->body->comm, HT_ERR_ARGUMENT,
+                         "%s: a std below 0, expected deviations from 0 on", what);
+    return status == HT_SUCCESS;
+}
+
+ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_t shape[],
+                         ht_dtype dtype, int split, ht_device *device, ht_comm *comm)
+{
+    static const char what[] = "ht_normal_ext";
+    ht_tensor *x, *y;
+
+    if (HT_IS_NULL(mean, what, "mean") || HT_IS_NULL(std, what, "std") ||
+        !check_deviations(what, std))
+        return NULL;
+    x = draw(what, ndim, shape, dtype, ht__place_at(what, split, device, comm),
+             HT_KERNEL_RANDOM_NORMAL);
+    y = x != NULL ? ht_add(ht_mul(x, std), mean) : NULL;
+    if (y != NULL && !ht__body_same_shape(x->body, y->body)) {
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: mean and std make %s, expected %s", what,
+                ht__shape_str(y->body->ndim, y->body->shape), ht__shape_str(ndim, shape));
+        return NULL;
+    }
+    return y != NULL ? ht_astype(ht__match_slabs(what, y, x->body), dtype) : NULL;
 }

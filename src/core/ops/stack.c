@@ -163,9 +163,9 @@ static bool add_shape(const char *what, const ht_body *x, int index, int ndim, i
     return true;
 }
 
-ht_status ht_broadcast_arrays(int count, ht_tensor *const xs[], ht_tensor *broadcast[])
+ht_status ht__broadcast_arrays(const char *what, int count, ht_tensor *const xs[],
+                               ht_tensor *broadcast[])
 {
-    static const char what[] = "ht_broadcast_arrays";
     int64_t shape[HT_MAX_NDIM];
     int ndim = 0;
 
@@ -185,6 +185,11 @@ ht_status ht_broadcast_arrays(int count, ht_tensor *const xs[], ht_tensor *broad
             return ht_error_get(NULL);
     }
     return HT_SUCCESS;
+}
+
+ht_status ht_broadcast_arrays(int count, ht_tensor *const xs[], ht_tensor *broadcast[])
+{
+    return ht__broadcast_arrays("ht_broadcast_arrays", count, xs, broadcast);
 }
 
 /* A line along one of ndim axes, the others of length 1. */

@@ -159,6 +159,78 @@ ht_tensor *ht_cumsum(ht_tensor *x, int axis)
     return ht__cumulative(&cumsum_row, x, axis);
 }
 
+static void cumprod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[]);
+
+static const ht_cumulative_row cumprod_row = {.name = "ht_cumprod",
+                                              .kernel = HT_KERNEL_CUMPROD,
+                                              .across = HT_OP_PROD,
+                                              .backward = cumprod_backward};
+
+/* The sum of g y from i on, y being conjugated as it is a factor. */
+static ht_tensor *sum_from(ht_tensor *g, ht_tensor *y, int axis)
+{
+    g = y != NULL ? ht_mul(g, ht__conj(y)) : NULL;
+    return g != NULL ? ht__cumulative_reversed(&cumsum_row, g, axis) : NULL;
+}
+
+/* Before the first 0 of a line the sum of g y from x[i] on, over x[i]; behind it 0, as all later
+ * products have that 0; at it the same sum of the products without it. */
+static void cumprod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    const int axis = *(int *)ht_node_context(node, 0);
+    ht_tensor *x = ht_node_saved(node, 0), *zeros = is_zero(x), *count, *first, *none, *all, *rest;
+    ht_tensor *ones = x != NULL ? ht_ones_like(x) : NULL;
+
+    if (zeros == NULL || ones == NULL)
+        return;
+    count = ht__cumulative(&cumsum_row, zeros, axis);
+    none = is_zero(count);
+    first = count != NULL ? ht_logical_and(zeros, ht_eq(count, ht_scalar(1))) : NULL;
+    if (none == NULL || first == NULL)
+        return;
+    all = sum_from(g, ht__cumulative(&cumprod_row, x, axis), axis);
+    rest = sum_from(g, ht__cumulative(&cumprod_row, ht_where(first, ones, x), axis), axis);
+    if (all == NULL || rest == NULL)
+        return;
+    rest = ht__grad_where(rest, first);
+    gin[0] = rest != NULL ? ht_where(none, ht_div(all, ht__conj(x)), rest) : NULL;
+}
+
+ht_tensor *ht_cumprod(ht_tensor *x, int axis)
+{
+    return ht__cumulative(&cumprod_row, x, axis);
+}
+
+/* What the graph keeps of x is a copy. */
+static ht_status in_place(const ht_cumulative_row *row, const char *what, ht_tensor *x, int axis)
+{
+    ht_cumulative_row named = *row;
+    ht_scope *scope;
+    ht_status status;
+    ht_tensor *y;
+
+    if (HT_IS_NULL(x, what, "x"))
+        return ht_error_get(NULL);
+    named.name = what;
+    scope = ht_scope_open();
+    y = ht__cumulative(&named, ht_is_grad_enabled() && ht__needs_grad(x) ? ht_copy(x) : x, axis);
+    status = ht__check_result(what, x, y);
+    if (status == HT_SUCCESS)
+        status = ht__replace_values(what, x, y);
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht_cumsum_(ht_tensor *x, int axis)
+{
+    return in_place(&cumsum_row, "ht_cumsum_", x, axis);
+}
+
+ht_status ht_cumprod_(ht_tensor *x, int axis)
+{
+    return in_place(&cumprod_row, "ht_cumprod_", x, axis);
+}
+
 ht_tensor *ht_diff(ht_tensor *x, int times, int axis)
 {
     if (HT_IS_NULL(x, "ht_diff", "x") || !ht__check_axis("ht_diff", x, &axis))

@@ -148,6 +148,16 @@ ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dty
     return give_memory(what, body, device);
 }
 
+ht_body *ht__body_on(ht_storage *storage, ht_comm *comm, ht_dtype dtype, int ndim,
+                     const int64_t shape[], int split, ht_bounds *bounds)
+{
+    ht_body *body = new_shape(comm, dtype, ndim, shape, split, bounds);
+
+    ht__body_lay_row_major(body);
+    body->storage = storage;
+    return body;
+}
+
 /* Whether the elements of all ranks would lie one after another, the axes in this order; strides of
  * axes of length 1 may be any. */
 static inline bool lies(const ht_body *body, const int order[])

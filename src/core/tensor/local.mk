@@ -2,6 +2,7 @@
 libht_objects_la_SOURCES += \
 	src/core/tensor/body.c \
 	src/core/tensor/check.c \
+	src/core/tensor/dlpack.c \
 	src/core/tensor/grad.c \
 	src/core/tensor/graph.h \
 	src/core/tensor/history.c \

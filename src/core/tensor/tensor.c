@@ -91,6 +91,44 @@ int64_t ht_tensor_nbytes(const ht_tensor *x)
     return HT_IS_THERE(x) ? x->body->lsize * (int64_t)ht_dtype_size(x->body->dtype) : 0;
 }
 
+int64_t ht_tensor_gnbytes(const ht_tensor *x)
+{
+    return HT_IS_THERE(x) ? ht_tensor_size(x) * (int64_t)ht_dtype_size(x->body->dtype) : 0;
+}
+
+ht_status ht_tensor_lshape_map(const ht_tensor *x, int64_t map[])
+{
+    static const char what[] = "ht_tensor_lshape_map";
+    const ht_body *body;
+
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(map, what, "map"))
+        return ht_error_get(NULL);
+    body = x->body;
+    for (int rank = 0; rank < body->comm->size; rank++) {
+        for (int i = 0; i < body->ndim; i++)
+            map[rank * body->ndim + i] = i == body->split ? ht__body_start(body, rank + 1) -
+                                                                ht__body_start(body, rank)
+                                                          : body->shape[i];
+    }
+    return HT_SUCCESS;
+}
+
+ht_status ht_tensor_counts_displs(const ht_tensor *x, int64_t counts[], int64_t displs[])
+{
+    static const char what[] = "ht_tensor_counts_displs";
+
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(counts, what, "counts") ||
+        HT_IS_NULL(displs, what, "displs"))
+        return ht_error_get(NULL);
+    if (x->body->split == HT_NONE)
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: x has no split, expected one", what);
+    for (int rank = 0; rank < x->body->comm->size; rank++) {
+        displs[rank] = ht__body_start(x->body, rank);
+        counts[rank] = ht__body_start(x->body, rank + 1) - displs[rank];
+    }
+    return HT_SUCCESS;
+}
+
 int ht_tensor_split(const ht_tensor *x)
 {
     return HT_IS_THERE(x) ? x->body->split : HT_NONE;

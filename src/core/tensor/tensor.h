@@ -99,6 +99,10 @@ struct ht_tensor {
 ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,
                       const int64_t shape[], int split, ht_bounds *bounds);
 
+/* Over memory that is there: takes the storage. The strides are row-major, to be edited. */
+ht_body *ht__body_on(ht_storage *storage, ht_comm *comm, ht_dtype dtype, int ndim,
+                     const int64_t shape[], int split, ht_bounds *bounds);
+
 /* Shape, distribution and memory order of `like` (a dense one: else row-major), new memory. */
 ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype);
 

@@ -17,10 +17,13 @@ typedef enum call {
     ALLREDUCE,
     SCAN,
     EXSCAN,
+    REDUCE_SCATTER,
     ALLGATHER,
     GATHER,
     SCATTER,
-    ALLTOALL
+    ALLTOALL,
+    ALLTOALLV,
+    ALLTOALLW
 } call;
 typedef enum fault {
     NO_SEND,
@@ -49,17 +52,29 @@ static ht_tensor *read_only(int64_t rows)
         ht_broadcast_to(ht_zeros(HT_SHAPE(COLUMNS), HT_FLOAT32, HT_NONE), HT_SHAPE(rows, COLUMNS)));
 }
 
-/* Rows of each side where all is right; alltoall's are as many as there are ranks. */
+/* Rows of each side where all is right; those of all-to-all are as many as there are ranks. */
 static int64_t send_rows(void)
 {
-    return call_now == SCATTER ? ROWS * ht_test_size : call_now == ALLTOALL ? ht_test_size : ROWS;
+    return call_now == SCATTER || call_now == REDUCE_SCATTER ? ROWS * ht_test_size
+           : call_now >= ALLTOALL                            ? ht_test_size
+                                                             : ROWS;
 }
 
 static int64_t recv_rows(void)
 {
     return call_now == ALLGATHER || call_now == GATHER ? ROWS * ht_test_size
-           : call_now == ALLTOALL                      ? ht_test_size
+           : call_now >= ALLTOALL                      ? ht_test_size
                                                        : ROWS;
+}
+
+/* All from each rank to each other. */
+static ht_status exchange(ht_tensor *send, ht_tensor *recv)
+{
+    ht_tensor *out[4] = {send, send, send, send}, *in[4];
+
+    for (int r = 0; r < 4; r++)
+        in[r] = r == ht_test_rank || recv == NULL ? recv : ht_zeros_like(recv);
+    return ht_alltoallw(HT_COMM_WORLD, out, in);
 }
 
 static ht_status make_call(bool odd)
@@ -67,6 +82,7 @@ static ht_status make_call(bool odd)
     ht_dtype dtype = HT_FLOAT32;
     ht_tensor *send = local(send_rows(), dtype), *recv = local(recv_rows(), dtype);
     ht_reduce_op op = HT_OP_SUM;
+    const int64_t one[4] = {1, 1, 1, 1};
     int root = 0;
 
     if (odd && fault_now == NO_SEND)
@@ -108,6 +124,12 @@ static ht_status make_call(bool odd)
         return ht_scatter(HT_COMM_WORLD, send, recv, root);
     case ALLTOALL:
         return ht_alltoall(HT_COMM_WORLD, send, recv);
+    case REDUCE_SCATTER:
+        return ht_reduce_scatter(HT_COMM_WORLD, send, recv, op);
+    case ALLTOALLV:
+        return ht_alltoallv(HT_COMM_WORLD, send, one, recv, one);
+    case ALLTOALLW:
+        return exchange(send, recv);
     }
     return HT_SUCCESS;
 }
@@ -118,7 +140,7 @@ static bool applies(int odd)
 {
     bool rooted = call_now == BCAST || call_now == REDUCE || call_now == GATHER ||
                   call_now == SCATTER;
-    bool reduces = call_now >= REDUCE && call_now <= EXSCAN;
+    bool reduces = call_now >= REDUCE && call_now <= REDUCE_SCATTER;
 
     switch (fault_now) {
     case NO_SEND:
@@ -147,13 +169,16 @@ static bool applies(int odd)
 static void test_every_fault_in_every_call(void **state)
 {
     static const char *const names[] = {
-        [BCAST] = "ht_bcast",   [REDUCE] = "ht_reduce",   [ALLREDUCE] = "ht_allreduce",
-        [SCAN] = "ht_scan",     [EXSCAN] = "ht_exscan",   [ALLGATHER] = "ht_allgather",
-        [GATHER] = "ht_gather", [SCATTER] = "ht_scatter", [ALLTOALL] = "ht_alltoall"};
+        [BCAST] = "ht_bcast",         [REDUCE] = "ht_reduce",
+        [ALLREDUCE] = "ht_allreduce", [SCAN] = "ht_scan",
+        [EXSCAN] = "ht_exscan",       [ALLGATHER] = "ht_allgather",
+        [GATHER] = "ht_gather",       [SCATTER] = "ht_scatter",
+        [ALLTOALL] = "ht_alltoall",   [REDUCE_SCATTER] = "ht_reduce_scatter",
+        [ALLTOALLV] = "ht_alltoallv", [ALLTOALLW] = "ht_alltoallw"};
     ht_test_agreed row = {.call = make_call};
 
     (void)state;
-    for (call_now = BCAST; call_now <= ALLTOALL; call_now++) {
+    for (call_now = BCAST; call_now <= ALLTOALLW; call_now++) {
         for (fault_now = NO_SEND; fault_now <= OPERATION; fault_now++) {
             char what[80];
 

@@ -9,9 +9,27 @@
 
 enum { ROWS = 4, COLUMNS = 3 };
 
-typedef enum call { BCAST, ALLREDUCE, ALLGATHER, CALLS } call;
+typedef enum call {
+    BCAST,
+    ALLREDUCE,
+    ALLGATHER,
+    REDUCE,
+    SCAN,
+    EXSCAN,
+    ALLGATHERV,
+    GATHER,
+    GATHERV,
+    SCATTER,
+    SCATTERV,
+    ALLTOALL,
+    ALLTOALLV,
+    CALLS
+} call;
 
-static const char *const names[CALLS] = {"ht_ibcast", "ht_iallreduce", "ht_iallgather"};
+static const char *const names[CALLS] = {
+    "ht_ibcast",    "ht_iallreduce",  "ht_iallgather", "ht_ireduce",  "ht_iscan",
+    "ht_iexscan",   "ht_iallgatherv", "ht_igather",    "ht_igatherv", "ht_iscatter",
+    "ht_iscatterv", "ht_ialltoall",   "ht_ialltoallv"};
 
 static call call_now;
 static ht_status (*spoil)(ht_tensor **send, ht_tensor **recv);
@@ -23,19 +41,53 @@ static ht_tensor *local(int64_t rows, ht_dtype dtype)
 
 static ht_request *post(call which, ht_tensor *send, ht_tensor *recv)
 {
+    const int64_t rows[] = {ROWS, ROWS, ROWS, ROWS};
+    ht_comm *world = HT_COMM_WORLD;
+
     switch (which) {
     case BCAST:
-        return ht_ibcast(HT_COMM_WORLD, recv, 0);
+        return ht_ibcast(world, recv, 0);
     case ALLREDUCE:
-        return ht_iallreduce(HT_COMM_WORLD, send, recv, HT_OP_SUM);
+        return ht_iallreduce(world, send, recv, HT_OP_SUM);
+    case REDUCE:
+        return ht_ireduce(world, send, recv, HT_OP_SUM, ht_test_size - 1);
+    case SCAN:
+        return ht_iscan(world, send, recv, HT_OP_SUM);
+    case EXSCAN:
+        return ht_iexscan(world, send, recv, HT_OP_SUM);
+    case ALLGATHERV:
+        return ht_iallgatherv(world, send, recv, rows);
+    case GATHER:
+        return ht_igather(world, send, recv, 0);
+    case GATHERV:
+        return ht_igatherv(world, send, recv, rows, ht_test_size - 1);
+    case SCATTER:
+        return ht_iscatter(world, send, recv, ht_test_size - 1);
+    case SCATTERV:
+        return ht_iscatterv(world, send, recv, rows, 0);
+    case ALLTOALL:
+        return ht_ialltoall(world, send, recv);
+    case ALLTOALLV:
+        return ht_ialltoallv(world, send, rows, recv, rows);
     default:
-        return ht_iallgather(HT_COMM_WORLD, send, recv);
+        return ht_iallgather(world, send, recv);
     }
+}
+
+static bool deals(call which)
+{
+    return which == SCATTER || which == SCATTERV || which == ALLTOALL || which == ALLTOALLV;
+}
+
+static bool gathers(call which)
+{
+    return which == ALLGATHER || which == ALLGATHERV || which == GATHER || which == GATHERV ||
+           which == ALLTOALL || which == ALLTOALLV;
 }
 
 static ht_tensor *whole(call which)
 {
-    return local(which == ALLGATHER ? ROWS * ht_test_size : ROWS, HT_FLOAT32);
+    return local(gathers(which) ? ROWS * ht_test_size : ROWS, HT_FLOAT32);
 }
 
 static void assert_all(ht_tensor *x, float value)
@@ -70,7 +122,8 @@ static ht_status read_only(ht_tensor **send, ht_tensor **recv)
 static ht_status make_calls(bool odd)
 {
     ht_tensor *first = whole(BCAST), *sum = local(ROWS, HT_FLOAT32);
-    ht_tensor *send = local(ROWS, HT_FLOAT32), *recv = whole(call_now);
+    ht_tensor *send = local(deals(call_now) ? ROWS * ht_test_size : ROWS, HT_FLOAT32);
+    ht_tensor *recv = whole(call_now);
     ht_request *requests[3];
     ht_status status;
 

@@ -17,15 +17,30 @@ HT_KERNEL(where)
         const uint8_t *mask = (const uint8_t *)walk.at[1];
         const T *a = (const T *)walk.at[2], *b = (const T *)walk.at[3];
 
+        /* Both are loaded first, or the choice would be a branch. */
         if (ys == 1 && ms == 1 && as == 1 && bs == 1) {
             HT_VECTORIZE
-            for (int64_t i = 0; i < n; i++)
-                y[i] = mask[i] != 0 ? a[i] : b[i];
+            for (int64_t i = 0; i < n; i++) {
+                const T one = a[i], other = b[i];
+
+                y[i] = mask[i] != 0 ? one : other;
+            }
         } else if (ys == 1 && ms == 1 && as == 1 && bs == 0) {
             const T other = *b;
             HT_VECTORIZE
-            for (int64_t i = 0; i < n; i++)
-                y[i] = mask[i] != 0 ? a[i] : other;
+            for (int64_t i = 0; i < n; i++) {
+                const T one = a[i];
+
+                y[i] = mask[i] != 0 ? one : other;
+            }
+        } else if (ys == 1 && ms == 1 && as == 0 && bs == 1) {
+            const T one = *a;
+            HT_VECTORIZE
+            for (int64_t i = 0; i < n; i++) {
+                const T other = b[i];
+
+                y[i] = mask[i] != 0 ? one : other;
+            }
         } else {
             for (int64_t i = 0; i < n; i++)
                 y[i * ys] = mask[i * ms] != 0 ? a[i * as] : b[i * bs];

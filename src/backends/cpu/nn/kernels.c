@@ -11,6 +11,7 @@
 
 #include "config.h"
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/linalg/lapack.h"
 
 #ifdef HT_HAVE_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
@@ -96,5 +97,7 @@ const char *ht__cpu_onednn_version(void)
 void ht__cpu_fill_nn(ht_kernel_table *kernels)
 {
     ht__cpu_fill_gemm(kernels);
+    ht__cpu_fill_lapack(kernels);
+    ht__cpu_fill_fft(kernels);
     ht__cpu_fill_conv(kernels);
 }

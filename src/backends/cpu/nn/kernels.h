@@ -12,6 +12,8 @@ int ht__cpu_gemm(const ht_gemm_call *gemm);
 
 void ht__cpu_fill_gemm(ht_kernel_table *kernels); /* linalg/gemm.c */
 
+void ht__cpu_fill_fft(ht_kernel_table *kernels); /* fft/fft.c */
+
 void ht__cpu_fill_conv(ht_kernel_table *kernels); /* conv.c */
 
 #endif

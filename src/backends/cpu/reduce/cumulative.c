@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cumulative sums. */
+ * Cumulative sums and products. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/reduce/plan.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: cumulative sums, accumulated and stored as sums are (reduce.inc.c). */
+ * Template: cumulative sums and products, accumulated and stored as sums are (reduce.inc.c). */
 
 /* One line along the axis. */
 static void NAME(cumsum_line)(const ht_cumulation *c, TOTAL *y, const T *x, SUM sum)
@@ -63,9 +63,22 @@ static void NAME(cumsum_lines)(const ht_cumulation *c, int64_t m, TOTAL *y, int6
         }
 }
 
-HT_KERNEL(cumulative_CUMSUM)
+static void NAME(cumprod_lines)(const ht_cumulation *c, int64_t m, TOTAL *y, int64_t ys, const T *x,
+                                int64_t xs, const SUM *start, int64_t ss)
 {
-    const ht_cumulation *c = (const ht_cumulation *)call;
+    SUM product[HT_REDUCE_BLOCK];
+
+    for (int64_t j = 0; j < m; j++)
+        product[j] = start != NULL ? start[j * ss] : (SUM)1;
+    for (int64_t i = 0; i < c->count; i++)
+        for (int64_t j = 0; j < m; j++) {
+            product[j] *= (SUM)LOAD(x[i * c->in_stride + j * xs]);
+            y[i * c->out_stride + j * ys] = TO_TOTAL(product[j]);
+        }
+}
+
+HT_INLINE int NAME(cumulate)(const ht_cumulation *c, bool products)
+{
     const ht_loop *loop = &c->loop;
     const int64_t n = row_length(loop), ys = row_stride(loop, 0), xs = row_stride(loop, 1);
     const int64_t ss = row_stride(loop, 2);
@@ -75,7 +88,6 @@ HT_KERNEL(cumulative_CUMSUM)
     const size_t sizes[] = {sizeof(TOTAL), sizeof(T), sizeof(SUM)};
     row_walk walk;
 
-    (void)stream;
     for (bool more = row_walk_begin(&walk, loop); more;
          more = row_walk_next(&walk, operands, sizes))
         for (int64_t i = 0; i < n; i += block) {
@@ -83,7 +95,9 @@ HT_KERNEL(cumulative_CUMSUM)
             const T *x = (const T *)walk.at[1] + i * xs;
             const SUM *start = operands == 3 ? (const SUM *)walk.at[2] + i * ss : NULL;
 
-            if (together)
+            if (products)
+                NAME(cumprod_lines)(c, n - i < block ? n - i : block, y, ys, x, xs, start, ss);
+            else if (together)
                 NAME(cumsum_lines)(c, n - i < block ? n - i : block, y, ys, x, xs, start, ss);
 #if HT_KIND == HT_KIND_FLOAT && defined(HT_HAVE_SCAN)
             else if (c->in_stride == 1 && c->out_stride == 1)
@@ -95,7 +109,20 @@ HT_KERNEL(cumulative_CUMSUM)
     return 0;
 }
 
+HT_KERNEL(cumulative_CUMSUM)
+{
+    (void)stream;
+    return NAME(cumulate)((const ht_cumulation *)call, false);
+}
+
+HT_KERNEL(cumulative_CUMPROD)
+{
+    (void)stream;
+    return NAME(cumulate)((const ht_cumulation *)call, true);
+}
+
 static void NAME(fill_cumulative)(ht_kernel_table *k)
 {
+    k->at[HT_KERNEL_CUMPROD][ID] = NAME(cumulative_CUMPROD);
     k->at[HT_KERNEL_CUMSUM][ID] = NAME(cumulative_CUMSUM);
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Distances between the rows of two matrices, given an ht_distance_call. A row: name. */
+#ifndef HT_KERNELS_SPATIAL_H
+#define HT_KERNELS_SPATIAL_H
+
+#include "ht/backend.h"
+
+/* out[i][j] from the rows x[i] and y[j], for float32 and float64, with d = x[i] - y[j]:
+ *   EUCLIDEAN    sqrt(sum d^2)
+ *   MANHATTAN    sum |d|
+ *   GAUSSIAN     exp(factor sum d^2)
+ * and from what stands there, -2 times the scalar product of both rows, with their sums of squares
+ * as x and y (k = 1), of which a negative sum counts as 0:
+ *   EXPANDED_EUCLIDEAN   sqrt(out + x[i] + y[j])
+ *   EXPANDED_GAUSSIAN    exp(factor (out + x[i] + y[j])) */
+/* clang-format off */
+#define HT_SPATIAL_KERNELS(X) \
+    X(EUCLIDEAN) X(MANHATTAN) X(GAUSSIAN) X(EXPANDED_EUCLIDEAN) X(EXPANDED_GAUSSIAN)
+/* clang-format on */
+
+typedef struct ht_distance_call {
+    ht_kernel_call call;
+    int64_t m, n, k; /* x is (m, k), y (n, k), both dense */
+    int64_t leading; /* elements between rows of out */
+    double factor;
+    const void *x, *y;
+    void *out;
+} ht_distance_call;
+
+#define HT_KERNEL_ID(name) HT_KERNEL_##name,
+enum {
+    HT_KERNEL_BEFORE_SPATIAL = HT_KERNELS_SPATIAL - 1,
+    HT_SPATIAL_KERNELS(HT_KERNEL_ID) HT_KERNELS_SPATIAL_END
+};
+#undef HT_KERNEL_ID
+
+#endif

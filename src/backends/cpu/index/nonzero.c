@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The places of what a mask has set. */
+#include "backends/cpu/level.h"
+#include "ht/kernels/index.h"
+
+/* Where a line of the mask stands, and the indices of its first element. */
+typedef struct line {
+    const uint8_t *mask;
+    int64_t index[HT_MAX_NDIM];
+} line;
+
+/* No branch on what is random: a place is written, and counts if the element is set. `left` is the
+ * room there is. */
+static int64_t find_in_line(const ht_nonzero_call *c, const line *l, int64_t *at, int64_t left)
+{
+    const int last = c->ndim - 1;
+    const int64_t n = c->shape[last], step = c->stride[last], first = c->start[last];
+    int64_t found = 0;
+
+    if (c->ndim == 1) {
+        for (int64_t i = 0; i < n && found < left; i++) {
+            at[found] = first + i;
+            found += l->mask[i * step] != 0;
+        }
+        return found;
+    }
+    for (int64_t i = 0; i < n && found < left; i++) {
+        int64_t *row = at + found * c->ndim;
+
+        for (int axis = 0; axis < last; axis++)
+            row[axis] = c->start[axis] + l->index[axis];
+        row[last] = first + i;
+        found += l->mask[i * step] != 0;
+    }
+    return found;
+}
+
+static bool next_line(const ht_nonzero_call *c, line *l)
+{
+    for (int axis = c->ndim - 2; axis >= 0; axis--) {
+        l->mask += c->stride[axis];
+        if (++l->index[axis] < c->shape[axis])
+            return true;
+        l->mask -= c->stride[axis] * c->shape[axis];
+        l->index[axis] = 0;
+    }
+    return false;
+}
+
+static int nonzero(void *stream, const ht_kernel_call *call)
+{
+    const ht_nonzero_call *c = (const ht_nonzero_call *)call;
+    line l = {.mask = c->mask};
+    int64_t found = 0;
+
+    (void)stream;
+    do
+        found += find_in_line(c, &l, c->at + found * c->ndim, c->count - found);
+    while (found < c->count && next_line(c, &l));
+    return 0;
+}
+
+void HT_LEVEL_NAME(ht__fill_nonzero)(ht_kernel_table *k)
+{
+    k->at[HT_KERNEL_NONZERO][HT_BOOL] = nonzero;
+}

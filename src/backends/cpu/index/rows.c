@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows taken and put where an index says. What is only moved goes by its size, not by its dtype. */
+#include "backends/cpu/level.h"
+#include "backends/cpu/row_walk.h"
+#include "ht/kernels/index.h"
+
+/* In elements from the beginning of x to the place of a row; false: x does not have it here. */
+HT_INLINE bool find_place(const ht_index_call *c, int64_t row, int64_t *offset)
+{
+    *offset = 0;
+    for (int k = 0; k < c->axes; k++) {
+        const ht_indexed_axis *axis = &c->axis[k];
+        int64_t at = axis->at[row * axis->at_step];
+
+        at += (at < 0 ? axis->length : 0) - axis->start;
+        if ((uint64_t)at >= (uint64_t)axis->count)
+            return false;
+        *offset += at * axis->stride;
+    }
+    return true;
+}
+
+/* n elements of what is written; steps are in elements. */
+typedef void line_fn(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
+
+static int walk_rows(const ht_index_call *c, int x_side, size_t size, line_fn *line)
+{
+    const size_t sizes[2] = {size, size};
+    const int beside = 1 - x_side, last = c->loop.ndim - 1;
+    ht_loop loop = c->loop;
+    row_walk walk;
+    int64_t place;
+
+    for (int64_t row = 0; row < c->rows; row++) {
+        if (!find_place(c, row, &place))
+            continue;
+        loop.data[x_side] = (char *)c->loop.data[x_side] + place * (int64_t)size;
+        loop.data[beside] = (char *)c->loop.data[beside] + row * c->row_step * (int64_t)size;
+        for (bool more = row_walk_begin(&walk, &loop); more; more = row_walk_next(&walk, 2, sizes))
+            line(walk.at[0], loop.stride[0][last], walk.at[1], loop.stride[1][last],
+                 loop.shape[last]);
+    }
+    return 0;
+}
+
+static bool is_single(const ht_loop *loop)
+{
+    return loop->ndim == 1 && loop->shape[0] == 1;
+}
+
+static bool is_dense(const ht_loop *loop)
+{
+    return loop->ndim == 1 && loop->stride[0][0] == 1 && loop->stride[1][0] == 1;
+}
+
+enum {
+    AHEAD = 16
+}; /* rows whose places are asked for before their turn, as they may lie anywhere */
+
+/* Rows without gaps. */
+static int move_dense(const ht_index_call *c, int x_side, size_t size)
+{
+    const size_t bytes = (size_t)c->loop.shape[0] * size;
+    char *x = c->loop.data[x_side], *rows = c->loop.data[1 - x_side];
+    int64_t place;
+
+    for (int64_t row = 0; row < c->rows; row++) {
+        char *beside = rows + row * c->row_step * (int64_t)size;
+
+        if (row + AHEAD < c->rows && find_place(c, row + AHEAD, &place))
+            __builtin_prefetch(x + place * (int64_t)size);
+        if (!find_place(c, row, &place))
+            continue;
+        if (x_side == 0)
+            memcpy(x + place * (int64_t)size, beside, bytes);
+        else
+            memcpy(beside, x + place * (int64_t)size, bytes);
+    }
+    return 0;
+}
+
+#define DTYPE HT_UINT8
+#include "backends/cpu/index/move.inc.c"
+#undef DTYPE
+#define DTYPE HT_INT16
+#include "backends/cpu/index/move.inc.c"
+#undef DTYPE
+#define DTYPE HT_INT32
+#include "backends/cpu/index/move.inc.c"
+#undef DTYPE
+#define DTYPE HT_INT64
+#include "backends/cpu/index/move.inc.c"
+#undef DTYPE
+#define DTYPE HT_COMPLEX128
+#include "backends/cpu/index/move.inc.c"
+#undef DTYPE
+
+#define HT_TEMPLATE "backends/cpu/index/add.inc.c"
+#include "backends/cpu/foreach_dtype.h"
+
+void HT_LEVEL_NAME(ht__fill_rows_by_index)(ht_kernel_table *k)
+{
+/* What is moved is as large as the other. */
+#define FILL(dtype, like)                       \
+    k->at[HT_KERNEL_TAKE][dtype] = take_##like; \
+    k->at[HT_KERNEL_PUT][dtype] = put_##like;   \
+    k->at[HT_KERNEL_PUT_ADD][dtype] = put_add_##dtype
+    FILL(HT_BOOL, HT_UINT8);
+    FILL(HT_UINT8, HT_UINT8);
+    FILL(HT_INT8, HT_UINT8);
+    FILL(HT_INT16, HT_INT16);
+    FILL(HT_FLOAT16, HT_INT16);
+    FILL(HT_BFLOAT16, HT_INT16);
+    FILL(HT_INT32, HT_INT32);
+    FILL(HT_FLOAT32, HT_INT32);
+    FILL(HT_INT64, HT_INT64);
+    FILL(HT_FLOAT64, HT_INT64);
+    FILL(HT_COMPLEX64, HT_INT64);
+    FILL(HT_COMPLEX128, HT_COMPLEX128);
+}

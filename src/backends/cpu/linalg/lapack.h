@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Factorisations, as ht__cpu_fill_nn puts them into its table. */
+#ifndef HT_BACKENDS_CPU_LINALG_LAPACK_H
+#define HT_BACKENDS_CPU_LINALG_LAPACK_H
+
+#include "backends/cpu/kernels.h"
+
+void ht__cpu_fill_lapack(ht_kernel_table *kernels);
+
+#endif

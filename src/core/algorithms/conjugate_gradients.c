@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conjugate gradients. Every rank has all of the vectors; of a matrix that is split each step
+ * multiplies where its parts lie, and gathers one vector. */
+#include "core/algorithms/decompositions.h"
+
+#include <math.h>
+
+#include "ht/arithmetics.h"
+#include "ht/complex_math.h"
+#include "ht/factories.h"
+#include "ht/linalg.h"
+#include "ht/manipulations.h"
+#include "ht/solvers.h"
+
+/* Columns of length n, of no split. */
+typedef struct descent {
+    ht_tensor *a, *x, *residual, *direction;
+    double square; /* of the residual */
+} descent;
+
+static ht_tensor *times(ht_tensor *a, ht_tensor *v)
+{
+    return ht_resplit(ht_matmul(a, v), HT_NONE);
+}
+
+/* The real part of x^H y; NaN after an error. */
+static double dot(ht_tensor *x, ht_tensor *y)
+{
+    return ht_item(ht_sum(ht_real(ht_mul(ht__conj(x), y)), HT_NONE));
+}
+
+static ht_status begin(descent *d, ht_tensor *a, ht_tensor *b, ht_tensor *x0)
+{
+    d->a = a;
+    d->x = x0 != NULL ? ht_copy(x0) : ht_zeros_like(b);
+    d->residual = x0 != NULL ? ht_sub(b, times(a, x0)) : ht_copy(b);
+    if (d->x == NULL || d->residual == NULL)
+        return ht_error_get(NULL);
+    d->direction = ht_copy(d->residual);
+    d->square = dot(d->residual, d->residual);
+    return d->direction != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static ht_status step(descent *d)
+{
+    ht_tensor *image = times(d->a, d->direction);
+    const double before = d->square, curvature = image != NULL ? dot(d->direction, image) : 0;
+    ht_status status;
+
+    if (image == NULL)
+        return ht_error_get(NULL);
+    status = ht_add_(d->x, d->direction, before / curvature);
+    if (status == HT_SUCCESS)
+        status = ht_add_(d->residual, image, -before / curvature);
+    if (status != HT_SUCCESS)
+        return status;
+    d->square = dot(d->residual, d->residual);
+    status = ht_mul_scalar_(d->direction, d->square / before);
+    return status == HT_SUCCESS ? ht_add_(d->direction, d->residual, 1) : status;
+}
+
+static ht_tensor *descend(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
+                          int64_t most_steps)
+{
+    descent d = {0};
+    ht_status status = begin(&d, a, b, x0);
+    double goal;
+
+    if (status != HT_SUCCESS)
+        return NULL;
+    goal = tolerance * sqrt(dot(b, b));
+    for (int64_t i = 0; i < most_steps && d.square > goal * goal && status == HT_SUCCESS; i++) {
+        ht_scope *scope = ht_scope_open();
+
+        status = step(&d);
+        ht_scope_close(scope);
+    }
+    return status == HT_SUCCESS ? d.x : NULL;
+}
+
+/* b, or x0, as a column on every rank. */
+static ht_tensor *column(const char *what, const char *name, const ht_tensor *a, ht_tensor *b)
+{
+    if (HT_IS_NULL(b, what, name) || !ht__check_together_as(what, "a", a, name, b))
+        return NULL;
+    if (b->body->ndim == 1 && b->body->shape[0] == ht__rows(a))
+        return ht_expand_dims(ht_resplit(b, HT_NONE), 1);
+    HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: a is %s, %s is %s: expected a vector of its length",
+            what, ht__shape_str(a->body->ndim, a->body->shape), name,
+            ht__shape_str(b->body->ndim, b->body->shape));
+    return NULL;
+}
+
+static ht_tensor *solve(const char *what, ht_tensor *a, ht_tensor *b, ht_tensor *x0,
+                        double tolerance, int64_t most_steps)
+{
+    const bool has_start = x0 != NULL;
+    ht_section section;
+    ht_tensor *x = NULL;
+    ht_dtype dtype;
+
+    section = ht__section_begin(a);
+    b = column(what, "b", a, b);
+    x0 = has_start && b != NULL ? column(what, "x0", a, x0) : NULL;
+    if (b != NULL && (x0 != NULL || !has_start)) {
+        dtype = ht_promote_types(a->body->dtype, b->body->dtype);
+        dtype = has_start ? ht_promote_types(dtype, x0->body->dtype) : dtype;
+        x = descend(ht_astype(a, dtype), ht_astype(b, dtype),
+                    has_start ? ht_astype(x0, dtype) : NULL, tolerance, most_steps);
+    }
+    ht__section_end(section);
+    return x != NULL ? ht_squeeze(x, 1) : NULL;
+}
+
+static bool is_one(const char *what, const ht_tensor *a)
+{
+    if (a->body->ndim == 2)
+        return true;
+    HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: expected one matrix, a is %s", what,
+            ht__shape_str(a->body->ndim, a->body->shape));
+    return false;
+}
+
+ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0)
+{
+    static const char what[] = "ht_cg";
+
+    a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
+    if (a == NULL || !is_one(what, a))
+        return NULL;
+    return solve(what, a, b, x0,
+                 ht_dtype_size(ht__dtype_real(a->body->dtype)) == 4 ? 10 * 0x1p-23 : 10 * 0x1p-52,
+                 ht__rows(a));
+}
+
+ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
+                     int64_t most_steps)
+{
+    static const char what[] = "ht_cg_ext";
+
+    a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
+    if (a == NULL || !is_one(what, a))
+        return NULL;
+    if (!(tolerance >= 0) || most_steps < 0) {
+        HT_FAIL(a->body->comm, HT_ERR_ARGUMENT,
+                "%s: a tolerance of %g and %lld steps, expected neither below 0", what, tolerance,
+                (long long)most_steps);
+        return NULL;
+    }
+    return solve(what, a, b, x0, tolerance, most_steps);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which frequency stands where: what the places of a transform mean, which each rank computes of
+ * its own, and their order with 0 in the middle, by which elements move as those of ht_roll do. */
+#include "core/ops/ops.h"
+#include "ht/arithmetics.h"
+#include "ht/fft.h"
+#include "ht/manipulations.h"
+
+/* In float64, then in dtype: index / (n d). */
+static ht_tensor *frequencies(const char *what, int64_t n, int64_t count, double d, ht_dtype dtype,
+                              ht_place place)
+{
+    ht_device *device = place.device;
+    ht_tensor *host;
+
+    if (place.comm == NULL)
+        return NULL;
+    if (n < 1 || d == 0) {
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT,
+                "%s: n is %lld and d %g, expected at least 1 and not 0", what, (long long)n, d);
+        return NULL;
+    }
+    if (!ht_dtype_is_floating(dtype)) {
+        HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: dtype is %s, expected a floating one", what,
+                ht_dtype_name(dtype));
+        return NULL;
+    }
+    place.device = ht__device_cpu();
+    host = ht__new_at(what, 1, &count, HT_FLOAT64, place);
+    if (host == NULL)
+        return NULL;
+    for (int64_t i = 0; i < host->body->lsize; i++) {
+        const int64_t at = host->body->split_start + i;
+        const int64_t index = count == n && at >= (n + 1) / 2 ? at - n : at;
+
+        ((double *)ht__body_data(host->body))[i] = (double)index / ((double)n * d);
+    }
+    return ht_to_device(ht_astype(host, dtype), device);
+}
+
+static int64_t half(int64_t n)
+{
+    return n / 2 + 1;
+}
+
+ht_tensor *ht_fftfreq(int64_t n, double d, int split)
+{
+    return frequencies("ht_fftfreq", n, n, d, HT_FLOAT32, ht__place_here("ht_fftfreq", split));
+}
+
+ht_tensor *ht_fftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
+                          ht_comm *comm)
+{
+    return frequencies("ht_fftfreq_ext", n, n, d, dtype,
+                       ht__place_at("ht_fftfreq_ext", split, device, comm));
+}
+
+ht_tensor *ht_rfftfreq(int64_t n, double d, int split)
+{
+    return frequencies("ht_rfftfreq", n, half(n), d, HT_FLOAT32,
+                       ht__place_here("ht_rfftfreq", split));
+}
+
+ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
+                           ht_comm *comm)
+{
+    return frequencies("ht_rfftfreq_ext", n, half(n), d, dtype,
+                       ht__place_at("ht_rfftfreq_ext", split, device, comm));
+}
+
+/* Axes by half their length, up or down. */
+static ht_tensor *shift(const char *what, ht_tensor *x, int count, const int axes[], int direction)
+{
+    if (HT_IS_NULL(x, what, "x"))
+        return NULL;
+    count = axes != NULL ? count : x->body->ndim;
+    if (count < 0) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %d axes", what, count);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        int axis = axes != NULL ? axes[i] : i;
+
+        if (!ht__check_axis(what, x, &axis))
+            return NULL;
+    }
+    for (int i = 0; i < count && x != NULL; i++) {
+        int axis = axes != NULL ? axes[i] : i;
+
+        axis += axis < 0 ? x->body->ndim : 0;
+        x = ht_roll(x, direction * (x->body->shape[axis] / 2), axis);
+    }
+    return x;
+}
+
+ht_tensor *ht_fftshift(ht_tensor *x, int count, const int axes[])
+{
+    return shift("ht_fftshift", x, count, axes, 1);
+}
+
+ht_tensor *ht_ifftshift(ht_tensor *x, int count, const int axes[])
+{
+    return shift("ht_ifftshift", x, count, axes, -1);
+}

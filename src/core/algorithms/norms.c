@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Norms of vectors and matrices. Each rank reduces its part, and what it found is combined as any
+ * reduction's is: a sum of powers in float64, which is rounded after the root. One pass over x for
+ * the orders 1 and 2, a tensor of powers for others. */
+#include "core/ops/drivers.h"
+#include "ht/linalg.h"
+
+#include <math.h>
+
+#include "ht/arithmetics.h"
+#include "ht/complex_math.h"
+#include "ht/exponential.h"
+#include "ht/factories.h"
+#include "ht/kernels/reduce.h"
+#include "ht/manipulations.h"
+#include "ht/relational.h"
+#include "ht/rounding.h"
+#include "ht/statistics.h"
+
+/* ---- sums of powers -------------------------------------------------------------------------- */
+
+typedef struct power_context {
+    ht_reduce_over over;
+    double ord;
+} power_context;
+
+/* d|x| / dx times (|x| / norm)^(ord - 1), and 0 where x is 0. */
+static void power_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    const power_context *kept = ht_node_context(node, 0);
+    ht_tensor *x = ht_node_saved(node, 0), *norm = ht_node_saved(node, 1), *slope, *size;
+
+    if (x == NULL || norm == NULL)
+        return;
+    norm = ht__reduce_undone(&kept->over, norm, x->body->ndim);
+    g = ht__reduce_undone(&kept->over, g, x->body->ndim);
+    if (kept->ord == 2) {
+        slope = ht_div(x, norm);
+    } else {
+        size = ht_abs(x);
+        slope = ht_div(x, size);
+        if (kept->ord != 1)
+            slope = ht_mul(slope, ht_pow(ht_div(size, norm), ht_scalar(kept->ord - 1)));
+    }
+    gin[0] = ht__grad_where(ht_mul(g, slope), ht_ne(x, ht_scalar(0)));
+}
+
+/* The sum of |x|^ord over the axes, in float64. */
+static ht_tensor *sum_of_powers(const char *what, ht_tensor *x, double ord,
+                                const ht_reduce_over *over)
+{
+    x = ht_dtype_is_complex(x->body->dtype) ? ht_abs(x) : x;
+    if (x != NULL && ord != 1 && ord != 2)
+        x = ht_pow(ht_abs(x), ht_scalar(ord));
+    if (x == NULL)
+        return NULL;
+    return ht__sum_by(what, ord == 2 ? HT_KERNEL_SUM_SQUARES : HT_KERNEL_SUM_ABS, x, over);
+}
+
+static ht_tensor *root(ht_tensor *sum, double ord)
+{
+    if (sum == NULL || ord == 1)
+        return sum;
+    return ord == 2 ? ht_sqrt(sum) : ht_pow(sum, ht_scalar(1 / ord));
+}
+
+static ht_tensor *norm_of_powers(const char *what, ht_tensor *x, double ord,
+                                 const ht_reduce_over *over)
+{
+    const bool was = ht_set_grad_enabled(false);
+    ht_comm *outer = ht__together(x->body->comm);
+    ht_dtype dtype = ht__dtype_real(x->body->dtype);
+    ht_tensor *y = ht_astype(root(sum_of_powers(what, x, ord, over), ord), dtype);
+    ht_node *node;
+
+    ht__together_end(outer);
+    ht_set_grad_enabled(was);
+    node = y != NULL ? ht_node_new(what, power_backward, 1, &x) : NULL;
+    if (node == NULL)
+        return y;
+    *(power_context *)ht_node_context(node, sizeof(power_context)) = (power_context){*over, ord};
+    ht_node_save(node, x);
+    ht_node_save(node, y);
+    return ht_node_set_output(node, y);
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static ht_reduce_options options_of(const int *axes, int count, bool keepdims)
+{
+    ht_reduce_options options = ht_reduce_options_default();
+
+    options.axes = axes;
+    options.count = count;
+    options.keepdims = keepdims;
+    return options;
+}
+
+static ht_reduce_over over_of(const int *axes, int count, bool keepdims)
+{
+    ht_reduce_over over = {.axes = axes == NULL ? UINT32_MAX : 0, .keepdims = keepdims};
+
+    for (int i = 0; i < count; i++)
+        over.axes |= 1u << axes[i];
+    return over;
+}
+
+static ht_tensor *extreme(const char *what, ht_tensor *x, bool largest, const int *axes, int count,
+                          bool keepdims)
+{
+    const ht_reduce_options options = options_of(axes, count, keepdims);
+    const ht_reduce_over over = over_of(axes, count, keepdims);
+
+    if (ht__reduce_count(x->body, &over) == 0) {
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x of shape %s has no elements", what,
+                ht__shape_str(x->body->ndim, x->body->shape));
+        return NULL;
+    }
+    return largest ? ht_max_ext(x, &options) : ht_min_ext(x, &options);
+}
+
+static ht_tensor *count_of_others(ht_tensor *x, const int *axes, int count, bool keepdims)
+{
+    const ht_reduce_options options = options_of(axes, count, keepdims);
+
+    return ht_astype(ht_sum_ext(ht_ne(x, ht_scalar(0)), &options), ht__dtype_real(x->body->dtype));
+}
+
+/* The norm of vectors over the axes (NULL: all). */
+static ht_tensor *vector_norm(const char *what, ht_tensor *x, double ord, const int *axes,
+                              int count, bool keepdims)
+{
+    const ht_reduce_over over = over_of(axes, count, keepdims);
+
+    ord = ord == HT_NORM_DEFAULT ? 2 : ord;
+    if (isnan(ord) || ord == HT_NORM_FRO) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: vectors have no norm of order %s", what,
+                isnan(ord) ? "NaN" : "HT_NORM_FRO");
+        return NULL;
+    }
+    if (ht__dtype_is_exact(x->body->dtype))
+        x = ht_astype(x, HT_FLOAT32);
+    if (x == NULL)
+        return NULL;
+    if (isinf(ord)) {
+        x = ht_abs(x);
+        return x != NULL ? extreme(what, x, ord > 0, axes, count, keepdims) : NULL;
+    }
+    return ord == 0 ? count_of_others(x, axes, count, keepdims)
+                    : norm_of_powers(what, x, ord, &over);
+}
+
+/* Largest or smallest sum of |x| along axes[0], and of those along axes[1]. */
+static ht_tensor *extreme_of_sums(const char *what, ht_tensor *x, const int axes[2], bool largest,
+                                  bool keepdims)
+{
+    ht_tensor *sums = vector_norm(what, x, 1, axes, 1, true), *y;
+    const int later = axes[0] > axes[1] ? axes[0] : axes[1], sooner = axes[0] + axes[1] - later;
+
+    y = sums != NULL ? extreme(what, sums, largest, axes + 1, 1, true) : NULL;
+    if (y == NULL || keepdims)
+        return y;
+    y = ht_squeeze(y, later);
+    return ht__without_base(y != NULL ? ht_squeeze(y, sooner) : NULL);
+}
+
+static ht_tensor *matrix_norm(const char *what, ht_tensor *x, double ord, const int axes[2],
+                              bool keepdims)
+{
+    const int swapped[2] = {axes[1], axes[0]};
+
+    if (ord == HT_NORM_FRO || ord == HT_NORM_DEFAULT)
+        return vector_norm(what, x, 2, axes, 2, keepdims);
+    if (ord == 1 || ord == -1)
+        return extreme_of_sums(what, x, axes, ord > 0, keepdims);
+    if (isinf(ord))
+        return extreme_of_sums(what, x, swapped, ord > 0, keepdims);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+            "%s: order %g of matrices, expected 1, -1, an infinity or HT_NORM_FRO", what, ord);
+    return NULL;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+ht_tensor *ht_vector_norm(ht_tensor *x, double ord, int axis, bool keepdims)
+{
+    static const char what[] = "ht_vector_norm";
+
+    if (HT_IS_NULL(x, what, "x") || (axis != HT_NONE && !ht__check_axis(what, x, &axis)))
+        return NULL;
+    return vector_norm(what, x, ord, axis != HT_NONE ? &axis : NULL, axis != HT_NONE, keepdims);
+}
+
+static bool check_matrix_axes(const char *what, const ht_tensor *x, int axes[2])
+{
+    if (axes[0] == HT_NONE && axes[1] == HT_NONE && x->body->ndim == 2) {
+        axes[0] = 0;
+        axes[1] = 1;
+        return true;
+    }
+    if (axes[0] == HT_NONE && axes[1] == HT_NONE) {
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: expected a matrix or two axes, x is %s", what,
+                ht__shape_str(x->body->ndim, x->body->shape));
+        return false;
+    }
+    if (!ht__check_axis(what, x, &axes[0]) || !ht__check_axis(what, x, &axes[1]))
+        return false;
+    if (axes[0] == axes[1]) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: axis %d is given twice", what, axes[0]);
+        return false;
+    }
+    return true;
+}
+
+ht_tensor *ht_matrix_norm(ht_tensor *x, double ord, int axis0, int axis1, bool keepdims)
+{
+    static const char what[] = "ht_matrix_norm";
+    int axes[2] = {axis0, axis1};
+
+    if (HT_IS_NULL(x, what, "x") || !check_matrix_axes(what, x, axes))
+        return NULL;
+    return matrix_norm(what, x, ord, axes, keepdims);
+}
+
+ht_norm_options ht_norm_options_default(void)
+{
+    return (ht_norm_options){.size = sizeof(ht_norm_options), .ord = HT_NORM_DEFAULT};
+}
+
+ht_tensor *ht_norm_ext(ht_tensor *x, const ht_norm_options *options)
+{
+    static const char what[] = "ht_norm_ext";
+    const ht_norm_options o = options != NULL ? *options : ht_norm_options_default();
+    int axes[2] = {HT_NONE, HT_NONE}, count = o.axes != NULL ? o.count : 0;
+    bool is_matrix;
+
+    if (HT_IS_NULL(x, what, "x") ||
+        HT_CHECK_OPTIONS(x->body->comm, what, &o, ht_norm_options) != HT_SUCCESS)
+        return NULL;
+    if (o.count != count || count < 0 || count > 2 || (o.axes != NULL && count == 0)) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %d axes, expected one or two", what, o.count);
+        return NULL;
+    }
+    is_matrix = count == 2 || (count == 0 && x->body->ndim == 2 && o.ord != HT_NORM_DEFAULT);
+    for (int i = 0; i < count; i++)
+        axes[i] = o.axes[i];
+    if (is_matrix)
+        return check_matrix_axes(what, x, axes) ? matrix_norm(what, x, o.ord, axes, o.keepdims)
+                                                : NULL;
+    if (count == 1 && !ht__check_axis(what, x, &axes[0]))
+        return NULL;
+    return vector_norm(what, x, o.ord, count == 1 ? axes : NULL, count, o.keepdims);
+}
+
+ht_tensor *ht_norm(ht_tensor *x)
+{
+    return HT_IS_NULL(x, "ht_norm", "x")
+               ? NULL
+               : vector_norm("ht_norm", x, HT_NORM_DEFAULT, NULL, 0, false);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files of any format, which their names tell. */
+#include "core/io/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ht/io.h"
+
+typedef struct format {
+    const char *suffix;
+    bool has_sets; /* a file has several tensors, with names */
+    ht_tensor *(*load)(const char *path, const char *dataset, ht_dtype dtype, int split);
+    ht_status (*save)(ht_tensor *x, const char *path, const char *dataset);
+} format;
+
+static ht_tensor *load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split)
+{
+    return ht_load_hdf5(path, dataset, dtype, split);
+}
+
+static ht_status save_hdf5(ht_tensor *x, const char *path, const char *dataset)
+{
+    return ht_save_hdf5(x, path, dataset, "w");
+}
+
+static ht_tensor *load_npy(const char *path, const char *dataset, ht_dtype dtype, int split)
+{
+    (void)dataset;
+    return ht_load_npy(path, dtype, split);
+}
+
+static ht_status save_npy(ht_tensor *x, const char *path, const char *dataset)
+{
+    (void)dataset;
+    return ht_save_npy(x, path);
+}
+
+static ht_tensor *load_csv(const char *path, const char *dataset, ht_dtype dtype, int split)
+{
+    (void)dataset;
+    return ht_load_csv(path, 0, ',', dtype, split);
+}
+
+static ht_status save_csv(ht_tensor *x, const char *path, const char *dataset)
+{
+    (void)dataset;
+    return ht_save_csv(x, path, NULL, -1, ',');
+}
+
+static const format formats[] = {{".h5", true, load_hdf5, save_hdf5},
+                                 {".hdf5", true, load_hdf5, save_hdf5},
+                                 {".npy", false, load_npy, save_npy},
+                                 {".csv", false, load_csv, save_csv}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static ht_status check_set(const char *what, const format *found, const char *path,
+                           const char *dataset)
+{
+    if (found->has_sets && dataset == NULL)
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the name of the data set in %s is NULL", what,
+                             path);
+    if (!found->has_sets && dataset != NULL)
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: %s has one tensor, and a data set \"%s\" is asked for", what,
+                             path, dataset);
+    return HT_SUCCESS;
+}
+
+/* The format that a name tells; NULL after an error on all ranks. Collective. */
+static const format *format_of(const char *what, ht_comm *comm, const char *path,
+                               const char *dataset)
+{
+    const char *dot = path != NULL ? strrchr(path, '.') : NULL;
+    bool begun = ht__agree_begin();
+    const format *found = NULL;
+    ht_status status;
+
+    for (int i = 0; i < FORMATS && dot != NULL; i++) {
+        if (strcasecmp(dot, formats[i].suffix) == 0)
+            found = &formats[i];
+    }
+    if (path == NULL)
+        status = ht__error_set_null(what, "the path");
+    else if (found == NULL)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: the name %s tells no format: it does not end in .h5, .hdf5, "
+                               ".npy or .csv",
+                               what, path);
+    else
+        status = check_set(what, found, path, dataset);
+    ht__begin(comm, (ht_call){.what = what, .refused = status != HT_SUCCESS});
+    return ht__agree_end(what, comm, begun, status) == HT_SUCCESS ? found : NULL;
+}
+
+ht_tensor *ht_load(const char *path, const char *dataset, ht_dtype dtype, int split)
+{
+    ht_place place = ht__place_here("ht_load", split);
+    const format *found;
+
+    if (place.comm == NULL)
+        return NULL;
+    found = format_of("ht_load", place.comm, path, dataset);
+    return found != NULL ? found->load(path, dataset, dtype, split) : NULL;
+}
+
+ht_status ht_save(ht_tensor *x, const char *path, const char *dataset)
+{
+    const format *found;
+
+    if (HT_IS_NULL(x, "ht_save", "x"))
+        return ht_error_get(NULL);
+    found = format_of("ht_save", ht_tensor_comm(x), path, dataset);
+    return found != NULL ? found->save(x, path, dataset) : ht_error_get(NULL);
+}

@@ -1,0 +1,110 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "ht_test.h"
+#include "tensor_check.h"
+
+static const double numbers[] = {0.5, 3, -1, 7.5, 3, 2.5, 9, NAN, 5, -INFINITY, 7, 6.5};
+static const double edges[] = {-1, 0, 2.5, 3, 3, 7, 7.5};
+
+enum { NUMBERS = 12, EDGES = 7 };
+
+/* How many edges are less, or not greater. */
+static double place_of(double x, bool right)
+{
+    double place = 0;
+
+    for (int i = 0; i < EDGES; i++)
+        place += edges[i] < x || isnan(x) || (right && edges[i] == x);
+    return place;
+}
+
+static int split_of(int i)
+{
+    return i < 0 ? HT_NONE : i;
+}
+
+static void check_places(ht_tensor *x, ht_tensor *boundaries, bool right)
+{
+    ht_tensor *down = ht_flip(boundaries, 0, NULL), *y = ht_bucketize(x, boundaries, right);
+    double expected[NUMBERS];
+
+    for (int i = 0; i < NUMBERS; i++)
+        expected[i] = place_of(numbers[i], right);
+    assert_int_equal(ht_tensor_dtype(y), HT_INT64);
+    assert_int_equal(ht_tensor_split(y), ht_tensor_split(x));
+    ht_test_expect(y, expected, 0);
+    ht_test_expect(ht_searchsorted(boundaries, x, right), expected, 0);
+    ht_test_expect(ht_digitize(x, boundaries, !right), expected, 0);
+    for (int i = 0; i < NUMBERS; i++)
+        expected[i] = EDGES - expected[i];
+    ht_test_expect(ht_digitize(x, down, right), expected, 0);
+}
+
+static void every_split_of_both_has_the_same_places(void **state)
+{
+    static const ht_dtype dtypes[] = {HT_FLOAT64, HT_FLOAT32, HT_BFLOAT16};
+
+    (void)state;
+    for (int i = 0; i < 18; i++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_array(numbers, HT_SHAPE(4, 3), HT_FLOAT64, split_of(i % 3 - 1));
+        ht_tensor *boundaries = ht_array(edges, HT_SHAPE(EDGES), HT_FLOAT64,
+                                         split_of(i / 3 % 2 - 1));
+
+        check_places(ht_astype(x, dtypes[i / 6]), boundaries, false);
+        check_places(x, ht_astype(boundaries, dtypes[i / 6]), true);
+        ht_scope_close(scope);
+    }
+}
+
+static void edges_may_be_parts_and_none(void **state)
+{
+    ht_tensor *x = ht_array(numbers, HT_SHAPE(NUMBERS), HT_FLOAT64, 0);
+    ht_tensor *all = ht_array(edges, HT_SHAPE(EDGES), HT_FLOAT64, 0);
+
+    (void)state;
+    ht_test_expect(ht_bucketize(ht_narrow(x, 0, 3, 5), ht_narrow(all, 0, 4, 7), false),
+                   (double[]){2, 0}, 0);
+    ht_test_expect(ht_digitize(ht_narrow(x, 0, 3, 5), ht_narrow(all, 0, 4, 4), false),
+                   (double[]){0, 0}, 0);
+    ht_test_expect(
+        ht_bucketize(ht_arange(0, 5, 1, HT_INT32, 0), ht_arange(0, 9, 2, HT_INT64, 0), true),
+        (double[]){1, 1, 2, 2, 3}, 0);
+    HT_TEST_EXPECT_ERROR(ht_bucketize(x, ht_reshape(x, HT_SHAPE(4, 3)), false), HT_ERR_SHAPE,
+                         "ht_bucketize: boundaries are of shape (4, 3), expected one axis");
+}
+
+static void numbers_are_counted(void **state)
+{
+    static const int64_t places[] = {3, 0, 1, 3, 3, 6, 0, 1, 1, 1};
+    static const double weights[] = {0.5, 1, 2, 0.25, 4, -1, 3, 0, 1, 8};
+
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        ht_tensor *x = ht_array(places, HT_SHAPE(10), HT_INT64, split_of(split)), *y;
+        ht_tensor *w = ht_array(weights, HT_SHAPE(10), HT_FLOAT64, split_of(-1 - split));
+
+        y = ht_bincount(x, NULL, 0);
+        assert_int_equal(ht_tensor_dtype(y), HT_INT64);
+        assert_int_equal(ht_tensor_split(y), HT_NONE);
+        ht_test_expect(y, (double[]){2, 4, 0, 3, 0, 0, 1}, 0);
+        ht_test_expect(ht_bincount(ht_astype(x, HT_UINT8), NULL, 9),
+                       (double[]){2, 4, 0, 3, 0, 0, 1, 0, 0}, 0);
+        ht_test_expect(ht_bincount(ht_astype(x, HT_BOOL), NULL, 0), (double[]){2, 8}, 0);
+        ht_test_expect(ht_bincount(x, w, 0), (double[]){4, 11, 0, 4.75, 0, 0, -1}, 0);
+        y = ht_bincount(x, ht_astype(w, HT_FLOAT32), 0);
+        assert_int_equal(ht_tensor_dtype(y), HT_FLOAT32);
+        ht_test_expect(y, (double[]){4, 11, 0, 4.75, 0, 0, -1}, 0);
+        ht_test_expect(ht_bincount(ht_narrow(x, 0, 6, 10), NULL, 0), (double[]){1, 3}, 0);
+        ht_test_expect(ht_bincount(ht_narrow(x, 0, 6, 6), NULL, 2), (double[]){0, 0}, 0);
+        HT_TEST_EXPECT_ERROR(ht_bincount(ht_sub_scalar(x, 2), NULL, 0), HT_ERR_ARGUMENT,
+                             "ht_bincount: x is from -2 to 4, expected 0 to 2^59 - 1");
+        HT_TEST_EXPECT_ERROR(ht_bincount(w, NULL, 0), HT_ERR_DTYPE,
+                             "ht_bincount: x is float64, expected integers or bool");
+    }
+}
+
+HT_TEST_SUITE(test_bins, cmocka_unit_test(every_split_of_both_has_the_same_places),
+              cmocka_unit_test(edges_may_be_parts_and_none), cmocka_unit_test(numbers_are_counted));

@@ -1,0 +1,154 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "gradcheck.h"
+#include "ht_test.h"
+#include "tensor_check.h"
+
+enum { EUCLIDEAN, EUCLIDEAN_EXPANDED, MANHATTAN, GAUSSIAN, GAUSSIAN_EXPANDED, KINDS };
+
+static ht_tensor *call(int kind, ht_tensor *x, ht_tensor *y)
+{
+    switch (kind) {
+    case MANHATTAN:
+        return ht_manhattan(x, y);
+    case GAUSSIAN:
+    case GAUSSIAN_EXPANDED:
+        return ht_rbf(x, y, 1.5, kind == GAUSSIAN_EXPANDED);
+    default:
+        return ht_cdist(x, y, kind == EUCLIDEAN_EXPANDED);
+    }
+}
+
+static double distance(int kind, const double *x, const double *y, int64_t k)
+{
+    double sum = 0;
+
+    for (int64_t l = 0; l < k; l++)
+        sum += kind == MANHATTAN ? fabs(x[l] - y[l]) : (x[l] - y[l]) * (x[l] - y[l]);
+    return kind == MANHATTAN ? sum : kind >= GAUSSIAN ? exp(-sum / 4.5) : sqrt(sum);
+}
+
+static int split_of(int i)
+{
+    return i < 0 ? HT_NONE : i;
+}
+
+/* Rows of so many numbers; of one operand the rows are unbalanced, or lie as columns. */
+static void check_sizes(int64_t m, int64_t n, int64_t k, ht_dtype dtype, double tolerance)
+{
+    static double expected[80 * 80];
+    ht_scope *outer = ht_scope_open();
+    ht_tensor *x = ht_test_randn(HT_SHAPE(m + 1, k), dtype, HT_NONE, 1);
+    ht_tensor *y = ht_test_randn(HT_SHAPE(k, n), dtype, HT_NONE, 2);
+    const double *a = ht_test_values(x), *b;
+
+    y = ht_transpose(y, 0, 1);
+    b = ht_test_values(y);
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int64_t i = 0; i < m * n; i++)
+            expected[i] = distance(kind, a + (i / n + 1) * k, b + i % n * k, k);
+        for (int way = 0; way < 9; way++) {
+            const int sx = way / 3 - 1, sy = way % 3 - 1;
+            ht_scope *scope = ht_scope_open();
+            ht_tensor *rows = ht_narrow(ht_resplit(x, split_of(sx)), 0, 1, m + 1);
+            ht_tensor *d = call(kind, rows, ht_resplit(y, split_of(sy)));
+
+            assert_int_equal(ht_tensor_dtype(d), dtype);
+            assert_int_equal(ht_tensor_split(d), sx >= 0 ? 0 : sy >= 0 ? 1 : HT_NONE);
+            ht_test_expect(d, expected, tolerance);
+            ht_scope_close(scope);
+        }
+    }
+    ht_scope_close(outer);
+}
+
+static void every_pair_of_splits(void **state)
+{
+    (void)state;
+    check_sizes(5, 7, 3, HT_FLOAT64, 1e-7);
+    check_sizes(2, 70, 4, HT_FLOAT32, 1e-3);
+    check_sizes(70, 3, 1, HT_FLOAT64, 1e-7);
+    check_sizes(0, 3, 2, HT_FLOAT32, 0);
+    check_sizes(3, 0, 2, HT_FLOAT32, 0);
+    check_sizes(4, 5, 0, HT_FLOAT64, 0);
+}
+
+/* What differs little is not lost, and what is one row is at distance 0. */
+static void differences_are_exact(void **state)
+{
+    ht_tensor *x = ht_array((float[]){10000, 10000.001f, 10000, 10000}, HT_SHAPE(2, 2), HT_FLOAT32,
+                            0);
+    const double step = (double)10000.001f - 10000;
+
+    (void)state;
+    ht_test_expect(ht_cdist(x, x, false), (double[]){0, step, step, 0}, 0);
+    ht_test_expect(ht_manhattan(x, x), (double[]){0, step, step, 0}, 0);
+    ht_test_expect(ht_rbf(x, x, 1, false), (double[]){1, 1, 1, 1}, 1e-5);
+}
+
+static void other_dtypes(void **state)
+{
+    ht_tensor *x = ht_array((int[]){0, 3, 0, 4}, HT_SHAPE(4, 1), HT_INT32, 0), *y;
+
+    (void)state;
+    y = ht_cdist(x, ht_astype(x, HT_BOOL), false);
+    assert_int_equal(ht_tensor_dtype(y), HT_FLOAT32);
+    ht_test_expect(y, (double[]){0, 1, 0, 1, 3, 2, 3, 2, 0, 1, 0, 1, 4, 3, 4, 3}, 0);
+    y = ht_manhattan(ht_astype(x, HT_FLOAT16), ht_astype(x, HT_INT8));
+    assert_int_equal(ht_tensor_dtype(y), HT_FLOAT16);
+    ht_test_expect(ht_narrow(y, 0, 1, 2), (double[]){3, 0, 3, 1}, 0);
+    assert_int_equal(ht_tensor_dtype(ht_cdist(x, ht_astype(x, HT_FLOAT64), true)), HT_FLOAT64);
+}
+
+static ht_tensor *differentiated(ht_tensor *in[], void *user)
+{
+    return call(*(int *)user, in[0], in[1]);
+}
+
+static void gradients(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int way = 0; way < 4; way++) {
+            ht_scope *scope = ht_scope_open();
+            ht_tensor *in[2] = {ht_test_randn(HT_SHAPE(3, 2), HT_FLOAT64, split_of(way % 2 - 1), 1),
+                                ht_test_randn(HT_SHAPE(4, 2), HT_FLOAT64,
+                                              split_of(way / 2 * (1 + kind % 2) - 1), 2)};
+
+            ht_tensor_set_requires_grad(in[0], true);
+            ht_tensor_set_requires_grad(in[1], true);
+            ht_gradcheck(differentiated, 2, in, &kind, 1e-6);
+            ht_scope_close(scope);
+        }
+    }
+}
+
+static void of_rows_among_themselves(void **state)
+{
+    ht_tensor *x = ht_array((double[]){0, 0, 3, 4}, HT_SHAPE(2, 2), HT_FLOAT64, 0);
+
+    (void)state;
+    ht_tensor_set_requires_grad(x, true);
+    assert_int_equal(ht_backward(ht_sum(ht_cdist(x, x, false), HT_NONE)), HT_SUCCESS);
+    ht_test_expect(ht_tensor_grad(x), (double[]){-1.2, -1.6, 1.2, 1.6}, 1e-14);
+}
+
+static void misuse_is_reported(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(4, 3), HT_FLOAT32, 0), *y = ht_ones(HT_SHAPE(4, 2), HT_INT8, 0);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_cdist(x, y, false), HT_ERR_SHAPE,
+                         "ht_cdist: x is (4, 3), y is (4, 2), expected two matrices of rows of");
+    HT_TEST_EXPECT_ERROR(ht_manhattan(x, ht_astype(x, HT_COMPLEX64)), HT_ERR_DTYPE,
+                         "ht_manhattan: not defined for complex64");
+    HT_TEST_EXPECT_ERROR(ht_rbf(x, x, 0, false), HT_ERR_ARGUMENT,
+                         "ht_rbf: sigma is 0, expected more than 0");
+}
+
+HT_TEST_SUITE(test_distance, cmocka_unit_test(every_pair_of_splits),
+              cmocka_unit_test(differences_are_exact), cmocka_unit_test(other_dtypes),
+              cmocka_unit_test(gradients), cmocka_unit_test(of_rows_among_themselves),
+              cmocka_unit_test(misuse_is_reported));

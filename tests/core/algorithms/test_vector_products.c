@@ -1,0 +1,197 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+#include "gradcheck.h"
+#include "ht_test.h"
+#include "tensor_check.h"
+
+enum { N = 9 };
+
+static int split_of(int i)
+{
+    return i < 0 ? HT_NONE : i;
+}
+
+/* For each pair of splits of two vectors. */
+static void vectors_meet_in_a_number(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *a = ht_test_randn(HT_SHAPE(N), HT_FLOAT64, split_of(way % 2 - 1), 1);
+        ht_tensor *b = ht_test_randn(HT_SHAPE(N), HT_FLOAT64, split_of(way / 2 - 1), 2);
+        const double *x = ht_test_values(a), *y = ht_test_values(b);
+        double dot = 0, square = 0, shadow[N];
+
+        for (int i = 0; i < N; i++) {
+            dot += x[i] * y[i];
+            square += y[i] * y[i];
+        }
+        for (int i = 0; i < N; i++)
+            shadow[i] = dot / square * y[i];
+        ht_test_expect(ht_dot(a, b), &dot, 1e-13);
+        ht_test_expect(ht_vdot(ht_reshape(a, HT_SHAPE(3, 3)), b), &dot, 1e-13);
+        ht_test_expect(ht_vecdot(a, b, HT_NONE, true), &dot, 1e-13);
+        ht_test_expect(ht_projection(a, b), shadow, 1e-13);
+        ht_scope_close(scope);
+    }
+}
+
+static void what_stands_left_is_conjugated(void **state)
+{
+    ht_tensor *a = ht_mul_scalar_ext(ht_ones(HT_SHAPE(3), HT_COMPLEX64, 0), HT_COMPLEX(1, 2)), *c;
+    ht_tensor *i = ht_mul_scalar_ext(ht_ones(HT_SHAPE(3), HT_COMPLEX64, 0), HT_COMPLEX(0, 1));
+
+    (void)state;
+    c = ht_vdot(a, i);
+    ht_test_expect(ht_real(c), (double[]){6}, 1e-6);
+    ht_test_expect(ht_imag(c), (double[]){3}, 1e-6);
+    ht_test_expect_same(ht_real(ht_vecdot(a, i, 0, false)), ht_real(c), 0);
+    c = ht_dot(a, i);
+    ht_test_expect(ht_real(c), (double[]){-6}, 1e-6);
+    ht_test_expect(ht_imag(ht_projection(a, i)), (double[]){2, 2, 2}, 1e-6);
+}
+
+static void along_an_axis(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *a = ht_test_randn(HT_SHAPE(4, 5), HT_FLOAT64, split_of(split), 3);
+        ht_tensor *b = ht_test_randn(HT_SHAPE(5), HT_FLOAT64, split == 1 ? 0 : HT_NONE, 4);
+        const double *x = ht_test_values(a), *y = ht_test_values(b);
+        double rows[4] = {0}, columns[5] = {0};
+
+        for (int i = 0; i < 20; i++) {
+            rows[i / 5] += x[i] * y[i % 5];
+            columns[i % 5] += x[i] * y[i % 5];
+        }
+        ht_test_expect(ht_vecdot(a, b, -1, false), rows, 1e-13);
+        ht_test_expect(ht_vecdot(b, a, 0, true), columns, 1e-13);
+        ht_scope_close(scope);
+    }
+}
+
+static void outer_products_have_the_split_they_are_told(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 12; way++) {
+        ht_scope *scope = ht_scope_open();
+        const int split = way / 4 - 1;
+        ht_tensor *a = ht_test_randn(HT_SHAPE(2, 3), HT_FLOAT64, split_of(way % 2 - 1), 5), *c;
+        ht_tensor *b = ht_test_randn(HT_SHAPE(4), HT_FLOAT64, split_of(way / 2 % 2 - 1), 6);
+        const double *x = ht_test_values(a), *y = ht_test_values(b);
+        double expected[24];
+
+        for (int i = 0; i < 24; i++)
+            expected[i] = x[i / 4] * y[i % 4];
+        c = ht_outer(a, b, split_of(split));
+        ht_test_expect(c, expected, 0);
+        assert_int_equal(ht_tensor_split(c), split >= 0 ? split : way % 4 == 0 ? HT_NONE : 0);
+        ht_scope_close(scope);
+    }
+}
+
+/* Axis of the vectors of a, of b and of the result; lengths 3, or 2 for either. */
+static void check_cross(int la, int lb, int sa, int sb)
+{
+    const int last = la == 2 && lb == 2 ? 1 : 3;
+    ht_tensor *a = ht_test_randn(HT_SHAPE(la, 5), HT_FLOAT64, split_of(sa), 7);
+    ht_tensor *b = ht_test_randn(HT_SHAPE(5, lb), HT_FLOAT64, split_of(sb), 8), *c;
+    const double *x = ht_test_values(a), *y = ht_test_values(b);
+    double expected[15], u[3] = {0}, v[3] = {0};
+
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < la; k++)
+            u[k] = x[k * 5 + i];
+        for (int k = 0; k < lb; k++)
+            v[k] = y[i * lb + k];
+        for (int k = 0; k < 3; k++)
+            expected[last == 3 ? k * 5 + i : i] = u[(k + 1) % 3] * v[(k + 2) % 3] -
+                                                  u[(k + 2) % 3] * v[(k + 1) % 3];
+    }
+    c = ht_cross_ext(a, b, 0, -1, 0);
+    assert_int_equal(ht_tensor_size(c), last * 5);
+    ht_test_expect(c, expected, 1e-13);
+    if (la == lb)
+        ht_test_expect(ht_cross(a, ht_transpose(b, 0, 1), 0), expected, 1e-13);
+}
+
+static void cross_products(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 36; way++) {
+        ht_scope *scope = ht_scope_open();
+
+        check_cross(2 + way % 2, 2 + way / 2 % 2, way / 4 % 3 - 1, way / 12 - 1);
+        ht_scope_close(scope);
+    }
+}
+
+static void traces(void **state)
+{
+    static const int expected_split[3][2] = {{-1, -1}, {-1, 0}, {-1, 0}};
+
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_tensor *x = ht_resplit(
+                      ht_reshape(ht_arange(0, 12, 1, HT_INT32, HT_NONE), HT_SHAPE(3, 4)),
+                      split_of(split)),
+                  *y;
+
+        ht_test_expect(ht_trace(x, 0, 0, 1), (double[]){15}, 0);
+        ht_test_expect(ht_trace(x, -1, 0, 1), (double[]){13}, 0);
+        ht_test_expect(ht_trace(x, 9, 1, 0), (double[]){0}, 0);
+        assert_int_equal(ht_tensor_dtype(ht_trace(x, 0, 0, 1)), HT_INT64);
+        y = ht_trace(ht_stack(HT_LIST(ht_tensor *, x, x), 2), 0, 0, 1);
+        ht_test_expect(y, (double[]){15, 15}, 0);
+        assert_int_equal(ht_tensor_split(y), split_of(expected_split[split + 1][1]));
+    }
+}
+
+static ht_tensor *all_of_them(ht_tensor *in[], void *user)
+{
+    ht_tensor *a = in[0], *b = in[1], *y;
+
+    (void)user;
+    y = ht_add(ht_add(ht_dot(a, b), ht_vdot(a, b)), ht_sum(ht_projection(a, b), HT_NONE));
+    y = ht_add(y, ht_trace(ht_outer(a, b, 1), 1, 0, 1));
+    return ht_add(y, ht_cross(a, b, 0));
+}
+
+static void gradients(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *in[2] = {ht_test_randn(HT_SHAPE(3), HT_FLOAT64, split_of(way % 2 - 1), 1),
+                            ht_test_randn(HT_SHAPE(3), HT_FLOAT64, split_of(way / 2 - 1), 2)};
+
+        ht_tensor_set_requires_grad(in[0], true);
+        ht_tensor_set_requires_grad(in[1], true);
+        ht_gradcheck(all_of_them, 2, in, NULL, 1e-6);
+        ht_scope_close(scope);
+    }
+}
+
+static void misuse_is_reported(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(4, 3, 2), HT_FLOAT32, 0), *v = ht_ones(HT_SHAPE(4), HT_INT8, 0);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_dot(x, v), HT_ERR_SHAPE,
+                         "ht_dot: a is (4, 3, 2), b is (4,), expected up to two axes");
+    HT_TEST_EXPECT_ERROR(ht_vdot(x, v), HT_ERR_SHAPE, "ht_vdot: a has 24 elements, b 4");
+    HT_TEST_EXPECT_ERROR(ht_vecdot(v, v, 1, false), HT_ERR_ARGUMENT, "ht_vecdot: axis 1");
+    HT_TEST_EXPECT_ERROR(ht_outer(v, v, 2), HT_ERR_ARGUMENT, "ht_outer: split 2");
+    HT_TEST_EXPECT_ERROR(ht_cross(x, x, 0), HT_ERR_SHAPE,
+                         "ht_cross: axis 0 of a of shape (4, 3, 2) is 4 long, expected 2 or 3");
+    HT_TEST_EXPECT_ERROR(ht_trace(x, 0, 1, 1), HT_ERR_ARGUMENT, "ht_trace: axis 1 is given twice");
+    HT_TEST_EXPECT_ERROR(ht_projection(x, v), HT_ERR_SHAPE,
+                         "ht_projection: expected vectors, a is (4, 3, 2)");
+}
+
+HT_TEST_SUITE(test_vector_products, cmocka_unit_test(vectors_meet_in_a_number),
+              cmocka_unit_test(what_stands_left_is_conjugated), cmocka_unit_test(along_an_axis),
+              cmocka_unit_test(outer_products_have_the_split_they_are_told),
+              cmocka_unit_test(cross_products), cmocka_unit_test(traces),
+              cmocka_unit_test(gradients), cmocka_unit_test(misuse_is_reported));

@@ -1,0 +1,64 @@
+/* ranks 1 2 3 */
+/* SPDX-License-Identifier: MIT */
+/* Files whose names tell their format. */
+#include "ht_test.h"
+
+#include <string.h>
+
+#include "ht/factories.h"
+#include "ht/io.h"
+#include "ht/manipulations.h"
+#include "ht/relational.h"
+
+static void every_suffix(void **state)
+{
+    static const struct {
+        const char *path, *dataset;
+    } cases[] = {{"load.h5", "g/x"}, {"load.HDF5", "x"}, {"load.npy", NULL}, {"load.csv", NULL}};
+    ht_tensor *x = ht_reshape(ht_arange(0, 12, 1, HT_FLOAT32, HT_NONE), HT_SHAPE(4, 3));
+    bool equal;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(ht_save(ht_resplit(x, 1), cases[i].path, cases[i].dataset), HT_SUCCESS);
+        ht_tensor *y = ht_load(cases[i].path, cases[i].dataset, HT_FLOAT32, 0);
+
+        equal = false;
+        assert_non_null(y);
+        assert_int_equal(ht_tensor_split(y), 0);
+        assert_int_equal(ht_equal(x, ht_resplit(y, HT_NONE), &equal), HT_SUCCESS);
+        assert_true(equal);
+        ht_test_remove(cases[i].path);
+    }
+}
+
+static void assert_error(const char *text)
+{
+    const char *message;
+
+    assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
+    if (strstr(message, text) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", text, message);
+    ht_error_clear();
+}
+
+static void what_tells_no_format(void **state)
+{
+    ht_tensor *x = ht_zeros(HT_SHAPE(2), HT_FLOAT32, 0);
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_null(ht_load("x.txt", NULL, HT_FLOAT32, 0));
+    assert_error("ht_load: the name x.txt tells no format: it does not end in .h5, .hdf5, .npy or");
+    assert_int_equal(ht_save(x, "folder.csv/x", NULL), HT_ERR_ARGUMENT);
+    assert_error("ht_save: the name folder.csv/x tells no format");
+    assert_int_equal(ht_save(x, "x.npy", "x"), HT_ERR_ARGUMENT);
+    assert_error("x.npy has one tensor, and a data set \"x\" is asked for");
+    assert_int_equal(ht_save(x, "x.h5", NULL), HT_ERR_ARGUMENT);
+    assert_error("the name of the data set in x.h5 is NULL");
+    assert_null(ht_load(NULL, NULL, HT_FLOAT32, 0));
+    assert_error("ht_load: the path is NULL");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
+HT_TEST_SUITE(test_load, cmocka_unit_test(every_suffix), cmocka_unit_test(what_tells_no_format));

@@ -1,0 +1,238 @@
+/* ranks 1 2 3 4 7 */
+/* SPDX-License-Identifier: MIT */
+/* Skewness, kurtosis and averages beside plain sums over the same numbers, which stand far from 0.
+ */
+#include <math.h>
+
+#include "gradcheck.h"
+#include "ht_test.h"
+#include "tensor_check.h"
+
+enum { ROWS = 23, COLUMNS = 5, SIZE = ROWS * COLUMNS };
+
+/* Steps of 1 / 1024, which float64 has beside a mean of a million, so that nothing is rounded. */
+static double step(int i)
+{
+    return (double)(i * 7919 % 101 % 17 * (i % 3 + 1)) / 1024;
+}
+
+static ht_tensor *steps(double mean, ht_dtype dtype, int split)
+{
+    double data[SIZE];
+
+    for (int i = 0; i < SIZE; i++)
+        data[i] = mean + step(i);
+    return ht_astype(ht_array(data, HT_SHAPE(ROWS, COLUMNS), HT_FLOAT64, split), dtype);
+}
+
+static double moment(const double *x, int n, int power)
+{
+    long double mean = 0, sum = 0;
+
+    for (int i = 0; i < n; i++)
+        mean += (long double)x[i] / n;
+    for (int i = 0; i < n; i++) {
+        const long double d = x[i] - mean;
+
+        sum += power == 2 ? d * d : power == 3 ? d * d * d : d * d * d * d;
+    }
+    return (double)(sum / n);
+}
+
+static double skew_of(const double *x, int n, bool unbiased)
+{
+    return moment(x, n, 3) / pow(moment(x, n, 2), 1.5) *
+           (unbiased ? sqrt((double)n * (n - 1)) / (n - 2) : 1);
+}
+
+static double kurtosis_of(const double *x, int n, bool unbiased, bool fischer)
+{
+    const double m2 = moment(x, n, 2), k = moment(x, n, 4) / (m2 * m2), c = n;
+
+    return (unbiased ? (c - 1) / ((c - 2) * (c - 3)) * ((c + 1) * k - 3 * (c - 1)) + 3 : k) -
+           (fischer ? 3 : 0);
+}
+
+/* The elements that make result j; returns how many. */
+static int line(int axis, int j, double *x)
+{
+    const int n = axis == HT_NONE ? SIZE : axis == 0 ? ROWS : COLUMNS;
+
+    for (int i = 0; i < n; i++)
+        x[i] = step(axis == HT_NONE ? i : axis == 0 ? i * COLUMNS + j : j * COLUMNS + i);
+    return n;
+}
+
+static void check_axis(ht_tensor *x, int axis)
+{
+    const int results = axis == HT_NONE ? 1 : axis == 0 ? COLUMNS : ROWS;
+    double data[SIZE], expected[SIZE];
+
+    for (int way = 0; way < 4; way++) {
+        const bool unbiased = way & 1, fischer = way & 2;
+
+        for (int j = 0; j < results; j++)
+            expected[j] = skew_of(data, line(axis, j, data), unbiased);
+        ht_test_expect(ht_skew(x, axis, unbiased), expected, 1e-12);
+        for (int j = 0; j < results; j++)
+            expected[j] = kurtosis_of(data, line(axis, j, data), unbiased, fischer);
+        ht_test_expect(ht_kurtosis(x, axis, unbiased, fischer), expected, 1e-12);
+    }
+    for (int j = 0; j < results; j++)
+        expected[j] = moment(data, line(axis, j, data), 2) * 1e4;
+    ht_test_expect(ht_mul_scalar(ht_var(x, axis), 1e4), expected, 1e-12);
+    for (int j = 0; j < results; j++)
+        expected[j] = sqrt(expected[j]);
+    ht_test_expect(ht_mul_scalar(ht_std(x, axis), 1e2), expected, 1e-12);
+}
+
+static void moments_are_exact_far_from_zero(void **state)
+{
+    static const int splits[] = {HT_NONE, 0, 1};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = steps(i < 3 ? 1e6 : 0, HT_FLOAT64, splits[i % 3]);
+
+        for (int axis = 0; axis < 2; axis++)
+            check_axis(x, axis);
+        check_axis(x, HT_NONE);
+        ht_test_expect_same(ht_skew(ht_flip(x, HT_AXES(0)), 1, true),
+                            ht_flip(ht_skew(x, 1, true), HT_AXES(0)), 1e-12);
+        ht_scope_close(scope);
+    }
+}
+
+/* float32 holds these numbers, too, and is rounded once. */
+static void narrow_dtypes_are_rounded_once(void **state)
+{
+    double data[SIZE];
+
+    (void)state;
+    (void)line(HT_NONE, 0, data);
+    for (int split = 0; split < 2; split++) {
+        ht_tensor *x = steps(1024, HT_FLOAT32, split);
+        ht_tensor *whole = ht_astype(ht_mul_scalar(steps(0, HT_FLOAT64, split), 1024), HT_INT32);
+
+        assert_int_equal(ht_tensor_dtype(ht_skew(x, 0, true)), HT_FLOAT32);
+        ht_test_expect(ht_skew(x, HT_NONE, false), &(double){skew_of(data, SIZE, false)}, 1e-7);
+        assert_int_equal(ht_tensor_dtype(ht_kurtosis(whole, 0, true, true)), HT_FLOAT32);
+        ht_test_expect(ht_kurtosis(whole, HT_NONE, true, true),
+                       &(double){kurtosis_of(data, SIZE, true, true)}, 1e-7);
+        ht_test_expect(ht_skew(ht_astype(whole, HT_FLOAT16), HT_NONE, false),
+                       &(double){skew_of(data, SIZE, false)}, 1e-3);
+    }
+}
+
+static void what_has_no_moments_is_nan(void **state)
+{
+    const double nan[3] = {NAN, NAN, NAN};
+    ht_tensor *equal = ht_full(HT_SHAPE(4, 3), 7, HT_FLOAT64, 0);
+    ht_tensor *x = ht_array((double[]){1, NAN, 3, 4, INFINITY, 2}, HT_SHAPE(2, 3), HT_FLOAT64, 1);
+
+    (void)state;
+    ht_test_expect(ht_skew(equal, 0, false), nan, 0);
+    ht_test_expect(ht_kurtosis(equal, 0, true, true), nan, 0);
+    ht_test_expect(ht_skew(x, HT_NONE, true), nan, 0);
+    ht_test_expect(ht_kurtosis(x, 0, false, false), (double[]){1, NAN, 1}, 0);
+    ht_test_expect(ht_skew(ht_zeros(HT_SHAPE(0, 3), HT_FLOAT64, 0), 0, false), nan, 0);
+    ht_test_expect(ht_skew(ht_zeros(HT_SHAPE(4, 0), HT_FLOAT64, 0), 0, false), nan, 0);
+    HT_TEST_EXPECT_ERROR(ht_skew(ht_astype(x, HT_COMPLEX64), 0, true), HT_ERR_DTYPE,
+                         "ht_skew: not defined for complex64");
+    HT_TEST_EXPECT_ERROR(ht_kurtosis(x, 2, true, true), HT_ERR_ARGUMENT, "ht_kurtosis");
+}
+
+static void averages_are_weighted(void **state)
+{
+    double x[SIZE], top[ROWS] = {0}, rows[ROWS], bottom = 0, all[2] = {0}, w[SIZE], sums[ROWS];
+
+    (void)state;
+    (void)line(HT_NONE, 0, x);
+    for (int i = 0; i < SIZE; i++) {
+        w[i] = i % 7 + 1;
+        all[0] += (1e6 + x[i]) * w[i];
+        all[1] += w[i];
+    }
+    for (int j = 0; j < COLUMNS; j++)
+        bottom += w[j];
+    for (int i = 0; i < SIZE; i++)
+        top[i / COLUMNS] += (1e6 + x[i]) * w[i % COLUMNS];
+    for (int i = 0; i < ROWS; i++) {
+        rows[i] = top[i] / bottom;
+        sums[i] = bottom;
+    }
+    for (int way = 0; way < 9; way++) {
+        const int split = way % 3 == 2 ? HT_NONE : way % 3,
+                  other = way / 3 == 2 ? HT_NONE : way / 3;
+        ht_tensor *data = steps(1e6, HT_FLOAT64, split), *y, *sum;
+        ht_tensor *full = ht_array(w, HT_SHAPE(ROWS, COLUMNS), HT_FLOAT64, other);
+        ht_tensor *one = ht_array(w, HT_SHAPE(COLUMNS), HT_FLOAT64, other == 0 ? 0 : HT_NONE);
+
+        one = ht_astype(one, HT_INT32);
+
+        ht_test_expect(ht_average(data, HT_NONE, full), &(double){all[0] / all[1]}, 1e-14);
+        ht_test_expect(ht_average(data, -1, one), rows, 1e-14);
+        assert_int_equal(ht_average_ext(data, 1, one, &y, &sum), HT_SUCCESS);
+        ht_test_expect(y, rows, 1e-14);
+        ht_test_expect(sum, sums, 0);
+        assert_int_equal(ht_tensor_split(sum), ht_tensor_split(y));
+        ht_test_expect_same(ht_average(data, 0, NULL), ht_mean(data, 0), 0);
+        assert_int_equal(ht_average_ext(data, 0, NULL, &y, &sum), HT_SUCCESS);
+        ht_test_expect(sum, (double[]){ROWS, ROWS, ROWS, ROWS, ROWS}, 0);
+    }
+}
+
+static void weights_have_to_fit(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(4, 3), HT_INT32, 0), *y = NULL, *sum = NULL;
+    ht_tensor *zero = ht_array((double[]){1, -1, 0}, HT_SHAPE(3), HT_FLOAT64, HT_NONE);
+
+    (void)state;
+    assert_int_equal(ht_tensor_dtype(ht_average(x, 0, x)), HT_FLOAT32);
+    HT_TEST_EXPECT_ERROR(ht_average(x, HT_NONE, zero), HT_ERR_SHAPE,
+                         "ht_average: weights of (3,) beside x of (4, 3), expected its shape");
+    HT_TEST_EXPECT_ERROR(ht_average(x, 0, zero), HT_ERR_SHAPE, "ht_average: weights of (3,)");
+    HT_TEST_EXPECT_ERROR(ht_average_ext(x, 1, zero, &y, &sum), HT_ERR_ARGUMENT,
+                         "ht_average_ext: weights that add up to 0");
+    assert_true(y == NULL && sum == NULL);
+}
+
+static ht_tensor *skews(ht_tensor *in[], void *user)
+{
+    return ht_skew(in[0], *(int *)user, true);
+}
+
+static ht_tensor *kurtoses(ht_tensor *in[], void *user)
+{
+    return ht_kurtosis(in[0], *(int *)user, true, true);
+}
+
+static ht_tensor *averages(ht_tensor *in[], void *user)
+{
+    return ht_average(in[0], *(int *)user, in[1]);
+}
+
+static void gradients_are_those_of_differences(void **state)
+{
+    static ht_gradcheck_fn *const functions[] = {skews, kurtoses, averages};
+
+    (void)state;
+    for (int job = 0; job < 9; job++) {
+        const int split = job % 3 == 2 ? HT_NONE : job % 3;
+        int axis = job % 2 == 0 ? 0 : job % 4 == 1 ? 1 : HT_NONE;
+        ht_tensor *in[2] = {ht_test_randn(HT_SHAPE(5, 4), HT_FLOAT64, split, 3),
+                            ht_exp(ht_test_randn(HT_SHAPE(5, 4), HT_FLOAT64, 0, 5))};
+
+        ht_tensor_set_requires_grad(in[0], true);
+        in[1] = ht_detach(in[1]);
+        ht_tensor_set_requires_grad(in[1], true);
+        ht_gradcheck(functions[job / 3], job / 3 == 2 ? 2 : 1, in, &axis, 1e-6);
+    }
+}
+
+HT_TEST_SUITE(test_moments, cmocka_unit_test(moments_are_exact_far_from_zero),
+              cmocka_unit_test(narrow_dtypes_are_rounded_once),
+              cmocka_unit_test(what_has_no_moments_is_nan), cmocka_unit_test(averages_are_weighted),
+              cmocka_unit_test(weights_have_to_fit),
+              cmocka_unit_test(gradients_are_those_of_differences));
