@@ -66,7 +66,7 @@ typedef float param_HT_FLOAT16, param_HT_BFLOAT16, param_HT_FLOAT32, param_HT_CO
 typedef float real_HT_COMPLEX64;
 typedef double real_HT_COMPLEX128;
 
-/* key: an integer that grows as its number does, with -0 below 0 (reduce_extreme.inc.c). */
+/* key: an integer that grows as its number does, with -0 below 0 (reduce/extreme.inc.c). */
 typedef int16_t key_HT_FLOAT16, key_HT_BFLOAT16;
 typedef int32_t key_HT_FLOAT32;
 typedef int64_t key_HT_FLOAT64;

@@ -15,10 +15,11 @@
 /* Each file fills its entries of the table. */
 /* clang-format off */
 #define HT_KERNEL_FILES(X) \
-    X(activations) X(arithmetics) X(bitwise) X(complex_math) X(convert) X(cumulative) X(digits) \
-    X(distance) X(dropout) X(exponential) X(extremes) X(logical) X(max_pool) X(merge) X(nonzero) \
-    X(norm) X(products) X(random) X(reduce) X(relational) X(rounding) X(rows) X(rows_by_index) \
-    X(sort) X(trigonometrics) X(update) X(where)
+    X(activations) X(arg) X(arithmetics) X(bitwise) X(complex_math) X(convert) X(cumulative) \
+    X(digits) X(distance) X(dropout) X(exponential) X(extreme) X(extremes) X(logical) \
+    X(max_pool) X(merge) X(moments) X(nonzero) X(norm) X(prod) X(products) X(random) \
+    X(relational) X(rounding) X(rows) X(rows_by_index) X(sort) X(sum) X(sum_abs) \
+    X(trigonometrics) X(update) X(where)
 /* clang-format on */
 
 #define HT_FILL(file) void HT_LEVEL_NAME(ht__fill_##file)(ht_kernel_table * kernels);

@@ -78,12 +78,14 @@ EXTRA_DIST += \
 	src/backends/cpu/order/sort.inc.c \
 	src/backends/cpu/random/random.inc.c \
 	src/backends/cpu/reduce/arg.inc.c \
+	src/backends/cpu/reduce/better.inc.c \
 	src/backends/cpu/reduce/cumulative.inc.c \
 	src/backends/cpu/reduce/extreme.inc.c \
 	src/backends/cpu/reduce/fold.inc.c \
 	src/backends/cpu/reduce/moments.inc.c \
-	src/backends/cpu/reduce/reduce.inc.c \
-	src/backends/cpu/reduce/reduce_extreme.inc.c \
+	src/backends/cpu/reduce/prod.inc.c \
+	src/backends/cpu/reduce/sum.inc.c \
+	src/backends/cpu/reduce/sum_abs.inc.c \
 	src/backends/cpu/spatial/distance.inc.c
 
 # The kernels are compiled once for each SIMD level, in a library of its own because flags belong to a
@@ -114,8 +116,13 @@ kernel_sources = \
 	src/backends/cpu/order/merge.c \
 	src/backends/cpu/order/sort.c \
 	src/backends/cpu/random/random.c \
+	src/backends/cpu/reduce/arg.c \
 	src/backends/cpu/reduce/cumulative.c \
-	src/backends/cpu/reduce/reduce.c \
+	src/backends/cpu/reduce/extreme.c \
+	src/backends/cpu/reduce/moments.c \
+	src/backends/cpu/reduce/prod.c \
+	src/backends/cpu/reduce/sum.c \
+	src/backends/cpu/reduce/sum_abs.c \
 	src/backends/cpu/spatial/distance.c
 
 noinst_LTLIBRARIES += libht_kernels_baseline.la

@@ -5,7 +5,7 @@
  */
 
 #if HT_IS_FLOAT
-#include "backends/cpu/reduce/extreme.inc.c"
+#include "backends/cpu/reduce/better.inc.c"
 
 static C NAME(row_max)(const T *x, int64_t n)
 {

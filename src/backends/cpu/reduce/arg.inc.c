@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template inside reduce.inc.c: the extreme value and its position inside the reduced axes, the
+ * Template: the extreme value and its position inside the reduced axes, the
  * first of equals. Walks as reduce/fold.inc.c does, with a position beside each accumulator. */
+
+#if !HT_IS_COMPLEX
+#include "backends/cpu/reduce/better.inc.c"
 
 typedef bool NAME(better_fn)(C x, C best);
 
@@ -142,4 +145,31 @@ HT_INLINE int NAME(arg)(const ht_reduction *r, NAME(better_fn) * better)
         }
     }
     return 0;
+}
+
+HT_KERNEL(reduce_ARGMAX)
+{
+    const ht_reduction *r = (const ht_reduction *)call;
+
+    (void)stream;
+    return NAME(arg)(r, NAME(above));
+}
+
+HT_KERNEL(reduce_ARGMIN)
+{
+    const ht_reduction *r = (const ht_reduction *)call;
+
+    (void)stream;
+    return NAME(arg)(r, NAME(below));
+}
+#endif
+
+static void NAME(fill_arg)(ht_kernel_table *k)
+{
+#if !HT_IS_COMPLEX
+    k->at[HT_KERNEL_ARGMAX][ID] = NAME(reduce_ARGMAX);
+    k->at[HT_KERNEL_ARGMIN][ID] = NAME(reduce_ARGMIN);
+#else
+    (void)k;
+#endif
 }

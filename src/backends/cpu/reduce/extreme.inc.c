@@ -1,29 +1,105 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template inside reduce.inc.c and rows.inc.c: which of two numbers is the larger, with NaN. */
+ * Template: maximum and minimum. Floating numbers are compared by integer keys,
+ * in which -0 is below 0 and NaN beyond everything, so that a result does not depend on the order
+ * of its elements. */
 
-HT_INLINE int NAME(is_nan)(C x)
-{
+#if !HT_IS_COMPLEX
 #if HT_IS_FLOAT
-    return isnan(x) != 0;
+#define KEY_LARGEST  ((KEY)(((uint64_t)1 << (8 * sizeof(KEY) - 1)) - 1))
+#define KEY_SMALLEST ((KEY)(-KEY_LARGEST - 1))
+#define INFINITE     HT_JOIN(INFINITE_, DTYPE)
+
+/* Negative numbers have their magnitude's bits turned over. */
+HT_INLINE KEY NAME(turn)(KEY bits)
+{
+    return (KEY)(bits ^ (bits >> (8 * sizeof(KEY) - 1) & KEY_LARGEST));
+}
+
+HT_INLINE KEY NAME(key_of)(T x, KEY nan)
+{
+    KEY bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & KEY_LARGEST) > INFINITE ? nan : NAME(turn)(bits);
+}
+
+HT_INLINE T NAME(of_key)(KEY key)
+{
+    const KEY nan = (KEY)(INFINITE | INFINITE >> 1);
+    const KEY bits = key == KEY_LARGEST || key == KEY_SMALLEST ? nan : NAME(turn)(key);
+    T x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#define EXTREME         KEY
+#define GET_LARGEST(x)  NAME(key_of)(x, KEY_LARGEST)
+#define GET_SMALLEST(x) NAME(key_of)(x, KEY_SMALLEST)
+#define PUT_EXTREME     NAME(of_key)
 #else
-    (void)x;
-    return 0;
+#define EXTREME         C
+#define GET_LARGEST(x)  ((C)LOAD(x))
+#define GET_SMALLEST(x) ((C)LOAD(x))
+#define PUT_EXTREME     STORE
 #endif
+
+HT_INLINE EXTREME NAME(larger)(EXTREME best, EXTREME x)
+{
+    return x > best ? x : best;
 }
 
-/* Whether x takes the place of the best so far: NaN beats every number, and nothing beats NaN. */
-HT_INLINE bool NAME(above)(C x, C best)
+HT_INLINE EXTREME NAME(smaller)(EXTREME best, EXTREME x)
 {
-    return x > best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
+    return x < best ? x : best;
 }
 
-HT_INLINE bool NAME(below)(C x, C best)
+#define FOLD(x) NAME(x##_largest)
+#define ACC     EXTREME
+#define OUT     T
+#define GET     GET_LARGEST
+#define PUT     PUT_EXTREME
+#include "backends/cpu/reduce/fold.inc.c"
+
+#define FOLD(x) NAME(x##_smallest)
+#define ACC     EXTREME
+#define OUT     T
+#define GET     GET_SMALLEST
+#define PUT     PUT_EXTREME
+#include "backends/cpu/reduce/fold.inc.c"
+
+HT_KERNEL(reduce_MAX)
 {
-    return x < best || (NAME(is_nan)(x) && !NAME(is_nan)(best));
+    const ht_reduction *r = (const ht_reduction *)call;
+
+    (void)stream;
+    return NAME(fold_largest)(r, NAME(larger), false, 0);
 }
 
-HT_INLINE C NAME(max_step)(C best, C x)
+HT_KERNEL(reduce_MIN)
 {
-    return NAME(above)(x, best) ? x : best;
+    const ht_reduction *r = (const ht_reduction *)call;
+
+    (void)stream;
+    return NAME(fold_smallest)(r, NAME(smaller), false, 0);
+}
+
+#undef EXTREME
+#undef GET_LARGEST
+#undef GET_SMALLEST
+#undef PUT_EXTREME
+#undef KEY_LARGEST
+#undef KEY_SMALLEST
+#undef INFINITE
+#endif
+
+static void NAME(fill_extreme)(ht_kernel_table *k)
+{
+#if !HT_IS_COMPLEX
+    k->at[HT_KERNEL_MAX][ID] = NAME(reduce_MAX);
+    k->at[HT_KERNEL_MIN][ID] = NAME(reduce_MIN);
+#else
+    (void)k;
+#endif
 }

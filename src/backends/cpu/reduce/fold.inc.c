@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template inside reduce.inc.c: folds by an associative step over accumulators of type ACC, made
+ * Template inside the others: folds by an associative step over accumulators of type ACC, made
  * from elements by GET and stored as OUT by PUT; or a row of m by PUT_ROW, of PUT_BYTES each, which
  * may ask what `r` and the fold's `kind` say. `neutral` says that a fold starts with NEUTRAL, 0
  * where none is defined, else with its first element. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template inside reduce.inc.c: how far the elements lie from their mean, in one pass over memory.
+ * Template: how far the elements lie from their mean, in one pass over memory.
  * For each output the sums of x - shift and of |x - shift|^2 are kept, where the shift begins as
  * the first element and is moved whenever it lies further from the mean than the elements do, so
  * that little is lost when the mean's share is taken off in the end. Shifts are coarse numbers,
@@ -44,7 +44,7 @@ HT_INLINE void NAME(spread_begin)(NAME(spread) * s, int64_t m, int64_t width, co
 }
 
 /* Brings each output's sums into its first lane. */
-HT_INLINE void NAME(spread_merge)(NAME(spread) * s)
+HT_NOINLINE void NAME(spread_merge)(NAME(spread) * s)
 {
     for (int64_t rows = s->width / s->m, half; rows > 1; rows = half) {
         half = (rows + 1) / 2;
@@ -133,7 +133,7 @@ HT_INLINE void NAME(spread_row)(NAME(spread) * s, const T *x, int64_t n, int64_t
 }
 
 /* One output, or several side by side whose rows stand end to end: `width` elements at a time. */
-HT_INLINE void NAME(spread_lanes)(NAME(spread) * s, int64_t m, int64_t width, const ht_loop *inner)
+HT_NOINLINE void NAME(spread_lanes)(NAME(spread) * s, int64_t m, int64_t width, const ht_loop *inner)
 {
     const int64_t n = row_length(inner) * m, stride = m > 1 ? 1 : row_stride(inner, 0);
     const size_t sizes[] = {sizeof(T)};
@@ -223,4 +223,26 @@ static int NAME(moments)(const ht_reduction *r, bool record)
                 NAME(spread_put)(&s, j, record, r->divisor, y + j * row_stride(&r->loop, 0));
         }
     return 0;
+}
+
+HT_KERNEL(reduce_SPREAD)
+{
+    const ht_reduction *r = (const ht_reduction *)call;
+
+    (void)stream;
+    return NAME(moments)(r, false);
+}
+
+HT_KERNEL(reduce_MOMENTS)
+{
+    const ht_reduction *r = (const ht_reduction *)call;
+
+    (void)stream;
+    return NAME(moments)(r, true);
+}
+
+static void NAME(fill_moments)(ht_kernel_table *k)
+{
+    k->at[HT_KERNEL_SPREAD][ID] = NAME(reduce_SPREAD);
+    k->at[HT_KERNEL_MOMENTS][ID] = NAME(reduce_MOMENTS);
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The largest and the smallest element. */
+#include "backends/cpu/level.h"
+#include "backends/cpu/reduce/plan.h"
+
+#define HT_TEMPLATE "backends/cpu/reduce/extreme.inc.c"
+#include "backends/cpu/foreach_dtype.h"
+
+#define FILL(dtype, name, bytes) fill_extreme_##dtype(k);
+
+void HT_LEVEL_NAME(ht__fill_extreme)(ht_kernel_table *k)
+{
+    HT_DTYPE_LIST(FILL)
+}
