@@ -1,5 +1,5 @@
-# Reads the declared names, the uses of names in the tests, the pages as they were, and coverage/*.names; writes the
-# pages into the folder `out` and prints the counts. See coverage.sh.
+# Reads the declared names and coverage/*.names; writes the pages into the folder `out` and prints the counts.
+# See coverage.sh.
 # SPDX-License-Identifier: MIT
 
 # MultiStepLR.step: multi_step_lr_step
@@ -29,7 +29,7 @@ function begin_topic() {
         fail("the first line is to say what the topic is about, after \"# \"")
     page = out "/coverage/" topic ".md"
     print "# " topic "\n\n" $0 "\n" >page
-    print "Made by `make coverage`; do not edit. [What the columns say](../coverage.md)." >page
+    print "Made by `make coverage`; do not edit. [How to read it](../coverage.md)." >page
     index_rows = index_rows "| [" topic "](coverage/" topic ".md) | " $0 " |\n"
     module = ""
     ours = missing = left_out = 0
@@ -57,52 +57,21 @@ function begin_module() {
         module = substr(module, 1, RSTART)
     }
     module = substr(module, 2, length(module) - 2)
-    print "\n## " module "\n\n| name | ours | tested by | ranks |\n| --- | --- | --- | --- |" >page
+    print "\n## " module "\n\n| name | ours |\n| --- | --- |" >page
 }
 
-function note_use(where, name) {
-    if (uses[file, name] > most[where, name]) {
-        most[where, name] = uses[file, name]
-        used_in[where, name] = file
-    }
-}
-
-# Where the tests of a module are.
-function folder() {
-    if (module ~ /optim/)
-        return "tests/optim/"
-    if (module ~ /^heat.utils/)
-        return "tests/utils/"
-    return module ~ /\.nn/ ? "tests/nn/" : "tests/core/"
-}
-
-# The test named as the header; or the one that the row had, while it uses the function; or the one of the
-# module's folder that uses it most, or of all.
-function test_of(name, c_name,    file) {
-    file = used_in["header", c_name]
-    if (file == "" && (named[module, name], c_name) in uses)
-        file = named[module, name]
-    if (file == "")
-        file = used_in[folder(), c_name]
-    if (file == "")
-        file = used_in["any", c_name]
-    return file
-}
-
-function add_row(name, c_name, remark,    file) {
-    file = test_of(name, c_name)
-    sub(/^/, remark == "" ? "" : "; ", remark)
-    print "| " name " | `" c_name "`" remark " | " (file == "" ? "**no test**" : file) " | " ranks[file] " |" >page
+function add_row(name, c_name, remark) {
+    print "| " name " | `" c_name "`" (remark == "" ? "" : "; ") remark " |" >page
     ours++
 }
 
 function add_missing(name) {
-    print "| " name " | missing | | |" >page
+    print "| " name " | missing |" >page
     missing++
 }
 
 function add_left_out(name, why) {
-    print "| " name " | left out: " why " | | |" >page
+    print "| " name " | left out: " why " |" >page
     left_out++
 }
 
@@ -125,30 +94,7 @@ function add_name(name, remark,    at, c_name) {
         add_missing(name)
 }
 
-input == "declared" { declared[$1] = "/test_" $2 ".c"; next }
-
-input == "uses" && $1 == "file" {
-    file = top = $2
-    sub(/tests\/[a-z]*\//, "&|", top)
-    sub(/\|.*/, "", top)
-    ranks[file] = substr($0, length($1 $2) + 3)
-    next
-}
-
-input == "uses" {
-    uses[file, $2]++
-    note_use(top, $2)
-    note_use("any", $2)
-    if ($2 in declared && index(file, declared[$2]))
-        used_in["header", $2] = file
-    next
-}
-
-input == "before" && sub(/^## /, "") { before = $0 }
-
-input == "before" && split($0, cells, / *[|] */) > 4 { named[before, cells[2]] = cells[4] }
-
-input == "before" { next }
+input == "declared" { declared[$1]; next }
 
 FNR == 1 { begin_topic(); next }
 
@@ -178,12 +124,11 @@ END {
     print "# What of Heat and torch is there" >page
     print "" >page
     print "The public names of Heat 1.8 and 1.9, and of torch.nn and torch.optim, by topic. A name is there as the" >page
-    print "function (or constant) in its row, is missing, or is left out for the reason in its row. The test is one that" >page
-    print "uses the function, and runs on these numbers of ranks; which splits it tries is not told here." >page
+    print "function (or constant) in its row, is missing, or is left out for the reason in its row." >page
     print "`grep -rw percentile doc/coverage` finds a name." >page
     print "" >page
-    print "Made by `make coverage` from doc/coverage/*.names, the public headers and the tests; do not edit. It prints how" >page
-    print "many names are there: the pages hold no counts, which would go wrong where branches meet." >page
+    print "Made by `make coverage` from doc/coverage/*.names and the public headers; do not edit. It prints how many" >page
+    print "names are there: the pages hold no counts, which would go wrong where branches meet." >page
     print "" >page
     print "| topic | |\n| --- | --- |" >page
     printf "%s", index_rows >page
