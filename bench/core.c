@@ -3,9 +3,9 @@
  * Times distributed operations: barrier to barrier, the slowest rank's time, the best of many runs.
  * One line of JSON for each case: {"case", "ranks", "ms"}. Sizes are fixed so that another program
  * can time the same work: 4,000,000 rows of 4 numbers, 1024 x 1024 for products, 10,000,000 numbers
+ * for the rest, float32; a million random rows are taken.
  *
- * for the rest, float32; a million random rows are taken.   usage: mpirun -n P bench/core [--repeat
- * N] [CASE ...] */
+ * usage: mpirun -n P bench/core [--repeat N] [CASE ...] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -569,6 +569,10 @@ LOG_COMPILER = $(SHELL) $(srcdir)/tests/mpi-run.sh
 SH_LOG_DRIVER = $(tap_driver)
 SH_LOG_COMPILER = $(SHELL)
 
+# Before each commit: the runners alone, on one rank and on an odd number of them.
+check-quick:
+	HT_TEST_RANKS='1 3' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(test_runners)'
+
 check-long:
 	HT_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(test_runners) $(long_scripts)'
-.PHONY: check-long
+.PHONY: check-long check-quick

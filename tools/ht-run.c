@@ -19,29 +19,24 @@
 static const char help[] =
     "usage: ht-run [--retries N] [--checkpoint FILE] [--delay SECONDS] -- mpirun ... PROGRAM ...\n"
     "\n"
-    "Runs the job. When a rank of it dies, runs it again, with\n"
+    "Runs the job. If a rank dies, runs it again with\n"
     "    --resume FILE --or-earlier\n"
-    "after its arguments if it has written a checkpoint by then: the newest that is whole is gone "
-    "on "
-    "from.\n"
-    "Files that were there before, of another job, do not count.\n"
-    "  --retries N        how often to start it again (3)\n"
-    "  --checkpoint FILE  what the job writes (the argument after its --save)\n"
-    "  --delay SECONDS    to wait before starting it again (1)\n"
-    "Started again is a job that was ended by a signal; one that ended by an error, if it had "
-    "written\n"
-    "a checkpoint since its start. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on; "
-    "after "
-    "them\n"
-    "nothing is started again.\n"
+    "after its arguments, if it has written a checkpoint by then: the job resumes from the newest\n"
+    "intact checkpoint. Files that were there before, of another job, do not count.\n"
+    "  --retries N        how often to start the job again (3)\n"
+    "  --checkpoint FILE  the checkpoint that the job writes (the argument after its --save)\n"
+    "  --delay SECONDS    how long to wait before a new start, as 0.5 (1)\n"
+    "A job ended by a signal is started again; a job ended by an error only if it has written a\n"
+    "checkpoint since its start. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on; after\n"
+    "them the job is not started again.\n"
     "\n"
-    "Exit status: that of the last run (128 + N if signal N ended it), 2 for a wrong command "
-    "line.\n";
+    "Exit status: that of the last run (128 + N if signal N ended it), 2 for a wrong command line.\n";
 
 struct run {
     char **command; /* ended by NULL */
     int arguments;
-    long retries, delay;
+    long retries;
+    double delay;           /* seconds */
     const char *checkpoint; /* NULL: none is known */
 };
 
@@ -82,6 +77,24 @@ static bool read_number(const char *text, long *number)
     return end != text && *end == '\0' && errno == 0 && *number >= 0;
 }
 
+static bool read_seconds(const char *text, double *seconds)
+{
+    char *end;
+
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= 0 && *seconds <= 1e9;
+}
+
+/* May end early, by a signal. */
+static void sleep_for(double seconds)
+{
+    const time_t whole = (time_t)seconds;
+
+    nanosleep(
+        &(struct timespec){.tv_sec = whole, .tv_nsec = (long)((seconds - (double)whole) * 1e9)},
+        NULL);
+}
+
 /* What the job itself is told to save. */
 static const char *find_checkpoint(char **command)
 {
@@ -113,7 +126,7 @@ static int parse(struct run *run, int argc, char **argv)
             read_number(argv[i + 1], &run->retries))
             i++;
         else if (strcmp(argv[i], "--delay") == 0 && has_value &&
-                 read_number(argv[i + 1], &run->delay))
+                 read_seconds(argv[i + 1], &run->delay))
             i++;
         else if (strcmp(argv[i], "--checkpoint") == 0 && has_value && argv[i + 1][0] != '\0' &&
                  strcmp(argv[i + 1], "--") != 0)
@@ -247,7 +260,7 @@ int main(int argc, char **argv)
         }
         before = written_last();
         announce(&run, status, retry, before);
-        sleep((unsigned)run.delay);
+        sleep_for(run.delay);
         next = launch(&run, before != 0);
         if (next < 0)
             break;

@@ -24,8 +24,8 @@
 HT_BEGIN_DECLS
 
 /* Starts the library, and MPI (asking for MPI_THREAD_MULTIPLE) unless the program has started it.
- * argc and argv may be NULL. A second call is counted and does nothing. Collective over the world.
- */
+ * argc and argv may be NULL. A second call is counted and does nothing. Collective over the
+ * world. */
 HT_API ht_status ht_init(int *argc, char ***argv);
 
 /* As ht_init with `world` as HT_COMM_WORLD, for programs that run libht on a part of the ranks.
@@ -33,10 +33,10 @@ HT_API ht_status ht_init(int *argc, char ***argv);
 HT_API ht_status ht_init_comm(MPI_Comm world);
 
 /* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it. Handles
- * are to be released before: none may be used after it. Returns
- * the number of leaked objects of this rank, at most 255 as an exit status is, 0 when all is well,
- * for a program to return from main; their kinds are named in a warning (an error with
- * HT_LEAK_CHECK=1 and in debug builds). Collective over the world. */
+ * are to be released before: none may be used after it. Returns the number of leaked objects of
+ * this rank, at most 255 as an exit status is, 0 when all is well, for a program to return from
+ * main; their kinds are named in a warning (an error with HT_LEAK_CHECK=1 and in debug builds).
+ * Collective over the world. */
 HT_API int ht_finalize(void);
 
 HT_API bool ht_is_initialized(void);
@@ -125,9 +125,9 @@ HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int ta
  * length that must be the same, the call fails on all of them with one message, and nothing was
  * sent. What only the root looks at may be NULL elsewhere. send and recv may overlap: the same
  * elements by the same or two handles mean in place, else what is sent is a copy.
- * - Reductions: the same local shape everywhere. AND and OR are logical
- *   and for bool and integers; bool has no SUM and PROD. float16 and bfloat16 add in float32. An
- *   exscan leaves recv of rank 0 as it was.
+ * - Reductions: the same local shape everywhere. AND and OR are logical and for bool and integers;
+ *   bool has no SUM and PROD. float16 and bfloat16 add in float32. An exscan leaves recv of rank 0
+ *   as it was.
  * - gather, allgather, scatter: parts are pieces along dimension 0 in rank order and may differ in
  *   their length there; the whole is the concatenation. Those that do not wait do not ask the
  * others either: with counts, the rows of each rank's part, the same on all ranks; without, the

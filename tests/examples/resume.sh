@@ -212,7 +212,7 @@ check 'ht-run leaves an error alone' [ "$?$(cat err)" = \
 check 'ht-run does not try a program again that is not there' [ "$?$(grep -c 'not started again' err)" = 1321 ]
 "$run" --retries 0 -- sh -c 'kill -9 $$' 2>err
 check 'ht-run without retries' [ "$?$(grep -c 'starting it again' err)" = 1370 ]
-"$run" --retries 2 --delay 0 -- sh -c 'kill -9 $$' 2>err
+"$run" --retries 2 --delay 0.2 -- sh -c 'kill -9 $$' 2>err
 check 'ht-run gives up' [ "$?$(grep -c 'starting it again' err)$(tail -n 1 err)" = \
     "1372ht-run: the job ended with status 137 (signal 9: Killed); given up after 2 retries" ]
 "$run" --retries x -- true 2>err

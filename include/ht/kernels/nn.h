@@ -73,11 +73,15 @@ typedef struct ht_pool_call {
  * row-major (n, c, ...) has inner = pixels; channels-last images and (n, c) have inner = 1.
  *
  * What is kept of channels is float64, in device memory. `moments` (2, channels): mean, and
- * M2 = sum (x - mean)^2, both 0 where there is no element. `channel` (4, channels): mean,
- * 1 / sqrt(variance + eps), scale, shift. `sums` (2, channels): s1 = sum dy, s2 = sum dy (x -
- * mean). MOMENTS    moments from x FORWARD    y = (x - mean) scale + shift, from x and channel SUMS
- * sums from x, y (dy) and channel BACKWARD   dx = scale (dy - s1 / count - (x - mean) s2 / (count
- * (variance + eps))), where count is 0 dx = scale dy; from x, y (dy), channel and sums */
+ * M2 = sum (x - mean)^2, both 0 without an element. `channel` (4, channels): mean,
+ * 1 / sqrt(variance + eps), scale, shift. `sums` (2, channels): s1 = sum dy,
+ * s2 = sum dy (x - mean).
+ *
+ *   MOMENTS   moments from x
+ *   FORWARD   y = (x - mean) scale + shift, from x and channel
+ *   SUMS      sums from x, y (dy) and channel
+ *   BACKWARD  dx = scale (dy - s1 / count - (x - mean) s2 / (count (variance + eps))), or
+ *             scale dy if count is 0; from x, y (dy), channel and sums */
 typedef struct ht_norm_call {
     ht_kernel_call call;
     int64_t outer, channels, inner;

@@ -13,9 +13,8 @@
 #include "backends/cpu/nn/kernels.h"
 #include "backends/cpu/scratch.h"
 
-#define COLS_BYTES                                                                 \
-    (512 << 10) /* the windows in work at a time: a part of the second-level cache \
-                 */
+/* The windows that are worked on at a time: a part of the second-level cache. */
+#define COLS_BYTES (512 << 10)
 
 typedef struct conv_plan {
     const ht_conv_call *conv;

@@ -49,7 +49,6 @@ HT_KERNEL(reduce_SUM_SQUARES)
 }
 #endif
 
-
 static void NAME(fill_sum_abs)(ht_kernel_table *k)
 {
 #if HT_IS_FLOAT
