@@ -9,8 +9,9 @@
 typedef struct NAME(spread) {
     int64_t m, width;    /* outputs; lanes of accumulators, lane j for output j modulo m */
     int64_t count, next; /* elements of each output so far; when the shift is looked at again */
-    WIDE shift[HT_REDUCE_SHIFTED], sum[HT_REDUCE_SHIFTED];
-    double squares[HT_REDUCE_SHIFTED];
+    _Alignas(64) WIDE shift[HT_REDUCE_SHIFTED];
+    _Alignas(64) WIDE sum[HT_REDUCE_SHIFTED];
+    _Alignas(64) double squares[HT_REDUCE_SHIFTED];
 } NAME(spread);
 
 HT_INLINE double NAME(square_of)(WIDE d)
