@@ -4,14 +4,15 @@ set -u
 srcdir=${srcdir:-.}
 
 expected='ok 1 - test_harness:passes [ranks 3]
-not ok 2 - test_harness:fails_on_last_rank [ranks 3]
-not ok 3 - test_harness:crashes [ranks 3]
-not ok 4 - test_harness:leaves_by_exit [ranks 3]
-not ok 5 - test_harness:aborts_job [ranks 3]
-not ok 6 - test_harness:leaks [ranks 3]
-ok 7 - test_harness:is_skipped [ranks 3] # SKIP on purpose
-not ok 8 - test_harness:hangs [ranks 3]: no end after LIMIT s
-1..8'
+ok 2 - test_harness:fails_at_first [ranks 3]
+not ok 3 - test_harness:fails_on_last_rank [ranks 3]
+not ok 4 - test_harness:crashes [ranks 3]
+not ok 5 - test_harness:leaves_by_exit [ranks 3]
+not ok 6 - test_harness:aborts_job [ranks 3]
+not ok 7 - test_harness:leaks [ranks 3]
+ok 8 - test_harness:is_skipped [ranks 3] # SKIP on purpose
+not ok 9 - test_harness:hangs [ranks 3]: no end after LIMIT s
+1..9'
 
 # The test that hangs lasts as long as any may take: more only where the others do not come to their end in it.
 for limit in 15 60 240; do

@@ -215,6 +215,7 @@ test_scripts = \
 	tests/examples/readme.sh \
 	tests/examples/resume.sh \
 	tests/examples/trace.sh \
+	tests/flaky.sh \
 	tests/fuzz/fuzz.sh \
 	tests/harness.sh \
 	tests/headers.sh \
@@ -416,6 +417,7 @@ EXTRA_DIST += \
 	$(test_scripts) \
 	$(long_scripts) \
 	$(sourced_scripts) \
+	tests/again.sh \
 	tests/code.awk \
 	tests/count.sh \
 	tests/lsan.supp \
@@ -539,6 +541,12 @@ tests/registry.c: $(harness_tests) tests/make-registry.sh
 make_registry = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
 	srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/make-registry.sh
 CLEANFILES += \
+	flaky.before \
+	flaky.list \
+	flaky.seen \
+	tests/*.again \
+	tests/*/*.again \
+	tests/*/*/*.again \
 	tests/core/registry.c \
 	tests/nn/registry.c \
 	tests/nn/parallel/registry.c \
@@ -569,10 +577,15 @@ LOG_COMPILER = $(SHELL) $(srcdir)/tests/mpi-run.sh
 SH_LOG_DRIVER = $(tap_driver)
 SH_LOG_COMPILER = $(SHELL)
 
+# Before the results are summed up: what failed runs again, alone.
+test-suite.log: tests-again
+tests-again: $(TEST_LOGS)
+	@$(AM_TESTS_ENVIRONMENT) $(SHELL) '$(srcdir)/tests/again.sh' $(TEST_LOGS)
+
 # Before each commit: the runners alone, on one rank and on an odd number of them.
 check-quick:
 	HT_TEST_RANKS='1 3' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(test_runners)'
 
 check-long:
 	HT_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(test_runners) $(long_scripts)'
-.PHONY: check-long check-quick
+.PHONY: check-long check-quick tests-again

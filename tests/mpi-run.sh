@@ -3,6 +3,7 @@
 # Runs a test runner (tests/runner.c) under mpirun, once for each rank count that its tests declare,
 # and merges the jobs into one TAP stream: "ok 5 - test_scope:test_close [ranks 3]".
 #   HT_TEST_RANKS    use only these rank counts
+#   HT_TEST_ONLY     run only tests with this in their names, up to the first that fails
 #   HT_TEST_TIMEOUT  seconds that one job may take [900, in which libht itself ends jobs that hang: HT_TIMEOUT]
 # A job that ends early, however it does, failed in the test it announced last; the tests after
 # that one get a new job. Jobs run in a folder of their own, as those of several runners write files
@@ -55,7 +56,7 @@ read_report() {
 
 run_job() {
     : >"$HT_TEST_REPORT"
-    timeout --kill-after=5 "$limit" "${MPIRUN:-mpirun}" -n "$ranks" "$runner" "$@" </dev/null
+    timeout --kill-after=5 "$limit" "${MPIRUN:-mpirun}" -n "$ranks" "$runner" ${HT_TEST_ONLY:+--only "$HT_TEST_ONLY"} "$@" </dev/null
     status=$?
     read_report
     [ $status -ne 0 ] || [ $finished = no ] || return 0
@@ -73,6 +74,7 @@ run_ranks() {
     restarts=0
     set --
     until run_job "$@"; do
+        [ -z "${HT_TEST_ONLY:-}" ] || return
         restarts=$((restarts + 1))
         if [ -z "$running" ] || [ $status -eq 124 ] || [ $status -eq 137 ] || [ $restarts -gt $most_restarts ]; then
             echo "# the tests after this one were not run"

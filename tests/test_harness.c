@@ -5,6 +5,7 @@
 #include "ht_test.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,6 +17,21 @@ static void passes(void **state)
 {
     (void)state;
     assert_true(ht_test_rank < ht_test_size);
+}
+
+/* If HT_TEST_SEEN names a file: the first time, when it is not there yet. */
+static void fails_at_first(void **state)
+{
+    const char *path = getenv("HT_TEST_SEEN");
+    FILE *seen = path != NULL && ht_test_rank == 0 ? fopen(path, "r") : NULL;
+    const bool fails = path != NULL && ht_test_rank == 0 && seen == NULL;
+
+    (void)state;
+    if (seen != NULL)
+        fclose(seen);
+    if (fails)
+        fclose(fopen(path, "w"));
+    assert_false(fails);
 }
 
 static void fails_on_last_rank(void **state)
@@ -69,7 +85,8 @@ static void is_never_reached(void **state)
     (void)state;
 }
 
-HT_TEST_SUITE(test_harness, cmocka_unit_test(passes), cmocka_unit_test(fails_on_last_rank),
-              cmocka_unit_test(crashes), cmocka_unit_test(leaves_by_exit),
-              cmocka_unit_test(aborts_job), cmocka_unit_test(leaks), cmocka_unit_test(is_skipped),
-              cmocka_unit_test(hangs), cmocka_unit_test(is_never_reached));
+HT_TEST_SUITE(test_harness, cmocka_unit_test(passes), cmocka_unit_test(fails_at_first),
+              cmocka_unit_test(fails_on_last_rank), cmocka_unit_test(crashes),
+              cmocka_unit_test(leaves_by_exit), cmocka_unit_test(aborts_job),
+              cmocka_unit_test(leaks), cmocka_unit_test(is_skipped), cmocka_unit_test(hangs),
+              cmocka_unit_test(is_never_reached));
