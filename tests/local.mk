@@ -71,6 +71,7 @@ core_tests = \
 	tests/core/io/test_checkpoint_walk.c \
 	tests/core/io/test_csv.c \
 	tests/core/io/test_hdf5.c \
+	tests/core/io/test_hdf5_damaged.c \
 	tests/core/io/test_load.c \
 	tests/core/io/test_npy.c \
 	tests/core/ops/test_arithmetics.c \

@@ -8,10 +8,16 @@
 
 HT_BEGIN_DECLS
 
-/* The data set `dataset` of an HDF5 file as a tensor of `dtype`, each rank reading its slab along
- * `split` in the file's own type; split, and the long form, as in ht/factories.h. An enumeration is
- * a bool if it is {FALSE = 0, TRUE = 1}, and an error otherwise. `path` must be a regular file.
- * Collective, agrees. Errors name file and data set: HT_ERR_IO, HT_ERR_FORMAT. */
+/* As the dtype of a loader: the file's own, or of several files what theirs promote to. */
+#define HT_DTYPE_OF_FILE HT_DTYPE_COUNT
+
+/* The data set `dataset` of an HDF5 file as a tensor of `dtype` (HT_DTYPE_OF_FILE: of the file's
+ * own). Each rank opens the file by itself and reads its slab along `split` in the file's own type;
+ * split, and the long form, as in ht/factories.h. uint16 is read as int32, uint32 as int64, half
+ * precision as float32, and uint64 as int64 if its values fit. Complex elements are read as a
+ * complex dtype only (HT_ERR_DTYPE). An enumeration is a bool if it is {FALSE = 0, TRUE = 1}, and
+ * an error otherwise. `path` must be a regular file. Collective, agrees: dtype and split must be
+ * the same on all ranks. Errors name file and data set: HT_ERR_IO, HT_ERR_FORMAT. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
 HT_API ht_tensor *ht_load_hdf5_ext(const char *path, const char *dataset, ht_dtype dtype, int split,
                                    ht_device *device, ht_comm *comm);
@@ -34,16 +40,16 @@ HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *datase
 
 /* The data set `dataset` of each .h5 and .hdf5 file of a folder, in the order of their names,
  * concatenated along axis 0 and split along it, or as the long form says. Shapes may differ along
- * the axis alone (HT_ERR_SHAPE); each rank opens the files that its slab lies in. HT_DTYPE_COUNT:
+ * the axis alone (HT_ERR_SHAPE); each rank opens the files that its slab lies in. HT_DTYPE_OF_FILE:
  * what their dtypes promote to. Collective, agrees. Source: heat.load_multiple_hdf5. */
 HT_API ht_tensor *ht_load_multiple_hdf5(const char *folder, const char *dataset, ht_dtype dtype);
 HT_API ht_tensor *ht_load_multiple_hdf5_ext(const char *folder, const char *dataset, ht_dtype dtype,
                                             int axis, int split, ht_device *device, ht_comm *comm);
 
 /* NumPy's file of one array (.npy, versions 1 to 3, C and Fortran order, either byte order) as a
- * tensor of `dtype` (HT_DTYPE_COUNT: of the file's own), each rank reading its slab by itself;
- * split, and the long form, as in ht/factories.h. uint16 is read as int32 and uint32 as int64;
- * uint64, longer floats, texts, times, records and objects are HT_ERR_FORMAT, as is a file that is
+ * tensor of `dtype` (HT_DTYPE_OF_FILE: of the file's own), each rank reading its slab by itself;
+ * split, and the long form, as in ht/factories.h. uint16 is read as int32, uint32
+ * as int64, and uint64 as int64 if its values fit; complex elements as a complex dtype only; longer floats, texts, times, records and objects are HT_ERR_FORMAT, as is a file that is
  * damaged or too short. Collective, agrees. Errors name the file: HT_ERR_IO, HT_ERR_FORMAT. Source:
  * numpy.load. */
 HT_API ht_tensor *ht_load_npy(const char *path, ht_dtype dtype, int split);
@@ -52,8 +58,8 @@ HT_API ht_tensor *ht_load_npy_ext(const char *path, ht_dtype dtype, int split, h
 
 /* All .npy files of a folder, in the order of their names, concatenated along an axis: `split` of
  * the short form, along which the result is split, too. Shapes may differ along it alone; each rank
- * reads what its slab needs, whatever the number of files. HT_DTYPE_COUNT: what their dtypes
- * promote to. A folder without such a file is HT_ERR_IO, shapes that do not fit are HT_ERR_SHAPE.
+ * reads what its slab needs, whatever the number of files. HT_DTYPE_OF_FILE: what their
+ * dtypes promote to. A folder without such a file is HT_ERR_IO, shapes that do not fit are HT_ERR_SHAPE.
  * Collective, agrees. Source: heat.load_npy_from_path. */
 HT_API ht_tensor *ht_load_npy_from_path(const char *path, ht_dtype dtype, int split);
 HT_API ht_tensor *ht_load_npy_from_path_ext(const char *path, ht_dtype dtype, int axis, int split,
@@ -65,8 +71,8 @@ HT_API ht_tensor *ht_load_npy_from_path_ext(const char *path, ht_dtype dtype, in
  * agrees. Errors: HT_ERR_IO. Source: numpy.save. */
 HT_API ht_status ht_save_npy(ht_tensor *x, const char *path);
 
-/* A table of numbers as text, (rows, columns), of a dtype that is not complex, each rank reading a
- * range of bytes. The first `header_lines` lines are skipped, and lines with nothing in them. A
+/* A table of numbers as text, (rows, columns), of a dtype that is not complex (HT_DTYPE_OF_FILE:
+ * float64), each rank reading a range of bytes. The first `header_lines` lines are skipped, and lines with nothing in them. A
  * field may be in quotes, with separators, lines and doubled quotes inside; blanks around it do not
  * count; lines end in LF or CR LF. Numbers are decimal ones, nan, inf and infinity, whatever the
  * locale, and read exactly; of bool also true and false. An empty field is NaN in floating dtypes,

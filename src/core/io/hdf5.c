@@ -124,14 +124,16 @@ hid_t ht__hdf5_type(ht_dtype dtype)
 
 hid_t ht__hdf5_open(const char *what, const char *path)
 {
-    hid_t file;
+    hid_t file, access;
 
     if (ht__file_check(what, path) != HT_SUCCESS)
         return H5I_INVALID_HID;
-    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    access = ht__hdf5_reader();
+    file = H5Fopen(path, H5F_ACC_RDONLY, access);
     if (file < 0)
         ht__error_set(HT_ERR_FORMAT, "%s: cannot open %s as HDF5: %s", what, path,
                       ht__hdf5_error());
+    H5Pclose(access);
     return file;
 }
 
@@ -165,6 +167,22 @@ static const char *take_shape(hid_t space, hid_t layout, ht__hdf5_info *info)
     return NULL;
 }
 
+static const char no_dtype[] = "has elements of a type no dtype can hold";
+
+/* Whether elements in one piece fill the bytes that the file has for them; none where nothing was
+ * written yet. A damaged shape asks for others. */
+static bool fills_storage(hid_t set, hid_t type, hid_t layout, const ht__hdf5_info *info)
+{
+    const hsize_t stored = H5Dget_storage_size(set);
+    hsize_t bytes = H5Tget_size(type);
+
+    if (H5Pget_layout(layout) != H5D_CONTIGUOUS || info->elsewhere || stored == 0)
+        return true;
+    for (int i = 0; i < info->ndim; i++)
+        bytes *= (hsize_t)info->shape[i];
+    return bytes == stored;
+}
+
 static ht_status describe(const char *what, hid_t set, const char *path, const char *name,
                           ht__hdf5_info *info)
 {
@@ -175,8 +193,14 @@ static ht_status describe(const char *what, hid_t set, const char *path, const c
     why = take_shape(space, layout, info);
     info->dtype = ht__hdf5_dtype_of(type);
     info->elsewhere = H5Pget_layout(layout) == H5D_VIRTUAL || H5Pget_external_count(layout) > 0;
+    info->is_uint64 = H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 8 &&
+                      H5Tget_sign(type) == H5T_SGN_NONE;
+    if (info->is_uint64)
+        info->dtype = HT_INT64;
     if (why == NULL && info->dtype == HT_DTYPE_COUNT)
-        why = "has elements of a type no dtype can hold";
+        why = no_dtype;
+    if (why == NULL && !fills_storage(set, type, layout, info))
+        why = "is damaged: its shape does not fit the bytes that it has in the file";
     H5Pclose(layout);
     H5Tclose(type);
     H5Sclose(space);
@@ -185,18 +209,61 @@ static ht_status describe(const char *what, hid_t set, const char *path, const c
     return ht__error_set(HT_ERR_FORMAT, "%s: %s: %s %s", what, path, name, why);
 }
 
-hid_t ht__hdf5_open_dataset(const char *what, hid_t file, const char *path, const char *name,
-                            hid_t access, ht__hdf5_info *info)
+/* The names of a group's links, up to 8, in the order in which they lie. */
+typedef struct names {
+    char text[160];
+    int count;
+} names;
+
+static herr_t add_name(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    names *list = user;
+    size_t used = strlen(list->text);
+
+    (void)group;
+    (void)info;
+    if (list->count++ < 8)
+        snprintf(list->text + used, sizeof list->text - used, "%s%s", used > 0 ? ", " : "", name);
+    return 0;
+}
+
+static void no_set(const char *what, hid_t file, const char *path, const char *name)
+{
+    const char *why = ht__hdf5_error(); /* text of the thread, which the next call leaves alone */
+    names there = {.count = 0};
+    hsize_t at = 0;
+
+    H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, &at, add_name, &there);
+    if (there.count > 0)
+        ht__error_set(HT_ERR_FORMAT, "%s: %s has no data set %s: %s; it has %s%s", what, path, name,
+                      why, there.text, there.count > 8 ? ", ..." : "");
+    else
+        ht__error_set(HT_ERR_FORMAT, "%s: %s has no data set %s: %s", what, path, name, why);
+}
+
+hid_t ht__hdf5_open_any(const char *what, hid_t file, const char *path, const char *name,
+                        hid_t access, ht__hdf5_info *info)
 {
     hid_t set = H5Dopen2(file, name, access);
 
     if (set < 0) {
-        ht__error_set(HT_ERR_FORMAT, "%s: %s has no data set %s: %s", what, path, name,
-                      ht__hdf5_error());
+        no_set(what, file, path, name);
         return set;
     }
     if (describe(what, set, path, name, info) == HT_SUCCESS)
         return set;
+    H5Dclose(set);
+    return H5I_INVALID_HID;
+}
+
+hid_t ht__hdf5_open_dataset(const char *what, hid_t file, const char *path, const char *name,
+                            hid_t access, ht__hdf5_info *info)
+{
+    hid_t set = ht__hdf5_open_any(what, file, path, name, access, info);
+
+    if (set < 0 || !info->is_uint64)
+        return set;
+    ht__error_set(HT_ERR_FORMAT, "%s: %s: %s %s", what, path, name, no_dtype);
     H5Dclose(set);
     return H5I_INVALID_HID;
 }

@@ -40,7 +40,10 @@ ht_dtype ht__hdf5_dtype_of(hid_t file_type);
  * bfloat16, which HDF5 does not know. */
 hid_t ht__hdf5_type(ht_dtype dtype);
 
-/* Opens a file for reading with the default driver. Negative after ht__error_set, which starts
+/* File access by libht's own driver for reading, to be closed with H5Pclose. */
+hid_t ht__hdf5_reader(void);
+
+/* Opens a file for reading by that driver. Negative after ht__error_set, which starts
  * with `what`. */
 hid_t ht__hdf5_open(const char *what, const char *path);
 
@@ -51,10 +54,15 @@ typedef struct ht__hdf5_info {
     int64_t shape[HT_MAX_NDIM];
     int64_t chunk[HT_MAX_NDIM]; /* all 0: not chunked */
     bool elsewhere;             /* its elements are in other files */
+    bool is_uint64;             /* in the file, and int64 in `dtype` */
 } ht__hdf5_info;
 
 /* Opens data set `name` and describes it. Negative after ht__error_set. */
 hid_t ht__hdf5_open_dataset(const char *what, hid_t file, const char *path, const char *name,
                             hid_t access, ht__hdf5_info *info);
+
+/* The same of one that may have elements of uint64, for readers that check their values. */
+hid_t ht__hdf5_open_any(const char *what, hid_t file, const char *path, const char *name,
+                        hid_t access, ht__hdf5_info *info);
 
 #endif

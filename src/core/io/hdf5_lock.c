@@ -98,6 +98,16 @@ static void say_truncated(char *text, size_t room)
                  base + had);
 }
 
+/* HDF5's "addr overflow, addr = 32544, size = 144, eoa = 2992". */
+static void say_overflow(char *text, size_t room)
+{
+    unsigned long long at, bytes, end;
+
+    if (sscanf(text, "addr overflow, addr = %llu, size = %llu, eoa = %llu", &at, &bytes, &end) == 3)
+        snprintf(text, room, "the file is damaged: it points to byte %llu, beyond its end at %llu",
+                 at, end);
+}
+
 const char *ht__hdf5_error(void)
 {
     static _Thread_local char text[512];
@@ -107,5 +117,6 @@ const char *ht__hdf5_error(void)
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &innermost);
     shorten(text);
     say_truncated(text, sizeof text);
+    say_overflow(text, sizeof text);
     return text;
 }

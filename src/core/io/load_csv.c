@@ -8,6 +8,7 @@
  * parts out. Memory: a rank's text and its rows. */
 #include "core/io/csv.h"
 #include "core/io/parts.h"
+#include "core/io/request.h"
 #include "core/io/runs.h"
 
 #include <errno.h>
@@ -328,10 +329,13 @@ static ht_status field_error(const csv *job, const field *found, int64_t line, i
 {
     int length = found->end - found->text > 40 ? 40 : (int)(found->end - found->text);
 
-    return ht__error_set(HT_ERR_FORMAT, "%s: %s: line %lld, column %lld: \"%.*s\"%s is %s, for %s",
-                         job->what, job->path, (long long)line, (long long)column, length,
-                         found->text, found->end - found->text > 40 ? "..." : "", why,
-                         ht_dtype_name(job->dtype));
+    return ht__error_set(HT_ERR_FORMAT,
+                         "%s: %s: line %lld, column %lld: \"%.*s\"%s is %s, for %s%s", job->what,
+                         job->path, (long long)line, (long long)column, length, found->text,
+                         found->end - found->text > 40 ? "..." : "", why, ht_dtype_name(job->dtype),
+                         line == job->first_line && job->header_lines == 0
+                             ? " (header_lines is 0, and this is the first line)"
+                             : "");
 }
 
 static ht_status count_error(const csv *job, int64_t fields, int64_t line)
@@ -441,6 +445,8 @@ static ht_status check_arguments(csv *job)
     if (HT_IS_NULL(job->place.device, job->what, "the device") ||
         HT_IS_NULL(job->path, job->what, "the path"))
         return ht_error_get(NULL);
+    if (job->dtype == HT_DTYPE_OF_FILE)
+        job->dtype = HT_FLOAT64;
     if ((unsigned)job->dtype >= HT_DTYPE_COUNT || ht_dtype_is_complex(job->dtype))
         return ht__error_set(HT_ERR_DTYPE, "%s: %s is no dtype of numbers in a CSV file", job->what,
                              ht_dtype_name(job->dtype));
@@ -486,7 +492,11 @@ static ht_tensor *load_csv(csv *job)
     status = check_arguments(job);
     ht__begin(comm,
               (ht_call){.what = job->what, .dtype = job->dtype, .refused = status != HT_SUCCESS});
-    if (ht__agree_end(job->what, comm, begun, status) != HT_SUCCESS)
+    if (ht__request_agree(job->what, comm, begun, status, 4,
+                          (ht__request[]){{"dtype", (int)job->dtype},
+                                          {"split", job->place.split},
+                                          {"number of header lines", job->header_lines},
+                                          {"separator", job->separator}}) != HT_SUCCESS)
         return NULL;
 
     ht_scope *scope = ht_scope_open();

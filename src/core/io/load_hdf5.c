@@ -1,122 +1,130 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading tensors: collective HDF5 through MPI-IO, each rank its slab. Data are read in the file's
- * own type and converted afterwards: a conversion inside HDF5 would turn a collective read into
- * independent ones. */
-#include "core/ops/ops.h"
-#include "core/io/slab.h"
+ * HDF5 files as parts of a tensor: each rank opens by itself the files that its slab lies in, with
+ * the default driver. A read that fails is an error on that rank, and by agreement on all; MPI-IO
+ * reports no error for elements that lie beyond the end of a damaged file. Elements are read in the
+ * file's own type and converted afterwards. */
+#include "core/io/parts.h"
 
-#include "ht/manipulations.h"
+#include "ht/io.h"
 
-static ht_status check_arguments(const char *what, const char *path, const char *dataset,
-                                 ht_dtype dtype, const ht_place *place)
+/* Of this rank; under HDF5's lock. */
+static hid_t open_set(const char *what, const char *dataset, const ht__part *part, hid_t *file,
+                      ht__hdf5_info *info)
 {
-    if (HT_IS_NULL(place->device, what, "the device"))
-        return ht_error_get(NULL);
-    if (path == NULL || dataset == NULL)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the name of the file or data set is NULL", what);
-    if (ht_dtype_size(dtype) == 0)
-        return ht__error_set(HT_ERR_DTYPE, "%s: %d is no dtype", what, (int)dtype);
-    /* A file that one rank cannot see must not reach the collective open. */
-    return ht__file_check(what, path);
+    hid_t set;
+
+    *file = ht__hdf5_open(what, part->path);
+    if (*file < 0)
+        return H5I_INVALID_HID;
+    set = ht__hdf5_open_any(what, *file, part->path, dataset, H5P_DEFAULT, info);
+    if (set < 0)
+        H5Fclose(*file);
+    return set;
 }
 
-static ht_status open_for_reading(ht__parallel *file, const char *path, const char *name,
-                                  int *split, hid_t *set, ht__hdf5_info *info)
+static ht_status describe(const char *what, const char *dataset, ht__part *part)
 {
-    ht_status status = ht__parallel_open(file, path, HT_FILE_READ, false);
-    const char *why;
-
-    if (status != HT_SUCCESS) {
-        ht_error_get(&why);
-        ht__error_set(status, "%s: cannot open %s as HDF5: %s", file->what, path, why);
-    }
-    status = ht__agree(file->what, file->comm, status);
-    if (status != HT_SUCCESS)
-        return status;
-
-    bool begun = ht__agree_begin();
-
-    *set = ht__hdf5_open_dataset(file->what, ht__parallel_enter(file), path, name, H5P_DEFAULT,
-                                 info);
-    ht__parallel_leave(file);
-    if (*set < 0 || !ht__check_shape(file->what, file->comm, info->ndim, info->shape, split))
-        status = ht_error_get(NULL);
-    return ht__agree_end(file->what, file->comm, begun, status);
-}
-
-/* The data set in its own dtype; split along axis 0 where no split is wanted, so that no byte is
- * read twice, or where the slabs of the split would be short runs. */
-static ht_tensor *read_slabs(ht__parallel *file, const char *path, const char *name, hid_t set,
-                             const ht__hdf5_info *info, int split)
-{
-    if (split == HT_NONE && info->ndim > 0)
-        split = 0;
-    split = ht__slab_axis(file->comm, info->ndim, info->shape, ht_dtype_size(info->dtype), split);
-
-    ht_body *body = ht__body_new(file->what, file->comm, ht__device_cpu(), info->dtype, info->ndim,
-                                 info->shape, split, NULL);
-
-    if (body == NULL)
-        return NULL;
-    ht_tensor *x = ht__tensor_new(body);
-    ht__slab slab = ht__slab_of(body);
-    ht_status status = ht__slab_transfer(file, set, info->dtype, &slab, ht__body_data(body), false);
-
-    if (status != HT_SUCCESS) {
-        const char *cause;
-
-        ht_error_get(&cause);
-        ht__error_set(HT_ERR_IO, "%s: %s: %s: cannot read: %s", file->what, path, name, cause);
-    }
-    return ht__agree(file->what, file->comm, status) == HT_SUCCESS ? x : NULL;
-}
-
-static ht_tensor *load(const char *what, ht_comm *comm, const char *path, const char *name,
-                       int split)
-{
-    ht__parallel file = {.what = what, .comm = comm};
-    hid_t set = H5I_INVALID_HID;
     ht__hdf5_info info;
-    ht_tensor *x = NULL;
+    hid_t file, set;
 
-    if (open_for_reading(&file, path, name, &split, &set, &info) == HT_SUCCESS)
-        x = read_slabs(&file, path, name, set, &info, split);
+    ht__hdf5_begin();
+    set = open_set(what, dataset, part, &file, &info);
     if (set >= 0) {
-        ht__parallel_enter(&file);
+        part->dtype = info.dtype;
+        part->ndim = info.ndim;
+        part->note[0] = info.is_uint64;
+        for (int i = 0; i < info.ndim; i++)
+            part->shape[i] = info.shape[i];
         H5Dclose(set);
-        ht__parallel_leave(&file);
+        H5Fclose(file);
     }
-    ht__parallel_close(&file, HT_SUCCESS);
-    return x == NULL || x->body->split == split ? x : ht_resplit(x, split);
+    ht__hdf5_end();
+    return set >= 0 ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-static ht_tensor *load_hdf5(const char *what, const char *path, const char *dataset, ht_dtype dtype,
-                            ht_place place)
+/* HDF5 would make the largest int64 of them. */
+static bool has_large(const uint64_t *numbers, int64_t count)
 {
-    if (place.comm == NULL)
-        return NULL;
+    for (int64_t i = 0; i < count; i++) {
+        if (numbers[i] > INT64_MAX)
+            return true;
+    }
+    return false;
+}
 
-    bool begun = ht__agree_begin();
-    ht_status status = check_arguments(what, path, dataset, dtype, &place);
+static herr_t transfer(hid_t set, const ht__part *part, const ht__slab *slab, void *memory)
+{
+    const bool is_uint64 = part->note[0] != 0;
+    hid_t type = is_uint64 ? H5Tcopy(H5T_NATIVE_UINT64) : ht__hdf5_type(part->dtype);
+    hid_t there = H5Dget_space(set), here;
+    hsize_t start[HT_MAX_NDIM], count[HT_MAX_NDIM];
+    int64_t elements = 1;
+    herr_t result;
 
-    ht__begin(place.comm, (ht_call){.what = what, .dtype = dtype, .refused = status != HT_SUCCESS});
-    if (ht__agree_end(what, place.comm, begun, status) != HT_SUCCESS)
-        return NULL;
+    for (int i = 0; i < slab->ndim; i++) {
+        elements *= slab->count[i];
+        start[i] = (hsize_t)slab->start[i];
+        count[i] = (hsize_t)slab->count[i];
+    }
+    here = slab->ndim > 0 ? H5Screate_simple(slab->ndim, count, NULL) : H5Screate(H5S_SCALAR);
+    if (slab->ndim > 0)
+        H5Sselect_hyperslab(there, H5S_SELECT_SET, start, NULL, count, NULL);
+    result = H5Dread(set, type, here, there, H5P_DEFAULT, memory);
+    if (result < 0)
+        ht__error_set(HT_ERR_IO, "%s", ht__hdf5_error());
+    if (result >= 0 && is_uint64 && has_large(memory, elements)) {
+        ht__error_set(HT_ERR_FORMAT, "it has numbers above 2^63 - 1, which int64 cannot hold");
+        result = -1;
+    }
+    H5Sclose(here);
+    H5Sclose(there);
+    H5Tclose(type);
+    return result;
+}
 
-    ht_scope *scope = ht_scope_open();
-    ht_tensor *x = load(what, place.comm, path, dataset, place.split);
+static ht_status read_slab(const char *what, const char *dataset, const ht__part *part,
+                           const ht__slab *slab, void *memory)
+{
+    ht__hdf5_info info;
+    ht_status status = HT_SUCCESS;
+    hid_t file, set;
+    const char *cause;
 
-    if (x != NULL)
-        x = ht_astype(x, dtype);
-    if (x != NULL)
-        x = ht_to_device(x, place.device);
-    return ht_scope_return(scope, x);
+    ht__hdf5_begin();
+    set = open_set(what, dataset, part, &file, &info);
+    if (set < 0) {
+        status = ht_error_get(NULL);
+    } else {
+        if (transfer(set, part, slab, memory) < 0) {
+            status = ht_error_get(&cause);
+            ht__error_set(status, "%s: %s: %s: cannot read: %s", what, part->path, dataset, cause);
+        }
+        H5Dclose(set);
+        H5Fclose(file);
+    }
+    ht__hdf5_end();
+    return status;
+}
+
+const ht__part_format ht__hdf5_format = {{".h5", ".hdf5", NULL}, "HDF5", describe, read_slab};
+
+static ht_tensor *load(const char *what, const char *path, const char *dataset, ht_dtype dtype,
+                       ht_place place)
+{
+    return ht__parts_load(&(ht__parts){.what = what,
+                                       .format = &ht__hdf5_format,
+                                       .path = path,
+                                       .dataset = dataset,
+                                       .dtype = dtype,
+                                       .place = place});
 }
 
 ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split)
 {
-    return load_hdf5("ht_load_hdf5", path, dataset, dtype, ht__place_here("ht_load_hdf5", split));
+    static const char what[] = "ht_load_hdf5";
+
+    return load(what, path, dataset, dtype, ht__place_here(what, split));
 }
 
 ht_tensor *ht_load_hdf5_ext(const char *path, const char *dataset, ht_dtype dtype, int split,
@@ -125,7 +133,6 @@ ht_tensor *ht_load_hdf5_ext(const char *path, const char *dataset, ht_dtype dtyp
     static const char what[] = "ht_load_hdf5_ext";
     ht_place place = {.comm = comm, .device = device, .split = split};
 
-    return !HT_IS_NULL(comm, what, "the communicator")
-               ? load_hdf5(what, path, dataset, dtype, place)
-               : NULL;
+    return !HT_IS_NULL(comm, what, "the communicator") ? load(what, path, dataset, dtype, place)
+                                                       : NULL;
 }

@@ -68,12 +68,27 @@ static void convert(const ht__npy_type *type, const char *from, int64_t count, c
     }
 }
 
+/* Whether a number is above INT64_MAX. */
+static bool is_too_large(const ht__npy_type *type, const char *numbers, int64_t count)
+{
+    const int64_t *n = (const int64_t *)numbers; /* their bits */
+
+    if (type->kind != 'u' || type->bytes != 8)
+        return false;
+    for (int64_t i = 0; i < count; i++) {
+        if (n[i] < 0)
+            return true;
+    }
+    return false;
+}
+
 /* One run, by way of a buffer unless its elements are what they are to be. */
 static int read_run(int file, const ht__npy_type *type, bool swapped, int64_t at, int64_t bytes,
                     char *to)
 {
     enum { PIECE = 1 << 16 };
     const bool as_they_are = !swapped && type->kind != 'b' &&
+                             !(type->kind == 'u' && type->bytes == 8) &&
                              (size_t)type->bytes == ht_dtype_size(type->dtype);
     _Alignas(16) char buffer[PIECE];
     int error = 0;
@@ -88,6 +103,8 @@ static int read_run(int file, const ht__npy_type *type, bool swapped, int64_t at
             break;
         if (swapped)
             swap_bytes(buffer, piece / type->swapped_by, type->swapped_by);
+        if (is_too_large(type, buffer, count))
+            return ERANGE;
         convert(type, buffer, count, to);
         to += count * (int64_t)ht_dtype_size(type->dtype);
     }
@@ -118,6 +135,10 @@ static ht_status read_slab(const char *what, const char *dataset, const ht__part
     close(file);
     if (error == 0)
         return HT_SUCCESS;
+    if (error == ERANGE)
+        return ht__error_set(HT_ERR_FORMAT,
+                             "%s: %s has numbers above 2^63 - 1, which int64 cannot hold", what,
+                             part->path);
     return ht__error_set(HT_ERR_IO, "%s: cannot read %s: %s", what, part->path,
                          error < 0 ? "it ends before its elements do" : strerror(error));
 }

@@ -21,6 +21,7 @@ libht_objects_la_SOURCES += \
 	src/core/io/hdf5_lock.c \
 	src/core/io/hdf5_parallel.c \
 	src/core/io/hdf5_parallel.h \
+	src/core/io/hdf5_reader.c \
 	src/core/io/joint.c \
 	src/core/io/joint.h \
 	src/core/io/load.c \
@@ -33,6 +34,8 @@ libht_objects_la_SOURCES += \
 	src/core/io/npy.h \
 	src/core/io/parts.c \
 	src/core/io/parts.h \
+	src/core/io/request.c \
+	src/core/io/request.h \
 	src/core/io/runs.c \
 	src/core/io/runs.h \
 	src/core/io/save_csv.c \

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 const ht__npy_type ht__npy_types[] = {
-    {'b', 1, HT_BOOL, 1},       {'u', 1, HT_UINT8, 1},   {'i', 1, HT_INT8, 1},
-    {'i', 2, HT_INT16, 2},      {'i', 4, HT_INT32, 4},   {'i', 8, HT_INT64, 8},
-    {'u', 2, HT_INT32, 2},      {'u', 4, HT_INT64, 4},   {'f', 2, HT_FLOAT16, 2},
-    {'f', 4, HT_FLOAT32, 4},    {'f', 8, HT_FLOAT64, 8}, {'c', 8, HT_COMPLEX64, 4},
-    {'c', 16, HT_COMPLEX128, 8}};
+    {'b', 1, HT_BOOL, 1},      {'u', 1, HT_UINT8, 1},      {'i', 1, HT_INT8, 1},
+    {'i', 2, HT_INT16, 2},     {'i', 4, HT_INT32, 4},      {'i', 8, HT_INT64, 8},
+    {'u', 2, HT_INT32, 2},     {'u', 4, HT_INT64, 4},      {'u', 8, HT_INT64, 8},
+    {'f', 2, HT_FLOAT16, 2},   {'f', 4, HT_FLOAT32, 4},    {'f', 8, HT_FLOAT64, 8},
+    {'c', 8, HT_COMPLEX64, 4}, {'c', 16, HT_COMPLEX128, 8}};
 
 enum { TYPES = sizeof ht__npy_types / sizeof *ht__npy_types, MOST_TEXT = 1 << 16, FRONT = 12 };
 
@@ -40,7 +40,7 @@ const ht__npy_type *ht__npy_type_for(ht_dtype dtype)
 
 /* The text that is still to be read, and what is found in it. */
 typedef struct reader {
-    const char *what, *at;
+    const char *what, *at, *end;
     ht__part *part;
     bool has_descr, has_order, has_shape;
 } reader;
@@ -86,19 +86,23 @@ static bool is_swapped(char order)
 static ht_status take_descr(reader *r)
 {
     char text[64], why[160];
+    const char *kind;
     const ht__npy_type *type = NULL;
 
     if (take(r, "["))
         return damaged(r, "its elements are records of several fields, which no dtype can hold");
     if (!take_string(r, text))
         return damaged(r, "its header has a descr that is no string");
-    if (text[0] != '\0' && strchr("<>=|", text[0]) != NULL && text[1] != '\0') {
+    kind = strchr("<>=|", text[0]) != NULL ? text + (text[0] != '\0') : text; /* native without */
+    if (strcmp(kind, "?") == 0)
+        kind = "b1";
+    if (kind[0] != '\0') {
         char *end;
-        long bytes = strtol(text + 2, &end, 10);
+        long bytes = strtol(kind + 1, &end, 10);
 
         if (*end == '\0' && bytes > 0 && bytes <= 16)
-            type = type_of(text[1], (int)bytes);
-        if (type == NULL && text[1] == 'O')
+            type = type_of(kind[0], (int)bytes);
+        if (type == NULL && kind[0] == 'O')
             return damaged(r, "its elements are Python's objects, which no dtype can hold");
     }
     if (type == NULL) {
@@ -125,6 +129,7 @@ static ht_status take_shape(reader *r)
 {
     ht__part *part = r->part;
     int ndim = 0;
+    bool comma = false;
 
     if (!take(r, "("))
         return damaged(r, "its header has a shape that is no tuple");
@@ -141,9 +146,12 @@ static ht_status take_shape(reader *r)
         if (errno != 0)
             return damaged(r, "its header has a shape that is too large");
         r->at = end;
-        if (!take(r, ",") && *r->at != ')')
+        comma = take(r, ",");
+        if (!comma && *r->at != ')')
             return damaged(r, "its header has a shape that is no tuple of lengths");
     }
+    if (ndim == 1 && !comma) /* as in Python */
+        return damaged(r, "its header has a shape that is a number in parentheses");
     if (!ht__shape_counts(ndim, part->shape))
         return damaged(r, "its header has a shape that is too large");
     part->ndim = ndim;
@@ -175,6 +183,9 @@ static ht_status take_dictionary(reader *r)
         if (!take(r, ",") && *r->at != '}')
             return damaged(r, "its header is no dictionary");
     }
+    take(r, ""); /* blanks */
+    if (r->at != r->end)
+        return damaged(r, "its header goes on behind the dictionary");
     if (!r->has_descr || !r->has_order || !r->has_shape)
         return damaged(r, "its header lacks one of descr, fortran_order and shape");
     return HT_SUCCESS;
@@ -201,7 +212,7 @@ static ht_status check_length(const reader *r, int file)
 /* The length of the text and where it begins; 0: this is no such file. */
 static size_t text_length(const unsigned char front[FRONT], int64_t *begin)
 {
-    if (memcmp(front, "\x93NUMPY", 6) != 0 || front[6] < 1 || front[6] > 3)
+    if (memcmp(front, "\x93NUMPY", 6) != 0 || front[6] < 1 || front[6] > 3 || front[7] != 0)
         return 0;
     *begin = front[6] == 1 ? 10 : 12;
     if (front[6] == 1)
@@ -219,11 +230,12 @@ ht_status ht__npy_read_header(const char *what, int file, ht__part *part)
     char *text;
 
     if (pread(file, front, FRONT, 0) != FRONT || (length = text_length(front, &begin)) == 0)
-        return damaged(&r, "it is no .npy file of version 1, 2 or 3");
+        return damaged(&r, "it is no .npy file of version 1.0, 2.0 or 3.0");
     if (length > MOST_TEXT)
         return damaged(&r, "its header is too long");
     text = ht__alloc(length + 1);
     r.at = text;
+    r.end = text + length;
     part->note[HT_NPY_OFFSET] = begin + (int64_t)length;
     status = pread(file, text, length, begin) == (ssize_t)length
                  ? take_dictionary(&r)

@@ -6,11 +6,13 @@
  * twice but where the slabs of the split are short runs of the file: then the tensor is read split
  * along an outer axis, and split again by one exchange. */
 #include "core/io/parts.h"
+#include "core/io/request.h"
 
 #include <string.h>
 
 #include "ht/autograd.h"
 #include "ht/devices.h"
+#include "ht/io.h"
 #include "ht/manipulations.h"
 
 enum { RECORD = 6 + HT_MAX_NDIM }; /* numbers that describe a part */
@@ -82,8 +84,12 @@ static ht_status fit(ht__parts *job, int count, const ht__part parts[], int64_t 
     }
     if (job->is_folder)
         shape[axis] = rows;
-    if (job->dtype == HT_DTYPE_COUNT)
+    if (job->dtype == HT_DTYPE_OF_FILE)
         job->dtype = dtype;
+    if (ht_dtype_is_complex(dtype) && !ht_dtype_is_complex(job->dtype))
+        return HT_FAIL(comm, HT_ERR_DTYPE,
+                       "%s: %s has elements of %s, which %s cannot hold, expected a complex dtype",
+                       job->what, job->path, ht_dtype_name(dtype), ht_dtype_name(job->dtype));
     return HT_SUCCESS;
 }
 
@@ -241,8 +247,9 @@ static ht_status check_arguments(const ht__parts *job)
         (job->format == &ht__hdf5_format &&
          HT_IS_NULL(job->dataset, job->what, "the name of the data set")))
         return ht_error_get(NULL);
-    if ((unsigned)job->dtype > HT_DTYPE_COUNT)
-        return ht__error_set(HT_ERR_DTYPE, "%s: %d is no dtype", job->what, (int)job->dtype);
+    if ((unsigned)job->dtype > HT_DTYPE_OF_FILE)
+        return ht__error_set(HT_ERR_DTYPE, "%s: dtype is %d, expected one of the list", job->what,
+                             (int)job->dtype);
     if (split == HT_LOCAL)
         return ht__error_set(HT_ERR_ARGUMENT,
                              "%s: HT_LOCAL beside a communicator: pass HT_NONE and HT_COMM_SELF",
@@ -301,7 +308,10 @@ ht_tensor *ht__parts_load(ht__parts *job)
     begun = ht__agree_begin();
     status = check_arguments(job);
     ht__begin(comm, (ht_call){.what = job->what, .refused = status != HT_SUCCESS});
-    if (ht__agree_end(job->what, comm, begun, status) != HT_SUCCESS)
+    if (ht__request_agree(job->what, comm, begun, status, 3,
+                          (ht__request[]){{"dtype", (int)job->dtype},
+                                          {"split", job->place.split},
+                                          {"axis", job->axis}}) != HT_SUCCESS)
         return NULL;
 
     ht_scope *scope = ht_scope_open();

@@ -35,7 +35,7 @@ typedef struct ht__parts {
     const ht__part_format *format;
     const char *path;    /* of the file, or of the folder; rank 0's counts for a folder */
     const char *dataset; /* NULL where the format has none */
-    ht_dtype dtype;      /* of the result; HT_DTYPE_COUNT: what all parts promote to */
+    ht_dtype dtype;      /* of the result; HT_DTYPE_OF_FILE: what all parts promote to */
     ht_place place;
     bool is_folder;
     int axis; /* along which the parts of a folder follow each other */

@@ -42,6 +42,36 @@ static ht_status load_npy_no_dtype(bool odd)
     return loaded(ht_load_npy(npy, odd ? (ht_dtype)99 : HT_FLOAT32, 0));
 }
 
+static ht_status load_npy_of_another_split(bool odd)
+{
+    return loaded(ht_load_npy(npy, HT_FLOAT32, odd ? 7 : 0));
+}
+
+static ht_status load_npy_of_another_dtype(bool odd)
+{
+    return loaded(ht_load_npy(npy, odd ? HT_FLOAT64 : HT_FLOAT32, 0));
+}
+
+static ht_status load_folder_of_another_axis(bool odd)
+{
+    return loaded(ht_load_npy_from_path(folder, HT_FLOAT32, odd ? 9 : 0));
+}
+
+static ht_status load_hdf5_of_another_split(bool odd)
+{
+    return loaded(ht_load_hdf5(hdf5, "x", HT_FLOAT32, odd ? 1 : 0));
+}
+
+static ht_status load_csv_of_another_split(bool odd)
+{
+    return loaded(ht_load_csv(csv, 0, ',', HT_FLOAT32, odd ? 1 : 0));
+}
+
+static ht_status load_csv_of_other_lines(bool odd)
+{
+    return loaded(ht_load_csv(csv, odd, ',', HT_FLOAT32, 0));
+}
+
 static ht_status load_npy_no_device(bool odd)
 {
     return loaded(ht_load_npy_ext(npy, HT_FLOAT32, 0, odd ? NULL : ht_get_device(), HT_COMM_WORLD));
@@ -125,6 +155,8 @@ static const ht_test_agreed rows[] = {
     HT_AGREES(ht_load_npy, " of a file that it cannot see", load_npy_unseen),
     HT_AGREES(ht_load_npy, " of a file that is none", load_npy_of_text),
     HT_AGREES(ht_load_npy, " without a dtype", load_npy_no_dtype),
+    HT_AGREES(ht_load_npy, " of another split", load_npy_of_another_split),
+    HT_AGREES(ht_load_npy_from_path, " along another axis", load_folder_of_another_axis),
     HT_AGREES(ht_load_npy_ext, " without a device", load_npy_no_device),
     HT_AGREES(ht_load_npy_from_path_ext, " without a device", load_folder_no_device),
     HT_AGREES(ht_load_npy_from_path, " without a path", load_folder_no_path),
@@ -142,6 +174,14 @@ static const ht_test_agreed rows[] = {
     HT_AGREES(ht_save, " of no format", save_no_format),
 };
 
+/* Each is right by itself. */
+static const ht_test_agreed differing[] = {
+    HT_AGREES(ht_load_npy, " of another dtype", load_npy_of_another_dtype),
+    HT_AGREES(ht_load_hdf5, " of another split", load_hdf5_of_another_split),
+    HT_AGREES(ht_load_csv, " of another split", load_csv_of_another_split),
+    HT_AGREES(ht_load_csv, " behind other lines", load_csv_of_other_lines),
+};
+
 static void an_error_on_one_rank(void **unused)
 {
     (void)unused;
@@ -152,6 +192,8 @@ static void an_error_on_one_rank(void **unused)
     assert_int_equal(ht_save_csv(numbers(), csv, NULL, -1, ','), HT_SUCCESS);
     assert_int_equal(ht_save_hdf5(numbers(), hdf5, "x", "w"), HT_SUCCESS);
     ht_test_agree_all(sizeof rows / sizeof *rows, rows);
+    if (ht_test_size > 1)
+        ht_test_agree_all(sizeof differing / sizeof *differing, differing);
     if (ht_test_rank == 0) {
         unlink(npy);
         unlink(csv);

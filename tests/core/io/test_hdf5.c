@@ -373,6 +373,64 @@ static void enumerations_are_bool_if_they_say_so(void **state)
     remove_path();
 }
 
+static void make_uint64(uint64_t last)
+{
+    const uint64_t values[] = {1, INT64_MAX, last};
+    hsize_t length = 3;
+
+    if (ht_test_rank == 0) {
+        ht_hdf5_lock();
+        hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t space = H5Screate_simple(1, &length, NULL);
+        hid_t set = H5Dcreate2(file, "x", H5T_STD_U64BE, space, H5P_DEFAULT, H5P_DEFAULT,
+                               H5P_DEFAULT);
+
+        H5Dwrite(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+        H5Dclose(set);
+        H5Sclose(space);
+        H5Fclose(file);
+        ht_hdf5_unlock();
+    }
+    ht_barrier(HT_COMM_WORLD);
+}
+
+static void uint64_is_read_if_its_values_fit(void **state)
+{
+    int64_t last = 0;
+
+    (void)state;
+    make_path();
+    make_uint64(7);
+    ht_tensor *x = ht_load_hdf5(path, "x", HT_DTYPE_OF_FILE, 0);
+
+    assert_int_equal(ht_tensor_dtype(x), HT_INT64);
+    x = ht_resplit(x, HT_NONE);
+    memcpy(&last, (const int64_t *)ht_tensor_data(x) + 1, sizeof last);
+    assert_int_equal(last, INT64_MAX);
+    ht_barrier(HT_COMM_WORLD);
+    make_uint64(UINT64_C(1) << 63);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_null(ht_load_hdf5(path, "x", HT_DTYPE_OF_FILE, 0));
+    assert_error_has(HT_ERR_FORMAT, path, "x: cannot read: it has numbers above 2^63 - 1");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    remove_path();
+}
+
+static void complex_numbers_stay_complex(void **state)
+{
+    ht_tensor *x = numbers(HT_COMPLEX64);
+
+    (void)state;
+    make_path();
+    ht_save_hdf5(x, path, "x", "w");
+    assert_same(x, ht_resplit(ht_load_hdf5(path, "x", HT_DTYPE_OF_FILE, 0), HT_NONE));
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_null(ht_load_hdf5(path, "x", HT_FLOAT64, 0));
+    assert_error_has(HT_ERR_DTYPE, path, "elements of complex64, which float64 cannot hold");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    remove_path();
+}
+
 /* Replacing a file is no reason to show it to others, or to cut the way to it; what stands where it
  * is written meanwhile is not followed. */
 static void permissions_and_links_stay(void **state)
@@ -416,7 +474,7 @@ static void misuse(void **state)
     assert_null(ht_load_hdf5("/nowhere/x.h5", "x", HT_FLOAT32, 0));
     assert_error_has(HT_ERR_IO, "ht_load_hdf5: cannot open /nowhere/x.h5", "No such file");
     assert_null(ht_load_hdf5(path, "y", HT_FLOAT32, 0));
-    assert_error_has(HT_ERR_FORMAT, path, "no data set y");
+    assert_error_has(HT_ERR_FORMAT, path, "no data set y: object 'y' doesn't exist; it has x");
     assert_null(ht_load_hdf5(path, "x", HT_FLOAT32, 3));
     assert_error_has(HT_ERR_ARGUMENT, "ht_load_hdf5", "3");
     assert_int_equal(ht_save_hdf5(x, "/nowhere/x.h5", "x", "w"), HT_ERR_IO);
@@ -439,4 +497,6 @@ HT_TEST_SUITE(test_hdf5, cmocka_unit_test(every_split_under_every_other),
               cmocka_unit_test(a_failed_save_leaves_nothing_behind),
               cmocka_unit_test(a_write_may_fail_on_one_rank), cmocka_unit_test(a_file_that_was_cut),
               cmocka_unit_test(enumerations_are_bool_if_they_say_so),
+              cmocka_unit_test(uint64_is_read_if_its_values_fit),
+              cmocka_unit_test(complex_numbers_stay_complex),
               cmocka_unit_test(permissions_and_links_stay), cmocka_unit_test(misuse));

@@ -108,7 +108,7 @@ static void every_split_under_every_other(void **state)
 
         ht__io_run_bytes = c & 1 ? 0 : run; /* slabs of inner splits as they are, or split again */
         assert_int_equal(ht_save_npy(ht_resplit(x, splits[c / 2 % 4]), path), HT_SUCCESS);
-        y = ht_load_npy(path, HT_DTYPE_COUNT, splits[c / 8]);
+        y = ht_load_npy(path, HT_DTYPE_OF_FILE, splits[c / 8]);
         assert_int_equal(ht_tensor_dtype(y), HT_FLOAT64);
         assert_int_equal(ht_tensor_split(y), splits[c / 8]);
         assert_same(x, y);
@@ -121,11 +121,11 @@ static void every_dtype(void **state)
 {
     (void)state;
     begin();
-    for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++) {
+    for (int dtype = 0; dtype < HT_DTYPE_OF_FILE; dtype++) {
         ht_tensor *x = numbers((ht_dtype)dtype), *y;
 
         assert_int_equal(ht_save_npy(ht_resplit(x, 0), path), HT_SUCCESS);
-        y = ht_load_npy(path, HT_DTYPE_COUNT, 1);
+        y = ht_load_npy(path, HT_DTYPE_OF_FILE, 1);
         assert_int_equal(ht_tensor_dtype(y), dtype == HT_BFLOAT16 ? HT_FLOAT32 : (ht_dtype)dtype);
         assert_same(x, ht_astype(y, (ht_dtype)dtype));
         assert_same(ht_astype(x, HT_COMPLEX128), ht_load_npy(path, HT_COMPLEX128, HT_NONE));
@@ -171,7 +171,9 @@ static void files_of_others(void **state)
         {"|b1", 1, 1, HT_BOOL, "l"},  {"|u1", 1, 2, HT_UINT8, "l"}, {"|i1", 1, 3, HT_INT8, "l"},
         {"<i2", 2, 1, HT_INT16, "l"}, {">i2", 2, 1, HT_INT16, "b"}, {">i4", 4, 2, HT_INT32, "b"},
         {"<i8", 8, 1, HT_INT64, "l"}, {">i8", 8, 1, HT_INT64, "b"}, {"<u2", 2, 1, HT_INT32, "l"},
-        {">u2", 2, 1, HT_INT32, "b"}, {"<u4", 4, 1, HT_INT64, "l"}, {">u4", 4, 3, HT_INT64, "b"}};
+        {">u2", 2, 1, HT_INT32, "b"}, {"<u4", 4, 1, HT_INT64, "l"}, {">u4", 4, 3, HT_INT64, "b"},
+        {"<u8", 8, 1, HT_INT64, "l"}, {">u8", 8, 1, HT_INT64, "b"}, {"b1", 1, 1, HT_BOOL, "l"},
+        {"?", 1, 1, HT_BOOL, "l"},    {"u2", 2, 1, HT_INT32, "l"},  {"i8", 8, 2, HT_INT64, "l"}};
 
     (void)state;
     begin();
@@ -187,7 +189,7 @@ static void files_of_others(void **state)
             snprintf(text, sizeof text, "{'shape': (2, 3), \"fortran_order\": %s, 'descr': '%s'}\n",
                      fortran ? "True" : "False", types[t].descr);
             write_npy("x.npy", types[t].version, text, elements, (size_t)(6 * size));
-            x = ht_load_npy(path, HT_DTYPE_COUNT, splits[c / 2]);
+            x = ht_load_npy(path, HT_DTYPE_OF_FILE, splits[c / 2]);
             assert_non_null(x);
             assert_int_equal(ht_tensor_dtype(x), types[t].dtype);
             want = fortran ? ht_transpose(ht_reshape(want, HT_SHAPE(3, 2)), 0, 1)
@@ -223,7 +225,7 @@ static void floats_of_others(void **state)
         snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (2,), }",
                  types[t].descr);
         write_npy("x.npy", 1, text, types[t].bytes, (size_t)types[t].count);
-        x = ht_load_npy(path, HT_DTYPE_COUNT, 0);
+        x = ht_load_npy(path, HT_DTYPE_OF_FILE, 0);
         assert_int_equal(ht_tensor_dtype(x), types[t].dtype);
         x = ht_resplit(ht_astype(x, HT_FLOAT64), HT_NONE);
         assert_true(ht_item(ht_getitem(x, HT_KEY(0))) == 1.5);
@@ -232,7 +234,7 @@ static void floats_of_others(void **state)
     }
     write_npy("x.npy", 1, "{'descr': '>c8', 'fortran_order': False, 'shape': (), }",
               "\x3f\xc0\0\0\xc0\0\0\0", 8);
-    ht_tensor *z = ht_load_npy(path, HT_DTYPE_COUNT, HT_NONE);
+    ht_tensor *z = ht_load_npy(path, HT_DTYPE_OF_FILE, HT_NONE);
 
     assert_int_equal(ht_tensor_dtype(z), HT_COMPLEX64);
     assert_int_equal(ht_tensor_ndim(z), 0);
@@ -261,7 +263,10 @@ static void what_is_no_array(void **state)
          "it has 91 bytes, and an array of its shape (7,) needs 95"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "Python's objects"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "several fields"},
-        {"{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }", "type '<u8'"},
+        {"{'descr': '<u16', 'fortran_order': False, 'shape': (1,), }", "type '<u16'"},
+        {"{'descr': '', 'fortran_order': False, 'shape': (1,), }", "type ''"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3), }", "a number in parentheses"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } {}", "goes on behind"},
         {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }", "type '<f16'"},
         {"{'descr': '<U3', 'fortran_order': False, 'shape': (1,), }", "type '<U3'"},
         {"{'descr': '<', 'fortran_order': False, 'shape': (1,), }", "type '<'"},
@@ -287,13 +292,22 @@ static void what_is_no_array(void **state)
             write_file("x.npy", "\x93NUMPY\x04\0\2\0{}aaaaaaa", 19);
         assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, cases[i].why);
     }
+    write_npy("x.npy", 1, "{'descr': '<u8', 'fortran_order': False, 'shape': (2,), }",
+              "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80", 16);
+    assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "numbers above 2^63 - 1");
+    write_npy("x.npy", 1, "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "12345678",
+              8);
+    assert_error(ht_load_npy(path, HT_FLOAT64, 0), HT_ERR_DTYPE,
+                 "elements of complex64, which float64 cannot hold");
+    write_file("x.npy", "\x93NUMPY\1\x09\2\0{}aaaaaaa", 19);
+    assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "no .npy file of version 1.0");
     write_file("x.npy", "\x93NUM", 4);
     assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "x.npy: it is no .npy file");
     write_file("x.npy", "\x93NUMPY\1\0\xff\0{}", 12);
     assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "ends within its header");
     assert_error(ht_load_npy(in_folder("y.npy"), HT_FLOAT32, 0), HT_ERR_IO, "No such file");
     assert_error(ht_load_npy(folder, HT_FLOAT32, 0), HT_ERR_IO, "it is a folder");
-    assert_error(ht_load_npy(path, (ht_dtype)99, 0), HT_ERR_DTYPE, "99 is no dtype");
+    assert_error(ht_load_npy(path, (ht_dtype)99, 0), HT_ERR_DTYPE, "dtype is 99");
     assert_int_equal(ht_save_npy(ht_zeros(HT_SHAPE(2), HT_FLOAT32, 0), in_folder("no/x.npy")),
                      HT_ERR_IO);
     assert_error(NULL, HT_ERR_IO, "no/x.npy: No such file");
@@ -325,7 +339,7 @@ static void a_folder(void **state)
             ht_save_npy(i == 2 ? ht_astype(part, HT_FLOAT32) : part, in_folder(parts[i]));
         }
         write_file("e.txt", "no array", 8);
-        ht_tensor *y = ht_load_npy_from_path(folder, HT_DTYPE_COUNT, axis);
+        ht_tensor *y = ht_load_npy_from_path(folder, HT_DTYPE_OF_FILE, axis);
 
         assert_int_equal(ht_tensor_dtype(y), HT_FLOAT32);
         assert_int_equal(ht_tensor_split(y), axis);
@@ -368,7 +382,7 @@ static void a_folder_of_hdf5(void **state)
     y = ht_load_multiple_hdf5(folder, "g/x", HT_FLOAT64);
     assert_int_equal(ht_tensor_split(y), 0);
     assert_same(ht_resplit(ht_astype(x, HT_FLOAT64), HT_NONE), y);
-    y = ht_load_multiple_hdf5_ext(folder, "g/x", HT_DTYPE_COUNT, 0, 2, ht_get_device(),
+    y = ht_load_multiple_hdf5_ext(folder, "g/x", HT_DTYPE_OF_FILE, 0, 2, ht_get_device(),
                                   HT_COMM_WORLD);
     assert_int_equal(ht_tensor_split(y), 2);
     assert_same(ht_resplit(x, HT_NONE), y);
