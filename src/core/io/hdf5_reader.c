@@ -91,6 +91,14 @@ static haddr_t reader_get_eof(const H5FD_t *base, H5FD_mem_t type)
     return ((const reader *)base)->end;
 }
 
+/* The descriptor. */
+static herr_t reader_get_handle(H5FD_t *base, hid_t access, void **handle)
+{
+    (void)access;
+    *handle = &((reader *)base)->file;
+    return 0;
+}
+
 static herr_t reader_read(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
                           void *memory)
 {
@@ -135,6 +143,7 @@ static const H5FD_class_t reader_class = {
     .get_eoa = reader_get_eoa,
     .set_eoa = reader_set_eoa,
     .get_eof = reader_get_eof,
+    .get_handle = reader_get_handle,
     .read = reader_read,
     .write = reader_write,
     .fl_map = H5FD_FLMAP_SINGLE,

@@ -60,11 +60,28 @@ static void compare(struct complaints *list, const struct ht_state_entry *entry,
     }
 }
 
+/* The entry of a checkpoint that holds a state of its own; NULL: there is none. */
+static const char *inner_state(const ht_value *map)
+{
+    for (int i = 0; i < ht_value_count(map); i++) {
+        if (ht_value_get_kind(ht_value_at(map, i)) == HT_VALUE_MAP)
+            return ht_value_key(map, i);
+    }
+    return NULL;
+}
+
 ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
                          const ht_value *map)
 {
     struct complaints list = {.used = 0};
+    const char *inner = inner_state(map);
 
+    if (inner != NULL)
+        return ht__error_set(
+            HT_ERR_FORMAT,
+            "%s: %s is a checkpoint, whose entry \"%s\" is a state of its own; load "
+            "it by ht_checkpoint_load",
+            what, source, inner);
     for (int i = 0; i < ht_value_count(map); i++) {
         if (find(state, ht_value_key(map, i)) == NULL)
             complain(&list, "unexpected", ht_value_key(map, i), "");

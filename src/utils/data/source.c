@@ -120,7 +120,6 @@ static ht_status read_array(const ht__source *source, int index, int64_t start, 
     return result < 0 ? HT_ERR_IO : HT_SUCCESS;
 }
 
-/* HDF5 reads zeros behind the end of a file that was cut after it was opened. */
 static ht_status check_length(const ht__source *source)
 {
     int64_t bytes = bytes_of(source->file);
@@ -141,8 +140,8 @@ ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char
     ht__hdf5_begin();
     for (int i = 0; status == HT_SUCCESS && i < source->dataset->count; i++)
         status = read_array(source, i, start, count, memory[i]);
-    if (status == HT_SUCCESS)
-        status = check_length(source);
+    const ht_status whole = check_length(source); /* says more than a read that failed */
+
     ht__hdf5_end();
-    return status;
+    return whole != HT_SUCCESS ? whole : status;
 }

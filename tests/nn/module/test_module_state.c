@@ -116,6 +116,28 @@ static void test_all_that_does_not_fit_is_said(void **state)
     ht_release(same);
 }
 
+static void test_a_checkpoint_is_named_as_one(void **state)
+{
+    ht_module *net = net_new(1);
+    ht_value *run = ht_value_map();
+    char expected[512];
+
+    (void)state;
+    ht_value_set(run, "model", ht_module_state_dict(net));
+    ht_value_set(run, "epoch", ht_value_number(3));
+    assert_int_equal(ht_checkpoint_save(run, path, HT_COMM_WORLD, NULL), HT_SUCCESS);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_module_load_state(net, path, HT_COMM_WORLD), HT_ERR_FORMAT);
+    snprintf(
+        expected, sizeof expected,
+        "ht_module_load_state: %s is a checkpoint, whose entry \"model\" is a state of its own; "
+        "load it by ht_checkpoint_load",
+        path);
+    nn_assert_error(expected);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(net);
+}
+
 /* Of a state, HDF5 is given nothing whose first bytes are damaged; of another file, nothing that
  * does not begin as HDF5 does. */
 static void test_damaged_first_bytes_are_refused(void **state)
@@ -188,5 +210,6 @@ HT_TEST_SUITE(
     cmocka_unit_test_setup_teardown(test_round_trip, make_path, remove_path),
     cmocka_unit_test_setup_teardown(test_loads_into_another_dtype, make_path, remove_path),
     cmocka_unit_test_setup_teardown(test_all_that_does_not_fit_is_said, make_path, remove_path),
+    cmocka_unit_test_setup_teardown(test_a_checkpoint_is_named_as_one, make_path, remove_path),
     cmocka_unit_test_setup_teardown(test_damaged_first_bytes_are_refused, make_path, remove_path),
     cmocka_unit_test(test_a_failed_save_leaves_the_old_file));
