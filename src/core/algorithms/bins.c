@@ -142,7 +142,7 @@ ht_tensor *ht_digitize(ht_tensor *x, ht_tensor *bins, bool right)
         return bucketize(what, x, bins, !right);
     was = ht_set_grad_enabled(false);
     bins = ht__flip_axis(what, bins, 0);
-    y = bins != NULL ? bucketize(what, x, bins, right) : NULL;
+    y = bins != NULL ? bucketize(what, x, bins, !right) : NULL;
     y = y != NULL ? ht_sub(ht__number(ht_number_integer(bins->body->shape[0])), y) : NULL;
     ht_set_grad_enabled(was);
     return y;

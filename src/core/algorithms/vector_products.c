@@ -117,6 +117,16 @@ ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split)
     return a != NULL && b != NULL ? ht_mul(a, b) : NULL;
 }
 
+/* To one dtype: a component of a vector has no axes, and would count as a number. */
+static bool promote(ht_tensor **a, ht_tensor **b)
+{
+    const ht_dtype dtype = ht_promote_types((*a)->body->dtype, (*b)->body->dtype);
+
+    *a = ht_astype(*a, dtype);
+    *b = *a != NULL ? ht_astype(*b, dtype) : NULL;
+    return *b != NULL;
+}
+
 /* ---- cross products -------------------------------------------------------------------------- */
 
 /* An operand with its vectors along the last axis, and whole. */
@@ -171,8 +181,8 @@ ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int 
     ht_tensor *parts[3], *c;
 
     if (HT_IS_NULL(a, "ht_cross", "a") || HT_IS_NULL(b, "ht_cross", "b") ||
-        !ht__check_together("ht_cross", a, b) || !take_vectors(&left, "a", a, axis_a) ||
-        !take_vectors(&right, "b", b, axis_b))
+        !ht__check_together("ht_cross", a, b) || !promote(&a, &b) ||
+        !take_vectors(&left, "a", a, axis_a) || !take_vectors(&right, "b", b, axis_b))
         return NULL;
     if (left.length == 2 && right.length == 2)
         return difference(&left, &right, 0, 1);
@@ -227,6 +237,8 @@ ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b)
                 ht__shape_str(b->body->ndim, b->body->shape));
         return NULL;
     }
+    if (!promote(&a, &b))
+        return NULL;
     share = ht_vdot(b, a);
     share = share != NULL ? ht_div(share, ht_vdot(b, b)) : NULL;
     return share != NULL ? ht_mul(b, share) : NULL;

@@ -88,14 +88,15 @@ static void fmod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         gin[1] = ht_neg(ht_mul(g, ht_round(ht_div(ht_sub(a, ht_fmod(a, b)), b))));
 }
 
+/* 0 where both are 0. */
 static void hypot_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *y = ht_hypot(a, b);
 
     if (ht_node_needs(node, 0))
-        gin[0] = ht_mul(g, ht_div(a, y));
+        gin[0] = ht__grad_where(ht_mul(g, ht_div(a, y)), ht_ne(y, ht_scalar(0)));
     if (ht_node_needs(node, 1))
-        gin[1] = ht_mul(g, ht_div(b, y));
+        gin[1] = ht__grad_where(ht_mul(g, ht_div(b, y)), ht_ne(y, ht_scalar(0)));
 }
 
 static void copysign_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])

@@ -10,8 +10,11 @@
 
 #include "core/collective/collective.h"
 #include "core/ops/rows.h"
+#include "core/ops/drivers.h"
+#include "ht/factories.h"
 #include "ht/kernels/index.h"
 #include "ht/manipulations.h"
+#include "ht/relational.h"
 
 /* What a node keeps of an index; its tensors are saved beside it. */
 typedef struct row_context {
@@ -273,22 +276,58 @@ ht_tensor *ht__take_rows(const char *what, ht_tensor *x, const ht_row_index *ind
     return ht_node_set_output(node, y);
 }
 
+/* Each element's number, of its own on all ranks together. Not a gradient. */
+static ht_tensor *numbered(const char *what, const ht_tensor *like)
+{
+    ht_tensor *y = ht__empty(what, like->body, HT_INT64);
+    const int64_t first = like->body->split == HT_NONE ? 0 : (int64_t)like->body->comm->rank << 40;
+    ht_tensor *numbers = ht_arange_ext(HT_NUM(first), HT_NUM(first + like->body->lsize), HT_NUM(1),
+                                       HT_INT64, HT_NONE, like->body->storage->device,
+                                       ht_comm_self());
+
+    if (y == NULL || numbers == NULL ||
+        ht_copy_(ht_tensor_local(y), ht_reshape(numbers, like->body->ndim, like->body->lshape)) !=
+            HT_SUCCESS)
+        return NULL;
+    return y;
+}
+
+/* The gradient of the values: 0 for those that another value took the place of afterwards. All
+ * values are numbered, and what a place has at last tells whose it is. */
+static ht_tensor *surviving(const char *what, const ht_body *x, ht_row_index index, ht_tensor *g)
+{
+    const bool was = ht_set_grad_enabled(false);
+    ht_tensor *numbers = numbered(what, g);
+    ht_tensor *last = ht_astype(ht__grad_zeros(what, x, g), HT_INT64), *found = NULL;
+
+    if (numbers != NULL && last != NULL &&
+        put_apart(what, last, index, numbers, false) == HT_SUCCESS)
+        found = take_apart(what, last, index);
+    g = found != NULL ? ht__grad_where(g, ht_eq(found, numbers)) : NULL;
+    ht_set_grad_enabled(was);
+    return g;
+}
+
 /* Inputs: x as it was, and the values, unless they are constant. */
 static void put_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     static const char what[] = "ht_setitem_";
     const ht_row_index index = kept_index(node);
     ht_tensor *zero = ht__number_beside(what, g, HT_NUM(0), g->body->dtype);
+    bool add;
 
     g = ht__match_slabs(what, g, ht__node_input(node, 0));
     if (g == NULL)
         return;
+    add = ((row_context *)ht_node_context(node, 0))->add;
     if (ht_node_needs(node, 1))
         gin[1] = take_apart(what, g, index);
+    if (gin[1] != NULL && !add)
+        gin[1] = surviving(what, ht__node_input(node, 0), index, gin[1]);
     if (!ht_node_needs(node, 0))
         return;
     gin[0] = g;
-    if (((row_context *)ht_node_context(node, 0))->add)
+    if (add)
         return;
     g = ht_copy(g);
     gin[0] = g != NULL && zero != NULL && ht__put_rows(what, g, &index, zero, false) == HT_SUCCESS

@@ -6,6 +6,8 @@
 
 #include "ht/arithmetics.h"
 #include "ht/exponential.h"
+#include "ht/factories.h"
+#include "ht/indexing.h"
 #include "ht/manipulations.h"
 #include "ht/kernels/elementwise.h"
 #include "ht/kernels/reduce.h"
@@ -126,7 +128,7 @@ typedef struct deviation_context {
     bool root;
 } deviation_context;
 
-/* var: gx = 2 g (x - mean) / n; std = sqrt(var): gx = g (x - mean) / (n std). */
+/* var: gx = 2 g (x - mean) / n; std = sqrt(var): gx = g (x - mean) / (n std), and 0 where std is 0. */
 static void deviation_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const deviation_context *context = ht_node_context(node, 0);
@@ -140,7 +142,7 @@ static void deviation_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     g = ht_mul_scalar(ht_astype(g, real_dtype(dtype)),
                       (context->root ? 1.0 : 2.0) / context->divisor);
     if (context->root)
-        g = ht_div(g, ht_astype(y, real_dtype(dtype)));
+        g = ht__grad_where(ht_div(g, ht_astype(y, real_dtype(dtype))), ht_ne(y, ht_scalar(0)));
     g = ht__reduce_undone(&context->over, g, x->body->ndim);
     centre = ht__mean_wide(context->root ? "ht_std" : "ht_var", x, &kept);
     distance = ht_sub(ht_astype(x, dtype), ht_astype(centre, dtype));
@@ -205,6 +207,14 @@ static ht_tensor *deviation_where(const char *what, ht_tensor *x, ht_tensor *whe
     return count != NULL ? ht_div(ht__sum_over(what, squares, over), count) : NULL;
 }
 
+/* The root of variances, with the gradient 0 where one is 0. */
+static ht_tensor *safe_root(ht_tensor *x)
+{
+    ht_tensor *none = ht_eq(x, ht_scalar(0)), *y = ht_sqrt(ht_where(none, ht_scalar(1), x));
+
+    return y != NULL ? ht_where(none, ht_scalar(0), y) : NULL;
+}
+
 static ht_tensor *deviation_ext(const char *what, ht_tensor *x, const ht_reduce_options *options,
                                 bool root)
 {
@@ -220,7 +230,7 @@ static ht_tensor *deviation_ext(const char *what, ht_tensor *x, const ht_reduce_
         return x != NULL ? deviation(what, x, &over, o.ddof, root) : NULL;
     dtype = real_dtype(x->body->dtype);
     x = deviation_where(what, x, o.where, &over, o.ddof);
-    return x != NULL ? ht_astype(root ? ht_sqrt(x) : x, dtype) : NULL;
+    return x != NULL ? ht_astype(root ? safe_root(x) : x, dtype) : NULL;
 }
 
 ht_tensor *ht_var_ext(ht_tensor *x, const ht_reduce_options *options)

@@ -8,6 +8,7 @@
 #include "ht/exponential.h"
 #include "ht/factories.h"
 #include "ht/kernels/elementwise.h"
+#include "ht/relational.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -84,16 +85,16 @@ static void atanh_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_div(g, ht__conj(one_and_square(ht_node_saved(node, 0), -1)));
 }
 
-/* Saved are y and x. */
+/* Saved are y and x. 0 where both are 0, as there is no direction. */
 static void atan2_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *y = ht_node_saved(node, 0), *x = ht_node_saved(node, 1), *far = ht_hypot(x, y);
 
     g = ht_div(g, far); /* whose square may be out of range */
     if (ht_node_needs(node, 0))
-        gin[0] = ht_mul(g, ht_div(x, far));
+        gin[0] = ht__grad_where(ht_mul(g, ht_div(x, far)), ht_ne(far, ht_scalar(0)));
     if (ht_node_needs(node, 1))
-        gin[1] = ht_neg(ht_mul(g, ht_div(y, far)));
+        gin[1] = ht__grad_where(ht_neg(ht_mul(g, ht_div(y, far))), ht_ne(far, ht_scalar(0)));
 }
 
 /* clang-format off */

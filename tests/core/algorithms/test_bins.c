@@ -39,7 +39,7 @@ static void check_places(ht_tensor *x, ht_tensor *boundaries, bool right)
     ht_test_expect(ht_digitize(x, boundaries, !right), expected, 0);
     for (int i = 0; i < NUMBERS; i++)
         expected[i] = EDGES - expected[i];
-    ht_test_expect(ht_digitize(x, down, right), expected, 0);
+    ht_test_expect(ht_digitize(x, down, !right), expected, 0);
 }
 
 static void every_split_of_both_has_the_same_places(void **state)
@@ -57,6 +57,27 @@ static void every_split_of_both_has_the_same_places(void **state)
         check_places(x, ht_astype(boundaries, dtypes[i / 6]), true);
         ht_scope_close(scope);
     }
+}
+
+/* NumPy's own values. */
+static void digitize_on_edges_is_numpys(void **state)
+{
+    static const double x[] = {1.2, 10, 12.4, 15.5, 20}, up[] = {0, 5, 10, 15, 20},
+                        down[] = {20, 15, 10, 5, 0};
+    static const double expected[2][2][5] = {{{1, 3, 3, 4, 5}, {1, 2, 3, 4, 4}},
+                                             {{4, 2, 2, 1, 0}, {4, 3, 2, 1, 1}}};
+
+    (void)state;
+    for (int split = HT_NONE, i = 0; i < 2; split = 0, i++)
+        for (int right = 0; right < 2; right++) {
+            ht_tensor *values = ht_array(x, HT_SHAPE(5), HT_FLOAT64, split);
+
+            ht_test_expect(ht_digitize(values, ht_array(up, HT_SHAPE(5), HT_FLOAT64, split), right),
+                           expected[0][right], 0);
+            ht_test_expect(
+                ht_digitize(values, ht_array(down, HT_SHAPE(5), HT_FLOAT64, split), right),
+                expected[1][right], 0);
+        }
 }
 
 static void edges_may_be_parts_and_none(void **state)
@@ -107,4 +128,5 @@ static void numbers_are_counted(void **state)
 }
 
 HT_TEST_SUITE(test_bins, cmocka_unit_test(every_split_of_both_has_the_same_places),
+              cmocka_unit_test(digitize_on_edges_is_numpys),
               cmocka_unit_test(edges_may_be_parts_and_none), cmocka_unit_test(numbers_are_counted));

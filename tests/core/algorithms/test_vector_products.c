@@ -127,6 +127,21 @@ static void cross_products(void **state)
     }
 }
 
+static void components_keep_the_wider_dtype(void **state)
+{
+    ht_tensor *a = ht_array((int16_t[]){1, 0, 0, 0, 1, 0}, HT_SHAPE(2, 3), HT_INT16, 0);
+    ht_tensor *b = ht_array((int32_t[]){100000, 99999, 1}, HT_SHAPE(3), HT_INT32, HT_NONE), *c;
+    ht_tensor *far = ht_array((double[]){1e60, 0, 0}, HT_SHAPE(3), HT_FLOAT64, HT_NONE);
+
+    (void)state;
+    c = ht_cross_ext(a, b, -1, -1, -1);
+    assert_int_equal(ht_tensor_dtype(c), HT_INT32);
+    ht_test_expect(c, (double[]){0, -1, 99999, 1, 0, -100000}, 0);
+    c = ht_projection(far, ht_ones(HT_SHAPE(3), HT_FLOAT32, HT_NONE));
+    assert_int_equal(ht_tensor_dtype(c), HT_FLOAT64);
+    ht_test_expect(ht_div_scalar(c, 1e60), (double[]){1 / 3., 1 / 3., 1 / 3.}, 1e-15);
+}
+
 static void traces(void **state)
 {
     static const int expected_split[3][2] = {{-1, -1}, {-1, 0}, {-1, 0}};
@@ -193,5 +208,6 @@ static void misuse_is_reported(void **state)
 HT_TEST_SUITE(test_vector_products, cmocka_unit_test(vectors_meet_in_a_number),
               cmocka_unit_test(what_stands_left_is_conjugated), cmocka_unit_test(along_an_axis),
               cmocka_unit_test(outer_products_have_the_split_they_are_told),
-              cmocka_unit_test(cross_products), cmocka_unit_test(traces),
-              cmocka_unit_test(gradients), cmocka_unit_test(misuse_is_reported));
+              cmocka_unit_test(cross_products), cmocka_unit_test(components_keep_the_wider_dtype),
+              cmocka_unit_test(traces), cmocka_unit_test(gradients),
+              cmocka_unit_test(misuse_is_reported));

@@ -305,6 +305,63 @@ static void a_node_that_saves_its_output_is_no_cycle(void **state)
     assert_int_equal(ht_live_objects("node"), nodes);
 }
 
+static ht_tensor *std_ext(ht_tensor *x)
+{
+    ht_reduce_options options = ht_reduce_options_default();
+
+    options.where = ht_ones(HT_SHAPE(3), HT_BOOL, ht_tensor_split(x));
+    return ht_std_ext(x, &options);
+}
+
+static ht_tensor *std_of_all(ht_tensor *x)
+{
+    return ht_std(x, HT_NONE);
+}
+
+static ht_tensor *norm_3(ht_tensor *x)
+{
+    return ht_vector_norm(x, 3, HT_NONE, false);
+}
+
+static ht_tensor *atan2_of_both(ht_tensor *x)
+{
+    return ht_atan2(x, x);
+}
+
+static ht_tensor *hypot_of_both(ht_tensor *x)
+{
+    return ht_hypot(x, x);
+}
+
+static ht_tensor *distance_of_none(ht_tensor *x)
+{
+    ht_tensor *rows = ht_expand_dims(x, 1);
+
+    return ht_cdist(rows, ht_detach(rows), false);
+}
+
+/* Where PyTorch takes 0 as the gradient, in place of 0 / 0. */
+static void gradients_at_singular_points_are_zero(void **state)
+{
+    static ht_tensor *(*const functions[])(ht_tensor *) = {
+        std_of_all,    std_ext,       ht_norm,          norm_3,
+        atan2_of_both, hypot_of_both, distance_of_none, ht_abs,
+    };
+
+    (void)state;
+    for (int f = 0; f < (int)(sizeof functions / sizeof *functions); f++)
+        for (int split = HT_NONE, i = 0; i < 2; split = 0, i++) {
+            ht_scope *scope = ht_scope_open();
+            ht_tensor *x = ht_zeros(HT_SHAPE(3), HT_FLOAT64, split);
+
+            print_message("function %d\n", f);
+            ht_tensor_set_requires_grad(x, true);
+            assert_int_equal(ht_backward(ht_sum(functions[f](x), HT_NONE)), HT_SUCCESS);
+            ht_test_expect(ht_tensor_grad(x), (double[]){0, 0, 0}, 0);
+            ht_scope_close(scope);
+        }
+}
+
 static void fail_when_ready(ht_tensor *x, void *message)
 {
     (void)x;
@@ -360,5 +417,6 @@ HT_TEST_SUITE(test_autograd, cmocka_unit_test(gradients_agree_with_finite_differ
               cmocka_unit_test(an_earlier_error_stays),
               cmocka_unit_test(a_deep_graph_is_released_without_recursion),
               cmocka_unit_test(a_node_that_saves_its_output_is_no_cycle),
+              cmocka_unit_test(gradients_at_singular_points_are_zero),
               cmocka_unit_test(an_error_in_a_hook_is_that_of_backward),
               cmocka_unit_test(misuse_is_reported));
