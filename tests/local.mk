@@ -30,6 +30,7 @@ core_tests = \
 	tests/core/algorithms/test_partitioned.c \
 	tests/core/algorithms/test_permutation.c \
 	tests/core/algorithms/test_quantile.c \
+	tests/core/algorithms/test_scales.c \
 	tests/core/algorithms/test_solvers.c \
 	tests/core/algorithms/test_sort.c \
 	tests/core/algorithms/test_spectra.c \

@@ -57,7 +57,10 @@ static ht_status estimate(ht_tensor *x, double *condition)
     ht_tensor *r;
     ht_status status = ht__check_finite(what, x);
     double up, down;
+    int exponent;
 
+    if (status == HT_SUCCESS && (x = ht__near_one(x, &exponent)) == NULL)
+        status = ht_error_get(NULL);
     if (status == HT_SUCCESS)
         status = ht__qr(what, x, NULL, &r);
     if (status != HT_SUCCESS)

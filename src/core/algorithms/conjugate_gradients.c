@@ -60,13 +60,20 @@ static ht_status step(descent *d)
     return status == HT_SUCCESS ? ht_add_(d->direction, d->residual, 1) : status;
 }
 
+/* a and b near 1: x of both is 2^(exponent of b less that of a) times theirs. */
 static ht_tensor *descend(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
                           int64_t most_steps)
 {
     descent d = {0};
-    ht_status status = begin(&d, a, b, x0);
+    ht_status status;
+    int of_a, of_b;
     double goal;
 
+    a = ht__near_one(a, &of_a);
+    b = a != NULL ? ht__near_one(b, &of_b) : NULL;
+    if (b == NULL)
+        return NULL;
+    status = begin(&d, a, b, ht__times_power(x0, of_a - of_b));
     if (status != HT_SUCCESS)
         return NULL;
     goal = tolerance * sqrt(dot(b, b));
@@ -76,7 +83,7 @@ static ht_tensor *descend(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tole
         status = step(&d);
         ht_scope_close(scope);
     }
-    return status == HT_SUCCESS ? d.x : NULL;
+    return status == HT_SUCCESS ? ht__times_power(d.x, of_b - of_a) : NULL;
 }
 
 /* b, or x0, as a column on every rank. */
@@ -84,6 +91,11 @@ static ht_tensor *column(const char *what, const char *name, const ht_tensor *a,
 {
     if (HT_IS_NULL(b, what, name) || !ht__check_together_as(what, "a", a, name, b))
         return NULL;
+    if (b->body->dtype == HT_FLOAT16 || b->body->dtype == HT_BFLOAT16) {
+        HT_FAIL(b->body->comm, HT_ERR_DTYPE, "%s: %s is %s, expected float32 or wider (ht_astype)",
+                what, name, ht_dtype_name(b->body->dtype));
+        return NULL;
+    }
     if (b->body->ndim == 1 && b->body->shape[0] == ht__rows(a))
         return ht_expand_dims(ht_resplit(b, HT_NONE), 1);
     HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: a is %s, %s is %s: expected a vector of its length",
@@ -92,6 +104,7 @@ static ht_tensor *column(const char *what, const char *name, const ht_tensor *a,
     return NULL;
 }
 
+/* tolerance below 0: ten roundings of the dtype that is computed in. */
 static ht_tensor *solve(const char *what, ht_tensor *a, ht_tensor *b, ht_tensor *x0,
                         double tolerance, int64_t most_steps)
 {
@@ -106,6 +119,8 @@ static ht_tensor *solve(const char *what, ht_tensor *a, ht_tensor *b, ht_tensor 
     if (b != NULL && (x0 != NULL || !has_start)) {
         dtype = ht_promote_types(a->body->dtype, b->body->dtype);
         dtype = has_start ? ht_promote_types(dtype, x0->body->dtype) : dtype;
+        if (tolerance < 0)
+            tolerance = 10 * (ht_dtype_size(ht__dtype_real(dtype)) == 4 ? 0x1p-23 : 0x1p-52);
         x = descend(ht_astype(a, dtype), ht_astype(b, dtype),
                     has_start ? ht_astype(x0, dtype) : NULL, tolerance, most_steps);
     }
@@ -129,9 +144,7 @@ ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0)
     a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
     if (a == NULL || !is_one(what, a))
         return NULL;
-    return solve(what, a, b, x0,
-                 ht_dtype_size(ht__dtype_real(a->body->dtype)) == 4 ? 10 * 0x1p-23 : 10 * 0x1p-52,
-                 ht__rows(a));
+    return solve(what, a, b, x0, -1, ht__rows(a));
 }
 
 ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,

@@ -55,6 +55,11 @@ ht_tensor *ht__adjoint(ht_tensor *x);
 /* Zeros, and ones on the diagonal: the shape of x but for `rows`, in its slabs where they fit. */
 ht_tensor *ht__identity_like(const char *what, const ht_tensor *x);
 
+/* scale.c. x = 2^exponent y, where y's largest magnitude is in [1/2, 1); y is x if all of x is 0 or
+ * if x is not finite. Collective where x is split. NULL after an error, or of NULL. */
+ht_tensor *ht__near_one(ht_tensor *x, int *exponent);
+ht_tensor *ht__times_power(ht_tensor *x, int exponent); /* 2^exponent x */
+
 /* HT_ERR_ARGUMENT of all ranks where x has an element that is NaN or infinite. Collective where x
  * is split. */
 ht_status ht__check_finite(const char *what, ht_tensor *x);

@@ -241,14 +241,18 @@ static ht_status run(goal g, ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tens
     ht_section section;
     ht_status status;
     double off = 0;
+    int exponent;
 
     x = ht__matrix_operand(g.what, "x", x, HT_MATRIX_ANY, HT_KERNEL_SVD);
     if (x == NULL || !check(&g, x))
         return ht_error_get(NULL);
     section = ht__section_begin(x);
-    status = hsvd_of_any(&g, x, &found);
+    x = ht__near_one(x, &exponent);
+    status = x != NULL ? hsvd_of_any(&g, x, &found) : ht_error_get(NULL);
     if (status == HT_SUCCESS && error != NULL)
         status = measure(&g, x, &found, &off);
+    if (status == HT_SUCCESS && (found.s = ht__times_power(found.s, exponent)) == NULL)
+        status = ht_error_get(NULL);
     ht__section_end(section);
     if (status != HT_SUCCESS)
         return status;

@@ -103,9 +103,12 @@ static ht_tensor *tridiagonal(const process *p)
 static ht_status run(process *p, ht_tensor *v0)
 {
     ht_status status = HT_SUCCESS;
+    int unused;
 
     if (v0 != NULL)
-        v0 = ht_astype(ht_resplit(ht_expand_dims(v0, 1), p->v->body->split), p->v->body->dtype);
+        v0 = ht__near_one(
+            ht_astype(ht_resplit(ht_expand_dims(v0, 1), p->v->body->split), p->v->body->dtype),
+            &unused);
     else
         v0 = random_column(p);
     status = v0 != NULL ? put(p, 0, v0, 0) : ht_error_get(NULL);
@@ -121,8 +124,15 @@ static ht_status run(process *p, ht_tensor *v0)
 static ht_status lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_tensor **t)
 {
     const int64_t shape[2] = {ht__rows(a), m};
-    process p = {.a = a, .steps = m};
+    process p = {.steps = m};
     ht_status status;
+    int exponent;
+
+    if (v0 != NULL && ht_dtype_is_complex(v0->body->dtype))
+        a = ht_astype(a, ht_promote_types(a->body->dtype, v0->body->dtype));
+    p.a = a = ht__near_one(a, &exponent);
+    if (a == NULL)
+        return ht_error_get(NULL);
 
     p.v = ht_zeros_ext(2, shape, a->body->dtype, a->body->split == HT_NONE ? HT_NONE : 0,
                        a->body->storage->device, a->body->comm);
@@ -132,7 +142,7 @@ static ht_status lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, 
     p.beta = p.alpha + m;
     status = run(&p, v0);
     *v = p.v;
-    *t = status == HT_SUCCESS ? tridiagonal(&p) : NULL;
+    *t = status == HT_SUCCESS ? ht__times_power(tridiagonal(&p), exponent) : NULL;
     ht__free(p.alpha);
     return *t != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }

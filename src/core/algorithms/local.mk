@@ -45,6 +45,7 @@ libht_objects_la_SOURCES += \
 	src/core/algorithms/randomized.c \
 	src/core/algorithms/ring.c \
 	src/core/algorithms/ring.h \
+	src/core/algorithms/scale.c \
 	src/core/algorithms/scatter.c \
 	src/core/algorithms/solve.c \
 	src/core/algorithms/sort.c \

@@ -2,7 +2,8 @@
  *
  * Norms of vectors and matrices. Each rank reduces its part, and what it found is combined as any
  * reduction's is: a sum of powers in float64, which is rounded after the root. One pass over x for
- * the orders 1 and 2, a tensor of powers for others. */
+ * the orders 1 and 2, a tensor of powers for others, whose elements are brought near 1 before; so
+ * are those of float64 if their squares are out of its range. */
 #include "core/ops/drivers.h"
 #include "ht/linalg.h"
 
@@ -12,7 +13,9 @@
 #include "ht/complex_math.h"
 #include "ht/exponential.h"
 #include "ht/factories.h"
+#include "ht/indexing.h"
 #include "ht/kernels/reduce.h"
+#include "ht/logical.h"
 #include "ht/manipulations.h"
 #include "ht/relational.h"
 #include "ht/rounding.h"
@@ -65,26 +68,6 @@ static ht_tensor *root(ht_tensor *sum, double ord)
     return ord == 2 ? ht_sqrt(sum) : ht_pow(sum, ht_scalar(1 / ord));
 }
 
-static ht_tensor *norm_of_powers(const char *what, ht_tensor *x, double ord,
-                                 const ht_reduce_over *over)
-{
-    const bool was = ht_set_grad_enabled(false);
-    ht_comm *outer = ht__together(x->body->comm);
-    ht_dtype dtype = ht__dtype_real(x->body->dtype);
-    ht_tensor *y = ht_astype(root(sum_of_powers(what, x, ord, over), ord), dtype);
-    ht_node *node;
-
-    ht__together_end(outer);
-    ht_set_grad_enabled(was);
-    node = y != NULL ? ht_node_new(what, power_backward, 1, &x) : NULL;
-    if (node == NULL)
-        return y;
-    *(power_context *)ht_node_context(node, sizeof(power_context)) = (power_context){*over, ord};
-    ht_node_save(node, x);
-    ht_node_save(node, y);
-    return ht_node_set_output(node, y);
-}
-
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 static ht_reduce_options options_of(const int *axes, int count, bool keepdims)
@@ -120,6 +103,75 @@ static ht_tensor *extreme(const char *what, ht_tensor *x, bool largest, const in
     return largest ? ht_max_ext(x, &options) : ht_min_ext(x, &options);
 }
 
+/* The same of elements near 1: of x over its largest (or smallest, which decides orders below 0)
+ * magnitude along the axes, where that is a factor. */
+static ht_tensor *scaled_norm(const char *what, ht_tensor *x, double ord, const int *axes,
+                              int count, bool keepdims)
+{
+    const ht_reduce_over kept = over_of(axes, count, true);
+    ht_tensor *size = ht_abs(x), *factor, *is_factor, *y;
+
+    factor = size != NULL ? extreme(what, size, ord > 0, axes, count, true) : NULL;
+    is_factor = factor != NULL ? ht_logical_and(ht_isfinite(factor), ht_ne(factor, ht_scalar(0)))
+                               : NULL;
+    factor = is_factor != NULL ? ht_where(is_factor, factor, ht_scalar(1)) : NULL;
+    if (factor == NULL)
+        return NULL;
+    y = root(sum_of_powers(what, ht_div(size, factor), ord, &kept), ord);
+    y = y != NULL ? ht_mul(y, ht_astype(factor, HT_FLOAT64)) : NULL;
+    if (y == NULL || keepdims)
+        return y;
+    return ht_sum_ext(y, &(ht_reduce_options){.size = sizeof(ht_reduce_options),
+                                              .axes = axes,
+                                              .count = count,
+                                              .dtype = HT_FLOAT64});
+}
+
+/* Whether squares in float64 may have left its range. */
+static bool is_extreme(ht_tensor *y)
+{
+    double inside = 0;
+
+    if (y == NULL || ht_tensor_size(y) == 0)
+        return false;
+    y = ht_logical_and(ht_gt(y, ht_scalar(1e-140)), ht_lt(y, ht_scalar(1e140)));
+    return y != NULL && ht_tensor_item(ht_all(y, HT_NONE), &inside) == HT_SUCCESS && inside == 0;
+}
+
+static ht_tensor *length(const char *what, ht_tensor *x, double ord, const int *axes, int count,
+                         bool keepdims)
+{
+    const ht_reduce_over over = over_of(axes, count, keepdims);
+    const bool plain = ord == 1 || ord == 2 || ht_tensor_size(x) == 0;
+    ht_tensor *y = plain ? root(sum_of_powers(what, x, ord, &over), ord) : NULL;
+
+    if (!plain || (ord == 2 && ht_dtype_size(ht__dtype_real(x->body->dtype)) == 8 &&
+                   ht_tensor_size(x) > 0 && is_extreme(y)))
+        y = scaled_norm(what, x, ord, axes, count, keepdims);
+    return y;
+}
+
+static ht_tensor *norm_of_powers(const char *what, ht_tensor *x, double ord, const int *axes,
+                                 int count, bool keepdims)
+{
+    const ht_reduce_over over = over_of(axes, count, keepdims);
+    const bool was = ht_set_grad_enabled(false);
+    ht_comm *outer = ht__together(x->body->comm);
+    ht_dtype dtype = ht__dtype_real(x->body->dtype);
+    ht_tensor *y = ht_astype(length(what, x, ord, axes, count, keepdims), dtype);
+    ht_node *node;
+
+    ht__together_end(outer);
+    ht_set_grad_enabled(was);
+    node = y != NULL ? ht_node_new(what, power_backward, 1, &x) : NULL;
+    if (node == NULL)
+        return y;
+    *(power_context *)ht_node_context(node, sizeof(power_context)) = (power_context){over, ord};
+    ht_node_save(node, x);
+    ht_node_save(node, y);
+    return ht_node_set_output(node, y);
+}
+
 static ht_tensor *count_of_others(ht_tensor *x, const int *axes, int count, bool keepdims)
 {
     const ht_reduce_options options = options_of(axes, count, keepdims);
@@ -131,8 +183,6 @@ static ht_tensor *count_of_others(ht_tensor *x, const int *axes, int count, bool
 static ht_tensor *vector_norm(const char *what, ht_tensor *x, double ord, const int *axes,
                               int count, bool keepdims)
 {
-    const ht_reduce_over over = over_of(axes, count, keepdims);
-
     ord = ord == HT_NORM_DEFAULT ? 2 : ord;
     if (isnan(ord) || ord == HT_NORM_FRO) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: vectors have no norm of order %s", what,
@@ -148,7 +198,7 @@ static ht_tensor *vector_norm(const char *what, ht_tensor *x, double ord, const 
         return x != NULL ? extreme(what, x, ord > 0, axes, count, keepdims) : NULL;
     }
     return ord == 0 ? count_of_others(x, axes, count, keepdims)
-                    : norm_of_powers(what, x, ord, &over);
+                    : norm_of_powers(what, x, ord, axes, count, keepdims);
 }
 
 /* Largest or smallest sum of |x| along axes[0], and of those along axes[1]. */

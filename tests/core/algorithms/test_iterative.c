@@ -190,7 +190,29 @@ static void what_is_wrong_is_said(void **state)
     assert_null(v);
 }
 
-HT_TEST_SUITE(test_iterative, cmocka_unit_test(pseudo_inverses), cmocka_unit_test(least_squares),
+static void the_wider_dtype_decides(void **state)
+{
+    ht_tensor *g = random_matrix(5, 5, HT_FLOAT64, HT_NONE, 3), *x, *v, *t;
+    ht_tensor *a = ht_astype(ht_add(ht_matmul(g, adjoint(g)), ht_eye(5, 5, HT_FLOAT64, HT_NONE)),
+                             HT_FLOAT32);
+    ht_tensor *b = ht_getitem(random_matrix(5, 1, HT_COMPLEX128, HT_NONE, 4), HT_KEY(HT_ALL, 0));
+    ht_tensor *rest;
+
+    (void)state;
+    x = ht_cg(a, ht_real(b), NULL);
+    assert_int_equal(ht_tensor_dtype(x), HT_FLOAT64);
+    rest = ht_sub(ht_matmul(ht_astype(a, HT_FLOAT64), x), ht_real(b));
+    assert_true(ht_item(ht_norm(rest)) <= 1e-13 * ht_item(ht_norm(ht_real(b))));
+    HT_TEST_EXPECT_ERROR(ht_cg(a, ht_astype(ht_real(b), HT_FLOAT16), NULL), HT_ERR_DTYPE,
+                         "ht_cg: b is float16, expected float32 or wider");
+    assert_int_equal(ht_lanczos(a, 3, b, &v, &t), HT_SUCCESS);
+    assert_int_equal(ht_tensor_dtype(v), HT_COMPLEX128);
+    rest = ht_sub(ht_mul(ht_getitem(v, HT_KEY(HT_ALL, 0)), ht_norm(b)), b);
+    assert_true(ht_item(ht_norm(rest)) <= 1e-14 * ht_item(ht_norm(b)));
+}
+
+HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
+              cmocka_unit_test(pseudo_inverses), cmocka_unit_test(least_squares),
               cmocka_unit_test(conjugate_gradients),
               cmocka_unit_test(lanczos_makes_matrices_tridiagonal), cmocka_unit_test(exponentials),
               cmocka_unit_test(conditions), cmocka_unit_test(what_is_wrong_is_said));
