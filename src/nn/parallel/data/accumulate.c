@@ -26,6 +26,41 @@ static ht_status check_steps(ht_data_parallel *dp, int steps)
                    name, steps);
 }
 
+void ht__dp_forget_kept(ht_data_parallel *dp)
+{
+    for (int i = 0; i < dp->reducer->count && dp->kept != NULL; i++)
+        ht_release(dp->kept[i]);
+    ht__free(dp->kept);
+    dp->kept = NULL;
+}
+
+/* A group of a mean begins: gradients that were not zeroed after the last one, of an optimizer that
+ * steps less often, are not part of this one's mean. */
+static ht_status keep_gradients(ht_data_parallel *dp)
+{
+    const ht_reducer *reducer = dp->reducer;
+    ht_status status = HT_SUCCESS;
+    ht_scope *scope;
+    bool was;
+
+    ht__dp_forget_kept(dp);
+    if (reducer->options.averaging != HT_AVERAGE_MEAN)
+        return HT_SUCCESS;
+    scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
+    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
+        if (!ht__reducer_has_grad(&reducer->params[i]))
+            continue;
+        if (dp->kept == NULL)
+            dp->kept = ht__alloc((size_t)reducer->count * sizeof *dp->kept);
+        dp->kept[i] = ht_retain(ht_copy(reducer->params[i].tensor->meta->grad));
+        status = dp->kept[i] != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
 ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync)
 {
     int steps = dp->reducer->options.accumulation_steps;
@@ -40,6 +75,8 @@ ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync)
     if (steps == 1)
         return HT_SUCCESS;
     status = check_steps(dp, steps);
+    if (status == HT_SUCCESS && dp->group == 0)
+        status = keep_gradients(dp);
     if (dp->group == 0)
         dp->skipped = 0;
     dp->group = (dp->group + 1) % steps;
@@ -68,7 +105,8 @@ double ht__dp_seed_scale(const ht_data_parallel *dp)
     return options->averaging == HT_AVERAGE_MEAN ? 1.0 / options->accumulation_steps : 1;
 }
 
-/* A mean over the passes that there were, instead of accumulation_steps. */
+/* A mean over the passes that there were, instead of accumulation_steps; what was there before the
+ * group stays as it is. */
 static ht_status stretch_mean(ht_data_parallel *dp)
 {
     ht_reducer *reducer = dp->reducer;
@@ -82,8 +120,11 @@ static ht_status stretch_mean(ht_data_parallel *dp)
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
-        if (ht__reducer_has_grad(&reducer->params[i]))
-            status = ht_mul_scalar_(reducer->params[i].tensor->meta->grad, factor);
+        if (!ht__reducer_has_grad(&reducer->params[i]))
+            continue;
+        status = ht_mul_scalar_(reducer->params[i].tensor->meta->grad, factor);
+        if (status == HT_SUCCESS && dp->kept != NULL && dp->kept[i] != NULL)
+            status = ht_add_(reducer->params[i].tensor->meta->grad, dp->kept[i], 1 - factor);
     }
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
@@ -95,6 +136,7 @@ static ht_status complete(ht_data_parallel *dp)
 {
     ht_status status = stretch_mean(dp);
 
+    ht__dp_forget_kept(dp);
     dp->group = 0;
     ht__dp_disarm(dp);
     dp->owed = true;

@@ -184,6 +184,7 @@ static void destroy(ht_module *self)
         ht__dp_unhook_layers(dp);
         ht__module_unguard(self, dp->module);
         ht__dp_forget(dp);
+        ht__dp_forget_kept(dp);
         ht__reducer_free(dp->reducer);
     }
     for (int i = 0; i < dp->optimizer_count; i++)

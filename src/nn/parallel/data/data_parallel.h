@@ -64,6 +64,8 @@ struct ht_data_parallel {
     bool begins;          /* it is one of this wrapper */
     int group;            /* passes of the unfinished group; 0: none */
     int skipped;          /* steps that did nothing in this group */
+    ht_tensor **kept;     /* owned array of owned ones; by parameter, its gradient as the unfinished
+                           * group of a mean found it; NULL: none */
     bool owed;            /* no step since the last group was complete */
     bool buffers_current; /* no synchronised pass since buffers were last broadcast */
     ht_join join;
@@ -83,6 +85,7 @@ bool ht__dp_syncs(const ht_data_parallel *dp);
 ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync);
 double ht__dp_seed_scale(const ht_data_parallel *dp);
 bool ht__dp_waits(ht_data_parallel *dp, bool to_step);
+void ht__dp_forget_kept(ht_data_parallel *dp);
 ht_status ht__dp_flush(ht_data_parallel *dp);
 
 /* data/armed.c. A forward pass begins, and ends, with a backward pass of this weight to

@@ -72,10 +72,12 @@ ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options 
     ht_data_parallel *dp = ht__dp_get(begin, wrapper);
     ht_join_options o = options != NULL ? *options : ht_join_options_default();
     ht_status status;
+    bool held;
 
     if (dp == NULL)
         return ht_error_get(NULL);
-    status = check_options(dp, &o);
+    held = ht__agree_begin();
+    status = ht__agree_end(begin, dp->comm, held, check_options(dp, &o));
     if (status == HT_SUCCESS)
         status = check_alike(dp, &o);
     if (status == HT_SUCCESS) /* passes that began without a head end without one */

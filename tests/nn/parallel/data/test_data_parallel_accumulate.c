@@ -101,6 +101,45 @@ static void lesson_synchronisation_is_decided_in_the_wrapper(void **state)
     check_epoch(ADAM, HT_AVERAGE_MEAN, true);
 }
 
+/* Each pass has the gradient 1. */
+static void pass_of_ones(ht_module *dp)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(1, 1), HT_FLOAT32, HT_LOCAL);
+
+    assert_int_equal(ht_backward(ht_sum(ht_forward(dp, x), HT_NONE)), HT_SUCCESS);
+}
+
+/* A gradient of the group before, of an optimizer that steps less often, is no part of the mean. */
+static void check_kept(bool flush)
+{
+    ht_module *net = ht_nn_linear_ext(1, 1, false), *dp;
+    ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0, NULL);
+    ht_tensor *weight = ht_value_as_tensor(ht_value_at(ht_module_parameters(net), 0)), *before;
+
+    dp = wrap_accumulating(net, flush ? optimizer : NULL, HT_AVERAGE_MEAN, true);
+    before = ht_copy(ht_detach(weight));
+    for (int pass = 0; pass < K + 1; pass++)
+        pass_of_ones(dp);
+    if (flush) {
+        ht_optimizer_set_lr(optimizer, 1);
+        assert_int_equal(ht_data_parallel_flush(dp), HT_SUCCESS);
+        ht_test_expect(ht_sub(before, ht_detach(weight)), (double[]){2}, 1e-6);
+    } else {
+        assert_true(ht_data_parallel_complete(dp));
+        ht_test_expect(ht_tensor_grad(weight), (double[]){2}, 1e-6);
+    }
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+}
+
+static void test_a_gradient_that_was_kept_is_not_stretched(void **state)
+{
+    (void)state;
+    check_kept(false);
+    check_kept(true);
+}
+
 enum clip { BY_NORM, BY_VALUE };
 
 /* A limit that every gradient of this network is beyond. Returns the norm, 0 where there is none.
@@ -262,6 +301,7 @@ static void misuse_two_ways_to_accumulate(void **state)
 }
 
 HT_TEST_SUITE(test_data_parallel_accumulate,
+              cmocka_unit_test(test_a_gradient_that_was_kept_is_not_stretched),
               cmocka_unit_test(lesson_synchronisation_is_decided_in_the_wrapper),
               cmocka_unit_test(test_zeroing_the_module_waits_for_the_whole_group),
               cmocka_unit_test(test_clipping_waits_for_the_whole_group),

@@ -230,7 +230,25 @@ static void join_with_a_hook_and_with_unused_parameters(void **state)
     check_modes((struct join_run){.kind = ADAM, .base = 2, .hook = true});
 }
 
-HT_TEST_SUITE(test_data_parallel_join, cmocka_unit_test(join_weighted_equals_one_rank),
+static void options_of_one_rank_are_the_error_of_all(void **state)
+{
+    ht_module *net = new_net(3), *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_join_options options = ht_join_options_default();
+
+    (void)state;
+    if (ht_test_rank == ht_test_size - 1)
+        options.size = 0;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_data_parallel_join_begin(dp, &options), HT_ERR_ARGUMENT);
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    assert_int_equal(ht_barrier(HT_COMM_WORLD), HT_SUCCESS);
+    ht_release(dp);
+    ht_release(net);
+}
+
+HT_TEST_SUITE(test_data_parallel_join, cmocka_unit_test(options_of_one_rank_are_the_error_of_all),
+              cmocka_unit_test(join_weighted_equals_one_rank),
               cmocka_unit_test(join_divides_by_all_ranks_or_by_the_active),
               cmocka_unit_test(join_of_a_rank_without_data),
               cmocka_unit_test(join_with_accumulation),
