@@ -223,12 +223,23 @@ static ht_status clip(ht_optim_wrapper *wrapper)
     return status;
 }
 
+/* Whether gradients weighted by rows stay on this rank: under DASO, on batches that are not averaged
+ * inside nodes. */
+static bool is_own_sum(const ht_optim_wrapper *wrapper)
+{
+    const ht_data_parallel *dp = ht__dp_of(wrapper->model);
+
+    return dp != NULL && dp->no_sync > 0 && dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED;
+}
+
 static ht_status update(ht_optim_wrapper *wrapper)
 {
     ht_status status = HT_SUCCESS;
     bool finite = true;
 
-    if (wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE)
+    if (is_own_sum(wrapper))
+        status = ht__dp_average_own(ht__dp_of(wrapper->model));
+    if (status == HT_SUCCESS && wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE)
         status = ht__scaler_unscale(wrapper, &finite);
     if (status == HT_SUCCESS && finite && clips(&wrapper->options))
         status = clip(wrapper);

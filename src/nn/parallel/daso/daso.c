@@ -159,7 +159,11 @@ ht_status ht_daso_step(ht_daso *daso)
     status = check_step("ht_daso_step", daso);
     if (status != HT_SUCCESS)
         return status;
-    daso->report = (ht_daso_report){.sent = -1, .staleness = -1, .local_sync = !daso->apart};
+    daso->report = (ht_daso_report){
+        .sent = -1,
+        .staleness = -1,
+        .local_sync = !daso->apart &&
+                      (daso->scaler == NULL || ht_optim_wrapper_last(daso->scaler).synchronised)};
     if (daso->scaler != NULL)
         daso->scaled = ht_optim_wrapper_last(daso->scaler).count;
     else {

@@ -98,7 +98,9 @@ ht_status ht__daso_prepare(ht_daso *daso)
         status = apart ? ht_data_parallel_no_sync_begin(daso->wrapper)
                        : ht_data_parallel_no_sync_end(daso->wrapper);
     daso->apart = apart;
-    return status == HT_SUCCESS && apart ? ht_data_parallel_set_weight(daso->wrapper, 1) : status;
+    if (status != HT_SUCCESS || !apart || daso->scaler != NULL)
+        return status; /* a scaler divides by the rows of all its losses */
+    return ht_data_parallel_set_weight(daso->wrapper, 1);
 }
 
 ht_status ht__daso_set_batches(const char *what, ht_daso *daso, int64_t batches)

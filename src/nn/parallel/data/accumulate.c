@@ -144,6 +144,24 @@ static ht_status complete(ht_data_parallel *dp)
     return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, true, true) : status;
 }
 
+ht_status ht__dp_average_own(ht_data_parallel *dp)
+{
+    ht_reducer *reducer = dp->reducer;
+    ht_scope *scope = ht_scope_open();
+    const bool was = ht_set_grad_enabled(false);
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
+        const ht_reducer_param *param = &reducer->params[i];
+
+        if (ht__reducer_has_grad(param) && param->weight > 0 && param->weight != 1)
+            status = ht_mul_scalar_(param->tensor->meta->grad, 1 / param->weight);
+    }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
 ht_status ht__dp_flush(ht_data_parallel *dp)
 {
     ht_status status;

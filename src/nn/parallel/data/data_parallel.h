@@ -80,11 +80,13 @@ ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
 
 /* data/accumulate.c. Whether a forward pass that began now would be synchronised; a
  * backward pass begins: whether it is; its seed's factor; whether step() or zero_grad() comes in
- * the middle of a group; ends the unfinished group. */
+ * the middle of a group; divides gradients weighted by rows, of passes none of which was
+ * synchronised, by the rows of this rank; ends the unfinished group. */
 bool ht__dp_syncs(const ht_data_parallel *dp);
 ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync);
 double ht__dp_seed_scale(const ht_data_parallel *dp);
 bool ht__dp_waits(ht_data_parallel *dp, bool to_step);
+ht_status ht__dp_average_own(ht_data_parallel *dp);
 void ht__dp_forget_kept(ht_data_parallel *dp);
 ht_status ht__dp_flush(ht_data_parallel *dp);
 

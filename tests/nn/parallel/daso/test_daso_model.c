@@ -96,7 +96,52 @@ static void test_scaler(void **state)
     end(&s);
 }
 
+/* Every gradient is 1, whatever the rows: so is the mean of several losses, on batches that are
+ * averaged inside nodes and on those that are not. */
+static void test_accumulated_losses_are_a_mean_of_rows(void **state)
+{
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+    ht_module *net = ht_nn_linear_ext(1, 1, false);
+    ht_optim_wrapper_options w = ht_optim_wrapper_options_default();
+    ht_tensor *weight;
+    int own_updates = 0;
+
+    (void)state;
+    ht_module_to_dtype(net, HT_FLOAT64);
+    weight = ht_value_as_tensor(ht_value_at(ht_module_parameters(net), 0));
+    w.accumulative_counts = 2;
+    struct setting s = set_daso(1, net, ht_optim_sgd(ht_module_parameters(net), 0.001, NULL), 10,
+                                24, &o);
+    ht_optim_wrapper *wrapper = ht_optim_wrapper_new(s.optimizer, &w);
+
+    s.daso->schedule.global_skip = 8;
+    s.daso->schedule.local_skip = 4;
+    s.daso->schedule.wait = 1;
+    assert_int_equal(ht_daso_add_scaler(s.daso, wrapper), HT_SUCCESS);
+    for (int batch = 0; batch < 24; batch++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_ones(HT_SHAPE(batch % 2 ? 3 : 8, 1), HT_FLOAT64, HT_LOCAL);
+        const double before = ht_item(ht_detach(weight));
+        ht_daso_report report;
+
+        assert_int_equal(ht_optim_wrapper_begin(wrapper, s.model), HT_SUCCESS);
+        assert_int_equal(
+            ht_optim_wrapper_update_params(wrapper, ht_mean(ht_forward(s.model, x), HT_NONE)),
+            HT_SUCCESS);
+        assert_true(fabs(ht_item(ht_detach(weight)) - before + (batch % 2 ? 0.001 : 0)) < 1e-12);
+        assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+        report = ht_daso_get_report(s.daso);
+        assert_true(batch % 2 == 1 || !report.local_sync);
+        own_updates += batch % 2 == 1 && !report.local_sync;
+        ht_scope_close(scope);
+    }
+    assert_true(own_updates > 0);
+    ht_release(wrapper);
+    end(&s);
+}
+
 HT_TEST_SUITE(test_daso_model, cmocka_unit_test(test_models_of_different_sizes),
               cmocka_unit_test(test_a_parameter_that_is_not_updated),
               cmocka_unit_test(test_another_model_while_one_is_on_its_way),
-              cmocka_unit_test(test_scaler));
+              cmocka_unit_test(test_scaler),
+              cmocka_unit_test(test_accumulated_losses_are_a_mean_of_rows));
