@@ -1,5 +1,5 @@
 # Documents lie as they do here, so that their links lead somewhere.
-dist_doc_DATA = CHANGELOG.md LICENSE README.md
+dist_doc_DATA = CHANGELOG.md CONTRIBUTING.md LICENSE README.md
 docpagesdir = $(docdir)/doc
 dist_docpages_DATA = \
 	doc/checkpoints.md \

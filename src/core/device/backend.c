@@ -3,6 +3,7 @@
  * The table of backends: cpu is built in, others are modules loaded on first use from the folders
  * of HT_BACKEND_PATH (separated by colons), then from the library's own. Modules stay until exit.
  */
+#define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -101,6 +102,20 @@ static bool find_in(const char *folders, const char *name, char *path, size_t ro
     return false;
 }
 
+/* Where modules are installed beside this library, wherever that is: in libht/ beside it, or above
+ * the folder of the library with checks, which lies in there. */
+static void own_folders(char *folders, size_t room)
+{
+    Dl_info info;
+    int length;
+
+    folders[0] = '\0';
+    if (dladdr(&services, &info) == 0 || strrchr(info.dli_fname, '/') == NULL)
+        return;
+    length = (int)(strrchr(info.dli_fname, '/') - info.dli_fname);
+    snprintf(folders, room, "%.*s/libht:%.*s/..", length, info.dli_fname, length, info.dli_fname);
+}
+
 /* Those without which nothing works; NULL: all are there. */
 static const char *missing_function(const ht_backend *backend)
 {
@@ -134,18 +149,19 @@ static bool is_usable(const ht_backend *backend, const char *name, const char *p
 
 static ht_driver *load(const char *name)
 {
-    char path[1024];
+    char path[1024], own[2100];
     ht_driver *driver = &drivers[driver_count];
     ht_backend_open_fn *open_backend;
     void *module;
 
+    own_folders(own, sizeof own);
     if (!find_in(ht__env_text(HT_ENV_HT_BACKEND_PATH), name, path, sizeof path) &&
-        !find_in(HT_PKGLIBDIR, name, path, sizeof path)) {
+        !find_in(own, name, path, sizeof path) && !find_in(HT_PKGLIBDIR, name, path, sizeof path)) {
         ht__error_set(
             HT_ERR_UNSUPPORTED,
             "ht_device_get: no backend '%s': libht_%s.so is neither in HT_BACKEND_PATH nor "
-            "in " HT_PKGLIBDIR,
-            name, name);
+            "in %s:" HT_PKGLIBDIR,
+            name, name, own);
         return NULL;
     }
     module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
