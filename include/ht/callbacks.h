@@ -67,9 +67,10 @@ typedef struct ht_run_log_options {
     const char *jsonl; /* one JSON object a line */
     const char *svg;   /* curves, drawn again with each row; names with the same last word
                           ("train_loss", "test_loss") share a panel */
-    bool append; /* false: files begin anew; true: a run goes on, but its picture begins anew. Its
-                    first row names the columns that the CSV file has, else HT_ERR_FORMAT, and rows
-                    from its place on, which an interrupted run had left there, are cut off */
+    bool append; /* false: files begin anew; true: a run resumes. Its first row names the columns
+                    that the CSV file has, else HT_ERR_FORMAT. Rows from its place on, which an
+                    interrupted run had left there, are cut off; those before it are drawn too if
+                    there is a CSV file to read them from */
 } ht_run_log_options;
 HT_API ht_run_log_options ht_run_log_options_default(void);
 

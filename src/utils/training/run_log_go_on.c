@@ -2,6 +2,7 @@
  *
  * A run that goes on with the files of the one before it: the same columns, and each row once. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,6 +88,45 @@ static void tell(const char *what, int64_t dropped)
                       what, (long long)dropped);
 }
 
+/* The numbers of a line into the log; an empty field is NaN. */
+static void take_line(ht_run_log *log, const char *line)
+{
+    double *values = ht__run_log_new_row(log);
+
+    for (int i = 0; i < log->columns; i++) {
+        char *end;
+
+        values[i] = strtod(line, &end);
+        if (end == line)
+            values[i] = NAN;
+        line = end + strcspn(end, ",\r\n");
+        line += *line == ',';
+    }
+}
+
+/* The rows of the file up to `end` come before the only one that the log has. */
+static void take_rows(ht_run_log *log, off_t end)
+{
+    const size_t bytes = (size_t)log->columns * sizeof *log->values;
+    double *mine = ht__alloc(bytes);
+    size_t room = 0;
+    char *line = NULL;
+    ssize_t length;
+    off_t at = 0;
+
+    memcpy(mine, log->values, bytes);
+    log->rows = 0;
+    rewind(log->csv);
+    for (int i = 0; at < end && (length = getline(&line, &room, log->csv)) > 0; i++) {
+        at += length;
+        if (i > 0)
+            take_line(log, line);
+    }
+    memcpy(ht__run_log_new_row(log), mine, bytes);
+    free(line);
+    ht__free(mine);
+}
+
 static ht_status go_on_csv(ht_run_log *log, const char *what, double at)
 {
     int64_t dropped;
@@ -101,7 +141,10 @@ static ht_status go_on_csv(ht_run_log *log, const char *what, double at)
         return status;
     log->has_header = end > 0;
     tell(what, dropped);
-    return cut(log->csv, end, what);
+    status = cut(log->csv, end, what);
+    if (status == HT_SUCCESS && log->svg != NULL)
+        take_rows(log, end);
+    return status == HT_SUCCESS ? cut(log->csv, end, what) : status; /* back at its end */
 }
 
 static ht_status go_on_jsonl(ht_run_log *log, const char *what, double at)

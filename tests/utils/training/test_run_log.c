@@ -322,8 +322,31 @@ static void test_a_decimal_comma_stays_out(void **state)
     files_remove();
 }
 
-HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_rows_are_written_at_once),
-              cmocka_unit_test(test_each_row_once), cmocka_unit_test(test_a_file_of_others_stays),
-              cmocka_unit_test(test_picture), cmocka_unit_test(test_files_stay_what_they_are),
-              cmocka_unit_test(test_misuse), cmocka_unit_test(test_full_disk),
-              cmocka_unit_test(test_a_decimal_comma_stays_out));
+static void test_the_picture_of_a_resumed_run_is_whole(void **state)
+{
+    char whole[1 << 14], resumed[1 << 14];
+    ht_run_log *log;
+
+    (void)state;
+    files_open();
+    log = open_log(false);
+    for (int epoch = 1; epoch < 6; epoch++)
+        ht_run_log_add(log, row(epoch, 1.0 / epoch, -1));
+    read_file("run.svg", whole);
+    ht_release(log);
+    for (int from = 3; from < 6; from += 2) {
+        log = open_log(true);
+        for (int epoch = from; epoch < 6; epoch++)
+            ht_run_log_add(log, row(epoch, 1.0 / epoch, -1));
+        read_file("run.svg", resumed);
+        assert_string_equal(resumed, whole);
+        ht_release(log);
+    }
+    files_remove();
+}
+
+HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_the_picture_of_a_resumed_run_is_whole),
+              cmocka_unit_test(test_rows_are_written_at_once), cmocka_unit_test(test_each_row_once),
+              cmocka_unit_test(test_a_file_of_others_stays), cmocka_unit_test(test_picture),
+              cmocka_unit_test(test_files_stay_what_they_are), cmocka_unit_test(test_misuse),
+              cmocka_unit_test(test_full_disk), cmocka_unit_test(test_a_decimal_comma_stays_out));
