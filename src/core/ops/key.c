@@ -102,6 +102,7 @@ static int64_t end_of(int64_t at, int64_t open, int64_t length, int64_t step)
 static bool take_slice(walk *w, const ht_index *item)
 {
     int64_t all = w->x->shape[w->axis], step = item->step, length = 0, start, stop;
+    const bool down = step < 0;
 
     if (step == 0) {
         HT_FAIL(w->x->comm, HT_ERR_ARGUMENT, "%s: the slice of axis %d has step 0", w->what,
@@ -119,9 +120,10 @@ static bool take_slice(walk *w, const ht_index *item)
         step = 1;
     if (w->axis != w->x->split)
         return keep(w, start, length, step);
+    if (down)
+        w->to->mirrored = w->to->view->ndim;
     if (step > 0)
         return keep_split(w, start, length, step);
-    w->to->mirrored = w->to->view->ndim;
     return keep_split(w, start + (length - 1) * step, length, -step);
 }
 

@@ -157,6 +157,39 @@ static void flip_of_a_part(void **state)
     ht_test_expect(ht_flip(ht_zeros(HT_SHAPE(0), HT_BOOL, 0), HT_AXES(0)), NULL, 0);
 }
 
+/* One element along the split axis, on any rank: turned around it is where ht_comm_chunk has it. */
+static void one_element_is_balanced_like_more(void **state)
+{
+    (void)state;
+    for (int64_t at = 0; at < 7; at++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_reshape(ht_arange(0, 14, 1, HT_FLOAT32, HT_NONE), HT_SHAPE(7, 2)), *part;
+        const double row[2] = {2.0 * (double)at, 2.0 * (double)at + 1}, back[2] = {row[1], row[0]};
+        const ht_index down = ht_slice_step(at, at > 0 ? at - 1 : HT_OPEN, -1);
+
+        x = ht_resplit(x, 0);
+        part = ht_narrow(x, 0, at, at + 1);
+        ht_test_expect(ht_flip(part, HT_AXES(0)), row, 0);
+        assert_true(ht_tensor_is_balanced(ht_flip(part, HT_AXES(0))));
+        ht_test_expect(ht_flip(part, 0, NULL), back, 0);
+        assert_true(ht_tensor_is_balanced(ht_flip(part, 0, NULL)));
+        assert_true(ht_tensor_is_balanced(ht_rot90(part, 2, 0, 1)));
+        ht_test_expect(ht_getitem(x, HT_KEY(down)), row, 0);
+        assert_true(ht_tensor_is_balanced(ht_getitem(x, HT_KEY(down))));
+        assert_true(ht_tensor_is_balanced(ht_getitem(part, HT_KEY(ht_slice_step(0, HT_OPEN, -2)))));
+        assert_true(ht_tensor_is_balanced(ht_getitem(x, HT_KEY(ht_slice_step(at, at, -1)))));
+
+        assert_int_equal(ht_setitem_(x, HT_KEY(down), ht_array(back, HT_SHAPE(2), HT_FLOAT64, 0)),
+                         HT_SUCCESS);
+        ht_test_expect(part, back, 0);
+        ht_tensor_set_requires_grad(x, true);
+        ht_backward(ht_sum(ht_mul_scalar(ht_getitem(x, HT_KEY(down)), 3), HT_NONE));
+        ht_test_expect(ht_sum(ht_tensor_grad(x), HT_NONE), (double[]){6}, 0);
+        ht_test_expect(ht_narrow(ht_tensor_grad(x), 0, at, at + 1), (double[]){3, 3}, 0);
+        ht_scope_close(scope);
+    }
+}
+
 static void concatenate_joins_in_order(void **state)
 {
     (void)state;
@@ -218,6 +251,7 @@ HT_TEST_SUITE(test_manipulations, cmocka_unit_test(resplit_keeps_every_element),
               cmocka_unit_test(narrow_and_balance),
               cmocka_unit_test(strides_are_those_of_the_local_part),
               cmocka_unit_test(flip_turns_axes_around), cmocka_unit_test(flip_of_a_part),
+              cmocka_unit_test(one_element_is_balanced_like_more),
               cmocka_unit_test(concatenate_joins_in_order),
               cmocka_unit_test(channels_last_changes_strides_alone),
               cmocka_unit_test(misuse_is_reported));
