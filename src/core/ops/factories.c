@@ -284,8 +284,8 @@ ht_tensor *ht_array_ext(const void *data, int ndim, const int64_t shape[], ht_dt
                  ht__place_at("ht_array_ext", split, device, comm));
 }
 
-/* What a rank says of its part: ndim, the lengths, dtype. */
-enum { PART_DTYPE = HT_MAX_NDIM + 1, PART_FIELDS };
+/* What a rank says of its part: ndim, the lengths, dtype, split. */
+enum { PART_DTYPE = HT_MAX_NDIM + 1, PART_SPLIT, PART_FIELDS };
 
 /* What a rank can see of its own part; fills the record of it. */
 static ht_status check_part(const char *what, const void *data, int ndim, const int64_t lshape[],
@@ -309,17 +309,23 @@ static ht_status check_part(const char *what, const void *data, int ndim, const 
     mine[0] = ndim;
     memcpy(mine + 1, lshape, (size_t)ndim * sizeof *lshape);
     mine[PART_DTYPE] = dtype;
+    mine[PART_SPLIT] = place->split;
     return HT_SUCCESS;
 }
 
-/* Whether all ranks bring one dtype, and the same lengths but along the split axis. */
+/* Whether all ranks bring one dtype and split, and the same lengths but along the split axis. */
 static ht_status compare_part(const char *what, ht_comm *comm, int rank, const int64_t *theirs,
-                              const int64_t *first, int split)
+                              const int64_t *first)
 {
+    const int split = (int)first[PART_SPLIT];
+
     if (theirs[PART_DTYPE] != first[PART_DTYPE])
         return HT_FAIL(comm, HT_ERR_DTYPE, "%s: part of rank %d is %s, of rank 0 %s", what, rank,
                        ht_dtype_name((ht_dtype)theirs[PART_DTYPE]),
                        ht_dtype_name((ht_dtype)first[PART_DTYPE]));
+    if (theirs[0] == first[0] && theirs[PART_SPLIT] != split)
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: split is %d on rank %d, %d on rank 0", what,
+                       (int)theirs[PART_SPLIT], rank, split);
     for (int i = 0; i <= first[0]; i++) {
         if (i != split + 1 && theirs[i] != first[i])
             return HT_FAIL(comm, HT_ERR_SHAPE,
@@ -341,7 +347,7 @@ static ht_bounds *collect_parts(const char *what, ht_comm *comm, const int64_t m
     for (int rank = 0; status == HT_SUCCESS && rank < comm->size; rank++) {
         const int64_t *theirs = all + (size_t)rank * PART_FIELDS;
 
-        status = compare_part(what, comm, rank, theirs, all, split);
+        status = compare_part(what, comm, rank, theirs, all);
         if (status == HT_SUCCESS &&
             __builtin_add_overflow(bounds->start[rank], theirs[split + 1], &size))
             status = HT_FAIL(comm, HT_ERR_SHAPE, "%s: the parts have more than 2^63 rows", what);

@@ -80,6 +80,25 @@ static void parts_of_different_dtypes_are_an_error_everywhere(void **state)
                          "part of rank 1 is float32, of rank 0 int32");
 }
 
+static void parts_along_different_axes_are_an_error_everywhere(void **state)
+{
+    (void)state;
+    const int64_t lshape[3] = {2, 2, 1};
+    const float part[4] = {0};
+    const bool last = ht_test_rank == ht_test_size - 1;
+
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("one rank has one split");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(part, 2, lshape, HT_FLOAT32, last ? -2 : 1),
+                         HT_ERR_ARGUMENT, ": split is 0 on rank");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local_ext(part, 2, lshape, HT_FLOAT32, last ? 1 : 0,
+                                                 ht_get_device(), HT_COMM_WORLD),
+                         HT_ERR_ARGUMENT, "ht_array_from_local_ext: split is 1 on rank");
+    HT_TEST_EXPECT_ERROR(ht_array_from_local(part, last ? 3 : 2, lshape, HT_FLOAT32, last ? 2 : 0),
+                         HT_ERR_SHAPE, ", of rank 0 (2, 2): only axis 0 may differ");
+    assert_non_null(ht_array_from_local(part, 2, lshape, HT_FLOAT32, last ? -1 : 1));
+}
+
 /* What one rank alone passes wrongly is said on all. */
 static void one_wrong_part_is_an_error_everywhere(void **state)
 {
@@ -150,6 +169,7 @@ HT_TEST_SUITE(test_factories, cmocka_unit_test(an_identity_is_the_same_for_every
               cmocka_unit_test(parts_of_the_ranks_become_one_tensor),
               cmocka_unit_test(parts_that_do_not_fit_are_an_error_everywhere),
               cmocka_unit_test(parts_of_different_dtypes_are_an_error_everywhere),
+              cmocka_unit_test(parts_along_different_axes_are_an_error_everywhere),
               cmocka_unit_test(one_wrong_part_is_an_error_everywhere),
               cmocka_unit_test(errors_name_the_function_that_was_called),
               cmocka_unit_test(empty_tensors_have_everything_but_values),
