@@ -23,6 +23,7 @@ HT_API ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b);
 
 /* a b of tensors without axes or with one beside each other (ht_mul, and of two vectors the sum of
  * their products), else ht_matmul of vectors and matrices; of more than two axes HT_ERR_SHAPE.
+ * A number (ht_scalar) is an operand here, and of ht_vdot and ht_vecdot, on any number of ranks.
  * Source: heat.linalg.dot. */
 HT_API ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b);
 

@@ -81,12 +81,14 @@ static ht_tensor *places_of(const char *what, ht_tensor *x, ht_tensor *boundarie
 
 static ht_tensor *bucketize(const char *what, ht_tensor *x, ht_tensor *boundaries, bool right)
 {
+    const char *named = ht__named(what);
     ht_comm *outer = ht__together(x->body->comm);
     bool was = ht_set_grad_enabled(false);
     ht_tensor *y = places_of(what, x, boundaries, right);
 
     ht_set_grad_enabled(was);
     ht__together_end(outer);
+    ht__named_end(named);
     return y;
 }
 
@@ -95,6 +97,7 @@ ht_tensor *ht_bucketize(ht_tensor *x, ht_tensor *boundaries, bool right)
     static const char what[] = "ht_bucketize";
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(boundaries, what, "boundaries") ||
+        (x = ht__beside(what, x, boundaries)) == NULL ||
         !ht__check_together_as(what, "x", x, "boundaries", boundaries) ||
         !check_boundaries(what, "boundaries", boundaries))
         return NULL;
@@ -106,6 +109,7 @@ ht_tensor *ht_searchsorted(ht_tensor *sorted, ht_tensor *x, bool right)
     static const char what[] = "ht_searchsorted";
 
     if (HT_IS_NULL(sorted, what, "sorted") || HT_IS_NULL(x, what, "x") ||
+        (x = ht__beside(what, x, sorted)) == NULL ||
         !ht__check_together_as(what, "sorted", sorted, "x", x) ||
         !check_boundaries(what, "the sorted elements", sorted))
         return NULL;
@@ -135,6 +139,7 @@ ht_tensor *ht_digitize(ht_tensor *x, ht_tensor *bins, bool right)
     bool down, was;
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(bins, what, "bins") ||
+        (x = ht__beside(what, x, bins)) == NULL ||
         !ht__check_together_as(what, "x", x, "bins", bins) ||
         !check_boundaries(what, "bins", bins) || go_down(what, bins, &down) != HT_SUCCESS)
         return NULL;
@@ -236,12 +241,14 @@ ht_tensor *ht_bincount(ht_tensor *x, ht_tensor *weights, int64_t minlength)
                            : weights->body->dtype == HT_FLOAT32 ? HT_FLOAT32
                                                                 : HT_FLOAT64;
     ht_tensor *y = NULL;
+    const char *named;
     ht_comm *outer;
     int64_t bins;
     bool was;
 
     if (HT_IS_NULL(x, what, "x") || !check_counted(what, x, weights, minlength))
         return NULL;
+    named = ht__named(what);
     was = ht_set_grad_enabled(false);
     if (count_bins(what, x, minlength, &bins) == HT_SUCCESS) {
         outer = ht__together(x->body->comm);
@@ -250,5 +257,6 @@ ht_tensor *ht_bincount(ht_tensor *x, ht_tensor *weights, int64_t minlength)
         ht__together_end(outer);
     }
     ht_set_grad_enabled(was);
+    ht__named_end(named);
     return y;
 }

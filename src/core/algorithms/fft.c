@@ -156,13 +156,16 @@ static ht_tensor *transform_axis(const fft_job *job, int i, ht_tensor *x, bool o
 static ht_tensor *transform(fft_job *job, ht_tensor *x)
 {
     const bool last_first = job->row->kernel != HT_KERNEL_FFT_HERMITIAN;
+    const char *named = ht__named(job->what);
 
     x = resize_all(job, x);
     x = x != NULL ? cast(job, x) : NULL;
     x = x != NULL && job->row->conj_in ? ht_conj(x) : x;
     for (int i = 0; i < job->count && x != NULL; i++)
         x = transform_axis(job, last_first ? job->count - 1 - i : i, x, i > 0);
-    return x != NULL && job->row->conj_out ? ht_conj(x) : x;
+    x = x != NULL && job->row->conj_out ? ht_conj(x) : x;
+    ht__named_end(named);
+    return x;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */

@@ -351,6 +351,11 @@ static bool check(const request *r, ht_tensor *x, int *axis)
                 r->what, r->count, (int)r->method);
         return false;
     }
+    if (r->count > 0 && r->q == NULL) {
+        HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: q is NULL, expected %d numbers", r->what,
+                r->count);
+        return false;
+    }
     for (int i = 0; i < r->count; i++) {
         if (r->q[i] >= 0 && r->q[i] <= r->whole)
             continue;
@@ -367,6 +372,7 @@ static bool check(const request *r, ht_tensor *x, int *axis)
 
 static ht_tensor *quantile(request r, ht_tensor *x, int axis, bool leading, bool keepdims)
 {
+    const char *named;
     ht_dtype dtype;
     ht_comm *outer;
     ht_tensor *y;
@@ -383,6 +389,7 @@ static ht_tensor *quantile(request r, ht_tensor *x, int axis, bool leading, bool
         return NULL;
     dtype = x->body->dtype == HT_FLOAT32 ? HT_FLOAT32 : HT_FLOAT64;
     choose_places(&r);
+    named = ht__named(r.what);
     was = ht_set_grad_enabled(false);
     outer = ht__together(x->body->comm);
     y = quantiles(&r, x, axis);
@@ -390,6 +397,7 @@ static ht_tensor *quantile(request r, ht_tensor *x, int axis, bool leading, bool
     y = y != NULL ? shaped(ht_astype(y, dtype), x->body, axis, leading, keepdims) : NULL;
     ht__together_end(outer);
     ht_set_grad_enabled(was);
+    ht__named_end(named);
     ht__free(r.places);
     return y;
 }

@@ -11,11 +11,14 @@
 #include "ht/indexing.h"
 #include "ht/manipulations.h"
 
-ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b)
+/* Numbers are wherever they are needed. */
+static bool are_together(const char *what, const ht_tensor *a, const ht_tensor *b)
 {
-    if (HT_IS_NULL(a, "ht_dot", "a") || HT_IS_NULL(b, "ht_dot", "b") ||
-        !ht__check_together("ht_dot", a, b))
-        return NULL;
+    return a->body->number != NULL || b->body->number != NULL || ht__check_together(what, a, b);
+}
+
+static ht_tensor *dot(ht_tensor *a, ht_tensor *b)
+{
     if (a->body->ndim == 0 || b->body->ndim == 0)
         return ht_mul(a, b);
     if (a->body->ndim <= 2 && b->body->ndim <= 2)
@@ -27,25 +30,51 @@ ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b)
     return NULL;
 }
 
+ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b)
+{
+    const char *named = ht__named("ht_dot");
+    ht_tensor *c = NULL;
+
+    if (!HT_IS_NULL(a, "ht_dot", "a") && !HT_IS_NULL(b, "ht_dot", "b") &&
+        are_together("ht_dot", a, b))
+        c = dot(a, b);
+    ht__named_end(named);
+    return c;
+}
+
+/* A number stays one. */
+static ht_tensor *conjugate(ht_tensor *x)
+{
+    ht_number number;
+
+    if (x->body->number == NULL || x->body->number->kind != HT_NUMBER_COMPLEX)
+        return ht_conj(x);
+    number = *x->body->number;
+    number.imaginary = -number.imaginary;
+    return ht__number(number);
+}
+
 static ht_tensor *conjugated_product(ht_tensor *a, ht_tensor *b)
 {
-    a = ht_conj(a);
+    a = a != NULL ? conjugate(a) : NULL;
     return a != NULL && b != NULL ? ht_mul(a, b) : NULL;
 }
 
-ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b)
+static ht_tensor *vdot(ht_tensor *a, ht_tensor *b)
 {
     ht_tensor *c;
 
     if (HT_IS_NULL(a, "ht_vdot", "a") || HT_IS_NULL(b, "ht_vdot", "b") ||
-        !ht__check_together("ht_vdot", a, b))
+        !are_together("ht_vdot", a, b))
         return NULL;
     if (ht_tensor_size(a) != ht_tensor_size(b)) {
-        HT_FAIL(a->body->comm, HT_ERR_SHAPE, "ht_vdot: a has %lld elements, b %lld",
-                (long long)ht_tensor_size(a), (long long)ht_tensor_size(b));
+        HT_FAIL((a->body->number != NULL ? b : a)->body->comm, HT_ERR_SHAPE,
+                "ht_vdot: a has %lld elements, b %lld", (long long)ht_tensor_size(a),
+                (long long)ht_tensor_size(b));
         return NULL;
     }
-    if (!ht__body_same_shape(a->body, b->body)) {
+    if (a->body->number == NULL && b->body->number == NULL &&
+        !ht__body_same_shape(a->body, b->body)) {
         a = ht_reshape(a, HT_SHAPE(-1));
         b = ht_reshape(b, HT_SHAPE(-1));
     }
@@ -53,13 +82,22 @@ ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b)
     return c != NULL ? ht_sum(c, HT_NONE) : NULL;
 }
 
-ht_tensor *ht_vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
+ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b)
+{
+    const char *named = ht__named("ht_vdot");
+    ht_tensor *y = vdot(a, b);
+
+    ht__named_end(named);
+    return y;
+}
+
+static ht_tensor *vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
 {
     ht_reduce_options options = ht_reduce_options_default();
     ht_tensor *c;
 
     if (HT_IS_NULL(a, "ht_vecdot", "a") || HT_IS_NULL(b, "ht_vecdot", "b") ||
-        !ht__check_together("ht_vecdot", a, b))
+        !are_together("ht_vecdot", a, b))
         return NULL;
     c = conjugated_product(a, b);
     if (c == NULL)
@@ -71,6 +109,15 @@ ht_tensor *ht_vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
     options.count = 1;
     options.keepdims = keepdims;
     return ht_sum_ext(c, &options);
+}
+
+ht_tensor *ht_vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
+{
+    const char *named = ht__named("ht_vecdot");
+    ht_tensor *y = vecdot(a, b, axis, keepdims);
+
+    ht__named_end(named);
+    return y;
 }
 
 /* ---- outer products -------------------------------------------------------------------------- */
@@ -92,7 +139,7 @@ static ht_tensor *with_split(ht_tensor *x, bool split)
     return ht_resplit(x, split ? 0 : HT_NONE);
 }
 
-ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split)
+static ht_tensor *outer(ht_tensor *a, ht_tensor *b, int split)
 {
     if (HT_IS_NULL(a, "ht_outer", "a") || HT_IS_NULL(b, "ht_outer", "b") ||
         !ht__check_together("ht_outer", a, b))
@@ -115,6 +162,15 @@ ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split)
     a = a != NULL ? ht_expand_dims(a, 1) : NULL;
     b = b != NULL ? ht_expand_dims(b, 0) : NULL;
     return a != NULL && b != NULL ? ht_mul(a, b) : NULL;
+}
+
+ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split)
+{
+    const char *named = ht__named("ht_outer");
+    ht_tensor *y = outer(a, b, split);
+
+    ht__named_end(named);
+    return y;
 }
 
 /* To one dtype: a component of a vector has no axes, and would count as a number. */
@@ -175,7 +231,7 @@ static ht_tensor *difference(const vectors *a, const vectors *b, int i, int j)
     return left != NULL ? left : ht_neg(right);
 }
 
-ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int axis_c)
+static ht_tensor *cross(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int axis_c)
 {
     vectors left, right;
     ht_tensor *parts[3], *c;
@@ -198,14 +254,27 @@ ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int 
     return c != NULL && left.across && right.across ? ht_resplit(c, axis_c) : c;
 }
 
+ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int axis_c)
+{
+    const char *named = ht__named("ht_cross_ext");
+    ht_tensor *y = cross(a, b, axis_a, axis_b, axis_c);
+
+    ht__named_end(named);
+    return y;
+}
+
 ht_tensor *ht_cross(ht_tensor *a, ht_tensor *b, int axis)
 {
-    return ht_cross_ext(a, b, axis, axis, axis);
+    const char *named = ht__named("ht_cross");
+    ht_tensor *c = cross(a, b, axis, axis, axis);
+
+    ht__named_end(named);
+    return c;
 }
 
 /* ---- traces and projections ------------------------------------------------------------------ */
 
-ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1)
+static ht_tensor *trace(ht_tensor *x, int64_t offset, int axis0, int axis1)
 {
     ht_tensor *line, *y;
     int split;
@@ -225,7 +294,16 @@ ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1)
     return ht_resplit(y, split < y->body->ndim ? split : y->body->ndim - 1);
 }
 
-ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b)
+ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1)
+{
+    const char *named = ht__named("ht_trace");
+    ht_tensor *y = trace(x, offset, axis0, axis1);
+
+    ht__named_end(named);
+    return y;
+}
+
+static ht_tensor *projection(ht_tensor *a, ht_tensor *b)
 {
     ht_tensor *share;
 
@@ -242,4 +320,13 @@ ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b)
     share = ht_vdot(b, a);
     share = share != NULL ? ht_div(share, ht_vdot(b, b)) : NULL;
     return share != NULL ? ht_mul(b, share) : NULL;
+}
+
+ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b)
+{
+    const char *named = ht__named("ht_projection");
+    ht_tensor *y = projection(a, b);
+
+    ht__named_end(named);
+    return y;
 }

@@ -27,6 +27,12 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
  * it: "ht_conv2d in conv1: ...". It never goes away (ht__name). */
 extern _Thread_local const char *ht__layer;
 
+/* Until the caller gives back what this returned, messages of the thread name the public function
+ * `what` in the place of those that it is made of; the outermost function stays. A literal. Not
+ * around calls of the program's own functions. */
+const char *ht__named(const char *what);
+void ht__named_end(const char *outer);
+
 /* Whether a public function `what` got NULL for `name`. What an earlier error made NULL was
  * reported with it and passes through; any other is reported here: HT_ERR_ARGUMENT "what: the name
  * is NULL". ht_error_get is the code of both. */

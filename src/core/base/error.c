@@ -73,23 +73,49 @@ bool ht__error_hold(bool hold)
 
 _Thread_local const char *ht__layer;
 
+static _Thread_local const char *called; /* the public function, for those inside; NULL: none */
+
+const char *ht__named(const char *what)
+{
+    const char *outer = called;
+
+    if (outer == NULL)
+        called = what;
+    return outer;
+}
+
+void ht__named_end(const char *outer)
+{
+    called = outer;
+}
+
+/* The length of the function's name that a message begins with, 0 where it does not, or where a
+ * layer is named already. */
+static size_t name_length(const char *message)
+{
+    const size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+    return strncmp(message, "ht_", 3) == 0 && message[length] == ':' ? length : 0;
+}
+
 static void record(ht_status code, const char *format, va_list arguments)
 {
     char text[sizeof last.message]; /* arguments may point into the last message */
+    size_t name;
 
     vsnprintf(text, sizeof text, format, arguments);
+    name = called != NULL ? name_length(text) : 0;
     last.code = code;
-    snprintf(last.message, sizeof last.message, "%s", text);
+    snprintf(last.message, sizeof last.message, "%s%s", name > 0 ? called : "", text + name);
 }
 
 /* After the function's name, unless the message has come through here before. */
 static void name_layer(void)
 {
     char text[sizeof last.message];
-    size_t name = strspn(last.message, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    size_t name = name_length(last.message);
 
-    if (ht__layer == NULL || ht__layer[0] == '\0' || strncmp(last.message, "ht_", 3) != 0 ||
-        last.message[name] != ':')
+    if (ht__layer == NULL || ht__layer[0] == '\0' || name == 0)
         return;
     memcpy(text, last.message, sizeof text);
     snprintf(last.message, sizeof last.message, "%.*s in %.200s%s", (int)name, text, ht__layer,

@@ -160,7 +160,7 @@ static bool read_mask(reading *r, ht_tensor *mask)
 
 static bool read_tensor(reading *r, ht_tensor *at)
 {
-    if (!ht__check_together_as(r->what, "x", r->x, "an index", at))
+    if (at->body->number == NULL && !ht__check_together_as(r->what, "x", r->x, "an index", at))
         return false;
     if (at->body->dtype == HT_BOOL)
         return read_mask(r, at);

@@ -213,11 +213,13 @@ ht_status ht__copy_into(const char *what, ht_tensor *x, ht_tensor *y)
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(y, what, "y"))
         return ht_error_get(NULL);
-    if (!ht__check_together_as(what, "x", x, "y", y))
-        return ht_error_get(NULL);
     scope = ht_scope_open();
-    status = ht__replace_values(what, x,
-                                ht__broadcast_to(what, "y", y, x->body->ndim, x->body->shape));
+    y = ht__beside(what, y, x);
+    if (y == NULL || !ht__check_together_as(what, "x", x, "y", y))
+        status = ht_error_get(NULL);
+    else
+        status = ht__replace_values(what, x,
+                                    ht__broadcast_to(what, "y", y, x->body->ndim, x->body->shape));
     ht_scope_close(scope);
     return status;
 }

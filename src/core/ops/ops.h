@@ -83,6 +83,10 @@ ht_dtype ht__number_dtype(ht_number value);
 /* A tensor of one number, no axes and no split beside x, for operations of both. Scoped. */
 ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
 
+/* y, or the tensor beside x for it where it is a number (ht_scalar) and x is not: for functions of
+ * tensors, which would find them on different communicators. */
+ht_tensor *ht__beside(const char *what, ht_tensor *y, const ht_tensor *x);
+
 /* The view `body` of x, in the graph by `backward`, whose node gets a copy of the context. */
 ht_tensor *ht__record_view(const char *what, ht_backward_fn *backward, ht_tensor *x, ht_body *body,
                            const void *context, size_t bytes);

@@ -21,6 +21,16 @@ bool ht__comm_compatible(const ht_comm *a, const ht_comm *b)
     return a == b || (!a->shared && !b->shared);
 }
 
+/* A number is on HT_COMM_SELF, which is not a communicator that the program has chosen for it. */
+static bool fail_number(const char *what, const char *name, const char *other_name,
+                        const ht_tensor *other)
+{
+    HT_FAIL(other->body->comm, HT_ERR_COMM,
+            "%s: %s is a number (ht_scalar), expected a tensor beside %s on %d ranks", what, name,
+            other_name, other->body->comm->size);
+    return false;
+}
+
 bool ht__check_together_as(const char *what, const char *a_name, const ht_tensor *a,
                            const char *b_name, const ht_tensor *b)
 {
@@ -29,6 +39,10 @@ bool ht__check_together_as(const char *what, const char *a_name, const ht_tensor
     if (!ht__comm_compatible(x->comm, y->comm)) {
         ht_comm *larger = x->comm->size >= y->comm->size ? x->comm : y->comm;
 
+        if (x->number != NULL)
+            return fail_number(what, a_name, b_name, b);
+        if (y->number != NULL)
+            return fail_number(what, b_name, a_name, a);
         HT_FAIL(larger, HT_ERR_COMM,
                 "%s: %s lives on a communicator of %d ranks, %s on another one of %d ranks", what,
                 a_name, x->comm->size, b_name, y->comm->size);

@@ -80,6 +80,19 @@ static void digitize_on_edges_is_numpys(void **state)
         }
 }
 
+/* A number has a place, too, on any number of ranks. */
+static void numbers_have_places(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        ht_tensor *bins = ht_array(edges, HT_SHAPE(EDGES), HT_FLOAT64, split_of(split));
+
+        ht_test_expect(ht_bucketize(ht_scalar(3), bins, false), (double[]){3}, 0);
+        ht_test_expect(ht_searchsorted(bins, ht_scalar(3), true), (double[]){5}, 0);
+        ht_test_expect(ht_digitize(ht_scalar(2.75), bins, true), (double[]){3}, 0);
+    }
+}
+
 static void edges_may_be_parts_and_none(void **state)
 {
     ht_tensor *x = ht_array(numbers, HT_SHAPE(NUMBERS), HT_FLOAT64, 0);
@@ -122,11 +135,12 @@ static void numbers_are_counted(void **state)
         ht_test_expect(ht_bincount(ht_narrow(x, 0, 6, 6), NULL, 2), (double[]){0, 0}, 0);
         HT_TEST_EXPECT_ERROR(ht_bincount(ht_sub_scalar(x, 2), NULL, 0), HT_ERR_ARGUMENT,
                              "ht_bincount: x is from -2 to 4, expected 0 to 2^59 - 1");
+        HT_TEST_EXPECT_ERROR(ht_bincount(x, NULL, INT64_C(1) << 60), HT_ERR_SHAPE, "ht_bincount: ");
         HT_TEST_EXPECT_ERROR(ht_bincount(w, NULL, 0), HT_ERR_DTYPE,
                              "ht_bincount: x is float64, expected integers or bool");
     }
 }
 
 HT_TEST_SUITE(test_bins, cmocka_unit_test(every_split_of_both_has_the_same_places),
-              cmocka_unit_test(digitize_on_edges_is_numpys),
+              cmocka_unit_test(digitize_on_edges_is_numpys), cmocka_unit_test(numbers_have_places),
               cmocka_unit_test(edges_may_be_parts_and_none), cmocka_unit_test(numbers_are_counted));

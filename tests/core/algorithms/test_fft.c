@@ -396,6 +396,9 @@ static void misuse_is_named(void **state)
                          "ht_fft: a transform of length 0 along axis 1 of x of shape (2, 3), "
                          "expected at least 1");
     HT_TEST_EXPECT_ERROR(ht_irfft(z, HT_NONE, 1, HT_FFT_BACKWARD), HT_ERR_ARGUMENT, "length 0");
+    HT_TEST_EXPECT_ERROR(ht_fft(x, INT64_C(1) << 60, 0, HT_FFT_BACKWARD), HT_ERR_SHAPE, "ht_fft: ");
+    HT_TEST_EXPECT_ERROR(ht_rfftn_ext(x, HT_SHAPE(INT64_C(1) << 60), HT_AXES(1), HT_FFT_BACKWARD),
+                         HT_ERR_SHAPE, "ht_rfftn_ext: ");
     HT_TEST_EXPECT_ERROR(ht_fft(x, HT_NONE, 2, HT_FFT_BACKWARD), HT_ERR_ARGUMENT,
                          "ht_fft: axis 2 is outside x of shape (2, 3)");
     HT_TEST_EXPECT_ERROR(ht_fft(x, HT_NONE, 0, (ht_fft_norm)3), HT_ERR_ARGUMENT, "3 is no norm");

@@ -193,6 +193,11 @@ static void wrong_arguments_are_refused(void **state)
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_percentile(x, 101, 0), HT_ERR_ARGUMENT,
                          "ht_percentile: q is 101, expected 0 to 100");
+    HT_TEST_EXPECT_ERROR(ht_percentile_ext(ht_ones(HT_SHAPE(1, 1, 1, 1, 1, 1, 1, 1), HT_FLOAT32, 0),
+                                           2, (double[]){1, 2}, 3, HT_LINEAR, true),
+                         HT_ERR_ARGUMENT, "ht_percentile_ext: ");
+    HT_TEST_EXPECT_ERROR(ht_quantile_ext(x, 2, NULL, 0, HT_LINEAR, true), HT_ERR_ARGUMENT,
+                         "ht_quantile_ext: q is NULL");
     HT_TEST_EXPECT_ERROR(ht_quantile(x, NAN, 0), HT_ERR_ARGUMENT, "expected 0 to 1");
     HT_TEST_EXPECT_ERROR(ht_median(x, 2), HT_ERR_ARGUMENT, "ht_median: axis 2 is outside x");
     HT_TEST_EXPECT_ERROR(ht_median(ht_narrow(x, 0, 1, 1), 0), HT_ERR_SHAPE,

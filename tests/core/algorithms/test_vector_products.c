@@ -36,6 +36,64 @@ static void vectors_meet_in_a_number(void **state)
     }
 }
 
+/* A number stands beside a tensor of any number of ranks, and leaves it its dtype. */
+static void numbers_are_operands_of_products(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        ht_tensor *x = ht_arange(0, 5, 1, HT_FLOAT32, split_of(split)), *two = ht_scalar(2), *y;
+        ht_tensor *one = ht_full(HT_SHAPE(1), 3, HT_FLOAT32, split_of(split));
+
+        y = ht_dot(two, x);
+        ht_test_expect(y, (double[]){0, 2, 4, 6, 8}, 0);
+        assert_int_equal(ht_tensor_split(y), split_of(split));
+        assert_int_equal(ht_tensor_dtype(y), HT_FLOAT32);
+        ht_test_expect(ht_dot(x, ht_scalar(0.5)), (double[]){0, 0.5, 1, 1.5, 2}, 0);
+        ht_test_expect(ht_dot(two, two), (double[]){4}, 0);
+        ht_test_expect(ht_vdot(two, one), (double[]){6}, 0);
+        ht_test_expect(ht_vdot(one, ht_scalar(0.5)), (double[]){1.5}, 0);
+        y = ht_vecdot(ht_scalar(0.5), x, 0, false);
+        ht_test_expect(y, (double[]){5}, 0);
+        assert_int_equal(ht_tensor_dtype(y), HT_FLOAT32);
+        ht_test_expect(ht_vecdot(x, two, 0, false), (double[]){20}, 0);
+        y = ht_dot(two, ht_arange(0, 3, 1, HT_INT16, split_of(split)));
+        assert_int_equal(ht_tensor_dtype(y), HT_INT16);
+    }
+}
+
+/* One message on one rank and on many, where a number cannot stand. */
+static void a_number_in_a_product_is_called_one(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(3, 3), HT_FLOAT32, 0), *two = ht_scalar(2);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_vdot(two, x), HT_ERR_SHAPE, "ht_vdot: a has 1 elements, b 9");
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("on one rank a number is a tensor without axes");
+    HT_TEST_EXPECT_ERROR(ht_matmul(two, x), HT_ERR_COMM,
+                         "ht_matmul: a is a number (ht_scalar), expected a tensor beside b");
+    HT_TEST_EXPECT_ERROR(ht_outer(x, two, HT_NONE), HT_ERR_COMM,
+                         "ht_outer: b is a number (ht_scalar), expected a tensor beside a");
+    HT_TEST_EXPECT_ERROR(ht_solve(x, two), HT_ERR_COMM,
+                         ": b is a number (ht_scalar), expected a tensor beside a");
+}
+
+/* The function that was called, not the one that it is made of. */
+static void errors_of_products_name_the_product(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(3), HT_FLOAT32, 0), *y = ht_ones(HT_SHAPE(4), HT_FLOAT32, 0);
+    ht_tensor *m = ht_ones(HT_SHAPE(3, 4), HT_FLOAT32, 0);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_vecdot(x, y, 0, false), HT_ERR_SHAPE, "ht_vecdot: ");
+    HT_TEST_EXPECT_ERROR(ht_dot(x, y), HT_ERR_SHAPE, "ht_dot: ");
+    HT_TEST_EXPECT_ERROR(ht_projection(x, y), HT_ERR_SHAPE, "ht_projection: ");
+    HT_TEST_EXPECT_ERROR(
+        ht_cross(ht_ones(HT_SHAPE(2, 3), HT_FLOAT32, 0), ht_ones(HT_SHAPE(5, 3), HT_FLOAT32, 0), 1),
+        HT_ERR_SHAPE, "ht_cross: ");
+    HT_TEST_EXPECT_ERROR(ht_trace(m, 0, 0, 2), HT_ERR_ARGUMENT, "ht_trace: ");
+}
+
 static void what_stands_left_is_conjugated(void **state)
 {
     ht_tensor *a = ht_mul_scalar_ext(ht_ones(HT_SHAPE(3), HT_COMPLEX64, 0), HT_COMPLEX(1, 2)), *c;
@@ -206,6 +264,9 @@ static void misuse_is_reported(void **state)
 }
 
 HT_TEST_SUITE(test_vector_products, cmocka_unit_test(vectors_meet_in_a_number),
+              cmocka_unit_test(numbers_are_operands_of_products),
+              cmocka_unit_test(a_number_in_a_product_is_called_one),
+              cmocka_unit_test(errors_of_products_name_the_product),
               cmocka_unit_test(what_stands_left_is_conjugated), cmocka_unit_test(along_an_axis),
               cmocka_unit_test(outer_products_have_the_split_they_are_told),
               cmocka_unit_test(cross_products), cmocka_unit_test(components_keep_the_wider_dtype),

@@ -292,8 +292,33 @@ static void misuse(void **state)
     ht_scope_close(scope);
 }
 
-HT_TEST_SUITE(test_getitem, cmocka_unit_test(every_key_of_every_split),
-              cmocka_unit_test(every_key_is_written), cmocka_unit_test(values_broadcast),
-              cmocka_unit_test(gradients),
+/* ht_scalar(2) in a key is the integer 2, on one rank and on many. */
+static void numbers_in_keys_are_integers(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_tensor *x = ht_resplit(
+            ht_reshape(ht_arange(0, 12, 1, HT_INT32, HT_NONE), HT_SHAPE(4, 3)),
+            split < 0 ? HT_NONE : split);
+        ht_tensor *rows = ht_array((int64_t[]){3, 0}, HT_SHAPE(2), HT_INT64, HT_NONE);
+
+        ht_test_expect(ht_getitem(x, HT_KEY(ht_scalar(2))), (double[]){6, 7, 8}, 0);
+        ht_test_expect(ht_getitem(x, HT_KEY(HT_ALL, ht_scalar(-1))), (double[]){2, 5, 8, 11}, 0);
+        ht_test_expect(ht_getitem(x, HT_KEY(rows, ht_scalar(1))), (double[]){10, 1}, 0);
+        ht_test_expect(ht_take(x, ht_scalar(1), 1), (double[]){1, 4, 7, 10}, 0);
+        assert_int_equal(ht_setitem_(x, HT_KEY(ht_scalar(0), ht_scalar(1)), ht_scalar(50)),
+                         HT_SUCCESS);
+        ht_test_expect(ht_getitem(x, HT_KEY(0)), (double[]){0, 50, 2}, 0);
+        HT_TEST_EXPECT_ERROR(ht_getitem(x, HT_KEY(ht_scalar(1.5))), HT_ERR_DTYPE,
+                             "ht_getitem: an index is a tensor of integers or of bool, this one is "
+                             "float64");
+        HT_TEST_EXPECT_ERROR(ht_getitem(x, HT_KEY(ht_scalar(4))), HT_ERR_ARGUMENT,
+                             "ht_getitem: index 4 is not inside axis 0 of x of shape (4, 3)");
+    }
+}
+
+HT_TEST_SUITE(test_getitem, cmocka_unit_test(numbers_in_keys_are_integers),
+              cmocka_unit_test(every_key_of_every_split), cmocka_unit_test(every_key_is_written),
+              cmocka_unit_test(values_broadcast), cmocka_unit_test(gradients),
               cmocka_unit_test(a_result_is_a_view_of_what_each_rank_has),
               cmocka_unit_test(a_loop_reads_every_element), cmocka_unit_test(misuse));
