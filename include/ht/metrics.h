@@ -17,7 +17,7 @@ typedef struct ht_metric ht_metric;
 /* Constructors. Owned; `comm` is retained. Not collective.
  *
  * "mean" of numbers with weights (losses, by the rows that each is a mean of), and "count", the sum
- * of the weights: ht_metric_add. */
+ * of the weights: ht_metric_add. The mean of an infinity and finite numbers is that infinity. */
 HT_API ht_metric *ht_metric_mean(ht_comm *comm);
 
 /* "mean", "variance" (biased: divided by the count), "std" and "count" of all elements of a stream

@@ -35,15 +35,21 @@ static ht_status settle_range(ht_tensor *x, bin_range *r)
     if (!is_given && is_empty)
         r->high = 1; /* as NumPy has it */
     if (!is_given && !is_empty) {
-        status = ht_tensor_item(ht_min(x, HT_NONE), &r->low);
+        status = ht__item(what, ht_min(x, HT_NONE), &r->low);
         if (status == HT_SUCCESS)
-            status = ht_tensor_item(ht_max(x, HT_NONE), &r->high);
+            status = ht__item(what, ht_max(x, HT_NONE), &r->high);
     }
     if (status != HT_SUCCESS)
         return status;
-    if (r->low == r->high) {
+    if (r->low == r->high && isfinite(r->low)) {
+        const double centre = r->low;
+
         r->low -= 0.5;
         r->high += 0.5;
+        if (!(r->low < r->high)) /* doubles beside a large centre are further apart */
+            return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                           "%s: the range %g ... %g is too narrow for %lld bins", what, centre,
+                           centre, (long long)r->bins);
     }
     if (isfinite(r->low) && isfinite(r->high) && isinf(r->high - r->low))
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
@@ -128,6 +134,7 @@ ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high, ht_t
                        ht_tensor **edges)
 {
     ht_tensor *found = NULL, *ends = NULL;
+    const char *named;
     ht_status status;
     bool was;
 
@@ -139,9 +146,11 @@ ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high, ht_t
     if (ht_dtype_is_complex(x->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: not defined for %s", what,
                        ht_dtype_name(x->body->dtype));
+    named = ht__named(what);
     was = ht_set_grad_enabled(false);
     status = histogram(x, (bin_range){bins, low, high}, &found, edges != NULL ? &ends : NULL);
     ht_set_grad_enabled(was);
+    ht__named_end(named);
     if (status != HT_SUCCESS)
         return status;
     *counts = found;

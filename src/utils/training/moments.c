@@ -7,6 +7,17 @@
 #include "ht/statistics.h"
 #include "utils/training/metric.h"
 
+/* The mean of both where their distance is not a finite number: an infinity and a number have the
+ * mean infinity, where the infinite distance would make it NaN. */
+static double distant_mean(ht_moments a, ht_moments b)
+{
+    const double share = b.count / (a.count + b.count);
+
+    if (!isfinite(a.mean) || !isfinite(b.mean))
+        return a.mean + b.mean;
+    return a.mean * (1 - share) + b.mean * share;
+}
+
 /* Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing sample variances.
  */
 ht_moments ht__moments_merge(ht_moments a, ht_moments b)
@@ -19,7 +30,7 @@ ht_moments ht__moments_merge(ht_moments a, ht_moments b)
         return b;
     return (ht_moments){
         .count = count,
-        .mean = a.mean + delta * (b.count / count),
+        .mean = isfinite(delta) ? a.mean + delta * (b.count / count) : distant_mean(a, b),
         .m2 = a.m2 + b.m2 + delta * delta * (a.count * b.count / count),
     };
 }

@@ -107,7 +107,24 @@ static void nan_and_what_lies_outside_are_in_no_bin(void **state)
     assert_null(counts);
 }
 
+/* One number at which doubles are more than 1 apart: 0.5 to either side is the number itself. */
+static void a_range_too_narrow_for_its_bins_is_called_so(void **state)
+{
+    ht_tensor *x = ht_full(HT_SHAPE(3), 5e18, HT_INT64, 0), *counts = NULL;
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_histogram(x, 10, 0, 0, &counts, NULL), HT_ERR_ARGUMENT,
+                         "ht_histogram: the range 5e+18 ... 5e+18 is too narrow for 10 bins");
+    HT_TEST_EXPECT_ERROR(ht_histogram(x, 1, 5e18, 5e18, &counts, NULL), HT_ERR_ARGUMENT,
+                         "ht_histogram: the range 5e+18 ... 5e+18 is too narrow for 1 bins");
+    HT_TEST_EXPECT_ERROR(
+        ht_histogram(ht_full(HT_SHAPE(3), INFINITY, HT_FLOAT32, 0), 2, 0, 0, &counts, NULL),
+        HT_ERR_ARGUMENT, "ht_histogram: the range inf ... inf is not one of finite numbers");
+    assert_null(counts);
+}
+
 HT_TEST_SUITE(test_histogram, cmocka_unit_test(every_split_is_counted_alike),
               cmocka_unit_test(a_range_is_found_and_its_last_bin_is_closed),
               cmocka_unit_test(elements_on_edges_are_in_the_bin_above),
+              cmocka_unit_test(a_range_too_narrow_for_its_bins_is_called_so),
               cmocka_unit_test(nan_and_what_lies_outside_are_in_no_bin));

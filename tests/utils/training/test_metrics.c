@@ -206,6 +206,50 @@ static void test_mean_of_losses_by_rows(void **state)
     ht_release(metric);
 }
 
+static bool is_number(double x, double expected)
+{
+    return isnan(expected) ? isnan(x) : x == expected;
+}
+
+/* Their distance is infinite or NaN; they meet within a rank and between ranks. */
+static void test_mean_of_numbers_far_apart(void **state)
+{
+    static const struct {
+        double first, second, mean;
+    } cases[] = {{INFINITY, 3, INFINITY},        {3, -INFINITY, -INFINITY},
+                 {INFINITY, INFINITY, INFINITY}, {1e308, -1e308, 0},
+                 {INFINITY, -INFINITY, NAN},     {NAN, 1, NAN},
+                 {1.5e308, 1.5e308, 1.5e308}};
+    ht_metric *metric = ht_metric_mean(HT_COMM_WORLD), *moments = ht_metric_moments(HT_COMM_WORLD);
+    const int64_t one = 1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double first = cases[i].first, second = cases[i].second, mean = cases[i].mean;
+        const bool last = ht_test_rank == ht_test_size - 1;
+
+        ht_metric_reset(metric); /* both on each rank */
+        ht_metric_add(metric, first, 2);
+        ht_metric_add(metric, second, 2);
+        assert_true(is_number(ht_metric_result(metric), mean));
+
+        ht_metric_reset(metric); /* one on the first, one on the last */
+        ht_metric_reset(moments);
+        if (ht_test_rank == 0) {
+            ht_metric_add(metric, first, 1);
+            ht_metric_update(moments, ht_array(&first, 1, &one, HT_FLOAT64, HT_LOCAL), NULL);
+        }
+        if (last) {
+            ht_metric_add(metric, second, 1);
+            ht_metric_update(moments, ht_array(&second, 1, &one, HT_FLOAT64, HT_LOCAL), NULL);
+        }
+        assert_true(is_number(ht_metric_result(metric), mean));
+        assert_true(is_number(ht_metric_result(moments), mean));
+    }
+    ht_release(moments);
+    ht_release(metric);
+}
+
 /* The last rank alone: the others learn of it when they compute, with its words. */
 static void test_wrong_shapes_are_one_error_on_all_ranks(void **state)
 {
@@ -335,11 +379,9 @@ static void test_goes_on_from_a_state(void **state)
     files_remove();
 }
 
-HT_TEST_SUITE(test_metrics, cmocka_unit_test(test_goes_on_from_a_state),
-              cmocka_unit_test(test_accuracy_counts_every_row_once),
-              cmocka_unit_test(test_confusion_matrix),
-              cmocka_unit_test(test_nan_is_the_largest_score),
-              cmocka_unit_test(test_moments_of_a_stream),
-              cmocka_unit_test(test_mean_of_losses_by_rows),
-              cmocka_unit_test(test_wrong_shapes_are_one_error_on_all_ranks),
-              cmocka_unit_test(test_misuse));
+HT_TEST_SUITE(
+    test_metrics, cmocka_unit_test(test_goes_on_from_a_state),
+    cmocka_unit_test(test_accuracy_counts_every_row_once), cmocka_unit_test(test_confusion_matrix),
+    cmocka_unit_test(test_nan_is_the_largest_score), cmocka_unit_test(test_moments_of_a_stream),
+    cmocka_unit_test(test_mean_of_losses_by_rows), cmocka_unit_test(test_mean_of_numbers_far_apart),
+    cmocka_unit_test(test_wrong_shapes_are_one_error_on_all_ranks), cmocka_unit_test(test_misuse));
