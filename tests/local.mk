@@ -21,6 +21,7 @@ core_tests = \
 	tests/core/algorithms/test_decompositions.c \
 	tests/core/algorithms/test_distance.c \
 	tests/core/algorithms/test_fft.c \
+	tests/core/algorithms/test_fft_places.c \
 	tests/core/algorithms/test_halo.c \
 	tests/core/algorithms/test_histogram.c \
 	tests/core/algorithms/test_iterative.c \

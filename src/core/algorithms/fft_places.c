@@ -7,18 +7,32 @@
 #include "ht/fft.h"
 #include "ht/manipulations.h"
 
+/* How many frequencies of n samples there are, and of these from 0 on. */
+typedef struct span {
+    int64_t n, count, positive;
+} span;
+
+static span all_of(int64_t n)
+{
+    return (span){n, n, (n + 1) / 2};
+}
+
+static span half_of(int64_t n)
+{
+    return (span){n, n / 2 + 1, n / 2 + 1};
+}
+
 /* In float64, then in dtype: index / (n d). */
-static ht_tensor *frequencies(const char *what, int64_t n, int64_t count, double d, ht_dtype dtype,
-                              ht_place place)
+static ht_tensor *frequencies(const char *what, span s, double d, ht_dtype dtype, ht_place place)
 {
     ht_device *device = place.device;
     ht_tensor *host;
 
     if (place.comm == NULL)
         return NULL;
-    if (n < 1 || d == 0) {
+    if (s.n < 1 || d == 0) {
         HT_FAIL(place.comm, HT_ERR_ARGUMENT,
-                "%s: n is %lld and d %g, expected at least 1 and not 0", what, (long long)n, d);
+                "%s: n is %lld and d %g, expected at least 1 and not 0", what, (long long)s.n, d);
         return NULL;
     }
     if (!ht_dtype_is_floating(dtype)) {
@@ -27,45 +41,40 @@ static ht_tensor *frequencies(const char *what, int64_t n, int64_t count, double
         return NULL;
     }
     place.device = ht__device_cpu();
-    host = ht__new_at(what, 1, &count, HT_FLOAT64, place);
+    host = ht__new_at(what, 1, &s.count, HT_FLOAT64, place);
     if (host == NULL)
         return NULL;
     for (int64_t i = 0; i < host->body->lsize; i++) {
         const int64_t at = host->body->split_start + i;
-        const int64_t index = count == n && at >= (n + 1) / 2 ? at - n : at;
+        const int64_t index = at < s.positive ? at : at - s.n;
 
-        ((double *)ht__body_data(host->body))[i] = (double)index / ((double)n * d);
+        ((double *)ht__body_data(host->body))[i] = (double)index / ((double)s.n * d);
     }
     return ht_to_device(ht_astype(host, dtype), device);
 }
 
-static int64_t half(int64_t n)
-{
-    return n / 2 + 1;
-}
-
 ht_tensor *ht_fftfreq(int64_t n, double d, int split)
 {
-    return frequencies("ht_fftfreq", n, n, d, HT_FLOAT32, ht__place_here("ht_fftfreq", split));
+    return frequencies("ht_fftfreq", all_of(n), d, HT_FLOAT32, ht__place_here("ht_fftfreq", split));
 }
 
 ht_tensor *ht_fftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
                           ht_comm *comm)
 {
-    return frequencies("ht_fftfreq_ext", n, n, d, dtype,
+    return frequencies("ht_fftfreq_ext", all_of(n), d, dtype,
                        ht__place_at("ht_fftfreq_ext", split, device, comm));
 }
 
 ht_tensor *ht_rfftfreq(int64_t n, double d, int split)
 {
-    return frequencies("ht_rfftfreq", n, half(n), d, HT_FLOAT32,
+    return frequencies("ht_rfftfreq", half_of(n), d, HT_FLOAT32,
                        ht__place_here("ht_rfftfreq", split));
 }
 
 ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
                            ht_comm *comm)
 {
-    return frequencies("ht_rfftfreq_ext", n, half(n), d, dtype,
+    return frequencies("ht_rfftfreq_ext", half_of(n), d, dtype,
                        ht__place_at("ht_rfftfreq_ext", split, device, comm));
 }
 

@@ -81,7 +81,7 @@ ht_tensor *ht_skew(ht_tensor *x, int axis, bool unbiased)
     y = ht_mul(c.second, ht_sqrt(c.second));
     y = y != NULL ? ht_div(c.third, y) : NULL;
     if (y != NULL && unbiased)
-        y = ht_mul_scalar(y, sqrt(c.n * (c.n - 1)) / (c.n - 2));
+        y = ht_mul_scalar(y, c.n > 2 ? sqrt(c.n * (c.n - 1)) / (c.n - 2) : NAN);
     return y != NULL ? ht_astype(y, rounded_dtype(x->body->dtype)) : NULL;
 }
 
@@ -97,7 +97,7 @@ ht_tensor *ht_kurtosis(ht_tensor *x, int axis, bool unbiased, bool fischer)
     y = ht_mul(c.second, c.second);
     y = y != NULL ? ht_div(c.fourth, y) : NULL;
     if (y != NULL && unbiased) {
-        factor = (c.n - 1) / ((c.n - 2) * (c.n - 3));
+        factor = c.n > 3 ? (c.n - 1) / ((c.n - 2) * (c.n - 3)) : NAN;
         y = ht_sub_scalar(ht_mul_scalar(y, c.n + 1), 3 * (c.n - 1));
         y = y != NULL ? ht_add_scalar(ht_mul_scalar(y, factor), normal) : NULL;
     }

@@ -367,25 +367,6 @@ static void gradients_are_the_adjoint_transforms(void **state)
     }
 }
 
-static void frequencies_stand_where_transforms_have_them(void **state)
-{
-    (void)state;
-    for (int split = -1; split < 1; split++) {
-        ht_tensor *odd = ht_fftfreq(5, 0.5, split_of(split));
-
-        ht_test_expect(odd, (double[]){0, 0.4, 0.8, -0.8, -0.4}, 1e-7);
-        ht_test_expect(
-            ht_fftfreq_ext(4, 1, HT_FLOAT64, split_of(split), ht_get_device(), HT_COMM_WORLD),
-            (double[]){0, 0.25, -0.5, -0.25}, 0);
-        ht_test_expect(ht_rfftfreq(5, 1, split_of(split)), (double[]){0, 0.2, 0.4}, 1e-7);
-        ht_test_expect(
-            ht_rfftfreq_ext(4, 2, HT_FLOAT64, split_of(split), ht_get_device(), HT_COMM_WORLD),
-            (double[]){0, 0.125, 0.25}, 0);
-        ht_test_expect(ht_fftshift(odd, 0, NULL), (double[]){-0.8, -0.4, 0, 0.4, 0.8}, 1e-7);
-        ht_test_expect_same(ht_ifftshift(ht_fftshift(odd, HT_AXES(-1)), 0, NULL), odd, 0);
-    }
-}
-
 static void misuse_is_named(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(2, 3), HT_FLOAT32, 0);
@@ -424,5 +405,4 @@ HT_TEST_SUITE(test_fft, cmocka_unit_test(lines_are_transformed_along_any_axis_of
               cmocka_unit_test(several_axes_are_transformed_one_after_another),
               cmocka_unit_test(views_and_integers_are_transformed_too),
               cmocka_unit_test(gradients_are_the_adjoint_transforms),
-              cmocka_unit_test(frequencies_stand_where_transforms_have_them),
               cmocka_unit_test(misuse_is_named));

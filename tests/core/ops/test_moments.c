@@ -143,6 +143,29 @@ static void what_has_no_moments_is_nan(void **state)
     HT_TEST_EXPECT_ERROR(ht_kurtosis(x, 2, true, true), HT_ERR_ARGUMENT, "ht_kurtosis");
 }
 
+/* They have a third and a fourth moment, but no correction. */
+static void few_numbers_have_no_unbiased_moments(void **state)
+{
+    static const double values[] = {1, 2, 4, 8, 9.5};
+
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        for (int n = 1; n <= 5; n++) {
+            ht_tensor *x = ht_array((void *)values, HT_SHAPE(n), HT_FLOAT64,
+                                    split < 0 ? HT_NONE : split);
+            const double skew = n < 3 ? NAN : skew_of(values, n, true);
+            const double kurtosis = n < 4 ? NAN : kurtosis_of(values, n, true, true);
+            const double plain = kurtosis + 3;
+
+            ht_test_expect(ht_skew(x, HT_NONE, true), &skew, 1e-13);
+            ht_test_expect(ht_kurtosis(x, 0, true, true), &kurtosis, 1e-13);
+            ht_test_expect(ht_kurtosis(x, HT_NONE, true, false), &plain, 1e-13);
+            assert_true(n < 2 || isfinite(ht_item(ht_kurtosis(x, HT_NONE, false, true))));
+            assert_true(n < 2 || isfinite(ht_item(ht_skew(x, HT_NONE, false))));
+        }
+    }
+}
+
 static void averages_are_weighted(void **state)
 {
     double x[SIZE], top[ROWS] = {0}, rows[ROWS], bottom = 0, all[2] = {0}, w[SIZE], sums[ROWS];
@@ -233,6 +256,7 @@ static void gradients_are_those_of_differences(void **state)
 
 HT_TEST_SUITE(test_moments, cmocka_unit_test(moments_are_exact_far_from_zero),
               cmocka_unit_test(narrow_dtypes_are_rounded_once),
-              cmocka_unit_test(what_has_no_moments_is_nan), cmocka_unit_test(averages_are_weighted),
-              cmocka_unit_test(weights_have_to_fit),
+              cmocka_unit_test(what_has_no_moments_is_nan),
+              cmocka_unit_test(few_numbers_have_no_unbiased_moments),
+              cmocka_unit_test(averages_are_weighted), cmocka_unit_test(weights_have_to_fit),
               cmocka_unit_test(gradients_are_those_of_differences));
