@@ -47,17 +47,19 @@ HT_API ht_tensor *ht_lstsq(ht_tensor *a, ht_tensor *b);
 HT_API ht_tensor *ht_lstsq_ext(ht_tensor *a, ht_tensor *b, double rtol);
 
 /* x of a x = b for a Hermitian positive definite matrix a (n, n) and b (n), by conjugate gradients
- * from x0 (NULL: zeros): n steps, or until |b - a x| <= tolerance |b| (ht_cg: 10 roundings).
- * The result has no split. Not differentiable. Source: heat.linalg.cg. */
+ * from x0 (NULL: zeros): n steps, or until |b - a x| <= tolerance |b| (ht_cg: 10 roundings of the
+ * dtype to which a, b and x0 promote). The result has no split. Not differentiable. Source:
+ * heat.linalg.cg. */
 HT_API ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0);
 HT_API ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
                             int64_t most_steps);
 
 /* m steps of Lanczos for a Hermitian matrix a (n, n) from v0 (n) (NULL: random), with every vector
  * made orthogonal to all before it, twice: a v ~ v t with v (n, m) of orthonormal columns, split by
- * rows where a is split, and t (m, m) real and tridiagonal, of no split. Where the space that a
- * makes of v0 ends, it goes on from a random vector. Not differentiable. HT_ERR_ARGUMENT unless
- * 1 <= m <= n. Source: heat.linalg.lanczos. */
+ * rows where a is split, and t (m, m) real and tridiagonal, of no split. v has the dtype to which a
+ * and v0 promote, and t that of its parts. Where the space that a makes of v0 ends, it goes on from
+ * a random vector. Not differentiable. HT_ERR_ARGUMENT unless 1 <= m <= n. Source:
+ * heat.linalg.lanczos. */
 HT_API ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_tensor **t);
 
 /* e^a = 1 + a + a a / 2 + ... of square matrices, in the split of a: by a diagonal Pade approximant

@@ -128,7 +128,7 @@ static ht_status lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, 
     ht_status status;
     int exponent;
 
-    if (v0 != NULL && ht_dtype_is_complex(v0->body->dtype))
+    if (v0 != NULL)
         a = ht_astype(a, ht_promote_types(a->body->dtype, v0->body->dtype));
     p.a = a = ht__near_one(a, &exponent);
     if (a == NULL)

@@ -128,8 +128,9 @@ static ht_tensor *lstsq_of(const char *what, ht_tensor *a, ht_tensor *b, const d
         return NULL;
     dtype = ht_promote_types(a->body->dtype, b->body->dtype);
     section = ht__section_begin(a);
-    x = lstsq(what, ht_astype(a, dtype), ht_astype(b, dtype),
-              rtol != NULL ? *rtol : default_rtol(a));
+    a = ht_astype(a, dtype);
+    b = ht_astype(b, dtype);
+    x = a != NULL && b != NULL ? lstsq(what, a, b, rtol != NULL ? *rtol : default_rtol(a)) : NULL;
     ht__section_end(section);
     return x != NULL && is_vector ? ht_squeeze(x, 1) : x;
 }
