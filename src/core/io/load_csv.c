@@ -133,11 +133,11 @@ static int64_t first_end(const char *text, int64_t bytes, bool quoted)
     return bytes;
 }
 
-/* The text is the range and the byte before it; makes it the records that begin in the range. */
-static ht_status find_records(csv *job)
+/* The text is the range and, if `ahead`, the byte before it; makes it the records that begin in the
+ * range. */
+static ht_status find_records(csv *job, bool ahead)
 {
     ht_comm *comm = job->place.comm;
-    const int64_t ahead = job->text_begin > job->begin; /* the byte before */
     int64_t *all = ht__alloc((size_t)comm->size * sizeof *all), quotes, at, end = job->size;
     ht_status status;
     bool quoted = false;
@@ -176,9 +176,9 @@ static ht_status find_records(csv *job)
 static ht_status read_text(csv *job)
 {
     ht_comm *comm = job->place.comm;
-    int64_t front[3] = {job->begin, job->line, job->size}, start, bytes, ahead;
+    int64_t front[3] = {job->begin, job->line, job->size}, start, bytes;
     ht_status status = ht__comm_bcast_bytes(comm, front, sizeof front, 0, job->what);
-    bool begun;
+    bool begun, ahead;
 
     if (status != HT_SUCCESS)
         return status;
@@ -190,7 +190,7 @@ static ht_status read_text(csv *job)
     job->text_begin = job->begin + start - ahead;
     begun = ht__agree_begin();
     status = ht__agree_end(job->what, comm, begun, read_more(job, bytes + ahead));
-    return status == HT_SUCCESS ? find_records(job) : status;
+    return status == HT_SUCCESS ? find_records(job, ahead) : status;
 }
 
 /* ---- records and fields ---------------------------------------------------------------------- */

@@ -89,6 +89,12 @@ static void what_a_table_looks_like(void **state)
                  {"\xef\xbb\xbf"
                   "1;2\n3;4\n",
                   0, 2, 2, ';'},
+                 {"\xef\xbb\xbf\"1\"\n2\n", 0, 2, 1, ','},
+                 {"\xef\xbb\xbf"
+                  "1",
+                  0, 1, 1, ','},
+                 {"\xef\xbb\xbf", 0, 0, 0, ','},
+                 {"\"\n1\"\n", 0, 1, 1, ','}, /* a byte on each of so many ranks */
                  {"\xef\xbb\xbfx\ty\n1\t2\n3\t4\n", 1, 2, 2, '\t'},
                  {"1 2 3\n4 5 6\n", 0, 2, 3, ' '},
                  {"\n\n1,2\n\r\n  \n3,4\n\n\n5,6\n\n\n", 0, 3, 2, ','},
