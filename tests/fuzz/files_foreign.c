@@ -137,10 +137,9 @@ static hid_t type_of(const struct object *object)
 static bool is_held(const struct object *object)
 {
     switch (object->kind) {
-    case INTEGER:
-        return object->n % 8 != 7; /* uint64 */
     case FLOATING:
         return object->n % 4 != 2; /* long double */
+    case INTEGER:
     case BOOLEAN:
     case COMPLEX:
     case SCATTERED:

@@ -191,7 +191,7 @@ static void load_wrongly(struct files *files, const uint64_t n[])
         split = 7;
         break;
     case 2:
-        dtype = HT_DTYPE_COUNT;
+        dtype = (ht_dtype)(HT_DTYPE_COUNT + 1);
         break;
     default:
         path = in_folder(files, ".");

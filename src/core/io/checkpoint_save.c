@@ -155,7 +155,7 @@ static ht_status write_one(const ht__target *target, ht__parallel *file, const h
         slab.ndim = 1;
         slab.count[0] = 0;
     }
-    status = ht__slab_transfer(file, set, body->dtype, &slab, (void *)data, true);
+    status = ht__slab_write(file, set, body->dtype, &slab, data);
     if (status != HT_SUCCESS) {
         ht_error_get(&cause);
         ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s: %s", target->what, target->path,
@@ -238,7 +238,7 @@ static ht_status fill(const ht__target *target, ht__parallel *file, const char *
 static ht_status write_part(const ht__target *target, const char *part, const ht__entries *entries)
 {
     ht__parallel file = {.what = target->what, .comm = target->comm};
-    ht_status status = ht__parallel_open(&file, part, HT_FILE_CHANGE, true);
+    ht_status status = ht__parallel_open(&file, part, true);
     const char *why;
     bool failed;
 

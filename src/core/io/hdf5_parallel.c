@@ -17,7 +17,7 @@ void ht__parallel_leave(ht__parallel *file)
     ht__hdf5_end();
 }
 
-ht_status ht__parallel_open(ht__parallel *file, const char *path, ht__how how, bool newest)
+ht_status ht__parallel_open(ht__parallel *file, const char *path, bool newest)
 {
     ht_status status = HT_SUCCESS;
     hid_t access;
@@ -28,7 +28,7 @@ ht_status ht__parallel_open(ht__parallel *file, const char *path, ht__how how, b
     H5Pset_fapl_mpio(access, file->comm->mpi, MPI_INFO_NULL);
     if (newest)
         H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
-    file->hidden = H5Fopen(path, how == HT_FILE_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR, access);
+    file->hidden = H5Fopen(path, H5F_ACC_RDWR, access);
     if (file->hidden < 0)
         status = ht__error_set(HT_ERR_FORMAT, "%s", ht__hdf5_error());
     H5Pclose(access);

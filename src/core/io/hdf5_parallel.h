@@ -10,8 +10,6 @@
 #include "core/comm/comm.h"
 #include "core/io/hdf5.h"
 
-typedef enum ht__how { HT_FILE_READ, HT_FILE_CHANGE } ht__how;
-
 typedef struct ht__parallel {
     const char *what; /* the public function; a literal */
     ht_comm *comm;
@@ -19,9 +17,10 @@ typedef struct ht__parallel {
     const char *outer; /* between enter and leave: the guard before */
 } ht__parallel;
 
-/* `newest`: in HDF5's newest format, whose metadata have checksums. An error is HDF5's reason
- * alone. Collective; the status is this rank's. */
-ht_status ht__parallel_open(ht__parallel *file, const char *path, ht__how how, bool newest);
+/* For writing: each rank reads with handles of its own. `newest`: in HDF5's newest format, whose
+ * metadata have checksums. An error is HDF5's reason alone. Collective; the status is this rank's.
+ */
+ht_status ht__parallel_open(ht__parallel *file, const char *path, bool newest);
 
 hid_t ht__parallel_enter(ht__parallel *file);
 void ht__parallel_leave(ht__parallel *file);

@@ -47,7 +47,7 @@ static ht_status save_failed(const struct target *target)
 
 static ht_status open_for_writing(ht__parallel *file, const struct target *target)
 {
-    ht_status status = ht__parallel_open(file, target->file.part, HT_FILE_CHANGE, false);
+    ht_status status = ht__parallel_open(file, target->file.part, false);
 
     return ht__agree(what, file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
 }
@@ -219,7 +219,7 @@ static ht_status write_slabs(ht__parallel *file, const struct target *target, hi
 {
     const char *data;
     ht__slab slab = ht__slab_share(file->comm, body, &data);
-    ht_status status = ht__slab_transfer(file, set, body->dtype, &slab, (void *)data, true);
+    ht_status status = ht__slab_write(file, set, body->dtype, &slab, data);
 
     return ht__agree(what, file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Collective transfer of slabs. A slab is cut along one axis (and every index of the axes before it
+ * Collective writing of slabs. A slab is cut along one axis (and every index of the axes before it
  * stands alone), so that no piece exceeds ht__io_piece_bytes; ranks with fewer pieces than others
- * take part in the remaining transfers with an empty selection. */
+ * take part in the remaining writes with an empty selection. */
 #include "core/tensor/tensor.h"
 #include "core/io/slab.h"
 
@@ -109,20 +109,19 @@ static int64_t piece_at(const ht__slab *slab, const struct cut *cut, int64_t ind
     return length * cut->inner;
 }
 
-/* What to transfer: here in memory, there in the data set. */
-struct selection {
+struct target {
     hid_t set, type, how;
-    bool write;
 };
 
-/* One piece; an empty one where `index` is beyond them. */
-static ht_status transfer_piece(const struct selection *what, const ht__slab *slab,
-                                const struct cut *cut, int64_t index, char *memory)
+/* One piece; an empty one where `index` is beyond them. Here: in memory; there: in the data set. */
+static ht_status write_piece(const struct target *to, const ht__slab *slab, const struct cut *cut,
+                             int64_t index, const char *memory)
 {
     hsize_t start[HT_MAX_NDIM], count[HT_MAX_NDIM], elements = 1;
-    hid_t there = H5Dget_space(what->set), here;
+    hid_t there = H5Dget_space(to->set), here;
+    ht_status status = HT_SUCCESS;
+    static const char nothing;
     int64_t offset = 0;
-    static char nothing;
 
     if (index >= cut->pieces) {
         here = H5Screate_simple(1, &elements, NULL);
@@ -137,43 +136,39 @@ static ht_status transfer_piece(const struct selection *what, const ht__slab *sl
         H5Sselect_hyperslab(there, H5S_SELECT_SET, start, NULL, count, NULL);
     }
     memory += offset * (int64_t)slab->element;
-
-    herr_t result = what->write ? H5Dwrite(what->set, what->type, here, there, what->how, memory)
-                                : H5Dread(what->set, what->type, here, there, what->how, memory);
-    ht_status status = HT_SUCCESS;
-
-    if (result < 0) /* closing would forget the reason */
+    if (H5Dwrite(to->set, to->type, here, there, to->how, memory) <
+        0) /* closing would forget why */
         status = ht__error_set(HT_ERR_IO, "%s", ht__hdf5_error());
     H5Sclose(here);
     H5Sclose(there);
     return status;
 }
 
-ht_status ht__slab_transfer(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
-                            void *memory, bool write)
+ht_status ht__slab_write(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
+                         const void *memory)
 {
     struct cut cut = cut_slab(slab);
     int64_t rounds = cut.pieces;
     ht_status agreed = ht__comm_allreduce_i64(file->comm, &rounds, 1, HT_OP_MAX, file->what);
     ht_status status = HT_SUCCESS;
-    struct selection what = {.set = set, .write = write};
+    struct target to = {.set = set};
 
     if (agreed != HT_SUCCESS)
         return agreed;
     ht__parallel_enter(file);
-    what.type = ht__hdf5_type(dtype);
-    what.how = H5Pcreate(H5P_DATASET_XFER);
-    H5Pset_dxpl_mpio(what.how, H5FD_MPIO_COLLECTIVE);
+    to.type = ht__hdf5_type(dtype);
+    to.how = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_dxpl_mpio(to.how, H5FD_MPIO_COLLECTIVE);
     for (int64_t i = 0; i < rounds; i++) {
-        ht_status piece = transfer_piece(&what, slab, &cut, i, memory);
+        ht_status piece = write_piece(&to, slab, &cut, i, memory);
 
         if (status == HT_SUCCESS)
             status = piece;
         ht__parallel_leave(file); /* each piece has the whole deadline */
         ht__parallel_enter(file);
     }
-    H5Pclose(what.how);
-    H5Tclose(what.type);
+    H5Pclose(to.how);
+    H5Tclose(to.type);
     ht__parallel_leave(file);
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rank's slab of a data set, cut into pieces that MPI and HDF5 can count. */
+ * A rank's slab of a data set, written in pieces that MPI and HDF5 can count. */
 #ifndef HT_CORE_IO_SLAB_H
 #define HT_CORE_IO_SLAB_H
 
@@ -32,11 +32,11 @@ int ht__slab_axis(const ht_comm *comm, int ndim, const int64_t shape[], size_t e
  * *data: where that begins. */
 ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data);
 
-/* Reads (write false) or writes the slab of a data set of `file` from or to row-major memory, in
- * the elements of `dtype`. All ranks transfer together, as often as the rank with most pieces
- * needs. An error is HDF5's reason alone. Status agreed upon by nobody: the caller does that.
- * Collective over the communicator of the file. */
-ht_status ht__slab_transfer(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
-                            void *memory, bool write);
+/* Writes the slab of a data set of `file` from row-major memory, in the elements of `dtype`. All
+ * ranks write together, as often as the rank with most pieces needs. An error is HDF5's reason
+ * alone. The status is this rank's: the caller agrees on it. Collective over the communicator of
+ * the file. */
+ht_status ht__slab_write(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
+                         const void *memory);
 
 #endif
