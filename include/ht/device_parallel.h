@@ -34,8 +34,10 @@ HT_BEGIN_DECLS
  * raised, the first one's, when all have ended.
  *
  * Owned. Not collective: tensors are process-local. Errors: HT_ERR_DEVICE for a parameter or buffer
- * that is elsewhere (named), HT_ERR_SHAPE for inputs whose lengths give unlike numbers of parts,
- * HT_ERR_ARGUMENT for a SyncBatchNorm inside (named) when there is more than one device.
+ * that is elsewhere (named), HT_ERR_SHAPE for inputs whose lengths give unlike numbers of parts.
+ * With more than one device also, when the wrapper is made and in each forward pass, for a module
+ * inside (named): HT_ERR_ARGUMENT for a SyncBatchNorm or a wrapper of ht_nn_data_parallel, which
+ * goes around this one, HT_ERR_UNSUPPORTED for a destroy hook without a clone hook.
  * Source: torch.nn.DataParallel. */
 HT_API ht_module *ht_nn_device_parallel(ht_module *module, const int device_ids[], int count,
                                         int output_device, int dim);

@@ -10,6 +10,7 @@
 
 #include "nn/parallel/device/device_parallel.h"
 #include "nn/layers/batch_norm.h"
+#include "nn/parallel/data/data_parallel.h"
 
 static const char wrapper_name[] = "ht_nn_device_parallel";
 
@@ -58,28 +59,46 @@ static ht_status check_places(const char *what, ht_module *module, const ht_devi
                    ht_device_name(device));
 }
 
-static void find_synchronised(const char *name, ht_module *module, void *user)
-{
-    const ht_batch_norm_layer *layer = ht__batch_norm_of(module);
-    char *found = user;
+/* The first module of a tree that cannot run in several copies at the same time. */
+struct unfit {
+    const char *what;
+    ht_status status;
+};
 
-    if (found[0] == '\0' && layer != NULL && layer->comm != NULL)
-        snprintf(found, 256, "%s", name[0] != '\0' ? name : "the module");
+static void find_unfit(const char *path, ht_module *module, void *user)
+{
+    struct unfit *unfit = user;
+    const ht_batch_norm_layer *norm = ht__batch_norm_of(module);
+    const char *name = path[0] != '\0' ? path : "the module";
+
+    if (unfit->status != HT_SUCCESS)
+        return;
+    if (norm != NULL && norm->comm != NULL)
+        unfit->status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                                "%s: %s is a SyncBatchNorm, which takes statistics over ranks and "
+                                "not over the devices of one: use it with ht_nn_data_parallel, or "
+                                "ht_nn_revert_sync_batchnorm",
+                                unfit->what, name);
+    else if (ht__dp_of(module) != NULL)
+        unfit->status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                                "%s: %s is a DataParallel wrapper, expected a module without one: "
+                                "ht_nn_data_parallel goes around ht_nn_device_parallel",
+                                unfit->what, name);
+    else if (module->type->destroy != NULL && module->type->clone == NULL)
+        unfit->status = HT_FAIL(NULL, HT_ERR_UNSUPPORTED,
+                                "%s: %s is a %s, which has a destroy hook, expected a clone hook "
+                                "too: each further device gets a copy",
+                                unfit->what, name, module->type->name);
 }
 
-/* The parts would call its collectives at the same time, in any order. */
+/* The parts would call the collectives of such a module at the same time, in any order, or share
+ * what it destroys. */
 static ht_status check_layers(const char *what, ht_module *module)
 {
-    char found[256] = "";
+    struct unfit unfit = {.what = what};
 
-    ht__module_walk(module, find_synchronised, found);
-    if (found[0] == '\0')
-        return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                   "%s: %s is a SyncBatchNorm, which takes statistics over ranks and not over the "
-                   "devices of one: use it with ht_nn_data_parallel, or "
-                   "ht_nn_revert_sync_batchnorm",
-                   what, found);
+    ht__module_walk(module, find_unfit, &unfit);
+    return unfit.status;
 }
 
 static const ht_backend *backend_of(ht_module *module)

@@ -165,6 +165,42 @@ static void a_deferred_update_is_finished_first(void **state)
     ht_scope_close(scope);
 }
 
+static void train_three_steps(ht_module *model, ht_optimizer *sgd)
+{
+    for (int step = 0; step < 3; step++) {
+        ht_optimizer_zero_grad(sgd);
+        assert_int_equal(ht_backward(ht_mean(ht_forward(model, input(8, step)), HT_NONE)),
+                         HT_SUCCESS);
+        ht_optimizer_step(sgd);
+    }
+}
+
+/* All ranks have the same batches, so that their average is what one of them computes. */
+static void a_wrapper_over_ranks_around_it_trains_the_same(void **state)
+{
+    (void)state;
+    for (int blocking = 0; blocking < 2; blocking++) {
+        ht_scope *scope = ht_scope_open();
+        ht_module *net = net_new(), *plain = net_new(), *dp;
+        ht_module *wrapped = ht_nn_device_parallel(net, ids, 2, HT_NONE, 0);
+        ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 0.5, NULL);
+        ht_optimizer *alone = ht_optim_sgd(ht_module_parameters(plain), 0.5, NULL);
+
+        dp = ht_nn_data_parallel(wrapped, HT_COMM_WORLD, sgd, blocking);
+        train_three_steps(dp, sgd);
+        train_three_steps(plain, alone);
+        ht_data_parallel_drain(dp);
+        ht_test_expect_same(ht_forward(net, input(8, 7)), ht_forward(plain, input(8, 7)), 1e-12);
+        ht_release(dp);
+        ht_release(wrapped);
+        ht_release(sgd);
+        ht_release(alone);
+        ht_release(net);
+        ht_release(plain);
+        ht_scope_close(scope);
+    }
+}
+
 /* {"x": x, "factor": 2} -> {"twice": 2 x, "rows": [number of rows]} or, asked, a key of its own. */
 static ht_value *map_forward(ht_module *self, ht_value *inputs)
 {
@@ -228,5 +264,6 @@ HT_TEST_SUITE(test_device_parallel, cmocka_unit_test(outputs_and_gradients_equal
               cmocka_unit_test(copies_draw_dropout_masks_of_their_own),
               cmocka_unit_test(columns_are_cut_and_joined_as_rows_are),
               cmocka_unit_test(a_deferred_update_is_finished_first),
+              cmocka_unit_test(a_wrapper_over_ranks_around_it_trains_the_same),
               cmocka_unit_test(maps_and_lists_are_walked_and_keys_agree),
               cmocka_unit_test(without_devices_or_gradients_it_is_the_module));

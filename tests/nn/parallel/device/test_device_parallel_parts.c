@@ -97,6 +97,55 @@ static void a_synchronised_batch_norm_inside_is_refused(void **state)
     ht_scope_close(scope);
 }
 
+/* Copies would exchange the same gradients at the same time. On one device there are none. */
+static void a_data_parallel_wrapper_inside_is_refused(void **state)
+{
+    static const char text[] = " is a DataParallel wrapper, expected a module without one: "
+                               "ht_nn_data_parallel goes around ht_nn_device_parallel";
+    ht_scope *scope = ht_scope_open();
+    ht_module *net = net_new(), *holder = ht_nn_sequential(0, NULL), *one;
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_value *x = ht_value_tensor(input(4, 0));
+    char expected[192];
+
+    (void)state;
+    ht_module_add(holder, "part", NULL, ht_retain(dp));
+    for (int i = 0; i < 2; i++) {
+        ht_module *root = i == 0 ? dp : holder;
+
+        snprintf(expected, sizeof expected, "ht_nn_device_parallel: %s%s",
+                 i == 0 ? "the module" : "part", text);
+        HT_TEST_EXPECT_ERROR(ht_nn_device_parallel(root, ids, 2, HT_NONE, 0), HT_ERR_ARGUMENT,
+                             expected);
+        HT_TEST_EXPECT_ERROR(ht_device_parallel_forward(root, x, ids, 2, HT_NONE, 0),
+                             HT_ERR_ARGUMENT, text);
+    }
+    one = ht_nn_device_parallel(dp, ids, 1, HT_NONE, 0);
+    assert_non_null(ht_forward(one, input(4, 0)));
+    ht_release(one);
+    ht_release(holder);
+    ht_release(dp);
+    ht_release(net);
+    ht_scope_close(scope);
+}
+
+static void destroy_nothing(ht_module *self)
+{
+    (void)self;
+}
+
+static void a_module_that_cannot_be_copied_is_refused(void **state)
+{
+    static const ht_module_type type = {
+        .name = "Unique", .forward = picky_forward, .destroy = destroy_nothing};
+    ht_module *net = ht_nn_sequential(2, (ht_module *[]){ht_nn_relu(), ht_module_new(1, &type)});
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_nn_device_parallel(net, ids, 2, HT_NONE, 0), HT_ERR_UNSUPPORTED,
+                         "ht_nn_device_parallel: 1 is a Unique, which has a destroy hook");
+    ht_release(net);
+}
+
 static void a_parameter_on_another_device_is_named(void **state)
 {
     ht_use_device(ht_device_get("cpu")); /* named in messages */
@@ -220,6 +269,8 @@ static void unequal_devices_are_warned_of(void **state)
 HT_TEST_SUITE(test_device_parallel_parts, cmocka_unit_test(a_pass_inside_a_part_waits_for_nobody),
               cmocka_unit_test(the_first_error_is_raised_when_all_have_ended),
               cmocka_unit_test(a_synchronised_batch_norm_inside_is_refused),
+              cmocka_unit_test(a_data_parallel_wrapper_inside_is_refused),
+              cmocka_unit_test(a_module_that_cannot_be_copied_is_refused),
               cmocka_unit_test(a_parameter_on_another_device_is_named),
               cmocka_unit_test(a_buffer_on_another_device_is_named),
               cmocka_unit_test(the_output_goes_to_the_first_device_the_host_or_another),
