@@ -23,8 +23,6 @@
 #include "ht/kernels/nn.h"
 #include "ht/manipulations.h"
 
-enum { NAME_LENGTH = 80 };
-
 enum { X, MEAN, VAR, WEIGHT, BIAS, OPERANDS };
 
 /* The running statistics are written, and so stay what they are. */
@@ -41,7 +39,7 @@ struct kept {
     ht_comm *comm; /* not owned: communicators live until ht_finalize */
     double count;  /* values per channel on all ranks; 0: none, or the statistics were constants */
     int64_t channels;
-    char what[NAME_LENGTH];
+    const char *what; /* from ht__name: the forward's, and ", backward" */
 };
 
 static ht_norm_call shape_of(const ht_body *x)
@@ -75,10 +73,10 @@ static ht_tensor *result_like(const char *what, const ht_tensor *x)
 }
 
 /* Rows of `length` from all ranks, the first number of each being negative where there is an error.
- */
+ * `what` stays, as ht__name has it. */
 static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length, double *all)
 {
-    if (ht__comm_allgather_f64(comm, mine, (int)length, all, ht__name(what)) != HT_SUCCESS)
+    if (ht__comm_allgather_f64(comm, mine, (int)length, all, what) != HT_SUCCESS)
         return false;
     for (int r = 0; r < comm->size; r++) {
         if (all[r * length] >= 0)
@@ -131,8 +129,7 @@ static ht_tensor *new_channels(const ht_tensor *x, int64_t rows)
 }
 
 /* moments <- those of all ranks; the number of values per channel, negative after an error. */
-static double merge_moments(ht_tensor *moments, double count, const ht_batch_norm_job *job,
-                            const char *name)
+static double merge_moments(ht_tensor *moments, double count, const ht_batch_norm_job *job)
 {
     const int64_t channels = moments->body->shape[1], row = 2 * channels + 1;
     const int ranks = job->comm->size;
@@ -140,10 +137,10 @@ static double merge_moments(ht_tensor *moments, double count, const ht_batch_nor
     double total = -1;
 
     mine[0] = count;
-    if (ht__get_local("ht_batch_norm", moments->body, mine + 1) == HT_SUCCESS &&
-        gather(name, job->comm, mine, row, all)) {
+    if (ht__get_local(job->what, moments->body, mine + 1) == HT_SUCCESS &&
+        gather(job->what, job->comm, mine, row, all)) {
         total = merge(ranks, channels, all, mine, mine + channels);
-        if (ht__set_local("ht_batch_norm", moments->body, mine) != HT_SUCCESS)
+        if (ht__set_local(job->what, moments->body, mine) != HT_SUCCESS)
             total = -1;
     }
     ht__free(mine);
@@ -153,7 +150,7 @@ static double merge_moments(ht_tensor *moments, double count, const ht_batch_nor
 /* Moments over the batches of all ranks, and the number of values per channel; negative after an
  * error. A batch of no rows, on no rank any, has moments of 0. */
 static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_batch_norm_job *job,
-                            const char *name, ht_tensor *moments)
+                            ht_tensor *moments)
 {
     double count = (double)norm->outer * (double)norm->inner;
     ht_norm_call run = *norm;
@@ -163,7 +160,7 @@ static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_bat
     if (HT_RUN(x, HT_KERNEL_NORM_MOMENTS, &run, job->what) != HT_SUCCESS)
         return -1;
     if (job->comm->size > 1)
-        count = merge_moments(moments, count, job, name);
+        count = merge_moments(moments, count, job);
     if (count != 1)
         return count;
     HT_FAIL(job->comm, HT_ERR_ARGUMENT,
@@ -183,7 +180,7 @@ static bool sum_over_ranks(const struct kept *kept, ht_tensor *sums)
         return true;
     mine = ht__alloc((size_t)row * (size_t)(ranks + 1) * sizeof *mine);
     all = mine + row;
-    done = ht__get_local("ht_batch_norm", sums->body, mine + 1) == HT_SUCCESS;
+    done = ht__get_local(kept->what, sums->body, mine + 1) == HT_SUCCESS;
     if (done && !gather(kept->what, kept->comm, mine, row, all)) {
         ht__backward_told();
         done = false;
@@ -193,7 +190,7 @@ static bool sum_over_ranks(const struct kept *kept, ht_tensor *sums)
         for (int64_t i = 0; i < count; i++)
             mine[i] += all[r * row + 1 + i];
     }
-    done = done && ht__set_local("ht_batch_norm", sums->body, mine) == HT_SUCCESS;
+    done = done && ht__set_local(kept->what, sums->body, mine) == HT_SUCCESS;
     ht__free(mine);
     return done;
 }
@@ -209,14 +206,13 @@ static void abandon(ht_node *node)
 static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const struct kept *kept, ht_norm_call norm,
                          ht_tensor *sums)
 {
-    ht_tensor *dx = ht__input_grad("ht_batch_norm", node, 0, dy);
+    ht_tensor *dx = ht__input_grad(kept->what, node, 0, dy);
 
     if (dx == NULL || (kept->count > 0 && !sum_over_ranks(kept, sums)))
         return NULL;
     norm.count = kept->count;
     norm.dx = ht__body_data(dx->body);
-    if (dx->body->lsize > 0 &&
-        HT_RUN(dx, HT_KERNEL_NORM_BACKWARD, &norm, "ht_batch_norm") != HT_SUCCESS)
+    if (dx->body->lsize > 0 && HT_RUN(dx, HT_KERNEL_NORM_BACKWARD, &norm, kept->what) != HT_SUCCESS)
         return NULL;
     return dx;
 }
@@ -227,14 +223,15 @@ static ht_tensor *row_of(ht_tensor *channels, int row)
     return ht_squeeze(ht_narrow(channels, 0, row, row + 1), 0);
 }
 
-static ht_tensor *grad_parameter(ht_node *node, int index, const ht_tensor *x, ht_tensor *value)
+static ht_tensor *grad_parameter(const char *what, ht_node *node, int index, const ht_tensor *x,
+                                 ht_tensor *value)
 {
-    ht_tensor *grad = ht__parameter_grad("ht_batch_norm", node, index, x, HT_FLOAT64);
+    ht_tensor *grad = ht__parameter_grad(what, node, index, x, HT_FLOAT64);
 
     if (grad == NULL || value == NULL ||
-        ht__copy_local("ht_batch_norm", grad->body, value->body) != HT_SUCCESS)
+        ht__copy_local(what, grad->body, value->body) != HT_SUCCESS)
         return NULL;
-    return ht__parameter_grad_done("ht_batch_norm", grad, x);
+    return ht__parameter_grad_done(what, grad, x);
 }
 
 static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -252,12 +249,13 @@ static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     norm.y = ht__body_data(dy->body);
     norm.channel = ht__body_data(channel->body);
     norm.sums = ht__body_data(sums->body);
-    if (HT_RUN(dy, HT_KERNEL_NORM_SUMS, &norm, "ht_batch_norm") != HT_SUCCESS)
+    if (HT_RUN(dy, HT_KERNEL_NORM_SUMS, &norm, kept->what) != HT_SUCCESS)
         return;
     if (ht_node_needs(node, 1))
-        grad_inputs[1] = grad_parameter(node, 1, x, ht_mul(row_of(sums, 1), row_of(channel, 1)));
+        grad_inputs[1] = grad_parameter(kept->what, node, 1, x,
+                                        ht_mul(row_of(sums, 1), row_of(channel, 1)));
     if (ht_node_needs(node, 2))
-        grad_inputs[2] = grad_parameter(node, 2, x, row_of(sums, 0));
+        grad_inputs[2] = grad_parameter(kept->what, node, 2, x, row_of(sums, 0));
     if (ht_node_needs(node, 0))
         grad_inputs[0] = grad_x(node, dy, kept, norm, sums);
 }
@@ -351,22 +349,40 @@ static ht_status prepare_without_graph(ht_tensor *x, const ht_batch_norm_job *jo
 /* Fills `channel` (4, C); the count, 0 when the statistics are constants, negative after an error.
  */
 static double coefficients(ht_tensor *x, const ht_norm_call *norm, const ht_batch_norm_job *job,
-                           const char *name, ht_tensor *channel)
+                           ht_tensor *channel)
 {
     ht_tensor *moments = NULL;
     double count = 0;
 
     if (job->batch_statistics) {
         moments = new_channels(x, 2);
-        count = moments != NULL ? batch_moments(x, norm, job, name, moments) : -1;
+        count = moments != NULL ? batch_moments(x, norm, job, moments) : -1;
     }
     return count >= 0 && prepare_without_graph(x, job, count, moments, channel) == HT_SUCCESS
                ? count
                : -1;
 }
 
+const char *ht__layer_name(const char *call, const char *path)
+{
+    char name[256];
+
+    if (path[0] == '\0')
+        return call;
+    snprintf(name, sizeof name, "%s in %.200s", call, path);
+    return ht__name(name);
+}
+
+static const char *backward_name(const char *what)
+{
+    char name[256];
+
+    snprintf(name, sizeof name, "%.240s, backward", what);
+    return ht__name(name);
+}
+
 static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *job, double count,
-                         const char *name, ht_tensor *channel)
+                         ht_tensor *channel)
 {
     /* Absent parameters come as NULL: nothing that needs a gradient. */
     ht_node *node = ht_node_new("ht_batch_norm", batch_norm_backward,
@@ -379,7 +395,7 @@ static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *jo
     kept->comm = job->comm;
     kept->count = count;
     kept->channels = x->body->shape[1];
-    snprintf(kept->what, sizeof kept->what, "%s, backward", name);
+    kept->what = backward_name(job->what);
     if (job->features > 0 && job->comm->size > 1 && count > 0 && ht_node_needs(node, 0))
         ht__node_set_abandon(node, abandon);
     ht_node_save(node, x);
@@ -387,15 +403,8 @@ static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *jo
     return ht_node_set_output(node, y);
 }
 
-static void write_name(const ht_batch_norm_job *job, char name[NAME_LENGTH - 16])
-{
-    snprintf(name, NAME_LENGTH - 16, "%s%s%s", job->what, job->layer != NULL ? " of layer " : "",
-             job->layer != NULL ? job->layer : "");
-}
-
 static ht_tensor *normalise(ht_tensor *x, const ht_batch_norm_job *job)
 {
-    char name[NAME_LENGTH - 16];
     ht_tensor *channel, *y;
     ht_norm_call norm;
     double count;
@@ -403,9 +412,8 @@ static ht_tensor *normalise(ht_tensor *x, const ht_batch_norm_job *job)
     channel = new_channels(x, 4);
     if (channel == NULL)
         return NULL;
-    write_name(job, name);
     norm = shape_of(x->body);
-    count = coefficients(x, &norm, job, name, channel);
+    count = coefficients(x, &norm, job, channel);
     y = count >= 0 ? result_like(job->what, x) : NULL;
     if (y == NULL)
         return NULL;
@@ -414,7 +422,7 @@ static ht_tensor *normalise(ht_tensor *x, const ht_batch_norm_job *job)
     norm.channel = ht__body_data(channel->body);
     if (y->body->lsize > 0 && HT_RUN(x, HT_KERNEL_NORM_FORWARD, &norm, job->what) != HT_SUCCESS)
         return NULL;
-    return record(x, y, job, count, name, channel);
+    return record(x, y, job, count, channel);
 }
 
 static bool is_possible(ht_tensor *in[], const ht_batch_norm_job *job)
@@ -425,14 +433,12 @@ static bool is_possible(ht_tensor *in[], const ht_batch_norm_job *job)
 
 void ht__batch_norm_missed(const ht_batch_norm_job *job)
 {
-    char name[NAME_LENGTH - 16];
     ht_error_kept cause;
 
     if (job->features == 0 || job->comm->size == 1 || !job->batch_statistics)
         return;
-    write_name(job, name);
     ht__error_set_aside(&cause);
-    send_error(name, job->comm, 2 * job->features + 1);
+    send_error(job->what, job->comm, 2 * job->features + 1);
     ht__error_put_back(&cause);
 }
 

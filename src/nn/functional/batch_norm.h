@@ -7,8 +7,7 @@
 #include "nn/functional/functional.h"
 
 typedef struct ht_batch_norm {
-    const char *what;        /* the public call, for messages */
-    const char *layer;       /* its path in the model, for messages about ranks that do not come */
+    const char *what;        /* the public call, and the layer (ht__layer_name); for messages */
     ht_comm *comm;           /* statistics are over its ranks; not owned */
     int64_t features;        /* of a layer on all ranks of it; 0: errors are alike on them */
     ht_tensor *running_mean; /* (C), or NULL: nothing is tracked; not owned */
@@ -18,6 +17,9 @@ typedef struct ht_batch_norm {
     bool track;               /* the running ones follow */
     double momentum, eps;
 } ht_batch_norm_job;
+
+/* "CALL in LAYER", from ht__name; `call` itself where the path is empty: a root has no name. */
+const char *ht__layer_name(const char *call, const char *path);
 
 /* x (N, C, ...) -> the same shape and layout. Collective over job->comm where batch statistics are
  * taken; scoped. */

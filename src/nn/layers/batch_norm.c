@@ -63,8 +63,7 @@ static ht_batch_norm_job job_of(const ht_module *self, const ht_batch_norm_layer
     bool track = self->training && bn->running_mean != NULL;
 
     return (ht_batch_norm_job){
-        .what = kinds[kind_of(bn)].what,
-        .layer = self->path,
+        .what = ht__layer_name(kinds[kind_of(bn)].what, self->path),
         .comm = bn->comm,
         .features = bn->comm != NULL ? bn->features : 0,
         .running_mean = bn->running_mean,

@@ -247,8 +247,57 @@ static void an_error_on_one_rank_is_told_to_all(void **state)
     }
 }
 
+/* The message of one failed pass of a layer at `path` of a model ("": alone), whose last rank fails.
+ * Up to the next error. */
+static const char *message_at(const char *path, enum fault fault)
+{
+    ht_module *layer = ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD);
+    ht_module *model = ht_nn_sequential(0, NULL);
+    bool fails = ht_test_rank == ht_test_size - 1;
+    const char *message;
+
+    ht_retain(layer);
+    if (path[0] != '\0')
+        ht_module_add(model, path, NULL, layer);
+    else
+        ht_release(layer);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    run_with(fault, fails, (ht_module *[]){layer, layer});
+    ht_error_get(&message);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(layer);
+    ht_release(model);
+    return message;
+}
+
+static void errors_name_the_layer_and_a_root_by_the_call_alone(void **state)
+{
+    static const char *const paths[] = {
+        "", "norm", "features_of_the_backbone_before_pooling_and_projection_norm"};
+    static const char *const suffixes[FAULTS] = {"", "", ", backward"};
+
+    (void)state;
+    for (int p = 0; p < 3; p++) {
+        for (enum fault fault = WRONG_SHAPE; fault < FAULTS; fault++) {
+            bool fails = ht_test_rank == ht_test_size - 1;
+            const char *message = message_at(paths[p], fault);
+            char expected[192];
+
+            snprintf(expected, sizeof expected, "ht_nn_sync_batch_norm%s%s%s: %s",
+                     p > 0 ? " in " : "", paths[p], fails ? "" : suffixes[fault],
+                     fails ? "x is (4, 4)" : "rank ");
+            if (!fails || fault == WRONG_SHAPE)
+                assert_memory_equal(message, expected, strlen(expected));
+            ht_error_clear();
+        }
+    }
+}
+
 HT_TEST_SUITE(test_sync_batch_norm, cmocka_unit_test(ranks_with_uneven_batches_equal_one_process),
               cmocka_unit_test(statistics_have_the_same_bits_on_all_ranks),
               cmocka_unit_test(one_value_per_channel_in_all_is_an_error),
               cmocka_unit_test(the_wrapper_averages_the_shares_once),
-              cmocka_unit_test(an_error_on_one_rank_is_told_to_all));
+              cmocka_unit_test(an_error_on_one_rank_is_told_to_all),
+              cmocka_unit_test(errors_name_the_layer_and_a_root_by_the_call_alone));
