@@ -182,7 +182,7 @@ static int select_place(const struct array *x, int split, const struct statement
             if (!slice_of(&item, x->shape[axis], &first, &count))
                 return HT_ERR_ARGUMENT;
             place->offset += count > 0 ? first * x->stride[axis] : 0;
-            *copied = *copied || (axis == split && item.step < 0 && count > 1);
+            *copied = *copied || (axis == split && item.step < 0 && count > 0);
             add_axis(place, count, item.step * x->stride[axis++]);
         }
     }
@@ -389,9 +389,9 @@ static int reference_flip(struct run *run, const struct statement *s, struct arr
     for (int i = 0; i < s->n[2]; i++) {
         const int64_t length = x->shape[axes[i]];
 
-        if (length <= 1)
+        if (length <= 1 && ht_tensor_split(tensor_of(run, s, 0)) != axes[i])
             continue;
-        view.offset += (length - 1) * x->stride[axes[i]];
+        view.offset += length > 0 ? (length - 1) * x->stride[axes[i]] : 0;
         view.stride[axes[i]] = -x->stride[axes[i]];
         copied = copied || ht_tensor_split(tensor_of(run, s, 0)) == axes[i];
         same = false;

@@ -70,10 +70,8 @@ ht_tensor *ht__flip_axis(const char *what, ht_tensor *x, int axis)
     ht_tensor *y;
     ht_node *node;
 
-    if (x == NULL)
-        return NULL;
-    if (x->body->shape[axis] <= 1) /* there is nothing to turn, but a rank that is to have it */
-        return axis == x->body->split ? ht_balance(x) : x;
+    if (x == NULL || (x->body->shape[axis] <= 1 && axis != x->body->split))
+        return x;
     if (axis != x->body->split)
         return ht__record_view(what, flip_backward, x, mirrored_view(x->body, axis), &axis,
                                sizeof axis);
