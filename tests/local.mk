@@ -29,6 +29,7 @@ core_tests = \
 	tests/core/algorithms/test_matmul.c \
 	tests/core/algorithms/test_norms.c \
 	tests/core/algorithms/test_partitioned.c \
+	tests/core/algorithms/test_peaks.c \
 	tests/core/algorithms/test_permutation.c \
 	tests/core/algorithms/test_quantile.c \
 	tests/core/algorithms/test_scales.c \

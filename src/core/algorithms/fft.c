@@ -158,14 +158,17 @@ static ht_tensor *transform(fft_job *job, ht_tensor *x)
     const bool last_first = job->row->kernel != HT_KERNEL_FFT_HERMITIAN;
     const char *named = ht__named(job->what);
 
-    x = resize_all(job, x);
-    x = x != NULL ? cast(job, x) : NULL;
-    x = x != NULL && job->row->conj_in ? ht_conj(x) : x;
+    x = ht_retain(x);
+    HT_STEP(x, resize_all(job, x));
+    HT_STEP(x, x != NULL ? cast(job, x) : NULL);
+    if (job->row->conj_in)
+        HT_STEP(x, ht_conj(x));
     for (int i = 0; i < job->count && x != NULL; i++)
-        x = transform_axis(job, last_first ? job->count - 1 - i : i, x, i > 0);
-    x = x != NULL && job->row->conj_out ? ht_conj(x) : x;
+        HT_STEP(x, transform_axis(job, last_first ? job->count - 1 - i : i, x, i > 0));
+    if (job->row->conj_out)
+        HT_STEP(x, ht_conj(x));
     ht__named_end(named);
-    return x;
+    return ht_scope_adopt(x);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */

@@ -31,7 +31,8 @@ ht_tensor *ht__fft_axis(const ht_fft_line *t, ht_tensor *x, bool owned);
 /* Where the axis is whole on each rank. */
 ht_tensor *ht__fft_local(const ht_fft_line *t, ht_tensor *x, bool owned);
 
-/* A complex vector split over ranks, FFT_COMPLEX; balanced. */
+/* A complex vector split over ranks, FFT_COMPLEX; balanced. Takes over the reference to x, whose
+ * memory stays as it was; the result is owned. NULL for NULL. */
 ht_tensor *ht__fft_vector(const ht_fft_line *t, ht_tensor *x);
 
 #endif

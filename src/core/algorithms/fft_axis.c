@@ -3,9 +3,9 @@
  * Fourier transforms along one axis of a tensor of any split. An axis that is whole on each rank
  * is transformed where it is. Along the split axis, x is taken for lines, one for each index of
  * the other axes together: one Alltoall gives each rank whole lines, one more brings the parts
- * back; each moves the numbers once, those of real lines as real ones, and memory is that of x
- * and of the result. Where there are fewer lines than would keep the ranks busy, each is
- * transformed by all ranks (fft_vector.c): three Alltoalls. */
+ * back; each moves the numbers once, those of real lines as real ones, and a rank holds its part of
+ * x and two more of what is sent and received. Where there are fewer lines than would keep the
+ * ranks busy, each is transformed by all ranks (fft_vector.c): three Alltoalls. */
 #include "core/algorithms/fft.h"
 
 #include "core/collective/collective.h"
@@ -71,32 +71,45 @@ static ht_tensor *whole_line(ht_tensor *h, int64_t n)
     return ht_concatenate(2, (ht_tensor *[]){h, rest}, 0);
 }
 
-/* One line over all ranks. */
+/* One line over all ranks, owned. */
 static ht_tensor *transform_vector(const ht_fft_line *t, ht_tensor *x)
 {
+    const bool hermitian = t->kernel == HT_KERNEL_FFT_HERMITIAN;
     ht_fft_line whole = *t;
+    ht_tensor *y = NULL;
 
     whole.kernel = HT_KERNEL_FFT_COMPLEX;
     whole.axis = 0;
-    if (t->kernel == HT_KERNEL_FFT_HERMITIAN)
-        return ht_real(ht__fft_vector(&whole, whole_line(x, t->n)));
-    x = ht__fft_vector(&whole, ht_astype(x, complex_of(x->body->dtype)));
-    if (x == NULL || t->kernel == HT_KERNEL_FFT_COMPLEX)
-        return x;
-    return ht_balance(ht_narrow(x, 0, 0, ht__fft_length(t, true)));
+    HT_STEP(y, hermitian ? whole_line(x, t->n) : ht_astype(x, complex_of(x->body->dtype)));
+    y = ht__fft_vector(&whole, y);
+    if (hermitian)
+        HT_STEP(y, ht_real(y));
+    else if (t->kernel == HT_KERNEL_FFT_REAL)
+        HT_STEP(y, ht_balance(ht_narrow(y, 0, 0, ht__fft_length(t, true))));
+    return y;
+}
+
+/* Row i of (lines, n), split along 1, transformed; scoped. */
+static ht_tensor *row_done(const ht_fft_line *t, ht_tensor *rows, int64_t i)
+{
+    ht_tensor *row = ht_reshape(ht_narrow(rows, 0, i, i + 1), 1, &rows->body->shape[1]);
+
+    return row != NULL ? ht_scope_adopt(transform_vector(t, row)) : NULL;
 }
 
 /* rows: (lines, n), split along 1. */
 static ht_tensor *one_by_one(const ht_fft_line *t, ht_tensor *rows)
 {
     const int64_t lines = rows->body->shape[0], length = ht__fft_length(t, true);
-    ht_tensor *y = new_result(t, rows);
+    ht_tensor *y;
 
+    if (lines == 1)
+        return ht_reshape(row_done(t, rows, 0), HT_SHAPE(1, length));
+    y = new_result(t, rows);
     for (int64_t i = 0; y != NULL && i < lines; i++) {
         ht_scope *scope = ht_scope_open();
-        ht_tensor *row = ht_reshape(ht_narrow(rows, 0, i, i + 1), 1, &rows->body->shape[1]);
         ht_tensor *place = ht_reshape(ht_narrow(y, 0, i, i + 1), 1, &length);
-        ht_tensor *done = row != NULL ? transform_vector(t, row) : NULL;
+        ht_tensor *done = row_done(t, rows, i);
         const bool good = done != NULL && ht_copy_(place, done) == HT_SUCCESS;
 
         ht_scope_close(scope);
@@ -106,12 +119,13 @@ static ht_tensor *one_by_one(const ht_fft_line *t, ht_tensor *rows)
     return y;
 }
 
+/* rows and the result are owned; rows are released. */
 static ht_tensor *by_transposition(const ht_fft_line *t, ht_tensor *rows)
 {
-    ht_tensor *mine = ht_resplit(rows, 0);
-
-    mine = mine != NULL ? ht__fft_local(t, mine, true) : NULL;
-    return mine != NULL ? ht_resplit(mine, 1) : NULL;
+    HT_STEP(rows, ht_resplit(rows, 0));
+    HT_STEP(rows, ht__fft_local(t, rows, true));
+    HT_STEP(rows, ht_resplit(rows, 1));
+    return rows;
 }
 
 /* x as (lines, n), its axis moved to the end, and back. */
@@ -121,20 +135,22 @@ static ht_tensor *along_split(const ht_fft_line *t, ht_tensor *x)
     const int last = body->ndim - 1;
     ht_fft_line line = *t;
     int64_t shape[HT_MAX_NDIM] = {1}, rows[2] = {1, body->shape[t->axis]};
-    ht_tensor *y = ht_transpose(x, t->axis, last);
+    ht_tensor *y = NULL;
 
     for (int i = 0; i < last; i++) {
-        shape[i] = y->body->shape[i];
+        shape[i] = body->shape[i == t->axis ? last : i];
         rows[0] *= shape[i];
     }
     shape[last] = ht__fft_length(t, true);
     line.axis = 1;
-    y = ht_reshape(y, 2, rows);
-    if (y == NULL)
-        return NULL;
-    y = 2 * rows[0] >= body->comm->size ? by_transposition(&line, y) : one_by_one(&line, y);
-    y = y != NULL ? ht_reshape(y, body->ndim, shape) : NULL;
-    return ht__without_base(y != NULL ? ht_transpose(y, t->axis, last) : NULL);
+    HT_STEP(y, ht_reshape(ht_transpose(x, t->axis, last), 2, rows));
+    if (2 * rows[0] >= body->comm->size)
+        y = by_transposition(&line, y);
+    else
+        HT_STEP(y, y != NULL ? one_by_one(&line, y) : NULL);
+    HT_STEP(y, ht_reshape(y, body->ndim, shape));
+    HT_STEP(y, ht__without_base(ht_transpose(y, t->axis, last)));
+    return ht_scope_adopt(y);
 }
 
 ht_tensor *ht__fft_axis(const ht_fft_line *t, ht_tensor *x, bool owned)

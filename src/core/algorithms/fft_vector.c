@@ -10,8 +10,12 @@
  * of what is cut elsewhere where the ranks do not divide n1 and n2. Both factors are at least as
  * many as the ranks, so that each has its share.
  *
- * A length that has no such factors (a prime) becomes a convolution with a chirp, of a length that
- * has (Bluestein): three transforms of two to three times the length, and memory likewise.
+ * Each step releases what it was made from: besides x a rank holds its part of a vector twice, what
+ * is sent and what is received, and a third time where the ranks do not divide the factors.
+ *
+ * A length that has no such factors (a prime) becomes a convolution with a chirp, of a length m
+ * that has (Bluestein), two to three times as long: three transforms. The filter is transformed
+ * first, so that a rank holds its part of m numbers at most four times.
  *
  * Of a vector that fits into a small message, each rank gets all and transforms it alone: one
  * Allgather of at most 16 KiB takes less time than three Alltoalls. */
@@ -66,7 +70,7 @@ static ht_tensor *transform_lines(const ht_fft_line *t, ht_tensor *x, int axis, 
     return x != NULL ? ht__fft_local(&line, x, true) : NULL;
 }
 
-/* Columns transformed and turned: x is (n1, n / n1), split along 1, and nobody else's. */
+/* Columns transformed, in place: x is (n1, n / n1), split along 1, and nobody else's. */
 static ht_tensor *do_columns(const ht_fft_line *t, ht_tensor *x, int64_t n1)
 {
     ht_twiddle_call call = {.rows = n1, .order = t->n, .sign = t->sign};
@@ -76,20 +80,22 @@ static ht_tensor *do_columns(const ht_fft_line *t, ht_tensor *x, int64_t n1)
         return NULL;
     call.columns = x->body->lshape[1];
     call.column = x->body->split_start;
-    return twiddle(t->what, x, &call) == HT_SUCCESS ? ht_resplit(x, 0) : NULL;
+    return twiddle(t->what, x, &call) == HT_SUCCESS ? x : NULL;
 }
 
+/* x and the result are owned; x is released. */
 static ht_tensor *four_steps(const ht_fft_line *t, ht_tensor *x, int64_t n1)
 {
     const int64_t n2 = t->n / n1;
 
-    x = ht_reshape(x, HT_SHAPE(n1, n2));
-    x = x != NULL ? ht_resplit(x, 1) : NULL;
-    x = x != NULL ? do_columns(t, x, n1) : NULL;
-    x = transform_lines(t, x, 1, n2, t->scale);
-    x = x != NULL ? ht_resplit(x, 1) : NULL;
-    x = x != NULL ? ht_reshape(ht_transpose(x, 0, 1), HT_SHAPE(t->n)) : NULL;
-    return ht__without_base(x);
+    HT_STEP(x, ht_reshape(x, HT_SHAPE(n1, n2)));
+    HT_STEP(x, ht_resplit(x, 1));
+    HT_STEP(x, do_columns(t, x, n1));
+    HT_STEP(x, ht_resplit(x, 0));
+    HT_STEP(x, transform_lines(t, x, 1, n2, t->scale));
+    HT_STEP(x, ht_resplit(x, 1));
+    HT_STEP(x, ht__without_base(ht_reshape(ht_transpose(x, 0, 1), HT_SHAPE(t->n))));
+    return x;
 }
 
 /* A part [start, stop) of a vector times exp(sign i pi e^2 / n), e counted from `first` on. */
@@ -135,26 +141,34 @@ static int64_t convenient_length(int64_t least, int64_t ranks)
     return best;
 }
 
+/* A vector of length n in memory of its own, times the chirp. x and the result are owned; x is
+ * released. */
+static ht_tensor *chirped(const ht_fft_line *t, ht_tensor *x)
+{
+    HT_STEP(x, ht_copy(ht_balance(x)));
+    HT_STEP(x, x != NULL && chirp(t, x, 0, t->sign) == HT_SUCCESS ? x : NULL);
+    return x;
+}
+
+/* x and the result are owned; x is released. */
 static ht_tensor *bluestein(const ht_fft_line *t, ht_tensor *x)
 {
     const int64_t ranks = x->body->comm->size, m = convenient_length(2 * t->n - 1, ranks);
     const int64_t factor = find_factor(m, ranks);
     ht_fft_line there = {t->what, t->kernel, 0, m, -1, 1};
     ht_fft_line back = {t->what, t->kernel, 0, m, 1, t->scale / (double)m};
-    ht_tensor *filter;
+    ht_tensor *filter = NULL;
 
-    x = ht_copy(ht_balance(x));
-    if (x == NULL || chirp(t, x, 0, t->sign) != HT_SUCCESS)
-        return NULL;
-    x = ht_pad(x, HT_SHAPE(0, m - t->n), HT_NUM(0));
-    filter = x != NULL ? chirp_filter(t, x, m) : NULL;
-    x = filter != NULL ? four_steps(&there, x, factor) : NULL;
-    filter = x != NULL ? four_steps(&there, filter, factor) : NULL;
-    if (filter == NULL || ht_mul_(x, filter) != HT_SUCCESS)
-        return NULL;
+    HT_STEP(filter, chirp_filter(t, x, m));
+    filter = four_steps(&there, filter, factor);
+    x = filter != NULL ? chirped(t, x) : x;
+    HT_STEP(x, ht_pad(x, HT_SHAPE(0, m - t->n), HT_NUM(0)));
+    x = four_steps(&there, x, factor);
+    HT_STEP(x, ht_mul_(x, filter) == HT_SUCCESS ? x : NULL);
+    ht_release(filter);
     x = four_steps(&back, x, factor);
-    x = x != NULL ? ht_balance(ht_narrow(x, 0, 0, t->n)) : NULL;
-    return x != NULL && chirp(t, x, 0, t->sign) == HT_SUCCESS ? x : NULL;
+    HT_STEP(x, ht_narrow(x, 0, 0, t->n));
+    return chirped(t, x);
 }
 
 ht_tensor *ht__fft_vector(const ht_fft_line *t, ht_tensor *x)
@@ -164,9 +178,10 @@ ht_tensor *ht__fft_vector(const ht_fft_line *t, ht_tensor *x)
     if (x == NULL)
         return NULL;
     if (t->n * (int64_t)ht_dtype_size(x->body->dtype) <= SMALL) {
-        x = ht_resplit(x, HT_NONE);
-        x = x != NULL ? ht__fft_local(t, x, true) : NULL;
-        return x != NULL ? ht_resplit(x, 0) : NULL;
+        HT_STEP(x, ht_resplit(x, HT_NONE));
+        HT_STEP(x, ht__fft_local(t, x, true));
+        HT_STEP(x, ht_resplit(x, 0));
+        return x;
     }
     factor = find_factor(t->n, x->body->comm->size);
     return factor > 0 ? four_steps(t, x, factor) : bluestein(t, x);

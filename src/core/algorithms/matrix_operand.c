@@ -58,15 +58,15 @@ ht_tensor *ht__own_matrix(const char *what, const ht_tensor *x, int64_t rows, in
 
 ht_tensor *ht__own_columns(const char *what, ht_tensor *x)
 {
-    ht_tensor *moved = ht_balance(ht_resplit(x, 1)), *own;
+    ht_scope *step = ht_scope_open();
+    ht_tensor *moved = ht_balance(ht_resplit(x, 1)), *own = NULL;
 
-    if (moved == NULL)
-        return NULL;
-    own = ht__tensor_new(ht__body_new(what, moved->body->comm, moved->body->storage->device,
-                                      moved->body->dtype, 2, moved->body->shape, 1, NULL));
-    if (own == NULL || ht__copy_local(what, own->body, moved->body) != HT_SUCCESS)
-        return NULL;
-    return own;
+    if (moved != NULL)
+        own = ht__tensor_new(ht__body_new(what, moved->body->comm, moved->body->storage->device,
+                                          moved->body->dtype, 2, moved->body->shape, 1, NULL));
+    if (own != NULL && ht__copy_local(what, own->body, moved->body) != HT_SUCCESS)
+        own = NULL;
+    return ht_scope_return(step, own);
 }
 
 ht_tensor *ht__panel_of(const char *what, ht_tensor *x, int root, int64_t from)

@@ -23,25 +23,44 @@ static bool is_tall(const ht_tensor *x)
     return most >= ht__columns(x);
 }
 
-ht_status ht__qr(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor **r)
+static ht_status by_split(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor **r)
+{
+    if (!ht__is_split_matrix(x))
+        return ht__local_qr(what, x, q, r);
+    if (x->body->split == 0 && is_tall(x))
+        return ht__qr_tree(what, x, q, r);
+    return ht__qr_columns(what, x, q, r);
+}
+
+/* Where the result lies: r of a tree is on every rank. */
+static ht_tensor *in_place(const ht_tensor *x, ht_tensor *factor, bool is_r)
 {
     const int split = x->body->split;
-    ht_status status;
 
-    if (!ht__is_split_matrix(x)) {
-        status = ht__local_qr(what, x, q, r);
-        if (status != HT_SUCCESS || x->body->ndim > 2 || split == HT_NONE)
-            return status;
-    } else if (split == 0 && is_tall(x)) {
-        return ht__qr_tree(what, x, q, r);
-    } else {
-        status = ht__qr_columns(what, x, q, r);
-        if (status != HT_SUCCESS || split == 1)
-            return status;
-    }
-    *r = ht_resplit(*r, split);
+    if (x->body->ndim > 2 || split == HT_NONE ||
+        (is_r && split == 0 && ht__is_split_matrix(x) && is_tall(x)))
+        return factor;
+    return ht_resplit(factor, split);
+}
+
+/* The factors are all that is left; what they are moved from is released before the next moves. */
+ht_status ht__qr(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor **r)
+{
+    ht_scope *step = ht_scope_open();
+    ht_tensor *found_q = NULL, *found_r = NULL;
+    const ht_status status = by_split(what, x, q != NULL ? &found_q : NULL, &found_r);
+
+    found_q = status == HT_SUCCESS ? ht_retain(found_q) : NULL;
+    found_r = status == HT_SUCCESS ? ht_retain(found_r) : NULL;
+    ht_scope_close(step);
+    if (status != HT_SUCCESS)
+        return status;
+    HT_STEP(found_r, in_place(x, found_r, true));
     if (q != NULL)
-        *q = ht_resplit(*q, split);
+        HT_STEP(found_q, in_place(x, found_q, false));
+    *r = ht_scope_adopt(found_r);
+    if (q != NULL)
+        *q = ht_scope_adopt(found_q);
     return *r != NULL && (q == NULL || *q != NULL) ? HT_SUCCESS : ht_error_get(NULL);
 }
 

@@ -3,9 +3,9 @@
  * QR of a matrix of any shape split by columns, a panel of columns, a rank's, after another. Who
  * has it factors its rows from the diagonal on, I - v t v^H its reflectors; v and t are broadcast,
  * and the ranks behind apply them to their columns. q grows from the columns of an identity by the
- * same broadcasts in the opposite order. A rank holds its own columns and one panel; it receives
- * what a matrix has below its diagonal, twice, in 2 P messages. Reflectors, not projections:
- * q is orthonormal whatever the rank of x is. */
+ * same broadcasts in the opposite order. Besides x a rank holds its own columns of r and of q, its
+ * own reflectors and one panel of others'; it receives what a matrix has below its diagonal, twice,
+ * in 2 P messages. Reflectors, not projections: q is orthonormal whatever the rank of x is. */
 #include "core/algorithms/decompositions.h"
 #include "ht/complex_math.h"
 #include "ht/factories.h"
@@ -18,7 +18,7 @@
 typedef struct panel {
     int root;
     int64_t start, rows, width, count; /* count: reflectors */
-    ht_tensor *v, *t;
+    ht_tensor *v, *t;                  /* of this rank's panel owned */
 } panel;
 
 static panel panel_at(const ht_tensor *a, int root)
@@ -34,17 +34,21 @@ static panel panel_at(const ht_tensor *a, int root)
                    .count = rows < width ? rows : width};
 }
 
-/* The owner's columns become r; v and t are kept. */
+/* The owner's columns become r; v and t are all that is kept besides. */
 static ht_status factor(const char *what, ht_tensor *own, panel *p)
 {
+    ht_scope *step = ht_scope_open();
     ht_tensor *r;
     ht_status status = ht__local_qr_panel(what, own, &p->v, &r, &p->t);
 
     if (status == HT_SUCCESS)
         status = ht__copy_local(what, ht_narrow(own, 0, 0, p->count)->body, r->body);
-    if (status != HT_SUCCESS)
-        return status;
-    return ht_fill_(ht_narrow(own, 0, p->count, p->rows), 0);
+    if (status == HT_SUCCESS)
+        status = ht_fill_(ht_narrow(own, 0, p->count, p->rows), 0);
+    p->v = status == HT_SUCCESS ? ht_retain(p->v) : NULL;
+    p->t = status == HT_SUCCESS ? ht_retain(p->t) : NULL;
+    ht_scope_close(step);
+    return status;
 }
 
 static ht_status share(const char *what, const ht_tensor *a, panel *p)
@@ -137,27 +141,40 @@ static ht_tensor *signs_of(ht_tensor *r)
     return ht_resplit(ht_where(negative, ht_scalar(-1), ht_scalar(1)), HT_NONE);
 }
 
+/* The first rows of a, their diagonal made positive: in place, unless there are more. */
+static ht_tensor *finished_r(ht_tensor *a, ht_tensor *signs)
+{
+    signs = signs != NULL ? ht_expand_dims(signs, 1) : NULL;
+    if (ht__rows(a) > ht__order(a))
+        return ht_mul(ht_narrow(a, 0, 0, ht__order(a)), signs);
+    return signs != NULL && ht_mul_(a, signs) == HT_SUCCESS ? a : NULL;
+}
+
+static ht_tensor *finished_q(const char *what, const ht_tensor *a, const panel *mine,
+                             ht_tensor *signs)
+{
+    ht_tensor *q = ht_eye_ext(ht__rows(a), ht__order(a), a->body->dtype, 1,
+                              a->body->storage->device, a->body->comm);
+
+    if (q == NULL || form_q(what, a, mine, q) != HT_SUCCESS || signs == NULL)
+        return NULL;
+    return ht_mul_(q, signs) == HT_SUCCESS ? q : NULL;
+}
+
 ht_status ht__qr_columns(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor **r)
 {
-    ht_tensor *a = ht__own_columns(what, x), *signs;
+    ht_tensor *a = ht__own_columns(what, x), *signs = NULL;
     panel mine = {0};
-    ht_status status;
+    ht_status status = a != NULL ? factor_all(what, a, &mine) : ht_error_get(NULL);
 
-    if (a == NULL)
+    if (status == HT_SUCCESS)
+        signs = signs_of(ht_narrow(a, 0, 0, ht__order(a)));
+    if (signs != NULL && q != NULL)
+        *q = finished_q(what, a, &mine, signs);
+    ht_release(mine.v);
+    ht_release(mine.t);
+    if (signs == NULL || (q != NULL && *q == NULL))
         return ht_error_get(NULL);
-    status = factor_all(what, a, &mine);
-    if (status != HT_SUCCESS)
-        return status;
-    *r = ht_narrow(a, 0, 0, ht__order(a));
-    signs = signs_of(*r);
-    *r = ht_mul(*r, ht_expand_dims(signs, 1));
-    if (q != NULL) {
-        *q = ht_eye_ext(ht__rows(a), ht__order(a), a->body->dtype, 1, a->body->storage->device,
-                        a->body->comm);
-        status = *q != NULL ? form_q(what, a, &mine, *q) : ht_error_get(NULL);
-        *q = status == HT_SUCCESS ? ht_mul(*q, signs) : NULL;
-    }
-    if (*r == NULL || (q != NULL && *q == NULL))
-        return ht_error_get(NULL);
-    return HT_SUCCESS;
+    *r = finished_r(a, signs);
+    return *r != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }

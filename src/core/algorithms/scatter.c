@@ -64,8 +64,8 @@ static int owner_of(const ht_body *body, int64_t place)
 
 /* What goes to whom: elements, and where they belong in the part of the rank that gets them. */
 typedef struct parcel {
-    ht_tensor *values, *places;
-    int64_t *edges; /* owned; of the ranks */
+    ht_tensor *values, *places; /* owned */
+    int64_t *edges;             /* owned; of the ranks */
 } parcel;
 
 static bool pack(const ht_body *y, const ht_body *values, const ht_body *places, parcel *p)
@@ -79,8 +79,9 @@ static bool pack(const ht_body *y, const ht_body *values, const ht_body *places,
     char *to;
     int *owner;
 
-    p->values = ht_empty_ext(1, &all, values->dtype, HT_NONE, ht__device_cpu(), ht_comm_self());
-    p->places = ht_empty_ext(1, &all, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self());
+    HT_STEP(p->values,
+            ht_empty_ext(1, &all, values->dtype, HT_NONE, ht__device_cpu(), ht_comm_self()));
+    HT_STEP(p->places, ht_empty_ext(1, &all, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self()));
     if (p->values == NULL || p->places == NULL)
         return false;
     to = ht__body_data(p->values->body);
@@ -106,24 +107,32 @@ static bool pack(const ht_body *y, const ht_body *values, const ht_body *places,
     return true;
 }
 
-static ht_tensor *scatter_sent(const char *what, ht_tensor *values, ht_tensor *places, int64_t n,
-                               ht_bounds *bounds)
+/* like: shape and slabs of the result. A rank holds what it sends and what came, of one at a time,
+ * and then what came and the result. */
+static ht_tensor *scatter_sent(const char *what, ht_tensor *values, ht_tensor *places,
+                               const ht_body *like)
 {
-    ht_comm *comm = values->body->comm;
+    ht_comm *comm = like->comm;
     const size_t count = (size_t)comm->size + 1;
-    ht_tensor *y = new_lines(what, values->body, n, 1, bounds);
     int64_t *came = ht__alloc(2 * count * sizeof *came);
     parcel p = {.edges = came + count};
-    bool good = y != NULL && pack(y->body, values->body, places->body, &p) &&
-                ht__comm_ask_edges(comm, p.edges, came, what) == HT_SUCCESS;
+    ht_tensor *y = NULL;
 
-    values = good ? ht__comm_deal(comm, p.values, p.edges, came, what) : NULL;
-    places = values != NULL ? ht__comm_deal(comm, p.places, p.edges, came, what) : NULL;
-    if (places != NULL)
-        put(ht__body_data(y->body), ht__body_data(places->body), ht__body_data(values->body),
-            values->body->lsize, ht_dtype_size(y->body->dtype));
+    if (pack(like, values->body, places->body, &p) &&
+        ht__comm_ask_edges(comm, p.edges, came, what) == HT_SUCCESS) {
+        HT_STEP(p.values, ht__comm_deal(comm, p.values, p.edges, came, what));
+        if (p.values != NULL)
+            HT_STEP(p.places, ht__comm_deal(comm, p.places, p.edges, came, what));
+        if (p.values != NULL && p.places != NULL)
+            y = new_lines(what, values->body, like->shape[1], 1, like->bounds);
+    }
+    if (y != NULL)
+        put(ht__body_data(y->body), ht__body_data(p.places->body), ht__body_data(p.values->body),
+            p.values->body->lsize, ht_dtype_size(y->body->dtype));
+    ht_release(p.values);
+    ht_release(p.places);
     ht__free(came);
-    return places != NULL ? y : NULL;
+    return y;
 }
 
 /* Lines split along axis 1, into lines of length n in slabs of these bounds. */
@@ -138,7 +147,7 @@ static ht_tensor *scatter_split(const char *what, ht_tensor *values, ht_tensor *
     like.shape[0] = values->body->shape[0];
     like.shape[1] = n;
     if (like.shape[0] < like.comm->size)
-        return scatter_sent(what, values, places, n, bounds);
+        return scatter_sent(what, values, places, &like);
     values = ht_resplit(values, 0);
     places = values != NULL ? ht_resplit(places, 0) : NULL;
     if (places == NULL)

@@ -5,7 +5,8 @@
  * many elements have each of the next digits, which are places in sorted parts, and add that up
  * (one Allreduce for up to 8 bits, until the keys say enough). Of equal elements the ranks give in
  * their order. So each rank knows which of its elements go where, and gets exactly its slab: one
- * exchange of elements, and what came is merged. */
+ * exchange of elements, and what came is merged. A rank holds its elements at most twice besides x:
+ * those that came and those merged of them. */
 #include <string.h>
 
 #include "core/algorithms/order.h"
@@ -22,7 +23,7 @@ typedef struct samples {
     ht_comm *comm;
     int64_t lines, count, n;     /* count: elements of a line here; n: of all ranks */
     int64_t keep;                /* of these */
-    ht_tensor *values, *indices; /* in order, on the host: (lines, count), local */
+    ht_tensor *values, *indices; /* owned; in order, on the host: (lines, count), local */
     int64_t *cut; /* owned; (lines, size + 1): where each rank's part of a line begins */
 } samples;
 
@@ -280,29 +281,30 @@ static bool merge(const samples *s, ht_tensor *values, ht_tensor *indices, const
     return HT_RUN(values, HT_KERNEL_MERGE, &call, s->order->what) == HT_SUCCESS;
 }
 
-static bool exchange(const samples *s, ht_sorted *sorted)
+/* *x <- what comes for it. */
+static bool deal(const samples *s, ht_tensor **x, const int64_t edges[], const int64_t came[])
+{
+    HT_STEP(*x, packed(s, *x));
+    HT_STEP(*x, *x != NULL ? ht__comm_deal(s->comm, *x, edges, came, s->order->what) : NULL);
+    return *x != NULL;
+}
+
+static bool exchange(samples *s, ht_sorted *sorted)
 {
     const int size = s->comm->size;
     const size_t edge_count = (size_t)size + 1, runs = (size_t)(size * s->lines);
     int64_t *edges = ht__alloc((2 * edge_count + 2 * runs) * sizeof *edges);
     int64_t *came = edges + edge_count, *begin = came + edge_count, *end = begin + runs;
-    ht_tensor *counts = exchange_counts(s, edges), *values = NULL, *indices = NULL;
+    ht_tensor *counts = exchange_counts(s, edges);
     bool good = counts != NULL;
 
     if (good) {
         place_runs(s, ht__body_data(counts->body), came, begin, end);
-        values = packed(s, s->values);
-        values = values != NULL ? ht__comm_deal(s->comm, values, edges, came, s->order->what)
-                                : NULL;
-        good = values != NULL;
+        good = deal(s, &s->values, edges, came);
     }
-    if (good && s->indices != NULL) {
-        indices = packed(s, s->indices);
-        indices = indices != NULL ? ht__comm_deal(s->comm, indices, edges, came, s->order->what)
-                                  : NULL;
-        good = indices != NULL;
-    }
-    good = good && merge(s, values, indices, begin, end, sorted);
+    if (good && s->order->indexed)
+        good = deal(s, &s->indices, edges, came);
+    good = good && merge(s, s->values, s->indices, begin, end, sorted);
     ht__free(edges);
     return good;
 }
@@ -319,23 +321,37 @@ static bool bring_together(samples *s, ht_device *device, ht_sorted *sorted)
     if (!good)
         return false;
     sorted->values = ht_to_device(sorted->values, device);
-    if (sorted->values != NULL && s->indices != NULL)
+    if (sorted->values != NULL && s->order->indexed)
         sorted->indices = ht_to_device(sorted->indices, device);
-    return sorted->values != NULL && (s->indices == NULL || sorted->indices != NULL);
+    return sorted->values != NULL && (!s->order->indexed || sorted->indices != NULL);
+}
+
+/* The local part in order, of which values and indices are all that is left. */
+static bool sort_own(samples *s, ht_tensor *lines)
+{
+    ht_scope *step = ht_scope_open();
+    ht_sorted local = {NULL, NULL};
+
+    if (ht__sort_local(s->order, ht_tensor_local(lines), 1, lines->body->split_start, &local)) {
+        s->values = ht_retain(ht__on_host(s->order->what, local.values, lines->body->dtype));
+        if (s->order->indexed)
+            s->indices = ht_retain(ht__on_host(s->order->what, local.indices, HT_INT64));
+    }
+    ht_scope_close(step);
+    return s->values != NULL && (!s->order->indexed || s->indices != NULL);
 }
 
 bool ht__sort_samples(const ht_order *order, ht_tensor *lines, ht_sorted *sorted)
 {
     const ht_body *body = lines->body;
     samples s = {.order = order, .comm = body->comm, .lines = body->lshape[0], .n = body->shape[1]};
-    ht_sorted local = {NULL, NULL};
+    bool good = sort_own(&s, lines);
 
-    if (!ht__sort_local(order, ht_tensor_local(lines), 1, body->split_start, &local))
-        return false;
-    s.values = ht__on_host(order->what, local.values, body->dtype);
-    s.indices = order->indexed ? ht__on_host(order->what, local.indices, HT_INT64) : NULL;
-    if (s.values == NULL || (order->indexed && s.indices == NULL))
-        return false;
-    s.count = s.values->body->shape[1];
-    return bring_together(&s, body->storage->device, sorted);
+    if (good) {
+        s.count = s.values->body->shape[1];
+        good = bring_together(&s, body->storage->device, sorted);
+    }
+    ht_release(s.values);
+    ht_release(s.indices);
+    return good;
 }

@@ -4,7 +4,11 @@
  * all ranks together (sort_samples.c), and each rank drops what equals the last of the slab before.
  * So repeated values travel once from each rank, and no rank holds more than its share. For the
  * inverse each slab sends the numbers of its values back to where these came from (scatter.c); for
- * counts, what each rank has of a value goes to the rank that the value is on. */
+ * counts, what each rank has of a value goes to the rank that the value is on.
+ *
+ * Each step keeps what later ones read. Where all elements of a rank differ it holds for each,
+ * beside x, at most 4 values, a number of 64 bits and a bool; with inverse and counts 4 values and
+ * 6 numbers, the results among them. */
 #include <string.h>
 
 #include "core/algorithms/order.h"
@@ -94,13 +98,30 @@ out:
 
 /* ---- of all ranks -------------------------------------------------------------------------- */
 
-/* What is known of the values of one rank, and of all. */
+/* What is known of the values of one rank, and of all; owned. */
 typedef struct distinct {
-    runs own;          /* of this rank's elements, in order */
-    ht_tensor *places; /* where these stood in the local part; NULL: not wanted */
+    int64_t count;     /* of this rank's values */
+    ht_tensor *own;    /* these, until all ranks' are known */
+    ht_tensor *ids;    /* which of these each of this rank's elements is, in order */
+    ht_tensor *places; /* where the elements stood in the local part */
     ht_tensor *values; /* of all ranks, split as the result is; not yet on x's device */
     ht_tensor *global; /* int64: which of these each of this rank's values is */
 } distinct;
+
+static void drop(ht_tensor **x)
+{
+    ht_release(*x);
+    *x = NULL;
+}
+
+static void release_all(distinct *d)
+{
+    drop(&d->own);
+    drop(&d->ids);
+    drop(&d->places);
+    drop(&d->values);
+    drop(&d->global);
+}
 
 /* Whether the first element of this rank's slab is another than the last one before it. */
 static bool slab_begins(ht_tensor *sorted, bool *begins)
@@ -127,11 +148,11 @@ static bool slab_begins(ht_tensor *sorted, bool *begins)
 }
 
 /* Numbers of the values of one slab -> those of all. */
-static ht_tensor *number_all(const runs *slab, const ht_body *sorted, const ht_body *values)
+static ht_tensor *number_all(ht_tensor *ids, const ht_body *sorted, const ht_body *values)
 {
     ht_tensor *y = ht__tensor_new(ht__body_new(what, sorted->comm, ht__device_cpu(), HT_INT64, 1,
                                                sorted->shape, 0, sorted->bounds));
-    const int64_t *id = ht__body_data(slab->ids->body);
+    const int64_t *id = ht__body_data(ids->body);
     int64_t *to = y != NULL ? ht__body_data(y->body) : NULL;
 
     for (int64_t i = 0; y != NULL && i < sorted->lsize; i++)
@@ -139,26 +160,59 @@ static ht_tensor *number_all(const runs *slab, const ht_body *sorted, const ht_b
     return y;
 }
 
-static bool merge_ranks(ht_comm *comm, distinct *d, bool numbered)
+/* The values of all ranks in order, and where they stood; owned. */
+static bool sort_all(ht_tensor *all, bool numbered, ht_sorted *sorted)
 {
     const ht_order order = {what, false, numbered, HT_KEEP_ALL};
-    ht_tensor *all = put_together(d->own.values, comm, true), *numbers;
-    ht_sorted sorted = {NULL, NULL};
+    ht_scope *step = ht_scope_open();
+    const bool good = ht__sort_axis(&order, all, 0, sorted);
+
+    *sorted = good ? (ht_sorted){ht_retain(sorted->values), ht_retain(sorted->indices)}
+                   : (ht_sorted){NULL, NULL};
+    ht_scope_close(step);
+    return good;
+}
+
+/* One of each value in this rank's slab, and *ids, owned: which of these each element is. */
+static bool keep_one_of_each(distinct *d, ht_tensor *sorted, bool numbered, ht_tensor **ids)
+{
+    ht_scope *step = ht_scope_open();
     runs slab = {NULL, NULL};
     bool begins;
 
-    if (all == NULL || !ht__sort_axis(&order, all, 0, &sorted) ||
-        !slab_begins(sorted.values, &begins) ||
-        !find_runs(ht_tensor_local(sorted.values), sorted.values->body->lsize, begins, &slab))
-        return false;
-    d->values = put_together(slab.values, comm, true);
-    if (d->values == NULL || !numbered)
-        return d->values != NULL;
-    numbers = number_all(&slab, sorted.values->body, d->values->body);
-    numbers = numbers != NULL ? ht__scatter_axis(what, numbers, sorted.indices, 0, all->body)
-                              : NULL;
-    d->global = numbers != NULL ? ht__on_host(what, ht_tensor_local(numbers), HT_INT64) : NULL;
-    return d->global != NULL;
+    if (slab_begins(sorted, &begins) &&
+        find_runs(ht_tensor_local(sorted), sorted->body->lsize, begins, &slab)) {
+        d->values = ht_retain(put_together(slab.values, sorted->body->comm, true));
+        *ids = numbered ? ht_retain(slab.ids) : NULL;
+    }
+    ht_scope_close(step);
+    return d->values != NULL;
+}
+
+static bool merge_ranks(ht_comm *comm, distinct *d, bool numbered)
+{
+    ht_tensor *all = NULL, *ids = NULL;
+    ht_sorted sorted = {NULL, NULL};
+    bool good;
+
+    HT_STEP(all, put_together(d->own, comm, true));
+    drop(&d->own);
+    good = all != NULL && sort_all(all, numbered, &sorted) &&
+           keep_one_of_each(d, sorted.values, numbered, &ids);
+    drop(&sorted.values);
+    if (good && numbered) {
+        HT_STEP(ids, number_all(ids, sorted.indices->body, d->values->body));
+        HT_STEP(ids, ht__scatter_axis(what, ids, sorted.indices, 0, all->body));
+        drop(&sorted.indices);
+        HT_STEP(ids, ids != NULL ? ht__on_host(what, ht_tensor_local(ids), HT_INT64) : NULL);
+        d->global = ids;
+        good = ids != NULL;
+        ids = NULL;
+    }
+    ht_release(ids);
+    ht_release(sorted.indices);
+    ht_release(all);
+    return good;
 }
 
 /* ---- inverse and counts -------------------------------------------------------------------- */
@@ -168,7 +222,7 @@ static ht_tensor *inverse_of(const ht_tensor *x, const distinct *d)
     ht_tensor *y = ht__tensor_new(ht__body_new(what, x->body->comm, ht__device_cpu(), HT_INT64,
                                                x->body->ndim, x->body->shape, x->body->split,
                                                x->body->bounds));
-    const int64_t *place = ht__body_data(d->places->body), *id = ht__body_data(d->own.ids->body);
+    const int64_t *place = ht__body_data(d->places->body), *id = ht__body_data(d->ids->body);
     const int64_t *global = d->global != NULL ? ht__body_data(d->global->body) : NULL;
     int64_t *to = y != NULL ? ht__body_data(y->body) : NULL;
 
@@ -180,99 +234,134 @@ static ht_tensor *inverse_of(const ht_tensor *x, const distinct *d)
 /* How often each of this rank's values is here. */
 static ht_tensor *count_own(const distinct *d)
 {
-    ht_tensor *y = ht_zeros_ext(1, d->own.values->body->shape, HT_INT64, HT_NONE, ht__device_cpu(),
-                                ht_comm_self());
-    const int64_t *id = ht__body_data(d->own.ids->body);
+    ht_tensor *y = ht_zeros_ext(1, &d->count, HT_INT64, HT_NONE, ht__device_cpu(), ht_comm_self());
+    const int64_t *id = ht__body_data(d->ids->body);
 
-    for (int64_t i = 0; y != NULL && i < d->own.ids->body->lsize; i++)
+    for (int64_t i = 0; y != NULL && i < d->ids->body->lsize; i++)
         ((int64_t *)ht__body_data(y->body))[id[i]]++;
     return y;
 }
 
-/* Numbers go up along this rank's values, so that those on one rank stand together. */
-static ht_tensor *count_all(const distinct *d, ht_tensor *own)
+/* y[numbers[i]] += counts[i] */
+static void add_counts(ht_tensor *y, const ht_tensor *numbers, const ht_tensor *counts)
+{
+    const int64_t *at = ht__body_data(numbers->body), *more = ht__body_data(counts->body);
+    int64_t *to = ht__body_data(y->body);
+
+    for (int64_t i = 0; i < numbers->body->lsize; i++)
+        to[at[i] - y->body->split_start] += more[i];
+}
+
+/* Numbers go up along this rank's values, so that those on one rank stand together. Releases
+ * counts, which are owned. */
+static ht_tensor *count_all(distinct *d, ht_tensor *counts)
 {
     const ht_body *values = d->values->body;
     const int size = values->comm->size;
     const int64_t *global = ht__body_data(d->global->body), n = d->global->body->lsize;
     int64_t *edges = ht__alloc(2 * ((size_t)size + 1) * sizeof *edges), *came = edges + size + 1;
-    ht_tensor *y = ht__tensor_new(ht__body_new(what, values->comm, ht__device_cpu(), HT_INT64, 1,
-                                               values->shape, 0, values->bounds));
-    ht_tensor *counts = NULL, *numbers = NULL;
+    ht_tensor *y = NULL;
 
     for (int rank = 0; rank < size; rank++) {
         edges[rank + 1] = edges[rank];
         while (edges[rank + 1] < n && global[edges[rank + 1]] < ht__body_start(values, rank + 1))
             edges[rank + 1]++;
     }
-    if (y != NULL && ht__fill_local(what, y->body, HT_NUM(0)) == HT_SUCCESS &&
-        ht__comm_ask_edges(values->comm, edges, came, what) == HT_SUCCESS)
-        counts = ht__comm_deal(values->comm, own, edges, came, what);
+    if (ht__comm_ask_edges(values->comm, edges, came, what) != HT_SUCCESS)
+        drop(&counts);
     if (counts != NULL)
-        numbers = ht__comm_deal(values->comm, d->global, edges, came, what);
-    for (int64_t i = 0; numbers != NULL && i < numbers->body->lsize; i++)
-        ((int64_t *)ht__body_data(
-            y->body))[((int64_t *)ht__body_data(numbers->body))[i] - values->split_start] +=
-            ((int64_t *)ht__body_data(counts->body))[i];
+        HT_STEP(counts, ht__comm_deal(values->comm, counts, edges, came, what));
+    if (counts != NULL) {
+        HT_STEP(d->global, ht__comm_deal(values->comm, d->global, edges, came, what));
+        y = ht__tensor_new(ht__body_new(what, values->comm, ht__device_cpu(), HT_INT64, 1,
+                                        values->shape, 0, values->bounds));
+    }
+    if (y != NULL && d->global != NULL && ht__fill_local(what, y->body, HT_NUM(0)) == HT_SUCCESS)
+        add_counts(y, d->global, counts);
+    else
+        y = NULL;
+    ht_release(counts);
     ht__free(edges);
-    return numbers != NULL ? y : NULL;
+    return y;
 }
 
-static ht_tensor *counts_of(const ht_tensor *x, const distinct *d)
+/* The last to read d. */
+static ht_tensor *counts_of(const ht_tensor *x, distinct *d)
 {
-    ht_tensor *own = count_own(d);
+    ht_tensor *own = NULL;
 
+    HT_STEP(own, count_own(d));
+    drop(&d->places);
+    drop(&d->ids);
     if (own == NULL || d->global != NULL)
         return own != NULL ? count_all(d, own) : NULL;
-    return put_together(own, x->body->comm, x->body->split != HT_NONE);
+    HT_STEP(own, put_together(own, x->body->comm, x->body->split != HT_NONE));
+    return ht_scope_adopt(own);
 }
 
 /* ---- the public function ------------------------------------------------------------------- */
 
-static bool find_values(ht_tensor *x, distinct *d, bool inverse, bool counts)
+/* This rank's elements in order. */
+static bool sort_own(ht_tensor *x, distinct *d, bool inverse, bool numbered)
 {
     const ht_order order = {what, false, inverse, HT_KEEP_ALL};
-    const bool many = x->body->split != HT_NONE && x->body->comm->size > 1;
+    ht_scope *step = ht_scope_open();
     ht_sorted sorted = {NULL, NULL};
+    runs found = {NULL, NULL};
     ht_tensor *local = ht_contiguous(ht_tensor_local(x));
+    bool good;
 
     local = local != NULL ? ht_reshape(local, 1, &x->body->lsize) : NULL;
-    if (local == NULL || !ht__sort_local(&order, local, 0, 0, &sorted) ||
-        !find_runs(sorted.values, x->body->lsize, true, &d->own))
-        return false;
-    if (inverse)
-        d->places = ht__on_host(what, sorted.indices, HT_INT64);
-    if (inverse && d->places == NULL)
+    good = local != NULL && ht__sort_local(&order, local, 0, 0, &sorted) &&
+           find_runs(sorted.values, x->body->lsize, true, &found);
+    if (good) {
+        d->count = found.values->body->lsize;
+        d->own = ht_retain(found.values);
+        d->ids = numbered ? ht_retain(found.ids) : NULL;
+        d->places = inverse ? ht_retain(ht__on_host(what, sorted.indices, HT_INT64)) : NULL;
+    }
+    ht_scope_close(step);
+    return good && (!inverse || d->places != NULL);
+}
+
+static bool find_values(ht_tensor *x, distinct *d, bool inverse, bool counts)
+{
+    const bool many = x->body->split != HT_NONE && x->body->comm->size > 1;
+
+    if (!sort_own(x, d, inverse, inverse || counts))
         return false;
     if (many)
         return merge_ranks(x->body->comm, d, inverse || counts);
-    d->values = put_together(d->own.values, x->body->comm, x->body->split != HT_NONE);
+    HT_STEP(d->values, put_together(d->own, x->body->comm, x->body->split != HT_NONE));
+    drop(&d->own);
     return d->values != NULL;
 }
 
 static ht_status unique(ht_tensor *x, ht_tensor **values, ht_tensor **inverse, ht_tensor **counts)
 {
     ht_device *device = x->body->storage->device;
-    distinct d = {.places = NULL};
+    distinct d = {.count = 0};
+    bool good = ht__has_kernel(what, x, HT_KERNEL_SORT) &&
+                find_values(x, &d, inverse != NULL, counts != NULL);
 
-    if (!ht__has_kernel(what, x, HT_KERNEL_SORT) ||
-        !find_values(x, &d, inverse != NULL, counts != NULL))
-        return ht_error_get(NULL);
-    *values = ht_to_device(d.values, device);
-    if (*values != NULL && inverse != NULL) {
-        ht_tensor *y = inverse_of(x, &d);
-
-        *inverse = y != NULL ? ht_to_device(y, device) : NULL;
+    if (good) {
+        *values = ht_to_device(d.values, device);
+        good = *values != NULL;
     }
-    if (*values != NULL && counts != NULL) {
-        ht_tensor *y = counts_of(x, &d);
-
-        *counts = y != NULL ? ht_to_device(y, device) : NULL;
+    if (good && inverse != NULL) {
+        *inverse = inverse_of(x, &d);
+        *inverse = *inverse != NULL ? ht_to_device(*inverse, device) : NULL;
+        good = *inverse != NULL;
     }
-    return *values != NULL && (inverse == NULL || *inverse != NULL) &&
-                   (counts == NULL || *counts != NULL)
-               ? HT_SUCCESS
-               : ht_error_get(NULL);
+    if (good && counts != NULL) {
+        *counts = counts_of(x, &d);
+        *counts = *counts != NULL ? ht_to_device(*counts, device) : NULL;
+        good = *counts != NULL;
+    }
+    if (good && *values == d.values)
+        *values = ht_scope_adopt(ht_retain(d.values));
+    release_all(&d);
+    return good ? HT_SUCCESS : ht_error_get(NULL);
 }
 
 ht_status ht_unique(ht_tensor *x, ht_tensor **values, ht_tensor **inverse, ht_tensor **counts)

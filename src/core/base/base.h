@@ -146,6 +146,15 @@ int ht__object_report_leaks(void); /* logs what is alive; returns the number of 
 void *ht__scoped(void *object);  /* gives one reference to the innermost scope; returns object */
 void ht__scope_thread_end(void); /* releases the root scope of the calling thread */
 
+/* x <- what an expression makes of it, in a scope of its own of which nothing else is left; what x
+ * was is released. x is owned before, or NULL, and owned after. For chains of large tensors. */
+#define HT_STEP(x, expression)                      \
+    do {                                            \
+        ht_scope *step_ = ht_scope_open();          \
+        (x) = ht__scope_step(step_, x, expression); \
+    } while (0)
+void *ht__scope_step(ht_scope *step, void *spent, void *made); /* closes the step; returns made */
+
 int ht__dtype_kind(ht_dtype dtype);      /* 0 bool, 1 integer, 2 floating, 3 complex */
 ht_dtype ht__dtype_real(ht_dtype dtype); /* that of the parts of a complex one; others themselves */
 static inline bool ht__dtype_is_exact(ht_dtype dtype)

@@ -174,6 +174,14 @@ void *ht_scope_return(ht_scope *scope, void *object)
     return ht__scoped(object);
 }
 
+void *ht__scope_step(ht_scope *step, void *spent, void *made)
+{
+    ht_retain(made); /* first: it may be what is spent */
+    ht_release(spent);
+    ht_scope_close(step);
+    return made;
+}
+
 void ht__scope_thread_end(void)
 {
     while (innermost != NULL) {
