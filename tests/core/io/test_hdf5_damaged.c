@@ -36,7 +36,7 @@ static void read_good(void)
     memcpy(bytes, good, sizeof good);
 }
 
-/* Where a text of bytes is first. */
+/* Where a sequence of bytes is first. */
 static long find(const void *text, size_t length)
 {
     for (long i = 0; i + (long)length <= size; i++) {
@@ -45,6 +45,15 @@ static long find(const void *text, size_t length)
     }
     fail_msg("the file is not as it is expected to be");
     return -1;
+}
+
+static long find_values(void)
+{
+    float values[VALUES / sizeof(float)];
+
+    for (int i = 0; i < (int)(VALUES / sizeof(float)); i++)
+        values[i] = (float)(i + 1);
+    return find(values, VALUES);
 }
 
 static void write_bytes(long length)
@@ -85,7 +94,7 @@ static void each_byte(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     read_good();
-    values = find(ht_tensor_data(numbers()), VALUES);
+    values = find_values();
     described = find(type, sizeof type);
     for (long i = 0; i < size && i < 4096; i++) {
         bool same, loaded;
@@ -119,7 +128,7 @@ static void elements_beyond_the_end(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     read_good();
-    values = find(ht_tensor_data(numbers()), VALUES);
+    values = find_values();
     memcpy(layout + 2, &values, sizeof values);
     at = find(layout, sizeof layout) + 2;
     for (int byte = 1; byte < 8; byte++) {
