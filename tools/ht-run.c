@@ -26,11 +26,12 @@ static const char help[] =
     "  --retries N        how often to start the job again (3)\n"
     "  --checkpoint FILE  the checkpoint that the job writes (the argument after its --save)\n"
     "  --delay SECONDS    how long to wait before a new start, as 0.5 (1)\n"
-    "A job ended by a signal is started again; a job ended by an error only if it has written a\n"
-    "checkpoint since its start. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on; after\n"
-    "them the job is not started again.\n"
+    "A job ended by a signal is started again; a job ended by an error only if it has written\n"
+    "a checkpoint since its start. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on;\n"
+    "after them the job is not started again.\n"
     "\n"
-    "Exit status: that of the last run (128 + N if signal N ended it), 2 for a wrong command line.\n";
+    "Exit status: that of the last run (128 + N if signal N ended it), 2 for a wrong command\n"
+    "line.\n";
 
 struct run {
     char **command; /* ended by NULL */

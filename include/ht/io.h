@@ -48,18 +48,19 @@ HT_API ht_tensor *ht_load_multiple_hdf5_ext(const char *folder, const char *data
 
 /* NumPy's file of one array (.npy, versions 1 to 3, C and Fortran order, either byte order) as a
  * tensor of `dtype` (HT_DTYPE_OF_FILE: of the file's own), each rank reading its slab by itself;
- * split, and the long form, as in ht/factories.h. uint16 is read as int32, uint32
- * as int64, and uint64 as int64 if its values fit; complex elements as a complex dtype only; longer floats, texts, times, records and objects are HT_ERR_FORMAT, as is a file that is
- * damaged or too short. Collective, agrees. Errors name the file: HT_ERR_IO, HT_ERR_FORMAT. Source:
- * numpy.load. */
+ * split, and the long form, as in ht/factories.h. uint16 is read as int32, uint32 as int64, and
+ * uint64 as int64 if its values fit; complex elements are read as a complex dtype only
+ * (HT_ERR_DTYPE). Longer floats, texts, times, records and objects are HT_ERR_FORMAT, as is a file
+ * that is damaged or too short. Collective, agrees. Errors name the file: HT_ERR_IO,
+ * HT_ERR_FORMAT. Source: numpy.load. */
 HT_API ht_tensor *ht_load_npy(const char *path, ht_dtype dtype, int split);
 HT_API ht_tensor *ht_load_npy_ext(const char *path, ht_dtype dtype, int split, ht_device *device,
                                   ht_comm *comm);
 
 /* All .npy files of a folder, in the order of their names, concatenated along an axis: `split` of
  * the short form, along which the result is split, too. Shapes may differ along it alone; each rank
- * reads what its slab needs, whatever the number of files. HT_DTYPE_OF_FILE: what their
- * dtypes promote to. A folder without such a file is HT_ERR_IO, shapes that do not fit are HT_ERR_SHAPE.
+ * reads what its slab needs, whatever the number of files. HT_DTYPE_OF_FILE: what their dtypes
+ * promote to. A folder without such a file is HT_ERR_IO, shapes that do not fit are HT_ERR_SHAPE.
  * Collective, agrees. Source: heat.load_npy_from_path. */
 HT_API ht_tensor *ht_load_npy_from_path(const char *path, ht_dtype dtype, int split);
 HT_API ht_tensor *ht_load_npy_from_path_ext(const char *path, ht_dtype dtype, int axis, int split,
@@ -72,14 +73,14 @@ HT_API ht_tensor *ht_load_npy_from_path_ext(const char *path, ht_dtype dtype, in
 HT_API ht_status ht_save_npy(ht_tensor *x, const char *path);
 
 /* A table of numbers as text, (rows, columns), of a dtype that is not complex (HT_DTYPE_OF_FILE:
- * float64), each rank reading a range of bytes. The first `header_lines` lines are skipped, and lines with nothing in them. A
- * field may be in quotes, with separators, lines and doubled quotes inside; blanks around it do not
- * count; lines end in LF or CR LF. Numbers are decimal ones, nan, inf and infinity, whatever the
- * locale, and read exactly; of bool also true and false. An empty field is NaN in floating dtypes,
- * and an error in others, as are 2.5 for an integer and numbers out of the dtype's range. All
- * records have as many fields as the first. Errors name file, line and column (HT_ERR_FORMAT).
- * A file without records is (0, 0). Split, and the long form, as in ht/factories.h. Collective,
- * agrees. Source: heat.load_csv. */
+ * float64), each rank reading a range of bytes. The first `header_lines` lines are skipped, and
+ * lines with nothing in them. A field may be in quotes, with separators, lines and doubled quotes
+ * inside; blanks around it do not count; lines end in LF or CR LF. Numbers are decimal ones, nan,
+ * inf and infinity, whatever the locale, and read exactly; of bool also true and false. An empty
+ * field is NaN in floating dtypes, and an error in others, as are 2.5 for an integer and numbers
+ * out of the dtype's range. All records have as many fields as the first. Errors name file, line
+ * and column (HT_ERR_FORMAT). A file without records is (0, 0). Split, and the long form, as in
+ * ht/factories.h. Collective, agrees. Source: heat.load_csv. */
 HT_API ht_tensor *ht_load_csv(const char *path, int header_lines, char separator, ht_dtype dtype,
                               int split);
 HT_API ht_tensor *ht_load_csv_ext(const char *path, int header_lines, char separator,

@@ -24,7 +24,8 @@ HT_API void ht_get_printoptions(int *precision, int *threshold, int *edgeitems);
 
 /* Writes what the library was built with and what it sees, as ht-info prints it: libraries, SIMD
  * level, threads, nodes with their ranks, devices. Rank 0 of `comm` writes to `file`, which may be
- * NULL on the others. Collective over `comm`. Errors: HT_ERR_ARGUMENT. Source: numpy.show_config. */
+ * NULL on the others. Collective over `comm`. Errors: HT_ERR_ARGUMENT. Source:
+ * numpy.show_config. */
 HT_API ht_status ht_show_config(ht_comm *comm, FILE *file);
 
 HT_END_DECLS

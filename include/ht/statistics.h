@@ -77,9 +77,9 @@ HT_API ht_tensor *ht_corrcoef(ht_tensor *m, ht_tensor *y, bool rowvar);
  * split, on x's device. Bins hold their lower edge, the last one both. With low and high 0 the
  * range is that of the elements, 0 to 1 where there are none; one of length 0 is widened by 0.5 to
  * either side. Elements outside, and NaN, are in no bin. HT_ERR_ARGUMENT: NaN or an infinity where
- * the range is to be found, or a number so large (5e18) that 0.5 does not widen its range. Numbers are compared as float64. Collective when x is split; each
- * rank reads its own part. bool, integers and floating dtypes. Source: numpy.histogram, heat.histc.
- */
+ * the range is to be found, or a number so large (5e18) that 0.5 does not widen its range. Numbers
+ * are compared as float64. Collective when x is split; each rank reads its own part. bool, integers
+ * and floating dtypes. Source: numpy.histogram, heat.histc. */
 HT_API ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high,
                               ht_tensor **counts, ht_tensor **edges);
 

@@ -136,8 +136,8 @@ static ht_status write_piece(const struct target *to, const ht__slab *slab, cons
         H5Sselect_hyperslab(there, H5S_SELECT_SET, start, NULL, count, NULL);
     }
     memory += offset * (int64_t)slab->element;
-    if (H5Dwrite(to->set, to->type, here, there, to->how, memory) <
-        0) /* closing would forget why */
+    /* Before anything is closed, which would forget why. */
+    if (H5Dwrite(to->set, to->type, here, there, to->how, memory) < 0)
         status = ht__error_set(HT_ERR_IO, "%s", ht__hdf5_error());
     H5Sclose(here);
     H5Sclose(there);

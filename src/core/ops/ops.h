@@ -98,8 +98,8 @@ ht_tensor *ht__grad_zeros(const char *what, const ht_body *x, const ht_tensor *g
 bool ht__check_operands(const char *what, int count, ht_tensor *const xs[]);
 ht_tensor *ht__concatenate(const char *what, int count, ht_tensor *const xs[], int axis);
 
-/* One axis in the other direction: a balanced copy if it is split, else a view, or x itself if it is
- * no longer than 1. NULL stays NULL. */
+/* One axis in the other direction: a balanced copy if it is split, else a view, or x itself if it
+ * is no longer than 1. NULL stays NULL. */
 ht_tensor *ht__flip_axis(const char *what, ht_tensor *x, int axis);
 
 /* ht_broadcast_to under the name of the call that needs it, and of its argument. */

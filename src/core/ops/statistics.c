@@ -128,7 +128,7 @@ typedef struct deviation_context {
     bool root;
 } deviation_context;
 
-/* var: gx = 2 g (x - mean) / n; std = sqrt(var): gx = g (x - mean) / (n std), and 0 where std is 0. */
+/* var: gx = 2 g (x - mean) / n; std = sqrt(var): gx = g (x - mean) / (n std), or 0 if std is 0. */
 static void deviation_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const deviation_context *context = ht_node_context(node, 0);

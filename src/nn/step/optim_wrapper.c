@@ -223,8 +223,8 @@ static ht_status clip(ht_optim_wrapper *wrapper)
     return status;
 }
 
-/* Whether gradients weighted by rows stay on this rank: under DASO, on batches that are not averaged
- * inside nodes. */
+/* Whether gradients weighted by rows stay on this rank: under DASO, on batches that are not
+ * averaged inside nodes. */
 static bool is_own_sum(const ht_optim_wrapper *wrapper)
 {
     const ht_data_parallel *dp = ht__dp_of(wrapper->model);

@@ -340,7 +340,7 @@ static ht_tensor *distance_of_none(ht_tensor *x)
     return ht_cdist(rows, ht_detach(rows), false);
 }
 
-/* Where PyTorch takes 0 as the gradient, in place of 0 / 0. */
+/* 0 is taken as the gradient in place of 0 / 0. */
 static void gradients_at_singular_points_are_zero(void **state)
 {
     static ht_tensor *(*const functions[])(ht_tensor *) = {

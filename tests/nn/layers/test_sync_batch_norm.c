@@ -247,8 +247,8 @@ static void an_error_on_one_rank_is_told_to_all(void **state)
     }
 }
 
-/* The message of one failed pass of a layer at `path` of a model ("": alone), whose last rank fails.
- * Up to the next error. */
+/* The message of one failed pass of a layer at `path` of a model ("": alone), whose last rank
+ * fails. Up to the next error. */
 static const char *message_at(const char *path, enum fault fault)
 {
     ht_module *layer = ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD);

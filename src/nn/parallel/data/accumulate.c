@@ -34,31 +34,38 @@ void ht__dp_forget_kept(ht_data_parallel *dp)
     dp->kept = NULL;
 }
 
-/* A group of a mean begins: gradients that were not zeroed after the last one, of an optimizer that
- * steps less often, are not part of this one's mean. */
-static ht_status keep_gradients(ht_data_parallel *dp)
+/* Changes the gradient of each parameter that has one, outside of any graph. */
+static ht_status for_each_grad(ht_data_parallel *dp,
+                               ht_status (*change)(ht_data_parallel *dp, int i, ht_tensor *grad))
 {
-    const ht_reducer *reducer = dp->reducer;
+    ht_reducer *reducer = dp->reducer;
+    ht_scope *scope = ht_scope_open();
+    const bool was = ht_set_grad_enabled(false);
     ht_status status = HT_SUCCESS;
-    ht_scope *scope;
-    bool was;
 
-    ht__dp_forget_kept(dp);
-    if (reducer->options.averaging != HT_AVERAGE_MEAN)
-        return HT_SUCCESS;
-    scope = ht_scope_open();
-    was = ht_set_grad_enabled(false);
     for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
-        if (!ht__reducer_has_grad(&reducer->params[i]))
-            continue;
-        if (dp->kept == NULL)
-            dp->kept = ht__alloc((size_t)reducer->count * sizeof *dp->kept);
-        dp->kept[i] = ht_retain(ht_copy(reducer->params[i].tensor->meta->grad));
-        status = dp->kept[i] != NULL ? HT_SUCCESS : ht_error_get(NULL);
+        if (ht__reducer_has_grad(&reducer->params[i]))
+            status = change(dp, i, reducer->params[i].tensor->meta->grad);
     }
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;
+}
+
+static ht_status keep(ht_data_parallel *dp, int i, ht_tensor *grad)
+{
+    if (dp->kept == NULL)
+        dp->kept = ht__alloc((size_t)dp->reducer->count * sizeof *dp->kept);
+    dp->kept[i] = ht_retain(ht_copy(grad));
+    return dp->kept[i] != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+/* A group of a mean begins: gradients that were not zeroed after the last one, of an optimizer that
+ * steps less often, are not part of this one's mean. */
+static ht_status keep_gradients(ht_data_parallel *dp)
+{
+    ht__dp_forget_kept(dp);
+    return dp->reducer->options.averaging == HT_AVERAGE_MEAN ? for_each_grad(dp, keep) : HT_SUCCESS;
 }
 
 ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync)
@@ -107,28 +114,20 @@ double ht__dp_seed_scale(const ht_data_parallel *dp)
 
 /* A mean over the passes that there were, instead of accumulation_steps; what was there before the
  * group stays as it is. */
+static ht_status stretch(ht_data_parallel *dp, int i, ht_tensor *grad)
+{
+    const double factor = (double)dp->reducer->options.accumulation_steps / dp->group;
+    ht_status status = ht_mul_scalar_(grad, factor);
+
+    if (status == HT_SUCCESS && dp->kept != NULL && dp->kept[i] != NULL)
+        status = ht_add_(grad, dp->kept[i], 1 - factor);
+    return status;
+}
+
 static ht_status stretch_mean(ht_data_parallel *dp)
 {
-    ht_reducer *reducer = dp->reducer;
-    double factor = (double)reducer->options.accumulation_steps / dp->group;
-    ht_status status = HT_SUCCESS;
-    ht_scope *scope;
-    bool was;
-
-    if (reducer->options.averaging != HT_AVERAGE_MEAN)
-        return HT_SUCCESS;
-    scope = ht_scope_open();
-    was = ht_set_grad_enabled(false);
-    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
-        if (!ht__reducer_has_grad(&reducer->params[i]))
-            continue;
-        status = ht_mul_scalar_(reducer->params[i].tensor->meta->grad, factor);
-        if (status == HT_SUCCESS && dp->kept != NULL && dp->kept[i] != NULL)
-            status = ht_add_(reducer->params[i].tensor->meta->grad, dp->kept[i], 1 - factor);
-    }
-    ht_set_grad_enabled(was);
-    ht_scope_close(scope);
-    return status;
+    return dp->reducer->options.averaging == HT_AVERAGE_MEAN ? for_each_grad(dp, stretch)
+                                                             : HT_SUCCESS;
 }
 
 /* A synchronised pass that adds nothing to the gradients of the unfinished group. */
@@ -144,22 +143,16 @@ static ht_status complete(ht_data_parallel *dp)
     return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, true, true) : status;
 }
 
+static ht_status divide_by_own(ht_data_parallel *dp, int i, ht_tensor *grad)
+{
+    const double weight = dp->reducer->params[i].weight;
+
+    return weight > 0 && weight != 1 ? ht_mul_scalar_(grad, 1 / weight) : HT_SUCCESS;
+}
+
 ht_status ht__dp_average_own(ht_data_parallel *dp)
 {
-    ht_reducer *reducer = dp->reducer;
-    ht_scope *scope = ht_scope_open();
-    const bool was = ht_set_grad_enabled(false);
-    ht_status status = HT_SUCCESS;
-
-    for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
-        const ht_reducer_param *param = &reducer->params[i];
-
-        if (ht__reducer_has_grad(param) && param->weight > 0 && param->weight != 1)
-            status = ht_mul_scalar_(param->tensor->meta->grad, 1 / param->weight);
-    }
-    ht_set_grad_enabled(was);
-    ht_scope_close(scope);
-    return status;
+    return for_each_grad(dp, divide_by_own);
 }
 
 ht_status ht__dp_flush(ht_data_parallel *dp)
