@@ -83,4 +83,26 @@ END
 check "a C++ program links, and has its lists and numbers" links
 rm -f tests/links.cc tests/links
 
+# refused TEXT COMPILER KEY...: an HT_KEY of these items does not compile, and this is said of it.
+refused() {
+    text=$1
+    compiler=$2
+    shift 2
+    printf '#include "ht.h"\nht_tensor *part(ht_tensor *x);\nht_tensor *part(ht_tensor *x) { return ht_getitem(x, HT_KEY(%s)); }\n' "$*" >tests/key.txt
+    # shellcheck disable=SC2086
+    ! $compiler $flags -fsyntax-only - <tests/key.txt >tests/key.out 2>&1 && grep -q "$text" tests/key.out
+}
+
+accepted() {
+    ! refused . "$@"
+}
+
+for compiler in "${CC:-mpicc} -std=c11 -x c" "$cxx -std=c++17 $skip_mpicxx -x c++"; do
+    language=${compiler##*-x }
+    check "HT_KEY takes 12 items, in $language" accepted "$compiler" '1, x, HT_ALL, 4, 5, 6, 7, 8, 9, 10, 11, 12'
+    check "HT_KEY takes no 13 items, in $language" refused 'HT_KEY takes 1 to 12 items' "$compiler" '1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13'
+    check "HT_KEY takes no double, in $language" refused 'an item of HT_KEY is an integer, a tensor or an ht_index' "$compiler" '1, 2.0'
+done
+rm -f tests/key.txt tests/key.out
+
 plan

@@ -11,7 +11,7 @@
  *
  * Each item is an integer, a tensor of integers or a mask (a tensor of bool), or one of these; they
  * mean what they mean in NumPy. HT_KEY is two arguments, int count, const ht_index key[], and takes
- * 1 to 12 items. */
+ * 1 to 12 items; more items, and items of another type, are errors when it is compiled. */
 #ifndef HT_KEY_H
 #define HT_KEY_H
 
@@ -79,6 +79,9 @@ static inline ht_index ht_index_item(ht_index item)
 #define HT_ELLIPSIS ht_index_plain(HT_INDEX_ELLIPSIS) /* as many HT_ALL as there are axes left */
 #define HT_NEWAXIS  ht_index_plain(HT_INDEX_NEWAXIS)  /* an axis of length 1 more in the result */
 
+#define HT_KEY_TOO_LONG   "HT_KEY takes 1 to 12 items"
+#define HT_KEY_WRONG_ITEM "an item of HT_KEY is an integer, a tensor or an ht_index"
+
 #ifdef __cplusplus
 #include <type_traits>
 
@@ -98,8 +101,16 @@ typename std::enable_if<std::is_integral<T>::value, ht_index>::type ht_index_fro
     return ht_index_integer(static_cast<long long>(at));
 }
 
+template <typename T>
+typename std::enable_if<std::is_floating_point<T>::value, ht_index>::type ht_index_from(T)
+{
+    static_assert(!std::is_floating_point<T>::value, HT_KEY_WRONG_ITEM);
+    return ht_index_integer(0);
+}
+
 template <typename... Ts> ht_list_of<ht_index, sizeof...(Ts)> ht_key_from(Ts... items)
 {
+    static_assert(sizeof...(Ts) <= 12, HT_KEY_TOO_LONG);
     return {{ht_index_from(items)...}};
 }
 
@@ -108,14 +119,27 @@ template <typename... Ts> ht_list_of<ht_index, sizeof...(Ts)> ht_key_from(Ts... 
 
 #else
 
+static inline ht_index ht_index_checked(size_t one, ht_index item)
+{
+    (void)one;
+    return item;
+}
+
 /* clang-format off */
-/* Tensors and integers of any type, and nothing else: a double would be cut in silence. */
-#define HT_INDEX(item) _Generic((item), ht_index: ht_index_item, ht_tensor *: ht_index_tensor, \
-    _Bool: ht_index_integer, char: ht_index_integer, signed char: ht_index_integer,           \
-    unsigned char: ht_index_integer, short: ht_index_integer,                                 \
-    unsigned short: ht_index_integer, int: ht_index_integer, unsigned: ht_index_integer,      \
-    long: ht_index_integer, unsigned long: ht_index_integer, long long: ht_index_integer,     \
-    unsigned long long: ht_index_integer)(item)
+/* `integer` for integers of any type, `other` for what is nothing that a key can have. */
+#define HT_INDEX_CASE(item, index, tensor, integer, other)                                    \
+    _Generic((item), ht_index: index, ht_tensor *: tensor, _Bool: integer, char: integer,     \
+    signed char: integer, unsigned char: integer, short: integer, unsigned short: integer,    \
+    int: integer, unsigned: integer, long: integer, unsigned long: integer,                   \
+    long long: integer, unsigned long long: integer, default: other)
+/* 1, unless the condition is false: then an error with this text. */
+#define HT_KEY_ASSERT(condition, text)                                                        \
+    (sizeof(struct { _Static_assert(condition, text); char one; }))
+/* A double would be cut in silence. */
+#define HT_INDEX(item)                                                                        \
+    ht_index_checked(HT_KEY_ASSERT(HT_INDEX_CASE(item, 1, 1, 1, 0), HT_KEY_WRONG_ITEM),       \
+    HT_INDEX_CASE(item, ht_index_item, ht_index_tensor, ht_index_integer,                     \
+    ht_index_integer)(item))
 
 #define HT_KEY_1(a)       HT_INDEX(a)
 #define HT_KEY_2(a, ...)  HT_INDEX(a), HT_KEY_1(__VA_ARGS__)
@@ -129,8 +153,12 @@ template <typename... Ts> ht_list_of<ht_index, sizeof...(Ts)> ht_key_from(Ts... 
 #define HT_KEY_10(a, ...) HT_INDEX(a), HT_KEY_9(__VA_ARGS__)
 #define HT_KEY_11(a, ...) HT_INDEX(a), HT_KEY_10(__VA_ARGS__)
 #define HT_KEY_12(a, ...) HT_INDEX(a), HT_KEY_11(__VA_ARGS__)
-#define HT_KEY_FORM(a, b, c, d, e, f, g, h, i, j, k, l, form, ...) form
-#define HT_KEY(...) HT_LIST(ht_index, HT_KEY_FORM(__VA_ARGS__, HT_KEY_12, HT_KEY_11,          \
+#define HT_KEY_MORE(...)                                                                      \
+    ht_index_integer((long long)HT_KEY_ASSERT(0, HT_KEY_TOO_LONG))
+#define HT_KEY_FORM(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, form, ...) form
+#define HT_KEY(...) HT_LIST(ht_index, HT_KEY_FORM(__VA_ARGS__, HT_KEY_MORE, HT_KEY_MORE,      \
+    HT_KEY_MORE, HT_KEY_MORE, HT_KEY_MORE, HT_KEY_MORE, HT_KEY_MORE, HT_KEY_MORE,             \
+    HT_KEY_12, HT_KEY_11,                                                                     \
     HT_KEY_10, HT_KEY_9, HT_KEY_8, HT_KEY_7, HT_KEY_6, HT_KEY_5, HT_KEY_4, HT_KEY_3,          \
     HT_KEY_2, HT_KEY_1, 0)(__VA_ARGS__))
 /* clang-format on */
