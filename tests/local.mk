@@ -60,6 +60,7 @@ core_tests = \
 	tests/core/collective/test_sends.c \
 	tests/core/collective/test_waitless.c \
 	tests/core/comm/test_comm.c \
+	tests/core/comm/test_raise.c \
 	tests/core/comm/test_topology_map.c \
 	tests/core/device/test_device.c \
 	tests/core/device/test_lagging.c \

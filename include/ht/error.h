@@ -6,9 +6,11 @@
  * HT_ERRORS_ABORT (default): ranks that fail alike are named together, the lowest prints, the job
  * ends with exit code 1. HT_ERRORS_RETURN: functions that return a tensor return NULL, actions
  * their ht_status, and NULL operands pass through without a second report, until ht_error_clear; a
- * NULL operand without an error before it is one itself, HT_ERR_ARGUMENT. A NULL result is NULL on
- * every rank of the communicator; a failure that only one rank can see ends the job under either
- * handler, for the others are on their way into a call that this rank will never make:
+ * NULL operand without an error before it is one itself, HT_ERR_ARGUMENT. An error of a call that
+ * has no operand with a communicator (a NULL in its place, an option) is returned if errors on the
+ * communicator in use are (ht_use_comm; HT_COMM_WORLD), or those on HT_COMM_SELF. A NULL result is
+ * NULL on every rank of the communicator; a failure that only one rank can see ends the job under
+ * either handler, for the others are on their way into a call that this rank will never make:
  * - no memory for a tensor or a packed copy, a fault of a device, an error of MPI, a deadline;
  * - what ranks pass differently to ht_ibcast, ht_iallreduce and ht_iallgather, which do not wait
  * and so cannot ask, where each is right by itself. The blocking calls of ht/communication.h ask
@@ -58,8 +60,8 @@ HT_API void ht_error_clear(void);
 
 /* An error of the program's own, as the library's functions raise theirs: records the message,
  * which should begin with the name of who found the cause, runs the handler of `comm`, and returns
- * `code` if that returns. All ranks of `comm` raise the same one; NULL: the process alone is
- * concerned. `code` is an error, else HT_ERR_ARGUMENT is taken. Logically collective. */
+ * `code` if that returns. All ranks of `comm` raise the same one; NULL: there is no operand,
+ * see above. `code` is an error, else HT_ERR_ARGUMENT is taken. Logically collective. */
 HT_API ht_status ht_error_raise(ht_comm *comm, ht_status code, const char *format, ...)
     HT_PRINTF(3, 4);
 

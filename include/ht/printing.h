@@ -20,6 +20,7 @@ HT_API ht_status ht_print(ht_tensor *x, FILE *stream);
 HT_API char *ht_tensor_str(ht_tensor *x);
 
 HT_API void ht_set_printoptions(int precision, int threshold, int edgeitems); /* 4, 1000, 3 */
+/* NULL: not wanted. */
 HT_API void ht_get_printoptions(int *precision, int *threshold, int *edgeitems);
 
 /* Writes what the library was built with and what it sees, as ht-info prints it: libraries, SIMD

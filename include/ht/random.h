@@ -14,7 +14,8 @@ HT_BEGIN_DECLS
 
 /* Seeds the generator of the calls below; the first draw after it is draw 0, on every communicator.
  * Logically collective. The state is the world's: its next draw. Setting it seeds, so that other
- * communicators go on with draw 0 (ht_nn_random_state_dict knows theirs, too). */
+ * communicators go on with draw 0 (ht_nn_random_state_dict knows theirs, too). Of the state what is
+ * NULL is not wanted. */
 HT_API void ht_random_seed(uint64_t seed);
 HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);
 HT_API void ht_random_set_state(uint64_t seed, uint64_t draw);

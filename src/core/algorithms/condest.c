@@ -78,7 +78,7 @@ ht_status ht_condest(ht_tensor *x, double *condition)
     double found;
 
     x = ht__matrix_operand(what, "x", x, HT_MATRIX_ANY, HT_KERNEL_QR);
-    if (x == NULL || HT_IS_NULL(condition, what, "condition"))
+    if (x == NULL || HT_IS_NULL_ON(x->body->comm, condition, what, "condition"))
         return ht_error_get(NULL);
     if (x->body->ndim != 2 || ht__rows(x) < ht__columns(x) || ht__columns(x) == 0)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE,

@@ -98,8 +98,8 @@ ht_status ht_lu(ht_tensor *a, ht_tensor **p, ht_tensor **l, ht_tensor **u)
     ht_status status;
 
     a = ht__matrix_operand(what, "a", a, HT_MATRIX_ANY, HT_KERNEL_LU);
-    if (a == NULL || HT_IS_NULL(p, what, "p") || HT_IS_NULL(l, what, "l") ||
-        HT_IS_NULL(u, what, "u"))
+    if (a == NULL || HT_IS_NULL_ON(a->body->comm, p, what, "p") ||
+        HT_IS_NULL_ON(a->body->comm, l, what, "l") || HT_IS_NULL_ON(a->body->comm, u, what, "u"))
         return ht_error_get(NULL);
     section = ht__section_begin(a);
     status = ht__is_split_batch(a) ? lu(what, ht_resplit(a, 0), &found[0], &found[1], &found[2])
@@ -198,7 +198,8 @@ ht_status ht_slogdet(ht_tensor *a, ht_tensor **sign, ht_tensor **logarithm)
     ht_section section;
 
     a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
-    if (a == NULL || HT_IS_NULL(sign, what, "sign") || HT_IS_NULL(logarithm, what, "logarithm"))
+    if (a == NULL || HT_IS_NULL_ON(a->body->comm, sign, what, "sign") ||
+        HT_IS_NULL_ON(a->body->comm, logarithm, what, "logarithm"))
         return ht_error_get(NULL);
     if (ht__is_split_batch(a))
         return ht_slogdet(ht_resplit(a, 0), sign, logarithm);

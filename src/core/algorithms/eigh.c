@@ -81,7 +81,7 @@ ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v)
     int split;
 
     a = ht__matrix_operand(what_eigh, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_EIGH);
-    if (a == NULL || HT_IS_NULL(w, what_eigh, "w"))
+    if (a == NULL || HT_IS_NULL_ON(a->body->comm, w, what_eigh, "w"))
         return ht_error_get(NULL);
     section = ht__section_begin(a);
     split = a->body->split;

@@ -138,7 +138,7 @@ ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high, ht_t
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(counts, what, "counts"))
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, counts, what, "counts"))
         return ht_error_get(NULL);
     if (bins < 1 || bins >= MOST_EDGES)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %lld bins, expected 1 to 2^59 - 1",

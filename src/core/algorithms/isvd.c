@@ -87,8 +87,10 @@ ht_status ht_isvd(ht_tensor *columns, ht_tensor *u, ht_tensor *s, ht_tensor *vh,
     o.columns = ht__matrix_operand(what, "columns", columns, HT_MATRIX_ANY, HT_KERNEL_SVD);
     o.u = o.columns != NULL ? ht__matrix_operand(what, "u", u, HT_MATRIX_ANY, HT_KERNEL_SVD) : NULL;
     o.vh = o.u != NULL ? ht__matrix_operand(what, "vh", vh, HT_MATRIX_ANY, HT_KERNEL_SVD) : NULL;
-    if (o.vh == NULL || HT_IS_NULL(s, what, "s") || HT_IS_NULL(new_u, what, "new_u") ||
-        HT_IS_NULL(new_s, what, "new_s") || HT_IS_NULL(new_vh, what, "new_vh") ||
+    if (o.vh == NULL || HT_IS_NULL(s, what, "s") ||
+        HT_IS_NULL_ON(o.vh->body->comm, new_u, what, "new_u") ||
+        HT_IS_NULL_ON(o.vh->body->comm, new_s, what, "new_s") ||
+        HT_IS_NULL_ON(o.vh->body->comm, new_vh, what, "new_vh") ||
         !ht__check_together_as(what, "columns", o.columns, "u", o.u) ||
         !ht__check_together_as(what, "columns", o.columns, "s", s) ||
         !ht__check_together_as(what, "columns", o.columns, "vh", o.vh) || !check(&o))

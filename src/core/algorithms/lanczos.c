@@ -154,7 +154,8 @@ ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_t
     ht_status status;
 
     a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_EIGH);
-    if (a == NULL || HT_IS_NULL(v, what, "v") || HT_IS_NULL(t, what, "t") ||
+    if (a == NULL || HT_IS_NULL_ON(a->body->comm, v, what, "v") ||
+        HT_IS_NULL_ON(a->body->comm, t, what, "t") ||
         (v0 != NULL && !ht__check_together_as(what, "a", a, "v0", v0)))
         return ht_error_get(NULL);
     if (a->body->ndim != 2 || m < 1 || m > ht__rows(a))

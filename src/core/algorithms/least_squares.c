@@ -174,7 +174,7 @@ ht_status ht_polar(ht_tensor *x, ht_tensor **u, ht_tensor **h)
     ht_status status;
 
     x = ht__matrix_operand(what, "x", x, HT_MATRIX_ANY, HT_KERNEL_SVD);
-    if (x == NULL || HT_IS_NULL(u, what, "u"))
+    if (x == NULL || HT_IS_NULL_ON(x->body->comm, u, what, "u"))
         return ht_error_get(NULL);
     if (ht__rows(x) < ht__columns(x))
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE,

@@ -202,7 +202,7 @@ ht_tensor *ht_from_partitioned(const ht_partitioned *partitioned)
     ht_status status;
 
     if (partitioned == NULL || partitioned->comm == NULL) {
-        ht__fail_null(from_what, partitioned == NULL ? "description" : "communicator");
+        ht__fail_null(NULL, from_what, partitioned == NULL ? "description" : "communicator");
         return NULL;
     }
 

@@ -148,7 +148,7 @@ ht_status ht_qr(ht_tensor *x, ht_tensor **q, ht_tensor **r)
     ht_status status;
 
     x = ht__matrix_operand(what_qr, "x", x, HT_MATRIX_ANY, HT_KERNEL_QR);
-    if (x == NULL || HT_IS_NULL(r, what_qr, "r"))
+    if (x == NULL || HT_IS_NULL_ON(x->body->comm, r, what_qr, "r"))
         return ht_error_get(NULL);
     if (ht__is_split_batch(x))
         return qr_of_batches(x, q, r);

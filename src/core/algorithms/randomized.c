@@ -92,8 +92,9 @@ static ht_status rsvd_of(sample s, ht_tensor *x, int64_t oversamples, ht_tensor 
     ht_status status;
 
     x = ht__matrix_operand(s.what, "x", x, HT_MATRIX_ANY, HT_KERNEL_SVD);
-    if (x == NULL || HT_IS_NULL(u, s.what, "u") || HT_IS_NULL(values, s.what, "s") ||
-        HT_IS_NULL(vh, s.what, "vh") || !settle(&s, x, oversamples))
+    if (x == NULL || HT_IS_NULL_ON(x->body->comm, u, s.what, "u") ||
+        HT_IS_NULL_ON(x->body->comm, values, s.what, "s") ||
+        HT_IS_NULL_ON(x->body->comm, vh, s.what, "vh") || !settle(&s, x, oversamples))
         return ht_error_get(NULL);
     section = ht__section_begin(x);
     status = ht__check_finite(s.what, x);
@@ -145,7 +146,7 @@ static ht_status reigh_of(sample s, ht_tensor *a, int64_t oversamples, ht_tensor
     ht_status status;
 
     a = ht__matrix_operand(s.what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_EIGH);
-    if (a == NULL || HT_IS_NULL(w, s.what, "w") || !settle(&s, a, oversamples))
+    if (a == NULL || HT_IS_NULL_ON(a->body->comm, w, s.what, "w") || !settle(&s, a, oversamples))
         return ht_error_get(NULL);
     section = ht__section_begin(a);
     status = ht__check_finite(s.what, a);

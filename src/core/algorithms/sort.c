@@ -210,7 +210,8 @@ ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values, h
 {
     const ht_order order = {"ht_sort", descending, false, HT_KEEP_ALL};
 
-    if (HT_IS_NULL(x, order.what, "x") || HT_IS_NULL(values, order.what, "values") ||
+    if (HT_IS_NULL(x, order.what, "x") ||
+        HT_IS_NULL_ON(x->body->comm, values, order.what, "values") ||
         !ht__check_axis(order.what, x, &axis))
         return ht_error_get(NULL);
     return sort(order, x, axis, values, indices);
@@ -235,7 +236,8 @@ ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_tensor **v
 {
     const ht_order order = {"ht_topk", largest, false, k};
 
-    if (HT_IS_NULL(x, order.what, "x") || HT_IS_NULL(values, order.what, "values") ||
+    if (HT_IS_NULL(x, order.what, "x") ||
+        HT_IS_NULL_ON(x->body->comm, values, order.what, "values") ||
         !ht__check_axis(order.what, x, &axis))
         return ht_error_get(NULL);
     if (k < 0 || k > x->body->shape[axis])

@@ -139,7 +139,7 @@ ht_status ht_svd(ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tensor **vh)
     ht_status status;
 
     x = ht__matrix_operand(what_svd, "x", x, HT_MATRIX_ANY, HT_KERNEL_SVD);
-    if (x == NULL || HT_IS_NULL(s, what_svd, "s"))
+    if (x == NULL || HT_IS_NULL_ON(x->body->comm, s, what_svd, "s"))
         return ht_error_get(NULL);
     section = ht__section_begin(x);
     if (ht__is_split_batch(x))

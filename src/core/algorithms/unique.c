@@ -371,7 +371,7 @@ ht_status ht_unique(ht_tensor *x, ht_tensor **values, ht_tensor **inverse, ht_te
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(values, what, "values"))
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, values, what, "values"))
         return ht_error_get(NULL);
     was = ht_set_grad_enabled(false);
     outer = ht__together(x->body->comm);

@@ -15,8 +15,9 @@
 /* ---- errors (error.c) ---------------------------------------------------------------------------
  * HT_FAIL: the cause is replicated metadata, so every rank of `comm` fails alike; runs its handler.
  * HT_FAIL_HERE: this rank alone may see it; on more than one rank it ends the job.
- * Both return the code. `comm` may be NULL: the process alone is concerned. Messages start with the
- * name of the public function: "ht_matmul: a is (4, 3), b is (5, 2): inner sizes 3 and 5 differ".
+ * Both return the code. `comm` may be NULL: there is no operand that has one (comm/raise.c).
+ * Messages start with the name of the public function:
+ * "ht_matmul: a is (4, 3), b is (5, 2): inner sizes 3 and 5 differ".
  */
 #define HT_FAIL(comm, code, ...)      ht__fail(comm, code, false, __FILE__, __LINE__, __VA_ARGS__)
 #define HT_FAIL_HERE(comm, code, ...) ht__fail(comm, code, true, __FILE__, __LINE__, __VA_ARGS__)
@@ -36,9 +37,12 @@ void ht__named_end(const char *outer);
 /* Whether a public function `what` got NULL for `name`. What an earlier error made NULL was
  * reported with it and passes through; any other is reported here: HT_ERR_ARGUMENT "what: the name
  * is NULL". ht_error_get is the code of both. */
-#define HT_IS_NULL(operand, what, name) \
-    (ht__alive(operand, what, name) == NULL && ht__fail_null(what, name))
-bool ht__fail_null(const char *what, const char *name);
+#define HT_IS_NULL(operand, what, name) HT_IS_NULL_ON(NULL, operand, what, name)
+
+/* The same on a communicator, for the place of a result beside an operand that is there. */
+#define HT_IS_NULL_ON(comm, operand, what, name) \
+    (ht__alive(operand, what, name) == NULL && ht__fail_null(comm, what, name))
+bool ht__fail_null(ht_comm *comm, const char *what, const char *name);
 
 /* HT_ERR_ARGUMENT on `comm` (NULL: the process alone) unless an options struct was filled by its
  * default function, `type` followed by _default. */

@@ -158,10 +158,10 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
     return code;
 }
 
-bool ht__fail_null(const char *what, const char *name)
+bool ht__fail_null(ht_comm *comm, const char *what, const char *name)
 {
     if (last.code == HT_SUCCESS)
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is NULL", what, name);
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %s is NULL", what, name);
     return true;
 }
 

@@ -58,14 +58,25 @@ ht_status ht_error_agree(ht_comm *comm, ht_status mine, const char *format, ...)
     return ht__agree_end("ht_error_agree", comm, begun, mine);
 }
 
+/* Nobody's error: there was no operand to take a communicator from (a NULL, options that are not
+ * initialised). It is the same on all ranks that run the program, or concerns a process that works
+ * by itself: returned if errors on the communicator in use are, or those on HT_COMM_SELF. */
+static bool is_returned(ht_comm *comm, bool here)
+{
+    if (comm != NULL)
+        return comm->handler == HT_ERRORS_RETURN;
+    if (!ht_is_initialized())
+        return false;
+    return ht_comm_self()->handler == HT_ERRORS_RETURN ||
+           (!here && ht_get_comm()->handler == HT_ERRORS_RETURN);
+}
+
 static void raised(ht_comm *comm, ht_status code, bool here, const char *message)
 {
-    if (comm == NULL && ht_is_initialized())
-        comm = ht_comm_self();
-    if (here && together != NULL && comm != NULL && together->size > comm->size)
+    if (here && together != NULL && (comm == NULL || together->size > comm->size))
         comm = together;
     bool alone_of_many = here && comm != NULL && comm->size > 1;
-    if (comm == NULL || alone_of_many || comm->handler == HT_ERRORS_ABORT)
+    if (alone_of_many || !is_returned(comm, here))
         ht__abort(code, message);
 }
 

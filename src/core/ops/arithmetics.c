@@ -140,7 +140,9 @@ ht_status ht_divmod(ht_tensor *a, ht_tensor *b, ht_tensor **quotient, ht_tensor 
     ht_tensor *q, *r;
 
     floor.name = remainder.name = "ht_divmod";
-    if (HT_IS_NULL(quotient, "ht_divmod", "quotient") || HT_IS_NULL(rest, "ht_divmod", "rest"))
+    if (HT_IS_NULL(a, "ht_divmod", "a") || HT_IS_NULL(b, "ht_divmod", "b") ||
+        HT_IS_NULL_ON(a->body->comm, quotient, "ht_divmod", "quotient") ||
+        HT_IS_NULL_ON(a->body->comm, rest, "ht_divmod", "rest"))
         return ht_error_get(NULL);
     q = ht__binary(&floor, a, b);
     r = q != NULL ? ht__binary(&remainder, a, b) : NULL;

@@ -54,7 +54,8 @@ ht_status ht_allclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool
     ht_status status;
     double found = 1;
 
-    if (HT_IS_NULL(a, what, "a") || HT_IS_NULL(b, what, "b") || HT_IS_NULL(close, what, "close"))
+    if (HT_IS_NULL(a, what, "a") || HT_IS_NULL(b, what, "b") ||
+        HT_IS_NULL_ON(a->body->comm, close, what, "close"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
     apart = isclose(what, a, b, rtol, atol, equal_nan);

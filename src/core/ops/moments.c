@@ -221,8 +221,8 @@ ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_tensor *
     static const char what[] = "ht_average_ext";
     ht_tensor *found, *sum = NULL;
 
-    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(average, what, "average") ||
-        HT_IS_NULL(sum_of_weights, what, "sum_of_weights"))
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, average, what, "average") ||
+        HT_IS_NULL_ON(x->body->comm, sum_of_weights, what, "sum_of_weights"))
         return ht_error_get(NULL);
     found = average_of(what, x, axis, weights, &sum);
     if (found == NULL || sum == NULL)

@@ -23,9 +23,12 @@ void ht_set_printoptions(int new_precision, int new_threshold, int new_edge_item
 
 void ht_get_printoptions(int *now_precision, int *now_threshold, int *now_edge_items)
 {
-    *now_precision = precision;
-    *now_threshold = threshold;
-    *now_edge_items = edge_items;
+    if (now_precision != NULL)
+        *now_precision = precision;
+    if (now_threshold != NULL)
+        *now_threshold = threshold;
+    if (now_edge_items != NULL)
+        *now_edge_items = edge_items;
 }
 
 typedef struct text {
@@ -238,9 +241,13 @@ char *ht_tensor_str(ht_tensor *x)
 
 ht_status ht_print(ht_tensor *x, FILE *stream)
 {
-    char *string = string_of("ht_print", x);
     int ranks = ht_comm_size(HT_COMM_WORLD);
+    char *string;
 
+    if (HT_IS_NULL(x, "ht_print", "x") ||
+        HT_IS_NULL_ON(x->body->comm, stream, "ht_print", "stream"))
+        return ht_error_get(NULL);
+    string = string_of("ht_print", x);
     if (string == NULL)
         return ht_error_get(NULL);
     if (x->body->comm->size == 1 && ranks > 1)

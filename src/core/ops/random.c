@@ -55,8 +55,10 @@ void ht_random_seed(uint64_t seed)
 
 void ht_random_get_state(uint64_t *seed, uint64_t *draw)
 {
-    *seed = seed_now;
-    *draw = world_draws;
+    if (seed != NULL)
+        *seed = seed_now;
+    if (draw != NULL)
+        *draw = world_draws;
 }
 
 void ht_random_set_state(uint64_t seed, uint64_t draw)

@@ -27,7 +27,7 @@ ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal)
     ht_status status;
 
     if (HT_IS_NULL(a, "ht_equal", "a") || HT_IS_NULL(b, "ht_equal", "b") ||
-        HT_IS_NULL(equal, "ht_equal", "equal"))
+        HT_IS_NULL_ON(a->body->comm, equal, "ht_equal", "equal"))
         return ht_error_get(NULL);
     *equal = false;
     if (!ht__body_same_shape(a->body, b->body))

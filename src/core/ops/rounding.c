@@ -64,7 +64,9 @@ ht_status ht_modf(ht_tensor *x, ht_tensor **fraction, ht_tensor **whole)
 
     cut.name = "ht_modf";
     cut.result = HT_RESULT_FLOAT;
-    if (HT_IS_NULL(fraction, "ht_modf", "fraction") || HT_IS_NULL(whole, "ht_modf", "whole"))
+    if (HT_IS_NULL(x, "ht_modf", "x") ||
+        HT_IS_NULL_ON(x->body->comm, fraction, "ht_modf", "fraction") ||
+        HT_IS_NULL_ON(x->body->comm, whole, "ht_modf", "whole"))
         return ht_error_get(NULL);
     f = ht__unary(&frac_op, x);
     w = f != NULL ? ht__unary(&cut, x) : NULL;

@@ -273,7 +273,7 @@ ht_tensor *ht_from_dlpack(struct DLManagedTensorVersioned *managed)
     static const char what[] = "ht_from_dlpack";
 
     if (managed == NULL) {
-        ht__fail_null(what, "DLManagedTensorVersioned");
+        ht__fail_null(NULL, what, "DLManagedTensorVersioned");
         return NULL;
     }
     return from_versioned(what, managed, NULL);
@@ -284,7 +284,7 @@ ht_tensor *ht_from_dlpack_ext(struct DLManagedTensorVersioned *managed, ht_devic
     static const char what[] = "ht_from_dlpack_ext";
 
     if (managed == NULL) {
-        ht__fail_null(what, "DLManagedTensorVersioned");
+        ht__fail_null(NULL, what, "DLManagedTensorVersioned");
         return NULL;
     }
     return HT_IS_NULL(device, what, "the device") ? NULL : from_versioned(what, managed, device);
@@ -296,7 +296,7 @@ ht_tensor *ht_from_dlpack_unversioned(struct DLManagedTensor *managed)
     ht_device *device;
 
     if (managed == NULL) {
-        ht__fail_null(what, "DLManagedTensor");
+        ht__fail_null(NULL, what, "DLManagedTensor");
         return NULL;
     }
     if (!can_borrow(what, &managed->tensor))

@@ -117,8 +117,8 @@ ht_status ht_tensor_counts_displs(const ht_tensor *x, int64_t counts[], int64_t 
 {
     static const char what[] = "ht_tensor_counts_displs";
 
-    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(counts, what, "counts") ||
-        HT_IS_NULL(displs, what, "displs"))
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, counts, what, "counts") ||
+        HT_IS_NULL_ON(x->body->comm, displs, what, "displs"))
         return ht_error_get(NULL);
     if (x->body->split == HT_NONE)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: x has no split, expected one", what);

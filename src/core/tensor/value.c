@@ -76,8 +76,11 @@ ht_value *ht_value_map(void)
 
 ht_value *ht_value_tensors(int count, ht_tensor *const tensors[])
 {
-    ht_value *list = ht_value_list();
+    ht_value *list;
 
+    if (count > 0 && HT_IS_NULL(tensors, "ht_value_tensors", "the list of tensors"))
+        return NULL;
+    list = ht_value_list();
     for (int i = 0; i < count; i++) {
         if (ht_value_append(list, ht_value_tensor(tensors[i])) != HT_SUCCESS)
             return NULL;

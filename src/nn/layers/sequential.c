@@ -17,9 +17,12 @@ static const ht_module_type type = {.name = "Sequential", .forward = forward};
 
 ht_module *ht_nn_sequential(int count, ht_module *const modules[])
 {
-    ht_module *self = ht_module_new(0, &type);
+    ht_module *self;
     ht_status status = HT_SUCCESS;
 
+    if (count > 0 && HT_IS_NULL(modules, "ht_nn_sequential", "the list of modules"))
+        return NULL;
+    self = ht_module_new(0, &type);
     for (int i = 0; i < count; i++) {
         char name[16];
 

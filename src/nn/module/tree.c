@@ -101,13 +101,15 @@ void ht_module_apply(ht_module *module, ht_module_visit_fn *visit, void *user)
 
 void ht_module_named_parameters(ht_module *module, ht_tensor_visit_fn *visit, void *user)
 {
-    if (ht__module_drain(module) == HT_SUCCESS)
+    if (!HT_IS_NULL(visit, "ht_module_named_parameters", "the function") &&
+        ht__module_drain(module) == HT_SUCCESS)
         ht__module_walk_tensors(module, HT_SLOT_PARAMETER, visit, user);
 }
 
 void ht_module_named_buffers(ht_module *module, ht_tensor_visit_fn *visit, void *user)
 {
-    if (ht__module_drain(module) == HT_SUCCESS)
+    if (!HT_IS_NULL(visit, "ht_module_named_buffers", "the function") &&
+        ht__module_drain(module) == HT_SUCCESS)
         ht__module_walk_tensors(module, HT_SLOT_BUFFER, visit, user);
 }
 

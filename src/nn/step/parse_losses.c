@@ -77,6 +77,8 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
     ht_tensor *sum = NULL;
     ht_status status = HT_SUCCESS;
 
+    if (HT_IS_NULL(total, what, "total"))
+        return ht_error_get(NULL);
     *total = NULL;
     if (log != NULL)
         *log = NULL;

@@ -211,9 +211,10 @@ static ht_status agree(ht_dataloader *loader, const ht__made *made)
 
 bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
 {
-    *batch = (ht_batch){0};
-    if (HT_IS_NULL(loader, "ht_dataloader_next", "the loader"))
+    if (HT_IS_NULL(loader, "ht_dataloader_next", "the loader") ||
+        HT_IS_NULL_ON(loader->dataset->comm, batch, "ht_dataloader_next", "the batch"))
         return false;
+    *batch = (ht_batch){0};
     give_back(loader);
     if (loader->status != HT_SUCCESS) {
         ht__error_set(loader->status, "%s", loader->message);

@@ -287,7 +287,7 @@ void ht_daso_print(const ht_daso *daso, FILE *stream)
 {
     phase_text text;
 
-    if (daso == NULL)
+    if (daso == NULL || HT_IS_NULL(stream, "ht_daso_print", "the stream"))
         return;
     write_phase(text, &daso->schedule);
     fprintf(stream, "DASO, %d nodes, %d ranks in %d groups, %s\n", daso->comm->nodes,
