@@ -209,6 +209,7 @@ test_scripts = \
 	tests/core/full_disk.sh \
 	tests/core/handles.sh \
 	tests/core/jobs.sh \
+	tests/core/late.sh \
 	tests/core/stall.sh \
 	tests/coverage.sh \
 	tests/distribution.sh \
@@ -266,6 +267,7 @@ test_programs = \
 	tests/core/full_disk \
 	tests/core/handles \
 	tests/core/job \
+	tests/core/late \
 	tests/core/stall \
 	tests/fuzz/fuzz \
 	tests/multinode/cable \
@@ -318,6 +320,10 @@ tests_core_full_disk_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_core_handles_SOURCES = tests/core/handles.c
 tests_core_handles_LDADD = $(checked_library)
 tests_core_handles_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+tests_core_late_SOURCES = tests/core/late.c
+tests_core_late_LDADD = libht.la
+tests_core_late_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 # MPI's functions that it replaces are replaced for HDF5 too.
 tests_core_stall_SOURCES = tests/core/stall.c

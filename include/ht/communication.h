@@ -36,7 +36,8 @@ HT_API ht_status ht_init_comm(MPI_Comm world);
  * are to be released before: none may be used after it. Returns the number of leaked objects of
  * this rank, at most 255 as an exit status is, 0 when all is well, for a program to return from
  * main; their kinds are named in a warning (an error with HT_LEAK_CHECK=1 and in debug builds).
- * Collective over the world. */
+ * A program's MPI_Finalize ends the library, too, without a look at what is left; then this returns
+ * 0. Collective over the world. */
 HT_API int ht_finalize(void);
 
 HT_API bool ht_is_initialized(void);

@@ -17,7 +17,7 @@ HT_BEGIN_DECLS
 HT_API void *ht_retain(void *object);
 
 /* Takes one from the count of any handle; the last release destroys the object. NULL is ignored,
- * and so is, with a warning, what is released after ht_finalize. Not collective. */
+ * and so is, with a warning, what is released after ht_finalize or MPI_Finalize. Not collective. */
 HT_API void ht_release(void *object);
 
 /* Opens a scope on the calling thread: every tensor and value made until its close lives in it.

@@ -93,7 +93,10 @@ extern struct ht_process {
     int rank, size; /* in the world; 0 and 1 before ht_init */
     int threads;    /* that compute: OMP_NUM_THREADS, or cores of the node / ranks on it */
     bool initialized;
-    bool ended; /* ht_finalize has returned: what is left cannot be destroyed any more */
+    /* ht_finalize has returned, or the program has finalised MPI: what is left cannot be destroyed
+     * any more. */
+    bool ended;
+    const char *ended_by; /* which of the two; a literal */
     /* An error was recorded; may end the job. NULL: ends the process. `here`: see HT_FAIL_HERE. */
     void (*raised)(ht_comm *comm, ht_status code, bool here, const char *message);
     void (*end)(ht_status code, const char *message); /* does not return. NULL: exit */

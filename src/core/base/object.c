@@ -57,8 +57,9 @@ static void say_too_late(void)
 
     if (!atomic_exchange(&said, true))
         ht_log_write(HT_LOG_WARN,
-                     "ht_release: called after ht_finalize, when there is nothing left "
-                     "to release: release what you hold before it");
+                     "ht_release: called after %s, when there is nothing left "
+                     "to release: release what you hold before it",
+                     ht__process.ended_by);
 }
 
 void ht_release(void *object)

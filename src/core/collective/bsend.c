@@ -39,16 +39,12 @@ static void drop_delivered(void)
 
 static void wait_for_all(void)
 {
-    int finalized = 0;
-
-    MPI_Finalized(&finalized);
     while (first != NULL) {
         letter *it = first;
 
         first = it->next;
-        if (!finalized)
-            ht__wait_mpi(ht__comm_world_if_any(), 1, &it->request,
-                         "ht_finalize, for what ht_bsend has sent");
+        ht__wait_mpi(ht__comm_world_if_any(), 1, &it->request,
+                     "ht_finalize, for what ht_bsend has sent");
         free(it);
     }
 }

@@ -11,6 +11,7 @@ libht_objects_la_SOURCES += \
 	src/core/comm/header.c \
 	src/core/comm/meta.c \
 	src/core/comm/mpi.h \
+	src/core/comm/mpi_end.c \
 	src/core/comm/raise.c \
 	src/core/comm/start.c \
 	src/core/comm/topology.c \

@@ -22,6 +22,11 @@ void ht__mpi_errors_start(void);
 void ht__mpi_errors_end(void);
 int ht__mpi_test(int count, MPI_Request requests[], int *done);
 
+/* `call` runs in a MPI_Finalize of the program's, while MPI can still be called, unless it is
+ * forgotten before (comm/mpi_end.c). */
+void ht__mpi_end_start(void (*call)(void));
+void ht__mpi_end_forget(void);
+
 /* Whether the calling thread may call MPI at all. */
 bool ht__mpi_usable(void);
 
@@ -79,6 +84,7 @@ static inline void ht__watch_leave(void)
 void ht__watch_start(MPI_Comm world);                  /* before the first collective call */
 void ht__watch_connect(MPI_Comm world);                /* duplicates it; collective */
 void ht__watch_meet(ht_comm *world, const char *what); /* a barrier that no other call can meet */
+void ht__watch_stop(void);                             /* its thread alone; not collective */
 void ht__watch_end(void);
 
 const char *ht__watch_waits_in(void); /* what this rank waits in; NULL: nothing */

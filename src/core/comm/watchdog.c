@@ -163,15 +163,20 @@ bool ht__watch_running(void)
     return running;
 }
 
+void ht__watch_stop(void)
+{
+    if (!running)
+        return;
+    pthread_mutex_lock(&lock);
+    stopping = true;
+    pthread_cond_signal(&stop);
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, NULL);
+    running = false;
+}
+
 void ht__watch_end(void)
 {
-    if (running) {
-        pthread_mutex_lock(&lock);
-        stopping = true;
-        pthread_cond_signal(&stop);
-        pthread_mutex_unlock(&lock);
-        pthread_join(thread, NULL);
-        running = false;
-    }
+    ht__watch_stop();
     ht__ask_end();
 }

@@ -45,9 +45,14 @@ ht_exchange *ht__exchange_get(ht_comm *comm, ht_purpose purpose)
     return engine_new(comm, purpose);
 }
 
-void ht__exchange_end(void)
+void ht__exchange_stop(void)
 {
     ht__thread_stop();
+}
+
+void ht__exchange_end(void)
+{
+    ht__exchange_stop();
     while (engines != NULL) {
         ht_exchange *exchange = engines;
 

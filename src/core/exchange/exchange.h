@@ -109,6 +109,7 @@ void ht__exchange_release(ht_exchange *exchange, ht_exchange_op *op);
 void ht__exchange_set_segment(ht_exchange *exchange, size_t bytes);
 
 /* Frees all engines; collective, for ht_finalize. */
+void ht__exchange_stop(void); /* its thread alone; not collective */
 void ht__exchange_end(void);
 
 #endif

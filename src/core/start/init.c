@@ -58,6 +58,21 @@ static void check_room(void)
             (long long)(limit >> 20));
 }
 
+/* The program finalises MPI. What calls it without being asked ends now; nothing here is
+ * collective, and objects stay as they are, because the program may hold any of them. */
+static void on_mpi_end(void)
+{
+    starts = 0;
+    finalize_mpi = false;
+    ht__process.initialized = false;
+    ht__run_at_finalize();
+    ht__exchange_stop();
+    ht__watch_stop();
+    ht__timeline_close();
+    ht__process.ended_by = "MPI_Finalize";
+    ht__process.ended = true;
+}
+
 static ht_status start(MPI_Comm world)
 {
     int ranks, cores, level;
@@ -92,6 +107,7 @@ static ht_status start(MPI_Comm world)
     starts = 1;
     ht__process.initialized = true;
     ht__process.ended = false;
+    ht__mpi_end_start(on_mpi_end);
     ht__timeline_init();
     return HT_SUCCESS;
 }
@@ -136,38 +152,33 @@ ht_status ht_init_comm(MPI_Comm world)
 /* What main returns keeps 8 bits of it: 256 objects would be success. */
 static int end(int leaks)
 {
+    ht__process.ended_by = "ht_finalize";
     ht__process.ended = true;
     return leaks < 255 ? leaks : 255;
 }
 
 int ht_finalize(void)
 {
-    int finalized = 0, leaks;
+    int leaks;
 
-    if (starts == 0 || --starts > 0)
+    if (starts == 0 || --starts > 0) /* 0 after the program's MPI_Finalize, too */
         return 0;
     ht__process.initialized = false;
-    MPI_Finalized(&finalized);
+    ht__mpi_end_forget();
     ht__run_at_finalize();
-    if (!finalized)
-        ht__timeline_report();
+    ht__timeline_report();
 
     const char *outer = ht__watch_guard("ht_finalize");
 
     /* A rank that ends early is to be found waiting here, while its watchdog can still say so. */
-    if (!finalized) {
-        ht__begin(ht__comm_world_if_any(), (ht_call){.what = "ht_finalize"});
-        ht__watch_meet(ht__comm_world_if_any(), "ht_finalize");
-        ht__compare_end(ht__comm_world_if_any());
-    }
+    ht__begin(ht__comm_world_if_any(), (ht_call){.what = "ht_finalize"});
+    ht__watch_meet(ht__comm_world_if_any(), "ht_finalize");
+    ht__compare_end(ht__comm_world_if_any());
     ht__core_finalize();
-    if (!finalized)
-        ht__exchange_end();
+    ht__exchange_end();
     ht__timeline_close();
     ht__comm_end();
     leaks = ht__object_report_leaks();
-    if (finalized)
-        return end(leaks);
     ht__types_end();
     ht__mpi_errors_end();
     ht__abort_end();
