@@ -6,7 +6,8 @@
  * may be split by rows or columns: no rank holds more than its operands, its results and a panel of
  * as many columns as its own. Batches are factored where they lie, those that are split along
  * their matrices after they were dealt out by their first axis. float32, float64, complex64 and
- * complex128; integers and bool become float32; 16-bit numbers are HT_ERR_DTYPE. Collective when an
+ * complex128. Operands promote to one dtype first; if that is an integer or bool, it becomes float32.
+ * 16-bit numbers are HT_ERR_DTYPE. Collective when an
  * operand is split. Common errors: HT_ERR_SHAPE, HT_ERR_DTYPE. */
 #ifndef HT_DECOMPOSITIONS_H
 #define HT_DECOMPOSITIONS_H

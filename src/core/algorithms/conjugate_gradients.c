@@ -86,16 +86,14 @@ static ht_tensor *descend(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tole
     return status == HT_SUCCESS ? ht__times_power(d.x, of_b - of_a) : NULL;
 }
 
-/* b, or x0, as a column on every rank. */
+/* b, or x0, as a column on every rank, of the dtype of a. */
 static ht_tensor *column(const char *what, const char *name, const ht_tensor *a, ht_tensor *b)
 {
     if (HT_IS_NULL(b, what, name) || !ht__check_together_as(what, "a", a, name, b))
         return NULL;
-    if (b->body->dtype == HT_FLOAT16 || b->body->dtype == HT_BFLOAT16) {
-        HT_FAIL(b->body->comm, HT_ERR_DTYPE, "%s: %s is %s, expected float32 or wider (ht_astype)",
-                what, name, ht_dtype_name(b->body->dtype));
+    b = ht__wide_operand(what, name, b, a->body->dtype);
+    if (b == NULL)
         return NULL;
-    }
     if (b->body->ndim == 1 && b->body->shape[0] == ht__rows(a))
         return ht_expand_dims(ht_resplit(b, HT_NONE), 1);
     HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: a is %s, %s is %s: expected a vector of its length",
@@ -111,40 +109,37 @@ static ht_tensor *solve(const char *what, ht_tensor *a, ht_tensor *b, ht_tensor 
     const bool has_start = x0 != NULL;
     ht_section section;
     ht_tensor *x = NULL;
-    ht_dtype dtype;
 
     section = ht__section_begin(a);
     b = column(what, "b", a, b);
     x0 = has_start && b != NULL ? column(what, "x0", a, x0) : NULL;
-    if (b != NULL && (x0 != NULL || !has_start)) {
-        dtype = ht_promote_types(a->body->dtype, b->body->dtype);
-        dtype = has_start ? ht_promote_types(dtype, x0->body->dtype) : dtype;
-        if (tolerance < 0)
-            tolerance = 10 * (ht_dtype_size(ht__dtype_real(dtype)) == 4 ? 0x1p-23 : 0x1p-52);
-        x = descend(ht_astype(a, dtype), ht_astype(b, dtype),
-                    has_start ? ht_astype(x0, dtype) : NULL, tolerance, most_steps);
-    }
+    if (tolerance < 0)
+        tolerance = 10 * (ht_dtype_size(ht__dtype_real(a->body->dtype)) == 4 ? 0x1p-23 : 0x1p-52);
+    if (b != NULL && (x0 != NULL || !has_start))
+        x = descend(a, b, x0, tolerance, most_steps);
     ht__section_end(section);
     return x != NULL ? ht_squeeze(x, 1) : NULL;
 }
 
-static bool is_one(const char *what, const ht_tensor *a)
+/* One matrix, of the dtype that all operands are computed in. */
+static ht_tensor *matrix(const char *what, ht_tensor *a, ht_tensor *b, ht_tensor *x0)
 {
-    if (a->body->ndim == 2)
-        return true;
+    const ht_dtype dtype = ht__operands_dtype(3, (ht_tensor *[]){a, b, x0});
+
+    a = ht__matrix_operand_as(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU, dtype);
+    if (a == NULL || a->body->ndim == 2)
+        return a;
     HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: expected one matrix, a is %s", what,
             ht__shape_str(a->body->ndim, a->body->shape));
-    return false;
+    return NULL;
 }
 
 ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0)
 {
     static const char what[] = "ht_cg";
 
-    a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
-    if (a == NULL || !is_one(what, a))
-        return NULL;
-    return solve(what, a, b, x0, -1, ht__rows(a));
+    a = matrix(what, a, b, x0);
+    return a != NULL ? solve(what, a, b, x0, -1, ht__rows(a)) : NULL;
 }
 
 ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
@@ -152,8 +147,8 @@ ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance
 {
     static const char what[] = "ht_cg_ext";
 
-    a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
-    if (a == NULL || !is_one(what, a))
+    a = matrix(what, a, b, x0);
+    if (a == NULL)
         return NULL;
     if (!(tolerance >= 0) || most_steps < 0) {
         HT_FAIL(a->body->comm, HT_ERR_ARGUMENT,

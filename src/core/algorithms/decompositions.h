@@ -10,12 +10,21 @@
 #include "ht/kernels/decompositions.h"
 
 /* ---- operands (matrix_operand.c) ----------------------------------------------------------------
- * x as matrices that LAPACK knows: integers and bool in float32; NULL after an error, of a vector,
- * of 16-bit numbers, of what is not square where it must be, of what a device has no kernel for.
- * Differentiable. */
+ * The dtype that operands are computed in together: the one that all promote to, or float32 if that
+ * is exact. Operands promote before integers become float32, so that none loses digits that the
+ * result has room for. NULL operands do not count. */
+ht_dtype ht__operands_dtype(int count, ht_tensor *const x[]);
+
+/* x as matrices that LAPACK knows, in `dtype` or in the one that x alone is computed in; NULL after
+ * an error: a vector, 16-bit numbers, a matrix that must be square and is not, a device without the
+ * kernel. Differentiable. */
 typedef enum ht_matrix_shape { HT_MATRIX_ANY, HT_MATRIX_SQUARE } ht_matrix_shape;
 ht_tensor *ht__matrix_operand(const char *what, const char *name, ht_tensor *x,
                               ht_matrix_shape shape, ht_kernel kernel);
+ht_tensor *ht__matrix_operand_as(const char *what, const char *name, ht_tensor *x,
+                                 ht_matrix_shape shape, ht_kernel kernel, ht_dtype dtype);
+/* x of any shape in `dtype`; NULL after an error: 16-bit numbers. */
+ht_tensor *ht__wide_operand(const char *what, const char *name, ht_tensor *x, ht_dtype dtype);
 
 static inline int64_t ht__rows(const ht_tensor *x)
 {

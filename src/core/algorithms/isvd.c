@@ -55,6 +55,24 @@ static ht_status extend(const update *o, ht_matrix_svd *to)
     return to->u != NULL && to->v != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
+/* The three matrices as kernels take them, of the dtype that all four operands promote to. */
+static bool prepare(update *o)
+{
+    const ht_dtype dtype = ht__operands_dtype(4, (ht_tensor *[]){o->columns, o->u, o->s, o->vh});
+    const struct {
+        const char *name;
+        ht_tensor **x;
+    } matrices[] = {{"columns", &o->columns}, {"u", &o->u}, {"vh", &o->vh}};
+
+    for (int i = 0; i < 3; i++) {
+        *matrices[i].x = ht__matrix_operand_as(what, matrices[i].name, *matrices[i].x,
+                                               HT_MATRIX_ANY, HT_KERNEL_SVD, dtype);
+        if (*matrices[i].x == NULL)
+            return false;
+    }
+    return true;
+}
+
 static bool check(const update *o)
 {
     const ht_body *n = o->columns->body, *u = o->u->body, *s = o->s->body, *vh = o->vh->body;
@@ -80,14 +98,11 @@ ht_status ht_isvd(ht_tensor *columns, ht_tensor *u, ht_tensor *s, ht_tensor *vh,
                   ht_tensor **new_u, ht_tensor **new_s, ht_tensor **new_vh)
 {
     ht_matrix_svd found = {.vectors = true};
-    update o = {.s = s, .rank = rank};
+    update o = {.columns = columns, .u = u, .s = s, .vh = vh, .rank = rank};
     ht_section section;
     ht_status status;
 
-    o.columns = ht__matrix_operand(what, "columns", columns, HT_MATRIX_ANY, HT_KERNEL_SVD);
-    o.u = o.columns != NULL ? ht__matrix_operand(what, "u", u, HT_MATRIX_ANY, HT_KERNEL_SVD) : NULL;
-    o.vh = o.u != NULL ? ht__matrix_operand(what, "vh", vh, HT_MATRIX_ANY, HT_KERNEL_SVD) : NULL;
-    if (o.vh == NULL || HT_IS_NULL(s, what, "s") ||
+    if (!prepare(&o) || HT_IS_NULL(s, what, "s") ||
         HT_IS_NULL_ON(o.vh->body->comm, new_u, what, "new_u") ||
         HT_IS_NULL_ON(o.vh->body->comm, new_s, what, "new_s") ||
         HT_IS_NULL_ON(o.vh->body->comm, new_vh, what, "new_vh") ||

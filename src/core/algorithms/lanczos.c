@@ -128,8 +128,6 @@ static ht_status lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, 
     ht_status status;
     int exponent;
 
-    if (v0 != NULL)
-        a = ht_astype(a, ht_promote_types(a->body->dtype, v0->body->dtype));
     p.a = a = ht__near_one(a, &exponent);
     if (a == NULL)
         return ht_error_get(NULL);
@@ -149,11 +147,12 @@ static ht_status lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, 
 
 ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_tensor **t)
 {
+    const ht_dtype dtype = ht__operands_dtype(2, (ht_tensor *[]){a, v0});
     ht_tensor *found_v = NULL, *found_t = NULL;
     ht_section section;
     ht_status status;
 
-    a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_EIGH);
+    a = ht__matrix_operand_as(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_EIGH, dtype);
     if (a == NULL || HT_IS_NULL_ON(a->body->comm, v, what, "v") ||
         HT_IS_NULL_ON(a->body->comm, t, what, "t") ||
         (v0 != NULL && !ht__check_together_as(what, "a", a, "v0", v0)))

@@ -113,24 +113,21 @@ static bool fit_together(const char *what, const ht_tensor *a, const ht_tensor *
 
 static ht_tensor *lstsq_of(const char *what, ht_tensor *a, ht_tensor *b, const double *rtol)
 {
+    const ht_dtype dtype = ht__operands_dtype(2, (ht_tensor *[]){a, b});
     bool is_vector;
     ht_section section;
-    ht_dtype dtype;
     ht_tensor *x;
 
-    a = ht__matrix_operand(what, "a", a, HT_MATRIX_ANY, HT_KERNEL_SVD);
+    a = ht__matrix_operand_as(what, "a", a, HT_MATRIX_ANY, HT_KERNEL_SVD, dtype);
     if (a == NULL || HT_IS_NULL(b, what, "b") || !ht__check_together_as(what, "a", a, "b", b))
         return NULL;
     is_vector = b->body->ndim == 1;
-    b = ht__matrix_operand(what, "b", is_vector ? ht_expand_dims(b, 1) : b, HT_MATRIX_ANY,
-                           HT_KERNEL_SVD);
+    b = ht__matrix_operand_as(what, "b", is_vector ? ht_expand_dims(b, 1) : b, HT_MATRIX_ANY,
+                              HT_KERNEL_SVD, dtype);
     if (b == NULL || !fit_together(what, a, b))
         return NULL;
-    dtype = ht_promote_types(a->body->dtype, b->body->dtype);
     section = ht__section_begin(a);
-    a = ht_astype(a, dtype);
-    b = ht_astype(b, dtype);
-    x = a != NULL && b != NULL ? lstsq(what, a, b, rtol != NULL ? *rtol : default_rtol(a)) : NULL;
+    x = lstsq(what, a, b, rtol != NULL ? *rtol : default_rtol(a));
     ht__section_end(section);
     return x != NULL && is_vector ? ht_squeeze(x, 1) : x;
 }

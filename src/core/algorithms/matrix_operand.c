@@ -7,8 +7,23 @@
 #include "ht/logical.h"
 #include "ht/manipulations.h"
 
+ht_dtype ht__operands_dtype(int count, ht_tensor *const x[])
+{
+    ht_dtype dtype = HT_BOOL; /* promotes to whatever it meets */
+
+    for (int i = 0; i < count; i++)
+        dtype = x[i] != NULL ? ht_promote_types(dtype, x[i]->body->dtype) : dtype;
+    return ht__dtype_is_exact(dtype) ? HT_FLOAT32 : dtype;
+}
+
 ht_tensor *ht__matrix_operand(const char *what, const char *name, ht_tensor *x,
                               ht_matrix_shape shape, ht_kernel kernel)
+{
+    return ht__matrix_operand_as(what, name, x, shape, kernel, ht__operands_dtype(1, &x));
+}
+
+ht_tensor *ht__matrix_operand_as(const char *what, const char *name, ht_tensor *x,
+                                 ht_matrix_shape shape, ht_kernel kernel, ht_dtype dtype)
 {
     const ht_body *body;
 
@@ -21,14 +36,20 @@ ht_tensor *ht__matrix_operand(const char *what, const char *name, ht_tensor *x,
                 ht__shape_str(body->ndim, body->shape));
         return NULL;
     }
+    x = ht__wide_operand(what, name, x, dtype);
+    return x != NULL && ht__has_kernel(what, x, kernel) ? x : NULL;
+}
+
+ht_tensor *ht__wide_operand(const char *what, const char *name, ht_tensor *x, ht_dtype dtype)
+{
+    const ht_body *body = x->body;
+
     if (body->dtype == HT_FLOAT16 || body->dtype == HT_BFLOAT16) {
         HT_FAIL(body->comm, HT_ERR_DTYPE, "%s: %s is %s, expected float32 or wider (ht_astype)",
                 what, name, ht_dtype_name(body->dtype));
         return NULL;
     }
-    if (ht__dtype_is_exact(body->dtype))
-        x = ht_astype(x, HT_FLOAT32);
-    return x != NULL && ht__has_kernel(what, x, kernel) ? x : NULL;
+    return ht_astype(x, dtype);
 }
 
 ht_tensor *ht__batch_of(const char *what, const ht_tensor *x, ht_dtype dtype, int tail,
@@ -179,9 +200,9 @@ static bool bring_together(ht_tensor **a, ht_tensor **b)
 
 bool ht__system_operands(const char *what, ht_tensor **a, ht_tensor **b, bool *is_vector)
 {
-    ht_dtype dtype;
+    const ht_dtype dtype = ht__operands_dtype(2, (ht_tensor *[]){*a, *b});
 
-    *a = ht__matrix_operand(what, "a", *a, HT_MATRIX_SQUARE, HT_KERNEL_SOLVE_TRIANGULAR);
+    *a = ht__matrix_operand_as(what, "a", *a, HT_MATRIX_SQUARE, HT_KERNEL_SOLVE_TRIANGULAR, dtype);
     if (*a == NULL || HT_IS_NULL(*b, what, "b") || !ht__check_together_as(what, "a", *a, "b", *b))
         return false;
     *is_vector = (*b)->body->ndim == 1 || ((*b)->body->ndim == (*a)->body->ndim - 1 &&
@@ -189,12 +210,11 @@ bool ht__system_operands(const char *what, ht_tensor **a, ht_tensor **b, bool *i
                                                           (*a)->body->ndim - 1, (*a)->body->shape));
     if (*is_vector)
         *b = ht_expand_dims(*b, -1);
-    *b = ht__matrix_operand(what, "b", *b, HT_MATRIX_ANY, HT_KERNEL_SOLVE_TRIANGULAR);
+    *b = ht__matrix_operand_as(what, "b", *b, HT_MATRIX_ANY, HT_KERNEL_SOLVE_TRIANGULAR, dtype);
     if (*b == NULL || !check_system(what, *a, *b))
         return false;
-    dtype = ht_promote_types((*a)->body->dtype, (*b)->body->dtype);
-    *a = for_each(ht_astype(*a, dtype), (*a)->body->ndim > 2 ? (*a)->body : (*b)->body);
-    *b = for_each(ht_astype(*b, dtype), *a != NULL ? (*a)->body : NULL);
+    *a = for_each(*a, (*a)->body->ndim > 2 ? (*a)->body : (*b)->body);
+    *b = for_each(*b, *a != NULL ? (*a)->body : NULL);
     return bring_together(a, b);
 }
 

@@ -211,7 +211,36 @@ static void the_wider_dtype_decides(void **state)
     assert_true(ht_item(ht_norm(rest)) <= 1e-14 * ht_item(ht_norm(b)));
 }
 
+/* 2^24 + 1 is not a float32: integers beside float64 must not become that first. */
+static void integers_beside_float64_keep_their_digits(void **state)
+{
+    const int64_t large[2] = {16777217, 16777219};
+    ht_tensor *eye = ht_eye(2, 2, HT_FLOAT64, HT_NONE),
+              *ones = ht_ones(HT_SHAPE(2), HT_FLOAT64, HT_NONE);
+    ht_tensor *n = ht_array(large, HT_SHAPE(2), HT_INT64, HT_NONE);
+    ht_tensor *diagonal = ht_diag(n, 0), *v, *t, *u, *s, *vh;
+    ht_tensor *x[] = {ht_solve(eye, n),
+                      ht_solve_triangular(eye, n, true),
+                      ht_lstsq(eye, n),
+                      ht_cg(eye, n, NULL),
+                      ht_cg_ext(eye, ones, n, 1, 0),
+                      ht_solve(diagonal, ht_mul(n, ones))};
+    const size_t last = sizeof x / sizeof *x - 1;
+
+    (void)state;
+    for (size_t i = 0; i <= last; i++) {
+        assert_int_equal(ht_tensor_dtype(x[i]), HT_FLOAT64);
+        assert_true(ht_item(ht_max(ht_abs(ht_sub(x[i], i < last ? n : ones)), HT_NONE)) <= 1e-7);
+    }
+    assert_int_equal(ht_lanczos(diagonal, 2, ones, &v, &t), HT_SUCCESS);
+    assert_true(fabs(ht_item(ht_trace(t, 0, 0, 1)) - (16777217. + 16777219.)) <= 1e-6);
+    assert_int_equal(ht_isvd(ht_expand_dims(n, 1), eye, ones, eye, 0, &u, &s, &vh), HT_SUCCESS);
+    assert_true(fabs(ht_item(ht_norm(ht_getitem(ht_matmul(ht_mul(u, s), vh), HT_KEY(HT_ALL, 2)))) -
+                     ht_item(ht_norm(ht_astype(n, HT_FLOAT64)))) <= 1e-6);
+}
+
 HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
+              cmocka_unit_test(integers_beside_float64_keep_their_digits),
               cmocka_unit_test(pseudo_inverses), cmocka_unit_test(least_squares),
               cmocka_unit_test(conjugate_gradients),
               cmocka_unit_test(lanczos_makes_matrices_tridiagonal), cmocka_unit_test(exponentials),
