@@ -4,6 +4,7 @@ set -u
 
 # shellcheck source=tests/core/launch.sh
 . "${srcdir:-.}/tests/core/launch.sh"
+[ "${CHECKED:-yes}" = yes ] || skip_all 'no library with checks (--disable-debug-library)'
 program=tests/core/compare
 alike='expected the same on all ranks'
 same_calls='all ranks of a communicator make the same collective calls in the same order'

@@ -4,6 +4,7 @@ set -u
 
 # shellcheck source=tests/core/launch.sh
 . "${srcdir:-.}/tests/core/launch.sh"
+[ "${CHECKED:-yes}" = yes ] || skip_all 'no library with checks (--disable-debug-library)'
 program=tests/core/handles
 source=${srcdir:-.}/tests/core/handles.c
 
