@@ -71,3 +71,29 @@ coverage_names = \
 coveragepagesdir = $(docpagesdir)/coverage
 dist_coveragepages_DATA = $(coverage_names:.names=.md)
 EXTRA_DIST += $(coverage_names) doc/coverage.awk doc/coverage.sh
+
+# The reference, made of the comments of public headers: a manual page for each function, and one page for a browser.
+docpages_DATA = doc/reference.html
+EXTRA_DIST += doc/functions.awk doc/reference.awk
+CLEANFILES += doc/functions.records doc/reference.html
+
+doc/functions.records: $(htinclude_HEADERS) doc/functions.awk
+	@$(MKDIR_P) doc
+	$(AM_V_GEN)(cd $(srcdir) && $(AWK) -f doc/functions.awk $(htinclude_HEADERS)) >$@.new && mv $@.new $@
+
+doc/reference.html: doc/functions.records doc/reference.awk
+	$(AM_V_GEN)$(AWK) -v format=html -f $(srcdir)/doc/reference.awk doc/functions.records >$@.new && mv $@.new $@
+
+doc/man3/stamp: doc/functions.records doc/reference.awk
+	@rm -rf doc/man3 && $(MKDIR_P) doc/man3
+	$(AM_V_GEN)$(AWK) -v format=man3 -v folder=doc/man3 -v version=$(VERSION) -f $(srcdir)/doc/reference.awk \
+	    doc/functions.records && touch $@
+
+all-local: doc/man3/stamp
+install-data-local: doc/man3/stamp
+	$(MKDIR_P) '$(DESTDIR)$(mandir)/man3'
+	$(INSTALL_DATA) doc/man3/*.3 '$(DESTDIR)$(mandir)/man3'
+uninstall-local:
+	for page in doc/man3/*.3; do rm -f "$(DESTDIR)$(mandir)/man3/$${page##*/}"; done
+clean-local:
+	rm -rf doc/man3
