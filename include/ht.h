@@ -48,6 +48,7 @@
 #include "ht/reduction.h"
 #include "ht/relational.h"
 #include "ht/rounding.h"
+#include "ht/schedules.h"
 #include "ht/shape.h"
 #include "ht/signals.h"
 #include "ht/solvers.h"

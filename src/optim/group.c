@@ -119,9 +119,12 @@ ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *typ
 
 void ht__optimizer_begin_step(ht_optimizer *optimizer)
 {
-    for (int g = 0; g < optimizer->group_count; g++)
-        optimizer->groups[g].arguments = (ht_step_arguments){.lr = optimizer->groups[g].lr,
-                                                             .grad_scale = 1};
+    for (int g = 0; g < optimizer->group_count; g++) {
+        ht_optimizer_group *group = &optimizer->groups[g];
+
+        group->arguments = (ht_step_arguments){
+            .settings = group->settings, .lr = group->lr, .grad_scale = 1};
+    }
 }
 
 int ht_optimizer_group_count(const ht_optimizer *optimizer)

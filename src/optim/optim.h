@@ -8,6 +8,7 @@
 #include "core/tensor/tensor.h"
 #include "ht/kernels/update.h"
 #include "ht/optim.h"
+#include "ht/schedules.h"
 
 enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 6, HT_SETTING_FLAG = 0 };
 
@@ -36,8 +37,10 @@ typedef struct ht_optimizer_entry {
     int group;
 } ht_optimizer_entry;
 
-/* What step() meant when it was called, for the updates that are made later. */
+/* What step() meant when it was called, for the updates that are made later: schedules may have set
+ * other hyperparameters by then. */
 typedef struct ht_step_arguments {
+    ht_update_call settings;
     double lr;
     double grad_scale;
 } ht_step_arguments;
@@ -155,11 +158,17 @@ enum { HT_SCHEDULER_NUMBERS = 3 };
 /* A schedule is its rule, for one group at a time. */
 typedef struct ht_scheduler_type {
     const char *name;
+    /* The learning rate of epoch 0 after the rate `lr`; NULL: lr. */
+    double (*start)(const ht_scheduler *scheduler, double lr, double first);
     /* The learning rate of scheduler->epoch (from 1) after the rate `lr`; `first` is the group's
      * when its first schedule was made. Step by step from what the group has, so that a rate that
      * the program set meanwhile, or another schedule, is kept, and the bits are those of torch's
-     * chains of products. */
+     * chains of products. NULL: schedules of other schedules. */
     double (*lr)(const ht_scheduler *scheduler, double lr, double first);
+    /* The momentum of scheduler->epoch (from 0), NAN to leave it. NULL: it is left. */
+    double (*momentum)(const ht_scheduler *scheduler);
+    /* Called first at each step, for what is alike in all groups. NULL: nothing. */
+    ht_status (*advance)(ht_scheduler *scheduler);
     /* For rules that look at a metric: whether to apply lr now. */
     bool (*observe)(ht_scheduler *scheduler, double metric);
     /* What it remembers besides the epoch, for its state. */
@@ -172,10 +181,26 @@ struct ht_scheduler {
     const ht_scheduler_type *type;
     ht_optimizer *optimizer; /* retained */
     int64_t epoch;
+    int part_count;
+    ht_scheduler **parts; /* owned array of retained schedules, which a schedule of others steps */
 };
 
 /* A schedule in `size` zeroed bytes. */
 void *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer, size_t size);
+/* The same of `count` schedules of one optimizer; NULL after an error. */
+void *ht__scheduler_of(const char *what, const ht_scheduler_type *type, int count,
+                       ht_scheduler *const schedulers[], size_t size);
+
+/* Epoch 0: gives each group the rate and the momentum that it begins with, from the rate that it
+ * has or, afresh, from its initial one. */
+ht_status ht__scheduler_begin(ht_scheduler *scheduler, bool afresh);
+/* The end of a constructor: the schedule at its epoch 0; NULL, and released, after an error. */
+ht_scheduler *ht__scheduler_made(ht_scheduler *scheduler);
+
+/* momentum.c: HT_ERR_ARGUMENT unless the optimizer has a momentum, or beta1 in its place. */
+ht_status ht__optim_check_momentum(const char *what, const ht_optimizer *optimizer);
+/* Sets it in all groups, from the next step() on. */
+ht_status ht__optim_set_momentum(ht_optimizer *optimizer, double momentum);
 
 /* HT_ERR_ARGUMENT unless value >= low. */
 ht_status ht__optim_check_count(const char *what, const char *name, int64_t value, int64_t low);

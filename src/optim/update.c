@@ -156,7 +156,7 @@ static ht_update_call *call_of(ht_optimizer *optimizer, const ht_optimizer_group
         optimizer->call = ht__alloc(sizeof *optimizer->call +
                                     (size_t)optimizer->count * sizeof(ht_update_part));
     }
-    *optimizer->call = group->settings;
+    *optimizer->call = group->arguments.settings;
     optimizer->call->lr = group->arguments.lr;
     optimizer->call->grad_scale = group->arguments.grad_scale;
     optimizer->call->count = 0;
@@ -230,7 +230,7 @@ static ht_status update_entry(ht_optimizer *optimizer, int index, ht_tensor *gra
     ht_optimizer_entry *entry = &optimizer->entries[index];
     const ht_optimizer_group *group = &optimizer->groups[entry->group];
     const bool last = end >= entry->parameter->body->lsize;
-    one_update one = {.update = group->settings};
+    one_update one = {.update = group->arguments.settings};
     ht_scope *scope = ht_scope_open();
     const bool was = ht_set_grad_enabled(false);
     ht_status status;

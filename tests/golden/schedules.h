@@ -82,3 +82,149 @@ static const double golden_plateau_options[] = {
     0x1.6f0068db8bac7p-5, 0x1.47ae147ae147bp-6, 0x1.47ae147ae147bp-6, 0x1.47ae147ae147bp-6,
     0x1.47ae147ae147bp-6, 0x1.47ae147ae147bp-6, 0x1.47ae147ae147bp-6, 0x1.47ae147ae147bp-6,
     0x1.47ae147ae147bp-6, 0x1.47ae147ae147bp-6};
+static const double golden_constant[] = {
+    0x1.ae147ae147ae1p-3, 0x1.ae147ae147ae1p-3, 0x1.ae147ae147ae1p-3, 0x1.ae147ae147ae1p-3,
+    0x1.ae147ae147ae1p-3, 0x1.ae147ae147ae1p-3, 0x1.6666666666666p-1, 0x1.6666666666666p-1,
+    0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1,
+    0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1,
+    0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1,
+    0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1,
+    0x1.6666666666666p-1, 0x1.6666666666666p-1};
+static const double golden_polynomial[] = {0x1.6666666666666p-1,
+                                           0x1.4374bc6a7ef9dp-1,
+                                           0x1.224dd2f1a9fbep-1,
+                                           0x1.02f1a9fbe76c8p-1,
+                                           0x1.cac083126e979p-2,
+                                           0x1.9333333333333p-2,
+                                           0x1.5f3b645a1cabfp-2,
+                                           0x1.2ed916872b021p-2,
+                                           0x1.020c49ba5e354p-2,
+                                           0x1.b1a9fbe76c8b5p-3,
+                                           0x1.6666666666666p-3,
+                                           0x1.224dd2f1a9fbdp-3,
+                                           0x1.cac083126e979p-4,
+                                           0x1.5f3b645a1cabfp-4,
+                                           0x1.020c49ba5e354p-4,
+                                           0x1.6666666666665p-5,
+                                           0x1.cac083126e973p-6,
+                                           0x1.020c49ba5e355p-6,
+                                           0x1.cac083126e974p-8,
+                                           0x1.cac083126e986p-10,
+                                           0x0.0p+0,
+                                           0x0.0p+0,
+                                           0x0.0p+0,
+                                           0x0.0p+0,
+                                           0x0.0p+0,
+                                           0x0.0p+0};
+static const double golden_lambda[] = {
+    0x1.6666666666666p-1, 0x1.6666666666666p-2, 0x1.dddddddddddddp-3, 0x1.6666666666666p-3,
+    0x1.1eb851eb851ebp-3, 0x1.dddddddddddddp-4, 0x1.9999999999999p-4, 0x1.6666666666666p-4,
+    0x1.3e93e93e93e93p-4, 0x1.1eb851eb851ebp-4, 0x1.04a7904a7904ap-4, 0x1.dddddddddddddp-5,
+    0x1.b91b91b91b91cp-5, 0x1.9999999999999p-5, 0x1.7e4b17e4b17e4p-5, 0x1.6666666666666p-5,
+    0x1.5151515151515p-5, 0x1.3e93e93e93e93p-5, 0x1.2dcf7ea712dcfp-5, 0x1.1eb851eb851ebp-5,
+    0x1.1111111111110p-5, 0x1.04a7904a7904ap-5, 0x1.f2a4bafdc61f2p-6, 0x1.dddddddddddddp-6,
+    0x1.cac083126e978p-6, 0x1.b91b91b91b91cp-6};
+static const double golden_multiplicative[] = {
+    0x1.6666666666666p-1, 0x1.60cccccccccccp-1, 0x1.55c6666666666p-1, 0x1.45c1199999999p-1,
+    0x1.316507fffffffp-1, 0x1.1989235ffffffp-1, 0x1.fe48901dffffep-2, 0x1.c678a05ab7ffep-2,
+    0x1.8da98c4f60ffep-2, 0x1.55bdb494375bep-2, 0x1.2058105d0eb58p-2, 0x1.dd91db1a205cap-3,
+    0x1.840682053a4b4p-3, 0x1.35352f9c2a73fp-3, 0x1.e3231a6402552p-4, 0x1.71e6e03491c93p-4,
+    0x1.156d28276d56ep-4, 0x1.977852f9e897ap-5, 0x1.24de7ba39f2d0p-5, 0x1.9bd8ddde17d74p-6,
+    0x1.1b251888b0640p-6, 0x1.7c79d8f7ad066p-7, 0x1.f35fecc513186p-8, 0x1.3fe973ae403bap-8,
+    0x1.8fe3d099d04a8p-9, 0x1.e75da63b75dadp-10};
+static const double golden_restarts[] = {
+    0x1.6666666666666p-1, 0x1.32a9d0c524babp-1, 0x1.6b851eb851eb8p-2, 0x1.c6da6f9969866p-4,
+    0x1.6666666666666p-1, 0x1.58f43ea0b0a56p-1, 0x1.32a9d0c524babp-1, 0x1.f2b6e31d34c5cp-2,
+    0x1.6b851eb851eb8p-2, 0x1.c8a6b4a6de22ap-3, 0x1.c6da6f9969866p-4, 0x1.290e017a14617p-5,
+    0x1.6666666666666p-1, 0x1.63018371bbd6ap-1, 0x1.58f43ea0b0a56p-1, 0x1.48a17b9af49afp-1,
+    0x1.32a9d0c524babp-1, 0x1.17e55b675c56ep-1, 0x1.f2b6e31d34c5cp-2, 0x1.b07106bb38120p-2,
+    0x1.6b851eb851eb8p-2, 0x1.269936b56bc52p-2, 0x1.c8a6b4a6de22ap-3, 0x1.4e7f0d43d652cp-3,
+    0x1.c6da6f9969866p-4, 0x1.171d18eaea845p-4};
+static const double golden_cyclic[] = {
+    0x1.999999999999ap-4, 0x1.999999999999ap-3, 0x1.3333333333334p-2, 0x1.999999999999ap-2,
+    0x1.0000000000000p-1, 0x1.999999999999ap-2, 0x1.3333333333334p-2, 0x1.999999999999ap-3,
+    0x1.999999999999ap-4, 0x1.999999999999ap-3, 0x1.3333333333334p-2, 0x1.999999999999ap-2,
+    0x1.0000000000000p-1, 0x1.999999999999ap-2, 0x1.3333333333334p-2, 0x1.999999999999ap-3,
+    0x1.999999999999ap-4, 0x1.999999999999ap-3, 0x1.3333333333334p-2, 0x1.999999999999ap-2,
+    0x1.0000000000000p-1, 0x1.999999999999ap-2, 0x1.3333333333334p-2, 0x1.999999999999ap-3,
+    0x1.999999999999ap-4, 0x1.999999999999ap-3};
+static const double golden_cyclic_momentum[] = {
+    0x1.ccccccccccccdp-1, 0x1.c000000000000p-1, 0x1.b333333333334p-1, 0x1.a666666666667p-1,
+    0x1.999999999999ap-1, 0x1.a666666666667p-1, 0x1.b333333333334p-1, 0x1.c000000000000p-1,
+    0x1.ccccccccccccdp-1, 0x1.c000000000000p-1, 0x1.b333333333334p-1, 0x1.a666666666667p-1,
+    0x1.999999999999ap-1, 0x1.a666666666667p-1, 0x1.b333333333334p-1, 0x1.c000000000000p-1,
+    0x1.ccccccccccccdp-1, 0x1.c000000000000p-1, 0x1.b333333333334p-1, 0x1.a666666666667p-1,
+    0x1.999999999999ap-1, 0x1.a666666666667p-1, 0x1.b333333333334p-1, 0x1.c000000000000p-1,
+    0x1.ccccccccccccdp-1, 0x1.c000000000000p-1};
+static const double golden_cyclic2[] = {
+    0x1.999999999999ap-4, 0x1.ddddddddddddep-3, 0x1.7777777777778p-2, 0x1.0000000000000p-1,
+    0x1.ae147ae147ae2p-2, 0x1.5c28f5c28f5c2p-2, 0x1.0a3d70a3d70a4p-2, 0x1.70a3d70a3d70bp-3,
+    0x1.999999999999ap-4, 0x1.5555555555556p-3, 0x1.ddddddddddddep-3, 0x1.3333333333334p-2,
+    0x1.0a3d70a3d70a4p-2, 0x1.c28f5c28f5c29p-3, 0x1.70a3d70a3d70bp-3, 0x1.1eb851eb851ecp-3,
+    0x1.999999999999ap-4, 0x1.1111111111111p-3, 0x1.5555555555556p-3, 0x1.999999999999ap-3,
+    0x1.70a3d70a3d70bp-3, 0x1.47ae147ae147bp-3, 0x1.1eb851eb851ecp-3, 0x1.eb851eb851eb9p-4,
+    0x1.999999999999ap-4, 0x1.ddddddddddddep-4};
+static const double golden_cyclic2_momentum[] = {
+    0x1.ccccccccccccdp-1, 0x1.bbbbbbbbbbbbcp-1, 0x1.aaaaaaaaaaaabp-1, 0x1.999999999999ap-1,
+    0x1.a3d70a3d70a3ep-1, 0x1.ae147ae147ae2p-1, 0x1.b851eb851eb85p-1, 0x1.c28f5c28f5c29p-1,
+    0x1.ccccccccccccdp-1, 0x1.c444444444444p-1, 0x1.bbbbbbbbbbbbcp-1, 0x1.b333333333334p-1,
+    0x1.b851eb851eb85p-1, 0x1.bd70a3d70a3d7p-1, 0x1.c28f5c28f5c29p-1, 0x1.c7ae147ae147bp-1,
+    0x1.ccccccccccccdp-1, 0x1.c888888888889p-1, 0x1.c444444444444p-1, 0x1.c000000000000p-1,
+    0x1.c28f5c28f5c29p-1, 0x1.c51eb851eb852p-1, 0x1.c7ae147ae147bp-1, 0x1.ca3d70a3d70a4p-1,
+    0x1.ccccccccccccdp-1, 0x1.caaaaaaaaaaabp-1};
+static const double golden_cyclic_exp[] = {
+    0x1.999999999999ap-4, 0x1.851eb851eb852p-3, 0x1.0c49ba5e353f8p-2, 0x1.46594af4f0d86p-2,
+    0x1.732378ab0c88ap-2, 0x1.1bcc6c54bcf0cp-2, 0x1.a67a6d8467d94p-3, 0x1.2ec1551f6c2c0p-3,
+    0x1.999999999999ap-4, 0x1.1c24ca94d821ap-3, 0x1.5b9e626814657p-3, 0x1.8d9af05e6d748p-3,
+    0x1.b42a9115272fap-3, 0x1.68f8e47da3692p-3, 0x1.2a80db03b3f76p-3, 0x1.edeed997d00ccp-4,
+    0x1.999999999999ap-4, 0x1.dde8e4796eaa1p-4, 0x1.0a475cfca6287p-3, 0x1.1fcbdc4098a22p-3,
+    0x1.306545be27cccp-3, 0x1.1006eb3c83d33p-3, 0x1.ea45be1fa86e1p-4, 0x1.bde7106f86ac7p-4,
+    0x1.999999999999ap-4, 0x1.b7014e563d783p-4};
+static const double golden_one_cycle[] = {
+    0x1.47ae147ae1480p-6, 0x1.71f5154aa04f0p-5, 0x1.d88bc9bd5ddf4p-4, 0x1.ba29d701e5facp-3,
+    0x1.4d7ed39ca031fp-2, 0x1.afceb47a7b9bfp-2, 0x1.ef6785205f01cp-2, 0x1.ffd8f32d63ffep-2,
+    0x1.fa8713b37cc5fp-2, 0x1.edc2fcd540a88p-2, 0x1.d9edd0ef1cbc7p-2, 0x1.bf9e7760a6dd9p-2,
+    0x1.9f9d2058c4cb8p-2, 0x1.7add51a2916f0p-2, 0x1.5276a9b8c79bdp-2, 0x1.279c90324ba8fp-2,
+    0x1.f72a25886a8b4p-3, 0x1.9f5e68bcb88a2p-3, 0x1.4a71f03e2bab3p-3, 0x1.f5d5cf85b3142p-4,
+    0x1.664cd7bd13f5cp-4, 0x1.d51a3742043abp-5, 0x1.0c88624d832bep-5, 0x1.e3692ad622925p-7,
+    0x1.e739ce4b0786ep-9, 0x1.0c6f7a0b5ed8dp-19};
+static const double golden_one_cycle_momentum[] = {
+    0x1.e666666666666p-1, 0x1.e3b75796e51cdp-1, 0x1.dc3a39f244c16p-1, 0x1.d1810555c48e2p-1,
+    0x1.c5cb527d8d2e0p-1, 0x1.bb8dab111ba84p-1, 0x1.b4edbfffd3f85p-1, 0x1.b3371ae2e2763p-1,
+    0x1.b3bf4af92cfeep-1, 0x1.b5061a6512123p-1, 0x1.b701d2812e1eep-1, 0x1.b9a35c2663db2p-1,
+    0x1.bcd6b27df674fp-1, 0x1.c0837b539a92ap-1, 0x1.c48dc060829f2p-1, 0x1.c8d6c40d88cddp-1,
+    0x1.cd3deb599ea25p-1, 0x1.d1a1b5f0ccb24p-1, 0x1.d5e0bd1415bf0p-1, 0x1.d9dab1beb3b49p-1,
+    0x1.dd71527aee280p-1, 0x1.e08951980c972p-1, 0x1.e30b24e9c194dp-1, 0x1.e4e3b8e456e37p-1,
+    0x1.e60501c2c8c12p-1, 0x1.e666666666666p-1};
+static const double golden_one_cycle_phases[] = {
+    0x1.999999999999ap-5, 0x1.90e29654f85fep-4, 0x1.2a7c2fee91f98p-3, 0x1.8c8714b2a7c30p-3,
+    0x1.ee91f976bd8c8p-3, 0x1.284e6f1d69ab1p-2, 0x1.5953e17f748fcp-2, 0x1.8a5953e17f749p-2,
+    0x1.bb5ec6438a595p-2, 0x1.ec6438a5953e1p-2, 0x1.e29654f85fdd3p-2, 0x1.b190e29654f86p-2,
+    0x1.808b70344a13ap-2, 0x1.4f85fdd23f2eep-2, 0x1.1e808b70344a2p-2, 0x1.daf6321c52caap-3,
+    0x1.78eb4d583d012p-3, 0x1.16e068942737ap-3, 0x1.69ab07a022dc4p-4, 0x1.8c84ebfb81f30p-5,
+    0x1.4b1d87e50bb19p-5, 0x1.09b623ce95702p-5, 0x1.909d7f703e5d7p-6, 0x1.0dceb74351daap-6,
+    0x1.15ffde2ccaaf8p-7, 0x1.0624dd2f1aa00p-11};
+static const double golden_one_cycle_phases_momentum[] = {
+    0x1.999999999999ap-1, 0x1.9427378eb4d59p-1, 0x1.8eb4d583d0117p-1, 0x1.89427378eb4d6p-1,
+    0x1.83d0116e06894p-1, 0x1.7e5daf6321c53p-1, 0x1.78eb4d583d011p-1, 0x1.7378eb4d583d0p-1,
+    0x1.6e0689427378ep-1, 0x1.689427378eb4dp-1, 0x1.69ab07a022dc0p-1, 0x1.6f1d69ab07a02p-1,
+    0x1.748fcbb5ec643p-1, 0x1.7a022dc0d1285p-1, 0x1.7f748fcbb5ec6p-1, 0x1.84e6f1d69ab08p-1,
+    0x1.8a5953e17f749p-1, 0x1.8fcbb5ec6438ap-1, 0x1.953e17f748fccp-1, 0x1.999999999999ap-1,
+    0x1.999999999999ap-1, 0x1.999999999999ap-1, 0x1.999999999999ap-1, 0x1.999999999999ap-1,
+    0x1.999999999999ap-1, 0x1.999999999999ap-1};
+static const double golden_sequential[] = {
+    0x1.1eb851eb851ebp-4, 0x1.d1eb851eb851ep-3, 0x1.8a3d70a3d70a3p-2, 0x1.15c28f5c28f5cp-1,
+    0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.442d04341fc07p-1, 0x1.d526d5350c4dbp-2,
+    0x1.ef4bef2f80fe2p-3, 0x1.11cb1192352f9p-4, 0x1.6666666666666p-1, 0x1.442d04341fc07p-1,
+    0x1.d526d5350c4dbp-2, 0x1.ef4bef2f80fe2p-3, 0x1.11cb1192352f9p-4, 0x1.6666666666666p-1,
+    0x1.442d04341fc07p-1, 0x1.d526d5350c4dbp-2, 0x1.6666666666666p-2, 0x1.6666666666666p-2,
+    0x1.6666666666666p-2, 0x1.6666666666666p-1, 0x1.6666666666666p-1, 0x1.6666666666666p-1,
+    0x1.6666666666666p-1, 0x1.6666666666666p-1};
+static const double golden_chained[] = {
+    0x1.1eb851eb851ebp-4, 0x1.a353f7ced9168p-3, 0x1.3f559b3d07c84p-2, 0x1.94f95d4e8fb00p-2,
+    0x1.d64adff822bbfp-2, 0x1.a743632c1f42cp-2, 0x1.7cefd9414f55bp-2, 0x1.56d7dd212dcd2p-2,
+    0x1.348f13d10f9f0p-2, 0x1.15b3f83c27a8bp-2, 0x1.f3dd8b9f7a961p-3, 0x1.c1e0fda921871p-3,
+    0x1.94e4177e9e2ccp-3, 0x1.6c66e1f1f4c1ep-3, 0x1.47f631c02914ep-3, 0x1.272a5ff9be92dp-3,
+    0x1.09a6232d91ea9p-3, 0x1.de2b0c1ed3730p-4, 0x1.ae59f14ef1812p-4, 0x1.8350f2c70c8ddp-4,
+    0x1.5c95a74cbe7fap-4, 0x1.39b9e35eab72ep-4, 0x1.1a5a7fd533e76p-4, 0x1.fc3c7fb2f706ep-5,
+    0x1.c969a62111863p-5, 0x1.9babe250f62c0p-5};

@@ -23,7 +23,13 @@ static double linear_lr(const ht_scheduler *scheduler, double lr, double first)
     return scheduler->epoch > rule->total ? lr : lr * (1 + rule->slope / before);
 }
 
-static const ht_scheduler_type type = {.name = "LinearLR", .lr = linear_lr};
+static double start(const ht_scheduler *scheduler, double lr, double first)
+{
+    (void)first;
+    return lr * ((const struct linear_lr *)scheduler)->start;
+}
+
+static const ht_scheduler_type type = {.name = "LinearLR", .start = start, .lr = linear_lr};
 
 ht_scheduler *ht_optim_linear_lr(ht_optimizer *optimizer, double start_factor, double end_factor,
                                  int64_t total_iters)
@@ -45,7 +51,5 @@ ht_scheduler *ht_optim_linear_lr(ht_optimizer *optimizer, double start_factor, d
     rule->start = start_factor;
     rule->slope = end_factor - start_factor;
     rule->total = total_iters;
-    for (int g = 0; g < optimizer->group_count; g++)
-        optimizer->groups[g].lr *= start_factor;
-    return &rule->base;
+    return ht__scheduler_made(&rule->base);
 }

@@ -152,6 +152,7 @@ struct run {
     bool skip_fc1;   /* nobody runs it */
     bool reads;      /* reads all parameters after each step */
     bool schedule;   /* the learning rate changes after each step */
+    bool cycle;      /* and the momentum with it */
     double max_norm; /* clips gradients; 0: does not */
     int steps;
 };
@@ -209,6 +210,13 @@ static inline ht_module *wrap(ht_module *net, ht_comm *comm, ht_optimizer *optim
     return ht_nn_data_parallel_ext(net, comm, optimizer, &options);
 }
 
+static inline ht_scheduler *new_schedule(ht_optimizer *optimizer, const struct run *run)
+{
+    if (run->cycle)
+        return ht_optim_one_cycle_lr(optimizer, 0.1, run->steps + 1, NULL);
+    return ht_optim_step_lr(optimizer, 1, 0.9);
+}
+
 /* This rank's part of each batch, with the wrapper. */
 static inline void train(const struct run *run, double values[VALUES])
 {
@@ -219,7 +227,7 @@ static inline void train(const struct run *run, double values[VALUES])
 
     set_up(net, run);
     optimizer = new_optimizer(net, run->kind);
-    schedule = ht_optim_step_lr(optimizer, 1, 0.9);
+    schedule = new_schedule(optimizer, run);
     if (run->sum)
         ht_optimizer_set_lr(optimizer, ht_optimizer_lr(optimizer) / ht_test_size);
     dp = wrap(net, HT_COMM_WORLD, optimizer, run);
@@ -259,7 +267,7 @@ static inline void train_alone(const struct run *run, double values[VALUES])
 
     set_up(net, run);
     optimizer = new_optimizer(net, run->kind);
-    schedule = ht_optim_step_lr(optimizer, 1, 0.9);
+    schedule = new_schedule(optimizer, run);
     for (int step = 0; step < run->steps; step++) {
         ht_scope *scope = ht_scope_open();
 

@@ -32,6 +32,14 @@ static void test_equals_one_rank(void **state)
     check_all_optimizers((struct run){0});
 }
 
+/* An update that is made later has the momentum of its step. */
+static void test_cycled_momentum(void **state)
+{
+    (void)state;
+    check_against_one((struct run){.kind = SGD, .schedule = true, .cycle = true});
+    check_against_one((struct run){.kind = ADAM, .schedule = true, .cycle = true});
+}
+
 static void test_uneven_batches(void **state)
 {
     (void)state;
@@ -234,8 +242,9 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_data_parallel, cmocka_unit_test(test_equals_one_rank),
-              cmocka_unit_test(test_uneven_batches), cmocka_unit_test(test_accumulation),
-              cmocka_unit_test(test_mean_and_sum), cmocka_unit_test(test_accumulation_of_sums),
+              cmocka_unit_test(test_cycled_momentum), cmocka_unit_test(test_uneven_batches),
+              cmocka_unit_test(test_accumulation), cmocka_unit_test(test_mean_and_sum),
+              cmocka_unit_test(test_accumulation_of_sums),
               cmocka_unit_test(test_buffers_follow_rank_0),
               cmocka_unit_test(test_all_ranks_evaluate_one_model),
               cmocka_unit_test(test_frozen_parameter), cmocka_unit_test(test_tied_weight),

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Schedules one after another, and schedules of which each is stepped every time. */
+#include "optim/optim.h"
+
+#include <string.h>
+
+struct sequential_lr {
+    ht_scheduler base;
+    int64_t milestones[]; /* one less than there are schedules, ascending */
+};
+
+/* The schedule whose turn it is goes on, or begins afresh at its milestone. */
+static ht_status advance_one(ht_scheduler *scheduler)
+{
+    const struct sequential_lr *rule = (const struct sequential_lr *)scheduler;
+    int turn = 0;
+
+    while (turn < scheduler->part_count - 1 && rule->milestones[turn] <= scheduler->epoch)
+        turn++;
+    if (turn == 0 || rule->milestones[turn - 1] != scheduler->epoch)
+        return ht_scheduler_step(scheduler->parts[turn]);
+    return ht__scheduler_begin(scheduler->parts[turn], true);
+}
+
+static const ht_scheduler_type sequential = {.name = "SequentialLR", .advance = advance_one};
+
+ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const schedulers[],
+                                     const int64_t milestones[])
+{
+    static const char what[] = "ht_optim_sequential_lr";
+    struct sequential_lr *rule;
+
+    if (count > 1 && HT_IS_NULL(milestones, what, "the list of milestones"))
+        return NULL;
+    for (int i = 0; i < count - 1; i++) {
+        if (ht__optim_check_count(what, "a milestone", milestones[i],
+                                  i > 0 ? milestones[i - 1] + 1 : 1) != HT_SUCCESS)
+            return NULL;
+    }
+    rule = ht__scheduler_of(what, &sequential, count, schedulers,
+                            sizeof *rule + (size_t)count * sizeof *rule->milestones);
+    if (rule == NULL)
+        return NULL;
+    if (count > 1)
+        memcpy(rule->milestones, milestones, (size_t)(count - 1) * sizeof *milestones);
+    if (ht__scheduler_begin(schedulers[0], true) == HT_SUCCESS)
+        return &rule->base;
+    ht_release(rule);
+    return NULL;
+}
+
+static ht_status advance_all(ht_scheduler *scheduler)
+{
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < scheduler->part_count && status == HT_SUCCESS; i++)
+        status = ht_scheduler_step(scheduler->parts[i]);
+    return status;
+}
+
+static const ht_scheduler_type chained = {.name = "ChainedScheduler", .advance = advance_all};
+
+ht_scheduler *ht_optim_chained_scheduler(int count, ht_scheduler *const schedulers[])
+{
+    return ht__scheduler_of("ht_optim_chained_scheduler", &chained, count, schedulers,
+                            sizeof(ht_scheduler));
+}
