@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of complex numbers, element by element. Split as x; no communication. Differentiable, by
- * PyTorch's convention. Source: heat.complex_math.
- */
+ * Parts of complex numbers, element by element.
+ *
+ * Collectivity: logically collective, without communication.
+ *
+ * Result: the shape and split of x. The parts of complex64 are float32, those of complex128 are
+ * float64.
+ *
+ * Gradients: differentiable by PyTorch's convention, except ht_iscomplex and ht_isreal.
+ *
+ * Errors: a NULL operand gives NULL (ht/error.h).
+ *
+ * Source: heat.complex_math. */
 #ifndef HT_COMPLEX_MATH_H
 #define HT_COMPLEX_MATH_H
 
@@ -10,16 +19,24 @@
 
 HT_BEGIN_DECLS
 
-HT_API ht_tensor *ht_conj(ht_tensor *x); /* of real numbers x itself */
-HT_API ht_tensor *ht_real(ht_tensor *x); /* likewise */
-HT_API ht_tensor *ht_imag(ht_tensor *x); /* of real numbers zeros */
+/* The complex conjugate of x; x itself if it is real. */
+HT_API ht_tensor *ht_conj(ht_tensor *x);
 
-/* The angle from the positive real axis, in [-pi, pi]: of real numbers 0, pi below 0, NaN of NaN.
- * Integers and bool give float32. */
+/* The real part of x; x itself if it is real. */
+HT_API ht_tensor *ht_real(ht_tensor *x);
+
+/* The imaginary part of x; zeros if x is real. */
+HT_API ht_tensor *ht_imag(ht_tensor *x);
+
+/* The angle of x from the positive real axis, in [-pi, pi].
+ *
+ * A real number gives 0, pi if it is negative, and NaN for NaN. Integers and bool give float32. */
 HT_API ht_tensor *ht_angle(ht_tensor *x);
 
-/* Bool: whether the imaginary part is not 0, and whether it is. */
+/* Whether the imaginary part of x is not 0, as bool. */
 HT_API ht_tensor *ht_iscomplex(ht_tensor *x);
+
+/* Whether the imaginary part of x is 0, as bool. */
 HT_API ht_tensor *ht_isreal(ht_tensor *x);
 
 HT_END_DECLS
