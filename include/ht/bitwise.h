@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bits, element by element: of integers, and of bool as and, or, not; other dtypes are
- * HT_ERR_DTYPE. Broadcasting, promotion, numbers, split and errors as in ht/arithmetics.h; no
- * gradients. Source: heat.arithmetics. */
+ * Operations on bits, element by element.
+ *
+ * For integers; for bool, they are the logical and, or, exclusive or, not. Broadcasting, promotion,
+ * numbers, split, forms in place and errors are those of ht/arithmetics.h. Other dtypes are
+ * HT_ERR_DTYPE. Logically collective. Not differentiable.
+ * Source: heat.arithmetics. */
 #ifndef HT_BITWISE_H
 #define HT_BITWISE_H
 
@@ -10,22 +13,45 @@
 
 HT_BEGIN_DECLS
 
+/* The bits that are set in a and in b. */
 HT_API ht_tensor *ht_bitwise_and(ht_tensor *a, ht_tensor *b);
+
+/* The bits that are set in a or in b. */
 HT_API ht_tensor *ht_bitwise_or(ht_tensor *a, ht_tensor *b);
+
+/* The bits that differ between a and b. */
 HT_API ht_tensor *ht_bitwise_xor(ht_tensor *a, ht_tensor *b);
+
+/* The inverted bits of x. */
 HT_API ht_tensor *ht_bitwise_not(ht_tensor *x);
 
-/* a 2^b, which wraps around, and floor(a / 2^b); not of bool. A shift by a negative number, or by
- * all bits or more, leaves none: 0, and -1 of negative numbers to the right. */
+/* a 2^b, which wraps around; not for bool.
+ *
+ * If b is negative, or at least the number of bits of the dtype, the result is 0. */
 HT_API ht_tensor *ht_left_shift(ht_tensor *a, ht_tensor *b);
+
+/* floor(a / 2^b); not for bool.
+ *
+ * If b is negative, or at least the number of bits of the dtype, the result is 0 for a >= 0 and -1
+ * for a < 0. */
 HT_API ht_tensor *ht_right_shift(ht_tensor *a, ht_tensor *b);
 
-/* In place: a <- f(a, b). HT_ERR_DTYPE where a cannot hold the result. */
+/* Replaces a by ht_bitwise_and of a and b. */
 HT_API ht_status ht_bitwise_and_(ht_tensor *a, ht_tensor *b);
+
+/* Replaces a by ht_bitwise_or of a and b. */
 HT_API ht_status ht_bitwise_or_(ht_tensor *a, ht_tensor *b);
+
+/* Replaces a by ht_bitwise_xor of a and b. */
 HT_API ht_status ht_bitwise_xor_(ht_tensor *a, ht_tensor *b);
+
+/* Replaces a by ht_left_shift of a by b. */
 HT_API ht_status ht_left_shift_(ht_tensor *a, ht_tensor *b);
+
+/* Replaces a by ht_right_shift of a by b. */
 HT_API ht_status ht_right_shift_(ht_tensor *a, ht_tensor *b);
+
+/* Replaces x by ht_bitwise_not of x. */
 HT_API ht_status ht_bitwise_not_(ht_tensor *x);
 
 HT_END_DECLS

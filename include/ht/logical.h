@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Truth, and what kind of number one is, element by element, to bool; what is not 0 is true, NaN
- * too. Broadcasting, promotion, numbers, split and errors as in ht/arithmetics.h; no gradients.
- * Source: heat.logical.
- */
+ * Logical operations and tests of numbers, element by element; the result is bool.
+ *
+ * A number is true unless it is 0; NaN is true. Broadcasting, promotion, numbers, split and errors
+ * are those of ht/arithmetics.h. Logically collective, unless a function's comment says otherwise.
+ * Not differentiable.
+ * Source: heat.logical. */
 #ifndef HT_LOGICAL_H
 #define HT_LOGICAL_H
 
@@ -11,35 +13,84 @@
 
 HT_BEGIN_DECLS
 
+/* Whether a and b are both true. */
 HT_API ht_tensor *ht_logical_and(ht_tensor *a, ht_tensor *b);
+
+/* Whether a or b is true, or both are. */
 HT_API ht_tensor *ht_logical_or(ht_tensor *a, ht_tensor *b);
+
+/* Whether exactly one of a and b is true. */
 HT_API ht_tensor *ht_logical_xor(ht_tensor *a, ht_tensor *b);
+
+/* Whether x is 0. */
 HT_API ht_tensor *ht_logical_not(ht_tensor *x);
 
-/* Complex numbers are NaN or infinite where one of their parts is, and finite where both are. */
+/* Whether x is NaN; for a complex number, whether one of its parts is. */
 HT_API ht_tensor *ht_isnan(ht_tensor *x);
+
+/* Whether x is infinite; for a complex number, whether one of its parts is. */
 HT_API ht_tensor *ht_isinf(ht_tensor *x);
+
+/* Whether x is finite; for a complex number, whether both of its parts are. */
 HT_API ht_tensor *ht_isfinite(ht_tensor *x);
 
-/* Not of complex numbers. signbit: of -0 too, and of NaN its sign. */
+/* Whether x is positive infinity; not for complex numbers. */
 HT_API ht_tensor *ht_isposinf(ht_tensor *x);
+
+/* Whether x is negative infinity; not for complex numbers. */
 HT_API ht_tensor *ht_isneginf(ht_tensor *x);
+
+/* Whether the sign bit of x is set, also for -0 and NaN; not for complex numbers.
+ *
+ * For an integer, whether it is negative. */
 HT_API ht_tensor *ht_signbit(ht_tensor *x);
 
-/* |a - b| <= atol + rtol |b|, computed in the operands' dtype; infinities are close to themselves
- * alone, and NaN to NaN with equal_nan. NumPy's are rtol = 1e-5 and atol = 1e-8. */
+/* Whether |a - b| <= atol + rtol |b|, computed in the operands' dtype.
+ *
+ * An infinity is close to itself alone.
+ *
+ * rtol: the relative tolerance; NumPy's is 1e-5.
+ * atol: the absolute tolerance; NumPy's is 1e-8.
+ * equal_nan: whether NaN is close to NaN. */
 HT_API ht_tensor *ht_isclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool equal_nan);
 
-/* Whether all are close, the same answer on every rank. Collective. *close is set on success. */
+/* Whether all elements of a and b are close, see ht_isclose; the same answer on every rank.
+ *
+ * rtol, atol, equal_nan: as in ht_isclose.
+ * close: *close is set to the answer on success.
+ * Collective.
+ * Errors: HT_ERR_ARGUMENT if close is NULL. */
 HT_API ht_status ht_allclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool equal_nan,
                              bool *close);
 
-/* Whether all, or any, of the elements along one axis (negative from the end) or of x (HT_NONE) are
- * true, as bool; of none all are, and not any. Axes, split and communication as those of ht_sum. Of
- * the options axes and keepdims. */
+/* Whether all elements of x along an axis are true; true for no elements.
+ *
+ * axis: negative from the end; HT_NONE for all axes.
+ * Collective if the split axis is reduced.
+ * Result: bool; shape and split as those of ht_sum. */
 HT_API ht_tensor *ht_all(ht_tensor *x, int axis);
+
+/* Whether any element of x along an axis is true; false for no elements.
+ *
+ * axis: negative from the end; HT_NONE for all axes.
+ * Collective if the split axis is reduced.
+ * Result: bool; shape and split as those of ht_sum. */
 HT_API ht_tensor *ht_any(ht_tensor *x, int axis);
+
+/* ht_all with options: several axes, kept dimensions.
+ *
+ * x: as in ht_all.
+ * options: axes, count and keepdims (ht/reduction.h); NULL for the defaults.
+ * Collective if the split axis is reduced.
+ * Errors: HT_ERR_ARGUMENT if another option is set. */
 HT_API ht_tensor *ht_all_ext(ht_tensor *x, const ht_reduce_options *options);
+
+/* ht_any with options: several axes, kept dimensions.
+ *
+ * x: as in ht_any.
+ * options: axes, count and keepdims (ht/reduction.h); NULL for the defaults.
+ * Collective if the split axis is reduced.
+ * Errors: HT_ERR_ARGUMENT if another option is set. */
 HT_API ht_tensor *ht_any_ext(ht_tensor *x, const ht_reduce_options *options);
 
 HT_END_DECLS

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Comparisons, element by element, to bool. Broadcasting, promotion, split and errors as in
- * ht/arithmetics.h; complex numbers know eq and ne only. Source: heat.relational. */
+ * Comparisons, element by element; the result is bool.
+ *
+ * Broadcasting, promotion, numbers, split and errors are those of ht/arithmetics.h. Complex numbers
+ * have ht_eq, ht_ne and ht_equal only. Logically collective, unless a function's comment says
+ * otherwise. Not differentiable.
+ * Source: heat.relational. */
 #ifndef HT_RELATIONAL_H
 #define HT_RELATIONAL_H
 
@@ -9,14 +13,29 @@
 
 HT_BEGIN_DECLS
 
+/* Whether a = b. */
 HT_API ht_tensor *ht_eq(ht_tensor *a, ht_tensor *b);
+
+/* Whether a and b differ. */
 HT_API ht_tensor *ht_ne(ht_tensor *a, ht_tensor *b);
+
+/* Whether a < b. */
 HT_API ht_tensor *ht_lt(ht_tensor *a, ht_tensor *b);
+
+/* Whether a <= b. */
 HT_API ht_tensor *ht_le(ht_tensor *a, ht_tensor *b);
+
+/* Whether a > b. */
 HT_API ht_tensor *ht_gt(ht_tensor *a, ht_tensor *b);
+
+/* Whether a >= b. */
 HT_API ht_tensor *ht_ge(ht_tensor *a, ht_tensor *b);
 
-/* Whether shapes agree and all elements are equal, the same answer on every rank. Collective. */
+/* Whether a and b have the same shape and equal elements; the same answer on every rank.
+ *
+ * equal: *equal is set to the answer on success.
+ * Collective.
+ * Errors: HT_ERR_ARGUMENT if equal is NULL. Different shapes are not an error. */
 HT_API ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal);
 
 HT_END_DECLS
