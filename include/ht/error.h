@@ -1,23 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * Errors: one message, made by the first function that knows the cause; then the error handler of
- * the communicator runs.
+ * Errors: codes, messages, and the handlers of communicators.
  *
- * HT_ERRORS_ABORT (default): ranks that fail alike are named together, the lowest prints, the job
- * ends with exit code 1. HT_ERRORS_RETURN: functions that return a tensor return NULL, actions
- * their ht_status, and NULL operands pass through without a second report, until ht_error_clear; a
- * NULL operand without an error before it is one itself, HT_ERR_ARGUMENT. An error of a call that
- * has no operand with a communicator (a NULL in its place, an option) is returned if errors on the
- * communicator in use are (ht_use_comm; HT_COMM_WORLD), or those on HT_COMM_SELF. A NULL result is
- * NULL on every rank of the communicator; a failure that only one rank can see ends the job under
- * either handler, for the others are on their way into a call that this rank will never make:
- * - no memory for a tensor or a packed copy, a fault of a device, an error of MPI, a deadline;
- * - what ranks pass differently to ht_ibcast, ht_iallreduce and ht_iallgather, which do not wait
- * and so cannot ask, where each is right by itself. The blocking calls of ht/communication.h ask
- * before they begin: what one rank passes wrongly, or differently where it must be the same, fails
- * on all of them. Those three fail in their wait, on all ranks, where one passes what is wrong.
- * What ranks do differently elsewhere is found by HT_DEBUG_COLLECTIVE=1. An error in a hook of a
- * backward pass is returned by ht_backward, with its message. */
+ * The first function that knows the cause makes the message. Then the error handler of the
+ * communicator runs.
+ *
+ * HT_ERRORS_ABORT, the default: the job ends with exit code 1. Ranks that fail alike are named in
+ * one message, which the lowest of them prints.
+ *
+ * HT_ERRORS_RETURN: the function returns the error.
+ * - A function that returns a tensor returns NULL; an action returns its ht_status.
+ * - A NULL result is NULL on every rank of the communicator.
+ * - A NULL operand after an error passes through without a second report, until ht_error_clear.
+ * - A NULL operand without an error before it is HT_ERR_ARGUMENT.
+ * - An error in a hook of a backward pass is returned by ht_backward, with its message.
+ *
+ * A call may have no operand with a communicator, because it is NULL or because an option is wrong.
+ * Its error is returned if either of two communicators returns errors: the one in use (ht_use_comm;
+ * HT_COMM_WORLD at first) or HT_COMM_SELF.
+ *
+ * On a communicator of several ranks, a failure that one rank alone can see ends the job under
+ * either handler. The other ranks are already on their way into a call that this rank will never
+ * make. Such failures are:
+ * - no memory for a tensor or a packed copy;
+ * - a device fault;
+ * - an MPI error;
+ * - a deadline that has passed;
+ * - arguments of a non-blocking collective call, right on each rank, that do not fit together.
+ *
+ * A blocking call of ht/communication.h compares arguments between the ranks before it begins. If
+ * an argument is wrong on one rank, the call fails on all ranks. The same holds for an argument
+ * that must be the same and differs. A non-blocking collective call cannot ask, because it does not
+ * wait. If one rank passes a wrong argument to it, its wait fails on all ranks.
+ *
+ * In all other calls, HT_DEBUG_COLLECTIVE=1 finds arguments that differ between ranks. */
 #ifndef HT_ERROR_H
 #define HT_ERROR_H
 
@@ -48,31 +64,52 @@ typedef enum ht_status {
 
 typedef enum ht_errhandler { HT_ERRORS_ABORT, HT_ERRORS_RETURN } ht_errhandler;
 
-/* Name of a code, "HT_ERR_SHAPE". Not collective. */
+/* The name of status, for example "HT_ERR_SHAPE", or "invalid status". Not collective. */
 HT_API const char *ht_status_name(ht_status status);
 
-/* The calling thread's last error: its code, and its message in *message (may be NULL), valid until
- * the thread's next error. HT_SUCCESS and "" when there was none. Not collective. */
+/* Returns the code of the calling thread's last error; HT_SUCCESS if there was none.
+ *
+ * message: *message is set to the error's message, or to "" if there was none. Borrowed; valid until
+ * the thread's next error. May be NULL.
+ * Not collective. */
 HT_API ht_status ht_error_get(const char **message);
 
-/* Forgets the calling thread's last error. Not collective. */
+/* Clears the calling thread's last error. Not collective. */
 HT_API void ht_error_clear(void);
 
-/* An error of the program's own, as the library's functions raise theirs: records the message,
- * which should begin with the name of who found the cause, runs the handler of `comm`, and returns
- * `code` if that returns. All ranks of `comm` raise the same one; NULL: there is no operand,
- * see above. `code` is an error, else HT_ERR_ARGUMENT is taken. Logically collective. */
+/* Raises an error of the program's own, in the way in which the library raises its errors.
+ *
+ * Records the message and runs the handler of comm.
+ *
+ * comm: NULL if no operand has a communicator, see the top of this header.
+ * code: the error; HT_ERR_ARGUMENT replaces a value that is not an error.
+ * format: the message, in printf's notation. It should begin with the name of the function that
+ * found the cause.
+ * Logically collective: all ranks of comm raise the same error.
+ * Result: the code, if the handler returns. */
 HT_API ht_status ht_error_raise(ht_comm *comm, ht_status code, const char *format, ...)
     HT_PRINTF(3, 4);
 
-/* The same for what one rank alone may see: each passes what it found, HT_SUCCESS or an error with
- * its message. If any failed, all get the error of the lowest that did, and the handler runs.
- * Nothing is recorded, and the format not looked at, where `mine` is HT_SUCCESS. Collective over
- * `comm`, agrees. */
+/* Raises on all ranks an error that one rank alone may see.
+ *
+ * If any rank failed, all ranks get the error of the lowest rank that failed, and the handler of
+ * comm runs.
+ *
+ * comm: the communicator of these ranks.
+ * mine: the error that this rank found, or HT_SUCCESS.
+ * format: the message, in printf's notation. If mine is HT_SUCCESS, it is not read and this rank
+ * records nothing of its own.
+ * Collective over comm, agrees.
+ * Result: HT_SUCCESS if no rank failed, otherwise the error.
+ * Errors: HT_ERR_ARGUMENT if comm is NULL. */
 HT_API ht_status ht_error_agree(ht_comm *comm, ht_status mine, const char *format, ...)
     HT_PRINTF(3, 4);
 
-/* Sets what a failed function on `comm` does. Collective: every rank passes the same handler. */
+/* Sets the error handler of comm.
+ *
+ * handler: the same on every rank.
+ * Collective over comm.
+ * Errors: HT_ERR_ARGUMENT if handler differs between ranks or is not one of ht_errhandler. */
 HT_API ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler);
 
 HT_END_DECLS
