@@ -26,12 +26,13 @@
  * - a device fault;
  * - an MPI error;
  * - a deadline that has passed;
- * - arguments of a non-blocking collective call, right on each rank, that do not fit together.
+ * - arguments of a non-blocking collective call, right on each rank, that do not fit together;
+ * - counts of a non-blocking collective call that are NULL or negative.
  *
- * A blocking call of ht/communication.h compares arguments between the ranks before it begins. If
- * an argument is wrong on one rank, the call fails on all ranks. The same holds for an argument
- * that must be the same and differs. A non-blocking collective call cannot ask, because it does not
- * wait. If one rank passes a wrong argument to it, its wait fails on all ranks.
+ * A blocking collective call of ht/communication.h compares arguments between the ranks before it
+ * begins. If an argument is wrong on one rank, the call fails on all ranks. The same holds for an
+ * argument that must be the same and differs. A non-blocking collective call cannot ask, because it
+ * does not wait. If one rank passes a wrong argument to it, its wait fails on all ranks.
  *
  * In all other calls, HT_DEBUG_COLLECTIVE=1 finds arguments that differ between ranks. */
 #ifndef HT_ERROR_H
@@ -69,8 +70,8 @@ HT_API const char *ht_status_name(ht_status status);
 
 /* Returns the code of the calling thread's last error; HT_SUCCESS if there was none.
  *
- * message: *message is set to the error's message, or to "" if there was none. Borrowed; valid until
- * the thread's next error. May be NULL.
+ * message: *message is set to the error's message, or to "" if there was none. Borrowed; valid
+ * until the thread's next error. May be NULL.
  * Not collective. */
 HT_API ht_status ht_error_get(const char **message);
 
