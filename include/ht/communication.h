@@ -3,10 +3,46 @@
  * Start and end of the library, communicators, and communication of tensors.
  *
  * Buffers are tensors: contiguous or not, of any dtype and device, with counts above 2^31. Each
- * call works on the *local* part of its tensors. Non-blocking calls return a request that keeps its
- * tensors alive; ht_wait finishes it. Waiting is polite (test, then back off) and gives up after
- * HT_TIMEOUT seconds (default 600, 0 = never) with a message that names the operation.
- * HT_DEBUG_COLLECTIVE=1 compares what the ranks pass to each collective call (doc/diagnosis.md). */
+ * call works on the local part of its tensors.
+ *
+ * Waiting: a rank that waits tests, then backs off. It gives up after HT_TIMEOUT seconds (default
+ * 600, 0 = never) with a message that names the operation.
+ *
+ * Debugging: HT_DEBUG_COLLECTIVE=1 compares the ranks' arguments of each collective call
+ * (doc/diagnosis.md).
+ *
+ * Point to point, ht_send to ht_irecv: not collective. Both sides must match in bytes and in tag,
+ * 0 ... 32767.
+ *
+ * Collective calls on tensors, ht_bcast to ht_ialltoallv: collective over comm.
+ * - Ranks must pass the same root and the same reduction.
+ * - send and recv have one dtype, which is the same on all ranks (except in ht_alltoallw).
+ * - A tensor that only the root reads or writes may be NULL on the other ranks.
+ * - send and recv may overlap. The same elements, in one handle or two, mean in place. If they
+ *   overlap otherwise, a copy of send is sent.
+ * - A blocking call begins with one small message between all ranks. If an argument is wrong on one
+ *   rank, the call fails on all ranks with one message, and nothing is sent. It fails likewise if
+ *   ranks differ in the root, the reduction, the dtype, or a length that must be the same.
+ *
+ * Parts, in gather, allgather, scatter and reduce_scatter, are pieces along dimension 0, in rank
+ * order. The tensor that they make up is their concatenation. In blocking calls, parts may differ
+ * in their length along dimension 0.
+ *
+ * Non-blocking calls return a request, which the caller owns. It keeps its tensors alive.
+ * - ht_wait finishes a request and releases it. ht_release of an unfinished one waits first.
+ * - NULL means that the request could not be posted. Its wait gives the thread's last error.
+ * - A non-blocking collective call does not ask the other ranks. A rank may have nothing to bring
+ *   (a NULL tensor, a result that cannot be written). Then the waits of all ranks give its error,
+ *   and the content of the received tensors is unspecified.
+ * - Arguments that are right on each rank but do not fit together end the job in the wait.
+ * - Counts that are NULL or negative end the job, because that rank could not take part.
+ *
+ * Errors of calls on tensors:
+ * - HT_ERR_ARGUMENT for a NULL, and for a rank or a tag out of range.
+ * - HT_ERR_ARGUMENT if the tensor that is received is a broadcast view.
+ * - HT_ERR_SHAPE or HT_ERR_DTYPE if tensors do not fit together.
+ * - HT_ERR_DTYPE if the reduction is not defined for the dtype.
+ * - HT_ERR_STATE if gradients are recorded and the tensor that is received has a history. */
 #ifndef HT_COMMUNICATION_H
 #define HT_COMMUNICATION_H
 
@@ -23,69 +59,149 @@
 
 HT_BEGIN_DECLS
 
-/* Starts the library, and MPI (asking for MPI_THREAD_MULTIPLE) unless the program has started it.
- * argc and argv may be NULL. A second call is counted and does nothing. Collective over the
- * world. */
+/* Starts the library, and MPI unless the program has started it.
+ *
+ * MPI is asked for MPI_THREAD_MULTIPLE. A second call is counted and does nothing; it needs an
+ * ht_finalize of its own.
+ *
+ * argc, argv: those of main; may be NULL.
+ * Collective over the world.
+ * Errors: HT_ERR_STATE if MPI is finalised. */
 HT_API ht_status ht_init(int *argc, char ***argv);
 
-/* As ht_init with `world` as HT_COMM_WORLD, for programs that run libht on a part of the ranks.
- * MPI must be initialised, at any thread level; `world` is duplicated. Collective over `world`. */
+/* ht_init with world as HT_COMM_WORLD, for programs that run libht on a part of the ranks.
+ *
+ * MPI must be initialised, at any thread level.
+ *
+ * world: duplicated; stays the caller's.
+ * Collective over world.
+ * Errors: HT_ERR_STATE if MPI is not initialised; HT_ERR_ARGUMENT for MPI_COMM_NULL. */
 HT_API ht_status ht_init_comm(MPI_Comm world);
 
-/* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it. Handles
- * are to be released before: none may be used after it. Returns the number of leaked objects of
- * this rank, at most 255 as an exit status is, 0 when all is well, for a program to return from
- * main; their kinds are named in a warning (an error with HT_LEAK_CHECK=1 and in debug builds).
- * A program's MPI_Finalize ends the library, too, without a look at what is left; then this returns
- * 0. Collective over the world. */
+/* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it.
+ *
+ * The program must release its handles before this call and use none after it. A warning names the
+ * kinds of leaked objects; it is an error with HT_LEAK_CHECK=1 and in debug builds.
+ * The program's own MPI_Finalize ends the library too, without counting leaked objects. After that,
+ * this function returns 0.
+ *
+ * Collective over the world.
+ * Result: the number of leaked objects of this rank, for the program to return from main; at most
+ * 255, the greatest exit status. */
 HT_API int ht_finalize(void);
 
+/* Whether the library is started and not yet ended. Not collective. */
 HT_API bool ht_is_initialized(void);
 
-/* Compute threads of this rank: OMP_NUM_THREADS, or cores of the node / ranks on it. Not
- * collective. */
+/* The number of compute threads of this rank: OMP_NUM_THREADS, or the cores of the node divided by
+ * the ranks on it. Not collective. */
 HT_API int ht_get_num_threads(void);
 
 #define HT_COMM_WORLD (ht_comm_world())
 #define HT_COMM_SELF  (ht_comm_self())
-HT_API ht_comm *ht_comm_world(void); /* borrowed */
-HT_API ht_comm *ht_comm_self(void);  /* borrowed */
 
-/* The communicator new tensors live on; HT_COMM_WORLD at first. Source: heat.get_comm, use_comm. */
+/* HT_COMM_WORLD, the communicator of all ranks; borrowed. Not collective.
+ *
+ * Errors: HT_ERR_STATE and NULL unless the library is started. */
+HT_API ht_comm *ht_comm_world(void);
+
+/* HT_COMM_SELF, the communicator of this rank alone; borrowed. Not collective.
+ *
+ * Errors: HT_ERR_STATE and NULL unless the library is started. */
+HT_API ht_comm *ht_comm_self(void);
+
+/* The communicator in use, on which new tensors are made; borrowed. At first HT_COMM_WORLD.
+ *
+ * Not collective.
+ * Errors: HT_ERR_STATE and NULL unless the library is started.
+ * Source: heat.get_comm. */
 HT_API ht_comm *ht_get_comm(void);
+
+/* Makes comm the communicator in use, on which new tensors are made.
+ *
+ * comm: retained until another one is in use.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT if comm is NULL.
+ * Source: heat.use_comm. */
 HT_API ht_status ht_use_comm(ht_comm *comm);
 
-/* A communicator over a duplicate of `comm`; owned. Collective over `comm`. */
+/* Makes a communicator over a duplicate of comm.
+ *
+ * Collective over comm.
+ * Result: owned.
+ * Errors: HT_ERR_STATE unless the library is started; HT_ERR_ARGUMENT for MPI_COMM_NULL. */
 HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
 
-/* Ranks of the same color form a new communicator, ordered by key; owned; NULL without an error on
- * ranks that pass a negative color. Collective. Source: MPI_Comm_split. */
+/* Makes a communicator of the ranks that pass the same color.
+ *
+ * comm: its ranks are divided; its error handler is that of the new communicator.
+ * color: negative on a rank that joins none.
+ * key: the new communicator orders its ranks by key.
+ * Collective over comm.
+ * Result: owned; NULL without an error if color is negative.
+ * Source: MPI_Comm_split. */
 HT_API ht_comm *ht_comm_split(ht_comm *comm, int color, int key);
 
+/* The rank of this process in comm. Not collective. */
 HT_API int ht_comm_rank(const ht_comm *comm);
-HT_API int ht_comm_size(const ht_comm *comm);
-HT_API MPI_Comm ht_comm_mpi(const ht_comm *comm); /* borrowed; do not communicate on it unmatched */
 
-/* Node topology: number of nodes, this rank's node, ranks on this node and place among them. From
- * MPI_Comm_split_type, or blocks of HT_RANKS_PER_NODE consecutive ranks. NULL = not wanted. */
+/* The number of ranks of comm. Not collective. */
+HT_API int ht_comm_size(const ht_comm *comm);
+
+/* The MPI communicator of comm, borrowed. Not collective.
+ *
+ * Messages on it must not be left unmatched. */
+HT_API MPI_Comm ht_comm_mpi(const ht_comm *comm);
+
+/* The nodes on which the ranks of comm run.
+ *
+ * Nodes are those of MPI_Comm_split_type, or blocks of HT_RANKS_PER_NODE consecutive ranks. Each
+ * pointer may be NULL if its number is not wanted.
+ *
+ * nodes: the number of nodes.
+ * node: the node of this rank, from 0.
+ * local_rank: the place of this rank among the ranks on its node, from 0.
+ * local_size: the number of ranks on this rank's node.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT if comm is NULL. */
 HT_API ht_status ht_comm_topology(const ht_comm *comm, int *nodes, int *node, int *local_rank,
                                   int *local_size);
 
-/* The canonical slab of `rank`: the first length % size ranks hold one row more. Not collective.
+/* Computes the canonical slab of a rank, in an axis that is divided over comm.
+ *
+ * The first length % size ranks hold one row more than the others.
+ *
+ * length: the length of the axis.
+ * rank: any rank of comm.
+ * start: *start is set to the slab's first row; may be NULL.
+ * count: *count is set to the slab's number of rows; may be NULL.
+ * Not collective.
  * Source: heat MPICommunication.chunk. */
 HT_API void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start,
                           int64_t *count);
 
-/* How an axis of a tensor of `shape` is divided: the length of each rank's slab, where it begins,
- * and the shape of what this rank would receive if all ranks sent it as many as it has; `size`
- * numbers, `size` numbers and ndim, each NULL where it is not wanted. axis may be negative. Not
- * collective. Source: heat MPICommunication.counts_displs_shape. */
+/* Computes how an axis of a tensor is divided over comm.
+ *
+ * Each of the three arrays may be NULL if it is not wanted.
+ *
+ * ndim, shape: the shape of the tensor, with 1 ... HT_MAX_NDIM axes.
+ * axis: negative from the end.
+ * counts: size numbers, the length of each rank's slab.
+ * displs: size numbers, the first row of each rank's slab.
+ * output_shape: ndim numbers, the shape of the tensor that this rank would receive if all ranks
+ * sent it a slab as long as its own.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT for ndim, shape or axis; HT_ERR_SHAPE if the axis has a negative length.
+ * Source: heat MPICommunication.counts_displs_shape. */
 HT_API ht_status ht_comm_counts_displs_shape(ht_comm *comm, int ndim, const int64_t shape[],
                                              int axis, int64_t counts[], int64_t displs[],
                                              int64_t output_shape[]);
 
+/* Waits until all ranks of comm have called it. Collective over comm. */
 HT_API ht_status ht_barrier(ht_comm *comm);
 
+/* Reductions. AND and OR are logical, for bool and integers. bool has no SUM and no PROD. Complex
+ * numbers have SUM and PROD only. float16 and bfloat16 are combined in float32. */
 typedef enum ht_reduce_op {
     HT_OP_SUM,
     HT_OP_PROD,
@@ -95,84 +211,204 @@ typedef enum ht_reduce_op {
     HT_OP_OR
 } ht_reduce_op;
 
-/* Requests. Owned by the caller; released by ht_wait (which sets *request to NULL) or, unfinished,
- * by ht_release, which waits first. A NULL request is one that could not be posted: waiting for it
- * gives the thread's last error. Where one rank alone has nothing that it could bring to a
- * collective call (NULL, a result that cannot be written), its request and those of the others give
- * its error when they are waited for; what was to be received is unspecified then. */
+/* Finishes a request: waits for its end, releases it, and sets *request to NULL.
+ *
+ * request: *request may be NULL; this gives the thread's last error.
+ * Result: the status of the operation.
+ * Errors: HT_ERR_ARGUMENT if request is NULL. */
 HT_API ht_status ht_wait(ht_request **request);
-HT_API ht_status ht_test(ht_request *request, bool *done); /* true: ht_wait returns at once */
+
+/* Tests without waiting whether a request is done; ht_wait then returns at once.
+ *
+ * request: stays the caller's, to be finished by ht_wait. NULL counts as done and gives the
+ * thread's last error.
+ * done: *done is set to the answer.
+ * Result: the status of the operation if it is done, else HT_SUCCESS.
+ * Errors: HT_ERR_ARGUMENT if done is NULL. */
+HT_API ht_status ht_test(ht_request *request, bool *done);
+
+/* Finishes several requests by ht_wait, in the order of the list.
+ *
+ * count: the number of requests.
+ * requests: each is set to NULL.
+ * Result: the first error, or HT_SUCCESS. */
 HT_API ht_status ht_wait_all(int count, ht_request *requests[]);
 
-/* Point to point. Not collective; both sides must match in bytes and tag (0 ... 32767).
- * - ssend ends when its receive has begun.
- * - bsend ends at once: what travels is a copy. Copies are the library's own, not in the buffer of
- *   MPI_Buffer_attach, as many as there is memory for; ht_finalize waits for those nobody has
- *   received, under HT_TIMEOUT.
- * - rsend is right only where its receive has begun before; else what happens is undefined. */
+/* Sends the local part of buffer to rank dest of comm, with tag. */
 HT_API ht_status ht_send(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
+/* ht_send of buffer to dest of comm, with tag, that ends when its receive has begun. */
 HT_API ht_status ht_ssend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
+/* ht_send of buffer to dest of comm, with tag, that ends at once, because it sends a copy.
+ *
+ * Copies are the library's own, not in the buffer of MPI_Buffer_attach. Memory alone limits their
+ * number. ht_finalize waits for copies that are not yet received, under HT_TIMEOUT. */
 HT_API ht_status ht_bsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
+/* ht_send of buffer to dest of comm, with tag, after its receive has begun.
+ *
+ * If the receive has not begun, the behaviour is undefined. */
 HT_API ht_status ht_rsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
+/* Receives the local part of buffer from rank source of comm, with tag. */
 HT_API ht_status ht_recv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
+
+/* Non-blocking ht_send of buffer to dest of comm, with tag. */
 HT_API ht_request *ht_isend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
+/* Non-blocking ht_ssend of buffer to dest of comm, with tag. */
 HT_API ht_request *ht_issend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
+/* Non-blocking ht_bsend of buffer to dest of comm, with tag. Its request is done at once. */
 HT_API ht_request *ht_ibsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
+/* Non-blocking ht_rsend of buffer to dest of comm, with tag. */
 HT_API ht_request *ht_irsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
+
+/* Non-blocking ht_recv of buffer from source of comm, with tag. */
 HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 
-/* Collectives over local parts. Blocking ones begin with one small message between all ranks: where
- * a rank passes something wrong, or the ranks differ in the root, the reduction, the dtype or a
- * length that must be the same, the call fails on all of them with one message, and nothing was
- * sent. What only the root looks at may be NULL elsewhere. send and recv may overlap: the same
- * elements by the same or two handles mean in place, else what is sent is a copy.
- * - Reductions: the same local shape everywhere. AND and OR are logical and for bool and integers;
- *   bool has no SUM and PROD. float16 and bfloat16 add in float32. An exscan leaves recv of rank 0
- *   as it was.
- * - gather, allgather, scatter: parts are pieces along dimension 0 in rank order and may differ in
- *   their length there; the whole is the concatenation. Those that do not wait do not ask the
- * others either: with counts, the rows of each rank's part, the same on all ranks; without, the
- * parts of ht_iallgather are those of ht_comm_chunk, and of ht_igather and ht_iscatter equal ones.
- * - reduce_scatter: the same local shape of send everywhere; recv is this rank's part of the
- *   reduction, parts as above.
- * - alltoall: local parts of one size, taken as that many equal blocks as there are ranks.
- * - alltoallv: send_counts[r] rows (indices along dimension 0) go to rank r and recv_counts[r] come
- *   from it, in the order of the ranks; they are all rows of send and recv.
- * - alltoallw: send[r] goes to rank r and recv[r] comes from it, each a tensor or view of any
- * shape, strides and device, of as many elements and the dtype as on the other side; NULL: nothing.
- * Without the counts that it takes (NULL, negative ones) a rank could not take part in a call that
- * does not wait at all: that ends the job. */
+/* Copies the root's local part to all ranks of comm.
+ *
+ * buffer: read on the root, written on the others; the same number of elements on all ranks.
+ * root: the rank that sends. */
 HT_API ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root);
+
+/* recv = the reduction of send over all ranks of comm, on the root.
+ *
+ * send: the same local shape on all ranks.
+ * recv: the local shape of send; used on the root only.
+ * op: the reduction.
+ * root: the rank that receives. */
 HT_API ht_status ht_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                            int root);
+
+/* recv = the reduction of send over all ranks of comm, on every rank.
+ *
+ * send: the same local shape on all ranks.
+ * recv: the local shape of send.
+ * op: the reduction. */
 HT_API ht_status ht_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+
+/* recv = the reduction of send over the ranks of comm before this one.
+ *
+ * send: the same local shape on all ranks.
+ * recv: the local shape of send. It stays as it was on rank 0.
+ * op: the reduction. */
 HT_API ht_status ht_exscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+
+/* recv = the reduction of send over the ranks of comm up to and including this one.
+ *
+ * send: the same local shape on all ranks.
+ * recv: the local shape of send.
+ * op: the reduction. */
 HT_API ht_status ht_scan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+
+/* recv = the concatenation of the parts of all ranks of comm, on every rank.
+ *
+ * send: this rank's part.
+ * recv: the concatenation. */
 HT_API ht_status ht_allgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+
+/* recv = the concatenation of the parts of all ranks of comm, on the root.
+ *
+ * send: this rank's part.
+ * recv: the concatenation; used on the root only.
+ * root: the rank that receives. */
 HT_API ht_status ht_gather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+
+/* recv = this rank's part of the root's send.
+ *
+ * comm: its ranks receive the parts, in rank order.
+ * send: the concatenation of the parts; used on the root only.
+ * recv: this rank's part.
+ * root: the rank that sends. */
 HT_API ht_status ht_scatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+
+/* recv = this rank's part of the reduction of send over all ranks of comm.
+ *
+ * send: the same local shape on all ranks.
+ * recv: this rank's part.
+ * op: the reduction. */
 HT_API ht_status ht_reduce_scatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
                                    ht_reduce_op op);
+
+/* Exchanges equal blocks: block r of send goes to rank r of comm, block r of recv comes from it.
+ *
+ * send, recv: local parts of one size on all ranks. Each is as many equal blocks as comm has ranks.
+ */
 HT_API ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+
+/* Exchanges rows (indices along dimension 0) between all ranks of comm, in rank order.
+ *
+ * send: its local part has the rows of all send_counts together.
+ * send_counts: send_counts[r] rows go to rank r.
+ * recv: its local part has the rows of all recv_counts together.
+ * recv_counts: recv_counts[r] rows come from rank r. */
 HT_API ht_status ht_alltoallv(ht_comm *comm, ht_tensor *send, const int64_t send_counts[],
                               ht_tensor *recv, const int64_t recv_counts[]);
+
+/* Exchanges one tensor between each two ranks of comm.
+ *
+ * The tensors and views may have any shape, strides and device. Both sides must have the same
+ * number of elements and the same dtype.
+ *
+ * send: send[r] goes to rank r; NULL sends nothing.
+ * recv: recv[r] comes from rank r; NULL receives nothing. */
 HT_API ht_status ht_alltoallw(ht_comm *comm, ht_tensor *send[], ht_tensor *recv[]);
+
+/* Non-blocking ht_bcast over comm: buffer and root as there. */
 HT_API ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root);
+
+/* Non-blocking ht_allreduce over comm: send, recv and op as there. */
 HT_API ht_request *ht_iallreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+
+/* Non-blocking ht_reduce over comm: send, recv, op and root as there. */
 HT_API ht_request *ht_ireduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                               int root);
+
+/* Non-blocking ht_scan over comm: send, recv and op as there. */
 HT_API ht_request *ht_iscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+
+/* Non-blocking ht_exscan over comm: send, recv and op as there. */
 HT_API ht_request *ht_iexscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
+
+/* Non-blocking ht_allgather over comm: send and recv as there.
+ *
+ * The parts must be those of ht_comm_chunk. */
 HT_API ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+
+/* ht_iallgather over comm of parts of any length: send and recv as in ht_allgather.
+ *
+ * counts: the rows of each rank's part; the same on all ranks. */
 HT_API ht_request *ht_iallgatherv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
                                   const int64_t counts[]);
+
+/* Non-blocking ht_gather over comm: send, recv and root as there. Parts have equal length. */
 HT_API ht_request *ht_igather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+
+/* ht_igather over comm of parts of any length: send, recv and root as in ht_gather.
+ *
+ * counts: the rows of each rank's part; the same on all ranks. */
 HT_API ht_request *ht_igatherv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
                                const int64_t counts[], int root);
+
+/* Non-blocking ht_scatter over comm: send, recv and root as there. Parts have equal length. */
 HT_API ht_request *ht_iscatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
+
+/* ht_iscatter over comm of parts of any length: send, recv and root as in ht_scatter.
+ *
+ * counts: the rows of each rank's part; the same on all ranks. */
 HT_API ht_request *ht_iscatterv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
                                 const int64_t counts[], int root);
+
+/* Non-blocking ht_alltoall over comm: send and recv as there. */
 HT_API ht_request *ht_ialltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
+
+/* Non-blocking ht_alltoallv over comm: send, send_counts, recv and recv_counts as there.
+ *
+ * The counts of two ranks are not compared. */
 HT_API ht_request *ht_ialltoallv(ht_comm *comm, ht_tensor *send, const int64_t send_counts[],
                                  ht_tensor *recv, const int64_t recv_counts[]);
 
