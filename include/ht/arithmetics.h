@@ -27,6 +27,7 @@
  * - HT_ERR_COMM if operands have different communicators.
  * - HT_ERR_DEVICE if operands are on different devices.
  * - HT_ERR_ARGUMENT if an integer is out of the range of the dtype that it takes (ht/number.h).
+ * - HT_ERR_ARGUMENT if an axis is outside x.
  * - In place, HT_ERR_DTYPE if the kind of the result is higher than that of the first operand.
  * - In place, HT_ERR_STATE if the first operand must not be written.
  *
@@ -189,12 +190,13 @@ HT_API ht_status ht_mul_scalar_ext_(ht_tensor *a, ht_number b);
 
 /* The sum of x along an axis, or of all its elements.
  *
- * Integers and bool are summed in int64, with the same bits on any number of ranks. Other dtypes
- * are summed in the accumulator's dtype, float64 or complex128, between ranks too. Their sum is
- * rounded once. Its bits are the same on any number of ranks if partial sums are exact in the
- * accumulator's dtype. Otherwise, before that rounding, the sum of n elements is within
- * n eps sum |x| of the exact sum, where eps is 2^-53. It is repeatable for a given number of ranks.
- * Means follow the same rules. So do gradients that are summed because an operand was broadcast.
+ * - Integers and bool are summed in int64. The bits are the same on any number of ranks.
+ * - Other dtypes are summed in the accumulator's dtype, float64 or complex128, between ranks too.
+ *   Their sum is rounded once, and is repeatable for a given number of ranks.
+ * - If partial sums are exact in that dtype, the bits are the same on any number of ranks.
+ * - Otherwise the sum of n elements, before that rounding, is within n eps sum |x| of the exact
+ *   sum; eps is 2^-53.
+ * - Means follow these rules, and so do gradients that are summed because an operand was broadcast.
  *
  * axis: negative from the end; HT_NONE for all axes.
  * Collective if the split axis is summed.
@@ -211,12 +213,13 @@ HT_API ht_tensor *ht_sum_ext(ht_tensor *x, const ht_reduce_options *options);
 
 /* The product of x along an axis, or of all its elements; 1 for no elements.
  *
- * Integers and bool are multiplied in int64, which wraps around. Other dtypes are multiplied in the
- * accumulator's dtype, and the product is rounded once. Its bits are the same on any number of
- * ranks if partial products are exact in that dtype. Otherwise the product of n elements is within
- * n eps of the exact one, relative to it; eps is 2^-53.
- * The gradient of x[i] is the product's gradient times the product of the other elements, even if
- * some are 0. It is NaN where x[i] is infinite.
+ * - Integers and bool are multiplied in int64, which wraps around.
+ * - Other dtypes are multiplied in the accumulator's dtype. Their product is rounded once.
+ * - If partial products are exact in that dtype, the bits are the same on any number of ranks.
+ * - Otherwise the product of n elements is within n eps of the exact one, relative to it; eps is
+ *   2^-53.
+ * - The gradient of x[i] is the product's gradient times the product of the other elements, even
+ *   if some are 0. It is NaN where x[i] is infinite.
  *
  * axis: negative from the end; HT_NONE for all axes.
  * Collective if the split axis is reduced.

@@ -66,7 +66,8 @@ HT_BEGIN_DECLS
  *
  * argc, argv: those of main; may be NULL.
  * Collective over the world.
- * Errors: HT_ERR_STATE if MPI is finalised. */
+ * Errors: HT_ERR_STATE if MPI is finalised; HT_ERR_COMM if MPI does not start; HT_ERR_MEMORY if the
+ * address space is too small. */
 HT_API ht_status ht_init(int *argc, char ***argv);
 
 /* ht_init with world as HT_COMM_WORLD, for programs that run libht on a part of the ranks.
@@ -148,15 +149,17 @@ HT_API int ht_comm_rank(const ht_comm *comm);
 /* The number of ranks of comm. Not collective. */
 HT_API int ht_comm_size(const ht_comm *comm);
 
-/* The MPI communicator of comm, borrowed. Not collective.
+/* The MPI communicator of comm, borrowed.
  *
- * Messages on it must not be left unmatched. */
+ * A program must not leave messages on it unmatched, because the library uses it too.
+ *
+ * Not collective. */
 HT_API MPI_Comm ht_comm_mpi(const ht_comm *comm);
 
 /* The nodes on which the ranks of comm run.
  *
- * Nodes are those of MPI_Comm_split_type, or blocks of HT_RANKS_PER_NODE consecutive ranks. Each
- * pointer may be NULL if its number is not wanted.
+ * Nodes are those of MPI_Comm_split_type, or blocks of HT_RANKS_PER_NODE consecutive ranks of the
+ * world. Each pointer may be NULL if its number is not wanted.
  *
  * nodes: the number of nodes.
  * node: the node of this rank, from 0.

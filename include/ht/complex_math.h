@@ -30,7 +30,8 @@ HT_API ht_tensor *ht_imag(ht_tensor *x);
 
 /* The angle of x from the positive real axis, in [-pi, pi].
  *
- * A real number gives 0, pi if it is negative, and NaN for NaN. Integers and bool give float32. */
+ * A real number gives 0, pi if it is negative, and NaN for NaN. Complex numbers give the dtype of
+ * their parts. Integers and bool give float32. */
 HT_API ht_tensor *ht_angle(ht_tensor *x);
 
 /* Whether the imaginary part of x is not 0, as bool. */
