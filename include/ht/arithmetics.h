@@ -4,10 +4,10 @@
  *
  * Broadcasting: operands broadcast as in NumPy.
  *
- * Promotion: dtypes promote as in PyTorch. Beside a tensor with axes, a tensor without axes raises
- * only the kind of the dtype (bool, integer, floating, complex). For example, float32 with a
- * float64 without axes gives float32. A number does the same: it takes the tensor's dtype unless
- * its kind is higher (ht/number.h). ht_scalar makes a number an operand.
+ * Promotion: dtypes promote as in PyTorch. Together with a tensor that has axes, a tensor without
+ * axes raises only the kind of the dtype (bool, integer, floating, complex). For example, float32
+ * with a float64 without axes gives float32. A number does the same: it takes the tensor's dtype
+ * unless its kind is higher (ht/number.h). ht_scalar makes a number an operand.
  *
  * Collectivity: logically collective, unless a function's comment says otherwise. If two operands
  * have different splits, the second one is resplit, which is collective.

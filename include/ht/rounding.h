@@ -85,8 +85,8 @@ HT_API ht_status ht_sign_(ht_tensor *x);
  *
  * NaN stays NaN. If a bound is NaN, all elements become NaN. If min exceeds max, the result is max
  * everywhere. The gradient passes where min <= x <= max.
- * A bound raises the dtype of x as a number beside a tensor does (ht/number.h): clip(int32, 0.5, 2)
- * is float32. A bound beyond the range of that dtype counts as the end of the range.
+ * A bound raises the dtype of x as any number operand does (ht/number.h): clip(int32, 0.5, 2) is
+ * float32. A bound beyond the range of that dtype counts as the end of the range.
  *
  * min: the lower bound; -INFINITY for no bound.
  * max: the upper bound; INFINITY for no bound.
