@@ -32,8 +32,8 @@ HT_API ht_tensor *ht_left_shift(ht_tensor *a, ht_tensor *b);
 
 /* floor(a / 2^b); not for bool.
  *
- * If b is negative, or at least the number of bits of the dtype, the result is 0 for a >= 0 and -1
- * for a < 0. */
+ * If b is negative, or at least the number of bits of the dtype, no bit is left. Then the result is
+ * 0, and -1 where a is negative. */
 HT_API ht_tensor *ht_right_shift(ht_tensor *a, ht_tensor *b);
 
 /* Replaces a by ht_bitwise_and of a and b. */
