@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Optimizers and learning-rate schedules. Constructors take a list value of parameters
- * (ht_module_parameters) and return owned optimizers. Not collective. Source: torch.optim. */
+ * Optimizers and learning-rate schedules.
+ *
+ * In the formulas, p is a parameter, lr the learning rate of its group and g = gradient +
+ * weight_decay p. With maximize, g = -gradient + weight_decay p. In AdamW, g has no weight decay.
+ * Running means and sums start at 0 unless a block says otherwise.
+ *
+ * Arguments that many functions share:
+ *
+ * parameters: a list value, such as ht_module_parameters returns. Its entries are different leaves
+ * of dtype float32 or float64, and not read-only views. The optimizer retains each.
+ * lr: a finite number of at least 0.
+ * options: NULL takes the defaults. A coefficient of a running mean is in [0, 1); every other
+ * number is finite and at least 0.
+ *
+ * Not collective, unless a block says otherwise. Constructors return owned objects, or NULL after
+ * an error. Errors of constructors: HT_ERR_ARGUMENT for a value out of range, with the value and
+ * the range in the message, and for an empty list of parameters; HT_ERR_DTYPE for a parameter of
+ * another dtype. A function with a status, or that makes an object, has HT_ERR_ARGUMENT for a NULL
+ * optimizer or schedule. Source: torch.optim, torch.optim.lr_scheduler. */
 #ifndef HT_OPTIM_H
 #define HT_OPTIM_H
 
@@ -13,143 +30,276 @@
 HT_BEGIN_DECLS
 
 typedef struct ht_sgd_options {
-    size_t size; /* of this struct; set by the default function */
-    double momentum, dampening, weight_decay;
-    bool nesterov, maximize;
+    size_t size;                              /* of this struct; set by the default function */
+    double momentum, dampening, weight_decay; /* 0, 0, 0 */
+    bool nesterov, maximize;                  /* false, false */
 } ht_sgd_options;
 
 typedef struct ht_adam_options {
-    size_t size;
+    size_t size;                            /* of this struct; set by the default function */
     double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0 (AdamW: 0.01) */
-    bool maximize;
+    bool maximize;                          /* false */
 } ht_adam_options;
 typedef ht_adam_options ht_adamw_options, ht_adamax_options;
 
 typedef struct ht_adadelta_options {
-    size_t size;
+    size_t size;                   /* of this struct; set by the default function */
     double rho, eps, weight_decay; /* 0.9, 1e-6, 0 */
-    bool maximize;
+    bool maximize;                 /* false */
 } ht_adadelta_options;
 
 typedef struct ht_adagrad_options {
-    size_t size;
+    size_t size; /* of this struct; set by the default function */
     double lr_decay, weight_decay, initial_accumulator_value, eps; /* 0, 0, 0, 1e-10 */
-    bool maximize;
+    bool maximize;                                                 /* false */
 } ht_adagrad_options;
 
 typedef struct ht_rmsprop_options {
-    size_t size;
+    size_t size;                               /* of this struct; set by the default function */
     double alpha, eps, weight_decay, momentum; /* 0.99, 1e-8, 0, 0 */
-    bool centered, maximize;
+    bool centered, maximize;                   /* false, false */
 } ht_rmsprop_options;
 
+/* Returns the default options of ht_optim_sgd: every number 0, every flag false. */
 HT_API ht_sgd_options ht_sgd_options_default(void);
+
+/* Returns the default options of ht_optim_adam: beta1 0.9, beta2 0.999, eps 1e-8, weight_decay 0,
+ * maximize false. */
 HT_API ht_adam_options ht_adam_options_default(void);
+
+/* Returns the default options of ht_optim_adamw: those of ht_adam_options_default with weight_decay
+ * 0.01. */
 HT_API ht_adamw_options ht_adamw_options_default(void);
+
+/* Returns the default options of ht_optim_adamax: those of ht_adam_options_default. */
 HT_API ht_adamax_options ht_adamax_options_default(void);
+
+/* Returns the default options of ht_optim_adadelta: rho 0.9, eps 1e-6, weight_decay 0, maximize
+ * false. */
 HT_API ht_adadelta_options ht_adadelta_options_default(void);
+
+/* Returns the default options of ht_optim_adagrad: eps 1e-10, every other number 0, maximize
+ * false. */
 HT_API ht_adagrad_options ht_adagrad_options_default(void);
+
+/* Returns the default options of ht_optim_rmsprop: alpha 0.99, eps 1e-8, every other number 0,
+ * every flag false. */
 HT_API ht_rmsprop_options ht_rmsprop_options_default(void);
 
-/* options NULL: defaults. Errors: HT_ERR_ARGUMENT for values out of range, naming value and range.
- */
+/* Stochastic gradient descent: p -= lr g.
+ *
+ * With momentum, v = momentum v + (1 - dampening) g, then p -= lr v. The first v is g. With
+ * nesterov, p -= lr (g + momentum v).
+ *
+ * parameters, lr, options: see the top. nesterov needs momentum above 0 and dampening 0.
+ * Source: torch.optim.SGD. */
 HT_API ht_optimizer *ht_optim_sgd(ht_value *parameters, double lr, const ht_sgd_options *options);
+
+/* Adam: p -= lr m' / (sqrt(v') + eps).
+ *
+ * The running means are m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2. In step t,
+ * counted from 1, m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t).
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.Adam. */
 HT_API ht_optimizer *ht_optim_adam(ht_value *parameters, double lr, const ht_adam_options *options);
+
+/* Adadelta: p -= lr d with d = sqrt(u + eps) / sqrt(v + eps) g.
+ *
+ * v = rho v + (1 - rho) g^2, and after d, u = rho u + (1 - rho) d^2.
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.Adadelta. */
 HT_API ht_optimizer *ht_optim_adadelta(ht_value *parameters, double lr,
                                        const ht_adadelta_options *options);
 
-/* Adam whose weight decay shrinks the parameter, p *= 1 - lr weight_decay, and stays out of the
- * running means. */
+/* AdamW: ht_optim_adam with decoupled weight decay.
+ *
+ * p *= 1 - lr weight_decay comes before the update; weight decay does not enter the running means.
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.AdamW. */
 HT_API ht_optimizer *ht_optim_adamw(ht_value *parameters, double lr,
                                     const ht_adamw_options *options);
 
-/* Adam whose root is the greater of beta2 u and |g| + eps, which the next step has as u. */
+/* Adamax: p -= lr m' / u with u = max(beta2 u, |g| + eps).
+ *
+ * m' is that of ht_optim_adam. The new u is the state of the next step.
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.Adamax. */
 HT_API ht_optimizer *ht_optim_adamax(ht_value *parameters, double lr,
                                      const ht_adamax_options *options);
 
-/* v = v + g^2 from initial_accumulator_value on, p -= lr / (1 + t lr_decay) g / (sqrt(v) + eps) in
- * the parameter's step t, counted from 0. */
+/* Adagrad: v = v + g^2, p -= lr / (1 + t lr_decay) g / (sqrt(v) + eps).
+ *
+ * v starts at initial_accumulator_value. t counts the steps of the parameter from 0.
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.Adagrad. */
 HT_API ht_optimizer *ht_optim_adagrad(ht_value *parameters, double lr,
                                       const ht_adagrad_options *options);
 
-/* v = alpha v + (1 - alpha) g^2, p -= lr g / (sqrt(v) + eps); centered: v less the square of the
- * running mean of g; momentum: the quotients are accumulated in a buffer. */
+/* RMSprop: v = alpha v + (1 - alpha) g^2, p -= lr d with d = g / (sqrt(v) + eps).
+ *
+ * With centered, v less the square of the running mean of g takes the place of v in d. A negative
+ * difference counts as 0. With momentum, b = momentum b + d, then p -= lr b.
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.RMSprop. */
 HT_API ht_optimizer *ht_optim_rmsprop(ht_value *parameters, double lr,
                                       const ht_rmsprop_options *options);
 
-/* Adds a group: parameters with hyperparameters and a learning rate of their own (torch's
- * param_groups); their options are those of the optimizer's constructor, NULL: the first group's.
- * Before the optimizer goes to a data-parallel wrapper. Schedules act on each group from its own
- * rate. Errors, with nothing changed: HT_ERR_ARGUMENT for another kind of optimizer, or a parameter
- * that it has already; HT_ERR_STATE under a wrapper. */
+/* Adds a group of parameters to an optimizer made by ht_optim_sgd (torch's param_groups).
+ *
+ * The group has its own hyperparameters and learning rate. Add groups before the optimizer goes to
+ * a data-parallel wrapper. A schedule changes each group from the group's own rate.
+ *
+ * optimizer: gets the group; unchanged after an error.
+ * parameters, lr: as for ht_optim_sgd; no parameter is in the optimizer already.
+ * options: NULL takes those of the first group.
+ * Errors: HT_ERR_ARGUMENT for an optimizer of another kind, or a parameter that it already has;
+ * HT_ERR_STATE under a wrapper. */
 HT_API ht_status ht_optim_sgd_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                               double lr, const ht_sgd_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_adam: adds to `optimizer` a group
+ * of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
 HT_API ht_status ht_optim_adam_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                double lr, const ht_adam_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_adamw: adds to `optimizer` a group
+ * of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
 HT_API ht_status ht_optim_adamw_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                 double lr, const ht_adamw_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_adamax: adds to `optimizer` a
+ * group of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
 HT_API ht_status ht_optim_adamax_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                  double lr, const ht_adamax_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_adadelta: adds to `optimizer` a
+ * group of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
 HT_API ht_status ht_optim_adadelta_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                    double lr, const ht_adadelta_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_adagrad: adds to `optimizer` a
+ * group of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
 HT_API ht_status ht_optim_adagrad_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                   double lr, const ht_adagrad_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_rmsprop: adds to `optimizer` a
+ * group of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
 HT_API ht_status ht_optim_rmsprop_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                   double lr, const ht_rmsprop_options *options);
 
-/* One update from the gradients that are there; parameters without one are left alone. Under a
- * non-blocking data-parallel wrapper the update is only marked due. An error in the data that the
- * parameters' device has found (a target that there is not) is returned, and nothing is updated.
- * One that it finds only later is returned by whatever waits for the device next; until then it
- * updates nothing, though these steps count: go on from a checkpoint. */
+/* Updates all parameters that have a gradient; others keep their values.
+ *
+ * Under a non-blocking data-parallel wrapper, this only marks the update as due. In the middle of a
+ * group of accumulation_steps passes (ht_data_parallel_options), this does nothing.
+ *
+ * Data can be in error on a device: a target class that does not exist, for instance. If the device
+ * of a parameter has already found such an error, this returns it and updates nothing. If the
+ * device finds it later, the next call that waits for the device returns it. Until then the device
+ * updates nothing, although the steps count: resume from a checkpoint.
+ *
+ * optimizer: the one to step.
+ * Errors: HT_ERR_STATE if a parameter has changed its shape or device since its first step. */
 HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
 
-/* Limits gradients, between backward and step; parameters without one are left out. Under a
- * data-parallel wrapper they are the averages, which this waits for: collective there, and the same
- * on all ranks; elsewhere not collective. In the middle of a group of its accumulation_steps, where
- * step() does nothing, these do nothing either: such parameters are left out, and with nothing else
- * in the list the norm is 0. Gradients must not be split. Source: torch.nn.utils.
+/* Scales all gradients so that their common norm is at most max_norm: gradients *= max_norm / (norm
+ * + 1e-6) where that factor is below 1.
  *
- * norm: of all gradients as one vector, summed in double in an order that depends on shapes alone;
- * norm_type 1, 2 or INFINITY. Where it is above max_norm, gradients *= max_norm / (norm + 1e-6).
- * Returns the norm before, NaN after an error; error_if_nonfinite makes an infinite or NaN norm one
- * (HT_ERR_ARGUMENT), with nothing changed.
+ * Call it between backward and step. The norm is that of all gradients as one vector. It is summed
+ * in double, in an order that depends on shapes alone. Parameters without a gradient are left out.
  *
- * value: each element to [-limit, limit]; NaN stays. */
+ * Under a data-parallel wrapper the gradients are the averages, and this waits for them. In the
+ * middle of a group of accumulation_steps passes (ht_data_parallel_options), parameters of the
+ * wrapper are left out; if none remains, the norm is 0.
+ *
+ * parameters: a list of tensors; their gradients are floating-point and not split.
+ * max_norm: at least 0.
+ * norm_type: 1, 2 or INFINITY.
+ * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT; the gradients
+ * then stay as they are.
+ * Collective under a data-parallel wrapper, with the same bits on all ranks; else not collective.
+ * Result: the norm before scaling; NaN after an error.
+ * Errors: HT_ERR_ARGUMENT for a value out of range or a split gradient; HT_ERR_DTYPE.
+ * Source: torch.nn.utils.clip_grad_norm_. */
 HT_API double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_type,
                                  bool error_if_nonfinite);
+
+/* Limits each element of each gradient to [-limit, limit]; NaN stays.
+ *
+ * parameters: as for ht_clip_grad_norm_, with the same exceptions under a data-parallel wrapper.
+ * limit: at least 0.
+ * Collective as ht_clip_grad_norm_ is.
+ * Errors: HT_ERR_ARGUMENT for a limit below 0 or a split gradient; HT_ERR_DTYPE.
+ * Source: torch.nn.utils.clip_grad_value_. */
 HT_API ht_status ht_clip_grad_value_(ht_value *parameters, double limit);
 
-/* How a data-parallel wrapper is to run this optimizer's step, whatever its own setting: at once
- * (blocking), or with each layer's next forward. Returns `optimizer`. Not collective. Source:
- * heat.optim.DataParallelOptimizer, which wraps an optimizer for the same purpose. */
+/* Sets how a data-parallel wrapper runs the steps of this optimizer, and returns `optimizer`.
+ *
+ * This overrides the setting of the wrapper. NULL stays NULL.
+ *
+ * optimizer: changed and returned; no reference is added.
+ * blocking: true updates at once; false updates each layer before its next forward pass.
+ * Source: heat.optim.DataParallelOptimizer, which wraps an optimizer for the same purpose. */
 HT_API ht_optimizer *ht_optim_data_parallel(ht_optimizer *optimizer, bool blocking);
 
-/* Forgets the gradients: the next backward pass overwrites them. */
+/* Clears the gradients of all parameters of `optimizer`: the next backward pass overwrites them.
+ *
+ * In the middle of a group of accumulation_steps passes of a data-parallel wrapper, this does
+ * nothing. */
 HT_API ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer);
 
-/* The learning rate of the first group; set: of all groups. */
+/* Returns the learning rate of the first group of `optimizer`; NaN if it is NULL. */
 HT_API double ht_optimizer_lr(const ht_optimizer *optimizer);
+
+/* Sets the learning rate of all groups of `optimizer` to `lr`, from the next step on.
+ *
+ * Errors: HT_ERR_ARGUMENT unless lr is finite and at least 0. */
 HT_API ht_status ht_optimizer_set_lr(ht_optimizer *optimizer, double lr);
 
-/* Groups, counted from 0: a constructor makes the first. group_of: of a parameter by its place, -1
- * when there is none. NAN: no such group. A rate that is set acts from the next step() on. */
+/* Returns the number of groups of `optimizer`, 0 if it is NULL. The constructor makes group 0. */
 HT_API int ht_optimizer_group_count(const ht_optimizer *optimizer);
+
+/* Returns the group of parameter `index` of `optimizer`, or -1 if it has no such parameter. */
 HT_API int ht_optimizer_group_of(const ht_optimizer *optimizer, int index);
+
+/* Returns the learning rate of group `group` of `optimizer`, or NaN if it has no such group. */
 HT_API double ht_optimizer_group_lr(const ht_optimizer *optimizer, int group);
+
+/* Sets the learning rate of group `group` of `optimizer` to `lr`, from the next step on.
+ *
+ * Errors: HT_ERR_ARGUMENT if the group does not exist, or unless lr is finite and at least 0. */
 HT_API ht_status ht_optimizer_set_group_lr(ht_optimizer *optimizer, int group, double lr);
 
-/* A line for each group: the optimizer's name, how many parameters, options, learning rate. */
+/* Prints a line to `stream` for each group of `optimizer`: the optimizer's name, the number of
+ * parameters, the options and the learning rate. */
 HT_API void ht_optimizer_print(const ht_optimizer *optimizer, FILE *stream);
 
-/* Parameters in order, group by group, and one's state tensors by name ("exp_avg"; NULL before the
- * first step). Borrowed. Reading state finishes an outstanding deferred update first. */
+/* Returns the number of parameters of `optimizer` in all groups, 0 if it is NULL. */
 HT_API int ht_optimizer_parameter_count(const ht_optimizer *optimizer);
+
+/* Returns parameter `index` of `optimizer`, borrowed; NULL if it has no such parameter.
+ *
+ * Parameters are in the order of their lists, group by group. */
 HT_API ht_tensor *ht_optimizer_parameter(const ht_optimizer *optimizer, int index);
+
+/* Returns a state tensor of a parameter, borrowed. Finishes a pending deferred update first.
+ *
+ * optimizer: the owner of the state.
+ * index: the index of the parameter (ht_optimizer_parameter).
+ * name: the key of the tensor in ht_optimizer_state_dict, "exp_avg" for instance.
+ * Result: NULL before the first step of the parameter, and for an unknown index or name. */
 HT_API ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const char *name);
+
+/* Returns the number of steps of `optimizer` so far, 0 if it is NULL. */
 HT_API int64_t ht_optimizer_steps(const ht_optimizer *optimizer);
 
-/* torch's state_dict, as a map:
+/* Returns the state of `optimizer` as a map, as torch's state_dict does. Finishes a pending
+ * deferred update first.
  *
  *     "optimizer":    {"Adam": 1}
  *     "step":         calls of step() so far
@@ -157,65 +307,131 @@ HT_API int64_t ht_optimizer_steps(const ht_optimizer *optimizer);
  *                       int64 tensor of places in "state"}, ...]
  *     "state":        [{"step", each tensor by its name, once there was an update}, ...]
  *
- * The tensors are the optimizer's own: copy those that are to stay as they are. Finishes an
- * outstanding deferred update first, and so does loading, which copies and takes the options over,
- * too. HT_ERR_FORMAT, with nothing changed and the first difference named, when a state does not
- * fit. Under a data-parallel wrapper every rank loads the same. Scoped. */
+ * Result: scoped. The tensors are the optimizer's own, and change with it: copy those that must not
+ * change. */
 HT_API ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer);
+
+/* Loads a state of ht_optimizer_state_dict: copies its tensors, and takes its options and rates.
+ *
+ * Finishes a pending deferred update first. Under a data-parallel wrapper, every rank loads the
+ * same state.
+ *
+ * optimizer: of the same kind, with the same groups and parameters; unchanged if the state does not
+ * fit.
+ * state: not retained.
+ * Errors: HT_ERR_FORMAT, which names the first difference, if the state does not fit. */
 HT_API ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *state);
 
-/* Schedules hold the optimizer (retained) and set the learning rate of each of its groups at each
- * step, usually once an epoch, from the rate that it has: several can be combined. Owned. Source:
- * torch.optim.lr_scheduler, with its bits. Under a data-parallel wrapper every rank has its own and
- * steps it alike.
+/* Makes a schedule with lr *= gamma after every step_size epochs.
  *
- * lr *= gamma after every step_size epochs. */
+ * A schedule sets the learning rate of each group at each ht_scheduler_step, usually once an epoch.
+ * It starts from the rate that the group has, so that several schedules can be combined. The rates
+ * have the bits of torch's. Under a data-parallel wrapper every rank has its own schedule, and all
+ * step theirs at the same point.
+ *
+ * optimizer: retained.
+ * step_size: in epochs, at least 1.
+ * gamma: finite, at least 0.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.StepLR. */
 HT_API ht_scheduler *ht_optim_step_lr(ht_optimizer *optimizer, int64_t step_size, double gamma);
 
-/* lr *= gamma at each of `count` epochs (copied; counted from 1, in any order). */
+/* Makes a schedule with lr *= gamma at each epoch of a list.
+ *
+ * optimizer: retained.
+ * count: number of milestones, at least 0.
+ * milestones: epochs, counted from 1, in any order; copied. An epoch that is listed twice counts
+ * twice.
+ * gamma: finite, at least 0.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.MultiStepLR. */
 HT_API ht_scheduler *ht_optim_multi_step_lr(ht_optimizer *optimizer, int count,
                                             const int64_t milestones[], double gamma);
 
-/* lr *= gamma after every epoch. */
+/* Makes a schedule with lr *= gamma after every epoch.
+ *
+ * optimizer: retained.
+ * gamma: finite, at least 0.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.ExponentialLR. */
 HT_API ht_scheduler *ht_optim_exponential_lr(ht_optimizer *optimizer, double gamma);
 
-/* lr = eta_min + (first lr - eta_min) (1 + cos(pi epoch / t_max)) / 2. */
+/* Makes a schedule with lr = eta_min + (first lr - eta_min) (1 + cos(pi epoch / t_max)) / 2.
+ *
+ * After t_max epochs the rate rises again.
+ *
+ * optimizer: retained. The first lr of a group is its rate when its first schedule was made.
+ * t_max: in epochs, at least 1.
+ * eta_min: finite, at least 0.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.CosineAnnealingLR. */
 HT_API ht_scheduler *ht_optim_cosine_annealing_lr(ht_optimizer *optimizer, int64_t t_max,
                                                   double eta_min);
 
-/* From start_factor times lr, at once, to end_factor times lr in total_iters epochs: with 0 < start
- * < end = 1, a warm-up. */
+/* Makes a schedule that goes linearly from start_factor lr to end_factor lr in total_iters epochs.
+ *
+ * It is a warm-up if 0 < start_factor < end_factor = 1. The constructor itself multiplies each rate
+ * by start_factor.
+ *
+ * optimizer: retained.
+ * start_factor: in (0, 1].
+ * end_factor: in [0, 1].
+ * total_iters: in epochs, at least 1.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.LinearLR. */
 HT_API ht_scheduler *ht_optim_linear_lr(ht_optimizer *optimizer, double start_factor,
                                         double end_factor, int64_t total_iters);
 
 typedef struct ht_reduce_lr_on_plateau_options {
-    size_t size;
-    bool maximize;    /* false: the metric is to fall */
-    double factor;    /* 0.1 */
-    int64_t patience; /* 10: epochs without improvement that are borne */
-    double threshold; /* 1e-4: an improvement is at least this part of the best, */
-    bool absolute;    /* or with true, at least this; false */
-    int64_t cooldown; /* 0: epochs after a reduction in which none are counted */
-    double min_lr;    /* 0 */
-    double eps;       /* 1e-8: a reduction by no more than this is not made */
+    size_t size;      /* of this struct; set by the default function */
+    bool maximize;    /* false: a lower metric is better */
+    double factor;    /* 0.1; in [0, 1) */
+    int64_t patience; /* 10: epochs without improvement before a reduction */
+    double threshold; /* 1e-4: an improvement is larger than this part of the best, */
+    bool absolute;    /* or with true, larger than this; false */
+    int64_t cooldown; /* 0: epochs after a reduction that do not count */
+    double min_lr;    /* 0; no rate is reduced below it */
+    double eps;       /* 1e-8: a reduction by at most this is not made */
 } ht_reduce_lr_on_plateau_options;
 
+/* Returns the default options of ht_optim_reduce_lr_on_plateau, given at each field. */
 HT_API ht_reduce_lr_on_plateau_options ht_reduce_lr_on_plateau_options_default(void);
 
-/* lr *= factor when the metric has not improved for more than `patience` epochs. */
+/* Makes a schedule with lr *= factor when a metric has not improved for more than `patience`
+ * epochs.
+ *
+ * It is stepped by ht_scheduler_step_metric. NaN is not an improvement.
+ *
+ * optimizer: retained.
+ * options: NULL takes the defaults.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.ReduceLROnPlateau. */
 HT_API ht_scheduler *ht_optim_reduce_lr_on_plateau(ht_optimizer *optimizer,
                                                    const ht_reduce_lr_on_plateau_options *options);
 
-/* The end of an epoch. step_metric is for the schedule above, and takes the metric, which must be
- * the same on every rank of a data-parallel run; the others ignore it. */
+/* Ends an epoch of `scheduler`: counts it and sets the learning rates.
+ *
+ * Errors: HT_ERR_ARGUMENT for a schedule that needs a metric. */
 HT_API ht_status ht_scheduler_step(ht_scheduler *scheduler);
+
+/* ht_scheduler_step with the metric of the epoch.
+ *
+ * scheduler: ht_optim_reduce_lr_on_plateau reads the metric; other schedules ignore it.
+ * metric: the same on every rank of a data-parallel run. */
 HT_API ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric);
+
+/* Returns the number of epochs that `scheduler` has ended, 0 if it is NULL. */
 HT_API int64_t ht_scheduler_epoch(const ht_scheduler *scheduler);
 
-/* The epoch and what else a schedule remembers, as a map of numbers; the learning rate itself is
- * the optimizer's. Loading: HT_ERR_FORMAT, with nothing changed, when a state does not fit. Scoped.
- */
+/* Returns the state of `scheduler` as a map of numbers, scoped: "last_epoch" and the numbers of its
+ * rule. The learning rates are part of the optimizer's state. */
 HT_API ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler);
+
+/* Loads a state of ht_scheduler_state_dict.
+ *
+ * scheduler: of the same kind; unchanged if the state does not fit.
+ * state: not retained.
+ * Errors: HT_ERR_FORMAT if a number is missing or invalid. */
 HT_API ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *state);
 
 HT_END_DECLS
