@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * DASO, distributed asynchronous and selective optimization: gradients are averaged inside a node
- * after each batch, parameters between the nodes now and then, and mostly without waiting. For
- * networks between nodes that are slow beside those inside; doc/daso.md says when to use it and how
- * it works. Source: heat.optim.DASO; Coquelin et al., Journal of Big Data 9:14 (2022).
+ * DASO, distributed asynchronous and selective optimization.
+ *
+ * Gradients are averaged inside a node after each batch. Parameters are averaged between the nodes
+ * only after some batches, and mostly without waiting. Use it if the network between nodes is slow
+ * compared with that inside a node. doc/daso.md says when to use it and how it works.
+ *
+ * A NULL detector or ht_daso is HT_ERR_ARGUMENT, except where a block gives another result.
+ *
+ * Source: heat.optim.DASO; Coquelin et al., Journal of Big Data 9:14 (2022).
  *
  *     ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
  *     ht_daso *daso = ht_optim_daso(optimizer, epochs, HT_COMM_WORLD, NULL);
@@ -15,7 +20,8 @@
  *             ht_backward(loss of ht_forward(model, batch));
  *             ht_daso_step(daso);
  *             ht_daso_zero_grad(daso);
- *         ht_daso_epoch_loss_logic(daso, mean of the losses, false); */
+ *         ht_daso_epoch_loss_logic(daso, mean of the losses, false);
+ */
 #ifndef HT_DASO_H
 #define HT_DASO_H
 
@@ -25,158 +31,245 @@
 
 HT_BEGIN_DECLS
 
-/* Finds out when a metric has stopped improving. Source: heat.optim.utils.DetectMetricPlateau. */
+/* Detects that a metric has stopped improving. Source: heat.optim.utils.DetectMetricPlateau. */
 typedef struct ht_plateau_detector ht_plateau_detector;
 
 typedef struct ht_plateau_detector_options {
     size_t size;      /* of this struct; set by the default function */
-    bool maximize;    /* false: the metric is to fall */
-    int64_t patience; /* 10: values without improvement that are borne */
-    double threshold; /* 1e-4: an improvement is at least this part (below 1) of the best's size, */
-    bool absolute;    /* or with true, at least this; false */
-    int64_t cooldown; /* 0: values after a plateau that are not counted */
+    bool maximize;    /* false: a lower metric is better */
+    int64_t patience; /* 10: values without improvement before a plateau */
+    double threshold; /* 1e-4: an improvement exceeds this part (below 1) of |best|, */
+    bool absolute;    /* or with true, exceeds this; false */
+    int64_t cooldown; /* 0: values after a plateau that do not count */
 } ht_plateau_detector_options;
 
+/* Returns the default options of a plateau detector, given at each field. Not collective. */
 HT_API ht_plateau_detector_options ht_plateau_detector_options_default(void);
 
-/* options NULL: defaults. Owned. Not collective. HT_ERR_ARGUMENT for values out of range. */
+/* Makes a plateau detector. Not collective.
+ *
+ * options: NULL takes the defaults. patience, threshold and cooldown are at least 0.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT for a value out of range. */
 HT_API ht_plateau_detector *ht_plateau_detector_new(const ht_plateau_detector_options *options);
 
-/* Takes the next value; true when more than `patience` in a row were no improvement: a plateau,
- * with which counting starts again. NaN is no improvement. The name is Heat's. */
+/* Takes the next value of the metric and returns true on a plateau. The name is Heat's.
+ *
+ * A plateau is more than `patience` values in a row without improvement. Counting then starts
+ * again.
+ *
+ * detector: changed.
+ * metric: NaN is not an improvement.
+ * Not collective.
+ * Result: false for a NULL detector, too. */
 HT_API bool ht_plateau_detector_test_if_improving(ht_plateau_detector *detector, double metric);
 
-/* Forgets the best value and the counts. */
+/* Clears the best value and the counts of `detector`. Not collective. */
 HT_API ht_status ht_plateau_detector_reset(ht_plateau_detector *detector);
 
-/* Settings and counts as a map of numbers. set_state: HT_ERR_FORMAT, with nothing changed, when an
- * entry is missing. Scoped. */
+/* Returns the settings and counts of `detector` as a map of numbers, scoped. Not collective. */
 HT_API ht_value *ht_plateau_detector_get_state(const ht_plateau_detector *detector);
+
+/* Loads a state of ht_plateau_detector_get_state, settings included. Not collective.
+ *
+ * detector: unchanged if the state does not fit.
+ * state: not retained.
+ * Errors: HT_ERR_FORMAT if a number is missing or invalid. */
 HT_API ht_status ht_plateau_detector_set_state(ht_plateau_detector *detector,
                                                const ht_value *state);
 
 typedef struct ht_daso ht_daso;
 
-/* The first eight are the reference's. Its use_mpi_groups, which chooses between two ways to make
- * the same communicators, has nothing to choose here. */
+/* Options of ht_optim_daso; the same on all ranks.
+ *
+ * The first group is the reference's. Its use_mpi_groups is left out: it chooses between two ways
+ * to make the same communicators. */
 typedef struct ht_daso_options {
     size_t size;                   /* of this struct; set by the default function */
-    int64_t warmup_epochs;         /* 4: the first, in which all ranks average after each batch, */
-    int64_t cooldown_epochs;       /* 4: and the last ones */
+    int64_t warmup_epochs;         /* 4: first epochs, in which all ranks average each batch */
+    int64_t cooldown_epochs;       /* 4: last epochs, which do the same */
     ht_scheduler *scheduler;       /* NULL; retained; stepped at the end of each epoch */
-    double stability_level;        /* 0.05: the threshold of the plateau detector */
-    int64_t max_global_skips;      /* 8: batches from one exchange between nodes to the next */
-    int64_t sending_chunk_size;    /* 10000000 elements travel as one message */
-    ht_dtype downcast_type;        /* HT_BFLOAT16: what blocking exchanges of float32 parameters
-                                      travel as between nodes; HT_FLOAT16; HT_FLOAT32: as they are */
-    int64_t skip_reduction_factor; /* 2 */
-    int64_t local_skip_factor;     /* 4 */
-    bool verbose;                  /* false; true: decisions are logged as warnings are */
+    double stability_level;        /* 0.05: threshold of the plateau detector, in [0, 1) */
+    int64_t max_global_skips;      /* 8: largest number of batches between exchanges of nodes */
+    int64_t sending_chunk_size;    /* 10000000: elements of one message */
+    ht_dtype downcast_type;        /* HT_BFLOAT16: dtype in which float32 parameters travel in
+                                      blocking exchanges; HT_FLOAT16; HT_FLOAT32: not rounded */
+    int64_t skip_reduction_factor; /* 2: divides the skips on a plateau; at least 2 */
+    int64_t local_skip_factor;     /* 4: max_global_skips over this is the largest local skip */
+    bool verbose;                  /* false; true: decisions are logged at the level of warnings */
 
-    /* Beyond the reference; the same on all ranks. */
-    bool downcast_asynchronous; /* false; exchanges of the cycling phase in downcast_type, too */
-    bool exchange_momentum;     /* false; blocking exchanges average the optimizer's state, too;
-                                   not in float16, where squares of small gradients are 0 */
-    double outer_lr;            /* 0: none; the blocking exchange that ends an epoch of the cycling
-                                   phase is a step of SGD with Nesterov momentum from the value that
-                                   was agreed before, along the difference to the mean (DiLoCo) */
+    /* Beyond the reference. */
+    bool downcast_asynchronous; /* false; true: exchanges of the cycling phase use downcast_type */
+    bool exchange_momentum;     /* false; true: blocking exchanges average the optimizer's state
+                                   too. Not in float16, where squares of small gradients are 0 */
+    double outer_lr;            /* 0: off; else the blocking exchange that ends an epoch of the
+                                   cycling phase is a step of SGD with Nesterov momentum. It starts
+                                   from the last agreed value and follows the difference to the
+                                   mean (DiLoCo) */
     double outer_momentum;      /* 0.9, in [0, 1) */
 } ht_daso_options;
 
+/* Returns the default options of ht_optim_daso, given at each field. Not collective. */
 HT_API ht_daso_options ht_daso_options_default(void);
 
-/* DASO around `local_optimizer` (retained), which updates this rank's parameters, for a run of
- * `total_epochs` on all ranks of `comm` (retained). options NULL: defaults. Owned; the release
- * waits for what is outstanding, so that all ranks make it alike. Collective over `comm`, agrees.
- * Errors: HT_ERR_ARGUMENT for values out of range, or warm-up and cool-down longer than the run;
- * the same on all ranks. Source: heat.optim.DASO. */
+/* Makes a DASO optimizer around `local_optimizer`, for a run on all ranks of `comm`.
+ *
+ * local_optimizer: updates the parameters of this rank; retained.
+ * total_epochs: of the run, at least 1.
+ * comm: retained.
+ * options: NULL takes the defaults.
+ * Collective over `comm`, agrees.
+ * Result: owned. Its release waits for pending exchanges, so all ranks release it at the same
+ * point.
+ * Errors: HT_ERR_ARGUMENT for a value out of range, for values that differ between ranks, and if
+ * warm-up and cool-down are longer than the run; the same error on all ranks.
+ * Source: heat.optim.DASO. */
 HT_API ht_daso *ht_optim_daso(ht_optimizer *local_optimizer, int64_t total_epochs, ht_comm *comm,
                               const ht_daso_options *options);
 
-/* The data-parallel wrapper that averages gradients over the ranks of a node, and leaves the
- * exchange between nodes to `daso`, whose communicator `comm` is. All ranks must bring the same
- * model; parameters, buffers and optimizer state are broadcast from rank 0 of `comm`. What is said
- * of wrappers in data_parallel.h holds inside the node, requests to stop included, but joins: all
- * ranks take part in each batch, and one without rows calls ht_data_parallel_backward(wrapper,
- * NULL). Owned. Collective over `comm`, agrees. Source: heat.nn.DataParallelMultiGPU. */
+/* Wraps `module` so that gradients are averaged over the ranks of a node; `daso` exchanges between
+ * nodes.
+ *
+ * All ranks pass the same model. Parameters, buffers and optimizer state are broadcast from rank 0
+ * of `comm`. The text on wrappers in data_parallel.h holds inside the node, requests to stop
+ * included. Joins are the exception: all ranks take part in each batch. A rank without rows calls
+ * ht_data_parallel_backward(wrapper, NULL).
+ *
+ * module: retained; this calls ht_daso_set_model for it.
+ * daso: uses the wrapper.
+ * comm: the communicator of `daso`.
+ * Collective over `comm`, agrees.
+ * Result: owned.
+ * Errors: HT_ERR_COMM for another communicator; those of ht_nn_data_parallel.
+ * Source: heat.nn.DataParallelMultiGPU. */
 HT_API ht_module *ht_nn_data_parallel_multi_gpu(ht_module *module, ht_daso *daso, ht_comm *comm);
 
-/* The model whose parameters and buffers are exchanged: ht_nn_data_parallel_multi_gpu does this.
- * For a model whose gradients the program averages inside nodes by itself, with the same parameters
- * on all ranks. Its trainable parameters and the optimizer's must be the same ones. On any device:
- * what travels is copied to the CPU. Retained. Collective, agrees. Errors: HT_ERR_ARGUMENT,
- * HT_ERR_SHAPE for models of different sizes. */
+/* Sets the model whose parameters and buffers `daso` exchanges.
+ *
+ * ht_nn_data_parallel_multi_gpu calls this. Call it yourself for a model whose gradients the
+ * program averages inside nodes, with the same parameters on all ranks.
+ *
+ * daso: gets the model.
+ * module: retained. Its trainable parameters are those of the optimizer. It can be on any device:
+ * the exchanged data are copied to the CPU.
+ * Collective, agrees.
+ * Errors: HT_ERR_ARGUMENT if the parameters are not the optimizer's; HT_ERR_SHAPE for models of
+ * different sizes; HT_ERR_STATE while an exchange of the previous model is pending. */
 HT_API ht_status ht_daso_set_model(ht_daso *daso, ht_module *module);
 
-/* The index of an epoch's last batch, from 0; the same on all ranks, which is checked. By the
- * loader: its number of batches less one. Before the first step. Collective, agrees. */
+/* Sets the index of the last batch of an epoch. Call it before the first step.
+ *
+ * daso: changed between epochs only.
+ * last_batch: counted from 0; the same on all ranks, which is checked.
+ * Collective, agrees.
+ * Errors: HT_ERR_ARGUMENT for an index below 0, or one that differs between ranks; HT_ERR_STATE
+ * within an epoch. */
 HT_API ht_status ht_daso_set_last_batch(ht_daso *daso, int64_t last_batch);
+
+/* ht_daso_set_last_batch of `daso` with the number of batches of `loader` less one.
+ *
+ * loader: read now and not retained; has at least one batch.
+ * Collective, agrees. */
 HT_API ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader);
 
-/* Mixed precision: `wrapper` updates the local optimizer (ht_optim_wrapper_update_params), and
- * ht_daso_step, still called after each batch, only exchanges. An update that is skipped is skipped
- * by a node. NULL: no longer. Retained. Not collective. */
+/* Trains `daso` with mixed precision: `wrapper` updates the local optimizer.
+ *
+ * The program calls ht_optim_wrapper_update_params, then ht_daso_step after each batch, which now
+ * only exchanges. A skipped update is skipped on all ranks of the node.
+ *
+ * daso: changed.
+ * wrapper: around the local optimizer; retained. NULL ends mixed precision.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT for a wrapper around another optimizer. */
 HT_API ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper);
 
-/* The end of a batch: updates this rank's parameters from their gradients, then does what is due,
- * with P nodes and weights w_i, the ranks of a node over the mean of all nodes:
+/* Ends a batch: updates the parameters of this rank from their gradients, then does the exchange
+ * that is due.
  *
- * - blocking: x = the mean over all ranks, of parameters and floating-point buffers;
- * - sending: one rank of each node, in turns, sends w_i x_i, without waiting;
- * - receiving, S batches later: x = (n x + sum of the w_i x_i that were sent) / (n + P) with n = 2
- * S (1 for S = 0), made by the rank that sent and broadcast inside its node.
+ * P is the number of nodes. The weight w_i of node i is its number of ranks over the mean of all
+ * nodes.
  *
- * A program that steps the optimizer as well updates twice, of which it is warned.
- * Logically collective. Errors, the same on all ranks: HT_ERR_STATE without a model or last batch,
- * after the last batch, or when parameters are not finite after an exchange. */
+ * - Blocking: x = the mean over all ranks, of parameters and floating-point buffers.
+ * - Sending: one rank of each node, in turns, sends w_i x_i, without waiting.
+ * - Receiving, S batches later: x = (n x + sum of the sent w_i x_i) / (n + P) with n = 2 S, or 1 if
+ *   S = 0. The rank that sent computes this and broadcasts it inside its node.
+ *
+ * If the program also steps the optimizer, each batch updates twice, which is logged as a warning.
+ *
+ * daso: has a model and a last batch.
+ * Logically collective.
+ * Errors: HT_ERR_STATE without a model or last batch, after the last batch, or if parameters are
+ * not finite after an exchange; the same on all ranks. */
 HT_API ht_status ht_daso_step(ht_daso *daso);
 
+/* ht_optimizer_zero_grad of the local optimizer of `daso`. Not collective. */
 HT_API ht_status ht_daso_zero_grad(ht_daso *daso);
 
-/* The end of an epoch, after its last batch: decides from its mean loss what the next one does. The
- * loss of this rank is averaged over ranks first unless it is the average already
- * (loss_globally_averaged). Collective. Errors: HT_ERR_STATE before the last batch;
- * HT_ERR_ARGUMENT when a loss that is said to be averaged differs between ranks. */
+/* Ends an epoch after its last batch: its mean loss decides how the next epoch exchanges.
+ *
+ * daso: changed; its scheduler is stepped with the mean loss.
+ * loss: of this rank, or the average over all ranks.
+ * loss_globally_averaged: false averages `loss` over the ranks first; true takes it as the average.
+ * Collective.
+ * Errors: HT_ERR_STATE before the last batch; HT_ERR_ARGUMENT if an averaged loss differs between
+ * ranks. */
 HT_API ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globally_averaged);
 
-/* Back to the first epoch. What is outstanding is received first; then all ranks take the mean of
- * their parameters and buffers, in full precision. Also for parameters that the program has loaded
- * after the wrapping: 16-bit differences count from them now. Collective. */
+/* Returns `daso` to the start of its first epoch.
+ *
+ * A pending exchange is received first. All ranks then take the mean of their parameters and
+ * buffers, in full precision. Call this too if the program has loaded parameters after wrapping:
+ * from then on 16-bit differences are taken from the new values. Collective. */
 HT_API ht_status ht_daso_reset(ht_daso *daso);
 
 typedef enum ht_daso_phase { HT_DASO_WARMUP, HT_DASO_CYCLING, HT_DASO_COOLDOWN } ht_daso_phase;
 
-/* How things stand, the same on all ranks. Not collective. */
+/* The state of a run, the same on all ranks. */
 typedef struct ht_daso_report {
     ht_daso_phase phase;
-    int64_t epoch, batch; /* those that come next */
-    int64_t global_skip;  /* batches from one exchange between nodes to the next; 0: blocking */
+    int64_t epoch, batch; /* the next ones */
+    int64_t global_skip;  /* batches from one exchange of nodes to the next; 0: blocking */
     int64_t local_skip;   /* batches from one averaging inside nodes to the next */
     int64_t wait;         /* batches from sending to receiving */
-    /* What the last step did. */
-    bool local_sync;   /* gradients had been averaged inside nodes */
-    bool blocking;     /* parameters, over all ranks */
-    int sent;          /* place in its node of the rank that sent; -1: none */
-    int64_t staleness; /* S of what was received; -1: nothing */
+    /* The last step. */
+    bool local_sync;   /* its gradients were averaged inside nodes */
+    bool blocking;     /* it averaged parameters over all ranks */
+    int sent;          /* rank inside its node that sent; -1: none */
+    int64_t staleness; /* S of the received exchange; -1: none */
 } ht_daso_report;
 
+/* Returns the state of `daso`; NULL gives zeros, with -1 in sent and staleness. Not collective. */
 HT_API ht_daso_report ht_daso_get_report(const ht_daso *daso);
-HT_API const char *ht_daso_phase_name(ht_daso_phase phase); /* "warm-up", "cycling", "cool-down" */
 
-/* "DASO, 4 nodes, 8 ranks in 2 groups, epoch 5 of 20: cycling, ...". Rank by rank the same. */
+/* Returns the name of `phase`: "warm-up", "cycling" or "cool-down". Not collective. */
+HT_API const char *ht_daso_phase_name(ht_daso_phase phase);
+
+/* Prints a line on `daso` to `stream`, the same on all ranks: "DASO, 4 nodes, 8 ranks in 2 groups,
+ * epoch 5 of 20: cycling, ...". A NULL daso prints nothing. Not collective. */
 HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
 
-/* Phase, skips, the plateau detector, what was last agreed, and the ranks' own parameters and
- * optimizer state, as a map for ht_checkpoint_save beside the model's and the optimizer's. What is
- * outstanding is received first, so that a run that saves goes on as the one that is resumed from
- * its file, bit for bit. Scoped. Collective.
+/* Returns the state of `daso` as a map, for ht_checkpoint_save next to the model's and the
+ * optimizer's.
  *
- * Loading, after the model's and the optimizer's own, restores all ranks. A state of another number
- * of ranks, or of ranks on other nodes, is taken from between two epochs only, with the mean of the
- * optimizers' states. Collective, agrees. Errors, with nothing changed: HT_ERR_FORMAT for a state
- * that does not fit, HT_ERR_STATE for one of other ranks or nodes from within an epoch, or without
- * a model. */
+ * It holds the phase, the skips, the plateau detector, the last agreed values, and the parameters
+ * and optimizer state of each rank. A pending exchange is received first. So a run that saves, and
+ * a run that resumes from the file, continue with the same bits. ht_daso_load_state_dict, which
+ * agrees on its errors, loads the map into `daso`.
+ *
+ * Collective.
+ * Result: scoped. */
 HT_API ht_value *ht_daso_state_dict(ht_daso *daso);
+
+/* Loads a state of ht_daso_state_dict on all ranks, after the model's and the optimizer's own.
+ *
+ * A state of another number of ranks, or of ranks on other nodes, is accepted only if it was saved
+ * between two epochs. It loads the mean of the optimizers' states.
+ *
+ * daso: has a model; unchanged after these errors.
+ * state: not retained.
+ * Collective, agrees.
+ * Errors: HT_ERR_FORMAT for a state that does not fit; HT_ERR_STATE without a model, or for a state
+ * of other ranks or nodes that was saved within an epoch. */
 HT_API ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state);
 
 HT_END_DECLS
