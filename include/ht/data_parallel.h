@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data-parallel training over MPI ranks: heat.nn.DataParallel. (One process over several devices is
- * another thing: torch's wrapper, ht_nn_device_parallel.)
+ * Data-parallel training over MPI ranks: heat.nn.DataParallel. For one process with several devices
+ * (torch's wrapper of that name) see ht_nn_device_parallel.
  *
  * Blocking: gradients are averaged during backward, and step() updates at once. Non-blocking:
- * step() marks an update due; each layer's parameters are updated just before that layer runs in
- * the next forward pass, so that the exchange overlaps the rest of backward and the layers before
- * it. Both give the same parameters, bit for bit. */
+ * step() marks an update as due. Each layer's parameters are updated just before that layer runs in
+ * the next forward pass. So the exchange overlaps the rest of backward and the preceding layers.
+ * Both modes give the same parameters, bit for bit.
+ *
+ * `wrapper` is always a module of ht_nn_data_parallel or ht_nn_data_parallel_ext. Errors:
+ * HT_ERR_ARGUMENT for NULL or another module; functions without a status then return false or
+ * NULL. */
 #ifndef HT_DATA_PARALLEL_H
 #define HT_DATA_PARALLEL_H
 
@@ -18,90 +22,133 @@ HT_BEGIN_DECLS
 typedef enum ht_averaging {
     HT_AVERAGE_MEAN,    /* sum / ranks */
     HT_AVERAGE_SUM,     /* sum */
-    HT_AVERAGE_WEIGHTED /* sum of weight x gradient / sum of weights: the true mean of uneven
+    HT_AVERAGE_WEIGHTED /* sum of (weight * gradient) / sum of weights: the true mean of uneven
                            batches */
 } ht_averaging;
 
-/* Those of torch's DistributedDataParallel have its names; process_group is the communicator that
- * the constructor takes. */
+/* Options of ht_nn_data_parallel_ext; the same on all ranks.
+ *
+ * Options that torch's DistributedDataParallel has too have its names. Its process_group is the
+ * communicator that the constructor takes. */
 typedef struct ht_data_parallel_options {
-    size_t size;                        /* of this struct; set by the default function */
-    bool blocking;                      /* false; ht_optim_data_parallel overrides it */
-    ht_averaging averaging;             /* HT_AVERAGE_WEIGHTED */
-    int optimizer_count;                /* 0: further optimizers, each with a step of its own */
-    ht_optimizer *const *optimizers;    /* retained; the array is read at once */
-    bool init_sync;                     /* true; false: the program vouches for equal models */
-    bool broadcast_buffers;             /* true: rank 0's, before a forward that writes them, and in
-                                           ht_module_eval */
-    double bucket_cap_mb;               /* 25 */
-    double first_bucket_mb;             /* 1 */
-    bool gradient_as_bucket_view;       /* true */
-    int accumulation_steps;             /* 1: backward passes of a step; see below */
-    bool find_unused_parameters;        /* false: a parameter without a gradient is an error */
-    bool static_graph;                  /* false: what the first pass did not use is never used */
-    bool check_reduction;               /* false; does nothing, as in torch, and says so */
-    int device_id_count, output_device; /* 0, -1: no more than one device for each rank */
+    size_t size;                     /* of this struct; set by the default function */
+    bool blocking;                   /* false; ht_optim_data_parallel overrides it */
+    ht_averaging averaging;          /* HT_AVERAGE_WEIGHTED */
+    int optimizer_count;             /* 0: number of further optimizers; each has its own step */
+    ht_optimizer *const *optimizers; /* retained; the array is read at once */
+    bool init_sync;                  /* true: broadcast rank 0's state; false: the program
+                                           ensures equal models */
+    bool broadcast_buffers;          /* true: send rank 0's buffers before a forward that writes
+                                           them, and in ht_module_eval */
+    double bucket_cap_mb;            /* 25: MB of a bucket of gradients */
+    double first_bucket_mb;          /* 1: MB of the first bucket */
+    bool gradient_as_bucket_view;    /* true: gradients are views of their bucket */
+    int accumulation_steps;          /* 1: backward passes of a step; ht_data_parallel_complete */
+    bool find_unused_parameters;     /* false: a parameter without a gradient is an error */
+    bool static_graph;               /* false; true: parameters that the first pass did not use
+                                           are never used */
+    bool check_reduction;            /* false; has no effect, as in torch, and is logged */
+    int device_id_count, output_device; /* 0, -1: at most one device for each rank */
     const int *device_ids;              /* read at once */
     int dim;                            /* 0; divides batches among the devices of a rank */
 } ht_data_parallel_options;
 
+/* Returns the default options of ht_nn_data_parallel_ext, given at each field. Not collective. */
 HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
 
-/* Wraps `module` (retained) for training on `comm`, updated by `optimizer` (retained; NULL:
- * gradients are averaged during backward and the program updates by itself; then always blocking).
- * All ranks must bring the same model (the first difference is named); parameters, buffers and
- * optimizer state are broadcast from rank 0. An optimizer may hold a part of the parameters, but
- * none of other modules. Two trainable parameters whose memory overlaps (by ht_tensor_set_) are
- * HT_ERR_ARGUMENT, and ht_tensor_set_ does not bring them there afterwards; one tensor registered
+/* Wraps `module` for training on `comm`: gradients are averaged over the ranks.
+ *
+ * All ranks pass the same model; the first difference is named. Parameters, buffers and optimizer
+ * state are broadcast from rank 0. Two trainable parameters must not overlap in memory (by
+ * ht_tensor_set_); ht_tensor_set_ refuses to make them overlap later. A tensor that is registered
  * in several modules is one parameter.
  *
- * A gradient of a wrapped parameter without a forward pass of the wrapper before it, or a second
- * one after it (of a penalty on the weight by itself, which belongs in the loss), is HT_ERR_STATE
- * of that backward and of the steps after it. Where one rank alone has it, all get it, with its
- * text, in the pass under way or in the next one, which updates nothing. A rank that makes no pass
- * after such an error leaves the others to HT_TIMEOUT.
+ * Each backward pass needs a forward pass of the wrapper before it. A wrapped parameter must not
+ * get a gradient without one, or a second gradient after it. A penalty on the weights belongs in
+ * the loss for that reason. Such a gradient is HT_ERR_STATE of that backward and of the steps after
+ * it. If one rank alone has the error, all ranks get it, with its text: in the current pass or the
+ * next one, which updates nothing. If a rank makes no pass after such an error, the others wait
+ * until HT_TIMEOUT.
  *
- * Owned. Collective over `comm`, agrees. Source: heat.nn.DataParallel,
- * torch.nn.parallel.DistributedDataParallel. */
+ * module: retained; its trainable parameters are process-local, float32 or float64.
+ * comm: the ranks to average over; retained.
+ * optimizer: retained; updates parameters of `module` only, all or a part of them. NULL averages
+ * gradients during backward, and the program updates; this is always blocking.
+ * blocking: true or false, see the top.
+ * Collective over `comm`, agrees.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT for models that differ, overlapping parameters, or an optimizer with
+ * parameters of other modules; HT_ERR_STATE for the optimizer of another wrapper; HT_ERR_COMM for
+ * split parameters; HT_ERR_DTYPE for another dtype.
+ * Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
+
+/* ht_nn_data_parallel of `module`, `comm` and `optimizer` with options: averaging, further
+ * optimizers, buckets, accumulation.
+ *
+ * options: NULL takes the defaults, which are non-blocking.
+ * Collective over `comm`, agrees.
+ * Errors: also HT_ERR_ARGUMENT for a value out of range; HT_ERR_UNSUPPORTED for several devices. */
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                           const ht_data_parallel_options *options);
 
-/* A wrapper for each child of `module` that has trainable parameters, in the child's place, with
- * those of the optimizers that hold its parameters: models whose parts are trained in turns, such
- * as a generator and its discriminator. A backward pass is exchanged by those wrappers only that
- * its loss reaches. A parameter of `module` itself is an error. Collective over `comm`, agrees.
+/* Puts a wrapper in the place of each child of `module` that has trainable parameters.
+ *
+ * Use it for models whose parts are trained in turns, such as a generator and its discriminator. A
+ * child's wrapper gets the optimizers that hold parameters of the child. A backward pass is
+ * exchanged only by the wrappers that its loss reaches.
+ *
+ * module: changed; its children stay as they are after an error.
+ * comm: the ranks to average over.
+ * count: number of optimizers, at least 0.
+ * optimizers: retained; each holds parameters of one child.
+ * options: of every wrapper; NULL takes the defaults. optimizer_count and optimizers are ignored.
+ * Collective over `comm`, agrees.
+ * Errors: HT_ERR_ARGUMENT for a trainable parameter of `module` itself, or an optimizer without
+ * parameters of `module`; those of ht_nn_data_parallel_ext.
  * Source: mmengine's MMSeparateDistributedDataParallel. */
 HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, int count,
                                               ht_optimizer *const optimizers[],
                                               const ht_data_parallel_options *options);
 
-/* The weight of this rank's next backward pass, for HT_AVERAGE_WEIGHTED: the number of samples that
- * its loss is a mean of. By default the length of dimension 0 of the forward's inputs. Backward
- * fails with HT_ERR_STATE unless a weight was set, where inputs differ in that length (a constant
- * of one element beside the batch), or the loss is made of forward passes that do; all ranks get
- * that where they await this pass's averages, and nothing is updated. 0: the rank contributes
- * nothing; else 1e-30 to 1e30. Not collective. */
+/* Sets the weight of this rank's next backward pass, for HT_AVERAGE_WEIGHTED.
+ *
+ * The weight is the number of samples that the loss is a mean of. By default it is the length of
+ * dimension 0 of the inputs of forward. A weight must be set if inputs differ in that length: a
+ * constant of one element next to the batch, for instance. It must also be set if the loss comes
+ * from forward passes with different lengths. Otherwise backward fails with HT_ERR_STATE. All ranks
+ * get that error when they wait for the averages of this pass, and nothing is updated.
+ *
+ * wrapper: counts the weight once.
+ * weight: 0, for a rank that contributes nothing, or 1e-30 to 1e30.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT for a weight out of range. */
 HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 
-/* The backward pass of a step's loss (a mean over the weight's samples): scales the seed by the
- * weight and starts the exchange. ht_backward(loss) does the same for a loss that reaches the
- * wrapped parameters; a rank with no rows calls this with NULL to contribute zeros. With an error
- * that the program has not cleared, NULL is a loss that is missing (ht_backward(NULL), too):
- * returns that error; all ranks get it where they await this pass's averages, and nothing is
- * updated. */
+/* Runs the backward pass of a step's loss: scales the seed by the weight and starts the exchange.
+ *
+ * ht_backward(loss) does the same for a loss that reaches the wrapped parameters. A rank without
+ * rows calls this with NULL to contribute zeros. ht_backward(NULL), or NULL here, after an error
+ * that the program has not cleared stands for a missing loss: the call returns that error. All
+ * ranks get the error when they wait for the averages of this pass, and nothing is updated.
+ *
+ * wrapper: of the model that made the loss.
+ * loss: a mean over the samples of the weight. NULL: see above.
+ * Logically collective.
+ * Errors: HT_ERR_STATE for a NULL loss if the model has SyncBatchNorm layers. Run a batch of no
+ * rows instead. */
 HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
 
-/* Accumulation. With accumulation_steps = k the wrapper counts backward passes and synchronises the
- * last of each k; before that ht_optimizer_step, ht_optimizer_zero_grad and the two ht_clip_grad_
- * functions do nothing (the norm is then 0), so the loop is the usual one, with all of them after
- * every pass. The gradient is the mean over the samples (HT_AVERAGE_WEIGHTED), over ranks and
- * passes (MEAN), or the sum of the k passes. ht_optim_wrapper does all of this by itself.
+/* Completes a group of accumulated passes at the end of an epoch: averages the pending passes, by
+ * their own mean.
  *
- * complete: the end of an epoch. Passes that do not fill a group are averaged as one, their own
- * mean, and clipping, step and zero_grad are to follow. False when there are none, and nothing is
- * to follow; after an error, too:
+ * With accumulation_steps = k, the wrapper counts backward passes and synchronises the last of each
+ * k. Until then ht_optimizer_step, ht_optimizer_zero_grad and the two ht_clip_grad_ functions do
+ * nothing; the norm is 0. So the loop is the usual one, and calls all of them after every pass. The
+ * gradient is the mean over the samples (HT_AVERAGE_WEIGHTED), the mean over ranks and passes
+ * (HT_AVERAGE_MEAN), or the sum of the k passes (HT_AVERAGE_SUM). ht_optim_wrapper does all of this
+ * by itself.
  *
  *     if (ht_data_parallel_complete(dp)) {
  *         ht_clip_grad_norm_(parameters, 1, 2, false);
@@ -109,64 +156,118 @@ HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
  *         ht_optimizer_zero_grad(optimizer);
  *     }
  *
- * flush: the same for programs that do not clip; all optimizers of the wrapper step and zero their
- * gradients. Both collective: ranks with different numbers of groups need a join. */
+ * wrapper: see the top.
+ * Collective: ranks with different numbers of groups need a join.
+ * Result: true if clipping, step and zero_grad must follow; false if no pass is pending, or after
+ * an error. */
 HT_API bool ht_data_parallel_complete(ht_module *wrapper);
+
+/* ht_data_parallel_complete for programs that do not clip: then all optimizers of `wrapper` step
+ * and zero their gradients.
+ *
+ * Collective: ranks with different numbers of groups need a join. */
 HT_API ht_status ht_data_parallel_flush(ht_module *wrapper);
 
-/* Accumulation by the program: between the two, forward passes have backward passes that only
- * accumulate on this rank, and the first one after them sends the sum. Regions nest. Forward
- * decides: a backward pass inside a region whose forward pass ran before it is HT_ERR_STATE, on all
- * ranks, and so is a step with gradients that were not sent. Not with accumulation_steps. Logically
- * collective. Source: DistributedDataParallel.no_sync.
- */
+/* Begins a region in which gradients only accumulate on this rank. Regions nest.
+ *
+ * Backward passes of forward passes in the region are not exchanged. The first backward pass after
+ * them sends the sum. The forward pass decides. So a backward pass in a region whose forward pass
+ * ran before it is HT_ERR_STATE, on all ranks. A step with unsent gradients is HT_ERR_STATE too.
+ *
+ * wrapper: without accumulation_steps.
+ * Logically collective.
+ * Errors: HT_ERR_STATE if accumulation_steps is above 1.
+ * Source: DistributedDataParallel.no_sync. */
 HT_API ht_status ht_data_parallel_no_sync_begin(ht_module *wrapper);
+
+/* Ends the innermost region of ht_data_parallel_no_sync_begin on `wrapper`.
+ *
+ * Logically collective.
+ * Errors: HT_ERR_STATE without a region. */
 HT_API ht_status ht_data_parallel_no_sync_end(ht_module *wrapper);
 
-/* The same for code that decides anew for each forward pass: false is a region until true. */
+/* Decides for the next forward passes of `wrapper` whether their gradients are exchanged.
+ *
+ * It is ht_data_parallel_no_sync_begin for code that decides anew for each forward pass.
+ *
+ * sync: false is a region that lasts until true. true does not end regions of no_sync_begin.
+ * Logically collective.
+ * Errors: HT_ERR_STATE for false if accumulation_steps is above 1. */
 HT_API ht_status ht_data_parallel_set_sync(ht_module *wrapper, bool sync);
 
-/* Ranks with different numbers of batches. Between begin and end each rank makes as many steps as
- * it has data for; at the end a rank takes part in the others' exchanges with zeros until all are
- * there, and the model and the state of optimizers go from a rank that made most steps to all.
- * HT_AVERAGE_WEIGHTED divides by the weights that came, as ever; a mean divides by all ranks, or,
- * with divide_by_initial_world_size false, by those that still have data.
- *
- * throw_on_early_termination: every forward pass asks whether all ranks have data, and when one has
- * none, forward on the others and the end on that one return HT_ERR_STATE, with the join over:
- * which SyncBatchNorm needs. Not while another wrapper of the communicator is in a join. options
- * NULL: defaults; the same on all ranks. Collective, and so is the end; the end calls
- * ht_data_parallel_flush: whoever clips calls ht_data_parallel_complete before it. Source:
- * DistributedDataParallel.join. */
+/* Options of ht_data_parallel_join_begin; the same on all ranks. */
 typedef struct ht_join_options {
     size_t size;                       /* of this struct; set by the default function */
-    bool divide_by_initial_world_size; /* true */
-    bool enable;                       /* true; false: both calls do nothing */
-    bool throw_on_early_termination;   /* false */
+    bool divide_by_initial_world_size; /* true: a mean divides by all ranks; false: by those that
+                                          still have data */
+    bool enable;                       /* true; false: begin and end do nothing */
+    bool throw_on_early_termination;   /* false; true: the first rank without data ends the join */
 } ht_join_options;
 
+/* Returns the default options of ht_data_parallel_join_begin, given at each field. Not
+ * collective. */
 HT_API ht_join_options ht_join_options_default(void);
+
+/* Begins a join: each rank makes as many steps as it has data for, until ht_data_parallel_join_end.
+ *
+ * HT_AVERAGE_WEIGHTED divides by the weights that were contributed, with or without a join.
+ *
+ * With throw_on_early_termination, every forward pass asks whether all ranks have data. If one has
+ * none, forward on the others and the end on that one return HT_ERR_STATE, and the join is over.
+ * SyncBatchNorm needs this.
+ *
+ * wrapper: no other wrapper of its communicator is in a join.
+ * options: NULL takes the defaults.
+ * Collective.
+ * Errors: HT_ERR_STATE for a second join; HT_ERR_UNSUPPORTED for SyncBatchNorm without
+ * throw_on_early_termination; HT_ERR_ARGUMENT for options that differ between ranks.
+ * Source: DistributedDataParallel.join. */
 HT_API ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options *options);
+
+/* Ends a join: takes part in the exchanges of the other ranks with zeros until all ranks are here.
+ *
+ * The model and the state of the optimizers are then sent from a rank with the most steps to all.
+ * It calls ht_data_parallel_flush first. A program that clips calls ht_data_parallel_complete
+ * before it.
+ *
+ * wrapper: in a join.
+ * Collective.
+ * Errors: HT_ERR_STATE without a join, or if it ended early (throw_on_early_termination). */
 HT_API ht_status ht_data_parallel_join_end(ht_module *wrapper);
 
-/* Finishes every outstanding exchange and update: what eval, saving and reading do by themselves.
- */
+/* Finishes every pending exchange and update of `wrapper`.
+ *
+ * ht_module_eval, saving, and reading a parameter do this by themselves.
+ *
+ * Logically collective. */
 HT_API ht_status ht_data_parallel_drain(ht_module *wrapper);
 
-/* A rank that has to stop (a signal, a limit of time) asks for it; all stop together. The request
- * travels with the next synchronised backward pass, in a message that is sent anyway under
- * HT_AVERAGE_WEIGHTED, and is there once the pass after that one has begun: stop_requested, asked
- * by all ranks at the same point of the program, then is true on all of them at the same step, and
- * stays so. Under the
- * other averages nothing is sent that it could go with, and stop_requested exchanges a small
- * message: it is collective then. A request reaches the ranks of the wrapper's communicator, so one
- * node alone of ht_nn_data_parallel_multi_gpu, or of a wrapper on a part of the world: the others
- * would wait at their next exchange. There a program asks all by itself, with ht_allreduce or,
- * without waiting, ht_iallreduce (HT_OP_MAX) every so many steps; doc/checkpoints.md shows it. */
+/* Asks all ranks to stop together, because this rank has to: a signal, or a limit of time.
+ *
+ * Under HT_AVERAGE_WEIGHTED the request travels with the next synchronised backward pass, in a
+ * message that is sent anyway. It has arrived when the pass after that one begins. Under the other
+ * averages ht_data_parallel_stop_requested exchanges it.
+ *
+ * A request reaches the ranks of the wrapper's communicator only. That is one node for
+ * ht_nn_data_parallel_multi_gpu, and a part of the world for a wrapper on that part. Ranks outside
+ * would wait at their next exchange. There a program asks all ranks by itself every few steps: with
+ * ht_allreduce or, without waiting, ht_iallreduce (HT_OP_MAX). doc/checkpoints.md shows it.
+ *
+ * wrapper: of this rank's model.
+ * Not collective. */
 HT_API ht_status ht_data_parallel_request_stop(ht_module *wrapper);
+
+/* Returns true if a rank of `wrapper` has asked to stop (ht_data_parallel_request_stop).
+ *
+ * All ranks ask at the same point of the program. The result is then true on all of them at the
+ * same step, and stays true.
+ *
+ * Logically collective under HT_AVERAGE_WEIGHTED, which exchanges nothing for it; collective under
+ * the other averages, which exchange a small message. */
 HT_API bool ht_data_parallel_stop_requested(ht_module *wrapper);
 
-HT_API ht_module *ht_data_parallel_module(ht_module *wrapper); /* borrowed */
+/* Returns the wrapped module of `wrapper`, borrowed. Not collective. */
+HT_API ht_module *ht_data_parallel_module(ht_module *wrapper);
 
 HT_END_DECLS
 #endif
