@@ -37,16 +37,16 @@ typedef struct ht_data_parallel_options {
     int optimizer_count;             /* 0: number of further optimizers; each has its own step */
     ht_optimizer *const *optimizers; /* retained; the array is read at once */
     bool init_sync;                  /* true: broadcast rank 0's state; false: the program
-                                           ensures equal models */
+                                        ensures equal models */
     bool broadcast_buffers;          /* true: send rank 0's buffers before a forward that writes
-                                           them, and in ht_module_eval */
+                                        them, and in ht_module_eval */
     double bucket_cap_mb;            /* 25: MB of a bucket of gradients */
     double first_bucket_mb;          /* 1: MB of the first bucket */
     bool gradient_as_bucket_view;    /* true: gradients are views of their bucket */
     int accumulation_steps;          /* 1: backward passes of a step; ht_data_parallel_complete */
     bool find_unused_parameters;     /* false: a parameter without a gradient is an error */
     bool static_graph;               /* false; true: parameters that the first pass did not use
-                                           are never used */
+                                        are never used */
     bool check_reduction;            /* false; has no effect, as in torch, and is logged */
     int device_id_count, output_device; /* 0, -1: at most one device for each rank */
     const int *device_ids;              /* read at once */
