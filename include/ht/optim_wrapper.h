@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The optimizer wrapper: what stands between a loss and an update. It accumulates gradients over
- * several batches, so that the update is by their true mean, lets the ranks exchange gradients only
- * before an update, clips, and scales losses for mixed precision. Source:
- * mmengine.optim.OptimWrapper, AmpOptimWrapper.
+ * The optimizer wrapper: all steps between a loss and an update.
+ *
+ * It accumulates gradients over several batches, so that an update uses their true mean. It lets
+ * the ranks exchange gradients only before an update. It clips gradients, and scales losses for
+ * mixed precision. Source: mmengine.optim.OptimWrapper, AmpOptimWrapper.
  *
  *     while (ht_dataloader_next(loader, &batch)) {
  *         ht_scope *step = ht_scope_open();
  *         ht_optim_wrapper_begin(wrapper, model);
  *         ht_optim_wrapper_update_params(wrapper, loss_of(model, &batch));
  *         ht_scope_close(step);
- *     } */
+ *     }
+ */
 #ifndef HT_OPTIM_WRAPPER_H
 #define HT_OPTIM_WRAPPER_H
 
@@ -21,73 +23,109 @@ HT_BEGIN_DECLS
 
 typedef struct ht_optim_wrapper ht_optim_wrapper;
 
-/* Mixed precision: losses are multiplied, so that small gradients survive 16 bits, and gradients
- * divided again before they are clipped or used. An update with a gradient that is infinite or NaN
- * on some rank is skipped on all. In a join of ranks with different numbers of batches: static
- * only. */
+/* How losses are scaled for mixed precision.
+ *
+ * Losses are multiplied by a scale, so that small gradients survive 16 bits. Gradients are divided
+ * by it before they are clipped or used. An update is skipped on all ranks if a gradient is
+ * infinite or NaN on one of them. In a join of ranks with different numbers of batches only static
+ * scaling is possible. */
 typedef enum ht_loss_scaling {
     HT_LOSS_SCALING_NONE,
     HT_LOSS_SCALING_STATIC, /* by `scale` */
-    HT_LOSS_SCALING_DYNAMIC /* from `scale` on: times backoff_factor after a skipped update, times
-                               growth_factor after growth_interval good ones in a row */
+    HT_LOSS_SCALING_DYNAMIC /* starts with `scale`; times backoff_factor after a skipped update,
+                               times growth_factor after growth_interval good ones in a row */
 } ht_loss_scaling;
 
 typedef struct ht_optim_wrapper_options {
     size_t size;                 /* of this struct; set by the default function */
     int64_t accumulative_counts; /* 1: losses for each update */
-    int64_t max_counts;          /* 0: losses in all, where that is known: the last update comes
-                                    with the last loss, and is the mean of the ones that are left */
-    double clip_norm, clip_norm_type; /* 0: none, 2: ht_clip_grad_norm_ before each update */
-    double clip_value;                /* 0: none; ht_clip_grad_value_; one of the two */
-    ht_loss_scaling loss_scaling;
+    int64_t max_counts;          /* 0: unknown; else the number of losses in all. The last update
+                                    then comes with the last loss, and uses the remaining ones */
+    double clip_norm, clip_norm_type; /* 0: off, 2: ht_clip_grad_norm_ before each update */
+    double clip_value;                /* 0: off; ht_clip_grad_value_; not with clip_norm */
+    ht_loss_scaling loss_scaling;     /* HT_LOSS_SCALING_NONE */
     double scale, growth_factor, backoff_factor; /* 65536, 2, 0.5 */
-    int64_t growth_interval;                     /* 2000 */
+    int64_t growth_interval;                     /* 2000: updates */
 } ht_optim_wrapper_options;
 
+/* Returns the default options of ht_optim_wrapper_new, given at each field. Not collective. */
 HT_API ht_optim_wrapper_options ht_optim_wrapper_options_default(void);
 
-/* Wraps `optimizer` (retained); options NULL: defaults. Owned. Not collective. */
+/* Wraps `optimizer`.
+ *
+ * optimizer: retained.
+ * options: NULL takes the defaults.
+ * Not collective.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT for a value out of range, or both ways to clip. */
 HT_API ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
                                               const ht_optim_wrapper_options *options);
 
-/* Comes before each forward pass of `model` (retained until the next call): under a data-parallel
- * wrapper it decides whether the backward pass to come is exchanged between the ranks, which is so
- * only where an update follows. Not collective; all ranks make the same calls. */
+/* Prepares a forward pass of `model`; call it before each one.
+ *
+ * Under a data-parallel wrapper it decides whether the following backward pass is exchanged between
+ * the ranks. That is so only if an update follows.
+ *
+ * wrapper: changed.
+ * model: the module or its data-parallel wrapper; retained until the next call.
+ * Not collective; all ranks make the same calls.
+ * Errors: HT_ERR_STATE if the data-parallel wrapper accumulates by itself (accumulation_steps).
+ * HT_ERR_UNSUPPORTED in a join with dynamic scaling, or static scaling and a communication hook. */
 HT_API ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model);
 
-/* Scales the loss (a mean over the batch) by 1 / the number of losses of this update, runs
- * backward, and when the update's last loss has come: clips, steps, and forgets the gradients.
- * HT_AVERAGE_WEIGHTED divides by the number of rows, whichever batch they were in, so that losses
- * are then not scaled. loss NULL: a rank without rows, or with an error that the program has not
- * cleared, one whose loss is missing (ht_data_parallel_backward). Collective where the model's
- * exchange is.
- * Errors: HT_ERR_STATE after max_counts losses, or for the optimizer of a data-parallel wrapper
- * that ht_optim_wrapper_begin did not get. */
+/* Runs backward on a loss; with the last loss of an update it clips, steps and clears the
+ * gradients.
+ *
+ * The loss is scaled by 1 / (number of losses of this update). HT_AVERAGE_WEIGHTED divides by the
+ * number of rows over all these batches; losses are then not scaled.
+ *
+ * wrapper: changed.
+ * loss: a mean over the batch. NULL: this rank has no rows. After an error that the program has not
+ * cleared, NULL is a missing loss (ht_data_parallel_backward).
+ * Collective if the model exchanges gradients.
+ * Errors: HT_ERR_STATE after max_counts losses, and for the optimizer of a data-parallel wrapper
+ * that was not passed to ht_optim_wrapper_begin. */
 HT_API ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *loss);
 
-/* What the last ht_optim_wrapper_update_params did. */
+/* The effects of one ht_optim_wrapper_update_params. */
 typedef struct ht_optim_update {
     int64_t count;     /* losses so far */
-    double loss_scale; /* factor of the last one */
-    bool synchronised; /* its backward pass was exchanged, or there is nobody to exchange with */
+    double loss_scale; /* factor of the last loss, 1 / (losses of its update) */
+    bool synchronised; /* an update was due, so the ranks exchanged gradients */
     bool stepped;      /* parameters were updated */
-    bool skipped;      /* they were not, because of an infinite gradient or NaN */
-    double amp_scale;  /* what mixed precision multiplied the loss with; 1 without */
-    double lr;         /* at this time */
-    double grad_norm;  /* before it was clipped; NaN where it was not measured */
+    bool skipped;      /* they were not, because a gradient was infinite or NaN */
+    double amp_scale;  /* factor of mixed precision; 1 without */
+    double lr;         /* learning rate of this update */
+    double grad_norm;  /* before clipping; NaN if it was not measured */
 } ht_optim_update;
+
+/* Returns the effects of the last ht_optim_wrapper_update_params of `wrapper`. Not collective. */
 HT_API ht_optim_update ht_optim_wrapper_last(const ht_optim_wrapper *wrapper);
 
-/* Whether the next loss is followed by an update. */
+/* Returns true if an update follows the next loss of `wrapper`. Not collective. */
 HT_API bool ht_optim_wrapper_should_update(const ht_optim_wrapper *wrapper);
 
-HT_API ht_optimizer *ht_optim_wrapper_optimizer(const ht_optim_wrapper *wrapper); /* borrowed */
+/* Returns the optimizer of `wrapper`, borrowed; NULL for NULL. Not collective. */
+HT_API ht_optimizer *ht_optim_wrapper_optimizer(const ht_optim_wrapper *wrapper);
 
-/* "count", "optimizer" (ht_optimizer_state_dict) and with mixed precision "scaler" as a map.
- * Loading: HT_ERR_FORMAT, with nothing changed, when a state does not fit. Gradients are not in it:
- * a state from between two updates goes on with the mean of the losses that are left, and warns.
- * Scoped. */
+/* Returns the state of `wrapper` as a map: "count", "optimizer" (ht_optimizer_state_dict) and, with
+ * mixed precision, "scaler".
+ *
+ * Gradients are not part of it.
+ *
+ * Not collective.
+ * Result: scoped. */
 HT_API ht_value *ht_optim_wrapper_state_dict(ht_optim_wrapper *wrapper);
+
+/* Loads a state of ht_optim_wrapper_state_dict, the optimizer's included.
+ *
+ * If the state was saved between two updates, the next update is the mean of the remaining losses,
+ * with a warning.
+ *
+ * wrapper: unchanged if the state does not fit.
+ * state: not retained.
+ * Not collective.
+ * Errors: HT_ERR_FORMAT if the state does not fit. */
 HT_API ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_value *state);
 
 HT_END_DECLS

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step of training, validation or testing with data, losses and logs as values: mmengine's
- * MMDistributedDataParallel. Works alike on a plain module and on a data-parallel wrapper. */
+ * One step of training, validation or testing, with data, losses and logs as values.
+ *
+ * The functions take a plain module or a data-parallel wrapper. Source: mmengine's
+ * MMDistributedDataParallel. */
 #ifndef HT_TRAIN_STEP_H
 #define HT_TRAIN_STEP_H
 
@@ -11,48 +13,85 @@
 HT_BEGIN_DECLS
 
 typedef enum ht_forward_mode {
-    HT_FORWARD_LOSS,   /* losses: a map, or one tensor, which is then "loss" */
-    HT_FORWARD_PREDICT /* anything */
+    HT_FORWARD_LOSS,   /* returns losses: a map, or a tensor that is the entry "loss" */
+    HT_FORWARD_PREDICT /* returns predictions of any form */
 } ht_forward_mode;
 
-/* Runs the model on what the preprocessor made, and turns its output into losses or predictions. */
+/* A function that runs a model on preprocessed data, and makes its output losses or predictions.
+ *
+ * model: the module or its data-parallel wrapper.
+ * data: those that the preprocess function returned.
+ * mode: losses or predictions.
+ * user: ht_step_options.user. */
 typedef ht_value *ht_step_forward_fn(ht_module *model, ht_value *data, ht_forward_mode mode,
                                      void *user);
 
-/* What comes before forward: moves, normalises, augments (the last in training only). */
+/* A function that prepares data for forward: moves, normalises, augments.
+ *
+ * data: those of the step.
+ * training: true in ht_train_step only; data are augmented only then.
+ * user: ht_step_options.user. */
 typedef ht_value *ht_preprocess_fn(ht_value *data, bool training, void *user);
 
 typedef struct ht_step_options {
     size_t size;                  /* of this struct; set by the default function */
-    ht_preprocess_fn *preprocess; /* NULL: data as they are */
-    ht_step_forward_fn *forward;  /* NULL: the module's forward of values, which finds the mode as
-                                     the number "mode" in the map of data */
-    void *user;                   /* of both */
+    ht_preprocess_fn *preprocess; /* NULL: data unchanged */
+    ht_step_forward_fn *forward;  /* NULL: ht_forward_value of the module. The data are a map; the
+                                     module finds the mode in it as the number "mode" */
+    void *user;                   /* of both functions */
     bool detect_anomalous_params; /* false; true: each trainable parameter that the loss does not
                                      reach is logged as an error, with name and shape */
 } ht_step_options;
 
+/* Returns the default options of a step, given at each field. Not collective. */
 HT_API ht_step_options ht_step_options_default(void);
 
-/* Preprocess, forward, ht_parse_losses, ht_optim_wrapper_update_params. Returns the log, with
- * "grad_norm" where an update measured it. The mode of the module (ht_module_train) is the
- * caller's. data NULL: a rank without rows, which helps the others; its log is empty. options NULL:
- * defaults. NULL after an error. Collective where the model's exchange is. Scoped. */
+/* Runs one training step: preprocess, forward, ht_parse_losses, ht_optim_wrapper_update_params.
+ *
+ * The caller sets the mode of the module (ht_module_train).
+ *
+ * model: the module or its data-parallel wrapper.
+ * data: of the batch. NULL: a rank without rows, which takes part in the exchange; its log is
+ * empty.
+ * wrapper: updates the parameters.
+ * options: NULL takes the defaults.
+ * Collective if the model exchanges gradients.
+ * Result: the log of ht_parse_losses, with "grad_norm" if the update measured it; scoped. NULL
+ * after an error. */
 HT_API ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrapper,
                                const ht_step_options *options);
 
-/* Preprocess and forward for predictions, without gradients, by the module inside data-parallel
- * wrappers: ranks may make different numbers of these steps. Not collective. Scoped. */
+/* Runs preprocess and forward for predictions, without gradients.
+ *
+ * It runs the module inside data-parallel wrappers, so ranks can make different numbers of these
+ * steps.
+ *
+ * model: the module or its data-parallel wrapper.
+ * data: of the batch. NULL gives NULL.
+ * options: NULL takes the defaults.
+ * Not collective.
+ * Result: the predictions, scoped; NULL after an error. */
 HT_API ht_value *ht_val_step(ht_module *model, ht_value *data, const ht_step_options *options);
+
+/* ht_val_step of `model` on `data` with `options`, under its own name in errors. Not collective. */
 HT_API ht_value *ht_test_step(ht_module *model, ht_value *data, const ht_step_options *options);
 
-/* Each entry is averaged, a list is the sum of its averages; *total is the sum of the entries whose
- * name contains "loss", and *log (which may be NULL) is {"loss": total, the averages}, without
- * graphs. Numbers come to the log as they are. Errors: HT_ERR_ARGUMENT when an entry is of another
- * kind, or none is a loss. */
+/* Turns the losses of a model into one loss and a log.
+ *
+ * Each entry is averaged; a list counts as the sum of its averages. The entries whose name contains
+ * "loss" are summed. Numbers under other names go to the log unchanged.
+ *
+ * losses: a map of tensors, lists of tensors and numbers; or one tensor, taken as the entry "loss".
+ * total: *total is the sum, differentiable; NULL after an error.
+ * log: *log is {"loss": total, the averages}, without graphs; NULL after an error. log may be NULL.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT for an entry of another kind, or without a loss. */
 HT_API ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log);
 
-/* The number, or one-element tensor, under `key` in a log; NaN when there is none. */
+/* Returns the number or one-element tensor under `key` in a log; NaN if there is none. Not
+ * collective.
+ *
+ * log: a map; NULL gives NaN. */
 HT_API double ht_log_number(const ht_value *log, const char *key);
 
 HT_END_DECLS
