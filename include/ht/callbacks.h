@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happens around an epoch: stop when nothing improves any more, keep the best models, and
- * write down how training went. Metrics must be the same on all ranks, as ht_metric_result gives
- * them: decisions then are. Source: ignite.handlers. */
+ * Callbacks around an epoch: early stopping, the best models, and the record of a run.
+ *
+ * Metrics are the same on all ranks, as ht_metric_result returns them, so that all ranks decide the
+ * same. Source: ignite.handlers. */
 #ifndef HT_CALLBACKS_H
 #define HT_CALLBACKS_H
 
@@ -15,71 +16,133 @@ typedef struct ht_early_stopping ht_early_stopping;
 
 typedef struct ht_early_stopping_options {
     size_t size;      /* of this struct; set by the default function */
-    bool maximize;    /* false: the metric is to fall */
-    int64_t patience; /* 10: epochs without improvement that are borne */
+    bool maximize;    /* false: a lower metric is better */
+    int64_t patience; /* 10: epochs without improvement before the stop */
     double min_delta; /* 0: an improvement is more than this */
 } ht_early_stopping_options;
+
+/* Returns the default options of ht_early_stopping_new, given at each field. Not collective. */
 HT_API ht_early_stopping_options ht_early_stopping_options_default(void);
 
-/* options NULL: defaults. Owned. Not collective. */
+/* Makes a rule that stops a training whose metric no longer improves.
+ *
+ * options: NULL takes the defaults. patience and min_delta are at least 0.
+ * Not collective.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT for a value out of range. */
 HT_API ht_early_stopping *ht_early_stopping_new(const ht_early_stopping_options *options);
 
-/* The metric of an epoch (NaN is no improvement). True: more than `patience` epochs have passed
- * since the best one. Not collective. */
+/* Takes the metric of an epoch; returns true if more than `patience` epochs have passed since the
+ * best one.
+ *
+ * stopping: changed.
+ * metric: NaN is not an improvement.
+ * Not collective. */
 HT_API bool ht_early_stopping_step(ht_early_stopping *stopping, double metric);
 
-/* "best" and "waited" as a map, and back: HT_ERR_FORMAT when a state does not fit. Scoped. */
+/* Returns the state of `stopping` as a map, scoped: "best" and "waited". Not collective. */
 HT_API ht_value *ht_early_stopping_state_dict(const ht_early_stopping *stopping);
+
+/* Loads a state of ht_early_stopping_state_dict.
+ *
+ * stopping: unchanged if the state does not fit.
+ * state: not retained.
+ * Not collective.
+ * Errors: HT_ERR_FORMAT if the state does not fit. */
 HT_API ht_status ht_early_stopping_load_state_dict(ht_early_stopping *stopping,
                                                    const ht_value *state);
 
 typedef struct ht_keep_best ht_keep_best;
 
-/* Saves what is to be kept under this name, and returns only once it is there
- * (ht_module_save_state, for instance). Called by all ranks. */
+/* A function that saves a model to `path`, and returns when the file is complete.
+ *
+ * ht_module_save_state does so, for instance. All ranks call it.
+ *
+ * user: that of ht_keep_best_new. */
 typedef ht_status ht_save_fn(const char *path, void *user);
 
-/* The `keep` best by a metric, in files "<prefix>-<epoch>.h5" (the folder must be there). Owned;
- * `comm` is retained, `user` is not. Not collective. */
+/* Makes a rule that keeps the best models by a metric, in files "PREFIX-EPOCH.h5".
+ *
+ * prefix: path and start of the file names. Its folder must exist.
+ * keep: number of models, at least 1.
+ * maximize: true if a higher metric is better.
+ * save: writes a model.
+ * user: passed to `save`; not owned.
+ * comm: all ranks that save; retained.
+ * Not collective.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT for a keep below 1, or if prefix, save or comm is NULL. */
 HT_API ht_keep_best *ht_keep_best_new(const char *prefix, int keep, bool maximize, ht_save_fn *save,
                                       void *user, ht_comm *comm);
 
-/* Saves when the metric is among the best, the earlier epoch of equals being the better one, and
- * then removes the file that no longer is. Nothing is removed before its successor is whole. NaN is
- * never kept. An epoch that is run again takes the place of its earlier run, if it is better, and
- * leaves it alone, if it is not. Collective, agrees: also where `save` fails on one rank. Errors:
- * HT_ERR_ARGUMENT where the ranks bring different metrics. */
+/* Saves the model if its metric is among the best, then removes the file that no longer is.
+ *
+ * A file is removed only after its successor is complete. If an epoch is run again, the better of
+ * its two runs is kept.
+ *
+ * best: changed; unchanged if `save` fails.
+ * metric: of the epoch, the same on all ranks. NaN is never kept. If metrics are equal, the earlier
+ * epoch's is the better one.
+ * epoch: names the file.
+ * Collective, agrees: also if `save` fails on one rank.
+ * Errors: HT_ERR_ARGUMENT for metrics or epochs that differ between ranks; HT_ERR_IO if a file
+ * cannot be removed; those of `save`. */
 HT_API ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch);
 
-/* How many there are, and the path of each, best first; borrowed, NULL outside. */
+/* Returns the number of kept models of `best`. Not collective. */
 HT_API int ht_keep_best_count(const ht_keep_best *best);
+
+/* Returns the path of kept model `index` of `best`, best first. Not collective.
+ *
+ * Result: borrowed until the next change of `best`; NULL for an index out of range. */
 HT_API const char *ht_keep_best_path(const ht_keep_best *best, int index);
 
-/* Epochs and metrics as a list, for a run that goes on; HT_ERR_FORMAT as above. Scoped. */
+/* Returns the epochs and metrics of `best` as a list, scoped, for a run that resumes. Not
+ * collective. */
 HT_API ht_value *ht_keep_best_state_dict(const ht_keep_best *best);
+
+/* Loads a state of ht_keep_best_state_dict.
+ *
+ * best: unchanged if the state does not fit.
+ * state: not retained.
+ * Not collective.
+ * Errors: HT_ERR_FORMAT if the state does not fit, or has more than `keep` models. */
 HT_API ht_status ht_keep_best_load_state_dict(ht_keep_best *best, const ht_value *state);
 
 typedef struct ht_run_log ht_run_log;
 
 typedef struct ht_run_log_options {
     size_t size;       /* of this struct; set by the default function */
-    const char *csv;   /* NULL: none of these; else a path, read at once */
-    const char *jsonl; /* one JSON object a line */
-    const char *svg;   /* curves, drawn again with each row; names with the same last word
-                          ("train_loss", "test_loss") share a panel */
-    bool append; /* false: files begin anew; true: a run resumes. Its first row names the columns
-                    that the CSV file has, else HT_ERR_FORMAT. Rows from its place on, which an
-                    interrupted run had left there, are cut off; those before it are drawn too if
-                    there is a CSV file to read them from */
+    const char *csv;   /* path of a CSV file; NULL: none; read at once */
+    const char *jsonl; /* the same for a file with one JSON object a line */
+    const char *svg;   /* the same for curves, drawn again with each row. Names with the same last
+                          word ("train_loss", "test_loss") share a panel */
+    bool append; /* false: files start empty; true: a run resumes. Its first row names the columns
+                    of the CSV file, else HT_ERR_FORMAT. Rows of an interrupted run from the first
+                    row's place on are cut off. Rows before it are drawn too, if there is a CSV file
+                    to read them from */
 } ht_run_log_options;
+
+/* Returns the default options of ht_run_log_new: no files, append false. Not collective. */
 HT_API ht_run_log_options ht_run_log_options_default(void);
 
-/* Rank 0 of `comm` (retained) writes the files. Owned. Collective, agrees. Errors: HT_ERR_IO. */
+/* Opens the record of a run; rank 0 writes its files.
+ *
+ * options: not NULL.
+ * comm: retained.
+ * Collective, agrees.
+ * Result: owned.
+ * Errors: HT_ERR_IO if a file cannot be opened. */
 HT_API ht_run_log *ht_run_log_new(const ht_run_log_options *options, ht_comm *comm);
 
-/* A row: a map of numbers or one-element tensors, the first ("epoch") being where on the axis it
- * is. The first row names the columns; later ones may lack some, but have no others. What was
- * written survives a crash. Collective, agrees. */
+/* Writes a row. A row that was written survives a crash.
+ *
+ * log: the first row names its columns. Later rows can omit columns, but cannot add any.
+ * row: a map of numbers or one-element tensors. The first entry ("epoch") is the position on the
+ * axis.
+ * Collective, agrees.
+ * Errors: HT_ERR_ARGUMENT for another kind of entry, or a new column; HT_ERR_IO; HT_ERR_FORMAT for
+ * other columns than those of a file to resume (append). */
 HT_API ht_status ht_run_log_add(ht_run_log *log, const ht_value *row);
 
 HT_END_DECLS

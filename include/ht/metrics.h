@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Metrics over all ranks. Each rank adds what it has seen, its part of a test set for instance,
- * parts of no rows included; computing merges the ranks with exact counts and in one order, so that
- * all get the same bits and every row counts once, whatever the number of ranks. Source:
- * ignite.metrics and torchmetrics, for what they measure. */
+ * Metrics over all ranks.
+ *
+ * Each rank adds its own rows: its part of a test set, for instance, which can be empty. Computing
+ * merges the ranks with exact counts and in one order. So all ranks get the same bits, and every
+ * row counts once, for any number of ranks.
+ *
+ * A NULL metric is HT_ERR_ARGUMENT, except in ht_metric_reset. Source: ignite.metrics and
+ * torchmetrics, for the quantities they measure. */
 #ifndef HT_METRICS_H
 #define HT_METRICS_H
 
@@ -14,49 +18,108 @@ HT_BEGIN_DECLS
 
 typedef struct ht_metric ht_metric;
 
-/* Constructors. Owned; `comm` is retained. Not collective.
+/* Makes a weighted mean of numbers: sum of weight * value / sum of weights.
  *
- * "mean" of numbers with weights (losses, by the rows that each is a mean of), and "count", the sum
- * of the weights: ht_metric_add. The mean of an infinity and finite numbers is that infinity. */
+ * Numbers are added by ht_metric_add: losses, for instance, each with the number of rows that it is
+ * a mean of. The mean of an infinity and finite numbers is that infinity. Results: "mean", and
+ * "count", the sum of the weights.
+ *
+ * comm: retained.
+ * Not collective.
+ * Result: owned. */
 HT_API ht_metric *ht_metric_mean(ht_comm *comm);
 
-/* "mean", "variance" (biased: divided by the count), "std" and "count" of all elements of a stream
- * of tensors (target NULL); partial results are merged as Chan, Golub and LeVeque do, which keeps a
- * small variance beside a large mean. */
+/* Makes the mean and variance of all elements of a stream of tensors.
+ *
+ * Tensors are added by ht_metric_update with a NULL target. Partial results are merged by the
+ * method of Chan, Golub and LeVeque, which keeps a small variance accurate for a large mean.
+ * Results: "mean", "variance" (biased: divided by the count), "std" and "count".
+ *
+ * comm: retained.
+ * Not collective.
+ * Result: owned. */
 HT_API ht_metric *ht_metric_moments(ht_comm *comm);
 
-/* "accuracy": the share of rows whose class is among the k largest of its row of scores (N, C); of
- * equal scores the first is the larger one, and NaN is larger than any number. "correct", "count".
- */
+/* Makes an accuracy: the share of rows whose class is among the k largest scores of the row.
+ *
+ * ht_metric_update takes scores (N, C) and classes (N). Among equal scores the first is the larger
+ * one. NaN is larger than any number. Results: "accuracy", "correct" and "count".
+ *
+ * k: at least 1, and at most C.
+ * comm: retained.
+ * Not collective.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT for a k below 1. */
 HT_API ht_metric *ht_metric_accuracy(int k, ht_comm *comm);
 
-/* "confusion_matrix", int64 (classes, classes): how many rows of class i were taken for class j,
- * with "accuracy" and "count". Scores (N, classes), or the predicted classes themselves (N). */
+/* Makes a confusion matrix: element (i, j) counts the rows of class i with predicted class j.
+ *
+ * ht_metric_update takes scores (N, classes) or predicted classes (N, integers), and true classes
+ * (N). Results: "accuracy", "correct", "count" and "confusion_matrix", int64 (classes, classes).
+ *
+ * classes: 1 to 16384.
+ * comm: retained.
+ * Not collective.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT for classes out of range. */
 HT_API ht_metric *ht_metric_confusion_matrix(int64_t classes, ht_comm *comm);
 
-/* Adds a batch of this rank: process-local tensors on any device, target (N) integers. Not
- * collective. Errors: HT_ERR_SHAPE, HT_ERR_DTYPE, HT_ERR_ARGUMENT for a class that there is none
- * of; the metric then keeps the error, and computing tells all ranks. */
+/* Adds a batch of this rank to `metric`.
+ *
+ * After an error the metric keeps it, and computing reports it to all ranks.
+ *
+ * metric: not one of ht_metric_mean.
+ * x: scores or elements; process-local, on any device, not complex.
+ * target: classes (N), integers; process-local, on any device. NULL for ht_metric_moments.
+ * Not collective.
+ * Errors: HT_ERR_SHAPE; HT_ERR_DTYPE; HT_ERR_COMM for a split tensor; HT_ERR_ARGUMENT for a class
+ * out of range, or for a metric of ht_metric_mean. */
 HT_API ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target);
+
+/* Adds a number of this rank to a metric of ht_metric_mean.
+ *
+ * After an error the metric keeps it, and computing reports it to all ranks.
+ *
+ * metric: changed.
+ * value: any number.
+ * weight: finite, at least 0.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT for a weight out of range, or another metric. */
 HT_API ht_status ht_metric_add(ht_metric *metric, double value, double weight);
 
-/* The results as a map of the names above; NaN for a mean of nothing. Collective over the metric's
- * communicator, agrees. Scoped. */
+/* Returns the results of `metric` over all ranks as a map, with the names of its constructor.
+ *
+ * Collective over the metric's communicator, agrees.
+ * Result: scoped; NULL after an error. The mean of an empty metric is NaN.
+ * Errors: those that the metric of a rank keeps. */
 HT_API ht_value *ht_metric_compute(ht_metric *metric);
 
-/* The first of the results (the accuracy, for a confusion matrix); NaN after an error. Collective
- * as ht_metric_compute. */
+/* Returns the first result of `metric` over all ranks: the accuracy, for a confusion matrix.
+ *
+ * Collective as ht_metric_compute.
+ * Result: NaN after an error. */
 HT_API double ht_metric_result(ht_metric *metric);
 
-/* What all ranks have added so far, as a map, for a run that goes on within an epoch; an error that
- * the metric keeps comes here, too. Loading takes the place of what was added: on as many ranks the
- * results have the same bits as without the interruption, on another number the same counts.
- * HT_ERR_FORMAT, with nothing changed, for the state of another metric, or counts below 0. Scoped.
- * Collective, agrees. */
+/* Returns everything that all ranks have added to `metric` as a map, for a run that resumes within
+ * an epoch.
+ *
+ * Collective, agrees.
+ * Result: scoped; NULL after an error.
+ * Errors: those that the metric of a rank keeps. */
 HT_API ht_value *ht_metric_state_dict(ht_metric *metric);
+
+/* Loads a state of ht_metric_state_dict in place of everything that was added.
+ *
+ * On the same number of ranks, the results have the same bits as without the interruption. On
+ * another number, the counts are the same.
+ *
+ * metric: of the same constructor and k; unchanged if the state does not fit.
+ * state: not retained.
+ * Collective, agrees.
+ * Errors: HT_ERR_FORMAT for the state of another metric, or counts below 0. */
 HT_API ht_status ht_metric_load_state_dict(ht_metric *metric, const ht_value *state);
 
-/* Forgets everything, errors included. Not collective. */
+/* Clears `metric`, errors included. NULL is ignored. Not collective. */
 HT_API void ht_metric_reset(ht_metric *metric);
 
 HT_END_DECLS
