@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Datasets and loaders. Batches are process-local tensors (on HT_COMM_SELF). Source:
- * heat.utils.data. */
+ * Datasets and loaders. Batches are process-local tensors (on HT_COMM_SELF).
+ *
+ * P is the number of ranks of the dataset's communicator, r the rank, N the number of rows. The
+ * shard of a rank is its rows [r N / P, (r + 1) N / P). A NULL dataset or loader is
+ * HT_ERR_ARGUMENT; counts are then 0. Source: heat.utils.data. */
 #ifndef HT_DATA_H
 #define HT_DATA_H
 
@@ -10,127 +13,226 @@
 
 HT_BEGIN_DECLS
 
-/* A batch: rows of the first array as `data`, of the second as `target` (NULL if there is none);
- * all arrays in `arrays`. The tensors are scoped to nobody: valid until the next
- * ht_dataloader_next, longer if retained. rows: number of rows; row_ids: their places in the file
- * (borrowed). */
+/* A batch of rows.
+ *
+ * Its tensors are valid until the next ht_dataloader_next; retain those that must live longer. */
 typedef struct ht_batch {
-    ht_tensor *data;
-    ht_tensor *target;
-    ht_tensor *const *arrays;
-    int count;
-    int64_t rows;
-    const int64_t *row_ids;
+    ht_tensor *data;          /* rows of the first array */
+    ht_tensor *target;        /* rows of the second array; NULL if there is none */
+    ht_tensor *const *arrays; /* rows of all arrays */
+    int count;                /* of arrays */
+    int64_t rows;             /* number of rows */
+    const int64_t *row_ids;   /* their places in the file; borrowed */
 } ht_batch;
 
-/* The batch as a map: "data", "target" (unless there is none), and the list "more" of further
- * arrays; tensors of no rows included. It retains them. Scoped. */
+/* Returns `batch` as a map: "data", "target" (if there is one), and a list "more" of further
+ * arrays.
+ *
+ * batch: can have 0 rows. The map retains its tensors.
+ * Not collective.
+ * Result: scoped. */
 HT_API ht_value *ht_batch_value(const ht_batch *batch);
 
-/* Turns the raw rows of array `array` (its file dtype, shape (rows, ...)) into what the batch
- * holds. Runs on the reading thread, gradients off. Returns a scoped tensor, or NULL after
- * ht_transform_fail. */
+/* A function that turns raw rows of an array into the tensor of a batch.
+ *
+ * It runs on the reading thread, without gradients.
+ *
+ * rows: shape (rows, ...), in the dtype of the file.
+ * array: index of the array.
+ * user: ht_dataloader_options.user.
+ * Result: a scoped tensor with as many rows; NULL after ht_transform_fail. */
 typedef ht_tensor *ht_transform_fn(ht_tensor *rows, int array, void *user);
 
-/* Fills in why a transform failed; the loader adds file, data set and row. Returns NULL. */
+/* Records the cause of a failed transform, and returns NULL. Not collective.
+ *
+ * format: as of printf. The loader adds file, data set and row to the message.
+ * Errors: the loader fails with HT_ERR_ARGUMENT. */
 HT_API ht_tensor *ht_transform_fail(const char *format, ...) HT_PRINTF(1, 2);
 
-/* Arrays of equal length in an HDF5 file; rows are indexed by dimension 0. Opens the file, checks,
- * and closes it again. Owned. Collective over `comm`, agrees. Errors: HT_ERR_IO, HT_ERR_FORMAT. */
+/* Makes a dataset of arrays of equal length in an HDF5 file; dimension 0 indexes the rows.
+ *
+ * Opens the file, checks it, and closes it again.
+ *
+ * path: of the file.
+ * count: number of arrays, 1 to 16.
+ * datasets: their names in the file; copied.
+ * comm: the ranks that share the rows; retained.
+ * Collective over `comm`, agrees.
+ * Result: owned.
+ * Errors: HT_ERR_IO if the file or an array cannot be opened; HT_ERR_FORMAT for arrays without rows
+ * or of different lengths; HT_ERR_ARGUMENT for a value out of range. */
 HT_API ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datasets[],
                                    ht_comm *comm);
 
-/* The first `rows` rows of a dataset only, for loaders that are made later: one that is there keeps
- * the rows that it was made for. */
+/* Limits `dataset` to its first `rows` rows, for loaders that are made later.
+ *
+ * Loaders that exist keep the rows that they were made for. All ranks set the same limit.
+ *
+ * rows: 0 to the number of rows in the file.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT for rows out of range. */
 HT_API ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows);
+
+/* Returns the number of rows of `dataset`, after ht_dataset_limit. Not collective. */
 HT_API int64_t ht_dataset_rows(const ht_dataset *dataset);
 
-/* Shape of array `array` in the file, rows first (*ndim lengths; ndim may be NULL); borrowed. NULL,
- * and 0 lengths, when there is no such array. */
+/* Returns the shape of an array of `dataset` in the file, rows first.
+ *
+ * array: index of the array.
+ * ndim: *ndim is the number of lengths; ndim may be NULL.
+ * Not collective.
+ * Result: borrowed. NULL, and *ndim = 0, for an index out of range. */
 HT_API const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim);
 
+/* Rules for rows that cannot be shared evenly; B is the batch size. */
 typedef enum ht_remainder_rule {
-    HT_REMAINDER_UNEVEN, /* every row once; ranks and last batches may differ in length */
-    HT_REMAINDER_DROP, /* all ranks the same number of full batches, at most P B - 1 rows unused */
-    HT_REMAINDER_PAD   /* all ranks the same number of rows, short ones repeat their first */
+    HT_REMAINDER_UNEVEN, /* every row once; shards and last batches can differ in length */
+    HT_REMAINDER_DROP,   /* same number of full batches on all ranks; at most P B - 1 rows unused */
+    HT_REMAINDER_PAD     /* same number of rows on all ranks; short shards repeat their first */
 } ht_remainder_rule;
 
 typedef struct ht_dataloader_options {
     size_t size;                 /* of this struct; set by the default function */
-    int64_t batch_size;          /* per rank; 64 */
+    int64_t batch_size;          /* 64: rows of a batch on each rank; at least 1 */
     bool shuffle;                /* true */
     uint64_t seed;               /* 0 */
     ht_remainder_rule remainder; /* HT_REMAINDER_UNEVEN */
-    int64_t window_bytes;        /* raw rows held for shuffling; 256 MiB */
-    int queue;                   /* batches read ahead; 2 */
-    int io_threads;              /* 1; 0 reads in the caller; HT_IO_THREADS overrides */
-    ht_transform_fn *transform;  /* NULL: rows as they are in the file */
-    void *user;
-    ht_device *device; /* where batches go; NULL: cpu */
+    int64_t window_bytes;        /* 256 MiB: raw rows in memory for shuffling */
+    int queue;                   /* 2: batches read ahead; 1 to 4096 */
+    int io_threads;              /* 1; 0 reads in the caller; HT_IO_THREADS overrides it */
+    ht_transform_fn *transform;  /* NULL: rows unchanged */
+    void *user;                  /* of transform */
+    ht_device *device;           /* where batches go; NULL: cpu */
 } ht_dataloader_options;
 
+/* Returns the default options of ht_dataloader_new, given at each field. Not collective. */
 HT_API ht_dataloader_options ht_dataloader_options_default(void);
 
-/* A loader of this rank's shard, rows [r N / P, (r + 1) N / P); options NULL: defaults. A thread
- * reads ahead, in whole chunks, with handles of its own. A shard that fits into the window is read
- * once and permuted as a whole; of a longer one, two windows of half the size are held: the order
- * of its chunks is random, and so are the rows inside a window. The order depends on (seed, epoch,
- * rank) alone. The file is opened here and may lose its name afterwards. Retains the dataset.
- * Owned. Collective over the dataset's communicator, agrees. */
+/* Makes a loader of this rank's shard.
+ *
+ * A thread reads ahead, in complete chunks, with its own handles of the file. If the shard fits
+ * into the window, it is read once and permuted as one. Otherwise two windows of half the size are
+ * in use. The order of chunks is then random, and so is the order of rows inside a window. The
+ * order depends on (seed, epoch, rank) alone. The file is opened here and may lose its name
+ * afterwards.
+ *
+ * dataset: the loader keeps its own copy, rows included; the caller still releases its reference.
+ * options: NULL takes the defaults.
+ * Collective over the dataset's communicator, agrees.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT for a value out of range, for ranks that would make different numbers of
+ * batches, and for HT_REMAINDER_PAD with fewer rows than ranks; HT_ERR_IO. */
 HT_API ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options);
 
-/* The next batch of the epoch; false at its end (the epoch is then advanced), and the next call
- * begins the next one. Every row of the shard comes exactly once per epoch. All ranks make as many
- * batches as the longest shard needs: a rank whose rows have run out gets batches of 0 rows. Errors
- * carry file, data set and rows, and come with the batch that needed those rows. Under
- * HT_ERRORS_ABORT this call does not communicate: the rank that failed ends the job. Under
- * HT_ERRORS_RETURN it is collective and agrees (one small message exchange per batch): all ranks
- * get false at the same batch, ht_dataloader_status tells, and it stays so until
- * ht_dataloader_set_epoch. */
+/* Gets the next batch of the epoch; returns false at its end.
+ *
+ * At the end the epoch is advanced, and the next call begins it. With HT_REMAINDER_UNEVEN, every
+ * row of the shard comes exactly once in an epoch. All ranks then make as many batches as the
+ * longest shard needs, and a rank without further rows gets batches of 0 rows.
+ *
+ * An error comes with the batch that needed the failed rows, and names file, data set and rows.
+ * Under HT_ERRORS_ABORT this call does not communicate, and the failed rank ends the job. Under
+ * HT_ERRORS_RETURN it is collective and agrees: all ranks get false at the same batch, at the cost
+ * of one small message exchange per batch. ht_dataloader_status then returns the error. The loader
+ * stays in that state until ht_dataloader_set_epoch.
+ *
+ * loader: changed.
+ * batch: filled in; empty if the result is false.
+ * Collective under HT_ERRORS_RETURN; else not collective. */
 HT_API bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch);
+
+/* Returns the error on which ht_dataloader_next of `loader` agrees; HT_SUCCESS without one. Not
+ * collective. */
 HT_API ht_status ht_dataloader_status(const ht_dataloader *loader);
 
-HT_API int64_t
-ht_dataloader_batches(const ht_dataloader *loader); /* per epoch, same on all ranks */
-HT_API int64_t
-ht_dataloader_batches_left(const ht_dataloader *loader); /* in this epoch, same on all ranks */
+/* Returns the number of batches of an epoch of `loader`, the same on all ranks. Not collective. */
+HT_API int64_t ht_dataloader_batches(const ht_dataloader *loader);
+
+/* Returns the number of remaining batches of this epoch of `loader`, the same on all ranks. Not
+ * collective. */
+HT_API int64_t ht_dataloader_batches_left(const ht_dataloader *loader);
+
+/* Returns the number of rows in the shard of this rank of `loader`. Not collective. */
 HT_API int64_t ht_dataloader_shard_rows(const ht_dataloader *loader);
 
-/* Goes to the start of an epoch, forgetting what was read ahead (but not a shard in memory). */
+/* Moves `loader` to the start of an epoch, and clears its error.
+ *
+ * Batches that were read ahead are dropped; a shard in memory stays there.
+ *
+ * epoch: at least 0; the same on all ranks.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT for an epoch below 0. */
 HT_API ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch);
 
-/* The epoch of the batches that come; from 0 on. */
+/* Returns the epoch of the next batch of `loader`, counted from 0. Not collective. */
 HT_API int64_t ht_dataloader_epoch(const ht_dataloader *loader);
 
-/* Where the loader is, as a map, the same on all ranks: seed, epoch, and which rows of the epoch
- * each rank still has to come. What ht_dataloader_next has handed out counts as had. Scoped. Not
- * collective.
+/* Returns the position of `loader` as a map, the same on all ranks.
  *
- * Loading goes on from there: on as many ranks with the same rows in the same order (batches of the
- * same size are the same batches); on another number with what was left to all ranks, dealt out
- * anew: every row of the epoch exactly once in all. Units without any row that is still to come are
- * not read. The seed becomes the loader's. HT_ERR_FORMAT, with nothing changed, when the state is
- * of another data set, or of a loader with another `shuffle`. All ranks load the same. Collective
- * over the dataset's communicator, agrees. */
+ * It holds the seed, the epoch, and the rows of the epoch that each rank has still to read. Rows
+ * that ht_dataloader_next has returned count as read. The map is for ht_dataloader_load_state_dict,
+ * which agrees on its errors.
+ *
+ * Not collective.
+ * Result: scoped. */
 HT_API ht_value *ht_dataloader_state_dict(const ht_dataloader *loader);
+
+/* Loads a state of ht_dataloader_state_dict: resumes at its position.
+ *
+ * On the same number of ranks, the same rows follow in the same order. Batches of the same size are
+ * then the same batches. On another number of ranks, the remaining rows of all ranks are dealt out
+ * anew. Every row of the epoch then comes exactly once in all. Units of the file without a
+ * remaining row are not read. The loader takes the seed of the state.
+ *
+ * loader: unchanged if the state does not fit.
+ * state: the same on all ranks; not retained.
+ * Collective over the dataset's communicator, agrees.
+ * Errors: HT_ERR_FORMAT for a state of another data set, or of a loader with another `shuffle`;
+ * HT_ERR_ARGUMENT for states that differ between ranks. */
 HT_API ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *state);
 
-/* Normalise: y = (x / scale - mean) / std as float32 or float64 for arrays of numbers; integer
- * labels (1-d arrays) become int64. For ht_dataloader_options.transform; user: ht_normalize *. */
+/* Parameters of ht_transform_normalize. */
 typedef struct ht_normalize {
-    double scale, mean, std;
-    ht_dtype dtype;
-    bool add_channel; /* (N, H, W) -> (N, 1, H, W) */
+    double scale, mean, std; /* scale and std are not 0 */
+    ht_dtype dtype;          /* HT_FLOAT32 or HT_FLOAT64 */
+    bool add_channel;        /* (N, H, W) -> (N, 1, H, W) */
 } ht_normalize;
+
+/* Normalises rows: y = (x / scale - mean) / std. For ht_dataloader_options.transform.
+ *
+ * Integer labels (1-d arrays of integers or bool) become int64 instead.
+ *
+ * rows: numbers.
+ * array: ignored.
+ * normalize: an ht_normalize; its address is ht_dataloader_options.user.
+ * Not collective.
+ * Result: dtype of `normalize`, scoped; NULL after an error.
+ * Errors: HT_ERR_ARGUMENT for another dtype, or a scale or std of 0. */
 HT_API ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *normalize);
 
-/* Turns a folder of MNIST-format IDX files (train-images-idx3-ubyte[.gz], ...) into one HDF5 file:
- * train/images (N, 28, 28) uint8, train/labels (N) uint8, test/... chunked and deflated. Written
- * under a temporary name and renamed. Not collective. */
+/* Converts a folder of MNIST-format IDX files to one HDF5 file.
+ *
+ * The file holds train/images (N, 28, 28) uint8, train/labels (N) uint8, and the same under test/,
+ * chunked and deflated. It is written under a temporary name and then renamed.
+ *
+ * folder: with train-images-idx3-ubyte[.gz], ...
+ * path: of the new file.
+ * Not collective.
+ * Errors: HT_ERR_IO; HT_ERR_FORMAT for damaged files; HT_ERR_ARGUMENT for NULL. */
 HT_API ht_status ht_idx_to_hdf5(const char *folder, const char *path);
 
-/* The same, telling after each chunk how many of all rows are written. */
+/* A function that is told the progress of a conversion.
+ *
+ * done: rows written so far.
+ * total: rows of all arrays.
+ * user: that of ht_idx_to_hdf5_ext. */
 typedef void ht_idx_progress_fn(int64_t done, int64_t total, void *user);
+
+/* ht_idx_to_hdf5 of `folder` to `path` that reports its progress after each chunk.
+ *
+ * progress: NULL reports nothing.
+ * user: passed to `progress`.
+ * Not collective. */
 HT_API ht_status ht_idx_to_hdf5_ext(const char *folder, const char *path,
                                     ht_idx_progress_fn *progress, void *user);
 
