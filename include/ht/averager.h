@@ -3,9 +3,9 @@
  * Averaging of models after some steps, instead of gradients after each batch: the plain
  * alternative to DASO (ht/daso.h).
  *
- * Every rank trains by itself. (So does every node, with a data-parallel wrapper on its
- * communicator.) After a period of steps, small groups of ranks average their parameters; after
- * longer periods, larger groups do.
+ * Every rank trains by itself; with data-parallel wrappers on the nodes' communicators, every node
+ * does. After a period of steps, small groups of ranks average their parameters; after longer
+ * periods, larger groups do.
  *
  *     ht_hierarchical_averager *averager = ht_hierarchical_averager_new(
  *         HT_COMM_WORLD, 2, (int64_t[]){4, 16}, (int[]){4, 16}, 100);
@@ -81,7 +81,7 @@ HT_API ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averag
  *
  * The list holds parameters, or the buffers of a model before it is tested or saved.
  *
- * parameters: process-local floating-point tensors on any device; the same on all ranks.
+ * parameters: process-local floating-point tensors on any device; of the same sizes on all ranks.
  * comm: the ranks to average over.
  * Collective, agrees.
  * Errors: those of ht_hierarchical_averager_average_parameters.

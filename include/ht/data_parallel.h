@@ -129,8 +129,8 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
 /* Runs the backward pass of a step's loss: scales the seed by the weight and starts the exchange.
  *
  * ht_backward(loss) does the same for a loss that reaches the wrapped parameters. A rank without
- * rows calls this with NULL to contribute zeros. ht_backward(NULL), or NULL here, after an error
- * that the program has not cleared stands for a missing loss: the call returns that error. All
+ * rows calls this with NULL to contribute zeros. After an error that the program has not cleared,
+ * NULL stands for a missing loss, here and in ht_backward(NULL): the call returns that error. All
  * ranks get the error when they wait for the averages of this pass, and nothing is updated.
  *
  * wrapper: of the model that made the loss.
