@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Discrete Fourier transforms: forward sum over j of x[j] exp(-2 pi i j k / n), inverse with +.
+ * Discrete Fourier transforms. The forward transform is y[k] = sum over j of x[j] exp(-2 pi i j k /
+ * n); the inverse one has + in the exponent. Source: heat.fft, numpy.fft.
  *
- * Of bool and integers they are computed in float32; float16 and bfloat16 are HT_ERR_DTYPE. Results
- * are complex64 of float32, complex128 of float64, and the other way round. Split as x, with x's
- * slabs unless these are of a transformed axis: then balanced. Collective if x is split along an
- * axis that is transformed: two Alltoalls of the numbers, or three where ranks have to share a
- * line; no rank ever holds more than its share of them, but for vectors of up to 16 KiB.
- * Differentiable. HT_ERR_ARGUMENT: a length below 1, an axis that there is not, or twice.
+ * Parameters that many functions share:
+ *     x: any dtype but float16 and bfloat16. bool and integers are computed in float32.
+ *     n: length of the transform. The axis is first cropped to it, or padded with zeros at its end.
+ *     HT_NONE keeps the length of x. n / 2 is rounded down.
+ *     axis: the transformed axis. A negative axis counts from the end.
+ *     norm: the transform that divides by n (ht_fft_norm).
+ *     s, s_count: the length n of each transformed axis, HT_NONE included. NULL, 0: the lengths of
+ *     x.
+ *     axes, axis_count: the transformed axes, one after another. NULL, 0: the last s_count axes if
+ *     s is given, else the axes of the short form.
  *
- * n: the axis is cropped, or padded with zeros, to it first (HT_NONE: as it is). Forms of several
- * axes have the transforms one after another: the short form along the last two axes, or all; the
- * long form along the given axes with the given lengths. 0, NULL instead of lengths: as they are;
- * instead of axes: the last ones, as many as there are lengths, or those of the short form.
- * Source: heat.fft, numpy.fft. */
+ * The transforms are collective if x is split along a transformed axis: two Alltoalls of the
+ * numbers. Three Alltoalls are needed where ranks must share a line. No rank ever holds more than
+ * its share of the numbers, except for vectors of up to 16 KiB. Otherwise nothing travels.
+ * Differentiable.
+ * Result: complex64 for float32 and complex128 for float64. Real results are float32 for complex64
+ * and float64 for complex128. The split is that of x. The slabs are those of x too, unless the
+ * split axis is transformed: then they are balanced.
+ * Errors: HT_ERR_DTYPE for float16 and bfloat16. HT_ERR_ARGUMENT for a length below 1, an axis that
+ * x lacks, a repeated axis, or different numbers of axes and lengths. */
 #ifndef HT_FFT_H
 #define HT_FFT_H
 
@@ -22,73 +31,205 @@
 
 HT_BEGIN_DECLS
 
-/* What is divided by n, the product of the lengths: the inverse transform, the forward one, or
- * both by its square root. Of the Hermitian transforms ht_hfft is the forward one. */
+/* The transform that is divided by n, the product of the lengths: the inverse one (HT_FFT_BACKWARD)
+ * or the forward one (HT_FFT_FORWARD). HT_FFT_ORTHO divides both by sqrt(n). ht_hfft counts as a
+ * forward transform and ht_ihfft as an inverse one. */
 typedef enum ht_fft_norm { HT_FFT_BACKWARD, HT_FFT_FORWARD, HT_FFT_ORTHO } ht_fft_norm;
 
+/* Returns the forward transform of x along axis: sum over j of x[j] exp(-2 pi i j k / n).
+ *
+ * n, norm: see the top. */
 HT_API ht_tensor *ht_fft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
+
+/* Returns the inverse transform of x along axis: (1 / n) sum over j of x[j] exp(2 pi i j k / n).
+ *
+ * n: see the top.
+ * norm: the factor 1 / n is that of HT_FFT_BACKWARD. */
 HT_API ht_tensor *ht_ifft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
+
+/* Returns the forward transform of x along the last two axes, with HT_FFT_BACKWARD. */
 HT_API ht_tensor *ht_fft2(ht_tensor *x);
+
+/* Returns the inverse transform of x along the last two axes, with HT_FFT_BACKWARD. */
 HT_API ht_tensor *ht_ifft2(ht_tensor *x);
+
+/* Returns the forward transform of x along all axes, with HT_FFT_BACKWARD. */
 HT_API ht_tensor *ht_fftn(ht_tensor *x);
+
+/* Returns the inverse transform of x along all axes, with HT_FFT_BACKWARD. */
 HT_API ht_tensor *ht_ifftn(ht_tensor *x);
+
+/* ht_fft2 of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_fft2_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                               const int axes[], ht_fft_norm norm);
+
+/* ht_ifft2 of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_ifft2_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                const int axes[], ht_fft_norm norm);
+
+/* ht_fftn of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_fftn_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                               const int axes[], ht_fft_norm norm);
+
+/* ht_ifftn of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_ifftn_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                const int axes[], ht_fft_norm norm);
 
-/* Of real x (else HT_ERR_DTYPE): along the last of the axes the first n / 2 + 1 numbers, the others
- * being conjugates of those; and back, n being the length of the result, by default 2 (length - 1).
- */
+/* Returns the first n / 2 + 1 numbers of the forward transform of a real x along axis.
+ *
+ * The other numbers are conjugates of these.
+ * n, norm: see the top.
+ * Errors: HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_rfft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
+
+/* Returns the inverse of ht_rfft along axis: the real line of length n that has the transform x.
+ *
+ * x: the first n / 2 + 1 numbers of the transform; axis is cropped or padded to as many.
+ * n: length of the result; HT_NONE: 2 (length of axis - 1).
+ * norm: see the top. */
 HT_API ht_tensor *ht_irfft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
+
+/* Returns the forward transform of a real x along the last two axes, with HT_FFT_BACKWARD.
+ *
+ * The last of the axes is transformed as by ht_rfft, the others as by ht_fft.
+ * Errors: HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_rfft2(ht_tensor *x);
+
+/* Returns the inverse of ht_rfft2 for x, a real tensor, along the last two axes, with
+ * HT_FFT_BACKWARD.
+ *
+ * The last of the axes is transformed as by ht_irfft, the others as by ht_ifft. */
 HT_API ht_tensor *ht_irfft2(ht_tensor *x);
+
+/* Returns the forward transform of a real x along all axes, with HT_FFT_BACKWARD.
+ *
+ * The last of the axes is transformed as by ht_rfft, the others as by ht_fft.
+ * Errors: HT_ERR_DTYPE for a complex x, HT_ERR_ARGUMENT for an x without axes. */
 HT_API ht_tensor *ht_rfftn(ht_tensor *x);
+
+/* Returns the inverse of ht_rfftn for x, a real tensor, along all axes, with HT_FFT_BACKWARD.
+ *
+ * The last of the axes is transformed as by ht_irfft, the others as by ht_ifft.
+ * Errors: HT_ERR_ARGUMENT for an x without axes. */
 HT_API ht_tensor *ht_irfftn(ht_tensor *x);
+
+/* ht_rfft2 of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_rfft2_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                const int axes[], ht_fft_norm norm);
+
+/* ht_irfft2 of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_irfft2_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                 const int axes[], ht_fft_norm norm);
+
+/* ht_rfftn of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_rfftn_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                const int axes[], ht_fft_norm norm);
+
+/* ht_irfftn of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_irfftn_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                 const int axes[], ht_fft_norm norm);
 
-/* Forward, of a line that is symmetric up to conjugation and given to its middle: a real result of
- * length n; and back from real x, as the conjugates of ht_irfft's and ht_rfft's. */
+/* Returns the forward transform of a line of length n that is symmetric up to conjugation; it is
+ * real.
+ *
+ * x: the line up to its middle, n / 2 + 1 numbers along axis; cropped or padded to as many.
+ * n: length of the result; HT_NONE: 2 (length of axis - 1).
+ * norm: see the top.
+ * Result: as ht_irfft of the conjugate of x, with the norm of a forward transform. */
 HT_API ht_tensor *ht_hfft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
+
+/* Returns the inverse of ht_hfft along axis for a real x: n / 2 + 1 complex numbers.
+ *
+ * n, norm: see the top.
+ * Result: as the conjugate of ht_rfft of x, with the norm of an inverse transform.
+ * Errors: HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_ihfft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
+
+/* Returns the real forward transform of an x that is symmetric up to conjugation along the last two
+ * axes, with HT_FFT_BACKWARD.
+ *
+ * The last of the axes is transformed as by ht_hfft, the others as by ht_fft. */
 HT_API ht_tensor *ht_hfft2(ht_tensor *x);
+
+/* Returns the inverse of ht_hfft2 for a real x along the last two axes, with HT_FFT_BACKWARD.
+ *
+ * The last of the axes is transformed as by ht_ihfft, the others as by ht_ifft.
+ * Errors: HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_ihfft2(ht_tensor *x);
+
+/* Returns the real forward transform of an x that is symmetric up to conjugation along all axes,
+ * with HT_FFT_BACKWARD.
+ *
+ * The last of the axes is transformed as by ht_hfft, the others as by ht_fft.
+ * Errors: HT_ERR_ARGUMENT for an x without axes. */
 HT_API ht_tensor *ht_hfftn(ht_tensor *x);
+
+/* Returns the inverse of ht_hfftn for a real x along all axes, with HT_FFT_BACKWARD.
+ *
+ * The last of the axes is transformed as by ht_ihfft, the others as by ht_ifft.
+ * Errors: HT_ERR_DTYPE for a complex x, HT_ERR_ARGUMENT for an x without axes. */
 HT_API ht_tensor *ht_ihfftn(ht_tensor *x);
+
+/* ht_hfft2 of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_hfft2_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                const int axes[], ht_fft_norm norm);
+
+/* ht_ihfft2 of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_ihfft2_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                 const int axes[], ht_fft_norm norm);
+
+/* ht_hfftn of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_hfftn_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                const int axes[], ht_fft_norm norm);
+
+/* ht_ihfftn of x with options: the lengths s (s_count), the axes (axes, axis_count) and norm. */
 HT_API ht_tensor *ht_ihfftn_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                 const int axes[], ht_fft_norm norm);
 
-/* The frequencies of the n results of a transform of samples at distance d: 0 ... and then the
- * negative ones, or those from 0 on alone; in float32, HT_ERR_DTYPE unless it is a floating dtype
- * in the long forms. Logically collective; not of an operand, so not differentiable. */
+/* Returns the n frequencies of ht_fft for samples at distance d: 0, 1, ..., (n - 1) / 2, -(n / 2),
+ * ..., -1, each divided by n d.
+ *
+ * n: number of samples, at least 1.
+ * d: distance between two samples; not 0.
+ * split: 0, HT_NONE or HT_LOCAL (ht/factories.h).
+ * Logically collective. Not differentiable.
+ * Result: (n), float32.
+ * Errors: HT_ERR_ARGUMENT. */
 HT_API ht_tensor *ht_fftfreq(int64_t n, double d, int split);
+
+/* Returns the n / 2 + 1 frequencies of ht_rfft for n samples at distance d: 0, 1, ..., n / 2, each
+ * divided by n d.
+ *
+ * split: as for ht_fftfreq.
+ * Logically collective. Not differentiable.
+ * Result: (n / 2 + 1), float32.
+ * Errors: HT_ERR_ARGUMENT for n below 1 or d 0. */
 HT_API ht_tensor *ht_rfftfreq(int64_t n, double d, int split);
+
+/* ht_fftfreq (n, d, split) with options: a floating dtype, the device and the communicator comm.
+ *
+ * Errors: HT_ERR_ARGUMENT, also for HT_LOCAL; HT_ERR_DTYPE for a dtype that is not floating. */
 HT_API ht_tensor *ht_fftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
                                  ht_comm *comm);
+
+/* ht_rfftfreq (n, d, split) with options: a floating dtype, the device and the communicator comm.
+ *
+ * Errors: HT_ERR_ARGUMENT, also for HT_LOCAL; HT_ERR_DTYPE for a dtype that is not floating. */
 HT_API ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
                                   ht_comm *comm);
 
-/* Frequency 0 brought to the middle of the axes (0, NULL: of all), and back. Any dtype; collective
- * along the split axis, as ht_roll. Differentiable. */
+/* Returns x with frequency 0 in the middle: each axis is rolled by half its length (ht_roll).
+ *
+ * x: any dtype.
+ * axes: count axes; NULL, 0: all of them.
+ * Collective if the split axis is rolled. Differentiable.
+ * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
 HT_API ht_tensor *ht_fftshift(ht_tensor *x, int count, const int axes[]);
+
+/* Undoes ht_fftshift: rolls each of count axes back by half its length.
+ *
+ * x, axes: as for ht_fftshift, with its errors.
+ * Collective if the split axis is rolled. Differentiable. */
 HT_API ht_tensor *ht_ifftshift(ht_tensor *x, int count, const int axes[]);
 
 HT_END_DECLS
