@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statistics over one axis (negative from the end) or all (HT_NONE); the axis is dropped.
- * Collective when the split axis is reduced: the result then has no split; otherwise it is split as
- * x. NaN propagates. Empty reductions of max and argmax are HT_ERR_SHAPE. Sums are those of ht_sum:
- * rounded once; extremes and positions have the same bits on any number of ranks.
- * Source: heat.statistics. */
+ * Statistics along one axis, or of all elements. Source: heat.statistics.
+ *
+ * Parameters that many functions share:
+ *     axis: the reduced axis, which the result lacks. A negative axis counts from the end; HT_NONE
+ *     reduces all axes.
+ *     options: several axes, kept dimensions and more (ht/reduction.h); NULL: the defaults.
+ *
+ * Collective when the split axis is reduced: the result then has no split. Otherwise nothing
+ * travels, and the result has the split of x.
+ * NaN propagates. Sums are those of ht_sum: each is rounded once. Extremes and positions have the
+ * same bits on any number of ranks.
+ * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
 #ifndef HT_STATISTICS_H
 #define HT_STATISTICS_H
 
@@ -12,79 +19,189 @@
 
 HT_BEGIN_DECLS
 
-/* Divided before it is rounded; integers give float32. Differentiable. */
+/* Returns the arithmetic mean of x along axis. The sum is divided before it is rounded.
+ *
+ * Differentiable.
+ * Result: the dtype of x; float32 for integers and bool. */
 HT_API ht_tensor *ht_mean(ht_tensor *x, int axis);
+
+/* ht_mean of x with options: several axes, kept dimensions, dtype and `where`. Differentiable. */
 HT_API ht_tensor *ht_mean_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* Mean of |x - mean|^2, kept in float64 however far the mean is from 0, and its square root; real
- * where x is complex; integers give float32. Differentiable. */
+/* Returns the variance of x along axis: the mean of |x - mean|^2.
+ *
+ * It is kept in float64 and is accurate even if the mean is far from 0. Differentiable.
+ * Result: the dtype of x, or that of its parts if x is complex; float32 for integers and bool. */
 HT_API ht_tensor *ht_var(ht_tensor *x, int axis);
+
+/* Returns the standard deviation of x along axis: the square root of ht_var, with its accuracy and
+ * dtype. Differentiable. */
 HT_API ht_tensor *ht_std(ht_tensor *x, int axis);
+
+/* ht_var of x with options: several axes, kept dimensions, dtype, ddof and `where`. Differentiable.
+ */
 HT_API ht_tensor *ht_var_ext(ht_tensor *x, const ht_reduce_options *options);
+
+/* ht_std of x with options: several axes, kept dimensions, dtype, ddof and `where`. Differentiable.
+ */
 HT_API ht_tensor *ht_std_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* Differentiable; ties share the gradient. Of zeros -0 is the smaller. */
+/* Returns the largest element of x along axis; 0 is larger than -0.
+ *
+ * Differentiable; equal elements share the gradient.
+ * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_max(ht_tensor *x, int axis);
+
+/* Returns the smallest element of x along axis; -0 is smaller than 0.
+ *
+ * Differentiable; equal elements share the gradient.
+ * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_min(ht_tensor *x, int axis);
+
+/* ht_max of x with options: several axes, kept dimensions and an initial value. With an initial
+ * value x may be empty. */
 HT_API ht_tensor *ht_max_ext(ht_tensor *x, const ht_reduce_options *options);
+
+/* ht_min of x with options: several axes, kept dimensions and an initial value. With an initial
+ * value x may be empty. */
 HT_API ht_tensor *ht_min_ext(ht_tensor *x, const ht_reduce_options *options);
-/* The maximum less the minimum. */
+
+/* Returns max(x) - min(x) along axis ("peak to peak").
+ *
+ * Differentiable.
+ * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for bool and for a complex x. */
 HT_API ht_tensor *ht_ptp(ht_tensor *x, int axis);
-/* Of two operands, element by element, with ht/arithmetics.h's rules; not bool or complex; ties
- * share the gradient. */
+
+/* max(a, b), element by element.
+ *
+ * a, b: operands by the rules of ht/arithmetics.h, which also tell the split and the errors.
+ * Logically collective. Differentiable; equal elements share the gradient.
+ * Errors: HT_ERR_DTYPE for bool and complex numbers. */
 HT_API ht_tensor *ht_maximum(ht_tensor *a, ht_tensor *b);
+
+/* min(a, b), element by element.
+ *
+ * a, b: operands by the rules of ht/arithmetics.h, which also tell the split and the errors.
+ * Logically collective. Differentiable; equal elements share the gradient.
+ * Errors: HT_ERR_DTYPE for bool and complex numbers. */
 HT_API ht_tensor *ht_minimum(ht_tensor *a, ht_tensor *b);
 
-HT_API ht_tensor *ht_argmax(ht_tensor *x, int axis); /* int64; the first of equals; global index */
+/* Returns the global index of the largest element of x along axis; the first of equal ones.
+ *
+ * Not differentiable.
+ * Result: int64. With HT_NONE, the position in row-major order.
+ * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for a complex x. */
+HT_API ht_tensor *ht_argmax(ht_tensor *x, int axis);
+
+/* Returns the global index of the smallest element of x along axis; the first of equal ones.
+ *
+ * Not differentiable.
+ * Result: int64. With HT_NONE, the position in row-major order.
+ * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_argmin(ht_tensor *x, int axis);
-/* Of several axes: the position inside these, row-major. */
+
+/* ht_argmax of x with options: several axes and kept dimensions.
+ *
+ * Result: for several axes, the position inside these in row-major order. */
 HT_API ht_tensor *ht_argmax_ext(ht_tensor *x, const ht_reduce_options *options);
+
+/* ht_argmin of x with options: several axes and kept dimensions.
+ *
+ * Result: for several axes, the position inside these in row-major order. */
 HT_API ht_tensor *ht_argmin_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* Central moments m_k = mean of (x - mean)^k, in float64 and as exact where the mean is far from 0;
- * the result has x's dtype, float32 of integers and bool. skew = m_3 / m_2^1.5, unbiased: times
- * sqrt(n (n - 1)) / (n - 2). kurtosis k = m_4 / m_2^2, unbiased: (n - 1) ((n + 1) k - 3 (n - 1)) /
- * ((n - 2) (n - 3)) + 3; fischer: less 3, so that it is 0 of a normal distribution. NaN where all
- * elements are equal, or too few for the correction. HT_ERR_DTYPE: complex. Differentiable.
- * Source: heat.skew, heat.kurtosis. */
+/* Returns the skewness of x along axis: m_3 / m_2^1.5, where m_k is the mean of (x - mean)^k.
+ *
+ * Moments are kept in float64 and are as accurate if the mean is far from 0.
+ * unbiased: multiplies by sqrt(n (n - 1)) / (n - 2) for n elements.
+ * Differentiable.
+ * Result: the dtype of x; float32 for integers and bool. NaN if all elements are equal, or if
+ * unbiased has n < 3.
+ * Errors: HT_ERR_DTYPE for a complex x.
+ * Source: heat.skew. */
 HT_API ht_tensor *ht_skew(ht_tensor *x, int axis, bool unbiased);
+
+/* Returns the kurtosis of x along axis: k = m_4 / m_2^2, where m_k is the mean of (x - mean)^k.
+ *
+ * Moments are kept in float64 and are as accurate if the mean is far from 0.
+ * unbiased: returns (n - 1) ((n + 1) k - 3 (n - 1)) / ((n - 2) (n - 3)) + 3 for n elements.
+ * fischer: subtracts 3, which gives 0 for a normal distribution.
+ * Differentiable.
+ * Result: the dtype of x; float32 for integers and bool. NaN if all elements are equal, or if
+ * unbiased has n < 4.
+ * Errors: HT_ERR_DTYPE for a complex x.
+ * Source: heat.kurtosis. */
 HT_API ht_tensor *ht_kurtosis(ht_tensor *x, int axis, bool unbiased, bool fischer);
 
-/* The sum of x times weights over that of the weights, both in float64 (complex128), rounded to the
- * dtype that x and weights promote to, float32 of integers. weights: x's shape, or the length of
- * the one axis; NULL: ht_mean. Collective where there are weights. The long form gives the sums of
- * weights, too, in the shape, slabs and dtype of the average. HT_ERR_ARGUMENT: weights that add up
- * to 0; HT_ERR_SHAPE. Differentiable, by the weights too. Source: heat.average. */
+/* Returns the weighted mean of x along axis: sum(x weights) / sum(weights).
+ *
+ * Both sums are kept in float64 or complex128, and the quotient is rounded once.
+ * weights: the shape of x, or (length of axis); NULL: ht_mean.
+ * Collective if there are weights. Differentiable in x and weights.
+ * Result: the dtype to which x and weights promote; float32 for integers.
+ * Errors: HT_ERR_ARGUMENT if weights add up to 0; HT_ERR_SHAPE for weights of another shape.
+ * Source: heat.average. */
 HT_API ht_tensor *ht_average(ht_tensor *x, int axis, ht_tensor *weights);
+
+/* ht_average of x along axis with weights, which also returns the sums of the weights.
+ *
+ * average: receives the result of ht_average.
+ * sum_of_weights: receives the sums, in the shape, slabs and dtype of the average. Without weights
+ * they are counts of elements.
+ * Errors: also HT_ERR_ARGUMENT if average or sum_of_weights is NULL. */
 HT_API ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_tensor **average,
                                 ht_tensor **sum_of_weights);
 
-/* Covariances c[i][j] = sum over k of (m[i][k] - mean_i) conj(m[j][k] - mean_j) / (n - ddof) of the
- * variables that are m's rows (rowvar) or columns, n observations each, and those of y (NULL: none)
- * behind them; without axes where one tensor of one axis is all. In float64 (complex128), exact
- * where means are far from 0, then rounded to the dtype that m and y promote to, float32 of
- * integers. ddof is 0 if bias, else 1. corrcoef: c[i][j] / sqrt(c[i][i] c[j][j]), if real cut to -1
- * ... 1, NaN beside a constant. Collective if an operand is split; the result is split along its
- * rows if it is at all (ht_matmul). HT_ERR_SHAPE: more than 2 axes, or other observations than
- * m's; HT_ERR_ARGUMENT: n no larger than ddof (cov). Differentiable. Source: heat.cov,
- * numpy.corrcoef. */
+/* Returns the covariances c[i][j] = sum over k of (m[i][k] - mean_i) conj(m[j][k] - mean_j) / (n -
+ * ddof).
+ *
+ * They are kept in float64 or complex128, accurate even if means are far from 0, and rounded once.
+ * m: variables with n observations each, of one axis or two. One axis is one variable.
+ * y: more variables with n observations, which follow those of m; NULL: none.
+ * rowvar: true if rows are variables, false if columns are.
+ * bias: ddof is 0 if bias, else 1.
+ * Collective if an operand is split. Differentiable.
+ * Result: the dtype to which m and y promote; float32 for integers. It has no axes if y is NULL and
+ * m has one axis. If it is split, it is split along its rows (ht_matmul).
+ * Errors: HT_ERR_SHAPE for more than two axes, or if y has other observations than m.
+ * HT_ERR_ARGUMENT if n <= ddof.
+ * Source: heat.cov. */
 HT_API ht_tensor *ht_cov(ht_tensor *m, ht_tensor *y, bool rowvar, bool bias);
+
+/* ht_cov of m and y with rowvar and any ddof in place of bias. */
 HT_API ht_tensor *ht_cov_ext(ht_tensor *m, ht_tensor *y, bool rowvar, int64_t ddof);
+
+/* Returns the correlation coefficients c[i][j] / sqrt(c[i][i] c[j][j]) for the covariances c of
+ * ht_cov.
+ *
+ * m, y, rowvar: as for ht_cov, with its accuracy, split and errors.
+ * Collective if an operand is split. Differentiable.
+ * Result: real coefficients are clipped to -1 ... 1. Those of a constant variable are NaN.
+ * Source: numpy.corrcoef. */
 HT_API ht_tensor *ht_corrcoef(ht_tensor *m, ht_tensor *y, bool rowvar);
 
-/* Into *counts (bins; int64) how many elements of x lie in each of so many equal bins from low to
- * high, and into *edges (bins + 1; float64; NULL: not wanted) where these begin; both without a
- * split, on x's device. Bins hold their lower edge, the last one both. With low and high 0 the
- * range is that of the elements, 0 to 1 where there are none; one of length 0 is widened by 0.5 to
- * either side. Elements outside, and NaN, are in no bin. HT_ERR_ARGUMENT: NaN or an infinity where
- * the range is to be found, or a number so large (5e18) that 0.5 does not widen its range. Numbers
- * are compared as float64. Collective when x is split; each rank reads its own part. bool, integers
- * and floating dtypes. Source: numpy.histogram, heat.histc. */
+/* Counts the elements of x in `bins` equal-width bins from low to high.
+ *
+ * Numbers are compared as float64. Each rank reads its own part of x. A bin contains its lower
+ * edge; the last one contains both edges. Elements outside of the range, and NaN, are not counted.
+ * x: bool, integers or a floating dtype.
+ * bins: 1 to 2^59 - 1.
+ * low, high: the range. Both 0: the range of the elements, or 0 to 1 if there are none. A range of
+ * length 0 is widened by 0.5 to either side.
+ * counts: receives (bins) of int64.
+ * edges: receives (bins + 1) of float64, the edges of the bins; NULL: not wanted.
+ * Collective if x is split. Not differentiable.
+ * Result: counts and edges have no split and are on the device of x.
+ * Errors: HT_ERR_ARGUMENT if NaN or an infinity determines the range, or if low > high.
+ * HT_ERR_ARGUMENT for a range at a number so large (5e18) that 0.5 does not widen it. HT_ERR_DTYPE
+ * for a complex x.
+ * Source: numpy.histogram, heat.histc. */
 HT_API ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high,
                               ht_tensor **counts, ht_tensor **edges);
 
-/* Between two elements, of which the place that is asked for lies above the lower by a part: low +
- * part (high - low); one of them, or their mean; the nearer, of even place in the middle. */
+/* The quantile at a place between two elements, low and high, above the lower one by 0 <= part < 1.
+ * HT_LINEAR: low + part (high - low). HT_LOWER: low. HT_HIGHER: high. HT_MIDPOINT: (low + high) /
+ * 2. HT_NEAREST: the nearer element, or in the middle the one at the even place. */
 typedef enum ht_interpolation {
     HT_LINEAR,
     HT_LOWER,
@@ -93,38 +210,80 @@ typedef enum ht_interpolation {
     HT_NEAREST
 } ht_interpolation;
 
-/* The element at the place q / 100 (n - 1), from 0 on, of the n elements of x in order along an
- * axis, or of all (HT_NONE); of ht_quantile, q (n - 1); of ht_median, with q 0.5. Between two
- * places linear. NaN where there is one. float32 for float32, else float64. Found by counting, some
- * digits of all elements at a time, not by sorting; see src/core/algorithms/quantile.c for what
- * travels. Of several q's the results stand along a first axis of that length. Not differentiable.
- * HT_ERR_ARGUMENT: q below 0 or above 100, or 1; HT_ERR_SHAPE: no elements; HT_ERR_DTYPE: complex.
- */
+/* Returns the q-th percentile of x along axis: the element at place q / 100 (n - 1) of n in order.
+ *
+ * Places count from 0. Between two places the result is interpolated linearly. Long lines are not
+ * sorted: elements are counted by a few digits at a time. src/core/algorithms/quantile.c describes
+ * the messages.
+ * q: 0 to 100.
+ * axis: HT_NONE takes all elements.
+ * Not differentiable.
+ * Result: float32 for float32, else float64. NaN if an element is NaN.
+ * Errors: HT_ERR_ARGUMENT for another q, HT_ERR_SHAPE if there are no elements, HT_ERR_DTYPE for a
+ * complex x. */
 HT_API ht_tensor *ht_percentile(ht_tensor *x, double q, int axis);
+
+/* ht_percentile of x along axis with options: several q, the interpolation and kept dimensions.
+ *
+ * q: count numbers; the results for them stand along a first axis of length count.
+ * method: an interpolation.
+ * keepdims: reduced axes stay with length 1. */
 HT_API ht_tensor *ht_percentile_ext(ht_tensor *x, int count, const double q[], int axis,
                                     ht_interpolation method, bool keepdims);
+
+/* Returns the q-quantile of x along axis: ht_percentile at place q (n - 1).
+ *
+ * q: 0 to 1. */
 HT_API ht_tensor *ht_quantile(ht_tensor *x, double q, int axis);
+
+/* ht_quantile of x along axis with options: several q, the interpolation and kept dimensions.
+ *
+ * q: count numbers; the results for them stand along a first axis of length count.
+ * method: an interpolation.
+ * keepdims: reduced axes stay with length 1. */
 HT_API ht_tensor *ht_quantile_ext(ht_tensor *x, int count, const double q[], int axis,
                                   ht_interpolation method, bool keepdims);
+
+/* Returns the median of x along axis: ht_quantile with q 0.5. */
 HT_API ht_tensor *ht_median(ht_tensor *x, int axis);
 
-/* For each element of x the number (int64) of the bin that it is in, of bins between boundaries
- * (one axis, in order), from 0 below the first to as many as there are above the last: bin i is
- *     boundaries[i - 1] < x <= boundaries[i], right: boundaries[i - 1] <= x < boundaries[i]
- * and of ht_digitize, which is NumPy's, the other way around:
- *     bins[i - 1] <= x < bins[i], right: bins[i - 1] < x <= bins[i];
- * its bins may also go down. Compared in the dtype to which both promote; NaN is above all. Shape
- * and split of x; collective where boundaries are split, whose slabs are broadcast one by one, and,
- * of ht_digitize, logically else. Not differentiable. ht_searchsorted is ht_bucketize under NumPy's
- * name. */
+/* Returns for each element of x the number of its bin among sorted boundaries.
+ *
+ * Bin i is boundaries[i - 1] < x <= boundaries[i], from 0 below the first boundary to their number
+ * above the last. Elements are compared in the dtype to which both promote. NaN is above all
+ * boundaries.
+ * boundaries: one axis, in ascending order.
+ * right: bin i is boundaries[i - 1] <= x < boundaries[i].
+ * Collective if boundaries are split, whose slabs are broadcast one by one. Not differentiable.
+ * Result: int64, the shape and split of x.
+ * Errors: HT_ERR_SHAPE unless boundaries have one axis.
+ * Source: torch.bucketize. */
 HT_API ht_tensor *ht_bucketize(ht_tensor *x, ht_tensor *boundaries, bool right);
+
+/* Returns for each element of x the number of its bin among sorted bins, with the edges of NumPy.
+ *
+ * It is ht_bucketize with the other meaning of right: bin i is bins[i - 1] <= x < bins[i].
+ * bins: one axis, in ascending or descending order.
+ * right: bin i is bins[i - 1] < x <= bins[i].
+ * Collective if bins are split, else logically collective. Not differentiable.
+ * Result: int64, the shape and split of x.
+ * Errors: HT_ERR_SHAPE unless bins have one axis.
+ * Source: numpy.digitize. */
 HT_API ht_tensor *ht_digitize(ht_tensor *x, ht_tensor *bins, bool right);
+
+/* Returns ht_bucketize(x, sorted, right), under the name of NumPy. */
 HT_API ht_tensor *ht_searchsorted(ht_tensor *sorted, ht_tensor *x, bool right);
 
-/* y[i] = how many elements of x (one axis; integers from 0 on, bool) are i, int64; with weights (in
- * x's shape; NULL: none) the sum of theirs, float32 for float32, else float64; so many as x's
- * largest element has, and at least minlength. Without a split. Collective if x is split (one sum
- * over the ranks). Not differentiable. HT_ERR_ARGUMENT: an element below 0. */
+/* Returns y[i] = the number of elements of x that are i, or the sum of their weights.
+ *
+ * x: one axis; bool, or integers from 0 on.
+ * weights: real numbers in the shape of x; NULL: none.
+ * minlength: least length of the result, from 0 on.
+ * Collective if x is split: one sum over the ranks. Not differentiable.
+ * Result: (max(max(x) + 1, minlength)) without a split. int64 without weights, float32 for float32
+ * weights, else float64.
+ * Errors: HT_ERR_ARGUMENT for an element outside 0 to 2^59 - 1, for several axes, or for minlength
+ * below 0. HT_ERR_SHAPE for weights of another shape, HT_ERR_DTYPE for another dtype. */
 HT_API ht_tensor *ht_bincount(ht_tensor *x, ht_tensor *weights, int64_t minlength);
 
 HT_END_DECLS
