@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shape, layout and distribution. Views share memory with their source; all are differentiable.
- * Source: heat.manipulations. */
+ * Shape, layout and distribution of tensors. Source: heat.manipulations.
+ *
+ * A view shares memory with its source. All functions are differentiable.
+ * Logically collective, unless a comment says otherwise: all ranks pass the same arguments, and
+ * nothing is sent.
+ * Parameters: a negative axis counts from the end.
+ * Errors: HT_ERR_ARGUMENT for an axis that x lacks, or that a list names twice. Forms in place that
+ * move x: HT_ERR_STATE where ht_tensor_set_ refuses. */
 #ifndef HT_MANIPULATIONS_H
 #define HT_MANIPULATIONS_H
 
@@ -10,122 +16,242 @@
 
 HT_BEGIN_DECLS
 
-/* The same elements in row-major order in another shape; one entry may be -1. A view where strides
- * allow, else a copy. Collective if x is split and elements change their rank: the result is then
- * split along axis 0; it stays split with no communication when the split axis keeps its length and
- * the product of the lengths before it. */
+/* Returns the elements of x in row-major order, in another shape.
+ *
+ * shape: ndim lengths with the same product as those of x; one may be -1, which means the rest.
+ * Collective if x is split and elements change their rank. Nothing is sent if the split axis keeps
+ * its length and the product of the lengths before it.
+ * Result: a view where strides allow, else a copy. It is split along the axis that kept its length,
+ * else along axis 0. Without axes it has no split.
+ * Errors: HT_ERR_SHAPE if the lengths do not fit, HT_ERR_ARGUMENT unless 0 <= ndim <= HT_MAX_NDIM.
+ */
 HT_API ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[]);
 
-/* Merges the axes start_axis ... last into one, as ht_reshape. */
+/* Merges the axes of x from start_axis to the last one into one axis, as ht_reshape does. */
 HT_API ht_tensor *ht_flatten(ht_tensor *x, int start_axis);
 
-/* View with all its axes in the given order (HT_AXES(2, 0, 1); 0, NULL: reversed). The split
- * follows its axis. */
+/* Returns a view of x with its axes in another order: axis i of the view is axis axes[i] of x.
+ *
+ * axes: all axes of x, count of them: HT_AXES(2, 0, 1). NULL, 0: reversed.
+ * Result: the split follows its axis. */
 HT_API ht_tensor *ht_permute(ht_tensor *x, int count, const int axes[]);
+
+/* Returns a view of x in which axis0 and axis1 are exchanged (ht_permute). */
 HT_API ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1);
 
-/* View with one axis of length 1 more, or one less. The split axis goes by a resplit instead: one
- * rank has its element and all are to; that is a copy, and collective. */
+/* Returns a view of x with one more axis, of length 1.
+ *
+ * axis: its place in the result, -ndim - 1 to ndim for the ndim axes of x. */
 HT_API ht_tensor *ht_expand_dims(ht_tensor *x, int axis);
+
+/* Returns a view of x without axis `axis`, which has length 1.
+ *
+ * If that is the split axis, the result is a copy without a split and the call is collective: one
+ * rank has its element, and all ranks receive it.
+ * Errors: HT_ERR_SHAPE if the axis has another length. */
 HT_API ht_tensor *ht_squeeze(ht_tensor *x, int axis);
 
-/* View of x[..., start : stop, ...] along one axis; 0 <= start <= stop <= length: by its end, as a
- * slice, not by its length, as torch.narrow. Along the split
- * axis the result may be unbalanced (ht_balance). Logically collective; split as x. */
+/* Returns the view x[..., start : stop, ...] along one axis.
+ *
+ * start, stop: 0 <= start <= stop <= length. stop is the end, like that of a slice; torch.narrow
+ * takes a length.
+ * Result: split as x. Along the split axis it may be unbalanced (ht_balance).
+ * Errors: HT_ERR_ARGUMENT for another start or stop. */
 HT_API ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop);
 
-/* Elements in the other direction along the axes (HT_AXES(0, -1); 0, NULL: all). A view, but for
- * the split axis: then a balanced copy, and collective (one Alltoall). Differentiable. */
+/* Returns x with the elements in reverse order along axes.
+ *
+ * axes: count axes: HT_AXES(0, -1). NULL, 0: all of them.
+ * Collective if the split axis is reversed: one Alltoall.
+ * Result: a view; if the split axis is reversed, a balanced copy. */
 HT_API ht_tensor *ht_flip(ht_tensor *x, int count, const int axes[]);
 
-/* Read-only view in a larger shape with stride 0 along new axes. */
+/* Returns a read-only view of x in a larger shape (ndim lengths), with stride 0 along new axes.
+ *
+ * Collective if the split axis has length 1 and grows: x is resplit to HT_NONE first.
+ * Result: x itself if it has this shape.
+ * Errors: HT_ERR_SHAPE if x does not broadcast to shape. */
 HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[]);
 
-/* broadcast[i] <- xs[i] in the shape that all of them broadcast to, as ht_broadcast_to. */
+/* broadcast[i] <- xs[i] in the shape to which all of the count tensors xs broadcast
+ * (ht_broadcast_to).
+ *
+ * broadcast: receives count tensors.
+ * Errors: HT_ERR_SHAPE if they do not broadcast together, HT_ERR_ARGUMENT for count below 1. */
 HT_API ht_status ht_broadcast_arrays(int count, ht_tensor *const xs[], ht_tensor *broadcast[]);
 
-/* grids[i] <- the values of xs[i], a tensor of one axis, along axis i of the grid that all of them
- * make; with xy axes 0 and 1 are exchanged, as NumPy does it unless it is told otherwise. Read-only
- * views, each split as its tensor. */
+/* grids[i] <- the values of xs[i] along axis i of the grid that the tensors xs span.
+ *
+ * xs: count tensors of one axis, at most HT_MAX_NDIM.
+ * xy: axes 0 and 1 are exchanged, which is the default of NumPy.
+ * grids: receives count read-only views, each split as its tensor.
+ * Errors: HT_ERR_SHAPE unless each tensor has one axis, HT_ERR_ARGUMENT for another count. */
 HT_API ht_status ht_meshgrid(int count, ht_tensor *const xs[], bool xy, ht_tensor *grids[]);
 
-/* Tensors joined along an axis; other axes agree. Split as the first split operand. Collective when
- * joined along the split axis (one exchange of slabs). */
+/* Joins count tensors xs along an existing axis. Their other axes have the same lengths.
+ *
+ * Collective if they are joined along the split axis (one exchange of slabs), or if elements change
+ * their rank.
+ * Result: the dtype to which all promote. It is split as the first split operand.
+ * Errors: HT_ERR_SHAPE if other axes differ, HT_ERR_ARGUMENT for count below 1. */
 HT_API ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis);
 
-/* Tensors of one shape along a new axis; and, as ht_concatenate, along axis 1 (axis 0 of tensors of
- * one axis), along axis 0 with tensors of one axis as rows, and along axis 1 with those as columns.
- */
+/* Joins count tensors xs of one shape along a new axis `axis` of the result.
+ *
+ * Collective as ht_concatenate.
+ * Errors: HT_ERR_SHAPE if shapes differ. */
 HT_API ht_tensor *ht_stack(int count, ht_tensor *const xs[], int axis);
+
+/* Joins count tensors xs along axis 1, or along axis 0 if they have one axis, as ht_concatenate
+ * does. */
 HT_API ht_tensor *ht_hstack(int count, ht_tensor *const xs[]);
+
+/* Joins count tensors xs along axis 0, as ht_concatenate does. A tensor of one axis is a row. */
 HT_API ht_tensor *ht_vstack(int count, ht_tensor *const xs[]);
+
+/* Joins count tensors xs along axis 1, as ht_concatenate does. A tensor of one axis is a column. */
 HT_API ht_tensor *ht_column_stack(int count, ht_tensor *const xs[]);
 
-/* parts[i] <- the i-th of so many equal parts along an axis, views as those of ht_narrow, scoped;
- * or of count + 1 parts that begin at 0, at[0], ..., at[count - 1], as slices do: negative places
- * count from the end. HT_ERR_SHAPE: the axis has no such many equal parts. */
+/* parts[i] <- part i of count equal parts of x along axis. The parts are views as of ht_narrow, and
+ * scoped.
+ *
+ * parts: receives count tensors.
+ * Errors: HT_ERR_SHAPE if count does not divide the axis. */
 HT_API ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[]);
+
+/* parts[i] <- part i of count + 1 parts of x along axis, which begin at 0, at[0], ..., at[count -
+ * 1].
+ *
+ * at: count places, with the rules of slices: a negative place counts from the end.
+ * parts: receives count + 1 tensors, views as of ht_narrow, and scoped.
+ * Errors: HT_ERR_ARGUMENT for count below 0. */
 HT_API ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis,
                              ht_tensor *parts[]);
 
-/* The axes from[i] at the places to[i] of the result, the others in their order. A view. */
+/* Returns a view of x with axis from[i] at place to[i]. The other axes keep their order.
+ *
+ * from, to: count axes and to_count places, equally many.
+ * Errors: HT_ERR_ARGUMENT if count and to_count differ. */
 HT_API ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count,
                               const int to[]);
 
-/* y[i + shift] = x[i] along an axis, from the end to the beginning again; HT_NONE: of the elements
- * in row-major order. A copy; split as x, and collective along that axis. */
+/* y[i + shift] = x[i] along axis. Elements beyond the end reappear at the beginning.
+ *
+ * axis: HT_NONE rolls all elements in row-major order.
+ * Collective if the split axis is rolled, and for HT_NONE if x is split.
+ * Result: a copy, split as x. */
 HT_API ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis);
 
-/* Turned by so many quarters from axis0 towards axis1. A view, but where the split axis changes its
- * direction. */
+/* Rotates x by quarters quarter turns from axis0 towards axis1.
+ *
+ * Collective if the split axis is reversed.
+ * Result: a view; if the split axis is reversed, a copy.
+ * Errors: HT_ERR_ARGUMENT if axis0 is axis1. */
 HT_API ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1);
 
-/* x so many times along each of its last axes (HT_SHAPE(2, 3): twice and three times); axes of
- * length 1 are put in front where there are more numbers. A copy, split as x, and collective where
- * it grows along that axis. */
+/* Repeats x times[i] times along each of its last count axes: HT_SHAPE(2, 3) means twice and three
+ * times.
+ *
+ * times: count numbers from 0 on. If they outnumber the axes of x, axes of length 1 are put in
+ * front.
+ * Collective if x is repeated along its split axis.
+ * Result: a copy, split as x.
+ * Errors: HT_ERR_ARGUMENT for a number below 0. */
 HT_API ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[]);
 
-/* x with `value` around it: widths[2 i] of it before and widths[2 i + 1] behind the i-th of the
- * last axes, as many as there are pairs (HT_SHAPE(1, 1, 2, 0): of the last two). A copy, split as
- * x. HT_ERR_ARGUMENT: widths below 0 or not in pairs. */
+/* Returns x with elements `value` around it.
+ *
+ * widths: count numbers, a pair for each of the last count / 2 axes. widths[2 i] elements go before
+ * x and widths[2 i + 1] behind it. HT_SHAPE(1, 1, 2, 0) pads the last two axes.
+ * Collective if elements change their rank.
+ * Result: a copy, split as x.
+ * Errors: HT_ERR_ARGUMENT if widths are below 0 or not in pairs, or if they outnumber the axes. */
 HT_API ht_tensor *ht_pad(ht_tensor *x, int count, const int64_t widths[], ht_number value);
 
-/* y[..., i] = x[..., i, ..., i + offset, ...] of two axes, the last axis of the result; offset < 0:
- * below. A view; where one of the two is split, each rank has what it had, so that the result may
- * be unbalanced. */
+/* y[..., i] = x[..., i, ..., i + offset, ...], the diagonal of axis0 and axis1 as the last axis of
+ * the result.
+ *
+ * offset: above the main diagonal if positive, below it if negative.
+ * Result: a view. If one of the two axes is split, each rank keeps its elements, and the result may
+ * be unbalanced.
+ * Errors: HT_ERR_ARGUMENT if axis0 is axis1. */
 HT_API ht_tensor *ht_diagonal(ht_tensor *x, int64_t offset, int axis0, int axis1);
 
-/* Of a matrix its diagonal, a view; of a tensor of one axis the matrix with it as its diagonal and
- * 0 elsewhere, split along its rows if x is split. */
+/* Returns the diagonal of a matrix x as a view, or a matrix with the vector x on its diagonal and 0
+ * elsewhere.
+ *
+ * offset: as for ht_diagonal.
+ * Collective if x is a split vector.
+ * Result: a matrix is split along its rows if x is split.
+ * Errors: HT_ERR_SHAPE unless x has one axis or two. */
 HT_API ht_tensor *ht_diag(ht_tensor *x, int64_t offset);
 
-/* x[i][i] <- value of a matrix. Not collective. In the graph as a write through ht_diagonal is.
- * HT_ERR_SHAPE: other than two axes. Source: heat.DNDarray.fill_diagonal. */
+/* x[i][i] <- value for a matrix x. Not collective.
+ *
+ * The graph records it as a write through ht_diagonal.
+ * Errors: HT_ERR_SHAPE unless x has two axes.
+ * Source: heat.DNDarray.fill_diagonal. */
 HT_API ht_status ht_fill_diagonal_(ht_tensor *x, double value);
 
-/* The matrices of the last two axes with 0 above, or below, that diagonal. Split as x. */
+/* Returns the matrices x of the last two axes with 0 above the diagonal at offset. Split as x.
+ *
+ * Errors: HT_ERR_SHAPE for fewer than two axes. */
 HT_API ht_tensor *ht_tril(ht_tensor *x, int64_t offset);
+
+/* Returns the matrices x of the last two axes with 0 below the diagonal at offset. Split as x.
+ *
+ * Errors: HT_ERR_SHAPE for fewer than two axes. */
 HT_API ht_tensor *ht_triu(ht_tensor *x, int64_t offset);
 
-/* The same elements with another split (HT_NONE: replicated on every rank), in memory of their own;
- * x itself when it has that split. Collective unless the split is unchanged or x has none: then
- * each rank copies its slab. One Alltoall or Allgather. In place: the gradient of x moves along. */
+/* Returns the elements of x with another split.
+ *
+ * split: an axis, or HT_NONE: replicated on every rank.
+ * Collective unless the split stays or x has none: one Alltoall or Allgather. If x has none, each
+ * rank copies its slab.
+ * Result: in memory of its own; x itself if it has this split. */
 HT_API ht_tensor *ht_resplit(ht_tensor *x, int split);
+
+/* Changes the split of x, as ht_resplit does. The gradient of x moves along.
+ *
+ * Collective unless the split stays or x has none. */
 HT_API ht_status ht_resplit_(ht_tensor *x, int split);
 
-/* x in the canonical slabs of ht_comm_chunk; x itself when it is. Collective if x is split. */
+/* Returns x in the canonical slabs of ht_comm_chunk; x itself if it has them. Collective if x is
+ * split. */
 HT_API ht_tensor *ht_balance(ht_tensor *x);
+
+/* Moves x into the canonical slabs of ht_comm_chunk. The gradient of x moves along. Collective if x
+ * is split. */
 HT_API ht_status ht_balance_(ht_tensor *x);
 
-/* x along its split axis in slabs of counts[r] indices on rank r (one for each rank of its
- * communicator, 0 or more, the same on all; NULL: the canonical ones), or all of it on one rank.
- * Logically the same tensor; x itself when its slabs are these or it has no split. Collective if x
- * is split: one exchange, in which nobody sends what stays where it is. In place: the gradient of x
- * moves along. Differentiable. HT_ERR_ARGUMENT: counts that do not add up to the axis, no such
- * rank. Source: heat.redistribute, heat.collect. */
+/* Returns x, logically the same tensor, in slabs of counts[r] indices of the split axis on rank r.
+ *
+ * counts: one number from 0 on for each rank of the communicator of x, the same on all ranks. NULL:
+ * the canonical slabs.
+ * Collective if x is split: one exchange, in which no rank sends elements that stay.
+ * Result: x itself if it has these slabs or no split.
+ * Errors: HT_ERR_ARGUMENT if counts do not add up to the length of the axis.
+ * Source: heat.redistribute. */
 HT_API ht_tensor *ht_redistribute(ht_tensor *x, const int64_t counts[]);
+
+/* Moves x into slabs of counts[r] indices, as ht_redistribute does. The gradient of x moves along.
+ *
+ * Collective if x is split. */
 HT_API ht_status ht_redistribute_(ht_tensor *x, const int64_t counts[]);
+
+/* Returns x with all elements on one rank. It is logically the same tensor, and other slabs are
+ * empty.
+ *
+ * rank: a rank of the communicator of x.
+ * Collective if x is split: one exchange, in which no rank sends elements that stay.
+ * Result: x itself if it has these slabs or no split.
+ * Errors: HT_ERR_ARGUMENT for a rank that does not exist.
+ * Source: heat.collect. */
 HT_API ht_tensor *ht_collect(ht_tensor *x, int rank);
+
+/* Moves all elements of x to one rank, as ht_collect does. The gradient of x moves along.
+ *
+ * Collective if x is split. */
 HT_API ht_status ht_collect_(ht_tensor *x, int rank);
 
 HT_END_DECLS
