@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Linear algebra. Source: heat.linalg. */
+ * Linear algebra: products, traces and norms. Source: heat.linalg.
+ *
+ * Collective if an operand is split, unless a comment says otherwise.
+ * Differentiable, unless a comment says otherwise. Results are scoped.
+ * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_ARGUMENT for an axis outside of the
+ * operand, HT_ERR_COMM and HT_ERR_DEVICE for operands on different communicators or devices. */
 #ifndef HT_LINALG_H
 #define HT_LINALG_H
 
@@ -8,85 +13,149 @@
 
 HT_BEGIN_DECLS
 
-/* c = a b: (..., m, k) (..., k, n) -> (..., m, n), batches broadcasting; a vector a is a row, a
- * vector b a column, and c lacks that axis. Operands promote; integers are exact and wrap around;
- * of bool it is whether some pair are both set. Parts of sums over ranks and slabs are float32 for
- * float16 and bfloat16, else of the result's dtype; they are rounded to 16 bits once. Collective
- * when an operand is split. Split of the result: a batch axis that is a's split, or b's; else the
- * rows, by the splits of (a, b) as none, 0, 1 of matrices: (none, none) none; (0, any), (1, 0),
- * (1, none), (none, 0) the rows; (none, 1), (1, 1) the columns; of a vector and a matrix the axis
- * that is left, of two vectors none. Either operand, or the product's parts, travel, whichever is
- * less, and no rank holds a whole split operand (core/algorithms/product.c). Differentiable.
- * Errors: HT_ERR_SHAPE, HT_ERR_COMM, HT_ERR_DEVICE. Source: heat.linalg.matmul; batches as
- * numpy.matmul. */
+/* c = a b, the product of matrices: (..., m, k) (..., k, n) -> (..., m, n).
+ *
+ * Batch axes broadcast, and operands promote to one dtype. Integers are exact and wrap around; for
+ * bool, c tells whether some pair is true in both.
+ * Sums over ranks and slabs are float32 for float16 and bfloat16, and are rounded to 16 bits once.
+ * Other sums have the dtype of the result.
+ * Either an operand or parts of the product travel, whichever is less. No rank holds all of a split
+ * operand (core/algorithms/product.c).
+ * a: a vector is a row, and c lacks its axis.
+ * b: a vector is a column, and c lacks its axis.
+ * Collective if an operand is split. Differentiable.
+ * Result: split along the batch axis that is the split of a, else of b. Otherwise the splits of the
+ * matrices (a, b) decide:
+ *     none: (none, none).
+ *     rows: (0, any), (1, 0), (1, none), (none, 0).
+ *     columns: (none, 1), (1, 1).
+ * A vector and a matrix give the axis that is left; two vectors give no split.
+ * Errors: HT_ERR_SHAPE, HT_ERR_COMM, HT_ERR_DEVICE.
+ * Source: heat.linalg.matmul; batches as in numpy.matmul. */
 HT_API ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b);
 
-/* a b of tensors without axes or with one beside each other (ht_mul, and of two vectors the sum of
- * their products), else ht_matmul of vectors and matrices; of more than two axes HT_ERR_SHAPE.
- * A number (ht_scalar) is an operand here, and of ht_vdot and ht_vecdot, on any number of ranks.
+/* Returns a b: ht_mul if an operand has no axes, the sum of products of two vectors, else
+ * ht_matmul.
+ *
+ * a, b: up to two axes. An operand may be a number (ht_scalar), on any number of ranks.
+ * Errors: HT_ERR_SHAPE for more than two axes.
  * Source: heat.linalg.dot. */
 HT_API ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b);
 
-/* The sum of conj(a) b over all elements, of as many in row-major order where the shapes differ. No
- * split. Source: heat.linalg.vdot. */
+/* Returns the sum of conj(a) b over all elements, paired in row-major order.
+ *
+ * a, b: equally many elements; their shapes may differ. An operand may be a number (ht_scalar), on
+ * any number of ranks.
+ * Result: no axes and no split.
+ * Errors: HT_ERR_SHAPE.
+ * Source: heat.linalg.vdot. */
 HT_API ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b);
 
-/* The sum of conj(a) b over an axis of the shape that they broadcast to; HT_NONE: the last.
- * keepdims: it stays, with length 1. Split as ht_sum's result. Heat does not conjugate; the array
- * API does. Source: heat.linalg.vecdot. */
+/* Returns the sum of conj(a) b along one axis of the shape to which a and b broadcast.
+ *
+ * a, b: an operand may be a number (ht_scalar), on any number of ranks.
+ * axis: HT_NONE is the last one.
+ * keepdims: the axis stays, with length 1.
+ * Result: split as the result of ht_sum.
+ * Source: heat.linalg.vecdot, which does not conjugate; the array API does. */
 HT_API ht_tensor *ht_vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims);
 
-/* c[i][j] = a[i] b[j], of all elements in row-major order where there are more axes. Split 0 or 1
- * as told; HT_NONE: 0 if an operand is split, else none. The operand along the other axis is
- * gathered. Source: heat.linalg.outer. */
+/* c[i][j] = a[i] b[j] for all elements of a and b in row-major order.
+ *
+ * split: 0 or 1. HT_NONE: 0 if an operand is split, else no split.
+ * Collective if an operand must move: the one along the other axis is gathered.
+ * Errors: HT_ERR_SHAPE for an operand without axes, HT_ERR_ARGUMENT for another split.
+ * Source: heat.linalg.outer. */
 HT_API ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split);
 
-/* Cross products of vectors along an axis, 2 or 3 long, the others broadcasting: of two vectors of
- * 2 the third component alone, without that axis. The long form has an axis for each operand and
- * the result. Vectors across the split axis are brought together first, and the result is split as
- * they were. Source: heat.linalg.cross. */
+/* Returns the cross products of the vectors of a and b along axis. Other axes broadcast.
+ *
+ * Vectors along the split axis are first brought to one rank each.
+ * Collective if axis is the split axis of an operand.
+ * Result: vectors of length 3, split as the operands. Two vectors of length 2 give the third
+ * component alone, without axis.
+ * Errors: HT_ERR_SHAPE unless vectors are 2 or 3 long.
+ * Source: heat.linalg.cross. */
 HT_API ht_tensor *ht_cross(ht_tensor *a, ht_tensor *b, int axis);
+
+/* ht_cross of a and b with an axis for each: axis_a of a, axis_b of b and axis_c of the result. */
 HT_API ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int axis_c);
 
-/* The sum along a diagonal (ht_diagonal) of two axes, which are dropped; of integers and bool in
- * int64. Where one of the two is split the result is split along the axis of that number, or the
- * last; a matrix has one number on all ranks. Source: heat.linalg.trace. */
+/* Returns the sum along the diagonal (ht_diagonal) of axis0 and axis1, which the result lacks.
+ *
+ * x: integers and bool are summed in int64.
+ * offset: like that of ht_diagonal.
+ * Collective if axis0 or axis1 is split.
+ * Result: for a matrix one number on all ranks. If axis0 or axis1 is split, the result is split
+ * along the axis of that number, or along the last one.
+ * Errors: HT_ERR_ARGUMENT if axis0 is axis1.
+ * Source: heat.linalg.trace. */
 HT_API ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1);
 
-/* The part of a vector a in the direction of b: b (b* a) / (b* b). Split as ht_mul's result.
+/* Returns the projection of a vector a on a vector b: b (b* a) / (b* b). Split as the result of
+ * ht_mul.
+ *
+ * Collective if an operand is split.
+ * Errors: HT_ERR_SHAPE unless a and b are vectors.
  * Source: heat.linalg.projection, which does not conjugate. */
 HT_API ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b);
 
-/* Orders of norms are numbers, and these: Frobenius' of matrices, and what a norm is of when
- * nothing is said. */
+/* Special orders of norms: the Frobenius norm of matrices, and the default order of each function.
+ */
 #define HT_NORM_FRO     1e300
 #define HT_NORM_DEFAULT (-1e300)
 
-/* (sum |x|^ord)^(1 / ord) along an axis (HT_NONE: over all elements); INFINITY: the largest |x|,
- * -INFINITY: the smallest; 0: how many are not 0 (no gradient). HT_NORM_DEFAULT: 2. Floating dtypes
- * keep theirs, complex numbers give that of their parts, integers and bool float32; sums are kept
- * in float64. Split as ht_sum's result. Its gradient at 0 is 0. Errors: HT_ERR_SHAPE where there
- * are no elements for an infinite order. Source: heat.linalg.vector_norm. */
+/* Returns (sum |x|^ord)^(1 / ord) along axis.
+ *
+ * Sums are kept in float64.
+ * ord: INFINITY gives the largest |x|, -INFINITY the smallest, and 0 the number of elements that
+ * are not 0. HT_NORM_DEFAULT is 2.
+ * axis: HT_NONE takes all elements.
+ * keepdims: reduced axes stay, with length 1.
+ * Collective if the split axis is reduced. Differentiable unless ord is 0; the gradient where x is
+ * 0 is 0.
+ * Result: split as the result of ht_sum. Floating dtypes stay, complex numbers give the dtype of
+ * their parts, integers and bool float32.
+ * Errors: HT_ERR_SHAPE for an infinite order of no elements, HT_ERR_ARGUMENT if ord is NaN or
+ * HT_NORM_FRO.
+ * Source: heat.linalg.vector_norm. */
 HT_API ht_tensor *ht_vector_norm(ht_tensor *x, double ord, int axis, bool keepdims);
 
-/* Of the matrices of two axes (HT_NONE, HT_NONE: x is one): HT_NORM_FRO or HT_NORM_DEFAULT (sum
- * |x|^2)^(1/2), 1 the largest sum of |x| of a column, INFINITY of a row, and negative the smallest.
- * Others are HT_ERR_ARGUMENT. Source: heat.linalg.matrix_norm. */
+/* Returns the norms of the matrices in axis0 (rows) and axis1 (columns) of x.
+ *
+ * ord: HT_NORM_FRO and HT_NORM_DEFAULT give (sum |x|^2)^(1/2). 1 gives the largest sum of |x| of a
+ * column, INFINITY that of a row. -1 and -INFINITY give the smallest sum.
+ * axis0, axis1: both HT_NONE if x is a matrix.
+ * keepdims: reduced axes stay, with length 1.
+ * Collective if axis0 or axis1 is split.
+ * Errors: HT_ERR_ARGUMENT for another ord, HT_ERR_SHAPE for HT_NONE unless x has two axes.
+ * Source: heat.linalg.matrix_norm. */
 HT_API ht_tensor *ht_matrix_norm(ht_tensor *x, double ord, int axis0, int axis1, bool keepdims);
 
+/* Options of ht_norm_ext. Each field begins with its default. */
 typedef struct ht_norm_options {
-    size_t size;
+    size_t size;     /* set by ht_norm_options_default */
     double ord;      /* HT_NORM_DEFAULT */
-    const int *axes; /* NULL; one: norms of vectors along it; two: of matrices; read in the call */
-    int count;       /* 0; of axes */
-    bool keepdims;   /* false */
+    const int *axes; /* NULL. One axis: norms of vectors; two: of matrices. Read during the call */
+    int count;       /* 0: the number of axes */
+    bool keepdims;   /* false; true: reduced axes stay, with length 1 */
 } ht_norm_options;
+
+/* Returns the default options, with size set. Not collective. */
 HT_API ht_norm_options ht_norm_options_default(void);
 
-/* The square root of the sum of all |x|^2; and of what the options say: without axes and with an
- * order a matrix has its matrix norm, any other tensor that of all its elements as a vector.
+/* Returns the square root of the sum of |x|^2 over all elements.
+ *
+ * Collective if x is split.
  * Source: heat.linalg.norm. */
 HT_API ht_tensor *ht_norm(ht_tensor *x);
+
+/* ht_norm of x with options: the order, the axes and kept dimensions.
+ *
+ * options: NULL means the defaults. Two axes, or no axes with an order and a matrix x, give
+ * ht_matrix_norm. Other options give ht_vector_norm along the axis, or of all elements.
+ * Collective if the split axis is reduced.
+ * Errors: HT_ERR_ARGUMENT unless there are no axes, one or two. */
 HT_API ht_tensor *ht_norm_ext(ht_tensor *x, const ht_norm_options *options);
 
 HT_END_DECLS
