@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Systems of linear equations, inverses and determinants; what is said of matrices and dtypes at
- * the top of ht/decompositions.h holds here. Source: heat.linalg, torch.linalg.
+ * Systems of linear equations, inverses, determinants and functions of matrices. Source:
+ * heat.linalg, torch.linalg.
  *
- * In systems a x = b with a (..., n, n), b is (..., n, k), or (..., n): one column each. An a or a
- * b without batch axes is there for each of the other's. x has the split of b. Each rank solves for
- * its own columns of b, and receives factors of an a that is split; of a b that is not split, or of
- * one column, each has all of it. */
+ * The opening comment of ht/decompositions.h holds here too: batches, splits, dtypes, collectivity
+ * (collective when an operand is split) and common errors.
+ * Systems a x = b have a (..., n, n), and b (..., n, k), or (..., n) for one column each. An
+ * operand without batch axes serves every batch of the other one. x has the split of b.
+ * Each rank solves for its own columns of b, and receives factors of an a that is split. If b has
+ * no split, or one column, each rank solves for all of it. */
 #ifndef HT_SOLVERS_H
 #define HT_SOLVERS_H
 
@@ -14,62 +16,119 @@
 
 HT_BEGIN_DECLS
 
-/* x of a x = b, where a is upper (lower) triangular; its other triangle is not read. A zero on the
- * diagonal gives infinities or NaN. Differentiable. */
+/* Solves a x = b for a triangular a.
+ *
+ * a: upper tells which triangle it is; the other one is not read. A 0 on the diagonal gives
+ * infinities or NaN.
+ * b: see the top.
+ * upper: true for an upper triangle, false for a lower one.
+ * Differentiable.
+ * Result: the shape and split of b.
+ * Source: torch.linalg.solve_triangular. */
 HT_API ht_tensor *ht_solve_triangular(ht_tensor *a, ht_tensor *b, bool upper);
 
-/* x of a x = b, by LU with partial pivoting. Differentiable. HT_ERR_ARGUMENT where a is singular:
- * a pivot is 0. */
+/* Solves a x = b by LU with partial pivoting.
+ *
+ * a, b: see the top.
+ * Differentiable.
+ * Result: the shape and split of b.
+ * Errors: HT_ERR_ARGUMENT if a is singular: a pivot is 0.
+ * Source: torch.linalg.solve. */
 HT_API ht_tensor *ht_solve(ht_tensor *a, ht_tensor *b);
 
-/* a^-1, in the split of a. Differentiable. HT_ERR_ARGUMENT where a is singular. */
+/* Returns the inverse a^-1 of square matrices, in the split of a.
+ *
+ * Differentiable.
+ * Errors: HT_ERR_ARGUMENT if a is singular. */
 HT_API ht_tensor *ht_inv(ht_tensor *a);
 
-/* The determinants of a, (..., n, n) -> (...); no split, but that of a batch. 0 where a is
- * singular, where there is no gradient either (HT_ERR_ARGUMENT in the backward pass). */
+/* Returns the determinants of a: (..., n, n) -> (...).
+ *
+ * A singular a gives 0 and has no gradient.
+ * Differentiable.
+ * Result: no split, except that of a batch.
+ * Errors: HT_ERR_ARGUMENT in the backward pass if a is singular. */
 HT_API ht_tensor *ht_det(ht_tensor *a);
 
-/* The determinant is sign e^logarithm, which overflows later: sign is 0 or of absolute value 1, the
- * logarithm real, -inf where a is singular; shapes and splits as ht_det's. The logarithm is
- * differentiable, the sign is not. */
+/* Computes the determinants of a as sign e^logarithm, which overflows later than ht_det.
+ *
+ * sign: receives numbers of absolute value 1, or 0 if a is singular. Not differentiable.
+ * logarithm: receives real numbers, or -inf if a is singular. Differentiable.
+ * Result: shapes and splits as of ht_det. */
 HT_API ht_status ht_slogdet(ht_tensor *a, ht_tensor **sign, ht_tensor **logarithm);
 
-/* The pseudo-inverse of a, (..., m, n) -> (..., n, m), by ht_svd: singular values up to rtol times
- * the largest count as 0; ht_pinv: max(m, n) roundings. Of one matrix split by rows the result is
- * split by columns, and the other way around. Not differentiable. Source: torch.linalg.pinv. */
+/* Returns the pseudo-inverses of a by ht_svd: (..., m, n) -> (..., n, m).
+ *
+ * Singular values up to max(m, n) roundings times the largest one count as 0. Not differentiable.
+ * Result: a batch keeps its split. For one matrix split by rows it is split by columns, and the
+ * other way around.
+ * Errors: HT_ERR_ARGUMENT if an element is NaN or infinite.
+ * Source: torch.linalg.pinv. */
 HT_API ht_tensor *ht_pinv(ht_tensor *a);
+
+/* ht_pinv of a with another bound: singular values up to rtol times the largest one count as 0. */
 HT_API ht_tensor *ht_pinv_ext(ht_tensor *a, double rtol);
 
-/* The x with the least |a x - b|, column by column, and among those the shortest one: (m, n), b
- * (m, k) or (m) -> (n, k) or (n), of one matrix each; rtol as ht_pinv's. Not differentiable.
+/* Returns the x with the least |a x - b| for each column of b, and among these the shortest one.
+ *
+ * a: one matrix (m, n). Singular values up to max(m, n) roundings times the largest one count as 0.
+ * b: (m, k) or (m).
+ * Not differentiable.
+ * Result: (n, k) or (n), with the split of b.
+ * Errors: HT_ERR_SHAPE for batches, HT_ERR_ARGUMENT if an element of a is NaN or infinite.
  * Source: torch.linalg.lstsq. */
 HT_API ht_tensor *ht_lstsq(ht_tensor *a, ht_tensor *b);
+
+/* ht_lstsq of a and b with another bound: singular values up to rtol times the largest one count as
+ * 0. */
 HT_API ht_tensor *ht_lstsq_ext(ht_tensor *a, ht_tensor *b, double rtol);
 
-/* x of a x = b for a Hermitian positive definite matrix a (n, n) and b (n), by conjugate gradients
- * from x0 (NULL: zeros): n steps, or until |b - a x| <= tolerance |b| (ht_cg: 10 roundings of the
- * dtype to which a, b and x0 promote). The result has no split. Not differentiable. Source:
- * heat.linalg.cg. */
+/* Solves a x = b by conjugate gradients from x0, in at most n steps.
+ *
+ * It stops when |b - a x| <= tolerance |b|. The tolerance is 10 roundings of the dtype to which a,
+ * b and x0 promote.
+ * a: one matrix (n, n), Hermitian and positive definite.
+ * b: (n).
+ * x0: (n); NULL: zeros.
+ * Not differentiable.
+ * Result: (n) without a split.
+ * Source: heat.linalg.cg. */
 HT_API ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0);
+
+/* ht_cg of a, b and x0 with another tolerance and at most most_steps steps.
+ *
+ * Errors: HT_ERR_ARGUMENT if tolerance or most_steps is below 0. */
 HT_API ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
                             int64_t most_steps);
 
-/* m steps of Lanczos for a Hermitian matrix a (n, n) from v0 (n) (NULL: random), with every vector
- * made orthogonal to all before it, twice: a v ~ v t with v (n, m) of orthonormal columns, split by
- * rows where a is split, and t (m, m) real and tridiagonal, of no split. v has the dtype to which a
- * and v0 promote, and t that of its parts. Where the space that a makes of v0 ends, it goes on from
- * a random vector. Not differentiable. HT_ERR_ARGUMENT unless 1 <= m <= n. Source:
- * heat.linalg.lanczos. */
+/* Makes m steps of Lanczos: a v ~ v t, with orthonormal columns v and a tridiagonal t.
+ *
+ * Every vector is made orthogonal to all before it, twice. If the space that a makes of v0 ends, a
+ * random vector continues it.
+ * a: one Hermitian matrix (n, n).
+ * m: 1 to n.
+ * v0: (n), the first vector; NULL: random.
+ * v: receives (n, m), split by rows if a is split, in the dtype to which a and v0 promote.
+ * t: receives (m, m), real and without a split, in the dtype of the parts of v.
+ * Not differentiable.
+ * Errors: HT_ERR_ARGUMENT for another m, or if a is a batch. HT_ERR_SHAPE if v0 does not fit.
+ * Source: heat.linalg.lanczos. */
 HT_API ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_tensor **t);
 
-/* e^a = 1 + a + a a / 2 + ... of square matrices, in the split of a: by a diagonal Pade approximant
- * of a / 2^s, squared s times. Not differentiable. Source: heat.linalg.matrix_exp. */
+/* Returns e^a = 1 + a + a a / 2 + ... of square matrices, in the split of a.
+ *
+ * It squares a diagonal Pade approximant of a / 2^s s times. Not differentiable.
+ * Source: heat.linalg.matrix_exp. */
 HT_API ht_tensor *ht_matrix_exp(ht_tensor *a);
 
-/* About the condition of a matrix x (m, n), m >= n, the quotient of its largest and its smallest
- * singular value: power iterations on the factor r of its QR and on its inverse, from a random
- * vector, some 20 each. Rather below than above; infinity where r is singular. Source:
- * heat.linalg.condest. */
+/* Estimates the condition of one matrix x (m, n), m >= n: its largest over its smallest singular
+ * value.
+ *
+ * Power iterations run on the factor r of its QR and on the inverse of r, from a random vector,
+ * some 20 each. The estimate is rather too small than too large. Not differentiable.
+ * condition: receives the estimate, at least 1; infinity if r is singular.
+ * Errors: HT_ERR_SHAPE for a batch or m < n, HT_ERR_ARGUMENT if an element is NaN or infinite.
+ * Source: heat.linalg.condest. */
 HT_API ht_status ht_condest(ht_tensor *x, double *condition);
 
 HT_END_DECLS
