@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements chosen by place and by condition. Source: heat.indexing, and [] of heat's tensors.
+ * Selection of elements by place and by condition. Source: heat.indexing, and [] of heat's tensors.
  */
 #ifndef HT_INDEXING_H
 #define HT_INDEXING_H
@@ -10,58 +10,81 @@
 
 HT_BEGIN_DECLS
 
-/* x[key], as NumPy's: ht_getitem(x, HT_KEY(3, ht_slice(1, 5))) is x[3, 1:5] (ht/key.h). Axes that
- * the key has no index for are whole. All ranks give the same key. Differentiable.
- * A view, split along x's split axis, each rank with what it has of it, so that it may be
- * unbalanced (ht_balance): nothing is sent. But for two things at the split axis, which make copies
- * and are collective: an integer, of which all ranks get what one has, so that the result has no
- * split; and a slice with a negative step, whose result is balanced.
+/* Returns x[key] with the rules of NumPy: ht_getitem(x, HT_KEY(3, ht_slice(1, 5))) is x[3, 1:5]
+ * (ht/key.h).
  *
- * Tensors in the key, of integers and masks of bool, are broadcast together, with the integers
- * beside them, and stand for the axes that they are indices of: where the first of them is, or in
- * front if other items stand between them. A mask is as many indices as it has axes. The result is
- * a copy, and split
- *   - along x's split axis, if that has no tensor for it;
- *   - else as the tensors are; those of a mask along their one axis, each rank with what it has of
- *     the mask's first axis, so that it may be unbalanced;
- *   - else, of tensors without a split for x's split axis, along the first of their axes.
- * Collective if x or a tensor is split; what is sent are the rows that other ranks have and, where
- * the tensors are split and x is along their axes, the indices. A mask that x's split axis is the
- * first axis of sends nothing but its counts.
+ * A key without tensors gives a view, and nothing is sent. The view is split along the split axis
+ * of x. Each rank has its own elements, so the view may be unbalanced (ht_balance). Two items at
+ * the split axis make a copy instead. For an integer, all ranks receive the elements of one rank,
+ * and the result has no split. For a slice with a negative step, the result is balanced.
  *
- * HT_ERR_ARGUMENT: an integer outside of its axis, more indices than axes, two ellipses, a step of
- * 0, more than HT_MAX_NDIM axes in the result. HT_ERR_SHAPE: a mask of another shape than the axes
- * of x, indices that do not broadcast. HT_ERR_DTYPE: a floating or complex index. */
+ * Tensors in the key are integers or masks of bool. They are broadcast together with the integers
+ * of the key, and stand for the axes that they index. Their axes stand in the place of the first
+ * one, or in front if other items are between them. A mask stands for as many indices as it has
+ * axes. The result is a copy, and its split is
+ *     - the split axis of x, if no tensor indexes that axis;
+ *     - else the split of the tensors. A mask has one axis there. Each rank has its own elements of
+ *     the mask's first axis, so the result may be unbalanced;
+ *     - else, for tensors without a split that index the split axis of x, the first of their axes.
+ * Rows of other ranks are sent. Indices are sent too, if the tensors are split and x is split along
+ * their axes. A mask whose first axis is the split axis of x sends only its counts.
+ *
+ * key: count items, the same on all ranks. Axes without an item are taken in full.
+ * Collective if a tensor of the key or x is split and the key has tensors. Collective too for an
+ * integer or a negative step at the split axis. Differentiable.
+ * Errors: HT_ERR_ARGUMENT for an integer outside of its axis, more indices than axes, two ellipses,
+ * a step of 0, or more than HT_MAX_NDIM axes in the result. HT_ERR_SHAPE for a mask with another
+ * shape than the axes of x, or for indices that do not broadcast. HT_ERR_DTYPE for a floating or
+ * complex index. */
 HT_API ht_tensor *ht_getitem(ht_tensor *x, int count, const ht_index key[]);
 
-/* x[key] = values: converted to x's dtype and broadcast to the shape of x[key]; in the graph as
- * ht_copy_ is. values may be a number (ht_scalar), which fills. Of x[key] only places are written,
- * and of the values only that is sent which another rank holds. Collective if x and values are
- * split differently. Where tensors name a place several times, the last value stays.
- * HT_ERR_SHAPE: values do not broadcast; HT_ERR_STATE: x may not be written. */
+/* x[key] = values. The graph records it like ht_copy_.
+ *
+ * Only places in x[key] are written. Only values that another rank holds are sent. If tensors name
+ * a place several times, the last value stays.
+ * key: count items (ht_getitem).
+ * values: converted to the dtype of x and broadcast to the shape of x[key]. They may be a number
+ * (ht_scalar), which fills.
+ * Collective if x and values are split differently.
+ * Errors: HT_ERR_SHAPE if values do not broadcast, HT_ERR_STATE if x must not be written; those of
+ * ht_getitem for the key. */
 HT_API ht_status ht_setitem_(ht_tensor *x, int count, const ht_index key[], ht_tensor *values);
 
-/* x[key] += values, as ht_setitem_ writes them; a place that tensors name several times gets the
- * sum of all of them, added one after another in their order on any number of ranks. HT_ERR_DTYPE:
- * values of a kind that x cannot hold. Source: numpy.add.at, torch.Tensor.index_put_. */
+/* x[key] += values, written as ht_setitem_ does.
+ *
+ * A place that tensors name several times gets the sum of all values. They are added one after
+ * another in their order, on any number of ranks.
+ * key: count items (ht_getitem).
+ * values: as for ht_setitem_.
+ * Collective if x and values are split differently.
+ * Errors: also HT_ERR_DTYPE for values of a kind that x cannot hold.
+ * Source: numpy.add.at, torch.Tensor.index_put_. */
 HT_API ht_status ht_add_at_(ht_tensor *x, int count, const ht_index key[], ht_tensor *values);
 
-/* x[..., indices, ...] with the integers `indices`, of any shape, for an axis; of x in one axis
- * where that is HT_NONE. Split, collective, differentiable and errors as ht_getitem. Source:
- * heat.take, numpy.take. */
+/* Returns x[..., indices, ...], with indices in place of axis.
+ *
+ * indices: integers, of any shape.
+ * axis: HT_NONE takes elements of x in row-major order, as from one axis.
+ * Split, collectivity, gradient and errors are those of ht_getitem.
+ * Source: heat.take, numpy.take. */
 HT_API ht_tensor *ht_take(ht_tensor *x, ht_tensor *indices, int axis);
 
-/* (n, ndim) int64: the indices of x's n elements that are not 0, in row-major order; (n) of a
- * tensor of one axis. Split along axis 0 if x is split, by the slabs of x's first axis, so that it
- * may be unbalanced (ht_balance). Collective if x is split: the counts of all ranks are sent, and
- * if x is split along another axis than the first, a byte for each element. Not differentiable.
- * HT_ERR_SHAPE: x has no axes. Source: heat.nonzero. */
+/* Returns the indices of the n elements of x that are not 0, in row-major order.
+ *
+ * Collective if x is split: the counts of all ranks are sent. If x is split along another axis than
+ * the first, a byte for each element is sent too. Not differentiable.
+ * Result: (n, ndim) of int64, or (n) if x has one axis. Split along axis 0 if x is split, by the
+ * slabs of the first axis of x, and it may be unbalanced (ht_balance).
+ * Errors: HT_ERR_SHAPE if x has no axes.
+ * Source: heat.nonzero. */
 HT_API ht_tensor *ht_nonzero(ht_tensor *x);
 
-/* mask ? a : b, element by element. Operands broadcast; a and b promote and may be numbers
- * (ht_scalar), and split and errors are those of ht/arithmetics.h. A mask of another dtype counts
- * as set where it is not 0. Differentiable in a and b: each gets the gradient where it was chosen.
- */
+/* mask ? a : b, element by element.
+ *
+ * mask: a mask of another dtype is true where it is not 0.
+ * a, b: they promote, and may be numbers (ht_scalar). All three operands broadcast.
+ * Logically collective. Differentiable in a and b: each gets the gradient where it was chosen.
+ * Result: split and errors are those of ht/arithmetics.h. */
 HT_API ht_tensor *ht_where(ht_tensor *mask, ht_tensor *a, ht_tensor *b);
 
 HT_END_DECLS
