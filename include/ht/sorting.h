@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements in order. Complex numbers are compared by their real, then by their imaginary parts; NaN
- * is greater than any number, so that it comes last in ascending order and first in descending one;
- * -0 equals 0. Any dtype. Source: heat.manipulations. */
+ * Elements in order, of any dtype. Source: heat.manipulations.
+ *
+ * Complex numbers are compared by their real parts, then by their imaginary parts. NaN is greater
+ * than any number: it is last in ascending order, and first in descending order. -0 equals 0.
+ * Negative axes count from the end. Results are scoped. */
 #ifndef HT_SORTING_H
 #define HT_SORTING_H
 
@@ -10,31 +12,51 @@
 
 HT_BEGIN_DECLS
 
-/* Into *values the elements of x in order along an axis, and into *indices (int64; NULL: not
- * wanted) where each stood along it, from 0; equal elements stay in their order, in descending
- * order, too. Split as x; balanced where that is along the axis. Collective along the split axis:
- * many lines are dealt out whole (two Alltoalls); of few, each rank sorts its part, all find where
- * the slabs of the result begin, and exchange elements once. Values are differentiable.
- * HT_ERR_ARGUMENT: x has no such axis. */
+/* Sorts the elements of x along axis. Equal elements keep their order, in descending order too.
+ *
+ * descending: true for descending order.
+ * values: receives the sorted elements. Differentiable.
+ * indices: receives the place of each along axis in x, from 0, in int64; NULL: not wanted.
+ * Collective if axis is the split axis. Many lines are distributed so that each is on one rank (two
+ * Alltoalls). For few lines, each rank sorts its part. All ranks then find where the slabs of the
+ * result begin, and exchange elements once.
+ * Result: split as x; balanced if axis is the split axis.
+ * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
 HT_API ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values,
                          ht_tensor **indices);
 
-/* The indices alone. */
+/* Returns the indices of ht_sort alone: the place in x of each element of the sorted axis.
+ *
+ * axis, descending: see ht_sort.
+ * Collective if axis is the split axis. Not differentiable.
+ * Result: int64.
+ * Errors: those of ht_sort. */
 HT_API ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending);
 
-/* Into *values the k largest elements of x along an axis, or the k smallest, in order, and into
- * *indices where each stood; of equals the first ones. As the beginning of ht_sort, descending or
- * ascending, but the rest is not sorted, and stays where it is if k is small beside the length.
- * Split as x. HT_ERR_ARGUMENT: there are no k. */
+/* Selects the k largest or smallest elements of x along axis, in order; the first ones of equals.
+ *
+ * The result is the beginning of that of ht_sort. Other elements are not sorted, and they stay on
+ * their ranks if k is small compared with the length.
+ * k: 0 to the length of axis.
+ * largest: true for the largest elements, in descending order; false for the smallest ones, in
+ * ascending order.
+ * values: receives the elements. Differentiable.
+ * indices: receives the place of each along axis in x, in int64; NULL: not wanted.
+ * Collective if axis is the split axis.
+ * Result: split as x.
+ * Errors: HT_ERR_ARGUMENT for another k, or for an axis that x lacks. */
 HT_API ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_tensor **values,
                          ht_tensor **indices);
 
-/* Into *values the values that occur in x, once each and in order (one axis); into *inverse (int64,
- * NULL: not wanted) for each element of x which of them it is; into *counts (int64, or NULL) how
- * often each occurs. -0 and 0 are one value, each NaN is one of its own, as in the array API and in
- * PyTorch. Values and counts are split along axis 0 where x is split, in slabs as they come out
- * (ht_balance); the inverse has x's shape and slabs. Collective if x is split: values that repeat
- * travel once from each rank. Not differentiable. */
+/* Finds the distinct values of x. -0 and 0 are one value; each NaN is a value of its own. So it is
+ * in the array API and in PyTorch.
+ *
+ * values: receives the values in order (one axis).
+ * inverse: receives for each element of x the index of its value, in int64; NULL: not wanted.
+ * counts: receives how often each value occurs, in int64; NULL: not wanted.
+ * Collective if x is split: repeated values travel once from each rank. Not differentiable.
+ * Result: values and counts are split along axis 0 if x is split, in slabs as they come out
+ * (ht_balance). inverse has the shape and slabs of x. */
 HT_API ht_status ht_unique(ht_tensor *x, ht_tensor **values, ht_tensor **inverse,
                            ht_tensor **counts);
 
