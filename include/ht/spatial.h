@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Distances between rows. Source: heat.spatial.
+ * Distances between the rows of two matrices. Source: heat.spatial.
  *
- * x is (m, k) and y (n, k), of distances among the rows of x the same tensor; the result is (m, n),
- * split 0 if x is split, 1 if y alone is, and each rank holds its part of it, of x and y, and two
- * panels of what the other ranks have of y: nothing else travels. Operands that are split along
- * their columns are split along their rows first. Computed in float32, or float64 where an operand
- * has it; float16 and bfloat16 are rounded once, integers and bool give float32. `expand`: sums of
- * squares of differences are x^2 + y^2 - 2 x y, by a product of matrices, which is faster and loses
- * what is near 0; else differences are exact. Collective if an operand is split. Differentiable,
- * with slope 0 where a distance is 0. Errors: HT_ERR_SHAPE, HT_ERR_DTYPE for complex numbers,
- * HT_ERR_ARGUMENT. */
+ * x: (m, k).
+ * y: (n, k); x itself for distances among the rows of x.
+ * expand: computes sums of squared differences as x^2 + y^2 - 2 x y, by a product of matrices. That
+ * is faster and loses small distances; otherwise differences are exact.
+ * Computed in float32, or in float64 if an operand has it.
+ * Each rank holds its part of x, of y and of the result, and two panels of the other ranks' y.
+ * Nothing else travels. Operands that are split along their columns are first split along their
+ * rows.
+ * Collective if an operand is split. Differentiable, with slope 0 where a distance is 0.
+ * Result: (m, n), split 0 if x is split, split 1 if y alone is. float16 and bfloat16 are rounded
+ * once; integers and bool give float32.
+ * Errors: HT_ERR_SHAPE unless x and y are matrices of equally long rows, HT_ERR_DTYPE for complex
+ * numbers. */
 #ifndef HT_SPATIAL_H
 #define HT_SPATIAL_H
 
@@ -18,13 +22,22 @@
 
 HT_BEGIN_DECLS
 
-/* (sum |x - y|^2)^(1/2). Source: heat.spatial.cdist. */
+/* Returns the Euclidean distances (sum |x - y|^2)^(1/2) between the rows of x and y.
+ *
+ * expand: see the top.
+ * Source: heat.spatial.cdist. */
 HT_API ht_tensor *ht_cdist(ht_tensor *x, ht_tensor *y, bool expand);
 
-/* sum |x - y|. Source: heat.spatial.manhattan. */
+/* Returns the Manhattan distances sum |x - y| between the rows of x and y. Source:
+ * heat.spatial.manhattan. */
 HT_API ht_tensor *ht_manhattan(ht_tensor *x, ht_tensor *y);
 
-/* exp(-(sum |x - y|^2) / (2 sigma^2)), sigma > 0. Source: heat.spatial.rbf. */
+/* Returns the Gaussian kernel exp(-(sum |x - y|^2) / (2 sigma^2)) of the rows of x and y.
+ *
+ * sigma: above 0.
+ * expand: see the top.
+ * Errors: HT_ERR_ARGUMENT for another sigma.
+ * Source: heat.spatial.rbf. */
 HT_API ht_tensor *ht_rbf(ht_tensor *x, ht_tensor *y, double sigma, bool expand);
 
 HT_END_DECLS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A function of tensors applied along an axis. Source: heat.vmap. */
+ * Application of a function of tensors along an axis. Source: heat.vmap. */
 #ifndef HT_VMAP_H
 #define HT_VMAP_H
 
@@ -8,22 +8,39 @@
 
 HT_BEGIN_DECLS
 
-/* One index of each mapped tensor, without that axis, and the others whole: this rank's own, on
- * HT_COMM_SELF; views, not to be written. Returns the result for this index, of the same shape and
- * dtype for each; NULL: an error. It may not communicate: ranks call it as often as they have
- * indices. What it makes dies when it returns. */
+/* The function of ht_vmap. Returns the result for one index, of the same shape and dtype for each,
+ * or NULL for an error.
+ *
+ * slices: one index of each mapped tensor, without that axis, and all of each other tensor. They
+ * are this rank's own views, on HT_COMM_SELF, and must not be written.
+ * user: the argument of ht_vmap.
+ * The function must not communicate: ranks call it as often as they have indices. Its tensors are
+ * released when it returns. */
 typedef ht_tensor *ht_vmap_fn(ht_tensor *const slices[], void *user);
 
-/* y[i] = f(xs[0][i], xs[1][i], ..., user) along the split axes of the tensors, which are of one
- * length; what has no split is passed whole, and one at least has. y is split along its axis 0, in
- * slabs as the first split tensor, and no element travels unless others have other slabs. The long
- * form is told the axes: that of each tensor (HT_NONE: it is passed whole, on every rank), and
- * where that axis stands in y. Tensors that are split elsewhere are moved; where none of the mapped
- * ones is split y is not either, and each rank computes all of it. No gradient: f runs with
- * gradients off. Each index is computed by itself, so that there is no chunk_size; it costs a call
- * of f. Collective, agrees. HT_ERR_SHAPE: lengths or results differ, or there is no index at all,
- * so that nothing is known of the result. */
+/* y[i] = f(xs[0][i], xs[1][i], ..., user) along the split axes of the tensors.
+ *
+ * Each index costs one call of f, so chunk_size does not exist. No element travels unless the slabs
+ * of split tensors differ.
+ * xs: count tensors. The split axes have one length, and at least one tensor is split. f receives
+ * all of a tensor without a split.
+ * user: passed to f.
+ * Collective, agrees. No gradient: f runs with gradients off.
+ * Result: split along axis 0, in the slabs of the first split tensor.
+ * Errors: HT_ERR_SHAPE if lengths or results differ. HT_ERR_SHAPE if there are no indices at all,
+ * because the result is then unknown. HT_ERR_ARGUMENT if no tensor is split. */
 HT_API ht_tensor *ht_vmap(ht_vmap_fn *f, int count, ht_tensor *const xs[], void *user);
+
+/* ht_vmap of f, xs (count) and user along given axes. Tensors that are split along other axes are
+ * moved.
+ *
+ * in_axes: the mapped axis of each tensor. HT_NONE: f receives all of it, on every rank.
+ * out_axis: the place of the mapped axis in the result.
+ * Collective, agrees. No gradient: f runs with gradients off.
+ * Result: split along out_axis. If no mapped tensor is split it has no split, and each rank
+ * computes all of it.
+ * Errors: HT_ERR_ARGUMENT if all in_axes are HT_NONE, or if out_axis is not an axis of the result.
+ */
 HT_API ht_tensor *ht_vmap_ext(ht_vmap_fn *f, int count, ht_tensor *const xs[], const int in_axes[],
                               int out_axis, void *user);
 
