@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Halos: what other ranks hold next to this rank's part of a tensor, for stencils and windows.
- * Process-local tensors, in the dtype and on the device of x. Halos reach over parts of any length,
- * and over ranks that hold nothing; these get none themselves, and at the ends of x halos are
- * shorter. Of a tensor without a split they are empty (along axis 0). before and after: how many
- * indices along the split axis, the same on all ranks; HT_ERR_ARGUMENT below 0, or where x has no
- * axis. Not differentiable. Source: heat.DNDarray.get_halo, array_with_halos. */
+ * Halos: elements of other ranks next to this rank's part of a tensor, for stencils and windows.
+ * Source: heat.DNDarray.get_halo, array_with_halos.
+ *
+ * before, after: indices along the split axis, from 0 on, the same on all ranks.
+ * Halos are process-local tensors with the dtype and the device of x. They reach over parts of any
+ * length, and over empty ranks, which receive no halos themselves. At the ends of x halos are
+ * shorter. For a tensor without a split they are empty (along axis 0).
+ * Collective. Not differentiable.
+ * Errors: HT_ERR_ARGUMENT for a width below 0, or if x has no axis. */
 #ifndef HT_HALO_H
 #define HT_HALO_H
 
@@ -14,15 +17,24 @@
 
 HT_BEGIN_DECLS
 
-/* Into *prev and *next (NULL: not wanted) the halos before and after this rank's part. Collective:
- * one Alltoall, of the halos alone. The other begins it and returns at once: owned, for ht_wait
- * (NULL where x has no split); what the halos hold is there after that. */
+/* Receives the halos of widths before and after around this rank's part of x. Collective: one
+ * Alltoall, of the halos alone.
+ *
+ * prev: receives the halo before the part; NULL: not wanted.
+ * next: receives the halo after the part; NULL: not wanted. */
 HT_API ht_status ht_get_halo(ht_tensor *x, int64_t before, int64_t after, ht_tensor **prev,
                              ht_tensor **next);
+
+/* Begins ht_get_halo of x (before, after, prev, next) and returns at once. Collective.
+ *
+ * Result: an owned request for ht_wait, after which the halos are valid. NULL if x has no split. */
 HT_API ht_request *ht_iget_halo(ht_tensor *x, int64_t before, int64_t after, ht_tensor **prev,
                                 ht_tensor **next);
 
-/* This rank's part between its halos, as one. A copy, unless x has no split. Collective. */
+/* Returns this rank's part of x between its halos of widths before and after, as one tensor.
+ * Collective.
+ *
+ * Result: a copy, unless x has no split. */
 HT_API ht_tensor *ht_array_with_halos(ht_tensor *x, int64_t before, int64_t after);
 
 HT_END_DECLS

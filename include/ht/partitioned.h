@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Distributed tensors exchanged with other libraries: which part of them each rank has, and this
- * rank's part, which stays where it is. Source: heat.DNDarray.__partitioned__,
+ * Exchange of distributed tensors with other libraries: a description of the part of each rank, and
+ * this rank's part, which is not copied. Source: heat.DNDarray.__partitioned__,
  * heat.from_partitioned. */
 #ifndef HT_PARTITIONED_H
 #define HT_PARTITIONED_H
@@ -10,32 +10,42 @@
 
 HT_BEGIN_DECLS
 
+/* The part of one rank. */
 typedef struct ht_partition {
     int64_t start[HT_MAX_NDIM]; /* global index of its first element */
     int64_t shape[HT_MAX_NDIM];
-    int location; /* the rank that has it */
+    int location; /* rank that has this part */
 } ht_partition;
 
+/* A distributed tensor, described by the parts of its ranks. */
 typedef struct ht_partitioned {
     int ndim;
     ht_dtype dtype;
     int64_t shape[HT_MAX_NDIM];
     int64_t tiling[HT_MAX_NDIM]; /* parts along each axis; all 1: every rank has all of it */
-    ht_partition *parts;         /* not owned; one for each rank, in their order */
-    ht_tensor *local;            /* borrowed: the data of this rank's part; of others nothing */
+    ht_partition *parts;         /* not owned; one for each rank, in rank order */
+    ht_tensor *local;            /* borrowed; this rank's part alone */
     ht_comm *comm;               /* borrowed */
 } ht_partitioned;
 
-/* *partitioned <- what x is made of; parts: room for as many as there are ranks, which it then
- * refers to. Its local tensor is that of ht_tensor_local, scoped. Not collective. */
+/* Describes x: *partitioned <- its shape, dtype, parts and local part.
+ *
+ * partitioned: receives the description, whose local tensor is that of ht_tensor_local, scoped.
+ * parts: room for one part for each rank, to which the description then refers.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT if partitioned or parts is NULL. */
 HT_API ht_status ht_tensor_partitioned(ht_tensor *x, ht_partitioned *partitioned,
                                        ht_partition parts[]);
 
-/* The tensor of these parts, which shares each rank's memory (ht_from_dlpack makes a local tensor
- * of somebody else's): divided along one axis at most, in the order of the ranks, without gaps. All
- * ranks describe the same parts. No gradient; split along the axis that is divided, or not at all.
- * Collective, agrees. HT_ERR_SHAPE: parts that are no such division, or a local tensor that is not
- * as its part. */
+/* Returns the tensor that partitioned describes. It shares each rank's memory.
+ *
+ * partitioned: the same parts on all ranks. They divide one axis at most, in the order of the
+ * ranks, without gaps. ht_from_dlpack makes a local tensor from memory of another library.
+ * Collective, agrees. No gradient.
+ * Result: split along the divided axis, or without a split.
+ * Errors: HT_ERR_SHAPE if the parts are not such a division, or if a local tensor has another shape
+ * than its part. HT_ERR_DTYPE if it has another dtype. HT_ERR_ARGUMENT if ranks describe different
+ * parts. */
 HT_API ht_tensor *ht_from_partitioned(const ht_partitioned *partitioned);
 
 HT_END_DECLS

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors as grids of tiles, each on one rank. A tiling describes: it moves nothing, and its tiles
- * are views. Calls are not collective unless they say so; indices of a tile are one for each axis,
- * and negative ones count from the end. Source: heat.core.tiling. */
+ * Tensors as grids of tiles, each on one rank. A tiling is a description: it moves nothing, and its
+ * tiles are views. Source: heat.core.tiling.
+ *
+ * The index of a tile has one number for each axis; a negative one counts from the end.
+ * Not collective, unless a comment says otherwise.
+ * Errors: HT_ERR_ARGUMENT for a tile or a rank that does not exist. */
 #ifndef HT_TILING_H
 #define HT_TILING_H
 
@@ -10,52 +13,77 @@
 
 HT_BEGIN_DECLS
 
-typedef struct ht_tiles ht_tiles; /* counted: ht_retain, ht_release */
+/* A tiling. Counted: ht_retain, ht_release. */
+typedef struct ht_tiles ht_tiles;
 
-/* As many tiles along each axis as there are ranks: the slabs of x along its split axis, those of
- * ht_comm_chunk along the others, empty ones too. Keeps x; owned. Logically collective. Source:
- * heat SplitTiles. */
+/* Returns a grid of x with as many tiles along each axis as there are ranks, empty ones included.
+ *
+ * Tiles are the slabs of x along its split axis, and those of ht_comm_chunk along other axes.
+ * x: retained.
+ * Logically collective.
+ * Result: owned.
+ * Source: heat SplitTiles. */
 HT_API ht_tiles *ht_tiles_split(ht_tensor *x);
 
-/* Tiles of a matrix that are square along its diagonal: each rank's slab of it in `per_rank` tiles
- * (fewer of fewer rows), the other axis in the same places, its last tile as long as the rest.
- * Along the split axis, what a slab has beyond the end of the diagonal is a tile if it is more than
- * half of the slab, else it makes the last one longer; slabs beyond it are in `per_rank` tiles.
- * Without a split it is one slab, of rows. x keeps its slabs, where Heat's may be moved. Keeps x;
- * owned. Logically collective. Source: heat SquareDiagTiles. */
+/* Returns a grid of a matrix x whose tiles are square along its diagonal.
+ *
+ * Each rank's slab has `per_rank` tiles, or fewer if it has fewer rows. The other axis is cut at
+ * the same places, and its last tile has the rest. Along the split axis, a slab may go beyond the
+ * end of the diagonal. That rest is a tile if it is more than half of the slab; else it lengthens
+ * the last tile. Slabs beyond the diagonal have `per_rank` tiles. Without a split there is one
+ * slab, of rows. x keeps its slabs, while Heat may move them.
+ * x: retained.
+ * per_rank: 1 to 2^20.
+ * Logically collective.
+ * Result: owned.
+ * Errors: HT_ERR_SHAPE unless x has two axes, HT_ERR_ARGUMENT for another per_rank.
+ * Source: heat SquareDiagTiles. */
 HT_API ht_tiles *ht_tiles_square(ht_tensor *x, int per_rank);
 
-HT_API ht_tensor *ht_tiles_tensor(const ht_tiles *tiles); /* borrowed */
+/* Returns the tensor that tiles divides; borrowed. */
+HT_API ht_tensor *ht_tiles_tensor(const ht_tiles *tiles);
 
-/* Tiles along an axis: of all ranks, and of one. 0 for an axis that is none. */
+/* Returns the number of tiles along axis, on all ranks; 0 for an axis that does not exist. */
 HT_API int64_t ht_tiles_count(const ht_tiles *tiles, int axis);
+
+/* Returns the number of tiles of one rank along axis; 0 for an axis that does not exist. */
 HT_API int64_t ht_tiles_count_of(const ht_tiles *tiles, int axis, int rank);
 
-/* The places along an axis where tiles begin, and its length: ht_tiles_count + 1; borrowed. NULL
- * for an axis that is none. */
+/* Returns the ht_tiles_count + 1 edges of tiles along axis: their beginnings, then the length of
+ * the axis.
+ *
+ * Result: borrowed. NULL for an axis that does not exist. */
 HT_API const int64_t *ht_tiles_edges(const ht_tiles *tiles, int axis);
 
-/* The rank of the slab in which the diagonal ends. Of ht_tiles_square; else -1. */
+/* Returns the rank of the slab in which the diagonal ends; -1 unless tiles come from
+ * ht_tiles_square. */
 HT_API int ht_tiles_last_diagonal_rank(const ht_tiles *tiles);
 
-/* *rank <- who has a tile; HT_NONE: every rank. */
+/* *rank <- the rank that has tile index[] of tiles; HT_NONE: every rank has it. */
 HT_API ht_status ht_tiles_location(const ht_tiles *tiles, const int64_t index[], int *rank);
 
-/* shape[] <- the lengths of a tile. And where it begins and ends in the local part of its rank. */
+/* shape[] <- the lengths of tile index[] of tiles. */
 HT_API ht_status ht_tiles_shape(const ht_tiles *tiles, const int64_t index[], int64_t shape[]);
+
+/* start[], stop[] <- the bounds of tile index[] of tiles, in the local part of its rank. */
 HT_API ht_status ht_tiles_bounds(const ht_tiles *tiles, const int64_t index[], int64_t start[],
                                  int64_t stop[]);
 
-/* index[] <- that of a tile by its index among those of a rank. */
+/* index[] <- the index in tiles of the tile that has index local[] among those of rank. */
 HT_API ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64_t local[],
                                     int64_t index[]);
 
-/* A tile as a view of this rank's own, on HT_COMM_SELF, without history; scoped. HT_ERR_ARGUMENT on
- * a rank that has it not. HT_ERR_STATE where the tensor has been given other slabs since. */
+/* Returns tile index[] of tiles: a view of this rank's own, on HT_COMM_SELF, without history;
+ * scoped.
+ *
+ * Errors: HT_ERR_ARGUMENT on a rank that lacks the tile. HT_ERR_STATE if the tensor has received
+ * another shape or other slabs since. */
 HT_API ht_tensor *ht_tiles_get(const ht_tiles *tiles, const int64_t index[]);
 
-/* A tile <- value, of any device, converted and broadcast; nothing on the ranks that have it not.
- */
+/* Tile index[] of tiles <- value. Does nothing on ranks that lack the tile.
+ *
+ * value: converted and broadcast; on any device.
+ * Errors: HT_ERR_STATE if the tensor has received another shape or other slabs since. */
 HT_API ht_status ht_tiles_set_(ht_tiles *tiles, const int64_t index[], ht_tensor *value);
 
 HT_END_DECLS
