@@ -11,8 +11,8 @@
  * Dtypes: float32, float64, complex64 and complex128. Operands promote to one dtype first; if that
  * is an integer or bool, it becomes float32.
  * Collective when an operand is split. Results are scoped.
- * Errors: HT_ERR_SHAPE unless x has matrices, HT_ERR_DTYPE for 16-bit numbers. HT_ERR_ARGUMENT if
- * NULL takes the place of a result, unless a comment allows it. */
+ * Errors: HT_ERR_SHAPE for operands that are not matrices, HT_ERR_DTYPE for 16-bit numbers.
+ * HT_ERR_ARGUMENT if NULL takes the place of a result, unless a comment allows it. */
 #ifndef HT_DECOMPOSITIONS_H
 #define HT_DECOMPOSITIONS_H
 
@@ -27,16 +27,17 @@ HT_BEGIN_DECLS
  * whatever the split.
  * Differentiable if m >= n and x has full rank.
  * Result: the split of x. For x split by rows, r is on every rank if the longest slab has at least
- * n rows (a tree of factors over the ranks).
+ * n rows. The factors then go through a tree over the ranks.
  * Errors: HT_ERR_UNSUPPORTED in the backward pass if m < n. */
 HT_API ht_status ht_qr(ht_tensor *x, ht_tensor **q, ht_tensor **r);
 
 /* Row i of l u is row p[i] of a: LU with partial pivoting of a (m, n).
  *
+ * Pivots are the largest of their columns.
  * p: receives (m) of int64, on every rank.
  * l: receives (m, k), lower triangular with a diagonal of ones.
  * u: receives (k, n), upper triangular; a singular a gives a 0 on its diagonal.
- * Pivots are the largest of their columns. Not differentiable.
+ * Not differentiable.
  * Result: l and u have the split of a. For a batch that is split along its matrices, all results
  * are split along the first axis.
  * Source: torch.linalg.lu, with a vector p. */
@@ -53,22 +54,24 @@ HT_API ht_tensor *ht_cholesky(ht_tensor *a);
 
 /* Computes the eigenvalues w and eigenvectors v of a = v diag(w) v^H.
  *
+ * A split matrix goes through one-sided block Jacobi, with errors of some roundings of the largest
+ * row of a.
  * a: Hermitian; only its lower triangle is read.
  * w: receives (..., n), real and ascending, without a split except that of a batch.
  * v: receives (..., n, n) with orthonormal columns, in the split of a; NULL: not wanted.
- * One-sided block Jacobi treats a split matrix. Its errors are some roundings of the largest row of
- * a. Not differentiable.
+ * Not differentiable.
  * Errors: HT_ERR_ARGUMENT if an element is NaN or infinite.
  * Source: heat.linalg.eigh. */
 HT_API ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v);
 
 /* x = u diag(s) vh, the singular value decomposition of x (m, n).
  *
- * A tree of QRs treats slabs of at least n rows (or m columns). One-sided block Jacobi after QR
- * treats others. Not differentiable.
+ * Slabs of at least n rows (or m columns) go through a tree of QRs. Others go through QR and
+ * one-sided block Jacobi.
  * u: receives (m, k) with orthonormal columns; NULL: not wanted.
  * s: receives (k), real, not negative, descending, without a split except that of a batch.
  * vh: receives (k, n) with orthonormal rows; NULL: not wanted.
+ * Not differentiable.
  * Result: for x split by rows, u is split by rows. vh is on every rank if the longest slab has at
  * least n rows, else split by columns. For x split by columns, the same holds for the transposes.
  * Errors: HT_ERR_ARGUMENT if an element is NaN or infinite.

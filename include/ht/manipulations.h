@@ -98,18 +98,17 @@ HT_API ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis);
 
 /* Joins count tensors xs of one shape along a new axis `axis` of the result.
  *
- * Collective as ht_concatenate.
+ * Collective like ht_concatenate.
  * Errors: HT_ERR_SHAPE if shapes differ. */
 HT_API ht_tensor *ht_stack(int count, ht_tensor *const xs[], int axis);
 
-/* Joins count tensors xs along axis 1, or along axis 0 if they have one axis, as ht_concatenate
- * does. */
+/* Joins count tensors xs along axis 1, or along axis 0 if they have one axis (ht_concatenate). */
 HT_API ht_tensor *ht_hstack(int count, ht_tensor *const xs[]);
 
-/* Joins count tensors xs along axis 0, as ht_concatenate does. A tensor of one axis is a row. */
+/* Joins count tensors xs along axis 0 (ht_concatenate). A tensor of one axis is a row. */
 HT_API ht_tensor *ht_vstack(int count, ht_tensor *const xs[]);
 
-/* Joins count tensors xs along axis 1, as ht_concatenate does. A tensor of one axis is a column. */
+/* Joins count tensors xs along axis 1 (ht_concatenate). A tensor of one axis is a column. */
 HT_API ht_tensor *ht_column_stack(int count, ht_tensor *const xs[]);
 
 /* parts[i] <- part i of count equal parts of x along axis. The parts are views as of ht_narrow, and
@@ -119,8 +118,7 @@ HT_API ht_tensor *ht_column_stack(int count, ht_tensor *const xs[]);
  * Errors: HT_ERR_SHAPE if count does not divide the axis. */
 HT_API ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[]);
 
-/* parts[i] <- part i of count + 1 parts of x along axis, which begin at 0, at[0], ..., at[count -
- * 1].
+/* parts[i] <- part i of count + 1 parts of x along axis, which begin at 0 and at the places at[].
  *
  * at: count places, with the rules of slices: a negative place counts from the end.
  * parts: receives count + 1 tensors, views as of ht_narrow, and scoped.
@@ -142,7 +140,7 @@ HT_API ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_
  * Result: a copy, split as x. */
 HT_API ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis);
 
-/* Rotates x by quarters quarter turns from axis0 towards axis1.
+/* Rotates x by `quarters` turns of 90 degrees from axis0 towards axis1.
  *
  * Collective if the split axis is reversed.
  * Result: a view; if the split axis is reversed, a copy.
@@ -239,8 +237,7 @@ HT_API ht_tensor *ht_redistribute(ht_tensor *x, const int64_t counts[]);
  * Collective if x is split. */
 HT_API ht_status ht_redistribute_(ht_tensor *x, const int64_t counts[]);
 
-/* Returns x with all elements on one rank. It is logically the same tensor, and other slabs are
- * empty.
+/* Returns x, logically the same tensor, with all elements on one rank. Other slabs are empty.
  *
  * rank: a rank of the communicator of x.
  * Collective if x is split: one exchange, in which no rank sends elements that stay.

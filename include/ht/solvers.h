@@ -7,8 +7,8 @@
  * (collective when an operand is split) and common errors.
  * Systems a x = b have a (..., n, n), and b (..., n, k), or (..., n) for one column each. An
  * operand without batch axes serves every batch of the other one. x has the split of b.
- * Each rank solves for its own columns of b, and receives factors of an a that is split. If b has
- * no split, or one column, each rank solves for all of it. */
+ * Each rank solves for its own columns of b, and receives factors of a if a is split. If b has no
+ * split, or one column, each rank solves for all of it. */
 #ifndef HT_SOLVERS_H
 #define HT_SOLVERS_H
 
@@ -23,7 +23,7 @@ HT_BEGIN_DECLS
  * b: see the top.
  * upper: true for an upper triangle, false for a lower one.
  * Differentiable.
- * Result: the shape and split of b.
+ * Result: the shape and split of b; with the batch axes of a if b has none.
  * Source: torch.linalg.solve_triangular. */
 HT_API ht_tensor *ht_solve_triangular(ht_tensor *a, ht_tensor *b, bool upper);
 
@@ -31,7 +31,7 @@ HT_API ht_tensor *ht_solve_triangular(ht_tensor *a, ht_tensor *b, bool upper);
  *
  * a, b: see the top.
  * Differentiable.
- * Result: the shape and split of b.
+ * Result: the shape and split of b; with the batch axes of a if b has none.
  * Errors: HT_ERR_ARGUMENT if a is singular: a pivot is 0.
  * Source: torch.linalg.solve. */
 HT_API ht_tensor *ht_solve(ht_tensor *a, ht_tensor *b);
@@ -59,7 +59,8 @@ HT_API ht_status ht_slogdet(ht_tensor *a, ht_tensor **sign, ht_tensor **logarith
 
 /* Returns the pseudo-inverses of a by ht_svd: (..., m, n) -> (..., n, m).
  *
- * Singular values up to max(m, n) roundings times the largest one count as 0. Not differentiable.
+ * Singular values up to max(m, n) roundings times the largest one count as 0.
+ * Not differentiable.
  * Result: a batch keeps its split. For one matrix split by rows it is split by columns, and the
  * other way around.
  * Errors: HT_ERR_ARGUMENT if an element is NaN or infinite.
@@ -125,7 +126,7 @@ HT_API ht_tensor *ht_matrix_exp(ht_tensor *a);
  * value.
  *
  * Power iterations run on the factor r of its QR and on the inverse of r, from a random vector,
- * some 20 each. The estimate is rather too small than too large. Not differentiable.
+ * some 20 each. The estimate tends to be too small, not too large. Not differentiable.
  * condition: receives the estimate, at least 1; infinity if r is singular.
  * Errors: HT_ERR_SHAPE for a batch or m < n, HT_ERR_ARGUMENT if an element is NaN or infinite.
  * Source: heat.linalg.condest. */

@@ -112,7 +112,7 @@ HT_API ht_tensor *ht_argmin_ext(ht_tensor *x, const ht_reduce_options *options);
 
 /* Returns the skewness of x along axis: m_3 / m_2^1.5, where m_k is the mean of (x - mean)^k.
  *
- * Moments are kept in float64 and are as accurate if the mean is far from 0.
+ * Moments are kept in float64 and are accurate even if the mean is far from 0.
  * unbiased: multiplies by sqrt(n (n - 1)) / (n - 2) for n elements.
  * Differentiable.
  * Result: the dtype of x; float32 for integers and bool. NaN if all elements are equal, or if
@@ -123,7 +123,7 @@ HT_API ht_tensor *ht_skew(ht_tensor *x, int axis, bool unbiased);
 
 /* Returns the kurtosis of x along axis: k = m_4 / m_2^2, where m_k is the mean of (x - mean)^k.
  *
- * Moments are kept in float64 and are as accurate if the mean is far from 0.
+ * Moments are kept in float64 and are accurate even if the mean is far from 0.
  * unbiased: returns (n - 1) ((n + 1) k - 3 (n - 1)) / ((n - 2) (n - 3)) + 3 for n elements.
  * fischer: subtracts 3, which gives 0 for a normal distribution.
  * Differentiable.
@@ -152,8 +152,7 @@ HT_API ht_tensor *ht_average(ht_tensor *x, int axis, ht_tensor *weights);
 HT_API ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_tensor **average,
                                 ht_tensor **sum_of_weights);
 
-/* Returns the covariances c[i][j] = sum over k of (m[i][k] - mean_i) conj(m[j][k] - mean_j) / (n -
- * ddof).
+/* c[i][j] = sum over k of (m[i][k] - mean_i) conj(m[j][k] - mean_j) / (n - ddof), the covariances.
  *
  * They are kept in float64 or complex128, accurate even if means are far from 0, and rounded once.
  * m: variables with n observations each, of one axis or two. One axis is one variable.
@@ -200,8 +199,8 @@ HT_API ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double hig
                               ht_tensor **counts, ht_tensor **edges);
 
 /* The quantile at a place between two elements, low and high, above the lower one by 0 <= part < 1.
- * HT_LINEAR: low + part (high - low). HT_LOWER: low. HT_HIGHER: high. HT_MIDPOINT: (low + high) /
- * 2. HT_NEAREST: the nearer element, or in the middle the one at the even place. */
+ * HT_LINEAR: low + part (high - low). HT_LOWER: low. HT_HIGHER: high. HT_MIDPOINT: their mean.
+ * HT_NEAREST: the nearer element, or in the middle the one at the even place. */
 typedef enum ht_interpolation {
     HT_LINEAR,
     HT_LOWER,
