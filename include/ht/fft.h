@@ -15,9 +15,10 @@
  *     s is given, else the axes of the short form.
  *
  * The transforms are collective if x is split along a transformed axis: two Alltoalls of the
- * numbers. Three Alltoalls are needed where ranks must share a line. No rank ever holds more than
- * its share of the numbers, except for vectors of up to 16 KiB. Otherwise nothing travels.
- * Differentiable.
+ * numbers. Three Alltoalls are needed where ranks must share a line. A shared line of prime length
+ * needs three such transforms, two to three times as long. No rank ever holds more than its share
+ * of the numbers, except for vectors of up to 16 KiB. Without a transformed split axis nothing
+ * travels. Differentiable.
  * Result: complex64 for float32 and complex128 for float64. Real results are float32 for complex64
  * and float64 for complex128. The split is that of x. The slabs are those of x too, unless the
  * split axis is transformed: then they are balanced.
