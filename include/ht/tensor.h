@@ -2,9 +2,15 @@
  *
  * Tensors: attributes, element access, copies and moves.
  *
- * A tensor has a global shape and at most one split axis. With a split, each rank of its
- * communicator holds a contiguous slab along that axis (possibly empty); without, every rank holds
- * all of it. */
+ * A tensor has a global shape and at most one split axis. With a split, each rank of the tensor's
+ * communicator holds a slab: a contiguous, possibly empty part along that axis. Without a split,
+ * each rank holds all elements (the tensor is replicated).
+ *
+ * Attributes are not collective. The attribute of NULL is 0, NULL or false, unless its comment
+ * names another value. Arrays that an attribute returns are borrowed from the tensor.
+ *
+ * Tensors that functions return are scoped (ht/object.h). A NULL operand is HT_ERR_ARGUMENT unless
+ * an earlier error made it NULL (ht/error.h). */
 #ifndef HT_TENSOR_H
 #define HT_TENSOR_H
 
@@ -15,88 +21,185 @@
 
 HT_BEGIN_DECLS
 
-/* Attributes. Not collective. */
+/* Returns the number of axes of x, 0 to HT_MAX_NDIM. */
 HT_API int ht_tensor_ndim(const ht_tensor *x);
-HT_API const int64_t *ht_tensor_shape(const ht_tensor *x);  /* global; borrowed */
-HT_API const int64_t *ht_tensor_lshape(const ht_tensor *x); /* this rank's part; borrowed */
-HT_API const int64_t *ht_tensor_stride(const ht_tensor *x); /* of the local part, in elements */
-HT_API int64_t ht_tensor_size(const ht_tensor *x);          /* elements, global */
-HT_API int64_t ht_tensor_lsize(const ht_tensor *x);         /* elements, local */
-HT_API int64_t ht_tensor_nbytes(const ht_tensor *x);        /* bytes of the local part */
-HT_API int ht_tensor_split(const ht_tensor *x);             /* axis, or HT_NONE */
-HT_API ht_dtype ht_tensor_dtype(const ht_tensor *x);
-HT_API ht_device *ht_tensor_device(const ht_tensor *x);     /* borrowed */
-HT_API ht_comm *ht_tensor_comm(const ht_tensor *x);         /* borrowed */
-HT_API bool ht_tensor_is_balanced(const ht_tensor *x);      /* slabs as ht_comm_chunk gives them */
-HT_API bool ht_tensor_is_contiguous(const ht_tensor *x);    /* row-major, on all ranks */
-HT_API bool ht_tensor_is_channels_last(const ht_tensor *x); /* likewise */
 
-/* First row of this rank's slab along the split axis; 0 without a split. Not collective. */
+/* Returns the global shape of x, one length per axis; borrowed. */
+HT_API const int64_t *ht_tensor_shape(const ht_tensor *x);
+
+/* Returns the shape of this rank's part of x, one length per axis; borrowed. */
+HT_API const int64_t *ht_tensor_lshape(const ht_tensor *x);
+
+/* Returns the strides of this rank's part of x in elements, one per axis; borrowed. */
+HT_API const int64_t *ht_tensor_stride(const ht_tensor *x);
+
+/* Returns the number of elements of x on all ranks together. */
+HT_API int64_t ht_tensor_size(const ht_tensor *x);
+
+/* Returns the number of elements of this rank's part of x. */
+HT_API int64_t ht_tensor_lsize(const ht_tensor *x);
+
+/* Returns the bytes of the elements of this rank's part of x. */
+HT_API int64_t ht_tensor_nbytes(const ht_tensor *x);
+
+/* Returns the split axis of x, or HT_NONE if x is replicated or NULL. */
+HT_API int ht_tensor_split(const ht_tensor *x);
+
+/* Returns the dtype of x; HT_DTYPE_COUNT for NULL. */
+HT_API ht_dtype ht_tensor_dtype(const ht_tensor *x);
+
+/* Returns the device that holds the memory of x; borrowed. */
+HT_API ht_device *ht_tensor_device(const ht_tensor *x);
+
+/* Returns the communicator whose ranks share x; borrowed. */
+HT_API ht_comm *ht_tensor_comm(const ht_tensor *x);
+
+/* Returns whether the slabs of x are those of ht_comm_chunk; true for a replicated x and for
+ * NULL. */
+HT_API bool ht_tensor_is_balanced(const ht_tensor *x);
+
+/* Returns whether x is stored row-major without gaps on all ranks; every rank gets the same
+ * answer. */
+HT_API bool ht_tensor_is_contiguous(const ht_tensor *x);
+
+/* Returns whether x has 4 axes and is stored channels-last (N, H, W, C) without gaps on all ranks;
+ * every rank gets the same answer. */
+HT_API bool ht_tensor_is_channels_last(const ht_tensor *x);
+
+/* Returns the global index of the first row of this rank's slab of x along the split axis; 0
+ * without a split. */
 HT_API int64_t ht_tensor_offset(const ht_tensor *x);
 
-/* Bytes of all elements. Not collective. */
+/* Returns the bytes of all elements of x on all ranks together. A replicated x counts once. */
 HT_API int64_t ht_tensor_gnbytes(const ht_tensor *x);
 
-/* The local shapes of all ranks of x's communicator, rank r's from map[r * ndim] on; and the
- * indices along the split axis that each rank holds, and where they begin (HT_ERR_ARGUMENT without
- * a split). The arrays are the caller's. Not collective. */
+/* Writes the shape of each rank's part of x to map.
+ *
+ * map: the caller's array of ranks * ndim lengths; the shape of rank r begins at map[r * ndim].
+ * Not collective. */
 HT_API ht_status ht_tensor_lshape_map(const ht_tensor *x, int64_t map[]);
+
+/* Writes the length and the first index of each rank's slab of x along the split axis.
+ *
+ * counts: the caller's array; counts[r] is the length of rank r's slab.
+ * displs: the caller's array; displs[r] is the global index at which that slab begins.
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT if x has no split. */
 HT_API ht_status ht_tensor_counts_displs(const ht_tensor *x, int64_t counts[], int64_t displs[]);
 
-/* Address of the first element of the local part, for reading. NULL when the part is empty or not
- * in host memory. Valid until the tensor is released or written in place. Not collective. */
+/* Returns the address of the first element of this rank's part of x, for reading.
+ *
+ * Updates of that memory that are still pending are completed first. The address is valid until x
+ * is released or written in place.
+ * Not collective.
+ * Result: NULL if the part is empty or is not in host memory. */
 HT_API const void *ht_tensor_data(const ht_tensor *x);
 
-/* As ht_tensor_data, for writing: raises the storage's version, so that a backward pass that needs
- * the old values reports it. Not collective. */
+/* Returns the address of ht_tensor_data for writing.
+ *
+ * It raises the version of the storage of x. A backward pass that needs the old values then reports
+ * an error. A read-only x (ht_broadcast_to, ht_scalar) is not refused, but must not be written.
+ * Not collective. */
 HT_API void *ht_tensor_mutable_data(ht_tensor *x);
 
-/* The one element of a tensor of size 1, on every rank: as a double, which rounds integers beyond
- * 2^53 and has no complex numbers (HT_ERR_DTYPE); in the long form as what it is. Collective if x
- * is split. */
+/* Writes the one element of x to *value on every rank.
+ *
+ * value: receives the element as a double, which rounds integers beyond 2^53; unchanged after an
+ *   error.
+ * Collective if x is split.
+ * Errors: HT_ERR_SHAPE unless x has one element; HT_ERR_DTYPE if x is complex. */
 HT_API ht_status ht_tensor_item(ht_tensor *x, double *value);
-HT_API ht_status ht_tensor_item_ext(ht_tensor *x, ht_number *value);
-HT_API double ht_item(ht_tensor *x);        /* as ht_tensor_item; NaN on failure */
-HT_API ht_number ht_item_ext(ht_tensor *x); /* as ht_tensor_item_ext; a NaN on failure */
 
-/* y = x converted; x itself when it has that dtype already. Logically collective; split as x.
- * Integers and bool have no gradient: the history of x ends there. A number with a fraction is cut
- * at the point for an integer dtype; one that it cannot hold becomes the nearest it can, NaN 0. An
- * integer keeps its low bits in a narrower one. A complex number loses its imaginary part. Bool is
- * x != 0. */
+/* ht_tensor_item without rounding and for complex x: *value is an ht_number of the kind of x. */
+HT_API ht_status ht_tensor_item_ext(ht_tensor *x, ht_number *value);
+
+/* Returns the one element of x as ht_tensor_item does; NaN after an error. Collective if x is
+ * split. */
+HT_API double ht_item(ht_tensor *x);
+
+/* Returns the one element of x as ht_tensor_item_ext does; NaN after an error. Collective if x is
+ * split. */
+HT_API ht_number ht_item_ext(ht_tensor *x);
+
+/* Returns x converted to dtype, or x itself if it has that dtype already.
+ *
+ * A fraction is cut off for an integer dtype. A number outside the range of an integer dtype
+ * becomes the nearest one inside it, and NaN becomes 0. An integer keeps its low bits in a narrower
+ * integer dtype. A complex number loses its imaginary part. Bool is x != 0.
+ * Logically collective. Differentiable; integers and bool have no gradient, so the history of x
+ * ends there.
+ * Result: the shape and split of x.
+ * Errors: HT_ERR_ARGUMENT if dtype is invalid. */
 HT_API ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype);
 
-/* A copy with memory of its own, row-major. Logically collective; split as x. */
+/* Returns a row-major copy of x with memory of its own.
+ *
+ * Logically collective. Differentiable.
+ * Result: the shape, dtype and split of x. */
 HT_API ht_tensor *ht_copy(ht_tensor *x);
 
-/* x itself when it is row-major contiguous, else a copy; on all ranks alike, whether or not the
- * part of one is dense by luck (one row is in any order). Split as x. */
+/* Returns x itself if ht_tensor_is_contiguous(x), else ht_copy(x).
+ *
+ * All ranks return the same of the two. A part that happens to be dense does not count: one row is
+ * dense in any order.
+ * Logically collective. Differentiable.
+ * Result: the shape, dtype and split of x. */
 HT_API ht_tensor *ht_contiguous(ht_tensor *x);
 
-/* x itself when it is stored channels-last, else such a copy; x is (N, C, H, W). Split as x. */
+/* Returns x itself if ht_tensor_is_channels_last(x), else a copy that is stored channels-last.
+ *
+ * x: (N, C, H, W).
+ * Logically collective. Differentiable.
+ * Result: the shape, dtype and split of x.
+ * Errors: HT_ERR_SHAPE unless x has 4 axes. */
 HT_API ht_tensor *ht_channels_last(ht_tensor *x);
 
-/* x on another device; x itself when it is there. Logically collective; split as x. */
+/* Returns a copy of x on device, or x itself if it is there already.
+ *
+ * A copy between two devices whose memory the host cannot reach passes through host memory.
+ * Logically collective. Differentiable.
+ * Result: the shape, dtype and split of x. */
 HT_API ht_tensor *ht_to_device(ht_tensor *x, ht_device *device);
 
-/* x <- y, converted and broadcast to x's shape, in place; they may overlap. Logically collective; y
- * is resplit as x. While gradients are recorded, what is written through a view is known to the
- * tensor that it is a view of, and to its other views; leaves that require gradients, and views of
- * them, are refused (ht_set_grad_enabled), and so are views that were cut off, by ht_detach or made
- * with gradients off, where y needs a gradient. What is filled has no history any more. */
+/* Replaces the elements of x by those of y, converted to the dtype of x.
+ *
+ * While gradients are recorded, a write through a view reaches the history of the tensor that it
+ * views, and of the other views of that tensor.
+ *
+ * y: broadcast to the shape of x and resplit to the slabs of x; may overlap x.
+ * Logically collective; collective if y has to be resplit. Differentiable in y.
+ * Errors: HT_ERR_SHAPE if y does not broadcast to x. HT_ERR_STATE if x is read-only. While
+ * gradients are recorded, HT_ERR_STATE if x is a leaf that requires gradients or a view of one
+ * (ht_set_grad_enabled). It is also returned if y needs a gradient and x is a view that was cut off
+ * by ht_detach or by gradients being off. */
 HT_API ht_status ht_copy_(ht_tensor *x, ht_tensor *y);
-HT_API ht_status ht_fill_(ht_tensor *x, double value); /* converted (ht/number.h) */
+
+/* Sets every element of x to value, converted to the dtype of x as ht/number.h says.
+ *
+ * While gradients are recorded, x loses its history.
+ * Logically collective.
+ * Errors: HT_ERR_STATE where ht_copy_ refuses x. */
+HT_API ht_status ht_fill_(ht_tensor *x, double value);
+
+/* ht_fill_ of x with an ht_number as the value, which nothing rounds first. An integer outside the
+ * range of an integer dtype is HT_ERR_ARGUMENT. Logically collective. */
 HT_API ht_status ht_fill_ext_(ht_tensor *x, ht_number value);
 
-/* Makes x share y's body: shape, dtype, split, device and memory. Refused when x is a view or the
- * result of an operation in a graph, when y is a read-only view, for integers where x requires
- * gradients, and where a data-parallel wrapper updates x: unless the two agree in all but memory,
- * and no other parameter of a wrapper lies there. A gradient of x that does not fit the new body is
- * dropped, and a graph recorded before can give x no gradient any more. Logically collective. */
+/* Makes x share the body of y: shape, dtype, split, device and memory.
+ *
+ * A gradient of x that does not fit the new body is dropped. A graph that was recorded before can
+ * give x no gradient any more.
+ * Logically collective.
+ * Errors: HT_ERR_STATE if x is a view, or the result of an operation in a graph. HT_ERR_ARGUMENT if
+ * y is a read-only view. HT_ERR_DTYPE if x requires gradients and y is of integers or bool. If a
+ * data-parallel wrapper updates x, HT_ERR_STATE unless x and y agree in all but memory; that memory
+ * must not hold another parameter of a wrapper. */
 HT_API ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y);
 
-/* The local part as a process-local tensor on HT_COMM_SELF, sharing memory but no history, as what
- * ht_detach returns. Not collective. */
+/* Returns this rank's part of x as a process-local tensor on HT_COMM_SELF.
+ *
+ * The result shares the memory of x. Like a result of ht_detach, it has no history.
+ * Not collective. */
 HT_API ht_tensor *ht_tensor_local(ht_tensor *x);
 
 HT_END_DECLS
