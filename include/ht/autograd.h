@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Automatic differentiation: define by run. Operations on tensors that require gradients record
- * nodes; ht_backward runs them in reverse order of creation and adds to the gradients of leaves. It
- * works through split tensors: the gradient of a replicated operand is summed over the
- * communicator. A gradient has the dtype of its tensor: what comes from an operation in a wider one
- * is rounded to it before it is added to what other uses and passes gave, as in PyTorch. The
- * gradient of a complex leaf z is dL/d(Re z) + i dL/d(Im z), as PyTorch's. */
+ * Automatic differentiation, define by run.
+ *
+ * Operations on tensors that require gradients record nodes. ht_backward runs the nodes in reverse
+ * order of creation and adds to the gradients of leaves. A leaf is a tensor that no recorded
+ * operation made. Split tensors are differentiated in the same way: the gradient of a replicated
+ * operand is summed over the communicator.
+ *
+ * The rules are those of PyTorch. A gradient has the dtype of its tensor. A gradient from an
+ * operation in a wider dtype is rounded to that dtype, and then added to the gradients of other
+ * uses and passes. The gradient of a complex leaf z is dL/d(Re z) + i dL/d(Im z).
+ *
+ * Collectivity: ht_backward and ht_backward_ext are collective like the operations that they
+ * differentiate. Calls that change a tensor or a graph are logically collective over the
+ * communicator of their tensor. Queries are not collective. Tensors that calls return are scoped
+ * (ht/object.h) unless their comment says borrowed. */
 #ifndef HT_AUTOGRAD_H
 #define HT_AUTOGRAD_H
 
@@ -13,60 +22,135 @@
 
 HT_BEGIN_DECLS
 
-/* Leaves only (tensors no recorded operation made); floating or complex dtypes only. */
+/* Sets whether operations on the leaf x are recorded and ht_backward gives it a gradient.
+ *
+ * requires_grad: true needs a floating or complex dtype.
+ * Errors: HT_ERR_STATE unless x is a leaf. For true, HT_ERR_DTYPE if x is of integers or bool, and
+ * HT_ERR_ARGUMENT if x is from ht_scalar. */
 HT_API ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad);
+
+/* Returns whether x requires gradients, or was made by a recorded operation; false for NULL. */
 HT_API bool ht_tensor_requires_grad(const ht_tensor *x);
+
+/* Returns whether x is a leaf: no recorded operation made it; false for NULL. */
 HT_API bool ht_tensor_is_leaf(const ht_tensor *x);
 
-/* The gradient of a leaf after ht_backward; borrowed; NULL when there is none yet. */
+/* Returns the gradient of the leaf x after ht_backward; borrowed; NULL while it has none. */
 HT_API ht_tensor *ht_tensor_grad(const ht_tensor *x);
 
-/* Replaces the gradient (retained, a broadcast view copied; NULL removes it). Same shape, dtype,
- * device, communicator and slabs as x. */
+/* Replaces the gradient of x by grad.
+ *
+ * grad: retained; a read-only broadcast view is copied. NULL removes the gradient.
+ * Errors: HT_ERR_SHAPE unless grad has the shape, dtype, device, communicator and slabs of x. */
 HT_API ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad);
 
-/* Gradients of the real one-element tensor `loss` with respect to all leaves it depends on, added
- * to what is there. The graph is released. Collective like the operations it differentiates. An
- * error of before that was not cleared stays; one that made the loss NULL is returned. */
+/* Adds d loss / d leaf to the gradient of every leaf that loss depends on, and releases the graph.
+ *
+ * An error from before the call that was not cleared stays (ht_error_get).
+ * loss: one element of a real dtype. If an earlier error made it NULL, that error is returned.
+ * Errors: HT_ERR_SHAPE unless loss has one element. HT_ERR_DTYPE if it is complex. HT_ERR_STATE if
+ * loss depends on nothing that requires gradients, an earlier pass released its graph, or a saved
+ * tensor was written in place. */
 HT_API ht_status ht_backward(ht_tensor *loss);
 
-/* As ht_backward from any tensor with the seed gradient `grad` (shape, device and communicator of
- * x, of any split and floating dtype; NULL: ones, whatever made it NULL); keep = true leaves the
- * graph for another pass. */
+/* ht_backward from a tensor x of any shape, with a seed gradient.
+ *
+ * grad: the gradient of the result with respect to x, with the shape, device and communicator of x.
+ *   It may have any split and any floating dtype; a complex dtype needs a complex x. NULL stands
+ *   for ones, even if an error made it NULL.
+ * keep: true keeps the graph for another pass.
+ * Errors: HT_ERR_SHAPE if grad does not fit x. HT_ERR_STATE as for ht_backward. */
 HT_API ht_status ht_backward_ext(ht_tensor *x, ht_tensor *grad, bool keep);
 
-/* The same values cut off from the graph; a view. */
+/* Returns a view of x that is cut off from the graph: the same memory without a history. */
 HT_API ht_tensor *ht_detach(ht_tensor *x);
 
-/* While recording is off on a thread, operations leave no graph. Returns the previous setting:
- *     bool was = ht_set_grad_enabled(false); ...; ht_set_grad_enabled(was); */
+/* Turns recording on the calling thread on or off, and returns the previous setting.
+ *
+ * While it is off, operations record no graph:
+ *     bool was = ht_set_grad_enabled(false);
+ *     ...;
+ *     ht_set_grad_enabled(was);
+ * enabled: true records; a thread begins with true. */
 HT_API bool ht_set_grad_enabled(bool enabled);
+
+/* Returns whether operations of the calling thread are recorded. */
 HT_API bool ht_is_grad_enabled(void);
 
-/* Hooks. A tensor hook sees the gradient that arrives (complete, for a leaf: before accumulation)
- * and may return a replacement (as a seed), or NULL to keep it. After a write in place it is still
- * the gradient of the value that x had when the hook was registered. A ready hook runs once in a
- * pass, after all that reaches a leaf was accumulated. Returned ids remove hooks, also from within
- * one; 0 is never an id. */
+/* Receives the gradient of a tensor; returns a replacement, or NULL to keep grad.
+ *
+ * grad: borrowed. For the result of an operation it is complete. For a leaf it is the gradient that
+ *   arrives from one use, before it is accumulated. After a write in place it is still the gradient
+ *   of the value that the tensor had when the hook was registered.
+ * user: as it was registered.
+ * Result: fits grad as the seed of ht_backward_ext fits its tensor. */
 typedef ht_tensor *ht_tensor_hook_fn(ht_tensor *grad, void *user);
+
+/* Receives a leaf once in a pass, after all of its gradient was accumulated. user is as it was
+ * registered. */
 typedef void ht_grad_ready_fn(ht_tensor *leaf, void *user);
+
+/* Registers a hook that a backward pass calls with the gradient of x.
+ *
+ * hook: called with user; several hooks of x run in the order of registration.
+ * Result: an id for ht_tensor_remove_hook; 0 after an error and never otherwise.
+ * Errors: HT_ERR_ARGUMENT if hook is NULL. HT_ERR_STATE unless x requires gradients. */
 HT_API uint64_t ht_tensor_register_hook(ht_tensor *x, ht_tensor_hook_fn *hook, void *user);
+
+/* Registers a hook that a backward pass calls once, when the gradient of leaf is complete.
+ *
+ * hook: called with leaf and user.
+ * Result: an id for ht_tensor_remove_hook; 0 after an error and never otherwise.
+ * Errors: HT_ERR_ARGUMENT if hook is NULL. HT_ERR_STATE unless leaf is a leaf that requires
+ * gradients. */
 HT_API uint64_t ht_tensor_register_grad_ready_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
                                                    void *user);
+
+/* Removes the hook of x that has this id; a hook may call it, also for itself.
+ * Errors: HT_ERR_ARGUMENT if x has no hook of this id. */
 HT_API ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id);
 
-/* Writing an operation of one's own: make the result with gradients off, then record it.
- * ht_node_new returns NULL when nothing needs a gradient; the calls below then do nothing.
- * `backward` reads ht_node_saved(node, i), and sets grad_inputs[i] (scoped tensors; NULL = zero)
- * for the inputs for which ht_node_needs(node, i). */
+/* Computes the gradients of the inputs of a recorded operation.
+ *
+ * It reads the tensors that the operation saved with ht_node_saved(node, i).
+ * grad_output: the gradient of the output.
+ * grad_inputs: one scoped tensor for each input; NULL stands for zero. Only inputs for which
+ *   ht_node_needs(node, i) is true are read. */
 typedef void ht_backward_fn(ht_node *node, ht_tensor *grad_output, ht_tensor *grad_inputs[]);
+
+/* Begins to record an operation of the program's own, which made its result with gradients off.
+ *
+ * name: for messages; borrowed, and not copied.
+ * backward: runs in a backward pass.
+ * count, inputs: the operands; items may be NULL.
+ * Result: a node for ht_node_set_output, which takes it over; NULL if no input needs a gradient or
+ *   recording is off. ht_node_save, ht_node_context and ht_node_set_output accept that NULL. */
 HT_API ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
                             ht_tensor *const inputs[]);
-HT_API void ht_node_save(ht_node *node, ht_tensor *x);     /* input or output; NULL allowed */
-HT_API void *ht_node_context(ht_node *node, size_t bytes); /* zeroed plain memory, freed with it */
-HT_API ht_tensor *ht_node_set_output(ht_node *node,
-                                     ht_tensor *y); /* ends the recording; returns y */
+
+/* Saves the input or output x in node for the backward pass. x may be NULL; it takes an index, too.
+ * Nothing happens if node is NULL. */
+HT_API void ht_node_save(ht_node *node, ht_tensor *x);
+
+/* Returns plain memory of node, zeroed and freed with it; NULL if node is NULL.
+ *
+ * bytes: the size; the first call for a node allocates, later calls return the same memory. */
+HT_API void *ht_node_context(ht_node *node, size_t bytes);
+
+/* Ends the recording: node becomes the history of y, and is taken over.
+ *
+ * An y of integers or bool stays without a history.
+ * Result: y itself; NULL if y is NULL. It is also NULL if ht_node_new reported that an input was
+ *   written through another tensor. */
+HT_API ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y);
+
+/* Returns the tensor that the call number index (from 0) of ht_node_save saved in node.
+ *
+ * Result: NULL if it was saved as NULL or index is out of range.
+ * Errors: HT_ERR_STATE, with NULL, if it was written in place since. */
 HT_API ht_tensor *ht_node_saved(ht_node *node, int index);
+
+/* Returns whether input number index (from 0) of node needs a gradient; index is not checked. */
 HT_API bool ht_node_needs(const ht_node *node, int index);
 
 HT_END_DECLS
