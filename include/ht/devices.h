@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Devices: "cpu" (= "cpu:0"), virtual host devices "cpu:1", "cpu:2", ... with memory accounting of
- * their own, and devices of backend modules, loaded on first use from HT_BACKEND_PATH, then from
- * the library's own folder ("cuda:0" loads libht_cuda.so). */
+ * Devices. No call here is collective; ranks may use different devices.
+ *
+ * "cpu" is "cpu:0". "cpu:1", "cpu:2", ... are virtual host devices, each with memory accounting of
+ * its own. Other names are devices of backend modules: "cuda:0" loads libht_cuda.so. A module is
+ * loaded on first use, from HT_BACKEND_PATH and then from the library's own folder. */
 #ifndef HT_DEVICES_H
 #define HT_DEVICES_H
 
@@ -10,35 +12,47 @@
 
 HT_BEGIN_DECLS
 
-/* The device with this name; borrowed, lives until ht_finalize. NULL with an error when the backend
- * is missing, refused, or has no such device. Not collective; ranks may pass different names. */
+/* Returns the device of this name.
+ *
+ * name: BACKEND or BACKEND:INDEX; the index is 0 by default. Ranks may pass different names.
+ * Not collective.
+ * Result: borrowed; lives until ht_finalize.
+ * Errors: NULL, with HT_ERR_ARGUMENT if name is malformed. An error of another code says that the
+ * backend is missing, refused to start, or has no such device. */
 HT_API ht_device *ht_device_get(const char *name);
 
-/* The device new tensors go to; "cpu" at first. Per thread. Source: heat.get_device, use_device. */
+/* Returns the device on which the calling thread makes new tensors; "cpu" at first; borrowed.
+ * Source: heat.get_device. */
 HT_API ht_device *ht_get_device(void);
+
+/* Makes device the one on which the calling thread makes new tensors. Source: heat.use_device. */
 HT_API ht_status ht_use_device(ht_device *device);
 
+/* Returns the full name of device, "cpu:0"; borrowed; "none" for NULL. */
 HT_API const char *ht_device_name(const ht_device *device);
 
-/* Memory of a device as its caching allocator sees it. Bytes. */
+/* The memory of a device in its caching allocator, in bytes. */
 typedef struct ht_device_memory {
-    size_t in_use;      /* held by live storages */
+    size_t in_use;      /* used by live storages */
     size_t cached;      /* free, kept for reuse */
     size_t peak;        /* highest in_use so far */
-    uint64_t allocated; /* storages handed out so far */
-    uint64_t missed;    /* of these, how many had to ask the system */
+    uint64_t allocated; /* number of storages handed out so far */
+    uint64_t missed;    /* number of them that the system had to provide */
 } ht_device_memory;
 
+/* Writes the use of the memory of device to *memory. */
 HT_API ht_status ht_device_get_memory(ht_device *device, ht_device_memory *memory);
 
-/* Gives cached memory back to the system. Not collective. */
+/* Gives the cached memory of device back to the system. */
 HT_API void ht_device_empty_cache(ht_device *device);
 
-/* Kernels so far that the device has not, and that ran on the host, with their operands copied
- * there and back. HT_FALLBACK=error makes the first an error. Not collective. */
+/* Returns how many kernels have run on the host because device lacks them.
+ *
+ * Their operands are copied to the host and back. With HT_FALLBACK=error the first such kernel is
+ * an error. */
 HT_API int64_t ht_device_fallbacks(const ht_device *device);
 
-/* Waits until all work queued on the device is done. Not collective. */
+/* Waits until all work queued on device is done; reports an error that this work had. */
 HT_API ht_status ht_device_synchronize(ht_device *device);
 
 HT_END_DECLS

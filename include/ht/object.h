@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counted objects and the scopes that hold temporary ones.
+ * Counted objects and the scopes that keep temporary ones. No call here is collective.
  *
- * Owned: a handle from a constructor whose comment says "owned" is released by its caller.
- * Scoped: a tensor or value returned by a function belongs to the innermost open scope of the
- * calling thread and dies when that scope closes, unless it was retained. Borrowed: valid as long
- * as the object it was asked from. doc/ownership.md tells the whole story. */
+ * Owned: the caller releases a handle from a constructor whose comment says "owned".
+ * Scoped: a tensor or value that a function returns belongs to the innermost open scope of the
+ * calling thread. It dies when that scope closes, unless it was retained.
+ * Borrowed: a handle is valid as long as the object that it was asked from.
+ * doc/ownership.md has the details. */
 #ifndef HT_OBJECT_H
 #define HT_OBJECT_H
 
@@ -13,31 +14,39 @@
 
 HT_BEGIN_DECLS
 
-/* Adds one to the count of any handle and returns it; NULL stays NULL. Not collective. */
+/* Adds one to the count of the handle object, and returns it; NULL stays NULL. */
 HT_API void *ht_retain(void *object);
 
-/* Takes one from the count of any handle; the last release destroys the object. NULL is ignored,
- * and so is, with a warning, what is released after ht_finalize or MPI_Finalize. Not collective. */
+/* Takes one from the count of the handle object; the last release destroys it.
+ *
+ * NULL is ignored. After ht_finalize or MPI_Finalize a handle is ignored, too, and the first one is
+ * warned about. */
 HT_API void ht_release(void *object);
 
-/* Opens a scope on the calling thread: every tensor and value made until its close lives in it.
- * Not collective. */
+/* Opens a scope on the calling thread: tensors and values made until its close belong to it. */
 HT_API ht_scope *ht_scope_open(void);
 
-/* Releases what the scope holds. Scopes opened inside it and still open are closed too (debug
- * builds log where they were opened). NULL is ignored. Not collective. */
+/* Releases the objects of scope, the last one first, and closes it.
+ *
+ * Scopes that were opened inside it and are still open are closed, too. This is logged at level
+ * debug; debug builds log where they were opened. NULL is ignored.
+ * Errors: HT_ERR_STATE (ht_error_get) unless scope is open on the calling thread. */
 HT_API void ht_scope_close(ht_scope *scope);
 
-/* Closes the scope and hands one tensor or value of it to the scope around it. Returns `object`;
- * NULL stays NULL. Not collective. */
+/* Closes scope and hands object, a tensor or value of it, to the next outer scope.
+ *
+ * Result: object; NULL stays NULL. */
 HT_API void *ht_scope_return(ht_scope *scope, void *object);
 
-/* Hands one reference of the caller's to the innermost open scope of the calling thread: how a
- * tensor made on another thread, or retained earlier, becomes temporary again. Returns `object`. */
+/* Hands one reference that the caller owns to the innermost open scope of the calling thread.
+ *
+ * A tensor that was made on another thread, or retained earlier, becomes temporary again.
+ * Result: object; NULL stays NULL. */
 HT_API void *ht_scope_adopt(void *object);
 
-/* Number of live objects of one kind ("tensor", "storage", "node", "module", ...); of all kinds for
- * NULL. For tests and leak hunting. Not collective. */
+/* Returns the number of live objects of one kind, for tests and the search for leaks.
+ *
+ * kind: "tensor", "storage", "node", "module" and so on; NULL counts all kinds. */
 HT_API int64_t ht_live_objects(const char *kind);
 
 HT_END_DECLS

@@ -10,23 +10,39 @@
 
 HT_BEGIN_DECLS
 
-/* Writes x to `stream` on rank 0 of its communicator. A process-local tensor is written by every
- * rank that calls this, after "[rank/ranks] " as Heat's local printing does it; one rank alone
- * writes it inside if (ht_comm_rank(HT_COMM_WORLD) == 0). Collective if x is split; only the shown
- * elements travel. */
+/* Writes the text of x to stream on rank 0 of its communicator.
+ *
+ * A process-local tensor is written by every rank that calls this, after "[rank/ranks] ", like
+ * Heat's local printing. Inside if (ht_comm_rank(HT_COMM_WORLD) == 0) one rank alone writes it.
+ * stream: not NULL on any rank.
+ * Collective if x is split; only the elements that are shown travel. */
 HT_API ht_status ht_print(ht_tensor *x, FILE *stream);
 
-/* The text of ht_print on every rank, to be freed with free(). Collective if x is split. */
+/* Returns the text that ht_print writes for x, on every rank.
+ *
+ * Collective if x is split.
+ * Result: owned; the caller passes it to free(). NULL after an error. */
 HT_API char *ht_tensor_str(ht_tensor *x);
 
-HT_API void ht_set_printoptions(int precision, int threshold, int edgeitems); /* 4, 1000, 3 */
-/* NULL: not wanted. */
+/* Sets how the process prints tensors.
+ *
+ * precision: digits after the point; 4 by default.
+ * threshold: a tensor with more elements is summarised; 1000 by default.
+ * edgeitems: the items at each end of an axis that a summary shows; 3 by default.
+ * Not collective; ranks that print a split tensor use the same threshold and edgeitems. */
+HT_API void ht_set_printoptions(int precision, int threshold, int edgeitems);
+
+/* Writes the current options to *precision, *threshold and *edgeitems; NULL skips one. Not
+ * collective. */
 HT_API void ht_get_printoptions(int *precision, int *threshold, int *edgeitems);
 
-/* Writes what the library was built with and what it sees, as ht-info prints it: libraries, SIMD
- * level, threads, nodes with their ranks, devices. Rank 0 of `comm` writes to `file`, which may be
- * NULL on the others. Collective over `comm`. Errors: HT_ERR_ARGUMENT. Source:
- * numpy.show_config. */
+/* Writes the features of the library and of the machine, as ht-info prints them.
+ *
+ * They are libraries, SIMD level, threads, nodes with their ranks, and devices.
+ * file: rank 0 of comm writes to it; may be NULL on the other ranks.
+ * Collective over comm.
+ * Errors: HT_ERR_ARGUMENT if comm is NULL, or file is NULL on rank 0.
+ * Source: numpy.show_config. */
 HT_API ht_status ht_show_config(ht_comm *comm, FILE *file);
 
 HT_END_DECLS

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Element types, the handles of the library, and constants that several topics share. */
+ * Element types, the handles of the library, and constants that several topics share. No call here
+ * is collective. */
 #ifndef HT_TYPES_H
 #define HT_TYPES_H
 
@@ -13,7 +14,7 @@
 
 HT_BEGIN_DECLS
 
-/* Opaque handles. Every one is a counted object: ht_retain, ht_release (ht/object.h). */
+/* Opaque handles. Each is a counted object: ht_retain, ht_release (ht/object.h). */
 typedef struct ht_comm ht_comm;
 typedef struct ht_dataloader ht_dataloader;
 typedef struct ht_dataset ht_dataset;
@@ -28,11 +29,12 @@ typedef struct ht_tensor ht_tensor;
 typedef struct ht_value ht_value;
 
 #define HT_NONE     INT_MIN       /* no split; all axes */
-#define HT_LOCAL    (INT_MIN + 1) /* as the split of a factory: this rank's own (ht/factories.h) */
-#define HT_MAX_NDIM 8
+#define HT_LOCAL    (INT_MIN + 1) /* the split of a factory: this rank's own (ht/factories.h) */
+#define HT_MAX_NDIM 8             /* the most axes of a tensor */
 
-/* One row per element type: enumerator, name, bytes of one element.
- * The order is the order of promotion inside a kind (ht_promote_types). */
+/* The element types, one row each: enumerator, name, bytes of one element.
+ *
+ * Inside a kind they are in the order of promotion (ht_promote_types). */
 #define HT_DTYPE_LIST(X)            \
     X(HT_BOOL, "bool", 1)           \
     X(HT_UINT8, "uint8", 1)         \
@@ -54,65 +56,85 @@ typedef enum ht_dtype {
         HT_DTYPE_COUNT
 } ht_dtype;
 
-/* Name of a dtype as NumPy spells it, "float32"; "invalid" outside the list. Not collective. */
+/* Returns the name of dtype in NumPy's spelling, "float32"; "invalid" outside the list. */
 HT_API const char *ht_dtype_name(ht_dtype dtype);
 
-/* Bytes of one element; 0 outside the list. Not collective. */
+/* Returns the bytes of one element of dtype; 0 outside the list. */
 HT_API size_t ht_dtype_size(ht_dtype dtype);
 
-/* The dtype with this name, or HT_DTYPE_COUNT. Not collective. */
+/* Returns the dtype of this name, or HT_DTYPE_COUNT if there is none or name is NULL. */
 HT_API ht_dtype ht_dtype_from_name(const char *name);
 
-HT_API bool ht_dtype_is_integer(ht_dtype dtype);  /* bool is none */
-HT_API bool ht_dtype_is_floating(ht_dtype dtype); /* float16 ... float64 */
+/* Returns whether dtype is an integer type; bool is not. */
+HT_API bool ht_dtype_is_integer(ht_dtype dtype);
+
+/* Returns whether dtype is float16, bfloat16, float32 or float64. */
+HT_API bool ht_dtype_is_floating(ht_dtype dtype);
+
+/* Returns whether dtype is complex64 or complex128. */
 HT_API bool ht_dtype_is_complex(ht_dtype dtype);
 
-/* The smallest dtype that both convert to by PyTorch's rules: bool < integer < floating < complex;
- * uint8 with a signed integer gives the next wider signed one, float16 with bfloat16 float32, a
- * complex with float64 complex128. Not collective. Source: torch.promote_types. (Of tensors:
- * ht_result_type.) */
+/* Returns the smallest dtype that a and b both convert to by PyTorch's rules.
+ *
+ * The kinds are ordered: bool < integer < floating < complex. uint8 and int8 give int16. float16
+ * and bfloat16 give float32. A complex dtype and float64 give complex128. ht_result_type does the
+ * same for tensors.
+ * Result: HT_DTYPE_COUNT if a or b is outside the list.
+ * Source: torch.promote_types. */
 HT_API ht_dtype ht_promote_types(ht_dtype a, ht_dtype b);
 
-/* What conversions may lose: NO: nothing changes; SAFE: no value changes; SAME_KIND: digits and
- * range, inside of bool < integer < floating < complex or to a higher one, and no sign; UNSAFE:
- * anything.
- * INTUITIVE: as SAFE, and int32 to float32. */
+/* The losses that a conversion between dtypes may have. */
 typedef enum ht_casting {
-    HT_CAST_NO,
-    HT_CAST_SAFE,
-    HT_CAST_SAME_KIND,
-    HT_CAST_UNSAFE,
-    HT_CAST_INTUITIVE
+    HT_CAST_NO,        /* the dtype does not change */
+    HT_CAST_SAFE,      /* no value changes */
+    HT_CAST_SAME_KIND, /* digits and range may be lost; the kind stays or rises, a sign is kept */
+    HT_CAST_UNSAFE,    /* any loss */
+    HT_CAST_INTUITIVE  /* no value changes; also int32 to float32 or complex64 */
 } ht_casting;
 
-/* Whether a dtype converts to another one so; int64 to float64 counts as SAFE, as in NumPy. False
- * outside the list. Not collective. Source: numpy.can_cast, heat.can_cast. */
+/* Returns whether dtype from converts to dtype to with at most the losses of casting.
+ *
+ * The kinds are ordered: bool < integer < floating < complex. int64 to float64 counts as SAFE, as
+ * NumPy counts it.
+ * Result: false if from or to is outside the list.
+ * Source: numpy.can_cast, heat.can_cast. */
 HT_API bool ht_can_cast(ht_dtype from, ht_dtype to, ht_casting casting);
 
-/* Kinds of dtypes, as the array API standard names them. */
+/* Kinds of dtypes with the names of the array API standard. */
 typedef enum ht_dtype_kind {
     HT_DTYPE_KIND_BOOL,
     HT_DTYPE_KIND_SIGNED_INTEGER,
     HT_DTYPE_KIND_UNSIGNED_INTEGER,
-    HT_DTYPE_KIND_INTEGRAL, /* both */
+    HT_DTYPE_KIND_INTEGRAL, /* signed and unsigned integers */
     HT_DTYPE_KIND_REAL_FLOATING,
     HT_DTYPE_KIND_COMPLEX_FLOATING,
     HT_DTYPE_KIND_NUMERIC /* all but bool */
 } ht_dtype_kind;
+
+/* Returns whether dtype is of kind; false outside the list. */
 HT_API bool ht_isdtype(ht_dtype dtype, ht_dtype_kind kind);
 
-/* Limits of integers, and of floating numbers (of complex ones those of their parts): eps is what
- * lies between 1 and the next number, tiny the least that has all its digits. bits is 0 where the
- * dtype is of another kind. Not collective. */
+/* The limits of an integer dtype. */
 typedef struct ht_iinfo {
-    int bits;
-    int64_t min, max;
+    int bits;         /* of one element; 0: not an integer dtype */
+    int64_t min, max; /* the ends of the range */
 } ht_iinfo;
+
+/* The limits of a floating dtype, or of the parts of a complex one.
+ *
+ * eps: the difference between 1 and the next larger number.
+ * min, max: the ends of the finite range.
+ * tiny: the least positive number with all its digits. */
 typedef struct ht_finfo {
-    int bits;
+    int bits; /* of one number; 0: not a floating or complex dtype */
     double eps, min, max, tiny;
 } ht_finfo;
+
+/* Returns the limits of an integer dtype; all fields are 0 for any other. */
 HT_API ht_iinfo ht_dtype_iinfo(ht_dtype dtype);
+
+/* Returns the limits of a floating dtype, or of the parts of a complex one; all fields are 0 for
+ * any other. */
 HT_API ht_finfo ht_dtype_finfo(ht_dtype dtype);
 
 HT_END_DECLS

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * ht_value: what flows through modules, hooks, collate and gather: a tensor, a number, a list of
- * values, or a map from strings to values. Values are counted; constructors return scoped values
- * (ht/object.h) and retain what they are given. NULL operands give NULL. Not collective. */
+ * ht_value: a tensor, a number, a list of values, or a map from strings to values. Modules, hooks,
+ * collate functions and gathers pass values on.
+ *
+ * Values are counted. Constructors return scoped values (ht/object.h) and retain their arguments. A
+ * NULL operand gives NULL. No call here is collective. */
 #ifndef HT_VALUE_H
 #define HT_VALUE_H
 
@@ -18,29 +20,60 @@ typedef enum ht_value_kind {
     HT_VALUE_MAP
 } ht_value_kind;
 
+/* Returns a value that holds tensor, which is retained; NULL for NULL. */
 HT_API ht_value *ht_value_tensor(ht_tensor *tensor);
+
+/* Returns a value that holds number. */
 HT_API ht_value *ht_value_number(double number);
+
+/* Returns an empty list. */
 HT_API ht_value *ht_value_list(void);
+
+/* Returns an empty map. */
 HT_API ht_value *ht_value_map(void);
 
-/* A list of `count` tensors. */
+/* Returns a list of count values, one for each of tensors, which are retained.
+ *
+ * Errors: HT_ERR_ARGUMENT, with NULL, if tensors or one of its items is NULL. */
 HT_API ht_value *ht_value_tensors(int count, ht_tensor *const tensors[]);
 
-HT_API ht_value_kind ht_value_get_kind(const ht_value *value); /* NONE for NULL */
+/* Returns the kind of value; HT_VALUE_NONE for NULL. */
+HT_API ht_value_kind ht_value_get_kind(const ht_value *value);
 
-/* The tensor (borrowed) or number inside; NULL and 0 when the value is of another kind. */
+/* Returns the tensor in value; borrowed; NULL if value is of another kind. */
 HT_API ht_tensor *ht_value_as_tensor(const ht_value *value);
+
+/* Returns the number in value; 0 if value is of another kind. */
 HT_API double ht_value_as_number(const ht_value *value);
 
-/* Lists and maps. `item` is retained. append: HT_ERR_ARGUMENT when `list` is none; set replaces. */
+/* Returns the number of items in value; 0 unless it is a list or a map. */
 HT_API int ht_value_count(const ht_value *value);
+
+/* Appends item to list.
+ *
+ * item: retained.
+ * Errors: HT_ERR_ARGUMENT if list is not a list, or either is NULL. */
 HT_API ht_status ht_value_append(ht_value *list, ht_value *item);
-HT_API ht_value *ht_value_at(const ht_value *value,
-                             int index); /* list item or map item; borrowed */
+
+/* Returns item number index (from 0) of value, a list or a map; borrowed.
+ *
+ * Result: NULL if index is out of range. */
+HT_API ht_value *ht_value_at(const ht_value *value, int index);
+
+/* Sets the item of map at key, and releases the item that was there.
+ *
+ * key: copied.
+ * item: retained.
+ * Errors: HT_ERR_ARGUMENT if map is not a map, or one of the three is NULL. */
 HT_API ht_status ht_value_set(ht_value *map, const char *key, ht_value *item);
-HT_API ht_value *ht_value_get(const ht_value *map,
-                              const char *key);                  /* borrowed; NULL when absent */
-HT_API const char *ht_value_key(const ht_value *map, int index); /* in order of insertion */
+
+/* Returns the item of map at key; borrowed; NULL if there is none. */
+HT_API ht_value *ht_value_get(const ht_value *map, const char *key);
+
+/* Returns key number index (from 0) of map, in the order of insertion; borrowed.
+ *
+ * Result: NULL if index is out of range or map is not a map. */
+HT_API const char *ht_value_key(const ht_value *map, int index);
 
 HT_END_DECLS
 #endif
