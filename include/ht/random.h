@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counter-based random numbers (Philox 4x32-10), keyed by (seed, draw, global element index): the
- * same seed gives the same global tensor on any number of ranks and for every split. Each
- * communicator counts its own draws, so that one on a part of the ranks leaves the others' alone;
- * draw n has the same numbers on each. Logically collective. Errors: HT_ERR_DTYPE, HT_ERR_ARGUMENT
- * (a range that the dtype does not hold). Source: heat.random. */
+ * Counter-based random numbers (Philox 4x32-10), keyed by (seed, draw, global element index). The
+ * same seed gives the same global tensor on any number of ranks and for every split.
+ *
+ * Each communicator counts its own draws: a draw on a part of the ranks does not move the count of
+ * other communicators. Draw n has the same numbers on each communicator.
+ *
+ * Calls are logically collective unless their comment says otherwise. ndim, shape, dtype, split,
+ * device and comm, and the difference of short and long calls, are those of ht/factories.h. Draws
+ * with HT_LOCAL count as draws on HT_COMM_SELF, separately on each rank; ranks that have drawn
+ * equally often get the same numbers. Results are scoped.
+ *
+ * Common errors: HT_ERR_DTYPE if a call does not support dtype. HT_ERR_ARGUMENT if the range is
+ * empty, or dtype cannot hold it. Source: heat.random. */
 #ifndef HT_RANDOM_H
 #define HT_RANDOM_H
 
@@ -12,52 +20,100 @@
 
 HT_BEGIN_DECLS
 
-/* Seeds the generator of the calls below; the first draw after it is draw 0, on every communicator.
- * Logically collective. The state is the world's: its next draw. Setting it seeds, so that other
- * communicators go on with draw 0 (ht_nn_random_state_dict knows theirs, too). Of the state what is
- * NULL is not wanted. */
+/* Sets the seed of the calls below and starts again at draw 0 on every communicator. */
 HT_API void ht_random_seed(uint64_t seed);
+
+/* Writes the seed to *seed and the number of the next draw on HT_COMM_WORLD to *draw.
+ *
+ * NULL skips one. ht_nn_random_state_dict knows the draws of other communicators, too.
+ * Not collective. */
 HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);
+
+/* Sets the seed, and the number of the next draw on HT_COMM_WORLD to draw. Other communicators
+ * start again at draw 0. */
 HT_API void ht_random_set_state(uint64_t seed, uint64_t draw);
 
-/* Uniform in [0, 1), standard normal, integers in [low, high). split, and the long forms, as in
- * ht/factories.h. HT_LOCAL draws count as HT_COMM_SELF's, each rank its own: as many have the same
- * numbers on all ranks. */
+/* Draws a tensor of shape (ndim axes) and split, uniform in [0, 1); dtype is floating. */
 HT_API ht_tensor *ht_rand(int ndim, const int64_t shape[], ht_dtype dtype, int split);
+
+/* Draws a tensor of shape (ndim axes) and split from the standard normal distribution; dtype is
+ * floating. */
 HT_API ht_tensor *ht_randn(int ndim, const int64_t shape[], ht_dtype dtype, int split);
+
+/* Draws a tensor of shape (ndim axes) and split from the integers in [low, high).
+ *
+ * low, high: low < high.
+ * dtype: not complex; must hold low and high - 1. A floating dtype rounds. */
 HT_API ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[],
                              ht_dtype dtype, int split);
+
+/* ht_rand on device and comm, with the same ndim, shape, dtype and split. */
 HT_API ht_tensor *ht_rand_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
                               ht_device *device, ht_comm *comm);
+
+/* ht_randn on device and comm, with the same ndim, shape, dtype and split. */
 HT_API ht_tensor *ht_randn_ext(int ndim, const int64_t shape[], ht_dtype dtype, int split,
                                ht_device *device, ht_comm *comm);
+
+/* ht_randint on device and comm, with the same low, high, ndim, shape, dtype and split. */
 HT_API ht_tensor *ht_randint_ext(int64_t low, int64_t high, int ndim, const int64_t shape[],
                                  ht_dtype dtype, int split, ht_device *device, ht_comm *comm);
 
-/* In place: uniform in [low, high), normal with mean and standard deviation. One draw each. Neither
- * an end of the range nor its width may be more than the dtype holds. */
+/* Replaces x by one draw, uniform in [low, high).
+ *
+ * x: of a floating dtype.
+ * low, high: low <= high; the dtype of x must hold low, high and high - low.
+ * Errors: HT_ERR_STATE where ht_fill_ refuses x. */
 HT_API ht_status ht_uniform_(ht_tensor *x, double low, double high);
+
+/* Replaces x by one draw from the normal distribution with this mean and standard deviation std.
+ *
+ * x: of a floating dtype.
+ * mean, std: finite in the dtype of x; std is at least 0.
+ * Errors: HT_ERR_STATE where ht_fill_ refuses x. */
 HT_API ht_status ht_normal_(ht_tensor *x, double mean, double std);
 
-/* Normal with mean and deviation std; in the long form tensors or ht_scalar, which broadcast to the
- * shape: mean + std * randn, differentiable by both. HT_ERR_ARGUMENT: std below 0. Source:
- * heat.random.normal. */
+/* Draws a tensor of shape (ndim axes), dtype and split: mean + std z, z standard normal.
+ *
+ * mean, std: finite in dtype, which is floating; std is at least 0.
+ * Source: heat.random.normal. */
 HT_API ht_tensor *ht_normal(double mean, double std, int ndim, const int64_t shape[],
                             ht_dtype dtype, int split);
+
+/* ht_normal on device and comm, with tensors as mean and standard deviation: mean + std * randn.
+ *
+ * mean, std: tensors or ht_scalar; they broadcast to shape (ndim axes).
+ * dtype, split: those of the result.
+ * Collective if mean or std is split. Differentiable in mean and std.
+ * Errors: HT_ERR_ARGUMENT on all ranks if an element of std is below 0. HT_ERR_SHAPE if mean and
+ * std do not broadcast to shape. */
 HT_API ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_t shape[],
                                 ht_dtype dtype, int split, ht_device *device, ht_comm *comm);
 
-/* The integers below n in a random order: up to 4096 of them all orders are as likely as each other
- * (as far as the 128 bits of seed and draw tell them apart), beyond that it is a Feistel network of
- * 12 rounds of random functions, of which each rank computes its slab. Not collective. An integer
- * dtype that holds n - 1 (HT_ERR_DTYPE, HT_ERR_ARGUMENT). Source: heat.random.randperm. */
+/* Draws a random order of the integers 0 to n - 1.
+ *
+ * Up to 4096 integers, every order is as likely as any other, as far as the 128 bits of seed and
+ * draw tell orders apart. Beyond that, the order is a Feistel network of 12 rounds of random
+ * functions.
+ *
+ * dtype: an integer type that holds n - 1.
+ * Logically collective: each rank computes its own slab, and nothing is sent.
+ * Result: (n) of dtype and split.
+ * Errors: HT_ERR_DTYPE if dtype is not an integer type. HT_ERR_ARGUMENT if it does not hold n - 1.
+ * Source: heat.random.randperm. */
 HT_API ht_tensor *ht_randperm(int64_t n, ht_dtype dtype, int split);
+
+/* ht_randperm on device and comm, with the same n, dtype and split. */
 HT_API ht_tensor *ht_randperm_ext(int64_t n, ht_dtype dtype, int split, ht_device *device,
                                   ht_comm *comm);
 
-/* A copy of x with its rows (indices of axis 0) in the order that ht_randperm would draw. Split as
- * x, in the same slabs; collective if that is axis 0: one Alltoall. HT_ERR_SHAPE: no axes.
- * Differentiable. Source: heat.random.permutation. */
+/* Returns a copy of x whose rows (indices of axis 0) are in the order that ht_randperm would draw.
+ *
+ * Collective if x is split along axis 0, with one Alltoall of the rows; else logically collective.
+ * Differentiable.
+ * Result: the shape, dtype, split and slabs of x.
+ * Errors: HT_ERR_SHAPE if x has no axes.
+ * Source: heat.random.permutation. */
 HT_API ht_tensor *ht_permutation(ht_tensor *x);
 
 HT_END_DECLS
