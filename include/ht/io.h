@@ -1,6 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files. Source: heat.io. */
+ * Files of tensors: HDF5, .npy and CSV. Source: heat.io. Every loader and saver *agrees*: after an
+ * error on one rank it fails on all.
+ *
+ * Loaders. Each rank opens the file and reads its slab, in the dtype of the file, and converts it.
+ * path: a regular file. A loader of a folder takes the path of rank 0.
+ * dtype: the dtype of the result. HT_DTYPE_OF_FILE takes that of the file; for several files, the
+ *   one that theirs promote to. uint16 is read as int32 and uint32 as int64. uint64 is read as
+ *   int64, and is HT_ERR_FORMAT if a value does not fit. A file of complex numbers needs a complex
+ *   dtype (HT_ERR_DTYPE).
+ * split, device, comm: as in ht/factories.h, with HT_LOCAL in the short forms. Loaders are
+ *   collective over comm, which is ht_get_comm() in the short forms.
+ * Result: scoped, without a history. NULL on all ranks after an error on one.
+ * Errors: HT_ERR_ARGUMENT if ranks differ in dtype, split or axis. HT_ERR_IO if a file is missing
+ * or cannot be read. HT_ERR_FORMAT if its content is wrong. Messages name the file.
+ *
+ * Savers. They are collective over the communicator of x, and take the path of rank 0.
+ * A new file is written under another name, and gets its own name when it is complete. Space is
+ * reserved first, so that a full disk is HT_ERR_IO on all ranks. After an error the new file is
+ * removed, and the file that it was to replace is intact. A file that is replaced keeps its
+ * permissions. A symbolic link stays: the file that it leads to is replaced.
+ * A process-local tensor is saved by its rank alone. If several ranks save one each to the same
+ * file, the file is that of the last rank, complete. Rather, give each rank a file of its own, save
+ * on one rank, or save one tensor of all ranks (ht_array_from_local). */
 #ifndef HT_IO_H
 #define HT_IO_H
 
@@ -8,108 +30,184 @@
 
 HT_BEGIN_DECLS
 
-/* As the dtype of a loader: the file's own, or of several files what theirs promote to. */
+/* The dtype of a loader that takes the dtype of the file. */
 #define HT_DTYPE_OF_FILE HT_DTYPE_COUNT
 
-/* The data set `dataset` of an HDF5 file as a tensor of `dtype` (HT_DTYPE_OF_FILE: of the file's
- * own). Each rank opens the file by itself and reads its slab along `split` in the file's own type;
- * split, and the long form, as in ht/factories.h. uint16 is read as int32, uint32 as int64, half
- * precision as float32, and uint64 as int64 if its values fit. Complex elements are read as a
- * complex dtype only (HT_ERR_DTYPE). An enumeration is a bool if it is {FALSE = 0, TRUE = 1}, and
- * an error otherwise. `path` must be a regular file. Collective, agrees: dtype and split must be
- * the same on all ranks. Errors name file and data set: HT_ERR_IO, HT_ERR_FORMAT. */
+/* Loads the data set `dataset` of the HDF5 file path into a tensor of dtype and split.
+ *
+ * Half precision is read as float32. An enumeration {FALSE = 0, TRUE = 1} is read as bool; any
+ * other is HT_ERR_FORMAT. Messages name the data set, too.
+ * Collective, agrees. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
+
+/* ht_load_hdf5 on device and comm, with the same path, dataset, dtype and split. Collective over
+ * comm, agrees. */
 HT_API ht_tensor *ht_load_hdf5_ext(const char *path, const char *dataset, ht_dtype dtype, int split,
                                    ht_device *device, ht_comm *comm);
 
-/* Writes x as `dataset`, each rank its slab (it is split along an outer axis meanwhile where
- * slabs of its own split would be many short runs of the file), in x's dtype (bool as uint8;
- * float16 and bfloat16 as float32; complex as a compound {r, i}). mode "w" makes the file anew, "a"
- * adds to it or replaces the data set. Space is reserved first, so that a full disk is HT_ERR_IO on
- * all ranks; what could not be finished is removed, and a file that was to be replaced or added to
- * is as it was. Permissions of a file that is replaced stay; what a symbolic link leads to is
- * replaced.
+/* Writes x to the HDF5 file path as the data set `dataset`.
  *
- * A process-local tensor is saved by its rank alone. Where ranks that each save one name the same
- * file with "w", the file is that of the last one, whole; give each rank a file of its own, save on
- * one rank, or save one tensor of all ranks (ht_array_from_local). "a" to one file is for one rank
- * at a time, with a barrier in between. Rank 0's path counts. Collective over x's communicator,
- * agrees. */
+ * Each rank writes its slab. If slabs of the split of x would be many short runs of the file, x is
+ * resplit along an outer axis for the write. The data set has the dtype of x with these exceptions:
+ * bool is stored as uint8, float16 and bfloat16 as float32, and complex as a compound {r, i}.
+ *
+ * dataset: groups on the way to the name are made.
+ * mode: "w" makes the file anew. "a" adds to the file, or replaces the data set. If adding fails,
+ *   the file is as it was before. Only one rank at a time may add to a file, with a barrier in
+ *   between.
+ * Collective over the communicator of x, agrees.
+ * Errors: HT_ERR_ARGUMENT if mode or a name is invalid. HT_ERR_IO if the write fails, or the name
+ * in the file belongs to an object that is not a data set. */
 HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset,
                               const char *mode);
 
-/* The data set `dataset` of each .h5 and .hdf5 file of a folder, in the order of their names,
- * concatenated along axis 0 and split along it, or as the long form says. Shapes may differ along
- * the axis alone (HT_ERR_SHAPE); each rank opens the files that its slab lies in. HT_DTYPE_OF_FILE:
- * what their dtypes promote to. Collective, agrees. Source: heat.load_multiple_hdf5. */
+/* Loads the data set `dataset` of every .h5 and .hdf5 file of a folder as one tensor of dtype.
+ *
+ * The data sets are concatenated along axis 0 in the order of the file names. Each rank opens the
+ * files that its slab lies in.
+ * folder: the path of the folder.
+ * Collective, agrees.
+ * Result: split along axis 0.
+ * Errors: HT_ERR_SHAPE if shapes differ along another axis. HT_ERR_IO if the folder has no such
+ * file.
+ * Source: heat.load_multiple_hdf5. */
 HT_API ht_tensor *ht_load_multiple_hdf5(const char *folder, const char *dataset, ht_dtype dtype);
+
+/* ht_load_multiple_hdf5 of folder, dataset and dtype with any axis and split, on device and comm.
+ *
+ * axis: the data sets are concatenated along it.
+ * Collective over comm, agrees. */
 HT_API ht_tensor *ht_load_multiple_hdf5_ext(const char *folder, const char *dataset, ht_dtype dtype,
                                             int axis, int split, ht_device *device, ht_comm *comm);
 
-/* NumPy's file of one array (.npy, versions 1 to 3, C and Fortran order, either byte order) as a
- * tensor of `dtype` (HT_DTYPE_OF_FILE: of the file's own), each rank reading its slab by itself;
- * split, and the long form, as in ht/factories.h. uint16 is read as int32, uint32 as int64, and
- * uint64 as int64 if its values fit; complex elements are read as a complex dtype only
- * (HT_ERR_DTYPE). Longer floats, texts, times, records and objects are HT_ERR_FORMAT, as is a file
- * that is damaged or too short. Collective, agrees. Errors name the file: HT_ERR_IO,
- * HT_ERR_FORMAT. Source: numpy.load. */
+/* Loads NumPy's array in the .npy file path into a tensor of dtype and split.
+ *
+ * Versions 1 to 3, C and Fortran order, and either byte order are read.
+ * Collective, agrees.
+ * Errors: HT_ERR_FORMAT also for longer floats, texts, times, records and objects, and for a file
+ * that is damaged or too short.
+ * Source: numpy.load. */
 HT_API ht_tensor *ht_load_npy(const char *path, ht_dtype dtype, int split);
+
+/* ht_load_npy on device and comm, with the same path, dtype and split. Collective over comm,
+ * agrees. */
 HT_API ht_tensor *ht_load_npy_ext(const char *path, ht_dtype dtype, int split, ht_device *device,
                                   ht_comm *comm);
 
-/* All .npy files of a folder, in the order of their names, concatenated along an axis: `split` of
- * the short form, along which the result is split, too. Shapes may differ along it alone; each rank
- * reads what its slab needs, whatever the number of files. HT_DTYPE_OF_FILE: what their dtypes
- * promote to. A folder without such a file is HT_ERR_IO, shapes that do not fit are HT_ERR_SHAPE.
- * Collective, agrees. Source: heat.load_npy_from_path. */
+/* Loads all .npy files of a folder as one tensor of dtype.
+ *
+ * The arrays are concatenated along split in the order of the file names. Each rank reads what its
+ * slab needs, for any number of files.
+ * path: the path of the folder.
+ * split: the axis of the concatenation, and the split of the result.
+ * Collective, agrees.
+ * Errors: HT_ERR_SHAPE if shapes differ along another axis. HT_ERR_IO if the folder has no such
+ * file.
+ * Source: heat.load_npy_from_path. */
 HT_API ht_tensor *ht_load_npy_from_path(const char *path, ht_dtype dtype, int split);
+
+/* ht_load_npy_from_path of path and dtype with any split, on device and comm.
+ *
+ * axis: the arrays are concatenated along it.
+ * Collective over comm, agrees. */
 HT_API ht_tensor *ht_load_npy_from_path_ext(const char *path, ht_dtype dtype, int axis, int split,
                                             ht_device *device, ht_comm *comm);
 
-/* Writes x as a .npy file of version 1.0 in row-major order, each rank its slab, in x's dtype
- * (bfloat16 as float32). The file gets its name when it is whole, as ht_save_hdf5's with "w":
- * space, permissions, links and process-local tensors as there. Collective over x's communicator,
- * agrees. Errors: HT_ERR_IO. Source: numpy.save. */
+/* Writes x to the .npy file path, version 1.0, in row-major order.
+ *
+ * Each rank writes its slab. If slabs of the split of x would be many short runs of the file, x is
+ * resplit along an outer axis for the write. The file has the dtype of x, except that bfloat16 is
+ * stored as float32.
+ * Collective over the communicator of x, agrees.
+ * Errors: HT_ERR_IO if the write fails.
+ * Source: numpy.save. */
 HT_API ht_status ht_save_npy(ht_tensor *x, const char *path);
 
-/* A table of numbers as text, (rows, columns), of a dtype that is not complex (HT_DTYPE_OF_FILE:
- * float64), each rank reading a range of bytes. The first `header_lines` lines are skipped, and
- * lines with nothing in them. A field may be in quotes, with separators, lines and doubled quotes
- * inside; blanks around it do not count; lines end in LF or CR LF. Numbers are decimal ones, nan,
- * inf and infinity, whatever the locale, and read exactly; of bool also true and false. An empty
- * field is NaN in floating dtypes, and an error in others, as are 2.5 for an integer and numbers
- * out of the dtype's range. All records have as many fields as the first. Errors name file, line
- * and column (HT_ERR_FORMAT). A file without records is (0, 0). Split, and the long form, as in
- * ht/factories.h. Collective, agrees. Source: heat.load_csv. */
+/* Loads a table of numbers from the CSV file path into a (rows, columns) tensor.
+ *
+ * Each rank reads a range of bytes. All records have as many fields as the first. Lines end in LF
+ * or CR LF; empty lines are skipped. Blanks around a field are ignored. A field may be in quotes,
+ * with separators, line ends and doubled quotes inside.
+ * Numbers are decimal ones, nan, inf and infinity; the locale does not matter. A bool may also be
+ * true or false. A number becomes the nearest one of dtype; float16 and bfloat16 are rounded from
+ * the nearest float64. An empty field is NaN in a floating dtype.
+ *
+ * header_lines: the number of lines to skip at the start of the file; at least 0.
+ * separator: not a letter, a digit, a quote, a line end, NUL or one of + - and the point.
+ * dtype: not complex; HT_DTYPE_OF_FILE is float64.
+ * split: of the result.
+ * Collective, agrees.
+ * Result: (0, 0) for a file without records.
+ * Errors: HT_ERR_FORMAT with line and column, in a dtype of integers or bool also for an empty
+ * field, a fraction (2.5) or a number out of range. HT_ERR_ARGUMENT if ranks differ in header_lines
+ * or separator.
+ * Source: heat.load_csv. */
 HT_API ht_tensor *ht_load_csv(const char *path, int header_lines, char separator, ht_dtype dtype,
                               int split);
+
+/* ht_load_csv on device and comm, with the same path, header_lines, separator, dtype and split.
+ * Collective over comm, agrees. */
 HT_API ht_tensor *ht_load_csv_ext(const char *path, int header_lines, char separator,
                                   ht_dtype dtype, int split, ht_device *device, ht_comm *comm);
 
-/* All .csv files of a folder, in the order of their names, concatenated along an axis and split
- * along it. Collective, agrees. Source: heat.load_csv_from_folder, which skips one line of each. */
+/* Loads all .csv files of a folder as one tensor: ht_load_csv of each, in the order of their names.
+ *
+ * path: the path of the folder.
+ * header_lines, separator, dtype: those of ht_load_csv, for each file.
+ * axis: the tables are concatenated along it, and the result is split along it; HT_NONE is 0.
+ * Collective, agrees.
+ * Errors: HT_ERR_SHAPE if tables differ along the other axis. HT_ERR_IO if the folder has no such
+ * file.
+ * Source: heat.load_csv_from_folder, which skips one line of each file. */
 HT_API ht_tensor *ht_load_csv_from_folder(const char *path, int header_lines, char separator,
                                           ht_dtype dtype, int axis);
 
-/* Writes x, of one axis (a number a line) or two, not complex, as text: first the header (NULL:
- * none; a line's end is added unless it has one), then a line for each row. `decimals` digits
- * follow the point, up to 60; fewer than 0: as many digits as it takes to read the same numbers
- * again. Whatever the locale. The file gets its name when it is whole, as ht_save_hdf5's with "w".
- * Collective over x's communicator, agrees. Source: heat.save_csv, whose header is lines and whose
- * columns are as wide as the widest. */
+/* Writes x to the CSV file path: the header, and then a line for each row.
+ *
+ * The locale does not matter.
+ *
+ * x: one axis (one number a line) or two, not complex.
+ * header: the text before the rows; a line end is added unless it has one. NULL: no header.
+ * decimals: the digits after the point, up to 60. A negative value writes as many digits as it
+ *   takes to read the same numbers again.
+ * separator: stands between the numbers of a row; ht_load_csv has the rules.
+ * Collective over the communicator of x, agrees.
+ * Errors: HT_ERR_SHAPE or HT_ERR_DTYPE if x does not fit, HT_ERR_ARGUMENT if decimals or separator
+ * is invalid, HT_ERR_IO if the write fails, HT_ERR_MEMORY if the text of a rank is too large.
+ * Source: heat.save_csv, whose header is a list of lines and whose columns are all as wide as the
+ * widest number. */
 HT_API ht_status ht_save_csv(ht_tensor *x, const char *path, const char *header, int decimals,
                              char separator);
 
-/* The file of this name, whose end tells the format (in letters of either case): .h5 and .hdf5
- * (ht_load_hdf5, ht_save_hdf5 with "w"), which need the name of a data set, .npy (ht_load_npy,
- * ht_save_npy) and .csv (ht_load_csv and ht_save_csv, commas, no header), which have none: NULL.
- * Any other end is HT_ERR_ARGUMENT. Collective, agrees. Source: heat.load, heat.save. */
+/* Loads the file path with the loader that the end of its name tells.
+ *
+ * .h5 and .hdf5: ht_load_hdf5. .npy: ht_load_npy. .csv: ht_load_csv with commas and no header
+ * lines. Letters of either case are accepted.
+ * dataset: the name of the data set in an HDF5 file; NULL for the other formats.
+ * dtype, split: as for that loader.
+ * Collective, agrees.
+ * Errors: HT_ERR_ARGUMENT for any other end, or if dataset does not fit the format.
+ * Source: heat.load. */
 HT_API ht_tensor *ht_load(const char *path, const char *dataset, ht_dtype dtype, int split);
+
+/* Writes x to the file path with the saver that the end of its name tells.
+ *
+ * .h5 and .hdf5: ht_save_hdf5 with "w". .npy: ht_save_npy. .csv: ht_save_csv with commas, no header
+ * and as many digits as needed. Letters of either case are accepted.
+ * dataset: the name of the data set in an HDF5 file; NULL for the other formats.
+ * Collective over the communicator of x, agrees.
+ * Errors: HT_ERR_ARGUMENT for any other end, or if dataset does not fit the format.
+ * Source: heat.save. */
 HT_API ht_status ht_save(ht_tensor *x, const char *path, const char *dataset);
 
-/* HDF5 is not thread-safe and the library reads on threads of its own: a program that calls HDF5
- * itself while loaders are alive holds this lock around its calls. Not collective. */
+/* Locks HDF5 for the calling thread.
+ *
+ * HDF5 is not thread-safe, and the library reads on threads of its own. A program that calls HDF5
+ * itself while loaders are alive takes this lock around its calls. A thread may take it again.
+ * Not collective. */
 HT_API void ht_hdf5_lock(void);
+
+/* Releases one ht_hdf5_lock of the calling thread. Not collective. */
 HT_API void ht_hdf5_unlock(void);
 
 HT_END_DECLS
