@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks on declarations: what the library exports, C linkage in C++, checked format strings. */
+/* Marks on declarations: exported symbols, C linkage in C++, checked format strings. */
 #ifndef HT_EXPORT_H
 #define HT_EXPORT_H
 

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys, which say what of a tensor is meant, for the call that they stand in, in C and in C++:
+ * Keys, which select a part of a tensor, in C and in C++. A key is valid in the call that it is an
+ * argument of:
  *
  *     x[3]               HT_KEY(3)
  *     x[1:5, ::-1]       HT_KEY(ht_slice(1, 5), ht_slice_step(HT_OPEN, HT_OPEN, -1))
- *     x[..., None, -1]   HT_KEY(HT_ELLIPSIS, HT_NEWAXIS, -1)
  *     x[:, :3]           HT_KEY(HT_ALL, ht_slice(HT_OPEN, 3))
+ *
+ * Other axes, tensors of indices and masks:
+ *
+ *     x[..., None, -1]   HT_KEY(HT_ELLIPSIS, HT_NEWAXIS, -1)
  *     x[rows, 2]         HT_KEY(rows, 2)
  *     x[x > 0]           HT_KEY(ht_gt(x, ht_scalar(0)))
  *
- * Each item is an integer, a tensor of integers or a mask (a tensor of bool), or one of these; they
- * mean what they mean in NumPy. HT_KEY is two arguments, int count, const ht_index key[], and takes
- * 1 to 12 items; more items, and items of another type, are errors when it is compiled. */
+ * Items mean the same as in NumPy. An item is an integer, a tensor of integers, a mask (a tensor of
+ * bool) or one of the items shown above. HT_KEY takes 1 to 12 items and makes two arguments:
+ * int count, const ht_index key[]. More items, or an item of another type, do not compile.
+ *
+ * No function here is collective. */
 #ifndef HT_KEY_H
 #define HT_KEY_H
 
@@ -29,55 +35,63 @@ typedef enum ht_index_kind {
     HT_INDEX_TENSOR
 } ht_index_kind;
 
-/* An item of a key. start: the integer, too. */
+/* An item of a key. */
 typedef struct ht_index {
     ht_index_kind kind;
-    int64_t start, stop, step;
-    ht_tensor *tensor; /* borrowed */
+    int64_t start, stop, step; /* of a slice; start also has the value of an integer */
+    ht_tensor *tensor;         /* of a tensor item; borrowed */
 } ht_index;
 
-/* The end of a slice that is left open, as both are in x[:]. */
+/* An end of a slice that is left open; both ends of x[:] are. */
 #define HT_OPEN INT64_MIN
 
-/* Every step-th element from start up to stop, without that; step < 0: down to it. Negative ends
- * count from the end of the axis; what lies beyond it is cut off. */
+/* Returns the slice of every step-th element from start to stop; stop itself is not part of it.
+ *
+ * start, stop: negative ones count from the end of the axis; ends beyond the axis are moved to its
+ *   end. HT_OPEN leaves an end open.
+ * step: not 0; a negative step goes down from start to stop. */
 static inline ht_index ht_slice_step(int64_t start, int64_t stop, int64_t step)
 {
     const ht_index item = {HT_INDEX_SLICE, start, stop, step, NULL};
     return item;
 }
 
+/* Returns the slice of the elements from start to stop, without stop: ht_slice_step by 1. */
 static inline ht_index ht_slice(int64_t start, int64_t stop)
 {
     return ht_slice_step(start, stop, 1);
 }
 
+/* Returns an item that has a kind alone: HT_INDEX_ELLIPSIS or HT_INDEX_NEWAXIS. */
 static inline ht_index ht_index_plain(ht_index_kind kind)
 {
     const ht_index item = {kind, 0, 0, 1, NULL};
     return item;
 }
 
+/* Returns the item of the index at; HT_KEY makes it of an integer. */
 static inline ht_index ht_index_integer(long long at)
 {
     const ht_index item = {HT_INDEX_INTEGER, at, 0, 1, NULL};
     return item;
 }
 
+/* Returns the item of a tensor of indices or a mask; HT_KEY makes it. tensor is borrowed. */
 static inline ht_index ht_index_tensor(ht_tensor *tensor)
 {
     const ht_index item = {HT_INDEX_TENSOR, 0, 0, 1, tensor};
     return item;
 }
 
+/* Returns item itself; HT_KEY uses it. */
 static inline ht_index ht_index_item(ht_index item)
 {
     return item;
 }
 
-#define HT_ALL      ht_slice(HT_OPEN, HT_OPEN)
-#define HT_ELLIPSIS ht_index_plain(HT_INDEX_ELLIPSIS) /* as many HT_ALL as there are axes left */
-#define HT_NEWAXIS  ht_index_plain(HT_INDEX_NEWAXIS)  /* an axis of length 1 more in the result */
+#define HT_ALL      ht_slice(HT_OPEN, HT_OPEN)        /* all elements of an axis */
+#define HT_ELLIPSIS ht_index_plain(HT_INDEX_ELLIPSIS) /* HT_ALL for each axis without an item */
+#define HT_NEWAXIS  ht_index_plain(HT_INDEX_NEWAXIS)  /* adds an axis of length 1 to the result */
 
 #define HT_KEY_TOO_LONG   "HT_KEY takes 1 to 12 items"
 #define HT_KEY_WRONG_ITEM "an item of HT_KEY is an integer, a tensor or an ht_index"
@@ -126,16 +140,16 @@ static inline ht_index ht_index_checked(size_t one, ht_index item)
 }
 
 /* clang-format off */
-/* `integer` for integers of any type, `other` for what is nothing that a key can have. */
+/* Chooses by the type of item; `integer` for all integer types, `other` for types outside keys. */
 #define HT_INDEX_CASE(item, index, tensor, integer, other)                                    \
     _Generic((item), ht_index: index, ht_tensor *: tensor, _Bool: integer, char: integer,     \
     signed char: integer, unsigned char: integer, short: integer, unsigned short: integer,    \
     int: integer, unsigned: integer, long: integer, unsigned long: integer,                   \
     long long: integer, unsigned long long: integer, default: other)
-/* 1, unless the condition is false: then an error with this text. */
+/* 1 if the condition is true; otherwise it does not compile, and the error has this text. */
 #define HT_KEY_ASSERT(condition, text)                                                        \
     (sizeof(struct { _Static_assert(condition, text); char one; }))
-/* A double would be cut in silence. */
+/* The item of a key. The assertion refuses a double, which would lose its fraction in silence. */
 #define HT_INDEX(item)                                                                        \
     ht_index_checked(HT_KEY_ASSERT(HT_INDEX_CASE(item, 1, 1, 1, 0), HT_KEY_WRONG_ITEM),       \
     HT_INDEX_CASE(item, ht_index_item, ht_index_tensor, ht_index_integer,                     \

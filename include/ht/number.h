@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * ht_number: an int64, a double or a complex number of two doubles, for arguments and results that
- * may be any of them. Short calls take doubles, which have 53 bits; long ones, _ext, an ht_number,
- * of which nothing is rounded before it meets the dtype of a tensor:
+ * may be any of them. Short calls take doubles, which have 53 bits. Long calls, _ext, take an
+ * ht_number, which is not rounded before it meets the dtype of a tensor:
  *
  *     ht_add_scalar(x, 0.5);
  *     ht_add_scalar_ext(x, HT_NUM(INT64_MAX));
  *     ht_mul_scalar_ext(x, HT_COMPLEX(0, 1));
  *
- * Beside a tensor it takes the tensor's dtype unless its kind is higher: an integer with bool gives
- * int64, a real with bool and integers float32, a complex with others complex64, with float64
- * complex128. A double in a short call counts as an integer there if it is a whole number.
+ * Combined with a tensor, a number takes the dtype of the tensor unless its kind is higher. Then:
+ * - An integer with bool gives int64.
+ * - A real with bool or integers gives float32.
+ * - A complex gives complex128 with float64, and complex64 with other dtypes.
+ * A double in a short call counts as an integer there if it has no fraction.
  *
- * An integer that is out of the range of a dtype of integers is HT_ERR_ARGUMENT wherever it is to
- * become one, beside a tensor, to fill one, or in a sequence, and does not wrap around; beside
- * uint8, -1 is such a one. Quotients are no integers, so that any may divide, and bounds (ht_clip)
- * are brought into the range, as are reals that fill integers, NaN as 0. */
+ * An integer outside the range of an integer dtype does not wrap around. It is HT_ERR_ARGUMENT
+ * where it would become an element: combined with a tensor, filling one, or in a sequence. -1 with
+ * uint8 is an example. Quotients are not integers, so any integer may divide. Bounds (ht_clip) and
+ * reals that fill integers are brought into the range, and NaN becomes 0. */
 #ifndef HT_NUMBER_H
 #define HT_NUMBER_H
 
@@ -27,48 +29,61 @@ HT_BEGIN_DECLS
 
 typedef enum ht_number_kind { HT_NUMBER_INTEGER, HT_NUMBER_REAL, HT_NUMBER_COMPLEX } ht_number_kind;
 
-/* To be made by the calls below: what it holds is what its kind says. */
+/* A number of one kind; made by HT_NUM, HT_COMPLEX or the calls below. */
 typedef struct ht_number {
     ht_number_kind kind;
-    int64_t integer;        /* INTEGER; INT64_MIN of others */
-    double real, imaginary; /* REAL and COMPLEX; an INTEGER, too, rounded */
+    int64_t integer;        /* the value of an INTEGER; INT64_MIN for other kinds */
+    double real, imaginary; /* the value of a REAL or COMPLEX; an INTEGER rounded */
 } ht_number;
 
+/* Returns value as an ht_number of kind INTEGER. Not collective. */
 static inline ht_number ht_number_integer(int64_t value)
 {
     ht_number number = {HT_NUMBER_INTEGER, value, (double)value, 0};
     return number;
 }
 
+/* Returns value as an ht_number of kind REAL. Not collective. */
 static inline ht_number ht_number_real(double value)
 {
     ht_number number = {HT_NUMBER_REAL, INT64_MIN, value, 0};
     return number;
 }
 
+/* Returns real + i imaginary as an ht_number of kind COMPLEX. Not collective. */
 static inline ht_number ht_number_complex(double real, double imaginary)
 {
     ht_number number = {HT_NUMBER_COMPLEX, INT64_MIN, real, imaginary};
     return number;
 }
 
-/* Beyond INT64_MAX it is a REAL, rounded. */
+/* Returns value as an ht_number of kind INTEGER; above INT64_MAX as a REAL, rounded. Not
+ * collective. */
 static inline ht_number ht_number_unsigned(uint64_t value)
 {
     return value <= INT64_MAX ? ht_number_integer((int64_t)value) : ht_number_real((double)value);
 }
 
-/* The whole text as a number in C's notation ("30.5"), whatever the locale of the program: for
- * options and files. false, with *number as it was, for anything else. Not collective. */
+/* Reads text as one number in the notation of C ("30.5"), for options and files.
+ *
+ * The locale of the program does not matter.
+ * text: the number and nothing after it.
+ * number: receives the value; unchanged after a failure.
+ * Not collective.
+ * Result: false if text is not a number, or a pointer is NULL. */
 HT_API bool ht_number_from_text(const char *text, double *number);
 
 HT_END_DECLS
 
+/* real + i imaginary as an ht_number. */
 #define HT_COMPLEX(real, imaginary) ht_number_complex(real, imaginary)
 
-/* HT_NUM(x): x as an ht_number, by its type: any integer, floating or complex type, or one already.
- * Of more than double's bits, those of double; __int128 beyond int64 is a REAL, as uint64 is.
- * In C++ that is an overloaded function, and complex is what has real() and imag(). */
+/* HT_NUM(x): x as an ht_number of the kind that its type tells.
+ *
+ * x: of an integer, floating or complex type, or an ht_number already. Types wider than double are
+ *   rounded to double. An __int128 outside int64 becomes a REAL, and so does an unsigned integer
+ *   above INT64_MAX.
+ * In C++ this is an overloaded function; a type with real() and imag() is complex. */
 #ifdef __SIZEOF_INT128__
 __extension__ typedef __int128 ht_number_int128;
 __extension__ typedef unsigned __int128 ht_number_uint128;
@@ -193,8 +208,9 @@ static inline ht_number ht_number_of_any(double _Complex x)
 #define HT_NUM_OF_INT128
 #endif
 
-/* Of other types (_Float32, _Float64 _Complex), by what a long double times one is; of those that
- * are wider yet, by whether there is an imaginary part. What is no number does not compile. */
+/* The kind for other types (_Float32, _Float64 _Complex): the type of long double times x tells it.
+ * For types wider than long double, a nonzero imaginary part makes a COMPLEX. An x that is not a
+ * number does not compile. */
 #define HT_NUM_OTHER(x)                                                   \
     _Generic(_Generic((x), ht_number: 0, default: (x)) * 1.0L, HT_NUM_OF_COMPLEX \
         long double: ht_number_real,                                      \

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lists as arguments, for the call that they stand in, in C and in C++. Each is two arguments, how
- * many and where:
+ * Lists as arguments, in C and in C++. A list is valid in the call that it is an argument of. It
+ * makes two arguments, the count and the address, shown on the right.
  *
+ * A shape:
  *     ht_ones(HT_SHAPE(100, 1), HT_FLOAT32, 0)             int ndim, const int64_t shape[]
+ * Axes:
  *     ht_permute(x, HT_AXES(1, 0))                         int count, const int axes[]
+ * Any type:
  *     ht_nn_sequential(HT_LIST(ht_module *, conv, relu))   int count, ht_module *const modules[]
  *
- * A tensor of no axes has 0, NULL, or HT_SHAPE(). */
+ * The shape of a tensor without axes is 0, NULL, or HT_SHAPE(). */
 #ifndef HT_SHAPE_H
 #define HT_SHAPE_H
 
@@ -16,10 +19,11 @@
 #ifdef __cplusplus
 #include <initializer_list>
 
-/* How many there are and one, without evaluating them: only its type is asked. */
+/* sizeof of its result is the number of arguments plus 1; it is not evaluated. */
 template <typename... T> char (&ht_count_of(T...))[sizeof...(T) + 1];
 
-/* Lengths of any integer type, which an initializer_list would not convert; with room for none. */
+/* A list of N items, converted from any integer type, which an initializer_list would refuse. The
+ * room for one more allows an empty list. */
 template <typename T, int N> struct ht_list_of {
     T at[N + 1];
     const T *begin() const
@@ -44,7 +48,7 @@ template <typename T, typename... Ts> ht_list_of<T, sizeof...(Ts)> ht_list_from(
 /* clang-format off */
 #define HT_LIST(type, ...) \
     (int)(sizeof((type[]){__VA_ARGS__}) / sizeof(type)), (type[]){__VA_ARGS__}
-/* Behind a 0, so that there may be none. */
+/* The items follow a 0, which allows an empty list. */
 #define HT_INTEGERS(type, ...)                                  \
     (int)(sizeof((type[]){0, __VA_ARGS__}) / sizeof(type)) - 1, \
         &(type[]){0, __VA_ARGS__}[sizeof((type[]){0, __VA_ARGS__}) > sizeof(type)]
@@ -52,7 +56,10 @@ template <typename T, typename... Ts> ht_list_of<T, sizeof...(Ts)> ht_list_from(
 
 #endif
 
+/* A shape: int ndim, const int64_t shape[]. */
 #define HT_SHAPE(...) HT_INTEGERS(int64_t, __VA_ARGS__)
-#define HT_AXES(...)  HT_INTEGERS(int, __VA_ARGS__)
+
+/* Axes: int count, const int axes[]. */
+#define HT_AXES(...) HT_INTEGERS(int, __VA_ARGS__)
 
 #endif

@@ -9,18 +9,19 @@
 #define HT_VERSION_MINOR 1
 #define HT_VERSION_PATCH 0
 
-/* One integer that grows with every release, for #if. */
+/* The version as one integer for #if; it grows with every release. */
 #define HT_VERSION_NUMBER (HT_VERSION_MAJOR * 10000 + HT_VERSION_MINOR * 100 + HT_VERSION_PATCH)
 
 #define HT__STRING(x)       #x
 #define HT__DOTTED(a, b, c) HT__STRING(a) "." HT__STRING(b) "." HT__STRING(c)
 
-/* The version compiled against, as "0.1.0". */
+/* The version that the program is compiled against, "0.1.0". */
 #define HT_VERSION HT__DOTTED(HT_VERSION_MAJOR, HT_VERSION_MINOR, HT_VERSION_PATCH)
 
 HT_BEGIN_DECLS
 
-/* The version of the library that is running, as "0.1.0"; a static string. Not collective. */
+/* Returns the version of the library that is running, "0.1.0"; a static string. Not
+ * collective. */
 HT_API const char *ht_version(void);
 
 HT_END_DECLS
