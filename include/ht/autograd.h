@@ -47,6 +47,7 @@ HT_API ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad);
 /* Adds d loss / d leaf to the gradient of every leaf that loss depends on, and releases the graph.
  *
  * An error from before the call that was not cleared stays (ht_error_get).
+ *
  * loss: one element of a real dtype. If an earlier error made it NULL, that error is returned.
  * Errors: HT_ERR_SHAPE unless loss has one element. HT_ERR_DTYPE if it is complex. HT_ERR_STATE if
  * loss depends on nothing that requires gradients, an earlier pass released its graph, or a saved
@@ -71,6 +72,7 @@ HT_API ht_tensor *ht_detach(ht_tensor *x);
  *     bool was = ht_set_grad_enabled(false);
  *     ...;
  *     ht_set_grad_enabled(was);
+ *
  * enabled: true records; a thread begins with true. */
 HT_API bool ht_set_grad_enabled(bool enabled);
 
@@ -113,6 +115,7 @@ HT_API ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id);
 /* Computes the gradients of the inputs of a recorded operation.
  *
  * It reads the tensors that the operation saved with ht_node_saved(node, i).
+ *
  * grad_output: the gradient of the output.
  * grad_inputs: one scoped tensor for each input; NULL stands for zero. Only inputs for which
  *   ht_node_needs(node, i) is true are read. */
@@ -140,6 +143,7 @@ HT_API void *ht_node_context(ht_node *node, size_t bytes);
 /* Ends the recording: node becomes the history of y, and is taken over.
  *
  * An y of integers or bool stays without a history.
+ *
  * Result: y itself; NULL if y is NULL. It is also NULL if ht_node_new reported that an input was
  *   written through another tensor. */
 HT_API ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y);

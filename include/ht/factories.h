@@ -67,6 +67,7 @@ HT_API ht_tensor *ht_full_ext(int ndim, const int64_t shape[], ht_number value, 
  * an integer, except -0.0 and values outside int64.
  * Everywhere else it is a tensor without axes on HT_COMM_SELF and "cpu", of int64 or float64. It
  * cannot be written and has no gradients.
+ *
  * Not collective. */
 HT_API ht_tensor *ht_scalar(double value);
 
@@ -105,9 +106,10 @@ HT_API ht_tensor *ht_full_like_ext(ht_tensor *x, ht_number value, ht_dtype dtype
  *
  * Integers are counted in int64: start, step and stop without a fraction, or with a fraction in
  * stop alone. Others are computed in float64 as start + i step.
+ *
  * Result: (max(0, ceil((stop - start) / step))) of dtype and split.
- * Errors: HT_ERR_ARGUMENT if step is 0, the length is not finite or above 2^59, or an integer of
- * the sequence is outside the range of an integer dtype. */
+ * Errors: HT_ERR_ARGUMENT if step is 0, or if the length is not finite or above 2^59. It is also
+ * returned if an integer of the sequence is outside the range of an integer dtype. */
 HT_API ht_tensor *ht_arange(double start, double stop, double step, ht_dtype dtype, int split);
 
 /* ht_arange on device and comm, with the same dtype and split and with ht_numbers as start, stop
@@ -120,6 +122,7 @@ HT_API ht_tensor *ht_arange_ext(ht_number start, ht_number stop, ht_number step,
  *
  * Both ends are exact if count is at least 2; a count of 1 gives start. Values between them are
  * start + i step in float64, the same as NumPy's, and are converted to dtype.
+ *
  * Result: (count) of dtype and split. */
 HT_API ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype dtype, int split);
 

@@ -37,6 +37,7 @@ HT_BEGIN_DECLS
  *
  * Half precision is read as float32. An enumeration {FALSE = 0, TRUE = 1} is read as bool; any
  * other is HT_ERR_FORMAT. Messages name the data set, too.
+ *
  * Collective, agrees. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
 
@@ -65,6 +66,7 @@ HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *datase
  *
  * The data sets are concatenated along axis 0 in the order of the file names. Each rank opens the
  * files that its slab lies in.
+ *
  * folder: the path of the folder.
  * Collective, agrees.
  * Result: split along axis 0.
@@ -83,6 +85,7 @@ HT_API ht_tensor *ht_load_multiple_hdf5_ext(const char *folder, const char *data
 /* Loads NumPy's array in the .npy file path into a tensor of dtype and split.
  *
  * Versions 1 to 3, C and Fortran order, and either byte order are read.
+ *
  * Collective, agrees.
  * Errors: HT_ERR_FORMAT also for longer floats, texts, times, records and objects, and for a file
  * that is damaged or too short.
@@ -98,6 +101,7 @@ HT_API ht_tensor *ht_load_npy_ext(const char *path, ht_dtype dtype, int split, h
  *
  * The arrays are concatenated along split in the order of the file names. Each rank reads what its
  * slab needs, for any number of files.
+ *
  * path: the path of the folder.
  * split: the axis of the concatenation, and the split of the result.
  * Collective, agrees.
@@ -118,6 +122,7 @@ HT_API ht_tensor *ht_load_npy_from_path_ext(const char *path, ht_dtype dtype, in
  * Each rank writes its slab. If slabs of the split of x would be many short runs of the file, x is
  * resplit along an outer axis for the write. The file has the dtype of x, except that bfloat16 is
  * stored as float32.
+ *
  * Collective over the communicator of x, agrees.
  * Errors: HT_ERR_IO if the write fails.
  * Source: numpy.save. */
@@ -138,9 +143,9 @@ HT_API ht_status ht_save_npy(ht_tensor *x, const char *path);
  * split: of the result.
  * Collective, agrees.
  * Result: (0, 0) for a file without records.
- * Errors: HT_ERR_FORMAT with line and column, in a dtype of integers or bool also for an empty
- * field, a fraction (2.5) or a number out of range. HT_ERR_ARGUMENT if ranks differ in header_lines
- * or separator.
+ * Errors: HT_ERR_FORMAT, with line and column in the message. Integers and bool do not allow an
+ * empty field, a fraction (2.5) or a number out of range. HT_ERR_ARGUMENT if ranks differ in
+ * header_lines or separator.
  * Source: heat.load_csv. */
 HT_API ht_tensor *ht_load_csv(const char *path, int header_lines, char separator, ht_dtype dtype,
                               int split);
@@ -172,8 +177,8 @@ HT_API ht_tensor *ht_load_csv_from_folder(const char *path, int header_lines, ch
  *   takes to read the same numbers again.
  * separator: stands between the numbers of a row; ht_load_csv has the rules.
  * Collective over the communicator of x, agrees.
- * Errors: HT_ERR_SHAPE or HT_ERR_DTYPE if x does not fit, HT_ERR_ARGUMENT if decimals or separator
- * is invalid, HT_ERR_IO if the write fails, HT_ERR_MEMORY if the text of a rank is too large.
+ * Errors: HT_ERR_SHAPE or HT_ERR_DTYPE if x does not fit. HT_ERR_ARGUMENT if decimals or separator
+ * is invalid. HT_ERR_IO if the write fails. HT_ERR_MEMORY if the text of a rank is too large.
  * Source: heat.save_csv, whose header is a list of lines and whose columns are all as wide as the
  * widest number. */
 HT_API ht_status ht_save_csv(ht_tensor *x, const char *path, const char *header, int decimals,
@@ -183,6 +188,7 @@ HT_API ht_status ht_save_csv(ht_tensor *x, const char *path, const char *header,
  *
  * .h5 and .hdf5: ht_load_hdf5. .npy: ht_load_npy. .csv: ht_load_csv with commas and no header
  * lines. Letters of either case are accepted.
+ *
  * dataset: the name of the data set in an HDF5 file; NULL for the other formats.
  * dtype, split: as for that loader.
  * Collective, agrees.
@@ -194,6 +200,7 @@ HT_API ht_tensor *ht_load(const char *path, const char *dataset, ht_dtype dtype,
  *
  * .h5 and .hdf5: ht_save_hdf5 with "w". .npy: ht_save_npy. .csv: ht_save_csv with commas, no header
  * and as many digits as needed. Letters of either case are accepted.
+ *
  * dataset: the name of the data set in an HDF5 file; NULL for the other formats.
  * Collective over the communicator of x, agrees.
  * Errors: HT_ERR_ARGUMENT for any other end, or if dataset does not fit the format.
@@ -204,6 +211,7 @@ HT_API ht_status ht_save(ht_tensor *x, const char *path, const char *dataset);
  *
  * HDF5 is not thread-safe, and the library reads on threads of its own. A program that calls HDF5
  * itself while loaders are alive takes this lock around its calls. A thread may take it again.
+ *
  * Not collective. */
 HT_API void ht_hdf5_lock(void);
 

@@ -67,6 +67,7 @@ static inline ht_number ht_number_unsigned(uint64_t value)
 /* Reads text as one number in the notation of C ("30.5"), for options and files.
  *
  * The locale of the program does not matter.
+ *
  * text: the number and nothing after it.
  * number: receives the value; unchanged after a failure.
  * Not collective.

@@ -30,6 +30,7 @@ HT_API ht_scope *ht_scope_open(void);
  *
  * Scopes that were opened inside it and are still open are closed, too. This is logged at level
  * debug; debug builds log where they were opened. NULL is ignored.
+ *
  * Errors: HT_ERR_STATE (ht_error_get) unless scope is open on the calling thread. */
 HT_API void ht_scope_close(ht_scope *scope);
 
@@ -41,6 +42,7 @@ HT_API void *ht_scope_return(ht_scope *scope, void *object);
 /* Hands one reference that the caller owns to the innermost open scope of the calling thread.
  *
  * A tensor that was made on another thread, or retained earlier, becomes temporary again.
+ *
  * Result: object; NULL stays NULL. */
 HT_API void *ht_scope_adopt(void *object);
 

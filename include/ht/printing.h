@@ -14,6 +14,7 @@ HT_BEGIN_DECLS
  *
  * A process-local tensor is written by every rank that calls this, after "[rank/ranks] ", like
  * Heat's local printing. Inside if (ht_comm_rank(HT_COMM_WORLD) == 0) one rank alone writes it.
+ *
  * stream: not NULL on any rank.
  * Collective if x is split; only the elements that are shown travel. */
 HT_API ht_status ht_print(ht_tensor *x, FILE *stream);
@@ -39,6 +40,7 @@ HT_API void ht_get_printoptions(int *precision, int *threshold, int *edgeitems);
 /* Writes the features of the library and of the machine, as ht-info prints them.
  *
  * They are libraries, SIMD level, threads, nodes with their ranks, and devices.
+ *
  * file: rank 0 of comm writes to it; may be NULL on the other ranks.
  * Collective over comm.
  * Errors: HT_ERR_ARGUMENT if comm is NULL, or file is NULL on rank 0.

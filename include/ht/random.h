@@ -26,6 +26,7 @@ HT_API void ht_random_seed(uint64_t seed);
 /* Writes the seed to *seed and the number of the next draw on HT_COMM_WORLD to *draw.
  *
  * NULL skips one. ht_nn_random_state_dict knows the draws of other communicators, too.
+ *
  * Not collective. */
 HT_API void ht_random_get_state(uint64_t *seed, uint64_t *draw);
 

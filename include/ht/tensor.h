@@ -91,6 +91,7 @@ HT_API ht_status ht_tensor_counts_displs(const ht_tensor *x, int64_t counts[], i
  *
  * Updates of that memory that are still pending are completed first. The address is valid until x
  * is released or written in place.
+ *
  * Not collective.
  * Result: NULL if the part is empty or is not in host memory. */
 HT_API const void *ht_tensor_data(const ht_tensor *x);
@@ -99,6 +100,7 @@ HT_API const void *ht_tensor_data(const ht_tensor *x);
  *
  * It raises the version of the storage of x. A backward pass that needs the old values then reports
  * an error. A read-only x (ht_broadcast_to, ht_scalar) is not refused, but must not be written.
+ *
  * Not collective. */
 HT_API void *ht_tensor_mutable_data(ht_tensor *x);
 
@@ -126,6 +128,7 @@ HT_API ht_number ht_item_ext(ht_tensor *x);
  * A fraction is cut off for an integer dtype. A number outside the range of an integer dtype
  * becomes the nearest one inside it, and NaN becomes 0. An integer keeps its low bits in a narrower
  * integer dtype. A complex number loses its imaginary part. Bool is x != 0.
+ *
  * Logically collective. Differentiable; integers and bool have no gradient, so the history of x
  * ends there.
  * Result: the shape and split of x.
@@ -142,6 +145,7 @@ HT_API ht_tensor *ht_copy(ht_tensor *x);
  *
  * All ranks return the same of the two. A part that happens to be dense does not count: one row is
  * dense in any order.
+ *
  * Logically collective. Differentiable.
  * Result: the shape, dtype and split of x. */
 HT_API ht_tensor *ht_contiguous(ht_tensor *x);
@@ -157,14 +161,15 @@ HT_API ht_tensor *ht_channels_last(ht_tensor *x);
 /* Returns a copy of x on device, or x itself if it is there already.
  *
  * A copy between two devices whose memory the host cannot reach passes through host memory.
+ *
  * Logically collective. Differentiable.
  * Result: the shape, dtype and split of x. */
 HT_API ht_tensor *ht_to_device(ht_tensor *x, ht_device *device);
 
 /* Replaces the elements of x by those of y, converted to the dtype of x.
  *
- * While gradients are recorded, a write through a view reaches the history of the tensor that it
- * views, and of the other views of that tensor.
+ * A write through a view is recorded, too. It reaches the history of the tensor that x is a view
+ * of, and of other views of that tensor.
  *
  * y: broadcast to the shape of x and resplit to the slabs of x; may overlap x.
  * Logically collective; collective if y has to be resplit. Differentiable in y.
@@ -177,6 +182,7 @@ HT_API ht_status ht_copy_(ht_tensor *x, ht_tensor *y);
 /* Sets every element of x to value, converted to the dtype of x as ht/number.h says.
  *
  * While gradients are recorded, x loses its history.
+ *
  * Logically collective.
  * Errors: HT_ERR_STATE where ht_copy_ refuses x. */
 HT_API ht_status ht_fill_(ht_tensor *x, double value);
@@ -189,6 +195,7 @@ HT_API ht_status ht_fill_ext_(ht_tensor *x, ht_number value);
  *
  * A gradient of x that does not fit the new body is dropped. A graph that was recorded before can
  * give x no gradient any more.
+ *
  * Logically collective.
  * Errors: HT_ERR_STATE if x is a view, or the result of an operation in a graph. HT_ERR_ARGUMENT if
  * y is a read-only view. HT_ERR_DTYPE if x requires gradients and y is of integers or bool. If a
@@ -199,6 +206,7 @@ HT_API ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y);
 /* Returns this rank's part of x as a process-local tensor on HT_COMM_SELF.
  *
  * The result shares the memory of x. Like a result of ht_detach, it has no history.
+ *
  * Not collective. */
 HT_API ht_tensor *ht_tensor_local(ht_tensor *x);
 

@@ -79,6 +79,7 @@ HT_API bool ht_dtype_is_complex(ht_dtype dtype);
  * The kinds are ordered: bool < integer < floating < complex. uint8 and int8 give int16. float16
  * and bfloat16 give float32. A complex dtype and float64 give complex128. ht_result_type does the
  * same for tensors.
+ *
  * Result: HT_DTYPE_COUNT if a or b is outside the list.
  * Source: torch.promote_types. */
 HT_API ht_dtype ht_promote_types(ht_dtype a, ht_dtype b);
@@ -96,6 +97,7 @@ typedef enum ht_casting {
  *
  * The kinds are ordered: bool < integer < floating < complex. int64 to float64 counts as SAFE, as
  * NumPy counts it.
+ *
  * Result: false if from or to is outside the list.
  * Source: numpy.can_cast, heat.can_cast. */
 HT_API bool ht_can_cast(ht_dtype from, ht_dtype to, ht_casting casting);
