@@ -125,9 +125,9 @@ HT_API ht_number ht_item_ext(ht_tensor *x);
 
 /* Returns x converted to dtype, or x itself if it has that dtype already.
  *
- * A fraction is cut off for an integer dtype. A number outside the range of an integer dtype
- * becomes the nearest one inside it, and NaN becomes 0. An integer keeps its low bits in a narrower
- * integer dtype. A complex number loses its imaginary part. Bool is x != 0.
+ * A floating number loses its fraction in an integer dtype. Outside the range it becomes the
+ * nearest integer inside, and NaN becomes 0. An integer keeps its low bits in a narrower integer
+ * dtype. A complex number loses its imaginary part. Bool is x != 0.
  *
  * Logically collective. Differentiable; integers and bool have no gradient, so the history of x
  * ends there.
