@@ -16,31 +16,31 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
-	tests/core/algorithms/test_bins.c \
-	tests/core/algorithms/test_covariance.c \
-	tests/core/algorithms/test_decompositions.c \
-	tests/core/algorithms/test_distance.c \
-	tests/core/algorithms/test_fft.c \
-	tests/core/algorithms/test_fft_places.c \
-	tests/core/algorithms/test_halo.c \
-	tests/core/algorithms/test_histogram.c \
-	tests/core/algorithms/test_iterative.c \
-	tests/core/algorithms/test_linalg.c \
-	tests/core/algorithms/test_matmul.c \
-	tests/core/algorithms/test_norms.c \
-	tests/core/algorithms/test_partitioned.c \
+	tests/core/algorithms/factor/test_decompositions.c \
+	tests/core/algorithms/factor/test_solvers.c \
+	tests/core/algorithms/fft/test_fft.c \
+	tests/core/algorithms/fft/test_fft_places.c \
+	tests/core/algorithms/order/test_bins.c \
+	tests/core/algorithms/order/test_histogram.c \
+	tests/core/algorithms/order/test_quantile.c \
+	tests/core/algorithms/order/test_sort.c \
+	tests/core/algorithms/order/test_unique.c \
+	tests/core/algorithms/parts/test_halo.c \
+	tests/core/algorithms/parts/test_partitioned.c \
+	tests/core/algorithms/parts/test_permutation.c \
+	tests/core/algorithms/parts/test_tiling.c \
+	tests/core/algorithms/parts/test_vmap.c \
+	tests/core/algorithms/product/test_covariance.c \
+	tests/core/algorithms/product/test_distance.c \
+	tests/core/algorithms/product/test_linalg.c \
+	tests/core/algorithms/product/test_matmul.c \
+	tests/core/algorithms/product/test_norms.c \
+	tests/core/algorithms/product/test_vector_products.c \
+	tests/core/algorithms/spectral/test_iterative.c \
+	tests/core/algorithms/spectral/test_spectra.c \
+	tests/core/algorithms/spectral/test_truncated.c \
 	tests/core/algorithms/test_peaks.c \
-	tests/core/algorithms/test_permutation.c \
-	tests/core/algorithms/test_quantile.c \
 	tests/core/algorithms/test_scales.c \
-	tests/core/algorithms/test_solvers.c \
-	tests/core/algorithms/test_sort.c \
-	tests/core/algorithms/test_spectra.c \
-	tests/core/algorithms/test_tiling.c \
-	tests/core/algorithms/test_truncated.c \
-	tests/core/algorithms/test_unique.c \
-	tests/core/algorithms/test_vector_products.c \
-	tests/core/algorithms/test_vmap.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
@@ -433,7 +433,7 @@ EXTRA_DIST += \
 	tests/count.sh \
 	tests/lsan.supp \
 	tests/tsan.supp \
-	tests/core/algorithms/matrices_test.h \
+	tests/core/algorithms/factor/matrices_test.h \
 	tests/core/io/checkpoint_test.h \
 	tests/backends/cpu/cpu_elementwise.h \
 	tests/backends/cpu/cpu_kernels.h \

@@ -20,7 +20,7 @@ HT_BEGIN_DECLS
  * Sums over ranks and slabs are float32 for float16 and bfloat16, and are rounded to 16 bits once.
  * Other sums have the dtype of the result.
  * Either an operand or parts of the product travel, whichever is less. No rank holds all of a split
- * operand (core/algorithms/product.c).
+ * operand (core/algorithms/product/product.c).
  * a: a vector is a row, and c lacks its axis.
  * b: a vector is a column, and c lacks its axis.
  * Collective if an operand is split. Differentiable.

@@ -212,7 +212,7 @@ typedef enum ht_interpolation {
 /* Returns the q-th percentile of x along axis: the element at place q / 100 (n - 1) of n in order.
  *
  * Places count from 0. Between two places the result is interpolated linearly. Long lines are not
- * sorted: elements are counted by a few digits at a time. src/core/algorithms/quantile.c describes
+ * sorted: elements are counted by a few digits at a time. src/core/algorithms/order/quantile.c describes
  * the messages.
  * q: 0 to 100.
  * axis: HT_NONE takes all elements.

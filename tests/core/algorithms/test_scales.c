@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decompositions, solvers and norms of operands whose squares are out of their dtype's range: each
  * result is that of the same operands near 1, times a power of their scale. */
-#include "matrices_test.h"
+#include "core/algorithms/factor/matrices_test.h"
 
 #include "ht/statistics.h"
 

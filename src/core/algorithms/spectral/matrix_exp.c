@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The exponential of square matrices by scaling and squaring with the diagonal Pade approximant of
+ * degree 13 (Higham 2005). Six products, one solution and a square for each halving, in the split
+ * of a, which move as those do. */
+#include "core/algorithms/factor/decompositions.h"
+
+#include <math.h>
+
+#include "ht/arithmetics.h"
+#include "ht/manipulations.h"
+#include "ht/rounding.h"
+#include "ht/solvers.h"
+#include "ht/statistics.h"
+
+static const char what[] = "ht_matrix_exp";
+
+static const double pade[14] = {64764752532480000.,
+                                32382376266240000.,
+                                7771770303897600.,
+                                1187353796428800.,
+                                129060195264000.,
+                                10559470521600.,
+                                670442572800.,
+                                33522128640.,
+                                1323241920.,
+                                40840800.,
+                                960960.,
+                                16380.,
+                                182.,
+                                1.};
+
+/* How often a is halved until its norm is one that the approximant is for; NaN: never. */
+static ht_status halvings(ht_tensor *a, int *count)
+{
+    const double largest = 5.371920351148152;
+    double norm;
+
+    *count = 0;
+    if (ht_tensor_size(a) == 0)
+        return HT_SUCCESS;
+    if (ht_tensor_item(ht_max(ht_sum(ht_abs(a), -2), HT_NONE), &norm) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (isfinite(norm) && norm > largest)
+        *count = (int)ceil(log2(norm / largest));
+    return HT_SUCCESS;
+}
+
+static ht_tensor *scaled(ht_tensor *x, int power)
+{
+    return ht_mul_scalar_ext(x, ht_number_real(pade[power]));
+}
+
+/* p[high] x6 + p[high - 2] x4 + p[high - 4] x2 */
+static ht_tensor *combine(ht_tensor *const x[], int high)
+{
+    return ht_add(scaled(x[2], high), ht_add(scaled(x[1], high - 2), scaled(x[0], high - 4)));
+}
+
+/* x: its powers 2, 4, 6; the sum of the powers of one parity. */
+static ht_tensor *half_of(ht_tensor *const x[], ht_tensor *one, int high)
+{
+    ht_tensor *upper = ht__batch_product(what, x[2], combine(x, high));
+
+    return ht_add(upper, ht_add(combine(x, high - 6), scaled(one, high - 12)));
+}
+
+static ht_tensor *exponential(ht_tensor *a)
+{
+    ht_tensor *x[3], *one, *odd, *even, *y;
+    int count;
+
+    if (halvings(a, &count) != HT_SUCCESS)
+        return NULL;
+    a = ht_mul_scalar_ext(a, ht_number_real(ldexp(1, -count)));
+    one = a != NULL ? ht__identity_like(what, a) : NULL;
+    x[0] = ht__batch_product(what, a, a);
+    x[1] = ht__batch_product(what, x[0], x[0]);
+    x[2] = ht__batch_product(what, x[0], x[1]);
+    if (one == NULL || x[2] == NULL)
+        return NULL;
+    odd = ht__batch_product(what, a, half_of(x, one, 13));
+    even = half_of(x, one, 12);
+    y = ht_solve(ht_sub(even, odd), ht_add(even, odd));
+    for (int i = 0; i < count && y != NULL; i++)
+        y = ht__batch_product(what, y, y);
+    return y;
+}
+
+ht_tensor *ht_matrix_exp(ht_tensor *a)
+{
+    ht_section section;
+    ht_tensor *y;
+    int split;
+
+    a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
+    if (a == NULL)
+        return NULL;
+    split = a->body->split;
+    section = ht__section_begin(a);
+    if (ht__is_split_batch(a))
+        a = ht_resplit(a, 0);
+    y = a != NULL ? ht_resplit(exponential(a), split) : NULL;
+    ht__section_end(section);
+    return y;
+}

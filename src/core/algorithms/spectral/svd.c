@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Singular values. Of a tall matrix those of its factor r (qr_tree.c), whose vectors are multiplied
+ * by q; of a wide one by its adjoint. Of others the columns of r, which is split like x, are made
+ * orthogonal (jacobi.c): r v = y, and y = u diag(s) by its own QR, which gives an orthonormal u
+ * whatever the rank of x is. Nothing is squared: small singular values are exact to roundings of
+ * the largest. */
+#include "core/algorithms/spectral/jacobi.h"
+#include "ht/arithmetics.h"
+#include "ht/complex_math.h"
+#include "ht/decompositions.h"
+#include "ht/factories.h"
+#include "ht/manipulations.h"
+#include "ht/rounding.h"
+
+static const char what_svd[] = "ht_svd";
+
+/* Where the matrices lie on one rank each; v is adjoint to what LAPACK gives. */
+static ht_status svd_local(const char *what, ht_tensor *x, ht_matrix_svd *to)
+{
+    ht_tensor *q = NULL, *r = x, *u, *vh;
+    int64_t info = 0;
+    ht_status status = HT_SUCCESS;
+
+    if (ht__rows(x) >= 2 * ht__columns(x))
+        status = ht__local_qr(what, x, to->vectors ? &q : NULL, &r);
+    if (status == HT_SUCCESS)
+        status = to->vectors ? ht__local_svd(what, r, &u, &to->s, &vh, &info)
+                             : ht__local_svd(what, r, NULL, &to->s, NULL, &info);
+    if (status == HT_SUCCESS)
+        status = ht__first_info(what, x, &info);
+    if (status == HT_SUCCESS && info > 0)
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: the iteration did not converge", what);
+    if (status != HT_SUCCESS || !to->vectors)
+        return status;
+    to->u = q != NULL ? ht__batch_product(what, q, u) : u;
+    to->v = ht__adjoint(vh);
+    return to->u != NULL && to->v != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static ht_status svd_tall(const char *what, ht_tensor *x, ht_matrix_svd *to)
+{
+    ht_tensor *q = NULL, *r;
+    ht_status status = ht__qr(what, x, to->vectors ? &q : NULL, &r);
+
+    if (status == HT_SUCCESS)
+        status = svd_local(what, r, to);
+    if (status != HT_SUCCESS || !to->vectors)
+        return status;
+    to->u = ht__batch_product(what, q, to->u);
+    return to->u != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+/* At least as many rows as columns, any split. */
+static ht_status svd_columns(const char *what, ht_tensor *x, ht_matrix_svd *to)
+{
+    const int64_t n = ht__columns(x);
+    ht_tensor *q = NULL, *r, *v = NULL, *u = NULL;
+    ht_status status = ht__qr_columns(what, x, to->vectors ? &q : NULL, &r);
+
+    if (status == HT_SUCCESS && to->vectors)
+        v = ht_eye_ext(n, n, x->body->dtype, 1, x->body->storage->device, x->body->comm);
+    r = status == HT_SUCCESS ? ht__own_columns(what, r) : NULL;
+    if (r == NULL || (to->vectors && v == NULL))
+        return ht_error_get(NULL);
+    status = ht__jacobi(what, r, v, false);
+    if (status == HT_SUCCESS)
+        status = ht__qr_columns(what, r, to->vectors ? &u : NULL, &r);
+    if (status != HT_SUCCESS)
+        return status;
+    to->s = ht__in_order(what, ht_resplit(ht_abs(ht_diagonal(r, 0, 0, 1)), HT_NONE), true);
+    if (to->vectors) {
+        to->u = ht_resplit(ht__batch_product(what, q, u), 0);
+        to->v = ht_resplit(v, 0);
+    }
+    return to->s != NULL && (!to->vectors || (to->u != NULL && to->v != NULL)) ? HT_SUCCESS
+                                                                               : ht_error_get(NULL);
+}
+
+static ht_status svd_adjoint(const char *what, ht_tensor *x, ht_matrix_svd *to)
+{
+    ht_tensor *kept;
+    ht_status status;
+
+    x = ht__adjoint(x);
+    if (x == NULL)
+        return ht_error_get(NULL);
+    status = ht__svd_of_split(what, x, to);
+    kept = to->u;
+    to->u = to->v;
+    to->v = kept;
+    return status;
+}
+
+static int64_t longest_slab(const ht_tensor *x)
+{
+    int64_t most = 0;
+
+    for (int rank = 0; rank < x->body->comm->size; rank++) {
+        const int64_t rows = ht__body_start(x->body, rank + 1) - ht__body_start(x->body, rank);
+
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
+ht_status ht__svd_of_split(const char *what, ht_tensor *x, ht_matrix_svd *to)
+{
+    const int64_t m = ht__rows(x), n = ht__columns(x), slab = longest_slab(x);
+
+    if (x->body->split == 0 && slab >= n)
+        return svd_tall(what, x, to);
+    if (m < n || (x->body->split == 1 && slab >= m))
+        return svd_adjoint(what, x, to);
+    return svd_columns(what, x, to);
+}
+
+ht_status ht__svd(const char *what, ht_tensor *x, ht_matrix_svd *to)
+{
+    const int split = x->body->split;
+    ht_status status = ht__check_finite(what, x);
+
+    if (status != HT_SUCCESS)
+        return status;
+    if (ht__is_split_matrix(x))
+        return ht__svd_of_split(what, x, to);
+    status = svd_local(what, x, to);
+    if (status == HT_SUCCESS && to->vectors && x->body->ndim == 2 && split != HT_NONE) {
+        to->u = split == 0 ? ht_resplit(to->u, 0) : to->u;
+        to->v = split == 1 ? ht_resplit(to->v, 0) : to->v;
+    }
+    return status;
+}
+
+ht_status ht_svd(ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tensor **vh)
+{
+    ht_matrix_svd found = {.vectors = u != NULL || vh != NULL};
+    ht_section section;
+    ht_status status;
+
+    x = ht__matrix_operand(what_svd, "x", x, HT_MATRIX_ANY, HT_KERNEL_SVD);
+    if (x == NULL || HT_IS_NULL_ON(x->body->comm, s, what_svd, "s"))
+        return ht_error_get(NULL);
+    section = ht__section_begin(x);
+    if (ht__is_split_batch(x))
+        x = ht_resplit(x, 0);
+    status = x != NULL ? ht__svd(what_svd, x, &found) : ht_error_get(NULL);
+    if (status == HT_SUCCESS && vh != NULL)
+        found.v = ht__adjoint(found.v);
+    ht__section_end(section);
+    if (status != HT_SUCCESS || (vh != NULL && found.v == NULL))
+        return ht_error_get(NULL);
+    *s = found.s;
+    if (u != NULL)
+        *u = found.u;
+    if (vh != NULL)
+        *vh = found.v;
+    return HT_SUCCESS;
+}
