@@ -85,7 +85,8 @@ check 'no include points up' no_include_points_up
 check 'internal headers are included in their room alone' internal_headers_stay_inside
 check 'MPI is called in comm, exchange, collective and start' called_in '^MPI_([A-EG-Z]|F[^i])' \
     src/core/comm src/core/exchange src/core/collective src/core/start
-check "MPI's files are opened in io" called_in '^MPI_File_' src/core/io
-check 'HDF5 is called in io and utils/data' called_in '^H5[A-Z]' src/core/io src/utils/data
+check "MPI's files are opened in io/hdf5" called_in '^MPI_File_' src/core/io/hdf5
+check 'HDF5 is called in io/hdf5, io/checkpoint and utils/data' called_in '^H5[A-Z]' \
+    src/core/io/hdf5 src/core/io/checkpoint src/utils/data
 check 'BLAS is called in backends/cpu' called_in '^cblas_' src/backends/cpu/linalg src/backends/cpu/nn
 plan

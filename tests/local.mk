@@ -69,15 +69,15 @@ core_tests = \
 	tests/core/exchange/test_exchange_halves.c \
 	tests/core/exchange/test_exchange_nodes.c \
 	tests/core/exchange/test_exchange_thread.c \
+	tests/core/io/checkpoint/test_checkpoint.c \
+	tests/core/io/checkpoint/test_checkpoint_place.c \
+	tests/core/io/checkpoint/test_checkpoint_walk.c \
+	tests/core/io/csv/test_csv.c \
+	tests/core/io/hdf5/test_hdf5.c \
+	tests/core/io/hdf5/test_hdf5_damaged.c \
+	tests/core/io/npy/test_npy.c \
 	tests/core/io/test_agrees_files.c \
-	tests/core/io/test_checkpoint.c \
-	tests/core/io/test_checkpoint_place.c \
-	tests/core/io/test_checkpoint_walk.c \
-	tests/core/io/test_csv.c \
-	tests/core/io/test_hdf5.c \
-	tests/core/io/test_hdf5_damaged.c \
 	tests/core/io/test_load.c \
-	tests/core/io/test_npy.c \
 	tests/core/ops/test_arithmetics.c \
 	tests/core/ops/test_binary.c \
 	tests/core/ops/test_binary_in_place.c \
@@ -434,7 +434,7 @@ EXTRA_DIST += \
 	tests/lsan.supp \
 	tests/tsan.supp \
 	tests/core/algorithms/factor/matrices_test.h \
-	tests/core/io/checkpoint_test.h \
+	tests/core/io/checkpoint/checkpoint_test.h \
 	tests/backends/cpu/cpu_elementwise.h \
 	tests/backends/cpu/cpu_kernels.h \
 	tests/core/exchange/exchange_test.h \

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/io/checkpoint_seal.h"
+#include "core/io/checkpoint/checkpoint_seal.h"
 
 enum { AGES = 256 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Files of any format, which their names tell. */
-#include "core/io/parts.h"
+#include "core/io/files/parts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * State of a tree in an HDF5 file of its own: a checkpoint whose names are the dotted names of
  * parameters and buffers. Files without checksums, made by others, can be read too. */
-#include "core/io/checkpoint.h"
+#include "core/io/checkpoint/checkpoint.h"
 #include "nn/module/file.h"
 
 /* Collective: what one rank lacks is every rank's error. */

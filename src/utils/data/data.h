@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "core/tensor/tensor.h"
-#include "core/io/hdf5.h"
+#include "core/io/hdf5/hdf5.h"
 #include "ht/data.h"
 
 #define HT_MAX_ARRAYS 16

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/io/file.h"
+#include "core/io/files/file.h"
 
 #define UBYTE 0x08 /* element type in the third byte of the magic number */
 

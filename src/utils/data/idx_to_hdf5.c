@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/tensor/tensor.h"
-#include "core/io/hdf5.h"
+#include "core/io/hdf5/hdf5.h"
 #include "ht/data.h"
 #include "utils/data/idx.h"
 

@@ -2,7 +2,7 @@
  *
  * The record of a run: takes rows, and has rank 0 write them at once. */
 #include "core/tensor/tensor.h"
-#include "core/io/file.h"
+#include "core/io/files/file.h"
 #include "core/base/number.h"
 #include "utils/training/run_log.h"
 

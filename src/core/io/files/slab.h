@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rank's slab of what a file holds. */
+#ifndef HT_CORE_IO_FILES_SLAB_H
+#define HT_CORE_IO_FILES_SLAB_H
+
+#include "core/tensor/tensor.h"
+
+/* Shorter runs of a file are short. Tests make it 0. */
+extern int64_t ht__io_run_bytes;
+
+typedef struct ht__slab {
+    int ndim;
+    int64_t start[HT_MAX_NDIM]; /* in the data set */
+    int64_t count[HT_MAX_NDIM];
+    size_t element; /* bytes */
+} ht__slab;
+
+/* The local part of a tensor's body. */
+ht__slab ht__slab_of(const ht_body *body);
+
+/* The axis that a tensor of this split is to be split along while it is transferred: one further
+ * out where its slab would be many short runs of the file, which take longer by far than to split
+ * it again. The same on all ranks. */
+int ht__slab_axis(const ht_comm *comm, int ndim, const int64_t shape[], size_t element, int split);
+
+/* What this rank writes of a tensor: its slab, or of one that all have, an equal part of axis 0;
+ * *data: where that begins. */
+ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data);
+
+#endif
