@@ -144,8 +144,11 @@ parallel_tests = \
 	tests/nn/parallel/daso/test_daso_state_damaged.c \
 	tests/nn/parallel/daso/test_hierarchical_averager.c \
 	tests/nn/parallel/daso/test_plateau_detector.c \
-	tests/nn/parallel/data/test_comm_hook.c \
-	tests/nn/parallel/data/test_comm_hook_power_sgd.c \
+	tests/nn/parallel/data/hooks/test_comm_hook.c \
+	tests/nn/parallel/data/hooks/test_comm_hook_power_sgd.c \
+	tests/nn/parallel/data/reducer/test_reducer_apart.c \
+	tests/nn/parallel/data/reducer/test_reducer_order.c \
+	tests/nn/parallel/data/reducer/test_reducer_update.c \
 	tests/nn/parallel/data/test_data_parallel.c \
 	tests/nn/parallel/data/test_data_parallel_accumulate.c \
 	tests/nn/parallel/data/test_data_parallel_armed.c \
@@ -169,9 +172,6 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_told.c \
 	tests/nn/parallel/data/test_data_parallel_unused.c \
 	tests/nn/parallel/data/test_data_parallel_weight.c \
-	tests/nn/parallel/data/test_reducer_apart.c \
-	tests/nn/parallel/data/test_reducer_order.c \
-	tests/nn/parallel/data/test_reducer_update.c \
 	tests/nn/parallel/device/test_device_parallel.c \
 	tests/nn/parallel/device/test_device_parallel_parts.c
 

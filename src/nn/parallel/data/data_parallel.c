@@ -2,7 +2,7 @@
  *
  * The data-parallel wrapper: a module that runs the wrapped one, decides what the backward pass to
  * come is worth, and hands step() to the reducer. */
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
 #include "nn/parallel/data/data_parallel.h"
 #include "nn/layers/batch_norm.h"
 

@@ -5,7 +5,7 @@
 #define HT_NN_PARALLEL_DATA_DATA_PARALLEL_H
 
 #include "nn/module/module.h"
-#include "nn/parallel/data/reducer.h"
+#include "nn/parallel/data/reducer/reducer.h"
 
 typedef struct ht_data_parallel ht_data_parallel;
 
@@ -123,9 +123,5 @@ ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);
 void ht__dp_hook_layers(ht_data_parallel *dp);
 void ht__dp_unhook_layers(ht_data_parallel *dp);
 const ht_module *ht__dp_collective_layer(const ht_data_parallel *dp);
-
-/* reducer_apart.c. No two trainable parameters may lie on one memory: records the error, and leaves
- * it to the caller to report it. */
-ht_status ht__module_check_apart(const char *what, ht_module *module);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nn/parallel/data/data_parallel.h"
+#include "nn/parallel/data/reducer/reducer_apart.h"
 
 static const char name[] = "ht_nn_data_parallel_separate";
 

@@ -3,6 +3,7 @@
  * The start of data-parallel training: all ranks bring the same model, and take rank 0's values. */
 #include "core/collective/collective.h"
 #include "nn/parallel/data/data_parallel.h"
+#include "nn/parallel/data/reducer/reducer_apart.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The order in which ranks start exchanges: two wrappers of one communicator, and ranks that wait
  * for something else. Ranks meet each other in the order that would go wrong, by messages. */
-#include "data_parallel_test.h"
+#include "nn/parallel/data/data_parallel_test.h"
 #include "nn/parallel/data/data_parallel.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * Each rank sends a report once the sums of the pass have come and tell it to, wherever it happens
  * to wait then: for an average, or for something else that another rank keeps from it until that
  * rank has the reports of all. Reports of one communicator go in the order of the passes. */
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
 
 #include <stdio.h>
 #include <string.h>

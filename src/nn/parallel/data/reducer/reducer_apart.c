@@ -5,7 +5,9 @@
  * when they are wrapped, and whenever one of them is to lie elsewhere from then on. */
 #include <stdlib.h>
 
-#include "nn/parallel/data/data_parallel.h"
+#include "nn/module/module.h"
+#include "nn/parallel/data/reducer/reducer.h"
+#include "nn/parallel/data/reducer/reducer_apart.h"
 
 /* Where a parameter lies. */
 typedef struct span {

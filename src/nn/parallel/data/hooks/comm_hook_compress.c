@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Hooks of one round: the plain average, and 16 bits on the wire. */
-#include "nn/parallel/data/comm_hook.h"
+#include "ht/comm_hooks.h"
 #include "ht/arithmetics.h"
 
 ht_status ht_comm_hook_allreduce(ht_grad_bucket *bucket, int round, void *state)

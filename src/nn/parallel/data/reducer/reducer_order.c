@@ -7,7 +7,7 @@
  *
  * A rank that waits for something else (a barrier, a value to print) serves the queue meanwhile:
  * what it waits for may be a rank that waits for what this one has not started. */
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
 
 static ht_reducer *first; /* in the queue */
 

@@ -3,7 +3,7 @@
 /* What a deferred update is still to write, or an average on its way, is there for whoever gets at
  * it: by any handle, view or map that was made before, to read it or to write to it. Both modes are
  * asked, and have to agree to the bit. And who gets at one parameter leaves the others behind. */
-#include "data_parallel_test.h"
+#include "nn/parallel/data/data_parallel_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

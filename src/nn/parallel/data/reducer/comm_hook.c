@@ -5,7 +5,7 @@
  * differs between ranks: a bucket enters a round only after those posted before it, on the same
  * communicator, have entered it or are finished. So the order within a round is that of posting,
  * while the rounds of different buckets overlap. */
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
 
 #include "core/timeline/timeline.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Making and ending a reducer: its parameters and their hooks. */
-#include "nn/parallel/data/reducer.h"
+#include "nn/parallel/data/reducer/reducer.h"
 
 #include "nn/module/module.h"
 

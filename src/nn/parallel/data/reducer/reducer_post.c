@@ -5,7 +5,7 @@
  * The weights of the ranks travel first, in a message of their own, the head of the pass. Until
  * their sum is known no bucket is posted, for the sum is what divides it; that delays nothing,
  * since no sum of gradients can be complete before every rank has begun its pass either. */
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
 
 #include <limits.h>
 #include <string.h>

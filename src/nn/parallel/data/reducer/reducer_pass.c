@@ -2,7 +2,7 @@
  *
  * One backward pass: gradients become ready and fill buckets, averages arrive. */
 #include "core/autograd/autograd.h"
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* PowerSGD: where it must be exact, what error feedback keeps, and training with it. */
-#include "comm_hook_test.h"
+#include "nn/parallel/data/comm_hook_test.h"
 #include "golden/power_sgd.h"
 
 enum { ROWS = 9, COLUMNS = 12, N = ROWS * COLUMNS };

@@ -4,7 +4,7 @@
  * when their bucket is complete, and their average is copied back when it has come, both in the
  * order of the device's work; nobody waits for either. Flags lie on the host alone. Where the host
  * can reach gradients, they are exchanged where they lie. */
-#include "nn/parallel/data/reducer.h"
+#include "nn/parallel/data/reducer/reducer.h"
 
 ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes)
 {

@@ -12,8 +12,8 @@
  *
  * Which parameters a pass need not wait for: reducer_unused.c. The error where one is missing:
  * reducer_report.c. */
-#ifndef HT_NN_PARALLEL_DATA_REDUCER_H
-#define HT_NN_PARALLEL_DATA_REDUCER_H
+#ifndef HT_NN_PARALLEL_DATA_REDUCER_REDUCER_H
+#define HT_NN_PARALLEL_DATA_REDUCER_REDUCER_H
 
 #include "core/tensor/graph.h"
 #include "core/exchange/exchange.h"

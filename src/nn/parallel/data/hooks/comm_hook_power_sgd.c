@@ -10,7 +10,8 @@
  * (n + m) r elements travel instead of n m. P and Q of a bucket lie one after another, so that each
  * is one sum; gradients that are not compressed travel whole in round 0. */
 #include "core/ops/ops.h"
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
+#include "nn/parallel/data/hooks/orthonormal.h"
 
 #include <math.h>
 

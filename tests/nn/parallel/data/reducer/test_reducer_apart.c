@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameters that lie on one memory: updates of it that wait for averages would come in another
  * order on every rank. */
-#include "data_parallel_errors.h"
+#include "nn/parallel/data/data_parallel_errors.h"
 
 static void tie(ht_module *net, const char *name, const char *to)
 {

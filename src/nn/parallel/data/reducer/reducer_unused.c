@@ -5,7 +5,7 @@
  * first pass does. What a rank says of a parameter travels as its flag in the bucket, so that all
  * ranks see an error in the same step, at no cost to the steps without one. */
 #include "core/autograd/autograd.h"
-#include "nn/parallel/data/reducer.h"
+#include "nn/parallel/data/reducer/reducer.h"
 
 struct walking {
     ht_reducer *reducer;

@@ -4,7 +4,7 @@
  * its update is due, guards lie over the memory of all that it will change, so that whoever gets at
  * it, by whatever handle, finds it settled. */
 #include "core/autograd/autograd.h"
-#include "nn/parallel/data/reducer.h"
+#include "nn/parallel/data/reducer/reducer.h"
 
 #include "core/timeline/timeline.h"
 

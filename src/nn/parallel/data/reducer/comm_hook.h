@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The inside of communication hooks: a bucket on its way through the rounds of a hook. */
-#ifndef HT_NN_PARALLEL_DATA_COMM_HOOK_H
-#define HT_NN_PARALLEL_DATA_COMM_HOOK_H
+#ifndef HT_NN_PARALLEL_DATA_REDUCER_COMM_HOOK_H
+#define HT_NN_PARALLEL_DATA_REDUCER_COMM_HOOK_H
 
 #include "ht/comm_hooks.h"
-#include "nn/parallel/data/reducer.h"
+#include "nn/parallel/data/reducer/reducer.h"
 
 typedef struct ht_hook_sum {
     ht_exchange *engine; /* not owned */
@@ -45,9 +45,5 @@ ht_status ht__hook_wait(ht_reducer *reducer, int number, const char *what);
 void ht__hook_bucket_free(ht_grad_bucket *bucket);
 
 ht_status ht__hook_register(const char *what, ht_reducer *reducer, ht_comm_hook hook, void *state);
-
-/* q (n x r, row-major, float32 or float64) <- orthonormal columns of the same span, made up where
- * there are not enough (r <= n). By Gram and Schmidt, twice, in double. */
-void ht__orthonormalize(ht_dtype dtype, void *q, int64_t n, int r);
 
 #endif

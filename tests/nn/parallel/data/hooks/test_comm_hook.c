@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Communication hooks: the plain one against none, a hook of a program's own, 16 bits on the wire,
  * and what is refused. */
-#include "comm_hook_test.h"
+#include "nn/parallel/data/comm_hook_test.h"
 #include "core/exchange/exchange.h"
 #include "core/base/half.h"
 

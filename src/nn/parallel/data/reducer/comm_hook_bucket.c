@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a hook may ask of a bucket. */
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
 
 static const ht_bucket *inside(const ht_grad_bucket *bucket)
 {

@@ -3,7 +3,7 @@
  * Buckets: flat memory of one dtype and device, in which gradients lie one after another in about
  * the order in which they become ready, behind one flag for each and one for the pass. Flags are
  * summed along with the gradients, and come first: where the sum is 0, no rank had one. */
-#include "nn/parallel/data/comm_hook.h"
+#include "nn/parallel/data/reducer/comm_hook.h"
 #include "core/base/environment.h"
 
 #include <stdlib.h>

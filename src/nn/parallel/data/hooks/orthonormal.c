@@ -3,7 +3,8 @@
  * Orthonormal columns, for PowerSGD. */
 #include <math.h>
 
-#include "nn/parallel/data/comm_hook.h"
+#include "core/base/base.h"
+#include "nn/parallel/data/hooks/orthonormal.h"
 
 static double dot(const double *x, const double *y, int64_t n)
 {

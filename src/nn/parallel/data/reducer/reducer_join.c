@@ -4,7 +4,7 @@
  * pass has a head of seven numbers, and three for each parameter: how many ranks are active tells
  * the ones out of data whether there is a pass at all, and the ones with data by what to divide.
  * Nobody waits for the head but the ranks out of data: active ones go on as ever. */
-#include "nn/parallel/data/reducer.h"
+#include "nn/parallel/data/reducer/reducer.h"
 
 static const char what[] = "ranks out of data, for a step of the others";
 

@@ -1,0 +1,18 @@
+# The reducer: averages of gradients over ranks, and updates in their turn.
+libht_objects_la_SOURCES += \
+	src/nn/parallel/data/reducer/comm_hook.c \
+	src/nn/parallel/data/reducer/comm_hook.h \
+	src/nn/parallel/data/reducer/comm_hook_bucket.c \
+	src/nn/parallel/data/reducer/reducer.c \
+	src/nn/parallel/data/reducer/reducer.h \
+	src/nn/parallel/data/reducer/reducer_apart.c \
+	src/nn/parallel/data/reducer/reducer_apart.h \
+	src/nn/parallel/data/reducer/reducer_bucket.c \
+	src/nn/parallel/data/reducer/reducer_join.c \
+	src/nn/parallel/data/reducer/reducer_order.c \
+	src/nn/parallel/data/reducer/reducer_pass.c \
+	src/nn/parallel/data/reducer/reducer_post.c \
+	src/nn/parallel/data/reducer/reducer_report.c \
+	src/nn/parallel/data/reducer/reducer_staging.c \
+	src/nn/parallel/data/reducer/reducer_unused.c \
+	src/nn/parallel/data/reducer/reducer_update.c

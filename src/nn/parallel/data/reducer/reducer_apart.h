@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parameters lie apart. */
+#ifndef HT_NN_PARALLEL_DATA_REDUCER_REDUCER_APART_H
+#define HT_NN_PARALLEL_DATA_REDUCER_REDUCER_APART_H
+
+#include "ht/module.h"
+
+/* No two trainable parameters may lie on one memory: records the error, and leaves it to the
+ * caller to report it. */
+ht_status ht__module_check_apart(const char *what, ht_module *module);
+
+#endif
