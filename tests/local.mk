@@ -78,27 +78,27 @@ core_tests = \
 	tests/core/io/npy/test_npy.c \
 	tests/core/io/test_agrees_files.c \
 	tests/core/io/test_load.c \
-	tests/core/ops/test_arithmetics.c \
-	tests/core/ops/test_binary.c \
-	tests/core/ops/test_binary_in_place.c \
-	tests/core/ops/test_cumprod.c \
-	tests/core/ops/test_elementwise.c \
-	tests/core/ops/test_getitem.c \
-	tests/core/ops/test_getitem_rows.c \
-	tests/core/ops/test_indexing.c \
-	tests/core/ops/test_logical.c \
-	tests/core/ops/test_manipulations.c \
-	tests/core/ops/test_moments.c \
-	tests/core/ops/test_places.c \
+	tests/core/ops/creation/test_places.c \
+	tests/core/ops/creation/test_random.c \
+	tests/core/ops/creation/test_scalar.c \
+	tests/core/ops/elementwise/test_arithmetics.c \
+	tests/core/ops/elementwise/test_binary.c \
+	tests/core/ops/elementwise/test_binary_in_place.c \
+	tests/core/ops/elementwise/test_elementwise.c \
+	tests/core/ops/elementwise/test_logical.c \
+	tests/core/ops/elementwise/test_rounding.c \
+	tests/core/ops/elementwise/test_where.c \
+	tests/core/ops/indexing/test_getitem.c \
+	tests/core/ops/indexing/test_getitem_rows.c \
+	tests/core/ops/layout/test_manipulations.c \
+	tests/core/ops/layout/test_rearrange.c \
+	tests/core/ops/layout/test_redistribute.c \
+	tests/core/ops/reductions/test_cumprod.c \
+	tests/core/ops/reductions/test_moments.c \
+	tests/core/ops/reductions/test_reduce.c \
+	tests/core/ops/reductions/test_reduce_ext.c \
+	tests/core/ops/reductions/test_sums.c \
 	tests/core/ops/test_printing.c \
-	tests/core/ops/test_random.c \
-	tests/core/ops/test_rearrange.c \
-	tests/core/ops/test_redistribute.c \
-	tests/core/ops/test_reduce.c \
-	tests/core/ops/test_reduce_ext.c \
-	tests/core/ops/test_rounding.c \
-	tests/core/ops/test_scalar.c \
-	tests/core/ops/test_sums.c \
 	tests/core/ops/test_types.c \
 	tests/core/tensor/test_check.c \
 	tests/core/tensor/test_dlpack.c \

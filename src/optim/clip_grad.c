@@ -4,7 +4,7 @@
  * is needed. */
 #include <math.h>
 
-#include "core/ops/drivers.h"
+#include "core/ops/drivers/drivers.h"
 #include "core/tensor/graph.h"
 #include "optim/optim.h"
 

@@ -2,7 +2,7 @@
  *
  * y = x > 0 ? x : slope x, whatever the sign of the slope. One kernel gives it from (x, x), and the
  * gradient from (dy, x), where dy lies if that may be. */
-#include "core/ops/drivers.h"
+#include "core/ops/drivers/drivers.h"
 #include "nn/functional/functional.h"
 #include "ht/kernels/elementwise.h"
 

@@ -2,7 +2,7 @@
  *
  * y = max(x, 0). The gradient passes where y > 0: the output is all that is kept, so that x itself
  * may be overwritten by it. */
-#include "core/ops/drivers.h"
+#include "core/ops/drivers/drivers.h"
 #include "nn/functional/functional.h"
 #include "ht/kernels/elementwise.h"
 

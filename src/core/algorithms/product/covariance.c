@@ -5,7 +5,7 @@
  * ht_matmul's: with split observations one sum of v * v numbers, with split variables their rounds
  * of slabs. What is left of the means is taken off the product, n mean(d) mean(d)^H, which is small
  * beside it. A rank holds its part of x in float64, and that of the result. */
-#include "core/ops/drivers.h"
+#include "core/ops/drivers/drivers.h"
 #include "ht/statistics.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  * By differences one kernel makes a slab's columns. By expansion a few rows at a time are products
  * of matrices, -2 x y^T, of which the kernel makes distances while they are in the cache. */
 #include "core/algorithms/parts/ring.h"
-#include "core/ops/drivers.h"
+#include "core/ops/drivers/drivers.h"
 #include "ht/spatial.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "ht/linalg.h"
 
 #include "core/autograd/autograd.h"
-#include "core/ops/drivers.h"
+#include "core/ops/drivers/drivers.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"

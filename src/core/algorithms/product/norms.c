@@ -4,7 +4,7 @@
  * reduction's is: a sum of powers in float64, which is rounded after the root. One pass over x for
  * the orders 1 and 2, a tensor of powers for others, whose elements are brought near 1 before; so
  * are those of float64 if their squares are out of its range. */
-#include "core/ops/drivers.h"
+#include "core/ops/drivers/drivers.h"
 #include "ht/linalg.h"
 
 #include <math.h>

@@ -1,0 +1,6 @@
+# Tensors from nothing, from numbers and from draws.
+libht_objects_la_SOURCES += \
+	src/core/ops/creation/factories.c \
+	src/core/ops/creation/random.c \
+	src/core/ops/creation/scalar.c \
+	src/core/ops/creation/sequences.c

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The local driver: y = f(x) element by element. No communication; y is split and laid out as x. */
+
+#include "core/ops/drivers/drivers.h"
+#include "ht/manipulations.h"
+
+static ht_dtype result_dtype(const ht_unary_op *op, ht_dtype dtype)
+{
+    return op->result == HT_RESULT_BOOL   ? HT_BOOL
+           : op->result == HT_RESULT_REAL ? ht__dtype_real(dtype)
+                                          : dtype;
+}
+
+static ht_status run(const ht_unary_op *op, const ht_tensor *x, const ht_body *y,
+                     const ht_beside *beside)
+{
+    ht_operand operands[3] = {ht__operand(y), ht__operand(x->body)};
+    int count = 2;
+
+    if (op->twice)
+        operands[count++] = operands[1];
+    return ht__elementwise(op->name, op->kernel, x->body->dtype, y, count, operands, beside);
+}
+
+static void save(const ht_unary_op *op, ht_node *node, ht_tensor *x, ht_tensor *y,
+                 const ht_beside *beside)
+{
+    ht__keep_beside(node, beside);
+    if (op->save == HT_SAVE_INPUT)
+        ht_node_save(node, x);
+    if (op->save == HT_SAVE_OUTPUT)
+        ht_node_save(node, y);
+}
+
+ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x)
+{
+    return ht__unary_with(op, x, NULL);
+}
+
+ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
+{
+    ht_tensor *y;
+    ht_node *node;
+
+    if (HT_IS_NULL(x, op->name, "x"))
+        return NULL;
+    if (op->result == HT_RESULT_FLOAT && ht__dtype_is_exact(x->body->dtype))
+        x = ht_astype(x, HT_FLOAT32);
+    y = x != NULL ? ht__empty(op->name, x->body, result_dtype(op, x->body->dtype)) : NULL;
+    if (y == NULL || run(op, x, y->body, beside) != HT_SUCCESS)
+        return NULL;
+    node = op->backward != NULL ? ht_node_new(op->name, op->backward, 1, &x) : NULL;
+    if (node == NULL)
+        return y;
+    save(op, node, x, y, beside);
+    return ht_node_set_output(node, y);
+}
+
+/* In x's own memory, where the graph keeps nothing of what was there. */
+static ht_status overwrite(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
+{
+    ht_node *node = op->backward != NULL ? ht_node_new(op->name, op->backward, 1, &x) : NULL;
+
+    ht__storage_touch(x->body->storage);
+    if (run(op, x, x->body, beside) != HT_SUCCESS) {
+        ht_release(node);
+        return ht_error_get(NULL);
+    }
+    if (node != NULL) {
+        save(op, node, x, x, beside);
+        ht__written(op->name, x, node);
+    }
+    return HT_SUCCESS;
+}
+
+/* What the graph keeps of x is a copy. */
+static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
+{
+    const bool keeps = op->save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x);
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *y = ht__unary_with(op, keeps ? ht_copy(x) : x, beside);
+    ht_status status = ht__check_result(op->name, x, y);
+
+    if (status == HT_SUCCESS)
+        status = ht__replace_values(op->name, x, y);
+    ht_scope_close(scope);
+    return status;
+}
+
+ht_status ht__unary_(const ht_unary_op *of, const char *what, ht_tensor *x, const ht_beside *beside)
+{
+    ht_unary_op op = *of;
+    ht_dtype dtype;
+
+    op.name = what;
+    if (HT_IS_NULL(x, what, "x"))
+        return ht_error_get(NULL);
+    if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
+        return HT_ERR_STATE;
+    dtype = x->body->dtype;
+    if (op.result == HT_RESULT_REAL && ht_dtype_is_complex(dtype))
+        return HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: the result is real, and x is %s", what,
+                       ht_dtype_name(dtype));
+    if (result_dtype(&op, dtype) != dtype ||
+        (op.result == HT_RESULT_FLOAT && ht__dtype_is_exact(dtype)) ||
+        (op.save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x)))
+        return replace(&op, x, beside);
+    if (!ht__kernel_is_there(x->body->storage->device, op.kernel, dtype))
+        /* before x counts as written */
+        return ht__kernel_missing(x->body->comm, x->body->storage->device, op.kernel, dtype, what);
+    return overwrite(&op, x, beside);
+}

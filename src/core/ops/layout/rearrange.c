@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Axes in other places, elements further along, turned, repeated and framed: views, and copies into
+ * views of the result, which send what belongs to other ranks there. */
+#include <string.h>
+
+#include "core/ops/indexing/key.h"
+#include "ht/factories.h"
+#include "ht/indexing.h"
+#include "ht/manipulations.h"
+
+ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count, const int to[])
+{
+    int order[HT_MAX_NDIM], next = 0;
+    unsigned gone = 0, taken = 0;
+
+    if (HT_IS_NULL(x, "ht_moveaxis", "x"))
+        return NULL;
+    if (count != to_count || count < 0 || (count > 0 && (from == NULL || to == NULL))) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_moveaxis: %d axes, and %d places for them",
+                count, to_count);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        int axis = from[i], place = to[i];
+
+        if (!ht__check_axis("ht_moveaxis", x, &axis) || !ht__check_axis("ht_moveaxis", x, &place))
+            return NULL;
+        if ((gone >> axis & 1) != 0 || (taken >> place & 1) != 0) {
+            HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_moveaxis: an axis or a place comes twice");
+            return NULL;
+        }
+        order[place] = axis;
+        gone |= 1u << axis;
+        taken |= 1u << place;
+    }
+    for (int i = 0; i < x->body->ndim; i++) {
+        if ((taken >> i & 1) != 0)
+            continue;
+        while ((gone >> next & 1) != 0)
+            next++;
+        order[i] = next++;
+    }
+    return ht_permute(x, x->body->ndim, order);
+}
+
+static ht_tensor *roll_axis(ht_tensor *x, int64_t shift, int axis)
+{
+    const int64_t length = x->body->shape[axis];
+    ht_tensor *parts[2];
+
+    shift = length > 0 ? shift % length : 0;
+    shift += shift < 0 ? length : 0;
+    if (shift == 0)
+        return ht_copy(x);
+    parts[0] = ht_narrow(x, axis, length - shift, length);
+    parts[1] = ht_narrow(x, axis, 0, length - shift);
+    if (parts[0] == NULL || parts[1] == NULL)
+        return NULL;
+    return ht__concatenate("ht_roll", 2, parts, axis);
+}
+
+ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis)
+{
+    ht_tensor *y;
+
+    if (HT_IS_NULL(x, "ht_roll", "x"))
+        return NULL;
+    if (axis != HT_NONE)
+        return ht__check_axis("ht_roll", x, &axis) ? roll_axis(x, shift, axis) : NULL;
+    y = ht_reshape(x, HT_SHAPE(-1));
+    y = y != NULL ? roll_axis(y, shift, 0) : NULL;
+    y = y != NULL ? ht_reshape(y, x->body->ndim, x->body->shape) : NULL;
+    y = y != NULL ? ht_resplit(y, x->body->split) : NULL;
+    return ht__without_base(y); /* its memory is nobody else's */
+}
+
+ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1)
+{
+    if (HT_IS_NULL(x, "ht_rot90", "x") || !ht__check_axis("ht_rot90", x, &axis0) ||
+        !ht__check_axis("ht_rot90", x, &axis1))
+        return NULL;
+    if (axis0 == axis1) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_rot90: axis %d is given twice", axis0);
+        return NULL;
+    }
+    switch ((quarters % 4 + 4) % 4) {
+    case 1:
+        x = ht__flip_axis("ht_rot90", x, axis1);
+        return x != NULL ? ht_transpose(x, axis0, axis1) : NULL;
+    case 2:
+        return ht_flip(x, HT_AXES(axis0, axis1));
+    case 3:
+        x = ht__flip_axis("ht_rot90", x, axis0);
+        return x != NULL ? ht_transpose(x, axis0, axis1) : NULL;
+    default:
+        return x;
+    }
+}
+
+/* Halves, so that what is split is sent a few times only, however many there are. */
+static ht_tensor *tile_axis(ht_tensor *x, int axis, int64_t times)
+{
+    ht_tensor *parts[3] = {NULL, NULL, x};
+
+    if (times <= 1)
+        return times == 1 ? x : ht_narrow(x, axis, 0, 0);
+    parts[0] = parts[1] = tile_axis(x, axis, times / 2);
+    return parts[0] != NULL ? ht__concatenate("ht_tile", 2 + times % 2, parts, axis) : NULL;
+}
+
+ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
+{
+    ht_tensor *y = x;
+    bool copied = false;
+
+    if (HT_IS_NULL(x, "ht_tile", "x") || (count > 0 && HT_IS_NULL(times, "ht_tile", "times")))
+        return NULL;
+    if (count < 0 || count > HT_MAX_NDIM) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_tile: %d axes, up to %d are possible", count,
+                HT_MAX_NDIM);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        if (times[i] >= 0)
+            continue;
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_tile: %lld times", (long long)times[i]);
+        return NULL;
+    }
+    while (y != NULL && y->body->ndim < count)
+        y = ht_expand_dims(y, 0);
+    for (int i = 0; i < count && y != NULL; i++) {
+        y = tile_axis(y, y->body->ndim - count + i, times[i]);
+        copied = times[i] > 1 || (copied && times[i] == 1);
+    }
+    return y != NULL && !copied ? ht_copy(y) : y;
+}
+
+/* The place of x in what is around it. */
+static bool check_widths(const ht_body *x, int count, const int64_t widths[], int64_t shape[],
+                         ht_index key[])
+{
+    bool good = count >= 0 && count % 2 == 0 && count / 2 <= x->ndim;
+
+    for (int i = 0; good && i < count; i++)
+        good = widths[i] >= 0 && widths[i] <= INT64_MAX / 4;
+    if (!good) {
+        HT_FAIL(x->comm, HT_ERR_ARGUMENT,
+                "ht_pad: %d widths for x of shape %s: a pair for each of the last axes, none below "
+                "0",
+                count, ht__shape_str(x->ndim, x->shape));
+        return false;
+    }
+    for (int i = 0; i < x->ndim; i++) {
+        const int pair = 2 * (i - (x->ndim - count / 2));
+        const int64_t before = pair >= 0 ? widths[pair] : 0;
+
+        key[i] = ht_slice(before, before + x->shape[i]);
+        shape[i] = x->shape[i] + before + (pair >= 0 ? widths[pair + 1] : 0);
+    }
+    return true;
+}
+
+ht_tensor *ht_pad(ht_tensor *x, int count, const int64_t widths[], ht_number value)
+{
+    int64_t shape[HT_MAX_NDIM];
+    ht_index key[HT_MAX_NDIM];
+    ht_tensor *y;
+
+    if (HT_IS_NULL(x, "ht_pad", "x") || (count > 0 && HT_IS_NULL(widths, "ht_pad", "widths")) ||
+        !check_widths(x->body, count, widths, shape, key))
+        return NULL;
+    y = ht__tensor_new(ht__body_new("ht_pad", x->body->comm, x->body->storage->device,
+                                    x->body->dtype, x->body->ndim, shape, x->body->split, NULL));
+    if (y == NULL || ht__fill_into("ht_pad", y, value) != HT_SUCCESS ||
+        ht_setitem_(y, x->body->ndim, key, x) != HT_SUCCESS)
+        return NULL;
+    return y;
+}

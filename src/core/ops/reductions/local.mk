@@ -1,0 +1,6 @@
+# Rows of reductions, and their options.
+libht_objects_la_SOURCES += \
+	src/core/ops/reductions/moments.c \
+	src/core/ops/reductions/reduce_options.c \
+	src/core/ops/reductions/statistics.c \
+	src/core/ops/reductions/sums.c
