@@ -125,6 +125,7 @@ nn_tests = \
 	tests/nn/module/test_forward_observer.c \
 	tests/nn/module/test_module.c \
 	tests/nn/module/test_module_guard.c \
+	tests/nn/module/test_module_settings.c \
 	tests/nn/module/test_module_state.c \
 	tests/nn/module/test_random_state.c \
 	tests/nn/step/test_auto_model.c \

@@ -16,19 +16,55 @@
 
 HT_BEGIN_DECLS
 
+/* The type of a setting in the module's struct. */
+typedef enum ht_setting_kind {
+    HT_SETTING_INT64, /* int64_t */
+    HT_SETTING_INT,
+    HT_SETTING_DOUBLE,
+    HT_SETTING_BOOL
+} ht_setting_kind;
+
+typedef enum ht_setting_print {
+    HT_PRINT_CHANGED, /* name=VALUE, if the value differs from the default */
+    HT_PRINT_ALWAYS,  /* name=VALUE */
+    HT_PRINT_VALUE    /* VALUE */
+} ht_setting_print;
+
+/* A setting of a layer: a field of its struct, or an array of up to 3 such fields. Printing and
+ * range checks come from it. An array of equal values is printed as one value. */
+typedef struct ht_module_setting {
+    const char *name; /* as the constructor calls it; NULL ends a table */
+    size_t offset;    /* in the module's struct */
+    ht_setting_kind kind;
+    int count;        /* of the array; 0: not an array */
+    double usual;     /* the default */
+    double low, high; /* finite values from low to high are valid; both 0: any value */
+    ht_setting_print print;
+} ht_module_setting;
+
 /* What a module can do. Give forward for the one-tensor form, or forward_value for any values. */
 typedef struct ht_module_type {
     const char *name;
     ht_tensor *(*forward)(ht_module *self, ht_tensor *x);
     ht_value *(*forward_value)(ht_module *self, ht_value *inputs);
-    void (*describe)(ht_module *self, char *text, size_t size); /* "in=4, out=3", for printing */
+    void (*describe)(ht_module *self, char *text, size_t size); /* printed instead of settings */
     ht_status (*clone)(ht_module *self, ht_module *copy); /* after fields and slots were copied */
     void (*destroy)(ht_module *self);                     /* before slots are released */
     uint64_t *(*counter)(ht_module *self); /* of what it draws at random; part of checkpoints */
+    const ht_module_setting *settings;     /* ended by a name that is NULL; NULL: none */
 } ht_module_type;
 
 /* A module with `bytes` of zeroed memory for the user's struct; owned. Not collective. */
 HT_API ht_module *ht_module_new(size_t bytes, const ht_module_type *type);
+
+/* A module whose struct is a copy of `data`.
+ * Not collective.
+ * what: the public constructor, for messages; data: `bytes` of the user's struct, with its settings
+ * filled in and its slots NULL.
+ * Result: owned.
+ * Errors: HT_ERR_ARGUMENT if a setting is out of its range. */
+HT_API ht_module *ht_module_new_ext(const char *what, const ht_module_type *type, size_t bytes,
+                                    const void *data);
 HT_API void *ht_module_data(ht_module *module);
 HT_API const ht_module_type *ht_module_get_type(const ht_module *module);
 

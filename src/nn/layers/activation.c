@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * ReLU, LeakyReLU and LogSoftmax. */
-#include <stdio.h>
+#include <stddef.h>
 
-#include "core/tensor/tensor.h"
 #include "ht/nn.h"
 
 static ht_tensor *relu(ht_module *self, ht_tensor *x)
@@ -19,44 +18,49 @@ ht_module *ht_nn_relu(void)
     return ht_module_new(0, &relu_type);
 }
 
+struct number {
+    double number;
+};
+
 static ht_tensor *leaky_relu(ht_module *self, ht_tensor *x)
 {
-    return ht_leaky_relu(x, *(double *)ht_module_data(self));
+    return ht_leaky_relu(x, ((struct number *)ht_module_data(self))->number);
 }
 
-static void describe_slope(ht_module *self, char *text, size_t size)
-{
-    snprintf(text, size, "negative_slope=%g", *(double *)ht_module_data(self));
-}
+static const ht_module_setting leaky_relu_settings[] = {
+    {"negative_slope", offsetof(struct number, number), HT_SETTING_DOUBLE, .usual = 0.01,
+     .print = HT_PRINT_ALWAYS},
+    {.name = NULL}};
 
 static const ht_module_type leaky_relu_type = {
-    .name = "LeakyReLU", .forward = leaky_relu, .describe = describe_slope};
+    .name = "LeakyReLU", .forward = leaky_relu, .settings = leaky_relu_settings};
 
 ht_module *ht_nn_leaky_relu(double negative_slope)
 {
-    ht_module *module = ht_module_new(sizeof negative_slope, &leaky_relu_type);
+    const struct number data = {negative_slope};
 
-    *(double *)ht_module_data(module) = negative_slope;
-    return module;
+    return ht_module_new_ext("ht_nn_leaky_relu", &leaky_relu_type, sizeof data, &data);
 }
+
+struct axis {
+    int axis;
+};
 
 static ht_tensor *log_softmax(ht_module *self, ht_tensor *x)
 {
-    return ht_log_softmax(x, *(int *)ht_module_data(self));
+    return ht_log_softmax(x, ((struct axis *)ht_module_data(self))->axis);
 }
 
-static void describe_axis(ht_module *self, char *text, size_t size)
-{
-    snprintf(text, size, "axis=%d", *(int *)ht_module_data(self));
-}
+static const ht_module_setting log_softmax_settings[] = {
+    {"axis", offsetof(struct axis, axis), HT_SETTING_INT, .print = HT_PRINT_ALWAYS},
+    {.name = NULL}};
 
 static const ht_module_type log_softmax_type = {
-    .name = "LogSoftmax", .forward = log_softmax, .describe = describe_axis};
+    .name = "LogSoftmax", .forward = log_softmax, .settings = log_softmax_settings};
 
 ht_module *ht_nn_log_softmax(int axis)
 {
-    ht_module *module = ht_module_new(sizeof axis, &log_softmax_type);
+    const struct axis data = {axis};
 
-    *(int *)ht_module_data(module) = axis;
-    return module;
+    return ht_module_new_ext("ht_nn_log_softmax", &log_softmax_type, sizeof data, &data);
 }

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #include "ht/factories.h"
 #include "nn/module/module.h"
@@ -106,21 +106,17 @@ static void missed(ht_module *module)
 
 static const ht_module_calls calls = {.missed = missed};
 
-static void describe(ht_module *self, char *text, size_t size)
-{
-    ht_batch_norm_layer *bn = ht_module_data(self);
-    size_t used = (size_t)snprintf(text, size, "%" PRId64 ", eps=%g", bn->features,
-                                   bn->options.eps);
-
-    if (used < size && bn->options.cumulative_average)
-        used += (size_t)snprintf(text + used, size - used, ", cumulative average");
-    else if (used < size)
-        used += (size_t)snprintf(text + used, size - used, ", momentum=%g", bn->options.momentum);
-    if (used < size && bn->weight == NULL)
-        used += (size_t)snprintf(text + used, size - used, ", affine=false");
-    if (used < size && bn->running_mean == NULL)
-        snprintf(text + used, size - used, ", track_running_stats=false");
-}
+#define SETTING(field, kind) offsetof(ht_batch_norm_layer, field), HT_SETTING_##kind
+static const ht_module_setting settings[] = {
+    {"features", SETTING(features, INT64), .low = 1, .high = INFINITY, .print = HT_PRINT_VALUE},
+    {"eps", SETTING(options.eps, DOUBLE), .usual = 1e-5, .low = 0, .high = INFINITY,
+     .print = HT_PRINT_ALWAYS},
+    {"momentum", SETTING(options.momentum, DOUBLE), .usual = 0.1, .low = 0, .high = 1,
+     .print = HT_PRINT_ALWAYS},
+    {"cumulative_average", SETTING(options.cumulative_average, BOOL), .usual = false},
+    {"affine", SETTING(options.affine, BOOL), .usual = true},
+    {"track_running_stats", SETTING(options.track_running_stats, BOOL), .usual = true},
+    {.name = NULL}};
 
 static ht_status clone(ht_module *self, ht_module *copy)
 {
@@ -138,10 +134,10 @@ static void destroy(ht_module *self)
     ht_release(bn->comm);
 }
 
-#define TYPE(type_name)                                                              \
-    {                                                                                \
-        .name = type_name, .forward = forward, .describe = describe, .clone = clone, \
-        .destroy = destroy                                                           \
+#define TYPE(type_name)                                                            \
+    {                                                                              \
+        .name = type_name, .forward = forward, .clone = clone, .destroy = destroy, \
+        .settings = settings                                                       \
     }
 const ht_module_type ht__batch_norm_types[4] = {TYPE("SyncBatchNorm"), TYPE("BatchNorm1d"),
                                                 TYPE("BatchNorm2d"), TYPE("BatchNorm3d")};
@@ -157,33 +153,19 @@ ht_batch_norm_layer *ht__batch_norm_of(ht_module *module)
     return NULL;
 }
 
-static bool check(const char *what, int64_t features, const ht_batch_norm_options *o)
-{
-    if (HT_CHECK_OPTIONS(NULL, what, o, ht_batch_norm_options) != HT_SUCCESS)
-        return false;
-    if (features < 1 || !(o->eps >= 0) || isinf(o->eps) ||
-        !(o->momentum >= 0 && o->momentum <= 1)) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "%s: %" PRId64 " features, eps %g, momentum %g: expected at least 1 feature, eps 0 "
-                "or more, momentum from 0 to 1",
-                what, features, o->eps, o->momentum);
-        return false;
-    }
-    return true;
-}
-
 static ht_module *make(int dims, int64_t features, const ht_batch_norm_options *options,
                        ht_comm *comm)
 {
-    ht_module *module = ht_module_new(sizeof(ht_batch_norm_layer),
-                                      &ht__batch_norm_types[comm != NULL ? 0 : dims]);
-    ht_batch_norm_layer *bn = ht_module_data(module);
+    const int kind = comm != NULL ? 0 : dims;
+    const ht_batch_norm_layer data = {
+        .comm = comm, .dims = dims, .features = features, .options = *options};
+    ht_module *module = ht_module_new_ext(kinds[kind].what, &ht__batch_norm_types[kind],
+                                          sizeof data, &data);
 
+    if (module == NULL)
+        return NULL;
+    ht_retain(comm);
     module->calls = &calls;
-    bn->comm = ht_retain(comm);
-    bn->dims = dims;
-    bn->features = features;
-    bn->options = *options;
     return module;
 }
 
@@ -224,9 +206,10 @@ static ht_module *make_new(int dims, int64_t features, const ht_batch_norm_optio
     ht_scope *scope;
     ht_status status;
 
-    if (!check(kinds[comm != NULL ? 0 : dims].what, features, &o))
+    if (HT_CHECK_OPTIONS(NULL, kinds[comm != NULL ? 0 : dims].what, &o, ht_batch_norm_options) !=
+            HT_SUCCESS ||
+        (module = make(dims, features, &o, comm)) == NULL)
         return NULL;
-    module = make(dims, features, &o, comm);
     scope = ht_scope_open();
     status = add_tensors(module);
     ht_scope_close(scope);

@@ -2,7 +2,7 @@
  *
  * Dropout and Dropout2d. A mask is drawn from (ht_nn_seed, the layer's path, how often it ran in
  * training, rank, replica): layers, ranks and devices differ, and nothing else is ever reseeded. */
-#include <stdio.h>
+#include <stddef.h>
 
 #include "nn/module/init.h"
 #include "nn/module/module.h"
@@ -41,36 +41,24 @@ static ht_tensor *dropout2d(ht_module *self, ht_tensor *x)
     return ht_dropout2d(x, data->p, mask_seed(self), data->count++);
 }
 
-static void describe(ht_module *self, char *text, size_t size)
-{
-    struct dropout *data = ht_module_data(self);
-
-    snprintf(text, size, "p=%g", data->p);
-}
-
 static uint64_t *counter(ht_module *self)
 {
     return &((struct dropout *)ht_module_data(self))->count;
 }
 
+static const ht_module_setting settings[] = {{"p", offsetof(struct dropout, p), HT_SETTING_DOUBLE,
+                                              .low = 0, .high = 1, .print = HT_PRINT_ALWAYS},
+                                             {.name = NULL}};
 static const ht_module_type dropout_type = {
-    .name = "Dropout", .forward = dropout, .describe = describe, .counter = counter};
+    .name = "Dropout", .forward = dropout, .counter = counter, .settings = settings};
 static const ht_module_type dropout2d_type = {
-    .name = "Dropout2d", .forward = dropout2d, .describe = describe, .counter = counter};
+    .name = "Dropout2d", .forward = dropout2d, .counter = counter, .settings = settings};
 
 static ht_module *make(const char *what, const ht_module_type *type, double p)
 {
-    ht_module *module;
-    struct dropout *data;
+    const struct dropout data = {.p = p};
 
-    if (!(p >= 0.0 && p <= 1.0)) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: p is %g, not a probability", what, p);
-        return NULL;
-    }
-    module = ht_module_new(sizeof *data, type);
-    data = ht_module_data(module);
-    data->p = p;
-    return module;
+    return ht_module_new_ext(what, type, sizeof data, &data);
 }
 
 ht_module *ht_nn_dropout(double p)

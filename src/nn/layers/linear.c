@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Linear: y = x W^T + b. */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #include "nn/module/init.h"
 #include "nn/module/module.h"
 
 struct linear {
     ht_tensor *weight, *bias; /* slots; bias may be NULL */
+    int64_t in_features, out_features;
+    bool has_bias;
 };
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
@@ -19,16 +20,15 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
     return ht_linear(x, data->weight, data->bias);
 }
 
-static void describe(ht_module *self, char *text, size_t size)
-{
-    struct linear *data = ht_module_data(self);
-    const int64_t *shape = ht_tensor_shape(data->weight);
+static const ht_module_setting settings[] = {
+    {"in_features", offsetof(struct linear, in_features), HT_SETTING_INT64, .low = 1,
+     .high = INFINITY, .print = HT_PRINT_VALUE},
+    {"out_features", offsetof(struct linear, out_features), HT_SETTING_INT64, .low = 1,
+     .high = INFINITY, .print = HT_PRINT_VALUE},
+    {"bias", offsetof(struct linear, has_bias), HT_SETTING_BOOL, .usual = true},
+    {.name = NULL}};
 
-    snprintf(text, size, "%" PRId64 ", %" PRId64 "%s", shape[1], shape[0],
-             data->bias == NULL ? ", bias=false" : "");
-}
-
-static const ht_module_type type = {.name = "Linear", .forward = forward, .describe = describe};
+static const ht_module_type type = {.name = "Linear", .forward = forward, .settings = settings};
 
 bool ht__nn_is_linear(const ht_module *module)
 {
@@ -37,19 +37,16 @@ bool ht__nn_is_linear(const ht_module *module)
 
 ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias)
 {
-    ht_module *module;
+    const struct linear made = {
+        .in_features = in_features, .out_features = out_features, .has_bias = bias};
+    ht_module *module = ht_module_new_ext("ht_nn_linear", &type, sizeof made, &made);
     struct linear *data;
     ht_scope *scope;
     ht_status status;
     double bound;
 
-    if (in_features < 1 || out_features < 1) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "ht_nn_linear: in %" PRId64 ", out %" PRId64 ": at least 1 is needed", in_features,
-                out_features);
+    if (module == NULL)
         return NULL;
-    }
-    module = ht_module_new(sizeof *data, &type);
     data = ht_module_data(module);
     bound = 1.0 / sqrt((double)in_features);
     scope = ht_scope_open();

@@ -5,7 +5,8 @@ libht_objects_la_SOURCES += \
 	src/nn/layers/batch_norm.h \
 	src/nn/layers/conv2d.c \
 	src/nn/layers/dropout.c \
+	src/nn/layers/flatten.c \
 	src/nn/layers/linear.c \
+	src/nn/layers/max_pool2d.c \
 	src/nn/layers/sequential.c \
-	src/nn/layers/shape.c \
 	src/nn/layers/sync_batch_norm.c

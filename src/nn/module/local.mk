@@ -14,5 +14,6 @@ libht_objects_la_SOURCES += \
 	src/nn/module/print.c \
 	src/nn/module/random_state.c \
 	src/nn/module/save.c \
+	src/nn/module/settings.c \
 	src/nn/module/state.c \
 	src/nn/module/tree.c

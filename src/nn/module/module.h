@@ -81,6 +81,9 @@ void ht__module_new_slot(ht_module *module, const char *name, ht_slot_kind kind,
 /* Makes `path` that of the module, and renews the paths below it. */
 void ht__module_set_path(ht_module *module, const char *path);
 
+/* module/settings.c: the settings of `module` as text, "1, 8, kernel=3". */
+void ht__module_describe(ht_module *module, char *text, size_t size);
+
 /* module/tree.c: the public walks without their drain. */
 void ht__module_walk(ht_module *module, ht_module_visit_fn *visit, void *user);
 

@@ -27,8 +27,7 @@ static void print_module(ht_module *module, const char *name, int depth, FILE *s
     int children = ht_module_child_count(module);
     int64_t parameters = own_parameters(module);
 
-    if (module->type->describe != NULL)
-        module->type->describe(module, settings, sizeof settings);
+    ht__module_describe(module, settings, sizeof settings);
     fprintf(stream, "%*s", 2 * depth, "");
     if (name != NULL)
         fprintf(stream, "(%s): ", name);

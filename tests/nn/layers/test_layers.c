@@ -256,9 +256,9 @@ static void test_misuse(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_null(ht_nn_linear(0, 3));
-    nn_assert_error("ht_nn_linear: in 0, out 3: at least 1 is needed");
+    nn_assert_error("ht_nn_linear: in_features is 0, expected at least 1");
     assert_null(ht_nn_dropout(-0.5));
-    nn_assert_error("ht_nn_dropout: p is -0.5, not a probability");
+    nn_assert_error("ht_nn_dropout: p is -0.5, expected 0 to 1");
     assert_null(ht_nn_conv2d_ext(3, 8, 3, &unset, true));
     snprintf(expected, sizeof expected,
              "ht_nn_conv2d: the options are not initialised (size is 0, expected %zu); start from "

@@ -1,0 +1,132 @@
+/* ranks 1 2 */
+/* SPDX-License-Identifier: MIT */
+/* Settings of modules: printed text and ranges, of the library's layers and of a program's own. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "nn/nn_test.h"
+#include "tensor_check.h"
+
+/* Takes the module over. */
+static void assert_printed(ht_module *module, const char *expected)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+
+    assert_non_null(module);
+    ht_module_print(module, stream);
+    fclose(stream);
+    text[strcspn(text, "\n")] = '\0';
+    assert_string_equal(text, expected);
+    free(text);
+    ht_release(module);
+}
+
+static ht_module *conv2d(int64_t stride, int64_t padding)
+{
+    ht_conv2d_options options = ht_conv2d_options_default();
+
+    options.stride[1] = options.stride[0] = stride;
+    options.padding[1] = padding;
+    return ht_nn_conv2d_ext(1, 8, 3, &options, true);
+}
+
+static void settings_that_differ_from_defaults_are_printed(void **state)
+{
+    ht_batch_norm_options norm = ht_batch_norm_options_default();
+
+    (void)state;
+    assert_printed(conv2d(1, 0), "Conv2d(1, 8, kernel=3)  # 80");
+    assert_printed(conv2d(2, 0), "Conv2d(1, 8, kernel=3, stride=2)  # 80");
+    assert_printed(conv2d(2, 1), "Conv2d(1, 8, kernel=3, stride=2, padding=(0, 1))  # 80");
+    assert_printed(ht_nn_linear(3, 2), "Linear(3, 2)  # 8");
+    assert_printed(ht_nn_linear_ext(3, 2, false), "Linear(3, 2, bias=false)  # 6");
+    assert_printed(ht_nn_max_pool2d(2), "MaxPool2d(2)");
+    assert_printed(ht_nn_dropout(0.5), "Dropout(p=0.5)");
+    assert_printed(ht_nn_log_softmax(1), "LogSoftmax(axis=1)");
+    assert_printed(ht_nn_flatten(1), "Flatten(start_axis=1)");
+    assert_printed(ht_nn_batch_norm2d(4, NULL), "BatchNorm2d(4, eps=1e-05, momentum=0.1)  # 8");
+    norm.affine = norm.track_running_stats = false;
+    assert_printed(ht_nn_batch_norm1d(4, &norm), "BatchNorm1d(4, eps=1e-05, momentum=0.1, "
+                                                 "affine=false, track_running_stats=false)");
+}
+
+static void settings_out_of_range_are_errors(void **state)
+{
+    ht_batch_norm_options norm = ht_batch_norm_options_default();
+    ht_conv2d_options groups = ht_conv2d_options_default();
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_nn_linear(3, -1), HT_ERR_ARGUMENT,
+                         "ht_nn_linear: out_features is -1, expected at least 1");
+    HT_TEST_EXPECT_ERROR(ht_nn_max_pool2d(0), HT_ERR_ARGUMENT,
+                         "ht_nn_max_pool2d: kernel_size is 0, expected at least 1");
+    HT_TEST_EXPECT_ERROR(ht_nn_dropout2d(NAN), HT_ERR_ARGUMENT,
+                         "ht_nn_dropout2d: p is nan, expected 0 to 1");
+    HT_TEST_EXPECT_ERROR(conv2d(1, -1), HT_ERR_ARGUMENT,
+                         "ht_nn_conv2d: padding is (0, -1), expected at least 0");
+    groups.groups = 2;
+    HT_TEST_EXPECT_ERROR(ht_nn_conv2d_ext(3, 8, 3, &groups, true), HT_ERR_ARGUMENT,
+                         "ht_nn_conv2d: groups is 2, expected a divisor of in_channels 3 and "
+                         "out_channels 8");
+    norm.momentum = 1.5;
+    HT_TEST_EXPECT_ERROR(ht_nn_batch_norm1d(4, &norm), HT_ERR_ARGUMENT,
+                         "ht_nn_batch_norm1d: momentum is 1.5, expected 0 to 1");
+    norm.eps = INFINITY;
+    HT_TEST_EXPECT_ERROR(ht_nn_batch_norm3d(4, &norm), HT_ERR_ARGUMENT,
+                         "ht_nn_batch_norm3d: eps is inf, expected a finite value of at least 0");
+}
+
+/* A layer of a program. */
+struct scaled {
+    double factor;
+    int times;
+    int64_t sizes[3];
+};
+
+static ht_tensor *forward(ht_module *self, ht_tensor *x)
+{
+    return ht_mul_scalar(x, ((struct scaled *)ht_module_data(self))->factor);
+}
+
+static const ht_module_setting settings[] = {
+    {"factor", offsetof(struct scaled, factor), HT_SETTING_DOUBLE, .usual = 1, .low = -INFINITY,
+     .high = INFINITY},
+    {"times", offsetof(struct scaled, times), HT_SETTING_INT, .usual = 1, .low = 1, .high = 9},
+    {"sizes", offsetof(struct scaled, sizes), HT_SETTING_INT64, .count = 3,
+     .print = HT_PRINT_ALWAYS},
+    {.name = NULL}};
+
+static const ht_module_type scaled_type = {
+    .name = "Scaled", .forward = forward, .settings = settings};
+
+static ht_module *scaled(double factor, int times)
+{
+    const struct scaled data = {factor, times, {4, 5, 6}};
+
+    return ht_module_new_ext("scaled", &scaled_type, sizeof data, &data);
+}
+
+static void programs_have_settings_of_their_own(void **state)
+{
+    ht_module *module = scaled(2.5, 3);
+    ht_tensor *ones = ht_ones(HT_SHAPE(2), HT_FLOAT64, HT_NONE);
+
+    (void)state;
+    ht_test_expect(ht_forward(module, ones), (double[]){2.5, 2.5}, 0);
+    assert_printed(ht_module_clone(module), "Scaled(factor=2.5, times=3, sizes=(4, 5, 6))");
+    ht_release(module);
+    assert_printed(scaled(1, 1), "Scaled(sizes=(4, 5, 6))");
+    HT_TEST_EXPECT_ERROR(scaled(NAN, 1), HT_ERR_ARGUMENT,
+                         "scaled: factor is nan, expected a finite number");
+    HT_TEST_EXPECT_ERROR(scaled(1, 10), HT_ERR_ARGUMENT, "scaled: times is 10, expected 1 to 9");
+    HT_TEST_EXPECT_ERROR(ht_module_new_ext("scaled", &scaled_type, sizeof(struct scaled), NULL),
+                         HT_ERR_ARGUMENT, "scaled: the struct is NULL");
+}
+
+HT_TEST_SUITE(test_module_settings,
+              cmocka_unit_test(settings_that_differ_from_defaults_are_printed),
+              cmocka_unit_test(settings_out_of_range_are_errors),
+              cmocka_unit_test(programs_have_settings_of_their_own));
