@@ -69,11 +69,8 @@ static void relu(const work *k)
 
 static void leaky_relu(const work *k)
 {
-    ht_loop loop = {.ndim = 1,
-                    .shape = {k->n},
-                    .stride = {{1}, {1}, {1}},
-                    .data = {k->y, k->x, k->x},
-                    .param = {0.01}};
+    ht_loop loop = {
+        .ndim = 1, .shape = {k->n}, .stride = {{1}, {1}}, .data = {k->y, k->x}, .param = {0.01}};
 
     RUN(HT_KERNEL_LEAKY_RELU, HT_FLOAT32, &loop);
 }

@@ -27,13 +27,19 @@ typedef struct ht_test_function {
     ht_test_result result;
     bool real;                           /* complex numbers give the dtype of their parts */
     bool no_floats;                      /* for integers and bool alone */
+    bool only_floats;                    /* not for integers and bool */
     bool takes_bool;                     /* of those that keep the dtype; others refuse it */
     double (*bool_value)(double x);      /* NULL: as that of others */
     ht_status (*in_place)(ht_tensor *x); /* or NULL */
     double param[HT_LOOP_PARAMS];        /* of the kernel */
+    ht_kernel grad;                      /* the kernel g f'(x), or 0 */
+    ht_module *(*layer)(void);           /* or NULL */
 } ht_test_function;
 
 extern const ht_test_function ht_test_functions[]; /* ended by a name that is NULL */
+
+/* The row whose gradient this kernel is, or NULL. */
+const ht_test_function *ht_test_function_of_grad(ht_kernel kernel);
 
 /* Fails the test where a kernel has no row. */
 const ht_test_function *ht_test_function_of(ht_kernel kernel, const char *kernel_name);

@@ -246,6 +246,48 @@ static ht_status relu_(ht_tensor *x)
     return ht_relu_(x) != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
+static double leaky_relu(double x)
+{
+    return x > 0 ? x : 0.75 * x;
+}
+
+static double leaky_relu_slope(double x)
+{
+    return x > 0 ? 1 : 0.75;
+}
+
+static ht_tensor *call_leaky_relu(ht_tensor *x)
+{
+    return ht_leaky_relu(x, 0.75);
+}
+
+static ht_module *layer_leaky_relu(void)
+{
+    return ht_nn_leaky_relu(0.75);
+}
+
+static double gelu(double x)
+{
+    return x * 0.5 * erfc(-M_SQRT1_2 * x);
+}
+
+static double gelu_slope(double x)
+{
+    return 0.5 * erfc(-M_SQRT1_2 * x) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI);
+}
+
+static double silu(double x)
+{
+    return x * (1 / (1 + exp(-x)));
+}
+
+static double silu_slope(double x)
+{
+    const double s = 1 / (1 + exp(-x));
+
+    return s * (1 + x * (1 - s));
+}
+
 static double bits_turned(double x)
 {
     return -x - 1;
@@ -330,7 +372,8 @@ const ht_test_function ht_test_functions[] = {
     {"ht_atan", HT_KERNEL_ATAN, ht_atan, atan, atan_slope, catan, -2, 2, .in_place = ht_atan_},
     {"ht_sinh", HT_KERNEL_SINH, ht_sinh, sinh, cosh, csinh, -2, 2, .in_place = ht_sinh_},
     {"ht_cosh", HT_KERNEL_COSH, ht_cosh, cosh, sinh, ccosh, -2, 2, .in_place = ht_cosh_},
-    {"ht_tanh", HT_KERNEL_TANH, ht_tanh, tanh, tanh_slope, ctanh, -2, 2, .in_place = ht_tanh_},
+    {"ht_tanh", HT_KERNEL_TANH, ht_tanh, tanh, tanh_slope, ctanh, -2, 2, .in_place = ht_tanh_,
+     .layer = ht_nn_tanh},
     {"ht_asinh", HT_KERNEL_ASINH, ht_asinh, asinh, asinh_slope, casinh, -2, 2, .in_place = ht_asinh_},
     {"ht_acosh", HT_KERNEL_ACOSH, ht_acosh, acosh, acosh_slope, cacosh, 1.25, 3, .in_place = ht_acosh_},
     {"ht_atanh", HT_KERNEL_ATANH, ht_atanh, atanh, atanh_slope, catanh, -0.75, 0.75, .in_place = ht_atanh_},
@@ -348,7 +391,14 @@ const ht_test_function ht_test_functions[] = {
     {"ht_fabs", HT_KERNEL_ABS, ht_fabs, fabs, sign, NULL, -2, 2, FLOATING},
     {"ht_nan_to_num_ext", HT_KERNEL_NAN_TO_NUM, call_nan_to_num, nan_to_num, one, NULL, -2, 2, SAME,
      .takes_bool = true, .param = {0.75, 100, -200}},
-    {"ht_relu", HT_KERNEL_RELU, ht_relu, relu, relu_slope, NULL, -2, 2, SAME, .in_place = relu_},
+    {"ht_relu", HT_KERNEL_RELU, ht_relu, relu, relu_slope, NULL, -2, 2, SAME, .in_place = relu_,
+     .layer = ht_nn_relu},
+    {"ht_leaky_relu", HT_KERNEL_LEAKY_RELU, call_leaky_relu, leaky_relu, leaky_relu_slope, NULL, -2, 2, SAME,
+     .only_floats = true, .param = {0.75}, .grad = HT_KERNEL_LEAKY_RELU_GRAD, .layer = layer_leaky_relu},
+    {"ht_gelu", HT_KERNEL_GELU, ht_gelu, gelu, gelu_slope, NULL, -2, 2, SAME, .only_floats = true,
+     .grad = HT_KERNEL_GELU_GRAD, .layer = ht_nn_gelu},
+    {"ht_silu", HT_KERNEL_SILU, ht_silu, silu, silu_slope, NULL, -2, 2, SAME, .only_floats = true,
+     .grad = HT_KERNEL_SILU_GRAD, .layer = ht_nn_silu},
     {"ht_conj", HT_KERNEL_CONJ, ht_conj, itself, one, conj, -2, 2, SAME, .takes_bool = true},
     {"ht_real", HT_KERNEL_REAL, ht_real, itself, one, creal_, -2, 2, SAME, .real = true, .takes_bool = true},
     {"ht_imag", HT_KERNEL_IMAG, ht_imag, zero, NULL, cimag_, -2, 2, SAME, .real = true, .takes_bool = true},
@@ -364,6 +414,15 @@ const ht_test_function ht_test_functions[] = {
     {"ht_signbit", HT_KERNEL_SIGNBIT, ht_signbit, has_sign, NULL, NULL, -2, 2, TRUTH},
     {.name = NULL}};
 /* clang-format on */
+
+const ht_test_function *ht_test_function_of_grad(ht_kernel kernel)
+{
+    for (const ht_test_function *f = ht_test_functions; f->name != NULL; f++) {
+        if (f->grad == kernel)
+            return f;
+    }
+    return NULL;
+}
 
 const ht_test_function *ht_test_function_of(ht_kernel kernel, const char *kernel_name)
 {

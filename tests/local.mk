@@ -119,6 +119,7 @@ nn_tests = \
 	tests/nn/functional/test_functional_grad.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
+	tests/nn/layers/test_activation.c \
 	tests/nn/layers/test_batch_norm.c \
 	tests/nn/layers/test_layers.c \
 	tests/nn/layers/test_sync_batch_norm.c \
@@ -442,10 +443,12 @@ EXTRA_DIST += \
 	tests/make-registry.sh \
 	tests/mpi-run.sh \
 	tests/multinode/launch \
+	tests/golden/activations.h \
 	tests/golden/arithmetics.h \
 	tests/golden/checkpoint_1.h5 \
 	tests/golden/daso.h \
 	tests/golden/keys.h \
+	tests/golden/make_activations.py \
 	tests/golden/make_arithmetics.py \
 	tests/golden/make_daso.py \
 	tests/golden/make_keys.py \

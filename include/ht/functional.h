@@ -21,6 +21,20 @@ HT_API ht_tensor *ht_relu_(ht_tensor *x);
 /* x where x > 0, else negative_slope x (PyTorch's default is 0.01); NaN stays. */
 HT_API ht_tensor *ht_leaky_relu(ht_tensor *x, double negative_slope);
 
+/* x Phi(x), Phi the standard normal distribution: exact, by erf.
+ * Logically collective.
+ * x: of a floating dtype.
+ * Result: like x.
+ * Errors: HT_ERR_DTYPE. */
+HT_API ht_tensor *ht_gelu(ht_tensor *x);
+
+/* x / (1 + exp(-x)).
+ * Logically collective.
+ * x: of a floating dtype.
+ * Result: like x.
+ * Errors: HT_ERR_DTYPE. */
+HT_API ht_tensor *ht_silu(ht_tensor *x);
+
 /* y = x W^T + b: x (..., in), weight (out, in), bias (out) or NULL. */
 HT_API ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias);
 

@@ -23,9 +23,14 @@ HT_API ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, in
                                    const ht_conv2d_options *options, bool bias);
 
 HT_API ht_module *ht_nn_max_pool2d(int64_t kernel_size);
+HT_API ht_module *ht_nn_flatten(int start_axis);
+
+/* The functions of the same names, as layers without parameters. */
 HT_API ht_module *ht_nn_relu(void);
 HT_API ht_module *ht_nn_leaky_relu(double negative_slope);
-HT_API ht_module *ht_nn_flatten(int start_axis);
+HT_API ht_module *ht_nn_gelu(void);
+HT_API ht_module *ht_nn_silu(void);
+HT_API ht_module *ht_nn_tanh(void);
 HT_API ht_module *ht_nn_log_softmax(int axis);
 
 /* Zeroes elements (dropout2d: whole channels) with probability p in training, and scales the others

@@ -14,7 +14,7 @@
 /* y = f(x). ANGLE of real numbers: pi below 0. SIGN(z) = z / |z|. FRAC: what TRUNC cuts off. ROUND:
  * halves to the even one; ROUND_DECIMALS: rint(x param[0] / param[1]) / param[0] param[1].
  * NAN_TO_NUM: param[0] for NaN, param[1] for infinity, param[2] for minus infinity. SCALE: param[0]
- * x. */
+ * x. LEAKY_RELU: x where x > 0, else param[0] x. GELU: x Phi(x). SILU: x / (1 + exp(-x)). */
 /* clang-format off */
 #define HT_UNARY_KERNELS(X) \
     X(NEG, "Ss") X(EXP, "Ss") X(LOG, "Ss") X(SQRT, "Ss") X(EXP2, "Ss") X(LOG2, "Ss") \
@@ -22,16 +22,16 @@
     X(ASIN, "Ss") X(ACOS, "Ss") X(ATAN, "Ss") X(SINH, "Ss") X(COSH, "Ss") X(TANH, "Ss") \
     X(ASINH, "Ss") X(ACOSH, "Ss") X(ATANH, "Ss") X(CEIL, "Ss") X(FLOOR, "Ss") X(TRUNC, "Ss") \
     X(ROUND, "Ss") X(ROUND_DECIMALS, "Ss") X(FRAC, "Ss") X(SIGN, "Ss") X(ABS, "Ps") \
-    X(NAN_TO_NUM, "Ss") X(SCALE, "Ss") X(RELU, "Ss") X(CONJ, "Ss") X(REAL, "Ps") X(IMAG, "Ps") \
+    X(NAN_TO_NUM, "Ss") X(SCALE, "Ss") X(RELU, "Ss") X(LEAKY_RELU, "Ss") X(GELU, "Ss") \
+    X(SILU, "Ss") X(CONJ, "Ss") X(REAL, "Ps") X(IMAG, "Ps") \
     X(ANGLE, "Ps") X(BITWISE_NOT, "Ss") X(LOGICAL_NOT, "Bs") X(ISNAN, "Bs") X(ISINF, "Bs") X(ISFINITE, "Bs") \
     X(ISPOSINF, "Bs") X(ISNEGINF, "Bs") X(SIGNBIT, "Bs")
 
-/* y = f(a, b). RELU_GRAD(g, y) = y > 0 ? g : 0; TANH_GRAD(g, y) = g (1 - y^2). MINIMUM and MAXIMUM
- * are NaN where an operand is.
+/* y = f(a, b). RELU_GRAD(g, y) = y > 0 ? g : 0; TANH_GRAD(g, y) = g (1 - y^2); other gradients are
+ * K_GRAD(g, x) = g K'(x), with the parameters of K. MINIMUM and MAXIMUM are NaN where an operand is.
  * Of integers: they wrap around; over 0 FLOORDIV, REMAINDER and FMOD are 0; negative powers are
  * rounded towards 0; shifts by a negative number, or all bits or more, leave none. REMAINDER has the
  * sign of b, FMOD that of a.
- * LEAKY_RELU(a, x) = x > 0 ? a : param[0] a.
  * AXPBY: param[0] a + param[1] b, rounded after each of the three operations.
  * ISCLOSE: |a - b| <= param[1] + param[0] |b| or equal; NaN and NaN if param[2] is not 0. */
 #define HT_BINARY_KERNELS(X) \
@@ -42,7 +42,7 @@
     X(RIGHT_SHIFT, "Sss") X(LOGICAL_AND, "Bss") X(LOGICAL_OR, "Bss") X(LOGICAL_XOR, "Bss") \
     X(ISCLOSE, "Bss") X(EQ, "Bss") X(NE, "Bss") X(LT, "Bss") X(LE, "Bss") X(GT, "Bss") \
     X(GE, "Bss") X(MINIMUM, "Sss") X(MAXIMUM, "Sss") X(RELU_GRAD, "Sss") X(TANH_GRAD, "Sss") \
-    X(LEAKY_RELU, "Sss") X(AXPBY, "Sss")
+    X(LEAKY_RELU_GRAD, "Sss") X(GELU_GRAD, "Sss") X(SILU_GRAD, "Sss") X(AXPBY, "Sss")
 
 /* y = f(a, b, c). CLIP(x, low, high) = min(max(x, low), high), NaN where an operand is. WHERE(mask,
  * a, b) = mask ? a : b. */

@@ -1,17 +1,17 @@
 # Operations of networks, forward and backward side by side.
 libht_objects_la_SOURCES += \
+	src/nn/functional/activation.c \
+	src/nn/functional/activations.h \
 	src/nn/functional/batch_norm.c \
 	src/nn/functional/batch_norm.h \
 	src/nn/functional/conv2d.c \
 	src/nn/functional/dropout.c \
 	src/nn/functional/functional.c \
 	src/nn/functional/functional.h \
-	src/nn/functional/leaky_relu.c \
 	src/nn/functional/linear.c \
 	src/nn/functional/log_softmax.c \
 	src/nn/functional/max_pool2d.c \
 	src/nn/functional/mse_loss.c \
 	src/nn/functional/nll_loss.c \
 	src/nn/functional/operands.c \
-	src/nn/functional/operands.h \
-	src/nn/functional/relu.c
+	src/nn/functional/operands.h

@@ -60,7 +60,7 @@ static inline bool exists(ht_kernel id, int dtype)
     return levels[0].kernels.at[id][dtype] != NULL;
 }
 
-/* LEAKY_RELU's slope, AXPBY's factors, ISCLOSE's tolerances; functions of one operand have their
+/* LEAKY_RELU_GRAD's slope, AXPBY's factors, ISCLOSE's tolerances; functions of one operand have their
  * own in their table. */
 static const double two_params[HT_LOOP_PARAMS] = {0.75, -1.25};
 static const double *params = two_params;

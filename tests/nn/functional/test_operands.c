@@ -159,7 +159,7 @@ static const struct refusal {
     enum fault fault;
     const char *said;
 } refusals[] = {
-    {"ht_leaky_relu", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_leaky_relu", "x", OTHER_DTYPE, "not defined for int64"},
     {"ht_linear", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
     {"ht_linear", "x", ONE_MORE,
      "x is (4, 3, 1), weight is (2, 3): (..., in) and (out, in) needed"},

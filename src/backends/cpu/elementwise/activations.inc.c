@@ -9,7 +9,10 @@
 #define ROWS(X) X(Ss, RELU, (a)) X(Sss, RELU_GRAD, (a, b))
 #elif HT_IS_FLOAT
 #define ROWS(X) \
-    X(Ss, RELU, (a)) X(Sss, RELU_GRAD, (a, b)) X(Sss, TANH_GRAD, (a, b)) X(Sss, LEAKY_RELU, (a, b, p[0]))
+    X(Ss, RELU, (a)) X(Sss, RELU_GRAD, (a, b)) X(Sss, TANH_GRAD, (a, b)) \
+    X(Ss, LEAKY_RELU, (a, p[0])) X(Sss, LEAKY_RELU_GRAD, (a, b, p[0])) \
+    X(Ss, GELU, (a)) X(Sss, GELU_GRAD, (a, b)) \
+    X(Ss, SILU, (a)) X(Sss, SILU_GRAD, (a, b))
 #else
 #define ROWS(X) X(Sss, RELU_GRAD, (a, b)) X(Sss, TANH_GRAD, (a, b))
 #endif
@@ -40,9 +43,50 @@ HT_INLINE C NAME(TANH_GRAD)(C g, C y)
 #endif
 
 #if HT_IS_FLOAT
-HT_INLINE C NAME(LEAKY_RELU)(C a, C x, PARAM slope)
+HT_INLINE C NAME(LEAKY_RELU)(C x, PARAM slope)
 {
-    return x > 0 ? a : slope * a;
+    return x > 0 ? x : slope * x;
+}
+
+HT_INLINE C NAME(LEAKY_RELU_GRAD)(C g, C x, PARAM slope)
+{
+    return x > 0 ? g : slope * g;
+}
+
+/* Phi, the normal distribution; in double, because float's rounding of x grows to x^2 ulp here. */
+HT_INLINE double NAME(normal)(double x)
+{
+    return 0.5 * erfc(-0.707106781186547524401 * x);
+}
+
+HT_INLINE C NAME(GELU)(C x)
+{
+    return (C)(x * NAME(normal)(x));
+}
+
+HT_INLINE C NAME(GELU_GRAD)(C g, C x)
+{
+    const double z = x, density = 0.398942280401432677940 * exp(-0.5 * z * z);
+
+    return (C)(g * (NAME(normal)(z) + z * density));
+}
+
+/* In double, because float's exponentials have few digits where they are subnormal. */
+HT_INLINE double NAME(logistic)(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+HT_INLINE C NAME(SILU)(C x)
+{
+    return (C)(x * NAME(logistic)(x));
+}
+
+HT_INLINE C NAME(SILU_GRAD)(C g, C x)
+{
+    const double s = NAME(logistic)(x);
+
+    return (C)(g * (s * (1 + x * (1 - s))));
 }
 #endif
 

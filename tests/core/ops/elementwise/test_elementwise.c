@@ -55,6 +55,8 @@ static ht_dtype result_dtype(const ht_test_function *f, ht_dtype dtype)
 
 static bool takes(const ht_test_function *f, ht_dtype dtype)
 {
+    if (f->only_floats)
+        return ht_dtype_is_floating(dtype);
     if (dtype == HT_BOOL)
         return f->result == HT_TEST_FLOATING || f->takes_bool;
     if (ht_dtype_is_complex(dtype))
@@ -156,7 +158,8 @@ static void complex_numbers_have_values(void **state)
 
 static void other_dtypes_are_errors(void **state)
 {
-    static const ht_dtype dtypes[] = {HT_BOOL, HT_FLOAT16, HT_FLOAT64, HT_COMPLEX64, HT_COMPLEX128};
+    static const ht_dtype dtypes[] = {HT_BOOL,    HT_INT32,     HT_FLOAT16,
+                                      HT_FLOAT64, HT_COMPLEX64, HT_COMPLEX128};
     char message[64];
 
     (void)state;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Activations, by their rows: y = K(x), dx = K_GRAD(dy, x or y), written over dy where that may be.
+ * A gradient from the output keeps nothing else, so that x itself may be overwritten by it. */
+#include "core/ops/drivers.h"
+#include "nn/functional/activations.h"
+#include "nn/functional/functional.h"
+#include "ht/kernels/elementwise.h"
+
+/* clang-format off */
+#define ROW(f, K, keeps) \
+    static const ht_broadcast_op f##_grad = {.name = "ht_" #f, .kernel = HT_KERNEL_##K##_GRAD}; \
+    static void f##_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[]) \
+    { gin[0] = ht__binary_over(&f##_grad, g, ht_node_saved(node, 0), ht_node_context(node, 0)); } \
+    static const ht_unary_op f##_op = {.name = "ht_" #f, .kernel = HT_KERNEL_##K, \
+                                       .save = HT_SAVE_##keeps, .backward = f##_backward};
+#define ACTIVATION(f, label, K, keeps) \
+    ROW(f, K, keeps) \
+    ht_tensor *ht_##f(ht_tensor *x) { return ht__unary(&f##_op, x); }
+#define ACTIVATION_WITH_NUMBER(f, label, K, keeps, number, usual) \
+    ROW(f, K, keeps) \
+    ht_tensor *ht_##f(ht_tensor *x, double number) \
+    { return ht__unary_with(&f##_op, x, &(ht_beside){.param = {number}}); }
+/* clang-format on */
+
+HT_ACTIVATIONS(ACTIVATION)
+HT_ACTIVATIONS_WITH_NUMBER(ACTIVATION_WITH_NUMBER)
+
+ht_tensor *ht_relu_(ht_tensor *x)
+{
+    ht_node *node;
+
+    if (HT_IS_NULL(x, "ht_relu_", "x"))
+        return NULL;
+    if (ht__records(x) && (x->node == NULL || x->view)) {
+        HT_FAIL(x->body->comm, HT_ERR_STATE,
+                "ht_relu_: x is a %s that needs a gradient; use ht_relu",
+                x->view ? "view" : "leaf");
+        return NULL;
+    }
+    /* The node takes x's own as its input, and becomes x's. */
+    node = ht_node_new("ht_relu_", relu_backward, 1, &x);
+    if (ht__unary_(&relu_op, "ht_relu_", x, NULL) != HT_SUCCESS)
+        return ht_node_set_output(node, NULL);
+    ht_node_save(node, x);
+    return ht_node_set_output(node, x);
+}
