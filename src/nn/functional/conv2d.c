@@ -8,7 +8,7 @@
 #include "ht/manipulations.h"
 
 #include "nn/functional/functional.h"
-#include "ht/kernels/nn.h"
+#include "nn/functional/window.h"
 
 enum { X, WEIGHT, BIAS, OPERANDS };
 
@@ -25,22 +25,6 @@ ht_conv2d_options ht_conv2d_options_default(void)
                                .padding = {0, 0},
                                .dilation = {1, 1},
                                .groups = 1};
-}
-
-static bool check_options(const ht_tensor *x, const ht_conv2d_options *options)
-{
-    if (HT_CHECK_OPTIONS(x->body->comm, "ht_conv2d", options, ht_conv2d_options) != HT_SUCCESS)
-        return false;
-    for (int i = 0; i < 2; i++) {
-        if (options->stride[i] >= 1 && options->padding[i] >= 0 && options->dilation[i] >= 1)
-            continue;
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "ht_conv2d: stride %lld, padding %lld, dilation %lld: at least 1, 0 and 1 needed",
-                (long long)options->stride[i], (long long)options->padding[i],
-                (long long)options->dilation[i]);
-        return false;
-    }
-    return true;
 }
 
 /* Beside the rules: the channels of both come in as many groups. */
@@ -69,30 +53,14 @@ static bool fill_job(ht_conv_call *job, const ht_tensor *x, const ht_tensor *wei
                      const ht_conv2d_options *options)
 {
     const ht_body *a = x->body, *w = weight->body;
+    ht_window window;
 
-    *job = (ht_conv_call){.spatial = 2,
-                          .n = a->lshape[0],
-                          .c = a->shape[1],
-                          .o = w->shape[0],
-                          .groups = options->groups};
-    for (int i = 0; i < 2; i++) {
-        int64_t in = a->shape[2 + i], kernel = w->shape[2 + i];
-        int64_t out = ht__window_count(in, kernel, options->stride[i], options->padding[i],
-                                       options->dilation[i]);
-
-        if (out == 0) {
-            HT_FAIL(a->comm, HT_ERR_SHAPE,
-                    "ht_conv2d: x is %s, weight is %s: the kernel does not fit",
-                    ht__shape_str(a->ndim, a->shape), ht__shape_str(w->ndim, w->shape));
-            return false;
-        }
-        job->in[i] = in;
-        job->kernel[i] = kernel;
-        job->stride[i] = options->stride[i];
-        job->padding[i] = options->padding[i];
-        job->dilation[i] = kernel > 1 ? options->dilation[i] : 1;
-        job->out[i] = out;
-    }
+    if (!ht__window_make("ht_conv2d", x, HT_WINDOW_CONVOLUTION, w->shape + 2, options->stride,
+                         options->padding, options->dilation, &window))
+        return false;
+    *job = (ht_conv_call){
+        .n = a->lshape[0], .c = a->shape[1], .o = w->shape[0], .groups = options->groups};
+    HT_SET_WINDOW(job, &window);
     ht__image_strides(a, job->x_stride);
     return true;
 }
@@ -209,7 +177,9 @@ ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
     ht_node *node;
 
     options = options != NULL ? options : &defaults;
-    if (!HT_PREPARE("ht_conv2d", rules, in) || !check_options(in[X], options) ||
+    if (!HT_PREPARE("ht_conv2d", rules, in) ||
+        HT_CHECK_OPTIONS(in[X]->body->comm, "ht_conv2d", options, ht_conv2d_options) !=
+            HT_SUCCESS ||
         !check_groups(in[X], in[WEIGHT], options->groups) ||
         !ht__has_kernel("ht_conv2d", in[X], HT_KERNEL_CONV_FORWARD) ||
         !fill_job(&job, in[X], in[WEIGHT], options))

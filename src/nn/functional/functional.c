@@ -4,18 +4,6 @@
 #include "core/autograd/autograd.h"
 #include "nn/functional/functional.h"
 
-int64_t ht__window_count(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
-                         int64_t dilation)
-{
-    int64_t reach, room;
-
-    if (kernel < 1 || __builtin_mul_overflow(kernel - 1, dilation, &reach) ||
-        __builtin_mul_overflow(padding, 2, &room) || __builtin_add_overflow(room, in, &room) ||
-        room <= reach)
-        return 0;
-    return (room - reach - 1) / stride + 1;
-}
-
 ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
                             const int64_t shape[])
 {

@@ -14,12 +14,6 @@ static inline bool ht__records(const ht_tensor *x)
     return x != NULL && ht_is_grad_enabled() && ht__needs_grad(x);
 }
 
-/* How many windows of `kernel` elements, `dilation` apart, begin at every `stride`-th place of `in`
- * elements with `padding` on either side; 0 where none fits, or 64 bits do not hold how far it
- * reaches. */
-int64_t ht__window_count(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
-                         int64_t dilation);
-
 /* Of the losses of rows or elements: themselves, their sum, or their mean; the mean of none is 0,
  * not 0 / 0: a rank without rows adds nothing. */
 bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction);

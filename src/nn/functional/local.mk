@@ -14,4 +14,6 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/mse_loss.c \
 	src/nn/functional/nll_loss.c \
 	src/nn/functional/operands.c \
-	src/nn/functional/operands.h
+	src/nn/functional/operands.h \
+	src/nn/functional/window.c \
+	src/nn/functional/window.h

@@ -3,40 +3,22 @@
  * Maximum over windows: x (N, C, H, W) to y (N, C, H', W') in x's layout. Kept for backward: where
  * in its image each maximum stood, as int32, in y's layout. */
 #include "nn/functional/functional.h"
-#include "ht/kernels/nn.h"
+#include "nn/functional/window.h"
 
 static const ht_operand_rule rules[] = {
     {"x", "NCHW", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_DENSE, HT_CAST_NONE, HT_REQUIRED},
 };
 
-static bool check(const char *what, ht_tensor *x, const int64_t kernel[2], const int64_t stride[2],
-                  const int64_t padding[2], const int64_t dilation[2])
+/* The index of a pixel is an int32. */
+static bool check_pixels(const char *what, const ht_tensor *x)
 {
     const ht_body *body = x->body;
 
-    for (int i = 0; i < 2; i++) {
-        if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 ||
-            padding[i] > kernel[i] / 2) {
-            HT_FAIL(body->comm, HT_ERR_ARGUMENT,
-                    "%s: kernel %lld, stride %lld, dilation %lld, padding %lld: at least 1, "
-                    "and padding at most half the kernel",
-                    what, (long long)kernel[i], (long long)stride[i], (long long)dilation[i],
-                    (long long)padding[i]);
-            return false;
-        }
-        if (ht__window_count(body->shape[2 + i], kernel[i], stride[i], padding[i], dilation[i]) ==
-            0) {
-            HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s: a window of %lld does not fit", what,
-                    ht__shape_str(4, body->shape), (long long)kernel[i]);
-            return false;
-        }
-    }
-    if (body->shape[3] > 0 && body->shape[2] > INT32_MAX / body->shape[3]) {
-        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s: images above 2^31 pixels", what,
-                ht__shape_str(4, body->shape));
-        return false;
-    }
-    return true;
+    if (body->shape[3] == 0 || body->shape[2] <= INT32_MAX / body->shape[3])
+        return true;
+    HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s: images above 2^31 pixels", what,
+            ht__shape_str(4, body->shape));
+    return false;
 }
 
 static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -64,22 +46,11 @@ static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
     grad_inputs[0] = dx;
 }
 
-static ht_pool_call make_job(const ht_tensor *x, const int64_t kernel[2], const int64_t stride[2],
-                             const int64_t padding[2], const int64_t dilation[2])
+static ht_pool_call make_job(const ht_tensor *x, const ht_window *window)
 {
-    const ht_body *body = x->body;
-    ht_pool_call job = {.spatial = 2, .n = body->lshape[0], .c = body->shape[1]};
+    ht_pool_call job = {.n = x->body->lshape[0], .c = x->body->shape[1]};
 
-    for (int i = 0; i < 2; i++) {
-        int64_t in = body->shape[2 + i];
-
-        job.in[i] = in;
-        job.kernel[i] = kernel[i];
-        job.stride[i] = stride[i];
-        job.padding[i] = padding[i];
-        job.dilation[i] = dilation[i];
-        job.out[i] = ht__window_count(in, kernel[i], stride[i], padding[i], dilation[i]);
-    }
+    HT_SET_WINDOW(&job, window);
     ht__image_strides(x->body, job.x_stride);
     return job;
 }
@@ -102,14 +73,16 @@ static ht_tensor *max_pool2d(const char *what, ht_tensor *x, const int64_t kerne
     ht_tensor *y, *index;
     ht_node *node;
     ht_pool_call job;
+    ht_window window;
 
     if (HT_IS_NULL(kernel, what, "the kernel") || HT_IS_NULL(stride, what, "the stride") ||
         HT_IS_NULL(padding, what, "the padding") || HT_IS_NULL(dilation, what, "the dilation") ||
-        !HT_PREPARE(what, rules, &x) || !check(what, x, kernel, stride, padding, dilation) ||
-        !ht__has_kernel(what, x, HT_KERNEL_MAX_POOL_FORWARD))
+        !HT_PREPARE(what, rules, &x) ||
+        !ht__window_make(what, x, HT_WINDOW_POOLING, kernel, stride, padding, dilation, &window) ||
+        !check_pixels(what, x) || !ht__has_kernel(what, x, HT_KERNEL_MAX_POOL_FORWARD))
         return NULL;
 
-    job = make_job(x, kernel, stride, padding, dilation);
+    job = make_job(x, &window);
     y = result(what, x, x->body->dtype, &job);
     index = result(what, x, HT_INT32, &job);
     if (y == NULL || index == NULL)

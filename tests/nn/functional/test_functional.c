@@ -306,21 +306,29 @@ static void windows_beyond_64_bits(void)
 
     options.dilation[0] = (int64_t)1 << 62; /* times 4 is 0 */
     assert_null(ht_conv2d(x, w, NULL, &options));
-    nn_assert_error(
-        "ht_conv2d: x is (1, 1, 8, 1), weight is (1, 1, 5, 1): the kernel does not fit");
+    nn_assert_error("ht_conv2d: x is (1, 1, 8, 1): a window of (5, 1) does not fit");
     assert_true(ht_item(ht_sum(ht_conv2d(x, one, NULL, &options), HT_NONE)) == 8);
     options.dilation[0] = 1;
     options.padding[0] = INT64_MAX - 3; /* twice is -8: 1 place is left */
     options.stride[0] = INT64_MAX;
     assert_null(ht_conv2d(x, one, NULL, &options));
-    nn_assert_error(
-        "ht_conv2d: x is (1, 1, 8, 1), weight is (1, 1, 1, 1): the kernel does not fit");
+    nn_assert_error("ht_conv2d: x is (1, 1, 8, 1): a window of (1, 1) does not fit");
+    options.padding[1] = -1;
+    assert_null(ht_conv2d(x, one, NULL, &options));
+    nn_assert_error("ht_conv2d: padding is (9223372036854775804, -1), expected at least 0");
+    options.dilation[0] = 0;
+    options.padding[1] = 0;
+    assert_null(ht_conv2d(x, one, NULL, &options));
+    nn_assert_error("ht_conv2d: dilation is (0, 1), expected at least 1");
     assert_null(ht_max_pool2d_ext(x, (int64_t[]){5, 1}, ones, none, wide));
-    nn_assert_error("ht_max_pool2d_ext: x is (1, 1, 8, 1): a window of 5 does not fit");
+    nn_assert_error("ht_max_pool2d_ext: x is (1, 1, 8, 1): a window of (5, 1) does not fit");
     assert_null(ht_max_pool2d_ext(x, ones, ones, wide, ones));
-    nn_assert_error(
-        "ht_max_pool2d_ext: kernel 1, stride 1, dilation 1, padding 4611686018427387904: at "
-        "least 1, and padding at most half the kernel");
+    nn_assert_error("ht_max_pool2d_ext: padding is (4611686018427387904, 1), expected at most half "
+                    "the kernel (1, 1)");
+    assert_null(ht_max_pool2d_ext(x, none, ones, none, ones));
+    nn_assert_error("ht_max_pool2d_ext: kernel is (0, 0), expected at least 1");
+    assert_null(ht_max_pool2d_ext(x, ones, none, none, ones));
+    nn_assert_error("ht_max_pool2d_ext: stride is (0, 0), expected at least 1");
     assert_true(ht_item(ht_sum(ht_max_pool2d_ext(x, ones, ones, none, wide), HT_NONE)) == 8);
 }
 
@@ -345,7 +353,7 @@ static void test_wrong_arguments(void **state)
     assert_null(ht_linear(b, ht_zeros(HT_SHAPE(4, 2), HT_FLOAT32, HT_NONE), NULL));
     nn_assert_error("ht_linear: x is float64, weight is float32");
     assert_null(ht_max_pool2d(x, 29));
-    nn_assert_error("ht_max_pool2d: x is (64, 3, 28, 28): a window of 29 does not fit");
+    nn_assert_error("ht_max_pool2d: x is (64, 3, 28, 28): a window of (29, 29) does not fit");
     windows_beyond_64_bits();
     assert_null(ht_log_softmax(a, 1));
     nn_assert_error("ht_log_softmax: x is split along axis 1, the one to normalise");
