@@ -2,7 +2,7 @@
  *
  * Activations, by their rows: y = K(x), dx = K_GRAD(dy, x or y), written over dy where that may be.
  * A gradient from the output keeps nothing else, so that x itself may be overwritten by it. */
-#include "core/ops/drivers.h"
+#include "core/ops/drivers/drivers.h"
 #include "nn/functional/activations.h"
 #include "nn/functional/functional.h"
 #include "ht/kernels/elementwise.h"
