@@ -241,7 +241,8 @@ typedef struct ht_daso_report {
 /* Returns the state of `daso`; NULL gives zeros, with -1 in sent and staleness. Not collective. */
 HT_API ht_daso_report ht_daso_get_report(const ht_daso *daso);
 
-/* Returns the name of `phase`: "warm-up", "cycling" or "cool-down". Not collective. */
+/* Returns the name of `phase`: "warm-up", "cycling" or "cool-down"; NULL for any other value. Not
+ * collective. */
 HT_API const char *ht_daso_phase_name(ht_daso_phase phase);
 
 /* Prints a line on `daso` to `stream`, the same on all ranks: "DASO, 4 nodes, 8 ranks in 2 groups,

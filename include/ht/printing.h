@@ -30,7 +30,8 @@ HT_API char *ht_tensor_str(ht_tensor *x);
  * precision: digits after the point; 4 by default.
  * threshold: a tensor with more elements is summarised; 1000 by default.
  * edgeitems: the items at each end of an axis that a summary shows; 3 by default.
- * Not collective; ranks that print a split tensor use the same threshold and edgeitems. */
+ * Not collective; ranks that print a split tensor use the same threshold and edgeitems.
+ * Errors: HT_ERR_ARGUMENT if a number is below 0; then none is set. */
 HT_API void ht_set_printoptions(int precision, int threshold, int edgeitems);
 
 /* Writes the current options to *precision, *threshold and *edgeitems; NULL skips one. Not

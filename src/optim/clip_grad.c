@@ -142,11 +142,11 @@ static ht_status scale(const char *what, ht_tensor *grad, void *factor)
     return apply(what, grad, HT_KERNEL_MUL, *(const double *)factor);
 }
 
-static ht_status limit(const char *what, ht_tensor *grad, void *most)
+static ht_status clip_value(const char *what, ht_tensor *grad, void *limit)
 {
-    ht_status status = apply(what, grad, HT_KERNEL_MINIMUM, *(const double *)most);
+    ht_status status = apply(what, grad, HT_KERNEL_MINIMUM, *(const double *)limit);
 
-    return status == HT_SUCCESS ? apply(what, grad, HT_KERNEL_MAXIMUM, -*(const double *)most)
+    return status == HT_SUCCESS ? apply(what, grad, HT_KERNEL_MAXIMUM, -*(const double *)limit)
                                 : status;
 }
 
@@ -196,19 +196,19 @@ double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_typ
     return status == HT_SUCCESS ? norm.sum : NAN;
 }
 
-ht_status ht_clip_grad_value_(ht_value *parameters, double most)
+ht_status ht_clip_grad_value_(ht_value *parameters, double limit)
 {
     static const char what[] = "ht_clip_grad_value_";
     ht_scope *scope;
     bool was;
     ht_status status;
 
-    if (!(most >= 0))
+    if (!(limit >= 0))
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the limit is %g, expected at least 0", what,
-                       most);
+                       limit);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    status = for_each_gradient(what, parameters, limit, &most);
+    status = for_each_gradient(what, parameters, clip_value, &limit);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;

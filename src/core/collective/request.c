@@ -143,6 +143,8 @@ ht_status ht_wait_all(int count, ht_request *requests[])
 {
     ht_status first = HT_SUCCESS;
 
+    if (count > 0 && HT_IS_NULL(requests, "ht_wait_all", "the list of requests"))
+        return ht_error_get(NULL);
     for (int i = 0; i < count; i++) {
         ht_status status = ht_wait(&requests[i]);
 

@@ -226,23 +226,27 @@ ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
 
 int ht_comm_rank(const ht_comm *comm)
 {
-    return comm->rank;
+    return HT_IS_NULL(comm, "ht_comm_rank", "the communicator") ? -1 : comm->rank;
 }
 
 int ht_comm_size(const ht_comm *comm)
 {
-    return comm->size;
+    return HT_IS_NULL(comm, "ht_comm_size", "the communicator") ? 0 : comm->size;
 }
 
 MPI_Comm ht_comm_mpi(const ht_comm *comm)
 {
-    return comm->mpi;
+    return HT_IS_NULL(comm, "ht_comm_mpi", "the communicator") ? MPI_COMM_NULL : comm->mpi;
 }
 
 void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start, int64_t *count)
 {
-    int64_t each = length / comm->size, more = length % comm->size;
+    int64_t each, more;
 
+    if (HT_IS_NULL(comm, "ht_comm_chunk", "the communicator"))
+        return;
+    each = length / comm->size;
+    more = length % comm->size;
     if (start != NULL)
         *start = rank * each + (rank < more ? rank : more);
     if (count != NULL)
@@ -264,9 +268,11 @@ ht_status ht_comm_counts_displs_shape(ht_comm *comm, int ndim, const int64_t sha
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: axis %s is not in -%d ... %d", what,
                        ht__int_str(axis), ndim, ndim - 1);
     axis += axis < 0 ? ndim : 0;
-    if (shape[axis] < 0)
-        return HT_FAIL(comm, HT_ERR_SHAPE, "%s: the shape is %s, expected no negative length", what,
-                       ht__shape_str(ndim, shape));
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0)
+            return HT_FAIL(comm, HT_ERR_SHAPE, "%s: the shape is %s, expected no negative length",
+                           what, ht__shape_str(ndim, shape));
+    }
     for (int r = 0; r < comm->size; r++)
         ht_comm_chunk(comm, shape[axis], r, displs != NULL ? &displs[r] : NULL,
                       counts != NULL ? &counts[r] : NULL);

@@ -16,6 +16,13 @@ static int precision = 4, threshold = 1000, edge_items = 3;
 
 void ht_set_printoptions(int new_precision, int new_threshold, int new_edge_items)
 {
+    if (new_precision < 0 || new_threshold < 0 || new_edge_items < 0) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                "ht_set_printoptions: precision %d, threshold %d, edgeitems %d, expected at least "
+                "0 each",
+                new_precision, new_threshold, new_edge_items);
+        return;
+    }
     precision = new_precision;
     threshold = new_threshold;
     edge_items = new_edge_items;

@@ -84,10 +84,12 @@ static void print_devices(FILE *to)
         const char *why;
 
         ht_error_get(&why);
-        if (driver == NULL)
-            fprintf(to, "  %-8s none: %s\n", modules[i], why);
-        else
+        if (driver != NULL) {
             fprintf(to, "  %-8s %d devices\n", modules[i], driver->backend.device_count());
+            continue;
+        }
+        fprintf(to, "  %-8s none: %s\n", modules[i], why);
+        ht_error_clear(); /* not an error of this call */
     }
 }
 
@@ -95,8 +97,12 @@ ht_status ht_show_config(ht_comm *comm, FILE *file)
 {
     static const char what[] = "ht_show_config";
 
-    if (HT_IS_NULL(comm, what, "the communicator") ||
-        (comm->rank == 0 && HT_IS_NULL(file, what, "the file")))
+    if (HT_IS_NULL(comm, what, "the communicator"))
+        return ht_error_get(NULL);
+    if (ht__agree(what, comm,
+                  comm->rank == 0 && file == NULL
+                      ? ht__error_set(HT_ERR_ARGUMENT, "%s: the file is NULL", what)
+                      : HT_SUCCESS) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (comm->rank == 0) {
         print_build(file);

@@ -101,7 +101,7 @@ ht_status ht_tensor_lshape_map(const ht_tensor *x, int64_t map[])
     static const char what[] = "ht_tensor_lshape_map";
     const ht_body *body;
 
-    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(map, what, "map"))
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, map, what, "map"))
         return ht_error_get(NULL);
     body = x->body;
     for (int rank = 0; rank < body->comm->size; rank++) {

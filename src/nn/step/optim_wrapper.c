@@ -318,7 +318,7 @@ static void warn_of_lost_gradients(const ht_optim_wrapper *wrapper)
 ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_value *state)
 {
     static const char what[] = "ht_optim_wrapper_load_state_dict";
-    const ht_value *count = ht_value_get(state, "count");
+    const ht_value *count = ht_value_get(state, "count"), *inner = ht_value_get(state, "optimizer");
     int64_t losses;
     bool scales;
     ht_status status = HT_SUCCESS;
@@ -327,11 +327,13 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
         return ht_error_get(NULL);
     if (!ht__value_whole(count, &losses))
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no whole number \"count\"", what);
+    if (inner == NULL)
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no \"optimizer\"", what);
     scales = wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE;
     if (scales)
         status = ht__scaler_check_state(what, ht_value_get(state, "scaler"));
     if (status == HT_SUCCESS)
-        status = ht_optimizer_load_state_dict(wrapper->optimizer, ht_value_get(state, "optimizer"));
+        status = ht_optimizer_load_state_dict(wrapper->optimizer, inner);
     if (status != HT_SUCCESS)
         return status;
     if (scales)

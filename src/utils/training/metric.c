@@ -77,9 +77,10 @@ ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target)
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(metric, "ht_metric_update", "the metric") ||
-        HT_IS_NULL(x, "ht_metric_update", "x"))
+    if (HT_IS_NULL(metric, "ht_metric_update", "the metric"))
         return ht_error_get(NULL);
+    if (HT_IS_NULL(x, "ht_metric_update", "x"))
+        return keep_error(metric, ht_error_get(NULL));
     if (metric->type->update == NULL)
         return not_this_way(metric, "ht_metric_update", "ht_metric_add");
     scope = ht_scope_open();

@@ -33,6 +33,7 @@
     X(ht_average_ext(x, 0, NULL, NULL, &y), "ht_average_ext: average is NULL")              \
     X(ht_tensor_item(ht_sum(x, 0), NULL), "ht_tensor_item: the place of the value is NULL") \
     X(ht_tensor_counts_displs(x, NULL, NULL), "ht_tensor_counts_displs: counts is NULL")    \
+    X(ht_tensor_lshape_map(x, NULL), "ht_tensor_lshape_map: map is NULL")                   \
     X(ht_print(x, NULL), "ht_print: stream is NULL")
 
 /* There is no operand at all. */
@@ -62,6 +63,13 @@
     X(ht_ones_ext(HT_SHAPE(2), HT_FLOAT32, 0, NULL, HT_COMM_WORLD), "the device is NULL")       \
     X(ht_ones_ext(HT_SHAPE(2), HT_FLOAT32, 0, ht_get_device(), NULL), "communicator is NULL")   \
     X(ht_comm_split(NULL, 0, 0), "ht_comm_split: the communicator is NULL")                     \
+    X(ht_comm_rank(NULL), "ht_comm_rank: the communicator is NULL")                             \
+    X(ht_comm_size(NULL), "ht_comm_size: the communicator is NULL")                             \
+    X(ht_comm_mpi(NULL), "ht_comm_mpi: the communicator is NULL")                               \
+    X(ht_comm_chunk(NULL, 5, 0, NULL, NULL), "ht_comm_chunk: the communicator is NULL")         \
+    X(ht_wait_all(1, NULL), "ht_wait_all: the list of requests is NULL")                        \
+    X(ht_set_printoptions(-1, 10, 3), "ht_set_printoptions: precision -1")                      \
+    X(ht_comm_hook_power_sgd(NULL, 0, NULL), "ht_comm_hook_power_sgd: the state is NULL")       \
     X(ht_dataloader_next(NULL, &(ht_batch){0}), "ht_dataloader_next: the loader is NULL")       \
     X(ht_module_named_parameters(NULL, NULL, NULL), "ht_module_named_parameters: the function") \
     X(ht_module_named_buffers(NULL, NULL, NULL), "ht_module_named_buffers: the function is")    \
@@ -98,6 +106,7 @@ static void errors_without_an_operand_follow_the_communicator_in_use(void **stat
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN); /* HT_COMM_SELF aborts */
     OPERANDS(RETURNED)
     PLACES_OF_RESULTS(RETURNED)
+    RETURNED(ht_show_config(HT_COMM_WORLD, NULL), "ht_show_config: the file is NULL")
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 

@@ -32,10 +32,9 @@ static ht_tensor *randperm(const char *what, int64_t n, ht_dtype dtype, ht_place
     if (n > 0 && (unsigned)dtype < HT_DTYPE_COUNT &&
         !ht__check_number(what, place.comm, "n - 1", dtype, ht_number_integer(n - 1)))
         return NULL;
-    y = ht__new_at(what, 1, &n, dtype, place);
-    y = y != NULL ? ht__tensor_new(ht__body_new(what, y->body->comm, ht__device_cpu(), HT_INT64, 1,
-                                                &n, y->body->split, NULL))
-                  : NULL;
+    if ((unsigned)dtype >= HT_DTYPE_COUNT)
+        return ht__new_at(what, 1, &n, dtype, place); /* which refuses it */
+    y = ht__new_at(what, 1, &n, HT_INT64, (ht_place){place.comm, ht__device_cpu(), place.split});
     if (y == NULL)
         return NULL;
     ht__random_next(y->body->comm, &seed, &draw);

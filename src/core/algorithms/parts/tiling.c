@@ -229,9 +229,10 @@ ht_status ht_tiles_location(const ht_tiles *tiles, const int64_t index[], int *r
     int64_t wrapped[HT_MAX_NDIM];
     ht_status status = check_index("ht_tiles_location", tiles, index, wrapped);
 
-    if (status == HT_SUCCESS)
-        *rank = owner_of(tiles, wrapped);
-    return status;
+    if (status != HT_SUCCESS || HT_IS_NULL(rank, "ht_tiles_location", "rank"))
+        return ht_error_get(NULL);
+    *rank = owner_of(tiles, wrapped);
+    return HT_SUCCESS;
 }
 
 /* In the local part of the rank that has it. */
@@ -254,9 +255,11 @@ ht_status ht_tiles_bounds(const ht_tiles *tiles, const int64_t index[], int64_t 
     int64_t wrapped[HT_MAX_NDIM];
     ht_status status = check_index("ht_tiles_bounds", tiles, index, wrapped);
 
-    if (status == HT_SUCCESS)
-        find_bounds(tiles, wrapped, start, stop);
-    return status;
+    if (status != HT_SUCCESS || HT_IS_NULL(start, "ht_tiles_bounds", "start") ||
+        HT_IS_NULL(stop, "ht_tiles_bounds", "stop"))
+        return ht_error_get(NULL);
+    find_bounds(tiles, wrapped, start, stop);
+    return HT_SUCCESS;
 }
 
 ht_status ht_tiles_shape(const ht_tiles *tiles, const int64_t index[], int64_t shape[])
@@ -264,8 +267,8 @@ ht_status ht_tiles_shape(const ht_tiles *tiles, const int64_t index[], int64_t s
     int64_t wrapped[HT_MAX_NDIM], start[HT_MAX_NDIM], stop[HT_MAX_NDIM];
     ht_status status = check_index("ht_tiles_shape", tiles, index, wrapped);
 
-    if (status != HT_SUCCESS)
-        return status;
+    if (status != HT_SUCCESS || HT_IS_NULL(shape, "ht_tiles_shape", "shape"))
+        return ht_error_get(NULL);
     find_bounds(tiles, wrapped, start, stop);
     for (int i = 0; i < tiles->body->ndim; i++)
         shape[i] = stop[i] - start[i];
@@ -279,7 +282,7 @@ ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64_t loca
     int64_t before = 0, counts[HT_MAX_NDIM];
     bool right = local != NULL;
 
-    if (HT_IS_NULL(tiles, what, "the tiling"))
+    if (HT_IS_NULL(tiles, what, "the tiling") || HT_IS_NULL(index, what, "index"))
         return ht_error_get(NULL);
     if (rank < 0 || rank >= tiles->body->comm->size)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: there is no rank %s in a communicator of %d",

@@ -103,6 +103,7 @@ ht_status ht_isvd(ht_tensor *columns, ht_tensor *u, ht_tensor *s, ht_tensor *vh,
     ht_status status;
 
     if (!prepare(&o) || HT_IS_NULL(s, what, "s") ||
+        ht__wide_operand(what, "s", s, s->body->dtype) == NULL ||
         HT_IS_NULL_ON(o.vh->body->comm, new_u, what, "new_u") ||
         HT_IS_NULL_ON(o.vh->body->comm, new_s, what, "new_s") ||
         HT_IS_NULL_ON(o.vh->body->comm, new_vh, what, "new_vh") ||

@@ -325,6 +325,28 @@ static bool check_deviations(const char *what, ht_tensor *std)
     return status == HT_SUCCESS;
 }
 
+/* Before anything is drawn. */
+static bool check_fits(const char *what, const ht_tensor *mean, const ht_tensor *std, int ndim,
+                       const int64_t shape[])
+{
+    const ht_body *operands[] = {mean->body, std->body};
+
+    for (int k = 0; k < 2; k++) {
+        const ht_body *body = operands[k];
+        bool fits = body->ndim <= ndim;
+
+        for (int i = 0; i < body->ndim && fits; i++)
+            fits = body->shape[i] == 1 || body->shape[i] == shape[ndim - body->ndim + i];
+        if (!fits) {
+            HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected one that broadcasts to %s",
+                    what, k == 0 ? "mean" : "std", ht__shape_str(body->ndim, body->shape),
+                    ht__shape_str(ndim, shape));
+            return false;
+        }
+    }
+    return true;
+}
+
 ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_t shape[],
                          ht_dtype dtype, int split, ht_device *device, ht_comm *comm)
 {
@@ -332,15 +354,10 @@ ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_
     ht_tensor *x, *y;
 
     if (HT_IS_NULL(mean, what, "mean") || HT_IS_NULL(std, what, "std") ||
-        !check_deviations(what, std))
+        !check_fits(what, mean, std, ndim, shape) || !check_deviations(what, std))
         return NULL;
     x = draw(what, ndim, shape, dtype, ht__place_at(what, split, device, comm),
              HT_KERNEL_RANDOM_NORMAL);
     y = x != NULL ? ht_add(ht_mul(x, std), mean) : NULL;
-    if (y != NULL && !ht__body_same_shape(x->body, y->body)) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: mean and std make %s, expected %s", what,
-                ht__shape_str(y->body->ndim, y->body->shape), ht__shape_str(ndim, shape));
-        return NULL;
-    }
     return y != NULL ? ht_astype(ht__match_slabs(what, y, x->body), dtype) : NULL;
 }

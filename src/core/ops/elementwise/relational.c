@@ -29,9 +29,10 @@ ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal)
     if (HT_IS_NULL(a, "ht_equal", "a") || HT_IS_NULL(b, "ht_equal", "b") ||
         HT_IS_NULL_ON(a->body->comm, equal, "ht_equal", "equal"))
         return ht_error_get(NULL);
-    *equal = false;
-    if (!ht__body_same_shape(a->body, b->body))
+    if (!ht__body_same_shape(a->body, b->body)) {
+        *equal = false;
         return HT_SUCCESS;
+    }
     scope = ht_scope_open();
     status = ht__item(op.name, ht__sum_over(op.name, ht__binary(&op, a, b), &all), &different);
     ht_scope_close(scope);

@@ -42,15 +42,18 @@ static bool check_same_shape(int count, ht_tensor *const xs[])
 
 ht_tensor *ht_stack(int count, ht_tensor *const xs[], int axis)
 {
+    int ndim;
+
     if (!ht__check_operands("ht_stack", count, xs) || !check_same_shape(count, xs))
         return NULL;
-    axis += axis < 0 ? xs[0]->body->ndim + 1 : 0;
-    if (axis < 0 || axis > xs[0]->body->ndim || xs[0]->body->ndim == HT_MAX_NDIM) {
+    ndim = xs[0]->body->ndim;
+    if (axis < -ndim - 1 || axis > ndim || ndim == HT_MAX_NDIM) {
         HT_FAIL(xs[0]->body->comm, HT_ERR_ARGUMENT,
                 "ht_stack: tensors of shape %s cannot be stacked along a new axis %d",
-                ht__shape_str(xs[0]->body->ndim, xs[0]->body->shape), axis);
+                ht__shape_str(ndim, xs[0]->body->shape), axis);
         return NULL;
     }
+    axis += axis < 0 ? ndim + 1 : 0;
     return join("ht_stack", count, xs, ht_expand_dims, axis, axis);
 }
 

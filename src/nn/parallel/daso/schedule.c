@@ -14,7 +14,7 @@ const char *ht_daso_phase_name(ht_daso_phase phase)
 {
     static const char *const names[] = {"warm-up", "cycling", "cool-down"};
 
-    return names[phase];
+    return (size_t)phase < sizeof names / sizeof *names ? names[phase] : NULL;
 }
 
 static void set(ht_daso_schedule *s, int64_t global_skip, int64_t local_skip, int64_t wait)

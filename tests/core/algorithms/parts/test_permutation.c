@@ -207,7 +207,7 @@ static void misuse_is_told(void **state)
         HT_ERR_ARGUMENT, "ht_normal_ext: a std below 0");
     HT_TEST_EXPECT_ERROR(
         ht_normal_ext(x, x, HT_SHAPE(1), HT_FLOAT32, 0, ht_get_device(), HT_COMM_WORLD),
-        HT_ERR_SHAPE, "ht_normal_ext: mean and std make (2,), expected (1,)");
+        HT_ERR_SHAPE, "ht_normal_ext: mean is (2,), expected one that broadcasts to (1,)");
 }
 
 HT_TEST_SUITE(test_permutation, cmocka_unit_test(orders_have_each_number_once),

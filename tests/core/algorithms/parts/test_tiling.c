@@ -153,6 +153,16 @@ static void test_misuse(void **state)
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_tiles_shape(tiles, index, shape), HT_ERR_ARGUMENT,
                          "ht_tiles_shape: there is no tile (0, ");
+    index[1] = 0;
+    HT_TEST_EXPECT_ERROR(ht_tiles_shape(tiles, index, NULL), HT_ERR_ARGUMENT,
+                         "ht_tiles_shape: shape is NULL");
+    HT_TEST_EXPECT_ERROR(ht_tiles_location(tiles, index, NULL), HT_ERR_ARGUMENT,
+                         "ht_tiles_location: rank is NULL");
+    HT_TEST_EXPECT_ERROR(ht_tiles_bounds(tiles, index, shape, NULL), HT_ERR_ARGUMENT,
+                         "ht_tiles_bounds: stop is NULL");
+    HT_TEST_EXPECT_ERROR(ht_tiles_to_global(tiles, 0, index, NULL), HT_ERR_ARGUMENT,
+                         "ht_tiles_to_global: index is NULL");
+    index[1] = ht_test_size;
     HT_TEST_EXPECT_ERROR(ht_tiles_square(ht_reshape(x, HT_SHAPE(24)), 2), HT_ERR_SHAPE,
                          "ht_tiles_square: x is (24,), in 2 tiles on each rank; expected a matrix");
     HT_TEST_EXPECT_ERROR(ht_tiles_to_global(tiles, -1, index, shape), HT_ERR_ARGUMENT,

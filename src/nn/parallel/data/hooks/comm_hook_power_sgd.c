@@ -353,10 +353,13 @@ static ht_status finish(const ht_power_sgd *state, bucket_memory *memory, ht_gra
 ht_status ht_comm_hook_power_sgd(ht_grad_bucket *bucket, int round, void *user)
 {
     ht_power_sgd *state = user;
-    bucket_memory *memory = memory_of(state, ht_grad_bucket_index(bucket));
+    bucket_memory *memory;
     ht_status status;
     matrix *list;
 
+    if (HT_IS_NULL(state, "ht_comm_hook_power_sgd", "the state"))
+        return ht_error_get(NULL);
+    memory = memory_of(state, ht_grad_bucket_index(bucket));
     if (round == 0)
         memory->compressed = state->iter >= state->options.start_iter;
     if (!memory->compressed) {
