@@ -24,6 +24,11 @@ find src -name '*.o' -exec nm -A {} + 2>/dev/null |
 (cd "${srcdir:-.}" && find src -name '*.[ch]' -exec grep -HE '^ *# *include "(core|backends|nn|optim|utils)/' {} +) |
     sed 's|^\(.*\)/\([^/]*\.[ch]\): *# *include "\([^"]*\)".*|\1 \1/\2 src/\3|' | sort -u >"$work/includes"
 
+# The same for each source file, instead of its folder.
+find src -name '*.o' -exec nm -A {} + 2>/dev/null |
+    sed -n 's|\.o:[0-9a-f ]* \([A-Za-z]\) | \1 |p' | sed 's|/\.libs/|/|; s|/[a-z0-9_]*_la-|/|; s|  *| |g' |
+    sort -u >"$work/files"
+
 # For awk: the room of a folder or file.
 room='function room(path) {
           while (!(path in floor) && sub("/[^/]*$", "", path)) ;
@@ -69,6 +74,70 @@ internal_headers_stay_inside() {
                exit bad }' "$work/floors" "$work/headers" "$work/includes"
 }
 
+# Circles of source files: each file of one uses, over the others, a symbol of each. The object of a file tells what it defines
+# and what it uses. Headers do not count: they declare what sources define, and the rooms of their includes are checked above. A
+# line for each circle: how many files, the folder that holds them all, the files.
+find_circles() {
+    awk 'function visit(file, used, n, i, other, list, count) {
+             number[file] = lowest[file] = ++last
+             stack[++depth] = file
+             open[file]
+             n = file in uses ? split(uses[file], used, " ") : 0
+             for (i = 1; i <= n; i++) {
+                 other = used[i]
+                 if (!(other in number)) {
+                     visit(other)
+                     if (lowest[other] < lowest[file]) lowest[file] = lowest[other]
+                 } else if (other in open && number[other] < lowest[file]) {
+                     lowest[file] = number[other]
+                 }
+             }
+             if (lowest[file] < number[file]) return
+             do {
+                 other = stack[depth--]
+                 delete open[other]
+                 list = list " " other
+                 count++
+             } while (other != file)
+             if (count > 1) print count, folder(list) list
+         }
+         function folder(list, n, i, files, common) {
+             n = split(list, files, " ")
+             common = files[1]
+             for (i = 1; i <= n; i++)
+                 while (index(files[i], common "/") != 1) sub("/[^/]*$", "", common)
+             return common
+         }
+         FNR == 1 { pass++ }
+         pass == 1 { if (index("TDBR", $2) && $3 ~ /^ht_/) home[$3] = $1; next }
+         $2 == "U" && $3 in home && home[$3] != $1 { uses[$1] = uses[$1] " " home[$3] }
+         END { for (file in uses) if (!(file in number)) visit(file) }' "$work/files" "$work/files"
+}
+
+# Circles that are there still: how many files in them, and in which folder. The numbers may only fall: whoever breaks a circle
+# lowers its number here.
+known_circles='
+5 src/backends/cpu
+2 src/core/collective
+6 src/core/comm
+5 src/core/device
+6 src/core/exchange
+30 src/core/ops
+3 src/core/tensor
+8 src/nn/parallel/data/reducer
+'
+
+files_form_no_new_circle() {
+    find_circles >"$work/circles"
+    echo "$known_circles" | awk 'NF == 0 { next }
+         NR == FNR { known[$2] = $1; next }
+         { found[$2] += $1; files[$2] = files[$2] " " $0 }
+         END { for (place in found) if (found[place] > known[place]) { print "# a circle:" files[place]; bad = 1 }
+               for (place in known) if (found[place] < known[place]) {
+                   print "# " place " has " found[place] + 0 " files in circles: lower its number here"; bad = 1 }
+               exit bad }' - "$work/circles" && [ "$(wc -l <"$work/files")" -gt 1000 ]
+}
+
 # called_in PATTERN FOLDER...: outside functions of that name, as a regular expression, are called there alone.
 called_in() {
     pattern=$1
@@ -83,6 +152,7 @@ check 'every room of doc/design.md is there once' every_room_is_there
 check 'no arrow points up' no_arrow_points_up
 check 'no include points up' no_include_points_up
 check 'internal headers are included in their room alone' internal_headers_stay_inside
+check 'source files form no new circle' files_form_no_new_circle
 check 'MPI is called in comm, exchange, collective and start' called_in '^MPI_([A-EG-Z]|F[^i])' \
     src/core/comm src/core/exchange src/core/collective src/core/start
 check "MPI's files are opened in io/hdf5" called_in '^MPI_File_' src/core/io/hdf5

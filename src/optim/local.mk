@@ -7,6 +7,8 @@ libht_objects_la_SOURCES += \
 	src/optim/group.c \
 	src/optim/optim.h \
 	src/optim/optimizer.c \
+	src/optim/parameters.c \
+	src/optim/print.c \
 	src/optim/settings.c \
 	src/optim/state.c \
 	src/optim/update.c

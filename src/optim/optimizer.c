@@ -39,15 +39,6 @@ ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
     return NULL;
 }
 
-int ht__optimizer_find(const ht_optimizer *optimizer, const ht_tensor *parameter)
-{
-    for (int i = 0; i < optimizer->count; i++) {
-        if (optimizer->entries[i].parameter == parameter)
-            return i;
-    }
-    return -1;
-}
-
 void ht__optimizer_defer(ht_optimizer *optimizer, const ht_optimizer_deferral *deferral)
 {
     optimizer->deferral = deferral;
@@ -103,18 +94,6 @@ ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)
     for (int i = 0; i < optimizer->count; i++)
         ht__grad_zero(optimizer->entries[i].parameter);
     return HT_SUCCESS;
-}
-
-int ht_optimizer_parameter_count(const ht_optimizer *optimizer)
-{
-    return HT_IS_THERE(optimizer) ? optimizer->count : 0;
-}
-
-ht_tensor *ht_optimizer_parameter(const ht_optimizer *optimizer, int index)
-{
-    if (!HT_IS_THERE(optimizer) || index < 0 || index >= optimizer->count)
-        return NULL;
-    return optimizer->entries[index].parameter;
 }
 
 ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const char *name)

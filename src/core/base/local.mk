@@ -4,6 +4,7 @@ libht_objects_la_SOURCES += \
 	src/core/base/base.h \
 	src/core/base/environment.c \
 	src/core/base/environment.h \
+	src/core/base/environment_check.c \
 	src/core/base/error.c \
 	src/core/base/grad_mode.c \
 	src/core/base/half.h \

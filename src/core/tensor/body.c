@@ -256,17 +256,6 @@ bool ht__body_same_slabs(const ht_body *a, const ht_body *b)
     return true;
 }
 
-bool ht__same_shape(int ndim, const int64_t shape[], int other_ndim, const int64_t other[])
-{
-    if (ndim != other_ndim)
-        return false;
-    for (int i = 0; i < ndim; i++) {
-        if (shape[i] != other[i])
-            return false;
-    }
-    return true;
-}
-
 bool ht__body_same_shape(const ht_body *a, const ht_body *b)
 {
     return ht__same_shape(a->ndim, a->shape, b->ndim, b->shape);

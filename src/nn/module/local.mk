@@ -15,5 +15,7 @@ libht_objects_la_SOURCES += \
 	src/nn/module/random_state.c \
 	src/nn/module/save.c \
 	src/nn/module/settings.c \
+	src/nn/module/slots.c \
 	src/nn/module/state.c \
-	src/nn/module/tree.c
+	src/nn/module/tree.c \
+	src/nn/module/walk.c

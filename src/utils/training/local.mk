@@ -10,5 +10,6 @@ libht_objects_la_SOURCES += \
 	src/utils/training/run_log.c \
 	src/utils/training/run_log.h \
 	src/utils/training/run_log_go_on.c \
+	src/utils/training/run_log_rows.c \
 	src/utils/training/run_log_svg.c \
 	src/utils/training/run_log_text.c

@@ -165,16 +165,6 @@ static ht_status check_row(const ht_run_log *log, const ht_value *row)
     return HT_SUCCESS;
 }
 
-double *ht__run_log_new_row(ht_run_log *log)
-{
-    if (log->rows == log->capacity) {
-        log->capacity = log->capacity > 0 ? 2 * log->capacity : 16;
-        log->values = ht__realloc(log->values, (size_t)log->capacity * (size_t)log->columns *
-                                                   sizeof *log->values);
-    }
-    return log->values + (size_t)log->rows++ * (size_t)log->columns;
-}
-
 static void keep_row(ht_run_log *log, const ht_value *row)
 {
     double *values;

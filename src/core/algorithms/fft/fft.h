@@ -28,6 +28,11 @@ static inline int64_t ht__fft_length(const ht_fft_line *t, bool after)
  * Gradients are off. Collective where x is split along the axis. */
 ht_tensor *ht__fft_axis(const ht_fft_line *t, ht_tensor *x, bool owned);
 
+/* fft_local.c. The dtype of complex numbers whose parts are of this one; new memory for the result,
+ * slabs as x's if these are of another axis. */
+ht_dtype ht__fft_complex(ht_dtype dtype);
+ht_tensor *ht__fft_result(const ht_fft_line *t, const ht_tensor *x);
+
 /* Where the axis is whole on each rank. */
 ht_tensor *ht__fft_local(const ht_fft_line *t, ht_tensor *x, bool owned);
 

@@ -13,56 +13,6 @@
 #include "ht/complex_math.h"
 #include "ht/manipulations.h"
 
-static ht_dtype complex_of(ht_dtype dtype)
-{
-    return dtype == HT_FLOAT32 ? HT_COMPLEX64 : dtype == HT_FLOAT64 ? HT_COMPLEX128 : dtype;
-}
-
-static ht_dtype result_dtype(const ht_fft_line *t, ht_dtype dtype)
-{
-    if (t->kernel != HT_KERNEL_FFT_HERMITIAN)
-        return complex_of(dtype);
-    return dtype == HT_COMPLEX64 ? HT_FLOAT32 : HT_FLOAT64;
-}
-
-/* New memory for the result, slabs as x's if these are of another axis. */
-static ht_tensor *new_result(const ht_fft_line *t, const ht_tensor *x)
-{
-    const ht_body *from = x->body;
-    int64_t shape[HT_MAX_NDIM];
-
-    for (int i = 0; i < from->ndim; i++)
-        shape[i] = i == t->axis ? ht__fft_length(t, true) : from->shape[i];
-    return ht__tensor_new(ht__body_new(t->what, from->comm, from->storage->device,
-                                       result_dtype(t, from->dtype), from->ndim, shape, from->split,
-                                       from->split == t->axis ? NULL : from->bounds));
-}
-
-ht_tensor *ht__fft_local(const ht_fft_line *t, ht_tensor *x, bool owned)
-{
-    ht_tensor *in = x != NULL ? ht_contiguous(x) : NULL, *out;
-    ht_fft_call call = {.outer = 1, .n = t->n, .inner = 1, .sign = t->sign, .scale = t->scale};
-
-    if (in == NULL)
-        return NULL;
-    out = (owned || in != x) && t->kernel == HT_KERNEL_FFT_COMPLEX ? in : new_result(t, in);
-    if (out == NULL)
-        return NULL;
-    for (int i = 0; i < t->axis; i++)
-        call.outer *= in->body->lshape[i];
-    for (int i = t->axis + 1; i < in->body->ndim; i++)
-        call.inner *= in->body->lshape[i];
-    if (in->body->lsize == 0)
-        return out;
-    call.in = ht__body_data(in->body);
-    call.out = ht__body_data(out->body);
-    ht__storage_touch(out->body->storage);
-    if (HT_LAUNCH(out->body->comm, out->body->storage->device, t->kernel,
-                  complex_of(in->body->dtype), &call, t->what) != HT_SUCCESS)
-        return NULL;
-    return out;
-}
-
 /* The numbers of a symmetric line, of which h has those up to the middle. */
 static ht_tensor *whole_line(ht_tensor *h, int64_t n)
 {
@@ -80,7 +30,7 @@ static ht_tensor *transform_vector(const ht_fft_line *t, ht_tensor *x)
 
     whole.kernel = HT_KERNEL_FFT_COMPLEX;
     whole.axis = 0;
-    HT_STEP(y, hermitian ? whole_line(x, t->n) : ht_astype(x, complex_of(x->body->dtype)));
+    HT_STEP(y, hermitian ? whole_line(x, t->n) : ht_astype(x, ht__fft_complex(x->body->dtype)));
     y = ht__fft_vector(&whole, y);
     if (hermitian)
         HT_STEP(y, ht_real(y));
@@ -105,7 +55,7 @@ static ht_tensor *one_by_one(const ht_fft_line *t, ht_tensor *rows)
 
     if (lines == 1)
         return ht_reshape(row_done(t, rows, 0), HT_SHAPE(1, length));
-    y = new_result(t, rows);
+    y = ht__fft_result(t, rows);
     for (int64_t i = 0; y != NULL && i < lines; i++) {
         ht_scope *scope = ht_scope_open();
         ht_tensor *place = ht_reshape(ht_narrow(y, 0, i, i + 1), 1, &length);
@@ -159,12 +109,12 @@ ht_tensor *ht__fft_axis(const ht_fft_line *t, ht_tensor *x, bool owned)
     ht_device *device = x->body->storage->device;
     ht_comm *outer;
 
-    if (!ht__kernel_is_there(device, t->kernel, complex_of(x->body->dtype))) {
+    if (!ht__kernel_is_there(device, t->kernel, ht__fft_complex(x->body->dtype))) {
         ht__kernel_missing(x->body->comm, device, t->kernel, x->body->dtype, t->what);
         return NULL;
     }
     if (ht_tensor_size(x) == 0)
-        return new_result(t, x);
+        return ht__fft_result(t, x);
     outer = ht__together(x->body->comm);
     if (is_whole)
         x = ht__fft_local(t, x, owned);

@@ -29,8 +29,8 @@ bool ht__sort_axis(const ht_order *order, ht_tensor *x, int axis, ht_sorted *sor
  * canonical slabs (sort_samples.c). */
 bool ht__sort_samples(const ht_order *order, ht_tensor *lines, ht_sorted *sorted);
 
-/* The local part of x, each line along `axis` by itself; `first`: what the first place counts as.
- */
+/* The local part of x, each line along `axis` by itself (sort_local.c); `first`: what the first
+ * place counts as. */
 bool ht__sort_local(const ht_order *order, ht_tensor *x, int axis, int64_t first,
                     ht_sorted *sorted);
 
@@ -40,7 +40,7 @@ bool ht__sort_local(const ht_order *order, ht_tensor *x, int axis, int64_t first
 ht_tensor *ht__scatter_axis(const char *what, ht_tensor *values, ht_tensor *places, int axis,
                             const ht_body *like);
 
-/* x as (lines, n), lines along the axis; split along axis 1 where x is along that axis. And back:
+/* lines.c. x as (lines, n), lines along the axis; split along axis 1 where x is along that axis. And back:
  * the shape of `like`, row-major. */
 ht_tensor *ht__as_lines(ht_tensor *x, int axis);
 ht_tensor *ht__from_lines(ht_tensor *lines, const ht_body *like, int axis);

@@ -311,11 +311,6 @@ void ht__dp_armed(ht_data_parallel *dp)
         dp->armed[dp->armed_count - 1].end = ht__node_last_number();
 }
 
-void ht__dp_disarm(ht_data_parallel *dp)
-{
-    dp->armed_count = 0;
-}
-
 ht_status ht__dp_begin_idle(ht_data_parallel *dp)
 {
     ht_status status;

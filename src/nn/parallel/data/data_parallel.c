@@ -196,7 +196,7 @@ static void destroy(ht_module *self)
 }
 
 static const ht_module_type type = {
-    .name = "DataParallel",
+    .name = ht__dp_type_name,
     .forward = forward,
     .forward_value = forward_value,
     .destroy = destroy,
@@ -336,23 +336,6 @@ ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *o
 
     options.blocking = blocking;
     return ht_nn_data_parallel_ext(module, comm, optimizer, &options);
-}
-
-ht_data_parallel *ht__dp_of(ht_module *module)
-{
-    return module != NULL && module->type == &type ? ht_module_data(module) : NULL;
-}
-
-ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper)
-{
-    ht_data_parallel *dp = ht__dp_of(wrapper);
-
-    if (dp != NULL)
-        return dp;
-    if (wrapper != NULL || ht_error_get(NULL) == HT_SUCCESS)
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the module is %s, not a DataParallel wrapper", what,
-                wrapper != NULL ? wrapper->type->name : "NULL");
-    return NULL;
 }
 
 ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)

@@ -73,10 +73,11 @@ struct ht_data_parallel {
     ht_data_parallel *next_joining;
 };
 
-/* The struct of a data-parallel wrapper; NULL when the module is none. */
+/* wrapper.c. The struct of a data-parallel wrapper; NULL when the module is none. */
 ht_data_parallel *ht__dp_of(ht_module *module);
-/* data_parallel.c. The wrapper's struct; NULL after an error. */
+/* The same; NULL after an error. */
 ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
+extern const char ht__dp_type_name[];
 
 /* data/accumulate.c. Whether a forward pass that began now would be synchronised; a
  * backward pass begins: whether it is; its seed's factor; whether step() or zero_grad() comes in
@@ -95,10 +96,14 @@ ht_status ht__dp_flush(ht_data_parallel *dp);
  * one of a rank whose forward pass has failed, of which all learn; the wrapper ends. */
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
 void ht__dp_armed(ht_data_parallel *dp);
-void ht__dp_disarm(ht_data_parallel *dp);
 ht_status ht__dp_begin_idle(ht_data_parallel *dp);
 ht_status ht__dp_begin_broken(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);
+static inline void ht__dp_disarm(ht_data_parallel *dp)
+{
+    dp->armed_count = 0;
+}
+
 /* data/join.c. Throwing: whether all ranks have data, before a forward pass. Shadowing:
  * tells ranks out of data that buffers are renewed; whose count. leave: the end, however it came.
  */

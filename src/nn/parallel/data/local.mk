@@ -9,4 +9,5 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/options.c \
 	src/nn/parallel/data/separate.c \
 	src/nn/parallel/data/start.c \
-	src/nn/parallel/data/stop.c
+	src/nn/parallel/data/stop.c \
+	src/nn/parallel/data/wrapper.c

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The struct behind the handle of a wrapper. Its type is known by the address of its name. */
+#include "nn/parallel/data/data_parallel.h"
+
+const char ht__dp_type_name[] = "DataParallel";
+
+ht_data_parallel *ht__dp_of(ht_module *module)
+{
+    return module != NULL && module->type->name == ht__dp_type_name ? ht_module_data(module) : NULL;
+}
+
+ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_of(wrapper);
+
+    if (dp != NULL)
+        return dp;
+    if (wrapper != NULL || ht_error_get(NULL) == HT_SUCCESS)
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the module is %s, not a DataParallel wrapper", what,
+                wrapper != NULL ? wrapper->type->name : "NULL");
+    return NULL;
+}
