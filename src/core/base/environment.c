@@ -58,7 +58,7 @@ static const char *after_integer(const char *text, long least)
     return end > text && number >= least && number <= INT_MAX ? end : NULL;
 }
 
-bool ht__env_allows(ht_env variable, const char *text)
+static bool is_allowed(ht_env variable, const char *text)
 {
     const char *end;
     double number;
@@ -82,11 +82,18 @@ bool ht__env_allows(ht_env variable, const char *text)
     return true;
 }
 
+const char *ht__env_refused(ht_env variable)
+{
+    const char *text = getenv(rows[variable].name);
+
+    return text != NULL && *text != '\0' && !is_allowed(variable, text) ? text : NULL;
+}
+
 const char *ht__env_text(ht_env variable)
 {
     const char *text = getenv(rows[variable].name);
 
-    return text != NULL && *text != '\0' && ht__env_allows(variable, text) ? text : NULL;
+    return text != NULL && *text != '\0' && is_allowed(variable, text) ? text : NULL;
 }
 
 bool ht__env_flag(ht_env variable)

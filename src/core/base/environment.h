@@ -52,10 +52,11 @@ bool ht__env_number(ht_env variable, double *number); /* false: not set; *number
 int ht__env_count(ht_env variable);                   /* 0: not set */
 int ht__env_choice(ht_env variable);                  /* its place in the list; -1: not set */
 
-/* Its name, what may stand in it as text for messages, and whether a text is that. */
+/* Its name; what may stand in it, as text for messages; and what it is set to where that is not
+ * allowed, else NULL. */
 const char *ht__env_name(ht_env variable);
 const char *ht__env_allowed(ht_env variable);
-bool ht__env_allows(ht_env variable, const char *text);
+const char *ht__env_refused(ht_env variable);
 
 /* Warns of values that may not be, and of names with HT_ in front that are none
  * (environment_check.c). */

@@ -5,7 +5,6 @@
 #include "core/base/environment.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ht/log.h"
@@ -76,9 +75,9 @@ static void warn_of_name(const char *name, size_t length)
 void ht__env_check(void)
 {
     for (int v = 0; v < HT_ENV_COUNT; v++) {
-        const char *text = getenv(ht__env_name((ht_env)v));
+        const char *text = ht__env_refused((ht_env)v);
 
-        if (text != NULL && *text != '\0' && !ht__env_allows((ht_env)v, text))
+        if (text != NULL)
             ht_log_write0(HT_LOG_WARN, "%s=%s is ignored: expected %s", ht__env_name((ht_env)v),
                           text, ht__env_allowed((ht_env)v));
     }
