@@ -121,8 +121,7 @@ known_circles='
 2 src/core/collective
 6 src/core/comm
 5 src/core/device
-6 src/core/exchange
-30 src/core/ops
+29 src/core/ops
 3 src/core/tensor
 8 src/nn/parallel/data/reducer
 '

@@ -11,6 +11,39 @@ enum { SEGMENT = 512 * 1024 };
 
 static ht_exchange *engines;
 
+/* Everything as far as it goes. */
+static bool move(ht_exchange *exchange)
+{
+    bool moved = exchange->active != NULL, any = false;
+
+    while (moved) {
+        ht_exchange_op *next;
+
+        moved = ht__message_progress(exchange);
+        for (ht_exchange_op *op = exchange->active; op != NULL; op = next) {
+            next = op->next;
+            if (op->block != NULL)
+                moved |= ht__shared_progress(exchange, op);
+        }
+        any |= moved;
+        moved &= exchange->active != NULL;
+    }
+    return any;
+}
+
+/* Under the lock; whether anything is outstanding. */
+static bool move_all(bool *moved)
+{
+    bool any = false;
+
+    *moved = false;
+    for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next) {
+        *moved |= move(exchange);
+        any |= exchange->active != NULL;
+    }
+    return any;
+}
+
 static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
 {
     MPI_Comm mpi = ht__comm_private(comm, purpose);
@@ -28,7 +61,7 @@ static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
     exchange->segment_bytes = SEGMENT;
     ht__plan_open(exchange);
     ht__memory_open(exchange);
-    ht__thread_start();
+    ht__thread_start(move_all);
     ht__gate_lock();
     exchange->next = engines;
     engines = exchange;
@@ -76,65 +109,6 @@ void ht__exchange_set_segment(ht_exchange *exchange, size_t bytes)
     exchange->segment_bytes = bytes >= sizeof(double) ? bytes : sizeof(double);
 }
 
-static ht_exchange_op *op_take(ht_exchange *exchange)
-{
-    ht_exchange_op *op = exchange->unused;
-
-    if (op == NULL) {
-        op = ht__alloc(sizeof *op);
-        op->made = exchange->made;
-        exchange->made = op;
-        return op;
-    }
-    exchange->unused = op->next;
-    *op = (ht_exchange_op){.made = op->made};
-    return op;
-}
-
-/* Equal priorities are served in the order they were started. */
-static void enqueue(ht_exchange *exchange, ht_exchange_op *op)
-{
-    ht_exchange_op **at = &exchange->active;
-
-    while (*at != NULL && (*at)->priority >= op->priority)
-        at = &(*at)->next;
-    op->next = *at;
-    *at = op;
-}
-
-void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status status)
-{
-    ht_exchange_op **at = &exchange->active;
-
-    while (*at != op)
-        at = &(*at)->next;
-    *at = op->next;
-    op->status = status;
-    if (op->timed)
-        op->finished_at = ht__flight_end();
-    atomic_store_explicit(&op->done, true, memory_order_release);
-}
-
-/* Everything as far as it goes. */
-static bool move(ht_exchange *exchange)
-{
-    bool moved = exchange->active != NULL, any = false;
-
-    while (moved) {
-        ht_exchange_op *next;
-
-        moved = ht__message_progress(exchange);
-        for (ht_exchange_op *op = exchange->active; op != NULL; op = next) {
-            next = op->next;
-            if (op->block != NULL)
-                moved |= ht__shared_progress(exchange, op);
-        }
-        any |= moved;
-        moved &= exchange->active != NULL;
-    }
-    return any;
-}
-
 /* False after the error was reported. */
 static bool can_sum(ht_exchange *exchange, ht_dtype dtype, ht_dtype wire)
 {
@@ -169,7 +143,7 @@ static ht_exchange_op *op_new(ht_exchange *exchange, op_kind kind, void *data, i
                                         .count = n,
                                         .on = exchange->purpose,
                                         .later = true});
-    op = op_take(exchange);
+    op = ht__exchange_take(exchange);
     op->kind = kind;
     op->data = data;
     op->n = n;
@@ -207,8 +181,10 @@ static void start(ht_exchange *exchange, ht_exchange_op *op, int64_t filled)
     op->timed = ht__timeline_is_on();
     if (op->timed)
         ht__flight_begin((size_t)op->n * op->element);
-    enqueue(exchange, op);
-    if (!ht__shared_start(exchange, op))
+    ht__exchange_enqueue(exchange, op);
+    if (ht__shared_start(exchange, op))
+        ht__message_carry(exchange, op);
+    else
         ht__message_start(exchange, op);
     move(exchange);
     ht__thread_wake();
@@ -315,18 +291,6 @@ bool ht__exchange_progress_all(void)
     for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next)
         moved |= ht__exchange_progress(exchange);
     return moved;
-}
-
-bool ht__exchange_move_all(bool *moved)
-{
-    bool any = false;
-
-    *moved = false;
-    for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next) {
-        *moved |= move(exchange);
-        any |= exchange->active != NULL;
-    }
-    return any;
 }
 
 bool ht__exchange_done(const ht_exchange_op *op)

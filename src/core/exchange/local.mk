@@ -5,6 +5,7 @@ libht_objects_la_SOURCES += \
 	src/core/exchange/half.c \
 	src/core/exchange/memory.c \
 	src/core/exchange/message.c \
+	src/core/exchange/op.c \
 	src/core/exchange/path.h \
 	src/core/exchange/plan.c \
 	src/core/exchange/segment.c \

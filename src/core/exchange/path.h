@@ -221,7 +221,8 @@ void *ht__part_data(shared_part *part);
 void *ht__block_results(const shared_block *block, int local);
 size_t ht__block_room(const ht_exchange *exchange, size_t bytes); /* for the results of a rank */
 
-bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op); /* false: not in shared memory */
+/* False: not in shared memory; else the slices that this rank carries are to be messages. */
+bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op);
 bool ht__shared_progress(ht_exchange *exchange, ht_exchange_op *op);
 
 /* The slice with this number among those that this rank carries: its data, n elements, once it is
@@ -231,16 +232,19 @@ void *ht__shared_carry(const ht_exchange *exchange, const ht_exchange_op *op, in
 void ht__shared_carried(const ht_exchange *exchange, const ht_exchange_op *op, int64_t number);
 
 /* ---- progress thread (exchange/thread.c) ----------------------------------------------------- */
-void ht__thread_start(void); /* if it is wanted, possible and not there */
+/* Moves everything, under the lock; whether anything is outstanding. */
+typedef bool ht_move_fn(bool *moved);
+void ht__thread_start(ht_move_fn *move_all); /* if it is wanted, possible and not there */
 void ht__thread_stop(void);
 void ht__thread_wake(void); /* there is something to do; under the lock */
 void ht__gate_lock(void);
 bool ht__gate_try(void);
 void ht__gate_unlock(void);
 
-/* ---- engine (exchange/exchange.c) ------------------------------------------------------------ */
-/* Under the lock; whether anything is outstanding. */
-bool ht__exchange_move_all(bool *moved);
+/* ---- operations (exchange/op.c) -------------------------------------------------------------- */
+ht_exchange_op *ht__exchange_take(ht_exchange *exchange); /* one that is all 0 */
+/* Equal priorities are served in the order they were started. */
+void ht__exchange_enqueue(ht_exchange *exchange, ht_exchange_op *op);
 void ht__exchange_finish(ht_exchange *exchange, ht_exchange_op *op, ht_status status);
 
 #endif

@@ -128,7 +128,6 @@ bool ht__shared_start(ht_exchange *exchange, ht_exchange_op *op)
         return false;
     op->use = ++op->block->asked;
     cut(exchange, op);
-    ht__message_carry(exchange, op);
     return true;
 }
 

@@ -22,6 +22,7 @@ enum { PAUSE_NS = 100 * 1000, LONGEST_PAUSE_NS = 4 * PAUSE_NS };
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t started = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
+static ht_move_fn *move;
 static bool running;  /* of the program's thread */
 static bool stopping; /* under the lock */
 
@@ -57,7 +58,7 @@ static void *serve(void *unused)
     ht__timeline_name_thread("progress");
     pthread_mutex_lock(&gate);
     while (!stopping) {
-        if (!ht__exchange_move_all(&moved)) {
+        if (!move(&moved)) {
             pthread_cond_wait(&started, &gate);
             continue;
         }
@@ -73,7 +74,7 @@ static void *serve(void *unused)
     return NULL;
 }
 
-void ht__thread_start(void)
+void ht__thread_start(ht_move_fn *move_all)
 {
     int level;
 
@@ -86,6 +87,7 @@ void ht__thread_start(void)
         return;
     }
     stopping = false;
+    move = move_all;
     running = pthread_create(&thread, NULL, serve, NULL) == 0;
     if (!running)
         ht_log_write0(HT_LOG_WARN, "HT_PROGRESS_THREAD=1: the thread could not be started");

@@ -5,6 +5,8 @@ libht_objects_la_SOURCES += \
 	src/core/algorithms/order/lines.c \
 	src/core/algorithms/order/order.h \
 	src/core/algorithms/order/quantile.c \
+	src/core/algorithms/order/quantile.h \
+	src/core/algorithms/order/quantile_count.c \
 	src/core/algorithms/order/scatter.c \
 	src/core/algorithms/order/sort.c \
 	src/core/algorithms/order/sort_local.c \

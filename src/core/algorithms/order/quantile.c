@@ -1,53 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements at places in order, found by counting: how many elements have each of the first digits
- * of their keys (some thousand values), which of these the place falls into, how many of those have
- * each of the next digits, and so on: 2 passes over float32, 4 over float64, of long lines. Nothing
- * is sorted. Lines along the split axis are counted by all ranks, one Allreduce of counts for each
- * pass, unless they are short and at least as many as there are ranks: then they are dealt out
- * whole (one Alltoall), and the results gathered. Short lines that are whole are sorted instead. */
+ * Quantiles: which places of lines in order are needed, and what is between their elements.
+ * Nothing is sorted but short lines: elements are found by counting (quantile_count.c). Lines along
+ * the split axis are counted by all ranks, one Allreduce of counts for each pass, unless they are
+ * short and at least as many as there are ranks: then they are dealt out whole (one Alltoall), and
+ * the results gathered. */
 #include <math.h>
 #include <string.h>
 
 #include "core/algorithms/order/order.h"
-#include "core/base/half.h"
+#include "core/algorithms/order/quantile.h"
 #include "core/collective/collective.h"
 #include "core/ops/ops.h"
 #include "ht/kernels/order.h"
 #include "ht/manipulations.h"
 #include "ht/statistics.h"
 
-enum {
-    SHORT_LINE = 1 << 12,  /* elements up to which sorting is as quick as counting */
-    LONG_LINE = 1 << 18,   /* and from which on counts of 16 bits are */
-    MOST_COUNTS = 1 << 21, /* at a time */
-};
-
-/* What is asked for, of all lines of n elements alike. */
-typedef struct request {
-    const char *what;
-    int count; /* of q */
-    const double *q;
-    double whole; /* q that is the last place: 1 or 100 */
-    ht_interpolation method;
-    int64_t n, targets;
-    int64_t *places; /* owned; of elements in order that are needed, going up; targets */
-} request;
-
 /* ---- places -------------------------------------------------------------------------------- */
 
-static double place_of(const request *r, int i)
+static double place_of(const ht_quantiles *r, int i)
 {
     return r->q[i] / r->whole * (double)(r->n - 1);
 }
 
-static int64_t bounded(const request *r, double place)
+static int64_t bounded(const ht_quantiles *r, double place)
 {
     return place < 0 ? 0 : place > (double)(r->n - 1) ? r->n - 1 : (int64_t)place;
 }
 
 /* The places below and above; the last one, too, as NaN is there if there is one. */
-static void choose_places(request *r)
+static void choose_places(ht_quantiles *r)
 {
     r->places = ht__alloc((size_t)(2 * r->count + 1) * sizeof *r->places);
     for (int i = 0; i <= 2 * r->count; i++) {
@@ -65,7 +47,7 @@ static void choose_places(request *r)
     }
 }
 
-static double value_at(const request *r, const double *values, double place)
+static double value_at(const ht_quantiles *r, const double *values, double place)
 {
     const int64_t wanted = bounded(r, place);
     int64_t at = 0;
@@ -76,7 +58,7 @@ static double value_at(const request *r, const double *values, double place)
 }
 
 /* Of one line, from the values at its places. */
-static double interpolate(const request *r, const double *values, int i)
+static double interpolate(const ht_quantiles *r, const double *values, int i)
 {
     const double exact = place_of(r, i), last = values[r->targets - 1];
     const double low = value_at(r, values, floor(exact)), high = value_at(r, values, ceil(exact));
@@ -95,148 +77,10 @@ static double interpolate(const request *r, const double *values, int i)
     return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
 }
 
-/* ---- counting ------------------------------------------------------------------------------ */
-
-/* The number of a key, which stands in the highest bits (ht/kernels/order.h). */
-static double number_of(ht_dtype dtype, uint64_t key)
-{
-    const int unused = 64 - 8 * (int)ht_dtype_size(dtype);
-    const uint64_t sign = (uint64_t)1 << 63;
-    const uint64_t bits = (key & sign ? key ^ sign : ~key) >> unused;
-    double value;
-
-    if (dtype == HT_BOOL || dtype == HT_UINT8)
-        return (double)(key >> unused);
-    if (ht_dtype_is_integer(dtype))
-        return (double)((int64_t)(key ^ sign) >> unused);
-    if (dtype == HT_FLOAT32)
-        return (double)ht__bits_to_float((uint32_t)bits);
-    if (dtype != HT_FLOAT64)
-        return dtype == HT_FLOAT16 ? (double)ht__float16_to_float((uint16_t)bits)
-                                   : (double)ht__bfloat16_to_float((uint16_t)bits);
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Lines that are counted together, those of x (lines, count) from `first` on. comm NULL: they are
- * here as a whole. */
-typedef struct counting {
-    const request *r;
-    ht_comm *comm;
-    ht_tensor *x; /* on the host, dense */
-    int64_t first, lines, count;
-    uint64_t *keys; /* owned; (lines, targets): what is known of each */
-    int64_t *less;  /* so many elements are before those that begin so */
-    int64_t *counts;
-} counting;
-
-/* The digit that each place falls into, by the counts of all ranks. */
-static void choose_digits(counting *c, int used, int bits)
-{
-    const int64_t targets = c->r->targets, digits = (int64_t)1 << bits;
-
-    for (int64_t line = 0; line < c->lines; line++) {
-        const int64_t *shared = NULL;
-        uint64_t begins = 0;
-
-        for (int64_t t = line * targets; t < (line + 1) * targets; t++) {
-            int64_t digit = 0;
-
-            if (shared == NULL || c->keys[t] != begins)
-                shared = c->counts + (t << bits);
-            begins = c->keys[t];
-            while (digit + 1 < digits &&
-                   c->less[t] + shared[digit] <= c->r->places[t - line * targets])
-                c->less[t] += shared[digit++];
-            c->keys[t] |= (uint64_t)digit << (64 - used - bits);
-        }
-    }
-}
-
-static ht_status count_digits(counting *c, int used, int bits)
-{
-    const int64_t all = c->lines * c->r->targets << bits;
-    const int64_t bytes = (int64_t)ht_dtype_size(c->x->body->dtype);
-    ht_digits_call call = {.used = used,
-                           .bits = bits,
-                           .lines = c->lines,
-                           .count = c->count,
-                           .targets = c->r->targets,
-                           .keys = c->keys,
-                           .x = (char *)ht__body_data(c->x->body) + c->first * c->count * bytes,
-                           .counts = c->counts};
-    ht_status status;
-
-    memset(c->counts, 0, (size_t)all * sizeof *c->counts);
-    status = HT_RUN(c->x, HT_KERNEL_DIGITS, &call, c->r->what);
-    if (status == HT_SUCCESS && c->comm != NULL)
-        status = ht__comm_allreduce_i64(c->comm, c->counts, (int)all, HT_OP_SUM, c->r->what);
-    if (status == HT_SUCCESS)
-        choose_digits(c, used, bits);
-    return status;
-}
-
-static int digit_bits(const request *r)
-{
-    int bits = r->n >= LONG_LINE ? 16 : r->n >= SHORT_LINE ? 11 : 8;
-
-    while (bits > 4 && r->targets << bits > MOST_COUNTS)
-        bits--;
-    return bits;
-}
-
-/* values (lines of x, targets), the elements at the places. */
-static ht_status count_lines(const request *r, ht_tensor *x, ht_comm *comm, double *values)
-{
-    const int64_t lines = x->body->shape[0];
-    const int width = 8 * (int)ht_dtype_size(x->body->dtype), most = digit_bits(r);
-    const int64_t block = MOST_COUNTS / (r->targets << most) > 0
-                              ? MOST_COUNTS / (r->targets << most)
-                              : 1;
-    const int64_t held = (block < lines ? block : lines) * r->targets;
-    counting c = {.r = r, .comm = comm, .x = x, .count = x->body->shape[1]};
-    ht_status status = HT_SUCCESS;
-
-    c.keys = ht__alloc((size_t)held * (2 + ((size_t)1 << most)) * sizeof *c.keys);
-    c.less = (int64_t *)(c.keys + held);
-    c.counts = c.less + held;
-    for (; c.first < lines && status == HT_SUCCESS; c.first += block) {
-        int bits;
-
-        c.lines = lines - c.first < block ? lines - c.first : block;
-        memset(c.keys, 0, (size_t)(2 * held) * sizeof *c.keys);
-        for (int used = 0; used < width && status == HT_SUCCESS; used += bits) {
-            bits = width - used < most ? width - used : most;
-            status = count_digits(&c, used, bits);
-        }
-        for (int64_t t = 0; t < c.lines * r->targets; t++)
-            values[c.first * r->targets + t] = number_of(x->body->dtype, c.keys[t]);
-    }
-    ht__free(c.keys);
-    return status;
-}
-
-/* The same of short lines that are whole. */
-static ht_status sort_lines(const request *r, ht_tensor *x, double *values)
-{
-    const ht_order order = {r->what, false, false, HT_KEEP_ALL};
-    ht_sorted sorted = {NULL, NULL};
-    ht_tensor *host = NULL;
-
-    if (ht__sort_local(&order, x, 1, 0, &sorted))
-        host = ht__on_host(r->what, sorted.values, HT_FLOAT64);
-    if (host == NULL)
-        return ht_error_get(NULL);
-    for (int64_t i = 0; i < x->body->shape[0] * r->targets; i++)
-        values[i] = ((double *)ht__body_data(
-            host->body))[i / r->targets * r->n + r->places[i % r->targets]];
-    return HT_SUCCESS;
-}
-
 /* ---- results ------------------------------------------------------------------------------- */
 
 /* y's local part (count, lines) <- lines of x, local: parts of lines where there is comm. */
-static ht_status fill(const request *r, ht_tensor *x, ht_comm *comm, const ht_body *y)
+static ht_status fill(const ht_quantiles *r, ht_tensor *x, ht_comm *comm, const ht_body *y)
 {
     const int64_t lines = x->body->shape[0];
     double *values, *to = y->lsize > 0 ? ht__body_data(y) : NULL;
@@ -245,28 +89,28 @@ static ht_status fill(const request *r, ht_tensor *x, ht_comm *comm, const ht_bo
     if (lines == 0)
         return HT_SUCCESS;
     values = ht__alloc((size_t)(lines * r->targets) * sizeof *values);
-    if (comm == NULL && r->n <= SHORT_LINE)
-        status = sort_lines(r, x, values);
+    if (comm == NULL && r->n <= HT_SHORT_LINE)
+        status = ht__quantiles_sort(r, x, values);
     else
-        status = count_lines(r, ht__on_host(r->what, x, x->body->dtype), comm, values);
+        status = ht__quantiles_count(r, ht__on_host(r->what, x, x->body->dtype), comm, values);
     for (int64_t i = 0; i < r->count * lines && status == HT_SUCCESS; i++)
         to[i] = interpolate(r, values + i % lines * r->targets, (int)(i / lines));
     ht__free(values);
     return status;
 }
 
-static ht_tensor *result_of(const request *r, const ht_body *x, int ndim, const int64_t shape[],
-                            int split, ht_bounds *bounds)
+static ht_tensor *result_of(const ht_quantiles *r, const ht_body *x, int ndim,
+                            const int64_t shape[], int split, ht_bounds *bounds)
 {
     return ht__tensor_new(
         ht__body_new(r->what, x->comm, ht__device_cpu(), HT_FLOAT64, ndim, shape, split, bounds));
 }
 
 /* Along the split axis: (count, lines), without a split. */
-static ht_tensor *across_ranks(const request *r, ht_tensor *lines)
+static ht_tensor *across_ranks(const ht_quantiles *r, ht_tensor *lines)
 {
     const int64_t shape[2] = {r->count, lines->body->shape[0]};
-    const bool deals = shape[1] >= lines->body->comm->size && r->n < SHORT_LINE;
+    const bool deals = shape[1] >= lines->body->comm->size && r->n < HT_SHORT_LINE;
     ht_tensor *y = result_of(r, lines->body, 2, shape, deals ? 1 : HT_NONE, NULL);
 
     if (deals)
@@ -278,7 +122,7 @@ static ht_tensor *across_ranks(const request *r, ht_tensor *lines)
 }
 
 /* The axes of the result: of q, and those of x but one. Returns their number. */
-static int shape_of(const request *r, const ht_body *x, int axis, int64_t shape[], int *split)
+static int shape_of(const ht_quantiles *r, const ht_body *x, int axis, int64_t shape[], int *split)
 {
     int ndim = 0;
 
@@ -301,7 +145,7 @@ static ht_tensor *one_line(ht_tensor *x)
     return x != NULL ? ht_reshape(x, 2, (int64_t[]){1, x->body->lsize}) : NULL;
 }
 
-static ht_tensor *quantiles(request *r, ht_tensor *x, int axis)
+static ht_tensor *quantiles(ht_quantiles *r, ht_tensor *x, int axis)
 {
     const ht_body *body = x->body;
     const bool is_split = body->split != HT_NONE && body->comm->size > 1;
@@ -335,7 +179,7 @@ static ht_tensor *shaped(ht_tensor *y, const ht_body *x, int axis, bool leading,
     return ht__without_base(y);
 }
 
-static bool check(const request *r, ht_tensor *x, int *axis)
+static bool check(const ht_quantiles *r, ht_tensor *x, int *axis)
 {
     const ht_body *body = x->body;
 
@@ -370,7 +214,7 @@ static bool check(const request *r, ht_tensor *x, int *axis)
     return false;
 }
 
-static ht_tensor *quantile(request r, ht_tensor *x, int axis, bool leading, bool keepdims)
+static ht_tensor *quantile(ht_quantiles r, ht_tensor *x, int axis, bool leading, bool keepdims)
 {
     const char *named;
     ht_dtype dtype;
@@ -404,34 +248,34 @@ static ht_tensor *quantile(request r, ht_tensor *x, int axis, bool leading, bool
 
 ht_tensor *ht_percentile(ht_tensor *x, double q, int axis)
 {
-    return quantile((request){"ht_percentile", 1, &q, 100, HT_LINEAR, 0, 0, NULL}, x, axis, false,
-                    false);
+    return quantile((ht_quantiles){"ht_percentile", 1, &q, 100, HT_LINEAR, 0, 0, NULL}, x, axis,
+                    false, false);
 }
 
 ht_tensor *ht_percentile_ext(ht_tensor *x, int count, const double q[], int axis,
                              ht_interpolation method, bool keepdims)
 {
-    return quantile((request){"ht_percentile_ext", count, q, 100, method, 0, 0, NULL}, x, axis,
+    return quantile((ht_quantiles){"ht_percentile_ext", count, q, 100, method, 0, 0, NULL}, x, axis,
                     true, keepdims);
 }
 
 ht_tensor *ht_quantile(ht_tensor *x, double q, int axis)
 {
-    return quantile((request){"ht_quantile", 1, &q, 1, HT_LINEAR, 0, 0, NULL}, x, axis, false,
+    return quantile((ht_quantiles){"ht_quantile", 1, &q, 1, HT_LINEAR, 0, 0, NULL}, x, axis, false,
                     false);
 }
 
 ht_tensor *ht_quantile_ext(ht_tensor *x, int count, const double q[], int axis,
                            ht_interpolation method, bool keepdims)
 {
-    return quantile((request){"ht_quantile_ext", count, q, 1, method, 0, 0, NULL}, x, axis, true,
-                    keepdims);
+    return quantile((ht_quantiles){"ht_quantile_ext", count, q, 1, method, 0, 0, NULL}, x, axis,
+                    true, keepdims);
 }
 
 ht_tensor *ht_median(ht_tensor *x, int axis)
 {
     const double half = 0.5;
 
-    return quantile((request){"ht_median", 1, &half, 1, HT_LINEAR, 0, 0, NULL}, x, axis, false,
+    return quantile((ht_quantiles){"ht_median", 1, &half, 1, HT_LINEAR, 0, 0, NULL}, x, axis, false,
                     false);
 }
