@@ -123,7 +123,7 @@ known_circles='
 5 src/core/device
 29 src/core/ops
 3 src/core/tensor
-8 src/nn/parallel/data/reducer
+7 src/nn/parallel/data/reducer
 '
 
 files_form_no_new_circle() {

@@ -2,29 +2,19 @@
  *
  * The backward pass: nodes in reverse order of creation, from a heap of those that have a gradient.
  * A node's users were made after it, so all of its gradient has arrived when its turn comes. */
-#include "core/collective/collective.h"
 #include "core/autograd/autograd.h"
-#include "core/ops/ops.h"
+#include "core/autograd/engine.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 #include "core/tensor/node.h"
 #include "core/timeline/timeline.h"
 
-typedef struct node_queue {
-    ht_node **nodes; /* a heap: the latest on top; owned references */
-    size_t count, capacity;
-    ht_grad_meta **leaves; /* those that got a gradient; owned references */
-    size_t leaf_count, leaf_capacity;
-    bool told;          /* the other ranks know of the failure, as far as they wait for this one */
-    uint64_t abandoned; /* the last node that was, by its sequence */
-} node_queue;
-
 static _Thread_local int running; /* passes inside each other */
 
 /* The node whose backward runs; what it may deliver before its end. */
 typedef struct present {
-    node_queue *queue;
+    ht_node_queue *queue;
     ht_node *node;
 } present;
 static _Thread_local present now;
@@ -34,7 +24,7 @@ bool ht__backward_running(void)
     return running > 0;
 }
 
-static void push(node_queue *queue, ht_node *node)
+static void push(ht_node_queue *queue, ht_node *node)
 {
     size_t i = queue->count++;
 
@@ -47,7 +37,7 @@ static void push(node_queue *queue, ht_node *node)
     queue->nodes[i] = ht_retain(node);
 }
 
-static ht_node *pop(node_queue *queue)
+static ht_node *pop(ht_node_queue *queue)
 {
     ht_node *top = queue->nodes[0], *last = queue->nodes[--queue->count];
     size_t i = 0, child;
@@ -65,172 +55,7 @@ static ht_node *pop(node_queue *queue)
     return top;
 }
 
-ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand)
-{
-    if (grad != NULL)
-        grad = ht__sum_to("ht_backward", grad, operand->ndim, operand->shape);
-    if (grad == NULL)
-        return NULL;
-    if (!ht__body_same_shape(grad->body, operand)) {
-        HT_FAIL(operand->comm, HT_ERR_SHAPE, "ht_backward: gradient is %s, its tensor %s",
-                ht__shape_str(grad->body->ndim, grad->body->shape),
-                ht__shape_str(operand->ndim, operand->shape));
-        return NULL;
-    }
-    if (grad->body->split != operand->split || grad->body->bounds != operand->bounds)
-        grad = ht__match_slabs("ht_backward", grad, operand);
-    return ht_astype(grad, operand->dtype);
-}
-
-ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *of)
-{
-    ht_tensor *sum;
-
-    if (partial == NULL || of->split == HT_NONE || of->comm->size == 1)
-        return partial;
-    if (ht__comm_sum(of->comm, partial, HT_SUM_ALL, 1, what) != HT_SUCCESS)
-        return NULL;
-    ht_body *body = ht__body_view(partial->body);
-    ht_release(body->comm);
-    body->comm = ht_retain(of->comm);
-    sum = ht__tensor_view(body);
-    return sum;
-}
-
-/* What the program gives for a gradient: a global tensor of any split, as what backward functions
- * give, but nothing is summed and no imaginary part dropped on the way. NULL after an error. */
-static ht_tensor *fit_given(const char *name, ht_tensor *given, const ht_body *like)
-{
-    const ht_body *body = given->body;
-    bool numbers = ht_dtype_is_floating(body->dtype) ||
-                   (ht_dtype_is_complex(body->dtype) && ht_dtype_is_complex(like->dtype));
-
-    if (numbers && ht__body_same_shape(body, like) && ht__comm_compatible(body->comm, like->comm) &&
-        body->storage->device == like->storage->device)
-        return ht__grad_fit(given, like);
-    HT_FAIL(like->comm, HT_ERR_SHAPE, "ht_backward: %s is %s, expected one for %s", name,
-            ht__body_str(body), ht__body_str(like));
-    return NULL;
-}
-
-static ht_tensor *run_hooks(const ht_grad_meta *meta, uint64_t of, ht_tensor *grad)
-{
-    uint64_t last = ht__last_hook(meta);
-    ht_hook hook = {0};
-
-    while (hook.id < last && grad != NULL && ht__next_hook(meta, of, hook.id, last, &hook)) {
-        ht_tensor *replaced = hook.gradient != NULL ? hook.gradient(grad, hook.user) : NULL;
-
-        if (replaced != NULL)
-            grad = fit_given("the gradient that a hook returned", replaced, grad->body);
-    }
-    return grad;
-}
-
-/* Whether a gradient may become the leaf's own: nobody else holds its handle or its memory. */
-static bool may_take(const ht_tensor *grad, bool shared)
-{
-    return !shared && !grad->view && ht__object_count(grad) == 1 &&
-           ht__object_count(grad->body) == 1 && ht__object_count(grad->body->storage) == 1 &&
-           ht__body_is_contiguous(grad->body);
-}
-
-static ht_status accumulate(ht_grad_meta *leaf, ht_tensor *grad, bool shared)
-{
-    ht_status status = HT_SUCCESS;
-
-    if (leaf->grad == grad) { /* written in place through ht__grad_target */
-        leaf->overwrite = false;
-    } else if (leaf->grad == NULL) {
-        leaf->grad = ht_retain(may_take(grad, shared) ? grad : ht_copy(grad));
-        leaf->overwrite = false;
-    } else if (leaf->overwrite) {
-        status = ht_copy_(leaf->grad, grad);
-        leaf->overwrite = false;
-    } else {
-        status = ht_add_(leaf->grad, grad, 1);
-    }
-    return status;
-}
-
-static void remember_leaf(node_queue *queue, ht_grad_meta *leaf)
-{
-    if (leaf->arrived)
-        return;
-    leaf->arrived = true;
-    if (queue->leaf_count == queue->leaf_capacity) {
-        queue->leaf_capacity = queue->leaf_capacity > 0 ? 2 * queue->leaf_capacity : 64;
-        queue->leaves = ht__realloc(queue->leaves, queue->leaf_capacity * sizeof *queue->leaves);
-    }
-    queue->leaves[queue->leaf_count++] = ht_retain(leaf);
-}
-
-static void run_ready_hooks(ht_grad_meta *leaf)
-{
-    uint64_t last = ht__last_hook(leaf);
-    ht_hook hook = {0};
-
-    leaf->arrived = false;
-    while (leaf->leaf != NULL && hook.id < last && ht__next_hook(leaf, 0, hook.id, last, &hook)) {
-        if (hook.ready != NULL)
-            hook.ready(leaf->leaf, hook.user);
-    }
-}
-
-static ht_status refuse_gradient(const ht_body *grad, const ht_body *leaf)
-{
-    return HT_FAIL(leaf->comm, HT_ERR_STATE,
-                   "ht_backward: a gradient is %s, its tensor %s: it was given another body since "
-                   "the graph was recorded",
-                   ht__body_str(grad), ht__body_str(leaf));
-}
-
-static ht_status reach_leaf(node_queue *queue, ht_grad_meta *leaf, ht_tensor *grad, bool shared)
-{
-    if (!leaf->requires_grad)
-        return HT_SUCCESS;
-    ht__grad_await(leaf); /* a deferred update may still need the gradient that is there */
-    if (leaf->leaf != NULL && !ht__body_fits(grad->body, leaf->leaf->body))
-        return refuse_gradient(grad->body, leaf->leaf->body);
-    grad = run_hooks(leaf, 0, grad);
-    if (grad == NULL || accumulate(leaf, grad, shared) != HT_SUCCESS)
-        return ht_error_get(NULL);
-    remember_leaf(queue, leaf);
-    return HT_SUCCESS;
-}
-
-static void leave_leaf(ht_node *node, int index)
-{
-    ht_grad_meta *leaf = node->inputs[index].leaf;
-
-    if (leaf == NULL)
-        return;
-    node->inputs[index].leaf = NULL;
-    if (atomic_fetch_sub_explicit(&leaf->uses, 1, memory_order_relaxed) == 1 && leaf->arrived)
-        run_ready_hooks(leaf);
-    ht_release(leaf);
-}
-
-/* A node has been differentiated and is given up: leaves that no graph uses any more are ready. */
-static void leave_leaves(ht_node *node)
-{
-    for (int i = 0; i < node->input_count; i++)
-        leave_leaf(node, i);
-}
-
-/* At the end of a pass the others are ready too: what else uses them is not part of it. */
-static void finish_leaves(node_queue *queue, ht_status status)
-{
-    for (size_t i = 0; i < queue->leaf_count; i++) {
-        if (queue->leaves[i]->arrived && status == HT_SUCCESS)
-            run_ready_hooks(queue->leaves[i]);
-        queue->leaves[i]->arrived = false;
-        ht_release(queue->leaves[i]);
-    }
-    ht__free(queue->leaves);
-}
-
-static ht_status reach_node(node_queue *queue, ht_node *node, ht_tensor *grad)
+static ht_status reach_node(ht_node_queue *queue, ht_node *node, ht_tensor *grad)
 {
     ht_tensor *sum = grad;
 
@@ -256,7 +81,7 @@ static bool is_shared(const ht_node *node, ht_tensor *const grads[], int index)
     return false;
 }
 
-static ht_status deliver_one(node_queue *queue, ht_node *node, int index, ht_tensor *grad,
+static ht_status deliver_one(ht_node_queue *queue, ht_node *node, int index, ht_tensor *grad,
                              bool shared)
 {
     ht_edge *edge = &node->inputs[index];
@@ -266,11 +91,11 @@ static ht_status deliver_one(node_queue *queue, ht_node *node, int index, ht_ten
     grad = ht__grad_fit(grad, edge->shape);
     if (grad == NULL)
         return ht_error_get(NULL);
-    return edge->leaf != NULL ? reach_leaf(queue, edge->leaf, grad, shared)
+    return edge->leaf != NULL ? ht__leaf_reach(queue, edge->leaf, grad, shared)
                               : reach_node(queue, edge->node, grad);
 }
 
-static ht_status deliver(node_queue *queue, ht_node *node, ht_tensor *grads[])
+static ht_status deliver(ht_node_queue *queue, ht_node *node, ht_tensor *grads[])
 {
     ht_status status = HT_SUCCESS;
 
@@ -297,7 +122,7 @@ void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[])
         !is_awaited(node->inputs[index].leaf))
         return;
     if (deliver_one(now.queue, node, index, grad_inputs[index], false) == HT_SUCCESS)
-        leave_leaf(node, index);
+        ht__leaf_leave(node, index);
     grad_inputs[index] = NULL;
     ht__backward_progress();
 }
@@ -323,7 +148,7 @@ void ht__backward_told(void)
 }
 
 /* After a failure: what this node would have reached is to be abandoned, too. */
-static void abandon_inputs(node_queue *queue, ht_node *node)
+static void abandon_inputs(ht_node_queue *queue, ht_node *node)
 {
     for (int i = 0; i < node->input_count && !queue->told; i++) {
         if (node->inputs[i].node != NULL)
@@ -331,7 +156,7 @@ static void abandon_inputs(node_queue *queue, ht_node *node)
     }
 }
 
-static void abandon(node_queue *queue, ht_node *node)
+static void abandon(ht_node_queue *queue, ht_node *node)
 {
     if (queue->told || node->sequence == queue->abandoned)
         return;
@@ -344,13 +169,13 @@ static void abandon(node_queue *queue, ht_node *node)
     ht__node_abandon(node);
 }
 
-static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
+static ht_status run_node(ht_node_queue *queue, ht_node *node, bool keep)
 {
     ht_tensor *inline_grads[HT_NODE_INLINE] = {0}, **grads = inline_grads, *grad;
     ht_scope *scope = ht_scope_open();
     ht_status status = HT_SUCCESS;
 
-    grad = run_hooks(node->watch, node->sequence, ht_scope_adopt(node->pending));
+    grad = ht__hooks_run(node->watch, node->sequence, ht_scope_adopt(node->pending));
     node->pending = NULL;
     if (grad == NULL)
         status = ht_error_get(NULL);
@@ -378,7 +203,7 @@ static ht_status run_node(node_queue *queue, ht_node *node, bool keep)
     if (grads != inline_grads)
         ht__free(grads);
     if (!keep && status == HT_SUCCESS) {
-        leave_leaves(node);
+        ht__leaves_leave(node);
         status = ht_error_get(NULL); /* of a hook */
     }
     if (status != HT_SUCCESS)
@@ -397,7 +222,7 @@ static int begin_span(const ht_node *node)
     return ht__span_begin(HT_SPAN_BACKWARD, node->layer, node->name);
 }
 
-static ht_status run_all(node_queue *queue, bool keep)
+static ht_status run_all(ht_node_queue *queue, bool keep)
 {
     ht_status status = HT_SUCCESS;
 
@@ -419,7 +244,7 @@ static ht_status run_all(node_queue *queue, bool keep)
             status = ht_error_get(NULL); /* of a hook in there */
     }
     ht__free(queue->nodes);
-    finish_leaves(queue, status);
+    ht__leaves_finish(queue, status);
     return status != HT_SUCCESS ? status : ht_error_get(NULL);
 }
 
@@ -427,13 +252,13 @@ static ht_tensor *seed(ht_tensor *x, ht_tensor *grad, double scale)
 {
     if (grad == NULL)
         return ht_full_like(x, scale);
-    grad = fit_given("the seed", grad, x->body);
+    grad = ht__grad_fit_given("the seed", grad, x->body);
     return grad == NULL || scale == 1 ? grad : ht_mul_scalar(grad, scale);
 }
 
 static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
 {
-    node_queue queue = {0};
+    ht_node_queue queue = {0};
     ht_scope *scope;
     ht_status status;
     double scale;
@@ -453,7 +278,7 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
         status = ht_error_get(NULL);
     else
         status = x->node != NULL ? reach_node(&queue, x->node, grad)
-                                 : reach_leaf(&queue, x->meta, grad, true);
+                                 : ht__leaf_reach(&queue, x->meta, grad, true);
     if (status == HT_SUCCESS)
         status = run_all(&queue, keep);
     running--;

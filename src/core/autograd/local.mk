@@ -2,6 +2,9 @@
 libht_objects_la_SOURCES += \
 	src/core/autograd/autograd.h \
 	src/core/autograd/engine.c \
+	src/core/autograd/engine.h \
+	src/core/autograd/fit.c \
+	src/core/autograd/leaves.c \
 	src/core/autograd/node_walk.c \
 	src/core/autograd/observer.c \
 	src/core/autograd/view_backward.c

@@ -4,7 +4,7 @@
  * partial results are combined and every rank holds the whole. Partial sums of floating numbers
  * travel in the accumulator's dtype and are rounded once, after the last addition. */
 #include "core/collective/collective.h"
-#include "core/ops/drivers/drivers.h"
+#include "core/ops/drivers/reduce_plan.h"
 #include "ht/devices.h"
 #include "ht/manipulations.h"
 #include "ht/kernels/reduce.h"
@@ -14,147 +14,33 @@
 
 #define ALL_AXES UINT32_MAX
 
-/* Sets of axes have a bit for each. */
-typedef struct reduce_plan {
-    uint32_t reduced;
-    bool across; /* ranks hold partial results */
-    int ndim, split;
-    int64_t count; /* elements that make one of the result */
-    int64_t shape[HT_MAX_NDIM];
-    int axis_of[HT_MAX_NDIM]; /* axis of the input behind each axis of the output; -1: none */
-} reduce_plan;
-
 static uint32_t axis_set(int axis)
 {
     return axis == HT_NONE ? ALL_AXES : 1u << axis;
 }
 
-/* Reduced axes are dropped, but those of `kept` stay with length 1. */
-static reduce_plan make_plan(const ht_body *x, uint32_t reduced, uint32_t kept)
-{
-    reduce_plan plan = {.reduced = reduced, .split = HT_NONE, .count = 1};
-
-    for (int i = 0; i < x->ndim; i++) {
-        bool gone = reduced >> i & 1;
-
-        plan.count *= gone ? x->shape[i] : 1;
-        if (gone && !(kept >> i & 1))
-            continue;
-        if (i == x->split && !gone)
-            plan.split = plan.ndim;
-        plan.axis_of[plan.ndim] = gone ? -1 : i;
-        plan.shape[plan.ndim++] = gone ? 1 : x->shape[i];
-    }
-    plan.across = x->split != HT_NONE && (reduced >> x->split & 1) && x->comm->size > 1;
-    return plan;
-}
-
-/* The reduced axes of the input, longest stride first, neighbours merged. */
-static void fill_reduced(ht_reduction *reduction, const ht_body *x, const reduce_plan *plan)
-{
-    int order[HT_MAX_NDIM], count = 0;
-
-    for (int i = 0; i < x->ndim; i++) {
-        int j = count;
-
-        if (!(plan->reduced >> i & 1) || x->lshape[i] == 1)
-            continue;
-        for (; j > 0 && x->stride[order[j - 1]] < x->stride[i]; j--)
-            order[j] = order[j - 1];
-        order[j] = i;
-        count++;
-    }
-    for (int i = 0; i < count; i++) {
-        int n = reduction->ndim, axis = order[i];
-
-        if (n > 0 && reduction->stride[n - 1] == x->stride[axis] * x->lshape[axis]) {
-            reduction->shape[n - 1] *= x->lshape[axis];
-            reduction->stride[n - 1] = x->stride[axis];
-            continue;
-        }
-        reduction->shape[n] = x->lshape[axis];
-        reduction->stride[n] = x->stride[axis];
-        reduction->ndim++;
-    }
-    if (reduction->ndim == 0) {
-        reduction->shape[0] = 1;
-        reduction->ndim = 1;
-    }
-}
-
-/* The result of no elements: what changes no other one when they are combined. */
-static ht_status fill_neutral(const char *what, const ht_body *y, ht_reduce_op across,
-                              double divisor)
-{
-    if (across == HT_OP_SUM) /* of a mean NaN, in both parts of a complex one */
-        return ht__fill_local(what, y, ht_number_complex(0 / divisor, 0 / divisor));
-    if (across == HT_OP_PROD)
-        return ht__fill_local(what, y, ht_number_integer(1));
-    return ht__fill_local(what, y, ht__dtype_end(y->dtype, across == HT_OP_MIN));
-}
-
-/* What a kernel is given besides plan and input. */
-typedef struct reduce_job {
-    const char *name;
-    ht_kernel kernel;
-    ht_reduce_op across;
-    double divisor;
-    ht_tensor *beside; /* positions; NULL: none */
-} reduce_job;
-
-/* y from this rank's part of x. */
-static ht_status reduce_local(const reduce_job *job, const reduce_plan *plan, ht_tensor *x,
-                              ht_tensor *y)
-{
-    const ht_body *in = x->body, *out = y->body;
-    ht_device *device = out->storage->device;
-    ht_operand operands[3] = {ht__operand(out), {.data = ht__body_data(in)}};
-    ht_reduction reduction = {.divisor = job->divisor};
-
-    if (!ht__kernel_is_there(device, job->kernel, in->dtype))
-        return ht__kernel_missing(out->comm, device, job->kernel, in->dtype, job->name);
-    if (out->lsize == 0)
-        return HT_SUCCESS;
-    if (in->lsize == 0)
-        return fill_neutral(job->name, out, job->across, job->divisor);
-    for (int i = 0; i < plan->ndim; i++)
-        operands[1].stride[i] = plan->axis_of[i] < 0 ? 0 : in->stride[plan->axis_of[i]];
-    if (job->beside != NULL)
-        operands[2] = ht__operand(job->beside->body);
-    ht__loop_fill(&reduction.loop, out->ndim, out->lshape, job->beside != NULL ? 3 : 2, operands);
-    fill_reduced(&reduction, in, plan);
-    return HT_LAUNCH(out->comm, device, job->kernel, in->dtype, &reduction, job->name);
-}
-
-static ht_tensor *new_result(const char *what, const ht_body *x, const reduce_plan *plan,
-                             ht_dtype dtype)
-{
-    return ht__tensor_new(ht__body_new(what, x->comm, x->storage->device, dtype, plan->ndim,
-                                       plan->shape, plan->split,
-                                       plan->split != HT_NONE ? x->bounds : NULL));
-}
-
 /* A sum of all ranks' elements over the divisor, not yet rounded. */
-static ht_tensor *sum_by(const char *what, ht_kernel kernel, const reduce_plan *plan, ht_tensor *x,
-                         double divisor)
+static ht_tensor *sum_by(const char *what, ht_kernel kernel, const ht_reduce_plan *plan,
+                         ht_tensor *x, double divisor)
 {
-    const reduce_job job = {
+    const ht_reduce_job job = {
         .name = what, .kernel = kernel, .across = HT_OP_SUM, .divisor = plan->across ? 1 : divisor};
-    ht_tensor *y = new_result(what, x->body, plan, ht__dtype_wide(x->body->dtype));
+    ht_tensor *y = ht__reduce_result(what, x->body, plan, ht__dtype_wide(x->body->dtype));
 
-    if (y == NULL || reduce_local(&job, plan, x, y) != HT_SUCCESS ||
+    if (y == NULL || ht__reduce_local(&job, plan, x, y) != HT_SUCCESS ||
         (plan->across && ht__comm_sum(x->body->comm, y, HT_SUM_ALL, divisor, what) != HT_SUCCESS))
         return NULL;
     return y;
 }
 
-static ht_tensor *sum_wide(const char *what, const reduce_plan *plan, ht_tensor *x, double divisor)
+static ht_tensor *sum_wide(const char *what, const ht_reduce_plan *plan, ht_tensor *x,
+                           double divisor)
 {
     return sum_by(what, HT_KERNEL_SUM_WIDE, plan, x, divisor);
 }
 
 /* The first numbers of the records of all outputs. */
-static ht_tensor *first_of_records(const reduce_plan *plan, ht_tensor *records, int record)
+static ht_tensor *first_of_records(const ht_reduce_plan *plan, ht_tensor *records, int record)
 {
     ht_body *body = ht__body_view(records->body);
 
@@ -170,7 +56,7 @@ static ht_tensor *first_of_records(const reduce_plan *plan, ht_tensor *records, 
 }
 
 /* Of ranks that hold parts: each makes records of its own, which are merged. */
-static ht_status spread_across(const reduce_job *job, const reduce_plan *plan, ht_tensor *x,
+static ht_status spread_across(const ht_reduce_job *job, const ht_reduce_plan *plan, ht_tensor *x,
                                ht_tensor *y)
 {
     const bool is_complex = ht_dtype_is_complex(x->body->dtype);
@@ -183,7 +69,7 @@ static ht_status spread_across(const reduce_job *job, const reduce_plan *plan, h
 
     if (first == NULL)
         return ht_error_get(NULL);
-    status = x->body->lsize > 0 ? reduce_local(job, plan, x, first)
+    status = x->body->lsize > 0 ? ht__reduce_local(job, plan, x, first)
                                 : ht__fill_local(job->name, records->body, ht_number_real(0));
     if (status == HT_SUCCESS)
         status = ht__comm_moments(x->body->comm, records, is_complex, job->divisor, job->name);
@@ -191,22 +77,22 @@ static ht_status spread_across(const reduce_job *job, const reduce_plan *plan, h
 }
 
 /* The sum of |x - mean|^2 over the divisor, in float64. */
-static ht_tensor *spread(const char *what, const reduce_plan *plan, ht_tensor *x, double divisor)
+static ht_tensor *spread(const char *what, const ht_reduce_plan *plan, ht_tensor *x, double divisor)
 {
-    const reduce_job job = {.name = what,
-                            .kernel = plan->across ? HT_KERNEL_MOMENTS : HT_KERNEL_SPREAD,
-                            .across = HT_OP_SUM,
-                            .divisor = divisor};
-    ht_tensor *y = new_result(what, x->body, plan, HT_FLOAT64);
+    const ht_reduce_job job = {.name = what,
+                               .kernel = plan->across ? HT_KERNEL_MOMENTS : HT_KERNEL_SPREAD,
+                               .across = HT_OP_SUM,
+                               .divisor = divisor};
+    ht_tensor *y = ht__reduce_result(what, x->body, plan, HT_FLOAT64);
 
     if (y == NULL || (plan->across ? spread_across(&job, plan, x, y)
-                                   : reduce_local(&job, plan, x, y)) != HT_SUCCESS)
+                                   : ht__reduce_local(&job, plan, x, y)) != HT_SUCCESS)
         return NULL;
     return y;
 }
 
 /* Local positions inside the reduced axes become global ones; in host memory. */
-static void make_global(const ht_body *x, const reduce_plan *plan, ht_tensor *index)
+static void make_global(const ht_body *x, const ht_reduce_plan *plan, ht_tensor *index)
 {
     int64_t *position = ht__body_data(index->body), inner = 1;
 
@@ -231,7 +117,7 @@ static bool is_best(ht_dtype dtype, const void *value, const void *best, int64_t
 
 /* Of equal extremes on several ranks the first position wins: the extreme by one Allreduce, then
  * the smallest position among the ranks that hold it. On the host, where both have to go. */
-static ht_tensor *first_of_ranks(const ht_reduce_row *row, const reduce_plan *plan,
+static ht_tensor *first_of_ranks(const ht_reduce_row *row, const ht_reduce_plan *plan,
                                  const ht_body *x, ht_tensor *value, ht_tensor *index)
 {
     const ht_dtype dtype = ht__dtype_is_exact(x->dtype) ? HT_INT64 : HT_FLOAT64;
@@ -256,19 +142,19 @@ static ht_tensor *first_of_ranks(const ht_reduce_row *row, const reduce_plan *pl
     return ht_to_device(index, x->storage->device);
 }
 
-static ht_tensor *positions(const ht_reduce_row *row, const reduce_plan *plan, ht_tensor *x)
+static ht_tensor *positions(const ht_reduce_row *row, const ht_reduce_plan *plan, ht_tensor *x)
 {
     ht_tensor *dense = ht_contiguous(x); /* positions count in row-major order */
-    ht_tensor *value = new_result(row->name, x->body, plan, x->body->dtype);
-    ht_tensor *index = new_result(row->name, x->body, plan, HT_INT64);
-    const reduce_job job = {row->name, row->kernel, row->across, 1, index};
+    ht_tensor *value = ht__reduce_result(row->name, x->body, plan, x->body->dtype);
+    ht_tensor *index = ht__reduce_result(row->name, x->body, plan, HT_INT64);
+    const ht_reduce_job job = {row->name, row->kernel, row->across, 1, index};
 
     if (dense == NULL || value == NULL || index == NULL)
         return NULL;
     if (dense->body->lsize == 0 &&
         ht__fill_local(row->name, index->body, ht_number_real(0)) != HT_SUCCESS)
         return NULL;
-    if (reduce_local(&job, plan, dense, value) != HT_SUCCESS)
+    if (ht__reduce_local(&job, plan, dense, value) != HT_SUCCESS)
         return NULL;
     return plan->across ? first_of_ranks(row, plan, x->body, value, index) : index;
 }
@@ -289,17 +175,17 @@ static ht_dtype stored_dtype(const ht_reduce_row *row, ht_dtype dtype)
                                                                    : result_dtype(row, dtype);
 }
 
-static ht_tensor *values(const ht_reduce_row *row, const reduce_plan *plan, ht_tensor *x)
+static ht_tensor *values(const ht_reduce_row *row, const ht_reduce_plan *plan, ht_tensor *x)
 {
-    const reduce_job job = {row->name, row->kernel, row->across,
-                            row->kernel == HT_KERNEL_MEAN ? (double)plan->count : 1, NULL};
+    const ht_reduce_job job = {row->name, row->kernel, row->across,
+                               row->kernel == HT_KERNEL_MEAN ? (double)plan->count : 1, NULL};
     ht_dtype dtype = result_dtype(row, x->body->dtype);
     ht_tensor *y;
 
     if ((plan->across || row->wide) && row->across == HT_OP_SUM && dtype != HT_INT64)
         return ht_astype(sum_wide(row->name, plan, x, job.divisor), dtype);
-    y = new_result(row->name, x->body, plan, stored_dtype(row, x->body->dtype));
-    if (y == NULL || reduce_local(&job, plan, x, y) != HT_SUCCESS)
+    y = ht__reduce_result(row->name, x->body, plan, stored_dtype(row, x->body->dtype));
+    if (y == NULL || ht__reduce_local(&job, plan, x, y) != HT_SUCCESS)
         return NULL;
     if (plan->across && ht__comm_allreduce(x->body->comm, y, y, row->across) != HT_SUCCESS)
         return NULL;
@@ -321,9 +207,9 @@ static ht_tensor *record(const ht_reduce_row *row, ht_tensor *x, ht_tensor *y,
     return ht_node_set_output(node, y);
 }
 
-static reduce_plan plan_over(const ht_body *x, const ht_reduce_over *over)
+static ht_reduce_plan plan_over(const ht_body *x, const ht_reduce_over *over)
 {
-    return make_plan(x, over->axes, over->keepdims ? ALL_AXES : 0);
+    return ht__reduce_plan(x, over->axes, over->keepdims ? ALL_AXES : 0);
 }
 
 ht_tensor *ht__reduce_over(const ht_reduce_row *row, ht_tensor *x, const ht_reduce_over *over)
@@ -331,7 +217,7 @@ ht_tensor *ht__reduce_over(const ht_reduce_row *row, ht_tensor *x, const ht_redu
     bool was, counts = row->kernel == HT_KERNEL_ARGMAX || row->kernel == HT_KERNEL_ARGMIN;
     ht_comm *outer;
     ht_tensor *y;
-    reduce_plan plan;
+    ht_reduce_plan plan;
 
     if (x == NULL)
         return NULL;
@@ -379,14 +265,14 @@ int64_t ht__reduce_count(const ht_body *x, const ht_reduce_over *over)
 
 ht_tensor *ht__mean_wide(const char *what, ht_tensor *x, const ht_reduce_over *over)
 {
-    const reduce_plan plan = plan_over(x->body, over);
+    const ht_reduce_plan plan = plan_over(x->body, over);
 
     return sum_wide(what, &plan, x, (double)plan.count);
 }
 
 ht_tensor *ht__sum_by(const char *what, ht_kernel kernel, ht_tensor *x, const ht_reduce_over *over)
 {
-    const reduce_plan plan = plan_over(x->body, over);
+    const ht_reduce_plan plan = plan_over(x->body, over);
 
     return sum_by(what, kernel, &plan, x, 1);
 }
@@ -394,7 +280,7 @@ ht_tensor *ht__sum_by(const char *what, ht_kernel kernel, ht_tensor *x, const ht
 ht_tensor *ht__spread_wide(const char *what, ht_tensor *x, const ht_reduce_over *over,
                            double divisor)
 {
-    const reduce_plan plan = plan_over(x->body, over);
+    const ht_reduce_plan plan = plan_over(x->body, over);
 
     return spread(what, &plan, x, divisor);
 }
@@ -402,7 +288,7 @@ ht_tensor *ht__spread_wide(const char *what, ht_tensor *x, const ht_reduce_over 
 ht_tensor *ht__sum_axis_wide(const char *what, ht_tensor *x, int axis)
 {
     const ht_reduce_row row = {.name = what, .kernel = HT_KERNEL_SUM, .across = HT_OP_SUM};
-    const reduce_plan plan = make_plan(x->body, axis_set(axis), ALL_AXES);
+    const ht_reduce_plan plan = ht__reduce_plan(x->body, axis_set(axis), ALL_AXES);
 
     return ht__dtype_is_exact(x->body->dtype) ? values(&row, &plan, x)
                                               : sum_wide(what, &plan, x, 1);
@@ -413,7 +299,7 @@ ht_tensor *ht__sum_to(const char *what, ht_tensor *x, int ndim, const int64_t sh
     const ht_reduce_row row = {.name = what, .kernel = HT_KERNEL_SUM, .across = HT_OP_SUM};
     const int leading = x->body->ndim - ndim;
     uint32_t reduced = 0, kept = 0;
-    reduce_plan plan;
+    ht_reduce_plan plan;
 
     for (int i = 0; i < x->body->ndim; i++) {
         if (i < leading)
@@ -424,6 +310,6 @@ ht_tensor *ht__sum_to(const char *what, ht_tensor *x, int ndim, const int64_t sh
     reduced |= kept;
     if (reduced == 0 || leading < 0)
         return x;
-    plan = make_plan(x->body, reduced, kept);
+    plan = ht__reduce_plan(x->body, reduced, kept);
     return values(&row, &plan, x);
 }

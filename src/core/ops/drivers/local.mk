@@ -6,4 +6,6 @@ libht_objects_la_SOURCES += \
 	src/core/ops/drivers/driver_cumulative.c \
 	src/core/ops/drivers/driver_local.c \
 	src/core/ops/drivers/driver_reduce.c \
-	src/core/ops/drivers/drivers.h
+	src/core/ops/drivers/drivers.h \
+	src/core/ops/drivers/reduce_local.c \
+	src/core/ops/drivers/reduce_plan.h

@@ -15,4 +15,6 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/daso/plateau_detector.c \
 	src/nn/parallel/daso/schedule.c \
 	src/nn/parallel/daso/schedule.h \
-	src/nn/parallel/daso/state.c
+	src/nn/parallel/daso/state.c \
+	src/nn/parallel/daso/state.h \
+	src/nn/parallel/daso/state_load.c

@@ -8,6 +8,7 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/reducer/reducer_apart.c \
 	src/nn/parallel/data/reducer/reducer_apart.h \
 	src/nn/parallel/data/reducer/reducer_bucket.c \
+	src/nn/parallel/data/reducer/reducer_failure.c \
 	src/nn/parallel/data/reducer/reducer_join.c \
 	src/nn/parallel/data/reducer/reducer_order.c \
 	src/nn/parallel/data/reducer/reducer_pass.c \
@@ -15,4 +16,5 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/reducer/reducer_report.c \
 	src/nn/parallel/data/reducer/reducer_staging.c \
 	src/nn/parallel/data/reducer/reducer_unused.c \
-	src/nn/parallel/data/reducer/reducer_update.c
+	src/nn/parallel/data/reducer/reducer_update.c \
+	src/nn/parallel/data/reducer/reducer_wait.c

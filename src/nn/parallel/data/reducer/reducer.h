@@ -245,9 +245,13 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
 ht_status ht__reducer_judge(ht_reducer *reducer); /* before anything of a pass is used */
 void ht__reducer_set_verdict(const ht_bucket *bucket);
 
-/* Keeps the first failure, with its text; gives it again. */
+/* reducer_failure.c. Keeps the first failure, with its text; gives it again. */
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status);
 ht_status ht__reducer_status(const ht_reducer *reducer);
+/* This rank is broken; the first cause is the one that is told. spoil: what this rank will send is
+ * of no use, whatever passes it makes. */
+void ht__reducer_set_broken(ht_reducer *reducer, ht_breakage how, const ht_error_kept *cause);
+void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause);
 
 /* reducer_unused.c. walk: remembers what the outputs of a forward pass depend on. expect: at the
  * start of a pass, marks what it will not reach. */
@@ -257,11 +261,9 @@ double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
 void ht__reducer_surprise(const ht_reducer_param *param); /* a gradient nobody counted on */
 
 /* reducer_report.c. break: a pass of this rank failed, or (lossless) there is no loss to begin one
- * with. spoil: what this rank will send is of no use, whatever passes it makes. sent: all its sums
- * have been started; look: starts the reports of those that have come and miss something; never
- * waits. name_missing makes the error of the reports. */
+ * with. sent: all its sums have been started; look: starts the reports of those that have come and
+ * miss something; never waits. name_missing makes the error of the reports. */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
-void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause);
 void ht__reducer_sent(ht_reducer *reducer);
 void ht__reducer_unsent(ht_reducer *reducer);
 bool ht__reducers_look(void);

@@ -103,24 +103,6 @@ static void describe(const ht_reducer *reducer, char *text, size_t room)
     }
 }
 
-/* The first cause is the one that is told. */
-static void set_broken(ht_reducer *reducer, ht_breakage how, const ht_error_kept *cause)
-{
-    if (reducer->broken)
-        return;
-    reducer->broken = true;
-    reducer->how = how;
-    reducer->cause = cause->code;
-    reducer->why = ht__strdup(cause->code != HT_SUCCESS ? cause->message : "");
-}
-
-/* The pass that is under way tells the others, unless its verdict has left; else the next one does.
- * Until then this rank takes part in whatever they do, and refuses its steps. */
-void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause)
-{
-    set_broken(reducer, HT_BROKEN_SPOILT, cause);
-}
-
 /* A pass of this rank that nobody can complete: its flags tell the others, at once, for what the
  * program does after the error may never bring it back to this pass. */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause)
@@ -131,7 +113,7 @@ void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *
         broken |= !reducer->params[i].ready;
     if (!broken)
         return;
-    set_broken(reducer, lossless ? HT_BROKEN_NO_LOSS : HT_BROKEN_MIDDLE, cause);
+    ht__reducer_set_broken(reducer, lossless ? HT_BROKEN_NO_LOSS : HT_BROKEN_MIDDLE, cause);
     if (!lossless) /* else the pass is yet to begin */
         ht__reducer_close(reducer);
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of a backward pass. */
+#ifndef HT_CORE_AUTOGRAD_ENGINE_H
+#define HT_CORE_AUTOGRAD_ENGINE_H
+
+#include "core/tensor/node.h"
+
+typedef struct ht_node_queue {
+    ht_node **nodes; /* a heap: the latest on top; owned references */
+    size_t count, capacity;
+    ht_grad_meta **leaves; /* those that got a gradient; owned references */
+    size_t leaf_count, leaf_capacity;
+    bool told;          /* the other ranks know of the failure, as far as they wait for this one */
+    uint64_t abandoned; /* the last node that was, by its sequence */
+} ht_node_queue;
+
+/* What the program gives for a gradient: a global tensor of any split, as what backward functions
+ * give, but nothing is summed and no imaginary part dropped on the way. NULL after an error. */
+ht_tensor *ht__grad_fit_given(const char *name, ht_tensor *given, const ht_body *like);
+
+/* leaves.c. The gradient, or what the hooks of the tensor with this number made of it. */
+ht_tensor *ht__hooks_run(const ht_grad_meta *meta, uint64_t of, ht_tensor *grad);
+
+/* A gradient arrives at a leaf; shared: others have it, too. */
+ht_status ht__leaf_reach(ht_node_queue *queue, ht_grad_meta *leaf, ht_tensor *grad, bool shared);
+
+/* A node has been differentiated and is given up: leaves that no graph uses any more are ready. */
+void ht__leaf_leave(ht_node *node, int index);
+void ht__leaves_leave(ht_node *node);
+
+/* At the end of a pass the others are ready too: what else uses them is not part of it. */
+void ht__leaves_finish(ht_node_queue *queue, ht_status status);
+
+#endif

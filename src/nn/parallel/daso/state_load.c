@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading DASO's state: it is checked on all ranks before anything is changed on any, and of a job
+ * with other ranks or nodes each rank begins with a mean. */
+#include "core/ops/ops.h"
+#include "nn/parallel/daso/daso.h"
+#include "nn/parallel/daso/state.h"
+#include "nn/parallel/data/data_parallel.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "ht/autograd.h"
+#include "ht/factories.h"
+#include "ht/log.h"
+#include "ht/manipulations.h"
+#include "ht/statistics.h"
+#include "ht/tensor.h"
+
+static const char what[] = "ht_daso_load_state_dict";
+
+static int64_t saved(const ht_value *state, const char *name)
+{
+    return (int64_t)ht_value_as_number(ht_value_get(state, name));
+}
+
+static bool state_is_apart(const ht_value *state)
+{
+    return ht__daso_is_apart(saved(state, "global_skip"), saved(state, "batch"),
+                             saved(state, "batches"));
+}
+
+/* An entry of so many elements for each of `ranks` (0: the same for all): in rows that are each
+ * rank's own, or all on each. */
+static ht_status check_tensor(const ht_daso *daso, const ht_value *state, const char *name,
+                              int64_t ranks, int64_t n)
+{
+    const ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
+    int64_t elements = n * (ranks > 0 ? ranks : 1);
+
+    if (x == NULL)
+        return ht__error_set(HT_ERR_FORMAT, "%s: the state has no tensor \"%s\"", what, name);
+    if (!ht_dtype_is_floating(x->body->dtype))
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" is %s, expected a floating dtype", what,
+                             name, ht_dtype_name(x->body->dtype));
+    if (x->body->comm->size != 1 && x->body->comm->size != daso->comm->size)
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" lives on %d ranks, DASO on %d", what, name,
+                             x->body->comm->size, daso->comm->size);
+    if (x->body->ndim == (ranks > 0 ? 2 : 1) && ht_tensor_size(x) == elements &&
+        (ranks == 0 || x->body->shape[0] == ranks))
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" has %" PRId64 " elements, expected %" PRId64,
+                         what, name, ht_tensor_size(x), elements);
+}
+
+static ht_status check_number(const ht_value *state, const char *name, int64_t low)
+{
+    int64_t count;
+
+    if (ht__value_whole(ht_value_get(state, name), &count) && count >= low)
+        return HT_SUCCESS;
+    return ht__error_set(HT_ERR_FORMAT,
+                         "%s: the state has no whole number \"%s\" from %" PRId64 " on", what, name,
+                         low);
+}
+
+/* Counts of steps, of all ranks or of those that are here. */
+static ht_status check_steps(const ht_value *state)
+{
+    ht_tensor *x = ht__on_host(what, ht_value_as_tensor(ht_value_get(state, "optimizer_steps")),
+                               HT_FLOAT64);
+    const double *steps;
+
+    if (x == NULL)
+        return ht_error_get(NULL);
+    steps = ht__body_data(x->body);
+    for (int64_t i = 0; i < x->body->lsize; i++) {
+        if (!(steps[i] >= 0 && steps[i] < 1e15 && steps[i] == floor(steps[i])))
+            return ht__error_set(HT_ERR_FORMAT,
+                                 "%s: \"optimizer_steps\" has %g, expected whole numbers of 0 or "
+                                 "more",
+                                 what, steps[i]);
+    }
+    return HT_SUCCESS;
+}
+
+/* Before anything is changed, on any rank. */
+static ht_status check_detector(const ht_value *state)
+{
+    return ht__plateau_detector_check_state(what, ht_value_get(state, "detector"));
+}
+
+/* Where `flat` memory is: loaded tensors are on the current device. */
+static ht_tensor *on_host(ht_tensor *x)
+{
+    return x != NULL ? ht_to_device(x, ht__device_cpu()) : NULL;
+}
+
+static ht_tensor *whole(const ht_value *state, const char *name)
+{
+    return on_host(ht_value_as_tensor(ht_value_get(state, name)));
+}
+
+/* The node of each rank of the state, which check_layout has seen. */
+static const double *saved_nodes(const ht_value *state)
+{
+    return ht_tensor_data(ht_contiguous(ht_astype(whole(state, "nodes"), HT_FLOAT64)));
+}
+
+static ht_status check_layout(const ht_daso *daso, const ht_value *state)
+{
+    int64_t ranks = saved(state, "ranks");
+    ht_status status = check_tensor(daso, state, "nodes", 0, ranks);
+    const double *nodes;
+
+    if (status != HT_SUCCESS)
+        return status;
+    if (ht_value_as_tensor(ht_value_get(state, "nodes"))->body->lsize != ranks)
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"nodes\" is split", what);
+    nodes = saved_nodes(state);
+    if (nodes == NULL && ranks > 0)
+        return ht_error_get(NULL);
+    for (int64_t r = 0; r < ranks; r++) {
+        if (!(nodes[r] >= 0 && nodes[r] < ranks && nodes[r] == floor(nodes[r])))
+            return ht__error_set(HT_ERR_FORMAT, "%s: rank %" PRId64 " is on node %g of the state",
+                                 what, r, nodes[r]);
+    }
+    return HT_SUCCESS;
+}
+
+/* The same ranks on the same nodes. */
+static bool is_same_job(const ht_daso *daso, const ht_value *state)
+{
+    return ht__daso_same_layout(daso, saved_nodes(state), saved(state, "ranks"));
+}
+
+static ht_status check_numbers(const ht_value *state)
+{
+    ht_status status = check_number(state, "ranks", 1);
+
+    if (status == HT_SUCCESS)
+        status = check_number(state, "elements", 0);
+    for (int i = 0; i < HT_DASO_NUMBERS && status == HT_SUCCESS; i++)
+        status = check_number(state, ht__daso_numbers[i].name, 0);
+    if (status == HT_SUCCESS && ht_value_get(state, "buffers_current") != NULL)
+        status = check_number(state, "buffers_current", 0);
+    if (status == HT_SUCCESS && saved(state, "batch") > saved(state, "batches"))
+        return ht__error_set(HT_ERR_FORMAT,
+                             "%s: the state is from after batch %" PRId64 " of %" PRId64, what,
+                             saved(state, "batch"), saved(state, "batches"));
+    return status == HT_SUCCESS ? check_detector(state) : status;
+}
+
+/* Whether it can go on here at all. */
+static ht_status check_place(const ht_daso *daso, const ht_value *state)
+{
+    int64_t batch = saved(state, "batch"), batches = saved(state, "batches");
+    bool within = batch > 0 && batch < batches;
+    ht_daso_layout_text theirs, ours;
+
+    if (daso->model == NULL || daso->batches == 0)
+        return ht__error_set(HT_ERR_STATE, "%s: the model and the last batch come first", what);
+    if (saved(state, "elements") != daso->values->body->lsize)
+        return ht__error_set(HT_ERR_FORMAT,
+                             "%s: the state is of a model with %" PRId64
+                             " trainable elements, this one has %" PRId64,
+                             what, saved(state, "elements"), daso->values->body->lsize);
+    ht__daso_describe_layouts(daso, saved_nodes(state), saved(state, "ranks"), theirs, ours);
+    if (within && !is_same_job(daso, state))
+        return ht__error_set(HT_ERR_STATE,
+                             "%s: the state is of %s, after batch %" PRId64 " of %" PRId64
+                             "; %s can go on only from between two epochs",
+                             what, theirs, batch, batches, ours);
+    if (within && batches != daso->batches)
+        return ht__error_set(HT_ERR_FORMAT,
+                             "%s: the state is from an epoch of %" PRId64 " batches, this run has "
+                             "%" PRId64,
+                             what, batches, daso->batches);
+    return HT_SUCCESS;
+}
+
+static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64_t state_elements)
+{
+    int64_t ranks = saved(state, "ranks"), all = daso->flat->all->body->lsize;
+    bool apart = state_is_apart(state);
+    ht_status status = check_tensor(daso, state, "optimizer_steps", ranks, daso->optimizer->count);
+
+    if (status == HT_SUCCESS)
+        status = check_steps(state);
+    if (status == HT_SUCCESS && state_elements > 0)
+        status = check_tensor(daso, state, "optimizer_state", ranks, state_elements);
+    if (status == HT_SUCCESS && apart)
+        status = check_tensor(daso, state, "values", ranks, all);
+    if (status == HT_SUCCESS && apart && daso->agreed != NULL)
+        status = check_tensor(daso, state, "agreed", 0, all);
+    if (status == HT_SUCCESS && daso->outer != NULL)
+        status = check_tensor(daso, state, "outer", 0, daso->outer->body->lsize);
+    return status;
+}
+
+static ht_status check(const ht_daso *daso, const ht_value *state, int64_t state_elements)
+{
+    ht_status status = check_numbers(state);
+
+    if (status == HT_SUCCESS)
+        status = check_layout(daso, state);
+    if (status == HT_SUCCESS)
+        status = check_place(daso, state);
+    return status == HT_SUCCESS ? check_tensors(daso, state, state_elements) : status;
+}
+
+/* This rank's row; of a job with other ranks or nodes their mean, or the most: what the ranks of a
+ * node have alike would differ in another one. */
+static ht_tensor *row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most)
+{
+    ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
+
+    if (!is_same_job(daso, state))
+        x = ht_tensor_local(ht_resplit(most ? ht_max(x, 0) : ht_mean(x, 0), HT_NONE));
+    else if (x->body->comm->size == 1)
+        x = ht_flatten(ht_narrow(x, 0, daso->comm->rank, daso->comm->rank + 1), 0);
+    else
+        x = ht_flatten(ht_tensor_local(ht_resplit(x, 0)), 0);
+    return on_host(x);
+}
+
+static void tell_of_other_job(const ht_daso *daso, const ht_value *state)
+{
+    ht_daso_layout_text theirs, ours;
+
+    ht__daso_describe_layouts(daso, saved_nodes(state), saved(state, "ranks"), theirs, ours);
+    ht_log_write0(HT_LOG_INFO,
+                  "%s: the state is of %s, this job has %s: each rank begins with the mean of the "
+                  "optimizers' states",
+                  what, theirs, ours);
+}
+
+static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
+{
+    ht_tensor *steps = row_of(daso, state, "optimizer_steps", true), *mine = NULL;
+    const double *counts = steps != NULL ? ht_tensor_data(ht_astype(steps, HT_FLOAT64)) : NULL;
+    ht_status status = HT_SUCCESS;
+
+    if (counts == NULL)
+        return ht_error_get(NULL);
+    if (flat->all->body->lsize > 0) {
+        mine = row_of(daso, state, "optimizer_state", false);
+        status = mine != NULL ? ht_copy_(flat->all, mine) : ht_error_get(NULL);
+    }
+    if (status == HT_SUCCESS)
+        status = ht__flat_scatter(what, flat, flat->count, NULL, NULL);
+    for (int i = 0; i < daso->optimizer->count && status == HT_SUCCESS; i++)
+        daso->optimizer->entries[i].steps = (int64_t)counts[i];
+    if (!is_same_job(daso, state))
+        tell_of_other_job(daso, state);
+    return status;
+}
+
+/* Whether the next forward pass takes the buffers of its node's first rank, as that of the run that
+ * saved did. States of earlier versions do not say: it does, as after most batches. */
+static void load_buffers_current(ht_daso *daso, const ht_value *state)
+{
+    const ht_value *current = ht_value_get(state, "buffers_current");
+
+    if (daso->wrapper != NULL)
+        ht__dp_of(daso->wrapper)->buffers_current = current != NULL &&
+                                                    ht_value_as_number(current) != 0;
+}
+
+static ht_status load_parameters(ht_daso *daso, const ht_value *state)
+{
+    bool apart = state_is_apart(state);
+    ht_status status = HT_SUCCESS;
+
+    if (daso->outer != NULL)
+        status = ht_copy_(daso->outer, whole(state, "outer"));
+    if (status == HT_SUCCESS && apart) {
+        status = ht_copy_(daso->flat->all, row_of(daso, state, "values", false));
+        if (status == HT_SUCCESS)
+            status = ht__flat_scatter(what, daso->flat, daso->shared, NULL, NULL);
+    }
+    if (status != HT_SUCCESS || daso->agreed == NULL)
+        return status;
+    if (apart)
+        return ht_copy_(daso->agreed->all, whole(state, "agreed"));
+    status = ht__flat_gather(what, daso->flat, daso->shared, NULL, NULL);
+    return status == HT_SUCCESS ? ht_copy_(daso->agreed->all, daso->flat->all) : status;
+}
+
+/* Collective: what one rank finds is every rank's error. */
+static ht_status check_all(const ht_daso *daso, const ht_value *state, const ht_flat_tensors *flat)
+{
+    bool held = ht__agree_begin();
+    ht_status status = HT_SUCCESS;
+
+    if (flat == NULL)
+        status = ht_error_get(NULL);
+    else if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
+        status = ht_error_get(NULL);
+    else if (state == NULL)
+        status = ht__error_set(HT_ERR_ARGUMENT,
+                               "%s: the state is NULL; was the checkpoint written by a run with "
+                               "DASO?",
+                               what);
+    else
+        status = check(daso, state, flat->all->body->lsize);
+    return ht__agree_end(what, daso->comm, held, status);
+}
+
+static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
+{
+    int64_t batches = daso->batches;
+    ht_status status = check_all(daso, state, flat);
+
+    if (status == HT_SUCCESS)
+        status = ht_plateau_detector_set_state(daso->schedule.detector,
+                                               ht_value_get(state, "detector"));
+    if (status == HT_SUCCESS)
+        status = ht__daso_receive(daso);
+    if (status != HT_SUCCESS)
+        return status;
+    for (int i = 0; i < HT_DASO_NUMBERS; i++)
+        *ht__daso_number(daso, i) = saved(state, ht__daso_numbers[i].name);
+    if (daso->batch > 0 && daso->batch == daso->batches)
+        daso->batch = batches;
+    daso->batches = batches;
+    ht__daso_schedule_resume(&daso->schedule);
+    daso->stepped = -1;
+    status = ht__daso_renew_states(what, daso);
+    if (status == HT_SUCCESS)
+        status = load_optimizer(daso, state, flat);
+    if (status == HT_SUCCESS)
+        status = load_parameters(daso, state);
+    if (status != HT_SUCCESS)
+        return status;
+    load_buffers_current(daso, state);
+    ht__daso_tell(daso);
+    return ht__daso_prepare(daso);
+}
+
+ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state)
+{
+    ht_scope *scope;
+    ht_flat_tensors *flat;
+    ht_status status;
+    bool was;
+
+    if (HT_IS_NULL(daso, what, "DASO"))
+        return ht_error_get(NULL);
+    scope = ht_scope_open();
+    was = ht_set_grad_enabled(false);
+    flat = ht__daso_flat_states(daso);
+    status = load(daso, state, flat);
+    ht__flat_free(flat);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
