@@ -339,22 +339,20 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/choose.c \
 	tests/fuzz/comm.c \
 	tests/fuzz/compare.c \
-	tests/fuzz/damage.c \
-	tests/fuzz/daso.c \
 	tests/fuzz/exchange.c \
-	tests/fuzz/faults.c \
-	tests/fuzz/files.c \
-	tests/fuzz/files.h \
-	tests/fuzz/files_foreign.c \
-	tests/fuzz/files_hdf5.c \
-	tests/fuzz/files_keep.c \
-	tests/fuzz/files_log.c \
-	tests/fuzz/files_place.c \
-	tests/fuzz/files_states.c \
-	tests/fuzz/files_tables.c \
-	tests/fuzz/files_value.c \
+	tests/fuzz/files/damage.c \
+	tests/fuzz/files/files.c \
+	tests/fuzz/files/files.h \
+	tests/fuzz/files/files_foreign.c \
+	tests/fuzz/files/files_hdf5.c \
+	tests/fuzz/files/files_keep.c \
+	tests/fuzz/files/files_log.c \
+	tests/fuzz/files/files_place.c \
+	tests/fuzz/files/files_states.c \
+	tests/fuzz/files/files_tables.c \
+	tests/fuzz/files/files_value.c \
+	tests/fuzz/files/states.c \
 	tests/fuzz/fuzz.h \
-	tests/fuzz/loader.c \
 	tests/fuzz/main.c \
 	tests/fuzz/number.c \
 	tests/fuzz/number.h \
@@ -362,46 +360,48 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/number_functions.h \
 	tests/fuzz/number_memory.c \
 	tests/fuzz/number_ops.c \
-	tests/fuzz/ops_checks.c \
-	tests/fuzz/ops_decompositions.c \
-	tests/fuzz/ops_elementwise.c \
-	tests/fuzz/ops_elementwise.h \
-	tests/fuzz/ops_exchange.c \
-	tests/fuzz/ops_factories.c \
-	tests/fuzz/ops_fft.c \
-	tests/fuzz/ops_functions.c \
-	tests/fuzz/ops_gradients.c \
-	tests/fuzz/ops_gradients.h \
-	tests/fuzz/ops_keys.c \
-	tests/fuzz/ops_layers.c \
-	tests/fuzz/ops_layers.h \
-	tests/fuzz/ops_layout.c \
-	tests/fuzz/ops_leaves.c \
-	tests/fuzz/ops_losses.c \
-	tests/fuzz/ops_misuse.c \
-	tests/fuzz/ops_moments.c \
-	tests/fuzz/ops_order.c \
-	tests/fuzz/ops_products.c \
-	tests/fuzz/ops_rearrange.c \
-	tests/fuzz/ops_reduce.c \
-	tests/fuzz/ops_reduce_ext.c \
-	tests/fuzz/ops_rows.c \
-	tests/fuzz/ops_slabs.c \
-	tests/fuzz/ops_spatial.c \
-	tests/fuzz/ops_views.c \
-	tests/fuzz/ops_writes.c \
+	tests/fuzz/ops/ops_checks.c \
+	tests/fuzz/ops/ops_decompositions.c \
+	tests/fuzz/ops/ops_elementwise.c \
+	tests/fuzz/ops/ops_elementwise.h \
+	tests/fuzz/ops/ops_exchange.c \
+	tests/fuzz/ops/ops_factories.c \
+	tests/fuzz/ops/ops_fft.c \
+	tests/fuzz/ops/ops_functions.c \
+	tests/fuzz/ops/ops_gradients.c \
+	tests/fuzz/ops/ops_gradients.h \
+	tests/fuzz/ops/ops_keys.c \
+	tests/fuzz/ops/ops_layers.c \
+	tests/fuzz/ops/ops_layers.h \
+	tests/fuzz/ops/ops_layout.c \
+	tests/fuzz/ops/ops_leaves.c \
+	tests/fuzz/ops/ops_losses.c \
+	tests/fuzz/ops/ops_misuse.c \
+	tests/fuzz/ops/ops_moments.c \
+	tests/fuzz/ops/ops_order.c \
+	tests/fuzz/ops/ops_products.c \
+	tests/fuzz/ops/ops_rearrange.c \
+	tests/fuzz/ops/ops_reduce.c \
+	tests/fuzz/ops/ops_reduce_ext.c \
+	tests/fuzz/ops/ops_rows.c \
+	tests/fuzz/ops/ops_slabs.c \
+	tests/fuzz/ops/ops_spatial.c \
+	tests/fuzz/ops/ops_views.c \
+	tests/fuzz/ops/ops_writes.c \
+	tests/fuzz/ops/reductions.c \
+	tests/fuzz/ops/reductions.h \
 	tests/fuzz/program.c \
-	tests/fuzz/reductions.c \
-	tests/fuzz/reductions.h \
 	tests/fuzz/run.c \
 	tests/fuzz/shrink.c \
-	tests/fuzz/states.c \
-	tests/fuzz/train.c \
-	tests/fuzz/train.h \
-	tests/fuzz/train_around.c \
-	tests/fuzz/train_family.c \
-	tests/fuzz/train_net.c \
-	tests/fuzz/train_reads.c
+	tests/fuzz/train/daso.c \
+	tests/fuzz/train/faults.c \
+	tests/fuzz/train/loader.c \
+	tests/fuzz/train/train.c \
+	tests/fuzz/train/train.h \
+	tests/fuzz/train/train_around.c \
+	tests/fuzz/train/train_family.c \
+	tests/fuzz/train/train_net.c \
+	tests/fuzz/train/train_reads.c
 tests_fuzz_fuzz_LDADD = libht_objects.la $(HDF5_LIBS)
 tests_fuzz_fuzz_LDFLAGS = $(AM_LDFLAGS) -no-install $(named_frames)
 
@@ -440,6 +440,7 @@ EXTRA_DIST += \
 	tests/backends/cpu/cpu_elementwise.h \
 	tests/backends/cpu/cpu_kernels.h \
 	tests/core/exchange/exchange_test.h \
+	tests/fuzz/README.md \
 	tests/make-registry.sh \
 	tests/mpi-run.sh \
 	tests/multinode/launch \

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 static char path[512];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "array.h"
+#include "fuzz/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef HT_FUZZ_ARRAY_H
 #define HT_FUZZ_ARRAY_H
 
-#include "number.h"
+#include "fuzz/number.h"
 
 struct memory {
     struct number *data;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 uint64_t hash_of(uint64_t seed, uint64_t index)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 enum {
     ALLREDUCE,

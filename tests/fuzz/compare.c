@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/tensor/tensor.h"
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 /* Global coordinates of a place in this rank's part. */
 static void global_place(ht_tensor *t, int64_t index, int64_t at[])

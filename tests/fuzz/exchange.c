@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/exchange/exchange.h"
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 enum { SUM, SCATTER, GATHER, KINDS, OPS = 6, MOST = 6000, ENGINES = 8 };
 static const char *const names[] = {"sum", "reduce-scatter", "all-gather"};

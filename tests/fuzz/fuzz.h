@@ -10,7 +10,7 @@
 
 #include <stdarg.h>
 
-#include "array.h"
+#include "fuzz/array.h"
 
 struct random {
     uint64_t state;

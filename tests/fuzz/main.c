@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 const char *fuzz_folder = ".";
 

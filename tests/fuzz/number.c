@@ -2,7 +2,7 @@
  *
  * Elements: dtypes, rounding, conversion, memory. */
 #include "complex_of.h"
-#include "number.h"
+#include "fuzz/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>

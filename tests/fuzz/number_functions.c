@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rounding, remainders, bits, truth, and functions of <math.h>, for one element. */
-#include "number_functions.h"
+#include "fuzz/number_functions.h"
 
 #include <stdlib.h>
 

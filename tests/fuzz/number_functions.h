@@ -4,7 +4,7 @@
 #ifndef HT_FUZZ_NUMBER_FUNCTIONS_H
 #define HT_FUZZ_NUMBER_FUNCTIONS_H
 
-#include "number.h"
+#include "fuzz/number.h"
 
 unary_number number_abs_of, number_sign, number_square, number_floor, number_ceil, number_trunc,
     number_round, number_sin, number_cos, number_atan, number_sinh, number_asinh, number_exp2,

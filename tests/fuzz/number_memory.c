@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "number.h"
+#include "fuzz/number.h"
 
 static double half_to_double(uint16_t h)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
+#include "fuzz/number.h"
 
 /* A slope that is known up to `err`, however small it is itself, times a's derivatives. */
 static void add_doubt(ht_dtype dtype, struct dual *to, double err, struct number a)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 static const struct op *const tables[] = {
     ops_factories, ops_elementwise,    ops_functions, ops_products,  ops_spatial,

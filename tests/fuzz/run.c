@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/tensor/tensor.h"
-#include "ops_gradients.h"
+#include "fuzz/ops/ops_gradients.h"
 
 struct outcome made(ht_tensor *t)
 {

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 static bool is_dtype(const char *word, size_t length)
 {

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers as functions. What they need beside their input is data of the statement's seed, unless a
+ * variable fits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz/ops/ops_layers.h"
+
+/* Layers share their input along axis 0 or not at all; another split may be refused. */
+bool may_refuse(const struct run *run, const struct statement *s)
+{
+    int split = ht_tensor_split(run->vars[s->arg[0]].t);
+
+    return run->status != HT_SUCCESS && split != HT_NONE && split != 0;
+}
+
+struct number narrow(const struct run *run, ht_dtype dtype, struct number a, double err,
+                     double ulps)
+{
+    struct number r;
+
+    if (is_unknown(a))
+        return number_unknown();
+    r = finish(dtype, a, a.err + err, ulps);
+    if (!run->recording)
+        r.d = NULL;
+    return r;
+}
+
+bool is_real(struct run *run, const struct variable *x)
+{
+    (void)run;
+    return x->a.dtype == HT_FLOAT32 || x->a.dtype == HT_FLOAT64;
+}
+
+static struct number own_data(const struct statement *s, ht_dtype dtype, int64_t index)
+{
+    return data_number(DATA_FRACTION, dtype, s->seed + 17, (uint64_t)index);
+}
+
+static ht_tensor *own_tensor(const struct statement *s, ht_dtype dtype, int ndim,
+                             const int64_t shape[])
+{
+    int64_t size = shape_size(ndim, shape);
+    char *bytes = malloc((size_t)size * 16 + 1);
+    ht_tensor *t;
+
+    for (int64_t i = 0; i < size; i++)
+        store(dtype, bytes + (size_t)i * ht_dtype_size(dtype), own_data(s, dtype, i));
+    t = ht_array(bytes, ndim, shape, dtype, HT_NONE);
+    free(bytes);
+    return t;
+}
+
+/* --- Products --- */
+
+static const struct array *input;
+
+static bool is_weight(struct run *run, const struct variable *x)
+{
+    (void)run;
+    return x->a.ndim == 2 && x->a.shape[1] == input->shape[input->ndim - 1] &&
+           x->a.dtype == input->dtype && ht_tensor_split(x->t) == HT_NONE;
+}
+
+static bool has_rows(struct run *run, const struct variable *x)
+{
+    return is_real(run, x) && x->a.ndim >= 1 && x->a.shape[x->a.ndim - 1] > 0;
+}
+
+static bool generate_linear(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick(run, has_rows);
+    if (s->arg[0] < 0)
+        return false;
+    input = array_of(run, s, 0);
+    s->arg[1] = pick(run, is_weight);
+    return s->arg[1] >= 0;
+}
+
+static struct outcome call_linear(struct run *run, const struct statement *s)
+{
+    return made(ht_linear(tensor_of(run, s, 0), tensor_of(run, s, 1), NULL));
+}
+
+static int reference_linear(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0), *w = array_of(run, s, 1);
+    int64_t shape[HT_MAX_NDIM], in, rows;
+
+    if (x->ndim == 0 || w->ndim != 2 || w->shape[1] != x->shape[x->ndim - 1])
+        return WANT_FAILURE;
+    if (may_refuse(run, s) || x->dtype != w->dtype || !is_real(run, &run->vars[s->arg[0]]) ||
+        ht_tensor_split(tensor_of(run, s, 1)) != HT_NONE ||
+        (ht_tensor_split(tensor_of(run, s, 0)) == x->ndim - 1))
+        return run->status != HT_SUCCESS ? (int)run->status : WANT_ANYTHING;
+    memcpy(shape, x->shape, sizeof shape);
+    in = w->shape[1];
+    shape[x->ndim - 1] = w->shape[0];
+    *out = array_new(x->dtype, x->ndim, shape);
+    rows = w->shape[0];
+    for (int64_t i = 0; i < array_size(out); i++) {
+        struct total total = total_new();
+
+        for (int64_t k = 0; k < in; k++)
+            total_add_product(&total, x->dtype, array_at(x, i / rows * in + k),
+                              array_at(w, i % rows * in + k));
+        array_set(out, i, narrow(run, x->dtype, total_round(&total, x->dtype, x->dtype), 0, 1));
+    }
+    return WANT_SUCCESS;
+}
+
+/* --- Images --- */
+
+static bool is_image(struct run *run, const struct variable *x)
+{
+    return is_real(run, x) && x->a.ndim == 4;
+}
+
+static bool generate_image(struct run *run, const struct op *op, struct statement *s)
+{
+    const struct array *x;
+
+    (void)op;
+    s->arg[0] = pick(run, is_image);
+    if (s->arg[0] < 0)
+        return false;
+    x = array_of(run, s, 0);
+    for (int i = 0; i < 2; i++) { /* kernel, stride; padding and dilation are shared */
+        int64_t length = x->shape[2 + i] > 0 ? x->shape[2 + i] : 1;
+
+        s->n[i] = 1 + random_below(&run->random, length < 3 ? length : 3);
+        s->n[2 + i] = 1 + random_below(&run->random, 2);
+    }
+    s->n[4] = random_chance(&run->random, 30) && s->n[0] > 1 && s->n[1] > 1;
+    s->n[5] = 1 + random_below(&run->random, 2);
+    return true;
+}
+
+static int64_t output_length(int64_t length, int64_t kernel, int64_t stride, int64_t padding)
+{
+    int64_t room = length + 2 * padding - kernel;
+
+    return room < 0 ? 0 : room / stride + 1;
+}
+
+static struct outcome call_pool(struct run *run, const struct statement *s)
+{
+    int64_t padding[] = {s->n[4], s->n[4]}, dilation[] = {1, 1};
+
+    return made(ht_max_pool2d_ext(tensor_of(run, s, 0), s->n, s->n + 2, padding, dilation));
+}
+
+static struct number pool_at(const struct array *x, const struct statement *s, const int64_t at[])
+{
+    struct number best = {.re = -INFINITY};
+    bool doubt = false, any = false; /* an element of -inf is one, too */
+
+    for (int64_t k = 0; k < s->n[0] * s->n[1]; k++) {
+        int64_t from[] = {at[0], at[1], at[2] * s->n[2] - s->n[4] + k / s->n[1],
+                          at[3] * s->n[3] - s->n[4] + k % s->n[1]};
+        struct number a;
+
+        if (from[2] < 0 || from[2] >= x->shape[2] || from[3] < 0 || from[3] >= x->shape[3])
+            continue;
+        a = array_at_coords(x, 4, from);
+        doubt = doubt || a.err > 0;
+        if (!any || a.re > best.re || (isnan(a.re) && !isnan(best.re)))
+            best = a;
+        any = true;
+    }
+    return doubt ? number_unknown() : best;
+}
+
+static int reference_pool(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    int64_t shape[4];
+
+    if (!is_image(run, &run->vars[s->arg[0]]))
+        return WANT_ANYTHING;
+    if (may_refuse(run, s))
+        return (int)run->status;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int i = 0; i < 2; i++) {
+        shape[2 + i] = output_length(x->shape[2 + i], s->n[i], s->n[2 + i], s->n[4]);
+        if (shape[2 + i] <= 0 || s->n[4] * 2 > s->n[i] || x->shape[2 + i] == 0)
+            return run->status != HT_SUCCESS ? (int)run->status : WANT_ANYTHING;
+    }
+    *out = array_new(x->dtype, 4, shape);
+    for (int64_t i = 0; i < array_size(out); i++) {
+        int64_t at[4];
+
+        unravel(i, 4, shape, at);
+        array_set(out, i, narrow(run, x->dtype, pool_at(x, s, at), 0, 0));
+    }
+    return WANT_SUCCESS;
+}
+
+static struct outcome call_conv(struct run *run, const struct statement *s)
+{
+    const struct array *x = array_of(run, s, 0);
+    int64_t shape[] = {s->n[5], x->ndim == 4 ? x->shape[1] : 1, s->n[0], s->n[1]};
+    ht_conv2d_options options = ht_conv2d_options_default();
+
+    for (int i = 0; i < 2; i++) {
+        options.stride[i] = s->n[2 + i];
+        options.padding[i] = s->n[4];
+    }
+    return made(ht_conv2d(tensor_of(run, s, 0), own_tensor(s, x->dtype, 4, shape), NULL, &options));
+}
+
+static int reference_conv(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0);
+    int64_t shape[4], window = s->n[0] * s->n[1];
+
+    if (!is_image(run, &run->vars[s->arg[0]]))
+        return WANT_ANYTHING;
+    if (may_refuse(run, s))
+        return (int)run->status;
+    memcpy(shape, x->shape, sizeof shape);
+    shape[1] = s->n[5];
+    for (int i = 0; i < 2; i++) {
+        shape[2 + i] = output_length(x->shape[2 + i], s->n[i], s->n[2 + i], s->n[4]);
+        if (shape[2 + i] <= 0 || x->shape[1] == 0)
+            return run->status != HT_SUCCESS ? (int)run->status : WANT_ANYTHING;
+    }
+    *out = array_new(x->dtype, 4, shape);
+    for (int64_t i = 0; i < array_size(out); i++) {
+        struct total total = total_new();
+        int64_t at[4];
+
+        unravel(i, 4, shape, at);
+        for (int64_t k = 0; k < x->shape[1] * window; k++) {
+            int64_t from[] = {at[0], k / window, at[2] * s->n[2] - s->n[4] + k % window / s->n[1],
+                              at[3] * s->n[3] - s->n[4] + k % s->n[1]};
+
+            if (from[2] >= 0 && from[2] < x->shape[2] && from[3] >= 0 && from[3] < x->shape[3])
+                total_add_product(&total, x->dtype, array_at_coords(x, 4, from),
+                                  own_data(s, x->dtype, at[1] * x->shape[1] * window + k));
+        }
+        array_set(out, i, narrow(run, x->dtype, total_round(&total, x->dtype, x->dtype), 0, 1));
+    }
+    return WANT_SUCCESS;
+}
+
+const struct op ops_layers[] = {
+    {"ht_linear(%t, %t)", 10, generate_linear, call_linear, reference_linear,
+     .rules = RULE_SMOOTH | RULE_SAVES},
+    {"ht_max_pool2d_ext(%t, kernel %n %n, stride %n %n, padding %n)", 8, generate_image, call_pool,
+     reference_pool, .rules = RULE_SMOOTH | RULE_SAVES},
+    {"ht_conv2d(%t, kernel %n %n, stride %n %n, padding %n, channels %n, seed %x)", 8,
+     generate_image, call_conv, reference_conv, .rules = RULE_SMOOTH | RULE_SAVES},
+    {0}};
