@@ -118,11 +118,9 @@ find_circles() {
 # lowers its number here.
 known_circles='
 5 src/backends/cpu
-2 src/core/collective
 6 src/core/comm
 5 src/core/device
 29 src/core/ops
-3 src/core/tensor
 7 src/nn/parallel/data/reducer
 '
 

@@ -93,7 +93,7 @@ bool ht__call_begins(const ht_check *check, const ht_call *call, bool valid);
 ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool valid,
                            ht_start_fn *start, ht_tensor *send, ht_tensor *recv);
 
-/* ---- collective calls that wait for nobody (collective/posted.c) ----------------------------- */
+/* ---- collective calls that wait for nobody (collective/post.c, posted.c) --------------------- */
 /* The request of a call whose arguments were checked, with what is wrong recorded; NULL after the
  * error was raised, where there are no others to tell. */
 ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_start_fn *start,
@@ -104,6 +104,9 @@ bool ht__posted_tells(const ht_comm *comm);
 
 /* Moves the part of a request that comes before its MPI operation ends; never waits. True when it
  * is over: only the operation is left to wait for. */
+/* Sends the header, and begins the operation unless an earlier one has to come first. */
+ht_status ht__posted_begin(ht_request *request, const ht_call *call, bool valid, ht_start_fn *start,
+                           ht_tensor *send, ht_tensor *recv);
 bool ht__posted_ready(ht_request *request);
 ht_status ht__posted_end(ht_request *request, ht_status status); /* frees; tells the error */
 

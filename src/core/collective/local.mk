@@ -15,6 +15,7 @@ libht_objects_la_SOURCES += \
 	src/core/collective/gather_open.c \
 	src/core/collective/igather.c \
 	src/core/collective/p2p.c \
+	src/core/collective/post.c \
 	src/core/collective/posted.c \
 	src/core/collective/reduce_scatter.c \
 	src/core/collective/request.c \

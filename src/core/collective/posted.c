@@ -313,23 +313,10 @@ static ht_status start_in_order(ht_request *request, ht_tensor *send, ht_tensor 
     return posted->held ? HT_SUCCESS : posted->start(request, &posted->call, send, recv);
 }
 
-ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_start_fn *start,
-                     ht_tensor *send, ht_tensor *recv)
+ht_status ht__posted_begin(ht_request *request, const ht_call *call, bool valid, ht_start_fn *start,
+                           ht_tensor *send, ht_tensor *recv)
 {
-    ht_comm *comm = check->comm;
-    ht_call record = *call;
-
-    if (comm->size == 1 && !valid)
-        return NULL;
-    record.later = true;
-    record.refused = !valid;
-    ht__begin(comm, record);
-
-    ht_request *request = ht__request_new(comm, check->what);
-
-    if (comm->size == 1)
-        return ht__request_posted(request, start(request, call, send, recv));
-
+    ht_comm *comm = request->comm;
     struct ht_posted *posted = request->posted = posted_new(comm, call, valid);
 
     request->wire = comm->purpose[HT_PURPOSE_POSTED];
@@ -337,11 +324,9 @@ ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_
 
     int result = MPI_Iallreduce(MPI_IN_PLACE, posted->header.value, HT_HEADER_VALUES, MPI_INT64_T,
                                 MPI_MAX, comm->mpi, &posted->header_request);
-    ht_status status = ht__mpi_check(comm, result, check->what);
+    ht_status status = ht__mpi_check(comm, result, request->what);
 
-    if (status == HT_SUCCESS)
-        status = start_in_order(request, send, recv);
-    return ht__request_posted(request, status);
+    return status == HT_SUCCESS ? start_in_order(request, send, recv) : status;
 }
 
 void ht__posted_start(void)

@@ -41,13 +41,6 @@ void ht__grad_zero(ht_tensor *x)
     meta->zeroings++;
 }
 
-bool ht__needs_grad(const ht_tensor *x)
-{
-    if (!ht__is_current(x) && ht_is_grad_enabled())
-        ht__catch_up("ht_tensor_requires_grad", (ht_tensor *)x); /* or what uses x says so again */
-    return x->node != NULL || (x->meta != NULL && x->meta->requires_grad);
-}
-
 bool ht_tensor_requires_grad(const ht_tensor *x)
 {
     return HT_IS_THERE(x) && ht__needs_grad(x);

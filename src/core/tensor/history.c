@@ -54,6 +54,19 @@ static void give_history(ht_tensor *x, ht_node *node)
         ht_release(node);
 }
 
+static bool is_tracked(const ht_tensor *x)
+{
+    return x->node != NULL || (x->meta != NULL && x->meta->requires_grad);
+}
+
+/* The node of a view and its base, which are current: as ht_node_new makes it. */
+static ht_node *view_node(const char *name, ht_backward_fn *backward, ht_tensor *base, ht_tensor *x)
+{
+    if (!ht_is_grad_enabled() || (!is_tracked(base) && !is_tracked(x)))
+        return NULL;
+    return ht__node_make(name, backward, HT_LIST(ht_tensor *, base, x), false);
+}
+
 /* Cut off from the graph: values without a history. */
 static bool is_cut_off(const ht_tensor *x)
 {
@@ -78,8 +91,15 @@ bool ht__catch_up(const char *what, ht_tensor *x)
     }
     x->history = now;
     give_history(x, NULL);
-    give_history(x, ht_node_new("view", ht__view_backward.view, HT_LIST(ht_tensor *, base, x)));
+    give_history(x, view_node("view", ht__view_backward.view, base, x));
     return true;
+}
+
+bool ht__needs_grad(const ht_tensor *x)
+{
+    if (!ht__is_current(x) && ht_is_grad_enabled())
+        ht__catch_up("ht_tensor_requires_grad", (ht_tensor *)x); /* or what uses x says so again */
+    return is_tracked(x);
 }
 
 static ht_status refuse(const char *what, const ht_tensor *x, const char *why)
@@ -147,6 +167,5 @@ void ht__written(const char *what, ht_tensor *x, ht_node *node)
     x->history = root->history = ++x->body->storage->history;
     give_history(x, node);
     if (root != x)
-        give_history(root,
-                     ht_node_new(what, ht__view_backward.write, HT_LIST(ht_tensor *, root, x)));
+        give_history(root, view_node(what, ht__view_backward.write, root, x));
 }

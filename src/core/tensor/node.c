@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording: nodes save bodies, never tensors that own nodes, so that no cycle can arise; chains of
- * nodes are released one after another, not recursively. */
+ * Nodes of the graph: they save bodies, never tensors that own nodes, so that no cycle can arise;
+ * chains of nodes are released one after another, not recursively. */
 #include "core/tensor/node.h"
 #include "core/timeline/timeline.h"
 
@@ -80,24 +80,6 @@ static void destroy(void *object)
 
 static ht_kind kind = {.name = "node", .destroy = destroy};
 
-static bool all_current(const char *what, int count, ht_tensor *const inputs[])
-{
-    for (int i = 0; i < count; i++) {
-        if (inputs[i] != NULL && !ht__is_current(inputs[i]) && !ht__catch_up(what, inputs[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool anything_needs_grad(int count, ht_tensor *const inputs[])
-{
-    for (int i = 0; i < count; i++) {
-        if (inputs[i] != NULL && ht__needs_grad(inputs[i]))
-            return true;
-    }
-    return false;
-}
-
 static void set_edge(ht_edge *edge, ht_tensor *input)
 {
     if (input == NULL)
@@ -116,18 +98,11 @@ uint64_t ht__node_last_number(void)
     return atomic_load_explicit(&next_sequence, memory_order_relaxed);
 }
 
-ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
-                     ht_tensor *const inputs[])
+ht_node *ht__node_make(const char *name, ht_backward_fn *backward, int count,
+                       ht_tensor *const inputs[], bool stale)
 {
-    ht_node *node;
-    bool current;
+    ht_node *node = ht__block_alloc(sizeof *node);
 
-    if (!ht_is_grad_enabled())
-        return NULL;
-    current = all_current(name, count, inputs);
-    if (current && !anything_needs_grad(count, inputs))
-        return NULL;
-    node = ht__block_alloc(sizeof *node);
     ht__object_init(node, &kind);
     node->sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed) + 1;
     node->name = name;
@@ -139,8 +114,8 @@ ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
     if (count > HT_NODE_INLINE)
         node->inputs = ht__alloc((size_t)count * sizeof *node->inputs);
     node->input_count = count;
-    node->stale = !current;
-    for (int i = 0; i < count && current; i++)
+    node->stale = stale;
+    for (int i = 0; i < count && !stale; i++)
         set_edge(&node->inputs[i], inputs[i]);
     return node;
 }

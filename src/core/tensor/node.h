@@ -63,6 +63,10 @@ typedef struct ht_view_backward {
 } ht_view_backward;
 extern ht_view_backward ht__view_backward;
 
+/* ht_node_new without looking at the inputs. stale: one of them could not be brought up to date. */
+ht_node *ht__node_make(const char *name, ht_backward_fn *backward, int count,
+                       ht_tensor *const inputs[], bool stale);
+
 void ht__node_watch(ht_node *node, ht_grad_meta *meta);
 void ht__node_abandon(ht_node *node); /* keeps the error that there is */
 void ht__node_leave(ht_node *node);   /* its backward waits for nobody any more */
