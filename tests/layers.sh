@@ -119,7 +119,6 @@ find_circles() {
 known_circles='
 5 src/backends/cpu
 6 src/core/comm
-5 src/core/device
 29 src/core/ops
 7 src/nn/parallel/data/reducer
 '

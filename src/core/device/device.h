@@ -78,8 +78,9 @@ static inline int ht__device_poll(const ht_device *device)
     return device->backend->poll != NULL ? device->backend->poll(device->stream) : 0;
 }
 
-/* ---- kernels (kernels.c, operands.c, fallback.c) -----------------------------------------------
+/* ---- kernels (kernel_names.c, kernels.c, operands.c, fallback.c) --------------------------------
  */
+const char *ht__kernel_name(ht_kernel kernel);
 ht_kernel ht__kernel_find(const char *name);
 int ht__kernel_add(ht_driver *driver, ht_kernel kernel, ht_dtype dtype, ht_kernel_fn *run);
 void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit, void *user);

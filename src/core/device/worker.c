@@ -2,19 +2,9 @@
  *
  * The thread of a device: started for its first task, asleep between tasks, ended by ht_finalize.
  * Virtual devices of the host compute there, so that several of them compute at the same time. */
-#include <pthread.h>
-
-#include "core/device/device.h"
+#include "core/device/worker.h"
 #include "backends/cpu/cpu.h"
 #include "ht/autograd.h"
-
-typedef struct ht_worker {
-    pthread_t thread;
-    pthread_mutex_t mutex; /* of what follows */
-    pthread_cond_t wake;
-    ht_device_task *first, *last;
-    bool stop;
-} ht_worker;
 
 /* Where a caller waits for its tasks; lives on the caller's stack. */
 typedef struct ht_device_join {
@@ -167,21 +157,4 @@ void ht__devices_run(int count, ht_device_task tasks[])
     run_together(count, tasks);
     if (share < threads)
         ht__cpu_set_threads(threads);
-}
-
-void ht__device_stop(ht_device *device)
-{
-    ht_worker *worker = device->worker;
-
-    if (worker == NULL)
-        return;
-    pthread_mutex_lock(&worker->mutex);
-    worker->stop = true;
-    pthread_cond_signal(&worker->wake);
-    pthread_mutex_unlock(&worker->mutex);
-    pthread_join(worker->thread, NULL);
-    pthread_cond_destroy(&worker->wake);
-    pthread_mutex_destroy(&worker->mutex);
-    ht__free(worker);
-    device->worker = NULL;
 }
