@@ -30,6 +30,9 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* An operand at a place; kernels of the host do not read how far it reaches. */
+#define AT(place) ((ht_kernel_operand){.data = (void *)(uintptr_t)(place)})
+
 /* arguments: of the kernel's struct. */
 #define RUN(kernel_, dtype_, arguments) \
     ht__cpu_kernel(kernel_, dtype_)(    \
@@ -39,16 +42,18 @@ static double now(void)
 static const ht_kernel_call *fill_call(ht_kernel_call *call, uint32_t bytes, ht_kernel kernel,
                                        ht_dtype dtype)
 {
-    *call = (ht_kernel_call){.bytes = bytes, .kernel = kernel, .dtype = dtype, .what = "bench"};
+    call->bytes = bytes;
+    call->kernel = kernel;
+    call->dtype = dtype;
+    call->what = "bench";
     return call;
 }
 
 static void row(const work *k, ht_kernel kernel, ht_dtype dtype, const void *a, const void *b)
 {
-    ht_loop loop = {.ndim = 1, .shape = {k->n}, .stride = {{1}, {1}, {1}}, .data = {k->y}};
+    ht_loop loop = {
+        .operand = {AT(k->y), AT(a), AT(b)}, .ndim = 1, .shape = {k->n}, .stride = {{1}, {1}, {1}}};
 
-    loop.data[1] = (void *)(uintptr_t)a;
-    loop.data[2] = (void *)(uintptr_t)b;
     RUN(kernel, dtype, &loop);
 }
 
@@ -69,8 +74,11 @@ static void relu(const work *k)
 
 static void leaky_relu(const work *k)
 {
-    ht_loop loop = {
-        .ndim = 1, .shape = {k->n}, .stride = {{1}, {1}}, .data = {k->y, k->x}, .param = {0.01}};
+    ht_loop loop = {.ndim = 1,
+                    .shape = {k->n},
+                    .stride = {{1}, {1}},
+                    .operand = {AT(k->y), AT(k->x)},
+                    .param = {0.01}};
 
     RUN(HT_KERNEL_LEAKY_RELU, HT_FLOAT32, &loop);
 }
@@ -80,7 +88,7 @@ static void axpby(const work *k)
     ht_loop loop = {.ndim = 1,
                     .shape = {k->n},
                     .stride = {{1}, {1}, {1}},
-                    .data = {k->y, k->x, k->z},
+                    .operand = {AT(k->y), AT(k->x), AT(k->z)},
                     .param = {0.9, 0.1}};
 
     RUN(HT_KERNEL_AXPBY, HT_FLOAT32, &loop);
@@ -90,7 +98,8 @@ static void axpby(const work *k)
 static void clip(const work *k)
 {
     const float bounds[2] = {0.25f, 0.75f};
-    ht_loop loop = {.ndim = 1, .shape = {k->n}, .stride = {{1}, {1}}, .data = {k->y, k->x}};
+    ht_loop loop = {
+        .ndim = 1, .shape = {k->n}, .stride = {{1}, {1}}, .operand = {AT(k->y), AT(k->x)}};
 
     memcpy(loop.value[2].bytes, &bounds[0], sizeof bounds[0]);
     memcpy(loop.value[3].bytes, &bounds[1], sizeof bounds[1]);
@@ -119,7 +128,7 @@ static void sum(const work *k, int axis)
     ht_reduction r = {.loop = {.ndim = 1,
                                .shape = {shape[1 - axis]},
                                .stride = {{1}, {stride[1 - axis]}},
-                               .data = {k->y, k->x}},
+                               .operand = {AT(k->y), AT(k->x)}},
                       .ndim = 1,
                       .shape = {shape[axis]},
                       .stride = {stride[axis]}};
@@ -142,29 +151,36 @@ static void adadelta(const work *k)
     struct {
         ht_update_call update;
         ht_update_part part;
-    } one = {.update = {.lr = 1, .beta1 = 0.9, .eps = 1e-6, .grad_scale = 1, .count = 1},
-             .part = {.param = k->y, .grad = k->x, .state = {k->z, k->w}, .n = k->n, .step = 1}};
+    } one = {.update = {.lr = 1, .beta1 = 0.9, .eps = 1e-6, .grad_scale = 1},
+             .part = {.param = AT(k->y),
+                      .grad = AT(k->x),
+                      .state = {AT(k->z), AT(k->w)},
+                      .n = k->n,
+                      .step = 1}};
+
+    one.update.call.rows = 1;
+    one.update.call.table = (uint32_t)((char *)&one.part - (char *)&one);
 
     RUN(HT_KERNEL_UPDATE_ADADELTA, HT_FLOAT32, &one);
 }
 
 static void log_softmax(const work *k)
 {
-    ht_rows_call rows_of_10 = {.rows = k->n / 10, .columns = 10, .x = k->x, .y = k->y};
+    ht_rows_call rows_of_10 = {.rows = k->n / 10, .columns = 10, .x = AT(k->x), .y = AT(k->y)};
 
     RUN(HT_KERNEL_LOG_SOFTMAX_FORWARD, HT_FLOAT32, &rows_of_10);
 }
 
 static void uniform(const work *k)
 {
-    ht_random_call draw = {.seed = 1, .outer = 1, .inner = k->n, .b = 1, .out = k->y};
+    ht_random_call draw = {.out = AT(k->y), .draw = {.seed = 1, .outer = 1, .inner = k->n, .b = 1}};
 
     RUN(HT_KERNEL_RANDOM_UNIFORM, HT_FLOAT32, &draw);
 }
 
 static void normal(const work *k)
 {
-    ht_random_call draw = {.seed = 1, .outer = 1, .inner = k->n, .b = 1, .out = k->y};
+    ht_random_call draw = {.out = AT(k->y), .draw = {.seed = 1, .outer = 1, .inner = k->n, .b = 1}};
 
     RUN(HT_KERNEL_RANDOM_NORMAL, HT_FLOAT32, &draw);
 }

@@ -79,10 +79,10 @@ static void bench_conv(const char *name, int64_t c, int64_t o, int64_t in)
 
     set_channels_last(v.x_stride, c, v.in);
     set_channels_last(v.y_stride, o, v.out);
-    v.x = x;
-    v.y = y;
-    v.weight = weight;
-    v.bias = bias;
+    v.x.data = x;
+    v.y.data = y;
+    v.weight.data = weight;
+    v.bias.data = bias;
     BEST_OF(forward, RUN(HT_KERNEL_CONV_FORWARD, HT_FLOAT32, &v));
     BEST_OF(gradient, RUN(HT_KERNEL_CONV_BACKWARD_WEIGHT, HT_FLOAT32, &v));
     BEST_OF(data, RUN(HT_KERNEL_CONV_BACKWARD_DATA, HT_FLOAT32, &v));
@@ -110,9 +110,9 @@ static void bench_pool(void)
 
     set_channels_last(p.x_stride, p.c, p.in);
     set_channels_last(p.y_stride, p.c, p.out);
-    p.x = x;
-    p.y = y;
-    p.index = index;
+    p.x.data = x;
+    p.y.data = y;
+    p.index.data = index;
     BEST_OF(forward, RUN(HT_KERNEL_MAX_POOL_FORWARD, HT_FLOAT32, &p));
     BEST_OF(backward, RUN(HT_KERNEL_MAX_POOL_BACKWARD, HT_FLOAT32, &p));
     printf("%-8s forward %6.2f  backward %6.2f\n", "pool", forward, backward);

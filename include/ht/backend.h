@@ -14,6 +14,10 @@
  * HT_KERNEL_REFUSED where it is not for these arguments, and nothing was done: it runs on the host,
  * too; anything else after services->fail told why. Strides and offsets are in elements.
  *
+ * Operands. A call lists the memory that its kernel reaches (ht_kernel_operand); kernels take their
+ * pointers from there. A backend that has to move or translate memory walks the list
+ * (services->operands), whichever kernel it is.
+ *
  * Asynchrony. A kernel or copy may return before its work is done: work of one stream is done in
  * the order in which it was given. All that a kernel needs is in its arguments, which are the
  * caller's again when it returns (call.bytes is their whole length), or in device memory. An error
@@ -36,7 +40,7 @@
 
 HT_BEGIN_DECLS
 
-#define HT_BACKEND_ABI    5u
+#define HT_BACKEND_ABI    6u
 #define HT_LOOP_OPERANDS  4
 #define HT_LOOP_PARAMS    4
 #define HT_KERNEL_REFUSED (-1)
@@ -45,12 +49,27 @@ HT_BEGIN_DECLS
  */
 typedef int ht_kernel;
 
-/* What the arguments of every kernel begin with. */
+/* An operand of a kernel: memory of the device. The kernel reaches the bytes begin ... end - 1,
+ * counted from `data`; begin is negative where a stride leads before `data`. Both are 0 where it
+ * reaches nothing, and may be 0 for backends with host_memory. written: it may write the bytes, and
+ * read them, too. data is NULL: the operand is absent. */
+typedef struct ht_kernel_operand {
+    void *data;
+    int64_t begin, end;
+    bool written;
+} ht_kernel_operand;
+
+/* The arguments of every kernel begin with this call, which `operands` operands follow directly.
+ * Kernels whose number of operands varies have a table of further ones: it begins `table` bytes
+ * behind the beginning of the call, its `rows` rows are row_bytes apart, and each begins with
+ * row_operands operands. All other arguments are values: they point nowhere. */
 typedef struct ht_kernel_call {
-    uint32_t bytes;   /* of the arguments, with this */
-    ht_kernel kernel; /* for functions that serve several */
-    ht_dtype dtype;   /* for which it was added */
-    const char *what; /* the public function, for messages; stays for ever */
+    uint32_t bytes;    /* of the arguments, with this */
+    ht_kernel kernel;  /* for functions that serve several */
+    ht_dtype dtype;    /* for which it was added */
+    uint32_t operands; /* at least 1 */
+    const char *what;  /* the public function, for messages; stays for ever */
+    uint32_t table, rows, row_bytes, row_operands; /* rows is 0: there is no table */
 } ht_kernel_call;
 
 /* stream: what device_open made. call: the beginning of the struct that the kernel's row names. */
@@ -69,10 +88,10 @@ typedef union ht_element {
  * tensor that is broadcast are. */
 typedef struct ht_loop {
     ht_kernel_call call;
+    ht_kernel_operand operand[HT_LOOP_OPERANDS];
     int ndim;
     int64_t shape[HT_MAX_NDIM];
     int64_t stride[HT_LOOP_OPERANDS][HT_MAX_NDIM];
-    void *data[HT_LOOP_OPERANDS];
     ht_element value[HT_LOOP_OPERANDS];
     double param[HT_LOOP_PARAMS]; /* of kernels that say so */
 } ht_loop;
@@ -137,9 +156,8 @@ typedef struct ht_backend {
     void (*host_free)(void *memory);
 } ht_backend;
 
-/* Called for each pointer among the arguments of a kernel that is not NULL: the elements it leads
- * to are in bytes begin ... end - 1 from it on. `at` may be changed, in a copy of the arguments. */
-typedef void ht_operand_visit_fn(void **at, int64_t begin, int64_t end, bool written, void *user);
+/* Called for each operand of a call that has data, which may be changed in a copy of the call. */
+typedef void ht_operand_visit_fn(ht_kernel_operand *operand, void *user);
 
 /* What a backend may ask of the core. */
 typedef struct ht_backend_services {
@@ -159,7 +177,7 @@ typedef struct ht_backend_services {
     int (*add)(ht_backend *backend, ht_kernel kernel, ht_dtype dtype, ht_kernel_fn *run);
     /* The host's own, for memory that the host can reach; NULL: it has none. `stream` NULL. */
     ht_kernel_fn *(*host_kernel)(ht_kernel kernel, ht_dtype dtype);
-    /* Visits what the arguments of any kernel point to. */
+    /* Visits the operands of a call of any kernel: those behind the call, then the table's. */
     void (*operands)(ht_kernel_call *call, ht_operand_visit_fn *visit, void *user);
 } ht_backend_services;
 

@@ -79,10 +79,12 @@ ht_status ht__optim_reduce(const char *what, const ht_tensor *grad, ht_kernel ke
     sum = ht_empty_ext(0, NULL, HT_FLOAT64, HT_NONE, grad->body->storage->device, HT_COMM_SELF);
     if (sum == NULL)
         return ht_error_get(NULL);
-    all = (ht_reduction){.loop = {.ndim = 1,
+    all = (ht_reduction){.loop = {.call.operands = 2,
+                                  .operand = {ht__operand_of(sum->body, HT_WRITE),
+                                              ht__operand_of(grad->body, HT_READ)},
+                                  .ndim = 1,
                                   .shape = {1},
-                                  .stride = {{1}, {1}},
-                                  .data = {ht__body_data(sum->body), ht__body_data(grad->body)}},
+                                  .stride = {{1}, {1}}},
                          .ndim = 1,
                          .shape = {grad->body->lsize},
                          .stride = {1}};

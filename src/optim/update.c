@@ -73,9 +73,14 @@ typedef struct one_update {
     ht_update_part part;
 } one_update;
 
-static void *skip(const ht_body *body, int64_t elements)
+/* The operands: two of all parts, and the parts, which lie `parts` bytes behind the beginning. */
+static void set_table(ht_update_call *call, size_t parts, uint32_t count)
 {
-    return (char *)ht__body_data(body) + (size_t)elements * ht_dtype_size(body->dtype);
+    call->call.operands = 2;
+    call->call.table = (uint32_t)parts;
+    call->call.rows = count;
+    call->call.row_bytes = sizeof(ht_update_part);
+    call->call.row_operands = 2 + HT_UPDATE_STATES;
 }
 
 /* Kernels walk contiguous memory; a parameter or gradient that is not goes through a copy. */
@@ -89,11 +94,11 @@ static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *e
     if (parameter == NULL || grad == NULL ||
         !ht__has_kernel("ht_optimizer_step", parameter, optimizer->type->kernel))
         return ht_error_get(NULL);
-    one->part.param = skip(parameter->body, begin);
-    one->part.grad = skip(grad->body, begin);
-    for (int s = 0; s < states; s++)
-        one->part.state[s] = skip(entry->state[s]->body, begin);
     one->part.n = end - begin;
+    one->part.param = ht__operand_part(parameter->body, begin, one->part.n, HT_WRITE);
+    one->part.grad = ht__operand_part(grad->body, begin, one->part.n, HT_READ);
+    for (int s = 0; s < states; s++)
+        one->part.state[s] = ht__operand_part(entry->state[s]->body, begin, one->part.n, HT_WRITE);
     if (end > begin &&
         HT_RUN(parameter, optimizer->type->kernel, one, "ht_optimizer_step") != HT_SUCCESS)
         return ht_error_get(NULL);
@@ -159,23 +164,22 @@ static ht_update_call *call_of(ht_optimizer *optimizer, const ht_optimizer_group
     *optimizer->call = group->arguments.settings;
     optimizer->call->lr = group->arguments.lr;
     optimizer->call->grad_scale = group->arguments.grad_scale;
-    optimizer->call->count = 0;
-    optimizer->call->parts = sizeof *optimizer->call;
+    set_table(optimizer->call, sizeof *optimizer->call, 0);
     return optimizer->call;
 }
 
 static void add_part(ht_update_call *call, const ht_optimizer_entry *entry, const ht_tensor *grad,
                      int state_count)
 {
-    ht_update_part *part = &ht_update_parts(call)[call->count];
+    ht_update_part *part = &ht_update_parts(call)[call->call.rows];
 
-    *part = (ht_update_part){.param = ht__body_data(entry->parameter->body),
-                             .grad = ht__body_data(grad->body),
+    *part = (ht_update_part){.param = ht__operand_of(entry->parameter->body, HT_WRITE),
+                             .grad = ht__operand_of(grad->body, HT_READ),
                              .n = entry->parameter->body->lsize,
                              .step = entry->steps + 1};
     for (int s = 0; s < state_count; s++)
-        part->state[s] = ht__body_data(entry->state[s]->body);
-    call->count += part->n > 0;
+        part->state[s] = ht__operand_of(entry->state[s]->body, HT_WRITE);
+    call->call.rows += part->n > 0;
 }
 
 /* Those of a group that go together with the first of them from *next on, which is then behind
@@ -198,15 +202,13 @@ static ht_status update_run(ht_optimizer *optimizer, const ht_optimizer_group *g
         first = entry->parameter;
         add_part(call, entry, grad, group->state_count);
     }
-    if (call->count == 0)
+    if (call->call.rows == 0)
         return HT_SUCCESS;
     if (!ht__has_kernel("ht_optimizer_step", first, kernel))
         return HT_ERR_UNSUPPORTED;
-    call->call = (ht_kernel_call){
-        .bytes = (uint32_t)(sizeof *call + (size_t)call->count * sizeof(ht_update_part)),
-        .kernel = kernel,
-        .dtype = first->body->dtype,
-        .what = "ht_optimizer_step"};
+    ht__call_fill(&call->call,
+                  (uint32_t)(sizeof *call + (size_t)call->call.rows * sizeof(ht_update_part)),
+                  kernel, first->body->dtype, "ht_optimizer_step");
     return ht__launch(first->body->comm, first->body->storage->device, &call->call);
 }
 
@@ -237,8 +239,7 @@ static ht_status update_entry(ht_optimizer *optimizer, int index, ht_tensor *gra
 
     one.update.lr = group->arguments.lr;
     one.update.grad_scale = group->arguments.grad_scale;
-    one.update.count = 1;
-    one.update.parts = offsetof(one_update, part);
+    set_table(&one.update, offsetof(one_update, part), 1);
     one.part.step = entry->steps + 1;
     status = run_kernel(optimizer, entry, grad, &one, begin,
                         last ? entry->parameter->body->lsize : end);

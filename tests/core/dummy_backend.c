@@ -80,7 +80,7 @@ static void *address(const ht_loop *loop, int operand, int64_t index, size_t siz
         at += index % loop->shape[axis] * loop->stride[operand][axis];
         index /= loop->shape[axis];
     }
-    return (char *)real(loop->data[operand]) + at * (int64_t)size;
+    return (char *)real(loop->operand[operand].data) + at * (int64_t)size;
 }
 
 static float *element(const ht_loop *loop, int operand, int64_t index)
@@ -102,7 +102,7 @@ static int add_float32(void *stream, const ht_kernel_call *call)
     const ht_loop *loop = (const ht_loop *)call;
 
     (void)stream;
-    if (loop->data[1] == NULL || loop->data[2] == NULL)
+    if (loop->operand[1].data == NULL || loop->operand[2].data == NULL)
         return HT_KERNEL_REFUSED;
     for (int64_t i = 0; i < size_of(loop); i++)
         *element(loop, 0, i) = *element(loop, 1, i) + *element(loop, 2, i);

@@ -46,8 +46,8 @@ static int memory_copy(void *stream, void *to, const void *from, size_t bytes, h
 static int neg_float32(void *stream, const ht_kernel_call *call)
 {
     const ht_loop *loop = (const ht_loop *)call;
-    const float *x = loop->data[1];
-    float *y = loop->data[0];
+    const float *x = loop->operand[1].data;
+    float *y = loop->operand[0].data;
 
     (void)stream;
     if (loop->ndim > 1 || loop->stride[0][0] != 1 || loop->stride[1][0] != 1)

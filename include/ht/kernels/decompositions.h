@@ -14,9 +14,9 @@
     X(EIGH, ht_factor_call) X(SOLVE_TRIANGULAR, ht_triangular_call)
 /* clang-format on */
 
-/* `batch` matrices of m rows and n columns, row-major, one behind another; k = min(m, n). Pointers
- * that a kernel has no use for are NULL.
- *   QR         a = q r: a (m, n) is read; q (m, k), NULL: not wanted; r (k, n), its diagonal real
+/* `batch` matrices of m rows and n columns, row-major, one behind another; k = min(m, n). Operands
+ * that a kernel has no use for are absent.
+ *   QR         a = q r: a (m, n) is read; q (m, k), absent: not wanted; r (k, n), its diagonal real
  *              and not negative
  *   QR_PANEL   a = (I - q t q^H) (r; 0), q (m, k) zero above its diagonal of ones, r (k, n) and
  *              t (k, k) upper triangular; the diagonal of r of any sign
@@ -31,12 +31,11 @@
  * on, that is not positive, or is 0 (LU goes on); SVD, EIGH: no convergence, or NaN in a. */
 typedef struct ht_factor_call {
     ht_kernel_call call;
+    ht_kernel_operand a, q, r, t;
+    ht_kernel_operand real;         /* float32 of complex64, float64 of complex128 */
+    ht_kernel_operand pivots, info; /* int64 */
     int64_t batch, m, n, count;
     bool backwards, vectors;
-    const void *a;
-    void *q, *r, *t;
-    void *real; /* float32 of complex64, float64 of complex128 */
-    int64_t *pivots, *info;
 } ht_factor_call;
 
 /* For each i < batch: b_i <- op(t_i)^-1 b_i with t (m, m), or where `right` b_i op(t_i)^-1 with
@@ -47,11 +46,10 @@ typedef enum ht_matrix_op { HT_MATRIX_PLAIN, HT_MATRIX_TRANSPOSED, HT_MATRIX_ADJ
 
 typedef struct ht_triangular_call {
     ht_kernel_call call;
+    ht_kernel_operand t, b;
     int64_t batch, m, n;
     bool upper, unit, right;
     ht_matrix_op op;
-    const void *t;
-    void *b;
 } ht_triangular_call;
 
 #define HT_KERNEL_ID(name, arguments) HT_KERNEL_##name,

@@ -23,21 +23,20 @@
  * inner) both, with n / 2 + 1 in the place of n where the numbers are half of a symmetric line. */
 typedef struct ht_fft_call {
     ht_kernel_call call;
+    ht_kernel_operand in, out;
     int64_t outer, n, inner;
     int sign; /* -1 forward, 1 backward */
     double scale;
-    const void *in;
-    void *out;
 } ht_fft_call;
 
 /* x[i][j] *= exp(sign 2 pi i e / order), e = (row + i) (column + j), or of one row that is square,
  * e = (column + j)^2, where column may be below 0. rows * columns elements, row-major. */
 typedef struct ht_twiddle_call {
     ht_kernel_call call;
+    ht_kernel_operand x;
     int64_t rows, columns, row, column, order;
     int sign;
     bool square;
-    void *x;
 } ht_twiddle_call;
 
 #define HT_KERNEL_ID(name, arguments) HT_KERNEL_##name,

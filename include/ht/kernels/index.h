@@ -14,17 +14,17 @@
     X(TAKE, ht_index_call)  \
     X(PUT, ht_index_call) X(PUT_ADD, ht_index_call) X(NONZERO, ht_nonzero_call)
 
-/* Along one axis of x: index i is at[i * at_step], from -length to length - 1; x has `count` from
- * `start` on here. */
+/* Along one axis of x: index i, int64, is at[i * at_step], from -length to length - 1; x has
+ * `count` from `start` on here. */
 typedef struct ht_indexed_axis {
-    const int64_t *at;
+    ht_kernel_operand at;
     int64_t at_step, length, start, count;
     int64_t stride; /* of x */
 } ht_indexed_axis;
 
 /* `loop` runs over the elements of a row: operand 0 what is written, 1 what is read; x is the one
  * that it points to the beginning of (1 of TAKE, else 0), the other one has rows `row_step` apart.
- * A place that x does not have here is left out. */
+ * A place that x does not have here is left out. The call's table is `axis`. */
 typedef struct ht_index_call {
     ht_loop loop;
     int64_t rows, row_step;
@@ -36,10 +36,9 @@ typedef struct ht_index_call {
  * row-major order, each with `start` of its axis added. */
 typedef struct ht_nonzero_call {
     ht_kernel_call call;
-    const void *mask;
+    ht_kernel_operand mask, at; /* at: int64 */
     int ndim;
     int64_t shape[HT_MAX_NDIM], stride[HT_MAX_NDIM], start[HT_MAX_NDIM];
-    int64_t *at;
     int64_t count;
 } ht_nonzero_call;
 

@@ -21,37 +21,36 @@
 typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
 
 /* For each i < batch: c_i (m, n) = epilogue(alpha op(a_i) op(b_i) + beta c_i + bias), row-major
- * with leading dimensions; op transposes when asked; bias (n) or NULL is added to every row of all.
- * `batch` products are *_step elements apart; a step of 0 is the same matrix for all. Every
+ * with leading dimensions; op transposes when asked; bias (n), unless absent, is added to every row
+ * of all. `batch` products are *_step elements apart; a step of 0 is the same matrix for all. Every
  * dtype but bool. compute: the dtype in which products are taken and summed, at least as wide as
  * the operands'; of float16 and bfloat16 HT_FLOAT32, else the dtype itself. Integers wrap around,
  * with alpha 1, beta 0 or 1, and neither bias nor epilogue. */
 typedef struct ht_gemm_call {
     ht_kernel_call call;
+    ht_kernel_operand a, b, bias, c;
     ht_dtype compute;
     ht_epilogue epilogue;
     bool trans_a, trans_b;
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, a_step, b_step, c_step;
     double alpha, beta;
-    const void *a, *b, *bias;
-    void *c;
 } ht_gemm_call;
 
 enum { HT_SPATIAL = 3 };
 
 /* Convolution over `spatial` axes, slowest first (height before width): x (n, c, in...), weight
  * (o, c / groups, kernel...) row-major, bias (o), y (n, o, out...); x and y by strides (row-major
- * or channels-last). FORWARD writes y from x, weight, bias (or NULL); BACKWARD_DATA x from y and
- * weight; BACKWARD_WEIGHT weight and bias (each unless NULL) from x and y: all as gradients. */
+ * or channels-last). FORWARD writes y from x, weight, bias (or none); BACKWARD_DATA x from y and
+ * weight; BACKWARD_WEIGHT weight and bias (each unless absent) from x and y: all as gradients. */
 typedef struct ht_conv_call {
     ht_kernel_call call;
+    ht_kernel_operand x, weight, bias, y;
     int spatial;
     int64_t n, c, o, groups;
     int64_t in[HT_SPATIAL], kernel[HT_SPATIAL], out[HT_SPATIAL];
     int64_t stride[HT_SPATIAL], padding[HT_SPATIAL], dilation[HT_SPATIAL];
     int64_t x_stride[2 + HT_SPATIAL], y_stride[2 + HT_SPATIAL];
-    void *x, *weight, *bias, *y;
 } ht_conv_call;
 
 /* Max pooling over `spatial` axes, x (n, c, in...) to y (n, c, out...), by strides; padding counts
@@ -60,13 +59,12 @@ typedef struct ht_conv_call {
  * FORWARD writes y and index from x, BACKWARD x from y and index, as gradients. */
 typedef struct ht_pool_call {
     ht_kernel_call call;
+    ht_kernel_operand x, y, index;
     int spatial;
     int64_t n, c;
     int64_t in[HT_SPATIAL], kernel[HT_SPATIAL], out[HT_SPATIAL];
     int64_t stride[HT_SPATIAL], padding[HT_SPATIAL], dilation[HT_SPATIAL];
     int64_t x_stride[2 + HT_SPATIAL], y_stride[2 + HT_SPATIAL];
-    void *x, *y;
-    int32_t *index;
 } ht_pool_call;
 
 /* Normalisation of `channels` over the rest of x, which is contiguous as (outer, channels, inner):
@@ -84,47 +82,40 @@ typedef struct ht_pool_call {
  *             scale dy if count is 0; from x, y (dy), channel and sums */
 typedef struct ht_norm_call {
     ht_kernel_call call;
+    ht_kernel_operand x, y, dx, moments, channel, sums;
     int64_t outer, channels, inner;
     double count;
-    const void *x;
-    void *y, *dx;
-    double *moments, *channel, *sums;
 } ht_norm_call;
 
 /* PREPARE: `channel` of ht_norm_call from moments over `count` values each, with variance M2 /
- * count (1 where count is 0), or where moments is NULL from the running statistics; weight, bias:
- * NULL is 1, 0. Where `track`, the running statistics that are not NULL follow: r += momentum
+ * count (1 where count is 0), or where moments is absent from the running statistics; weight, bias:
+ * absent is 1, 0. Where `track`, the running statistics that are there follow: r += momentum
  * (batch's - r), the variance's being M2 / (count - 1); not where count is 0. Everything but
  * moments and channel is (channels) of the kernel's dtype; computed in float64, rounded once. */
 typedef struct ht_norm_channels_call {
     ht_kernel_call call;
+    ht_kernel_operand moments, weight, bias, running_mean, running_var, channel;
     int64_t channels;
     double count, eps, momentum;
     bool track;
-    const double *moments;
-    const void *weight, *bias;
-    void *running_mean, *running_var;
-    double *channel;
 } ht_norm_channels_call;
 
-/* `rows` rows of `columns`, row-major. LOG_SOFTMAX_FORWARD writes y from x; BACKWARD x from y and
- * dy. NLL_FORWARD: y[i] = -x[i][target[i]], 0 where target is ignore; a target outside of the
- * columns is an error in the data. BACKWARD: x = 0 but x[i][target[i]] = -dy[i]. */
+/* `rows` rows of `columns`, row-major; target is int64. LOG_SOFTMAX_FORWARD writes y from x;
+ * BACKWARD x from y and dy. NLL_FORWARD: y[i] = -x[i][target[i]], 0 where target is ignore; a
+ * target outside of the columns is an error in the data. BACKWARD: x = 0 but x[i][target[i]] =
+ * -dy[i]. */
 typedef struct ht_rows_call {
     ht_kernel_call call;
+    ht_kernel_operand x, y, dy, target;
     int64_t rows, columns, ignore;
-    void *x, *y;
-    const void *dy;
-    const int64_t *target;
 } ht_rows_call;
 
 /* mask = the draw of an element >= draw.a = p; y = x mask / (1 - p), draw.outer * draw.inner
- * contiguous elements. BACKWARD: the same from the mask that there is. */
+ * contiguous elements; mask is uint8. BACKWARD: the same from the mask that there is. */
 typedef struct ht_dropout_call {
-    ht_random_call draw; /* of which `out` is not used */
-    const void *x;
-    void *y;
-    uint8_t *mask;
+    ht_kernel_call call;
+    ht_kernel_operand x, y, mask;
+    ht_random_draw draw;
 } ht_dropout_call;
 
 #define HT_KERNEL_ID(name, arguments) HT_KERNEL_##name,

@@ -21,7 +21,7 @@
 /* clang-format on */
 
 /* For every element of `loop`, which runs over the first elements of lines (operand 0 output, 1
- * input, 2 int64 or NULL): out <- the first `keep` of the `count` elements of the line in order,
+ * input, 2 int64 or absent): out <- the first `keep` of the `count` elements of the line in order,
  * and operand 2 <- where they stood in it, counted from `first`. Output and input are apart. */
 typedef struct ht_sort_call {
     ht_loop loop;
@@ -31,37 +31,30 @@ typedef struct ht_sort_call {
 
 /* Line i of y (lines, count), dense, <- its runs, each in order, one after another in order: run j
  * of line i is in x from begin[i * runs + j] to end[i * runs + j]; of equals those of the lower run
- * come first. y_index and x_index (both or NULL): a number beside each element. */
+ * come first. y_index and x_index (both or none): a number beside each element. */
 typedef struct ht_merge_call {
     ht_kernel_call call;
+    ht_kernel_operand begin, end, x, y, x_index, y_index; /* but x and y int64 */
     bool descending;
     int64_t lines, count, runs, size; /* size: elements of x */
-    const int64_t *begin, *end;
-    const void *x;
-    void *y;
-    const int64_t *x_index;
-    int64_t *y_index;
 } ht_merge_call;
 
 /* For each i < count: place[i] <- the first place from begin[i] on, of the elements up to end[i],
- * which are in order, whose key is not below keys[2 i], keys[2 i + 1]. */
+ * which are in order, whose key is not below keys[2 i], keys[2 i + 1]. keys: uint64; begin, end
+ * and place: int64. */
 typedef struct ht_place_call {
     ht_kernel_call call;
+    ht_kernel_operand begin, end, keys, x, place;
     bool descending;
     int64_t count, size; /* size: elements of x */
-    const int64_t *begin, *end;
-    const uint64_t *keys;
-    const void *x;
-    int64_t *place;
 } ht_place_call;
 
 /* For every element of `loop` (operand 0 int64, operand 1 of the dtype): how many of the `count`
- * elements of `sorted`, dense and in ascending order, are less than operand 1; right: or equal. */
+ * elements of operand 2, dense and in ascending order, are less than operand 1; right: or equal. */
 typedef struct ht_search_call {
     ht_loop loop;
     bool right;
     int64_t count;
-    const void *sorted;
 } ht_search_call;
 
 /* How often each digit occurs: counts[(line * targets + t) << bits | d] += the elements of a line
@@ -70,11 +63,9 @@ typedef struct ht_search_call {
  * alone is counted for. Not of complex numbers. */
 typedef struct ht_digits_call {
     ht_kernel_call call;
+    ht_kernel_operand keys, x, counts; /* uint64, of the dtype, int64 */
     int used, bits;
     int64_t lines, count, targets;
-    const uint64_t *keys;
-    const void *x;
-    int64_t *counts;
 } ht_digits_call;
 
 #define HT_KERNEL_ID(name, type) HT_KERNEL_##name,

@@ -9,15 +9,20 @@
 
 #define HT_RANDOM_KERNELS(X) X(RANDOM_UNIFORM) X(RANDOM_NORMAL) X(RANDOM_INTEGER)
 
-/* Where a slab's elements stand in the global tensor: element (o, i) of (outer, inner) is global
- * element o * inner_global + start + i. A process-local draw has outer 1 and start 0. */
-typedef struct ht_random_call {
-    ht_kernel_call call;
+/* The numbers, and where a slab's elements stand in the global tensor: element (o, i) of (outer,
+ * inner) is global element o * inner_global + start + i. A process-local draw has outer 1 and start
+ * 0. */
+typedef struct ht_random_draw {
     uint64_t seed, draw;
     int64_t outer, inner, inner_global, start;
     double a, b;       /* uniform: [a, b); normal: mean a, deviation b; dropout: probability a */
     int64_t low, high; /* integers: low <= value < high */
-    void *out;         /* (outer, inner), row-major */
+} ht_random_draw;
+
+typedef struct ht_random_call {
+    ht_kernel_call call;
+    ht_kernel_operand out; /* (outer, inner), row-major */
+    ht_random_draw draw;
 } ht_random_call;
 
 #define HT_KERNEL_ID(name) HT_KERNEL_##name,

@@ -47,7 +47,7 @@ typedef struct ht_reduction {
 
 /* For every element of `loop` (operand 0 output, 1 input, 2 start), along `count` steps of the
  * given strides: out[i] = start + in[0] + ... + in[i], or the product of these. The data of start
- * are NULL where every line starts with 0, or 1. Strides of the axis are negative where it is
+ * are absent where every line starts with 0, or 1. Strides of the axis are negative where it is
  * walked from its end. */
 #define HT_CUMULATIVE_KERNELS(X) X(CUMSUM, "Tsa") X(CUMPROD, "Tsa")
 

@@ -21,11 +21,10 @@
 
 typedef struct ht_distance_call {
     ht_kernel_call call;
+    ht_kernel_operand x, y, out;
     int64_t m, n, k; /* x is (m, k), y (n, k), both dense */
     int64_t leading; /* elements between rows of out */
     double factor;
-    const void *x, *y;
-    void *out;
 } ht_distance_call;
 
 #define HT_KERNEL_ID(name) HT_KERNEL_##name,

@@ -10,14 +10,12 @@ enum { HT_UPDATE_STATES = 3 };
 
 /* n contiguous elements of one parameter, its gradient and its states. */
 typedef struct ht_update_part {
-    void *param;
-    const void *grad;
-    void *state[HT_UPDATE_STATES];
+    ht_kernel_operand param, grad, state[HT_UPDATE_STATES];
     int64_t n, step; /* counted from 1 */
 } ht_update_part;
 
 /* Hyperparameters by optimizer, and states; float32 and float64:
- *   SGD       lr, momentum, dampening, weight_decay, nesterov; buf (NULL: momentum 0), which the
+ *   SGD       lr, momentum, dampening, weight_decay, nesterov; buf (absent: momentum 0), which the
  *             first step fills without reading it
  *   ADAM      lr, beta1, beta2, eps, weight_decay, decoupled (AdamW); m, v
  *   ADADELTA  lr, rho (beta1), eps, weight_decay; square average, accumulated delta
@@ -25,21 +23,20 @@ typedef struct ht_update_part {
  *             average where centered, then the buffer where momentum is not 0
  *   ADAMAX    lr, beta1, beta2, eps, weight_decay; m, u
  *   ADAGRAD   lr, lr_decay (beta1), eps, weight_decay; sum of squares
- * The gradient is multiplied by grad_scale, and by *factor unless that is NULL; and negated when
- * maximize is set. Where *unless is there and not 0 nothing is done. Both lie in device memory: a
- * step that is captured reads what they hold when it runs. `count` parts lie `parts` bytes behind
- * the beginning of the struct, which may grow. */
+ * The gradient is multiplied by grad_scale, and by *factor unless that is absent; and negated when
+ * maximize is set. Where *unless is there and not 0 nothing is done. Both are a float64 in device
+ * memory: a step that is captured reads what they hold when it runs. The parts are the call's
+ * table, so that the struct may grow. */
 typedef struct ht_update_call {
     ht_kernel_call call;
+    ht_kernel_operand factor, unless;
     double lr, beta1, beta2, eps, weight_decay, momentum, dampening, grad_scale;
     bool nesterov, maximize, decoupled, centered;
-    int64_t count, parts;
-    const double *factor, *unless;
 } ht_update_call;
 
 static inline ht_update_part *ht_update_parts(const ht_update_call *update)
 {
-    return (ht_update_part *)(void *)((char *)(uintptr_t)update + update->parts);
+    return (ht_update_part *)(void *)((char *)(uintptr_t)update + update->call.table);
 }
 
 #endif

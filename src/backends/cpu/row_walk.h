@@ -21,7 +21,8 @@ static inline bool row_walk_begin(row_walk *walk, const ht_loop *loop)
 {
     walk->loop = loop;
     for (int k = 0; k < HT_LOOP_OPERANDS; k++)
-        walk->at[k] = loop->data[k] != NULL ? loop->data[k] : (char *)loop->value[k].bytes;
+        walk->at[k] = loop->operand[k].data != NULL ? loop->operand[k].data
+                                                    : (char *)loop->value[k].bytes;
     for (int axis = 0; axis < loop->ndim; axis++) {
         if (loop->shape[axis] == 0)
             return false;

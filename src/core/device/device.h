@@ -85,9 +85,43 @@ ht_kernel ht__kernel_find(const char *name);
 int ht__kernel_add(ht_driver *driver, ht_kernel kernel, ht_dtype dtype, ht_kernel_fn *run);
 void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit, void *user);
 
+typedef enum ht_access { HT_READ, HT_WRITE } ht_access; /* HT_WRITE: the kernel may read, too */
+
+/* The operand of `bytes` bytes; absent where data is NULL. */
+static inline ht_kernel_operand ht__operand_bytes(const void *data, int64_t bytes, ht_access access)
+{
+    return (ht_kernel_operand){
+        .data = (void *)(uintptr_t)data, .end = bytes, .written = access == HT_WRITE};
+}
+
+/* Elements between the first one and the lowest and highest that steps along axes lead to. */
+typedef struct ht_reach {
+    int64_t low, high; /* low: 0 or below */
+    bool nothing;      /* an axis has no elements */
+} ht_reach;
+
+static inline void ht__reach_along(ht_reach *reach, int64_t length, int64_t stride)
+{
+    const int64_t far = (length - 1) * stride;
+
+    *(far < 0 ? &reach->low : &reach->high) += far;
+    reach->nothing |= length == 0;
+}
+
+/* The operand whose first element, of `size` bytes, is at `data`. */
+static inline ht_kernel_operand ht__operand_reaching(const void *data, const ht_reach *reach,
+                                                     int64_t size, ht_access access)
+{
+    return (ht_kernel_operand){.data = (void *)(uintptr_t)data,
+                               .begin = reach->nothing ? 0 : reach->low * size,
+                               .end = reach->nothing ? 0 : (reach->high + 1) * size,
+                               .written = access == HT_WRITE};
+}
+
 /* Runs a kernel: on the device, or on the host where that has none for these arguments. arguments:
- * of the kernel's struct, whose `call` this fills. An error is one of this rank; of what no kernel
- * serves, one of all. */
+ * of the kernel's struct, with its operands and call.operands, the number of those directly behind
+ * the call. This fills the rest of `call`, but not its table. An error is one of this rank; of what
+ * no kernel serves, one of all. */
 #define HT_LAUNCH(comm, device, kernel_, dtype_, arguments, what_)                         \
     ht__launch(comm, device,                                                               \
                ht__call_fill((ht_kernel_call *)(arguments), (uint32_t)sizeof *(arguments), \
@@ -96,7 +130,10 @@ void ht__call_operands(ht_kernel_call *call, ht_operand_visit_fn *visit, void *u
 static inline ht_kernel_call *ht__call_fill(ht_kernel_call *call, uint32_t bytes, ht_kernel kernel,
                                             ht_dtype dtype, const char *what)
 {
-    *call = (ht_kernel_call){.bytes = bytes, .kernel = kernel, .dtype = dtype, .what = what};
+    call->bytes = bytes;
+    call->kernel = kernel;
+    call->dtype = dtype;
+    call->what = what;
     return call;
 }
 

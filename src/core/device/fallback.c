@@ -21,7 +21,7 @@ typedef struct stand_in {
     ht_status status;
 } stand_in;
 
-static void to_host(void **at, int64_t begin, int64_t end, bool written, void *user)
+static void to_host(ht_kernel_operand *operand, void *user)
 {
     stand_in *s = user;
     moved *m;
@@ -33,7 +33,9 @@ static void to_host(void **at, int64_t begin, int64_t end, bool written, void *u
         s->moved = ht__realloc(s->moved, (size_t)s->room * sizeof *s->moved);
     }
     m = &s->moved[s->count];
-    *m = (moved){.remote = (char *)*at + begin, .bytes = (size_t)(end - begin), .written = written};
+    *m = (moved){.remote = (char *)operand->data + operand->begin,
+                 .bytes = (size_t)(operand->end - operand->begin),
+                 .written = operand->written};
     m->host = ht__device_alloc(ht__device_cpu(), m->bytes > 0 ? m->bytes : 1, &m->got);
     if (m->host == NULL) {
         s->status = HT_ERR_MEMORY;
@@ -43,7 +45,7 @@ static void to_host(void **at, int64_t begin, int64_t end, bool written, void *u
     if (m->bytes > 0 && s->device->backend->memory_copy(s->device->stream, m->host, m->remote,
                                                         m->bytes, HT_COPY_DEVICE_TO_HOST) != 0)
         s->status = HT_ERR_DEVICE;
-    *at = (char *)m->host - begin;
+    operand->data = (char *)m->host - operand->begin;
 }
 
 static void back(stand_in *s)

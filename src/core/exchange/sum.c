@@ -48,7 +48,14 @@ void ht__sum_scale(ht_dtype dtype, void *y, int64_t n, double scale)
 /* By the kernels that convert tensors: they use what the processor has. */
 static void convert(ht_dtype from, ht_dtype to, void *y, const void *x, int64_t n)
 {
-    ht_loop loop = {.ndim = 1, .shape = {n}, .stride = {{1}, {1}}, .data = {y, (void *)x}};
+    ht_loop loop = {
+        .call.operands = 2,
+        .operand = {ht__operand_bytes(y, n * (int64_t)ht_dtype_size(to), HT_WRITE),
+                    ht__operand_bytes(x, n * (int64_t)ht_dtype_size(from), HT_READ)},
+        .ndim = 1,
+        .shape = {n},
+        .stride = {{1}, {1}},
+    };
 
     HT_LAUNCH(NULL, ht__device_cpu(), HT_KERNEL_CONVERT(to), from, &loop, "all-reduce");
 }

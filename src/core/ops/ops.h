@@ -128,7 +128,7 @@ ht_status ht__random_fill(const char *what, ht_tensor *x, ht_kernel kernel, uint
 
 /* Where the elements of a body that is row-major, or that is not split and dense in another order,
  * stand in its global tensor. There are some. */
-void ht__random_place(const ht_body *body, ht_random_call *random);
+void ht__random_place(const ht_body *body, ht_random_draw *random);
 
 /* The seed, and the number of the communicator's next draw, which is taken. */
 void ht__random_next(ht_comm *comm, uint64_t *seed, uint64_t *draw);

@@ -7,12 +7,34 @@
 #include "core/tensor/tensor.h"
 #include "ht/kernels/elementwise.h"
 
-ht_operand ht__operand(const ht_body *body)
+ht_kernel_operand ht__operand_of(const ht_body *body, ht_access access)
 {
-    ht_operand operand = {.data = ht__body_data(body)};
+    ht_reach reach = {0};
 
     for (int i = 0; i < body->ndim; i++)
-        operand.stride[i] = body->stride[i];
+        ht__reach_along(&reach, body->lshape[i], body->stride[i]);
+    return ht__operand_reaching(ht__body_data(body), &reach, (int64_t)ht_dtype_size(body->dtype),
+                                access);
+}
+
+ht_kernel_operand ht__operand_if_any(const ht_tensor *x, ht_access access)
+{
+    return x != NULL ? ht__operand_of(x->body, access) : (ht_kernel_operand){.data = NULL};
+}
+
+ht_kernel_operand ht__operand_part(const ht_body *body, int64_t first, int64_t count,
+                                   ht_access access)
+{
+    const int64_t size = (int64_t)ht_dtype_size(body->dtype);
+
+    return ht__operand_bytes((char *)ht__body_data(body) + first * size, count * size, access);
+}
+
+ht_operand ht__operand(const ht_body *body)
+{
+    ht_operand operand = {.data = ht__body_data(body), .dtype = body->dtype};
+
+    memcpy(operand.stride, body->stride, sizeof operand.stride); /* faster than the axes alone */
     return operand;
 }
 
@@ -76,15 +98,39 @@ void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int count,
             loop->stride[k][j] = stride;
         }
     }
+    loop->call.operands = HT_LOOP_OPERANDS;
+    loop->call.rows = 0;
     for (int k = 0; k < HT_LOOP_OPERANDS; k++)
-        loop->data[k] = k < count ? operands[k].data : NULL;
+        loop->operand[k] = (ht_kernel_operand){.data = k < count ? operands[k].data : NULL,
+                                               .written = k == 0};
+}
+
+void ht__loop_reach(ht_loop *loop, const ht_device *device, int count, const ht_operand operands[],
+                    const ht_reach beyond[])
+{
+    if (device->backend->host_memory)
+        return;
+    for (int k = 0; k < count; k++) {
+        ht_kernel_operand *operand = &loop->operand[k];
+        ht_reach reach = beyond != NULL ? beyond[k] : (ht_reach){0};
+
+        for (int axis = 0; axis < loop->ndim; axis++)
+            ht__reach_along(&reach, loop->shape[axis], loop->stride[k][axis]);
+        *operand = ht__operand_reaching(operand->data, &reach,
+                                        (int64_t)ht_dtype_size(operands[k].dtype),
+                                        operand->written ? HT_WRITE : HT_READ);
+    }
 }
 
 /* One element of any dtype, on the host. */
 static ht_status convert_number(const char *what, ht_dtype from, const void *value, ht_dtype to,
                                 void *element)
 {
-    ht_loop one = {.ndim = 1, .shape = {1}, .data = {element, (void *)(uintptr_t)value}};
+    ht_loop one = {.call.operands = 2,
+                   .operand = {ht__operand_bytes(element, (int64_t)ht_dtype_size(to), HT_WRITE),
+                               ht__operand_bytes(value, (int64_t)ht_dtype_size(from), HT_READ)},
+                   .ndim = 1,
+                   .shape = {1}};
 
     return HT_LAUNCH(NULL, ht__device_cpu(), HT_KERNEL_CONVERT(to), from, &one, what);
 }
@@ -132,6 +178,7 @@ ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, co
     if (y->lsize == 0)
         return HT_SUCCESS;
     ht__loop_fill(&loop, y->ndim, y->lshape, count, operands);
+    ht__loop_reach(&loop, device, count, operands, NULL);
     memset(loop.param, 0, sizeof loop.param);
     if (beside != NULL)
         memcpy(loop.param, beside->param, sizeof loop.param);

@@ -192,19 +192,33 @@ bool ht__check_number(const char *what, ht_comm *comm, const char *name, ht_dtyp
 /* Whether there is a kernel for x's device and dtype; false after that error. */
 bool ht__has_kernel(const char *what, const ht_tensor *x, ht_kernel kernel);
 
+/* The operand of a kernel that is the local part of a body; of x, absent where x is NULL; and that
+ * is `count` elements of a dense body from element `first` on. */
+ht_kernel_operand ht__operand_of(const ht_body *body, ht_access access);
+ht_kernel_operand ht__operand_if_any(const ht_tensor *x, ht_access access);
+ht_kernel_operand ht__operand_part(const ht_body *body, int64_t first, int64_t count,
+                                   ht_access access);
+
 /* One operand of a loop: memory and strides along the axes of the output's local shape, or a
  * number, which is converted to the kernel's dtype, integers exactly. */
 typedef struct ht_operand {
     void *data;
     const ht_number *number; /* NULL: there is memory */
     int64_t stride[HT_MAX_NDIM];
+    ht_dtype dtype;
 } ht_operand;
 
 /* Fills `loop`: sorts axes by the strides of operand 0, drops those of length 1, merges neighbours.
- */
+ * Of its call's operands, the first is written. */
 void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int count,
                    const ht_operand operands[]);
 ht_operand ht__operand(const ht_body *body);
+
+/* Then: which bytes the loop reaches. beyond: elements that the kernel reaches from each element of
+ * the loop, for each operand; NULL: the element alone. Costs nothing on a device whose memory the
+ * host reaches: there nobody asks. */
+void ht__loop_reach(ht_loop *loop, const ht_device *device, int count, const ht_operand operands[],
+                    const ht_reach beyond[]);
 
 /* Numbers beside the operands of an elementwise operation: its kernel's parameters. */
 typedef struct ht_beside {

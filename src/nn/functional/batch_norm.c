@@ -44,7 +44,8 @@ struct kept {
 
 static ht_norm_call shape_of(const ht_body *x)
 {
-    ht_norm_call norm = {.outer = x->lshape[0], .channels = x->shape[1], .inner = 1};
+    ht_norm_call norm = {
+        .call.operands = 6, .outer = x->lshape[0], .channels = x->shape[1], .inner = 1};
 
     for (int axis = 2; axis < x->ndim; axis++)
         norm.inner *= x->shape[axis];
@@ -155,8 +156,8 @@ static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_bat
     double count = (double)norm->outer * (double)norm->inner;
     ht_norm_call run = *norm;
 
-    run.x = ht__body_data(x->body);
-    run.moments = ht__body_data(moments->body);
+    run.x = ht__operand_of(x->body, HT_READ);
+    run.moments = ht__operand_of(moments->body, HT_WRITE);
     if (HT_RUN(x, HT_KERNEL_NORM_MOMENTS, &run, job->what) != HT_SUCCESS)
         return -1;
     if (job->comm->size > 1)
@@ -211,7 +212,8 @@ static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const struct kept *kept, 
     if (dx == NULL || (kept->count > 0 && !sum_over_ranks(kept, sums)))
         return NULL;
     norm.count = kept->count;
-    norm.dx = ht__body_data(dx->body);
+    norm.dx = ht__operand_of(dx->body, HT_WRITE);
+    norm.sums.written = false;
     if (dx->body->lsize > 0 && HT_RUN(dx, HT_KERNEL_NORM_BACKWARD, &norm, kept->what) != HT_SUCCESS)
         return NULL;
     return dx;
@@ -245,10 +247,10 @@ static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     if (sums == NULL)
         return;
     norm = shape_of(x->body);
-    norm.x = ht__body_data(x->body);
-    norm.y = ht__body_data(dy->body);
-    norm.channel = ht__body_data(channel->body);
-    norm.sums = ht__body_data(sums->body);
+    norm.x = ht__operand_of(x->body, HT_READ);
+    norm.y = ht__operand_of(dy->body, HT_READ);
+    norm.channel = ht__operand_of(channel->body, HT_READ);
+    norm.sums = ht__operand_of(sums->body, HT_WRITE);
     if (HT_RUN(dy, HT_KERNEL_NORM_SUMS, &norm, kept->what) != HT_SUCCESS)
         return;
     if (ht_node_needs(node, 1))
@@ -314,17 +316,19 @@ static ht_status prepare(ht_tensor *x, const ht_batch_norm_job *job, double coun
 {
     const bool track = job->track && moments != NULL && count > 0;
     ht_tensor *mean = to_be_written(job->running_mean), *var = to_be_written(job->running_var);
-    ht_norm_channels_call norm = {.channels = x->body->shape[1],
+    const ht_access running = track ? HT_WRITE : HT_READ;
+    ht_norm_channels_call norm = {.call.operands = 6,
+                                  .channels = x->body->shape[1],
                                   .count = count,
                                   .eps = job->eps,
                                   .momentum = job->momentum,
                                   .track = track,
-                                  .moments = ht__data_if_any(moments),
-                                  .running_mean = ht__data_if_any(mean),
-                                  .running_var = ht__data_if_any(var),
-                                  .weight = ht__data_if_any(job->weight),
-                                  .bias = ht__data_if_any(job->bias),
-                                  .channel = ht__data_if_any(channel)};
+                                  .moments = ht__operand_if_any(moments, HT_READ),
+                                  .running_mean = ht__operand_if_any(mean, running),
+                                  .running_var = ht__operand_if_any(var, running),
+                                  .weight = ht__operand_if_any(job->weight, HT_READ),
+                                  .bias = ht__operand_if_any(job->bias, HT_READ),
+                                  .channel = ht__operand_if_any(channel, HT_WRITE)};
     ht_status status = HT_RUN(x, HT_KERNEL_NORM_PREPARE, &norm, job->what);
 
     if (status == HT_SUCCESS && track)
@@ -417,9 +421,9 @@ static ht_tensor *normalise(ht_tensor *x, const ht_batch_norm_job *job)
     y = count >= 0 ? result_like(job->what, x) : NULL;
     if (y == NULL)
         return NULL;
-    norm.x = ht__body_data(x->body);
-    norm.y = ht__body_data(y->body);
-    norm.channel = ht__body_data(channel->body);
+    norm.x = ht__operand_of(x->body, HT_READ);
+    norm.y = ht__operand_of(y->body, HT_WRITE);
+    norm.channel = ht__operand_of(channel->body, HT_READ);
     if (y->body->lsize > 0 && HT_RUN(x, HT_KERNEL_NORM_FORWARD, &norm, job->what) != HT_SUCCESS)
         return NULL;
     return record(x, y, job, count, channel);

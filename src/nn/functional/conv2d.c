@@ -58,8 +58,11 @@ static bool fill_job(ht_conv_call *job, const ht_tensor *x, const ht_tensor *wei
     if (!ht__window_make("ht_conv2d", x, HT_WINDOW_CONVOLUTION, w->shape + 2, options->stride,
                          options->padding, options->dilation, &window))
         return false;
-    *job = (ht_conv_call){
-        .n = a->lshape[0], .c = a->shape[1], .o = w->shape[0], .groups = options->groups};
+    *job = (ht_conv_call){.call.operands = 4,
+                          .n = a->lshape[0],
+                          .c = a->shape[1],
+                          .o = w->shape[0],
+                          .groups = options->groups};
     HT_SET_WINDOW(job, &window);
     ht__image_strides(a, job->x_stride);
     return true;

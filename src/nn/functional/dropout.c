@@ -59,26 +59,27 @@ static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
     dx = ht__may_overwrite(dy) ? dy : ht__empty("ht_dropout", mask->body, dy->body->dtype);
     if (dx == NULL)
         return;
-    job = (ht_dropout_call){.draw = {.outer = 1, .inner = dx->body->lsize, .a = p},
-                            .x = ht__body_data(dy->body),
-                            .y = ht__body_data(dx->body),
-                            .mask = ht__body_data(mask->body)};
+    job = (ht_dropout_call){.call.operands = 3,
+                            .x = ht__operand_of(dy->body, HT_READ),
+                            .y = ht__operand_of(dx->body, HT_WRITE),
+                            .mask = ht__operand_of(mask->body, HT_READ),
+                            .draw = {.outer = 1, .inner = dx->body->lsize, .a = p}};
     if (dx->body->lsize > 0 &&
         HT_RUN(dx, HT_KERNEL_DROPOUT_BACKWARD, &job, "ht_dropout") != HT_SUCCESS)
         return;
     grad_inputs[0] = dx;
 }
 
-static ht_status draw_mask(ht_tensor *x, const ht_random_call *draw, ht_tensor *y, ht_tensor *mask)
+static ht_status draw_mask(ht_tensor *x, const ht_random_draw *draw, ht_tensor *y, ht_tensor *mask)
 {
-    ht_dropout_call job = {.draw = *draw};
+    ht_dropout_call job = {.call.operands = 3, .draw = *draw};
 
     if (x->body->lsize == 0)
         return HT_SUCCESS;
     ht__random_place(x->body, &job.draw);
-    job.x = ht__body_data(x->body);
-    job.y = ht__body_data(y->body);
-    job.mask = ht__body_data(mask->body);
+    job.x = ht__operand_of(x->body, HT_READ);
+    job.y = ht__operand_of(y->body, HT_WRITE);
+    job.mask = ht__operand_of(mask->body, HT_WRITE);
     return HT_RUN(x, HT_KERNEL_DROPOUT_FORWARD, &job, "ht_dropout");
 }
 
@@ -103,7 +104,7 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     if (y == NULL || mask == NULL)
         return NULL;
 
-    if (draw_mask(x, &(ht_random_call){.seed = seed, .draw = draw, .a = p}, y, mask) != HT_SUCCESS)
+    if (draw_mask(x, &(ht_random_draw){.seed = seed, .draw = draw, .a = p}, y, mask) != HT_SUCCESS)
         return NULL;
     node = ht_node_new("ht_dropout", dropout_backward, HT_LIST(ht_tensor *, x));
     if (node == NULL)

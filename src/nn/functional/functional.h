@@ -19,12 +19,6 @@ static inline bool ht__records(const ht_tensor *x)
 bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction);
 ht_tensor *ht__reduce_losses(ht_tensor *losses, ht_reduction_mode reduction);
 
-/* For kernels that go without an operand: NULL of NULL. */
-static inline void *ht__data_if_any(const ht_tensor *x)
-{
-    return x != NULL ? ht__body_data(x->body) : NULL;
-}
-
 /* A tensor of another shape with x's device, communicator and, along axis 0, x's slabs. Scoped. */
 ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
                             const int64_t shape[]);

@@ -75,12 +75,12 @@ static bool make_y(const ht_tensor *x, ht_tensor *weight, ht_tensor *bias, const
                             .ldb = in,
                             .ldc = out,
                             .alpha = 1.0,
-                            .a = ht__body_data(x->body)};
+                            .a.data = ht__body_data(x->body)};
 
-        job.b = (const char *)ht__body_first(weight->body, walk.end * in) + begin * (size_t)in;
+        job.b.data = (char *)ht__body_first(weight->body, walk.end * in) + begin * (size_t)in;
         if (bias != NULL)
-            job.bias = (const char *)ht__body_first(bias->body, walk.end) + begin;
-        job.c = (char *)ht__body_data(y->body) + begin;
+            job.bias.data = (char *)ht__body_first(bias->body, walk.end) + begin;
+        job.c.data = (char *)ht__body_data(y->body) + begin;
         if (!gemm(y, &job))
             return false;
     }
@@ -102,9 +102,9 @@ static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const ht_tensor *weight)
                         .ldb = in,
                         .ldc = in,
                         .alpha = 1.0,
-                        .a = ht__body_data(dy->body),
-                        .b = ht__body_data(weight->body),
-                        .c = ht__body_data(dx->body)};
+                        .a.data = ht__body_data(dy->body),
+                        .b.data = ht__body_data(weight->body),
+                        .c.data = ht__body_data(dx->body)};
     return gemm(dx, &job) ? dx : NULL;
 }
 
@@ -126,9 +126,9 @@ static bool make_grad_weight(ht_node *node, const ht_tensor *dy, const ht_tensor
                             .ldb = in,
                             .ldc = in,
                             .alpha = 1.0,
-                            .a = (const char *)ht__body_data(dy->body) + begin,
-                            .b = ht__body_data(x->body),
-                            .c = (char *)ht__body_data(dw->body) + begin * (size_t)in};
+                            .a.data = (char *)ht__body_data(dy->body) + begin,
+                            .b.data = ht__body_data(x->body),
+                            .c.data = (char *)ht__body_data(dw->body) + begin * (size_t)in};
 
         if (!gemm(dw, &job))
             return false;
@@ -164,10 +164,11 @@ static ht_tensor *grad_bias(ht_node *node, ht_tensor *dy)
 
     int64_t out = db->body->shape[0];
     ht_reduction columns = {
-        .loop = {.ndim = 1,
+        .loop = {.call.operands = 2,
+                 .operand = {ht__operand_of(db->body, HT_WRITE), ht__operand_of(dy->body, HT_READ)},
+                 .ndim = 1,
                  .shape = {out},
-                 .stride = {{1}, {1}},
-                 .data = {ht__body_data(db->body), ht__body_data(dy->body)}},
+                 .stride = {{1}, {1}}},
         .ndim = 1,
         .shape = {local_rows(dy)},
         .stride = {out},

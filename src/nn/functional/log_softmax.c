@@ -15,7 +15,8 @@ static ht_rows_call rows_of(const ht_body *body)
 {
     int64_t columns = body->lshape[body->ndim - 1];
 
-    return (ht_rows_call){.rows = columns > 0 ? body->lsize / columns : 0, .columns = columns};
+    return (ht_rows_call){
+        .call.operands = 4, .rows = columns > 0 ? body->lsize / columns : 0, .columns = columns};
 }
 
 static void log_softmax_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -29,9 +30,9 @@ static void log_softmax_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad
         return;
 
     ht_rows_call rows = rows_of(y->body);
-    rows.dy = ht__body_data(dy->body);
-    rows.y = ht__body_data(y->body);
-    rows.x = ht__body_data(dx->body);
+    rows.dy = ht__operand_of(dy->body, HT_READ);
+    rows.y = ht__operand_of(y->body, HT_READ);
+    rows.x = ht__operand_of(dx->body, HT_WRITE);
     if (rows.rows > 0 &&
         HT_RUN(y, HT_KERNEL_LOG_SOFTMAX_BACKWARD, &rows, "ht_log_softmax") != HT_SUCCESS)
         return;
@@ -53,8 +54,8 @@ static ht_tensor *along_last(ht_tensor *x)
         return NULL;
 
     ht_rows_call rows = rows_of(x->body);
-    rows.x = ht__body_data(x->body);
-    rows.y = ht__body_data(y->body);
+    rows.x = ht__operand_of(x->body, HT_READ);
+    rows.y = ht__operand_of(y->body, HT_WRITE);
     if (rows.rows > 0 &&
         HT_RUN(x, HT_KERNEL_LOG_SOFTMAX_FORWARD, &rows, "ht_log_softmax") != HT_SUCCESS)
         return NULL;

@@ -48,7 +48,7 @@ static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
 
 static ht_pool_call make_job(const ht_tensor *x, const ht_window *window)
 {
-    ht_pool_call job = {.n = x->body->lshape[0], .c = x->body->shape[1]};
+    ht_pool_call job = {.call.operands = 3, .n = x->body->lshape[0], .c = x->body->shape[1]};
 
     HT_SET_WINDOW(&job, window);
     ht__image_strides(x->body, job.x_stride);

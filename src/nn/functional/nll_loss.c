@@ -23,10 +23,11 @@ static const ht_operand_rule cross_entropy_rules[OPERANDS] = {
 
 static ht_rows_call rows_of(const ht_tensor *x, const ht_tensor *target)
 {
-    return (ht_rows_call){.rows = x->body->lshape[0],
+    return (ht_rows_call){.call.operands = 4,
+                          .target = ht__operand_of(target->body, HT_READ),
+                          .rows = x->body->lshape[0],
                           .columns = x->body->lshape[1],
-                          .ignore = IGNORE_NOTHING,
-                          .target = ht__body_data(target->body)};
+                          .ignore = IGNORE_NOTHING};
 }
 
 static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -40,8 +41,8 @@ static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
         return;
 
     ht_rows_call rows = rows_of(dx, target);
-    rows.dy = ht__body_data(dloss->body);
-    rows.x = ht__body_data(dx->body);
+    rows.dy = ht__operand_of(dloss->body, HT_READ);
+    rows.x = ht__operand_of(dx->body, HT_WRITE);
     if (dx->body->lsize > 0 &&
         HT_RUN(dx, HT_KERNEL_NLL_BACKWARD, &rows, "ht_nll_loss") != HT_SUCCESS)
         return;
@@ -65,8 +66,8 @@ static ht_tensor *row_losses(ht_tensor *x, ht_tensor *target)
         return NULL;
 
     ht_rows_call rows = rows_of(x, target);
-    rows.x = ht__body_data(x->body);
-    rows.y = ht__body_data(loss->body);
+    rows.x = ht__operand_of(x->body, HT_READ);
+    rows.y = ht__operand_of(loss->body, HT_WRITE);
     if (rows.rows > 0 && HT_RUN(x, HT_KERNEL_NLL_FORWARD, &rows, "ht_nll_loss") != HT_SUCCESS)
         return NULL;
     node = ht_node_new("ht_nll_loss", nll_backward, HT_LIST(ht_tensor *, x));

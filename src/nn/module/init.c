@@ -48,10 +48,10 @@ uint64_t ht__nn_mix(uint64_t key, uint64_t number)
 }
 
 /* Where this rank's slab stands among the elements of the global tensor. */
-static ht_random_call job_of(const ht_body *body, double low, double high)
+static ht_random_draw draw_of(const ht_body *body, double low, double high)
 {
     int axis = body->split != HT_NONE ? body->split : 0;
-    ht_random_call job = {.outer = 1, .inner = 1, .inner_global = 1, .a = low, .b = high};
+    ht_random_draw job = {.outer = 1, .inner = 1, .inner_global = 1, .a = low, .b = high};
 
     for (int i = 0; i < axis; i++)
         job.outer *= body->shape[i];
@@ -83,8 +83,9 @@ ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
     if (!ht__has_kernel("ht_nn_init_uniform", x, HT_KERNEL_RANDOM_UNIFORM))
         return HT_ERR_UNSUPPORTED;
 
-    ht_random_call job = job_of(body, low, high);
-    job.out = ht__body_data(body);
+    ht_random_call job = {.call.operands = 1,
+                          .out = ht__operand_of(body, HT_WRITE),
+                          .draw = draw_of(body, low, high)};
     if (body->lsize > 0 &&
         HT_RUN(x, HT_KERNEL_RANDOM_UNIFORM, &job, "ht_nn_init_uniform") != HT_SUCCESS)
         return ht_error_get(NULL);

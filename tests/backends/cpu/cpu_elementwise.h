@@ -69,7 +69,7 @@ static const double *params = two_params;
 static inline void run(int level, const kernel *k, ht_loop loop)
 {
     memcpy(loop.param, params, sizeof loop.param);
-    if (loop.data[3] == NULL)
+    if (loop.operand[3].data == NULL)
         cpu_set(k->dtype, loop.value[3].bytes, 0, 4);
     assert_int_equal(cpu_run(&levels[level].kernels, k->id, k->dtype, &loop), 0);
 }
@@ -117,7 +117,7 @@ static inline void use_scalar(ht_loop *loop, int which, bool by_value)
     const operand *x = source(which);
 
     loop->stride[which][0] = 0;
-    loop->data[which] = by_value ? NULL : (void *)(uintptr_t)at(x, 5);
+    loop->operand[which].data = by_value ? NULL : (void *)(uintptr_t)at(x, 5);
     if (by_value)
         memcpy(loop->value[which].bytes, at(x, 5), ht_dtype_size(x->dtype));
 }
@@ -136,9 +136,9 @@ static inline void check_scalars(int level, const kernel *k, int operands)
 
         for (int64_t i = 0; i < n; i++)
             memcpy(repeated + (size_t)i * size, at(x, 5), size);
-        loop.data[which] = repeated;
+        loop.operand[which].data = repeated;
         run(level, k, loop);
-        loop.data[0] = row;
+        loop.operand[0].data = row;
         for (int by_value = 0; by_value < 2; by_value++) {
             use_scalar(&loop, which, by_value);
             memset(row, 0x55, sizeof expected);

@@ -179,15 +179,18 @@ static inline double cpu_random(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-53;
 }
 
+/* An operand at a place. Kernels of the host do not read how far it reaches. */
+#define CPU_AT(place) ((ht_kernel_operand){.data = (void *)(uintptr_t)(place)})
+
 /* A loop of one axis. */
 static inline ht_loop cpu_row(int64_t n, void *y, int64_t ys, const void *a, int64_t as,
                               const void *b, int64_t bs)
 {
     ht_loop loop = {.ndim = 1, .shape = {n}};
 
-    loop.data[0] = y;
-    loop.data[1] = (void *)(uintptr_t)a;
-    loop.data[2] = (void *)(uintptr_t)b;
+    loop.operand[0].data = y;
+    loop.operand[1].data = (void *)(uintptr_t)a;
+    loop.operand[2].data = (void *)(uintptr_t)b;
     loop.stride[0][0] = ys;
     loop.stride[1][0] = as;
     loop.stride[2][0] = bs;

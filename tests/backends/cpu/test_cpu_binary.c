@@ -263,7 +263,7 @@ static void check_strided_sum(int level, ht_dtype dtype)
         (ht_loop){.ndim = 2,
                   .shape = {ROWS, COLUMNS},
                   .stride = {{ROOM, 1}, {1, ROWS}, {0, 1}},
-                  .data = {y, a.data, b.data}});
+                  .operand = {CPU_AT(y), CPU_AT(a.data), CPU_AT(b.data)}});
     for (int64_t i = 0; i < ROWS * ROOM; i++) {
         const int64_t r = i / ROOM, c = i % ROOM;
         const double x = cpu_get(dtype, a.data, c * ROWS + r), z = cpu_get(dtype, b.data, c);
@@ -311,7 +311,7 @@ static void bounds_have_strides(void **state)
         for (int alike = 0; alike < 2; alike++) {
             ht_loop loop = cpu_row(alike ? 6 : 4, y, 1, x, 1, low, alike ? 0 : 1);
 
-            loop.data[3] = (void *)(uintptr_t)(alike ? high + 3 : high);
+            loop.operand[3].data = (void *)(uintptr_t)(alike ? high + 3 : high);
             loop.stride[3][0] = !alike;
             run(l, &(kernel){HT_KERNEL_CLIP, HT_FLOAT32, HT_FLOAT32}, loop);
             for (int i = 0; i < (alike ? 6 : 4); i++)
@@ -334,11 +334,11 @@ static void check_three_tensors(ht_kernel id, const char *operands)
         for (int64_t i = 0; i < COUNT; i++) {
             loop = cpu_row(1, alone + i * (int64_t)ht_dtype_size(k.dtype), 1, at(&a, i), 1,
                            at(&b, i), 0);
-            loop.data[3] = (void *)(uintptr_t)at(&third, i);
+            loop.operand[3].data = (void *)(uintptr_t)at(&third, i);
             run(0, &k, loop);
         }
         loop = cpu_row(COUNT, row, 1, a.data, 1, b.data, 1);
-        loop.data[3] = third.data;
+        loop.operand[3].data = third.data;
         loop.stride[3][0] = 1;
         for (int level = 0; level < level_count; level++) {
             memset(row, 0x55, sizeof row);

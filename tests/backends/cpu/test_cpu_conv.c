@@ -162,10 +162,10 @@ static void free_oracle(oracle *t)
 static int convolve_with(const ht_kernel_table *k, ht_kernel kernel, ht_dtype dtype, ht_conv_call v,
                          void *x, void *weight, void *bias, void *y)
 {
-    v.x = x;
-    v.weight = weight;
-    v.bias = bias;
-    v.y = y;
+    v.x.data = x;
+    v.weight.data = weight;
+    v.bias.data = bias;
+    v.y.data = y;
     return cpu_run(k, kernel, dtype, &v);
 }
 
@@ -216,10 +216,11 @@ static int convolve_plainly(void *stream, const ht_kernel_call *call)
 
     (void)stream;
     if (call->kernel == HT_KERNEL_CONV_FORWARD)
-        return ht__cpu_conv_plain_forward(v, v->x, v->weight, v->bias, v->y);
+        return ht__cpu_conv_plain_forward(v, v->x.data, v->weight.data, v->bias.data, v->y.data);
     if (call->kernel == HT_KERNEL_CONV_BACKWARD_DATA)
-        return ht__cpu_conv_plain_backward_data(v, v->y, v->weight, v->x);
-    return ht__cpu_conv_plain_backward_weight(v, v->x, v->y, v->weight, v->bias);
+        return ht__cpu_conv_plain_backward_data(v, v->y.data, v->weight.data, v->x.data);
+    return ht__cpu_conv_plain_backward_weight(v, v->x.data, v->y.data, v->weight.data,
+                                              v->bias.data);
 }
 
 static const ht_kernel_table *plain_kernels(void)
@@ -276,9 +277,9 @@ static void test_weights_changed_in_place(void **state)
     float x[3] = {1, 2, 3}, weight = 2, y[3];
 
     (void)state;
-    v.x = x;
-    v.weight = &weight;
-    v.y = y;
+    v.x.data = x;
+    v.weight.data = &weight;
+    v.y.data = y;
     assert_int_equal(cpu_run(ht__cpu_kernels(), HT_KERNEL_CONV_FORWARD, HT_FLOAT32, &v), 0);
     assert_true(y[0] == 2 && y[2] == 6);
     weight = -1;
@@ -292,9 +293,9 @@ static void test_other_than_images_are_refused(void **state)
     float x[3] = {1, 2, 3}, weight = 2, y[3] = {7, 7, 7};
 
     (void)state;
-    v.x = x;
-    v.weight = &weight;
-    v.y = y;
+    v.x.data = x;
+    v.weight.data = &weight;
+    v.y.data = y;
     for (v.spatial = 1; v.spatial <= HT_SPATIAL; v.spatial += 2)
         for (ht_kernel k = HT_KERNEL_CONV_FORWARD; k <= HT_KERNEL_CONV_BACKWARD_WEIGHT; k++)
             assert_int_equal(cpu_run(ht__cpu_kernels(), k, HT_FLOAT32, &v), HT_KERNEL_REFUSED);

@@ -77,7 +77,7 @@ static void outer_axes(void **state)
     ht_loop loop = {.ndim = 4,
                     .shape = {N, H, W, CH},
                     .stride = {{H * W * CH, W * CH, CH, 1}, {CH * H * W, W, 1, H * W}},
-                    .data = {y, x}};
+                    .operand = {CPU_AT(y), CPU_AT(x)}};
 
     (void)state;
     for (int i = 0; i < N * CH * H * W; i++)
@@ -100,7 +100,7 @@ static void fills(void **state)
     ht_loop loop = {.ndim = 2,
                     .shape = {ROWS, COLUMNS},
                     .stride = {{ROOM, 1}},
-                    .data = {y},
+                    .operand = {CPU_AT(y)},
                     .value = {{{0}}, {.real = {2.5}}}};
 
     (void)state;

@@ -29,7 +29,7 @@ static double complex element(const ht_fft_call *f, int64_t o, int64_t k, int64_
 
     for (int64_t j = 0; j < f->n; j++) {
         const int64_t at = j < length ? j : f->n - j;
-        double complex a = number_at(f, f->in, f->call.kernel == HT_KERNEL_FFT_REAL,
+        double complex a = number_at(f, f->in.data, f->call.kernel == HT_KERNEL_FFT_REAL,
                                      (o * length + at) * f->inner + i);
 
         if (half)
@@ -49,7 +49,7 @@ static void check(ht_fft_call *f, int (*run)(const ht_fft_call *f))
     for (int64_t o = 0; o < f->outer; o++) {
         for (int64_t k = 0; k < count; k++) {
             for (int64_t i = 0; i < f->inner; i++) {
-                const double complex y = number_at(f, f->out, to_real,
+                const double complex y = number_at(f, f->out.data, to_real,
                                                    (o * count + k) * f->inner + i);
 
                 assert_true(cabs(y - element(f, o, k, i)) <=
@@ -65,9 +65,9 @@ static void fill(ht_fft_call *f, int64_t numbers)
         const double value = cos((double)(i * i % 97));
 
         if (f->call.dtype == HT_COMPLEX64)
-            ((float *)(uintptr_t)f->in)[i] = (float)value;
+            ((float *)f->in.data)[i] = (float)value;
         else
-            ((double *)(uintptr_t)f->in)[i] = value;
+            ((double *)f->in.data)[i] = value;
     }
 }
 
@@ -90,13 +90,13 @@ static void every_kernel_is_the_definition(void **state)
                                  .scale = 0.5};
                 const int64_t numbers = 2 * f.outer * f.inner * (f.n + 2);
 
-                f.in = calloc((size_t)numbers, sizeof(double));
-                f.out = calloc((size_t)numbers, sizeof(double));
+                f.in.data = calloc((size_t)numbers, sizeof(double));
+                f.out.data = calloc((size_t)numbers, sizeof(double));
                 fill(&f, numbers);
                 check(&f, run_kernel);
                 check(&f, ht__cpu_fft_plain);
-                free((void *)(uintptr_t)f.in);
-                free(f.out);
+                free(f.in.data);
+                free(f.out.data);
             }
         }
     }
@@ -114,7 +114,7 @@ static void twiddles_are_roots_of_unity(void **state)
         .column = 77,
         .order = order,
         .sign = -1,
-        .x = x};
+        .x.data = x};
 
     (void)state;
     for (int square = 0; square < 2; square++) {

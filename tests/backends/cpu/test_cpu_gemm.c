@@ -46,7 +46,7 @@ static void make_product(product *p, ht_dtype dtype)
     g->a_step = pick(2) * 100;
     g->b_step = pick(2) * 110;
     g->c_step = g->m * g->ldc + pick(3);
-    g->bias = pick(2) ? p->bias : NULL;
+    g->bias.data = pick(2) ? p->bias : NULL;
     fill(p->a, -3);
     fill(p->b, -3);
     fill(p->bias, 1);
@@ -73,7 +73,7 @@ static void expect_product(product *p, double square, double one)
                    b[g->trans_b ? column * g->ldb + l : l * g->ldb + column];
         sum *= g->alpha * square;
         sum += g->beta == 0 ? 0 : g->beta * *c;
-        sum += g->bias != NULL ? one * p->bias[column] : 0;
+        sum += g->bias.data != NULL ? one * p->bias[column] : 0;
         *c = g->epilogue == HT_EPILOGUE_RELU ? fmax(sum, 0) : sum;
     }
 }
@@ -107,10 +107,10 @@ static void check_product(ht_dtype dtype)
     to_dtype(dtype, b, p.b);
     to_dtype(dtype, bias, p.bias);
     to_dtype(dtype, c, p.c);
-    p.g.a = a;
-    p.g.b = b;
-    p.g.c = c;
-    p.g.bias = p.g.bias != NULL ? bias : NULL;
+    p.g.a.data = a;
+    p.g.b.data = b;
+    p.g.c.data = c;
+    p.g.bias.data = p.g.bias.data != NULL ? bias : NULL;
     assert_int_equal(cpu_run(ht__cpu_kernels(), HT_KERNEL_GEMM, dtype, &p.g), 0);
     expect_product(&p, ht_dtype_is_complex(dtype) ? 0.75 : 1, 1);
     assert_product(&p, dtype, c, 0);
@@ -152,9 +152,9 @@ static void test_complex_numbers_have_no_epilogue(void **state)
                       .ldc = 1,
                       .batch = 1,
                       .alpha = 1,
-                      .a = one,
-                      .b = one,
-                      .c = c};
+                      .a.data = one,
+                      .b.data = one,
+                      .c.data = c};
 
     (void)state;
     ht_error_clear();
@@ -180,9 +180,9 @@ static void test_integers_have_plain_products_alone(void **state)
                          .batch = 1,
                          .alpha = 1,
                          .beta = 1,
-                         .a = a,
-                         .b = b,
-                         .c = c};
+                         .a = CPU_AT(a),
+                         .b = CPU_AT(b),
+                         .c.data = c};
     ht_kernel_fn *gemm = ht__cpu_kernel(HT_KERNEL_GEMM, HT_INT32);
 
     (void)state;
@@ -195,9 +195,9 @@ static void test_integers_have_plain_products_alone(void **state)
     call.beta = 0.5;
     assert_int_equal(gemm(NULL, &call.call), HT_KERNEL_REFUSED);
     call.beta = 1;
-    call.bias = b;
+    call.bias = CPU_AT(b);
     assert_int_equal(gemm(NULL, &call.call), HT_KERNEL_REFUSED);
-    call.bias = NULL;
+    call.bias.data = NULL;
     call.epilogue = HT_EPILOGUE_RELU;
     assert_int_equal(gemm(NULL, &call.call), HT_KERNEL_REFUSED);
 }

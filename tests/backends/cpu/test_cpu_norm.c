@@ -34,12 +34,12 @@ static ht_norm_channels_call prepare_call(double count)
                                    .count = count,
                                    .eps = 0.01,
                                    .momentum = 0.3,
-                                   .moments = moments,
-                                   .weight = weight,
-                                   .bias = bias,
-                                   .running_mean = running_mean,
-                                   .running_var = running_var,
-                                   .channel = channel};
+                                   .moments = CPU_AT(moments),
+                                   .weight = CPU_AT(weight),
+                                   .bias = CPU_AT(bias),
+                                   .running_mean = CPU_AT(running_mean),
+                                   .running_var = CPU_AT(running_var),
+                                   .channel = CPU_AT(channel)};
 }
 
 static void prepare(int level, ht_dtype dtype, ht_norm_channels_call call)
@@ -87,15 +87,15 @@ static void check_training(int level, ht_dtype dtype, int64_t outer, int64_t inn
                             .channels = CHANNELS,
                             .inner = inner,
                             .count = count,
-                            .x = x,
-                            .moments = moments,
-                            .channel = channel,
-                            .sums = sums};
+                            .x = CPU_AT(x),
+                            .moments = CPU_AT(moments),
+                            .channel = CPU_AT(channel),
+                            .sums = CPU_AT(sums)};
     ht_norm_call forward = n, backward = n;
 
-    forward.y = y;
-    backward.y = dy;
-    backward.dx = dx;
+    forward.y.data = y;
+    backward.y.data = dy;
+    backward.dx.data = dx;
     fill(dtype, x, outer * CHANNELS * inner, 1, 1);
     fill(dtype, dy, outer * CHANNELS * inner, -1, 2);
     run(level, HT_KERNEL_NORM_MOMENTS, dtype, n);
@@ -137,11 +137,11 @@ static void backward_of_fixed_statistics(void **state)
     const ht_norm_call n = {.outer = 2,
                             .channels = CHANNELS,
                             .inner = 5,
-                            .x = x,
-                            .y = dy,
-                            .dx = dx,
-                            .channel = channel,
-                            .sums = sums};
+                            .x = CPU_AT(x),
+                            .y = CPU_AT(dy),
+                            .dx = CPU_AT(dx),
+                            .channel = CPU_AT(channel),
+                            .sums = CPU_AT(sums)};
 
     (void)state;
     fill(HT_FLOAT64, x, 10 * CHANNELS, 1, 1);
@@ -179,8 +179,8 @@ static void check_channel(const ht_norm_channels_call *n, ht_dtype dtype, int64_
     assert_near(HT_FLOAT64, mean[c], average, 1);
     assert_near(HT_FLOAT64, invstd[c], expected, 1);
     assert_near(HT_FLOAT64, scale[c],
-                n->weight != NULL ? cpu_get(dtype, weight, c) * expected : expected, 1);
-    assert_near(HT_FLOAT64, shift[c], n->bias != NULL ? cpu_get(dtype, bias, c) : 0, 1);
+                n->weight.data != NULL ? cpu_get(dtype, weight, c) * expected : expected, 1);
+    assert_near(HT_FLOAT64, shift[c], n->bias.data != NULL ? cpu_get(dtype, bias, c) : 0, 1);
 }
 
 /* From the moments of 7 values; option: bit 0 without weight, bit 1 without bias, bit 2 tracked. */
@@ -192,8 +192,8 @@ static void check_moments(int level, ht_dtype dtype, int option)
     set_up_statistics(dtype);
     memcpy(mean_before, running_mean, sizeof mean_before);
     memcpy(var_before, running_var, sizeof var_before);
-    n.weight = option & 1 ? NULL : weight;
-    n.bias = option & 2 ? NULL : bias;
+    n.weight.data = option & 1 ? NULL : weight;
+    n.bias.data = option & 2 ? NULL : bias;
     n.track = option & 4;
     prepare(level, dtype, n);
     for (int64_t c = 0; c < CHANNELS; c++) {
@@ -219,7 +219,7 @@ static void check_no_moments(int level, ht_dtype dtype)
 
     set_up_statistics(dtype);
     memcpy(before, running_var, sizeof before);
-    n.moments = NULL;
+    n.moments.data = NULL;
     n.track = true;
     prepare(level, dtype, n);
     for (int64_t c = 0; c < CHANNELS; c++)
@@ -262,11 +262,11 @@ static void nothing_has_moments_of_zero(void **state)
     const ht_norm_call n = {.outer = 0,
                             .channels = CHANNELS,
                             .inner = 4,
-                            .x = x,
-                            .y = dy,
-                            .moments = moments,
-                            .channel = channel,
-                            .sums = sums};
+                            .x = CPU_AT(x),
+                            .y = CPU_AT(dy),
+                            .moments = CPU_AT(moments),
+                            .channel = CPU_AT(channel),
+                            .sums = CPU_AT(sums)};
 
     (void)state;
     for (int level = 0; level < level_count; level++) {

@@ -69,9 +69,9 @@ static void fill(float *x, int64_t count)
 
 static int run(ht_kernel kernel, ht_pool_call p, float *x, float *y, int32_t *index)
 {
-    p.x = x;
-    p.y = y;
-    p.index = index;
+    p.x.data = x;
+    p.y.data = y;
+    p.index.data = index;
     return cpu_run(ht__cpu_kernels(), kernel, HT_FLOAT32, &p);
 }
 

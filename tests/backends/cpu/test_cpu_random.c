@@ -26,9 +26,9 @@ static void philox_known_answers(void **state)
     assert_memory_equal(words, pi, sizeof pi);
 }
 
-static ht_random_call job(void)
+static ht_random_draw job(void)
 {
-    ht_random_call draw = {.seed = 42, .draw = 7, .outer = 1, .inner = N};
+    ht_random_draw draw = {.seed = 42, .draw = 7, .outer = 1, .inner = N};
 
     draw.inner_global = N;
     draw.a = -1;
@@ -38,10 +38,11 @@ static ht_random_call job(void)
     return draw;
 }
 
-static void run(int level, ht_kernel kind, ht_dtype dtype, ht_random_call draw, void *out)
+static void run(int level, ht_kernel kind, ht_dtype dtype, ht_random_draw draw, void *out)
 {
-    draw.out = out;
-    assert_int_equal(cpu_run(&levels[level].kernels, kind, dtype, &draw), 0);
+    ht_random_call call = {.out = CPU_AT(out), .draw = draw};
+
+    assert_int_equal(cpu_run(&levels[level].kernels, kind, dtype, &call), 0);
 }
 
 static bool has(ht_dtype dtype, ht_kernel kind)
@@ -57,7 +58,7 @@ static void check_slabs(ht_kernel kind, ht_dtype dtype)
 
     run(0, kind, dtype, job(), whole);
     for (int l = 0; l < level_count; l++) {
-        ht_random_call draw = job();
+        ht_random_draw draw = job();
 
         for (int64_t start = 0, n = 1; start + n <= N; start += n, n = n * 2 + 1) {
             draw.start = start;
@@ -89,7 +90,7 @@ static void slabs_and_levels_agree(void **state)
 static void another_seed_or_draw_differs(void **state)
 {
     float base[N], other[N];
-    ht_random_call draw = job();
+    ht_random_draw draw = job();
 
     (void)state;
     run(0, HT_KERNEL_RANDOM_UNIFORM, HT_FLOAT32, draw, base);
@@ -125,7 +126,7 @@ static void moments(void **state)
 {
     enum { MANY = 1000000 };
     float *value = malloc(MANY * sizeof *value);
-    const ht_random_call draw = {.seed = 5, .outer = 1, .inner = MANY, .a = 0, .b = 1};
+    const ht_random_draw draw = {.seed = 5, .outer = 1, .inner = MANY, .a = 0, .b = 1};
 
     (void)state;
     for (ht_kernel kind = HT_KERNELS_RANDOM; kind < HT_KERNELS_RANDOM_END; kind++) {
@@ -155,7 +156,7 @@ static void moments(void **state)
 static void intervals_are_half_open(void **state)
 {
     static char value[N * 8];
-    ht_random_call draw = job();
+    ht_random_draw draw = job();
     bool seen[10] = {false};
 
     (void)state;
@@ -181,10 +182,10 @@ static void dropout(void **state)
     static float x[N], y[N], dx[N];
     static uint8_t mask[N], base[N];
     const double p = 0.25;
-    ht_dropout_call forward = {.draw = {.seed = 3, .draw = 4, .outer = 1, .inner = N, .a = p},
-                               .x = x,
-                               .y = y,
-                               .mask = mask};
+    ht_dropout_call forward = {.x = CPU_AT(x),
+                               .y = CPU_AT(y),
+                               .mask = CPU_AT(mask),
+                               .draw = {.seed = 3, .draw = 4, .outer = 1, .inner = N, .a = p}};
     int64_t kept = 0;
 
     (void)state;
@@ -193,7 +194,7 @@ static void dropout(void **state)
     for (int l = 0; l < level_count; l++) {
         ht_dropout_call backward = forward;
 
-        backward.y = dx;
+        backward.y.data = dx;
         assert_int_equal(
             cpu_run(&levels[l].kernels, HT_KERNEL_DROPOUT_FORWARD, HT_FLOAT32, &forward), 0);
         assert_int_equal(

@@ -35,7 +35,7 @@ static ht_reduction reduction(int64_t outputs, int64_t between, int64_t reduced,
     ht_reduction r = {.loop = {.ndim = 1,
                                .shape = {outputs},
                                .stride = {{1}, {between}, {1}},
-                               .data = {y, x, position}},
+                               .operand = {CPU_AT(y), CPU_AT(x), CPU_AT(position)}},
                       .ndim = 1,
                       .shape = {reduced},
                       .stride = {step}};
@@ -85,7 +85,7 @@ static void check_wide(const ht_kernel_table *k, ht_dtype dtype, ht_reduction *r
         ht_reduction job = *r;
 
         job.divisor = 3;
-        job.loop.data[0] = found[i];
+        job.loop.operand[0].data = found[i];
         assert_int_equal(cpu_run(k, ids[i], dtype, &job), 0);
     }
     for (int64_t o = 0; o < r->loop.shape[0]; o++) {
@@ -110,7 +110,7 @@ static void check_moments(const ht_kernel_table *k, ht_dtype dtype, ht_reduction
         ht_reduction job = *r;
 
         job.divisor = 1;
-        job.loop.data[0] = found[i];
+        job.loop.operand[0].data = found[i];
         job.loop.stride[0][0] = i == 0 ? 1 : 6;
         assert_int_equal(cpu_run(k, i == 0 ? HT_KERNEL_SPREAD : HT_KERNEL_MOMENTS, dtype, &job), 0);
     }
@@ -271,11 +271,13 @@ static void nothing_sums_to_zero(void **state)
 /* (7, 5, 11) over its outer and inner axis: positions count through both. */
 static void two_axes(void **state)
 {
-    ht_reduction r = {
-        .loop = {.ndim = 1, .shape = {5}, .stride = {{1}, {11}, {1}}, .data = {y, x, position}},
-        .ndim = 2,
-        .shape = {7, 11},
-        .stride = {55, 1}};
+    ht_reduction r = {.loop = {.ndim = 1,
+                               .shape = {5},
+                               .stride = {{1}, {11}, {1}},
+                               .operand = {CPU_AT(y), CPU_AT(x), CPU_AT(position)}},
+                      .ndim = 2,
+                      .shape = {7, 11},
+                      .stride = {55, 1}};
 
     (void)state;
     for (int64_t i = 0; i < 7 * 5 * 11; i++)
@@ -364,7 +366,10 @@ static void sums_are_kept_in_double(void **state)
 {
     enum { N = 1000000 };
     float *many = malloc(N * sizeof *many), sum;
-    ht_reduction r = {.loop = {.ndim = 1, .shape = {1}, .stride = {{1}, {1}}, .data = {&sum, many}},
+    ht_reduction r = {.loop = {.ndim = 1,
+                               .shape = {1},
+                               .stride = {{1}, {1}},
+                               .operand = {CPU_AT(&sum), CPU_AT(many)}},
                       .ndim = 1,
                       .shape = {N},
                       .stride = {1}};
@@ -389,7 +394,8 @@ static void check_cumulative(const ht_kernel_table *k, ht_dtype dtype, bool alon
                           : ht_dtype_is_floating(dtype) ? HT_FLOAT64
                                                         : HT_INT64;
     char start[41 * MAX_BYTES];
-    ht_cumulation c = {.loop = {.ndim = 1, .data = {y, x, started ? start : NULL}}};
+    ht_cumulation c = {
+        .loop = {.ndim = 1, .operand = {CPU_AT(y), CPU_AT(x), CPU_AT(started ? start : NULL)}}};
 
     c.loop.shape[0] = along_rows ? rows : columns;
     c.loop.stride[0][0] = c.loop.stride[1][0] = along_rows ? columns : 1;
@@ -433,11 +439,13 @@ static void long_cumulative_sums(void **state)
     for (int job = 0; job < 3 * 2; job++) {
         const ht_dtype dtype = dtypes[job / 2];
         const int64_t lines = job % 2 ? 4 : 1;
-        ht_cumulation c = {
-            .loop = {.ndim = 1, .shape = {lines}, .stride = {{1}, {1}}, .data = {y, x}},
-            .count = (MAX - 3) / lines,
-            .out_stride = lines,
-            .in_stride = lines};
+        ht_cumulation c = {.loop = {.ndim = 1,
+                                    .shape = {lines},
+                                    .stride = {{1}, {1}},
+                                    .operand = {CPU_AT(y), CPU_AT(x)}},
+                           .count = (MAX - 3) / lines,
+                           .out_stride = lines,
+                           .in_stride = lines};
 
         for (int64_t i = 0; i < MAX; i++)
             cpu_set(dtype, x, i, cpu_random(&seed) - 0.5);

@@ -13,8 +13,9 @@ static _Alignas(64) char x[ROWS * MAX * 8], y[ROWS * MAX * 8], dx[ROWS * MAX * 8
 
 static void check(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
 {
-    ht_rows_call forward = {.rows = ROWS, .columns = columns, .x = x, .y = y};
-    ht_rows_call backward = {.rows = ROWS, .columns = columns, .x = dx, .y = y, .dy = x};
+    ht_rows_call forward = {.rows = ROWS, .columns = columns, .x = CPU_AT(x), .y = CPU_AT(y)};
+    ht_rows_call backward = {
+        .rows = ROWS, .columns = columns, .x = CPU_AT(dx), .y = CPU_AT(y), .dy = CPU_AT(x)};
     uint64_t state = (uint64_t)columns;
 
     for (int64_t i = 0; i < ROWS * columns; i++)
@@ -54,7 +55,7 @@ static void log_softmax(void **state)
 /* Two rows of three classes. */
 static ht_rows_call nll_call(const int64_t *target)
 {
-    return (ht_rows_call){.rows = 2, .columns = 3, .ignore = -100, .target = target};
+    return (ht_rows_call){.rows = 2, .columns = 3, .ignore = -100, .target = CPU_AT(target)};
 }
 
 static void nll(void **state)
@@ -69,13 +70,13 @@ static void nll(void **state)
     for (int l = 0; l < level_count; l++) {
         ht_rows_call forward = nll_call(target), backward = nll_call(target);
 
-        forward.x = scores;
-        forward.y = loss;
+        forward.x.data = scores;
+        forward.y.data = loss;
         assert_int_equal(cpu_run(&levels[l].kernels, HT_KERNEL_NLL_FORWARD, HT_FLOAT32, &forward),
                          0);
         assert_true(loss[0] == 3 && loss[1] == 0);
-        backward.x = gradient;
-        backward.dy = weight;
+        backward.x.data = gradient;
+        backward.dy = CPU_AT(weight);
         assert_int_equal(cpu_run(&levels[l].kernels, HT_KERNEL_NLL_BACKWARD, HT_FLOAT32, &backward),
                          0);
         for (int i = 0; i < 6; i++)
@@ -91,8 +92,8 @@ static void target_outside_is_named(void **state)
     const char *message;
 
     (void)state;
-    rows.x = scores;
-    rows.y = loss;
+    rows.x.data = scores;
+    rows.y.data = loss;
     assert_int_not_equal(cpu_run(&levels[0].kernels, HT_KERNEL_NLL_FORWARD, HT_FLOAT32, &rows), 0);
     assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
     assert_string_equal(message, "target 3 of row 1 is outside the 3 classes");
@@ -113,8 +114,8 @@ static void target_outside_has_no_gradient(void **state)
 
             for (int i = 0; i < 12; i++)
                 around[i] = 7;
-            rows.x = around + 3;
-            rows.dy = weight;
+            rows.x.data = around + 3;
+            rows.dy = CPU_AT(weight);
             assert_int_equal(cpu_run(&levels[l].kernels, HT_KERNEL_NLL_BACKWARD, HT_FLOAT32, &rows),
                              0);
             for (int i = 0; i < 12; i++)

@@ -37,11 +37,12 @@ typedef struct job {
 
 static ht_update_part make_part(arrays *a, int64_t n, int64_t step)
 {
-    return (ht_update_part){.param = a->param,
-                            .grad = a->grad,
-                            .state = {a->state[0], a->state[1], a->state[2]},
-                            .n = n,
-                            .step = step};
+    return (ht_update_part){
+        .param = CPU_AT(a->param),
+        .grad = CPU_AT(a->grad),
+        .state = {CPU_AT(a->state[0]), CPU_AT(a->state[1]), CPU_AT(a->state[2])},
+        .n = n,
+        .step = step};
 }
 
 static job make_job(arrays *a, int64_t n, int64_t step)
@@ -54,8 +55,8 @@ static job make_job(arrays *a, int64_t n, int64_t step)
                           .momentum = 0.8,
                           .dampening = 0.3,
                           .grad_scale = 0.5,
-                          .count = 1,
-                          .parts = offsetof(job, part)},
+                          .call.rows = 1,
+                          .call.table = offsetof(job, part)},
                  .part = {make_part(a, n, step)}};
 }
 
@@ -63,7 +64,7 @@ static void run(int level, ht_kernel kind, ht_dtype dtype, job *j)
 {
     assert_ptr_equal(ht_update_parts(&j->call), j->part);
     assert_int_equal(cpu_run_bytes(&levels[level].kernels, kind, dtype, j,
-                                   sizeof j->call + (size_t)j->call.count * sizeof *j->part),
+                                   sizeof j->call + (size_t)j->call.call.rows * sizeof *j->part),
                      0);
 }
 
@@ -80,7 +81,9 @@ static void reference(ht_kernel kind, const job *j, double *p, double grad, doub
         g += u->weight_decay * *p;
     if (kind == HT_KERNEL_UPDATE_SGD) {
         s[0] = step == 1 ? g : u->momentum * s[0] + (1 - u->dampening) * g;
-        *p -= u->lr * (j->part->state[0] == NULL ? g : u->nesterov ? g + u->momentum * s[0] : s[0]);
+        *p -= u->lr * (j->part->state[0].data == NULL ? g
+                       : u->nesterov                  ? g + u->momentum * s[0]
+                                                      : s[0]);
     } else if (kind == HT_KERNEL_UPDATE_ADAM) {
         s[0] = u->beta1 * s[0] + (1 - u->beta1) * g;
         s[1] = u->beta2 * s[1] + (1 - u->beta2) * g * g;
@@ -125,7 +128,7 @@ static job configured(ht_kernel kind, arrays *a, int64_t n, int option, int step
     if (option & 4) {
         j.call.momentum = 0;
         if (kind == HT_KERNEL_UPDATE_SGD)
-            j.part->state[0] = NULL;
+            j.part->state[0].data = NULL;
     }
     return j;
 }
@@ -199,7 +202,7 @@ static void parts_are_updated_alike(void **state)
         for (int l = 0; l < level_count; l++) {
             job all = make_job(&together[0], 0, 0);
 
-            all.call.count = PARTS;
+            all.call.call.rows = PARTS;
             for (int i = 0; i < PARTS; i++) {
                 job one = make_job(&apart[i], n[i], step[i]);
 
@@ -250,7 +253,7 @@ static void factor_scales_gradients(void **state)
 
             fill(&by_factor, HT_FLOAT32);
             fill(&by_scale, HT_FLOAT32);
-            j.call.factor = &factor;
+            j.call.factor = CPU_AT(&factor);
             scaled.call.grad_scale *= factor;
             run(l, kind, HT_FLOAT32, &j);
             run(l, kind, HT_FLOAT32, &scaled);
@@ -272,8 +275,8 @@ static void unless_holds_the_step_back(void **state)
 
                 fill(&before, HT_FLOAT64);
                 got = done = before;
-                j.call.unless = &unless[i];
-                j.call.count = plain.call.count = 2; /* a second step for the same */
+                j.call.unless = CPU_AT(&unless[i]);
+                j.call.call.rows = plain.call.call.rows = 2; /* a second step for the same */
                 j.part[1] = j.part[0];
                 plain.part[1] = plain.part[0];
                 run(l, kind, HT_FLOAT64, &j);

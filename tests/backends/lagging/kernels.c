@@ -7,7 +7,7 @@
 /* Where element `index` of the loop, counted row by row, lies in an operand. */
 static const float *element(const ht_loop *loop, int operand, int64_t index)
 {
-    const float *data = loop->data[operand];
+    const float *data = loop->operand[operand].data;
     int64_t at = 0;
 
     if (data == NULL)

@@ -269,16 +269,17 @@ struct translation {
     bool failed;
 };
 
-static void translate(void **at, int64_t begin, int64_t end, bool written, void *user)
+static void translate(ht_kernel_operand *operand, void *user)
 {
     struct translation *t = user;
-    char *first = (char *)*at + begin, *last = (char *)*at + (end > begin ? end - 1 : begin);
+    const int64_t begin = operand->begin, end = operand->end;
+    char *first = (char *)operand->data + begin,
+         *last = end > begin ? first + (end - begin - 1) : first;
 
-    (void)written;
     if (reach(t->of, first, t->what) == NULL || reach(t->of, last, t->what) == NULL)
         t->failed = true;
     else
-        *at = (char *)lag_memory_real(t->of->memory, first) - begin;
+        operand->data = (char *)lag_memory_real(t->of->memory, first) - begin;
 }
 
 /* Every kernel: later. */
@@ -295,6 +296,11 @@ static int run_later(void *stream, const ht_kernel_call *call)
     }
     if (own == NULL) {
         lag_core->fail("lag: out of memory for a call");
+        return 1;
+    }
+    if (call->operands == 0) {
+        lag_core->fail("lag: %s: kernel %d has no operands", call->what, call->kernel);
+        free(own);
         return 1;
     }
     memcpy(own, call, call->bytes);

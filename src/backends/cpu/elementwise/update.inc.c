@@ -15,7 +15,8 @@ HT_INLINE T NAME(update_gradient)(T gradient, T scale, T parameter, T decay)
 
 HT_INLINE T NAME(update_scale)(const ht_update_call *u)
 {
-    const double scale = u->factor != NULL ? u->grad_scale * *u->factor : u->grad_scale;
+    const double *factor = u->factor.data;
+    const double scale = factor != NULL ? u->grad_scale * *factor : u->grad_scale;
 
     return (T)(u->maximize ? -scale : scale);
 }
@@ -23,8 +24,8 @@ HT_INLINE T NAME(update_scale)(const ht_update_call *u)
 static void NAME(update_sgd_plain)(const ht_update_call *u, const ht_update_part *part)
 {
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
-    const T *gradient = part->grad;
-    T *parameter = part->param;
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data;
 
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++)
@@ -37,8 +38,8 @@ static void NAME(update_sgd_momentum)(const ht_update_call *u, const ht_update_p
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
     const T momentum = (T)u->momentum, weight = (T)(1 - u->dampening);
     const bool first = part->step == 1, nesterov = u->nesterov;
-    const T *gradient = part->grad;
-    T *parameter = part->param, *buffer = part->state[0];
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *buffer = part->state[0].data;
 
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++) {
@@ -52,7 +53,7 @@ static void NAME(update_sgd_momentum)(const ht_update_call *u, const ht_update_p
 
 static void NAME(update_sgd)(const ht_update_call *u, const ht_update_part *part)
 {
-    if (part->state[0] == NULL)
+    if (part->state[0].data == NULL)
         NAME(update_sgd_plain)(u, part);
     else
         NAME(update_sgd_momentum)(u, part);
@@ -66,8 +67,8 @@ static void NAME(update_adam)(const ht_update_call *u, const ht_update_part *par
     const T weight1 = (T)(1 - u->beta1), weight2 = (T)(1 - u->beta2);
     const T correction2 = (T)sqrt(1 - pow(u->beta2, (double)part->step));
     const T step_size = (T)(u->lr / (1 - pow(u->beta1, (double)part->step)));
-    const T *gradient = part->grad;
-    T *parameter = part->param, *first = part->state[0], *second = part->state[1];
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *first = part->state[0].data, *second = part->state[1].data;
 
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++) {
@@ -86,8 +87,9 @@ static void NAME(update_adadelta)(const ht_update_call *u, const ht_update_part 
 {
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
     const T rho = (T)u->beta1, weight = (T)(1 - u->beta1), eps = (T)u->eps;
-    const T *gradient = part->grad;
-    T *parameter = part->param, *square = part->state[0], *accumulated = part->state[1];
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *square = part->state[0].data,
+      *accumulated = part->state[1].data;
 
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++) {
@@ -109,9 +111,9 @@ HT_INLINE void NAME(update_rmsprop_walk)(const ht_update_call *u, const ht_updat
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;
     const T alpha = (T)u->beta1, weight = (T)(1 - u->beta1), eps = (T)u->eps;
     const T momentum = (T)u->momentum;
-    const T *gradient = part->grad;
-    T *parameter = part->param, *square = part->state[0];
-    T *mean = part->state[1], *buffer = part->state[centered ? 2 : 1];
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *square = part->state[0].data;
+    T *mean = part->state[1].data, *buffer = part->state[centered ? 2 : 1].data;
 
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++) {
@@ -149,8 +151,8 @@ static void NAME(update_adagrad)(const ht_update_call *u, const ht_update_part *
 {
     const T scale = NAME(update_scale)(u), decay = (T)u->weight_decay, eps = (T)u->eps;
     const T lr = (T)(u->lr / (1 + (double)(part->step - 1) * u->beta1));
-    const T *gradient = part->grad;
-    T *parameter = part->param, *sum = part->state[0];
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *sum = part->state[0].data;
 
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++) {
@@ -167,8 +169,8 @@ static void NAME(update_adamax)(const ht_update_call *u, const ht_update_part *p
     const T scale = NAME(update_scale)(u), decay = (T)u->weight_decay, eps = (T)u->eps;
     const T beta1 = (T)u->beta1, beta2 = (T)u->beta2, weight = (T)(1 - u->beta1);
     const T step_size = (T)(u->lr / (1 - pow(u->beta1, (double)part->step)));
-    const T *gradient = part->grad;
-    T *parameter = part->param, *mean = part->state[0], *norm = part->state[1];
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *mean = part->state[0].data, *norm = part->state[1].data;
 
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++) {
@@ -188,10 +190,11 @@ HT_INLINE int NAME(for_each_part)(const ht_kernel_call *call,
 {
     const ht_update_call *update = (const ht_update_call *)call;
     const ht_update_part *part = ht_update_parts(update);
+    const double *unless = update->unless.data;
 
-    if (update->unless != NULL && *update->unless != 0)
+    if (unless != NULL && *unless != 0)
         return 0;
-    for (int64_t i = 0; i < update->count; i++)
+    for (uint32_t i = 0; i < call->rows; i++)
         step(update, &part[i]);
     return 0;
 }

@@ -25,12 +25,12 @@ static void scale_all(const ht_fft_call *f)
     const int64_t count = f->scale != 1 ? reals_of(f) : 0;
 
     if (f->call.dtype == HT_COMPLEX64) {
-        float *x = f->out, factor = (float)f->scale;
+        float *x = f->out.data, factor = (float)f->scale;
 
         for (int64_t i = 0; i < count; i++)
             x[i] *= factor;
     } else {
-        double *x = f->out;
+        double *x = f->out.data;
 
         for (int64_t i = 0; i < count; i++)
             x[i] *= f->scale;

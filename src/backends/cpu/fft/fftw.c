@@ -15,8 +15,8 @@
 
 static int aligned(const ht_fft_call *f)
 {
-    return fftw_alignment_of((double *)(uintptr_t)f->in) == 0 &&
-           fftw_alignment_of((double *)f->out) == 0;
+    return fftw_alignment_of((double *)f->in.data) == 0 &&
+           fftw_alignment_of((double *)f->out.data) == 0;
 }
 
 static unsigned flags_of(const ht_fft_call *f)
@@ -26,38 +26,38 @@ static unsigned flags_of(const ht_fft_call *f)
 
 static void *make_double(const ht_fft_call *f)
 {
-    void *in = (void *)(uintptr_t)f->in;
+    void *in = f->in.data;
     const int64_t half = f->n / 2 + 1;
     const unsigned flags = flags_of(f);
 
     if (f->call.kernel == HT_KERNEL_FFT_REAL) {
         DIMS(fftw, f, f->n, half);
-        return fftw_plan_guru64_dft_r2c(1, &line, 2, all, in, f->out, flags);
+        return fftw_plan_guru64_dft_r2c(1, &line, 2, all, in, f->out.data, flags);
     }
     if (f->call.kernel == HT_KERNEL_FFT_HERMITIAN) {
         DIMS(fftw, f, half, f->n);
-        return fftw_plan_guru64_dft_c2r(1, &line, 2, all, in, f->out, flags);
+        return fftw_plan_guru64_dft_c2r(1, &line, 2, all, in, f->out.data, flags);
     }
     DIMS(fftw, f, f->n, f->n);
-    return fftw_plan_guru64_dft(1, &line, 2, all, in, f->out, f->sign, flags);
+    return fftw_plan_guru64_dft(1, &line, 2, all, in, f->out.data, f->sign, flags);
 }
 
 static void *make_float(const ht_fft_call *f)
 {
-    void *in = (void *)(uintptr_t)f->in;
+    void *in = f->in.data;
     const int64_t half = f->n / 2 + 1;
     const unsigned flags = flags_of(f);
 
     if (f->call.kernel == HT_KERNEL_FFT_REAL) {
         DIMS(fftwf, f, f->n, half);
-        return fftwf_plan_guru64_dft_r2c(1, &line, 2, all, in, f->out, flags);
+        return fftwf_plan_guru64_dft_r2c(1, &line, 2, all, in, f->out.data, flags);
     }
     if (f->call.kernel == HT_KERNEL_FFT_HERMITIAN) {
         DIMS(fftwf, f, half, f->n);
-        return fftwf_plan_guru64_dft_c2r(1, &line, 2, all, in, f->out, flags);
+        return fftwf_plan_guru64_dft_c2r(1, &line, 2, all, in, f->out.data, flags);
     }
     DIMS(fftwf, f, f->n, f->n);
-    return fftwf_plan_guru64_dft(1, &line, 2, all, in, f->out, f->sign, flags);
+    return fftwf_plan_guru64_dft(1, &line, 2, all, in, f->out.data, f->sign, flags);
 }
 
 static void destroy_double(void *plan)
@@ -72,33 +72,34 @@ static void destroy_float(void *plan)
 
 static void run_double(const ht_fft_call *f, void *plan)
 {
-    void *in = (void *)(uintptr_t)f->in;
+    void *in = f->in.data;
 
     if (f->call.kernel == HT_KERNEL_FFT_REAL)
-        fftw_execute_dft_r2c(plan, in, f->out);
+        fftw_execute_dft_r2c(plan, in, f->out.data);
     else if (f->call.kernel == HT_KERNEL_FFT_HERMITIAN)
-        fftw_execute_dft_c2r(plan, in, f->out);
+        fftw_execute_dft_c2r(plan, in, f->out.data);
     else
-        fftw_execute_dft(plan, in, f->out);
+        fftw_execute_dft(plan, in, f->out.data);
 }
 
 static void run_float(const ht_fft_call *f, void *plan)
 {
-    void *in = (void *)(uintptr_t)f->in;
+    void *in = f->in.data;
 
     if (f->call.kernel == HT_KERNEL_FFT_REAL)
-        fftwf_execute_dft_r2c(plan, in, f->out);
+        fftwf_execute_dft_r2c(plan, in, f->out.data);
     else if (f->call.kernel == HT_KERNEL_FFT_HERMITIAN)
-        fftwf_execute_dft_c2r(plan, in, f->out);
+        fftwf_execute_dft_c2r(plan, in, f->out.data);
     else
-        fftwf_execute_dft(plan, in, f->out);
+        fftwf_execute_dft(plan, in, f->out.data);
 }
 
 int ht__cpu_fft_fftw(const ht_fft_call *f)
 {
     const bool single = f->call.dtype == HT_COMPLEX64;
-    const ht_fft_key key = {f->call.kernel, f->call.dtype, f->outer,        f->n,
-                            f->inner,       f->sign,       f->in == f->out, aligned(f)};
+    const ht_fft_key key = {
+        f->call.kernel, f->call.dtype, f->outer, f->n, f->inner, f->sign, f->in.data == f->out.data,
+        aligned(f)};
     ht_fft_plan *plan = ht__cpu_fft_plan(&key, single ? make_float : make_double,
                                          single ? destroy_float : destroy_double, f);
 

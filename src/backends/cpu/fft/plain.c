@@ -224,11 +224,11 @@ static void load(const ht_fft_call *f, int64_t first, complex_pair *line)
         const int64_t at = first + j * f->inner;
 
         if (f->call.kernel == HT_KERNEL_FFT_REAL) {
-            line[j] = (complex_pair){number_at(single, f->in, at), 0};
+            line[j] = (complex_pair){number_at(single, f->in.data, at), 0};
             continue;
         }
-        line[j].re = number_at(single, f->in, 2 * at);
-        line[j].im = -f->sign * number_at(single, f->in, 2 * at + 1);
+        line[j].re = number_at(single, f->in.data, 2 * at);
+        line[j].im = -f->sign * number_at(single, f->in.data, 2 * at + 1);
     }
     if (!half)
         return;
@@ -248,11 +248,11 @@ static void store(const ht_fft_call *f, int64_t first, const complex_pair *line)
         const int64_t at = first + k * f->inner;
 
         if (f->call.kernel == HT_KERNEL_FFT_HERMITIAN) {
-            put_number(single, f->out, at, f->scale * line[k].re);
+            put_number(single, f->out.data, at, f->scale * line[k].re);
             continue;
         }
-        put_number(single, f->out, 2 * at, f->scale * line[k].re);
-        put_number(single, f->out, 2 * at + 1, -f->sign * f->scale * line[k].im);
+        put_number(single, f->out.data, 2 * at, f->scale * line[k].re);
+        put_number(single, f->out.data, 2 * at + 1, -f->sign * f->scale * line[k].im);
     }
 }
 

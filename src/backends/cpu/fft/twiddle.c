@@ -79,7 +79,7 @@ static void multiply_row(const ht_twiddle_call *t, const roots *r, int64_t i)
     int64_t exponent = product(t->row + i, t->column, t->order);
 
     for (int64_t j = 0; j < t->columns; j++) {
-        multiply(t->call.dtype, t->x, i * t->columns + j, root_at(r, exponent));
+        multiply(t->call.dtype, t->x.data, i * t->columns + j, root_at(r, exponent));
         exponent += step;
         exponent -= exponent >= t->order ? t->order : 0;
     }
@@ -88,7 +88,7 @@ static void multiply_row(const ht_twiddle_call *t, const roots *r, int64_t i)
 static void multiply_squares(const ht_twiddle_call *t, const roots *r)
 {
     for (int64_t j = 0; j < t->columns; j++)
-        multiply(t->call.dtype, t->x, j,
+        multiply(t->call.dtype, t->x.data, j,
                  root_at(r, product(t->column + j, t->column + j, t->order)));
 }
 

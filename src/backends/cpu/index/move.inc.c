@@ -19,8 +19,8 @@ static void NAME(move_line)(void *to, int64_t to_step, const void *from, int64_t
 HT_KERNEL(take)
 {
     const ht_index_call *c = (const ht_index_call *)call;
-    T *y = c->loop.data[0];
-    const T *x = c->loop.data[1];
+    T *y = c->loop.operand[0].data;
+    const T *x = c->loop.operand[1].data;
     int64_t place;
 
     (void)stream;
@@ -37,8 +37,8 @@ HT_KERNEL(take)
 HT_KERNEL(put)
 {
     const ht_index_call *c = (const ht_index_call *)call;
-    T *x = c->loop.data[0];
-    const T *y = c->loop.data[1];
+    T *x = c->loop.operand[0].data;
+    const T *y = c->loop.operand[1].data;
     int64_t place;
 
     (void)stream;

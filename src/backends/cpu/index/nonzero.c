@@ -51,12 +51,12 @@ static bool next_line(const ht_nonzero_call *c, line *l)
 static int nonzero(void *stream, const ht_kernel_call *call)
 {
     const ht_nonzero_call *c = (const ht_nonzero_call *)call;
-    line l = {.mask = c->mask};
-    int64_t found = 0;
+    line l = {.mask = c->mask.data};
+    int64_t *at = c->at.data, found = 0;
 
     (void)stream;
     do
-        found += find_in_line(c, &l, c->at + found * c->ndim, c->count - found);
+        found += find_in_line(c, &l, at + found * c->ndim, c->count - found);
     while (found < c->count && next_line(c, &l));
     return 0;
 }

@@ -11,7 +11,7 @@ HT_INLINE bool find_place(const ht_index_call *c, int64_t row, int64_t *offset)
     *offset = 0;
     for (int k = 0; k < c->axes; k++) {
         const ht_indexed_axis *axis = &c->axis[k];
-        int64_t at = axis->at[row * axis->at_step];
+        int64_t at = ((const int64_t *)axis->at.data)[row * axis->at_step];
 
         at += (at < 0 ? axis->length : 0) - axis->start;
         if ((uint64_t)at >= (uint64_t)axis->count)
@@ -35,8 +35,9 @@ static int walk_rows(const ht_index_call *c, int x_side, size_t size, line_fn *l
     for (int64_t row = 0; row < c->rows; row++) {
         if (!find_place(c, row, &place))
             continue;
-        loop.data[x_side] = (char *)c->loop.data[x_side] + place * (int64_t)size;
-        loop.data[beside] = (char *)c->loop.data[beside] + row * c->row_step * (int64_t)size;
+        loop.operand[x_side].data = (char *)c->loop.operand[x_side].data + place * (int64_t)size;
+        loop.operand[beside].data = (char *)c->loop.operand[beside].data +
+                                    row * c->row_step * (int64_t)size;
         for (bool more = row_walk_begin(&walk, &loop); more; more = row_walk_next(&walk, 2, sizes))
             line(walk.at[0], loop.stride[0][last], walk.at[1], loop.stride[1][last],
                  loop.shape[last]);
@@ -62,7 +63,7 @@ enum {
 static int move_dense(const ht_index_call *c, int x_side, size_t size)
 {
     const size_t bytes = (size_t)c->loop.shape[0] * size;
-    char *x = c->loop.data[x_side], *rows = c->loop.data[1 - x_side];
+    char *x = c->loop.operand[x_side].data, *rows = c->loop.operand[1 - x_side].data;
     int64_t place;
 
     for (int64_t row = 0; row < c->rows; row++) {

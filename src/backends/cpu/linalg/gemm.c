@@ -39,20 +39,20 @@ static void multiply(const ht_gemm_call *g, double beta)
 
     switch (g->call.dtype) {
     case HT_FLOAT32:
-        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, g->a, lda, g->b, ldb,
-                    (float)beta, g->c, ldc);
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, g->a.data, lda, g->b.data, ldb,
+                    (float)beta, g->c.data, ldc);
         break;
     case HT_FLOAT64:
-        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, g->alpha, g->a, lda, g->b, ldb, beta, g->c,
-                    ldc);
+        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, g->alpha, g->a.data, lda, g->b.data, ldb, beta,
+                    g->c.data, ldc);
         break;
     case HT_COMPLEX64:
-        cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, alpha_c, g->a, lda, g->b, ldb, beta_c, g->c,
-                    ldc);
+        cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, alpha_c, g->a.data, lda, g->b.data, ldb, beta_c,
+                    g->c.data, ldc);
         break;
     default:
-        cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, alpha_z, g->a, lda, g->b, ldb, beta_z, g->c,
-                    ldc);
+        cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, alpha_z, g->a.data, lda, g->b.data, ldb, beta_z,
+                    g->c.data, ldc);
     }
 }
 
@@ -67,14 +67,14 @@ static void put_bias(const ht_gemm_call *g, bool add)
     const bool is_double = g->call.dtype == HT_FLOAT64 || g->call.dtype == HT_COMPLEX128;
 
     for (int64_t i = 0; i < g->m; i++) {
-        char *row = (char *)g->c + (size_t)(i * g->ldc) * size;
+        char *row = (char *)g->c.data + (size_t)(i * g->ldc) * size;
 
         if (!add)
-            memcpy(row, g->bias, (size_t)g->n * size);
+            memcpy(row, g->bias.data, (size_t)g->n * size);
         else if (is_double)
-            cblas_daxpy((int)floats, 1, g->bias, 1, (double *)row, 1);
+            cblas_daxpy((int)floats, 1, g->bias.data, 1, (double *)row, 1);
         else
-            cblas_saxpy((int)floats, 1, g->bias, 1, (float *)row, 1);
+            cblas_saxpy((int)floats, 1, g->bias.data, 1, (float *)row, 1);
     }
 }
 
@@ -104,26 +104,26 @@ static float *widen(ht_dtype dtype, const void *from, int64_t rows, int64_t colu
 static int gemm_half(const ht_gemm_call *g)
 {
     ht_gemm_call wide = *g;
-    float *a = widen(g->call.dtype, g->a, g->trans_a ? g->k : g->m, g->trans_a ? g->m : g->k,
+    float *a = widen(g->call.dtype, g->a.data, g->trans_a ? g->k : g->m, g->trans_a ? g->m : g->k,
                      g->lda);
-    float *b = widen(g->call.dtype, g->b, g->trans_b ? g->n : g->k, g->trans_b ? g->k : g->n,
+    float *b = widen(g->call.dtype, g->b.data, g->trans_b ? g->n : g->k, g->trans_b ? g->k : g->n,
                      g->ldb);
-    float *c = widen(g->call.dtype, g->beta != 0 ? g->c : NULL, g->m, g->n, g->ldc);
-    float *bias = g->bias != NULL ? widen(g->call.dtype, g->bias, 1, g->n, g->n) : NULL;
+    float *c = widen(g->call.dtype, g->beta != 0 ? g->c.data : NULL, g->m, g->n, g->ldc);
+    float *bias = g->bias.data != NULL ? widen(g->call.dtype, g->bias.data, 1, g->n, g->n) : NULL;
     int failed;
 
     wide.call.dtype = HT_FLOAT32;
-    wide.a = a;
-    wide.b = b;
-    wide.c = c;
-    wide.bias = bias;
+    wide.a.data = a;
+    wide.b.data = b;
+    wide.c.data = c;
+    wide.bias.data = bias;
     wide.lda = g->trans_a ? g->m : g->k;
     wide.ldb = g->trans_b ? g->k : g->n;
     wide.ldc = g->n;
     failed = ht__cpu_gemm(&wide);
     for (int64_t i = 0; i < g->m; i++) {
         for (int64_t j = 0; j < g->n; j++)
-            ((uint16_t *)g->c)[i * g->ldc + j] = store_half(g->call.dtype, c[i * g->n + j]);
+            ((uint16_t *)g->c.data)[i * g->ldc + j] = store_half(g->call.dtype, c[i * g->n + j]);
     }
     ht__free(a);
     ht__free(b);
@@ -146,10 +146,10 @@ int ht__cpu_gemm(const ht_gemm_call *g)
         ht__error_set(HT_ERR_DTYPE, "no matrix product for %s", ht_dtype_name(g->call.dtype));
         return 1;
     }
-    if (g->bias != NULL && g->beta == 0)
+    if (g->bias.data != NULL && g->beta == 0)
         put_bias(g, false);
-    multiply(g, g->bias != NULL && g->beta == 0 ? 1 : g->beta);
-    if (g->bias != NULL && g->beta != 0)
+    multiply(g, g->bias.data != NULL && g->beta == 0 ? 1 : g->beta);
+    if (g->bias.data != NULL && g->beta != 0)
         put_bias(g, true);
     return 0;
 }
@@ -163,10 +163,10 @@ static void relu(const ht_gemm_call *g)
 {
     const ht_loop loop = {
         .call = {.bytes = sizeof loop, .kernel = HT_KERNEL_RELU, .dtype = g->call.dtype},
+        .operand = {g->c, g->c},
         .ndim = 2,
         .shape = {g->m, g->n},
-        .stride = {{g->ldc, 1}, {g->ldc, 1}},
-        .data = {g->c, g->c}};
+        .stride = {{g->ldc, 1}, {g->ldc, 1}}};
 
     ht__cpu_kernel(HT_KERNEL_RELU, g->call.dtype)(NULL, &loop.call);
 }
@@ -184,9 +184,9 @@ static int gemm(void *stream, const ht_kernel_call *call)
         (all->epilogue != HT_EPILOGUE_RELU || !ht_dtype_is_floating(call->dtype)))
         return HT_KERNEL_REFUSED;
     for (int64_t i = 0; i < all->batch; i++) {
-        one.a = step(all->a, i, all->a_step, size);
-        one.b = step(all->b, i, all->b_step, size);
-        one.c = step(all->c, i, all->c_step, size);
+        one.a.data = step(all->a.data, i, all->a_step, size);
+        one.b.data = step(all->b.data, i, all->b_step, size);
+        one.c.data = step(all->c.data, i, all->c_step, size);
         if (ht__cpu_gemm(&one) != 0)
             return 1;
         if (all->epilogue == HT_EPILOGUE_RELU)

@@ -178,7 +178,7 @@ static int NAME(qr)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;
     const int64_t m = f->m, n = f->n, k = least(m, n);
-    NAME(qr_work) w = {.wants_q = f->q != NULL};
+    NAME(qr_work) w = {.wants_q = f->q.data != NULL};
     C *x = NULL;
     int failed = too_large(call, n);
 
@@ -190,11 +190,11 @@ static int NAME(qr)(void *stream, const ht_kernel_call *call)
     w.kept_rows = least(m, 2 * NAME(block_rows)(n));
     w.kept = ht__alloc((size_t)(w.kept_rows * n) * sizeof *w.kept);
     w.square = ht__alloc((size_t)(n * n) * sizeof *w.square);
-    if (m >= n && f->q == NULL)
+    if (m >= n && f->q.data == NULL)
         x = alloc_matrix(m * n, m > n ? m : n, sizeof *x);
     for (int64_t i = 0; i < f->batch && failed == 0; i++) {
-        const C *a = (const C *)f->a + i * m * n;
-        C *q = MATRIX_OF(f->q, i, m * k), *r = MATRIX_OF(f->r, i, k * n);
+        const C *a = (const C *)f->a.data + i * m * n;
+        C *q = MATRIX_OF(f->q.data, i, m * k), *r = MATRIX_OF(f->r.data, i, k * n);
 
         if (m < n) {
             failed = NAME(qr_wide)(m, n, a, q, r, &w);
@@ -231,7 +231,7 @@ static int NAME(qr_panel)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;
     const int64_t m = f->m, n = f->n, k = least(m, n);
-    C *x, *tau, *work, *v = f->q;
+    C *x, *tau, *work, *v = f->q.data;
     int failed = too_large(call, m > n ? m : n);
 
     (void)stream;
@@ -240,15 +240,15 @@ static int NAME(qr_panel)(void *stream, const ht_kernel_call *call)
     x = alloc_matrix(m * n, m > n ? m : n, sizeof *x);
     tau = ht__alloc((size_t)k * sizeof *tau);
     work = ht__alloc((size_t)work_size(n) * sizeof *work);
-    memcpy(x, f->a, (size_t)(m * n) * sizeof *x);
+    memcpy(x, f->a.data, (size_t)(m * n) * sizeof *x);
     failed = LAPACK(gelqf)(LAPACK_COL_MAJOR, (lapack_int)n, (lapack_int)m, x, (lapack_int)n, tau,
                            work, work_size(n));
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < k; j++)
             v[i * k + j] = j < i ? x[i * n + j] : i == j;
     }
-    NAME(copy_upper)(k, n, x, f->r);
-    NAME(make_t)(m, k, v, tau, f->t);
+    NAME(copy_upper)(k, n, x, f->r.data);
+    NAME(make_t)(m, k, v, tau, f->t.data);
     ht__free(work);
     ht__free(tau);
     ht__free(x);
@@ -262,17 +262,18 @@ static int NAME(qr_panel)(void *stream, const ht_kernel_call *call)
 static int NAME(cholesky)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;
+    int64_t *info = f->info.data;
     const int64_t n = f->n;
     const int failed = too_large(call, n);
 
     (void)stream;
     for (int64_t i = 0; i < f->batch && failed == 0 && n > 0; i++) {
-        C *x = (C *)f->q + i * n * n;
+        C *x = (C *)f->q.data + i * n * n;
 
-        f->info[i] = LAPACK(potrf)(LAPACK_COL_MAJOR, 'U', (lapack_int)n, x, (lapack_int)n);
+        info[i] = LAPACK(potrf)(LAPACK_COL_MAJOR, 'U', (lapack_int)n, x, (lapack_int)n);
         for (int64_t row = 0; row < n; row++) {
-            if (!(REAL(x[row * n + row]) > 0) && f->info[i] == 0)
-                f->info[i] = row + 1; /* NaN, which LAPACK may pass by */
+            if (!(REAL(x[row * n + row]) > 0) && info[i] == 0)
+                info[i] = row + 1; /* NaN, which LAPACK may pass by */
             memset(x + row * n + row + 1, 0, (size_t)(n - row - 1) * sizeof *x);
         }
     }
@@ -282,6 +283,7 @@ static int NAME(cholesky)(void *stream, const ht_kernel_call *call)
 static int NAME(lu)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;
+    int64_t *info = f->info.data, *exchanged = f->pivots.data;
     const int64_t m = f->m, n = f->n, k = least(m, n);
     const int failed = too_large(call, m > n ? m : n);
     lapack_int *pivots;
@@ -293,14 +295,14 @@ static int NAME(lu)(void *stream, const ht_kernel_call *call)
     x = alloc_matrix(m * n, m > n ? m : n, sizeof *x);
     pivots = ht__alloc((size_t)k * sizeof *pivots);
     for (int64_t i = 0; i < f->batch; i++) {
-        C *lu = (C *)f->q + i * m * n;
+        C *lu = (C *)f->q.data + i * m * n;
 
         NAME(transpose)(m, n, lu, x);
-        f->info[i] = LAPACK(getrf)(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, x, (lapack_int)m,
-                                   pivots);
+        info[i] = LAPACK(getrf)(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, x, (lapack_int)m,
+                                pivots);
         NAME(transpose)(n, m, x, lu);
         for (int64_t j = 0; j < k; j++)
-            f->pivots[i * k + j] = pivots[j] - 1;
+            exchanged[i * k + j] = pivots[j] - 1;
     }
     ht__free(pivots);
     ht__free(x);
@@ -320,15 +322,16 @@ static void NAME(swap)(C *a, C *b, int64_t n)
 static int NAME(swap_rows)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;
+    const int64_t *pivots = f->pivots.data;
 
     (void)stream;
     for (int64_t i = 0; i < f->batch; i++) {
-        C *x = (C *)f->q + i * f->m * f->n;
+        C *x = (C *)f->q.data + i * f->m * f->n;
 
         for (int64_t step = 0; step < f->count; step++) {
             const int64_t row = f->backwards ? f->count - 1 - step : step;
 
-            NAME(swap)(x + row * f->n, x + f->pivots[i * f->count + row] * f->n, f->n);
+            NAME(swap)(x + row * f->n, x + pivots[i * f->count + row] * f->n, f->n);
         }
     }
     return 0;
@@ -345,7 +348,8 @@ static int NAME(solve_triangular)(void *stream, const ht_kernel_call *call)
         CBLAS(trsm)
     (CblasRowMajor, f->right ? CblasRight : CblasLeft, f->upper ? CblasUpper : CblasLower,
      cblas_op(f->op), f->unit ? CblasUnit : CblasNonUnit, (int)f->m, (int)f->n, NUMBER(1),
-     (const C *)f->t + i * size * size, (int)size, (C *)f->b + i * f->m * f->n, (int)f->n);
+     (const C *)f->t.data + i * size * size, (int)size, (C *)f->b.data + i * f->m * f->n,
+     (int)f->n);
     return failed;
 }
 
@@ -355,9 +359,10 @@ static int NAME(solve_triangular)(void *stream, const ht_kernel_call *call)
 static int NAME(svd)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;
+    int64_t *info = f->info.data;
     const int64_t m = f->m, n = f->n, k = least(m, n), larger = m > n ? m : n;
     const int failed = too_large(call, larger);
-    const char job = f->q != NULL ? 'S' : 'N';
+    const char job = f->q.data != NULL ? 'S' : 'N';
     const lapack_int rows = (lapack_int)n, columns = (lapack_int)m, least_ = (lapack_int)k;
     lapack_int *integers, size;
     C *x, *work, best;
@@ -376,15 +381,15 @@ static int NAME(svd)(void *stream, const ht_kernel_call *call)
     reals = ht__alloc((size_t)(k * (5 * k + 7) + 2 * k * (larger + k) + 1) * sizeof *reals);
 #endif
     LAPACK(gesdd)
-    (LAPACK_COL_MAJOR, job, rows, columns, x, rows, f->real, f->r, rows, f->q, least_, &best, -1,
-     REALS integers);
+    (LAPACK_COL_MAJOR, job, rows, columns, x, rows, f->real.data, f->r.data, rows, f->q.data,
+     least_, &best, -1, REALS integers);
     size = (lapack_int)REAL(best) + 1;
     work = alloc_matrix(size, larger, sizeof *work);
     for (int64_t i = 0; i < f->batch; i++) {
-        memcpy(x, (const C *)f->a + i * m * n, (size_t)(m * n) * sizeof *x);
-        f->info[i] = LAPACK(gesdd)(LAPACK_COL_MAJOR, job, rows, columns, x, rows,
-                                   (R *)f->real + i * k, MATRIX_OF(f->r, i, k * n), rows,
-                                   MATRIX_OF(f->q, i, m * k), least_, work, size, REALS integers);
+        memcpy(x, (const C *)f->a.data + i * m * n, (size_t)(m * n) * sizeof *x);
+        info[i] = LAPACK(gesdd)(LAPACK_COL_MAJOR, job, rows, columns, x, rows,
+                                (R *)f->real.data + i * k, MATRIX_OF(f->r.data, i, k * n), rows,
+                                MATRIX_OF(f->q.data, i, m * k), least_, work, size, REALS integers);
     }
     ht__free(work);
 #if IS_COMPLEX
@@ -400,6 +405,7 @@ static int NAME(svd)(void *stream, const ht_kernel_call *call)
 static int NAME(eigh)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;
+    int64_t *info = f->info.data;
     const int64_t n = f->n;
     const int failed = too_large(call, n);
     const lapack_int order = (lapack_int)n;
@@ -416,26 +422,26 @@ static int NAME(eigh)(void *stream, const ht_kernel_call *call)
     lapack_int room;
 
     LAPACK(heevd)
-    (LAPACK_COL_MAJOR, job, 'U', order, x, order, f->real, &best, -1, &many, -1, &count, -1);
+    (LAPACK_COL_MAJOR, job, 'U', order, x, order, f->real.data, &best, -1, &many, -1, &count, -1);
     room = (lapack_int)many + 1;
     reals = ht__alloc((size_t)room * sizeof *reals);
 #else
-    LAPACK(syevd)(LAPACK_COL_MAJOR, job, 'U', order, x, order, f->real, &best, -1, &count, -1);
+    LAPACK(syevd)(LAPACK_COL_MAJOR, job, 'U', order, x, order, f->real.data, &best, -1, &count, -1);
 #endif
     size = (lapack_int)REAL(best) + 1;
     work = ht__alloc((size_t)size * sizeof *work);
     integers = ht__alloc((size_t)count * sizeof *integers);
     for (int64_t i = 0; i < f->batch; i++) {
-        C *v = (C *)f->q + i * n * n;
-        R *w = (R *)f->real + i * n;
+        C *v = (C *)f->q.data + i * n * n;
+        R *w = (R *)f->real.data + i * n;
 
         memcpy(x, v, (size_t)(n * n) * sizeof *x);
 #if IS_COMPLEX
-        f->info[i] = LAPACK(heevd)(LAPACK_COL_MAJOR, job, 'U', order, x, order, w, work, size,
-                                   reals, room, integers, count);
+        info[i] = LAPACK(heevd)(LAPACK_COL_MAJOR, job, 'U', order, x, order, w, work, size, reals,
+                                room, integers, count);
 #else
-        f->info[i] = LAPACK(syevd)(LAPACK_COL_MAJOR, job, 'U', order, x, order, w, work, size,
-                                   integers, count);
+        info[i] = LAPACK(syevd)(LAPACK_COL_MAJOR, job, 'U', order, x, order, w, work, size,
+                                integers, count);
 #endif
         NAME(transpose)(n, n, x, v);
         for (int64_t j = 0; j < n * n && IS_COMPLEX; j++)

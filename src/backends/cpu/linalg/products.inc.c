@@ -60,8 +60,9 @@ static NAME(panel)
 static void NAME(multiply)(const ht_gemm_call *g, int64_t index, T *scratch)
 {
     const int64_t a_row = g->trans_a ? 1 : g->lda, a_step = g->trans_a ? g->lda : 1;
-    const T *a = (const T *)g->a + index * g->a_step, *b = (const T *)g->b + index * g->b_step;
-    T *c = (T *)g->c + index * g->c_step;
+    const T *a = (const T *)g->a.data + index * g->a_step,
+            *b = (const T *)g->b.data + index * g->b_step;
+    T *c = (T *)g->c.data + index * g->c_step;
 
     for (int64_t i = 0; g->beta == 0 && i < g->m; i++)
         memset(c + i * g->ldc, 0, (size_t)g->n * sizeof *c);
@@ -83,8 +84,8 @@ HT_KERNEL(gemm)
     T *scratch = NULL;
 
     (void)stream;
-    if (g->compute != ID || g->alpha != 1 || (g->beta != 0 && g->beta != 1) || g->bias != NULL ||
-        g->epilogue != HT_EPILOGUE_NONE)
+    if (g->compute != ID || g->alpha != 1 || (g->beta != 0 && g->beta != 1) ||
+        g->bias.data != NULL || g->epilogue != HT_EPILOGUE_NONE)
         return HT_KERNEL_REFUSED;
     if (g->trans_b) {
         scratch = ht__cpu_scratch(PANEL_ROWS * PANEL_COLUMNS * sizeof *scratch);

@@ -22,11 +22,15 @@ static bool by_onednn(const ht_conv_call *v, int *result)
     if (v->call.dtype != HT_FLOAT32)
         return false;
     if (v->call.kernel == HT_KERNEL_CONV_FORWARD)
-        return is_answered(ht__cpu_onednn_conv_forward(v, v->x, v->weight, v->bias, v->y), result);
+        return is_answered(
+            ht__cpu_onednn_conv_forward(v, v->x.data, v->weight.data, v->bias.data, v->y.data),
+            result);
     if (v->call.kernel == HT_KERNEL_CONV_BACKWARD_DATA)
-        return is_answered(ht__cpu_onednn_conv_backward_data(v, v->y, v->weight, v->x), result);
-    return v->weight != NULL &&
-           is_answered(ht__cpu_onednn_conv_backward_weight(v, v->x, v->y, v->weight, v->bias),
+        return is_answered(
+            ht__cpu_onednn_conv_backward_data(v, v->y.data, v->weight.data, v->x.data), result);
+    return v->weight.data != NULL &&
+           is_answered(ht__cpu_onednn_conv_backward_weight(v, v->x.data, v->y.data, v->weight.data,
+                                                           v->bias.data),
                        result);
 }
 #else
@@ -49,10 +53,11 @@ static int convolve(void *stream, const ht_kernel_call *call)
     if (by_onednn(v, &result))
         return result;
     if (call->kernel == HT_KERNEL_CONV_FORWARD)
-        return ht__cpu_conv_plain_forward(v, v->x, v->weight, v->bias, v->y);
+        return ht__cpu_conv_plain_forward(v, v->x.data, v->weight.data, v->bias.data, v->y.data);
     if (call->kernel == HT_KERNEL_CONV_BACKWARD_DATA)
-        return ht__cpu_conv_plain_backward_data(v, v->y, v->weight, v->x);
-    return ht__cpu_conv_plain_backward_weight(v, v->x, v->y, v->weight, v->bias);
+        return ht__cpu_conv_plain_backward_data(v, v->y.data, v->weight.data, v->x.data);
+    return ht__cpu_conv_plain_backward_weight(v, v->x.data, v->y.data, v->weight.data,
+                                              v->bias.data);
 }
 
 void ht__cpu_fill_conv(ht_kernel_table *k)

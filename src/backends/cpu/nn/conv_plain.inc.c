@@ -134,10 +134,10 @@ static int NAME(conv_forward)(const conv_plan *p, const T *x, const T *weight, c
                                         .ldb = p->k,
                                         .ldc = p->o,
                                         .alpha = 1,
-                                        .a = at.cols,
-                                        .b = (C *)at.weight + g * p->o * p->k,
-                                        .bias = bias != NULL ? (C *)at.bias + g * p->o : NULL,
-                                        .c = at.flat};
+                                        .a.data = at.cols,
+                                        .b.data = (C *)at.weight + g * p->o * p->k,
+                                        .bias.data = bias != NULL ? (C *)at.bias + g * p->o : NULL,
+                                        .c.data = at.flat};
 
                 NAME(im2col)(p, X_OF(x, n, g), first, rows, at.cols);
                 failed = ht__cpu_gemm(&product);
@@ -169,9 +169,9 @@ static int NAME(conv_backward_data)(const conv_plan *p, const T *dy, const T *we
                                         .ldb = p->k,
                                         .ldc = p->k,
                                         .alpha = 1,
-                                        .a = at.flat,
-                                        .b = (C *)at.weight + g * p->o * p->k,
-                                        .c = at.cols};
+                                        .a.data = at.flat,
+                                        .b.data = (C *)at.weight + g * p->o * p->k,
+                                        .c.data = at.cols};
 
                 NAME(load_rows)(p, Y_OF(dy, n, g), first, rows, at.flat);
                 failed = ht__cpu_gemm(&product);
@@ -206,9 +206,9 @@ static int NAME(conv_backward_weight)(const conv_plan *p, const T *x, const T *d
                                         .ldc = p->k,
                                         .alpha = 1,
                                         .beta = 1,
-                                        .a = at.flat,
-                                        .b = at.cols,
-                                        .c = (C *)at.weight + g * p->o * p->k};
+                                        .a.data = at.flat,
+                                        .b.data = at.cols,
+                                        .c.data = (C *)at.weight + g * p->o * p->k};
 
                 NAME(im2col)(p, X_OF(x, n, g), first, rows, at.cols);
                 NAME(load_rows)(p, Y_OF(dy, n, g), first, rows, at.flat);

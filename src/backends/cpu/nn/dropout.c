@@ -6,7 +6,7 @@
 #include "ht/kernels/nn.h"
 
 /* Kept where a uniform float of the same word would be at least p = draw->a. */
-static void dropout_mask(const ht_random_call *draw, const uint32_t *word, int64_t n, void *out)
+static void dropout_mask(const ht_random_draw *draw, const uint32_t *word, int64_t n, void *out)
 {
     const int32_t threshold = (int32_t)ceil(draw->a * 0x1p24);
     uint8_t *mask = out;

@@ -20,23 +20,25 @@ static void NAME(dropout_apply)(int64_t n, double p, const void *from, const uin
 HT_KERNEL(dropout_forward)
 {
     const ht_dropout_call *job = (const ht_dropout_call *)call;
-    const ht_random_call *draw = &job->draw;
+    const ht_random_draw *draw = &job->draw;
 
     (void)stream;
     for (int64_t o = 0; o < draw->outer; o++)
         random_run(draw, (uint64_t)(o * draw->inner_global + draw->start), draw->inner,
-                   dropout_mask, 1, (char *)job->mask + o * draw->inner, 1);
-    NAME(dropout_apply)(draw->outer * draw->inner, draw->a, job->x, job->mask, job->y);
+                   dropout_mask, 1, (char *)job->mask.data + o * draw->inner, 1);
+    NAME(dropout_apply)
+    (draw->outer * draw->inner, draw->a, job->x.data, job->mask.data, job->y.data);
     return 0;
 }
 
 HT_KERNEL(dropout_backward)
 {
     const ht_dropout_call *job = (const ht_dropout_call *)call;
-    const ht_random_call *draw = &job->draw;
+    const ht_random_draw *draw = &job->draw;
 
     (void)stream;
-    NAME(dropout_apply)(draw->outer * draw->inner, draw->a, job->x, job->mask, job->y);
+    NAME(dropout_apply)
+    (draw->outer * draw->inner, draw->a, job->x.data, job->mask.data, job->y.data);
     return 0;
 }
 

@@ -88,7 +88,7 @@ HT_KERNEL(pool_forward)
     (void)stream;
     if (pool->spatial != 2)
         return HT_KERNEL_REFUSED;
-    NAME(max_pool_forward)(pool, pool->x, pool->y, pool->index);
+    NAME(max_pool_forward)(pool, pool->x.data, pool->y.data, pool->index.data);
     return 0;
 }
 
@@ -99,7 +99,7 @@ HT_KERNEL(pool_backward)
     (void)stream;
     if (pool->spatial != 2)
         return HT_KERNEL_REFUSED;
-    NAME(max_pool_backward)(pool, pool->y, pool->index, pool->x);
+    NAME(max_pool_backward)(pool, pool->y.data, pool->index.data, pool->x.data);
     return 0;
 }
 

@@ -163,29 +163,32 @@ static void NAME(norm_backward)(const ht_norm_call *r, const void *grad, const v
 HT_KERNEL(norm_kernel_moments)
 {
     const ht_norm_call *norm = (const ht_norm_call *)call;
+    double *moments = norm->moments.data;
 
     (void)stream;
-    NAME(norm_moments)(norm, norm->x, norm->moments, norm->moments + norm->channels);
+    NAME(norm_moments)(norm, norm->x.data, moments, moments + norm->channels);
     return 0;
 }
 
 HT_KERNEL(norm_kernel_forward)
 {
     const ht_norm_call *norm = (const ht_norm_call *)call;
-    const double *mean = norm->channel;
+    const double *mean = norm->channel.data;
 
     (void)stream;
     NAME(norm_forward)
-    (norm, norm->x, mean, mean + 2 * norm->channels, mean + 3 * norm->channels, norm->y);
+    (norm, norm->x.data, mean, mean + 2 * norm->channels, mean + 3 * norm->channels, norm->y.data);
     return 0;
 }
 
 HT_KERNEL(norm_kernel_sums)
 {
     const ht_norm_call *norm = (const ht_norm_call *)call;
+    double *sums = norm->sums.data;
 
     (void)stream;
-    NAME(norm_sums)(norm, norm->y, norm->x, norm->channel, norm->sums, norm->sums + norm->channels);
+    NAME(norm_sums)
+    (norm, norm->y.data, norm->x.data, norm->channel.data, sums, sums + norm->channels);
     return 0;
 }
 
@@ -193,7 +196,8 @@ HT_KERNEL(norm_kernel_backward)
 {
     const ht_norm_call *norm = (const ht_norm_call *)call;
     const int64_t channels = norm->channels;
-    const double *mean = norm->channel, *invstd = mean + channels, *scale = invstd + channels;
+    const double *mean = norm->channel.data, *invstd = mean + channels, *scale = invstd + channels;
+    const double *sums = norm->sums.data;
     double *c1 = ht__cpu_scratch(2 * (size_t)channels * sizeof *c1), *c2 = c1 + channels;
 
     (void)stream;
@@ -201,10 +205,10 @@ HT_KERNEL(norm_kernel_backward)
         return 1;
     memset(c1, 0, 2 * (size_t)channels * sizeof *c1);
     for (int64_t c = 0; norm->count > 0 && c < channels; c++) {
-        c1[c] = norm->sums[c] / norm->count;
-        c2[c] = norm->sums[channels + c] * (invstd[c] * invstd[c] / norm->count);
+        c1[c] = sums[c] / norm->count;
+        c2[c] = sums[channels + c] * (invstd[c] * invstd[c] / norm->count);
     }
-    NAME(norm_backward)(norm, norm->y, norm->x, mean, scale, c1, c2, norm->dx);
+    NAME(norm_backward)(norm, norm->y.data, norm->x.data, mean, scale, c1, c2, norm->dx.data);
     return 0;
 }
 
@@ -220,10 +224,11 @@ HT_KERNEL(norm_kernel_prepare)
 {
     const ht_norm_channels_call *n = (const ht_norm_channels_call *)call;
     const int64_t channels = n->channels;
-    const double *batch_mean = n->moments, *m2 = batch_mean != NULL ? batch_mean + channels : NULL;
-    const T *weight = n->weight, *bias = n->bias;
-    T *running_mean = n->running_mean, *running_var = n->running_var;
-    double *mean = n->channel, *invstd = mean + channels;
+    const double *batch_mean = n->moments.data,
+                 *m2 = batch_mean != NULL ? batch_mean + channels : NULL;
+    const T *weight = n->weight.data, *bias = n->bias.data;
+    T *running_mean = n->running_mean.data, *running_var = n->running_var.data;
+    double *mean = n->channel.data, *invstd = mean + channels;
     double *scale = invstd + channels, *shift = scale + channels;
 
     (void)stream;

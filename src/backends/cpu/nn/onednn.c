@@ -22,8 +22,8 @@
 
 typedef enum conv_kind { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHT } conv_kind;
 
-/* What a job is made of: all but its call and its pointers. */
-#define JOB_BYTES (offsetof(ht_conv_call, x) - offsetof(ht_conv_call, n))
+/* What a job is made of: all behind its call, its operands and the number of axes. */
+#define JOB_BYTES (sizeof(ht_conv_call) - offsetof(ht_conv_call, n))
 
 /* What tells plans apart; without padding bytes, to be compared as memory. */
 typedef struct plan_key {

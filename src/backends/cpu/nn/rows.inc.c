@@ -109,7 +109,7 @@ HT_KERNEL(rows_log_softmax_forward)
     const ht_rows_call *rows = (const ht_rows_call *)call;
 
     (void)stream;
-    NAME(log_softmax_forward)(rows, rows->x, rows->y);
+    NAME(log_softmax_forward)(rows, rows->x.data, rows->y.data);
     return 0;
 }
 
@@ -118,7 +118,7 @@ HT_KERNEL(rows_log_softmax_backward)
     const ht_rows_call *rows = (const ht_rows_call *)call;
 
     (void)stream;
-    NAME(log_softmax_backward)(rows, rows->dy, rows->y, rows->x);
+    NAME(log_softmax_backward)(rows, rows->dy.data, rows->y.data, rows->x.data);
     return 0;
 }
 
@@ -127,7 +127,7 @@ HT_KERNEL(rows_nll_forward)
     const ht_rows_call *rows = (const ht_rows_call *)call;
 
     (void)stream;
-    return NAME(nll_forward)(rows, rows->x, rows->target, rows->ignore, rows->y);
+    return NAME(nll_forward)(rows, rows->x.data, rows->target.data, rows->ignore, rows->y.data);
 }
 
 HT_KERNEL(rows_nll_backward)
@@ -135,7 +135,7 @@ HT_KERNEL(rows_nll_backward)
     const ht_rows_call *rows = (const ht_rows_call *)call;
 
     (void)stream;
-    NAME(nll_backward)(rows, rows->dy, rows->target, rows->ignore, rows->x);
+    NAME(nll_backward)(rows, rows->dy.data, rows->target.data, rows->ignore, rows->x.data);
     return 0;
 }
 

@@ -41,9 +41,9 @@ HT_KERNEL(order_DIGITS)
     if (groups == NULL)
         return 1;
     for (int64_t line = 0; line < d->lines; line++) {
-        const T *x = (const T *)d->x + line * d->count;
-        const uint64_t *keys = d->keys + line * d->targets;
-        int64_t *counts = d->counts + (line * d->targets << d->bits), found = 0;
+        const T *x = (const T *)d->x.data + line * d->count;
+        const uint64_t *keys = (const uint64_t *)d->keys.data + line * d->targets;
+        int64_t *counts = (int64_t *)d->counts.data + (line * d->targets << d->bits), found = 0;
 
         for (int64_t t = 0; t < d->targets && d->used > 0; t++) {
             const uint64_t begins = keys[t] >> (64 - d->used);

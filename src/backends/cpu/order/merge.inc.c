@@ -86,7 +86,8 @@ static void NAME(merge_line)(NAME(order_run) * runs, int64_t count, T *const to[
 HT_KERNEL(order_MERGE)
 {
     const ht_merge_call *m = (const ht_merge_call *)call;
-    const bool indexed = m->x_index != NULL;
+    const int64_t *begin = m->begin.data, *end = m->end.data, *x_index = m->x_index.data;
+    const bool indexed = x_index != NULL;
     const size_t of_runs = ht__cpu_scratch_part((size_t)m->runs * sizeof(NAME(order_run)));
     const size_t of_values = m->runs > 2 ? ht__cpu_scratch_part((size_t)m->count * sizeof(T)) : 0;
     const size_t of_index = m->runs > 2 && indexed ? (size_t)m->count * sizeof(int64_t) : 0;
@@ -97,17 +98,17 @@ HT_KERNEL(order_MERGE)
     if (memory == NULL)
         return 1;
     for (int64_t line = 0; line < m->lines; line++) {
-        T *const to[2] = {(T *)m->y + line * m->count, (T *)(void *)(memory + of_runs)};
-        int64_t *const index[2] = {indexed ? m->y_index + line * m->count : NULL,
+        T *const to[2] = {(T *)m->y.data + line * m->count, (T *)(void *)(memory + of_runs)};
+        int64_t *const index[2] = {indexed ? (int64_t *)m->y_index.data + line * m->count : NULL,
                                    indexed ? (int64_t *)(void *)(memory + of_runs + of_values)
                                            : NULL};
         int64_t count = 0;
 
         for (int64_t run = line * m->runs; run < (line + 1) * m->runs; run++) {
-            if (m->end[run] > m->begin[run])
-                runs[count++] = (NAME(order_run)){(const T *)m->x + m->begin[run],
-                                                  indexed ? m->x_index + m->begin[run] : NULL,
-                                                  m->end[run] - m->begin[run]};
+            if (end[run] > begin[run])
+                runs[count++] = (NAME(order_run)){(const T *)m->x.data + begin[run],
+                                                  indexed ? x_index + begin[run] : NULL,
+                                                  end[run] - begin[run]};
         }
         NAME(merge_line)(runs, count, to, index, m->descending);
     }
@@ -117,12 +118,15 @@ HT_KERNEL(order_MERGE)
 HT_KERNEL(order_PLACE)
 {
     const ht_place_call *p = (const ht_place_call *)call;
-    const T *x = p->x;
+    const T *x = p->x.data;
+    const int64_t *begin = p->begin.data, *end = p->end.data;
+    const uint64_t *keys = p->keys.data;
+    int64_t *place = p->place.data;
 
     (void)stream;
     for (int64_t i = 0; i < p->count; i++) {
-        const order_words key = {p->keys[2 * i], p->keys[2 * i + 1]};
-        int64_t at = p->begin[i], n = p->end[i] - at;
+        const order_words key = {keys[2 * i], keys[2 * i + 1]};
+        int64_t at = begin[i], n = end[i] - at;
 
         while (n > 0) {
             const int64_t half = n / 2;
@@ -132,7 +136,7 @@ HT_KERNEL(order_PLACE)
             at = lower ? at + half + 1 : at;
             n = lower ? n - half - 1 : half;
         }
-        p->place[i] = at;
+        place[i] = at;
     }
     return 0;
 }
@@ -143,13 +147,14 @@ HT_KERNEL(order_SEARCH)
     const int64_t length = row_length(&s->loop);
     const int64_t ys = row_stride(&s->loop, 0), xs = row_stride(&s->loop, 1);
     const size_t sizes[] = {sizeof(int64_t), sizeof(T)};
+    const T *sorted = s->loop.operand[2].data;
     row_walk walk;
 
     (void)stream;
     for (bool more = row_walk_begin(&walk, &s->loop); more; more = row_walk_next(&walk, 2, sizes))
         for (int64_t i = 0; i < length; i++) {
             const T x = ((const T *)walk.at[1])[i * xs];
-            const T *at = s->sorted;
+            const T *at = sorted;
             int64_t n = s->count;
 
             while (n > 0) {
@@ -160,7 +165,7 @@ HT_KERNEL(order_SEARCH)
                 at += below ? half : 0;
                 n = below ? n - half : half - 1;
             }
-            ((int64_t *)walk.at[0])[i * ys] = at - (const T *)s->sorted;
+            ((int64_t *)walk.at[0])[i * ys] = at - sorted;
         }
     return 0;
 }

@@ -155,7 +155,7 @@ static NAME(order_fn) * NAME(order_choose)(const ht_sort_call *s, size_t *bytes)
     if (selects)
         return NAME(order_selected);
 #if HT_KIND != HT_KIND_COMPLEX
-    if (s->loop.data[2] == NULL) {
+    if (s->loop.operand[2].data == NULL) {
         *bytes = (size_t)n * sizeof(WORD);
         return NAME(order_values);
     }
@@ -172,7 +172,7 @@ HT_KERNEL(order_SORT)
     const ht_sort_call *s = (const ht_sort_call *)call;
     const int64_t n = row_length(&s->loop);
     const size_t sizes[] = {sizeof(T), sizeof(T), sizeof(int64_t)};
-    const int operands = s->loop.data[2] != NULL ? 3 : 2;
+    const int operands = s->loop.operand[2].data != NULL ? 3 : 2;
     size_t bytes;
     NAME(order_fn) *order = NAME(order_choose)(s, &bytes);
     const size_t part = ht__cpu_scratch_part(bytes);

@@ -21,7 +21,7 @@ static T NAME(largest_below)(double b)
 #endif
 }
 
-static void NAME(uniform)(const ht_random_call *draw, const uint32_t *word, int64_t n, void *out)
+static void NAME(uniform)(const ht_random_draw *draw, const uint32_t *word, int64_t n, void *out)
 {
     const C a = (C)draw->a, width = (C)(draw->b - draw->a);
     const C last = draw->a < draw->b ? LOAD(NAME(largest_below)(draw->b)) : a;
@@ -35,7 +35,7 @@ static void NAME(uniform)(const ht_random_call *draw, const uint32_t *word, int6
     }
 }
 
-static void NAME(normal)(const ht_random_call *draw, const uint32_t *word, int64_t n, void *out)
+static void NAME(normal)(const ht_random_draw *draw, const uint32_t *word, int64_t n, void *out)
 {
     const C mean = (C)draw->a, deviation = (C)draw->b;
     T *y = out;
@@ -60,7 +60,7 @@ HT_KERNEL(random_normal)
 
 #if !HT_IS_COMPLEX
 /* The high half of word times width: its bias is below width / 2^64. */
-static void NAME(integer)(const ht_random_call *draw, const uint32_t *word, int64_t n, void *out)
+static void NAME(integer)(const ht_random_draw *draw, const uint32_t *word, int64_t n, void *out)
 {
     const int64_t a = draw->low;
     const uint64_t width = (uint64_t)draw->high - (uint64_t)a;

@@ -9,7 +9,7 @@
 #include "ht/kernels/random.h"
 
 /* Writes n elements of the draw, whose words begin at `word`. */
-typedef void random_fill_fn(const ht_random_call *draw, const uint32_t *word, int64_t n, void *out);
+typedef void random_fill_fn(const ht_random_draw *draw, const uint32_t *word, int64_t n, void *out);
 
 HT_INLINE uint64_t random_wide_word(const uint32_t *word, int64_t i)
 {
@@ -43,7 +43,7 @@ HT_INLINE double random_normal_double(const uint32_t *word, int64_t i)
     _Generic((type)0, float : random_normal_float, double : random_normal_double)(word, i)
 
 /* n neighbours from element g on; out has elements of `bytes`, each made of `words` words. */
-HT_INLINE void random_run(const ht_random_call *draw, uint64_t g, int64_t n, random_fill_fn *fill,
+HT_INLINE void random_run(const ht_random_draw *draw, uint64_t g, int64_t n, random_fill_fn *fill,
                           uint64_t words, char *out, size_t bytes)
 {
     uint32_t word[PHILOX_WORDS];
@@ -62,13 +62,14 @@ HT_INLINE void random_run(const ht_random_call *draw, uint64_t g, int64_t n, ran
     }
 }
 
-HT_INLINE int random_walk(const ht_random_call *draw, random_fill_fn *fill, uint64_t words)
+HT_INLINE int random_walk(const ht_random_call *call, random_fill_fn *fill, uint64_t words)
 {
-    const size_t bytes = ht_dtype_size(draw->call.dtype);
+    const ht_random_draw *draw = &call->draw;
+    const size_t bytes = ht_dtype_size(call->call.dtype);
 
     for (int64_t o = 0; o < draw->outer; o++)
         random_run(draw, (uint64_t)(o * draw->inner_global + draw->start), draw->inner, fill, words,
-                   (char *)draw->out + o * draw->inner * (int64_t)bytes, bytes);
+                   (char *)call->out.data + o * draw->inner * (int64_t)bytes, bytes);
     return 0;
 }
 

@@ -45,7 +45,7 @@ HT_INLINE void NAME(arg_one)(C *best, int64_t *position, const ht_loop *inner,
     row_walk walk;
 
     for (int j = 0; j < HT_REDUCE_LANES; j++) {
-        best[j] = LOAD(*(const T *)inner->data[0]);
+        best[j] = LOAD(*(const T *)inner->operand[0].data);
         position[j] = 0;
     }
     for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes)) {
@@ -75,7 +75,7 @@ HT_INLINE void NAME(arg_narrow)(C *best, int64_t *position, int64_t m, const ht_
     row_walk walk;
 
     for (int64_t j = 0; j < width; j++) {
-        best[j] = LOAD(((const T *)inner->data[0])[j % m]);
+        best[j] = LOAD(((const T *)inner->operand[0].data)[j % m]);
         position[j] = j % m;
     }
     for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes)) {
@@ -97,7 +97,7 @@ HT_INLINE void NAME(arg_block)(C *best, int64_t *position, int64_t m, int64_t be
 {
     const int64_t n = row_length(inner), stride = row_stride(inner, 0);
     const size_t sizes[] = {sizeof(T)};
-    const T *first = inner->data[0];
+    const T *first = inner->operand[0].data;
     int64_t done = 0;
     row_walk walk;
 
@@ -131,7 +131,7 @@ HT_INLINE int NAME(arg)(const ht_reduction *r, NAME(better_fn) * better)
         for (int64_t i = 0; i < n; i += block) {
             int64_t m = n - i < block ? n - i : block;
 
-            inner.data[0] = walk.at[1] + i * xs * (int64_t)sizeof(T);
+            inner.operand[0].data = walk.at[1] + i * xs * (int64_t)sizeof(T);
             if (narrow)
                 NAME(arg_narrow)(best, position, m, &inner, better);
             else if (block == 1)

@@ -84,7 +84,7 @@ HT_INLINE int NAME(cumulate)(const ht_cumulation *c, bool products)
     const int64_t ss = row_stride(loop, 2);
     const bool together = n >= 2 && llabs(xs) < llabs(c->in_stride);
     const int64_t block = together ? HT_REDUCE_BLOCK : 1;
-    const int operands = loop->data[2] != NULL ? 3 : 2;
+    const int operands = loop->operand[2].data != NULL ? 3 : 2;
     const size_t sizes[] = {sizeof(TOTAL), sizeof(T), sizeof(SUM)};
     row_walk walk;
 

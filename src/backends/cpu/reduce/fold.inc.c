@@ -75,7 +75,7 @@ HT_INLINE void FOLD(fold_block)(ACC *acc, int64_t m, int64_t between, const ht_l
 {
     const int64_t n = row_length(inner), stride = row_stride(inner, 0);
     const size_t sizes[] = {sizeof(T)};
-    const T *first = inner->data[0];
+    const T *first = inner->operand[0].data;
     row_walk walk;
 
     for (int64_t j = 0; j < m; j++)
@@ -92,7 +92,7 @@ HT_INLINE void FOLD(fold_narrow)(ACC *acc, int64_t m, const ht_loop *inner, ACC 
 {
     const int64_t n = row_length(inner) * m, width = HT_REDUCE_WIDE / m * m;
     const size_t sizes[] = {sizeof(T)};
-    const T *first = inner->data[0];
+    const T *first = inner->operand[0].data;
     ACC lane[HT_REDUCE_WIDE];
     row_walk walk;
 
@@ -129,7 +129,7 @@ HT_INLINE int FOLD(fold)(const ht_reduction *r, ACC (*step)(ACC, ACC), bool neut
         for (int64_t i = 0; i < n; i += block) {
             int64_t m = n - i < block ? n - i : block;
 
-            inner.data[0] = walk.at[1] + i * xs * (int64_t)sizeof(T);
+            inner.operand[0].data = walk.at[1] + i * xs * (int64_t)sizeof(T);
             if (narrow)
                 FOLD(fold_narrow)(acc, m, &inner, step, neutral);
             else if (block == 1)

@@ -141,7 +141,7 @@ HT_NOINLINE void NAME(spread_lanes)(NAME(spread) * s, int64_t m, int64_t width,
     const size_t sizes[] = {sizeof(T)};
     row_walk walk;
 
-    NAME(spread_begin)(s, m, width, inner->data[0], 1);
+    NAME(spread_begin)(s, m, width, inner->operand[0].data, 1);
     for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes))
         for (int64_t i = 0; i < n; i += width) {
             const T *x = (const T *)walk.at[0] + i * stride;
@@ -168,7 +168,7 @@ HT_INLINE void NAME(spread_block)(NAME(spread) * s, int64_t m, int64_t between,
     const size_t sizes[] = {sizeof(T)};
     row_walk walk;
 
-    NAME(spread_begin)(s, m, m, inner->data[0], between);
+    NAME(spread_begin)(s, m, m, inner->operand[0].data, between);
     for (bool more = row_walk_begin(&walk, inner); more; more = row_walk_next(&walk, 1, sizes))
         for (int64_t i = 0; i < n; i++) {
             const T *x = (const T *)walk.at[0] + i * stride;
@@ -213,7 +213,7 @@ static int NAME(moments)(const ht_reduction *r, bool record)
             double *y = (double *)walk.at[0] + i * row_stride(&r->loop, 0);
             int64_t m = n - i < block ? n - i : block;
 
-            inner.data[0] = walk.at[1] + i * xs * (int64_t)sizeof(T);
+            inner.operand[0].data = walk.at[1] + i * xs * (int64_t)sizeof(T);
             if (narrow > 0)
                 NAME(spread_lanes)(&s, m, HT_REDUCE_WIDE / m * m, &inner);
             else if (block == 1)

@@ -53,13 +53,14 @@ HT_INLINE int NAME(distances)(const ht_distance_call *d, int of)
     for (int64_t start = 0; start < d->n; start += BLOCK) {
         const int64_t count = d->n - start < BLOCK ? d->n - start : BLOCK;
 
-        NAME(turn)((const T *)d->y + start * d->k, count, d->k, block);
+        NAME(turn)((const T *)d->y.data + start * d->k, count, d->k, block);
         for (int64_t i = 0; i < d->m; i++) {
             _Alignas(64) C sum[BLOCK];
 
-            NAME(sums)((const T *)d->x + i * d->k, block, d->k, sum, of != HT_KERNEL_MANHATTAN);
+            NAME(sums)
+            ((const T *)d->x.data + i * d->k, block, d->k, sum, of != HT_KERNEL_MANHATTAN);
             NAME(finish)(sum, BLOCK, of, (C)d->factor);
-            memcpy((T *)d->out + i * d->leading + start, sum, (size_t)count * sizeof(T));
+            memcpy((T *)d->out.data + i * d->leading + start, sum, (size_t)count * sizeof(T));
         }
     }
     return 0;
@@ -67,11 +68,11 @@ HT_INLINE int NAME(distances)(const ht_distance_call *d, int of)
 
 HT_INLINE int NAME(expanded)(const ht_distance_call *d, int of)
 {
-    const T *y = d->y;
+    const T *y = d->y.data;
 
     for (int64_t i = 0; i < d->m; i++) {
-        T *out = (T *)d->out + i * d->leading;
-        const C x = ((const T *)d->x)[i];
+        T *out = (T *)d->out.data + i * d->leading;
+        const C x = ((const T *)d->x.data)[i];
 
         for (int64_t start = 0; start < d->n; start += BLOCK) {
             const int64_t count = d->n - start < BLOCK ? d->n - start : BLOCK;

@@ -16,17 +16,14 @@ static int64_t least(int64_t a, int64_t b)
 static ht_factor_call factor_of(const ht_tensor *x)
 {
     const ht_body *body = x->body;
-    ht_factor_call call = {
-        .batch = 1, .m = body->lshape[body->ndim - 2], .n = body->lshape[body->ndim - 1]};
+    ht_factor_call call = {.call.operands = 7,
+                           .batch = 1,
+                           .m = body->lshape[body->ndim - 2],
+                           .n = body->lshape[body->ndim - 1]};
 
     for (int i = 0; i < body->ndim - 2; i++)
         call.batch *= body->lshape[i];
     return call;
-}
-
-static void *data_of(const ht_tensor *x)
-{
-    return x != NULL ? ht__body_data(x->body) : NULL;
 }
 
 /* A new result of so many rows and columns for each matrix. */
@@ -62,7 +59,7 @@ static ht_status run_with_info(const char *what, const ht_tensor *x, ht_kernel k
     if (each == NULL)
         return ht_error_get(NULL);
     status = ht__fill_local(what, each->body, ht_number_integer(0));
-    call->info = data_of(each);
+    call->info = ht__operand_if_any(each, HT_WRITE);
     if (status == HT_SUCCESS)
         status = HT_RUN(x, kernel, call, what);
     if (status != HT_SUCCESS || call->batch == 0)
@@ -90,9 +87,9 @@ ht_status ht__local_qr(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor 
         *q = matrices(what, x, call.m, k);
     if (a == NULL || *r == NULL || (q != NULL && *q == NULL))
         return ht_error_get(NULL);
-    call.a = data_of(a);
-    call.q = q != NULL ? data_of(*q) : NULL;
-    call.r = data_of(*r);
+    call.a = ht__operand_if_any(a, HT_READ);
+    call.q = ht__operand_if_any(q != NULL ? *q : NULL, HT_WRITE);
+    call.r = ht__operand_if_any(*r, HT_WRITE);
     return HT_RUN(x, HT_KERNEL_QR, &call, what);
 }
 
@@ -108,10 +105,10 @@ ht_status ht__local_qr_panel(const char *what, ht_tensor *x, ht_tensor **v, ht_t
     *t = matrices(what, x, k, k);
     if (a == NULL || *v == NULL || *r == NULL || *t == NULL)
         return ht_error_get(NULL);
-    call.a = data_of(a);
-    call.q = data_of(*v);
-    call.r = data_of(*r);
-    call.t = data_of(*t);
+    call.a = ht__operand_if_any(a, HT_READ);
+    call.q = ht__operand_if_any(*v, HT_WRITE);
+    call.r = ht__operand_if_any(*r, HT_WRITE);
+    call.t = ht__operand_if_any(*t, HT_WRITE);
     return HT_RUN(x, HT_KERNEL_QR_PANEL, &call, what);
 }
 
@@ -122,7 +119,7 @@ ht_status ht__local_cholesky(const char *what, ht_tensor *x, ht_tensor **l, int6
     *l = copy_of(what, x);
     if (*l == NULL)
         return ht_error_get(NULL);
-    call.q = data_of(*l);
+    call.q = ht__operand_if_any(*l, HT_WRITE);
     return run_with_info(what, x, HT_KERNEL_CHOLESKY, &call, info);
 }
 
@@ -135,8 +132,8 @@ ht_status ht__local_lu(const char *what, ht_tensor *x, ht_tensor **lu, ht_tensor
     *pivots = vectors(what, x, HT_INT64, least(call.m, call.n));
     if (*lu == NULL || *pivots == NULL)
         return ht_error_get(NULL);
-    call.q = data_of(*lu);
-    call.pivots = data_of(*pivots);
+    call.q = ht__operand_if_any(*lu, HT_WRITE);
+    call.pivots = ht__operand_if_any(*pivots, HT_WRITE);
     return run_with_info(what, x, HT_KERNEL_LU, &call, info);
 }
 
@@ -154,10 +151,10 @@ ht_status ht__local_svd(const char *what, ht_tensor *x, ht_tensor **u, ht_tensor
     }
     if (a == NULL || *s == NULL || (u != NULL && (*u == NULL || *vh == NULL)))
         return ht_error_get(NULL);
-    call.a = data_of(a);
-    call.q = u != NULL ? data_of(*u) : NULL;
-    call.r = u != NULL ? data_of(*vh) : NULL;
-    call.real = data_of(*s);
+    call.a = ht__operand_if_any(a, HT_READ);
+    call.q = ht__operand_if_any(u != NULL ? *u : NULL, HT_WRITE);
+    call.r = ht__operand_if_any(u != NULL ? *vh : NULL, HT_WRITE);
+    call.real = ht__operand_if_any(*s, HT_WRITE);
     return run_with_info(what, x, HT_KERNEL_SVD, &call, info);
 }
 
@@ -171,8 +168,8 @@ ht_status ht__local_eigh(const char *what, ht_tensor *x, ht_tensor **w, ht_tenso
     if (vectors_ == NULL || *w == NULL)
         return ht_error_get(NULL);
     call.vectors = v != NULL;
-    call.q = data_of(vectors_);
-    call.real = data_of(*w);
+    call.q = ht__operand_if_any(vectors_, HT_WRITE);
+    call.real = ht__operand_if_any(*w, HT_WRITE);
     if (v != NULL)
         *v = vectors_;
     return run_with_info(what, x, HT_KERNEL_EIGH, &call, info);
@@ -184,8 +181,8 @@ ht_status ht__local_swap_rows(const char *what, ht_tensor *x, ht_tensor *pivots,
 
     call.count = pivots->body->lshape[pivots->body->ndim - 1];
     call.backwards = backwards;
-    call.q = data_of(x);
-    call.pivots = data_of(pivots);
+    call.q = ht__operand_if_any(x, HT_WRITE);
+    call.pivots = ht__operand_if_any(pivots, HT_READ);
     if (x->body->lsize == 0)
         return HT_SUCCESS;
     return HT_RUN(x, HT_KERNEL_SWAP_ROWS, &call, what);
@@ -194,7 +191,8 @@ ht_status ht__local_swap_rows(const char *what, ht_tensor *x, ht_tensor *pivots,
 ht_status ht__local_solve_triangular(const char *what, ht_tensor *t, ht_triangle as, ht_tensor *b)
 {
     const ht_factor_call sizes = factor_of(b);
-    ht_triangular_call call = {.batch = sizes.batch,
+    ht_triangular_call call = {.call.operands = 2,
+                               .batch = sizes.batch,
                                .m = sizes.m,
                                .n = sizes.n,
                                .upper = as.upper,
@@ -207,8 +205,8 @@ ht_status ht__local_solve_triangular(const char *what, ht_tensor *t, ht_triangle
         return ht_error_get(NULL);
     if (b->body->lsize == 0)
         return HT_SUCCESS;
-    call.t = data_of(t);
-    call.b = data_of(b);
+    call.t = ht__operand_if_any(t, HT_READ);
+    call.b = ht__operand_if_any(b, HT_WRITE);
     return HT_RUN(b, HT_KERNEL_SOLVE_TRIANGULAR, &call, what);
 }
 
@@ -244,9 +242,9 @@ ht_status ht__local_product(const char *what, ht_tensor *c, double alpha, ht_ten
         return HT_SUCCESS;
     if (gemm.k == 0)
         return beta == 0 ? ht__fill_local(what, c->body, ht_number_real(0)) : HT_SUCCESS;
-    gemm.a = data_of(a);
-    gemm.b = data_of(b);
-    gemm.c = data_of(c);
+    gemm.a.data = ht__body_data(a->body);
+    gemm.b.data = ht__body_data(b->body);
+    gemm.c.data = ht__body_data(c->body);
     return ht__gemm(what, c, &gemm);
 }
 

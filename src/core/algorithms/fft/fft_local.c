@@ -32,7 +32,8 @@ ht_tensor *ht__fft_result(const ht_fft_line *t, const ht_tensor *x)
 ht_tensor *ht__fft_local(const ht_fft_line *t, ht_tensor *x, bool owned)
 {
     ht_tensor *in = x != NULL ? ht_contiguous(x) : NULL, *out;
-    ht_fft_call call = {.outer = 1, .n = t->n, .inner = 1, .sign = t->sign, .scale = t->scale};
+    ht_fft_call call = {
+        .call.operands = 2, .outer = 1, .n = t->n, .inner = 1, .sign = t->sign, .scale = t->scale};
 
     if (in == NULL)
         return NULL;
@@ -45,8 +46,8 @@ ht_tensor *ht__fft_local(const ht_fft_line *t, ht_tensor *x, bool owned)
         call.inner *= in->body->lshape[i];
     if (in->body->lsize == 0)
         return out;
-    call.in = ht__body_data(in->body);
-    call.out = ht__body_data(out->body);
+    call.in = ht__operand_of(in->body, HT_READ);
+    call.out = ht__operand_of(out->body, HT_WRITE);
     ht__storage_touch(out->body->storage);
     if (HT_LAUNCH(out->body->comm, out->body->storage->device, t->kernel,
                   ht__fft_complex(in->body->dtype), &call, t->what) != HT_SUCCESS)

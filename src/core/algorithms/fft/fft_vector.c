@@ -54,7 +54,8 @@ static ht_status twiddle(const char *what, ht_tensor *x, ht_twiddle_call *call)
 {
     if (x->body->lsize == 0)
         return HT_SUCCESS;
-    call->x = ht__body_data(x->body);
+    call->call.operands = 1;
+    call->x = ht__operand_of(x->body, HT_WRITE);
     ht__storage_touch(x->body->storage);
     return HT_RUN(x, HT_KERNEL_FFT_TWIDDLE, call, what);
 }

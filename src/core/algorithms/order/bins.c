@@ -31,8 +31,9 @@ static ht_status search(const char *what, const ht_tensor *y, const ht_tensor *x
 
     if (y->body->lsize == 0)
         return HT_SUCCESS;
-    call.sorted = ht__body_data(boundaries->body);
     ht__loop_fill(&call.loop, y->body->ndim, y->body->lshape, 2, operands);
+    ht__loop_reach(&call.loop, y->body->storage->device, 2, operands, NULL);
+    call.loop.operand[2] = ht__operand_of(boundaries->body, HT_READ);
     return HT_RUN(x, HT_KERNEL_SEARCH, &call, what);
 }
 

@@ -76,15 +76,17 @@ static void choose_digits(counting *c, int used, int bits)
 static ht_status count_digits(counting *c, int used, int bits)
 {
     const int64_t all = c->lines * c->r->targets << bits;
-    const int64_t bytes = (int64_t)ht_dtype_size(c->x->body->dtype);
-    ht_digits_call call = {.used = used,
-                           .bits = bits,
-                           .lines = c->lines,
-                           .count = c->count,
-                           .targets = c->r->targets,
-                           .keys = c->keys,
-                           .x = (char *)ht__body_data(c->x->body) + c->first * c->count * bytes,
-                           .counts = c->counts};
+    const int64_t word = (int64_t)sizeof(int64_t), n = c->count;
+    ht_digits_call call = {
+        .call.operands = 3,
+        .keys = ht__operand_bytes(c->keys, c->lines * c->r->targets * word, HT_READ),
+        .x = ht__operand_part(c->x->body, c->first * n, c->lines * n, HT_READ),
+        .counts = ht__operand_bytes(c->counts, all * word, HT_WRITE),
+        .used = used,
+        .bits = bits,
+        .lines = c->lines,
+        .count = n,
+        .targets = c->r->targets};
     ht_status status;
 
     memset(c->counts, 0, (size_t)all * sizeof *c->counts);

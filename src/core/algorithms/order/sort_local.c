@@ -25,6 +25,7 @@ bool ht__sort_local(const ht_order *order, ht_tensor *x, int axis, int64_t first
                          .first = first,
                          .descending = order->descending};
     ht_operand operands[3];
+    ht_reach beyond[3] = {{0}};
     int64_t shape[HT_MAX_NDIM], kept[HT_MAX_NDIM];
     ht_tensor *values, *indices = NULL;
     ht_bounds *bounds;
@@ -52,5 +53,10 @@ bool ht__sort_local(const ht_order *order, ht_tensor *x, int axis, int64_t first
     if (indices != NULL)
         operands[2] = line_operand(indices->body, axis, &sort.index_stride);
     ht__loop_fill(&sort.loop, body->ndim, shape, indices != NULL ? 3 : 2, operands);
+    sort.loop.operand[2].written = true;
+    ht__reach_along(&beyond[0], sort.keep, sort.out_stride);
+    ht__reach_along(&beyond[1], sort.count, sort.in_stride);
+    ht__reach_along(&beyond[2], sort.keep, sort.index_stride);
+    ht__loop_reach(&sort.loop, body->storage->device, indices != NULL ? 3 : 2, operands, beyond);
     return HT_RUN(x, HT_KERNEL_SORT, &sort, order->what) == HT_SUCCESS;
 }

@@ -73,16 +73,18 @@ static ht_status place_digits(const samples *s, const search *find, int used, in
                               int64_t *places)
 {
     const int64_t digits = (int64_t)1 << bits, count = find->targets * (digits - 1);
+    const int64_t bytes = count * (int64_t)sizeof(int64_t);
     int64_t *begin = ht__alloc((size_t)(4 * count) * sizeof *begin), *end = begin + count;
     uint64_t *keys = (uint64_t *)(end + count);
-    ht_place_call place = {.descending = s->order->descending,
+    ht_place_call place = {.call.operands = 5,
+                           .begin = ht__operand_bytes(begin, bytes, HT_READ),
+                           .end = ht__operand_bytes(end, bytes, HT_READ),
+                           .keys = ht__operand_bytes(keys, 2 * bytes, HT_READ),
+                           .x = ht__operand_part(s->values->body, 0, s->lines * s->count, HT_READ),
+                           .place = ht__operand_bytes(places, bytes, HT_WRITE),
+                           .descending = s->order->descending,
                            .count = count,
-                           .size = s->lines * s->count,
-                           .begin = begin,
-                           .end = end,
-                           .keys = keys,
-                           .x = ht__body_data(s->values->body),
-                           .place = places};
+                           .size = s->lines * s->count};
     ht_status status;
 
     for (int64_t i = 0; i < count; i++) {
@@ -260,11 +262,13 @@ static ht_tensor *result_of(const samples *s, ht_dtype dtype)
 static bool merge(const samples *s, ht_tensor *values, ht_tensor *indices, const int64_t begin[],
                   const int64_t end[], ht_sorted *sorted)
 {
-    ht_merge_call call = {.descending = s->order->descending,
+    const int64_t runs = s->lines * s->comm->size * (int64_t)sizeof(int64_t);
+    ht_merge_call call = {.call.operands = 6,
+                          .begin = ht__operand_bytes(begin, runs, HT_READ),
+                          .end = ht__operand_bytes(end, runs, HT_READ),
+                          .descending = s->order->descending,
                           .lines = s->lines,
-                          .runs = s->comm->size,
-                          .begin = begin,
-                          .end = end};
+                          .runs = s->comm->size};
 
     sorted->values = result_of(s, values->body->dtype);
     sorted->indices = indices != NULL ? result_of(s, HT_INT64) : NULL;
@@ -272,12 +276,10 @@ static bool merge(const samples *s, ht_tensor *values, ht_tensor *indices, const
         return false;
     call.count = sorted->values->body->lshape[1];
     call.size = values->body->lsize;
-    call.x = ht__body_data(values->body);
-    call.y = ht__body_data(sorted->values->body);
-    if (indices != NULL) {
-        call.x_index = ht__body_data(indices->body);
-        call.y_index = ht__body_data(sorted->indices->body);
-    }
+    call.x = ht__operand_of(values->body, HT_READ);
+    call.y = ht__operand_of(sorted->values->body, HT_WRITE);
+    call.x_index = ht__operand_if_any(indices, HT_READ);
+    call.y_index = ht__operand_if_any(sorted->indices, HT_WRITE);
     return HT_RUN(values, HT_KERNEL_MERGE, &call, s->order->what) == HT_SUCCESS;
 }
 

@@ -44,14 +44,15 @@ static ht_tensor *sums_of_squares(const metric *d, ht_tensor *x)
 
 static ht_status by_differences(const metric *d, ht_tensor *out, ht_tensor *x, ht_tensor *y)
 {
-    ht_distance_call call = {.m = x->body->lshape[0],
+    ht_distance_call call = {.call.operands = 3,
+                             .x = ht__operand_of(x->body, HT_READ),
+                             .y = ht__operand_of(y->body, HT_READ),
+                             .out = ht__operand_of(out->body, HT_WRITE),
+                             .m = x->body->lshape[0],
                              .n = y->body->lshape[0],
                              .k = x->body->lshape[1],
                              .leading = out->body->stride[0],
-                             .factor = d->factor,
-                             .x = ht__body_data(x->body),
-                             .y = ht__body_data(y->body),
-                             .out = ht__body_data(out->body)};
+                             .factor = d->factor};
 
     return HT_RUN(out, d->kernel, &call, d->what);
 }
@@ -70,17 +71,22 @@ static ht_status by_expansion(const metric *d, ht_tensor *out, ht_tensor *x, ht_
         const int64_t rows = m - i < most ? m - i : most;
         char *to = (char *)ht__body_data(out->body) + i * ld * size;
         ht_gemm_call product = {.alpha = -2, .trans_b = true, .m = rows, .n = n, .k = k};
-        ht_distance_call call = {
-            .m = rows, .n = n, .k = 1, .leading = ld, .factor = d->factor, .out = to};
+        ht_distance_call call = {.call.operands = 3,
+                                 .x = ht__operand_part(x_squares->body, i, rows, HT_READ),
+                                 .y = ht__operand_of(y_squares->body, HT_READ),
+                                 .m = rows,
+                                 .n = n,
+                                 .k = 1,
+                                 .leading = ld,
+                                 .factor = d->factor};
 
         product.lda = product.ldb = k;
         product.ldc = ld;
-        product.a = (const char *)ht__body_data(x->body) + i * k * size;
-        product.b = ht__body_data(y->body);
-        product.c = to;
-        call.x = (const char *)ht__body_data(x_squares->body) + i * size;
-        call.y = ht__body_data(y_squares->body);
+        product.a.data = (char *)ht__body_data(x->body) + i * k * size;
+        product.b.data = ht__body_data(y->body);
+        product.c.data = to;
         status = ht__gemm(d->what, out, &product);
+        call.out = product.c;
         if (status == HT_SUCCESS)
             status = HT_RUN(out, d->expanded, &call, d->what);
     }

@@ -91,9 +91,9 @@ static ht_status run(const ht_tensor *c, ht_gemm_call *gemm, const ht_loop *batc
             for (int k = 0; k < 3; k++)
                 offset[k] += at[i] * batches->stride[k][i] * size;
         }
-        gemm->c = (char *)batches->data[0] + offset[0];
-        gemm->a = (char *)batches->data[1] + offset[1];
-        gemm->b = (char *)batches->data[2] + offset[2];
+        gemm->c.data = (char *)batches->operand[0].data + offset[0];
+        gemm->a.data = (char *)batches->operand[1].data + offset[1];
+        gemm->b.data = (char *)batches->operand[2].data + offset[2];
         status = ht__gemm("ht_matmul", c, gemm);
         if (status != HT_SUCCESS)
             return status;

@@ -77,7 +77,7 @@ static int64_t product(const int64_t shape[], int from, int to)
     return size;
 }
 
-void ht__random_place(const ht_body *body, ht_random_call *random)
+void ht__random_place(const ht_body *body, ht_random_draw *random)
 {
     int split = body->split != HT_NONE ? body->split : 0;
     int64_t inner = product(body->shape, split + 1, body->ndim);
@@ -89,16 +89,18 @@ void ht__random_place(const ht_body *body, ht_random_call *random)
 }
 
 /* Of a contiguous x. */
-static ht_status run(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_call *random)
+static ht_status run(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_draw *random)
 {
     if (x->body->lsize == 0)
         return HT_SUCCESS;
     ht__random_place(x->body, random);
-    random->out = ht__body_data(x->body);
-    return HT_RUN(x, kernel, random, what);
+
+    ht_random_call call = {
+        .call.operands = 1, .out = ht__operand_of(x->body, HT_WRITE), .draw = *random};
+    return HT_RUN(x, kernel, &call, what);
 }
 
-static ht_status fill(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_call *random)
+static ht_status fill(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_draw *random)
 {
     ht_scope *scope;
     ht_tensor *dense;
@@ -123,10 +125,10 @@ static ht_status fill(const char *what, ht_tensor *x, ht_kernel kernel, ht_rando
 ht_status ht__random_fill(const char *what, ht_tensor *x, ht_kernel kernel, uint64_t seed,
                           uint64_t draw, double a, double b)
 {
-    return fill(what, x, kernel, &(ht_random_call){.seed = seed, .draw = draw, .a = a, .b = b});
+    return fill(what, x, kernel, &(ht_random_draw){.seed = seed, .draw = draw, .a = a, .b = b});
 }
 
-static ht_status draw_into(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_call random)
+static ht_status draw_into(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_draw random)
 {
     if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
@@ -180,7 +182,7 @@ ht_status ht_uniform_(ht_tensor *x, double low, double high)
     if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype) ||
         ht__random_check_range(what, x->body, low, high))
         return ht_error_get(NULL);
-    return draw_into(what, x, HT_KERNEL_RANDOM_UNIFORM, (ht_random_call){.a = low, .b = high});
+    return draw_into(what, x, HT_KERNEL_RANDOM_UNIFORM, (ht_random_draw){.a = low, .b = high});
 }
 
 static ht_status normal_into(const char *what, ht_tensor *x, double mean, double std)
@@ -194,7 +196,7 @@ static ht_status normal_into(const char *what, ht_tensor *x, double mean, double
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
                        "%s: mean %g, std %g of %s: expected no more than %g, std from 0 on", what,
                        mean, std, ht_dtype_name(x->body->dtype), limit);
-    return draw_into(what, x, HT_KERNEL_RANDOM_NORMAL, (ht_random_call){.a = mean, .b = std});
+    return draw_into(what, x, HT_KERNEL_RANDOM_NORMAL, (ht_random_draw){.a = mean, .b = std});
 }
 
 ht_status ht_normal_(ht_tensor *x, double mean, double std)
@@ -203,7 +205,7 @@ ht_status ht_normal_(ht_tensor *x, double mean, double std)
 }
 
 static ht_tensor *new_drawn(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
-                            ht_place place, ht_kernel kernel, ht_random_call random)
+                            ht_place place, ht_kernel kernel, ht_random_draw random)
 {
     ht_tensor *x = ht__new_at(what, ndim, shape, dtype, place);
 
@@ -217,7 +219,7 @@ static ht_tensor *draw(const char *what, int ndim, const int64_t shape[], ht_dty
     if (place.comm == NULL ||
         ((unsigned)dtype < HT_DTYPE_COUNT && check_floating(what, place.comm, dtype) != HT_SUCCESS))
         return NULL;
-    return new_drawn(what, ndim, shape, dtype, place, kernel, (ht_random_call){.a = 0, .b = 1});
+    return new_drawn(what, ndim, shape, dtype, place, kernel, (ht_random_draw){.a = 0, .b = 1});
 }
 
 ht_tensor *ht_rand(int ndim, const int64_t shape[], ht_dtype dtype, int split)
@@ -279,7 +281,7 @@ static ht_tensor *draw_integers(const char *what, int64_t low, int64_t high, int
         return NULL;
     }
     return new_drawn(what, ndim, shape, dtype, place, HT_KERNEL_RANDOM_INTEGER,
-                     (ht_random_call){.low = low, .high = high});
+                     (ht_random_draw){.low = low, .high = high});
 }
 
 ht_tensor *ht_randint(int64_t low, int64_t high, int ndim, const int64_t shape[], ht_dtype dtype,

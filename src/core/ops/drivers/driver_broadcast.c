@@ -7,24 +7,23 @@
 #include "ht/manipulations.h"
 
 /* Memory and strides of an operand along the result's axes, in this rank's slab; or its value. */
-static ht_operand place(const ht_body *x, const ht_body *y)
+static void place(ht_operand *operand, const ht_body *x, const ht_body *y)
 {
-    ht_operand operand = {.data = NULL};
     int shift = y->ndim - x->ndim;
 
-    if (x->number != NULL) {
-        operand.number = x->number;
-        return operand;
-    }
-    operand.data = ht__body_data(x);
-    for (int i = 0; i < x->ndim; i++)
-        operand.stride[i + shift] = x->shape[i] == 1 && y->shape[i + shift] != 1 ? 0 : x->stride[i];
-    if (x->split == HT_NONE && y->split != HT_NONE && operand.data != NULL) {
-        int64_t start = y->split_start * operand.stride[y->split];
+    operand->data = x->number == NULL ? ht__body_data(x) : NULL;
+    operand->number = x->number;
+    operand->dtype = x->dtype;
+    for (int i = 0; i < y->ndim; i++) {
+        const bool repeated = i < shift || (x->shape[i - shift] == 1 && y->shape[i] != 1);
 
-        operand.data = (char *)operand.data + (size_t)start * ht_dtype_size(x->dtype);
+        operand->stride[i] = repeated || x->number != NULL ? 0 : x->stride[i - shift];
     }
-    return operand;
+    if (x->split == HT_NONE && y->split != HT_NONE && operand->data != NULL) {
+        int64_t start = y->split_start * operand->stride[y->split];
+
+        operand->data = (char *)operand->data + (size_t)start * ht_dtype_size(x->dtype);
+    }
 }
 
 static ht_status run(const ht_broadcast_op *op, int count, ht_tensor *const in[], ht_dtype dtype,
@@ -34,7 +33,7 @@ static ht_status run(const ht_broadcast_op *op, int count, ht_tensor *const in[]
 
     operands[0] = ht__operand(y);
     for (int k = 0; k < count; k++)
-        operands[1 + k] = place(in[k]->body, y);
+        place(&operands[1 + k], in[k]->body, y);
     return ht__elementwise(op->name, op->kernel, dtype, y, 1 + count, operands, beside);
 }
 

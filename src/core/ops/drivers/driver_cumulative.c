@@ -36,6 +36,7 @@ static ht_status run(const cumulative_plan *plan, const ht_tensor *x, const ht_b
     ht_device *device = y->storage->device;
     ht_cumulation cumulation = {.count = y->lshape[plan->axis]};
     ht_operand operands[3] = {0};
+    ht_reach beyond[3] = {{0}};
     int64_t shape[HT_MAX_NDIM];
 
     if (!ht__kernel_is_there(device, plan->row->kernel, x->body->dtype))
@@ -50,6 +51,9 @@ static ht_status run(const cumulative_plan *plan, const ht_tensor *x, const ht_b
     for (int i = 0; i < y->ndim; i++)
         shape[i] = i == plan->axis ? 1 : y->lshape[i];
     ht__loop_fill(&cumulation.loop, y->ndim, shape, start != NULL ? 3 : 2, operands);
+    ht__reach_along(&beyond[0], cumulation.count, cumulation.out_stride);
+    ht__reach_along(&beyond[1], cumulation.count, cumulation.in_stride);
+    ht__loop_reach(&cumulation.loop, device, start != NULL ? 3 : 2, operands, beyond);
     return HT_LAUNCH(y->comm, device, plan->row->kernel, x->body->dtype, &cumulation,
                      plan->row->name);
 }

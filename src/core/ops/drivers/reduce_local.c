@@ -72,7 +72,9 @@ ht_status ht__reduce_local(const ht_reduce_job *job, const ht_reduce_plan *plan,
 {
     const ht_body *in = x->body, *out = y->body;
     ht_device *device = out->storage->device;
-    ht_operand operands[3] = {ht__operand(out), {.data = ht__body_data(in)}};
+    ht_operand operands[3] = {ht__operand(out), {.data = ht__body_data(in), .dtype = in->dtype}};
+    const int count = job->beside != NULL ? 3 : 2;
+    ht_reach beyond[3] = {{0}};
     ht_reduction reduction = {.divisor = job->divisor};
 
     if (!ht__kernel_is_there(device, job->kernel, in->dtype))
@@ -85,8 +87,14 @@ ht_status ht__reduce_local(const ht_reduce_job *job, const ht_reduce_plan *plan,
         operands[1].stride[i] = plan->axis_of[i] < 0 ? 0 : in->stride[plan->axis_of[i]];
     if (job->beside != NULL)
         operands[2] = ht__operand(job->beside->body);
-    ht__loop_fill(&reduction.loop, out->ndim, out->lshape, job->beside != NULL ? 3 : 2, operands);
+    ht__loop_fill(&reduction.loop, out->ndim, out->lshape, count, operands);
+    reduction.loop.operand[2].written = true;
     fill_reduced(&reduction, in, plan);
+    if (job->kernel == HT_KERNEL_MOMENTS) /* a record of float64 for each output */
+        beyond[0].high = ht_dtype_is_complex(in->dtype) ? 5 : 3;
+    for (int i = 0; i < reduction.ndim; i++)
+        ht__reach_along(&beyond[1], reduction.shape[i], reduction.stride[i]);
+    ht__loop_reach(&reduction.loop, device, count, operands, beyond);
     return HT_LAUNCH(out->comm, device, job->kernel, in->dtype, &reduction, job->name);
 }
 

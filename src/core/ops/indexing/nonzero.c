@@ -36,12 +36,12 @@ static ht_bounds *bounds_of(const char *what, ht_comm *comm, int64_t count)
 
 static ht_status find(const char *what, const ht_body *mask, const ht_body *places)
 {
-    ht_nonzero_call call = {.ndim = mask->ndim, .count = places->lshape[0]};
+    ht_nonzero_call call = {.call.operands = 2, .ndim = mask->ndim, .count = places->lshape[0]};
 
     if (call.count == 0)
         return HT_SUCCESS;
-    call.mask = ht__body_data(mask);
-    call.at = ht__body_data(places);
+    call.mask = ht__operand_of(mask, HT_READ);
+    call.at = ht__operand_of(places, HT_WRITE);
     for (int i = 0; i < mask->ndim; i++) {
         call.shape[i] = mask->lshape[i];
         call.stride[i] = mask->stride[i];

@@ -57,12 +57,14 @@ static void fill_loop(ht_index_call *call, const ht_body *x, const ht_row_index 
                       int index_ndim, const ht_body *rows, bool take)
 {
     ht_operand operands[2] = {{0}};
+    ht_reach beyond[2] = {{0}};
     ht_operand *of_x = &operands[take ? 1 : 0], *of_rows = &operands[take ? 0 : 1];
     int64_t shape[HT_MAX_NDIM];
     int ndim = 0;
 
     of_x->data = ht__body_data(x);
     of_rows->data = ht__body_data(rows);
+    of_x->dtype = of_rows->dtype = x->dtype;
     for (int i = 0; i < x->ndim; i++) {
         if (has_index(index, i))
             continue;
@@ -72,6 +74,12 @@ static void fill_loop(ht_index_call *call, const ht_body *x, const ht_row_index 
         ndim++;
     }
     ht__loop_fill(&call->loop, ndim, shape, 2, operands);
+    for (int i = 0; i < call->axes; i++) {
+        if (call->axis[i].count > 0)
+            ht__reach_along(&beyond[take ? 1 : 0], call->axis[i].count, call->axis[i].stride);
+    }
+    ht__reach_along(&beyond[take ? 0 : 1], call->rows, call->row_step);
+    ht__loop_reach(&call->loop, x->storage->device, 2, operands, beyond);
 }
 
 static int64_t last_stride(const ht_body *body, int axis, int count)
@@ -90,20 +98,22 @@ ht_status ht__rows_run(const char *what, ht_kernel kernel, const ht_body *x,
 
     if (call.rows == 0 || rows->lsize == 0)
         return HT_SUCCESS;
-    fill_loop(&call, x, index, index_ndim, rows, kernel == HT_KERNEL_TAKE);
     call.row_step = last_stride(rows, index->place, index_ndim);
     for (int i = 0; i < index->axes; i++) {
         const ht_body *at = index->at[i]->body;
         const int axis = index->axis[i];
 
-        call.axis[i] = (ht_indexed_axis){.at = ht__body_data(at),
+        call.axis[i] = (ht_indexed_axis){.at = ht__operand_of(at, HT_READ),
                                          .at_step = last_stride(at, 0, at->ndim),
                                          .length = x->shape[axis],
                                          .start = axis == x->split ? x->split_start : 0,
                                          .count = x->lshape[axis],
                                          .stride = x->stride[axis]};
     }
-    return ht__launch(
-        x->comm, x->storage->device,
-        ht__call_fill(&call.loop.call, (uint32_t)sizeof call, kernel, x->dtype, what));
+    fill_loop(&call, x, index, index_ndim, rows, kernel == HT_KERNEL_TAKE);
+    call.loop.call.table = offsetof(ht_index_call, axis);
+    call.loop.call.rows = (uint32_t)index->axes;
+    call.loop.call.row_bytes = sizeof(ht_indexed_axis);
+    call.loop.call.row_operands = 1;
+    return HT_LAUNCH(x->comm, x->storage->device, kernel, x->dtype, &call, what);
 }
