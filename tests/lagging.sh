@@ -1,25 +1,33 @@
 #!/bin/sh
 # The suite on a device that lags (tests/backends/lagging): its work is done when somebody waits, and its memory is out of the
 # host's reach. On 1 rank and on 2, each with copies to the host that are there at once, and with copies that
-# come only with a wait; HT_TEST_LAG_COPIES=late limits it to these.
+# come only with a wait (HT_TEST_LAG_COPIES=late: these alone); and on 1 rank with no kernel of its own: all run on the host, which
+# sees of the device's memory what a call says that its kernel reaches.
 set -u
 HT_TEST_DEVICE=lag:0
 export HT_TEST_DEVICE
 count=0
 
-# renumber COPIES: numbers the results of a runner on.
+# renumber HOW: numbers the results of a runner on.
 renumber() {
     while IFS= read -r line; do
         case $line in
         'ok '* | 'not ok '*)
             count=$((count + 1))
-            echo "${line%%ok *}ok $count - lagging, copies $1, ${line#*- }"
+            echo "${line%%ok *}ok $count - lagging, $1, ${line#*- }"
             ;;
         1..*) ;;
         *) echo "$line" ;;
         esac
     done
     echo "$count" >"$work/count"
+}
+
+# run RUNNER HOW
+run() {
+    sh "${srcdir:-.}/tests/mpi-run.sh" "$1" >"$work/tap" 2>>"$work/log" || echo "# $1 ended early"
+    renumber "$2" <"$work/tap"
+    count=$(cat "$work/count")
 }
 
 wanted=${HT_TEST_RANKS:-}
@@ -35,10 +43,12 @@ for runner in tests/core/run-core tests/nn/run-nn tests/nn/parallel/run-parallel
         esac
         for LAG_COPIES in ${HT_TEST_LAG_COPIES:-now late}; do
             export HT_TEST_RANKS LAG_COPIES
-            sh "${srcdir:-.}/tests/mpi-run.sh" "$runner" >"$work/tap" 2>>"$work/log" || echo "# $runner ended early"
-            renumber "$LAG_COPIES" <"$work/tap"
-            count=$(cat "$work/count")
+            run "$runner" "copies $LAG_COPIES"
         done
+        [ "$ranks" = 1 ] || continue
+        export LAG_REFUSE=all
+        run "$runner" "kernels on the host"
+        unset LAG_REFUSE
     done
 done
 [ "$count" -gt 0 ] || cat "$work/log"

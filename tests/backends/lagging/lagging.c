@@ -10,6 +10,7 @@ enum { DEVICES = 4 };
 const ht_backend_services *lag_core;
 static bool late_copies;
 static ht_kernel refused = -1;
+static bool refuses_all;
 
 /* One at a time: devices may be used by threads of their own. */
 static pthread_mutex_t mutex;
@@ -290,9 +291,9 @@ static int run_later(void *stream, const ht_kernel_call *call)
     struct translation t = {d, call->what, own == NULL};
     int failed = 1;
 
-    if (call->kernel == refused || lag_fault("a kernel")) {
+    if (refuses_all || call->kernel == refused || lag_fault("a kernel")) {
         free(own);
-        return call->kernel == refused ? HT_KERNEL_REFUSED : 1;
+        return refuses_all || call->kernel == refused ? HT_KERNEL_REFUSED : 1;
     }
     if (own == NULL) {
         lag_core->fail("lag: out of memory for a call");
@@ -352,6 +353,7 @@ int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backen
     late_copies = copies != NULL && strcmp(copies, "late") == 0;
     lag_core = services;
     refused = refuse != NULL ? services->kernel(refuse) : -1;
+    refuses_all = refuse != NULL && strcmp(refuse, "all") == 0;
     *backend = (ht_backend){
         .abi = HT_BACKEND_ABI,
         .size = sizeof *backend,

@@ -8,7 +8,8 @@
  * - LAG_COPIES=late: copies to the host when somebody waits, not before; garbage until then
  * - LAG_COUNT=1: says at the end how much there was to do
  * - LAG_FAULT=N: the N-th call from now on fails, and LAG_FAULT_MADE says which it was
- * - LAG_REFUSE=NAME: has no use for that kernel's arguments, whatever they are
+ * - LAG_REFUSE=NAME: has no use for that kernel's arguments, whatever they are; all: nor for those
+ *   of any other
  * - LAG_LESS=1: does the work at once, has no events, no poll and no memory of the host */
 #ifndef HT_TESTS_BACKENDS_LAGGING_LAGGING_H
 #define HT_TESTS_BACKENDS_LAGGING_LAGGING_H

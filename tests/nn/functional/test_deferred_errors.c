@@ -38,6 +38,8 @@ static void assert_ones(ht_tensor *x)
 
 static void begin(void)
 {
+    if (getenv("LAG_REFUSE") != NULL)
+        HT_TEST_SKIP("kernels run on the host: no error is late");
     ht_use_device(ht_device_get("lag:1"));
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
