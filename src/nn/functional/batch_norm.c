@@ -307,7 +307,7 @@ static ht_status write_back(const char *what, ht_tensor *x, ht_tensor *written)
         ht__storage_touch(x->body->storage);
         return HT_SUCCESS;
     }
-    return ht__copy_into(what, ht_tensor_local(x), written);
+    return ht__copy_into(what, ht_tensor_local(x), ht_tensor_local(written));
 }
 
 /* What each channel is normalised with; the running statistics follow. */
