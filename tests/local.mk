@@ -117,6 +117,7 @@ nn_tests = \
 	tests/nn/functional/test_device_faults.c \
 	tests/nn/functional/test_functional.c \
 	tests/nn/functional/test_functional_grad.c \
+	tests/nn/functional/test_functionals.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/layers/test_activation.c \
@@ -511,7 +512,7 @@ nodist_tests_core_run_core_SOURCES = tests/core/registry.c
 tests_core_run_core_LDADD = libht_test.la
 tests_core_run_core_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
-tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/programs.c tests/nn/programs.h
+tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/functionals.c tests/nn/functionals.h tests/nn/programs.c tests/nn/programs.h
 nodist_tests_nn_run_nn_SOURCES = tests/nn/registry.c
 tests_nn_run_nn_LDADD = libht_test.la
 tests_nn_run_nn_LDFLAGS = $(AM_LDFLAGS) $(named_frames)

@@ -83,6 +83,32 @@ HT_API ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduct
  */
 HT_API ht_tensor *ht_mse_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction);
 
+/* |x - target| of tensors of one shape, reduced as in ht_mse_loss.
+ * Collective when x or target is split.
+ * x, target: of one shape, any dtypes and splits, which meet as in ht_sub.
+ * Result: a scalar; with HT_NO_REDUCTION like x - target. The gradient is 0 where they are equal.
+ * Errors: HT_ERR_SHAPE, HT_ERR_ARGUMENT.
+ * Source: torch.nn.functional.l1_loss. */
+HT_API ht_tensor *ht_l1_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction);
+
+/* With d = |x - target|: d^2 / (2 beta) where d < beta, else d - beta / 2. For beta 0 the L1 loss.
+ * Collective when x or target is split.
+ * x: floating; target: of x's shape; beta: at least 0, PyTorch's default is 1.
+ * Result: as of ht_l1_loss.
+ * Errors: HT_ERR_SHAPE, HT_ERR_DTYPE, HT_ERR_ARGUMENT.
+ * Source: torch.nn.functional.smooth_l1_loss. */
+HT_API ht_tensor *ht_smooth_l1_loss(ht_tensor *x, ht_tensor *target, double beta,
+                                    ht_reduction_mode reduction);
+
+/* With d = |x - target|: d^2 / 2 where d <= delta, else delta (d - delta / 2).
+ * Collective when x or target is split.
+ * x: floating; target: of x's shape; delta: above 0, PyTorch's default is 1.
+ * Result: as of ht_l1_loss.
+ * Errors: HT_ERR_SHAPE, HT_ERR_DTYPE, HT_ERR_ARGUMENT.
+ * Source: torch.nn.functional.huber_loss. */
+HT_API ht_tensor *ht_huber_loss(ht_tensor *x, ht_tensor *target, double delta,
+                                ht_reduction_mode reduction);
+
 /* nll_loss(log_softmax(logits)). */
 HT_API ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target,
                                    ht_reduction_mode reduction);

@@ -14,11 +14,6 @@ static inline bool ht__records(const ht_tensor *x)
     return x != NULL && ht_is_grad_enabled() && ht__needs_grad(x);
 }
 
-/* Of the losses of rows or elements: themselves, their sum, or their mean; the mean of none is 0,
- * not 0 / 0: a rank without rows adds nothing. */
-bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction);
-ht_tensor *ht__reduce_losses(ht_tensor *losses, ht_reduction_mode reduction);
-
 /* A tensor of another shape with x's device, communicator and, along axis 0, x's slabs. Scoped. */
 ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
                             const int64_t shape[]);

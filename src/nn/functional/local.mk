@@ -10,10 +10,12 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/functional.h \
 	src/nn/functional/linear.c \
 	src/nn/functional/log_softmax.c \
+	src/nn/functional/losses.c \
+	src/nn/functional/losses.h \
 	src/nn/functional/max_pool2d.c \
-	src/nn/functional/mse_loss.c \
 	src/nn/functional/nll_loss.c \
 	src/nn/functional/operands.c \
 	src/nn/functional/operands.h \
+	src/nn/functional/pointwise_loss.c \
 	src/nn/functional/window.c \
 	src/nn/functional/window.h

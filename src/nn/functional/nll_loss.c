@@ -5,6 +5,7 @@
 #include "core/ops/ops.h"
 #include "ht/kernels/nn.h"
 #include "nn/functional/functional.h"
+#include "nn/functional/losses.h"
 
 #define IGNORE_NOTHING INT64_MIN
 

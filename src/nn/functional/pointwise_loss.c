@@ -1,53 +1,111 @@
 /* SPDX-License-Identifier: MIT
  *
- * loss[i] = (x[i] - target[i])^2, its mean or its sum, by elementwise operations; and what losses
- * do with many values. */
+ * Losses of each element of x and target, by differentiable operations: a row each. */
+#include <math.h>
+
 #include "ht/arithmetics.h"
-#include "ht/statistics.h"
-
+#include "ht/rounding.h"
 #include "nn/functional/functional.h"
+#include "nn/functional/losses.h"
 
-bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction)
+/* x and target, of one shape, and the loss's parameter. */
+typedef ht_tensor *loss_fn(ht_tensor *x, ht_tensor *target, double number);
+
+typedef struct pointwise_loss {
+    const char *name;
+    loss_fn *of;
+    ht_operand_dtype x_dtype;
+    const char *number; /* the parameter's name, or NULL */
+    double low;         /* it is finite, and above this or equal to it */
+    bool above;         /* not equal to it */
+} pointwise_loss;
+
+static ht_tensor *squared_error(ht_tensor *x, ht_tensor *target, double unused)
 {
-    if (reduction >= HT_MEAN && reduction <= HT_NO_REDUCTION)
+    ht_tensor *difference = ht_sub(x, target);
+
+    (void)unused;
+    return ht_mul(difference, difference);
+}
+
+static ht_tensor *absolute_error(ht_tensor *x, ht_tensor *target, double unused)
+{
+    (void)unused;
+    return ht_abs(ht_sub(x, target));
+}
+
+/* d^2 / 2 up to delta, delta (d - delta / 2) above: with m = min(d, delta), m (d - m / 2). */
+static ht_tensor *huber_error(ht_tensor *x, ht_tensor *target, double delta)
+{
+    ht_tensor *d = ht_abs(ht_sub(x, target)), *m = ht_clip(d, 0, delta);
+
+    return ht_mul(m, ht_sub(d, ht_mul_scalar(m, 0.5)));
+}
+
+static ht_tensor *smooth_l1_error(ht_tensor *x, ht_tensor *target, double beta)
+{
+    return beta > 0 ? ht_div_scalar(huber_error(x, target, beta), beta)
+                    : absolute_error(x, target, beta);
+}
+
+static const pointwise_loss mse = {"ht_mse_loss", squared_error, .number = NULL};
+static const pointwise_loss l1 = {"ht_l1_loss", absolute_error, .number = NULL};
+static const pointwise_loss smooth_l1 = {
+    "ht_smooth_l1_loss", smooth_l1_error, HT_DTYPE_FLOATING, "beta", 0, false};
+static const pointwise_loss huber = {"ht_huber_loss", huber_error, HT_DTYPE_FLOATING,
+                                     "delta",         0,           true};
+
+static bool check_number(const pointwise_loss *loss, const ht_tensor *x, double number)
+{
+    if (loss->number == NULL ||
+        (isfinite(number) && (loss->above ? number > loss->low : number >= loss->low)))
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-            "%s: reduction is %d, expected HT_MEAN, HT_SUM or HT_NO_REDUCTION", what,
-            (int)reduction);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %s is %g, expected a finite value %s %g",
+            loss->name, loss->number, number, loss->above ? "above" : "of at least", loss->low);
     return false;
 }
 
-ht_tensor *ht__reduce_losses(ht_tensor *losses, ht_reduction_mode reduction)
+/* (N, 1) and (N) would broadcast to (N, N), which nobody means. */
+static bool check_shapes(const pointwise_loss *loss, const ht_body *x, const ht_body *target)
 {
-    if (losses == NULL || reduction == HT_NO_REDUCTION)
-        return losses;
-    if (reduction == HT_SUM || ht_tensor_size(losses) == 0)
-        return ht_sum(losses, HT_NONE);
-    return ht_mean(losses, HT_NONE);
+    if (ht__body_same_shape(x, target))
+        return true;
+    HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: x is %s, target is %s: one shape is needed", loss->name,
+            ht__shape_str(x->ndim, x->shape), ht__shape_str(target->ndim, target->shape));
+    return false;
 }
 
-/* Of any dtypes and splits, which meet as in ht_sub. */
-static const ht_operand_rule rules[] = {
-    {"x", .cast = HT_CAST_HIGH},
-    {"target", .cast = HT_CAST_HIGH},
-};
+/* Of any splits, and of any dtypes where x_dtype allows it, which meet as in ht_sub. */
+static ht_tensor *run(const pointwise_loss *loss, ht_tensor *x, ht_tensor *target, double number,
+                      ht_reduction_mode reduction)
+{
+    const ht_operand_rule rules[] = {{"x", .dtype = loss->x_dtype, .cast = HT_CAST_HIGH},
+                                     {"target", .cast = HT_CAST_HIGH}};
+    ht_tensor *in[] = {x, target};
+
+    if (!HT_PREPARE(loss->name, rules, in) || !ht__check_reduction(loss->name, in[0], reduction) ||
+        !check_number(loss, in[0], number) || !check_shapes(loss, in[0]->body, in[1]->body))
+        return NULL;
+    return ht__reduce_losses(loss->of(in[0], in[1], number), reduction);
+}
 
 ht_tensor *ht_mse_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction)
 {
-    ht_tensor *in[] = {x, target}, *difference;
-    const ht_body *a, *b;
+    return run(&mse, x, target, 0, reduction);
+}
 
-    if (!HT_PREPARE("ht_mse_loss", rules, in) ||
-        !ht__check_reduction("ht_mse_loss", in[0], reduction))
-        return NULL;
-    a = in[0]->body;
-    b = in[1]->body;
-    /* (N, 1) and (N) would broadcast to (N, N), which nobody means. */
-    if (!ht__body_same_shape(a, b)) {
-        HT_FAIL(a->comm, HT_ERR_SHAPE, "ht_mse_loss: x is %s, target is %s: one shape is needed",
-                ht__shape_str(a->ndim, a->shape), ht__shape_str(b->ndim, b->shape));
-        return NULL;
-    }
-    difference = ht_sub(in[0], in[1]);
-    return ht__reduce_losses(ht_mul(difference, difference), reduction);
+ht_tensor *ht_l1_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction)
+{
+    return run(&l1, x, target, 0, reduction);
+}
+
+ht_tensor *ht_smooth_l1_loss(ht_tensor *x, ht_tensor *target, double beta,
+                             ht_reduction_mode reduction)
+{
+    return run(&smooth_l1, x, target, beta, reduction);
+}
+
+ht_tensor *ht_huber_loss(ht_tensor *x, ht_tensor *target, double delta, ht_reduction_mode reduction)
+{
+    return run(&huber, x, target, delta, reduction);
 }

@@ -5,136 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/functionals.h"
 #include "nn/nn_test.h"
 #include "tensor_check.h"
-
-struct operand {
-    const char *name;
-    ht_dtype dtype;
-    int ndim;
-    int64_t shape[4];
-};
-
-struct functional {
-    const char *name;
-    ht_tensor *(*call)(ht_tensor *in[]);
-    int count, required; /* of its operands, the first so many */
-    struct operand operands[5];
-};
-
-static ht_tensor *relu(ht_tensor *in[])
-{
-    return ht_relu(in[0]);
-}
-
-static ht_tensor *relu_in_place(ht_tensor *in[])
-{
-    return ht_relu_(in[0]);
-}
-
-static ht_tensor *leaky_relu(ht_tensor *in[])
-{
-    return ht_leaky_relu(in[0], 0.01);
-}
-
-static ht_tensor *linear(ht_tensor *in[])
-{
-    return ht_linear(in[0], in[1], in[2]);
-}
-
-static ht_tensor *conv2d(ht_tensor *in[])
-{
-    return ht_conv2d(in[0], in[1], in[2], NULL);
-}
-
-static ht_tensor *max_pool2d(ht_tensor *in[])
-{
-    return ht_max_pool2d(in[0], 2);
-}
-
-static ht_tensor *dropout(ht_tensor *in[])
-{
-    return ht_dropout(in[0], 0.5, 1, 2);
-}
-
-static ht_tensor *dropout2d(ht_tensor *in[])
-{
-    return ht_dropout2d(in[0], 0, 1, 2); /* whatever the probability */
-}
-
-static ht_tensor *batch_norm(ht_tensor *in[])
-{
-    return ht_batch_norm(in[0], in[1], in[2], in[3], in[4], true, 0.1, 1e-5);
-}
-
-static ht_tensor *log_softmax(ht_tensor *in[])
-{
-    return ht_log_softmax(in[0], 1);
-}
-
-static ht_tensor *nll_loss(ht_tensor *in[])
-{
-    return ht_nll_loss(in[0], in[1], HT_SUM);
-}
-
-static ht_tensor *cross_entropy(ht_tensor *in[])
-{
-    return ht_cross_entropy(in[0], in[1], HT_MEAN);
-}
-
-static ht_tensor *mse_loss(ht_tensor *in[])
-{
-    return ht_mse_loss(in[0], in[1], HT_MEAN);
-}
-
-static const struct functional functionals[] = {
-    {"ht_relu", relu, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
-    {"ht_relu_", relu_in_place, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
-    {"ht_leaky_relu", leaky_relu, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
-    {"ht_linear",
-     linear,
-     3,
-     2,
-     {{"x", HT_FLOAT64, 2, {4, 3}},
-      {"weight", HT_FLOAT64, 2, {2, 3}},
-      {"bias", HT_FLOAT64, 1, {2}}}},
-    {"ht_conv2d",
-     conv2d,
-     3,
-     2,
-     {{"x", HT_FLOAT64, 4, {4, 3, 5, 5}},
-      {"weight", HT_FLOAT64, 4, {2, 3, 1, 2}},
-      {"bias", HT_FLOAT64, 1, {2}}}},
-    {"ht_max_pool2d", max_pool2d, 1, 1, {{"x", HT_FLOAT64, 4, {4, 3, 5, 5}}}},
-    {"ht_dropout", dropout, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
-    {"ht_dropout2d", dropout2d, 1, 1, {{"x", HT_FLOAT64, 3, {4, 3, 2}}}},
-    {"ht_batch_norm",
-     batch_norm,
-     5,
-     1,
-     {{"x", HT_FLOAT64, 3, {4, 3, 2}},
-      {"running_mean", HT_FLOAT64, 1, {3}},
-      {"running_var", HT_FLOAT64, 1, {3}},
-      {"weight", HT_FLOAT64, 1, {3}},
-      {"bias", HT_FLOAT64, 1, {3}}}},
-    {"ht_log_softmax", log_softmax, 1, 1, {{"x", HT_FLOAT64, 2, {4, 3}}}},
-    {"ht_nll_loss",
-     nll_loss,
-     2,
-     2,
-     {{"log_probs", HT_FLOAT64, 2, {4, 3}}, {"target", HT_INT32, 1, {4}}}},
-    {"ht_cross_entropy",
-     cross_entropy,
-     2,
-     2,
-     {{"logits", HT_FLOAT64, 2, {4, 3}}, {"target", HT_INT32, 1, {4}}}},
-    {"ht_mse_loss",
-     mse_loss,
-     2,
-     2,
-     {{"x", HT_FLOAT64, 2, {4, 3}}, {"target", HT_FLOAT64, 2, {4, 3}}}},
-};
-enum { FUNCTIONALS = sizeof functionals / sizeof *functionals };
 
 enum fault {
     NONE,
@@ -152,6 +25,14 @@ static const ht_status codes[FAULTS] = {
     [OTHER_DTYPE] = HT_ERR_DTYPE, [ONE_MORE] = HT_ERR_SHAPE,  [LONGER] = HT_ERR_SHAPE,
     [SPLIT] = HT_ERR_ARGUMENT,    [ABSENT] = HT_ERR_ARGUMENT, [DEVICE] = HT_ERR_DEVICE,
     [RANKS] = HT_ERR_COMM};
+
+/* clang-format off */
+#define LOSS_OF_ONE_SHAPE(name) \
+    {name, "x", ONE_MORE, "x is (4, 3, 1), target is (4, 3): one shape is needed"}, \
+    {name, "x", LONGER, "x is (5, 3), target is (4, 3): one shape is needed"}, \
+    {name, "target", ONE_MORE, "x is (4, 3), target is (4, 3, 1): one shape is needed"}, \
+    {name, "target", LONGER, "x is (4, 3), target is (5, 3): one shape is needed"}
+/* clang-format on */
 
 /* What is refused, beside what no functional takes (the last three faults); all else is taken. */
 static const struct refusal {
@@ -236,10 +117,14 @@ static const struct refusal {
     {"ht_cross_entropy", "target", ONE_MORE, "target is (4, 1), (N) is needed"},
     {"ht_cross_entropy", "target", LONGER,
      "logits is (4, 3), target is (5,): (N, C) and (N) needed"},
-    {"ht_mse_loss", "x", ONE_MORE, "x is (4, 3, 1), target is (4, 3): one shape is needed"},
-    {"ht_mse_loss", "x", LONGER, "x is (5, 3), target is (4, 3): one shape is needed"},
-    {"ht_mse_loss", "target", ONE_MORE, "x is (4, 3), target is (4, 3, 1): one shape is needed"},
-    {"ht_mse_loss", "target", LONGER, "x is (4, 3), target is (5, 3): one shape is needed"},
+    {"ht_gelu", "x", OTHER_DTYPE, "not defined for int64"},
+    {"ht_silu", "x", OTHER_DTYPE, "not defined for int64"},
+    LOSS_OF_ONE_SHAPE("ht_mse_loss"),
+    LOSS_OF_ONE_SHAPE("ht_l1_loss"),
+    LOSS_OF_ONE_SHAPE("ht_smooth_l1_loss"),
+    LOSS_OF_ONE_SHAPE("ht_huber_loss"),
+    {"ht_smooth_l1_loss", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
+    {"ht_huber_loss", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
@@ -249,7 +134,7 @@ static ht_dtype other_dtype(ht_dtype dtype, bool first)
     return dtype == HT_FLOAT64 && first ? HT_INT64 : HT_FLOAT32;
 }
 
-static ht_tensor *make(const struct operand *operand, bool first, enum fault fault)
+static ht_tensor *make(const nn_operand *operand, bool first, enum fault fault)
 {
     const ht_dtype dtype = operand->dtype;
     int64_t shape[5] = {0};
@@ -269,7 +154,7 @@ static ht_tensor *make(const struct operand *operand, bool first, enum fault fau
 }
 
 /* What is said of operand i with this fault; false: nothing. */
-static bool expected(const struct functional *f, int i, enum fault fault, char text[256])
+static bool expected(const nn_functional *f, int i, enum fault fault, char text[256])
 {
     const char *first = f->operands[0].name, *name = f->operands[i].name;
 
@@ -294,17 +179,17 @@ static bool expected(const struct functional *f, int i, enum fault fault, char t
 }
 
 /* Operand i of a call with a fault, and all others good. */
-static void check(const struct functional *f, int i, enum fault fault)
+static void check(const nn_functional *f, int i, enum fault fault)
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *in[5];
+    ht_tensor *in[NN_OPERANDS];
     char text[256];
 
     for (int j = 0; j < f->count; j++)
         in[j] = make(&f->operands[j], j == 0, j == i ? fault : NONE);
     if (expected(f, i, fault, text))
-        HT_TEST_EXPECT_ERROR(assert_null(f->call(in)), codes[fault], text);
-    else if (f->call(in) == NULL)
+        HT_TEST_EXPECT_ERROR(assert_null(f->call(in, f)), codes[fault], text);
+    else if (f->call(in, f) == NULL)
         fail_msg("%s refuses %s with fault %d", f->name, f->operands[i].name, (int)fault);
     ht_scope_close(scope);
 }
@@ -312,8 +197,8 @@ static void check(const struct functional *f, int i, enum fault fault)
 static void test_bad_operands(void **state)
 {
     (void)state;
-    for (const struct functional *f = functionals; f < functionals + FUNCTIONALS; f++) {
-        for (int i = 0; i < f->count; i++) {
+    for (const nn_functional *f = nn_functionals; f->name != NULL; f++) {
+        for (int i = 0; i < f->count && !f->variant; i++) {
             for (enum fault fault = NONE; fault < FAULTS; fault++) {
                 if ((i == 0 && fault >= DEVICE) || (fault == RANKS && ht_test_size == 1))
                     continue; /* there is nothing beside it */
