@@ -156,6 +156,7 @@ const nn_functional nn_functionals[] = {
     {"ht_batch_norm", batch_norm, 5, 1, NORM, .mode = true},
     {"ht_log_softmax", log_softmax, 1, 1, ONE, .mode = 1},
     {"ht_log_softmax", log_softmax, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, .mode = 1, .variant = true},
+    {"ht_log_softmax", log_softmax, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, .mode = -1, .variant = true},
     {"ht_log_softmax", log_softmax, 1, 1, .operands = {OTHER("x", 3, 4, 3, 2)}, .mode = 0, .variant = true},
     REDUCED("ht_nll_loss", nll_loss, P(CLASSES("log_probs")), 0),
     REDUCED("ht_cross_entropy", cross_entropy, P(CLASSES("logits")), 0),
@@ -194,10 +195,16 @@ ht_tensor *nn_operand_of(const nn_functional *f, int i, ht_dtype dtype, int spli
     return x;
 }
 
-ht_tensor *nn_strided(ht_tensor *x)
+ht_tensor *nn_doubled(ht_tensor *x)
 {
-    const int ndim = x != NULL ? ht_tensor_ndim(x) : 0;
     ht_tensor *const twice[] = {x, x};
 
-    return x != NULL ? ht_squeeze(ht_narrow(ht_stack(2, twice, ndim), ndim, 0, 1), ndim) : NULL;
+    return ht_stack(2, twice, ht_tensor_ndim(x));
+}
+
+ht_tensor *nn_every_second(ht_tensor *doubled)
+{
+    const int last = ht_tensor_ndim(doubled) - 1;
+
+    return ht_squeeze(ht_narrow(doubled, last, 0, 1), last);
 }

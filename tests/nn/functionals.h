@@ -40,7 +40,9 @@ extern const nn_functional nn_functionals[]; /* ended by a name that is NULL */
  * HT_COMM_WORLD. A leaf that requires gradients, if it has one. */
 ht_tensor *nn_operand_of(const nn_functional *f, int i, ht_dtype dtype, int split);
 
-/* x with a step of 2 elements along its last axis. Differentiable. */
-ht_tensor *nn_strided(ht_tensor *x);
+/* Each element of x twice, along a new last axis; and of that the first ones, a view whose elements
+ * are 2 apart. Differentiable. */
+ht_tensor *nn_doubled(ht_tensor *x);
+ht_tensor *nn_every_second(ht_tensor *doubled);
 
 #endif

@@ -4,78 +4,13 @@
  * copied first: an error, or what the call gives with memory; never a result without one of the
  * operands. */
 #include "core/tensor/tensor.h"
+#include "functionals.h"
 #include "nn_test.h"
 #include "tensor_check.h"
 
-enum { OPERANDS = 3, NUMBERS = OPERANDS + 1 };
+enum { NUMBERS = NN_OPERANDS + 1 };
 
-static ht_tensor *operands[OPERANDS];
-
-/* Every second number of an operand along its last axis. */
-static ht_tensor *strided(int index)
-{
-    ht_tensor *x = operands[index];
-    int last = ht_tensor_ndim(x) - 1;
-    int64_t shape[HT_MAX_NDIM + 1];
-
-    for (int i = 0; i < last; i++)
-        shape[i] = ht_tensor_shape(x)[i];
-    shape[last] = ht_tensor_shape(x)[last] / 2;
-    shape[last + 1] = 2;
-    x = ht_reshape(x, last + 2, shape);
-    return ht_squeeze(ht_narrow(x, last + 1, 0, 1), last + 1);
-}
-
-static ht_tensor *linear(void)
-{
-    return ht_linear(strided(0), strided(1), strided(2));
-}
-
-static ht_tensor *conv2d(void)
-{
-    return ht_conv2d(strided(0), strided(1), strided(2), NULL);
-}
-
-static ht_tensor *max_pool2d(void)
-{
-    return ht_max_pool2d(strided(0), 2);
-}
-
-static ht_tensor *batch_norm(void)
-{
-    return ht_batch_norm(strided(0), NULL, NULL, strided(1), strided(2), true, 0.1, 1e-5);
-}
-
-static ht_tensor *dropout(void)
-{
-    return ht_dropout2d(ht_dropout(strided(0), 0.5, 1, 2), 0.5, 3, 4);
-}
-
-static ht_tensor *losses(void)
-{
-    static const int64_t classes[] = {1, 0, 2, 9}, length = 4;
-    ht_tensor *target = ht_array(classes, 1, &length, HT_INT64, HT_LOCAL);
-
-    target = target != NULL ? ht_narrow(target, 0, 0, 3) : NULL;
-    return ht_add(ht_cross_entropy(strided(0), target, HT_MEAN),
-                  ht_mse_loss(strided(0), strided(1), HT_MEAN));
-}
-
-static const struct call {
-    const char *name;
-    ht_tensor *(*make)(void);
-    struct {
-        int ndim;
-        int64_t shape[4];
-    } operands[OPERANDS];
-} calls[] = {
-    {"ht_linear", linear, {{2, {5, 6}}, {2, {4, 6}}, {1, {8}}}},
-    {"ht_conv2d", conv2d, {{4, {2, 2, 4, 8}}, {4, {3, 2, 3, 6}}, {1, {6}}}},
-    {"ht_max_pool2d", max_pool2d, {{4, {2, 2, 4, 8}}, {1, {2}}, {1, {2}}}},
-    {"ht_batch_norm", batch_norm, {{2, {5, 6}}, {1, {6}}, {1, {6}}}},
-    {"ht_dropout", dropout, {{3, {2, 3, 8}}, {1, {2}}, {1, {2}}}},
-    {"losses", losses, {{2, {3, 6}}, {2, {3, 6}}, {1, {2}}}},
-};
+static ht_tensor *doubled[NN_OPERANDS]; /* leaves; operands are every second element */
 
 static double sum_of(ht_tensor *x)
 {
@@ -87,38 +22,60 @@ static double sum_of(ht_tensor *x)
     return sum;
 }
 
+static ht_tensor *call(const nn_functional *f)
+{
+    ht_tensor *in[NN_OPERANDS] = {NULL};
+
+    for (int i = 0; i < f->count; i++)
+        in[i] = nn_every_second(doubled[i]);
+    if (f->in_place)
+        in[0] = ht_mul_scalar(in[0], 1);
+    return f->call(in, f);
+}
+
 /* One number of the result and one of each gradient. */
-static ht_status run(const struct call *call, double numbers[NUMBERS])
+static ht_status run(const nn_functional *f, double numbers[NUMBERS])
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *y = call->make();
+    ht_tensor *y = call(f);
     ht_status status = HT_SUCCESS;
 
     y = y != NULL ? ht_sum(ht_mul(y, y), HT_NONE) : NULL;
     if (y == NULL || ht_backward(y) != HT_SUCCESS)
         status = ht_error_get(NULL);
     numbers[0] = sum_of(y);
-    for (int i = 0; i < OPERANDS; i++) {
-        numbers[1 + i] = sum_of(ht_tensor_grad(operands[i]));
-        ht_tensor_set_grad(operands[i], NULL);
+    for (int i = 0; i < f->count; i++) {
+        if (!(f->operands[i].flags & NN_GRAD))
+            continue;
+        numbers[1 + i] = sum_of(ht_tensor_grad(doubled[i]));
+        ht_tensor_set_grad(doubled[i], NULL);
     }
     ht_scope_close(scope);
     return status;
 }
 
-static void starve(const struct call *call)
+static void make(const nn_functional *f)
 {
-    double expected[NUMBERS], numbers[NUMBERS];
+    for (int i = 0; i < f->count; i++) {
+        doubled[i] = ht_detach(nn_doubled(nn_operand_of(f, i, HT_FLOAT64, HT_NONE)));
+        if (f->operands[i].flags & NN_GRAD)
+            ht_tensor_set_requires_grad(doubled[i], true);
+    }
+}
+
+static void starve(const nn_functional *f)
+{
+    double expected[NUMBERS] = {0}, numbers[NUMBERS] = {0};
     long n = 0, left;
 
-    assert_int_equal(run(call, expected), HT_SUCCESS);
+    assert_int_equal(run(f, expected), HT_SUCCESS);
     assert_true(expected[0] != 0);
     do {
         ht__alloc_fail(0, ++n, true);
-        ht_status status = run(call, numbers);
+        ht_status status = run(f, numbers);
         left = ht__alloc_fail(-1, 0, true);
         if (left <= 0 && status != HT_ERR_MEMORY)
-            fail_msg("%s: tensor %ld without memory: %s", call->name, n, ht_status_name(status));
+            fail_msg("%s: tensor %ld without memory: %s", f->name, n, ht_status_name(status));
         if (left > 0) {
             assert_int_equal(status, HT_SUCCESS);
             assert_memory_equal(numbers, expected, sizeof expected);
@@ -135,11 +92,12 @@ static void test_strided_operands(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        for (int k = 0; k < OPERANDS; k++)
-            operands[k] = nn_leaf(k + 1, calls[i].operands[k].ndim, calls[i].operands[k].shape,
-                                  HT_NONE);
-        starve(&calls[i]);
+    for (const nn_functional *f = nn_functionals; f->name != NULL; f++) {
+        ht_scope *scope = ht_scope_open();
+
+        make(f);
+        starve(f);
+        ht_scope_close(scope);
     }
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
