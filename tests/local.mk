@@ -357,6 +357,7 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/main.c \
 	tests/fuzz/number.c \
 	tests/fuzz/number.h \
+	tests/fuzz/number_activations.c \
 	tests/fuzz/number_functions.c \
 	tests/fuzz/number_functions.h \
 	tests/fuzz/number_memory.c \

@@ -208,6 +208,8 @@ const struct op ops_functions[] = {
     UNARY(exp2, REAL),
     UNARY(log2, REAL),
     UNARY(log10, REAL),
+    UNARY(gelu, RULE_NO_BOOL | RULE_NO_INTEGER | RULE_NO_COMPLEX | RULE_SMOOTH | RULE_SAVES),
+    UNARY(silu, RULE_NO_BOOL | RULE_NO_INTEGER | RULE_NO_COMPLEX | RULE_SMOOTH | RULE_SAVES),
     UNARY(isnan, TRUTH),
     UNARY(isinf, TRUTH),
     UNARY(isfinite, TRUTH),
