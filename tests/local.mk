@@ -120,6 +120,7 @@ nn_tests = \
 	tests/nn/functional/test_functionals.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
+	tests/nn/functional/test_window.c \
 	tests/nn/layers/test_activation.c \
 	tests/nn/layers/test_batch_norm.c \
 	tests/nn/layers/test_layers.c \
