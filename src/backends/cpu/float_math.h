@@ -35,27 +35,47 @@ HT_INLINE float ht__power_of_two(int32_t n)
     return ht__bits_to_float((uint32_t)(n + 127) << 23);
 }
 
-/* x = n ln 2 + r; e^r by a polynomial (Cephes expf); 2^n in two steps so that subnormal results are
- * rounded once and large ones become infinite. */
-HT_INLINE float ht__exp_float(float x)
+/* x = n ln 2 + r for |x| <= 128: n, and e^r by a polynomial (Cephes expf). */
+HT_INLINE float ht__exp_parts(float x, int32_t *n)
 {
-    float bound = x > 89.0f ? 89.0f : x;
-    float clamped = bound < -104.0f ? -104.0f : bound;
-    float shifted = clamped * 1.44269504088896341f + HT_ROUND_FLOAT;
-    float n = shifted - HT_ROUND_FLOAT;
-    float r = clamped - n * 0.693359375f - n * -2.12194440e-4f;
+    float shifted = x * 1.44269504088896341f + HT_ROUND_FLOAT;
+    float whole = shifted - HT_ROUND_FLOAT;
+    float r = x - whole * 0.693359375f - whole * -2.12194440e-4f;
     float p = 1.9875691500e-4f;
-    int32_t whole = (int32_t)(ht__float_to_bits(shifted) - ht__float_to_bits(HT_ROUND_FLOAT));
-    int32_t half = whole >> 1;
 
+    *n = (int32_t)(ht__float_to_bits(shifted) - ht__float_to_bits(HT_ROUND_FLOAT));
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1.0f;
+    return p * (r * r) + r + 1.0f;
+}
+
+/* 2^n in two steps so that subnormal results are rounded once and large ones become infinite. */
+HT_INLINE float ht__exp_float(float x)
+{
+    float bound = x > 89.0f ? 89.0f : x;
+    float clamped = bound < -104.0f ? -104.0f : bound;
+    int32_t whole;
+    float p = ht__exp_parts(clamped, &whole);
+    int32_t half = whole >> 1;
+
     p = p * ht__power_of_two(half) * ht__power_of_two(whole - half);
     return x != x ? x : p;
+}
+
+/* e^x with float's digits and double's range: never subnormal, and infinite above 128. */
+HT_INLINE double ht__exp_wide(float x)
+{
+    float bound = x > 128.0f ? 128.0f : x;
+    float clamped = bound < -128.0f ? -128.0f : bound;
+    int32_t n;
+    double p = (double)ht__exp_parts(clamped, &n);
+
+    p *= ht__bits_to_double((uint64_t)(int64_t)(n + 1023) << 52);
+    p = x > 128.0f ? (double)INFINITY : p;
+    return x != x ? (double)x : p;
 }
 
 /* log(2^-shift x) of a normal number x: x = 2^n m with m in [sqrt(1/2), sqrt(2)); log m by a

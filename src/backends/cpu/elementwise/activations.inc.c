@@ -72,9 +72,9 @@ HT_INLINE C NAME(GELU_GRAD)(C g, C x)
 }
 
 /* In double, because float's exponentials have few digits where they are subnormal. */
-HT_INLINE double NAME(logistic)(double x)
+HT_INLINE double NAME(logistic)(C x)
 {
-    return 1 / (1 + exp(-x));
+    return 1 / (1 + _Generic(x, float : ht__exp_wide, double : exp)(-x));
 }
 
 HT_INLINE C NAME(SILU)(C x)
