@@ -496,6 +496,7 @@ libht_test_la_SOURCES = \
 	tests/complex_of.h \
 	tests/elementwise.h \
 	tests/elementwise_table.c \
+	tests/elementwise_values.h \
 	tests/gradcheck.c \
 	tests/gradcheck.h \
 	tests/ht_test.h \
