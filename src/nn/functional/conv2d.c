@@ -78,10 +78,10 @@ static ht_tensor *grad_x(ht_node *node, const ht_conv_call *job, const ht_tensor
 
     ht_conv_call data = *job;
     ht__image_strides(dx->body, data.x_stride);
-    data.x = ht__body_data(dx->body);
-    data.weight = ht__body_data(weight->body);
-    data.bias = NULL;
-    data.y = ht__body_data(dy->body);
+    data.x = ht__operand_of(dx->body, HT_WRITE);
+    data.weight = ht__operand_of(weight->body, HT_READ);
+    data.bias.data = NULL;
+    data.y = ht__operand_of(dy->body, HT_READ);
     return HT_RUN(dx, HT_KERNEL_CONV_BACKWARD_DATA, &data, "ht_conv2d") == HT_SUCCESS ? dx : NULL;
 }
 
@@ -119,10 +119,10 @@ static void grad_parameters(ht_node *node, ht_conv_call job, ht_tensor *dy, ht_t
             (db != NULL && ht_fill_(db, 0.0) != HT_SUCCESS))
             return;
     } else if (dw != NULL || db != NULL) {
-        job.x = ht__data_if_any(x);
-        job.weight = ht__data_if_any(dw);
-        job.bias = ht__data_if_any(db);
-        job.y = ht__data_if_any(dy);
+        job.x = ht__operand_if_any(x, HT_READ);
+        job.weight = ht__operand_if_any(dw, HT_WRITE);
+        job.bias = ht__operand_if_any(db, HT_WRITE);
+        job.y = ht__operand_if_any(dy, HT_READ);
         if (HT_RUN(dy, HT_KERNEL_CONV_BACKWARD_WEIGHT, &job, "ht_conv2d") != HT_SUCCESS)
             return;
     }
@@ -164,10 +164,10 @@ static ht_tensor *run(ht_conv_call *job, const ht_tensor *x, const ht_tensor *we
     if (y == NULL || y->body->lsize == 0)
         return y;
     ht__image_strides(y->body, job->y_stride);
-    job->x = ht__body_data(x->body);
-    job->weight = ht__body_data(weight->body);
-    job->bias = ht__data_if_any(bias);
-    job->y = ht__body_data(y->body);
+    job->x = ht__operand_of(x->body, HT_READ);
+    job->weight = ht__operand_of(weight->body, HT_READ);
+    job->bias = ht__operand_if_any(bias, HT_READ);
+    job->y = ht__operand_of(y->body, HT_WRITE);
     return HT_RUN(x, HT_KERNEL_CONV_FORWARD, job, "ht_conv2d") == HT_SUCCESS ? y : NULL;
 }
 

@@ -37,9 +37,9 @@ static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
         return;
     ht__image_strides(dx->body, job.x_stride);
     ht__image_strides(index->body, job.y_stride);
-    job.x = ht__body_data(dx->body);
-    job.y = ht__body_data(dy->body);
-    job.index = ht__body_data(index->body);
+    job.x = ht__operand_of(dx->body, HT_WRITE);
+    job.y = ht__operand_of(dy->body, HT_READ);
+    job.index = ht__operand_of(index->body, HT_READ);
     if (dx->body->lsize > 0 &&
         HT_RUN(dx, HT_KERNEL_MAX_POOL_BACKWARD, &job, "ht_max_pool2d") != HT_SUCCESS)
         return;
@@ -88,9 +88,9 @@ static ht_tensor *max_pool2d(const char *what, ht_tensor *x, const int64_t kerne
     if (y == NULL || index == NULL)
         return NULL;
     ht__image_strides(y->body, job.y_stride);
-    job.x = ht__body_data(x->body);
-    job.y = ht__body_data(y->body);
-    job.index = ht__body_data(index->body);
+    job.x = ht__operand_of(x->body, HT_READ);
+    job.y = ht__operand_of(y->body, HT_WRITE);
+    job.index = ht__operand_of(index->body, HT_WRITE);
     if (y->body->lsize > 0 && HT_RUN(x, HT_KERNEL_MAX_POOL_FORWARD, &job, what) != HT_SUCCESS)
         return NULL;
 
