@@ -2,6 +2,7 @@
 dist_doc_DATA = CHANGELOG.md CONTRIBUTING.md LICENSE README.md
 docpagesdir = $(docdir)/doc
 dist_docpages_DATA = \
+	doc/benchmarks.md \
 	doc/checkpoints.md \
 	doc/collectives.md \
 	doc/coverage.md \
@@ -11,6 +12,7 @@ dist_docpages_DATA = \
 	doc/device-parallelism.md \
 	doc/diagnosis.md \
 	doc/environment.md \
+	doc/install.md \
 	doc/ownership.md \
 	doc/timeline.md \
 	doc/training.md
