@@ -57,7 +57,10 @@ function walk(comment,    lines, count, i, line, at, kind, label, text) {
             label = substr(line, 1, at)
             text = substr(line, at + 3)
         } else {
-            if (kind == "code") { put(kind, label, text); kind = "" }
+            if (kind == "code" || (kind == "term" && line ~ /^(Collective|Logically collective|Not collective)/)) {
+                put(kind, label, text)
+                kind = ""
+            }
             if (kind == "") { kind = "text"; text = "" }
             sub(/^ +/, "", line)
             text = text (text == "" ? "" : " ") line
