@@ -112,6 +112,8 @@ ht_status ht__broadcast_arrays(const char *what, int count, ht_tensor *const xs[
 
 /* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
+/* ht_resplit in the words of `what`. */
+ht_tensor *ht__resplit(const char *what, ht_tensor *x, int split);
 /* x <- move(what, x, to), and so its gradient, which is left where it is if x is returned. */
 typedef ht_tensor *ht_mover(const char *what, ht_tensor *x, const void *to);
 ht_status ht__move_in_place(const char *what, ht_tensor *x, ht_mover *move, const void *to);

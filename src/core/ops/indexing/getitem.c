@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing what a key names. A key becomes a view; what then has to travel does so by a
- * resplit (an integer where x is split) or a flip (a split axis in the other direction). Tensors in
- * a key name rows of the view (row_moves.c). */
-#include <stddef.h>
+ * Reading and writing what a key names. A key becomes a view (getitem_plain.c); tensors in it name
+ * rows of the view (row_moves.c). */
 #include <string.h>
 
 #include "core/ops/indexing/key.h"
@@ -12,43 +10,6 @@
 #include "ht/indexing.h"
 #include "ht/kernels/elementwise.h"
 #include "ht/manipulations.h"
-
-typedef struct key_context {
-    int count;
-    ht_index key[HT_KEY_ITEMS];
-} key_context;
-
-/* Zeros with the gradient in the place that was looked at. */
-static void getitem_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    const key_context *context = ht_node_context(node, 0);
-    ht_tensor *whole = ht__grad_zeros("ht_getitem", ht__node_input(node, 0), g);
-    ht_selection selection;
-    ht_tensor *part;
-
-    if (whole == NULL ||
-        !ht__key_select("ht_getitem", whole->body, context->count, context->key, &selection))
-        return;
-    part = ht__tensor_view(selection.view);
-    if (ht_copy_(part, g) == HT_SUCCESS)
-        gin[0] = whole;
-}
-
-/* What the key names as a view of x, as far as that goes without moving anything. */
-static ht_tensor *select_view(const char *what, ht_tensor *x, int count, const ht_index key[],
-                              ht_selection *selection)
-{
-    key_context context;
-
-    if (HT_IS_NULL(x, what, "x") || (count != 0 && HT_IS_NULL(key, what, "the key")) ||
-        !ht__key_select(what, x->body, count, key, selection))
-        return NULL;
-    context.count = count;
-    if (count > 0)
-        memcpy(context.key, key, (size_t)count * sizeof *key);
-    return ht__record_view(what, getitem_backward, x, selection->view, &context,
-                           offsetof(key_context, key) + (size_t)count * sizeof *key);
-}
 
 static ht_tensor *getitem_rows(const char *what, ht_tensor *x, int count, const ht_index key[])
 {
@@ -60,10 +21,10 @@ static ht_tensor *getitem_rows(const char *what, ht_tensor *x, int count, const 
     if (HT_IS_NULL(x, what, "x") || !ht__key_rows(what, x, count, key, plain, &count, &rows))
         return NULL;
     if (rows.axes == 0) { /* a copy, as of any tensors */
-        y = ht__getitem(what, x, count, plain);
+        y = ht__getitem_plain(what, x, count, plain);
         return y != NULL && y->view ? ht_copy(y) : y;
     }
-    y = select_view(what, x, count, plain, &selection);
+    y = ht__key_view(what, x, count, plain, &selection);
     y = y != NULL ? ht__take_rows(what, y, &rows) : NULL;
     if (y != NULL && selection.mirrored != HT_NONE)
         return ht__flip_axis(what, y, ht__rows_axis(&rows, selection.mirrored));
@@ -72,17 +33,8 @@ static ht_tensor *getitem_rows(const char *what, ht_tensor *x, int count, const 
 
 ht_tensor *ht__getitem(const char *what, ht_tensor *x, int count, const ht_index key[])
 {
-    ht_selection selection;
-    ht_tensor *y;
-
-    if (key != NULL && ht__key_has_tensors(count, key))
-        return getitem_rows(what, x, count, key);
-    y = select_view(what, x, count, key, &selection);
-    if (y != NULL && selection.held != HT_NONE)
-        return ht_squeeze(y, selection.held);
-    if (y != NULL && selection.mirrored != HT_NONE)
-        return ht__flip_axis(what, y, selection.mirrored);
-    return y;
+    return key != NULL && ht__key_has_tensors(count, key) ? getitem_rows(what, x, count, key)
+                                                          : ht__getitem_plain(what, x, count, key);
 }
 
 ht_tensor *ht_getitem(ht_tensor *x, int count, const ht_index key[])
@@ -150,7 +102,7 @@ static ht_status write_plain(const char *what, ht_tensor *x, int count, const ht
                              ht_tensor *values)
 {
     ht_selection selection;
-    ht_tensor *place = select_view(what, x, count, key, &selection);
+    ht_tensor *place = ht__key_view(what, x, count, key, &selection);
 
     return place != NULL ? write_values(what, place, values, &selection) : ht_error_get(NULL);
 }
@@ -234,7 +186,7 @@ static ht_status write_rows(const char *what, ht_tensor *x, int count, const ht_
                    : write_plain(what, x, count, plain, values);
     if (add && ht__check_result(what, x, values) != HT_SUCCESS)
         return ht_error_get(NULL);
-    place = select_view(what, x, count, plain, &selection);
+    place = ht__key_view(what, x, count, plain, &selection);
     values = place != NULL ? fit_row_values(what, values, place, &rows, &selection) : NULL;
     if (values == NULL)
         return ht_error_get(NULL);

@@ -38,7 +38,12 @@ struct ht_row_index;
 bool ht__key_rows(const char *what, ht_tensor *x, int count, const ht_index key[],
                   ht_index plain[HT_KEY_ITEMS], int *plain_count, struct ht_row_index *rows);
 
-/* ht_getitem in the words of `what`. */
+/* What a key without tensors names as a view of x, as far as that goes without moving anything. */
+ht_tensor *ht__key_view(const char *what, ht_tensor *x, int count, const ht_index key[],
+                        ht_selection *selection);
+
+/* ht_getitem in the words of `what`; of a key without tensors; and of any. */
+ht_tensor *ht__getitem_plain(const char *what, ht_tensor *x, int count, const ht_index key[]);
 ht_tensor *ht__getitem(const char *what, ht_tensor *x, int count, const ht_index key[]);
 
 #endif

@@ -150,7 +150,7 @@ static bool read_mask(reading *r, ht_tensor *mask)
         mask = in_slabs_of(r, mask);
     places = mask != NULL ? ht__nonzero(r->what, mask) : NULL;
     for (int i = 0; i < ndim && places != NULL; i++) {
-        at = ht__getitem(r->what, places, HT_KEY(HT_ALL, i));
+        at = ht__getitem_plain(r->what, places, HT_KEY(HT_ALL, i));
         if (at == NULL)
             return false;
         add_index(r, at);

@@ -1,6 +1,7 @@
 # Keys, and rows that indices name.
 libht_objects_la_SOURCES += \
 	src/core/ops/indexing/getitem.c \
+	src/core/ops/indexing/getitem_plain.c \
 	src/core/ops/indexing/item.c \
 	src/core/ops/indexing/key.c \
 	src/core/ops/indexing/key.h \

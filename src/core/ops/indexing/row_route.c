@@ -156,7 +156,7 @@ static ht_status set_asked(const char *what, const ht_tensor *x, const ht_row_in
     asked = ht_to_device(asked, x->body->storage->device);
     route->asked = *index;
     for (int i = 0; i < index->axes && asked != NULL; i++)
-        route->asked.at[i] = ht__getitem(what, asked, HT_KEY(HT_ALL, i));
+        route->asked.at[i] = ht__getitem_plain(what, asked, HT_KEY(HT_ALL, i));
     return asked != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 

@@ -101,7 +101,7 @@ static ht_tensor *slice(const char *what, ht_tensor *x, int axis, int64_t start,
     for (int i = 0; i < axis; i++)
         key[i] = HT_ALL;
     key[axis] = ht_slice(start, stop);
-    return ht__getitem(what, x, axis + 1, key);
+    return ht__getitem_plain(what, x, axis + 1, key);
 }
 
 ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[])
@@ -206,7 +206,7 @@ static ht_tensor *along(ht_tensor *x, int axis, int ndim)
     for (int i = 0; i < ndim; i++)
         key[i] = HT_NEWAXIS;
     key[axis] = HT_ALL;
-    return ht__getitem("ht_meshgrid", x, ndim, key);
+    return ht__getitem_plain("ht_meshgrid", x, ndim, key);
 }
 
 ht_status ht_meshgrid(int count, ht_tensor *const xs[], bool xy, ht_tensor *grids[])

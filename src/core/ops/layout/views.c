@@ -1,102 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Views: another shape over the same memory. None communicates. */
-#include <string.h>
-
-#include "core/ops/indexing/key.h"
+#include "core/ops/ops.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/manipulations.h"
-
-ht_tensor *ht__record_view(const char *what, ht_backward_fn *backward, ht_tensor *x, ht_body *body,
-                           const void *context, size_t bytes)
-{
-    ht_tensor *y = ht__tensor_view(body);
-    ht_node *node = ht_node_new(what, backward, 1, &x);
-
-    ht__set_base(y, x);
-    if (node == NULL)
-        return y;
-    if (bytes > 0)
-        memcpy(ht_node_context(node, bytes), context, bytes);
-    return ht_node_set_output(node, y);
-}
-
-ht_tensor *ht__grad_zeros(const char *what, const ht_body *x, const ht_tensor *g)
-{
-    ht_tensor *whole = ht__tensor_new(ht__body_new(what, x->comm, g->body->storage->device,
-                                                   g->body->dtype, x->ndim, x->shape, x->split,
-                                                   x->bounds));
-
-    return whole != NULL && ht_fill_(whole, 0) == HT_SUCCESS ? whole : NULL;
-}
-
-static void permute_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    const int *axes = ht_node_context(node, 0);
-    int inverse[HT_MAX_NDIM];
-
-    for (int i = 0; i < g->body->ndim; i++)
-        inverse[axes[i]] = i;
-    gin[0] = ht_permute(g, g->body->ndim, inverse);
-}
-
-static bool is_permutation(int ndim, const int axes[])
-{
-    unsigned seen = 0;
-
-    for (int i = 0; i < ndim; i++) {
-        if (axes[i] < 0 || axes[i] >= ndim)
-            return false;
-        seen |= 1u << axes[i];
-    }
-    return seen == (1u << ndim) - 1;
-}
-
-ht_tensor *ht_permute(ht_tensor *x, int count, const int axes[])
-{
-    int order[HT_MAX_NDIM];
-    ht_body *body;
-
-    if (HT_IS_NULL(x, "ht_permute", "x"))
-        return NULL;
-    if (axes != NULL && count != x->body->ndim) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_permute: %d axes given, x has %d", count,
-                x->body->ndim);
-        return NULL;
-    }
-    for (int i = 0; i < x->body->ndim; i++) {
-        order[i] = axes != NULL ? axes[i] : x->body->ndim - 1 - i;
-        order[i] += order[i] < 0 ? x->body->ndim : 0;
-    }
-    if (!is_permutation(x->body->ndim, order)) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "ht_permute: axes are no permutation of the %d axes of x", x->body->ndim);
-        return NULL;
-    }
-    body = ht__body_view(x->body);
-    for (int i = 0; i < body->ndim; i++) {
-        body->shape[i] = x->body->shape[order[i]];
-        body->stride[i] = x->body->stride[order[i]];
-        body->gstride[i] = x->body->gstride[order[i]];
-        if (order[i] == x->body->split)
-            body->split = i;
-    }
-    ht__body_settle(body);
-    return ht__record_view("ht_permute", permute_backward, x, body, order, sizeof order);
-}
-
-ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1)
-{
-    int order[HT_MAX_NDIM];
-
-    if (HT_IS_NULL(x, "ht_transpose", "x") || !ht__check_axis("ht_transpose", x, &axis0) ||
-        !ht__check_axis("ht_transpose", x, &axis1))
-        return NULL;
-    for (int i = 0; i < x->body->ndim; i++)
-        order[i] = i == axis0 ? axis1 : i == axis1 ? axis0 : i;
-    return ht_permute(x, x->body->ndim, order);
-}
 
 static void expand_dims_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
@@ -167,24 +75,6 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
     ht__body_settle(body);
     y = ht__record_view("ht_squeeze", squeeze_backward, whole, body, &axis, sizeof axis);
     return whole == x ? y : ht__without_base(y);
-}
-
-ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop)
-{
-    ht_index key[HT_MAX_NDIM];
-
-    if (HT_IS_NULL(x, "ht_narrow", "x") || !ht__check_axis("ht_narrow", x, &axis))
-        return NULL;
-    if (start < 0 || stop < start || stop > x->body->shape[axis]) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "ht_narrow: [%lld, %lld) is not inside axis %d of x of shape %s", (long long)start,
-                (long long)stop, axis, ht__shape_str(x->body->ndim, x->body->shape));
-        return NULL;
-    }
-    for (int i = 0; i < axis; i++)
-        key[i] = HT_ALL;
-    key[axis] = ht_slice(start, stop);
-    return ht__getitem("ht_narrow", x, axis + 1, key);
 }
 
 static void broadcast_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
