@@ -40,8 +40,8 @@ bool ht__sort_local(const ht_order *order, ht_tensor *x, int axis, int64_t first
 ht_tensor *ht__scatter_axis(const char *what, ht_tensor *values, ht_tensor *places, int axis,
                             const ht_body *like);
 
-/* lines.c. x as (lines, n), lines along the axis; split along axis 1 where x is along that axis. And back:
- * the shape of `like`, row-major. */
+/* lines.c. x as (lines, n), lines along the axis; split along axis 1 where x is along that axis.
+ * And back: the shape of `like`, row-major. */
 ht_tensor *ht__as_lines(ht_tensor *x, int axis);
 ht_tensor *ht__from_lines(ht_tensor *lines, const ht_body *like, int axis);
 
