@@ -5,6 +5,7 @@
 #define HT_H
 
 #include "ht/arithmetics.h"
+#include "ht/array.h"
 #include "ht/auto.h"
 #include "ht/autograd.h"
 #include "ht/averager.h"

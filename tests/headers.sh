@@ -77,7 +77,12 @@ int main()
 #ifdef __SIZEOF_INT128__
     numbers = numbers && is(HT_NUM(ht_number_int128(1) << 70), HT_NUMBER_REAL, 0x1p70);
 #endif
-    return std::strcmp(ht_version(), HT_VERSION) == 0 && lists && numbers ? 0 : 1;
+    const double table[2][3] = {};
+    std::complex<float> waves[2];
+    bool dtypes = HT_DTYPE_OF(table[0]) == HT_FLOAT64 && HT_DTYPE_OF(waves) == HT_COMPLEX64 &&
+                  HT_DTYPE_OF(&calls) == HT_INT32 && HT_DTYPE_OF(waves + once()) == HT_COMPLEX64 && calls == 1;
+    ht_tensor *(*make)(const double *) = [](const double *data) { return HT_ARRAY(data, HT_SHAPE(2, 3), 0); };
+    return std::strcmp(ht_version(), HT_VERSION) == 0 && lists && numbers && dtypes && make != nullptr ? 0 : 1;
 }
 END
 check "a C++ program links, and has its lists and numbers" links

@@ -93,6 +93,7 @@ core_tests = \
 	tests/core/ops/layout/test_manipulations.c \
 	tests/core/ops/layout/test_rearrange.c \
 	tests/core/ops/layout/test_redistribute.c \
+	tests/core/ops/layout/test_to_array.c \
 	tests/core/ops/reductions/test_cumprod.c \
 	tests/core/ops/reductions/test_moments.c \
 	tests/core/ops/reductions/test_reduce.c \

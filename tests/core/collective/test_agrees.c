@@ -81,6 +81,27 @@ static ht_status part_no_device(bool odd)
                                           odd ? NULL : ht_get_device(), HT_COMM_WORLD));
 }
 
+static ht_status array_no_memory(bool odd)
+{
+    double array[12];
+
+    return ht_tensor_to_array(numbers(), odd ? NULL : array, 12, HT_FLOAT64);
+}
+
+static ht_status array_too_short(bool odd)
+{
+    double array[12];
+
+    return ht_tensor_to_array(numbers(), array, odd ? 11 : 12, HT_FLOAT64);
+}
+
+static ht_status array_on_no_rank(bool odd)
+{
+    double array[12];
+
+    return ht_tensor_to_array_ext(numbers(), array, 12, HT_FLOAT64, odd ? 99 : 0);
+}
+
 static ht_status save_no_path(bool odd)
 {
     return ht_save_hdf5(numbers(), odd ? NULL : "agrees.h5", "x", "w");
@@ -169,6 +190,9 @@ static const ht_test_agreed rows[] = {
     HT_AGREES(ht_load_hdf5_ext, " without a device", load_no_device),
     HT_AGREES(ht_array_from_local, " without a dtype", part_no_dtype),
     HT_AGREES(ht_array_from_local_ext, " without a device", part_no_device),
+    HT_AGREES(ht_tensor_to_array, " without memory", array_no_memory),
+    HT_AGREES(ht_tensor_to_array, " that is too short", array_too_short),
+    HT_AGREES(ht_tensor_to_array_ext, " on no rank", array_on_no_rank),
     HT_AGREES(ht_save_hdf5, " without a path", save_no_path),
     HT_AGREES(ht_save_hdf5, " without a mode", save_no_mode),
     HT_AGREES(ht_checkpoint_save, " without a state", checkpoint_no_state),

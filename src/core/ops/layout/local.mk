@@ -14,4 +14,5 @@ libht_objects_la_SOURCES += \
 	src/core/ops/layout/reshape.c \
 	src/core/ops/layout/resplit.c \
 	src/core/ops/layout/stack.c \
+	src/core/ops/layout/to_array.c \
 	src/core/ops/layout/views.c
