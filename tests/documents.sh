@@ -1,6 +1,6 @@
 #!/bin/sh
-# The C in README.md and doc/*.md, and the example that is one file, compile as C11 and as C++17. What
-# is a part of a program stands among the names that its text takes for granted.
+# The C in README.md and doc/*.md, and the examples that are one file, compile as C11 and as C++17. A part
+# of a program is compiled after the names that its text takes for granted.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
@@ -73,5 +73,7 @@ for file in "$work"/*.c; do
 done
 set -- "$work"/README.md.*.c
 check 'blocks are found' test $# -ge 4
-check 'examples/fashion/fashion.c as C++17' as_cxx "$srcdir/examples/fashion/fashion.c"
+for example in diffusion fashion fit kmeans lowpass pca table; do
+    check "examples/$example/$example.c as C++17" as_cxx "$srcdir/examples/$example/$example.c"
+done
 plan
