@@ -14,6 +14,7 @@ dist_docpages_DATA = \
 	doc/environment.md \
 	doc/install.md \
 	doc/ownership.md \
+	doc/tensors.md \
 	doc/timeline.md \
 	doc/training.md
 

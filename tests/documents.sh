@@ -57,6 +57,10 @@ blocks() {
             else
                 printf "void part(void);\nvoid part(void)\n{\n%s}\n", text >name
             close(name)
+            if (text ~ /^static /) { # for the blocks after it
+                printf "%s", text >>context
+                close(context)
+            }
         }
         /^```c$/ { inside = 1; text = ""; next }
         /^```$/ && inside { inside = 0; block(text) }

@@ -221,6 +221,7 @@ test_scripts = \
 	tests/documents.sh \
 	tests/environment.sh \
 	tests/examples/fashion.sh \
+	tests/examples/guides.sh \
 	tests/examples/mnist.sh \
 	tests/examples/parallel.sh \
 	tests/examples/readme.sh \
@@ -613,7 +614,7 @@ check-quick:
 archive_tests = $(test_runners) \
 	tests/core/damage.sh tests/core/device.sh tests/core/handles.sh tests/core/late.sh \
 	tests/coverage.sh tests/distribution.sh tests/documents.sh tests/environment.sh \
-	tests/examples/fashion.sh tests/examples/mnist.sh tests/examples/readme.sh \
+	tests/examples/fashion.sh tests/examples/guides.sh tests/examples/mnist.sh tests/examples/readme.sh \
 	tests/examples/small.sh tests/fuzz/fuzz.sh \
 	tests/headers.sh tests/layers.sh tests/nn/starved.sh \
 	tests/tools/idx2hdf5.sh tests/tools/info.sh tests/tools/man.sh tests/tools/output.sh
