@@ -12,6 +12,7 @@ dist_docpages_DATA = \
 	doc/device-parallelism.md \
 	doc/diagnosis.md \
 	doc/environment.md \
+	doc/from-heat.md \
 	doc/install.md \
 	doc/ownership.md \
 	doc/tensors.md \

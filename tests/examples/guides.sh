@@ -66,7 +66,7 @@ prints() {
     return $same
 }
 
-for guide in tensors; do
+for guide in tensors from-heat; do
     takes_apart "$srcdir/doc/$guide.md"
     check "the blocks of doc/$guide.md compile" compiles
     check "doc/$guide.md says what blocks print" [ "$(find . -name 'expected.*' | wc -l)" -ge 5 ]
