@@ -182,7 +182,7 @@ static int select_place(const struct array *x, int split, const struct statement
             if (!slice_of(&item, x->shape[axis], &first, &count))
                 return HT_ERR_ARGUMENT;
             place->offset += count > 0 ? first * x->stride[axis] : 0;
-            *copied = *copied || (axis == split && item.step < 0 && count > 0);
+            *copied = *copied || (axis == split && item.step < 0);
             add_axis(place, count, item.step * x->stride[axis++]);
         }
     }

@@ -394,7 +394,7 @@ static int reference_norm(struct run *run, const struct statement *s, struct arr
     for (int64_t i = 0; i < array_size(x); i++) {
         struct number a = convert(array_at(x, i), x->dtype, wide);
 
-        a = s->v[0] == 2 ? number_mul(wide, a, a) : a.re < 0 ? number_neg(wide, a) : a;
+        a = s->v[0] == 2 ? number_mul(wide, a, a) : signbit(a.re) ? number_neg(wide, a) : a;
         if (!run->recording || a.re == 0) /* where |x| has slope 0 */
             a.d = NULL;
         array_set(&parts, i, a);

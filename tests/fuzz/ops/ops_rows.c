@@ -56,8 +56,10 @@ static int key_of(struct run *run, const struct statement *s, ht_index key[MAX_N
 
         key[count] = HT_ALL;
         if (which > 0)
-            key[count] = ht_index_tensor(ht_remainder(
-                tensor_of(run, s, which), ht_scalar_ext(HT_NUM(ht_tensor_shape(x)[axis]))));
+            key[count] = ht_index_tensor(/* as int64: int8 cannot hold every length */
+                                         ht_remainder(
+                                             ht_astype(tensor_of(run, s, which), HT_INT64),
+                                             ht_scalar_ext(HT_NUM(ht_tensor_shape(x)[axis]))));
         else if (axis == s->n[2])
             key[count] = ht_index_integer(s->n[3]);
         count++;
