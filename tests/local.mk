@@ -238,6 +238,7 @@ test_scripts = \
 	tests/multinode/hosts.sh \
 	tests/nn/starved.sh \
 	tests/nn/stopped.sh \
+	tests/reference.sh \
 	tests/tools/idx2hdf5.sh \
 	tests/tools/info.sh \
 	tests/tools/man.sh \
@@ -252,6 +253,7 @@ long_scripts = \
 	tests/examples/resume.sh \
 	tests/examples/trace.sh \
 	tests/fuzz/fuzz.sh \
+	tests/mpich.sh \
 	tests/nn/starved.sh
 
 # What scripts source: no tests by themselves.
@@ -439,6 +441,8 @@ EXTRA_DIST += \
 	tests/again.sh \
 	tests/code.awk \
 	tests/count.sh \
+	tests/doc_comments.awk \
+	tests/english.awk \
 	tests/lsan.supp \
 	tests/tsan.supp \
 	tests/core/algorithms/factor/matrices_test.h \
@@ -616,7 +620,7 @@ archive_tests = $(test_runners) \
 	tests/coverage.sh tests/distribution.sh tests/documents.sh tests/environment.sh \
 	tests/examples/fashion.sh tests/examples/guides.sh tests/examples/mnist.sh tests/examples/readme.sh \
 	tests/examples/small.sh tests/fuzz/fuzz.sh \
-	tests/headers.sh tests/layers.sh tests/nn/starved.sh \
+	tests/headers.sh tests/layers.sh tests/nn/starved.sh tests/reference.sh \
 	tests/tools/idx2hdf5.sh tests/tools/info.sh tests/tools/man.sh tests/tools/output.sh
 
 check-long:

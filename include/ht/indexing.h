@@ -65,7 +65,7 @@ HT_API ht_status ht_add_at_(ht_tensor *x, int count, const ht_index key[], ht_te
  *
  * indices: integers, of any shape.
  * axis: HT_NONE takes elements of x in row-major order, as from one axis.
- * Split, collectivity, gradient and errors are those of ht_getitem.
+ * Collective if ht_getitem with these indices is; split, gradient and errors are as there.
  * Source: heat.take, numpy.take. */
 HT_API ht_tensor *ht_take(ht_tensor *x, ht_tensor *indices, int axis);
 

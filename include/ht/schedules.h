@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Schedules of the learning rate, further ones than ht/optim.h has. Each holds the optimizer
- * (retained), sets the rate of all its groups when it is made, and again at each
- * ht_scheduler_step. Owned by the caller. Not collective: under a data-parallel wrapper every rank
- * has its own and steps it alike. NULL after an error: HT_ERR_ARGUMENT. Source:
- * torch.optim.lr_scheduler, with its rates. */
+ * Schedules of the learning rate; ht/optim.h has more. A schedule sets the rate of all groups of its
+ * optimizer when it is made, and again at each ht_scheduler_step. Below, lr is the rate that a group
+ * has, and initial lr the one that it had when its first schedule was made.
+ *
+ * Not collective: under a data-parallel wrapper every rank has its own schedule and steps it alike.
+ * Result: owned; NULL after an error.
+ * Errors: HT_ERR_ARGUMENT.
+ * Source: torch.optim.lr_scheduler, with its rates. */
 #ifndef HT_SCHEDULES_H
 #define HT_SCHEDULES_H
 
@@ -15,32 +18,45 @@ HT_BEGIN_DECLS
 /* The factor of a learning rate at an epoch; `user` is what the schedule was made with. */
 typedef double ht_lr_factor_fn(int64_t epoch, void *user);
 
-/* lr = initial lr x factor(epoch, user), from epoch 0 on. `user` is borrowed. */
+/* Sets lr = initial lr x factor(epoch, user), from epoch 0 on.
+ *
+ * optimizer: retained.
+ * factor, user: the function, and its second argument (borrowed). */
 HT_API ht_scheduler *ht_optim_lambda_lr(ht_optimizer *optimizer, ht_lr_factor_fn *factor,
                                         void *user);
 
-/* lr *= factor(epoch, user) at each epoch from 1 on. `user` is borrowed. */
+/* Multiplies lr by factor(epoch, user) at each epoch from 1 on.
+ *
+ * optimizer: retained.
+ * factor, user: the function, and its second argument (borrowed). */
 HT_API ht_scheduler *ht_optim_multiplicative_lr(ht_optimizer *optimizer, ht_lr_factor_fn *factor,
                                                 void *user);
 
-/* lr x factor in the first total_iters epochs, then lr again.
+/* Multiplies lr by factor in the first total_iters epochs, and restores it then.
  *
+ * optimizer: retained.
  * factor: 0 < factor <= 1. PyTorch takes 0, and divides by it at the end.
  * total_iters: at least 1. */
 HT_API ht_scheduler *ht_optim_constant_lr(ht_optimizer *optimizer, double factor,
                                           int64_t total_iters);
 
-/* lr = initial lr (1 - epoch / total_iters)^power, and 0 from epoch total_iters on.
+/* Sets lr = initial lr (1 - epoch / total_iters)^power, and 0 from epoch total_iters on.
  *
- * total_iters: at least 1. power: at least 0; the default in PyTorch is 1. */
+ * optimizer: retained.
+ * total_iters: at least 1.
+ * power: at least 0; the default in PyTorch is 1. */
 HT_API ht_scheduler *ht_optim_polynomial_lr(ht_optimizer *optimizer, int64_t total_iters,
                                             double power);
 
-/* lr = eta_min + (initial lr - eta_min) (1 + cos(pi t / T)) / 2, where t counts epochs since the last
- * restart and T is the length of the period.
+/* Lowers lr along half a cosine in each period, and restarts it at the next one:
  *
- * t_0: the first period, at least 1 epoch. t_mult: each period is t_mult times the one before, at
- * least 1. */
+ *     lr = eta_min + (initial lr - eta_min) (1 + cos(pi t / T)) / 2
+ *
+ * t counts the epochs since the last restart; T is the length of the period.
+ * optimizer: retained.
+ * t_0: the first period, at least 1 epoch.
+ * t_mult: each period is t_mult times as long as the one before; at least 1.
+ * eta_min: the lowest rate, at least 0. */
 HT_API ht_scheduler *ht_optim_cosine_annealing_warm_restarts(ht_optimizer *optimizer, int64_t t_0,
                                                              int64_t t_mult, double eta_min);
 
@@ -67,6 +83,8 @@ HT_API ht_cyclic_lr_options ht_cyclic_lr_options_default(void);
 /* Moves the rate between base_lr and max_lr in cycles, and the momentum the other way round. Step it
  * after each batch.
  *
+ * optimizer: retained.
+ * base_lr, max_lr: the ends of the rate, at least 0.
  * options: NULL takes the defaults. */
 HT_API ht_scheduler *ht_optim_cyclic_lr(ht_optimizer *optimizer, double base_lr, double max_lr,
                                         const ht_cyclic_lr_options *options);
@@ -88,6 +106,7 @@ HT_API ht_one_cycle_lr_options ht_one_cycle_lr_options_default(void);
 
 /* Raises the rate to max_lr and lowers it again within total_steps steps. Step it after each batch.
  *
+ * optimizer: retained.
  * options: NULL takes the defaults.
  * Errors: a step after total_steps is HT_ERR_STATE of ht_scheduler_step, and changes nothing. */
 HT_API ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_lr,

@@ -1,0 +1,34 @@
+#!/bin/sh
+# The reference made of the headers: each public function has a comment of its own in the grammar of CONTRIBUTING.md, its manual
+# page formats, and the English of headers and documents keeps the rules of tests/english.awk.
+set -u
+srcdir=${srcdir:-.}
+# shellcheck source=tests/tap.sh
+. "$srcdir/tests/tap.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/man3"
+
+awk -f "$srcdir/doc/functions.awk" "$srcdir"/include/ht/*.h >"$work/records"
+awk -v format=man3 -v folder="$work/man3" -v version=test -f "$srcdir/doc/reference.awk" "$work/records"
+awk -v format=html -f "$srcdir/doc/reference.awk" "$work/records" >"$work/reference.html"
+
+# none COMMAND...: it prints nothing.
+none() {
+    ! "$@" | sed 's/^/# /' | grep .
+}
+there_are_pages() {
+    [ "$(find "$work/man3" -name 'ht_*.3' | wc -l)" -gt 800 ] &&
+        [ "$(grep -c '<article' "$work/reference.html")" -gt 800 ]
+}
+pages_format() {
+    command -v groff >/dev/null || return 0
+    ! find "$work/man3" -name '*.3' -exec groff -man -ww -Wbreak -Tutf8 -z {} + 2>&1 | grep .
+}
+check 'comments are in the grammar' none awk -f "$srcdir/tests/doc_comments.awk" "$work/records"
+check 'the English of headers' none awk -f "$srcdir/tests/english.awk" "$srcdir"/include/ht/*.h
+check 'the English of documents' none awk -f "$srcdir/tests/english.awk" \
+    "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md
+check 'there is a page for each function' there_are_pages
+check 'manual pages format' pages_format
+plan
