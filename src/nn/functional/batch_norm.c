@@ -329,8 +329,12 @@ static ht_status prepare(ht_tensor *x, const ht_batch_norm_job *job, double coun
                                   .weight = ht__operand_if_any(job->weight, HT_READ),
                                   .bias = ht__operand_if_any(job->bias, HT_READ),
                                   .channel = ht__operand_if_any(channel, HT_WRITE)};
-    ht_status status = HT_RUN(x, HT_KERNEL_NORM_PREPARE, &norm, job->what);
+    ht_status status;
 
+    if ((mean == NULL) != (job->running_mean == NULL) ||
+        (var == NULL) != (job->running_var == NULL))
+        return ht_error_get(NULL);
+    status = HT_RUN(x, HT_KERNEL_NORM_PREPARE, &norm, job->what);
     if (status == HT_SUCCESS && track)
         status = write_back(job->what, job->running_mean, mean);
     if (status == HT_SUCCESS && track)
