@@ -39,6 +39,7 @@
 #include "ht/metrics.h"
 #include "ht/module.h"
 #include "ht/nn.h"
+#include "ht/normalisation.h"
 #include "ht/number.h"
 #include "ht/object.h"
 #include "ht/optim.h"

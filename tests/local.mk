@@ -119,9 +119,11 @@ nn_tests = \
 	tests/nn/functional/test_functional.c \
 	tests/nn/functional/test_functional_grad.c \
 	tests/nn/functional/test_functionals.c \
+	tests/nn/functional/test_golden.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
+	tests/nn/layers/norm/test_norm_layers.c \
 	tests/nn/layers/test_activation.c \
 	tests/nn/layers/test_batch_norm.c \
 	tests/nn/layers/test_layers.c \
@@ -459,10 +461,12 @@ EXTRA_DIST += \
 	tests/golden/checkpoint_1.h5 \
 	tests/golden/daso.h \
 	tests/golden/keys.h \
+	tests/golden/layers.h \
 	tests/golden/make_activations.py \
 	tests/golden/make_arithmetics.py \
 	tests/golden/make_daso.py \
 	tests/golden/make_keys.py \
+	tests/golden/make_layers.py \
 	tests/golden/make_nn.py \
 	tests/golden/make_norm.py \
 	tests/golden/make_optim.py \
@@ -479,6 +483,8 @@ EXTRA_DIST += \
 	tests/nn/parallel/data/data_parallel_errors.h \
 	tests/nn/parallel/data/data_parallel_test.h \
 	tests/nn/parallel/device/device_parallel_test.h \
+	tests/nn/functional/refusals_norm.h \
+	tests/nn/functionals/norm.h \
 	tests/nn/nn_test.h \
 	tests/nn/parallel/daso/daso_test.h
 

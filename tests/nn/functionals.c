@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "nn/functionals/norm.h"
+
 #define CALL(f) static ht_tensor *f(ht_tensor *in[], const nn_functional *row)
 
 CALL(relu)
@@ -154,6 +156,8 @@ const nn_functional nn_functionals[] = {
     {"ht_dropout2d", dropout2d, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, 0}, /* checks with any probability */
     {"ht_dropout2d", dropout2d, 1, 1, .operands = {FIRST("x", 4, 4, 3, 2, 2)}, 0.4, .variant = true},
     {"ht_batch_norm", batch_norm, 5, 1, NORM, .mode = true},
+    {"ht_batch_norm", batch_norm, 5, 5, NORM, .mode = false, .variant = true},
+    NN_NORM_ROWS,
     {"ht_log_softmax", log_softmax, 1, 1, ONE, .mode = 1},
     {"ht_log_softmax", log_softmax, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, .mode = 1, .variant = true},
     {"ht_log_softmax", log_softmax, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, .mode = -1, .variant = true},

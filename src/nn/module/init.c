@@ -123,3 +123,25 @@ ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound)
         return NULL;
     return x;
 }
+
+ht_tensor *ht__nn_filled(int ndim, const int64_t shape[], double value)
+{
+    return ht_full(ndim, shape, value, HT_FLOAT32, HT_LOCAL);
+}
+
+ht_module *ht__nn_add_affine(ht_module *module, int ndim, const int64_t shape[], ht_tensor **weight,
+                             ht_tensor **bias)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_status status = HT_SUCCESS;
+
+    if (weight != NULL)
+        status = ht_module_add_parameter(module, "weight", weight, ht__nn_filled(ndim, shape, 1));
+    if (status == HT_SUCCESS && bias != NULL)
+        status = ht_module_add_parameter(module, "bias", bias, ht__nn_filled(ndim, shape, 0));
+    ht_scope_close(scope);
+    if (status == HT_SUCCESS)
+        return module;
+    ht_release(module);
+    return NULL;
+}

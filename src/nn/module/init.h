@@ -19,4 +19,12 @@ uint64_t ht__nn_mix(uint64_t key, uint64_t number);
 /* A process-local float32 parameter, uniform in +-bound. Scoped. */
 ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound);
 
+/* A process-local float32 tensor of one value. Scoped. */
+ht_tensor *ht__nn_filled(int ndim, const int64_t shape[], double value);
+
+/* Registers weight and bias with a module: parameters of ones and zeros, each unless its slot is
+ * NULL. Releases the module and returns NULL after an error. */
+ht_module *ht__nn_add_affine(ht_module *module, int ndim, const int64_t shape[], ht_tensor **weight,
+                             ht_tensor **bias);
+
 #endif

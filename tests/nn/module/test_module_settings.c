@@ -48,6 +48,16 @@ static void settings_that_differ_from_defaults_are_printed(void **state)
     assert_printed(ht_nn_log_softmax(1), "LogSoftmax(axis=1)");
     assert_printed(ht_nn_flatten(1), "Flatten(start_axis=1)");
     assert_printed(ht_nn_batch_norm2d(4, NULL), "BatchNorm2d(4, eps=1e-05, momentum=0.1)  # 8");
+    assert_printed(ht_nn_layer_norm(HT_SHAPE(3, 2)), "LayerNorm((3, 2), eps=1e-05)  # 12");
+    assert_printed(ht_nn_layer_norm_ext(HT_SHAPE(2), 0, true, false),
+                   "LayerNorm((2,), eps=0, bias=false)  # 2");
+    assert_printed(ht_nn_rms_norm(HT_SHAPE(4)), "RMSNorm((4,))  # 4");
+    assert_printed(ht_nn_rms_norm_ext(HT_SHAPE(4), 1e-6, false),
+                   "RMSNorm((4,), eps=1e-06, affine=false)");
+    assert_printed(ht_nn_group_norm(2, 4), "GroupNorm(2, 4, eps=1e-05)  # 8");
+    assert_printed(ht_nn_instance_norm1d(4, NULL), "InstanceNorm1d(4, eps=1e-05, momentum=0.1)");
+    assert_printed(ht_nn_local_response_norm(2),
+                   "LocalResponseNorm(2, alpha=0.0001, beta=0.75, k=1)");
     norm.affine = norm.track_running_stats = false;
     assert_printed(ht_nn_batch_norm1d(4, &norm), "BatchNorm1d(4, eps=1e-05, momentum=0.1, "
                                                  "affine=false, track_running_stats=false)");

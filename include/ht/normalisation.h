@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Normalisation of layers, groups and instances, as functions and as layers. Batch normalisation is
+ * in ht/functional.h and ht/nn.h. Source: torch.nn, torch.nn.functional.
+ *
+ * Parameters that many functions share:
+ *     x: of a floating dtype; it may be split along the batch (axis 0).
+ *     weight, bias: the dtype of x, replicated; NULL stands for ones and zeros.
+ *     eps: added to the variance; PyTorch's default is 1e-5.
+ *
+ * Statistics are kept in float64 and are those of one sample, so that nothing is sent. Logically
+ * collective, unless a comment says otherwise. Differentiable in x, weight and bias; gradients of
+ * weight and bias are summed over the ranks of a split x. Results are scoped.
+ * Layers are owned, with process-local float32 parameters: weights of ones and biases of zeros.
+ * Their constructors are not collective.
+ * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
+ * HT_ERR_ARGUMENT for an operand with another split. */
+#ifndef HT_NORMALISATION_H
+#define HT_NORMALISATION_H
+
+#include "ht/module.h"
+
+HT_BEGIN_DECLS
+
+/* y = (x - mean) / sqrt(var + eps) weight + bias, with mean and variance over the last axes.
+ *
+ * x: it may be split along an axis before the normalised ones.
+ * ndim, shape: the lengths of the normalised axes, at least one.
+ * weight, bias: of that shape.
+ * Result: like x.
+ * Source: torch.nn.functional.layer_norm. */
+HT_API ht_tensor *ht_layer_norm(ht_tensor *x, int ndim, const int64_t shape[], ht_tensor *weight,
+                                ht_tensor *bias, double eps);
+
+/* y = (x - mean) / sqrt(var + eps) weight + bias, with mean and variance of each group of channels
+ * of a sample.
+ *
+ * x: (N, C, ...).
+ * groups: a divisor of C.
+ * weight, bias: (C).
+ * Result: like x.
+ * Errors: HT_ERR_SHAPE if groups is not a divisor of C, or if there is one value in all.
+ * Source: torch.nn.functional.group_norm. */
+HT_API ht_tensor *ht_group_norm(ht_tensor *x, int64_t groups, ht_tensor *weight, ht_tensor *bias,
+                                double eps);
+
+/* y = (x - mean) / sqrt(var + eps) weight + bias, with mean and variance of each channel of a
+ * sample, or the running ones.
+ *
+ * x: (N, C, ...).
+ * running_mean, running_var: (C), of the dtype of x, replicated; or NULL. With use_input_stats they
+ *   become (1 - momentum) running + momentum m, where m is the mean over all samples of the mean or
+ *   unbiased variance. A batch of no samples leaves them.
+ * weight, bias: (C).
+ * use_input_stats: false takes the running statistics.
+ * Collective if x is split and running statistics are written.
+ * Result: like x.
+ * Errors: HT_ERR_SHAPE for one value per channel of a sample with use_input_stats, HT_ERR_ARGUMENT
+ * if running statistics are needed and NULL.
+ * Source: torch.nn.functional.instance_norm. */
+HT_API ht_tensor *ht_instance_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *running_var,
+                                   ht_tensor *weight, ht_tensor *bias, bool use_input_stats,
+                                   double momentum, double eps);
+
+/* y = x / sqrt(mean(x^2) + eps) weight, with the mean over the last axes.
+ *
+ * Of 16 bits, y is computed in float32 and rounded once.
+ * x: it may be split along an axis before the normalised ones.
+ * ndim, shape: the lengths of the normalised axes, at least one.
+ * weight: of that shape.
+ * eps: a negative one stands for the machine epsilon of the dtype that is computed in, which is
+ *   PyTorch's default.
+ * Result: like x.
+ * Source: torch.nn.functional.rms_norm. */
+HT_API ht_tensor *ht_rms_norm(ht_tensor *x, int ndim, const int64_t shape[], ht_tensor *weight,
+                              double eps);
+
+/* y[c] = x[c] / (k + alpha / size sum of x[j]^2)^beta, with the sum over the `size` channels j from
+ * c - size / 2 on, without those that do not exist.
+ *
+ * x: (N, C, ...), at least 3 axes.
+ * size: at least 1.
+ * alpha, beta, k: PyTorch's defaults are 1e-4, 0.75 and 1.
+ * Result: like x.
+ * Errors: HT_ERR_ARGUMENT for size below 1.
+ * Source: torch.nn.functional.local_response_norm. */
+HT_API ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alpha, double beta,
+                                         double k);
+
+/* ht_layer_norm as a layer with weight and bias, eps 1e-5. ndim is at most 8. */
+HT_API ht_module *ht_nn_layer_norm(int ndim, const int64_t shape[]);
+
+/* ht_nn_layer_norm of ndim, shape with all settings.
+ *
+ * affine: weight and bias are parameters, unless bias is false. */
+HT_API ht_module *ht_nn_layer_norm_ext(int ndim, const int64_t shape[], double eps, bool affine,
+                                       bool bias);
+
+/* ht_group_norm of `channels` channels in `groups` groups as a layer, eps 1e-5. */
+HT_API ht_module *ht_nn_group_norm(int64_t groups, int64_t channels);
+
+/* ht_nn_group_norm of groups and channels with all settings. affine: weight and bias are
+ * parameters. */
+HT_API ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bool affine);
+
+/* Settings of instance normalisation. Each field begins with its default. */
+typedef struct ht_instance_norm_options {
+    size_t size;              /* set by ht_instance_norm_options_default */
+    double eps, momentum;     /* 1e-5, 0.1 */
+    bool affine;              /* false; true: weight and bias are parameters */
+    bool track_running_stats; /* false; true: evaluation takes the running statistics */
+} ht_instance_norm_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_instance_norm_options ht_instance_norm_options_default(void);
+
+/* ht_instance_norm of (N, features, L) as a layer. options NULL: the defaults. */
+HT_API ht_module *ht_nn_instance_norm1d(int64_t features, const ht_instance_norm_options *options);
+
+/* ht_nn_instance_norm1d of (N, features, H, W), with the same options. */
+HT_API ht_module *ht_nn_instance_norm2d(int64_t features, const ht_instance_norm_options *options);
+
+/* ht_nn_instance_norm1d of (N, features, D, H, W), with the same options. */
+HT_API ht_module *ht_nn_instance_norm3d(int64_t features, const ht_instance_norm_options *options);
+
+/* ht_rms_norm as a layer with a weight and the eps of the dtype. ndim is at most 8. */
+HT_API ht_module *ht_nn_rms_norm(int ndim, const int64_t shape[]);
+
+/* ht_nn_rms_norm of ndim, shape with all settings. affine: the weight is a parameter. */
+HT_API ht_module *ht_nn_rms_norm_ext(int ndim, const int64_t shape[], double eps, bool affine);
+
+/* ht_local_response_norm over `size` channels as a layer: alpha 1e-4, beta 0.75, k 1. */
+HT_API ht_module *ht_nn_local_response_norm(int64_t size);
+
+/* ht_nn_local_response_norm of size with all settings. */
+HT_API ht_module *ht_nn_local_response_norm_ext(int64_t size, double alpha, double beta, double k);
+
+HT_END_DECLS
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Weights and biases of normalisations: over the last axes of x, or by channel. */
+#include "ht/arithmetics.h"
+#include "ht/manipulations.h"
+#include "nn/functional/norm/row_norm.h"
+
+/* x with axes of length 1 behind its own, `ndim` in all. */
+static ht_tensor *with_ones_behind(ht_tensor *x, int ndim)
+{
+    int64_t shape[HT_MAX_NDIM];
+    const int own = x->body->ndim;
+
+    if (own == ndim)
+        return x;
+    for (int i = 0; i < ndim; i++)
+        shape[i] = i < own ? x->body->shape[i] : 1;
+    return ht_reshape(x, ndim, shape);
+}
+
+ht_tensor *ht__affine(ht_tensor *y, int axis, ht_tensor *weight, ht_tensor *bias)
+{
+    const int ndim = y != NULL ? y->body->ndim - axis : 0;
+
+    if (y == NULL)
+        return NULL;
+    if (weight != NULL)
+        y = ht_mul(y, with_ones_behind(weight, ndim));
+    return bias != NULL ? ht_add(y, with_ones_behind(bias, ndim)) : y;
+}
+
+static bool check_parameter(const char *what, const char *name, int ndim, const int64_t shape[],
+                            const ht_tensor *x)
+{
+    if (x == NULL || ht__same_shape(ndim, shape, x->body->ndim, x->body->shape))
+        return true;
+    HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected the normalised shape %s", what,
+            name, ht__shape_str(x->body->ndim, x->body->shape), ht__shape_str(ndim, shape));
+    return false;
+}
+
+bool ht__check_last_axes(const char *what, const ht_tensor *x, int ndim, const int64_t shape[],
+                         const ht_tensor *weight, const ht_tensor *bias)
+{
+    const ht_body *body = x->body;
+    const int leading = body->ndim - ndim;
+
+    if (ndim < 1 || HT_IS_NULL(shape, what, "the shape")) {
+        if (ndim < 1)
+            HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: ndim is %d, expected at least 1", what, ndim);
+        return false;
+    }
+    if (leading < 0 || !ht__same_shape(ndim, shape, ndim, body->shape + leading)) {
+        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, expected last axes of %s", what,
+                ht__shape_str(body->ndim, body->shape), ht__shape_str(ndim, shape));
+        return false;
+    }
+    if (body->split != HT_NONE && body->split >= leading) {
+        HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: x is split along axis %d, one to normalise", what,
+                body->split);
+        return false;
+    }
+    return check_parameter(what, "weight", ndim, shape, weight) &&
+           check_parameter(what, "bias", ndim, shape, bias);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Group normalisation: a row is a group of channels of a sample. */
+#include "ht/manipulations.h"
+#include "ht/normalisation.h"
+#include "nn/functional/norm/row_norm.h"
+
+enum { X, WEIGHT, BIAS, OPERANDS };
+
+static const ht_operand_rule rules[OPERANDS] = {
+    {"x", "NC*", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ROWS, HT_CAST_HIGH, HT_REQUIRED},
+    {"weight", "C", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ANY, HT_CAST_HIGH, HT_OPTIONAL},
+    {"bias", "C", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ANY, HT_CAST_HIGH, HT_OPTIONAL},
+};
+
+/* PyTorch counts the values of all samples. */
+static bool check_groups(const ht_body *x, int64_t groups)
+{
+    int64_t values = x->shape[0];
+
+    if (groups < 1 || x->shape[1] % groups != 0) {
+        HT_FAIL(x->comm, HT_ERR_SHAPE, "ht_group_norm: x is %s: %lld groups do not divide %lld",
+                ht__shape_str(x->ndim, x->shape), (long long)groups, (long long)x->shape[1]);
+        return false;
+    }
+    for (int axis = 1; axis < x->ndim; axis++)
+        values *= axis == 1 ? x->shape[axis] / groups : x->shape[axis];
+    if (values != 1)
+        return true;
+    HT_FAIL(x->comm, HT_ERR_SHAPE, "ht_group_norm: x is %s: one value per group",
+            ht__shape_str(x->ndim, x->shape));
+    return false;
+}
+
+ht_tensor *ht_group_norm(ht_tensor *x, int64_t groups, ht_tensor *weight, ht_tensor *bias,
+                         double eps)
+{
+    ht_tensor *in[OPERANDS] = {x, weight, bias}, *y;
+    int64_t shape[3];
+
+    if (!HT_PREPARE("ht_group_norm", rules, in) || !check_groups(in[X]->body, groups))
+        return NULL;
+    shape[0] = in[X]->body->shape[0];
+    shape[1] = groups;
+    shape[2] = in[X]->body->shape[1] / groups;
+    for (int axis = 2; axis < in[X]->body->ndim; axis++)
+        shape[2] *= in[X]->body->shape[axis];
+    y = ht__row_norm("ht_group_norm", ht_reshape(in[X], 3, shape), 2, eps);
+    return ht__affine(ht_reshape(y, in[X]->body->ndim, in[X]->body->shape), 1, in[WEIGHT],
+                      in[BIAS]);
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes layers.h: what PyTorch gives for rows of the table of functionals (tests/nn/functionals), in float64.
+
+usage: python3 make_layers.py > layers.h
+
+A case is a row: the name, its place among the rows of that name, and the shapes of its operands, whose numbers are
+those of nn_operand_of. Values are the result, and the gradients of the sum of its squares.
+"""
+import math
+
+import torch
+import torch.nn.functional as F
+
+counts = {}
+rows = []
+
+
+def operand(i, shape):
+    """A shape that ends in "+" is of numbers above 0, in "=" of numbers without gradient, in "i" of indices."""
+    flags = [f for f in shape if isinstance(f, str)]
+    shape = [n for n in shape if not isinstance(n, str)]
+    numbers = []
+    for k in range(math.prod(shape)):
+        n = k + 1
+        value = 0.5 * math.sin(12.9898 * n + 78.233 * i) + 0.4999 * math.sin(4.1414 * n * (i + 2))
+        numbers.append((2 * k + 1) % 3 if "i" in flags else value + (1.5 if "+" in flags else 0))
+    x = torch.tensor(numbers, dtype=torch.int64 if "i" in flags else torch.float64).reshape(shape)
+    return x if "i" in flags or "=" in flags else x.requires_grad_()
+
+
+def array(name, x):
+    values = ", ".join(repr(v) for v in x.detach().flatten().tolist())
+    print(f"static const double {name}[] = {{{values}}};")
+
+
+def case(name, shapes, function):
+    variant = counts.get(name, 0)
+    counts[name] = variant + 1
+    stem = f"golden_{name[3:]}_{variant}"
+    inputs = [operand(i, shape) for i, shape in enumerate(shapes)]
+    y = function(*inputs)
+    (y * y).sum().backward()
+    array(stem + "_y", y)
+    grads = []
+    for i, x in enumerate(inputs):
+        if x.grad is None:
+            grads.append("NULL")
+            continue
+        array(f"{stem}_{i}", x.grad)
+        grads.append(f"{stem}_{i}")
+    rows.append(f'    {{"{name}", {variant}, {stem}_y, {{{", ".join(grads)}}}}},')
+
+
+print("/* SPDX-License-Identifier: MIT\n *\n * Made by make_layers.py with PyTorch", torch.__version__.split("+")[0] + ". */")
+print("/* clang-format off */")
+
+case("ht_layer_norm", [(4, 3, 2), (3, 2), (3, 2)], lambda x, w, b: F.layer_norm(x, (3, 2), w, b))
+case("ht_layer_norm", [(4, 5), (5,), (5,)], lambda x, w, b: F.layer_norm(x, (5,), w, b))
+case("ht_group_norm", [(4, 6, 2), (6,), (6,)], lambda x, w, b: F.group_norm(x, 3, w, b))
+case("ht_group_norm", [(3, 4, 2, 2), (4,), (4,)], lambda x, w, b: F.group_norm(x, 1, w, b))
+instances = [(4, 3, 2, 2), (3, "="), (3, "=", "+"), (3,), (3,)]
+case("ht_instance_norm", instances, lambda x, m, v, w, b: F.instance_norm(x, m, v, w, b, True, 0.1))
+case("ht_instance_norm", instances, lambda x, m, v, w, b: F.instance_norm(x, m, v, w, b, False))
+case("ht_rms_norm", [(4, 3, 2), (3, 2)], lambda x, w: F.rms_norm(x, (3, 2), w))
+case("ht_rms_norm", [(4, 2, 3), (3,)], lambda x, w: F.rms_norm(x, (3,), w, 0.1))
+case("ht_local_response_norm", [(4, 5, 2)], lambda x: F.local_response_norm(x, 3, 0.9, 0.75, 1.5))
+case("ht_local_response_norm", [(4, 3, 2, 1)], lambda x: F.local_response_norm(x, 4, 0.5, 0.75, 1.5))
+
+print("static const struct golden_layer {\n    const char *name;\n    int variant;\n    const double *y, *grads[5];\n"
+      "} golden_layers[] = {")
+print("\n".join(rows))
+print("};")
