@@ -53,7 +53,7 @@ static void power_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 static ht_tensor *sum_of_powers(const char *what, ht_tensor *x, double ord,
                                 const ht_reduce_over *over)
 {
-    x = ht_dtype_is_complex(x->body->dtype) ? ht_abs(x) : x;
+    x = x != NULL && ht_dtype_is_complex(x->body->dtype) ? ht_abs(x) : x;
     if (x != NULL && ord != 1 && ord != 2)
         x = ht_pow(ht_abs(x), ht_scalar(ord));
     if (x == NULL)
@@ -127,15 +127,18 @@ static ht_tensor *scaled_norm(const char *what, ht_tensor *x, double ord, const 
                                               .dtype = HT_FLOAT64});
 }
 
-/* Whether squares in float64 may have left its range. */
-static bool is_extreme(ht_tensor *y)
+/* *extreme: whether squares in float64 may have left its range. False after an error. */
+static bool look_for_extremes(ht_tensor *y, bool *extreme)
 {
-    double inside = 0;
+    double inside = 1;
 
-    if (y == NULL || ht_tensor_size(y) == 0)
-        return false;
-    y = ht_logical_and(ht_gt(y, ht_scalar(1e-140)), ht_lt(y, ht_scalar(1e140)));
-    return y != NULL && ht_tensor_item(ht_all(y, HT_NONE), &inside) == HT_SUCCESS && inside == 0;
+    if (y != NULL && ht_tensor_size(y) > 0) {
+        y = ht_logical_and(ht_gt(y, ht_scalar(1e-140)), ht_lt(y, ht_scalar(1e140)));
+        if (y == NULL || ht_tensor_item(ht_all(y, HT_NONE), &inside) != HT_SUCCESS)
+            return false;
+    }
+    *extreme = inside == 0;
+    return y != NULL;
 }
 
 static ht_tensor *length(const char *what, ht_tensor *x, double ord, const int *axes, int count,
@@ -144,11 +147,12 @@ static ht_tensor *length(const char *what, ht_tensor *x, double ord, const int *
     const ht_reduce_over over = over_of(axes, count, keepdims);
     const bool plain = ord == 1 || ord == 2 || ht_tensor_size(x) == 0;
     ht_tensor *y = plain ? root(sum_of_powers(what, x, ord, &over), ord) : NULL;
+    bool scaled = !plain;
 
-    if (!plain || (ord == 2 && ht_dtype_size(ht__dtype_real(x->body->dtype)) == 8 &&
-                   ht_tensor_size(x) > 0 && is_extreme(y)))
-        y = scaled_norm(what, x, ord, axes, count, keepdims);
-    return y;
+    if (ord == 2 && ht_dtype_size(ht__dtype_real(x->body->dtype)) == 8 && ht_tensor_size(x) > 0 &&
+        !look_for_extremes(y, &scaled))
+        return NULL;
+    return scaled ? scaled_norm(what, x, ord, axes, count, keepdims) : y;
 }
 
 static ht_tensor *norm_of_powers(const char *what, ht_tensor *x, double ord, const int *axes,
