@@ -22,6 +22,7 @@
 #include "ht/device_parallel.h"
 #include "ht/devices.h"
 #include "ht/dlpack.h"
+#include "ht/embedding.h"
 #include "ht/error.h"
 #include "ht/exponential.h"
 #include "ht/export.h"

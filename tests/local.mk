@@ -123,6 +123,7 @@ nn_tests = \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
+	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_norm_layers.c \
 	tests/nn/layers/test_activation.c \
 	tests/nn/layers/test_batch_norm.c \
@@ -483,7 +484,9 @@ EXTRA_DIST += \
 	tests/nn/parallel/data/data_parallel_errors.h \
 	tests/nn/parallel/data/data_parallel_test.h \
 	tests/nn/parallel/device/device_parallel_test.h \
+	tests/nn/functional/refusals_embedding.h \
 	tests/nn/functional/refusals_norm.h \
+	tests/nn/functionals/embedding.h \
 	tests/nn/functionals/norm.h \
 	tests/nn/nn_test.h \
 	tests/nn/parallel/daso/daso_test.h

@@ -67,6 +67,25 @@ case("ht_rms_norm", [(4, 2, 3), (3,)], lambda x, w: F.rms_norm(x, (3,), w, 0.1))
 case("ht_local_response_norm", [(4, 5, 2)], lambda x: F.local_response_norm(x, 3, 0.9, 0.75, 1.5))
 case("ht_local_response_norm", [(4, 3, 2, 1)], lambda x: F.local_response_norm(x, 4, 0.5, 0.75, 1.5))
 
+case("ht_embedding", [(4, 2, "i"), (3, 4)], F.embedding)
+bag = [(4, 3, "i"), (3, 2)]
+case("ht_embedding_bag", bag, lambda i, w: F.embedding_bag(i, w))
+case("ht_embedding_bag", bag, lambda i, w: F.embedding_bag(i, w, mode="max"))
+case("ht_embedding_bag", bag, lambda i, w: F.embedding_bag(i, w, padding_idx=1))
+case("ht_embedding_bag", bag, lambda i, w: F.embedding_bag(i, w, mode="max", padding_idx=2))
+case("ht_embedding_bag", bag + [(4, 3)], lambda i, w, s: F.embedding_bag(i, w, mode="sum", per_sample_weights=s))
+offsets = torch.tensor([0, 2, 2])
+case("ht_embedding_bag", [(5, "i"), (3, 2), (5,)],
+     lambda i, w, s: F.embedding_bag(i, w, offsets, mode="sum", per_sample_weights=s))
+case("ht_embedding_bag", [(5, "i"), (3, 2)],
+     lambda i, w: F.embedding_bag(i, w, offsets, mode="max", padding_idx=0))
+case("ht_cosine_similarity", [(4, 3), (4, 3)], F.cosine_similarity)
+case("ht_cosine_similarity", [(4, 3), (3,)], lambda a, b: F.cosine_similarity(a, b, 0))
+case("ht_pairwise_distance", [(4, 3), (4, 3)], F.pairwise_distance)
+case("ht_pairwise_distance", [(4, 3), (3,)], lambda a, b: F.pairwise_distance(a, b, 3, keepdim=True))
+case("ht_bilinear", [(4, 3), (4, 2), (2, 3, 2), (2,)], F.bilinear)
+case("ht_bilinear", [(3, 2, 2), (3, 2, 3), (2, 2, 3), (2,)], F.bilinear)
+
 print("static const struct golden_layer {\n    const char *name;\n    int variant;\n    const double *y, *grads[5];\n"
       "} golden_layers[] = {")
 print("\n".join(rows))

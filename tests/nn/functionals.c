@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "nn/functionals/embedding.h"
 #include "nn/functionals/norm.h"
 
 #define CALL(f) static ht_tensor *f(ht_tensor *in[], const nn_functional *row)
@@ -158,6 +159,7 @@ const nn_functional nn_functionals[] = {
     {"ht_batch_norm", batch_norm, 5, 1, NORM, .mode = true},
     {"ht_batch_norm", batch_norm, 5, 5, NORM, .mode = false, .variant = true},
     NN_NORM_ROWS,
+    NN_EMBEDDING_ROWS,
     {"ht_log_softmax", log_softmax, 1, 1, ONE, .mode = 1},
     {"ht_log_softmax", log_softmax, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, .mode = 1, .variant = true},
     {"ht_log_softmax", log_softmax, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, .mode = -1, .variant = true},

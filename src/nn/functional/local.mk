@@ -6,6 +6,8 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/batch_norm.h \
 	src/nn/functional/conv2d.c \
 	src/nn/functional/dropout.c \
+	src/nn/functional/first_max.c \
+	src/nn/functional/first_max.h \
 	src/nn/functional/functional.c \
 	src/nn/functional/functional.h \
 	src/nn/functional/linear.c \

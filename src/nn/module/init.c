@@ -124,6 +124,21 @@ ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound)
     return x;
 }
 
+ht_tensor *ht__nn_normal(int ndim, const int64_t shape[])
+{
+    ht_tensor *x = ht_empty(ndim, shape, HT_FLOAT32, HT_LOCAL);
+    ht_random_call job = {.call.operands = 1};
+
+    if (x == NULL || !ht__has_kernel("the initialisation of a layer", x, HT_KERNEL_RANDOM_NORMAL))
+        return NULL;
+    job.out = ht__operand_of(x->body, HT_WRITE);
+    job.draw = draw_of(x->body, 0, 1);
+    if (x->body->lsize > 0 &&
+        HT_RUN(x, HT_KERNEL_RANDOM_NORMAL, &job, "the initialisation of a layer") != HT_SUCCESS)
+        return NULL;
+    return x;
+}
+
 ht_tensor *ht__nn_filled(int ndim, const int64_t shape[], double value)
 {
     return ht_full(ndim, shape, value, HT_FLOAT32, HT_LOCAL);

@@ -19,6 +19,9 @@ uint64_t ht__nn_mix(uint64_t key, uint64_t number);
 /* A process-local float32 parameter, uniform in +-bound. Scoped. */
 ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound);
 
+/* A process-local float32 parameter, standard normal. Scoped. */
+ht_tensor *ht__nn_normal(int ndim, const int64_t shape[]);
+
 /* A process-local float32 tensor of one value. Scoped. */
 ht_tensor *ht__nn_filled(int ndim, const int64_t shape[], double value);
 

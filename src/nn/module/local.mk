@@ -9,6 +9,8 @@ libht_objects_la_SOURCES += \
 	src/nn/module/guard.c \
 	src/nn/module/init.c \
 	src/nn/module/init.h \
+	src/nn/module/inputs.c \
+	src/nn/module/inputs.h \
 	src/nn/module/module.c \
 	src/nn/module/module.h \
 	src/nn/module/print.c \

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/functional/refusals_embedding.h"
 #include "nn/functional/refusals_norm.h"
 #include "nn/functionals.h"
 #include "nn/nn_test.h"
@@ -98,6 +99,7 @@ static const struct refusal {
     {"ht_batch_norm", "bias", LONGER, "x is (4, 3, 2), bias is (4,): (N, C, ...) and (C) needed"},
     {"ht_batch_norm", "bias", SPLIT, "bias is split along axis 0, it must be replicated"},
     NORM_REFUSALS,
+    EMBEDDING_REFUSALS,
     {"ht_log_softmax", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
     {"ht_log_softmax", "x", SPLIT, "x is split along axis 1, the one to normalise"},
     {"ht_nll_loss", "log_probs", OTHER_DTYPE, "log_probs is int64, a floating dtype is needed"},

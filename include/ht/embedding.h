@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Embeddings, similarities of vectors and bilinear products, as functions and as layers. Source:
+ * torch.nn, torch.nn.functional.
+ *
+ * Operands that are split along the batch (axis 0) give results that are, too. A weight is
+ * replicated on their communicator, and its gradient is summed over it. Differentiable in all
+ * floating operands. Results are scoped.
+ * Layers are owned, with process-local float32 parameters. Their constructors are not collective. A
+ * layer of several inputs takes a list of tensors (ht_value_tensors) by ht_forward_value.
+ * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
+ * HT_ERR_ARGUMENT for an operand with another split. */
+#ifndef HT_EMBEDDING_H
+#define HT_EMBEDDING_H
+
+#include "ht/module.h"
+
+HT_BEGIN_DECLS
+
+/* A padding_idx that is no row. */
+#define HT_NO_PADDING INT64_MIN
+
+/* Options of ht_embedding_ext. Each field begins with its default. */
+typedef struct ht_embedding_options {
+    size_t size;             /* set by ht_embedding_options_default */
+    int64_t padding_idx;     /* HT_NO_PADDING. The gradient of this row is 0; negative ones count
+                                from the end */
+    double max_norm;         /* INFINITY. Rows that are looked up and have a larger norm are first
+                                scaled to it, in place */
+    double norm_type;        /* 2, the order of that norm */
+    bool scale_grad_by_freq; /* false; true: the gradient of a row is divided by the number of its
+                                indices */
+} ht_embedding_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_embedding_options ht_embedding_options_default(void);
+
+/* Returns the rows of weight that indices name, in place of each index.
+ *
+ * indices: integers from 0 on, of any shape.
+ * weight: (rows, columns), floating.
+ * Collective if indices are split.
+ * Result: the shape of indices and (columns), split as indices, of the dtype of weight.
+ * Errors: HT_ERR_ARGUMENT for an index that is not a row.
+ * Source: torch.nn.functional.embedding. */
+HT_API ht_tensor *ht_embedding(ht_tensor *indices, ht_tensor *weight);
+
+/* ht_embedding of indices and weight with options; NULL: the defaults.
+ *
+ * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row, HT_ERR_STATE if max_norm is to
+ * change a weight that must not be written. */
+HT_API ht_tensor *ht_embedding_ext(ht_tensor *indices, ht_tensor *weight,
+                                   const ht_embedding_options *options);
+
+/* How the rows of a bag become one. */
+typedef enum ht_bag_mode { HT_BAG_MEAN, HT_BAG_SUM, HT_BAG_MAX } ht_bag_mode;
+
+/* Options of ht_embedding_bag. Each field begins with its default. */
+typedef struct ht_embedding_bag_options {
+    size_t size;                   /* set by ht_embedding_bag_options_default */
+    ht_bag_mode mode;              /* HT_BAG_MEAN */
+    ht_tensor *per_sample_weights; /* NULL. HT_BAG_SUM: rows are multiplied by these numbers, of the
+                                      shape of indices and the dtype of weight. Borrowed */
+    bool include_last_offset;      /* false; true: the last offset is the end of the last bag */
+    int64_t padding_idx;           /* HT_NO_PADDING. This row is in no bag */
+    double max_norm, norm_type;    /* INFINITY, 2: as in ht_embedding_options */
+    bool scale_grad_by_freq;       /* false: as in ht_embedding_options. Not HT_BAG_MAX */
+} ht_embedding_bag_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_embedding_bag_options ht_embedding_bag_options_default(void);
+
+/* Returns the mean, sum or maximum of the rows of weight in each bag of indices; 0 for a bag
+ * without rows.
+ *
+ * indices: (bags, length), one bag a row; or with offsets (n), not split.
+ * weight: (rows, columns), floating.
+ * offsets: (bags), integers: bag i begins at indices[offsets[i]]. Ascending from 0, not split, the
+ *   same on all ranks. NULL for indices of two axes.
+ * options: NULL means the defaults.
+ * Collective if indices are split.
+ * Result: (bags, columns), split as indices, of the dtype of weight.
+ * Errors: HT_ERR_ARGUMENT for an index that is not a row, for offsets that are out of order, or for
+ * options that do not go together.
+ * Source: torch.nn.functional.embedding_bag. */
+HT_API ht_tensor *ht_embedding_bag(ht_tensor *indices, ht_tensor *weight, ht_tensor *offsets,
+                                   const ht_embedding_bag_options *options);
+
+/* sum(x1 x2) / (max(|x1|, eps) max(|x2|, eps)) along axis of the shape to which x1 and x2
+ * broadcast.
+ *
+ * axis, eps: PyTorch's defaults are 1 and 1e-8.
+ * Collective if the split axis is reduced.
+ * Result: without axis, split as the result of ht_sum.
+ * Source: torch.nn.functional.cosine_similarity. */
+HT_API ht_tensor *ht_cosine_similarity(ht_tensor *x1, ht_tensor *x2, int axis, double eps);
+
+/* (sum |x1 - x2 + eps|^p)^(1 / p) along the last axis of the shape to which x1 and x2 broadcast.
+ *
+ * p, eps: PyTorch's defaults are 2 and 1e-6.
+ * keepdims: the axis stays, with length 1.
+ * Collective if the split axis is reduced.
+ * Result: split as the result of ht_sum.
+ * Source: torch.nn.functional.pairwise_distance. */
+HT_API ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, double eps,
+                                       bool keepdims);
+
+/* y[..., o] = x1[...]^T weight[o] x2[...] + bias[o].
+ *
+ * x1, x2: (..., in1) and (..., in2), floating, of the same leading axes.
+ * weight, bias: (out, in1, in2) and (out) or NULL.
+ * Logically collective.
+ * Result: (..., out), split as x1.
+ * Source: torch.nn.functional.bilinear. */
+HT_API ht_tensor *ht_bilinear(ht_tensor *x1, ht_tensor *x2, ht_tensor *weight, ht_tensor *bias);
+
+/* ht_embedding as a layer. weight (rows, columns) is standard normal. */
+HT_API ht_module *ht_nn_embedding(int64_t rows, int64_t columns);
+
+/* ht_nn_embedding of rows and columns with options; NULL: the defaults. The row padding_idx is 0. */
+HT_API ht_module *ht_nn_embedding_ext(int64_t rows, int64_t columns,
+                                      const ht_embedding_options *options);
+
+/* ht_embedding_bag as a layer: of indices with two axes, or of a list of indices, offsets and
+ * per_sample_weights, of which the latter may be left out.
+ *
+ * rows, columns: the shape of weight, which is standard normal; the row padding_idx is 0.
+ * options: NULL means the defaults; per_sample_weights are NULL. */
+HT_API ht_module *ht_nn_embedding_bag(int64_t rows, int64_t columns,
+                                      const ht_embedding_bag_options *options);
+
+/* ht_cosine_similarity of a list of two tensors as a layer. */
+HT_API ht_module *ht_nn_cosine_similarity(int axis, double eps);
+
+/* ht_pairwise_distance of a list of two tensors as a layer. */
+HT_API ht_module *ht_nn_pairwise_distance(double p, double eps, bool keepdims);
+
+/* ht_bilinear of a list of two tensors as a layer: (..., in1_features) and (..., in2_features) ->
+ * (..., out_features). Parameters are uniform in +-1 / sqrt(in1_features). bias: whether it has
+ * one. */
+HT_API ht_module *ht_nn_bilinear(int64_t in1_features, int64_t in2_features, int64_t out_features,
+                                 bool bias);
+
+HT_END_DECLS
+#endif
