@@ -15,6 +15,7 @@
 #include "ht/comm_hooks.h"
 #include "ht/communication.h"
 #include "ht/complex_math.h"
+#include "ht/containers.h"
 #include "ht/daso.h"
 #include "ht/data.h"
 #include "ht/data_parallel.h"

@@ -123,6 +123,7 @@ nn_tests = \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
+	tests/nn/layers/containers/test_containers.c \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_norm_layers.c \
 	tests/nn/layers/test_activation.c \

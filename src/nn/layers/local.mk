@@ -8,5 +8,4 @@ libht_objects_la_SOURCES += \
 	src/nn/layers/flatten.c \
 	src/nn/layers/linear.c \
 	src/nn/layers/max_pool2d.c \
-	src/nn/layers/sequential.c \
 	src/nn/layers/sync_batch_norm.c

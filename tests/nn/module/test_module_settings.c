@@ -48,6 +48,8 @@ static void settings_that_differ_from_defaults_are_printed(void **state)
     assert_printed(ht_nn_log_softmax(1), "LogSoftmax(axis=1)");
     assert_printed(ht_nn_flatten(1), "Flatten(start_axis=1)");
     assert_printed(ht_nn_batch_norm2d(4, NULL), "BatchNorm2d(4, eps=1e-05, momentum=0.1)  # 8");
+    assert_printed(ht_nn_identity(), "Identity()");
+    assert_printed(ht_nn_unflatten(1, HT_SHAPE(2, -1)), "Unflatten(axis=1, (2, -1))");
     assert_printed(ht_nn_embedding(4, 2), "Embedding(4, 2)  # 8");
     assert_printed(ht_nn_embedding_bag(4, 2, NULL), "EmbeddingBag(4, 2, mode=mean)  # 8");
     assert_printed(ht_nn_bilinear(1, 2, 3, false), "Bilinear(1, 2, 3, bias=false)  # 6");

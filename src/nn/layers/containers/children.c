@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Items of containers, by name or by number. */
+#include "nn/layers/containers/children.h"
+
+#include <stdio.h>
+
+enum { NAME = 16 };
+
+/* The number of items of this kind, as a name. */
+static const char *next_name(const ht_module *module, ht_slot_kind kind, char name[NAME])
+{
+    int count = 0;
+
+    for (int i = 0; i < module->slot_count; i++)
+        count += module->slots[i].kind == kind;
+    snprintf(name, NAME, "%d", count);
+    return name;
+}
+
+ht_status ht__append_child(ht_module *module, ht_module *child)
+{
+    char name[NAME];
+
+    return ht_module_add(module, next_name(module, HT_SLOT_CHILD, name), NULL, child);
+}
+
+ht_status ht__append_parameter(ht_module *module, ht_tensor *parameter)
+{
+    char name[NAME];
+
+    return ht_module_add_parameter(module, next_name(module, HT_SLOT_PARAMETER, name), NULL,
+                                   parameter);
+}
+
+ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,
+                                 const char *const names[], ht_module *const modules[])
+{
+    ht_module *self;
+    ht_status status = HT_SUCCESS;
+
+    if (count > 0 && HT_IS_NULL(modules, what, "the list of modules"))
+        return NULL;
+    self = ht_module_new(0, type);
+    for (int i = 0; i < count; i++) {
+        if (status != HT_SUCCESS)
+            ht_release(modules[i]); /* taken over, also when an earlier one was refused */
+        else if (names == NULL)
+            status = ht__append_child(self, modules[i]);
+        else
+            status = ht_module_add(self, names[i], NULL, modules[i]);
+    }
+    if (status == HT_SUCCESS)
+        return self;
+    ht_release(self);
+    return NULL;
+}

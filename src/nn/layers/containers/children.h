@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Items of containers, by name or by number. */
+#ifndef HT_NN_LAYERS_CONTAINERS_CHILDREN_H
+#define HT_NN_LAYERS_CONTAINERS_CHILDREN_H
+
+#include "nn/module/module.h"
+
+/* A module of this type with `count` children, which it takes over also after an error; names NULL:
+ * "0", "1", ... Owned. */
+ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,
+                                 const char *const names[], ht_module *const modules[]);
+
+/* Adds a child, which is taken over, or a parameter under the number of those that are there. */
+ht_status ht__append_child(ht_module *module, ht_module *child);
+ht_status ht__append_parameter(ht_module *module, ht_tensor *parameter);
+
+#endif

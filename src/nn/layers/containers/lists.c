@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ModuleList, ModuleDict, ParameterList and ParameterDict: items without a forward. */
+#include "ht/containers.h"
+#include "nn/layers/containers/children.h"
+
+static ht_tensor *forward(ht_module *self, ht_tensor *x)
+{
+    HT_FAIL(ht_tensor_comm(x), HT_ERR_UNSUPPORTED, "ht_forward: %s has no forward",
+            ht_module_get_type(self)->name);
+    return NULL;
+}
+
+static const ht_module_type module_list = {.name = "ModuleList", .forward = forward};
+static const ht_module_type module_dict = {.name = "ModuleDict", .forward = forward};
+static const ht_module_type parameter_list = {.name = "ParameterList", .forward = forward};
+static const ht_module_type parameter_dict = {.name = "ParameterDict", .forward = forward};
+
+ht_module *ht_nn_module_list(int count, ht_module *const modules[])
+{
+    return ht__new_with_children("ht_nn_module_list", &module_list, count, NULL, modules);
+}
+
+ht_status ht_nn_module_list_append(ht_module *list, ht_module *module)
+{
+    if (!HT_IS_NULL(list, "ht_nn_module_list_append", "the list"))
+        return ht__append_child(list, module);
+    ht_release(module);
+    return ht_error_get(NULL);
+}
+
+ht_module *ht_nn_module_dict(int count, const char *const names[], ht_module *const modules[])
+{
+    const bool bad = count > 0 && HT_IS_NULL(names, "ht_nn_module_dict", "the list of names");
+
+    if (!bad)
+        return ht__new_with_children("ht_nn_module_dict", &module_dict, count, names, modules);
+    for (int i = 0; modules != NULL && i < count; i++)
+        ht_release(modules[i]);
+    return NULL;
+}
+
+static ht_module *new_with_parameters(const char *what, const ht_module_type *type, int count,
+                                      const char *const names[], ht_tensor *const parameters[])
+{
+    ht_module *self;
+    ht_status status = HT_SUCCESS;
+
+    if (count > 0 && HT_IS_NULL(parameters, what, "the list of parameters"))
+        return NULL;
+    self = ht_module_new(0, type);
+    for (int i = 0; i < count && status == HT_SUCCESS; i++)
+        status = names == NULL ? ht__append_parameter(self, parameters[i])
+                               : ht_module_add_parameter(self, names[i], NULL, parameters[i]);
+    if (status == HT_SUCCESS)
+        return self;
+    ht_release(self);
+    return NULL;
+}
+
+ht_module *ht_nn_parameter_list(int count, ht_tensor *const parameters[])
+{
+    return new_with_parameters("ht_nn_parameter_list", &parameter_list, count, NULL, parameters);
+}
+
+ht_status ht_nn_parameter_list_append(ht_module *list, ht_tensor *parameter)
+{
+    if (HT_IS_NULL(list, "ht_nn_parameter_list_append", "the list"))
+        return ht_error_get(NULL);
+    return ht__append_parameter(list, parameter);
+}
+
+ht_module *ht_nn_parameter_dict(int count, const char *const names[], ht_tensor *const parameters[])
+{
+    if (count > 0 && HT_IS_NULL(names, "ht_nn_parameter_dict", "the list of names"))
+        return NULL;
+    return new_with_parameters("ht_nn_parameter_dict", &parameter_dict, count, names, parameters);
+}
