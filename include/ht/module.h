@@ -2,10 +2,19 @@
  *
  * Modules: a tree of layers with named slots for children, parameters and buffers.
  *
- * The library allocates the user's struct; a slot is the address of a handle in that struct, so
- * that replacing a child writes the struct's own field and cloning a module rebases its slots.
- * Fields that are not registered are copied bitwise; a type's clone hook mends what that is wrong
- * for. */
+ * The library allocates the user's struct. A slot is the address of a handle in that struct, so
+ * that replacing a child writes the struct's own field, and cloning a module rebases its slots.
+ * Cloning copies unregistered fields bitwise; a type's clone hook corrects fields for which that is
+ * wrong.
+ *
+ * A path is a dotted name, such as "encoder.0.weight". A wrapper (ht_nn_data_parallel, ...) and the
+ * module inside it have the same path. As long as a data-parallel wrapper contains a module, the
+ * module's tree cannot change (HT_ERR_STATE), and updates of its parameters may be pending.
+ * Functions that hand out parameters or buffers bring the module up to date first.
+ *
+ * No call here is collective, unless its comment says so.
+ * Errors: HT_ERR_ARGUMENT for an operand that is NULL. Walks, and functions that set a mode for all
+ * modules of a tree, ignore a NULL module. */
 #ifndef HT_MODULE_H
 #define HT_MODULE_H
 
@@ -30,19 +39,20 @@ typedef enum ht_setting_print {
     HT_PRINT_VALUE    /* VALUE */
 } ht_setting_print;
 
-/* A setting of a layer: a field of its struct, or an array of up to 3 such fields. Printing and
- * range checks come from it. An array of equal values is printed as one value. */
+/* A setting of a layer: a field of its struct, or an array of up to 3 fields. Printing and range
+ * checks use this table. An array of equal values is printed as one value. */
 typedef struct ht_module_setting {
-    const char *name; /* as the constructor calls it; NULL ends a table */
+    const char *name; /* of the constructor's parameter; NULL ends a table */
     size_t offset;    /* in the module's struct */
     ht_setting_kind kind;
-    int count;        /* of the array; 0: not an array */
+    int count;        /* the length of the array; 0: not an array */
     double usual;     /* the default */
     double low, high; /* finite values from low to high are valid; both 0: any value */
     ht_setting_print print;
 } ht_module_setting;
 
-/* What a module can do. Give forward for the one-tensor form, or forward_value for any values. */
+/* The functions of a kind of module; the struct outlives the modules of its kind. One of forward
+ * (one tensor) and forward_value (any values) is required; the others may be NULL. */
 typedef struct ht_module_type {
     const char *name;
     ht_tensor *(*forward)(ht_module *self, ht_tensor *x);
@@ -50,109 +60,237 @@ typedef struct ht_module_type {
     void (*describe)(ht_module *self, char *text, size_t size); /* printed instead of settings */
     ht_status (*clone)(ht_module *self, ht_module *copy); /* after fields and slots were copied */
     void (*destroy)(ht_module *self);                     /* before slots are released */
-    uint64_t *(*counter)(ht_module *self); /* of what it draws at random; part of checkpoints */
-    const ht_module_setting *settings;     /* ended by a name that is NULL; NULL: none */
+    uint64_t *(*counter)(ht_module *self); /* counts random draws; part of checkpoints */
+    const ht_module_setting *settings;     /* ends with a name that is NULL; NULL: none */
 } ht_module_type;
 
-/* A module with `bytes` of zeroed memory for the user's struct; owned. Not collective. */
+/* Makes a module with `bytes` bytes of zeroed memory for the user's struct.
+ *
+ * type: borrowed, as long as the module lives.
+ * Result: owned, and in training.
+ * Errors: HT_ERR_ARGUMENT if type has no name, or neither forward nor forward_value. */
 HT_API ht_module *ht_module_new(size_t bytes, const ht_module_type *type);
 
-/* A module whose struct is a copy of `data`.
- * Not collective.
- * what: the public constructor, for messages; data: `bytes` of the user's struct, with its settings
- * filled in and its slots NULL.
- * Result: owned.
- * Errors: HT_ERR_ARGUMENT if a setting is out of its range. */
+/* ht_module_new with a copy of the struct `data`, after its settings were checked.
+ *
+ * what: the public constructor, for messages.
+ * type: its table of settings gives the ranges.
+ * bytes, data: the user's struct and its size. Settings are filled in, and slots are NULL.
+ * Result: owned, and in training.
+ * Errors: also HT_ERR_ARGUMENT if a setting is out of its range. */
 HT_API ht_module *ht_module_new_ext(const char *what, const ht_module_type *type, size_t bytes,
                                     const void *data);
+
+/* Returns the user's struct of module, borrowed; NULL for NULL. */
 HT_API void *ht_module_data(ht_module *module);
+
+/* Returns the type of module, borrowed; NULL for NULL. */
 HT_API const ht_module_type *ht_module_get_type(const ht_module *module);
 
-/* Registers what *slot is to hold, and stores it there: the module owns child, parameter or buffer
- * from now on (a NULL one is an error passed through; parameters and buffers are retained from
- * their scope). `slot` lies inside the module's struct, or is NULL (reached by name only).
- * Parameters get requires_grad. A view (of ht_narrow, ht_broadcast_to, ht_tensor_local, ...) gets
- * memory of its own: the handle holds a copy of its values then, and shares nothing any more. */
+/* Registers child as a child of module, and stores it in *slot.
+ *
+ * name: unique in module, not empty, and without '.' and '/'.
+ * slot: a field of the module's struct; NULL: the child is reached by its name only.
+ * child: owned by module from now on; released after an error. If an earlier error made it NULL,
+ * that error is returned.
+ * Errors: HT_ERR_ARGUMENT for an invalid name or slot, or if child contains module; HT_ERR_STATE
+ * inside a wrapper. */
 HT_API ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot,
                                ht_module *child);
+
+/* Registers parameter as a parameter of module, stores it in *slot, and lets it require gradients.
+ *
+ * A view (of ht_narrow, ht_broadcast_to, ht_tensor_local, ...) gets memory of its own: the handle
+ * then refers to a copy of its values, and shares no memory.
+ * name, slot: as for ht_module_add.
+ * parameter: a leaf, retained. If an earlier error made it NULL, that error is returned.
+ * Errors: HT_ERR_ARGUMENT and HT_ERR_STATE as for ht_module_add, and for a tensor that is not a
+ * leaf; HT_ERR_DTYPE for a dtype without gradients. */
 HT_API ht_status ht_module_add_parameter(ht_module *module, const char *name, ht_tensor **slot,
                                          ht_tensor *parameter);
+
+/* Registers buffer as a buffer of module, and stores it in *slot.
+ *
+ * A buffer is part of the module's state, but not trained. A view gets memory of its own, like a
+ * parameter.
+ * name, slot: as for ht_module_add.
+ * buffer: retained. If an earlier error made it NULL, that error is returned.
+ * Errors: as for ht_module_add. */
 HT_API ht_status ht_module_add_buffer(ht_module *module, const char *name, ht_tensor **slot,
                                       ht_tensor *buffer);
 
-/* The output of a module for one tensor, hooks included. Scoped. */
+/* Returns the output of module for one tensor x. Hooks run before and after.
+ *
+ * Collective if a layer of module is, or a data-parallel wrapper in training.
+ * Result: scoped.
+ * Errors: those of the layers; HT_ERR_ARGUMENT if the output is not one tensor. */
 HT_API ht_tensor *ht_forward(ht_module *module, ht_tensor *x);
+
+/* ht_forward for any values: inputs and result are ht_values, scoped.
+ *
+ * Collective as ht_forward is.
+ * inputs: for a module with the one-tensor form a tensor, or a list of one.
+ * Errors: those of the layers; HT_ERR_ARGUMENT if inputs do not fit the module's form. */
 HT_API ht_value *ht_forward_value(ht_module *module, ht_value *inputs);
 
-/* Training or evaluation, for the whole tree. Modules start in training. eval of a data-parallel
- * wrapper, or of a tree with one, is collective over its communicator: after a synchronised pass it
- * gives rank 0's buffers to all (broadcast_buffers; not in a join). An evaluating forward pass
- * communicates nothing, and one rank may run it alone. */
+/* Sets module and all modules below it to training, the mode in which modules start. */
 HT_API ht_status ht_module_train(ht_module *module);
+
+/* Sets module and all modules below it to evaluation.
+ *
+ * For a data-parallel wrapper, or a tree that contains one, it also broadcasts rank 0's buffers
+ * after a synchronised pass (option broadcast_buffers). In a join it does not. Afterwards a forward
+ * pass communicates nothing, and one rank may run it alone.
+ * Collective over the wrapper's communicator, if there is a data-parallel wrapper. */
 HT_API ht_status ht_module_eval(ht_module *module);
+
+/* Returns whether module is in training; false for NULL. */
 HT_API bool ht_module_is_training(const ht_module *module);
 
-/* Walks the tree in order of registration, each module once, its parameters before its children;
- * `name` is the dotted path. Shared parameters come once, under their first name. */
+/* Receives a module of a walk; name is its path, valid during the call; user is the walk's. */
 typedef void ht_module_visit_fn(const char *name, ht_module *module, void *user);
+
+/* Receives a tensor of a walk; name is its path, valid during the call; user is the walk's. */
 typedef void ht_tensor_visit_fn(const char *name, ht_tensor *tensor, void *user);
+
+/* Calls visit with user for module and all modules below it: each once, parents before children,
+ * children in order of registration. visit may replace children. */
 HT_API void ht_module_apply(ht_module *module, ht_module_visit_fn *visit, void *user);
+
+/* Calls visit with user for each parameter of module and of the modules below it.
+ *
+ * Modules come as in ht_module_apply, and the tensors of a module in order of registration. A
+ * shared parameter comes once, under its first name. */
 HT_API void ht_module_named_parameters(ht_module *module, ht_tensor_visit_fn *visit, void *user);
+
+/* ht_module_named_parameters for the buffers of module: calls visit with user for each. */
 HT_API void ht_module_named_buffers(ht_module *module, ht_tensor_visit_fn *visit, void *user);
 
-/* The parameters as a list value (scoped); their number; their elements in all. */
+/* Returns the parameters of module as a list value, scoped, in the order of
+ * ht_module_named_parameters. */
 HT_API ht_value *ht_module_parameters(ht_module *module);
+
+/* Returns the number of elements of all parameters of module; 0 for NULL. */
 HT_API int64_t ht_module_parameter_count(ht_module *module);
 
-/* Children by place and name; borrowed. ht_module_find takes a dotted path, "" is the module. */
+/* Returns the number of children of module, without those further below; 0 for NULL. */
 HT_API int ht_module_child_count(const ht_module *module);
+
+/* Returns child number index of module, borrowed; NULL if there are not so many.
+ *
+ * index: from 0, in order of registration.
+ * name: set to the child's name, borrowed; NULL: not wanted. */
 HT_API ht_module *ht_module_child(const ht_module *module, int index, const char **name);
+
+/* Returns the module at path below module, borrowed; NULL if there is none.
+ *
+ * path: dotted; "" or NULL is module itself. */
 HT_API ht_module *ht_module_find(ht_module *module, const char *path);
+
+/* Returns the parameter at the dotted path below module, borrowed; NULL if there is none. */
 HT_API ht_tensor *ht_module_find_parameter(ht_module *module, const char *path);
 
-/* Puts `child` (taken) in the place of the child with this name, slot included. */
+/* Replaces the child of module called name by child, in its slot as well.
+ *
+ * child: owned by module from now on; released after an error. If an earlier error made it NULL,
+ * that error is returned.
+ * Errors: HT_ERR_ARGUMENT unless module has a child called name; HT_ERR_STATE inside a wrapper. */
 HT_API ht_status ht_module_replace(ht_module *module, const char *name, ht_module *child);
 
-/* A copy of the tree with parameters and buffers of its own; shared ones stay shared. Owned. */
+/* Returns a copy of the tree of module, with parameters and buffers of its own.
+ *
+ * Modules and tensors that are shared inside the tree are shared inside the copy. Hooks, modes and
+ * requires_grad are copied, gradients are not.
+ * Result: owned.
+ * Errors: HT_ERR_UNSUPPORTED if a type has a destroy hook but no clone hook. */
 HT_API ht_module *ht_module_clone(ht_module *module);
 
-/* Moves parameters and buffers in place: handles stay valid. Refused once a wrapper holds the
- * module. */
+/* Converts floating parameters and buffers of module, and their gradients, to dtype in place.
+ *
+ * Handles stay valid. Tensors of other dtypes stay as they are.
+ * Errors: HT_ERR_DTYPE unless dtype is floating; HT_ERR_STATE if module is wrapped. */
 HT_API ht_status ht_module_to_dtype(ht_module *module, ht_dtype dtype);
+
+/* Moves all parameters and buffers of module, and their gradients, to device in place.
+ *
+ * Handles stay valid.
+ * Errors: HT_ERR_STATE if module is wrapped. */
 HT_API ht_status ht_module_to_device(ht_module *module, ht_device *device);
-/* Refused on a part of what a wrapper holds; on the wrapper itself it rests the whole model. */
+
+/* Sets requires_grad for all parameters of module: false freezes them.
+ *
+ * A wrapper freezes its complete model, but not a part of it.
+ * Errors: HT_ERR_STATE if module lies inside a wrapper. */
 HT_API ht_status ht_module_requires_grad(ht_module *module, bool requires_grad);
-/* The next gradients begin anew. In the middle of an accumulation that a wrapper counts: nothing.
- */
+
+/* Lets the next gradients of the parameters of module replace the present ones.
+ *
+ * It does nothing in the middle of an accumulation that a wrapper counts. */
 HT_API ht_status ht_module_zero_grad(ht_module *module);
 
-/* Hooks on forward. A pre hook sees (and may replace) the inputs, a forward hook the output; NULL
- * keeps them. Returned ids remove hooks; 0 is never an id. */
+/* Receives the inputs of a forward pass of module before it runs; user is as it was registered.
+ * Returns other inputs, or NULL to keep these. */
 typedef ht_value *ht_module_pre_hook_fn(ht_module *module, ht_value *inputs, void *user);
+
+/* Receives the inputs and the output of a forward pass of module after it ran; user is as it was
+ * registered. Returns another output, or NULL to keep this one. */
 typedef ht_value *ht_module_hook_fn(ht_module *module, ht_value *inputs, ht_value *output,
                                     void *user);
+
+/* Registers a hook that runs with user before each forward pass of module.
+ *
+ * Hooks run in the order of registration.
+ * Result: an id for ht_module_remove_hook; 0 after an error and never otherwise.
+ * Errors: HT_ERR_ARGUMENT if module or hook is NULL. */
 HT_API uint64_t ht_module_register_forward_pre_hook(ht_module *module, ht_module_pre_hook_fn *hook,
                                                     void *user);
+
+/* Registers a hook that runs with user after each forward pass of module that gave an output.
+ *
+ * Order, result and errors are those of ht_module_register_forward_pre_hook. */
 HT_API uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hook_fn *hook,
                                                 void *user);
+
+/* Removes the hook of module that has this id; a hook may call it, also for itself.
+ *
+ * Errors: HT_ERR_ARGUMENT if module has no hook of this id. */
 HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
 
-/* Writes the tree with types, settings and parameter counts. Not collective. */
+/* Writes the tree of module to stream, a line for each module: type, settings, parameter count. The
+ * last line has the total, and how many of them are trainable. */
 HT_API void ht_module_print(ht_module *module, FILE *stream);
 
-/* Parameters and buffers by dotted name, as a map. The tensors are the module's own: copy those
- * that are to stay as they are. Brings a wrapped module up to date first. Loading copies and
- * converts; HT_ERR_FORMAT, with nothing changed, naming all that is missing, unexpected or
- * misshapen. Scoped. Source: torch's state_dict. */
+/* Returns the map from paths to parameters and buffers of module.
+ *
+ * The tensors are those of module, not copies: copy a tensor that must keep its values.
+ * Result: scoped.
+ * Source: torch.nn.Module.state_dict. */
 HT_API ht_value *ht_module_state_dict(ht_module *module);
+
+/* Copies the tensors of the map state to the parameters and buffers of module.
+ *
+ * Values are converted to the dtype and device of their parameter or buffer.
+ * Errors: HT_ERR_FORMAT, naming all entries that are missing, unexpected or of another shape;
+ * module is unchanged then.
+ * Source: torch.nn.Module.load_state_dict. */
 HT_API ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state);
 
-/* Parameters and buffers as data sets of an HDF5 file, by dotted name. Process-local state, the
- * same on all ranks of `comm`: written as a checkpoint is (ht/checkpoint.h), read from files that
- * others made, too, if HDF5's are their first bytes (no user block). load names missing, unexpected
- * and misshapen entries; links in the file are refused, attributes that are no numbers left alone.
- * Collective over `comm`, agrees. */
+/* Writes the parameters and buffers of module to the HDF5 file `path`, as data sets called by path.
+ *
+ * The state is process-local, and has the same bytes on all ranks of comm. It is written as a
+ * checkpoint is (ht/checkpoint.h), but no earlier file is kept.
+ * Collective over comm, agrees.
+ * Errors: those of ht_checkpoint_save. */
 HT_API ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *comm);
+
+/* Reads the parameters and buffers of module from the HDF5 file `path`.
+ *
+ * The file comes from ht_module_save_state or another program. A foreign file begins with HDF5's
+ * own bytes: it has no user block. Attributes that are not numbers are ignored.
+ * module: unchanged on all ranks unless the file fits on every rank of comm.
+ * Collective over comm, agrees.
+ * Errors: HT_ERR_IO; HT_ERR_FORMAT for a link in the file, or naming all entries that are missing,
+ * unexpected or of another shape. */
 HT_API ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm);
 
 HT_END_DECLS
