@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elementwise kernels, given an ht_loop. A row: name, and what the operands are, the output first:
- *     S, s   of the kernel's dtype        B, b   bool
- *     P      of the kernel's dtype, of complex ones that of their parts
- *     C      of the dtype in its name     capitals are written, the others read
- * The output may be an input, with its strides, and overlaps none in another way. A kernel with
- * parameters says which of ht_loop.param they are. */
+ * Elementwise kernels, whose arguments are an ht_loop.
+ *
+ * A row of a list has the name of a kernel, and a letter for each operand, the output first.
+ * Capitals are written, small letters are read:
+ *     S, s   the kernel's dtype;
+ *     B, b   bool;
+ *     P      the kernel's dtype, or the dtype of its parts if it is complex;
+ *     C      the dtype in the kernel's name.
+ * The output may be one of the inputs, with equal strides. It does not overlap an input in another
+ * way. Formulas below use ht_loop.param for the parameters of a kernel. */
 #ifndef HT_KERNELS_ELEMENTWISE_H
 #define HT_KERNELS_ELEMENTWISE_H
 
 #include "ht/backend.h"
 
-/* y = f(x). ANGLE of real numbers: pi below 0. SIGN(z) = z / |z|. FRAC: what TRUNC cuts off. ROUND:
- * halves to the even one; ROUND_DECIMALS: rint(x param[0] / param[1]) / param[0] param[1].
- * NAN_TO_NUM: param[0] for NaN, param[1] for infinity, param[2] for minus infinity. SCALE: param[0]
- * x. LEAKY_RELU: x where x > 0, else param[0] x. GELU: x Phi(x). SILU: x / (1 + exp(-x)). */
+/* y = f(x).
+ *   ANGLE           for real numbers pi if x < 0, NaN for NaN, else 0;
+ *   SIGN            z / |z| for complex numbers;
+ *   FRAC            x - trunc(x);
+ *   ROUND           to the nearest integer, halves to the even one;
+ *   ROUND_DECIMALS  rint(x param[0] / param[1]) / param[0] param[1];
+ *   NAN_TO_NUM      param[0] for NaN, param[1] for infinity, param[2] for minus infinity;
+ *   SCALE           param[0] x;
+ *   LEAKY_RELU      x if x > 0, else param[0] x;
+ *   GELU            x Phi(x);
+ *   SILU            x / (1 + exp(-x)). */
 /* clang-format off */
 #define HT_UNARY_KERNELS(X) \
     X(NEG, "Ss") X(EXP, "Ss") X(LOG, "Ss") X(SQRT, "Ss") X(EXP2, "Ss") X(LOG2, "Ss") \
@@ -27,13 +38,19 @@
     X(ANGLE, "Ps") X(BITWISE_NOT, "Ss") X(LOGICAL_NOT, "Bs") X(ISNAN, "Bs") X(ISINF, "Bs") X(ISFINITE, "Bs") \
     X(ISPOSINF, "Bs") X(ISNEGINF, "Bs") X(SIGNBIT, "Bs")
 
-/* y = f(a, b). RELU_GRAD(g, y) = y > 0 ? g : 0; TANH_GRAD(g, y) = g (1 - y^2); other gradients are
- * K_GRAD(g, x) = g K'(x), with the parameters of K. MINIMUM and MAXIMUM are NaN where an operand is.
- * Of integers: they wrap around; over 0 FLOORDIV, REMAINDER and FMOD are 0; negative powers are
- * rounded towards 0; shifts by a negative number, or all bits or more, leave none. REMAINDER has the
- * sign of b, FMOD that of a.
- * AXPBY: param[0] a + param[1] b, rounded after each of the three operations.
- * ISCLOSE: |a - b| <= param[1] + param[0] |b| or equal; NaN and NaN if param[2] is not 0. */
+/* y = f(a, b).
+ *   RELU_GRAD         f(g, y) = y > 0 ? g : 0;
+ *   TANH_GRAD         f(g, y) = g (1 - y^2);
+ *   K_GRAD            f(g, x) = g K'(x) for other kernels K, with the parameters of K;
+ *   MINIMUM, MAXIMUM  NaN if an operand is NaN;
+ *   REMAINDER         has the sign of b;
+ *   FMOD              has the sign of a;
+ *   AXPBY             param[0] a + param[1] b, rounded after each of the three operations;
+ *   ISCLOSE           a = b or |a - b| <= param[1] + param[0] |b|; if param[2] is not 0, also for
+ *                     NaN and NaN.
+ * Integers wrap around. Division of an integer by 0 gives 0 in FLOORDIV, REMAINDER and FMOD.
+ * Negative powers of integers are rounded towards 0. A shift by a negative number, or by all bits
+ * or more, leaves no bit. */
 #define HT_BINARY_KERNELS(X) \
     X(ADD, "Sss") X(SUB, "Sss") X(MUL, "Sss") X(DIV, "Sss") X(POW, "Sss") X(FLOORDIV, "Sss") \
     X(REMAINDER, "Sss") X(FMOD, "Sss") X(GCD, "Sss") X(LCM, "Sss") X(HYPOT, "Sss") \
@@ -44,11 +61,13 @@
     X(GE, "Bss") X(MINIMUM, "Sss") X(MAXIMUM, "Sss") X(RELU_GRAD, "Sss") X(TANH_GRAD, "Sss") \
     X(LEAKY_RELU_GRAD, "Sss") X(GELU_GRAD, "Sss") X(SILU_GRAD, "Sss") X(AXPBY, "Sss")
 
-/* y = f(a, b, c). CLIP(x, low, high) = min(max(x, low), high), NaN where an operand is. WHERE(mask,
- * a, b) = mask ? a : b. */
+/* y = f(a, b, c).
+ *   CLIP   f(x, low, high) = min(max(x, low), high); NaN if an operand is NaN;
+ *   WHERE  f(mask, a, b) = mask ? a : b. */
 #define HT_TERNARY_KERNELS(X) X(CLIP, "Ssss") X(WHERE, "Sbss")
 
-/* y = x converted from the kernel's dtype; the same dtype copies, and fills where x is a value. */
+/* y = x, converted from the kernel's dtype to the dtype in the name. With equal dtypes this copies,
+ * or fills y if x is a value. */
 #define HT_CONVERT_KERNELS(X) \
     X(CONVERT_BOOL, "Cs") X(CONVERT_UINT8, "Cs") X(CONVERT_INT8, "Cs") X(CONVERT_INT16, "Cs") \
     X(CONVERT_INT32, "Cs") X(CONVERT_INT64, "Cs") X(CONVERT_FLOAT16, "Cs") \

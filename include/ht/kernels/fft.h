@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fourier transforms along one axis, given an ht_fft_call, and products with roots of unity, given
- * an ht_twiddle_call; of complex64 and complex128, real numbers being float32 and float64 beside
- * them.
- *     FFT_COMPLEX     complex to complex, in either direction; `in` may be `out`
- *     FFT_REAL        real to the first n / 2 + 1 complex ones, forward
- *     FFT_HERMITIAN   those to real, backward; the imaginary parts of what has to be real there
- *                     are not read
- *     FFT_TWIDDLE     times roots of unity, in place */
+ * Fourier transforms along one axis, and products with roots of unity.
+ *
+ * A row of the list has the name of a kernel and the struct of its arguments. Kernels have
+ * complex64 or complex128; their real numbers are float32 or float64.
+ *     FFT_COMPLEX     complex to complex numbers, in either direction; `in` may be `out`;
+ *     FFT_REAL        n real to the first n / 2 + 1 complex numbers, forward;
+ *     FFT_HERMITIAN   the first n / 2 + 1 complex to n real numbers, backward; the imaginary parts
+ *                     of numbers that must be real are not read;
+ *     FFT_TWIDDLE     multiplies by roots of unity, in place. */
 #ifndef HT_KERNELS_FFT_H
 #define HT_KERNELS_FFT_H
 
@@ -19,8 +20,10 @@
     X(FFT_HERMITIAN, ht_fft_call) \
     X(FFT_TWIDDLE, ht_twiddle_call)
 
-/* out[o][k][i] = scale * sum over j of in[o][j][i] exp(sign 2 pi i j k / n): row-major (outer, n,
- * inner) both, with n / 2 + 1 in the place of n where the numbers are half of a symmetric line. */
+/* out[o][k][i] = scale * sum over j of in[o][j][i] exp(sign 2 pi i j k / n).
+ *
+ * Both are row-major (outer, n, inner). Half of a symmetric line has n / 2 + 1 numbers instead of
+ * n. */
 typedef struct ht_fft_call {
     ht_kernel_call call;
     ht_kernel_operand in, out;
@@ -29,8 +32,10 @@ typedef struct ht_fft_call {
     double scale;
 } ht_fft_call;
 
-/* x[i][j] *= exp(sign 2 pi i e / order), e = (row + i) (column + j), or of one row that is square,
- * e = (column + j)^2, where column may be below 0. rows * columns elements, row-major. */
+/* x[i][j] *= exp(sign 2 pi i e / order) with e = (row + i) (column + j).
+ *
+ * If `square`, there is one row and e = (column + j)^2; column may be negative. x is row-major
+ * (rows, columns). */
 typedef struct ht_twiddle_call {
     ht_kernel_call call;
     ht_kernel_operand x;

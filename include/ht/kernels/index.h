@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows that an index names. A row: name, and the struct that the kernel is given. */
+ * Reading and writing rows of a tensor by index. A row of the list has the name of a kernel and the
+ * struct of its arguments. */
 #ifndef HT_KERNELS_INDEX_H
 #define HT_KERNELS_INDEX_H
 
 #include "ht/backend.h"
 
-/*   TAKE      row i of the one operand <- the place in x that index i names
- *   PUT       that place <- row i, one row after another, so that of several the last stays
- *   PUT_ADD   the same, added to what is there
- *   NONZERO   the places of the elements of a mask that are not 0 */
+/*   TAKE      copies the place of x at index i to row i of the other operand;
+ *   PUT       copies row i to the place of x at index i, row by row, so that the last one
+ *             of equal indices counts;
+ *   PUT_ADD   adds row i to the place of x at index i;
+ *   NONZERO   lists the places of a mask that are not 0. */
 #define HT_INDEX_KERNELS(X) \
     X(TAKE, ht_index_call)  \
     X(PUT, ht_index_call) X(PUT_ADD, ht_index_call) X(NONZERO, ht_nonzero_call)
 
-/* Along one axis of x: index i, int64, is at[i * at_step], from -length to length - 1; x has
- * `count` from `start` on here. */
+/* The indices along one axis of x. Index i is at[i * at_step], int64, from -length to length - 1.
+ * This rank has the places start ... start + count - 1 of the axis. */
 typedef struct ht_indexed_axis {
     ht_kernel_operand at;
     int64_t at_step, length, start, count;
     int64_t stride; /* of x */
 } ht_indexed_axis;
 
-/* `loop` runs over the elements of a row: operand 0 what is written, 1 what is read; x is the one
- * that it points to the beginning of (1 of TAKE, else 0), the other one has rows `row_step` apart.
- * A place that x does not have here is left out. The call's table is `axis`. */
+/* `loop` runs over the elements of a row: operand 0 is written, operand 1 is read.
+ *
+ * x is operand 1 for TAKE, else operand 0; the loop points to the beginning of x. The rows of the
+ * other operand are `row_step` apart. A place that this rank does not have is skipped. `axis` is
+ * the call's table. */
 typedef struct ht_index_call {
     ht_loop loop;
     int64_t rows, row_step;
@@ -32,8 +36,10 @@ typedef struct ht_index_call {
     ht_indexed_axis axis[HT_MAX_NDIM];
 } ht_index_call;
 
-/* Of bool: row k of `at` (count, ndim) <- the indices of the k-th of `count` that are set, in
- * row-major order, each with `start` of its axis added. */
+/* Row k of `at` (count, ndim) <- the indices of the k-th element of `mask` that is set.
+ *
+ * mask is bool, and has `count` set elements, in row-major order. start[a] is added to indices
+ * along axis a. */
 typedef struct ht_nonzero_call {
     ht_kernel_call call;
     ht_kernel_operand mask, at; /* at: int64 */

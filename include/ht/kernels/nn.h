@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products, convolutions and what layers need. A row: name, and the struct that it is given. */
+ * Products, convolutions and other kernels of layers. A row of the list has the name of a kernel
+ * and the struct of its arguments. */
 #ifndef HT_KERNELS_NN_H
 #define HT_KERNELS_NN_H
 
@@ -20,12 +21,14 @@
 
 typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
 
-/* For each i < batch: c_i (m, n) = epilogue(alpha op(a_i) op(b_i) + beta c_i + bias), row-major
- * with leading dimensions; op transposes when asked; bias (n), unless absent, is added to every row
- * of all. `batch` products are *_step elements apart; a step of 0 is the same matrix for all. Every
- * dtype but bool. compute: the dtype in which products are taken and summed, at least as wide as
- * the operands'; of float16 and bfloat16 HT_FLOAT32, else the dtype itself. Integers wrap around,
- * with alpha 1, beta 0 or 1, and neither bias nor epilogue. */
+/* c_i (m, n) = epilogue(alpha op(a_i) op(b_i) + beta c_i + bias) for each i < batch.
+ *
+ * Matrices are row-major with leading dimensions lda, ldb and ldc. op transposes if trans_a or
+ * trans_b is set. bias (n), unless absent, is added to every row of all c_i. Matrices of the batch
+ * are *_step elements apart; with a step of 0 all use the same matrix.
+ * Every dtype but bool has this kernel. Products are taken and summed in `compute`, which is at
+ * least as wide as the dtype: HT_FLOAT32 for float16 and bfloat16, else the dtype itself. Integers
+ * wrap around; they come with alpha 1, beta 0 or 1, and without bias and epilogue. */
 typedef struct ht_gemm_call {
     ht_kernel_call call;
     ht_kernel_operand a, b, bias, c;
@@ -39,10 +42,14 @@ typedef struct ht_gemm_call {
 
 enum { HT_SPATIAL = 3 };
 
-/* Convolution over `spatial` axes, slowest first (height before width): x (n, c, in...), weight
- * (o, c / groups, kernel...) row-major, bias (o), y (n, o, out...); x and y by strides (row-major
- * or channels-last). FORWARD writes y from x, weight, bias (or none); BACKWARD_DATA x from y and
- * weight; BACKWARD_WEIGHT weight and bias (each unless absent) from x and y: all as gradients. */
+/* Convolution over `spatial` axes, slowest first (height before width).
+ *
+ * x is (n, c, in...) and y (n, o, out...), with strides (row-major or channels-last). weight is
+ * (o, c / groups, kernel...), row-major. bias is (o).
+ *   FORWARD          writes y from x, weight and bias; bias may be absent;
+ *   BACKWARD_DATA    writes the gradient x from the gradient y and weight;
+ *   BACKWARD_WEIGHT  writes the gradients weight and bias from x and the gradient y; each of the
+ *                    two may be absent. */
 typedef struct ht_conv_call {
     ht_kernel_call call;
     ht_kernel_operand x, weight, bias, y;
@@ -53,10 +60,13 @@ typedef struct ht_conv_call {
     int64_t x_stride[2 + HT_SPATIAL], y_stride[2 + HT_SPATIAL];
 } ht_conv_call;
 
-/* Max pooling over `spatial` axes, x (n, c, in...) to y (n, c, out...), by strides; padding counts
- * as -inf. `index` is int32, row-major (n, c, out...) when y is row-major and channels-last when y
- * is; it holds the row-major position in `in` of the chosen element, the first of equals; NaN wins.
- * FORWARD writes y and index from x, BACKWARD x from y and index, as gradients. */
+/* Max pooling of x (n, c, in...) to y (n, c, out...) over `spatial` axes, with strides.
+ *
+ * Padding counts as -inf. NaN is greater than all numbers. `index` (n, c, out...) is int32,
+ * row-major if y is row-major, and channels-last if y is. It has the row-major position in `in` of
+ * the chosen element: the first one of equal elements.
+ *   FORWARD   writes y and index from x;
+ *   BACKWARD  writes the gradient x from the gradient y and index. */
 typedef struct ht_pool_call {
     ht_kernel_call call;
     ht_kernel_operand x, y, index;
@@ -67,19 +77,20 @@ typedef struct ht_pool_call {
     int64_t x_stride[2 + HT_SPATIAL], y_stride[2 + HT_SPATIAL];
 } ht_pool_call;
 
-/* Normalisation of `channels` over the rest of x, which is contiguous as (outer, channels, inner):
- * row-major (n, c, ...) has inner = pixels; channels-last images and (n, c) have inner = 1.
+/* Normalisation of each of `channels` channels of x over all other axes.
  *
- * What is kept of channels is float64, in device memory. `moments` (2, channels): mean, and
- * M2 = sum (x - mean)^2, both 0 without an element. `channel` (4, channels): mean,
- * 1 / sqrt(variance + eps), scale, shift. `sums` (2, channels): s1 = sum dy,
- * s2 = sum dy (x - mean).
- *
- *   MOMENTS   moments from x
- *   FORWARD   y = (x - mean) scale + shift, from x and channel
- *   SUMS      sums from x, y (dy) and channel
- *   BACKWARD  dx = scale (dy - s1 / count - (x - mean) s2 / (count (variance + eps))), or
- *             scale dy if count is 0; from x, y (dy), channel and sums */
+ * x is contiguous as (outer, channels, inner). Row-major (n, c, ...) has inner = pixels;
+ * channels-last images and (n, c) have inner = 1.
+ * Values of channels are float64, in device memory:
+ *   moments (2, channels)   mean, and M2 = sum (x - mean)^2; both 0 without elements;
+ *   channel (4, channels)   mean, 1 / sqrt(variance + eps), scale, shift;
+ *   sums (2, channels)      s1 = sum dy, s2 = sum dy (x - mean).
+ * Kernels:
+ *   MOMENTS   writes moments from x;
+ *   FORWARD   writes y = (x - mean) scale + shift, from x and channel;
+ *   SUMS      writes sums from x, y (dy) and channel;
+ *   BACKWARD  writes dx from x, y (dy), channel and sums: scale dy if count is 0, else
+ *             scale (dy - s1 / count - (x - mean) s2 / (count (variance + eps))). */
 typedef struct ht_norm_call {
     ht_kernel_call call;
     ht_kernel_operand x, y, dx, moments, channel, sums;
@@ -87,11 +98,15 @@ typedef struct ht_norm_call {
     double count;
 } ht_norm_call;
 
-/* PREPARE: `channel` of ht_norm_call from moments over `count` values each, with variance M2 /
- * count (1 where count is 0), or where moments is absent from the running statistics; weight, bias:
- * absent is 1, 0. Where `track`, the running statistics that are there follow: r += momentum
- * (batch's - r), the variance's being M2 / (count - 1); not where count is 0. Everything but
- * moments and channel is (channels) of the kernel's dtype; computed in float64, rounded once. */
+/* NORM_PREPARE writes `channel` of ht_norm_call from moments, weight and bias.
+ *
+ * The moments are those of `count` values for each channel: the variance is M2 / count, or 1 if
+ * count is 0. If moments is absent, the running statistics give mean and variance. An absent weight
+ * counts as 1, and an absent bias as 0.
+ * If `track` is set and count is not 0, running statistics that are present change by
+ * r += momentum (batch - r). The batch's variance there is M2 / (count - 1).
+ * Operands other than moments and channel are (channels), of the kernel's dtype. Values are
+ * computed in float64 and rounded once. */
 typedef struct ht_norm_channels_call {
     ht_kernel_call call;
     ht_kernel_operand moments, weight, bias, running_mean, running_var, channel;
@@ -100,18 +115,21 @@ typedef struct ht_norm_channels_call {
     bool track;
 } ht_norm_channels_call;
 
-/* `rows` rows of `columns`, row-major; target is int64. LOG_SOFTMAX_FORWARD writes y from x;
- * BACKWARD x from y and dy. NLL_FORWARD: y[i] = -x[i][target[i]], 0 where target is ignore; a
- * target outside of the columns is an error in the data. BACKWARD: x = 0 but x[i][target[i]] =
- * -dy[i]. */
+/* Functions of the rows of a row-major matrix (rows, columns); target is int64.
+ *   LOG_SOFTMAX_FORWARD   writes y from x;
+ *   LOG_SOFTMAX_BACKWARD  writes the gradient x from y and dy;
+ *   NLL_FORWARD           y[i] = -x[i][target[i]], or 0 if target[i] is `ignore`; another target
+ *                         outside of the columns is an error in the data;
+ *   NLL_BACKWARD          x[i][target[i]] = -dy[i]; other elements of x are 0. */
 typedef struct ht_rows_call {
     ht_kernel_call call;
     ht_kernel_operand x, y, dy, target;
     int64_t rows, columns, ignore;
 } ht_rows_call;
 
-/* mask = the draw of an element >= draw.a = p; y = x mask / (1 - p), draw.outer * draw.inner
- * contiguous elements; mask is uint8. BACKWARD: the same from the mask that there is. */
+/* y = x mask / (1 - p) with p = draw.a, for draw.outer * draw.inner contiguous elements.
+ *   DROPOUT_FORWARD   writes mask, uint8: 1 if the draw of the element is at least p, else 0;
+ *   DROPOUT_BACKWARD  reads mask. */
 typedef struct ht_dropout_call {
     ht_kernel_call call;
     ht_kernel_operand x, y, mask;

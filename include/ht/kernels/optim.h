@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps of optimizers, given an ht_update_call (ht/kernels/update.h): one call for all parameters
- * of a group on a device. */
+ * Steps of optimizers, whose arguments are an ht_update_call (ht/kernels/update.h). One call
+ * updates all parameters of a group on a device. */
 #ifndef HT_KERNELS_OPTIM_H
 #define HT_KERNELS_OPTIM_H
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers in order. A row: name, and the struct that it is given; every dtype has them. Complex
- * numbers go by their real, then by their imaginary parts; NaN is the greatest; -0 equals 0. Where
- * `descending` is set the order is the opposite one. Equal elements stay in the order in which they
- * came.
+ * Sorting and searching, for every dtype. A row of the list has the name of a kernel and the struct
+ * of its arguments.
  *
- * The key of a number is an integer of 128 bits in two words, the higher first, that grows as the
- * number does: in the first word, from its highest bit on, as many as the dtype has; of complex128
- * the real part there, and the imaginary part in the second word. `descending` turns over the bits
- * that the dtype has. */
+ * Complex numbers are ordered by their real parts, then by their imaginary parts. NaN is the
+ * greatest, and -0 equals 0. `descending` reverses the order. Equal elements keep their order.
+ *
+ * The key of a number is an integer of 128 bits that grows with the number. It is stored in two
+ * words, the higher one first. The bits of the dtype stand in the first word, from its highest bit
+ * on. For complex128 the first word has the real part, and the second one the imaginary part.
+ * `descending` inverts the bits that the dtype has. */
 #ifndef HT_KERNELS_ORDER_H
 #define HT_KERNELS_ORDER_H
 
@@ -20,28 +21,35 @@
     X(DIGITS, ht_digits_call)
 /* clang-format on */
 
-/* For every element of `loop`, which runs over the first elements of lines (operand 0 output, 1
- * input, 2 int64 or absent): out <- the first `keep` of the `count` elements of the line in order,
- * and operand 2 <- where they stood in it, counted from `first`. Output and input are apart. */
+/* Writes the first `keep` of the `count` elements of each line, in order.
+ *
+ * `loop` runs over the first elements of the lines: operand 0 is the output, operand 1 the input.
+ * They do not overlap. Operand 2, int64 unless absent, gets the positions of the elements in their
+ * line, counted from `first`. */
 typedef struct ht_sort_call {
     ht_loop loop;
     int64_t count, keep, out_stride, in_stride, index_stride, first;
     bool descending;
 } ht_sort_call;
 
-/* Line i of y (lines, count), dense, <- its runs, each in order, one after another in order: run j
- * of line i is in x from begin[i * runs + j] to end[i * runs + j]; of equals those of the lower run
- * come first. y_index and x_index (both or none): a number beside each element. */
+/* Merges the runs of each line: line i of y (lines, count), dense, has the elements of its runs in
+ * order.
+ *
+ * Run j of line i is in x from begin[i * runs + j] to end[i * runs + j], in order. Equal
+ * elements of a lower run come before those of a higher one. x_index and y_index, both present or
+ * both absent, have a number for each element, which moves with it. */
 typedef struct ht_merge_call {
     ht_kernel_call call;
-    ht_kernel_operand begin, end, x, y, x_index, y_index; /* but x and y int64 */
+    ht_kernel_operand begin, end, x, y, x_index, y_index; /* int64, except x and y */
     bool descending;
     int64_t lines, count, runs, size; /* size: elements of x */
 } ht_merge_call;
 
-/* For each i < count: place[i] <- the first place from begin[i] on, of the elements up to end[i],
- * which are in order, whose key is not below keys[2 i], keys[2 i + 1]. keys: uint64; begin, end
- * and place: int64. */
+/* Finds keys in parts of x: place[i] <- the first place whose key is at least (keys[2 i],
+ * keys[2 i + 1]), for each i < count.
+ *
+ * Elements of x from begin[i] to end[i] are searched; they are in order. place[i] is end[i] if all
+ * keys are less. keys is uint64; begin, end and place are int64. */
 typedef struct ht_place_call {
     ht_kernel_call call;
     ht_kernel_operand begin, end, keys, x, place;
@@ -49,21 +57,25 @@ typedef struct ht_place_call {
     int64_t count, size; /* size: elements of x */
 } ht_place_call;
 
-/* For every element of `loop` (operand 0 int64, operand 1 of the dtype): how many of the `count`
- * elements of operand 2, dense and in ascending order, are less than operand 1; right: or equal. */
+/* Counts, for each element of `loop`, the elements of operand 2 that are less than operand 1; if
+ * `right`, less or equal.
+ *
+ * Operand 0 is the count, int64. Operand 2 has `count` elements, dense and in ascending order. */
 typedef struct ht_search_call {
     ht_loop loop;
     bool right;
     int64_t count;
 } ht_search_call;
 
-/* How often each digit occurs: counts[(line * targets + t) << bits | d] += the elements of a line
- * of x (lines, count), dense, whose keys begin with the first `used` bits of keys[line * targets +
- * t], which go up along a line, and have d in the next `bits`; of equal beginnings the first t
- * alone is counted for. Not of complex numbers. */
+/* Counts digits of keys: counts[(line * targets + t) << bits | d] grows by the number of elements
+ * of the line whose keys have these bits:
+ *   the first `used` bits are those of keys[line * targets + t],
+ *   the next `bits` bits are d.
+ * x is dense (lines, count). keys ascend along a line. For equal beginnings of keys only the first
+ * t counts. Complex dtypes do not have this kernel. */
 typedef struct ht_digits_call {
     ht_kernel_call call;
-    ht_kernel_operand keys, x, counts; /* uint64, of the dtype, int64 */
+    ht_kernel_operand keys, x, counts; /* uint64, the dtype, int64 */
     int used, bits;
     int64_t lines, count, targets;
 } ht_digits_call;

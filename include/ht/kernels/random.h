@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random draws, given an ht_random_call; their numbers are exactly specified (doc/design.md, Bits).
- */
+ * Random draws, whose arguments are an ht_random_call. Their bits are specified (doc/design.md,
+ * Bits). */
 #ifndef HT_KERNELS_RANDOM_H
 #define HT_KERNELS_RANDOM_H
 
@@ -9,9 +9,10 @@
 
 #define HT_RANDOM_KERNELS(X) X(RANDOM_UNIFORM) X(RANDOM_NORMAL) X(RANDOM_INTEGER)
 
-/* The numbers, and where a slab's elements stand in the global tensor: element (o, i) of (outer,
- * inner) is global element o * inner_global + start + i. A process-local draw has outer 1 and start
- * 0. */
+/* The distribution of a draw, and the place of a slab's elements in the global tensor.
+ *
+ * Element (o, i) of (outer, inner) is global element o * inner_global + start + i. A process-local
+ * draw has outer 1 and start 0. */
 typedef struct ht_random_draw {
     uint64_t seed, draw;
     int64_t outer, inner, inner_global, start;

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reductions, given an ht_reduction, and cumulative sums, given an ht_cumulation. A row: name, and
- * what the operands are, the output first:
- *     S, s   of the kernel's dtype                   D, d   float64        I   int64
- *     W, w   the accumulator's: float64, of complex numbers complex128
- *     T, t   S, but int64 for integers and bool      M      S, but float32 for integers and bool
- *     A, a   the accumulator's, but int64 for integers and bool
- *     R      a record of 4 float64, of complex numbers 6
- * capitals are written, the others read.
+ * Reductions, whose arguments are an ht_reduction, and cumulative sums and products, whose
+ * arguments are an ht_cumulation.
+ *
+ * A row of a list has the name of a kernel, and a letter for each operand, the output first.
+ * Capitals are written, small letters are read:
+ *     S, s   the kernel's dtype;
+ *     D, d   float64;
+ *     I      int64;
+ *     W, w   the accumulator's dtype: complex128 for complex numbers, else float64;
+ *     A, a   int64 for integers and bool, else the accumulator's dtype;
+ *     T, t   int64 for integers and bool, else the kernel's dtype;
+ *     M      float32 for integers and bool, else the kernel's dtype;
+ *     R      a record of 4 float64, or 6 for complex numbers.
  *
  * Sums of floating and complex numbers are kept in the accumulator's dtype, and rounded once. */
 #ifndef HT_KERNELS_REDUCE_H
@@ -15,19 +20,19 @@
 
 #include "ht/backend.h"
 
-/*   SUM          in int64 for integers and bool, else in the input's dtype
- *   SUM_WIDE     in the accumulator's dtype, float64 for integers too, over `divisor`
- *   MEAN         that rounded to the input's dtype, float32 for integers and bool
- *   SPREAD       the sum of |x - mean|^2 over `divisor`
- *   MOMENTS      that for merging with others: for each output the record (n, shift, s, q) with
- *                s = sum (x - shift) and q = sum |x - shift|^2 of n elements; shift and s are pairs
- *                for complex x. A shift near the mean keeps q - |s|^2 / n exact. Strides of operand
- *                0 are between beginnings of records
- *   PROD         in the accumulator's dtype, int64 for integers and bool
- *   SUM_ABS, SUM_SQUARES   of floating dtypes
- *   MAX, MIN     NaN where there is one; of zeros -0 is the smaller
+/*   SUM          the sum, int64 for integers and bool, else in the input's dtype;
+ *   SUM_WIDE     sum / divisor, in the accumulator's dtype (float64 for integers);
+ *   MEAN         SUM_WIDE rounded to the input's dtype, or to float32 for integers and bool;
+ *   SPREAD       sum |x - mean|^2 / divisor;
+ *   MOMENTS      a record (n, shift, s, q) for each output, from which the spread of several parts
+ *                can be merged: s = sum (x - shift), q = sum |x - shift|^2 over n elements. shift
+ *                and s are pairs for complex x. A shift near the mean keeps q - |s|^2 / n exact.
+ *                Strides of operand 0 are those between the beginnings of records;
+ *   PROD         the product, in the accumulator's dtype, or int64 for integers and bool;
+ *   SUM_ABS, SUM_SQUARES   sum |x| and sum x^2, for floating dtypes;
+ *   MAX, MIN     the extreme; NaN if an element is NaN; -0 is less than 0;
  *   ARGMAX, ARGMIN   the extreme, and in operand 2 its position: row-major inside the reduced axes,
- *                the first of equals, zeros being equal */
+ *                the first of equal elements; -0 equals 0. */
 /* clang-format off */
 #define HT_REDUCE_KERNELS(X) \
     X(SUM, "Ts") X(SUM_WIDE, "Ws") X(MEAN, "Ms") X(SPREAD, "Ds") X(MOMENTS, "Rs") X(SUM_ABS, "Ds") \
@@ -35,8 +40,8 @@
     X(ARGMIN, "SsI")
 /* clang-format on */
 
-/* `loop` runs over the output elements: operand 0 the output, 1 the input. The reduced axes stand
- * beside it; their lengths may be 0 for sums and products only. */
+/* `loop` runs over the elements of the output, operand 0; operand 1 is the input. The fields after
+ * it describe the reduced axes. Only sums and products may have reduced axes of length 0. */
 typedef struct ht_reduction {
     ht_loop loop;
     int ndim; /* reduced axes, merged, innermost last; >= 1 */
@@ -45,10 +50,11 @@ typedef struct ht_reduction {
     double divisor;
 } ht_reduction;
 
-/* For every element of `loop` (operand 0 output, 1 input, 2 start), along `count` steps of the
- * given strides: out[i] = start + in[0] + ... + in[i], or the product of these. The data of start
- * are absent where every line starts with 0, or 1. Strides of the axis are negative where it is
- * walked from its end. */
+/* out[i] = start + in[0] + ... + in[i], or the product of these, for each i < count.
+ *
+ * `loop` runs over the lines: operand 0 is the output, 1 the input, 2 the start. The data of start
+ * are absent if every line starts with 0 (sums) or 1 (products). Strides along the axis are
+ * negative if it is walked from its end. */
 #define HT_CUMULATIVE_KERNELS(X) X(CUMSUM, "Tsa") X(CUMPROD, "Tsa")
 
 typedef struct ht_cumulation {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The arguments of the kernels of ht/kernels/optim.h, for who has no need of their list. */
+ * The arguments of the kernels of ht/kernels/optim.h, for files that do not need the list of these.
+ */
 #ifndef HT_KERNELS_UPDATE_H
 #define HT_KERNELS_UPDATE_H
 
@@ -14,19 +15,19 @@ typedef struct ht_update_part {
     int64_t n, step; /* counted from 1 */
 } ht_update_part;
 
-/* Hyperparameters by optimizer, and states; float32 and float64:
- *   SGD       lr, momentum, dampening, weight_decay, nesterov; buf (absent: momentum 0), which the
- *             first step fills without reading it
- *   ADAM      lr, beta1, beta2, eps, weight_decay, decoupled (AdamW); m, v
- *   ADADELTA  lr, rho (beta1), eps, weight_decay; square average, accumulated delta
+/* A step for float32 or float64 parameters. Each optimizer has its hyperparameters; states:
+ *   SGD       lr, momentum, dampening, weight_decay, nesterov; buf. The first step fills buf
+ *             without reading it. buf is absent if momentum is 0;
+ *   ADAM      lr, beta1, beta2, eps, weight_decay, decoupled (AdamW); m, v;
+ *   ADADELTA  lr, rho (beta1), eps, weight_decay; square average, accumulated delta;
  *   RMSPROP   lr, alpha (beta1), eps, weight_decay, momentum, centered; square average, then the
- *             average where centered, then the buffer where momentum is not 0
- *   ADAMAX    lr, beta1, beta2, eps, weight_decay; m, u
- *   ADAGRAD   lr, lr_decay (beta1), eps, weight_decay; sum of squares
- * The gradient is multiplied by grad_scale, and by *factor unless that is absent; and negated when
- * maximize is set. Where *unless is there and not 0 nothing is done. Both are a float64 in device
- * memory: a step that is captured reads what they hold when it runs. The parts are the call's
- * table, so that the struct may grow. */
+ *             average if centered, then the buffer if momentum is not 0;
+ *   ADAMAX    lr, beta1, beta2, eps, weight_decay; m, u;
+ *   ADAGRAD   lr, lr_decay (beta1), eps, weight_decay; sum of squares.
+ * The gradient is multiplied by grad_scale, and by *factor unless factor is absent. It is negated
+ * if maximize is set. The step does nothing if *unless is present and not 0. *factor and *unless
+ * are float64 in device memory: a captured step reads their values when it runs. The parts are the
+ * call's table, so that this struct can grow. */
 typedef struct ht_update_call {
     ht_kernel_call call;
     ht_kernel_operand factor, unless;
