@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The built-in backend: plain memory, and the kernels of the best SIMD level that this machine has.
- * cpu:0 and the virtual devices cpu:1 ... cpu:15 differ in their accounting alone. */
+ * cpu:0 and the virtual devices cpu:1 ... cpu:15 differ only in their accounting. */
 #include "config.h"
 
 #include <pthread.h>

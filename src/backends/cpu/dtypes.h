@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the kernels know of each dtype. A template (*.inc.c) is plain C over the names at the end of
- * this file, and is instantiated by defining HT_TEMPLATE and including foreach_dtype.h. */
+ * The properties of each dtype that kernels use. A template (*.inc.c) is plain C over the names at
+ * the end of this file. It is instantiated by defining HT_TEMPLATE and including
+ * foreach_dtype.h. */
 #ifndef HT_BACKENDS_CPU_DTYPES_H
 #define HT_BACKENDS_CPU_DTYPES_H
 

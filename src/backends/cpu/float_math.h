@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions of float32 as plain arithmetic without branches: the compiler makes vector code of a
- * loop over them, and with it off nothing changes, because every step is an IEEE operation that no
- * flag lets it fuse or reorder. Within 2 ulp everywhere, subnormal results included. */
+ * Functions of float32 as plain arithmetic without branches, so that the compiler makes vector code
+ * of a loop over them. Results do not depend on vectorisation, because every step is an IEEE
+ * operation that no flag lets the compiler fuse or reorder. Within 2 ulp everywhere, subnormal
+ * results included. */
 #ifndef HT_BACKENDS_CPU_FLOAT_MATH_H
 #define HT_BACKENDS_CPU_FLOAT_MATH_H
 

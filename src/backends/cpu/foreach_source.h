@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside a template: includes the file that HT_SOURCE_TEMPLATE names once for every dtype that a
- * conversion may come from, as SOURCE. Apart from foreach_dtype.h because a file that is being
- * included for one DTYPE cannot define DTYPE again. */
+ * conversion may come from, as SOURCE. It is a file of its own because a file that is included for
+ * one DTYPE cannot define DTYPE again. */
 
 #define SOURCE HT_BOOL
 #include HT_SOURCE_TEMPLATE

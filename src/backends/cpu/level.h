@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the kernels of one SIMD level share. local.mk compiles each file of kernel_sources once for
- * each level, with the flags of the level and with HT_LEVEL as its name. */
+ * Declarations that the kernels of one SIMD level share. local.mk compiles each file of
+ * kernel_sources once for each level, with the flags of the level and with its name as HT_LEVEL. */
 #ifndef HT_BACKENDS_CPU_LEVEL_H
 #define HT_BACKENDS_CPU_LEVEL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elementwise: ReLU and its like, and their gradients. */
+ * Elementwise: activations such as ReLU, and their gradients. */
 #include "backends/cpu/elementwise/rows.h"
 
 #define HT_TEMPLATE "backends/cpu/elementwise/activations.inc.c"

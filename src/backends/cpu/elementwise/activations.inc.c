@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: activations, and gradients of which the output is enough. */
+ * Template: activations, and gradients that are computed from the output alone. */
 
 /* clang-format off */
 #if HT_IS_BOOL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: arithmetic. Integers wrap around; over 0 their quotients and remainders are 0. */
+ * Template: arithmetic. Integers wrap around; their quotients and remainders by 0 are 0. */
 
 /* clang-format off */
 #define RING_ROWS(X) X(Sss, ADD, (a, b)) X(Sss, MUL, (a, b))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elementwise: bits. */
+ * Elementwise: operations on bits. */
 #include "backends/cpu/elementwise/rows.h"
 
 #define HT_TEMPLATE "backends/cpu/elementwise/bitwise.inc.c"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: bits of integers; of bool and, or, not. A shift by a negative number, or by all bits or
- * more, leaves none of them: 0, and -1 of negative numbers to the right. */
+ * Template: operations on the bits of integers, and `and`, `or`, `not` of bool. A shift by a
+ * negative number, or by all bits or more, leaves no bit: the result is 0, or -1 for negative
+ * numbers shifted to the right. */
 
 /* clang-format off */
 #define BIT_ROWS(X) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: the smaller, the larger, what is between. Written so that NaN stays NaN, whichever
- * operand it is. */
+ * Template: the smaller of two numbers, the larger, and clipping between bounds. The comparisons
+ * are written so that NaN in either operand gives NaN. */
 
 /* clang-format off */
 #if HT_IS_INTEGER || HT_IS_FLOAT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elementwise: truth, and what kind of number one is. */
+ * Elementwise: logical functions, and tests for kinds of numbers. */
 #include "backends/cpu/elementwise/rows.h"
 
 #define HT_TEMPLATE "backends/cpu/elementwise/logical.inc.c"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: truth, which is not to be 0, and what kind of number one is. */
+ * Template: logical functions, for which any number but 0 is true, and tests for kinds of
+ * numbers. */
 
 /* clang-format off */
 #define TRUTH_ROWS(X) \

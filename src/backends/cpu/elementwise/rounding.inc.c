@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: rounding, absolute values, signs. Integers are round. */
+ * Template: rounding, absolute values, signs. Rounding leaves integers as they are. */
 
 /* clang-format off */
 #define WHOLE_ROWS(X) X(Ss, CEIL, (a)) X(Ss, FLOOR, (a)) X(Ss, TRUNC, (a)) X(Ss, ROUND, (a))

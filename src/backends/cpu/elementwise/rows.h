@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elementwise functions of a topic: its file names the template that lists them, for every dtype,
- *
+ * Elementwise functions of a topic, for every dtype. The topic's file names the template that lists
+ * them:
  *     #define HT_TEMPLATE "backends/cpu/elementwise/arithmetics.inc.c"
  *     #include "backends/cpu/foreach_dtype.h"
- *
  *     HT_FILL_ROWS(arithmetics)
- *
- * and rows.inc.c, which the template ends with, makes kernels of them. */
+ * The template ends with rows.inc.c, which makes the kernels. */
 #ifndef HT_BACKENDS_CPU_ELEMENTWISE_ROWS_H
 #define HT_BACKENDS_CPU_ELEMENTWISE_ROWS_H
 

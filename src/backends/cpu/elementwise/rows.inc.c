@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template at the end of a topic's: kernels of its ROWS. A row X(operands, NAME, (a, b)) says what
- * the operands are, as its row in ht/kernels/elementwise.h does, and what the inline function
- * NAME(NAME) is called with: operands a, b and c and, of ht_loop.param, the p that it takes. */
+ * Template at the end of a topic's template: the kernels of its ROWS. A row X(operands, NAME, (a,
+ * b)) has the letters of the operands, like the row in ht/kernels/elementwise.h. The last item
+ * lists the arguments of the inline function NAME(NAME): operands a, b and c, and p for each
+ * ht_loop.param that it takes. */
 
 #define RESULT       T
 #define RESULT_C     C

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template inside rows.inc.c: walks over rows, by the type of the result. An operand that is
- * broadcast along the row has stride 0, as a number has. */
+ * Template inside rows.inc.c: walks over rows, by the type of the result. A number, and an operand
+ * that is broadcast along the row, have stride 0. */
 
 /* y (n) = f(a (n), p), row by row. */
 HT_INLINE int WALK(walk1)(const ht_kernel_call *call, RESULT_C (*f)(C, const PARAM[]))

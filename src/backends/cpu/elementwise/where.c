@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elementwise: the choice between two. */
+ * Elementwise: the choice between two operands. */
 #include "backends/cpu/elementwise/rows.h"
 
 #define HT_TEMPLATE "backends/cpu/elementwise/where.inc.c"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: elements of one tensor or of the other. */
+ * Template: elements of one of two tensors, chosen by a mask. */
 
 /* y (n) = mask (n) ? a (n) : b (n), row by row, in the bits they have. */
 HT_KERNEL(where)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels: FFTW and a pass for the factor, or plain code. */
+ * The kernels of Fourier transforms: FFTW and a pass for the factor, or plain code. */
 #include "config.h"
 
 #include "backends/cpu/fft/fft.h"

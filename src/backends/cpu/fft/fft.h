@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fourier transforms of the cpu backend: FFTW's where it is built in, plain code where not, or
- * where FFTW has no plan; the same tests for both. */
+ * Fourier transforms of the cpu backend. FFTW computes them if it is built in and has a plan;
+ * otherwise plain code does. The same tests cover both. */
 #ifndef HT_BACKENDS_CPU_FFT_FFT_H
 #define HT_BACKENDS_CPU_FFT_FFT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transforms without FFTW, a line at a time, in double: n = the product of small factors by
- * Stockham's steps, which leave the numbers in order; other lengths as Bluestein has it, a
- * convolution of a length that is a power of two. */
+ * Transforms without FFTW, a line at a time, in double. Stockham's steps, which leave the numbers
+ * in order, transform products n of small factors. Bluestein's algorithm transforms other lengths,
+ * by a convolution whose length is a power of two. */
 #include "core/base/base.h"
 
 #include <math.h>

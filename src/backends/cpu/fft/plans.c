@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plans that are kept. Making one is under the lock: planners are not made for two threads. */
+ * The cache of plans. A lock protects planning, because planners are not thread-safe. */
 #include "core/base/base.h"
 
 #include <pthread.h>

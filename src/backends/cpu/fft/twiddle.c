@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products with roots of unity. A root of order m is the product of two from tables of about
- * sqrt(m) each, so that an element costs two products of complex numbers and no sine. */
+ * Products with roots of unity. A root of order m is the product of two roots from tables of about
+ * sqrt(m) each. So an element costs two products of complex numbers and no sine. */
 #include "core/base/base.h"
 
 #include <math.h>

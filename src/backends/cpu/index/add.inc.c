@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: elements added to those that are there; integers wrap around, bool is or. */
+ * Template: adds elements to those in place. Integers wrap around; bool adds by `or`. */
 
 static void NAME(add_line)(void *to, int64_t to_step, const void *from, int64_t from_step,
                            int64_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: elements of one size, moved. */
+ * Template: moves elements of one size. */
 
 static void NAME(move_line)(void *to, int64_t to_step, const void *from, int64_t from_step,
                             int64_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The places of what a mask has set. */
+ * The places of the set elements of a mask. */
 #include "backends/cpu/level.h"
 #include "ht/kernels/index.h"
 

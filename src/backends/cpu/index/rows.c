@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows taken and put where an index says. What is only moved goes by its size, not by its dtype. */
+ * Reading and writing rows at indices. Kernels that only move elements are chosen by the size of an
+ * element, not by its dtype. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/row_walk.h"
 #include "ht/kernels/index.h"

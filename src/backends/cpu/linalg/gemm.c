@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products: CBLAS for the four types it knows, half precision through float32. */
+ * Matrix products: CBLAS for its four types, half precision through float32. */
 #include <cblas.h>
 #include <string.h>
 

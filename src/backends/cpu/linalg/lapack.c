@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Factorisations by LAPACK, for the four types it knows. Its functions of the middle level are
- * called, which look for no NaN of their own accord: NaN gives NaN, or an info. */
+ * Factorisations by LAPACK, for its four types. The functions of the middle level are called, which
+ * do not search for NaN: NaN gives NaN, or an info. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Factorisations, as ht__cpu_fill_nn puts them into its table. */
+ * Factorisations, which ht__cpu_fill_nn adds to its table. */
 #ifndef HT_BACKENDS_CPU_LINALG_LAPACK_H
 #define HT_BACKENDS_CPU_LINALG_LAPACK_H
 

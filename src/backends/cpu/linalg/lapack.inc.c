@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The factorisations of one dtype C, whose parts are of R (lapack.c). */
+ * The factorisations of one dtype C, whose parts have type R (lapack.c). */
 
 static void NAME(transpose)(int64_t m, int64_t n, const C *from, C *to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products of integers, which BLAS does not know. */
+ * Matrix products of integers, which BLAS does not support. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/scratch.h"
 #include "ht/kernels/nn.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions: float32 by oneDNN where the build has it and it serves the job, all else plain. */
+ * Convolutions: float32 by oneDNN if the build has it and it supports the job, all others by plain
+ * code. */
 #include "config.h"
 
 #include "backends/cpu/nn/conv_plain.h"

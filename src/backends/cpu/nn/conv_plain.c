@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plain convolutions of every floating dtype: the plan that the template works by, and the
- * choice of the dtype. */
+ * The plain convolutions of every floating dtype: the plan for the template, and the choice of the
+ * dtype. */
 #include "backends/cpu/nn/conv_plain.h"
 
 #include "config.h"

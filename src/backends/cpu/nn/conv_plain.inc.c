@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: convolution by im2col and matrix products, an image, a group and a few output rows at a
- * time. Half precision is widened on the way into the products and rounded once on the way out.
- *   cols  (rows * ow, k), k = c / groups * kh * kw    the windows of these output rows
- *   flat  (rows * ow, o / groups)                     these rows of y or dy */
+ * Template: convolution by im2col and matrix products, for an image, a group and a few output rows
+ * at a time. Half precision is widened before the products and rounded once after them.
+ *
+ *     cols  (rows * ow, k)            the windows of these output rows; k = c / groups * kh * kw
+ *     flat  (rows * ow, o / groups)   these rows of y or dy */
 #if HT_IS_FLOAT
 
 #define COMPUTE_ID (HT_IS_HALF ? HT_FLOAT32 : ID)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: dropout of n elements. What is dropped is 0 even where x is not finite. */
+ * Template: dropout of n elements. A dropped element is 0 even if x is not finite there. */
 
 #if HT_IS_FLOAT
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The heavy kernels of the cpu backend: what comes from BLAS and oneDNN, or from plain code. */
+ * The heavy kernels of the cpu backend, by BLAS and oneDNN or by plain code. */
 #include "core/base/base.h"
 #include "backends/cpu/nn/kernels.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The heavy kernels of the cpu backend, as ht__cpu_fill_nn puts them into its table. */
+ * The heavy kernels of the cpu backend, which ht__cpu_fill_nn adds to its table. */
 #ifndef HT_BACKENDS_CPU_NN_KERNELS_H
 #define HT_BACKENDS_CPU_NN_KERNELS_H
 

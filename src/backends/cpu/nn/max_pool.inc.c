@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: maximum over windows. NaN wins, and of equals the first. A window that holds padding
- * alone gives -inf and the index -1. Channels-last images work on all channels of a pixel together,
- * which is vector code; their neighbours have stride 1. */
+ * Template: the maximum over windows. NaN is greater than all numbers; of equal elements the first
+ * one is chosen. A window of padding only gives -inf and the index -1. Channels-last images work on
+ * all channels of a pixel together, which is vector code, because neighbouring channels have stride
+ * 1. */
 #if HT_IS_FLOAT
 
 static inline bool NAME(pool_replaces)(C value, C best)

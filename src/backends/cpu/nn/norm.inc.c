@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: normalisation by channel of x (outer, channels, inner). Sums are kept in double and
- * start from values less the channel's first (moments) or its mean (sums), so that a large mean
- * costs no digits. With inner == 1 a row holds one element of every channel: channels are the lanes
- * then. */
+ * Template: normalisation by channel of x (outer, channels, inner). Sums are kept in double.
+ * Moments start from values minus the channel's first value, and sums from values minus its mean,
+ * so that a large mean costs no digits. With inner == 1 a row has one element of every channel, and
+ * channels are the lanes. */
 
 #if HT_IS_FLOAT
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A primitive is created once for each job and kept by the thread, with what surrounds it: the
- * reorders between the caller's layout and the primitive's, and its working memory, which lies in
- * the thread's scratch during a call. Weights change with every step and are reordered each time.
- * On one core and for 32 -> 64 channels on 26 x 26, Winograd in blocked layouts takes a third of
- * the direct forward time, and a weight gradient in blocked layouts half of the channels-last one;
- * the reorders cost a twentieth. So blocked layouts are taken for these. */
+ * Convolutions by oneDNN. A thread creates a primitive once for each job and keeps it, together
+ * with the reorders between the caller's layout and the primitive's. The primitive's working memory
+ * lies in the thread's scratch during a call. Weights change with every step and are reordered each
+ * time.
+ *
+ * Blocked layouts are used because they are faster, on one core and for 32 -> 64 channels on 26 x
+ * 26: Winograd takes a third of the direct forward time, and a weight gradient half of the
+ * channels-last one. The reorders cost a twentieth. */
 #include "core/base/base.h"
 #include "config.h"
 

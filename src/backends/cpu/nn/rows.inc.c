@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: kernels over rows: log-softmax and the negative log likelihood. x, y, dx, dy are (rows,
- * columns); a row's sum is kept in double, over lanes, so that its inner loop becomes vector code.
- */
+ * Template: kernels over rows: log-softmax and the negative log likelihood. x, y, dx and dy are
+ * (rows, columns). A row's sum is kept in double, over lanes, so that its inner loop becomes vector
+ * code. */
 
 #if HT_IS_FLOAT
 #include "backends/cpu/reduce/better.inc.c"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts of digits, by which the element at a place in order is found without sorting. */
+ * Counts of digits, which find the element at a place in order without sorting. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/order/key.h"
 #include "backends/cpu/scratch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: one line after another, each element's key compared with the beginnings asked for, of
- * which there are few. */
+ * Template: compares the key of each element, line after line, with the requested beginnings, which
+ * are few. */
 #if HT_KIND != HT_KIND_COMPLEX
 #include "backends/cpu/order/key.inc.c"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bits of numbers as unsigned integers that grow as the numbers do: those of negative numbers
- * turned over, the sign of the others set; -0 as 0, and NaN as the greatest. */
+ * The bits of numbers as unsigned integers that grow with the numbers. The bits of negative numbers
+ * are inverted, and other numbers get their sign bit set. -0 counts as 0, and NaN is the
+ * greatest. */
 #ifndef HT_BACKENDS_CPU_ORDER_KEY_H
 #define HT_BACKENDS_CPU_ORDER_KEY_H
 

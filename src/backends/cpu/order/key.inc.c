@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: keys of a dtype's numbers, and what is less. WORD is what a key, or the key of one of
- * the parts of a complex number, has room in. */
+ * Template: keys of a dtype's numbers, and their order. WORD has room for a key, or for the key of
+ * one part of a complex number. */
 
 #define WORD      HT_JOIN(order_word_, DTYPE)
 #define WORD_BITS ((int)(8 * sizeof(T) / (HT_KIND == HT_KIND_COMPLEX ? 2 : 1)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Merging of sorted runs, and places in them. */
+ * Merging of sorted runs, and the places of keys in them. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/order/key.h"
 #include "backends/cpu/row_walk.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: runs are merged by twos, neighbours always, in as many rounds as doubling makes one of
- * them; between two buffers, so that the last round ends in the output. */
+ * Template: merges neighbouring runs in pairs, in rounds, until one run is left. The rounds
+ * alternate between two buffers, so that the last round ends in the output. */
 #include "backends/cpu/order/key.inc.c"
 
 /* A run, and the numbers beside it; NULL: none. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: records in the order of their keys, equal ones as they stood. REC is the record, FN
- * makes names, LOWER compares keys, GROUP takes 32 bits of one: group 0 the lowest.
+ * Template: sorts records by their keys; equal ones keep their order. REC is the record, FN makes
+ * names, LOWER compares keys, GROUP takes 32 bits of a key: group 0 the lowest.
  *
- * A few are sorted by insertion, some more by merging, many by their digits: those of the highest
- * 32 bits first, from the lowest digit to the highest; and then, where keys have more bits, each
- * run of records that are still equal by the next 32, of which there are few where keys are spread.
- * So a double takes hardly more passes than a float. A digit that all records share takes none. */
+ * Few records are sorted by insertion, more by merging, many by their digits. The digits of the
+ * highest 32 bits come first, from the lowest digit to the highest. If keys have more bits, each
+ * run of records that are still equal is then sorted by the next 32 bits. Such runs are few if keys
+ * are spread, so a double takes hardly more passes than a float. A digit that all records share
+ * takes no pass. */
 
 static void FN(insert)(REC *a, int64_t n)
 {

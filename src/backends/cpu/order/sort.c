@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorting. What is sorted are records: the key of a number, and where it stood if that is wanted,
- * as small as both fit in. */
+ * Sorting of records. A record is the key of a number, and its place if that is wanted, in the
+ * smallest size that fits both. */
 #include <stdlib.h>
 
 #include "backends/cpu/level.h"

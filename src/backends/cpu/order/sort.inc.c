@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: one line after another, read into records and written back. */
+ * Template: reads one line after another into records, sorts them, and writes them back. */
 #include "backends/cpu/order/key.inc.c"
 
 /* The elements of a line, as they are needed. */

@@ -3,9 +3,9 @@
  * Normal deviates from random words by the inverse of the distribution function: algorithm AS 241
  * (Wichura 1988), PPND7 for float and PPND16 for double. The words' top bit is the sign, the others
  * a probability below one half, so that the tails keep a relative precision. Only additions,
- * products, quotients and square roots, which IEEE defines to the last bit: every SIMD level and
- * every device gives the same deviates. Of each region's ratio the parts are chosen before they are
- * divided: a quotient takes as long as the rest. */
+ * products, quotients and square roots are used, which IEEE defines to the last bit: every SIMD
+ * level and every device gives the same deviates. The numerator and denominator of a region are
+ * chosen before the division, because a quotient takes as long as all other steps. */
 #ifndef HT_BACKENDS_CPU_RANDOM_NORMAL_H
 #define HT_BACKENDS_CPU_RANDOM_NORMAL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Philox 4x32-10 (Salmon et al., SC 2011): word w of draw d under seed s is a function of the three
+ * Philox 4x32-10 (Salmon et al., SC 2011). Word w of draw d under seed s is a function of the three
  * alone, so every slab of a tensor can be drawn by itself. Block w / 4 gives words w ... w + 3. */
 #ifndef HT_BACKENDS_CPU_RANDOM_PHILOX_H
 #define HT_BACKENDS_CPU_RANDOM_PHILOX_H

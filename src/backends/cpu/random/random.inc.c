@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: n elements of a draw from their random words: two words an element for float64 and for
- * integers of any dtype, one for the other dtypes (random/walk.h). */
+ * Template: n elements of a draw from their random words. float64, and integers of any dtype, take
+ * two words for each element; other dtypes take one (random/walk.h). */
 
 #if HT_IS_FLOAT
 /* The largest number below b, so that rounding cannot reach the open end of an interval. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the largest and the smallest element stand. */
+ * The positions of the largest and the smallest element. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/reduce/plan.h"
 

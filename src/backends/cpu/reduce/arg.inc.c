@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: the extreme value and its position inside the reduced axes, the
- * first of equals. Walks as reduce/fold.inc.c does, with a position beside each accumulator. */
+ * Template: the extreme value and its position inside the reduced axes, the first of equal
+ * elements. It walks like reduce/fold.inc.c, with a position for each accumulator. */
 
 #if !HT_IS_COMPLEX
 #include "backends/cpu/reduce/better.inc.c"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: cumulative sums and products, accumulated and stored as sums are (reduce.inc.c). */
+ * Template: cumulative sums and products, accumulated and stored like sums (reduce.inc.c). */
 
 /* One line along the axis. */
 static void NAME(cumsum_line)(const ht_cumulation *c, TOTAL *y, const T *x, SUM sum)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: maximum and minimum. Floating numbers are compared by integer keys,
- * in which -0 is below 0 and NaN beyond everything, so that a result does not depend on the order
- * of its elements. */
+ * Template: maximum and minimum. Floating numbers are compared by integer keys, in which -0 is
+ * below 0 and NaN is beyond every number. So a result does not depend on the order of its
+ * elements. */
 
 #if !HT_IS_COMPLEX
 #if HT_IS_FLOAT

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template inside the others: folds by an associative step over accumulators of type ACC, made
- * from elements by GET and stored as OUT by PUT; or a row of m by PUT_ROW, of PUT_BYTES each, which
- * may ask what `r` and the fold's `kind` say. `neutral` says that a fold starts with NEUTRAL, 0
- * where none is defined, else with its first element. */
+ * Template inside the others: folds by an associative step over accumulators of type ACC. GET makes
+ * accumulators from elements, and PUT stores them as OUT. PUT_ROW stores a row of m accumulators,
+ * of PUT_BYTES each; it may read `r` and the fold's `kind`. If `neutral` is set, a fold starts with
+ * NEUTRAL (0 if that is not defined), else with its first element. */
 
 #ifndef NEUTRAL
 #define NEUTRAL 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Moments: how far elements lie from their mean. */
+ * Moments: the distances of elements from their mean. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/reduce/plan.h"
 

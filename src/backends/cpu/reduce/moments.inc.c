@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: how far the elements lie from their mean, in one pass over memory.
- * For each output the sums of x - shift and of |x - shift|^2 are kept, where the shift begins as
- * the first element and is moved whenever it lies further from the mean than the elements do, so
- * that little is lost when the mean's share is taken off in the end. Shifts are coarse numbers,
- * about which sums of whole numbers are exact. Walks as reduce/fold.inc.c does. */
+ * Template: sums of distances from the mean, in one pass over memory. Each output has the sums of x
+ * - shift and of |x - shift|^2. The shift begins as the first element. It is moved if it lies
+ * further from the mean than the elements do, so that subtracting the mean's share in the end loses
+ * little. Shifts are coarse numbers; sums of integers about them are exact. It walks like
+ * reduce/fold.inc.c. */
 
 typedef struct NAME(spread) {
     int64_t m, width;    /* outputs; lanes of accumulators, lane j for output j modulo m */

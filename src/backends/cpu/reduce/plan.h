@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a reduction walks its input. A block of outputs is folded together, one reduced element after
- * the other (the outputs lie nearer to each other than the reduced elements do, or there are few of
- * these); or a few outputs that lie side by side, in rows without gaps, over lanes of accumulators
- * for several rows at once, merged at the end; or each output by itself, over such lanes. */
+ * How a reduction walks its input. There are three ways:
+ * - A block of outputs is folded together, one reduced element after the other. This is chosen if
+ *   the outputs lie nearer to each other than the reduced elements, or if the latter are few.
+ * - A few adjacent outputs, in rows without gaps, are folded over lanes of accumulators for several
+ *   rows at once, which are merged at the end.
+ * - Each output is folded by itself, over these lanes. */
 #ifndef HT_BACKENDS_CPU_REDUCE_PLAN_H
 #define HT_BACKENDS_CPU_REDUCE_PLAN_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Template: sums and means. All fold rows of the input into a row of accumulators, so that the
- * inner loop is elementwise and becomes vector code; the order of additions depends on shape and
- * strides alone. */
+ * inner loop is elementwise and becomes vector code. The order of additions depends only on shape
+ * and strides. */
 
 HT_INLINE WIDE NAME(wide_step)(WIDE sum, WIDE x)
 {
