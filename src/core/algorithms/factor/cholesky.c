@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cholesky factors. Of a matrix that is split, a panel of columns, a rank's, after another: who has
- * it factors its corner and solves for what is below; the panel is broadcast, and the ranks behind
- * take its product off their columns. A rank holds its own columns and one panel, and receives half
- * of the matrix, in P messages. */
+ * Cholesky factors. A split matrix is factored panel by panel, where a panel is the columns of one
+ * rank. The owner factors the panel's corner and solves for the rows below. It broadcasts the
+ * panel, and later ranks subtract its product from their columns. A rank stores its own columns and
+ * one panel, and receives half of the matrix, in P messages. */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/arithmetics.h"
 #include "ht/decompositions.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * An estimate of conditions: of the triangular factor of a QR, which has the singular values of x,
- * by power iterations on r^H r and on its inverse. A vector travels in each step. */
+ * An estimate of the condition number of x. The triangular factor r of a QR has the singular values
+ * of x; power iterations on r^H r and on its inverse estimate the extreme ones. A vector travels in
+ * each step. */
 #include "core/algorithms/factor/decompositions.h"
 
 #include <math.h>

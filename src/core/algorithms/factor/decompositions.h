@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What factorisations and solvers share. Matrices are the last two axes of a tensor; those before
- * are batches of them, and local: what is split along an axis of its matrices is one matrix. */
+ * Shared parts of factorisations and solvers. Matrices are the last two axes of a tensor. The axes
+ * before are batches, and local: a tensor that is split along an axis of its matrices is one
+ * matrix. */
 #ifndef HT_CORE_ALGORITHMS_FACTOR_DECOMPOSITIONS_H
 #define HT_CORE_ALGORITHMS_FACTOR_DECOMPOSITIONS_H
 

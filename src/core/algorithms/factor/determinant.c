@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * LU itself, and determinants, the products of u's diagonal and of the sign of the pivots. */
+ * LU itself, and determinants: the products of u's diagonal and of the sign of the pivots. */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/arithmetics.h"
 #include "ht/complex_math.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Factorisations of matrices that lie on one rank each: one kernel for a batch of them. */
+ * Factorisations of matrices that lie on one rank each: one kernel for a batch. */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/complex_math.h"
 #include "ht/kernels/nn.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * LU with partial pivoting of a matrix split by columns, a panel of columns, a rank's, after
- * another. Who has it sees all rows of its columns, so that the search for pivots sends nothing; l
- * and the pivots are broadcast, all ranks exchange their rows, and those behind eliminate. What is
- * solved for is eliminated on the way. A rank holds its own columns and one panel, and receives
- * half of the matrix, in 2 P messages. */
+ * LU with partial pivoting of a matrix split by columns, panel by panel, where a panel is the
+ * columns of one rank. The owner has all rows of its columns, so that the search for pivots sends
+ * nothing. It broadcasts l and the pivots, all ranks exchange their rows, and later ranks
+ * eliminate. Right-hand sides are eliminated on the way. A rank stores its own columns and one
+ * panel, and receives half of the matrix, in 2 P messages. */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/manipulations.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands of factorisations, and the tensors that they make. */
+ * Operands of factorisations, and the tensors for their results. */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/complex_math.h"
 #include "ht/factories.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * QR of a matrix of any shape split by columns, a panel of columns, a rank's, after another. Who
- * has it factors its rows from the diagonal on, I - v t v^H its reflectors; v and t are broadcast,
- * and the ranks behind apply them to their columns. q grows from the columns of an identity by the
- * same broadcasts in the opposite order. Besides x a rank holds its own columns of r and of q, its
- * own reflectors and one panel of others'; it receives what a matrix has below its diagonal, twice,
- * in 2 P messages. Reflectors, not projections: q is orthonormal whatever the rank of x is. */
+ * QR of a matrix of any shape split by columns, panel by panel, where a panel is the columns of one
+ * rank. The owner factors its rows from the diagonal on; I - v t v^H are its reflectors. It
+ * broadcasts v and t, and later ranks apply them to their columns. q grows from the columns of an
+ * identity by the same broadcasts in the opposite order.
+ *
+ * In addition to x, a rank stores its own columns of r and of q, its own reflectors and one panel
+ * of another rank. It receives the part of a matrix below its diagonal twice, in 2 P messages. With
+ * reflectors, not projections, q is orthonormal for any rank of the matrix x. */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/complex_math.h"
 #include "ht/factories.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * QR of a tall matrix split by rows. Each rank factors its rows; then the factors r, no larger than
- * (n, n), climb a binary tree of ranks: who receives one puts it below its own and factors both. On
- * the way down each node multiplies its q by what came from above and sends the lower part on, so
- * that every rank gets what its own rows' q is to be multiplied by: 2 log P messages of n^2 numbers
- * on the longest way, and one broadcast of r. Ranks without rows send nothing. Householder
- * reflectors all along: q is orthonormal however ill-conditioned x is. */
+ * QR of a tall matrix split by rows. Each rank factors its rows. Then the factors r, no larger than
+ * (n, n), climb a binary tree of ranks: the receiver puts the other factor below its own and
+ * factors both. On the way down each node multiplies its q by the matrix from above and sends the
+ * lower part on. So every rank gets the factor for its own rows of q.
+ *
+ * The longest way takes 2 log P messages of n^2 numbers, and one broadcast of r. Ranks without rows
+ * send nothing. Householder reflectors are used in all steps, so q is orthonormal however
+ * ill-conditioned x is. */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/manipulations.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands brought near 1 by a power of two, which is exact, so that squares of their elements
- * stay inside of the range of their dtype. One reduction. */
+ * Scales operands to near 1, so that squares of their elements stay inside of the range of their
+ * dtype. The factor is a power of two, which is exact. One reduction. */
 #include "core/algorithms/factor/decompositions.h"
 
 #include <math.h>

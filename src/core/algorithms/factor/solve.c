@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Systems of linear equations, and inverses: by LU, of a matrix that is split by panels of columns
+ * Systems of linear equations, and inverses, by LU. A split matrix is solved by panels of columns
  * (lu_columns.c, then triangular.c for u). */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/arithmetics.h"

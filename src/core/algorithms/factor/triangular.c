@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Triangular systems. A rank solves for its own columns of the right-hand side, or for all where
- * each has them; of a matrix that is split the columns of one rank after another are broadcast,
- * from the end where the solution begins. A rank holds its own columns and one panel. */
+ * Triangular systems. A rank solves for its own columns of the right-hand side, or for all columns
+ * if each rank has them. For a split matrix the columns of one rank after another are broadcast,
+ * from the end where the solution begins. A rank stores its own columns and one panel. */
 #include "core/algorithms/factor/decompositions.h"
 #include "ht/arithmetics.h"
 #include "ht/manipulations.h"

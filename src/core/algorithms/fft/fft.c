@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Fourier transforms by their names: which kernel along which axes, after x was cut or padded
- * to the lengths; fft_axis.c says how data move. Hermitian transforms are the others' between
- * conjugates. Transforms are linear, so that backward they are the adjoint ones and nothing is
- * kept. */
+ * The public Fourier transforms: each chooses a kernel and the axes, after x was cut or padded to
+ * the lengths. fft_axis.c says how data move. Hermitian transforms are the other ones between
+ * conjugates. Transforms are linear, so their backward passes are the adjoint transforms, which
+ * need no saved tensors. */
 #include <math.h>
 #include <string.h>
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fourier transforms along one axis of a tensor of any split. An axis that is whole on each rank
- * is transformed where it is. Along the split axis, x is taken for lines, one for each index of
- * the other axes together: one Alltoall gives each rank whole lines, one more brings the parts
- * back; each moves the numbers once, those of real lines as real ones, and a rank holds its part of
- * x and two more of what is sent and received. Where there are fewer lines than would keep the
- * ranks busy, each is transformed by all ranks (fft_vector.c): three Alltoalls. */
+ * Fourier transforms along one axis of a tensor of any split. An axis that is not split is
+ * transformed where it is.
+ *
+ * Along the split axis, x is a set of lines, one for each combination of indices of the other axes.
+ * One Alltoall gives each rank complete lines, and another one brings the parts back. Each moves
+ * the numbers once; real lines travel as real numbers. A rank stores its part of x and two more
+ * parts that are sent and received. If there are too few lines to keep the ranks busy, all ranks
+ * transform each line together (fft_vector.c), with three Alltoalls. */
 #include "core/algorithms/fft/fft.h"
 
 #include "core/collective/collective.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines that are whole on each rank: one kernel for all of them. */
+ * Lines that are complete on each rank: one kernel for all of them. */
 #include "core/algorithms/fft/fft.h"
 
 #include "ht/manipulations.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which frequency stands where: what the places of a transform mean, which each rank computes of
- * its own, and their order with 0 in the middle, by which elements move as those of ht_roll do. */
+ * The frequencies of a transform's places, which each rank computes for its own places, and their
+ * order with 0 in the middle. For that order elements move like those of ht_roll. */
 #include "core/ops/ops.h"
 #include "ht/arithmetics.h"
 #include "ht/fft.h"

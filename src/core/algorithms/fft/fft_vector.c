@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Fourier transform of a vector that all ranks share, and that none ever holds.
+ * The Fourier transform of a vector that is split over all ranks and never gathered on one.
  *
- * Of n = n1 n2, with x as a matrix (n1, n2) (Bailey's four steps): columns are transformed,
- * multiplied by roots of unity, rows are transformed, and the result is read by columns:
+ * With n = n1 n2, and x as a matrix (n1, n2) (Bailey's four steps), columns are transformed and
+ * multiplied by roots of unity. Then rows are transformed, and the result is read by columns:
  *     X[k1 + n1 k2] = sum over j2 of w(n2)^(j2 k2) w(n)^(j2 k1) sum over j1 of x[j1 n2 + j2]
  *                     w(n1)^(j1 k1)
- * That is three Alltoalls of the vector, from rows to columns, back, and to columns again, and two
- * of what is cut elsewhere where the ranks do not divide n1 and n2. Both factors are at least as
- * many as the ranks, so that each has its share.
+ * This takes three Alltoalls of the vector: from rows to columns, back, and to columns again. If
+ * the ranks do not divide n1 and n2, two more move elements to other slabs. Both factors are at
+ * least the number of ranks, so that each rank has its share.
+ * Each step releases its input. In addition to x a rank stores its part of a vector twice, sent and
+ * received. If the ranks do not divide the factors, it stores it a third time.
  *
- * Each step releases what it was made from: besides x a rank holds its part of a vector twice, what
- * is sent and what is received, and a third time where the ranks do not divide the factors.
+ * A length without two such factors (a prime) becomes a convolution with a chirp (Bluestein). Its
+ * length m has such factors and is two to three times as long, and it takes three transforms. The
+ * filter is transformed first, so that a rank stores its part of m numbers at most four times.
  *
- * A length that has no such factors (a prime) becomes a convolution with a chirp, of a length m
- * that has (Bluestein), two to three times as long: three transforms. The filter is transformed
- * first, so that a rank holds its part of m numbers at most four times.
- *
- * Of a vector that fits into a small message, each rank gets all and transforms it alone: one
+ * A vector that fits into a small message is gathered, and each rank transforms it alone: one
  * Allgather of at most 16 KiB takes less time than three Alltoalls. */
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * In which bin elements are, and how many are in each. No element travels. Boundaries that are
- * split go round by slabs, one broadcast each: the place of an element among all of them is the sum
- * of its places in the slabs. Counts are added up over the ranks once. */
+ * The bin of each element, and the number of elements in each bin. No element travels. Split
+ * boundaries are broadcast slab by slab: the place of an element among all boundaries is the sum of
+ * its places in the slabs. Counts are added up over the ranks once. */
 #include "core/collective/collective.h"
 #include "core/ops/ops.h"
 #include "ht/arithmetics.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many elements of a tensor of any split fall into each of a number of bins. No element
- * travels: each rank counts its own, in host memory as float64, and the counts of all are added,
- * by one Allreduce of as many int64 as there are bins; two more find a range that is not given. */
+ * Histograms of a tensor of any split. No element travels: each rank counts its own elements, in
+ * host memory as float64. One Allreduce of an int64 for each bin adds the counts of all ranks. Two
+ * more Allreduces find the range if it is not given. */
 #include "core/collective/collective.h"
 #include "core/ops/ops.h"
 #include "ht/statistics.h"

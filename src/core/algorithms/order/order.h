@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors in order, for those who build on it. No graph knows of what these make; they are for
- * ht_set_grad_enabled(false). */
+ * Sorted tensors, for functions that build on them. The results are not recorded in a graph; call
+ * these with ht_set_grad_enabled(false). */
 #ifndef HT_CORE_ALGORITHMS_ORDER_ORDER_H
 #define HT_CORE_ALGORITHMS_ORDER_ORDER_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantiles: which places of lines in order are needed, and what is between their elements.
- * Nothing is sorted but short lines: elements are found by counting (quantile_count.c). Lines along
- * the split axis are counted by all ranks, one Allreduce of counts for each pass, unless they are
- * short and at least as many as there are ranks: then they are dealt out whole (one Alltoall), and
- * the results gathered. */
+ * Quantiles: which places of sorted lines are needed, and how their elements are interpolated. Only
+ * short lines are sorted; elements of other lines are found by counting (quantile_count.c).
+ *
+ * All ranks count lines along the split axis, with one Allreduce of counts for each pass. Short
+ * lines are dealt out to the ranks instead (one Alltoall) if there is at least one for each rank;
+ * then the results are gathered. */
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements at places in order, found by counting: how many elements have each of the first digits
- * of their keys (some thousand values), which of these the place falls into, how many of those have
- * each of the next digits, and so on: 2 passes over float32, 4 over float64, of long lines. Nothing
- * is sorted, but short lines that are whole. */
+ * Elements at places in order, found by counting. A pass counts how many elements have each value
+ * of the first digits of their keys (some thousand values). This tells which value the place falls
+ * into. The next pass counts the next digits of the elements with this value, and so on. Long lines
+ * take 2 passes for float32 and 4 for float64. Only short lines that are not split are sorted. */
 #include <string.h>
 
 #include "core/algorithms/order/order.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements put at places along an axis, as sorting took them from there. Along an axis that is not
- * split each rank does it with its own lines; lines along the split axis are dealt out whole, as
- * for sorting, where there are enough of them; of fewer each element is sent, with its place, to
- * the rank that the place belongs to: an Alltoall of counts and two of elements. */
+ * Puts elements back to the places along an axis from which sorting took them. Along an axis that
+ * is not split each rank moves its own lines. Lines along the split axis are dealt out to the
+ * ranks, like in sorting, if there are enough of them. Otherwise each element is sent, with its
+ * place, to the rank that owns the place: one Alltoall of counts and two of elements. */
 #include <string.h>
 
 #include "core/algorithms/order/order.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sorting. Along an axis that is not split each rank sorts its own lines. Lines along the split
- * axis that are as many as there are ranks or more are dealt out whole (one Alltoall), sorted, and
- * cut into slabs again (another one); fewer are sorted by samples of all ranks (sort_samples.c).
- * Either way a rank holds its part of the tensor a few times, and places, where they are wanted,
- * travel beside the values. */
+ * axis are dealt out (one Alltoall), sorted, and cut into slabs again (another one), if there is at
+ * least one for each rank. Fewer lines are sorted by samples of all ranks (sort_samples.c). Either
+ * way a rank stores its part of the tensor a few times. Places, if they are wanted, travel with the
+ * values. */
 #include <string.h>
 
 #include "core/algorithms/order/order.h"

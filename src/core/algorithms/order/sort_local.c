@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines that are sorted on this rank alone: one kernel for all of them. */
+ * Lines that this rank sorts alone: one kernel for all of them. */
 #include <string.h>
 
 #include "core/algorithms/order/order.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Few long lines, sorted by all ranks together. Each rank sorts its part of them. Then all find the
- * keys of the elements that the slabs of the result begin with, some bits at a time: they count how
- * many elements have each of the next digits, which are places in sorted parts, and add that up
- * (one Allreduce for up to 8 bits, until the keys say enough). Of equal elements the ranks give in
- * their order. So each rank knows which of its elements go where, and gets exactly its slab: one
- * exchange of elements, and what came is merged. A rank holds its elements at most twice besides x:
- * those that came and those merged of them. */
+ * Few long lines, sorted by all ranks together. Each rank sorts its part of them. Then the ranks
+ * find the key of the first element of each slab of the result, some bits at a time. They count how
+ * many elements have each value of the next digit, which are places in sorted parts, and add the
+ * counts. This takes one Allreduce for up to 8 bits, until the keys are known well enough. Equal
+ * elements are taken in the order of the ranks.
+ *
+ * So each rank knows where each of its elements goes, and receives exactly its slab: one exchange
+ * of elements, then a merge. In addition to x, a rank stores its elements at most twice: received
+ * and merged. */
 #include <string.h>
 
 #include "core/algorithms/order/order.h"

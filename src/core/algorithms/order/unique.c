@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which values there are. Each rank sorts its elements and keeps one of each; these are sorted by
- * all ranks together (sort_samples.c), and each rank drops what equals the last of the slab before.
- * So repeated values travel once from each rank, and no rank holds more than its share. For the
- * inverse each slab sends the numbers of its values back to where these came from (scatter.c); for
- * counts, what each rank has of a value goes to the rank that the value is on.
+ * The distinct values of a tensor. Each rank sorts its elements and keeps one of each value. All
+ * ranks sort these together (sort_samples.c), and each rank drops values that equal the last one of
+ * the slab before. So repeated values travel once from each rank, and no rank stores more than its
+ * share. For the inverse, each slab sends the numbers of its values back to where they came from
+ * (scatter.c). For counts, each rank sends its count of a value to the owner of the value.
  *
- * Each step keeps what later ones read. Where all elements of a rank differ it holds for each,
- * beside x, at most 4 values, a number of 64 bits and a bool; with inverse and counts 4 values and
- * 6 numbers, the results among them. */
+ * Each step keeps the tensors that later steps read. In the worst case all elements of a rank
+ * differ. Then the rank stores for each element, in addition to x, at most 4 values, a number of 64
+ * bits and a bool. With inverse and counts these are 4 values and 6 numbers, including the
+ * results. */
 #include <string.h>
 
 #include "core/algorithms/order/order.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Halos. Bounds are known to all, so that each rank sees alone what others need of its part: the
- * pieces for all ranks lie one behind the other in a buffer, and one Alltoall brings what this rank
- * needs, in the order of the ranks, which is that of the tensor. What travels and is held are the
- * halos, not the parts. */
+ * Halos. All ranks know the bounds of all parts, so each rank sees alone which elements others need
+ * from it. The pieces for all ranks lie one after another in a buffer. One Alltoall brings the
+ * elements that this rank needs, in the order of the ranks, which is that of the tensor. Only halos
+ * are sent and stored, not parts. */
 #include "core/collective/collective.h"
 #include "core/ops/ops.h"
 #include "ht/halo.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A tensor as a description of its parts, and from one. No element travels: the ranks agree by one
- * Allreduce of a few numbers that they describe the same, and whether all parts are dense. */
+ * Makes a description of a tensor's parts, and a tensor from such a description. No element
+ * travels: the ranks agree by one Allreduce of a few numbers. They compare their descriptions, and
+ * find out if all parts are dense. */
 #include "ht/partitioned.h"
 
 #include <inttypes.h>

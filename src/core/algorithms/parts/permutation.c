@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random orders. randperm: each rank computes its own slab, nothing travels. permutation of x: row
- * i of the result is row p(i) of x. Who has a row computes to which place it goes, and who has a
- * place from which rank its row comes, so that nobody asks: one Alltoall of the rows, in the order
- * of their places. Beside x and the result a rank holds its rows twice, packed, and two numbers for
- * each. */
+ * Random orders. randperm: each rank computes its own slab, and nothing travels. permutation of x:
+ * row i of the result is row p(i) of x. The owner of a row computes the place that it goes to. The
+ * owner of a place computes the rank that its row comes from. So no rank asks another: one Alltoall
+ * moves the rows, in the order of their places. In addition to x and the result a rank stores its
+ * rows twice, packed, and two numbers for each row. */
 #include "core/algorithms/parts/permutation.h"
 
 #include <stdlib.h>

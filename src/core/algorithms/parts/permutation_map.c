@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * A permutation of 0 ... n - 1 as a function of the seed, the draw and the place, so that no rank
- * needs more of it than it asks for.
+ * A permutation of 0 ... n - 1 as a function of the seed, the draw and the place, so that a rank
+ * computes only the places that it needs.
  *
  * Up to SHORT numbers it is Fisher's and Yates' shuffle, made on every rank: each order is as
- * likely as any other. Longer ones are a Feistel network over pairs (Black and Rogaway, CT-RSA
- * 2002): i = l b + r with l < a and r < b, where a and b are about sqrt(n), and each of 12 rounds
- * adds to one half a random number below its size that Philox makes of the round and the other
- * half. What leads beyond n goes through again, which happens to one place in sqrt(n). As the
- * functions of the rounds are random, values of a few places are as those of a random order (Luby
- * and Rackoff, 1988, and Patarin, 2003, for more rounds); of the n! orders of long permutations, no
- * generator with a seed of 64 bits reaches more than 2^64. Memory: O(sqrt(n)), at most 2 TABLE *
- * ROUNDS numbers. */
+ * likely as any other.
+ * Longer ones are a Feistel network over pairs (Black and Rogaway, CT-RSA 2002): i = l b + r with l
+ * < a and r < b, where a and b are about sqrt(n). Each of 12 rounds adds a random number to one
+ * half, below the size of that half. Philox makes this number from the round and the other half. A
+ * result beyond n passes through the network again, which happens to one place in sqrt(n).
+ * The functions of the rounds are random, so the values of a few places look like those of a random
+ * order. Luby and Rackoff (1988) show this, and Patarin (2003) for more rounds. A generator with a
+ * seed of 64 bits reaches at most 2^64 of the n! orders of a long permutation. Memory: O(sqrt(n)),
+ * at most 2 TABLE * ROUNDS numbers. */
 #include "core/algorithms/parts/permutation.h"
 
 #include <math.h>

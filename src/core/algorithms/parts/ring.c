@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slabs of a tensor come by in a ring: in step s each rank has the slab of the rank s places
- * further, its own first. A slab comes in a few panels, and while one is worked on the next is on
- * its way, by one Alltoall of a block from each rank to one other.
+ * Passes the slabs of a tensor around a ring: in step s each rank has the slab of the rank s places
+ * further, its own first. A slab comes in a few panels. While one panel is used, the next one
+ * travels, by one Alltoall of a block from each rank to one other.
  *
- * Each rank receives (P - 1) / P of the tensor, and holds two panels of it: 16 MiB each, or a
- * quarter of a slab where that is more. */
+ * Each rank receives (P - 1) / P of the tensor, and stores two panels of it: 16 MiB each, or a
+ * quarter of a slab if that is more. */
 #include "core/algorithms/parts/ring.h"
 
 #include "ht/factories.h"

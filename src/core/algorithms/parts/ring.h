@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slabs of a tensor that come by on every rank. */
+ * Slabs of a tensor that pass every rank in turn. */
 #ifndef HT_CORE_ALGORITHMS_PARTS_RING_H
 #define HT_CORE_ALGORITHMS_PARTS_RING_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Grids of tiles. All ranks know the slabs of all, so that a tiling is computed without a message,
- * in O(ranks) memory: the edges of the tiles along each axis, and whose those along the split are.
- */
+ * Grids of tiles. All ranks know all slabs, so a tiling is computed without a message, in O(ranks)
+ * memory. It has the edges of the tiles along each axis, and the owners of the tiles along the
+ * split axis. */
 #include "ht/tiling.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Covariances of v variables with n observations. Each rank takes a constant near the mean off its
- * own part (one sum of v numbers between the ranks), d = x - c, and the product d d^H is
- * ht_matmul's: with split observations one sum of v * v numbers, with split variables their rounds
- * of slabs. What is left of the means is taken off the product, n mean(d) mean(d)^H, which is small
- * beside it. A rank holds its part of x in float64, and that of the result. */
+ * Covariances of v variables with n observations. Each rank subtracts a constant near the mean from
+ * its own part (one sum of v numbers between the ranks), d = x - c. ht_matmul gives the product d
+ * d^H: with split observations by one sum of v * v numbers, with split variables by rounds of
+ * slabs. The remaining means are then subtracted from the product: n mean(d) mean(d)^H, which is
+ * small in comparison. A rank stores its part of x in float64, and its part of the result. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/statistics.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Distances between the rows of two matrices. The rows of x stay, and so do the result's; the slabs
- * of y come by (ring.c), each of which makes its columns: a rank receives (P - 1) / P of y, and
- * holds two panels of it. Where x is on all ranks nothing travels, and the result is split as y.
+ * Distances between the rows of two matrices. The rows of x and those of the result stay. The slabs
+ * of y pass (ring.c), and each makes its columns of the result. A rank receives (P - 1) / P of y,
+ * and stores two panels of it. If x is replicated nothing travels, and the result is split like y.
  *
- * By differences one kernel makes a slab's columns. By expansion a few rows at a time are products
- * of matrices, -2 x y^T, of which the kernel makes distances while they are in the cache. */
+ * By differences, one kernel makes a slab's columns. By expansion, a few rows at a time are
+ * products of matrices, -2 x y^T. A kernel makes distances from them while they are in the
+ * cache. */
 #include "core/algorithms/parts/ring.h"
 #include "core/ops/drivers/drivers.h"
 #include "ht/spatial.h"

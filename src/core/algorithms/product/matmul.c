@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * ht_matmul: what its operands may be, and its gradient. Vectors are matrices of one row or column
- * here; which data travel is product.c's. The scalar product of two vectors is one number of each
- * rank, added up. */
+ * ht_matmul: checks of its operands, and its gradient. Vectors become matrices of one row or
+ * column. product.c decides which data travel. The scalar product of two vectors is one number of
+ * each rank, added up. */
 #include "core/algorithms/product/product.h"
 #include "ht/linalg.h"
 

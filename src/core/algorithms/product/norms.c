@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Norms of vectors and matrices. Each rank reduces its part, and what it found is combined as any
- * reduction's is: a sum of powers in float64, which is rounded after the root. One pass over x for
- * the orders 1 and 2, a tensor of powers for others, whose elements are brought near 1 before; so
- * are those of float64 if their squares are out of its range. */
+ * Norms of vectors and matrices. Each rank reduces its part, and the partial results are combined
+ * like those of any reduction: a sum of powers in float64, which is rounded after the root. Orders
+ * 1 and 2 take one pass over x. Other orders take a tensor of powers, after scaling to near 1.
+ * float64 operands are scaled, too, if their squares are out of range. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/linalg.h"
 

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which data of a product travel. Three schedules give it, for (m, k) (k, n) on P ranks:
- *
+ * Which data of a product travel. There are three schedules, for (m, k) (k, n) on P ranks:
  *     schedule         operands split by    comes to each rank        split of the product
  *     a stays          rows of a            (P - 1) / P of b          rows
  *     b stays          columns of b         (P - 1) / P of a          columns
  *     sum of partials  the inner axis       (P - 1) / P of a b        rows
- *
- * What is split otherwise is moved there first, or the product at the end: (P - 1) / P^2 of it for
- * each rank. A tensor on all ranks never travels. The schedule that takes least is chosen (cost),
- * from shapes and splits alone, so that all ranks choose alike. Batches that are split stay, as
- * rows do. A rank holds its parts of all three, once more where they are moved, and the panels that
- * product_ring.c and product_sum.c tell of: never a whole operand that is split. */
+ * An operand with another split is moved first, and a product with another split at the end: (P -
+ * 1) / P^2 of it for each rank. A replicated tensor never travels. The cheapest schedule is chosen
+ * (cost), from shapes and splits alone, so that all ranks choose the same. Split batches stay, like
+ * rows. A rank stores its parts of all three tensors, twice if they are moved, and the panels of
+ * product_ring.c and product_sum.c. It never stores all of a split operand. */
 #include "core/algorithms/product/product.h"
 
 #include "core/autograd/autograd.h"

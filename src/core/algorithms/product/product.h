@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of (batches of) matrices: what a product on this rank alone, the two ways in which data
- * travel, and the choice between them have in common. */
+ * Products of (batches of) matrices: the shared declarations of the product on this rank alone, the
+ * two ways in which data travel, and the choice between them. */
 #ifndef HT_CORE_ALGORITHMS_PRODUCT_PRODUCT_H
 #define HT_CORE_ALGORITHMS_PRODUCT_PRODUCT_H
 

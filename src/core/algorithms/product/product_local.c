@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of matrices, and of batches of them, on this rank alone. Nothing travels. Operands are
- * taken as they lie, transposed ones too; what lies otherwise is copied. Batches that follow each
- * other in even steps are one call, and one product where a single matrix stands on the right. */
+ * Products of matrices, and of batches of them, on this rank alone. Nothing travels. Operands with
+ * suitable strides, transposed ones included, are used in place; others are copied. Batches at
+ * equal distances are one call. They are one product if a single matrix stands on the right. */
 #include "core/algorithms/product/product.h"
 
 #include "ht/kernels/nn.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One operand of a product stays where it is, and so do its rows, columns or batches of the
- * product; the other one comes by in slabs (ring.c tells what that costs), each of which makes its
- * columns, rows or batches of the product, or adds to all of it where it is a part of the inner
- * axis. */
+ * One operand of a product stays in place, and so do its rows, columns or batches of the product.
+ * The other operand passes in slabs (ring.c gives the costs). Each slab makes its columns, rows or
+ * batches of the product. A slab of the inner axis adds to all of the product. */
 #include "core/algorithms/product/product.h"
 #include "core/algorithms/parts/ring.h"
 

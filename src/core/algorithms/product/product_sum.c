@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inner axis of a product is split: every rank has a partial product of each slab of the
- * result's rows. It makes that of the rank one place further, sends it there, and makes the next
- * one while it travels; its own comes last. What comes is added as it comes, so that the order of a
- * sum depends on the ranks alone.
+ * Products with a split inner axis: every rank has a partial product of each slab of the result's
+ * rows. It first makes that of the rank one place further. It sends this product, and makes the
+ * next one while it travels; its own slab comes last. Received products are added one after
+ * another, in an order that depends on the ranks alone.
  *
- * Each rank sends and receives (P - 1) / P of the product, and holds four slabs of it besides its
- * own: two under way on either side. */
+ * Each rank sends and receives (P - 1) / P of the product. It stores four slabs of it in addition
+ * to its own: two in each direction. */
 #include "core/algorithms/product/product.h"
 
 #include "ht/arithmetics.h"

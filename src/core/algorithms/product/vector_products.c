@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of vectors: scalar, outer and cross products, traces, projections. They are made of
- * elementwise products and sums, which have the gradients; what travels is what those send, and one
- * vector of an outer product, which all ranks get. */
+ * Products of vectors: scalar, outer and cross products, traces, projections. They are elementwise
+ * products and sums, which have the gradients. These decide which data travel. For an outer product
+ * all ranks also get one of the vectors. */
 #include "core/ops/ops.h"
 #include "ht/linalg.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conjugate gradients. Every rank has all of the vectors; of a matrix that is split each step
- * multiplies where its parts lie, and gathers one vector. */
+ * Conjugate gradients. Every rank has all of the vectors. With a split matrix each step multiplies
+ * where the matrix's parts lie, and gathers one vector. */
 #include "core/algorithms/factor/decompositions.h"
 
 #include <math.h>

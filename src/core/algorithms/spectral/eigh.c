@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Eigenvalues of Hermitian matrices. A matrix that is split becomes 2 - a / c first, with c no
- * smaller than any eigenvalue: its eigenvalues lie between 1 and 3, so that they are its singular
- * values and its columns, made orthogonal (jacobi.c), the eigenvectors. Eigenvalues are exact to
- * some roundings of c, as LAPACK's are to roundings of the largest. */
+ * Eigenvalues of Hermitian matrices. A split matrix a becomes 2 - a / c first, with c no smaller
+ * than any eigenvalue. The eigenvalues then lie between 1 and 3, so that they are the singular
+ * values. Its columns, made orthogonal (jacobi.c), are the eigenvectors. Eigenvalues are exact to
+ * some roundings of c, like LAPACK's to roundings of the largest. */
 #include "core/algorithms/spectral/jacobi.h"
 #include "ht/arithmetics.h"
 #include "ht/complex_math.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Hierarchical SVD (Iwen and Ong 2016; Himpe, Leibner and Rave 2018) of a matrix split by columns;
- * of one split by rows, of its adjoint. Each rank keeps the largest singular values of its columns
- * and their vectors, u diag(s); these climb a binary tree of ranks, where two are put side by side
- * and truncated again: log P messages of m (rank + safety) numbers on the longest way, and a
- * broadcast of what is left. x is projected on that, and the SVD of what is as wide as x, but low,
- * gives the result. What each truncation may leave out is chosen such that all of them together
- * leave out no more than a part of rtol. */
+ * a matrix split by rows is replaced by its adjoint. Each rank keeps the largest singular values of
+ * its columns and their vectors, u diag(s). These climb a binary tree of ranks, where two of them
+ * are concatenated and truncated again. The longest way takes log P messages of m (rank + safety)
+ * numbers, and a broadcast of the final vectors.
+ *
+ * x is projected on these vectors. The SVD of the projection, which has few rows and the width of
+ * x, gives the result. The truncations are chosen such that all of them together leave out at most
+ * a part of rtol. */
 #include <math.h>
 
 #include "core/algorithms/spectral/spectra.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Incremental SVD (Brand 2006) of columns that come later. With q r = (u, columns), by one QR that
- * moves as ht_qr does, the new matrix is q (r diag(s, 1)) diag(vh, 1): the SVD of what stands in
- * the middle, which has as few rows and columns as were kept and are new, is on every rank. */
+ * Incremental SVD (Brand 2006) of columns that are added later. One QR gives q r = (u, columns),
+ * and moves data like ht_qr. The new matrix is then q (r diag(s, 1)) diag(vh, 1). Every rank
+ * computes the SVD of the middle factor, whose rows and columns are the kept and the new ones. */
 #include "core/algorithms/spectral/spectra.h"
 #include "ht/arithmetics.h"
 #include "ht/decompositions.h"

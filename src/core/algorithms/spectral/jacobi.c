@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * One-sided block Jacobi: the columns of a split matrix are made orthogonal by rotations of pairs
- * of blocks. Each of P ranks holds two blocks of columns, 2 P in all, and makes the columns of both
- * orthogonal, longest first; then blocks move on to neighbours, by the rounds of a tournament in
- * which each meets each: 2 P - 1 rounds a sweep, after which all blocks are at home. Sweeps go on
- * until one finds columns orthogonal and in order, as a rule 5 to 10. A rank holds its own columns
- * twice, and sends and receives them 2 P - 1 times a sweep. */
+ * One-sided block Jacobi: rotations of pairs of blocks make the columns of a split matrix
+ * orthogonal. Each of P ranks has two blocks of columns, 2 P in all, and makes the columns of both
+ * orthogonal, longest first. Then blocks move on to neighbours, by the rounds of a tournament in
+ * which each pair of blocks meets. A sweep has 2 P - 1 rounds, and ends with all blocks at home.
+ * Sweeps are repeated until one finds all columns orthogonal and in order, usually 5 to 10 times. A
+ * rank stores its own columns twice, and sends and receives them 2 P - 1 times a sweep. */
 #include "core/algorithms/spectral/jacobi.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lanczos with full reorthogonalisation. Vectors are split by rows where a is split; each step
- * multiplies by a, sums the products with all vectors before, twice, and their lengths. */
+ * Lanczos with full reorthogonalisation. Vectors are split by rows if a is split. Each step
+ * multiplies by a, sums the products with all earlier vectors, twice, and sums their lengths. */
 #include "core/algorithms/factor/decompositions.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What singular values are used for: pseudo-inverses, least squares, polar factors. Products of the
- * factors of ht_svd, that move as they do. */
+ * Uses of singular values: pseudo-inverses, least squares, polar factors. They are products of the
+ * factors of ht_svd, which decide how data move. */
 #include "core/algorithms/spectral/spectra.h"
 #include "ht/arithmetics.h"
 #include "ht/decompositions.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The exponential of square matrices by scaling and squaring with the diagonal Pade approximant of
- * degree 13 (Higham 2005). Six products, one solution and a square for each halving, in the split
- * of a, which move as those do. */
+ * degree 13 (Higham 2005). It takes six products, one solution and a square for each halving, in
+ * the split of a. Data move like in these. */
 #include "core/algorithms/factor/decompositions.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The largest singular values and eigenvalues by a random sample of the range (Halko, Martinsson,
- * Tropp 2011, algorithms 4.4, 5.1 and 5.3). x is multiplied by a few random columns, and what comes
- * of it is orthonormalised; what travels are matrices of that few columns. */
+ * Tropp 2011, algorithms 4.4, 5.1 and 5.3). x is multiplied by a few random columns, and the
+ * product is orthonormalised. Only matrices with these few columns travel. */
 #include "core/algorithms/spectral/spectra.h"
 #include "ht/decompositions.h"
 #include "ht/factories.h"

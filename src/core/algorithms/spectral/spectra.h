@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Singular values and eigenvalues without their public names and without a graph. */
+ * Singular values and eigenvalues without their public names, and without a graph. */
 #ifndef HT_CORE_ALGORITHMS_SPECTRAL_SPECTRA_H
 #define HT_CORE_ALGORITHMS_SPECTRAL_SPECTRA_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Singular values. Of a tall matrix those of its factor r (qr_tree.c), whose vectors are multiplied
- * by q; of a wide one by its adjoint. Of others the columns of r, which is split like x, are made
- * orthogonal (jacobi.c): r v = y, and y = u diag(s) by its own QR, which gives an orthonormal u
- * whatever the rank of x is. Nothing is squared: small singular values are exact to roundings of
- * the largest. */
+ * Singular values. A tall matrix has those of its factor r (qr_tree.c), whose vectors are
+ * multiplied by q. A wide matrix is replaced by its adjoint. For other matrices the columns of r,
+ * which is split like x, are made orthogonal (jacobi.c): r v = y. Then y = u diag(s) by its own QR,
+ * which gives an orthonormal u for any rank of the matrix x. Nothing is squared: small singular
+ * values are exact to roundings of the largest. */
 #include "core/algorithms/spectral/jacobi.h"
 #include "ht/arithmetics.h"
 #include "ht/complex_math.h"
