@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The engine, for the rooms above, and walks over graphs. */
+ * The interface of the autograd engine for higher folders, and walks over graphs. */
 #ifndef HT_CORE_AUTOGRAD_AUTOGRAD_H
 #define HT_CORE_AUTOGRAD_AUTOGRAD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gradients that come in another shape, split or dtype than their tensor has. */
+ * Converts gradients to the shape, split and dtype of their tensor. */
 #include "core/autograd/engine.h"
 
 #include "core/autograd/autograd.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a tensor depends on: each node of its graph once, without recursion. */
+ * Walks over a tensor's graph: each node that it depends on once, without recursion. */
 #include <string.h>
 
 #include "core/autograd/autograd.h"

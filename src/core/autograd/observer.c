@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who follows the backward passes of a thread. An observer may leave from within its own calls. */
+ * Observers of the backward passes of a thread. An observer may leave from within its own calls. */
 #include "core/autograd/autograd.h"
 
 static _Thread_local ht_backward_observer *observers;

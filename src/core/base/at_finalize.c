@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What parts above the core do when the library ends. */
+ * Functions of higher folders that run when the library ends. */
 
 #include "core/base/base.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What everything stands on: errors, the process, small memory, counted objects and scopes. */
+ * The base of all other folders: errors, the process, small memory, counted objects and scopes. */
 #ifndef HT_CORE_BASE_BASE_H
 #define HT_CORE_BASE_BASE_H
 

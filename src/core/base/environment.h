@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The environment variables that the library reads: all of them, and the only way to read one. What
- * is not allowed counts as not set, and rank 0 says so once. doc/environment.md says what they do;
- * a test compares the two. */
+ * The environment variables that the library reads: all of them, and the only way to read one. An
+ * invalid value counts as not set, and rank 0 logs it once. doc/environment.md describes the
+ * variables; a test compares it with this list. */
 #ifndef HT_CORE_BASE_ENVIRONMENT_H
 #define HT_CORE_BASE_ENVIRONMENT_H
 

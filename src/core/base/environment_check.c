@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Warnings of environment variables: values that are not allowed, and names that libht does not
- * read, with the one that was probably meant. */
+ * Warnings about environment variables: invalid values, and names that libht does not read, with
+ * the name that was probably meant. */
 #include "core/base/environment.h"
 
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * float16 and bfloat16 to float32 and back: exact one way, to nearest even the other, NaN stays
- * NaN. Free of branches, so that the compiler makes vector code of a loop over them on every
- * machine. */
+ * float16 and bfloat16 to float32 and back: exact in one direction, to nearest even in the other;
+ * NaN stays NaN. The functions have no branches, so that the compiler makes vector code of a loop
+ * over them on every machine. */
 #ifndef HT_CORE_BASE_HALF_H
 #define HT_CORE_BASE_HALF_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Small memory: headers of objects, nodes, lists. Fixed-size blocks come from free lists of the
- * thread, so that a training step in its steady state never reaches malloc. The lists are bounded:
- * a thread may free without end what others have allocated. */
+ * thread, so that a training step in its steady state never reaches malloc. The lists are bounded,
+ * because a thread may free any number of blocks that others allocated. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

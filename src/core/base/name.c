@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names that stay: of layers and buckets, which another thread may be reading when their owner
- * goes. Equal texts are kept once, until the program ends. */
+ * Names that stay valid: names of layers and buckets, which another thread may read after their
+ * owner was destroyed. Equal texts are kept once, until the program ends. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <search.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers in text, whatever the locale of the program. */
+ * Numbers in text, independent of the program's locale. */
 #include "core/base/number.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers in text: what the library reads and writes is in C's notation, whatever the locale of the
- * program. */
+ * Numbers in text: the library reads and writes them in C's notation, independent of the program's
+ * locale. */
 #ifndef HT_CORE_BASE_NUMBER_H
 #define HT_CORE_BASE_NUMBER_H
 

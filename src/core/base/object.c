@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counting of handles, and accounting of what is alive by kind. */
+ * Counts of handles, and accounts of live objects by kind. */
 #include "core/base/base.h"
 #include "ht/object.h"
 

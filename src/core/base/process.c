@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * This process, as part of a job. */
+ * The process and its place in a job. */
 
 #include <stdio.h>
 #include <stdlib.h>

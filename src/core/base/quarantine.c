@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Released objects, held back so that their addresses are not handed out again: a ring of the last
- * ones, and a table that finds them by address. Any pointer can be looked up, for nothing is read
- * through it. Part of builds with --enable-debug only. */
+ * Quarantine of released objects, whose addresses are not handed out again for a while: a ring of
+ * the last ones, and a table that finds them by address. Any pointer can be looked up, because
+ * nothing is read through it. Part of builds with --enable-debug only. */
 #define _GNU_SOURCE
 #include "core/base/base.h"
 #include "core/base/quarantine.h"

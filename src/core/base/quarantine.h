@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Builds with --enable-debug: the last objects to be released keep their addresses for a while, and
- * who uses one is told where it was released. Without, all of this is nothing. */
+ * Builds with --enable-debug: the last released objects keep their addresses for a while. A use of
+ * such an object is reported with the place where it was released. In other builds these calls do
+ * nothing. */
 #ifndef HT_CORE_BASE_QUARANTINE_H
 #define HT_CORE_BASE_QUARANTINE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scopes: a stack per thread; each holds one reference to every temporary made while it was the
- * innermost. The root scope of a thread is there from its first temporary to its end. */
+ * Scopes: a stack for each thread. Each scope has one reference to every temporary that was made
+ * while it was the innermost. The root scope of a thread exists from its first temporary to its
+ * end. */
 #define _GNU_SOURCE
 #include <pthread.h>
 

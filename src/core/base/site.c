@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places in a program's code, from the addresses that calls return to. */
+ * Places in a program's code, from the return addresses of calls. */
 #define _GNU_SOURCE
 #include "core/base/base.h"
 #include "core/base/site.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The signals that ask for a stop: noted, no more. */
+ * The signals that ask for a stop. They are only noted. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

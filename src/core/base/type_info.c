@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What element types can hold, and which conversions keep it. */
+ * The ranges of element types, and the conversions that keep all values. */
 #include "core/base/base.h"
 #include "ht/types.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks between all ranks by MPI_Ialltoallw. Each block is described by a type of its own, strides
- * and place included: nothing is packed, and no count or displacement has to fit an int. */
+ * Exchange of blocks between all ranks by MPI_Ialltoallw. Each block has a derived type with its
+ * strides and place: nothing is packed, and counts and displacements need not fit an int. */
 
 #include "core/collective/call.h"
 

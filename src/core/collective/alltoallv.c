@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows from all ranks to all, as many as each pair has to exchange. Whoever waits asks first: one
- * number from each rank to each other, and the agreement. What int cannot count goes as blocks. */
+ * Exchange of rows between all ranks, with a count for each pair. A blocking call first asks the
+ * other ranks: one number from each rank to each other, and the agreement. Counts beyond int travel
+ * as blocks. */
 
 #include <inttypes.h>
 #include <stdarg.h>

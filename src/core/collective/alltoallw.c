@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A tensor from each rank to each other, of any shape, strides and dtype: one MPI_Ialltoallw of
- * types that describe them, after the ranks have told each other how much they send of what. */
+ * A tensor from each rank to each other, of any shape, strides and dtype. It takes one
+ * MPI_Ialltoallw with derived types, after the ranks told each other the dtypes and amounts that
+ * they send. */
 
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Buffered sends. The buffer is the library's own: a copy for each message, which has no limit but
- * memory and leaves the program the one that MPI_Buffer_attach takes. Copies whose message is over
- * are freed by the next such send; ht_finalize waits for the others, under HT_TIMEOUT. */
+ * Buffered sends. The library copies each message to a buffer of its own. This has no limit but
+ * memory, and leaves the buffer of MPI_Buffer_attach to the program. The next buffered send frees
+ * copies whose message has arrived; ht_finalize waits for the others, under HT_TIMEOUT. */
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The local part of a tensor as contiguous host memory: the tensor's own where it is that already,
- * else a packed copy (on its device), and a copy of that in host memory where MPI cannot reach it.
- */
+ * The local part of a tensor as contiguous host memory. This is the tensor's own memory if that is
+ * suitable, else a packed copy on its device. If MPI cannot reach the device, the packed copy is
+ * copied to host memory. */
 
 #include "core/collective/call.h"
 

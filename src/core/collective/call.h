@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One collective call, inside this room: its arguments, buffers and request. */
+ * One collective call, for files of this folder: its arguments, buffers and request. */
 #ifndef HT_CORE_COLLECTIVE_CALL_H
 #define HT_CORE_COLLECTIVE_CALL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every call of the communication layer asks of its arguments. */
+ * Checks of arguments that all calls of the communication layer share. */
 
 #include <stdarg.h>
 #include <stdio.h>

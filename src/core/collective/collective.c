@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Broadcast and reductions of tensors, and the all-to-all of equal blocks. Blocking calls are the
- * non-blocking ones and a polite wait. */
+ * Broadcast and reductions of tensors, and the all-to-all of equal blocks. A blocking call is a
+ * non-blocking one and a polite wait. */
 
 #include "core/collective/call.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows dealt out to whom they concern: one Alltoall of a count for each rank, where the counts are
- * not known, and one of the rows. */
+ * Sends rows to the ranks that need them: one Alltoall of a count for each rank, if the counts are
+ * unknown, and one of the rows. */
 #include "core/collective/collective.h"
 
 ht_status ht__comm_ask_edges(ht_comm *comm, const int64_t edges[], int64_t came[], const char *what)

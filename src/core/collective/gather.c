@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of a tensor gathered from, or dealt out to, all ranks along dimension 0; parts may differ
- * in their length there, and the ranks tell each other what they bring. */
+ * Gathers parts of a tensor from all ranks along dimension 0, or deals them out. Parts may have
+ * different lengths there, and the ranks tell each other the shapes of their parts. */
 
 #include <inttypes.h>
 

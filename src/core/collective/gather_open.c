@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of a tensor on their way to the whole or from it: buffers, and one MPI operation with a
- * count for each rank. What int cannot count goes as blocks between all ranks. */
+ * Open gathers and scatters of parts: buffers, and one MPI operation with a count for each rank.
+ * Counts beyond int travel as blocks between all ranks. */
 
 #include "core/collective/gather.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of a tensor gathered or dealt out without waiting: nobody can be asked, so the parts are
- * those of a division that each rank knows by itself. */
+ * Gathers or deals out parts of a tensor without waiting. The ranks cannot ask each other, so the
+ * parts are those of a division that each rank knows. */
 
 #include <inttypes.h>
 

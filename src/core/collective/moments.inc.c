@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The merging of collective/sum.c for records (count, shift, sum, squares) of HT_REDUCE_MOMENTS,
- * where shift and sum have PARTS numbers. All are brought to the shift of the piece with the most
- * elements, so that none lies further from the mean than most elements do. */
+ * where shift and sum have PARTS numbers. All records are brought to the shift of the piece with
+ * the most elements. So no shift lies further from the mean than most elements do. */
 
 enum { NAME(RECORD) = 2 + 2 * PARTS };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors from rank to rank. Blocking calls are the non-blocking ones and a polite wait. */
+ * Tensors from rank to rank. A blocking call is a non-blocking one and a polite wait. */
 
 #include "core/collective/call.h"
 

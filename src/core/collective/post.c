@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The request of a collective call that waits for nobody (posted.c). */
+ * The request of a collective call that does not wait (posted.c). */
 #include "core/collective/call.h"
 
 ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_start_fn *start,

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Collective calls that wait for nobody, and so cannot ask the others before they send. What a rank
- * brings travels beside the elements, in a header whose maximum over all ranks tells each in its
- * wait whether one of them had nothing to bring, and whether the others brought what fits together.
+ * Collective calls that do not wait, and so cannot ask the other ranks before they send. A
+ * description of a rank's operand travels with the elements, in a header. Its maximum over all
+ * ranks tells each rank in its wait whether one of them had no operand, and whether the operands
+ * fit together.
  *
- * A rank with nothing to bring still owes the others its part of the MPI operation, or theirs would
- * meet a later one. The header tells it what that operation is: it takes part with elements of its
- * own making, and sends the others the reason, which is the status of the call on all ranks.
+ * A rank without an operand still has to take part in the MPI operation; otherwise the other ranks
+ * would meet a later one. The header tells it which operation that is. It takes part with elements
+ * of its own making, and sends the others the reason, which becomes the status of the call on all
+ * ranks.
  *
- * The operations have a communicator of their own, on which they follow each other as the calls do.
- * Where one has to wait for its header, those after it are held back too; on that rank alone. */
+ * The operations have a communicator of their own, on which they follow each other in the order of
+ * the calls. While one waits for its header, those after it wait, too; on that rank alone. */
 
 #include <pthread.h>
 #include <stdio.h>

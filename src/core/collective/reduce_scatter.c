@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A reduction whose result stays in parts along dimension 0, which may differ in their length. One
- * MPI_Ireduce_scatter; what int cannot count is a row of reductions, each to the rank of its part.
- */
+ * A reduction whose result stays in parts along dimension 0, which may have different lengths. It
+ * is one MPI_Ireduce_scatter; for counts beyond int it is a series of reductions, each to the rank
+ * of its part. */
 
 #include "core/collective/gather.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests: communication under way, with the tensors and the packed copies it needs until its end.
- */
+ * Requests: communication under way, with the tensors and packed copies that it needs until its
+ * end. */
 #include "core/collective/call.h"
 #include "core/timeline/timeline.h"
 

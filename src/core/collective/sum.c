@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Partial sums of the ranks, added in the order of the ranks: the tree of additions of an element
- * depends on the number of ranks alone, never on how many elements there are or where they lie.
+ * Partial sums of the ranks, added in the order of the ranks. The tree of additions of an element
+ * depends only on the number of ranks, never on the number of elements or their place.
  *
- * A few elements are gathered by all, and each rank adds for itself. More are added by a rank each,
- * its share of them, which takes two rounds of blocks between all ranks; memory and traffic are
- * those of the elements once, not once per rank. */
+ * A few elements are gathered by all, and each rank adds them itself. If there are more, each rank
+ * adds its share of them, which takes two rounds of blocks between all ranks. Memory and traffic
+ * are those of the elements once, not once per rank. */
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The additions of collective/sum.c for numbers of type T, added up in type ACC. Piece r of n
- * numbers begins at pieces + r * n; they are taken from `first` on, up or down. */
+ * The additions of collective/sum.c for numbers of type T, in type ACC. Piece r of n numbers begins
+ * at pieces + r * n. Pieces are added from `first` on, up or down. */
 
 /* y (n) <- the sum of `count` pieces / divisor */
 static void NAME(total)(void *to, const void *pieces, int64_t n, int first, int count, int step,

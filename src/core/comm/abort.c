@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of a job that has failed. Ranks that fail alike should speak once, so each failing rank
- * sends its message to all others on a communicator of its own and listens for a moment; the lowest
- * rank with a message prints it for all that have it. Ranks that never fail are ended by MPI_Abort.
- */
+ * The end of a job that has failed. Ranks that fail for the same reason should report it once. So
+ * each failing rank sends its message to all others on a separate communicator and listens for a
+ * moment. The lowest rank with a message prints it for all ranks that have it. MPI_Abort ends ranks
+ * that never fail. */
 #include "core/comm/mpi.h"
 #include "core/timeline/timeline.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Agreement on failure: what one rank alone can see becomes known to all, before any of them starts
- * the next collective. */
+ * Agreement on failure: an error that only one rank can see becomes known to all, before any of
+ * them starts the next collective. */
 
 #include <stdio.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The difference between the clocks of hosts. A rank on another node than rank 0 asks it for the
- * time a few times and believes the quickest answer, given in the middle of the round trip: the
- * error is at most half of that. Ranks on rank 0's node read the same clock. */
+ * The difference between the clocks of hosts. A rank on another node than rank 0 asks rank 0 for
+ * the time a few times, and uses the quickest answer. It assumes that the answer was given in the
+ * middle of the round trip: the error is at most half of that. Ranks on rank 0's node read the same
+ * clock. */
 
 #include "core/comm/mpi.h"
 #include "core/timeline/timeline.h"

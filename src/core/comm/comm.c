@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Communicators: the world, HT_COMM_SELF, those made by splitting, and private duplicates of each.
- *
- * MPI frees a communicator collectively, a count reaches zero on each rank by itself. So the MPI
- * communicators outlive their handles: a list keeps them in the order they were made, which is the
- * same on all members, and ht_finalize frees them in that order. */
+ * MPI frees a communicator collectively, but a count reaches zero on each rank at another time. So
+ * the MPI communicators outlive their handles. A list keeps them in the order of creation, which is
+ * the same on all members, and ht_finalize frees them in that order. */
 #include "core/comm/mpi.h"
 #include "core/base/environment.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The world as the rooms above see it: communicators, agreement, small messages, deadlines. */
+ * Communicators for higher folders: the world, agreement, small messages, deadlines. */
 #ifndef HT_CORE_COMM_COMM_H
 #define HT_CORE_COMM_COMM_H
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * HT_DEBUG_COLLECTIVE=1: before a collective operation the ranks exchange a record of what each of
- * them passes to it, and the first field that differs ends the job with the values of two ranks.
- *
- * Records travel on communicators of their own: one for the calls on a communicator, and one for
- * each engine on it, whose operations may come earlier or later among the calls. An operation that
- * does not wait has a record that does not wait either; it is compared in a later wait. */
+ * HT_DEBUG_COLLECTIVE=1: before a collective operation the ranks exchange a record of their
+ * arguments. The first field that differs ends the job with the values of two ranks. Records travel
+ * on separate communicators: one for the calls on a communicator, and one for each engine on it,
+ * whose operations may come earlier or later among the calls. The record of an operation that does
+ * not wait does not wait either; it is compared in a later wait. */
 #define _GNU_SOURCE
 #include "core/comm/mpi.h"
 #include "core/base/environment.h"

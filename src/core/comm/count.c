@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts. MPI 3.1 counts in int, tensors in int64_t. This is the one place where the one becomes
- * the other: what does not fit is described by a derived type, of which a count of 1 is sent. */
+ * Counts. MPI 3.1 counts in int, tensors in int64_t. This is the only place that converts them: a
+ * count that does not fit becomes a derived type, of which 1 is sent. */
 
 #include "core/comm/mpi.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Errors that MPI reports on MPI_COMM_WORLD, whoever they belong to: Open MPI does so when it tests
- * the request of a collective operation. Its own handler would end the job with its own text, so
- * while the library runs there is one that leaves the library's errors to the caller. Errors of the
- * program's own calls end the job as before; a handler of the program's own stays. */
+ * Errors that MPI reports on MPI_COMM_WORLD although they belong to another communicator. Open MPI
+ * does so when it tests the request of a collective operation. Its own handler would end the job
+ * with its own text. So while the library runs, a handler of the library leaves the library's
+ * errors to the caller. Errors of the program's own calls end the job as before; a handler of the
+ * program's own stays. */
 
 #include <stdio.h>
 

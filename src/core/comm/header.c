@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a rank passes to a collective call, in numbers of which the ranks take the largest: that
- * tells all of them whether any rank failed, and whether they pass the same. */
+ * The header of a collective call: its arguments as numbers, of which the ranks take the largest.
+ * The result tells all ranks whether one of them failed, and whether their arguments are equal. */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * MPI, for the rooms that call it (comm, exchange, collective, start): its errors, waiting for it,
- * the watchdog, counts, element types and operations. */
+ * MPI for the folders that call it (comm, exchange, collective, start): its errors, waiting, the
+ * watchdog, counts, element types and operations. */
 #ifndef HT_CORE_COMM_MPI_H
 #define HT_CORE_COMM_MPI_H
 

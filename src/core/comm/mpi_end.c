@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of MPI, where the program finalises it with the library still in use, as Python does at
- * exit. MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else ends, so that a
- * call stands there in which threads can be stopped that would call MPI afterwards. */
+ * The end of MPI if the program finalises it while the library is in use; Python does so at exit.
+ * MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else ends. So a callback
+ * there can stop threads that would call MPI afterwards. */
 #include "core/comm/mpi.h"
 
 static int key = MPI_KEYVAL_INVALID;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happens after an error was recorded: the handler of its communicator. */
+ * Runs the handler of a communicator after an error on it was recorded. */
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The deadline over MPI's own start, where nothing can be asked of the other ranks: a thread that
- * ends this process, and with it the job, when MPI_Init_thread does not return. */
+ * The deadline for the start of MPI, when the other ranks cannot be asked. A thread ends this
+ * process, and with it the job, if MPI_Init_thread does not return. */
 #include "core/comm/mpi.h"
 #include "core/base/environment.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which ranks are on which node, as text for people. */
+ * The ranks of each node, in text for people. */
 #ifndef HT_CORE_COMM_TOPOLOGY_MAP_H
 #define HT_CORE_COMM_TOPOLOGY_MAP_H
 #include "core/comm/comm.h"

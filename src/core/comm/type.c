@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Element types and reductions as MPI knows them. float16 and bfloat16 it does not know: they
- * travel as two bytes, and have reductions of our own that compute in float32. MPI_MIN and MPI_MAX
- * lose NaN or keep it as the order of ranks has it, and so the sign of zero: floating types have
- * their own, by which -0 is below 0. MPI_SUM of Open MPI's vector code saturates integers of 8 and
- * 16 bits, and its other code wraps them, by their place in the message: ours wraps all. */
+ * Element types and reductions as MPI has them. MPI does not have float16 and bfloat16: they travel
+ * as two bytes, and the library has reductions for them that compute in float32.
+ *
+ * MPI_MIN and MPI_MAX lose or keep NaN depending on the order of ranks, and so the sign of zero.
+ * Floating types have reductions of the library's own, for which -0 is below 0. In Open MPI, the
+ * vector code of MPI_SUM saturates integers of 8 and 16 bits, and its other code wraps them; the
+ * place in the message decides. The library's own sum wraps all of them. */
 
 #include <math.h>
 

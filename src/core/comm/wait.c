@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Polite waiting with a deadline. A rank that waits gives its core away after each poll, which
- * costs nothing where nobody else wants it, and then sleeps in pauses that grow: with more ranks
- * than cores the one that is waited for needs the core. MPI moves what it has begun by pieces, one
- * a poll or a few, and does not tell: so each pause is followed by a while of polls. */
+ * Polite waiting with a deadline. A waiting rank yields its core after each poll, which costs
+ * nothing if no other process wants it. Then it sleeps in pauses that grow, because with more ranks
+ * than cores the other rank needs the core. MPI moves data in pieces, one or a few for each poll,
+ * and does not report them. So each pause is followed by a series of polls. */
 #include "core/comm/mpi.h"
 #include "core/base/environment.h"
 #include "core/timeline/timeline.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The watchdog: a thread per rank that sleeps, answers ranks that miss others with what this rank
- * is doing, and holds a deadline over the calls of MPI that nobody can poll: making communicators
- * and shared memory, opening files. Waits that poll have theirs in comm/wait.c. Below
- * MPI_THREAD_MULTIPLE there is no thread: waits that poll still end in time, but the ranks that are
- * missing cannot say what they do instead. */
+ * The watchdog: a thread of each rank that sleeps, and answers ranks that miss others with this
+ * rank's current operation. It also has a deadline for calls of MPI that cannot be polled: making
+ * communicators and shared memory, opening files. Waits that poll have their deadline in
+ * comm/wait.c.
+ *
+ * Below MPI_THREAD_MULTIPLE the watchdog does not run. Waits that poll still end in time, but the
+ * missing ranks cannot report their operations. */
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a rank that misses others asks them, and what it is told: the operation or the layer that
- * each of them is in. All of it under the watchdog's lock. */
+ * Questions to missing ranks, and their answers: the operation or the layer that each of them is
+ * in. All of it runs under the watchdog's lock. */
 
 #include <stdio.h>
 #include <string.h>

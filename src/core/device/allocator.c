@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The caching allocator of a device: freed memory is kept by size class and handed out again, so
+ * The caching allocator of a device. Freed memory is kept by size class and handed out again, so
  * that a training step in its steady state asks the system for nothing. Classes are powers of two
  * with three steps between them: at most a fifth of a block is unused. */
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A kernel that a device has not, run on the host: what it points to is copied there, and what it
- * writes back, unless the host reaches it. Slow, and right: a backend can grow kernel by kernel. */
+ * Runs a kernel on the host that a device does not have. Operands are copied there, and written
+ * ones back, unless the host reaches them. This is slow but correct: a backend can grow kernel by
+ * kernel. */
 #include <string.h>
 
 #include "core/device/device.h"

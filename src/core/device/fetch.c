@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies to the host that nobody waits for. */
+ * Copies to the host that do not wait. */
 #include "core/device/device.h"
 
 static int record(ht_fetch *fetch)

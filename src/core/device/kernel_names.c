@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels by their names, and the table of a backend that they are added to. */
+ * Kernels by name, and the table of a backend to which they are added. */
 #include <string.h>
 
 #include "core/device/device.h"

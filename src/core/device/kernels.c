@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A call that the device's own kernel has not done: it runs on the host, or is an error. */
+ * A call that the device's own kernel did not run: it runs on the host, or is an error. */
 #include <stdatomic.h>
 
 #include "backends/cpu/cpu.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The operands of a call, for code that treats all kernels alike: the host that stands in for a
- * device, and a device that translates addresses. */
+ * The operands of a call, for code that handles all kernels in the same way: the host as a
+ * substitute for a device, and a device that translates addresses. */
 #include "core/device/device.h"
 
 static void visit_list(void *list, uint32_t count, ht_operand_visit_fn *visit, void *user)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread of a device: started for its first task, asleep between tasks, ended by ht_finalize.
- * Virtual devices of the host compute there, so that several of them compute at the same time. */
+ * The thread of a device. It starts for its first task, sleeps between tasks, and ends in
+ * ht_finalize. Virtual devices of the host compute there, so that several of them compute at the
+ * same time. */
 #include "core/device/worker.h"
 #include "backends/cpu/cpu.h"
 #include "ht/autograd.h"

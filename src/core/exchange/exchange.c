@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The exchange engine: operations in order of priority, each moved by one of two paths. exchange.h
- * says what it promises. */
+ * has its guarantees. */
 #include "core/comm/mpi.h"
 #include "core/exchange/path.h"
 

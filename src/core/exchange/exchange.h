@@ -3,14 +3,14 @@
  * The reducer's engine: non-blocking sums over all ranks, in float32 or float64, of flat host
  * buffers.
  *
- * The tree of additions of an element depends on the ranks and their nodes alone: ((0+1)+(2+3))+…
- * over the ranks of a node, after those beyond a power of two were added to a neighbour; then the
- * same over the nodes. So a result has the same bits on every rank, and whatever the length of a
- * buffer, the place of an element in it, the segments it is cut into, and the way it travels: by
- * messages, or through shared memory inside a node.
+ * The tree of additions of an element depends only on the ranks and their nodes. It is
+ * ((0+1)+(2+3))+… over the ranks of a node, after each rank beyond a power of two was added to a
+ * neighbour. The same tree follows over the nodes. So a result has the same bits on every rank.
+ * They do not depend on the length of a buffer, the place of an element in it, the segments it is
+ * cut into, or the way it travels. Data travel by messages, or through shared memory inside a node.
  *
- * Every rank starts the same operations in the same order; they may finish in any. Called by one
- * thread; HT_PROGRESS_THREAD=1 adds one of its own, which moves what is outstanding while the
+ * Every rank starts the same operations in the same order; they may finish in any order. One thread
+ * calls the engine. HT_PROGRESS_THREAD=1 adds a thread that moves pending operations while the
  * program computes. */
 #ifndef HT_CORE_EXCHANGE_EXCHANGE_H
 #define HT_CORE_EXCHANGE_EXCHANGE_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The halves of an all-reduce: the steps of the plan forwards give each rank its part of the sum,
- * backwards each rank's part to all.
+ * The halves of an all-reduce. The steps of the plan forwards give each rank its part of the sum;
+ * backwards they give each rank's part to all.
  *
- * Parts follow the ranks, but what a step moves is of ranks that do not follow each other. So a
- * segment, or a slice in shared memory, is packed: a piece of each part, of the same place in it,
- * in an order of ranks in which all that any step moves lies together (exchange->rank_at). Where
- * parts are short, zeros fill a piece up. */
+ * Parts follow the order of the ranks, but the ranks whose data a step moves are not neighbours. So
+ * a segment, or a slice in shared memory, is packed: it has a piece of each part, from the same
+ * place in it. The pieces follow an order of ranks in which all data of any step are contiguous
+ * (exchange->rank_at). Zeros fill up the pieces of short parts. */
 #include "core/exchange/path.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The shared memory of the exchange: blocks in windows that all ranks of a node map. Where ranks do
- * not share memory, or there is too little of it, a block is this rank's alone and its buffers go
- * by messages. */
+ * The shared memory of the exchange: blocks in windows that all ranks of a node map. If ranks do
+ * not share memory, or there is too little of it, a block belongs to this rank alone, and its
+ * buffers travel by messages. */
 #include "core/base/environment.h"
 #include "core/exchange/path.h"
 #include "ht/log.h"

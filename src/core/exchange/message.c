@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The exchange by messages: buffers in segments, which are moved on (exchange/segment.c) as their
- * requests are done. The operation of the highest priority has several under way. */
+ * The exchange by messages: buffers in segments, which advance (exchange/segment.c) when their
+ * requests are done. The operation of the highest priority has several segments under way. */
 #include "core/comm/mpi.h"
 #include "core/exchange/path.h"
 

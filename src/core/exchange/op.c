@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operations of the exchange: taken from those that are over, among the active by their priority,
+ * Operations of the exchange: taken from the finished ones, kept in order of priority while active,
  * and finished. */
 #include "core/exchange/path.h"
 

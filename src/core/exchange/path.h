@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the exchange: its structs, its two ways of moving data, and its arithmetic.
- * For the files of this folder only. */
+ * The inside of the exchange, for the files of this folder only: its structs, its two ways of
+ * moving data, and its arithmetic. */
 #ifndef HT_CORE_EXCHANGE_PATH_H
 #define HT_CORE_EXCHANGE_PATH_H
 

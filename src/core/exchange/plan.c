@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who exchanges with whom: the tree of additions, as a list of steps for this rank.
+ * The plan of an exchange: the tree of additions, written down for this rank in a list of steps
+ * with their partners.
  *
- * In a group of P, the first 2 (P - p) fold in pairs, the even one giving its data to the odd one,
- * which leaves p, a power of two, numbered 0 … p - 1. In step k numbers that differ in bit k meet:
- * they swap halves of what they both hold, or the upper one gives all. An element thus sees
- * ((0+1)+(2+3))+… whoever owns it.
+ * In a group of P ranks, the first 2 (P - p) fold in pairs: the even one gives its data to the odd
+ * one. This leaves p ranks, a power of two, numbered 0 … p - 1. In step k the numbers that differ
+ * in bit k meet. They swap halves of their data, or the upper one gives all. So the additions of an
+ * element are ((0+1)+(2+3))+… for every owner of it.
  *
  * On several nodes the ranks of a node come first, giving all, until one rank has the sum of its
- * node; these go on among themselves, by halves. On one node, and where each rank is a node, there
- * is one group, which swaps halves.
+ * node. These ranks then meet each other, by halves. There is one group, which swaps halves, on a
+ * single node, and if each rank is a node.
  *
- * Through shared memory each node sums in place, and the first ranks of the nodes carry a slice
- * each to their counterparts, by halves. Nodes may be unequal: as many ranks carry as the smallest
- * node has. The tree is the same.
+ * Through shared memory each node sums in place. The first ranks of the nodes carry a slice each to
+ * their counterparts, by halves. Nodes may be unequal: the number of carriers is that of the
+ * smallest node. The tree is the same.
  *
- * For the halves ranks have an order in which those whose data meet in a step are neighbours: where
- * halves are swapped, numbers with their bits reversed (the first step parts even from odd); each
- * one's fold beside it; the ranks of a node together, as they come where they give all. */
+ * For the halves there is an order of the ranks in which those whose data meet in a step are
+ * neighbours. Ranks that swap halves are ordered by their numbers with reversed bits, because the
+ * first step separates even from odd ones. Each one's fold follows it. Ranks that give all to one
+ * rank of their node stay together, in their own order. */
 #include "core/exchange/path.h"
 
 /* A group by the ranks of its members, in order. */

@@ -3,16 +3,16 @@
  * A segment on its way: the steps of the plan forwards, and then back.
  *
  * An all-reduce adds on the way forwards, and copies on the way back. After the last step forwards
- * each rank that still holds something owns a part of the sum and scales it. Where all steps are
- * swaps, each rank sends 2 (1 - 1/P) times the data, in 2 log2 P steps.
+ * each rank that still has data owns a part of the sum and scales it. If all steps are swaps, each
+ * rank sends 2 (1 - 1/P) times the data, in 2 log2 P steps.
+ * A reduce-scatter goes forwards the same way. On the way back only ranks that gave all their data
+ * receive something.
+ * An all-gather goes back the same way. Before that, ranks that give all pass on their own parts
+ * and those of the ranks below them.
  *
- * A reduce-scatter goes forwards the same way; back only those get something that have given all.
- * An all-gather goes back the same way; before that they give what is theirs and of those under
- * them.
- *
- * What travels between nodes may be narrower than what is added. Then both sides of an addition are
- * rounded, the one that stays and the one that came, so that a sum does not depend on which rank
- * made it; and the owner rounds its result before it is copied.
+ * Data between nodes may travel in a narrower type than that of the additions. Then both operands
+ * of an addition are rounded, the local one and the received one, so that a sum does not depend on
+ * the rank that made it. The owner rounds its result before it is copied.
  *
  * A segment is a state machine with at most two requests. */
 #include "core/comm/mpi.h"

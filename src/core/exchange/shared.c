@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The exchange through shared memory. Buffers lie in memory that all ranks of a node can read, so
- * nothing is sent inside it: a buffer is divided into slices; when all ranks of the node have
- * started, each slice is summed once, by the tree, from everybody's buffer into the results of the
- * rank that carries it; then every rank copies all slices into its buffer. Ranks take slices they
- * carry first and then those nobody has taken: where ranks share cores, the one that runs does the
- * work of those that sleep. Bytes read: n per rank to sum, n to copy.
+ * The exchange through shared memory. All ranks of a node can read its buffers, so nothing is sent
+ * inside the node. A buffer is divided into slices. When all ranks of the node have started, each
+ * slice is summed once, by the tree, from all buffers into the results of the rank that carries it.
+ * Then every rank copies all slices into its buffer. Ranks take the slices that they carry first,
+ * then any others that are still free. If ranks share cores, the running rank so does the work of
+ * sleeping ones. Bytes read: n per rank to sum, n to copy.
  *
- * With several nodes a slice goes from the sum of the node to the sum of all by messages between
- * its carriers, in place, while other slices are still summed or already copied.
+ * With several nodes the carriers of a slice turn the sum of the node into the sum of all, by
+ * messages between them, in place. Other slices are summed or copied in the meantime.
+ * Small buffers outside of shared memory pass through the engine's own blocks.
+ * Data that are not complete yet are summed slice by slice, up to the point that all ranks of the
+ * node have filled.
  *
- * Small buffers from elsewhere pass through blocks of the engine's own.
- *
- * Data that are still being made are summed slice by slice, as far as all ranks of the node have
- * filled them.
- *
- * A block is used by one operation at a time. Counters in it say how often a rank has started
+ * A block is used by one operation at a time. Its counters tell how often a rank has started
  * (ready) and a slice was taken (claimed), summed in the node (reduced) and summed over all (done).
  * A rank starts use u only after it has copied the results of use u - 1: when all are ready, the
  * results are free. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The additions of the exchange. Plain loops over aligned or unaligned memory; what they cost is
- * the memory. Addition is commutative but not associative: only the tree matters. */
+ * The additions of the exchange. They are plain loops over aligned or unaligned memory; memory
+ * limits their speed. Addition is commutative but not associative: only the tree matters. */
 #include "core/exchange/path.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The progress thread: moves the exchange while the program computes. Off unless
- * HT_PROGRESS_THREAD=1, and only where MPI lets several threads call it. It tests, sleeps 100
- * microseconds, longer while nothing moves (several segments are under way: the network does not
- * starve, and the program keeps its core), and while nothing is outstanding waits to be woken.
+ * The progress thread: moves the exchange while the program computes. It is off unless
+ * HT_PROGRESS_THREAD=1, and runs only if MPI lets several threads call it. It tests, then sleeps
+ * 100 microseconds, or longer while nothing moves. Because several segments are under way, the
+ * network stays busy and the program keeps its core. While nothing is pending it waits to be woken.
  *
- * One lock keeps it and the program's thread apart. Without the thread nobody takes it: what there
- * is then is one look at a flag that only the program's thread writes. */
+ * A lock separates it from the program's thread. Without the progress thread the lock is not taken:
+ * the cost is one look at a flag that only the program's thread writes. */
 #include "core/base/environment.h"
 #include "core/exchange/path.h"
 #include "core/timeline/timeline.h"
