@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of any format, which their names tell. */
+ * Files of any format, which is known from their names. */
 #include "core/io/files/parts.h"
 
 #include <stdio.h>

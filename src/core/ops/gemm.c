@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of matrices that lie in memory of their own. */
+ * Products of matrices that have memory of their own. */
 #include "core/ops/ops.h"
 #include "ht/kernels/nn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operations without their public names, for the rooms above and for each other. */
+ * Operations without their public names, for higher folders and for each other. */
 #ifndef HT_CORE_OPS_OPS_H
 #define HT_CORE_OPS_OPS_H
 

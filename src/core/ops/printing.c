@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text of tensors in NumPy's form. Only what is shown travels: each axis longer than the threshold
- * allows is narrowed to its first and last items before the parts are gathered. */
+ * Text of tensors in NumPy's form. Only printed elements travel: each axis longer than the
+ * threshold allows is narrowed to its first and last items before the parts are gathered. */
 #include "core/ops/ops.h"
 #include "ht/autograd.h"
 #include "ht/printing.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Start and end of what the core itself needs; ht_init and ht_finalize call these. */
+ * Start and end of the core; ht_init and ht_finalize call these. */
 #include "core/autograd/autograd.h"
 #include "core/start/start.h"
 

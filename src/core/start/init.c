@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Start and end of the library, and of MPI where the program has not started it. */
+ * Start and end of the library, and of MPI if the program has not started it. */
 #define _GNU_SOURCE
 #include "core/collective/call.h"
 #include "core/base/environment.h"

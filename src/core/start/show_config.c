@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the library was built with, and what it sees where it runs. */
+ * The features that the library was built with, and the machine that it runs on. */
 #include <cblas.h>
 #include <hdf5.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The timeline of a job: when it starts, on all ranks, and how their clocks differ. */
+ * The timeline of a job: its start on all ranks, and the differences between their clocks. */
 #include "core/base/environment.h"
 #include "core/exchange/exchange.h"
 #include "core/start/start.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The summary: what each rank measured, their mean and extremes, and a page of it. */
+ * The summary of a timeline: the times of each rank, their mean and extremes, and a page with
+ * these. */
 #include "core/comm/comm.h"
 #include "core/start/start.h"
 #include "core/timeline/impl.h"

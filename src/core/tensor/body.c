@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bodies: what a tensor is, apart from its history. They never change once a tensor has them. */
+ * Bodies: all of a tensor but its history. They never change once a tensor has them. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * DLPack: memory lent to other libraries and borrowed from them. The structs are those of dlpack.h
- * 1.1, which is not asked for. */
+ * 1.1; the header is not required. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What autograd knows of tensors: leaves, gradients, hooks. */
+ * The autograd state of tensors: leaves, gradients, hooks. */
 #include "ht/autograd.h"
 
 #include <string.h>

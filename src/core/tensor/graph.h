@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a graph knows of tensors: gradients, hooks, and what writes in place do to it. */
+ * The autograd state of tensors: gradients, hooks, and the effect of writes in place on the
+ * graph. */
 #ifndef HT_CORE_TENSOR_GRAPH_H
 #define HT_CORE_TENSOR_GRAPH_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes in place and the graph, as in PyTorch. Views share memory, so a write through one changes
- * what its base and the other views are. A storage counts the writes that change somebody's
- * history; a handle whose own number is older than that is behind.
+ * Writes in place and the graph. They work like PyTorch's. Views share memory, so a write through
+ * one changes its base and the other views. A storage counts the writes that change a history; a
+ * handle with an older number is outdated.
  * - A view that was made while recording knows its base, the tensor that it is a view of in the
- * end. A write through it makes the base the result of two things: of what the base was, outside of
- * the view, and of what was written.
- * - A view that is behind becomes a view of what its base is now, when it is next used.
- * - Views that were cut off (ht_detach, or made with gradients off) have no base: what needs a
- *   gradient cannot be written through them. */
+ *   end. After a write through it the base is the result of two operands: the old base, outside of
+ *   the view, and the written values.
+ * - An outdated view becomes a view of the current base when it is used next.
+ * - Views that were cut off (ht_detach, or made with gradients off) do not have a base: tensors
+ *   that need a gradient cannot be written through them. */
 #include "core/tensor/node.h"
 
 ht_view_backward ht__view_backward;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops over local parts, and the copy that most moves of data come down to. */
+ * Loops over local parts, and the copy on which most moves of data are based. */
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nodes of the graph: they save bodies, never tensors that own nodes, so that no cycle can arise;
- * chains of nodes are released one after another, not recursively. */
+ * Nodes of the graph. They save bodies, never tensors that own nodes, so that cycles cannot arise.
+ * Chains of nodes are released one after another, not recursively. */
 #include "core/tensor/node.h"
 #include "core/timeline/timeline.h"
 

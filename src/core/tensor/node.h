@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nodes of the graph, for the folder autograd and node.c alone. */
+ * Nodes of the graph, for the folder autograd and node.c only. */
 #ifndef HT_CORE_TENSOR_NODE_H
 #define HT_CORE_TENSOR_NODE_H
 #include "core/tensor/graph.h"

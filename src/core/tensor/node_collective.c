@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nodes whose backward exchanges something with other ranks. When this rank cannot come there, for
- * an error, the node is abandoned in its place: that tells the others, who wait for it. */
+ * Nodes whose backward step exchanges data with other ranks. If an error keeps this rank from such
+ * a step, it abandons the node instead, which tells the waiting ranks. */
 #include "core/tensor/node.h"
 
 static _Thread_local ht_collective_node *newest;

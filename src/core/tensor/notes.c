@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * HT_DEBUG_COLLECTIVE=1, calls that are collective only logically: what they make must have the
- * same shape, split and dtype on all ranks. Each tensor that is made or written in place on a
- * communicator of many ranks is noted; the sum of the notes travels with the record of the next
- * call that communicates, and where sums differ the ranks look for the first note that does. */
+ * HT_DEBUG_COLLECTIVE=1, for logically collective calls: their results must have the same shape,
+ * split and dtype on all ranks. Each tensor that is made or written in place on a communicator of
+ * many ranks is noted. The record of the next call that communicates contains the sum of the notes.
+ * If sums differ, the ranks search for the first note that differs. */
 #define _GNU_SOURCE
 #include "core/comm/mpi.h"
 #include "core/tensor/tensor.h"

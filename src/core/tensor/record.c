@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording: an operation gets a node where one of its inputs needs a gradient. */
+ * Recording: an operation gets a node if one of its inputs needs a gradient. */
 #include "core/tensor/node.h"
 
 static bool all_current(const char *what, int count, ht_tensor *const inputs[])

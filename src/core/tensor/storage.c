@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Storages: counted memory of one device, shared by all views of it. Its address and version are
- * known here alone, so that nobody can read what is still to be written. */
+ * Storages: counted memory of one device, shared by all views of it. Only this file knows its
+ * address and version, so that data with a pending write cannot be read. */
 
 #include <assert.h>
 

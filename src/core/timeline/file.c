@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The trace of a rank: Chrome's trace events as a JSON array, one event a line, each line after the
- * first event beginning with its comma. So a file that lacks its end, after a crash, lacks nothing
- * but the bracket, which viewers do without; and files of several ranks are joined line by line. */
+ * first event beginning with its comma. So a file without its end, after a crash, lacks only the
+ * bracket, which viewers do not need. Files of several ranks are joined line by line. */
 #define _GNU_SOURCE
 #include "core/timeline/impl.h"
 #include "ht/log.h"

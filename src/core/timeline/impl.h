@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the timeline: what a thread records, and the file. For this folder and core/start
- * only. */
+ * The inside of the timeline, for this folder and core/start only: the recordings of a thread, and
+ * the file. */
 #ifndef HT_CORE_TIMELINE_IMPL_H
 #define HT_CORE_TIMELINE_IMPL_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording: each thread has a stack of open spans and a buffer of finished ones, and takes no lock
- * until the buffer is full or a second old. Then it is written to the file, if there is one.
+ * Recording. Each thread has a stack of open spans and a buffer of finished ones. It takes no lock
+ * until the buffer is full or a second old. Then the buffer is written to the file, if there is
+ * one.
  *
- * Time is given to the kind of the innermost open span at each change of the stack: so every
- * nanosecond is counted once, and what is spent in all kinds adds up to the time that went by. */
+ * At each change of the stack, the time since the last change is added to the kind of the innermost
+ * open span. So every nanosecond is counted once, and the times of all kinds add up to the elapsed
+ * time. */
 #include "core/base/base.h"
 #include "core/timeline/impl.h"
 

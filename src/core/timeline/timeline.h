@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The timeline, for the parts that are on it: spans of time with a kind and a name, which nest on
- * each thread, and flights of the exchange, which do not. Off, a span costs one look at a flag. */
+ * The timeline, for the folders that record on it. Spans of time have a kind and a name, and nest
+ * on each thread; flights of the exchange do not nest. If the timeline is off, a span costs one
+ * look at a flag. */
 #ifndef HT_CORE_TIMELINE_TIMELINE_H
 #define HT_CORE_TIMELINE_TIMELINE_H
 

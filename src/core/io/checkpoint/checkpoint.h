@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What saving and loading checkpoints share: a state as a flat list of entries, and the names of
- * what stands in a file beside the user's. */
+ * Shared parts of saving and loading checkpoints: a state as a flat list of entries, and the names
+ * in a file that are not the user's. */
 #ifndef HT_CORE_IO_CHECKPOINT_CHECKPOINT_H
 #define HT_CORE_IO_CHECKPOINT_CHECKPOINT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Checksums of tensors. Each rank looks at what it has; CRC-32 of the whole follows from those of
- * its parts in order (zlib's crc32_combine), so that a file has the same checksums whatever the
- * number of ranks that wrote it, or that read it. */
+ * Checksums of tensors. Each rank computes the checksum of its part. The CRC-32 of the tensor
+ * follows from those of its parts in order (zlib's crc32_combine). So a file has the same checksums
+ * for any number of ranks that write or read it. */
 #include "core/io/checkpoint/checkpoint.h"
 
 #include <zlib.h>

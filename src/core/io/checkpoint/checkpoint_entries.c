@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A state as a flat list of entries, and back. Tensors change their form on the way: in the file
- * they are on the host, row-major, of a dtype that HDF5 has, and split along axis 0 if at all. */
+ * A state as a flat list of entries, and back. Tensors are converted: in the file they are on the
+ * host, row-major, of a dtype that HDF5 has, and split along axis 0 if at all. */
 #include "core/io/checkpoint/checkpoint.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading a checkpoint: every rank reads an equal part of axis 0 of each tensor, so that no byte is
- * read twice; the checksums of the parts give those of the whole, and only then do the ranks give
- * each other what they read. */
+ * Loading a checkpoint. Every rank reads an equal part of axis 0 of each tensor, so that no byte is
+ * read twice. The checksums of the parts give those of the tensors. Only after that do the ranks
+ * exchange the parts. */
 #include "core/io/checkpoint/checkpoint.h"
 #include "core/base/environment.h"
 #include "ht/autograd.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a checkpoint gets its name. It is written as FILE.part, in space that was reserved; when all
- * of it is on the disk, FILE becomes FILE.1 (FILE.1 becomes FILE.2, ...) and FILE.part FILE. At any
- * moment FILE, or FILE.1 where the file system knows no links, is a whole checkpoint. */
+ * How a checkpoint gets its name. It is written to FILE.part, in reserved space. When all of it is
+ * on the disk, FILE becomes FILE.1 (FILE.1 becomes FILE.2, ...) and FILE.part becomes FILE. At any
+ * moment FILE is a complete checkpoint, or FILE.1 if the file system does not support links. */
 #include "core/comm/comm.h"
 #include "core/io/checkpoint/checkpoint.h"
 #include "ht/log.h"

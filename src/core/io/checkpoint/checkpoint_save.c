@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Saving a checkpoint: all ranks make the same groups, attributes and data sets in one file through
- * MPI-IO, the space of the data is reserved, each rank writes its share, and the file gets its name
- * when it is on the disk. Files are of HDF5's newest format, whose metadata have checksums of their
+ * Saving a checkpoint. All ranks make the same groups, attributes and data sets in one file through
+ * MPI-IO. The space of the data is reserved, and each rank writes its share. The file gets its name
+ * when it is on the disk. Files have HDF5's newest format, whose metadata have checksums of their
  * own. */
 #include "core/io/checkpoint/checkpoint.h"
 #include "core/io/hdf5/slab_write.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sealing a checkpoint, and looking at the seal before anybody trusts what is in the file. Each
- * rank takes the checksum of an equal part of the bytes; that of the whole follows (crc32_combine).
- */
+ * Writing the seal of a checkpoint, and checking it before the file's content is used. Each rank
+ * computes the checksum of an equal part of the bytes; that of the file follows (crc32_combine). */
 #include "core/io/checkpoint/checkpoint.h"
 #include "core/base/environment.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first bytes of a checkpoint, before those of HDF5 (its "user block"): what the file is, its
- * length, and a checksum of all the rest, which is compared before HDF5 is given a byte of it.
- * Plain C, for ht-run reads it too. */
+ * The first bytes of a checkpoint, before those of HDF5 (its "user block"): the kind of file, its
+ * length, and a checksum of all other bytes. The checksum is compared before HDF5 reads a byte of
+ * the file. Plain C, because ht-run reads it, too. */
 #ifndef HT_CORE_IO_CHECKPOINT_CHECKPOINT_SEAL_H
 #define HT_CORE_IO_CHECKPOINT_CHECKPOINT_SEAL_H
 

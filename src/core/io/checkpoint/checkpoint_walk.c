@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walking through the file of a checkpoint: every rank with handles of its own, reading an equal
- * part of axis 0 of each tensor. Files may be damaged or made by others: nothing leads to another
- * file or place, no group is entered twice, and what is read is what a tensor can be.
+ * Walking through the file of a checkpoint. Every rank has handles of its own, and reads an equal
+ * part of axis 0 of each tensor. Files may be damaged or come from another program. So links to
+ * other files or places are refused, no group is entered twice, and data that a tensor cannot have
+ * are refused.
  *
- * Groups are walked in the order of the file. HDF5 1.10, asked for the order of names, frees a
- * table that it has not filled when a group of more than eight links is damaged. */
+ * Groups are walked in the order of the file. In the order of names, HDF5 1.10 frees a table that
+ * it has not filled if a group of more than eight links is damaged. */
 #include "core/io/checkpoint/checkpoint.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers as text, whatever the locale of the program. */
+ * Numbers as text, independent of the program's locale. */
 #ifndef HT_CORE_IO_CSV_CSV_H
 #define HT_CORE_IO_CSV_CSV_H
 

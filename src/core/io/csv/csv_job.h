@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A CSV file that is loaded: its text of this rank, and the records in it. */
+ * The loading of a CSV file: this rank's text, and the records in it. */
 #ifndef HT_CORE_IO_CSV_CSV_JOB_H
 #define HT_CORE_IO_CSV_CSV_JOB_H
 

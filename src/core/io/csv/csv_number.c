@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Numbers of a CSV file. Plain decimals of up to 19 digits are one integer and a power of ten, both
- * exact: one multiplication or division rounds once. All others, and those few that would be
- * rounded twice, go to strtod. */
+ * exact: one multiplication or division rounds once. strtod converts all others, and those few that
+ * would be rounded twice. */
 #include "core/io/csv/csv.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loading CSV files: the text in equal ranges of bytes (csv_text.c). Records and lines are counted
- * (a third Allgather), then the numbers are read into a part of so many rows, and one exchange
- * evens the parts out. Memory: a rank's text and its rows. */
+ * (a third Allgather). Then the numbers are read into a part with a row for each record, and one
+ * exchange balances the parts. Memory: a rank's text and its rows. */
 #include "core/io/csv/csv.h"
 #include "core/io/csv/csv_job.h"
 #include "core/io/files/request.h"

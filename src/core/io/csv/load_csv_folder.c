@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The CSV files of a folder, one after another, each read by all ranks (how many rows it has shows
- * when it is read), and concatenated. */
+ * The CSV files of a folder, one after another, concatenated. All ranks read each file, because the
+ * number of its rows is known only after reading. */
 #include "core/io/files/parts.h"
 
 #include <string.h>

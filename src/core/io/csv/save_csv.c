@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Saving CSV files: x is split along its rows (by one exchange if it is split otherwise), each rank
- * makes the text of its own, and an Allgather of their lengths tells where it belongs. Memory: the
- * text of a rank's rows. */
+ * Saving CSV files. x is split along its rows, by one exchange if it has another split. Each rank
+ * makes the text of its own rows, and an Allgather of the lengths gives its place. Memory: the text
+ * of a rank's rows. */
 #include "core/io/csv/csv.h"
 #include "core/io/files/joint.h"
 #include "core/io/files/slab.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files by their names: what may be read, and what is written in the place of another. */
+ * Files by name: checks before reading, and files that replace others. */
 #ifndef HT_CORE_IO_FILES_FILE_H
 #define HT_CORE_IO_FILES_FILE_H
 

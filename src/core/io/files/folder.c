@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files of a folder: rank 0 looks, so that all ranks have the same list. */
+ * The files of a folder: rank 0 lists them, so that all ranks have the same list. */
 #include "core/comm/comm.h"
 #include "core/io/files/parts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rank 0 makes the file and gives it its name, all open it in between. */
+ * Rank 0 makes the file and gives it its name; in between all ranks open it. */
 #include "core/io/files/joint.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plain file that all ranks of a communicator write together, beside its place, where it is put
- * when it is whole. */
+ * A plain file that all ranks of a communicator write together, under another name. It is moved to
+ * its place when it is complete. */
 #ifndef HT_CORE_IO_FILES_JOINT_H
 #define HT_CORE_IO_FILES_JOINT_H
 

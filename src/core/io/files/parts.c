@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts in files as one tensor. Rank r describes files r, r + P, r + 2P, ... (one small Allreduce
- * tells all ranks of all), and then reads from each file what lies in its slab, straight into the
- * result where that is one run of its memory, else into a buffer of that size. No element is read
- * twice but where the slabs of the split are short runs of the file: then the tensor is read split
- * along an outer axis, and split again by one exchange. */
+ * Parts in files as one tensor. Rank r describes files r, r + P, r + 2P, ..., and one small
+ * Allreduce gives the descriptions to all ranks. Then each rank reads the part of each file that
+ * lies in its slab. It reads straight into the result if the part is one run of the result's
+ * memory, else into a buffer of the part's size. No element is read twice. If the slabs of the
+ * split are short runs of the file, the tensor is read split along an outer axis, and then resplit
+ * by one exchange. */
 #include "core/io/files/file.h"
 #include "core/io/files/parts.h"
 #include "core/io/files/request.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A tensor in one file, or in parts along an axis in several: each rank reads from each what lies
- * in its slab, by itself, with no call that waits for others. A format is a row of two functions.
- */
+ * A tensor in one file, or in parts along an axis in several files. Each rank reads from each file
+ * the part in its slab, by itself, with no call that waits for others. A format is a row of two
+ * functions. */
 #ifndef HT_CORE_IO_FILES_PARTS_H
 #define HT_CORE_IO_FILES_PARTS_H
 

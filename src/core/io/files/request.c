@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Agreement on what the ranks ask of a file. */
+ * Agreement on the arguments with which the ranks read or write a file. */
 #include "core/io/files/request.h"
 
 ht_status ht__request_agree(const char *what, ht_comm *comm, bool begun, ht_status mine, int count,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Agreement on what the ranks ask of a file. */
+ * Agreement on the arguments with which the ranks read or write a file. */
 #ifndef HT_CORE_IO_FILES_REQUEST_H
 #define HT_CORE_IO_FILES_REQUEST_H
 

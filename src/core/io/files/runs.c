@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plain files. The system reads and writes up to 2 GiB in a call, and less where it likes. */
+ * Plain files. The system reads and writes up to 2 GiB in a call, and may do less. */
 #include "core/io/files/runs.h"
 
 #include <errno.h>

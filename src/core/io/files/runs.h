@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slabs of an array that lies row-major in a plain file, and bytes of one, at once. */
+ * Slabs of a row-major array in a plain file, and single runs of bytes. */
 #ifndef HT_CORE_IO_FILES_RUNS_H
 #define HT_CORE_IO_FILES_RUNS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slabs of tensors in files: which part a rank transfers, and along which axis. */
+ * Slabs of tensors in files: the part that a rank transfers, and its axis. */
 #include "core/io/files/slab.h"
 
 int64_t ht__io_run_bytes = INT64_C(1) << 18;

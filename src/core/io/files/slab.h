@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rank's slab of what a file holds. */
+ * A rank's slab of the tensor in a file. */
 #ifndef HT_CORE_IO_FILES_SLAB_H
 #define HT_CORE_IO_FILES_SLAB_H
 

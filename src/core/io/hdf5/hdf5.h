@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every file that calls HDF5 shares: the lock, errors as text, and element types. */
+ * Shared parts of all files that call HDF5: the lock, errors as text, and element types. */
 #ifndef HT_CORE_IO_HDF5_HDF5_H
 #define HT_CORE_IO_HDF5_HDF5_H
 

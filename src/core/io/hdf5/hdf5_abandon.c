@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leaving a file that cannot be written to its end. */
+ * Abandons a file that cannot be written to its end. */
 #define _GNU_SOURCE /* memfd_create */
 #include "core/io/hdf5/hdf5.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * HDF5 files with nothing in them, made in memory: H5Fcreate on a full disk leaves a file that
- * cannot be closed. */
+ * Empty HDF5 files, made in memory, because H5Fcreate on a full disk leaves a file that cannot be
+ * closed. */
 #include "core/base/base.h"
 #include "core/io/hdf5/hdf5.h"
 

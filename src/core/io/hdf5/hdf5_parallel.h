@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A file that all ranks of a communicator have open through MPI-IO. Any call of HDF5 on it may wait
- * for the other ranks, by a message that nobody can poll: its id is given out by enter, under the
- * watchdog's deadline, which ends with leave. No waits of the library's own in between: they have
- * their deadline, and say more. */
+ * for the other ranks, by a message that cannot be polled. So enter gives out its id under the
+ * watchdog's deadline, which ends with leave. The library's own waits must not come in between:
+ * they have their own deadline, and say more. */
 #ifndef HT_CORE_IO_HDF5_HDF5_PARALLEL_H
 #define HT_CORE_IO_HDF5_HDF5_PARALLEL_H
 

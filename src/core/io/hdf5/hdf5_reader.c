@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A driver of HDF5 for files that are read: each read gives all its bytes, or is an error. HDF5's
- * own default driver takes bytes behind the end of a file for zeros, and keeps metadata in an
- * accumulator that an undefined address in a damaged file makes it read from out of bounds. */
+ * own default driver reads bytes behind the end of a file as zeros. It also keeps metadata in an
+ * accumulator, and an undefined address in a damaged file makes it read out of bounds there. */
 #include "core/base/base.h"
 #include "core/io/hdf5/hdf5.h"
 #include "core/io/files/runs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * HDF5 files as parts of a tensor: each rank opens by itself the files that its slab lies in, with
+ * HDF5 files as parts of a tensor. Each rank opens by itself the files that its slab lies in, with
  * libht's own driver for reading. A read that fails is an error on that rank, and by agreement on
  * all; MPI-IO reports no error for elements beyond the end of a damaged file. Elements are read in
  * the file's own type and converted afterwards. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One data set of each HDF5 file of a folder, as parts along an axis. */
+ * One data set from each HDF5 file of a folder: the parts of a tensor along an axis. */
 #include "core/io/hdf5/hdf5_format.h"
 
 #include "ht/io.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Saving tensors: collective HDF5 through MPI-IO, each rank its slab, into a file that gets its
- * name when it is whole. */
+ * Saving tensors by collective HDF5 through MPI-IO. Each rank writes its slab, and the file gets
+ * its name when it is complete. */
 #include "core/tensor/tensor.h"
 #include "core/io/hdf5/slab_write.h"
 #include "ht/log.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Collective writing of slabs. A slab is cut along one axis (and every index of the axes before it
- * stands alone), so that no piece exceeds ht__io_piece_bytes; ranks with fewer pieces than others
- * take part in the remaining writes with an empty selection. */
+ * Collective writing of slabs. A slab is cut along one axis, separately for every index of the axes
+ * before it, so that no piece exceeds ht__io_piece_bytes. Ranks with fewer pieces than others take
+ * part in the remaining writes with an empty selection. */
 #include "core/io/hdf5/slab_write.h"
 
 int64_t ht__io_piece_bytes = INT64_C(1) << 30;

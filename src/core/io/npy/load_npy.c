@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading .npy files: each rank reads its slab by itself. Elements that are as they are to be in
- * memory go there straight; others pass a small buffer, where bytes are swapped and unsigned
- * integers made wider. */
+ * Loading .npy files: each rank reads its slab by itself. Elements with the same bytes in memory
+ * are read straight to their place. Others pass through a small buffer, where bytes are swapped and
+ * unsigned integers made wider. */
 #include "core/io/files/file.h"
 #include "core/io/npy/npy.h"
 #include "core/io/files/runs.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Saving .npy files: rank 0 writes the header, and each rank its slab, by itself: of split 0 one
- * run of the file, of another split as many runs as there are indices before it. Where these would
- * be short, x is split along an outer axis first, by one exchange. */
+ * Saving .npy files. Rank 0 writes the header, and each rank its slab, by itself. A slab of split 0
+ * is one run of the file; with another split there is a run for each combination of indices before
+ * it. If these runs would be short, x is split along an outer axis first, by one exchange. */
 #include "core/io/files/joint.h"
 #include "core/io/npy/npy.h"
 #include "core/io/files/runs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors from nothing and from numbers. */
+ * Tensors without input, and from numbers. */
 #include "core/ops/ops.h"
 #include "ht/factories.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Draws of random tensors: one draw number each, the elements keyed by their global index. Each
- * communicator counts its own draws, so that those on a part of the ranks do not move the others'.
- */
+ * Draws of random tensors. Each draw has a number, and its elements are keyed by their global
+ * index. Each communicator counts its own draws, so that draws on some of the ranks do not change
+ * those of others. */
 #include "core/comm/mpi.h"
 #include "core/ops/ops.h"
 #include "ht/random.h"

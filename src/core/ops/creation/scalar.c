@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers on their way into tensors. */
+ * Conversion of numbers to tensors. */
 #include <math.h>
 
 #include "core/ops/ops.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sequences of numbers. Integers are counted as such, in int64: a double has 53 bits. */
+ * Sequences of numbers. Sequences of integers are counted in int64, because a double has only 53
+ * bits. */
 #include <inttypes.h>
 #include <math.h>
 

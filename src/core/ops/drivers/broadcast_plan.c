@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What operands that meet element by element make together: shape, split, dtype. */
+ * The common shape, split and dtype of operands that are combined element by element. */
 #include "core/ops/drivers/broadcast_plan.h"
 
 #include "ht/arithmetics.h"

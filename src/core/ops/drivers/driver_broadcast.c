@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The broadcasting driver: y = f(a, b) or f(a, b, c). y is split where the first operand is that is
- * split along one of y's axes; a replicated operand gives its slab for nothing, a differently split
- * one is resplit first. Numbers (ht_scalar) travel among the kernel's arguments. */
+ * The broadcasting driver: y = f(a, b) or f(a, b, c). y takes the split of the first operand that
+ * is split along one of y's axes. A replicated operand gives its slab without communication, and an
+ * operand with another split is resplit first. Numbers (ht_scalar) travel among the kernel's
+ * arguments. */
 #include "core/ops/drivers/broadcast_plan.h"
 #include "ht/manipulations.h"
 

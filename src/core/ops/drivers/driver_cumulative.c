@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cumulative driver: each rank accumulates its slab. Along the split axis it starts from the
- * sum of the slabs before it, which travels in the accumulator's dtype, so that every element is
- * rounded once. Reversed, everything goes from the end of the axis: slabs after, negative strides.
- */
+ * sum of the slabs before it. This sum travels in the accumulator's dtype, so that every element is
+ * rounded once. In reverse, everything starts at the end of the axis: slabs after, negative
+ * strides. */
 
 #include "core/collective/collective.h"
 #include "core/ops/drivers/drivers.h"

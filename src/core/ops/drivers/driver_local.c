@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The local driver: y = f(x) element by element. No communication; y is split and laid out as x. */
+ * The local driver: y = f(x), element by element. No communication; y has the split and layout of
+ * x. */
 
 #include "core/ops/drivers/drivers.h"
 #include "ht/manipulations.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reduce driver: each rank reduces its part; when the split axis is among the reduced ones, the
- * partial results are combined and every rank holds the whole. Partial sums of floating numbers
- * travel in the accumulator's dtype and are rounded once, after the last addition. */
+ * The reduce driver: each rank reduces its part. If the split axis is reduced, the partial results
+ * are combined, and every rank has the complete result. Partial sums of floating numbers travel in
+ * the accumulator's dtype and are rounded once, after the last addition. */
 #include "core/collective/collective.h"
 #include "core/ops/drivers/reduce_plan.h"
 #include "ht/devices.h"

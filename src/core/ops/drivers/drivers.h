@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The drivers. Each takes one row that says which kernel, which result dtype, and how to
- * differentiate. */
+ * The drivers. Each takes one row that has the kernel, the result dtype, and the derivative. */
 #ifndef HT_CORE_OPS_DRIVERS_DRIVERS_H
 #define HT_CORE_OPS_DRIVERS_DRIVERS_H
 

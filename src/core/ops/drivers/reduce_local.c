@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a reduction is planned to make, and this rank's part of it. */
+ * The plan of a reduction, and its local part on this rank. */
 #include "core/ops/drivers/reduce_plan.h"
 #include "ht/kernels/reduce.h"
 

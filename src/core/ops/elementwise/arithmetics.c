@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of the arithmetic operations, each beside its derivative. */
+ * Rows of the arithmetic operations and their derivatives. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/arithmetics.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of the functions of complex numbers, each beside its derivative. */
+ * Rows of the functions of complex numbers and their derivatives. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/complex_math.h"
 

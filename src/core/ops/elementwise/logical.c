@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of truth and of what kind of number one is. */
+ * Rows of the logical functions, and of the tests for kinds of numbers. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/logical.h"
 

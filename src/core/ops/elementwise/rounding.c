@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of rounding, absolute values and signs; numbers kept inside of bounds. */
+ * Rows of rounding, absolute values, signs and clipping. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/rounding.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of the trigonometric functions, each beside its derivative. */
+ * Rows of the trigonometric functions and their derivatives. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/trigonometrics.h"
 

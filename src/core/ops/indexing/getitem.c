@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing what a key names. A key becomes a view (getitem_plain.c); tensors in it name
+ * Reading and writing the elements of a key. A key becomes a view (getitem_plain.c); tensors in it name
  * rows of the view (row_moves.c). */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys become views, and nothing moves: along the split axis each rank keeps what it has of a
- * slice, so that slabs may differ in length, and one rank has what an integer means there. */
+ * Turns keys into views; no element moves. Along the split axis each rank keeps its elements of a
+ * slice, so that slabs may differ in length. The element of an integer along that axis is on one
+ * rank. */
 #include "core/ops/indexing/key.h"
 
 typedef struct walk {

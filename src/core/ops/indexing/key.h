@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a key names of a tensor. */
+ * The part of a tensor that a key names. */
 #ifndef HT_CORE_OPS_INDEXING_KEY_H
 #define HT_CORE_OPS_INDEXING_KEY_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys with tensors among their items, as NumPy reads them: the tensors, and integers beside them,
- * are indices that are broadcast together and name rows; slices, the ellipsis and new axes are what
- * the rows have besides. A mask is an index for each of its axes: those of its elements that are
- * set. The axes of the indices stand where the first of them is, or in front where other items
- * stand between them. */
+ * Keys with tensors among their items, like NumPy's. The tensors, and integers in the same key, are
+ * indices that are broadcast together and name rows. Slices, the ellipsis and new axes are the
+ * other axes of the rows. A mask is an index for each of its axes, and names its set elements. The
+ * axes of the indices stand at the place of the first index, or in front if other items stand
+ * between indices. */
 #include "core/ops/indexing/key.h"
 #include "core/ops/indexing/rows.h"
 #include "ht/indexing.h"

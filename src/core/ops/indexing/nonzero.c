@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The places of elements that are not 0, in row-major order. Each rank finds those of its slab of
- * the first axis: of a tensor that is split otherwise, its mask, a byte for each element, goes into
- * such slabs before (one Alltoall). How many each rank has, one Allgather tells all. */
+ * the first axis. If the tensor has another split, its mask, a byte for each element, is brought
+ * into these slabs first (one Alltoall). One Allgather tells all ranks the counts. */
 #include "core/collective/collective.h"
 #include "core/ops/indexing/rows.h"
 #include "ht/arithmetics.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows taken from a tensor and put into one. Where x is split along an axis without an index, or
- * not at all, each rank moves what it has itself; indices and values that are split otherwise are
- * brought to it first. Where x is split along an axis with one, rows travel between their owners
- * and those who have the indices (row_route.c): one Alltoall of the rows, and none where each
- * rank's indices are among its own, as those of a mask are. */
+ * Reading and writing rows of a tensor. If x is not split along an axis with an index, each rank
+ * moves its own elements. Indices and values with another split are brought to it first. If x is
+ * split along an indexed axis, rows travel between their owners and the ranks that have the indices
+ * (row_route.c). This takes one Alltoall of the rows, or none if each rank's indices lie in its own
+ * slab; those of a mask do. */
 #include <stddef.h>
 #include <string.h>
 

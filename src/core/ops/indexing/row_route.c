@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which rows of a split tensor go where. Where the indices are split, each rank sends those that
- * lie in others' slabs to them: one Alltoall of counts and one of indices, 8 bytes for each axis
- * that is indexed. Where every rank has all of the indices, each rank wants a slab of them, and
- * what it is to serve it finds itself: nothing is sent. The rows travel behind that, the one way or
- * the other. Memory is that of the local indices and of the rows that are asked for here. */
+ * Where the rows of a split tensor go. If the indices are split, each rank sends the indices that
+ * lie in other slabs to their owners. This takes one Alltoall of counts and one of indices, 8 bytes
+ * for each indexed axis. If the indices are replicated, each rank takes a slab of them, and finds
+ * by itself which rows it has to send: no index travels. Then the rows travel, in either direction.
+ * Memory: the local indices, and the rows that are needed here. */
 #include "core/collective/collective.h"
 #include "core/ops/indexing/key.h"
 #include "core/ops/indexing/rows.h"

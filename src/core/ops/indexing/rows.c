@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where rows of a tensor and those of a result lie, for the kernels that move them. */
+ * The places of rows in a tensor and in a result, for the kernels that move them. */
 #include "core/ops/indexing/rows.h"
 #include "ht/kernels/index.h"
 

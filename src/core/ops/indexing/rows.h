@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of a tensor: what indices along some of its axes name together, with all that it has along
- * the others. In a result the axes of the indices stand together, the others around them. */
+ * Rows of a tensor. Indices along some of its axes name a row together, and the row has all
+ * elements along the other axes. In a result the axes of the indices are adjacent, and the others
+ * surround them. */
 #ifndef HT_CORE_OPS_INDEXING_ROWS_H
 #define HT_CORE_OPS_INDEXING_ROWS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Concatenation: each operand is copied into its place in the result; along the split axis one
- * exchange of each operand with the slabs of the result's narrowed view moves what must move, all
- * of them at once. */
+ * Concatenation: each operand is copied to its place in the result. Along the split axis, one
+ * exchange of each operand with the slabs of the result's narrowed view moves its elements. All
+ * exchanges run at once. */
 #include <stdio.h>
 
 #include <string.h>

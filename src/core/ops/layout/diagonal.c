@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Diagonals, which are views, and what lies to one side of them. */
+ * Diagonals, which are views, and the triangles on one side of them. */
 #include "core/ops/ops.h"
 #include "ht/factories.h"
 #include "ht/indexing.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Axes in the other direction. A view where the axis is whole on each rank; along the split axis
- * each rank sends its slab, mirrored, to the ranks that have its places in the result, which is
- * balanced: one Alltoall. */
+ * Reverses axes. The result is a view if the axis is not split. Along the split axis each rank
+ * sends its slab, mirrored, to the owners of its places in the result, which is balanced: one
+ * Alltoall. */
 #include "core/collective/collective.h"
 #include "core/ops/indexing/key.h"
 #include "ht/manipulations.h"

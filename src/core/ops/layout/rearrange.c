@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Axes in other places, elements further along, turned, repeated and framed: views, and copies into
- * views of the result, which send what belongs to other ranks there. */
+ * Axes in another order, and elements that are shifted, rotated, repeated and padded. These are
+ * views, and copies into views of the result, which send elements to their new owners. */
 #include <string.h>
 
 #include "core/ops/indexing/key.h"

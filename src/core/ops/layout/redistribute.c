@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A split axis in other slabs. Every rank knows both divisions, so that nobody asks: rank r sends
- * rank q what its old slab and q's new one have in common, one Alltoall (resplit.c); what stays is
- * copied. Beside x and the result there is no memory. */
+ * Other slabs along the split axis. Every rank knows both divisions, so ranks need not ask each
+ * other. Rank r sends rank q the intersection of its old slab and q's new one, by one Alltoall
+ * (resplit.c). Elements that stay are copied. No memory is used in addition to x and the result. */
 #include <inttypes.h>
 
 #include "core/ops/ops.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reshape and flatten. A view where strides allow. A split tensor stays in place when the split
- * axis survives: same length, same number of elements before it. Otherwise elements change their
- * rank: the tensor is cut anew along its flat row-major order, whose slabs become those of axis 0.
- */
+ * Reshape and flatten. The result is a view if strides allow it. A split tensor stays in place if
+ * the split axis survives: same length, same number of elements before it. Otherwise elements
+ * change their rank: the flat row-major order of the tensor is cut into the slabs of axis 0. */
 #include <string.h>
 
 #include "core/ops/ops.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Redistribution. From replicated to split nothing travels: the slab is a view, of which those who
- * may write to it get a copy. From split to split rank r sends rank q what r's old slab and q's new
- * slab have in common, one Alltoall; to replicated every rank sends its slab to all, one Allgather
- * in the form of the same exchange. */
+ * Redistribution. From replicated to split nothing travels: the slab is a view, and callers that
+ * may write to it get a copy. From split to split, rank r sends rank q the intersection of r's old
+ * slab and q's new slab, by one Alltoall. To replicated, every rank sends its slab to all, by one
+ * Allgather in the form of the same exchange. */
 #include <string.h>
 
 #include "core/collective/collective.h"

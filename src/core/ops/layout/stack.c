@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Concatenations of tensors that get an axis for it, parts that concatenate to a tensor, and
- * tensors in the shape that they make together. */
+ * Concatenation of tensors along a new axis, parts that concatenate to a tensor, and tensors
+ * broadcast to their common shape. */
 #include "core/ops/indexing/key.h"
 #include "ht/manipulations.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Skewness, kurtosis and weighted averages, of sums in the accumulator's dtype.
+ * Skewness, kurtosis and weighted averages, from sums in the accumulator's dtype.
  *
- * Central moments are taken in two steps: x - c, where c is the mean as float64 has it, exact where
- * the elements are near c; and its distances from their own small mean, as the last digits of c,
- * which are lost where the mean is large, would stand in the third moment. Neither the value nor
- * the derivative depends on c, which is a constant. Each rank reads its own part; sums go between
- * ranks as those of ht_sum do. */
+ * Central moments take two steps. The first is x - c, where c is the mean in float64; it is exact
+ * if the elements are near c. The second takes distances from the small mean of these differences.
+ * Without it, the last digits of c, which are lost if the mean is large, would appear in the third
+ * moment. Value and derivative do not depend on c, which is a constant. Each rank reads its own
+ * part; sums between ranks are those of ht_sum. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/statistics.h"
 

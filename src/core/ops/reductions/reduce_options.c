@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The options of reductions: which a function takes, axes as a set, masks. */
+ * The options of reductions: checks of the options that a function accepts, axes as a set,
+ * masks. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/factories.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of sums and products, each beside its derivative. */
+ * Rows of sums and products and their derivatives. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/arithmetics.h"
 
