@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing the elements of a key. A key becomes a view (getitem_plain.c); tensors in it name
- * rows of the view (row_moves.c). */
+ * Reading and writing the elements of a key. A key becomes a view (getitem_plain.c); tensors in it
+ * name rows of the view (row_moves.c). */
 #include <string.h>
 
 #include "core/ops/indexing/key.h"

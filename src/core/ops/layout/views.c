@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Views: another shape  over the same memory. They do not communicate. */
+ * Views: another shape over the same memory. They do not communicate. */
 #include "core/ops/ops.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The mean of tensors over ranks: side by side in one buffer, which travels as one sum of the
- * exchange engine, so that all ranks get the same bits. */
+ * The mean of tensors over ranks. The tensors are copied one after another to a buffer, which
+ * travels as one sum of the exchange engine, so that all ranks get the same bits. */
 #include "core/tensor/graph.h"
 #include "nn/parallel/daso/average_parameters.h"
 

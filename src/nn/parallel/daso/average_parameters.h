@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The steps of an average of parameters, for those who keep its memory. `what` names the public
- * function in errors, which all ranks of `comm` meet alike. */
+ * The steps of an average of parameters, for callers that keep its memory. `what` names the public
+ * function in errors, which are the same on all ranks of `comm`. */
 #ifndef HT_NN_PARALLEL_DASO_AVERAGE_PARAMETERS_H
 #define HT_NN_PARALLEL_DASO_AVERAGE_PARAMETERS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory in which DASO keeps what travels. */
+ * The buffers for data that DASO exchanges. */
 #include "nn/parallel/daso/average_parameters.h"
 #include "nn/parallel/daso/daso.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DASO: the order of things in a step and at the end of an epoch. */
+ * DASO: the order of actions in a step and at the end of an epoch. */
 #include "nn/parallel/daso/average_parameters.h"
 #include "nn/parallel/daso/daso.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of DASO: daso.c runs a step, daso/exchange.c does what is due after it. */
+ * The inside of DASO: daso.c runs a step, and daso/exchange.c the exchanges that are due after
+ * it. */
 #ifndef HT_NN_PARALLEL_DASO_DASO_H
 #define HT_NN_PARALLEL_DASO_DASO_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What DASO does after an update: the mean of all ranks at once, or the exchange of one rank of
- * each node, which is sent after one batch and received after a later one. */
+ * DASO's exchanges after an update: the mean of all ranks at once, or the exchange between one rank
+ * of each node. The latter is sent after one batch and received after a later one. */
 #include "core/collective/collective.h"
 #include "core/ops/ops.h"
 #include "nn/parallel/daso/daso.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Averaging of parameters over groups of ranks that grow with their periods. The tensors lie side
- * by side in one buffer, which stays from average to average; each level has the communicator of
- * its group. */
+ * Averages parameters over groups of ranks that grow with their periods. The tensors are copied one
+ * after another to a buffer, which is kept between averages. Each level has the communicator of its
+ * group. */
 #include "ht/averager.h"
 #include "ht/log.h"
 

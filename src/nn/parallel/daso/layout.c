@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which rank is on which node: what a state of DASO says of the job that saved it, against this
- * one. */
+ * Which rank is on which node: compares the job that saved a state of DASO with this one. */
 #include "nn/parallel/daso/daso.h"
 
 #include <inttypes.h>

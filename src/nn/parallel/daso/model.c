@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What DASO works on: the model and its wrapper, the length of an epoch, the loss scaler. */
+ * The objects that DASO works on: the model and its wrapper, the length of an epoch, the loss
+ * scaler. */
 #include "ht/autograd.h"
 #include "nn/parallel/daso/daso.h"
 

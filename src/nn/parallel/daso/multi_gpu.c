@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * DataParallelMultiGPU: the data-parallel wrapper of a node, where DASO exchanges between nodes. */
+ * DataParallelMultiGPU: the data-parallel wrapper of a node, for jobs in which DASO exchanges
+ * between nodes. */
 #include "nn/parallel/data/data_parallel.h"
 #include "nn/parallel/daso/daso.h"
 

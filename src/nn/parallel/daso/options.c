@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DASO's options: what they are, what they may be, and that all ranks have the same. */
+ * DASO's options: their defaults, their ranges, and the check that all ranks have the same. */
 #include "nn/parallel/daso/daso.h"
 
 #include <inttypes.h>

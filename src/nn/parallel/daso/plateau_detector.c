@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a metric has stopped improving: the best value so far, and how many came since. */
+ * Whether a metric has stopped improving: the best value so far, and the number of values since. */
 #include "optim/optim.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DASO's phases, skips and waits, and what follows from them for one batch. */
+ * DASO's phases, skips and waits, and their effects on one batch. */
 #include "nn/parallel/daso/schedule.h"
 
 enum { FIRST_GLOBAL_SKIP = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * DASO's decisions, without any communication: how often nodes exchange parameters in an epoch, and
- * what is due after one batch. All ranks decide the same from the same loss. */
+ * which exchanges are due after one batch. All ranks make the same decisions from the same loss. */
 #ifndef HT_NN_PARALLEL_DASO_SCHEDULE_H
 #define HT_NN_PARALLEL_DASO_SCHEDULE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DASO's state: what all ranks know alike, as numbers, and what each has for itself, as rows of
- * tensors that are split over the ranks. Parameters are rows only in the middle of a cycling epoch,
- * when they differ; the optimizer's state always differs. */
+ * DASO's state. Values that all ranks share are numbers; values that differ between ranks are rows
+ * of tensors that are split over the ranks. Parameters are rows only in the middle of a cycling
+ * epoch, when they differ; the optimizer's state always differs. */
 #include "core/ops/ops.h"
 #include "nn/parallel/daso/daso.h"
 #include "nn/parallel/daso/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DASO's state, for those who save and load it. */
+ * DASO's state, for saving and loading. */
 #ifndef HT_NN_PARALLEL_DASO_STATE_H
 #define HT_NN_PARALLEL_DASO_STATE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading DASO's state: it is checked on all ranks before anything is changed on any, and of a job
- * with other ranks or nodes each rank begins with a mean. */
+ * Loading DASO's state. It is checked on all ranks before anything is changed on any rank. If the
+ * state comes from a job with other ranks or nodes, each rank begins with a mean. */
 #include "core/ops/ops.h"
 #include "nn/parallel/daso/daso.h"
 #include "nn/parallel/daso/state.h"

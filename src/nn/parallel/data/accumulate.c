@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which backward passes are synchronised: none whose forward ran inside no_sync, and of a group of
- * accumulation_steps passes the last one only. The wrapper counts, so that no program has to: in
- * the middle of a group step() and zero_grad() do nothing, and gradients are not clipped. */
+ * Which backward passes are synchronised. Passes whose forward ran inside no_sync are not. In a
+ * group of accumulation_steps passes only the last one is. The wrapper counts passes, so programs
+ * need not. In the middle of a group step() and zero_grad() do nothing, and gradients are not
+ * clipped. */
 #include "nn/parallel/data/data_parallel.h"
 
 #include "ht/arithmetics.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * From forward to backward: which data-parallel wrappers a backward pass belongs to. Mostly there
- * is one; a model with a wrapper for each submodule has several, and a loss may reach some of them
- * only (a discriminator's does not reach the generator, whose output was detached). */
+ * From forward to backward: which data-parallel wrappers a backward pass belongs to. Usually there
+ * is one. A model with a wrapper for each submodule has several, and a loss may reach only some of
+ * them. For example a discriminator's loss does not reach the generator, whose output was
+ * detached. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The data-parallel wrapper: a module that runs the wrapped one, decides what the backward pass to
- * come is worth, and hands step() to the reducer. */
+ * The data-parallel wrapper: a module that runs the wrapped one, decides the weight of the next
+ * backward pass, and hands step() to the reducer. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 #include "nn/parallel/data/data_parallel.h"
 #include "nn/layers/batch_norm.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * join: ranks that run out of data take part in the others' exchanges with zeros until all are out
- * of data (reducer_join.c); then the model of one that went on longest goes to all. Or, throwing,
- * the first rank to run out ends the loop of every rank, in the same forward pass. */
+ * of data (reducer_join.c). Then a rank that ran longest gives its model to all. With throwing, the
+ * first rank to run out ends the loop of every rank, in the same forward pass. */
 #include "nn/parallel/data/data_parallel.h"
 
 #include <inttypes.h>

@@ -2,7 +2,8 @@
  *
  * Which layer a parameter belongs to. A layer (a module without children) updates its own
  * parameters right before it runs. A parameter of a module with children, or of several modules,
- * has no such place: those are loose, and brought up to date when the wrapper's forward begins. */
+ * does not have such a place. These parameters are loose, and updated when the wrapper's forward
+ * begins. */
 #include "nn/parallel/data/data_parallel.h"
 
 #include "nn/layers/batch_norm.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The options of the data-parallel wrapper: what they are at first, and what is refused. */
+ * The options of the data-parallel wrapper: their defaults, and the values that are refused. */
 #include "ht/log.h"
 #include "nn/parallel/data/data_parallel.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The start of data-parallel training: all ranks bring the same model, and take rank 0's values. */
+ * The start of data-parallel training: checks that all ranks have the same model, and copies rank
+ * 0's values to all. */
 #include "core/collective/collective.h"
 #include "nn/parallel/data/data_parallel.h"
 #include "nn/parallel/data/reducer/reducer_apart.h"

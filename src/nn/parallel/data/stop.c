@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stopping together: one rank asks, and all know it at the same step. The request goes with the sum
- * of the weights; what a pass has brought counts when the next one begins, for only then it is over
- * on every rank. */
+ * Stopping together: one rank asks, and all ranks know it at the same step. The request travels
+ * with the sum of the weights. A request that a pass has brought takes effect when the next pass
+ * begins, because only then the pass is over on every rank. */
 #include "nn/parallel/data/data_parallel.h"
 
 ht_status ht_data_parallel_request_stop(ht_module *wrapper)

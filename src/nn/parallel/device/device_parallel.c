@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * torch.nn.DataParallel: one process, several devices. Scatter, replicate, apply, gather; here are
- * the wrapper, what it is given, and the order of the steps. */
+ * torch.nn.DataParallel: one process, several devices. Its steps are scatter, replicate, apply and
+ * gather. This file has the wrapper, the checks of its arguments, and the order of the steps. */
 #include "ht/device_parallel.h"
 #include "ht/log.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The steps of a pass over several devices, for device_parallel*.c alone. */
+ * The steps of a pass over several devices, for device_parallel*.c only. */
 #ifndef HT_NN_PARALLEL_DEVICE_DEVICE_PARALLEL_H
 #define HT_NN_PARALLEL_DEVICE_DEVICE_PARALLEL_H
 

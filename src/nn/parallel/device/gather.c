@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Outputs of parts to one: tensors are joined, lists item by item, maps key by key. */
+ * Joins the outputs of parts: tensors are concatenated, lists item by item, maps key by key. */
 #include "nn/parallel/device/device_parallel.h"
 #include "ht/factories.h"
 #include "ht/log.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inputs to parts: tensors are cut, lists and maps walked, everything else is shared. */
+ * Splits inputs into parts: tensors are cut, lists and maps are walked, and everything else is
+ * shared. */
 #include <inttypes.h>
 
 #include "nn/parallel/device/device_parallel.h"

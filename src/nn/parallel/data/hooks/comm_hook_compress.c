@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hooks of one round: the plain average, and 16 bits on the wire. */
+ * Hooks of one round: the plain average, and 16-bit compression. */
 #include "ht/comm_hooks.h"
 #include "ht/arithmetics.h"
 

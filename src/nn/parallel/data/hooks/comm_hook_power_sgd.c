@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * PowerSGD: one step of power iteration per gradient. With M_k the gradient of rank k (n x m) plus
- * what was left out of it in the step before:
- *
- *     round 0   P_k = M_k Q             P = sum of P_k
- *     round 1   P orthonormal, Q_k = M_k' P      Q = mean of Q_k
- *     round 2   M = P Q', for all ranks; left out: M_k - M
- *
+ * PowerSGD: one step of power iteration for each gradient. M_k is the gradient of rank k (n x m)
+ * plus the part that was left out of it in the step before:
+ *     round 0   P_k = M_k Q; P = sum of P_k;
+ *     round 1   P orthonormal; Q_k = M_k' P; Q = mean of Q_k;
+ *     round 2   M = P Q', for all ranks; left out: M_k - M.
  * (n + m) r elements travel instead of n m. P and Q of a bucket lie one after another, so that each
- * is one sum; gradients that are not compressed travel whole in round 0. */
+ * is one sum. Gradients that are not compressed travel in round 0, uncompressed. */
 #include "core/ops/ops.h"
 #include "nn/parallel/data/reducer/comm_hook.h"
 #include "nn/parallel/data/hooks/orthonormal.h"

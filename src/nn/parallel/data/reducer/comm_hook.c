@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a bucket goes through the rounds of a hook. Each round has an exchange of its own, for all
- * ranks must start the sums of one exchange in the same order, and how far a bucket has come
- * differs between ranks: a bucket enters a round only after those posted before it, on the same
- * communicator, have entered it or are finished. So the order within a round is that of posting,
- * while the rounds of different buckets overlap. */
+ * How a bucket passes through the rounds of a hook. All ranks must start the sums of one exchange
+ * in the same order, and the progress of a bucket differs between ranks. So each round has an
+ * exchange of its own. A bucket enters a round only after earlier buckets on the same communicator
+ * have entered it or are finished. So the order within a round is the order of posting, while the
+ * rounds of different buckets overlap. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 
 #include "core/timeline/timeline.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a hook may ask of a bucket. */
+ * The functions of a bucket that a hook may call. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 
 static const ht_bucket *inside(const ht_grad_bucket *bucket)

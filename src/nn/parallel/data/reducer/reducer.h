@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reducer: averages gradients over ranks, and updates parameters when it is their turn. Every
- * data-parallel wrapper is made of one.
+ * The reducer: averages gradients over ranks, and updates parameters when their turn comes. Every
+ * data-parallel wrapper uses one.
  *
- * Gradients lie in buckets (reducer_bucket.c). A backward pass fills them; a bucket whose
+ * Gradients lie in buckets (reducer_bucket.c). A backward pass fills them. A bucket whose
  * parameters are all ready is posted, in the same order on all ranks (reducer_pass.c). step()
- * either waits for all and updates, or only marks parameters due; then whoever needs a parameter
- * first waits for its bucket and updates it (reducer_update.c).
- *
+ * either waits for all buckets and updates, or only marks parameters due. In the latter case the
+ * first user of a parameter waits for its bucket and updates it (reducer_update.c).
  *     IDLE -> ACCUMULATING -> IN_FLIGHT -> REDUCED -> APPLIED -> ACCUMULATING ...
- *
- * Which parameters a pass need not wait for: reducer_unused.c. The error where one is missing:
- * reducer_report.c. */
+ * reducer_unused.c decides which parameters a pass need not wait for. reducer_report.c makes the
+ * error if one is missing. */
 #ifndef HT_NN_PARALLEL_DATA_REDUCER_REDUCER_H
 #define HT_NN_PARALLEL_DATA_REDUCER_REDUCER_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters lie apart. Two of them on one memory would have two updates of it, which wait for
- * averages that come in another order on every rank, and round in that order. So it is looked at
- * when they are wrapped, and whenever one of them is to lie elsewhere from then on. */
+ * Checks that parameters do not share memory. Two parameters on one memory would have two updates
+ * of it. The updates wait for averages that come in another order on every rank, and round in that
+ * order. The check runs when parameters are wrapped, and whenever one of them is to get other
+ * memory later. */
 #include <stdlib.h>
 
 #include "nn/module/module.h"

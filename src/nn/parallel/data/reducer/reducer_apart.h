@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters lie apart. */
+ * Checks that parameters do not share memory. */
 #ifndef HT_NN_PARALLEL_DATA_REDUCER_REDUCER_APART_H
 #define HT_NN_PARALLEL_DATA_REDUCER_REDUCER_APART_H
 

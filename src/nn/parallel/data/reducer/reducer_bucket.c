@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Buckets: flat memory of one dtype and device, in which gradients lie one after another in about
- * the order in which they become ready, behind one flag for each and one for the pass. Flags are
- * summed along with the gradients, and come first: where the sum is 0, no rank had one. */
+ * Buckets: flat memory of one dtype and device. Gradients lie in it one after another, in about the
+ * order in which they become ready. Before them come flags, one for each gradient and one for the
+ * pass. Flags are summed together with the gradients, and first: a sum of 0 tells that no rank had
+ * the gradient. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 #include "core/base/environment.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reducer's first failure, and what a rank will tell the others of it. */
+ * The reducer's first failure, and the report of it that a rank sends to the others. */
 #include "core/base/base.h"
 #include "nn/parallel/data/reducer/reducer.h"
 

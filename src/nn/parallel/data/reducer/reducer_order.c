@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whose turn it is to start exchanges. All ranks start the same operations of one exchange in the
- * same order; but a pass starts some of them late, for its buckets wait for the sum of the weights,
- * and wrappers of one communicator share its exchange. So passes queue up in the order in which
- * they began, and only the first one of each exchange starts anything.
+ * The order in which passes start exchanges. All ranks start the same operations of one exchange in
+ * the same order. But a pass starts some of them late, because its buckets wait for the sum of the
+ * weights, and wrappers of one communicator share its exchange. So passes queue up in the order in
+ * which they began, and only the first one of each exchange starts operations.
  *
- * A rank that waits for something else (a barrier, a value to print) serves the queue meanwhile:
- * what it waits for may be a rank that waits for what this one has not started. */
+ * A rank that waits for something else (a barrier, a value to print) serves the queue meanwhile.
+ * Otherwise it might wait for a rank that waits for an operation that this rank has not started. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 
 static ht_reducer *first; /* in the queue */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a backward pass starts, in order: its head, then its buckets as they become ready.
+ * Starts the messages of a backward pass in order: its head, then its buckets when they become
+ * ready.
  *
- * The weights of the ranks travel first, in a message of their own, the head of the pass. Until
- * their sum is known no bucket is posted, for the sum is what divides it; that delays nothing,
+ * The weights of the ranks travel first, in a message of their own, the head of the pass. No bucket
+ * is posted before their sum is known, because gradients are divided by it. That delays nothing,
  * since no sum of gradients can be complete before every rank has begun its pass either. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 

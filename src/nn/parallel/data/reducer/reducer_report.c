@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Passes that cannot be completed, because parameters have no gradient, or a rank's loss or
- * backward pass has failed: what the flags in the buckets say becomes an error with names, the same
- * on all ranks.
+ * backward pass has failed. The flags in the buckets become an error with names, the same on all
+ * ranks.
  *
- * Each rank sends a report once the sums of the pass have come and tell it to, wherever it happens
- * to wait then: for an average, or for something else that another rank keeps from it until that
- * rank has the reports of all. Reports of one communicator go in the order of the passes. */
+ * Each rank sends a report when the sums of the pass have arrived and ask for it. It does so in any
+ * wait: for an average, or for a message that another rank sends only after it has the reports of
+ * all. Reports of one communicator are sent in the order of the passes. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Buckets on devices. Gradients that the host cannot reach are copied to memory of the exchange
- * when their bucket is complete, and their average is copied back when it has come, both in the
- * order of the device's work; nobody waits for either. Flags lie on the host alone. Where the host
- * can reach gradients, they are exchanged where they lie. */
+ * when their bucket is complete. Their average is copied back when it has arrived. Both copies
+ * follow the order of the device's work, and no thread waits for them. Flags lie on the host alone.
+ * Gradients that the host can reach are exchanged in place. */
 #include "nn/parallel/data/reducer/reducer.h"
 
 ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes)

@@ -2,8 +2,8 @@
  *
  * Parameters without a gradient. By default each one is an error that names it. With
  * find_unused_parameters the graph of a forward pass tells which to expect, with static_graph the
- * first pass does. What a rank says of a parameter travels as its flag in the bucket, so that all
- * ranks see an error in the same step, at no cost to the steps without one. */
+ * first pass does. A rank's flag in the bucket tells the others about a parameter. So all ranks see
+ * an error in the same step, without a cost for steps without an error. */
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/reducer/reducer.h"
 

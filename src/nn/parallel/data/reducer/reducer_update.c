@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Updates: at once, or when a parameter's turn comes. While a gradient's average is on the way, or
- * its update is due, guards lie over the memory of all that it will change, so that whoever gets at
- * it, by whatever handle, finds it settled. */
+ * its update is due, guards protect all memory that the update will change. So every access to it,
+ * by any handle, waits for the update. */
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/reducer/reducer.h"
 

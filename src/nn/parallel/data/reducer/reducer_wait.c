@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Averages arrive: a bucket is awaited, and its gradients are means over the ranks from then on. */
+ * Waits for the average of a bucket; then its gradients become the mean of all ranks' gradients. */
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/reducer/comm_hook.h"
 
