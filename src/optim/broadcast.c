@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One rank's optimizer state for all ranks, so that wrapped training goes on alike everywhere. */
+ * Broadcasts one rank's optimizer state, so that wrapped training continues in the same way on all
+ * ranks. */
 #include "core/collective/collective.h"
 #include "optim/optim.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gradient clipping: one pass over the gradients for their norm, and one that scales them where it
- * is needed. */
+ * Gradient clipping: one pass over the gradients for their norm, and one that scales them if
+ * necessary. */
 #include <math.h>
 
 #include "core/ops/drivers/drivers.h"

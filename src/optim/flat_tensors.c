@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors side by side in one piece of memory. They are copied in pieces where there is nothing to
- * convert, else whole, by a view of each: whatever the strides and dtypes. */
+ * Copies tensors to one contiguous piece of memory and back. Tensors without a conversion are
+ * copied in pieces, others by a view of each. Strides and dtypes may be any. */
 #include "core/ops/ops.h"
 #include "optim/flat_tensors.h"
 

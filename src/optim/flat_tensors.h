@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors of any shapes and strides, one after the other in one piece of memory: what travels where
- * parameters are averaged. */
+ * Tensors of any shapes and strides, one after another in one piece of memory: the message of an
+ * average of parameters. */
 #ifndef HT_OPTIM_FLAT_TENSORS_H
 #define HT_OPTIM_FLAT_TENSORS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of optimizers: the row that makes one (a file each), the state of a parameter, and how
- * a data-parallel wrapper takes over step(). */
+ * The inside of optimizers: the row that defines one (a file each), the state of a parameter, and
+ * how a data-parallel wrapper replaces step(). */
 #ifndef HT_OPTIM_OPTIM_H
 #define HT_OPTIM_OPTIM_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all optimizers share: step and zero_grad, their parameters and counters. */
+ * Shared parts of all optimizers: step and zero_grad, their parameters and counters. */
 #include "core/tensor/graph.h"
 #include "optim/optim.h"
 

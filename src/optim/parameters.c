@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which parameters an optimizer has. */
+ * The list of parameters of an optimizer. */
 #include "optim/optim.h"
 
 int ht__optimizer_find(const ht_optimizer *optimizer, const ht_tensor *parameter)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * An optimizer as text: its groups, and what each of their settings is. */
+ * An optimizer as text: its groups and their settings. */
 #include "optim/optim.h"
 
 #include <stdio.h>

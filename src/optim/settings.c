@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hyperparameters by name, from the table of each optimizer: their ranges, and what states say of
- * them. */
+ * Hyperparameters by name, from the table of each optimizer: their ranges, and their entries in
+ * states. */
 #include "optim/optim.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The state of optimizers as values, to keep and to go on from: torch's state_dict. Everything of a
- * state is checked before anything of the optimizer changes. */
+ * The state of optimizers as values, for saving and resuming: torch's state_dict. All of a state is
+ * checked before the optimizer changes. */
 #include "optim/optim.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adam: m and v are running means of g and g^2, both corrected for starting at zero;
- * p -= lr m' / (sqrt(v') + eps). AdamW is Adam whose weight decay stays out of the running means:
- * p *= 1 - lr weight_decay comes first. */
+ * Adam: m and v are running means of g and g^2, both corrected for starting at zero; p -= lr m' /
+ * (sqrt(v') + eps). AdamW keeps weight decay out of the running means: p *= 1 - lr weight_decay
+ * comes first. */
 #include "ht/kernels/optim.h"
 #include "optim/optim.h"
 

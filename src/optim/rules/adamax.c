@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adamax: m is a running mean of g, corrected for starting at zero, u the greater of beta2 u and
+ * Adamax: m is a running mean of g, corrected for starting at zero; u is the greater of beta2 u and
  * |g| + eps; p -= lr m' / u. */
 #include "ht/kernels/optim.h"
 #include "optim/optim.h"

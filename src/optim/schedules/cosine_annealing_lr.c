@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Half a cosine from the first learning rate down to eta_min in t_max epochs, then up again, and so
- * on. */
+ * Half a cosine from the first learning rate down to eta_min in t_max epochs, then up again; this
+ * is repeated. */
 #include "optim/optim.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Half a cosine from the first learning rate down to eta_min, again and again, each time t_mult
- * times as long. */
+ * Half a cosine from the first learning rate down to eta_min, then a restart. Each period is t_mult
+ * times as long as the one before. */
 #include "optim/optim.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The learning rate up from base_lr to max_lr and down again, cycle after cycle, and the momentum
- * the other way round (Smith 2017). */
+ * in the opposite direction (Smith 2017). */
 #include "optim/optim.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The momentum of an optimizer, or beta1 in its place, as a hyperparameter that schedules set. */
+ * The momentum of an optimizer, or its beta1 instead, in the form of a hyperparameter that
+ * schedules set. */
 #include "optim/optim.h"
 
 #include <string.h>

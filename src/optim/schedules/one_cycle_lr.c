@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One cycle over a whole training: the learning rate up to max_lr and down to far below where it
- * began, and the momentum the other way round (Smith and Topin 2018). */
+ * One cycle over a complete training. The learning rate rises to max_lr and falls to far below its
+ * first value; the momentum moves in the opposite direction (Smith and Topin 2018). */
 #include "optim/optim.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all schedules share: the optimizer, the epoch, and their state. */
+ * Shared parts of all schedules: the optimizer, the epoch, and their state. */
 #include <math.h>
 
 #include "optim/optim.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The state of schedules as values, to keep and to go on from: torch's state_dict, without what is
- * the optimizer's. */
+ * The state of schedules as values, for saving and resuming: torch's state_dict, without the
+ * optimizer's values. */
 #include <math.h>
 
 #include "optim/optim.h"

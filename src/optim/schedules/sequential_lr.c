@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Schedules one after another, and schedules of which each is stepped every time. */
+ * Schedules one after another, and several schedules that are all stepped each time. */
 #include "optim/optim.h"
 
 #include <string.h>
