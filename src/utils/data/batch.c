@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tensors of one batch: raw rows, and what the transform makes of them. All of them are made
- * and released by the reading thread, so that headers return to the free list they came from. */
+ * The tensors of one batch: raw rows, and the results of the transform. The reading thread makes
+ * and releases all of them, so that headers return to the free list from which they came. */
 #include "ht/autograd.h"
 #include "utils/data/data.h"
 

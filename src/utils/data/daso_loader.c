@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The length of DASO's epochs as a loader has it; here, for optimizers know no loaders. */
+ * Sets the length of DASO's epochs from a loader. It lies here because optimizers do not know
+ * loaders. */
 #include "utils/data/data.h"
 #include "nn/parallel/daso/daso.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The structs of datasets and loaders, for src/utils/data. Order of the parts, each using the one
- * before: dataset (a file's arrays), source (open handles), order (random permutations), deal (who
- * reads what), plan and window (rows in memory), reader (the rows of an epoch, one batch after
- * another), dataloader (ring, thread and the caller's side). */
+ * before:
+ * - dataset: a file's arrays; source: open handles; order: random permutations; deal: which rank
+ *   reads which rows;
+ * - plan and window: rows in memory; reader: the rows of an epoch, one batch after another;
+ * - dataloader: ring, thread and the caller's side. */
 #ifndef HT_UTILS_DATA_DATA_H
 #define HT_UTILS_DATA_DATA_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loader as the program sees it: options, epochs, batches, and how errors reach all ranks. */
+ * The public side of the loader: options, epochs, batches, and how errors reach all ranks. */
 #include "utils/data/data.h"
 
 #include "core/base/environment.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a loader is in its epochs, as a value, and back: also on another number of ranks. */
+ * The position of a loader in its epochs: saved as a value, and restored, also on another number of
+ * ranks. */
 #include "core/ops/ops.h"
 #include "utils/data/data.h"
 

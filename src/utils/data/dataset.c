@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Datasets: arrays of equal length in an HDF5 file, checked when they are named. */
+ * Datasets: arrays of equal length in an HDF5 file, checked when they are opened. */
 #include "utils/data/data.h"
 
 #define UNIT_BYTES (256 << 10)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who reads which rows of an epoch. At its start each rank has a shard. What is left when it is
- * interrupted can be dealt out again to any number of ranks: the remainders of all shards in a row,
- * cut into equal runs. */
+ * Which rank reads which rows of an epoch. At its start each rank has a shard. The rest of an
+ * interrupted epoch can be dealt out again to any number of ranks: the remainders of all shards are
+ * concatenated and cut into equal runs. */
 #include "utils/data/data.h"
 
 #include <string.h>

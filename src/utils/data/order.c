@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random orders by counter: Philox 4x32-10 (Salmon et al., SC 2011) keyed by the seed, its counter
- * made of what is permuted, so that any epoch's order can be had without the ones before. */
+ * Random orders by counter: Philox 4x32-10 (Salmon et al., SC 2011), keyed by the seed. Its counter
+ * is made of epoch, rank and stream, so that the order of any epoch can be computed without the
+ * ones before. */
 #include "backends/cpu/random/philox.h"
 #include "utils/data/data.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a shard is cut into windows and units. A shard that fits into the window stays in memory; of
- * a longer one two windows of half the size are held. */
+ * Divides a shard into windows and units. A shard that fits into the window stays in memory; for a
+ * longer one there are two windows of half the size. */
 #include "utils/data/data.h"
 
 #define SEQUENTIAL_BYTES (INT64_C(16) << 20) /* no need to hold more without shuffling */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rows of this rank's parts in the order of an epoch, one batch after another. A shard that
- * fits into the window stays in memory and is read once. Of a longer one two windows of half the
- * size are held: batches come from one while the other is read, a little between any two batches.
- */
+ * fits into the window stays in memory and is read once. For a longer one there are two windows of
+ * half the size: batches come from one while the other is read, a little between any two
+ * batches. */
 #include "utils/data/data.h"
 
 #include "core/timeline/timeline.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A bounded ring of batches between the reading thread and the program. Batch k lives in slot
- * k mod size; the program holds at most the oldest, the thread fills the one after the newest. No
- * polling: each side waits on its condition. Without a thread the batch is made when asked for. */
+ * A bounded ring of batches between the reading thread and the program. Batch k lives in slot k mod
+ * size. The program has at most the oldest, and the thread fills the one after the newest. Each
+ * side waits on its condition, without polling. Without a thread the batch is made when it is
+ * requested. */
 #include "utils/data/data.h"
 
 #include "core/timeline/timeline.h"

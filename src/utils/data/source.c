@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A reader's own handles on a dataset's file: default driver, independent reads, HDF5's lock held
- * for one unit at a time so that several readers can take turns. */
+ * A reader's own handles on a dataset's file: default driver, independent reads. HDF5's lock is
+ * taken for one unit at a time so that several readers can take turns. */
 #include "utils/data/data.h"
 
 #include <sys/stat.h>

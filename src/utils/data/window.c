@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A window: consecutive units of the epoch's order, read whole and permuted as one. Its memory is
- * taken once and used for every window that follows. */
+ * A window: consecutive units of the epoch's order, read completely and permuted together. Its
+ * memory is allocated once and used for all later windows. */
 #include "utils/data/data.h"
 
 static int64_t window_capacity(const ht__plan *plan)

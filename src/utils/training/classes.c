@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Metrics of classification: accuracy among the k best, and the confusion matrix; sums of integers,
+ * Metrics of classification: top-k accuracy and the confusion matrix. They are sums of integers,
  * which are exact. */
 #include <inttypes.h>
 #include <math.h>

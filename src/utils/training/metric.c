@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of a metric: made, filled, computed; and an error in between, which one rank may have
- * seen alone. */
+ * The life of a metric: made, filled, computed. Errors in between may have occurred on one rank
+ * only. */
 #include "utils/training/metric.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all metrics share: sums of integers that are added over the ranks, and a row that says how
- * they are filled and read. */
+ * Shared parts of all metrics: sums of integers that are added over the ranks, and a row that
+ * defines how they are filled and read. */
 #ifndef HT_UTILS_TRAINING_METRIC_H
 #define HT_UTILS_TRAINING_METRIC_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a metric has seen, as a value, so that a run that is interrupted within an epoch counts all
- * of it. Integers are added up: whoever has them, the sum is the same. Moments keep the rank that
- * they are of, for the order in which they are merged decides on their last bits. */
+ * The values that a metric has seen, in a state, so that a run that is interrupted within an epoch
+ * counts all of it. Integers are added up: their sum does not depend on the ranks. Moments keep the
+ * rank that they come from, because the order in which they are merged decides their last bits. */
 #include <math.h>
 #include <string.h>
 

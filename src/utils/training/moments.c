@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Means of losses, and mean and variance of a stream: sums of one batch merged with those before,
- * then those of the ranks in rank order, so that all ranks have the same bits. */
+ * Means of losses, and mean and variance of a stream. The sums of one batch are merged with those
+ * before, then with those of other ranks in rank order, so that all ranks have the same bits. */
 #include <math.h>
 
 #include "ht/statistics.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The record of a run: takes rows, and has rank 0 write them at once. */
+ * The record of a run: takes rows, and lets rank 0 write them at once. */
 #include "core/tensor/tensor.h"
 #include "core/io/files/file.h"
 #include "core/base/number.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The record of a run: columns and the rows so far, and those who write them. */
+ * The record of a run: columns, the rows so far, and their writers. */
 #ifndef HT_UTILS_TRAINING_RUN_LOG_H
 #define HT_UTILS_TRAINING_RUN_LOG_H
 

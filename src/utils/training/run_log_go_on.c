@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run that goes on with the files of the one before it: the same columns, and each row once. */
+ * Resumes a run with the files of the one before it: the same columns, and each row once. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
