@@ -19,8 +19,8 @@ ht_status ht__optim_check_state(const char *what, const ht_value *state,
             ? ht__value_whole(value, &count)
             : ht_value_get_kind(value) == HT_VALUE_NUMBER && !isnan(ht_value_as_number(value)))
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no %snumber \"%s\"%s", what,
-                   number->counts ? "whole " : "", number->name,
+    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no %s \"%s\"%s", what,
+                   number->counts ? "integer" : "number", number->name,
                    number->counts ? " of 0 or more" : "");
 }
 
@@ -195,8 +195,9 @@ static ht_status check_entry(const ht_optimizer *optimizer, const ht_value *stat
     ht_status status = check_number(map, "step", 1e15, "parameter", index);
 
     if (status == HT_SUCCESS && !ht__value_whole(ht_value_get(map, "step"), &steps))
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"step\" of parameter %d is %g, no whole number",
-                       what, index, number(map, "step"));
+        return HT_FAIL(NULL, HT_ERR_FORMAT,
+                       "%s: \"step\" of parameter %d is %g, expected an integer", what, index,
+                       number(map, "step"));
     if (status != HT_SUCCESS || number(map, "step") == 0)
         return status;
     status = read_group(optimizer, state, optimizer->entries[index].group, &group);
@@ -218,7 +219,7 @@ static ht_status check_kind(const ht_optimizer *optimizer, const ht_value *state
 
     if (ht_value_get_kind(name) != HT_VALUE_MAP || ht_value_count(name) != 1)
         return HT_FAIL(NULL, HT_ERR_FORMAT,
-                       "%s: this is no optimizer's state: it has no \"optimizer\"", what);
+                       "%s: this is not the state of an optimizer: it has no \"optimizer\"", what);
     if (strcmp(ht_value_key(name, 0), optimizer->type->name) != 0)
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state is of %s, the optimizer is %s", what,
                        ht_value_key(name, 0), optimizer->type->name);

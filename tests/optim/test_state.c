@@ -138,7 +138,7 @@ static void test_states_that_do_not_fit(void **state)
     ht_optim_adam_add_param_group(grouped, ht_value_tensors(1, &q), 0.1, NULL);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_refused(adamw, good, "the state is of Adam, the optimizer is AdamW");
-    assert_refused(adam, ht_value_map(), "this is no optimizer's state");
+    assert_refused(adam, ht_value_map(), "this is not the state of an optimizer");
     assert_refused(grouped, good, "the state has 1 groups, the optimizer 2");
     assert_refused(pair, good, "group 0 has 1 parameters, the optimizer's 2");
     assert_refused(turned, good, "\"exp_avg\" of parameter 0 is (2, 3), the parameter is (3, 2)");

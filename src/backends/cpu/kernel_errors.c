@@ -9,7 +9,8 @@
 
 int ht__kernel_bad_dtype(const char *what, ht_dtype dtype)
 {
-    return (int)ht__error_set(HT_ERR_DTYPE, "%s: there is no %s kernel on the cpu", what,
+    return (int)ht__error_set(HT_ERR_DTYPE,
+                              "%s: dtype is %s, expected one with a kernel on the cpu", what,
                               ht_dtype_name(dtype));
 }
 

@@ -28,14 +28,14 @@
     X(HT_LEAK_CHECK, FLAG, "0|1")                          \
     X(HT_LOG, CHOICE, "error|warn|info|debug")             \
     X(HT_PROGRESS_THREAD, FLAG, "0|1")                     \
-    X(HT_RANKS_PER_NODE, COUNT, "a whole number from 1")   \
+    X(HT_RANKS_PER_NODE, COUNT, "an integer from 1")       \
     X(HT_RESUME_JOB, TEXT, "what ht-run writes")           \
     X(HT_SIMD, CHOICE, "baseline|avx2|avx512")             \
     X(HT_TIMELINE, TEXT, "a file")                         \
     X(HT_TIMEOUT, NUMBER, "a number of seconds from 0")    \
     X(OMPI_COMM_WORLD_RANK, TEXT, "what mpirun writes")    \
     X(OMPI_MCA_osc_sm_backing_directory, TEXT, "a folder") \
-    X(OMP_NUM_THREADS, TEXT, "a whole number from 1")
+    X(OMP_NUM_THREADS, TEXT, "an integer from 1")
 
 typedef enum ht_env {
 #define HT_ENV_ROW(name, kind, allowed) HT_ENV_##name,

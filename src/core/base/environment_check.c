@@ -66,10 +66,10 @@ static void warn_of_name(const char *name, size_t length)
             return;
     }
     if (nearest <= 2)
-        ht_log_write0(HT_LOG_WARN, "%.*s is no variable of libht: %s is", (int)length, name,
+        ht_log_write0(HT_LOG_WARN, "%.*s is not a variable of libht, but %s is", (int)length, name,
                       ht__env_name((ht_env)best));
     else
-        ht_log_write0(HT_LOG_WARN, "%.*s is no variable of libht", (int)length, name);
+        ht_log_write0(HT_LOG_WARN, "%.*s is not a variable of libht", (int)length, name);
 }
 
 void ht__env_check(void)

@@ -53,7 +53,7 @@ bool ht__check_root(const ht_check *check, int root)
 {
     if (root >= 0 && root < check->comm->size)
         return true;
-    ht__check_failed(check, HT_ERR_ARGUMENT, "root %s is no rank of a communicator of %d",
+    ht__check_failed(check, HT_ERR_ARGUMENT, "root is %s, expected a rank of a communicator of %d",
                      ht__int_str(root), check->comm->size);
     return false;
 }
@@ -99,7 +99,8 @@ bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tenso
         same = a->lshape[i] == b->lshape[i];
     if (same)
         return true;
-    ht__check_failed(check, HT_ERR_SHAPE, "parts %s and whole %s may differ in dimension 0 only",
+    ht__check_failed(check, HT_ERR_SHAPE,
+                     "a part is %s and the complete tensor %s; they may differ in dimension 0 only",
                      ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
     return false;
 }

@@ -51,8 +51,8 @@ static ht_status compare_records(const char *what, ht_comm *comm, const int64_t 
 
         if (whole >= 0 && whole != total)
             return HT_FAIL(comm, HT_ERR_SHAPE,
-                           "%s: the parts have %" PRId64 " elements together, the whole on rank %d "
-                           "has %" PRId64,
+                           "%s: the parts together have %" PRId64
+                           " elements, the complete tensor on rank %d has %" PRId64,
                            what, total, r, whole);
     }
     return HT_SUCCESS;

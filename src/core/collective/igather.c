@@ -51,17 +51,17 @@ static bool division_right(const ht_check *check, const ht_call *call, const ht_
     int64_t mine = rows_of(check->comm, call, check->comm->rank);
 
     if (part->body->lshape[0] != mine) {
-        ht__check_failed(
-            check, HT_ERR_SHAPE,
-            "this rank's part has %" PRId64 " rows where %s %" PRId64
-            " (the call that waits takes any)",
-            part->body->lshape[0],
-            call->counts != NULL ? "its count is" : "an even division of the whole gives", mine);
+        ht__check_failed(check, HT_ERR_SHAPE,
+                         "this rank's part has %" PRId64 " rows where %s %" PRId64
+                         " (the call that waits takes any)",
+                         part->body->lshape[0],
+                         call->counts != NULL ? "its count is" : "an even division gives", mine);
         return false;
     }
     if (whole == NULL || whole->body->lshape[0] == call->rows)
         return true;
-    ht__check_failed(check, HT_ERR_SHAPE, "the whole has %" PRId64 " rows, its parts have %" PRId64,
+    ht__check_failed(check, HT_ERR_SHAPE,
+                     "the complete tensor has %" PRId64 " rows, its parts have %" PRId64,
                      whole->body->lshape[0], call->rows);
     return false;
 }

@@ -9,7 +9,8 @@ static bool valid(const ht_check *check, const ht_tensor *buffer, int peer, int 
     if (!ht__check_operand(check, "buffer", buffer))
         return false;
     if (peer < 0 || peer >= check->comm->size) {
-        ht__check_failed(check, HT_ERR_ARGUMENT, "there is no rank %s in a communicator of %d",
+        ht__check_failed(check, HT_ERR_ARGUMENT,
+                         "the other rank is %s, expected a rank of a communicator of %d",
                          ht__int_str(peer), check->comm->size);
         return false;
     }

@@ -312,7 +312,8 @@ ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "ht_comm_set_errhandler: the ranks pass different handlers");
     if (handler != HT_ERRORS_ABORT && handler != HT_ERRORS_RETURN)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_comm_set_errhandler: there is no handler %d",
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_comm_set_errhandler: handler is %d, expected an ht_errhandler",
                        (int)handler);
     comm->handler = handler;
     return HT_SUCCESS;

@@ -97,8 +97,7 @@ static ht_device *get(const char *name)
 
     if (name == NULL || !parse_name(name, backend_name, &index)) {
         ht__error_set(HT_ERR_ARGUMENT,
-                      "ht_device_get: '%s' is no device name: expected cpu, cpu:1, "
-                      "cuda:0 or the like",
+                      "ht_device_get: name is '%s', expected cpu, cpu:1, cuda:0 or the like",
                       name != NULL ? name : "(null)");
         return NULL;
     }

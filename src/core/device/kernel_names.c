@@ -58,7 +58,7 @@ int ht__kernel_add(ht_driver *driver, ht_kernel kernel, ht_dtype dtype, ht_kerne
 {
     if (kernel < 0 || kernel >= HT_KERNEL_LIMIT || names[kernel] == NULL || dtype < 0 ||
         dtype >= HT_DTYPE_COUNT)
-        return (int)ht__error_set(HT_ERR_ARGUMENT, "backend %s: there is no kernel %d of dtype %d",
+        return (int)ht__error_set(HT_ERR_ARGUMENT, "backend %s: kernel %d or dtype %d is invalid",
                                   driver->backend.name, kernel, (int)dtype);
     if (driver->closed)
         return (int)ht__error_set(HT_ERR_STATE, "backend %s: kernel %s comes too late",

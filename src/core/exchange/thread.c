@@ -82,8 +82,8 @@ void ht__thread_start(ht_move_fn *move_all)
         return;
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE) {
-        ht_log_write0(HT_LOG_WARN, "HT_PROGRESS_THREAD=1: MPI was not initialised with "
-                                   "MPI_THREAD_MULTIPLE, there is no progress thread");
+        ht_log_write0(HT_LOG_WARN, "HT_PROGRESS_THREAD=1: no progress thread, because MPI was not "
+                                   "initialised with MPI_THREAD_MULTIPLE");
         return;
     }
     stopping = false;

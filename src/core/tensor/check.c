@@ -26,7 +26,7 @@ static bool fail_number(const char *what, const char *name, const char *other_na
                         const ht_tensor *other)
 {
     HT_FAIL(other->body->comm, HT_ERR_COMM,
-            "%s: %s is a number (ht_scalar), expected a tensor beside %s on %d ranks", what, name,
+            "%s: %s is a number (ht_scalar), expected a tensor like %s on %d ranks", what, name,
             other_name, other->body->comm->size);
     return false;
 }
@@ -115,7 +115,7 @@ bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t sh
         *split += *split < 0 ? ndim : 0;
         return true;
     }
-    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: split %d is no axis of shape %s", what, *split,
+    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: split is %d, expected an axis of shape %s", what, *split,
             ht__shape_str(ndim, shape));
     return false;
 }

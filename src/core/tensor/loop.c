@@ -149,7 +149,8 @@ ht_status ht__number_element(const char *what, const ht_body *x, ht_number value
         return convert_number(what, HT_COMPLEX128, (const double[]){value.real, value.imaginary},
                               dtype, element);
     }
-    return HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: %d is no kind of number", what, (int)value.kind);
+    return HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: invalid ht_number kind %d", what,
+                   (int)value.kind);
 }
 
 /* Operands that are numbers, everywhere the same. */

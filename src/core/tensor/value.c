@@ -144,7 +144,7 @@ ht_status ht_value_append(ht_value *list, ht_value *item)
         HT_IS_NULL(take(list, item), "ht_value_append", "the item"))
         return ht_error_get(NULL);
     if (list->kind != HT_VALUE_LIST)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: the value is no list");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: the value is not a list");
     grow(list);
     list->items[list->count++] = ht_retain(item);
     return HT_SUCCESS;
@@ -172,7 +172,8 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
         HT_IS_NULL(take(map, item), "ht_value_set", "the item"))
         return ht_error_get(NULL);
     if (map->kind != HT_VALUE_MAP)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: the value is no map (key '%s')", key);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: the value is not a map (key '%s')",
+                       key);
     ht_retain(item);
     at = find(map, key);
     if (at >= 0) {

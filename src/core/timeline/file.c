@@ -112,8 +112,7 @@ void ht__timeline_file_open(const char *path, int of_rank, int64_t by, int64_t e
     /* A FIFO without a reader would be waited for. */
     file = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
     if (file < 0) {
-        ht_log_write(HT_LOG_WARN,
-                     "HT_TIMELINE: cannot write %s: %s; there is no trace of this rank", full,
+        ht_log_write(HT_LOG_WARN, "HT_TIMELINE: cannot write %s: %s; this rank has no trace", full,
                      strerror(errno));
         return;
     }

@@ -326,7 +326,7 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
     if (HT_IS_NULL(wrapper, what, "the wrapper") || HT_IS_NULL(state, what, "the state"))
         return ht_error_get(NULL);
     if (!ht__value_whole(count, &losses))
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no whole number \"count\"", what);
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no integer \"count\"", what);
     if (inner == NULL)
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no \"optimizer\"", what);
     scales = wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE;

@@ -15,7 +15,8 @@ static ht_status share(ht_comm *comm, int64_t *batch, ht_batch_policy policy)
     int64_t each = *batch / comm->size, left = *batch % comm->size;
 
     if ((unsigned)policy > HT_BATCH_ROUND_UP)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: there is no batch policy %d", what, (int)policy);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: policy is %d, expected an ht_batch_policy", what,
+                             (int)policy);
     if (left > 0 && policy == HT_BATCH_ROUND_UP && *batch < INT64_MAX - comm->size)
         each++;
     else if (each == 0 && policy == HT_BATCH_ROUND_DOWN)

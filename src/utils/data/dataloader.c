@@ -70,7 +70,8 @@ static ht_status check_options(const ht_dataset *dataset, const ht_dataloader_op
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: io_threads is %d, 0 or 1",
                        options->io_threads);
     if ((unsigned)options->remainder > HT_REMAINDER_PAD)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: there is no remainder policy %d",
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_dataloader_new: remainder is %d, expected an ht_remainder_rule",
                        (int)options->remainder);
     if (options->remainder == HT_REMAINDER_PAD && dataset->rows < comm->size)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,

@@ -159,8 +159,9 @@ static ht_status read_deal(const ht_dataloader *loader, const ht_value *state, h
     deal->parts = ht__alloc((size_t)deal->count * sizeof *deal->parts);
     memcpy(deal->parts, parts, (size_t)deal->count * sizeof *deal->parts);
     if (!is_sound(deal, loader->dataset->rows))
-        return HT_FAIL(comm, HT_ERR_FORMAT, "%s: \"left\" of the state is no division of %lld rows",
-                       loading, (long long)loader->dataset->rows);
+        return HT_FAIL(comm, HT_ERR_FORMAT,
+                       "%s: \"left\" of the state is not a division of %lld rows", loading,
+                       (long long)loader->dataset->rows);
     if (deal->ranks != comm->size)
         ht__deal_again(deal, comm->size);
     return HT_SUCCESS;

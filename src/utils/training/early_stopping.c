@@ -84,8 +84,8 @@ ht_status ht_early_stopping_load_state_dict(ht_early_stopping *stopping, const h
         return ht_error_get(NULL);
     if (ht_value_get_kind(best) != HT_VALUE_NUMBER || !ht__value_whole(waited, &epochs))
         return HT_FAIL(NULL, HT_ERR_FORMAT,
-                       "ht_early_stopping_load_state_dict: the state has no numbers \"best\" and "
-                       "\"waited\", which is whole");
+                       "ht_early_stopping_load_state_dict: the state has no number \"best\" or no "
+                       "integer \"waited\"");
     stopping->best = ht_value_as_number(best);
     stopping->waited = epochs;
     return HT_SUCCESS;

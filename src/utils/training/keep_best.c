@@ -229,7 +229,7 @@ static ht_status check_state(const ht_keep_best *best, const ht_value *state)
     if (good)
         return HT_SUCCESS;
     return HT_FAIL(best->comm, HT_ERR_FORMAT,
-                   "ht_keep_best_load_state_dict: the state is no list of at most %d maps with "
+                   "ht_keep_best_load_state_dict: the state is not a list of at most %d maps with "
                    "\"metric\" and \"epoch\"",
                    best->keep);
 }

@@ -96,8 +96,8 @@ static ht_status check_kind(const ht_metric *metric, const ht_value *state)
     if (HT_IS_NULL(state, loading, "the state"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(name) != HT_VALUE_MAP || ht_value_count(name) != 1)
-        return ht__error_set(HT_ERR_FORMAT, "%s: this is no metric's state: it has no \"metric\"",
-                             loading);
+        return ht__error_set(
+            HT_ERR_FORMAT, "%s: this is not the state of a metric: it has no \"metric\"", loading);
     if (strcmp(ht_value_key(name, 0), metric->type->what) != 0 ||
         ht_value_as_number(ht_value_at(name, 0)) != metric->k)
         return ht__error_set(HT_ERR_FORMAT, "%s: the state is of %s (k %g), the metric %s (k %d)",
@@ -155,7 +155,8 @@ static ht_status read_tensors(const ht_metric *metric, const ht_value *state, ht
         return ht__error_set(HT_ERR_FORMAT, "%s: the state has counts that are NaN or below 0",
                              loading);
     if (!counts_are_whole(metric, (*moments)->body))
-        return ht__error_set(HT_ERR_FORMAT, "%s: the state has counts that are not whole", loading);
+        return ht__error_set(HT_ERR_FORMAT, "%s: the state has counts that are not integers",
+                             loading);
     return HT_SUCCESS;
 }
 

@@ -63,7 +63,7 @@ static ht_status open_one(const char *path, bool append, FILE **file)
     if (path == NULL)
         return HT_SUCCESS;
     if (append && stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return ht__error_set(HT_ERR_IO, "%s: cannot go on with %s: it is no ordinary file",
+        return ht__error_set(HT_ERR_IO, "%s: cannot append to %s: it is not an ordinary file",
                              new_name, path);
     *file = open_plain(path, append);
     if (*file != NULL)
@@ -148,15 +148,14 @@ static ht_status check_row(const ht_run_log *log, const ht_value *row)
     if (HT_IS_NULL(row, add_name, "the row"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(row) != HT_VALUE_MAP || ht_value_count(row) == 0)
-        return HT_FAIL(log->comm, HT_ERR_ARGUMENT, "%s: the row is no map, or an empty one",
-                       add_name);
+        return HT_FAIL(log->comm, HT_ERR_ARGUMENT, "%s: the row is empty or not a map", add_name);
     for (int i = 0; i < ht_value_count(row); i++) {
         const char *name = ht_value_key(row, i);
 
         if (log->names != NULL && find_column(log, name) < 0)
             return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
-                           "%s: \"%s\" is no column: the first row had none of this name", add_name,
-                           name);
+                           "%s: \"%s\" is not a column: the first row had none of this name",
+                           add_name, name);
         if (!is_number(ht_value_at(row, i)))
             return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
                            "%s: \"%s\" is neither a number nor a tensor of one element", add_name,

@@ -96,9 +96,9 @@ static void values_that_may(void **state)
 static void names_that_are_none(void **state)
 {
     (void)state;
-    assert_true(says("HT_TIMOUT", "5", "HT_TIMOUT is no variable of libht: HT_TIMEOUT is"));
-    assert_true(says("HT_LGO", "5", "HT_LGO is no variable of libht: HT_LOG is"));
-    assert_true(says("HT_SOMETHING_ELSE", "5", "HT_SOMETHING_ELSE is no variable of libht\n"));
+    assert_true(says("HT_TIMOUT", "5", "HT_TIMOUT is not a variable of libht, but HT_TIMEOUT is"));
+    assert_true(says("HT_LGO", "5", "HT_LGO is not a variable of libht, but HT_LOG is"));
+    assert_true(says("HT_SOMETHING_ELSE", "5", "HT_SOMETHING_ELSE is not a variable of libht\n"));
     assert_true(is_taken("HT_TEST_ANYTHING", "5"));
     assert_true(is_taken("HT_USER_ANYTHING", "5"));
 }

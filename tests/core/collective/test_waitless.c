@@ -165,7 +165,7 @@ static void test_misuse(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_reduce_scatter(HT_COMM_WORLD, x, ht_narrow(x, 0, 0, 1), HT_OP_SUM),
-                         HT_ERR_SHAPE, "ht_reduce_scatter: the parts have");
+                         HT_ERR_SHAPE, "ht_reduce_scatter: the parts together have");
     HT_TEST_EXPECT_ERROR(ht_reduce_scatter(HT_COMM_WORLD, x, ht_narrow(x, 0, 0, 2), HT_OP_AND),
                          HT_ERR_DTYPE, "ht_reduce_scatter: and is not defined for float32");
 }

@@ -142,7 +142,7 @@ static void test_unknown_handler_is_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_int_equal(ht_comm_set_errhandler(HT_COMM_WORLD, (ht_errhandler)7), HT_ERR_ARGUMENT);
     ht_error_get(&message);
-    assert_string_equal(message, "ht_comm_set_errhandler: there is no handler 7");
+    assert_string_equal(message, "ht_comm_set_errhandler: handler is 7, expected an ht_errhandler");
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }

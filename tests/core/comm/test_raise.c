@@ -77,7 +77,8 @@
     X(ht_value_tensors(1, NULL), "ht_value_tensors: the list of tensors is NULL")               \
     X(ht_parse_losses(ht_value_map(), NULL, NULL), "ht_parse_losses: total is NULL")            \
     X(ht_optimizer_print(NULL, NULL), "ht_optimizer_print: the stream is NULL")                 \
-    X(ht_scalar_ext((ht_number){.kind = (ht_number_kind)9}), "ht_scalar_ext: 9 is no kind")
+    X(ht_scalar_ext((ht_number){.kind = (ht_number_kind)9}),                                    \
+      "ht_scalar_ext: invalid ht_number kind 9")
 
 /* It was returned, the same on every rank, and no result was set. */
 static void expect(const char *text, const ht_tensor *y)

@@ -313,13 +313,13 @@ static void test_misuse(void **state)
         HT_ERR_STATE);
     assert_message("loss number 2, but max_counts is 1");
     assert_int_equal(ht_optim_wrapper_load_state_dict(wrapper, ht_value_map()), HT_ERR_FORMAT);
-    assert_message("the state has no whole number \"count\"");
+    assert_message("the state has no integer \"count\"");
     for (int i = 0; i < 3; i++) {
         ht_value *saved = ht_optim_wrapper_state_dict(wrapper);
 
         ht_value_set(saved, "count", ht_value_number((double[]){NAN, -1, 0.5}[i]));
         assert_int_equal(ht_optim_wrapper_load_state_dict(wrapper, saved), HT_ERR_FORMAT);
-        assert_message("the state has no whole number \"count\"");
+        assert_message("the state has no integer \"count\"");
     }
     ht_release(wrapper);
 

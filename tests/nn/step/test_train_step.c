@@ -269,7 +269,7 @@ static void test_misuse(void **state)
     assert_null(ht_train_step(net, batch(0, 2), wrapper, &unset));
     assert_message("start from ht_step_options_default()");
     assert_null(ht_train_step(net, ht_value_tensor(batch_rows(0, 2)), wrapper, NULL));
-    assert_message("the data are no map");
+    assert_message("the data are not a map");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(wrapper);
     ht_release(sgd);

@@ -376,7 +376,7 @@ static void states_that_do_not_fit(void **state)
     refuse(loader, with(good, "shuffle", ht_value_number(0)),
            "of a loader that does not shuffle, this one does");
     refuse(loader, with(good, "left", ht_value_tensor(bad)),
-           "\"left\" of the state is no division");
+           "\"left\" of the state is not a division");
     refuse(loader, with(good, "seed", ht_value_number(1)), "no int64 tensor \"seed\"");
     refuse(loader, ht_value_map(), "no number \"rows\"");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

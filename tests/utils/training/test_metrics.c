@@ -370,7 +370,7 @@ static void test_goes_on_from_a_state(void **state)
     ht_value_set(map, "moments",
                  ht_value_tensor(ht_full(HT_SHAPE(1, 3), 0.5, HT_FLOAT64, HT_NONE)));
     HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(moments, map), HT_ERR_FORMAT,
-                         "the state has counts that are not whole");
+                         "the state has counts that are not integers");
     ht_release(moments);
     ht_release(again);
     ht_release(matrix);

@@ -242,7 +242,8 @@ static void test_files_stay_what_they_are(void **state)
     HT_TEST_EXPECT_ERROR(ht_run_log_new(&options, HT_COMM_WORLD), HT_ERR_IO,
                          "fifo: No such device");
     options.append = true;
-    HT_TEST_EXPECT_ERROR(ht_run_log_new(&options, HT_COMM_WORLD), HT_ERR_IO, "no ordinary file");
+    HT_TEST_EXPECT_ERROR(ht_run_log_new(&options, HT_COMM_WORLD), HT_ERR_IO,
+                         "not an ordinary file");
     files_remove();
 }
 
@@ -259,7 +260,7 @@ static void test_misuse(void **state)
     ht_run_log_add(log, row(1, 1, 1));
     ht_value_set(more, "lr", ht_value_number(1));
     assert_int_equal(ht_run_log_add(log, more), HT_ERR_ARGUMENT);
-    assert_message("ht_run_log_add: \"lr\" is no column");
+    assert_message("ht_run_log_add: \"lr\" is not a column");
     more = row(2, 1, 1);
     ht_value_set(more, "train_loss", ht_value_list());
     assert_int_equal(ht_run_log_add(log, more), HT_ERR_ARGUMENT);

@@ -90,7 +90,7 @@ static bool is_invertible(const ht_tensor *q, const ht_tensor *r)
     if (ht__rows(r) == ht__columns(r))
         return true;
     HT_FAIL(q->body->comm, HT_ERR_UNSUPPORTED,
-            "ht_qr: there is no gradient of a matrix (%lld, %lld) with more columns than rows",
+            "ht_qr: x is (%lld, %lld), expected at most as many columns as rows for a gradient",
             (long long)ht__rows(q), (long long)ht__columns(r));
     return false;
 }

@@ -177,7 +177,8 @@ static bool check_norm(const fft_job *job, const ht_tensor *x)
 {
     if ((unsigned)job->norm <= HT_FFT_ORTHO)
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %d is no norm", job->what, (int)job->norm);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: norm is %d, expected an ht_fft_norm", job->what,
+            (int)job->norm);
     return false;
 }
 

@@ -192,8 +192,8 @@ static bool check(const ht_quantiles *r, ht_tensor *x, int *axis)
         return false;
     }
     if (r->count < 0 || (unsigned)r->method > HT_NEAREST) {
-        HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: %d numbers q, method %d: there are no such",
-                r->what, r->count, (int)r->method);
+        HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: count %d or method %d is invalid", r->what,
+                r->count, (int)r->method);
         return false;
     }
     if (r->count > 0 && r->q == NULL) {

@@ -76,8 +76,8 @@ static ht_status check_part(const ht_partitioned *from, int split, int r, int64_
     if (right)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_SHAPE,
-                         "%s: part %d is %s from %s on, of rank %d; expected rank %d's, along axis "
-                         "%s from %" PRId64 " on, and all else of the whole, %s",
+                         "%s: part %d is %s from %s on, of rank %d; expected rank %d, along axis "
+                         "%s from %" PRId64 " on, and all of the other axes of %s",
                          from_what, r, ht__shape_str(from->ndim, part->shape),
                          ht__shape_str(from->ndim, part->start), part->location, r,
                          ht__int_str(split), begin, ht__shape_str(from->ndim, from->shape));
@@ -95,8 +95,8 @@ static ht_status check_parts(const ht_partitioned *from, int *split)
     }
     if (status == HT_SUCCESS && *split != HT_NONE && begin != from->shape[*split])
         status = ht__error_set(HT_ERR_SHAPE,
-                               "%s: the parts have length %" PRId64 " along axis %d together, the "
-                               "whole has %" PRId64,
+                               "%s: the parts together have length %" PRId64
+                               " along axis %d, expected %" PRId64,
                                from_what, begin, *split, from->shape[*split]);
     return status;
 }

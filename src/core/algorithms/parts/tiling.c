@@ -213,10 +213,11 @@ static ht_status check_index(const char *what, const ht_tiles *tiles, const int6
         wrapped[i] = index[i] + (index[i] < 0 ? tiles->counts[i] : 0);
         right = wrapped[i] >= 0 && wrapped[i] < tiles->counts[i];
     }
-    return right ? HT_SUCCESS
-                 : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: there is no tile %s in a grid of %s", what,
-                           index != NULL ? ht__shape_str(body->ndim, index) : "NULL",
-                           ht__shape_str(body->ndim, tiles->counts));
+    return right
+               ? HT_SUCCESS
+               : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: index is %s, expected a tile of a grid of %s",
+                         what, index != NULL ? ht__shape_str(body->ndim, index) : "NULL",
+                         ht__shape_str(body->ndim, tiles->counts));
 }
 
 static int owner_of(const ht_tiles *tiles, const int64_t wrapped[])
@@ -285,8 +286,9 @@ ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64_t loca
     if (HT_IS_NULL(tiles, what, "the tiling") || HT_IS_NULL(index, what, "index"))
         return ht_error_get(NULL);
     if (rank < 0 || rank >= tiles->body->comm->size)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: there is no rank %s in a communicator of %d",
-                       what, ht__int_str(rank), tiles->body->comm->size);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: rank is %s, expected a rank of a communicator of %d", what,
+                       ht__int_str(rank), tiles->body->comm->size);
     for (int r = 0; r < rank && tiles->owners != NULL; r++)
         before += ht_tiles_count_of(tiles, tiles->body->split, r);
     for (int i = 0; i < tiles->body->ndim && right; i++) {
@@ -296,7 +298,8 @@ ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64_t loca
         index[i] += i == tiles->body->split ? before : 0;
     }
     return right ? HT_SUCCESS
-                 : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: rank %d has no such tile", what, rank);
+                 : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: index is outside of the tiles of rank %d",
+                           what, rank);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */

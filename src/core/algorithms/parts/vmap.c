@@ -153,8 +153,9 @@ static ht_status settle_out_axis(mapping *m, const int64_t record[RECORD])
     int ndim = (int)record[NDIM] + 1, axis = m->out_axis;
 
     if (axis < -ndim || axis >= ndim)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: out_axis %s is no axis of a result of %d axes",
-                             m->what, ht__int_str(axis), ndim);
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: out_axis is %s, expected an axis of a result of %d axes", m->what,
+                             ht__int_str(axis), ndim);
     m->out_axis = axis < 0 ? axis + ndim : axis;
     return HT_SUCCESS;
 }

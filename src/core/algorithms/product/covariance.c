@@ -43,7 +43,7 @@ static ht_tensor *join(const char *what, ht_tensor *m, ht_tensor *y, bool rowvar
         return NULL;
     if (rows[0]->body->shape[1] != rows[1]->body->shape[1]) {
         HT_FAIL(m->body->comm, HT_ERR_SHAPE,
-                "%s: %" PRId64 " observations of y beside %" PRId64 " of m, expected as many", what,
+                "%s: y has %" PRId64 " observations, expected the number of m, %" PRId64, what,
                 rows[1]->body->shape[1], rows[0]->body->shape[1]);
         return NULL;
     }

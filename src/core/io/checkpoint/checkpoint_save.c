@@ -365,7 +365,7 @@ static ht_status check_arguments(const ht__target *target, const ht_value *state
     if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (state == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the state is no map", target->what);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the state is not a map", target->what);
     if (HT_CHECK_OPTIONS(target->comm, target->what, options, ht_checkpoint_options) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     if (options->keep < 1)

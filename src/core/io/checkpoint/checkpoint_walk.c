@@ -316,8 +316,9 @@ static ht_status check_format(const struct walk *walk, hid_t root)
     if (walk->plain && H5Aexists(root, HT_CHECKPOINT_VERSION) == 0)
         return HT_SUCCESS;
     if (!get_integer(root, HT_CHECKPOINT_VERSION, &format))
-        return ht__error_set(HT_ERR_FORMAT, "%s: %s is no checkpoint: it has no attribute \"%s\"",
-                             what, path, HT_CHECKPOINT_VERSION);
+        return ht__error_set(HT_ERR_FORMAT,
+                             "%s: %s is not a checkpoint: it has no attribute \"%s\"", what, path,
+                             HT_CHECKPOINT_VERSION);
     if (format > 1 && format <= HT_CHECKPOINT_FORMAT && !walk->sealed)
         return damaged(walk, "", "its first bytes are not those of a checkpoint");
     if (format <= HT_CHECKPOINT_FORMAT)

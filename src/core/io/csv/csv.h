@@ -23,7 +23,7 @@ ht_status ht__csv_bad_separator(const char *what, char separator);
 
 /* The field text ... end - 1, without blanks around it, as element `at` of `dtype`, which is none
  * of complex numbers; the character at `end` can be read, and does not go on a number. An empty one
- * is NaN. NULL, or what the field is not: "no number", "out of the range of int8". Exact: the
+ * is NaN. NULL, or what the field is not: "not a number", "out of the range of int8". Exact: the
  * nearest number of the dtype (of 16 bits: of the nearest float64). */
 const char *ht__csv_read(const char *text, const char *end, ht_dtype dtype, void *elements,
                          int64_t at);

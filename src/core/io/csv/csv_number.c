@@ -195,13 +195,13 @@ static bool read_float(const char *text, const char *end, float *value)
 /* An integer, or a decimal number that is one. */
 static const char *read_integer(const char *text, const char *end, ht_dtype dtype, int64_t *value)
 {
-    static const char no_integer[] = "no integer";
+    static const char not_integer[] = "not an integer";
     ht_iinfo range = dtype == HT_BOOL ? (ht_iinfo){.min = 0, .max = 1} : ht_dtype_iinfo(dtype);
     decimal number;
     uint64_t most;
 
     if (!take_decimal(text, end, &number))
-        return text == end ? "empty" : "no number";
+        return text == end ? "empty" : "not a number";
     while (number.exponent < 0 && number.digits != 0 && number.digits % 10 == 0 &&
            number.whole_read) {
         number.digits /= 10;
@@ -210,7 +210,7 @@ static const char *read_integer(const char *text, const char *end, ht_dtype dtyp
     if (number.digits == 0)
         number.exponent = 0;
     if (number.exponent < 0)
-        return no_integer;
+        return not_integer;
     most = number.negative ? (uint64_t) - (range.min + 1) + 1 : (uint64_t)range.max;
     for (; number.exponent > 0 && number.digits <= most; number.exponent--) {
         if (number.digits > most / 10)
@@ -263,12 +263,12 @@ const char *ht__csv_read(const char *text, const char *end, ht_dtype dtype, void
         return store_integer(text, end, dtype, elements, at);
     if (dtype == HT_FLOAT32) {
         if (!is_empty && !read_float(text, end, &narrow))
-            return "no number";
+            return "not a number";
         ((float *)elements)[at] = narrow;
         return NULL;
     }
     if (!is_empty && !read_double(text, end, &value))
-        return "no number";
+        return "not a number";
     if (dtype == HT_FLOAT64)
         ((double *)elements)[at] = value;
     else if (dtype == HT_FLOAT16)

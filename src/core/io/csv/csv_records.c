@@ -64,7 +64,7 @@ static field take_quoted(const ht__csv_job *job, const char *text, const char *e
     if (close < end && *close != job->separator) {
         while (close < end && *close != job->separator)
             close++;
-        return (field){.text = text, .end = close, .why = "no number"};
+        return (field){.text = text, .end = close, .why = "not a number"};
     }
     found.next = close < end ? close + 1 : NULL;
     return found;

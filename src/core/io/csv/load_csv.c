@@ -85,8 +85,8 @@ static ht_status check_arguments(ht__csv_job *job)
     if (job->dtype == HT_DTYPE_OF_FILE)
         job->dtype = HT_FLOAT64;
     if ((unsigned)job->dtype >= HT_DTYPE_COUNT || ht_dtype_is_complex(job->dtype))
-        return ht__error_set(HT_ERR_DTYPE, "%s: %s is no dtype of numbers in a CSV file", job->what,
-                             ht_dtype_name(job->dtype));
+        return ht__error_set(HT_ERR_DTYPE, "%s: dtype is %s, expected one that a CSV file can hold",
+                             job->what, ht_dtype_name(job->dtype));
     if (!ht__csv_separates(job->separator))
         return ht__csv_bad_separator(job->what, job->separator);
     if (job->header_lines < 0)

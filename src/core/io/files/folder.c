@@ -74,8 +74,8 @@ static ht_status look(const char *what, const char *folder, const char *const su
     }
     closedir(open);
     if (files->count == 0)
-        return ht__error_set(HT_ERR_IO, "%s: there is no %s file in the folder %s", what,
-                             suffixes[0], folder);
+        return ht__error_set(HT_ERR_IO, "%s: the folder %s has no %s file", what, folder,
+                             suffixes[0]);
     qsort(files->paths, (size_t)files->count, sizeof *files->paths, in_order);
     return HT_SUCCESS;
 }

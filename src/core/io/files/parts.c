@@ -70,8 +70,9 @@ static ht_status fit(ht__parts *job, int count, const ht__part parts[], int64_t 
 
     memcpy(shape, parts[0].shape, sizeof parts[0].shape);
     if (job->is_folder && (axis < 0 || axis >= ndim))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: there is no axis %s in %s, which has %d",
-                       job->what, ht__int_str(job->axis), parts[0].path, ndim);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "%s: axis is %s, expected one of %s, which has %d axes", job->what,
+                       ht__int_str(job->axis), parts[0].path, ndim);
     job->axis = axis;
     rows = ndim > 0 ? shape[axis] : 0;
     for (int i = 1; i < count; i++) {
@@ -252,9 +253,10 @@ static ht_status check_arguments(const ht__parts *job)
         return ht__error_set(HT_ERR_DTYPE, "%s: dtype is %d, expected one of the list", job->what,
                              (int)job->dtype);
     if (split == HT_LOCAL)
-        return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: HT_LOCAL beside a communicator: pass HT_NONE and HT_COMM_SELF",
-                             job->what);
+        return ht__error_set(
+            HT_ERR_ARGUMENT,
+            "%s: split is HT_LOCAL with a communicator, expected HT_NONE and HT_COMM_SELF",
+            job->what);
     return HT_SUCCESS;
 }
 

@@ -90,7 +90,7 @@ static ht_status check_name(const struct target *target, hid_t file)
     if (there >= 0)
         H5Oclose(there);
     return kind == H5I_DATASET ? HT_SUCCESS
-                               : save_error(target, "what has this name is no data set");
+                               : save_error(target, "the object of this name is not a data set");
 }
 
 /* Under a name of its own, until it is whole; groups are made as needed. */
@@ -367,8 +367,8 @@ static ht_status check_arguments(const char *path, const char *name, const char 
                              mode == NULL ? "NULL" : mode);
     if (!is_name(name))
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "ht_save_hdf5: \"%s\" is no name of a data set: a part of it is "
-                             "empty, or \".\"",
+                             "ht_save_hdf5: name is \"%s\", expected parts that are not empty "
+                             "or \".\"",
                              name);
     return HT_SUCCESS;
 }

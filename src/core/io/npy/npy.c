@@ -92,7 +92,7 @@ static ht_status take_descr(reader *r)
     if (take(r, "["))
         return damaged(r, "its elements are records of several fields, which no dtype can hold");
     if (!take_string(r, text))
-        return damaged(r, "its header has a descr that is no string");
+        return damaged(r, "its header has a descr that is not a string");
     kind = strchr("<>=|", text[0]) != NULL ? text + (text[0] != '\0') : text; /* native without */
     if (strcmp(kind, "?") == 0)
         kind = "b1";
@@ -132,13 +132,13 @@ static ht_status take_shape(reader *r)
     bool comma = false;
 
     if (!take(r, "("))
-        return damaged(r, "its header has a shape that is no tuple");
+        return damaged(r, "its header has a shape that is not a tuple");
     while (!take(r, ")")) {
         char *end;
 
         take(r, ""); /* blanks */
         if (*r->at < '0' || *r->at > '9')
-            return damaged(r, "its header has a shape that is no tuple of lengths");
+            return damaged(r, "its header has a shape that is not a tuple of lengths");
         errno = 0;
         if (ndim == HT_MAX_NDIM)
             return damaged(r, "it has more axes than a tensor can have");
@@ -148,7 +148,7 @@ static ht_status take_shape(reader *r)
         r->at = end;
         comma = take(r, ",");
         if (!comma && *r->at != ')')
-            return damaged(r, "its header has a shape that is no tuple of lengths");
+            return damaged(r, "its header has a shape that is not a tuple of lengths");
     }
     if (ndim == 1 && !comma) /* as in Python */
         return damaged(r, "its header has a shape that is a number in parentheses");
@@ -168,20 +168,20 @@ static ht_status take_dictionary(reader *r)
     char key[64];
 
     if (!take(r, "{"))
-        return damaged(r, "its header is no dictionary");
+        return damaged(r, "its header is not a dictionary");
     while (!take(r, "}")) {
         int i = 0;
         ht_status status;
 
         if (!take_string(r, key) || !take(r, ":"))
-            return damaged(r, "its header is no dictionary");
+            return damaged(r, "its header is not a dictionary");
         while (i < 3 && strcmp(key, entries[i].key) != 0)
             i++;
         status = i < 3 ? entries[i].value(r) : damaged(r, "its header has a key that is unknown");
         if (status != HT_SUCCESS)
             return status;
         if (!take(r, ",") && *r->at != '}')
-            return damaged(r, "its header is no dictionary");
+            return damaged(r, "its header is not a dictionary");
     }
     take(r, ""); /* blanks */
     if (r->at != r->end)
@@ -230,7 +230,7 @@ ht_status ht__npy_read_header(const char *what, int file, ht__part *part)
     char *text;
 
     if (pread(file, front, FRONT, 0) != FRONT || (length = text_length(front, &begin)) == 0)
-        return damaged(&r, "it is no .npy file of version 1.0, 2.0 or 3.0");
+        return damaged(&r, "it is not a .npy file of version 1.0, 2.0 or 3.0");
     if (length > MOST_TEXT)
         return damaged(&r, "its header is too long");
     text = ht__alloc(length + 1);

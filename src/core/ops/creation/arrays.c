@@ -92,7 +92,8 @@ static ht_status check_part(const char *what, const void *data, int ndim, const 
     if (HT_IS_NULL(place->device, what, "the device"))
         return ht_error_get(NULL);
     if ((unsigned)dtype >= HT_DTYPE_COUNT)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: dtype is %d, expected an ht_dtype", what,
+                       (int)dtype);
     if (!ht__check_shape(what, comm, ndim, lshape, &place->split))
         return ht_error_get(NULL);
     if (place->split == HT_NONE)

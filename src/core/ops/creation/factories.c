@@ -89,7 +89,8 @@ static ht_tensor *like_of(const char *what, ht_tensor *x, ht_dtype dtype)
     if (HT_IS_NULL(x, what, "x"))
         return NULL;
     if ((unsigned)dtype >= HT_DTYPE_COUNT) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: dtype is %d, expected an ht_dtype", what,
+                (int)dtype);
         return NULL;
     }
     return ht__empty(what, x->body, dtype);

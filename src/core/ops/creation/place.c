@@ -19,7 +19,8 @@ ht_place ht__place_at(const char *what, int split, ht_device *device, ht_comm *c
         return (ht_place){0};
     if (split == HT_LOCAL) {
         HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "%s: HT_LOCAL beside a communicator: pass HT_NONE and HT_COMM_SELF", what);
+                "%s: split is HT_LOCAL with a communicator, expected HT_NONE and HT_COMM_SELF",
+                what);
         return (ht_place){0};
     }
     return (ht_place){.comm = comm, .device = device, .split = split};
@@ -31,7 +32,8 @@ ht_tensor *ht__new_at(const char *what, int ndim, const int64_t shape[], ht_dtyp
     if (place.comm == NULL)
         return NULL;
     if ((unsigned)dtype >= HT_DTYPE_COUNT) {
-        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: dtype is %d, expected an ht_dtype", what,
+                (int)dtype);
         return NULL;
     }
     if (!ht__check_shape(what, place.comm, ndim, shape, &place.split))

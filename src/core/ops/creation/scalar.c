@@ -58,7 +58,7 @@ ht_tensor *ht_scalar(double value)
 ht_tensor *ht_scalar_ext(ht_number value)
 {
     if ((unsigned)value.kind > HT_NUMBER_COMPLEX) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_scalar_ext: %d is no kind of number", (int)value.kind);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_scalar_ext: invalid ht_number kind %d", (int)value.kind);
         return NULL;
     }
     return ht__number(value);

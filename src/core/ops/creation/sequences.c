@@ -38,7 +38,8 @@ static ht_tensor *write(const char *what, const sequence *s, ht_dtype dtype, ht_
     if (place.comm == NULL)
         return NULL;
     if ((unsigned)dtype >= HT_DTYPE_COUNT) {
-        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: %d is no dtype", what, (int)dtype);
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: dtype is %d, expected an ht_dtype", what,
+                (int)dtype);
         return NULL;
     }
     place.device = ht__device_cpu();

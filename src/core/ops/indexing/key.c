@@ -176,8 +176,8 @@ int ht__key_axes_left(const char *what, const ht_body *x, int count, const ht_in
     if (count < 0)
         HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: a key of %d items", what, count);
     else if (ellipses > 1)
-        HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: the key has %d ellipses, of which one can be told",
-                what, ellipses);
+        HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: the key has %d ellipses, expected at most one", what,
+                ellipses);
     else
         HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: the key has %d indices, x of shape %s has %d axes",
                 what, indices, ht__shape_str(x->ndim, x->shape), x->ndim);

@@ -92,8 +92,7 @@ ht_tensor *ht_nonzero(ht_tensor *x)
     if (HT_IS_NULL(x, what, "x"))
         return NULL;
     if (x->body->ndim == 0) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x has no axes, of which there could be indices",
-                what);
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is a scalar, expected at least one axis", what);
         return NULL;
     }
     places = ht__nonzero(what, x);

@@ -43,7 +43,8 @@ ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype)
     if (HT_IS_NULL(x, "ht_astype", "x") || x->body->dtype == dtype)
         return x;
     if ((unsigned)dtype >= HT_DTYPE_COUNT) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_astype: %d is no dtype", (int)dtype);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_astype: dtype is %d, expected an ht_dtype",
+                (int)dtype);
         return NULL;
     }
     return fill_from("ht_astype", ht__body_new_as("ht_astype", x->body, dtype), x);

@@ -117,10 +117,10 @@ static ht_tensor *fit_weights(const char *what, const ht_tensor *x, int axis, ht
     if (ht__body_same_shape(x->body, w))
         return weights;
     if (axis == HT_NONE || w->ndim != 1 || w->shape[0] != x->body->shape[axis]) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE,
-                "%s: weights of %s beside x of %s, expected its shape, or the length of one axis",
-                what, ht__shape_str(w->ndim, w->shape),
-                ht__shape_str(x->body->ndim, x->body->shape));
+        HT_FAIL(
+            x->body->comm, HT_ERR_SHAPE,
+            "%s: weights are %s and x is %s, expected the shape of x, or the length of one axis",
+            what, ht__shape_str(w->ndim, w->shape), ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
     for (int i = 0; i < x->body->ndim; i++)

@@ -55,7 +55,7 @@ static ht_value *select_parts(const char *what, ht_comm *comm, ht_value *paramet
     }
     if (ht_value_count(parts) > 0)
         return parts;
-    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: there is no %sparameter", what,
+    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: expected at least one %sparameter", what,
             trainable ? "trainable " : "");
     return NULL;
 }

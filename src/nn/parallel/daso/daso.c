@@ -79,7 +79,7 @@ static void tell_plan(const ht_daso *daso)
     if (s->warmup_epochs == s->total_epochs - s->cooldown_epochs)
         ht_log_write0(HT_LOG_WARN,
                       "DASO: %" PRId64 " epochs of warm-up and %" PRId64
-                      " of cool-down are the whole run: no epoch is left to cycle, and each batch "
+                      " of cool-down fill the run: no epoch is left to cycle, and each batch "
                       "blocks",
                       s->warmup_epochs, s->cooldown_epochs);
 }
@@ -123,7 +123,7 @@ static ht_status check_step(const char *what, const ht_daso *daso)
 {
     if (daso->model == NULL)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
-                       "%s: there is no model; wrap it in ht_nn_data_parallel_multi_gpu", what);
+                       "%s: the model is missing; wrap it in ht_nn_data_parallel_multi_gpu", what);
     if (daso->batches == 0)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
                        "%s: call ht_daso_set_last_batch or ht_daso_set_loader first", what);

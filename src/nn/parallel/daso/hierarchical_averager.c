@@ -234,7 +234,7 @@ ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averager *ave
         return ht_error_get(NULL);
     if (!ht__value_whole(ht_value_get(state, "step"), &step))
         return HT_FAIL(averager->comm, HT_ERR_FORMAT,
-                       "ht_hierarchical_averager_load_state_dict: the state has no whole number "
+                       "ht_hierarchical_averager_load_state_dict: the state has no integer "
                        "\"step\" of 0 or more");
     averager->step = step;
     averager->last_group_size = 0;

@@ -101,7 +101,7 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     if (HT_IS_NULL(daso, "ht_daso_state_dict", "DASO"))
         return NULL;
     if (daso->model == NULL) {
-        HT_FAIL(daso->comm, HT_ERR_STATE, "ht_daso_state_dict: there is no model");
+        HT_FAIL(daso->comm, HT_ERR_STATE, "ht_daso_state_dict: the model is missing");
         return NULL;
     }
     scope = ht_scope_open();

@@ -59,9 +59,8 @@ static ht_status check_number(const ht_value *state, const char *name, int64_t l
 
     if (ht__value_whole(ht_value_get(state, name), &count) && count >= low)
         return HT_SUCCESS;
-    return ht__error_set(HT_ERR_FORMAT,
-                         "%s: the state has no whole number \"%s\" from %" PRId64 " on", what, name,
-                         low);
+    return ht__error_set(HT_ERR_FORMAT, "%s: the state has no integer \"%s\" from %" PRId64 " on",
+                         what, name, low);
 }
 
 /* Counts of steps, of all ranks or of those that are here. */
@@ -77,7 +76,7 @@ static ht_status check_steps(const ht_value *state)
     for (int64_t i = 0; i < x->body->lsize; i++) {
         if (!(steps[i] >= 0 && steps[i] < 1e15 && steps[i] == floor(steps[i])))
             return ht__error_set(HT_ERR_FORMAT,
-                                 "%s: \"optimizer_steps\" has %g, expected whole numbers of 0 or "
+                                 "%s: \"optimizer_steps\" has %g, expected integers of 0 or "
                                  "more",
                                  what, steps[i]);
     }

@@ -37,7 +37,7 @@ static ht_status check_options(ht_data_parallel *dp, const ht_join_options *o)
         if (other->comm == dp->comm)
             return HT_FAIL(dp->comm, HT_ERR_STATE,
                            "%s: another wrapper on this communicator is in a join: a rank out of "
-                           "data could not tell their passes apart",
+                           "data could not distinguish their passes",
                            begin);
     }
     return HT_SUCCESS;

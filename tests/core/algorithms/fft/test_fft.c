@@ -382,7 +382,8 @@ static void misuse_is_named(void **state)
                          HT_ERR_SHAPE, "ht_rfftn_ext: ");
     HT_TEST_EXPECT_ERROR(ht_fft(x, HT_NONE, 2, HT_FFT_BACKWARD), HT_ERR_ARGUMENT,
                          "ht_fft: axis 2 is outside x of shape (2, 3)");
-    HT_TEST_EXPECT_ERROR(ht_fft(x, HT_NONE, 0, (ht_fft_norm)3), HT_ERR_ARGUMENT, "3 is no norm");
+    HT_TEST_EXPECT_ERROR(ht_fft(x, HT_NONE, 0, (ht_fft_norm)3), HT_ERR_ARGUMENT,
+                         "norm is 3, expected an ht_fft_norm");
     HT_TEST_EXPECT_ERROR(ht_rfft(z, HT_NONE, 0, HT_FFT_BACKWARD), HT_ERR_DTYPE,
                          "ht_rfft: not defined for complex64, expected real numbers");
     HT_TEST_EXPECT_ERROR(ht_ifft(ht_astype(x, HT_BFLOAT16), HT_NONE, 0, HT_FFT_BACKWARD),

@@ -134,7 +134,7 @@ static void test_misuse(void **state)
                          "ht_vmap: the mapped axes have no index");
     HT_TEST_EXPECT_ERROR(ht_vmap(growing, 1, &x, NULL), HT_ERR_SHAPE, "ht_vmap: the function");
     HT_TEST_EXPECT_ERROR(ht_vmap_ext(first_number, 1, &x, (int[]){0}, 1, NULL), HT_ERR_ARGUMENT,
-                         "ht_vmap_ext: out_axis 1 is no axis of a result of 1 axes");
+                         "ht_vmap_ext: out_axis is 1, expected an axis of a result of 1 axes");
     HT_TEST_EXPECT_ERROR(ht_vmap_ext(first_number, 1, &x, (int[]){2}, 0, NULL), HT_ERR_ARGUMENT,
                          "ht_vmap_ext");
 }

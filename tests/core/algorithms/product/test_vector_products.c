@@ -71,11 +71,11 @@ static void a_number_in_a_product_is_called_one(void **state)
     if (ht_test_size == 1)
         HT_TEST_SKIP("on one rank a number is a tensor without axes");
     HT_TEST_EXPECT_ERROR(ht_matmul(two, x), HT_ERR_COMM,
-                         "ht_matmul: a is a number (ht_scalar), expected a tensor beside b");
+                         "ht_matmul: a is a number (ht_scalar), expected a tensor like b");
     HT_TEST_EXPECT_ERROR(ht_outer(x, two, HT_NONE), HT_ERR_COMM,
-                         "ht_outer: b is a number (ht_scalar), expected a tensor beside a");
+                         "ht_outer: b is a number (ht_scalar), expected a tensor like a");
     HT_TEST_EXPECT_ERROR(ht_solve(x, two), HT_ERR_COMM,
-                         ": b is a number (ht_scalar), expected a tensor beside a");
+                         ": b is a number (ht_scalar), expected a tensor like a");
 }
 
 /* The function that was called, not the one that it is made of. */

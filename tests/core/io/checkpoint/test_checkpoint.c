@@ -131,7 +131,7 @@ static void states_that_cannot_be_saved(void **state)
     assert_error(HT_ERR_ARGUMENT, "the key \"a/b\" in \"\" is empty");
     assert_int_equal(ht_checkpoint_save(ht_value_number(1), path, HT_COMM_WORLD, NULL),
                      HT_ERR_ARGUMENT);
-    assert_error(HT_ERR_ARGUMENT, "the state is no map");
+    assert_error(HT_ERR_ARGUMENT, "the state is not a map");
     ht_value_set(other, "same", ht_value_number(1));
     ht_value_set(other, ht_test_rank == 1 ? "one" : "other", ht_value_number(1));
     if (ht_test_size > 1) {
@@ -358,7 +358,7 @@ static void other_formats_are_refused(void **state)
     on_rank_0(set_format, 0);
     seal_again(true);
     assert_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));
-    assert_error(HT_ERR_FORMAT, "run.h5 is no checkpoint");
+    assert_error(HT_ERR_FORMAT, "run.h5 is not a checkpoint");
     assert_null(ht_checkpoint_load("/nowhere/run.h5", HT_COMM_WORLD, NULL));
     assert_error(HT_ERR_IO, "cannot open /nowhere/run.h5");
     ht_release(net);

@@ -266,8 +266,8 @@ static void what_is_no_table(void **state)
         const char *why;
     } cases[] = {
         {"1,2\n3,four\n", HT_FLOAT32,
-         "x.csv: line 4, column 2: \"four\" is no number, for float32"},
-        {"1,2\n3,4\n5,6\n7,1.5\n8,9\n", HT_INT32, "line 6, column 2: \"1.5\" is no integer"},
+         "x.csv: line 4, column 2: \"four\" is not a number, for float32"},
+        {"1,2\n3,4\n5,6\n7,1.5\n8,9\n", HT_INT32, "line 6, column 2: \"1.5\" is not an integer"},
         {"1,2\n3,4\n5\n", HT_FLOAT32, "line 5 has 1 fields, and line 3, the first, has 2"},
         {"1,2\n3,4\n5,6,7\n8,9\n", HT_FLOAT32, "line 5 has 3 fields, and line 3"},
         {"1,2\n\n\n3,\n", HT_INT16, "line 6, column 2: \"\" is empty, for int16"},
@@ -277,16 +277,16 @@ static void what_is_no_table(void **state)
         {"1,1e400\n", HT_INT64, "is out of range, for int64"},
         {"1,2\n\"3\",\"\n4\n\"\n5,x\n", HT_FLOAT64, "line 7, column 2: \"x\""},
         {"1,2\n3,\"4\n5,6\n7,8\n", HT_FLOAT64, "line 4, column 2: \"\"4\n5,6\n7,8"},
-        {"1,2\n3,\"4\"5\n", HT_FLOAT64, "line 4, column 2: \"\"4\"5\" is no number"},
-        {"1,2\n3,4\"\"\n", HT_FLOAT64, "line 4, column 2: \"4\"\"\" is no number"},
-        {"1,2\n3,\"a\"\"b\"\n", HT_FLOAT64, "column 2: \"a\"\"b\" is no number"},
-        {"1,0x10\n", HT_FLOAT64, "\"0x10\" is no number"},
-        {"1,1 2\n", HT_FLOAT64, "\"1 2\" is no number"},
-        {"1,--1\n", HT_FLOAT64, "\"--1\" is no number"},
-        {"1,1e\n", HT_FLOAT64, "\"1e\" is no number"},
-        {"1,.\n", HT_FLOAT64, "\".\" is no number"},
-        {"1,nan(1)\n", HT_FLOAT64, "\"nan(1)\" is no number"},
-        {"1,0\n1,yes\n", HT_BOOL, "\"yes\" is no number, for bool"},
+        {"1,2\n3,\"4\"5\n", HT_FLOAT64, "line 4, column 2: \"\"4\"5\" is not a number"},
+        {"1,2\n3,4\"\"\n", HT_FLOAT64, "line 4, column 2: \"4\"\"\" is not a number"},
+        {"1,2\n3,\"a\"\"b\"\n", HT_FLOAT64, "column 2: \"a\"\"b\" is not a number"},
+        {"1,0x10\n", HT_FLOAT64, "\"0x10\" is not a number"},
+        {"1,1 2\n", HT_FLOAT64, "\"1 2\" is not a number"},
+        {"1,--1\n", HT_FLOAT64, "\"--1\" is not a number"},
+        {"1,1e\n", HT_FLOAT64, "\"1e\" is not a number"},
+        {"1,.\n", HT_FLOAT64, "\".\" is not a number"},
+        {"1,nan(1)\n", HT_FLOAT64, "\"nan(1)\" is not a number"},
+        {"1,0\n1,yes\n", HT_BOOL, "\"yes\" is not a number, for bool"},
         {"1,2\n", HT_BOOL, "\"2\" is out of range, for bool"}};
     char text[200];
 
@@ -301,7 +301,8 @@ static void what_is_no_table(void **state)
     assert_error(ht_load_csv(path, 0, '.', HT_FLOAT32, 0), HT_ERR_ARGUMENT,
                  "separator is '.' (46)");
     assert_error(ht_load_csv(path, -1, ',', HT_FLOAT32, 0), HT_ERR_ARGUMENT, "-1 header lines");
-    assert_error(ht_load_csv(path, 0, ',', HT_COMPLEX64, 0), HT_ERR_DTYPE, "complex64 is no dtype");
+    assert_error(ht_load_csv(path, 0, ',', HT_COMPLEX64, 0), HT_ERR_DTYPE,
+                 "dtype is complex64, expected");
     assert_error(ht_load_csv(path, 0, ',', HT_FLOAT32, 2), HT_ERR_ARGUMENT, "split is 2");
     assert_error(ht_load_csv(NULL, 0, ',', HT_FLOAT32, 0), HT_ERR_ARGUMENT, "the path is NULL");
     assert_error(ht_load_csv(in_folder("y.csv"), 0, ',', HT_FLOAT32, 0), HT_ERR_IO, "No such file");

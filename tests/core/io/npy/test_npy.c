@@ -271,8 +271,8 @@ static void what_is_no_array(void **state)
         {"{'descr': '<U3', 'fortran_order': False, 'shape': (1,), }", "type '<U3'"},
         {"{'descr': '<', 'fortran_order': False, 'shape': (1,), }", "type '<'"},
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }", "not True or False"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "no tuple of lengths"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4 4), }", "no tuple of lengths"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "not a tuple of lengths"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4 4), }", "not a tuple of lengths"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999), }",
          "too large"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,), }",
@@ -280,8 +280,8 @@ static void what_is_no_array(void **state)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", "more axes"},
         {"{'descr': '<f4', 'fortran_order': False, }", "lacks one of"},
         {"{'descr': '<f4', 'colour': False, }", "a key that is unknown"},
-        {"{'descr': '<f4'", "no dictionary"},
-        {"", "no .npy file"}};
+        {"{'descr': '<f4'", "not a dictionary"},
+        {"", "not a .npy file"}};
 
     (void)state;
     begin();
@@ -300,9 +300,9 @@ static void what_is_no_array(void **state)
     assert_error(ht_load_npy(path, HT_FLOAT64, 0), HT_ERR_DTYPE,
                  "elements of complex64, which float64 cannot hold");
     write_file("x.npy", "\x93NUMPY\1\x09\2\0{}aaaaaaa", 19);
-    assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "no .npy file of version 1.0");
+    assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "not a .npy file of version 1.0");
     write_file("x.npy", "\x93NUM", 4);
-    assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "x.npy: it is no .npy file");
+    assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "x.npy: it is not a .npy file");
     write_file("x.npy", "\x93NUMPY\1\0\xff\0{}", 12);
     assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "ends within its header");
     assert_error(ht_load_npy(in_folder("y.npy"), HT_FLOAT32, 0), HT_ERR_IO, "No such file");
@@ -356,15 +356,17 @@ static void a_folder(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_error(ht_load_npy_from_path(folder, HT_INT32, 0), HT_ERR_SHAPE,
                  "they differ along another axis than 0");
-    assert_error(ht_load_npy_from_path(folder, HT_INT32, 2), HT_ERR_ARGUMENT, "no axis 2");
+    assert_error(ht_load_npy_from_path(folder, HT_INT32, 2), HT_ERR_ARGUMENT,
+                 "axis is 2, expected one of");
     ht_barrier(HT_COMM_WORLD);
     write_file("c.npy", "short", 5);
-    assert_error(ht_load_npy_from_path(folder, HT_INT32, 1), HT_ERR_FORMAT, "c.npy: it is no .npy");
+    assert_error(ht_load_npy_from_path(folder, HT_INT32, 1), HT_ERR_FORMAT,
+                 "c.npy: it is not a .npy");
     assert_error(ht_load_npy_from_path(in_folder("none"), HT_INT32, 1), HT_ERR_IO, "No such file");
     for (int i = 0; i < 4 && ht_test_rank == 0; i++)
         unlink(in_folder(parts[i]));
     ht_barrier(HT_COMM_WORLD);
-    assert_error(ht_load_npy_from_path(folder, HT_INT32, 1), HT_ERR_IO, "there is no .npy file in");
+    assert_error(ht_load_npy_from_path(folder, HT_INT32, 1), HT_ERR_IO, "has no .npy file");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     end(parts, 5);
 }

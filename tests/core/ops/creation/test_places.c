@@ -103,8 +103,9 @@ static void a_place_that_is_none_is_an_error(void **state)
     {
         HT_TEST_EXPECT_ERROR(f->there(0, NULL, HT_COMM_WORLD), HT_ERR_ARGUMENT, f->name);
         HT_TEST_EXPECT_ERROR(f->there(0, ht_get_device(), NULL), HT_ERR_ARGUMENT, f->name);
-        HT_TEST_EXPECT_ERROR(f->there(HT_LOCAL, ht_get_device(), HT_COMM_WORLD), HT_ERR_ARGUMENT,
-                             "HT_LOCAL beside a communicator: pass HT_NONE and HT_COMM_SELF");
+        HT_TEST_EXPECT_ERROR(
+            f->there(HT_LOCAL, ht_get_device(), HT_COMM_WORLD), HT_ERR_ARGUMENT,
+            "split is HT_LOCAL with a communicator, expected HT_NONE and HT_COMM_SELF");
     }
 }
 
@@ -136,7 +137,7 @@ static void those_like_another_may_have_another_dtype(void **state)
         assert_true(i == 3 || ht_item(ht_sum(made[i], HT_NONE)) == 10 * i);
     }
     HT_TEST_EXPECT_ERROR(ht_zeros_like_ext(x, (ht_dtype)77), HT_ERR_ARGUMENT,
-                         "ht_zeros_like_ext: 77 is no dtype");
+                         "ht_zeros_like_ext: dtype is 77, expected an ht_dtype");
 }
 
 HT_TEST_SUITE(test_places, cmocka_unit_test(a_local_one_is_this_ranks_own),

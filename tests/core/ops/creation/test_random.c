@@ -165,7 +165,8 @@ static void a_wrong_dtype_is_an_error_of_all(void **state)
     HT_TEST_EXPECT_ERROR(ht_randint(0, 2, 2, shape, HT_COMPLEX64, 0), HT_ERR_DTYPE, "ht_randint");
     HT_TEST_EXPECT_ERROR(ht_uniform_(ht_zeros(2, shape, HT_BOOL, 0), 0, 1), HT_ERR_DTYPE,
                          "ht_uniform_: a floating dtype is needed, not bool");
-    HT_TEST_EXPECT_ERROR(ht_rand(2, shape, (ht_dtype)50, 0), HT_ERR_ARGUMENT, "50 is no dtype");
+    HT_TEST_EXPECT_ERROR(ht_rand(2, shape, (ht_dtype)50, 0), HT_ERR_ARGUMENT,
+                         "dtype is 50, expected an ht_dtype");
 }
 
 static void integers_come_from_all_of_int64(void **state)

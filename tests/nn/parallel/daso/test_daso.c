@@ -515,7 +515,7 @@ static void test_misuse(void **state)
     }
     daso = ht_optim_daso(optimizer, 10, HT_COMM_WORLD, &o);
     expect(ht_daso_step(daso), HT_ERR_STATE,
-           "ht_daso_step: there is no model; wrap it in ht_nn_data_parallel_multi_gpu");
+           "ht_daso_step: the model is missing; wrap it in ht_nn_data_parallel_multi_gpu");
     expect(ht_daso_set_model(daso, other), HT_ERR_ARGUMENT,
            "ht_daso_set_model: of the 2 parameters of the SGD optimizer, 2 are not the module's");
     assert_int_equal(ht_daso_set_model(daso, net), HT_SUCCESS);

@@ -191,7 +191,7 @@ static void test_what_is_told(void **state)
     snprintf(
         expected, sizeof expected,
         "%s"
-        "DASO: 4 epochs of warm-up and 6 of cool-down are the whole run: no epoch is left to "
+        "DASO: 4 epochs of warm-up and 6 of cool-down fill the run: no epoch is left to "
         "cycle, and each batch blocks\n"
         "DASO: epoch 0 of 10: warm-up, blocking\n"
         "DASO: the program steps the optimizer as well, so that each batch updates twice: "

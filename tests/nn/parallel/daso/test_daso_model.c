@@ -28,7 +28,7 @@ static void test_models_of_different_sizes(void **state)
                "(float32) on rank 1");
         ht_daso_set_last_batch(daso, 0);
         expect(ht_daso_step(daso), HT_ERR_STATE,
-               "ht_daso_step: there is no model; wrap it in ht_nn_data_parallel_multi_gpu");
+               "ht_daso_step: the model is missing; wrap it in ht_nn_data_parallel_multi_gpu");
     }
     ht_release(daso);
     ht_release(optimizer);

@@ -371,7 +371,7 @@ static void test_misuse(void **state)
     (void)state;
     ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
     expect(ht_daso_load_state_dict(s.daso, map), HT_ERR_FORMAT,
-           "ht_daso_load_state_dict: the state has no whole number \"ranks\" from 1 on");
+           "ht_daso_load_state_dict: the state has no integer \"ranks\" from 1 on");
     expect(ht_daso_load_state_dict(s.daso, ht_value_get(map, "daso")), HT_ERR_ARGUMENT,
            "ht_daso_load_state_dict: the state is NULL; was the checkpoint "
            "written by a run with DASO?");

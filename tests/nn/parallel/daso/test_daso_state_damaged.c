@@ -39,20 +39,18 @@ static void test_numbers(void **state)
         double value;
     } rows[] = {
         {"batch", "ht_daso_load_state_dict: the state is from after batch 7 of 6", 7},
-        {"epoch", "ht_daso_load_state_dict: the state has no whole number \"epoch\" from 0 on", -1},
-        {"wait", "ht_daso_load_state_dict: the state has no whole number \"wait\" from 0 on", NAN},
-        {"sends", "ht_daso_load_state_dict: the state has no whole number \"sends\" from 0 on",
-         1e300},
-        {"updates", "ht_daso_load_state_dict: the state has no whole number \"updates\" from 0 on",
-         0.5},
+        {"epoch", "ht_daso_load_state_dict: the state has no integer \"epoch\" from 0 on", -1},
+        {"wait", "ht_daso_load_state_dict: the state has no integer \"wait\" from 0 on", NAN},
+        {"sends", "ht_daso_load_state_dict: the state has no integer \"sends\" from 0 on", 1e300},
+        {"updates", "ht_daso_load_state_dict: the state has no integer \"updates\" from 0 on", 0.5},
         {"elements",
          "ht_daso_load_state_dict: the state is of a model with 6 trainable elements, this one has "
          "5",
          6},
-        {"ranks", "ht_daso_load_state_dict: the state has no whole number \"ranks\" from 1 on", 0},
+        {"ranks", "ht_daso_load_state_dict: the state has no integer \"ranks\" from 1 on", 0},
         {"values", "ht_daso_load_state_dict: the state has no tensor \"values\"", 1},
-        {"detector",
-         "ht_daso_load_state_dict: the state has no whole number \"maximize\" of 0 or more", 1},
+        {"detector", "ht_daso_load_state_dict: the state has no integer \"maximize\" of 0 or more",
+         1},
     };
     struct setting s = set_apart();
 
@@ -93,12 +91,11 @@ static void test_tensors(void **state)
     map = ht_daso_state_dict(s.daso);
     ht_fill_(ht_value_as_tensor(ht_value_get(map, "optimizer_steps")), 0.5);
     refuses(&s, map,
-            "ht_daso_load_state_dict: \"optimizer_steps\" has 0.5, expected whole numbers of 0 or "
+            "ht_daso_load_state_dict: \"optimizer_steps\" has 0.5, expected integers of 0 or "
             "more");
     map = ht_daso_state_dict(s.daso);
     ht_value_set(ht_value_get(map, "detector"), "patience", ht_value_number(0.5));
-    refuses(&s, map,
-            "ht_daso_load_state_dict: the state has no whole number \"patience\" of 0 or more");
+    refuses(&s, map, "ht_daso_load_state_dict: the state has no integer \"patience\" of 0 or more");
     end(&s);
 }
 

@@ -273,7 +273,7 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
     HT_TEST_EXPECT_ERROR(
         ht_hierarchical_averager_average_parameters(averager, ht_value_tensors(1, &frozen)),
         HT_ERR_ARGUMENT,
-        "ht_hierarchical_averager_average_parameters: there is no trainable parameter");
+        "ht_hierarchical_averager_average_parameters: expected at least one trainable parameter");
     HT_TEST_EXPECT_ERROR(ht_average_parameters(ht_value_tensors(1, &made), HT_COMM_WORLD),
                          HT_ERR_STATE, "parameter 0 was made by an operation");
     HT_TEST_EXPECT_ERROR(ht_average_parameters(ht_value_tensors(1, &shared), HT_COMM_WORLD),
@@ -284,13 +284,13 @@ static void test_parameters_that_do_not_fit_are_refused(void **state)
                              "ht_average_parameters: the parameters have 2 elements (float32) on "
                              "rank 0, 3 (float32) on rank 1");
     HT_TEST_EXPECT_ERROR(ht_hierarchical_averager_load_state_dict(averager, ht_value_map()),
-                         HT_ERR_FORMAT, "the state has no whole number \"step\" of 0 or more");
+                         HT_ERR_FORMAT, "the state has no integer \"step\" of 0 or more");
     ht_value_set(damaged, "step", ht_value_number(NAN));
     HT_TEST_EXPECT_ERROR(ht_hierarchical_averager_load_state_dict(averager, damaged), HT_ERR_FORMAT,
-                         "the state has no whole number \"step\" of 0 or more");
+                         "the state has no integer \"step\" of 0 or more");
     ht_value_set(damaged, "step", ht_value_number(0.5));
     HT_TEST_EXPECT_ERROR(ht_hierarchical_averager_load_state_dict(averager, damaged), HT_ERR_FORMAT,
-                         "the state has no whole number \"step\" of 0 or more");
+                         "the state has no integer \"step\" of 0 or more");
     ht_release(averager);
     ht_scope_close(scope);
 }
