@@ -4,6 +4,7 @@
 #ifndef HT_H
 #define HT_H
 
+#include "ht/activations.h"
 #include "ht/arithmetics.h"
 #include "ht/array.h"
 #include "ht/auto.h"
@@ -37,6 +38,7 @@
 #include "ht/linalg.h"
 #include "ht/log.h"
 #include "ht/logical.h"
+#include "ht/losses.h"
 #include "ht/manipulations.h"
 #include "ht/metrics.h"
 #include "ht/module.h"

@@ -3,6 +3,8 @@
  * The table of elementwise functions of one operand. */
 #define _GNU_SOURCE /* M_PI and its like */
 #include "elementwise.h"
+
+#include "activation_values.h"
 #include "elementwise_values.h"
 
 #include "ht_test.h"
@@ -58,6 +60,14 @@ const ht_test_function ht_test_functions[] = {
      .grad = HT_KERNEL_GELU_GRAD, .layer = ht_nn_gelu},
     {"ht_silu", HT_KERNEL_SILU, ht_silu, silu, silu_slope, NULL, -2, 2, SAME, .only_floats = true,
      .grad = HT_KERNEL_SILU_GRAD, .layer = ht_nn_silu},
+    {"ht_mish", HT_KERNEL_MISH, ht_mish, mish, mish_slope, NULL, -2, 2, SAME, .only_floats = true,
+     .grad = HT_KERNEL_MISH_GRAD, .layer = ht_nn_mish},
+    {"ht_sigmoid", HT_KERNEL_SIGMOID, ht_sigmoid, sigmoid, sigmoid_slope, NULL, -2, 2, SAME, .only_floats = true,
+     .layer = ht_nn_sigmoid},
+    {"ht_elu", HT_KERNEL_ELU, call_elu, elu, elu_slope, NULL, -2, 2, SAME, .only_floats = true, .param = {0.75, 1, 1},
+     .grad = HT_KERNEL_ELU_GRAD},
+    {"ht_softplus", HT_KERNEL_SOFTPLUS, call_softplus, softplus, softplus_slope, NULL, -2, 2, SAME,
+     .only_floats = true, .param = {0.5, 20}, .grad = HT_KERNEL_SOFTPLUS_GRAD},
     {"ht_conj", HT_KERNEL_CONJ, ht_conj, itself, one, conj, -2, 2, SAME, .takes_bool = true},
     {"ht_real", HT_KERNEL_REAL, ht_real, itself, one, creal_, -2, 2, SAME, .real = true, .takes_bool = true},
     {"ht_imag", HT_KERNEL_IMAG, ht_imag, zero, NULL, cimag_, -2, 2, SAME, .real = true, .takes_bool = true},

@@ -232,63 +232,6 @@ static ht_tensor *call_nan_to_num(ht_tensor *x)
     return ht_nan_to_num_ext(x, 0.75, 100, -200);
 }
 
-static double relu(double x)
-{
-    return x <= 0 ? 0 : x;
-}
-
-static double relu_slope(double x)
-{
-    return x > 0;
-}
-
-static ht_status relu_(ht_tensor *x)
-{
-    return ht_relu_(x) != NULL ? HT_SUCCESS : ht_error_get(NULL);
-}
-
-static double leaky_relu(double x)
-{
-    return x > 0 ? x : 0.75 * x;
-}
-
-static double leaky_relu_slope(double x)
-{
-    return x > 0 ? 1 : 0.75;
-}
-
-static ht_tensor *call_leaky_relu(ht_tensor *x)
-{
-    return ht_leaky_relu(x, 0.75);
-}
-
-static ht_module *layer_leaky_relu(void)
-{
-    return ht_nn_leaky_relu(0.75);
-}
-
-static double gelu(double x)
-{
-    return x * 0.5 * erfc(-M_SQRT1_2 * x);
-}
-
-static double gelu_slope(double x)
-{
-    return 0.5 * erfc(-M_SQRT1_2 * x) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI);
-}
-
-static double silu(double x)
-{
-    return x * (1 / (1 + exp(-x)));
-}
-
-static double silu_slope(double x)
-{
-    const double s = 1 / (1 + exp(-x));
-
-    return s * (1 + x * (1 - s));
-}
-
 static double bits_turned(double x)
 {
     return -x - 1;

@@ -120,6 +120,7 @@ nn_tests = \
 	tests/nn/functional/test_functional_grad.c \
 	tests/nn/functional/test_functionals.c \
 	tests/nn/functional/test_golden.c \
+	tests/nn/functional/test_golden_activations.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
@@ -128,6 +129,7 @@ nn_tests = \
 	tests/nn/layers/norm/test_norm_layers.c \
 	tests/nn/layers/test_activation.c \
 	tests/nn/layers/test_batch_norm.c \
+	tests/nn/layers/test_dropout_family.c \
 	tests/nn/layers/test_layers.c \
 	tests/nn/layers/test_sync_batch_norm.c \
 	tests/nn/module/test_forward_observer.c \
@@ -462,6 +464,7 @@ EXTRA_DIST += \
 	tests/golden/arithmetics.h \
 	tests/golden/checkpoint_1.h5 \
 	tests/golden/daso.h \
+	tests/golden/golden_cases.py \
 	tests/golden/keys.h \
 	tests/golden/layers.h \
 	tests/golden/make_activations.py \
@@ -475,12 +478,14 @@ EXTRA_DIST += \
 	tests/golden/make_param_groups.py \
 	tests/golden/make_power_sgd.py \
 	tests/golden/make_schedules.py \
+	tests/golden/make_torch_activations.py \
 	tests/golden/nn.h \
 	tests/golden/norm.h \
 	tests/golden/optim.h \
 	tests/golden/param_groups.h \
 	tests/golden/power_sgd.h \
 	tests/golden/schedules.h \
+	tests/golden/torch_activations.h \
 	tests/nn/parallel/data/comm_hook_test.h \
 	tests/nn/parallel/data/data_parallel_errors.h \
 	tests/nn/parallel/data/data_parallel_test.h \
@@ -508,12 +513,15 @@ endif
 
 check_LTLIBRARIES += libht_test.la
 libht_test_la_SOURCES = \
+	tests/activation_values.h \
 	tests/agrees.c \
 	tests/agrees.h \
 	tests/complex_of.h \
 	tests/elementwise.h \
 	tests/elementwise_table.c \
 	tests/elementwise_values.h \
+	tests/golden/golden_case.c \
+	tests/golden/golden_case.h \
 	tests/gradcheck.c \
 	tests/gradcheck.h \
 	tests/ht_test.h \
@@ -532,7 +540,7 @@ nodist_tests_core_run_core_SOURCES = tests/core/registry.c
 tests_core_run_core_LDADD = libht_test.la
 tests_core_run_core_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
-tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/functionals.c tests/nn/functionals.h tests/nn/programs.c tests/nn/programs.h
+tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/functionals.c tests/nn/functionals.h tests/nn/functionals_activations.h tests/nn/programs.c tests/nn/programs.h
 nodist_tests_nn_run_nn_SOURCES = tests/nn/registry.c
 tests_nn_run_nn_LDADD = libht_test.la
 tests_nn_run_nn_LDFLAGS = $(AM_LDFLAGS) $(named_frames)

@@ -29,15 +29,50 @@ HT_API ht_module *ht_nn_flatten(int start_axis);
 HT_API ht_module *ht_nn_relu(void);
 HT_API ht_module *ht_nn_leaky_relu(double negative_slope);
 HT_API ht_module *ht_nn_gelu(void);
+HT_API ht_module *ht_nn_gelu_tanh(void);
 HT_API ht_module *ht_nn_silu(void);
+HT_API ht_module *ht_nn_mish(void);
 HT_API ht_module *ht_nn_tanh(void);
+HT_API ht_module *ht_nn_tanhshrink(void);
+HT_API ht_module *ht_nn_sigmoid(void);
+HT_API ht_module *ht_nn_logsigmoid(void);
+HT_API ht_module *ht_nn_softsign(void);
+HT_API ht_module *ht_nn_relu6(void);
+HT_API ht_module *ht_nn_hardsigmoid(void);
+HT_API ht_module *ht_nn_hardswish(void);
+HT_API ht_module *ht_nn_selu(void);
+HT_API ht_module *ht_nn_elu(double alpha);
+HT_API ht_module *ht_nn_celu(double alpha);
+HT_API ht_module *ht_nn_hardshrink(double lambda);
+HT_API ht_module *ht_nn_softshrink(double lambda);
+HT_API ht_module *ht_nn_hardtanh(double min, double max);
+HT_API ht_module *ht_nn_softplus(double beta, double threshold);
+HT_API ht_module *ht_nn_threshold(double threshold, double value);
+HT_API ht_module *ht_nn_glu(int axis);
+HT_API ht_module *ht_nn_softmax(int axis);
+HT_API ht_module *ht_nn_softmin(int axis);
 HT_API ht_module *ht_nn_log_softmax(int axis);
 
-/* Zeroes elements (dropout2d: whole channels) with probability p in training, and scales the others
- * by 1 / (1 - p). Masks differ between ranks and layers: drawn from (ht_nn_seed, path in the model,
+/* Softmax over the channels of x (N, C, H, W) or (C, H, W). */
+HT_API ht_module *ht_nn_softmax2d(void);
+
+/* x where x > 0, else weight x: weight (num_parameters) is learned, and begins as init.
+ * num_parameters: 1, or the channels of x (axis 1). init: PyTorch's default is 0.25. */
+HT_API ht_module *ht_nn_prelu(int64_t num_parameters, double init);
+
+/* ht_rrelu with slopes from [lower, upper): drawn as masks of dropout are in training, the mean in
+ * evaluation. PyTorch's defaults are 1 / 8 and 1 / 3. */
+HT_API ht_module *ht_nn_rrelu(double lower, double upper);
+
+/* Zeroes elements (dropout1d, 2d and 3d: whole channels) with probability p in training, and scales
+ * the others by 1 / (1 - p); those of alpha dropout take the limit of SELU in place of zero. Masks differ between ranks and layers: drawn from (ht_nn_seed, path in the model,
  * forward count, rank). */
 HT_API ht_module *ht_nn_dropout(double p);
+HT_API ht_module *ht_nn_dropout1d(double p);
 HT_API ht_module *ht_nn_dropout2d(double p);
+HT_API ht_module *ht_nn_dropout3d(double p);
+HT_API ht_module *ht_nn_alpha_dropout(double p);
+HT_API ht_module *ht_nn_feature_alpha_dropout(double p);
 
 typedef struct ht_batch_norm_options {
     size_t size;              /* of this struct; set by the default function */

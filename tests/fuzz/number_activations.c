@@ -28,3 +28,17 @@ struct number number_silu(ht_dtype dtype, struct number a)
 
     return activation(dtype, a, a.re * s, (double[]){s, s * a.re * (1 - s)});
 }
+
+struct number number_mish(ht_dtype dtype, struct number a)
+{
+    const double gate = tanh(log1p(exp(a.re))), s = 1 / (1 + exp(-a.re));
+
+    return activation(dtype, a, a.re * gate, (double[]){gate, a.re * s * (1 - gate * gate)});
+}
+
+struct number number_sigmoid(ht_dtype dtype, struct number a)
+{
+    const double s = 1 / (1 + exp(-a.re));
+
+    return activation(dtype, a, s, (double[]){s * (1 - s), 0});
+}

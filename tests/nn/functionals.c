@@ -9,35 +9,14 @@
 #include "nn/functionals/embedding.h"
 #include "nn/functionals/norm.h"
 
-#define CALL(f) static ht_tensor *f(ht_tensor *in[], const nn_functional *row)
+#include "functionals_activations.h"
 
-CALL(relu)
-{
-    (void)row;
-    return ht_relu(in[0]);
-}
+#define CALL(f) static ht_tensor *f(ht_tensor *in[], const nn_functional *row)
 
 CALL(relu_in_place)
 {
     (void)row;
     return ht_relu_(in[0]);
-}
-
-CALL(leaky_relu)
-{
-    return ht_leaky_relu(in[0], row->number);
-}
-
-CALL(gelu)
-{
-    (void)row;
-    return ht_gelu(in[0]);
-}
-
-CALL(silu)
-{
-    (void)row;
-    return ht_silu(in[0]);
 }
 
 CALL(linear)
@@ -70,24 +49,9 @@ CALL(max_pool2d_overlapping)
                              (int64_t[]){1, 2});
 }
 
-CALL(dropout)
-{
-    return ht_dropout(in[0], row->number, 1, 2);
-}
-
-CALL(dropout2d)
-{
-    return ht_dropout2d(in[0], row->number, 1, 2);
-}
-
 CALL(batch_norm)
 {
     return ht_batch_norm(in[0], in[1], in[2], in[3], in[4], row->mode, 0.1, 1e-5);
-}
-
-CALL(log_softmax)
-{
-    return ht_log_softmax(in[0], row->mode);
 }
 
 CALL(nll_loss)
@@ -123,8 +87,6 @@ CALL(huber_loss)
 /* clang-format off */
 #define FIRST(name, ndim, ...) {name, HT_FLOAT64, ndim, {__VA_ARGS__}, NN_SPLITS | NN_GRAD}
 #define OTHER(name, ndim, ...) {name, HT_FLOAT64, ndim, {__VA_ARGS__}, NN_GRAD}
-#define X FIRST("x", 2, 4, 3)
-#define ONE .operands = {X}
 #define LOSS .operands = {X, FIRST("target", 2, 4, 3)}
 #define CLASSES(name) .operands = {FIRST(name, 2, 4, 3), {"target", HT_INT32, 1, {4}, NN_SPLITS}}
 #define NORM .operands = {FIRST("x", 3, 4, 3, 2), {"running_mean", HT_FLOAT64, 1, {3}, 0}, \
@@ -137,13 +99,8 @@ CALL(huber_loss)
 #define P(...) __VA_ARGS__
 
 const nn_functional nn_functionals[] = {
-    {"ht_relu", relu, 1, 1, ONE},
+    ACTIVATION_ROWS,
     {"ht_relu_", relu_in_place, 1, 1, ONE, .in_place = true},
-    {"ht_leaky_relu", leaky_relu, 1, 1, ONE, 0.01},
-    {"ht_leaky_relu", leaky_relu, 1, 1, ONE, 0, .variant = true},
-    {"ht_leaky_relu", leaky_relu, 1, 1, ONE, -1.5, .variant = true},
-    {"ht_gelu", gelu, 1, 1, ONE},
-    {"ht_silu", silu, 1, 1, ONE},
     {"ht_linear", linear, 3, 2, .operands = {X, OTHER("weight", 2, 2, 3), OTHER("bias", 1, 2)}},
     {"ht_linear", linear, 3, 2, .operands = {FIRST("x", 3, 3, 2, 3), OTHER("weight", 2, 4, 3), OTHER("bias", 1, 4)},
      .variant = true},
@@ -153,17 +110,10 @@ const nn_functional nn_functionals[] = {
      .operands = {FIRST("x", 4, 2, 4, 5, 5), OTHER("weight", 4, 4, 2, 2, 2), OTHER("bias", 1, 4)}, .variant = true},
     {"ht_max_pool2d", max_pool2d, 1, 1, .operands = {FIRST("x", 4, 4, 3, 5, 5)}},
     {"ht_max_pool2d_ext", max_pool2d_overlapping, 1, 1, .operands = {FIRST("x", 4, 3, 2, 5, 4)}, .variant = true},
-    {"ht_dropout", dropout, 1, 1, ONE, 0.5},
-    {"ht_dropout2d", dropout2d, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, 0}, /* checks with any probability */
-    {"ht_dropout2d", dropout2d, 1, 1, .operands = {FIRST("x", 4, 4, 3, 2, 2)}, 0.4, .variant = true},
     {"ht_batch_norm", batch_norm, 5, 1, NORM, .mode = true},
     {"ht_batch_norm", batch_norm, 5, 5, NORM, .mode = false, .variant = true},
     NN_NORM_ROWS,
     NN_EMBEDDING_ROWS,
-    {"ht_log_softmax", log_softmax, 1, 1, ONE, .mode = 1},
-    {"ht_log_softmax", log_softmax, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, .mode = 1, .variant = true},
-    {"ht_log_softmax", log_softmax, 1, 1, .operands = {FIRST("x", 3, 4, 3, 2)}, .mode = -1, .variant = true},
-    {"ht_log_softmax", log_softmax, 1, 1, .operands = {OTHER("x", 3, 4, 3, 2)}, .mode = 0, .variant = true},
     REDUCED("ht_nll_loss", nll_loss, P(CLASSES("log_probs")), 0),
     REDUCED("ht_cross_entropy", cross_entropy, P(CLASSES("logits")), 0),
     REDUCED("ht_mse_loss", mse_loss, P(LOSS), 0),

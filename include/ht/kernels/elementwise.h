@@ -25,7 +25,11 @@
  *   SCALE           param[0] x;
  *   LEAKY_RELU      x if x > 0, else param[0] x;
  *   GELU            x Phi(x);
- *   SILU            x / (1 + exp(-x)). */
+ *   SILU            x / (1 + exp(-x));
+ *   SIGMOID         1 / (1 + exp(-x));
+ *   ELU             param[1] x if x > 0, else param[0] (exp(param[2] x) - 1);
+ *   SOFTPLUS        x if param[0] x > param[1], else log(1 + exp(param[0] x)) / param[0];
+ *   MISH            x tanh(log(1 + exp(x))). */
 /* clang-format off */
 #define HT_UNARY_KERNELS(X) \
     X(NEG, "Ss") X(EXP, "Ss") X(LOG, "Ss") X(SQRT, "Ss") X(EXP2, "Ss") X(LOG2, "Ss") \
@@ -34,13 +38,14 @@
     X(ASINH, "Ss") X(ACOSH, "Ss") X(ATANH, "Ss") X(CEIL, "Ss") X(FLOOR, "Ss") X(TRUNC, "Ss") \
     X(ROUND, "Ss") X(ROUND_DECIMALS, "Ss") X(FRAC, "Ss") X(SIGN, "Ss") X(ABS, "Ps") \
     X(NAN_TO_NUM, "Ss") X(SCALE, "Ss") X(RELU, "Ss") X(LEAKY_RELU, "Ss") X(GELU, "Ss") \
-    X(SILU, "Ss") X(CONJ, "Ss") X(REAL, "Ps") X(IMAG, "Ps") \
+    X(SILU, "Ss") X(SIGMOID, "Ss") X(ELU, "Ss") X(SOFTPLUS, "Ss") X(MISH, "Ss") X(CONJ, "Ss") X(REAL, "Ps") X(IMAG, "Ps") \
     X(ANGLE, "Ps") X(BITWISE_NOT, "Ss") X(LOGICAL_NOT, "Bs") X(ISNAN, "Bs") X(ISINF, "Bs") X(ISFINITE, "Bs") \
     X(ISPOSINF, "Bs") X(ISNEGINF, "Bs") X(SIGNBIT, "Bs")
 
 /* y = f(a, b).
  *   RELU_GRAD         f(g, y) = y > 0 ? g : 0;
  *   TANH_GRAD         f(g, y) = g (1 - y^2);
+ *   SIGMOID_GRAD      f(g, y) = g y (1 - y);
  *   K_GRAD            f(g, x) = g K'(x) for other kernels K, with the parameters of K;
  *   MINIMUM, MAXIMUM  NaN if an operand is NaN;
  *   REMAINDER         has the sign of b;
@@ -59,7 +64,8 @@
     X(RIGHT_SHIFT, "Sss") X(LOGICAL_AND, "Bss") X(LOGICAL_OR, "Bss") X(LOGICAL_XOR, "Bss") \
     X(ISCLOSE, "Bss") X(EQ, "Bss") X(NE, "Bss") X(LT, "Bss") X(LE, "Bss") X(GT, "Bss") \
     X(GE, "Bss") X(MINIMUM, "Sss") X(MAXIMUM, "Sss") X(RELU_GRAD, "Sss") X(TANH_GRAD, "Sss") \
-    X(LEAKY_RELU_GRAD, "Sss") X(GELU_GRAD, "Sss") X(SILU_GRAD, "Sss") X(AXPBY, "Sss")
+    X(LEAKY_RELU_GRAD, "Sss") X(GELU_GRAD, "Sss") X(SILU_GRAD, "Sss") X(SIGMOID_GRAD, "Sss") \
+    X(ELU_GRAD, "Sss") X(SOFTPLUS_GRAD, "Sss") X(MISH_GRAD, "Sss") X(AXPBY, "Sss")
 
 /* y = f(a, b, c).
  *   CLIP   f(x, low, high) = min(max(x, low), high); NaN if an operand is NaN;

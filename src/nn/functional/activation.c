@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Activations, by their rows: y = K(x), dx = K_GRAD(dy, x or y), written over dy where that may be.
- * A gradient from the output keeps nothing else, so that x itself may be overwritten by it. */
+ * A gradient from the output keeps nothing else, so that x itself may be overwritten by it. Functions
+ * of several parameters follow their rows. */
 #include "core/ops/drivers/drivers.h"
 #include "nn/functional/activations.h"
 #include "nn/functional/functional.h"
@@ -25,6 +26,35 @@
 
 HT_ACTIVATIONS(ACTIVATION)
 HT_ACTIVATIONS_WITH_NUMBER(ACTIVATION_WITH_NUMBER)
+ROW(elu, ELU, INPUT)
+ROW(celu, ELU, INPUT)
+ROW(selu, ELU, INPUT)
+ROW(softplus, SOFTPLUS, INPUT)
+
+ht_tensor *ht_elu(ht_tensor *x, double alpha)
+{
+    return ht__unary_with(&elu_op, x, &(ht_beside){.param = {alpha, 1, 1}});
+}
+
+ht_tensor *ht_celu(ht_tensor *x, double alpha)
+{
+    if (x != NULL &&
+        !ht__check_parameter("ht_celu", x, alpha != 0, "alpha", alpha, "a value other than 0"))
+        return NULL;
+    return ht__unary_with(&celu_op, x, &(ht_beside){.param = {alpha, 1, 1 / alpha}});
+}
+
+ht_tensor *ht_selu(ht_tensor *x)
+{
+    const double alpha = 1.6732632423543772848170, scale = 1.0507009873554804934193;
+
+    return ht__unary_with(&selu_op, x, &(ht_beside){.param = {alpha * scale, scale, 1}});
+}
+
+ht_tensor *ht_softplus(ht_tensor *x, double beta, double threshold)
+{
+    return ht__unary_with(&softplus_op, x, &(ht_beside){.param = {beta, threshold}});
+}
 
 ht_tensor *ht_relu_(ht_tensor *x)
 {

@@ -11,7 +11,9 @@
 #define HT_ACTIVATIONS(X) \
     X(relu, "ReLU", RELU, OUTPUT) \
     X(gelu, "GELU", GELU, INPUT) \
-    X(silu, "SiLU", SILU, INPUT)
+    X(silu, "SiLU", SILU, INPUT) \
+    X(mish, "Mish", MISH, INPUT) \
+    X(sigmoid, "Sigmoid", SIGMOID, OUTPUT)
 
 /* Of x and a number, both kernels' param[0]: the number's name and PyTorch's default follow. */
 #define HT_ACTIVATIONS_WITH_NUMBER(X) \

@@ -6,16 +6,14 @@
 #include "ht/arithmetics.h"
 #include "ht/kernels/nn.h"
 
+#include "nn/functional/dropout.h"
 #include "nn/functional/functional.h"
 
 static const ht_operand_rule rules[] = {
     {"x", NULL, HT_DTYPE_FLOATING, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_NONE, HT_REQUIRED},
 };
-static const ht_operand_rule rules_2d[] = {
-    {"x", "NC*", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ANY, HT_CAST_NONE, HT_REQUIRED},
-};
 
-static bool check_probability(const char *what, const ht_tensor *x, double p)
+bool ht__check_probability(const char *what, const ht_tensor *x, double p)
 {
     if (p >= 0.0 && p <= 1.0)
         return true;
@@ -88,7 +86,7 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     ht_tensor *y, *mask;
     ht_node *node;
 
-    if (!HT_PREPARE("ht_dropout", rules, &x) || !check_probability("ht_dropout", x, p))
+    if (!HT_PREPARE("ht_dropout", rules, &x) || !ht__check_probability("ht_dropout", x, p))
         return NULL;
     if (p == 0.0)
         return x;
@@ -112,25 +110,4 @@ ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
     *(double *)ht_node_context(node, sizeof p) = p;
     ht_node_save(node, mask);
     return ht_node_set_output(node, y);
-}
-
-/* Whole channels: x times a dropped-out (N, C, 1, ...) of ones. */
-ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
-{
-    int64_t shape[HT_MAX_NDIM] = {0};
-    ht_tensor *scale;
-    bool was;
-
-    if (!HT_PREPARE("ht_dropout2d", rules_2d, &x) || !check_probability("ht_dropout2d", x, p))
-        return NULL;
-    if (p == 0.0)
-        return x;
-    for (int i = 0; i < x->body->ndim; i++)
-        shape[i] = i < 2 ? x->body->shape[i] : 1;
-    was = ht_set_grad_enabled(false);
-    scale = ht__batch_result("ht_dropout2d", x, x->body->dtype, x->body->ndim, shape);
-    if (scale != NULL && ht_fill_(scale, 1.0) == HT_SUCCESS)
-        scale = ht_dropout(scale, p, seed, draw);
-    ht_set_grad_enabled(was);
-    return ht_mul(x, scale);
 }

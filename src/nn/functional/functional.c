@@ -4,6 +4,15 @@
 #include "core/autograd/autograd.h"
 #include "nn/functional/functional.h"
 
+bool ht__check_parameter(const char *what, const ht_tensor *x, bool valid, const char *name,
+                         double value, const char *expected)
+{
+    if (!valid)
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %s is %g, expected %s", what, name, value,
+                expected);
+    return valid;
+}
+
 ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
                             const int64_t shape[])
 {

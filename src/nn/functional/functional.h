@@ -14,6 +14,10 @@ static inline bool ht__records(const ht_tensor *x)
     return x != NULL && ht_is_grad_enabled() && ht__needs_grad(x);
 }
 
+/* True if `valid`, else false after HT_ERR_ARGUMENT: "WHAT: NAME is VALUE, expected EXPECTED". */
+bool ht__check_parameter(const char *what, const ht_tensor *x, bool valid, const char *name,
+                         double value, const char *expected);
+
 /* A tensor of another shape with x's device, communicator and, along axis 0, x's slabs. Scoped. */
 ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype, int ndim,
                             const int64_t shape[]);

@@ -4,8 +4,11 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/activations.h \
 	src/nn/functional/batch_norm.c \
 	src/nn/functional/batch_norm.h \
+	src/nn/functional/composed_activation.c \
 	src/nn/functional/conv2d.c \
 	src/nn/functional/dropout.c \
+	src/nn/functional/dropout.h \
+	src/nn/functional/dropout_masks.c \
 	src/nn/functional/first_max.c \
 	src/nn/functional/first_max.h \
 	src/nn/functional/functional.c \
@@ -19,5 +22,8 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/operands.c \
 	src/nn/functional/operands.h \
 	src/nn/functional/pointwise_loss.c \
+	src/nn/functional/rectifiers.c \
+	src/nn/functional/softmax.c \
+	src/nn/functional/softmax.h \
 	src/nn/functional/window.c \
 	src/nn/functional/window.h

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * y = x - log(sum exp x) along one axis; dx = dy - exp(y) sum dy. The output is all that is kept.
- * Kernels work on rows: another axis than the last is brought to the end first. */
+ * Kernels work on rows: another axis than the last is brought to the end first. Along the split
+ * axis it is composed (softmax.c). */
 #include "ht/kernels/nn.h"
 #include "ht/manipulations.h"
 
 #include "nn/functional/functional.h"
+#include "nn/functional/softmax.h"
 
 static const ht_operand_rule rules[] = {
     {"x", NULL, HT_DTYPE_FLOATING, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_HIGH, HT_REQUIRED},
@@ -68,11 +70,8 @@ ht_tensor *ht_log_softmax(ht_tensor *x, int axis)
 {
     if (!HT_PREPARE("ht_log_softmax", rules, &x) || !ht__check_axis("ht_log_softmax", x, &axis))
         return NULL;
-    if (axis == x->body->split) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "ht_log_softmax: x is split along axis %d, the one to normalise", axis);
-        return NULL;
-    }
+    if (axis == x->body->split)
+        return ht__log_softmax_composed(x, axis);
     if (axis == x->body->ndim - 1)
         return along_last(x);
     return ht_transpose(along_last(ht_transpose(x, axis, -1)), axis, -1);

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dropout and Dropout2d. A mask is drawn from (ht_nn_seed, the layer's path, how often it ran in
+ * Layers that draw at random in training: the dropout family and RReLU. A draw comes from (ht_nn_seed, the layer's path, how often it ran in
  * training, rank, replica): layers, ranks and devices differ, and nothing else is ever reseeded. */
 #include <stddef.h>
 
 #include "nn/module/init.h"
 #include "nn/module/module.h"
 
-struct dropout {
-    double p;
-    uint64_t count; /* forwards in training */
+/* The type of each layer lies in the row that says which function it calls. */
+typedef ht_tensor *dropout_fn(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
+typedef struct row {
+    ht_module_type type;
+    dropout_fn *of;
+} row;
+
+struct drawing {
+    double p, lower, upper; /* a probability, or the range of slopes */
+    uint64_t count;         /* forwards in training */
 };
 
-static uint64_t mask_seed(const ht_module *self)
+static uint64_t seed_of(const ht_module *self)
 {
     uint64_t key = ht__nn_mix(ht__nn_seed_get(), (uint64_t)ht__process.rank);
 
@@ -23,50 +30,59 @@ static uint64_t mask_seed(const ht_module *self)
     return key;
 }
 
-static ht_tensor *dropout(ht_module *self, ht_tensor *x)
+static ht_tensor *drop(ht_module *self, ht_tensor *x)
 {
-    struct dropout *data = ht_module_data(self);
+    const row *r = (const row *)(const void *)ht_module_get_type(self);
+    struct drawing *data = ht_module_data(self);
 
-    if (!self->training)
-        return x;
-    return ht_dropout(x, data->p, mask_seed(self), data->count++);
+    return self->training ? r->of(x, data->p, seed_of(self), data->count++) : x;
 }
 
-static ht_tensor *dropout2d(ht_module *self, ht_tensor *x)
+static ht_tensor *rectify(ht_module *self, ht_tensor *x)
 {
-    struct dropout *data = ht_module_data(self);
+    struct drawing *data = ht_module_data(self);
 
-    if (!self->training)
-        return x;
-    return ht_dropout2d(x, data->p, mask_seed(self), data->count++);
+    return ht_rrelu(x, data->lower, data->upper, self->training, seed_of(self),
+                    self->training ? data->count++ : 0);
 }
 
 static uint64_t *counter(ht_module *self)
 {
-    return &((struct dropout *)ht_module_data(self))->count;
+    return &((struct drawing *)ht_module_data(self))->count;
 }
 
-static const ht_module_setting settings[] = {{"p", offsetof(struct dropout, p), HT_SETTING_DOUBLE,
-                                              .low = 0, .high = 1, .print = HT_PRINT_ALWAYS},
-                                             {.name = NULL}};
-static const ht_module_type dropout_type = {
-    .name = "Dropout", .forward = dropout, .counter = counter, .settings = settings};
-static const ht_module_type dropout2d_type = {
-    .name = "Dropout2d", .forward = dropout2d, .counter = counter, .settings = settings};
+static const ht_module_setting probability[] = {{"p", offsetof(struct drawing, p),
+                                                 HT_SETTING_DOUBLE, .low = 0, .high = 1,
+                                                 .print = HT_PRINT_ALWAYS},
+                                                {.name = NULL}};
 
-static ht_module *make(const char *what, const ht_module_type *type, double p)
+/* clang-format off */
+#define DROPOUT(f, label) \
+    static const row f##_layer = {.type = {.name = label, .forward = drop, .counter = counter, \
+                                           .settings = probability}, .of = ht_##f}; \
+    ht_module *ht_nn_##f(double p) { \
+        return ht_module_new_ext("ht_nn_" #f, &f##_layer.type, sizeof(struct drawing), \
+                                 &(struct drawing){.p = p}); }
+/* clang-format on */
+
+DROPOUT(dropout, "Dropout")
+DROPOUT(dropout1d, "Dropout1d")
+DROPOUT(dropout2d, "Dropout2d")
+DROPOUT(dropout3d, "Dropout3d")
+DROPOUT(alpha_dropout, "AlphaDropout")
+DROPOUT(feature_alpha_dropout, "FeatureAlphaDropout")
+
+static const ht_module_setting slopes[] = {
+    {"lower", offsetof(struct drawing, lower), HT_SETTING_DOUBLE, .usual = 1. / 8,
+     .print = HT_PRINT_ALWAYS},
+    {"upper", offsetof(struct drawing, upper), HT_SETTING_DOUBLE, .usual = 1. / 3,
+     .print = HT_PRINT_ALWAYS},
+    {.name = NULL}};
+static const ht_module_type rrelu_type = {
+    .name = "RReLU", .forward = rectify, .counter = counter, .settings = slopes};
+
+ht_module *ht_nn_rrelu(double lower, double upper)
 {
-    const struct dropout data = {.p = p};
-
-    return ht_module_new_ext(what, type, sizeof data, &data);
-}
-
-ht_module *ht_nn_dropout(double p)
-{
-    return make("ht_nn_dropout", &dropout_type, p);
-}
-
-ht_module *ht_nn_dropout2d(double p)
-{
-    return make("ht_nn_dropout2d", &dropout2d_type, p);
+    return ht_module_new_ext("ht_nn_rrelu", &rrelu_type, sizeof(struct drawing),
+                             &(struct drawing){.lower = lower, .upper = upper});
 }

@@ -8,4 +8,6 @@ libht_objects_la_SOURCES += \
 	src/nn/layers/flatten.c \
 	src/nn/layers/linear.c \
 	src/nn/layers/max_pool2d.c \
+	src/nn/layers/prelu.c \
+	src/nn/layers/softmax2d.c \
 	src/nn/layers/sync_batch_norm.c

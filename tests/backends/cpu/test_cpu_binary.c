@@ -36,6 +36,14 @@ static double tanh_grad(ht_dtype dtype, double g, double y)
     return g * rounded(in, 1 - rounded(in, y * y));
 }
 
+/* g (1 - y) y, likewise. */
+static double sigmoid_grad(ht_dtype dtype, double g, double y)
+{
+    const ht_dtype in = computed_in(dtype);
+
+    return g * rounded(in, rounded(in, 1 - y) * y);
+}
+
 static double power(ht_dtype dtype, double x, double y)
 {
     uint64_t product = 1;
@@ -130,6 +138,7 @@ static bool close(double x, double y)
     X(MAXIMUM, isnan(x) || isnan(y) ? NAN : fmax(x, y)) \
     X(RELU_GRAD, y > 0 ? x : 0) \
     X(TANH_GRAD, tanh_grad(dtype, x, y)) \
+    X(SIGMOID_GRAD, sigmoid_grad(dtype, x, y)) \
     X(AXPBY, rounded(dtype, 0.75 * x) + rounded(dtype, -1.25 * y)) \
     X(CLIP, isnan(x) || isnan(y) ? NAN : fmin(fmax(x, y), 4)) \
     X(WHERE, x != 0 ? y : 4)
@@ -223,9 +232,11 @@ static void binary_and_ternary_kernels(void **state)
     FOR_EACH(op, list)
     for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++) {
         const kernel k = {op->id, (ht_dtype)dtype, result_of(op, (ht_dtype)dtype)};
+        const ht_test_function *f = ht_test_function_of_grad(op->id);
 
         if (!exists(op->id, dtype))
             continue;
+        params = f != NULL ? f->param : two_params;
         fill(&a, op->operands[1] == 'b' ? HT_BOOL : k.dtype, 3);
         fill(&b, k.dtype, 4);
         mix_specials(&b);
@@ -234,6 +245,7 @@ static void binary_and_ternary_kernels(void **state)
             (ht_dtype_is_complex(k.dtype) ? check_complex : check_real)(&k, op, i);
         check_levels(&k, 3);
     }
+    params = two_params;
 }
 
 /* Sums and products of integers wrap around, and a bool of two ones stays one. */

@@ -46,6 +46,10 @@ static void settings_that_differ_from_defaults_are_printed(void **state)
     assert_printed(ht_nn_max_pool2d(2), "MaxPool2d(2)");
     assert_printed(ht_nn_dropout(0.5), "Dropout(p=0.5)");
     assert_printed(ht_nn_log_softmax(1), "LogSoftmax(axis=1)");
+    assert_printed(ht_nn_hardtanh(-2, 2), "Hardtanh(min=-2, max=2)");
+    assert_printed(ht_nn_prelu(3, 0.25), "PReLU(num_parameters=3)  # 3");
+    assert_printed(ht_nn_rrelu(0.125, 0.25), "RReLU(lower=0.125, upper=0.25)");
+    assert_printed(ht_nn_alpha_dropout(0.5), "AlphaDropout(p=0.5)");
     assert_printed(ht_nn_flatten(1), "Flatten(start_axis=1)");
     assert_printed(ht_nn_batch_norm2d(4, NULL), "BatchNorm2d(4, eps=1e-05, momentum=0.1)  # 8");
     assert_printed(ht_nn_identity(), "Identity()");

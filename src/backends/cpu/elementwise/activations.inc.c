@@ -12,7 +12,11 @@
     X(Ss, RELU, (a)) X(Sss, RELU_GRAD, (a, b)) X(Sss, TANH_GRAD, (a, b)) \
     X(Ss, LEAKY_RELU, (a, p[0])) X(Sss, LEAKY_RELU_GRAD, (a, b, p[0])) \
     X(Ss, GELU, (a)) X(Sss, GELU_GRAD, (a, b)) \
-    X(Ss, SILU, (a)) X(Sss, SILU_GRAD, (a, b))
+    X(Ss, SILU, (a)) X(Sss, SILU_GRAD, (a, b)) \
+    X(Ss, SIGMOID, (a)) X(Sss, SIGMOID_GRAD, (a, b)) \
+    X(Ss, ELU, (a, p[0], p[1], p[2])) X(Sss, ELU_GRAD, (a, b, p[0], p[1], p[2])) \
+    X(Ss, SOFTPLUS, (a, p[0], p[1])) X(Sss, SOFTPLUS_GRAD, (a, b, p[0], p[1])) \
+    X(Ss, MISH, (a)) X(Sss, MISH_GRAD, (a, b))
 #else
 #define ROWS(X) X(Sss, RELU_GRAD, (a, b)) X(Sss, TANH_GRAD, (a, b))
 #endif
@@ -72,9 +76,14 @@ HT_INLINE C NAME(GELU_GRAD)(C g, C x)
 }
 
 /* In double, because float's exponentials have few digits where they are subnormal. */
+HT_INLINE double NAME(exp_wide)(C x)
+{
+    return _Generic(x, float : ht__exp_wide, double : exp)(x);
+}
+
 HT_INLINE double NAME(logistic)(C x)
 {
-    return 1 / (1 + _Generic(x, float : ht__exp_wide, double : exp)(-x));
+    return 1 / (1 + NAME(exp_wide)(-x));
 }
 
 HT_INLINE C NAME(SILU)(C x)
@@ -87,6 +96,66 @@ HT_INLINE C NAME(SILU_GRAD)(C g, C x)
     const double s = NAME(logistic)(x);
 
     return (C)(g * (s * (1 + x * (1 - s))));
+}
+
+HT_INLINE C NAME(SIGMOID)(C x)
+{
+    return (C)NAME(logistic)(x);
+}
+
+HT_INLINE C NAME(SIGMOID_GRAD)(C g, C y)
+{
+    return g * ((1 - y) * y);
+}
+
+HT_INLINE C NAME(ELU)(C x, PARAM below, PARAM above, PARAM rate)
+{
+    return x > 0 ? above * x : below * HT_REAL_MATH(expm1, rate * x);
+}
+
+/* Of NaN it is g, as PyTorch has it. */
+HT_INLINE C NAME(ELU_GRAD)(C g, C x, PARAM below, PARAM above, PARAM rate)
+{
+    return (C)(g * (x <= 0 ? below * rate / NAME(exp_wide)(-rate * x) : (double)above));
+}
+
+/* log(1 + e^z) is z and more for a large z, of which e^z overflows. */
+HT_INLINE C NAME(SOFTPLUS)(C x, PARAM beta, PARAM threshold)
+{
+    const C z = beta * x;
+
+    if (z > threshold)
+        return x;
+    return (C)(((z > 0 ? z : 0) + log1p(NAME(exp_wide)(z > 0 ? -z : z))) / beta);
+}
+
+HT_INLINE C NAME(SOFTPLUS_GRAD)(C g, C x, PARAM beta, PARAM threshold)
+{
+    const C z = beta * x;
+
+    return z > threshold ? g : (C)(g * NAME(logistic)(z));
+}
+
+/* tanh(log(1 + e^x)): of float by e = exp(-|x|), which does not overflow, and without calls; the
+ * roundings on the way are too many for double. */
+HT_INLINE double NAME(mish_gate)(C x)
+{
+    const double e = x < -128 ? 0 : NAME(exp_wide)(x > 0 ? -x : x);
+    const double part = x > 0 ? 1 + 2 * e : e * (e + 2);
+
+    return sizeof x > sizeof(float) ? tanh(log1p(exp(x))) : part / (part + (x > 0 ? 2 * e * e : 2));
+}
+
+HT_INLINE C NAME(MISH)(C x)
+{
+    return (C)(x * NAME(mish_gate)(x));
+}
+
+HT_INLINE C NAME(MISH_GRAD)(C g, C x)
+{
+    const double gate = NAME(mish_gate)(x);
+
+    return (C)(g * (gate + x * NAME(logistic)(x) * (1 - gate * gate)));
 }
 #endif
 
