@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Includes the file that HT_TEMPLATE names once for every dtype. */
+ * Includes the file that HT_TEMPLATE names once for every dtype; without the complex ones where
+ * HT_REAL_ONLY is defined. */
 
 #define DTYPE HT_BOOL
 #include HT_TEMPLATE
@@ -42,6 +43,7 @@
 #include HT_TEMPLATE
 #undef DTYPE
 
+#ifndef HT_REAL_ONLY
 #define DTYPE HT_COMPLEX64
 #include HT_TEMPLATE
 #undef DTYPE
@@ -49,5 +51,6 @@
 #define DTYPE HT_COMPLEX128
 #include HT_TEMPLATE
 #undef DTYPE
+#endif
 
 #undef HT_TEMPLATE

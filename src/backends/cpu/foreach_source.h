@@ -44,6 +44,7 @@
 #include HT_SOURCE_TEMPLATE
 #undef SOURCE
 
+#ifndef HT_REAL_ONLY
 #define SOURCE HT_COMPLEX64
 #include HT_SOURCE_TEMPLATE
 #undef SOURCE
@@ -51,5 +52,6 @@
 #define SOURCE HT_COMPLEX128
 #include HT_SOURCE_TEMPLATE
 #undef SOURCE
+#endif
 
 #undef HT_SOURCE_TEMPLATE

@@ -2,6 +2,7 @@
 libht_objects_la_SOURCES += \
 	src/backends/cpu/cpu.c \
 	src/backends/cpu/cpu.h \
+	src/backends/cpu/dtype_names.h \
 	src/backends/cpu/dtypes.h \
 	src/backends/cpu/elementwise/rows.h \
 	src/backends/cpu/fft/fft.c \
@@ -52,6 +53,7 @@ EXTRA_DIST += \
 	src/backends/cpu/elementwise/complex_math.inc.c \
 	src/backends/cpu/elementwise/convert.inc.c \
 	src/backends/cpu/elementwise/convert_from.inc.c \
+	src/backends/cpu/elementwise/convert_one.inc.c \
 	src/backends/cpu/elementwise/exponential.inc.c \
 	src/backends/cpu/elementwise/extremes.inc.c \
 	src/backends/cpu/elementwise/logical.inc.c \

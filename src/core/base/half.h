@@ -12,7 +12,9 @@
 #include <string.h>
 
 /* What kernels are made of: always inlined, so that loops over it can become vector code. */
-#define HT_INLINE   static inline __attribute__((always_inline))
+#ifndef HT_INLINE /* compilers for other devices have their own */
+#define HT_INLINE static inline __attribute__((always_inline))
+#endif
 #define HT_NOINLINE static __attribute__((noinline))
 
 HT_INLINE float ht__bits_to_float(uint32_t bits)

@@ -78,7 +78,7 @@ HT_INLINE C NAME(GELU_GRAD)(C g, C x)
 /* In double, because float's exponentials have few digits where they are subnormal. */
 HT_INLINE double NAME(exp_wide)(C x)
 {
-    return _Generic(x, float : ht__exp_wide, double : exp)(x);
+    return HT_EXP_WIDE(x);
 }
 
 HT_INLINE double NAME(logistic)(C x)
@@ -159,4 +159,4 @@ HT_INLINE C NAME(MISH_GRAD)(C g, C x)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE

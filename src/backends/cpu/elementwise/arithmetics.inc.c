@@ -134,7 +134,7 @@ HT_INLINE C NAME(POW)(C a, C b)
 {
     if (b == 0)
         return 1;
-    return _Generic(a, ht_complex64 : cpowf, ht_complex128 : cpow)(a, b);
+    return HT_COMPLEX_POW(a, b);
 }
 #endif
 
@@ -202,7 +202,7 @@ HT_INLINE C NAME(AXPBY)(C a, C b, PARAM alpha, PARAM beta)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE
 
 #undef RING_ROWS
 #undef SIGNED_ROWS

@@ -56,6 +56,6 @@ HT_INLINE C NAME(RIGHT_SHIFT)(C a, C b)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE
 
 #undef BIT_ROWS

@@ -15,7 +15,7 @@
 #if HT_IS_COMPLEX
 HT_INLINE C NAME(CONJ)(C x)
 {
-    return _Generic(x, ht_complex64 : conjf, ht_complex128 : conj)(x);
+    return HT_CONJ(x);
 }
 
 HT_INLINE HT_REAL_TYPE NAME(REAL)(C x)
@@ -39,4 +39,4 @@ HT_INLINE C NAME(ANGLE)(C x)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE

@@ -104,7 +104,7 @@ HT_INLINE C NAME(LOGADDEXP2)(C a, C b)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE
 
 #undef COMPLEX_ROWS
 #undef LN2

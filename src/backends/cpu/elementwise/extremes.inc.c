@@ -30,4 +30,4 @@ HT_INLINE C NAME(CLIP)(C x, C low, C high)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE

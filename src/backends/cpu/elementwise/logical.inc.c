@@ -117,7 +117,7 @@ HT_INLINE bool NAME(ISCLOSE)(C a, C b, PARAM rtol, PARAM atol, bool equal_nan)
     return NAME(distance)(a, b) <= atol + rtol * NAME(size)(b);
 }
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE
 
 #undef TRUTH_ROWS
 #undef SIGN_ROWS

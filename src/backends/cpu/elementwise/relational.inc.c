@@ -44,4 +44,4 @@ HT_INLINE bool NAME(GE)(C a, C b)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE

@@ -119,6 +119,6 @@ HT_INLINE C NAME(SIGN)(C x)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE
 
 #undef WHOLE_ROWS

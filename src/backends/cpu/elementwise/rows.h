@@ -5,13 +5,16 @@
  *     #define HT_TEMPLATE "backends/cpu/elementwise/arithmetics.inc.c"
  *     #include "backends/cpu/foreach_dtype.h"
  *     HT_FILL_ROWS(arithmetics)
- * The template ends with rows.inc.c, which makes the kernels. */
+ * The template ends with HT_ROWS_TEMPLATE, which makes the kernels: rows.inc.c here, another one for
+ * another kind of device. */
 #ifndef HT_BACKENDS_CPU_ELEMENTWISE_ROWS_H
 #define HT_BACKENDS_CPU_ELEMENTWISE_ROWS_H
 
 #include "backends/cpu/level.h"
 #include "backends/cpu/row_walk.h"
 #include "ht/kernels/elementwise.h"
+
+#define HT_ROWS_TEMPLATE "backends/cpu/elementwise/rows.inc.c"
 
 #define HT_FILL_ROWS(topic)                                   \
     void HT_LEVEL_NAME(ht__fill_##topic)(ht_kernel_table * k) \

@@ -41,7 +41,7 @@ HT_INLINE C NAME(ATAN2)(C y, C x)
 }
 #endif
 
-#include "backends/cpu/elementwise/rows.inc.c"
+#include HT_ROWS_TEMPLATE
 
 #undef LIBM_ROWS
 #undef ONE_ROWS
