@@ -6,6 +6,7 @@ dist_docpages_DATA = \
 	doc/checkpoints.md \
 	doc/collectives.md \
 	doc/coverage.md \
+	doc/cuda.md \
 	doc/daso.md \
 	doc/data-parallelism.md \
 	doc/design.md \

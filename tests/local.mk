@@ -16,6 +16,9 @@ core_tests = \
 	tests/backends/cpu/test_cpu_reduce.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \
+	tests/backends/cuda/test_cuda_device.c \
+	tests/backends/cuda/test_cuda_elementwise.c \
+	tests/backends/cuda/test_cuda_share.c \
 	tests/core/algorithms/factor/test_decompositions.c \
 	tests/core/algorithms/factor/test_solvers.c \
 	tests/core/algorithms/fft/test_fft.c \
@@ -213,6 +216,7 @@ training_tests = \
 test_scripts = \
 	tests/agrees.sh \
 	tests/api.sh \
+	tests/backends/cuda/no_driver.sh \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
 	tests/core/damage.sh \
@@ -311,6 +315,27 @@ tests_backends_lagging_libht_lag_la_SOURCES = \
 	tests/backends/lagging/queue.c
 tests_backends_lagging_libht_lag_la_LDFLAGS = -module -avoid-version -shared \
 	-rpath $(abs_builddir)/tests/backends/lagging
+
+# The module for CUDA with its kernels compiled for the host, and a runtime that needs no GPU: cuda:0 for tests, found in
+# HT_BACKEND_PATH. A .emulated.lo is such a kernel's object.
+SUFFIXES += .emulated.lo
+.cu.emulated.lo:
+	$(AM_V_CXX)$(LIBTOOL) $(AM_V_lt) --tag=CXX --mode=compile $(CXX) -x c++ $(emulated_flags) -MD -MP -MT $@ -MF $*.emulated.d \
+	    -c -o $@ $<
+emulated_flags = -std=c++17 -I$(top_srcdir)/tests/backends/cuda $(AM_CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS)
+AM_CXXFLAGS = -O1 -Wall -Wextra $(HT_CXX_WERROR) -ffp-contract=off -fvisibility=hidden -pthread $(HT_SANITIZE)
+
+EXTRA_DIST += tests/backends/cuda/cuda_device.h tests/backends/cuda/emulate.h tests/backends/cuda/emulated_runtime.cc
+if HT_HAVE_CXX
+check_LTLIBRARIES += tests/backends/cuda/libht_cuda.la
+tests_backends_cuda_libht_cuda_la_SOURCES = tests/backends/cuda/emulated_runtime.cc $(cuda_c_sources)
+tests_backends_cuda_libht_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/backends/cuda
+tests_backends_cuda_libht_cuda_la_CXXFLAGS = -std=c++17 $(AM_CXXFLAGS)
+tests_backends_cuda_libht_cuda_la_LIBADD = $(cuda_kernel_sources:.cu=.emulated.lo)
+tests_backends_cuda_libht_cuda_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)/tests/backends/cuda
+MOSTLYCLEANFILES += $(cuda_kernel_sources:.cu=.emulated.lo) $(cuda_kernel_sources:.cu=.emulated.d)
+-include $(cuda_kernel_sources:.cu=.emulated.d)
+endif
 
 tests_core_job_SOURCES = tests/core/job.c
 tests_core_job_LDADD = libht_objects.la

@@ -5,7 +5,7 @@
 export OMP_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS=1
 export HT_LEAK_CHECK=1
-export HT_BACKEND_PATH="$PWD/tests/core/.libs:$PWD/tests/backends/lagging/.libs"
+export HT_BACKEND_PATH="$PWD/tests/core/.libs:$PWD/tests/backends/lagging/.libs:$PWD/tests/backends/cuda/.libs"
 
 # For builds with a sanitizer.
 sources=$(cd "${srcdir:-.}" && pwd) # some scripts change the folder

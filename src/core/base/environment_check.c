@@ -11,9 +11,9 @@
 
 extern char **environ;
 
-/* Names that begin with these belong to programs and tests. */
-static const char *const others[] = {"HT_TEST_",  "HT_BENCH_",  "HT_FUZZ_",
-                                     "HT_DUMMY_", "HT_LAUNCH_", "HT_USER_"};
+/* Names that begin with these belong to programs, tests and modules. */
+static const char *const others[] = {"HT_TEST_",   "HT_BENCH_", "HT_FUZZ_", "HT_DUMMY_",
+                                     "HT_LAUNCH_", "HT_USER_",  "HT_CUDA_"};
 
 /* Letters that are too many, too few, others, or two that changed places: how many of these lead
  * from one name to the other. Names are below 64 letters. */

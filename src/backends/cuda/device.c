@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The module libht_cuda.so: devices, and their streams.
+ *
+ * A device has one stream, and nothing waits for it but what the interface says. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/device.h"
+#include "backends/cuda/kernels.h"
+
+static int device_count(void)
+{
+    int count;
+
+    return ht_cuda_count(&count) == 0 ? count : 0;
+}
+
+static int device_open(int index, void **stream)
+{
+    const char *sync = getenv("HT_CUDA_SYNC");
+    ht_cuda_device *device = calloc(1, sizeof *device);
+    ht_cuda_properties properties;
+    int error;
+
+    if (device == NULL) {
+        ht_cuda_core->fail("cuda:%d: out of memory on the host", index);
+        return 1;
+    }
+    device->index = index;
+    device->waits = sync != NULL && strcmp(sync, "0") != 0;
+    error = ht_cuda_use(index);
+    if (error == 0)
+        error = ht_cuda_get_properties(index, &properties);
+    if (error == 0 && !properties.pools) {
+        ht_cuda_core->fail("cuda:%d allocates no memory in the order of a stream", index);
+        free(device);
+        return 1;
+    }
+    if (error == 0)
+        error = ht_cuda_stream_new(&device->stream);
+    if (ht_cuda_check(error, device, "ht_device_get") != 0) {
+        free(device);
+        return 1;
+    }
+    device->cores = properties.cores;
+    *stream = device;
+    return 0;
+}
+
+static void device_close(void *stream)
+{
+    ht_cuda_device *device = stream;
+
+    ht_cuda_use(device->index);
+    ht_cuda_stream_wait(device->stream);
+    ht_cuda_stream_free(device->stream);
+    free(device);
+}
+
+static void device_properties(int index, size_t *memory, int *cores)
+{
+    ht_cuda_properties properties = {0};
+
+    ht_cuda_get_properties(index, &properties);
+    *memory = properties.memory;
+    *cores = properties.cores;
+}
+
+static int synchronize(void *stream)
+{
+    const ht_cuda_device *device = stream;
+    int error = ht_cuda_use(device->index);
+
+    return ht_cuda_check_late(error != 0 ? error : ht_cuda_stream_wait(device->stream), device);
+}
+
+static int poll_error(void *stream)
+{
+    const ht_cuda_device *device = stream;
+    int error = ht_cuda_use(device->index);
+
+    if (error == 0)
+        error = ht_cuda_stream_query(device->stream);
+    return ht_cuda_check_late(ht_cuda_is_not_ready(error) ? 0 : error, device);
+}
+
+/* A machine without a GPU, or without its driver, has the module all the same. */
+static int find_devices(void)
+{
+    int count, driver = 0, runtime = 0;
+    const int error = ht_cuda_count(&count);
+
+    if (error == 0 && count > 0)
+        return 0;
+    ht_cuda_versions(&driver, &runtime);
+    if (driver == 0)
+        ht_cuda_core->fail("ht_device_get: no CUDA device: this machine has no NVIDIA driver "
+                           "(libht_cuda.so is built for CUDA %d.%d)",
+                           runtime / 1000, runtime % 1000 / 10);
+    else
+        ht_cuda_core->fail("ht_device_get: no CUDA device: %s (the driver knows CUDA %d.%d, "
+                           "libht_cuda.so is built for %d.%d)",
+                           error != 0 ? ht_cuda_text(error) : "the driver lists none",
+                           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    return 1;
+}
+
+int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backend *backend)
+{
+    if (abi != HT_BACKEND_ABI) {
+        services->fail("ht_device_get: libht_cuda.so was compiled for backend interface %u, this "
+                       "library has %u",
+                       HT_BACKEND_ABI, abi);
+        return 1;
+    }
+    ht_cuda_core = services;
+    if (find_devices() != 0)
+        return 1;
+    *backend = (ht_backend){
+        .abi = HT_BACKEND_ABI,
+        .size = sizeof *backend,
+        .name = "cuda",
+        .prefer_channels_last = true,
+        .device_count = device_count,
+        .device_open = device_open,
+        .device_close = device_close,
+        .synchronize = synchronize,
+        .device_properties = device_properties,
+        .poll = poll_error,
+    };
+    ht_cuda_fill_memory(backend);
+    ht_cuda_fill_events(backend);
+    ht_cuda_add_kernels(backend);
+    return 0;
+}

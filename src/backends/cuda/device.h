@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A device as the files of this folder see it: what kernels are given as `stream`. */
+#ifndef HT_BACKENDS_CUDA_DEVICE_H
+#define HT_BACKENDS_CUDA_DEVICE_H
+
+#include "backends/cuda/runtime.h"
+#include "ht/backend.h"
+
+HT_BEGIN_DECLS
+
+typedef struct ht_cuda_device {
+    int index, cores;
+    void *stream;     /* the runtime's: all work of the device, in its order */
+    const char *last; /* the public function whose kernel was launched last, or NULL */
+    size_t refused;   /* the bytes that the last allocation asked for in vain, or 0 */
+    bool waits;       /* for each kernel: HT_CUDA_SYNC */
+} ht_cuda_device;
+
+/* report.c */
+extern const ht_backend_services *ht_cuda_core;
+
+/* 0, or 1 after services->fail. what: the operation that failed. */
+int ht_cuda_check(int error, const ht_cuda_device *device, const char *what);
+
+/* The same for an error that work given earlier may have left. */
+int ht_cuda_check_late(int error, const ht_cuda_device *device);
+
+/* Before the launches of a call, and after them; 0, or 1 after services->fail. */
+int ht_cuda_begin(const ht_cuda_device *device, const ht_kernel_call *call);
+int ht_cuda_end(ht_cuda_device *device, const ht_kernel_call *call);
+
+/* Functions of ht_backend: memory.c and events.c fill in theirs. */
+void ht_cuda_fill_memory(ht_backend *backend);
+void ht_cuda_fill_events(ht_backend *backend);
+
+HT_END_DECLS
+#endif

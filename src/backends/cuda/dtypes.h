@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For a kernel's source that includes templates of the CPU (backends/cpu/...inc.c): what these are
+ * written in, for nvcc. Complex dtypes are left out. Macros of one letter come with it, so headers
+ * of the toolkit and those with C++ templates are included before. */
+#ifndef HT_BACKENDS_CUDA_DTYPES_H
+#define HT_BACKENDS_CUDA_DTYPES_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "backends/cuda/launch.h"
+#include "backends/cpu/float_math.h"
+#include "ht/backend.h"
+
+#define HT_REAL_ONLY
+
+/* For declarations alone. */
+struct ht_complex64;
+struct ht_complex128;
+
+#include "backends/cpu/dtype_names.h"
+
+/* clang-format off */
+#define HT_CUDA_REAL_LIST(X) \
+    X(HT_BOOL) X(HT_UINT8) X(HT_INT8) X(HT_INT16) X(HT_INT32) X(HT_INT64) \
+    HT_FLOATING_LIST(X)
+/* clang-format on */
+
+/* float32 has functions of its own, which are the CPU's; the others are the toolkit's, within a few
+ * units in the last place of the CPU's. */
+#define HT_CUDA_MATH(fn)                    \
+    HT_INLINE float ht_cuda_##fn(float x)   \
+    {                                       \
+        return ht__##fn##_float(x);         \
+    }                                       \
+    HT_INLINE double ht_cuda_##fn(double x) \
+    {                                       \
+        return fn(x);                       \
+    }
+HT_CUDA_MATH(exp)
+HT_CUDA_MATH(expm1)
+HT_CUDA_MATH(log)
+HT_CUDA_MATH(log1p)
+HT_CUDA_MATH(sqrt)
+HT_CUDA_MATH(tanh)
+#undef HT_CUDA_MATH
+
+HT_INLINE double ht_cuda_exp_wide(float x)
+{
+    return ht__exp_wide(x);
+}
+
+HT_INLINE double ht_cuda_exp_wide(double x)
+{
+    return exp(x);
+}
+
+/* Functions of <math.h> are overloaded in C++. */
+#define HT_MATH(fn, x)          ht_cuda_##fn(x)
+#define HT_REAL_MATH(fn, x)     ht_cuda_##fn(x)
+#define HT_LIBM(fn, x)          fn(x)
+#define HT_REAL_LIBM(fn, x)     fn(x)
+#define HT_REAL_LIBM2(fn, x, y) fn(x, y)
+#define HT_EXP_WIDE(x)          ht_cuda_exp_wide(x)
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Template: conversion to DTYPE from every dtype. */
+
+#define HT_SOURCE_TEMPLATE "backends/cuda/elementwise/convert_from.inc.cu"
+#include "backends/cpu/foreach_source.h"
+
+static void NAME(add_conversions)(ht_backend *backend)
+{
+#define ADD_FROM(source) \
+    ht_cuda_add_conversion(backend, ID, source, ht_cuda_run_row<HT_JOIN(NAME(convert), _##source)>);
+    HT_CUDA_REAL_LIST(ADD_FROM)
+#undef ADD_FROM
+}

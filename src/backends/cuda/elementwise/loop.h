@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An ht_loop as kernels are given it, by value: offsets in 32 bits, because the host cuts longer
+ * loops into several launches, and divisions by the lengths of axes as products. */
+#ifndef HT_BACKENDS_CUDA_ELEMENTWISE_LOOP_H
+#define HT_BACKENDS_CUDA_ELEMENTWISE_LOOP_H
+
+#include "backends/cuda/device.h"
+#include "backends/cuda/launch.h"
+
+/* n / by for n < 2^31 is (high word of n magic + n) >> shift. */
+struct ht_cuda_divisor {
+    uint32_t by, magic, shift;
+};
+
+/* data is NULL: the operand is `value` everywhere. */
+struct ht_cuda_operand {
+    void *data;
+    int64_t stride[HT_MAX_NDIM];
+    ht_element value;
+};
+
+struct ht_cuda_loop {
+    uint32_t count; /* of elements, below 2^31 */
+    int ndim;
+    ht_cuda_divisor length[HT_MAX_NDIM];
+    ht_cuda_operand operand[HT_LOOP_OPERANDS];
+    double param[HT_LOOP_PARAMS];
+};
+
+typedef void ht_cuda_loop_kernel(ht_cuda_loop loop);
+
+/* The kernels of a row: one for operands that are contiguous or one element, which reads and writes
+ * `width` elements at once, and one for all others. The output is operand 0. */
+struct ht_cuda_walks {
+    ht_cuda_loop_kernel *flat, *strided;
+    int operands, width;
+    size_t size[HT_LOOP_OPERANDS]; /* bytes of an element */
+};
+
+/* Runs an ht_loop. 0, or 1 after services->fail. */
+int ht_cuda_run_loop(void *stream, const ht_kernel_call *call, const ht_cuda_walks *walks);
+
+#endif

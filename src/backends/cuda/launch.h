@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The language of kernels. nvcc knows it; tests compile the same sources for the host, where
+ * emulate.h stands for it. */
+#ifndef HT_BACKENDS_CUDA_LAUNCH_H
+#define HT_BACKENDS_CUDA_LAUNCH_H
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+
+#define HT_CUDA_UNROLL _Pragma("unroll")
+#define HT_CUDA_LAUNCH(kernel, blocks, threads, stream, ...) \
+    (kernel)<<<(blocks), (threads), 0, (cudaStream_t)(stream)>>>(__VA_ARGS__)
+#else
+#include "emulate.h"
+#endif
+
+/* What the CPU's sources are compiled with here: with --fmad=false they give the CPU's bits. */
+#define HT_INLINE static __forceinline__ __device__
+
+#endif

@@ -1,0 +1,67 @@
+# The module for NVIDIA GPUs, loaded at run time: libht itself is linked to nothing of it. nvcc compiles
+# the kernels, as libtool's CC.
+SUFFIXES = .cu
+
+cuda_c_sources = \
+	src/backends/cuda/add.c \
+	src/backends/cuda/device.c \
+	src/backends/cuda/device.h \
+	src/backends/cuda/events.c \
+	src/backends/cuda/kernels.c \
+	src/backends/cuda/kernels.h \
+	src/backends/cuda/memory.c \
+	src/backends/cuda/report.c \
+	src/backends/cuda/runtime.h
+
+cuda_kernel_sources = \
+	src/backends/cuda/elementwise/activations.cu \
+	src/backends/cuda/elementwise/arithmetics.cu \
+	src/backends/cuda/elementwise/bitwise.cu \
+	src/backends/cuda/elementwise/complex_math.cu \
+	src/backends/cuda/elementwise/convert.cu \
+	src/backends/cuda/elementwise/copy.cu \
+	src/backends/cuda/elementwise/exponential.cu \
+	src/backends/cuda/elementwise/extremes.cu \
+	src/backends/cuda/elementwise/logical.cu \
+	src/backends/cuda/elementwise/loop.cu \
+	src/backends/cuda/elementwise/relational.cu \
+	src/backends/cuda/elementwise/rounding.cu \
+	src/backends/cuda/elementwise/trigonometrics.cu
+
+cuda_headers = \
+	src/backends/cuda/dtypes.h \
+	src/backends/cuda/elementwise/convert.inc.cu \
+	src/backends/cuda/elementwise/convert_from.inc.cu \
+	src/backends/cuda/elementwise/loop.h \
+	src/backends/cuda/elementwise/rows.h \
+	src/backends/cuda/elementwise/rows.inc.cu \
+	src/backends/cuda/elementwise/walk.h \
+	src/backends/cuda/launch.h
+
+EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_headers) src/backends/cuda/nvcc.sh \
+	src/backends/cuda/runtime.c
+
+# No fused operations: results have the CPU's bits wherever its source is shared.
+NVCCFLAGS = -O3 -std=c++17 --fmad=false -ccbin $(NVCC_HOST) $(CUDA_ARCH) -Xfatbin -compress-all $(NVCC_WERROR) \
+	--compiler-options=-fvisibility=hidden,-Wall,-fno-threadsafe-statics
+
+AM_V_NVCC = $(am__v_NVCC_@AM_V@)
+am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+
+.cu.lo:
+	$(AM_V_NVCC)$(LIBTOOL) $(AM_V_lt) --tag=CC --mode=compile $(SHELL) $(top_srcdir)/src/backends/cuda/nvcc.sh \
+	    "$(NVCC)" $(NVCCFLAGS) -I$(top_srcdir)/include -I$(top_srcdir)/src -MD -MP -MT $@ -MF $*.d -c -o $@ $<
+
+if HT_HAVE_CUDA
+pkglib_LTLIBRARIES = src/backends/cuda/libht_cuda.la
+src_backends_cuda_libht_cuda_la_SOURCES = $(cuda_c_sources) $(cuda_kernel_sources) src/backends/cuda/runtime.c
+src_backends_cuda_libht_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+src_backends_cuda_libht_cuda_la_LIBADD = $(CUDA_LIBS)
+src_backends_cuda_libht_cuda_la_LDFLAGS = -module -avoid-version -shared -no-undefined
+# The C++ compiler itself: mpicc would add MPI.
+src_backends_cuda_libht_cuda_la_LINK = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(NVCC_HOST) \
+	$(src_backends_cuda_libht_cuda_la_LDFLAGS) $(LDFLAGS) -o $@
+MOSTLYCLEANFILES += $(cuda_kernel_sources:.cu=.d)
+-include $(cuda_kernel_sources:.cu=.d)
+endif

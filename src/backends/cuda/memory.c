@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory of a device, in the order of its stream: what is freed is handed out again for later work
+ * without a wait. libht keeps blocks by size above this (ht_device_get_memory has its statistics)
+ * and gives them back before an allocation fails for good. */
+#include "backends/cuda/device.h"
+
+#define MIB ((size_t)1 << 20)
+
+/* libht asks a second time after it has freed all that it keeps: then the failure is final. */
+static void note_refusal(ht_cuda_device *device, size_t bytes)
+{
+    const bool again = device->refused == bytes;
+    ht_cuda_memory memory;
+
+    device->refused = again ? 0 : bytes;
+    if (!again || ht_cuda_get_memory(device->index, &memory) != 0)
+        return;
+    ht_cuda_core->log(1 /* a warning */,
+                      "cuda:%d: out of memory: %zu MiB asked for, %zu of %zu MiB free, %zu MiB in "
+                      "use by this process (%zu MiB at most), the rest by others",
+                      device->index, bytes / MIB, memory.available / MIB, memory.total / MIB,
+                      memory.used / MIB, memory.peak / MIB);
+}
+
+static void *memory_alloc(void *stream, size_t bytes)
+{
+    ht_cuda_device *device = stream;
+    void *memory = NULL;
+    int error = ht_cuda_use(device->index);
+
+    if (error == 0)
+        error = ht_cuda_malloc(&memory, bytes, device->stream);
+    if (error == 0) {
+        device->refused = 0;
+        return memory;
+    }
+    ht_cuda_launched(); /* takes the error, which is no launch's */
+    if (ht_cuda_is_out_of_memory(error))
+        note_refusal(device, bytes);
+    else
+        ht_cuda_check_late(error, device);
+    return NULL;
+}
+
+static void memory_free(void *stream, void *memory)
+{
+    const ht_cuda_device *device = stream;
+
+    ht_cuda_use(device->index);
+    ht_cuda_free(memory, device->stream); /* what fails here was reported by a call before */
+}
+
+/* The runtime tells by the addresses which way to copy. Host memory that is not pinned is copied to
+ * its staging memory, or has been copied, when the call returns. */
+static int memory_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind)
+{
+    const ht_cuda_device *device = stream;
+    int error = ht_cuda_use(device->index);
+
+    (void)kind;
+    if (error == 0)
+        error = ht_cuda_copy(to, from, bytes, device->stream);
+    return ht_cuda_check_late(error, device);
+}
+
+static void *host_alloc(size_t bytes)
+{
+    void *memory;
+
+    return ht_cuda_host_malloc(&memory, bytes) == 0 ? memory : NULL;
+}
+
+static void host_free(void *memory)
+{
+    ht_cuda_host_free(memory);
+}
+
+void ht_cuda_fill_memory(ht_backend *backend)
+{
+    backend->memory_alloc = memory_alloc;
+    backend->memory_free = memory_free;
+    backend->memory_copy = memory_copy;
+    backend->host_alloc = host_alloc;
+    backend->host_free = host_free;
+}

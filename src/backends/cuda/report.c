@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Errors of the runtime, as the core is told of them. An error of a kernel shows at a later call,
+ * which cannot tell whose it is: with HT_CUDA_SYNC=1 the host waits for each kernel, and the message
+ * names the operation. */
+#include "backends/cuda/device.h"
+
+const ht_backend_services *ht_cuda_core;
+
+int ht_cuda_check(int error, const ht_cuda_device *device, const char *what)
+{
+    if (error == 0)
+        return 0;
+    ht_cuda_core->fail("%s: cuda:%d: %s", what, device->index, ht_cuda_text(error));
+    return 1;
+}
+
+int ht_cuda_check_late(int error, const ht_cuda_device *device)
+{
+    if (error == 0)
+        return 0;
+    if (device->last == NULL)
+        ht_cuda_core->fail("cuda:%d: %s", device->index, ht_cuda_text(error));
+    else
+        ht_cuda_core->fail("cuda:%d: %s, in %s or before it%s", device->index, ht_cuda_text(error),
+                           device->last,
+                           device->waits ? "" : "; HT_CUDA_SYNC=1 names the operation");
+    return 1;
+}
+
+int ht_cuda_begin(const ht_cuda_device *device, const ht_kernel_call *call)
+{
+    return ht_cuda_check(ht_cuda_use(device->index), device, call->what);
+}
+
+int ht_cuda_end(ht_cuda_device *device, const ht_kernel_call *call)
+{
+    int error = ht_cuda_launched();
+
+    device->last = call->what;
+    if (error == 0 && device->waits)
+        error = ht_cuda_stream_wait(device->stream);
+    return ht_cuda_check(error, device, call->what);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The calls of runtime.h by CUDA's runtime. */
+#include <cuda_runtime_api.h>
+
+#include "backends/cuda/runtime.h"
+
+const char *ht_cuda_text(int error)
+{
+    return cudaGetErrorString((cudaError_t)error);
+}
+
+bool ht_cuda_is_out_of_memory(int error)
+{
+    return error == cudaErrorMemoryAllocation;
+}
+
+bool ht_cuda_is_not_ready(int error)
+{
+    return error == cudaErrorNotReady;
+}
+
+int ht_cuda_count(int *count)
+{
+    *count = 0; /* an error leaves it as it is */
+    return (int)cudaGetDeviceCount(count);
+}
+
+int ht_cuda_versions(int *driver, int *runtime)
+{
+    int error = (int)cudaDriverGetVersion(driver);
+
+    return error != 0 ? error : (int)cudaRuntimeGetVersion(runtime);
+}
+
+int ht_cuda_use(int index)
+{
+    return (int)cudaSetDevice(index);
+}
+
+int ht_cuda_get_properties(int index, ht_cuda_properties *properties)
+{
+    struct cudaDeviceProp all;
+    int pools = 0, error = (int)cudaGetDeviceProperties(&all, index);
+
+    if (error == 0)
+        error = (int)cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, index);
+    if (error != 0)
+        return error;
+    *properties = (ht_cuda_properties){all.totalGlobalMem, all.multiProcessorCount, all.major,
+                                       all.minor, pools != 0};
+    return 0;
+}
+
+int ht_cuda_get_memory(int index, ht_cuda_memory *memory)
+{
+    cudaMemPool_t pool;
+    int error = (int)cudaMemGetInfo(&memory->available, &memory->total);
+
+    if (error == 0)
+        error = (int)cudaDeviceGetDefaultMemPool(&pool, index);
+    if (error == 0)
+        error = (int)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &memory->used);
+    if (error == 0)
+        error = (int)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &memory->peak);
+    return error;
+}
+
+int ht_cuda_launched(void)
+{
+    return (int)cudaGetLastError();
+}
+
+int ht_cuda_stream_new(void **stream)
+{
+    return (int)cudaStreamCreateWithFlags((cudaStream_t *)stream, cudaStreamNonBlocking);
+}
+
+int ht_cuda_stream_free(void *stream)
+{
+    return (int)cudaStreamDestroy(stream);
+}
+
+int ht_cuda_stream_wait(void *stream)
+{
+    return (int)cudaStreamSynchronize(stream);
+}
+
+int ht_cuda_stream_query(void *stream)
+{
+    return (int)cudaStreamQuery(stream);
+}
+
+int ht_cuda_stream_after(void *stream, void *event)
+{
+    return (int)cudaStreamWaitEvent(stream, event, 0);
+}
+
+int ht_cuda_event_new(void **event)
+{
+    return (int)cudaEventCreateWithFlags((cudaEvent_t *)event, cudaEventDisableTiming);
+}
+
+int ht_cuda_event_free(void *event)
+{
+    return (int)cudaEventDestroy(event);
+}
+
+int ht_cuda_event_record(void *event, void *stream)
+{
+    return (int)cudaEventRecord(event, stream);
+}
+
+int ht_cuda_event_query(void *event)
+{
+    return (int)cudaEventQuery(event);
+}
+
+int ht_cuda_event_wait(void *event)
+{
+    return (int)cudaEventSynchronize(event);
+}
+
+int ht_cuda_malloc(void **memory, size_t bytes, void *stream)
+{
+    return (int)cudaMallocAsync(memory, bytes, stream);
+}
+
+int ht_cuda_free(void *memory, void *stream)
+{
+    return (int)cudaFreeAsync(memory, stream);
+}
+
+int ht_cuda_copy(void *to, const void *from, size_t bytes, void *stream)
+{
+    return (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+}
+
+int ht_cuda_host_malloc(void **memory, size_t bytes)
+{
+    return (int)cudaHostAlloc(memory, bytes, cudaHostAllocPortable);
+}
+
+int ht_cuda_host_free(void *memory)
+{
+    return (int)cudaFreeHost(memory);
+}

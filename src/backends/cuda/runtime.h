@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The calls of CUDA's runtime that the module makes, all of them: runtime.c hands them on, and
+ * tests link a runtime of their own, which needs no GPU. Each call returns 0 or an error of CUDA,
+ * which ht_cuda_text() puts into words. Streams and events are those of the thread's device. */
+#ifndef HT_BACKENDS_CUDA_RUNTIME_H
+#define HT_BACKENDS_CUDA_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ht/types.h"
+
+HT_BEGIN_DECLS
+
+typedef struct ht_cuda_properties {
+    size_t memory; /* bytes */
+    int cores, major, minor;
+    bool pools; /* memory may be allocated in the order of a stream */
+} ht_cuda_properties;
+
+/* Bytes: of the device, and of those that this process has of it. */
+typedef struct ht_cuda_memory {
+    size_t total, available, used, peak;
+} ht_cuda_memory;
+
+const char *ht_cuda_text(int error);
+bool ht_cuda_is_out_of_memory(int error);
+bool ht_cuda_is_not_ready(int error);
+
+int ht_cuda_count(int *count);
+int ht_cuda_versions(int *driver, int *runtime); /* 13000 is 13.0; driver is 0 without one */
+int ht_cuda_use(int index);                      /* the device of the thread */
+int ht_cuda_get_properties(int index, ht_cuda_properties *properties);
+int ht_cuda_get_memory(int index, ht_cuda_memory *memory);
+int ht_cuda_launched(void); /* the error of the launch before, which is gone then */
+
+int ht_cuda_stream_new(void **stream);
+int ht_cuda_stream_free(void *stream);
+int ht_cuda_stream_wait(void *stream);               /* the host waits */
+int ht_cuda_stream_query(void *stream);              /* 0: all work is done */
+int ht_cuda_stream_after(void *stream, void *event); /* the stream waits */
+
+int ht_cuda_event_new(void **event);
+int ht_cuda_event_free(void *event);
+int ht_cuda_event_record(void *event, void *stream);
+int ht_cuda_event_query(void *event);
+int ht_cuda_event_wait(void *event);
+
+/* In the order of the stream; the memory is aligned to at least 256 bytes. */
+int ht_cuda_malloc(void **memory, size_t bytes, void *stream);
+int ht_cuda_free(void *memory, void *stream);
+int ht_cuda_copy(void *to, const void *from, size_t bytes, void *stream);
+
+/* Pinned memory of the host. */
+int ht_cuda_host_malloc(void **memory, size_t bytes);
+int ht_cuda_host_free(void *memory);
+
+HT_END_DECLS
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For the tests of the CUDA module: cuda:0, which is emulated in this folder where there is a C++
+ * compiler, and a GPU where HT_BACKEND_PATH leads to a module that found one. */
+#ifndef HT_TESTS_BACKENDS_CUDA_CUDA_DEVICE_H
+#define HT_TESTS_BACKENDS_CUDA_CUDA_DEVICE_H
+
+#include "core/device/device.h"
+#include "ht_test.h"
+
+/* NULL: there is no such module here, or it found no device. */
+static inline ht_device *cuda_device(void)
+{
+    if (ht__driver_find("cuda") != NULL)
+        return ht_device_get("cuda:0");
+    ht_error_clear();
+    return NULL;
+}
+
+/* Not a GPU: emulated_runtime.cc. */
+static inline bool cuda_is_emulated(const ht_device *device)
+{
+    size_t memory;
+    int cores;
+
+    device->backend->device_properties(device->index, &memory, &cores);
+    return cores == 2 && memory == (size_t)1 << 30;
+}
+
+/* The thread orders of the emulated device, one after the other; another device knows one. */
+static const char *const cuda_orders[] = {"forward", "backward", "mixed"};
+
+#endif

@@ -1,0 +1,221 @@
+/* ranks 1 */
+/* SPDX-License-Identifier: MIT */
+/* Elementwise kernels of the CUDA module beside the CPU's, over every dtype: operands contiguous
+ * and not, broadcast, by value and in place. All bytes that a kernel may reach are compared, those
+ * between the elements, too. */
+#include "cuda_device.h"
+#include "backends/cpu/cpu_elementwise.h"
+
+enum { ROOM = (COUNT + 8) * MAX_BYTES };
+
+static const struct listed functions[] = {HT_UNARY_KERNELS(LISTED) HT_BINARY_KERNELS(LISTED)
+                                              HT_TERNARY_KERNELS(LISTED)};
+
+/* How operands lie: the output, then up to three inputs. */
+typedef struct layout {
+    const char *name;
+    int ndim;
+    int64_t shape[3], start[HT_LOOP_OPERANDS], stride[HT_LOOP_OPERANDS][3];
+    bool by_value[HT_LOOP_OPERANDS];
+    bool in_place; /* the output is input 1 */
+} layout;
+
+static const layout layouts[] = {
+    {"contiguous", 1, {3000}, {0}, {{1}, {1}, {1}, {1}}, {0}, false},
+    {"in place", 1, {3000}, {0}, {{1}, {1}, {1}, {1}}, {0}, true},
+    {"not aligned", 1, {3000}, {0, 1, 3, 5}, {{1}, {1}, {1}, {1}}, {0}, false},
+    {"the output not aligned", 1, {3000}, {1}, {{1}, {1}, {1}, {1}}, {0}, false},
+    {"short", 1, {7}, {0}, {{1}, {1}, {1}, {1}}, {0}, false},
+    {"empty", 1, {0}, {0}, {{1}, {1}, {1}, {1}}, {0}, false},
+    {"steps", 1, {1000}, {0, 2000, 1}, {{2}, {-1}, {3}, {1}}, {0}, false},
+    {"one element", 1, {2000}, {0, 0, 5}, {{1}, {1}, {0}, {1}}, {0}, false},
+    {"a value first", 1, {2000}, {0, 5}, {{1}, {0}, {1}, {1}}, {false, true}, false},
+    {"a value last",
+     1,
+     {2000},
+     {0, 0, 5, 6},
+     {{1}, {1}, {0}, {0}},
+     {false, false, true, true},
+     false},
+    {"permuted axes, broadcast",
+     3,
+     {5, 7, 11},
+     {0, 0, 3},
+     {{77, 11, 1}, {1, 5, 35}, {0, 11, 1}, {7, 1, 0}},
+     {0},
+     false},
+};
+
+static ht_device *device;
+static bool emulated;
+static char *remote[HT_LOOP_OPERANDS];
+static operand inputs[HT_LOOP_OPERANDS];
+static char expected[ROOM], got[ROOM];
+
+/* A kernel, and the dtypes of its operands. */
+typedef struct tested {
+    ht_kernel id;
+    const char *name;
+    ht_dtype dtype, of[HT_LOOP_OPERANDS];
+    int operands;
+} tested;
+
+static int open_device(void **state)
+{
+    (void)state;
+    setup(state);
+    device = cuda_device();
+    emulated = device != NULL && cuda_is_emulated(device);
+    for (int k = 0; device != NULL && k < HT_LOOP_OPERANDS; k++) {
+        remote[k] = device->backend->memory_alloc(device->stream, ROOM);
+        assert_non_null(remote[k]);
+    }
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    for (int k = 0; device != NULL && k < HT_LOOP_OPERANDS; k++)
+        device->backend->memory_free(device->stream, remote[k]);
+    return 0;
+}
+
+/* The loop over operands that begin at the given places. */
+static ht_loop make_loop(const tested *t, const layout *l, char *const place[])
+{
+    ht_loop loop = {.ndim = l->ndim};
+
+    memcpy(loop.shape, l->shape, sizeof l->shape);
+    memcpy(loop.param, two_params, sizeof loop.param);
+    for (int k = 0; k < t->operands; k++) {
+        const int64_t size = (int64_t)ht_dtype_size(t->of[k]);
+
+        memcpy(loop.stride[k], l->stride[k], sizeof l->stride[k]);
+        loop.operand[k].data = place[k] + l->start[k] * size;
+        if (l->by_value[k]) {
+            loop.operand[k].data = NULL;
+            memcpy(loop.value[k].bytes, at(&inputs[k], l->start[k]), (size_t)size);
+        }
+    }
+    return loop;
+}
+
+static void on_host(const tested *t, const layout *l)
+{
+    char *place[HT_LOOP_OPERANDS] = {expected, inputs[1].data, inputs[2].data, inputs[3].data};
+    ht_loop loop;
+
+    memset(expected, 0x55, ROOM);
+    if (l->in_place) {
+        memcpy(expected, inputs[1].data, ROOM);
+        place[1] = expected;
+    }
+    loop = make_loop(t, l, place);
+    assert_int_equal(cpu_run(&levels[0].kernels, t->id, t->dtype, &loop), 0);
+}
+
+static void on_device(const tested *t, const layout *l)
+{
+    char *place[HT_LOOP_OPERANDS] = {remote[0], remote[1], remote[2], remote[3]};
+    ht_loop loop;
+
+    memset(got, 0x55, ROOM);
+    ht__device_put(device, remote[0], l->in_place ? inputs[1].data : got, ROOM);
+    if (l->in_place)
+        place[1] = remote[0];
+    loop = make_loop(t, l, place);
+    loop.call = (ht_kernel_call){.bytes = sizeof loop,
+                                 .kernel = t->id,
+                                 .dtype = t->dtype,
+                                 .operands = HT_LOOP_OPERANDS,
+                                 .what = "the test"};
+    assert_int_equal(device->kernels->at[t->id][t->dtype](device->stream, &loop.call), 0);
+    assert_int_equal(ht__device_get(device, got, remote[0], ROOM), 0);
+}
+
+/* A GPU's library has other functions than the host's, with other last places. */
+static bool is_near(const tested *t, int64_t i)
+{
+    const double value = cpu_get(t->of[0], got, i), right = cpu_get(t->of[0], expected, i);
+
+    return !emulated && fabs(value - right) <= 32 * cpu_eps(t->of[0]) * fabs(right) + 0x1p-140;
+}
+
+static void compare(const tested *t, const layout *l)
+{
+    const int64_t count = ROOM / (int64_t)ht_dtype_size(t->of[0]);
+
+    for (int64_t i = 0; i < count; i++) {
+        if (!cpu_same(t->of[0], got, i, expected, i) && !is_near(t, i))
+            fail_msg("%s of %s, %s: element %lld is %.17g, expected %.17g", t->name,
+                     ht_dtype_name(t->dtype), l->name, (long long)i, cpu_get(t->of[0], got, i),
+                     cpu_get(t->of[0], expected, i));
+    }
+}
+
+static void check_kernel(const tested *t)
+{
+    for (int k = 1; k < t->operands; k++) {
+        fill(&inputs[k], t->of[k], (uint64_t)k);
+        ht__device_put(device, remote[k], inputs[k].data, ROOM);
+    }
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        if (layouts[i].in_place && t->of[1] != t->of[0])
+            continue;
+        on_host(t, &layouts[i]);
+        for (size_t order = 0; order < sizeof cuda_orders / sizeof *cuda_orders; order++) {
+            setenv("EMULATED_ORDER", cuda_orders[order], true);
+            on_device(t, &layouts[i]);
+            compare(t, &layouts[i]);
+        }
+    }
+    unsetenv("EMULATED_ORDER");
+}
+
+static bool is_there(ht_kernel id, int dtype)
+{
+    return exists(id, dtype) && device->kernels->at[id][dtype] != NULL;
+}
+
+static void functions_have_the_bits_of_the_cpu(void **state)
+{
+    (void)state;
+    if (device == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    FOR_EACH(op, functions)
+    for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++) {
+        tested t = {op->id, op->name, (ht_dtype)dtype, {HT_BOOL}, (int)strlen(op->operands)};
+
+        if (!is_there(op->id, dtype))
+            continue;
+        t.of[0] = result_of(op, t.dtype);
+        for (int k = 1; k < t.operands; k++)
+            t.of[k] = op->operands[k] == 'b' ? HT_BOOL : t.dtype;
+        check_kernel(&t);
+    }
+}
+
+static void conversions_have_the_bits_of_the_cpu(void **state)
+{
+    (void)state;
+    if (device == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    for (int from = 0; from < HT_DTYPE_COUNT; from++)
+        for (int to = 0; to < HT_DTYPE_COUNT; to++) {
+            const tested t = {HT_KERNEL_CONVERT(to),
+                              ht_dtype_name((ht_dtype)to),
+                              (ht_dtype)from,
+                              {(ht_dtype)to, (ht_dtype)from},
+                              2};
+
+            if (is_there(t.id, from))
+                check_kernel(&t);
+        }
+}
+
+HT_TEST_SUITE(test_cuda_elementwise,
+              cmocka_unit_test_setup_teardown(functions_have_the_bits_of_the_cpu, open_device,
+                                              close_device),
+              cmocka_unit_test_setup_teardown(conversions_have_the_bits_of_the_cpu, open_device,
+                                              close_device));
