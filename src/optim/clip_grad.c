@@ -33,7 +33,7 @@ static ht_status check_gradient(const char *what, int index, const ht_tensor *gr
 
 typedef ht_status each_fn(const char *what, ht_tensor *grad, void *user);
 
-/* A part of a gradient is no gradient yet: step() does nothing with it either. */
+/* An incomplete gradient is not clipped: step() does nothing with it either. */
 static bool is_unfinished(const ht_tensor *parameter)
 {
     const ht_grad_meta *meta = parameter->meta;

@@ -25,7 +25,7 @@ int64_t ht__flat_size(const ht_value *tensors, ht_dtype *dtype);
 ht_flat_tensors *ht__flat_new(const ht_value *tensors, ht_exchange *exchange);
 void ht__flat_free(ht_flat_tensors *flat); /* NULL is ignored */
 
-/* What is done to elements begin ... end - 1 of the memory, all of one part. */
+/* An action on elements begin ... end - 1 of the memory, all of one part. */
 typedef ht_status ht_flat_visit(void *user, int64_t begin, int64_t end);
 
 /* Parts to memory, and memory to parts; of the first `count` of them. Piece by piece: each is

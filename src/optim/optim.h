@@ -12,7 +12,7 @@
 
 enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 6, HT_SETTING_FLAG = 0 };
 
-/* What distinguishes one optimizer from another. */
+/* The row that defines an optimizer. */
 typedef struct ht_optimizer_type {
     const char *name; /* "SGD" */
     ht_kernel kernel;
@@ -37,8 +37,8 @@ typedef struct ht_optimizer_entry {
     int group;
 } ht_optimizer_entry;
 
-/* What step() meant when it was called, for the updates that are made later: schedules may have set
- * other hyperparameters by then. */
+/* The hyperparameters at the time of a call of step(), for later updates: schedules may have set
+ * others by then. */
 typedef struct ht_step_arguments {
     ht_update_call settings;
     double lr;
@@ -81,7 +81,7 @@ struct ht_optimizer {
     ht_step_mode step_mode;                /* under a wrapper */
 };
 
-/* What a constructor calls once its own options are checked. `what` names it. */
+/* Constructors call this after they checked their own options. `what` names the constructor. */
 ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
                                 ht_value *parameters, double lr, const ht_update_call *settings);
 
@@ -171,7 +171,7 @@ typedef struct ht_scheduler_type {
     ht_status (*advance)(ht_scheduler *scheduler);
     /* For rules that look at a metric: whether to apply lr now. */
     bool (*observe)(ht_scheduler *scheduler, double metric);
-    /* What it remembers besides the epoch, for its state. */
+    /* Its memory other than the epoch, for its state. */
     ht_optim_number numbers[HT_SCHEDULER_NUMBERS];
 } ht_scheduler_type;
 

@@ -108,8 +108,8 @@ static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *e
     return ht__copy_local("ht_optimizer_step", entry->parameter->body, parameter->body);
 }
 
-/* What the parameter's device keeps is told here, before anything is updated: what is updated in
- * part would count in part. */
+/* Reports, before any update, the error that the parameter's device keeps: a partial update would
+ * count in part. */
 static ht_status ask_device(const ht_tensor *parameter)
 {
     if (ht__device_poll(parameter->body->storage->device) != 0)

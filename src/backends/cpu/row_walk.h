@@ -49,7 +49,7 @@ static inline bool row_walk_next(row_walk *walk, int operands, const size_t size
     return false;
 }
 
-/* What a kernel computes with of ht_loop.param: all of it, loaded once, before the rows. */
+/* The parameters of a kernel: all of ht_loop.param, loaded once, before the rows. */
 /* clang-format off */
 #define ROW_PARAMS(loop) { \
     (PARAM)(loop)->param[0], (PARAM)(loop)->param[1], \

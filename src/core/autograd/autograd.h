@@ -46,9 +46,9 @@ void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user);
 
 void ht__autograd_start(void);
 
-/* Who follows the backward passes of this thread, in the order in which they came: data
- * parallelism, a profiler. The struct is the observer's, and stays where it is until it leaves; any
- * call may be NULL. */
+/* An observer of the backward passes of this thread; observers are called in the order in which
+ * they came: data parallelism, a profiler. The struct is the observer's, and stays where it is
+ * until it leaves; any call may be NULL. */
 typedef struct ht_backward_observer {
     /* Asked as a pass begins: what to multiply its seed by (weighted averaging). At 0 the pass does
      * nothing, so that no 0 x NaN can arise; negative: an error was recorded, and there is none. */

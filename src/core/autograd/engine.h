@@ -15,8 +15,9 @@ typedef struct ht_node_queue {
     uint64_t abandoned; /* the last node that was, by its sequence */
 } ht_node_queue;
 
-/* What the program gives for a gradient: a global tensor of any split, as what backward functions
- * give, but nothing is summed and no imaginary part dropped on the way. NULL after an error. */
+/* The program's value for a gradient: a global tensor of any split, like the results of backward
+ * functions. But nothing is summed, and no imaginary part is dropped on the way. NULL after an
+ * error. */
 ht_tensor *ht__grad_fit_given(const char *name, ht_tensor *given, const ht_body *like);
 
 /* leaves.c. The gradient, or what the hooks of the tensor with this number made of it. */

@@ -34,9 +34,9 @@ extern _Thread_local const char *ht__layer;
 const char *ht__named(const char *what);
 void ht__named_end(const char *outer);
 
-/* Whether a public function `what` got NULL for `name`. What an earlier error made NULL was
- * reported with it and passes through; any other is reported here: HT_ERR_ARGUMENT "what: the name
- * is NULL". ht_error_get is the code of both. */
+/* Whether a public function `what` got NULL for `name`. A NULL from an earlier error was reported
+ * with that error, and passes through. Any other NULL is reported here: HT_ERR_ARGUMENT "what: the
+ * name is NULL". ht_error_get is the code of both. */
 #define HT_IS_NULL(operand, what, name) HT_IS_NULL_ON(NULL, operand, what, name)
 
 /* The same on a communicator, for the place of a result beside an operand that is there. */

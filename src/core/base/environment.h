@@ -44,7 +44,7 @@ typedef enum ht_env {
         HT_ENV_COUNT
 } ht_env;
 
-/* What it is set to; NULL: not set, empty, or not what may stand in it. */
+/* The value of a variable; NULL: not set, empty, or invalid. */
 const char *ht__env_text(ht_env variable);
 
 bool ht__env_flag(ht_env variable);                   /* 1 */

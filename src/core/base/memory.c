@@ -41,8 +41,8 @@ static long fail_rank = -1; /* HT_DEBUG_FAIL_ALLOC=rank:n, or rank:n:tensors */
 static bool fail_tensors;   /* only memory of tensors counts */
 static atomic_long fail_countdown;
 
-/* What is freed after this, by another end of the thread (that of its scopes), is asked for again:
- * ends are run until none is left. */
+/* Another end of the thread (that of its scopes) may free memory after this one. Then ends run
+ * again until no end is left. */
 static void release_thread_blocks(void *unused)
 {
     (void)unused;

@@ -15,8 +15,9 @@
  * `what`: the public function, `name`: its argument. */
 const void *ht__alive(const void *handle, const char *what, const char *name);
 
-/* What is released on this thread until ht__place_leave was released here, by the call that returns
- * to `where`; `how`: "it was released". The outermost place counts. Returns whether this is it. */
+/* Objects released on this thread are noted with this place until ht__place_leave: the call that
+ * returns to `where`. `how`: "it was released". The outermost place counts. Returns whether this is
+ * it. */
 bool ht__place_enter(const char *how, const void *where);
 void ht__place_leave(bool outermost);
 

@@ -88,8 +88,8 @@ typedef ht_status ht_start_fn(ht_request *request, const ht_call *call, ht_tenso
 bool ht__call_begins(const ht_check *check, const ht_call *call, bool valid);
 
 /* After the checks, before anything is sent: the request, or NULL where the call does not begin.
- * Where the manner is HT_AGREED one small message between all ranks tells of failed checks and
- * compares what `call` holds, so that it begins on all of them or on none. */
+ * With HT_AGREED one small message between all ranks reports failed checks and compares the fields
+ * of `call`. So the call begins on all ranks or on none. */
 ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool valid,
                            ht_start_fn *start, ht_tensor *send, ht_tensor *recv);
 

@@ -5,7 +5,7 @@
 
 #include "core/collective/call.h"
 
-/* What a rank with wrong arguments has for the record is not looked at. */
+/* The record of a rank with wrong arguments is not read. */
 /* With what a call says of this rank's part; NULL: refused. */
 static ht_call with_part(ht_call call, const ht_tensor *part)
 {

@@ -41,10 +41,11 @@ ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis
                                    const int64_t *send_start, ht_tensor *recv, int recv_axis,
                                    const int64_t *recv_start, const char *what);
 
-/* Rows (indices along axis 0) of a local tensor, dealt out: rows edges[r] ... edges[r + 1] - 1 go
- * to rank r, of size + 1 edges that go up. What comes stands in the order of the ranks, rank r's
- * from came[r] on. Who does not know the places where the parts meet asks for them first; answers
- * to what came go back by the same call with edges and came swapped. Collective. */
+/* Deals out rows (indices along axis 0) of a local tensor: rows edges[r] ... edges[r + 1] - 1 go to
+ * rank r, by size + 1 ascending edges. Received rows stand in the order of the ranks, those of rank
+ * r from came[r] on. A caller that does not know the places where the parts meet asks for them
+ * first. Answers to received rows go back by the same call with edges and came swapped. Collective.
+ */
 ht_status ht__comm_ask_edges(ht_comm *comm, const int64_t edges[], int64_t came[],
                              const char *what);
 /* A new local tensor, scoped; NULL after an error. */

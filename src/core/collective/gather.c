@@ -7,7 +7,7 @@
 
 #include "core/collective/gather.h"
 
-/* What a rank brings. `row`: its lengths but along dimension 0, as one number. */
+/* The part of a rank. `row`: its lengths except along dimension 0, as one number. */
 enum { FAILED, ROOT, REDUCTION, DTYPE, ROW, COUNT, WHOLE, RECORD };
 
 static int64_t row_key(const ht_body *part)

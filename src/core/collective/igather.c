@@ -7,7 +7,7 @@
 
 #include "core/collective/gather.h"
 
-/* What this rank alone has wrongly, and without which it could not even take part. */
+/* Errors that only this rank can see, and with which it could not even take part. */
 static bool counts_right(const ht_check *check, const int64_t counts[])
 {
     if (counts == NULL) {

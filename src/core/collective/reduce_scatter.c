@@ -6,7 +6,7 @@
 
 #include "core/collective/gather.h"
 
-/* What MPI counts in int, to the rank of each part. */
+/* Posts pieces that MPI can count in int, each to the rank of its part. */
 static ht_status post_pieces(ht_request *request, const ht_parts *p, MPI_Op op)
 {
     ht_comm *comm = request->comm;

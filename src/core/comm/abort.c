@@ -25,7 +25,8 @@ enum {
 
 static const int limit = LIMIT, whole = GRACE_TIMEOUT + PATIENCE + LIMIT;
 
-/* What a failing rank tells the others: it fails with this message, or has printed it for all. */
+/* The message of a failing rank to the others: it fails with this text, or has printed it for all.
+ */
 struct record {
     int code;
     int printed;

@@ -53,9 +53,9 @@ void ht__together_end(ht_comm *outer);
  * ranks that do not come. Collective. */
 ht_status ht__agree(const char *what, ht_comm *comm, ht_status mine);
 
-/* What an *agrees* function checks by itself stands between these two, and returns in between only
- * there: errors are recorded and raised nowhere; the end agrees on `mine`, of the public function
- * `what`. Nothing that communicates may stand between them. */
+/* The checks of an *agrees* function stand between these two calls, and it returns in between only
+ * there. Errors are recorded, not raised; the end agrees on `mine`, of the public function `what`.
+ * Nothing that communicates may stand between them. */
 bool ht__agree_begin(void);
 ht_status ht__agree_end(const char *what, ht_comm *comm, bool begun, ht_status mine);
 
@@ -64,8 +64,8 @@ ht_status ht__agree_end(const char *what, ht_comm *comm, bool begun, ht_status m
 const char *ht__watch_guard(const char *what);
 void ht__watch_unguard(const char *outer);
 double ht__wait_timeout(void); /* the deadline in seconds; 0: none */
-/* What this rank is at in its own code, for ranks that miss it: one store. Neither it nor the name
- * of a wait may ever go away: a literal, or from ht__name. */
+/* Notes the place of this rank in its own code, for ranks that miss it: one store. The place, and
+ * the name of a wait, must stay valid for ever: a literal, or from ht__name. */
 
 extern struct ht_watch {
     _Atomic(const char *) where; /* NULL: nowhere yet */
@@ -83,7 +83,7 @@ bool ht__watch_running(void); /* whether a thread guards: MPI_THREAD_MULTIPLE an
 /* HT_DEBUG_COLLECTIVE=1 (comm/compare.c): what all ranks pass alike to a collective
  * operation, 0 where nothing has to be alike. Called before it; the first difference ends the job.
  */
-/* What a call that waits for nobody has on its two sides, for a rank that has nothing to bring. */
+/* The two sides of a call that does not wait, for a rank without an operand. */
 typedef enum ht_sides {
     HT_SIDES_ALIKE,     /* `count` elements each, or one tensor that is both */
     HT_SIDES_ALLGATHER, /* a part of the whole is sent, the whole received */
@@ -135,12 +135,12 @@ ht_status ht__comm_alltoall_i64(ht_comm *comm, const int64_t *send, int64_t *rec
                                 const char *what);
 ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root, const char *what);
 
-/* What to add to this rank's ht__timeline_now() for rank 0's, in ns, and how wrong that may be.
- * Collective; nothing else may be under way between the ranks. */
+/* The number of ns to add to this rank's ht__timeline_now() to get rank 0's, and the possible error
+ * of that number. Collective; nothing else may be under way between the ranks. */
 ht_status ht__comm_clock_offset(ht_comm *world, int64_t *offset, int64_t *error);
 
-/* What this thread does for the other ranks while it waits for one; never waits, says whether
- * anything moved. NULL: nothing. */
+/* Serves other ranks while this thread waits for one. It never waits, and tells whether anything
+ * moved. NULL: nothing. */
 typedef bool ht_serve_fn(void);
 void ht__wait_set_serve(ht_serve_fn *serve);
 

@@ -53,8 +53,8 @@ int ht__mpi_start(int *argc, char ***argv);
 void ht__wait_read_timeout(void);
 #define HT_TIMEOUT_TEXT "%s: the other ranks did not come within %g s (HT_TIMEOUT)"
 
-/* Polls until it answers done; politely. What moves is awaited more eagerly, and has its deadline
- * put off. A deadline that passes ends the job, naming `what`. */
+/* Polls until it answers done; politely. An operation that moves is polled more eagerly, and its
+ * deadline is put off. A deadline that passes ends the job, naming `what`. */
 /* Operations that somebody in a wait has to post, and who does (collective/posted.c). */
 extern atomic_int ht__held_back;
 extern void (*ht__post_held_back)(void);
@@ -67,7 +67,7 @@ ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const c
 ht_status ht__wait_posted(ht_comm *comm, int result, MPI_Request *request, const char *what);
 
 /* ---- watchdog (comm/watchdog.c) -------------------------------------------------------------- */
-/* What this rank waits in, for ranks that ask: two stores when it begins or gets on. */
+/* Notes the wait of this rank, for ranks that ask: two stores when it begins or advances. */
 static inline void ht__watch_enter(const char *what)
 {
     uint64_t moves = atomic_load_explicit(&ht__watch.moves, memory_order_relaxed);

@@ -12,7 +12,7 @@ const char *ht__topology_source(void);
 int *ht__topology_nodes(const ht_comm *comm);
 
 /* "ranks 0-3,8" of one node; and "node 0: ranks 0-3, node 1: rank 4" of all, where many equal nodes
- * in a row are one entry. What does not fit ends in "...". */
+ * in a row are one entry. Text that does not fit ends in "...". */
 void ht__topology_ranks(const int *nodes, int size, int node, char *text, size_t room);
 void ht__topology_map(const int *nodes, int size, char *text, size_t room);
 

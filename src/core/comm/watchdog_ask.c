@@ -53,8 +53,8 @@ void ht__ask_answer(void)
     }
 }
 
-/* Asks those that are marked in `asked`, all before any answer is awaited, so that no rank's
- * absence is held against another. Who has answered is no longer marked. */
+/* Asks those that are marked in `asked`. All questions are sent before any answer is awaited, so
+ * that no rank is blamed for the absence of another. A rank that has answered loses its mark. */
 static void ask(void)
 {
     static int question;

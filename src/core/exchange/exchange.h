@@ -74,7 +74,7 @@ ht_exchange_op *ht__exchange_reduce_scatter(ht_exchange *exchange, void *data, i
 ht_exchange_op *ht__exchange_all_gather(ht_exchange *exchange, void *data, int64_t n,
                                         ht_dtype dtype, int priority);
 
-/* What this rank has sent to other nodes so far. */
+/* The number of bytes that this rank has sent to other nodes so far. */
 uint64_t ht__exchange_bytes_sent(const ht_exchange *exchange);
 
 uint64_t ht__exchange_all_bytes_sent(void); /* by all engines */

@@ -44,7 +44,7 @@ void ht__half_cut(const ht_exchange *exchange, ht_exchange_op *op, int64_t segme
     op->segments = quotient(op->part, op->piece);
 }
 
-/* What a carrier's slices need. */
+/* The room for a carrier's slices. */
 static size_t room_for(const ht_exchange *exchange, const ht_exchange_op *op)
 {
     return (size_t)(quotient(op->slices, exchange->carriers) * op->slice) * op->element;

@@ -9,7 +9,8 @@
 
 typedef struct slot slot;
 
-/* What a rank does in a step of the plan. Backwards, who took gives the result back. */
+/* The action of a rank in a step of the plan. Backwards, a rank that took data gives the result
+ * back. */
 typedef enum step_kind { STEP_GIVE, STEP_TAKE, STEP_SWAP } step_kind;
 
 typedef struct range {

@@ -20,7 +20,7 @@
 
 enum { SHORT = 4096 };
 
-/* What a step moves, in elements of the segment. */
+/* The ranges that a step moves, in elements of the segment. */
 typedef struct move {
     range send[2], receive[2]; /* at most two that are not empty */
     bool add; /* receive[0], to what is there; otherwise it is what is to be there */
@@ -42,7 +42,7 @@ static int plan_step(const slot *s)
     return is_forward(s) ? s->step : 2 * s->plan->count - 1 - s->step;
 }
 
-/* What this rank keeps and what it gives in a step forwards. */
+/* The ranges that this rank keeps and gives in a step forwards. */
 static void parts(const slot *s, int step, range *keep, range *give)
 {
     range all = {0, s->n}, none = {0, 0};
@@ -140,7 +140,7 @@ static char *at(const slot *s, range part)
     return s->data + (size_t)part.begin * s->op->element;
 }
 
-/* Of the scratch memory, the first half is for what comes and the second for what goes, when both
+/* The first half of the scratch memory is for received data and the second for sent data, if both
  * are narrow. */
 static void *outgoing(const slot *s)
 {

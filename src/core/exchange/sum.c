@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Aligned, as a short loop over two cache lines of code is up to a tenth slower. */
+/* Aligned, because a short loop over two cache lines of code is up to a tenth slower. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "align-loops=32")
 #endif

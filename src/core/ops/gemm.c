@@ -4,7 +4,7 @@
 #include "core/ops/ops.h"
 #include "ht/kernels/nn.h"
 
-/* What is reached of a matrix that is given, or of each of a batch. */
+/* The range of memory that a matrix, or each matrix of a batch, occupies. */
 static void reach_matrix(ht_kernel_operand *matrix, const ht_gemm_call *job, int64_t rows,
                          int64_t columns, int64_t leading, int64_t step, ht_access access)
 {

@@ -12,8 +12,8 @@
  * undefined. */
 bool ht__is_whole(double value, int64_t *whole);
 
-/* What a short call, which has doubles only, says beside a tensor of this dtype: a whole number is
- * an integer beside integers and bool. */
+/* The number that a double of a short call stands for with a tensor of this dtype: an integral one
+ * is an integer if the dtype is integer or bool. */
 ht_number ht__number_of_double(ht_dtype dtype, double value);
 
 /* Where the public factory `what` makes its tensor: on the communicator and the device in use
@@ -37,7 +37,7 @@ ht_status ht__item(const char *what, ht_tensor *x, double *value);
 ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype);
 
 /* Whether the result of an operation may be written to x: not if its kind is higher (bool < integer
- * < floating < complex), as it would be lost. NULL: fails with the error already set. */
+ * < floating < complex), because it would be lost. NULL: fails with the error already set. */
 ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor *result);
 
 /* x <- values (NULL: fails with the error already set), in the graph as `values` are. */

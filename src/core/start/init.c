@@ -149,7 +149,7 @@ ht_status ht_init_comm(MPI_Comm world)
     return start(world);
 }
 
-/* What main returns keeps 8 bits of it: 256 objects would be success. */
+/* main returns only 8 bits of it: 256 objects would be success. */
 static int end(int leaks)
 {
     ht__process.ended_by = "ht_finalize";

@@ -38,7 +38,8 @@ void ht__timeline_open(const char *path)
     ht_timeline_start();
 }
 
-/* What one rank has in its environment counts, for launchers do not hand on every variable. */
+/* A variable that one rank has in its environment counts, because launchers do not pass on every
+ * variable. */
 void ht__timeline_init(void)
 {
     const char *text = ht__env_text(HT_ENV_HT_TIMELINE);

@@ -26,7 +26,7 @@ typedef struct ht_hook {
     void *user;
 } ht_hook;
 
-/* What autograd knows of a tensor; made when first needed. */
+/* The autograd state of a tensor; made when first needed. */
 struct ht_grad_meta {
     ht_object base;
     bool requires_grad; /* leaf */

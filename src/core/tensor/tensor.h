@@ -31,10 +31,10 @@ void ht__storage_touch(ht_storage *storage); /* an in-place write: raises the ve
 void *ht__storage_raw(const ht_storage *storage);
 
 /* A storage whose memory is given back to its device for a while: tensors, views and versions stay.
- * What it waits for is brought first. Meanwhile whoever gets at the address or the version of its
- * elements ends the job with HT_ERR_STATE, which names it (`name` is not copied), as there is none
- * to give; ht_tensor_data returns NULL with that error. Brought back, what is in it is undefined.
- * False: out of memory, no error set, it stays away. Not of lent memory. */
+ * Pending writes to it are made first. Meanwhile an access to the address or the version of its
+ * elements ends the job with HT_ERR_STATE, which names it (`name` is not copied). ht_tensor_data
+ * returns NULL with that error. Brought back, its content is undefined. False: out of memory, no
+ * error set, it stays away. Not for lent memory. */
 void ht__storage_put_away(ht_storage *storage, const char *name);
 bool ht__storage_bring_back(ht_storage *storage);
 const char *ht__storage_away(const ht_storage *storage); /* its name; NULL: its memory is there */
@@ -131,7 +131,7 @@ bool ht__body_is_contiguous(const ht_body *body);
 bool ht__body_is_channels_last(const ht_body *body);
 bool ht__body_same_slabs(const ht_body *a, const ht_body *b); /* equal splits and bounds */
 
-/* What lies in the slots behind the last axis means nothing: shapes are compared here alone. */
+/* The slots behind the last axis have no meaning: compare shapes only by these functions. */
 bool ht__same_shape(int ndim, const int64_t shape[], int other_ndim, const int64_t other[]);
 bool ht__body_same_shape(const ht_body *a, const ht_body *b);
 
@@ -243,7 +243,7 @@ ht_status ht__fill_local(const char *what, const ht_body *y, ht_number value);
 ht_status ht__number_element(const char *what, const ht_body *x, ht_number value, ht_dtype dtype,
                              void *element);
 
-/* What a state holds as a count: a whole number from 0 on, below 1e15. Else *count is 0. */
+/* A count in a state: an integer from 0 on, below 1e15. Else *count is 0. */
 bool ht__value_whole(const ht_value *value, int64_t *count);
 
 /* A list or map, and NULL where one of its items, however deep, could not be made: without it a

@@ -91,8 +91,8 @@ static const char *quoted(const char *from, char to[6 * LONGEST_NAME + 3])
     return to;
 }
 
-/* Microseconds of rank 0's clock since the start, as text. What is earlier by the inaccuracy of the
- * clocks is moved to 0. */
+/* Microseconds of rank 0's clock since the start, as text. A time that is negative by the
+ * inaccuracy of the clocks becomes 0. */
 static const char *microseconds(int64_t ns, char to[32])
 {
     ns = ns > 0 ? ns : 0;

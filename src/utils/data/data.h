@@ -132,8 +132,8 @@ void ht__window_init(ht__window *window, const ht__plan *plan, const ht_dataset 
 void ht__window_free(ht__window *window, int arrays);
 
 /* Makes it window `index` of `epoch`, of which rows at ... at + count - 1 of its order are wanted:
- * units without any of them are not read. What is in memory stays when that is the same rows: one
- * window per epoch holds the whole shard, which is then read once only. */
+ * units without any of them are not read. Memory stays as it is if it has the same rows: one window
+ * per epoch contains the complete shard, which is then read once only. */
 void ht__window_start(ht__window *window, int64_t epoch, int64_t index, int64_t at, int64_t count);
 void ht__window_clear(ht__window *window); /* to none */
 

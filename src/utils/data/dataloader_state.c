@@ -188,7 +188,7 @@ static void stay(ht_dataloader *loader)
     ht__dataloader_seek(loader, loader->epoch, &left);
 }
 
-/* What a state says, read and checked. */
+/* The content of a state, read and checked. */
 struct position {
     uint64_t seed;
     int64_t epoch;

@@ -28,10 +28,10 @@ const char *ht__number_text(char text[32], double number);
 /* Room for one more row's numbers. */
 double *ht__run_log_new_row(ht_run_log *log);
 
-/* The first row after an earlier run's: the columns of the CSV file are compared with it
- * (HT_ERR_FORMAT, recorded), a line that was left unfinished and the rows from this one's place on,
- * which are written anew, are cut off both files. Rows that stay in the CSV file come before this
- * one in the picture. run_log_go_on.c */
+/* The first row after an earlier run's. The columns of the CSV file are compared with it
+ * (HT_ERR_FORMAT, recorded). An unfinished line, and the rows from this row's place on, are cut off
+ * both files; these rows are written anew. Rows that stay in the CSV file come before this one in
+ * the picture. run_log_go_on.c */
 ht_status ht__run_log_go_on(ht_run_log *log, const char *what);
 
 /* The names as they stand in the first line, or before the first number of each; without line end.

@@ -85,7 +85,7 @@ static void put_text(FILE *file, double x, double y, const char *anchor, const c
     fputs("</text>\n", file);
 }
 
-/* What a panel shows: its place on the page, and its ranges and ticks. */
+/* The contents of a panel: its place on the page, and its ranges and ticks. */
 struct panel {
     int top;
     double low[2], high[2], step[2]; /* x, y */

@@ -93,7 +93,7 @@ HT_INLINE bool NAME(SIGNBIT)(C a)
     return HT_IS_FLOAT ? signbit((double)a) != 0 : (double)a < 0;
 }
 
-/* Of integers the exact one, which is rounded once. */
+/* For integers it is the exact one, which is rounded once. */
 HT_INLINE PARAM NAME(distance)(C a, C b)
 {
 #if HT_IS_FLOAT

@@ -75,8 +75,8 @@ HT_INLINE C NAME(ROUND)(C x)
     return HT_REAL_LIBM(rint, x);
 }
 
-/* up: 10^decimals, or 1; down: 10^-decimals, or 1. What overflows by up has no digits there; all is
- * small beside a down that is infinite. */
+/* up: 10^decimals, or 1; down: 10^-decimals, or 1. A number for which x up overflows has no digits
+ * there. If down is infinite, every number is small in comparison. */
 HT_INLINE C NAME(ROUND_DECIMALS)(C x, PARAM up, PARAM down)
 {
     const C whole = HT_REAL_LIBM(rint, x * up / down);
@@ -97,7 +97,7 @@ HT_INLINE C NAME(SIGN)(C x)
     return x != x ? x : (C)((x > 0) - (x < 0));
 }
 
-/* What TRUNC cuts off, with the sign of x; of infinities 0. */
+/* x - TRUNC(x), with the sign of x; 0 for infinities. */
 HT_INLINE C NAME(FRAC)(C x)
 {
     const C cut = isinf((double)x) ? 0 : x - HT_REAL_LIBM(trunc, x);

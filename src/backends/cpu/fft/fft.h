@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels.h"
 #include "ht/kernels/fft.h"
 
-/* What tells plans apart; without padding bytes, to be compared as memory. */
+/* The key of a plan; without padding bytes, to be compared as memory. */
 typedef struct ht_fft_key {
     int64_t kernel, dtype, outer, n, inner, sign, in_place, alignment;
 } ht_fft_key;

@@ -103,7 +103,7 @@ static int move_dense(const ht_index_call *c, int x_side, size_t size)
 
 void HT_LEVEL_NAME(ht__fill_rows_by_index)(ht_kernel_table *k)
 {
-/* What is moved is as large as the other. */
+/* Kernels that only move elements are those of `like`, a dtype of the same size. */
 #define FILL(dtype, like)                       \
     k->at[HT_KERNEL_TAKE][dtype] = take_##like; \
     k->at[HT_KERNEL_PUT][dtype] = put_##like;   \

@@ -14,8 +14,8 @@
 #include "core/base/base.h"
 #include "ht/kernels/decompositions.h"
 
-/* What a row-major matrix is to a library that counts columns first: its transpose. A block of so
- * many bytes stays in the cache next to the core while it is factored. */
+/* To a library that stores columns, a row-major matrix is its transpose. A block of this many bytes
+ * stays in the cache next to the core while it is factored. */
 enum { CACHED_BYTES = 256 << 10, BLOCK = 64, TILE = 16 };
 
 #define JOIN_(a, b)  a##b

@@ -257,8 +257,8 @@ static int NAME(qr_panel)(void *stream, const ht_kernel_call *call)
 
 /* ---- triangular factors -------------------------------------------------------------------- */
 
-/* What lies below the diagonal lies above that of the transpose, a = l l^H gives a^T = (l^T)^H l^T.
- */
+/* The part below the diagonal is the part above the diagonal of the transpose: a = l l^H gives a^T
+ * = (l^T)^H l^T. */
 static int NAME(cholesky)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;
@@ -401,7 +401,7 @@ static int NAME(svd)(void *stream, const ht_kernel_call *call)
 }
 #undef REALS
 
-/* What is read is conjugate to a, and so are the vectors. */
+/* The matrix that LAPACK reads is the conjugate of a, and its vectors are conjugate, too. */
 static int NAME(eigh)(void *stream, const ht_kernel_call *call)
 {
     const ht_factor_call *f = (const ht_factor_call *)call;

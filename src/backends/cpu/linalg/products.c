@@ -5,7 +5,7 @@
 #include "backends/cpu/scratch.h"
 #include "ht/kernels/nn.h"
 
-/* What sums of products wrap around in. */
+/* The type in which sums of products wrap around. */
 typedef uint32_t modular_HT_UINT8, modular_HT_INT8, modular_HT_INT16, modular_HT_INT32;
 typedef uint64_t modular_HT_INT64;
 

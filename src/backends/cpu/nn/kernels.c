@@ -43,8 +43,9 @@ static bool is_room(size_t bytes)
     return true;
 }
 
-/* OpenBLAS takes so much address space for each thread when that first works. Who does not get it
- * tries for ever: it is had now, by a product that all threads take part in, or never. */
+/* OpenBLAS allocates this much address space for each thread on the thread's first product. A
+ * thread that does not get it tries for ever. So it is allocated here, by a product of all threads,
+ * or never. */
 static bool take_room(void)
 {
     enum { BLAS_BYTES = 128 << 20, N = 256 };

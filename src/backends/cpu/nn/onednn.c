@@ -24,10 +24,10 @@
 
 typedef enum conv_kind { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHT } conv_kind;
 
-/* What a job is made of: all behind its call, its operands and the number of axes. */
+/* The description of a job: all fields after its call, its operands and the number of axes. */
 #define JOB_BYTES (sizeof(ht_conv_call) - offsetof(ht_conv_call, n))
 
-/* What tells plans apart; without padding bytes, to be compared as memory. */
+/* The key of a plan; without padding bytes, to be compared as memory. */
 typedef struct plan_key {
     int64_t kind, bias;
     int64_t job[JOB_BYTES / sizeof(int64_t)];

@@ -10,7 +10,7 @@
 
 #include "backends/cpu/dtypes.h"
 
-/* What a key, or that of a part of a complex number, has room in. */
+/* The type of a key, or of the key of one part of a complex number. */
 typedef uint32_t order_word_HT_BOOL, order_word_HT_UINT8, order_word_HT_INT8, order_word_HT_INT16,
     order_word_HT_INT32, order_word_HT_FLOAT16, order_word_HT_BFLOAT16, order_word_HT_FLOAT32,
     order_word_HT_COMPLEX64;

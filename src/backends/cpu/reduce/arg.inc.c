@@ -22,8 +22,8 @@ HT_INLINE void NAME(arg_row)(C *best, int64_t *position, const T *x, int64_t n, 
     }
 }
 
-/* Of two lanes the better, into the first: by value, then by position, as a lane may have found the
- * later of two equals. */
+/* Keeps the better of two lanes in the first: by value, then by position, because a lane may have
+ * found the later of two equal elements. */
 HT_INLINE void NAME(arg_merge)(C *best, int64_t *position, int64_t into, int64_t from,
                                NAME(better_fn) * better)
 {

@@ -12,8 +12,8 @@ static void NAME(cumsum_line)(const ht_cumulation *c, TOTAL *y, const T *x, SUM 
 }
 
 #if HT_KIND == HT_KIND_FLOAT && defined(HT_HAVE_SCAN)
-/* One line without gaps, by groups of 16: the sums inside each half of a group in three steps, then
- * what came before is added to them, so that one addition in 16 waits for the one before it. */
+/* One line without gaps, by groups of 16. Three steps give the sums inside each half of a group;
+ * then the sum before is added to them. So only one addition in 16 waits for the one before it. */
 static void NAME(cumsum_dense)(int64_t n, T *y, const T *x, double start)
 {
     typedef T half __attribute__((vector_size(8 * sizeof(T))));

@@ -182,7 +182,7 @@ HT_INLINE void NAME(spread_block)(NAME(spread) * s, int64_t m, int64_t between,
         }
 }
 
-/* Into y: what is over the divisor, or a record (count, shift, sum, squares). */
+/* Stores in y the spread over the divisor, or a record (count, shift, sum, squares). */
 HT_INLINE void NAME(spread_put)(const NAME(spread) * s, int64_t j, bool record, double divisor,
                                 double *y)
 {

@@ -20,7 +20,7 @@
 #define HT_REDUCE_SHORT   32   /* lanes of one output with few elements */
 #define HT_REDUCE_SHIFTED 512  /* outputs with several accumulators each */
 
-/* What a sum is stored as. */
+/* The dtype in which a sum is stored. */
 enum { HT_SUM_TOTAL, HT_SUM_WIDE, HT_SUM_MEAN };
 
 static inline int64_t reduce_count(const ht_reduction *r)

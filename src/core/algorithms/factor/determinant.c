@@ -35,7 +35,7 @@ static ht_status factor(const char *what, ht_tensor *a, ht_tensor **lu, ht_tenso
 
 /* ---- l, u and the permutation --------------------------------------------------------------- */
 
-/* What row stands where after m rows were exchanged as `count` pivots of each matrix say. */
+/* The order of m rows after they were exchanged by `count` pivots of each matrix. */
 static ht_tensor *permutation_of(const char *what, const ht_tensor *a, ht_tensor *pivots)
 {
     const int64_t m = ht__rows(a), k = ht__order(a);

@@ -12,7 +12,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* What a kernel is told of x. */
+/* The arguments of a kernel for x. */
 static ht_factor_call factor_of(const ht_tensor *x)
 {
     const ht_body *body = x->body;

@@ -20,7 +20,7 @@ typedef struct fft_form {
     bool conj_in, conj_out;
 } fft_form;
 
-/* What is to be done to x: axes wrapped, and the length of each (HT_NONE: as it is). */
+/* The transform of x: axes wrapped, and the length of each (HT_NONE: unchanged). */
 typedef struct fft_job {
     const char *what;
     const fft_form *row;

@@ -111,7 +111,7 @@ static ht_status chirp(const ht_fft_line *t, ht_tensor *part, int64_t first, int
     return twiddle(t->what, part, &call);
 }
 
-/* What is convolved with: the chirp of -n + 1 ... n - 1, around the end of m elements. */
+/* The filter of the convolution: the chirp of -n + 1 ... n - 1, around the end of m elements. */
 static ht_tensor *chirp_filter(const ht_fft_line *t, const ht_tensor *like, int64_t m)
 {
     ht_tensor *y = ht_zeros_ext(1, &m, like->body->dtype, 0, like->body->storage->device,

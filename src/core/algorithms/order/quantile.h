@@ -9,7 +9,7 @@
 
 enum { HT_SHORT_LINE = 1 << 12 }; /* elements up to which sorting is as quick as counting */
 
-/* What is asked for, of all lines of n elements alike. */
+/* The places that are wanted, the same for all lines of n elements. */
 typedef struct ht_quantiles {
     const char *what;
     int count; /* of q */

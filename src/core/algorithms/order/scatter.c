@@ -62,7 +62,7 @@ static int owner_of(const ht_body *body, int64_t place)
     return low;
 }
 
-/* What goes to whom: elements, and where they belong in the part of the rank that gets them. */
+/* The elements for each rank, and their places in the part of that rank. */
 typedef struct parcel {
     ht_tensor *values, *places; /* owned */
     int64_t *edges;             /* owned; of the ranks */

@@ -135,7 +135,7 @@ static ht_status narrow(const samples *s, search *find, int used, int bits)
     return status;
 }
 
-/* Of the elements that are equal to the first one of a slab the ranks give in their order. */
+/* Elements that are equal to the first one of a slab are taken in the order of the ranks. */
 static ht_status share_equals(const samples *s, search *find)
 {
     ht_tensor *before = ht_zeros_ext(1, &find->targets, HT_INT64, HT_NONE, ht__device_cpu(),
@@ -187,7 +187,8 @@ static ht_status find_cuts(samples *s)
 
 /* ---- the exchange -------------------------------------------------------------------------- */
 
-/* What goes to each rank: of one line it stands so, of more the parts are brought together. */
+/* The elements for each rank: those of one line are contiguous already; those of several lines are
+ * brought together. */
 static ht_tensor *packed(const samples *s, ht_tensor *x)
 {
     const int64_t size = s->comm->size, all = s->lines * s->count;

@@ -99,7 +99,7 @@ out:
 
 /* ---- of all ranks -------------------------------------------------------------------------- */
 
-/* What is known of the values of one rank, and of all; owned. */
+/* The distinct values of one rank, and of all; owned. */
 typedef struct distinct {
     int64_t count;     /* of this rank's values */
     ht_tensor *own;    /* these, until all ranks' are known */

@@ -14,7 +14,7 @@ typedef struct ht_permutation_map {
     uint64_t *rounds;            /* owned; of long ones the numbers of each round, or NULL */
 } ht_permutation_map;
 
-/* Of 0 ... n - 1, n >= 0. */
+/* A permutation of 0 ... n - 1, n >= 0. */
 void ht__permutation_open(ht_permutation_map *map, int64_t n, uint64_t seed, uint64_t draw);
 void ht__permutation_close(ht_permutation_map *map);
 

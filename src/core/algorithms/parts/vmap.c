@@ -106,7 +106,7 @@ static ht_tensor *move(const mapping *m, int i)
     return x;
 }
 
-/* What the results are, as numbers that the ranks compare. */
+/* The form of the results, as numbers that the ranks compare. */
 enum { KNOWN, DTYPE, NDIM, SHAPE, RECORD = SHAPE + HT_MAX_NDIM };
 
 static ht_status note_result(const mapping *m, const ht_tensor *y, int64_t record[RECORD])
@@ -207,7 +207,7 @@ static ht_status compute(mapping *m, int64_t n, int64_t record[RECORD], ht_tenso
     return status;
 }
 
-/* What any rank knows of the results becomes known to all. */
+/* Gives the form of the results, which only some ranks may know, to all ranks. */
 static ht_status learn(const mapping *m, int64_t record[RECORD])
 {
     ht_comm *comm = m->lead->body->comm;

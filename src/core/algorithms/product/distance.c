@@ -94,7 +94,7 @@ static ht_status by_expansion(const metric *d, ht_tensor *out, ht_tensor *x, ht_
     return status;
 }
 
-/* What a slab of y makes: columns of the result. */
+/* The columns of the result that a slab of y makes. */
 typedef struct columns {
     const metric *d;
     ht_tensor *out, *x; /* local parts */

@@ -55,8 +55,8 @@ static ht_bounds *bounds_along(const plan *p, const ht_tensor *x, int axis)
 
 typedef enum schedule { A_STAYS, B_STAYS, SUM_OF_PARTIALS } schedule;
 
-/* What moving one element costs, in multiplications with addition: those that a core does while
- * memory or a network brings it 4 bytes. */
+/* The cost of moving one element, in multiplications with addition: the number that a core does
+ * while memory or a network brings it 4 bytes. */
 static const double MOVE = 32;
 
 static double all_but_own(const plan *p, double elements)
@@ -121,7 +121,7 @@ static schedule choose(const plan *p)
 
 /* ---- the schedules ------------------------------------------------------------------------- */
 
-/* Memory for the product. What slabs or ranks add to is rounded to 16 bits once, at the end. */
+/* Memory for the product. A sum over slabs or ranks is rounded to 16 bits once, at the end. */
 static ht_tensor *new_product(const plan *p, int split, ht_bounds *bounds, bool adds)
 {
     const ht_body *a = p->a->body;

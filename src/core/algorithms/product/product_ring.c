@@ -45,7 +45,8 @@ static ht_status multiply(void *user, ht_tensor *slab, int64_t start, int64_t st
                          : ht__product_local(c, slab, stays, beta);
 }
 
-/* What travels has no gaps along its last axis; a transposed matrix travels as it lies. */
+/* A matrix that travels has no gaps along its last axis; a transposed matrix travels in its own
+ * layout. */
 static ht_tensor *as_it_travels(ht_tensor *come, bool *turned)
 {
     const int row = come->body->ndim - 2, column = row + 1;

@@ -113,8 +113,8 @@ ht_status ht__seal_close(const ht__target *target, const char *part, const ht__s
  * first bytes are its own: of format 1, or another program's. Collective, agrees. */
 ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed);
 
-/* checkpoint_place.c: files and their names. What is not said to be collective is rank 0's work;
- * the error is recorded and its code returned. */
+/* checkpoint_place.c: files and their names. Rank 0 calls functions whose comments do not say that
+ * they are collective; the error is recorded and its code returned. */
 /* Seconds to wait for the end of a job that writes to the same file, and at most half of those for
  * which the other ranks wait. Tests make it small. */
 extern double ht__place_patience;

@@ -67,7 +67,7 @@ static ht_value *load(const ht__target *target, bool plain, const char *job)
     return value;
 }
 
-/* What rank 0 sees of the files that may be loaded. */
+/* Rank 0's view of the files that may be loaded. */
 struct candidates {
     char job[HT_SEAL_JOB]; /* that must have written it; "": any */
     char path[HT_PATH_ROOM];

@@ -215,8 +215,8 @@ void ht__place_ages(const char *path, int ages[], int room, int *count)
     ht__free(folder);
 }
 
-/* FILE gets a second name, so that there is never a moment without it. The new one is worth more
- * than the one before: that something stands where it should go is no error. */
+/* FILE gets a second name, so that it never lacks a name. The new file is worth more than the one
+ * before: an object in the place of FILE.1 is not an error. */
 static void keep_as_first(const ht__target *target, const char *first)
 {
     unlink(first);

@@ -149,7 +149,7 @@ static ht_status crc_of_all(const ht__target *target, int file, int64_t length, 
     return status;
 }
 
-/* Whoever else has begun to write there has put another seal in its place. */
+/* Another writer that began there has put its own seal in place. */
 static ht_status write_seal(const ht__target *target, int file, const ht__seal *begun,
                             const ht__seal_sum *sum)
 {

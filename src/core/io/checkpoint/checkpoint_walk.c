@@ -31,7 +31,7 @@ static ht_status damaged(const struct walk *walk, const char *name, const char *
                          walk->target->path, name[0] != '\0' ? ": " : "", name, why);
 }
 
-/* Of what is whole, but not to be read. */
+/* Reports content that is intact, but cannot be read. */
 static ht_status refused(const struct walk *walk, const char *name, const char *why)
 {
     return ht__error_set(HT_ERR_FORMAT, "%s: %s: %s %s", walk->target->what, walk->target->path,
@@ -80,7 +80,7 @@ static bool get_dtype(hid_t object, ht_dtype *dtype)
     return good && *dtype != HT_DTYPE_COUNT;
 }
 
-/* What a data set says of itself; false: not all of it is there, or it does not fit together. */
+/* The description of a data set by itself; false: it is incomplete, or does not fit together. */
 static bool read_description(hid_t set, const ht__hdf5_info *info, ht__entry *entry)
 {
     int64_t split, local;

@@ -55,7 +55,7 @@ typedef struct decimal {
 
 enum { MOST_DIGITS = 19, FAR = 100000 };
 
-/* What follows 'e'; NULL: no exponent. */
+/* The text after 'e'; NULL: no exponent. */
 static const char *take_exponent(const char *text, const char *end, int *exponent)
 {
     bool negative = text < end && *text == '-';

@@ -16,11 +16,11 @@ enum { HT_PATH_ROOM = 4096 };
  */
 ht_status ht__file_check(const char *what, const char *path);
 
-/* What a name leads to over symbolic links, whatever is there; false: nowhere. Of this rank. */
+/* The target of a name over symbolic links, of any kind; false: there is none. Of this rank. */
 bool ht__file_follow(const char *path, char target[HT_PATH_ROOM]);
 
-/* Where a file of this name is to be written: what a symbolic link leads to, else `path`. An error
- * if something is there that is no regular file. Of this rank. */
+/* Where a file of this name is to be written: the target of a symbolic link, else `path`. An error
+ * if the target is not a regular file. Of this rank. */
 ht_status ht__file_target(const char *what, const char *path, char target[HT_PATH_ROOM]);
 
 /* Makes the file `part`, which is to replace `path`: with the permissions of that if it is there,
@@ -43,8 +43,8 @@ typedef struct ht__whole {
     char part[HT_PATH_ROOM + 32]; /* what is written: `real` and a suffix */
 } ht__whole;
 
-/* Makes the part anew, empty, with the permissions of the file that it is to replace; what somebody
- * has left under its name is removed. Of this rank. */
+/* Makes the part anew, empty, with the permissions of the file that it is to replace. An old file
+ * of its name is removed. Of this rank. */
 ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, const char *suffix);
 
 /* Puts the part in its place, or removes it if `status` is an error, which is returned. */

@@ -167,7 +167,8 @@ static ht_status read_region(const ht__parts *job, const ht__part *part, const i
     return status;
 }
 
-/* What lies in this rank's slab of one part, which begins at index `first` of the axis. */
+/* Reads from one part the range in this rank's slab. The part begins at index `first` of the axis.
+ */
 static ht_status read_part(const ht__parts *job, const ht__part *part, int64_t first,
                            const ht_body *to)
 {

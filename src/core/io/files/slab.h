@@ -24,8 +24,8 @@ ht__slab ht__slab_of(const ht_body *body);
  * it again. The same on all ranks. */
 int ht__slab_axis(const ht_comm *comm, int ndim, const int64_t shape[], size_t element, int split);
 
-/* What this rank writes of a tensor: its slab, or of one that all have, an equal part of axis 0;
- * *data: where that begins. */
+/* The elements of a tensor that this rank writes: its slab, or an equal part of axis 0 of a
+ * replicated tensor. *data: where they begin. */
 ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data);
 
 #endif

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* What HDF5 has in memory of the file that is made there; under its lock. */
+/* HDF5's image in memory of the file that is made there; under its lock. */
 static struct {
     void *bytes;
     size_t size;

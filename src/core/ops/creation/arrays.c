@@ -79,10 +79,10 @@ ht_tensor *ht_array_ext(const void *data, int ndim, const int64_t shape[], ht_dt
                  ht__place_at("ht_array_ext", split, device, comm));
 }
 
-/* What a rank says of its part: ndim, the lengths, dtype, split. */
+/* The description of a rank's part: ndim, the lengths, dtype, split. */
 enum { PART_DTYPE = HT_MAX_NDIM + 1, PART_SPLIT, PART_FIELDS };
 
-/* What a rank can see of its own part; fills the record of it. */
+/* The checks that a rank can make on its own part; fills the record of it. */
 static ht_status check_part(const char *what, const void *data, int ndim, const int64_t lshape[],
                             ht_dtype dtype, ht_place *place, int64_t mine[PART_FIELDS])
 {

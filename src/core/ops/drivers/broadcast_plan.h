@@ -20,11 +20,11 @@ static inline bool ht__is_number(const ht_tensor *x)
     return x->body->number != NULL;
 }
 
-/* What messages call operand k: a, b, c; beside a mask a and b. */
+/* The name of operand k in messages: a, b, c; a and b if there is a mask, too. */
 const char *ht__broadcast_name(const ht_broadcast_op *op, int k);
 
-/* Of operands that are there. False after an error: they do not meet or do not broadcast, and a
- * dtype for which there is no kernel. */
+/* Plans the operands that are not NULL. False after an error: they are on different communicators
+ * or devices, do not broadcast, or have a dtype without a kernel. */
 bool ht__broadcast_plan(const ht_broadcast_op *op, int count, ht_tensor *const in[],
                         ht_broadcast_plan *plan);
 ht_dtype ht__broadcast_dtype(const ht_broadcast_op *op, int k, const ht_broadcast_plan *plan);

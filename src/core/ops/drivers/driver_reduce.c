@@ -55,7 +55,7 @@ static ht_tensor *first_of_records(const ht_reduce_plan *plan, ht_tensor *record
     return ht__tensor_view(body);
 }
 
-/* Of ranks that hold parts: each makes records of its own, which are merged. */
+/* For ranks that have parts: each makes records of its own, which are merged. */
 static ht_status spread_across(const ht_reduce_job *job, const ht_reduce_plan *plan, ht_tensor *x,
                                ht_tensor *y)
 {
@@ -115,8 +115,8 @@ static bool is_best(ht_dtype dtype, const void *value, const void *best, int64_t
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Of equal extremes on several ranks the first position wins: the extreme by one Allreduce, then
- * the smallest position among the ranks that hold it. On the host, where both have to go. */
+/* If several ranks have equal extremes the first position wins: the extreme by one Allreduce, then
+ * the smallest position among the ranks that have it. On the host, where both must go. */
 static ht_tensor *first_of_ranks(const ht_reduce_row *row, const ht_reduce_plan *plan,
                                  const ht_body *x, ht_tensor *value, ht_tensor *index)
 {
@@ -168,7 +168,7 @@ static ht_dtype result_dtype(const ht_reduce_row *row, ht_dtype dtype)
     return row->kernel == HT_KERNEL_MEAN ? HT_FLOAT32 : HT_INT64;
 }
 
-/* What the kernel stores, whether or not it is rounded to the result's dtype afterwards. */
+/* The dtype that the kernel stores, which may be rounded to the result's dtype afterwards. */
 static ht_dtype stored_dtype(const ht_reduce_row *row, ht_dtype dtype)
 {
     return row->across == HT_OP_PROD && !ht__dtype_is_exact(dtype) ? ht__dtype_wide(dtype)

@@ -40,7 +40,7 @@ ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *
 ht_status ht__unary_(const ht_unary_op *op, const char *what, ht_tensor *x,
                      const ht_beside *beside);
 
-/* Two or three operands, which broadcast. What a dtype cannot do is what its list of kernels lacks.
+/* Two or three operands, which broadcast. A dtype is unsupported if its list of kernels lacks it.
  */
 enum { HT_BROADCAST_OPERANDS = 3 };
 

@@ -19,7 +19,7 @@ typedef struct ht_reduce_plan {
 /* Reduced axes are dropped, but those of `kept` stay with length 1. */
 ht_reduce_plan ht__reduce_plan(const ht_body *x, uint32_t reduced, uint32_t kept);
 
-/* What a kernel is given besides plan and input. */
+/* The arguments of a kernel other than plan and input. */
 typedef struct ht_reduce_job {
     const char *name;
     ht_kernel kernel;

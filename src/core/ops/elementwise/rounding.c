@@ -19,8 +19,8 @@ static void abs_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_mul(g, ht_sign(ht_node_saved(node, 0)));
 }
 
-/* Of complex numbers what is across to them, over |z|: (g - Re(g conj(s)) s) / |z| with s = z /
- * |z|, and 0 where z is 0. */
+/* The gradient for complex numbers is the part of g across to z, over |z|: (g - Re(g conj(s)) s) /
+ * |z| with s = z / |z|, and 0 where z is 0. */
 static void sign_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *z = ht_node_saved(node, 0), *s, *across;
@@ -126,7 +126,7 @@ static ht_dtype clip_dtype(ht_dtype dtype, ht_number low, ht_number high)
     return is_none(high, INFINITY) ? dtype : ht__scalar_dtype(dtype, high);
 }
 
-/* What a bound is among the numbers of a dtype, where a conversion of integers would wrap. */
+/* The value of a bound in a dtype, where a conversion of integers would wrap. */
 static ht_number inside(ht_dtype dtype, ht_number bound)
 {
     const ht_number least = ht__dtype_end(dtype, false), greatest = ht__dtype_end(dtype, true);

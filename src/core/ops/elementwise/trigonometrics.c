@@ -85,7 +85,7 @@ static void atanh_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_div(g, ht__conj(one_and_square(ht_node_saved(node, 0), -1)));
 }
 
-/* Saved are y and x. 0 where both are 0, as there is no direction. */
+/* y and x are saved. The gradient is 0 where both are 0, because the direction is undefined. */
 static void atan2_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *y = ht_node_saved(node, 0), *x = ht_node_saved(node, 1), *far = ht_hypot(x, y);

@@ -253,7 +253,8 @@ ht_status ht_fill_ext_(ht_tensor *x, ht_number value)
     return ht__fill_into("ht_fill_ext_", x, value);
 }
 
-/* Who averages the gradients of x has made room for them, and has parameters beside it. */
+/* A wrapper that averages the gradients of x has made room for them, and has parameters next to it.
+ */
 static ht_status ask_hooks(const char *what, const ht_tensor *x, const ht_body *to)
 {
     ht_status status = HT_SUCCESS;

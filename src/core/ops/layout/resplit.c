@@ -16,8 +16,8 @@ static void resplit_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = g; /* the engine moves it back into the operand's slabs */
 }
 
-/* This rank's slab of a replicated tensor. What lies outside of the split axis keeps the distances
- * of the whole, so that the parts are not dense: as if each rank's memory had a gap behind the
+/* This rank's slab of a replicated tensor. Strides outside of the split axis are those of the
+ * complete tensor, so that the parts are not dense: as if each rank's memory had a gap behind the
  * axis. */
 static ht_body *slab_view(const ht_body *x, int split, ht_bounds *bounds)
 {

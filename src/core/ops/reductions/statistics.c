@@ -108,7 +108,7 @@ ht_tensor *ht_mean_ext(ht_tensor *x, const ht_reduce_options *options)
     return ht_astype(mean_where(row.name, x, o.where, &over), dtype);
 }
 
-/* What distances are computed in: 16 bits would lose most of their digits. */
+/* The dtype in which distances are computed: 16 bits would lose most of their digits. */
 static ht_dtype distance_dtype(ht_dtype dtype)
 {
     return dtype == HT_FLOAT16 || dtype == HT_BFLOAT16 ? HT_FLOAT32 : dtype;

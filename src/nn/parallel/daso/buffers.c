@@ -44,7 +44,7 @@ static ht_tensor *memory_like(const ht_tensor *x)
                                  ht__device_cpu(), HT_COMM_SELF));
 }
 
-/* What blocking exchanges carry; all ranks have the same values in it. */
+/* The data of blocking exchanges; all ranks have the same values in it. */
 static ht_value *shared_tensors(ht_daso *daso)
 {
     ht_value *list = ht_value_list();

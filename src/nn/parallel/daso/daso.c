@@ -138,8 +138,8 @@ static ht_status check_step(const char *what, const ht_daso *daso)
     return HT_SUCCESS;
 }
 
-/* A loop that was ported from data parallelism may have kept its step. One more update twice in
- * a row is no state that was loaded. */
+/* A loop that was ported from data parallelism may have kept its own step. A loaded state does not
+ * give one more update twice in a row. */
 static void watch_updates(ht_daso *daso)
 {
     bool more = daso->stepped >= 0 && daso->optimizer->steps == daso->stepped + 1;

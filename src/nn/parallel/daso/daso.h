@@ -23,8 +23,8 @@ typedef struct ht_daso_groups {
     double *node_of;      /* owned; of each rank */
 } ht_daso_groups;
 
-/* What a group has sent, until it is received. Known to all ranks; those of the group have the
- * operations. */
+/* The data that a group has sent, until they are received. All ranks know them; those of the group
+ * have the operations. */
 typedef struct ht_daso_flight {
     bool outstanding;
     int group;

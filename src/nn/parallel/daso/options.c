@@ -79,7 +79,7 @@ static ht_status check_values(const char *what, const ht_optimizer *optimizer,
     return HT_SUCCESS;
 }
 
-/* What the ranks must have alike: each number is compared with rank 0's. */
+/* The numbers that must be equal on all ranks: each is compared with rank 0's. */
 static ht_status check_alike(const char *what, ht_comm *comm, const ht_daso_options *o,
                              int64_t total_epochs)
 {

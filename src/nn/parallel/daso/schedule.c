@@ -90,8 +90,8 @@ ht_daso_actions ht__daso_schedule_actions(const ht_daso_schedule *s, int64_t bat
     return (ht_daso_actions){.receive = batch % s->global_skip == s->wait};
 }
 
-/* What is sent is the node's, not one rank's: the batch of a global exchange is averaged, and so
- * are those until it has come back, and the last. */
+/* The sent parameters are the node's, not one rank's. So the batch of a global exchange is
+ * averaged, and so are those until it has come back, and the last. */
 bool ht__daso_schedule_local_sync(const ht_daso_schedule *s, int64_t batch, int64_t batches)
 {
     return s->local_skip <= 1 || batch % s->local_skip == 0 || batch % s->global_skip <= s->wait ||

@@ -56,8 +56,8 @@ static ht_status renew_buffers(ht_data_parallel *dp)
     return status == HT_SUCCESS ? ht__dp_broadcast_buffers(dp->module, dp->comm, root) : status;
 }
 
-/* What the program set, or else the rows of the inputs. Those that disagree are an error of the
- * backward pass: until then a weight may come. */
+/* The weight that the program set, or else the rows of the inputs. Inputs that disagree are an
+ * error of the backward pass: until then a weight may be set. */
 static double take_weight(ht_data_parallel *dp)
 {
     double weight = dp->weight;
@@ -70,7 +70,7 @@ static double take_weight(ht_data_parallel *dp)
     return dp->rows[0] >= 0 ? (double)dp->rows[0] : 1;
 }
 
-/* What comes before the wrapped module's forward; dp->rows are those of its inputs. */
+/* The steps before the wrapped module's forward; dp->rows are those of its inputs. */
 static ht_status prepare(ht_module *self)
 {
     ht_data_parallel *dp = ht_module_data(self);
@@ -92,7 +92,7 @@ static ht_status prepare(ht_module *self)
     return status;
 }
 
-/* What comes after it. A layer that found an error could not return it. */
+/* The steps after the wrapped module's forward. A layer that found an error could not return it. */
 static ht_status finish(ht_module *self, const ht_value *outputs)
 {
     ht_data_parallel *dp = ht_module_data(self);
@@ -124,8 +124,8 @@ static void miss_layer(const char *path, ht_module *module, void *user)
         module->calls->missed(module);
 }
 
-/* What all ranks do before a forward is done all the same, and a backward pass without a loss is
- * told from none at all. */
+/* A rank without an input does all that ranks do before a forward. A backward pass without a loss
+ * is told from no pass at all. */
 static void missed(ht_module *module)
 {
     ht_data_parallel *dp = ht_module_data(module);
@@ -163,7 +163,7 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
     return finish(self, ht_value_tensor(y)) == HT_SUCCESS ? y : NULL;
 }
 
-/* Who clips gradients sees from this whether they are there already. */
+/* Clipping reads from this whether averaged gradients are there already. */
 static void set_unfinished(ht_data_parallel *dp, const int *group)
 {
     for (int i = 0; i < dp->reducer->count; i++)

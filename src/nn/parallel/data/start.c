@@ -179,7 +179,8 @@ static void check_device(const char *name, ht_tensor *x, void *user)
                                               what, name, device->name, placing->device);
 }
 
-/* What this rank can see of its own module and optimizers; `text` then describes them. */
+/* The checks that this rank can make on its own module and optimizers; `text` then describes them.
+ */
 static ht_status check_alone(ht_module *module, const ht_data_parallel_options *o,
                              struct text *text)
 {
@@ -264,7 +265,7 @@ ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
     return broadcast.status;
 }
 
-/* Into new memory: a graph that still needs the old values keeps them. */
+/* Writes to new memory: a graph that still needs the old values keeps them. */
 static void renew_buffer(const char *name, ht_tensor *x, void *user)
 {
     struct broadcast *broadcast = user;

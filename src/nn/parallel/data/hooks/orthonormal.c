@@ -27,8 +27,8 @@ static void remove_columns(double *v, const double *columns, int64_t n, int coun
     }
 }
 
-/* Any unit vector orthogonal to the columns. Of the n unit vectors one keeps at least 1 / n of its
- * square, for there are fewer columns than rows. */
+/* Any unit vector orthogonal to the columns. One of the n unit vectors keeps at least 1 / n of its
+ * square, because there are fewer columns than rows. */
 static double make_up(double *v, const double *columns, int64_t n, int count)
 {
     double norm = 0;
@@ -49,7 +49,8 @@ static double element(ht_dtype dtype, const void *q, int64_t i)
 
 void ht__orthonormalize(ht_dtype dtype, void *q, int64_t n, int r)
 {
-    /* What is left of a column in the span of the others is rounding of the column's own size. */
+    /* A column in the span of the others leaves only rounding, relative to the column's own size.
+     */
     const double noise = dtype == HT_FLOAT64 ? 1e-13 : 1e-6;
     double *columns = ht__alloc((size_t)(n * r) * sizeof *columns);
 

@@ -101,9 +101,9 @@ struct ht_reducer_param {
     int entry;                 /* its place in that optimizer */
 };
 
-/* What travels ahead of a pass, summed over the ranks: doubles in a row. Only the first two, unless
- * ranks may be out of data (reducer_join.c). Then weight, and there kept and held, once more for
- * each parameter: gradients need not be zeroed together. */
+/* The head of a pass, summed over the ranks: doubles in a row. Only the first two, unless ranks may
+ * be out of data (reducer_join.c). For each parameter weight follows once more, and with
+ * ranks out of data also kept and held, because gradients need not be zeroed together. */
 typedef struct ht_pass_head {
     double weight;  /* of what this rank adds: the most to any parameter */
     double stops;   /* ranks that ask for a stop (data/stop.c) */

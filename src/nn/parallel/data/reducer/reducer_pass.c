@@ -189,7 +189,7 @@ void ht__reducer_close(ht_reducer *reducer)
     ht__reducer_post_ready(reducer);
 }
 
-/* What this rank's graph does not reach need not be waited for. */
+/* Parameters that this rank's graph does not reach need not be waited for. */
 static void make_unused_ready(ht_reducer *reducer)
 {
     ht_scope *scope = ht_scope_open();
@@ -244,7 +244,7 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
     return HT_SUCCESS;
 }
 
-/* What the gradients of this rank are made of once this pass has been added. */
+/* Notes the composition of this rank's gradients after this pass. */
 static ht_status add_pass(ht_reducer *reducer, double weight, ht_pass_head *head)
 {
     ht_scope *scope = ht_scope_open();

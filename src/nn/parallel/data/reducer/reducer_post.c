@@ -20,8 +20,9 @@ static int fixed_count(const ht_reducer *reducer)
     return reducer->joining ? (int)(sizeof reducer->head / sizeof(double)) : 2;
 }
 
-/* For each parameter its weight. While ranks may be out of data also whether an average is kept,
- * and the weight that one of them has in it, which counts if some active rank keeps it. */
+/* The weight of each parameter. While ranks may be out of data, it also has whether an average is
+ * kept, and the weight that one of them has in it. That weight counts if some active rank keeps it.
+ */
 static int64_t fill_numbers(ht_reducer *reducer)
 {
     const ht_pass_head *head = &reducer->head;
@@ -87,7 +88,7 @@ static void take_head(ht_reducer *reducer)
                                  sum->buffers, sum->active - sum->buffers));
 }
 
-/* What makes the sum the average. */
+/* The factor that makes the sum an average. */
 double ht__reducer_scale(const ht_reducer *reducer)
 {
     if (reducer->options.averaging == HT_AVERAGE_MEAN)
@@ -97,8 +98,8 @@ double ht__reducer_scale(const ht_reducer *reducer)
     return 1;
 }
 
-/* What the scale of all has to be multiplied by for this gradient; 1 where gradients are zeroed
- * together. */
+/* The factor of this gradient relative to the scale of all; 1 where gradients are zeroed together.
+ */
 static double balance(const ht_reducer_param *param)
 {
     const ht_reducer *reducer = param->reducer;
@@ -251,7 +252,7 @@ static ht_status wait_head(ht_reducer *reducer, const char *what)
     return ht__exchange_wait_for(reducer->exchange, head_came, reducer, what);
 }
 
-/* What was ready and is still to come from the device. */
+/* The gradients that were ready and are still to come from the device. */
 static void wait_sent(const ht_reducer *reducer)
 {
     int span;
