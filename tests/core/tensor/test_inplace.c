@@ -180,7 +180,7 @@ static void messages_name_the_call_and_its_argument(void **state)
                          "ht_copy_: y of shape (3, 5) does not broadcast to (5, 3)");
     HT_TEST_EXPECT_ERROR(ht_add_(x, z, 1), HT_ERR_SHAPE,
                          "ht_add_: the result of shape (2, 5, 3) does not broadcast to (5, 3)");
-    HT_TEST_EXPECT_ERROR(ht_resplit_(x, 7), HT_ERR_ARGUMENT, "ht_resplit_: split 7");
+    HT_TEST_EXPECT_ERROR(ht_resplit_(x, 7), HT_ERR_ARGUMENT, "ht_resplit_: split is 7");
     HT_TEST_EXPECT_ERROR(ht_fill_ext_(fixed, HT_NUM(1)), HT_ERR_STATE, "ht_fill_ext_: ");
     HT_TEST_EXPECT_ERROR(ht_mul_scalar_ext_(fixed, HT_NUM(1)), HT_ERR_STATE,
                          "ht_mul_scalar_ext_: ");

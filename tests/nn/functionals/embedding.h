@@ -19,7 +19,7 @@ static inline ht_tensor *nn_call_embedding_bag(ht_tensor *in[], const nn_functio
     ht_tensor *offsets = NULL;
 
     options.mode = (ht_bag_mode)row->mode;
-    options.per_sample_weights = in[2];
+    options.per_sample_weights = row->count > 2 ? in[2] : NULL;
     if (row->number >= 0)
         options.padding_idx = (int64_t)row->number;
     if (row->operands[0].ndim == 1)

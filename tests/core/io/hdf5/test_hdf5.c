@@ -162,7 +162,7 @@ static void a_group_is_not_replaced(void **state)
     assert_int_equal(ht_save_hdf5(x, path, "results/a", "w"), HT_SUCCESS);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_int_equal(ht_save_hdf5(x, path, "results", "a"), HT_ERR_IO);
-    assert_error_has(HT_ERR_IO, "cannot write results", "no data set");
+    assert_error_has(HT_ERR_IO, "cannot write results", "is not a data set");
     assert_int_equal(ht_save_hdf5(x, path, "results/a/b", "a"), HT_ERR_IO);
     assert_error_has(HT_ERR_IO, "cannot write results/a/b", "results/a is a data set, not a group");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

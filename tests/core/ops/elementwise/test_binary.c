@@ -86,7 +86,8 @@ static binary_fn *const functions[HT_KERNELS_ELEMENTWISE_END] = {
 static const ht_kernel of_integers[] = {
     HT_KERNEL_GCD,         HT_KERNEL_LCM,        HT_KERNEL_BITWISE_AND, HT_KERNEL_BITWISE_OR,
     HT_KERNEL_BITWISE_XOR, HT_KERNEL_LEFT_SHIFT, HT_KERNEL_RIGHT_SHIFT};
-static const ht_kernel others[] = {HT_KERNEL_RELU_GRAD, HT_KERNEL_TANH_GRAD, HT_KERNEL_AXPBY};
+static const ht_kernel others[] = {HT_KERNEL_RELU_GRAD, HT_KERNEL_TANH_GRAD, HT_KERNEL_SIGMOID_GRAD,
+                                   HT_KERNEL_AXPBY};
 
 static bool is_among(ht_kernel kernel, const ht_kernel list[], size_t count)
 {
