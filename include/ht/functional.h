@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers as functions, without state. Inputs may be split along the batch axis (0), the result then
- * is too; weights and biases then are replicated on the communicator of the input (made with
- * HT_NONE), and their gradients are summed over it. Process-local weights, such as those of the
- * layers in nn.h, take process-local inputs (ht_tensor_local). Differentiable. Activations and losses
- * have headers of their own, which this one includes. Source: torch.nn.functional. */
+ * Layers as functions, without state. Activations and losses have headers of their own, which this
+ * one includes.
+ *
+ * Inputs may be split along the batch axis (0), unless a comment says otherwise; the result then
+ * has that split, too. Weights and biases of a split input are replicated on its communicator (made
+ * with HT_NONE), and the backward pass sums their gradients over it. Process-local weights, such as
+ * those of the layers in nn.h, take process-local inputs (ht_tensor_local).
+ *
+ * Logically collective, unless a comment says otherwise. Differentiable. Results are scoped; NULL
+ * after an error.
+ * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE unless x is floating and weights
+ * have its dtype; HT_ERR_ARGUMENT for an operand with another split, HT_ERR_COMM for a split input
+ * with process-local weights.
+ * Source: torch.nn.functional. */
 #ifndef HT_FUNCTIONAL_H
 #define HT_FUNCTIONAL_H
 
@@ -14,53 +23,107 @@
 
 HT_BEGIN_DECLS
 
-/* y = x W^T + b: x (..., in), weight (out, in), bias (out) or NULL. */
+/* y = x W^T + b, where W is weight and b is bias.
+ *
+ * x: (..., in).
+ * weight: (out, in).
+ * bias: (out), or NULL.
+ * Result: (..., out). */
 HT_API ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias);
 
+/* Options of ht_conv2d. */
 typedef struct ht_conv2d_options {
     size_t size; /* of this struct; set by the default function */
     int64_t stride[2], padding[2], dilation[2], groups;
 } ht_conv2d_options;
-HT_API ht_conv2d_options ht_conv2d_options_default(void); /* 1, 0, 1, 1 */
 
-/* x (N, C, H, W), weight (O, C / groups, kh, kw), bias (O) or NULL -> (N, O, H', W'). options NULL:
- * defaults. The result is stored channels-last where the device prefers that. */
+/* Returns the default options, with size set: stride 1, padding 0, dilation 1 and groups 1. Not
+ * collective. */
+HT_API ht_conv2d_options ht_conv2d_options_default(void);
+
+/* 2-d convolution of x with weight, plus bias.
+ *
+ * x: (N, C, H, W).
+ * weight: (O, C / groups, kh, kw).
+ * bias: (O), or NULL.
+ * options: NULL means the defaults.
+ * Result: (N, O, H', W'), stored channels-last if the device prefers that.
+ * Errors: HT_ERR_SHAPE also if groups does not divide C and O, or if no window fits;
+ * HT_ERR_ARGUMENT also for a stride or dilation below 1, or a padding below 0. */
 HT_API ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                             const ht_conv2d_options *options);
 
-/* Maximum over windows; stride = kernel, no padding. x (N, C, H, W). Keeps the layout of x. */
+/* The maximum of x (N, C, H, W) over square windows of length kernel that do not overlap.
+ *
+ * The stride is kernel, and the padding is 0.
+ * kernel: at least 1.
+ * Result: (N, C, H', W'), in the layout of x.
+ * Errors: HT_ERR_SHAPE also if no window fits, or for images of more than 2^31 - 1 pixels. */
 HT_API ht_tensor *ht_max_pool2d(ht_tensor *x, int64_t kernel);
+
+/* ht_max_pool2d of x with all settings, each for the axes H and W.
+ *
+ * kernel, stride, dilation: at least 1.
+ * padding: from 0 to half of kernel.
+ * Errors: also HT_ERR_ARGUMENT for a setting that is NULL or out of its range. */
 HT_API ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const int64_t stride[2],
                                     const int64_t padding[2], const int64_t dilation[2]);
 
-/* With probability p zero, else x / (1 - p). dropout2d drops whole channels of (N, C, ...). The
- * mask of an element depends on (seed, draw) and its place in the global tensor alone, whatever the
- * ranks and the split: row-major, or where a tensor that is not split is stored channels-last, in
- * that order. */
+/* 0 with probability p, else x / (1 - p), for each element of x.
+ *
+ * The mask of an element depends only on seed, draw and the element's index in the global tensor,
+ * whatever the ranks and the split. The index is row-major. In a channels-last tensor without a
+ * split, it is the index in that order.
+ * x: any split.
+ * p: from 0 to 1; for 0 the result is x itself.
+ * seed, draw: another draw of the same seed gives another mask.
+ * Errors: HT_ERR_ARGUMENT if p is not a probability. */
 HT_API ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
+
+/* ht_dropout of complete channels of x (N, C, ...), with one mask for each (N, C).
+ * p, seed, draw: as for ht_dropout. */
 HT_API ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
-/* ht_dropout of whole channels of x (N, C, L) or (C, L).
+/* ht_dropout of complete channels of x (N, C, L) or (C, L).
+ *
+ * x: any split, except along L.
  * p, seed, draw: as for ht_dropout.
- * Errors: HT_ERR_DTYPE, HT_ERR_SHAPE; HT_ERR_ARGUMENT if p is not a probability or L is split. */
+ * Errors: HT_ERR_ARGUMENT if p is not a probability or L is split. */
 HT_API ht_tensor *ht_dropout1d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
-/* ht_dropout of whole channels of x (N, C, D, H, W) or (C, D, H, W), as ht_dropout1d. */
+/* ht_dropout of complete channels of x (N, C, D, H, W) or (C, D, H, W).
+ *
+ * x: any split, except along D, H or W.
+ * p, seed, draw: as for ht_dropout.
+ * Errors: HT_ERR_ARGUMENT if p is not a probability or another axis is split. */
 HT_API ht_tensor *ht_dropout3d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
-/* a y + b: y is x, or with probability p the limit of ht_selu at minus infinity; a and b keep the
- * mean and the variance of x.
- * p, seed, draw: as for ht_dropout. For p 1 the result is 0.
- * Errors: HT_ERR_DTYPE; HT_ERR_ARGUMENT if p is not a probability. */
+/* a y + b, where y is the limit of ht_selu at minus infinity with probability p, else x.
+ *
+ * The numbers a and b keep the mean and the variance of x.
+ * x: any split.
+ * p: from 0 to 1; for 0 the result is x itself, and for 1 it is 0.
+ * seed, draw: as for ht_dropout.
+ * Errors: HT_ERR_ARGUMENT if p is not a probability. */
 HT_API ht_tensor *ht_alpha_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
-/* ht_alpha_dropout of whole channels of x (N, C, ...), split along N or not at all. */
+/* ht_alpha_dropout of complete channels of x (N, C, ...), with one mask for each (N, C).
+ * p, seed, draw: as for ht_alpha_dropout. */
 HT_API ht_tensor *ht_feature_alpha_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
-/* y = (x - mean) / sqrt(var + eps) weight + bias by channel: x (N, C, ...), all others (C) or NULL.
- * training: the batch's statistics, over all ranks where x is split, and the running ones, where
- * given, become (1 - momentum) running + momentum batch; else the running ones. A batch of no rows
- * (on all ranks) leaves the running ones; one value per channel in all is an error. */
+/* y = (x - mean) / sqrt(var + eps) weight + bias, with mean and variance of each channel.
+ *
+ * With training, mean and variance are those of the batch, over all ranks if x is split. Running
+ * statistics then become (1 - momentum) running + momentum batch, with the unbiased variance. A
+ * batch without rows on all ranks leaves them as they are.
+ * x: (N, C, ...).
+ * running_mean, running_var: (C), written with training; NULL: not tracked.
+ * weight, bias: (C); NULL stands for ones and zeros.
+ * training: false takes the running statistics for mean and variance.
+ * Collective with training if x is split, forward and backward.
+ * Result: like x, in its layout.
+ * Errors: HT_ERR_ARGUMENT also for one value per channel on all ranks with training, for running
+ * statistics that are needed and NULL, and for a read-only view that is to be written. */
 HT_API ht_tensor *ht_batch_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *running_var,
                                 ht_tensor *weight, ht_tensor *bias, bool training, double momentum,
                                 double eps);
