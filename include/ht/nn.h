@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers. Constructors return owned modules (ht_module_add takes them over); parameters are
- * float32, process-local, initialised as PyTorch does, so that layers with parameters take
- * process-local batches: this rank's rows, ht_tensor_local(x) of a split x. Not collective. Source:
- * torch.nn. */
+ * Layers.
+ *
+ * Constructors return owned modules; NULL after an error. ht_module_add takes them over. Parameters
+ * are float32, process-local and initialised as PyTorch does. So layers with parameters take
+ * process-local batches: this rank's rows, ht_tensor_local(x) of a split x.
+ *
+ * Not collective, unless a comment says otherwise.
+ * Errors: HT_ERR_ARGUMENT for a setting out of its range. Layers return the errors of the functions
+ * that they call.
+ * Source: torch.nn. */
 #ifndef HT_NN_H
 #define HT_NN_H
 
@@ -12,68 +18,152 @@
 
 HT_BEGIN_DECLS
 
-/* y = x W^T + b: (..., in) -> (..., out). W (out, in) and b uniform in +-1 / sqrt(in). */
+/* A layer of ht_linear with a bias: (..., in_features) -> (..., out_features).
+ *
+ * in_features, out_features: at least 1. weight (out_features, in_features) and bias are uniform in
+ *   +-1 / sqrt(in_features). */
 HT_API ht_module *ht_nn_linear(int64_t in_features, int64_t out_features);
+
+/* ht_nn_linear of in_features and out_features. bias: false leaves out the bias. */
 HT_API ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias);
 
-/* 2-d convolution with square kernels, (N, in, H, W) -> (N, out, H', W'),
- * H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. */
+/* A layer of ht_conv2d with square kernels and a bias.
+ *
+ * The output of (N, in_channels, H, W) is (N, out_channels, H', W').
+ *     H' = floor((H + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1
+ * in_channels, out_channels, kernel_size: at least 1. Weight and bias are uniform in
+ *   +-1 / sqrt((in_channels / groups) kernel_size^2). */
 HT_API ht_module *ht_nn_conv2d(int64_t in_channels, int64_t out_channels, int64_t kernel_size);
+
+/* ht_nn_conv2d of in_channels, out_channels and kernel_size, with all settings.
+ *
+ * options: NULL means the defaults. groups divides in_channels and out_channels.
+ * bias: false leaves out the bias. */
 HT_API ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
                                    const ht_conv2d_options *options, bool bias);
 
+/* A layer of ht_max_pool2d with windows of length kernel_size, which is at least 1. */
 HT_API ht_module *ht_nn_max_pool2d(int64_t kernel_size);
+
+/* A layer of ht_flatten from start_axis on; PyTorch's default is 1. */
 HT_API ht_module *ht_nn_flatten(int start_axis);
 
-/* The functions of the same names, as layers without parameters. */
+/* A layer of ht_relu. */
 HT_API ht_module *ht_nn_relu(void);
+
+/* A layer of ht_leaky_relu with negative_slope; PyTorch's default is 0.01. */
 HT_API ht_module *ht_nn_leaky_relu(double negative_slope);
+
+/* A layer of ht_gelu. */
 HT_API ht_module *ht_nn_gelu(void);
+
+/* A layer of ht_gelu_tanh. */
 HT_API ht_module *ht_nn_gelu_tanh(void);
+
+/* A layer of ht_silu. */
 HT_API ht_module *ht_nn_silu(void);
+
+/* A layer of ht_mish. */
 HT_API ht_module *ht_nn_mish(void);
+
+/* A layer of ht_tanh. */
 HT_API ht_module *ht_nn_tanh(void);
+
+/* A layer of ht_tanhshrink. */
 HT_API ht_module *ht_nn_tanhshrink(void);
+
+/* A layer of ht_sigmoid. */
 HT_API ht_module *ht_nn_sigmoid(void);
+
+/* A layer of ht_logsigmoid. */
 HT_API ht_module *ht_nn_logsigmoid(void);
+
+/* A layer of ht_softsign. */
 HT_API ht_module *ht_nn_softsign(void);
+
+/* A layer of ht_relu6. */
 HT_API ht_module *ht_nn_relu6(void);
+
+/* A layer of ht_hardsigmoid. */
 HT_API ht_module *ht_nn_hardsigmoid(void);
+
+/* A layer of ht_hardswish. */
 HT_API ht_module *ht_nn_hardswish(void);
+
+/* A layer of ht_selu. */
 HT_API ht_module *ht_nn_selu(void);
+
+/* A layer of ht_elu with alpha; PyTorch's default is 1. */
 HT_API ht_module *ht_nn_elu(double alpha);
+
+/* A layer of ht_celu with alpha; PyTorch's default is 1. */
 HT_API ht_module *ht_nn_celu(double alpha);
+
+/* A layer of ht_hardshrink with lambda; PyTorch's default is 0.5. */
 HT_API ht_module *ht_nn_hardshrink(double lambda);
+
+/* A layer of ht_softshrink with lambda; PyTorch's default is 0.5. */
 HT_API ht_module *ht_nn_softshrink(double lambda);
+
+/* A layer of ht_hardtanh with min and max; PyTorch's defaults are -1 and 1. */
 HT_API ht_module *ht_nn_hardtanh(double min, double max);
+
+/* A layer of ht_softplus with beta and threshold; PyTorch's defaults are 1 and 20. */
 HT_API ht_module *ht_nn_softplus(double beta, double threshold);
+
+/* A layer of ht_threshold with threshold and value. */
 HT_API ht_module *ht_nn_threshold(double threshold, double value);
+
+/* A layer of ht_glu along axis; PyTorch's default is -1. */
 HT_API ht_module *ht_nn_glu(int axis);
+
+/* A layer of ht_softmax along axis. */
 HT_API ht_module *ht_nn_softmax(int axis);
+
+/* A layer of ht_softmin along axis. */
 HT_API ht_module *ht_nn_softmin(int axis);
+
+/* A layer of ht_log_softmax along axis. */
 HT_API ht_module *ht_nn_log_softmax(int axis);
 
-/* Softmax over the channels of x (N, C, H, W) or (C, H, W). */
+/* A layer of ht_softmax over the channels of x (N, C, H, W) or (C, H, W). */
 HT_API ht_module *ht_nn_softmax2d(void);
 
-/* x where x > 0, else weight x: weight (num_parameters) is learned, and begins as init.
- * num_parameters: 1, or the channels of x (axis 1). init: PyTorch's default is 0.25. */
+/* A layer of ht_prelu with a learned weight (num_parameters).
+ *
+ * num_parameters: 1, or the channels of x (axis 1).
+ * init: the first value of weight; PyTorch's default is 0.25. */
 HT_API ht_module *ht_nn_prelu(int64_t num_parameters, double init);
 
-/* ht_rrelu with slopes from [lower, upper): drawn as masks of dropout are in training, the mean in
- * evaluation. PyTorch's defaults are 1 / 8 and 1 / 3. */
+/* A layer of ht_rrelu with slopes from [lower, upper); PyTorch's defaults are 1 / 8 and 1 / 3.
+ *
+ * In training, slopes are drawn like the masks of ht_nn_dropout. In evaluation, the slope is
+ * (lower + upper) / 2. */
 HT_API ht_module *ht_nn_rrelu(double lower, double upper);
 
-/* Zeroes elements (dropout1d, 2d and 3d: whole channels) with probability p in training, and scales
- * the others by 1 / (1 - p); those of alpha dropout take the limit of SELU in place of zero. Masks differ between ranks and layers: drawn from (ht_nn_seed, path in the model,
- * forward count, rank). */
+/* A layer of ht_dropout with probability p in training. In evaluation, the output is the input.
+ *
+ * Masks differ between ranks, between layers, and between replicas (ht/device_parallel.h). They
+ * are drawn from the seed of ht_nn_seed, the rank, the replica, the layer's path in the model, and
+ * the number of its forward passes in training. */
 HT_API ht_module *ht_nn_dropout(double p);
+
+/* A layer of ht_dropout1d with probability p, as ht_nn_dropout. */
 HT_API ht_module *ht_nn_dropout1d(double p);
+
+/* A layer of ht_dropout2d with probability p, as ht_nn_dropout. */
 HT_API ht_module *ht_nn_dropout2d(double p);
+
+/* A layer of ht_dropout3d with probability p, as ht_nn_dropout. */
 HT_API ht_module *ht_nn_dropout3d(double p);
+
+/* A layer of ht_alpha_dropout with probability p, as ht_nn_dropout. */
 HT_API ht_module *ht_nn_alpha_dropout(double p);
+
+/* A layer of ht_feature_alpha_dropout with probability p, as ht_nn_dropout. */
 HT_API ht_module *ht_nn_feature_alpha_dropout(double p);
 
+/* Options of batch normalisation. */
 typedef struct ht_batch_norm_options {
     size_t size;              /* of this struct; set by the default function */
     double eps, momentum;     /* 1e-5, 0.1 */
@@ -81,49 +171,103 @@ typedef struct ht_batch_norm_options {
     bool affine;              /* true: weight (features) of ones and bias of zeros */
     bool track_running_stats; /* true; false: batch statistics in evaluation too */
 } ht_batch_norm_options;
+
+/* Returns the default options, with size set. */
 HT_API ht_batch_norm_options ht_batch_norm_options_default(void);
 
-/* y = (x - mean) / sqrt(var + eps) weight + bias by channel (axis 1): statistics of the batch in
- * training, the running ones (unbiased variance) in evaluation; a batch of no rows in training
- * counts and leaves them. For (N, C) and (N, C, L), for (N, C, H, W), and for (N, C, D, H, W).
- * options NULL: defaults. */
+/* A layer of ht_batch_norm for x (N, features) or (N, features, L).
+ *
+ * Training takes the statistics of the batch, and evaluation the running ones. A batch without rows
+ * in training is counted, and leaves the running statistics as they are.
+ * features: at least 1.
+ * options: NULL means the defaults. */
 HT_API ht_module *ht_nn_batch_norm1d(int64_t features, const ht_batch_norm_options *options);
+
+/* ht_nn_batch_norm1d for x (N, features, H, W), with the same options. */
 HT_API ht_module *ht_nn_batch_norm2d(int64_t features, const ht_batch_norm_options *options);
+
+/* ht_nn_batch_norm1d for x (N, features, D, H, W), with the same options. */
 HT_API ht_module *ht_nn_batch_norm3d(int64_t features, const ht_batch_norm_options *options);
 
-/* The same with statistics over the process-local batches of all ranks of `comm`, which may differ
- * in length or be empty; x (N, C, ...). Forward in training, and backward, are collective over
- * `comm`; all ranks hold the same bits. Gradients of weight and bias stay this rank's share: the
- * data-parallel wrapper averages them. An error on one rank that keeps it from its part (x of
- * another shape, NULL after an error, a backward pass that failed before) is one on all. Source:
- * torch.nn.SyncBatchNorm. */
+/* ht_nn_batch_norm1d for x (N, features, ...), with statistics over the batches of all ranks of
+ * comm.
+ *
+ * Batches are process-local, may differ in length, and may be empty. All ranks get the same bits of
+ * the statistics. Gradients of weight and bias are this rank's share; the data-parallel wrapper
+ * averages them. An error that keeps one rank from its part is an error on all ranks: x of another
+ * shape, NULL after an error, or a backward pass that failed before.
+ * options: NULL means the defaults.
+ * comm: retained.
+ * Collective over comm in a forward pass that takes batch statistics, and in its backward pass:
+ * in training, or without running statistics. The constructor is not collective.
+ * Errors: HT_ERR_ARGUMENT also if comm is NULL.
+ * Source: torch.nn.SyncBatchNorm. */
 HT_API ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_options *options,
                                         ht_comm *comm);
 
-/* Puts SyncBatchNorm in the place of every BatchNorm layer of the tree, sharing parameters and
- * buffers; takes `module` over and returns it, or what stands in its place. Before wrapping and
- * before making the optimizer's hooks; hooks of replaced layers are lost. A warning when there is
- * no such layer. revert: back again. */
+/* Replaces every BatchNorm layer in module by a SyncBatchNorm layer over comm, which shares its
+ * parameters and buffers.
+ *
+ * Call it before module is wrapped, and before the optimizer's hooks are made. Hooks of replaced
+ * layers are lost. A SyncBatchNorm layer over another communicator is replaced, too. A warning is
+ * logged if module has no BatchNorm layer.
+ * module: taken over; released after an error.
+ * comm: retained.
+ * Result: module, or the new layer if module itself is a BatchNorm layer.
+ * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper; HT_ERR_ARGUMENT if comm is
+ * NULL.
+ * Source: torch.nn.SyncBatchNorm.convert_sync_batchnorm. */
 HT_API ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm);
+
+/* Replaces every SyncBatchNorm layer in module by a BatchNorm layer, the inverse of
+ * ht_nn_convert_sync_batchnorm.
+ *
+ * A layer of ht_nn_sync_batch_norm becomes a BatchNorm2d layer.
+ * module: taken over; released after an error.
+ * Result: module, or the new layer if module itself is a SyncBatchNorm layer.
+ * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper. */
 HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
 
-/* Runs `count` modules one after another; takes them over. Children are named "0", "1", ... */
+/* A layer that runs count modules one after another.
+ *
+ * modules: taken over, also after an error. They are named "0", "1", ...
+ * Source: torch.nn.Sequential. */
 HT_API ht_module *ht_nn_sequential(int count, ht_module *const modules[]);
 
-/* Seeds initialisation and dropout of the calling process. Not collective; default 0. */
+/* Sets the seed of initialisation and dropout in the calling process; it is 0 at first. */
 HT_API void ht_nn_seed(uint64_t seed);
 
-/* All that decides which random numbers come next, as a map: the states of ht_random_seed and
- * ht_nn_seed, draws on HT_COMM_SELF and on `comm`, and how often each layer of `module` that draws
- * (dropout) has drawn on each rank of `comm`. Loaded on as many ranks, every rank draws on as it
- * would have; on another number, all go on after the largest count. HT_ERR_FORMAT when a layer's
- * count is missing. Scoped. Collective. */
+/* Returns a map of everything that decides the next random numbers.
+ *
+ * It has the states of ht_random_seed and ht_nn_seed, and the draws on HT_COMM_SELF and on comm. It
+ * also has the number of draws of each layer of module that draws, on each rank of comm.
+ * Collective over comm.
+ * Result: scoped. */
 HT_API ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm);
+
+/* Restores state, a map of ht_nn_random_state_dict, in module and in the calling process.
+ *
+ * On the same number of ranks, each rank resumes its own draws. On another number, every rank
+ * continues after the largest count.
+ * Collective over comm.
+ * Errors: HT_ERR_FORMAT if the count of a layer of module, or a seed, is missing. */
 HT_API ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
                                               ht_comm *comm);
 
-/* nn.init, in place on parameters. fan_in mode, gain sqrt(2 / (1 + a^2)). */
+/* Fills x uniformly in +-sqrt(6 / ((1 + a^2) fan_in)), where fan_in counts the elements of x[0].
+ *
+ * This is PyTorch's mode fan_in, with gain sqrt(2 / (1 + a^2)).
+ * x: as for ht_nn_init_uniform, with at least 2 axes.
+ * a: finite.
+ * Errors: HT_ERR_SHAPE for fewer axes, HT_ERR_ARGUMENT.
+ * Source: torch.nn.init.kaiming_uniform_. */
 HT_API ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a);
+
+/* Fills x uniformly in [low, high), with the next draw of the seed of ht_nn_seed.
+ *
+ * x: contiguous, of a floating dtype; a split x gets the same values on any number of ranks.
+ * Errors: HT_ERR_ARGUMENT for another x, or an invalid range.
+ * Source: torch.nn.init.uniform_. */
 HT_API ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high);
 
 HT_END_DECLS
