@@ -3,13 +3,13 @@
  * Embeddings, similarities of vectors and bilinear products, as functions and as layers. Source:
  * torch.nn, torch.nn.functional.
  *
- * Operands that are split along the batch (axis 0) give results that are, too. A weight is
+ * Operands may be split along the batch (axis 0); the result then has that split, too. A weight is
  * replicated on their communicator, and its gradient is summed over it. Differentiable in all
- * floating operands. Results are scoped.
+ * floating operands. Results are scoped; NULL after an error.
  * Layers are owned, with process-local float32 parameters. Their constructors are not collective. A
  * layer of several inputs takes a list of tensors (ht_value_tensors) by ht_forward_value.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
- * HT_ERR_ARGUMENT for an operand with another split. */
+ * HT_ERR_ARGUMENT for an operand with another split, or a setting out of its range. */
 #ifndef HT_EMBEDDING_H
 #define HT_EMBEDDING_H
 
@@ -17,16 +17,16 @@
 
 HT_BEGIN_DECLS
 
-/* A padding_idx that is no row. */
+/* The padding_idx without a row. */
 #define HT_NO_PADDING INT64_MIN
 
 /* Options of ht_embedding_ext. Each field begins with its default. */
 typedef struct ht_embedding_options {
     size_t size;             /* set by ht_embedding_options_default */
-    int64_t padding_idx;     /* HT_NO_PADDING. The gradient of this row is 0; negative ones count
-                                from the end */
-    double max_norm;         /* INFINITY. Rows that are looked up and have a larger norm are first
-                                scaled to it, in place */
+    int64_t padding_idx;     /* HT_NO_PADDING. The gradient of this row is 0; a negative index
+                                counts from the end */
+    double max_norm;         /* INFINITY. Rows of indices with a larger norm are first scaled to
+                                it, in place */
     double norm_type;        /* 2, the order of that norm */
     bool scale_grad_by_freq; /* false; true: the gradient of a row is divided by the number of its
                                 indices */
@@ -35,9 +35,9 @@ typedef struct ht_embedding_options {
 /* Returns the default options, with size set. Not collective. */
 HT_API ht_embedding_options ht_embedding_options_default(void);
 
-/* Returns the rows of weight that indices name, in place of each index.
+/* Returns weight[i] for each index i of indices.
  *
- * indices: integers from 0 on, of any shape.
+ * indices: integers from 0 to rows - 1, of any shape and split.
  * weight: (rows, columns), floating.
  * Collective if indices are split.
  * Result: the shape of indices and (columns), split as indices, of the dtype of weight.
@@ -47,7 +47,7 @@ HT_API ht_tensor *ht_embedding(ht_tensor *indices, ht_tensor *weight);
 
 /* ht_embedding of indices and weight with options; NULL: the defaults.
  *
- * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row, HT_ERR_STATE if max_norm is to
+ * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row; HT_ERR_STATE if max_norm is to
  * change a weight that must not be written. */
 HT_API ht_tensor *ht_embedding_ext(ht_tensor *indices, ht_tensor *weight,
                                    const ht_embedding_options *options);
@@ -70,18 +70,19 @@ typedef struct ht_embedding_bag_options {
 /* Returns the default options, with size set. Not collective. */
 HT_API ht_embedding_bag_options ht_embedding_bag_options_default(void);
 
-/* Returns the mean, sum or maximum of the rows of weight in each bag of indices; 0 for a bag
- * without rows.
+/* Returns the mean, sum or maximum of the rows of weight in each bag of indices.
  *
- * indices: (bags, length), one bag a row; or with offsets (n), not split.
+ * A bag without rows gives 0. With offsets, memory is the number of bags times the longest bag.
+ * indices: (bags, length), one bag a row, which may be split along axis 0; or with offsets (n),
+ *   not split.
  * weight: (rows, columns), floating.
  * offsets: (bags), integers: bag i begins at indices[offsets[i]]. Ascending from 0, not split, the
  *   same on all ranks. NULL for indices of two axes.
  * options: NULL means the defaults.
  * Collective if indices are split.
  * Result: (bags, columns), split as indices, of the dtype of weight.
- * Errors: HT_ERR_ARGUMENT for an index that is not a row, for offsets that are out of order, or for
- * options that do not go together.
+ * Errors: HT_ERR_ARGUMENT for an index that is not a row, for offsets out of order, or for options
+ * that exclude each other.
  * Source: torch.nn.functional.embedding_bag. */
 HT_API ht_tensor *ht_embedding_bag(ht_tensor *indices, ht_tensor *weight, ht_tensor *offsets,
                                    const ht_embedding_bag_options *options);
@@ -114,30 +115,39 @@ HT_API ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, d
  * Source: torch.nn.functional.bilinear. */
 HT_API ht_tensor *ht_bilinear(ht_tensor *x1, ht_tensor *x2, ht_tensor *weight, ht_tensor *bias);
 
-/* ht_embedding as a layer. weight (rows, columns) is standard normal. */
+/* A layer of ht_embedding with a standard normal weight (rows, columns). */
 HT_API ht_module *ht_nn_embedding(int64_t rows, int64_t columns);
 
-/* ht_nn_embedding of rows and columns with options; NULL: the defaults. The row padding_idx is 0. */
+/* ht_nn_embedding of rows and columns with options; NULL: the defaults.
+ *
+ * The row padding_idx starts with zeros.
+ * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row. */
 HT_API ht_module *ht_nn_embedding_ext(int64_t rows, int64_t columns,
                                       const ht_embedding_options *options);
 
-/* ht_embedding_bag as a layer: of indices with two axes, or of a list of indices, offsets and
- * per_sample_weights, of which the latter may be left out.
+/* A layer of ht_embedding_bag.
  *
- * rows, columns: the shape of weight, which is standard normal; the row padding_idx is 0.
- * options: NULL means the defaults; per_sample_weights are NULL. */
+ * Its input is indices with two axes, or a list of indices, offsets and per_sample_weights. The
+ * list may end after indices or after offsets.
+ * rows, columns: the shape of weight. It is standard normal, and the row padding_idx is 0.
+ * options: NULL means the defaults; its per_sample_weights is NULL.
+ * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row. */
 HT_API ht_module *ht_nn_embedding_bag(int64_t rows, int64_t columns,
                                       const ht_embedding_bag_options *options);
 
-/* ht_cosine_similarity of a list of two tensors as a layer. */
+/* A layer of ht_cosine_similarity for a list of two tensors.
+ * axis, eps: PyTorch's defaults are 1 and 1e-8; eps is at least 0. */
 HT_API ht_module *ht_nn_cosine_similarity(int axis, double eps);
 
-/* ht_pairwise_distance of a list of two tensors as a layer. */
+/* A layer of ht_pairwise_distance for a list of two tensors.
+ * p, eps, keepdims: as for ht_pairwise_distance. */
 HT_API ht_module *ht_nn_pairwise_distance(double p, double eps, bool keepdims);
 
-/* ht_bilinear of a list of two tensors as a layer: (..., in1_features) and (..., in2_features) ->
- * (..., out_features). Parameters are uniform in +-1 / sqrt(in1_features). bias: whether it has
- * one. */
+/* A layer of ht_bilinear for a list of two tensors.
+ *
+ * in1_features, in2_features, out_features: the last axes of x1, x2 and the result; at least 1.
+ *   weight and bias are uniform in +-1 / sqrt(in1_features).
+ * bias: false leaves out the bias. */
 HT_API ht_module *ht_nn_bilinear(int64_t in1_features, int64_t in2_features, int64_t out_features,
                                  bool bias);
 
