@@ -8,9 +8,10 @@
  *     weight, bias: the dtype of x, replicated; NULL stands for ones and zeros.
  *     eps: added to the variance; PyTorch's default is 1e-5.
  *
- * Statistics are kept in float64 and are those of one sample, so that nothing is sent. Logically
- * collective, unless a comment says otherwise. Differentiable in x, weight and bias; gradients of
- * weight and bias are summed over the ranks of a split x. Results are scoped.
+ * Statistics are in float64. They are those of one sample, so that ranks exchange nothing.
+ * Logically collective, unless a comment says otherwise. Differentiable in x, weight and bias;
+ * gradients of weight and bias are summed over the ranks of a split x. Results are scoped; NULL
+ * after an error.
  * Layers are owned, with process-local float32 parameters: weights of ones and biases of zeros.
  * Their constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
@@ -39,7 +40,8 @@ HT_API ht_tensor *ht_layer_norm(ht_tensor *x, int ndim, const int64_t shape[], h
  * groups: a divisor of C.
  * weight, bias: (C).
  * Result: like x.
- * Errors: HT_ERR_SHAPE if groups is not a divisor of C, or if there is one value in all.
+ * Errors: HT_ERR_SHAPE if groups is not a divisor of C, or if each group has one value and there is
+ * one sample.
  * Source: torch.nn.functional.group_norm. */
 HT_API ht_tensor *ht_group_norm(ht_tensor *x, int64_t groups, ht_tensor *weight, ht_tensor *bias,
                                 double eps);
@@ -49,8 +51,8 @@ HT_API ht_tensor *ht_group_norm(ht_tensor *x, int64_t groups, ht_tensor *weight,
  *
  * x: (N, C, ...).
  * running_mean, running_var: (C), of the dtype of x, replicated; or NULL. With use_input_stats they
- *   become (1 - momentum) running + momentum m, where m is the mean over all samples of the mean or
- *   unbiased variance. A batch of no samples leaves them.
+ *   become (1 - momentum) running + momentum m. There, m is the mean over all samples of the mean
+ *   or unbiased variance. A batch without samples leaves them as they are.
  * weight, bias: (C).
  * use_input_stats: false takes the running statistics.
  * Collective if x is split and running statistics are written.
@@ -64,20 +66,21 @@ HT_API ht_tensor *ht_instance_norm(ht_tensor *x, ht_tensor *running_mean, ht_ten
 
 /* y = x / sqrt(mean(x^2) + eps) weight, with the mean over the last axes.
  *
- * Of 16 bits, y is computed in float32 and rounded once.
+ * For an x of 16 bits, y is computed in float32 and rounded once.
  * x: it may be split along an axis before the normalised ones.
  * ndim, shape: the lengths of the normalised axes, at least one.
  * weight: of that shape.
- * eps: a negative one stands for the machine epsilon of the dtype that is computed in, which is
+ * eps: a negative value stands for the machine epsilon of the dtype of the computation, which is
  *   PyTorch's default.
  * Result: like x.
  * Source: torch.nn.functional.rms_norm. */
 HT_API ht_tensor *ht_rms_norm(ht_tensor *x, int ndim, const int64_t shape[], ht_tensor *weight,
                               double eps);
 
-/* y[c] = x[c] / (k + alpha / size sum of x[j]^2)^beta, with the sum over the `size` channels j from
- * c - size / 2 on, without those that do not exist.
+/* y[c] = x[c] / (k + alpha / size s[c])^beta, with the sum s of squares of neighbouring channels.
  *
+ * s[c] is the sum of x[j]^2 over the `size` channels j that begin at c - size / 2. Channels that do
+ * not exist count as 0.
  * x: (N, C, ...), at least 3 axes.
  * size: at least 1.
  * alpha, beta, k: PyTorch's defaults are 1e-4, 0.75 and 1.
@@ -87,20 +90,28 @@ HT_API ht_tensor *ht_rms_norm(ht_tensor *x, int ndim, const int64_t shape[], ht_
 HT_API ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alpha, double beta,
                                          double k);
 
-/* ht_layer_norm as a layer with weight and bias, eps 1e-5. ndim is at most 8. */
+/* A layer of ht_layer_norm over ndim axes of lengths shape, with weight and bias, and eps 1e-5.
+ * ndim: 1 to 8. */
 HT_API ht_module *ht_nn_layer_norm(int ndim, const int64_t shape[]);
 
-/* ht_nn_layer_norm of ndim, shape with all settings.
+/* ht_nn_layer_norm of ndim and shape with all settings.
  *
- * affine: weight and bias are parameters, unless bias is false. */
+ * eps: at least 0.
+ * affine: false leaves out weight and bias.
+ * bias: false leaves out the bias. */
 HT_API ht_module *ht_nn_layer_norm_ext(int ndim, const int64_t shape[], double eps, bool affine,
                                        bool bias);
 
-/* ht_group_norm of `channels` channels in `groups` groups as a layer, eps 1e-5. */
+/* A layer of ht_group_norm for x (N, channels, ...), with weight and bias, and eps 1e-5.
+ *
+ * groups: a divisor of channels.
+ * Errors: HT_ERR_ARGUMENT for another number of groups. */
 HT_API ht_module *ht_nn_group_norm(int64_t groups, int64_t channels);
 
-/* ht_nn_group_norm of groups and channels with all settings. affine: weight and bias are
- * parameters. */
+/* ht_nn_group_norm of groups and channels with all settings.
+ *
+ * eps: at least 0.
+ * affine: false leaves out weight and bias. */
 HT_API ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bool affine);
 
 /* Settings of instance normalisation. Each field begins with its default. */
@@ -114,7 +125,8 @@ typedef struct ht_instance_norm_options {
 /* Returns the default options, with size set. Not collective. */
 HT_API ht_instance_norm_options ht_instance_norm_options_default(void);
 
-/* ht_instance_norm of (N, features, L) as a layer. options NULL: the defaults. */
+/* A layer of ht_instance_norm for x (N, features, L).
+ * options: NULL means the defaults. */
 HT_API ht_module *ht_nn_instance_norm1d(int64_t features, const ht_instance_norm_options *options);
 
 /* ht_nn_instance_norm1d of (N, features, H, W), with the same options. */
@@ -123,16 +135,20 @@ HT_API ht_module *ht_nn_instance_norm2d(int64_t features, const ht_instance_norm
 /* ht_nn_instance_norm1d of (N, features, D, H, W), with the same options. */
 HT_API ht_module *ht_nn_instance_norm3d(int64_t features, const ht_instance_norm_options *options);
 
-/* ht_rms_norm as a layer with a weight and the eps of the dtype. ndim is at most 8. */
+/* A layer of ht_rms_norm over ndim axes of lengths shape, with a weight and the eps of the dtype.
+ * ndim: 1 to 8. */
 HT_API ht_module *ht_nn_rms_norm(int ndim, const int64_t shape[]);
 
-/* ht_nn_rms_norm of ndim, shape with all settings. affine: the weight is a parameter. */
+/* ht_nn_rms_norm of ndim and shape with all settings.
+ *
+ * eps: as for ht_rms_norm.
+ * affine: false leaves out the weight. */
 HT_API ht_module *ht_nn_rms_norm_ext(int ndim, const int64_t shape[], double eps, bool affine);
 
-/* ht_local_response_norm over `size` channels as a layer: alpha 1e-4, beta 0.75, k 1. */
+/* A layer of ht_local_response_norm over size channels, with alpha 1e-4, beta 0.75 and k 1. */
 HT_API ht_module *ht_nn_local_response_norm(int64_t size);
 
-/* ht_nn_local_response_norm of size with all settings. */
+/* ht_nn_local_response_norm of size with all settings: alpha, beta and k. */
 HT_API ht_module *ht_nn_local_response_norm_ext(int64_t size, double alpha, double beta, double k);
 
 HT_END_DECLS
