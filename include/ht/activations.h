@@ -3,9 +3,10 @@
  * Activations: functions of each element, and the softmax family along an axis.
  *
  * Logically collective, unless a comment says collective. Differentiable. Results are like x, with
- * its dtype and split, and scoped. NaN stays NaN.
+ * its dtype and split, and scoped; NULL after an error. NaN stays NaN.
  * Errors: HT_ERR_DTYPE unless x has a floating dtype, and HT_ERR_ARGUMENT for a parameter outside
- * of its range. Source: torch.nn.functional. */
+ * of its range.
+ * Source: torch.nn.functional. */
 #ifndef HT_ACTIVATIONS_H
 #define HT_ACTIVATIONS_H
 
@@ -16,8 +17,11 @@ HT_BEGIN_DECLS
 /* max(x, 0). x may also be of integers. */
 HT_API ht_tensor *ht_relu(ht_tensor *x);
 
-/* x <- max(x, 0), in place, in the graph too; returns x's new value. For results that nothing else
- * needs: the version check of ht_backward names the operation if something did. */
+/* Replaces x by max(x, 0), also in the graph, and returns x.
+ *
+ * Use it for a result that no other operation needs for its gradient. If one does, ht_backward
+ * fails and names that operation.
+ * Errors: HT_ERR_STATE for a leaf or a view that needs a gradient. */
 HT_API ht_tensor *ht_relu_(ht_tensor *x);
 
 /* x where x > 0, else negative_slope x.
@@ -51,8 +55,8 @@ HT_API ht_tensor *ht_elu(ht_tensor *x, double alpha);
  * alpha: not 0; PyTorch's default is 1. */
 HT_API ht_tensor *ht_celu(ht_tensor *x, double alpha);
 
-/* scale (x where x > 0, else alpha (exp(x) - 1)), with alpha 1.6733 and scale 1.0507: activations
- * keep mean 0 and variance 1 from layer to layer. */
+/* scale (x where x > 0, else alpha (exp(x) - 1)), with alpha 1.6733 and scale 1.0507.
+ * Activations keep mean 0 and variance 1 from layer to layer. */
 HT_API ht_tensor *ht_selu(ht_tensor *x);
 
 /* x Phi(x), with the standard normal distribution Phi: exact, by erf. */
@@ -75,7 +79,9 @@ HT_API ht_tensor *ht_sigmoid(ht_tensor *x);
 HT_API ht_tensor *ht_logsigmoid(ht_tensor *x);
 
 /* log(1 + exp(beta x)) / beta, without overflow.
- * beta: PyTorch's default is 1. threshold: x itself where beta x > threshold; the default is 20. */
+ *
+ * beta: PyTorch's default is 1.
+ * threshold: where beta x > threshold, the result is x; PyTorch's default is 20. */
 HT_API ht_tensor *ht_softplus(ht_tensor *x, double beta, double threshold);
 
 /* min(max(x, min), max). The gradient is 0 at both bounds, unlike that of ht_clip.
