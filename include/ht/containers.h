@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Modules that hold other modules or parameters, and layers that leave the elements as they are.
+ * Modules that contain other modules or parameters, and layers that leave the elements as they are.
  * Source: torch.nn.
  *
- * Constructors return owned modules, and are not collective. ht_nn_sequential and ht_nn_flatten are
- * in ht/nn.h.
+ * Constructors return owned modules, NULL after an error, and are not collective.
+ * ht_nn_sequential and ht_nn_flatten are in ht/nn.h.
  *
- * A list or map has no forward: ht_forward of it is HT_ERR_UNSUPPORTED. A program that holds one
- * reaches its items by ht_module_child, ht_module_find and ht_module_find_parameter, adds more by
- * ht_module_add and ht_module_add_parameter, and exchanges them by ht_module_replace. */
+ * A list or map has no forward: ht_forward of it is HT_ERR_UNSUPPORTED. A program reaches the items
+ * by ht_module_child, ht_module_find and ht_module_find_parameter. It adds more by ht_module_add
+ * and ht_module_add_parameter, and exchanges them by ht_module_replace. */
 #ifndef HT_CONTAINERS_H
 #define HT_CONTAINERS_H
 
@@ -19,13 +19,13 @@ HT_BEGIN_DECLS
 /* Returns a layer whose output is its input. Source: torch.nn.Identity. */
 HT_API ht_module *ht_nn_identity(void);
 
-/* Returns x with axis `axis` in the shape of several axes; the inverse of ht_flatten.
+/* Returns x with `axis` replaced by ndim axes of lengths shape; the inverse of ht_flatten.
  *
- * ndim, shape: lengths with the product of that axis, at least one; one may be -1, which means the
- *   rest.
- * Collective if axis is the split axis and elements change their rank, as in ht_reshape.
+ * ndim, shape: at least one length. Their product is the length of axis; one may be -1, which
+ *   means the rest.
+ * Collective if axis is the split axis and elements change their rank, like ht_reshape.
  * Differentiable.
- * Result: scoped; a view where strides allow, as of ht_reshape.
+ * Result: scoped; a view where strides allow, like that of ht_reshape.
  * Errors: HT_ERR_SHAPE if the lengths do not fit, HT_ERR_ARGUMENT for an axis that x lacks.
  * Source: torch.unflatten. */
 HT_API ht_tensor *ht_unflatten(ht_tensor *x, int axis, int ndim, const int64_t shape[]);
@@ -33,27 +33,27 @@ HT_API ht_tensor *ht_unflatten(ht_tensor *x, int axis, int ndim, const int64_t s
 /* Returns ht_unflatten of axis to ndim, shape as a layer. */
 HT_API ht_module *ht_nn_unflatten(int axis, int ndim, const int64_t shape[]);
 
-/* Returns a list of count modules, which it takes over. They are named "0", "1", ...
+/* Returns a list of count modules, which are taken over and named "0", "1", ...
  * Source: torch.nn.ModuleList. */
 HT_API ht_module *ht_nn_module_list(int count, ht_module *const modules[]);
 
-/* Adds module, which is taken over, behind the others of a list or of an ht_nn_sequential. */
+/* Appends module, which is taken over, to a list or to an ht_nn_sequential. */
 HT_API ht_status ht_nn_module_list_append(ht_module *list, ht_module *module);
 
-/* Returns a map of count modules, which it takes over, under their names.
+/* Returns a map of count modules, which are taken over, under their names.
  * Errors: HT_ERR_ARGUMENT for names that are NULL, empty or not distinct.
  * Source: torch.nn.ModuleDict. */
 HT_API ht_module *ht_nn_module_dict(int count, const char *const names[],
                                     ht_module *const modules[]);
 
-/* Returns a list of count parameters, which it retains. They are named "0", "1", ...
+/* Returns a list of count parameters, which are retained and named "0", "1", ...
  * Source: torch.nn.ParameterList. */
 HT_API ht_module *ht_nn_parameter_list(int count, ht_tensor *const parameters[]);
 
-/* Adds parameter, which is retained, behind the others of a list. */
+/* Appends parameter, which is retained, to a list of parameters. */
 HT_API ht_status ht_nn_parameter_list_append(ht_module *list, ht_tensor *parameter);
 
-/* Returns a map of count parameters, which it retains, under their names.
+/* Returns a map of count parameters, which are retained, under their names.
  * Errors: HT_ERR_ARGUMENT for names that are NULL, empty or not distinct.
  * Source: torch.nn.ParameterDict. */
 HT_API ht_module *ht_nn_parameter_dict(int count, const char *const names[],
