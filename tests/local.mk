@@ -130,6 +130,7 @@ nn_tests = \
 	tests/nn/layers/containers/test_containers.c \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_norm_layers.c \
+	tests/nn/layers/shape/test_shape_layers.c \
 	tests/nn/layers/test_activation.c \
 	tests/nn/layers/test_batch_norm.c \
 	tests/nn/layers/test_dropout_family.c \
@@ -517,8 +518,10 @@ EXTRA_DIST += \
 	tests/nn/parallel/device/device_parallel_test.h \
 	tests/nn/functional/refusals_embedding.h \
 	tests/nn/functional/refusals_norm.h \
+	tests/nn/functional/refusals_shape.h \
 	tests/nn/functionals/embedding.h \
 	tests/nn/functionals/norm.h \
+	tests/nn/functionals/shape.h \
 	tests/nn/nn_test.h \
 	tests/nn/parallel/daso/daso_test.h
 

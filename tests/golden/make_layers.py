@@ -86,6 +86,23 @@ case("ht_pairwise_distance", [(4, 3), (3,)], lambda a, b: F.pairwise_distance(a,
 case("ht_bilinear", [(4, 3), (4, 2), (2, 3, 2), (2,)], F.bilinear)
 case("ht_bilinear", [(3, 2, 2), (3, 2, 3), (2, 2, 3), (2,)], F.bilinear)
 
+image = [(4, 4, 5)]
+for mode, behind in ("constant", 1), ("constant", -2), ("reflect", 1), ("reflect", -1), ("replicate", 1), \
+        ("replicate", -1), ("circular", 4), ("circular", -1):
+    value = {"value": 0.5} if mode == "constant" else {}
+    case("ht_pad_ext", image, lambda x: F.pad(x[None], (2, behind, 1, 2), mode, **value)[0])
+case("ht_pixel_shuffle", [(3, 8, 3, 2)], lambda x: F.pixel_shuffle(x, 2))
+case("ht_pixel_unshuffle", [(3, 2, 4, 6)], lambda x: F.pixel_unshuffle(x, 2))
+case("ht_channel_shuffle", [(4, 6, 2)], lambda x: F.channel_shuffle(x, 3))
+case("ht_upsample", [(4, 2, 3)], lambda x: F.interpolate(x, scale_factor=2))
+case("ht_upsample", [(4, 2, 2, 5)], lambda x: F.interpolate(x, (3, 4)))
+case("ht_upsample", [(4, 2, 2, 3)], lambda x: F.interpolate(x, scale_factor=1.7, mode="nearest-exact"))
+case("ht_upsample", [(3, 2, 2, 3)], lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"))
+case("ht_upsample", [(3, 2, 2, 3)], lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=True))
+case("ht_upsample", [(3, 1, 2, 2, 3)], lambda x: F.interpolate(x, (3, 4, 5), mode="trilinear"))
+case("ht_upsample", [(3, 1, 4, 3)], lambda x: F.interpolate(x, scale_factor=1.5, mode="bicubic"))
+case("ht_upsample", [(3, 1, 3, 2)], lambda x: F.interpolate(x, scale_factor=2, mode="bicubic", align_corners=True))
+
 print("static const struct golden_layer {\n    const char *name;\n    int variant;\n    const double *y, *grads[5];\n"
       "} golden_layers[] = {")
 print("\n".join(rows))

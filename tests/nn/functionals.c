@@ -8,6 +8,7 @@
 
 #include "nn/functionals/embedding.h"
 #include "nn/functionals/norm.h"
+#include "nn/functionals/shape.h"
 
 #include "functionals_activations.h"
 
@@ -114,6 +115,7 @@ const nn_functional nn_functionals[] = {
     {"ht_batch_norm", batch_norm, 5, 5, NORM, .mode = false, .variant = true},
     NN_NORM_ROWS,
     NN_EMBEDDING_ROWS,
+    NN_SHAPE_ROWS,
     REDUCED("ht_nll_loss", nll_loss, P(CLASSES("log_probs")), 0),
     REDUCED("ht_cross_entropy", cross_entropy, P(CLASSES("logits")), 0),
     REDUCED("ht_mse_loss", mse_loss, P(LOSS), 0),

@@ -19,7 +19,7 @@ typedef struct nn_operand {
     const char *name; /* as the public header calls it */
     ht_dtype dtype;   /* HT_FLOAT64, or HT_INT32 for class numbers from 0 to 2 */
     int ndim;
-    int64_t shape[4];
+    int64_t shape[5];
     unsigned flags;
 } nn_operand;
 

@@ -5,6 +5,8 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/batch_norm.c \
 	src/nn/functional/batch_norm.h \
 	src/nn/functional/composed_activation.c \
+	src/nn/functional/constants.c \
+	src/nn/functional/constants.h \
 	src/nn/functional/conv2d.c \
 	src/nn/functional/dropout.c \
 	src/nn/functional/dropout.h \

@@ -7,6 +7,7 @@
 
 #include "nn/functional/refusals_embedding.h"
 #include "nn/functional/refusals_norm.h"
+#include "nn/functional/refusals_shape.h"
 #include "nn/functionals.h"
 #include "nn/nn_test.h"
 #include "tensor_check.h"
@@ -101,6 +102,7 @@ static const struct refusal {
     {"ht_batch_norm", "bias", SPLIT, "bias is split along axis 0, it must be replicated"},
     NORM_REFUSALS,
     EMBEDDING_REFUSALS,
+    SHAPE_REFUSALS,
     {"ht_log_softmax", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
     {"ht_nll_loss", "log_probs", OTHER_DTYPE, "log_probs is int64, a floating dtype is needed"},
     {"ht_nll_loss", "log_probs", ONE_MORE, "log_probs is (4, 3, 1), (N, C) is needed"},
@@ -179,7 +181,7 @@ static ht_dtype other_dtype(ht_dtype dtype, bool first)
 static ht_tensor *make(const nn_operand *operand, bool first, enum fault fault)
 {
     const ht_dtype dtype = operand->dtype;
-    int64_t shape[5] = {0};
+    int64_t shape[6] = {0};
     ht_tensor *x;
 
     if (fault == ABSENT)

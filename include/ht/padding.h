@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Padding, upsampling, and shuffles of pixels and channels, as functions and as layers. Source:
+ * torch.nn, torch.nn.functional.
+ *
+ * All are differentiable. Logically collective; nothing is sent if x is split along the batch (axis
+ * 0). Collective if an axis that is padded, resized or shuffled is the split axis. Results are
+ * scoped.
+ * Layers have no parameters; they are owned, and their constructors are not collective.
+ * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_ARGUMENT for a setting out of range. */
+#ifndef HT_PADDING_H
+#define HT_PADDING_H
+
+#include "ht/module.h"
+
+HT_BEGIN_DECLS
+
+/* What lies around a padded tensor: a constant; x in a mirror, without the element at the border;
+ * the element at the border; or x from its other end on. */
+typedef enum ht_pad_mode {
+    HT_PAD_CONSTANT,
+    HT_PAD_REFLECT,
+    HT_PAD_REPLICATE,
+    HT_PAD_CIRCULAR
+} ht_pad_mode;
+
+/* Returns x with elements around it; ht_pad is the case HT_PAD_CONSTANT.
+ *
+ * widths: count numbers, a pair for each of the last count / 2 axes: widths[2 i] elements go before
+ *   x and widths[2 i + 1] behind it. Negative ones cut elements off. torch.nn.functional.pad takes
+ *   the pairs from the last axis on.
+ * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length.
+ * value: the constant.
+ * Result: a copy, split as x.
+ * Errors: HT_ERR_ARGUMENT for widths that are not in pairs, outnumber the axes or are out of range.
+ * Source: torch.nn.functional.pad. */
+HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mode mode,
+                             ht_number value);
+
+/* Returns (..., C, H r, W r) for x (..., C r^2, H, W): the r^2 channels of a pixel become r x r
+ * pixels.
+ *
+ * factor: r, at least 1.
+ * Source: torch.nn.functional.pixel_shuffle. */
+HT_API ht_tensor *ht_pixel_shuffle(ht_tensor *x, int64_t factor);
+
+/* Returns (..., C r^2, H, W) for x (..., C, H r, W r): the inverse of ht_pixel_shuffle with the
+ * same factor. */
+HT_API ht_tensor *ht_pixel_unshuffle(ht_tensor *x, int64_t factor);
+
+/* Returns x (N, C, ...) with channel c = i C / groups + j at place j groups + i.
+ *
+ * groups: a divisor of C.
+ * Source: torch.nn.functional.channel_shuffle. */
+HT_API ht_tensor *ht_channel_shuffle(ht_tensor *x, int64_t groups);
+
+/* How ht_upsample finds a value: the element at floor(i / scale), the one at floor((i + 1/2) /
+ * scale), linear interpolation along each axis (bilinear, trilinear), or cubic interpolation along
+ * each axis (bicubic). */
+typedef enum ht_upsample_mode {
+    HT_UPSAMPLE_NEAREST,
+    HT_UPSAMPLE_NEAREST_EXACT,
+    HT_UPSAMPLE_LINEAR,
+    HT_UPSAMPLE_CUBIC
+} ht_upsample_mode;
+
+/* Options of ht_upsample. Each field begins with its default. Give lengths or scales. */
+typedef struct ht_upsample_options {
+    size_t size;           /* set by ht_upsample_options_default */
+    int64_t length[3];     /* 0: of the result, for each axis behind the channels */
+    double scale[3];       /* 0: the length is floor(length of x * scale) */
+    ht_upsample_mode mode; /* HT_UPSAMPLE_NEAREST */
+    bool align_corners;    /* false; true: the outer elements of both meet. Linear, cubic */
+} ht_upsample_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_upsample_options ht_upsample_options_default(void);
+
+/* Returns x with other lengths behind the channels.
+ *
+ * x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating.
+ * Source: torch.nn.functional.interpolate. */
+HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);
+
+/* ht_pad_ext along the last axis, as a layer. widths: 1 number for all sides, or a pair for each
+ * axis, in their order: HT_SHAPE(1), HT_SHAPE(1, 2).
+ * x: (C, L) or (N, C, L). */
+HT_API ht_module *ht_nn_reflection_pad1d(int count, const int64_t widths[]);
+/* ht_pad_ext of (C, H, W) or (N, C, H, W), with 1 or 4 widths. */
+HT_API ht_module *ht_nn_reflection_pad2d(int count, const int64_t widths[]);
+/* ht_pad_ext of (C, D, H, W) or (N, C, D, H, W), with 1 or 6 widths. */
+HT_API ht_module *ht_nn_reflection_pad3d(int count, const int64_t widths[]);
+
+/* ht_nn_reflection_pad1d with HT_PAD_REPLICATE and its 1 or 2 widths. */
+HT_API ht_module *ht_nn_replication_pad1d(int count, const int64_t widths[]);
+/* ht_nn_reflection_pad2d with HT_PAD_REPLICATE and its 1 or 4 widths. */
+HT_API ht_module *ht_nn_replication_pad2d(int count, const int64_t widths[]);
+/* ht_nn_reflection_pad3d with HT_PAD_REPLICATE and its 1 or 6 widths. */
+HT_API ht_module *ht_nn_replication_pad3d(int count, const int64_t widths[]);
+
+/* ht_nn_reflection_pad1d with HT_PAD_CIRCULAR and its 1 or 2 widths. */
+HT_API ht_module *ht_nn_circular_pad1d(int count, const int64_t widths[]);
+/* ht_nn_reflection_pad2d with HT_PAD_CIRCULAR and its 1 or 4 widths. */
+HT_API ht_module *ht_nn_circular_pad2d(int count, const int64_t widths[]);
+/* ht_nn_reflection_pad3d with HT_PAD_CIRCULAR and its 1 or 6 widths. */
+HT_API ht_module *ht_nn_circular_pad3d(int count, const int64_t widths[]);
+
+/* ht_pad_ext with 0 along the last axis, as a layer, with 1 or 2 widths; x has any axes before. */
+HT_API ht_module *ht_nn_zero_pad1d(int count, const int64_t widths[]);
+/* ht_nn_zero_pad1d along the last 2 axes, with 1 or 4 widths. */
+HT_API ht_module *ht_nn_zero_pad2d(int count, const int64_t widths[]);
+/* ht_nn_zero_pad1d along the last 3 axes, with 1 or 6 widths. */
+HT_API ht_module *ht_nn_zero_pad3d(int count, const int64_t widths[]);
+
+/* ht_nn_zero_pad1d with value instead of 0, and 1 or 2 widths. */
+HT_API ht_module *ht_nn_constant_pad1d(int count, const int64_t widths[], double value);
+/* ht_nn_constant_pad1d along the last 2 axes, with value and 1 or 4 widths. */
+HT_API ht_module *ht_nn_constant_pad2d(int count, const int64_t widths[], double value);
+/* ht_nn_constant_pad1d along the last 3 axes, with value and 1 or 6 widths. */
+HT_API ht_module *ht_nn_constant_pad3d(int count, const int64_t widths[], double value);
+
+/* ht_pixel_shuffle by factor as a layer. */
+HT_API ht_module *ht_nn_pixel_shuffle(int64_t factor);
+/* ht_pixel_unshuffle by factor as a layer. */
+HT_API ht_module *ht_nn_pixel_unshuffle(int64_t factor);
+/* ht_channel_shuffle of groups as a layer. */
+HT_API ht_module *ht_nn_channel_shuffle(int64_t groups);
+
+/* ht_upsample with options, which are copied, as a layer; NULL is an error. */
+HT_API ht_module *ht_nn_upsample(const ht_upsample_options *options);
+
+HT_END_DECLS
+#endif

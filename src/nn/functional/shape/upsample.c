@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Upsampling, axis by axis: a value is a sum of up to 4 elements of x, which are taken by index,
+ * times their weights. */
+#include <math.h>
+
+#include "ht/arithmetics.h"
+#include "ht/indexing.h"
+#include "ht/manipulations.h"
+#include "ht/padding.h"
+#include "nn/functional/constants.h"
+#include "nn/functional/functional.h"
+
+enum { TAPS = 4, SPATIAL = 3 };
+
+static const ht_operand_rule rules[] = {
+    {"x", "NCL*", HT_DTYPE_FLOATING, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_HIGH, HT_REQUIRED},
+};
+
+ht_upsample_options ht_upsample_options_default(void)
+{
+    return (ht_upsample_options){.size = sizeof(ht_upsample_options)};
+}
+
+/* An axis: its lengths, and how far two values are apart in x. */
+typedef struct resized {
+    int64_t in, out;
+    double step;
+    ht_upsample_mode mode;
+    bool align_corners;
+} resized;
+
+static bool check_options(const ht_tensor *x, const ht_upsample_options *o)
+{
+    const bool linear = o->mode == HT_UPSAMPLE_LINEAR || o->mode == HT_UPSAMPLE_CUBIC;
+    const char *wrong = NULL;
+
+    if ((unsigned)o->mode > HT_UPSAMPLE_CUBIC)
+        wrong = "mode is invalid";
+    else if (o->align_corners && !linear)
+        wrong = "align_corners goes with linear and cubic modes";
+    for (int i = 0; i < x->body->ndim - 2 && wrong == NULL; i++) {
+        if ((o->length[i] != 0) == (o->scale[i] != 0))
+            wrong = "give either a length or a scale for each axis";
+        else if (o->length[i] < 0 || !(o->scale[i] >= 0 && o->scale[i] < INT32_MAX))
+            wrong = "a length or a scale is out of range";
+    }
+    if (wrong == NULL)
+        return true;
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_upsample: %s", wrong);
+    return false;
+}
+
+static bool check_axis(const ht_tensor *x, const ht_upsample_options *o, int i, resized *axis)
+{
+    const ht_body *body = x->body;
+
+    *axis = (resized){.in = body->shape[2 + i],
+                      .out = o->length[i],
+                      .mode = o->mode,
+                      .align_corners = o->align_corners};
+    if (o->length[i] == 0)
+        axis->out = (int64_t)floor((double)axis->in * o->scale[i]);
+    if (axis->in < 1 || axis->out < 1) {
+        HT_FAIL(body->comm, HT_ERR_SHAPE, "ht_upsample: x is %s, and axis %d gets length %lld",
+                ht__shape_str(body->ndim, body->shape), 2 + i, (long long)axis->out);
+        return false;
+    }
+    axis->step = o->scale[i] > 0 ? 1 / o->scale[i] : (double)axis->in / (double)axis->out;
+    if (o->align_corners)
+        axis->step = axis->out > 1 ? (double)(axis->in - 1) / (double)(axis->out - 1) : 0;
+    return true;
+}
+
+static int64_t inside(int64_t i, int64_t length)
+{
+    return i < 0 ? 0 : i < length ? i : length - 1;
+}
+
+/* Keys' cubic with PyTorch's -0.75, for distances up to 1 and from 1 to 2. */
+static double cubic(double d)
+{
+    const double a = -0.75;
+
+    d = fabs(d);
+    return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+}
+
+/* Element and weight of each tap of value j; how many there are. PyTorch finds the nearest element
+ * in float32. */
+static int taps_of(const resized *axis, int64_t j, int64_t element[TAPS], double weight[TAPS])
+{
+    double at = axis->align_corners ? axis->step * (double)j : axis->step * ((double)j + 0.5) - 0.5;
+    int64_t first;
+
+    if (axis->mode <= HT_UPSAMPLE_NEAREST_EXACT) {
+        const float half = axis->mode == HT_UPSAMPLE_NEAREST ? 0 : 0.5F;
+
+        element[0] = inside((int64_t)floorf(((float)j + half) * (float)axis->step), axis->in);
+        weight[0] = 1;
+        return 1;
+    }
+    if (axis->mode == HT_UPSAMPLE_LINEAR) {
+        at = at > 0 ? at : 0;
+        element[0] = inside((int64_t)at, axis->in);
+        element[1] = inside(element[0] + 1, axis->in);
+        weight[1] = fmin(at - (double)element[0], 1);
+        weight[0] = 1 - weight[1];
+        return 2;
+    }
+    first = (int64_t)floor(at) - 1;
+    for (int t = 0; t < TAPS; t++) {
+        element[t] = inside(first + t, axis->in);
+        weight[t] = cubic(at - (double)(first + t));
+    }
+    return TAPS;
+}
+
+/* Tap t of all values along `axis`, times its weights if there are several. */
+static ht_tensor *tap(ht_tensor *x, int axis, const resized *r, int t, bool *last)
+{
+    int64_t *index = ht__alloc((size_t)r->out * sizeof *index), element[TAPS];
+    double *weights = ht__alloc((size_t)r->out * sizeof *weights), weight[TAPS];
+    int64_t shape[HT_MAX_NDIM];
+    ht_tensor *y, *w = NULL;
+    int taps = 1;
+
+    for (int64_t j = 0; j < r->out; j++) {
+        taps = taps_of(r, j, element, weight);
+        index[j] = element[t];
+        weights[j] = weight[t];
+    }
+    for (int i = 0; i < x->body->ndim; i++)
+        shape[i] = i == axis ? r->out : 1;
+    y = ht_take(x, ht__constant_indices(x, 1, &r->out, index), axis);
+    if (taps > 1)
+        w = ht__constant_numbers(x, x->body->ndim, shape, weights);
+    ht__free(weights);
+    ht__free(index);
+    *last = t + 1 == taps;
+    return taps > 1 ? ht_mul(y, w) : y;
+}
+
+static ht_tensor *resize(ht_tensor *x, int axis, const resized *r)
+{
+    ht_tensor *sum = NULL;
+    bool last = false;
+
+    for (int t = 0; !last; t++) {
+        ht_tensor *part = tap(x, axis, r, t, &last);
+
+        sum = t == 0 ? part : ht_add(sum, part);
+    }
+    return sum;
+}
+
+ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options)
+{
+    const ht_upsample_options o = options != NULL ? *options : ht_upsample_options_default();
+    resized axes[SPATIAL];
+    ht_dtype dtype;
+    int spatial;
+
+    if (!HT_PREPARE("ht_upsample", rules, &x) ||
+        HT_CHECK_OPTIONS(x->body->comm, "ht_upsample", &o, ht_upsample_options) != HT_SUCCESS)
+        return NULL;
+    spatial = x->body->ndim - 2;
+    if (spatial > SPATIAL) {
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_upsample: x is %s, expected 3 to 5 axes",
+                ht__shape_str(x->body->ndim, x->body->shape));
+        return NULL;
+    }
+    if (!check_options(x, &o))
+        return NULL;
+    for (int i = 0; i < spatial; i++) {
+        if (!check_axis(x, &o, i, &axes[i]))
+            return NULL;
+    }
+    dtype = x->body->dtype;
+    if (o.mode > HT_UPSAMPLE_NEAREST_EXACT && dtype != HT_FLOAT64)
+        x = ht_astype(x, HT_FLOAT32); /* 16 bits are rounded once */
+    for (int i = 0; i < spatial && x != NULL; i++)
+        x = resize(x, 2 + i, &axes[i]);
+    return ht_astype(x, dtype);
+}
