@@ -71,5 +71,6 @@
 #include "ht/value.h"
 #include "ht/version.h"
 #include "ht/vmap.h"
+#include "ht/windows.h"
 
 #endif

@@ -131,6 +131,7 @@ nn_tests = \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_norm_layers.c \
 	tests/nn/layers/shape/test_shape_layers.c \
+	tests/nn/layers/window/test_window_layers.c \
 	tests/nn/layers/test_activation.c \
 	tests/nn/layers/test_batch_norm.c \
 	tests/nn/layers/test_dropout_family.c \
@@ -519,9 +520,11 @@ EXTRA_DIST += \
 	tests/nn/functional/refusals_embedding.h \
 	tests/nn/functional/refusals_norm.h \
 	tests/nn/functional/refusals_shape.h \
+	tests/nn/functional/refusals_window.h \
 	tests/nn/functionals/embedding.h \
 	tests/nn/functionals/norm.h \
 	tests/nn/functionals/shape.h \
+	tests/nn/functionals/window.h \
 	tests/nn/nn_test.h \
 	tests/nn/parallel/daso/daso_test.h
 

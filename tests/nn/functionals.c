@@ -9,6 +9,7 @@
 #include "nn/functionals/embedding.h"
 #include "nn/functionals/norm.h"
 #include "nn/functionals/shape.h"
+#include "nn/functionals/window.h"
 
 #include "functionals_activations.h"
 
@@ -116,6 +117,7 @@ const nn_functional nn_functionals[] = {
     NN_NORM_ROWS,
     NN_EMBEDDING_ROWS,
     NN_SHAPE_ROWS,
+    NN_WINDOW_ROWS,
     REDUCED("ht_nll_loss", nll_loss, P(CLASSES("log_probs")), 0),
     REDUCED("ht_cross_entropy", cross_entropy, P(CLASSES("logits")), 0),
     REDUCED("ht_mse_loss", mse_loss, P(LOSS), 0),

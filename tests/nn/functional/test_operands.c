@@ -8,6 +8,7 @@
 #include "nn/functional/refusals_embedding.h"
 #include "nn/functional/refusals_norm.h"
 #include "nn/functional/refusals_shape.h"
+#include "nn/functional/refusals_window.h"
 #include "nn/functionals.h"
 #include "nn/nn_test.h"
 #include "tensor_check.h"
@@ -103,6 +104,7 @@ static const struct refusal {
     NORM_REFUSALS,
     EMBEDDING_REFUSALS,
     SHAPE_REFUSALS,
+    WINDOW_REFUSALS,
     {"ht_log_softmax", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
     {"ht_nll_loss", "log_probs", OTHER_DTYPE, "log_probs is int64, a floating dtype is needed"},
     {"ht_nll_loss", "log_probs", ONE_MORE, "log_probs is (4, 3, 1), (N, C) is needed"},

@@ -33,6 +33,28 @@ static ht_module *conv2d(int64_t stride, int64_t padding)
     return ht_nn_conv2d_ext(1, 8, 3, &options, true);
 }
 
+static void layers_of_windows_and_lengths_are_printed(void **state)
+{
+    ht_conv_options conv = ht_conv_options_default();
+    ht_pool_options pool = ht_pool_options_default();
+    ht_upsample_options upsample = ht_upsample_options_default();
+
+    (void)state;
+    conv.stride[0] = conv.output_padding[1] = conv.stride[1] = 2;
+    pool.kernel[0] = 2;
+    upsample.scale[0] = 2;
+    upsample.mode = HT_UPSAMPLE_LINEAR;
+    assert_printed(ht_nn_conv1d(1, 2, 3, NULL, false), "Conv1d(1, 2, kernel=3, bias=false)  # 6");
+    assert_printed(ht_nn_conv_transpose2d(1, 2, 3, &conv, true),
+                   "ConvTranspose2d(1, 2, kernel=3, stride=2, output_padding=(0, 2))  # 20");
+    assert_printed(ht_nn_avg_pool2d(&pool), "AvgPool2d(kernel=(2, 1))");
+    assert_printed(ht_nn_adaptive_max_pool1d((int64_t[]){3}), "AdaptiveMaxPool1d((3,))");
+    assert_printed(ht_nn_zero_pad1d(HT_SHAPE(1, 2)), "ZeroPad1d((1, 2))");
+    assert_printed(ht_nn_constant_pad1d(HT_SHAPE(1), 2), "ConstantPad1d((1, 1), value=2)");
+    assert_printed(ht_nn_pixel_shuffle(3), "PixelShuffle(factor=3)");
+    assert_printed(ht_nn_upsample(&upsample), "Upsample(scale=(2, 0, 0), mode=linear)");
+}
+
 static void settings_that_differ_from_defaults_are_printed(void **state)
 {
     ht_batch_norm_options norm = ht_batch_norm_options_default();
@@ -149,5 +171,6 @@ static void programs_have_settings_of_their_own(void **state)
 
 HT_TEST_SUITE(test_module_settings,
               cmocka_unit_test(settings_that_differ_from_defaults_are_printed),
+              cmocka_unit_test(layers_of_windows_and_lengths_are_printed),
               cmocka_unit_test(settings_out_of_range_are_errors),
               cmocka_unit_test(programs_have_settings_of_their_own));

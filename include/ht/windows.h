@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution and pooling over 1 to 3 axes, as functions and as layers. ht_conv2d and ht_max_pool2d
+ * are in ht/functional.h. Source: torch.nn, torch.nn.functional.
+ *
+ * Parameters that many functions share:
+ *     x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating; it may be split along the batch
+ *     (axis 0).
+ *     options: NULL means the defaults. Arrays have a number for each axis behind the channels, the
+ *     slowest first; the others are not read.
+ *
+ * Differentiable. Logically collective; gradients of weights are summed over the ranks of a split
+ * x. Results are scoped and split as x.
+ * Layers are owned, with process-local float32 parameters. Their constructors are not collective.
+ * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
+ * HT_ERR_ARGUMENT for a setting out of range or an operand with another split. */
+#ifndef HT_WINDOWS_H
+#define HT_WINDOWS_H
+
+#include "ht/module.h"
+#include "ht/padding.h"
+
+HT_BEGIN_DECLS
+
+/* Options of convolutions. Each field begins with its default. */
+typedef struct ht_conv_options {
+    size_t size;               /* set by ht_conv_options_default */
+    int64_t stride[3];         /* 1 */
+    int64_t padding[3];        /* 0 */
+    int64_t dilation[3];       /* 1 */
+    int64_t output_padding[3]; /* 0. Transposed: more elements behind the others */
+    int64_t groups;            /* 1 */
+    bool same;                 /* false; true: the padding that keeps lengths, for a stride of 1 */
+    ht_pad_mode padding_mode;  /* HT_PAD_CONSTANT, with 0. Not transposed */
+} ht_conv_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_conv_options ht_conv_options_default(void);
+
+/* Convolution over one axis: x (N, C, L), weight (O, C / groups, k), bias (O) or NULL, options ->
+ * (N, O, L'). */
+HT_API ht_tensor *ht_conv1d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                            const ht_conv_options *options);
+
+/* ht_conv2d with all options: x (N, C, H, W), weight (O, C / groups, kh, kw), bias (O) or NULL. */
+HT_API ht_tensor *ht_conv2d_ext(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                                const ht_conv_options *options);
+
+/* Convolution over three axes: x (N, C, D, H, W), weight (O, C / groups, kd, kh, kw), bias (O) or
+ * NULL, options -> (N, O, D', H', W'). The windows along D are copied. */
+HT_API ht_tensor *ht_conv3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                            const ht_conv_options *options);
+
+/* The gradient of ht_conv1d with respect to its input: x (N, C, L), weight (C, O / groups, k), bias
+ * (O) or NULL, options -> (N, O, L'), L' = (L - 1) stride - 2 padding + dilation (k - 1) +
+ * output_padding + 1. It is a convolution of x with stride - 1 zeros between its elements. */
+HT_API ht_tensor *ht_conv_transpose1d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                                      const ht_conv_options *options);
+
+/* ht_conv_transpose1d over two axes of x, with weight (C, O / groups, kh, kw), bias and options. */
+HT_API ht_tensor *ht_conv_transpose2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                                      const ht_conv_options *options);
+
+/* ht_conv_transpose1d over three axes of x, with weight (C, O / groups, kd, kh, kw), bias and
+ * options. */
+HT_API ht_tensor *ht_conv_transpose3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                                      const ht_conv_options *options);
+
+/* Options of pooling. Each field begins with its default. */
+typedef struct ht_pool_options {
+    size_t size;              /* set by ht_pool_options_default */
+    int64_t kernel[3];        /* 1 */
+    int64_t stride[3];        /* 0: that of the kernel */
+    int64_t padding[3];       /* 0; at most half the kernel. Not LP pooling */
+    int64_t dilation[3];      /* 1. Maxima */
+    bool ceil_mode;           /* false; true: a window that begins inside may end outside */
+    bool count_include_pad;   /* true: padding counts in means, as 0 */
+    int64_t divisor_override; /* 0: the number of elements of a window. The divisor of means */
+} ht_pool_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_pool_options ht_pool_options_default(void);
+
+/* Means of x over windows. Source: torch.nn.functional.avg_pool1d, avg_pool2d, avg_pool3d.
+ * options: the windows. */
+HT_API ht_tensor *ht_avg_pool(ht_tensor *x, const ht_pool_options *options);
+
+/* Maxima of x over windows; the gradient goes to the first of equal elements.
+ * options: the windows.
+ * Source: torch.nn.functional.max_pool1d, max_pool2d, max_pool3d. */
+HT_API ht_tensor *ht_max_pool(ht_tensor *x, const ht_pool_options *options);
+
+/* (sum x^p)^(1 / p) over windows of x.
+ *
+ * p: not 0. options: the windows, without padding.
+ * Source: torch.nn.functional.lp_pool1d, lp_pool2d, lp_pool3d. */
+HT_API ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options);
+
+/* Means of x over windows from floor(j L / L') to ceil((j + 1) L / L').
+ *
+ * length: L' for each axis behind the channels; 0 keeps that of x.
+ * Source: torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d. */
+HT_API ht_tensor *ht_adaptive_avg_pool(ht_tensor *x, const int64_t length[]);
+
+/* Maxima of x over the windows of ht_adaptive_avg_pool with this length. */
+HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
+
+/* Returns the windows of images x (N, C, H, W) as columns: (N, C kh kw, windows).
+ *
+ * options: kernel, stride (0: 1), padding and dilation.
+ * Source: torch.nn.functional.unfold. */
+HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
+
+/* Returns images (N, C, H, W), to whose elements the windows x (N, C kh kw, windows) are added: the
+ * gradient of ht_unfold.
+ *
+ * length: H, W. options: those of ht_unfold.
+ * Source: torch.nn.functional.fold. */
+HT_API ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options);
+
+/* ht_conv1d as a layer, kernel_size long, with a bias: (N, in_channels, L) -> (N, out_channels,
+ * L'). Parameters are uniform in +-1 / sqrt(in_channels / groups kernel_size). */
+HT_API ht_module *ht_nn_conv1d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
+                               const ht_conv_options *options, bool bias);
+/* ht_nn_conv1d of ht_conv3d, with in_channels, out_channels, a cubic kernel_size, options, bias. */
+HT_API ht_module *ht_nn_conv3d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
+                               const ht_conv_options *options, bool bias);
+/* ht_nn_conv1d of ht_conv_transpose1d, with in_channels, out_channels, kernel_size, options, bias.
+ * Parameters are uniform in +-1 / sqrt(out_channels / groups kernel_size). */
+HT_API ht_module *ht_nn_conv_transpose1d(int64_t in_channels, int64_t out_channels,
+                                         int64_t kernel_size, const ht_conv_options *options,
+                                         bool bias);
+/* ht_nn_conv_transpose1d over two axes: in_channels, out_channels, kernel_size, options, bias. */
+HT_API ht_module *ht_nn_conv_transpose2d(int64_t in_channels, int64_t out_channels,
+                                         int64_t kernel_size, const ht_conv_options *options,
+                                         bool bias);
+/* ht_nn_conv_transpose1d over three axes: in_channels, out_channels, kernel_size, options, bias. */
+HT_API ht_module *ht_nn_conv_transpose3d(int64_t in_channels, int64_t out_channels,
+                                         int64_t kernel_size, const ht_conv_options *options,
+                                         bool bias);
+
+/* ht_avg_pool of (N, C, L) with options as a layer. */
+HT_API ht_module *ht_nn_avg_pool1d(const ht_pool_options *options);
+/* ht_avg_pool of (N, C, H, W) with options as a layer. */
+HT_API ht_module *ht_nn_avg_pool2d(const ht_pool_options *options);
+/* ht_avg_pool of (N, C, D, H, W) with options as a layer. */
+HT_API ht_module *ht_nn_avg_pool3d(const ht_pool_options *options);
+/* ht_max_pool of (N, C, L) with options as a layer. */
+HT_API ht_module *ht_nn_max_pool1d(const ht_pool_options *options);
+/* ht_max_pool of (N, C, D, H, W) with options as a layer. */
+HT_API ht_module *ht_nn_max_pool3d(const ht_pool_options *options);
+/* ht_lp_pool of (N, C, L) with p and options as a layer. */
+HT_API ht_module *ht_nn_lp_pool1d(double p, const ht_pool_options *options);
+/* ht_lp_pool of (N, C, H, W) with p and options as a layer. */
+HT_API ht_module *ht_nn_lp_pool2d(double p, const ht_pool_options *options);
+/* ht_lp_pool of (N, C, D, H, W) with p and options as a layer. */
+HT_API ht_module *ht_nn_lp_pool3d(double p, const ht_pool_options *options);
+/* ht_adaptive_avg_pool of (N, C, L) to length as a layer. */
+HT_API ht_module *ht_nn_adaptive_avg_pool1d(const int64_t length[1]);
+/* ht_adaptive_avg_pool of (N, C, H, W) to length as a layer. */
+HT_API ht_module *ht_nn_adaptive_avg_pool2d(const int64_t length[2]);
+/* ht_adaptive_avg_pool of (N, C, D, H, W) to length as a layer. */
+HT_API ht_module *ht_nn_adaptive_avg_pool3d(const int64_t length[3]);
+/* ht_adaptive_max_pool of (N, C, L) to length as a layer. */
+HT_API ht_module *ht_nn_adaptive_max_pool1d(const int64_t length[1]);
+/* ht_adaptive_max_pool of (N, C, H, W) to length as a layer. */
+HT_API ht_module *ht_nn_adaptive_max_pool2d(const int64_t length[2]);
+/* ht_adaptive_max_pool of (N, C, D, H, W) to length as a layer. */
+HT_API ht_module *ht_nn_adaptive_max_pool3d(const int64_t length[3]);
+
+/* ht_unfold with options as a layer. */
+HT_API ht_module *ht_nn_unfold(const ht_pool_options *options);
+/* ht_fold to length with options as a layer. */
+HT_API ht_module *ht_nn_fold(const int64_t length[2], const ht_pool_options *options);
+
+HT_END_DECLS
+#endif

@@ -1,0 +1,11 @@
+# Convolution and pooling over 1 to 3 axes, by composition.
+libht_objects_la_SOURCES += \
+	src/nn/functional/window/adaptive_pool.c \
+	src/nn/functional/window/conv.c \
+	src/nn/functional/window/conv.h \
+	src/nn/functional/window/conv_prepare.c \
+	src/nn/functional/window/conv_transpose.c \
+	src/nn/functional/window/fold.c \
+	src/nn/functional/window/pool.c \
+	src/nn/functional/window/windows.c \
+	src/nn/functional/window/windows.h

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pooling, axis by axis: means and powers of windows that are taken by index, maxima by the kernel
+ * of two axes. */
+#include <math.h>
+
+#include "ht/arithmetics.h"
+#include "ht/factories.h"
+#include "ht/functional.h"
+#include "ht/manipulations.h"
+#include "nn/functional/constants.h"
+#include "nn/functional/window/windows.h"
+
+static ht_pool_options options_or_default(const ht_pool_options *options)
+{
+    return options != NULL ? *options : ht_pool_options_default();
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* 1 / the number of elements of each window that count. */
+static ht_tensor *inverse_counts(const ht_tensor *x, int axis, const ht_axis_windows *w,
+                                 bool with_padding)
+{
+    const int64_t length = x->body->shape[axis];
+    double *inverse = ht__alloc((size_t)w->count * sizeof *inverse);
+    int64_t shape[HT_MAX_NDIM];
+    ht_tensor *y;
+
+    for (int64_t j = 0; j < w->count; j++) {
+        const int64_t from = j * w->stride - w->padding;
+        const int64_t to = smaller(from + w->kernel, length + w->padding);
+
+        inverse[j] = 1 / (double)(with_padding ? to - from : smaller(to, length) - larger(from, 0));
+    }
+    for (int i = 0; i < x->body->ndim; i++)
+        shape[i] = i == axis ? w->count : 1;
+    y = ht__constant_numbers(x, x->body->ndim, shape, inverse);
+    ht__free(inverse);
+    return y;
+}
+
+static ht_tensor *average(ht_tensor *x, const ht_axis_windows windows[],
+                          const ht_pool_options *options)
+{
+    const int spatial = x->body->ndim - 2;
+    const ht_dtype dtype = x->body->dtype;
+
+    x = dtype == HT_FLOAT64 ? x : ht_astype(x, HT_FLOAT32); /* 16 bits are rounded once */
+    for (int i = 0; i < spatial && x != NULL; i++) {
+        ht_tensor *inverse = NULL;
+
+        if (options->divisor_override == 0 &&
+            (inverse = inverse_counts(x, 2 + i, &windows[i], options->count_include_pad)) == NULL)
+            return NULL;
+        x = ht_sum(ht__axis_windows(x, 2 + i, &windows[i], 0), 3 + i);
+        x = inverse != NULL ? ht_mul(x, inverse) : x;
+    }
+    if (options->divisor_override != 0)
+        x = ht_div_scalar(x, (double)options->divisor_override);
+    return ht_astype(x, dtype);
+}
+
+static bool check_no_dilation(const char *what, const ht_tensor *x, const ht_pool_options *options)
+{
+    for (int i = 0; i < x->body->ndim - 2; i++) {
+        if (options->dilation[i] == 1 && options->divisor_override >= 0)
+            continue;
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "%s: dilation is not 1, or divisor_override is below 0", what);
+        return false;
+    }
+    return true;
+}
+
+ht_tensor *ht_avg_pool(ht_tensor *x, const ht_pool_options *options)
+{
+    const ht_pool_options o = options_or_default(options);
+    ht_axis_windows windows[3];
+
+    return ht__pool_windows("ht_avg_pool", &x, &o, 0, windows) &&
+                   check_no_dilation("ht_avg_pool", x, &o)
+               ? average(x, windows, &o)
+               : NULL;
+}
+
+ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options)
+{
+    ht_pool_options o = options_or_default(options);
+    ht_axis_windows windows[3];
+    double elements = 1;
+
+    o.count_include_pad = true;
+    o.divisor_override = 0;
+    if (!ht__pool_windows("ht_lp_pool", &x, &o, 0, windows) ||
+        !check_no_dilation("ht_lp_pool", x, &o))
+        return NULL;
+    for (int i = 0; i < x->body->ndim - 2; i++) {
+        elements *= (double)o.kernel[i];
+        if (o.padding[i] == 0 && p != 0 && !isnan(p))
+            continue;
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_lp_pool: p is %g, or padding is not 0", p);
+        return NULL;
+    }
+    x = ht_pow(x, ht_scalar(p));
+    x = x != NULL ? average(x, windows, &o) : NULL;
+    return ht_pow(ht_mul_scalar(x, elements), ht_scalar(1 / p));
+}
+
+/* Maxima along two axes of x (N, C, H, W). */
+static ht_tensor *maximum(ht_tensor *x, const ht_axis_windows *h, const ht_axis_windows *w)
+{
+    const ht_axis_windows *both[2] = {h, w};
+    int64_t widths[4] = {0}, kernel[2], stride[2], padding[2], dilation[2];
+
+    if (x == NULL)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const ht_axis_windows *a = both[i];
+        const int64_t reach = (a->count - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
+
+        kernel[i] = a->kernel;
+        stride[i] = a->stride;
+        padding[i] = a->padding;
+        dilation[i] = a->dilation;
+        widths[2 * i + 1] = larger(reach - x->body->shape[2 + i] - 2 * a->padding, 0);
+    }
+    if (widths[1] > 0 || widths[3] > 0)
+        x = ht_pad(x, 4, widths, HT_NUM(-INFINITY));
+    return ht_max_pool2d_ext(x, kernel, stride, padding, dilation);
+}
+
+ht_tensor *ht_max_pool(ht_tensor *x, const ht_pool_options *options)
+{
+    const ht_pool_options o = options_or_default(options);
+    const ht_axis_windows whole = {1, 1, 1, 0, 1};
+    ht_axis_windows w[3];
+    int64_t n, c, d;
+
+    if (!ht__pool_windows("ht_max_pool", &x, &o, 0, w))
+        return NULL;
+    if (x->body->ndim == 3)
+        return ht_squeeze(maximum(ht_expand_dims(x, 2), &whole, &w[0]), 2);
+    if (x->body->ndim == 4)
+        return maximum(x, &w[0], &w[1]);
+    n = x->body->shape[0];
+    c = x->body->shape[1];
+    d = x->body->shape[2];
+    x = maximum(ht_reshape(x, HT_SHAPE(n, c * d, x->body->shape[3], x->body->shape[4])), &w[1],
+                &w[2]);
+    x = maximum(ht_reshape(x, HT_SHAPE(n, c, d, w[1].count * w[2].count)), &w[0],
+                &(ht_axis_windows){w[1].count * w[2].count, 1, 1, 0, 1});
+    return ht_reshape(x, HT_SHAPE(n, c, w[0].count, w[1].count, w[2].count));
+}

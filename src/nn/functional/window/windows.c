@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Windows along one axis, taken by index from x and its padding. */
+#include "nn/functional/window/windows.h"
+
+#include "ht/indexing.h"
+#include "ht/manipulations.h"
+#include "nn/functional/constants.h"
+#include "nn/functional/window.h"
+
+enum { SPATIAL = 3 };
+
+static const ht_operand_rule rules[] = {
+    {"x", "NCL*", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ANY, HT_CAST_HIGH, HT_REQUIRED},
+};
+
+ht_pool_options ht_pool_options_default(void)
+{
+    return (ht_pool_options){.size = sizeof(ht_pool_options),
+                             .kernel = {1, 1, 1},
+                             .dilation = {1, 1, 1},
+                             .count_include_pad = true};
+}
+
+ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, double fill)
+{
+    const int64_t shape[2] = {w->count, w->kernel};
+    const int64_t reach = (w->count - 1) * w->stride + (w->kernel - 1) * w->dilation + 1;
+    int64_t widths[2 * HT_MAX_NDIM] = {0}, *index, behind;
+    ht_tensor *indices;
+
+    if (x == NULL)
+        return NULL;
+    behind = reach - w->padding - x->body->shape[axis];
+    widths[0] = w->padding;
+    widths[1] = behind > 0 ? behind : 0;
+    if (widths[0] > 0 || widths[1] > 0)
+        x = ht_pad(x, 2 * (x->body->ndim - axis), widths, HT_NUM(fill));
+    if (x == NULL)
+        return NULL;
+    index = ht__alloc((size_t)(w->count * w->kernel + 1) * sizeof *index);
+    for (int64_t j = 0; j < w->count; j++) {
+        for (int64_t t = 0; t < w->kernel; t++)
+            index[j * w->kernel + t] = j * w->stride + t * w->dilation;
+    }
+    indices = ht__constant_indices(x, 2, shape, index);
+    ht__free(index);
+    return ht_take(x, indices, axis);
+}
+
+/* One window more where it begins inside of x or the padding before it. */
+static void count_up(ht_axis_windows *w, int64_t length)
+{
+    const int64_t next = w->count * w->stride;
+    const int64_t room = length + 2 * w->padding - w->dilation * (w->kernel - 1) - 1;
+
+    if (room % w->stride != 0 && next < length + w->padding)
+        w->count++;
+}
+
+bool ht__pool_windows(const char *what, ht_tensor **x, const ht_pool_options *options,
+                      int64_t usual, ht_axis_windows windows[3])
+{
+    ht_window window;
+    int64_t stride[SPATIAL];
+
+    if (!HT_PREPARE(what, rules, x) ||
+        HT_CHECK_OPTIONS((*x)->body->comm, what, options, ht_pool_options) != HT_SUCCESS)
+        return false;
+    if ((*x)->body->ndim > 2 + SPATIAL) {
+        HT_FAIL((*x)->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected 3 to 5 axes", what,
+                ht__shape_str((*x)->body->ndim, (*x)->body->shape));
+        return false;
+    }
+    for (int i = 0; i < SPATIAL; i++)
+        stride[i] = options->stride[i] != 0 ? options->stride[i]
+                    : usual != 0            ? usual
+                                            : options->kernel[i];
+    if (!ht__window_make(what, *x, usual != 0 ? HT_WINDOW_CONVOLUTION : HT_WINDOW_POOLING,
+                         options->kernel, stride, options->padding, options->dilation, &window))
+        return false;
+    for (int i = 0; i < window.spatial; i++) {
+        windows[i] = (ht_axis_windows){window.out[i], window.kernel[i], window.stride[i],
+                                       window.padding[i], window.dilation[i]};
+        if (options->ceil_mode)
+            count_up(&windows[i], window.in[i]);
+    }
+    return true;
+}

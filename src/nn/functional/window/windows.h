@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Windows along one axis as an axis of their own, for what is composed of them. */
+#ifndef HT_NN_FUNCTIONAL_WINDOW_WINDOWS_H
+#define HT_NN_FUNCTIONAL_WINDOW_WINDOWS_H
+
+#include "ht/windows.h"
+#include "nn/functional/functional.h"
+
+/* Windows along an axis: element t of window j stands at j stride - padding + t dilation. */
+typedef struct ht_axis_windows {
+    int64_t count, kernel, stride, padding, dilation;
+} ht_axis_windows;
+
+/* x with (count, kernel) in the place of `axis`; `fill` outside of x. Differentiable; scoped. */
+ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *windows, double fill);
+
+/* Checks x (N, C, ...) and the options of pooling, and counts the windows of each axis. Strides of
+ * 0 become `usual`, or the kernel's where that is 0. HT_ERR_SHAPE or HT_ERR_ARGUMENT else. */
+bool ht__pool_windows(const char *what, ht_tensor **x, const ht_pool_options *options,
+                      int64_t usual, ht_axis_windows windows[3]);
+
+#endif

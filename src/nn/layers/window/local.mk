@@ -1,0 +1,4 @@
+# Layers of windows.
+libht_objects_la_SOURCES += \
+	src/nn/layers/window/conv.c \
+	src/nn/layers/window/pool.c

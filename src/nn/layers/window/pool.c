@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pooling layers of 1 to 3 axes, Unfold and Fold: a type says which function it calls. */
+#include <stdio.h>
+
+#include "ht/windows.h"
+#include "nn/module/module.h"
+
+struct pool {
+    ht_pool_options options;
+    int64_t length[3];
+    double p;
+};
+
+typedef struct kind {
+    ht_module_type type;
+    const char *what;
+    ht_tensor *(*of)(ht_tensor *x, const struct pool *pool);
+    int spatial;
+    bool adaptive;
+    int input; /* axes of x */
+} kind;
+
+static ht_tensor *average(ht_tensor *x, const struct pool *pool)
+{
+    return ht_avg_pool(x, &pool->options);
+}
+
+static ht_tensor *maximum(ht_tensor *x, const struct pool *pool)
+{
+    return ht_max_pool(x, &pool->options);
+}
+
+static ht_tensor *power(ht_tensor *x, const struct pool *pool)
+{
+    return ht_lp_pool(x, pool->p, &pool->options);
+}
+
+static ht_tensor *adaptive_average(ht_tensor *x, const struct pool *pool)
+{
+    return ht_adaptive_avg_pool(x, pool->length);
+}
+
+static ht_tensor *adaptive_maximum(ht_tensor *x, const struct pool *pool)
+{
+    return ht_adaptive_max_pool(x, pool->length);
+}
+
+static ht_tensor *unfold(ht_tensor *x, const struct pool *pool)
+{
+    return ht_unfold(x, &pool->options);
+}
+
+static ht_tensor *fold(ht_tensor *x, const struct pool *pool)
+{
+    return ht_fold(x, pool->length, &pool->options);
+}
+
+static const kind *kind_of(const ht_module *self)
+{
+    return (const kind *)(const void *)ht_module_get_type(self);
+}
+
+static ht_tensor *forward(ht_module *self, ht_tensor *x)
+{
+    const kind *k = kind_of(self);
+
+    if (ht_tensor_ndim(x) == k->input)
+        return k->of(x, ht_module_data(self));
+    HT_FAIL(ht_tensor_comm(x), HT_ERR_SHAPE, "%s: x is %s, expected %d axes", k->what,
+            ht__shape_str(ht_tensor_ndim(x), ht_tensor_shape(x)), k->input);
+    return NULL;
+}
+
+static void describe(ht_module *self, char *text, size_t size)
+{
+    const kind *k = kind_of(self);
+    const struct pool *pool = ht_module_data(self);
+
+    if (k->adaptive)
+        snprintf(text, size, "%s", ht__shape_str(k->spatial, pool->length));
+    else
+        snprintf(text, size, "kernel=%s", ht__shape_str(k->spatial, pool->options.kernel));
+}
+
+static ht_module *make(const kind *k, const int64_t length[], double p,
+                       const ht_pool_options *options)
+{
+    struct pool data = {.options = options != NULL ? *options : ht_pool_options_default(), .p = p};
+
+    if (HT_CHECK_OPTIONS(NULL, k->what, &data.options, ht_pool_options) != HT_SUCCESS ||
+        (k->adaptive && HT_IS_NULL(length, k->what, "the length")))
+        return NULL;
+    for (int i = 0; i < k->spatial; i++) {
+        data.length[i] = length != NULL ? length[i] : 0;
+        if (data.options.kernel[i] >= 1 && data.length[i] >= 0)
+            continue;
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: kernel is %lld, expected at least 1; length is %lld",
+                k->what, (long long)data.options.kernel[i], (long long)data.length[i]);
+        return NULL;
+    }
+    return ht_module_new_ext(k->what, &k->type, sizeof data, &data);
+}
+
+/* clang-format off */
+#define KIND(call, label, function, axes, is_adaptive, ndim) \
+    static const kind call##_kind = {{.name = label, .forward = forward, .describe = describe}, \
+                                     "ht_nn_" #call, function, axes, is_adaptive, ndim};
+#define POOL(call, label, function, axes) KIND(call, label, function, axes, false, axes + 2) \
+    ht_module *ht_nn_##call(const ht_pool_options *options) { return make(&call##_kind, NULL, 0, options); }
+#define POWER(call, label, axes) KIND(call, label, power, axes, false, axes + 2) \
+    ht_module *ht_nn_##call(double p, const ht_pool_options *options) { return make(&call##_kind, NULL, p, options); }
+#define ADAPTIVE(call, label, function, axes) KIND(call, label, function, axes, true, axes + 2) \
+    ht_module *ht_nn_##call(const int64_t length[axes]) { return make(&call##_kind, length, 0, NULL); }
+
+POOL(avg_pool1d, "AvgPool1d", average, 1)
+POOL(avg_pool2d, "AvgPool2d", average, 2)
+POOL(avg_pool3d, "AvgPool3d", average, 3)
+POOL(max_pool1d, "MaxPool1d", maximum, 1)
+POOL(max_pool3d, "MaxPool3d", maximum, 3)
+POWER(lp_pool1d, "LPPool1d", 1)
+POWER(lp_pool2d, "LPPool2d", 2)
+POWER(lp_pool3d, "LPPool3d", 3)
+ADAPTIVE(adaptive_avg_pool1d, "AdaptiveAvgPool1d", adaptive_average, 1)
+ADAPTIVE(adaptive_avg_pool2d, "AdaptiveAvgPool2d", adaptive_average, 2)
+ADAPTIVE(adaptive_avg_pool3d, "AdaptiveAvgPool3d", adaptive_average, 3)
+ADAPTIVE(adaptive_max_pool1d, "AdaptiveMaxPool1d", adaptive_maximum, 1)
+ADAPTIVE(adaptive_max_pool2d, "AdaptiveMaxPool2d", adaptive_maximum, 2)
+ADAPTIVE(adaptive_max_pool3d, "AdaptiveMaxPool3d", adaptive_maximum, 3)
+POOL(unfold, "Unfold", unfold, 2)
+KIND(fold, "Fold", fold, 2, true, 3)
+/* clang-format on */
+
+ht_module *ht_nn_fold(const int64_t length[2], const ht_pool_options *options)
+{
+    return make(&fold_kind, length, 0, options);
+}

@@ -1,0 +1,169 @@
+/* ranks 1 2 */
+/* SPDX-License-Identifier: MIT */
+/* Layers of convolution and pooling: shapes, parameters, empty batches, bad settings and inputs. */
+#include <math.h>
+
+#include "nn/nn_test.h"
+#include "tensor_check.h"
+
+static ht_tensor *ones(int spatial, int64_t batch)
+{
+    return ht_ones(spatial + 2, (int64_t[]){batch, 4, 5, 6, 7}, HT_FLOAT32, HT_LOCAL);
+}
+
+/* Takes the module over; its output for a batch of 2, and of none. */
+static void expect_shape(ht_module *module, int spatial, int ndim, const int64_t shape[])
+{
+    assert_non_null(module);
+    for (int64_t batch = 2; batch >= 0; batch -= 2) {
+        ht_tensor *y = ht_forward(module, ones(spatial, batch));
+
+        assert_int_equal(ht_tensor_ndim(y), ndim);
+        assert_int_equal(ht_tensor_shape(y)[0], batch);
+        for (int i = 1; i < ndim; i++)
+            assert_int_equal(ht_tensor_shape(y)[i], shape[i]);
+    }
+    ht_release(module);
+}
+
+static void convolutions(void **state)
+{
+    ht_conv_options options = ht_conv_options_default();
+
+    (void)state;
+    expect_shape(ht_nn_conv1d(4, 2, 3, NULL, true), 1, HT_SHAPE(2, 2, 3));
+    expect_shape(ht_nn_conv3d(4, 2, 3, NULL, false), 3, HT_SHAPE(2, 2, 3, 4, 5));
+    for (int i = 0; i < 3; i++)
+        options.stride[i] = 2;
+    expect_shape(ht_nn_conv_transpose1d(4, 2, 3, &options, true), 1, HT_SHAPE(2, 2, 11));
+    expect_shape(ht_nn_conv_transpose2d(4, 2, 3, &options, false), 2, HT_SHAPE(2, 2, 11, 13));
+    expect_shape(ht_nn_conv_transpose3d(4, 2, 3, &options, true), 3, HT_SHAPE(2, 2, 11, 13, 15));
+    options = ht_conv_options_default();
+    options.same = true;
+    expect_shape(ht_nn_conv1d(4, 2, 4, &options, true), 1, HT_SHAPE(2, 2, 5));
+}
+
+static void pooling(void **state)
+{
+    const int64_t length[] = {2, 3, 4};
+    ht_pool_options o = ht_pool_options_default();
+
+    (void)state;
+    o.kernel[0] = o.kernel[1] = o.kernel[2] = 2;
+    expect_shape(ht_nn_avg_pool1d(&o), 1, HT_SHAPE(2, 4, 2));
+    expect_shape(ht_nn_avg_pool2d(&o), 2, HT_SHAPE(2, 4, 2, 3));
+    expect_shape(ht_nn_avg_pool3d(&o), 3, HT_SHAPE(2, 4, 2, 3, 3));
+    expect_shape(ht_nn_max_pool1d(&o), 1, HT_SHAPE(2, 4, 2));
+    expect_shape(ht_nn_max_pool3d(&o), 3, HT_SHAPE(2, 4, 2, 3, 3));
+    expect_shape(ht_nn_lp_pool1d(2, &o), 1, HT_SHAPE(2, 4, 2));
+    expect_shape(ht_nn_lp_pool2d(2, &o), 2, HT_SHAPE(2, 4, 2, 3));
+    expect_shape(ht_nn_lp_pool3d(2, &o), 3, HT_SHAPE(2, 4, 2, 3, 3));
+    expect_shape(ht_nn_adaptive_avg_pool1d(length), 1, HT_SHAPE(2, 4, 2));
+    expect_shape(ht_nn_adaptive_avg_pool2d(length), 2, HT_SHAPE(2, 4, 2, 3));
+    expect_shape(ht_nn_adaptive_avg_pool3d(length), 3, HT_SHAPE(2, 4, 2, 3, 4));
+    expect_shape(ht_nn_adaptive_max_pool1d(length), 1, HT_SHAPE(2, 4, 2));
+    expect_shape(ht_nn_adaptive_max_pool2d(length), 2, HT_SHAPE(2, 4, 2, 3));
+    expect_shape(ht_nn_adaptive_max_pool3d(length), 3, HT_SHAPE(2, 4, 2, 3, 4));
+}
+
+/* Columns and back: each element as often as a window has it. */
+static void folds(void **state)
+{
+    ht_pool_options o = ht_pool_options_default();
+    ht_module *unfold, *fold;
+    ht_tensor *x = ht_ones(HT_SHAPE(1, 1, 3, 3), HT_FLOAT64, HT_LOCAL);
+
+    (void)state;
+    o.kernel[0] = o.kernel[1] = 2;
+    unfold = ht_nn_unfold(&o);
+    fold = ht_nn_fold((int64_t[]){3, 3}, &o);
+    ht_test_expect(ht_forward(fold, ht_forward(unfold, x)), (double[]){1, 2, 1, 2, 4, 2, 1, 2, 1},
+                   0);
+    ht_release(fold);
+    ht_release(unfold);
+}
+
+/* The first of equal elements, as PyTorch chooses. */
+static void maxima_of_equals(void **state)
+{
+    ht_tensor *x = ht_zeros(HT_SHAPE(1, 1, 4), HT_FLOAT64, HT_LOCAL);
+    ht_pool_options o = ht_pool_options_default();
+
+    (void)state;
+    o.kernel[0] = 2;
+    for (int adaptive = 0; adaptive < 2; adaptive++) {
+        ht_tensor *leaf = ht_copy(x), *y;
+
+        ht_tensor_set_requires_grad(leaf, true);
+        y = adaptive ? ht_adaptive_max_pool(leaf, (int64_t[]){2}) : ht_max_pool(leaf, &o);
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        ht_test_expect(ht_tensor_grad(leaf), (double[]){1, 0, 1, 0}, 0);
+    }
+}
+
+static void bad_convolutions_are_errors(void **state)
+{
+    ht_conv_options o = ht_conv_options_default();
+    ht_tensor *x = ones(1, 2), *w = ht_ones(HT_SHAPE(4, 2, 3), HT_FLOAT32, HT_LOCAL);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, NULL), HT_ERR_SHAPE,
+                         "ht_conv1d: x is (2, 4, 5), weight is (4, 2, 3): channels 4 and 2 differ");
+    o.groups = 3;
+    HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, &o), HT_ERR_SHAPE, "3 groups do not divide them");
+    HT_TEST_EXPECT_ERROR(ht_nn_conv1d(4, 6, 3, &o, true), HT_ERR_ARGUMENT,
+                         "ht_nn_conv1d: groups is 3, expected a divisor of in_channels 4 and "
+                         "out_channels 6");
+    o.groups = 2;
+    o.same = true;
+    o.stride[0] = 2;
+    HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, &o), HT_ERR_ARGUMENT,
+                         "ht_conv1d: same goes with a stride of 1");
+    o = ht_conv_options_default();
+    o.output_padding[0] = 1;
+    HT_TEST_EXPECT_ERROR(ht_conv_transpose1d(x, w, NULL, &o), HT_ERR_ARGUMENT,
+                         "output_padding is smaller than stride or dilation");
+    o = ht_conv_options_default();
+    o.padding[0] = 4;
+    HT_TEST_EXPECT_ERROR(ht_conv_transpose1d(x, w, NULL, &o), HT_ERR_SHAPE,
+                         "axis 2 would have no elements");
+    o = ht_conv_options_default();
+    o.groups = 2;
+    o.dilation[0] = 3;
+    HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, &o), HT_ERR_SHAPE,
+                         "ht_conv1d: x is (2, 4, 5): a window of (3,) does not fit");
+}
+
+static void bad_pooling_is_an_error(void **state)
+{
+    ht_pool_options o = ht_pool_options_default();
+    ht_tensor *x = ones(1, 2);
+    ht_module *pool = ht_nn_avg_pool2d(NULL);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_forward(pool, x), HT_ERR_SHAPE,
+                         "ht_nn_avg_pool2d: x is (2, 4, 5), expected 4 axes");
+    ht_release(pool);
+    HT_TEST_EXPECT_ERROR(ht_adaptive_avg_pool(x, (int64_t[]){-1}), HT_ERR_ARGUMENT,
+                         "ht_adaptive_avg_pool: length is (-1,), expected at least 0");
+    HT_TEST_EXPECT_ERROR(ht_lp_pool(x, 0, NULL), HT_ERR_ARGUMENT, "ht_lp_pool: p is 0");
+    o.padding[0] = 1;
+    HT_TEST_EXPECT_ERROR(ht_avg_pool(x, &o), HT_ERR_ARGUMENT,
+                         "ht_avg_pool: padding is (1,), expected at most half the kernel (1,)");
+    o.padding[0] = 0;
+    o.kernel[0] = 6;
+    HT_TEST_EXPECT_ERROR(ht_max_pool(x, &o), HT_ERR_SHAPE,
+                         "ht_max_pool: x is (2, 4, 5): a window of (6,) does not fit");
+    o.kernel[0] = 2;
+    HT_TEST_EXPECT_ERROR(
+        ht_fold(x, (int64_t[]){3, 3}, &o), HT_ERR_SHAPE,
+        "ht_fold: x is (2, 4, 5), expected a multiple of 2 channels and 6 windows");
+    o.kernel[0] = 0;
+    HT_TEST_EXPECT_ERROR(ht_nn_max_pool1d(&o), HT_ERR_ARGUMENT,
+                         "ht_nn_max_pool1d: kernel is 0, expected at least 1");
+}
+
+HT_TEST_SUITE(test_window_layers, cmocka_unit_test(convolutions), cmocka_unit_test(pooling),
+              cmocka_unit_test(folds), cmocka_unit_test(maxima_of_equals),
+              cmocka_unit_test(bad_convolutions_are_errors),
+              cmocka_unit_test(bad_pooling_is_an_error));
