@@ -19,6 +19,7 @@ core_tests = \
 	tests/backends/cuda/test_cuda_device.c \
 	tests/backends/cuda/test_cuda_elementwise.c \
 	tests/backends/cuda/test_cuda_share.c \
+	tests/backends/cuda/test_cuda_update.c \
 	tests/core/algorithms/factor/test_decompositions.c \
 	tests/core/algorithms/factor/test_solvers.c \
 	tests/core/algorithms/fft/test_fft.c \

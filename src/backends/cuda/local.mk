@@ -26,7 +26,8 @@ cuda_kernel_sources = \
 	src/backends/cuda/elementwise/loop.cu \
 	src/backends/cuda/elementwise/relational.cu \
 	src/backends/cuda/elementwise/rounding.cu \
-	src/backends/cuda/elementwise/trigonometrics.cu
+	src/backends/cuda/elementwise/trigonometrics.cu \
+	src/backends/cuda/update.cu
 
 cuda_headers = \
 	src/backends/cuda/dtypes.h \
