@@ -15,7 +15,7 @@
 
 HT_BEGIN_DECLS
 
-/* What lies around a padded tensor: a constant; x in a mirror, without the element at the border;
+/* The values around a padded tensor: a constant; x in a mirror, without the element at the border;
  * the element at the border; or x from its other end on. */
 typedef enum ht_pad_mode {
     HT_PAD_CONSTANT,
@@ -79,44 +79,47 @@ HT_API ht_upsample_options ht_upsample_options_default(void);
 /* Returns x with other lengths behind the channels.
  *
  * x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating.
+ * options: lengths or scales, and the mode.
  * Source: torch.nn.functional.interpolate. */
 HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);
 
-/* ht_pad_ext along the last axis, as a layer. widths: 1 number for all sides, or a pair for each
- * axis, in their order: HT_SHAPE(1), HT_SHAPE(1, 2).
- * x: (C, L) or (N, C, L). */
+/* ht_pad_ext along the last axis, as a layer; its x is (C, L) or (N, C, L).
+ *
+ * count, widths: 1 number for all sides, or a pair for each axis, in their order: HT_SHAPE(1),
+ * HT_SHAPE(1, 2). */
 HT_API ht_module *ht_nn_reflection_pad1d(int count, const int64_t widths[]);
-/* ht_pad_ext of (C, H, W) or (N, C, H, W), with 1 or 4 widths. */
+/* ht_pad_ext of (C, H, W) or (N, C, H, W), with a count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_reflection_pad2d(int count, const int64_t widths[]);
-/* ht_pad_ext of (C, D, H, W) or (N, C, D, H, W), with 1 or 6 widths. */
+/* ht_pad_ext of (C, D, H, W) or (N, C, D, H, W), with a count of 1 or 6 widths. */
 HT_API ht_module *ht_nn_reflection_pad3d(int count, const int64_t widths[]);
 
-/* ht_nn_reflection_pad1d with HT_PAD_REPLICATE and its 1 or 2 widths. */
+/* ht_nn_reflection_pad1d with HT_PAD_REPLICATE and its count of 1 or 2 widths. */
 HT_API ht_module *ht_nn_replication_pad1d(int count, const int64_t widths[]);
-/* ht_nn_reflection_pad2d with HT_PAD_REPLICATE and its 1 or 4 widths. */
+/* ht_nn_reflection_pad2d with HT_PAD_REPLICATE and its count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_replication_pad2d(int count, const int64_t widths[]);
-/* ht_nn_reflection_pad3d with HT_PAD_REPLICATE and its 1 or 6 widths. */
+/* ht_nn_reflection_pad3d with HT_PAD_REPLICATE and its count of 1 or 6 widths. */
 HT_API ht_module *ht_nn_replication_pad3d(int count, const int64_t widths[]);
 
-/* ht_nn_reflection_pad1d with HT_PAD_CIRCULAR and its 1 or 2 widths. */
+/* ht_nn_reflection_pad1d with HT_PAD_CIRCULAR and its count of 1 or 2 widths. */
 HT_API ht_module *ht_nn_circular_pad1d(int count, const int64_t widths[]);
-/* ht_nn_reflection_pad2d with HT_PAD_CIRCULAR and its 1 or 4 widths. */
+/* ht_nn_reflection_pad2d with HT_PAD_CIRCULAR and its count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_circular_pad2d(int count, const int64_t widths[]);
-/* ht_nn_reflection_pad3d with HT_PAD_CIRCULAR and its 1 or 6 widths. */
+/* ht_nn_reflection_pad3d with HT_PAD_CIRCULAR and its count of 1 or 6 widths. */
 HT_API ht_module *ht_nn_circular_pad3d(int count, const int64_t widths[]);
 
-/* ht_pad_ext with 0 along the last axis, as a layer, with 1 or 2 widths; x has any axes before. */
+/* ht_pad_ext with 0 along the last axis, as a layer, with a count of 1 or 2 widths; x may have axes
+ * before it. */
 HT_API ht_module *ht_nn_zero_pad1d(int count, const int64_t widths[]);
-/* ht_nn_zero_pad1d along the last 2 axes, with 1 or 4 widths. */
+/* ht_nn_zero_pad1d along the last 2 axes, with a count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_zero_pad2d(int count, const int64_t widths[]);
-/* ht_nn_zero_pad1d along the last 3 axes, with 1 or 6 widths. */
+/* ht_nn_zero_pad1d along the last 3 axes, with a count of 1 or 6 widths. */
 HT_API ht_module *ht_nn_zero_pad3d(int count, const int64_t widths[]);
 
-/* ht_nn_zero_pad1d with value instead of 0, and 1 or 2 widths. */
+/* ht_nn_zero_pad1d with value instead of 0, and a count of 1 or 2 widths. */
 HT_API ht_module *ht_nn_constant_pad1d(int count, const int64_t widths[], double value);
-/* ht_nn_constant_pad1d along the last 2 axes, with value and 1 or 4 widths. */
+/* ht_nn_constant_pad1d along the last 2 axes, with value and a count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_constant_pad2d(int count, const int64_t widths[], double value);
-/* ht_nn_constant_pad1d along the last 3 axes, with value and 1 or 6 widths. */
+/* ht_nn_constant_pad1d along the last 3 axes, with value and a count of 1 or 6 widths. */
 HT_API ht_module *ht_nn_constant_pad3d(int count, const int64_t widths[], double value);
 
 /* ht_pixel_shuffle by factor as a layer. */

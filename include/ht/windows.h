@@ -51,9 +51,15 @@ HT_API ht_tensor *ht_conv2d_ext(ht_tensor *x, ht_tensor *weight, ht_tensor *bias
 HT_API ht_tensor *ht_conv3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                             const ht_conv_options *options);
 
-/* The gradient of ht_conv1d with respect to its input: x (N, C, L), weight (C, O / groups, k), bias
- * (O) or NULL, options -> (N, O, L'), L' = (L - 1) stride - 2 padding + dilation (k - 1) +
- * output_padding + 1. It is a convolution of x with stride - 1 zeros between its elements. */
+/* The gradient of ht_conv1d with respect to its input: (N, C, L) -> (N, O, L').
+ *
+ *     L' = (L - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1
+ *
+ * It is a convolution of x with stride - 1 zeros between its elements.
+ * x: (N, C, L).
+ * weight: (C, O / groups, k).
+ * bias: (O) or NULL.
+ * options: NULL takes the defaults. */
 HT_API ht_tensor *ht_conv_transpose1d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                                       const ht_conv_options *options);
 
@@ -118,8 +124,9 @@ HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
  * Source: torch.nn.functional.fold. */
 HT_API ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options);
 
-/* ht_conv1d as a layer, kernel_size long, with a bias: (N, in_channels, L) -> (N, out_channels,
- * L'). Parameters are uniform in +-1 / sqrt(in_channels / groups kernel_size). */
+/* ht_conv1d with these options as a layer: (N, in_channels, L) -> (N, out_channels, L'). The kernel
+ * is kernel_size long, and bias says if there is one. Parameters are uniform in
+ * +-1 / sqrt(in_channels / groups kernel_size). */
 HT_API ht_module *ht_nn_conv1d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
                                const ht_conv_options *options, bool bias);
 /* ht_nn_conv1d of ht_conv3d, with in_channels, out_channels, a cubic kernel_size, options, bias. */
