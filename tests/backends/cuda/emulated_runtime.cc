@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * CUDA's runtime (src/backends/cuda/runtime.h) without a GPU: two devices, whose work waits in
+ * CUDA's runtime (src/backends/cuda/runtime.h) without a GPU: eight devices, whose work waits in
  * queues until somebody waits for it.
  *
  * - EMULATED_RUN=now: does the work at once
@@ -27,7 +27,7 @@ enum {
     BAD_STREAM = 400,
     NOT_READY = 600,
     ILLEGAL = 700,
-    MAX_DEVICES = 4
+    MAX_DEVICES = 8
 };
 
 struct stream {
@@ -168,7 +168,7 @@ bool ht_cuda_is_not_ready(int error)
 
 int ht_cuda_count(int *count)
 {
-    *count = (int)number("EMULATED_DEVICES", 2);
+    *count = (int)number("EMULATED_DEVICES", MAX_DEVICES);
     return *count == 0 ? NO_DRIVER : 0;
 }
 

@@ -186,18 +186,17 @@ static void an_error_of_a_kernel_comes_late_and_is_named_on_request(void **state
     (void)state;
     if (backend == NULL || !cuda_is_emulated(ht_device_get("cuda:0")))
         HT_TEST_SKIP("cuda:0 is not emulated");
-    setenv("EMULATED_DEVICES", "4", true);
-    late = ht_device_get("cuda:2");
+    late = ht_device_get("cuda:6");
     setenv("HT_CUDA_SYNC", "1", true);
-    at_once = ht_device_get("cuda:3");
+    at_once = ht_device_get("cuda:7");
     unsetenv("HT_CUDA_SYNC");
     assert_null(launch_faulty(late));
     assert_int_not_equal(backend->synchronize(late->stream), 0);
     ht_error_get(&message);
-    assert_string_equal(message, "cuda:2: an illegal memory access was encountered, in the test or "
+    assert_string_equal(message, "cuda:6: an illegal memory access was encountered, in the test or "
                                  "before it; HT_CUDA_SYNC=1 names the operation");
     assert_string_equal(launch_faulty(at_once),
-                        "the test: cuda:3: an illegal memory access was encountered");
+                        "the test: cuda:7: an illegal memory access was encountered");
     ht_error_clear();
     assert_int_not_equal(backend->poll(at_once->stream), 0);
     ht_error_clear();
