@@ -125,6 +125,7 @@ nn_tests = \
 	tests/nn/functional/test_functionals.c \
 	tests/nn/functional/test_golden.c \
 	tests/nn/functional/test_golden_activations.c \
+	tests/nn/functional/test_golden_losses.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
@@ -507,6 +508,7 @@ EXTRA_DIST += \
 	tests/golden/make_power_sgd.py \
 	tests/golden/make_schedules.py \
 	tests/golden/make_torch_activations.py \
+	tests/golden/make_torch_losses.py \
 	tests/golden/nn.h \
 	tests/golden/norm.h \
 	tests/golden/optim.h \
@@ -514,6 +516,7 @@ EXTRA_DIST += \
 	tests/golden/power_sgd.h \
 	tests/golden/schedules.h \
 	tests/golden/torch_activations.h \
+	tests/golden/torch_losses.h \
 	tests/nn/parallel/data/comm_hook_test.h \
 	tests/nn/parallel/data/data_parallel_errors.h \
 	tests/nn/parallel/data/data_parallel_test.h \
@@ -572,7 +575,7 @@ nodist_tests_core_run_core_SOURCES = tests/core/registry.c
 tests_core_run_core_LDADD = libht_test.la
 tests_core_run_core_LDFLAGS = $(AM_LDFLAGS) $(named_frames)
 
-tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/functionals.c tests/nn/functionals.h tests/nn/functionals_activations.h tests/nn/programs.c tests/nn/programs.h
+tests_nn_run_nn_SOURCES = $(nn_tests) tests/nn/functionals.c tests/nn/functionals.h tests/nn/functionals_activations.h tests/nn/functionals_losses.h tests/nn/programs.c tests/nn/programs.h
 nodist_tests_nn_run_nn_SOURCES = tests/nn/registry.c
 tests_nn_run_nn_LDADD = libht_test.la
 tests_nn_run_nn_LDFLAGS = $(AM_LDFLAGS) $(named_frames)

@@ -7,8 +7,8 @@
  *
  * Collective if an operand is split. Differentiable. Results are scoped. A mean or sum is a scalar.
  * Without elements or samples, a mean is 0, with a gradient of zeros.
- * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
- * HT_ERR_ARGUMENT for an invalid reduction or parameter.
+ * Errors: HT_ERR_SHAPE for operands that do not fit; HT_ERR_DTYPE unless x is floating, which
+ * ht_mse_loss and ht_l1_loss do not need; HT_ERR_ARGUMENT for an invalid reduction or parameter.
  * Source: torch.nn.functional. */
 #ifndef HT_LOSSES_H
 #define HT_LOSSES_H
@@ -18,17 +18,16 @@
 HT_BEGIN_DECLS
 
 /* How the losses of elements or samples become one. No ht_reduce_op has these values, so that
- * HT_SUM in the place of HT_OP_SUM is an error, not a product. */
-typedef enum ht_reduction_mode { HT_MEAN = 16, HT_SUM, HT_NO_REDUCTION } ht_reduction_mode;
+ * HT_SUM in the place of HT_OP_SUM is an error, not a product. HT_BATCH_MEAN, the sum divided by
+ * the length of axis 0, is for ht_kl_div alone. */
+typedef enum ht_reduction_mode {
+    HT_MEAN = 16,
+    HT_SUM,
+    HT_NO_REDUCTION,
+    HT_BATCH_MEAN
+} ht_reduction_mode;
 
-/* -log_probs[i][target[i]] for each sample i, with reduction over the samples.
- *
- * log_probs: (N, C), floating; it may be split along axis 0.
- * target: (N), integers from 0 to C - 1, with any split.
- * Result: (N) with HT_NO_REDUCTION.
- * Errors: HT_ERR_ARGUMENT also for a target that is not a class. On a device, a later call may
- * return that error. */
-HT_API ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mode reduction);
+/* ---- Numbers ---- */
 
 /* (x - target)^2 for each element, with reduction over all elements.
  *
@@ -66,6 +65,87 @@ HT_API ht_tensor *ht_smooth_l1_loss(ht_tensor *x, ht_tensor *target, double beta
 HT_API ht_tensor *ht_huber_loss(ht_tensor *x, ht_tensor *target, double delta,
                                 ht_reduction_mode reduction);
 
+/* ---- Likelihoods ---- */
+
+/* Options of ht_poisson_nll_loss; each field begins with its default. */
+typedef struct ht_poisson_nll_options {
+    size_t size;    /* set by ht_poisson_nll_options_default */
+    bool log_input; /* true: x is the logarithm of the rate; false: the rate */
+    bool full;  /* false; true adds Stirling's approximation of log(target!) for targets above 1 */
+    double eps; /* 1e-8, which is added to a rate before its logarithm; at least 0 */
+    ht_reduction_mode reduction; /* HT_MEAN */
+} ht_poisson_nll_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_poisson_nll_options ht_poisson_nll_options_default(void);
+
+/* exp(x) - target x, or x - target log(x + eps) where x is not a logarithm.
+ * target: of x's shape. options: NULL for the defaults. */
+HT_API ht_tensor *ht_poisson_nll_loss(ht_tensor *x, ht_tensor *target,
+                                      const ht_poisson_nll_options *options);
+
+/* (log(v) + (x - target)^2 / v) / 2 with v = max(var, eps), which is a constant for the gradient
+ * of the maximum.
+ *
+ * target: of x's shape. var: variances of x's shape, with a last axis of length 1, or without it.
+ * full: adds log(2 pi) / 2; PyTorch's default is false. eps: above 0; the default is 1e-6.
+ * reduction: see the top.
+ * Errors: also HT_ERR_ARGUMENT on all ranks if an element of var is below 0. */
+HT_API ht_tensor *ht_gaussian_nll_loss(ht_tensor *x, ht_tensor *target, ht_tensor *var, bool full,
+                                       double eps, ht_reduction_mode reduction);
+
+/* target (log(target) - x): the divergence of the distribution target from the one with the
+ * logarithms x.
+ *
+ * target: of x's shape. log_target: it holds logarithms; PyTorch's default is false.
+ * reduction: also HT_BATCH_MEAN, which is the divergence of a batch. */
+HT_API ht_tensor *ht_kl_div(ht_tensor *x, ht_tensor *target, bool log_target,
+                            ht_reduction_mode reduction);
+
+/* ---- Yes or no ---- */
+
+/* -(target log(x) + (1 - target) log(1 - x)), with logarithms of at least -100.
+ *
+ * x: probabilities; numbers outside [0, 1] give NaN. target: of x's shape.
+ * weight: a factor of each loss, which broadcasts to x; NULL for 1. reduction: see the top. */
+HT_API ht_tensor *ht_binary_cross_entropy(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
+                                          ht_reduction_mode reduction);
+
+/* ht_binary_cross_entropy of ht_sigmoid(x), without overflow.
+ *
+ * target: of x's shape. weight: as for ht_binary_cross_entropy.
+ * pos_weight: a factor of target log(x), which broadcasts to x; NULL for 1.
+ * reduction: see the top. */
+HT_API ht_tensor *ht_binary_cross_entropy_with_logits(ht_tensor *x, ht_tensor *target,
+                                                      ht_tensor *weight, ht_tensor *pos_weight,
+                                                      ht_reduction_mode reduction);
+
+/* log(1 + exp(-target x)) with reduction, without overflow. target: of x's shape, 1 or -1. */
+HT_API ht_tensor *ht_soft_margin_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction);
+
+/* The mean over the last axis of ht_binary_cross_entropy_with_logits.
+ *
+ * x: (C) or (N, C). target: of x's shape, 0 or 1. weight: a factor for each class, (C), or NULL.
+ * Result: without reduction, one loss for each row. */
+HT_API ht_tensor *ht_multilabel_soft_margin_loss(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
+                                                 ht_reduction_mode reduction);
+
+/* x where target is 1, max(0, margin - x) where it is -1, and the sum of both elsewhere.
+ * target: of x's shape. margin: PyTorch's default is 1. reduction: see the top. */
+HT_API ht_tensor *ht_hinge_embedding_loss(ht_tensor *x, ht_tensor *target, double margin,
+                                          ht_reduction_mode reduction);
+
+/* ---- Classes ---- */
+
+/* -log_probs[i][target[i]] for each sample i, with reduction over the samples.
+ *
+ * log_probs: (N, C), floating; it may be split along axis 0.
+ * target: (N), integers from 0 to C - 1, with any split.
+ * Result: (N) with HT_NO_REDUCTION.
+ * Errors: HT_ERR_ARGUMENT also for a target that is not a class. On a device, a later call may
+ * return that error. */
+HT_API ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mode reduction);
+
 /* ht_nll_loss of ht_log_softmax(logits, 1) and target, with reduction.
  *
  * logits: (N, C), floating; it may be split along axis 0.
@@ -74,6 +154,102 @@ HT_API ht_tensor *ht_huber_loss(ht_tensor *x, ht_tensor *target, double delta,
  * Errors: as of ht_nll_loss. */
 HT_API ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target,
                                    ht_reduction_mode reduction);
+
+/* Options of ht_nll_loss_ext and ht_cross_entropy_ext; each field begins with its default. */
+typedef struct ht_class_loss_options {
+    size_t size;                 /* set by ht_class_loss_options_default */
+    ht_tensor *weight;           /* NULL; a factor for each class (C), replicated. Borrowed */
+    int64_t ignore_index;        /* -100: samples of this class have loss 0 and weight 0 */
+    double label_smoothing;      /* 0, for cross entropy: this part of the target is spread evenly
+                                    over all classes. From 0 to 1 */
+    ht_reduction_mode reduction; /* HT_MEAN: the sum divided by the sum of the samples' weights */
+} ht_class_loss_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_class_loss_options ht_class_loss_options_default(void);
+
+/* -weight[c] log_probs[n][c] with the class c = target[n] of each sample n.
+ *
+ * log_probs: (C), (N, C) or (N, C, d1, ...), whose samples are (N, d1, ...); split along N or not.
+ * target: classes of an integer dtype, of the shape of the samples. options: NULL for the defaults.
+ * Result: NaN for HT_MEAN if all samples are ignored.
+ * Errors: also HT_ERR_ARGUMENT for a target that is neither a class nor ignore_index. */
+HT_API ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
+                                  const ht_class_loss_options *options);
+
+/* ht_nll_loss_ext of ht_log_softmax(logits) along the classes, with smoothed labels.
+ *
+ * target: as for ht_nll_loss_ext, or probabilities of the classes: floating, and of the shape of
+ * logits. Probabilities are never ignored, and HT_MEAN divides by the number of samples.
+ * options: NULL for the defaults. */
+HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
+                                       const ht_class_loss_options *options);
+
+/* The sum over the classes i != target of max(0, margin - x[target] + x[i])^p, over C.
+ *
+ * x: (C) or (N, C). target: () or (N), of an integer dtype. p: 1 or 2. margin: PyTorch's default
+ * is 1. weight: a factor for each class, (C), or NULL. reduction: see the top. */
+HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double margin,
+                                       ht_tensor *weight, ht_reduction_mode reduction);
+
+/* The sum over the targets j, and the classes i that are none of them, of
+ * max(0, 1 - x[j] + x[i]), over C. It needs memory for C^2 numbers for each row.
+ *
+ * x: (C) or (N, C). target: of x's shape and an integer dtype: classes, up to the first -1.
+ * reduction: see the top. */
+HT_API ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target,
+                                            ht_reduction_mode reduction);
+
+/* ---- Pairs and triplets ---- */
+
+/* max(0, -target (x1 - x2) + margin): x1 is to be the larger one where target is 1, the smaller
+ * one where it is -1. All have one number of axes, and broadcast. margin: PyTorch's default is 0.
+ * reduction: see the top. */
+HT_API ht_tensor *ht_margin_ranking_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *target,
+                                         double margin, ht_reduction_mode reduction);
+
+/* 1 - cos where target is 1, max(0, cos - margin) where it is -1, with the cosine of the angle
+ * between rows of x1 and x2.
+ *
+ * x1, x2: (N, D) or (D). target: (N) or (). margin: PyTorch's default is 0.
+ * reduction: see the top. */
+HT_API ht_tensor *ht_cosine_embedding_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *target,
+                                           double margin, ht_reduction_mode reduction);
+
+/* Options of ht_triplet_margin_loss; each field begins with its default. */
+typedef struct ht_triplet_margin_options {
+    size_t size;                 /* set by ht_triplet_margin_options_default */
+    double margin;               /* 1; above 0 */
+    double p;                    /* 2: the order of the norm */
+    double eps;                  /* 1e-6, which is added to differences */
+    bool swap;                   /* false; true takes the smaller one of the distances of negative
+                                    from anchor and positive */
+    ht_reduction_mode reduction; /* HT_MEAN */
+} ht_triplet_margin_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_triplet_margin_options ht_triplet_margin_options_default(void);
+
+/* max(0, |anchor - positive| - |anchor - negative| + margin), with norms along the last axis.
+ * anchor, positive, negative: of one number of axes; they broadcast. options: NULL for the
+ * defaults. */
+HT_API ht_tensor *ht_triplet_margin_loss(ht_tensor *anchor, ht_tensor *positive,
+                                         ht_tensor *negative,
+                                         const ht_triplet_margin_options *options);
+
+/* The distances between rows of a and b, by differentiable operations. user: as it was given. */
+typedef ht_tensor *ht_distance_fn(ht_tensor *a, ht_tensor *b, void *user);
+
+/* ht_triplet_margin_loss with distances of the program's own.
+ *
+ * anchor, positive, negative: as for ht_triplet_margin_loss.
+ * distance: called with user. margin: above 0; PyTorch's default is 1. swap: its default is false.
+ * reduction: see the top. */
+HT_API ht_tensor *ht_triplet_margin_with_distance_loss(ht_tensor *anchor, ht_tensor *positive,
+                                                       ht_tensor *negative,
+                                                       ht_distance_fn *distance, void *user,
+                                                       double margin, bool swap,
+                                                       ht_reduction_mode reduction);
 
 HT_END_DECLS
 #endif

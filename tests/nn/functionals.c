@@ -12,6 +12,7 @@
 #include "nn/functionals/window.h"
 
 #include "functionals_activations.h"
+#include "functionals_losses.h"
 
 #define CALL(f) static ht_tensor *f(ht_tensor *in[], const nn_functional *row)
 
@@ -125,6 +126,7 @@ const nn_functional nn_functionals[] = {
     REDUCED("ht_smooth_l1_loss", smooth_l1_loss, P(LOSS), 0.3),
     {"ht_smooth_l1_loss", smooth_l1_loss, 2, 2, LOSS, 0, HT_MEAN, .variant = true},
     REDUCED("ht_huber_loss", huber_loss, P(LOSS), 0.4),
+    LOSS_ROWS,
     {.name = NULL}};
 /* clang-format on */
 

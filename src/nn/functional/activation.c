@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Activations, by their rows: y = K(x), dx = K_GRAD(dy, x or y), written over dy where that may be.
- * A gradient from the output keeps nothing else, so that x itself may be overwritten by it. Functions
- * of several parameters follow their rows. */
+ * A gradient from the output keeps nothing else, so that x itself may be overwritten by it.
+ * Functions of several parameters follow their rows. */
 #include "core/ops/drivers/drivers.h"
 #include "nn/functional/activations.h"
 #include "nn/functional/functional.h"

@@ -4,6 +4,9 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/activations.h \
 	src/nn/functional/batch_norm.c \
 	src/nn/functional/batch_norm.h \
+	src/nn/functional/binary_loss.c \
+	src/nn/functional/class_loss.c \
+	src/nn/functional/class_margin_loss.c \
 	src/nn/functional/composed_activation.c \
 	src/nn/functional/constants.c \
 	src/nn/functional/constants.h \
@@ -15,14 +18,17 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/first_max.h \
 	src/nn/functional/functional.c \
 	src/nn/functional/functional.h \
+	src/nn/functional/likelihood_loss.c \
 	src/nn/functional/linear.c \
 	src/nn/functional/log_softmax.c \
 	src/nn/functional/losses.c \
 	src/nn/functional/losses.h \
 	src/nn/functional/max_pool2d.c \
 	src/nn/functional/nll_loss.c \
+	src/nn/functional/nll_loss.h \
 	src/nn/functional/operands.c \
 	src/nn/functional/operands.h \
+	src/nn/functional/pair_loss.c \
 	src/nn/functional/pointwise_loss.c \
 	src/nn/functional/rectifiers.c \
 	src/nn/functional/softmax.c \

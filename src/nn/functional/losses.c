@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reductions of losses. */
+ * Reductions of losses, and the checks that losses share. */
 #include "nn/functional/losses.h"
 
 #include "core/tensor/tensor.h"
@@ -14,6 +14,18 @@ bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode
     HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
             "%s: reduction is %d, expected HT_MEAN, HT_SUM or HT_NO_REDUCTION", what,
             (int)reduction);
+    return false;
+}
+
+bool ht__check_one_shape(const char *what, const ht_tensor *x, const char *name,
+                         const ht_tensor *other)
+{
+    const ht_body *a = x->body, *b = other->body;
+
+    if (ht__body_same_shape(a, b))
+        return true;
+    HT_FAIL(a->comm, HT_ERR_SHAPE, "%s: x is %s, %s is %s: one shape is needed", what,
+            ht__shape_str(a->ndim, a->shape), name, ht__shape_str(b->ndim, b->shape));
     return false;
 }
 

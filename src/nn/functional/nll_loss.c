@@ -2,6 +2,8 @@
  *
  * loss[i] = -log_probs[i][target[i]], its mean or its sum; and cross entropy, which is that of a
  * log_softmax. The target is all that is kept. */
+#include "nn/functional/nll_loss.h"
+
 #include "core/ops/ops.h"
 #include "ht/kernels/nn.h"
 #include "nn/functional/functional.h"
@@ -22,17 +24,18 @@ static const ht_operand_rule cross_entropy_rules[OPERANDS] = {
     {"target", "N", HT_DTYPE_INTEGER, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_INDEX, HT_REQUIRED},
 };
 
-static ht_rows_call rows_of(const ht_tensor *x, const ht_tensor *target)
+static ht_rows_call rows_of(const ht_tensor *x, const ht_tensor *target, int64_t ignore)
 {
     return (ht_rows_call){.call.operands = 4,
                           .target = ht__operand_of(target->body, HT_READ),
                           .rows = x->body->lshape[0],
                           .columns = x->body->lshape[1],
-                          .ignore = IGNORE_NOTHING};
+                          .ignore = ignore};
 }
 
 static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
+    const int64_t ignore = *(int64_t *)ht_node_context(node, sizeof ignore);
     ht_tensor *target = ht_node_saved(node, 0), *dloss = ht_contiguous(grad), *dx;
 
     if (target == NULL || dloss == NULL)
@@ -41,7 +44,7 @@ static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     if (dx == NULL)
         return;
 
-    ht_rows_call rows = rows_of(dx, target);
+    ht_rows_call rows = rows_of(dx, target, ignore);
     rows.dy = ht__operand_of(dloss->body, HT_READ);
     rows.x = ht__operand_of(dx->body, HT_WRITE);
     if (dx->body->lsize > 0 &&
@@ -50,11 +53,14 @@ static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     grad_inputs[0] = dx;
 }
 
-/* The loss of each row, (N). */
-static ht_tensor *row_losses(ht_tensor *x, ht_tensor *target)
+ht_tensor *ht__nll_of_rows(ht_tensor *x, ht_tensor *target, int64_t ignore)
 {
     ht_tensor *loss;
     ht_node *node;
+
+    x = ht_contiguous(x);
+    if (x == NULL || target == NULL)
+        return NULL;
 
     if (!ht__has_kernel("ht_nll_loss", x, HT_KERNEL_NLL_FORWARD))
         return NULL;
@@ -66,13 +72,15 @@ static ht_tensor *row_losses(ht_tensor *x, ht_tensor *target)
     if (target == NULL)
         return NULL;
 
-    ht_rows_call rows = rows_of(x, target);
+    ht_rows_call rows = rows_of(x, target, ignore);
     rows.x = ht__operand_of(x->body, HT_READ);
     rows.y = ht__operand_of(loss->body, HT_WRITE);
     if (rows.rows > 0 && HT_RUN(x, HT_KERNEL_NLL_FORWARD, &rows, "ht_nll_loss") != HT_SUCCESS)
         return NULL;
     node = ht_node_new("ht_nll_loss", nll_backward, HT_LIST(ht_tensor *, x));
     ht_node_save(node, target);
+    if (node != NULL)
+        *(int64_t *)ht_node_context(node, sizeof ignore) = ignore;
     return ht_node_set_output(node, loss);
 }
 
@@ -83,7 +91,7 @@ ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mod
     if (!HT_PREPARE("ht_nll_loss", nll_rules, in) ||
         !ht__check_reduction("ht_nll_loss", in[LOG_PROBS], reduction))
         return NULL;
-    return ht__reduce_losses(row_losses(in[LOG_PROBS], in[TARGET]), reduction);
+    return ht__reduce_losses(ht__nll_of_rows(in[LOG_PROBS], in[TARGET], IGNORE_NOTHING), reduction);
 }
 
 ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target, ht_reduction_mode reduction)

@@ -65,16 +65,6 @@ static bool check_number(const pointwise_loss *loss, const ht_tensor *x, double 
     return false;
 }
 
-/* (N, 1) and (N) would broadcast to (N, N), which nobody means. */
-static bool check_shapes(const pointwise_loss *loss, const ht_body *x, const ht_body *target)
-{
-    if (ht__body_same_shape(x, target))
-        return true;
-    HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: x is %s, target is %s: one shape is needed", loss->name,
-            ht__shape_str(x->ndim, x->shape), ht__shape_str(target->ndim, target->shape));
-    return false;
-}
-
 /* Of any splits, and of any dtypes where x_dtype allows it, which meet as in ht_sub. */
 static ht_tensor *run(const pointwise_loss *loss, ht_tensor *x, ht_tensor *target, double number,
                       ht_reduction_mode reduction)
@@ -84,7 +74,8 @@ static ht_tensor *run(const pointwise_loss *loss, ht_tensor *x, ht_tensor *targe
     ht_tensor *in[] = {x, target};
 
     if (!HT_PREPARE(loss->name, rules, in) || !ht__check_reduction(loss->name, in[0], reduction) ||
-        !check_number(loss, in[0], number) || !check_shapes(loss, in[0]->body, in[1]->body))
+        !check_number(loss, in[0], number) ||
+        !ht__check_one_shape(loss->name, in[0], "target", in[1]))
         return NULL;
     return ht__reduce_losses(loss->of(in[0], in[1], number), reduction);
 }

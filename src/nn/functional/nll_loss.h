@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The losses of rows, before they are reduced. */
+#ifndef HT_NN_FUNCTIONAL_NLL_LOSS_H
+#define HT_NN_FUNCTIONAL_NLL_LOSS_H
+
+#include "ht/losses.h"
+
+/* -rows[i][target[i]] of rows (N, C) and int64 targets (N), 0 where the target is `ignore`; a
+ * target that is neither this nor a class is an error. Like the rows' axis 0; scoped. */
+ht_tensor *ht__nll_of_rows(ht_tensor *rows, ht_tensor *target, int64_t ignore);
+
+#endif
