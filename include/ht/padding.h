@@ -83,7 +83,7 @@ HT_API ht_upsample_options ht_upsample_options_default(void);
  * Source: torch.nn.functional.interpolate. */
 HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);
 
-/* ht_pad_ext along the last axis, as a layer; its x is (C, L) or (N, C, L).
+/* A layer of ht_pad_ext along the last axis; its x is (C, L) or (N, C, L).
  *
  * count, widths: 1 number for all sides, or a pair for each axis, in their order: HT_SHAPE(1),
  * HT_SHAPE(1, 2). */
@@ -107,7 +107,7 @@ HT_API ht_module *ht_nn_circular_pad2d(int count, const int64_t widths[]);
 /* ht_nn_reflection_pad3d with HT_PAD_CIRCULAR and its count of 1 or 6 widths. */
 HT_API ht_module *ht_nn_circular_pad3d(int count, const int64_t widths[]);
 
-/* ht_pad_ext with 0 along the last axis, as a layer, with a count of 1 or 2 widths; x may have axes
+/* A layer of ht_pad_ext with 0 along the last axis, with a count of 1 or 2 widths. x may have axes
  * before it. */
 HT_API ht_module *ht_nn_zero_pad1d(int count, const int64_t widths[]);
 /* ht_nn_zero_pad1d along the last 2 axes, with a count of 1 or 4 widths. */
@@ -129,7 +129,7 @@ HT_API ht_module *ht_nn_pixel_unshuffle(int64_t factor);
 /* ht_channel_shuffle of groups as a layer. */
 HT_API ht_module *ht_nn_channel_shuffle(int64_t groups);
 
-/* ht_upsample with options, which are copied, as a layer; NULL is an error. */
+/* A layer of ht_upsample with these options, which are copied; NULL is an error. */
 HT_API ht_module *ht_nn_upsample(const ht_upsample_options *options);
 
 HT_END_DECLS

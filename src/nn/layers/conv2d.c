@@ -56,8 +56,6 @@ ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, int64_t k
     ht_conv2d_options defaults = ht_conv2d_options_default();
     ht_module *module;
     struct conv2d *conv;
-    ht_scope *scope;
-    ht_status status;
 
     options = options != NULL ? options : &defaults;
     if (HT_CHECK_OPTIONS(NULL, "ht_nn_conv2d", options, ht_conv2d_options) != HT_SUCCESS)
@@ -74,17 +72,8 @@ ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, int64_t k
     double bound = 1.0 / sqrt((double)shape[1] * (double)shape[2] * (double)shape[3]);
 
     conv = ht_module_data(module);
-    scope = ht_scope_open();
-    status = ht_module_add_parameter(module, "weight", &conv->weight,
-                                     ht__nn_parameter(4, shape, bound));
-    if (status == HT_SUCCESS && bias)
-        status = ht_module_add_parameter(module, "bias", &conv->bias,
-                                         ht__nn_parameter(1, shape, bound));
-    ht_scope_close(scope);
-    if (status == HT_SUCCESS)
-        return module;
-    ht_release(module);
-    return NULL;
+    return ht__nn_add_uniform(module, 4, shape, out_channels, bound, &conv->weight,
+                              bias ? &conv->bias : NULL);
 }
 
 ht_module *ht_nn_conv2d(int64_t in_channels, int64_t out_channels, int64_t kernel_size)

@@ -41,25 +41,14 @@ ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias
         .in_features = in_features, .out_features = out_features, .has_bias = bias};
     ht_module *module = ht_module_new_ext("ht_nn_linear", &type, sizeof made, &made);
     struct linear *data;
-    ht_scope *scope;
-    ht_status status;
     double bound;
 
     if (module == NULL)
         return NULL;
     data = ht_module_data(module);
     bound = 1.0 / sqrt((double)in_features);
-    scope = ht_scope_open();
-    status = ht_module_add_parameter(module, "weight", &data->weight,
-                                     ht__nn_parameter(HT_SHAPE(out_features, in_features), bound));
-    if (status == HT_SUCCESS && bias)
-        status = ht_module_add_parameter(module, "bias", &data->bias,
-                                         ht__nn_parameter(1, &out_features, bound));
-    ht_scope_close(scope);
-    if (status == HT_SUCCESS)
-        return module;
-    ht_release(module);
-    return NULL;
+    return ht__nn_add_uniform(module, HT_SHAPE(out_features, in_features), out_features, bound,
+                              &data->weight, bias ? &data->bias : NULL);
 }
 
 ht_module *ht_nn_linear(int64_t in_features, int64_t out_features)

@@ -144,6 +144,15 @@ ht_tensor *ht__nn_filled(int ndim, const int64_t shape[], double value)
     return ht_full(ndim, shape, value, HT_FLOAT32, HT_LOCAL);
 }
 
+/* The end of a constructor: the module, or NULL after an error. */
+static ht_module *finished(ht_module *module, ht_status status)
+{
+    if (status == HT_SUCCESS)
+        return module;
+    ht_release(module);
+    return NULL;
+}
+
 ht_module *ht__nn_add_affine(ht_module *module, int ndim, const int64_t shape[], ht_tensor **weight,
                              ht_tensor **bias)
 {
@@ -155,8 +164,19 @@ ht_module *ht__nn_add_affine(ht_module *module, int ndim, const int64_t shape[],
     if (status == HT_SUCCESS && bias != NULL)
         status = ht_module_add_parameter(module, "bias", bias, ht__nn_filled(ndim, shape, 0));
     ht_scope_close(scope);
-    if (status == HT_SUCCESS)
-        return module;
-    ht_release(module);
-    return NULL;
+    return finished(module, status);
+}
+
+ht_module *ht__nn_add_uniform(ht_module *module, int ndim, const int64_t shape[], int64_t outputs,
+                              double bound, ht_tensor **weight, ht_tensor **bias)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_status status = ht_module_add_parameter(module, "weight", weight,
+                                               ht__nn_parameter(ndim, shape, bound));
+
+    if (status == HT_SUCCESS && bias != NULL)
+        status = ht_module_add_parameter(module, "bias", bias,
+                                         ht__nn_parameter(1, &outputs, bound));
+    ht_scope_close(scope);
+    return finished(module, status);
 }

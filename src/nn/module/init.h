@@ -30,4 +30,9 @@ ht_tensor *ht__nn_filled(int ndim, const int64_t shape[], double value);
 ht_module *ht__nn_add_affine(ht_module *module, int ndim, const int64_t shape[], ht_tensor **weight,
                              ht_tensor **bias);
 
+/* The same of a weight and, unless its slot is NULL, a bias of `outputs` numbers, both uniform in
+ * +-bound. */
+ht_module *ht__nn_add_uniform(ht_module *module, int ndim, const int64_t shape[], int64_t outputs,
+                              double bound, ht_tensor **weight, ht_tensor **bias);
+
 #endif

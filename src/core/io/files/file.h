@@ -16,11 +16,11 @@ enum { HT_PATH_ROOM = 4096 };
  */
 ht_status ht__file_check(const char *what, const char *path);
 
-/* The target of a name over symbolic links, of any kind; false: there is none. Of this rank. */
+/* The target of a name over symbolic links, of any kind; false if it does not exist. Not collective. */
 bool ht__file_follow(const char *path, char target[HT_PATH_ROOM]);
 
 /* Where a file of this name is to be written: the target of a symbolic link, else `path`. An error
- * if the target is not a regular file. Of this rank. */
+ * if the target is not a regular file. Not collective. */
 ht_status ht__file_target(const char *what, const char *path, char target[HT_PATH_ROOM]);
 
 /* Makes the file `part`, which is to replace `path`: with the permissions of that if it is there,
@@ -44,7 +44,7 @@ typedef struct ht__whole {
 } ht__whole;
 
 /* Makes the part anew, empty, with the permissions of the file that it is to replace. An old file
- * of its name is removed. Of this rank. */
+ * of its name is removed. Not collective. */
 ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, const char *suffix);
 
 /* Puts the part in its place, or removes it if `status` is an error, which is returned. */

@@ -93,8 +93,6 @@ static ht_module *make(const kind *k, int64_t in_channels, int64_t out_channels,
     ht_module *module;
     struct conv *conv;
     int64_t shape[5];
-    ht_scope *scope;
-    ht_status status;
     double bound;
 
     if (HT_CHECK_OPTIONS(NULL, k->what, &data.options, ht_conv_options) != HT_SUCCESS ||
@@ -103,17 +101,8 @@ static ht_module *make(const kind *k, int64_t in_channels, int64_t out_channels,
     conv = ht_module_data(module);
     weight_shape(k, conv, shape);
     bound = 1 / sqrt((double)shape[1] * pow((double)kernel_size, k->spatial));
-    scope = ht_scope_open();
-    status = ht_module_add_parameter(module, "weight", &conv->weight,
-                                     ht__nn_parameter(2 + k->spatial, shape, bound));
-    if (status == HT_SUCCESS && bias)
-        status = ht_module_add_parameter(module, "bias", &conv->bias,
-                                         ht__nn_parameter(1, &out_channels, bound));
-    ht_scope_close(scope);
-    if (status == HT_SUCCESS)
-        return module;
-    ht_release(module);
-    return NULL;
+    return ht__nn_add_uniform(module, 2 + k->spatial, shape, out_channels, bound, &conv->weight,
+                              bias ? &conv->bias : NULL);
 }
 
 /* clang-format off */
