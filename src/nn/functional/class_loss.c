@@ -109,7 +109,7 @@ static ht_tensor *as_rows(ht_tensor *x)
     return ht_reshape(x, HT_SHAPE(rows, classes));
 }
 
-/* Of samples in a row: their losses, and their weights or NULL where all count 1. */
+/* Samples in a row: their losses, and their weights or NULL if nothing reads them. */
 typedef struct samples {
     ht_tensor *losses, *weights;
 } samples;
@@ -136,14 +136,17 @@ static samples of_classes(ht_tensor *rows, ht_tensor *target, const ht_class_los
 {
     const double part = o->label_smoothing;
     const int64_t classes = rows->body->shape[1];
+    const bool counts = weight != NULL || o->reduction == HT_MEAN; /* else nothing reads weights */
     samples s = {.losses = ht__nll_of_rows(rows, target, o->ignore_index)};
 
     if (s.losses == NULL)
         return s;
     target = ht__match_slabs("ht_nll_loss", target, s.losses->body);
-    s.weights = sample_weights(target, weight, o->ignore_index, rows->body->dtype);
-    if (weight != NULL || s.weights == NULL) /* NULL: of an error, which the losses pass on */
-        s.losses = ht_mul(s.losses, s.weights);
+    if (counts) {
+        s.weights = sample_weights(target, weight, o->ignore_index, rows->body->dtype);
+        if (weight != NULL || s.weights == NULL) /* NULL after an error, which the losses pass on */
+            s.losses = ht_mul(s.losses, s.weights);
+    }
     if (part > 0) {
         ht_tensor *used = ht_ne(target, ht_scalar_ext(HT_NUM(o->ignore_index)));
         ht_tensor *even = ht_where(used, class_sums(rows, weight), ht_scalar(0));
