@@ -174,6 +174,7 @@ static const char *launch_faulty(ht_device *device)
     setenv("EMULATED_FAULT", "1", true);
     if (device->kernels->at[HT_KERNEL_NEG][HT_FLOAT32](device->stream, &loop.call) != 0)
         ht_error_get(&message);
+    device->backend->memory_free(device->stream, remote);
     return message;
 }
 
