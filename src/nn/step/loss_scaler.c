@@ -55,7 +55,8 @@ static ht_status agree(ht_optim_wrapper *wrapper, bool *finite)
     int64_t all = *finite;
     ht_status status = HT_SUCCESS;
 
-    if (dp != NULL && dp->comm->size > 1 && (dp->reducer->hook != NULL || !dp->reducer->sync))
+    if (dp != NULL && dp->comm->size > 1 &&
+        (dp->reducer->hook != NULL || !ht__reducer_is_synced(dp->reducer)))
         status = ht__comm_allreduce_i64(dp->comm, &all, 1, HT_OP_MIN,
                                         "agreeing on whether gradients are finite");
     *finite = all != 0;

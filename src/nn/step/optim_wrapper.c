@@ -138,7 +138,7 @@ static ht_status check_model(const ht_optim_wrapper *wrapper, const ht_data_para
                        "%s: the data-parallel wrapper accumulates by itself (accumulation_steps is "
                        "%d); let one of the two do it: accumulative_counts",
                        what, dp->reducer->options.accumulation_steps);
-    if (dp->reducer->joining && ht__scaler_needs_all_ranks(wrapper, dp))
+    if (dp->reducer->joining != HT_JOINING_OFF && ht__scaler_needs_all_ranks(wrapper, dp))
         return HT_FAIL(dp->comm, HT_ERR_UNSUPPORTED,
                        "%s: in a join, ranks out of data would miss changes of the losses' scale; "
                        "use a static one, and no communication hook",

@@ -243,7 +243,7 @@ static void progress(void *user)
 static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
 {
     ht__reducer_break(dp->reducer, false, cause);
-    if (dp->begins && !dp->reducer->sync)
+    if (dp->begins && !ht__reducer_is_synced(dp->reducer))
         ht__reducer_spoil(dp->reducer, cause);
 }
 

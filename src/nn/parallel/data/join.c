@@ -64,7 +64,7 @@ void ht__dp_leave_join(ht_data_parallel *dp)
     if (*at != NULL)
         *at = dp->next_joining;
     dp->join = HT_JOIN_NONE;
-    dp->reducer->joining = dp->reducer->by_active = false;
+    dp->reducer->joining = HT_JOINING_OFF;
 }
 
 ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options *options)
@@ -90,8 +90,7 @@ ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options 
     dp->join_passes = 0;
     if (dp->join != HT_JOIN_SHADOWING)
         return HT_SUCCESS;
-    dp->reducer->joining = true;
-    dp->reducer->by_active = !o.divide_by_initial_world_size;
+    dp->reducer->joining = o.divide_by_initial_world_size ? HT_JOINING_ALL : HT_JOINING_ACTIVE;
     dp->next_joining = joining;
     joining = dp;
     return HT_SUCCESS;

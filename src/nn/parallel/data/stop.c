@@ -11,7 +11,7 @@ ht_status ht_data_parallel_request_stop(ht_module *wrapper)
 
     if (dp == NULL)
         return ht_error_get(NULL);
-    dp->reducer->stop = true;
+    dp->reducer->stop.mine = true;
     return HT_SUCCESS;
 }
 
@@ -23,10 +23,10 @@ bool ht_data_parallel_stop_requested(ht_module *wrapper)
 
     if (dp == NULL)
         return false;
-    if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED && !dp->reducer->stopping) {
-        stop = dp->reducer->stop;
+    if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED && !dp->reducer->stop.agreed) {
+        stop = dp->reducer->stop.mine;
         if (ht__comm_allreduce_i64(dp->comm, &stop, 1, HT_OP_MAX, what) == HT_SUCCESS)
-            dp->reducer->stopping = dp->reducer->asked = stop != 0;
+            dp->reducer->stop.agreed = dp->reducer->stop.asked = stop != 0;
     }
-    return dp->reducer->stopping;
+    return dp->reducer->stop.agreed;
 }

@@ -129,8 +129,8 @@ static void find_unused_makes_ready_at_once(void **state)
     f.n->skip_fc1 = true;
     y = ht_forward(f.dp, batch_rows(0, 4));
     assert_int_equal(ht__reducer_begin(reducer, 4, true, false), HT_SUCCESS);
-    assert_true(ht__reducer_find(reducer, weight)->ready);
-    assert_false(ht__reducer_find(reducer, f.n->shift)->ready);
+    assert_true(ht__reducer_find(reducer, weight)->presence != HT_GRAD_AWAITED);
+    assert_int_equal(ht__reducer_find(reducer, f.n->shift)->presence, HT_GRAD_AWAITED);
     assert_non_null(y);
     assert_int_equal(ht_data_parallel_drain(f.dp), HT_SUCCESS);
     close_fixture(&f);

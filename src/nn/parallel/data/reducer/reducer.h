@@ -63,6 +63,14 @@ static inline bool ht__bucket_is_staged(const ht_bucket *bucket)
 #define HT_FLAG_USED    1.0
 #define HT_FLAG_MISSING 1048576.0 /* more than there are ranks; exact as float32 */
 
+/* Whether this rank has a gradient for a parameter in this pass. */
+typedef enum ht_presence {
+    HT_GRAD_AWAITED, /* backward has not come to it */
+    HT_GRAD_GIVEN,
+    HT_GRAD_NONE,   /* for a reason that is known: zeros stand for it */
+    HT_GRAD_MISSING /* without a reason, or of no use: the ranks make an error of it */
+} ht_presence;
+
 typedef struct ht_reducer_param ht_reducer_param;
 
 typedef struct ht_reducer_optimizer {
@@ -82,13 +90,11 @@ struct ht_reducer_param {
     ht_guard states[HT_OPTIMIZER_STATES];
     ht_tensor *grad; /* not owned, to compare: what the gradient was when it became ready */
     uint64_t hook;
-    bool ready;                /* in this pass */
-    bool given;                /* this rank has a gradient in it */
+    ht_presence presence;
     int64_t updated;           /* elements of an update that is made part by part */
     bool updating;             /* a part is made: it writes what is guarded */
     bool unused;               /* this pass counts on having no gradient for it on this rank */
     bool fired;                /* got a gradient in the first pass: static_graph */
-    bool missing;              /* neither a gradient nor a reason for having none */
     uint64_t reached;          /* the last walk from an output that met it */
     bool global;               /* the gradient holds an average over the ranks already: */
     double total;              /* of samples of this weight, of all ranks; */
@@ -114,13 +120,33 @@ typedef struct ht_pass_head {
     double buffers; /* active ranks that renew buffers instead: no gradients follow */
 } ht_pass_head;
 
-/* Why, as it travels in reports. */
+/* The last pass that this rank began. doc/data-parallelism.md has the transitions. */
+typedef enum ht_pass_state {
+    HT_PASS_NONE,    /* there was none */
+    HT_PASS_LOCAL,   /* no_sync: its gradients stay on this rank */
+    HT_PASS_SYNCED,  /* its gradients are averaged; whether some rank misses one is not known */
+    HT_PASS_JUDGED,  /* all ranks have what they need */
+    HT_PASS_MISSING, /* some rank does not: all ranks make the error of that */
+} ht_pass_state;
+
+/* Whether this rank can complete passes, and why not, as reports send it. The first failure stays.
+ */
 typedef enum ht_breakage {
     HT_BROKEN_NOT,
     HT_BROKEN_MIDDLE,  /* backward ended in the middle */
     HT_BROKEN_NO_LOSS, /* there was none, or it was refused */
     HT_BROKEN_SPOILT   /* a gradient came that belongs to no pass */
 } ht_breakage;
+
+/* Whether ranks may be out of data, and by which of them a mean divides then. */
+typedef enum ht_joining { HT_JOINING_OFF, HT_JOINING_ALL, HT_JOINING_ACTIVE } ht_joining;
+
+/* A stop, which ht_data_parallel_request_stop asks for. */
+typedef struct ht_stop {
+    bool mine;   /* this rank asks for it */
+    bool asked;  /* some rank does, in a head that has come to this one */
+    bool agreed; /* the same of passes that are over: all ranks know it alike */
+} ht_stop;
 
 struct ht_reducer {
     ht_comm *comm;                    /* retained */
@@ -132,41 +158,34 @@ struct ht_reducer {
     int count;
     ht_bucket *buckets; /* owned */
     int bucket_count;
-    int *order;       /* owned; parameters as they lie in buckets */
-    int *seen;        /* owned; parameters in the order they became ready in the first pass */
-    int seen_count;   /* -1: buckets have been rebuilt in that order */
-    int passes;       /* synchronised ones so far */
-    uint64_t walk;    /* the first walk from an output since the last pass; 0: none */
-    bool idle;        /* this rank has nothing to give in this pass */
-    bool recorded;    /* static_graph: the first pass of this rank is over */
-    bool begun;       /* some pass has begun */
-    bool sync;        /* the pass that runs, or ran last, is a synchronised one */
-    bool open;        /* it has starts to make: it is in the queue of reducer_order.c */
+    int *order;     /* owned; parameters as they lie in buckets */
+    int *seen;      /* owned; parameters in the order they became ready in the first pass */
+    int seen_count; /* -1: buckets have been rebuilt in that order */
+    int passes;     /* synchronised ones so far */
+    uint64_t walk;  /* the first walk from an output since the last pass; 0: none */
+    bool idle;      /* this rank has nothing to give in this pass */
+    bool recorded;  /* static_graph: the first pass of this rank is over */
+    bool queued;    /* it has messages to start: it is in the queue of reducer_order.c */
+    ht_pass_state pass;
     ht_reducer *next; /* among all that there are (reducer_apart.c) */
-    ht_reducer *next_open;
+    ht_reducer *next_queued;
     ht_reducer *next_sent; /* in the queue of reducer_report.c */
-    bool joining;          /* ranks may be out of data */
-    bool by_active;        /* then a mean is over the ranks that give, not over all */
-    int posted;            /* buckets posted in it, from the first */
-    double scale;          /* of the flags in this pass's sums */
-    double total;          /* the weight summed over ranks */
-    ht_pass_head head;     /* of this rank; when it has come, the sum */
-    double *numbers;       /* owned; the head as it travels; the exchange's until it has come */
-    bool head_due;         /* it waits for the pass's turn */
-    bool stop;             /* this rank asks for a stop */
-    bool asked;            /* some rank does, in a head that has come to this one */
-    bool stopping;         /* the same of passes that are over, which all ranks know alike */
+    ht_joining joining;
+    int posted;        /* buckets posted in it, from the first */
+    double scale;      /* of the flags in this pass's sums */
+    double total;      /* the weight summed over ranks */
+    ht_pass_head head; /* of this rank; when it has come, the sum */
+    double *numbers;   /* owned; the head as it travels; the exchange's until it has come */
+    bool head_due;     /* it waits for the pass's turn */
+    ht_stop stop;
     ht_exchange_op *head_op;
     ht_comm_hook hook; /* NULL: the average */
     void *hook_state;  /* not owned */
     double loss_scale; /* what an optimizer's wrapper multiplied the last loss with; 1: none did */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
-    ht_status failure; /* the first, which leaves this reducer of no use; ht__reducer_status */
-    char *message;     /* owned; its text */
-    bool judged;       /* all ranks have what they need of this pass */
-    bool misses;       /* an average that came had a flag of HT_FLAG_MISSING */
-    bool broken;       /* what this rank sends is of no use, from some pass on: */
-    ht_breakage how;
+    ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
+    char *message;        /* owned; its text */
+    ht_breakage broken;   /* what this rank sends is of no use, from some pass on: */
     ht_status cause;      /* why, */
     char *why;            /* owned */
     ht_exchange *reports; /* not owned */
@@ -255,7 +274,7 @@ void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause);
  * start of a pass, marks what it will not reach. */
 void ht__reducer_walk(ht_reducer *reducer, const ht_value *outputs);
 void ht__reducer_expect(ht_reducer *reducer);
-double ht__reducer_flag(ht_reducer_param *param, bool has_grad);
+ht_presence ht__reducer_presence(const ht_reducer_param *param, bool has_grad);
 void ht__reducer_surprise(const ht_reducer_param *param); /* a gradient nobody counted on */
 
 /* reducer_report.c. break: a pass of this rank failed, or (lossless) there is no loss to begin one
@@ -277,6 +296,12 @@ bool ht__reducer_comes_in_parts(const ht_reducer_param *param); /* its update ma
 ht_status ht__reducer_drain(void *reducer);                     /* all of them */
 void ht__reducer_watch(ht_reducer_param *param);                /* sets or clears its guards */
 void ht__reducer_unwatch(ht_reducer_param *param);
+
+/* Whether the pass that runs, or ran last, is one that averages gradients. */
+static inline bool ht__reducer_is_synced(const ht_reducer *reducer)
+{
+    return reducer->pass >= HT_PASS_SYNCED;
+}
 
 /* Whether what its average is made of has any weight. */
 static inline bool ht__reducer_weighs(const ht_reducer_param *param)

@@ -26,10 +26,9 @@ ht_status ht__reducer_status(const ht_reducer *reducer)
 
 void ht__reducer_set_broken(ht_reducer *reducer, ht_breakage how, const ht_error_kept *cause)
 {
-    if (reducer->broken)
+    if (reducer->broken != HT_BROKEN_NOT)
         return;
-    reducer->broken = true;
-    reducer->how = how;
+    reducer->broken = how;
     reducer->cause = cause->code;
     reducer->why = ht__strdup(cause->code != HT_SUCCESS ? cause->message : "");
 }

@@ -13,7 +13,7 @@ static bool has_unsent(const ht_reducer *reducer)
 {
     bool any = false;
 
-    if (!reducer->begun || reducer->sync)
+    if (reducer->pass != HT_PASS_LOCAL)
         return false;
     for (int i = 0; i < reducer->count; i++)
         any |= ht__reducer_has_grad(&reducer->params[i]);
@@ -30,7 +30,8 @@ void ht__reducer_forget(ht_reducer_param *param)
 /* Zeros; or what nobody has seen yet; or this rank's share of an average that the others add to. */
 static ht_status contribute(ht_reducer *reducer, bool unsent)
 {
-    bool mean_of_active = reducer->by_active && reducer->options.averaging == HT_AVERAGE_MEAN;
+    bool mean_of_active = reducer->joining == HT_JOINING_ACTIVE &&
+                          reducer->options.averaging == HT_AVERAGE_MEAN;
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false);
     ht_status status = HT_SUCCESS;
@@ -62,11 +63,11 @@ ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow)
 {
     ht_status status = ht__reducer_drain(reducer);
     bool unsent = has_unsent(reducer);
-    ht_pass_head head = {.giving = unsent, .stops = reducer->stop};
+    ht_pass_head head = {.giving = unsent, .stops = reducer->stop.mine};
 
     if (status != HT_SUCCESS)
         return status;
-    reducer->stopping = reducer->asked; /* as where a pass begins */
+    reducer->stop.agreed = reducer->stop.asked; /* as where a pass begins */
     for (int i = 0; i < reducer->count; i++)
         ht__reducer_note_zeroing(&reducer->params[i]);
     *(unsent ? &head.weight : &head.held) = weight_of(reducer);

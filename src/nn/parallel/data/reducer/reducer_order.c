@@ -16,7 +16,7 @@ static ht_reducer **place_of(const ht_reducer *reducer)
     ht_reducer **at = &first;
 
     while (*at != reducer)
-        at = &(*at)->next_open;
+        at = &(*at)->next_queued;
     return at;
 }
 
@@ -25,7 +25,7 @@ static bool serve(void)
     bool moved = ht__exchange_progress_all();
 
     for (ht_reducer *reducer = first, *next; reducer != NULL; reducer = next) {
-        next = reducer->next_open;
+        next = reducer->next_queued;
         if (ht__reducer_turn(reducer) == reducer)
             moved |= ht__reducer_post(reducer);
     }
@@ -39,16 +39,16 @@ void ht__reducer_enlist(ht_reducer *reducer)
 
     ht__wait_set_serve(serve);
     *end = reducer;
-    reducer->next_open = NULL;
-    reducer->open = true;
+    reducer->next_queued = NULL;
+    reducer->queued = true;
 }
 
 void ht__reducer_delist(ht_reducer *reducer)
 {
-    if (!reducer->open)
+    if (!reducer->queued)
         return;
-    *place_of(reducer) = reducer->next_open;
-    reducer->open = false;
+    *place_of(reducer) = reducer->next_queued;
+    reducer->queued = false;
 }
 
 ht_reducer *ht__reducer_turn(const ht_reducer *reducer)
@@ -56,6 +56,6 @@ ht_reducer *ht__reducer_turn(const ht_reducer *reducer)
     ht_reducer *turn = first;
 
     while (turn != NULL && turn->exchange != reducer->exchange)
-        turn = turn->next_open;
+        turn = turn->next_queued;
     return turn;
 }

@@ -9,6 +9,9 @@
 #include "core/timeline/timeline.h"
 #include "ht/arithmetics.h"
 
+/* By what each says in its bucket; it is not read while the gradient is awaited. */
+static const double flags[] = {[HT_GRAD_GIVEN] = HT_FLAG_USED, [HT_GRAD_MISSING] = HT_FLAG_MISSING};
+
 static void set_flag(const ht_bucket *bucket, int flag, double value)
 {
     if (bucket->dtype == HT_FLOAT64)
@@ -100,14 +103,15 @@ static void mark_ready(ht_reducer_param *param)
     bool has_grad = ht__reducer_has_grad(param);
     ht_status status;
 
-    if (bucket->op == NULL) /* else it has left, ahead of the gradient */
-        set_flag(bucket, param->flag, ht__reducer_flag(param, has_grad));
-    param->given = has_grad;
+    param->presence = HT_GRAD_GIVEN;
+    if (bucket->op == NULL) { /* else it has left, ahead of the gradient */
+        param->presence = ht__reducer_presence(param, has_grad);
+        set_flag(bucket, param->flag, flags[param->presence]);
+    }
     status = has_grad ? collect(param) : contribute_nothing(param);
     if (status != HT_SUCCESS)
         ht__reducer_fail(reducer, status);
     param->grad = param->tensor->meta->grad;
-    param->ready = true;
     if (param->grad != param->view)
         ht__reducer_watch(param);
     bucket->missing--;
@@ -119,9 +123,9 @@ void ht__reducer_ready(ht_tensor *leaf, void *user)
     ht_reducer *reducer = param->reducer;
 
     (void)leaf;
-    if (reducer->begun && !reducer->sync)
+    if (reducer->pass == HT_PASS_LOCAL)
         return;
-    if (!reducer->begun || param->ready) {
+    if (reducer->pass == HT_PASS_NONE || param->presence != HT_GRAD_AWAITED) {
         ht__reducer_surprise(param);
         return;
     }
@@ -139,7 +143,8 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     ht_reducer *reducer = param->reducer;
     ht_bucket *bucket = &reducer->buckets[param->bucket];
 
-    if (!reducer->begun || !reducer->sync || param->ready || reducer->hook != NULL ||
+    if (reducer->pass != HT_PASS_SYNCED || reducer->broken != HT_BROKEN_NOT ||
+        param->presence != HT_GRAD_AWAITED || reducer->hook != NULL ||
         leaf->meta->grad != param->view || bucket->missing > 1 || ht__bucket_is_staged(bucket))
         return;
     ht__reducer_post_ready(reducer);
@@ -150,7 +155,7 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     int span = ht__span_begin(HT_SPAN_MOVING, bucket->what, "a part");
 
     if (bucket->op == NULL) {
-        set_flag(bucket, param->flag, ht__reducer_flag(param, true));
+        set_flag(bucket, param->flag, HT_FLAG_USED);
         ht__reducer_set_verdict(bucket);
         bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
         bucket->op = ht__exchange_open(reducer->exchange, bucket->flags, bucket->elements,
@@ -165,12 +170,12 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
 void ht__reducer_set_verdict(const ht_bucket *bucket)
 {
     const ht_reducer *reducer = bucket->reducer;
-    bool misses = reducer->broken;
+    bool misses = reducer->broken != HT_BROKEN_NOT;
 
     if (bucket != &reducer->buckets[reducer->bucket_count - 1])
         return;
     for (int i = 0; i < reducer->count; i++)
-        misses |= reducer->params[i].missing;
+        misses |= reducer->params[i].presence == HT_GRAD_MISSING;
     set_flag(bucket, bucket->count, misses ? HT_FLAG_MISSING : 0);
 }
 
@@ -178,11 +183,11 @@ void ht__reducer_close(ht_reducer *reducer)
 {
     ht_scope *scope;
 
-    if (!reducer->open)
+    if (!reducer->queued)
         return;
     scope = ht_scope_open();
     for (int i = 0; i < reducer->count; i++) {
-        if (!reducer->params[i].ready)
+        if (reducer->params[i].presence == HT_GRAD_AWAITED)
             mark_ready(&reducer->params[i]);
     }
     ht_scope_close(scope);
@@ -212,19 +217,18 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
 
     /* Ranks that step where another one does not would wait in their exchange until the deadline.
      * In a join, who is out of data asks first. */
-    if (ht__compare_on && !reducer->joining)
+    if (ht__compare_on && reducer->joining == HT_JOINING_OFF)
         ht__begin(reducer->comm, (ht_call){.what = "a pass of ht_nn_data_parallel", .later = true});
     if (order_is_due(reducer))
         status = ht__reducer_rebuild(reducer);
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
-    reducer->begun = reducer->sync = true;
+    reducer->pass = HT_PASS_SYNCED;
     reducer->recorded |= reducer->passes > 0 && !reducer->idle;
     reducer->idle = idle;
     reducer->passes++;
     reducer->head_due = head_due;
     reducer->posted = 0;
-    reducer->judged = false;
     ht__reducer_unsent(reducer); /* the last pass has been waited for, if not looked at */
     for (int i = 0; i < reducer->bucket_count; i++) {
         reducer->buckets[i].state = HT_BUCKET_ACCUMULATING;
@@ -232,7 +236,7 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
         reducer->buckets[i].fetched = false;
     }
     for (int i = 0; i < reducer->count; i++) {
-        reducer->params[i].ready = false;
+        reducer->params[i].presence = HT_GRAD_AWAITED;
         ht__reducer_watch(&reducer->params[i]);
     }
     ht__reducer_enlist(reducer);
@@ -251,7 +255,7 @@ static ht_status add_pass(ht_reducer *reducer, double weight, ht_pass_head *head
     bool was = ht_set_grad_enabled(false);
     ht_status status = HT_SUCCESS;
 
-    *head = (ht_pass_head){.stops = reducer->stop, .active = 1, .giving = 1};
+    *head = (ht_pass_head){.stops = reducer->stop.mine, .active = 1, .giving = 1};
     for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
         ht_reducer_param *param = &reducer->params[i];
 
@@ -277,14 +281,13 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
         status = add_pass(reducer, weight, &head);
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
-    reducer->stopping = reducer->asked;
-    reducer->begun = true;
-    reducer->sync = sync;
+    reducer->stop.agreed = reducer->stop.asked;
+    reducer->pass = sync ? HT_PASS_SYNCED : HT_PASS_LOCAL;
     if (!sync)
         return HT_SUCCESS;
     reducer->head = head;
     /* Ranks out of data have to know of this pass before they take part in ordering the buckets. */
-    if (reducer->joining && order_is_due(reducer)) {
+    if (reducer->joining != HT_JOINING_OFF && order_is_due(reducer)) {
         status = ht__reducer_ask(reducer, &head, what);
         head_due = false;
     }

@@ -17,7 +17,7 @@
 /* How many numbers there are for the pass, before those for each parameter. */
 static int fixed_count(const ht_reducer *reducer)
 {
-    return reducer->joining ? (int)(sizeof reducer->head / sizeof(double)) : 2;
+    return reducer->joining != HT_JOINING_OFF ? (int)(sizeof reducer->head / sizeof(double)) : 2;
 }
 
 /* The weight of each parameter. While ranks may be out of data, it also has whether an average is
@@ -35,12 +35,12 @@ static int64_t fill_numbers(ht_reducer *reducer)
         const ht_reducer_param *param = &reducer->params[i];
 
         each[i] = passes && adds ? param->weight : 0;
-        if (!reducer->joining)
+        if (reducer->joining == HT_JOINING_OFF)
             continue;
         each[count + i] = passes && head->active > 0 && param->kept;
         each[2 * count + i] = passes && !adds ? param->weight : 0;
     }
-    return fixed_count(reducer) + (reducer->joining ? 3 : 1) * (int64_t)count;
+    return fixed_count(reducer) + (reducer->joining != HT_JOINING_OFF ? 3 : 1) * (int64_t)count;
 }
 
 static void take_numbers(ht_reducer *reducer)
@@ -53,7 +53,7 @@ static void take_numbers(ht_reducer *reducer)
         ht_reducer_param *param = &reducer->params[i];
 
         param->divisor = each[i];
-        if (!reducer->joining)
+        if (reducer->joining == HT_JOINING_OFF)
             continue;
         param->kept = each[count + i] > 0;
         param->divisor += param->kept ? each[2 * count + i] : 0;
@@ -64,7 +64,7 @@ static void take_numbers(ht_reducer *reducer)
 static void start_head(ht_reducer *reducer)
 {
     reducer->head_due = false;
-    if (reducer->joining || reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+    if (reducer->joining != HT_JOINING_OFF || reducer->options.averaging == HT_AVERAGE_WEIGHTED)
         reducer->head_op = ht__exchange_start(reducer->exchange, reducer->numbers,
                                               fill_numbers(reducer), HT_FLOAT64, 1, INT_MAX);
 }
@@ -77,7 +77,7 @@ static void take_head(ht_reducer *reducer)
     ht__exchange_release(reducer->exchange, reducer->head_op);
     reducer->head_op = NULL;
     take_numbers(reducer);
-    reducer->asked = reducer->asked || sum->stops > 0;
+    reducer->stop.asked = reducer->stop.asked || sum->stops > 0;
     if (sum->buffers == 0)
         reducer->total = sum->weight + (sum->kept > 0 ? sum->held : 0);
     else if (sum->buffers < sum->active)
@@ -92,7 +92,8 @@ static void take_head(ht_reducer *reducer)
 double ht__reducer_scale(const ht_reducer *reducer)
 {
     if (reducer->options.averaging == HT_AVERAGE_MEAN)
-        return 1.0 / (reducer->by_active ? reducer->head.giving : reducer->comm->size);
+        return 1.0 /
+               (reducer->joining == HT_JOINING_ACTIVE ? reducer->head.giving : reducer->comm->size);
     if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
         return reducer->total > 0 ? 1 / reducer->total : 0;
     return 1;
@@ -131,7 +132,8 @@ static void even_out(const ht_bucket *bucket)
         ht_reducer_param *param = &reducer->params[reducer->order[i]];
         double factor = balance(param);
 
-        if (factor != 1 && param->given && ht_mul_scalar_(param->inside, factor) != HT_SUCCESS)
+        if (factor != 1 && param->presence == HT_GRAD_GIVEN &&
+            ht_mul_scalar_(param->inside, factor) != HT_SUCCESS)
             ht__reducer_fail(reducer, ht_error_get(NULL));
     }
     ht_set_grad_enabled(was);
@@ -257,10 +259,10 @@ static void wait_sent(const ht_reducer *reducer)
 {
     int span;
 
-    if (!reducer->open)
+    if (!reducer->queued)
         return;
     span = ht__span_begin(HT_SPAN_MOVING, "copying gradients from a device", NULL);
-    while (reducer->open) {
+    while (reducer->queued) {
         ht__exchange_progress(reducer->exchange);
         ht__hooks_progress();
         ht__reducer_post_ready(reducer);
@@ -273,7 +275,7 @@ ht_status ht__reducer_post_all(ht_reducer *reducer)
 {
     ht_status status = ht__reducer_status(reducer);
 
-    while (reducer->open && status == HT_SUCCESS) {
+    while (reducer->queued && status == HT_SUCCESS) {
         ht_reducer *turn = ht__reducer_turn(reducer);
 
         ht__reducer_close(turn);
@@ -297,7 +299,7 @@ ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const c
     reducer->posted = reducer->bucket_count; /* there are no buckets after it */
     ht__reducer_enlist(reducer);
     /* Starting those before it may have started this one, and it is out of the queue then. */
-    while (reducer->open && ht__reducer_turn(reducer) != reducer && status == HT_SUCCESS)
+    while (reducer->queued && ht__reducer_turn(reducer) != reducer && status == HT_SUCCESS)
         status = ht__reducer_post_all(ht__reducer_turn(reducer));
     ht__reducer_post_ready(reducer);
     if (status == HT_SUCCESS)

@@ -109,8 +109,8 @@ void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *
 {
     bool broken = lossless;
 
-    for (int i = 0; reducer->open && !lossless && i < reducer->count; i++)
-        broken |= !reducer->params[i].ready;
+    for (int i = 0; reducer->queued && !lossless && i < reducer->count; i++)
+        broken |= reducer->params[i].presence == HT_GRAD_AWAITED;
     if (!broken)
         return;
     ht__reducer_set_broken(reducer, lossless ? HT_BROKEN_NO_LOSS : HT_BROKEN_MIDDLE, cause);
@@ -128,9 +128,9 @@ static void start_report(ht_reducer *reducer)
     reducer->report = ht__alloc((size_t)n * sizeof *reducer->report);
     mine = reducer->report + (size_t)reducer->comm->rank * length;
     for (size_t i = 0; i < count; i++)
-        mine[i] = reducer->params[i].missing;
-    if (reducer->broken) {
-        mine[count] = (float)reducer->how;
+        mine[i] = reducer->params[i].presence == HT_GRAD_MISSING;
+    if (reducer->broken != HT_BROKEN_NOT) {
+        mine[count] = (float)reducer->broken;
         mine[count + 1] = (float)reducer->cause;
         for (size_t i = 0; i < WHY && reducer->why[i] != '\0'; i++)
             mine[count + 2 + i] = reducer->why[i];
@@ -196,7 +196,7 @@ static bool misses_some(const ht_reducer *reducer)
 {
     const ht_bucket *last = &reducer->buckets[reducer->bucket_count - 1];
 
-    return reducer->misses ||
+    return reducer->pass == HT_PASS_MISSING ||
            (last->state == HT_BUCKET_IN_FLIGHT && ht__bucket_misses(last, last->count));
 }
 
@@ -267,7 +267,7 @@ ht_status ht__reducer_name_missing(ht_reducer *reducer)
     bool broken;
 
     ht__reducer_close(reducer);
-    reducer->misses = true;
+    reducer->pass = HT_PASS_MISSING;
     status = ht__exchange_wait_for(reducer->reports, report_is_there, reducer,
                                    "naming parameters without a gradient");
     if (status != HT_SUCCESS)

@@ -61,28 +61,29 @@ void ht__reducer_expect(ht_reducer *reducer)
         else
             param->unused = reducer->walk != 0 && param->reached < reducer->walk;
         param->unused &= !reducer->idle;
-        param->missing = false;
     }
     reducer->walk = 0;
 }
 
-double ht__reducer_flag(ht_reducer_param *param, bool has_grad)
+ht_presence ht__reducer_presence(const ht_reducer_param *param, bool has_grad)
 {
     const ht_reducer *reducer = param->reducer;
     bool recording = reducer->options.static_graph && !reducer->recorded;
 
-    if (has_grad && !reducer->broken)
-        return HT_FLAG_USED;
-    param->missing = reducer->broken || (!reducer->idle && !param->unused && !recording &&
-                                         !reducer->options.find_unused_parameters);
-    return param->missing ? HT_FLAG_MISSING : 0;
+    if (reducer->broken != HT_BROKEN_NOT)
+        return HT_GRAD_MISSING;
+    if (has_grad)
+        return HT_GRAD_GIVEN;
+    return reducer->idle || param->unused || recording || reducer->options.find_unused_parameters
+               ? HT_GRAD_NONE
+               : HT_GRAD_MISSING;
 }
 
 static ht_status name_surprise(const ht_reducer_param *param)
 {
     const ht_reducer *reducer = param->reducer;
 
-    if (!reducer->begun)
+    if (reducer->pass == HT_PASS_NONE)
         return HT_FAIL(reducer->comm, HT_ERR_STATE,
                        "ht_nn_data_parallel: %s got a gradient before any forward pass of the "
                        "wrapper; was forward called on the module inside it, or in evaluation "
@@ -111,7 +112,7 @@ void ht__reducer_surprise(const ht_reducer_param *param)
 {
     ht_error_kept cause;
 
-    if (param->reducer->failure != HT_SUCCESS || param->reducer->broken)
+    if (param->reducer->failure != HT_SUCCESS || param->reducer->broken != HT_BROKEN_NOT)
         return;
     name_surprise(param);
     ht__error_set_aside(&cause);

@@ -104,7 +104,8 @@ void ht__reducer_watch(ht_reducer_param *param)
     param->tensor->meta->coming = on_its_way || param->due != NULL ? bring_gradient : NULL;
     param->tensor->meta->coming_user = param;
     guard(&param->guard, param->due != NULL, param->tensor, param, bring_parameter);
-    guard(&param->own, on_its_way && param->ready && own, grad, param, bring_all_of);
+    guard(&param->own, on_its_way && param->presence != HT_GRAD_AWAITED && own, grad, param,
+          bring_all_of);
     guard(&bucket->guard, on_its_way || bucket->due > 0, bucket->all, bucket, bring_bucket);
     for (int s = 0; s < HT_OPTIMIZER_STATES; s++)
         guard(&param->states[s], param->due != NULL,
@@ -151,9 +152,9 @@ bool ht__reducer_comes_in_parts(const ht_reducer_param *param)
     const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
 
     return bucket->state == HT_BUCKET_IN_FLIGHT && bucket->op != NULL && param->due != NULL &&
-           !ht__bucket_is_staged(bucket) && param->given && param->reducer->scale != 0 &&
-           ht__reducer_weighs(param) && param->tensor->meta->grad == param->view &&
-           ht__body_is_contiguous(param->tensor->body);
+           !ht__bucket_is_staged(bucket) && param->presence == HT_GRAD_GIVEN &&
+           param->reducer->scale != 0 && ht__reducer_weighs(param) &&
+           param->tensor->meta->grad == param->view && ht__body_is_contiguous(param->tensor->body);
 }
 
 static ht_status settle_part(ht_reducer_param *param, int64_t n)
@@ -282,7 +283,7 @@ static ht_status mark_all_due(ht_reducer *reducer, ht_reducer_optimizer *steppin
             status = refuse_gradient(reducer, stepping, i);
         else if (!ht__reducer_has_grad(param))
             continue;
-        else if (reducer->begun && !reducer->sync)
+        else if (reducer->pass == HT_PASS_LOCAL)
             status = refuse_unsent(reducer, param);
         else
             status = mark_due(param, stepping, i);
@@ -330,7 +331,7 @@ ht_status ht__reducer_step(ht_reducer *reducer, int optimizer)
 
     ht__reducer_close(reducer);
     status = ht__reducer_status(reducer);
-    if (status == HT_SUCCESS && reducer->broken)
+    if (status == HT_SUCCESS && reducer->broken != HT_BROKEN_NOT)
         status = refuse_broken(reducer, stepping->optimizer);
     if (status == HT_SUCCESS)
         status = settle_all(stepping); /* those of the step before, with its arguments */

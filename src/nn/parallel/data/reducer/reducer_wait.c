@@ -71,7 +71,7 @@ ht_status ht__reducer_judge(ht_reducer *reducer)
     const ht_bucket *last = &reducer->buckets[reducer->bucket_count - 1];
     ht_status status = HT_SUCCESS;
 
-    if (reducer->judged || reducer->passes == 0 || (reducer->open && ht__backward_running()))
+    if (reducer->pass != HT_PASS_SYNCED || (reducer->queued && ht__backward_running()))
         return HT_SUCCESS;
     ht__reducer_close(reducer);
     status = ht__reducer_post_all(reducer);
@@ -81,7 +81,8 @@ ht_status ht__reducer_judge(ht_reducer *reducer)
         status = ht__exchange_wait_part(reducer->exchange, last->op, last->count + 1, last->what);
     if (status == HT_SUCCESS && ht__bucket_misses(last, last->count))
         status = ht__reducer_name_missing(reducer);
-    reducer->judged = true;
+    else
+        reducer->pass = HT_PASS_JUDGED;
     return ht__reducer_fail(reducer, status);
 }
 
