@@ -120,7 +120,6 @@ known_circles='
 5 src/backends/cpu
 6 src/core/comm
 9 src/core/ops
-7 src/nn/parallel/data/reducer
 '
 
 files_form_no_new_circle() {

@@ -9,10 +9,12 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/reducer/reducer_apart.h \
 	src/nn/parallel/data/reducer/reducer_bucket.c \
 	src/nn/parallel/data/reducer/reducer_failure.c \
+	src/nn/parallel/data/reducer/reducer_guard.c \
 	src/nn/parallel/data/reducer/reducer_join.c \
 	src/nn/parallel/data/reducer/reducer_order.c \
 	src/nn/parallel/data/reducer/reducer_pass.c \
 	src/nn/parallel/data/reducer/reducer_post.c \
+	src/nn/parallel/data/reducer/reducer_ready.c \
 	src/nn/parallel/data/reducer/reducer_report.c \
 	src/nn/parallel/data/reducer/reducer_staging.c \
 	src/nn/parallel/data/reducer/reducer_unused.c \

@@ -120,6 +120,14 @@ typedef struct ht_pass_head {
     double buffers; /* active ranks that renew buffers instead: no gradients follow */
 } ht_pass_head;
 
+/* What guards call, each with the bytes that are wanted: it waits, and makes the updates due. */
+typedef struct ht_bringing {
+    void (*parameter)(void *param, int64_t begin, int64_t end, bool in_parts);
+    void (*all_of)(void *param, int64_t begin, int64_t end, bool in_parts);
+    void (*bucket)(void *bucket, int64_t begin, int64_t end, bool in_parts);
+    void (*gradient)(void *param);
+} ht_bringing;
+
 /* The last pass that this rank began. doc/data-parallelism.md has the transitions. */
 typedef enum ht_pass_state {
     HT_PASS_NONE,    /* there was none */
@@ -151,6 +159,7 @@ typedef struct ht_stop {
 struct ht_reducer {
     ht_comm *comm;                    /* retained */
     ht_exchange *exchange;            /* not owned */
+    const ht_bringing *bring;         /* not owned */
     ht_reducer_optimizer *optimizers; /* owned */
     int optimizer_count;              /* 0: the program updates */
     ht_data_parallel_options options;
@@ -224,21 +233,37 @@ ht_status ht__bucket_put_back(const ht_bucket *bucket);
 void ht__reducer_enlist(ht_reducer *reducer);
 void ht__reducer_delist(ht_reducer *reducer);
 ht_reducer *ht__reducer_turn(const ht_reducer *reducer);
+ht_reducer *ht__reducers_queued(void); /* the first; NULL: none */
+
+/* reducer_ready.c. Puts the gradient into its slot, or zeros, and sets the flag; complete does it
+ * for all parameters that wait for one. verdict: whether this rank misses any, in the last bucket.
+ */
+void ht__reducer_mark_ready(ht_reducer_param *param);
+void ht__reducer_complete(ht_reducer *reducer);
+void ht__reducer_set_verdict(const ht_bucket *bucket);
+void ht__bucket_set_flag(const ht_bucket *bucket, int flag, double value);
 
 /* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and all
  * of it is ready at once. Then each gradient becomes ready by its hook. Its parts: note_zeroing
  * finds out whether a gradient begins anew, take_over makes a share of an average that is kept;
- * open does the rest, where idle ranks are ready at once. */
+ * open does the rest, where idle ranks are ready at once. break: a pass of this rank failed, or
+ * (lossless) there is no loss to begin one with. */
 ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle);
 void ht__reducer_note_zeroing(ht_reducer_param *param);
 ht_status ht__reducer_take_over(ht_reducer_param *param);
 ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due);
+void ht__reducer_ready(ht_tensor *leaf, void *param);
+void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
+void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
 
 /* reducer_post.c. Starts what is ready of a pass whose turn it is: whether that was the last of it;
  * and of all passes in their turn. post_all: everything of this pass, and of those before it, which
  * have ended too. No bucket leaves before the head has come; scale makes a sum the average. */
 bool ht__reducer_post(ht_reducer *reducer);
 void ht__reducer_post_ready(const ht_reducer *reducer);
+void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
+void ht__reducer_progress(void *reducer);    /* never waits */
+bool ht__reducers_serve(void);               /* nor does this: in waits for something else */
 ht_status ht__reducer_post_all(ht_reducer *reducer);
 bool ht__reducer_has_head(ht_reducer *reducer);
 double ht__reducer_scale(const ht_reducer *reducer);
@@ -254,13 +279,9 @@ ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow);
 ht_status ht__reducer_announce_buffers(ht_reducer *reducer);
 void ht__reducer_forget(ht_reducer_param *param);
 
-void ht__reducer_ready(ht_tensor *leaf, void *param);
-void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
-void ht__reducer_progress(void *reducer);                          /* never waits */
-void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
+/* reducer_wait.c. For the average of a bucket; judge: before anything of a pass is used. */
 ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
-ht_status ht__reducer_judge(ht_reducer *reducer); /* before anything of a pass is used */
-void ht__reducer_set_verdict(const ht_bucket *bucket);
+ht_status ht__reducer_judge(ht_reducer *reducer);
 
 /* reducer_failure.c. Keeps the first failure, with its text; gives it again. */
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status);
@@ -277,10 +298,8 @@ void ht__reducer_expect(ht_reducer *reducer);
 ht_presence ht__reducer_presence(const ht_reducer_param *param, bool has_grad);
 void ht__reducer_surprise(const ht_reducer_param *param); /* a gradient nobody counted on */
 
-/* reducer_report.c. break: a pass of this rank failed, or (lossless) there is no loss to begin one
- * with. sent: all its sums have been started; look: starts the reports of those that have come and
+/* reducer_report.c. sent: all its sums have been started; look: starts the reports of those that have come and
  * miss something; never waits. name_missing makes the error of the reports. */
-void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
 void ht__reducer_sent(ht_reducer *reducer);
 void ht__reducer_unsent(ht_reducer *reducer);
 bool ht__reducers_look(void);
@@ -290,11 +309,14 @@ double ht__bucket_flag(const ht_bucket *bucket, int flag);
 bool ht__bucket_misses(const ht_bucket *bucket, int flag); /* on some rank */
 
 /* reducer_update.c */
+extern const ht_bringing ht__reducer_bringing;
 ht_status ht__reducer_step(ht_reducer *reducer, int optimizer);
 ht_status ht__reducer_settle(ht_reducer_param *param);          /* waits and updates this one */
 bool ht__reducer_comes_in_parts(const ht_reducer_param *param); /* its update may be made so */
 ht_status ht__reducer_drain(void *reducer);                     /* all of them */
-void ht__reducer_watch(ht_reducer_param *param);                /* sets or clears its guards */
+
+/* reducer_guard.c. watch: sets or clears the guards of a parameter, by its state. */
+void ht__reducer_watch(ht_reducer_param *param);
 void ht__reducer_unwatch(ht_reducer_param *param);
 
 /* Whether the pass that runs, or ran last, is one that averages gradients. */

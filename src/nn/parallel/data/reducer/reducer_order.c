@@ -7,7 +7,7 @@
  *
  * A rank that waits for something else (a barrier, a value to print) serves the queue meanwhile.
  * Otherwise it might wait for a rank that waits for an operation that this rank has not started. */
-#include "nn/parallel/data/reducer/comm_hook.h"
+#include "nn/parallel/data/reducer/reducer.h"
 
 static ht_reducer *first; /* in the queue */
 
@@ -20,24 +20,10 @@ static ht_reducer **place_of(const ht_reducer *reducer)
     return at;
 }
 
-static bool serve(void)
-{
-    bool moved = ht__exchange_progress_all();
-
-    for (ht_reducer *reducer = first, *next; reducer != NULL; reducer = next) {
-        next = reducer->next_queued;
-        if (ht__reducer_turn(reducer) == reducer)
-            moved |= ht__reducer_post(reducer);
-    }
-    moved |= ht__hooks_progress();
-    return moved | ht__reducers_look();
-}
-
 void ht__reducer_enlist(ht_reducer *reducer)
 {
     ht_reducer **end = place_of(NULL);
 
-    ht__wait_set_serve(serve);
     *end = reducer;
     reducer->next_queued = NULL;
     reducer->queued = true;
@@ -49,6 +35,11 @@ void ht__reducer_delist(ht_reducer *reducer)
         return;
     *place_of(reducer) = reducer->next_queued;
     reducer->queued = false;
+}
+
+ht_reducer *ht__reducers_queued(void)
+{
+    return first;
 }
 
 ht_reducer *ht__reducer_turn(const ht_reducer *reducer)

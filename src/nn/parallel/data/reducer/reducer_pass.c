@@ -9,17 +9,6 @@
 #include "core/timeline/timeline.h"
 #include "ht/arithmetics.h"
 
-/* By what each says in its bucket; it is not read while the gradient is awaited. */
-static const double flags[] = {[HT_GRAD_GIVEN] = HT_FLAG_USED, [HT_GRAD_MISSING] = HT_FLAG_MISSING};
-
-static void set_flag(const ht_bucket *bucket, int flag, double value)
-{
-    if (bucket->dtype == HT_FLOAT64)
-        ((double *)(void *)bucket->flags)[flag] = value;
-    else
-        ((float *)(void *)bucket->flags)[flag] = (float)value;
-}
-
 /* A gradient that holds an average gets more added: it becomes this rank's share of that average,
  * so that the sum over the ranks, divided as this pass will be, gives it again. */
 static ht_status make_share(ht_reducer_param *param)
@@ -57,66 +46,6 @@ ht_status ht__reducer_take_over(ht_reducer_param *param)
     return param->global ? make_share(param) : HT_SUCCESS;
 }
 
-/* The gradient into its slot; where it is to stay as a view, the tensor's gradient becomes the
- * slot itself, and the next pass accumulates right into it. */
-static ht_status collect(ht_reducer_param *param)
-{
-    ht_grad_meta *meta = param->tensor->meta;
-    ht_scope *scope;
-    ht_status status;
-
-    if (meta->grad == param->view)
-        return HT_SUCCESS;
-    scope = ht_scope_open();
-    status = ht_copy_(param->inside, meta->grad);
-    ht_scope_close(scope);
-    if (status != HT_SUCCESS || !param->reducer->options.gradient_as_bucket_view)
-        return status;
-    ht_retain(param->view);
-    ht_release(meta->grad);
-    meta->grad = param->view;
-    return HT_SUCCESS;
-}
-
-/* No gradient on this rank: zeros stand in its slot. Other ranks may have one, and the average will
- * be there. */
-static ht_status contribute_nothing(ht_reducer_param *param)
-{
-    ht_grad_meta *meta = param->tensor->meta;
-
-    ht_status status = ht__fill_local("ht_nn_data_parallel", param->inside->body, HT_NUM(0));
-
-    if (status != HT_SUCCESS)
-        return status;
-    if (meta->grad == NULL)
-        meta->grad = param->reducer->options.gradient_as_bucket_view
-                         ? ht_retain(param->view)
-                         : ht_retain(ht_copy(param->inside));
-    meta->overwrite = false;
-    return meta->grad != NULL ? HT_SUCCESS : ht_error_get(NULL);
-}
-
-static void mark_ready(ht_reducer_param *param)
-{
-    ht_reducer *reducer = param->reducer;
-    ht_bucket *bucket = &reducer->buckets[param->bucket];
-    bool has_grad = ht__reducer_has_grad(param);
-    ht_status status;
-
-    param->presence = HT_GRAD_GIVEN;
-    if (bucket->op == NULL) { /* else it has left, ahead of the gradient */
-        param->presence = ht__reducer_presence(param, has_grad);
-        set_flag(bucket, param->flag, flags[param->presence]);
-    }
-    status = has_grad ? collect(param) : contribute_nothing(param);
-    if (status != HT_SUCCESS)
-        ht__reducer_fail(reducer, status);
-    param->grad = param->tensor->meta->grad;
-    if (param->grad != param->view)
-        ht__reducer_watch(param);
-    bucket->missing--;
-}
-
 void ht__reducer_ready(ht_tensor *leaf, void *user)
 {
     ht_reducer_param *param = user;
@@ -129,7 +58,7 @@ void ht__reducer_ready(ht_tensor *leaf, void *user)
         ht__reducer_surprise(param);
         return;
     }
-    mark_ready(param);
+    ht__reducer_mark_ready(param);
     param->fired |= !reducer->recorded;
     if (reducer->passes == 1 && reducer->seen_count >= 0)
         reducer->seen[reducer->seen_count++] = (int)(param - reducer->params);
@@ -155,7 +84,7 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     int span = ht__span_begin(HT_SPAN_MOVING, bucket->what, "a part");
 
     if (bucket->op == NULL) {
-        set_flag(bucket, param->flag, HT_FLAG_USED);
+        ht__bucket_set_flag(bucket, param->flag, HT_FLAG_USED);
         ht__reducer_set_verdict(bucket);
         bucket->posted_at = ht__timeline_is_on() ? ht__timeline_now() : 0;
         bucket->op = ht__exchange_open(reducer->exchange, bucket->flags, bucket->elements,
@@ -167,33 +96,6 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
     ht__span_end(span);
 }
 
-void ht__reducer_set_verdict(const ht_bucket *bucket)
-{
-    const ht_reducer *reducer = bucket->reducer;
-    bool misses = reducer->broken != HT_BROKEN_NOT;
-
-    if (bucket != &reducer->buckets[reducer->bucket_count - 1])
-        return;
-    for (int i = 0; i < reducer->count; i++)
-        misses |= reducer->params[i].presence == HT_GRAD_MISSING;
-    set_flag(bucket, bucket->count, misses ? HT_FLAG_MISSING : 0);
-}
-
-void ht__reducer_close(ht_reducer *reducer)
-{
-    ht_scope *scope;
-
-    if (!reducer->queued)
-        return;
-    scope = ht_scope_open();
-    for (int i = 0; i < reducer->count; i++) {
-        if (reducer->params[i].presence == HT_GRAD_AWAITED)
-            mark_ready(&reducer->params[i]);
-    }
-    ht_scope_close(scope);
-    ht__reducer_post_ready(reducer);
-}
-
 /* Parameters that this rank's graph does not reach need not be waited for. */
 static void make_unused_ready(ht_reducer *reducer)
 {
@@ -201,7 +103,7 @@ static void make_unused_ready(ht_reducer *reducer)
 
     for (int i = 0; i < reducer->count; i++) {
         if (reducer->params[i].unused)
-            mark_ready(&reducer->params[i]);
+            ht__reducer_mark_ready(&reducer->params[i]);
     }
     ht_scope_close(scope);
 }
@@ -292,4 +194,19 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
         head_due = false;
     }
     return status == HT_SUCCESS ? ht__reducer_open(reducer, idle, head_due) : status;
+}
+
+/* A pass of this rank that nobody can complete: its flags tell the others, at once, for what the
+ * program does after the error may never bring it back to this pass. */
+void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause)
+{
+    bool broken = lossless;
+
+    for (int i = 0; reducer->queued && !lossless && i < reducer->count; i++)
+        broken |= reducer->params[i].presence == HT_GRAD_AWAITED;
+    if (!broken)
+        return;
+    ht__reducer_set_broken(reducer, lossless ? HT_BROKEN_NO_LOSS : HT_BROKEN_MIDDLE, cause);
+    if (!lossless) /* else the pass is yet to begin */
+        ht__reducer_close(reducer);
 }

@@ -239,6 +239,27 @@ void ht__reducer_post_ready(const ht_reducer *reducer)
     while (turn != NULL && ht__reducer_post(turn));
 }
 
+bool ht__reducers_serve(void)
+{
+    bool moved = ht__exchange_progress_all();
+
+    for (ht_reducer *reducer = ht__reducers_queued(), *next; reducer != NULL; reducer = next) {
+        next = reducer->next_queued;
+        if (ht__reducer_turn(reducer) == reducer)
+            moved |= ht__reducer_post(reducer);
+    }
+    moved |= ht__hooks_progress();
+    return moved | ht__reducers_look();
+}
+
+void ht__reducer_close(ht_reducer *reducer)
+{
+    if (!reducer->queued)
+        return;
+    ht__reducer_complete(reducer);
+    ht__reducer_post_ready(reducer);
+}
+
 static bool head_came(void *user, bool *moved)
 {
     ht_reducer *reducer = user;

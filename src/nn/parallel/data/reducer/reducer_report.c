@@ -103,21 +103,6 @@ static void describe(const ht_reducer *reducer, char *text, size_t room)
     }
 }
 
-/* A pass of this rank that nobody can complete: its flags tell the others, at once, for what the
- * program does after the error may never bring it back to this pass. */
-void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause)
-{
-    bool broken = lossless;
-
-    for (int i = 0; reducer->queued && !lossless && i < reducer->count; i++)
-        broken |= reducer->params[i].presence == HT_GRAD_AWAITED;
-    if (!broken)
-        return;
-    ht__reducer_set_broken(reducer, lossless ? HT_BROKEN_NO_LOSS : HT_BROKEN_MIDDLE, cause);
-    if (!lossless) /* else the pass is yet to begin */
-        ht__reducer_close(reducer);
-}
-
 /* All rows; each rank fills its own, and the sum is all of them. */
 static void start_report(ht_reducer *reducer)
 {
@@ -266,7 +251,6 @@ ht_status ht__reducer_name_missing(ht_reducer *reducer)
     ht_status status, code;
     bool broken;
 
-    ht__reducer_close(reducer);
     reducer->pass = HT_PASS_MISSING;
     status = ht__exchange_wait_for(reducer->reports, report_is_there, reducer,
                                    "naming parameters without a gradient");

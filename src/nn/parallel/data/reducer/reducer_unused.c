@@ -20,7 +20,7 @@ static void meet_leaf(const ht_grad_meta *leaf, void *user)
     for (int i = 0; i < leaf->hook_count; i++) {
         ht_reducer_param *param = leaf->hooks[i].user;
 
-        if (leaf->hooks[i].ready == ht__reducer_ready && param->reducer == walking->reducer)
+        if (leaf->hooks[i].moving == ht__reducer_moving && param->reducer == walking->reducer)
             param->reached = walking->walk;
     }
 }

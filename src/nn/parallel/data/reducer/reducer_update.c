@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Updates: at once, or when a parameter's turn comes. While a gradient's average is on the way, or
- * its update is due, guards protect all memory that the update will change. So every access to it,
- * by any handle, waits for the update. */
+ * Updates: at once, or when a parameter's turn comes: when a guard (reducer_guard.c) meets an access
+ * to memory that the update will change. */
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/reducer/reducer.h"
 
@@ -69,48 +68,6 @@ static void bring_bucket(void *user, int64_t begin, int64_t end, bool in_parts)
             break;
         ht__reducer_settle(param);
     }
-}
-
-static void guard(ht_guard *guard, bool on, const ht_tensor *x, void *user,
-                  void (*bring)(void *, int64_t, int64_t, bool))
-{
-    ht__guard_clear(guard);
-    if (!on || x == NULL)
-        return;
-    guard->bring = bring;
-    guard->user = user;
-    ht__guard_set(guard, x->body);
-}
-
-void ht__reducer_unwatch(ht_reducer_param *param)
-{
-    param->tensor->meta->coming = NULL;
-    ht__guard_clear(&param->guard);
-    ht__guard_clear(&param->own);
-    for (int s = 0; s < HT_OPTIMIZER_STATES; s++)
-        ht__guard_clear(&param->states[s]);
-}
-
-/* The gradient waits like the parameter, and so does the optimizer's state: a program may have
- * their handles, or views of them, from an earlier step. */
-void ht__reducer_watch(ht_reducer_param *param)
-{
-    ht_bucket *bucket = &param->reducer->buckets[param->bucket];
-    bool on_its_way = bucket->state == HT_BUCKET_ACCUMULATING ||
-                      bucket->state == HT_BUCKET_IN_FLIGHT;
-    ht_tensor *grad = param->tensor->meta->grad;
-    bool own = grad == param->grad && grad != param->view;
-
-    param->tensor->meta->coming = on_its_way || param->due != NULL ? bring_gradient : NULL;
-    param->tensor->meta->coming_user = param;
-    guard(&param->guard, param->due != NULL, param->tensor, param, bring_parameter);
-    guard(&param->own, on_its_way && param->presence != HT_GRAD_AWAITED && own, grad, param,
-          bring_all_of);
-    guard(&bucket->guard, on_its_way || bucket->due > 0, bucket->all, bucket, bring_bucket);
-    for (int s = 0; s < HT_OPTIMIZER_STATES; s++)
-        guard(&param->states[s], param->due != NULL,
-              param->due != NULL ? param->due->optimizer->entries[param->entry].state[s] : NULL,
-              param, bring_all_of);
 }
 
 /* Elements begin ... end - 1. */
@@ -192,6 +149,9 @@ ht_status ht__reducer_settle(ht_reducer_param *param)
     status = ht__reducer_wait(reducer, param->bucket);
     return status == HT_SUCCESS ? apply(param) : status;
 }
+
+const ht_bringing ht__reducer_bringing = {bring_parameter, bring_all_of, bring_bucket,
+                                          bring_gradient};
 
 ht_status ht__reducer_drain(void *user)
 {

@@ -32,8 +32,10 @@ static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
     for (int i = bucket->first; i < bucket->first + bucket->count && status == HT_SUCCESS; i++) {
         ht_reducer_param *param = &reducer->params[reducer->order[i]];
 
-        if (ht__bucket_misses(bucket, param->flag))
+        if (ht__bucket_misses(bucket, param->flag)) {
+            ht__reducer_close(reducer);
             return ht__reducer_fail(reducer, ht__reducer_name_missing(reducer));
+        }
         param->global = ht__bucket_flag(bucket, param->flag) != 0 && ht__reducer_weighs(param);
         param->averaged = true;
         param->total = param->divisor;
