@@ -11,6 +11,9 @@
 
 const ht_backend *ht__backend_cpu(void); /* the functions, and the kernels */
 const ht_kernel_table *ht__cpu_kernels(void);
+
+/* simd.c: the kernels that are compiled for each level; nn's are added. */
+ht_kernel_table *ht__cpu_level_kernels(void);
 ht_kernel_fn *ht__cpu_kernel(ht_kernel kernel, ht_dtype dtype); /* NULL: there is none */
 const char *ht__cpu_simd_level(void); /* "baseline", "avx2" or "avx512": what the kernels use */
 

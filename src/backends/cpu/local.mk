@@ -31,7 +31,8 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/reduce/plan.h \
 	src/backends/cpu/row_walk.h \
 	src/backends/cpu/scratch.c \
-	src/backends/cpu/scratch.h
+	src/backends/cpu/scratch.h \
+	src/backends/cpu/simd.c
 
 if HT_HAVE_FFTW
 libht_objects_la_SOURCES += \

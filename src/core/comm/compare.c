@@ -38,8 +38,8 @@ struct record {
 /* In the order in which they are compared. */
 enum field { OPERATION, TENSORS, ROOT, REDUCTION, DTYPE, WIRE, COUNT, COUNTS, NO_FIELD };
 
-struct comparison {
-    struct comparison *next;
+struct ht_comparison {
+    ht_comparison *next;
     ht_comm *comm; /* retained */
     int on;        /* which records of it */
     MPI_Request request;
@@ -50,7 +50,7 @@ bool ht__compare_on;
 const ht_note_calls *ht__notes;
 
 /* Those of operations that do not wait, in the order in which they were posted. */
-static struct comparison *first_posted, **last_posted = &first_posted;
+static ht_comparison *first_posted, **last_posted = &first_posted;
 
 void ht__compare_start(MPI_Comm world)
 {
@@ -139,7 +139,7 @@ static const char *value_of(const struct record *record, enum field field, char 
 }
 
 /* Every rank makes the same message, so that it is printed once. */
-static _Noreturn void end_job(const struct comparison *it, int differing, enum field field)
+static _Noreturn void end_job(const ht_comparison *it, int differing, enum field field)
 {
     static const char *const names[] = {[TENSORS] = "the number of tensors made",
                                         [ROOT] = "the root",
@@ -172,7 +172,7 @@ static _Noreturn void end_job(const struct comparison *it, int differing, enum f
     ht__abort(HT_ERR_COMM, text);
 }
 
-static bool all_have_notes(const struct comparison *it)
+static bool all_have_notes(const ht_comparison *it)
 {
     bool all = true;
 
@@ -182,7 +182,7 @@ static bool all_have_notes(const struct comparison *it)
 }
 
 /* `fewer`: that a rank has made fewer is a difference too. */
-static void tensors_differ(const struct comparison *it, bool fewer)
+static void tensors_differ(const ht_comparison *it, bool fewer)
 {
     int *ranks = ht__alloc(sizeof *ranks * (size_t)it->comm->size);
 
@@ -192,7 +192,7 @@ static void tensors_differ(const struct comparison *it, bool fewer)
     ht__free(ranks);
 }
 
-static void compare(const struct comparison *it)
+static void compare(const ht_comparison *it)
 {
     enum field first = NO_FIELD;
     int rank = 0;
@@ -212,9 +212,9 @@ static void compare(const struct comparison *it)
         end_job(it, rank, first);
 }
 
-static struct comparison *post(ht_comm *comm, const ht_call *call)
+static ht_comparison *post(ht_comm *comm, const ht_call *call)
 {
-    struct comparison *it = ht__alloc(sizeof *it + sizeof *it->all * (size_t)comm->size);
+    ht_comparison *it = ht__alloc(sizeof *it + sizeof *it->all * (size_t)comm->size);
 
     it->comm = ht_retain(comm);
     it->on = call->on;
@@ -227,37 +227,39 @@ static struct comparison *post(ht_comm *comm, const ht_call *call)
     return it;
 }
 
-static void drop(struct comparison *it)
+static void drop(ht_comparison *it)
 {
     ht_release(it->comm);
     ht__free(it);
 }
 
-void ht__compare_call(ht_comm *comm, const ht_call *call)
+ht_comparison *ht__compare_post(ht_comm *comm, const ht_call *call, MPI_Request **request)
 {
-    struct comparison *it;
+    ht_comparison *it = post(comm, call);
 
-    if (comm->size == 1)
-        return;
-    it = post(comm, call);
-    if (call->later) {
-        *last_posted = it;
-        last_posted = &it->next;
-        return;
-    }
-    if (ht__wait_mpi(comm, 1, &it->request, call->what) == HT_SUCCESS) {
-        ht__compare_posted(); /* what came before it */
+    *request = &it->request;
+    if (!call->later)
+        return it;
+    *last_posted = it;
+    last_posted = &it->next;
+    return NULL;
+}
+
+void ht__compare_finish(ht_comparison *it, bool came)
+{
+    if (came) {
+        ht__compare_posted(); /* those before it */
         compare(it);
     }
-    if (call->on == HT_PURPOSE_CALLS)
-        ht__notes->clear(comm);
+    if (it->on == HT_PURPOSE_CALLS)
+        ht__notes->clear(it->comm);
     drop(it);
 }
 
 /* Records may come in another order than they were sent; the first difference is the cause. */
-static bool is_next(const struct comparison *it)
+static bool is_next(const ht_comparison *it)
 {
-    const struct comparison *other = first_posted;
+    const ht_comparison *other = first_posted;
 
     while (other != it && (other->comm != it->comm || other->on != it->on))
         other = other->next;
@@ -266,10 +268,10 @@ static bool is_next(const struct comparison *it)
 
 bool ht__compare_posted(void)
 {
-    struct comparison **at = &first_posted;
+    ht_comparison **at = &first_posted;
 
     while (*at != NULL) {
-        struct comparison *it = *at;
+        ht_comparison *it = *at;
         int done = 0;
 
         ht__mpi_test(1, &it->request, &done);
@@ -285,22 +287,10 @@ bool ht__compare_posted(void)
     return first_posted == NULL;
 }
 
-static ht_poll all_compared(void *unused)
-{
-    (void)unused;
-    return ht__compare_posted() ? HT_POLL_DONE : HT_POLL_IDLE;
-}
-
 void ht__compare_settle(void)
 {
     enum { PATIENCE = 1000 };
 
     for (int ms = 0; ms < PATIENCE && !ht__compare_posted(); ms++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-void ht__compare_end(ht_comm *world)
-{
-    ht__wait_until(world, all_compared, NULL, "ht_finalize");
-    ht__compare_on = false;
 }

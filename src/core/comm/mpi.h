@@ -87,7 +87,10 @@ void ht__watch_meet(ht_comm *world, const char *what); /* a barrier that no othe
 void ht__watch_stop(void);                             /* its thread alone; not collective */
 void ht__watch_end(void);
 
-const char *ht__watch_waits_in(void); /* what this rank waits in; NULL: nothing */
+/* comm/watch.c: the call that cannot be polled and that this rank is in, and a number that changes
+ * with each; the operation that it waits in, polled or not. NULL: none. */
+const char *ht__watch_guarded(unsigned *number);
+const char *ht__watch_waits_in(void);
 
 /* Asks the ranks that are marked and writes "; rank 1 ..." for each; NULL: asks all others and
  * writes those that do not answer. Nothing where no thread could ask. */
@@ -104,10 +107,15 @@ void ht__ask_describe(char *text, size_t room, const bool *whom);
  * and is the one to speak. */
 bool ht__ask_who_waits_elsewhere(const char *what, char *text, size_t room);
 
-/* ---- HT_DEBUG_COLLECTIVE (comm/compare.c; what all use of it is in comm.h) ------------------- */
+/* ---- HT_DEBUG_COLLECTIVE (comm/compare.c, compare_call.c; what all use of it is in comm.h) ------------------- */
 void ht__compare_start(MPI_Comm world); /* collective */
-bool ht__compare_posted(void);          /* whether all that was posted is compared */
-void ht__compare_settle(void);          /* before an error of MPI that it may explain */
+/* Sends this rank's record of a call; finish compares it when all have come (came: false: a rank did
+ * not). NULL: the call does not wait, and a later wait compares it. */
+typedef struct ht_comparison ht_comparison;
+ht_comparison *ht__compare_post(ht_comm *comm, const ht_call *call, MPI_Request **request);
+void ht__compare_finish(ht_comparison *it, bool came);
+bool ht__compare_posted(void); /* whether all that was posted is compared */
+void ht__compare_settle(void); /* before an error of MPI that it may explain */
 void ht__compare_end(ht_comm *world);
 
 /* ---- its notes of tensors, which are made above (tensor/notes.c) ----------------------------- */

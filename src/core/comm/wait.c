@@ -23,43 +23,15 @@ static const struct manner {
 static const double pause_least = 20e-6;
 
 static const struct manner *manner = &own_core;
-static double timeout = 600;
 
 atomic_int ht__held_back;
 void (*ht__post_held_back)(void);
 
 static _Thread_local ht_serve_fn *serve;
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-double ht__clock_elapsed(struct ht_clock *clock, double most)
-{
-    double time = now(), tick = clock->last > 0 ? time - clock->last : 0;
-
-    clock->last = time;
-    clock->elapsed += tick < most ? tick : most;
-    return clock->elapsed;
-}
-
 void ht__wait_set_serve(ht_serve_fn *new_serve)
 {
     serve = new_serve;
-}
-
-void ht__wait_read_timeout(void)
-{
-    ht__env_number(HT_ENV_HT_TIMEOUT, &timeout);
-}
-
-double ht__wait_timeout(void)
-{
-    return timeout;
 }
 
 void ht__wait_start(bool oversubscribed)
@@ -94,7 +66,8 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
         return HT_SUCCESS;
     }
 
-    struct ht_clock clock = {.last = now()};
+    const double timeout = ht__wait_timeout();
+    struct ht_clock clock = {0};
     double eager = manner->eager;
 
     while ((answer = poll(state)) != HT_POLL_DONE) {

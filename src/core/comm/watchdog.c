@@ -17,39 +17,11 @@
 
 enum { PERIOD = 250 /* ms */, NOTICE = 10 /* s */ };
 
-struct ht_watch ht__watch;
-
-/* What the thread guards: the program's thread is inside a call that cannot be polled. */
-static _Atomic(const char *) guarded;
-static atomic_uint guards; /* begun so far, to tell two of the same name apart */
-
 static bool stopping; /* under the lock, and so is all of comm/watchdog_ask.c */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t stop = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static atomic_bool running;
-
-const char *ht__watch_guard(const char *what)
-{
-    const char *outer = atomic_load_explicit(&guarded, memory_order_relaxed);
-
-    atomic_fetch_add_explicit(&guards, 1, memory_order_relaxed);
-    atomic_store_explicit(&guarded, outer != NULL ? outer : what, memory_order_relaxed);
-    return outer;
-}
-
-void ht__watch_unguard(const char *outer)
-{
-    atomic_fetch_add_explicit(&guards, 1, memory_order_relaxed);
-    atomic_store_explicit(&guarded, outer, memory_order_relaxed);
-}
-
-const char *ht__watch_waits_in(void)
-{
-    const char *what = atomic_load(&ht__watch.what);
-
-    return what != NULL ? what : atomic_load(&guarded);
-}
 
 void ht__watch_describe(char *text, size_t room, const bool *whom)
 {
@@ -65,8 +37,8 @@ void ht__watch_describe(char *text, size_t room, const bool *whom)
  * as itself however long it took, so that a suspended job does not time out. */
 static void guard_deadline(unsigned *last, double *waited)
 {
-    const char *what = atomic_load(&guarded);
-    unsigned now = atomic_load(&guards);
+    unsigned now;
+    const char *what = ht__watch_guarded(&now);
     char text[512];
 
     if (what == NULL || now != *last) {

@@ -57,7 +57,6 @@ ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
     reducer->options = *options;
     reducer->loss_scale = 1;
     reducer->bring = &ht__reducer_bringing;
-    ht__wait_set_serve(ht__reducers_serve);
     reducer->exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
     reducer->reports = ht__exchange_get(comm, HT_PURPOSE_REPORT);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_param, reducer);

@@ -260,10 +260,10 @@ void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *
  * and of all passes in their turn. post_all: everything of this pass, and of those before it, which
  * have ended too. No bucket leaves before the head has come; scale makes a sum the average. */
 bool ht__reducer_post(ht_reducer *reducer);
+void ht__reducer_queue(ht_reducer *reducer); /* waits for something else post it, too */
 void ht__reducer_post_ready(const ht_reducer *reducer);
 void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
 void ht__reducer_progress(void *reducer);    /* never waits */
-bool ht__reducers_serve(void);               /* nor does this: in waits for something else */
 ht_status ht__reducer_post_all(ht_reducer *reducer);
 bool ht__reducer_has_head(ht_reducer *reducer);
 double ht__reducer_scale(const ht_reducer *reducer);

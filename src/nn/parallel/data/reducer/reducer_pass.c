@@ -141,7 +141,7 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
         reducer->params[i].presence = HT_GRAD_AWAITED;
         ht__reducer_watch(&reducer->params[i]);
     }
-    ht__reducer_enlist(reducer);
+    ht__reducer_queue(reducer);
     ht__reducer_post_ready(reducer);
     ht__reducer_expect(reducer);
     make_unused_ready(reducer);

@@ -239,7 +239,7 @@ void ht__reducer_post_ready(const ht_reducer *reducer)
     while (turn != NULL && ht__reducer_post(turn));
 }
 
-bool ht__reducers_serve(void)
+static bool serve(void)
 {
     bool moved = ht__exchange_progress_all();
 
@@ -250,6 +250,12 @@ bool ht__reducers_serve(void)
     }
     moved |= ht__hooks_progress();
     return moved | ht__reducers_look();
+}
+
+void ht__reducer_queue(ht_reducer *reducer)
+{
+    ht__wait_set_serve(serve);
+    ht__reducer_enlist(reducer);
 }
 
 void ht__reducer_close(ht_reducer *reducer)
@@ -318,7 +324,7 @@ ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const c
     reducer->head = *head;
     reducer->head_due = true;
     reducer->posted = reducer->bucket_count; /* there are no buckets after it */
-    ht__reducer_enlist(reducer);
+    ht__reducer_queue(reducer);
     /* Starting those before it may have started this one, and it is out of the queue then. */
     while (reducer->queued && ht__reducer_turn(reducer) != reducer && status == HT_SUCCESS)
         status = ht__reducer_post_all(ht__reducer_turn(reducer));
