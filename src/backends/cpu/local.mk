@@ -43,6 +43,8 @@ if HT_HAVE_ONEDNN
 libht_objects_la_SOURCES += \
 	src/backends/cpu/nn/onednn.c \
 	src/backends/cpu/nn/onednn.h \
+	src/backends/cpu/nn/onednn_plan.c \
+	src/backends/cpu/nn/onednn_plan.h \
 	src/backends/cpu/nn/onednn_version.h
 endif
 
@@ -68,6 +70,7 @@ EXTRA_DIST += \
 	src/backends/cpu/index/add.inc.c \
 	src/backends/cpu/index/move.inc.c \
 	src/backends/cpu/linalg/lapack.inc.c \
+	src/backends/cpu/linalg/lapack_qr.inc.c \
 	src/backends/cpu/linalg/products.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \

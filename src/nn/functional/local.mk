@@ -2,8 +2,6 @@
 libht_objects_la_SOURCES += \
 	src/nn/functional/activation.c \
 	src/nn/functional/activations.h \
-	src/nn/functional/batch_norm.c \
-	src/nn/functional/batch_norm.h \
 	src/nn/functional/binary_loss.c \
 	src/nn/functional/class_loss.c \
 	src/nn/functional/class_margin_loss.c \

@@ -4,7 +4,7 @@
 #ifndef HT_NN_LAYERS_BATCH_NORM_H
 #define HT_NN_LAYERS_BATCH_NORM_H
 
-#include "nn/functional/batch_norm.h"
+#include "nn/functional/norm/batch_norm.h"
 #include "nn/module/init.h"
 
 typedef struct ht_batch_norm_layer {

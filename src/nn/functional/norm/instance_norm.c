@@ -6,7 +6,7 @@
 #include "ht/autograd.h"
 #include "ht/normalisation.h"
 #include "ht/statistics.h"
-#include "nn/functional/batch_norm.h"
+#include "nn/functional/norm/batch_norm.h"
 #include "nn/functional/norm/row_norm.h"
 
 enum { X, MEAN, VAR, WEIGHT, BIAS, OPERANDS };

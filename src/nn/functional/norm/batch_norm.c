@@ -2,17 +2,14 @@
  *
  * Batch normalisation: y = (x - mean) / sqrt(var + eps) weight + bias, by channel (axis 1).
  *
- * Statistics are over the batches of all ranks of a communicator. Each rank holds n values per
- * channel; (n, mean, M2) of all ranks travel in one message of 2 C + 1 doubles, and are merged in
- * the order of the ranks: all have the same bits, and a rank with an empty batch takes part.
- * Backward sends 2 C + 1 doubles, 0, s1 = sum dy and s2 = sum dy (x - mean), and
+ * Statistics are over the batches of all ranks of a communicator (ranks.h). Backward sums
+ * s1 = sum dy and s2 = sum dy (x - mean) over them, and
  *     dx = weight / sqrt(var + eps) (dy - s1 / N - (x - mean) s2 / (N (var + eps))).
- * The gradients of weight and bias are this rank's share: a reducer adds them up.
- *
- * A rank that an error keeps from its part sends -1 ahead of nothing, and all get an error. */
+ * The gradients of weight and bias are this rank's share: a reducer adds them up. */
 #include "core/autograd/autograd.h"
 #include "core/ops/ops.h"
-#include "nn/functional/batch_norm.h"
+#include "nn/functional/norm/batch_norm.h"
+#include "nn/functional/norm/ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,79 +70,12 @@ static ht_tensor *result_like(const char *what, const ht_tensor *x)
     return ht__batch_result_channels_last(what, x, body->dtype, body->shape);
 }
 
-/* Rows of `length` from all ranks, the first number of each being negative where there is an error.
- * `what` stays, as ht__name has it. */
-static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length, double *all)
-{
-    if (ht__comm_allgather_f64(comm, mine, (int)length, all, what) != HT_SUCCESS)
-        return false;
-    for (int r = 0; r < comm->size; r++) {
-        if (all[r * length] >= 0)
-            continue;
-        if (mine[0] >= 0) /* else it has an error of its own */
-            HT_FAIL(comm, HT_ERR_STATE, "%s: rank %d takes no part, because of an error there",
-                    what, r);
-        return false;
-    }
-    return true;
-}
-
-static void send_error(const char *what, ht_comm *comm, int64_t length)
-{
-    double *mine = ht__alloc((size_t)(length * (comm->size + 1)) * sizeof *mine);
-
-    mine[0] = -1;
-    gather(what, comm, mine, length, mine + length);
-    ht__free(mine);
-}
-
-/* Chan's formula, rank after rank; the rows of `all` are (n, mean[C], m2[C]). */
-static double merge(int ranks, int64_t channels, const double *all, double *mean, double *m2)
-{
-    const int64_t row = 2 * channels + 1;
-    double count = 0;
-
-    memset(mean, 0, (size_t)channels * sizeof *mean);
-    memset(m2, 0, (size_t)channels * sizeof *m2);
-    for (int r = 0; r < ranks; r++, all += row) {
-        const double n = all[0], total = count + n;
-
-        for (int64_t c = 0; n > 0 && c < channels; c++) {
-            const double delta = all[1 + c] - mean[c];
-
-            mean[c] += delta * (n / total);
-            m2[c] += all[1 + channels + c] + delta * delta * (count * n / total);
-        }
-        count = total;
-    }
-    return count;
-}
-
 /* (rows, C) numbers of float64 in the memory of x's device, which every rank holds. Scoped. */
 static ht_tensor *new_channels(const ht_tensor *x, int64_t rows)
 {
     const int64_t shape[2] = {rows, x->body->shape[1]};
 
     return ht_empty_ext(2, shape, HT_FLOAT64, HT_NONE, x->body->storage->device, HT_COMM_SELF);
-}
-
-/* moments <- those of all ranks; the number of values per channel, negative after an error. */
-static double merge_moments(ht_tensor *moments, double count, const ht_batch_norm_job *job)
-{
-    const int64_t channels = moments->body->shape[1], row = 2 * channels + 1;
-    const int ranks = job->comm->size;
-    double *mine = ht__alloc((size_t)(row * (ranks + 1)) * sizeof *mine), *all = mine + row;
-    double total = -1;
-
-    mine[0] = count;
-    if (ht__get_local(job->what, moments->body, mine + 1) == HT_SUCCESS &&
-        gather(job->what, job->comm, mine, row, all)) {
-        total = merge(ranks, channels, all, mine, mine + channels);
-        if (ht__set_local(job->what, moments->body, mine) != HT_SUCCESS)
-            total = -1;
-    }
-    ht__free(mine);
-    return total;
 }
 
 /* Moments over the batches of all ranks, and the number of values per channel; negative after an
@@ -161,7 +91,7 @@ static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_bat
     if (HT_RUN(x, HT_KERNEL_NORM_MOMENTS, &run, job->what) != HT_SUCCESS)
         return -1;
     if (job->comm->size > 1)
-        count = merge_moments(moments, count, job);
+        count = ht__norm_merge_moments(job->what, job->comm, moments, count);
     if (count != 1)
         return count;
     HT_FAIL(job->comm, HT_ERR_ARGUMENT,
@@ -169,39 +99,12 @@ static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_bat
     return -1;
 }
 
-/* sums <- those of all ranks, added in their order. */
-static bool sum_over_ranks(const struct kept *kept, ht_tensor *sums)
-{
-    const int64_t count = 2 * kept->channels, row = count + 1;
-    const int ranks = kept->comm->size;
-    double *mine, *all;
-    bool done;
-
-    if (ranks == 1)
-        return true;
-    mine = ht__alloc((size_t)row * (size_t)(ranks + 1) * sizeof *mine);
-    all = mine + row;
-    done = ht__get_local(kept->what, sums->body, mine + 1) == HT_SUCCESS;
-    if (done && !gather(kept->what, kept->comm, mine, row, all)) {
-        ht__backward_told();
-        done = false;
-    }
-    memset(mine, 0, (size_t)row * sizeof *mine);
-    for (int r = 0; done && r < ranks; r++) {
-        for (int64_t i = 0; i < count; i++)
-            mine[i] += all[r * row + 1 + i];
-    }
-    done = done && ht__set_local(kept->what, sums->body, mine) == HT_SUCCESS;
-    ht__free(mine);
-    return done;
-}
-
 /* This rank's pass has failed, and the others are on their way into that sum. */
 static void abandon(ht_node *node)
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
 
-    send_error(kept->what, kept->comm, 2 * kept->channels + 1);
+    ht__norm_send_error(kept->what, kept->comm, kept->channels);
 }
 
 static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const struct kept *kept, ht_norm_call norm,
@@ -209,7 +112,7 @@ static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const struct kept *kept, 
 {
     ht_tensor *dx = ht__input_grad(kept->what, node, 0, dy);
 
-    if (dx == NULL || (kept->count > 0 && !sum_over_ranks(kept, sums)))
+    if (dx == NULL || (kept->count > 0 && !ht__norm_add_sums(kept->what, kept->comm, sums)))
         return NULL;
     norm.count = kept->count;
     norm.dx = ht__operand_of(dx->body, HT_WRITE);
@@ -446,7 +349,7 @@ void ht__batch_norm_missed(const ht_batch_norm_job *job)
     if (job->features == 0 || job->comm->size == 1 || !job->batch_statistics)
         return;
     ht__error_set_aside(&cause);
-    send_error(job->what, job->comm, 2 * job->features + 1);
+    ht__norm_send_error(job->what, job->comm, job->features);
     ht__error_put_back(&cause);
 }
 

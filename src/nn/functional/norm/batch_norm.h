@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Batch normalisation with statistics over the ranks of a communicator, for the layers. */
-#ifndef HT_NN_FUNCTIONAL_BATCH_NORM_H
-#define HT_NN_FUNCTIONAL_BATCH_NORM_H
+#ifndef HT_NN_FUNCTIONAL_NORM_BATCH_NORM_H
+#define HT_NN_FUNCTIONAL_NORM_BATCH_NORM_H
 
 #include "nn/functional/functional.h"
 
