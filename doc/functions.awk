@@ -9,7 +9,7 @@ FNR == 1 { reset() }
 inside {
     text = $0
     sub(/^ *\/?\*+ ?/, "", text)
-    if (sub(/ *\*\/ *$/, "", text) || text == "/") {
+    if (sub(/ *\*\/ *$/, "", text) || sub(/^\/$/, "", text)) {
         inside = 0
         ended = FNR
     }

@@ -21,6 +21,10 @@ there_are_pages() {
     [ "$(find "$work/man3" -name 'ht_*.3' | wc -l)" -gt 800 ] &&
         [ "$(grep -c '<article' "$work/reference.html")" -gt 800 ]
 }
+no_comment_shows_its_end() {
+    # shellcheck disable=SC2016 # awk's fields
+    none awk 'BEGIN { RS = "\f"; FS = "\037" } ($5 $6) ~ /\n\/\n/ { print $1 ": " $3 }' "$work/records"
+}
 pages_format() {
     command -v groff >/dev/null || return 0
     ! find "$work/man3" -name '*.3' -exec groff -man -ww -Wbreak -Tutf8 -z {} + 2>&1 | grep .
@@ -30,5 +34,6 @@ check 'the English of headers' none awk -f "$srcdir/tests/english.awk" "$srcdir"
 check 'the English of documents' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md
 check 'there is a page for each function' there_are_pages
+check 'no comment shows its end' no_comment_shows_its_end
 check 'manual pages format' pages_format
 plan
