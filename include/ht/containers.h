@@ -3,7 +3,8 @@
  * Modules that contain other modules or parameters, and layers that leave the elements as they are.
  * Source: torch.nn.
  *
- * Constructors return owned modules, NULL after an error, and are not collective.
+ * Constructors return owned modules, NULL after an error, and are not collective. A count below 0
+ * is HT_ERR_ARGUMENT; 0 makes an empty container. HT_LIST passes a count and its items.
  * ht_nn_sequential and ht_nn_flatten are in ht/nn.h.
  *
  * A list or map has no forward: ht_forward of it is HT_ERR_UNSUPPORTED. A program reaches the items
@@ -33,14 +34,19 @@ HT_API ht_tensor *ht_unflatten(ht_tensor *x, int axis, int ndim, const int64_t s
 /* Returns ht_unflatten of axis to ndim, shape as a layer. */
 HT_API ht_module *ht_nn_unflatten(int axis, int ndim, const int64_t shape[]);
 
-/* Returns a list of count modules, which are taken over and named "0", "1", ...
+/* Returns a list of count modules, which are taken over, also after an error, and named "0", "1",
+ * ...
  * Source: torch.nn.ModuleList. */
 HT_API ht_module *ht_nn_module_list(int count, ht_module *const modules[]);
 
-/* Appends module, which is taken over, to a list or to an ht_nn_sequential. */
+/* Appends module to a list or to an ht_nn_sequential, under the number of its children as a name.
+ *
+ * list: any module; whether it is a list is not checked.
+ * module: taken over, also after an error.
+ * Errors: those of ht_module_add. */
 HT_API ht_status ht_nn_module_list_append(ht_module *list, ht_module *module);
 
-/* Returns a map of count modules, which are taken over, under their names.
+/* Returns a map of count modules, which are taken over, also after an error, under their names.
  * Errors: HT_ERR_ARGUMENT for names that are NULL, empty or not distinct.
  * Source: torch.nn.ModuleDict. */
 HT_API ht_module *ht_nn_module_dict(int count, const char *const names[],
@@ -50,7 +56,11 @@ HT_API ht_module *ht_nn_module_dict(int count, const char *const names[],
  * Source: torch.nn.ParameterList. */
 HT_API ht_module *ht_nn_parameter_list(int count, ht_tensor *const parameters[]);
 
-/* Appends parameter, which is retained, to a list of parameters. */
+/* Appends parameter to a list of parameters, under the number of its parameters as a name.
+ *
+ * list: any module; whether it is a list is not checked.
+ * parameter: a leaf, retained.
+ * Errors: those of ht_module_add_parameter. */
 HT_API ht_status ht_nn_parameter_list_append(ht_module *list, ht_tensor *parameter);
 
 /* Returns a map of count parameters, which are retained, under their names.

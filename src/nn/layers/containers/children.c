@@ -33,13 +33,21 @@ ht_status ht__append_parameter(ht_module *module, ht_tensor *parameter)
                                    parameter);
 }
 
+bool ht__is_list(const char *what, int count, const void *items, const char *name)
+{
+    if (count >= 0)
+        return count == 0 || !HT_IS_NULL(items, what, name);
+    HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: count is %d, expected at least 0", what, count);
+    return false;
+}
+
 ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,
                                  const char *const names[], ht_module *const modules[])
 {
     ht_module *self;
     ht_status status = HT_SUCCESS;
 
-    if (count > 0 && HT_IS_NULL(modules, what, "the list of modules"))
+    if (!ht__is_list(what, count, modules, "the list of modules"))
         return NULL;
     self = ht_module_new(0, type);
     for (int i = 0; i < count; i++) {

@@ -6,6 +6,9 @@
 
 #include "nn/module/module.h"
 
+/* Whether items is a list of count items; false after an error of `what`, which names the list. */
+bool ht__is_list(const char *what, int count, const void *items, const char *name);
+
 /* A module of this type with `count` children, which it takes over also after an error; names NULL:
  * "0", "1", ... Owned. */
 ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,

@@ -46,7 +46,7 @@ static ht_module *new_with_parameters(const char *what, const ht_module_type *ty
     ht_module *self;
     ht_status status = HT_SUCCESS;
 
-    if (count > 0 && HT_IS_NULL(parameters, what, "the list of parameters"))
+    if (!ht__is_list(what, count, parameters, "the list of parameters"))
         return NULL;
     self = ht_module_new(0, type);
     for (int i = 0; i < count && status == HT_SUCCESS; i++)

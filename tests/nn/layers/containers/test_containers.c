@@ -71,6 +71,18 @@ static void parameters_are_held(void **state)
                          "ht_nn_parameter_dict: the list of names is NULL");
 }
 
+static void counts_below_0_are_errors(void **state)
+{
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_nn_sequential(-1, NULL), HT_ERR_ARGUMENT,
+                         "ht_nn_sequential: count is -1, expected at least 0");
+    HT_TEST_EXPECT_ERROR(ht_nn_module_list(-2, NULL), HT_ERR_ARGUMENT,
+                         "ht_nn_module_list: count is -2, expected at least 0");
+    HT_TEST_EXPECT_ERROR(ht_nn_module_dict(-1, NULL, NULL), HT_ERR_ARGUMENT, "count is -1");
+    HT_TEST_EXPECT_ERROR(ht_nn_parameter_list(-1, NULL), HT_ERR_ARGUMENT, "count is -1");
+    HT_TEST_EXPECT_ERROR(ht_nn_parameter_dict(-1, NULL, NULL), HT_ERR_ARGUMENT, "count is -1");
+}
+
 static void identity_returns_its_input(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(3, 2), HT_FLOAT32, 0);
@@ -120,6 +132,7 @@ static void bad_lengths_are_errors(void **state)
 
 HT_TEST_SUITE(test_containers, cmocka_unit_test(lists_name_modules_by_number),
               cmocka_unit_test(sequences_may_grow), cmocka_unit_test(maps_name_modules),
-              cmocka_unit_test(parameters_are_held), cmocka_unit_test(identity_returns_its_input),
+              cmocka_unit_test(parameters_are_held), cmocka_unit_test(counts_below_0_are_errors),
+              cmocka_unit_test(identity_returns_its_input),
               cmocka_unit_test(unflatten_is_the_inverse_of_flatten),
               cmocka_unit_test(bad_lengths_are_errors));
