@@ -83,6 +83,15 @@ static void describe(ht_module *self, char *text, size_t size)
         snprintf(text, size, "kernel=%s", ht__shape_str(k->spatial, pool->options.kernel));
 }
 
+static bool is_at_least(const char *what, const char *name, int64_t value, int64_t low)
+{
+    if (value >= low)
+        return true;
+    HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is %lld, expected at least %lld", what, name,
+            (long long)value, (long long)low);
+    return false;
+}
+
 static ht_module *make(const kind *k, const int64_t length[], double p,
                        const ht_pool_options *options)
 {
@@ -93,11 +102,9 @@ static ht_module *make(const kind *k, const int64_t length[], double p,
         return NULL;
     for (int i = 0; i < k->spatial; i++) {
         data.length[i] = length != NULL ? length[i] : 0;
-        if (data.options.kernel[i] >= 1 && data.length[i] >= 0)
-            continue;
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: kernel is %lld, expected at least 1; length is %lld",
-                k->what, (long long)data.options.kernel[i], (long long)data.length[i]);
-        return NULL;
+        if (!is_at_least(k->what, "kernel", data.options.kernel[i], 1) ||
+            !is_at_least(k->what, "length", data.length[i], 0))
+            return NULL;
     }
     return ht_module_new_ext(k->what, &k->type, sizeof data, &data);
 }

@@ -161,6 +161,8 @@ static void bad_pooling_is_an_error(void **state)
     o.kernel[0] = 0;
     HT_TEST_EXPECT_ERROR(ht_nn_max_pool1d(&o), HT_ERR_ARGUMENT,
                          "ht_nn_max_pool1d: kernel is 0, expected at least 1");
+    HT_TEST_EXPECT_ERROR(ht_nn_adaptive_avg_pool1d((int64_t[]){-1}), HT_ERR_ARGUMENT,
+                         "ht_nn_adaptive_avg_pool1d: length is -1, expected at least 0");
 }
 
 HT_TEST_SUITE(test_window_layers, cmocka_unit_test(convolutions), cmocka_unit_test(pooling),
