@@ -19,7 +19,8 @@ HT_BEGIN_DECLS
  *
  * There are two exceptions on one rank. A module without trainable parameters is returned
  * unchanged. If the current device is the first of several accelerators, the result is
- * ht_nn_device_parallel(module) over all of them; the program then applies `options` itself.
+ * ht_nn_device_parallel(module) over all of them. The program then steps `optimizer` and applies
+ * `options` itself.
  *
  * module: moved, and retained by the wrapper. The caller still releases its own reference.
  * optimizer: retained by the wrapper; updates parameters of the module. NULL averages gradients

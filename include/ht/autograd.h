@@ -14,7 +14,10 @@
  * Collectivity: ht_backward and ht_backward_ext are collective like the operations that they
  * differentiate. Calls that change a tensor or a graph are logically collective over the
  * communicator of their tensor. Queries are not collective. Tensors that calls return are scoped
- * (ht/object.h) unless their comment says borrowed. */
+ * (ht/object.h) unless their comment says borrowed.
+ *
+ * Errors: a NULL tensor is HT_ERR_ARGUMENT unless an earlier error made it NULL (ht/error.h), or a
+ * comment says what NULL means. */
 #ifndef HT_AUTOGRAD_H
 #define HT_AUTOGRAD_H
 
@@ -24,7 +27,7 @@ HT_BEGIN_DECLS
 
 /* Sets whether operations on the leaf x are recorded and ht_backward gives it a gradient.
  *
- * requires_grad: true needs a floating or complex dtype.
+ * requires_grad: true needs a floating or complex dtype. False keeps the gradient that x has.
  * Errors: HT_ERR_STATE unless x is a leaf. For true, HT_ERR_DTYPE if x is of integers or bool, and
  * HT_ERR_ARGUMENT if x is from ht_scalar. */
 HT_API ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad);

@@ -54,10 +54,13 @@ HT_API ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int
  * of optimizers is not averaged.
  *
  * averager: counts the step.
- * parameters: a list value (ht_module_parameters), the same on all ranks.
+ * parameters: a list value (ht_module_parameters) of process-local tensors, the same on all ranks.
  * Logically collective; in a step with an average it is collective and agrees on errors.
- * Errors: HT_ERR_ARGUMENT for a list with an entry that is not a tensor; HT_ERR_DTYPE for one that
- * is not floating-point; HT_ERR_SHAPE for parameters that differ between ranks. */
+ * Errors: HT_ERR_ARGUMENT for an entry that is not a tensor, is split or is a read-only view, and
+ * for a list without a trainable parameter; HT_ERR_STATE for the result of a recorded operation;
+ * HT_ERR_DTYPE for an entry that is not floating-point; HT_ERR_SHAPE if the numbers of elements
+ * differ between ranks. Only a step with an average checks parameters, and after an error the step
+ * is not counted. */
 HT_API ht_status ht_hierarchical_averager_average_parameters(ht_hierarchical_averager *averager,
                                                              ht_value *parameters);
 
@@ -84,7 +87,8 @@ HT_API ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averag
  * parameters: process-local floating-point tensors on any device; of the same sizes on all ranks.
  * comm: the ranks to average over.
  * Collective, agrees.
- * Errors: those of ht_hierarchical_averager_average_parameters.
+ * Errors: those of ht_hierarchical_averager_average_parameters for an entry; HT_ERR_ARGUMENT for an
+ * empty list.
  * Source: torch.distributed.algorithms.model_averaging.utils.average_parameters. */
 HT_API ht_status ht_average_parameters(ht_value *parameters, ht_comm *comm);
 

@@ -257,8 +257,10 @@ HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
  * a run that resumes from the file, continue with the same bits. ht_daso_load_state_dict, which
  * agrees on its errors, loads the map into `daso`.
  *
+ * daso: has a model (ht_nn_data_parallel_multi_gpu).
  * Collective.
- * Result: scoped. */
+ * Result: scoped; NULL after an error.
+ * Errors: HT_ERR_STATE without a model. */
 HT_API ht_value *ht_daso_state_dict(ht_daso *daso);
 
 /* Loads a state of ht_daso_state_dict on all ranks, after the model's and the optimizer's own.

@@ -6,10 +6,12 @@
  * Operands may be split along the batch (axis 0); the result then has that split, too. A weight is
  * replicated on their communicator, and its gradient is summed over it. Differentiable in all
  * floating operands. Results are scoped; NULL after an error.
- * Layers are owned, with process-local float32 parameters. Their constructors are not collective. A
- * layer of several inputs takes a list of tensors (ht_value_tensors) by ht_forward_value.
- * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
- * HT_ERR_ARGUMENT for an operand with another split, or a setting out of its range. */
+ * Layers are owned, with process-local float32 parameters. They take process-local batches
+ * (ht/nn.h). Their constructors are not collective. A layer of several inputs takes a list of
+ * tensors (ht_value_tensors) by ht_forward_value.
+ * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype.
+ * HT_ERR_ARGUMENT for an operand with another split, or a setting out of its range. HT_ERR_COMM for
+ * operands on different communicators. */
 #ifndef HT_EMBEDDING_H
 #define HT_EMBEDDING_H
 

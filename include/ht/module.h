@@ -66,6 +66,7 @@ typedef struct ht_module_type {
 
 /* Makes a module with `bytes` bytes of zeroed memory for the user's struct.
  *
+ * bytes: 0 if the type has no struct.
  * type: borrowed, as long as the module lives.
  * Result: owned, and in training.
  * Errors: HT_ERR_ARGUMENT if type has no name, or neither forward nor forward_value. */
@@ -114,8 +115,9 @@ HT_API ht_status ht_module_add_parameter(ht_module *module, const char *name, ht
  * A buffer is part of the module's state, but not trained. A view gets memory of its own, like a
  * parameter.
  * name, slot: as for ht_module_add.
- * buffer: retained. If an earlier error made it NULL, that error is returned.
- * Errors: as for ht_module_add. */
+ * buffer: retained, of any dtype. If an earlier error made it NULL, that error is returned.
+ * Errors: HT_ERR_ARGUMENT and HT_ERR_STATE as for ht_module_add; HT_ERR_ARGUMENT for NULL without
+ * an earlier error, and for a view that a recorded operation made. */
 HT_API ht_status ht_module_add_buffer(ht_module *module, const char *name, ht_tensor **slot,
                                       ht_tensor *buffer);
 
@@ -187,7 +189,9 @@ HT_API ht_module *ht_module_child(const ht_module *module, int index, const char
  * path: dotted; "" or NULL is module itself. */
 HT_API ht_module *ht_module_find(ht_module *module, const char *path);
 
-/* Returns the parameter at the dotted path below module, borrowed; NULL if there is none. */
+/* Returns the parameter at the dotted path below module, borrowed; NULL if there is none.
+ *
+ * A shared parameter is found at each of its paths. A buffer is not found. */
 HT_API ht_tensor *ht_module_find_parameter(ht_module *module, const char *path);
 
 /* Replaces the child of module called name by child, in its slot as well.
@@ -257,12 +261,13 @@ HT_API uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hoo
 HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
 
 /* Writes the tree of module to stream, a line for each module: type, settings, parameter count. The
- * last line has the total, and how many of them are trainable. */
+ * last line has the total, and how many of them are trainable. A NULL module prints nothing. */
 HT_API void ht_module_print(ht_module *module, FILE *stream);
 
 /* Returns the map from paths to parameters and buffers of module.
  *
- * The tensors are those of module, not copies: copy a tensor that must keep its values.
+ * The tensors are those of module, not copies: copy a tensor that must keep its values. Parameters
+ * come before buffers. A shared tensor comes once, under its first path; PyTorch has it under each.
  * Result: scoped.
  * Source: torch.nn.Module.state_dict. */
 HT_API ht_value *ht_module_state_dict(ht_module *module);

@@ -4,11 +4,13 @@
  *
  * Constructors return owned modules; NULL after an error. ht_module_add takes them over. Parameters
  * are float32, process-local and initialised as PyTorch does. So layers with parameters take
- * process-local batches: this rank's rows, ht_tensor_local(x) of a split x.
+ * process-local batches, made with HT_LOCAL, or this rank's rows ht_tensor_local(x) of a split x.
+ * On more than one rank, any other x is HT_ERR_COMM there.
  *
  * Not collective, unless a comment says otherwise.
- * Errors: HT_ERR_ARGUMENT for a setting out of its range. Layers return the errors of the functions
- * that they call.
+ * Errors: HT_ERR_ARGUMENT for a NULL module, and for a setting out of the range that the comment of
+ * its layer names. Ranges that the comment of the function alone names (ht_softshrink) are checked
+ * in the forward pass. Layers return the errors of the functions that they call.
  * Source: torch.nn. */
 #ifndef HT_NN_H
 #define HT_NN_H
@@ -126,7 +128,8 @@ HT_API ht_module *ht_nn_softmin(int axis);
 /* A layer of ht_log_softmax along axis. */
 HT_API ht_module *ht_nn_log_softmax(int axis);
 
-/* A layer of ht_softmax over the channels of x (N, C, H, W) or (C, H, W). */
+/* A layer of ht_softmax over the channels of x (N, C, H, W) or (C, H, W); HT_ERR_SHAPE for
+ * others. */
 HT_API ht_module *ht_nn_softmax2d(void);
 
 /* A layer of ht_prelu with a learned weight (num_parameters).
@@ -145,7 +148,8 @@ HT_API ht_module *ht_nn_rrelu(double lower, double upper);
  *
  * Masks differ between ranks, between layers, and between replicas (ht/device_parallel.h). They
  * are drawn from the seed of ht_nn_seed, the rank, the replica, the layer's path in the model, and
- * the number of its forward passes in training. */
+ * the number of its forward passes in training.
+ * p: from 0 to 1; PyTorch's default is 0.5. */
 HT_API ht_module *ht_nn_dropout(double p);
 
 /* A layer of ht_dropout1d with probability p, as ht_nn_dropout. */
@@ -180,7 +184,9 @@ HT_API ht_batch_norm_options ht_batch_norm_options_default(void);
  * Training takes the statistics of the batch, and evaluation the running ones. A batch without rows
  * in training is counted, and leaves the running statistics as they are.
  * features: at least 1.
- * options: NULL means the defaults. */
+ * options: NULL means the defaults.
+ * Errors: HT_ERR_SHAPE in the forward pass for x of another shape; HT_ERR_ARGUMENT if batch
+ * statistics would be those of one value per channel. */
 HT_API ht_module *ht_nn_batch_norm1d(int64_t features, const ht_batch_norm_options *options);
 
 /* ht_nn_batch_norm1d for x (N, features, H, W), with the same options. */
@@ -200,7 +206,8 @@ HT_API ht_module *ht_nn_batch_norm3d(int64_t features, const ht_batch_norm_optio
  * comm: retained.
  * Collective over comm in a forward pass that takes batch statistics, and in its backward pass:
  * in training, or without running statistics. The constructor is not collective.
- * Errors: HT_ERR_ARGUMENT also if comm is NULL.
+ * Errors: as for ht_nn_batch_norm1d, where the values of all ranks count; HT_ERR_ARGUMENT also if
+ * comm is NULL.
  * Source: torch.nn.SyncBatchNorm. */
 HT_API ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_options *options,
                                         ht_comm *comm);
@@ -230,7 +237,11 @@ HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
 
 /* A layer that runs count modules one after another.
  *
+ *     net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(2, 3), ht_nn_relu()));
+ *
+ * count: at least 0. With 0 the output is the input.
  * modules: taken over, also after an error. They are named "0", "1", ...
+ * Errors: that of a module which is NULL because of an earlier error.
  * Source: torch.nn.Sequential. */
 HT_API ht_module *ht_nn_sequential(int count, ht_module *const modules[]);
 
@@ -249,7 +260,9 @@ HT_API ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm);
  *
  * On the same number of ranks, each rank resumes its own draws. On another number, every rank
  * continues after the largest count.
- * Collective over comm.
+ * module: unchanged after these errors.
+ * state: not retained. Counts of layers that module lacks are ignored.
+ * Collective over comm, agrees.
  * Errors: HT_ERR_FORMAT if the count of a layer of module, or a seed, is missing. */
 HT_API ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
                                               ht_comm *comm);

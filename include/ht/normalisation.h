@@ -13,9 +13,10 @@
  * gradients of weight and bias are summed over the ranks of a split x. Results are scoped; NULL
  * after an error.
  * Layers are owned, with process-local float32 parameters: weights of ones and biases of zeros.
- * Their constructors are not collective.
+ * Those with parameters take process-local batches (ht/nn.h). Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
- * HT_ERR_ARGUMENT for an operand with another split. */
+ * HT_ERR_ARGUMENT for an operand with another split, HT_ERR_COMM for operands on different
+ * communicators. */
 #ifndef HT_NORMALISATION_H
 #define HT_NORMALISATION_H
 

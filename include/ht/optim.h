@@ -279,7 +279,8 @@ HT_API ht_status ht_optimizer_set_group_lr(ht_optimizer *optimizer, int group, d
  * parameters, the options and the learning rate. */
 HT_API void ht_optimizer_print(const ht_optimizer *optimizer, FILE *stream);
 
-/* Returns the number of parameters of `optimizer` in all groups, 0 if it is NULL. */
+/* Returns the number of parameters (tensors, not elements) of `optimizer` in all groups, 0 if it is
+ * NULL. */
 HT_API int ht_optimizer_parameter_count(const ht_optimizer *optimizer);
 
 /* Returns parameter `index` of `optimizer`, borrowed; NULL if it has no such parameter.

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Schedules of the learning rate; ht/optim.h has more. A schedule sets the rate of all groups of its
- * optimizer when it is made, and again at each ht_scheduler_step. Below, lr is the rate that a group
- * has, and initial lr the one that it had when its first schedule was made.
+ * Schedules of the learning rate; ht/optim.h has more. A schedule sets the rate of all groups of
+ * its optimizer when it is made, and again at each ht_scheduler_step. Below, lr is the rate that a
+ * group has, and initial lr the one that it had when its first schedule was made.
  *
  * Not collective: under a data-parallel wrapper every rank has its own schedule and steps it alike.
  * Result: owned; NULL after an error.
- * Errors: HT_ERR_ARGUMENT.
+ * Errors: HT_ERR_ARGUMENT for a NULL optimizer, schedule or function, and for a number out of its
+ * range. Factors that a function returns are not checked.
  * Source: torch.optim.lr_scheduler, with its rates. */
 #ifndef HT_SCHEDULES_H
 #define HT_SCHEDULES_H
@@ -72,7 +73,7 @@ typedef struct ht_cyclic_lr_options {
     int64_t step_size_down; /* 0: as many as up */
     ht_cyclic_mode mode;    /* HT_CYCLIC_TRIANGULAR */
     double gamma;           /* 1 */
-    bool cycle_momentum;    /* true: needs an optimizer with momentum or beta1 */
+    bool cycle_momentum;    /* true: needs an optimizer with a setting momentum or beta1 */
     double base_momentum;   /* 0.8: where the rate is max_lr */
     double max_momentum;    /* 0.9: where the rate is base_lr */
 } ht_cyclic_lr_options;
@@ -80,12 +81,13 @@ typedef struct ht_cyclic_lr_options {
 /* The defaults of ht_optim_cyclic_lr. */
 HT_API ht_cyclic_lr_options ht_cyclic_lr_options_default(void);
 
-/* Moves the rate between base_lr and max_lr in cycles, and the momentum the other way round. Step it
- * after each batch.
+/* Moves the rate between base_lr and max_lr in cycles, and the momentum the other way round. Step
+ * it after each batch.
  *
  * optimizer: retained.
  * base_lr, max_lr: the ends of the rate, at least 0.
- * options: NULL takes the defaults. */
+ * options: NULL takes the defaults. step_size_up is at least 1, step_size_down and gamma at least
+ * 0, and a momentum in [0, 1). */
 HT_API ht_scheduler *ht_optim_cyclic_lr(ht_optimizer *optimizer, double base_lr, double max_lr,
                                         const ht_cyclic_lr_options *options);
 
@@ -93,7 +95,7 @@ typedef struct ht_one_cycle_lr_options {
     size_t size;             /* of this struct; set by the default function */
     double pct_start;        /* 0.3: the part of all steps in which the rate rises */
     bool linear;             /* false: anneals by a cosine */
-    bool cycle_momentum;     /* true: needs an optimizer with momentum or beta1 */
+    bool cycle_momentum;     /* true: needs an optimizer with a setting momentum or beta1 */
     double base_momentum;    /* 0.85: where the rate is max_lr */
     double max_momentum;     /* 0.95: at both ends */
     double div_factor;       /* 25: the first rate is max_lr / div_factor */
@@ -107,8 +109,12 @@ HT_API ht_one_cycle_lr_options ht_one_cycle_lr_options_default(void);
 /* Raises the rate to max_lr and lowers it again within total_steps steps. Step it after each batch.
  *
  * optimizer: retained.
- * options: NULL takes the defaults.
- * Errors: a step after total_steps is HT_ERR_STATE of ht_scheduler_step, and changes nothing. */
+ * max_lr: at least 0.
+ * total_steps: at least 1.
+ * options: NULL takes the defaults. pct_start is from 0 to 1, a momentum in [0, 1), and a factor
+ * above 0.
+ * Errors: HT_ERR_ARGUMENT for a value out of range. A step after total_steps is HT_ERR_STATE of
+ * ht_scheduler_step, and changes nothing. */
 HT_API ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_lr,
                                            int64_t total_steps,
                                            const ht_one_cycle_lr_options *options);

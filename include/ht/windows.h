@@ -11,9 +11,12 @@
  *
  * Differentiable. Logically collective; gradients of weights are summed over the ranks of a split
  * x. Results are scoped and split as x.
- * Layers are owned, with process-local float32 parameters. Their constructors are not collective.
+ * Layers are owned, with process-local float32 parameters. Those that have parameters take
+ * process-local batches (ht/nn.h). Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
- * HT_ERR_ARGUMENT for a setting out of range or an operand with another split. */
+ * HT_ERR_ARGUMENT for a setting out of range or an operand with another split, HT_ERR_COMM for
+ * operands on different communicators. A constructor checks channels, kernels, lengths and groups.
+ * Other settings are checked in the forward pass at the latest. */
 #ifndef HT_WINDOWS_H
 #define HT_WINDOWS_H
 
@@ -25,12 +28,14 @@ HT_BEGIN_DECLS
 /* Options of convolutions. Each field begins with its default. */
 typedef struct ht_conv_options {
     size_t size;               /* set by ht_conv_options_default */
-    int64_t stride[3];         /* 1 */
-    int64_t padding[3];        /* 0 */
-    int64_t dilation[3];       /* 1 */
-    int64_t output_padding[3]; /* 0. Transposed: more elements behind the others */
-    int64_t groups;            /* 1 */
-    bool same;                 /* false; true: the padding that keeps lengths, for a stride of 1 */
+    int64_t stride[3];         /* 1; at least 1 */
+    int64_t padding[3];        /* 0; at least 0 */
+    int64_t dilation[3];       /* 1; at least 1 */
+    int64_t output_padding[3]; /* 0. Transposed only: more elements behind the others, fewer than
+                                  the larger one of stride and dilation */
+    int64_t groups;            /* 1; divides the channels of x and of the result */
+    bool same;                 /* false; true: the padding that keeps lengths. Only for a stride of
+                                  1, and not transposed */
     ht_pad_mode padding_mode;  /* HT_PAD_CONSTANT, with 0. Not transposed */
 } ht_conv_options;
 
@@ -38,7 +43,11 @@ typedef struct ht_conv_options {
 HT_API ht_conv_options ht_conv_options_default(void);
 
 /* Convolution over one axis: x (N, C, L), weight (O, C / groups, k), bias (O) or NULL, options ->
- * (N, O, L'). */
+ * (N, O, L').
+ *
+ *     L' = floor((L + 2 padding - dilation (k - 1) - 1) / stride) + 1
+ *
+ * Errors: HT_ERR_SHAPE also if no window fits. */
 HT_API ht_tensor *ht_conv1d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                             const ht_conv_options *options);
 
@@ -59,7 +68,7 @@ HT_API ht_tensor *ht_conv3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
  * x: (N, C, L).
  * weight: (C, O / groups, k).
  * bias: (O) or NULL.
- * options: NULL takes the defaults. */
+ * options: NULL takes the defaults. same and padding_mode are HT_ERR_ARGUMENT. */
 HT_API ht_tensor *ht_conv_transpose1d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                                       const ht_conv_options *options);
 
@@ -75,10 +84,10 @@ HT_API ht_tensor *ht_conv_transpose3d(ht_tensor *x, ht_tensor *weight, ht_tensor
 /* Options of pooling. Each field begins with its default. */
 typedef struct ht_pool_options {
     size_t size;              /* set by ht_pool_options_default */
-    int64_t kernel[3];        /* 1 */
+    int64_t kernel[3];        /* 1; at least 1 */
     int64_t stride[3];        /* 0: that of the kernel */
     int64_t padding[3];       /* 0; at most half the kernel. Not LP pooling */
-    int64_t dilation[3];      /* 1. Maxima */
+    int64_t dilation[3];      /* 1. Maxima; the other pooling takes no other */
     bool ceil_mode;           /* false; true: a window that begins inside may end outside */
     bool count_include_pad;   /* true: padding counts in means, as 0 */
     int64_t divisor_override; /* 0: the number of elements of a window. The divisor of means */
@@ -87,12 +96,19 @@ typedef struct ht_pool_options {
 /* Returns the default options, with size set. Not collective. */
 HT_API ht_pool_options ht_pool_options_default(void);
 
-/* Means of x over windows. Source: torch.nn.functional.avg_pool1d, avg_pool2d, avg_pool3d.
- * options: the windows. */
+/* Means of x over windows: (N, C, L) -> (N, C, L'), and likewise over two and three axes.
+ *
+ *     L' = floor((L + 2 padding - dilation (kernel - 1) - 1) / stride) + 1
+ *
+ * With ceil_mode it rounds up, unless the last window would begin in the padding behind x.
+ * options: the windows.
+ * Errors: HT_ERR_SHAPE also if no window fits.
+ * Source: torch.nn.functional.avg_pool1d, avg_pool2d, avg_pool3d. */
 HT_API ht_tensor *ht_avg_pool(ht_tensor *x, const ht_pool_options *options);
 
 /* Maxima of x over windows; the gradient goes to the first of equal elements.
- * options: the windows.
+ *
+ * options: the windows. Shapes and errors are those of ht_avg_pool.
  * Source: torch.nn.functional.max_pool1d, max_pool2d, max_pool3d. */
 HT_API ht_tensor *ht_max_pool(ht_tensor *x, const ht_pool_options *options);
 
@@ -124,60 +140,95 @@ HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
  * Source: torch.nn.functional.fold. */
 HT_API ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options);
 
-/* ht_conv1d with these options as a layer: (N, in_channels, L) -> (N, out_channels, L'). The kernel
- * is kernel_size long, and bias says if there is one. Parameters are uniform in
- * +-1 / sqrt(in_channels / groups kernel_size). */
+/* A layer of ht_conv1d, (N, in_channels, L) -> (N, out_channels, L'), with all settings.
+ *
+ * Parameters are uniform in +-1 / sqrt((in_channels / groups) kernel_size).
+ * in_channels, out_channels, kernel_size: at least 1.
+ * options: NULL takes the defaults. groups divides in_channels and out_channels.
+ * bias: false leaves out the bias. */
 HT_API ht_module *ht_nn_conv1d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
                                const ht_conv_options *options, bool bias);
-/* ht_nn_conv1d of ht_conv3d, with in_channels, out_channels, a cubic kernel_size, options, bias. */
+
+/* A layer of ht_conv3d, (N, in_channels, D, H, W) -> (N, out_channels, D', H', W'), with cubic
+ * kernels.
+ *
+ * Parameters are uniform in +-1 / sqrt((in_channels / groups) kernel_size^3).
+ * in_channels, out_channels, kernel_size, options, bias: as for ht_nn_conv1d. */
 HT_API ht_module *ht_nn_conv3d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
                                const ht_conv_options *options, bool bias);
-/* ht_nn_conv1d of ht_conv_transpose1d, with in_channels, out_channels, kernel_size, options, bias.
- * Parameters are uniform in +-1 / sqrt(out_channels / groups kernel_size). */
+
+/* A layer of ht_conv_transpose1d, (N, in_channels, L) -> (N, out_channels, L'), with all settings.
+ *
+ * Parameters are uniform in +-1 / sqrt((out_channels / groups) kernel_size).
+ * in_channels, out_channels, kernel_size, options, bias: as for ht_nn_conv1d. */
 HT_API ht_module *ht_nn_conv_transpose1d(int64_t in_channels, int64_t out_channels,
                                          int64_t kernel_size, const ht_conv_options *options,
                                          bool bias);
-/* ht_nn_conv_transpose1d over two axes: in_channels, out_channels, kernel_size, options, bias. */
+
+/* A layer of ht_conv_transpose2d, (N, in_channels, H, W) -> (N, out_channels, H', W'), with square
+ * kernels.
+ *
+ * Parameters are uniform in +-1 / sqrt((out_channels / groups) kernel_size^2).
+ * in_channels, out_channels, kernel_size, options, bias: as for ht_nn_conv1d. */
 HT_API ht_module *ht_nn_conv_transpose2d(int64_t in_channels, int64_t out_channels,
                                          int64_t kernel_size, const ht_conv_options *options,
                                          bool bias);
-/* ht_nn_conv_transpose1d over three axes: in_channels, out_channels, kernel_size, options, bias. */
+
+/* A layer of ht_conv_transpose3d, (N, in_channels, D, H, W) -> (N, out_channels, D', H', W'), with
+ * cubic kernels.
+ *
+ * Parameters are uniform in +-1 / sqrt((out_channels / groups) kernel_size^3).
+ * in_channels, out_channels, kernel_size, options, bias: as for ht_nn_conv1d. */
 HT_API ht_module *ht_nn_conv_transpose3d(int64_t in_channels, int64_t out_channels,
                                          int64_t kernel_size, const ht_conv_options *options,
                                          bool bias);
 
-/* ht_avg_pool of (N, C, L) with options as a layer. */
+/* A layer of ht_avg_pool for x (N, C, L), with options. */
 HT_API ht_module *ht_nn_avg_pool1d(const ht_pool_options *options);
-/* ht_avg_pool of (N, C, H, W) with options as a layer. */
+
+/* A layer of ht_avg_pool for x (N, C, H, W), with options. */
 HT_API ht_module *ht_nn_avg_pool2d(const ht_pool_options *options);
-/* ht_avg_pool of (N, C, D, H, W) with options as a layer. */
+
+/* A layer of ht_avg_pool for x (N, C, D, H, W), with options. */
 HT_API ht_module *ht_nn_avg_pool3d(const ht_pool_options *options);
-/* ht_max_pool of (N, C, L) with options as a layer. */
+
+/* A layer of ht_max_pool for x (N, C, L), with options. */
 HT_API ht_module *ht_nn_max_pool1d(const ht_pool_options *options);
-/* ht_max_pool of (N, C, D, H, W) with options as a layer. */
+
+/* A layer of ht_max_pool for x (N, C, D, H, W), with options. */
 HT_API ht_module *ht_nn_max_pool3d(const ht_pool_options *options);
-/* ht_lp_pool of (N, C, L) with p and options as a layer. */
+
+/* A layer of ht_lp_pool for x (N, C, L), with p and options. */
 HT_API ht_module *ht_nn_lp_pool1d(double p, const ht_pool_options *options);
-/* ht_lp_pool of (N, C, H, W) with p and options as a layer. */
+
+/* A layer of ht_lp_pool for x (N, C, H, W), with p and options. */
 HT_API ht_module *ht_nn_lp_pool2d(double p, const ht_pool_options *options);
-/* ht_lp_pool of (N, C, D, H, W) with p and options as a layer. */
+
+/* A layer of ht_lp_pool for x (N, C, D, H, W), with p and options. */
 HT_API ht_module *ht_nn_lp_pool3d(double p, const ht_pool_options *options);
-/* ht_adaptive_avg_pool of (N, C, L) to length as a layer. */
+
+/* A layer of ht_adaptive_avg_pool for x (N, C, L), to length. */
 HT_API ht_module *ht_nn_adaptive_avg_pool1d(const int64_t length[1]);
-/* ht_adaptive_avg_pool of (N, C, H, W) to length as a layer. */
+
+/* A layer of ht_adaptive_avg_pool for x (N, C, H, W), to length. */
 HT_API ht_module *ht_nn_adaptive_avg_pool2d(const int64_t length[2]);
-/* ht_adaptive_avg_pool of (N, C, D, H, W) to length as a layer. */
+
+/* A layer of ht_adaptive_avg_pool for x (N, C, D, H, W), to length. */
 HT_API ht_module *ht_nn_adaptive_avg_pool3d(const int64_t length[3]);
-/* ht_adaptive_max_pool of (N, C, L) to length as a layer. */
+
+/* A layer of ht_adaptive_max_pool for x (N, C, L), to length. */
 HT_API ht_module *ht_nn_adaptive_max_pool1d(const int64_t length[1]);
-/* ht_adaptive_max_pool of (N, C, H, W) to length as a layer. */
+
+/* A layer of ht_adaptive_max_pool for x (N, C, H, W), to length. */
 HT_API ht_module *ht_nn_adaptive_max_pool2d(const int64_t length[2]);
-/* ht_adaptive_max_pool of (N, C, D, H, W) to length as a layer. */
+
+/* A layer of ht_adaptive_max_pool for x (N, C, D, H, W), to length. */
 HT_API ht_module *ht_nn_adaptive_max_pool3d(const int64_t length[3]);
 
-/* ht_unfold with options as a layer. */
+/* A layer of ht_unfold, with options. */
 HT_API ht_module *ht_nn_unfold(const ht_pool_options *options);
-/* ht_fold to length with options as a layer. */
+
+/* A layer of ht_fold to length, with options. */
 HT_API ht_module *ht_nn_fold(const int64_t length[2], const ht_pool_options *options);
 
 HT_END_DECLS
