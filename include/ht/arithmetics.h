@@ -133,7 +133,8 @@ HT_API ht_tensor *ht_nan_to_num(ht_tensor *x);
 /* ht_nan_to_num with given replacements.
  *
  * x: as in ht_nan_to_num.
- * nan, posinf, neginf: replace NaN, infinity and -infinity. */
+ * nan, posinf, neginf: replace NaN, infinity and -infinity. They are rounded to the dtype of x:
+ * beyond its range they become infinite. */
 HT_API ht_tensor *ht_nan_to_num_ext(ht_tensor *x, double nan, double posinf, double neginf);
 
 /* Replaces a by a - b. */
@@ -258,11 +259,13 @@ HT_API ht_tensor *ht_cumprod(ht_tensor *x, int axis);
 
 /* Replaces x by ht_cumsum of x along axis. Collective if axis is the split axis.
  *
+ * A sum that an integer dtype of x cannot hold keeps its low bits.
  * Errors: HT_ERR_DTYPE if x is bool, because bool cannot hold the result. */
 HT_API ht_status ht_cumsum_(ht_tensor *x, int axis);
 
 /* Replaces x by ht_cumprod of x along axis. Collective if axis is the split axis.
  *
+ * A product that an integer dtype of x cannot hold keeps its low bits.
  * Errors: HT_ERR_DTYPE if x is bool, because bool cannot hold the result. */
 HT_API ht_status ht_cumprod_(ht_tensor *x, int axis);
 
@@ -271,7 +274,7 @@ HT_API ht_status ht_cumprod_(ht_tensor *x, int axis);
  * times: how often the difference is taken, at least 0; 0 gives x itself.
  * axis: negative from the end. It becomes shorter by 1 each time, until it is empty.
  * Collective if axis is the split axis: each time, each rank gets one element of the next rank.
- * Result: split as x.
+ * Result: the dtype and split of x. Along the split axis it may be unbalanced (ht_balance).
  * Errors: HT_ERR_ARGUMENT if times is negative. */
 HT_API ht_tensor *ht_diff(ht_tensor *x, int times, int axis);
 

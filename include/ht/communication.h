@@ -12,7 +12,8 @@
  * (doc/diagnosis.md).
  *
  * Point to point, ht_send to ht_irecv: not collective. Both sides must match in bytes and in tag,
- * 0 ... 32767.
+ * 0 ... 32767. Shapes and dtypes are not compared. A message that is longer than its receiver's
+ * buffer ends the job; a shorter one fills the beginning of the buffer.
  *
  * Collective calls on tensors, ht_bcast to ht_ialltoallv: collective over comm.
  * - Ranks must pass the same root and the same reduction.
@@ -118,7 +119,8 @@ HT_API ht_comm *ht_comm_self(void);
  * Source: heat.get_comm. */
 HT_API ht_comm *ht_get_comm(void);
 
-/* Makes comm the communicator in use, on which new tensors are made.
+/* Makes comm the communicator in use, on which new tensors are made, for all threads of the
+ * process.
  *
  * comm: retained until another one is in use.
  * Not collective.
@@ -143,17 +145,22 @@ HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
  * Source: MPI_Comm_split. */
 HT_API ht_comm *ht_comm_split(ht_comm *comm, int color, int key);
 
-/* The rank of this process in comm. Not collective. */
+/* The rank of this process in comm. Not collective.
+ *
+ * Errors: HT_ERR_ARGUMENT and -1 for NULL. */
 HT_API int ht_comm_rank(const ht_comm *comm);
 
-/* The number of ranks of comm. Not collective. */
+/* The number of ranks of comm. Not collective.
+ *
+ * Errors: HT_ERR_ARGUMENT and 0 for NULL. */
 HT_API int ht_comm_size(const ht_comm *comm);
 
 /* The MPI communicator of comm, borrowed.
  *
  * A program must not leave messages on it unmatched, because the library uses it too.
  *
- * Not collective. */
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT and MPI_COMM_NULL for NULL. */
 HT_API MPI_Comm ht_comm_mpi(const ht_comm *comm);
 
 /* The nodes on which the ranks of comm run.
@@ -237,7 +244,11 @@ HT_API ht_status ht_test(ht_request *request, bool *done);
  * Result: the first error, or HT_SUCCESS. */
 HT_API ht_status ht_wait_all(int count, ht_request *requests[]);
 
-/* Sends the local part of buffer to rank dest of comm, with tag. */
+/* Sends the local part of buffer to rank dest of comm, with tag.
+ *
+ * It ends when buffer may be written again. That may be before the receive has begun, or not until
+ * then: a long message to the calling rank itself needs ht_isend or ht_irecv.
+ * Source: MPI_Send. */
 HT_API ht_status ht_send(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
 
 /* ht_send of buffer to dest of comm, with tag, that ends when its receive has begun. */
@@ -254,7 +265,9 @@ HT_API ht_status ht_bsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
  * If the receive has not begun, the behaviour is undefined. */
 HT_API ht_status ht_rsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
 
-/* Receives the local part of buffer from rank source of comm, with tag. */
+/* Receives the local part of buffer from rank source of comm, with tag.
+ *
+ * source, tag: those of the send; there are no wildcards. */
 HT_API ht_status ht_recv(ht_comm *comm, ht_tensor *buffer, int source, int tag);
 
 /* Non-blocking ht_send of buffer to dest of comm, with tag. */

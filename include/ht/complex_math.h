@@ -19,13 +19,13 @@
 
 HT_BEGIN_DECLS
 
-/* The complex conjugate of x; x itself if it is real. */
+/* The complex conjugate of x, in memory of its own; x itself if it is real. */
 HT_API ht_tensor *ht_conj(ht_tensor *x);
 
-/* The real part of x; x itself if it is real. */
+/* The real part of x, in memory of its own; x itself if it is real. */
 HT_API ht_tensor *ht_real(ht_tensor *x);
 
-/* The imaginary part of x; zeros if x is real. */
+/* The imaginary part of x, in memory of its own; zeros if x is real. */
 HT_API ht_tensor *ht_imag(ht_tensor *x);
 
 /* The angle of x from the positive real axis, in [-pi, pi].

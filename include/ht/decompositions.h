@@ -91,6 +91,7 @@ HT_API ht_status ht_polar(ht_tensor *x, ht_tensor **u, ht_tensor **h);
 /* Computes the `rank` largest singular values of one matrix x (m, n) and their vectors from a
  * random sample of its range.
  *
+ * Samples are drawn as by ht_randn (ht/random.h).
  * rank: 1 to k. The sample has rank + 10 columns, at most k.
  * u, s, vh: receive (m, rank), (rank) and (rank, n), like those of ht_svd. u is split if x is split
  * by rows, vh if x is split by columns; the others have no split.
@@ -102,14 +103,17 @@ HT_API ht_status ht_rsvd(ht_tensor *x, int64_t rank, ht_tensor **u, ht_tensor **
 /* ht_rsvd of x (rank, u, s, vh) with options.
  *
  * oversamples: columns of the sample beyond rank; from 0 on, 10 in ht_rsvd.
- * power_iterations: they make the sample more accurate; from 0 on, 0 in ht_rsvd. */
+ * power_iterations: they make the sample more accurate; from 0 on, 0 in ht_rsvd.
+ * Errors: those of ht_rsvd; HT_ERR_ARGUMENT for an option below 0. */
 HT_API ht_status ht_rsvd_ext(ht_tensor *x, int64_t rank, int64_t oversamples, int power_iterations,
                              ht_tensor **u, ht_tensor **s, ht_tensor **vh);
 
 /* Computes the `count` largest eigenvalues of one Hermitian matrix a and their vectors from a
  * random sample of its range.
  *
- * count: 1 to n.
+ * The sample finds the eigenvalues of largest absolute value; the results are the largest of them
+ * by value. If a has large negative eigenvalues, the sample needs columns for these too.
+ * count: 1 to n. The sample has count + 10 columns, at most n, drawn as by ht_randn.
  * w: receives (count), real and descending.
  * v: receives (n, count), split by rows if a is split; NULL: not wanted.
  * Not differentiable.
@@ -117,8 +121,10 @@ HT_API ht_status ht_rsvd_ext(ht_tensor *x, int64_t rank, int64_t oversamples, in
  * Source: heat.linalg.reigh. */
 HT_API ht_status ht_reigh(ht_tensor *a, int64_t count, ht_tensor **w, ht_tensor **v);
 
-/* ht_reigh of a (count, w, v) with options: oversamples and power_iterations, as for ht_rsvd_ext.
- */
+/* ht_reigh of a (count, w, v) with options.
+ *
+ * oversamples, power_iterations: as for ht_rsvd_ext.
+ * Errors: those of ht_reigh; HT_ERR_ARGUMENT for an option below 0. */
 HT_API ht_status ht_reigh_ext(ht_tensor *a, int64_t count, int64_t oversamples,
                               int power_iterations, ht_tensor **w, ht_tensor **v);
 

@@ -9,7 +9,8 @@
  * ht_tensor_mutable_data tells the graph of one. A pending update (ht/data_parallel.h) is completed
  * before the memory is handed out.
  *
- * No call here is collective. Source: DLPack 1.1, torch.from_dlpack, numpy.from_dlpack. */
+ * No call here is collective. Errors of all: HT_ERR_ARGUMENT for NULL. Source: DLPack 1.1,
+ * torch.from_dlpack, numpy.from_dlpack. */
 #ifndef HT_DLPACK_H
 #define HT_DLPACK_H
 
@@ -42,6 +43,7 @@ HT_API struct DLManagedTensor *ht_to_dlpack_unversioned(ht_tensor *x);
  * or has a stride of 0 cannot be written.
  *
  * managed: taken over if the call succeeds; its deleter is called when the last view is released.
+ * After an error it is still the caller's.
  * Result: scoped.
  * Errors: HT_ERR_DTYPE if no dtype has these elements. HT_ERR_STATE unless the major version is 1.
  * HT_ERR_SHAPE if there are more than HT_MAX_NDIM axes or 2^59 elements. HT_ERR_ARGUMENT if the

@@ -18,8 +18,8 @@
  * ht/random.h and in the loaders of ht/io.h.
  *
  * Short calls make tensors on ht_get_comm() and ht_get_device(). Long calls, _ext, take device and
- * comm, and an ht_number in place of a double. In a long call HT_LOCAL is an error; HT_NONE with
- * HT_COMM_SELF makes a tensor of this rank's own.
+ * comm. Those of ht_full and ht_arange take ht_numbers in place of doubles. In a long call HT_LOCAL
+ * is an error; HT_NONE with HT_COMM_SELF makes a tensor of this rank's own.
  *
  * Common errors: HT_ERR_ARGUMENT if dtype is invalid, split is not an axis, ndim is out of range or
  * a pointer is NULL. HT_ERR_SHAPE if a length is negative or the elements are too many. */

@@ -71,10 +71,15 @@ HT_API ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split);
 /* Returns the cross products of the vectors of a and b along axis. Other axes broadcast.
  *
  * Vectors along the split axis are first brought to one rank each.
+ *
+ * a, b: vectors of length 2 or 3. A vector of length 2 has a third component of 0.
+ * axis: an axis of each operand and of the result. Operands with different numbers of axes need a
+ * negative one, because it counts from the end.
  * Collective if axis is the split axis of an operand.
- * Result: vectors of length 3, split as the operands. Two vectors of length 2 give the third
- * component alone, without axis.
- * Errors: HT_ERR_SHAPE unless vectors are 2 or 3 long.
+ * Result: vectors of length 3, in the dtype of ht_mul. If both operands have length 2, it is the
+ * third component alone, without axis. It is split as the operands. If axis is the split axis of
+ * one operand only, it is split along its first other axis, if it has one.
+ * Errors: HT_ERR_SHAPE for another length, HT_ERR_DTYPE for bool.
  * Source: heat.linalg.cross. */
 HT_API ht_tensor *ht_cross(ht_tensor *a, ht_tensor *b, int axis);
 

@@ -115,12 +115,13 @@ HT_API ht_tensor *ht_column_stack(int count, ht_tensor *const xs[]);
  * scoped.
  *
  * parts: receives count tensors.
- * Errors: HT_ERR_SHAPE if count does not divide the axis. */
+ * Errors: HT_ERR_SHAPE if count is below 1 or does not divide the axis. */
 HT_API ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[]);
 
 /* parts[i] <- part i of count + 1 parts of x along axis, which begin at 0 and at the places at[].
  *
- * at: count places, with the rules of slices: a negative place counts from the end.
+ * at: count places, with the rules of slices. A negative place counts from the end, one beyond the
+ * end is the end, and a part that would end before its beginning is empty.
  * parts: receives count + 1 tensors, views as of ht_narrow, and scoped.
  * Errors: HT_ERR_ARGUMENT for count below 0. */
 HT_API ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis,

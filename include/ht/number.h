@@ -12,7 +12,8 @@
  * - An integer with bool gives int64.
  * - A real with bool or integers gives float32.
  * - A complex gives complex128 with float64, and complex64 with other dtypes.
- * A double in a short call counts as an integer there if it has no fraction.
+ * With integers and bool, a double in a short call counts as an integer if int64 holds its value:
+ * 2.0 does, 0.5 and 1e30 do not.
  *
  * An integer outside the range of an integer dtype does not wrap around. It is HT_ERR_ARGUMENT
  * where it would become an element: combined with a tensor, filling one, or in a sequence. -1 with

@@ -86,13 +86,14 @@ HT_API ht_tensor *ht_lstsq_ext(ht_tensor *a, ht_tensor *b, double rtol);
 
 /* Solves a x = b by conjugate gradients from x0, in at most n steps.
  *
- * It stops when |b - a x| <= tolerance |b|. The tolerance is 10 roundings of the dtype to which a,
- * b and x0 promote.
+ * It stops when |b - a x| <= tolerance |b|, or else after n steps with the x that it has, without
+ * an error. The tolerance is 10 eps of the dtype to which a, b and x0 promote.
  * a: one matrix (n, n), Hermitian and positive definite.
  * b: (n).
  * x0: (n); NULL: zeros.
  * Not differentiable.
- * Result: (n) without a split.
+ * Result: (n) without a split, in that dtype.
+ * Errors: HT_ERR_SHAPE for a batch, and unless b and x0 are vectors that fit a.
  * Source: heat.linalg.cg. */
 HT_API ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0);
 

@@ -212,8 +212,8 @@ typedef enum ht_interpolation {
 /* Returns the q-th percentile of x along axis: the element at place q / 100 (n - 1) of n in order.
  *
  * Places count from 0. Between two places the result is interpolated linearly. Long lines are not
- * sorted: elements are counted by a few digits at a time. src/core/algorithms/order/quantile.c describes
- * the messages.
+ * sorted: elements are counted by a few digits at a time.
+ * x: bool, integers or a floating dtype.
  * q: 0 to 100.
  * axis: HT_NONE takes all elements.
  * Not differentiable.
@@ -224,22 +224,27 @@ HT_API ht_tensor *ht_percentile(ht_tensor *x, double q, int axis);
 
 /* ht_percentile of x along axis with options: several q, the interpolation and kept dimensions.
  *
- * q: count numbers; the results for them stand along a first axis of length count.
+ * q: count numbers in any order; the results for them stand along a first axis of length count,
+ * also for one.
  * method: an interpolation.
- * keepdims: reduced axes stay with length 1. */
+ * keepdims: reduced axes stay with length 1.
+ * Result: of the dtype of ht_percentile. A split axis of x that stays is one place further behind.
+ * Errors: those of ht_percentile; HT_ERR_ARGUMENT for count below 0 or another method. */
 HT_API ht_tensor *ht_percentile_ext(ht_tensor *x, int count, const double q[], int axis,
                                     ht_interpolation method, bool keepdims);
 
 /* Returns the q-quantile of x along axis: ht_percentile at place q (n - 1).
  *
- * q: 0 to 1. */
+ * q: 0 to 1.
+ * Result: of the dtype of ht_percentile.
+ * Errors: those of ht_percentile.
+ * Source: numpy.quantile, torch.quantile. */
 HT_API ht_tensor *ht_quantile(ht_tensor *x, double q, int axis);
 
 /* ht_quantile of x along axis with options: several q, the interpolation and kept dimensions.
  *
- * q: count numbers; the results for them stand along a first axis of length count.
- * method: an interpolation.
- * keepdims: reduced axes stay with length 1. */
+ * count, q, method, keepdims: as in ht_percentile_ext.
+ * Result, errors: those of ht_percentile_ext. */
 HT_API ht_tensor *ht_quantile_ext(ht_tensor *x, int count, const double q[], int axis,
                                   ht_interpolation method, bool keepdims);
 

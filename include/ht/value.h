@@ -67,7 +67,7 @@ HT_API ht_value *ht_value_at(const ht_value *value, int index);
  * Errors: HT_ERR_ARGUMENT if map is not a map, or one of the three is NULL. */
 HT_API ht_status ht_value_set(ht_value *map, const char *key, ht_value *item);
 
-/* Returns the item of map at key; borrowed; NULL if there is none. */
+/* Returns the item of map at key; borrowed; NULL if there is none, or map is not a map. */
 HT_API ht_value *ht_value_get(const ht_value *map, const char *key);
 
 /* Returns key number index (from 0) of map, in the order of insertion; borrowed.
