@@ -43,6 +43,7 @@ HT_API ht_tensor *ht_tensor_grad(const ht_tensor *x);
 
 /* Replaces the gradient of x by grad.
  *
+ * x: any tensor; it need not require gradients.
  * grad: retained; a read-only broadcast view is copied. NULL removes the gradient.
  * Errors: HT_ERR_SHAPE unless grad has the shape, dtype, device, communicator and slabs of x. */
 HT_API ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad);

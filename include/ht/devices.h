@@ -25,7 +25,9 @@ HT_API ht_device *ht_device_get(const char *name);
  * Source: heat.get_device. */
 HT_API ht_device *ht_get_device(void);
 
-/* Makes device the one on which the calling thread makes new tensors. Source: heat.use_device. */
+/* Makes device the one on which the calling thread makes new tensors. Source: heat.use_device.
+ *
+ * Errors: HT_ERR_ARGUMENT for NULL. */
 HT_API ht_status ht_use_device(ht_device *device);
 
 /* Returns the full name of device, "cpu:0"; borrowed; "none" for NULL. */

@@ -113,7 +113,7 @@ HT_API ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, d
  * x1, x2: (..., in1) and (..., in2), floating, of the same leading axes.
  * weight, bias: (out, in1, in2) and (out) or NULL.
  * Logically collective.
- * Result: (..., out), split as x1.
+ * Result: (..., out), split as x1 or x2.
  * Source: torch.nn.functional.bilinear. */
 HT_API ht_tensor *ht_bilinear(ht_tensor *x1, ht_tensor *x2, ht_tensor *weight, ht_tensor *bias);
 

@@ -101,6 +101,7 @@ HT_API ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1);
  * ht_mul.
  *
  * Collective if an operand is split.
+ * Result: the dtype of ht_div of a and b. NaN if b is 0.
  * Errors: HT_ERR_SHAPE unless a and b are vectors.
  * Source: heat.linalg.projection, which does not conjugate. */
 HT_API ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b);

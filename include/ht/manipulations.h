@@ -70,7 +70,8 @@ HT_API ht_tensor *ht_flip(ht_tensor *x, int count, const int axes[]);
  *
  * Collective if the split axis has length 1 and grows: x is resplit to HT_NONE first.
  * Result: x itself if it has this shape.
- * Errors: HT_ERR_SHAPE if x does not broadcast to shape. */
+ * Errors: HT_ERR_SHAPE if x does not broadcast to shape, and for -1 (unlike
+ * torch.Tensor.expand). */
 HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[]);
 
 /* broadcast[i] <- xs[i] in the shape to which all of the count tensors xs broadcast

@@ -227,7 +227,8 @@ HT_API ht_status ht_module_to_device(ht_module *module, ht_device *device);
  * Errors: HT_ERR_STATE if module lies inside a wrapper. */
 HT_API ht_status ht_module_requires_grad(ht_module *module, bool requires_grad);
 
-/* Lets the next gradients of the parameters of module replace the present ones.
+/* Lets the next gradients of the parameters of module replace the present ones. Until then
+ * ht_tensor_grad gives NULL.
  *
  * It does nothing in the middle of an accumulation that a wrapper counts. */
 HT_API ht_status ht_module_zero_grad(ht_module *module);

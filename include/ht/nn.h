@@ -8,9 +8,10 @@
  * On more than one rank, any other x is HT_ERR_COMM there.
  *
  * Not collective, unless a comment says otherwise.
- * Errors: HT_ERR_ARGUMENT for a NULL module, and for a setting out of the range that the comment of
- * its layer names. Ranges that the comment of the function alone names (ht_softshrink) are checked
- * in the forward pass. Layers return the errors of the functions that they call.
+ * Errors: HT_ERR_ARGUMENT for a NULL module, unless a comment says otherwise, and for a setting out
+ * of the range that the comment of its layer names. Ranges that the comment of the function alone
+ * names (ht_softshrink) are checked in the forward pass. Layers return the errors of the functions
+ * that they call.
  * Source: torch.nn. */
 #ifndef HT_NN_H
 #define HT_NN_H
@@ -220,7 +221,7 @@ HT_API ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_op
  * logged if module has no BatchNorm layer.
  * module: taken over; released after an error.
  * comm: retained.
- * Result: module, or the new layer if module itself is a BatchNorm layer.
+ * Result: module, or the new layer if module itself is a BatchNorm layer. NULL stays NULL.
  * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper; HT_ERR_ARGUMENT if comm is
  * NULL.
  * Source: torch.nn.SyncBatchNorm.convert_sync_batchnorm. */
@@ -231,7 +232,7 @@ HT_API ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm)
  *
  * A layer of ht_nn_sync_batch_norm becomes a BatchNorm2d layer.
  * module: taken over; released after an error.
- * Result: module, or the new layer if module itself is a SyncBatchNorm layer.
+ * Result: module, or the new layer if module itself is a SyncBatchNorm layer. NULL stays NULL.
  * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper. */
 HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
 

@@ -248,6 +248,7 @@ HT_API ht_status ht_clip_grad_value_(ht_value *parameters, double limit);
 HT_API ht_optimizer *ht_optim_data_parallel(ht_optimizer *optimizer, bool blocking);
 
 /* Clears the gradients of all parameters of `optimizer`: the next backward pass overwrites them.
+ * Until then ht_tensor_grad gives NULL.
  *
  * In the middle of a group of accumulation_steps passes of a data-parallel wrapper, this does
  * nothing. */

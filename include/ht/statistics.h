@@ -228,7 +228,7 @@ HT_API ht_tensor *ht_percentile(ht_tensor *x, double q, int axis);
  * also for one.
  * method: an interpolation.
  * keepdims: reduced axes stay with length 1.
- * Result: of the dtype of ht_percentile. A split axis of x that stays is one place further behind.
+ * Result: as of ht_percentile, with its split, if any, one axis further behind.
  * Errors: those of ht_percentile; HT_ERR_ARGUMENT for count below 0 or another method. */
 HT_API ht_tensor *ht_percentile_ext(ht_tensor *x, int count, const double q[], int axis,
                                     ht_interpolation method, bool keepdims);
@@ -244,11 +244,16 @@ HT_API ht_tensor *ht_quantile(ht_tensor *x, double q, int axis);
 /* ht_quantile of x along axis with options: several q, the interpolation and kept dimensions.
  *
  * count, q, method, keepdims: as in ht_percentile_ext.
- * Result, errors: those of ht_percentile_ext. */
+ * Result: as of ht_percentile_ext.
+ * Errors: those of ht_percentile_ext. */
 HT_API ht_tensor *ht_quantile_ext(ht_tensor *x, int count, const double q[], int axis,
                                   ht_interpolation method, bool keepdims);
 
-/* Returns the median of x along axis: ht_quantile with q 0.5. */
+/* Returns the median of x along axis: ht_quantile with q 0.5.
+ *
+ * An even number of elements gives the mean of the two in the middle. torch.median returns the
+ * lower one.
+ * Source: heat.median, numpy.median. */
 HT_API ht_tensor *ht_median(ht_tensor *x, int axis);
 
 /* Returns for each element of x the number of its bin among sorted boundaries.

@@ -82,8 +82,10 @@ HT_API ht_tensor *ht_tiles_get(const ht_tiles *tiles, const int64_t index[]);
 
 /* Tile index[] of tiles <- value. Does nothing on ranks that lack the tile.
  *
- * value: converted and broadcast; on any device.
- * Errors: HT_ERR_STATE if the tensor has received another shape or other slabs since. */
+ * The write is not recorded for gradients.
+ * value: process-local, converted and broadcast; on any device.
+ * Errors: HT_ERR_SHAPE if value does not broadcast to the tile, HT_ERR_COMM if it is shared by
+ * several ranks, HT_ERR_STATE if the tensor has received another shape or other slabs since. */
 HT_API ht_status ht_tiles_set_(ht_tiles *tiles, const int64_t index[], ht_tensor *value);
 
 HT_END_DECLS
