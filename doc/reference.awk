@@ -124,21 +124,21 @@ function html_put(kind, label, text) {
 function html_head() {
     print "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
     print "<title>libht: functions by topic</title>\n<style>"
-    print "body{margin:0 auto;max-width:60rem;padding:1rem;font:16px/1.5 sans-serif;color:#222;background:#fff}"
+    print "body{margin:0 auto;max-width:60rem;padding:1rem;font:16px/1.5 sans-serif;overflow-wrap:anywhere;color:#222;background:#fff}"
     print "input{position:sticky;top:.5rem;width:100%;box-sizing:border-box;padding:.5rem;font-size:1rem;border:1px solid #888;border-radius:4px}"
     print "h2{margin-top:2.5rem;border-bottom:1px solid #ccc}h2 small{font-weight:normal;color:#666}"
     print "article{margin:1.5rem 0}p,pre{margin:.3rem 0}pre{padding:.5rem;background:#f4f4f4;overflow-x:auto;white-space:pre-wrap}"
-    print ".term{margin-left:1.5rem}nav{columns:14rem}nav a{display:block}a{color:#0645ad;text-decoration:none}"
+    print ".term{margin-left:1.5rem}nav{columns:14rem;margin:1rem 0}nav a{display:block;margin-bottom:.4rem;break-inside:avoid}a{color:#0645ad;text-decoration:none}"
     print "h3{margin:0;font:600 1rem monospace}[hidden]{display:none}\n</style>"
     print "<h1>libht: functions by topic</h1>"
-    print "<input id=find type=search placeholder=\"Find a function or a word\" autofocus>\n<main>"
+    print "<input id=find type=search placeholder=\"Find a function or a word\" autofocus>\n<nav id=topics></nav>\n<main>"
 }
 function html_topic(opening) {
     if (open) print "</section>"
     open = 1
     split("", term_of)
     print "<section id=\"" topic "\"><h2>" html(topic) " <small>" html(first_sentence(opening)) "</small></h2>"
-    print "<details><summary>What holds for all of them</summary>"
+    print "<details><summary>Common to all functions of this header</summary>"
     walk(opening)
     print "</details>"
 }
@@ -150,8 +150,12 @@ function html_function(name, prototype, comment) {
 function html_foot() {
     print "</section></main>\n<script>"
     print "const articles=[...document.querySelectorAll('article')],sections=[...document.querySelectorAll('section')];"
+    print "const topics=document.getElementById('topics');"
+    print "for(const s of sections){const a=topics.appendChild(document.createElement('a'));a.href='#'+s.id;"
+    print "a.textContent=s.querySelector('small').textContent;a.title=s.id;}"
     print "const texts=articles.map(a=>a.textContent.toLowerCase());"
     print "document.getElementById('find').oninput=e=>{const words=e.target.value.toLowerCase().split(/\\s+/).filter(w=>w);"
     print "articles.forEach((a,i)=>a.hidden=!words.every(w=>texts[i].includes(w)));"
+    print "topics.hidden=words.length>0;"
     print "sections.forEach(s=>s.hidden=words.length>0&&!s.querySelector('article:not([hidden])'));};\n</script></html>"
 }
