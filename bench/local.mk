@@ -5,6 +5,7 @@ bench_programs = \
 	bench/daso \
 	bench/exchange \
 	bench/kernels \
+	bench/nn \
 	bench/nn_kernels \
 	bench/overlap
 
@@ -25,6 +26,9 @@ bench_exchange_LDADD = libht_objects.la
 bench_kernels_SOURCES = bench/kernels.c
 bench_kernels_LDADD = libht_objects.la
 
+bench_nn_SOURCES = bench/nn.c
+bench_nn_LDADD = libht.la
+
 bench_nn_kernels_SOURCES = bench/nn_kernels.c
 bench_nn_kernels_LDADD = libht_objects.la
 
@@ -34,7 +38,9 @@ bench_overlap_LDADD = libht_objects.la
 EXTRA_DIST += \
 	bench/daso.awk \
 	bench/daso.sh \
+	bench/nn.sh \
 	bench/overlap.sh \
 	bench/peers/daso_ddp.py \
 	bench/peers/mnist.py \
+	bench/peers/nn.py \
 	bench/run.sh

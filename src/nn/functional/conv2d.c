@@ -7,8 +7,8 @@
 #include "core/ops/ops.h"
 #include "ht/manipulations.h"
 
-#include "nn/functional/functional.h"
 #include "nn/functional/window.h"
+#include "nn/functional/window/conv_run.h"
 
 enum { X, WEIGHT, BIAS, OPERANDS };
 
@@ -48,7 +48,7 @@ static bool check_groups(const ht_tensor *x, const ht_tensor *weight, int64_t gr
     return true;
 }
 
-/* All of the job but y's strides. False when the kernel is larger than the padded image. */
+/* All of the job but operands and strides. False when the kernel is larger than the padded image. */
 static bool fill_job(ht_conv_call *job, const ht_tensor *x, const ht_tensor *weight,
                      const ht_conv2d_options *options)
 {
@@ -64,71 +64,18 @@ static bool fill_job(ht_conv_call *job, const ht_tensor *x, const ht_tensor *wei
                           .o = w->shape[0],
                           .groups = options->groups};
     HT_SET_WINDOW(job, &window);
-    ht__image_strides(a, job->x_stride);
     return true;
 }
 
-static ht_tensor *grad_x(ht_node *node, const ht_conv_call *job, const ht_tensor *dy,
+static ht_tensor *grad_x(ht_node *node, ht_conv_call job, const ht_tensor *dy,
                          const ht_tensor *weight)
 {
     ht_tensor *dx = ht__input_grad("ht_conv2d", node, 0, dy);
 
-    if (dx == NULL || dx->body->lsize == 0)
-        return dx;
-
-    ht_conv_call data = *job;
-    ht__image_strides(dx->body, data.x_stride);
-    data.x = ht__operand_of(dx->body, HT_WRITE);
-    data.weight = ht__operand_of(weight->body, HT_READ);
-    data.bias.data = NULL;
-    data.y = ht__operand_of(dy->body, HT_READ);
-    return HT_RUN(dx, HT_KERNEL_CONV_BACKWARD_DATA, &data, "ht_conv2d") == HT_SUCCESS ? dx : NULL;
-}
-
-/* Of a split dy, whose parts would lose digits: (N, O, H, W) to (O). */
-static ht_tensor *grad_bias_of_split(ht_tensor *dy)
-{
-    const int64_t channels = dy->body->shape[1];
-
-    return ht_reshape(ht__sum_to("ht_conv2d", dy, HT_SHAPE(channels, 1, 1)), 1, &channels);
-}
-
-/* Gradients of weight and bias come from one kernel; the one that is not needed stays NULL. */
-static void grad_parameters(ht_node *node, ht_conv_call job, ht_tensor *dy, ht_tensor *x,
-                            ht_tensor *grads[])
-{
-    const bool split = dy->body->split != HT_NONE;
-    const ht_dtype dtype = split ? ht__product_dtype(dy->body->dtype) : dy->body->dtype;
-    ht_tensor *dw = NULL, *db = NULL;
-
-    if (split && ht_node_needs(node, 2) && (grads[2] = grad_bias_of_split(dy)) == NULL)
-        return;
-    if (ht_node_needs(node, 1) &&
-        (dw = ht__parameter_grad("ht_conv2d", node, 1, dy, dtype)) == NULL)
-        return;
-    if (!split && ht_node_needs(node, 2) &&
-        (db = ht__parameter_grad("ht_conv2d", node, 2, dy, dtype)) == NULL)
-        return;
-    dy = ht_astype(dy, dtype);
-    x = x != NULL ? ht_astype(x, dtype) : NULL;
-    if (dy == NULL || (x == NULL && dw != NULL))
-        return;
-
-    if (dy->body->lsize == 0) {
-        if ((dw != NULL && ht_fill_(dw, 0.0) != HT_SUCCESS) ||
-            (db != NULL && ht_fill_(db, 0.0) != HT_SUCCESS))
-            return;
-    } else if (dw != NULL || db != NULL) {
-        job.x = ht__operand_if_any(x, HT_READ);
-        job.weight = ht__operand_if_any(dw, HT_WRITE);
-        job.bias = ht__operand_if_any(db, HT_WRITE);
-        job.y = ht__operand_if_any(dy, HT_READ);
-        if (HT_RUN(dy, HT_KERNEL_CONV_BACKWARD_WEIGHT, &job, "ht_conv2d") != HT_SUCCESS)
-            return;
-    }
-    grads[1] = ht__parameter_grad_done("ht_conv2d", dw, dy);
-    if (!split)
-        grads[2] = db;
+    return ht__conv_run("ht_conv2d", HT_KERNEL_CONV_BACKWARD_DATA, &job,
+                        (ht_conv_operands){dx, weight, NULL, dy}) == HT_SUCCESS
+               ? dx
+               : NULL;
 }
 
 static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -139,15 +86,14 @@ static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
 
     if (dy == NULL)
         return;
-    ht__image_strides(dy->body, job.y_stride);
     if (ht_node_needs(node, 0) && (saved = ht_node_saved(node, 1)) != NULL)
-        grad_inputs[0] = grad_x(node, &job, dy, saved);
+        grad_inputs[0] = grad_x(node, job, dy, saved);
     if (!ht_node_needs(node, 1) && !ht_node_needs(node, 2))
         return;
     saved = ht_node_saved(node, 0);
     if (saved == NULL && ht_node_needs(node, 1))
         return;
-    grad_parameters(node, job, dy, saved, grads);
+    ht__conv_parameter_grads("ht_conv2d", node, job, saved, dy, grads);
     grad_inputs[1] = grads[1];
     if (ht_node_needs(node, 2))
         grad_inputs[2] = grads[2];
@@ -156,19 +102,12 @@ static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
 static ht_tensor *run(ht_conv_call *job, const ht_tensor *x, const ht_tensor *weight,
                       const ht_tensor *bias)
 {
-    int64_t shape[4] = {x->body->shape[0], job->o, job->out[0], job->out[1]};
-    ht_tensor *y = ht__backend_of(x)->prefer_channels_last
-                       ? ht__batch_result_channels_last("ht_conv2d", x, x->body->dtype, shape)
-                       : ht__batch_result("ht_conv2d", x, x->body->dtype, 4, shape);
+    ht_tensor *y = ht__conv_result("ht_conv2d", x, job->o, job->out);
 
-    if (y == NULL || y->body->lsize == 0)
-        return y;
-    ht__image_strides(y->body, job->y_stride);
-    job->x = ht__operand_of(x->body, HT_READ);
-    job->weight = ht__operand_of(weight->body, HT_READ);
-    job->bias = ht__operand_if_any(bias, HT_READ);
-    job->y = ht__operand_of(y->body, HT_WRITE);
-    return HT_RUN(x, HT_KERNEL_CONV_FORWARD, job, "ht_conv2d") == HT_SUCCESS ? y : NULL;
+    return ht__conv_run("ht_conv2d", HT_KERNEL_CONV_FORWARD, job,
+                        (ht_conv_operands){x, weight, bias, y}) == HT_SUCCESS
+               ? y
+               : NULL;
 }
 
 ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,

@@ -4,6 +4,8 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/window/conv.c \
 	src/nn/functional/window/conv.h \
 	src/nn/functional/window/conv_prepare.c \
+	src/nn/functional/window/conv_run.c \
+	src/nn/functional/window/conv_run.h \
 	src/nn/functional/window/conv_transpose.c \
 	src/nn/functional/window/fold.c \
 	src/nn/functional/window/pool.c \
