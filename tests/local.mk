@@ -560,6 +560,7 @@ libht_test_la_SOURCES = \
 	tests/gradcheck.c \
 	tests/gradcheck.h \
 	tests/ht_test.h \
+	tests/optimizer_kinds.h \
 	tests/runner.c \
 	tests/tensor_check.c \
 	tests/tensor_check.h \

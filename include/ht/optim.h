@@ -60,6 +60,32 @@ typedef struct ht_rmsprop_options {
     bool centered, maximize;                   /* false, false */
 } ht_rmsprop_options;
 
+typedef struct ht_nadam_options {
+    size_t size;                            /* of this struct; set by the default function */
+    double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0 */
+    double momentum_decay;                  /* 4e-3 */
+    bool decoupled_weight_decay, maximize;  /* false, false */
+} ht_nadam_options;
+
+typedef struct ht_radam_options {
+    size_t size;                            /* of this struct; set by the default function */
+    double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0 */
+    bool decoupled_weight_decay, maximize;  /* false, false */
+} ht_radam_options;
+
+typedef struct ht_rprop_options {
+    size_t size;                         /* of this struct; set by the default function */
+    double etaminus, etaplus;            /* 0.5, 1.2 */
+    double step_size_min, step_size_max; /* 1e-6, 50 */
+    bool maximize;                       /* false */
+} ht_rprop_options;
+
+typedef struct ht_asgd_options {
+    size_t size;                           /* of this struct; set by the default function */
+    double lambd, alpha, t0, weight_decay; /* 1e-4, 0.75, 1e6, 0 */
+    bool maximize;                         /* false */
+} ht_asgd_options;
+
 /* Returns the default options of ht_optim_sgd: every number 0, every flag false. */
 HT_API ht_sgd_options ht_sgd_options_default(void);
 
@@ -85,6 +111,22 @@ HT_API ht_adagrad_options ht_adagrad_options_default(void);
 /* Returns the default options of ht_optim_rmsprop: alpha 0.99, eps 1e-8, every other number 0,
  * every flag false. */
 HT_API ht_rmsprop_options ht_rmsprop_options_default(void);
+
+/* Returns the default options of ht_optim_nadam: beta1 0.9, beta2 0.999, eps 1e-8, weight_decay 0,
+ * momentum_decay 4e-3, every flag false. */
+HT_API ht_nadam_options ht_nadam_options_default(void);
+
+/* Returns the default options of ht_optim_radam: beta1 0.9, beta2 0.999, eps 1e-8, weight_decay 0,
+ * every flag false. */
+HT_API ht_radam_options ht_radam_options_default(void);
+
+/* Returns the default options of ht_optim_rprop: etaminus 0.5, etaplus 1.2, step_size_min 1e-6,
+ * step_size_max 50, maximize false. */
+HT_API ht_rprop_options ht_rprop_options_default(void);
+
+/* Returns the default options of ht_optim_asgd: lambd 1e-4, alpha 0.75, t0 1e6, weight_decay 0,
+ * maximize false. */
+HT_API ht_asgd_options ht_asgd_options_default(void);
 
 /* Stochastic gradient descent: p -= lr g.
  *
@@ -150,6 +192,52 @@ HT_API ht_optimizer *ht_optim_adagrad(ht_value *parameters, double lr,
 HT_API ht_optimizer *ht_optim_rmsprop(ht_value *parameters, double lr,
                                       const ht_rmsprop_options *options);
 
+/* NAdam: p -= lr ((1 - mu_t) g / (1 - M_t) + mu_(t+1) m / (1 - M_t mu_(t+1))) / (sqrt(v') + eps).
+ *
+ * m, v and v' are those of ht_optim_adam, mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2) and M_t =
+ * mu_1 ... mu_t. With decoupled_weight_decay, p *= 1 - lr weight_decay comes first, and g is without
+ * weight decay.
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.NAdam. */
+HT_API ht_optimizer *ht_optim_nadam(ht_value *parameters, double lr,
+                                    const ht_nadam_options *options);
+
+/* RAdam: p -= lr m' r sqrt(1 - beta2^t) / (sqrt(v) + eps), or p -= lr m' in the first steps.
+ *
+ * m' and v are those of ht_optim_adam. decoupled_weight_decay acts as in ht_optim_nadam. The first
+ * steps are those with rho of at most 5:
+ *
+ *     R = 2 / (1 - beta2) - 1
+ *     rho = R - 2 t beta2^t / (1 - beta2^t)
+ *     r = sqrt((rho - 4) (rho - 2) R / ((R - 4) (R - 2) rho))
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.RAdam. */
+HT_API ht_optimizer *ht_optim_radam(ht_value *parameters, double lr,
+                                    const ht_radam_options *options);
+
+/* Rprop: p -= sign(g) s, with a step size s for each element, which starts at lr.
+ *
+ * s is multiplied by etaplus where g has the sign of the step before, and by etaminus where it has
+ * the other sign. There g counts as 0 for this step and the next. s is limited to [step_size_min,
+ * step_size_max]. Later changes of the rate have no effect.
+ *
+ * parameters, lr: see the top.
+ * options: see the top. etaminus is in (0, 1), etaplus above 1.
+ * Source: torch.optim.Rprop. */
+HT_API ht_optimizer *ht_optim_rprop(ht_value *parameters, double lr,
+                                    const ht_rprop_options *options);
+
+/* ASGD, averaged gradient descent: p = (1 - lambd eta) p - eta g.
+ *
+ * After step t, counted from 1, eta = lr / (1 + lambd lr t)^alpha; it starts at lr. The state "ax"
+ * is the mean of p over the steps after t0: ax += mu (p - ax) with mu = 1 / max(1, t - 1 - t0).
+ *
+ * parameters, lr, options: see the top.
+ * Source: torch.optim.ASGD. */
+HT_API ht_optimizer *ht_optim_asgd(ht_value *parameters, double lr, const ht_asgd_options *options);
+
 /* Adds a group of parameters to an optimizer made by ht_optim_sgd (torch's param_groups).
  *
  * The group has its own hyperparameters and learning rate. Add groups before the optimizer goes to
@@ -192,6 +280,26 @@ HT_API ht_status ht_optim_adagrad_add_param_group(ht_optimizer *optimizer, ht_va
  * group of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
 HT_API ht_status ht_optim_rmsprop_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                   double lr, const ht_rmsprop_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_nadam: adds to `optimizer` a group
+ * of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
+HT_API ht_status ht_optim_nadam_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                double lr, const ht_nadam_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_radam: adds to `optimizer` a group
+ * of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
+HT_API ht_status ht_optim_radam_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                double lr, const ht_radam_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_rprop: adds to `optimizer` a group
+ * of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
+HT_API ht_status ht_optim_rprop_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                double lr, const ht_rprop_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_asgd: adds to `optimizer` a group
+ * of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
+HT_API ht_status ht_optim_asgd_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                               double lr, const ht_asgd_options *options);
 
 /* Updates all parameters that have a gradient; others keep their values.
  *
@@ -307,7 +415,8 @@ HT_API int64_t ht_optimizer_steps(const ht_optimizer *optimizer);
  *     "step":         calls of step() so far
  *     "param_groups": [{"lr", "initial_lr" (with a schedule), each option by its name, "params":
  *                       int64 tensor of places in "state"}, ...]
- *     "state":        [{"step", each tensor by its name, once there was an update}, ...]
+ *     "state":        [{"step", each tensor by its name, once there was an update; NAdam's
+ *                       "mu_product", ASGD's "eta"}, ...]
  *
  * Result: scoped. The tensors are the optimizer's own, and change with it: copy those that must not
  * change. */

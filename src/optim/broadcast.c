@@ -43,23 +43,30 @@ static ht_status broadcast_entry(ht_optimizer *optimizer, int index, bool has_st
     return status;
 }
 
+/* The counters of a parameter, or of the optimizer. */
+typedef struct counters {
+    int64_t steps;
+    double number;
+} counters;
+
 ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int root)
 {
     static const char what[] = "ht_nn_data_parallel";
     size_t count = (size_t)optimizer->count;
-    int64_t *steps = ht__alloc((count + 1) * sizeof *steps); /* the optimizer's last */
+    counters *all = ht__alloc((count + 1) * sizeof *all); /* the optimizer's last */
     ht_status status = broadcast_rates(optimizer, comm, root, what);
 
     for (size_t i = 0; i < count; i++)
-        steps[i] = optimizer->entries[i].steps;
-    steps[count] = optimizer->steps;
+        all[i] = (counters){optimizer->entries[i].steps, optimizer->entries[i].number};
+    all[count] = (counters){optimizer->steps, 0};
     if (status == HT_SUCCESS)
-        status = ht__comm_bcast_bytes(comm, steps, (count + 1) * sizeof *steps, root, what);
-    optimizer->steps = steps[count];
+        status = ht__comm_bcast_bytes(comm, all, (count + 1) * sizeof *all, root, what);
+    optimizer->steps = all[count].steps;
     for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++) {
-        optimizer->entries[i].steps = steps[i];
-        status = broadcast_entry(optimizer, i, steps[i] > 0, comm, root);
+        optimizer->entries[i].steps = all[i].steps;
+        optimizer->entries[i].number = all[i].number;
+        status = broadcast_entry(optimizer, i, all[i].steps > 0, comm, root);
     }
-    ht__free(steps);
+    ht__free(all);
     return status;
 }

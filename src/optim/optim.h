@@ -10,7 +10,7 @@
 #include "ht/optim.h"
 #include "ht/schedules.h"
 
-enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 6, HT_SETTING_FLAG = 0 };
+enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 8, HT_SETTING_FLAG = 0 };
 
 /* The row that defines an optimizer. */
 typedef struct ht_optimizer_type {
@@ -19,21 +19,30 @@ typedef struct ht_optimizer_type {
     const char *state_names[HT_OPTIMIZER_STATES];
     /* Whether a group with these settings has that state; NULL: all of them. */
     bool (*keeps)(const ht_update_call *settings, int state);
-    /* Where that hyperparameter is which new states are filled with; 0: they are zeroed. */
-    size_t start;
-    /* The hyperparameters by the names of its options: where they are, and for the doubles what
-     * they are below; all are at least 0. */
+    /* The offset of the hyperparameter that a new state is filled with; 0: zeros. */
+    size_t start[HT_OPTIMIZER_STATES];
+    /* The hyperparameters by the names of its options (HT_SETTING). A double is in [low, below). */
     struct {
         const char *name;
-        size_t at;
-        double below; /* HT_SETTING_FLAG: a bool */
+        size_t at, from; /* offsets in the call and in the options */
+        double below;    /* HT_SETTING_FLAG: a bool */
+        double low;
     } settings[HT_OPTIMIZER_SETTINGS];
+    /* Checks that the ranges do not cover, after these passed; NULL: none. */
+    ht_status (*check)(const char *what, const ht_update_call *settings);
+    bool decoupled; /* weight decay, without an option */
+    /* A number of each parameter: its name in states, its value before the first step, and that
+     * after step `step`. NULL: there is none. */
+    const char *number_name;
+    double (*number_start)(const ht_update_call *settings);
+    double (*number_next)(const ht_update_call *settings, double lr, double step, double number);
 } ht_optimizer_type;
 
 typedef struct ht_optimizer_entry {
     ht_tensor *parameter;                  /* retained */
     ht_tensor *state[HT_OPTIMIZER_STATES]; /* owned; NULL before the first update; contiguous */
     int64_t steps;                         /* updates so far */
+    double number;                         /* of the type */
     int group;
 } ht_optimizer_entry;
 
@@ -99,9 +108,10 @@ void ht__optim_set_setting(const ht_optimizer_type *type, ht_update_call *settin
                            double value);
 int ht__optim_setting_count(const ht_optimizer_type *type);
 
-/* HT_ERR_ARGUMENT with the first setting that is out of its range. */
-ht_status ht__optim_check_settings(const char *what, const ht_optimizer_type *type,
-                                   const ht_update_call *settings);
+/* Reads the type's options struct. HT_ERR_ARGUMENT with the first option that is out of its range.
+ */
+ht_status ht__optim_read_options(const char *what, const ht_optimizer_type *type,
+                                 const void *options, ht_update_call *settings);
 
 /* "SGD group 0 of 4 parameters: momentum=0.9, ..." */
 void ht__optimizer_describe_group(const ht_optimizer *optimizer, int group, char *text,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hyperparameters by name, from the table of each optimizer: their ranges, and their entries in
- * states. */
+ * Hyperparameters by name, from the table of each optimizer: their options, their ranges, and their
+ * entries in states. */
 #include "optim/optim.h"
 
 #include <math.h>
@@ -48,16 +48,24 @@ void ht__optim_set_setting(const ht_optimizer_type *type, ht_update_call *settin
         *(double *)(void *)at = value;
 }
 
-ht_status ht__optim_check_settings(const char *what, const ht_optimizer_type *type,
-                                   const ht_update_call *settings)
+ht_status ht__optim_read_options(const char *what, const ht_optimizer_type *type,
+                                 const void *options, ht_update_call *settings)
 {
     ht_status status = HT_SUCCESS;
 
+    *settings = (ht_update_call){.decoupled = type->decoupled};
     for (int i = 0; i < ht__optim_setting_count(type) && status == HT_SUCCESS; i++) {
-        if (type->settings[i].below != HT_SETTING_FLAG)
+        const char *from = (const char *)options + type->settings[i].from;
+        const bool flag = type->settings[i].below == HT_SETTING_FLAG;
+
+        ht__optim_set_setting(type, settings, i,
+                              flag ? *(const bool *)from : *(const double *)(const void *)from);
+        if (!flag)
             status = ht__optim_check_range(what, type->settings[i].name,
-                                           ht__optim_setting(type, settings, i), 0,
-                                           type->settings[i].below);
+                                           ht__optim_setting(type, settings, i),
+                                           type->settings[i].low, type->settings[i].below);
     }
+    if (status == HT_SUCCESS && type->check != NULL)
+        status = type->check(what, settings);
     return status;
 }

@@ -32,11 +32,15 @@ static void set_number(ht_value *map, const char *key, double number)
 }
 
 /* One parameter's tensors, once it was updated. */
-static ht_value *entry_state(const ht_optimizer_entry *entry, const ht_optimizer_group *group)
+static ht_value *entry_state(const ht_optimizer *optimizer, const ht_optimizer_entry *entry)
 {
+    const ht_optimizer_group *group = &optimizer->groups[entry->group];
+    const char *number = optimizer->type->number_name;
     ht_value *map = ht_value_map();
 
     set_number(map, "step", (double)entry->steps);
+    if (number != NULL && entry->steps > 0)
+        set_number(map, number, entry->number);
     for (int s = 0; s < group->state_count; s++) {
         if (entry->state[s] != NULL)
             ht_value_set(map, group->state_names[s], ht_value_tensor(entry->state[s]));
@@ -91,11 +95,8 @@ ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer)
     set_number(name, optimizer->type->name, 1);
     for (int g = 0; g < optimizer->group_count; g++)
         ht_value_append(groups, group_state(optimizer->type, &optimizer->groups[g]));
-    for (int i = 0; i < optimizer->count; i++) {
-        const ht_optimizer_entry *entry = &optimizer->entries[i];
-
-        ht_value_append(list, entry_state(entry, &optimizer->groups[entry->group]));
-    }
+    for (int i = 0; i < optimizer->count; i++)
+        ht_value_append(list, entry_state(optimizer, &optimizer->entries[i]));
     ht_value_set(map, "optimizer", name);
     set_number(map, "step", (double)optimizer->steps);
     ht_value_set(map, "param_groups", groups);
@@ -109,16 +110,16 @@ static double number(const ht_value *map, const char *key)
 }
 
 /* HT_ERR_FORMAT unless `map`, the state of a group or parameter, has a number in [0, below). */
-static ht_status check_number(const ht_value *map, const char *key, double below, const char *of,
-                              int index)
+static ht_status check_number(const ht_value *map, const char *key, double low, double below,
+                              const char *of, int index)
 {
     const ht_value *value = ht_value_get(map, key);
 
-    if (ht_value_get_kind(value) == HT_VALUE_NUMBER && ht_value_as_number(value) >= 0 &&
+    if (ht_value_get_kind(value) == HT_VALUE_NUMBER && ht_value_as_number(value) >= low &&
         ht_value_as_number(value) < below)
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state of %s %d has no number \"%s\" in [0, %g)",
-                   what, of, index, key, below);
+    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state of %s %d has no number \"%s\" in [%g, %g)",
+                   what, of, index, key, low, below);
 }
 
 static ht_status check_tensor(const ht_optimizer *optimizer, int index, const char *key,
@@ -150,20 +151,21 @@ static ht_status read_group(const ht_optimizer *optimizer, const ht_value *state
 {
     const ht_value *map = ht_value_at(ht_value_get(state, "param_groups"), index);
     const ht_optimizer_type *type = optimizer->type;
-    ht_status status = check_number(map, "lr", INFINITY, "group", index);
+    ht_status status = check_number(map, "lr", 0, INFINITY, "group", index);
 
     *group = optimizer->groups[index];
     group->lr = number(map, "lr");
     /* A state from before there was a schedule does not take the schedule's first rate away. */
     if (ht_value_get(map, "initial_lr") != NULL && status == HT_SUCCESS) {
-        status = check_number(map, "initial_lr", INFINITY, "group", index);
+        status = check_number(map, "initial_lr", 0, INFINITY, "group", index);
         group->initial_lr = number(map, "initial_lr");
     }
     for (int i = 0; i < ht__optim_setting_count(type) && status == HT_SUCCESS; i++) {
         const char *key = type->settings[i].name;
         double below = type->settings[i].below;
 
-        status = check_number(map, key, below == HT_SETTING_FLAG ? 2 : below, "group", index);
+        status = check_number(map, key, type->settings[i].low, below == HT_SETTING_FLAG ? 2 : below,
+                              "group", index);
         if (status == HT_SUCCESS && below == HT_SETTING_FLAG && fmod(number(map, key), 1) != 0)
             return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of group %d is %g, expected 0 or 1",
                            what, key, index, number(map, key));
@@ -192,7 +194,7 @@ static ht_status check_entry(const ht_optimizer *optimizer, const ht_value *stat
     const ht_optimizer_type *type = optimizer->type;
     ht_optimizer_group group;
     int64_t steps;
-    ht_status status = check_number(map, "step", 1e15, "parameter", index);
+    ht_status status = check_number(map, "step", 0, 1e15, "parameter", index);
 
     if (status == HT_SUCCESS && !ht__value_whole(ht_value_get(map, "step"), &steps))
         return HT_FAIL(NULL, HT_ERR_FORMAT,
@@ -201,6 +203,8 @@ static ht_status check_entry(const ht_optimizer *optimizer, const ht_value *stat
     if (status != HT_SUCCESS || number(map, "step") == 0)
         return status;
     status = read_group(optimizer, state, optimizer->entries[index].group, &group);
+    if (status == HT_SUCCESS && type->number_name != NULL)
+        status = check_number(map, type->number_name, 0, INFINITY, "parameter", index);
     for (int s = 0; s < HT_OPTIMIZER_STATES && status == HT_SUCCESS; s++) {
         const char *key = type->state_names[s];
 
@@ -255,6 +259,8 @@ static ht_status load_entry(ht_optimizer *optimizer, int index, const ht_value *
     if (entry->steps == 0)
         return HT_SUCCESS;
     status = ht__optimizer_make_state(optimizer, index);
+    if (optimizer->type->number_name != NULL)
+        entry->number = number(map, optimizer->type->number_name);
     for (int s = 0; s < group->state_count && status == HT_SUCCESS; s++)
         status = ht_copy_(entry->state[s],
                           ht_to_device(ht_value_as_tensor(ht_value_get(map, group->state_names[s])),

@@ -44,21 +44,34 @@ static ht_status refuse_gradient(int index, const ht_body *grad, const ht_body *
                    ht__body_str(parameter), ht__body_str(grad));
 }
 
-static double start_of(const ht_optimizer_type *type, const ht_optimizer_group *group)
+/* The rate is that of the first step, which may run after a schedule has set another. */
+static ht_update_call first_settings(const ht_optimizer *optimizer, const ht_optimizer_group *group)
 {
-    const char *settings = (const char *)&group->settings;
+    ht_update_call settings = group->settings;
 
-    return type->start == 0 ? 0 : *(const double *)(const void *)(settings + type->start);
+    settings.lr = optimizer->steps > 0 ? group->arguments.lr : group->lr;
+    return settings;
+}
+
+/* The value that a new state is filled with. */
+static double start_of(const ht_optimizer_type *type, const ht_update_call *settings, int state)
+{
+    const char *at = (const char *)settings + type->start[state];
+
+    return type->start[state] == 0 ? 0 : *(const double *)(const void *)at;
 }
 
 ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
     const ht_optimizer_group *group = &optimizer->groups[entry->group];
+    const ht_update_call settings = first_settings(optimizer, group);
 
+    if (entry->steps == 0 && optimizer->type->number_start != NULL)
+        entry->number = optimizer->type->number_start(&settings);
     for (int s = 0; s < group->state_count; s++) {
         if (entry->state[s] == NULL)
-            entry->state[s] = new_state(entry->parameter, start_of(optimizer->type, group));
+            entry->state[s] = new_state(entry->parameter, start_of(optimizer->type, &settings, s));
         else if (!ht__body_fits(entry->state[s]->body, entry->parameter->body))
             return refuse_state(index, entry->state[s]->body, entry->parameter->body);
         if (entry->state[s] == NULL)
@@ -176,7 +189,8 @@ static void add_part(ht_update_call *call, const ht_optimizer_entry *entry, cons
     *part = (ht_update_part){.param = ht__operand_of(entry->parameter->body, HT_WRITE),
                              .grad = ht__operand_of(grad->body, HT_READ),
                              .n = entry->parameter->body->lsize,
-                             .step = entry->steps + 1};
+                             .step = entry->steps + 1,
+                             .number = entry->number};
     for (int s = 0; s < state_count; s++)
         part->state[s] = ht__operand_of(entry->state[s]->body, HT_WRITE);
     call->call.rows += part->n > 0;
@@ -212,6 +226,17 @@ static ht_status update_run(ht_optimizer *optimizer, const ht_optimizer_group *g
     return ht__launch(first->body->comm, first->body->storage->device, &call->call);
 }
 
+static void count_step(ht_optimizer *optimizer, int index)
+{
+    ht_optimizer_entry *entry = &optimizer->entries[index];
+    const ht_step_arguments *arguments = &optimizer->groups[entry->group].arguments;
+
+    entry->steps++;
+    if (optimizer->type->number_next != NULL)
+        entry->number = optimizer->type->number_next(&arguments->settings, arguments->lr,
+                                                     (double)entry->steps, entry->number);
+}
+
 /* Those with a gradient from `begin` to `end` have been updated. */
 static void count_steps(ht_optimizer *optimizer, int begin, int end)
 {
@@ -221,7 +246,7 @@ static void count_steps(ht_optimizer *optimizer, int begin, int end)
         if (ht_tensor_grad(entry->parameter) == NULL)
             continue;
         ht__storage_touch(entry->parameter->body->storage);
-        entry->steps++;
+        count_step(optimizer, i);
     }
 }
 
@@ -241,12 +266,13 @@ static ht_status update_entry(ht_optimizer *optimizer, int index, ht_tensor *gra
     one.update.grad_scale = group->arguments.grad_scale;
     set_table(&one.update, offsetof(one_update, part), 1);
     one.part.step = entry->steps + 1;
+    one.part.number = entry->number;
     status = run_kernel(optimizer, entry, grad, &one, begin,
                         last ? entry->parameter->body->lsize : end);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     if (status == HT_SUCCESS && last)
-        entry->steps++;
+        count_step(optimizer, index);
     return status;
 }
 

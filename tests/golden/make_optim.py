@@ -4,6 +4,8 @@
 usage: make_optim.py >optim.h      (needs python3-torch)"""
 import torch
 
+torch.set_default_dtype(torch.float64)  # of the numbers in states: NAdam's product, ASGD's rate
+
 STEPS, SIZE = 10, 7
 CASES = [
     ("sgd_plain", torch.optim.SGD, dict(lr=0.1)),
@@ -30,6 +32,23 @@ CASES = [
     ("adagrad_options", torch.optim.Adagrad,
      dict(lr=0.2, lr_decay=0.1, weight_decay=0.05, initial_accumulator_value=0.5, eps=1e-5,
           maximize=True)),
+    ("nadam_plain", torch.optim.NAdam, dict(lr=0.002)),
+    ("nadam_options", torch.optim.NAdam,
+     dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1, momentum_decay=0.02,
+          maximize=True)),
+    ("nadam_decoupled", torch.optim.NAdam,
+     dict(lr=0.02, weight_decay=0.1, decoupled_weight_decay=True)),
+    ("radam_plain", torch.optim.RAdam, dict(lr=0.01)),
+    ("radam_options", torch.optim.RAdam,
+     dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1, maximize=True)),
+    ("radam_decoupled", torch.optim.RAdam,
+     dict(lr=0.02, weight_decay=0.1, decoupled_weight_decay=True)),
+    ("rprop_plain", torch.optim.Rprop, dict(lr=0.01)),
+    ("rprop_options", torch.optim.Rprop,
+     dict(lr=0.02, etas=(0.4, 1.5), step_sizes=(0.01, 0.05), maximize=True)),
+    ("asgd_plain", torch.optim.ASGD, dict(lr=0.01)),
+    ("asgd_options", torch.optim.ASGD,
+     dict(lr=0.2, lambd=0.05, alpha=0.6, t0=3, weight_decay=0.1, maximize=True)),
     ("adamax_plain", torch.optim.Adamax, dict(lr=0.01)),
     ("adamax_options", torch.optim.Adamax,
      dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1, maximize=True)),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Made by tests/golden/make_optim.py with PyTorch 2.10.0+cu128. */
+/* Made by tests/golden/make_optim.py with PyTorch 2.15.0+cu132. */
 static const double golden_sgd_plain[] = {
     -0x1.799999999999ap-1, -0x1.3333333333332p-5, 0x1.999999999999ap-1, -0x1.0000000000000p-2,
     0x1.ccccccccccccdp-2,  -0x1.d99999999999ap-2, 0x1.e666666666666p-3};
@@ -51,6 +51,36 @@ static const double golden_adagrad_plain[] = {
 static const double golden_adagrad_options[] = {
     -0x1.7d63a414052b0p-1, 0x1.b5eb120276f38p-8,  0x1.3d5c74bd94491p-1, -0x1.1ec3e8dbb3308p-3,
     0x1.028c0d91ae4fdp-1,  -0x1.2782d915c8840p-1, 0x1.23d06be7d1c8dp-2};
+static const double golden_nadam_plain[] = {
+    -0x1.7f93cfa48136ep-1, -0x1.e9cbb11fa524fp-10, 0x1.819f03937fda0p-1, -0x1.0132610b05d13p-2,
+    0x1.fcdae2d8252cdp-2,  -0x1.fd435068c6157p-2,  0x1.fdff625edc6b6p-3};
+static const double golden_nadam_options[] = {
+    -0x1.761920f1b224bp-1, 0x1.538d7a8a61fbcp-6,  0x1.6043840542f05p-1, -0x1.da902295d75afp-3,
+    0x1.088ae8179c3bdp-1,  -0x1.0439ead5c07c2p-1, 0x1.fb8ae57dd8f7ap-3};
+static const double golden_nadam_decoupled[] = {
+    -0x1.7436ee382889dp-1, -0x1.311bce8afbee5p-6, 0x1.8861310718129p-1, -0x1.065c0ee241aedp-2,
+    0x1.d6b739e582592p-2,  -0x1.db004756128a7p-2, 0x1.e2438b8c68d5fp-3};
+static const double golden_radam_plain[] = {
+    -0x1.7c2a0870b3133p-1, 0x1.872792b18762fp-9,  0x1.821243b28047fp-1, -0x1.101686aeb476ap-2,
+    0x1.010de0f7276c7p-1,  -0x1.f5b3f25f8d48dp-2, 0x1.ed55fcaeadbf9p-3};
+static const double golden_radam_options[] = {
+    -0x1.7f169b0131869p-1, -0x1.88f52cb9637c7p-9, 0x1.7378a5fb3f748p-1, -0x1.bdd6a09e84c69p-3,
+    0x1.f8aa2812a393dp-2,  -0x1.05c525127f84ep-1, 0x1.087a63751db41p-2};
+static const double golden_radam_decoupled[] = {
+    -0x1.70dc6d8f9786fp-1, 0x1.83be97ed5c2eep-8,  0x1.7c793a0dcc58dp-1, -0x1.1a9e78ecf9968p-2,
+    0x1.f9ffab3fddefcp-2,  -0x1.e18cd622064f6p-2, 0x1.d11fe05d45f56p-3};
+static const double golden_rprop_plain[] = {
+    -0x1.847ae147ae147p-1, -0x1.3d70a3d70a3d7p-6, 0x1.88f5c28f5c28fp-1, -0x1.13d70a3d70a3dp-2,
+    0x1.ec28f5c28f5c3p-2,  -0x1.f1eb851eb851ep-2, 0x1.d851eb851eb85p-3};
+static const double golden_rprop_options[] = {
+    -0x1.70a3d70a3d70ap-1, 0x1.eb851eb851eb9p-5,  0x1.6b851eb851eb8p-1, -0x1.851eb851eb851p-3,
+    0x1.1eb851eb851ecp-1,  -0x1.0a3d70a3d70a4p-1, 0x1.3d70a3d70a3d8p-2};
+static const double golden_asgd_plain[] = {
+    -0x1.7f5b2d938cef3p-1, -0x1.eb846adea3038p-9, 0x1.828e5f1134432p-1, -0x1.fffeae26c6e20p-3,
+    0x1.fadffa8cceab2p-2,  -0x1.fc27a8c6de35bp-2, 0x1.fd6f55d9a6da6p-3};
+static const double golden_asgd_options[] = {
+    -0x1.2a23cb8640198p-1, 0x1.409c6af3a07eap-4,  0x1.e931f6bf89941p-2, -0x1.b5ebbbb9a3bcep-3,
+    0x1.d9b5928e45197p-2,  -0x1.b0107b6636101p-2, 0x1.a3f5431b62701p-3};
 static const double golden_adamax_plain[] = {
     -0x1.7b51c39915a3ap-1, -0x1.5be81ea06ed05p-9, 0x1.89e61fcb8612ap-1, -0x1.1c795075944a2p-2,
     0x1.f5c5af115ab45p-2,  -0x1.e605fd5025c26p-2, 0x1.e1e05b19e557ep-3};

@@ -8,6 +8,7 @@
 
 #include "golden/param_groups.h"
 #include "ht.h"
+#include "optimizer_kinds.h"
 
 enum { STEPS = 10, SIZE = 7, CASES = 3 };
 
@@ -255,6 +256,36 @@ static void test_each_group_begins_its_states(void **state)
     ht_release(o);
 }
 
+/* Each kind of optimizer takes a group, which steps as an optimizer of its own. */
+static void test_every_kind_takes_groups(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < ALL_KINDS; kind++) {
+        ht_tensor *x[4] = {new_parameter(false), new_parameter(true), new_parameter(false),
+                           new_parameter(true)};
+        ht_optimizer *both = optimizer_of((enum optimizer_kind)kind, ht_value_tensors(1, &x[0]));
+        ht_optimizer *first = optimizer_of((enum optimizer_kind)kind, ht_value_tensors(1, &x[2]));
+        ht_optimizer *second = optimizer_with((enum optimizer_kind)kind, ht_value_tensors(1, &x[3]),
+                                              NULL, 0.03);
+
+        assert_ptr_equal(
+            optimizer_with((enum optimizer_kind)kind, ht_value_tensors(1, &x[1]), both, 0.03),
+            both);
+        for (int step = 0; step < STEPS; step++) {
+            set_gradients(x[0], x[1], step);
+            set_gradients(x[2], x[3], step);
+            ht_optimizer_step(both);
+            ht_optimizer_step(first);
+            ht_optimizer_step(second);
+        }
+        assert_memory_equal(ht_test_data(x[0]), ht_test_data(x[2]), SIZE * sizeof(double));
+        assert_memory_equal(ht_test_data(x[1]), ht_test_data(x[3]), SIZE * sizeof(double));
+        ht_release(both);
+        ht_release(first);
+        ht_release(second);
+    }
+}
+
 /* And Adamax's first step is by lr, whatever the gradient; a group has its own. */
 static void test_each_group_steps_by_its_rate(void **state)
 {
@@ -330,5 +361,6 @@ HT_TEST_SUITE(test_group, cmocka_unit_test(test_golden),
               cmocka_unit_test(test_groups_equal_optimizers), cmocka_unit_test(test_resumed),
               cmocka_unit_test(test_group_added_under_a_schedule),
               cmocka_unit_test(test_each_group_begins_its_states),
+              cmocka_unit_test(test_every_kind_takes_groups),
               cmocka_unit_test(test_each_group_steps_by_its_rate), cmocka_unit_test(test_print),
               cmocka_unit_test(test_misuse));

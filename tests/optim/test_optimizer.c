@@ -177,6 +177,93 @@ static ht_optimizer *adamax_options(ht_value *p)
     return ht_optim_adamax(p, 0.02, &all_of_adam);
 }
 
+static ht_optimizer *nadam_plain(ht_value *p)
+{
+    return ht_optim_nadam(p, 0.002, NULL);
+}
+
+static ht_optimizer *nadam_options(ht_value *p)
+{
+    const ht_nadam_options options = {.size = sizeof options,
+                                      .beta1 = 0.8,
+                                      .beta2 = 0.95,
+                                      .eps = 1e-5,
+                                      .weight_decay = 0.1,
+                                      .momentum_decay = 0.02,
+                                      .maximize = true};
+
+    return ht_optim_nadam(p, 0.02, &options);
+}
+
+static ht_optimizer *nadam_decoupled(ht_value *p)
+{
+    ht_nadam_options options = ht_nadam_options_default();
+
+    options.weight_decay = 0.1;
+    options.decoupled_weight_decay = true;
+    return ht_optim_nadam(p, 0.02, &options);
+}
+
+static ht_optimizer *radam_plain(ht_value *p)
+{
+    return ht_optim_radam(p, 0.01, NULL);
+}
+
+static ht_optimizer *radam_options(ht_value *p)
+{
+    const ht_radam_options options = {.size = sizeof options,
+                                      .beta1 = 0.8,
+                                      .beta2 = 0.95,
+                                      .eps = 1e-5,
+                                      .weight_decay = 0.1,
+                                      .maximize = true};
+
+    return ht_optim_radam(p, 0.02, &options);
+}
+
+static ht_optimizer *radam_decoupled(ht_value *p)
+{
+    ht_radam_options options = ht_radam_options_default();
+
+    options.weight_decay = 0.1;
+    options.decoupled_weight_decay = true;
+    return ht_optim_radam(p, 0.02, &options);
+}
+
+static ht_optimizer *rprop_plain(ht_value *p)
+{
+    return ht_optim_rprop(p, 0.01, NULL);
+}
+
+static ht_optimizer *rprop_options(ht_value *p)
+{
+    ht_rprop_options options = ht_rprop_options_default();
+
+    options.etaminus = 0.4;
+    options.etaplus = 1.5;
+    options.step_size_min = 0.01;
+    options.step_size_max = 0.05;
+    options.maximize = true;
+    return ht_optim_rprop(p, 0.02, &options);
+}
+
+static ht_optimizer *asgd_plain(ht_value *p)
+{
+    return ht_optim_asgd(p, 0.01, NULL);
+}
+
+static ht_optimizer *asgd_options(ht_value *p)
+{
+    ht_asgd_options options = ht_asgd_options_default();
+
+    options.lambd = 0.05;
+    options.alpha = 0.6;
+    options.t0 = 3;
+    options.weight_decay = 0.1;
+    options.maximize = true;
+    return ht_optim_asgd(p, 0.2, &options);
+}
+
 /* What tests/golden/make_optim.py calls by the same name. */
 #define ROW(name)           \
     {                       \
@@ -190,7 +277,10 @@ static const struct {
     ROW(sgd_maximize),     ROW(adam_plain),       ROW(adam_options),    ROW(adadelta_plain),
     ROW(adadelta_options), ROW(adamw_plain),      ROW(adamw_options),   ROW(rmsprop_plain),
     ROW(rmsprop_momentum), ROW(rmsprop_centered), ROW(rmsprop_options), ROW(adagrad_plain),
-    ROW(adagrad_options),  ROW(adamax_plain),     ROW(adamax_options)};
+    ROW(adagrad_options),  ROW(adamax_plain),     ROW(adamax_options),  ROW(nadam_plain),
+    ROW(nadam_options),    ROW(nadam_decoupled),  ROW(radam_plain),     ROW(radam_options),
+    ROW(radam_decoupled),  ROW(rprop_plain),      ROW(rprop_options),   ROW(asgd_plain),
+    ROW(asgd_options)};
 
 /* Ten steps of each optimizer, in both dtypes, against PyTorch's. */
 static void test_golden(void **state)
@@ -303,6 +393,7 @@ static void test_misuse(void **state)
     ht_rmsprop_options no_mean = ht_rmsprop_options_default();
     ht_adamw_options growing = ht_adamw_options_default();
     ht_adagrad_options in_debt = ht_adagrad_options_default();
+    ht_rprop_options rising = ht_rprop_options_default();
 
     (void)state;
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
@@ -316,6 +407,9 @@ static void test_misuse(void **state)
     assert_message("alpha is 1, expected 0 <= alpha < 1");
     assert_null(ht_optim_adamw(ht_value_tensors(1, &p), 0.1, &growing));
     assert_message("weight_decay is -1, expected a finite value of at least 0");
+    rising.etaplus = 1;
+    assert_null(ht_optim_rprop(ht_value_tensors(1, &p), 0.1, &rising));
+    assert_message("etaminus is 0.5 and etaplus 1, expected 0 < etaminus < 1 < etaplus");
     in_debt.initial_accumulator_value = -1;
     assert_null(ht_optim_adagrad(ht_value_tensors(1, &p), 0.1, &in_debt));
     assert_message("initial_accumulator_value is -1, expected a finite value of at least 0");

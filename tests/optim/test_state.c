@@ -7,35 +7,13 @@
 #include <math.h>
 
 #include "ht.h"
+#include "optimizer_kinds.h"
 
-enum { SIZE = 5, KINDS = 7 };
+enum { SIZE = 5 };
 
 static ht_optimizer *new_optimizer(int kind, ht_tensor *p)
 {
-    ht_value *list = ht_value_tensors(1, &p);
-    ht_sgd_options sgd = ht_sgd_options_default();
-    ht_adagrad_options adagrad = ht_adagrad_options_default();
-    ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
-
-    adagrad.lr_decay = adagrad.initial_accumulator_value = 0.5;
-    sgd.momentum = rmsprop.momentum = 0.9;
-    rmsprop.centered = true;
-    switch (kind) {
-    case 0:
-        return ht_optim_sgd(list, 0.1, &sgd);
-    case 1:
-        return ht_optim_adam(list, 0.1, NULL);
-    case 2:
-        return ht_optim_adamw(list, 0.1, NULL);
-    case 3:
-        return ht_optim_adadelta(list, 1, NULL);
-    case 4:
-        return ht_optim_adagrad(list, 0.1, &adagrad);
-    case 5:
-        return ht_optim_adamax(list, 0.1, NULL);
-    default:
-        return ht_optim_rmsprop(list, 0.1, &rmsprop);
-    }
+    return optimizer_of((enum optimizer_kind)kind, ht_value_tensors(1, &p));
 }
 
 static ht_tensor *new_parameter(void)
@@ -79,7 +57,7 @@ static void check_resumed(int kind, int before)
 static void test_resumed(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < ALL_KINDS; kind++) {
         check_resumed(kind, 3);
         check_resumed(kind, 0);
     }
@@ -129,7 +107,7 @@ static void assert_refused(ht_optimizer *o, ht_value *state, const char *message
 static void test_states_that_do_not_fit(void **state)
 {
     ht_tensor *p = new_parameter(), *q = new_parameter(), *both[] = {p, q};
-    ht_optimizer *adamw = new_optimizer(2, p), *adam = of_shape(2, 3), *turned = of_shape(3, 2);
+    ht_optimizer *adamw = new_optimizer(ADAMW, p), *adam = of_shape(2, 3), *turned = of_shape(3, 2);
     ht_optimizer *grouped = ht_optim_adam(ht_value_tensors(1, &p), 0.1, NULL);
     ht_optimizer *pair = ht_optim_adam(ht_value_tensors(2, both), 0.1, NULL);
     ht_value *good = ht_optimizer_state_dict(adam), *group;

@@ -17,9 +17,9 @@ template <class real> struct part {
     const real *grad;
     real *state[HT_UPDATE_STATES];
     int64_t n;
-    real rate, correction; /* that depend on the step */
-    bool first;            /* step */
-    uint32_t end;          /* behind its last block */
+    real rate, correction, weight; /* that depend on the step */
+    bool first;                    /* step */
+    uint32_t end;                  /* behind its last block */
 };
 
 template <class real> struct step_call {
@@ -54,7 +54,7 @@ static __forceinline__ __device__ real gradient(const step_call<real> &u, real s
 template <class type> struct sgd {
     typedef type real;
     enum { may_decouple = false };
-    static void rates(const ht_update_call *, double, part<real> *)
+    static void rates(const ht_update_call *, const ht_update_part *, part<real> *)
     {
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
@@ -77,8 +77,10 @@ template <class type> struct sgd {
 template <class type> struct adam {
     typedef type real;
     enum { may_decouple = true };
-    static void rates(const ht_update_call *u, double step, part<real> *p)
+    static void rates(const ht_update_call *u, const ht_update_part *from, part<real> *p)
     {
+        const double step = (double)from->step;
+
         p->correction = (real)sqrt(1 - pow(u->beta2, step));
         p->rate = (real)(u->lr / (1 - pow(u->beta1, step)));
     }
@@ -99,7 +101,7 @@ template <class type> struct adam {
 template <class type> struct adadelta {
     typedef type real;
     enum { may_decouple = false };
-    static void rates(const ht_update_call *, double, part<real> *)
+    static void rates(const ht_update_call *, const ht_update_part *, part<real> *)
     {
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
@@ -118,7 +120,7 @@ template <class type> struct adadelta {
 template <class type> struct rmsprop {
     typedef type real;
     enum { may_decouple = false };
-    static void rates(const ht_update_call *, double, part<real> *)
+    static void rates(const ht_update_call *, const ht_update_part *, part<real> *)
     {
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
@@ -149,8 +151,10 @@ template <class type> struct rmsprop {
 template <class type> struct adagrad {
     typedef type real;
     enum { may_decouple = false };
-    static void rates(const ht_update_call *u, double step, part<real> *p)
+    static void rates(const ht_update_call *u, const ht_update_part *from, part<real> *p)
     {
+        const double step = (double)from->step;
+
         p->rate = (real)(u->lr / (1 + (step - 1) * u->beta1));
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
@@ -167,8 +171,10 @@ template <class type> struct adagrad {
 template <class type> struct adamax {
     typedef type real;
     enum { may_decouple = false };
-    static void rates(const ht_update_call *u, double step, part<real> *p)
+    static void rates(const ht_update_call *u, const ht_update_part *from, part<real> *p)
     {
+        const double step = (double)from->step;
+
         p->rate = (real)(u->lr / (1 - pow(u->beta1, step)));
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
@@ -182,6 +188,104 @@ template <class type> struct adamax {
         p.state[0][i] = m;
         p.state[1][i] = most;
         p.param[i] -= p.rate * m / most;
+    }
+};
+
+/* rate is of the gradient, weight of its mean. */
+template <class type> struct nadam {
+    typedef type real;
+    enum { may_decouple = true };
+    static void rates(const ht_update_call *u, const ht_update_part *from, part<real> *p)
+    {
+        const double step = (double)from->step, mu = ht_nadam_mu(u, step);
+        const double next = ht_nadam_mu(u, step + 1), product = from->number * mu;
+
+        p->correction = (real)(1 - pow(u->beta2, step));
+        p->rate = (real)(u->lr * (1 - mu) / (1 - product));
+        p->weight = (real)(u->lr * next / (1 - product * next));
+    }
+    static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
+                                                real scale, int64_t i)
+    {
+        real param = p.param[i] * u.shrink;
+        const real g = gradient(u, scale, p.grad[i], param);
+        const real m = p.state[0][i] * u.beta1 + u.weight1 * g;
+        const real v = p.state[1][i] * u.beta2 + u.weight2 * g * g;
+        const real below = root(v / p.correction) + u.eps;
+
+        p.state[0][i] = m;
+        p.state[1][i] = v;
+        param -= p.rate * g / below;
+        p.param[i] = param - p.weight * m / below;
+    }
+};
+
+/* correction 0: the step does not adapt. */
+template <class type> struct radam {
+    typedef type real;
+    enum { may_decouple = true };
+    static void rates(const ht_update_call *u, const ht_update_part *from, part<real> *p)
+    {
+        const double step = (double)from->step;
+
+        p->rate = (real)(u->lr / (1 - pow(u->beta1, step)));
+        p->correction = (real)ht_radam_rectified(u, step);
+    }
+    static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
+                                                real scale, int64_t i)
+    {
+        const real param = p.param[i] * u.shrink;
+        const real g = gradient(u, scale, p.grad[i], param);
+        const real m = p.state[0][i] * u.beta1 + u.weight1 * g;
+        const real v = p.state[1][i] * u.beta2 + u.weight2 * g * g;
+
+        p.state[0][i] = m;
+        p.state[1][i] = v;
+        p.param[i] = param - p.rate * m * (p.correction > 0 ? p.correction / (root(v) + u.eps) : 1);
+    }
+};
+
+/* NaN in the product of both gradients makes the size NaN. */
+template <class type> struct rprop {
+    typedef type real;
+    enum { may_decouple = false };
+    static void rates(const ht_update_call *, const ht_update_part *, part<real> *)
+    {
+    }
+    static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
+                                                real scale, int64_t i)
+    {
+        real g = p.grad[i] * scale;
+        const real turn = g * p.state[0][i];
+        real s = p.state[1][i] * (turn > 0 ? u.beta2 : turn < 0 ? u.beta1 : turn == 0 ? 1 : turn);
+
+        s = s < u.eps ? u.eps : s;
+        s = s > u.momentum ? u.momentum : s;
+        g = turn < 0 ? 0 : g;
+        p.state[1][i] = s;
+        p.state[0][i] = g;
+        p.param[i] -= g > 0 ? s : g < 0 ? -s : 0;
+    }
+};
+
+/* correction is the decay, weight that of the step in the mean. */
+template <class type> struct asgd {
+    typedef type real;
+    enum { may_decouple = false };
+    static void rates(const ht_update_call *u, const ht_update_part *from, part<real> *p)
+    {
+        p->rate = (real)from->number;
+        p->correction = (real)(1 - u->beta1 * from->number);
+        p->weight = (real)ht_asgd_mu(u, (double)from->step);
+    }
+    static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
+                                                real scale, int64_t i)
+    {
+        const real g = gradient(u, scale, p.grad[i], p.param[i]), mean = p.state[0][i];
+        const real param = p.param[i] * p.correction - p.rate * g;
+
+        p.param[i] = param;
+        p.state[0][i] = p.weight == 1 ? param : mean + (param - mean) * p.weight;
     }
 };
 
@@ -243,11 +347,11 @@ static void add_part(const ht_update_call *call, const ht_update_part *from,
     to->n = from->n;
     to->first = from->step == 1;
     to->end = begin + (uint32_t)((from->n + PIECE - 1) / PIECE);
-    rule::rates(call, (double)from->step, to);
+    rule::rates(call, from, to);
     u->parts += from->n > 0;
 }
 
-/* AdamW's decay shrinks the parameter; other rules know no such option. */
+/* Decoupled decay shrinks the parameter; not all rules have that option. */
 template <class real> static void decouple(const ht_update_call *call, step_call<real> *u)
 {
     u->decay = 0;
@@ -288,5 +392,9 @@ void ht_cuda_add_update(ht_backend *backend)
     ADD("UPDATE_RMSPROP", rmsprop)
     ADD("UPDATE_ADAGRAD", adagrad)
     ADD("UPDATE_ADAMAX", adamax)
+    ADD("UPDATE_NADAM", nadam)
+    ADD("UPDATE_RADAM", radam)
+    ADD("UPDATE_RPROP", rprop)
+    ADD("UPDATE_ASGD", asgd)
 #undef ADD
 }

@@ -4,5 +4,10 @@ libht_objects_la_SOURCES += \
 	src/optim/rules/adagrad.c \
 	src/optim/rules/adam.c \
 	src/optim/rules/adamax.c \
+	src/optim/rules/asgd.c \
+	src/optim/rules/nadam.c \
+	src/optim/rules/radam.c \
 	src/optim/rules/rmsprop.c \
+	src/optim/rules/rprop.c \
+	src/optim/rules/rule.h \
 	src/optim/rules/sgd.c

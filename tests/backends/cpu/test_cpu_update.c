@@ -5,7 +5,7 @@
 
 #include "ht/kernels/optim.h"
 
-enum { N = 131, STEPS = 3, PARTS = 3 };
+enum { N = 131, STEPS = 8, PARTS = 3 };
 
 static cpu_level levels[3];
 static int level_count;
@@ -42,7 +42,8 @@ static ht_update_part make_part(arrays *a, int64_t n, int64_t step)
         .grad = CPU_AT(a->grad),
         .state = {CPU_AT(a->state[0]), CPU_AT(a->state[1]), CPU_AT(a->state[2])},
         .n = n,
-        .step = step};
+        .step = step,
+        .number = 0.5};
 }
 
 static job make_job(arrays *a, int64_t n, int64_t step)
@@ -68,6 +69,30 @@ static void run(int level, ht_kernel kind, ht_dtype dtype, job *j)
                      0);
 }
 
+/* Steps by the moments of Adam. */
+static void moments_of_adam(ht_kernel kind, const job *j, double *p, double g, double s[3])
+{
+    const ht_update_call *u = &j->call;
+    const double t = (double)j->part->step, left = 1 - pow(u->beta2, t);
+
+    s[0] = u->beta1 * s[0] + (1 - u->beta1) * g;
+    s[1] = u->beta2 * s[1] + (1 - u->beta2) * g * g;
+    if (kind == HT_KERNEL_UPDATE_NADAM) {
+        const double mu = u->beta1 * (1 - pow(0.96, t * u->dampening) / 2);
+        const double next = u->beta1 * (1 - pow(0.96, (t + 1) * u->dampening) / 2);
+        const double all = j->part->number * mu;
+
+        *p -= u->lr * ((1 - mu) / (1 - all) * g + next / (1 - all * next) * s[0]) /
+              (sqrt(s[1] / left) + u->eps);
+    } else {
+        const double most = 2 / (1 - u->beta2) - 1, rho = most - 2 * t * (1 - left) / left;
+        const double r = (rho - 4) * (rho - 2) * most / ((most - 4) * (most - 2) * rho);
+
+        *p -= u->lr * s[0] / (1 - pow(u->beta1, t)) *
+              (rho > 5 ? sqrt(r) * sqrt(left) / (sqrt(s[1]) + u->eps) : 1);
+    }
+}
+
 /* One element, one step: param, and the states. */
 static void reference(ht_kernel kind, const job *j, double *p, double grad, double s[3])
 {
@@ -75,9 +100,10 @@ static void reference(ht_kernel kind, const job *j, double *p, double grad, doub
     const double step = (double)j->part->step;
     double g = grad * u->grad_scale * (u->maximize ? -1 : 1);
 
-    if (kind == HT_KERNEL_UPDATE_ADAM && u->decoupled)
+    if (u->decoupled && (kind == HT_KERNEL_UPDATE_ADAM || kind == HT_KERNEL_UPDATE_NADAM ||
+                         kind == HT_KERNEL_UPDATE_RADAM))
         *p *= 1 - u->lr * u->weight_decay;
-    else
+    else if (kind != HT_KERNEL_UPDATE_RPROP)
         g += u->weight_decay * *p;
     if (kind == HT_KERNEL_UPDATE_SGD) {
         s[0] = step == 1 ? g : u->momentum * s[0] + (1 - u->dampening) * g;
@@ -112,6 +138,20 @@ static void reference(ht_kernel kind, const job *j, double *p, double grad, doub
         delta = sqrt(s[1] + u->eps) / sqrt(s[0] + u->eps) * g;
         s[1] = u->beta1 * s[1] + (1 - u->beta1) * delta * delta;
         *p -= u->lr * delta;
+    } else if (kind == HT_KERNEL_UPDATE_RPROP) {
+        const double turn = g * s[0];
+
+        s[1] *= turn > 0 ? u->beta2 : turn < 0 ? u->beta1 : 1;
+        s[1] = fmin(fmax(s[1], u->eps), u->momentum);
+        s[0] = turn < 0 ? 0 : g;
+        *p -= s[0] == 0 ? 0 : copysign(s[1], s[0]);
+    } else if (kind == HT_KERNEL_UPDATE_ASGD) {
+        const double after = step - 1 - u->eps;
+
+        *p = (1 - u->beta1 * j->part->number) * *p - j->part->number * g;
+        s[0] += (*p - s[0]) / (after > 1 ? after : 1);
+    } else if (kind == HT_KERNEL_UPDATE_NADAM || kind == HT_KERNEL_UPDATE_RADAM) {
+        moments_of_adam(kind, j, p, g, s);
     } else {
         fail_msg("kernel %d of HT_OPTIM_KERNELS has no reference here", kind);
     }

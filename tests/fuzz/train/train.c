@@ -16,32 +16,14 @@ static int knob(const struct training *t, enum knob which)
 
 static ht_optimizer *optimizer_new(const struct training *t, ht_value *parameters)
 {
+    const enum optimizer_kind kind = (enum optimizer_kind)knob(t, KNOB_OPTIMIZER);
     ht_sgd_options sgd = ht_sgd_options_default();
-    ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
-    ht_adamax_options adamax = ht_adamax_options_default();
-    ht_adagrad_options adagrad = ht_adagrad_options_default();
 
-    adagrad.initial_accumulator_value = 0.1; /* from 0 the first step is the gradient's sign */
-    adamax.eps = 1e-2;
-    switch (knob(t, KNOB_OPTIMIZER)) {
-    case 1:
-        return ht_optim_adam(parameters, 0.01, NULL);
-    case 2:
-        return ht_optim_adamw(parameters, 0.01, NULL);
-    case 3:
-        rmsprop.eps = 1e-4; /* with less, rounding alone is seen after some steps */
-        return ht_optim_rmsprop(parameters, 0.01, &rmsprop);
-    case 4:
-        return ht_optim_adadelta(parameters, 0.5, NULL);
-    case 5:
-        return ht_optim_adagrad(parameters, 0.05, &adagrad);
-    case 6:
-        return ht_optim_adamax(parameters, 0.01, &adamax);
-    default:
-        sgd.momentum = t->plan->seed % 2 ? 0.9 : 0;
-        sgd.weight_decay = t->plan->seed % 3 ? 0 : 0.01;
-        return ht_optim_sgd(parameters, 0.1, &sgd);
-    }
+    if (kind != SGD)
+        return optimizer_of(kind, parameters);
+    sgd.momentum = t->plan->seed % 2 ? 0.9 : 0;
+    sgd.weight_decay = t->plan->seed % 3 ? 0 : 0.01;
+    return ht_optim_sgd(parameters, 0.1, &sgd);
 }
 
 /* All parameters, or every second one from `first` on. */

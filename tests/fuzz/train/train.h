@@ -6,38 +6,39 @@
 #define HT_FUZZ_TRAIN_H
 
 #include "fuzz/fuzz.h"
+#include "optimizer_kinds.h"
 
-#define KNOB_LIST(X)                                                                         \
-    X(STEPS, 5)     /* + 2 */                                                                \
-    X(FEATURES, 4)  /* + 1 */                                                                \
-    X(HIDDEN, 5)    /* + 1 */                                                                \
-    X(OUTPUTS, 3)   /* + 1 */                                                                \
-    X(TIED, 3)      /* 2: the hidden layer runs twice */                                     \
-    X(ROOT, 3)      /* 2: a parameter of the root module */                                  \
-    X(FROZEN, 3)    /* 2: the first layer's weight is frozen */                              \
-    X(NORM, 4)      /* 2: batch norm, or its function; 3: synchronised */                    \
-    X(OPTIMIZER, 7) /* SGD, Adam, AdamW, RMSprop, Adadelta, Adagrad, Adamax */               \
-    X(SECOND, 4)    /* 1: two optimizers; 2: the other's part has none; 3: none of either */ \
-    X(ZEROING, 4)   /* after step, before forward, second every other step, by module */     \
-    X(AVERAGING, 4) /* weighted, mean, sum, weighted */                                      \
-    X(WAY, 4)       /* plain, accumulation_steps, no_sync, the optimizer wrapper */          \
-    X(PASSES, 3)    /* + 1 backward passes of a step */                                      \
-    X(ROWS, 4)      /* even, uneven, some ranks none, sometimes none at all */               \
-    X(CLIP, 3)      /* none, norm, value */                                                  \
-    X(READ, 14)     /* after a step: see train_reads.c */                                    \
-    X(READ_STEP, 4)                                                                          \
-    X(WRITE, 8)    /* after a step: none, fill, initialise, load, ...: see train_reads.c */  \
-    X(STOP, 5)     /* interrupted after this step; 0: no test of it */                       \
-    X(BUCKETS, 3)  /* one, tiny, gradients of their own */                                   \
-    X(EMPTY, 2)    /* no rows: NULL; a batch of none */                                      \
-    X(SCHEDULE, 7) /* of the learning rate: see train_around.c */                            \
-    X(METRIC, 5)   /* mean, moments, accuracy, confusion matrix */                           \
-    X(SIDE, 4)     /* 1: a second wrapper, 2: on a part of the ranks */                      \
-    X(HOOK, 8)     /* communication hooks: see train_around.c; 6, 7: none */                 \
-    X(SCALING, 3)  /* of the optimizer wrapper's losses: none, static, dynamic */            \
-    X(OVERFLOW, 3) /* 2: at some steps, on some rank */                                      \
-    X(JOIN, 5)     /* 3, 4: ranks with fewer steps; 4: means over those that have data */    \
-    X(DROPOUT, 4)  /* 3: a dropout layer */                                                  \
+#define KNOB_LIST(X)                                                                             \
+    X(STEPS, 5)         /* + 2 */                                                                \
+    X(FEATURES, 4)      /* + 1 */                                                                \
+    X(HIDDEN, 5)        /* + 1 */                                                                \
+    X(OUTPUTS, 3)       /* + 1 */                                                                \
+    X(TIED, 3)          /* 2: the hidden layer runs twice */                                     \
+    X(ROOT, 3)          /* 2: a parameter of the root module */                                  \
+    X(FROZEN, 3)        /* 2: the first layer's weight is frozen */                              \
+    X(NORM, 4)          /* 2: batch norm, or its function; 3: synchronised */                    \
+    X(OPTIMIZER, KINDS) /* tests/optimizer_kinds.h */                                            \
+    X(SECOND, 4)        /* 1: two optimizers; 2: the other's part has none; 3: none of either */ \
+    X(ZEROING, 4)       /* after step, before forward, second every other step, by module */     \
+    X(AVERAGING, 4)     /* weighted, mean, sum, weighted */                                      \
+    X(WAY, 4)           /* plain, accumulation_steps, no_sync, the optimizer wrapper */          \
+    X(PASSES, 3)        /* + 1 backward passes of a step */                                      \
+    X(ROWS, 4)          /* even, uneven, some ranks none, sometimes none at all */               \
+    X(CLIP, 3)          /* none, norm, value */                                                  \
+    X(READ, 14)         /* after a step: see train_reads.c */                                    \
+    X(READ_STEP, 4)                                                                              \
+    X(WRITE, 8)    /* after a step: none, fill, initialise, load, ...: see train_reads.c */      \
+    X(STOP, 5)     /* interrupted after this step; 0: no test of it */                           \
+    X(BUCKETS, 3)  /* one, tiny, gradients of their own */                                       \
+    X(EMPTY, 2)    /* no rows: NULL; a batch of none */                                          \
+    X(SCHEDULE, 7) /* of the learning rate: see train_around.c */                                \
+    X(METRIC, 5)   /* mean, moments, accuracy, confusion matrix */                               \
+    X(SIDE, 4)     /* 1: a second wrapper, 2: on a part of the ranks */                          \
+    X(HOOK, 8)     /* communication hooks: see train_around.c; 6, 7: none */                     \
+    X(SCALING, 3)  /* of the optimizer wrapper's losses: none, static, dynamic */                \
+    X(OVERFLOW, 3) /* 2: at some steps, on some rank */                                          \
+    X(JOIN, 5)     /* 3, 4: ranks with fewer steps; 4: means over those that have data */        \
+    X(DROPOUT, 4)  /* 3: a dropout layer */                                                      \
     X(FUNCTION, 2) /* batch norm by its function */
 
 enum knob {

@@ -185,6 +185,104 @@ static void NAME(update_adamax)(const ht_update_call *u, const ht_update_part *p
     }
 }
 
+/* Nesterov's momentum: the step is a sum of the gradient's part and that of its mean. */
+static void NAME(update_nadam)(const ht_update_call *u, const ht_update_part *part)
+{
+    const T scale = NAME(update_scale)(u), decay = u->decoupled ? 0 : (T)u->weight_decay;
+    const T shrink = u->decoupled ? (T)(1 - u->lr * u->weight_decay) : 1, eps = (T)u->eps;
+    const T beta1 = (T)u->beta1, weight1 = (T)(1 - u->beta1);
+    const T beta2 = (T)u->beta2, weight2 = (T)(1 - u->beta2);
+    const double step = (double)part->step, mu = ht_nadam_mu(u, step);
+    const double next = ht_nadam_mu(u, step + 1), product = part->number * mu;
+    const T correction2 = (T)(1 - pow(u->beta2, step));
+    const T of_gradient = (T)(u->lr * (1 - mu) / (1 - product));
+    const T of_mean = (T)(u->lr * next / (1 - product * next));
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *first = part->state[0].data, *second = part->state[1].data;
+
+    HT_VECTORIZE
+    for (int64_t i = 0; i < part->n; i++) {
+        T p = parameter[i] * shrink;
+        T g = NAME(update_gradient)(gradient[i], scale, p, decay);
+        T m = first[i] * beta1 + weight1 * g;
+        T v = second[i] * beta2 + weight2 * g * g;
+        T root = HT_MATH(sqrt, v / correction2) + eps;
+
+        first[i] = m;
+        second[i] = v;
+        p -= of_gradient * g / root;
+        parameter[i] = p - of_mean * m / root;
+    }
+}
+
+/* The first steps, whose variance is not known yet, are those of momentum alone. */
+static void NAME(update_radam)(const ht_update_call *u, const ht_update_part *part)
+{
+    const T scale = NAME(update_scale)(u), decay = u->decoupled ? 0 : (T)u->weight_decay;
+    const T shrink = u->decoupled ? (T)(1 - u->lr * u->weight_decay) : 1, eps = (T)u->eps;
+    const T beta1 = (T)u->beta1, weight1 = (T)(1 - u->beta1);
+    const T beta2 = (T)u->beta2, weight2 = (T)(1 - u->beta2);
+    const T step_size = (T)(u->lr / (1 - pow(u->beta1, (double)part->step)));
+    const T factor = (T)ht_radam_rectified(u, (double)part->step);
+    const bool adapts = factor > 0;
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *first = part->state[0].data, *second = part->state[1].data;
+
+    HT_VECTORIZE
+    for (int64_t i = 0; i < part->n; i++) {
+        T p = parameter[i] * shrink;
+        T g = NAME(update_gradient)(gradient[i], scale, p, decay);
+        T m = first[i] * beta1 + weight1 * g;
+        T v = second[i] * beta2 + weight2 * g * g;
+
+        first[i] = m;
+        second[i] = v;
+        parameter[i] = p - step_size * m * (adapts ? factor / (HT_MATH(sqrt, v) + eps) : 1);
+    }
+}
+
+/* A step size grows while the gradient keeps its sign; where the sign turns, it shrinks and the
+ * gradient counts as 0. A NaN gradient makes the size NaN and moves nothing. */
+static void NAME(update_rprop)(const ht_update_call *u, const ht_update_part *part)
+{
+    const T scale = NAME(update_scale)(u), less = (T)u->beta1, more = (T)u->beta2;
+    const T least = (T)u->eps, most = (T)u->momentum;
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *last = part->state[0].data, *size = part->state[1].data;
+
+    HT_VECTORIZE
+    for (int64_t i = 0; i < part->n; i++) {
+        T g = gradient[i] * scale, turn = g * last[i];
+        T s = size[i] * (turn > 0 ? more : turn < 0 ? less : turn == 0 ? 1 : turn);
+
+        s = s < least ? least : s;
+        s = s > most ? most : s;
+        g = turn < 0 ? 0 : g;
+        size[i] = s;
+        last[i] = g;
+        parameter[i] -= g > 0 ? s : g < 0 ? -s : 0;
+    }
+}
+
+static void NAME(update_asgd)(const ht_update_call *u, const ht_update_part *part)
+{
+    const T scale = NAME(update_scale)(u), decay = (T)u->weight_decay, rate = (T)part->number;
+    const T shrink = (T)(1 - u->beta1 * part->number);
+    const T weight = (T)ht_asgd_mu(u, (double)part->step);
+    const bool copies = weight == 1;
+    const T *gradient = part->grad.data;
+    T *parameter = part->param.data, *mean = part->state[0].data;
+
+    HT_VECTORIZE
+    for (int64_t i = 0; i < part->n; i++) {
+        T g = NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
+        T p = parameter[i] * shrink - rate * g;
+
+        parameter[i] = p;
+        mean[i] = copies ? p : mean[i] + (p - mean[i]) * weight;
+    }
+}
+
 HT_INLINE int NAME(for_each_part)(const ht_kernel_call *call,
                                   void (*step)(const ht_update_call *, const ht_update_part *))
 {
@@ -233,6 +331,30 @@ HT_KERNEL(UPDATE_ADAMAX)
 {
     (void)stream;
     return NAME(for_each_part)(call, NAME(update_adamax));
+}
+
+HT_KERNEL(UPDATE_NADAM)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_nadam));
+}
+
+HT_KERNEL(UPDATE_RADAM)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_radam));
+}
+
+HT_KERNEL(UPDATE_RPROP)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_rprop));
+}
+
+HT_KERNEL(UPDATE_ASGD)
+{
+    (void)stream;
+    return NAME(for_each_part)(call, NAME(update_asgd));
 }
 
 #endif

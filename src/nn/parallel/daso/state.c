@@ -51,18 +51,23 @@ static ht_value *flat_rows(const ht_daso *daso, const ht_flat_tensors *flat)
 static ht_status add_optimizer(ht_daso *daso, ht_value *map)
 {
     size_t count = (size_t)daso->optimizer->count;
-    double *steps = ht__alloc(count * sizeof *steps);
+    double *steps = ht__alloc(count * sizeof *steps), *numbers = ht__alloc(count * sizeof *numbers);
     ht_flat_tensors *flat = ht__daso_flat_states(daso);
     ht_status status = flat != NULL
                            ? ht__flat_gather("ht_daso_state_dict", flat, flat->count, NULL, NULL)
                            : ht_error_get(NULL);
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         steps[i] = (double)daso->optimizer->entries[i].steps;
+        numbers[i] = daso->optimizer->entries[i].number;
+    }
     ht_value_set(map, "optimizer_steps", rows(daso, steps, (int64_t)count, HT_FLOAT64));
+    if (daso->optimizer->type->number_name != NULL)
+        ht_value_set(map, "optimizer_numbers", rows(daso, numbers, (int64_t)count, HT_FLOAT64));
     if (status == HT_SUCCESS && flat->all->body->lsize > 0)
         ht_value_set(map, "optimizer_state", flat_rows(daso, flat));
     ht__free(steps);
+    ht__free(numbers);
     ht__flat_free(flat);
     return status;
 }

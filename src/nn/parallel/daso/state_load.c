@@ -186,6 +186,8 @@ static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64
 
     if (status == HT_SUCCESS)
         status = check_steps(state);
+    if (status == HT_SUCCESS && daso->optimizer->type->number_name != NULL)
+        status = check_tensor(daso, state, "optimizer_numbers", ranks, daso->optimizer->count);
     if (status == HT_SUCCESS && state_elements > 0)
         status = check_tensor(daso, state, "optimizer_state", ranks, state_elements);
     if (status == HT_SUCCESS && apart)
@@ -234,6 +236,19 @@ static void tell_of_other_job(const ht_daso *daso, const ht_value *state)
                   what, theirs, ours);
 }
 
+/* The number of each parameter, for types that have one. */
+static ht_status load_numbers(ht_daso *daso, const ht_value *state)
+{
+    ht_tensor *all = row_of(daso, state, "optimizer_numbers", true);
+    const double *numbers = all != NULL ? ht_tensor_data(ht_astype(all, HT_FLOAT64)) : NULL;
+
+    if (numbers == NULL)
+        return ht_error_get(NULL);
+    for (int i = 0; i < daso->optimizer->count; i++)
+        daso->optimizer->entries[i].number = numbers[i];
+    return HT_SUCCESS;
+}
+
 static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
 {
     ht_tensor *steps = row_of(daso, state, "optimizer_steps", true), *mine = NULL;
@@ -250,6 +265,8 @@ static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_te
         status = ht__flat_scatter(what, flat, flat->count, NULL, NULL);
     for (int i = 0; i < daso->optimizer->count && status == HT_SUCCESS; i++)
         daso->optimizer->entries[i].steps = (int64_t)counts[i];
+    if (status == HT_SUCCESS && daso->optimizer->type->number_name != NULL)
+        status = load_numbers(daso, state);
     if (!is_same_job(daso, state))
         tell_of_other_job(daso, state);
     return status;

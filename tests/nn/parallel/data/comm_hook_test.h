@@ -8,8 +8,8 @@
 #include "data_parallel_test.h"
 
 /* Ten steps; every rank its own batch. */
-static inline void train_hooked(bool blocking, double bucket_mb, enum kind kind, ht_comm_hook hook,
-                                void *state, double values[VALUES])
+static inline void train_hooked(bool blocking, double bucket_mb, enum optimizer_kind kind,
+                                ht_comm_hook hook, void *state, double values[VALUES])
 {
     const struct run run = {.blocking = blocking, .bucket_mb = bucket_mb};
     ht_module *net = new_net(3), *dp;

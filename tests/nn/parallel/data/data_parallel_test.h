@@ -11,6 +11,7 @@
 #include "tensor_check.h"
 
 #include "ht.h"
+#include "optimizer_kinds.h"
 
 enum { IN = 6, OUT = 4, PARAMETERS = 5 };
 
@@ -57,32 +58,9 @@ static inline ht_module *new_net(uint64_t seed)
     return self;
 }
 
-enum kind { SGD, ADAM, ADADELTA, ADAMW, RMSPROP, ADAGRAD, ADAMAX, KINDS };
-
-static inline ht_optimizer *new_optimizer(ht_module *net, enum kind kind)
+static inline ht_optimizer *new_optimizer(ht_module *net, enum optimizer_kind kind)
 {
-    ht_sgd_options sgd = ht_sgd_options_default();
-    ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
-    ht_adamax_options adamax = ht_adamax_options_default();
-    ht_adagrad_options adagrad = ht_adagrad_options_default();
-
-    adagrad.lr_decay = adagrad.initial_accumulator_value = 0.1;
-    adamax.eps = 1e-3; /* with the default, the first steps take rounding for its sign */
-    sgd.momentum = 0.9;
-    rmsprop.eps = 1e-4; /* with the default, rounding alone grows to 1e-12 */
-    if (kind == ADAM)
-        return ht_optim_adam(ht_module_parameters(net), 0.01, NULL);
-    if (kind == ADADELTA)
-        return ht_optim_adadelta(ht_module_parameters(net), 1, NULL);
-    if (kind == ADAMW)
-        return ht_optim_adamw(ht_module_parameters(net), 0.01, NULL);
-    if (kind == RMSPROP)
-        return ht_optim_rmsprop(ht_module_parameters(net), 0.01, &rmsprop);
-    if (kind == ADAGRAD)
-        return ht_optim_adagrad(ht_module_parameters(net), 0.1, &adagrad);
-    if (kind == ADAMAX)
-        return ht_optim_adamax(ht_module_parameters(net), 0.01, &adamax);
-    return ht_optim_sgd(ht_module_parameters(net), 0.1, &sgd);
+    return optimizer_of(kind, ht_module_parameters(net));
 }
 
 /* Rows first ... first + count - 1 of an endless data set. */
@@ -140,7 +118,7 @@ static inline double distance(const double a[VALUES], const double b[VALUES])
 
 /* How a training run goes. */
 struct run {
-    enum kind kind;
+    enum optimizer_kind kind;
     bool mean, sum; /* another average than the weighted one */
     bool blocking, tied, frozen;
     int micro;          /* backward passes for each step; 0 is 1 */

@@ -177,7 +177,7 @@ static void test_non_blocking_equals_blocking(void **state)
     static const double sizes[] = {1e-9, 7e-5, 2.1e-4, 4.4e-4, 1};
 
     (void)state;
-    for (enum kind kind = SGD; kind < KINDS; kind++) {
+    for (enum optimizer_kind kind = SGD; kind < KINDS; kind++) {
         struct run run = {.kind = kind, .steps = 6, .blocking = true, .uneven = true};
         double expected[VALUES], values[VALUES];
 

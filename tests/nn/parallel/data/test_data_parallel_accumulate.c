@@ -37,7 +37,7 @@ static void one_pass(ht_module *dp, ht_optimizer *optimizer, int pass)
 }
 
 /* Two whole groups and a tail of two passes, alone and together. */
-static void check_epoch(enum kind kind, ht_averaging averaging, bool blocking)
+static void check_epoch(enum optimizer_kind kind, ht_averaging averaging, bool blocking)
 {
     ht_module *net = new_net(3), *one = new_net(3), *dp;
     ht_optimizer *optimizer = new_optimizer(net, kind), *alone = new_optimizer(one, kind);
@@ -93,7 +93,7 @@ static void test_zeroing_the_module_waits_for_the_whole_group(void **state)
 static void lesson_synchronisation_is_decided_in_the_wrapper(void **state)
 {
     (void)state;
-    for (enum kind kind = SGD; kind < KINDS; kind++) {
+    for (enum optimizer_kind kind = SGD; kind < KINDS; kind++) {
         check_epoch(kind, HT_AVERAGE_WEIGHTED, false);
         check_epoch(kind, HT_AVERAGE_WEIGHTED, true);
     }

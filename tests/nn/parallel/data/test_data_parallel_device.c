@@ -33,7 +33,7 @@ static void check_runs(struct run run)
 static void test_optimizers(void **state)
 {
     (void)state;
-    for (enum kind kind = SGD; kind < KINDS; kind++)
+    for (enum optimizer_kind kind = SGD; kind < KINDS; kind++)
         check_runs((struct run){.kind = kind, .schedule = true});
 }
 

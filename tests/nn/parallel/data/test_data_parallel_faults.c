@@ -17,7 +17,7 @@ static void one_step(ht_module *dp, ht_optimizer *optimizer, int step)
 }
 
 /* The parameters after `steps` steps of one process without a wrapper. */
-static void expect_after(int steps, enum kind kind, double values[VALUES])
+static void expect_after(int steps, enum optimizer_kind kind, double values[VALUES])
 {
     train_alone(&(struct run){.kind = kind, .steps = steps}, values);
 }

@@ -6,7 +6,7 @@
 #include "nn/parallel/data/data_parallel.h"
 
 struct join_run {
-    enum kind kind;
+    enum optimizer_kind kind;
     bool mean, by_active, blocking;
     int base;       /* batches of the rank that has fewest */
     bool falling;   /* rank 0 has most, else fewest */
@@ -195,7 +195,7 @@ static void check_modes(struct join_run run)
 static void join_weighted_equals_one_rank(void **state)
 {
     (void)state;
-    for (enum kind kind = SGD; kind < KINDS; kind++)
+    for (enum optimizer_kind kind = SGD; kind < KINDS; kind++)
         check_modes((struct join_run){.kind = kind, .base = 3});
     check_modes((struct join_run){.kind = ADAM, .base = 3, .own_gradients = true});
 }

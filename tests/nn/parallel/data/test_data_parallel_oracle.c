@@ -65,7 +65,7 @@ static void test_every_optimizer_in_every_case(void **state)
         for (int i = 0; i < VARIANTS; i++) {
             struct run run = variants[i].run;
 
-            run.kind = (enum kind)kind;
+            run.kind = (enum optimizer_kind)kind;
             compare(&variants[i], run);
         }
     }
