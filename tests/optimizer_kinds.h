@@ -24,7 +24,11 @@
     X(RADAM, ht_optim_radam, ht_optim_radam_add_param_group, ht_radam_options, 0.01,               \
       o.beta2 = 0.9; o.eps = 1e-3)                                                                 \
     X(ASGD, ht_optim_asgd, ht_optim_asgd_add_param_group, ht_asgd_options, 0.1,                    \
-      o.t0 = 2; o.lambd = 0.01)
+      o.t0 = 2; o.lambd = 0.01)                                                                    \
+    X(SPARSE_ADAM, ht_optim_sparse_adam, ht_optim_sparse_adam_add_param_group,                     \
+      ht_sparse_adam_options, 0.01, o.eps = 1e-4)                                                  \
+    X(ADAFACTOR, ht_optim_adafactor, ht_optim_adafactor_add_param_group, ht_adafactor_options,     \
+      0.01, o.eps1 = 1e-3)
 /* Steps by the sign of a gradient make much of rounding whatever the options. */
 #define SIGN_KINDS(X)                                                                              \
     X(RPROP, ht_optim_rprop, ht_optim_rprop_add_param_group, ht_rprop_options, 0.01, )

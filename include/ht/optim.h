@@ -86,6 +86,37 @@ typedef struct ht_asgd_options {
     bool maximize;                         /* false */
 } ht_asgd_options;
 
+typedef struct ht_sparse_adam_options {
+    size_t size;              /* of this struct; set by the default function */
+    double beta1, beta2, eps; /* 0.9, 0.999, 1e-8 */
+    bool maximize;            /* false */
+} ht_sparse_adam_options;
+
+typedef struct ht_adafactor_options {
+    size_t size;            /* of this struct; set by the default function */
+    double beta2_decay;     /* -0.8; at most 0 */
+    double eps1, eps2;      /* 0: the dtype's distance from 1 to the next number; 1e-3 */
+    double d, weight_decay; /* 1, 0; d is at least 1 */
+    bool maximize;          /* false */
+} ht_adafactor_options;
+
+/* How ht_optim_muon adjusts the rate to a matrix of `rows` and `columns`: lr times that factor. */
+typedef enum ht_muon_adjust_lr {
+    HT_MUON_ORIGINAL,          /* sqrt(max(1, rows / columns)) */
+    HT_MUON_MATCH_RMS_ADAMW,   /* 0.2 sqrt(max(rows, columns)) */
+    HT_MUON_SPECTRAL_UNCLAMPED /* sqrt(rows / columns) */
+} ht_muon_adjust_lr;
+
+typedef struct ht_muon_options {
+    size_t size;                   /* of this struct; set by the default function */
+    double weight_decay, momentum; /* 0.1, 0.95 */
+    bool nesterov;                 /* true */
+    double a, b, c;                /* 3.4445, -4.7750, 2.0315: torch's ns_coefficients; finite */
+    double eps;                    /* 1e-7 */
+    int ns_steps;                  /* 5; 0 to 99 */
+    int adjust_lr;                 /* HT_MUON_ORIGINAL; an ht_muon_adjust_lr */
+} ht_muon_options;
+
 /* Returns the default options of ht_optim_sgd: every number 0, every flag false. */
 HT_API ht_sgd_options ht_sgd_options_default(void);
 
@@ -127,6 +158,16 @@ HT_API ht_rprop_options ht_rprop_options_default(void);
 /* Returns the default options of ht_optim_asgd: lambd 1e-4, alpha 0.75, t0 1e6, weight_decay 0,
  * maximize false. */
 HT_API ht_asgd_options ht_asgd_options_default(void);
+
+/* Returns the default options of ht_optim_sparse_adam: beta1 0.9, beta2 0.999, eps 1e-8, maximize
+ * false. */
+HT_API ht_sparse_adam_options ht_sparse_adam_options_default(void);
+
+/* Returns the default options of ht_optim_adafactor, given at each field. */
+HT_API ht_adafactor_options ht_adafactor_options_default(void);
+
+/* Returns the default options of ht_optim_muon, given at each field. */
+HT_API ht_muon_options ht_muon_options_default(void);
 
 /* Stochastic gradient descent: p -= lr g.
  *
@@ -238,6 +279,51 @@ HT_API ht_optimizer *ht_optim_rprop(ht_value *parameters, double lr,
  * Source: torch.optim.ASGD. */
 HT_API ht_optimizer *ht_optim_asgd(ht_value *parameters, double lr, const ht_asgd_options *options);
 
+/* SparseAdam: ht_optim_adam in the rows whose gradient is not zero, for the weights of embeddings.
+ *
+ * p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps) in those rows. A row is an index of
+ * the first axis. Rows whose gradient is zero keep their values and their moments, although t counts
+ * every step. libht has no sparse gradients: a row that torch would list with a gradient of zeros is
+ * left alone here.
+ *
+ * parameters, lr: see the top.
+ * options: see the top. eps is above 0.
+ * Collective if a parameter is split along another axis than the first.
+ * Source: torch.optim.SparseAdam. */
+HT_API ht_optimizer *ht_optim_sparse_adam(ht_value *parameters, double lr,
+                                          const ht_sparse_adam_options *options);
+
+/* Adafactor: p -= a u / max(1, rms(u) / d) with u = g / sqrt(max(v, eps1^2)).
+ *
+ * a = max(eps2, rms(p)) min(lr, 1 / sqrt(t)), where rms is the root of the mean square of all
+ * elements. The state of a matrix is a row and a column: running means of the mean squares of its
+ * rows and of its columns. v is their product, divided by the mean of the rows' (at least eps1). A
+ * parameter of fewer than 2 axes has v itself as its state; more axes are batches of matrices. The
+ * running means have weight t^beta2_decay for the new value. With weight_decay, p *= 1 - lr
+ * weight_decay comes first, and g is without weight decay.
+ *
+ * parameters, lr: see the top.
+ * options: see the top and the struct.
+ * Steps are collective if a parameter is split.
+ * Source: torch.optim.Adafactor. */
+HT_API ht_optimizer *ht_optim_adafactor(ht_value *parameters, double lr,
+                                        const ht_adafactor_options *options);
+
+/* Muon: p -= lr f O, where O is nearly the orthogonal matrix next to the momentum.
+ *
+ * With m = momentum m + (1 - momentum) g, the matrix is x = m, or with nesterov x = (1 - momentum) g
+ * + momentum m. O is x / norm(x) after ns_steps times x = a x + (b A + c A A) x, where A = x x^T; of a
+ * tall matrix, x^T takes the place of x. The iteration works on bfloat16. f is the factor of
+ * adjust_lr. p *= 1 - lr weight_decay comes first, and g is without weight decay.
+ *
+ * parameters: as at the top, all with 2 axes. Use another optimizer for biases and embeddings.
+ * lr: see the top.
+ * options: see the top and the struct.
+ * Steps are collective if a parameter is split.
+ * Errors: HT_ERR_SHAPE for a parameter that is not a matrix.
+ * Source: torch.optim.Muon. */
+HT_API ht_optimizer *ht_optim_muon(ht_value *parameters, double lr, const ht_muon_options *options);
+
 /* Adds a group of parameters to an optimizer made by ht_optim_sgd (torch's param_groups).
  *
  * The group has its own hyperparameters and learning rate. Add groups before the optimizer goes to
@@ -300,6 +386,22 @@ HT_API ht_status ht_optim_rprop_add_param_group(ht_optimizer *optimizer, ht_valu
  * of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
 HT_API ht_status ht_optim_asgd_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                                double lr, const ht_asgd_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_sparse_adam: adds to `optimizer` a
+ * group of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
+HT_API ht_status ht_optim_sparse_adam_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                      double lr,
+                                                      const ht_sparse_adam_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_adafactor: adds to `optimizer` a
+ * group of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
+HT_API ht_status ht_optim_adafactor_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                                    double lr, const ht_adafactor_options *options);
+
+/* ht_optim_sgd_add_param_group for an optimizer made by ht_optim_muon: adds to `optimizer` a
+ * group of `parameters` with rate `lr` and `options` (NULL: the first group's). Same errors. */
+HT_API ht_status ht_optim_muon_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
+                                               double lr, const ht_muon_options *options);
 
 /* Updates all parameters that have a gradient; others keep their values.
  *

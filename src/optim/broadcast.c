@@ -38,8 +38,10 @@ static ht_status broadcast_entry(ht_optimizer *optimizer, int index, bool has_st
         return HT_SUCCESS;
     }
     status = ht__optimizer_make_state(optimizer, index);
-    for (int s = 0; s < optimizer->groups[entry->group].state_count && status == HT_SUCCESS; s++)
-        status = ht__comm_bcast(comm, entry->state[s], root);
+    for (int s = 0; s < optimizer->groups[entry->group].state_count && status == HT_SUCCESS; s++) {
+        if (entry->state[s] != NULL)
+            status = ht__comm_bcast(comm, entry->state[s], root);
+    }
     return status;
 }
 

@@ -23,6 +23,10 @@ static ht_status check_parameter(const char *what, const ht_optimizer *optimizer
     if (dtype != HT_FLOAT32 && dtype != HT_FLOAT64)
         return HT_FAIL(NULL, HT_ERR_DTYPE, "%s: parameter %d is %s, expected float32 or float64",
                        what, index, ht_dtype_name(dtype));
+    if (optimizer->type->ndim != 0 && parameter->body->ndim != optimizer->type->ndim)
+        return HT_FAIL(NULL, HT_ERR_SHAPE, "%s: parameter %d is %s, expected %d axes", what, index,
+                       ht__shape_str(parameter->body->ndim, parameter->body->shape),
+                       optimizer->type->ndim);
     if (parameter->body->read_only)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                        "%s: parameter %d is a read-only view (ht_broadcast_to)", what, index);

@@ -11,4 +11,5 @@ libht_objects_la_SOURCES += \
 	src/optim/print.c \
 	src/optim/settings.c \
 	src/optim/state.c \
+	src/optim/states.c \
 	src/optim/update.c

@@ -10,22 +10,37 @@
 #include "ht/optim.h"
 #include "ht/schedules.h"
 
-enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 8, HT_SETTING_FLAG = 0 };
+enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 9, HT_SETTING_FLAG = 0 };
+
+/* What the update of a whole parameter gets; all are borrowed. */
+typedef struct ht_whole_step {
+    const ht_update_call *settings; /* with the rate */
+    double number;                  /* of this step, from 1 */
+    ht_tensor *parameter, *grad;
+    ht_tensor *const *state;
+} ht_whole_step;
 
 /* The row that defines an optimizer. */
 typedef struct ht_optimizer_type {
     const char *name; /* "SGD" */
-    ht_kernel kernel;
+    ht_kernel kernel; /* 0: there is `update` */
+    /* The step of a whole parameter, by operations. The gradient is scaled, and negated to maximize.
+     * It changes nothing before all new values are there. */
+    ht_status (*update)(const ht_whole_step *step);
+    int ndim; /* of the parameters; 0: any */
     const char *state_names[HT_OPTIMIZER_STATES];
     /* Whether a group with these settings has that state; NULL: all of them. */
     bool (*keeps)(const ht_update_call *settings, int state);
+    /* A state that has another shape than the parameter: zeros in *made, or NULL if this parameter
+     * has no such state. NULL: all are like the parameter. */
+    ht_status (*make_state)(ht_tensor *parameter, int state, ht_tensor **made);
     /* The offset of the hyperparameter that a new state is filled with; 0: zeros. */
     size_t start[HT_OPTIMIZER_STATES];
     /* The hyperparameters by the names of its options (HT_SETTING). A double is in [low, below). */
     struct {
         const char *name;
         size_t at, from; /* offsets in the call and in the options */
-        double below;    /* HT_SETTING_FLAG: a bool */
+        double below;    /* HT_SETTING_FLAG: a bool; negative: an int below -below */
         double low;
     } settings[HT_OPTIMIZER_SETTINGS];
     /* Checks that the ranges do not cover, after these passed; NULL: none. */
@@ -136,6 +151,9 @@ ht_status ht__optimizer_update_all(ht_optimizer *optimizer);
  * first element; the one that reaches the end completes the update. */
 ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
                                     int64_t begin, int64_t end);
+
+/* A new state tensor of that parameter; *made is NULL if it has no such state. */
+ht_status ht__optimizer_new_state(ht_optimizer *optimizer, int index, int state, ht_tensor **made);
 
 /* State tensors of one parameter, made when they are not there; and their end. */
 ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index);

@@ -48,6 +48,17 @@ void ht__optim_set_setting(const ht_optimizer_type *type, ht_update_call *settin
         *(double *)(void *)at = value;
 }
 
+/* The option of that setting. */
+static double option(const ht_optimizer_type *type, const void *options, int index)
+{
+    const void *from = (const char *)options + type->settings[index].from;
+    const double below = type->settings[index].below;
+
+    return below == HT_SETTING_FLAG ? *(const bool *)from
+           : below < 0              ? *(const int *)from
+                                    : *(const double *)from;
+}
+
 ht_status ht__optim_read_options(const char *what, const ht_optimizer_type *type,
                                  const void *options, ht_update_call *settings)
 {
@@ -55,15 +66,12 @@ ht_status ht__optim_read_options(const char *what, const ht_optimizer_type *type
 
     *settings = (ht_update_call){.decoupled = type->decoupled};
     for (int i = 0; i < ht__optim_setting_count(type) && status == HT_SUCCESS; i++) {
-        const char *from = (const char *)options + type->settings[i].from;
-        const bool flag = type->settings[i].below == HT_SETTING_FLAG;
+        const double below = type->settings[i].below, value = option(type, options, i);
 
-        ht__optim_set_setting(type, settings, i,
-                              flag ? *(const bool *)from : *(const double *)(const void *)from);
-        if (!flag)
-            status = ht__optim_check_range(what, type->settings[i].name,
-                                           ht__optim_setting(type, settings, i),
-                                           type->settings[i].low, type->settings[i].below);
+        ht__optim_set_setting(type, settings, i, value);
+        if (below != HT_SETTING_FLAG)
+            status = ht__optim_check_range(what, type->settings[i].name, value,
+                                           type->settings[i].low, fabs(below));
     }
     if (status == HT_SUCCESS && type->check != NULL)
         status = type->check(what, settings);

@@ -122,11 +122,9 @@ static ht_status check_number(const ht_value *map, const char *key, double low, 
                    what, of, index, key, low, below);
 }
 
-static ht_status check_tensor(const ht_optimizer *optimizer, int index, const char *key,
-                              const ht_tensor *x)
+/* p: the body that a new state would have. */
+static ht_status check_tensor(const ht_body *p, int index, const char *key, const ht_tensor *x)
 {
-    const ht_body *p = optimizer->entries[index].parameter->body;
-
     if (x == NULL)
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state of parameter %d has no tensor \"%s\"",
                        what, index, key);
@@ -143,6 +141,23 @@ static ht_status check_tensor(const ht_optimizer *optimizer, int index, const ch
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of parameter %d is %s, the parameter is %s",
                        what, key, index, ht_dtype_name(x->body->dtype), ht_dtype_name(p->dtype));
     return HT_SUCCESS;
+}
+
+/* State `s` of the type, which the loaded settings keep. */
+static ht_status check_kept(ht_optimizer *optimizer, int index, int s, const ht_tensor *x)
+{
+    const ht_optimizer_type *type = optimizer->type;
+    ht_tensor *made = NULL;
+    ht_status status;
+
+    if (type->make_state == NULL)
+        return check_tensor(optimizer->entries[index].parameter->body, index, type->state_names[s],
+                            x);
+    status = ht__optimizer_new_state(optimizer, index, s, &made);
+    if (status == HT_SUCCESS && made != NULL)
+        status = check_tensor(made->body, index, type->state_names[s], x);
+    ht_release(made);
+    return status;
 }
 
 /* A group as the state has it: rates and settings. */
@@ -164,11 +179,11 @@ static ht_status read_group(const ht_optimizer *optimizer, const ht_value *state
         const char *key = type->settings[i].name;
         double below = type->settings[i].below;
 
-        status = check_number(map, key, type->settings[i].low, below == HT_SETTING_FLAG ? 2 : below,
-                              "group", index);
-        if (status == HT_SUCCESS && below == HT_SETTING_FLAG && fmod(number(map, key), 1) != 0)
-            return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of group %d is %g, expected 0 or 1",
-                           what, key, index, number(map, key));
+        status = check_number(map, key, type->settings[i].low,
+                              below == HT_SETTING_FLAG ? 2 : fabs(below), "group", index);
+        if (status == HT_SUCCESS && below <= HT_SETTING_FLAG && fmod(number(map, key), 1) != 0)
+            return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of group %d is %g, expected %s", what,
+                           key, index, number(map, key), below < 0 ? "an integer" : "0 or 1");
         ht__optim_set_setting(type, &group->settings, i, number(map, key));
     }
     return status;
@@ -188,7 +203,7 @@ static ht_status check_group(const ht_optimizer *optimizer, const ht_value *stat
 }
 
 /* With the states that the loaded settings keep. */
-static ht_status check_entry(const ht_optimizer *optimizer, const ht_value *state, int index)
+static ht_status check_entry(ht_optimizer *optimizer, const ht_value *state, int index)
 {
     const ht_value *map = ht_value_at(ht_value_get(state, "state"), index);
     const ht_optimizer_type *type = optimizer->type;
@@ -209,8 +224,7 @@ static ht_status check_entry(const ht_optimizer *optimizer, const ht_value *stat
         const char *key = type->state_names[s];
 
         if (key != NULL && (type->keeps == NULL || type->keeps(&group.settings, s)))
-            status = check_tensor(optimizer, index, key,
-                                  ht_value_as_tensor(ht_value_get(map, key)));
+            status = check_kept(optimizer, index, s, ht_value_as_tensor(ht_value_get(map, key)));
     }
     return status;
 }
@@ -233,7 +247,7 @@ static ht_status check_kind(const ht_optimizer *optimizer, const ht_value *state
     return ht__optim_check_state(what, state, &steps);
 }
 
-static ht_status check_state(const ht_optimizer *optimizer, const ht_value *state)
+static ht_status check_state(ht_optimizer *optimizer, const ht_value *state)
 {
     ht_status status = check_kind(optimizer, state);
     int count = ht_value_count(ht_value_get(state, "state"));
@@ -261,10 +275,13 @@ static ht_status load_entry(ht_optimizer *optimizer, int index, const ht_value *
     status = ht__optimizer_make_state(optimizer, index);
     if (optimizer->type->number_name != NULL)
         entry->number = number(map, optimizer->type->number_name);
-    for (int s = 0; s < group->state_count && status == HT_SUCCESS; s++)
-        status = ht_copy_(entry->state[s],
-                          ht_to_device(ht_value_as_tensor(ht_value_get(map, group->state_names[s])),
-                                       entry->state[s]->body->storage->device));
+    for (int s = 0; s < group->state_count && status == HT_SUCCESS; s++) {
+        if (entry->state[s] != NULL)
+            status = ht_copy_(
+                entry->state[s],
+                ht_to_device(ht_value_as_tensor(ht_value_get(map, group->state_names[s])),
+                             entry->state[s]->body->storage->device));
+    }
     return status;
 }
 

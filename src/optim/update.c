@@ -1,83 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * One update of one parameter: its state, and the backend's fused kernel. */
+ * One update of one parameter: the backend's fused kernel, or the operations of a rule. */
 #include "optim/optim.h"
 
+#include "ht/arithmetics.h"
 #include "ht/autograd.h"
 #include "ht/tensor.h"
-
-/* A state tensor is row-major whatever the parameter's strides: only the update reads it. */
-static ht_tensor *new_state(const ht_tensor *parameter, double start)
-{
-    ht_scope *scope = ht_scope_open();
-    const ht_body *like = parameter->body;
-    ht_tensor *state = ht__tensor_new(ht__body_new("ht_optimizer_step", like->comm,
-                                                   like->storage->device, like->dtype, like->ndim,
-                                                   like->shape, like->split, like->bounds));
-
-    state = state != NULL && ht_fill_(state, start) == HT_SUCCESS ? ht_retain(state) : NULL;
-    ht_scope_close(scope);
-    return state;
-}
-
-void ht__optimizer_drop_state(ht_optimizer *optimizer, int index)
-{
-    for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
-        ht_release(optimizer->entries[index].state[s]);
-        optimizer->entries[index].state[s] = NULL;
-    }
-}
-
-/* The module was changed after the first step. */
-static ht_status refuse_state(int index, const ht_body *state, const ht_body *parameter)
-{
-    return HT_FAIL(parameter->comm, HT_ERR_STATE,
-                   "ht_optimizer_step: parameter %d is %s, its state %s: first change the module, "
-                   "then make its optimizer",
-                   index, ht__body_str(parameter), ht__body_str(state));
-}
 
 static ht_status refuse_gradient(int index, const ht_body *grad, const ht_body *parameter)
 {
     return HT_FAIL(parameter->comm, HT_ERR_STATE,
                    "ht_optimizer_step: parameter %d is %s, its gradient %s", index,
                    ht__body_str(parameter), ht__body_str(grad));
-}
-
-/* The rate is that of the first step, which may run after a schedule has set another. */
-static ht_update_call first_settings(const ht_optimizer *optimizer, const ht_optimizer_group *group)
-{
-    ht_update_call settings = group->settings;
-
-    settings.lr = optimizer->steps > 0 ? group->arguments.lr : group->lr;
-    return settings;
-}
-
-/* The value that a new state is filled with. */
-static double start_of(const ht_optimizer_type *type, const ht_update_call *settings, int state)
-{
-    const char *at = (const char *)settings + type->start[state];
-
-    return type->start[state] == 0 ? 0 : *(const double *)(const void *)at;
-}
-
-ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
-{
-    ht_optimizer_entry *entry = &optimizer->entries[index];
-    const ht_optimizer_group *group = &optimizer->groups[entry->group];
-    const ht_update_call settings = first_settings(optimizer, group);
-
-    if (entry->steps == 0 && optimizer->type->number_start != NULL)
-        entry->number = optimizer->type->number_start(&settings);
-    for (int s = 0; s < group->state_count; s++) {
-        if (entry->state[s] == NULL)
-            entry->state[s] = new_state(entry->parameter, start_of(optimizer->type, &settings, s));
-        else if (!ht__body_fits(entry->state[s]->body, entry->parameter->body))
-            return refuse_state(index, entry->state[s]->body, entry->parameter->body);
-        if (entry->state[s] == NULL)
-            return ht_error_get(NULL);
-    }
-    return HT_SUCCESS;
 }
 
 /* An update of one part. */
@@ -211,7 +145,7 @@ static ht_status update_run(ht_optimizer *optimizer, const ht_optimizer_group *g
 
         if (grad == NULL)
             continue;
-        if (!goes_together(entry->parameter, grad, first))
+        if (optimizer->type->update != NULL || !goes_together(entry->parameter, grad, first))
             break;
         first = entry->parameter;
         add_part(call, entry, grad, group->state_count);
@@ -250,6 +184,23 @@ static void count_steps(ht_optimizer *optimizer, int begin, int end)
     }
 }
 
+/* By the operations of the type. */
+static ht_status run_operations(const ht_optimizer *optimizer, ht_optimizer_entry *entry,
+                                ht_tensor *grad, const ht_update_call *settings)
+{
+    const double scale = settings->maximize ? -settings->grad_scale : settings->grad_scale;
+
+    if (scale != 1)
+        grad = ht_mul_scalar(grad, scale);
+    if (grad == NULL)
+        return ht_error_get(NULL);
+    return optimizer->type->update(&(ht_whole_step){.settings = settings,
+                                                    .number = (double)entry->steps + 1,
+                                                    .parameter = entry->parameter,
+                                                    .grad = grad,
+                                                    .state = entry->state});
+}
+
 /* Elements begin ... end - 1 of a parameter, for which all is ready. */
 static ht_status update_entry(ht_optimizer *optimizer, int index, ht_tensor *grad, int64_t begin,
                               int64_t end)
@@ -267,8 +218,11 @@ static ht_status update_entry(ht_optimizer *optimizer, int index, ht_tensor *gra
     set_table(&one.update, offsetof(one_update, part), 1);
     one.part.step = entry->steps + 1;
     one.part.number = entry->number;
-    status = run_kernel(optimizer, entry, grad, &one, begin,
-                        last ? entry->parameter->body->lsize : end);
+    if (optimizer->type->update != NULL)
+        status = run_operations(optimizer, entry, grad, &one.update);
+    else
+        status = run_kernel(optimizer, entry, grad, &one, begin,
+                            last ? entry->parameter->body->lsize : end);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     if (status == HT_SUCCESS && last)

@@ -49,10 +49,42 @@ CASES = [
     ("asgd_plain", torch.optim.ASGD, dict(lr=0.01)),
     ("asgd_options", torch.optim.ASGD,
      dict(lr=0.2, lambd=0.05, alpha=0.6, t0=3, weight_decay=0.1, maximize=True)),
+    ("adafactor_vector", torch.optim.Adafactor, dict(lr=0.05)),
     ("adamax_plain", torch.optim.Adamax, dict(lr=0.01)),
     ("adamax_options", torch.optim.Adamax,
      dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1, maximize=True)),
 ]
+# With a gradient that is a matrix; SparseAdam's is without every third row.
+MATRICES = [
+    ("adafactor_matrix", torch.optim.Adafactor, (3, 5), dict(lr=0.05)),
+    ("adafactor_options", torch.optim.Adafactor, (2, 3, 2),
+     dict(lr=0.4, beta2_decay=-0.5, eps=(1e-4, 0.02), d=1.5, weight_decay=0.1, maximize=True)),
+    ("muon_wide", torch.optim.Muon, (3, 5), dict(lr=0.02)),
+    ("muon_tall", torch.optim.Muon, (5, 3), dict(lr=0.02)),
+    ("muon_adamw", torch.optim.Muon, (5, 3),
+     dict(lr=0.02, weight_decay=0, momentum=0.8, nesterov=False, ns_steps=3,
+          adjust_lr_fn="match_rms_adamw")),
+    ("muon_spectral", torch.optim.Muon, (3, 5),
+     dict(lr=0.02, ns_coefficients=(1.5, -0.5, 0.1), adjust_lr_fn="spectral_unclamped")),
+    ("sparse_adam_plain", torch.optim.SparseAdam, (4, 3), dict(lr=0.01)),
+    ("sparse_adam_options", torch.optim.SparseAdam, (4, 3),
+     dict(lr=0.02, betas=(0.8, 0.95), eps=1e-5, maximize=True)),
+]
+
+
+def train_matrix(make, shape, options):
+    size = torch.Size(shape).numel()
+    start = [(i * 3 % 7 - 3) / 4 for i in range(size)]
+    p = torch.tensor(start, dtype=torch.float64).reshape(shape).requires_grad_()
+    optimizer = make([p], **options)
+    for step in range(STEPS):
+        gradient = [((i * 7 + step * 5) % 11 - 5) / 8 for i in range(size)]
+        p.grad = torch.tensor(gradient, dtype=torch.float64).reshape(shape)
+        if make is torch.optim.SparseAdam:
+            rows = torch.tensor([r for r in range(shape[0]) if (r + step) % 3 != 0])
+            p.grad = torch.sparse_coo_tensor(rows[None], p.grad[rows], shape)
+        optimizer.step()
+    return p.flatten().tolist()
 
 
 def train(make, options):
@@ -68,7 +100,13 @@ def train(make, options):
 
 print("/* SPDX-License-Identifier: MIT */")
 print(f"/* Made by tests/golden/make_optim.py with PyTorch {torch.__version__}. */")
-for name, make, options in CASES:
-    values = train(make, options)
-    rows = [", ".join(float(v).hex() for v in values[i:i + 3]) for i in range(0, SIZE, 3)]
+
+def write(name, values):
+    rows = [", ".join(float(v).hex() for v in values[i:i + 3]) for i in range(0, len(values), 3)]
     print(f"static const double golden_{name}[] = {{\n    " + ",\n    ".join(rows) + "};")
+
+
+for name, make, options in CASES:
+    write(name, train(make, options))
+for name, make, shape, options in MATRICES:
+    write(name, train_matrix(make, shape, options))

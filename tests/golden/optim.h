@@ -81,9 +81,49 @@ static const double golden_asgd_plain[] = {
 static const double golden_asgd_options[] = {
     -0x1.2a23cb8640198p-1, 0x1.409c6af3a07eap-4,  0x1.e931f6bf89941p-2, -0x1.b5ebbbb9a3bcep-3,
     0x1.d9b5928e45197p-2,  -0x1.b0107b6636101p-2, 0x1.a3f5431b62701p-3};
+static const double golden_adafactor_vector[] = {
+    -0x1.7dd7277b1f52ep-1, -0x1.14e4a0fc49740p-5, 0x1.91e5209f02924p-1, -0x1.e1e64289e3eebp-3,
+    0x1.cdec33295c668p-2,  -0x1.eb6de52f76cd9p-2, 0x1.00a7cbc449c81p-2};
 static const double golden_adamax_plain[] = {
     -0x1.7b51c39915a3ap-1, -0x1.5be81ea06ed05p-9, 0x1.89e61fcb8612ap-1, -0x1.1c795075944a2p-2,
     0x1.f5c5af115ab45p-2,  -0x1.e605fd5025c26p-2, 0x1.e1e05b19e557ep-3};
 static const double golden_adamax_options[] = {
     -0x1.7bc507e450f31p-1, 0x1.2d76a310c3135p-7,  0x1.615ea238ba826p-1, -0x1.8bba13f7816afp-3,
     0x1.0552eaf99724bp-1,  -0x1.0f4a5b689a36ep-1, 0x1.0fe670e0e3bffp-2};
+static const double golden_adafactor_matrix[] = {
+    -0x1.7a1073e5d4789p-1, -0x1.62109cc58ec80p-6, 0x1.9c2b149b07174p-1,  -0x1.e03b1caf60c7ep-3,
+    0x1.e2a9c2cbbc5f6p-2,  -0x1.ec1eee33f3266p-2, 0x1.f7d4ad3c5b7acp-3,  -0x1.958d51e104017p-1,
+    0x1.3e1c6d330c022p-7,  0x1.76bc068561a1ap-1,  -0x1.bd42c4a23cb31p-3, 0x1.fc8d0f93a16a7p-2,
+    -0x1.17ceb4f0f8d62p-1, 0x1.164d004ee1245p-2,  -0x1.805c0898b83dep-1};
+static const double golden_adafactor_options[] = {
+    -0x1.eaad2c837105bp-2, -0x1.46fba858a8acbp-7, 0x1.69bb2e520fdcfp-2,  -0x1.5f245cc7233d6p-3,
+    0x1.205e930de2929p-1,  -0x1.1126189df1561p-1, 0x1.7740b85d2df98p-3,  -0x1.458e142bc2d40p-2,
+    -0x1.35b333183f1b7p-6, 0x1.b6d71ec15b773p-2,  -0x1.ab51827cc85c2p-3, 0x1.53c302bc2c3efp-2};
+static const double golden_muon_wide[] = {
+    -0x1.6f22aef39bc91p-1, -0x1.e5c08bcb693bcp-7, 0x1.89a89baed9292p-1,  -0x1.2ccbf1fe9a94ep-2,
+    0x1.dc74d6ad4e9f6p-2,  -0x1.d8465b48ecc78p-2, 0x1.ce4d89f1c8e30p-3,  -0x1.91c27a8005ed1p-1,
+    0x1.ed47d78bfef19p-8,  0x1.7de0c31574adcp-1,  -0x1.0f43f1baa3b09p-2, 0x1.f54dc6f05f586p-2,
+    -0x1.f967516cc7e92p-2, 0x1.193704e85a454p-2,  -0x1.91318dee48da6p-1};
+static const double golden_muon_tall[] = {
+    -0x1.7a8f470aebadep-1, 0x1.9d0ddd495b584p-6,  0x1.8f86568b9ce77p-1,  -0x1.4d119b9037315p-2,
+    0x1.ddedbcff5406ep-2,  -0x1.d90e0afe4e849p-2, 0x1.d4c2effe60e78p-3,  -0x1.9f324e2e90a9cp-1,
+    0x1.8cd287ea8c562p-8,  0x1.79bd3726c3f27p-1,  -0x1.ac7bfb334a2f6p-3, 0x1.0376a73d7f977p-1,
+    -0x1.f3780a6267f8ep-2, 0x1.351fc4a131b16p-2,  -0x1.9450b7564b09bp-1};
+static const double golden_muon_adamw[] = {
+    -0x1.8178f28880d81p-1, 0x1.82647ded9f0b2p-8,  0x1.8a05a5819a720p-1,  -0x1.17751cd3c2826p-2,
+    0x1.f5143c3a39e2ep-2,  -0x1.f7c3ba4fc2b72p-2, 0x1.00a66f5ced465p-2,  -0x1.9001e859ac044p-1,
+    0x1.49b8bd60f4f19p-9,  0x1.82ec2ba30d565p-1,  -0x1.e6836771debbap-3, 0x1.0053934555e8cp-1,
+    -0x1.02da6cce3173fp-1, 0x1.1187e0bc525b3p-2,  -0x1.87f1488fd5e67p-1};
+static const double golden_muon_spectral[] = {
+    -0x1.6fb7633be4276p-1, -0x1.5f24d805c019ap-8, 0x1.88da582e858a6p-1,  -0x1.27edc994436f4p-2,
+    0x1.d94ff1b02a6c0p-2,  -0x1.d33048ef76b22p-2, 0x1.d69ffb3f20c0fp-3,  -0x1.922f39194eb83p-1,
+    0x1.e9051577237d7p-7,  0x1.7c3b8264ae48ap-1,  -0x1.058aace692322p-2, 0x1.f7de77845fd80p-2,
+    -0x1.f53287a0bb85ap-2, 0x1.1b8335420f0ffp-2,  -0x1.8f181122f3cecp-1};
+static const double golden_sparse_adam_plain[] = {
+    -0x1.8b3aa3f1740d0p-1, 0x1.675f8f3bde09cp-8,  0x1.7ffaec53891dep-1,  -0x1.17505e6902df1p-2,
+    0x1.f929d3d6019b7p-2,  -0x1.efb00ee73212fp-2, 0x1.d163107fc0043p-3,  -0x1.81fd2dea90cb3p-1,
+    0x1.2413c6d3fad12p-5,  0x1.86002cd0f5bb5p-1,  -0x1.07e09a5f4b2b6p-2, 0x1.e98ab81d17e60p-2};
+static const double golden_sparse_adam_options[] = {
+    -0x1.69ac6367548b1p-1, -0x1.067578a2743b6p-8, 0x1.7f790b57b4d1ep-1,  -0x1.b0b3e63831827p-3,
+    0x1.08209ce5d58ffp-1,  -0x1.0ee31bc2c9c44p-1, 0x1.2a2e2557de131p-2,  -0x1.7d13f056a7e16p-1,
+    -0x1.088796b9fd001p-4, 0x1.751f8a70f284dp-1,  -0x1.e8cbd681b4133p-3, 0x1.16539c98ab74fp-1};

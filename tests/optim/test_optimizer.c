@@ -264,6 +264,11 @@ static ht_optimizer *asgd_options(ht_value *p)
     return ht_optim_asgd(p, 0.2, &options);
 }
 
+static ht_optimizer *adafactor_vector(ht_value *p)
+{
+    return ht_optim_adafactor(p, 0.05, NULL);
+}
+
 /* What tests/golden/make_optim.py calls by the same name. */
 #define ROW(name)           \
     {                       \
@@ -280,7 +285,7 @@ static const struct {
     ROW(adagrad_options),  ROW(adamax_plain),     ROW(adamax_options),  ROW(nadam_plain),
     ROW(nadam_options),    ROW(nadam_decoupled),  ROW(radam_plain),     ROW(radam_options),
     ROW(radam_decoupled),  ROW(rprop_plain),      ROW(rprop_options),   ROW(asgd_plain),
-    ROW(asgd_options)};
+    ROW(asgd_options),     ROW(adafactor_vector)};
 
 /* Ten steps of each optimizer, in both dtypes, against PyTorch's. */
 static void test_golden(void **state)

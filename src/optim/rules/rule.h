@@ -6,15 +6,29 @@
 
 #include "optim/optim.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Option `name` of the struct `options` is the hyperparameter `field` of the call: a double in [0,
- * below), or a flag. */
+ * below), an int in [0, below) or a flag. */
 #define HT_SETTING(options, name, field, below)                                   \
     {                                                                             \
 #name, offsetof(ht_update_call, field), offsetof(options, name), below, 0 \
     }
-#define HT_FLAG(options, name, field) HT_SETTING(options, name, field, HT_SETTING_FLAG)
+/* From `low` on, which is finite. */
+#define HT_SETTING_FROM(options, name, field, low, below)                           \
+    {                                                                               \
+#name, offsetof(ht_update_call, field), offsetof(options, name), below, low \
+    }
+#define HT_COUNT(options, name, field, below) HT_SETTING(options, name, field, -(below))
+#define HT_FLAG(options, name, field)         HT_SETTING(options, name, field, HT_SETTING_FLAG)
+
+/* operations.c: start + weight (end - start), from the nearer end as torch.lerp. */
+ht_tensor *ht__optim_lerp(ht_tensor *start, ht_tensor *end, double weight);
+
+/* operations.c: the last act of an update by operations: each old tensor gets its new values. If a
+ * new one is NULL after an error, none changes. */
+ht_status ht__optim_set(int count, ht_tensor *const old[], ht_tensor *const values[]);
 
 /* The constructor ht_optim_NAME and ht_optim_NAME_add_param_group. */
 #define HT_OPTIMIZER(name, type)                                                                  \

@@ -31,8 +31,10 @@ ht_status ht__daso_add_states(ht_optimizer *optimizer, ht_value *list)
 
         if (ht__optimizer_make_state(optimizer, i) != HT_SUCCESS)
             return ht_error_get(NULL);
-        for (int s = 0; s < optimizer->groups[entry->group].state_count; s++)
-            ht_value_append(list, ht_value_tensor(entry->state[s]));
+        for (int s = 0; s < optimizer->groups[entry->group].state_count; s++) {
+            if (entry->state[s] != NULL)
+                ht_value_append(list, ht_value_tensor(entry->state[s]));
+        }
     }
     return HT_SUCCESS;
 }

@@ -103,15 +103,16 @@ static ht_status apply(ht_reducer_param *param)
 }
 
 /* A gradient of this rank means that there is an update, whatever the flags will say, unless the
- * ranks have brought no weight at all. */
+ * ranks have brought no weight at all. Updates by operations are of whole parameters. */
 bool ht__reducer_comes_in_parts(const ht_reducer_param *param)
 {
     const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
 
     return bucket->state == HT_BUCKET_IN_FLIGHT && bucket->op != NULL && param->due != NULL &&
-           !ht__bucket_is_staged(bucket) && param->presence == HT_GRAD_GIVEN &&
-           param->reducer->scale != 0 && ht__reducer_weighs(param) &&
-           param->tensor->meta->grad == param->view && ht__body_is_contiguous(param->tensor->body);
+           param->due->optimizer->type->update == NULL && !ht__bucket_is_staged(bucket) &&
+           param->presence == HT_GRAD_GIVEN && param->reducer->scale != 0 &&
+           ht__reducer_weighs(param) && param->tensor->meta->grad == param->view &&
+           ht__body_is_contiguous(param->tensor->body);
 }
 
 static ht_status settle_part(ht_reducer_param *param, int64_t n)
