@@ -33,6 +33,7 @@
 #include "ht/functional.h"
 #include "ht/halo.h"
 #include "ht/indexing.h"
+#include "ht/init.h"
 #include "ht/key.h"
 #include "ht/io.h"
 #include "ht/linalg.h"

@@ -140,6 +140,7 @@ nn_tests = \
 	tests/nn/layers/test_layers.c \
 	tests/nn/layers/test_sync_batch_norm.c \
 	tests/nn/module/test_forward_observer.c \
+	tests/nn/module/test_init.c \
 	tests/nn/module/test_module.c \
 	tests/nn/module/test_module_guard.c \
 	tests/nn/module/test_module_settings.c \

@@ -66,53 +66,63 @@ static ht_random_draw draw_of(const ht_body *body, double low, double high)
     return job;
 }
 
-ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
+/* Fills x with the next draw, by the kernel of a distribution with two parameters. */
+static ht_status draw(const char *what, ht_tensor *x, ht_kernel kernel, double a, double b)
 {
-    if (HT_IS_NULL(x, "ht_nn_init_uniform", "x"))
-        return ht_error_get(NULL);
-
     const ht_body *body = x->body;
 
-    if (!ht_dtype_is_floating(body->dtype) || !ht__body_is_contiguous(body))
-        return HT_FAIL(
-            body->comm, HT_ERR_ARGUMENT,
-            "ht_nn_init_uniform: a contiguous tensor of a floating dtype is needed, not %s %s",
-            ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
-    if (ht__random_check_range("ht_nn_init_uniform", body, low, high) != HT_SUCCESS)
-        return ht_error_get(NULL);
-    if (!ht__has_kernel("ht_nn_init_uniform", x, HT_KERNEL_RANDOM_UNIFORM))
+    if (!ht__has_kernel(what, x, kernel))
         return HT_ERR_UNSUPPORTED;
 
-    ht_random_call job = {.call.operands = 1,
-                          .out = ht__operand_of(body, HT_WRITE),
-                          .draw = draw_of(body, low, high)};
-    if (body->lsize > 0 &&
-        HT_RUN(x, HT_KERNEL_RANDOM_UNIFORM, &job, "ht_nn_init_uniform") != HT_SUCCESS)
+    ht_random_call job = {
+        .call.operands = 1, .out = ht__operand_of(body, HT_WRITE), .draw = draw_of(body, a, b)};
+    if (body->lsize > 0 && HT_RUN(x, kernel, &job, what) != HT_SUCCESS)
         return ht_error_get(NULL);
     ht__storage_touch(body->storage);
     return HT_SUCCESS;
 }
 
-ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a)
+ht_status ht__nn_init_check(const char *what, const ht_tensor *x)
 {
-    int64_t fan_in = 1;
-    double bound;
-
-    if (HT_IS_NULL(x, "ht_nn_init_kaiming_uniform", "x"))
+    if (HT_IS_NULL(x, what, "x"))
         return ht_error_get(NULL);
-    if (x->body->ndim < 2)
-        return HT_FAIL(x->body->comm, HT_ERR_SHAPE,
-                       "ht_nn_init_kaiming_uniform: x is %s, 2 axes at least are needed",
-                       ht__shape_str(x->body->ndim, x->body->shape));
-    if (!isfinite(a))
+
+    const ht_body *body = x->body;
+
+    if (!ht_dtype_is_floating(body->dtype) || !ht__body_is_contiguous(body))
+        return HT_FAIL(body->comm, HT_ERR_ARGUMENT,
+                       "%s: a contiguous tensor of a floating dtype is needed, not %s %s", what,
+                       ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
+    return HT_SUCCESS;
+}
+
+ht_status ht__nn_init_uniform(const char *what, ht_tensor *x, double low, double high)
+{
+    if (ht__nn_init_check(what, x) != HT_SUCCESS ||
+        ht__random_check_range(what, x->body, low, high) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    return draw(what, x, HT_KERNEL_RANDOM_UNIFORM, low, high);
+}
+
+ht_status ht__nn_init_normal(const char *what, ht_tensor *x, double mean, double std)
+{
+    if (ht__nn_init_check(what, x) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    if (!isfinite(mean) || !(std >= 0) || !isfinite(std))
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "ht_nn_init_kaiming_uniform: a is %g, expected a finite number", a);
-    for (int i = 1; i < x->body->ndim; i++)
-        fan_in *= x->body->shape[i];
-    if (fan_in == 0)
-        return HT_SUCCESS;
-    bound = sqrt(2.0 / (1.0 + a * a)) * sqrt(3.0 / (double)fan_in);
-    return ht_nn_init_uniform(x, -bound, bound);
+                       "%s: mean is %g and std %g, expected finite numbers and std of at least 0",
+                       what, mean, std);
+    return draw(what, x, HT_KERNEL_RANDOM_NORMAL, mean, std);
+}
+
+ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
+{
+    return ht__nn_init_uniform("ht_nn_init_uniform", x, low, high);
+}
+
+ht_status ht_nn_init_normal(ht_tensor *x, double mean, double std)
+{
+    return ht__nn_init_normal("ht_nn_init_normal", x, mean, std);
 }
 
 ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound)

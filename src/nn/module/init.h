@@ -5,6 +5,7 @@
 #define HT_NN_MODULE_INIT_H
 
 #include "core/tensor/tensor.h"
+#include "ht/init.h"
 #include "ht/nn.h"
 
 uint64_t ht__nn_seed_get(void);
@@ -15,6 +16,11 @@ void ht__nn_init_set_state(uint64_t seed, uint64_t draws);
 
 /* Mixes a number into a key: all bits of both reach all bits of the result. */
 uint64_t ht__nn_mix(uint64_t key, uint64_t number);
+
+/* Checks the tensor of an initialisation; and draws that report errors as `what`. */
+ht_status ht__nn_init_check(const char *what, const ht_tensor *x);
+ht_status ht__nn_init_uniform(const char *what, ht_tensor *x, double low, double high);
+ht_status ht__nn_init_normal(const char *what, ht_tensor *x, double mean, double std);
 
 /* A process-local float32 parameter, uniform in +-bound. Scoped. */
 ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound);

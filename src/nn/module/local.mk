@@ -9,6 +9,8 @@ libht_objects_la_SOURCES += \
 	src/nn/module/guard.c \
 	src/nn/module/init.c \
 	src/nn/module/init.h \
+	src/nn/module/init_fans.c \
+	src/nn/module/init_shapes.c \
 	src/nn/module/inputs.c \
 	src/nn/module/inputs.h \
 	src/nn/module/module.c \
