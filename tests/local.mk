@@ -199,9 +199,11 @@ optim_tests = \
 	tests/optim/test_clip_grad.c \
 	tests/optim/test_flat_tensors.c \
 	tests/optim/test_group.c \
+	tests/optim/test_hooks.c \
 	tests/optim/test_matrices.c \
 	tests/optim/test_optimizer.c \
-	tests/optim/test_state.c
+	tests/optim/test_state.c \
+	tests/optim/test_vector.c
 
 data_tests = \
 	tests/utils/data/test_agrees.c \

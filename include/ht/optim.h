@@ -429,7 +429,7 @@ HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
  *
  * parameters: a list of tensors; their gradients are floating-point and not split.
  * max_norm: at least 0.
- * norm_type: 1, 2 or INFINITY.
+ * norm_type: above 0; INFINITY is the largest element.
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT; the gradients
  * then stay as they are.
  * Collective under a data-parallel wrapper, with the same bits on all ranks; else not collective.
@@ -439,6 +439,45 @@ HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
 HT_API double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_type,
                                  bool error_if_nonfinite);
 
+/* Returns (sum |x|^norm_type)^(1 / norm_type) over all elements of all tensors.
+ *
+ * tensors: a list of floating-point tensors that are not split: gradients, for instance.
+ * norm_type: above 0; INFINITY is the largest element.
+ * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT.
+ * Result: NaN after an error, 0 for an empty list.
+ * Errors: HT_ERR_ARGUMENT for a split tensor; HT_ERR_DTYPE.
+ * Source: torch.nn.utils.get_total_norm. */
+HT_API double ht_get_total_norm(ht_value *tensors, double norm_type, bool error_if_nonfinite);
+
+/* The second half of ht_clip_grad_norm_: gradients *= max_norm / (total_norm + 1e-6) where that
+ * factor is below 1.
+ *
+ * parameters, max_norm: as for ht_clip_grad_norm_.
+ * total_norm: the norm of all gradients; NaN makes all of them NaN.
+ * Collective as ht_clip_grad_norm_ is.
+ * Errors: those of ht_clip_grad_norm_.
+ * Source: torch.nn.utils.clip_grads_with_norm_. */
+HT_API ht_status ht_clip_grads_with_norm_(ht_value *parameters, double max_norm, double total_norm);
+
+/* Returns the elements of all parameters, one parameter after another, as a vector.
+ *
+ * parameters: a list of tensors, at least one.
+ * Collective if a parameter is split. Differentiable.
+ * Result: (elements), of the dtype to which all promote; scoped.
+ * Errors: HT_ERR_ARGUMENT for an empty list or an entry that is not a tensor.
+ * Source: torch.nn.utils.parameters_to_vector. */
+HT_API ht_tensor *ht_parameters_to_vector(ht_value *parameters);
+
+/* Sets the parameters to the elements of a vector, as ht_parameters_to_vector lays them out.
+ *
+ * vector: (elements of all parameters); converted to their dtypes. Not retained.
+ * parameters: a list of tensors, at least one.
+ * Collective if a parameter is split.
+ * Errors: HT_ERR_SHAPE for a vector of another length; HT_ERR_ARGUMENT as for
+ * ht_parameters_to_vector.
+ * Source: torch.nn.utils.vector_to_parameters. */
+HT_API ht_status ht_vector_to_parameters(ht_tensor *vector, ht_value *parameters);
+
 /* Limits each element of each gradient to [-limit, limit]; NaN stays.
  *
  * parameters: as for ht_clip_grad_norm_, with the same exceptions under a data-parallel wrapper.
@@ -447,6 +486,34 @@ HT_API double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double n
  * Errors: HT_ERR_ARGUMENT for a limit below 0 or a split gradient; HT_ERR_DTYPE.
  * Source: torch.nn.utils.clip_grad_value_. */
 HT_API ht_status ht_clip_grad_value_(ht_value *parameters, double limit);
+
+/* A hook of steps: it gets the optimizer, and `user` of its registration. Anything but HT_SUCCESS
+ * ends the step, which returns that. */
+typedef ht_status ht_step_hook_fn(ht_optimizer *optimizer, void *user);
+
+/* Registers a hook that runs with user before each step of optimizer.
+ *
+ * Hooks run in the order of their registration. A hook may register and remove hooks. It does not run
+ * for calls of ht_optimizer_step that do nothing because gradients are accumulated.
+ *
+ * user: not owned.
+ * Result: an id for ht_optimizer_remove_hook; 0 after an error and never otherwise.
+ * Errors: HT_ERR_ARGUMENT if optimizer or hook is NULL.
+ * Source: torch.optim.Optimizer.register_step_pre_hook. */
+HT_API uint64_t ht_optimizer_register_step_pre_hook(ht_optimizer *optimizer, ht_step_hook_fn *hook,
+                                                    void *user);
+
+/* Registers a hook that runs with user after each step of optimizer that succeeded.
+ *
+ * Under a non-blocking data-parallel wrapper, updates may still be due then.
+ * Order, result and errors are those of ht_optimizer_register_step_pre_hook. */
+HT_API uint64_t ht_optimizer_register_step_post_hook(ht_optimizer *optimizer, ht_step_hook_fn *hook,
+                                                     void *user);
+
+/* Removes the hook with that id from optimizer.
+ *
+ * Errors: HT_ERR_ARGUMENT if it has no such hook. */
+HT_API ht_status ht_optimizer_remove_hook(ht_optimizer *optimizer, uint64_t id);
 
 /* Sets how a data-parallel wrapper runs the steps of this optimizer, and returns `optimizer`.
  *

@@ -10,6 +10,7 @@
 
 #include "ht/autograd.h"
 #include "ht/factories.h"
+#include "ht/linalg.h"
 #include "ht/statistics.h"
 #include "ht/kernels/elementwise.h"
 #include "ht/kernels/reduce.h"
@@ -113,6 +114,11 @@ static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
         return ht_error_get(NULL);
     if (grad->body->lsize == 0)
         return HT_SUCCESS;
+    if (norm->type != 1 && norm->type != 2 && !isinf(norm->type)) {
+        status = ht_tensor_item(ht_vector_norm(grad, norm->type, HT_NONE, false), &part);
+        norm->sum += pow(part, norm->type);
+        return status;
+    }
     if (isinf(norm->type)) {
         status = ht_tensor_item(ht_max(grad, HT_NONE), &part);
         if (status == HT_SUCCESS)
@@ -152,34 +158,53 @@ static ht_status clip_value(const char *what, ht_tensor *grad, void *limit)
                                 : status;
 }
 
+static ht_status check_norm_type(const char *what, double norm_type)
+{
+    if (norm_type > 0)
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: norm_type is %g, expected a number above 0", what,
+                   norm_type);
+}
+
 static ht_status check_norm(const char *what, double max_norm, double norm_type)
 {
     if (!(max_norm >= 0))
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: max_norm is %g, expected at least 0", what,
                        max_norm);
-    if (norm_type != 1 && norm_type != 2 && norm_type != INFINITY)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: norm_type is %g, expected 1, 2 or INFINITY",
-                       what, norm_type);
-    return HT_SUCCESS;
+    return check_norm_type(what, norm_type);
+}
+
+/* The norm from its sum, once all parts are in it. */
+static ht_status finish_norm(const char *what, struct norm *norm, bool error_if_nonfinite)
+{
+    if (norm->type == 2)
+        norm->sum = sqrt(norm->sum);
+    else if (norm->type != 1 && !isinf(norm->type))
+        norm->sum = pow(norm->sum, 1 / norm->type);
+    if (!error_if_nonfinite || isfinite(norm->sum))
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                   "%s: the norm of the gradients is %g; gradients that are infinite or NaN cannot "
+                   "be clipped",
+                   what, norm->sum);
+}
+
+/* Scales gradients of that norm; NaN goes into all of them. */
+static ht_status scale_to(const char *what, ht_value *parameters, double max_norm, double norm)
+{
+    double factor = max_norm / (norm + 1e-6);
+
+    return factor >= 1 ? HT_SUCCESS : for_each_gradient(what, parameters, scale, &factor);
 }
 
 static ht_status clip_norm(const char *what, ht_value *parameters, double max_norm,
                            struct norm *norm, bool error_if_nonfinite)
 {
     ht_status status = for_each_gradient(what, parameters, add_to_norm, norm);
-    double factor;
 
-    if (norm->type == 2)
-        norm->sum = sqrt(norm->sum);
-    if (status == HT_SUCCESS && error_if_nonfinite && !isfinite(norm->sum))
-        status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                         "%s: the norm of the gradients is %g; gradients that are infinite or NaN "
-                         "cannot be clipped",
-                         what, norm->sum);
-    factor = max_norm / (norm->sum + 1e-6);
-    if (status != HT_SUCCESS || factor >= 1)
-        return status;
-    return for_each_gradient(what, parameters, scale, &factor);
+    if (status == HT_SUCCESS)
+        status = finish_norm(what, norm, error_if_nonfinite);
+    return status != HT_SUCCESS ? status : scale_to(what, parameters, max_norm, norm->sum);
 }
 
 double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_type,
@@ -196,6 +221,55 @@ double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_typ
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status == HT_SUCCESS ? norm.sum : NAN;
+}
+
+static ht_status norm_of(const char *what, ht_value *tensors, struct norm *norm)
+{
+    ht_status status = check_norm_type(what, norm->type);
+
+    if (status == HT_SUCCESS && tensors == NULL)
+        return ht_error_get(NULL) != HT_SUCCESS
+                   ? ht_error_get(NULL)
+                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list of tensors is NULL", what);
+    for (int i = 0; i < ht_value_count(tensors) && status == HT_SUCCESS; i++) {
+        ht_tensor *x = ht_value_as_tensor(ht_value_at(tensors, i));
+
+        if (x == NULL)
+            return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: entry %d is not a tensor", what, i);
+        status = check_gradient(what, i, x);
+        if (status == HT_SUCCESS)
+            status = add_to_norm(what, x, norm);
+    }
+    return status;
+}
+
+double ht_get_total_norm(ht_value *tensors, double norm_type, bool error_if_nonfinite)
+{
+    static const char what[] = "ht_get_total_norm";
+    struct norm norm = {.type = norm_type};
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = norm_of(what, tensors, &norm);
+
+    if (status == HT_SUCCESS)
+        status = finish_norm(what, &norm, error_if_nonfinite);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status == HT_SUCCESS ? norm.sum : NAN;
+}
+
+ht_status ht_clip_grads_with_norm_(ht_value *parameters, double max_norm, double total_norm)
+{
+    static const char what[] = "ht_clip_grads_with_norm_";
+    ht_scope *scope = ht_scope_open();
+    bool was = ht_set_grad_enabled(false);
+    ht_status status = check_norm(what, max_norm, 2);
+
+    if (status == HT_SUCCESS)
+        status = scale_to(what, parameters, max_norm, total_norm);
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
 }
 
 ht_status ht_clip_grad_value_(ht_value *parameters, double limit)

@@ -5,6 +5,7 @@ libht_objects_la_SOURCES += \
 	src/optim/flat_tensors.c \
 	src/optim/flat_tensors.h \
 	src/optim/group.c \
+	src/optim/hooks.c \
 	src/optim/optim.h \
 	src/optim/optimizer.c \
 	src/optim/parameters.c \
@@ -12,4 +13,5 @@ libht_objects_la_SOURCES += \
 	src/optim/settings.c \
 	src/optim/state.c \
 	src/optim/states.c \
-	src/optim/update.c
+	src/optim/update.c \
+	src/optim/vector.c

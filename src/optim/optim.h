@@ -103,6 +103,9 @@ struct ht_optimizer {
     int call_room;                         /* of how many */
     const ht_optimizer_deferral *deferral; /* not owned; NULL: step() updates */
     ht_step_mode step_mode;                /* under a wrapper */
+    struct ht_step_hook *hooks;            /* owned; in the order of their ids */
+    int hook_count;
+    uint64_t last_hook; /* the id of the last one */
 };
 
 /* Constructors call this after they checked their own options. `what` names the constructor. */
@@ -138,6 +141,9 @@ ht_status ht__optim_check_range(const char *what, const char *name, double value
 
 /* A sum over all elements of contiguous floating-point `x`, in double: clip_grad.c. */
 ht_status ht__optim_reduce(const char *what, const ht_tensor *x, ht_kernel kernel, double *result);
+
+/* hooks.c: those before the step, or those after it; up to the first that fails. */
+ht_status ht__optimizer_run_hooks(ht_optimizer *optimizer, bool post);
 
 /* From now on updates are those of this step(): each group's arguments are kept. */
 void ht__optimizer_begin_step(ht_optimizer *optimizer);

@@ -20,6 +20,7 @@ static void destroy(void *object)
     ht__free(optimizer->entries);
     ht__free(optimizer->call);
     ht__free(optimizer->groups);
+    ht__free(optimizer->hooks);
     ht__object_fini(optimizer);
     ht__free(optimizer);
 }
@@ -78,11 +79,15 @@ ht_status ht_optimizer_step(ht_optimizer *optimizer)
     if (waits(optimizer, true))
         return HT_SUCCESS;
 
-    int span = ht__span_begin(HT_SPAN_UPDATE, "ht_optimizer_step", optimizer->type->name);
-    ht_status status = step(optimizer);
+    ht_status status = ht__optimizer_run_hooks(optimizer, false);
+    int span;
 
+    if (status != HT_SUCCESS)
+        return status;
+    span = ht__span_begin(HT_SPAN_UPDATE, "ht_optimizer_step", optimizer->type->name);
+    status = step(optimizer);
     ht__span_end(span);
-    return status;
+    return status == HT_SUCCESS ? ht__optimizer_run_hooks(optimizer, true) : status;
 }
 
 ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)

@@ -131,8 +131,12 @@ static void test_bad_input(void **state)
     assert_true(isinf(ht_item(gradient(list, 0))));
     assert_true(isinf(ht_clip_grad_norm_(list, 1, 2, false)));
     assert_true(isnan(ht_item(gradient(list, 0)))); /* inf * 0, as in PyTorch */
-    HT_TEST_EXPECT_ERROR(ht_clip_grad_norm_(list, 1, 3, false), HT_ERR_ARGUMENT,
-                         "ht_clip_grad_norm_: norm_type is 3, expected 1, 2 or INFINITY");
+    HT_TEST_EXPECT_ERROR(ht_clip_grad_norm_(list, 1, 0, false), HT_ERR_ARGUMENT,
+                         "ht_clip_grad_norm_: norm_type is 0, expected a number above 0");
+    HT_TEST_EXPECT_ERROR(ht_get_total_norm(list, -1, false), HT_ERR_ARGUMENT,
+                         "ht_get_total_norm: norm_type is -1, expected a number above 0");
+    HT_TEST_EXPECT_ERROR(ht_clip_grads_with_norm_(list, -1, 1), HT_ERR_ARGUMENT,
+                         "ht_clip_grads_with_norm_: max_norm is -1, expected at least 0");
     HT_TEST_EXPECT_ERROR(ht_clip_grad_norm_(list, -1, 2, false), HT_ERR_ARGUMENT,
                          "ht_clip_grad_norm_: max_norm is -1, expected at least 0");
     HT_TEST_EXPECT_ERROR(ht_clip_grad_value_(NULL, 1), HT_ERR_ARGUMENT,
@@ -159,7 +163,36 @@ static void test_a_device_of_its_own(void **state)
     ht_test_expect(ht_to_device(ht_tensor_grad(x), ht_device_get("cpu")), (double[]){1.5, 2}, 1e-6);
 }
 
-HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_a_device_of_its_own),
-              cmocka_unit_test(test_norms), cmocka_unit_test(test_long_norm_is_summed_in_double),
+/* Norm and scaling apart; other orders than 1, 2 and infinity. */
+static void test_norm_and_scaling_apart(void **state)
+{
+    const int64_t sizes[] = {2, 1};
+    const double two[] = {3, -4}, one[] = {5};
+    const double *const values[] = {two, one};
+    ht_value *list = leaves_with(2, values, sizes, HT_FLOAT64);
+    ht_tensor *both[] = {gradient(list, 0), gradient(list, 1)};
+    ht_value *tensors = ht_value_tensors(2, both);
+
+    (void)state;
+    assert_true(ht_get_total_norm(ht_value_list(), 2, true) == 0);
+    assert_true(fabs(ht_get_total_norm(tensors, 2, false) - sqrt(50)) < 1e-14);
+    assert_true(fabs(ht_get_total_norm(tensors, 3, false) - cbrt(216)) < 1e-13);
+    assert_true(fabs(ht_get_total_norm(tensors, 0.5, false) - pow(sqrt(3) + 2 + sqrt(5), 2)) <
+                1e-13);
+    assert_true(ht_get_total_norm(tensors, INFINITY, false) == 5);
+    assert_true(fabs(ht_clip_grad_norm_(list, 100, 3, false) - 6) < 1e-13);
+    assert_int_equal(ht_clip_grads_with_norm_(list, 5, 10), HT_SUCCESS);
+    ht_test_expect(gradient(list, 0), (double[]){1.5, -2}, 1e-6);
+    assert_int_equal(ht_clip_grads_with_norm_(list, 5, 1), HT_SUCCESS);
+    ht_test_expect(gradient(list, 1), (double[]){2.5}, 1e-6);
+    assert_int_equal(ht_clip_grads_with_norm_(list, 1, NAN), HT_SUCCESS);
+    assert_true(isnan(ht_item(gradient(list, 1))));
+    HT_TEST_EXPECT_ERROR(ht_get_total_norm(tensors, 2, true), HT_ERR_ARGUMENT,
+                         "ht_get_total_norm: the norm of the gradients is nan");
+}
+
+HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_norm_and_scaling_apart),
+              cmocka_unit_test(test_a_device_of_its_own), cmocka_unit_test(test_norms),
+              cmocka_unit_test(test_long_norm_is_summed_in_double),
               cmocka_unit_test(test_strided_gradients), cmocka_unit_test(test_values),
               cmocka_unit_test(test_bad_input));
