@@ -200,6 +200,7 @@ optim_tests = \
 	tests/optim/test_flat_tensors.c \
 	tests/optim/test_group.c \
 	tests/optim/test_hooks.c \
+	tests/optim/test_lbfgs.c \
 	tests/optim/test_matrices.c \
 	tests/optim/test_optimizer.c \
 	tests/optim/test_state.c \

@@ -117,6 +117,16 @@ typedef struct ht_muon_options {
     int adjust_lr;                 /* HT_MUON_ORIGINAL; an ht_muon_adjust_lr */
 } ht_muon_options;
 
+typedef struct ht_lbfgs_options {
+    size_t size;             /* of this struct; set by the default function */
+    int max_iter, max_eval;  /* 20 iterations and 0 evaluations of a step; 0: 5 / 4 of max_iter */
+    double tolerance_grad;   /* 1e-7: the largest element of a gradient that is small enough */
+    double tolerance_change; /* 1e-9: the same of the loss's or the parameters' change */
+    int history_size;        /* 100 */
+    bool strong_wolfe;       /* false: steps have length lr; true: a line search finds it */
+    bool maximize;           /* false */
+} ht_lbfgs_options;
+
 /* Returns the default options of ht_optim_sgd: every number 0, every flag false. */
 HT_API ht_sgd_options ht_sgd_options_default(void);
 
@@ -168,6 +178,9 @@ HT_API ht_adafactor_options ht_adafactor_options_default(void);
 
 /* Returns the default options of ht_optim_muon, given at each field. */
 HT_API ht_muon_options ht_muon_options_default(void);
+
+/* Returns the default options of ht_optim_lbfgs, given at each field. */
+HT_API ht_lbfgs_options ht_lbfgs_options_default(void);
 
 /* Stochastic gradient descent: p -= lr g.
  *
@@ -324,6 +337,22 @@ HT_API ht_optimizer *ht_optim_adafactor(ht_value *parameters, double lr,
  * Source: torch.optim.Muon. */
 HT_API ht_optimizer *ht_optim_muon(ht_value *parameters, double lr, const ht_muon_options *options);
 
+/* L-BFGS: iterations p += t d, where d is the gradient times an approximate inverse Hessian.
+ *
+ * A step evaluates the loss several times: call ht_optimizer_step_with. It ends after max_iter
+ * iterations or max_eval evaluations, or when a tolerance is reached. t is lr, in the very first
+ * iteration lr min(1, 1 / sum |g|). With strong_wolfe, t is found by a line search from there. The
+ * memory holds 2 history_size + 2 vectors of all parameters, and is part of the state.
+ *
+ * All ranks must take the same decisions. With parameters that ranks share, the closure returns the
+ * same loss on all of them. A data-parallel wrapper averages the gradients; give it no optimizer.
+ *
+ * parameters, lr: see the top. There is one group only.
+ * options: NULL takes the defaults.
+ * Source: torch.optim.LBFGS. */
+HT_API ht_optimizer *ht_optim_lbfgs(ht_value *parameters, double lr,
+                                    const ht_lbfgs_options *options);
+
 /* Adds a group of parameters to an optimizer made by ht_optim_sgd (torch's param_groups).
  *
  * The group has its own hyperparameters and learning rate. Add groups before the optimizer goes to
@@ -413,7 +442,7 @@ HT_API ht_status ht_optim_muon_add_param_group(ht_optimizer *optimizer, ht_value
  * device finds it later, the next call that waits for the device returns it. Until then the device
  * updates nothing, although the steps count: resume from a checkpoint.
  *
- * optimizer: the one to step.
+ * optimizer: the one to step. Not one of ht_optim_lbfgs.
  * Errors: HT_ERR_STATE if a parameter has changed its shape or device since its first step. */
 HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
 
@@ -438,6 +467,23 @@ HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
  * Source: torch.nn.utils.clip_grad_norm_. */
 HT_API double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_type,
                                  bool error_if_nonfinite);
+
+/* Clears the gradients, computes the loss and its gradients (ht_backward), and returns the loss: a
+ * tensor of one element, or NULL after an error. `user` is passed through. */
+typedef ht_tensor *ht_loss_fn(void *user);
+
+/* ht_optimizer_step after a call of closure; ht_optim_lbfgs calls it as often as it needs.
+ *
+ * Gradients are recorded during the call.
+ *
+ * optimizer: the one to step.
+ * closure: called with user.
+ * loss: receives the loss of the first call; NULL: not wanted.
+ * Errors: those of the closure and of ht_optimizer_step; HT_ERR_STATE for ht_optim_lbfgs under a
+ * data-parallel wrapper.
+ * Source: torch.optim.Optimizer.step(closure). */
+HT_API ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *closure, void *user,
+                                        double *loss);
 
 /* Returns (sum |x|^norm_type)^(1 / norm_type) over all elements of all tensors.
  *
@@ -586,6 +632,7 @@ HT_API int64_t ht_optimizer_steps(const ht_optimizer *optimizer);
  *                       int64 tensor of places in "state"}, ...]
  *     "state":        [{"step", each tensor by its name, once there was an update; NAdam's
  *                       "mu_product", ASGD's "eta"}, ...]
+ *     "memory":       LBFGS's, by torch's names
  *
  * Result: scoped. The tensors are the optimizer's own, and change with it: copy those that must not
  * change. */

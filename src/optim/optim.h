@@ -28,6 +28,16 @@ typedef struct ht_optimizer_type {
      * It changes nothing before all new values are there. */
     ht_status (*update)(const ht_whole_step *step);
     int ndim; /* of the parameters; 0: any */
+    /* In place of kernel and update: a step that evaluates the loss. NULL: step() needs none. */
+    ht_status (*step_with)(ht_optimizer *optimizer, ht_loss_fn *closure, void *user, double *loss);
+    /* A memory of the optimizer, zeroed at first: its value in states, which is NULL after an error,
+     * the check of such a value, its loading, and its end. */
+    size_t memory_size;
+    ht_value *(*memory_save)(const void *memory);
+    ht_status (*memory_check)(const char *what, const ht_optimizer *optimizer,
+                              const ht_value *state);
+    void (*memory_load)(void *memory, const ht_value *state);
+    void (*memory_clear)(void *memory);
     const char *state_names[HT_OPTIMIZER_STATES];
     /* Whether a group with these settings has that state; NULL: all of them. */
     bool (*keeps)(const ht_update_call *settings, int state);
@@ -106,6 +116,7 @@ struct ht_optimizer {
     struct ht_step_hook *hooks;            /* owned; in the order of their ids */
     int hook_count;
     uint64_t last_hook; /* the id of the last one */
+    void *memory;       /* owned; of the type; NULL: it has none */
 };
 
 /* Constructors call this after they checked their own options. `what` names the constructor. */

@@ -4,6 +4,7 @@
 #include "core/tensor/graph.h"
 #include "optim/optim.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/timeline/timeline.h"
@@ -21,6 +22,9 @@ static void destroy(void *object)
     ht__free(optimizer->call);
     ht__free(optimizer->groups);
     ht__free(optimizer->hooks);
+    if (optimizer->memory != NULL)
+        optimizer->type->memory_clear(optimizer->memory);
+    ht__free(optimizer->memory);
     ht__object_fini(optimizer);
     ht__free(optimizer);
 }
@@ -34,6 +38,8 @@ ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
 
     ht__object_init(optimizer, &kind);
     optimizer->type = type;
+    if (type->memory_size > 0)
+        optimizer->memory = ht__alloc(type->memory_size);
     if (ht__optimizer_add_group(what, type, optimizer, parameters, lr, settings) == HT_SUCCESS)
         return optimizer;
     ht_release(optimizer);
@@ -76,6 +82,10 @@ ht_status ht_optimizer_step(ht_optimizer *optimizer)
 {
     if (HT_IS_NULL(optimizer, "ht_optimizer_step", "the optimizer"))
         return ht_error_get(NULL);
+    if (optimizer->type->step_with != NULL)
+        return HT_FAIL(NULL, HT_ERR_STATE,
+                       "ht_optimizer_step: %s evaluates the loss, use ht_optimizer_step_with",
+                       optimizer->type->name);
     if (waits(optimizer, true))
         return HT_SUCCESS;
 
@@ -88,6 +98,51 @@ ht_status ht_optimizer_step(ht_optimizer *optimizer)
     status = step(optimizer);
     ht__span_end(span);
     return status == HT_SUCCESS ? ht__optimizer_run_hooks(optimizer, true) : status;
+}
+
+/* By a rule that evaluates the loss itself. */
+static ht_status step_by_losses(ht_optimizer *optimizer, ht_loss_fn *closure, void *user,
+                                double *loss)
+{
+    ht_status status;
+
+    if (optimizer->deferral != NULL)
+        return HT_FAIL(
+            NULL, HT_ERR_STATE,
+            "ht_optimizer_step_with: %s evaluates the loss several times in a step, which "
+            "a data-parallel wrapper cannot do later; give the wrapper no optimizer",
+            optimizer->type->name);
+    status = ht__optimizer_run_hooks(optimizer, false);
+    if (status == HT_SUCCESS)
+        status = optimizer->type->step_with(optimizer, closure, user, loss);
+    if (status == HT_SUCCESS)
+        optimizer->steps++;
+    return status == HT_SUCCESS ? ht__optimizer_run_hooks(optimizer, true) : status;
+}
+
+ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *closure, void *user,
+                                 double *loss)
+{
+    double value = NAN;
+    ht_status status;
+    bool was;
+
+    if (HT_IS_NULL(optimizer, "ht_optimizer_step_with", "the optimizer"))
+        return ht_error_get(NULL);
+    if (closure == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_optimizer_step_with: the closure is NULL");
+    if (optimizer->type->step_with != NULL) {
+        status = step_by_losses(optimizer, closure, user, &value);
+    } else {
+        was = ht_set_grad_enabled(true);
+        status = ht_tensor_item(closure(user), &value);
+        ht_set_grad_enabled(was);
+        if (status == HT_SUCCESS)
+            status = ht_optimizer_step(optimizer);
+    }
+    if (status == HT_SUCCESS && loss != NULL)
+        *loss = value;
+    return status;
 }
 
 ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)

@@ -101,6 +101,8 @@ ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer)
     set_number(map, "step", (double)optimizer->steps);
     ht_value_set(map, "param_groups", groups);
     ht_value_set(map, "state", list);
+    if (optimizer->memory != NULL)
+        ht_value_set(map, "memory", optimizer->type->memory_save(optimizer->memory));
     return ht__value_complete(map);
 }
 
@@ -259,6 +261,8 @@ static ht_status check_state(ht_optimizer *optimizer, const ht_value *state)
                        what, count, optimizer->count);
     for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++)
         status = check_entry(optimizer, state, i);
+    if (status == HT_SUCCESS && optimizer->memory != NULL)
+        status = optimizer->type->memory_check(what, optimizer, ht_value_get(state, "memory"));
     return status;
 }
 
@@ -306,6 +310,8 @@ ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *
     }
     for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++)
         status = load_entry(optimizer, i, ht_value_at(ht_value_get(state, "state"), i));
+    if (status == HT_SUCCESS && optimizer->memory != NULL)
+        optimizer->type->memory_load(optimizer->memory, ht_value_get(state, "memory"));
     ht_scope_close(scope);
     return status;
 }

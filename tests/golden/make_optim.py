@@ -87,6 +87,35 @@ def train_matrix(make, shape, options):
     return p.flatten().tolist()
 
 
+# Steps of L-BFGS on Rosenbrock's function of 4 variables.
+LBFGS = [
+    ("lbfgs_plain", 4, dict(lr=0.1, max_iter=5)),
+    ("lbfgs_wolfe", 3, dict(line_search_fn="strong_wolfe")),
+    ("lbfgs_short", 5, dict(max_iter=4, max_eval=6, history_size=2, line_search_fn="strong_wolfe")),
+    ("lbfgs_tolerant", 9, dict(line_search_fn="strong_wolfe", tolerance_grad=1e-2,
+                               tolerance_change=1e-3)),
+    ("lbfgs_maximize", 3, dict(lr=0.5, line_search_fn="strong_wolfe", maximize=True)),
+]
+
+
+def train_lbfgs(steps, options):
+    """The variables, the losses of all steps, and the number of evaluations."""
+    a = torch.tensor([-1.2, 1, -0.5], requires_grad=True)
+    b = torch.tensor([0.8], requires_grad=True)
+    optimizer = torch.optim.LBFGS([a, b], **options)
+    sign = -1 if options.get("maximize") else 1
+
+    def closure():
+        optimizer.zero_grad()
+        p = torch.cat([a, b])
+        loss = sign * (100 * (p[1:] - p[:-1] ** 2) ** 2 + (1 - p[:-1]) ** 2).sum()
+        loss.backward()
+        return loss
+
+    losses = [optimizer.step(closure).item() for _ in range(steps)]
+    return a.tolist() + b.tolist() + losses + [optimizer.state[a]["func_evals"]]
+
+
 def train(make, options):
     start = [(i * 3 % 7 - 3) / 4 for i in range(SIZE)]
     p = torch.tensor(start, dtype=torch.float64, requires_grad=True)
@@ -110,3 +139,5 @@ for name, make, options in CASES:
     write(name, train(make, options))
 for name, make, shape, options in MATRICES:
     write(name, train_matrix(make, shape, options))
+for name, steps, options in LBFGS:
+    write(name, train_lbfgs(steps, options))

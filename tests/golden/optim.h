@@ -127,3 +127,22 @@ static const double golden_sparse_adam_options[] = {
     -0x1.69ac6367548b1p-1, -0x1.067578a2743b6p-8, 0x1.7f790b57b4d1ep-1,  -0x1.b0b3e63831827p-3,
     0x1.08209ce5d58ffp-1,  -0x1.0ee31bc2c9c44p-1, 0x1.2a2e2557de131p-2,  -0x1.7d13f056a7e16p-1,
     -0x1.088796b9fd001p-4, 0x1.751f8a70f284dp-1,  -0x1.e8cbd681b4133p-3, 0x1.16539c98ab74fp-1};
+static const double golden_lbfgs_plain[] = {
+    -0x1.b815f2ee8887ap-1, 0x1.68c1ff8eae300p-1, 0x1.7e3d237d948b0p-2,
+    0x1.7e25253fc8c20p-3,  0x1.19b3333333333p+8, 0x1.28cc194118dccp+7,
+    0x1.34921ec55b67bp+5,  0x1.568dbcd9d819bp+3, 0x1.4000000000000p+4};
+static const double golden_lbfgs_wolfe[] = {
+    0x1.0000025d9f3acp+0, 0x1.fffffe4913e3ep-1, 0x1.fffff4827cdd9p-1, 0x1.ffffe994744e3p-1,
+    0x1.19b3333333333p+8, 0x1.8cd935b50f517p+1, 0x1.a900a5ced434cp-7, 0x1.c000000000000p+5};
+static const double golden_lbfgs_short[] = {
+    0x1.217680d58169ap-1, 0x1.2ad61245a7269p-2, 0x1.01034bba061f2p-4, -0x1.e8b6cbecff91bp-7,
+    0x1.19b3333333333p+8, 0x1.1d2ccfbf603dap+2, 0x1.ce0e023e3252ep+1, 0x1.93becd268ec02p+1,
+    0x1.48a1b38a0f554p+1, 0x1.e000000000000p+4};
+static const double golden_lbfgs_tolerant[] = {
+    0x1.fe720a6776e02p-1,  0x1.fcb9e30b9e7ffp-1,  0x1.f97f2b2c44fc7p-1,  0x1.f2c27e51861a8p-1,
+    0x1.19b3333333333p+8,  0x1.8cd935b50f517p+1,  0x1.a900a5ced434cp-7,  0x1.1176b15340a96p-12,
+    0x1.1176b15340a96p-12, 0x1.1176b15340a96p-12, 0x1.1176b15340a96p-12, 0x1.1176b15340a96p-12,
+    0x1.1176b15340a96p-12, 0x1.d000000000000p+5};
+static const double golden_lbfgs_maximize[] = {
+    0x1.f43594f216c66p-1,  0x1.e8b9e689f52a7p-1,  0x1.d21e03a1d3b6bp-1,  0x1.a64f5ca5d2a98p-1,
+    -0x1.19b3333333333p+8, -0x1.da34e254ac1b8p+1, -0x1.2047be359571cp+1, 0x1.f800000000000p+5};

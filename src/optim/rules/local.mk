@@ -6,6 +6,10 @@ libht_objects_la_SOURCES += \
 	src/optim/rules/adam.c \
 	src/optim/rules/adamax.c \
 	src/optim/rules/asgd.c \
+	src/optim/rules/lbfgs.c \
+	src/optim/rules/lbfgs.h \
+	src/optim/rules/lbfgs_line.c \
+	src/optim/rules/lbfgs_memory.c \
 	src/optim/rules/muon.c \
 	src/optim/rules/nadam.c \
 	src/optim/rules/operations.c \

@@ -30,8 +30,8 @@ ht_tensor *ht__optim_lerp(ht_tensor *start, ht_tensor *end, double weight);
  * new one is NULL after an error, none changes. */
 ht_status ht__optim_set(int count, ht_tensor *const old[], ht_tensor *const values[]);
 
-/* The constructor ht_optim_NAME and ht_optim_NAME_add_param_group. */
-#define HT_OPTIMIZER(name, type)                                                                  \
+/* The constructor ht_optim_NAME. */
+#define HT_OPTIMIZER_OF_ONE_GROUP(name, type)                                                     \
     static ht_status name##_settings(const char *what, const ht_##name##_options *options,        \
                                      ht_update_call *settings)                                    \
     {                                                                                             \
@@ -49,19 +49,23 @@ ht_status ht__optim_set(int count, ht_tensor *const old[], ht_tensor *const valu
         if (name##_settings("ht_optim_" #name, options, &settings) != HT_SUCCESS)                 \
             return NULL;                                                                          \
         return ht__optimizer_new("ht_optim_" #name, &type, parameters, lr, &settings);            \
-    }                                                                                             \
-                                                                                                  \
-    ht_status ht_optim_##name##_add_param_group(ht_optimizer *optimizer, ht_value *parameters,    \
-                                                double lr, const ht_##name##_options *options)    \
-    {                                                                                             \
-        static const char what[] = "ht_optim_" #name "_add_param_group";                          \
-        ht_update_call settings;                                                                  \
-        const ht_status status = name##_settings(what, options, &settings);                       \
-                                                                                                  \
-        return status != HT_SUCCESS                                                               \
-                   ? status                                                                       \
-                   : ht__optimizer_add_group(what, &type, optimizer, parameters, lr,              \
-                                             options != NULL ? &settings : NULL);                 \
+    }
+
+/* The constructor ht_optim_NAME and ht_optim_NAME_add_param_group. */
+#define HT_OPTIMIZER(name, type)                                                               \
+    HT_OPTIMIZER_OF_ONE_GROUP(name, type)                                                      \
+                                                                                               \
+    ht_status ht_optim_##name##_add_param_group(ht_optimizer *optimizer, ht_value *parameters, \
+                                                double lr, const ht_##name##_options *options) \
+    {                                                                                          \
+        static const char what[] = "ht_optim_" #name "_add_param_group";                       \
+        ht_update_call settings;                                                               \
+        const ht_status status = name##_settings(what, options, &settings);                    \
+                                                                                               \
+        return status != HT_SUCCESS                                                            \
+                   ? status                                                                    \
+                   : ht__optimizer_add_group(what, &type, optimizer, parameters, lr,           \
+                                             options != NULL ? &settings : NULL);              \
     }
 
 #endif
