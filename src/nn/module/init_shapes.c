@@ -86,14 +86,15 @@ ht_status ht_nn_init_eye(ht_tensor *x)
 static ht_status fill_dirac(const recipe *how, ht_tensor *x)
 {
     const ht_body *body = x->body;
-    const double groups = how->a;
-    const int64_t outputs = body->shape[0] / (int64_t)(groups > 0 ? groups : 1);
+    const int64_t groups = (int64_t)fmin(how->a, (double)body->shape[0] + 1);
+    int64_t outputs;
     ht_tensor *hits;
 
-    if (!(groups >= 1) || outputs * (int64_t)groups != body->shape[0])
+    if (groups < 1 || body->shape[0] % groups != 0)
         return HT_FAIL(body->comm, HT_ERR_ARGUMENT,
-                       "%s: groups is %lld, expected at least 1 and a divisor of the %lld outputs",
-                       how->what, (long long)groups, (long long)body->shape[0]);
+                       "%s: groups is %g, expected at least 1 and a divisor of the %lld outputs",
+                       how->what, how->a, (long long)body->shape[0]);
+    outputs = body->shape[0] / groups;
     if (ht_tensor_size(x) == 0)
         return HT_SUCCESS;
     hits = ht_eq(ht_remainder(indices(x, 0), ht_scalar((double)outputs)), indices(x, 1));
