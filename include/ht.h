@@ -7,6 +7,7 @@
 #include "ht/activations.h"
 #include "ht/arithmetics.h"
 #include "ht/array.h"
+#include "ht/attention.h"
 #include "ht/auto.h"
 #include "ht/autograd.h"
 #include "ht/averager.h"

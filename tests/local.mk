@@ -118,6 +118,7 @@ core_tests = \
 	tests/core/timeline/test_timeline.c
 
 nn_tests = \
+	tests/nn/functional/attention/test_scaled_dot_product.c \
 	tests/nn/functional/test_deferred_errors.c \
 	tests/nn/functional/test_device_faults.c \
 	tests/nn/functional/test_functional.c \
@@ -526,10 +527,12 @@ EXTRA_DIST += \
 	tests/nn/parallel/data/data_parallel_errors.h \
 	tests/nn/parallel/data/data_parallel_test.h \
 	tests/nn/parallel/device/device_parallel_test.h \
+	tests/nn/functional/refusals_attention.h \
 	tests/nn/functional/refusals_embedding.h \
 	tests/nn/functional/refusals_norm.h \
 	tests/nn/functional/refusals_shape.h \
 	tests/nn/functional/refusals_window.h \
+	tests/nn/functionals/attention.h \
 	tests/nn/functionals/embedding.h \
 	tests/nn/functionals/norm.h \
 	tests/nn/functionals/shape.h \

@@ -86,6 +86,15 @@ case("ht_pairwise_distance", [(4, 3), (3,)], lambda a, b: F.pairwise_distance(a,
 case("ht_bilinear", [(4, 3), (4, 2), (2, 3, 2), (2,)], F.bilinear)
 case("ht_bilinear", [(3, 2, 2), (3, 2, 3), (2, 2, 3), (2,)], F.bilinear)
 
+attention = F.scaled_dot_product_attention
+small = [(3, 2, 4, 3), (3, 2, 3, 3), (3, 2, 3, 2)]
+name = "ht_scaled_dot_product_attention"
+case(name, [(4, 3, 2), (4, 5, 2), (4, 5, 3), (3, 5)], attention)
+case(name, small, lambda q, k, v: attention(q, k, v, is_causal=True, scale=0.7))
+case(name, [(3, 4, 2, 3), (3, 2, 3, 3), (3, 1, 3, 2)], lambda q, k, v: attention(q, k, v, enable_gqa=True))
+case(name, [(3, 2, 4, 3), (2, 3, 3), (3, 1, 3, 2), (3, 1, 1, 3)], attention)
+case(name, small + [(3, 1, 4, 3, "=")], lambda q, k, v, m: attention(q, k, v, m > 0))
+
 image = [(4, 4, 5)]
 for mode, behind in ("constant", 1), ("constant", -2), ("reflect", 1), ("reflect", -1), ("replicate", 1), \
         ("replicate", -1), ("circular", 4), ("circular", -1):

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "nn/functionals/attention.h"
 #include "nn/functionals/embedding.h"
 #include "nn/functionals/norm.h"
 #include "nn/functionals/shape.h"
@@ -116,6 +117,7 @@ const nn_functional nn_functionals[] = {
     {"ht_batch_norm", batch_norm, 5, 1, NORM, .mode = true},
     {"ht_batch_norm", batch_norm, 5, 5, NORM, .mode = false, .variant = true},
     NN_NORM_ROWS,
+    NN_ATTENTION_ROWS,
     NN_EMBEDDING_ROWS,
     NN_SHAPE_ROWS,
     NN_WINDOW_ROWS,

@@ -16,7 +16,8 @@
     X(NORM_SUMS, ht_norm_call) X(NORM_BACKWARD, ht_norm_call) \
     X(LOG_SOFTMAX_FORWARD, ht_rows_call) X(LOG_SOFTMAX_BACKWARD, ht_rows_call) \
     X(NLL_FORWARD, ht_rows_call) X(NLL_BACKWARD, ht_rows_call) \
-    X(DROPOUT_FORWARD, ht_dropout_call) X(DROPOUT_BACKWARD, ht_dropout_call)
+    X(DROPOUT_FORWARD, ht_dropout_call) X(DROPOUT_BACKWARD, ht_dropout_call) \
+    X(ATTENTION_FORWARD, ht_attention_call) X(ATTENTION_BACKWARD, ht_attention_call)
 /* clang-format on */
 
 typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
@@ -135,6 +136,30 @@ typedef struct ht_dropout_call {
     ht_kernel_operand x, y, mask;
     ht_random_draw draw;
 } ht_dropout_call;
+
+/* y[b] = dropout(softmax(scale q[b] k[b / k_group]^T + mask)) v[b / v_group] for each b < batch.
+ *
+ * Matrices are contiguous: q (batch, l, e), k (batch / k_group, s, e), v (batch / v_group, s, ev),
+ * and y (batch, l, ev). No kernel holds an (l, s) matrix: it works on tiles of it.
+ * mask, unless absent, has the axes (lead..., l, s), with strides in mask_stride; the last one is
+ * 1. The lengths of the `leads` axes before the last two are in `lead`; their product is batch.
+ * mask has the kernel's dtype, or it is uint8 if mask_is_bool is set: 0 stands for -inf. `causal`:
+ * position j > i of a row i stands for -inf, too. A row without other positions gives 0.
+ * Dropout with probability draw.a: element (b, i, j) is number ((draw.start + b) l + i) s + j of
+ * the draw.
+ *   FORWARD   writes y and lse (batch, l), the logarithm of each row's sum of exponentials;
+ *   BACKWARD  writes those gradients dq, dk and dv that are present, from dy, y and lse; and adds
+ *             to dmask, if that is present. It has the strides of mask. */
+typedef struct ht_attention_call {
+    ht_kernel_call call;
+    ht_kernel_operand q, k, v, mask, y, lse, dy, dq, dk, dv, dmask;
+    ht_random_draw draw;
+    int64_t batch, k_group, v_group, l, s, e, ev;
+    int leads;
+    int64_t lead[HT_MAX_NDIM], mask_stride[HT_MAX_NDIM + 1];
+    bool mask_is_bool, causal;
+    double scale;
+} ht_attention_call;
 
 #define HT_KERNEL_ID(name, arguments) HT_KERNEL_##name,
 enum { HT_KERNEL_BEFORE_NN = HT_KERNELS_NN - 1, HT_NN_KERNELS(HT_KERNEL_ID) HT_KERNELS_NN_END };

@@ -72,6 +72,8 @@ EXTRA_DIST += \
 	src/backends/cpu/linalg/lapack.inc.c \
 	src/backends/cpu/linalg/lapack_qr.inc.c \
 	src/backends/cpu/linalg/products.inc.c \
+	src/backends/cpu/nn/attention.inc.c \
+	src/backends/cpu/nn/attention_grad.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \
 	src/backends/cpu/nn/max_pool.inc.c \
@@ -114,6 +116,7 @@ kernel_sources = \
 	src/backends/cpu/index/rows.c \
 	src/backends/cpu/kernels.c \
 	src/backends/cpu/linalg/products.c \
+	src/backends/cpu/nn/attention.c \
 	src/backends/cpu/nn/dropout.c \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/functional/refusals_attention.h"
 #include "nn/functional/refusals_embedding.h"
 #include "nn/functional/refusals_norm.h"
 #include "nn/functional/refusals_shape.h"
@@ -102,6 +103,7 @@ static const struct refusal {
     {"ht_batch_norm", "bias", LONGER, "x is (4, 3, 2), bias is (4,): (N, C, ...) and (C) needed"},
     {"ht_batch_norm", "bias", SPLIT, "bias is split along axis 0, it must be replicated"},
     NORM_REFUSALS,
+    ATTENTION_REFUSALS,
     EMBEDDING_REFUSALS,
     SHAPE_REFUSALS,
     WINDOW_REFUSALS,
