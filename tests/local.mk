@@ -130,6 +130,8 @@ nn_tests = \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
+	tests/nn/layers/attention/test_attention_layers.c \
+	tests/nn/layers/attention/test_golden_attention.c \
 	tests/nn/layers/containers/test_containers.c \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_norm_layers.c \
@@ -497,6 +499,7 @@ EXTRA_DIST += \
 	tests/multinode/launch \
 	tests/golden/activations.h \
 	tests/golden/arithmetics.h \
+	tests/golden/attention.h \
 	tests/golden/checkpoint_1.h5 \
 	tests/golden/daso.h \
 	tests/golden/golden_cases.py \
@@ -504,6 +507,7 @@ EXTRA_DIST += \
 	tests/golden/layers.h \
 	tests/golden/make_activations.py \
 	tests/golden/make_arithmetics.py \
+	tests/golden/make_attention.py \
 	tests/golden/make_daso.py \
 	tests/golden/make_keys.py \
 	tests/golden/make_layers.py \

@@ -53,5 +53,126 @@ HT_API ht_tensor *ht_scaled_dot_product_attention_ext(ht_tensor *query, ht_tenso
                                                       ht_tensor *value,
                                                       const ht_attention_options *options);
 
+/* Options of ht_nn_multihead_attention_ext. Each field begins with its default. */
+typedef struct ht_multihead_attention_options {
+    size_t size;        /* set by ht_multihead_attention_options_default */
+    double dropout;     /* 0, the probability with which a weight becomes 0 in training */
+    bool bias;          /* true: the projections have a bias */
+    bool add_bias_kv;   /* false; true: a learned key and value follow those of the input */
+    bool add_zero_attn; /* false; true: a key and value of zeros follow them */
+    int64_t kdim, vdim; /* 0, which means embed_dim: the features of key and value */
+    bool batch_first;   /* false: (L, N, E); true: (N, L, E) */
+} ht_multihead_attention_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_multihead_attention_options ht_multihead_attention_options_default(void);
+
+/* A layer of attention with num_heads heads, between linear projections of its inputs and output.
+ *
+ * Its inputs are query (L, N, embed_dim), key (S, N, kdim) and value (S, N, vdim), or without N.
+ * They are a list, to which key_padding_mask and attn_mask may follow. Or they are a map of these
+ * names and of the numbers need_weights (1), average_attn_weights (1) and is_causal (0).
+ *     key_padding_mask (N, S), attn_mask (L, S) or (N num_heads, L, S): bool, where true leaves out
+ *     a key, or numbers that are added to the scores.
+ * With need_weights the output is a list of (L, N, embed_dim) and the weights (N, L, S), which are
+ * (N, num_heads, L, S) without average_attn_weights. Else it is one tensor. Weights are stored
+ * only if they are needed. is_causal says that attn_mask is causal.
+ * One tensor is query, key and value without need_weights (ht_forward). A map may lack key and
+ * value, which are then query and key.
+ * embed_dim: a multiple of num_heads.
+ * Result: owned; process-local float32 parameters: in_proj_weight or q_proj_weight, k_proj_weight
+ *   and v_proj_weight, in_proj_bias, bias_k, bias_v, out_proj.weight, out_proj.bias.
+ * Not collective.
+ * Source: torch.nn.MultiheadAttention. */
+HT_API ht_module *ht_nn_multihead_attention(int64_t embed_dim, int num_heads);
+
+/* ht_nn_multihead_attention of embed_dim and num_heads with options; NULL: the defaults. Not
+ * collective. */
+HT_API ht_module *ht_nn_multihead_attention_ext(int64_t embed_dim, int num_heads,
+                                                const ht_multihead_attention_options *options);
+
+/* The activation of a Transformer, such as ht_relu or ht_gelu: a function of the elements of x. */
+typedef ht_tensor *ht_transformer_activation(ht_tensor *x);
+
+/* Options of Transformers and their layers. Each field begins with its default. */
+typedef struct ht_transformer_options {
+    size_t size;                           /* set by ht_transformer_options_default */
+    int num_encoder_layers;                /* 6, of ht_nn_transformer alone */
+    int num_decoder_layers;                /* 6, of ht_nn_transformer alone */
+    int64_t dim_feedforward;               /* 2048 */
+    double dropout;                        /* 0.1 */
+    ht_transformer_activation *activation; /* ht_relu */
+    double layer_norm_eps;                 /* 1e-5 */
+    bool batch_first;                      /* false: (L, N, E); true: (N, L, E) */
+    bool norm_first; /* false: norms follow the sums; true: norms come first */
+    bool bias;       /* true: linear layers and norms have a bias */
+} ht_transformer_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_transformer_options ht_transformer_options_default(void);
+
+/* A layer of self-attention and a feed-forward network.
+ *
+ * Its inputs are src, or a list of src, src_mask and src_key_padding_mask, or a map of these names
+ * and of the number is_causal (0). Masks are those of ht_nn_multihead_attention.
+ * d_model, num_heads: features, a multiple of the number of heads.
+ * options: NULL means the defaults.
+ * Not collective.
+ * Result: owned; parameters have the names of PyTorch.
+ * Source: torch.nn.TransformerEncoderLayer. */
+HT_API ht_module *ht_nn_transformer_encoder_layer(int64_t d_model, int num_heads,
+                                                  const ht_transformer_options *options);
+
+/* A layer of self-attention, attention to the output of an encoder, and a feed-forward network.
+ *
+ * Its inputs are a list of tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask and
+ * memory_key_padding_mask, of which the masks may be absent from the end. Or they are a map of
+ * these names and of the numbers tgt_is_causal and memory_is_causal (0).
+ * d_model, num_heads, options: as for ht_nn_transformer_encoder_layer.
+ * Not collective.
+ * Result: owned.
+ * Source: torch.nn.TransformerDecoderLayer. */
+HT_API ht_module *ht_nn_transformer_decoder_layer(int64_t d_model, int num_heads,
+                                                  const ht_transformer_options *options);
+
+/* A stack of num_layers copies of layer, and norm behind them.
+ *
+ * Its inputs are those of layer, but the name of src_mask is mask.
+ * layer: copied and released.
+ * norm: taken over; may be NULL.
+ * Not collective.
+ * Result: owned.
+ * Source: torch.nn.TransformerEncoder. */
+HT_API ht_module *ht_nn_transformer_encoder(ht_module *layer, int num_layers, ht_module *norm);
+
+/* A stack of num_layers copies of layer, and norm behind them. Its inputs are those of layer.
+ *
+ * layer: copied and released.
+ * norm: taken over; may be NULL.
+ * Not collective.
+ * Result: owned.
+ * Source: torch.nn.TransformerDecoder. */
+HT_API ht_module *ht_nn_transformer_decoder(ht_module *layer, int num_layers, ht_module *norm);
+
+/* An encoder and a decoder, each with a norm behind its layers.
+ *
+ * Its inputs are a list of src, tgt, src_mask, tgt_mask, memory_mask, src_key_padding_mask,
+ * tgt_key_padding_mask and memory_key_padding_mask, of which the masks may be absent from the end.
+ * Or they are a map of these names and of the numbers src_is_causal, tgt_is_causal and
+ * memory_is_causal (0).
+ * d_model, num_heads: PyTorch's defaults are 512 and 8.
+ * options: NULL means the defaults.
+ * Not collective.
+ * Result: owned. Matrices are initialised by Xavier's uniform distribution.
+ * Source: torch.nn.Transformer. */
+HT_API ht_module *ht_nn_transformer(int64_t d_model, int num_heads,
+                                    const ht_transformer_options *options);
+
+/* Returns the process-local float32 matrix (length, length) that is -inf above its diagonal, else 0.
+ *
+ * Not collective.
+ * Source: torch.nn.Transformer.generate_square_subsequent_mask. */
+HT_API ht_tensor *ht_generate_square_subsequent_mask(int64_t length);
+
 HT_END_DECLS
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers that draw at random in training: the dropout family and RReLU. A draw comes from (ht_nn_seed, the layer's path, how often it ran in
- * training, rank, replica): layers, ranks and devices differ, and nothing else is ever reseeded. */
+ * Layers that draw at random in training: the dropout family and RReLU. A draw comes from
+ * (ht_nn_seed, the layer's path, how often it ran in training, rank, replica): layers, ranks and
+ * devices differ, and nothing else is ever reseeded. */
 #include <stddef.h>
 
 #include "nn/module/init.h"
@@ -19,30 +20,19 @@ struct drawing {
     uint64_t count;         /* forwards in training */
 };
 
-static uint64_t seed_of(const ht_module *self)
-{
-    uint64_t key = ht__nn_mix(ht__nn_seed_get(), (uint64_t)ht__process.rank);
-
-    for (const char *c = self->path; *c != '\0'; c++)
-        key = ht__nn_mix(key, (unsigned char)*c);
-    if (self->replica > 0)
-        key = ht__nn_mix(key, 256 + (uint64_t)self->replica); /* beyond any byte of a path */
-    return key;
-}
-
 static ht_tensor *drop(ht_module *self, ht_tensor *x)
 {
     const row *r = (const row *)(const void *)ht_module_get_type(self);
     struct drawing *data = ht_module_data(self);
 
-    return self->training ? r->of(x, data->p, seed_of(self), data->count++) : x;
+    return self->training ? r->of(x, data->p, ht__nn_draw_seed(self), data->count++) : x;
 }
 
 static ht_tensor *rectify(ht_module *self, ht_tensor *x)
 {
     struct drawing *data = ht_module_data(self);
 
-    return ht_rrelu(x, data->lower, data->upper, self->training, seed_of(self),
+    return ht_rrelu(x, data->lower, data->upper, self->training, ht__nn_draw_seed(self),
                     self->training ? data->count++ : 0);
 }
 

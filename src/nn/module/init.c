@@ -4,6 +4,7 @@
  * that all ranks that build the same model have the same parameters without a word between them. */
 #include "core/ops/ops.h"
 #include "nn/module/init.h"
+#include "nn/module/module.h"
 
 #include <math.h>
 
@@ -45,6 +46,17 @@ uint64_t ht__nn_mix(uint64_t key, uint64_t number)
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
+}
+
+uint64_t ht__nn_draw_seed(const ht_module *layer)
+{
+    uint64_t key = ht__nn_mix(ht__nn_seed_get(), (uint64_t)ht__process.rank);
+
+    for (const char *c = layer->path; *c != '\0'; c++)
+        key = ht__nn_mix(key, (unsigned char)*c);
+    if (layer->replica > 0)
+        key = ht__nn_mix(key, 256 + (uint64_t)layer->replica); /* beyond any byte of a path */
+    return key;
 }
 
 /* Where this rank's slab stands among the elements of the global tensor. */

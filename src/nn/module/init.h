@@ -22,6 +22,9 @@ ht_status ht__nn_init_check(const char *what, const ht_tensor *x);
 ht_status ht__nn_init_uniform(const char *what, ht_tensor *x, double low, double high);
 ht_status ht__nn_init_normal(const char *what, ht_tensor *x, double mean, double std);
 
+/* The seed of the random draws of a layer in training: layers, ranks and replicas differ. */
+uint64_t ht__nn_draw_seed(const ht_module *layer);
+
 /* A process-local float32 parameter, uniform in +-bound. Scoped. */
 ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound);
 

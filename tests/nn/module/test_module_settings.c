@@ -91,6 +91,8 @@ static void settings_that_differ_from_defaults_are_printed(void **state)
     assert_printed(ht_nn_instance_norm1d(4, NULL), "InstanceNorm1d(4, eps=1e-05, momentum=0.1)");
     assert_printed(ht_nn_local_response_norm(2),
                    "LocalResponseNorm(2, alpha=0.0001, beta=0.75, k=1)");
+    assert_printed(ht_nn_multihead_attention(4, 2),
+                   "MultiheadAttention(4, 2, kdim=4, vdim=4  # 60");
     norm.affine = norm.track_running_stats = false;
     assert_printed(ht_nn_batch_norm1d(4, &norm), "BatchNorm1d(4, eps=1e-05, momentum=0.1, "
                                                  "affine=false, track_running_stats=false)");
