@@ -192,6 +192,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_stop.c \
 	tests/nn/parallel/data/test_data_parallel_timeline.c \
 	tests/nn/parallel/data/test_data_parallel_told.c \
+	tests/nn/parallel/data/test_data_parallel_transformer.c \
 	tests/nn/parallel/data/test_data_parallel_unused.c \
 	tests/nn/parallel/data/test_data_parallel_weight.c \
 	tests/nn/parallel/device/test_device_parallel.c \
