@@ -112,6 +112,138 @@ static int reference_linear(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
+/* --- Attention, whose values are its keys --- */
+
+static bool has_matrices(struct run *run, const struct variable *x)
+{
+    return has_rows(run, x) && x->a.ndim >= 2 && x->a.ndim <= 4;
+}
+
+static bool has_keys(struct run *run, const struct variable *x)
+{
+    const int last = input->ndim - 1;
+    bool same = is_real(run, x) && x->a.ndim == input->ndim && x->a.dtype == input->dtype;
+
+    for (int i = 0; same && i <= last; i++)
+        same = i == last - 1 || x->a.shape[i] == input->shape[i];
+    return same;
+}
+
+static bool generate_attention(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick(run, has_matrices);
+    if (s->arg[0] < 0)
+        return false;
+    input = array_of(run, s, 0);
+    s->arg[1] = pick(run, has_keys);
+    s->n[0] = random_below(&run->random, 2);
+    return s->arg[1] >= 0;
+}
+
+static struct outcome call_attention(struct run *run, const struct statement *s)
+{
+    ht_attention_options options = ht_attention_options_default();
+    ht_tensor *key = tensor_of(run, s, 1);
+
+    options.is_causal = s->n[0] != 0;
+    return made(ht_scaled_dot_product_attention_ext(tensor_of(run, s, 0), key, key, &options));
+}
+
+/* The score of a row of x and one of keys, both of length n. */
+static struct number score_of(const struct array *x, int64_t row, const struct array *keys,
+                              int64_t key, int64_t n)
+{
+    const struct number scale = {.re = 1 / sqrt((double)n)};
+    struct total total = total_new();
+    struct number r;
+
+    for (int64_t c = 0; c < n; c++)
+        total_add_product(&total, x->dtype, array_at(x, row * n + c), array_at(keys, key * n + c));
+    r = total_round(&total, x->dtype, x->dtype);
+    if (is_unknown(r) || !isfinite(r.re))
+        return number_unknown();
+    r = number_mul(HT_FLOAT64, r, scale);
+    if (!is_unknown(r))
+        r.err += 8 * eps_of(x->dtype) * total.size * scale.re;
+    return r;
+}
+
+/* An infinite value makes NaN of a weight of 0, so a key that a row does not see counts. */
+static bool has_infinite(const struct array *keys, int64_t first, int64_t count)
+{
+    const int64_t n = keys->shape[keys->ndim - 1];
+
+    for (int64_t i = first * n; i < (first + count) * n; i++) {
+        if (is_unknown(array_at(keys, i)) || !isfinite(array_at(keys, i).re))
+            return true;
+    }
+    return false;
+}
+
+/* Element `column` of a row of x, for `count` keys from `first` on. */
+static struct number attention_at(const struct array *x, int64_t row, const struct array *keys,
+                                  int64_t first, int64_t count, int64_t column)
+{
+    const int64_t n = x->shape[x->ndim - 1];
+    struct number most = {.re = -INFINITY}, sum = {0}, top = {0}, r;
+    double size = 0;
+
+    for (int64_t j = first; j < first + count; j++) {
+        r = score_of(x, row, keys, j, n);
+        if (is_unknown(r) || is_unknown(array_at(keys, j * n + column)))
+            return number_unknown();
+        most.re = fmax(most.re, r.re);
+        size = fmax(size, fabs(array_at(keys, j * n + column).re));
+    }
+    for (int64_t j = first; j < first + count; j++) {
+        r = number_exp(HT_FLOAT64, number_sub(HT_FLOAT64, score_of(x, row, keys, j, n), most));
+        if (is_unknown(r))
+            return r;
+        sum = number_add(HT_FLOAT64, sum, r);
+        top = number_add(HT_FLOAT64, top,
+                         number_mul(HT_FLOAT64, r, array_at(keys, j * n + column)));
+        if (is_unknown(sum) || is_unknown(top))
+            return number_unknown();
+    }
+    r = count > 0 ? number_div(HT_FLOAT64, top, sum) : number_real(x->dtype, 0);
+    if (!is_unknown(r))
+        r.err += 64 * eps_of(x->dtype) * size * (1 + fabs(most.re)) * (count > 0);
+    return r;
+}
+
+static int reference_attention(struct run *run, const struct statement *s, struct array *out)
+{
+    const struct array *x = array_of(run, s, 0), *keys = array_of(run, s, 1);
+    const int last = x->ndim - 1;
+    int64_t rows, count, columns;
+
+    input = x;
+    if (!has_matrices(run, &run->vars[s->arg[0]]) || !has_keys(run, &run->vars[s->arg[1]]))
+        return WANT_ANYTHING;
+    for (int i = 0; i < 2; i++) {
+        const int split = ht_tensor_split(tensor_of(run, s, i));
+
+        if (run->status != HT_SUCCESS && split != HT_NONE && (split != 0 || last == 1))
+            return (int)run->status;
+    }
+    *out = array_new(x->dtype, x->ndim, x->shape);
+    rows = x->shape[last - 1];
+    count = keys->shape[last - 1];
+    columns = x->shape[last];
+    for (int64_t i = 0; i < array_size(out); i++) {
+        const int64_t row = i / columns, first = row / rows * count;
+        const int64_t seen = s->n[0] && row % rows < count ? row % rows + 1 : count;
+
+        array_set(out, i,
+                  has_infinite(keys, first, count)
+                      ? number_unknown()
+                      : narrow(run, x->dtype, attention_at(x, row, keys, first, seen, i % columns),
+                               0, 1));
+    }
+    return WANT_SUCCESS;
+}
+
 /* --- Images --- */
 
 static bool is_image(struct run *run, const struct variable *x)
@@ -250,6 +382,8 @@ static int reference_conv(struct run *run, const struct statement *s, struct arr
 const struct op ops_layers[] = {
     {"ht_linear(%t, %t)", 10, generate_linear, call_linear, reference_linear,
      .rules = RULE_SMOOTH | RULE_SAVES},
+    {"ht_scaled_dot_product_attention(%t, %t, causal %n)", 8, generate_attention, call_attention,
+     reference_attention, .rules = RULE_SMOOTH | RULE_SAVES},
     {"ht_max_pool2d_ext(%t, kernel %n %n, stride %n %n, padding %n)", 8, generate_image, call_pool,
      reference_pool, .rules = RULE_SMOOTH | RULE_SAVES},
     {"ht_conv2d(%t, kernel %n %n, stride %n %n, padding %n, channels %n, seed %x)", 8,
