@@ -54,6 +54,7 @@
 #include "ht/partitioned.h"
 #include "ht/printing.h"
 #include "ht/random.h"
+#include "ht/recurrent.h"
 #include "ht/reduction.h"
 #include "ht/relational.h"
 #include "ht/rounding.h"

@@ -127,6 +127,7 @@ nn_tests = \
 	tests/nn/functional/test_golden.c \
 	tests/nn/functional/test_golden_activations.c \
 	tests/nn/functional/test_golden_losses.c \
+	tests/nn/functional/test_golden_recurrent.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
@@ -135,6 +136,7 @@ nn_tests = \
 	tests/nn/layers/containers/test_containers.c \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_norm_layers.c \
+	tests/nn/layers/recurrent/test_recurrent_layers.c \
 	tests/nn/layers/shape/test_shape_layers.c \
 	tests/nn/layers/window/test_window_layers.c \
 	tests/nn/layers/test_activation.c \
@@ -182,6 +184,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_join.c \
 	tests/nn/parallel/data/test_data_parallel_join_end.c \
 	tests/nn/parallel/data/test_data_parallel_lessons.c \
+	tests/nn/parallel/data/test_data_parallel_lstm.c \
 	tests/nn/parallel/data/test_data_parallel_multi_gpu.c \
 	tests/nn/parallel/data/test_data_parallel_optimizers.c \
 	tests/nn/parallel/data/test_data_parallel_oracle.c \
@@ -517,6 +520,7 @@ EXTRA_DIST += \
 	tests/golden/make_optim.py \
 	tests/golden/make_param_groups.py \
 	tests/golden/make_power_sgd.py \
+	tests/golden/make_recurrent.py \
 	tests/golden/make_schedules.py \
 	tests/golden/make_torch_activations.py \
 	tests/golden/make_torch_losses.py \
@@ -525,6 +529,7 @@ EXTRA_DIST += \
 	tests/golden/optim.h \
 	tests/golden/param_groups.h \
 	tests/golden/power_sgd.h \
+	tests/golden/recurrent.h \
 	tests/golden/schedules.h \
 	tests/golden/torch_activations.h \
 	tests/golden/torch_losses.h \
@@ -535,11 +540,13 @@ EXTRA_DIST += \
 	tests/nn/functional/refusals_attention.h \
 	tests/nn/functional/refusals_embedding.h \
 	tests/nn/functional/refusals_norm.h \
+	tests/nn/functional/refusals_recurrent.h \
 	tests/nn/functional/refusals_shape.h \
 	tests/nn/functional/refusals_window.h \
 	tests/nn/functionals/attention.h \
 	tests/nn/functionals/embedding.h \
 	tests/nn/functionals/norm.h \
+	tests/nn/functionals/recurrent.h \
 	tests/nn/functionals/shape.h \
 	tests/nn/functionals/window.h \
 	tests/nn/nn_test.h \

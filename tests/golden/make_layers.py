@@ -160,6 +160,50 @@ case("ht_unfold", [(3, 2, 3, 4)], lambda x: F.unfold(x, 3, stride=2, padding=1))
 case("ht_fold", [(3, 8, 6)], lambda x: F.fold(x, (3, 4), 2))
 case("ht_fold", [(3, 9, 4)], lambda x: F.fold(x, (3, 4), 3, stride=2, padding=1))
 
+
+
+def network(kind, **options):
+    """The output of a network with the batch first, a function of x and the weights in the order of flat weights."""
+    def run(x, *weights):
+        hidden = weights[0].shape[0] // {"RNN": 1, "LSTM": 4, "GRU": 3}[kind]
+        module = getattr(torch.nn, kind)(x.shape[-1], hidden, batch_first=True, dtype=x.dtype, **options)
+        names = [name for name, _ in module.named_parameters()]
+        return torch.func.functional_call(module, dict(zip(names, weights)), (x,))[0]
+    return run
+
+
+def weights(gates):
+    return [(2 * gates, 3), (2 * gates, 2), (2 * gates,), (2 * gates,)]
+
+
+def cell(kind, states):
+    """h, or h and c side by side, of one step."""
+    def run(x, *rest):
+        state, given = rest[:states], list(rest[states:])
+        given += [torch.zeros(given[0].shape[0], dtype=x.dtype) for _ in range(4 - len(given))]
+        zero = torch.zeros(x.shape[0], given[1].shape[1], dtype=x.dtype)
+        h = state[0] if states > 0 else zero
+        if kind != "lstm_cell":
+            return getattr(torch._VF, kind)(x, h, *given)
+        return torch.cat(torch._VF.lstm_cell(x, (h, state[1] if states > 1 else zero), *given), 1)
+    return run
+
+
+sequence, step = [(3, 2, 3)], [(4, 3)]
+case("ht_rnn", sequence + weights(1), network("RNN"))
+case("ht_rnn", sequence + [(2, 3), (2, 2), (2, 2), (2, 2)],
+     network("RNN", num_layers=2, nonlinearity="relu", bias=False))
+case("ht_lstm", sequence + weights(4), network("LSTM"))
+case("ht_lstm", sequence + [(12, 3), (12, 2), (2, 3)], network("LSTM", proj_size=2, bias=False))
+case("ht_gru", sequence + weights(3), network("GRU"))
+case("ht_gru", sequence + 2 * [(6, 3), (6, 2)], network("GRU", bidirectional=True, bias=False))
+case("ht_rnn_cell", step + weights(1), cell("rnn_tanh_cell", 0))
+case("ht_rnn_cell", step + [(4, 2)] + weights(1)[:3], cell("rnn_tanh_cell", 1))
+case("ht_lstm_cell", step + weights(4), cell("lstm_cell", 0))
+case("ht_lstm_cell", step + [(4, 2), (4, 2)] + weights(4)[:2], cell("lstm_cell", 2))
+case("ht_gru_cell", step + weights(3), cell("gru_cell", 0))
+case("ht_gru_cell", step + [(4, 2)] + weights(3)[:3], cell("gru_cell", 1))
+
 print("static const struct golden_layer {\n    const char *name;\n    int variant;\n    const double *y, *grads[5];\n"
       "} golden_layers[] = {")
 print("\n".join(rows))

@@ -9,6 +9,7 @@
 #include "nn/functionals/attention.h"
 #include "nn/functionals/embedding.h"
 #include "nn/functionals/norm.h"
+#include "nn/functionals/recurrent.h"
 #include "nn/functionals/shape.h"
 #include "nn/functionals/window.h"
 
@@ -119,6 +120,7 @@ const nn_functional nn_functionals[] = {
     NN_NORM_ROWS,
     NN_ATTENTION_ROWS,
     NN_EMBEDDING_ROWS,
+    NN_RECURRENT_ROWS,
     NN_SHAPE_ROWS,
     NN_WINDOW_ROWS,
     REDUCED("ht_nll_loss", nll_loss, P(CLASSES("log_probs")), 0),

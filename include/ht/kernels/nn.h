@@ -17,7 +17,8 @@
     X(LOG_SOFTMAX_FORWARD, ht_rows_call) X(LOG_SOFTMAX_BACKWARD, ht_rows_call) \
     X(NLL_FORWARD, ht_rows_call) X(NLL_BACKWARD, ht_rows_call) \
     X(DROPOUT_FORWARD, ht_dropout_call) X(DROPOUT_BACKWARD, ht_dropout_call) \
-    X(ATTENTION_FORWARD, ht_attention_call) X(ATTENTION_BACKWARD, ht_attention_call)
+    X(ATTENTION_FORWARD, ht_attention_call) X(ATTENTION_BACKWARD, ht_attention_call) \
+    X(CELL_FORWARD, ht_cell_call) X(CELL_BACKWARD, ht_cell_call)
 /* clang-format on */
 
 typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
@@ -160,6 +161,30 @@ typedef struct ht_attention_call {
     bool mask_is_bool, causal;
     double scale;
 } ht_attention_call;
+
+/* HT_CELL_TANH and HT_CELL_RELU have one gate, LSTM has i, f, g, o, and GRU has r, z, n. */
+typedef enum ht_cell { HT_CELL_TANH, HT_CELL_RELU, HT_CELL_LSTM, HT_CELL_GRU } ht_cell;
+
+/* The pointwise part of one step of a recurrent network: `rows` rows of `hidden` units.
+ *
+ * Operands are row-major. gates, h_gates, dgates and dh_gates have `hidden` elements for each gate,
+ * the others `hidden`. lengths (rows) is int64: a row with lengths[row] <= step keeps its state. If
+ * lengths is absent, all rows advance.
+ *   FORWARD   reads gates (W x + b), h_gates (W h + b), h and c (LSTM), the state before the step.
+ *             Writes y, the new h; c_new, for LSTM the new c and for GRU the third part of h_gates;
+ *             gates, which become sigmoid and tanh of themselves (LSTM, GRU).
+ *   BACKWARD  reads these, and the gradients dy, dh_in of y and dc_in of c_new (LSTM); an absent
+ *             dh_in counts as 0. Writes dgates; dh_gates (GRU; those of the others are dgates); dh,
+ *             the gradient of h except by way of h_gates; dc, that of c (LSTM). dh and dh_in may be
+ *             the same memory, and dc and dc_in. */
+typedef struct ht_cell_call {
+    ht_kernel_call call;
+    ht_kernel_operand gates, h_gates, h, c, y, c_new, lengths;
+    ht_kernel_operand dy, dh_in, dc_in, dgates, dh_gates, dh, dc;
+    ht_cell cell;
+    int64_t rows, hidden, step;
+} ht_cell_call;
+enum { HT_CELL_OPERANDS = 14 };
 
 #define HT_KERNEL_ID(name, arguments) HT_KERNEL_##name,
 enum { HT_KERNEL_BEFORE_NN = HT_KERNELS_NN - 1, HT_NN_KERNELS(HT_KERNEL_ID) HT_KERNELS_NN_END };

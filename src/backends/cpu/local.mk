@@ -74,6 +74,7 @@ EXTRA_DIST += \
 	src/backends/cpu/linalg/products.inc.c \
 	src/backends/cpu/nn/attention.inc.c \
 	src/backends/cpu/nn/attention_grad.inc.c \
+	src/backends/cpu/nn/cell.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \
 	src/backends/cpu/nn/max_pool.inc.c \
@@ -117,6 +118,7 @@ kernel_sources = \
 	src/backends/cpu/kernels.c \
 	src/backends/cpu/linalg/products.c \
 	src/backends/cpu/nn/attention.c \
+	src/backends/cpu/nn/cell.c \
 	src/backends/cpu/nn/dropout.c \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \

@@ -13,10 +13,10 @@
 static const struct {
     char letter;
     const char *word;
-} words[] = {{'*', "..."},        {'i', "in"},  {'o', "out"},  {'g', "C / groups"},
-             {'p', "O / groups"}, {'d', "kd"},  {'h', "kh"},   {'w', "kw"},
-             {'a', "in1"},        {'b', "in2"}, {'r', "rows"}, {'c', "columns"},
-             {'V', "Ev"}};
+} words[] = {{'*', "..."},        {'i', "in"},     {'o', "out"},  {'g', "C / groups"},
+             {'p', "O / groups"}, {'d', "kd"},     {'h', "kh"},   {'w', "kw"},
+             {'a', "in1"},        {'b', "in2"},    {'r', "rows"}, {'c', "columns"},
+             {'G', "gates"},      {'R', "hidden"}, {'V', "Ev"}};
 
 /* The one place where an autocast is to decide; there is none, and floating operands keep what they
  * have. */

@@ -8,6 +8,7 @@
 #include "nn/functional/refusals_attention.h"
 #include "nn/functional/refusals_embedding.h"
 #include "nn/functional/refusals_norm.h"
+#include "nn/functional/refusals_recurrent.h"
 #include "nn/functional/refusals_shape.h"
 #include "nn/functional/refusals_window.h"
 #include "nn/functionals.h"
@@ -105,6 +106,7 @@ static const struct refusal {
     NORM_REFUSALS,
     ATTENTION_REFUSALS,
     EMBEDDING_REFUSALS,
+    RECURRENT_REFUSALS,
     SHAPE_REFUSALS,
     WINDOW_REFUSALS,
     {"ht_log_softmax", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"},
