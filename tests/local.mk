@@ -126,6 +126,7 @@ nn_tests = \
 	tests/nn/functional/test_functionals.c \
 	tests/nn/functional/test_golden.c \
 	tests/nn/functional/test_golden_activations.c \
+	tests/nn/functional/test_golden_ctc.c \
 	tests/nn/functional/test_golden_losses.c \
 	tests/nn/functional/test_golden_recurrent.c \
 	tests/nn/functional/test_null_operands.c \
@@ -505,6 +506,7 @@ EXTRA_DIST += \
 	tests/golden/arithmetics.h \
 	tests/golden/attention.h \
 	tests/golden/checkpoint_1.h5 \
+	tests/golden/ctc.h \
 	tests/golden/daso.h \
 	tests/golden/golden_cases.py \
 	tests/golden/keys.h \
@@ -512,6 +514,7 @@ EXTRA_DIST += \
 	tests/golden/make_activations.py \
 	tests/golden/make_arithmetics.py \
 	tests/golden/make_attention.py \
+	tests/golden/make_ctc.py \
 	tests/golden/make_daso.py \
 	tests/golden/make_keys.py \
 	tests/golden/make_layers.py \

@@ -251,5 +251,40 @@ HT_API ht_tensor *ht_triplet_margin_with_distance_loss(ht_tensor *anchor, ht_ten
                                                        double margin, bool swap,
                                                        ht_reduction_mode reduction);
 
+/* Options of ht_ctc_loss_ext. Each field begins with its default. */
+typedef struct ht_ctc_options {
+    size_t size;                 /* set by ht_ctc_options_default */
+    int64_t blank;               /* 0, the class of the blank */
+    bool zero_infinity;          /* false; true: loss and gradient of a target that does not fit its
+                                    steps are 0, not inf and NaN */
+    ht_reduction_mode reduction; /* HT_MEAN, of each loss divided by max(1, its target's length) */
+} ht_ctc_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_ctc_options ht_ctc_options_default(void);
+
+/* -log of the probability that a path through log_probs spells the target, for each sequence.
+ *
+ * A path has a class for each step; it spells its classes without repetitions and then without
+ * blanks. The gradient is that of a log_softmax's input, as PyTorch's is: it is right if log_probs
+ * is a log_softmax.
+ * log_probs: (T, N, C), logarithms of probabilities; may be split along axis 1, the batch.
+ * targets: integers, (N, S), or all targets one after another; of any split.
+ * input_lengths: (N), from 0 to T, the steps of each sequence.
+ * target_lengths: (N), from 0 to S.
+ * reduction: as in ht_ctc_options.
+ * Collective if an operand is split.
+ * Result: a loss for each sequence, (N), split as the batch, or one number.
+ * Errors: HT_ERR_ARGUMENT for a length out of its range, or a target that is not a class.
+ * Source: torch.nn.CTCLoss. */
+HT_API ht_tensor *ht_ctc_loss(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
+                              ht_tensor *target_lengths, ht_reduction_mode reduction);
+
+/* ht_ctc_loss of log_probs, targets, input_lengths and target_lengths with options; NULL: the
+ * defaults. */
+HT_API ht_tensor *ht_ctc_loss_ext(ht_tensor *log_probs, ht_tensor *targets,
+                                  ht_tensor *input_lengths, ht_tensor *target_lengths,
+                                  const ht_ctc_options *options);
+
 HT_END_DECLS
 #endif

@@ -18,7 +18,8 @@
     X(NLL_FORWARD, ht_rows_call) X(NLL_BACKWARD, ht_rows_call) \
     X(DROPOUT_FORWARD, ht_dropout_call) X(DROPOUT_BACKWARD, ht_dropout_call) \
     X(ATTENTION_FORWARD, ht_attention_call) X(ATTENTION_BACKWARD, ht_attention_call) \
-    X(CELL_FORWARD, ht_cell_call) X(CELL_BACKWARD, ht_cell_call)
+    X(CELL_FORWARD, ht_cell_call) X(CELL_BACKWARD, ht_cell_call) \
+    X(CTC_FORWARD, ht_ctc_call) X(CTC_BACKWARD, ht_ctc_call)
 /* clang-format on */
 
 typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
@@ -185,6 +186,28 @@ typedef struct ht_cell_call {
     int64_t rows, hidden, step;
 } ht_cell_call;
 enum { HT_CELL_OPERANDS = 14 };
+
+/* Connectionist temporal classification of `rows` sequences; x is (steps, rows, classes), row-major,
+ * and has the logarithms of probabilities.
+ *
+ * Row n has the first input_lengths[n] steps and the first target_lengths[n] of the target's
+ * elements from starts[n] on, or from n `width` on if starts is absent. No target is longer than
+ * `width`. Integers are int64. alpha is float64, (rows, steps, 2 width + 1): the logarithm of the
+ * probability of all paths that are at this element, blanks included, after this step.
+ *   FORWARD   writes loss (rows), which is inf where no path exists, and alpha. A class outside of
+ *             the classes is an error in the data;
+ *   BACKWARD  writes dx from x, alpha and dloss (rows): dloss (exp(x) - the probability that a path
+ *             is at this class), NaN where no path exists. scratch is float64, (4 width + 2 +
+ *             classes).
+ * With zero_infinity, loss and dx are 0 where no path exists. */
+typedef struct ht_ctc_call {
+    ht_kernel_call call;
+    ht_kernel_operand x, targets, starts, input_lengths, target_lengths;
+    ht_kernel_operand loss, alpha, dloss, dx, scratch;
+    int64_t steps, rows, classes, width, blank;
+    bool zero_infinity;
+} ht_ctc_call;
+enum { HT_CTC_OPERANDS = 10 };
 
 #define HT_KERNEL_ID(name, arguments) HT_KERNEL_##name,
 enum { HT_KERNEL_BEFORE_NN = HT_KERNELS_NN - 1, HT_NN_KERNELS(HT_KERNEL_ID) HT_KERNELS_NN_END };

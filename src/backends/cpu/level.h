@@ -16,7 +16,7 @@
 /* clang-format off */
 #define HT_KERNEL_FILES(X) \
     X(activations) X(arg) X(arithmetics) X(attention) X(bitwise) X(cell) X(complex_math) X(convert) \
-    X(cumulative) \
+    X(ctc) X(cumulative) \
     X(digits) X(distance) X(dropout) X(exponential) X(extreme) X(extremes) X(logical) \
     X(max_pool) X(merge) X(moments) X(nonzero) X(norm) X(prod) X(products) X(random) \
     X(relational) X(rounding) X(rows) X(rows_by_index) X(sort) X(sum) X(sum_abs) \

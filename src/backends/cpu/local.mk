@@ -76,6 +76,7 @@ EXTRA_DIST += \
 	src/backends/cpu/nn/attention_grad.inc.c \
 	src/backends/cpu/nn/cell.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
+	src/backends/cpu/nn/ctc.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \
 	src/backends/cpu/nn/max_pool.inc.c \
 	src/backends/cpu/nn/norm.inc.c \
@@ -119,6 +120,7 @@ kernel_sources = \
 	src/backends/cpu/linalg/products.c \
 	src/backends/cpu/nn/attention.c \
 	src/backends/cpu/nn/cell.c \
+	src/backends/cpu/nn/ctc.c \
 	src/backends/cpu/nn/dropout.c \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \

@@ -1,6 +1,7 @@
-# Recurrent networks.
+# Recurrent networks, and the loss of their sequences.
 libht_objects_la_SOURCES += \
 	src/nn/functional/recurrent/cells.c \
+	src/nn/functional/recurrent/ctc_loss.c \
 	src/nn/functional/recurrent/direction.c \
 	src/nn/functional/recurrent/direction.h \
 	src/nn/functional/recurrent/layer.c \

@@ -7,7 +7,6 @@
 
 #include "ht/recurrent.h"
 #include "nn/module/init.h"
-#include "nn/module/init.h"
 #include "nn/module/module.h"
 
 /* The type of each layer lies in the row that says what it runs. */
