@@ -99,11 +99,12 @@ HT_KERNEL(ctc_backward)
         const sequence s = sequence_of(r, row);
         const double *alpha = (const double *)r->alpha.data + row * r->steps * width;
         const double loss = loss_of(&s, alpha, width);
+        const double dloss = (double)LOAD(((const T *)r->dloss.data)[row]);
+        const T *x = (const T *)r->x.data + row * r->classes;
 
-        if (!(r->zero_infinity && loss == INFINITY))
-            NAME(ctc_row_backward)
-        (r, &s, (const T *)r->x.data + row * r->classes, alpha, loss,
-         (double)LOAD(((const T *)r->dloss.data)[row]), (T *)r->dx.data + row * r->classes);
+        if (r->zero_infinity && loss == INFINITY)
+            continue;
+        NAME(ctc_row_backward)(r, &s, x, alpha, loss, dloss, (T *)r->dx.data + row * r->classes);
     }
     return 0;
 }
