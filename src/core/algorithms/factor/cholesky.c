@@ -82,7 +82,8 @@ static ht_tensor *cholesky(ht_tensor *a)
         status = ht__first_info(what, a, &info);
     if (status == HT_SUCCESS && info > 0)
         status = HT_FAIL(a->body->comm, HT_ERR_ARGUMENT,
-                         "%s: a is not positive definite: its leading minor of order %lld is not",
+                         "%s: a is not positive definite: its leading minor of order %lld is not "
+                         "positive",
                          what, (long long)info);
     if (status != HT_SUCCESS)
         return NULL;

@@ -31,9 +31,9 @@ ht_tensor *ht__matrix_operand_as(const char *what, const char *name, ht_tensor *
         return NULL;
     body = x->body;
     if (body->ndim < 2 || (shape == HT_MATRIX_SQUARE && ht__rows(x) != ht__columns(x))) {
-        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: expected %s, %s is %s", what,
-                shape == HT_MATRIX_SQUARE ? "a square matrix" : "a matrix", name,
-                ht__shape_str(body->ndim, body->shape));
+        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected %s", what, name,
+                ht__shape_str(body->ndim, body->shape),
+                shape == HT_MATRIX_SQUARE ? "a square matrix" : "a matrix");
         return NULL;
     }
     x = ht__wide_operand(what, name, x, dtype);
@@ -135,7 +135,7 @@ ht_status ht__check_finite(const char *what, ht_tensor *x)
         return ht_error_get(NULL);
     if (finite == 0)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: there is a NaN or an infinity among the elements", what);
+                       "%s: an operand has a NaN or an infinity, expected finite elements", what);
     return HT_SUCCESS;
 }
 
@@ -165,7 +165,9 @@ static bool check_system(const char *what, const ht_tensor *a, const ht_tensor *
                       (same_batches(a->body, b->body) || a->body->ndim == 2 || b->body->ndim == 2);
 
     if (!fits)
-        HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: a is %s, b is %s: they are not of one system",
+        HT_FAIL(a->body->comm, HT_ERR_SHAPE,
+                "%s: a is %s, b is %s, expected as many rows in b as columns in a, and the same "
+                "batch axes",
                 what, ht__shape_str(a->body->ndim, a->body->shape),
                 ht__shape_str(b->body->ndim, b->body->shape));
     return fits;

@@ -103,8 +103,7 @@ static ht_tensor *resize_all(fft_job *job, ht_tensor *x)
             *n = half ? 2 * (x->body->shape[axis] - 1) : x->body->shape[axis];
         if (*n < 1) {
             HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                    "%s: a transform of length %lld along axis %d of x of shape %s, expected at "
-                    "least 1",
+                    "%s: the length is %lld along axis %d of x of shape %s, expected at least 1",
                     job->what, (long long)*n, axis, ht__shape_str(x->body->ndim, x->body->shape));
             return NULL;
         }
@@ -120,7 +119,7 @@ static ht_tensor *cast(const fft_job *job, ht_tensor *x)
     const bool real = job->row->kernel == HT_KERNEL_FFT_REAL;
 
     if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16 || (real && ht_dtype_is_complex(dtype))) {
-        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: not defined for %s, expected %s", job->what,
+        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, expected %s", job->what,
                 ht_dtype_name(dtype),
                 real ? "real numbers of 32 or 64 bits" : "numbers of 32 bits or more");
         return NULL;
@@ -198,7 +197,8 @@ static bool check_axes(fft_job *job, const ht_tensor *x)
     }
     if (job->count > 0 || job->row->kernel == HT_KERNEL_FFT_COMPLEX)
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: no axis, expected at least one", job->what);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+            "%s: the list of axes is empty, expected at least one axis", job->what);
     return false;
 }
 
@@ -227,8 +227,8 @@ static ht_tensor *over_axes(const char *what, const fft_form *row, int usual, ht
                              : x->body->ndim;
     if (job.count < 0 || job.count > x->body->ndim || (s != NULL && s_count != job.count)) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "%s: %d axes and %d lengths for x of shape %s, expected as many, and no more than "
-                "x has",
+                "%s: %d axes and %d lengths are given for x of shape %s, expected a length for "
+                "each axis, and at most the axes of x",
                 what, job.count, s != NULL ? s_count : job.count,
                 ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;

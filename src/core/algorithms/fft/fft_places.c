@@ -32,7 +32,8 @@ static ht_tensor *frequencies(const char *what, span s, double d, ht_dtype dtype
         return NULL;
     if (s.n < 1 || d == 0) {
         HT_FAIL(place.comm, HT_ERR_ARGUMENT,
-                "%s: n is %lld and d %g, expected at least 1 and not 0", what, (long long)s.n, d);
+                "%s: n is %lld and d is %g, expected n of at least 1 and d other than 0", what,
+                (long long)s.n, d);
         return NULL;
     }
     if (!ht_dtype_is_floating(dtype)) {
@@ -85,7 +86,8 @@ static ht_tensor *shift(const char *what, ht_tensor *x, int count, const int axe
         return NULL;
     count = axes != NULL ? count : x->body->ndim;
     if (count < 0) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %d axes", what, count);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: count is %d, expected at least 0", what,
+                count);
         return NULL;
     }
     for (int i = 0; i < count; i++) {

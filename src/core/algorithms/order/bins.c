@@ -17,7 +17,7 @@ static bool check_boundaries(const char *what, const char *name, const ht_tensor
 {
     if (boundaries->body->ndim == 1)
         return true;
-    HT_FAIL(boundaries->body->comm, HT_ERR_SHAPE, "%s: %s are of shape %s, expected one axis", what,
+    HT_FAIL(boundaries->body->comm, HT_ERR_SHAPE, "%s: %s have shape %s, expected one axis", what,
             name, ht__shape_str(boundaries->body->ndim, boundaries->body->shape));
     return false;
 }
@@ -163,7 +163,7 @@ static bool check_counted(const char *what, const ht_tensor *x, const ht_tensor 
 
     if (minlength < 0 || body->ndim != 1) {
         HT_FAIL(body->comm, HT_ERR_ARGUMENT,
-                "%s: x is of shape %s, minlength is %lld; expected one axis, and 0 or more", what,
+                "%s: x is %s and minlength is %lld, expected one axis and at least 0", what,
                 ht__shape_str(body->ndim, body->shape), (long long)minlength);
         return false;
     }
@@ -175,8 +175,8 @@ static bool check_counted(const char *what, const ht_tensor *x, const ht_tensor 
     if (weights == NULL)
         return true;
     if (!ht__body_same_shape(body, weights->body)) {
-        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is of shape %s, weights are of shape %s", what,
-                ht__shape_str(1, body->shape),
+        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s and weights are %s, expected the same shape",
+                what, ht__shape_str(1, body->shape),
                 ht__shape_str(weights->body->ndim, weights->body->shape));
         return false;
     }
@@ -205,7 +205,7 @@ static ht_status count_bins(const char *what, ht_tensor *x, int64_t minlength, i
         return status;
     if (low.integer < 0 || high.integer >= (int64_t)1 << 59)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: x is from %lld to %lld, expected 0 to 2^59 - 1", what,
+                       "%s: x has elements from %lld to %lld, expected 0 to 2^59 - 1", what,
                        (long long)low.integer, (long long)high.integer);
     *bins = high.integer + 1 > minlength ? high.integer + 1 : minlength;
     return HT_SUCCESS;

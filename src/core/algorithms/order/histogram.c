@@ -48,17 +48,17 @@ static ht_status settle_range(ht_tensor *x, bin_range *r)
         r->high += 0.5;
         if (!(r->low < r->high)) /* doubles beside a large centre are further apart */
             return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                           "%s: the range %g ... %g is too narrow for %lld bins", what, centre,
+                           "%s: the range %g to %g is too narrow for %lld bins", what, centre,
                            centre, (long long)r->bins);
     }
     if (isfinite(r->low) && isfinite(r->high) && isinf(r->high - r->low))
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: the range %g ... %g is wider than the largest double", what, r->low,
+                       "%s: the range %g to %g is wider than the largest double", what, r->low,
                        r->high);
     if (!(r->low < r->high) || !isfinite(r->high - r->low))
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: the range %g ... %g is not one of finite numbers, in order", what,
-                       r->low, r->high);
+                       "%s: the range is %g to %g, expected finite numbers in ascending order",
+                       what, r->low, r->high);
     return HT_SUCCESS;
 }
 
@@ -141,7 +141,7 @@ ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high, ht_t
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, counts, what, "counts"))
         return ht_error_get(NULL);
     if (bins < 1 || bins >= MOST_EDGES)
-        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %lld bins, expected 1 to 2^59 - 1",
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: bins is %lld, expected 1 to 2^59 - 1",
                        what, (long long)bins);
     if (ht_dtype_is_complex(x->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: not defined for %s", what,

@@ -210,7 +210,7 @@ static bool check(const ht_quantiles *r, ht_tensor *x, int *axis)
     }
     if (r->n > 0)
         return true;
-    HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x of shape %s has no elements there", r->what,
+    HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x of shape %s has no elements to reduce", r->what,
             ht__shape_str(body->ndim, body->shape));
     return false;
 }

@@ -116,8 +116,10 @@ static bool check(const char *what, const ht_tensor *x, widths w)
     if (w.before >= 0 && w.after >= 0 && x->body->ndim > 0)
         return true;
     HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-            "%s: halos of %lld and %lld of x of shape %s, expected none below 0 and an axis", what,
-            (long long)w.before, (long long)w.after, ht__shape_str(x->body->ndim, x->body->shape));
+            "%s: the halos are %lld and %lld rows for x of shape %s, expected at least 0 rows "
+            "and at least one axis",
+            what, (long long)w.before, (long long)w.after,
+            ht__shape_str(x->body->ndim, x->body->shape));
     return false;
 }
 

@@ -56,9 +56,11 @@ static ht_status find_split(const ht_partitioned *from, int *split)
         if (from->tiling[i] == 1)
             continue;
         if (*split != HT_NONE || from->tiling[i] != from->comm->size)
-            return ht__error_set(
-                HT_ERR_SHAPE, "%s: the tiling is %s, expected one axis of %d parts, or none",
-                from_what, ht__shape_str(from->ndim, from->tiling), from->comm->size);
+            return ht__error_set(HT_ERR_SHAPE,
+                                 "%s: the tiling is %s, expected at most one axis that is "
+                                 "divided, into %d parts",
+                                 from_what, ht__shape_str(from->ndim, from->tiling),
+                                 from->comm->size);
         *split = i;
     }
     return HT_SUCCESS;
@@ -76,8 +78,8 @@ static ht_status check_part(const ht_partitioned *from, int split, int r, int64_
     if (right)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_SHAPE,
-                         "%s: part %d is %s from %s on, of rank %d; expected rank %d, along axis "
-                         "%s from %" PRId64 " on, and all of the other axes of %s",
+                         "%s: part %d is %s, starts at %s and is on rank %d; expected rank %d, a "
+                         "start along axis %s at %" PRId64 ", and all of the other axes of %s",
                          from_what, r, ht__shape_str(from->ndim, part->shape),
                          ht__shape_str(from->ndim, part->start), part->location, r,
                          ht__int_str(split), begin, ht__shape_str(from->ndim, from->shape));
@@ -110,11 +112,12 @@ static ht_status check_local(const ht_partitioned *from)
         return ht__error_set_null(from_what, "local tensor");
     local = from->local->body;
     if (local->dtype != from->dtype)
-        return ht__error_set(HT_ERR_DTYPE, "%s: the local tensor is %s, its description says %s",
-                             from_what, ht_dtype_name(local->dtype), ht_dtype_name(from->dtype));
+        return ht__error_set(HT_ERR_DTYPE,
+                             "%s: the local tensor is %s, but its description says %s", from_what,
+                             ht_dtype_name(local->dtype), ht_dtype_name(from->dtype));
     if (ht__same_shape(local->ndim, local->lshape, from->ndim, part->shape))
         return HT_SUCCESS;
-    return ht__error_set(HT_ERR_SHAPE, "%s: the local tensor is %s, its description says %s",
+    return ht__error_set(HT_ERR_SHAPE, "%s: the local tensor is %s, but its description says %s",
                          from_what, ht__shape_str(local->ndim, local->lshape),
                          ht__shape_str(from->ndim, part->shape));
 }
@@ -124,13 +127,13 @@ static ht_status check(const ht_partitioned *from, int *split)
     ht_status status;
 
     if (from->ndim < 0 || from->ndim > HT_MAX_NDIM || from->parts == NULL)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: expected parts of 0 ... %d axes, not %s%s",
-                             from_what, HT_MAX_NDIM, ht__int_str(from->ndim),
-                             from->parts == NULL ? ", and no NULL" : "");
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: ndim is %s, expected 0 to %d%s", from_what,
+                             ht__int_str(from->ndim), HT_MAX_NDIM,
+                             from->parts == NULL ? ", and parts that are not NULL" : "");
     if (from->ndim > 0 && !ht__shape_counts(from->ndim, from->shape))
         return ht__error_set(HT_ERR_SHAPE,
-                             "%s: the shape is %s, expected lengths from 0 on and up to 2^59 "
-                             "elements",
+                             "%s: the shape is %s, expected lengths of at least 0 and at most "
+                             "2^59 elements",
                              from_what, ht__shape_str(from->ndim, from->shape));
     status = check_parts(from, split);
     return status == HT_SUCCESS ? check_local(from) : status;
@@ -222,7 +225,8 @@ ht_tensor *ht_from_partitioned(const ht_partitioned *partitioned)
         return NULL;
     if (values[KEY] != -values[KEY_BELOW]) {
         HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "%s: the ranks describe other dtypes, shapes or parts, expected the same on all",
+                "%s: the ranks describe different dtypes, shapes or parts, expected the same on "
+                "all ranks",
                 from_what);
         return NULL;
     }

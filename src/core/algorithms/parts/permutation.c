@@ -25,7 +25,7 @@ static ht_tensor *randperm(const char *what, int64_t n, ht_dtype dtype, ht_place
     if (place.comm == NULL)
         return NULL;
     if ((unsigned)dtype < HT_DTYPE_COUNT && (!ht__dtype_is_exact(dtype) || dtype == HT_BOOL)) {
-        HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: integers are needed, not %s", what,
+        HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: dtype is %s, expected an integer one", what,
                 ht_dtype_name(dtype));
         return NULL;
     }
@@ -248,7 +248,7 @@ ht_tensor *ht_permutation(ht_tensor *x)
     if (HT_IS_NULL(x, what, "x"))
         return NULL;
     if (x->body->ndim == 0) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x has no axes, expected rows", what);
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is a scalar, expected at least one axis", what);
         return NULL;
     }
     ht__random_next(x->body->comm, &o.seed, &o.draw);

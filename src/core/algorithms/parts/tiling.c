@@ -142,8 +142,8 @@ ht_tiles *ht_tiles_square(ht_tensor *x, int per_rank)
     body = x->body;
     if (body->ndim != 2 || per_rank < 1 || per_rank > 1 << 20) {
         HT_FAIL(body->comm, body->ndim != 2 ? HT_ERR_SHAPE : HT_ERR_ARGUMENT,
-                "%s: x is %s, in %s tiles on each rank; expected a matrix, and from 1 to 2^20",
-                what, ht__shape_str(body->ndim, body->shape), ht__int_str(per_rank));
+                "%s: x is %s and per_rank is %s, expected a matrix and 1 to 2^20", what,
+                ht__shape_str(body->ndim, body->shape), ht__int_str(per_rank));
         return NULL;
     }
     axis = body->split == 1 ? 1 : 0;
@@ -311,8 +311,7 @@ static ht_tensor *view_of(const char *what, const ht_tiles *tiles, const int64_t
     if (!ht__body_same_shape(tiles->body, tiles->x->body) ||
         !ht__body_same_slabs(tiles->body, tiles->x->body)) {
         HT_FAIL(NULL, HT_ERR_STATE,
-                "%s: the tensor has another shape or other slabs than when its "
-                "tiling was made",
+                "%s: the shape or the slabs of the tensor have changed since its tiling was made",
                 what);
         return NULL;
     }
@@ -334,7 +333,8 @@ ht_tensor *ht_tiles_get(const ht_tiles *tiles, const int64_t index[])
     owner = owner_of(tiles, wrapped);
     if (owner == HT_NONE || owner == tiles->body->comm->rank)
         return view_of(what, tiles, wrapped);
-    HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: tile %s is on rank %d (ht_tiles_location)", what,
+    HT_FAIL(NULL, HT_ERR_ARGUMENT,
+            "%s: tile %s is on rank %d, expected a tile of this rank (ht_tiles_location)", what,
             ht__shape_str(tiles->body->ndim, wrapped), owner);
     return NULL;
 }

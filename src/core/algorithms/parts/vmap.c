@@ -59,7 +59,7 @@ static bool check_axes(const mapping *m, int axes[])
     if (first >= 0)
         return true;
     HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: no tensor has an axis to map along (%s)", m->what,
-            strcmp(m->what, "ht_vmap") == 0 ? "none is split: ht_vmap_ext is told the axes"
+            strcmp(m->what, "ht_vmap") == 0 ? "none is split; ht_vmap_ext takes the axes"
                                             : "all in_axes are HT_NONE");
     return false;
 }
@@ -127,7 +127,7 @@ static ht_status note_result(const mapping *m, const ht_tensor *y, int64_t recor
     memcpy(now + SHAPE, y->body->shape, sizeof *now * (size_t)y->body->ndim);
     if (record[KNOWN] && memcmp(record, now, sizeof now) != 0)
         return ht__error_set(
-            HT_ERR_SHAPE, "%s: the function returned %s of shape %s, and %s of shape %s before",
+            HT_ERR_SHAPE, "%s: the function returned %s of shape %s, but %s of shape %s before",
             m->what, ht_dtype_name(y->body->dtype), ht__shape_str((int)now[NDIM], now + SHAPE),
             ht_dtype_name((ht_dtype)record[DTYPE]),
             ht__shape_str((int)record[NDIM], record + SHAPE));
@@ -227,11 +227,12 @@ static ht_status learn(const mapping *m, int64_t record[RECORD])
     ht__free(all);
     if (status == HT_ERR_SHAPE)
         return HT_FAIL(comm, HT_ERR_SHAPE,
-                       "%s: the function returned other shapes or dtypes on other ranks", m->what);
+                       "%s: the function returned different shapes or dtypes on different ranks",
+                       m->what);
     if (status == HT_SUCCESS && !record[KNOWN])
         return HT_FAIL(comm, HT_ERR_SHAPE,
-                       "%s: the mapped axes have no index, so that the function is not called and "
-                       "its result's shape is not known",
+                       "%s: the mapped axes have length 0, so the function is not called and the "
+                       "shape of its result is unknown",
                        m->what);
     return status;
 }

@@ -43,7 +43,7 @@ static ht_tensor *join(const char *what, ht_tensor *m, ht_tensor *y, bool rowvar
         return NULL;
     if (rows[0]->body->shape[1] != rows[1]->body->shape[1]) {
         HT_FAIL(m->body->comm, HT_ERR_SHAPE,
-                "%s: y has %" PRId64 " observations, expected the number of m, %" PRId64, what,
+                "%s: y has %" PRId64 " observations, expected as many as m has, %" PRId64, what,
                 rows[1]->body->shape[1], rows[0]->body->shape[1]);
         return NULL;
     }
@@ -75,7 +75,8 @@ static ht_tensor *covariance(const char *what, ht_tensor *m, ht_tensor *y, bool 
     n = x->body->shape[1];
     if (n <= ddof) {
         HT_FAIL(m->body->comm, HT_ERR_ARGUMENT,
-                "%s: %" PRId64 " observations, expected more than ddof, %" PRId64, what, n, ddof);
+                "%s: m has %" PRId64 " observations, expected more than ddof, %" PRId64, what, n,
+                ddof);
         return NULL;
     }
     *dtype = ht__dtype_is_exact(x->body->dtype) ? HT_FLOAT32 : x->body->dtype;

@@ -232,7 +232,7 @@ static bool check(const char *what, const ht_tensor *x, const ht_tensor *y)
         return false;
     if (a->ndim != 2 || b->ndim != 2 || a->shape[1] != b->shape[1]) {
         HT_FAIL(a->comm, HT_ERR_SHAPE,
-                "%s: x is %s, y is %s, expected two matrices of rows of one length", what,
+                "%s: x is %s, y is %s, expected two matrices with the same number of columns", what,
                 ht__shape_str(a->ndim, a->shape), ht__shape_str(b->ndim, b->shape));
         return false;
     }

@@ -177,7 +177,7 @@ static bool check(const ht_tensor *a, const ht_tensor *b)
     int64_t left, right;
 
     if (x->ndim < 1 || y->ndim < 1) {
-        HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: expected vectors or matrices, a is %s, b is %s", what,
+        HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: a is %s, b is %s, expected vectors or matrices", what,
                 ht__shape_str(x->ndim, x->shape), ht__shape_str(y->ndim, y->shape));
         return false;
     }
@@ -194,7 +194,8 @@ static bool check(const ht_tensor *a, const ht_tensor *b)
         right = y->shape[y->ndim - i];
         if (left == right || left == 1 || right == 1)
             continue;
-        HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: a is %s, b is %s: batches of %lld and %lld", what,
+        HT_FAIL(x->comm, HT_ERR_SHAPE,
+                "%s: a is %s, b is %s: batches of %lld and %lld do not broadcast", what,
                 ht__shape_str(x->ndim, x->shape), ht__shape_str(y->ndim, y->shape), (long long)left,
                 (long long)right);
         return false;

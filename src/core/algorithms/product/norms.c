@@ -189,7 +189,8 @@ static ht_tensor *vector_norm(const char *what, ht_tensor *x, double ord, const 
 {
     ord = ord == HT_NORM_DEFAULT ? 2 : ord;
     if (isnan(ord) || ord == HT_NORM_FRO) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: vectors have no norm of order %s", what,
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "%s: ord is %s, expected a number for a vector norm", what,
                 isnan(ord) ? "NaN" : "HT_NORM_FRO");
         return NULL;
     }
@@ -231,7 +232,8 @@ static ht_tensor *matrix_norm(const char *what, ht_tensor *x, double ord, const 
     if (isinf(ord))
         return extreme_of_sums(what, x, swapped, ord > 0, keepdims);
     HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-            "%s: order %g of matrices, expected 1, -1, an infinity or HT_NORM_FRO", what, ord);
+            "%s: ord is %g, expected 1, -1, an infinity or HT_NORM_FRO for a matrix norm", what,
+            ord);
     return NULL;
 }
 
@@ -254,7 +256,7 @@ static bool check_matrix_axes(const char *what, const ht_tensor *x, int axes[2])
         return true;
     }
     if (axes[0] == HT_NONE && axes[1] == HT_NONE) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: expected a matrix or two axes, x is %s", what,
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected a matrix or two axes", what,
                 ht__shape_str(x->body->ndim, x->body->shape));
         return false;
     }
@@ -293,7 +295,8 @@ ht_tensor *ht_norm_ext(ht_tensor *x, const ht_norm_options *options)
         HT_CHECK_OPTIONS(x->body->comm, what, &o, ht_norm_options) != HT_SUCCESS)
         return NULL;
     if (o.count != count || count < 0 || count > 2 || (o.axes != NULL && count == 0)) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %d axes, expected one or two", what, o.count);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: count is %d, expected one or two axes", what,
+                o.count);
         return NULL;
     }
     is_matrix = count == 2 || (count == 0 && x->body->ndim == 2 && o.ord != HT_NORM_DEFAULT);

@@ -24,7 +24,7 @@ static ht_tensor *dot(ht_tensor *a, ht_tensor *b)
     if (a->body->ndim <= 2 && b->body->ndim <= 2)
         return ht_matmul(a, b);
     HT_FAIL(a->body->comm, HT_ERR_SHAPE,
-            "ht_dot: a is %s, b is %s, expected up to two axes (ht_matmul)",
+            "ht_dot: a is %s, b is %s, expected at most two axes each (ht_matmul takes more)",
             ht__shape_str(a->body->ndim, a->body->shape),
             ht__shape_str(b->body->ndim, b->body->shape));
     return NULL;
@@ -69,8 +69,8 @@ static ht_tensor *vdot(ht_tensor *a, ht_tensor *b)
         return NULL;
     if (ht_tensor_size(a) != ht_tensor_size(b)) {
         HT_FAIL((a->body->number != NULL ? b : a)->body->comm, HT_ERR_SHAPE,
-                "ht_vdot: a has %lld elements, b %lld", (long long)ht_tensor_size(a),
-                (long long)ht_tensor_size(b));
+                "ht_vdot: a has %lld elements, b has %lld, expected the same number",
+                (long long)ht_tensor_size(a), (long long)ht_tensor_size(b));
         return NULL;
     }
     if (a->body->number == NULL && b->body->number == NULL &&
@@ -125,7 +125,8 @@ ht_tensor *ht_vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
 static ht_tensor *as_line(ht_tensor *x, const char *name)
 {
     if (x->body->ndim == 0) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_outer: %s has no axis", name);
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_outer: %s is a scalar, expected at least one axis",
+                name);
         return NULL;
     }
     return x->body->ndim == 1 ? x : ht_reshape(x, HT_SHAPE(-1));
@@ -145,8 +146,8 @@ static ht_tensor *outer(ht_tensor *a, ht_tensor *b, int split)
         !ht__check_together("ht_outer", a, b))
         return NULL;
     if (split != HT_NONE && (split < -2 || split > 1)) {
-        HT_FAIL(a->body->comm, HT_ERR_ARGUMENT, "ht_outer: split %d, the result has two axes",
-                split);
+        HT_FAIL(a->body->comm, HT_ERR_ARGUMENT,
+                "ht_outer: split is %d, expected an axis of the result, which has two", split);
         return NULL;
     }
     if (split == HT_NONE && (a->body->split != HT_NONE || b->body->split != HT_NONE))
@@ -310,7 +311,7 @@ static ht_tensor *projection(ht_tensor *a, ht_tensor *b)
     if (HT_IS_NULL(a, "ht_projection", "a") || HT_IS_NULL(b, "ht_projection", "b"))
         return NULL;
     if (a->body->ndim != 1 || b->body->ndim != 1) {
-        HT_FAIL(a->body->comm, HT_ERR_SHAPE, "ht_projection: expected vectors, a is %s, b is %s",
+        HT_FAIL(a->body->comm, HT_ERR_SHAPE, "ht_projection: a is %s, b is %s, expected vectors",
                 ht__shape_str(a->body->ndim, a->body->shape),
                 ht__shape_str(b->body->ndim, b->body->shape));
         return NULL;

@@ -96,8 +96,9 @@ static ht_tensor *column(const char *what, const char *name, const ht_tensor *a,
         return NULL;
     if (b->body->ndim == 1 && b->body->shape[0] == ht__rows(a))
         return ht_expand_dims(ht_resplit(b, HT_NONE), 1);
-    HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: a is %s, %s is %s: expected a vector of its length",
-            what, ht__shape_str(a->body->ndim, a->body->shape), name,
+    HT_FAIL(a->body->comm, HT_ERR_SHAPE,
+            "%s: a is %s, %s is %s, expected a vector with an element for each row of a", what,
+            ht__shape_str(a->body->ndim, a->body->shape), name,
             ht__shape_str(b->body->ndim, b->body->shape));
     return NULL;
 }
@@ -129,7 +130,7 @@ static ht_tensor *matrix(const char *what, ht_tensor *a, ht_tensor *b, ht_tensor
     a = ht__matrix_operand_as(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU, dtype);
     if (a == NULL || a->body->ndim == 2)
         return a;
-    HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: expected one matrix, a is %s", what,
+    HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: a is %s, expected one matrix", what,
             ht__shape_str(a->body->ndim, a->body->shape));
     return NULL;
 }
@@ -152,8 +153,8 @@ ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance
         return NULL;
     if (!(tolerance >= 0) || most_steps < 0) {
         HT_FAIL(a->body->comm, HT_ERR_ARGUMENT,
-                "%s: a tolerance of %g and %lld steps, expected neither below 0", what, tolerance,
-                (long long)most_steps);
+                "%s: tolerance is %g and most_steps is %lld, expected at least 0 each", what,
+                tolerance, (long long)most_steps);
         return NULL;
     }
     return solve(what, a, b, x0, tolerance, most_steps);

@@ -223,16 +223,16 @@ static ht_status measure(const goal *g, ht_tensor *x, const ht_matrix_svd *f, do
 static bool check(const goal *g, const ht_tensor *x)
 {
     if (x->body->ndim != 2) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: expected one matrix, x is %s", g->what,
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected one matrix", g->what,
                 ht__shape_str(x->body->ndim, x->body->shape));
         return false;
     }
     if (g->rank >= 0 && g->safety >= 0 && g->rtol >= 0 && g->rtol <= 1)
         return true;
-    HT_FAIL(
-        x->body->comm, HT_ERR_ARGUMENT,
-        "%s: rank %lld, rtol %g, safety %lld: expected rtol from 0 to 1, the others not below 0",
-        g->what, (long long)g->rank, g->rtol, (long long)g->safety);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+            "%s: rank is %lld, rtol is %g and safety is %lld, expected rtol from 0 to 1 and the "
+            "others at least 0",
+            g->what, (long long)g->rank, g->rtol, (long long)g->safety);
     return false;
 }
 

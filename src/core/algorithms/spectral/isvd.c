@@ -80,16 +80,17 @@ static bool check(const update *o)
     if (n->ndim != 2 || u->ndim != 2 || s->ndim != 1 || vh->ndim != 2 ||
         n->shape[0] != u->shape[0] || u->shape[1] != s->shape[0] || vh->shape[0] != s->shape[0]) {
         HT_FAIL(n->comm, HT_ERR_SHAPE,
-                "%s: columns %s, u %s, s %s, vh %s: expected (m, d), (m, r), (r), (r, n)", what,
-                ht__shape_str(n->ndim, n->shape), ht__shape_str(u->ndim, u->shape),
+                "%s: columns is %s, u is %s, s is %s and vh is %s, expected (m, d), (m, r), (r) "
+                "and (r, n)",
+                what, ht__shape_str(n->ndim, n->shape), ht__shape_str(u->ndim, u->shape),
                 ht__shape_str(s->ndim, s->shape), ht__shape_str(vh->ndim, vh->shape));
         return false;
     }
     if (o->rank >= 0 && u->split != 1 && vh->split != 0)
         return true;
     HT_FAIL(n->comm, HT_ERR_ARGUMENT,
-            "%s: rank %lld, u split %s, vh split %s: expected no rank below 0, no u split by "
-            "columns and no vh by rows",
+            "%s: rank is %lld, the split of u is %s and that of vh is %s, expected rank of at "
+            "least 0, u not split along 1 and vh not along 0",
             what, (long long)o->rank, ht__int_str(u->split), ht__int_str(vh->split));
     return false;
 }

@@ -159,11 +159,13 @@ ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_t
         return ht_error_get(NULL);
     if (a->body->ndim != 2 || m < 1 || m > ht__rows(a))
         return HT_FAIL(a->body->comm, HT_ERR_ARGUMENT,
-                       "%s: %lld steps of a matrix %s, expected 1 to its order of one matrix", what,
-                       (long long)m, ht__shape_str(a->body->ndim, a->body->shape));
+                       "%s: m is %lld and a is %s, expected one matrix, and m from 1 to its order",
+                       what, (long long)m, ht__shape_str(a->body->ndim, a->body->shape));
     if (v0 != NULL && (v0->body->ndim != 1 || v0->body->shape[0] != ht__rows(a)))
-        return HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: a is %s, v0 is %s", what,
-                       ht__shape_str(2, a->body->shape),
+        return HT_FAIL(a->body->comm, HT_ERR_SHAPE,
+                       "%s: a is %s, v0 is %s, expected a vector with an element for each row of "
+                       "a",
+                       what, ht__shape_str(2, a->body->shape),
                        ht__shape_str(v0->body->ndim, v0->body->shape));
     section = ht__section_begin(a);
     status = lanczos(a, m, v0, &found_v, &found_t);

@@ -105,7 +105,7 @@ static bool fit_together(const char *what, const ht_tensor *a, const ht_tensor *
     if (a->body->ndim == 2 && b->body->ndim == 2 && ht__rows(a) == ht__rows(b))
         return true;
     HT_FAIL(a->body->comm, HT_ERR_SHAPE,
-            "%s: a is %s, b is %s: expected one matrix each, of as many rows", what,
+            "%s: a is %s, b is %s, expected two matrices with the same number of rows", what,
             ht__shape_str(a->body->ndim, a->body->shape),
             ht__shape_str(b->body->ndim, b->body->shape));
     return false;
@@ -175,7 +175,7 @@ ht_status ht_polar(ht_tensor *x, ht_tensor **u, ht_tensor **h)
         return ht_error_get(NULL);
     if (ht__rows(x) < ht__columns(x))
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE,
-                       "%s: x is %s, expected no more columns than rows", what,
+                       "%s: x is %s, expected at most as many columns as rows", what,
                        ht__shape_str(x->body->ndim, x->body->shape));
     section = ht__section_begin(x);
     status = polar(what, x, &found_u, h != NULL ? &found_h : NULL);

@@ -22,14 +22,14 @@ static bool settle(sample *s, const ht_tensor *x, int64_t oversamples)
     const int64_t most = ht__order(x);
 
     if (x->body->ndim != 2) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: expected one matrix, it is %s", s->what,
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: the operand is %s, expected one matrix", s->what,
                 ht__shape_str(x->body->ndim, x->body->shape));
         return false;
     }
     if (s->rank < 1 || s->rank > most || oversamples < 0 || s->power_iterations < 0) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "%s: %lld values of a matrix %s with %lld samples more and %d power iterations: "
-                "expected 1 to %lld values, the others not negative",
+                "%s: %lld values of a matrix %s, %lld oversamples and %d power iterations are "
+                "requested, expected 1 to %lld values and at least 0 of the others",
                 s->what, (long long)s->rank, ht__shape_str(2, x->body->shape),
                 (long long)oversamples, s->power_iterations, (long long)most);
         return false;

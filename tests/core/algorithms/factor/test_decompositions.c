@@ -254,9 +254,9 @@ static void what_is_wrong_is_said(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_qr(vector, &q, &r), HT_ERR_SHAPE,
-                         "ht_qr: expected a matrix, x is (3,)");
+                         "ht_qr: x is (3,), expected a matrix");
     HT_TEST_EXPECT_ERROR(ht_cholesky(wide), HT_ERR_SHAPE,
-                         "ht_cholesky: expected a square matrix, a is (2, 3)");
+                         "ht_cholesky: a is (2, 3), expected a square matrix");
     HT_TEST_EXPECT_ERROR(ht_qr(ht_astype(wide, HT_FLOAT16), &q, &r), HT_ERR_DTYPE,
                          "ht_qr: x is float16, expected float32 or wider (ht_astype)");
     for (int split = -1; split < 2; split++) {

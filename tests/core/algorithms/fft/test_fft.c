@@ -374,9 +374,9 @@ static void misuse_is_named(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_fft(x, 0, 1, HT_FFT_BACKWARD), HT_ERR_ARGUMENT,
-                         "ht_fft: a transform of length 0 along axis 1 of x of shape (2, 3), "
-                         "expected at least 1");
-    HT_TEST_EXPECT_ERROR(ht_irfft(z, HT_NONE, 1, HT_FFT_BACKWARD), HT_ERR_ARGUMENT, "length 0");
+                         "ht_fft: the length is 0 along axis 1 of x of shape (2, 3), expected "
+                         "at least 1");
+    HT_TEST_EXPECT_ERROR(ht_irfft(z, HT_NONE, 1, HT_FFT_BACKWARD), HT_ERR_ARGUMENT, "length is 0");
     HT_TEST_EXPECT_ERROR(ht_fft(x, INT64_C(1) << 60, 0, HT_FFT_BACKWARD), HT_ERR_SHAPE, "ht_fft: ");
     HT_TEST_EXPECT_ERROR(ht_rfftn_ext(x, HT_SHAPE(INT64_C(1) << 60), HT_AXES(1), HT_FFT_BACKWARD),
                          HT_ERR_SHAPE, "ht_rfftn_ext: ");
@@ -385,15 +385,17 @@ static void misuse_is_named(void **state)
     HT_TEST_EXPECT_ERROR(ht_fft(x, HT_NONE, 0, (ht_fft_norm)3), HT_ERR_ARGUMENT,
                          "norm is 3, expected an ht_fft_norm");
     HT_TEST_EXPECT_ERROR(ht_rfft(z, HT_NONE, 0, HT_FFT_BACKWARD), HT_ERR_DTYPE,
-                         "ht_rfft: not defined for complex64, expected real numbers");
+                         "ht_rfft: x is complex64, expected real numbers");
     HT_TEST_EXPECT_ERROR(ht_ifft(ht_astype(x, HT_BFLOAT16), HT_NONE, 0, HT_FFT_BACKWARD),
-                         HT_ERR_DTYPE, "ht_ifft: not defined for bfloat16");
+                         HT_ERR_DTYPE, "ht_ifft: x is bfloat16, expected numbers of 32 bits");
     HT_TEST_EXPECT_ERROR(ht_fftn_ext(x, 0, NULL, HT_AXES(1, -1), HT_FFT_BACKWARD), HT_ERR_ARGUMENT,
                          "ht_fftn_ext: axis 1 is given twice");
     HT_TEST_EXPECT_ERROR(ht_fft2_ext(x, HT_SHAPE(1), HT_AXES(0, 1), HT_FFT_BACKWARD),
                          HT_ERR_ARGUMENT, "ht_fft2_ext: 2 axes and 1 lengths");
     HT_TEST_EXPECT_ERROR(ht_rfftn_ext(x, 0, NULL, 0, (const int[]){0}, HT_FFT_BACKWARD),
-                         HT_ERR_ARGUMENT, "ht_rfftn_ext: no axis, expected at least one");
+                         HT_ERR_ARGUMENT,
+                         "ht_rfftn_ext: the list of axes is empty, expected at "
+                         "least one axis");
     HT_TEST_EXPECT_ERROR(ht_fft2(ht_ones(HT_SHAPE(3), HT_FLOAT32, 0)), HT_ERR_ARGUMENT,
                          "ht_fft2: 2 axes");
     HT_TEST_EXPECT_ERROR(ht_fftfreq(0, 1, 0), HT_ERR_ARGUMENT, "ht_fftfreq: n is 0");

@@ -107,7 +107,7 @@ static void edges_may_be_parts_and_none(void **state)
         ht_bucketize(ht_arange(0, 5, 1, HT_INT32, 0), ht_arange(0, 9, 2, HT_INT64, 0), true),
         (double[]){1, 1, 2, 2, 3}, 0);
     HT_TEST_EXPECT_ERROR(ht_bucketize(x, ht_reshape(x, HT_SHAPE(4, 3)), false), HT_ERR_SHAPE,
-                         "ht_bucketize: boundaries are of shape (4, 3), expected one axis");
+                         "ht_bucketize: boundaries have shape (4, 3), expected one axis");
 }
 
 static void numbers_are_counted(void **state)
@@ -134,7 +134,7 @@ static void numbers_are_counted(void **state)
         ht_test_expect(ht_bincount(ht_narrow(x, 0, 6, 10), NULL, 0), (double[]){1, 3}, 0);
         ht_test_expect(ht_bincount(ht_narrow(x, 0, 6, 6), NULL, 2), (double[]){0, 0}, 0);
         HT_TEST_EXPECT_ERROR(ht_bincount(ht_sub_scalar(x, 2), NULL, 0), HT_ERR_ARGUMENT,
-                             "ht_bincount: x is from -2 to 4, expected 0 to 2^59 - 1");
+                             "ht_bincount: x has elements from -2 to 4, expected 0 to 2^59 - 1");
         HT_TEST_EXPECT_ERROR(ht_bincount(x, NULL, INT64_C(1) << 60), HT_ERR_SHAPE, "ht_bincount: ");
         HT_TEST_EXPECT_ERROR(ht_bincount(w, NULL, 0), HT_ERR_DTYPE,
                              "ht_bincount: x is float64, expected integers or bool");

@@ -95,13 +95,14 @@ static void nan_and_what_lies_outside_are_in_no_bin(void **state)
     ht_test_expect(counts, (double[]){1, 1}, 0);
     counts = NULL;
     HT_TEST_EXPECT_ERROR(ht_histogram(x, 2, 0, 0, &counts, NULL), HT_ERR_ARGUMENT,
-                         "ht_histogram: the range nan");
-    HT_TEST_EXPECT_ERROR(ht_histogram(x, 2, 1, 0, &counts, NULL), HT_ERR_ARGUMENT, "in order");
-    HT_TEST_EXPECT_ERROR(ht_histogram(x, 0, 0, 1, &counts, NULL), HT_ERR_ARGUMENT, "0 bins");
+                         "ht_histogram: the range is nan");
+    HT_TEST_EXPECT_ERROR(ht_histogram(x, 2, 1, 0, &counts, NULL), HT_ERR_ARGUMENT,
+                         "in ascending order");
+    HT_TEST_EXPECT_ERROR(ht_histogram(x, 0, 0, 1, &counts, NULL), HT_ERR_ARGUMENT, "bins is 0");
     HT_TEST_EXPECT_ERROR(ht_histogram(x, (int64_t)1 << 60, 0, 1, &counts, NULL), HT_ERR_ARGUMENT,
-                         "ht_histogram: 1152921504606846976 bins, expected 1 to 2^59 - 1");
+                         "ht_histogram: bins is 1152921504606846976, expected 1 to 2^59 - 1");
     HT_TEST_EXPECT_ERROR(ht_histogram(x, 3, -1e308, 1e308, &counts, NULL), HT_ERR_ARGUMENT,
-                         "ht_histogram: the range -1e+308 ... 1e+308 is wider than the largest");
+                         "ht_histogram: the range -1e+308 to 1e+308 is wider than the largest");
     HT_TEST_EXPECT_ERROR(ht_histogram(ht_astype(x, HT_COMPLEX64), 2, 0, 1, &counts, NULL),
                          HT_ERR_DTYPE, "ht_histogram: not defined for complex64");
     assert_null(counts);
@@ -114,12 +115,12 @@ static void a_range_too_narrow_for_its_bins_is_called_so(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_histogram(x, 10, 0, 0, &counts, NULL), HT_ERR_ARGUMENT,
-                         "ht_histogram: the range 5e+18 ... 5e+18 is too narrow for 10 bins");
+                         "ht_histogram: the range 5e+18 to 5e+18 is too narrow for 10 bins");
     HT_TEST_EXPECT_ERROR(ht_histogram(x, 1, 5e18, 5e18, &counts, NULL), HT_ERR_ARGUMENT,
-                         "ht_histogram: the range 5e+18 ... 5e+18 is too narrow for 1 bins");
+                         "ht_histogram: the range 5e+18 to 5e+18 is too narrow for 1 bins");
     HT_TEST_EXPECT_ERROR(
         ht_histogram(ht_full(HT_SHAPE(3), INFINITY, HT_FLOAT32, 0), 2, 0, 0, &counts, NULL),
-        HT_ERR_ARGUMENT, "ht_histogram: the range inf ... inf is not one of finite numbers");
+        HT_ERR_ARGUMENT, "ht_histogram: the range is inf to inf, expected finite numbers");
     assert_null(counts);
 }
 

@@ -88,10 +88,10 @@ static void misuse_is_named(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_array_with_halos(x, -1, 2), HT_ERR_ARGUMENT,
-                         "ht_array_with_halos: halos of -1 and 2 of x of shape (3, 2), expected "
-                         "none below 0");
+                         "ht_array_with_halos: the halos are -1 and 2 rows for x of shape (3, 2), "
+                         "expected at least 0 rows");
     HT_TEST_EXPECT_ERROR(ht_get_halo(ht_sum(x, HT_NONE), 1, 2, NULL, NULL), HT_ERR_ARGUMENT,
-                         "ht_get_halo: halos of 1 and 2 of x of shape ()");
+                         "ht_get_halo: the halos are 1 and 2 rows for x of shape ()");
     HT_TEST_EXPECT_ERROR(ht_iget_halo(x, 0, -3, NULL, NULL), HT_ERR_ARGUMENT, "ht_iget_halo");
 }
 

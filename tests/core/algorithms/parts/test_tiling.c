@@ -164,12 +164,12 @@ static void test_misuse(void **state)
                          "ht_tiles_to_global: index is NULL");
     index[1] = ht_test_size;
     HT_TEST_EXPECT_ERROR(ht_tiles_square(ht_reshape(x, HT_SHAPE(24)), 2), HT_ERR_SHAPE,
-                         "ht_tiles_square: x is (24,), in 2 tiles on each rank; expected a matrix");
+                         "ht_tiles_square: x is (24,) and per_rank is 2, expected a matrix");
     HT_TEST_EXPECT_ERROR(ht_tiles_to_global(tiles, -1, index, shape), HT_ERR_ARGUMENT,
                          "ht_tiles_to_global: rank is -1");
     ht_resplit_(x, 1);
     HT_TEST_EXPECT_ERROR(ht_tiles_get(tiles, (int64_t[2]){ht_test_rank, 0}), HT_ERR_STATE,
-                         "ht_tiles_get: the tensor has another shape or other slabs");
+                         "ht_tiles_get: the shape or the slabs of the tensor have changed");
     ht_release(tiles);
 }
 

@@ -131,7 +131,7 @@ static void test_misuse(void **state)
     HT_TEST_EXPECT_ERROR(ht_vmap(never, 1, &x, NULL), HT_ERR_ARGUMENT,
                          "ht_vmap: the function returned NULL");
     HT_TEST_EXPECT_ERROR(ht_vmap(first_number, 1, &empty, NULL), HT_ERR_SHAPE,
-                         "ht_vmap: the mapped axes have no index");
+                         "ht_vmap: the mapped axes have length 0");
     HT_TEST_EXPECT_ERROR(ht_vmap(growing, 1, &x, NULL), HT_ERR_SHAPE, "ht_vmap: the function");
     HT_TEST_EXPECT_ERROR(ht_vmap_ext(first_number, 1, &x, (int[]){0}, 1, NULL), HT_ERR_ARGUMENT,
                          "ht_vmap_ext: out_axis is 1, expected an axis of a result of 1 axes");

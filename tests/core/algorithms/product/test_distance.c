@@ -141,7 +141,7 @@ static void misuse_is_reported(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_cdist(x, y, false), HT_ERR_SHAPE,
-                         "ht_cdist: x is (4, 3), y is (4, 2), expected two matrices of rows of");
+                         "ht_cdist: x is (4, 3), y is (4, 2), expected two matrices with the");
     HT_TEST_EXPECT_ERROR(ht_manhattan(x, ht_astype(x, HT_COMPLEX64)), HT_ERR_DTYPE,
                          "ht_manhattan: not defined for complex64");
     HT_TEST_EXPECT_ERROR(ht_rbf(x, x, 0, false), HT_ERR_ARGUMENT,

@@ -120,15 +120,16 @@ static void what_is_wrong_is_said(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_hsvd_rtol(x, NAN, &u, &s, &vh, NULL), HT_ERR_ARGUMENT,
-                         "ht_hsvd_rtol: rank 0, rtol nan, safety 5: expected rtol from 0 to 1");
+                         "ht_hsvd_rtol: rank is 0, rtol is nan and safety is 5, expected rtol "
+                         "from 0 to 1");
     HT_TEST_EXPECT_ERROR(ht_hsvd_rank(x, -1, &u, &s, &vh, NULL), HT_ERR_ARGUMENT,
-                         "ht_hsvd_rank: rank -1");
+                         "ht_hsvd_rank: rank is -1");
     HT_TEST_EXPECT_ERROR(ht_hsvd(ones, 1, 0, 5, &u, &s, &vh, NULL), HT_ERR_SHAPE,
-                         "ht_hsvd: expected a matrix, x is (4,)");
+                         "ht_hsvd: x is (4,), expected a matrix");
     HT_TEST_EXPECT_ERROR(ht_isvd(x, eye, ones, x, 0, &u, &s, &vh), HT_ERR_ARGUMENT,
-                         "ht_isvd: rank 0, u split 1, vh split 0");
+                         "ht_isvd: rank is 0, the split of u is 1 and that of vh is 0");
     HT_TEST_EXPECT_ERROR(ht_isvd(x, x, ones, x, 0, &u, &s, &vh), HT_ERR_SHAPE,
-                         "ht_isvd: columns (4, 3), u (4, 3), s (4,), vh (4, 3)");
+                         "ht_isvd: columns is (4, 3), u is (4, 3), s is (4,) and vh is (4, 3)");
     assert_null(u);
 }
 
