@@ -27,21 +27,21 @@ gone() {
     fi
 }
 
-gone operand closed 'ht_add: b is a tensor that is gone: its scope was closed'
-gone attribute closed 'ht_tensor_shape: x is a tensor that is gone: its scope was closed'
-gone sent closed 'ht_bcast: buffer is a tensor that is gone: its scope was closed'
-gone value closed 'ht_value_get: map is a value that is gone: its scope was closed'
-gone 'retained late' closed 'ht_retain: object is a tensor that is gone: its scope was closed'
-gone returned returned 'ht_add: b is a tensor that is gone: its scope was closed'
-gone scoped scoped 'ht_scope_close: what the scope holds is a tensor that is gone: it was released'
-gone twice released 'ht_release: object is a module that is gone: it was released'
-gone forward released 'ht_forward: the module is a module that is gone: it was released'
-gone walk released 'ht_module_parameters: the module is a module that is gone: it was released'
-gone borrowed released 'ht_tensor_size: x is a tensor that is gone: it was released'
+gone operand closed 'ht_add: b is a tensor that no longer exists: its scope was closed'
+gone attribute closed 'ht_tensor_shape: x is a tensor that no longer exists: its scope was closed'
+gone sent closed 'ht_bcast: buffer is a tensor that no longer exists: its scope was closed'
+gone value closed 'ht_value_get: map is a value that no longer exists: its scope was closed'
+gone 'retained late' closed 'ht_retain: object is a tensor that no longer exists: its scope was closed'
+gone returned returned 'ht_add: b is a tensor that no longer exists: its scope was closed'
+gone scoped scoped 'ht_scope_close: what the scope holds is a tensor that no longer exists: it was released'
+gone twice released 'ht_release: object is a module that no longer exists: it was released'
+gone forward released 'ht_forward: the module is a module that no longer exists: it was released'
+gone walk released 'ht_module_parameters: the module is a module that no longer exists: it was released'
+gone borrowed released 'ht_tensor_size: x is a tensor that no longer exists: it was released'
 succeeds 'what is right passes' 2 env HT_LEAK_CHECK=1 "$program" well
 
 launch 1 env HT_LOG=debug "$program" 'left open'
-if [ $status -eq 0 ] && grep -q "a scope inside was left open, opened at .*$(at 'left open'); closing it" "$job_err"; then
+if [ $status -eq 0 ] && grep -q "an inner scope, opened at .*$(at 'left open'), was left open and is closed now" "$job_err"; then
     result ok 'a scope that is left open is named'
 else
     result 'not ok' "a scope that is left open is named: status $status"

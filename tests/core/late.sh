@@ -10,7 +10,7 @@ data=late.$$.h5
 # released HOW RANKS NAME: the program ends by itself, and says that it was late, as NAME says it.
 released() {
     launch "$2" "$program" "$1" "$data"
-    if [ $status -eq 0 ] && grep -q "ht_release: called after $3, when there is nothing left" "$job_err"; then
+    if [ $status -eq 0 ] && grep -q "ht_release: called after $3, when no object is left" "$job_err"; then
         result ok "$1 on $2 ranks"
     else
         result 'not ok' "$1 on $2 ranks: status $status"

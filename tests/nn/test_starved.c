@@ -39,7 +39,7 @@ static void starve(ht_status (*program)(void))
             fail_msg("tensor %ld without memory: %s: %s", n, ht_status_name(status),
                      ht_test_first_message);
         kernels += status != HT_SUCCESS &&
-                   strstr(ht_test_first_message, "for a kernel to work in") != NULL;
+                   strstr(ht_test_first_message, "of scratch memory for a kernel") != NULL;
         ht_error_clear();
     } while (left <= 0);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

@@ -25,7 +25,7 @@ static void make_key(void)
 
 static void *no_memory(size_t bytes)
 {
-    ht__error_set(HT_ERR_MEMORY, "no memory: %zu bytes for a kernel to work in", bytes);
+    ht__error_set(HT_ERR_MEMORY, "out of memory: %zu bytes of scratch memory for a kernel", bytes);
     return NULL;
 }
 

@@ -33,7 +33,7 @@ static int device_open(int index, void **stream)
     if (error == 0)
         error = ht_cuda_get_properties(index, &properties);
     if (error == 0 && !properties.pools) {
-        ht_cuda_core->fail("cuda:%d allocates no memory in the order of a stream", index);
+        ht_cuda_core->fail("cuda:%d does not support stream-ordered memory allocation", index);
         free(device);
         return 1;
     }

@@ -17,8 +17,8 @@ static void note_refusal(ht_cuda_device *device, size_t bytes)
     if (!again || ht_cuda_get_memory(device->index, &memory) != 0)
         return;
     ht_cuda_core->log(1 /* a warning */,
-                      "cuda:%d: out of memory: %zu MiB asked for, %zu of %zu MiB free, %zu MiB in "
-                      "use by this process (%zu MiB at most), the rest by others",
+                      "cuda:%d: out of memory: %zu MiB requested, %zu of %zu MiB free, %zu MiB "
+                      "in use by this process (%zu MiB at most), the rest by other processes",
                       device->index, bytes / MIB, memory.available / MIB, memory.total / MIB,
                       memory.used / MIB, memory.peak / MIB);
 }

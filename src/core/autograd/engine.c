@@ -182,7 +182,7 @@ static ht_status run_node(ht_node_queue *queue, ht_node *node, bool keep)
     else if (node->released)
         status = HT_FAIL(grad->body->comm, HT_ERR_STATE,
                          "ht_backward: the graph of %s was released by an earlier backward pass "
-                         "(ht_backward_ext keeps it when asked)",
+                         "(ht_backward_ext can keep it)",
                          node->name);
     if (status == HT_SUCCESS) {
         if (node->input_count > HT_NODE_INLINE)
@@ -306,7 +306,7 @@ static ht_status backward(const char *what, ht_tensor *x, ht_tensor *grad, bool 
         return no_loss();
     if (!ht__needs_grad(x)) {
         HT_FAIL(x->body->comm, HT_ERR_STATE,
-                "%s: the loss depends on nothing that requires a gradient", what);
+                "%s: the loss does not depend on a tensor that requires a gradient", what);
         return no_loss();
     }
     ht__error_set_aside(&earlier);
@@ -327,14 +327,14 @@ ht_status ht_backward(ht_tensor *loss)
         return no_loss();
     if (ht_tensor_size(loss) != 1) {
         HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
-                "ht_backward: expected a loss of one element, got shape %s "
-                "(ht_backward_ext takes a seed gradient)",
+                "ht_backward: the loss has shape %s, expected one element (ht_backward_ext takes "
+                "a seed gradient)",
                 ht__shape_str(loss->body->ndim, loss->body->shape));
         return no_loss();
     }
     if (ht_dtype_is_complex(loss->body->dtype)) {
         HT_FAIL(loss->body->comm, HT_ERR_DTYPE,
-                "ht_backward: expected a real loss, got one of %s (ht_backward_ext takes a "
+                "ht_backward: the loss is %s, expected a real dtype (ht_backward_ext takes a "
                 "seed gradient)",
                 ht_dtype_name(loss->body->dtype));
         return no_loss();

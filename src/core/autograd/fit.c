@@ -15,7 +15,8 @@ ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand)
     if (grad == NULL)
         return NULL;
     if (!ht__body_same_shape(grad->body, operand)) {
-        HT_FAIL(operand->comm, HT_ERR_SHAPE, "ht_backward: gradient is %s, its tensor %s",
+        HT_FAIL(operand->comm, HT_ERR_SHAPE,
+                "ht_backward: gradient is %s, expected the shape of its tensor, %s",
                 ht__shape_str(grad->body->ndim, grad->body->shape),
                 ht__shape_str(operand->ndim, operand->shape));
         return NULL;
@@ -49,7 +50,7 @@ ht_tensor *ht__grad_fit_given(const char *name, ht_tensor *given, const ht_body 
     if (numbers && ht__body_same_shape(body, like) && ht__comm_compatible(body->comm, like->comm) &&
         body->storage->device == like->storage->device)
         return ht__grad_fit(given, like);
-    HT_FAIL(like->comm, HT_ERR_SHAPE, "ht_backward: %s is %s, expected one for %s", name,
+    HT_FAIL(like->comm, HT_ERR_SHAPE, "ht_backward: %s is %s, expected one that fits %s", name,
             ht__body_str(body), ht__body_str(like));
     return NULL;
 }

@@ -74,8 +74,8 @@ static void run_ready_hooks(ht_grad_meta *leaf)
 static ht_status refuse_gradient(const ht_body *grad, const ht_body *leaf)
 {
     return HT_FAIL(leaf->comm, HT_ERR_STATE,
-                   "ht_backward: a gradient is %s, its tensor %s: it was given another body since "
-                   "the graph was recorded",
+                   "ht_backward: a gradient is %s, its tensor is %s: the tensor got another body "
+                   "after the graph was recorded",
                    ht__body_str(grad), ht__body_str(leaf));
 }
 

@@ -15,27 +15,27 @@
  * NUMBER  a number from 0, in C's notation whatever the locale
  * PAIR    two whole numbers with a colon in between, and maybe :tensors
  * TEXT    anything */
-#define HT_ENV_LIST(X)                                     \
-    X(HT_BACKEND_PATH, TEXT, "folders")                    \
-    X(HT_BUCKET_CAP_MB, NUMBER, "a number of MiB from 0")  \
-    X(HT_DEBUG_COLLECTIVE, FLAG, "0|1")                    \
-    X(HT_DEBUG_FAIL_ALLOC, PAIR, "rank:n[:tensors]")       \
-    X(HT_DEBUG_ONE_AS_MANY, FLAG, "0|1")                   \
-    X(HT_EXCHANGE, CHOICE, "shared|messages")              \
-    X(HT_FALLBACK, CHOICE, "error|count")                  \
-    X(HT_IO_THREADS, FLAG, "0|1")                          \
-    X(HT_JOB, TEXT, "what ht-run writes")                  \
-    X(HT_LEAK_CHECK, FLAG, "0|1")                          \
-    X(HT_LOG, CHOICE, "error|warn|info|debug")             \
-    X(HT_PROGRESS_THREAD, FLAG, "0|1")                     \
-    X(HT_RANKS_PER_NODE, COUNT, "an integer from 1")       \
-    X(HT_RESUME_JOB, TEXT, "what ht-run writes")           \
-    X(HT_SIMD, CHOICE, "baseline|avx2|avx512")             \
-    X(HT_TIMELINE, TEXT, "a file")                         \
-    X(HT_TIMEOUT, NUMBER, "a number of seconds from 0")    \
-    X(OMPI_COMM_WORLD_RANK, TEXT, "what mpirun writes")    \
-    X(OMPI_MCA_osc_sm_backing_directory, TEXT, "a folder") \
-    X(OMP_NUM_THREADS, TEXT, "an integer from 1")
+#define HT_ENV_LIST(X)                                           \
+    X(HT_BACKEND_PATH, TEXT, "folders")                          \
+    X(HT_BUCKET_CAP_MB, NUMBER, "a number of MiB of at least 0") \
+    X(HT_DEBUG_COLLECTIVE, FLAG, "0|1")                          \
+    X(HT_DEBUG_FAIL_ALLOC, PAIR, "rank:n[:tensors]")             \
+    X(HT_DEBUG_ONE_AS_MANY, FLAG, "0|1")                         \
+    X(HT_EXCHANGE, CHOICE, "shared|messages")                    \
+    X(HT_FALLBACK, CHOICE, "error|count")                        \
+    X(HT_IO_THREADS, FLAG, "0|1")                                \
+    X(HT_JOB, TEXT, "the value that ht-run sets")                \
+    X(HT_LEAK_CHECK, FLAG, "0|1")                                \
+    X(HT_LOG, CHOICE, "error|warn|info|debug")                   \
+    X(HT_PROGRESS_THREAD, FLAG, "0|1")                           \
+    X(HT_RANKS_PER_NODE, COUNT, "an integer of at least 1")      \
+    X(HT_RESUME_JOB, TEXT, "the value that ht-run sets")         \
+    X(HT_SIMD, CHOICE, "baseline|avx2|avx512")                   \
+    X(HT_TIMELINE, TEXT, "a file")                               \
+    X(HT_TIMEOUT, NUMBER, "a number of seconds of at least 0")   \
+    X(OMPI_COMM_WORLD_RANK, TEXT, "the value that mpirun sets")  \
+    X(OMPI_MCA_osc_sm_backing_directory, TEXT, "a folder")       \
+    X(OMP_NUM_THREADS, TEXT, "an integer of at least 1")
 
 typedef enum ht_env {
 #define HT_ENV_ROW(name, kind, allowed) HT_ENV_##name,

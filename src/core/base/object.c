@@ -57,8 +57,8 @@ static void say_too_late(void)
 
     if (!atomic_exchange(&said, true))
         ht_log_write(HT_LOG_WARN,
-                     "ht_release: called after %s, when there is nothing left "
-                     "to release: release what you hold before it",
+                     "ht_release: called after %s, when no object is left; release objects "
+                     "before it",
                      ht__process.ended_by);
 }
 

@@ -98,12 +98,12 @@ bool ht__quarantine(void *memory)
 
 static _Noreturn void report(const struct gone *gone, const char *what, const char *name)
 {
-    char site[600] = "a place that is not known", text[1024];
+    char site[600] = "an unknown place", text[1024];
 
     if (gone->how != NULL)
         ht__site_line(gone->where, site, sizeof site);
-    snprintf(text, sizeof text, "%s: %s is a %s that is gone: %s at %s", what, name, gone->kind,
-             gone->how != NULL ? gone->how : "it was released", site);
+    snprintf(text, sizeof text, "%s: %s is a %s that no longer exists: %s at %s", what, name,
+             gone->kind, gone->how != NULL ? gone->how : "it was released", site);
     ht__abort(HT_ERR_STATE, text);
 }
 

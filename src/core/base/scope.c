@@ -128,13 +128,14 @@ static void log_left_open(const ht_scope *scope)
         return;
     ht__site_line(scope->opened, opened, sizeof opened);
     ht_log_write(HT_LOG_DEBUG,
-                 "ht_scope_close: a scope inside was left open, opened at %s; closing it", opened);
+                 "ht_scope_close: an inner scope, opened at %s, was left open and is closed now",
+                 opened);
 }
 #else
 static void log_left_open(const ht_scope *scope)
 {
     (void)scope;
-    ht_log_write(HT_LOG_DEBUG, "ht_scope_close: a scope inside was left open; closing it");
+    ht_log_write(HT_LOG_DEBUG, "ht_scope_close: an inner scope was left open and is closed now");
 }
 #endif
 

@@ -134,7 +134,7 @@ static void memory_that_is_used_up_is_told(void **state)
     assert_string_equal(line, ""); /* libht frees what it keeps, and asks again */
     assert_null(backend->memory_alloc(stream, bytes));
     ht_log_set_sink(NULL, NULL);
-    assert_non_null(strstr(line, "cuda:0: out of memory: 1048576 MiB asked for, "));
+    assert_non_null(strstr(line, "cuda:0: out of memory: 1048576 MiB requested, "));
     assert_non_null(strstr(line, " MiB in use by this process"));
 }
 

@@ -394,7 +394,7 @@ static void misuse_is_reported(void **state)
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = leaf(1, row, HT_NONE, 10), *y = ht_exp(x), *loss = ht_sum(y, HT_NONE);
 
-    HT_TEST_EXPECT_ERROR(ht_backward(y), HT_ERR_SHAPE, "expected a loss of one element");
+    HT_TEST_EXPECT_ERROR(ht_backward(y), HT_ERR_SHAPE, "expected one element");
     HT_TEST_EXPECT_ERROR(ht_fill_(x, 0), HT_ERR_STATE, "leaf that requires gradients");
     assert_int_equal(ht_mul_scalar_(ht_detach(y), 2), HT_SUCCESS);
     HT_TEST_EXPECT_ERROR(ht_backward(loss), HT_ERR_STATE, "that ht_exp saved has been changed");
@@ -403,7 +403,7 @@ static void misuse_is_reported(void **state)
     HT_TEST_EXPECT_ERROR(ht_backward(loss), HT_ERR_STATE,
                          "was released by an earlier backward pass");
     HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(ht_detach(x), HT_NONE)), HT_ERR_STATE,
-                         "depends on nothing that requires a gradient");
+                         "does not depend on a tensor that requires a gradient");
     ht_scope_close(scope);
 }
 

@@ -163,7 +163,7 @@ static void a_loss_is_real(void **state)
 
     (void)state;
     ht_tensor_set_requires_grad(z, true);
-    HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(z, HT_NONE)), HT_ERR_DTYPE, "a real loss");
+    HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(z, HT_NONE)), HT_ERR_DTYPE, "expected a real dtype");
 }
 
 HT_TEST_SUITE(test_autograd_complex, cmocka_unit_test(gradients_are_those_of_both_parts),

@@ -136,14 +136,15 @@ int ht__cpu_gemm(const ht_gemm_call *g)
 {
     if (!fits_int(g)) {
         ht__error_set(HT_ERR_UNSUPPORTED,
-                      "matrix product of %lld x %lld x %lld exceeds what BLAS counts",
+                      "a matrix product of %lld x %lld x %lld is too large for BLAS",
                       (long long)g->m, (long long)g->k, (long long)g->n);
         return 1;
     }
     if (g->call.dtype == HT_FLOAT16 || g->call.dtype == HT_BFLOAT16)
         return gemm_half(g);
     if (g->call.dtype < HT_FLOAT32) {
-        ht__error_set(HT_ERR_DTYPE, "no matrix product for %s", ht_dtype_name(g->call.dtype));
+        ht__error_set(HT_ERR_DTYPE, "matrix products are not defined for %s",
+                      ht_dtype_name(g->call.dtype));
         return 1;
     }
     if (g->bias.data != NULL && g->beta == 0)

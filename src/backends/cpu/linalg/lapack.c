@@ -56,7 +56,7 @@ static int too_large(const ht_kernel_call *call, int64_t n)
     if (n <= INT32_MAX / BLOCK)
         return 0;
     return (int)ht__error_set(HT_ERR_UNSUPPORTED,
-                              "%s: %lld rows or columns are more than LAPACK counts", call->what,
+                              "%s: a matrix of order %lld is too large for LAPACK", call->what,
                               (long long)n);
 }
 

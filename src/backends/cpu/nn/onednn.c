@@ -145,7 +145,7 @@ static ht__onednn_answer run(conv_kind kind, const ht_conv_call *v,
         if (p->operands[i].arg != 0)
             dnnl_memory_set_data_handle(p->operands[i].memory, (void *)data[i]);
     if (!execute(p, scratch)) {
-        ht__error_set(HT_ERR_DEVICE, "oneDNN gave up on a convolution");
+        ht__error_set(HT_ERR_DEVICE, "oneDNN failed to compute a convolution");
         return HT_ONEDNN_FAILED;
     }
     calls++;
