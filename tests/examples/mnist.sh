@@ -158,7 +158,7 @@ trains 'a perceptron' 2 --net mlp --batch-size 16 --epochs 1 --save "$work/mlp.h
 refuses 'a checkpoint of another model' 1 'unexpected 1.weight.*missing conv1.weight' \
     --data "$work/good" --batch-size 16 --resume "$work/mlp.h5"
 head -c 100000 "$work/run.h5" >"$work/cut.h5"
-refuses 'a damaged checkpoint' 1 'is damaged: it has [0-9]* bytes, and had [0-9]* when it was written' --data "$work/good" --batch-size 16 --resume "$work/cut.h5"
+refuses 'a damaged checkpoint' 1 'is damaged: it has [0-9]* bytes, but had [0-9]* when it was written' --data "$work/good" --batch-size 16 --resume "$work/cut.h5"
 cp "$work/middle.h5" "$work/cut.h5.1"
 trains 'the one before a damaged checkpoint' 3 $once --resume "$work/cut.h5" --or-earlier
 same 'and ends as it should' "$whole" "$digest"

@@ -64,8 +64,9 @@ static ht_status check_set(const char *what, const format *found, const char *pa
                              path);
     if (!found->has_sets && dataset != NULL)
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: %s has one tensor, and a data set \"%s\" is asked for", what,
-                             path, dataset);
+                             "%s: %s holds one tensor without a name, but the data set is "
+                             "\"%s\", expected NULL",
+                             what, path, dataset);
     return HT_SUCCESS;
 }
 
@@ -86,7 +87,7 @@ static const format *format_of(const char *what, ht_comm *comm, const char *path
         status = ht__error_set_null(what, "the path");
     else if (found == NULL)
         status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: the name %s tells no format: it does not end in .h5, .hdf5, "
+                               "%s: the path is %s, expected a name that ends in .h5, .hdf5, "
                                ".npy or .csv",
                                what, path);
     else

@@ -49,11 +49,11 @@ static void what_tells_no_format(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_null(ht_load("x.txt", NULL, HT_FLOAT32, 0));
-    assert_error("ht_load: the name x.txt tells no format: it does not end in .h5, .hdf5, .npy or");
+    assert_error("ht_load: the path is x.txt, expected a name that ends in .h5, .hdf5, .npy or");
     assert_int_equal(ht_save(x, "folder.csv/x", NULL), HT_ERR_ARGUMENT);
-    assert_error("ht_save: the name folder.csv/x tells no format");
+    assert_error("ht_save: the path is folder.csv/x, expected a name");
     assert_int_equal(ht_save(x, "x.npy", "x"), HT_ERR_ARGUMENT);
-    assert_error("x.npy has one tensor, and a data set \"x\" is asked for");
+    assert_error("x.npy holds one tensor without a name, but the data set is \"x\"");
     assert_int_equal(ht_save(x, "x.h5", NULL), HT_ERR_ARGUMENT);
     assert_error("the name of the data set in x.h5 is NULL");
     assert_null(ht_load(NULL, NULL, HT_FLOAT32, 0));

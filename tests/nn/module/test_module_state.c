@@ -156,7 +156,7 @@ static void test_damaged_first_bytes_are_refused(void **state)
         }
         ht_barrier(HT_COMM_WORLD);
         HT_TEST_EXPECT_ERROR(ht_module_load_state(net, path, HT_COMM_WORLD), HT_ERR_FORMAT,
-                             "it begins neither like a checkpoint nor like a file of HDF5");
+                             "it begins neither as a checkpoint nor as an HDF5 file");
     }
     ht_release(net);
 }

@@ -54,7 +54,7 @@ static void datasets_that_cannot_be(void **state)
         assert_int_equal(truncate(files_path("short.h5"), 1000), 0);
     ht_barrier(HT_COMM_WORLD);
     assert_null(ht_dataset_hdf5(files_path("short.h5"), 2, names, HT_COMM_WORLD));
-    assert_error_has(HT_ERR_FORMAT, "short.h5", "HDF5", "it has 1000 bytes, and had");
+    assert_error_has(HT_ERR_FORMAT, "short.h5", "HDF5", "it has 1000 bytes, but had");
     set_handler(HT_ERRORS_ABORT);
     files_remove();
 }

@@ -71,8 +71,8 @@ static ht_status check_key(const char *parent, const char *key, const ht__target
     if (key[0] != '\0' && key[0] != '@' && strcmp(key, ".") != 0 && strchr(key, '/') == NULL)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_ARGUMENT,
-                         "%s: the key \"%s\" in \"%s\" is empty, \".\", begins with '@' "
-                         "or has a '/' in it",
+                         "%s: the key \"%s\" in \"%s\" is empty, is \".\", begins with '@' or "
+                         "contains '/'",
                          target->what, key, parent);
 }
 
@@ -95,9 +95,8 @@ static ht_status collect_items(ht__entries *entries, int place, const ht_value *
     ht_status status = HT_SUCCESS;
 
     if (depth_of(entries->items[place].path) >= HT_CHECKPOINT_DEPTH)
-        return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: the state has more than %d maps inside one another", target->what,
-                             HT_CHECKPOINT_DEPTH);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the state has maps nested more than %d deep",
+                             target->what, HT_CHECKPOINT_DEPTH);
     for (int i = 0; i < ht_value_count(value) && status == HT_SUCCESS; i++) {
         const char *parent = entries->items[place].path, *key = ht_value_key(value, i);
         char index[16];
@@ -288,6 +287,5 @@ ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target
     if (status != HT_SUCCESS)
         return status;
     return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                   "%s: the state is not the same on all ranks from \"%s\" of rank 0 on", what,
-                   name);
+                   "%s: the state differs between ranks, from \"%s\" of rank 0 on", what, name);
 }

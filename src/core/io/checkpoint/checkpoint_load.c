@@ -19,7 +19,7 @@ static ht_status compare_checksums(const ht__entries *entries, const ht__target 
 
         if (entry->x != NULL && entry->stored >= 0 && entry->crc != entry->stored)
             return ht__error_set(HT_ERR_FORMAT,
-                                 "%s: %s is damaged: %s: its checksum is %08x, the file says %08x",
+                                 "%s: %s is damaged: %s: its checksum is %08x, expected %08x",
                                  target->what, target->path, entry->path, (unsigned)entry->crc,
                                  (unsigned)entry->stored);
     }
@@ -119,7 +119,7 @@ static ht_value *load_earlier(const ht__target *target)
             if (comm->rank == 0)
                 ht_log_write(HT_LOG_WARN, "%s", why);
         } else if (i > 0 && comm->rank == 0) {
-            ht_log_write(HT_LOG_WARN, "%s: going on from %s", target->what, name);
+            ht_log_write(HT_LOG_WARN, "%s: resumes from %s", target->what, name);
         }
     }
     ht_error_clear();

@@ -85,7 +85,7 @@ static ht_status remove_left(const ht__target *target, const char *part)
             target->what, target->path, (long long)writer, part);
     if (unlink(part) == 0 || errno == ENOENT)
         return HT_SUCCESS;
-    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s is in the way: %s", target->what,
+    return ht__error_set(HT_ERR_IO, "%s: cannot write %s: cannot remove %s: %s", target->what,
                          target->path, part, strerror(errno));
 }
 
@@ -221,7 +221,7 @@ static void keep_as_first(const ht__target *target, const char *first)
 {
     unlink(first);
     if (link(target->path, first) != 0 && rename(target->path, first) != 0)
-        ht_log_write(HT_LOG_WARN, "%s: cannot keep what was %s before as %s: %s", target->what,
+        ht_log_write(HT_LOG_WARN, "%s: cannot keep the previous %s as %s: %s", target->what,
                      target->path, first, strerror(errno));
 }
 
@@ -239,8 +239,7 @@ static void notice_other(const ht__target *target, bool saved)
         noticed = true; /* once is enough */
         ht_log_write(
             HT_LOG_WARN,
-            "%s: %s is not the file that this job has saved last: does another job save to "
-            "it?",
+            "%s: %s is not the file that this job saved last; does another job save to it?",
             target->what, target->path);
     }
     if (saved && is_there) {
@@ -273,7 +272,7 @@ ht_status ht__place_commit(const ht__target *target, const char *part, int keep)
     ht__free(to);
     if (error == ENOENT)
         return ht__error_set(HT_ERR_IO,
-                             "%s: cannot put in place %s: %s is gone: two jobs save to one file",
+                             "%s: cannot finish %s: %s was removed: two jobs save to one file",
                              target->what, path, part);
-    return error == 0 ? HT_SUCCESS : fail(target, "put in place", error);
+    return error == 0 ? HT_SUCCESS : fail(target, "finish", error);
 }

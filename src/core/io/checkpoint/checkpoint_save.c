@@ -361,7 +361,7 @@ static ht_status check_arguments(const ht__target *target, const ht_value *state
                                  const ht_checkpoint_options *options)
 {
     if (target->path == NULL || target->path[0] == '\0')
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the path is missing", target->what);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: the path is NULL or empty", target->what);
     if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (state == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)

@@ -137,7 +137,7 @@ static ht_status crc_of_all(const ht__target *target, int file, int64_t length, 
 
     ht_comm_chunk(comm, length - HT_SEAL_BYTES, comm->rank, &start, &mine[1]);
     if (!crc_of(file, HT_SEAL_BYTES + start, mine[1], &part))
-        status = damaged(target, "a part of it cannot be read");
+        status = damaged(target, "it cannot be read completely");
     mine[0] = part;
     status = ht__agree(target->what, comm, status);
     if (status == HT_SUCCESS)
@@ -160,8 +160,8 @@ static ht_status write_seal(const ht__target *target, int file, const ht__seal *
     if (pread(file, &there, sizeof there, 0) != sizeof there ||
         memcmp(&there, begun, sizeof there) != 0)
         return ht__error_set(HT_ERR_IO,
-                             "%s: cannot write %s: another job has written to its .part meanwhile: "
-                             "two jobs save to one file",
+                             "%s: cannot write %s: another job has written to its .part: two "
+                             "jobs save to one file",
                              target->what, target->path);
     seal.length = sum->length;
     seal.crc = sum->crc;
@@ -190,8 +190,7 @@ ht_status ht__seal_measure(const ht__target *target, const char *part, ht__seal_
     if (status == HT_SUCCESS)
         status = ht__comm_allreduce_i64(comm, lengths, 2, HT_OP_MAX, target->what);
     if (status == HT_SUCCESS && (lengths[0] != -lengths[1] || lengths[0] < HT_SEAL_BYTES))
-        status = damaged(target, "ranks see files of different lengths as the one they have "
-                                 "written");
+        status = damaged(target, "the written file has different lengths on different ranks");
     sum->length = lengths[0];
     if (status == HT_SUCCESS)
         status = crc_of_all(target, file, sum->length, &sum->crc);
@@ -227,9 +226,9 @@ static ht_status check_seal(const ht__target *target, const ht__seal *seal, int6
     char why[128];
 
     if (seal->own != own_crc(seal))
-        return damaged(target, "its first 512 bytes do not fit their checksum");
+        return damaged(target, "its first 512 bytes do not match their checksum");
     if (seal->order != HT_SEAL_ORDER)
-        return damaged(target, "it is of a machine with another order of bytes");
+        return damaged(target, "it was written on a machine with another byte order");
     if (seal->format > HT_CHECKPOINT_FORMAT)
         return ht__error_set(HT_ERR_FORMAT,
                              "%s: %s has format %u, written by a newer libht; this one reads "
@@ -237,8 +236,8 @@ static ht_status check_seal(const ht__target *target, const ht__seal *seal, int6
                              target->what, target->path, (unsigned)seal->format,
                              HT_CHECKPOINT_FORMAT);
     if (seal->length == 0)
-        return damaged(target, "it was not written to its end");
-    snprintf(why, sizeof why, "it has %lld bytes, and had %lld when it was written",
+        return damaged(target, "it was not written completely");
+    snprintf(why, sizeof why, "it has %lld bytes, but had %lld when it was written",
              (long long)length, (long long)seal->length);
     return length == seal->length ? HT_SUCCESS : damaged(target, why);
 }
@@ -262,8 +261,8 @@ static ht_status look(const ht__target *target, int file, ht__seal *seal, int64_
     if (begins_as_hdf5((const unsigned char *)seal))
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_FORMAT,
-                         "%s: %s is damaged, or no checkpoint: it begins neither like a checkpoint "
-                         "nor like a file of HDF5",
+                         "%s: %s is damaged or not a checkpoint: it begins neither as a "
+                         "checkpoint nor as an HDF5 file",
                          target->what, target->path);
 }
 
@@ -291,7 +290,7 @@ ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
     *sealed = length > 0;
     if (status == HT_SUCCESS && *sealed) {
         status = crc_of_all(target, file, length, &crc);
-        snprintf(why, sizeof why, "the checksum of its contents is %08x, its first bytes say %08x",
+        snprintf(why, sizeof why, "the checksum of its contents is %08x, expected %08x",
                  (unsigned)crc, (unsigned)seal->crc);
         if (status == HT_SUCCESS)
             status = ht__agree(target->what, comm,

@@ -154,7 +154,8 @@ static ht_status read_dataset(struct walk *walk, hid_t group, int place)
     }
     entry->kind = HT_VALUE_TENSOR;
     if (info.elsewhere) {
-        status = refused(walk, entry->path, "has its elements in other files, which are not read");
+        status = refused(walk, entry->path,
+                         "has its elements in other files, which libht does not read");
     } else if (walk->plain && H5Aexists(set, HT_CHECKPOINT_CRC) <= 0) {
         entry->dtype = info.dtype;
         entry->split = HT_NONE;
@@ -162,7 +163,7 @@ static ht_status read_dataset(struct walk *walk, hid_t group, int place)
         entry->stored = -1;
         status = read_part(walk, set, &info, entry);
     } else if (!read_description(set, &info, entry))
-        status = damaged(walk, entry->path, "the description of the data set does not fit it");
+        status = damaged(walk, entry->path, "the description of the data set does not match it");
     else if (!fits_into_file(walk, &info))
         status = damaged(walk, entry->path, "the data set is larger than the file");
     else
@@ -193,7 +194,7 @@ static herr_t take_number(hid_t group, const char *name, const H5A_info_t *info,
         return 0;
     if (!get_attribute(group, name, H5T_FLOAT, H5T_INTEGER, H5T_NATIVE_DOUBLE, &number)) {
         if (!walk->plain)
-            walk->status = damaged(walk, name, "the attribute is not one number");
+            walk->status = damaged(walk, name, "the attribute is not a single number");
         return walk->status != HT_SUCCESS;
     }
     place = add(walk, name);
@@ -269,7 +270,7 @@ static herr_t take_link(hid_t group, const char *name, const H5L_info_t *info, v
 
     if (info->type != H5L_TYPE_HARD) {
         walk->status = refused(walk, walk->entries->items[place].path,
-                               "is a link to another place, which is not followed");
+                               "is a link to another place, which libht does not follow");
         return 1;
     }
     object = H5Oopen(group, name, H5P_DEFAULT);
@@ -290,9 +291,9 @@ static ht_status walk_group(struct walk *walk, hid_t group, int place)
     if (H5Oget_info(group, &info) < 0)
         return damaged(walk, path, ht__hdf5_error());
     if (!is_new(walk, info.addr))
-        return refused(walk, path, "is a group that has another name too: it may contain itself");
+        return refused(walk, path, "is a group with a second name, so it may contain itself");
     if (++walk->depth > HT_CHECKPOINT_DEPTH)
-        return refused(walk, path, "lies deeper than " HT_CHECKPOINT_DEPTH_TEXT " groups");
+        return refused(walk, path, "is nested deeper than " HT_CHECKPOINT_DEPTH_TEXT " groups");
     get_integer(group, HT_CHECKPOINT_LIST, &is_list);
     walk->entries->items[place].kind = is_list != 0 ? HT_VALUE_LIST : HT_VALUE_MAP;
     walk->parent = place;

@@ -57,7 +57,7 @@ static field take_quoted(const ht__csv_job *job, const char *text, const char *e
     while (close < end && (*close != '"' || (close + 1 < end && close[1] == '"')))
         close += *close == '"' ? 2 : 1;
     if (close >= end)
-        return (field){.text = text, .end = end, .why = "a quoted field that does not end"};
+        return (field){.text = text, .end = end, .why = "a quoted field that is not closed"};
     found.end = close++;
     while (close < end && is_blank(job, *close))
         close++;

@@ -17,7 +17,7 @@
 static ht_status io_error(const ht__csv_job *job, int error)
 {
     return ht__error_set(HT_ERR_IO, "%s: cannot read %s: %s", job->what, job->path,
-                         error < 0 ? "it has become shorter" : strerror(error));
+                         error < 0 ? "it was shortened during the read" : strerror(error));
 }
 
 /* Rank 0's work: behind a mark of UTF-8, and the lines of the header. */

@@ -90,11 +90,12 @@ static ht_status check_arguments(ht__csv_job *job)
     if (!ht__csv_separates(job->separator))
         return ht__csv_bad_separator(job->what, job->separator);
     if (job->header_lines < 0)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: there are %d header lines, not 0 or more",
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: header_lines is %d, expected at least 0",
                              job->what, job->header_lines);
     if (job->place.split != HT_NONE && (job->place.split < -2 || job->place.split > 1))
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: split is %s, and the table has 2 axes",
-                             job->what, ht__int_str(job->place.split));
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: split is %s, expected an axis of a table, which has 2", job->what,
+                             ht__int_str(job->place.split));
     return HT_SUCCESS;
 }
 

@@ -143,13 +143,13 @@ static ht_status check_arguments(const ht_tensor *x, const csv_form *form)
     if (HT_IS_NULL(form->path, what, "the path"))
         return ht_error_get(NULL);
     if (body->ndim < 1 || body->ndim > 2)
-        return ht__error_set(HT_ERR_SHAPE, "%s: x is %s: a table has one axis or two", what,
+        return ht__error_set(HT_ERR_SHAPE, "%s: x is %s, expected one axis or two", what,
                              ht__shape_str(body->ndim, body->shape));
     if (ht_dtype_is_complex(body->dtype))
-        return ht__error_set(HT_ERR_DTYPE, "%s: x is %s, which a CSV file has no numbers for", what,
-                             ht_dtype_name(body->dtype));
+        return ht__error_set(HT_ERR_DTYPE, "%s: x is %s, expected a real dtype for a CSV file",
+                             what, ht_dtype_name(body->dtype));
     if (form->decimals > 60)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: there are to be %d decimals, more than 60", what,
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: decimals is %d, expected at most 60", what,
                              form->decimals);
     if (!ht__csv_separates(form->separator))
         return ht__csv_bad_separator(what, form->separator);

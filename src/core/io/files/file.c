@@ -127,7 +127,7 @@ ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, c
     file->path = path;
     snprintf(file->part, sizeof file->part, "%s%s", file->real, suffix);
     if (unlink(file->part) != 0 && errno != ENOENT && errno != ENOTDIR)
-        return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s is in the way: %s", what, path,
+        return ht__error_set(HT_ERR_IO, "%s: cannot write %s: cannot remove %s: %s", what, path,
                              file->part, strerror(errno));
     made = ht__file_create(file->part, file->real);
     if (made < 0)

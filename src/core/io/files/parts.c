@@ -81,7 +81,7 @@ static ht_status fit(ht__parts *job, int count, const ht__part parts[], int64_t 
         shape[axis] = parts[i].shape[axis];
         if (!ht__same_shape(ndim, shape, parts[i].ndim, parts[i].shape))
             return HT_FAIL(comm, HT_ERR_SHAPE,
-                           "%s: %s is %s and %s is %s: they differ along another axis than %d",
+                           "%s: %s is %s and %s is %s, which may differ along axis %d only",
                            job->what, parts[0].path, ht__shape_str(ndim, parts[0].shape),
                            parts[i].path, ht__shape_str(parts[i].ndim, parts[i].shape), axis);
     }
@@ -251,7 +251,8 @@ static ht_status check_arguments(const ht__parts *job)
         (job->format->has_sets && HT_IS_NULL(job->dataset, job->what, "the name of the data set")))
         return ht_error_get(NULL);
     if ((unsigned)job->dtype > HT_DTYPE_OF_FILE)
-        return ht__error_set(HT_ERR_DTYPE, "%s: dtype is %d, expected one of the list", job->what,
+        return ht__error_set(HT_ERR_DTYPE,
+                             "%s: dtype is %d, expected an ht_dtype or HT_DTYPE_OF_FILE", job->what,
                              (int)job->dtype);
     if (split == HT_LOCAL)
         return ht__error_set(

@@ -167,7 +167,7 @@ static const char *take_shape(hid_t space, hid_t layout, ht__hdf5_info *info)
     return NULL;
 }
 
-static const char no_dtype[] = "has elements of a type no dtype can hold";
+static const char no_dtype[] = "has elements of a type that no dtype can hold";
 
 /* Whether elements in one piece fill the bytes that the file has for them; none where nothing was
  * written yet. A damaged shape asks for others. */
@@ -200,7 +200,7 @@ static ht_status describe(const char *what, hid_t set, const char *path, const c
     if (why == NULL && info->dtype == HT_DTYPE_COUNT)
         why = no_dtype;
     if (why == NULL && !fills_storage(set, type, layout, info))
-        why = "is damaged: its shape does not fit the bytes that it has in the file";
+        why = "is damaged: its shape does not match its number of bytes in the file";
     H5Pclose(layout);
     H5Tclose(type);
     H5Sclose(space);

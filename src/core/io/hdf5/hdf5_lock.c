@@ -94,7 +94,7 @@ static void say_truncated(char *text, size_t room)
 
     if (sscanf(text, "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu",
                &has, &base, &had) == 3)
-        snprintf(text, room, "it has %llu bytes, and had %llu when it was written", has,
+        snprintf(text, room, "it has %llu bytes, but had %llu when it was written", has,
                  base + had);
 }
 

@@ -135,7 +135,7 @@ static herr_t read_bytes(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t 
     }
     error = ht__read_at(of->file, memory, (int64_t)bytes, (int64_t)at);
     if (error != 0)
-        say(error < 0 ? "the file is damaged: it ends before what is to be read" : strerror(error));
+        say(error < 0 ? "the file is damaged: it ends before the bytes to read" : strerror(error));
     else if (type == H5FD_MEM_LHEAP && is_bad_heap(memory, bytes))
         say("the file is damaged: a local heap is longer than any file");
     else

@@ -209,8 +209,7 @@ static void take_back(const struct target *target)
         return;
     if (ftruncate(file, target->bytes) != 0 ||
         pwrite(file, target->head, (size_t)target->head_bytes, 0) != target->head_bytes)
-        ht_log_write(HT_LOG_WARN, "%s: cannot put %s back to what it was: %s", what, target->path,
-                     strerror(errno));
+        ht_log_write(HT_LOG_WARN, "%s: cannot restore %s: %s", what, target->path, strerror(errno));
     close(file);
 }
 
@@ -363,12 +362,13 @@ static ht_status check_arguments(const char *path, const char *name, const char 
             HT_ERR_ARGUMENT,
             "ht_save_hdf5: the name of the file or data set is NULL, empty or too long");
     if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))
-        return ht__error_set(HT_ERR_ARGUMENT, "ht_save_hdf5: mode is \"%s\", not \"w\" or \"a\"",
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "ht_save_hdf5: mode is \"%s\", expected \"w\" or \"a\"",
                              mode == NULL ? "NULL" : mode);
     if (!is_name(name))
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "ht_save_hdf5: name is \"%s\", expected parts that are not empty "
-                             "or \".\"",
+                             "ht_save_hdf5: name is \"%s\", expected parts other than \"\" and "
+                             "\".\"",
                              name);
     return HT_SUCCESS;
 }

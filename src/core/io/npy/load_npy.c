@@ -141,7 +141,7 @@ static ht_status read_slab(const char *what, const char *dataset, const ht__part
                              "%s: %s has numbers above 2^63 - 1, which int64 cannot hold", what,
                              part->path);
     return ht__error_set(HT_ERR_IO, "%s: cannot read %s: %s", what, part->path,
-                         error < 0 ? "it ends before its elements do" : strerror(error));
+                         error < 0 ? "it ends before its last element" : strerror(error));
 }
 
 static const ht__part_format npy_format = {{".npy", NULL, NULL}, "npy", false, describe, read_slab};

@@ -151,7 +151,7 @@ static ht_status take_shape(reader *r)
             return damaged(r, "its header has a shape that is not a tuple of lengths");
     }
     if (ndim == 1 && !comma) /* as in Python */
-        return damaged(r, "its header has a shape that is a number in parentheses");
+        return damaged(r, "its header has a shape that is a number in parentheses, not a tuple");
     if (!ht__shape_counts(ndim, part->shape))
         return damaged(r, "its header has a shape that is too large");
     part->ndim = ndim;
@@ -185,7 +185,7 @@ static ht_status take_dictionary(reader *r)
     }
     take(r, ""); /* blanks */
     if (r->at != r->end)
-        return damaged(r, "its header goes on behind the dictionary");
+        return damaged(r, "its header continues after the dictionary");
     if (!r->has_descr || !r->has_order || !r->has_shape)
         return damaged(r, "its header lacks one of descr, fortran_order and shape");
     return HT_SUCCESS;
@@ -204,7 +204,7 @@ static ht_status check_length(const reader *r, int file)
     bytes += part->note[HT_NPY_OFFSET];
     if (fstat(file, &info) == 0 && info.st_size >= bytes)
         return HT_SUCCESS;
-    snprintf(why, sizeof why, "it has %lld bytes, and an array of its shape %s needs %lld",
+    snprintf(why, sizeof why, "it has %lld bytes, but an array of its shape %s needs %lld",
              (long long)info.st_size, ht__shape_str(part->ndim, part->shape), (long long)bytes);
     return damaged(r, why);
 }

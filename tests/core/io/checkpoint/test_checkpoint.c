@@ -136,7 +136,7 @@ static void states_that_cannot_be_saved(void **state)
     ht_value_set(other, ht_test_rank == 1 ? "one" : "other", ht_value_number(1));
     if (ht_test_size > 1) {
         assert_int_equal(ht_checkpoint_save(other, path, HT_COMM_WORLD, NULL), HT_ERR_ARGUMENT);
-        assert_error(HT_ERR_ARGUMENT, "not the same on all ranks from \"other\" of rank 0 on");
+        assert_error(HT_ERR_ARGUMENT, "differs between ranks, from \"other\" of rank 0 on");
     }
     assert_int_equal(ht_checkpoint_save(other, "/nowhere/run.h5", HT_COMM_WORLD, NULL),
                      ht_test_size > 1 ? HT_ERR_ARGUMENT : HT_ERR_IO);
@@ -352,9 +352,9 @@ static void other_formats_are_refused(void **state)
     assert_true(number_in(path, false) == 1);
     seal_again(false);
     assert_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));
-    assert_error(HT_ERR_FORMAT, "it begins neither like a checkpoint nor like a file of HDF5");
+    assert_error(HT_ERR_FORMAT, "it begins neither as a checkpoint nor as an HDF5 file");
     assert_int_equal(ht_module_load_state(net, path, HT_COMM_WORLD), HT_ERR_FORMAT);
-    assert_error(HT_ERR_FORMAT, "it begins neither like a checkpoint nor like a file of HDF5");
+    assert_error(HT_ERR_FORMAT, "it begins neither as a checkpoint nor as an HDF5 file");
     on_rank_0(set_format, 0);
     seal_again(true);
     assert_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));

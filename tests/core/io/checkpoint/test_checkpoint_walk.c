@@ -147,8 +147,9 @@ static void links_are_not_followed(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         make(fills[i]);
-        assert_refused(HT_ERR_FORMAT, ": a is a link to another place, which is not followed");
-        assert_refused_as_state(": a is a link to another place, which is not followed");
+        assert_refused(HT_ERR_FORMAT,
+                       ": a is a link to another place, which libht does not follow");
+        assert_refused_as_state(": a is a link to another place, which libht does not follow");
     }
 }
 
@@ -167,8 +168,8 @@ static void other_files_are_not_read(void **state)
 {
     (void)state;
     make(elements_of_another_file);
-    assert_refused(HT_ERR_FORMAT, ": w has its elements in other files, which are not read");
-    assert_refused_as_state(": w has its elements in other files, which are not read");
+    assert_refused(HT_ERR_FORMAT, ": w has its elements in other files, which libht does not read");
+    assert_refused_as_state(": w has its elements in other files, which libht does not read");
 }
 
 /* Of two, the second one. */
@@ -230,8 +231,8 @@ static void a_group_is_entered_once(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         make(fills[i]);
-        assert_refused(HT_ERR_FORMAT, "is a group that has another name too");
-        assert_refused_as_state("is a group that has another name too");
+        assert_refused(HT_ERR_FORMAT, "is a group with a second name");
+        assert_refused_as_state("is a group with a second name");
     }
 }
 
@@ -264,11 +265,11 @@ static void depth_has_a_limit(void **state)
 {
     (void)state;
     make(deep_groups);
-    assert_refused(HT_ERR_FORMAT, "lies deeper than 128 groups");
+    assert_refused(HT_ERR_FORMAT, "is nested deeper than 128 groups");
     assert_int_equal(ht_checkpoint_save(nested(127), path, HT_COMM_WORLD, NULL), HT_SUCCESS);
     assert_non_null(ht_checkpoint_load(path, HT_COMM_WORLD, NULL));
     assert_int_equal(ht_checkpoint_save(nested(128), path, HT_COMM_WORLD, NULL), HT_ERR_ARGUMENT);
-    assert_error(HT_ERR_ARGUMENT, "more than 128 maps inside one another");
+    assert_error(HT_ERR_ARGUMENT, "maps nested more than 128 deep");
 }
 
 static void describe(hid_t set)
@@ -323,7 +324,7 @@ static void shapes_are_checked(void **state)
     make(null_space);
     assert_refused(HT_ERR_FORMAT, "x has no elements and no shape");
     make(no_checksum);
-    assert_refused(HT_ERR_FORMAT, "x: the description of the data set does not fit it");
+    assert_refused(HT_ERR_FORMAT, "x: the description of the data set does not match it");
 }
 
 static void text_attribute(hid_t file)
@@ -343,7 +344,7 @@ static void attributes_that_are_no_numbers(void **state)
 
     (void)state;
     make(text_attribute);
-    assert_refused(HT_ERR_FORMAT, "author: the attribute is not one number");
+    assert_refused(HT_ERR_FORMAT, "author: the attribute is not a single number");
     assert_int_equal(ht_module_load_state(net, path, HT_COMM_WORLD), HT_SUCCESS);
     assert_true(((const float *)ht_test_data(ht_module_find_parameter(net, "w")))[3] == 4);
     ht_release(net);

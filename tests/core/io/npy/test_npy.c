@@ -260,13 +260,13 @@ static void what_is_no_array(void **state)
         const char *text, *why;
     } cases[] = {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (7,), }",
-         "it has 91 bytes, and an array of its shape (7,) needs 95"},
+         "it has 91 bytes, but an array of its shape (7,) needs 95"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "Python's objects"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "several fields"},
         {"{'descr': '<u16', 'fortran_order': False, 'shape': (1,), }", "type '<u16'"},
         {"{'descr': '', 'fortran_order': False, 'shape': (1,), }", "type ''"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3), }", "a number in parentheses"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } {}", "goes on behind"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } {}", "continues after"},
         {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }", "type '<f16'"},
         {"{'descr': '<U3', 'fortran_order': False, 'shape': (1,), }", "type '<U3'"},
         {"{'descr': '<', 'fortran_order': False, 'shape': (1,), }", "type '<'"},
@@ -355,7 +355,7 @@ static void a_folder(void **state)
     }
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_error(ht_load_npy_from_path(folder, HT_INT32, 0), HT_ERR_SHAPE,
-                 "they differ along another axis than 0");
+                 "which may differ along axis 0 only");
     assert_error(ht_load_npy_from_path(folder, HT_INT32, 2), HT_ERR_ARGUMENT,
                  "axis is 2, expected one of");
     ht_barrier(HT_COMM_WORLD);
