@@ -39,10 +39,10 @@ expects 'training with events' "the host's bits" 2 "$job" train
 expects 'training on a backend that has none, nor poll nor memory of the host' "the host's bits" 2 env LAG_LESS=1 "$job" train
 expects 'kernels that a device has not run on the host, whatever others than rank 0 have set' 'on the host' 2 "$job" foreign
 says 'rank 0 has them refused, on all ranks' \
-    'ht: ranks 0-1: ht_exp: dummy:0 has no kernel EXP for float32 (HT_FALLBACK=error: it is not to run on the host)' \
+    'ht: ranks 0-1: ht_exp: dummy:0 has no kernel EXP for float32 (HT_FALLBACK=error forbids running it on the host)' \
     2 env HT_FALLBACK=error "$job" foreign
 succeeds 'a kernel that one device refuses runs on the host' 2 "$job" refused
 says 'or ends the job, as the others do not know' \
-    'ht: rank 1: ht_exp: kernel EXP of lag:0 refuses this float32 call (HT_FALLBACK=error: it is not to run on the host)' \
+    'ht: rank 1: ht_exp: kernel EXP of lag:0 refuses this float32 call (HT_FALLBACK=error forbids running it on the host)' \
     2 env HT_FALLBACK=error "$job" refused
 finish

@@ -24,9 +24,9 @@ says 'elements whose memory is away' \
     'ht: ranks 0-1: fc1.weight: its elements are wanted while its memory is away' 2 "$job" away
 says 'one rank has no number' 'ht: ht_job: all alike' 1 "$job" alike
 says 'a deadline names the operation and the absent' \
-    'ht: ranks 0, 2: ht_barrier: the other ranks did not come within 3 s (HT_TIMEOUT); not heard from: rank 1; rank 1 computes' \
+    'ht: ranks 0, 2: ht_barrier: the other ranks did not arrive within 3 s (HT_TIMEOUT); not heard from: rank 1; rank 1 computes' \
     3 env HT_TIMEOUT=3 "$job" absent
-came='the other ranks did not come within 3 s (HT_TIMEOUT)'
+came='the other ranks did not arrive within 3 s (HT_TIMEOUT)'
 says 'a stopped rank is named' \
     "ht: ranks 0, 2: ht_barrier: $came; not heard from: rank 1; rank 1 does not answer" \
     3 env HT_TIMEOUT=3 "$job" stopped
@@ -37,8 +37,8 @@ says 'a rank that leaves early is found in ht_finalize' \
     "ht: rank 1: ht_finalize: $came; rank 0 is in ht_barrier; rank 2 is in ht_barrier
 ht: ranks 0, 2: ht_barrier: $came; rank 1 is in ht_finalize" 3 env HT_TIMEOUT=3 "$job" early
 says 'what was sent and nobody receives' \
-    "ht: rank 0: ht_finalize: $came; rank 1 is in ht_finalize, for what ht_bsend has sent
-ht: rank 1: ht_finalize, for what ht_bsend has sent: $came; rank 0 is in ht_finalize" \
+    "ht: rank 0: ht_finalize: $came; rank 1 is in ht_finalize, for messages of ht_bsend
+ht: rank 1: ht_finalize, for messages of ht_bsend: $came; rank 0 is in ht_finalize" \
     2 env HT_TIMEOUT=3 "$job" unread
 says 'ranks in different collectives say both' \
     "ht: rank 1: ht_job: $came; rank 0 is in ht_barrier; rank 2 is in ht_barrier
@@ -52,7 +52,7 @@ says 'a rank that never calls ht_init is named' \
 # Nor is there an MPI; only the launcher has told the ranks which they are. The first to speak ends the job.
 launch 3 env HT_TIMEOUT=3 "$job" unborn
 if [ $status -eq 1 ] && [ $timed_out = no ] &&
-    grep -q "^ht: rank [02]: MPI_Init_thread, in ht_init: the other ranks did not come within 15 s (HT_TIMEOUT)\$" "$job_err"; then
+    grep -q "^ht: rank [02]: MPI_Init_thread, in ht_init: the other ranks did not arrive within 15 s (HT_TIMEOUT)\$" "$job_err"; then
     result ok 'a rank that is stopped before MPI has started'
 else
     result 'not ok' "a rank that is stopped before MPI has started: status $status"
@@ -60,7 +60,7 @@ else
 fi
 # Which need longer than the others to start, on few cores.
 says 'one of 16 is named' \
-    "ht: ranks 0, 2-15: ht_barrier: the other ranks did not come within 10 s (HT_TIMEOUT); not heard from: rank 1; rank 1 does not answer" \
+    "ht: ranks 0, 2-15: ht_barrier: the other ranks did not arrive within 10 s (HT_TIMEOUT); not heard from: rank 1; rank 1 does not answer" \
     16 env HT_TIMEOUT=10 "$job" stopped
 
 # A job that is suspended for longer than its deadline, while rank 0 waits for rank 1, goes on.
@@ -84,14 +84,14 @@ fi
 # Long before the deadline, one rank says who is waited for; the job goes on. A second rank that said
 # so too would do it at about the same time.
 background 3 env HT_TIMEOUT=60 HT_LOG=warn "$job" slow
-within_limit printed 1 'waits for other ranks' "$job_err"
+within_limit printed 1 'has waited for other ranks' "$job_err"
 sleep 2
 kill -TERM "$(cat "$job_out")"
 wait $!
 status=$?
-said=$(grep -c 'waits for other ranks' "$job_err")
+said=$(grep -c 'has waited for other ranks' "$job_err")
 if [ $status -eq 0 ] && [ "$said" -eq 1 ] &&
-    grep -q '^ht\[0\] warn: ht_barrier: waits for other ranks since 10 s; the job ends after 60; rank 1 computes, last in ht_job, after [0-9]* operations of [0-9]*$' "$job_err"; then
+    grep -q '^ht\[0\] warn: ht_barrier: has waited for other ranks for 10 s; the job ends after 60 s; rank 1 computes, last in ht_job, after [0-9]* operations of [0-9]*$' "$job_err"; then
     result ok 'a long wait is noticed once'
 else
     result 'not ok' "a long wait is noticed once: status $status"

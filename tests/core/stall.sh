@@ -31,7 +31,7 @@ stalls() {
     for moment in $(moments "$1" "$total"); do
         launch 3 env HT_TIMEOUT=2 "$program" "$moment" "$1" "$2"
         if [ $status -eq 1 ] && [ $timed_out = no ] &&
-            grep -q '^ht: rank.*: the other ranks did not come within 2 s (HT_TIMEOUT).*rank 1 does not answer' "$job_err"; then
+            grep -q '^ht: rank.*: the other ranks did not arrive within 2 s (HT_TIMEOUT).*rank 1 does not answer' "$job_err"; then
             result ok "$1: a rank that stops at $moment of $total"
         else
             result 'not ok' "$1: a rank that stops at $moment of $total: status $status"

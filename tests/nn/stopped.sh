@@ -6,7 +6,7 @@ set -u
 # shellcheck source=tests/core/launch.sh
 . "${srcdir:-.}/tests/core/launch.sh"
 program=tests/nn/stopped
-came='the other ranks did not come within 3 s (HT_TIMEOUT)'
+came='the other ranks did not arrive within 3 s (HT_TIMEOUT)'
 gradients="summing the weights of the ranks' batches (different numbers of batches need a join)"
 
 says 'a rank that stops in step 20' \
@@ -79,7 +79,7 @@ rm -f $cut
 if [ $status -eq 77 ]; then
     result ok "a link that is cut # SKIP $(sed -n 's/^launch: //p' "$job_err" | head -n 1)"
 elif [ $left -eq 0 ] &&
-    grep -q "^ht: ranks 0-1: .*: the other ranks did not come within 5 s (HT_TIMEOUT); not heard from: rank 2-3; rank 2 does not answer; rank 3 does not answer" "$job_err"; then
+    grep -q "^ht: ranks 0-1: .*: the other ranks did not arrive within 5 s (HT_TIMEOUT); not heard from: rank 2-3; rank 2 does not answer; rank 3 does not answer" "$job_err"; then
     result ok 'a link that is cut'
 else
     result 'not ok' "a link that is cut: status $status, ranks that are left: $left"

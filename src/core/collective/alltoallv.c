@@ -35,8 +35,7 @@ static bool counts_right(const ht_check *check, const char *name, const int64_t 
     }
     for (int r = 0; r < check->comm->size; r++) {
         if (counts[r] < 0) {
-            refuse(check, "%s[%d] is %" PRId64 ", expected no negative number of rows", name, r,
-                   counts[r]);
+            refuse(check, "%s[%d] is %" PRId64 ", expected at least 0 rows", name, r, counts[r]);
             return false;
         }
     }
@@ -53,7 +52,7 @@ static bool has_rows(const ht_check *check, const char *name, const ht_tensor *x
     if (x->body->ndim > 0 && x->body->lshape[0] == rows)
         return true;
     ht__check_failed(check, HT_ERR_SHAPE,
-                     "the local part of %s is %s, its counts are %" PRId64 " rows together", name,
+                     "the local part of %s is %s, but its counts add up to %" PRId64 " rows", name,
                      ht__shape_str(x->body->ndim, x->body->lshape), rows);
     return false;
 }
@@ -68,7 +67,8 @@ static bool sides_right(const ht_check *check, const ht_tensor *send, const int6
     if (ht__same_shape(send->body->ndim - 1, send->body->lshape + 1, recv->body->ndim - 1,
                        recv->body->lshape + 1))
         return true;
-    ht__check_failed(check, HT_ERR_SHAPE, "send %s and recv %s may differ in dimension 0 only",
+    ht__check_failed(check, HT_ERR_SHAPE,
+                     "send is %s and recv is %s, which may differ in dimension 0 only",
                      ht__shape_str(send->body->ndim, send->body->lshape),
                      ht__shape_str(recv->body->ndim, recv->body->lshape));
     return false;

@@ -44,7 +44,7 @@ static void wait_for_all(void)
 
         first = it->next;
         ht__wait_mpi(ht__comm_world_if_any(), 1, &it->request,
-                     "ht_finalize, for what ht_bsend has sent");
+                     "ht_finalize, for messages of ht_bsend");
         free(it);
     }
 }

@@ -43,9 +43,9 @@ bool ht__check_writable(const ht_check *check, const ht_tensor *tensor)
     if (!ht_is_grad_enabled() || !ht__has_history(tensor))
         return true;
     ht__check_failed(check, HT_ERR_STATE,
-                     "the result was made by an operation that a graph has recorded, and what "
-                     "comes from other ranks has no gradient: write to another tensor, or with "
-                     "gradients off (ht_set_grad_enabled)");
+                     "the result was made by a recorded operation, but values from other ranks "
+                     "have no gradient; write to another tensor, or with gradients off "
+                     "(ht_set_grad_enabled)");
     return false;
 }
 
@@ -71,7 +71,7 @@ bool ht__check_pair(const ht_check *check, const ht_tensor *send, const ht_tenso
 {
     if (send->body->dtype == recv->body->dtype)
         return ht__check_writable(check, recv);
-    ht__check_failed(check, HT_ERR_DTYPE, "send is %s, recv is %s",
+    ht__check_failed(check, HT_ERR_DTYPE, "send is %s, recv is %s, expected the same dtype",
                      ht_dtype_name(send->body->dtype), ht_dtype_name(recv->body->dtype));
     return false;
 }
@@ -85,7 +85,8 @@ bool ht__check_same_local(const ht_check *check, const ht_tensor *send, const ht
         same = a->lshape[i] == b->lshape[i];
     if (same)
         return true;
-    ht__check_failed(check, HT_ERR_SHAPE, "the local part of send is %s, that of recv is %s",
+    ht__check_failed(check, HT_ERR_SHAPE,
+                     "the local part of send is %s, that of recv is %s, expected the same shape",
                      ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
     return false;
 }
@@ -100,7 +101,8 @@ bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tenso
     if (same)
         return true;
     ht__check_failed(check, HT_ERR_SHAPE,
-                     "a part is %s and the complete tensor %s; they may differ in dimension 0 only",
+                     "a part is %s and the complete tensor is %s, which may differ in dimension "
+                     "0 only",
                      ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
     return false;
 }

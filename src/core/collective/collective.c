@@ -241,7 +241,7 @@ static bool blocks_valid(const ht_check *check, const ht_tensor *send, const ht_
     if (send->body->lsize == recv->body->lsize && send->body->lsize % size == 0)
         return true;
     ht__check_failed(check, HT_ERR_SHAPE,
-                     "local parts %s and %s are not of %d equal blocks of one size",
+                     "the local parts are %s and %s, expected the same size, a multiple of %d",
                      ht__shape_str(send->body->ndim, send->body->lshape),
                      ht__shape_str(recv->body->ndim, recv->body->lshape), size);
     return false;

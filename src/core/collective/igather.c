@@ -17,8 +17,8 @@ static bool counts_right(const ht_check *check, const int64_t counts[])
     for (int r = 0; r < check->comm->size; r++) {
         if (counts[r] < 0) {
             HT_FAIL_HERE(check->comm, HT_ERR_ARGUMENT,
-                         "%s: counts[%d] is %" PRId64 ", expected no negative number of rows",
-                         check->what, r, counts[r]);
+                         "%s: counts[%d] is %" PRId64 ", expected at least 0 rows", check->what, r,
+                         counts[r]);
             return false;
         }
     }
@@ -52,8 +52,8 @@ static bool division_right(const ht_check *check, const ht_call *call, const ht_
 
     if (part->body->lshape[0] != mine) {
         ht__check_failed(check, HT_ERR_SHAPE,
-                         "this rank's part has %" PRId64 " rows where %s %" PRId64
-                         " (the call that waits takes any)",
+                         "this rank's part has %" PRId64 " rows, but %s %" PRId64 " (the "
+                         "blocking call takes any)",
                          part->body->lshape[0],
                          call->counts != NULL ? "its count is" : "an even division gives", mine);
         return false;
@@ -114,7 +114,7 @@ static ht_request *start(ht_comm *comm, ht_call call, ht_tensor *send, ht_tensor
     else
         valid = ht__rooted_valid(&check, part, whole, call.root, !scatters);
     if (valid && part->body->ndim == 0) {
-        ht__check_failed(&check, HT_ERR_SHAPE, "a part without dimensions has no rows");
+        ht__check_failed(&check, HT_ERR_SHAPE, "a part is a scalar, expected at least one axis");
         valid = false;
     }
     if (valid) {

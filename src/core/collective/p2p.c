@@ -15,7 +15,7 @@ static bool valid(const ht_check *check, const ht_tensor *buffer, int peer, int 
         return false;
     }
     if (tag < 0 || tag > 32767) {
-        ht__check_failed(check, HT_ERR_ARGUMENT, "tag %d is not in 0 ... 32767", tag);
+        ht__check_failed(check, HT_ERR_ARGUMENT, "tag is %d, expected 0 to 32767", tag);
         return false;
     }
     return true;

@@ -246,16 +246,17 @@ ht_status ht_comm_counts_displs_shape(ht_comm *comm, int ndim, const int64_t sha
     if (!ht__check_comm(what, comm))
         return ht_error_get(NULL);
     if (ndim < 1 || ndim > HT_MAX_NDIM || shape == NULL)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: expected a shape of 1 ... %d axes, ndim is %s",
-                       what, HT_MAX_NDIM, ht__int_str(ndim));
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: ndim is %s, expected 1 to %d and a shape", what,
+                       ht__int_str(ndim), HT_MAX_NDIM);
     if (axis < -ndim || axis >= ndim)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: axis %s is not in -%d ... %d", what,
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: axis is %s, expected -%d to %d", what,
                        ht__int_str(axis), ndim, ndim - 1);
     axis += axis < 0 ? ndim : 0;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0)
-            return HT_FAIL(comm, HT_ERR_SHAPE, "%s: the shape is %s, expected no negative length",
-                           what, ht__shape_str(ndim, shape));
+            return HT_FAIL(comm, HT_ERR_SHAPE,
+                           "%s: the shape is %s, expected lengths of at least 0", what,
+                           ht__shape_str(ndim, shape));
     }
     for (int r = 0; r < comm->size; r++)
         ht_comm_chunk(comm, shape[axis], r, displs != NULL ? &displs[r] : NULL,

@@ -51,7 +51,7 @@ double ht__clock_elapsed(struct ht_clock *clock, double most);
 int ht__mpi_start(int *argc, char ***argv);
 
 void ht__wait_read_timeout(void);
-#define HT_TIMEOUT_TEXT "%s: the other ranks did not come within %g s (HT_TIMEOUT)"
+#define HT_TIMEOUT_TEXT "%s: the other ranks did not arrive within %g s (HT_TIMEOUT)"
 
 /* Polls until it answers done; politely. An operation that moves is polled more eagerly, and its
  * deadline is put off. A deadline that passes ends the job, naming `what`. */

@@ -59,8 +59,9 @@ static void give_notice(const char *what)
     char others[1024];
 
     if (ht__ask_who_waits_elsewhere(what, others, sizeof others))
-        ht_log_write(HT_LOG_WARN, "%s: waits for other ranks since %d s; the job ends after %g%s",
-                     what, NOTICE, ht__wait_timeout(), others);
+        ht_log_write(HT_LOG_WARN,
+                     "%s: has waited for other ranks for %d s; the job ends after %g s%s", what,
+                     NOTICE, ht__wait_timeout(), others);
 }
 
 /* Once, where the deadline is long after it: a line for who looks at a job that stands still. */

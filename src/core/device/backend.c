@@ -137,8 +137,9 @@ static bool is_usable(const ht_backend *backend, const char *name, const char *p
                       "library has %u (up to %zu bytes)",
                       path, backend->abi, backend->size, HT_BACKEND_ABI, sizeof *backend);
     else if (backend->name == NULL || strcmp(backend->name, name) != 0)
-        ht__error_set(HT_ERR_UNSUPPORTED, "ht_device_get: %s calls its backend '%s', not '%s'",
-                      path, backend->name != NULL ? backend->name : "(null)", name);
+        ht__error_set(HT_ERR_UNSUPPORTED,
+                      "ht_device_get: the backend of %s is named '%s', expected '%s'", path,
+                      backend->name != NULL ? backend->name : "(null)", name);
     else if (missing_function(backend) != NULL)
         ht__error_set(HT_ERR_UNSUPPORTED, "ht_device_get: %s has no %s", path,
                       missing_function(backend));
@@ -205,7 +206,7 @@ ht_driver *ht__driver_find(const char *backend)
     }
     if (driver_count < MAX_BACKENDS)
         return load(backend);
-    ht__error_set(HT_ERR_UNSUPPORTED, "ht_device_get: %d backends are loaded already",
+    ht__error_set(HT_ERR_UNSUPPORTED, "ht_device_get: %d backends are loaded, which is the limit",
                   MAX_BACKENDS);
     return NULL;
 }

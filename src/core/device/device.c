@@ -128,8 +128,8 @@ ht_device *ht_device_get(const char *name)
     if (cause != HT_SUCCESS)
         HT_FAIL(NULL, cause, "%s", message);
     else
-        HT_FAIL(NULL, HT_ERR_DEVICE, "ht_device_get: the backend of '%s' refuses, and says not why",
-                name);
+        HT_FAIL(NULL, HT_ERR_DEVICE,
+                "ht_device_get: the backend of '%s' failed to open it and gave no reason", name);
     return NULL;
 }
 

@@ -89,7 +89,7 @@ ht_status ht__run_on_host(ht_comm *comm, ht_device *device, const ht_kernel_call
     ht__free(own);
     if (s.status == HT_ERR_MEMORY)
         return HT_FAIL_HERE(comm, HT_ERR_MEMORY,
-                            "%s: out of memory on the host, where it runs for %s", call->what,
-                            device->name);
+                            "%s: out of memory on the host, where the kernel runs for %s",
+                            call->what, device->name);
     return s.status == HT_SUCCESS ? HT_SUCCESS : ht__kernel_failed(comm, call->what);
 }

@@ -61,7 +61,8 @@ int ht__kernel_add(ht_driver *driver, ht_kernel kernel, ht_dtype dtype, ht_kerne
         return (int)ht__error_set(HT_ERR_ARGUMENT, "backend %s: kernel %d or dtype %d is invalid",
                                   driver->backend.name, kernel, (int)dtype);
     if (driver->closed)
-        return (int)ht__error_set(HT_ERR_STATE, "backend %s: kernel %s comes too late",
+        return (int)ht__error_set(HT_ERR_STATE,
+                                  "backend %s: kernel %s was added after a device was opened",
                                   driver->backend.name, names[kernel]);
     driver->kernels.at[kernel][dtype] = run;
     return 0;

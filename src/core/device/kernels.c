@@ -19,7 +19,7 @@ static bool host_has_another(const ht_device *device, ht_kernel kernel, ht_dtype
 static const char *why_not_on_host(const ht_device *device, ht_kernel kernel, ht_dtype dtype)
 {
     return host_has_another(device, kernel, dtype)
-               ? " (HT_FALLBACK=error: it is not to run on the host)"
+               ? " (HT_FALLBACK=error forbids running it on the host)"
                : "";
 }
 

@@ -113,7 +113,7 @@ void ht__exchange_set_segment(ht_exchange *exchange, size_t bytes)
 static bool can_sum(ht_exchange *exchange, ht_dtype dtype, ht_dtype wire)
 {
     if (dtype != HT_FLOAT32 && dtype != HT_FLOAT64) {
-        HT_FAIL(exchange->comm, HT_ERR_DTYPE, "exchange: sums are of float32 and float64, not %s",
+        HT_FAIL(exchange->comm, HT_ERR_DTYPE, "exchange: dtype is %s, expected float32 or float64",
                 ht_dtype_name(dtype));
         return false;
     }

@@ -108,7 +108,9 @@ static shared_block *block_new(ht_exchange *exchange, size_t bytes)
     if (exchange->node == MPI_COMM_NULL || !window_new(exchange, block)) {
         block->plain = ht__alloc(round_up(bytes) + HT_LINE);
         if (exchange->node != MPI_COMM_NULL)
-            ht_log_write0(HT_LOG_WARN, "no shared memory of %zu bytes: messages are used", bytes);
+            ht_log_write0(HT_LOG_WARN,
+                          "cannot allocate %zu bytes of shared memory; messages are used instead",
+                          bytes);
     }
     ht__gate_lock();
     block->next = exchange->blocks;
@@ -156,8 +158,9 @@ void ht__memory_open(ht_exchange *exchange)
     }
     MPI_Comm_free(&exchange->node);
     if (wanted != NULL && strcmp(wanted, "shared") == 0)
-        ht_log_write0(HT_LOG_WARN, "HT_EXCHANGE=shared: no two ranks of a node share memory, "
-                                   "messages are used");
+        ht_log_write0(HT_LOG_WARN,
+                      "HT_EXCHANGE=shared: no two ranks of a node share memory; messages are "
+                      "used instead");
 }
 
 void *ht__block_memory(const ht_exchange *exchange, const shared_block *block)

@@ -90,7 +90,7 @@ void ht__thread_start(ht_move_fn *move_all)
     move = move_all;
     running = pthread_create(&thread, NULL, serve, NULL) == 0;
     if (!running)
-        ht_log_write0(HT_LOG_WARN, "HT_PROGRESS_THREAD=1: the thread could not be started");
+        ht_log_write0(HT_LOG_WARN, "HT_PROGRESS_THREAD=1: cannot start the thread");
 }
 
 void ht__thread_stop(void)

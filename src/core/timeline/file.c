@@ -38,7 +38,8 @@ void ht__timeline_file_sync(void)
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote < 0) {
-            ht_log_write(HT_LOG_WARN, "HT_TIMELINE: cannot write on: %s; the trace ends here",
+            ht_log_write(HT_LOG_WARN,
+                         "HT_TIMELINE: cannot continue writing: %s; the trace ends here",
                          strerror(errno));
             close(file);
             file = -1;

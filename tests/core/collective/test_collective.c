@@ -255,7 +255,8 @@ static void test_misuse_is_told(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_int_equal(ht_allreduce(HT_COMM_WORLD, x, y, HT_OP_SUM), HT_ERR_DTYPE);
     ht_error_get(&message);
-    assert_string_equal(message, "ht_allreduce: send is float32, recv is float64");
+    assert_string_equal(message,
+                        "ht_allreduce: send is float32, recv is float64, expected the same dtype");
     assert_int_equal(ht_allreduce(HT_COMM_WORLD, x, x, HT_OP_AND), HT_ERR_DTYPE);
     assert_string_equal(message, "ht_allreduce: and is not defined for float32");
     assert_int_equal(ht_bcast(HT_COMM_WORLD, x, 99), HT_ERR_ARGUMENT);

@@ -206,7 +206,7 @@ static void test_misuse_is_told(void **state)
              ht_test_size);
     assert_string_equal(message, expected);
     assert_null(ht_irecv(HT_COMM_WORLD, rows(0, 1), 0, 32768));
-    assert_string_equal(message, "ht_irecv: tag 32768 is not in 0 ... 32767");
+    assert_string_equal(message, "ht_irecv: tag is 32768, expected 0 to 32767");
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_scope_close(scope);

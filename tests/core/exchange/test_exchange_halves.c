@@ -304,7 +304,7 @@ static void test_integers_are_not_summed(void **state)
     ht_comm_set_errhandler(j.comm, HT_ERRORS_RETURN);
     assert_null(ht__exchange_reduce_scatter(j.exchange, data, 2, HT_INT32, HT_INT32, 1, 0));
     assert_int_equal(ht_error_get(&message), HT_ERR_DTYPE);
-    assert_string_equal(message, "exchange: sums are of float32 and float64, not int32");
+    assert_string_equal(message, "exchange: dtype is int32, expected float32 or float64");
     ht_error_clear();
     close_job(&j);
 }
