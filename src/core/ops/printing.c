@@ -18,8 +18,8 @@ void ht_set_printoptions(int new_precision, int new_threshold, int new_edge_item
 {
     if (new_precision < 0 || new_threshold < 0 || new_edge_items < 0) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "ht_set_printoptions: precision %d, threshold %d, edgeitems %d, expected at least "
-                "0 each",
+                "ht_set_printoptions: precision is %d, threshold is %d and edgeitems is %d, "
+                "expected at least 0 each",
                 new_precision, new_threshold, new_edge_items);
         return;
     }

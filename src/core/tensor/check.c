@@ -49,8 +49,9 @@ bool ht__check_together_as(const char *what, const char *a_name, const ht_tensor
         return false;
     }
     if (x->storage->device != y->storage->device) {
-        HT_FAIL(x->comm, HT_ERR_DEVICE, "%s: %s is on %s, %s on %s", what, a_name,
-                ht_device_name(x->storage->device), b_name, ht_device_name(y->storage->device));
+        HT_FAIL(x->comm, HT_ERR_DEVICE, "%s: %s is on %s, %s is on %s, expected one device", what,
+                a_name, ht_device_name(x->storage->device), b_name,
+                ht_device_name(y->storage->device));
         return false;
     }
     return true;
@@ -89,8 +90,8 @@ bool ht__shape_counts(int ndim, const int64_t shape[])
 bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split)
 {
     if (ndim < 0 || ndim > HT_MAX_NDIM || (ndim > 0 && shape == NULL)) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: expected 0 to %d dimensions and a shape, got %d", what,
-                HT_MAX_NDIM, ndim);
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: ndim is %d, expected 0 to %d and a shape", what, ndim,
+                HT_MAX_NDIM);
         return false;
     }
     for (int i = 0; i < ndim; i++) {

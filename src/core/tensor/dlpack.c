@@ -82,8 +82,8 @@ static ht_device *device_of(const char *what, const dl_tensor *from)
         }
     }
     HT_FAIL(NULL, HT_ERR_DEVICE,
-            "%s: no backend is known for DLPack's device type %" PRId32
-            " (ht_from_dlpack_ext is told the device)",
+            "%s: no backend is known for DLPack's device type %" PRId32 " (ht_from_dlpack_ext "
+            "takes the device)",
             what, from->device_type);
     return NULL;
 }
@@ -155,8 +155,8 @@ struct DLManagedTensor *ht_to_dlpack_unversioned(ht_tensor *x)
         return NULL;
     if (x->body->read_only) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "%s: x cannot be written, which DLPack has no mark for before version 1: "
-                "ht_to_dlpack has, or take a copy",
+                "%s: x is read-only, which DLPack before version 1 cannot express; use "
+                "ht_to_dlpack, or a copy of x",
                 what);
         return NULL;
     }
@@ -183,19 +183,20 @@ static bool can_borrow(const char *what, const dl_tensor *from)
 
     if (dtype == HT_DTYPE_COUNT) {
         HT_FAIL(NULL, HT_ERR_DTYPE,
-                "%s: no dtype has elements of DLPack's type code %d with %d bits and %d lanes",
+                "%s: the elements have DLPack's type code %d, %d bits and %d lanes, which no "
+                "dtype has",
                 what, from->code, from->bits, from->lanes);
         return false;
     }
     if (from->ndim < 0 || from->ndim > HT_MAX_NDIM) {
-        HT_FAIL(NULL, HT_ERR_SHAPE, "%s: it has %" PRId32 " axes, expected 0 ... %d", what,
-                from->ndim, HT_MAX_NDIM);
+        HT_FAIL(NULL, HT_ERR_SHAPE, "%s: the DLPack tensor has %" PRId32 " axes, expected 0 to %d",
+                what, from->ndim, HT_MAX_NDIM);
         return false;
     }
     if (from->ndim > 0 && !ht__shape_counts(from->ndim, from->shape)) {
         HT_FAIL(NULL, HT_ERR_SHAPE,
-                "%s: the shape is %s, expected lengths from 0 on and up to 2^59 elements", what,
-                ht__shape_str(from->ndim, from->shape));
+                "%s: the shape is %s, expected lengths of at least 0 and at most 2^59 elements",
+                what, ht__shape_str(from->ndim, from->shape));
         return false;
     }
     return true;
@@ -233,8 +234,9 @@ static ht_tensor *borrow(const char *what, const dl_tensor *from, ht_device *dev
                                 NULL);
 
     if (body->lsize > 0 && (data == NULL || (uintptr_t)data % alignment_of(dtype) != 0)) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: its elements are at %p, expected an address for %s",
-                what, (void *)data, ht_dtype_name(dtype));
+        HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                "%s: the elements are at %p, expected an address that is aligned for %s", what,
+                (void *)data, ht_dtype_name(dtype));
         ht_release(body);
         return NULL;
     }
@@ -255,8 +257,9 @@ static ht_tensor *from_versioned(const char *what, struct DLManagedTensorVersion
                                  ht_device *device)
 {
     if (managed->major != MAJOR) {
-        HT_FAIL(NULL, HT_ERR_STATE, "%s: it is of DLPack %" PRIu32 ".%" PRIu32 ", expected %d.x",
-                what, managed->major, managed->minor, MAJOR);
+        HT_FAIL(NULL, HT_ERR_STATE,
+                "%s: the version is DLPack %" PRIu32 ".%" PRIu32 ", expected %d.x", what,
+                managed->major, managed->minor, MAJOR);
         return NULL;
     }
     if (!can_borrow(what, &managed->tensor))

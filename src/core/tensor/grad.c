@@ -131,7 +131,7 @@ static uint64_t add_hook(const char *what, ht_tensor *x, ht_hook hook)
         return 0;
     }
     if (!ht__needs_grad(x)) {
-        HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x requires no gradient", what);
+        HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x does not require a gradient", what);
         return 0;
     }
     meta = ht__grad_meta(x);

@@ -84,8 +84,8 @@ bool ht__catch_up(const char *what, ht_tensor *x)
         return true;
     if (base == x || base->history != now) {
         HT_FAIL(x->body->comm, HT_ERR_STATE,
-                "%s: x %s%s was written to through another tensor that shares its memory: make it "
-                "anew",
+                "%s: x %s%s was written to through another tensor that shares its memory; make "
+                "it again",
                 what, x->node != NULL ? "of " : "", x->node != NULL ? x->node->name : "");
         return false;
     }
@@ -140,8 +140,8 @@ ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *va
               (values != NULL && ht__needs_grad(values) && may_have_history(x));
     if (root->view && tracked)
         return refuse(what, x,
-                      "a view that was cut off (ht_detach, or made with gradients off): its tensor "
-                      "would not know the gradient of what is written");
+                      "a view without history (ht_detach, or made with gradients off): its "
+                      "tensor would miss the gradient of the written values");
     return HT_SUCCESS;
 }
 

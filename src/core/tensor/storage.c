@@ -217,7 +217,8 @@ static void tell(void *user, int64_t begin, int64_t end, bool in_parts)
     (void)begin;
     (void)end;
     (void)in_parts;
-    HT_FAIL(NULL, HT_ERR_STATE, "%s: its elements are wanted while its memory is away", away->name);
+    HT_FAIL(NULL, HT_ERR_STATE, "%s: its elements are accessed while its memory is away",
+            away->name);
     ht__error_last(&message);
     ht__abort(HT_ERR_STATE, message);
 }

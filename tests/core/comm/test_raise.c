@@ -68,7 +68,7 @@
     X(ht_comm_mpi(NULL), "ht_comm_mpi: the communicator is NULL")                               \
     X(ht_comm_chunk(NULL, 5, 0, NULL, NULL), "ht_comm_chunk: the communicator is NULL")         \
     X(ht_wait_all(1, NULL), "ht_wait_all: the list of requests is NULL")                        \
-    X(ht_set_printoptions(-1, 10, 3), "ht_set_printoptions: precision -1")                      \
+    X(ht_set_printoptions(-1, 10, 3), "ht_set_printoptions: precision is -1")                   \
     X(ht_comm_hook_power_sgd(NULL, 0, NULL), "ht_comm_hook_power_sgd: the state is NULL")       \
     X(ht_dataloader_next(NULL, &(ht_batch){0}), "ht_dataloader_next: the loader is NULL")       \
     X(ht_module_named_parameters(NULL, NULL, NULL), "ht_module_named_parameters: the function") \

@@ -193,7 +193,7 @@ static void misuse_is_reported(void **state)
                          "no backend 'tpu': libht_tpu.so is neither in HT_BACKEND_PATH nor in");
     HT_TEST_EXPECT_ERROR(ht_device_get("cpu:99"), HT_ERR_DEVICE, "no device cpu:99");
     HT_TEST_EXPECT_ERROR(ht_device_get("cpu:x"), HT_ERR_ARGUMENT, "name is 'cpu:x', expected cpu");
-    HT_TEST_EXPECT_ERROR(ht_add(x, y), HT_ERR_DEVICE, "ht_add: a is on cpu:0, b on dummy:0");
+    HT_TEST_EXPECT_ERROR(ht_add(x, y), HT_ERR_DEVICE, "ht_add: a is on cpu:0, b is on dummy:0");
     if (ht_test_size == 1) /* on more ranks a device fault ends the job */
         HT_TEST_EXPECT_ERROR(ht_div(y, y), HT_ERR_DEVICE, "the dummy device is on fire");
     ht_scope_close(scope);

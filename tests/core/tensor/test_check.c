@@ -79,7 +79,7 @@ static void views_and_moves_name_it(void **state)
     IS_NULL(ht_squeeze(NULL, 0), "ht_squeeze: x is NULL");
     IS_NULL(ht_narrow(NULL, 0, 0, 1), "ht_narrow: x is NULL");
     IS_NULL(ht_broadcast_to(NULL, 2, two), "ht_broadcast_to: x is NULL");
-    IS_NULL(ht_broadcast_to(x, 2, NULL), "ht_broadcast_to: expected 0 to 8 dimensions and a shape");
+    IS_NULL(ht_broadcast_to(x, 2, NULL), "ht_broadcast_to: ndim is 2, expected 0 to 8 and a shape");
     IS_NULL(ht_concatenate(HT_LIST(ht_tensor *, x, NULL), 0), "ht_concatenate: an operand is NULL");
     IS_NULL(ht_concatenate(2, NULL, 0), "ht_concatenate: the list of operands is NULL");
     IS_NULL(ht_resplit(NULL, 0), "ht_resplit: x is NULL");
@@ -114,7 +114,8 @@ static void factories_and_draws_name_it(void **state)
     IS_NULL(ht_full_like(NULL, 1), "ht_full_like: x is NULL");
     IS_NULL(ht_empty_ext(2, two, HT_FLOAT32, HT_NONE, NULL, HT_COMM_WORLD), "the device is NULL");
     IS_NULL(ht_empty_ext(2, two, HT_FLOAT32, HT_NONE, cpu, NULL), "the communicator is NULL");
-    IS_NULL(ht_zeros(2, NULL, HT_FLOAT32, HT_NONE), "expected 0 to 8 dimensions and a shape");
+    IS_NULL(ht_zeros(2, NULL, HT_FLOAT32, HT_NONE),
+            "ht_zeros: ndim is 2, expected 0 to 8 and a shape");
     for (int split = -1; split < 1; split++)
         IS_NULL(ht_array(NULL, 2, two, HT_FLOAT32, split < 0 ? HT_NONE : split),
                 "ht_array: the data is NULL");

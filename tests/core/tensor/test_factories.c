@@ -77,7 +77,7 @@ static void parts_of_different_dtypes_are_an_error_everywhere(void **state)
     if (ht_test_size == 1)
         HT_TEST_SKIP("one rank has one dtype");
     HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, 1, lshape, dtype, 0), HT_ERR_DTYPE,
-                         "part of rank 1 is float32, of rank 0 int32");
+                         "part of rank 1 is float32, that of rank 0 is int32");
 }
 
 static void parts_along_different_axes_are_an_error_everywhere(void **state)
@@ -95,7 +95,8 @@ static void parts_along_different_axes_are_an_error_everywhere(void **state)
                                                  ht_get_device(), HT_COMM_WORLD),
                          HT_ERR_ARGUMENT, "ht_array_from_local_ext: split is 1 on rank");
     HT_TEST_EXPECT_ERROR(ht_array_from_local(part, last ? 3 : 2, lshape, HT_FLOAT32, last ? 2 : 0),
-                         HT_ERR_SHAPE, ", of rank 0 (2, 2): only axis 0 may differ");
+                         HT_ERR_SHAPE,
+                         ", that of rank 0 is (2, 2), which may differ along axis 0 only");
     assert_non_null(ht_array_from_local(part, 2, lshape, HT_FLOAT32, last ? -1 : 1));
 }
 
@@ -113,11 +114,12 @@ static void one_wrong_part_is_an_error_everywhere(void **state)
     HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, 1, wrong ? negative : lshape, HT_FLOAT32, 0),
                          HT_ERR_SHAPE, "ht_array_from_local: shape (-1,) has a negative length");
     HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, 1, lshape, HT_FLOAT32, wrong ? HT_NONE : 0),
-                         HT_ERR_ARGUMENT, "ht_array_from_local: a split axis is needed");
+                         HT_ERR_ARGUMENT,
+                         "ht_array_from_local: split is HT_NONE, expected an axis");
     HT_TEST_EXPECT_ERROR(ht_array_from_local(wrong ? NULL : &part, 1, lshape, HT_FLOAT32, 0),
                          HT_ERR_ARGUMENT, "ht_array_from_local: the data is NULL");
     HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, wrong ? 9 : 1, lshape, HT_FLOAT32, 0),
-                         HT_ERR_ARGUMENT, "ht_array_from_local: expected 0 to 8 dimensions");
+                         HT_ERR_ARGUMENT, "ht_array_from_local: ndim is 9, expected 0 to 8");
 }
 
 /* The function that the program has called, not one that it is made of. */

@@ -125,7 +125,7 @@ static void views_of_leaves_are_refused_as_leaves_are(void **state)
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_fill_(view, 1), HT_ERR_STATE, "a view of a leaf that requires");
     HT_TEST_EXPECT_ERROR(ht_mul_scalar_(view, 2), HT_ERR_STATE, "ht_mul_scalar_: x is a view of");
-    HT_TEST_EXPECT_ERROR(ht_copy_(cut, x), HT_ERR_STATE, "a view that was cut off");
+    HT_TEST_EXPECT_ERROR(ht_copy_(cut, x), HT_ERR_STATE, "a view without history");
     assert_int_equal(ht_fill_(cut, 1), HT_SUCCESS);
     was = ht_set_grad_enabled(false);
     assert_int_equal(ht_fill_(view, 1), HT_SUCCESS);
@@ -185,9 +185,9 @@ static void communication_into_a_graph_is_refused(void **state)
     y = ht_mul_scalar(x, 2);
     part = ht_narrow(y, 0, 0, 2);
     HT_TEST_EXPECT_ERROR(ht_allreduce(HT_COMM_WORLD, y, y, HT_OP_SUM), HT_ERR_STATE,
-                         "has no gradient");
+                         "have no gradient");
     HT_TEST_EXPECT_ERROR(ht_allreduce(HT_COMM_WORLD, part, part, HT_OP_SUM), HT_ERR_STATE,
-                         "has no gradient");
+                         "have no gradient");
     assert_int_equal(ht_allreduce(HT_COMM_WORLD, y, plain, HT_OP_SUM), HT_SUCCESS);
     was = ht_set_grad_enabled(false);
     assert_int_equal(ht_allreduce(HT_COMM_WORLD, y, y, HT_OP_SUM), HT_SUCCESS);

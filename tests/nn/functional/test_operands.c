@@ -236,7 +236,7 @@ static bool expected(const nn_functional *f, int i, enum fault fault, char text[
     if (fault == ABSENT)
         snprintf(text, 256, "%s: %s is NULL", f->name, name);
     if (fault == DEVICE)
-        snprintf(text, 256, "%s: %s is on %s, %s on cpu:1", f->name, first,
+        snprintf(text, 256, "%s: %s is on %s, %s is on cpu:1", f->name, first,
                  ht_device_name(ht_get_device()), name);
     if (fault == RANKS)
         snprintf(text, 256, "%s: %s lives on %d ranks, %s on 1: take ht_tensor_local(%s)", f->name,

@@ -103,9 +103,10 @@ static void test_uniform(void **state)
     assert_int_equal(ht_nn_init_uniform(split, 2, 2), HT_SUCCESS);
     ht_test_expect_same(split, ht_full(2, shape, 2, HT_FLOAT64, HT_NONE), 0);
     HT_TEST_EXPECT_ERROR(ht_nn_init_uniform(whole, 3, -1), HT_ERR_ARGUMENT,
-                         "ht_nn_init_uniform: no range [3, -1) of float64: expected low <= high");
+                         "ht_nn_init_uniform: the range is [3, -1) of float64, expected low <= "
+                         "high");
     HT_TEST_EXPECT_ERROR(ht_nn_init_uniform(ht_zeros(2, shape, HT_FLOAT16, 0), 0, 7e4),
-                         HT_ERR_ARGUMENT, "no range [0, 70000) of float16");
+                         HT_ERR_ARGUMENT, "the range is [0, 70000) of float16");
     HT_TEST_EXPECT_ERROR(ht_nn_init_uniform(integers, 0, 1), HT_ERR_ARGUMENT,
                          "ht_nn_init_uniform: a contiguous tensor of a floating dtype is needed, "
                          "not int32 (50, 20)");

@@ -97,7 +97,7 @@ static ht_status check_part(const char *what, const void *data, int ndim, const 
     if (!ht__check_shape(what, comm, ndim, lshape, &place->split))
         return ht_error_get(NULL);
     if (place->split == HT_NONE)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: a split axis is needed", what);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: split is HT_NONE, expected an axis", what);
     for (int i = 0; i < ndim; i++)
         size *= lshape[i];
     if (size > 0 && data == NULL)
@@ -116,17 +116,22 @@ static ht_status compare_part(const char *what, ht_comm *comm, int rank, const i
     const int split = (int)first[PART_SPLIT];
 
     if (theirs[PART_DTYPE] != first[PART_DTYPE])
-        return HT_FAIL(comm, HT_ERR_DTYPE, "%s: part of rank %d is %s, of rank 0 %s", what, rank,
-                       ht_dtype_name((ht_dtype)theirs[PART_DTYPE]),
+        return HT_FAIL(comm, HT_ERR_DTYPE,
+                       "%s: the part of rank %d is %s, that of rank 0 is %s, expected the same "
+                       "dtype",
+                       what, rank, ht_dtype_name((ht_dtype)theirs[PART_DTYPE]),
                        ht_dtype_name((ht_dtype)first[PART_DTYPE]));
     if (theirs[0] == first[0] && theirs[PART_SPLIT] != split)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: split is %d on rank %d, %d on rank 0", what,
-                       (int)theirs[PART_SPLIT], rank, split);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "%s: split is %d on rank %d and %d on rank 0, expected the same on all "
+                       "ranks",
+                       what, (int)theirs[PART_SPLIT], rank, split);
     for (int i = 0; i <= first[0]; i++) {
         if (i != split + 1 && theirs[i] != first[i])
             return HT_FAIL(comm, HT_ERR_SHAPE,
-                           "%s: part of rank %d is %s, of rank 0 %s: only axis %d may differ", what,
-                           rank, ht__shape_str((int)theirs[0], theirs + 1),
+                           "%s: the part of rank %d is %s, that of rank 0 is %s, which may "
+                           "differ along axis %d only",
+                           what, rank, ht__shape_str((int)theirs[0], theirs + 1),
                            ht__shape_str((int)first[0], first + 1), split);
     }
     return HT_SUCCESS;

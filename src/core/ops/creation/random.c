@@ -159,7 +159,7 @@ static ht_status check_floating(const char *what, ht_comm *comm, ht_dtype dtype)
 {
     if (ht_dtype_is_floating(dtype))
         return HT_SUCCESS;
-    return HT_FAIL(comm, HT_ERR_DTYPE, "%s: a floating dtype is needed, not %s", what,
+    return HT_FAIL(comm, HT_ERR_DTYPE, "%s: dtype is %s, expected a floating one", what,
                    ht_dtype_name(dtype));
 }
 
@@ -170,8 +170,8 @@ ht_status ht__random_check_range(const char *what, const ht_body *x, double low,
     if (low <= high && low >= -limit && high <= limit && high - low <= limit)
         return HT_SUCCESS;
     return HT_FAIL(x->comm, HT_ERR_ARGUMENT,
-                   "%s: no range [%g, %g) of %s: expected low <= high, and no more than %g "
-                   "for both and between them",
+                   "%s: the range is [%g, %g) of %s, expected low <= high, and at most %g for "
+                   "both and for their difference",
                    what, low, high, ht_dtype_name(x->dtype), limit);
 }
 
@@ -194,8 +194,9 @@ static ht_status normal_into(const char *what, ht_tensor *x, double mean, double
     limit = largest(x->body->dtype);
     if (!(fabs(mean) <= limit) || !(std >= 0 && std <= limit))
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: mean %g, std %g of %s: expected no more than %g, std from 0 on", what,
-                       mean, std, ht_dtype_name(x->body->dtype), limit);
+                       "%s: mean is %g and std is %g for %s, expected at most %g, and std of at "
+                       "least 0",
+                       what, mean, std, ht_dtype_name(x->body->dtype), limit);
     return draw_into(what, x, HT_KERNEL_RANDOM_NORMAL, (ht_random_draw){.a = mean, .b = std});
 }
 
@@ -272,11 +273,14 @@ static ht_tensor *draw_integers(const char *what, int64_t low, int64_t high, int
     if (place.comm == NULL)
         return NULL;
     if (ht_dtype_is_complex(dtype)) {
-        HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: no integers of %s", what, ht_dtype_name(dtype));
+        HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: dtype is %s, expected a real one", what,
+                ht_dtype_name(dtype));
         return NULL;
     }
     if (low >= high || ((unsigned)dtype < HT_DTYPE_COUNT && !holds(dtype, low, high - 1))) {
-        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: no integers in [%" PRId64 ", %" PRId64 ") of %s",
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT,
+                "%s: the range is [%" PRId64 ", %" PRId64 ") of %s, expected low < high, and "
+                "integers that the dtype can hold",
                 what, low, high, ht_dtype_name(dtype));
         return NULL;
     }
@@ -323,7 +327,7 @@ static bool check_deviations(const char *what, ht_tensor *std)
         status = ht__item(what, ht_any(ht_lt(std, ht_scalar(0)), HT_NONE), &below);
     if (status == HT_SUCCESS && below != 0)
         status = HT_FAIL(std->body->comm, HT_ERR_ARGUMENT,
-                         "%s: a std below 0, expected deviations from 0 on", what);
+                         "%s: an element of std is below 0, expected at least 0", what);
     return status == HT_SUCCESS;
 }
 

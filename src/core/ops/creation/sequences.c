@@ -78,8 +78,9 @@ static ht_tensor *count_up(const char *what, int64_t start, int64_t stop, int64_
 
     if (s.count < 0) {
         HT_FAIL(place.comm, HT_ERR_ARGUMENT,
-                "%s: no sequence from %" PRId64 " to %" PRId64 " by %" PRId64, what, start, stop,
-                step);
+                "%s: start is %" PRId64 ", stop is %" PRId64 " and step is %" PRId64 ", expected "
+                "step other than 0 and at most 2^59 elements",
+                what, start, stop, step);
         return NULL;
     }
     if (s.count > 0 && (unsigned)dtype < HT_DTYPE_COUNT) {
@@ -103,8 +104,10 @@ static ht_tensor *arange(const char *what, double start, double stop, double ste
         ht__is_whole(by > 0 ? ceil(stop) : floor(stop), &end))
         return count_up(what, first, end, by, dtype, place);
     if (step == 0 || !isfinite(count) || count > 0x1p59) {
-        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: no sequence from %g to %g by %g", what, start,
-                stop, step);
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT,
+                "%s: start is %g, stop is %g and step is %g, expected step other than 0 and at "
+                "most 2^59 elements",
+                what, start, stop, step);
         return NULL;
     }
     s.count = count > 0 ? (int64_t)count : 0;
@@ -128,7 +131,8 @@ ht_tensor *ht_arange_ext(ht_number start, ht_number stop, ht_number step, ht_dty
         return NULL;
     if (start.kind == HT_NUMBER_COMPLEX || stop.kind == HT_NUMBER_COMPLEX ||
         step.kind == HT_NUMBER_COMPLEX) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: complex numbers have no order", what);
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: start, stop or step is complex, expected real numbers",
+                what);
         return NULL;
     }
     if (start.kind == HT_NUMBER_INTEGER && stop.kind == HT_NUMBER_INTEGER &&

@@ -101,7 +101,8 @@ ht_status ht__unary_(const ht_unary_op *of, const char *what, ht_tensor *x, cons
         return HT_ERR_STATE;
     dtype = x->body->dtype;
     if (op.result == HT_RESULT_REAL && ht_dtype_is_complex(dtype))
-        return HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: the result is real, and x is %s", what,
+        return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
+                       "%s: x is %s, expected a real dtype like that of the result", what,
                        ht_dtype_name(dtype));
     if (result_dtype(&op, dtype) != dtype ||
         (op.result == HT_RESULT_FLOAT && ht__dtype_is_exact(dtype)) ||

@@ -232,7 +232,7 @@ ht_tensor *ht_take(ht_tensor *x, ht_tensor *indices, int axis)
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(indices, what, "indices"))
         return NULL;
     if (!ht__dtype_is_exact(indices->body->dtype) || indices->body->dtype == HT_BOOL) {
-        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: indices are integers, these are %s", what,
+        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: indices are %s, expected integers", what,
                 ht_dtype_name(indices->body->dtype));
         return NULL;
     }

@@ -57,7 +57,7 @@ static ht_status item(const char *what, ht_tensor *x, ht_number *value)
         HT_IS_NULL_ON(x->body->comm, value, what, "the place of the value"))
         return ht_error_get(NULL);
     if (ht_tensor_size(x) != 1)
-        return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: expected one element, x is %s", what,
+        return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected one element", what,
                        ht__shape_str(x->body->ndim, x->body->shape));
     dtype = ht__dtype_widest(x->body->dtype);
     if (x->body->lsize == 1)
@@ -79,7 +79,8 @@ ht_status ht__item(const char *what, ht_tensor *x, double *value)
         HT_IS_NULL_ON(x->body->comm, value, what, "the place of the value"))
         return ht_error_get(NULL);
     if (ht_dtype_is_complex(x->body->dtype))
-        return HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s: no one double (%s_ext)", what,
+        return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
+                       "%s: x is %s, which a double cannot hold; use %s_ext", what,
                        ht_dtype_name(x->body->dtype), what);
     status = item(what, x, &number);
     if (status == HT_SUCCESS)

@@ -76,8 +76,8 @@ static bool take_integer(walk *w, const ht_index *item)
 
     if (at < -length || at >= length) {
         HT_FAIL(w->x->comm, HT_ERR_ARGUMENT,
-                "%s: index %lld is not inside axis %d of x of shape %s", w->what, (long long)at,
-                w->axis, ht__shape_str(w->x->ndim, w->x->shape));
+                "%s: index %lld is out of range for axis %d of x of shape %s", w->what,
+                (long long)at, w->axis, ht__shape_str(w->x->ndim, w->x->shape));
         return false;
     }
     at += at < 0 ? length : 0;
@@ -164,8 +164,8 @@ int ht__key_axes_left(const char *what, const ht_body *x, int count, const ht_in
 
     for (int i = 0; i < count; i++) {
         if ((unsigned)key[i].kind > HT_INDEX_NEWAXIS) {
-            HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: item %d of the key is of no kind (%d)", what, i,
-                    (int)key[i].kind);
+            HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: item %d of the key has the invalid kind %d",
+                    what, i, (int)key[i].kind);
             return -1;
         }
         ellipses += key[i].kind == HT_INDEX_ELLIPSIS;
@@ -174,13 +174,15 @@ int ht__key_axes_left(const char *what, const ht_body *x, int count, const ht_in
     if (count >= 0 && ellipses <= 1 && indices <= x->ndim)
         return x->ndim - indices;
     if (count < 0)
-        HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: a key of %d items", what, count);
+        HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: the key has %d items, expected at least 0", what,
+                count);
     else if (ellipses > 1)
         HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: the key has %d ellipses, expected at most one", what,
                 ellipses);
     else
-        HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: the key has %d indices, x of shape %s has %d axes",
-                what, indices, ht__shape_str(x->ndim, x->shape), x->ndim);
+        HT_FAIL(x->comm, HT_ERR_ARGUMENT,
+                "%s: the key has %d indices, but x of shape %s has %d axes", what, indices,
+                ht__shape_str(x->ndim, x->shape), x->ndim);
     return -1;
 }
 

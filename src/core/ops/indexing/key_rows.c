@@ -54,7 +54,7 @@ static void add_index(reading *r, ht_tensor *at)
 static bool fail_range(const reading *r, int64_t at)
 {
     HT_FAIL(r->x->body->comm, HT_ERR_ARGUMENT,
-            "%s: index %lld is not inside axis %d of x of shape %s", r->what, (long long)at,
+            "%s: index %lld is out of range for axis %d of x of shape %s", r->what, (long long)at,
             r->axis, ht__shape_str(r->x->body->ndim, r->x->body->shape));
     return false;
 }
@@ -113,14 +113,15 @@ static bool check_mask(const reading *r, const ht_body *mask)
     const ht_body *x = r->x->body;
 
     if (mask->ndim == 0) {
-        HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: a mask in a key has axes, this one has none", r->what);
+        HT_FAIL(x->comm, HT_ERR_SHAPE,
+                "%s: a mask in the key is a scalar, expected at least one axis", r->what);
         return false;
     }
     if (ht__same_shape(mask->ndim, mask->shape, mask->ndim, x->shape + r->axis))
         return true;
-    HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: a mask of shape %s from axis %d of x of shape %s on",
-            r->what, ht__shape_str(mask->ndim, mask->shape), r->axis,
-            ht__shape_str(x->ndim, x->shape));
+    HT_FAIL(x->comm, HT_ERR_SHAPE,
+            "%s: a mask is %s, expected the lengths from axis %d on of x of shape %s", r->what,
+            ht__shape_str(mask->ndim, mask->shape), r->axis, ht__shape_str(x->ndim, x->shape));
     return false;
 }
 
@@ -166,9 +167,8 @@ static bool read_tensor(reading *r, ht_tensor *at)
         return read_mask(r, at);
     if (ht__dtype_is_exact(at->body->dtype))
         return read_numbers(r, at);
-    HT_FAIL(r->x->body->comm, HT_ERR_DTYPE,
-            "%s: an index is a tensor of integers or of bool, this one is %s", r->what,
-            ht_dtype_name(at->body->dtype));
+    HT_FAIL(r->x->body->comm, HT_ERR_DTYPE, "%s: an index is %s, expected integers or bool",
+            r->what, ht_dtype_name(at->body->dtype));
     return false;
 }
 

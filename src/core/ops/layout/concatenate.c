@@ -99,7 +99,7 @@ static ht_status copy_parts(ht_tensor *y, int count, ht_tensor *const xs[], int 
 bool ht__check_operands(const char *what, int count, ht_tensor *const xs[])
 {
     if (count < 1) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: no operands", what);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %d operands, expected at least 1", what, count);
         return false;
     }
     if (HT_IS_NULL(xs, what, "the list of operands"))

@@ -123,7 +123,8 @@ static ht_tensor *matrix_of(ht_tensor *x, int64_t offset)
     int64_t side;
 
     if (offset < -FAR || offset > FAR) {
-        HT_FAIL(body->comm, HT_ERR_ARGUMENT, "ht_diag: diagonal %lld", (long long)offset);
+        HT_FAIL(body->comm, HT_ERR_ARGUMENT,
+                "ht_diag: offset is %lld, expected -2^61 + 1 to 2^61 - 1", (long long)offset);
         return NULL;
     }
     side = body->shape[0] + (offset < 0 ? -offset : offset);
@@ -144,7 +145,7 @@ ht_tensor *ht_diag(ht_tensor *x, int64_t offset)
         return matrix_of(x, offset);
     if (x->body->ndim == 2)
         return diagonal("ht_diag", x, offset, 0, 1);
-    HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_diag: expected one axis or two, x is %s",
+    HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_diag: x is %s, expected one axis or two",
             ht__shape_str(x->body->ndim, x->body->shape));
     return NULL;
 }
@@ -165,7 +166,7 @@ static ht_tensor *one_side(const char *what, ht_tensor *x, int64_t offset, bool 
     if (HT_IS_NULL(x, what, "x"))
         return NULL;
     if (x->body->ndim < 2) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: expected two axes or more, x is %s", what,
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected at least two axes", what,
                 ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }

@@ -91,7 +91,7 @@ ht_tensor *ht_flip(ht_tensor *x, int count, const int axes[])
     if (HT_IS_NULL(x, "ht_flip", "x"))
         return NULL;
     if (axes != NULL && count < 0) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_flip: %d axes", count);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_flip: count is %d, expected at least 0", count);
         return NULL;
     }
     for (int i = 0; i < (axes != NULL ? count : x->body->ndim); i++) {

@@ -71,7 +71,7 @@ ht_tensor *ht_channels_last(ht_tensor *x)
     if (HT_IS_NULL(x, "ht_channels_last", "x") || ht__body_is_channels_last(x->body))
         return x;
     if (x->body->ndim != 4) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_channels_last: expected (N, C, H, W), x is %s",
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_channels_last: x is %s, expected (N, C, H, W)",
                 ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
@@ -286,9 +286,11 @@ ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
     ht_body *old;
 
     if (x->view)
-        return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is a view", what);
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "%s: x is a view, expected a tensor with storage of its own", what);
     if (x->node != NULL)
-        return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: a graph needs x", what);
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "%s: x is the result of a recorded operation, expected a leaf", what);
     status = ask_hooks(what, x, y->body);
     if (status != HT_SUCCESS)
         return status;
@@ -298,7 +300,7 @@ ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
                        what);
     if (x->meta != NULL && x->meta->requires_grad && ht__dtype_is_exact(y->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
-                       "%s: x requires gradients, and y is %s, which has none", what,
+                       "%s: x requires gradients, but y is %s, which has none", what,
                        ht_dtype_name(y->body->dtype));
     ht__body_await(x->body); /* an update that is due goes by the old body */
     old = x->body;

@@ -12,8 +12,9 @@ ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop)
         return NULL;
     if (start < 0 || stop < start || stop > x->body->shape[axis]) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "ht_narrow: [%lld, %lld) is not inside axis %d of x of shape %s", (long long)start,
-                (long long)stop, axis, ht__shape_str(x->body->ndim, x->body->shape));
+                "ht_narrow: [%lld, %lld) is out of range for axis %d of x of shape %s",
+                (long long)start, (long long)stop, axis,
+                ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
     for (int i = 0; i < axis; i++)

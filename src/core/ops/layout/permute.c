@@ -34,7 +34,8 @@ ht_tensor *ht_permute(ht_tensor *x, int count, const int axes[])
     if (HT_IS_NULL(x, "ht_permute", "x"))
         return NULL;
     if (axes != NULL && count != x->body->ndim) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_permute: %d axes given, x has %d", count,
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "ht_permute: count is %d, expected the number of axes of x, %d", count,
                 x->body->ndim);
         return NULL;
     }

@@ -17,7 +17,8 @@ ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count, 
     if (HT_IS_NULL(x, "ht_moveaxis", "x"))
         return NULL;
     if (count != to_count || count < 0 || (count > 0 && (from == NULL || to == NULL))) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_moveaxis: %d axes, and %d places for them",
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "ht_moveaxis: %d axes and %d places are given, expected lists of the same length",
                 count, to_count);
         return NULL;
     }
@@ -27,7 +28,8 @@ ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count, 
         if (!ht__check_axis("ht_moveaxis", x, &axis) || !ht__check_axis("ht_moveaxis", x, &place))
             return NULL;
         if ((gone >> axis & 1) != 0 || (taken >> place & 1) != 0) {
-            HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_moveaxis: an axis or a place comes twice");
+            HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                    "ht_moveaxis: an axis or a place is given twice");
             return NULL;
         }
         order[place] = axis;
@@ -117,14 +119,15 @@ ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
     if (HT_IS_NULL(x, "ht_tile", "x") || (count > 0 && HT_IS_NULL(times, "ht_tile", "times")))
         return NULL;
     if (count < 0 || count > HT_MAX_NDIM) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_tile: %d axes, up to %d are possible", count,
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_tile: count is %d, expected 0 to %d", count,
                 HT_MAX_NDIM);
         return NULL;
     }
     for (int i = 0; i < count; i++) {
         if (times[i] >= 0)
             continue;
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_tile: %lld times", (long long)times[i]);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_tile: times has %lld, expected at least 0",
+                (long long)times[i]);
         return NULL;
     }
     while (y != NULL && y->body->ndim < count)
@@ -146,8 +149,8 @@ static bool check_widths(const ht_body *x, int count, const int64_t widths[], in
         good = widths[i] >= 0 && widths[i] <= INT64_MAX / 4;
     if (!good) {
         HT_FAIL(x->comm, HT_ERR_ARGUMENT,
-                "ht_pad: %d widths for x of shape %s: a pair for each of the last axes, none below "
-                "0",
+                "ht_pad: %d widths are given for x of shape %s, expected a pair for each of the "
+                "last axes, and at least 0 each",
                 count, ht__shape_str(x->ndim, x->shape));
         return false;
     }

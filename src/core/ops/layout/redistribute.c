@@ -34,8 +34,8 @@ static ht_bounds *bounds_of(const char *what, const ht_body *x, const int64_t co
         if (counts[rank] < 0 || counts[rank] > left ||
             (rank == x->comm->size - 1 && counts[rank] < left)) {
             HT_FAIL(x->comm, HT_ERR_ARGUMENT,
-                    "%s: %" PRId64 " of axis %d on rank %d after %" PRId64
-                    ", expected counts from 0 on that add up to %" PRId64,
+                    "%s: the count is %" PRId64 " of axis %d on rank %d, after %" PRId64 " on "
+                    "the ranks before it; expected counts of at least 0 that add up to %" PRId64,
                     what, counts[rank], x->split, rank, bounds->start[rank], length);
             ht_release(bounds);
             return NULL;
@@ -69,7 +69,7 @@ static ht_tensor *to_rank(const char *what, ht_tensor *x, const void *to)
         return NULL;
     size = x->body->comm->size;
     if (target < 0 || target >= size) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: rank %d, expected 0 to %d", what, target,
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: rank is %d, expected 0 to %d", what, target,
                 size - 1);
         return NULL;
     }

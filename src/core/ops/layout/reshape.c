@@ -191,8 +191,8 @@ ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
     if (HT_IS_NULL(x, "ht_reshape", "x"))
         return NULL;
     if (ndim < 0 || ndim > HT_MAX_NDIM) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_reshape: expected 0 to %d dimensions, got %d",
-                HT_MAX_NDIM, ndim);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_reshape: ndim is %d, expected 0 to %d", ndim,
+                HT_MAX_NDIM);
         return NULL;
     }
     if (ndim > 0 && HT_IS_NULL(shape, "ht_reshape", "the shape"))
@@ -200,7 +200,7 @@ ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
     if (ndim > 0)
         memcpy(wanted, shape, (size_t)ndim * sizeof *shape);
     if (!complete(x, ndim, wanted)) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_reshape: x of shape %s has no shape %s",
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_reshape: x of shape %s cannot have the shape %s",
                 ht__shape_str(x->body->ndim, x->body->shape), ht__shape_str(ndim, shape));
         return NULL;
     }

@@ -33,7 +33,8 @@ static bool check_same_shape(int count, ht_tensor *const xs[])
 
         if (ht__body_same_shape(a, b))
             continue;
-        HT_FAIL(a->comm, HT_ERR_SHAPE, "ht_stack: operand 0 is %s, operand %d is %s",
+        HT_FAIL(a->comm, HT_ERR_SHAPE,
+                "ht_stack: operand 0 is %s, operand %d is %s, expected the same shape",
                 ht__shape_str(a->ndim, a->shape), i, ht__shape_str(b->ndim, b->shape));
         return false;
     }
@@ -116,7 +117,8 @@ ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[])
     length = x->body->shape[axis];
     if (count < 1 || length % count != 0)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE,
-                       "ht_split: axis %d of x of shape %s has no %lld equal parts (ht_split_at)",
+                       "ht_split: axis %d of x of shape %s cannot be divided into %lld equal "
+                       "parts (ht_split_at)",
                        axis, ht__shape_str(x->body->ndim, x->body->shape), (long long)count);
     for (int64_t i = 0; i < count; i++) {
         parts[i] = slice("ht_split", x, axis, i * (length / count), (i + 1) * (length / count));
@@ -140,7 +142,8 @@ ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis, ht_
     if (!ht__check_axis("ht_split_at", x, &axis))
         return HT_ERR_ARGUMENT;
     if (count < 0 || (count > 0 && at == NULL))
-        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_split_at: %d places are given", count);
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                       "ht_split_at: count is %d, expected at least 0 and a list of places", count);
     for (int i = 0; i <= count; i++) {
         parts[i] = slice("ht_split_at", x, axis, i > 0 ? place(at[i - 1]) : HT_OPEN,
                          i < count ? place(at[i]) : HT_OPEN);
@@ -159,8 +162,10 @@ static bool add_shape(const char *what, const ht_body *x, int index, int ndim, i
         int64_t *length = &shape[ndim - x->ndim + i];
 
         if (*length != 1 && x->shape[i] != 1 && *length != x->shape[i]) {
-            HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: operand %d is %s, the others before it %s", what,
-                    index, ht__shape_str(x->ndim, x->shape), ht__shape_str(ndim, shape));
+            HT_FAIL(x->comm, HT_ERR_SHAPE,
+                    "%s: operand %d is %s, which does not broadcast with the operands before it, "
+                    "%s",
+                    what, index, ht__shape_str(x->ndim, x->shape), ht__shape_str(ndim, shape));
             return false;
         }
         *length = *length == 1 ? x->shape[i] : *length;
@@ -219,13 +224,13 @@ ht_status ht_meshgrid(int count, ht_tensor *const xs[], bool xy, ht_tensor *grid
         HT_IS_NULL_ON(xs[0]->body->comm, grids, what, "the list of results"))
         return ht_error_get(NULL);
     if (count > HT_MAX_NDIM)
-        return HT_FAIL(xs[0]->body->comm, HT_ERR_ARGUMENT, "%s: %d operands, up to %d are possible",
+        return HT_FAIL(xs[0]->body->comm, HT_ERR_ARGUMENT, "%s: %d operands, expected at most %d",
                        what, count, HT_MAX_NDIM);
     for (int i = 0; i < count; i++) {
         const ht_body *x = xs[i]->body;
 
         if (x->ndim != 1)
-            return HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: expected one axis, operand %d is %s", what,
+            return HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: operand %d is %s, expected one axis", what,
                            i, ht__shape_str(x->ndim, x->shape));
         axes[i] = xy && i < 2 && count > 1 ? 1 - i : i;
         shape[axes[i]] = x->shape[0];

@@ -36,7 +36,7 @@ static ht_status check(const char *what, const ht_tensor *x, const array_place *
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: rank is %d, expected 0 to %d or HT_NONE", what,
                        to->rank, comm->size - 1);
     if ((unsigned)to->dtype >= HT_DTYPE_COUNT)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: dtype is %d, expected one of ht_dtype", what,
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: dtype is %d, expected an ht_dtype", what,
                        (int)to->dtype);
     if (!receives(x, to))
         return HT_SUCCESS;

@@ -26,8 +26,8 @@ ht_tensor *ht_expand_dims(ht_tensor *x, int axis)
     axis += axis < 0 ? x->body->ndim + 1 : 0;
     if (axis < 0 || axis > x->body->ndim || x->body->ndim == HT_MAX_NDIM) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "ht_expand_dims: no axis can be put at %d of x of shape %s", given,
-                ht__shape_str(x->body->ndim, x->body->shape));
+                "ht_expand_dims: axis is %d, expected a place for a new axis in x of shape %s",
+                given, ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
     body = ht__body_view(x->body);
@@ -55,7 +55,7 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
         return NULL;
     if (x->body->shape[axis] != 1) {
         HT_FAIL(x->body->comm, HT_ERR_SHAPE,
-                "ht_squeeze: axis %d of x of shape %s is not of length 1", axis,
+                "ht_squeeze: axis %d of x of shape %s does not have length 1", axis,
                 ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }

@@ -139,7 +139,7 @@ static bool check_sums(const char *what, ht_tensor *sum)
     ht_set_grad_enabled(was);
     if (status == HT_SUCCESS && found != 0)
         status = HT_FAIL(sum->body->comm, HT_ERR_ARGUMENT,
-                         "%s: weights that add up to 0, expected another sum", what);
+                         "%s: the weights add up to 0, expected another sum", what);
     return status == HT_SUCCESS;
 }
 

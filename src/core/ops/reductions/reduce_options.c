@@ -86,7 +86,7 @@ static bool check_axes(const char *what, const ht_tensor *x, const ht_reduce_opt
         if (!ht__check_axis(what, x, &axis))
             return false;
         if (over->axes >> axis & 1) {
-            HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: axis %d is there twice", what, axis);
+            HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: axis %d is given twice", what, axis);
             return false;
         }
         over->axes |= 1u << axis;

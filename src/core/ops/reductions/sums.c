@@ -236,7 +236,7 @@ ht_tensor *ht_diff(ht_tensor *x, int times, int axis)
     if (HT_IS_NULL(x, "ht_diff", "x") || !ht__check_axis("ht_diff", x, &axis))
         return NULL;
     if (times < 0) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_diff: %d times", times);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_diff: times is %d, expected at least 0", times);
         return NULL;
     }
     for (; times > 0 && x != NULL && x->body->shape[axis] > 0; times--) {

@@ -201,10 +201,10 @@ static void misuse_is_told(void **state)
     HT_TEST_EXPECT_ERROR(ht_permutation(ht_sum(x, HT_NONE)), HT_ERR_SHAPE,
                          "ht_permutation: x is a scalar, expected at least one axis");
     HT_TEST_EXPECT_ERROR(ht_normal(0, -1, HT_SHAPE(2), HT_FLOAT32, 0), HT_ERR_ARGUMENT,
-                         "ht_normal: mean 0, std -1");
+                         "ht_normal: mean is 0 and std is -1");
     HT_TEST_EXPECT_ERROR(
         ht_normal_ext(x, ht_neg(x), HT_SHAPE(2), HT_FLOAT32, 0, ht_get_device(), HT_COMM_WORLD),
-        HT_ERR_ARGUMENT, "ht_normal_ext: a std below 0");
+        HT_ERR_ARGUMENT, "ht_normal_ext: an element of std is below 0");
     HT_TEST_EXPECT_ERROR(
         ht_normal_ext(x, x, HT_SHAPE(1), HT_FLOAT32, 0, ht_get_device(), HT_COMM_WORLD),
         HT_ERR_SHAPE, "ht_normal_ext: mean is (2,), expected one that broadcasts to (1,)");

@@ -229,17 +229,18 @@ static void misuse_is_reported(void **state)
     ht_tensor *x = ht_ones(3, shape, HT_FLOAT32, 0);
 
     HT_TEST_EXPECT_ERROR(ht_reshape(x, HT_SHAPE(7, -1)), HT_ERR_SHAPE,
-                         "ht_reshape: x of shape (6, 4, 5) has no shape (7, -1)");
+                         "ht_reshape: x of shape (6, 4, 5) cannot have the shape (7, -1)");
     /* Their products wrap around to 120 and to 0. */
     HT_TEST_EXPECT_ERROR(ht_reshape(x, HT_SHAPE(INT64_C(1) << 61 | 15, 8, 1)), HT_ERR_SHAPE,
-                         "ht_reshape: x of shape (6, 4, 5) has no shape");
+                         "ht_reshape: x of shape (6, 4, 5) cannot have the shape");
     HT_TEST_EXPECT_ERROR(ht_reshape(ht_zeros(HT_SHAPE(0), HT_FLOAT32, HT_NONE),
                                     HT_SHAPE(INT64_C(1) << 32, INT64_C(1) << 32)),
-                         HT_ERR_SHAPE, "ht_reshape: x of shape (0,) has no shape");
-    HT_TEST_EXPECT_ERROR(ht_narrow(x, 1, 2, 5), HT_ERR_ARGUMENT, "[2, 5) is not inside axis 1");
+                         HT_ERR_SHAPE, "ht_reshape: x of shape (0,) cannot have the shape");
+    HT_TEST_EXPECT_ERROR(ht_narrow(x, 1, 2, 5), HT_ERR_ARGUMENT,
+                         "[2, 5) is out of range for axis 1");
     HT_TEST_EXPECT_ERROR(ht_permute(x, HT_AXES(0, 0, 1)), HT_ERR_ARGUMENT, "not a permutation");
     HT_TEST_EXPECT_ERROR(ht_permute(x, HT_AXES(1, 0)), HT_ERR_ARGUMENT,
-                         "ht_permute: 2 axes given, x has 3");
+                         "ht_permute: count is 2, expected the number of axes of x, 3");
     HT_TEST_EXPECT_ERROR(ht_fill_(ht_broadcast_to(x, HT_SHAPE(2, 6, 4, 5)), 1), HT_ERR_STATE,
                          "read-only view");
     ht_scope_close(scope);

@@ -129,14 +129,17 @@ static void misuse_is_told(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_redistribute(x, counts), HT_ERR_ARGUMENT,
-                         "expected counts from 0 on that add up to 5");
+                         "expected counts of at least 0 that add up to 5");
     counts[0] = 6;
     HT_TEST_EXPECT_ERROR(ht_redistribute_(x, counts), HT_ERR_ARGUMENT,
-                         "ht_redistribute_: 6 of axis 0 on rank 0 after 0, expected counts");
+                         "ht_redistribute_: the count is 6 of axis 0 on rank 0, after 0 on the "
+                         "ranks before it; expected counts");
     counts[0] = -1;
-    HT_TEST_EXPECT_ERROR(ht_redistribute(x, counts), HT_ERR_ARGUMENT, "ht_redistribute: -1 of");
+    HT_TEST_EXPECT_ERROR(ht_redistribute(x, counts), HT_ERR_ARGUMENT,
+                         "ht_redistribute: the count is -1 of");
     HT_TEST_EXPECT_ERROR(ht_collect(x, ht_test_size), HT_ERR_ARGUMENT, "ht_collect: rank ");
-    HT_TEST_EXPECT_ERROR(ht_collect_(x, -1), HT_ERR_ARGUMENT, "ht_collect_: rank -1, expected 0");
+    HT_TEST_EXPECT_ERROR(ht_collect_(x, -1), HT_ERR_ARGUMENT,
+                         "ht_collect_: rank is -1, expected 0");
 }
 
 static ht_tensor *moved(ht_tensor *in[], void *user)

@@ -102,7 +102,7 @@ static void errors_say_what_was_expected(void **state)
     HT_TEST_EXPECT_ERROR(ht_tensor_to_array(x, NULL, COUNT, HT_FLOAT64), HT_ERR_ARGUMENT,
                          "array is NULL, expected room for 15 elements of float64");
     HT_TEST_EXPECT_ERROR(ht_tensor_to_array(x, array, COUNT, (ht_dtype)99), HT_ERR_ARGUMENT,
-                         "dtype is 99, expected one of ht_dtype");
+                         "dtype is 99, expected an ht_dtype");
     HT_TEST_EXPECT_ERROR(ht_tensor_to_array_ext(x, array, COUNT, HT_FLOAT64, -1), HT_ERR_ARGUMENT,
                          "ht_tensor_to_array_ext: rank is -1, expected 0 to ");
     HT_TEST_EXPECT_ERROR(ht_tensor_to_array(NULL, array, COUNT, HT_FLOAT64), HT_ERR_ARGUMENT,

@@ -217,7 +217,7 @@ static void weights_have_to_fit(void **state)
                          "ht_average: weights are (3,) and x is (4, 3), expected the shape of x");
     HT_TEST_EXPECT_ERROR(ht_average(x, 0, zero), HT_ERR_SHAPE, "ht_average: weights are (3,)");
     HT_TEST_EXPECT_ERROR(ht_average_ext(x, 1, zero, &y, &sum), HT_ERR_ARGUMENT,
-                         "ht_average_ext: weights that add up to 0");
+                         "ht_average_ext: the weights add up to 0");
     assert_true(y == NULL && sum == NULL);
 }
 

@@ -255,7 +255,7 @@ static void misuse(void **state)
     ht_tensor *x = ht_ones(3, shape, HT_FLOAT32, 0);
     ht_reduce_options o = over(HT_AXES(1, -2));
 
-    HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_ARGUMENT, "ht_sum_ext: axis 1 is there twice");
+    HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_ARGUMENT, "ht_sum_ext: axis 1 is given twice");
     o = over(HT_AXES(0, 5));
     HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_ARGUMENT, "ht_sum_ext: axis 5");
     o = over(2, NULL);

@@ -227,7 +227,7 @@ static void test_misuse(void **state)
     assert_int_not_equal(ht_module_to_device(net, ht_device_get("cpu:1")), HT_SUCCESS);
     assert_message("ht_module_to_device: ht_nn_data_parallel holds this module; first change the");
     assert_null(ht_forward(dp, ht_to_device(batch_rows(0, 4), ht_device_get("cpu:1"))));
-    assert_message("ht_linear in fc1: x is on cpu:1, weight on cpu:0");
+    assert_message("ht_linear in fc1: x is on cpu:1, weight is on cpu:0");
     if (ht_test_size > 1) {
         assert_null(ht_forward(dp, ht_zeros(2, shape, HT_FLOAT64, 0)));
         assert_message("forward got a tensor that lives on");
