@@ -7,7 +7,7 @@ set -u
 . "${srcdir:-.}/tests/core/launch.sh"
 job=tests/core/device_job
 target='ht_nll_loss: target 7 of row 1 is outside the 3 classes'
-useless='the wrapper is of no use any more: end it, and wrap again'
+useless='the wrapper cannot be used any more; end it, and wrap again'
 
 for run in lazy eager; do
     LAG_RUN=$run
@@ -15,7 +15,7 @@ for run in lazy eager; do
     says "a bad target of one rank ends the job, $run" "ht: rank 1: ht_item: $target" 3 "$job" bad-target
     says "whoever waits for the device, $run" "ht: rank 1: ht_device_synchronize: $target" 3 "$job" bad-wait
     says "also within data parallelism, $run" \
-        "ht: ranks 0-2: ht_nn_data_parallel: pass 2: gradients are of no use on rank 1: averaging the gradients of bias ... weight: $target; $useless" \
+        "ht: ranks 0-2: ht_nn_data_parallel: pass 2: gradients cannot be used on rank 1: averaging the gradients of bias ... weight: $target; $useless" \
         3 "$job" bad-step
 done
 unset LAG_RUN

@@ -91,7 +91,7 @@ for age in 7 6 5 4 3 2 1; do
 done
 job 3 --parallel daso --epochs 7 --resume "$work/run"
 check 'DASO goes on with another number of ranks between epochs' [ -n "$digest" ]
-refuses 'but not within one' 3 1 'can go on only from between two epochs' \
+refuses 'but not within one' 3 1 'can resume only between two epochs' \
     --parallel daso --epochs 6 --resume "$work/run.7"
 job 4 --parallel hierarchical --epochs 3
 whole=$digest

@@ -76,7 +76,7 @@ static bool check_samples(const char *what, const char *name, const ht_body *x,
         fits = target->shape[i] == x->shape[i < axis ? i : i + 1];
     if (!fits)
         HT_FAIL(x->comm, HT_ERR_SHAPE,
-                "%s: %s is %s, target is %s: (N, C, ...) and (N, ...) needed", what, name,
+                "%s: %s is %s, target is %s, expected (N, C, ...) and (N, ...)", what, name,
                 ht__shape_str(x->ndim, x->shape), ht__shape_str(target->ndim, target->shape));
     return fits;
 }
@@ -199,7 +199,7 @@ ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
 
     if (!prepare("ht_nll_loss_ext", nll_rules, in, &o) ||
         !ht__check_parameter("ht_nll_loss_ext", in[X], o.label_smoothing == 0, "label_smoothing",
-                             o.label_smoothing, "0, because it is for cross entropy"))
+                             o.label_smoothing, "0, because only cross entropy smooths labels"))
         return NULL;
     return nll("ht_nll_loss_ext", in[X], in, &o);
 }

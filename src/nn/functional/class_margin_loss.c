@@ -46,8 +46,9 @@ static bool check_classes(const char *what, ht_tensor *target, int64_t least, in
     if (ht__item(what, ht_any(outside, HT_NONE), &bad) != HT_SUCCESS)
         return false;
     if (bad != 0)
-        HT_FAIL(target->body->comm, HT_ERR_ARGUMENT, "%s: a target is outside of the %lld classes",
-                what, (long long)classes);
+        HT_FAIL(target->body->comm, HT_ERR_ARGUMENT,
+                "%s: an element of target is outside of the %lld classes", what,
+                (long long)classes);
     return bad == 0;
 }
 

@@ -35,7 +35,7 @@ static bool check_groups(const ht_tensor *x, const ht_tensor *weight, int64_t gr
 
     if (groups < 1 || a->shape[1] % groups != 0 || w->shape[0] % groups != 0) {
         HT_FAIL(a->comm, HT_ERR_SHAPE,
-                "ht_conv2d: x is %s, weight is %s: %lld groups do not divide them", xs, ws,
+                "ht_conv2d: x is %s, weight is %s: %lld groups do not divide the channels", xs, ws,
                 (long long)groups);
         return false;
     }

@@ -17,7 +17,7 @@ bool ht__check_probability(const char *what, const ht_tensor *x, double p)
 {
     if (p >= 0.0 && p <= 1.0)
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: p is %g, not a probability", what, p);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: p is %g, expected 0 to 1", what, p);
     return false;
 }
 

@@ -95,7 +95,7 @@ static bool check_positive(const char *what, ht_tensor *var)
         return false;
     if (below != 0)
         HT_FAIL(var->body->comm, HT_ERR_ARGUMENT,
-                "%s: an element of var is below 0, expected variances", what);
+                "%s: an element of var is below 0, expected at least 0", what);
     return below == 0;
 }
 

@@ -24,7 +24,7 @@ bool ht__check_one_shape(const char *what, const ht_tensor *x, const char *name,
 
     if (ht__body_same_shape(a, b))
         return true;
-    HT_FAIL(a->comm, HT_ERR_SHAPE, "%s: x is %s, %s is %s: one shape is needed", what,
+    HT_FAIL(a->comm, HT_ERR_SHAPE, "%s: x is %s, %s is %s, expected the same shape", what,
             ht__shape_str(a->ndim, a->shape), name, ht__shape_str(b->ndim, b->shape));
     return false;
 }

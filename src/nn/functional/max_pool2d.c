@@ -16,8 +16,8 @@ static bool check_pixels(const char *what, const ht_tensor *x)
 
     if (body->shape[3] == 0 || body->shape[2] <= INT32_MAX / body->shape[3])
         return true;
-    HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s: images above 2^31 pixels", what,
-            ht__shape_str(4, body->shape));
+    HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, expected images of at most 2^31 - 1 pixels",
+            what, ht__shape_str(4, body->shape));
     return false;
 }
 

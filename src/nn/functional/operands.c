@@ -80,7 +80,7 @@ static bool check_place(const operands *o, int i)
              of_first->size > of_it->size ? "(" : " of it",
              of_first->size > of_it->size ? first : "", of_first->size > of_it->size ? ")" : "");
     HT_FAIL(of_first->size > of_it->size ? of_first : of_it, HT_ERR_COMM,
-            "%s: %s lives on %d rank%s, %s on %d: take %s, the part of this rank", o->what, first,
+            "%s: %s lives on %d rank%s, %s on %d; pass %s, the part of this rank", o->what, first,
             of_first->size, of_first->size > 1 ? "s" : "", name, of_it->size, local);
     return false;
 }
@@ -92,15 +92,15 @@ static bool check_dtype(const operands *o, int i)
 
     if ((rule->dtype == HT_DTYPE_FLOATING && !ht_dtype_is_floating(dtype)) ||
         (rule->dtype == HT_DTYPE_INTEGER && !ht_dtype_is_integer(dtype))) {
-        HT_FAIL(o->comm, HT_ERR_DTYPE, "%s: %s is %s, %s dtype is needed", o->what, rule->name,
+        HT_FAIL(o->comm, HT_ERR_DTYPE, "%s: %s is %s, expected %s dtype", o->what, rule->name,
                 ht_dtype_name(dtype),
                 rule->dtype == HT_DTYPE_FLOATING ? "a floating" : "an integer");
         return false;
     }
     if (rule->dtype == HT_DTYPE_SAME &&
         cast_dtype(rule->cast, dtype) != cast_dtype(first->cast, of_first)) {
-        HT_FAIL(o->comm, HT_ERR_DTYPE, "%s: %s is %s, %s is %s", o->what, first->name,
-                ht_dtype_name(of_first), rule->name, ht_dtype_name(dtype));
+        HT_FAIL(o->comm, HT_ERR_DTYPE, "%s: %s is %s, %s is %s, expected the same dtype", o->what,
+                first->name, ht_dtype_name(of_first), rule->name, ht_dtype_name(dtype));
         return false;
     }
     return true;
@@ -127,7 +127,7 @@ static bool check_ndim(const operands *o, int i)
 
     if (axes_left(rule->axes, x) >= 0)
         return true;
-    HT_FAIL(o->comm, HT_ERR_SHAPE, "%s: %s is %s, %s is needed", o->what, rule->name,
+    HT_FAIL(o->comm, HT_ERR_SHAPE, "%s: %s is %s, expected %s", o->what, rule->name,
             ht__shape_str(x->ndim, x->shape), axes_str(rule->axes, text, sizeof text));
     return false;
 }
@@ -143,7 +143,7 @@ static bool check_split(const operands *o, int i)
     HT_FAIL(o->comm, HT_ERR_ARGUMENT, "%s: %s is split along axis %d%s", o->what, rule->name,
             x->split,
             rule->split == HT_SPLIT_BATCH ? "; only the batch axis (0) may be split"
-                                          : ", it must be replicated");
+                                          : ", expected a replicated tensor");
     return false;
 }
 
@@ -157,7 +157,7 @@ static bool differ(const operands *o, int i, char letter)
     while (o->in[j] == NULL || o->rules[j].axes == NULL || strchr(o->rules[j].axes, letter) == NULL)
         j++;
     y = o->in[j]->body;
-    HT_FAIL(o->comm, HT_ERR_SHAPE, "%s: %s is %s, %s is %s: %s and %s needed", o->what,
+    HT_FAIL(o->comm, HT_ERR_SHAPE, "%s: %s is %s, %s is %s, expected %s and %s", o->what,
             o->rules[j].name, ht__shape_str(y->ndim, y->shape), o->rules[i].name,
             ht__shape_str(x->ndim, x->shape), axes_str(o->rules[j].axes, text, sizeof text),
             axes_str(o->rules[i].axes, other, sizeof other));

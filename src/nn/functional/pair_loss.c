@@ -42,8 +42,9 @@ static bool check_axes(const char *what, const ht_operand_rule rules[], ht_tenso
 
         if (body->ndim == first->ndim)
             continue;
-        HT_FAIL(first->comm, HT_ERR_SHAPE, "%s: %s is %s, %s is %s: expected one number of axes",
-                what, rules[0].name, ht__shape_str(first->ndim, first->shape), rules[i].name,
+        HT_FAIL(first->comm, HT_ERR_SHAPE,
+                "%s: %s is %s, %s is %s, expected the same number of axes", what, rules[0].name,
+                ht__shape_str(first->ndim, first->shape), rules[i].name,
                 ht__shape_str(body->ndim, body->shape));
         return false;
     }

@@ -86,7 +86,8 @@ ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm)
     if (module != NULL)
         ht__module_walk(module, find_layer, &found);
     if (module != NULL && !found)
-        ht_log_write0(HT_LOG_WARN, "%s: the module has no BatchNorm: nothing is converted", what);
+        ht_log_write0(HT_LOG_WARN, "%s: the module has no BatchNorm layer, so nothing is converted",
+                      what);
     return module;
 }
 

@@ -79,8 +79,8 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
     if (inner != NULL)
         return ht__error_set(
             HT_ERR_FORMAT,
-            "%s: %s is a checkpoint, whose entry \"%s\" is a state of its own; load "
-            "it by ht_checkpoint_load",
+            "%s: %s is a checkpoint whose entry \"%s\" is a state of its own; load it with "
+            "ht_checkpoint_load",
             what, source, inner);
     for (int i = 0; i < ht_value_count(map); i++) {
         if (find(state, ht_value_key(map, i)) == NULL)

@@ -70,14 +70,14 @@ static ht_status check_slot(const char *what, ht_module *module, const char *nam
         if (earlier != HT_SUCCESS)
             return earlier;
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s for '%s' is NULL", what,
-                       module == NULL ? "the module" : "what is given", name != NULL ? name : "");
+                       module == NULL ? "the module" : "the value", name != NULL ? name : "");
     }
     if (name == NULL || name[0] == '\0' || strchr(name, '.') != NULL || strchr(name, '/') != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                       "%s: a name must not be empty or contain '.' or '/', got '%s'", what,
-                       name != NULL ? name : "");
+                       "%s: name is '%s', expected one that is not empty and has no '.' or '/'",
+                       what, name != NULL ? name : "");
     if (ht__module_slot(module, name) != NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s has '%s' already", what, module->type->name,
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s already has '%s'", what, module->type->name,
                        name);
     if (module->guard != NULL)
         return ht__module_check_free(what, module);

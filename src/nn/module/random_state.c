@@ -168,7 +168,8 @@ static const uint64_t *get_pair(const ht_value *state, const char *key, ht_comm 
         x = ht__on_host(loading, x, HT_INT64);
         return x != NULL ? ht__body_data(x->body) : NULL;
     }
-    HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no \"%s\" of a seed and a draw", loading, key);
+    HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no \"%s\" with a seed and a draw", loading,
+            key);
     return NULL;
 }
 

@@ -111,7 +111,8 @@ ht_status ht_module_to_dtype(ht_module *module, ht_dtype dtype)
     struct move move = {.make = to_dtype, .dtype = dtype};
 
     if (!ht_dtype_is_floating(dtype))
-        return HT_FAIL(NULL, HT_ERR_DTYPE, "ht_module_to_dtype: parameters are floating, %s is not",
+        return HT_FAIL(NULL, HT_ERR_DTYPE,
+                       "ht_module_to_dtype: dtype is %s, expected a floating one",
                        ht_dtype_name(dtype));
     return move_all("ht_module_to_dtype", module, &move);
 }

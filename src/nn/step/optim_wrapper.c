@@ -52,7 +52,7 @@ static ht_status check_options(const char *what, const ht_optim_wrapper_options 
         status = ht__optim_check_range(what, "clip_value", o->clip_value, 0, INFINITY);
     if (status == HT_SUCCESS && o->clip_norm > 0 && o->clip_value > 0)
         status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                         "%s: clip_norm is %g and clip_value %g: expected one of the two", what,
+                         "%s: clip_norm is %g and clip_value is %g, expected one of the two", what,
                          o->clip_norm, o->clip_value);
     return status == HT_SUCCESS ? ht__scaler_check_options(what, o) : status;
 }
@@ -168,7 +168,7 @@ static ht_status check_update(const ht_optim_wrapper *wrapper)
 {
     if (wrapper->options.max_counts > 0 && wrapper->last.count >= wrapper->options.max_counts)
         return HT_FAIL(NULL, HT_ERR_STATE,
-                       "%s: loss number %" PRId64 ", but max_counts is %" PRId64, update_name,
+                       "%s: this is loss %" PRId64 ", but max_counts is %" PRId64, update_name,
                        wrapper->last.count + 1, wrapper->options.max_counts);
     if (wrapper->optimizer->deferral != NULL && ht__dp_of(wrapper->model) == NULL)
         return HT_FAIL(NULL, HT_ERR_STATE,

@@ -100,7 +100,8 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
         return status;
     if (sum == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                       "%s: no entry has a name that contains \"loss\": there is nothing to train",
+                       "%s: no entry has a name that contains \"loss\", so there is nothing to "
+                       "train",
                        what);
     ht_value_set(entries, "loss", ht_value_tensor(ht_detach(sum)));
     *total = sum;

@@ -33,10 +33,9 @@ static ht_value *forward_with_mode(ht_module *model, ht_value *data, ht_forward_
     ht_value *inputs = ht_value_map();
 
     if (ht_value_get_kind(data) != HT_VALUE_MAP) {
-        HT_FAIL(
-            NULL, HT_ERR_ARGUMENT,
-            "ht_train_step: the data are not a map, so the module cannot be told the mode; give "
-            "ht_step_options.forward");
+        HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                "ht_train_step: the data are not a map, so they cannot name the mode; set "
+                "ht_step_options.forward");
         return NULL;
     }
     for (int i = 0; i < ht_value_count(data); i++)

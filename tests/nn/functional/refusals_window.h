@@ -7,25 +7,25 @@
 /* clang-format off */
 /* Operands of a convolution: x with one axis more, its axes and the last one; the same of the weight. */
 #define REFUSED_CONV(name, x_more, x_axes, x_last, w_more, w_axes, w_last) \
-    {name, "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"}, \
-    {name, "x", ONE_MORE, "x is " x_more ", " x_axes " is needed"}, \
+    {name, "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
+    {name, "x", ONE_MORE, "x is " x_more ", expected " x_axes}, \
     {name, "x", SPLIT, "x is split along axis " x_last "; only the batch axis (0) may be split"}, \
     {name, "weight", OTHER_DTYPE, "x is float64, weight is float32"}, \
-    {name, "weight", ONE_MORE, "weight is " w_more ", " w_axes " is needed"}, \
-    {name, "weight", SPLIT, "weight is split along axis " w_last ", it must be replicated"}, \
+    {name, "weight", ONE_MORE, "weight is " w_more ", expected " w_axes}, \
+    {name, "weight", SPLIT, "weight is split along axis " w_last ", expected a replicated tensor"}, \
     {name, "bias", OTHER_DTYPE, "x is float64, bias is float32"}, \
-    {name, "bias", SPLIT, "bias is split along axis 0, it must be replicated"}
+    {name, "bias", SPLIT, "bias is split along axis 0, expected a replicated tensor"}
 /* Lengths of the first axes of weight and bias, plain and transposed. */
 #define REFUSED_CONV_LENGTHS(name, weight, longer, axes, bias, bias_longer, bias_more) \
-    {name, "weight", LONGER, "weight is " longer ", bias is " bias ": " axes " and (O) needed"}, \
-    {name, "bias", ONE_MORE, "bias is " bias_more ", (O) is needed"}, \
-    {name, "bias", LONGER, "weight is " weight ", bias is " bias_longer ": " axes " and (O) needed"}
+    {name, "weight", LONGER, "weight is " longer ", bias is " bias ", expected " axes " and (O)"}, \
+    {name, "bias", ONE_MORE, "bias is " bias_more ", expected (O)"}, \
+    {name, "bias", LONGER, "weight is " weight ", bias is " bias_longer ", expected " axes " and (O)"}
 #define REFUSED_TRANSPOSED_LENGTHS(name, x, weight, longer, x_axes, axes, bias_longer, bias_more) \
-    {name, "weight", LONGER, "x is " x ", weight is " longer ": " x_axes " and " axes " needed"}, \
-    {name, "bias", ONE_MORE, "bias is " bias_more ", (O) is needed"}, \
+    {name, "weight", LONGER, "x is " x ", weight is " longer ", expected " x_axes " and " axes}, \
+    {name, "bias", ONE_MORE, "bias is " bias_more ", expected (O)"}, \
     {name, "bias", LONGER, "bias is " bias_longer ", weight is " weight ": channels"}
 #define REFUSED_POOL(name) \
-    {name, "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"}, \
+    {name, "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {name, "x", SPLIT, "x is split along axis 2; only the batch axis (0) may be split"}
 #define WINDOW_REFUSALS \
     REFUSED_CONV("ht_conv1d", "(4, 3, 5, 1)", "(N, C, L)", "2", "(2, 3, 2, 1)", "(O, C / groups, kw)", "2"), \
@@ -45,11 +45,11 @@
     {"ht_avg_pool", "x", ONE_MORE, "x is (4, 2, 5, 1): a window of (2, 2) does not fit"}, \
     {"ht_max_pool", "x", ONE_MORE, "x is (4, 2, 5, 1): a window of (2, 2) does not fit"}, \
     {"ht_lp_pool", "x", ONE_MORE, "x is (4, 2, 5, 1): a window of (2, 2) does not fit"}, \
-    {"ht_unfold", "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"}, \
-    {"ht_unfold", "x", ONE_MORE, "x is (3, 2, 3, 4, 1), (N, C, H, W) is needed"}, \
+    {"ht_unfold", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
+    {"ht_unfold", "x", ONE_MORE, "x is (3, 2, 3, 4, 1), expected (N, C, H, W)"}, \
     {"ht_unfold", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"}, \
     REFUSED_POOL("ht_fold"), \
-    {"ht_fold", "x", ONE_MORE, "x is (3, 8, 6, 1), (N, C, L) is needed"}
+    {"ht_fold", "x", ONE_MORE, "x is (3, 8, 6, 1), expected (N, C, L)"}
 /* clang-format on */
 
 #endif

@@ -345,20 +345,20 @@ static void test_wrong_arguments(void **state)
     nn_assert_error(
         "ht_conv2d: x is (64, 3, 28, 28), weight is (32, 1, 3, 3): channels 3 and 1 differ");
     assert_null(ht_conv2d(b, w, NULL, NULL));
-    nn_assert_error("ht_conv2d: x is (5, 2), (N, C, H, W) is needed");
+    nn_assert_error("ht_conv2d: x is (5, 2), expected (N, C, H, W)");
     assert_null(ht_linear(b, a, NULL));
-    nn_assert_error("ht_linear: weight is split along axis 1, it must be replicated");
+    nn_assert_error("ht_linear: weight is split along axis 1, expected a replicated tensor");
     assert_null(ht_linear(b, ht_zeros(HT_SHAPE(4, 3), HT_FLOAT64, HT_NONE), NULL));
-    nn_assert_error("ht_linear: x is (5, 2), weight is (4, 3): (..., in) and (out, in) needed");
+    nn_assert_error("ht_linear: x is (5, 2), weight is (4, 3), expected (..., in) and (out, in)");
     assert_null(ht_linear(b, ht_zeros(HT_SHAPE(4, 2), HT_FLOAT32, HT_NONE), NULL));
-    nn_assert_error("ht_linear: x is float64, weight is float32");
+    nn_assert_error("ht_linear: x is float64, weight is float32, expected the same dtype");
     assert_null(ht_max_pool2d(x, 29));
     nn_assert_error("ht_max_pool2d: x is (64, 3, 28, 28): a window of (29, 29) does not fit");
     windows_beyond_64_bits();
     assert_null(ht_nll_loss(b, ht_zeros(HT_SHAPE(4), HT_INT64, HT_NONE), HT_MEAN));
-    nn_assert_error("ht_nll_loss: log_probs is (5, 2), target is (4,): (N, C) and (N) needed");
+    nn_assert_error("ht_nll_loss: log_probs is (5, 2), target is (4,), expected (N, C) and (N)");
     assert_null(ht_dropout(b, 1.5, 0, 0));
-    nn_assert_error("ht_dropout: p is 1.5, not a probability");
+    nn_assert_error("ht_dropout: p is 1.5, expected 0 to 1");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 

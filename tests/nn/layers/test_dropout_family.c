@@ -65,7 +65,7 @@ static void probabilities_0_and_1(void **state)
     assert_ptr_equal(ht_alpha_dropout(x, 0, 1, 2), x);
     ht_test_expect_same(ht_alpha_dropout(x, 1, 1, 2), ht_zeros_like(x), 0);
     HT_TEST_EXPECT_ERROR(ht_alpha_dropout(x, 1.5, 1, 2), HT_ERR_ARGUMENT,
-                         "ht_alpha_dropout: p is 1.5, not a probability");
+                         "ht_alpha_dropout: p is 1.5, expected 0 to 1");
     HT_TEST_EXPECT_ERROR(ht_nn_feature_alpha_dropout(-1), HT_ERR_ARGUMENT,
                          "ht_nn_feature_alpha_dropout: p is -1, expected 0 to 1");
 }

@@ -284,7 +284,7 @@ static void misuse_a_split_batch(void **state)
     if (ht_test_size > 1) {
         snprintf(
             expected, sizeof expected,
-            "ht_linear: x lives on %d ranks, weight on 1: take ht_tensor_local(x), the part of "
+            "ht_linear: x lives on %d ranks, weight on 1; pass ht_tensor_local(x), the part of "
             "this rank",
             ht_test_size);
         ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);

@@ -130,8 +130,8 @@ static void test_a_checkpoint_is_named_as_one(void **state)
     assert_int_equal(ht_module_load_state(net, path, HT_COMM_WORLD), HT_ERR_FORMAT);
     snprintf(
         expected, sizeof expected,
-        "ht_module_load_state: %s is a checkpoint, whose entry \"model\" is a state of its own; "
-        "load it by ht_checkpoint_load",
+        "ht_module_load_state: %s is a checkpoint whose entry \"model\" is a state of its own; "
+        "load it with ht_checkpoint_load",
         path);
     nn_assert_error(expected);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

@@ -296,7 +296,7 @@ static void test_misuse(void **state)
     options = ht_optim_wrapper_options_default();
     options.clip_norm = options.clip_value = 1;
     assert_null(ht_optim_wrapper_new(sgd, &options));
-    assert_message("clip_norm is 1 and clip_value 1: expected one of the two");
+    assert_message("clip_norm is 1 and clip_value is 1, expected one of the two");
     assert_null(ht_optim_wrapper_new(NULL, NULL));
     assert_message("ht_optim_wrapper_new: the optimizer is NULL");
     assert_false(ht_optim_wrapper_should_update(NULL));
@@ -311,7 +311,7 @@ static void test_misuse(void **state)
     assert_int_equal(
         ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(net, number(1)), HT_NONE)),
         HT_ERR_STATE);
-    assert_message("loss number 2, but max_counts is 1");
+    assert_message("this is loss 2, but max_counts is 1");
     assert_int_equal(ht_optim_wrapper_load_state_dict(wrapper, ht_value_map()), HT_ERR_FORMAT);
     assert_message("the state has no integer \"count\"");
     for (int i = 0; i < 3; i++) {

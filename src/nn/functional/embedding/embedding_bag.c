@@ -47,11 +47,11 @@ static bool check_options(ht_tensor *const in[], const ht_embedding_bag_options 
     if ((unsigned)o->mode > HT_BAG_MAX)
         wrong = "mode is invalid";
     else if (o->mode == HT_BAG_MAX && o->scale_grad_by_freq)
-        wrong = "HT_BAG_MAX has no scale_grad_by_freq";
+        wrong = "HT_BAG_MAX does not take scale_grad_by_freq";
     else if (o->mode != HT_BAG_SUM && in[SAMPLE_WEIGHTS] != NULL)
-        wrong = "per_sample_weights go with HT_BAG_SUM alone";
+        wrong = "only HT_BAG_SUM takes per_sample_weights";
     else if (x->ndim == 2 && in[OFFSETS] != NULL)
-        wrong = "indices of two axes have no offsets";
+        wrong = "indices of two axes do not take offsets";
     if (wrong != NULL) {
         HT_FAIL(x->comm, HT_ERR_ARGUMENT, "ht_embedding_bag: %s", wrong);
         return false;
@@ -59,7 +59,7 @@ static bool check_options(ht_tensor *const in[], const ht_embedding_bag_options 
     if ((x->ndim == 1 && in[OFFSETS] != NULL) || x->ndim == 2)
         return true;
     HT_FAIL(x->comm, HT_ERR_SHAPE,
-            "ht_embedding_bag: indices are %s, expected two axes, or one and offsets",
+            "ht_embedding_bag: indices are %s, expected two axes, or one axis and offsets",
             ht__shape_str(x->ndim, x->shape));
     return false;
 }
@@ -79,7 +79,8 @@ static bool check_sample_weights(ht_tensor *const in[])
     }
     if (w->dtype == in[WEIGHT]->body->dtype)
         return true;
-    HT_FAIL(x->comm, HT_ERR_DTYPE, "ht_embedding_bag: weight is %s, per_sample_weights are %s",
+    HT_FAIL(x->comm, HT_ERR_DTYPE,
+            "ht_embedding_bag: weight is %s, per_sample_weights are %s, expected the same dtype",
             ht_dtype_name(in[WEIGHT]->body->dtype), ht_dtype_name(w->dtype));
     return false;
 }

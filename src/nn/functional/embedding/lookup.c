@@ -48,7 +48,7 @@ static bool check_indices(const char *what, ht_tensor *indices, const ht_tensor 
         return true;
     wrong = low.integer < 0 ? low.integer : high.integer;
     HT_FAIL(indices->body->comm, HT_ERR_ARGUMENT,
-            "%s: index %" PRId64 " is out of the range of %" PRId64 " rows", what, wrong, rows);
+            "%s: index %" PRId64 " is out of range for %" PRId64 " rows", what, wrong, rows);
     return false;
 }
 

@@ -56,8 +56,9 @@ bool ht__check_last_axes(const char *what, const ht_tensor *x, int ndim, const i
         return false;
     }
     if (body->split != HT_NONE && body->split >= leading) {
-        HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: x is split along axis %d, one to normalise", what,
-                body->split);
+        HT_FAIL(body->comm, HT_ERR_ARGUMENT,
+                "%s: x is split along axis %d, expected a split of an axis that is not normalised",
+                what, body->split);
         return false;
     }
     return check_parameter(what, "weight", ndim, shape, weight) &&

@@ -95,7 +95,8 @@ static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_bat
     if (count != 1)
         return count;
     HT_FAIL(job->comm, HT_ERR_ARGUMENT,
-            "%s: %g value per channel in all; batch statistics need 2 at least", job->what, count);
+            "%s: x has %g value per channel on all ranks, expected at least 2 for batch statistics",
+            job->what, count);
     return -1;
 }
 
@@ -184,13 +185,15 @@ static bool check_running(ht_tensor *const in[], const ht_batch_norm_job *job)
         if (in[i] == NULL || !job->track || !in[i]->body->read_only)
             continue;
         HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "%s: %s is a read-only view (ht_broadcast_to), and is to be written", job->what,
-                rules[i].name);
+                "%s: %s is a read-only view (ht_broadcast_to), expected a tensor that can be "
+                "written",
+                job->what, rules[i].name);
         return false;
     }
     if (!job->batch_statistics && (in[MEAN] == NULL || in[VAR] == NULL)) {
         HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "%s: without batch statistics running_mean and running_var are needed", job->what);
+                "%s: running_mean or running_var is NULL, expected both without batch statistics",
+                job->what);
         return false;
     }
     return true;

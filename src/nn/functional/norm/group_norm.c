@@ -19,7 +19,8 @@ static bool check_groups(const ht_body *x, int64_t groups)
     int64_t values = x->shape[0];
 
     if (groups < 1 || x->shape[1] % groups != 0) {
-        HT_FAIL(x->comm, HT_ERR_SHAPE, "ht_group_norm: x is %s: %lld groups do not divide %lld",
+        HT_FAIL(x->comm, HT_ERR_SHAPE,
+                "ht_group_norm: x is %s: %lld groups do not divide %lld channels",
                 ht__shape_str(x->ndim, x->shape), (long long)groups, (long long)x->shape[1]);
         return false;
     }
@@ -27,7 +28,7 @@ static bool check_groups(const ht_body *x, int64_t groups)
         values *= axis == 1 ? x->shape[axis] / groups : x->shape[axis];
     if (values != 1)
         return true;
-    HT_FAIL(x->comm, HT_ERR_SHAPE, "ht_group_norm: x is %s: one value per group",
+    HT_FAIL(x->comm, HT_ERR_SHAPE, "ht_group_norm: x is %s, expected more than one value per group",
             ht__shape_str(x->ndim, x->shape));
     return false;
 }

@@ -30,12 +30,13 @@ static bool is_possible(ht_tensor *const in[], bool use_input_stats)
     if (use_input_stats ? values != 1 : in[MEAN] != NULL && in[VAR] != NULL)
         return true;
     if (use_input_stats)
-        HT_FAIL(x->comm, HT_ERR_SHAPE, "ht_instance_norm: x is %s: one value per channel",
+        HT_FAIL(x->comm, HT_ERR_SHAPE,
+                "ht_instance_norm: x is %s, expected more than one value per channel",
                 ht__shape_str(x->ndim, x->shape));
     else
         HT_FAIL(x->comm, HT_ERR_ARGUMENT,
-                "ht_instance_norm: without use_input_stats running_mean and running_var are "
-                "needed");
+                "ht_instance_norm: running_mean or running_var is NULL, expected both without "
+                "use_input_stats");
     return false;
 }
 

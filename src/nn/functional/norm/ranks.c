@@ -17,7 +17,7 @@ static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length
         if (all[r * length] >= 0)
             continue;
         if (mine[0] >= 0) /* else it has an error of its own */
-            HT_FAIL(comm, HT_ERR_STATE, "%s: rank %d takes no part, because of an error there",
+            HT_FAIL(comm, HT_ERR_STATE, "%s: rank %d does not take part, because it has an error",
                     what, r);
         return false;
     }

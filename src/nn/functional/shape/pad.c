@@ -41,8 +41,8 @@ static bool check_axis(const ht_body *x, int axis, const int64_t pair[2], ht_pad
 
     if (pair[0] < -length || pair[1] < -length || kept < 0) {
         HT_FAIL(x->comm, HT_ERR_ARGUMENT,
-                "ht_pad_ext: widths of axis %d are %s: its length is %lld", axis,
-                ht__shape_str(2, pair), (long long)length);
+                "ht_pad_ext: widths of axis %d are %s, expected to remove at most its length, %lld",
+                axis, ht__shape_str(2, pair), (long long)length);
         return false;
     }
     if (pair[0] <= most && pair[1] <= most)
@@ -57,7 +57,7 @@ static bool check(const ht_tensor *x, int count, const int64_t widths[], ht_pad_
     const int first = x->body->ndim - count / 2;
 
     if ((unsigned)mode > HT_PAD_CIRCULAR) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_pad_ext: mode is %d, which is invalid",
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_pad_ext: mode is %d, expected an ht_pad_mode",
                 (int)mode);
         return false;
     }

@@ -38,10 +38,10 @@ static bool check_options(const ht_tensor *x, const ht_upsample_options *o)
     if ((unsigned)o->mode > HT_UPSAMPLE_CUBIC)
         wrong = "mode is invalid";
     else if (o->align_corners && !linear)
-        wrong = "align_corners goes with linear and cubic modes";
+        wrong = "only linear and cubic modes take align_corners";
     for (int i = 0; i < x->body->ndim - 2 && wrong == NULL; i++) {
         if ((o->length[i] != 0) == (o->scale[i] != 0))
-            wrong = "give either a length or a scale for each axis";
+            wrong = "an axis has both a length and a scale, or neither";
         else if (o->length[i] < 0 || !(o->scale[i] >= 0 && o->scale[i] < INT32_MAX))
             wrong = "a length or a scale is out of range";
     }
@@ -62,7 +62,8 @@ static bool check_axis(const ht_tensor *x, const ht_upsample_options *o, int i, 
     if (o->length[i] == 0)
         axis->out = (int64_t)floor((double)axis->in * o->scale[i]);
     if (axis->in < 1 || axis->out < 1) {
-        HT_FAIL(body->comm, HT_ERR_SHAPE, "ht_upsample: x is %s, and axis %d gets length %lld",
+        HT_FAIL(body->comm, HT_ERR_SHAPE,
+                "ht_upsample: x is %s, and axis %d would get length %lld, expected at least 1",
                 ht__shape_str(body->ndim, body->shape), 2 + i, (long long)axis->out);
         return false;
     }

@@ -34,8 +34,9 @@ static bool check_groups(const char *what, ht_tensor *const in[], int64_t groups
     const char *xs = ht__shape_str(x->ndim, x->shape), *ws = ht__shape_str(w->ndim, w->shape);
 
     if (groups < 1 || x->shape[1] % groups != 0 || w->shape[0] % groups != 0) {
-        HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: x is %s, weight is %s: %lld groups do not divide them",
-                what, xs, ws, (long long)groups);
+        HT_FAIL(x->comm, HT_ERR_SHAPE,
+                "%s: x is %s, weight is %s: %lld groups do not divide the channels", what, xs, ws,
+                (long long)groups);
         return false;
     }
     return true;
@@ -66,17 +67,17 @@ static bool check_options(const char *what, int spatial, bool transposed, const 
     if ((unsigned)o->padding_mode > HT_PAD_CIRCULAR)
         wrong = "padding_mode is invalid";
     else if (transposed && (o->same || o->padding_mode != HT_PAD_CONSTANT))
-        wrong = "same and padding_mode are for convolutions that are not transposed";
+        wrong = "transposed convolutions take neither same nor padding_mode";
     for (int i = 0; i < spatial && wrong == NULL; i++) {
         if (o->stride[i] < 1 || o->dilation[i] < 1 || o->padding[i] < 0)
-            wrong = "stride and dilation are at least 1, padding is at least 0";
+            wrong = "stride or dilation is below 1, or padding is below 0";
         else if (o->same && o->stride[i] != 1)
-            wrong = "same goes with a stride of 1";
+            wrong = "same requires a stride of 1";
         else if (o->output_padding[i] < 0 || (!transposed && o->output_padding[i] != 0))
-            wrong = "output_padding is of the transposed form, and at least 0";
+            wrong = "output_padding is below 0, or the convolution is not transposed";
         else if (o->output_padding[i] > 0 && o->output_padding[i] >= o->stride[i] &&
                  o->output_padding[i] >= o->dilation[i])
-            wrong = "output_padding is smaller than stride or dilation";
+            wrong = "output_padding must be smaller than stride or dilation";
     }
     if (wrong == NULL)
         return true;

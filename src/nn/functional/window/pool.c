@@ -107,7 +107,8 @@ ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options)
         elements *= (double)o.kernel[i];
         if (o.padding[i] == 0 && p != 0 && !isnan(p))
             continue;
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_lp_pool: p is %g, or padding is not 0", p);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                "ht_lp_pool: p is %g, expected neither 0 nor NaN, and padding of 0", p);
         return NULL;
     }
     x = ht_pow(x, ht_scalar(p));

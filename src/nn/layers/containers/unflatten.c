@@ -32,7 +32,8 @@ static bool check_product(const ht_body *x, int axis, int ndim, const int64_t sh
     *rest = fits && rests == 1 ? x->shape[axis] / product : 0;
     if (fits)
         return true;
-    HT_FAIL(x->comm, HT_ERR_SHAPE, "ht_unflatten: axis %d of x %s is not of the shape %s", axis,
+    HT_FAIL(x->comm, HT_ERR_SHAPE,
+            "ht_unflatten: axis %d of x %s does not unflatten into the shape %s", axis,
             ht__shape_str(x->ndim, x->shape), ht__shape_str(ndim, shape));
     return false;
 }

@@ -17,18 +17,18 @@ static ht_status check_part(const char *what, ht_comm *comm, int index, const ht
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, index);
     if (part->body->split != HT_NONE && part->body->comm->size > 1)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: parameter %d is split along axis %d, it must be process-local", what,
-                       index, part->body->split);
+                       "%s: parameter %d is split along axis %d, expected a process-local tensor",
+                       what, index, part->body->split);
     if (part->body->read_only)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "%s: parameter %d is a read-only view (ht_broadcast_to)", what, index);
     if (ht_is_grad_enabled() && ht__has_history(part))
         return HT_FAIL(comm, HT_ERR_STATE,
-                       "%s: parameter %d was made by an operation that a graph has recorded, and "
-                       "an average has no gradient",
+                       "%s: parameter %d is the result of a recorded operation, but an average "
+                       "has no gradient",
                        what, index);
     if (!ht_dtype_is_floating(part->body->dtype))
-        return HT_FAIL(comm, HT_ERR_DTYPE, "%s: parameter %d is %s, a floating dtype is needed",
+        return HT_FAIL(comm, HT_ERR_DTYPE, "%s: parameter %d is %s, expected a floating dtype",
                        what, index, ht_dtype_name(part->body->dtype));
     return HT_SUCCESS;
 }

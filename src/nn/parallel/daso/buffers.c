@@ -124,7 +124,7 @@ ht_status ht__daso_renew_states(const char *what, ht_daso *daso)
         return ht_error_get(NULL);
     if (ht_value_count(list) != daso->shared - daso->states)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
-                       "%s: the optimizer keeps %d tensors, it kept %d when the model was set",
+                       "%s: the optimizer keeps %d tensors, but kept %d when the model was set",
                        what, ht_value_count(list), daso->shared - daso->states);
     for (int i = 0; i < ht_value_count(list); i++) {
         put_part(daso->flat, daso->states + i, ht_value_as_tensor(ht_value_at(list, i)));

@@ -69,7 +69,7 @@ static void tell_plan(const ht_daso *daso)
     const ht_daso_schedule *s = &daso->schedule;
 
     if (daso->groups.nodes == 1)
-        ht_log_write0(HT_LOG_INFO, "DASO: one node: nothing is gained over data parallelism "
+        ht_log_write0(HT_LOG_INFO, "DASO: on one node it has no advantage over data parallelism "
                                    "(ht_nn_data_parallel)");
     else
         ht_log_write0(
@@ -129,8 +129,8 @@ static ht_status check_step(const char *what, const ht_daso *daso)
                        "%s: call ht_daso_set_last_batch or ht_daso_set_loader first", what);
     if (daso->batch == daso->batches)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
-                       "%s: all %" PRId64 " batches of epoch %" PRId64
-                       " are done; ht_daso_epoch_loss_logic begins the next",
+                       "%s: all %" PRId64 " batches of epoch %" PRId64 " are done; begin the "
+                       "next epoch with ht_daso_epoch_loss_logic",
                        what, daso->batches, daso->schedule.epoch);
     if (daso->scaler != NULL && ht_optim_wrapper_last(daso->scaler).count == daso->scaled)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
@@ -145,8 +145,9 @@ static void watch_updates(ht_daso *daso)
     bool more = daso->stepped >= 0 && daso->optimizer->steps == daso->stepped + 1;
 
     if (more && daso->extra == 1)
-        ht_log_write0(HT_LOG_WARN, "DASO: the program steps the optimizer as well, so that each "
-                                   "batch updates twice: ht_daso_step does it");
+        ht_log_write0(HT_LOG_WARN,
+                      "DASO: the program calls ht_optimizer_step too, so each batch makes two "
+                      "updates; ht_daso_step makes them");
     daso->extra = more || daso->extra > 1 ? daso->extra + 1 : 0;
 }
 
@@ -215,8 +216,8 @@ ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globall
         return ht_error_get(NULL);
     if (daso->batches == 0 || daso->batch < daso->batches)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
-                       "%s: %" PRId64 " of %" PRId64 " batches of the epoch are done", what,
-                       daso->batch, daso->batches);
+                       "%s: %" PRId64 " of %" PRId64 " batches of the epoch are done, expected all",
+                       what, daso->batch, daso->batches);
     status = average_loss(what, daso, &loss, loss_globally_averaged);
     if (status != HT_SUCCESS)
         return status;

@@ -47,16 +47,15 @@ static ht_status check_level(int i, const int64_t periods[], const int sizes[])
 {
     if (periods[i] < 1 || sizes[i] < 1)
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: level %d has the period %" PRId64
-                             " and the group size %d, both are at least 1",
+                             "%s: level %d has the period %" PRId64 " and the group size %d, "
+                             "expected at least 1 each",
                              what, i, periods[i], sizes[i]);
     if (i == 0)
         return HT_SUCCESS;
     if (periods[i] <= periods[i - 1] || sizes[i] <= sizes[i - 1])
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: level %d has the period %" PRId64
-                             " and the group size %d, the one before %" PRId64
-                             " and %d: both must grow",
+                             "%s: level %d has the period %" PRId64 " and the group size %d, "
+                             "expected more than those of the level before, %" PRId64 " and %d",
                              what, i, periods[i], sizes[i], periods[i - 1], sizes[i - 1]);
     if (sizes[i] % sizes[i - 1] != 0)
         return ht__error_set(HT_ERR_ARGUMENT,
@@ -72,8 +71,8 @@ static ht_status check_mine(const ht_comm *comm, int count, const int64_t period
 
     if (count < 1 || periods == NULL || sizes == NULL)
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: expected at least one period with its group size, got %d", what,
-                             count);
+                             "%s: count is %d, expected at least one period with its group size",
+                             what, count);
     if (warmup_steps < 0)
         return ht__error_set(HT_ERR_ARGUMENT,
                              "%s: warmup_steps is %" PRId64 ", expected at least 0", what,
@@ -157,8 +156,9 @@ ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int count,
                       periods[i], group_sizes[i]);
     }
     if (periods[count - 1] == 1)
-        ht_log_write0(HT_LOG_WARN, "hierarchical averager: averaging parameters after each step "
-                                   "costs what averaging gradients does");
+        ht_log_write0(HT_LOG_WARN,
+                      "hierarchical averager: averaging parameters after each step costs as much "
+                      "as averaging gradients");
     return averager;
 }
 
@@ -235,7 +235,7 @@ ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averager *ave
     if (!ht__value_whole(ht_value_get(state, "step"), &step))
         return HT_FAIL(averager->comm, HT_ERR_FORMAT,
                        "ht_hierarchical_averager_load_state_dict: the state has no integer "
-                       "\"step\" of 0 or more");
+                       "\"step\" of at least 0");
     averager->step = step;
     averager->last_group_size = 0;
     return HT_SUCCESS;

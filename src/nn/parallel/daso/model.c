@@ -33,7 +33,7 @@ static ht_status check_model(const char *what, const ht_daso *daso, ht_module *m
     if (model == NULL)
         return ht__error_set_null(what, "the module");
     if (daso->flight.outstanding)
-        return ht__error_set(HT_ERR_STATE, "%s: an exchange of the model before is outstanding",
+        return ht__error_set(HT_ERR_STATE, "%s: an exchange of the previous model is pending",
                              what);
     ht_module_named_parameters(model, count_parameter, &census);
     if (census.known < daso->optimizer->count)
@@ -121,11 +121,12 @@ ht_status ht__daso_set_batches(const char *what, ht_daso *daso, int64_t batches)
                        what, range[0], -range[1]);
     if (batches < 1)
         return HT_FAIL(daso->comm, HT_ERR_ARGUMENT,
-                       "%s: last_batch is %" PRId64 ", expected 0 or more (an index)", what,
+                       "%s: last_batch is %" PRId64 ", expected an index of at least 0", what,
                        batches - 1);
     if (daso->batch > 0)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
-                       "%s: an epoch runs, %" PRId64 " batches of it are done", what, daso->batch);
+                       "%s: an epoch is in progress, and %" PRId64 " batches of it are done", what,
+                       daso->batch);
     daso->batches = batches;
     return ht__daso_prepare(daso);
 }

@@ -19,8 +19,7 @@ static ht_status check_mine(const ht_module *module, const ht_daso *daso, const 
     if (comm == daso->comm)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_COMM,
-                         "%s: the communicator of %d ranks is not the one of %d ranks that DASO "
-                         "has",
+                         "%s: the communicator has %d ranks, expected that of DASO, which has %d",
                          name, comm->size, daso->comm->size);
 }
 

@@ -43,8 +43,8 @@ static ht_status check_counts(const char *what, const ht_daso_options *o, int64_
     if (status != HT_SUCCESS || o->warmup_epochs <= total_epochs - o->cooldown_epochs)
         return status;
     return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                   "%s: %" PRId64 " epochs of warm-up and %" PRId64
-                   " of cool-down are more than the run's %" PRId64,
+                   "%s: %" PRId64 " epochs of warm-up and %" PRId64 " of cool-down are more than "
+                   "all %" PRId64 " epochs",
                    what, o->warmup_epochs, o->cooldown_epochs, total_epochs);
 }
 

@@ -59,7 +59,7 @@ static ht_status check_number(const ht_value *state, const char *name, int64_t l
 
     if (ht__value_whole(ht_value_get(state, name), &count) && count >= low)
         return HT_SUCCESS;
-    return ht__error_set(HT_ERR_FORMAT, "%s: the state has no integer \"%s\" from %" PRId64 " on",
+    return ht__error_set(HT_ERR_FORMAT, "%s: the state has no integer \"%s\" of at least %" PRId64,
                          what, name, low);
 }
 
@@ -76,8 +76,7 @@ static ht_status check_steps(const ht_value *state)
     for (int64_t i = 0; i < x->body->lsize; i++) {
         if (!(steps[i] >= 0 && steps[i] < 1e15 && steps[i] == floor(steps[i])))
             return ht__error_set(HT_ERR_FORMAT,
-                                 "%s: \"optimizer_steps\" has %g, expected integers of 0 or "
-                                 "more",
+                                 "%s: \"optimizer_steps\" has %g, expected integers of at least 0",
                                  what, steps[i]);
     }
     return HT_SUCCESS;
@@ -145,7 +144,7 @@ static ht_status check_numbers(const ht_value *state)
         status = check_number(state, "buffers_current", 0);
     if (status == HT_SUCCESS && saved(state, "batch") > saved(state, "batches"))
         return ht__error_set(HT_ERR_FORMAT,
-                             "%s: the state is from after batch %" PRId64 " of %" PRId64, what,
+                             "%s: the state was taken after batch %" PRId64 " of %" PRId64, what,
                              saved(state, "batch"), saved(state, "batches"));
     return status == HT_SUCCESS ? check_detector(state) : status;
 }
@@ -158,7 +157,8 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
     ht_daso_layout_text theirs, ours;
 
     if (daso->model == NULL || daso->batches == 0)
-        return ht__error_set(HT_ERR_STATE, "%s: the model and the last batch come first", what);
+        return ht__error_set(HT_ERR_STATE, "%s: set the model and the last batch before the state",
+                             what);
     if (saved(state, "elements") != daso->values->body->lsize)
         return ht__error_set(HT_ERR_FORMAT,
                              "%s: the state is of a model with %" PRId64
@@ -167,8 +167,8 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
     ht__daso_describe_layouts(daso, saved_nodes(state), saved(state, "ranks"), theirs, ours);
     if (within && !is_same_job(daso, state))
         return ht__error_set(HT_ERR_STATE,
-                             "%s: the state is of %s, after batch %" PRId64 " of %" PRId64
-                             "; %s can go on only from between two epochs",
+                             "%s: the state is of %s, after batch %" PRId64 " of %" PRId64 "; %s "
+                             "can resume only between two epochs",
                              what, theirs, batch, batches, ours);
     if (within && batches != daso->batches)
         return ht__error_set(HT_ERR_FORMAT,

@@ -22,8 +22,8 @@ static ht_status check_steps(ht_data_parallel *dp, int steps)
         return HT_SUCCESS;
     return HT_FAIL(dp->comm, HT_ERR_STATE,
                    "%s: ht_optimizer_step was called in the middle of the last group of "
-                   "accumulation_steps = %d backward passes, and not at its end; call it after "
-                   "every pass: in the middle it does nothing",
+                   "accumulation_steps = %d backward passes, but not at its end; call it after "
+                   "every pass (in the middle it does nothing)",
                    name, steps);
 }
 
@@ -76,8 +76,8 @@ ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync)
 
     if (dp->pass_sync && !ht__dp_syncs(dp))
         return HT_FAIL(dp->comm, HT_ERR_STATE,
-                       "%s: backward runs inside no_sync, and its forward pass ran before it; "
-                       "forward decides: begin no_sync before the forward pass",
+                       "%s: backward runs inside no_sync, but its forward pass ran before it; "
+                       "begin no_sync before the forward pass",
                        name);
     *sync = dp->pass_sync;
     if (steps == 1)

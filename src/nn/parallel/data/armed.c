@@ -105,9 +105,8 @@ static ht_status check_rows(const ht_data_parallel *dp, const ht_dp_forward *for
     if (!isnan(forward->weight) || !isnan(dp->weight))
         return HT_SUCCESS;
     return HT_FAIL(dp->comm, HT_ERR_STATE,
-                   "%s: the inputs of forward have %" PRId64 " and %" PRId64
-                   " rows (dimension 0): ht_data_parallel_set_weight says how many samples "
-                   "the loss is a mean of",
+                   "%s: the inputs of forward have %" PRId64 " and %" PRId64 " rows (dimension "
+                   "0); give the number of samples of the loss by ht_data_parallel_set_weight",
                    what, forward->rows[0], forward->rows[1]);
 }
 
@@ -118,8 +117,8 @@ static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *f
         forward->weight == dp->pass_weight)
         return HT_SUCCESS;
     return HT_FAIL(dp->comm, HT_ERR_STATE,
-                   "%s: the loss depends on two forward passes of %g and %g rows: "
-                   "ht_data_parallel_set_weight says which weight it has",
+                   "%s: the loss depends on two forward passes of %g and %g rows; give its "
+                   "weight by ht_data_parallel_set_weight",
                    what, dp->pass_weight, forward->weight);
 }
 

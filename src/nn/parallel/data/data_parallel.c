@@ -35,7 +35,8 @@ static ht_status check_inputs(const ht_value *value)
     if (x != NULL && x->body->comm->shared)
         return HT_FAIL(x->body->comm, HT_ERR_COMM,
                        "%s: forward got a tensor that lives on %d ranks; give each rank its own "
-                       "part of the batch (ht_tensor_local), for the wrapper averages over ranks",
+                       "part of the batch (ht_tensor_local), because the wrapper averages over "
+                       "ranks",
                        name, x->body->comm->size);
     for (int i = 0; status == HT_SUCCESS && i < ht_value_count(value); i++)
         status = check_inputs(ht_value_at(value, i));

@@ -24,7 +24,7 @@ static ht_status check_options(ht_data_parallel *dp, const ht_join_options *o)
     if (HT_CHECK_OPTIONS(dp->comm, begin, o, ht_join_options) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     if (dp->join != HT_JOIN_NONE)
-        return HT_FAIL(dp->comm, HT_ERR_STATE, "%s: the wrapper is in a join already", begin);
+        return HT_FAIL(dp->comm, HT_ERR_STATE, "%s: the wrapper is already in a join", begin);
     if (o->throw_on_early_termination)
         return HT_SUCCESS;
     found = ht__dp_collective_layer(dp);
@@ -101,8 +101,8 @@ ht_status ht__dp_meet(ht_data_parallel *dp, bool going)
 {
     int size = dp->comm->size, out = 0, lowest = size;
     int64_t mine = going, *all = ht__alloc((size_t)size * sizeof *all);
-    ht_status status = ht__comm_allgather_i64(dp->comm, &mine, 1, all,
-                                              "ht_data_parallel_join: who has data");
+    ht_status status = ht__comm_allgather_i64(
+        dp->comm, &mine, 1, all, "ht_data_parallel_join: asking which ranks have data");
 
     for (int r = size - 1; r >= 0; r--) {
         out += all[r] == 0;
@@ -124,8 +124,8 @@ ht_status ht__dp_meet(ht_data_parallel *dp, bool going)
 static ht_status agree_on_root(ht_data_parallel *dp, bool active, int *root)
 {
     int64_t lowest = active ? dp->comm->rank : dp->comm->size;
-    ht_status status = ht__comm_allreduce_i64(dp->comm, &lowest, 1, HT_OP_MIN,
-                                              "ht_data_parallel_join: whose buffers count");
+    ht_status status = ht__comm_allreduce_i64(
+        dp->comm, &lowest, 1, HT_OP_MIN, "ht_data_parallel_join: asking whose buffers to take");
 
     *root = (int)lowest;
     return status;
@@ -179,7 +179,8 @@ static ht_status equalise(ht_data_parallel *dp, int64_t shadowed)
 {
     int64_t least[2] = {shadowed == 0 ? dp->comm->rank : dp->comm->size, -shadowed};
     ht_status status = ht__comm_allreduce_i64(dp->comm, least, 2, HT_OP_MIN,
-                                              "ht_data_parallel_join: whose model is the last");
+                                              "ht_data_parallel_join: asking whose model is the "
+                                              "latest");
 
     if (status != HT_SUCCESS || least[1] == 0)
         return status;

@@ -41,8 +41,8 @@ static ht_status check_root(ht_module *module, ht_comm *comm)
             ht_tensor_requires_grad(*ht__slot_place(module, slot)))
             return HT_FAIL(
                 comm, HT_ERR_ARGUMENT,
-                "%s: parameter %s lies in no submodule: its gradient would not be averaged", name,
-                slot->name);
+                "%s: parameter %s is not in a submodule, so its gradient would not be averaged",
+                name, slot->name);
     }
     return HT_SUCCESS;
 }

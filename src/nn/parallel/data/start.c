@@ -200,7 +200,7 @@ static ht_status check_alone(ht_module *module, const ht_data_parallel_options *
     }
     if (text->trainable == 0 && text->status == HT_SUCCESS)
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: no parameter of the module requires a gradient: there is "
+                             "%s: no parameter of the module requires a gradient, so there is "
                              "nothing to train",
                              what);
     return text->status == HT_SUCCESS ? ht__module_check_apart(what, module) : text->status;

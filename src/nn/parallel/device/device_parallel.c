@@ -53,7 +53,7 @@ static ht_status check_places(const char *what, ht_module *module, const ht_devi
     if (elsewhere.found == NULL)
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_DEVICE,
-                   "%s: %s is on %s; parameters and buffers have to be on the first device, %s "
+                   "%s: %s is on %s, expected all parameters and buffers on the first device, %s "
                    "(ht_module_to_device)",
                    what, elsewhere.name, ht_device_name(elsewhere.found->body->storage->device),
                    ht_device_name(device));
@@ -122,7 +122,7 @@ static ht_status set_devices(const char *what, ht_device_layout *layout, const h
     if (ids == NULL)
         count = backend == ht__device_cpu()->backend ? 0 : backend->device_count();
     if (count < 0 || count > HT_MAX_REPLICAS)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %d devices: expected 0 to %d", what, count,
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %d devices, expected 0 to %d", what, count,
                        HT_MAX_REPLICAS);
     for (int i = 0; i < count; i++) {
         layout->devices[i] = device_at(backend, ids != NULL ? ids[i] : i);
@@ -174,8 +174,8 @@ static ht_status set_output(const char *what, ht_device_layout *layout, const ht
         return HT_SUCCESS;
     if (output_device < -1 && output_device != HT_NONE)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                       "%s: output device %d: expected an index, -1 for the host, or HT_NONE for "
-                       "the first device",
+                       "%s: output_device is %d, expected an index, -1 for the host, or HT_NONE "
+                       "for the first device",
                        what, output_device);
     if (output_device == -1)
         layout->output = ht__device_cpu();

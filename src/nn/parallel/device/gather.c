@@ -21,8 +21,8 @@ static void warn_of_scalars(const char *what)
 
     if (!atomic_exchange(&said, true))
         ht_log_write0(HT_LOG_WARN,
-                      "%s: the module returned scalars: they become a vector with an element for "
-                      "each part",
+                      "%s: the module returned scalars, which become a vector with an element "
+                      "for each part",
                       what);
 }
 

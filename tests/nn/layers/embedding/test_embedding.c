@@ -102,21 +102,21 @@ static void bad_calls_are_errors(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_embedding(ht_add_scalar(x, 1), weight), HT_ERR_ARGUMENT,
-                         "ht_embedding: index 3 is out of the range of 3 rows");
+                         "ht_embedding: index 3 is out of range for 3 rows");
     HT_TEST_EXPECT_ERROR(ht_embedding(ht_sub_scalar(x, 1), weight), HT_ERR_ARGUMENT,
-                         "ht_embedding: index -1 is out of the range of 3 rows");
+                         "ht_embedding: index -1 is out of range for 3 rows");
     options.padding_idx = 3;
     HT_TEST_EXPECT_ERROR(ht_embedding_ext(x, weight, &options), HT_ERR_ARGUMENT,
                          "ht_embedding_ext: padding_idx is 3, expected -3 to 2");
     HT_TEST_EXPECT_ERROR(ht_embedding_bag(flat, weight, offsets, NULL), HT_ERR_ARGUMENT,
                          "offsets are not ascending from 0 to at most 6");
     HT_TEST_EXPECT_ERROR(ht_embedding_bag(x, weight, offsets, NULL), HT_ERR_ARGUMENT,
-                         "indices of two axes have no offsets");
+                         "indices of two axes do not take offsets");
     HT_TEST_EXPECT_ERROR(ht_embedding_bag(flat, weight, NULL, NULL), HT_ERR_SHAPE,
-                         "indices are (6,), expected two axes, or one and offsets");
+                         "indices are (6,), expected two axes, or one axis and offsets");
     bag.per_sample_weights = weight;
     HT_TEST_EXPECT_ERROR(ht_embedding_bag(x, weight, NULL, &bag), HT_ERR_ARGUMENT,
-                         "per_sample_weights go with HT_BAG_SUM alone");
+                         "only HT_BAG_SUM takes per_sample_weights");
     bag.mode = HT_BAG_SUM;
     HT_TEST_EXPECT_ERROR(ht_embedding_bag(ht_narrow(x, 0, 0, 2), weight, NULL, &bag), HT_ERR_SHAPE,
                          "per_sample_weights are (3, 2), expected the shape (2, 2) of indices");
@@ -124,7 +124,7 @@ static void bad_calls_are_errors(void **state)
     bag.mode = HT_BAG_MAX;
     bag.scale_grad_by_freq = true;
     HT_TEST_EXPECT_ERROR(ht_embedding_bag(x, weight, NULL, &bag), HT_ERR_ARGUMENT,
-                         "HT_BAG_MAX has no scale_grad_by_freq");
+                         "HT_BAG_MAX does not take scale_grad_by_freq");
 }
 
 static void empty_batches_give_empty_results(void **state)

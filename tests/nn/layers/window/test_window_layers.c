@@ -110,7 +110,8 @@ static void bad_convolutions_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, NULL), HT_ERR_SHAPE,
                          "ht_conv1d: x is (2, 4, 5), weight is (4, 2, 3): channels 4 and 2 differ");
     o.groups = 3;
-    HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, &o), HT_ERR_SHAPE, "3 groups do not divide them");
+    HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, &o), HT_ERR_SHAPE,
+                         "3 groups do not divide the channels");
     HT_TEST_EXPECT_ERROR(ht_nn_conv1d(4, 6, 3, &o, true), HT_ERR_ARGUMENT,
                          "ht_nn_conv1d: groups is 3, expected a divisor of in_channels 4 and "
                          "out_channels 6");
@@ -118,11 +119,11 @@ static void bad_convolutions_are_errors(void **state)
     o.same = true;
     o.stride[0] = 2;
     HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, &o), HT_ERR_ARGUMENT,
-                         "ht_conv1d: same goes with a stride of 1");
+                         "ht_conv1d: same requires a stride of 1");
     o = ht_conv_options_default();
     o.output_padding[0] = 1;
     HT_TEST_EXPECT_ERROR(ht_conv_transpose1d(x, w, NULL, &o), HT_ERR_ARGUMENT,
-                         "output_padding is smaller than stride or dilation");
+                         "output_padding must be smaller than stride or dilation");
     o = ht_conv_options_default();
     o.padding[0] = 4;
     HT_TEST_EXPECT_ERROR(ht_conv_transpose1d(x, w, NULL, &o), HT_ERR_SHAPE,

@@ -474,8 +474,8 @@ static void test_the_loader_says_how_long_an_epoch_is(void **state)
         assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
     assert_int_equal(ht_daso_set_loader(s.daso, loader), HT_ERR_STATE);
     expect(ht_daso_step(s.daso), HT_ERR_STATE,
-           "ht_daso_step: all 3 batches of epoch 0 are done; ht_daso_epoch_loss_logic begins the "
-           "next");
+           "ht_daso_step: all 3 batches of epoch 0 are done; begin the next epoch with "
+           "ht_daso_epoch_loss_logic");
     ht_release(loader);
     ht_release(rows);
     end(&s);
@@ -494,7 +494,7 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     bad.warmup_epochs = 7;
     expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
-           "ht_optim_daso: 7 epochs of warm-up and 4 of cool-down are more than the run's 10");
+           "ht_optim_daso: 7 epochs of warm-up and 4 of cool-down are more than all 10 epochs");
     bad = o;
     bad.downcast_type = HT_INT32;
     expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
@@ -522,7 +522,7 @@ static void test_misuse(void **state)
     expect(ht_daso_step(daso), HT_ERR_STATE,
            "ht_daso_step: call ht_daso_set_last_batch or ht_daso_set_loader first");
     expect(ht_daso_set_last_batch(daso, -1), HT_ERR_ARGUMENT,
-           "ht_daso_set_last_batch: last_batch is -1, expected 0 or more (an index)");
+           "ht_daso_set_last_batch: last_batch is -1, expected an index of at least 0");
     if (ht_test_size == 2)
         expect(ht_daso_set_last_batch(daso, ht_test_rank), HT_ERR_ARGUMENT,
                "ht_daso_set_last_batch: an epoch has between 1 and 2 batches on the ranks, "
@@ -532,8 +532,8 @@ static void test_misuse(void **state)
            "ht_daso_epoch_loss_logic: 0 of 1 batches of the epoch are done");
     assert_int_equal(ht_daso_step(daso), HT_SUCCESS);
     expect(ht_daso_step(daso), HT_ERR_STATE,
-           "ht_daso_step: all 1 batches of epoch 0 are done; ht_daso_epoch_loss_logic begins the "
-           "next");
+           "ht_daso_step: all 1 batches of epoch 0 are done; begin the next epoch with "
+           "ht_daso_epoch_loss_logic");
     if (ht_test_size == 2)
         expect(ht_daso_epoch_loss_logic(daso, ht_test_rank, true), HT_ERR_ARGUMENT,
                "ht_daso_epoch_loss_logic: the averaged loss is 0 on rank 0 and 1 on rank 1");

@@ -194,11 +194,11 @@ static void test_what_is_told(void **state)
         "DASO: 4 epochs of warm-up and 6 of cool-down fill the run: no epoch is left to "
         "cycle, and each batch blocks\n"
         "DASO: epoch 0 of 10: warm-up, blocking\n"
-        "DASO: the program steps the optimizer as well, so that each batch updates twice: "
-        "ht_daso_step does it\n"
+        "DASO: the program calls ht_optimizer_step too, so each batch makes two updates; "
+        "ht_daso_step makes them\n"
         "DASO: epoch 0 of 10: warm-up, blocking\n",
         ht_test_size == 1
-            ? "DASO: one node: nothing is gained over data parallelism (ht_nn_data_parallel)\n"
+            ? "DASO: on one node it has no advantage over data parallelism (ht_nn_data_parallel)\n"
         : ht_test_size == 2 ? "DASO: 2 ranks on 2 nodes: a group of 2 ranks, one of each node, "
                               "exchanges\n"
         : ht_test_size == 3 ? "DASO: 3 ranks on 3 nodes: a group of 3 ranks, one of each node, "

@@ -67,7 +67,7 @@ static void test_another_model_while_one_is_on_its_way(void **state)
     ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
     ht_daso_step(s.daso);
     expect(ht_daso_set_model(s.daso, s.net), HT_ERR_STATE,
-           "ht_daso_set_model: an exchange of the model before is outstanding");
+           "ht_daso_set_model: an exchange of the previous model is pending");
     ht_daso_step(s.daso);
     assert_int_equal(ht_daso_set_model(s.daso, s.net), HT_SUCCESS);
     end(&s);

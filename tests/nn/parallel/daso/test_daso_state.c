@@ -303,9 +303,8 @@ static void test_other_ranks(void **state)
         s = set_run(half, 1);
         ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
         expect(load(&s), HT_ERR_STATE,
-               "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes, after "
-               "batch 2 of 6; 2 ranks on 2 nodes can go on only from between two "
-               "epochs");
+               "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes, after batch 2 of "
+               "6; 2 ranks on 2 nodes can resume only between two epochs");
         end(&s);
     }
     remove_file();
@@ -344,9 +343,9 @@ static void test_other_nodes(void **state)
     s = set_run(HT_COMM_WORLD, 4);
     ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
     expect(load(&s), HT_ERR_STATE,
-           "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes (rank 2 on "
-           "node 1), after batch 2 of 6; 4 ranks on 1 node (rank 2 on node 0) can go "
-           "on only from between two epochs");
+           "ht_daso_load_state_dict: the state is of 4 ranks on 2 nodes (rank 2 on node 1), "
+           "after batch 2 of 6; 4 ranks on 1 node (rank 2 on node 0) can resume only between "
+           "two epochs");
     end(&s);
     remove_file();
 
@@ -371,7 +370,7 @@ static void test_misuse(void **state)
     (void)state;
     ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
     expect(ht_daso_load_state_dict(s.daso, map), HT_ERR_FORMAT,
-           "ht_daso_load_state_dict: the state has no integer \"ranks\" from 1 on");
+           "ht_daso_load_state_dict: the state has no integer \"ranks\" of at least 1");
     expect(ht_daso_load_state_dict(s.daso, ht_value_get(map, "daso")), HT_ERR_ARGUMENT,
            "ht_daso_load_state_dict: the state is NULL; was the checkpoint "
            "written by a run with DASO?");

@@ -38,16 +38,18 @@ static void test_numbers(void **state)
         const char *name, *message;
         double value;
     } rows[] = {
-        {"batch", "ht_daso_load_state_dict: the state is from after batch 7 of 6", 7},
-        {"epoch", "ht_daso_load_state_dict: the state has no integer \"epoch\" from 0 on", -1},
-        {"wait", "ht_daso_load_state_dict: the state has no integer \"wait\" from 0 on", NAN},
-        {"sends", "ht_daso_load_state_dict: the state has no integer \"sends\" from 0 on", 1e300},
-        {"updates", "ht_daso_load_state_dict: the state has no integer \"updates\" from 0 on", 0.5},
+        {"batch", "ht_daso_load_state_dict: the state was taken after batch 7 of 6", 7},
+        {"epoch", "ht_daso_load_state_dict: the state has no integer \"epoch\" of at least 0", -1},
+        {"wait", "ht_daso_load_state_dict: the state has no integer \"wait\" of at least 0", NAN},
+        {"sends", "ht_daso_load_state_dict: the state has no integer \"sends\" of at least 0",
+         1e300},
+        {"updates", "ht_daso_load_state_dict: the state has no integer \"updates\" of at least 0",
+         0.5},
         {"elements",
          "ht_daso_load_state_dict: the state is of a model with 6 trainable elements, this one has "
          "5",
          6},
-        {"ranks", "ht_daso_load_state_dict: the state has no integer \"ranks\" from 1 on", 0},
+        {"ranks", "ht_daso_load_state_dict: the state has no integer \"ranks\" of at least 1", 0},
         {"values", "ht_daso_load_state_dict: the state has no tensor \"values\"", 1},
         {"detector", "ht_daso_load_state_dict: the state has no integer \"maximize\" of 0 or more",
          1},
@@ -91,8 +93,8 @@ static void test_tensors(void **state)
     map = ht_daso_state_dict(s.daso);
     ht_fill_(ht_value_as_tensor(ht_value_get(map, "optimizer_steps")), 0.5);
     refuses(&s, map,
-            "ht_daso_load_state_dict: \"optimizer_steps\" has 0.5, expected integers of 0 or "
-            "more");
+            "ht_daso_load_state_dict: \"optimizer_steps\" has 0.5, expected integers of at "
+            "least 0");
     map = ht_daso_state_dict(s.daso);
     ht_value_set(ht_value_get(map, "detector"), "patience", ht_value_number(0.5));
     refuses(&s, map, "ht_daso_load_state_dict: the state has no integer \"patience\" of 0 or more");

@@ -268,7 +268,7 @@ static void misuse_no_sync_around_backward_only(void **state)
 
         ht_data_parallel_no_sync_begin(dp);
         assert_int_equal(ht_backward(ht_nll_loss(y, batch_classes(0, 4), HT_MEAN)), HT_ERR_STATE);
-        assert_message("backward runs inside no_sync, and its forward pass ran before it");
+        assert_message("backward runs inside no_sync, but its forward pass ran before it");
         ht_data_parallel_no_sync_end(dp);
         assert_int_equal(ht_data_parallel_no_sync_end(dp), HT_ERR_STATE);
         assert_message("no_sync was not begun");

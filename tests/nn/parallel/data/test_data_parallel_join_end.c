@@ -187,7 +187,7 @@ static void misuse_of_join(void **state)
     }
     assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_SUCCESS);
     assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_ERR_STATE);
-    assert_message("the wrapper is in a join already");
+    assert_message("the wrapper is already in a join");
     assert_int_equal(ht_data_parallel_join_begin(dq, NULL), HT_ERR_STATE);
     assert_message("another wrapper on this communicator is in a join");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

@@ -145,7 +145,7 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_null(ht_nn_data_parallel_multi_gpu(net, daso, copy));
     assert_int_equal(ht_error_get(&message), HT_ERR_COMM);
-    assert_non_null(strstr(message, "is not the one of"));
+    assert_non_null(strstr(message, "expected that of DASO"));
     assert_null(ht_nn_data_parallel_multi_gpu(other, daso, HT_COMM_WORLD));
     assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
     assert_non_null(strstr(message, "2 are not the module's"));

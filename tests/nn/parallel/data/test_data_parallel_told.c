@@ -121,7 +121,7 @@ static void so_is_a_backward_that_fails_within_a_group(void **state)
         ht_tensor_remove_hook(bias, hook);
     assert_int_equal(backward_rows(dp, 4, 4), HT_SUCCESS);
     assert_int_equal(ht_optimizer_step(optimizer), fails ? HT_ERR_SHAPE : HT_SUCCESS);
-    expect_the_end(net, dp, optimizer, before, "pass 1: gradients are of no use on rank",
+    expect_the_end(net, dp, optimizer, before, "pass 1: gradients cannot be used on rank",
                    "do not broadcast");
     ht_release(net);
     ht_release(optimizer);
@@ -253,8 +253,8 @@ static void check_stray_gradient(const struct stray *how)
     if (fails || how->run.blocking)
         assert_int_equal(status, HT_ERR_STATE);
     updates = how->alone && how->when == BEFORE_STEP;
-    expect_the_end(net, dp, optimizer, updates ? NULL : before, ": gradients are of no use on rank",
-                   why);
+    expect_the_end(net, dp, optimizer, updates ? NULL : before,
+                   ": gradients cannot be used on rank", why);
     ht_release(net);
     ht_release(optimizer);
 }

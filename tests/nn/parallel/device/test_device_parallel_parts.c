@@ -156,8 +156,8 @@ static void a_parameter_on_another_device_is_named(void **state)
     (void)state;
     ht_module_to_device(ht_module_find(net, "2"), ht_device_get("cpu:1"));
     HT_TEST_EXPECT_ERROR(ht_forward(wrapped, input(4, 0)), HT_ERR_DEVICE,
-                         "ht_nn_device_parallel: 2.weight is on cpu:1; parameters and buffers have "
-                         "to be on the first device, cpu:0");
+                         "ht_nn_device_parallel: 2.weight is on cpu:1, expected all parameters "
+                         "and buffers on the first device, cpu:0");
     ht_scope_close(scope);
     ht_release(wrapped);
     ht_release(net);

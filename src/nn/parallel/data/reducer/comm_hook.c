@@ -277,7 +277,7 @@ ht_status ht__hook_wait(ht_reducer *reducer, int number, const char *what)
 
     if (waiting.bucket->running)
         return HT_FAIL(reducer->comm, HT_ERR_STATE,
-                       "%s: a communication hook reads what waits for it", what);
+                       "%s: a communication hook reads a gradient that waits for the hook", what);
     status = ht__exchange_wait_for(reducer->exchange, has_come, &waiting, what);
 
     if (status != HT_SUCCESS || waiting.bucket->status == HT_SUCCESS)
@@ -303,11 +303,11 @@ ht_status ht__hook_register(const char *what, ht_reducer *reducer, ht_comm_hook 
     if (hook == NULL)
         return HT_FAIL(reducer->comm, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
     if (reducer->hook != NULL)
-        return HT_FAIL(reducer->comm, HT_ERR_STATE, "%s: the wrapper has a hook already", what);
+        return HT_FAIL(reducer->comm, HT_ERR_STATE, "%s: the wrapper already has a hook", what);
     if (reducer->passes > 0)
         return HT_FAIL(reducer->comm, HT_ERR_STATE,
-                       "%s: a hook is registered before the first backward pass, and %d have run",
-                       what, reducer->passes);
+                       "%s: %d backward passes have run, expected a hook before the first", what,
+                       reducer->passes);
     for (int i = 0; i < HT_COMM_HOOK_ROUNDS; i++) {
         reducer->hook_rounds[i] = ht__exchange_get(reducer->comm,
                                                    (ht_purpose)(HT_PURPOSE_REDUCER + i));
@@ -367,11 +367,12 @@ ht_status ht_grad_bucket_sum(ht_grad_bucket *bucket, ht_tensor *x, double scale,
     if (x == NULL)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: x is NULL", what);
     if (!bucket->running || bucket->round >= HT_COMM_HOOK_ROUNDS)
-        return HT_FAIL(comm, HT_ERR_STATE, "%s: sums are started by a hook, in rounds 0 to %d",
+        return HT_FAIL(comm, HT_ERR_STATE, "%s: the call is outside of a hook's rounds 0 to %d",
                        what, HT_COMM_HOOK_ROUNDS - 1);
     if (x->body->comm->shared || !ht__body_is_contiguous(x->body))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: x is %s, expected contiguous and process-local",
-                       what, x->body->comm->shared ? "on several ranks" : "not contiguous");
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "%s: x is %s, expected a contiguous process-local tensor", what,
+                       x->body->comm->shared ? "on several ranks" : "not contiguous");
     sum = (ht_hook_sum){.engine = bucket->reducer->hook_rounds[bucket->round],
                         .x = x,
                         .n = x->body->lsize,

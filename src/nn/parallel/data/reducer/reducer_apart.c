@@ -89,8 +89,8 @@ ht_status ht__module_check_apart(const char *what, ht_module *module)
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_trainable, &list);
     if (find_overlap(list.spans, list.count, names))
         status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: parameters %s and %s share memory: each would have updates of "
-                               "its own; register the one tensor in both modules",
+                               "%s: parameters %s and %s share memory, and each would get its "
+                               "own updates; register one tensor in both modules",
                                what, names[0], names[1]);
     for (int i = 0; i < list.count; i++)
         ht__free(list.spans[i].name);
@@ -141,14 +141,14 @@ ht_status ht__reducer_moving(const char *what, const ht_tensor *leaf, const ht_b
 
     if (!ht__body_fits(leaf->body, to))
         return HT_FAIL(leaf->body->comm, HT_ERR_STATE,
-                       "%s: x is %s and was to become %s: they have to agree where a data-parallel "
-                       "wrapper averages the gradient of x",
+                       "%s: x is %s and would become %s, expected the same because a "
+                       "data-parallel wrapper averages the gradient of x",
                        what, ht__body_str(leaf->body), ht__body_str(to));
     other = find_neighbour(leaf, to);
     if (other == NULL)
         return HT_SUCCESS;
     return HT_FAIL(leaf->body->comm, HT_ERR_STATE,
-                   "%s: parameter %s would share memory with %s, and data-parallel wrappers update "
-                   "each by itself; register the one tensor in both modules, and then wrap",
+                   "%s: parameter %s would share memory with %s, and data-parallel wrappers "
+                   "update each by itself; register one tensor in both modules, and then wrap",
                    what, param->name, other->name);
 }

@@ -89,5 +89,5 @@ ht_status ht__reducer_announce_buffers(ht_reducer *reducer)
 {
     const ht_pass_head head = {.active = 1, .buffers = 1};
 
-    return ht__reducer_ask(reducer, &head, "a forward pass that renews buffers");
+    return ht__reducer_ask(reducer, &head, "a forward pass that updates buffers");
 }

@@ -68,7 +68,7 @@ static void write_why(const ht_reducer *reducer, const float *row, char *text, s
 static size_t describe_rows(const ht_reducer *reducer, int first, int last, char *text, size_t room)
 {
     static const char *const heads[] = {"no gradient for ", "backward failed before it came to ",
-                                        "no loss", "gradients are of no use"};
+                                        "no loss", "gradients cannot be used"};
     ht_breakage how = failed_as(reducer, first);
     bool whole = how == HT_BROKEN_NO_LOSS || how == HT_BROKEN_SPOILT;
     char names[400] = "", why[WHY + 3] = "", ranks[32];
@@ -261,7 +261,7 @@ ht_status ht__reducer_name_missing(ht_reducer *reducer)
     ht__reducer_end_report(reducer);
     return HT_FAIL(reducer->comm, code, "ht_nn_data_parallel: pass %d: %s; %s", reducer->passes,
                    text,
-                   broken ? "the wrapper is of no use any more: end it, and wrap again"
+                   broken ? "the wrapper cannot be used any more; end it, and wrap again"
                           : "if the forward pass leaves them out on purpose, set "
                             "find_unused_parameters");
 }

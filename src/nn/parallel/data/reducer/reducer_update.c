@@ -227,9 +227,9 @@ static ht_status refuse_gradient(const ht_reducer *reducer, const ht_reducer_opt
 static ht_status refuse_unsent(const ht_reducer *reducer, const ht_reducer_param *param)
 {
     return HT_FAIL(reducer->comm, HT_ERR_STATE,
-                   "ht_optimizer_step: the gradient of %s is of this rank alone, for the last "
-                   "backward pass ran without synchronisation (no_sync); step after a synchronised "
-                   "one",
+                   "ht_optimizer_step: the gradient of %s is of this rank alone, because the "
+                   "last backward pass ran without synchronisation (no_sync); step after a "
+                   "synchronised one",
                    param->name);
 }
 

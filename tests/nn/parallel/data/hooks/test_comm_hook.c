@@ -184,13 +184,13 @@ static void test_misuse(void **state)
     ht_optimizer_step(optimizer);
     assert_int_equal(ht_data_parallel_register_comm_hook(dp, ht_comm_hook_bf16, NULL),
                      HT_ERR_STATE);
-    assert_message("a hook is registered before the first backward pass, and 1 have run");
+    assert_message("1 backward passes have run, expected a hook before the first");
     ht_release(dp);
     dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, true);
     ht_data_parallel_register_comm_hook(dp, ht_comm_hook_bf16, NULL);
     assert_int_equal(ht_data_parallel_register_comm_hook(dp, ht_comm_hook_fp16, NULL),
                      HT_ERR_STATE);
-    assert_message("the wrapper has a hook already");
+    assert_message("the wrapper already has a hook");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(dp);
