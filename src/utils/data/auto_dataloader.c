@@ -21,8 +21,8 @@ static ht_status share(ht_comm *comm, int64_t *batch, ht_batch_policy policy)
         each++;
     else if (each == 0 && policy == HT_BATCH_ROUND_DOWN)
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: a batch of %" PRId64 " rows, rounded down, leaves none for %d "
-                             "ranks; take a batch_size of %d or more, or HT_BATCH_ROUND_UP",
+                             "%s: a batch of %" PRId64 " rows, rounded down, has no row for each "
+                             "of %d ranks; take a batch_size of at least %d, or HT_BATCH_ROUND_UP",
                              what, *batch, comm->size, comm->size);
     else if (left > 0 && policy != HT_BATCH_ROUND_DOWN)
         return ht__error_set(HT_ERR_ARGUMENT,
@@ -51,8 +51,8 @@ ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_optio
     if (loader == NULL)
         return NULL;
     ht_log_write0(HT_LOG_INFO,
-                  "%s: steps of %" PRId64 " rows%s: %" PRId64 " on each of %d rank%s, by shards of "
-                  "its own, %s",
+                  "%s: steps of %" PRId64 " rows%s: %" PRId64 " on each of %d rank%s, from its "
+                  "own rows, %s",
                   what, o.batch_size * dataset->comm->size,
                   o.batch_size * dataset->comm->size != all ? " (rounded)" : "", o.batch_size,
                   dataset->comm->size, dataset->comm->size > 1 ? "s" : "",

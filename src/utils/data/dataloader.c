@@ -59,7 +59,8 @@ static ht_status check_options(const ht_dataset *dataset, const ht_dataloader_op
     if (HT_CHECK_OPTIONS(comm, "ht_dataloader_new", options, ht_dataloader_options) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     if (options->batch_size < 1)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: batch_size is %lld, at least 1",
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_dataloader_new: batch_size is %lld, expected at least 1",
                        (long long)options->batch_size);
     if (options->window_bytes < 1 || options->queue < 1 || options->queue > MAX_QUEUE)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
@@ -67,8 +68,8 @@ static ht_status check_options(const ht_dataset *dataset, const ht_dataloader_op
                        "and queue at most %d",
                        (long long)options->window_bytes, options->queue, MAX_QUEUE);
     if (options->io_threads < 0 || options->io_threads > 1)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "ht_dataloader_new: io_threads is %d, 0 or 1",
-                       options->io_threads);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                       "ht_dataloader_new: io_threads is %d, expected 0 or 1", options->io_threads);
     if ((unsigned)options->remainder > HT_REMAINDER_PAD)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "ht_dataloader_new: remainder is %d, expected an ht_remainder_rule",
@@ -131,14 +132,14 @@ static ht_status check_ranks(const char *what, const ht_dataloader *loader)
 
     if (status == HT_SUCCESS && first.rows != loader->dataset->rows)
         status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: the dataset has %lld rows on rank 0 and %lld on rank %d (see "
-                               "ht_dataset_limit), expected as many on all",
+                               "%s: the dataset has %lld rows on rank 0 and %lld on rank %d, "
+                               "expected the same number on all (ht_dataset_limit)",
                                what, (long long)first.rows, (long long)loader->dataset->rows,
                                comm->rank);
     else if (status == HT_SUCCESS && first.batches != loader->batches)
         status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: rank 0 makes %lld batches of an epoch, rank %d %lld: their "
-                               "options differ",
+                               "%s: rank 0 makes %lld batches of an epoch, but rank %d makes "
+                               "%lld: their options differ",
                                what, (long long)first.batches, comm->rank,
                                (long long)loader->batches);
     return ht__agree(what, comm, status);
@@ -311,7 +312,8 @@ ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch)
         return ht_error_get(NULL);
     if (epoch < 0)
         return HT_FAIL(loader->dataset->comm, HT_ERR_ARGUMENT,
-                       "ht_dataloader_set_epoch: epoch is %lld, at least 0", (long long)epoch);
+                       "ht_dataloader_set_epoch: epoch is %lld, expected at least 0",
+                       (long long)epoch);
     ht__dataloader_seek(loader, epoch, NULL);
     return HT_SUCCESS;
 }

@@ -73,7 +73,7 @@ static ht_status get_number(ht_comm *comm, const ht_value *state, const char *ke
 {
     if (ht__value_whole(ht_value_get(state, key), number))
         return HT_SUCCESS;
-    return HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no number \"%s\" of 0 or more", loading,
+    return HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no number \"%s\" of at least 0", loading,
                    key);
 }
 
@@ -116,7 +116,7 @@ static ht_status check_identity(const ht_dataloader *loader, const ht_value *sta
 
     if (status != HT_SUCCESS || (saved != 0) == loader->options.shuffle)
         return status;
-    return HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state is of a loader that %s, this one %s",
+    return HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state is of a loader that %s, but this one %s",
                    loading, saved ? "shuffles" : "does not shuffle", saved ? "does not" : "does");
 }
 
@@ -159,9 +159,8 @@ static ht_status read_deal(const ht_dataloader *loader, const ht_value *state, h
     deal->parts = ht__alloc((size_t)deal->count * sizeof *deal->parts);
     memcpy(deal->parts, parts, (size_t)deal->count * sizeof *deal->parts);
     if (!is_sound(deal, loader->dataset->rows))
-        return HT_FAIL(comm, HT_ERR_FORMAT,
-                       "%s: \"left\" of the state is not a division of %lld rows", loading,
-                       (long long)loader->dataset->rows);
+        return HT_FAIL(comm, HT_ERR_FORMAT, "%s: \"left\" of the state does not divide %lld rows",
+                       loading, (long long)loader->dataset->rows);
     if (deal->ranks != comm->size)
         ht__deal_again(deal, comm->size);
     return HT_SUCCESS;

@@ -31,7 +31,8 @@ static ht_status check_array(ht_dataset *dataset, hid_t file, ht__array *array)
         return ht_error_get(NULL);
     H5Dclose(set);
     if (array->info.ndim == 0)
-        return ht__error_set(HT_ERR_FORMAT, "ht_dataset_hdf5: %s: %s is one number and has no rows",
+        return ht__error_set(HT_ERR_FORMAT,
+                             "ht_dataset_hdf5: %s: %s is a scalar, expected at least one axis",
                              dataset->path, array->name);
     if (array->info.shape[0] != first->info.shape[0])
         return ht__error_set(HT_ERR_FORMAT,
@@ -70,7 +71,7 @@ static ht_status check_names(const char *path, int count, const char *const data
     if (good)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_ARGUMENT,
-                         "%s: path and names must be given, and 1 to %d arrays; count is %d", what,
+                         "%s: path or names is NULL, or count is not 1 to %d; count is %d", what,
                          HT_MAX_ARRAYS, count);
 }
 
@@ -127,8 +128,8 @@ ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows)
         return ht_error_get(NULL);
     if (rows < 0 || rows > dataset->file_rows)
         return HT_FAIL(dataset->comm, HT_ERR_ARGUMENT,
-                       "ht_dataset_limit: rows is %lld; %s has %lld", (long long)rows,
-                       dataset->path, (long long)dataset->file_rows);
+                       "ht_dataset_limit: rows is %lld, expected 0 to the rows of %s, %lld",
+                       (long long)rows, dataset->path, (long long)dataset->file_rows);
     dataset->rows = rows;
     return HT_SUCCESS;
 }

@@ -72,8 +72,8 @@ static void start(ht__ring *ring)
     if (error == 0)
         return;
     ring->threaded = false;
-    ht_log_write(HT_LOG_WARN, "no thread can be started (error %d): the loader reads in the caller",
-                 error);
+    ht_log_write(HT_LOG_WARN,
+                 "cannot start a thread (error %d); the loader reads in the calling thread", error);
 }
 
 ht__made *ht__ring_take(ht__ring *ring)

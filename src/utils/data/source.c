@@ -128,8 +128,8 @@ static ht_status check_length(const ht__source *source)
         return HT_SUCCESS;
     return ht__error_set(
         HT_ERR_IO,
-        "ht_dataloader_next: %s was cut while it is read: it has %lld bytes, and had "
-        "%lld when it was opened",
+        "ht_dataloader_next: %s was shortened while it was read: it has %lld bytes, but had %lld "
+        "when it was opened",
         source->dataset->path, (long long)bytes, (long long)source->bytes);
 }
 

@@ -78,10 +78,11 @@ static ht_tensor *normalise(ht_tensor *rows, const ht_normalize *how)
     if (ht_tensor_ndim(rows) == 1 && (ht_dtype_is_integer(dtype) || dtype == HT_BOOL))
         return ht_astype(rows, HT_INT64);
     if (how == NULL || (how->dtype != HT_FLOAT32 && how->dtype != HT_FLOAT64))
-        return ht_transform_fail("ht_transform_normalize: dtype is %s, not float32 or float64",
+        return ht_transform_fail("ht_transform_normalize: dtype is %s, expected float32 or float64",
                                  how != NULL ? ht_dtype_name(how->dtype) : "not given");
     if (how->scale == 0 || how->std == 0)
-        return ht_transform_fail("ht_transform_normalize: scale is %g and std %g, neither may be 0",
+        return ht_transform_fail("ht_transform_normalize: scale is %g and std is %g, expected "
+                                 "neither to be 0",
                                  how->scale, how->std);
     if (how->add_channel)
         rows = ht_expand_dims(rows, 1);

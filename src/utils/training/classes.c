@@ -16,7 +16,7 @@ ht_status ht__metric_check_batch(const char *what, const ht_tensor *x, int ndim,
 
     if (a->comm->shared || (b != NULL && b->comm->shared))
         return ht__error_set(HT_ERR_COMM,
-                             "%s: a tensor lives on %d ranks; each rank adds its own part "
+                             "%s: a tensor lives on %d ranks; add the part of each rank "
                              "(ht_tensor_local)",
                              what, a->comm->shared ? a->comm->size : b->comm->size);
     if (ht_dtype_is_complex(a->dtype))
@@ -77,7 +77,7 @@ static ht_status update_accuracy(ht_metric *metric, ht_tensor *x, ht_tensor *tar
     rows = x->body->shape[0];
     classes = x->body->shape[1];
     if (metric->k > classes)
-        return ht__error_set(HT_ERR_SHAPE, "%s: x is %s, which has no %d best classes", what,
+        return ht__error_set(HT_ERR_SHAPE, "%s: x is %s, expected at least %d classes", what,
                              ht__shape_str(2, x->body->shape), metric->k);
     x = ht__on_host(what, x, HT_FLOAT64);
     target = ht__on_host(what, target, HT_INT64);
@@ -209,7 +209,7 @@ ht_metric *ht_metric_confusion_matrix(int64_t classes, ht_comm *comm)
     ht_metric *metric;
 
     if (classes < 1 || classes > 16384) { /* the matrix has at most 2 GiB */
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %" PRId64 " classes, expected 1 to 16384", type.what,
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: classes is %" PRId64 ", expected 1 to 16384", type.what,
                 classes);
         return NULL;
     }

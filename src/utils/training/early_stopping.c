@@ -36,7 +36,8 @@ ht_early_stopping *ht_early_stopping_new(const ht_early_stopping_options *option
         return NULL;
     if (o.patience < 0 || !(o.min_delta >= 0)) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "ht_early_stopping_new: patience is %lld and min_delta %g, expected 0 or more",
+                "ht_early_stopping_new: patience is %lld and min_delta is %g, expected at least "
+                "0 each",
                 (long long)o.patience, o.min_delta);
         return NULL;
     }

@@ -59,8 +59,8 @@ ht_keep_best *ht_keep_best_new(const char *prefix, int keep, bool maximize, ht_s
 
     if (prefix == NULL || save == NULL || comm == NULL || keep < 1) {
         HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "ht_keep_best_new: keep is %d, expected at least 1, and prefix, save and comm, not "
-                "NULL",
+                "ht_keep_best_new: keep is %d, expected at least 1, and prefix, save and comm "
+                "that are not NULL",
                 keep);
         return NULL;
     }

@@ -54,7 +54,7 @@ ht_status ht__metric_merge_moments(ht_metric *metric, ht_moments *all)
 static ht_status add(ht_metric *metric, double value, double weight)
 {
     if (!(weight >= 0) || isinf(weight))
-        return ht__error_set(HT_ERR_ARGUMENT, "ht_metric_add: weight is %g, expected 0 or more",
+        return ht__error_set(HT_ERR_ARGUMENT, "ht_metric_add: weight is %g, expected at least 0",
                              weight);
     metric->moments = ht__moments_merge(metric->moments,
                                         (ht_moments){.count = weight, .mean = value});

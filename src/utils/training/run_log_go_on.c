@@ -47,7 +47,7 @@ static ht_status cut(FILE *file, off_t end, const char *what)
     if (fseeko(file, 0, SEEK_END) == 0 &&
         (ftello(file) == end || (ftruncate(fileno(file), end) == 0 && fseeko(file, end, 0) == 0)))
         return HT_SUCCESS;
-    return ht__error_set(HT_ERR_IO, "%s: cannot cut off what is written anew: %s", what,
+    return ht__error_set(HT_ERR_IO, "%s: cannot cut off the lines to write again: %s", what,
                          strerror(errno));
 }
 
@@ -73,7 +73,7 @@ static ht_status check_columns(const ht_run_log *log, const char *what, const ch
 
     if (mine == NULL || (whole ? strcmp(mine, first) : strncmp(mine, first, strlen(first))) != 0)
         status = ht__error_set(HT_ERR_FORMAT,
-                               "%s: the file to go on with has the columns %s, the row %s", what,
+                               "%s: the file to resume has the columns %s, the row has %s", what,
                                first, mine != NULL ? mine : "others");
     free(mine);
     return status;
@@ -83,8 +83,7 @@ static void tell(const char *what, int64_t dropped)
 {
     if (dropped > 0)
         ht_log_write0(HT_LOG_INFO,
-                      "%s: the run goes on before %lld lines of the file: they are "
-                      "written anew",
+                      "%s: the run resumes before %lld lines of the file, which are written again",
                       what, (long long)dropped);
 }
 

@@ -93,7 +93,7 @@ static void test_batch_smaller_than_the_world(void **state)
         ht_error_clear();
         assert_null(ht_auto_dataloader(dataset, &options, HT_BATCH_ROUND_DOWN));
         ht_error_get(&message);
-        assert_non_null(strstr(message, "rounded down, leaves none for"));
+        assert_non_null(strstr(message, "rounded down, has no row for"));
         assert_non_null(strstr(message, "or HT_BATCH_ROUND_UP"));
         ht_error_clear();
         ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

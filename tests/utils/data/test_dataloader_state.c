@@ -374,9 +374,9 @@ static void states_that_do_not_fit(void **state)
     refuse(loader, with(good, "rows", ht_value_number(100)),
            "the state is of a loader with 100 rows, but");
     refuse(loader, with(good, "shuffle", ht_value_number(0)),
-           "of a loader that does not shuffle, this one does");
+           "of a loader that does not shuffle, but this one does");
     refuse(loader, with(good, "left", ht_value_tensor(bad)),
-           "\"left\" of the state is not a division");
+           "\"left\" of the state does not divide");
     refuse(loader, with(good, "seed", ht_value_number(1)), "no int64 tensor \"seed\"");
     refuse(loader, ht_value_map(), "no number \"rows\"");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

@@ -76,7 +76,8 @@ static void other_dtypes_are_refused(void **state)
     assert_null(
         ht_transform_normalize(ht_array(bytes, HT_SHAPE(2, 2), HT_UINT8, HT_LOCAL), 0, &how));
     ht_error_get(&message);
-    assert_string_equal(message, "ht_transform_normalize: dtype is int32, not float32 or float64");
+    assert_string_equal(message,
+                        "ht_transform_normalize: dtype is int32, expected float32 or float64");
     ht_error_clear();
 }
 

@@ -76,8 +76,8 @@ static void test_misuse(void **state)
     assert_null(ht_early_stopping_new(&options));
     ht_error_get(&message);
     assert_string_equal(message,
-                        "ht_early_stopping_new: patience is -1 and min_delta 0, expected 0 "
-                        "or more");
+                        "ht_early_stopping_new: patience is -1 and min_delta is 0, expected at "
+                        "least 0 each");
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
 }

@@ -314,7 +314,7 @@ static void test_misuse(void **state)
     ht_metric_update(accuracy, scores(0, 2), NULL);
     assert_message("ht_metric_accuracy: target is NULL");
     ht_metric_add(mean, 1, -1);
-    assert_message("weight is -1, expected 0 or more");
+    assert_message("weight is -1, expected at least 0");
     assert_null(ht_metric_accuracy(0, HT_COMM_WORLD));
     assert_message("k is 0, expected at least 1");
     test_complex_numbers(accuracy, matrix);
@@ -365,7 +365,8 @@ static void test_goes_on_from_a_state(void **state)
     HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(again, map), HT_ERR_FORMAT,
                          "the state has counts that are NaN or below 0");
     HT_TEST_EXPECT_ERROR(ht_metric_load_state_dict(parts, map), HT_ERR_FORMAT,
-                         "the state is of ht_metric_confusion_matrix (k 0), the metric ht_metric");
+                         "the state is of ht_metric_confusion_matrix (k 0), the metric is "
+                         "ht_metric");
     map = ht_metric_state_dict(moments);
     ht_value_set(map, "moments",
                  ht_value_tensor(ht_full(HT_SHAPE(1, 3), 0.5, HT_FLOAT64, HT_NONE)));

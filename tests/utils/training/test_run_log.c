@@ -119,9 +119,8 @@ static void test_each_row_once(void **state)
     log = open_log(true);
     ht_value_set(map, "epoch", ht_value_number(2));
     ht_value_set(map, "loss", ht_value_number(2));
-    HT_TEST_EXPECT_ERROR(
-        ht_run_log_add(log, map), HT_ERR_FORMAT,
-        "ht_run_log_add: the file to go on with has the columns epoch,train_loss,");
+    HT_TEST_EXPECT_ERROR(ht_run_log_add(log, map), HT_ERR_FORMAT,
+                         "ht_run_log_add: the file to resume has the columns epoch,train_loss,");
     assert_int_equal(ht_run_log_add(log, row(2, 7, 0.5)), HT_SUCCESS);
     assert_int_equal(ht_run_log_add(log, row(3, 8, 0.5)), HT_SUCCESS);
     ht_release(log);
@@ -149,7 +148,7 @@ static void test_a_file_of_others_stays(void **state)
     ht_barrier(HT_COMM_WORLD);
     log = open_log(true);
     HT_TEST_EXPECT_ERROR(ht_run_log_add(log, row(1, 1, -1)), HT_ERR_FORMAT,
-                         "the file to go on with has the columns notes, the row epoch,train_loss");
+                         "the file to resume has the columns notes, the row has epoch,train_loss");
     assert_file("run.csv", "notes");
     if (ht_test_rank == 0) {
         FILE *file = fopen(files_path("run.csv"), "w");
