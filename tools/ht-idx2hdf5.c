@@ -17,7 +17,7 @@ static const char help[] =
     "    t10k-images-idx3-ubyte   t10k-labels-idx1-ubyte\n"
     "FILE.h5 then holds, all uint8, chunked and deflated:\n"
     "    train/images (N, H, W)  train/labels (N)  test/images (M, H, W)  test/labels (M)\n"
-    "It is written under another name and renamed when it is whole.\n"
+    "It is written under another name and renamed when it is complete.\n"
     "\n"
     "Exit status: 0, 1 when the conversion failed, 2 for a wrong command line.\n";
 

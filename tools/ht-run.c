@@ -22,10 +22,10 @@ static const char help[] =
     "Runs the job. If a rank dies, runs it again with\n"
     "    --resume FILE --or-earlier\n"
     "after its arguments, if it has written a checkpoint by then: the job resumes from the newest\n"
-    "intact checkpoint. Files that were there before, of another job, do not count.\n"
+    "intact checkpoint. Checkpoints of another job are ignored.\n"
     "  --retries N        how often to start the job again (3)\n"
     "  --checkpoint FILE  the checkpoint that the job writes (the argument after its --save)\n"
-    "  --delay SECONDS    how long to wait before a new start, as 0.5 (1)\n"
+    "  --delay SECONDS    how long to wait before a new start, such as 0.5 (1)\n"
     "A job ended by a signal is started again; a job ended by an error only if it has written\n"
     "a checkpoint since its start. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on;\n"
     "after them the job is not started again.\n"
@@ -133,12 +133,13 @@ static int parse(struct run *run, int argc, char **argv)
                  strcmp(argv[i + 1], "--") != 0)
             run->checkpoint = argv[++i];
         else {
-            say("%s is no option, or its value is missing or wrong; see ht-run --help", argv[i]);
+            say("option %s is unknown, or its value is missing or invalid; see ht-run --help",
+                argv[i]);
             return 2;
         }
     }
     if (i >= argc) {
-        say("there is no command; see ht-run --help");
+        say("expected a command; see ht-run --help");
         return 2;
     }
     run->command = argv + i;
@@ -212,7 +213,7 @@ static bool is_worth_it(int status, int64_t before)
         return false;
     if (status != 126 && status != 127 && (was_killed(status) || written_last() > before))
         return true;
-    say("the job ended with status %d and had written no checkpoint: it is not started again",
+    say("the job ended with status %d before it wrote a checkpoint, so it is not started again",
         status);
     return false;
 }
@@ -232,12 +233,12 @@ static const char *reason(int status)
 static void announce(const struct run *run, int status, long number, int64_t last)
 {
     if (last != 0)
-        say("the job ended with %s; starting it again, %ld of %ld, from %s, written %ld s ago",
+        say("the job ended with %s; starting it again (%ld of %ld) from %s, written %ld s ago",
             reason(status), number, run->retries, run->checkpoint,
             (long)(time(NULL) - last / 1000000000));
     else
-        say("the job ended with %s; starting it again, %ld of %ld, from its beginning: there is no "
-            "checkpoint yet",
+        say("the job ended with %s; starting it again (%ld of %ld) from the beginning, without a "
+            "checkpoint",
             reason(status), number, run->retries);
 }
 
@@ -256,7 +257,7 @@ int main(int argc, char **argv)
         return 128 + asked;
     for (long retry = 1; is_worth_it(status, before); retry++) {
         if (retry > run.retries) {
-            say("the job ended with %s; given up after %ld retries", reason(status), run.retries);
+            say("the job ended with %s; giving up after %ld retries", reason(status), run.retries);
             break;
         }
         before = written_last();

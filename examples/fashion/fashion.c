@@ -79,13 +79,14 @@ static void save(struct run *run, const char *path)
     ht_scope_close(scope);
 }
 
-static const char help[] = "usage: [mpirun -n RANKS] fashion IMAGES.h5 CHECKPOINT.h5 EPOCHS\n"
-                           "\n"
-                           "Trains a perceptron until EPOCHS are done in all, and goes on from "
-                           "CHECKPOINT.h5 if it is there.\n"
-                           "IMAGES.h5 is made by ht-idx2hdf5.\n";
+static const char help[] =
+    "usage: [mpirun -n RANKS] fashion IMAGES.h5 CHECKPOINT.h5 EPOCHS\n"
+    "\n"
+    "Trains a perceptron for EPOCHS in all, and resumes from CHECKPOINT.h5 if "
+    "it exists.\n"
+    "ht-idx2hdf5 makes IMAGES.h5.\n";
 
-/* The exit status: what could not be printed, as to a full device, is no success. */
+/* The exit status: what could not be printed, as to a full device, is a failure. */
 static int end(int status)
 {
     if (ht_finalize() > 0 && status == 0)

@@ -21,7 +21,7 @@ static const char *check_target(const char *path)
     if (path[0] == '\0')
         return "the name of a file to write is empty";
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
-        snprintf(wrong, sizeof wrong, "cannot write %s: it is no ordinary file", path);
+        snprintf(wrong, sizeof wrong, "cannot write %s: it is not an ordinary file", path);
         return wrong;
     }
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,

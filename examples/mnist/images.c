@@ -151,7 +151,7 @@ static const char *check_sizes(const struct images *images, const struct options
 
     if (limit > rows)
         snprintf(wrong, sizeof wrong,
-                 "--train-limit is %" PRId64 ", but there are %" PRId64 " rows", limit, rows);
+                 "--train-limit is %" PRId64 ", but the data have %" PRId64 " rows", limit, rows);
     else if (limit < ranks)
         snprintf(wrong, sizeof wrong, "%" PRId64 " training rows are too few for %" PRId64 " ranks",
                  limit, ranks);

@@ -114,7 +114,7 @@ static const char *restore_parallel(struct job *job, const ht_value *state)
 
     if (why == NULL)
         return NULL;
-    snprintf(wrong, sizeof wrong, "cannot go on from %s: %s", job->options.resume, why);
+    snprintf(wrong, sizeof wrong, "cannot resume from %s: %s", job->options.resume, why);
     return wrong;
 }
 
@@ -133,7 +133,8 @@ const char *job_resume(struct job *job)
     state = ht_checkpoint_load(job->options.resume, HT_COMM_WORLD, &how);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (ht_value_get(state, parts[i]) == NULL) {
-            snprintf(wrong, sizeof wrong, "%s has no \"%s\": it is no checkpoint of this program",
+            snprintf(wrong, sizeof wrong,
+                     "%s has no \"%s\": it is not a checkpoint of this program",
                      job->options.resume, parts[i]);
             ht_scope_close(scope);
             return wrong;

@@ -196,15 +196,15 @@ static int finish(struct job *job)
     sum_over_ranks(&failed, 1, HT_OP_MAX);
     if (job->stopped) {
         if (job->report.speaks)
-            printf("stopped by a signal after %" PRId64 " epoch%s and %" PRId64
-                   " step%s; to go on: --resume %s\n",
+            printf("stopped by a signal after %" PRId64 " epoch%s and %" PRId64 " step%s; "
+                   "continue with --resume %s\n",
                    job->progress.epoch, plural(job->progress.epoch), job->progress.step,
                    plural(job->progress.step), job->options.save);
         return failed != 0;
     }
     if (!digest_parameters(job->net, digest)) {
         if (ht_comm_rank(HT_COMM_WORLD) == 0)
-            fputs("mnist: the parameters are not the same on all ranks\n", stderr);
+            fputs("mnist: the parameters differ between ranks\n", stderr);
         return 1;
     }
     if (job->options.save != NULL)

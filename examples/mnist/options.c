@@ -14,40 +14,46 @@
 #include "ht/number.h"
 
 const char options_help[] =
-    "usage: mpirun -n RANKS mnist [OPTION]...\nTrains a network on MNIST-format images, "
-    "data-parallel over the ranks.\n  --data PATH             folder of IDX files (plain or "
-    ".gz) or HDF5 file from ht-idx2hdf5\n                          "
-    "(/usr/share/datasets/fashion-mnist)\n  --net cnn|mlp           cnn: two convolutions, two "
-    "dense layers; mlp: 784-512-512-10 (cnn)\n  --optimizer NAME        adadelta, sgd, adam, "
-    "adamw or rmsprop (adadelta)\n  --lr X                  learning rate (adadelta 1, sgd "
-    "0.01, the others 0.001)\n  --gamma X               factor of the learning rate after each "
-    "epoch (0.7)\n  --epochs N              (14)\n  --batch-size N          training rows per "
-    "rank and step (64)\n  --test-batch-size N     (1000)\n  --train-limit N         the first "
-    "N training rows only\n  --steps N               at most N steps per epoch\n  --parallel "
-    "dp           gradients are averaged over all ranks in each step (default); or\n  "
-    "--parallel daso         inside nodes, and parameters between nodes asynchronously; or\n  "
-    "--parallel hierarchical inside nodes, and parameters every --average-every N steps (4)\n  "
-    "--daso-warmup N         first epochs with averages over all ranks in each "
-    "step\n                          (4; of fewer than 12 epochs a third)\n  --daso-cooldown "
-    "N       last epochs with such averages (the same)\n  --daso-max-skips N      steps from "
-    "one exchange between nodes to the next, at most (8)\n  --daso-wire TYPE        fp32, fp16, "
-    "bf16: what such averages travel as (bf16)\n  --blocking              average the gradients "
-    "and update in each step; or\n  --non-blocking          overlap the exchange with the next "
-    "forward pass (default)\n  --no-dropout            leave the dropout layers of the cnn "
-    "out\n  --dtype float32|float64 (float32)       --device NAME (cpu)\n  --threads "
-    "N             compute threads per rank (cores of the node / ranks on it)\n  --seed "
-    "N                of initialisation, dropout and shuffling (1)\n  --save FILE             "
-    "write a checkpoint at the end; --load FILE starts from parameters\n  --save-every "
-    "N          and every N steps; FILE.1 is the one before, and so on\n  --keep "
-    "N                checkpoints to keep, with --save-every (2)\n  --resume FILE           go "
-    "on from a checkpoint, on any number of ranks; --load is ignored\n  --or-earlier            "
-    "from the newest one before it if it is damaged\n  --log-rows FILE         append the rows "
-    "of every step to FILE.RANK\n  --json FILE             write results as JSON\n  --curves "
-    "PREFIX         a row for each epoch to PREFIX.csv and .jsonl, curves as .svg\n  "
-    "--log-interval N        steps between lines, where the output is no terminal (100)\n  "
-    "--no-progress           results of epochs only\n  --profile               where the time "
-    "of the last epoch went (daso: the last before cool-down)\n  --dry-run               one "
-    "step, one epoch\nExit status: 0, 2 for a wrong command line, 1 for any other failure.\n";
+    "usage: mpirun -n RANKS mnist [OPTION]...\n"
+    "Trains a network on MNIST-format images, data-parallel over the ranks.\n"
+    "  --data PATH             folder of IDX files (plain or .gz) or HDF5 file from ht-idx2hdf5\n"
+    "                          (/usr/share/datasets/fashion-mnist)\n"
+    "  --net cnn|mlp           cnn: two convolutions, two dense layers; mlp: 784-512-512-10 (cnn)\n"
+    "  --optimizer NAME        adadelta, sgd, adam, adamw or rmsprop (adadelta)\n"
+    "  --lr X                  learning rate (adadelta 1, sgd 0.01, the others 0.001)\n"
+    "  --gamma X               factor of the learning rate after each epoch (0.7)\n"
+    "  --epochs N              number of epochs (14)\n"
+    "  --batch-size N          training rows per rank and step (64)\n"
+    "  --test-batch-size N     test rows per rank and step (1000)\n"
+    "  --train-limit N         only the first N training rows\n"
+    "  --steps N               at most N steps per epoch\n"
+    "  --parallel dp           gradients are averaged over all ranks in each step (default); or\n"
+    "  --parallel daso         inside nodes, and parameters between nodes asynchronously; or\n"
+    "  --parallel hierarchical inside nodes, and parameters every --average-every N steps (4)\n"
+    "  --daso-warmup N         first epochs with averages over all ranks in each step\n"
+    "                          (4; of fewer than 12 epochs a third)\n"
+    "  --daso-cooldown N       last epochs with such averages (the same)\n"
+    "  --daso-max-skips N      at most N steps from one exchange between nodes to the next (8)\n"
+    "  --daso-wire TYPE        fp32, fp16, bf16: the dtype in which such averages travel (bf16)\n"
+    "  --blocking              average the gradients and update in each step; or\n"
+    "  --non-blocking          overlap the exchange with the next forward pass (default)\n"
+    "  --no-dropout            leave out the dropout layers of the cnn\n"
+    "  --dtype float32|float64 (float32)       --device NAME (cpu)\n"
+    "  --threads N             compute threads per rank (cores of the node / ranks on it)\n"
+    "  --seed N                seed of initialisation, dropout and shuffling (1)\n"
+    "  --save FILE             write a checkpoint at the end; --load FILE starts from parameters\n"
+    "  --save-every N          and every N steps; FILE.1 is the previous one, and so on\n"
+    "  --keep N                checkpoints to keep, with --save-every (2)\n"
+    "  --resume FILE           resume from a checkpoint, on any number of ranks; ignores --load\n"
+    "  --or-earlier            from the newest earlier one if it is damaged\n"
+    "  --log-rows FILE         append the rows of every step to FILE.RANK\n"
+    "  --json FILE             write results as JSON\n"
+    "  --curves PREFIX         a row for each epoch to PREFIX.csv and .jsonl, curves as .svg\n"
+    "  --log-interval N        steps between lines, where the output is not a terminal (100)\n"
+    "  --no-progress           print only the results of epochs\n"
+    "  --profile               where the time of the last epoch before the cool-down went\n"
+    "  --dry-run               run one step of one epoch\n"
+    "Exit status: 0, 2 for a wrong command line, 1 for any other failure.\n";
 
 enum kind { TEXT, CHOICE, INTEGER, NUMBER, SEED, DTYPE, WIRE, SET, CLEAR, NAME, DRY_RUN };
 
@@ -120,7 +126,7 @@ static const char *set_integer(const struct option *option, const char *text, in
 static const char *set_number(const struct option *option, const char *text, double *value)
 {
     if (!ht_number_from_text(text, value) || !isfinite(*value) || *value < option->least) {
-        snprintf(error, sizeof error, "%s is \"%s\", expected a finite number from %g on",
+        snprintf(error, sizeof error, "%s is \"%s\", expected a finite number of at least %g",
                  option->name, text, option->least);
         return error;
     }
@@ -241,8 +247,8 @@ static const char *check_parallel(const struct options *o)
     if (!hierarchical && o->average_every > 0)
         return "--average-every needs --parallel hierarchical";
     if (hierarchical && o->save_every > 0)
-        return "--save-every needs --parallel dp or daso: with hierarchical averaging all ranks "
-               "hold the same at the end of an epoch only";
+        return "--save-every needs --parallel dp or daso: with hierarchical averaging, all ranks "
+               "have the same parameters only at the end of an epoch";
     if ((daso || hierarchical) && o->mode != NULL) {
         snprintf(error, sizeof error, "%s needs --parallel dp", o->mode);
         return error;

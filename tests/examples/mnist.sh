@@ -104,7 +104,7 @@ refuses 'learning rate that overflows' 2 'not finite' --gamma 1e308 --epochs 3
 refuses 'one file for two' 2 'the same file' --json "$work/x" --save "$work/x"
 refuses 'steps between checkpoints without a file' 2 'save-every needs --save' --save-every 5
 refuses 'missing checkpoint' 1 'cannot open .*/nowhere.h5' --data "$work/good" --batch-size 16 --resume "$work/nowhere.h5"
-refuses 'JSON over a folder' 1 'no ordinary file' --data "$work/good" --json "$work"
+refuses 'JSON over a folder' 1 'not an ordinary file' --data "$work/good" --json "$work"
 refuses 'state from a folder' 1 'it is a folder, not a file' --data "$work/good" --net mlp --load "$work" --steps 1
 refuses 'rows into a missing folder' 1 'cannot write .*/nowhere/rows.0: No such file' \
     --data "$work/good" --log-rows "$work/nowhere/rows"

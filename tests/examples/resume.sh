@@ -181,7 +181,7 @@ for signal in USR1 TERM; do
     while [ ! -e run.h5.part ] && [ ! -e run.h5 ] && runs; do sleep 0.002; done
     kill -$signal "$victim" 2>/dev/null
     check "SIG$signal to one rank ends the job well" wait $!
-    check 'and says so' grep -q 'stopped by a signal after .* to go on: --resume run.h5' out
+    check 'and says so' grep -q 'stopped by a signal after .* continue with --resume run.h5' out
     mv run.h5 stopped.h5
     check 'and a checkpoint is there' job 3 --resume stopped.h5 --epochs 1
 done
@@ -203,18 +203,18 @@ kill_under_ht_run
 check 'ht-run ends well' [ $status -eq 0 ]
 check 'with the same parameters' [ "$(digest)" = "$whole" ]
 check 'and says what it did' grep -q \
-    'ht-run: the job ended with status 137 (signal 9: Killed); starting it again, 1 of 3, from run.h5, written' err
+    'ht-run: the job ended with status 137 (signal 9: Killed); starting it again (1 of 3) from run.h5, written' err
 
 "$run" -- sh -c 'exit 3' 2>err
 check 'ht-run leaves an error alone' [ "$?$(cat err)" = \
-    "3ht-run: the job ended with status 3 and had written no checkpoint: it is not started again" ]
+    "3ht-run: the job ended with status 3 before it wrote a checkpoint, so it is not started again" ]
 "$run" --delay 0 -- "${MPIRUN:-mpirun}" -n 2 ./nothing 2>err
 check 'ht-run does not try a program again that is not there' [ "$?$(grep -c 'not started again' err)" = 1321 ]
 "$run" --retries 0 -- sh -c 'kill -9 $$' 2>err
 check 'ht-run without retries' [ "$?$(grep -c 'starting it again' err)" = 1370 ]
 "$run" --retries 2 --delay 0.2 -- sh -c 'kill -9 $$' 2>err
 check 'ht-run gives up' [ "$?$(grep -c 'starting it again' err)$(tail -n 1 err)" = \
-    "1372ht-run: the job ended with status 137 (signal 9: Killed); given up after 2 retries" ]
+    "1372ht-run: the job ended with status 137 (signal 9: Killed); giving up after 2 retries" ]
 "$run" --retries x -- true 2>err
 check 'ht-run refuses a wrong number' [ $? -eq 2 ]
 "$run" --checkpoint -- true 2>err
