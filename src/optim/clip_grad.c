@@ -22,13 +22,12 @@ static ht_status check_gradient(const char *what, int index, const ht_tensor *gr
     if (body->split != HT_NONE && body->comm->size > 1)
         return HT_FAIL(
             body->comm, HT_ERR_ARGUMENT,
-            "%s: the gradient of parameter %d is split along axis %d, it must be replicated", what,
-            index, body->split);
+            "%s: the gradient of parameter %d is split along axis %d, expected a replicated one",
+            what, index, body->split);
     if (!ht_dtype_is_floating(body->dtype))
         return HT_FAIL(body->comm, HT_ERR_DTYPE,
-                       "%s: the gradient of parameter %d is %s, a floating dtype "
-                       "is needed",
-                       what, index, ht_dtype_name(body->dtype));
+                       "%s: the gradient of parameter %d is %s, expected a floating dtype", what,
+                       index, ht_dtype_name(body->dtype));
     return HT_SUCCESS;
 }
 

@@ -33,7 +33,7 @@ static ht_status check_parameter(const char *what, const ht_optimizer *optimizer
     if (entry >= first)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is in the list twice", what, index);
     if (entry >= 0)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is in group %d already", what,
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is already in group %d", what,
                        index, optimizer->entries[entry].group);
     return HT_SUCCESS;
 }
@@ -46,11 +46,11 @@ static ht_status check_group(const char *what, const ht_optimizer_type *type,
     if (status != HT_SUCCESS)
         return status;
     if (type != optimizer->type)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the optimizer is %s, not %s", what,
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the optimizer is %s, expected %s", what,
                        optimizer->type->name, type->name);
     if (optimizer->deferral != NULL)
         return HT_FAIL(NULL, HT_ERR_STATE,
-                       "%s: the optimizer belongs to a data-parallel wrapper already; add its "
+                       "%s: the optimizer already belongs to a data-parallel wrapper; add its "
                        "groups before wrapping",
                        what);
     if (parameters == NULL && ht_error_get(NULL) != HT_SUCCESS)

@@ -21,7 +21,7 @@ ht_status ht__optim_check_state(const char *what, const ht_value *state,
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no %s \"%s\"%s", what,
                    number->counts ? "integer" : "number", number->name,
-                   number->counts ? " of 0 or more" : "");
+                   number->counts ? " of at least 0" : "");
 }
 
 static const char what[] = "ht_optimizer_load_state_dict";
@@ -131,17 +131,19 @@ static ht_status check_tensor(const ht_body *p, int index, const char *key, cons
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state of parameter %d has no tensor \"%s\"",
                        what, index, key);
     if (!ht__body_same_shape(x->body, p))
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of parameter %d is %s, the parameter is %s",
-                       what, key, index, ht__shape_str(x->body->ndim, x->body->shape),
+        return HT_FAIL(NULL, HT_ERR_FORMAT,
+                       "%s: \"%s\" of parameter %d is %s, but the parameter is %s", what, key,
+                       index, ht__shape_str(x->body->ndim, x->body->shape),
                        ht__shape_str(p->ndim, p->shape));
     if (!ht__comm_compatible(p->comm, x->body->comm))
         return HT_FAIL(NULL, HT_ERR_FORMAT,
-                       "%s: \"%s\" of parameter %d lives on %d rank%s, the parameter on %d", what,
-                       key, index, x->body->comm->size, x->body->comm->size > 1 ? "s" : "",
+                       "%s: \"%s\" of parameter %d lives on %d rank%s, but the parameter on %d",
+                       what, key, index, x->body->comm->size, x->body->comm->size > 1 ? "s" : "",
                        p->comm->size);
     if (ht_dtype_is_complex(x->body->dtype) && !ht_dtype_is_complex(p->dtype))
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: \"%s\" of parameter %d is %s, the parameter is %s",
-                       what, key, index, ht_dtype_name(x->body->dtype), ht_dtype_name(p->dtype));
+        return HT_FAIL(NULL, HT_ERR_FORMAT,
+                       "%s: \"%s\" of parameter %d is %s, but the parameter is %s", what, key,
+                       index, ht_dtype_name(x->body->dtype), ht_dtype_name(p->dtype));
     return HT_SUCCESS;
 }
 
@@ -199,8 +201,9 @@ static ht_status check_group(const ht_optimizer *optimizer, const ht_value *stat
     ht_optimizer_group group;
 
     if (count != optimizer->groups[index].count)
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: group %d has %lld parameters, the optimizer's %d",
-                       what, index, (long long)count, optimizer->groups[index].count);
+        return HT_FAIL(NULL, HT_ERR_FORMAT,
+                       "%s: group %d has %lld parameters, expected %d as in the optimizer", what,
+                       index, (long long)count, optimizer->groups[index].count);
     return read_group(optimizer, state, index, &group);
 }
 
@@ -239,13 +242,13 @@ static ht_status check_kind(const ht_optimizer *optimizer, const ht_value *state
 
     if (ht_value_get_kind(name) != HT_VALUE_MAP || ht_value_count(name) != 1)
         return HT_FAIL(NULL, HT_ERR_FORMAT,
-                       "%s: this is not the state of an optimizer: it has no \"optimizer\"", what);
+                       "%s: the state is not that of an optimizer: it has no \"optimizer\"", what);
     if (strcmp(ht_value_key(name, 0), optimizer->type->name) != 0)
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state is of %s, the optimizer is %s", what,
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state is of %s, but the optimizer is %s", what,
                        ht_value_key(name, 0), optimizer->type->name);
     if (groups != optimizer->group_count)
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has %d groups, the optimizer %d", what,
-                       groups, optimizer->group_count);
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has %d groups, but the optimizer has %d",
+                       what, groups, optimizer->group_count);
     return ht__optim_check_state(what, state, &steps);
 }
 
@@ -257,8 +260,9 @@ static ht_status check_state(ht_optimizer *optimizer, const ht_value *state)
     for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++)
         status = check_group(optimizer, state, g);
     if (status == HT_SUCCESS && count != optimizer->count)
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: a state of %d parameters for an optimizer of %d",
-                       what, count, optimizer->count);
+        return HT_FAIL(NULL, HT_ERR_FORMAT,
+                       "%s: the state has %d parameters, but the optimizer has %d", what, count,
+                       optimizer->count);
     for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++)
         status = check_entry(optimizer, state, i);
     if (status == HT_SUCCESS && optimizer->memory != NULL)

@@ -10,7 +10,7 @@
 static ht_status refuse_gradient(int index, const ht_body *grad, const ht_body *parameter)
 {
     return HT_FAIL(parameter->comm, HT_ERR_STATE,
-                   "ht_optimizer_step: parameter %d is %s, its gradient %s", index,
+                   "ht_optimizer_step: parameter %d is %s, but its gradient is %s", index,
                    ht__body_str(parameter), ht__body_str(grad));
 }
 

@@ -115,11 +115,12 @@ static void test_states_that_do_not_fit(void **state)
     (void)state;
     ht_optim_adam_add_param_group(grouped, ht_value_tensors(1, &q), 0.1, NULL);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
-    assert_refused(adamw, good, "the state is of Adam, the optimizer is AdamW");
-    assert_refused(adam, ht_value_map(), "this is not the state of an optimizer");
-    assert_refused(grouped, good, "the state has 1 groups, the optimizer 2");
-    assert_refused(pair, good, "group 0 has 1 parameters, the optimizer's 2");
-    assert_refused(turned, good, "\"exp_avg\" of parameter 0 is (2, 3), the parameter is (3, 2)");
+    assert_refused(adamw, good, "the state is of Adam, but the optimizer is AdamW");
+    assert_refused(adam, ht_value_map(), "the state is not that of an optimizer");
+    assert_refused(grouped, good, "the state has 1 groups, but the optimizer has 2");
+    assert_refused(pair, good, "group 0 has 1 parameters, expected 2 as in the optimizer");
+    assert_refused(turned, good,
+                   "\"exp_avg\" of parameter 0 is (2, 3), but the parameter is (3, 2)");
     group = ht_value_at(ht_value_get(good, "param_groups"), 0);
     ht_value_set(group, "beta2", ht_value_number(1));
     ht_value_set(group, "lr", ht_value_number(7));
@@ -151,10 +152,10 @@ static void test_states_that_do_not_fit(void **state)
         x = ht_value_as_tensor(ht_value_get(entry, "exp_avg_sq"));
         x = i == 0 ? ht_astype(x, HT_COMPLEX64) : ht_zeros(2, ht_tensor_shape(x), HT_FLOAT64, 0);
         ht_value_set(entry, "exp_avg_sq", ht_value_tensor(x));
-        assert_refused(adam, good,
-                       i == 0
-                           ? "\"exp_avg_sq\" of parameter 0 is complex64, the parameter is float"
-                           : "\"exp_avg_sq\" of parameter 0 lives on 3 ranks, the parameter on 1");
+        assert_refused(
+            adam, good,
+            i == 0 ? "\"exp_avg_sq\" of parameter 0 is complex64, but the parameter is float"
+                   : "\"exp_avg_sq\" of parameter 0 lives on 3 ranks, but the parameter on 1");
     }
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(adamw);
@@ -185,8 +186,8 @@ static void test_a_parameter_of_another_dtype_is_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_error_get(&message);
     assert_string_equal(message,
-                        "ht_optimizer_step: parameter 0 is float32 (5,) on cpu:0, its state "
-                        "float64 (5,) on cpu:0: first change the module, then make its "
+                        "ht_optimizer_step: parameter 0 is float32 (5,) on cpu:0, but its state "
+                        "is float64 (5,) on cpu:0; first change the module, then make its "
                         "optimizer");
     ht_error_clear();
     ht_release(o);

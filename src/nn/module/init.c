@@ -103,7 +103,7 @@ ht_status ht__nn_init_check(const char *what, const ht_tensor *x)
 
     if (!ht_dtype_is_floating(body->dtype) || !ht__body_is_contiguous(body))
         return HT_FAIL(body->comm, HT_ERR_ARGUMENT,
-                       "%s: a contiguous tensor of a floating dtype is needed, not %s %s", what,
+                       "%s: x is %s %s, expected a contiguous tensor of a floating dtype", what,
                        ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
     return HT_SUCCESS;
 }

@@ -20,7 +20,7 @@ static ht_status read_fans(const char *what, const ht_tensor *x, fans *result)
         return ht_error_get(NULL);
     body = x->body;
     if (body->ndim < 2)
-        return HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, 2 axes at least are needed", what,
+        return HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, expected at least 2 axes", what,
                        ht__shape_str(body->ndim, body->shape));
     for (int i = 2; i < body->ndim; i++)
         window *= (double)body->shape[i];

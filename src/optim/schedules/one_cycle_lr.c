@@ -123,7 +123,10 @@ static ht_status check(const char *what, const ht_optimizer *optimizer, double m
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges && status == HT_SUCCESS; i++)
         status = ht__optim_check_range(what, ranges[i].name, ranges[i].value, 0, ranges[i].below);
     if (status == HT_SUCCESS && (o->div_factor == 0 || o->final_div_factor == 0))
-        status = HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: a factor to divide by is 0", what);
+        status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                         "%s: div_factor is %g and final_div_factor is %g, expected neither to "
+                         "be 0",
+                         what, o->div_factor, o->final_div_factor);
     if (status != HT_SUCCESS || !o->cycle_momentum)
         return status;
     return ht__optim_check_momentum(what, optimizer);

@@ -127,7 +127,7 @@ ht_status ht_scheduler_step(ht_scheduler *scheduler)
         return ht_error_get(NULL);
     if (scheduler->type->observe != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                       "ht_scheduler_step: %s looks at a metric; call ht_scheduler_step_metric",
+                       "ht_scheduler_step: %s needs a metric; call ht_scheduler_step_metric",
                        scheduler->type->name);
     scheduler->epoch++;
     status = scheduler->type->advance != NULL ? scheduler->type->advance(scheduler) : HT_SUCCESS;

@@ -352,9 +352,9 @@ static void test_misuse(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_int_equal(ht_scheduler_step(s), HT_ERR_ARGUMENT);
-    assert_message("ReduceLROnPlateau looks at a metric; call ht_scheduler_step_metric");
+    assert_message("ReduceLROnPlateau needs a metric; call ht_scheduler_step_metric");
     assert_int_equal(ht_scheduler_load_state_dict(s, ht_value_map()), HT_ERR_FORMAT);
-    assert_message("the state has no integer \"last_epoch\" of 0 or more");
+    assert_message("the state has no integer \"last_epoch\" of at least 0");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         map = ht_scheduler_state_dict(s);
         ht_value_set(map, wrong[i].key, ht_value_number(wrong[i].value));

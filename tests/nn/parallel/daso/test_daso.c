@@ -529,7 +529,7 @@ static void test_misuse(void **state)
                "expected the same number on all");
     ht_daso_set_last_batch(daso, 0);
     expect(ht_daso_epoch_loss_logic(daso, 1, false), HT_ERR_STATE,
-           "ht_daso_epoch_loss_logic: 0 of 1 batches of the epoch are done");
+           "ht_daso_epoch_loss_logic: 0 of 1 batches of the epoch are done, expected all");
     assert_int_equal(ht_daso_step(daso), HT_SUCCESS);
     expect(ht_daso_step(daso), HT_ERR_STATE,
            "ht_daso_step: all 1 batches of epoch 0 are done; begin the next epoch with "

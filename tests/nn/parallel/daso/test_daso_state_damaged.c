@@ -51,7 +51,7 @@ static void test_numbers(void **state)
          6},
         {"ranks", "ht_daso_load_state_dict: the state has no integer \"ranks\" of at least 1", 0},
         {"values", "ht_daso_load_state_dict: the state has no tensor \"values\"", 1},
-        {"detector", "ht_daso_load_state_dict: the state has no integer \"maximize\" of 0 or more",
+        {"detector", "ht_daso_load_state_dict: the state has no integer \"maximize\" of at least 0",
          1},
     };
     struct setting s = set_apart();
@@ -97,7 +97,8 @@ static void test_tensors(void **state)
             "least 0");
     map = ht_daso_state_dict(s.daso);
     ht_value_set(ht_value_get(map, "detector"), "patience", ht_value_number(0.5));
-    refuses(&s, map, "ht_daso_load_state_dict: the state has no integer \"patience\" of 0 or more");
+    refuses(&s, map,
+            "ht_daso_load_state_dict: the state has no integer \"patience\" of at least 0");
     end(&s);
 }
 

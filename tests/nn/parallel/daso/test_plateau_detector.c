@@ -119,7 +119,7 @@ static void test_detector_misuse(void **state)
     map = ht_plateau_detector_get_state(detector);
     ht_value_set(map, "num_bad_epochs", ht_value_number(-1));
     assert_int_equal(ht_plateau_detector_set_state(detector, map), HT_ERR_FORMAT);
-    assert_message("the state has no integer \"num_bad_epochs\" of 0 or more");
+    assert_message("the state has no integer \"num_bad_epochs\" of at least 0");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(detector);
 }

@@ -117,7 +117,7 @@ static void test_misuse(void **state)
         assert_int_equal(ht_optim_adam_add_param_group(o, ht_module_parameters(n->fc2), 0.1, NULL),
                          HT_ERR_STATE);
         ht_error_get(&message);
-        assert_non_null(strstr(message, "belongs to a data-parallel wrapper already"));
+        assert_non_null(strstr(message, "already belongs to a data-parallel wrapper"));
     }
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
