@@ -42,7 +42,7 @@ static ht_flat_average average_over(ht_comm *comm, ht_dtype wire)
 }
 
 /* Bit for bit, whatever travels, on nodes of any size, from memory of its own and of a node. */
-static void test_pieces_do_not_matter(void **state)
+static void pieces_do_not_change_the_bits_of_averages(void **state)
 {
     static const ht_dtype wires[] = {HT_FLOAT32, HT_BFLOAT16};
     static float expected[N], values[N];
@@ -136,6 +136,6 @@ static void test_an_error_on_arrival_ends_the_average(void **state)
     ht__flat_free(flat);
 }
 
-HT_TEST_SUITE(test_flat_tensors, cmocka_unit_test(test_pieces_do_not_matter),
+HT_TEST_SUITE(test_flat_tensors, cmocka_unit_test(pieces_do_not_change_the_bits_of_averages),
               cmocka_unit_test(test_every_element_is_visited_once),
               cmocka_unit_test(test_an_error_on_arrival_ends_the_average));

@@ -361,7 +361,7 @@ static void check_three_tensors(ht_kernel id, const char *operands)
     }
 }
 
-static void three_tensors(void **state)
+static void kernels_of_three_tensors(void **state)
 {
 #define CHECK(name, operands) check_three_tensors(HT_KERNEL_##name, operands);
     (void)state;
@@ -372,4 +372,4 @@ HT_TEST_SUITE(test_cpu_binary, cmocka_unit_test_setup(binary_and_ternary_kernels
               cmocka_unit_test_setup(integers_wrap, setup),
               cmocka_unit_test_setup(sums_of_multiples, setup),
               cmocka_unit_test_setup(bounds_have_strides, setup),
-              cmocka_unit_test_setup(three_tensors, setup));
+              cmocka_unit_test_setup(kernels_of_three_tensors, setup));

@@ -233,7 +233,7 @@ static const ht_kernel_table *plain_kernels(void)
     return &plain;
 }
 
-static void test_plain(void **state)
+static void plain_convolutions_of_each_dtype(void **state)
 {
     (void)state;
     for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++)
@@ -338,7 +338,7 @@ static void test_no_memory_to_work_in_is_no_failure(void **state)
 }
 
 HT_TEST_SUITE(test_cpu_conv, cmocka_unit_test(test_no_memory_to_work_in_is_no_failure),
-              cmocka_unit_test(test_plain), cmocka_unit_test(test_backend),
+              cmocka_unit_test(plain_convolutions_of_each_dtype), cmocka_unit_test(test_backend),
               cmocka_unit_test(test_onednn), cmocka_unit_test(test_weights_changed_in_place),
               cmocka_unit_test(test_other_than_images_are_refused),
               cmocka_unit_test(test_dtypes_without_convolution));

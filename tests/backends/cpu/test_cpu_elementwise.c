@@ -93,7 +93,7 @@ static void outer_axes(void **state)
 }
 
 /* A value converted to its own dtype fills, and leaves alone what lies between the rows. */
-static void fills(void **state)
+static void convert_fills_rows_and_nothing_between(void **state)
 {
     enum { ROWS = 3, COLUMNS = 5, ROOM = 7 };
     double y[ROWS * ROOM];
@@ -114,4 +114,4 @@ static void fills(void **state)
 
 HT_TEST_SUITE(test_cpu_elementwise, cmocka_unit_test_setup(unary_kernels, setup),
               cmocka_unit_test_setup(conversions, setup), cmocka_unit_test_setup(outer_axes, setup),
-              cmocka_unit_test_setup(fills, setup));
+              cmocka_unit_test_setup(convert_fills_rows_and_nothing_between, setup));

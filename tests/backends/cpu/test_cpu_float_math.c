@@ -48,7 +48,7 @@ static void check_within_two_ulp(ht_kernel kernel, const char *name, const char 
     }
 }
 
-static void within_two_ulp(void **state)
+static void functions_are_within_two_ulp(void **state)
 {
 #define CHECK(name, operands) check_within_two_ulp(HT_KERNEL_##name, #name, operands);
     (void)state;
@@ -57,7 +57,7 @@ static void within_two_ulp(void **state)
 #undef CHECK
 }
 
-static void edges(void **state)
+static void functions_at_zero_infinity_and_nan(void **state)
 {
     (void)state;
     assert_true(ht__exp_float(INFINITY) == INFINITY && ht__exp_float(-INFINITY) == 0);
@@ -128,6 +128,6 @@ static void bfloat16_rounds_to_even(void **state)
     assert_true(isnan(ht__bfloat16_to_float(ht__float_to_bfloat16(ht__bits_to_float(0x7f800001)))));
 }
 
-HT_TEST_SUITE(test_cpu_float_math, cmocka_unit_test(within_two_ulp), cmocka_unit_test(edges),
-              cmocka_unit_test(float16_all), cmocka_unit_test(float16_rounds_to_even),
-              cmocka_unit_test(bfloat16_rounds_to_even));
+HT_TEST_SUITE(test_cpu_float_math, cmocka_unit_test(functions_are_within_two_ulp),
+              cmocka_unit_test(functions_at_zero_infinity_and_nan), cmocka_unit_test(float16_all),
+              cmocka_unit_test(float16_rounds_to_even), cmocka_unit_test(bfloat16_rounds_to_even));

@@ -120,7 +120,7 @@ static void check_product(ht_dtype dtype)
     assert_product(&p, dtype, c, 1);
 }
 
-static void test_equals_three_loops(void **state)
+static void matrix_products_equal_three_loops(void **state)
 {
     (void)state;
     srand(1);
@@ -202,7 +202,7 @@ static void test_integers_have_plain_products_alone(void **state)
     assert_int_equal(gemm(NULL, &call.call), HT_KERNEL_REFUSED);
 }
 
-HT_TEST_SUITE(test_cpu_gemm, cmocka_unit_test(test_equals_three_loops),
+HT_TEST_SUITE(test_cpu_gemm, cmocka_unit_test(matrix_products_equal_three_loops),
               cmocka_unit_test(test_refuses_what_blas_cannot_count),
               cmocka_unit_test(test_complex_numbers_have_no_epilogue),
               cmocka_unit_test(test_integers_have_plain_products_alone));

@@ -116,7 +116,7 @@ static void check_training(int level, ht_dtype dtype, int64_t outer, int64_t inn
     }
 }
 
-static void training(void **state)
+static void training_kernels_of_batch_norm(void **state)
 {
     (void)state;
     for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++) {
@@ -244,7 +244,7 @@ static void check_no_values(int level, ht_dtype dtype)
     assert_memory_equal(running_mean, before, sizeof before);
 }
 
-static void preparation(void **state)
+static void preparation_of_batch_statistics(void **state)
 {
     (void)state;
     for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++)
@@ -287,7 +287,7 @@ static int setup(void **state)
     return 0;
 }
 
-HT_TEST_SUITE(test_cpu_norm, cmocka_unit_test_setup(training, setup),
+HT_TEST_SUITE(test_cpu_norm, cmocka_unit_test_setup(training_kernels_of_batch_norm, setup),
               cmocka_unit_test_setup(backward_of_fixed_statistics, setup),
-              cmocka_unit_test_setup(preparation, setup),
+              cmocka_unit_test_setup(preparation_of_batch_statistics, setup),
               cmocka_unit_test_setup(nothing_has_moments_of_zero, setup));

@@ -215,7 +215,7 @@ static void dropout(void **state)
         assert_true(mask[i] == 0 && y[i] == 0);
 }
 
-static void other_dtypes_have_no_draws(void **state)
+static void random_kernels_exist_for_their_dtypes_only(void **state)
 {
     (void)state;
     for (int l = 0; l < level_count; l++)
@@ -241,4 +241,4 @@ HT_TEST_SUITE(test_cpu_random, cmocka_unit_test(philox_known_answers),
               cmocka_unit_test_setup(moments, setup),
               cmocka_unit_test_setup(intervals_are_half_open, setup),
               cmocka_unit_test_setup(dropout, setup),
-              cmocka_unit_test_setup(other_dtypes_have_no_draws, setup));
+              cmocka_unit_test_setup(random_kernels_exist_for_their_dtypes_only, setup));

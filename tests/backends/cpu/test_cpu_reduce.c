@@ -269,7 +269,7 @@ static void nothing_sums_to_zero(void **state)
 }
 
 /* (7, 5, 11) over its outer and inner axis: positions count through both. */
-static void two_axes(void **state)
+static void argmax_over_an_outer_and_an_inner_axis(void **state)
 {
     ht_reduction r = {.loop = {.ndim = 1,
                                .shape = {5},
@@ -479,7 +479,7 @@ static int setup(void **state)
 HT_TEST_SUITE(test_cpu_reduce, cmocka_unit_test_setup(matrices, setup),
               cmocka_unit_test(every_kernel_is_checked),
               cmocka_unit_test_setup(nothing_sums_to_zero, setup),
-              cmocka_unit_test_setup(two_axes, setup),
+              cmocka_unit_test_setup(argmax_over_an_outer_and_an_inner_axis, setup),
               cmocka_unit_test_setup(narrow_rows_in_blocks, setup),
               cmocka_unit_test_setup(levels_add_in_one_order, setup),
               cmocka_unit_test_setup(sums_are_kept_in_double, setup),

@@ -302,7 +302,7 @@ static void factor_scales_gradients(void **state)
 }
 
 /* `unless` 0 is as none; anything else, NaN too, and no part of the call is done. */
-static void unless_holds_the_step_back(void **state)
+static void update_kernels_skip_the_step_if_unless_is_set(void **state)
 {
     static const double unless[] = {0, 1, NAN};
     static arrays got, done, before;
@@ -352,5 +352,5 @@ HT_TEST_SUITE(test_cpu_update, cmocka_unit_test_setup(steps, setup),
               cmocka_unit_test_setup(parts_are_updated_alike, setup),
               cmocka_unit_test_setup(first_step_reads_no_buffer, setup),
               cmocka_unit_test_setup(factor_scales_gradients, setup),
-              cmocka_unit_test_setup(unless_holds_the_step_back, setup),
+              cmocka_unit_test_setup(update_kernels_skip_the_step_if_unless_is_set, setup),
               cmocka_unit_test_setup(half_precision_has_no_steps, setup));

@@ -121,7 +121,7 @@ static void keep_line(ht_log_level level, const char *text, void *user)
     snprintf(line, sizeof line, "%s", text);
 }
 
-static void memory_that_is_used_up_is_told(void **state)
+static void memory_that_runs_out_is_reported(void **state)
 {
     (void)state;
     if (backend == NULL)
@@ -138,7 +138,7 @@ static void memory_that_is_used_up_is_told(void **state)
     assert_non_null(strstr(line, " MiB in use by this process"));
 }
 
-static void tensors_are_computed_there(void **state)
+static void tensors_are_computed_on_the_device(void **state)
 {
     (void)state;
     if (backend == NULL)
@@ -208,7 +208,7 @@ HT_TEST_SUITE(test_cuda_device,
               cmocka_unit_test_setup(copies_take_their_source_at_once, open_device),
               cmocka_unit_test_setup(an_event_passes_after_the_work_before_it, open_device),
               cmocka_unit_test_setup(a_stream_waits_for_another, open_device),
-              cmocka_unit_test_setup(memory_that_is_used_up_is_told, open_device),
-              cmocka_unit_test_setup(tensors_are_computed_there, open_device),
+              cmocka_unit_test_setup(memory_that_runs_out_is_reported, open_device),
+              cmocka_unit_test_setup(tensors_are_computed_on_the_device, open_device),
               cmocka_unit_test_setup(an_error_of_a_kernel_comes_late_and_is_named_on_request,
                                      open_device));

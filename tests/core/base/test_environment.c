@@ -48,7 +48,7 @@ static bool is_taken(const char *name, const char *value)
     return says(name, value, "") && strstr(lines, name) == NULL;
 }
 
-static void values_that_may_not_be(void **state)
+static void invalid_values_of_variables_are_ignored(void **state)
 {
     (void)state;
     assert_true(
@@ -68,7 +68,7 @@ static void values_that_may_not_be(void **state)
     assert_true(says("HT_IO_THREADS", "2", "HT_IO_THREADS=2 is ignored"));
 }
 
-static void values_that_may(void **state)
+static void valid_values_of_variables_are_taken(void **state)
 {
     double number = 0;
 
@@ -93,7 +93,7 @@ static void values_that_may(void **state)
     unsetenv("HT_EXCHANGE");
 }
 
-static void names_that_are_none(void **state)
+static void misspelt_variables_are_reported(void **state)
 {
     (void)state;
     assert_true(says("HT_TIMOUT", "5", "HT_TIMOUT is not a variable of libht, but HT_TIMEOUT is"));
@@ -122,6 +122,7 @@ static void numbers_are_read_alike_in_every_locale(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
-HT_TEST_SUITE(test_environment, cmocka_unit_test(values_that_may_not_be),
-              cmocka_unit_test(values_that_may), cmocka_unit_test(names_that_are_none),
+HT_TEST_SUITE(test_environment, cmocka_unit_test(invalid_values_of_variables_are_ignored),
+              cmocka_unit_test(valid_values_of_variables_are_taken),
+              cmocka_unit_test(misspelt_variables_are_reported),
               cmocka_unit_test(numbers_are_read_alike_in_every_locale));

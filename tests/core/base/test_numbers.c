@@ -215,7 +215,7 @@ static void a_number_may_be_of_an_extended_type(void **state)
 }
 #endif
 
-static void no_length_is_a_shape(void **state)
+static void a_shape_without_axes_has_one_element(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(), HT_FLOAT32, HT_NONE);
 
@@ -271,7 +271,7 @@ static void a_linspace_meets_both_ends(void **state)
     assert_true(ht_test_values(ht_linspace(0, 5e-324, 3, HT_FLOAT64, 0))[2] == 5e-324);
 }
 
-static void infinities_beside_integers_are_floating(void **state)
+static void infinities_make_integers_floating(void **state)
 {
     const int64_t two = 2;
     ht_tensor *x = ht_ones(1, &two, HT_INT32, 0);
@@ -435,10 +435,10 @@ HT_TEST_SUITE(test_numbers, cmocka_unit_test(integers_out_of_range_are_refused),
               cmocka_unit_test(a_real_operand_gets_a_real_gradient),
               cmocka_unit_test(a_number_is_what_its_type_says),
               cmocka_unit_test(a_number_may_be_of_an_extended_type),
-              cmocka_unit_test(no_length_is_a_shape),
+              cmocka_unit_test(a_shape_without_axes_has_one_element),
               cmocka_unit_test(integers_are_printed_as_they_are),
               cmocka_unit_test(a_linspace_meets_both_ends),
-              cmocka_unit_test(infinities_beside_integers_are_floating),
+              cmocka_unit_test(infinities_make_integers_floating),
               cmocka_unit_test(integers_take_the_nearest_of_what_they_cannot_hold),
               cmocka_unit_test(integers_are_rounded_to_16_bits_once),
               cmocka_unit_test(results_of_a_higher_kind_are_not_written),

@@ -13,7 +13,7 @@ static void test_library_matches_header(void **state)
     assert_string_equal(ht_version(), HT_VERSION);
 }
 
-static void test_string_and_number_agree(void **state)
+static void version_string_and_number_agree(void **state)
 {
     int major, minor, patch;
 
@@ -40,4 +40,4 @@ static void test_the_configuration_is_shown(void **state)
 
 HT_TEST_SUITE(test_version, cmocka_unit_test(test_the_configuration_is_shown),
               cmocka_unit_test(test_library_matches_header),
-              cmocka_unit_test(test_string_and_number_agree));
+              cmocka_unit_test(version_string_and_number_agree));

@@ -193,7 +193,7 @@ static void test_every_fault_in_every_call(void **state)
 }
 
 /* What is not looked at is not checked either. */
-static void test_what_only_the_root_needs(void **state)
+static void arguments_of_the_root_are_unchecked_elsewhere(void **state)
 {
     ht_scope *scope = ht_scope_open();
     bool root = ht_test_rank == 0;
@@ -233,7 +233,7 @@ static void test_handles_of_one_memory(void **state)
 }
 
 /* A part that lies in the whole, as the root's often does. */
-static void test_parts_in_the_whole(void **state)
+static void a_part_may_lie_in_the_complete_tensor(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *all = ht_array(&(int32_t[8]){0}, HT_SHAPE(ht_test_size), HT_INT32, HT_LOCAL);
@@ -265,6 +265,7 @@ static void test_handlers(void **state)
 }
 
 HT_TEST_SUITE(test_arguments, cmocka_unit_test(test_every_fault_in_every_call),
-              cmocka_unit_test(test_what_only_the_root_needs),
+              cmocka_unit_test(arguments_of_the_root_are_unchecked_elsewhere),
               cmocka_unit_test(test_handles_of_one_memory),
-              cmocka_unit_test(test_parts_in_the_whole), cmocka_unit_test(test_handlers));
+              cmocka_unit_test(a_part_may_lie_in_the_complete_tensor),
+              cmocka_unit_test(test_handlers));

@@ -175,7 +175,7 @@ static void test_slabs_between_axes(void **state)
     ht__count_set_limit(0);
 }
 
-static void test_ring(void **state)
+static void isend_and_irecv_in_a_ring(void **state)
 {
     ht_scope *scope = ht_scope_open();
     int next = (ht_test_rank + 1) % ht_test_size;
@@ -215,5 +215,5 @@ static void test_misuse_is_told(void **state)
 HT_TEST_SUITE(test_gather, cmocka_unit_test(test_parts_of_different_length),
               cmocka_unit_test(test_parts_beyond_int),
               cmocka_unit_test(test_iallgather_of_canonical_parts),
-              cmocka_unit_test(test_slabs_between_axes), cmocka_unit_test(test_ring),
-              cmocka_unit_test(test_misuse_is_told));
+              cmocka_unit_test(test_slabs_between_axes),
+              cmocka_unit_test(isend_and_irecv_in_a_ring), cmocka_unit_test(test_misuse_is_told));

@@ -29,7 +29,7 @@ static void assert_bytes(ht_tensor *x)
     assert_true(ht_item(ht_narrow(x, 0, LONG - 1, LONG)) == 7);
 }
 
-static void test_rows(void **state)
+static void alltoallv_of_more_than_2_31_rows(void **state)
 {
     bool sends = ht_test_rank == 0;
     ht_tensor *send = bytes(sends), *recv = ht_zeros(HT_SHAPE(sends ? 0 : LONG), HT_INT8, HT_LOCAL);
@@ -43,7 +43,7 @@ static void test_rows(void **state)
         assert_bytes(recv);
 }
 
-static void test_parts(void **state)
+static void parts_of_unequal_size_are_gathered_and_scattered(void **state)
 {
     bool has = ht_test_rank == 1;
     ht_tensor *part = bytes(has);
@@ -56,7 +56,7 @@ static void test_parts(void **state)
         assert_bytes(whole);
 }
 
-static void test_message(void **state)
+static void a_message_of_more_than_2_31_bytes(void **state)
 {
     (void)state;
     if (ht_test_rank == 0) {
@@ -70,5 +70,6 @@ static void test_message(void **state)
     assert_bytes(x);
 }
 
-HT_TEST_SUITE(test_huge, cmocka_unit_test(test_rows), cmocka_unit_test(test_parts),
-              cmocka_unit_test(test_message));
+HT_TEST_SUITE(test_huge, cmocka_unit_test(alltoallv_of_more_than_2_31_rows),
+              cmocka_unit_test(parts_of_unequal_size_are_gathered_and_scattered),
+              cmocka_unit_test(a_message_of_more_than_2_31_bytes));

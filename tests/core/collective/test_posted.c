@@ -149,7 +149,7 @@ static void test_in_every_call(ht_status (*how)(ht_tensor **, ht_tensor **), con
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
 }
 
-static void test_no_tensor(void **state)
+static void every_posted_call_agrees_on_a_null_tensor(void **state)
 {
     (void)state;
     test_in_every_call(no_tensor, NULL);
@@ -179,7 +179,7 @@ static ht_status all_spoil(bool odd)
     return ht_wait(&request);
 }
 
-static void test_on_all_ranks(void **state)
+static void a_posted_error_on_all_ranks(void **state)
 {
     (void)state;
     ht_test_agrees(&(ht_test_agreed){"ht_iallreduce", all_spoil}, "send is NULL");
@@ -199,7 +199,7 @@ static ht_status released(bool odd)
     return status;
 }
 
-static void test_by_looking(void **state)
+static void a_posted_error_is_found_by_test(void **state)
 {
     (void)state;
     ht_test_agrees(&(ht_test_agreed){"ht_iallreduce", released}, "send is NULL");
@@ -221,13 +221,14 @@ static ht_status with_calls_between(bool odd)
     return status;
 }
 
-static void test_calls_between(void **state)
+static void a_posted_error_with_calls_between(void **state)
 {
     (void)state;
     ht_test_agrees(&(ht_test_agreed){"ht_iallreduce", with_calls_between}, "send is NULL");
 }
 
-HT_TEST_SUITE(test_posted, cmocka_unit_test(test_no_tensor),
+HT_TEST_SUITE(test_posted, cmocka_unit_test(every_posted_call_agrees_on_a_null_tensor),
               cmocka_unit_test(test_null_from_an_earlier_error), cmocka_unit_test(test_read_only),
-              cmocka_unit_test(test_on_all_ranks), cmocka_unit_test(test_by_looking),
-              cmocka_unit_test(test_calls_between));
+              cmocka_unit_test(a_posted_error_on_all_ranks),
+              cmocka_unit_test(a_posted_error_is_found_by_test),
+              cmocka_unit_test(a_posted_error_with_calls_between));

@@ -38,7 +38,7 @@ static void around(send_fn *send, isend_fn *isend, ht_tensor *x, ht_tensor *expe
     ht_test_expect_same(come, expected, 0);
 }
 
-static void test_every_manner(void **state)
+static void every_send_mode_delivers(void **state)
 {
     static send_fn *const sends[] = {ht_send, ht_ssend, ht_bsend, ht_rsend};
     static isend_fn *const isends[] = {ht_isend, ht_issend, ht_ibsend, ht_irsend};
@@ -154,7 +154,7 @@ static void gather_and_scatter(bool even, ht_dtype dtype)
     ht_test_expect_same(back, part, 0);
 }
 
-static void test_parts(void **state)
+static void gather_and_scatter_parts(void **state)
 {
     (void)state;
     for (int i = 0; i < 24; i++) {
@@ -168,7 +168,7 @@ static void test_parts(void **state)
     ht__count_set_limit(0);
 }
 
-static void test_division(void **state)
+static void counts_displs_shape_divides_any_axis(void **state)
 {
     int64_t counts[MOST], displs[MOST], shape[3] = {5, 10, 2}, output[3], at = 0, mine;
 
@@ -209,7 +209,9 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
-HT_TEST_SUITE(test_sends, cmocka_unit_test(test_every_manner),
+HT_TEST_SUITE(test_sends, cmocka_unit_test(every_send_mode_delivers),
               cmocka_unit_test(test_buffered_sends_wait_for_nobody),
-              cmocka_unit_test(test_synchronous_sends_wait), cmocka_unit_test(test_parts),
-              cmocka_unit_test(test_division), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_synchronous_sends_wait),
+              cmocka_unit_test(gather_and_scatter_parts),
+              cmocka_unit_test(counts_displs_shape_divides_any_axis),
+              cmocka_unit_test(test_misuse));

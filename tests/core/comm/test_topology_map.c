@@ -18,7 +18,7 @@ static void assert_map(const int *nodes, int size, const char *expected)
 }
 
 /* Each row of `maps` is by the number of ranks; nodes of two. */
-static void test_nodes_of_two(void **state)
+static void map_of_nodes_with_two_ranks(void **state)
 {
     static const char *const maps[] = {
         [1] = "node 0: rank 0",
@@ -97,7 +97,7 @@ static void test_many_equal_nodes_are_one_entry(void **state)
                "node 0: ranks 0-1,8, nodes 1-6: ranks 2-7, 1 each");
 }
 
-static void test_what_does_not_fit_is_cut(void **state)
+static void a_map_too_long_is_cut(void **state)
 {
     char map[24];
 
@@ -106,8 +106,8 @@ static void test_what_does_not_fit_is_cut(void **state)
     assert_string_equal(map, "node 0: ranks 0,2, n...");
 }
 
-HT_TEST_SUITE(test_topology_map, cmocka_unit_test(test_nodes_of_two),
+HT_TEST_SUITE(test_topology_map, cmocka_unit_test(map_of_nodes_with_two_ranks),
               cmocka_unit_test(test_one_host_is_one_node), cmocka_unit_test(test_rank_0_decides),
               cmocka_unit_test(test_ranks_that_do_not_follow_one_another),
               cmocka_unit_test(test_many_equal_nodes_are_one_entry),
-              cmocka_unit_test(test_what_does_not_fit_is_cut));
+              cmocka_unit_test(a_map_too_long_is_cut));

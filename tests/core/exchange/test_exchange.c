@@ -48,7 +48,7 @@ static void test_shared_memory_follows_the_tree(void **state)
     ht__exchange_memory_release(engine(), data);
 }
 
-static void test_cuts_do_not_matter(void **state)
+static void cuts_do_not_change_the_bits_of_sums(void **state)
 {
     static const int64_t cuts[] = {0, 1, 2, 19, 1000, 1001, 2500, N};
     static float data[N];
@@ -69,7 +69,7 @@ static void test_cuts_do_not_matter(void **state)
 }
 
 /* More operations at once, of both kinds, than there are segments in flight. */
-static void test_many_in_flight(void **state)
+static void more_sums_than_segments_in_flight(void **state)
 {
     enum { OPS = 24 };
     static float data[OPS / 2][N];
@@ -227,7 +227,8 @@ static void test_integers_are_refused(void **state)
 
 HT_TEST_SUITE(test_exchange, cmocka_unit_test(test_messages_follow_the_tree),
               cmocka_unit_test(test_shared_memory_follows_the_tree),
-              cmocka_unit_test(test_cuts_do_not_matter), cmocka_unit_test(test_many_in_flight),
+              cmocka_unit_test(cuts_do_not_change_the_bits_of_sums),
+              cmocka_unit_test(more_sums_than_segments_in_flight),
               cmocka_unit_test(test_doubles_agree_on_both_paths),
               cmocka_unit_test(test_small_buffers_take_turns),
               cmocka_unit_test(test_start_does_not_wait),

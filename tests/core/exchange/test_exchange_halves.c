@@ -204,7 +204,7 @@ static int operations_made(const job *j)
     return count;
 }
 
-static void test_many_in_flight(void **state)
+static void more_halves_than_segments_in_flight(void **state)
 {
     enum { OPS = 24 };
     static float plain[OPS][N], sums[N];
@@ -312,7 +312,8 @@ static void test_integers_are_not_summed(void **state)
 HT_TEST_SUITE(test_exchange_halves, cmocka_unit_test(test_parts_follow_each_other),
               cmocka_unit_test(test_halves_make_a_sum),
               cmocka_unit_test(test_doubles_are_scattered),
-              cmocka_unit_test(test_any_dtype_is_gathered), cmocka_unit_test(test_many_in_flight),
+              cmocka_unit_test(test_any_dtype_is_gathered),
+              cmocka_unit_test(more_halves_than_segments_in_flight),
               cmocka_unit_test(test_halves_send_what_a_sum_sends),
               cmocka_unit_test(test_halves_do_not_wait),
               cmocka_unit_test(test_integers_are_not_summed));

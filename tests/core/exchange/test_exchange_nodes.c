@@ -69,7 +69,7 @@ static void cut(job *j, float *data, ht_dtype wire)
     assert_sums(data, N, 0, j->per_node, wire, 1);
 }
 
-static void test_cuts_do_not_matter(void **state)
+static void cuts_do_not_change_the_bits_on_nodes(void **state)
 {
     static float plain[N];
     static const size_t segments[] = {8, 120, 4096, 1 << 20};
@@ -178,7 +178,7 @@ static void test_what_cannot_travel_is_refused(void **state)
 
 HT_TEST_SUITE(test_exchange_nodes, cmocka_unit_test(test_sums_follow_the_tree_of_nodes),
               cmocka_unit_test(test_narrow_sums_follow_the_tree_of_nodes),
-              cmocka_unit_test(test_cuts_do_not_matter),
+              cmocka_unit_test(cuts_do_not_change_the_bits_on_nodes),
               cmocka_unit_test(test_opened_data_travel_as_they_come),
               cmocka_unit_test(test_narrow_data_are_half_the_bytes),
               cmocka_unit_test(test_what_cannot_travel_is_refused));

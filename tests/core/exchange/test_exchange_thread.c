@@ -78,7 +78,7 @@ static void test_the_thread_finishes_while_the_program_computes(void **state)
 }
 
 /* Operations of both kinds, started, moved and waited for while the thread moves them too. */
-static void test_both_threads_at_once(void **state)
+static void program_and_progress_thread_move_sums_at_once(void **state)
 {
     enum { OPS = 12, SHORT = 3001 };
     ht_exchange_op *ops[OPS];
@@ -114,4 +114,4 @@ static void test_both_threads_at_once(void **state)
 
 HT_TEST_SUITE(test_exchange_thread, cmocka_unit_test(test_without_a_thread_nothing_moves),
               cmocka_unit_test(test_the_thread_finishes_while_the_program_computes),
-              cmocka_unit_test(test_both_threads_at_once));
+              cmocka_unit_test(program_and_progress_thread_move_sums_at_once));

@@ -10,7 +10,7 @@
 #include "ht/manipulations.h"
 #include "ht/relational.h"
 
-static void every_suffix(void **state)
+static void load_and_save_by_each_suffix(void **state)
 {
     static const struct {
         const char *path, *dataset;
@@ -42,7 +42,7 @@ static void assert_error(const char *text)
     ht_error_clear();
 }
 
-static void what_tells_no_format(void **state)
+static void an_unknown_suffix_is_an_error(void **state)
 {
     ht_tensor *x = ht_zeros(HT_SHAPE(2), HT_FLOAT32, 0);
 
@@ -61,4 +61,5 @@ static void what_tells_no_format(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
-HT_TEST_SUITE(test_load, cmocka_unit_test(every_suffix), cmocka_unit_test(what_tells_no_format));
+HT_TEST_SUITE(test_load, cmocka_unit_test(load_and_save_by_each_suffix),
+              cmocka_unit_test(an_unknown_suffix_is_an_error));

@@ -21,7 +21,7 @@ static void expect_text(ht_tensor *x, const char *expected)
     free(text);
 }
 
-static void values_stand_in_columns(void **state)
+static void printed_values_are_aligned_in_columns(void **state)
 {
     (void)state;
     const double values[4] = {1, -2.5, 100, 0};
@@ -97,7 +97,7 @@ static void rank_0_alone_writes(void **state)
     fclose(stream);
 }
 
-HT_TEST_SUITE(test_printing, cmocka_unit_test(values_stand_in_columns),
+HT_TEST_SUITE(test_printing, cmocka_unit_test(printed_values_are_aligned_in_columns),
               cmocka_unit_test(nan_has_no_sign), cmocka_unit_test(local_tensors_name_their_rank),
               cmocka_unit_test(long_tensors_show_their_edges),
               cmocka_unit_test(precision_can_be_set), cmocka_unit_test(the_header_says_what_it_is),

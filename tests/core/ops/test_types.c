@@ -66,7 +66,7 @@ static void kinds_are_those_of_the_standard(void **state)
     assert_false(ht_isdtype(HT_BOOL, (ht_dtype_kind)99));
 }
 
-static void limits(void **state)
+static void finfo_and_iinfo_of_each_dtype(void **state)
 {
     const ht_finfo half = ht_dtype_finfo(HT_FLOAT16), brain = ht_dtype_finfo(HT_BFLOAT16);
     const ht_finfo single = ht_dtype_finfo(HT_COMPLEX64), wide = ht_dtype_finfo(HT_FLOAT64);
@@ -84,7 +84,7 @@ static void limits(void **state)
     assert_true(ht_dtype_iinfo(HT_BOOL).bits == 0 && ht_dtype_finfo(HT_INT8).bits == 0);
 }
 
-static void results_of_several(void **state)
+static void result_type_of_several_operands(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *small = ht_zeros(HT_SHAPE(2), HT_INT8, 0);
@@ -136,6 +136,7 @@ static void powers_in_even_steps(void **state)
 }
 
 HT_TEST_SUITE(test_types, cmocka_unit_test(conversions_are_numpys),
-              cmocka_unit_test(kinds_are_those_of_the_standard), cmocka_unit_test(limits),
-              cmocka_unit_test(results_of_several), cmocka_unit_test(parts_that_are_zero),
-              cmocka_unit_test(powers_in_even_steps));
+              cmocka_unit_test(kinds_are_those_of_the_standard),
+              cmocka_unit_test(finfo_and_iinfo_of_each_dtype),
+              cmocka_unit_test(result_type_of_several_operands),
+              cmocka_unit_test(parts_that_are_zero), cmocka_unit_test(powers_in_even_steps));

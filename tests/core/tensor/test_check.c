@@ -65,7 +65,7 @@ static void operations_name_an_operand_that_is_null(void **state)
     IS_NULL(ht_argmin(NULL, 0), "ht_argmin: x is NULL");
 }
 
-static void views_and_moves_name_it(void **state)
+static void views_and_moves_name_the_null_operand(void **state)
 {
     ht_tensor *x = ht_ones(2, two, HT_FLOAT32, HT_NONE);
 
@@ -103,7 +103,7 @@ static void views_and_moves_name_it(void **state)
     IS_NULL(ht_print(NULL, stdout), "ht_print: x is NULL");
 }
 
-static void factories_and_draws_name_it(void **state)
+static void factories_and_draws_name_the_null_operand(void **state)
 {
     ht_device *cpu = ht_get_device();
 
@@ -124,7 +124,7 @@ static void factories_and_draws_name_it(void **state)
     IS_NULL(ht_normal_(NULL, 0, 1), "ht_normal_: x is NULL");
 }
 
-static void autograd_names_it(void **state)
+static void autograd_names_the_null_operand(void **state)
 {
     ht_tensor *x = ht_ones(2, two, HT_FLOAT32, HT_NONE);
 
@@ -142,7 +142,7 @@ static void autograd_names_it(void **state)
     IS_NULL(ht_tensor_remove_hook(NULL, 1), "ht_tensor_remove_hook: x is NULL");
 }
 
-static void layers_name_it(void **state)
+static void layers_name_the_null_operand(void **state)
 {
     ht_tensor *x = ht_ones(2, two, HT_FLOAT32, HT_NONE);
 
@@ -177,6 +177,8 @@ static void an_earlier_error_passes_through(void **state)
 HT_TEST_SUITE(test_check, cmocka_unit_test(a_shape_without_elements_has_bounds_too),
               cmocka_unit_test(the_order_of_numbers_is_asked_for),
               cmocka_unit_test(operations_name_an_operand_that_is_null),
-              cmocka_unit_test(views_and_moves_name_it),
-              cmocka_unit_test(factories_and_draws_name_it), cmocka_unit_test(autograd_names_it),
-              cmocka_unit_test(layers_name_it), cmocka_unit_test(an_earlier_error_passes_through));
+              cmocka_unit_test(views_and_moves_name_the_null_operand),
+              cmocka_unit_test(factories_and_draws_name_the_null_operand),
+              cmocka_unit_test(autograd_names_the_null_operand),
+              cmocka_unit_test(layers_name_the_null_operand),
+              cmocka_unit_test(an_earlier_error_passes_through));

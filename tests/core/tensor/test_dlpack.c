@@ -78,7 +78,7 @@ static void test_round_trips(void **state)
 }
 
 /* Of a split tensor it is the local part. */
-static void test_parts(void **state)
+static void dlpack_lends_the_local_part_of_a_split_tensor(void **state)
 {
     ht_tensor *x = ht_arange(0, 10, 1, HT_INT32, 0);
     DLManagedTensor *lent = ht_to_dlpack_unversioned(x);
@@ -100,7 +100,7 @@ static int device_type(ht_tensor *x)
     return strncmp(ht_device_name(ht_tensor_device(x)), "cuda", 4) == 0 ? 2 : 12;
 }
 
-static void test_what_is_told(void **state)
+static void dlpack_describes_dtype_shape_and_strides(void **state)
 {
     static const struct {
         ht_dtype dtype;
@@ -261,7 +261,9 @@ static void test_misuse(void **state)
     lent->deleter(lent);
 }
 
-HT_TEST_SUITE(test_dlpack, cmocka_unit_test(test_round_trips), cmocka_unit_test(test_parts),
-              cmocka_unit_test(test_what_is_told), cmocka_unit_test(test_read_only),
-              cmocka_unit_test(test_lifetime), cmocka_unit_test(test_strides),
-              cmocka_unit_test(test_deleter_of_another_thread), cmocka_unit_test(test_misuse));
+HT_TEST_SUITE(test_dlpack, cmocka_unit_test(test_round_trips),
+              cmocka_unit_test(dlpack_lends_the_local_part_of_a_split_tensor),
+              cmocka_unit_test(dlpack_describes_dtype_shape_and_strides),
+              cmocka_unit_test(test_read_only), cmocka_unit_test(test_lifetime),
+              cmocka_unit_test(test_strides), cmocka_unit_test(test_deleter_of_another_thread),
+              cmocka_unit_test(test_misuse));

@@ -34,7 +34,7 @@ static void a_write_to_a_view_is_known_to_its_base(void **state)
     }
 }
 
-static void other_views_follow(void **state)
+static void other_views_follow_a_write_to_one(void **state)
 {
     ht_tensor *x = leaf(1, four, HT_NONE, 2), *y = ht_mul_scalar(x, 2);
     ht_tensor *before = ht_narrow(y, 0, 0, 2), *all = ht_reshape(y, HT_SHAPE(2, 2));
@@ -79,7 +79,7 @@ static ht_tensor *patchwork(ht_tensor *in[], void *user)
     return ht_add(ht_mul(y, y), ht_mul(ht_transpose(turned, 0, 1), ht_transpose(in[1], 0, 0)));
 }
 
-static void any_view_may_be_written(void **state)
+static void gradients_of_writes_to_any_view(void **state)
 {
     (void)state;
     for (int split = -1; split < 2; split++) {
@@ -208,7 +208,7 @@ static void what_is_broadcast_is_written_everywhere(void **state)
 }
 
 /* A handle that shares memory with another one without being a view of it cannot follow. */
-static void one_that_cannot_follow_says_so(void **state)
+static void a_handle_that_cannot_follow_a_write_is_an_error(void **state)
 {
     ht_tensor *a = leaf(1, four, HT_NONE, 9), *y = ht_zeros(1, four, HT_FLOAT64, HT_NONE);
     ht_tensor *alias = ht_zeros(1, four, HT_FLOAT64, HT_NONE);
@@ -238,7 +238,7 @@ static void layers_miss_what_was_changed(void **state)
     }
 }
 
-static void what_failed_has_written_nothing(void **state)
+static void a_failed_in_place_call_writes_nothing(void **state)
 {
     ht_tensor *x = ht_ones(1, four, HT_COMPLEX128, HT_NONE), *y;
 
@@ -352,8 +352,9 @@ static void integers_are_written_through_cut_off_views(void **state)
 }
 
 HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_base),
-              cmocka_unit_test(other_views_follow), cmocka_unit_test(broadcast_views_follow),
-              cmocka_unit_test(any_view_may_be_written),
+              cmocka_unit_test(other_views_follow_a_write_to_one),
+              cmocka_unit_test(broadcast_views_follow),
+              cmocka_unit_test(gradients_of_writes_to_any_view),
               cmocka_unit_test(integers_are_written_through_cut_off_views),
               cmocka_unit_test(a_buffer_learns_what_is_copied_into_its_views),
               cmocka_unit_test(a_copy_that_could_not_be_a_view_is_written),
@@ -362,8 +363,8 @@ HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_b
               cmocka_unit_test(what_is_filled_has_no_history),
               cmocka_unit_test(communication_into_a_graph_is_refused),
               cmocka_unit_test(what_is_broadcast_is_written_everywhere),
-              cmocka_unit_test(one_that_cannot_follow_says_so),
+              cmocka_unit_test(a_handle_that_cannot_follow_a_write_is_an_error),
               cmocka_unit_test(layers_miss_what_was_changed),
-              cmocka_unit_test(what_failed_has_written_nothing),
+              cmocka_unit_test(a_failed_in_place_call_writes_nothing),
               cmocka_unit_test(copies_read_before_they_write),
               cmocka_unit_test(hooks_belong_to_the_value_they_were_given_for));

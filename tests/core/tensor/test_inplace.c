@@ -71,7 +71,7 @@ static void resplit_in_place_moves_the_slabs(void **state)
     ht_test_expect_same(x, before, 0);
 }
 
-static void set_shares_everything(void **state)
+static void set_shares_dtype_and_storage(void **state)
 {
     (void)state;
     ht_tensor *x = ht_zeros(HT_SHAPE(2), HT_BOOL, HT_NONE);
@@ -151,7 +151,7 @@ static void one_element_is_a_number(void **state)
                          "ht_tensor_item");
 }
 
-static void axes_of_one_come_and_go(void **state)
+static void keepdims_and_squeeze_of_axes_of_length_1(void **state)
 {
     (void)state;
     ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT64, 0, 5);
@@ -193,8 +193,9 @@ HT_TEST_SUITE(test_inplace, cmocka_unit_test(messages_name_the_call_and_its_argu
               cmocka_unit_test(copy_converts_and_broadcasts),
               cmocka_unit_test(a_copy_into_a_column_changes_that_alone),
               cmocka_unit_test(resplit_in_place_moves_the_slabs),
-              cmocka_unit_test(set_shares_everything), cmocka_unit_test(views_keep_their_body),
+              cmocka_unit_test(set_shares_dtype_and_storage),
+              cmocka_unit_test(views_keep_their_body),
               cmocka_unit_test(copy_without_gradients_leaves_no_history),
               cmocka_unit_test(copy_takes_the_history_of_what_it_copies),
               cmocka_unit_test(comparisons_exclude_nan), cmocka_unit_test(one_element_is_a_number),
-              cmocka_unit_test(axes_of_one_come_and_go));
+              cmocka_unit_test(keepdims_and_squeeze_of_axes_of_length_1));

@@ -156,7 +156,7 @@ static void layouts_are_the_same_on_all_ranks(void **state)
 }
 
 /* The slab of a replicated tensor as a view of it, which operations make for themselves. */
-static void slabs_of_whole_tensors_too(void **state)
+static void slabs_of_replicated_tensors_are_views(void **state)
 {
     const int64_t shape[4] = {3, 2, 4, 2};
     ht_tensor *whole = ht_test_randn(4, shape, HT_FLOAT32, HT_NONE, 5);
@@ -185,5 +185,5 @@ static void a_write_reaches_all_ranks_or_none(void **state)
 }
 
 HT_TEST_SUITE(test_layout, cmocka_unit_test(layouts_are_the_same_on_all_ranks),
-              cmocka_unit_test(slabs_of_whole_tensors_too),
+              cmocka_unit_test(slabs_of_replicated_tensors_are_views),
               cmocka_unit_test(a_write_reaches_all_ranks_or_none));

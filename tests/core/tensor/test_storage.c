@@ -41,7 +41,7 @@ static void put(struct asked *asked, const ht_tensor *x)
     ht__guard_set(&asked->guard, x->body);
 }
 
-static void those_whose_bytes_are_wanted_are_asked(void **state)
+static void guards_of_the_accessed_bytes_are_asked(void **state)
 {
     int64_t shape[] = {ROWS, COLUMNS};
     ht_tensor *x = ht_zeros(2, shape, HT_FLOAT32, HT_NONE);
@@ -62,7 +62,7 @@ static void those_whose_bytes_are_wanted_are_asked(void **state)
     assert_int_equal(last.times, 1); /* it took itself away */
 }
 
-static void one_that_stays_is_asked_once_and_may_read(void **state)
+static void a_guard_that_stays_is_asked_once_and_may_read(void **state)
 {
     int64_t shape[] = {ROWS, COLUMNS};
     ht_tensor *x = ht_zeros(2, shape, HT_FLOAT32, HT_NONE);
@@ -85,7 +85,7 @@ static void one_that_stays_is_asked_once_and_may_read(void **state)
     ht__guard_clear(&b.guard);
 }
 
-static void what_is_inside_asks_nobody(void **state)
+static void an_inside_body_asks_no_guard(void **state)
 {
     int64_t shape[] = {ROWS, COLUMNS};
     ht_tensor *x = ht_zeros(2, shape, HT_FLOAT32, HT_NONE);
@@ -128,7 +128,7 @@ static size_t bytes_in_use(const ht_storage *storage)
     return memory.in_use;
 }
 
-static void memory_goes_away_and_comes_back(void **state)
+static void memory_is_put_away_and_brought_back(void **state)
 {
     ht_tensor *x = ht_zeros(HT_SHAPE(300, 1000), HT_FLOAT32, HT_NONE), *view;
     ht_storage *storage = x->body->storage;
@@ -153,7 +153,7 @@ static void memory_goes_away_and_comes_back(void **state)
     assert_true(ht_item(ht_sum(view, HT_NONE)) == 3.0 * 3 * 300);
 }
 
-static void the_address_of_what_is_away_is_an_error(void **state)
+static void the_address_of_memory_put_away_is_an_error(void **state)
 {
     ht_device *device = ht_get_device();
     const char *message;
@@ -174,7 +174,7 @@ static void the_address_of_what_is_away_is_an_error(void **state)
     assert_int_equal(ht__body_version(x->body), 0);
 }
 
-static void what_is_due_comes_before_memory_goes(void **state)
+static void due_updates_come_before_memory_is_put_away(void **state)
 {
     ht_tensor *x = ht_zeros(HT_SHAPE(2, 3), HT_FLOAT32, HT_NONE);
     struct asked a = {0};
@@ -186,7 +186,7 @@ static void what_is_due_comes_before_memory_goes(void **state)
 }
 
 /* What a graph has saved is good when it is used, whatever was in between. */
-static void a_graph_keeps_what_goes_away_meanwhile(void **state)
+static void a_graph_keeps_saved_values_of_memory_put_away(void **state)
 {
     float two[] = {2, 2, 2};
     ht_tensor *x = ht_array(two, HT_SHAPE(3), HT_FLOAT32, HT_LOCAL);
@@ -203,11 +203,11 @@ static void a_graph_keeps_what_goes_away_meanwhile(void **state)
     assert_true(ht_item(ht_sum(ht_tensor_grad(x), HT_NONE)) == 12);
 }
 
-HT_TEST_SUITE(test_storage, cmocka_unit_test(those_whose_bytes_are_wanted_are_asked),
-              cmocka_unit_test(one_that_stays_is_asked_once_and_may_read),
-              cmocka_unit_test(what_is_inside_asks_nobody),
+HT_TEST_SUITE(test_storage, cmocka_unit_test(guards_of_the_accessed_bytes_are_asked),
+              cmocka_unit_test(a_guard_that_stays_is_asked_once_and_may_read),
+              cmocka_unit_test(an_inside_body_asks_no_guard),
               cmocka_unit_test(a_storage_that_ends_takes_its_guards_away),
-              cmocka_unit_test(memory_goes_away_and_comes_back),
-              cmocka_unit_test(the_address_of_what_is_away_is_an_error),
-              cmocka_unit_test(what_is_due_comes_before_memory_goes),
-              cmocka_unit_test(a_graph_keeps_what_goes_away_meanwhile));
+              cmocka_unit_test(memory_is_put_away_and_brought_back),
+              cmocka_unit_test(the_address_of_memory_put_away_is_an_error),
+              cmocka_unit_test(due_updates_come_before_memory_is_put_away),
+              cmocka_unit_test(a_graph_keeps_saved_values_of_memory_put_away));

@@ -64,7 +64,7 @@ static void item_tells_a_bad_target(void **state)
     end();
 }
 
-static void so_does_a_wait_for_the_device(void **state)
+static void a_wait_for_the_device_reports_the_fault(void **state)
 {
     (void)state;
     begin();
@@ -76,7 +76,7 @@ static void so_does_a_wait_for_the_device(void **state)
 }
 
 /* Whether step() or the next wait tells, the parameter is what it was. */
-static void an_optimizer_does_not_update_with_it(void **state)
+static void an_optimizer_does_not_update_after_a_fault(void **state)
 {
     ht_tensor *x;
     ht_optimizer *optimizer;
@@ -95,7 +95,7 @@ static void an_optimizer_does_not_update_with_it(void **state)
 }
 
 /* Nor an update that was given before somebody else was told. */
-static void nor_once_it_is_told_elsewhere(void **state)
+static void no_update_once_another_call_reported_the_fault(void **state)
 {
     const ht_backend *lag;
     ht_device *device;
@@ -152,7 +152,7 @@ static void step_tells_what_is_known(void **state)
 }
 
 HT_TEST_SUITE(test_deferred_errors, cmocka_unit_test(item_tells_a_bad_target),
-              cmocka_unit_test(so_does_a_wait_for_the_device),
-              cmocka_unit_test(an_optimizer_does_not_update_with_it),
-              cmocka_unit_test(nor_once_it_is_told_elsewhere),
+              cmocka_unit_test(a_wait_for_the_device_reports_the_fault),
+              cmocka_unit_test(an_optimizer_does_not_update_after_a_fault),
+              cmocka_unit_test(no_update_once_another_call_reported_the_fault),
               cmocka_unit_test(step_tells_what_is_known));

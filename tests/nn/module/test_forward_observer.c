@@ -59,7 +59,7 @@ static ht_tensor *input(int64_t columns)
     return ht_full(HT_SHAPE(2, columns), 1.0, HT_FLOAT32, HT_LOCAL);
 }
 
-static void the_last_ends_first(void **state)
+static void observers_end_in_reverse_order(void **state)
 {
     ht_module *layer = observed();
 
@@ -76,7 +76,7 @@ static void the_last_ends_first(void **state)
     ht_release(layer);
 }
 
-static void they_hear_of_a_failure(void **state)
+static void observers_hear_of_a_failed_forward(void **state)
 {
     ht_module *layer = observed();
 
@@ -89,7 +89,7 @@ static void they_hear_of_a_failure(void **state)
     ht_release(layer);
 }
 
-static void one_leaves_as_it_begins(void **state)
+static void an_observer_may_leave_in_its_first_call(void **state)
 {
     ht_module *layer = observed();
 
@@ -113,6 +113,7 @@ static void a_clone_is_not_observed(void **state)
     ht_release(layer);
 }
 
-HT_TEST_SUITE(test_forward_observer, cmocka_unit_test(the_last_ends_first),
-              cmocka_unit_test(they_hear_of_a_failure), cmocka_unit_test(one_leaves_as_it_begins),
+HT_TEST_SUITE(test_forward_observer, cmocka_unit_test(observers_end_in_reverse_order),
+              cmocka_unit_test(observers_hear_of_a_failed_forward),
+              cmocka_unit_test(an_observer_may_leave_in_its_first_call),
               cmocka_unit_test(a_clone_is_not_observed));

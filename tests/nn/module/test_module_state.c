@@ -89,7 +89,7 @@ static void test_loads_into_another_dtype(void **state)
     ht_release(b);
 }
 
-static void test_all_that_does_not_fit_is_said(void **state)
+static void every_entry_that_does_not_fit_is_listed(void **state)
 {
     ht_module *a = net_new(1), *b = net_new(2), *same = net_new(2);
     char expected[512];
@@ -180,7 +180,7 @@ static void test_a_failed_save_leaves_the_old_file(void **state)
 }
 
 /* The last entry is the bad one: those before it have not changed. */
-static void test_one_bad_entry_changes_nothing(void **state)
+static void a_state_with_one_bad_entry_changes_nothing(void **state)
 {
     ht_module *net = net_new(1), *other = net_new(2);
     const char *const names[] = {"0.weight", "1.bias"};
@@ -206,10 +206,11 @@ static void test_one_bad_entry_changes_nothing(void **state)
 }
 
 HT_TEST_SUITE(
-    test_module_state, cmocka_unit_test(test_one_bad_entry_changes_nothing),
+    test_module_state, cmocka_unit_test(a_state_with_one_bad_entry_changes_nothing),
     cmocka_unit_test_setup_teardown(test_round_trip, make_path, remove_path),
     cmocka_unit_test_setup_teardown(test_loads_into_another_dtype, make_path, remove_path),
-    cmocka_unit_test_setup_teardown(test_all_that_does_not_fit_is_said, make_path, remove_path),
+    cmocka_unit_test_setup_teardown(every_entry_that_does_not_fit_is_listed, make_path,
+                                    remove_path),
     cmocka_unit_test_setup_teardown(test_a_checkpoint_is_named_as_one, make_path, remove_path),
     cmocka_unit_test_setup_teardown(test_damaged_first_bytes_are_refused, make_path, remove_path),
     cmocka_unit_test(test_a_failed_save_leaves_the_old_file));

@@ -36,7 +36,7 @@ static ht_tensor *draw_alone(void)
     return x;
 }
 
-static void every_rank_draws_on(void **state)
+static void every_rank_continues_its_draws(void **state)
 {
     ht_module *net = new_net(), *again;
     ht_tensor *next, *numbers, *own, *fresh;
@@ -108,6 +108,6 @@ static void a_layer_without_a_count_is_named(void **state)
     ht_release(plain);
 }
 
-HT_TEST_SUITE(test_random_state, cmocka_unit_test(every_rank_draws_on),
+HT_TEST_SUITE(test_random_state, cmocka_unit_test(every_rank_continues_its_draws),
               cmocka_unit_test(on_other_ranks_no_draw_comes_twice),
               cmocka_unit_test(a_layer_without_a_count_is_named));

@@ -145,7 +145,7 @@ static void windows_smaller_than_the_shard(void **state)
     files_remove();
 }
 
-static void fewer_rows_than_ranks(void **state)
+static void loaders_with_fewer_rows_than_ranks(void **state)
 {
     (void)state;
     files_open();
@@ -238,7 +238,7 @@ static void shuffling_moves_rows_far(void **state)
     files_remove();
 }
 
-static void limits_rows(void **state)
+static void dataset_limit_bounds_the_rows(void **state)
 {
     enum { ROWS = 90 };
     static int64_t seen[ROWS + 1];
@@ -423,9 +423,10 @@ HT_TEST_SUITE(test_dataloader, cmocka_unit_test(a_limit_is_for_loaders_made_late
               cmocka_unit_test(a_batch_larger_than_all_rows_is_one_batch),
               cmocka_unit_test(whole_shards_in_memory),
               cmocka_unit_test(windows_smaller_than_the_shard),
-              cmocka_unit_test(fewer_rows_than_ranks),
+              cmocka_unit_test(loaders_with_fewer_rows_than_ranks),
               cmocka_unit_test(order_is_a_function_of_seed_and_epoch),
-              cmocka_unit_test(shuffling_moves_rows_far), cmocka_unit_test(limits_rows),
+              cmocka_unit_test(shuffling_moves_rows_far),
+              cmocka_unit_test(dataset_limit_bounds_the_rows),
               cmocka_unit_test(steady_state_makes_no_objects),
               cmocka_unit_test(kept_batches_keep_their_values),
               cmocka_unit_test(is_destroyed_at_any_moment));

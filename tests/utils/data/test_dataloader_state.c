@@ -103,7 +103,7 @@ static void check_loader(const ht_dataloader_options *options)
     check_interrupted_at(batches, options, &expected);
 }
 
-static void same_batches_on_as_many_ranks(void **state)
+static void a_resumed_loader_gives_the_same_batches(void **state)
 {
     static const int64_t windows[] = {1 << 20, 32 * (4 * ROW_LENGTH + 1), 1};
     ht_dataloader_options options = ht_dataloader_options_default();
@@ -264,7 +264,7 @@ static int64_t damage_what_was_had(const int64_t seen[], hsize_t rows, hsize_t c
     return damaged;
 }
 
-static void rows_that_were_had_are_not_read(void **state)
+static void rows_already_delivered_are_not_read(void **state)
 {
     ht_dataloader_options options = ht_dataloader_options_default();
 
@@ -296,7 +296,7 @@ static void rows_that_were_had_are_not_read(void **state)
 }
 
 /* A shard that fits into memory is read in units of 256 KiB: the first of three was had. */
-static void units_that_were_had_are_not_read(void **state)
+static void units_already_delivered_are_not_read(void **state)
 {
     enum { CHUNK = 1000, UNIT = 14 * CHUNK };
     int64_t rows = 3 * (int64_t)UNIT * ht_test_size, *seen = calloc((size_t)rows, sizeof *seen);
@@ -384,8 +384,8 @@ static void states_that_do_not_fit(void **state)
     files_remove();
 }
 
-HT_TEST_SUITE(test_dataloader_state, cmocka_unit_test(same_batches_on_as_many_ranks),
+HT_TEST_SUITE(test_dataloader_state, cmocka_unit_test(a_resumed_loader_gives_the_same_batches),
               cmocka_unit_test(every_row_once_on_other_rank_counts),
-              cmocka_unit_test(rows_that_were_had_are_not_read),
-              cmocka_unit_test(units_that_were_had_are_not_read),
+              cmocka_unit_test(rows_already_delivered_are_not_read),
+              cmocka_unit_test(units_already_delivered_are_not_read),
               cmocka_unit_test(states_that_do_not_fit));

@@ -68,7 +68,7 @@ static void a_batch_is_a_map(void **state)
     assert_string_equal(ht_value_key(map, 0), "data");
 }
 
-static void a_batch_that_never_came_is_named(void **state)
+static void ht_batch_value_refuses_an_empty_batch(void **state)
 {
     ht_batch none = {0};
 
@@ -81,4 +81,4 @@ static void a_batch_that_never_came_is_named(void **state)
 
 HT_TEST_SUITE(test_dataset, cmocka_unit_test(shapes_are_those_of_the_file),
               cmocka_unit_test(a_batch_is_a_map),
-              cmocka_unit_test(a_batch_that_never_came_is_named));
+              cmocka_unit_test(ht_batch_value_refuses_an_empty_batch));

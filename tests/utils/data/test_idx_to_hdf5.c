@@ -159,7 +159,7 @@ static void tell(int64_t done, int64_t total, void *user)
 }
 
 /* The same file, and after each chunk of four arrays at least how far it is. */
-static void tells_how_far_it_is(void **state)
+static void conversion_reports_its_progress(void **state)
 {
     struct told told = {0};
     const char *message;
@@ -274,5 +274,6 @@ static void converts_the_real_images(void **state)
 }
 
 HT_TEST_SUITE(test_idx_to_hdf5, cmocka_unit_test(converts_plain_and_gzipped),
-              cmocka_unit_test(permissions_and_links_stay), cmocka_unit_test(tells_how_far_it_is),
+              cmocka_unit_test(permissions_and_links_stay),
+              cmocka_unit_test(conversion_reports_its_progress),
               cmocka_unit_test(refuses_bad_input), cmocka_unit_test(converts_the_real_images));

@@ -174,7 +174,7 @@ static int count(const char *text, const char *part)
 
 /* Two losses in one panel, the accuracy in another; the ends of a curve at the ends of its frame.
  */
-static void test_picture(void **state)
+static void the_svg_has_a_panel_for_each_measure(void **state)
 {
     char text[8192];
     ht_run_log *log;
@@ -347,6 +347,7 @@ static void test_the_picture_of_a_resumed_run_is_whole(void **state)
 
 HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_the_picture_of_a_resumed_run_is_whole),
               cmocka_unit_test(test_rows_are_written_at_once), cmocka_unit_test(test_each_row_once),
-              cmocka_unit_test(test_a_file_of_others_stays), cmocka_unit_test(test_picture),
+              cmocka_unit_test(test_a_file_of_others_stays),
+              cmocka_unit_test(the_svg_has_a_panel_for_each_measure),
               cmocka_unit_test(test_files_stay_what_they_are), cmocka_unit_test(test_misuse),
               cmocka_unit_test(test_full_disk), cmocka_unit_test(test_a_decimal_comma_stays_out));

@@ -71,7 +71,7 @@ static void halos_reach_over_parts_of_any_length(void **state)
     }
 }
 
-static void without_a_split_there_are_none(void **state)
+static void a_replicated_tensor_has_no_halos(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(3, 2), HT_INT16, HT_NONE), *prev, *next;
 
@@ -96,4 +96,5 @@ static void misuse_is_named(void **state)
 }
 
 HT_TEST_SUITE(test_halo, cmocka_unit_test(halos_reach_over_parts_of_any_length),
-              cmocka_unit_test(without_a_split_there_are_none), cmocka_unit_test(misuse_is_named));
+              cmocka_unit_test(a_replicated_tensor_has_no_halos),
+              cmocka_unit_test(misuse_is_named));

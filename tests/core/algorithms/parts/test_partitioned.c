@@ -104,7 +104,7 @@ static ht_status describe_wrongly(bool odd)
     return ht_from_partitioned(&description) != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-static void test_agrees_on_parts(void **state)
+static void from_partitioned_agrees_on_errors(void **state)
 {
     static const ht_test_agreed rows[] = {
         HT_AGREES(ht_from_partitioned, " of no tensor", describe_wrongly)};
@@ -135,5 +135,5 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_partitioned, cmocka_unit_test(test_there_and_back),
-              cmocka_unit_test(test_memory_is_shared), cmocka_unit_test(test_agrees_on_parts),
-              cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_memory_is_shared),
+              cmocka_unit_test(from_partitioned_agrees_on_errors), cmocka_unit_test(test_misuse));

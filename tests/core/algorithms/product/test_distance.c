@@ -88,7 +88,7 @@ static void differences_are_exact(void **state)
     ht_test_expect(ht_rbf(x, x, 1, false), (double[]){1, 1, 1, 1}, 1e-5);
 }
 
-static void other_dtypes(void **state)
+static void distances_of_integers_bool_and_float16(void **state)
 {
     ht_tensor *x = ht_array((int[]){0, 3, 0, 4}, HT_SHAPE(4, 1), HT_INT32, 0), *y;
 
@@ -125,7 +125,7 @@ static void gradients(void **state)
     }
 }
 
-static void of_rows_among_themselves(void **state)
+static void gradient_of_distances_of_rows_to_themselves(void **state)
 {
     ht_tensor *x = ht_array((double[]){0, 0, 3, 4}, HT_SHAPE(2, 2), HT_FLOAT64, 0);
 
@@ -149,6 +149,7 @@ static void misuse_is_reported(void **state)
 }
 
 HT_TEST_SUITE(test_distance, cmocka_unit_test(every_pair_of_splits),
-              cmocka_unit_test(differences_are_exact), cmocka_unit_test(other_dtypes),
-              cmocka_unit_test(gradients), cmocka_unit_test(of_rows_among_themselves),
+              cmocka_unit_test(differences_are_exact),
+              cmocka_unit_test(distances_of_integers_bool_and_float16), cmocka_unit_test(gradients),
+              cmocka_unit_test(gradient_of_distances_of_rows_to_themselves),
               cmocka_unit_test(misuse_is_reported));

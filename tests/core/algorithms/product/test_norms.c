@@ -120,7 +120,7 @@ static void norms_of_matrices(void **state)
     }
 }
 
-static void other_dtypes_and_what_is_meant_without_options(void **state)
+static void integers_complex_numbers_and_default_orders(void **state)
 {
     ht_tensor *x = ht_array((int[]){3, 0, -4, 12}, HT_SHAPE(2, 2), HT_INT32, 0), *y;
 
@@ -169,7 +169,7 @@ static void gradients(void **state)
     }
 }
 
-static void at_zero_there_is_no_slope(void **state)
+static void the_norm_of_zeros_has_gradient_0(void **state)
 {
     ht_tensor *x = ht_zeros(HT_SHAPE(5), HT_FLOAT64, 0);
 
@@ -202,6 +202,6 @@ static void misuse_is_reported(void **state)
 }
 
 HT_TEST_SUITE(test_norms, cmocka_unit_test(norms_of_vectors), cmocka_unit_test(norms_of_matrices),
-              cmocka_unit_test(other_dtypes_and_what_is_meant_without_options),
-              cmocka_unit_test(gradients), cmocka_unit_test(at_zero_there_is_no_slope),
+              cmocka_unit_test(integers_complex_numbers_and_default_orders),
+              cmocka_unit_test(gradients), cmocka_unit_test(the_norm_of_zeros_has_gradient_0),
               cmocka_unit_test(misuse_is_reported));

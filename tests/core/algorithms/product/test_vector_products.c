@@ -94,7 +94,7 @@ static void errors_of_products_name_the_product(void **state)
     HT_TEST_EXPECT_ERROR(ht_trace(m, 0, 0, 2), HT_ERR_ARGUMENT, "ht_trace: ");
 }
 
-static void what_stands_left_is_conjugated(void **state)
+static void vdot_conjugates_its_first_operand(void **state)
 {
     ht_tensor *a = ht_mul_scalar_ext(ht_ones(HT_SHAPE(3), HT_COMPLEX64, 0), HT_COMPLEX(1, 2)), *c;
     ht_tensor *i = ht_mul_scalar_ext(ht_ones(HT_SHAPE(3), HT_COMPLEX64, 0), HT_COMPLEX(0, 1));
@@ -109,7 +109,7 @@ static void what_stands_left_is_conjugated(void **state)
     ht_test_expect(ht_imag(ht_projection(a, i)), (double[]){2, 2, 2}, 1e-6);
 }
 
-static void along_an_axis(void **state)
+static void vecdot_reduces_along_an_axis(void **state)
 {
     (void)state;
     for (int split = -1; split < 2; split++) {
@@ -200,7 +200,7 @@ static void components_keep_the_wider_dtype(void **state)
     ht_test_expect(ht_div_scalar(c, 1e60), (double[]){1 / 3., 1 / 3., 1 / 3.}, 1e-15);
 }
 
-static void traces(void **state)
+static void trace_sums_diagonals_of_each_split(void **state)
 {
     static const int expected_split[3][2] = {{-1, -1}, {-1, 0}, {-1, 0}};
 
@@ -267,8 +267,9 @@ HT_TEST_SUITE(test_vector_products, cmocka_unit_test(vectors_meet_in_a_number),
               cmocka_unit_test(numbers_are_operands_of_products),
               cmocka_unit_test(a_number_in_a_product_is_called_one),
               cmocka_unit_test(errors_of_products_name_the_product),
-              cmocka_unit_test(what_stands_left_is_conjugated), cmocka_unit_test(along_an_axis),
+              cmocka_unit_test(vdot_conjugates_its_first_operand),
+              cmocka_unit_test(vecdot_reduces_along_an_axis),
               cmocka_unit_test(outer_products_have_the_split_they_are_told),
               cmocka_unit_test(cross_products), cmocka_unit_test(components_keep_the_wider_dtype),
-              cmocka_unit_test(traces), cmocka_unit_test(gradients),
+              cmocka_unit_test(trace_sums_diagonals_of_each_split), cmocka_unit_test(gradients),
               cmocka_unit_test(misuse_is_reported));

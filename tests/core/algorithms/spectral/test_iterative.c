@@ -150,7 +150,7 @@ static void exponentials(void **state)
     assert_int_equal(ht_tensor_size(ht_matrix_exp(ht_zeros(HT_SHAPE(0, 0), HT_FLOAT32, 0))), 0);
 }
 
-static void conditions(void **state)
+static void condest_is_near_the_condition_number(void **state)
 {
     (void)state;
     for (int split = -1; split < 2; split++) {
@@ -245,4 +245,5 @@ HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
               cmocka_unit_test(pseudo_inverses), cmocka_unit_test(least_squares),
               cmocka_unit_test(conjugate_gradients),
               cmocka_unit_test(lanczos_makes_matrices_tridiagonal), cmocka_unit_test(exponentials),
-              cmocka_unit_test(conditions), cmocka_unit_test(what_is_wrong_is_said));
+              cmocka_unit_test(condest_is_near_the_condition_number),
+              cmocka_unit_test(what_is_wrong_is_said));

@@ -159,7 +159,7 @@ static void polar_factors(void **state)
 }
 
 /* Of matrices of rank 6, samples see all. */
-static void randomised_ones_see_low_ranks(void **state)
+static void randomised_decompositions_of_low_rank_are_exact(void **state)
 {
     ht_tensor *x = ht_matmul(random_matrix(40, 6, HT_FLOAT64, HT_NONE, 1),
                              random_matrix(6, 30, HT_FLOAT64, HT_NONE, 2));
@@ -218,5 +218,5 @@ static void what_is_wrong_is_said(void **state)
 HT_TEST_SUITE(test_spectra, cmocka_unit_test(svd_of_every_size_dtype_and_split),
               cmocka_unit_test(eigh_of_every_size_dtype_and_split),
               cmocka_unit_test(batches_are_factored_one_by_one), cmocka_unit_test(polar_factors),
-              cmocka_unit_test(randomised_ones_see_low_ranks),
+              cmocka_unit_test(randomised_decompositions_of_low_rank_are_exact),
               cmocka_unit_test(what_is_wrong_is_said));

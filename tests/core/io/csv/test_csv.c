@@ -75,7 +75,7 @@ static void assert_shape(ht_tensor *x, int64_t rows, int64_t columns)
 }
 
 /* 1, 2, 3, ... in every case, after so many lines of a header. */
-static void what_a_table_looks_like(void **state)
+static void line_ends_headers_and_separators(void **state)
 {
     static const struct {
         const char *text;
@@ -258,7 +258,7 @@ static void assert_error(ht_tensor *x, ht_status code, const char *text)
 }
 
 /* Behind a header of two lines, and rows that are right. */
-static void what_is_no_table(void **state)
+static void malformed_tables_are_errors(void **state)
 {
     static const struct {
         const char *text;
@@ -327,7 +327,7 @@ static void assert_file(const char *text)
     ht_barrier(HT_COMM_WORLD);
 }
 
-static void what_is_written(void **state)
+static void numbers_are_written_with_separator_and_decimals(void **state)
 {
     static const double numbers[] = {0.1, -2, 1e30, NAN, INFINITY, 1.0 / 3};
     static const int splits[] = {HT_NONE, 0, 1};
@@ -375,7 +375,7 @@ static void what_is_written(void **state)
 }
 
 /* Every number comes back, whatever the locale says of points. */
-static void there_and_back(void **state)
+static void csv_round_trips(void **state)
 {
     static const ht_dtype dtypes[] = {HT_FLOAT16, HT_BFLOAT16, HT_FLOAT32, HT_FLOAT64};
     static const char *const locales[] = {"C", "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
@@ -402,7 +402,7 @@ static void there_and_back(void **state)
     end();
 }
 
-static void a_folder(void **state)
+static void load_csv_from_a_folder(void **state)
 {
     ht_tensor *x;
 
@@ -432,7 +432,8 @@ static void a_folder(void **state)
     end();
 }
 
-HT_TEST_SUITE(test_csv, cmocka_unit_test(what_a_table_looks_like),
+HT_TEST_SUITE(test_csv, cmocka_unit_test(line_ends_headers_and_separators),
               cmocka_unit_test(a_field_over_many_ranks), cmocka_unit_test(numbers_are_exact),
-              cmocka_unit_test(what_is_no_table), cmocka_unit_test(what_is_written),
-              cmocka_unit_test(there_and_back), cmocka_unit_test(a_folder));
+              cmocka_unit_test(malformed_tables_are_errors),
+              cmocka_unit_test(numbers_are_written_with_separator_and_decimals),
+              cmocka_unit_test(csv_round_trips), cmocka_unit_test(load_csv_from_a_folder));

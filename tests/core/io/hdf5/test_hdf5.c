@@ -124,7 +124,7 @@ static void transfers_in_pieces(void **state)
     remove_path();
 }
 
-static void scalars_views_and_second_data_sets(void **state)
+static void scalars_views_and_several_data_sets(void **state)
 {
     ht_tensor *x = numbers(HT_INT64);
 
@@ -490,7 +490,7 @@ static void misuse(void **state)
 HT_TEST_SUITE(test_hdf5, cmocka_unit_test(every_split_under_every_other),
               cmocka_unit_test(every_dtype), cmocka_unit_test(reads_another_dtype),
               cmocka_unit_test(transfers_in_pieces),
-              cmocka_unit_test(scalars_views_and_second_data_sets),
+              cmocka_unit_test(scalars_views_and_several_data_sets),
               cmocka_unit_test(a_group_is_not_replaced),
               cmocka_unit_test(a_rank_may_load_for_itself),
               cmocka_unit_test(local_tensors_to_one_file),

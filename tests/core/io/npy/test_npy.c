@@ -160,7 +160,7 @@ static void every_layout(void **state)
 }
 
 /* Six elements of each of NumPy's types, as others write them: 1 ... 6, as (2, 3). */
-static void files_of_others(void **state)
+static void integers_written_by_numpy(void **state)
 {
     static const struct {
         const char *descr;
@@ -202,7 +202,7 @@ static void files_of_others(void **state)
 }
 
 /* 1.5 and -2 of each floating type. */
-static void floats_of_others(void **state)
+static void floats_written_by_numpy(void **state)
 {
     static const struct {
         const char *descr;
@@ -254,7 +254,7 @@ static void assert_error(ht_tensor *x, ht_status code, const char *text)
     ht_barrier(HT_COMM_WORLD);
 }
 
-static void what_is_no_array(void **state)
+static void malformed_arrays_are_errors(void **state)
 {
     static const struct {
         const char *text, *why;
@@ -322,7 +322,7 @@ static void what_is_no_array(void **state)
 static const char *const parts[] = {"a.npy", "b.npy", "c.npy", "d.NPY", "e.txt"};
 
 /* Parts of 2, 0, 5 and 1 rows or columns, one of them of another dtype and order. */
-static void a_folder(void **state)
+static void load_npy_from_a_folder(void **state)
 {
     (void)state;
     begin();
@@ -397,6 +397,7 @@ static void a_folder_of_hdf5(void **state)
 
 HT_TEST_SUITE(test_npy, cmocka_unit_test(every_split_under_every_other),
               cmocka_unit_test(every_dtype), cmocka_unit_test(every_layout),
-              cmocka_unit_test(files_of_others), cmocka_unit_test(floats_of_others),
-              cmocka_unit_test(what_is_no_array), cmocka_unit_test(a_folder),
-              cmocka_unit_test(a_folder_of_hdf5));
+              cmocka_unit_test(integers_written_by_numpy),
+              cmocka_unit_test(floats_written_by_numpy),
+              cmocka_unit_test(malformed_arrays_are_errors),
+              cmocka_unit_test(load_npy_from_a_folder), cmocka_unit_test(a_folder_of_hdf5));

@@ -57,7 +57,7 @@ static const factory factories[] = {ROW(empty),  ROW(zeros),    ROW(ones),   ROW
 #define FOR_EACH(f) \
     for (const factory *f = factories; f < factories + sizeof factories / sizeof *factories; f++)
 
-static void a_local_one_is_this_ranks_own(void **state)
+static void ht_local_makes_a_process_local_tensor(void **state)
 {
     (void)state;
     FOR_EACH(f)
@@ -73,7 +73,7 @@ static void a_local_one_is_this_ranks_own(void **state)
 }
 
 /* On the ranks of the same parity, and on a device that is not in use. */
-static void the_long_form_is_told_where(void **state)
+static void the_long_form_takes_a_device_and_a_communicator(void **state)
 {
     ht_comm *half = ht_comm_split(HT_COMM_WORLD, ht_test_rank % 2, 0);
     ht_device *device = ht_device_get("cpu:1");
@@ -96,7 +96,7 @@ static void the_long_form_is_told_where(void **state)
     ht_release(half);
 }
 
-static void a_place_that_is_none_is_an_error(void **state)
+static void a_null_device_or_communicator_is_an_error(void **state)
 {
     (void)state;
     FOR_EACH(f)
@@ -124,7 +124,7 @@ static void local_draws_count_by_themselves(void **state)
     ht_test_expect_same(first, second, 0);
 }
 
-static void those_like_another_may_have_another_dtype(void **state)
+static void like_functions_take_another_dtype(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(5, 2), HT_FLOAT32, 0);
     ht_tensor *made[] = {ht_zeros_like_ext(x, HT_INT8), ht_ones_like_ext(x, HT_INT8),
@@ -140,8 +140,8 @@ static void those_like_another_may_have_another_dtype(void **state)
                          "ht_zeros_like_ext: dtype is 77, expected an ht_dtype");
 }
 
-HT_TEST_SUITE(test_places, cmocka_unit_test(a_local_one_is_this_ranks_own),
-              cmocka_unit_test(the_long_form_is_told_where),
-              cmocka_unit_test(a_place_that_is_none_is_an_error),
+HT_TEST_SUITE(test_places, cmocka_unit_test(ht_local_makes_a_process_local_tensor),
+              cmocka_unit_test(the_long_form_takes_a_device_and_a_communicator),
+              cmocka_unit_test(a_null_device_or_communicator_is_an_error),
               cmocka_unit_test(local_draws_count_by_themselves),
-              cmocka_unit_test(those_like_another_may_have_another_dtype));
+              cmocka_unit_test(like_functions_take_another_dtype));

@@ -59,7 +59,7 @@ static void normal_numbers_in_place_have_mean_and_deviation(void **state)
     assert_true(fabs(ht_item(ht_std(x, HT_NONE)) - 0.5) < 0.006);
 }
 
-static void the_state_can_be_taken_back(void **state)
+static void the_random_state_can_be_restored(void **state)
 {
     (void)state;
     uint64_t seed, draw;
@@ -198,4 +198,4 @@ HT_TEST_SUITE(test_random, cmocka_unit_test(integers_do_not_depend_on_the_split)
               cmocka_unit_test(a_range_that_a_dtype_does_not_hold_is_an_error),
               cmocka_unit_test(a_wrong_dtype_is_an_error_of_all),
               cmocka_unit_test(integers_come_from_all_of_int64),
-              cmocka_unit_test(the_state_can_be_taken_back));
+              cmocka_unit_test(the_random_state_can_be_restored));

@@ -35,7 +35,7 @@ static ht_dtype of_both(binary_fn *f, ht_tensor *a, ht_tensor *b)
     return ht_tensor_dtype(f(a, b));
 }
 
-static void kinds_are_raised_and_sizes_are_not(void **state)
+static void numbers_raise_the_kind_and_not_the_size_of_a_dtype(void **state)
 {
     (void)state;
     for (int i = 0; i < HT_DTYPE_COUNT; i++) {
@@ -56,7 +56,7 @@ static void kinds_are_raised_and_sizes_are_not(void **state)
 }
 
 /* Where tensors without axes raise the kind, a number does no more than beside others. */
-static void without_axes_and_among_numbers(void **state)
+static void numbers_beside_tensors_without_axes(void **state)
 {
     ht_tensor *point = ht_full(0, NULL, 3, HT_FLOAT32, HT_NONE);
     ht_tensor *n = ht_full(0, NULL, 3, HT_INT32, HT_NONE);
@@ -140,7 +140,7 @@ static void zero_keeps_its_sign(void **state)
     ht_test_expect(ht_copysign(x, ht_mul(ht_scalar(-0.0), x)), minus, 0);
 }
 
-static void left_and_right_in_three_operands(void **state)
+static void numbers_as_left_right_and_third_operands(void **state)
 {
     ht_tensor *x = ht_arange(0, 5, 1, HT_FLOAT32, 0), *mask = ht_gt(x, ht_scalar(2)), *y;
 
@@ -301,12 +301,12 @@ static void a_number_in_place_leaves_nothing(void **state)
     assert_int_equal(ht_live_objects(NULL), before);
 }
 
-HT_TEST_SUITE(test_scalar, cmocka_unit_test(kinds_are_raised_and_sizes_are_not),
-              cmocka_unit_test(without_axes_and_among_numbers),
+HT_TEST_SUITE(test_scalar, cmocka_unit_test(numbers_raise_the_kind_and_not_the_size_of_a_dtype),
+              cmocka_unit_test(numbers_beside_tensors_without_axes),
               cmocka_unit_test(integers_are_exact), cmocka_unit_test(out_of_range_is_an_error),
               cmocka_unit_test(out_of_range_is_an_error_of_no_elements),
               cmocka_unit_test(zero_keeps_its_sign),
-              cmocka_unit_test(left_and_right_in_three_operands),
+              cmocka_unit_test(numbers_as_left_right_and_third_operands),
               cmocka_unit_test(multiples_are_added_in_place),
               cmocka_unit_test(gradients_pass_by_numbers),
               cmocka_unit_test(numbers_stand_beside_tensors_of_one_rank),

@@ -121,7 +121,7 @@ static void powers_of_integers_wrap_and_are_rounded_towards_0(void **state)
                    (double[]){0, 121, 1}, 0);
 }
 
-static void plus_is_a_copy(void **state)
+static void pos_copies_its_operand(void **state)
 {
     ht_tensor *x = ht_arange(0, 5, 1, HT_INT16, 0), *y = ht_pos(x);
 
@@ -336,7 +336,7 @@ static void sums_and_products_leave_out_nan(void **state)
     }
 }
 
-static void of_nothing_but_nan_they_are_0_and_1(void **state)
+static void nansum_and_nanprod_of_nan_alone_are_0_and_1(void **state)
 {
     ht_tensor *x = ht_full(HT_SHAPE(4), NAN, HT_FLOAT32, 0), *n = ht_arange(1, 5, 1, HT_INT32, 0);
 
@@ -386,7 +386,7 @@ static void slopes_beside_integers(void **state)
 HT_TEST_SUITE(test_arithmetics, cmocka_unit_test(integers_are_those_of_numpy),
               cmocka_unit_test(floating_numbers_are_those_of_numpy),
               cmocka_unit_test(powers_of_integers_wrap_and_are_rounded_towards_0),
-              cmocka_unit_test(plus_is_a_copy),
+              cmocka_unit_test(pos_copies_its_operand),
               cmocka_unit_test(slopes_are_those_of_exact_quotients),
               cmocka_unit_test(the_least_number_has_no_opposite),
               cmocka_unit_test(floors_are_those_of_exact_quotients),
@@ -396,5 +396,5 @@ HT_TEST_SUITE(test_arithmetics, cmocka_unit_test(integers_are_those_of_numpy),
               cmocka_unit_test(gradients_are_those_of_differences),
               cmocka_unit_test(powers_of_0_have_a_slope),
               cmocka_unit_test(sums_and_products_leave_out_nan),
-              cmocka_unit_test(of_nothing_but_nan_they_are_0_and_1),
+              cmocka_unit_test(nansum_and_nanprod_of_nan_alone_are_0_and_1),
               cmocka_unit_test(slopes_beside_integers));

@@ -174,7 +174,7 @@ static void other_dtypes_are_errors(void **state)
 }
 
 /* What integers cannot hold, and the parts of complex numbers, are not written over them. */
-static void in_place_where_it_fits(void **state)
+static void in_place_refuses_a_dtype_that_cannot_hold_the_result(void **state)
 {
     (void)state;
     FOR_EACH(f)
@@ -281,6 +281,7 @@ static void complex_gradients_are_the_derivative(void **state)
 HT_TEST_SUITE(test_elementwise, cmocka_unit_test(values_depend_on_no_split),
               cmocka_unit_test(ends_of_the_range_and_nan),
               cmocka_unit_test(complex_numbers_have_values),
-              cmocka_unit_test(other_dtypes_are_errors), cmocka_unit_test(in_place_where_it_fits),
+              cmocka_unit_test(other_dtypes_are_errors),
+              cmocka_unit_test(in_place_refuses_a_dtype_that_cannot_hold_the_result),
               cmocka_unit_test(gradients_are_the_derivative),
               cmocka_unit_test(complex_gradients_are_the_derivative));

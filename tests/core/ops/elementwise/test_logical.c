@@ -104,7 +104,7 @@ static void close_numbers_are_those_of_numpy(void **state)
 }
 
 /* Relative to the second one; the bound itself is close. */
-static void the_second_number_is_the_measure(void **state)
+static void isclose_is_relative_to_the_second_operand(void **state)
 {
     ht_tensor *a = ht_array((double[]){9, 10, 3}, HT_SHAPE(3), HT_FLOAT64, 0);
     ht_tensor *b = ht_array((double[]){10, 9, -3}, HT_SHAPE(3), HT_FLOAT64, 0);
@@ -243,7 +243,7 @@ static void any_and_all_along_each_axis(void **state)
 }
 
 /* Of more ranks than rows, too. */
-static void of_none_all_are_and_not_any(void **state)
+static void all_of_nothing_is_true_and_any_is_false(void **state)
 {
     (void)state;
     for (int split = -1; split < 2; split++) {
@@ -307,7 +307,7 @@ static void options_that_do_not_apply_are_refused(void **state)
 }
 
 /* Truth has no gradient: what it is made of is not needed any more. */
-static void truth_ends_the_graph(void **state)
+static void logical_results_have_no_gradient(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(3), HT_FLOAT32, 0);
 
@@ -321,13 +321,13 @@ static void truth_ends_the_graph(void **state)
 HT_TEST_SUITE(test_logical, cmocka_unit_test(what_is_not_0_is_true),
               cmocka_unit_test(imaginary_numbers_are_true),
               cmocka_unit_test(close_numbers_are_those_of_numpy),
-              cmocka_unit_test(the_second_number_is_the_measure),
+              cmocka_unit_test(isclose_is_relative_to_the_second_operand),
               cmocka_unit_test(nan_is_close_to_nan_if_told),
               cmocka_unit_test(integers_are_close_exactly),
               cmocka_unit_test(all_are_close_or_one_is_not),
               cmocka_unit_test(close_to_what_broadcasts),
               cmocka_unit_test(any_and_all_along_each_axis),
-              cmocka_unit_test(of_none_all_are_and_not_any),
+              cmocka_unit_test(all_of_nothing_is_true_and_any_is_false),
               cmocka_unit_test(long_forms_have_axes_and_keep_them),
               cmocka_unit_test(options_that_do_not_apply_are_refused),
-              cmocka_unit_test(truth_ends_the_graph));
+              cmocka_unit_test(logical_results_have_no_gradient));

@@ -297,7 +297,7 @@ static void splits_of_results(void **state)
     ht_scope_close(scope);
 }
 
-static void takes_and_places(void **state)
+static void take_and_put_by_index_tensors(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *at = ht_array((int64_t[]){7, -1, 0, 59}, HT_SHAPE(2, 2), HT_INT64, 0);
@@ -338,7 +338,7 @@ static void odd_indices(void **state)
 }
 
 /* Many rows of every rank for every other, in uneven slabs: the last of several values stays. */
-static void many_rows(void **state)
+static void many_rows_travel_between_all_ranks(void **state)
 {
     enum { N = 500, LENGTH = 97 };
     ht_scope *scope = ht_scope_open();
@@ -413,5 +413,5 @@ static void misuse(void **state)
 
 HT_TEST_SUITE(test_getitem_rows, cmocka_unit_test(every_key_of_every_split),
               cmocka_unit_test(gradients), cmocka_unit_test(splits_of_results),
-              cmocka_unit_test(takes_and_places), cmocka_unit_test(odd_indices),
-              cmocka_unit_test(many_rows), cmocka_unit_test(misuse));
+              cmocka_unit_test(take_and_put_by_index_tensors), cmocka_unit_test(odd_indices),
+              cmocka_unit_test(many_rows_travel_between_all_ranks), cmocka_unit_test(misuse));

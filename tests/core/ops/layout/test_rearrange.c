@@ -210,7 +210,7 @@ static void tensors_of_one_axis(void **state)
 }
 
 /* What ends beyond all places, comes a million times, or is asked for without end. */
-static void numbers_without_end(void **state)
+static void extreme_counts_and_places(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = ht_arange(0, 5, 1, HT_INT32, 0), *parts[3], *many = ht_tile(x, HT_SHAPE(200000));
@@ -227,7 +227,7 @@ static void numbers_without_end(void **state)
     ht_scope_close(scope);
 }
 
-static void shapes_of_several(void **state)
+static void meshgrid_and_broadcast_arrays_of_each_split(void **state)
 {
     ht_tensor *both[2], *apart[2] = {NULL, NULL};
 
@@ -305,5 +305,6 @@ static void misuse(void **state)
 
 HT_TEST_SUITE(test_rearrange, cmocka_unit_test(every_call_of_every_split),
               cmocka_unit_test(gradients), cmocka_unit_test(tensors_of_one_axis),
-              cmocka_unit_test(numbers_without_end), cmocka_unit_test(shapes_of_several),
+              cmocka_unit_test(extreme_counts_and_places),
+              cmocka_unit_test(meshgrid_and_broadcast_arrays_of_each_split),
               cmocka_unit_test(misuse));

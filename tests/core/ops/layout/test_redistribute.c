@@ -71,7 +71,7 @@ static void every_rank_gets_what_it_is_given(void **state)
     }
 }
 
-static void all_goes_to_one_rank(void **state)
+static void collect_moves_all_rows_to_one_rank(void **state)
 {
     int64_t counts[MOST_RANKS];
 
@@ -107,7 +107,7 @@ static void the_result_is_all_the_memory_there_is(void **state)
     }
 }
 
-static void what_has_no_split_stays(void **state)
+static void a_replicated_tensor_is_not_redistributed(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(3, 2), HT_FLOAT32, HT_NONE);
     int64_t counts[MOST_RANKS] = {0}, map[2 * MOST_RANKS];
@@ -147,7 +147,7 @@ static ht_tensor *moved(ht_tensor *in[], void *user)
     return ht_mul(ht_redistribute(ht_exp(in[0]), user), ht_collect(in[0], 0));
 }
 
-static void gradients_go_back(void **state)
+static void gradients_of_redistribute_return_to_their_ranks(void **state)
 {
     ht_tensor *x = ht_test_randn(HT_SHAPE(4, 3), HT_FLOAT64, 0, 6), *wide;
     int64_t counts[MOST_RANKS];
@@ -182,7 +182,7 @@ static void diagonals_are_filled(void **state)
                          "ht_fill_diagonal_: x is (3,), expected a matrix");
 }
 
-static void print_options_are_told(void **state)
+static void print_options_are_set_and_read(void **state)
 {
     int precision, threshold, edge_items;
 
@@ -194,8 +194,10 @@ static void print_options_are_told(void **state)
 }
 
 HT_TEST_SUITE(test_redistribute, cmocka_unit_test(every_rank_gets_what_it_is_given),
-              cmocka_unit_test(all_goes_to_one_rank),
+              cmocka_unit_test(collect_moves_all_rows_to_one_rank),
               cmocka_unit_test(the_result_is_all_the_memory_there_is),
-              cmocka_unit_test(what_has_no_split_stays), cmocka_unit_test(misuse_is_told),
-              cmocka_unit_test(gradients_go_back), cmocka_unit_test(diagonals_are_filled),
-              cmocka_unit_test(print_options_are_told));
+              cmocka_unit_test(a_replicated_tensor_is_not_redistributed),
+              cmocka_unit_test(misuse_is_told),
+              cmocka_unit_test(gradients_of_redistribute_return_to_their_ranks),
+              cmocka_unit_test(diagonals_are_filled),
+              cmocka_unit_test(print_options_are_set_and_read));

@@ -63,7 +63,7 @@ static ht_tensor *cumprod(ht_tensor *in[], void *user)
 }
 
 /* Lines without a zero, with one and with two. */
-static void gradients_at_zeros(void **state)
+static void gradients_of_cumprod_at_zeros(void **state)
 {
     static const double numbers[12] = {1.5, 0, 2, -1, 0, 3, 0.5, 2, 0, 2, 1, 3};
 
@@ -91,5 +91,6 @@ static void misuse_is_reported(void **state)
 }
 
 HT_TEST_SUITE(test_cumprod, cmocka_unit_test(every_split_gives_the_products),
-              cmocka_unit_test(integers_and_complex_numbers), cmocka_unit_test(gradients_at_zeros),
+              cmocka_unit_test(integers_and_complex_numbers),
+              cmocka_unit_test(gradients_of_cumprod_at_zeros),
               cmocka_unit_test(misuse_is_reported));

@@ -131,7 +131,7 @@ static void expect_sum(ht_tensor *x, ht_tensor *sum)
                  ht_dtype_name(ht_tensor_dtype(x)), found, exact);
 }
 
-static void other_sums_are_within_a_bound_and_repeat(void **state)
+static void inexact_sums_are_within_a_bound_and_repeat(void **state)
 {
     static const int64_t n[1] = {1003};
 
@@ -456,7 +456,7 @@ static void products_of_16_bits_are_rounded_once(void **state)
 
 HT_TEST_SUITE(test_sums, cmocka_unit_test(exact_sums_have_the_bits_of_one_process),
               cmocka_unit_test(many_sums_have_the_bits_of_few),
-              cmocka_unit_test(other_sums_are_within_a_bound_and_repeat),
+              cmocka_unit_test(inexact_sums_are_within_a_bound_and_repeat),
               cmocka_unit_test(sums_are_rounded_once),
               cmocka_unit_test(means_of_integers_are_exact),
               cmocka_unit_test(deviations_are_those_of_two_passes),

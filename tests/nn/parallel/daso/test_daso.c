@@ -188,7 +188,7 @@ static void test_asynchronous_downcast(void **state)
 }
 
 /* Three epochs by hand: v = mu v + d, x += lr (d + mu v), where all ranks went d on average. */
-static void test_outer_step(void **state)
+static void three_outer_steps_by_hand(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
     double x = 1, v = 0, d = 1 + (ht_test_size - 1) / 2.0;
@@ -546,15 +546,13 @@ static void test_misuse(void **state)
     ht_release(other);
 }
 
-HT_TEST_SUITE(test_daso, cmocka_unit_test(test_merge_formula),
-              cmocka_unit_test(test_merge_of_unequal_nodes),
-              cmocka_unit_test(test_receives_before_it_sends), cmocka_unit_test(test_chunks),
-              cmocka_unit_test(test_blocking_mean),
-              cmocka_unit_test(test_small_updates_survive_16_bits),
-              cmocka_unit_test(test_asynchronous_downcast), cmocka_unit_test(test_outer_step),
-              cmocka_unit_test(test_warm_up_equals_data_parallel),
-              cmocka_unit_test(test_mean_of_adams), cmocka_unit_test(test_sending_does_not_wait),
-              cmocka_unit_test(test_all_ranks_see_what_is_not_finite), cmocka_unit_test(test_reset),
-              cmocka_unit_test(test_loaded_parameters), cmocka_unit_test(test_arguments),
-              cmocka_unit_test(test_the_loader_says_how_long_an_epoch_is),
-              cmocka_unit_test(test_misuse));
+HT_TEST_SUITE(
+    test_daso, cmocka_unit_test(test_merge_formula), cmocka_unit_test(test_merge_of_unequal_nodes),
+    cmocka_unit_test(test_receives_before_it_sends), cmocka_unit_test(test_chunks),
+    cmocka_unit_test(test_blocking_mean), cmocka_unit_test(test_small_updates_survive_16_bits),
+    cmocka_unit_test(test_asynchronous_downcast), cmocka_unit_test(three_outer_steps_by_hand),
+    cmocka_unit_test(test_warm_up_equals_data_parallel), cmocka_unit_test(test_mean_of_adams),
+    cmocka_unit_test(test_sending_does_not_wait),
+    cmocka_unit_test(test_all_ranks_see_what_is_not_finite), cmocka_unit_test(test_reset),
+    cmocka_unit_test(test_loaded_parameters), cmocka_unit_test(test_arguments),
+    cmocka_unit_test(test_the_loader_says_how_long_an_epoch_is), cmocka_unit_test(test_misuse));

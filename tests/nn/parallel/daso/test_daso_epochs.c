@@ -167,7 +167,7 @@ static void take_all(ht_log_level level, const char *line, void *text)
 }
 
 /* What a program may not have meant is said, once; and where a state has led to. */
-static void test_what_is_told(void **state)
+static void daso_logs_phases_and_warnings(void **state)
 {
     ht_daso_options o = options_of(4, 6, HT_FLOAT32);
     ht_log_level level = ht_log_get_level();
@@ -234,5 +234,5 @@ static void test_a_loaded_optimizer_is_no_step(void **state)
 HT_TEST_SUITE(test_daso_epochs, cmocka_unit_test(test_schedule),
               cmocka_unit_test(test_the_mean_loss_decides),
               cmocka_unit_test(test_plateau_after_a_state), cmocka_unit_test(test_stability_level),
-              cmocka_unit_test(test_verbose), cmocka_unit_test(test_what_is_told),
+              cmocka_unit_test(test_verbose), cmocka_unit_test(daso_logs_phases_and_warnings),
               cmocka_unit_test(test_a_loaded_optimizer_is_no_step));

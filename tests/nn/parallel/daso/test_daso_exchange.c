@@ -67,7 +67,7 @@ static void test_outer_steps_in_cycling_epochs_only(void **state)
 }
 
 /* Groups take turns, and begin with the first after a reset. */
-static void test_turns_after_a_reset(void **state)
+static void groups_take_turns_again_after_a_reset(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
     struct setting s = set_points(2, HT_FLOAT64, 1, 100, &o);
@@ -88,4 +88,4 @@ static void test_turns_after_a_reset(void **state)
 HT_TEST_SUITE(test_daso_exchange, cmocka_unit_test(test_16_bits_in_blocking_phases_only),
               cmocka_unit_test(test_differences_count_from_the_last_mean),
               cmocka_unit_test(test_outer_steps_in_cycling_epochs_only),
-              cmocka_unit_test(test_turns_after_a_reset));
+              cmocka_unit_test(groups_take_turns_again_after_a_reset));

@@ -34,7 +34,7 @@ static ht_daso_phase phase_of(const ht_daso_schedule *s, int epoch)
     return epoch < s->warmup_epochs ? HT_DASO_WARMUP : HT_DASO_CYCLING;
 }
 
-static void test_phase_table(void **state)
+static void skips_of_each_epoch_are_those_of_heat(void **state)
 {
     (void)state;
     for (size_t run = 0; run < sizeof golden_daso / sizeof *golden_daso; run++) {
@@ -173,7 +173,7 @@ static void test_batches_of_an_epoch(void **state)
     ht_release(s.detector);
 }
 
-HT_TEST_SUITE(test_daso_schedule, cmocka_unit_test(test_phase_table),
+HT_TEST_SUITE(test_daso_schedule, cmocka_unit_test(skips_of_each_epoch_are_those_of_heat),
               cmocka_unit_test(test_no_plateaus_of_the_warmup),
               cmocka_unit_test(test_no_warmup_cycles_at_once),
               cmocka_unit_test(test_skips_stay_at_least_1),

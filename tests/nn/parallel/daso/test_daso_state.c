@@ -328,7 +328,7 @@ static void test_other_ranks(void **state)
 }
 
 /* On other nodes: the ranks of each have the same optimizer, and not what was other nodes'. */
-static void test_other_nodes(void **state)
+static void a_state_loads_on_other_nodes(void **state)
 {
     struct setting s;
     double mine, first;
@@ -384,4 +384,4 @@ HT_TEST_SUITE(test_daso_state, cmocka_unit_test(test_resumes_in_every_phase),
               cmocka_unit_test(test_saved_after_a_reset),
               cmocka_unit_test(test_steps_are_each_ranks_own),
               cmocka_unit_test(test_ranks_agree_after_epochs), cmocka_unit_test(test_other_ranks),
-              cmocka_unit_test(test_other_nodes), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(a_state_loads_on_other_nodes), cmocka_unit_test(test_misuse));

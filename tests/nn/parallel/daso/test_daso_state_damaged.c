@@ -32,7 +32,7 @@ static void refuses(struct setting *s, const ht_value *state, const char *text)
     assert_int_equal(ht_daso_get_report(s->daso).batch, 2);
 }
 
-static void test_numbers(void **state)
+static void damaged_numbers_of_a_state_are_refused(void **state)
 {
     static const struct {
         const char *name, *message;
@@ -69,7 +69,7 @@ static void test_numbers(void **state)
 }
 
 /* Read as float64, 8 bytes would be taken for each of them. */
-static void test_tensors(void **state)
+static void damaged_tensors_of_a_state_are_refused(void **state)
 {
     struct setting s = set_apart();
     ht_value *map = ht_daso_state_dict(s.daso);
@@ -128,7 +128,7 @@ static void test_all_rows_on_each_rank(void **state)
 }
 
 /* Saved before the number of batches was known. */
-static void test_before_the_first_batch(void **state)
+static void a_state_saved_before_the_first_batch_loads(void **state)
 {
     ht_daso_options o = options_of(1, 0, HT_FLOAT32);
     struct setting s = set_points(1, HT_FLOAT64, 1, BATCHES, &o);
@@ -165,7 +165,8 @@ static void test_epochs_of_another_length(void **state)
     end(&s);
 }
 
-HT_TEST_SUITE(test_daso_state_damaged, cmocka_unit_test(test_numbers),
-              cmocka_unit_test(test_tensors), cmocka_unit_test(test_all_rows_on_each_rank),
-              cmocka_unit_test(test_before_the_first_batch),
+HT_TEST_SUITE(test_daso_state_damaged, cmocka_unit_test(damaged_numbers_of_a_state_are_refused),
+              cmocka_unit_test(damaged_tensors_of_a_state_are_refused),
+              cmocka_unit_test(test_all_rows_on_each_rank),
+              cmocka_unit_test(a_state_saved_before_the_first_batch_loads),
               cmocka_unit_test(test_epochs_of_another_length));

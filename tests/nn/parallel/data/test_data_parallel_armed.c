@@ -60,7 +60,7 @@ static void each_forward_pass_has_its_own_weight(void **state)
 }
 
 /* A forward pass without a backward pass, and a backward pass of a model that nobody wrapped. */
-static void what_does_not_reach_the_wrapper_is_left_alone(void **state)
+static void backward_passes_of_other_models_are_left_alone(void **state)
 {
     (void)state;
     ht_module *net = new_net(3), *other = new_net(4), *same = new_net(4);
@@ -94,7 +94,7 @@ static void what_does_not_reach_the_wrapper_is_left_alone(void **state)
 }
 
 /* The weight that was set is for one pass, also where that is a pass of no rows. */
-static void a_weight_is_used_up(void **state)
+static void a_weight_holds_for_one_pass(void **state)
 {
     (void)state;
     ht_module *net = new_net(3);
@@ -161,7 +161,7 @@ static void misuse_weights_that_float32_cannot_carry(void **state)
 }
 
 HT_TEST_SUITE(test_data_parallel_armed, cmocka_unit_test(each_forward_pass_has_its_own_weight),
-              cmocka_unit_test(what_does_not_reach_the_wrapper_is_left_alone),
-              cmocka_unit_test(a_weight_is_used_up),
+              cmocka_unit_test(backward_passes_of_other_models_are_left_alone),
+              cmocka_unit_test(a_weight_holds_for_one_pass),
               cmocka_unit_test(a_loss_of_two_batches_needs_a_weight),
               cmocka_unit_test(misuse_weights_that_float32_cannot_carry));

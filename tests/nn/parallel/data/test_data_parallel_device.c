@@ -52,7 +52,7 @@ static void test_accumulation(void **state)
     check_runs((struct run){.micro = 2, .always_sync = true});
 }
 
-static void test_parts_of_the_model(void **state)
+static void tied_unused_and_frozen_parameters_on_a_device(void **state)
 {
     (void)state;
     check_runs((struct run){.tied = true, .reads = true});
@@ -97,5 +97,5 @@ static void test_hooks(void **state)
 
 HT_TEST_SUITE(test_data_parallel_device, cmocka_unit_test(test_optimizers),
               cmocka_unit_test(test_averages), cmocka_unit_test(test_accumulation),
-              cmocka_unit_test(test_parts_of_the_model), cmocka_unit_test(test_clipping),
-              cmocka_unit_test(test_hooks));
+              cmocka_unit_test(tied_unused_and_frozen_parameters_on_a_device),
+              cmocka_unit_test(test_clipping), cmocka_unit_test(test_hooks));

@@ -185,7 +185,7 @@ static ht_tensor *read_gradient(ht_tensor *grad, void *user)
 
 /* An average that came in the middle of a pass that then fails on another rank: the second pass, in
  * which the first gradient is that of the first parameter of the optimizer. */
-static void what_was_read_within_such_a_pass_is_not_updated(void **state)
+static void a_parameter_read_in_a_failed_pass_is_not_updated(void **state)
 {
     (void)state;
     for (int blocking = 0; blocking < 2; blocking++) {
@@ -361,7 +361,7 @@ HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(what_one_rank_cannot_w
               cmocka_unit_test(a_step_needs_a_synchronised_pass),
               cmocka_unit_test(a_failed_backward_is_named),
               cmocka_unit_test(a_backward_that_failed_on_one_rank_is_told_to_all),
-              cmocka_unit_test(what_was_read_within_such_a_pass_is_not_updated),
+              cmocka_unit_test(a_parameter_read_in_a_failed_pass_is_not_updated),
               cmocka_unit_test(a_forward_that_failed_on_one_rank_is_told_to_all),
               cmocka_unit_test(a_hook_fails_where_its_sum_is_awaited),
               cmocka_unit_test(a_wrapped_parameter_keeps_its_shape));

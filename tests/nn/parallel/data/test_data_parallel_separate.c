@@ -168,7 +168,7 @@ static void test_turns_exchange_only_what_the_loss_reaches(void **state)
 
 /* A wrapped part at rest passes gradients on, and has no pass of its own: its missing gradients are
  * no error. A part of what a wrapper holds cannot rest alone. */
-static void test_resting_wrapper(void **state)
+static void a_wrapped_part_at_rest_passes_gradients_on(void **state)
 {
     ht_module *net = new_pair(), *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
     ht_tensor *x = batch_rows(0, 2);
@@ -199,7 +199,7 @@ static void add_name(const char *name, ht_tensor *x, void *names)
     strcat(strcat(names, name), " ");
 }
 
-static void test_names_stay(void **state)
+static void wrapping_submodules_keeps_names(void **state)
 {
     char before[256] = "", after[256] = "";
     ht_module *net = new_pair();
@@ -269,5 +269,6 @@ static void test_weights_that_differ(void **state)
 
 HT_TEST_SUITE(test_data_parallel_separate, cmocka_unit_test(test_one_loss_through_two_wrappers),
               cmocka_unit_test(test_turns_exchange_only_what_the_loss_reaches),
-              cmocka_unit_test(test_resting_wrapper), cmocka_unit_test(test_names_stay),
-              cmocka_unit_test(test_misuse), cmocka_unit_test(test_weights_that_differ));
+              cmocka_unit_test(a_wrapped_part_at_rest_passes_gradients_on),
+              cmocka_unit_test(wrapping_submodules_keeps_names), cmocka_unit_test(test_misuse),
+              cmocka_unit_test(test_weights_that_differ));

@@ -36,7 +36,7 @@ static int64_t told_after(ht_averaging averaging, bool blocking, int asking)
     return told;
 }
 
-static void all_are_told_at_the_same_step(void **state)
+static void all_ranks_stop_at_the_same_step(void **state)
 {
     (void)state;
     for (int blocking = 0; blocking < 2; blocking++) {
@@ -65,5 +65,5 @@ static void a_module_without_wrapper_is_refused(void **state)
     ht_release(net);
 }
 
-HT_TEST_SUITE(test_data_parallel_stop, cmocka_unit_test(all_are_told_at_the_same_step),
+HT_TEST_SUITE(test_data_parallel_stop, cmocka_unit_test(all_ranks_stop_at_the_same_step),
               cmocka_unit_test(a_module_without_wrapper_is_refused));

@@ -103,7 +103,7 @@ static struct trace *trace_of_training(bool blocking, ht_comm_hook hook, ht_time
     return trace;
 }
 
-static void test_everything_has_its_name(void **state)
+static void spans_of_a_step_have_their_names(void **state)
 {
     static const char bucket[] = "averaging the gradients of";
     ht_timeline_summary s;
@@ -267,7 +267,7 @@ static void test_exchange_lies_under_backward_and_forward(void **state)
     MPI_Comm_free(&messages);
 }
 
-HT_TEST_SUITE(test_data_parallel_timeline, cmocka_unit_test(test_everything_has_its_name),
+HT_TEST_SUITE(test_data_parallel_timeline, cmocka_unit_test(spans_of_a_step_have_their_names),
               cmocka_unit_test(test_buckets_of_hooks_are_drawn),
               cmocka_unit_test(test_the_summary_is_that_of_the_trace),
               cmocka_unit_test(test_exchange_lies_under_backward_and_forward));

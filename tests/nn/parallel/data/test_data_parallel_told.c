@@ -67,7 +67,7 @@ static void a_loss_of_uneven_forward_passes_is_told_to_all(void **state)
 }
 
 /* With the last pass of the group, the first one that is sent; the others wait for their losses. */
-static void so_is_one_within_a_group(void **state)
+static void a_failed_loss_within_a_group_is_told_to_all(void **state)
 {
     ht_module *net = new_net(3), *dp;
     ht_optimizer *optimizer = new_optimizer(net, SGD);
@@ -99,7 +99,7 @@ static ht_tensor *break_backward(ht_tensor *grad, void *user)
 }
 
 /* What it has not computed is missing in the sum of the group, on this rank without a word. */
-static void so_is_a_backward_that_fails_within_a_group(void **state)
+static void a_failed_backward_within_a_group_is_told_to_all(void **state)
 {
     ht_module *net = new_net(3), *dp;
     ht_optimizer *optimizer = new_optimizer(net, SGD);
@@ -128,7 +128,7 @@ static void so_is_a_backward_that_fails_within_a_group(void **state)
 }
 
 /* Its backward waits for every rank in the middle. */
-static void so_is_one_of_a_model_with_collective_layers(void **state)
+static void a_failed_pass_with_collective_layers_is_told_to_all(void **state)
 {
     ht_module *net = ht_nn_sequential(
         3, (ht_module *[]){ht_nn_linear(IN, OUT), ht_nn_sync_batch_norm(OUT, NULL, HT_COMM_WORLD),
@@ -152,7 +152,7 @@ static void so_is_one_of_a_model_with_collective_layers(void **state)
 }
 
 /* A rank whose loss reaches two wrappers refuses it for both. */
-static void so_is_one_of_two_wrappers(void **state)
+static void a_failed_pass_of_two_wrappers_is_told_to_all(void **state)
 {
     ht_module *parts[] = {new_net(3), new_net(4)};
     bool fails = ht_test_rank == ht_test_size - 1;
@@ -282,8 +282,8 @@ static void a_gradient_outside_of_a_pass_is_told_to_all(void **state)
 
 HT_TEST_SUITE(test_data_parallel_told,
               cmocka_unit_test(a_loss_of_uneven_forward_passes_is_told_to_all),
-              cmocka_unit_test(so_is_one_within_a_group),
-              cmocka_unit_test(so_is_a_backward_that_fails_within_a_group),
-              cmocka_unit_test(so_is_one_of_a_model_with_collective_layers),
-              cmocka_unit_test(so_is_one_of_two_wrappers),
+              cmocka_unit_test(a_failed_loss_within_a_group_is_told_to_all),
+              cmocka_unit_test(a_failed_backward_within_a_group_is_told_to_all),
+              cmocka_unit_test(a_failed_pass_with_collective_layers_is_told_to_all),
+              cmocka_unit_test(a_failed_pass_of_two_wrappers_is_told_to_all),
               cmocka_unit_test(a_gradient_outside_of_a_pass_is_told_to_all));

@@ -248,7 +248,7 @@ static void train_short(bool joining, double values[VALUES])
     ht_release(optimizer);
 }
 
-static void test_a_part_of_them_in_a_join(void **state)
+static void weights_of_part_of_the_passes_in_a_join(void **state)
 {
     double expected[VALUES], values[VALUES];
 
@@ -260,7 +260,7 @@ static void test_a_part_of_them_in_a_join(void **state)
 
 HT_TEST_SUITE(test_data_parallel_weight, cmocka_unit_test(test_an_optimizer_of_a_part),
               cmocka_unit_test(test_optimizers_that_zero_in_turns),
-              cmocka_unit_test(test_a_part_of_them_in_a_join),
+              cmocka_unit_test(weights_of_part_of_the_passes_in_a_join),
               cmocka_unit_test(test_a_weight_for_inputs_that_disagree),
               cmocka_unit_test(test_a_mean_needs_no_weight),
               cmocka_unit_test(misuse_no_weight_for_inputs_that_disagree));

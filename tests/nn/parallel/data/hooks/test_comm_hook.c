@@ -153,7 +153,7 @@ static void test_fp16_divides_first(void **state)
     close_probe(&p);
 }
 
-static void test_modes_agree(void **state)
+static void half_hooks_agree_blocking_and_overlapped(void **state)
 {
     static const ht_comm_hook hooks[] = {ht_comm_hook_bf16, ht_comm_hook_fp16};
     double expected[VALUES], values[VALUES];
@@ -202,5 +202,6 @@ HT_TEST_SUITE(test_comm_hook, cmocka_unit_test(test_allreduce_equals_no_hook),
               cmocka_unit_test(test_hook_of_the_programs_own),
               cmocka_unit_test(test_16_bits_on_the_wire),
               cmocka_unit_test(test_16_bits_are_half_the_bytes),
-              cmocka_unit_test(test_fp16_divides_first), cmocka_unit_test(test_modes_agree),
+              cmocka_unit_test(test_fp16_divides_first),
+              cmocka_unit_test(half_hooks_agree_blocking_and_overlapped),
               cmocka_unit_test(test_misuse));

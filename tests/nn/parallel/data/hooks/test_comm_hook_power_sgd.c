@@ -166,7 +166,7 @@ static void test_zeros_stay_zeros(void **state)
     ht_release(sgd);
 }
 
-static void test_modes_agree(void **state)
+static void power_sgd_agrees_blocking_and_overlapped(void **state)
 {
     double expected[VALUES], values[VALUES], plain[VALUES];
 
@@ -355,5 +355,6 @@ HT_TEST_SUITE(test_comm_hook_power_sgd, cmocka_unit_test(test_a_scale_that_chang
               cmocka_unit_test(test_full_rank_is_the_mean),
               cmocka_unit_test(test_gradient_of_low_rank_is_exact),
               cmocka_unit_test(test_error_feedback_keeps_the_sum),
-              cmocka_unit_test(test_zeros_stay_zeros), cmocka_unit_test(test_modes_agree),
+              cmocka_unit_test(test_zeros_stay_zeros),
+              cmocka_unit_test(power_sgd_agrees_blocking_and_overlapped),
               cmocka_unit_test(test_regression_converges), cmocka_unit_test(test_misuse));

@@ -43,7 +43,7 @@ static void two_parameters_on_one_memory_are_not_wrapped(void **state)
 }
 
 /* Each child's wrapper would find nothing wrong. */
-static void nor_are_those_of_two_submodules(void **state)
+static void shared_parameters_of_two_submodules_are_refused(void **state)
 {
     ht_module *net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(3, 3), ht_nn_linear(3, 3)));
 
@@ -117,7 +117,7 @@ static void a_wrapped_parameter_does_not_move_onto_another(void **state)
         check_not_tied_later(way & 1, way & 2);
 }
 
-static void nor_onto_one_of_another_wrapper(void **state)
+static void a_wrapped_parameter_does_not_move_onto_one_of_another_wrapper(void **state)
 {
     ht_module *net = ht_nn_sequential(2, (ht_module *[]){ht_nn_linear(3, 3), ht_nn_linear(3, 3)});
     ht_tensor *first = ht_module_find_parameter(net, "0.weight");
@@ -132,7 +132,7 @@ static void nor_onto_one_of_another_wrapper(void **state)
 }
 
 HT_TEST_SUITE(test_reducer_apart, cmocka_unit_test(two_parameters_on_one_memory_are_not_wrapped),
-              cmocka_unit_test(nor_are_those_of_two_submodules),
+              cmocka_unit_test(shared_parameters_of_two_submodules_are_refused),
               cmocka_unit_test(one_tensor_in_two_places_is_one_parameter),
               cmocka_unit_test(a_wrapped_parameter_does_not_move_onto_another),
-              cmocka_unit_test(nor_onto_one_of_another_wrapper));
+              cmocka_unit_test(a_wrapped_parameter_does_not_move_onto_one_of_another_wrapper));

@@ -437,7 +437,7 @@ static void test_a_reader_of_one_leaves_the_others(void **state)
     one_at_a_time(false);
 }
 
-static void test_in_one_memory_too(void **state)
+static void updates_one_at_a_time_in_shared_memory(void **state)
 {
     (void)state;
     one_at_a_time(true);
@@ -448,4 +448,4 @@ HT_TEST_SUITE(test_reducer_update,
                                               remove_file),
               cmocka_unit_test(test_every_writer_writes_after_the_update),
               cmocka_unit_test(test_a_reader_of_one_leaves_the_others),
-              cmocka_unit_test(test_in_one_memory_too));
+              cmocka_unit_test(updates_one_at_a_time_in_shared_memory));
