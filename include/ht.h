@@ -58,6 +58,7 @@
 #include "ht/reduction.h"
 #include "ht/relational.h"
 #include "ht/rounding.h"
+#include "ht/safetensors.h"
 #include "ht/schedules.h"
 #include "ht/shape.h"
 #include "ht/signals.h"

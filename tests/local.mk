@@ -80,6 +80,9 @@ core_tests = \
 	tests/core/io/hdf5/test_hdf5.c \
 	tests/core/io/hdf5/test_hdf5_damaged.c \
 	tests/core/io/npy/test_npy.c \
+	tests/core/io/safetensors/test_json.c \
+	tests/core/io/safetensors/test_safetensors.c \
+	tests/core/io/safetensors/test_safetensors_damaged.c \
 	tests/core/io/test_agrees_files.c \
 	tests/core/io/test_load.c \
 	tests/core/ops/creation/test_places.c \
@@ -149,6 +152,7 @@ nn_tests = \
 	tests/nn/module/test_init.c \
 	tests/nn/module/test_module.c \
 	tests/nn/module/test_module_guard.c \
+	tests/nn/module/test_module_safetensors.c \
 	tests/nn/module/test_module_settings.c \
 	tests/nn/module/test_module_state.c \
 	tests/nn/module/test_random_state.c \
@@ -495,6 +499,7 @@ EXTRA_DIST += \
 	tests/tsan.supp \
 	tests/core/algorithms/factor/matrices_test.h \
 	tests/core/io/checkpoint/checkpoint_test.h \
+	tests/core/io/safetensors/safetensors_test.h \
 	tests/backends/cpu/cpu_elementwise.h \
 	tests/backends/cpu/cpu_kernels.h \
 	tests/core/exchange/exchange_test.h \
@@ -524,6 +529,7 @@ EXTRA_DIST += \
 	tests/golden/make_param_groups.py \
 	tests/golden/make_power_sgd.py \
 	tests/golden/make_recurrent.py \
+	tests/golden/make_safetensors.py \
 	tests/golden/make_schedules.py \
 	tests/golden/make_torch_activations.py \
 	tests/golden/make_torch_losses.py \
@@ -533,6 +539,7 @@ EXTRA_DIST += \
 	tests/golden/param_groups.h \
 	tests/golden/power_sgd.h \
 	tests/golden/recurrent.h \
+	tests/golden/safetensors.h \
 	tests/golden/schedules.h \
 	tests/golden/torch_activations.h \
 	tests/golden/torch_losses.h \

@@ -187,9 +187,9 @@ HT_API ht_status ht_save_csv(ht_tensor *x, const char *path, const char *header,
 /* Loads the file path with the loader that the end of its name tells.
  *
  * .h5 and .hdf5: ht_load_hdf5. .npy: ht_load_npy. .csv: ht_load_csv with commas and no header
- * lines. Letters of either case are accepted.
+ * lines. .safetensors: ht_load_safetensors. Letters of either case are accepted.
  *
- * dataset: the name of the data set in an HDF5 file; NULL for the other formats.
+ * dataset: the name of the tensor in an HDF5 or safetensors file; NULL for the other formats.
  * dtype, split: as for that loader.
  * Collective, agrees.
  * Errors: HT_ERR_ARGUMENT for any other end, or if dataset does not fit the format.
@@ -199,9 +199,10 @@ HT_API ht_tensor *ht_load(const char *path, const char *dataset, ht_dtype dtype,
 /* Writes x to the file path with the saver that the end of its name tells.
  *
  * .h5 and .hdf5: ht_save_hdf5 with "w". .npy: ht_save_npy. .csv: ht_save_csv with commas, no header
- * and as many digits as needed. Letters of either case are accepted.
+ * and as many digits as needed. .safetensors: ht_save_safetensors. Letters of either case are
+ * accepted.
  *
- * dataset: the name of the data set in an HDF5 file; NULL for the other formats.
+ * dataset: the name of the tensor in an HDF5 or safetensors file; NULL for the other formats.
  * Collective over the communicator of x, agrees.
  * Errors: HT_ERR_ARGUMENT for any other end, or if dataset does not fit the format.
  * Source: heat.save. */

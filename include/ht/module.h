@@ -299,5 +299,25 @@ HT_API ht_status ht_module_save_state(ht_module *module, const char *path, ht_co
  * unexpected or of another shape. */
 HT_API ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm);
 
+/* Writes the parameters and buffers of module to the safetensors file `path`, each called by path.
+ *
+ * The state is process-local, and the same on all ranks of comm. torch.nn.Module.load_state_dict
+ * takes the map that safetensors.torch.load_file reads from the file, if no tensor is shared. The
+ * metadata has "pt" for "format".
+ * Collective over comm, agrees.
+ * Errors: those of ht_safetensors_save.
+ * Source: safetensors.torch.save_model. */
+HT_API ht_status ht_module_save_safetensors(ht_module *module, const char *path, ht_comm *comm);
+
+/* Reads the parameters and buffers of module from the safetensors file `path`.
+ *
+ * Values are converted to the dtype and device of their parameter or buffer.
+ * module: unchanged on all ranks unless the file fits on every rank of comm.
+ * Collective over comm, agrees.
+ * Errors: those of ht_safetensors_load; HT_ERR_FORMAT, naming all entries that are missing,
+ * unexpected or of another shape.
+ * Source: safetensors.torch.load_model. */
+HT_API ht_status ht_module_load_safetensors(ht_module *module, const char *path, ht_comm *comm);
+
 HT_END_DECLS
 #endif

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "ht/io.h"
+#include "ht/safetensors.h"
 
 typedef struct format {
     const char *suffix;
@@ -53,7 +54,8 @@ static ht_status save_csv(ht_tensor *x, const char *path, const char *dataset)
 static const format formats[] = {{".h5", true, load_hdf5, save_hdf5},
                                  {".hdf5", true, load_hdf5, save_hdf5},
                                  {".npy", false, load_npy, save_npy},
-                                 {".csv", false, load_csv, save_csv}};
+                                 {".csv", false, load_csv, save_csv},
+                                 {".safetensors", true, ht_load_safetensors, ht_save_safetensors}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static ht_status check_set(const char *what, const format *found, const char *path,
@@ -88,7 +90,7 @@ static const format *format_of(const char *what, ht_comm *comm, const char *path
     else if (found == NULL)
         status = ht__error_set(HT_ERR_ARGUMENT,
                                "%s: the path is %s, expected a name that ends in .h5, .hdf5, "
-                               ".npy or .csv",
+                               ".npy, .csv or .safetensors",
                                what, path);
     else
         status = check_set(what, found, path, dataset);

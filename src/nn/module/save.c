@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * State of a tree in an HDF5 file of its own: a checkpoint whose names are the dotted names of
- * parameters and buffers. Files without checksums, made by others, can be read too. */
+ * State of a tree in a file of its own, whose names are the dotted names of parameters and buffers:
+ * a checkpoint in HDF5, or a safetensors file. HDF5 files without checksums, made by others, can be
+ * read too. */
 #include "core/io/checkpoint/checkpoint.h"
+#include "core/io/safetensors/safetensors.h"
 #include "nn/module/file.h"
 
 /* Collective: what one rank lacks is every rank's error. */
@@ -20,38 +22,42 @@ static ht_status check(const ht__target *target, ht_module *module)
     return ht__agree_end(target->what, target->comm, held, status);
 }
 
-ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *comm)
+/* How a state is written and read. Both are collective and agree. */
+typedef struct state_format {
+    ht_status (*save)(const ht__target *target, const ht_value *state);
+    ht_value *(*load)(const ht__target *target);
+} state_format;
+
+static ht_status save(const state_format *format, const ht__target *target, ht_module *module)
 {
-    const ht__target target = {.what = "ht_module_save_state", .path = path, .comm = comm};
     ht_scope *scope;
     ht_value *state;
     ht_status status;
     bool held;
 
-    status = check(&target, module);
+    status = check(target, module);
     if (status != HT_SUCCESS)
         return status;
     scope = ht_scope_open();
     held = ht__error_hold(true);
     state = ht_module_state_dict(module);
     ht__error_hold(held);
-    status = ht__agree(target.what, comm, state != NULL ? HT_SUCCESS : ht_error_get(NULL));
+    status = ht__agree(target->what, target->comm, state != NULL ? HT_SUCCESS : ht_error_get(NULL));
     if (status == HT_SUCCESS)
-        status = ht__checkpoint_save(&target, state, 1);
+        status = format->save(target, state);
     ht_scope_close(scope);
     return status;
 }
 
 /* Nobody changes a parameter unless the file fits the tree on every rank. */
-ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm)
+static ht_status load(const state_format *format, const ht__target *target, ht_module *module)
 {
-    const ht__target target = {.what = "ht_module_load_state", .path = path, .comm = comm};
     ht_status status;
     ht_scope *scope;
     ht_value *map;
     ht_state state;
 
-    status = check(&target, module);
+    status = check(target, module);
     if (status == HT_SUCCESS)
         status = ht__module_drain(module);
     if (status != HT_SUCCESS)
@@ -59,13 +65,68 @@ ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *com
 
     scope = ht_scope_open();
     state = ht__state_collect(ht__module_unwrapped(module));
-    map = ht__checkpoint_load(&target, true);
-    status = map != NULL
-                 ? ht__agree(target.what, comm, ht__state_fits(target.what, path, &state, map))
-                 : ht_error_get(NULL);
+    map = format->load(target);
+    status = map != NULL ? ht__agree(target->what, target->comm,
+                                     ht__state_fits(target->what, target->path, &state, map))
+                         : ht_error_get(NULL);
     if (status == HT_SUCCESS)
-        status = ht__agree(target.what, comm, ht__state_copy(&state, map));
+        status = ht__agree(target->what, target->comm, ht__state_copy(&state, map));
     ht__state_free(&state);
     ht_scope_close(scope);
     return status;
+}
+
+static ht_status save_hdf5(const ht__target *target, const ht_value *state)
+{
+    return ht__checkpoint_save(target, state, 1);
+}
+
+static ht_value *load_hdf5(const ht__target *target)
+{
+    return ht__checkpoint_load(target, true);
+}
+
+static const state_format hdf5 = {save_hdf5, load_hdf5};
+
+ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *comm)
+{
+    const ht__target target = {.what = "ht_module_save_state", .path = path, .comm = comm};
+
+    return save(&hdf5, &target, module);
+}
+
+ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm)
+{
+    const ht__target target = {.what = "ht_module_load_state", .path = path, .comm = comm};
+
+    return load(&hdf5, &target, module);
+}
+
+/* PyTorch programs look for this text. */
+static ht_status save_safetensors(const ht__target *target, const ht_value *state)
+{
+    static const ht_safetensors_text metadata[] = {{"format", "pt"}};
+
+    return ht__safetensors_save(target->what, state, target->path, 1, metadata, target->comm);
+}
+
+static ht_value *load_safetensors(const ht__target *target)
+{
+    return ht__safetensors_load(target->what, target->path, target->comm);
+}
+
+static const state_format safetensors = {save_safetensors, load_safetensors};
+
+ht_status ht_module_save_safetensors(ht_module *module, const char *path, ht_comm *comm)
+{
+    const ht__target target = {.what = "ht_module_save_safetensors", .path = path, .comm = comm};
+
+    return save(&safetensors, &target, module);
+}
+
+ht_status ht_module_load_safetensors(ht_module *module, const char *path, ht_comm *comm)
+{
+    const ht__target target = {.what = "ht_module_load_safetensors", .path = path, .comm = comm};
+
+    return load(&safetensors, &target, module);
 }

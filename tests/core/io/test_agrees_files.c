@@ -10,7 +10,8 @@
 #include "agrees.h"
 
 static const char folder[] = "agrees.files", npy[] = "agrees.files/x.npy",
-                  csv[] = "agrees.files/x.csv", hdf5[] = "agrees.files/x.h5";
+                  csv[] = "agrees.files/x.csv", hdf5[] = "agrees.files/x.h5",
+                  safetensors[] = "agrees.files/x.safetensors";
 
 static ht_tensor *numbers(void)
 {
@@ -140,6 +141,61 @@ static ht_status save_csv_no_separator(bool odd)
     return ht_save_csv(numbers(), csv, NULL, -1, odd ? '7' : ',');
 }
 
+static ht_status load_safetensors_of_text(bool odd)
+{
+    return loaded(ht_load_safetensors(odd ? csv : safetensors, odd ? NULL : "x", HT_FLOAT32, 0));
+}
+
+static ht_status load_safetensors_no_device(bool odd)
+{
+    return loaded(ht_load_safetensors_ext(safetensors, "x", HT_FLOAT32, 0,
+                                          odd ? NULL : ht_get_device(), HT_COMM_WORLD));
+}
+
+static ht_status save_safetensors_no_name(bool odd)
+{
+    return ht_save_safetensors(numbers(), safetensors, odd ? NULL : "x");
+}
+
+static ht_value *map_of_one(void)
+{
+    ht_value *map = ht_value_map();
+
+    ht_value_set(map, "x", ht_value_tensor(numbers()));
+    return map;
+}
+
+static ht_status save_map_of_none(bool odd)
+{
+    return ht_safetensors_save(odd ? ht_value_list() : map_of_one(), safetensors, HT_COMM_WORLD);
+}
+
+static ht_status save_map_no_metadata(bool odd)
+{
+    static const ht_safetensors_text text[] = {{"format", "pt"}};
+
+    return ht_safetensors_save_ext(map_of_one(), safetensors, 1, odd ? NULL : text, HT_COMM_WORLD);
+}
+
+static ht_status load_map_no_path(bool odd)
+{
+    ht_value *map = ht_safetensors_load(odd ? NULL : safetensors, HT_COMM_WORLD);
+
+    return map != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static void see_text(const char *key, const char *value, void *user)
+{
+    (void)key;
+    (void)value;
+    (void)user;
+}
+
+static ht_status metadata_no_visit(bool odd)
+{
+    return ht_safetensors_metadata(safetensors, odd ? NULL : see_text, NULL, HT_COMM_WORLD);
+}
+
 static ht_status load_no_format(bool odd)
 {
     return loaded(ht_load(odd ? "agrees.txt" : npy, NULL, HT_FLOAT32, 0));
@@ -170,6 +226,13 @@ static const ht_test_agreed rows[] = {
     HT_AGREES(ht_load_csv_from_folder, " without a dtype", load_tables_of_another_dtype),
     HT_AGREES(ht_save_csv, " without a path", save_csv_no_path),
     HT_AGREES(ht_save_csv, " without a separator", save_csv_no_separator),
+    HT_AGREES(ht_load_safetensors, " of a file that is none", load_safetensors_of_text),
+    HT_AGREES(ht_load_safetensors_ext, " without a device", load_safetensors_no_device),
+    HT_AGREES(ht_save_safetensors, " without a name", save_safetensors_no_name),
+    HT_AGREES(ht_safetensors_save, " of a list", save_map_of_none),
+    HT_AGREES(ht_safetensors_save_ext, " without metadata", save_map_no_metadata),
+    HT_AGREES(ht_safetensors_load, " without a path", load_map_no_path),
+    HT_AGREES(ht_safetensors_metadata, " without a function", metadata_no_visit),
     HT_AGREES(ht_load, " of no format", load_no_format),
     HT_AGREES(ht_save, " of no format", save_no_format),
 };
@@ -191,6 +254,7 @@ static void an_error_on_one_rank(void **unused)
     assert_int_equal(ht_save_npy(numbers(), npy), HT_SUCCESS);
     assert_int_equal(ht_save_csv(numbers(), csv, NULL, -1, ','), HT_SUCCESS);
     assert_int_equal(ht_save_hdf5(numbers(), hdf5, "x", "w"), HT_SUCCESS);
+    assert_int_equal(ht_save_safetensors(numbers(), safetensors, "x"), HT_SUCCESS);
     ht_test_agree_all(sizeof rows / sizeof *rows, rows);
     if (ht_test_size > 1)
         ht_test_agree_all(sizeof differing / sizeof *differing, differing);
@@ -198,6 +262,7 @@ static void an_error_on_one_rank(void **unused)
         unlink(npy);
         unlink(csv);
         unlink(hdf5);
+        unlink(safetensors);
         assert_int_equal(rmdir(folder), 0);
     }
 }

@@ -14,12 +14,16 @@ static void load_and_save_by_each_suffix(void **state)
 {
     static const struct {
         const char *path, *dataset;
-    } cases[] = {{"load.h5", "g/x"}, {"load.HDF5", "x"}, {"load.npy", NULL}, {"load.csv", NULL}};
+    } cases[] = {{"load.h5", "g/x"},
+                 {"load.HDF5", "x"},
+                 {"load.npy", NULL},
+                 {"load.csv", NULL},
+                 {"load.safetensors", "x"}};
     ht_tensor *x = ht_reshape(ht_arange(0, 12, 1, HT_FLOAT32, HT_NONE), HT_SHAPE(4, 3));
     bool equal;
 
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         assert_int_equal(ht_save(ht_resplit(x, 1), cases[i].path, cases[i].dataset), HT_SUCCESS);
         ht_tensor *y = ht_load(cases[i].path, cases[i].dataset, HT_FLOAT32, 0);
 
@@ -49,7 +53,8 @@ static void an_unknown_suffix_is_an_error(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_null(ht_load("x.txt", NULL, HT_FLOAT32, 0));
-    assert_error("ht_load: the path is x.txt, expected a name that ends in .h5, .hdf5, .npy or");
+    assert_error(
+        "ht_load: the path is x.txt, expected a name that ends in .h5, .hdf5, .npy, .csv or .safetensors");
     assert_int_equal(ht_save(x, "folder.csv/x", NULL), HT_ERR_ARGUMENT);
     assert_error("ht_save: the path is folder.csv/x, expected a name");
     assert_int_equal(ht_save(x, "x.npy", "x"), HT_ERR_ARGUMENT);

@@ -153,6 +153,29 @@ static ht_status load_checkpoint(bool odd)
     return ht_error_get(NULL);
 }
 
+static ht_status save_safetensors(bool odd)
+{
+    ht_module *net = new_net();
+    ht_status status = ht_module_save_safetensors(net, odd ? NULL : files_path("m.safetensors"),
+                                                  HT_COMM_WORLD);
+
+    ht_release(net);
+    return status;
+}
+
+static ht_status load_safetensors(bool odd)
+{
+    ht_module *net = new_net(), *other = ht_nn_linear(IN, 2);
+    ht_status status = ht_module_save_safetensors(net, files_path("m.safetensors"), HT_COMM_WORLD);
+
+    assert_int_equal(status, HT_SUCCESS);
+    status = ht_module_load_safetensors(odd ? other : net, files_path("m.safetensors"),
+                                        HT_COMM_WORLD);
+    ht_release(other);
+    ht_release(net);
+    return status;
+}
+
 static ht_status save_module(bool odd)
 {
     ht_module *net = new_net();
@@ -507,6 +530,8 @@ static const ht_test_agreed table[] = {
     HT_AGREES(ht_checkpoint_load, "", load_checkpoint),
     HT_AGREES(ht_module_save_state, "", save_module),
     HT_AGREES(ht_module_load_state, "", load_module),
+    HT_AGREES(ht_module_save_safetensors, "", save_safetensors),
+    HT_AGREES(ht_module_load_safetensors, "", load_safetensors),
     HT_AGREES(ht_nn_random_load_state_dict, "", load_random),
     HT_AGREES(ht_dataset_hdf5, "", open_dataset),
     HT_AGREES(ht_dataloader_new, "", new_loader),

@@ -12,4 +12,7 @@ libht_objects_la_SOURCES += \
 	src/core/io/files/runs.c \
 	src/core/io/files/runs.h \
 	src/core/io/files/slab.c \
-	src/core/io/files/slab.h
+	src/core/io/files/slab.h \
+	src/core/io/files/stored.h \
+	src/core/io/files/stored_read.c \
+	src/core/io/files/stored_write.c

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const ht__npy_type ht__npy_types[] = {
+const ht__stored_type ht__npy_types[] = {
     {'b', 1, HT_BOOL, 1},      {'u', 1, HT_UINT8, 1},      {'i', 1, HT_INT8, 1},
     {'i', 2, HT_INT16, 2},     {'i', 4, HT_INT32, 4},      {'i', 8, HT_INT64, 8},
     {'u', 2, HT_INT32, 2},     {'u', 4, HT_INT64, 4},      {'u', 8, HT_INT64, 8},
@@ -20,7 +20,7 @@ const ht__npy_type ht__npy_types[] = {
 enum { TYPES = sizeof ht__npy_types / sizeof *ht__npy_types, MOST_TEXT = 1 << 16, FRONT = 12 };
 
 /* NULL: no dtype holds it. */
-static const ht__npy_type *type_of(char kind, int bytes)
+static const ht__stored_type *type_of(char kind, int bytes)
 {
     for (int i = 0; i < TYPES; i++) {
         if (ht__npy_types[i].kind == kind && ht__npy_types[i].bytes == bytes)
@@ -29,7 +29,7 @@ static const ht__npy_type *type_of(char kind, int bytes)
     return NULL;
 }
 
-const ht__npy_type *ht__npy_type_for(ht_dtype dtype)
+const ht__stored_type *ht__npy_type_for(ht_dtype dtype)
 {
     for (int i = 0; i < TYPES; i++) {
         if (ht__npy_types[i].dtype == dtype)
@@ -77,17 +77,15 @@ static bool take_string(reader *r, char text[64])
 
 static bool is_swapped(char order)
 {
-    const int one = 1;
-    bool is_little = *(const char *)&one == 1;
-
-    return order == (is_little ? '>' : '<');
+    return (order == '<' && ht__stored_swapped(true)) ||
+           (order == '>' && ht__stored_swapped(false));
 }
 
 static ht_status take_descr(reader *r)
 {
     char text[64], why[160];
     const char *kind;
-    const ht__npy_type *type = NULL;
+    const ht__stored_type *type = NULL;
 
     if (take(r, "["))
         return damaged(r, "its elements are records of several fields, which no dtype can hold");
@@ -244,7 +242,7 @@ ht_status ht__npy_read_header(const char *what, int file, ht__part *part)
     return status == HT_SUCCESS ? check_length(&r, file) : status;
 }
 
-size_t ht__npy_make_header(char header[HT_NPY_HEADER_ROOM], const ht__npy_type *type, int ndim,
+size_t ht__npy_make_header(char header[HT_NPY_HEADER_ROOM], const ht__stored_type *type, int ndim,
                            const int64_t shape[])
 {
     enum { BEGIN = 10, STEP = 64 };

@@ -7,20 +7,12 @@
 
 #include <stddef.h>
 
-#include "core/io/files/parts.h"
+#include "core/io/files/stored.h"
 
-/* The elements' type in a file, by its letter and bytes. */
-typedef struct ht__npy_type {
-    char kind;
-    int bytes;      /* of one element */
-    ht_dtype dtype; /* in memory, without loss */
-    int swapped_by; /* bytes of what has an order: half of a complex number */
-} ht__npy_type;
-
-extern const ht__npy_type ht__npy_types[];
+extern const ht__stored_type ht__npy_types[];
 
 /* How a dtype is written; NULL: it is not. */
-const ht__npy_type *ht__npy_type_for(ht_dtype dtype);
+const ht__stored_type *ht__npy_type_for(ht_dtype dtype);
 
 /* Reads a header of this rank's open file; a part's notes are what follows. */
 /* HT_NPY_TYPE: a place in ht__npy_types. */
@@ -29,7 +21,7 @@ ht_status ht__npy_read_header(const char *what, int file, ht__part *part);
 
 /* The header of version 1.0 for a row-major array, padded as NumPy does; returns its bytes. */
 enum { HT_NPY_HEADER_ROOM = 512 };
-size_t ht__npy_make_header(char header[HT_NPY_HEADER_ROOM], const ht__npy_type *type, int ndim,
+size_t ht__npy_make_header(char header[HT_NPY_HEADER_ROOM], const ht__stored_type *type, int ndim,
                            const int64_t shape[]);
 
 #endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files in the safetensors format, which PyTorch programs share. Source: the library safetensors.
+ *
+ * A file holds any number of tensors, each under a name, and texts about them (its metadata). A
+ * file is read by ranges, not mapped into memory: another program that shortens it meanwhile causes
+ * an error, and not the end of the process.
+ *
+ * dtypes: the format has all dtypes of libht except complex128 (HT_ERR_DTYPE). uint16 is read as
+ *   int32 and uint32 as int64. uint64 is read as int64, and is HT_ERR_FORMAT if a value does not
+ *   fit. Floats of 8 bits are HT_ERR_DTYPE.
+ *
+ * Every field of a header is checked. HT_ERR_FORMAT names the first fault: invalid JSON, a name
+ * that comes twice, a shape of more than 8 axes. The ranges of bytes must fit their shapes, and
+ * cover the file without overlaps and gaps.
+ *
+ * Loaders and savers *agree*, and do what ht/io.h says of loaders and savers. */
+#ifndef HT_SAFETENSORS_H
+#define HT_SAFETENSORS_H
+
+#include "ht/io.h"
+#include "ht/value.h"
+
+HT_BEGIN_DECLS
+
+/* Loads the tensor called `dataset` from the safetensors file path into a tensor of dtype and
+ * split. Each rank reads its slab alone.
+ *
+ * Collective, agrees.
+ * Errors: HT_ERR_ARGUMENT if the file has no tensor of that name.
+ * Source: safetensors.safe_open. */
+HT_API ht_tensor *ht_load_safetensors(const char *path, const char *dataset, ht_dtype dtype,
+                                      int split);
+
+/* ht_load_safetensors on device and comm, with the same path, dataset, dtype and split. Collective
+ * over comm, agrees. */
+HT_API ht_tensor *ht_load_safetensors_ext(const char *path, const char *dataset, ht_dtype dtype,
+                                          int split, ht_device *device, ht_comm *comm);
+
+/* Writes x to the safetensors file path, as its only tensor with the name `dataset`.
+ *
+ * Each rank writes its slab.
+ * Collective over the communicator of x, agrees.
+ * Errors: HT_ERR_ARGUMENT if the name is "__metadata__" or not UTF-8. HT_ERR_DTYPE for complex128.
+ * HT_ERR_IO if the write fails. */
+HT_API ht_status ht_save_safetensors(ht_tensor *x, const char *path, const char *dataset);
+
+/* Loads all tensors of the safetensors file path as a map from names to tensors.
+ *
+ * Collective over comm, agrees.
+ * Result: scoped; process-local tensors on the current device, each with the dtype of the file, in
+ * the order of their bytes there.
+ * Errors: HT_ERR_DTYPE for a dtype that libht lacks.
+ * Source: safetensors.torch.load_file. */
+HT_API ht_value *ht_safetensors_load(const char *path, ht_comm *comm);
+
+/* Writes the tensors of a map to the safetensors file path, without metadata.
+ *
+ * tensors: maps names to tensors. A tensor is process-local and the same on all ranks, which rank 0
+ *   writes, or it is on comm, and each rank writes its slab.
+ * Collective over comm, agrees.
+ * Errors: HT_ERR_ARGUMENT if tensors is not a map of tensors, or a tensor is on another
+ * communicator. HT_ERR_ARGUMENT if a name is "__metadata__" or not UTF-8, or the ranks differ in
+ * names, shapes or dtypes. HT_ERR_DTYPE for complex128. HT_ERR_IO if the write fails.
+ * Source: safetensors.torch.save_file. */
+HT_API ht_status ht_safetensors_save(const ht_value *tensors, const char *path, ht_comm *comm);
+
+/* A text of a file's metadata. */
+typedef struct ht_safetensors_text {
+    const char *key, *value; /* UTF-8 */
+} ht_safetensors_text;
+
+/* ht_safetensors_save of tensors to path on comm, with metadata.
+ *
+ * count, metadata: the texts, each with a key of its own. PyTorch programs expect the value "pt"
+ *   for the key "format".
+ * Collective over comm, agrees.
+ * Errors: also HT_ERR_ARGUMENT if a text is NULL or not UTF-8, or a key comes twice. */
+HT_API ht_status ht_safetensors_save_ext(const ht_value *tensors, const char *path, int count,
+                                         const ht_safetensors_text metadata[], ht_comm *comm);
+
+/* Receives a text of a file's metadata, valid during the call; user is that of
+ * ht_safetensors_metadata. */
+typedef void ht_safetensors_visit_fn(const char *key, const char *value, void *user);
+
+/* Calls visit with user for each text in the metadata of the safetensors file path, in the order of
+ * the file.
+ *
+ * Collective over comm, agrees. */
+HT_API ht_status ht_safetensors_metadata(const char *path, ht_safetensors_visit_fn *visit,
+                                         void *user, ht_comm *comm);
+
+HT_END_DECLS
+#endif
