@@ -13,8 +13,8 @@
  * Functions that hand out parameters or buffers bring the module up to date first.
  *
  * No call here is collective, unless its comment says so.
- * Errors: HT_ERR_ARGUMENT for an operand that is NULL. Walks, and functions that set a mode for all
- * modules of a tree, ignore a NULL module. */
+ * Errors: HT_ERR_ARGUMENT for an operand that is NULL.
+ * A walk without a result then visits nothing. */
 #ifndef HT_MODULE_H
 #define HT_MODULE_H
 
@@ -121,6 +121,15 @@ HT_API ht_status ht_module_add_parameter(ht_module *module, const char *name, ht
 HT_API ht_status ht_module_add_buffer(ht_module *module, const char *name, ht_tensor **slot,
                                       ht_tensor *buffer);
 
+/* ht_module_add_buffer with a choice whether buffer is part of the state of module.
+ *
+ * name, slot: as for ht_module_add.
+ * persistent: false keeps buffer out of ht_module_state_dict, and out of files of states.
+ * Errors: those of ht_module_add_buffer.
+ * Source: torch.nn.Module.register_buffer. */
+HT_API ht_status ht_module_add_buffer_ext(ht_module *module, const char *name, ht_tensor **slot,
+                                          ht_tensor *buffer, bool persistent);
+
 /* Returns the output of module for one tensor x. Hooks run before and after.
  *
  * Collective if a layer of module is, or a data-parallel wrapper in training.
@@ -172,6 +181,9 @@ HT_API void ht_module_named_buffers(ht_module *module, ht_tensor_visit_fn *visit
  * ht_module_named_parameters. */
 HT_API ht_value *ht_module_parameters(ht_module *module);
 
+/* Returns the buffers of module as a list value, scoped, in the order of ht_module_named_buffers. */
+HT_API ht_value *ht_module_buffers(ht_module *module);
+
 /* Returns the number of elements of all parameters of module; 0 for NULL. */
 HT_API int64_t ht_module_parameter_count(ht_module *module);
 
@@ -193,6 +205,11 @@ HT_API ht_module *ht_module_find(ht_module *module, const char *path);
  *
  * A shared parameter is found at each of its paths. A buffer is not found. */
 HT_API ht_tensor *ht_module_find_parameter(ht_module *module, const char *path);
+
+/* Returns the buffer at the dotted path below module, borrowed; NULL if there is none.
+ *
+ * Source: torch.nn.Module.get_buffer. */
+HT_API ht_tensor *ht_module_find_buffer(ht_module *module, const char *path);
 
 /* Replaces the child of module called name by child, in its slot as well.
  *
@@ -265,7 +282,7 @@ HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
  * last line has the total, and how many of them are trainable. A NULL module prints nothing. */
 HT_API void ht_module_print(ht_module *module, FILE *stream);
 
-/* Returns the map from paths to parameters and buffers of module.
+/* Returns the map from paths to parameters and persistent buffers of module.
  *
  * The tensors are those of module, not copies: copy a tensor that must keep its values. Parameters
  * come before buffers. A shared tensor comes once, under its first path; PyTorch has it under each.
@@ -280,6 +297,20 @@ HT_API ht_value *ht_module_state_dict(ht_module *module);
  * module is unchanged then.
  * Source: torch.nn.Module.load_state_dict. */
 HT_API ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state);
+
+/* ht_module_load_state_dict of module and state that lists what did not match.
+ *
+ * strict: false leaves entries as they are that state lacks, and ignores items that module lacks.
+ *   An item of another shape stays an error.
+ * missing: receives the map from names to tensors of module that state lacks, scoped; NULL: not
+ *   wanted.
+ * unexpected: receives the map of items of state that module lacks, scoped; NULL: not wanted.
+ * Errors: HT_ERR_FORMAT as for ht_module_load_state_dict, but for missing and unexpected entries
+ * only if strict. HT_ERR_ARGUMENT unless state is a map.
+ * Source: torch.nn.Module.load_state_dict. */
+HT_API ht_status ht_module_load_state_dict_ext(ht_module *module, const ht_value *state,
+                                               bool strict, ht_value **missing,
+                                               ht_value **unexpected);
 
 /* Writes the parameters and buffers of module to the HDF5 file `path`, as data sets called by path.
  *

@@ -60,6 +60,8 @@ static bool copy_slots(struct copies *copies, ht_module *module, ht_module *copy
     for (int i = 0; i < module->slot_count; i++)
         ht__module_new_slot(copy, module->slots[i].name, module->slots[i].kind,
                             module->slots[i].offset, NULL);
+    for (int i = 0; i < module->slot_count; i++)
+        copy->slots[i].transient = module->slots[i].transient;
     for (int i = 0; i < module->slot_count; i++) {
         void *original = *ht__slot_place(module, &module->slots[i]);
         void **place = ht__slot_place(copy, &copy->slots[i]);

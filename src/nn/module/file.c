@@ -19,8 +19,7 @@ ht_state ht__state_collect(ht_module *module)
 {
     ht_state state = {0};
 
-    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_entry, &state);
-    ht__module_walk_tensors(module, HT_SLOT_BUFFER, add_entry, &state);
+    ht__module_walk_state(module, add_entry, &state);
     return state;
 }
 

@@ -19,10 +19,11 @@ typedef struct ht_state {
 ht_state ht__state_collect(ht_module *module);
 void ht__state_free(ht_state *state);
 
-/* module/fit.c. Whether `map`, named `source` in the message, holds a tensor of the right shape for
- * each entry and nothing else: the error is recorded, not raised. Then its values into the tree. */
+/* module/fit.c. Whether `map`, named `source` in the message, holds tensors of the right shapes;
+ * if `strict`, one for each entry and nothing else: the error is recorded, not raised.
+ * Then its values into the tree. */
 ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
-                         const ht_value *map);
+                         const ht_value *map, bool strict);
 ht_status ht__state_copy(const ht_state *state, const ht_value *map);
 
 #endif

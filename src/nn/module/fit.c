@@ -71,10 +71,10 @@ static const char *inner_state(const ht_value *map)
 }
 
 ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
-                         const ht_value *map)
+                         const ht_value *map, bool strict)
 {
     struct complaints list = {.used = 0};
-    const char *inner = inner_state(map);
+    const char *inner = strict ? inner_state(map) : NULL;
 
     if (inner != NULL)
         return ht__error_set(
@@ -82,13 +82,16 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
             "%s: %s is a checkpoint whose entry \"%s\" is a state of its own; load it with "
             "ht_checkpoint_load",
             what, source, inner);
-    for (int i = 0; i < ht_value_count(map); i++) {
+    for (int i = 0; i < ht_value_count(map) && strict; i++) {
         if (find(state, ht_value_key(map, i)) == NULL)
             complain(&list, "unexpected", ht_value_key(map, i), "");
     }
     for (size_t i = 0; i < state->count; i++) {
-        ht_tensor *x = ht_value_as_tensor(ht_value_get(map, state->entries[i].name));
+        const ht_value *item = ht_value_get(map, state->entries[i].name);
+        ht_tensor *x = ht_value_as_tensor(item);
 
+        if (item == NULL && !strict)
+            continue;
         if (x == NULL)
             complain(&list, "missing", state->entries[i].name, "");
         else
@@ -108,11 +111,12 @@ static ht_status prepare(const ht_state *state, const ht_value *map, ht_tensor *
 {
     for (size_t i = 0; i < state->count; i++) {
         const ht_body *body = state->entries[i].tensor->body;
+        const ht_value *item = ht_value_get(map, state->entries[i].name);
 
-        made[i] = ht_astype(
-            ht_to_device(ht_value_as_tensor(ht_value_get(map, state->entries[i].name)),
-                         body->storage->device),
-            body->dtype);
+        if (item == NULL)
+            continue;
+        made[i] = ht_astype(ht_to_device(ht_value_as_tensor(item), body->storage->device),
+                            body->dtype);
         if (made[i] == NULL)
             return ht_error_get(NULL);
     }
@@ -126,8 +130,10 @@ ht_status ht__state_copy(const ht_state *state, const ht_value *map)
     bool was = ht_set_grad_enabled(false);
     ht_status status = prepare(state, map, made);
 
-    for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++)
-        status = ht_copy_(state->entries[i].tensor, made[i]);
+    for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++) {
+        if (made[i] != NULL)
+            status = ht_copy_(state->entries[i].tensor, made[i]);
+    }
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__free(made);
@@ -147,33 +153,64 @@ ht_value *ht_module_state_dict(ht_module *module)
         ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     map = ht_value_map();
-    module = ht__module_unwrapped(module);
-    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_to_map, map);
-    ht__module_walk_tensors(module, HT_SLOT_BUFFER, add_to_map, map);
+    ht__module_walk_state(ht__module_unwrapped(module), add_to_map, map);
     return map;
 }
 
-ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state)
+/* The entries that the map lacks, and the items of the map that no entry takes. */
+static void list_rest(const ht_state *state, const ht_value *map, ht_value **missing,
+                      ht_value **unexpected)
+{
+    if (missing != NULL)
+        *missing = ht_value_map();
+    for (size_t i = 0; i < state->count && missing != NULL; i++) {
+        if (ht_value_get(map, state->entries[i].name) == NULL)
+            add_to_map(state->entries[i].name, state->entries[i].tensor, *missing);
+    }
+    if (unexpected != NULL)
+        *unexpected = ht_value_map();
+    for (int i = 0; i < ht_value_count(map) && unexpected != NULL; i++) {
+        if (find(state, ht_value_key(map, i)) == NULL)
+            ht_value_set(*unexpected, ht_value_key(map, i), ht_value_at(map, i));
+    }
+}
+
+static ht_status load(const char *what, ht_module *module, const ht_value *state, bool strict,
+                      ht_value **missing, ht_value **unexpected)
 {
     const char *message;
     ht_state tree;
     ht_status status;
 
-    if (HT_IS_NULL(module, "ht_module_load_state_dict", "the module") ||
-        HT_IS_NULL(state, "ht_module_load_state_dict", "the state"))
+    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(state, what, "the state"))
         return ht_error_get(NULL);
+    if (ht_value_get_kind(state) != HT_VALUE_MAP)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the state is not a map", what);
     status = ht__module_drain(module);
     if (status != HT_SUCCESS)
         return status;
 
     tree = ht__state_collect(ht__module_unwrapped(module));
-    status = ht__state_fits("ht_module_load_state_dict", "the state", &tree, state);
+    status = ht__state_fits(what, "the state", &tree, state, strict);
     if (status == HT_SUCCESS) {
         status = ht__state_copy(&tree, state);
     } else {
         ht_error_get(&message);
         HT_FAIL(NULL, status, "%s", message);
     }
+    if (status == HT_SUCCESS)
+        list_rest(&tree, state, missing, unexpected);
     ht__state_free(&tree);
     return status;
+}
+
+ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state)
+{
+    return load("ht_module_load_state_dict", module, state, true, NULL, NULL);
+}
+
+ht_status ht_module_load_state_dict_ext(ht_module *module, const ht_value *state, bool strict,
+                                        ht_value **missing, ht_value **unexpected)
+{
+    return load("ht_module_load_state_dict_ext", module, state, strict, missing, unexpected);
 }

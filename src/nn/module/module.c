@@ -182,3 +182,14 @@ ht_status ht_module_add_buffer(ht_module *module, const char *name, ht_tensor **
 {
     return add_tensor("ht_module_add_buffer", module, name, HT_SLOT_BUFFER, slot, buffer);
 }
+
+ht_status ht_module_add_buffer_ext(ht_module *module, const char *name, ht_tensor **slot,
+                                   ht_tensor *buffer, bool persistent)
+{
+    ht_status status = add_tensor("ht_module_add_buffer_ext", module, name, HT_SLOT_BUFFER, slot,
+                                  buffer);
+
+    if (status == HT_SUCCESS)
+        ht__module_slot(module, name)->transient = !persistent;
+    return status;
+}

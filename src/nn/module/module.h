@@ -16,6 +16,7 @@ typedef struct ht_slot {
     ht_slot_kind kind;
     ptrdiff_t offset; /* of the handle in the user's struct; -1: it is in `held` */
     void *held;
+    bool transient; /* a buffer that is not part of the state */
 } ht_slot;
 
 typedef struct ht_module_hook {
@@ -90,6 +91,9 @@ void ht__module_walk(ht_module *module, ht_module_visit_fn *visit, void *user);
 /* Parameters or buffers, each tensor once, `name` the dotted path. */
 void ht__module_walk_tensors(ht_module *module, ht_slot_kind kind, ht_tensor_visit_fn *visit,
                              void *user);
+
+/* The tensors of a state: parameters, then buffers that are part of it. */
+void ht__module_walk_state(ht_module *module, ht_tensor_visit_fn *visit, void *user);
 
 /* module/clone.c: a copy of the tree whose tensors are what `tensor` makes of the originals, each
  * asked for once; it returns an owned reference, or NULL for a failure. Owned, without paths. */

@@ -67,7 +67,7 @@ static ht_status load(const state_format *format, const ht__target *target, ht_m
     state = ht__state_collect(ht__module_unwrapped(module));
     map = format->load(target);
     status = map != NULL ? ht__agree(target->what, target->comm,
-                                     ht__state_fits(target->what, target->path, &state, map))
+                                     ht__state_fits(target->what, target->path, &state, map, true))
                          : ht_error_get(NULL);
     if (status == HT_SUCCESS)
         status = ht__agree(target->what, target->comm, ht__state_copy(&state, map));

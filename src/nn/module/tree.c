@@ -7,21 +7,27 @@
 
 void ht_module_apply(ht_module *module, ht_module_visit_fn *visit, void *user)
 {
-    ht__module_walk(module, visit, user);
+    if (!HT_IS_NULL(module, "ht_module_apply", "the module") &&
+        !HT_IS_NULL(visit, "ht_module_apply", "the function"))
+        ht__module_walk(module, visit, user);
+}
+
+static void walk_named(const char *what, ht_module *module, ht_slot_kind kind,
+                       ht_tensor_visit_fn *visit, void *user)
+{
+    if (!HT_IS_NULL(module, what, "the module") && !HT_IS_NULL(visit, what, "the function") &&
+        ht__module_drain(module) == HT_SUCCESS)
+        ht__module_walk_tensors(module, kind, visit, user);
 }
 
 void ht_module_named_parameters(ht_module *module, ht_tensor_visit_fn *visit, void *user)
 {
-    if (!HT_IS_NULL(visit, "ht_module_named_parameters", "the function") &&
-        ht__module_drain(module) == HT_SUCCESS)
-        ht__module_walk_tensors(module, HT_SLOT_PARAMETER, visit, user);
+    walk_named("ht_module_named_parameters", module, HT_SLOT_PARAMETER, visit, user);
 }
 
 void ht_module_named_buffers(ht_module *module, ht_tensor_visit_fn *visit, void *user)
 {
-    if (!HT_IS_NULL(visit, "ht_module_named_buffers", "the function") &&
-        ht__module_drain(module) == HT_SUCCESS)
-        ht__module_walk_tensors(module, HT_SLOT_BUFFER, visit, user);
+    walk_named("ht_module_named_buffers", module, HT_SLOT_BUFFER, visit, user);
 }
 
 static void append(const char *name, ht_tensor *tensor, void *list)
@@ -30,16 +36,25 @@ static void append(const char *name, ht_tensor *tensor, void *list)
     ht_value_append(list, ht_value_tensor(tensor));
 }
 
-ht_value *ht_module_parameters(ht_module *module)
+static ht_value *list_tensors(const char *what, ht_module *module, ht_slot_kind kind)
 {
     ht_value *list;
 
-    if (HT_IS_NULL(module, "ht_module_parameters", "the module") ||
-        ht__module_drain(module) != HT_SUCCESS)
+    if (HT_IS_NULL(module, what, "the module") || ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     list = ht_value_list();
-    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, append, list);
+    ht__module_walk_tensors(module, kind, append, list);
     return list;
+}
+
+ht_value *ht_module_parameters(ht_module *module)
+{
+    return list_tensors("ht_module_parameters", module, HT_SLOT_PARAMETER);
+}
+
+ht_value *ht_module_buffers(ht_module *module)
+{
+    return list_tensors("ht_module_buffers", module, HT_SLOT_BUFFER);
 }
 
 static void add_size(const char *name, ht_tensor *tensor, void *total)
@@ -118,17 +133,27 @@ ht_module *ht_module_find(ht_module *module, const char *path)
     return slot != NULL ? *ht__slot_place(owner, slot) : NULL;
 }
 
-ht_tensor *ht_module_find_parameter(ht_module *module, const char *path)
+static ht_tensor *find_tensor(const char *what, ht_module *module, const char *path,
+                              ht_slot_kind kind)
 {
     ht_module *owner;
     ht_slot *slot;
 
-    if (HT_IS_NULL(module, "ht_module_find_parameter", "the module") ||
-        HT_IS_NULL(path, "ht_module_find_parameter", "the path") ||
+    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(path, what, "the path") ||
         ht__module_drain(module) != HT_SUCCESS)
         return NULL;
-    slot = find_slot(module, path, HT_SLOT_PARAMETER, &owner);
+    slot = find_slot(module, path, kind, &owner);
     return slot != NULL ? *ht__slot_place(owner, slot) : NULL;
+}
+
+ht_tensor *ht_module_find_parameter(ht_module *module, const char *path)
+{
+    return find_tensor("ht_module_find_parameter", module, path, HT_SLOT_PARAMETER);
+}
+
+ht_tensor *ht_module_find_buffer(ht_module *module, const char *path)
+{
+    return find_tensor("ht_module_find_buffer", module, path, HT_SLOT_BUFFER);
 }
 
 ht_status ht_module_replace(ht_module *module, const char *name, ht_module *child)

@@ -14,6 +14,7 @@ struct walk {
     ht_module_visit_fn *visit_module; /* one of the two */
     ht_tensor_visit_fn *visit_tensor;
     ht_slot_kind kind; /* of the tensors to visit */
+    bool lasting;      /* without transient buffers */
     void *user;
 };
 
@@ -38,7 +39,8 @@ static void walk_tensors(struct walk *walk, ht_module *module, size_t length)
         ht_slot *slot = &module->slots[i];
         ht_tensor *tensor = *ht__slot_place(module, slot);
 
-        if (slot->kind != walk->kind || !ht__address_add(&walk->tensors, tensor))
+        if (slot->kind != walk->kind || (walk->lasting && slot->transient) ||
+            !ht__address_add(&walk->tensors, tensor))
             continue;
         push_name(walk, length, slot->name);
         walk->visit_tensor(walk->name, tensor, walk->user);
@@ -90,5 +92,14 @@ void ht__module_walk_tensors(ht_module *module, ht_slot_kind kind, ht_tensor_vis
 {
     struct walk walk = {.visit_tensor = visit, .kind = kind, .user = user};
 
+    run_walk(&walk, module);
+}
+
+void ht__module_walk_state(ht_module *module, ht_tensor_visit_fn *visit, void *user)
+{
+    struct walk walk = {
+        .visit_tensor = visit, .kind = HT_SLOT_BUFFER, .lasting = true, .user = user};
+
+    ht__module_walk_tensors(module, HT_SLOT_PARAMETER, visit, user);
     run_walk(&walk, module);
 }

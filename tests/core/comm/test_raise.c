@@ -37,47 +37,47 @@
     X(ht_print(x, NULL), "ht_print: stream is NULL")
 
 /* There is no operand at all. */
-#define OPERANDS(X)                                                                             \
-    X(ht_topk(NULL, 1, 0, true, &y, NULL), "ht_topk: x is NULL")                                \
-    X(ht_sort(NULL, 0, false, &y, NULL), "ht_sort: x is NULL")                                  \
-    X(ht_svd(NULL, NULL, NULL, NULL), "ht_svd: x is NULL")                                      \
-    X(ht_divmod(NULL, x, &y, &y), "ht_divmod: a is NULL")                                       \
-    X(ht_modf(NULL, &y, &y), "ht_modf: x is NULL")                                              \
-    X(ht_equal(x, NULL, NULL), "ht_equal: b is NULL")                                           \
-    X(ht_split(NULL, 1, 0, &y), "ht_split: x is NULL")                                          \
-    X(ht_tensor_item(NULL, NULL), "ht_tensor_item: x is NULL")                                  \
-    X(ht_array(NULL, HT_SHAPE(2), HT_FLOAT32, 0), "ht_array: the data is NULL")                 \
-    X(ht_array(NULL, HT_SHAPE(2), HT_FLOAT32, HT_LOCAL), "ht_array: the data is NULL")          \
-    X(ht_forward(NULL, x), "ht_forward: the module is NULL")                                    \
-    X(ht_forward_value(NULL, NULL), "ht_forward_value: the module is NULL")                     \
-    X(ht_print(NULL, stdout), "ht_print: x is NULL")                                            \
-    X(ht_add(x, NULL), "ht_add: b is NULL")                                                     \
-    X(ht_concatenate(1, NULL, 0), "ht_concatenate: the list of operands is NULL")               \
-    X(ht_backward(NULL), "ht_backward: the loss is NULL")                                       \
-    X(ht_optimizer_step(NULL), "ht_optimizer_step: the optimizer is NULL")                      \
-    X(ht_optim_sgd(NULL, 0.1, NULL), "ht_optim_sgd: ")                                          \
-    X(ht_module_parameters(NULL), "ht_module_parameters: the module is NULL")                   \
-    X(ht_metric_update(NULL, x, NULL), "ht_metric_update: the metric is NULL")                  \
-    X(ht_use_device(NULL), "ht_use_device: the device is NULL")                                 \
-    X(ht_dataloader_next(NULL, NULL), "ht_dataloader_next: the loader is NULL")                 \
-    X(ht_ones_ext(HT_SHAPE(2), HT_FLOAT32, 0, NULL, HT_COMM_WORLD), "the device is NULL")       \
-    X(ht_ones_ext(HT_SHAPE(2), HT_FLOAT32, 0, ht_get_device(), NULL), "communicator is NULL")   \
-    X(ht_comm_split(NULL, 0, 0), "ht_comm_split: the communicator is NULL")                     \
-    X(ht_comm_rank(NULL), "ht_comm_rank: the communicator is NULL")                             \
-    X(ht_comm_size(NULL), "ht_comm_size: the communicator is NULL")                             \
-    X(ht_comm_mpi(NULL), "ht_comm_mpi: the communicator is NULL")                               \
-    X(ht_comm_chunk(NULL, 5, 0, NULL, NULL), "ht_comm_chunk: the communicator is NULL")         \
-    X(ht_wait_all(1, NULL), "ht_wait_all: the list of requests is NULL")                        \
-    X(ht_set_printoptions(-1, 10, 3), "ht_set_printoptions: precision is -1")                   \
-    X(ht_comm_hook_power_sgd(NULL, 0, NULL), "ht_comm_hook_power_sgd: the state is NULL")       \
-    X(ht_dataloader_next(NULL, &(ht_batch){0}), "ht_dataloader_next: the loader is NULL")       \
-    X(ht_module_named_parameters(NULL, NULL, NULL), "ht_module_named_parameters: the function") \
-    X(ht_module_named_buffers(NULL, NULL, NULL), "ht_module_named_buffers: the function is")    \
-    X(ht_nn_sequential(1, NULL), "ht_nn_sequential: the list of modules is NULL")               \
-    X(ht_value_tensors(1, NULL), "ht_value_tensors: the list of tensors is NULL")               \
-    X(ht_parse_losses(ht_value_map(), NULL, NULL), "ht_parse_losses: total is NULL")            \
-    X(ht_optimizer_print(NULL, NULL), "ht_optimizer_print: the stream is NULL")                 \
-    X(ht_scalar_ext((ht_number){.kind = (ht_number_kind)9}),                                    \
+#define OPERANDS(X)                                                                              \
+    X(ht_topk(NULL, 1, 0, true, &y, NULL), "ht_topk: x is NULL")                                 \
+    X(ht_sort(NULL, 0, false, &y, NULL), "ht_sort: x is NULL")                                   \
+    X(ht_svd(NULL, NULL, NULL, NULL), "ht_svd: x is NULL")                                       \
+    X(ht_divmod(NULL, x, &y, &y), "ht_divmod: a is NULL")                                        \
+    X(ht_modf(NULL, &y, &y), "ht_modf: x is NULL")                                               \
+    X(ht_equal(x, NULL, NULL), "ht_equal: b is NULL")                                            \
+    X(ht_split(NULL, 1, 0, &y), "ht_split: x is NULL")                                           \
+    X(ht_tensor_item(NULL, NULL), "ht_tensor_item: x is NULL")                                   \
+    X(ht_array(NULL, HT_SHAPE(2), HT_FLOAT32, 0), "ht_array: the data is NULL")                  \
+    X(ht_array(NULL, HT_SHAPE(2), HT_FLOAT32, HT_LOCAL), "ht_array: the data is NULL")           \
+    X(ht_forward(NULL, x), "ht_forward: the module is NULL")                                     \
+    X(ht_forward_value(NULL, NULL), "ht_forward_value: the module is NULL")                      \
+    X(ht_print(NULL, stdout), "ht_print: x is NULL")                                             \
+    X(ht_add(x, NULL), "ht_add: b is NULL")                                                      \
+    X(ht_concatenate(1, NULL, 0), "ht_concatenate: the list of operands is NULL")                \
+    X(ht_backward(NULL), "ht_backward: the loss is NULL")                                        \
+    X(ht_optimizer_step(NULL), "ht_optimizer_step: the optimizer is NULL")                       \
+    X(ht_optim_sgd(NULL, 0.1, NULL), "ht_optim_sgd: ")                                           \
+    X(ht_module_parameters(NULL), "ht_module_parameters: the module is NULL")                    \
+    X(ht_metric_update(NULL, x, NULL), "ht_metric_update: the metric is NULL")                   \
+    X(ht_use_device(NULL), "ht_use_device: the device is NULL")                                  \
+    X(ht_dataloader_next(NULL, NULL), "ht_dataloader_next: the loader is NULL")                  \
+    X(ht_ones_ext(HT_SHAPE(2), HT_FLOAT32, 0, NULL, HT_COMM_WORLD), "the device is NULL")        \
+    X(ht_ones_ext(HT_SHAPE(2), HT_FLOAT32, 0, ht_get_device(), NULL), "communicator is NULL")    \
+    X(ht_comm_split(NULL, 0, 0), "ht_comm_split: the communicator is NULL")                      \
+    X(ht_comm_rank(NULL), "ht_comm_rank: the communicator is NULL")                              \
+    X(ht_comm_size(NULL), "ht_comm_size: the communicator is NULL")                              \
+    X(ht_comm_mpi(NULL), "ht_comm_mpi: the communicator is NULL")                                \
+    X(ht_comm_chunk(NULL, 5, 0, NULL, NULL), "ht_comm_chunk: the communicator is NULL")          \
+    X(ht_wait_all(1, NULL), "ht_wait_all: the list of requests is NULL")                         \
+    X(ht_set_printoptions(-1, 10, 3), "ht_set_printoptions: precision is -1")                    \
+    X(ht_comm_hook_power_sgd(NULL, 0, NULL), "ht_comm_hook_power_sgd: the state is NULL")        \
+    X(ht_dataloader_next(NULL, &(ht_batch){0}), "ht_dataloader_next: the loader is NULL")        \
+    X(ht_module_named_parameters(NULL, NULL, NULL), "ht_module_named_parameters: the module is") \
+    X(ht_module_named_buffers(NULL, NULL, NULL), "ht_module_named_buffers: the module is")       \
+    X(ht_nn_sequential(1, NULL), "ht_nn_sequential: the list of modules is NULL")                \
+    X(ht_value_tensors(1, NULL), "ht_value_tensors: the list of tensors is NULL")                \
+    X(ht_parse_losses(ht_value_map(), NULL, NULL), "ht_parse_losses: total is NULL")             \
+    X(ht_optimizer_print(NULL, NULL), "ht_optimizer_print: the stream is NULL")                  \
+    X(ht_scalar_ext((ht_number){.kind = (ht_number_kind)9}),                                     \
       "ht_scalar_ext: invalid ht_number kind 9")
 
 /* It was returned, the same on every rank, and no result was set. */
