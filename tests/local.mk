@@ -153,6 +153,7 @@ nn_tests = \
 	tests/nn/module/test_module.c \
 	tests/nn/module/test_module_guard.c \
 	tests/nn/module/test_module_load.c \
+	tests/nn/module/test_module_null.c \
 	tests/nn/module/test_module_safetensors.c \
 	tests/nn/module/test_module_settings.c \
 	tests/nn/module/test_module_state.c \

@@ -187,12 +187,14 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
     return y;
 }
 
-static uint64_t add_hook(ht_module *module, ht_module_hook hook)
+static uint64_t add_hook(const char *what, ht_module *module, ht_module_hook hook)
 {
     static atomic_uint_fast64_t last_id;
 
-    if (module == NULL || (hook.pre == NULL && hook.post == NULL)) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_module_register_forward_hook: module or hook is NULL");
+    if (HT_IS_NULL(module, what, "the module"))
+        return 0;
+    if (hook.pre == NULL && hook.post == NULL) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
         return 0;
     }
     hook.id = atomic_fetch_add(&last_id, 1) + 1;
@@ -205,12 +207,14 @@ static uint64_t add_hook(ht_module *module, ht_module_hook hook)
 uint64_t ht_module_register_forward_pre_hook(ht_module *module, ht_module_pre_hook_fn *hook,
                                              void *user)
 {
-    return add_hook(module, (ht_module_hook){.pre = hook, .user = user});
+    return add_hook("ht_module_register_forward_pre_hook", module,
+                    (ht_module_hook){.pre = hook, .user = user});
 }
 
 uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hook_fn *hook, void *user)
 {
-    return add_hook(module, (ht_module_hook){.post = hook, .user = user});
+    return add_hook("ht_module_register_forward_hook", module,
+                    (ht_module_hook){.post = hook, .user = user});
 }
 
 ht_status ht_module_remove_hook(ht_module *module, uint64_t id)

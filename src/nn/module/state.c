@@ -14,6 +14,8 @@ ht_status ht_module_train(ht_module *module)
 {
     bool training = true;
 
+    if (HT_IS_NULL(module, "ht_module_train", "the module"))
+        return ht_error_get(NULL);
     ht__module_walk(module, set_training, &training);
     return HT_SUCCESS;
 }
@@ -31,8 +33,11 @@ static void share_buffers(const char *name, ht_module *module, void *user)
 ht_status ht_module_eval(ht_module *module)
 {
     bool training = false;
-    ht_status status = ht__module_drain(module);
+    ht_status status;
 
+    if (HT_IS_NULL(module, "ht_module_eval", "the module"))
+        return ht_error_get(NULL);
+    status = ht__module_drain(module);
     ht__module_walk(module, set_training, &training);
     ht__module_walk(module, share_buffers, &status);
     return status;
@@ -144,8 +149,10 @@ ht_status ht_module_requires_grad(ht_module *module, bool requires_grad)
 {
     struct requirement r = {.requires_grad = requires_grad};
 
+    if (HT_IS_NULL(module, "ht_module_requires_grad", "the module"))
+        return ht_error_get(NULL);
     /* A wrapper's whole tree: then no pass reaches it, and none is begun. */
-    if (module == NULL || !module->wraps)
+    if (!module->wraps)
         r.status = ht__module_check_free("ht_module_requires_grad", module);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, set_requirement, &r);
     return r.status;
@@ -160,6 +167,8 @@ static void forget_gradient(const char *name, ht_tensor *x, void *user)
 
 ht_status ht_module_zero_grad(ht_module *module)
 {
+    if (HT_IS_NULL(module, "ht_module_zero_grad", "the module"))
+        return ht_error_get(NULL);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, forget_gradient, NULL);
     return HT_SUCCESS;
 }
