@@ -71,7 +71,7 @@ static ht_value *other_state(ht_module *of)
     return map;
 }
 
-static void what_does_not_match_is_listed(void **state)
+static void unmatched_entries_are_listed(void **state)
 {
     ht_module *a = net_new(3), *b = net_new(4);
     ht_value *map = other_state(a), *missing = NULL, *unexpected = NULL;
@@ -128,5 +128,5 @@ static void strict_loading_and_other_shapes_fail(void **state)
 
 HT_TEST_SUITE(test_module_load, cmocka_unit_test(buffers_are_found_and_listed),
               cmocka_unit_test(a_transient_buffer_is_no_state),
-              cmocka_unit_test(what_does_not_match_is_listed),
+              cmocka_unit_test(unmatched_entries_are_listed),
               cmocka_unit_test(strict_loading_and_other_shapes_fail));
