@@ -9,25 +9,43 @@
 
 enum { NAME(NORM_LANES) = 16 };
 
+/* a += x - shift, b += (x - shift)^2 for as many lanes as there are elements. */
+HT_INLINE void NAME(norm_moments_step)(const T *x, int64_t lanes, double shift, double *a,
+                                       double *b)
+{
+    HT_VECTORIZE
+    for (int64_t j = 0; j < lanes; j++) {
+        const double d = (double)LOAD(x[j]) - shift;
+
+        a[j] += d;
+        b[j] += d * d;
+    }
+}
+
 /* *s += sum (x - shift), *q += sum (x - shift)^2 over n contiguous elements. */
 static void NAME(norm_moments_run)(const T *x, int64_t n, double shift, double *s, double *q)
 {
     double a[NAME(NORM_LANES)] = {0}, b[NAME(NORM_LANES)] = {0};
+    int64_t i = 0;
 
-    for (int64_t i = 0; i < n; i += NAME(NORM_LANES)) {
-        const int64_t m = n - i < NAME(NORM_LANES) ? n - i : NAME(NORM_LANES);
-
-        HT_VECTORIZE
-        for (int64_t j = 0; j < m; j++) {
-            const double d = (double)LOAD(x[i + j]) - shift;
-
-            a[j] += d;
-            b[j] += d * d;
-        }
-    }
+    for (; i + NAME(NORM_LANES) <= n; i += NAME(NORM_LANES))
+        NAME(norm_moments_step)(x + i, NAME(NORM_LANES), shift, a, b);
+    NAME(norm_moments_step)(x + i, n - i, shift, a, b);
     for (int j = 0; j < NAME(NORM_LANES); j++) {
         *s += a[j];
         *q += b[j];
+    }
+}
+
+HT_INLINE void NAME(norm_sums_step)(const T *dy, const T *x, int64_t lanes, double mean, double *a,
+                                    double *b)
+{
+    HT_VECTORIZE
+    for (int64_t j = 0; j < lanes; j++) {
+        const double g = (double)LOAD(dy[j]);
+
+        a[j] += g;
+        b[j] += g * ((double)LOAD(x[j]) - mean);
     }
 }
 
@@ -36,18 +54,11 @@ static void NAME(norm_sums_run)(const T *dy, const T *x, int64_t n, double mean,
                                 double *q)
 {
     double a[NAME(NORM_LANES)] = {0}, b[NAME(NORM_LANES)] = {0};
+    int64_t i = 0;
 
-    for (int64_t i = 0; i < n; i += NAME(NORM_LANES)) {
-        const int64_t m = n - i < NAME(NORM_LANES) ? n - i : NAME(NORM_LANES);
-
-        HT_VECTORIZE
-        for (int64_t j = 0; j < m; j++) {
-            const double g = (double)LOAD(dy[i + j]);
-
-            a[j] += g;
-            b[j] += g * ((double)LOAD(x[i + j]) - mean);
-        }
-    }
+    for (; i + NAME(NORM_LANES) <= n; i += NAME(NORM_LANES))
+        NAME(norm_sums_step)(dy + i, x + i, NAME(NORM_LANES), mean, a, b);
+    NAME(norm_sums_step)(dy + i, x + i, n - i, mean, a, b);
     for (int j = 0; j < NAME(NORM_LANES); j++) {
         *s += a[j];
         *q += b[j];

@@ -1,66 +1,127 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weights and biases of normalisations: over the last axes of x, or by channel. */
-#include "ht/arithmetics.h"
+ * Weights and biases of normalisations, over the last axes of x or by channel: by the kernels of
+ * batch normalisation with a mean of 0 and a deviation of 1. Kept for backward: y, and 4 numbers of
+ * float64 for each channel. */
+#include "core/autograd/autograd.h"
+#include "ht/factories.h"
+#include "ht/kernels/nn.h"
 #include "ht/manipulations.h"
 #include "nn/functional/norm/row_norm.h"
 
-/* x with axes of length 1 behind its own, `ndim` in all. */
-static ht_tensor *with_ones_behind(ht_tensor *x, int ndim)
-{
-    int64_t shape[HT_MAX_NDIM];
-    const int own = x->body->ndim;
+struct kept {
+    const char *what;
+    int axis, ndim; /* of the parameters: where they begin in y, and how many */
+};
 
-    if (own == ndim)
-        return x;
-    for (int i = 0; i < ndim; i++)
-        shape[i] = i < own ? x->body->shape[i] : 1;
-    return ht_reshape(x, ndim, shape);
+static ht_norm_call shape_of(const ht_body *y, int axis, int ndim)
+{
+    ht_norm_call norm = {.call.operands = 6, .outer = 1, .channels = 1, .inner = 1};
+
+    for (int i = 0; i < y->ndim; i++)
+        *(i < axis ? &norm.outer : i < axis + ndim ? &norm.channels : &norm.inner) *= y->lshape[i];
+    norm.x = ht__operand_of(y, HT_READ);
+    return norm;
 }
 
-ht_tensor *ht__affine(ht_tensor *y, int axis, ht_tensor *weight, ht_tensor *bias)
+/* (rows, channels) zeros of float64 on the device of y, of this rank alone. Scoped. */
+static ht_tensor *new_numbers(const ht_tensor *y, int64_t rows, int64_t channels)
 {
-    const int ndim = y != NULL ? y->body->ndim - axis : 0;
+    const int64_t shape[2] = {rows, channels};
 
-    if (y == NULL)
+    return ht_zeros_ext(2, shape, HT_FLOAT64, HT_NONE, y->body->storage->device, HT_COMM_SELF);
+}
+
+/* The gradient of a parameter from a row of sums. */
+static ht_tensor *grad_parameter(const struct kept *kept, ht_node *node, int index,
+                                 const ht_tensor *y, ht_tensor *sums, int row)
+{
+    ht_tensor *grad = ht__parameter_grad(kept->what, node, index, y, HT_FLOAT64), *value;
+
+    if (grad == NULL)
         return NULL;
-    if (weight != NULL)
-        y = ht_mul(y, with_ones_behind(weight, ndim));
-    return bias != NULL ? ht_add(y, with_ones_behind(bias, ndim)) : y;
+    value = ht_reshape(ht_narrow(sums, 0, row, row + 1), grad->body->ndim, grad->body->shape);
+    if (value == NULL || ht__copy_local(kept->what, grad->body, value->body) != HT_SUCCESS)
+        return NULL;
+    return ht__parameter_grad_done(kept->what, grad, y);
 }
 
-static bool check_parameter(const char *what, const char *name, int ndim, const int64_t shape[],
-                            const ht_tensor *x)
+static void affine_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
-    if (x == NULL || ht__same_shape(ndim, shape, x->body->ndim, x->body->shape))
-        return true;
-    HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected the normalised shape %s", what,
-            name, ht__shape_str(x->body->ndim, x->body->shape), ht__shape_str(ndim, shape));
-    return false;
+    const struct kept *kept = ht_node_context(node, sizeof *kept);
+    ht_tensor *y = ht_node_saved(node, 0), *channel = ht_node_saved(node, 1), *sums, *dx;
+    ht_tensor *dy = y != NULL && channel != NULL ? ht_contiguous(grad) : NULL;
+    ht_norm_call norm;
+
+    if (dy == NULL)
+        return;
+    norm = shape_of(y->body, kept->axis, kept->ndim);
+    sums = new_numbers(y, 2, norm.channels);
+    dx = ht_node_needs(node, 0) ? ht__input_grad(kept->what, node, 0, dy) : NULL;
+    if (sums == NULL || (dx == NULL && ht_node_needs(node, 0)))
+        return;
+    norm.y = ht__operand_of(dy->body, HT_READ);
+    norm.channel = ht__operand_of(channel->body, HT_READ);
+    norm.sums = ht__operand_of(sums->body, HT_WRITE);
+    if (y->body->lsize > 0 && HT_RUN(y, HT_KERNEL_NORM_SUMS, &norm, kept->what) != HT_SUCCESS)
+        return;
+    for (int i = 1; i <= 2; i++) { /* weight: sum dy y; bias: sum dy */
+        if (ht_node_needs(node, i))
+            grad_inputs[i] = grad_parameter(kept, node, i, y, sums, 2 - i);
+    }
+    if (dx == NULL)
+        return;
+    norm.dx = ht__operand_of(dx->body, HT_WRITE);
+    norm.sums.written = false;
+    if (y->body->lsize == 0 || HT_RUN(y, HT_KERNEL_NORM_BACKWARD, &norm, kept->what) == HT_SUCCESS)
+        grad_inputs[0] = dx;
 }
 
-bool ht__check_last_axes(const char *what, const ht_tensor *x, int ndim, const int64_t shape[],
-                         const ht_tensor *weight, const ht_tensor *bias)
+/* channel (4, channels): 0, 1, weight, bias. */
+static ht_status prepare(const char *what, const ht_tensor *y, const ht_tensor *weight,
+                         const ht_tensor *bias, const ht_tensor *channel)
 {
-    const ht_body *body = x->body;
-    const int leading = body->ndim - ndim;
+    const ht_tensor *moments = new_numbers(y, 2, channel->body->shape[1]);
+    ht_norm_channels_call call = {.call.operands = 6,
+                                  .channels = channel->body->shape[1],
+                                  .moments = ht__operand_if_any(moments, HT_READ),
+                                  .weight = ht__operand_if_any(weight, HT_READ),
+                                  .bias = ht__operand_if_any(bias, HT_READ),
+                                  .channel = ht__operand_of(channel->body, HT_WRITE)};
 
-    if (ndim < 1 || HT_IS_NULL(shape, what, "the shape")) {
-        if (ndim < 1)
-            HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: ndim is %d, expected at least 1", what, ndim);
-        return false;
+    return moments != NULL ? HT_RUN(y, HT_KERNEL_NORM_PREPARE, &call, what) : ht_error_get(NULL);
+}
+
+ht_tensor *ht__affine(const char *what, ht_tensor *y, int axis, ht_tensor *weight, ht_tensor *bias)
+{
+    const ht_tensor *parameter = weight != NULL ? weight : bias;
+    ht_tensor *in[] = {y, weight, bias}, *z, *channel;
+    ht_norm_call norm;
+    ht_node *node;
+
+    if (y == NULL || parameter == NULL)
+        return y;
+    for (int i = 0; i < 3; i++) {
+        if (in[i] != NULL && (in[i] = ht_contiguous(in[i])) == NULL)
+            return NULL;
     }
-    if (leading < 0 || !ht__same_shape(ndim, shape, ndim, body->shape + leading)) {
-        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, expected last axes of %s", what,
-                ht__shape_str(body->ndim, body->shape), ht__shape_str(ndim, shape));
-        return false;
-    }
-    if (body->split != HT_NONE && body->split >= leading) {
-        HT_FAIL(body->comm, HT_ERR_ARGUMENT,
-                "%s: x is split along axis %d, expected a split of an axis that is not normalised",
-                what, body->split);
-        return false;
-    }
-    return check_parameter(what, "weight", ndim, shape, weight) &&
-           check_parameter(what, "bias", ndim, shape, bias);
+    y = in[0];
+    norm = shape_of(y->body, axis, parameter->body->ndim);
+    channel = new_numbers(y, 4, norm.channels);
+    z = ht__batch_result(what, y, y->body->dtype, y->body->ndim, y->body->shape);
+    if (channel == NULL || z == NULL)
+        return NULL;
+    norm.channel = ht__operand_of(channel->body, HT_READ);
+    norm.y = ht__operand_of(z->body, HT_WRITE);
+    if (z->body->lsize > 0 && (prepare(what, y, in[1], in[2], channel) != HT_SUCCESS ||
+                               HT_RUN(y, HT_KERNEL_NORM_FORWARD, &norm, what) != HT_SUCCESS))
+        return NULL;
+    node = ht_node_new(what, affine_backward, 3, in);
+    if (node == NULL)
+        return z;
+    *(struct kept *)ht_node_context(node, sizeof(struct kept)) = (struct kept){
+        what, axis, parameter->body->ndim};
+    ht_node_save(node, y);
+    ht_node_save(node, channel);
+    return ht_node_set_output(node, z);
 }

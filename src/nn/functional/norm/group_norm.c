@@ -47,6 +47,6 @@ ht_tensor *ht_group_norm(ht_tensor *x, int64_t groups, ht_tensor *weight, ht_ten
     for (int axis = 2; axis < in[X]->body->ndim; axis++)
         shape[2] *= in[X]->body->shape[axis];
     y = ht__row_norm("ht_group_norm", ht_reshape(in[X], 3, shape), 2, eps);
-    return ht__affine(ht_reshape(y, in[X]->body->ndim, in[X]->body->shape), 1, in[WEIGHT],
-                      in[BIAS]);
+    return ht__affine("ht_group_norm", ht_reshape(y, in[X]->body->ndim, in[X]->body->shape), 1,
+                      in[WEIGHT], in[BIAS]);
 }

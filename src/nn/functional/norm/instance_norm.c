@@ -106,5 +106,5 @@ ht_tensor *ht_instance_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *ru
     y = ht__row_norm("ht_instance_norm", in[X], 2, eps);
     if (y == NULL || track(in[X], in[MEAN], in[VAR], momentum) != HT_SUCCESS)
         return NULL;
-    return ht__affine(y, 1, in[WEIGHT], in[BIAS]);
+    return ht__affine("ht_instance_norm", y, 1, in[WEIGHT], in[BIAS]);
 }

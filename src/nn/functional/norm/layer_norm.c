@@ -22,6 +22,6 @@ ht_tensor *ht_layer_norm(ht_tensor *x, int ndim, const int64_t shape[], ht_tenso
         !ht__check_last_axes("ht_layer_norm", in[X], ndim, shape, in[WEIGHT], in[BIAS]))
         return NULL;
     leading = in[X]->body->ndim - ndim;
-    return ht__affine(ht__row_norm("ht_layer_norm", in[X], leading, eps), leading, in[WEIGHT],
-                      in[BIAS]);
+    return ht__affine("ht_layer_norm", ht__row_norm("ht_layer_norm", in[X], leading, eps), leading,
+                      in[WEIGHT], in[BIAS]);
 }

@@ -5,6 +5,7 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/norm/batch_norm.h \
 	src/nn/functional/norm/group_norm.c \
 	src/nn/functional/norm/instance_norm.c \
+	src/nn/functional/norm/last_axes.c \
 	src/nn/functional/norm/layer_norm.c \
 	src/nn/functional/norm/local_response_norm.c \
 	src/nn/functional/norm/ranks.c \

@@ -10,9 +10,9 @@
  * axes is a row; a split is along one of them. Nothing is sent. Differentiable; scoped. */
 ht_tensor *ht__row_norm(const char *what, ht_tensor *x, int leading, double eps);
 
-/* y weight + bias, where weight and bias (each may be NULL) have the axes of y from `axis` on; axes
- * that they lack behind those broadcast. Differentiable; scoped. */
-ht_tensor *ht__affine(ht_tensor *y, int axis, ht_tensor *weight, ht_tensor *bias);
+/* y weight + bias, where weight and bias (each may be NULL) have the axes of y from `axis` on, all
+ * the same ones. A split is along an axis before those. Differentiable; scoped. */
+ht_tensor *ht__affine(const char *what, ht_tensor *y, int axis, ht_tensor *weight, ht_tensor *bias);
 
 /* Whether `shape` is that of the last axes of x, and of weight and bias where they are, and none of
  * those axes is the split one. HT_ERR_SHAPE or HT_ERR_ARGUMENT else. */

@@ -22,6 +22,25 @@ ht_pool_options ht_pool_options_default(void)
                              .count_include_pad = true};
 }
 
+/* Windows that lie side by side, and are all of x: no element is moved. */
+static bool tile(const ht_body *x, int axis, const ht_axis_windows *w)
+{
+    return w->padding == 0 && w->dilation == 1 && w->stride == w->kernel &&
+           w->count * w->kernel == x->shape[axis] && x->ndim < HT_MAX_NDIM;
+}
+
+static ht_tensor *split_axis(ht_tensor *x, int axis, const ht_axis_windows *w)
+{
+    const int ndim = x->body->ndim;
+    int64_t shape[HT_MAX_NDIM];
+
+    for (int i = 0; i < ndim; i++)
+        shape[i < axis ? i : i + 1] = x->body->shape[i];
+    shape[axis] = w->count;
+    shape[axis + 1] = w->kernel;
+    return ht_reshape(x, ndim + 1, shape);
+}
+
 ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, double fill)
 {
     const int64_t shape[2] = {w->count, w->kernel};
@@ -31,6 +50,8 @@ ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, do
 
     if (x == NULL)
         return NULL;
+    if (tile(x->body, axis, w))
+        return split_axis(x, axis, w);
     behind = reach - w->padding - x->body->shape[axis];
     widths[0] = w->padding;
     widths[1] = behind > 0 ? behind : 0;
