@@ -32,8 +32,8 @@ void ht__optimizer_drop_state(ht_optimizer *optimizer, int index)
 static ht_status refuse_state(int index, const ht_body *state, const ht_body *parameter)
 {
     return HT_FAIL(parameter->comm, HT_ERR_STATE,
-                   "ht_optimizer_step: parameter %d is %s, its state %s: first change the module, "
-                   "then make its optimizer",
+                   "ht_optimizer_step: parameter %d is %s, but its state is %s; first change the "
+                   "module, then make its optimizer",
                    index, ht__body_str(parameter), ht__body_str(state));
 }
 

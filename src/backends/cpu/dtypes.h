@@ -41,6 +41,10 @@ typedef double complex ht_complex128;
 
 /* e^x that is never subnormal; the conjugate of a complex number, and its powers. */
 #define HT_EXP_WIDE(x)          _Generic((x), float: ht__exp_wide, double: exp)(x)
+/* e^(-x^2 / 2), and the normal distribution of x by it. */
+#define HT_DENSITY(x)           _Generic((x), float: ht__density_wide, double: ht__density)(x)
+#define HT_NORMAL(x, density) \
+    _Generic((x), float: ht__normal_wide, double: ht__normal)(x, density)
 #define HT_CONJ(x)              _Generic((x), ht_complex64: conjf, ht_complex128: conj)(x)
 #define HT_COMPLEX_POW(x, y)    _Generic((x), ht_complex64: cpowf, ht_complex128: cpow)(x, y)
 /* clang-format on */

@@ -177,4 +177,70 @@ HT_INLINE float ht__tanh_float(float x)
     return x != x ? x : copysignf((float)(t / (t + 2)), x);
 }
 
+HT_INLINE double ht__density(double x)
+{
+    return exp(-0.5 * x * x);
+}
+
+HT_INLINE double ht__normal(double x, double density)
+{
+    (void)density;
+    return 0.5 * erfc(-0.707106781186547524401 * x);
+}
+
+/* e^(-x^2 / 2) for |x| <= 15, else 0; to 15 digits. Above 15 it is nothing beside a float. */
+HT_INLINE double ht__density_wide(float x)
+{
+    const double z = (double)x, y = -0.5 * (z * z), bound = y > -112.5 ? y : -112.5;
+    const double shifted = bound * 1.4426950408889634 + 0x1.8p52, n = shifted - 0x1.8p52;
+    const double r = (bound - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
+    double p = 1.0 / 479001600;
+
+    p = p * r + 1.0 / 39916800;
+    p = p * r + 1.0 / 3628800;
+    p = p * r + 1.0 / 362880;
+    p = p * r + 1.0 / 40320;
+    p = p * r + 1.0 / 5040;
+    p = p * r + 1.0 / 720;
+    p = p * r + 1.0 / 120;
+    p = p * r + 1.0 / 24;
+    p = p * r + 1.0 / 6;
+    p = p * r + 0.5;
+    p = p * r + 1;
+    p = p * r + 1;
+    p = ht__bits_to_double(ht__double_to_bits(p) + (ht__double_to_bits(shifted) << 52));
+    return y >= -112.5 ? p : 0;
+}
+
+/* The normal distribution of x, to 14 digits of its tails, with density = ht__density_wide(x). For
+ * t = |x| / sqrt(2) the tail is density q / (2 (t + 3.75)); q is a polynomial (Chebyshev's, of degree
+ * 16) of v = (t - 3.75) / (t + 3.75). */
+HT_INLINE double ht__normal_wide(float x, double density)
+{
+    const double z = x > 0 ? (double)x : -(double)x;
+    const double t = (z < 15 ? z : 15) * 0.70710678118654752;
+    const double ratio = 1 / (t + 3.75), v = 1 - 7.5 * ratio;
+    double q = 4.9457824841228423e-7, tail;
+
+    q = q * v + 1.3396169918308108e-6;
+    q = q * v - 3.8035928450146173e-6;
+    q = q * v - 8.9374953486927333e-6;
+    q = q * v + 3.7761706524017995e-5;
+    q = q * v + 1.0701934326683255e-5;
+    q = q * v - 3.4871613814919618e-4;
+    q = q * v + 7.9478362930997532e-4;
+    q = q * v + 9.8634585770206683e-4;
+    q = q * v - 0.012535873702446251;
+    q = q * v + 0.049118778230671224;
+    q = q * v - 0.1319554016717379;
+    q = q * v + 0.27906204904045643;
+    q = q * v - 0.49047029119094468;
+    q = q * v + 0.73631892522170035;
+    q = q * v - 0.9587415766530743;
+    q = q * v + 1.0919229095627895;
+    tail = 0.5 * (density * (q * ratio));
+    tail = x > 0 ? 1 - tail : tail;
+    return x != x ? (double)x : tail;
+}
+
 #endif

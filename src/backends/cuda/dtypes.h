@@ -57,6 +57,26 @@ HT_INLINE double ht_cuda_exp_wide(double x)
     return exp(x);
 }
 
+HT_INLINE double ht_cuda_density(float x)
+{
+    return ht__density_wide(x);
+}
+
+HT_INLINE double ht_cuda_density(double x)
+{
+    return ht__density(x);
+}
+
+HT_INLINE double ht_cuda_normal(float x, double density)
+{
+    return ht__normal_wide(x, density);
+}
+
+HT_INLINE double ht_cuda_normal(double x, double density)
+{
+    return ht__normal(x, density);
+}
+
 /* Functions of <math.h> are overloaded in C++. */
 #define HT_MATH(fn, x)          ht_cuda_##fn(x)
 #define HT_REAL_MATH(fn, x)     ht_cuda_##fn(x)
@@ -64,5 +84,7 @@ HT_INLINE double ht_cuda_exp_wide(double x)
 #define HT_REAL_LIBM(fn, x)     fn(x)
 #define HT_REAL_LIBM2(fn, x, y) fn(x, y)
 #define HT_EXP_WIDE(x)          ht_cuda_exp_wide(x)
+#define HT_DENSITY(x)           ht_cuda_density(x)
+#define HT_NORMAL(x, density)   ht_cuda_normal(x, density)
 
 #endif

@@ -57,22 +57,17 @@ HT_INLINE C NAME(LEAKY_RELU_GRAD)(C g, C x, PARAM slope)
     return x > 0 ? g : slope * g;
 }
 
-/* Phi, the normal distribution; in double, because float's rounding of x grows to x^2 ulp here. */
-HT_INLINE double NAME(normal)(double x)
-{
-    return 0.5 * erfc(-0.707106781186547524401 * x);
-}
-
+/* In double, because float's rounding of x grows to x^2 ulp in the tail. */
 HT_INLINE C NAME(GELU)(C x)
 {
-    return (C)(x * NAME(normal)(x));
+    return (C)(x * HT_NORMAL(x, HT_DENSITY(x)));
 }
 
 HT_INLINE C NAME(GELU_GRAD)(C g, C x)
 {
-    const double z = x, density = 0.398942280401432677940 * exp(-0.5 * z * z);
+    const double density = HT_DENSITY(x), z = (double)x;
 
-    return (C)(g * (NAME(normal)(z) + z * density));
+    return (C)(g * (HT_NORMAL(x, density) + z * (0.398942280401432677940 * density)));
 }
 
 /* In double, because float's exponentials have few digits where they are subnormal. */
