@@ -7,16 +7,16 @@
 /* clang-format off */
 #define REFUSED_ATTENTION "ht_scaled_dot_product_attention"
 #define ATTENTION_REFUSALS \
-    {REFUSED_ATTENTION, "query", OTHER_DTYPE, "query is int64, a floating dtype is needed"}, \
-    {REFUSED_ATTENTION, "query", ONE_MORE, "query is (4, 3, 2, 1), key is (4, 5, 2): (..., L, E) and (..., S, E) needed"}, \
+    {REFUSED_ATTENTION, "query", OTHER_DTYPE, "query is int64, expected a floating dtype"}, \
+    {REFUSED_ATTENTION, "query", ONE_MORE, "query is (4, 3, 2, 1), key is (4, 5, 2), expected (..., L, E) and (..., S, E)"}, \
     {REFUSED_ATTENTION, "query", LONGER, "query is (5, 3, 2), key is (4, 5, 2): the leading axes do not broadcast"}, \
     {REFUSED_ATTENTION, "query", SPLIT, "query is split along axis 2; only the batch axis (0) may be split"}, \
     {REFUSED_ATTENTION, "key", OTHER_DTYPE, "query is float64, key is float32"}, \
-    {REFUSED_ATTENTION, "key", ONE_MORE, "query is (4, 3, 2), key is (4, 5, 2, 1): (..., L, E) and (..., S, E) needed"}, \
+    {REFUSED_ATTENTION, "key", ONE_MORE, "query is (4, 3, 2), key is (4, 5, 2, 1), expected (..., L, E) and (..., S, E)"}, \
     {REFUSED_ATTENTION, "key", LONGER, "query is (4, 3, 2), key is (5, 5, 2): the leading axes do not broadcast"}, \
     {REFUSED_ATTENTION, "key", SPLIT, "key is split along axis 2; only the batch axis (0) may be split"}, \
     {REFUSED_ATTENTION, "value", OTHER_DTYPE, "query is float64, value is float32"}, \
-    {REFUSED_ATTENTION, "value", ONE_MORE, "key is (4, 5, 2), value is (4, 5, 3, 1): (..., S, E) and (..., S, Ev) needed"}, \
+    {REFUSED_ATTENTION, "value", ONE_MORE, "key is (4, 5, 2), value is (4, 5, 3, 1), expected (..., S, E) and (..., S, Ev)"}, \
     {REFUSED_ATTENTION, "value", LONGER, "query is (4, 3, 2), value is (5, 5, 3): the leading axes do not broadcast"}, \
     {REFUSED_ATTENTION, "value", SPLIT, "value is split along axis 2; only the batch axis (0) may be split"}, \
     {REFUSED_ATTENTION, "attn_mask", ONE_MORE, "query is (4, 3, 2), attn_mask is (3, 5, 1): it does not broadcast to (..., L, S)"}, \

@@ -7,24 +7,24 @@
 /* clang-format off */
 /* g: how many rows the weights have; more: one more. */
 #define REFUSED_WEIGHTS(name, g, more) \
-    {name, "x", OTHER_DTYPE, "x is int64, a floating dtype is needed"}, \
+    {name, "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {name, "weight_ih", OTHER_DTYPE, "x is float64, weight_ih is float32"}, \
-    {name, "weight_ih", ONE_MORE, "weight_ih is (" g ", 3, 1), (gates, in) is needed"}, \
+    {name, "weight_ih", ONE_MORE, "weight_ih is (" g ", 3, 1), expected (gates, in)"}, \
     {name, "weight_ih", LONGER, \
-     "weight_ih is (" more ", 3), weight_hh is (" g ", 2): (gates, in) and (gates, hidden) needed"}, \
-    {name, "weight_ih", SPLIT, "weight_ih is split along axis 1, it must be replicated"}, \
+     "weight_ih is (" more ", 3), weight_hh is (" g ", 2), expected (gates, in) and (gates, hidden)"}, \
+    {name, "weight_ih", SPLIT, "weight_ih is split along axis 1, expected a replicated tensor"}, \
     {name, "weight_hh", OTHER_DTYPE, "x is float64, weight_hh is float32"}, \
-    {name, "weight_hh", ONE_MORE, "weight_hh is (" g ", 2, 1), (gates, hidden) is needed"}, \
+    {name, "weight_hh", ONE_MORE, "weight_hh is (" g ", 2, 1), expected (gates, hidden)"}, \
     {name, "weight_hh", LONGER, \
-     "weight_ih is (" g ", 3), weight_hh is (" more ", 2): (gates, in) and (gates, hidden) needed"}, \
-    {name, "weight_hh", SPLIT, "weight_hh is split along axis 1, it must be replicated"}, \
+     "weight_ih is (" g ", 3), weight_hh is (" more ", 2), expected (gates, in) and (gates, hidden)"}, \
+    {name, "weight_hh", SPLIT, "weight_hh is split along axis 1, expected a replicated tensor"}, \
     REFUSED_BIAS(name, "bias_ih", g, more), \
     REFUSED_BIAS(name, "bias_hh", g, more)
 #define REFUSED_BIAS(name, bias, g, more) \
     {name, bias, OTHER_DTYPE, "x is float64, " bias " is float32"}, \
-    {name, bias, ONE_MORE, bias " is (" g ", 1), (gates) is needed"}, \
-    {name, bias, LONGER, "weight_ih is (" g ", 3), " bias " is (" more ",): (gates, in) and (gates) needed"}, \
-    {name, bias, SPLIT, bias " is split along axis 0, it must be replicated"}
+    {name, bias, ONE_MORE, bias " is (" g ", 1), expected (gates)"}, \
+    {name, bias, LONGER, "weight_ih is (" g ", 3), " bias " is (" more ",), expected (gates, in) and (gates)"}, \
+    {name, bias, SPLIT, bias " is split along axis 0, expected a replicated tensor"}
 #define REFUSED_SEQUENCE(name) \
     {name, "x", ONE_MORE, "x is (3, 2, 3, 1), expected 2 or 3 axes"}, \
     {name, "x", SPLIT, "x is split along axis 2; only the batch axis may be split"}

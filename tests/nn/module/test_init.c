@@ -211,9 +211,9 @@ static void test_misuse(void **state)
     HT_TEST_EXPECT_ERROR(ht_nn_init_dirac(x, 3), HT_ERR_ARGUMENT,
                          "groups is 3, expected at least 1 and a divisor of the 4 outputs");
     HT_TEST_EXPECT_ERROR(ht_nn_init_xavier_normal(row, gain), HT_ERR_SHAPE,
-                         "2 axes at least are needed");
+                         "expected at least 2 axes");
     HT_TEST_EXPECT_ERROR(ht_nn_init_sparse(integers, 0.1, 1), HT_ERR_ARGUMENT,
-                         "a contiguous tensor of a floating dtype is needed");
+                         "expected a contiguous tensor of a floating dtype");
     HT_TEST_EXPECT_ERROR(ht_nn_init_normal(x, 0, -1), HT_ERR_ARGUMENT, "std -1");
     HT_TEST_EXPECT_ERROR(ht_nn_init_trunc_normal(x, 0, 1, 2, -2), HT_ERR_ARGUMENT,
                          "low 2 and high -2");

@@ -163,7 +163,7 @@ static void bad_options_are_errors(void **state)
             "query is (3, 2), key is (3, 2): enable_gqa needs an axis of heads");
     options = ht_attention_options_default();
     options.dropout_p = 1.5;
-    REFUSED(x, x, HT_ERR_ARGUMENT, "p is 1.5, not a probability");
+    REFUSED(x, x, HT_ERR_ARGUMENT, "p is 1.5, expected 0 to 1");
     options = ht_attention_options_default();
     options.scale = INFINITY;
     REFUSED(x, x, HT_ERR_ARGUMENT, "scale is inf, expected a finite number");
