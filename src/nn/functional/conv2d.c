@@ -33,7 +33,8 @@ static bool check_groups(const ht_tensor *x, const ht_tensor *weight, int64_t gr
     const ht_body *a = x->body, *w = weight->body;
     const char *xs = ht__shape_str(a->ndim, a->shape), *ws = ht__shape_str(w->ndim, w->shape);
 
-    if (groups < 1 || a->shape[1] % groups != 0 || w->shape[0] % groups != 0) {
+    if (groups < 1 || groups > (w->shape[0] > 0 ? w->shape[0] : 1) || a->shape[1] % groups != 0 ||
+        w->shape[0] % groups != 0) {
         HT_FAIL(a->comm, HT_ERR_SHAPE,
                 "ht_conv2d: x is %s, weight is %s: %lld groups do not divide the channels", xs, ws,
                 (long long)groups);

@@ -84,7 +84,7 @@ static bool check_mask(const char *what, ht_tensor *const in[], const leads *all
 {
     const ht_body *q = in[QUERY]->body, *mask = in[MASK]->body;
     const int64_t rest[2] = {q->shape[q->ndim - 2], in[KEY]->body->shape[in[KEY]->body->ndim - 2]};
-    bool fits = mask->ndim >= 2 && mask->ndim <= all->count + 2;
+    bool fits = mask->ndim >= 1 && mask->ndim <= all->count + 2;
 
     if (mask->dtype != HT_BOOL && mask->dtype != HT_FLOAT32 && mask->dtype != q->dtype) {
         HT_FAIL(q->comm, HT_ERR_DTYPE, "%s: query is %s, attn_mask is %s, expected bool or %s",

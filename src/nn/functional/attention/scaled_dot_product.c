@@ -70,7 +70,8 @@ static void set_operands(ht_attention_call *job, ht_tensor *const in[])
     job->mask = ht__operand_if_any(in[MASK], HT_READ);
 }
 
-/* Memory for the gradients that are needed; the one of the mask starts with zeros. */
+/* Memory for the gradients that are needed; the one of the mask starts with zeros, and so do all
+ * where no kernel runs. */
 static bool make_grads(ht_node *node, ht_tensor *const in[], ht_tensor *dy, ht_tensor *grads[])
 {
     for (int i = QUERY; i <= MASK; i++) {
@@ -80,7 +81,8 @@ static bool make_grads(ht_node *node, ht_tensor *const in[], ht_tensor *dy, ht_t
             grads[i] = ht__parameter_grad(WHAT, node, MASK, dy, dy->body->dtype);
         else
             grads[i] = ht__input_grad(WHAT, node, i, dy);
-        if (grads[i] == NULL || (i == MASK && ht_fill_(grads[i], 0.0) != HT_SUCCESS))
+        if (grads[i] == NULL ||
+            ((i == MASK || in[QUERY]->body->lsize == 0) && ht_fill_(grads[i], 0.0) != HT_SUCCESS))
             return false;
     }
     return true;

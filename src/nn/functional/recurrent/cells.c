@@ -98,6 +98,15 @@ static ht_tensor *run(const char *what, ht_cell cell, ht_tensor *x, ht_tensor *h
     return next;
 }
 
+bool ht__recurrent_check_nonlinearity(const char *what, ht_comm *comm, ht_nonlinearity nonlinearity)
+{
+    if (nonlinearity == HT_RNN_TANH || nonlinearity == HT_RNN_RELU)
+        return true;
+    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: nonlinearity is %d, expected HT_RNN_TANH or HT_RNN_RELU",
+            what, (int)nonlinearity);
+    return false;
+}
+
 #define WEIGHTS                                      \
     {                                                \
         weight_ih, weight_hh, bias_ih, bias_hh, NULL \
@@ -108,6 +117,8 @@ ht_tensor *ht_rnn_cell(ht_tensor *x, ht_tensor *h, ht_tensor *weight_ih, ht_tens
 {
     ht_tensor *weights[HT_CELL_WEIGHTS] = WEIGHTS;
 
+    if (!ht__recurrent_check_nonlinearity("ht_rnn_cell", ht_tensor_comm(x), nonlinearity))
+        return NULL;
     return run("ht_rnn_cell", nonlinearity == HT_RNN_RELU ? HT_CELL_RELU : HT_CELL_TANH, x, h, NULL,
                weights, NULL);
 }

@@ -187,9 +187,9 @@ static bool find_starts(ht_tensor *const in[], ht_tensor **starts)
     if (*starts == NULL || (lengths->body->shape[0] > 0 &&
                             ht_tensor_item(ht_sum(lengths, HT_NONE), &total) != HT_SUCCESS))
         return false;
-    if (total > (double)targets->body->shape[0])
+    if (total != (double)targets->body->shape[0])
         return REFUSE(targets, HT_ERR_ARGUMENT,
-                      "ht_ctc_loss: target_lengths sum up to %g, expected at most %lld", total,
+                      "ht_ctc_loss: target_lengths sum up to %g, expected %lld", total,
                       (long long)targets->body->shape[0]);
     return true;
 }

@@ -4,6 +4,7 @@
 #ifndef HT_NN_FUNCTIONAL_RECURRENT_DIRECTION_H
 #define HT_NN_FUNCTIONAL_RECURRENT_DIRECTION_H
 
+#include "ht/recurrent.h"
 #include "nn/functional/recurrent/layer.h"
 
 enum { HT_W_IH, HT_W_HH, HT_B_IH, HT_B_HH, HT_W_HR, HT_CELL_WEIGHTS };
@@ -28,5 +29,9 @@ ht_tensor *ht__recurrent_state(const char *what, const ht_tensor *x, ht_tensor *
  * NULL like the lengths. False after an error. */
 bool ht__recurrent_direction(ht_recurrent_layer *layer, ht_tensor *const weights[], ht_tensor *mask,
                              ht_recurrent_result *result);
+
+/* Whether it is one; HT_ERR_ARGUMENT else. */
+bool ht__recurrent_check_nonlinearity(const char *what, ht_comm *comm,
+                                      ht_nonlinearity nonlinearity);
 
 #endif

@@ -3,6 +3,8 @@
  * Layers and directions of a recurrent network. Inside, time is axis 0 and the batch axis 1. */
 #include "ht/recurrent.h"
 
+#include <string.h>
+
 #include "core/base/base.h"
 #include "core/ops/ops.h"
 #include "ht/factories.h"
@@ -33,6 +35,7 @@ typedef struct network {
     ht_tensor *const *weights;
     ht_tensor *mask; /* NULL like the lengths */
     bool batched;
+    int64_t features[2]; /* of cell 0: its units, and the length of its h */
 } network;
 
 #define REFUSE(x, code, ...) (HT_FAIL((x)->body->comm, code, __VA_ARGS__), false)
@@ -58,6 +61,7 @@ static bool check_x(const network *net, const ht_tensor *x)
 static bool check_options(const network *net, const ht_tensor *x, int count)
 {
     const ht_recurrent_options *o = &net->options;
+    const int64_t expected = (int64_t)o->num_layers * net->directions * net->per_cell;
 
     if (HT_CHECK_OPTIONS(x->body->comm, net->what, o, ht_recurrent_options) != HT_SUCCESS ||
         HT_CHECK_OPTIONS(x->body->comm, net->what, &net->inputs, ht_recurrent_inputs) != HT_SUCCESS)
@@ -71,9 +75,11 @@ static bool check_options(const network *net, const ht_tensor *x, int count)
     if (o->proj_size < 0 || (o->proj_size > 0 && net->cell != HT_CELL_LSTM))
         return REFUSE(x, HT_ERR_ARGUMENT, "%s: proj_size is %lld, expected 0, or more for an LSTM",
                       net->what, (long long)o->proj_size);
-    if (count != o->num_layers * net->directions * net->per_cell)
-        return REFUSE(x, HT_ERR_ARGUMENT, "%s: count is %d, expected %d weights", net->what, count,
-                      o->num_layers * net->directions * net->per_cell);
+    if (!ht__recurrent_check_nonlinearity(net->what, x->body->comm, o->nonlinearity))
+        return false;
+    if (count != expected)
+        return REFUSE(x, HT_ERR_ARGUMENT, "%s: count is %d, expected %lld weights", net->what,
+                      count, (long long)expected);
     return true;
 }
 
@@ -182,6 +188,24 @@ static void weights_of(const network *net, int64_t index, ht_tensor *weights[HT_
         weights[HT_W_HR] = given[next];
 }
 
+/* All cells have as many units as the first one. */
+static bool check_features(network *net, const ht_tensor *x, int64_t index,
+                           const int64_t features[2])
+{
+    const int64_t proj = net->options.proj_size;
+
+    if (index == 0)
+        memcpy(net->features, features, sizeof net->features);
+    if (features[0] == net->features[0] && features[1] == net->features[1] &&
+        (proj == 0 || features[1] == proj))
+        return true;
+    return REFUSE(x, HT_ERR_SHAPE,
+                  "%s: the weights of cell %lld have %lld units and states of %lld, expected %lld "
+                  "and %lld",
+                  net->what, (long long)index, (long long)features[0], (long long)features[1],
+                  (long long)net->features[0], (long long)(proj > 0 ? proj : net->features[1]));
+}
+
 static bool run_cell(network *net, ht_tensor *x, int64_t index, ht_recurrent_result *result)
 {
     ht_recurrent_inputs *inputs = &net->inputs;
@@ -195,7 +219,8 @@ static bool run_cell(network *net, ht_tensor *x, int64_t index, ht_recurrent_res
 
     weights_of(net, index, weights);
     if ((net->options.proj_size > 0 && HT_IS_NULL(weights[HT_W_HR], net->what, "weight_hr")) ||
-        !ht__recurrent_weights(net->what, net->cell, &x, weights, features))
+        !ht__recurrent_weights(net->what, net->cell, &x, weights, features) ||
+        !check_features(net, x, index, features))
         return false;
     if (index == 0 &&
         (!take_states(net, x, "h_0", features[1], &inputs->h_0) ||
@@ -237,10 +262,10 @@ static ht_tensor *run_layers(network *net, ht_tensor *x, ht_tensor *h[], ht_tens
     return x;
 }
 
-/* The states of all cells in one tensor, without a batch axis that the caller had not. */
+/* The states of all cells in one tensor of its own, without a batch axis that the caller had not. */
 static ht_tensor *gather(const network *net, int count, ht_tensor *states[])
 {
-    ht_tensor *all = count == 1 ? states[0] : ht_concatenate(count, states, 0);
+    ht_tensor *all = ht_concatenate(count, states, 0);
 
     return net->batched ? all : ht_squeeze(all, 1);
 }

@@ -33,7 +33,8 @@ static bool check_groups(const char *what, ht_tensor *const in[], int64_t groups
     const ht_body *x = in[HT_CONV_X]->body, *w = in[HT_CONV_WEIGHT]->body;
     const char *xs = ht__shape_str(x->ndim, x->shape), *ws = ht__shape_str(w->ndim, w->shape);
 
-    if (groups < 1 || x->shape[1] % groups != 0 || w->shape[0] % groups != 0) {
+    if (groups < 1 || groups > (w->shape[0] > 0 ? w->shape[0] : 1) || x->shape[1] % groups != 0 ||
+        w->shape[0] % groups != 0) {
         HT_FAIL(x->comm, HT_ERR_SHAPE,
                 "%s: x is %s, weight is %s: %lld groups do not divide the channels", what, xs, ws,
                 (long long)groups);

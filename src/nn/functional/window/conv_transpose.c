@@ -19,8 +19,11 @@ static ht_tensor *spread(ht_tensor *x, int axis, int64_t stride)
     ndim = x->body->ndim;
     length = x->body->shape[axis];
     for (int i = 0; i < ndim; i++)
-        shape[i] = i == axis ? length * stride : x->body->shape[i];
+        shape[i] = x->body->shape[i];
     x = ht_pad(ht_expand_dims(x, axis + 1), 2 * (ndim - axis), widths, HT_NUM(0));
+    if (x == NULL)
+        return NULL;
+    shape[axis] = length * stride; /* the padded tensor has as many elements */
     return ht_narrow(ht_reshape(x, ndim, shape), axis, 0, (length - 1) * stride + 1);
 }
 
@@ -41,14 +44,26 @@ static ht_tensor *turn(ht_tensor *weight, int64_t groups)
     return ht_flip(ht_reshape(weight, ndim, merged), ndim - 2, axes);
 }
 
+/* The length of the result along axis i; 0 if there is none, or if 64 bits do not hold it. */
+static int64_t result_length(const ht_conv_options *o, int i, int64_t x, int64_t kernel)
+{
+    int64_t reach, side, pad;
+
+    if (x < 1 || kernel < 1 || __builtin_mul_overflow(x - 1, o->stride[i], &reach) ||
+        __builtin_mul_overflow(kernel - 1, o->dilation[i], &side) ||
+        __builtin_mul_overflow(o->padding[i], 2, &pad) ||
+        __builtin_add_overflow(reach, side, &reach) ||
+        __builtin_add_overflow(reach, o->output_padding[i], &reach) ||
+        reach > INT64_MAX / (int64_t)sizeof(double))
+        return 0;
+    return reach - pad < 0 ? 0 : reach - pad + 1;
+}
+
 static bool check_lengths(const char *what, const ht_body *x, const ht_body *w,
                           const ht_conv_options *o)
 {
     for (int i = 0; i < x->ndim - 2; i++) {
-        const int64_t length = (x->shape[2 + i] - 1) * o->stride[i] - 2 * o->padding[i] +
-                               o->dilation[i] * (w->shape[2 + i] - 1) + o->output_padding[i] + 1;
-
-        if (length > 0 && x->shape[2 + i] > 0 && w->shape[2 + i] > 0)
+        if (result_length(o, i, x->shape[2 + i], w->shape[2 + i]) > 0)
             continue;
         HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: x is %s, weight is %s: axis %d would have no elements",
                 what, ht__shape_str(x->ndim, x->shape), ht__shape_str(w->ndim, w->shape), 2 + i);
@@ -101,8 +116,7 @@ static ht_conv_call job_of(const ht_body *x, const ht_body *w, const ht_conv_opt
         job.stride[i] = o->stride[i];
         job.padding[i] = o->padding[i];
         job.dilation[i] = o->dilation[i];
-        job.in[i] = (job.out[i] - 1) * o->stride[i] - 2 * o->padding[i] +
-                    o->dilation[i] * (job.kernel[i] - 1) + o->output_padding[i] + 1;
+        job.in[i] = result_length(o, i, job.out[i], job.kernel[i]);
     }
     return job;
 }
@@ -153,7 +167,7 @@ static ht_tensor *transpose_volumes(const char *what, ht_tensor *in[HT_CONV_OPER
                                     const ht_conv_options *options)
 {
     ht_conv_options o = *options;
-    int64_t widths[6];
+    int64_t widths[6], added[6];
 
     for (int i = 0; i < 3; i++) {
         const int64_t side = o.dilation[i] * (in[HT_CONV_WEIGHT]->body->shape[2 + i] - 1);
@@ -164,6 +178,13 @@ static ht_tensor *transpose_volumes(const char *what, ht_tensor *in[HT_CONV_OPER
         o.stride[i] = 1;
         o.padding[i] = 0;
     }
+    if (in[HT_CONV_X] == NULL)
+        return NULL;
+    for (int i = 0; i < 6; i++) { /* zeros first: more than x may be cut off */
+        added[i] = widths[i] > 0 ? widths[i] : 0;
+        widths[i] -= added[i];
+    }
+    in[HT_CONV_X] = ht_pad_ext(in[HT_CONV_X], 6, added, HT_PAD_CONSTANT, HT_NUM(0));
     if (in[HT_CONV_X] == NULL)
         return NULL;
     in[HT_CONV_X] = ht_pad_ext(in[HT_CONV_X], 6, widths, HT_PAD_CONSTANT, HT_NUM(0));

@@ -56,6 +56,7 @@ static const ht_module_setting settings[] = {
     {"hidden_size", SETTING(hidden_size, INT64), .low = 1, .high = INFINITY,
      .print = HT_PRINT_VALUE},
     {"bias", SETTING(bias, BOOL), .usual = true},
+    {"nonlinearity", SETTING(nonlinearity, INT), .low = HT_RNN_TANH, .high = HT_RNN_RELU},
     {.name = NULL}};
 
 static const ht_module_type rnn_type = {

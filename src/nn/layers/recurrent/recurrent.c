@@ -126,6 +126,7 @@ static const ht_module_setting settings[] = {
     {"hidden_size", SETTING(hidden_size, INT64), .low = 1, .high = INFINITY,
      .print = HT_PRINT_VALUE},
     {"proj_size", SETTING(options.proj_size, INT64), .low = 0, .high = INFINITY},
+    {"nonlinearity", SETTING(options.nonlinearity, INT), .low = HT_RNN_TANH, .high = HT_RNN_RELU},
     {"num_layers", SETTING(options.num_layers, INT), .usual = 1, .low = 1, .high = INFINITY},
     {"bias", SETTING(options.bias, BOOL), .usual = true},
     {"batch_first", SETTING(options.batch_first, BOOL), .usual = false},

@@ -172,15 +172,42 @@ static void bad_options_are_errors(void **state)
     REFUSED(ht_resplit(x, 1), x, HT_ERR_ARGUMENT, "query is split along axis 1");
     options.attn_mask = ht_ones(HT_SHAPE(3, 3), HT_INT32, HT_NONE);
     REFUSED(x, x, HT_ERR_DTYPE, "query is float64, attn_mask is int32, expected bool or float64");
-    options.attn_mask = ht_ones(HT_SHAPE(3), HT_BOOL, HT_NONE);
-    REFUSED(x, x, HT_ERR_SHAPE, "query is (2, 4, 3, 2), attn_mask is (3,): it does not broadcast");
+    options.attn_mask = ht_ones(HT_SHAPE(2), HT_BOOL, HT_NONE);
+    REFUSED(x, x, HT_ERR_SHAPE, "query is (2, 4, 3, 2), attn_mask is (2,): it does not broadcast");
     options.is_causal = true;
     REFUSED(x, x, HT_ERR_ARGUMENT, "attn_mask and is_causal exclude each other");
 #undef REFUSED
 }
 
+static void a_mask_of_keys_alone_broadcasts(void **state)
+{
+    ht_attention_options options = ht_attention_options_default();
+    ht_tensor *in[] = {leaf(1, HT_NONE, 4, 4), leaf(2, HT_NONE, 3, 4), leaf(3, HT_NONE, 3, 2)};
+    ht_tensor *keys = ht_array((double[]){0.5, -INFINITY, 2}, HT_SHAPE(3), HT_FLOAT64, HT_NONE);
+
+    (void)state;
+    options.attn_mask = keys;
+    ht_test_expect_same(ht_scaled_dot_product_attention_ext(in[0], in[1], in[2], &options),
+                        composed(in, keys, &options), 1e-13);
+}
+
+static void without_heads_of_query_gradients_are_zeros(void **state)
+{
+    ht_attention_options options = ht_attention_options_default();
+    ht_tensor *q = nn_leaf(1, HT_SHAPE(2, 0, 3, 4), HT_NONE);
+    ht_tensor *k = nn_leaf(2, HT_SHAPE(2, 2, 3, 4), HT_NONE), *y;
+
+    (void)state;
+    options.enable_gqa = true;
+    y = ht_scaled_dot_product_attention_ext(q, k, k, &options);
+    assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+    ht_test_expect_same(ht_tensor_grad(k), ht_zeros_like(ht_detach(k)), 0);
+}
+
 HT_TEST_SUITE(test_scaled_dot_product, cmocka_unit_test(tiles_give_the_softmax_of_complete_rows),
               cmocka_unit_test(dropout_is_that_of_the_stored_weights),
               cmocka_unit_test(the_gradient_of_a_mask_is_summed_over_the_batch),
+              cmocka_unit_test(a_mask_of_keys_alone_broadcasts),
+              cmocka_unit_test(without_heads_of_query_gradients_are_zeros),
               cmocka_unit_test(rows_without_keys_give_zeros),
               cmocka_unit_test(nan_stays_in_its_row), cmocka_unit_test(bad_options_are_errors));

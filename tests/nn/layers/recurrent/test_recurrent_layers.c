@@ -197,8 +197,54 @@ static void bad_inputs_are_errors(void **state)
                          HT_ERR_ARGUMENT, "ht_rnn: num_layers is 0, expected at least 1");
     HT_TEST_EXPECT_ERROR(ht_gru(x, 3, (ht_tensor *[3]){NULL}, NULL, NULL, NULL), HT_ERR_ARGUMENT,
                          "ht_gru: count is 3, expected 4 weights");
+    options = ht_recurrent_options_default();
+    options.nonlinearity = (ht_nonlinearity)7;
+    HT_TEST_EXPECT_ERROR(ht_nn_rnn_ext(IN, HIDDEN, &options), HT_ERR_ARGUMENT,
+                         "ht_nn_rnn: nonlinearity is 7, expected");
+    HT_TEST_EXPECT_ERROR(ht_nn_rnn_cell(IN, HIDDEN, true, (ht_nonlinearity)7), HT_ERR_ARGUMENT,
+                         "ht_nn_rnn_cell: nonlinearity is 7, expected");
+    HT_TEST_EXPECT_ERROR(ht_rnn(x, 4, (ht_tensor *[4]){NULL}, &options, NULL, NULL),
+                         HT_ERR_ARGUMENT, "ht_rnn: nonlinearity is 7, expected HT_RNN_TANH or");
+    options = ht_recurrent_options_default();
+    options.num_layers = 1 << 30; /* times 4 it is 0 in 32 bits */
+    HT_TEST_EXPECT_ERROR(ht_rnn(x, 0, (ht_tensor *[1]){NULL}, &options, NULL, NULL),
+                         HT_ERR_ARGUMENT, "ht_rnn: count is 0, expected 4294967296 weights");
     ht_release(lstm);
     ht_release(linear);
+}
+
+/* All layers have the units of the first: a state has them. */
+static void other_units_are_an_error(void **state)
+{
+    enum { MORE = HIDDEN + 1 };
+    ht_recurrent_options options = ht_recurrent_options_default();
+    ht_tensor *w[] = {ht_ones(HT_SHAPE(HIDDEN, IN), HT_FLOAT32, HT_LOCAL),
+                      ht_ones(HT_SHAPE(HIDDEN, HIDDEN), HT_FLOAT32, HT_LOCAL),
+                      ht_ones(HT_SHAPE(MORE, HIDDEN), HT_FLOAT32, HT_LOCAL),
+                      ht_ones(HT_SHAPE(MORE, MORE), HT_FLOAT32, HT_LOCAL)};
+
+    (void)state;
+    options.bias = false;
+    options.num_layers = 2;
+    HT_TEST_EXPECT_ERROR(ht_rnn(sequence(), 4, w, &options, NULL, NULL), HT_ERR_SHAPE,
+                         "ht_rnn: the weights of cell 1 have 5 units and states of 5, expected 4 "
+                         "and 4");
+}
+
+/* A last state may be zeroed in place: the output, which backward needs, stays. */
+static void last_states_have_memory_of_their_own(void **state)
+{
+    ht_module *lstm = ht_nn_lstm(IN, HIDDEN);
+    ht_tensor *x = sequence(), *h_n, *c_n, *y, *before;
+
+    (void)state;
+    y = ht_nn_recurrent_forward(lstm, x, NULL, &h_n, &c_n);
+    before = ht_copy(ht_detach(y));
+    assert_int_equal(ht_fill_(ht_detach(h_n), 7), HT_SUCCESS);
+    assert_int_equal(ht_fill_(ht_detach(c_n), 7), HT_SUCCESS);
+    ht_test_expect_same(ht_detach(y), before, 0);
+    assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+    ht_release(lstm);
 }
 
 HT_TEST_SUITE(test_recurrent_layers, cmocka_unit_test(parameters_have_the_names_of_pytorch),
@@ -207,4 +253,6 @@ HT_TEST_SUITE(test_recurrent_layers, cmocka_unit_test(parameters_have_the_names_
               cmocka_unit_test(cells_are_steps_of_networks),
               cmocka_unit_test(other_cells_take_a_state),
               cmocka_unit_test(dropout_is_between_layers_in_training),
-              cmocka_unit_test(lengths_hide_the_padding), cmocka_unit_test(bad_inputs_are_errors));
+              cmocka_unit_test(lengths_hide_the_padding), cmocka_unit_test(bad_inputs_are_errors),
+              cmocka_unit_test(other_units_are_an_error),
+              cmocka_unit_test(last_states_have_memory_of_their_own));

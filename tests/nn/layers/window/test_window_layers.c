@@ -128,11 +128,32 @@ static void bad_convolutions_are_errors(void **state)
     o.padding[0] = 4;
     HT_TEST_EXPECT_ERROR(ht_conv_transpose1d(x, w, NULL, &o), HT_ERR_SHAPE,
                          "axis 2 would have no elements");
+    for (int i = 0; i < 3; i++) { /* lengths that 64 bits do not hold */
+        o = ht_conv_options_default();
+        *(i == 0 ? &o.padding[0] : i == 1 ? &o.stride[0] : &o.dilation[0]) = INT64_MAX / 2;
+        HT_TEST_EXPECT_ERROR(ht_conv_transpose1d(x, w, NULL, &o), HT_ERR_SHAPE,
+                             "axis 2 would have no elements");
+    }
     o = ht_conv_options_default();
     o.groups = 2;
     o.dilation[0] = 3;
     HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, &o), HT_ERR_SHAPE,
                          "ht_conv1d: x is (2, 4, 5): a window of (3,) does not fit");
+}
+
+/* More of the result than x has elements is cut off before output_padding follows. */
+static void transposed_volumes_may_be_padding_alone(void **state)
+{
+    ht_conv_options o = ht_conv_options_default();
+    ht_tensor *x = ht_ones(HT_SHAPE(1, 1, 1, 1, 1), HT_FLOAT32, HT_LOCAL);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        o.stride[i] = 5;
+        o.padding[i] = 2;
+        o.output_padding[i] = 4;
+    }
+    ht_test_expect_same(ht_conv_transpose3d(x, x, NULL, &o), ht_zeros_like(x), 0);
 }
 
 static void bad_pooling_is_an_error(void **state)
@@ -166,7 +187,7 @@ static void bad_pooling_is_an_error(void **state)
                          "ht_nn_adaptive_avg_pool1d: length is -1, expected at least 0");
 }
 
-HT_TEST_SUITE(test_window_layers, cmocka_unit_test(convolutions), cmocka_unit_test(pooling),
-              cmocka_unit_test(folds), cmocka_unit_test(maxima_of_equals),
-              cmocka_unit_test(bad_convolutions_are_errors),
+HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_padding_alone),
+              cmocka_unit_test(convolutions), cmocka_unit_test(pooling), cmocka_unit_test(folds),
+              cmocka_unit_test(maxima_of_equals), cmocka_unit_test(bad_convolutions_are_errors),
               cmocka_unit_test(bad_pooling_is_an_error));
