@@ -274,7 +274,7 @@ HT_API ht_optimizer *ht_optim_radam(ht_value *parameters, double lr,
 /* Rprop: p -= sign(g) s, with a step size s for each element, which starts at lr.
  *
  * s is multiplied by etaplus where g has the sign of the step before, and by etaminus where it has
- * the other sign. There g counts as 0 for this step and the next. s is limited to [step_size_min,
+ * the other sign. There g counts as 0, and the next step leaves s. s is limited to [step_size_min,
  * step_size_max]. Later changes of the rate have no effect.
  *
  * parameters, lr: see the top.
@@ -474,7 +474,8 @@ typedef ht_tensor *ht_loss_fn(void *user);
 
 /* ht_optimizer_step after a call of closure; ht_optim_lbfgs calls it as often as it needs.
  *
- * Gradients are recorded during the call.
+ * Gradients are recorded during the call. Hooks before the step run after the closure; those of
+ * ht_optim_lbfgs run before it.
  *
  * optimizer: the one to step.
  * closure: called with user.

@@ -36,7 +36,7 @@ typedef struct ht_optimizer_type {
     ht_value *(*memory_save)(const void *memory);
     ht_status (*memory_check)(const char *what, const ht_optimizer *optimizer,
                               const ht_value *state);
-    void (*memory_load)(void *memory, const ht_value *state);
+    ht_status (*memory_load)(struct ht_optimizer *optimizer, const ht_value *state);
     void (*memory_clear)(void *memory);
     const char *state_names[HT_OPTIMIZER_STATES];
     /* Whether a group with these settings has that state; NULL: all of them. */

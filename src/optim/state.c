@@ -190,6 +190,8 @@ static ht_status read_group(const ht_optimizer *optimizer, const ht_value *state
                            key, index, number(map, key), below < 0 ? "an integer" : "0 or 1");
         ht__optim_set_setting(type, &group->settings, i, number(map, key));
     }
+    if (status == HT_SUCCESS && type->check != NULL)
+        status = type->check(what, &group->settings);
     return status;
 }
 
@@ -315,7 +317,7 @@ ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *
     for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++)
         status = load_entry(optimizer, i, ht_value_at(ht_value_get(state, "state"), i));
     if (status == HT_SUCCESS && optimizer->memory != NULL)
-        optimizer->type->memory_load(optimizer->memory, ht_value_get(state, "memory"));
+        status = optimizer->type->memory_load(optimizer, ht_value_get(state, "memory"));
     ht_scope_close(scope);
     return status;
 }

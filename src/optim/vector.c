@@ -38,7 +38,7 @@ ht_tensor *ht_parameters_to_vector(ht_value *parameters)
     if (all == NULL)
         return NULL;
     for (int i = 0; i < count; i++)
-        all[i] = ht_flatten(all[i], 0);
+        all[i] = ht_tensor_ndim(all[i]) == 0 ? ht_expand_dims(all[i], 0) : ht_flatten(all[i], 0);
     vector = ht_concatenate(count, all, 0);
     ht__free(all);
     return vector;

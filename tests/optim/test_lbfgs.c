@@ -174,9 +174,51 @@ static void test_misuse(void **state)
     map = ht_optimizer_state_dict(r.optimizer);
     ht_value_set(ht_value_get(map, "memory"), "d", ht_value_tensor(r.b));
     HT_TEST_EXPECT_ERROR(ht_optimizer_load_state_dict(r.optimizer, map), HT_ERR_FORMAT,
-                         "the state has no vector \"d\" of 4 elements");
+                         "the state has no vector \"d\" of 4 floating elements");
     ht_release(r.optimizer);
 }
 
-HT_TEST_SUITE(test_lbfgs, cmocka_unit_test(test_golden), cmocka_unit_test(test_resumed),
+/* Evaluations are 5/4 of the iterations, which no int holds. */
+static void test_many_iterations(void **state)
+{
+    ht_lbfgs_options o = searching();
+    struct problem r;
+
+    (void)state;
+    o.max_iter = 2000000000;
+    r = new_problem(&o, 1);
+    assert_int_equal(ht_optimizer_step_with(r.optimizer, rosenbrock, &r, NULL), HT_SUCCESS);
+    assert_true(evaluations(r.optimizer) > 20);
+    ht_release(r.optimizer);
+}
+
+static ht_tensor *nan_loss(void *user)
+{
+    struct problem *r = user;
+    ht_tensor *loss = ht_mul_scalar(ht_sum(r->a, HT_NONE), NAN);
+
+    return ht_backward(loss) == HT_SUCCESS ? loss : NULL;
+}
+
+/* The state of an optimizer is one that it loads, also after a loss of NaN; a state without the
+ * last direction is none. */
+static void test_states(void **state)
+{
+    ht_lbfgs_options o = searching();
+    struct problem r = new_problem(&o, 1);
+    ht_value *map = ht_optimizer_state_dict(r.optimizer);
+
+    (void)state;
+    ht_value_set(ht_value_get(map, "memory"), "n_iter", ht_value_number(5));
+    HT_TEST_EXPECT_ERROR(ht_optimizer_load_state_dict(r.optimizer, map), HT_ERR_FORMAT,
+                         "the state has iterations, but no vector \"d\"");
+    assert_int_equal(ht_optimizer_step_with(r.optimizer, nan_loss, &r, NULL), HT_SUCCESS);
+    assert_int_equal(
+        ht_optimizer_load_state_dict(r.optimizer, ht_optimizer_state_dict(r.optimizer)),
+        HT_SUCCESS);
+    ht_release(r.optimizer);
+}
+
+HT_TEST_SUITE(test_lbfgs, cmocka_unit_test(test_many_iterations), cmocka_unit_test(test_states),
+              cmocka_unit_test(test_golden), cmocka_unit_test(test_resumed),
               cmocka_unit_test(test_closure_of_another_optimizer), cmocka_unit_test(test_misuse));

@@ -50,4 +50,20 @@ static void test_misuse(void **state)
                          "ht_parameters_to_vector: parameter 2 is not a tensor");
 }
 
-HT_TEST_SUITE(test_vector, cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_misuse));
+static void test_a_parameter_without_axes(void **state)
+{
+    ht_tensor *x[2];
+    ht_value *list = list_of(x, HT_LOCAL);
+    ht_tensor *scale = ht_full_ext(0, NULL, HT_NUM(11), HT_FLOAT64, HT_NONE, ht_get_device(),
+                                   HT_COMM_SELF);
+
+    (void)state;
+    ht_value_append(list, ht_value_tensor(scale));
+    ht_test_expect(ht_parameters_to_vector(list), (double[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 0);
+    assert_int_equal(ht_vector_to_parameters(ht_mul_scalar(ht_parameters_to_vector(list), 2), list),
+                     HT_SUCCESS);
+    assert_true(ht_item(scale) == 22);
+}
+
+HT_TEST_SUITE(test_vector, cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_misuse),
+              cmocka_unit_test(test_a_parameter_without_axes));

@@ -245,7 +245,7 @@ template <class type> struct radam {
     }
 };
 
-/* NaN in the product of both gradients makes the size NaN. */
+/* NaN in the product of both gradients leaves the size. */
 template <class type> struct rprop {
     typedef type real;
     enum { may_decouple = false };
@@ -257,7 +257,7 @@ template <class type> struct rprop {
     {
         real g = p.grad[i] * scale;
         const real turn = g * p.state[0][i];
-        real s = p.state[1][i] * (turn > 0 ? u.beta2 : turn < 0 ? u.beta1 : turn == 0 ? 1 : turn);
+        real s = p.state[1][i] * (turn > 0 ? u.beta2 : turn < 0 ? u.beta1 : 1);
 
         s = s < u.eps ? u.eps : s;
         s = s > u.momentum ? u.momentum : s;

@@ -199,6 +199,7 @@ static ht_tensor *candidates(const recipe *how, ht_tensor *x, ht_tensor **again)
 static ht_status fill_trunc_normal(const recipe *how, ht_tensor *x)
 {
     ht_tensor *values = NULL, *again = NULL;
+    double any = 0;
     bool more = true;
 
     if (!isfinite(how->a) || !(how->b > 0 && isfinite(how->b)) || !(how->c <= how->d) ||
@@ -215,7 +216,9 @@ static ht_status fill_trunc_normal(const recipe *how, ht_tensor *x)
         again = again == NULL ? pending : ht_logical_and(again, pending);
         if (next == NULL || values == NULL || again == NULL)
             return ht_error_get(NULL);
-        more = ht_tensor_size(x) > 0 && ht_item(ht_any(again, HT_NONE)) != 0;
+        if (ht_tensor_size(x) > 0 && ht_tensor_item(ht_any(again, HT_NONE), &any) != HT_SUCCESS)
+            return ht_error_get(NULL);
+        more = any != 0;
     }
     return take(x, values);
 }

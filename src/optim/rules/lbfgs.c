@@ -59,14 +59,14 @@ static ht_status evaluate(ht_lbfgs_run *run, ht_lbfgs_point *point, double *loss
     return point->grad != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-static double largest(ht_tensor *x)
+static double largest(const ht_lbfgs_run *run, ht_tensor *x)
 {
-    return ht_item(ht_vector_norm(x, INFINITY, HT_NONE, false));
+    return ht__lbfgs_item(run->memory, ht_vector_norm(x, INFINITY, HT_NONE, false));
 }
 
 static bool is_optimal(const ht_lbfgs_run *run)
 {
-    return largest(run->point.grad) <= run->settings->eps;
+    return largest(run, run->point.grad) <= run->settings->eps;
 }
 
 static ht_status move(const ht_lbfgs_run *run, double t)
@@ -88,28 +88,30 @@ static ht_status try_step(ht_lbfgs_search *search, double t, ht_lbfgs_point *poi
     if (status != HT_SUCCESS)
         return status;
     point->t = t;
-    point->slope = ht__lbfgs_dot(point->grad, run->memory->direction);
+    point->slope = ht__lbfgs_dot(run->memory, point->grad, run->memory->direction);
+    if (run->memory->failure != HT_SUCCESS)
+        return run->memory->failure;
     return ht_vector_to_parameters(run->from, run->parameters);
 }
 
 /* The gradient times the inverse Hessian, by the two loops over the history. */
-static ht_tensor *two_loops(const ht_lbfgs *memory, ht_tensor *grad)
+static ht_tensor *two_loops(ht_lbfgs *memory, ht_tensor *grad)
 {
     double *alpha = ht__alloc(((size_t)memory->count + 1) * sizeof *alpha);
     ht_tensor *q = ht_neg(grad);
 
     for (int i = memory->count - 1; i >= 0; i--) {
-        alpha[i] = ht__lbfgs_dot(memory->steps[i], q) * memory->inverse[i];
+        alpha[i] = ht__lbfgs_dot(memory, memory->steps[i], q) * memory->inverse[i];
         q = ht_sub(q, ht_mul_scalar(memory->grads[i], alpha[i]));
     }
     q = ht_mul_scalar(q, memory->diagonal);
     for (int i = 0; i < memory->count; i++) {
-        const double beta = ht__lbfgs_dot(memory->grads[i], q) * memory->inverse[i];
+        const double beta = ht__lbfgs_dot(memory, memory->grads[i], q) * memory->inverse[i];
 
         q = ht_add(q, ht_mul_scalar(memory->steps[i], alpha[i] - beta));
     }
     ht__free(alpha);
-    return q;
+    return memory->failure == HT_SUCCESS ? q : NULL;
 }
 
 static void replace(ht_tensor **kept, ht_tensor *value)
@@ -126,7 +128,7 @@ static ht_status choose_direction(ht_lbfgs_run *run)
     ht_tensor *grad = run->point.grad, *direction;
     ht_status status = HT_SUCCESS;
 
-    if (++memory->iterations == 1)
+    if (memory->iterations == 0)
         memory->diagonal = 1;
     else
         status = ht__lbfgs_remember(memory, ht_sub(grad, memory->grad),
@@ -134,7 +136,8 @@ static ht_status choose_direction(ht_lbfgs_run *run)
                                     (int)run->settings->beta1);
     direction = status == HT_SUCCESS ? two_loops(memory, grad) : NULL;
     if (direction == NULL)
-        return ht_error_get(NULL);
+        return memory->failure != HT_SUCCESS ? memory->failure : ht_error_get(NULL);
+    memory->iterations++;
     replace(&memory->direction, direction);
     replace(&memory->grad, grad);
     memory->loss = run->point.loss;
@@ -156,8 +159,10 @@ static ht_status advance(ht_lbfgs_run *run, double t, double slope, bool last)
     start.slope = slope;
     if (run->settings->nesterov) {
         run->search.most = (int)run->settings->choice - run->evaluations;
-        run->search.longest = largest(run->memory->direction);
-        status = ht__lbfgs_strong_wolfe(&run->search, &start, t, &next);
+        run->search.longest = largest(run, run->memory->direction);
+        status = run->memory->failure;
+        if (status == HT_SUCCESS)
+            status = ht__lbfgs_strong_wolfe(&run->search, &start, t, &next);
         t = next.t;
     }
     run->memory->t = t;
@@ -186,16 +191,19 @@ static ht_status iterate(ht_lbfgs_run *run, int iteration, bool *more)
     if (status != HT_SUCCESS)
         return status;
     if (memory->iterations == 1)
-        t *= fmin(1, 1 / ht_item(ht_vector_norm(run->point.grad, 1, HT_NONE, false)));
+        t *= fmin(1,
+                  1 / ht__lbfgs_item(memory, ht_vector_norm(run->point.grad, 1, HT_NONE, false)));
     memory->t = t;
-    slope = ht__lbfgs_dot(run->point.grad, memory->direction);
+    slope = ht__lbfgs_dot(memory, run->point.grad, memory->direction);
+    if (memory->failure != HT_SUCCESS)
+        return memory->failure;
     if (slope > -u->beta2)
         return HT_SUCCESS;
     status = advance(run, t, slope, last);
     *more = status == HT_SUCCESS && !last && run->evaluations < (int)u->choice &&
-            !is_optimal(run) && !(largest(memory->direction) * fabs(memory->t) <= u->beta2) &&
+            !is_optimal(run) && !(largest(run, memory->direction) * fabs(memory->t) <= u->beta2) &&
             !(fabs(run->point.loss - memory->loss) < u->beta2);
-    return status;
+    return status == HT_SUCCESS ? memory->failure : status;
 }
 
 static ht_status begin(ht_lbfgs_run *run, double *loss, bool *more)
@@ -209,7 +217,7 @@ static ht_status begin(ht_lbfgs_run *run, double *loss, bool *more)
         run->point.grad = NULL;
     *more = status == HT_SUCCESS && ht_tensor_size(run->point.grad) > 0 && !is_optimal(run);
     ht_scope_close(scope);
-    return status;
+    return status == HT_SUCCESS ? run->memory->failure : status;
 }
 
 static ht_status step(ht_optimizer *optimizer, ht_loss_fn *closure, void *user, double *loss)
@@ -229,9 +237,10 @@ static ht_status step(ht_optimizer *optimizer, ht_loss_fn *closure, void *user, 
 
     settings.lr = optimizer->groups[0].lr;
     if (settings.choice == 0)
-        settings.choice = floor(settings.count * 5 / 4);
+        settings.choice = fmin(floor(settings.count * 5 / 4), INT_MAX);
     for (int i = 0; i < optimizer->count; i++)
         ht_value_append(run.parameters, ht_value_tensor(optimizer->entries[i].parameter));
+    run.memory->failure = HT_SUCCESS;
     status = begin(&run, loss, &more);
     for (int i = 1; more && i <= (int)settings.count && status == HT_SUCCESS; i++) {
         ht_scope *inner = ht_scope_open();

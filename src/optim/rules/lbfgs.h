@@ -15,6 +15,7 @@ typedef struct ht_lbfgs {
     int count;                      /* of differences */
     ht_tensor **grads, **steps;     /* owned arrays of retained differences, oldest first */
     double *inverse;                /* owned; 1 / (grads . steps) */
+    ht_status failure;              /* the first of this step that a number met */
 } ht_lbfgs;
 
 /* A point of a line search, at x + t d. */
@@ -34,8 +35,9 @@ typedef struct ht_lbfgs_search {
 ht_status ht__lbfgs_strong_wolfe(ht_lbfgs_search *search, const ht_lbfgs_point *start, double t,
                                  ht_lbfgs_point *best);
 
-/* lbfgs_memory.c: the sum of a b; NaN after an error. */
-double ht__lbfgs_dot(ht_tensor *a, ht_tensor *b);
+/* lbfgs_memory.c: the element of x, and the sum of a b; NaN after an error, which the memory notes. */
+double ht__lbfgs_item(ht_lbfgs *memory, ht_tensor *x);
+double ht__lbfgs_dot(ht_lbfgs *memory, ht_tensor *a, ht_tensor *b);
 
 /* Remembers the differences of gradients and of parameters that the last iteration made; the oldest
  * ones go if there are `most` of them. */
@@ -44,7 +46,7 @@ ht_status ht__lbfgs_remember(ht_lbfgs *memory, ht_tensor *grads, ht_tensor *step
 /* The memory as a value for states, its check, its loading, and its end. */
 ht_value *ht__lbfgs_save(const void *memory);
 ht_status ht__lbfgs_check(const char *what, const ht_optimizer *optimizer, const ht_value *state);
-void ht__lbfgs_load(void *memory, const ht_value *state);
+ht_status ht__lbfgs_load(ht_optimizer *optimizer, const ht_value *state);
 void ht__lbfgs_clear(void *memory);
 
 #endif

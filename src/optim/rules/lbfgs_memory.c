@@ -6,13 +6,22 @@
 #include <math.h>
 
 #include "ht/linalg.h"
+#include "ht/manipulations.h"
+#include "ht/types.h"
 
-double ht__lbfgs_dot(ht_tensor *a, ht_tensor *b)
+double ht__lbfgs_item(ht_lbfgs *memory, ht_tensor *x)
 {
-    double sum = NAN;
+    double value = NAN;
+    const ht_status status = ht_tensor_item(x, &value);
 
-    ht_tensor_item(ht_vdot(a, b), &sum);
-    return sum;
+    if (memory->failure == HT_SUCCESS)
+        memory->failure = status;
+    return value;
+}
+
+double ht__lbfgs_dot(ht_lbfgs *memory, ht_tensor *a, ht_tensor *b)
+{
+    return ht__lbfgs_item(memory, ht_vdot(a, b));
 }
 
 static void forget(ht_lbfgs *memory, int index)
@@ -41,10 +50,11 @@ static void append(ht_lbfgs *memory, ht_tensor *grads, ht_tensor *steps, double 
 
 ht_status ht__lbfgs_remember(ht_lbfgs *memory, ht_tensor *grads, ht_tensor *steps, int most)
 {
-    const double dot = ht__lbfgs_dot(grads, steps), square = ht__lbfgs_dot(grads, grads);
+    const double dot = ht__lbfgs_dot(memory, grads, steps);
+    const double square = ht__lbfgs_dot(memory, grads, grads);
 
-    if (grads == NULL || steps == NULL)
-        return ht_error_get(NULL);
+    if (memory->failure != HT_SUCCESS)
+        return memory->failure;
     if (!(dot > 1e-10))
         return HT_SUCCESS;
     if (memory->count > 0 && memory->count >= most)
@@ -78,7 +88,7 @@ static const struct {
                {"t", offsetof(ht_lbfgs, t)},
                {"H_diag", offsetof(ht_lbfgs, diagonal)},
                {"prev_loss", offsetof(ht_lbfgs, loss)}};
-enum { NUMBERS = sizeof numbers / sizeof *numbers };
+enum { COUNTS = 2, NUMBERS = sizeof numbers / sizeof *numbers };
 
 ht_value *ht__lbfgs_save(const void *of)
 {
@@ -103,10 +113,12 @@ static ht_status check_vector(const char *what, const char *name, const ht_value
 {
     ht_tensor *x = ht_value_as_tensor(value);
 
-    if (x != NULL && ht_tensor_ndim(x) == 1 && ht_tensor_size(x) == size)
+    if (x != NULL && ht_tensor_ndim(x) == 1 && ht_tensor_size(x) == size &&
+        ht_dtype_is_floating(ht_tensor_dtype(x)))
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no vector \"%s\" of %lld elements", what,
-                   name, (long long)size);
+    return HT_FAIL(NULL, HT_ERR_FORMAT,
+                   "%s: the state has no vector \"%s\" of %lld floating elements", what, name,
+                   (long long)size);
 }
 
 ht_status ht__lbfgs_check(const char *what, const ht_optimizer *optimizer, const ht_value *state)
@@ -116,8 +128,17 @@ ht_status ht__lbfgs_check(const char *what, const ht_optimizer *optimizer, const
     ht_status status = HT_SUCCESS;
     int64_t size = 0;
 
-    for (int i = 0; i < NUMBERS && status == HT_SUCCESS; i++)
+    for (int i = 0; i < COUNTS && status == HT_SUCCESS; i++)
         status = ht__optim_check_state(what, state, &(ht_optim_number){.name = numbers[i].name});
+    for (int i = COUNTS; i < NUMBERS && status == HT_SUCCESS; i++) { /* NaN after a NaN loss */
+        if (ht_value_get_kind(ht_value_get(state, numbers[i].name)) != HT_VALUE_NUMBER)
+            status = HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no number \"%s\"", what,
+                             numbers[i].name);
+    }
+    if (status == HT_SUCCESS && ht_value_get(state, "d") == NULL &&
+        ht_value_as_number(ht_value_get(state, "n_iter")) > 0)
+        status = HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has iterations, but no vector \"d\"",
+                         what);
     if (status != HT_SUCCESS || ht_value_get(state, "d") == NULL)
         return status;
     for (int i = 0; i < optimizer->count; i++)
@@ -136,24 +157,48 @@ ht_status ht__lbfgs_check(const char *what, const ht_optimizer *optimizer, const
     return status;
 }
 
-void ht__lbfgs_load(void *of, const ht_value *state)
+/* A vector of the state, with the dtype and the device of the parameters. Scoped. */
+static ht_tensor *vector_for(const ht_optimizer *optimizer, const ht_value *value)
+{
+    const ht_tensor *first = optimizer->entries[0].parameter;
+    ht_dtype dtype = ht_tensor_dtype(first);
+
+    for (int i = 1; i < optimizer->count; i++)
+        dtype = ht_promote_types(dtype, ht_tensor_dtype(optimizer->entries[i].parameter));
+    return ht_copy(
+        ht_astype(ht_to_device(ht_value_as_tensor(value), ht_tensor_device(first)), dtype));
+}
+
+ht_status ht__lbfgs_load(ht_optimizer *optimizer, const ht_value *state)
 {
     const ht_value *grads = ht_value_get(state, "old_dirs"),
                    *steps = ht_value_get(state, "old_stps");
-    ht_lbfgs *memory = of;
+    ht_lbfgs *memory = optimizer->memory;
 
     ht__lbfgs_clear(memory);
+    if (ht_value_get(state, "d") != NULL) {
+        memory->direction = ht_retain(vector_for(optimizer, ht_value_get(state, "d")));
+        memory->grad = ht_retain(vector_for(optimizer, ht_value_get(state, "prev_flat_grad")));
+        if (memory->direction == NULL || memory->grad == NULL)
+            memory->failure = ht_error_get(NULL);
+    }
+    for (int i = 0; i < ht_value_count(grads) && memory->failure == HT_SUCCESS; i++) {
+        ht_tensor *grad = vector_for(optimizer, ht_value_at(grads, i));
+        ht_tensor *step = vector_for(optimizer, ht_value_at(steps, i));
+        const double dot = ht__lbfgs_dot(memory, grad, step);
+
+        if (memory->failure == HT_SUCCESS)
+            append(memory, grad, step, dot);
+    }
+
+    const ht_status status = memory->failure;
+
+    if (status != HT_SUCCESS) { /* as before the first step */
+        ht__lbfgs_clear(memory);
+        return status;
+    }
     for (int i = 0; i < NUMBERS; i++)
         *(double *)(void *)((char *)memory + numbers[i].at) = ht_value_as_number(
             ht_value_get(state, numbers[i].name));
-    if (ht_value_get(state, "d") == NULL)
-        return;
-    memory->direction = ht_retain(ht_copy(ht_value_as_tensor(ht_value_get(state, "d"))));
-    memory->grad = ht_retain(ht_copy(ht_value_as_tensor(ht_value_get(state, "prev_flat_grad"))));
-    for (int i = 0; i < ht_value_count(grads); i++) {
-        ht_tensor *grad = ht_copy(ht_value_as_tensor(ht_value_at(grads, i)));
-        ht_tensor *step = ht_copy(ht_value_as_tensor(ht_value_at(steps, i)));
-
-        append(memory, grad, step, ht__lbfgs_dot(grad, step));
-    }
+    return HT_SUCCESS;
 }

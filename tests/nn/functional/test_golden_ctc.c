@@ -97,8 +97,7 @@ static void bad_operands_are_errors(void **state)
                          HT_ERR_ARGUMENT,
                          "ht_ctc_loss: target_lengths are 3 to 4, expected 0 to 3");
     HT_TEST_EXPECT_ERROR(ht_ctc_loss(x, list, in, make_lengths(long_lengths, HT_NONE), HT_MEAN),
-                         HT_ERR_ARGUMENT,
-                         "ht_ctc_loss: target_lengths sum up to 13, expected 12");
+                         HT_ERR_ARGUMENT, "ht_ctc_loss: target_lengths sum up to 13, expected 12");
     HT_TEST_EXPECT_ERROR(ht_ctc_loss(ht_narrow(x, 2, 0, 3), targets, in, out, HT_MEAN),
                          HT_ERR_ARGUMENT, "ht_ctc_loss: targets are 1 to 3, expected 0 to 2");
     HT_TEST_EXPECT_ERROR(ht_ctc_loss(x, ht_narrow(targets, 0, 0, 2), in, out, HT_MEAN),

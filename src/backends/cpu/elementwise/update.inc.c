@@ -242,7 +242,7 @@ static void NAME(update_radam)(const ht_update_call *u, const ht_update_part *pa
 }
 
 /* A step size grows while the gradient keeps its sign; where the sign turns, it shrinks and the
- * gradient counts as 0. A NaN gradient makes the size NaN and moves nothing. */
+ * gradient counts as 0. A NaN gradient moves nothing. */
 static void NAME(update_rprop)(const ht_update_call *u, const ht_update_part *part)
 {
     const T scale = NAME(update_scale)(u), less = (T)u->beta1, more = (T)u->beta2;
@@ -253,7 +253,7 @@ static void NAME(update_rprop)(const ht_update_call *u, const ht_update_part *pa
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++) {
         T g = gradient[i] * scale, turn = g * last[i];
-        T s = size[i] * (turn > 0 ? more : turn < 0 ? less : turn == 0 ? 1 : turn);
+        T s = size[i] * (turn > 0 ? more : turn < 0 ? less : 1);
 
         s = s < least ? least : s;
         s = s > most ? most : s;
