@@ -23,7 +23,7 @@ typedef struct ht_attention_options {
     double scale;         /* NAN, which means 1 / sqrt(E) */
     bool enable_gqa;      /* false; true: groups of heads (axis -3) of query share a head of key,
                              and of value */
-    uint64_t seed, draw;  /* 0. Of the dropout, as for ht_dropout */
+    uint64_t seed, draw;  /* 0. They choose the dropout, as in ht_dropout */
 } ht_attention_options;
 
 /* Returns the default options, with size set. Not collective. */

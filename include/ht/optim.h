@@ -506,7 +506,7 @@ HT_API double ht_get_total_norm(ht_value *tensors, double norm_type, bool error_
  * Source: torch.nn.utils.clip_grads_with_norm_. */
 HT_API ht_status ht_clip_grads_with_norm_(ht_value *parameters, double max_norm, double total_norm);
 
-/* Returns the elements of all parameters, one parameter after another, as a vector.
+/* Joins the elements of all parameters, in their order, into one vector.
  *
  * parameters: a list of tensors, at least one.
  * Collective if a parameter is split. Differentiable.

@@ -24,10 +24,10 @@ typedef struct ht__stored {
 /* Whether elements of this order of bytes are swapped on this machine. */
 bool ht__stored_swapped(bool little);
 
-/* Opens a regular file for reading. Of this rank; errors are recorded. */
+/* Opens a regular file for reading. This rank acts alone, and records errors. */
 ht_status ht__stored_open(const char *what, const char *path, int *file);
 
-/* Reads the slab of a part into row-major memory. Of this rank; errors are recorded. */
+/* Reads the slab of a part into row-major memory. This rank acts alone, and records errors. */
 ht_status ht__stored_read(const char *what, const ht__part *part, const ht__stored *stored,
                           const ht__slab *slab, void *memory);
 

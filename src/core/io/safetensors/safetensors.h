@@ -49,7 +49,7 @@ typedef struct ht__safetensors_raw {
     int64_t left;   /* bytes of the file after it */
 } ht__safetensors_raw;
 
-/* read_header.c. Of this rank; errors are recorded. */
+/* read_header.c. This rank acts alone, and records errors. */
 ht_status ht__safetensors_read(const char *what, const char *path, ht__safetensors_raw *text);
 
 /* Rank 0's, on all ranks. Collective, agrees. */
@@ -57,7 +57,7 @@ ht_status ht__safetensors_share(const char *what, ht_comm *comm, const char *pat
                                 ht__safetensors_raw *text);
 
 /* header.c. Takes a header apart and checks all of it; `header` is zeroed, and is to be freed in any
- * case. Of this rank; errors are recorded. */
+ * case. This rank acts alone, and records errors. */
 ht_status ht__safetensors_parse(const char *what, const char *path, const ht__safetensors_raw *text,
                                 ht__safetensors *header);
 void ht__safetensors_free(ht__safetensors *header);

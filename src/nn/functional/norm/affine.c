@@ -4,9 +4,9 @@
  * batch normalisation with a mean of 0 and a deviation of 1. Kept for backward: y, and 4 numbers of
  * float64 for each channel. */
 #include "core/autograd/autograd.h"
-#include "ht/factories.h"
-#include "ht/kernels/nn.h"
+#include "ht/arithmetics.h"
 #include "ht/manipulations.h"
+#include "nn/functional/norm/norm_call.h"
 #include "nn/functional/norm/row_norm.h"
 
 struct kept {
@@ -14,36 +14,11 @@ struct kept {
     int axis, ndim; /* of the parameters: where they begin in y, and how many */
 };
 
-static ht_norm_call shape_of(const ht_body *y, int axis, int ndim)
+static ht_tensor *new_zeros(const ht_tensor *y, int64_t channels)
 {
-    ht_norm_call norm = {.call.operands = 6, .outer = 1, .channels = 1, .inner = 1};
+    ht_tensor *x = ht__norm_numbers(y, 2, channels);
 
-    for (int i = 0; i < y->ndim; i++)
-        *(i < axis ? &norm.outer : i < axis + ndim ? &norm.channels : &norm.inner) *= y->lshape[i];
-    norm.x = ht__operand_of(y, HT_READ);
-    return norm;
-}
-
-/* (rows, channels) zeros of float64 on the device of y, of this rank alone. Scoped. */
-static ht_tensor *new_numbers(const ht_tensor *y, int64_t rows, int64_t channels)
-{
-    const int64_t shape[2] = {rows, channels};
-
-    return ht_zeros_ext(2, shape, HT_FLOAT64, HT_NONE, y->body->storage->device, HT_COMM_SELF);
-}
-
-/* The gradient of a parameter from a row of sums. */
-static ht_tensor *grad_parameter(const struct kept *kept, ht_node *node, int index,
-                                 const ht_tensor *y, ht_tensor *sums, int row)
-{
-    ht_tensor *grad = ht__parameter_grad(kept->what, node, index, y, HT_FLOAT64), *value;
-
-    if (grad == NULL)
-        return NULL;
-    value = ht_reshape(ht_narrow(sums, 0, row, row + 1), grad->body->ndim, grad->body->shape);
-    if (value == NULL || ht__copy_local(kept->what, grad->body, value->body) != HT_SUCCESS)
-        return NULL;
-    return ht__parameter_grad_done(kept->what, grad, y);
+    return x != NULL && ht_fill_(x, 0.0) == HT_SUCCESS ? x : NULL;
 }
 
 static void affine_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -55,8 +30,8 @@ static void affine_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
 
     if (dy == NULL)
         return;
-    norm = shape_of(y->body, kept->axis, kept->ndim);
-    sums = new_numbers(y, 2, norm.channels);
+    norm = ht__norm_call(y->body, kept->axis, kept->ndim);
+    sums = new_zeros(y, norm.channels);
     dx = ht_node_needs(node, 0) ? ht__input_grad(kept->what, node, 0, dy) : NULL;
     if (sums == NULL || (dx == NULL && ht_node_needs(node, 0)))
         return;
@@ -67,7 +42,8 @@ static void affine_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
         return;
     for (int i = 1; i <= 2; i++) { /* weight: sum dy y; bias: sum dy */
         if (ht_node_needs(node, i))
-            grad_inputs[i] = grad_parameter(kept, node, i, y, sums, 2 - i);
+            grad_inputs[i] = ht__norm_parameter_grad(kept->what, node, i, y,
+                                                     ht_narrow(sums, 0, 2 - i, 3 - i));
     }
     if (dx == NULL)
         return;
@@ -81,7 +57,7 @@ static void affine_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
 static ht_status prepare(const char *what, const ht_tensor *y, const ht_tensor *weight,
                          const ht_tensor *bias, const ht_tensor *channel)
 {
-    const ht_tensor *moments = new_numbers(y, 2, channel->body->shape[1]);
+    const ht_tensor *moments = new_zeros(y, channel->body->shape[1]);
     ht_norm_channels_call call = {.call.operands = 6,
                                   .channels = channel->body->shape[1],
                                   .moments = ht__operand_if_any(moments, HT_READ),
@@ -106,8 +82,8 @@ ht_tensor *ht__affine(const char *what, ht_tensor *y, int axis, ht_tensor *weigh
             return NULL;
     }
     y = in[0];
-    norm = shape_of(y->body, axis, parameter->body->ndim);
-    channel = new_numbers(y, 4, norm.channels);
+    norm = ht__norm_call(y->body, axis, parameter->body->ndim);
+    channel = ht__norm_numbers(y, 4, norm.channels);
     z = ht__batch_result(what, y, y->body->dtype, y->body->ndim, y->body->shape);
     if (channel == NULL || z == NULL)
         return NULL;

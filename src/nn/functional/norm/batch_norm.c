@@ -9,14 +9,12 @@
 #include "core/autograd/autograd.h"
 #include "core/ops/ops.h"
 #include "nn/functional/norm/batch_norm.h"
+#include "nn/functional/norm/norm_call.h"
 #include "nn/functional/norm/ranks.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ht/arithmetics.h"
-#include "ht/factories.h"
 #include "ht/kernels/nn.h"
 #include "ht/manipulations.h"
 
@@ -39,13 +37,11 @@ struct kept {
     const char *what; /* from ht__name: the forward's, and ", backward" */
 };
 
-static ht_norm_call shape_of(const ht_body *x)
+/* A channels-last image has one element of every channel in a row. */
+static ht_norm_call call_of(const ht_body *x)
 {
-    ht_norm_call norm = {
-        .call.operands = 6, .outer = x->lshape[0], .channels = x->shape[1], .inner = 1};
+    ht_norm_call norm = ht__norm_call(x, 1, 1);
 
-    for (int axis = 2; axis < x->ndim; axis++)
-        norm.inner *= x->shape[axis];
     if (x->ndim == 4 && !ht__body_is_contiguous(x)) {
         norm.outer *= norm.inner;
         norm.inner = 1;
@@ -70,14 +66,6 @@ static ht_tensor *result_like(const char *what, const ht_tensor *x)
     return ht__batch_result_channels_last(what, x, body->dtype, body->shape);
 }
 
-/* (rows, C) numbers of float64 in the memory of x's device, which every rank holds. Scoped. */
-static ht_tensor *new_channels(const ht_tensor *x, int64_t rows)
-{
-    const int64_t shape[2] = {rows, x->body->shape[1]};
-
-    return ht_empty_ext(2, shape, HT_FLOAT64, HT_NONE, x->body->storage->device, HT_COMM_SELF);
-}
-
 /* Moments over the batches of all ranks, and the number of values per channel; negative after an
  * error. A batch of no rows, on no rank any, has moments of 0. */
 static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_batch_norm_job *job,
@@ -86,7 +74,6 @@ static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_bat
     double count = (double)norm->outer * (double)norm->inner;
     ht_norm_call run = *norm;
 
-    run.x = ht__operand_of(x->body, HT_READ);
     run.moments = ht__operand_of(moments->body, HT_WRITE);
     if (HT_RUN(x, HT_KERNEL_NORM_MOMENTS, &run, job->what) != HT_SUCCESS)
         return -1;
@@ -129,39 +116,27 @@ static ht_tensor *row_of(ht_tensor *channels, int row)
     return ht_squeeze(ht_narrow(channels, 0, row, row + 1), 0);
 }
 
-static ht_tensor *grad_parameter(const char *what, ht_node *node, int index, const ht_tensor *x,
-                                 ht_tensor *value)
-{
-    ht_tensor *grad = ht__parameter_grad(what, node, index, x, HT_FLOAT64);
-
-    if (grad == NULL || value == NULL ||
-        ht__copy_local(what, grad->body, value->body) != HT_SUCCESS)
-        return NULL;
-    return ht__parameter_grad_done(what, grad, x);
-}
-
 static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
     ht_tensor *x = ht_node_saved(node, 0), *channel = ht_node_saved(node, 1);
     ht_tensor *dy = x != NULL && channel != NULL ? dense(grad, x->body) : NULL;
-    ht_tensor *sums = dy != NULL ? new_channels(x, 2) : NULL;
+    ht_tensor *sums = dy != NULL ? ht__norm_numbers(x, 2, x->body->shape[1]) : NULL;
     ht_norm_call norm;
 
     if (sums == NULL)
         return;
-    norm = shape_of(x->body);
-    norm.x = ht__operand_of(x->body, HT_READ);
+    norm = call_of(x->body);
     norm.y = ht__operand_of(dy->body, HT_READ);
     norm.channel = ht__operand_of(channel->body, HT_READ);
     norm.sums = ht__operand_of(sums->body, HT_WRITE);
     if (HT_RUN(dy, HT_KERNEL_NORM_SUMS, &norm, kept->what) != HT_SUCCESS)
         return;
     if (ht_node_needs(node, 1))
-        grad_inputs[1] = grad_parameter(kept->what, node, 1, x,
-                                        ht_mul(row_of(sums, 1), row_of(channel, 1)));
+        grad_inputs[1] = ht__norm_parameter_grad(kept->what, node, 1, x,
+                                                 ht_mul(row_of(sums, 1), row_of(channel, 1)));
     if (ht_node_needs(node, 2))
-        grad_inputs[2] = grad_parameter(kept->what, node, 2, x, row_of(sums, 0));
+        grad_inputs[2] = ht__norm_parameter_grad(kept->what, node, 2, x, row_of(sums, 0));
     if (ht_node_needs(node, 0))
         grad_inputs[0] = grad_x(node, dy, kept, norm, sums);
 }
@@ -269,7 +244,7 @@ static double coefficients(ht_tensor *x, const ht_norm_call *norm, const ht_batc
     double count = 0;
 
     if (job->batch_statistics) {
-        moments = new_channels(x, 2);
+        moments = ht__norm_numbers(x, 2, x->body->shape[1]);
         count = moments != NULL ? batch_moments(x, norm, job, moments) : -1;
     }
     return count >= 0 && prepare_without_graph(x, job, count, moments, channel) == HT_SUCCESS
@@ -323,15 +298,14 @@ static ht_tensor *normalise(ht_tensor *x, const ht_batch_norm_job *job)
     ht_norm_call norm;
     double count;
 
-    channel = new_channels(x, 4);
+    channel = ht__norm_numbers(x, 4, x->body->shape[1]);
     if (channel == NULL)
         return NULL;
-    norm = shape_of(x->body);
+    norm = call_of(x->body);
     count = coefficients(x, &norm, job, channel);
     y = count >= 0 ? result_like(job->what, x) : NULL;
     if (y == NULL)
         return NULL;
-    norm.x = ht__operand_of(x->body, HT_READ);
     norm.y = ht__operand_of(y->body, HT_WRITE);
     norm.channel = ht__operand_of(channel->body, HT_READ);
     if (y->body->lsize > 0 && HT_RUN(x, HT_KERNEL_NORM_FORWARD, &norm, job->what) != HT_SUCCESS)

@@ -8,6 +8,8 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/norm/last_axes.c \
 	src/nn/functional/norm/layer_norm.c \
 	src/nn/functional/norm/local_response_norm.c \
+	src/nn/functional/norm/norm_call.c \
+	src/nn/functional/norm/norm_call.h \
 	src/nn/functional/norm/ranks.c \
 	src/nn/functional/norm/ranks.h \
 	src/nn/functional/norm/rms_norm.c \

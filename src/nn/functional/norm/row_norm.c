@@ -5,31 +5,19 @@
 #include "nn/functional/norm/row_norm.h"
 
 #include "core/autograd/autograd.h"
-#include "ht/factories.h"
-#include "ht/kernels/nn.h"
+#include "nn/functional/norm/norm_call.h"
 
 struct kept {
     const char *what;
     int leading;
 };
 
-static ht_norm_call shape_of(const ht_body *x, int leading)
+static ht_norm_call call_of(const ht_body *x, int leading)
 {
-    ht_norm_call norm = {.call.operands = 6, .outer = 1, .channels = 1, .inner = 1};
+    ht_norm_call norm = ht__norm_call(x, 0, leading);
 
-    for (int axis = 0; axis < x->ndim; axis++)
-        *(axis < leading ? &norm.channels : &norm.inner) *= x->lshape[axis];
     norm.count = (double)norm.inner;
-    norm.x = ht__operand_of(x, HT_READ);
     return norm;
-}
-
-/* (count, rows) numbers of float64 on the device of x, of this rank alone. Scoped. */
-static ht_tensor *new_numbers(const ht_tensor *x, int64_t count, int64_t rows)
-{
-    const int64_t shape[2] = {count, rows};
-
-    return ht_empty_ext(2, shape, HT_FLOAT64, HT_NONE, x->body->storage->device, HT_COMM_SELF);
 }
 
 static void row_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
@@ -42,8 +30,8 @@ static void row_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_in
 
     if (dx == NULL)
         return;
-    norm = shape_of(x->body, kept->leading);
-    sums = new_numbers(x, 2, norm.channels);
+    norm = call_of(x->body, kept->leading);
+    sums = ht__norm_numbers(x, 2, norm.channels);
     if (sums == NULL)
         return;
     norm.y = ht__operand_of(dy->body, HT_READ);
@@ -62,7 +50,7 @@ static void row_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_in
 static ht_status run(const char *what, ht_norm_call *norm, ht_tensor *x, ht_tensor *channel,
                      ht_tensor *y, double eps)
 {
-    ht_tensor *moments = new_numbers(x, 2, norm->channels);
+    ht_tensor *moments = ht__norm_numbers(x, 2, norm->channels);
     ht_norm_channels_call prepare = {.call.operands = 6,
                                      .channels = norm->channels,
                                      .count = norm->count,
@@ -92,9 +80,9 @@ ht_tensor *ht__row_norm(const char *what, ht_tensor *x, int leading, double eps)
 
     if (x == NULL || !ht__has_kernel(what, x, HT_KERNEL_NORM_FORWARD))
         return NULL;
-    norm = shape_of(x->body, leading);
+    norm = call_of(x->body, leading);
     y = ht__batch_result(what, x, x->body->dtype, x->body->ndim, x->body->shape);
-    channel = new_numbers(x, 4, norm.channels);
+    channel = ht__norm_numbers(x, 4, norm.channels);
     if (y == NULL || channel == NULL ||
         (y->body->lsize > 0 && run(what, &norm, x, channel, y, eps) != HT_SUCCESS))
         return NULL;

@@ -246,8 +246,8 @@ void ht__bucket_set_flag(const ht_bucket *bucket, int flag, double value);
 /* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and all
  * of it is ready at once. Then each gradient becomes ready by its hook. Its parts: note_zeroing
  * finds out whether a gradient begins anew, take_over makes a share of an average that is kept;
- * open does the rest, where idle ranks are ready at once. break: a pass of this rank failed, or
- * (lossless) there is no loss to begin one with. */
+ * open does the rest, where idle ranks are ready at once. break: a pass of this rank failed;
+ * lossless: the loss that would begin one is missing. */
 ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle);
 void ht__reducer_note_zeroing(ht_reducer_param *param);
 ht_status ht__reducer_take_over(ht_reducer_param *param);
