@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Sourced from the root of the tree before a build: takes the compilers of Open MPI and MPICH through ccache if it is
-# installed.
+# Sourced from the root of the tree before a build: takes nvcc and the compilers of Open MPI and MPICH through ccache if
+# it is installed.
 # Clones of the same commit share objects, because no name of a folder is part of what ccache compares.
 if command -v ccache >/dev/null && command -v mpicc >/dev/null; then
     export CCACHE_NOHASHDIR=1
@@ -11,5 +11,6 @@ if command -v ccache >/dev/null && command -v mpicc >/dev/null; then
     : "${MPICH_CC:=gcc}" "${MPICH_CXX:=g++}"
     MPICH_CC="ccache ${MPICH_CC#ccache }"
     MPICH_CXX="ccache ${MPICH_CXX#ccache }"
-    export OMPI_CC OMPI_CXX MPICH_CC MPICH_CXX
+    NVCC_LAUNCHER=ccache
+    export OMPI_CC OMPI_CXX MPICH_CC MPICH_CXX NVCC_LAUNCHER
 fi

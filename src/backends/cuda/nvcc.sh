@@ -1,5 +1,6 @@
 #!/bin/sh
-# nvcc.sh NVCC ARGUMENT...: runs nvcc with the flags that libtool adds for gcc given to the host compiler.
+# nvcc.sh NVCC ARGUMENT...: runs nvcc with the flags that libtool adds for gcc given to the host compiler. NVCC_LAUNCHER,
+# ccache for example, runs it if it is set.
 nvcc=$1
 shift
 for word; do
@@ -9,5 +10,5 @@ for word; do
     *) set -- "$@" "$word" ;;
     esac
 done
-# shellcheck disable=SC2086 # may be "ccache nvcc"
-exec $nvcc "$@"
+# shellcheck disable=SC2086 # each may have several words, or none
+exec ${NVCC_LAUNCHER-} $nvcc "$@"
