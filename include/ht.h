@@ -50,6 +50,7 @@
 #include "ht/object.h"
 #include "ht/optim.h"
 #include "ht/optim_wrapper.h"
+#include "ht/optimizers.h"
 #include "ht/padding.h"
 #include "ht/partitioned.h"
 #include "ht/printing.h"

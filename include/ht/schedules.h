@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Schedules of the learning rate; ht/optim.h has more. A schedule sets the rate of all groups of
- * its optimizer when it is made, and again at each ht_scheduler_step. Below, lr is the rate that a
- * group has, and initial lr the one that it had when its first schedule was made.
+ * Schedules of the learning rate. A schedule sets the rate of all groups of its optimizer when it
+ * is made, and again at each ht_scheduler_step, usually once an epoch. It starts from the rate that
+ * the group has, so that several schedules can be combined. Below, lr is the rate that a group has,
+ * and initial lr the one that it had when its first schedule was made.
  *
- * Not collective: under a data-parallel wrapper every rank has its own schedule and steps it alike.
+ * Not collective: under a data-parallel wrapper every rank has its own schedule, and all step theirs
+ * at the same point.
  * Result: owned; NULL after an error.
  * Errors: HT_ERR_ARGUMENT for a NULL optimizer, schedule or function, and for a number out of its
  * range. Factors that a function returns are not checked.
- * Source: torch.optim.lr_scheduler, with its rates. */
+ * Source: torch.optim.lr_scheduler; the rates have its bits. */
 #ifndef HT_SCHEDULES_H
 #define HT_SCHEDULES_H
 
@@ -16,6 +18,112 @@
 
 HT_BEGIN_DECLS
 
+/* Ends an epoch of `scheduler`: counts it and sets the learning rates.
+ *
+ * Errors: HT_ERR_ARGUMENT for a schedule that needs a metric. */
+HT_API ht_status ht_scheduler_step(ht_scheduler *scheduler);
+
+/* ht_scheduler_step with the metric of the epoch.
+ *
+ * scheduler: ht_optim_reduce_lr_on_plateau reads the metric; other schedules ignore it.
+ * metric: the same on every rank of a data-parallel run. */
+HT_API ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric);
+
+/* Returns the number of epochs that `scheduler` has ended, 0 if it is NULL. */
+HT_API int64_t ht_scheduler_epoch(const ht_scheduler *scheduler);
+
+/* Returns the state of `scheduler` as a map of numbers, scoped: "last_epoch" and the numbers of its
+ * rule. The learning rates are part of the optimizer's state. */
+HT_API ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler);
+
+/* Loads a state of ht_scheduler_state_dict.
+ *
+ * scheduler: of the same kind; unchanged if the state does not fit.
+ * state: not retained.
+ * Errors: HT_ERR_FORMAT if a number is missing or invalid. */
+HT_API ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *state);
+
+/* Makes a schedule with lr *= gamma after every step_size epochs.
+ *
+ * optimizer: retained.
+ * step_size: in epochs, at least 1.
+ * gamma: finite, at least 0.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.StepLR. */
+HT_API ht_scheduler *ht_optim_step_lr(ht_optimizer *optimizer, int64_t step_size, double gamma);
+
+/* Makes a schedule with lr *= gamma at each epoch of a list.
+ *
+ * optimizer: retained.
+ * count: number of milestones, at least 0.
+ * milestones: epochs, counted from 1, in any order; copied. An epoch that is listed twice counts
+ * twice.
+ * gamma: finite, at least 0.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.MultiStepLR. */
+HT_API ht_scheduler *ht_optim_multi_step_lr(ht_optimizer *optimizer, int count,
+                                            const int64_t milestones[], double gamma);
+
+/* Makes a schedule with lr *= gamma after every epoch.
+ *
+ * optimizer: retained.
+ * gamma: finite, at least 0.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.ExponentialLR. */
+HT_API ht_scheduler *ht_optim_exponential_lr(ht_optimizer *optimizer, double gamma);
+
+/* Makes a schedule with lr = eta_min + (first lr - eta_min) (1 + cos(pi epoch / t_max)) / 2.
+ *
+ * After t_max epochs the rate rises again.
+ *
+ * optimizer: retained. The first lr of a group is its rate when its first schedule was made.
+ * t_max: in epochs, at least 1.
+ * eta_min: finite, at least 0.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.CosineAnnealingLR. */
+HT_API ht_scheduler *ht_optim_cosine_annealing_lr(ht_optimizer *optimizer, int64_t t_max,
+                                                  double eta_min);
+
+/* Makes a schedule that goes linearly from start_factor lr to end_factor lr in total_iters epochs.
+ *
+ * It is a warm-up if 0 < start_factor < end_factor = 1. The constructor itself multiplies each rate
+ * by start_factor.
+ *
+ * optimizer: retained.
+ * start_factor: in (0, 1].
+ * end_factor: in [0, 1].
+ * total_iters: in epochs, at least 1.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.LinearLR. */
+HT_API ht_scheduler *ht_optim_linear_lr(ht_optimizer *optimizer, double start_factor,
+                                        double end_factor, int64_t total_iters);
+
+typedef struct ht_reduce_lr_on_plateau_options {
+    size_t size;      /* of this struct; set by the default function */
+    bool maximize;    /* false: a lower metric is better */
+    double factor;    /* 0.1; in [0, 1) */
+    int64_t patience; /* 10: epochs without improvement before a reduction */
+    double threshold; /* 1e-4: an improvement is larger than this part of the best, */
+    bool absolute;    /* or with true, larger than this; false */
+    int64_t cooldown; /* 0: epochs after a reduction that do not count */
+    double min_lr;    /* 0; no rate is reduced below it */
+    double eps;       /* 1e-8: a reduction by at most this is not made */
+} ht_reduce_lr_on_plateau_options;
+
+/* Returns the default options of ht_optim_reduce_lr_on_plateau, given at each field. */
+HT_API ht_reduce_lr_on_plateau_options ht_reduce_lr_on_plateau_options_default(void);
+
+/* Makes a schedule with lr *= factor when a metric has not improved for more than `patience`
+ * epochs.
+ *
+ * It is stepped by ht_scheduler_step_metric. NaN is not an improvement.
+ *
+ * optimizer: retained.
+ * options: NULL takes the defaults.
+ * Result: owned.
+ * Source: torch.optim.lr_scheduler.ReduceLROnPlateau. */
+HT_API ht_scheduler *ht_optim_reduce_lr_on_plateau(ht_optimizer *optimizer,
+                                                   const ht_reduce_lr_on_plateau_options *options);
 /* The factor of a learning rate at an epoch; `user` is what the schedule was made with. */
 typedef double ht_lr_factor_fn(int64_t epoch, void *user);
 

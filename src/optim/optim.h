@@ -8,6 +8,7 @@
 #include "core/tensor/tensor.h"
 #include "ht/kernels/update.h"
 #include "ht/optim.h"
+#include "ht/optimizers.h"
 #include "ht/schedules.h"
 
 enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 9, HT_SETTING_FLAG = 0 };
