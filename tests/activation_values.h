@@ -18,11 +18,6 @@ static double relu_slope(double x)
     return x > 0;
 }
 
-static ht_status relu_(ht_tensor *x)
-{
-    return ht_relu_(x) != NULL ? HT_SUCCESS : ht_error_get(NULL);
-}
-
 static double leaky_relu(double x)
 {
     return x > 0 ? x : 0.75 * x;

@@ -52,7 +52,7 @@ const ht_test_function ht_test_functions[] = {
     {"ht_fabs", HT_KERNEL_ABS, ht_fabs, fabs, sign, NULL, -2, 2, FLOATING},
     {"ht_nan_to_num_ext", HT_KERNEL_NAN_TO_NUM, call_nan_to_num, nan_to_num, one, NULL, -2, 2, SAME,
      .takes_bool = true, .param = {0.75, 100, -200}},
-    {"ht_relu", HT_KERNEL_RELU, ht_relu, relu, relu_slope, NULL, -2, 2, SAME, .in_place = relu_,
+    {"ht_relu", HT_KERNEL_RELU, ht_relu, relu, relu_slope, NULL, -2, 2, SAME, .in_place = ht_relu_,
      .layer = ht_nn_relu},
     {"ht_leaky_relu", HT_KERNEL_LEAKY_RELU, call_leaky_relu, leaky_relu, leaky_relu_slope, NULL, -2, 2, SAME,
      .only_floats = true, .param = {0.75}, .grad = HT_KERNEL_LEAKY_RELU_GRAD, .layer = layer_leaky_relu},

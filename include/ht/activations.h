@@ -17,12 +17,12 @@ HT_BEGIN_DECLS
 /* max(x, 0). x may also be of integers. */
 HT_API ht_tensor *ht_relu(ht_tensor *x);
 
-/* Replaces x by max(x, 0), also in the graph, and returns x.
+/* Replaces x by max(x, 0), also in the graph.
  *
  * Use it for a result that no other operation needs for its gradient. If one does, ht_backward
  * fails and names that operation.
  * Errors: HT_ERR_STATE for a leaf or a view that needs a gradient. */
-HT_API ht_tensor *ht_relu_(ht_tensor *x);
+HT_API ht_status ht_relu_(ht_tensor *x);
 
 /* x where x > 0, else negative_slope x.
  * negative_slope: PyTorch's default is 0.01. */

@@ -21,7 +21,7 @@
 CALL(relu_in_place)
 {
     (void)row;
-    return ht_relu_(in[0]);
+    return ht_relu_(in[0]) == HT_SUCCESS ? in[0] : NULL;
 }
 
 CALL(linear)

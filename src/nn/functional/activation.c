@@ -56,22 +56,23 @@ ht_tensor *ht_softplus(ht_tensor *x, double beta, double threshold)
     return ht__unary_with(&softplus_op, x, &(ht_beside){.param = {beta, threshold}});
 }
 
-ht_tensor *ht_relu_(ht_tensor *x)
+ht_status ht_relu_(ht_tensor *x)
 {
     ht_node *node;
+    ht_status status;
 
     if (HT_IS_NULL(x, "ht_relu_", "x"))
-        return NULL;
+        return HT_ERR_ARGUMENT;
     if (ht__records(x) && (x->node == NULL || x->view)) {
-        HT_FAIL(x->body->comm, HT_ERR_STATE,
-                "ht_relu_: x is a %s that needs a gradient; use ht_relu",
-                x->view ? "view" : "leaf");
-        return NULL;
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "ht_relu_: x is a %s that needs a gradient; use ht_relu",
+                       x->view ? "view" : "leaf");
     }
     /* The node takes x's own as its input, and becomes x's. */
     node = ht_node_new("ht_relu_", relu_backward, 1, &x);
-    if (ht__unary_(&relu_op, "ht_relu_", x, NULL) != HT_SUCCESS)
-        return ht_node_set_output(node, NULL);
-    ht_node_save(node, x);
-    return ht_node_set_output(node, x);
+    status = ht__unary_(&relu_op, "ht_relu_", x, NULL);
+    if (status == HT_SUCCESS)
+        ht_node_save(node, x);
+    ht_node_set_output(node, status == HT_SUCCESS ? x : NULL);
+    return status;
 }

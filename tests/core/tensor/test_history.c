@@ -306,7 +306,7 @@ static ht_status part_times_three(ht_tensor *y)
 
 static ht_status positive_times_one(ht_tensor *y)
 {
-    return ht_relu_(y) == y ? HT_SUCCESS : ht_error_get(NULL);
+    return ht_relu_(y);
 }
 
 static void hooks_belong_to_the_value_they_were_given_for(void **state)
