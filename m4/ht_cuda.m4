@@ -41,7 +41,7 @@ AC_DEFUN([_HT_CUDA_TRY], [
     [ht_cuda_dir=`dirname "$ht_nvcc"`; ht_cuda_dir=`dirname "$ht_cuda_dir"`])
   for ht_lib in lib64 lib targets/x86_64-linux/lib targets/sbsa-linux/lib; do
     AS_IF([test -z "$CUDA_LIBS" && test -f "$ht_cuda_dir/$ht_lib/libcudart_static.a"],
-      [CUDA_LIBS="-L$ht_cuda_dir/$ht_lib -lcudart_static -lrt -ldl -lpthread"])
+      [CUDA_LIBS="-L$ht_cuda_dir/$ht_lib -lcudart_static -lrt -ldl -lpthread -Wl,-rpath,$ht_cuda_dir/$ht_lib"])
   done
   echo '__global__ void kernel(int *x) { *x = 1; }' >conftest.cu
   AS_IF([test -n "$CUDA_LIBS" &&

@@ -13,6 +13,7 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/float_math.h \
 	src/backends/cpu/foreach_dtype.h \
 	src/backends/cpu/foreach_source.h \
+	src/backends/cpu/index/place.h \
 	src/backends/cpu/kernel_errors.c \
 	src/backends/cpu/kernels.h \
 	src/backends/cpu/level.h \
@@ -50,13 +51,13 @@ endif
 
 # Templates: included by the kernels, never compiled by themselves.
 EXTRA_DIST += \
+	src/backends/cpu/convert/convert.inc.c \
+	src/backends/cpu/convert/convert_from.inc.c \
+	src/backends/cpu/convert/convert_one.inc.c \
 	src/backends/cpu/elementwise/activations.inc.c \
 	src/backends/cpu/elementwise/arithmetics.inc.c \
 	src/backends/cpu/elementwise/bitwise.inc.c \
 	src/backends/cpu/elementwise/complex_math.inc.c \
-	src/backends/cpu/elementwise/convert.inc.c \
-	src/backends/cpu/elementwise/convert_from.inc.c \
-	src/backends/cpu/elementwise/convert_one.inc.c \
 	src/backends/cpu/elementwise/exponential.inc.c \
 	src/backends/cpu/elementwise/extremes.inc.c \
 	src/backends/cpu/elementwise/logical.inc.c \
@@ -64,7 +65,6 @@ EXTRA_DIST += \
 	src/backends/cpu/elementwise/rounding.inc.c \
 	src/backends/cpu/elementwise/rows.inc.c \
 	src/backends/cpu/elementwise/trigonometrics.inc.c \
-	src/backends/cpu/elementwise/update.inc.c \
 	src/backends/cpu/elementwise/walks.inc.c \
 	src/backends/cpu/elementwise/where.inc.c \
 	src/backends/cpu/index/add.inc.c \
@@ -80,18 +80,22 @@ EXTRA_DIST += \
 	src/backends/cpu/nn/dropout.inc.c \
 	src/backends/cpu/nn/max_pool.inc.c \
 	src/backends/cpu/nn/norm.inc.c \
+	src/backends/cpu/nn/norm_channel.inc.c \
 	src/backends/cpu/nn/rows.inc.c \
+	src/backends/cpu/optim/update.inc.c \
 	src/backends/cpu/order/digits.inc.c \
 	src/backends/cpu/order/key.inc.c \
 	src/backends/cpu/order/merge.inc.c \
 	src/backends/cpu/order/radix.inc.c \
 	src/backends/cpu/order/sort.inc.c \
+	src/backends/cpu/random/element.inc.c \
 	src/backends/cpu/random/random.inc.c \
 	src/backends/cpu/reduce/arg.inc.c \
 	src/backends/cpu/reduce/better.inc.c \
 	src/backends/cpu/reduce/cumulative.inc.c \
 	src/backends/cpu/reduce/extreme.inc.c \
 	src/backends/cpu/reduce/fold.inc.c \
+	src/backends/cpu/reduce/key.inc.c \
 	src/backends/cpu/reduce/moments.inc.c \
 	src/backends/cpu/reduce/prod.inc.c \
 	src/backends/cpu/reduce/sum.inc.c \
@@ -101,18 +105,17 @@ EXTRA_DIST += \
 # The kernels are compiled once for each SIMD level, in a library of its own because flags belong to a
 # library. The functions that a file exports carry the level in their names (level.h).
 kernel_sources = \
+	src/backends/cpu/convert/convert.c \
 	src/backends/cpu/elementwise/activations.c \
 	src/backends/cpu/elementwise/arithmetics.c \
 	src/backends/cpu/elementwise/bitwise.c \
 	src/backends/cpu/elementwise/complex_math.c \
-	src/backends/cpu/elementwise/convert.c \
 	src/backends/cpu/elementwise/exponential.c \
 	src/backends/cpu/elementwise/extremes.c \
 	src/backends/cpu/elementwise/logical.c \
 	src/backends/cpu/elementwise/relational.c \
 	src/backends/cpu/elementwise/rounding.c \
 	src/backends/cpu/elementwise/trigonometrics.c \
-	src/backends/cpu/elementwise/update.c \
 	src/backends/cpu/elementwise/where.c \
 	src/backends/cpu/index/nonzero.c \
 	src/backends/cpu/index/rows.c \
@@ -125,6 +128,7 @@ kernel_sources = \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \
 	src/backends/cpu/nn/rows.c \
+	src/backends/cpu/optim/update.c \
 	src/backends/cpu/order/digits.c \
 	src/backends/cpu/order/merge.c \
 	src/backends/cpu/order/sort.c \

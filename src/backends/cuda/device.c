@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/device.h"
+#include "backends/cuda/fault.h"
 #include "backends/cuda/kernels.h"
 
 static int device_count(void)
@@ -39,6 +39,10 @@ static int device_open(int index, void **stream)
     }
     if (error == 0)
         error = ht_cuda_stream_new(&device->stream);
+    if (error == 0)
+        error = ht_cuda_fault_open(device);
+    if (error == 0)
+        error = ht_cuda_blas_new(&device->blas, device->stream);
     if (ht_cuda_check(error, device, "ht_device_get") != 0) {
         free(device);
         return 1;
@@ -54,7 +58,9 @@ static void device_close(void *stream)
 
     ht_cuda_use(device->index);
     ht_cuda_stream_wait(device->stream);
+    ht_cuda_blas_free(device->blas);
     ht_cuda_stream_free(device->stream);
+    ht_cuda_fault_close(device);
     free(device);
 }
 
@@ -69,20 +75,20 @@ static void device_properties(int index, size_t *memory, int *cores)
 
 static int synchronize(void *stream)
 {
-    const ht_cuda_device *device = stream;
+    ht_cuda_device *device = stream;
     int error = ht_cuda_use(device->index);
 
-    return ht_cuda_check_late(error != 0 ? error : ht_cuda_stream_wait(device->stream), device);
+    return ht_cuda_check_data(error != 0 ? error : ht_cuda_stream_wait(device->stream), device);
 }
 
 static int poll_error(void *stream)
 {
-    const ht_cuda_device *device = stream;
+    ht_cuda_device *device = stream;
     int error = ht_cuda_use(device->index);
 
     if (error == 0)
         error = ht_cuda_stream_query(device->stream);
-    return ht_cuda_check_late(ht_cuda_is_not_ready(error) ? 0 : error, device);
+    return ht_cuda_check_data(ht_cuda_is_not_ready(error) ? 0 : error, device);
 }
 
 /* A machine without a GPU, or without its driver, has the module all the same. */

@@ -9,12 +9,17 @@
 
 HT_BEGIN_DECLS
 
+struct ht_cuda_fault;
+
 typedef struct ht_cuda_device {
     int index, cores;
-    void *stream;     /* the runtime's: all work of the device, in its order */
-    const char *last; /* the public function whose kernel was launched last, or NULL */
-    size_t refused;   /* the bytes that the last allocation asked for in vain, or 0 */
-    bool waits;       /* for each kernel: HT_CUDA_SYNC */
+    void *stream;                /* the runtime's: all work of the device, in its order */
+    const char *last;            /* the public function whose kernel was launched last, or NULL */
+    size_t refused;              /* the bytes that the last allocation asked for in vain, or 0 */
+    bool waits;                  /* for each kernel: HT_CUDA_SYNC */
+    void *blas;                  /* NULL: there is none */
+    struct ht_cuda_fault *fault; /* fault.h */
+    uint64_t calls, reported;    /* numbers of calls that may note one */
 } ht_cuda_device;
 
 /* report.c */

@@ -3,17 +3,17 @@
  * Points in the work of a stream. */
 #include <stdlib.h>
 
-#include "backends/cuda/device.h"
+#include "backends/cuda/fault.h"
 
 /* The device of the last record is whose error a wait tells. */
 typedef struct event {
-    const ht_cuda_device *device;
+    ht_cuda_device *device;
     void *handle; /* the runtime's */
 } event;
 
 static int event_new(void *stream, void **made)
 {
-    const ht_cuda_device *device = stream;
+    ht_cuda_device *device = stream;
     event *e = calloc(1, sizeof *e);
     int error = ht_cuda_use(device->index);
 
@@ -46,7 +46,7 @@ static void event_free(void *made)
 
 static int event_record(void *stream, void *made)
 {
-    const ht_cuda_device *device = stream;
+    ht_cuda_device *device = stream;
     event *e = made;
     int error = ht_cuda_use(device->index);
 
@@ -65,7 +65,7 @@ static int event_done(void *made)
         error = ht_cuda_event_query(e->handle);
     if (ht_cuda_is_not_ready(error))
         return 0;
-    return ht_cuda_check_late(error, e->device) == 0 ? 1 : -1;
+    return ht_cuda_check_data(error, e->device) == 0 ? 1 : -1;
 }
 
 static int event_wait(void *made)
@@ -73,7 +73,7 @@ static int event_wait(void *made)
     const event *e = made;
     int error = ht_cuda_use(e->device->index);
 
-    return ht_cuda_check_late(error != 0 ? error : ht_cuda_event_wait(e->handle), e->device);
+    return ht_cuda_check_data(error != 0 ? error : ht_cuda_event_wait(e->handle), e->device);
 }
 
 static int stream_wait(void *stream, void *made)

@@ -7,6 +7,8 @@ cuda_c_sources = \
 	src/backends/cuda/device.c \
 	src/backends/cuda/device.h \
 	src/backends/cuda/events.c \
+	src/backends/cuda/fault.c \
+	src/backends/cuda/fault.h \
 	src/backends/cuda/kernels.c \
 	src/backends/cuda/kernels.h \
 	src/backends/cuda/memory.c \
@@ -27,9 +29,24 @@ cuda_kernel_sources = \
 	src/backends/cuda/elementwise/relational.cu \
 	src/backends/cuda/elementwise/rounding.cu \
 	src/backends/cuda/elementwise/trigonometrics.cu \
+	src/backends/cuda/fault.cu \
+	src/backends/cuda/index/nonzero.cu \
+	src/backends/cuda/index/rows.cu \
+	src/backends/cuda/nn/conv.cu \
+	src/backends/cuda/nn/dropout.cu \
+	src/backends/cuda/nn/gemm.cu \
+	src/backends/cuda/nn/max_pool.cu \
+	src/backends/cuda/nn/norm.cu \
+	src/backends/cuda/nn/rows.cu \
+	src/backends/cuda/random/random.cu \
+	src/backends/cuda/reduce/cumulative.cu \
+	src/backends/cuda/reduce/plan.cu \
+	src/backends/cuda/reduce/reduce.cu \
+	src/backends/cuda/reduce/scan.cu \
 	src/backends/cuda/update.cu
 
 cuda_headers = \
+	src/backends/cuda/axes.h \
 	src/backends/cuda/dtypes.h \
 	src/backends/cuda/elementwise/convert.inc.cu \
 	src/backends/cuda/elementwise/convert_from.inc.cu \
@@ -37,10 +54,28 @@ cuda_headers = \
 	src/backends/cuda/elementwise/rows.h \
 	src/backends/cuda/elementwise/rows.inc.cu \
 	src/backends/cuda/elementwise/walk.h \
-	src/backends/cuda/launch.h
+	src/backends/cuda/foreach_floating.h \
+	src/backends/cuda/index/rows.inc.cu \
+	src/backends/cuda/launch.h \
+	src/backends/cuda/nn/conv.inc.cu \
+	src/backends/cuda/nn/dropout.inc.cu \
+	src/backends/cuda/nn/gemm.inc.cu \
+	src/backends/cuda/nn/max_pool.inc.cu \
+	src/backends/cuda/nn/norm.inc.cu \
+	src/backends/cuda/nn/product.h \
+	src/backends/cuda/nn/rows.inc.cu \
+	src/backends/cuda/random/philox.h \
+	src/backends/cuda/random/random.inc.cu \
+	src/backends/cuda/reduce/cumulative.inc.cu \
+	src/backends/cuda/reduce/fold.h \
+	src/backends/cuda/reduce/moments.h \
+	src/backends/cuda/reduce/reduce.inc.cu \
+	src/backends/cuda/reduce/scan.h \
+	src/backends/cuda/scratch.h \
+	src/backends/cuda/targets.h
 
-EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_headers) src/backends/cuda/nvcc.sh \
-	src/backends/cuda/runtime.c
+EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_headers) src/backends/cuda/blas.c \
+	src/backends/cuda/nvcc.sh src/backends/cuda/runtime.c
 
 # No fused operations: results have the CPU's bits wherever its source is shared.
 NVCCFLAGS = -O3 -std=c++17 --fmad=false -ccbin $(NVCC_HOST) $(CUDA_ARCH) -Xfatbin -compress-all $(NVCC_WERROR) \
@@ -56,7 +91,8 @@ am__v_NVCC_0 = @echo "  NVCC    " $@;
 
 if HT_HAVE_CUDA
 pkglib_LTLIBRARIES = src/backends/cuda/libht_cuda.la
-src_backends_cuda_libht_cuda_la_SOURCES = $(cuda_c_sources) $(cuda_kernel_sources) src/backends/cuda/runtime.c
+src_backends_cuda_libht_cuda_la_SOURCES = $(cuda_c_sources) $(cuda_kernel_sources) src/backends/cuda/blas.c \
+	src/backends/cuda/runtime.c
 src_backends_cuda_libht_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 src_backends_cuda_libht_cuda_la_LIBADD = $(CUDA_LIBS)
 src_backends_cuda_libht_cuda_la_LDFLAGS = -module -avoid-version -shared -no-undefined

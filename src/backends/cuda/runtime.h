@@ -24,6 +24,18 @@ typedef struct ht_cuda_memory {
     size_t total, available, used, peak;
 } ht_cuda_memory;
 
+/* c_i = alpha op(a_i) op(b_i) + beta c_i for i < batch, as cuBLAS has it: column-major matrices
+ * a (m, k), b (k, n) and c (m, n), of a floating dtype. 16-bit products are summed in float32, and
+ * float32's are not cut to fewer digits. */
+typedef struct ht_cuda_product {
+    ht_dtype dtype;
+    bool trans_a, trans_b;
+    int64_t m, n, k, lda, ldb, ldc, batch, a_step, b_step, c_step;
+    const void *a, *b;
+    void *c;
+    double alpha, beta;
+} ht_cuda_product;
+
 const char *ht_cuda_text(int error);
 bool ht_cuda_is_out_of_memory(int error);
 bool ht_cuda_is_not_ready(int error);
@@ -51,6 +63,11 @@ int ht_cuda_event_wait(void *event);
 int ht_cuda_malloc(void **memory, size_t bytes, void *stream);
 int ht_cuda_free(void *memory, void *stream);
 int ht_cuda_copy(void *to, const void *from, size_t bytes, void *stream);
+
+/* cuBLAS for a stream. *blas is NULL, without an error, if this machine does not have it. */
+int ht_cuda_blas_new(void **blas, void *stream);
+void ht_cuda_blas_free(void *blas);
+int ht_cuda_blas_multiply(void *blas, const ht_cuda_product *product);
 
 /* Pinned memory of the host. */
 int ht_cuda_host_malloc(void **memory, size_t bytes);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Steps of optimizers, all parameters of a call in one launch, or a few: each block has a piece of
- * one parameter. The operations and their order are those of backends/cpu/elementwise/update.inc.c,
+ * one parameter. The operations and their order are those of backends/cpu/optim/update.inc.c,
  * and so are the bits. */
 #include <math.h>
 
 #include "backends/cuda/device.h"
+#include "backends/cuda/fault.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.h"
 #include "ht/kernels/update.h"
@@ -23,6 +24,7 @@ template <class real> struct part {
 };
 
 template <class real> struct step_call {
+    const ht_cuda_fault *fault;
     const double *factor, *unless;
     double grad_scale;
     real lr, decay, beta1, beta2, eps, momentum, weight1, weight2, undamped, shrink;
@@ -294,7 +296,7 @@ template <class rule> static __global__ void update_kernel(step_call<typename ru
     typedef typename rule::real real;
     int k = 0;
 
-    if (u.unless != NULL && *u.unless != 0)
+    if (u.fault->first != HT_CUDA_NO_FAULT || (u.unless != NULL && *u.unless != 0))
         return;
     while (blockIdx.x >= u.part_of[k].end)
         k++;
@@ -368,6 +370,7 @@ template <class rule> static int run_update(void *stream, const ht_kernel_call *
     if (ht_cuda_begin(device, call) != 0)
         return 1;
     translate(update, &u);
+    u.fault = device->fault;
     if (rule::may_decouple && update->decoupled)
         decouple(update, &u);
     for (uint32_t i = 0; i < call->rows; i++, row += call->row_bytes) {

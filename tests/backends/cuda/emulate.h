@@ -27,6 +27,18 @@ inline uint32_t __umulhi(uint32_t a, uint32_t b)
     return (uint32_t)((uint64_t)a * b >> 32);
 }
 
+template <class type> inline type atomicMin(type *at, type value)
+{
+    const type before = *at;
+
+    *at = value < before ? value : before;
+    return before;
+}
+
+inline void __threadfence_system(void)
+{
+}
+
 /* emulated_runtime.cc: the work is done in the stream's turn. */
 void emulated_launch(void *stream, std::function<void()> work);
 

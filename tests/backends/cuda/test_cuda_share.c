@@ -11,7 +11,7 @@ static const struct family {
     double least; /* the share that was there before, and stays */
 } families[] = {
     {"elementwise", HT_KERNELS_ELEMENTWISE, HT_KERNELS_REDUCE, 0.83},
-    {"reduce", HT_KERNELS_REDUCE, HT_KERNELS_RANDOM, 0},
+    {"reduce", HT_KERNELS_REDUCE, HT_KERNELS_RANDOM, 0.83},
     {"random", HT_KERNELS_RANDOM, HT_KERNELS_INDEX, 0},
     {"index", HT_KERNELS_INDEX, HT_KERNELS_NN, 0},
     {"nn", HT_KERNELS_NN, HT_KERNELS_DECOMPOSITIONS, 0},

@@ -28,7 +28,7 @@ HT_KERNEL(take)
         return is_dense(&c->loop) ? move_dense(c, 1, sizeof(T))
                                   : walk_rows(c, 1, sizeof(T), NAME(move_line));
     for (int64_t row = 0; row < c->rows; row++) {
-        if (find_place(c, row, &place))
+        if (ht__find_place(c, row, &place))
             y[row * c->row_step] = x[place];
     }
     return 0;
@@ -46,7 +46,7 @@ HT_KERNEL(put)
         return is_dense(&c->loop) ? move_dense(c, 0, sizeof(T))
                                   : walk_rows(c, 0, sizeof(T), NAME(move_line));
     for (int64_t row = 0; row < c->rows; row++) {
-        if (find_place(c, row, &place))
+        if (ht__find_place(c, row, &place))
             x[place] = y[row * c->row_step];
     }
     return 0;

@@ -3,24 +3,8 @@
  * Reading and writing rows at indices. Kernels that only move elements are chosen by the size of an
  * element, not by its dtype. */
 #include "backends/cpu/level.h"
+#include "backends/cpu/index/place.h"
 #include "backends/cpu/row_walk.h"
-#include "ht/kernels/index.h"
-
-/* In elements from the beginning of x to the place of a row; false: x does not have it here. */
-HT_INLINE bool find_place(const ht_index_call *c, int64_t row, int64_t *offset)
-{
-    *offset = 0;
-    for (int k = 0; k < c->axes; k++) {
-        const ht_indexed_axis *axis = &c->axis[k];
-        int64_t at = ((const int64_t *)axis->at.data)[row * axis->at_step];
-
-        at += (at < 0 ? axis->length : 0) - axis->start;
-        if ((uint64_t)at >= (uint64_t)axis->count)
-            return false;
-        *offset += at * axis->stride;
-    }
-    return true;
-}
 
 /* n elements of what is written; steps are in elements. */
 typedef void line_fn(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
@@ -34,7 +18,7 @@ static int walk_rows(const ht_index_call *c, int x_side, size_t size, line_fn *l
     int64_t place;
 
     for (int64_t row = 0; row < c->rows; row++) {
-        if (!find_place(c, row, &place))
+        if (!ht__find_place(c, row, &place))
             continue;
         loop.operand[x_side].data = (char *)c->loop.operand[x_side].data + place * (int64_t)size;
         loop.operand[beside].data = (char *)c->loop.operand[beside].data +
@@ -70,9 +54,9 @@ static int move_dense(const ht_index_call *c, int x_side, size_t size)
     for (int64_t row = 0; row < c->rows; row++) {
         char *beside = rows + row * c->row_step * (int64_t)size;
 
-        if (row + AHEAD < c->rows && find_place(c, row + AHEAD, &place))
+        if (row + AHEAD < c->rows && ht__find_place(c, row + AHEAD, &place))
             __builtin_prefetch(x + place * (int64_t)size);
-        if (!find_place(c, row, &place))
+        if (!ht__find_place(c, row, &place))
             continue;
         if (x_side == 0)
             memcpy(x + place * (int64_t)size, beside, bytes);

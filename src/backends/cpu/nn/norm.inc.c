@@ -223,42 +223,15 @@ HT_KERNEL(norm_kernel_backward)
     return 0;
 }
 
-/* r += momentum (value - r), rounded once. */
-HT_INLINE void NAME(norm_follow)(T *r, double value, double momentum)
-{
-    const double before = (double)LOAD(*r);
-
-    *r = TO_TOTAL(before + momentum * (value - before));
-}
+#include "backends/cpu/nn/norm_channel.inc.c"
 
 HT_KERNEL(norm_kernel_prepare)
 {
     const ht_norm_channels_call *n = (const ht_norm_channels_call *)call;
-    const int64_t channels = n->channels;
-    const double *batch_mean = n->moments.data,
-                 *m2 = batch_mean != NULL ? batch_mean + channels : NULL;
-    const T *weight = n->weight.data, *bias = n->bias.data;
-    T *running_mean = n->running_mean.data, *running_var = n->running_var.data;
-    double *mean = n->channel.data, *invstd = mean + channels;
-    double *scale = invstd + channels, *shift = scale + channels;
 
     (void)stream;
-    for (int64_t c = 0; c < channels; c++) {
-        double variance = m2 == NULL     ? (double)LOAD(running_var[c])
-                          : n->count > 0 ? m2[c] / n->count
-                                         : 1;
-
-        mean[c] = m2 == NULL ? (double)LOAD(running_mean[c]) : batch_mean[c];
-        invstd[c] = 1 / sqrt(variance + n->eps);
-        scale[c] = (weight != NULL ? (double)LOAD(weight[c]) : 1) * invstd[c];
-        shift[c] = bias != NULL ? (double)LOAD(bias[c]) : 0;
-        if (m2 == NULL || !n->track || n->count == 0)
-            continue;
-        if (running_mean != NULL)
-            NAME(norm_follow)(&running_mean[c], mean[c], n->momentum);
-        if (running_var != NULL)
-            NAME(norm_follow)(&running_var[c], m2[c] / (n->count - 1), n->momentum);
-    }
+    for (int64_t c = 0; c < n->channels; c++)
+        NAME(norm_prepare)(n, c);
     return 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * Template inside convert.inc.cu: conversion to DTYPE from SOURCE. */
 
-#include "backends/cpu/elementwise/convert_one.inc.c"
+#include "backends/cpu/convert/convert_one.inc.c"
 
 struct PAIR(convert) {
     typedef T out;

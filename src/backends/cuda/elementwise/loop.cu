@@ -2,8 +2,9 @@
  *
  * The host's part of an elementwise kernel: which of its two walks, and in how many launches. */
 #include "backends/cuda/elementwise/loop.h"
+#include "backends/cuda/scratch.h"
 
-enum { THREADS = 256, BLOCKS_PER_CORE = 16, SHORTEST_FLAT = 1024 };
+enum { SHORTEST_FLAT = 1024 };
 
 #define LONGEST ((int64_t)1 << 30)
 
@@ -16,15 +17,6 @@ static int64_t count_of(const ht_loop *loop)
     return count;
 }
 
-static ht_cuda_divisor divisor(uint32_t by)
-{
-    uint32_t shift = 0;
-
-    while (((uint64_t)1 << shift) < by)
-        shift++;
-    return {by, (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << shift) - by)) / by + 1), shift};
-}
-
 static ht_cuda_loop translate(const ht_loop *loop, int64_t count, int operands)
 {
     ht_cuda_loop to = {};
@@ -32,7 +24,7 @@ static ht_cuda_loop translate(const ht_loop *loop, int64_t count, int operands)
     to.count = (uint32_t)count;
     to.ndim = loop->ndim;
     for (int axis = 0; axis < loop->ndim; axis++)
-        to.length[axis] = divisor((uint32_t)loop->shape[axis]);
+        to.length[axis] = ht_cuda_divisor_of((uint32_t)loop->shape[axis]);
     for (int k = 0; k < operands; k++) {
         to.operand[k].data = loop->operand[k].data;
         to.operand[k].value = loop->value[k];
@@ -73,11 +65,7 @@ static void advance(ht_loop *loop, int64_t steps, const ht_cuda_walks *walks)
 static void launch(const ht_cuda_device *device, ht_cuda_loop_kernel *kernel,
                    const ht_cuda_loop &loop, int64_t threads)
 {
-    const int64_t most = (int64_t)device->cores * BLOCKS_PER_CORE;
-    const int64_t blocks = (threads + THREADS - 1) / THREADS;
-
-    HT_CUDA_LAUNCH(kernel, (unsigned)(blocks < most ? blocks : most), THREADS, device->stream,
-                   loop);
+    HT_CUDA_LAUNCH(kernel, ht_cuda_blocks(device, threads), HT_CUDA_THREADS, device->stream, loop);
 }
 
 /* What is left of a flat loop behind the last full pack is a loop of its own. */

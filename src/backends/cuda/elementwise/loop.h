@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * An ht_loop as kernels are given it, by value: offsets in 32 bits, because the host cuts longer
- * loops into several launches, and divisions by the lengths of axes as products. */
+ * loops into several launches. */
 #ifndef HT_BACKENDS_CUDA_ELEMENTWISE_LOOP_H
 #define HT_BACKENDS_CUDA_ELEMENTWISE_LOOP_H
 
+#include "backends/cuda/axes.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/launch.h"
-
-/* n / by for n < 2^31 is (high word of n magic + n) >> shift. */
-struct ht_cuda_divisor {
-    uint32_t by, magic, shift;
-};
 
 /* data is NULL: the operand is `value` everywhere. */
 struct ht_cuda_operand {

@@ -94,7 +94,7 @@ template <class row> static __global__ void ht_cuda_strided(ht_cuda_loop loop)
 
         for (int axis = loop.ndim - 1; axis >= 0; axis--) {
             const ht_cuda_divisor length = loop.length[axis];
-            const uint32_t outer = (__umulhi(rest, length.magic) + rest) >> length.shift;
+            const uint32_t outer = ht_cuda_quotient(rest, length);
             const uint32_t index = rest - outer * length.by;
 
             HT_CUDA_UNROLL

@@ -5,7 +5,7 @@
 #include "backends/cpu/row_walk.h"
 #include "ht/kernels/elementwise.h"
 
-#define HT_TEMPLATE "backends/cpu/elementwise/convert.inc.c"
+#define HT_TEMPLATE "backends/cpu/convert/convert.inc.c"
 #include "backends/cpu/foreach_dtype.h"
 
 #define FILL(dtype, name, bytes) fill_convert_##dtype(k);

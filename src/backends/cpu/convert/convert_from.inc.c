@@ -2,7 +2,7 @@
  *
  * Template inside convert.inc.c: conversion to DTYPE from SOURCE, two operands of any strides. */
 
-#include "backends/cpu/elementwise/convert_one.inc.c"
+#include "backends/cpu/convert/convert_one.inc.c"
 
 static int PAIR(convert)(void *stream, const ht_kernel_call *call)
 {

@@ -4,7 +4,7 @@
 #include "backends/cpu/level.h"
 #include "ht/kernels/optim.h"
 
-#define HT_TEMPLATE "backends/cpu/elementwise/update.inc.c"
+#define HT_TEMPLATE "backends/cpu/optim/update.inc.c"
 #include "backends/cpu/foreach_dtype.h"
 
 void HT_LEVEL_NAME(ht__fill_update)(ht_kernel_table *k)

@@ -2,7 +2,7 @@
  *
  * Template: conversion to DTYPE from every dtype; the same dtype copies. */
 
-#define HT_SOURCE_TEMPLATE "backends/cpu/elementwise/convert_from.inc.c"
+#define HT_SOURCE_TEMPLATE "backends/cpu/convert/convert_from.inc.c"
 #include "backends/cpu/foreach_source.h"
 
 static void NAME(fill_convert)(ht_kernel_table *k)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the number of an element to its offset, in a kernel: divisions by the lengths of axes as
+ * products. */
+#ifndef HT_BACKENDS_CUDA_AXES_H
+#define HT_BACKENDS_CUDA_AXES_H
+
+#include <stdint.h>
+
+#include "backends/cuda/launch.h"
+#include "ht/types.h"
+
+/* n / by for n < 2^31 is (high word of n magic + n) >> shift. */
+struct ht_cuda_divisor {
+    uint32_t by, magic, shift;
+};
+
+static inline ht_cuda_divisor ht_cuda_divisor_of(uint32_t by)
+{
+    uint32_t shift = 0;
+
+    while (((uint64_t)1 << shift) < by)
+        shift++;
+    return {by, (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << shift) - by)) / by + 1), shift};
+}
+
+static __forceinline__ __device__ uint32_t ht_cuda_quotient(uint32_t n, const ht_cuda_divisor &d)
+{
+    return (__umulhi(n, d.magic) + n) >> d.shift;
+}
+
+/* Up to HT_MAX_NDIM axes, the last one innermost; ndim >= 1. */
+struct ht_cuda_axes {
+    int ndim;
+    int64_t count; /* of elements, below 2^31 unless ndim is 1 */
+    ht_cuda_divisor length[HT_MAX_NDIM];
+};
+
+/* Whether the axes have few enough elements; lengths may be 0. */
+static inline bool ht_cuda_make_axes(ht_cuda_axes *axes, int ndim, const int64_t shape[])
+{
+    axes->ndim = ndim;
+    axes->count = 1;
+    for (int axis = 0; axis < ndim; axis++)
+        axes->count *= shape[axis];
+    for (int axis = 0; axis < ndim && ndim > 1 && axes->count > 0; axis++)
+        axes->length[axis] = ht_cuda_divisor_of((uint32_t)shape[axis]);
+    return ndim == 1 || axes->count < INT64_C(1) << 31;
+}
+
+/* The offset of element i. */
+static __forceinline__ __device__ int64_t ht_cuda_offset(const ht_cuda_axes &axes,
+                                                         const int64_t stride[], int64_t i)
+{
+    uint32_t rest = (uint32_t)i;
+    int64_t at = 0;
+
+    if (axes.ndim == 1)
+        return i * stride[0];
+    for (int axis = axes.ndim - 1; axis > 0; axis--) {
+        const uint32_t outer = ht_cuda_quotient(rest, axes.length[axis]);
+
+        at += (int64_t)(rest - outer * axes.length[axis].by) * stride[axis];
+        rest = outer;
+    }
+    return at + (int64_t)rest * stride[0];
+}
+
+#endif

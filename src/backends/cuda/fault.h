@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An error that a kernel finds in the data: a target that is no class. It is kept until a wait or a
+ * poll reports it. Until then, steps of optimizers do nothing. */
+#ifndef HT_BACKENDS_CUDA_FAULT_H
+#define HT_BACKENDS_CUDA_FAULT_H
+
+#include "backends/cuda/device.h"
+
+#define HT_CUDA_NO_FAULT UINT64_MAX
+
+/* In pinned memory: kernels write it, and the host reads it without waiting. */
+typedef struct ht_cuda_fault {
+    unsigned long long first; /* the call's number and the row, or HT_CUDA_NO_FAULT */
+    uint64_t noted;           /* the number of the call whose fault the fields below tell, or 0 */
+    const char *what;         /* its public function */
+    int64_t row, target, columns;
+} ht_cuda_fault;
+
+HT_BEGIN_DECLS
+
+/* 0, or an error of the runtime. */
+int ht_cuda_fault_open(ht_cuda_device *device);
+void ht_cuda_fault_close(ht_cuda_device *device);
+
+/* ht_cuda_check_late, also for an error that was found in the data. */
+int ht_cuda_check_data(int error, ht_cuda_device *device);
+
+/* fault.cu: lets later steps run again. */
+void ht_cuda_fault_clear(ht_cuda_device *device);
+
+HT_END_DECLS
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution of float32 and float64 by im2col and matrix products, for as many images at a time as
+ * there is room for. Other dtypes run on the host.
+ *
+ *     cols (images * p, k)   the windows of p pixels of y; k = c / groups * taps
+ *
+ * y is channels-last, (images * p, o), or row-major, (images, o, p). Both give products of the
+ * matrices as they lie. */
+#include "backends/cuda/axes.h"
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/nn/product.h"
+#include "backends/cuda/reduce/fold.h"
+#include "backends/cuda/scratch.h"
+
+#include "backends/cuda/dtypes.h"
+
+#define COLUMN_BYTES ((size_t)64 << 20)
+
+/* A convolution over three axes; those that are missing have length 1. */
+struct conv {
+    int64_t n, c, o, groups; /* c and o of one group */
+    int64_t in[HT_SPATIAL], kernel[HT_SPATIAL], out[HT_SPATIAL];
+    int64_t stride[HT_SPATIAL], padding[HT_SPATIAL], dilation[HT_SPATIAL];
+    int64_t x_image, x_channel, x_step[HT_SPATIAL]; /* strides of x */
+    int64_t pixels, taps, k;                        /* of y, of a window; k = c taps */
+    bool last;                                      /* y is channels-last */
+};
+
+static bool make_conv(const ht_conv_call *from, conv *v)
+{
+    const int64_t *ys = from->y_stride;
+    int64_t pixels = 1;
+    bool dense_last = true, dense = true;
+
+    *v = {};
+    v->n = from->n;
+    v->groups = from->groups;
+    v->c = from->c / from->groups;
+    v->o = from->o / from->groups;
+    v->x_image = from->x_stride[0];
+    v->x_channel = from->x_stride[1];
+    v->pixels = v->taps = 1;
+    for (int axis = 0; axis < HT_SPATIAL; axis++) {
+        const int at = axis - (HT_SPATIAL - from->spatial);
+
+        v->in[axis] = at < 0 ? 1 : from->in[at];
+        v->kernel[axis] = at < 0 ? 1 : from->kernel[at];
+        v->out[axis] = at < 0 ? 1 : from->out[at];
+        v->stride[axis] = at < 0 ? 1 : from->stride[at];
+        v->padding[axis] = at < 0 ? 0 : from->padding[at];
+        v->dilation[axis] = at < 0 ? 1 : from->dilation[at];
+        v->x_step[axis] = at < 0 ? 0 : from->x_stride[2 + at];
+        v->pixels *= v->out[axis];
+        v->taps *= v->kernel[axis];
+    }
+    v->k = v->c * v->taps;
+    for (int at = from->spatial - 1; at >= 0; at--) {
+        dense_last = dense_last && (from->out[at] == 1 || ys[2 + at] == pixels * from->o);
+        dense = dense && (from->out[at] == 1 || ys[2 + at] == pixels);
+        pixels *= from->out[at];
+    }
+    v->last = dense_last && (from->o == 1 || ys[1] == 1);
+    return (v->last || (dense && (from->o == 1 || ys[1] == pixels))) &&
+           (from->n == 1 || ys[0] == pixels * from->o);
+}
+
+/* How many images at a time. */
+static int64_t images_of(const conv *v, size_t size)
+{
+    const int64_t most = (int64_t)(COLUMN_BYTES / size) / (v->pixels * v->k);
+
+    return most < 1 ? 1 : most < v->n ? most : v->n;
+}
+
+/* The products of one group for some images, with y or its gradient from these images on. */
+static ht_gemm_call product_of(const conv *v, const ht_conv_call *call, int64_t images)
+{
+    ht_gemm_call g = {};
+
+    g.call = call->call;
+    g.call.dtype = call->call.dtype;
+    g.alpha = 1;
+    g.batch = v->last ? 1 : images;
+    return g;
+}
+
+/* The position in x of a tap of the window of output pixel `out`; false: in the padding. */
+static __forceinline__ __device__ bool find_tap(const conv &v, int64_t out, int64_t tap,
+                                                int64_t *offset)
+{
+    *offset = 0;
+    for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
+        const int64_t at = out % v.out[axis] * v.stride[axis] - v.padding[axis] +
+                           tap % v.kernel[axis] * v.dilation[axis];
+
+        if (at < 0 || at >= v.in[axis])
+            return false;
+        *offset += at * v.x_step[axis];
+        out /= v.out[axis];
+        tap /= v.kernel[axis];
+    }
+    return true;
+}
+
+/* The pixel of y whose window has pixel `in` of x at a tap; false: none has. */
+static __forceinline__ __device__ bool find_window(const conv &v, int64_t in, int64_t tap,
+                                                   int64_t *out)
+{
+    int64_t pixels = 1;
+
+    *out = 0;
+    for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
+        const int64_t begin = in % v.in[axis] + v.padding[axis] -
+                              tap % v.kernel[axis] * v.dilation[axis];
+
+        if (begin < 0 || begin % v.stride[axis] != 0 || begin / v.stride[axis] >= v.out[axis])
+            return false;
+        *out += begin / v.stride[axis] * pixels;
+        pixels *= v.out[axis];
+        in /= v.in[axis];
+        tap /= v.kernel[axis];
+    }
+    return true;
+}
+
+#define DTYPE HT_FLOAT32
+#include "backends/cuda/nn/conv.inc.cu"
+#undef DTYPE
+#define DTYPE HT_FLOAT64
+#include "backends/cuda/nn/conv.inc.cu"
+#undef DTYPE
+
+void ht_cuda_add_conv(ht_backend *backend)
+{
+    add_conv_HT_FLOAT32(backend);
+    add_conv_HT_FLOAT64(backend);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix products: cuBLAS for floating dtypes. Integers, and machines without cuBLAS, have a plain
+ * kernel, a thread for each element of c. */
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/nn/product.h"
+#include "backends/cuda/scratch.h"
+
+#include "backends/cuda/dtypes.h"
+
+/* cuBLAS is column-major: the rows of c are the columns of its transpose, op(b)^T op(a)^T. */
+static ht_cuda_product transposed(const ht_gemm_call *g)
+{
+    ht_cuda_product p = {};
+
+    p.dtype = g->call.dtype;
+    p.trans_a = g->trans_b;
+    p.trans_b = g->trans_a;
+    p.m = g->n;
+    p.n = g->m;
+    p.k = g->k;
+    p.a = g->b.data;
+    p.b = g->a.data;
+    p.c = g->c.data;
+    p.lda = g->ldb;
+    p.ldb = g->lda;
+    p.ldc = g->ldc;
+    p.batch = g->batch;
+    p.a_step = g->b_step;
+    p.b_step = g->a_step;
+    p.c_step = g->c_step;
+    p.alpha = g->alpha;
+    p.beta = g->beta;
+    return p;
+}
+
+#define HT_TEMPLATE "backends/cuda/nn/gemm.inc.cu"
+#include "backends/cpu/foreach_dtype.h"
+
+int ht_cuda_multiply(const ht_cuda_device *device, const ht_gemm_call *g)
+{
+    switch (g->call.dtype) {
+    case HT_FLOAT16:
+        return multiply_HT_FLOAT16(device, g);
+    case HT_BFLOAT16:
+        return multiply_HT_BFLOAT16(device, g);
+    case HT_FLOAT32:
+        return multiply_HT_FLOAT32(device, g);
+    default:
+        return multiply_HT_FLOAT64(device, g);
+    }
+}
+
+#define ADD(dtype) ht_cuda_add(backend, "GEMM", dtype, gemm_##dtype);
+
+void ht_cuda_add_gemm(ht_backend *backend)
+{
+    ADD(HT_UINT8)
+    ADD(HT_INT8)
+    ADD(HT_INT16)
+    ADD(HT_INT32)
+    ADD(HT_INT64)
+    HT_FLOATING_LIST(ADD)
+}

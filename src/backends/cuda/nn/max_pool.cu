@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Max pooling over two axes. The backward pass gathers: each element of x adds the windows that
+ * chose it, in the CPU's order. */
+#include "backends/cuda/axes.h"
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/scratch.h"
+#include "ht/kernels/nn.h"
+
+#include "backends/cuda/dtypes.h"
+
+/* n, c and a pixel of an image, channels last if neighbours in memory are channels. */
+struct pixels {
+    ht_cuda_divisor c, h, w;
+    bool last;
+};
+
+struct pixel {
+    int64_t n, c, h, w;
+};
+
+static pixels make_pixels(const ht_pool_call *p, const int64_t size[], const int64_t stride[])
+{
+    return {ht_cuda_divisor_of((uint32_t)p->c), ht_cuda_divisor_of((uint32_t)size[0]),
+            ht_cuda_divisor_of((uint32_t)size[1]), stride[1] == 1};
+}
+
+/* The remainder of n, which becomes the quotient. */
+static __forceinline__ __device__ uint32_t take_axis(uint32_t *n, const ht_cuda_divisor &length)
+{
+    const uint32_t outer = ht_cuda_quotient(*n, length), inner = *n - outer * length.by;
+
+    *n = outer;
+    return inner;
+}
+
+static __forceinline__ __device__ pixel find_pixel(const pixels &of, int64_t i)
+{
+    uint32_t rest = (uint32_t)i;
+    pixel at = {};
+
+    if (of.last)
+        at.c = take_axis(&rest, of.c);
+    at.w = take_axis(&rest, of.w);
+    at.h = take_axis(&rest, of.h);
+    if (!of.last)
+        at.c = take_axis(&rest, of.c);
+    at.n = rest;
+    return at;
+}
+
+static __forceinline__ __device__ int64_t offset_of(const int64_t stride[], const pixel &p)
+{
+    return p.n * stride[0] + p.c * stride[1] + p.h * stride[2] + p.w * stride[3];
+}
+
+/* The window of `in` that axis `axis` begins with at tap `tap`, or -1. */
+static __forceinline__ __device__ int64_t window_with(const ht_pool_call &p, int axis, int64_t in,
+                                                      int64_t tap)
+{
+    const int64_t begin = in + p.padding[axis] - tap * p.dilation[axis];
+    const int64_t window = begin / p.stride[axis];
+
+    return begin >= 0 && begin % p.stride[axis] == 0 && window < p.out[axis] ? window : -1;
+}
+
+#define HT_TEMPLATE "backends/cuda/nn/max_pool.inc.cu"
+#include "backends/cuda/foreach_floating.h"
+
+#define ADD(dtype) add_max_pool_##dtype(backend);
+
+void ht_cuda_add_max_pool(ht_backend *backend)
+{
+    HT_FLOATING_LIST(ADD)
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Normalisation by channel of x (outer, channels, inner). */
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/reduce/fold.h"
+#include "ht/kernels/nn.h"
+
+#include "backends/cuda/dtypes.h"
+
+#include "backends/cuda/reduce/moments.h"
+
+/* The channels of x, with or without a second input of the same layout; false: too many elements. */
+static bool over_channels(const ht_norm_call *norm, const void *x, const void *also, void *y,
+                          ht_cuda_reduction *r)
+{
+    const int64_t reduced[2] = {norm->outer, norm->inner};
+
+    *r = {};
+    r->outputs.ndim = 1;
+    r->outputs.count = norm->channels;
+    r->x_stride[0] = norm->inner;
+    r->y_stride[0] = 1;
+    r->stride[0] = norm->channels * norm->inner;
+    r->stride[1] = 1;
+    r->x = x;
+    r->also = also;
+    r->y = y;
+    return ht_cuda_make_axes(&r->reduced, 2, reduced);
+}
+
+/* The channel of an element. */
+struct channel_of {
+    ht_cuda_divisor inner, channels;
+};
+
+static bool make_channel_of(const ht_norm_call *norm, channel_of *c)
+{
+    if (norm->outer * norm->channels * norm->inner >= INT64_C(1) << 31)
+        return false;
+    *c = {ht_cuda_divisor_of((uint32_t)norm->inner), ht_cuda_divisor_of((uint32_t)norm->channels)};
+    return true;
+}
+
+static __forceinline__ __device__ uint32_t find_channel(const channel_of &c, int64_t i)
+{
+    const uint32_t row = ht_cuda_quotient((uint32_t)i, c.inner);
+
+    return row - ht_cuda_quotient(row, c.channels) * c.channels.by;
+}
+
+#define HT_TEMPLATE "backends/cuda/nn/norm.inc.cu"
+#include "backends/cuda/foreach_floating.h"
+
+#define ADD(dtype) add_norm_##dtype(backend);
+
+void ht_cuda_add_norm(ht_backend *backend)
+{
+    HT_FLOATING_LIST(ADD)
+}

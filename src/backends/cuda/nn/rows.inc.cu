@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Template: rows of a dtype, as backends/cpu/nn/rows.inc.c. */
+#include "backends/cpu/reduce/better.inc.c"
+
+/* The largest element of each row, in the dtype of arithmetic. */
+struct NAME(row_max) {
+    typedef C acc;
+    static __forceinline__ __device__ C get(const ht_cuda_reduction &r, int64_t at)
+    {
+        return LOAD(static_cast<const T *>(r.x)[at]);
+    }
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
+    {
+        return get(r, at);
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        a = NAME(max_step)(a, get(r, at));
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        a = NAME(max_step)(a, b);
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        static_cast<C *>(r.y)[o] = a;
+    }
+};
+
+struct NAME(shifted) {
+    C shift;
+    double sum;
+};
+
+/* The logarithm of the sum of exp(x - shift), with the shifts of all rows in `also`; without them,
+ * the sum of x. */
+struct NAME(row_sum) {
+    typedef NAME(shifted) acc;
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t o, int64_t)
+    {
+        return {r.also != NULL ? static_cast<const C *>(r.also)[o] : 0, 0};
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        const C x = LOAD(static_cast<const T *>(r.x)[at]);
+
+        a.sum += (double)(r.also != NULL ? HT_MATH(exp, x - a.shift) : x);
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        a.sum += b.sum;
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        static_cast<C *>(r.y)[o] = (C)(r.also != NULL ? log(a.sum) : a.sum);
+    }
+};
+
+static __global__ void NAME(log_softmax)(int64_t work, int64_t columns, const T *x, const C *max,
+                                         const C *log_sum, T *y)
+{
+    HT_CUDA_EACH(i, work)
+    {
+        const int64_t row = i / columns;
+
+        y[i] = STORE(LOAD(x[i]) - max[row] - log_sum[row]);
+    }
+}
+
+static __global__ void NAME(log_softmax_grad)(int64_t work, int64_t columns, const T *dy,
+                                              const T *y, const C *sum, T *dx)
+{
+    HT_CUDA_EACH(i, work)
+    {
+        dx[i] = STORE(LOAD(dy[i]) - HT_MATH(exp, LOAD(y[i])) * sum[i / columns]);
+    }
+}
+
+static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
+{
+    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
+    const ht_rows_call *rows = (const ht_rows_call *)call;
+    const int64_t work = rows->rows * rows->columns;
+    int failed;
+
+    if (work == 0)
+        return 0;
+    if (ht_cuda_begin(device, call) != 0)
+        return 1;
+    C *max = static_cast<C *>(
+        ht_cuda_scratch(device, 2 * (size_t)rows->rows * sizeof *max, call->what));
+    C *log_sum = max + rows->rows;
+
+    if (max == NULL)
+        return 1;
+    ht_cuda_reduction r = over_columns(rows, rows->x.data, max);
+
+    failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_max)>(),
+                                      call->what);
+    if (failed == 0) {
+        r = over_columns(rows, rows->x.data, log_sum);
+        r.also = max;
+        failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(),
+                                          call->what);
+    }
+    if (failed == 0)
+        HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax), work, rows->columns,
+                            static_cast<const T *>(rows->x.data), static_cast<const C *>(max),
+                            static_cast<const C *>(log_sum), static_cast<T *>(rows->y.data));
+    ht_cuda_scratch_free(device, max);
+    return failed != 0 ? failed : ht_cuda_end(device, call);
+}
+
+/* dx = dy - exp(y) sum(dy) */
+static int NAME(log_softmax_backward)(void *stream, const ht_kernel_call *call)
+{
+    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
+    const ht_rows_call *rows = (const ht_rows_call *)call;
+    const int64_t work = rows->rows * rows->columns;
+    int failed;
+
+    if (work == 0)
+        return 0;
+    if (ht_cuda_begin(device, call) != 0)
+        return 1;
+    C *sum = static_cast<C *>(
+        ht_cuda_scratch(device, (size_t)rows->rows * sizeof *sum, call->what));
+
+    if (sum == NULL)
+        return 1;
+    ht_cuda_reduction r = over_columns(rows, rows->dy.data, sum);
+
+    failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(),
+                                      call->what);
+    if (failed == 0)
+        HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax_grad), work, rows->columns,
+                            static_cast<const T *>(rows->dy.data),
+                            static_cast<const T *>(rows->y.data), static_cast<const C *>(sum),
+                            static_cast<T *>(rows->x.data));
+    ht_cuda_scratch_free(device, sum);
+    return failed != 0 ? failed : ht_cuda_end(device, call);
+}
+
+static __global__ void NAME(nll)(int64_t work, ht_cuda_targets t, const T *x, T *y)
+{
+    HT_CUDA_EACH(row, work)
+    {
+        int64_t column;
+
+        y[row] = STORE(ht_cuda_target(t, row, &column) ? -LOAD(x[row * t.columns + column]) : 0);
+    }
+}
+
+/* A target outside of the columns is an error of the forward pass. */
+static __global__ void NAME(nll_grad)(int64_t work, ht_cuda_targets t, const T *dy, T *dx)
+{
+    HT_CUDA_EACH(i, work)
+    {
+        const int64_t row = i / t.columns, target = t.target[row];
+
+        dx[i] = target != t.ignore && target == i % t.columns ? STORE(-LOAD(dy[row])) : 0;
+    }
+}
+
+static int NAME(nll_forward)(void *stream, const ht_kernel_call *call)
+{
+    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
+    const ht_rows_call *rows = (const ht_rows_call *)call;
+
+    if (rows->rows == 0)
+        return 0;
+    if (rows->rows >> HT_CUDA_ROW_BITS != 0)
+        return HT_KERNEL_REFUSED;
+    if (ht_cuda_begin(device, call) != 0)
+        return 1;
+    const ht_cuda_targets targets = ht_cuda_targets_of(device, rows);
+
+    HT_CUDA_LAUNCH_EACH(device, NAME(nll), rows->rows, targets,
+                        static_cast<const T *>(rows->x.data), static_cast<T *>(rows->y.data));
+    ht_cuda_note_fault(device, targets);
+    return ht_cuda_end(device, call);
+}
+
+static int NAME(nll_backward)(void *stream, const ht_kernel_call *call)
+{
+    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
+    const ht_rows_call *rows = (const ht_rows_call *)call;
+
+    if (rows->rows * rows->columns == 0)
+        return 0;
+    if (ht_cuda_begin(device, call) != 0)
+        return 1;
+    HT_CUDA_LAUNCH_EACH(device, NAME(nll_grad), rows->rows * rows->columns,
+                        ht_cuda_targets_of(device, rows), static_cast<const T *>(rows->dy.data),
+                        static_cast<T *>(rows->x.data));
+    return ht_cuda_end(device, call);
+}
+
+static void NAME(add_rows)(ht_backend *backend)
+{
+    ht_cuda_add(backend, "LOG_SOFTMAX_FORWARD", ID, NAME(log_softmax_forward));
+    ht_cuda_add(backend, "LOG_SOFTMAX_BACKWARD", ID, NAME(log_softmax_backward));
+    ht_cuda_add(backend, "NLL_FORWARD", ID, NAME(nll_forward));
+    ht_cuda_add(backend, "NLL_BACKWARD", ID, NAME(nll_backward));
+}

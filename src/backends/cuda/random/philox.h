@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random words on a device: those of backends/cpu/random/philox.h, one block of four at a time. A
+ * thread has a block, because an element alone would use one word of the four. */
+#ifndef HT_BACKENDS_CUDA_RANDOM_PHILOX_H
+#define HT_BACKENDS_CUDA_RANDOM_PHILOX_H
+
+#include "backends/cuda/launch.h"
+#include "ht/kernels/random.h"
+
+struct ht_cuda_words {
+    uint32_t at[4];
+};
+
+/* Words 4 block ... 4 block + 3 of a draw. */
+static __forceinline__ __device__ ht_cuda_words ht_cuda_philox(uint64_t block, uint64_t seed,
+                                                               uint64_t draw)
+{
+    uint32_t x0 = (uint32_t)block, x1 = (uint32_t)(block >> 32);
+    uint32_t x2 = (uint32_t)draw, x3 = (uint32_t)(draw >> 32);
+    uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
+
+    HT_CUDA_UNROLL
+    for (int round = 0; round < 10; round++) {
+        const uint64_t a = (uint64_t)0xd2511f53 * x0, b = (uint64_t)0xcd9e8d57 * x2;
+
+        x0 = (uint32_t)(b >> 32) ^ x1 ^ key0;
+        x1 = (uint32_t)b;
+        x2 = (uint32_t)(a >> 32) ^ x3 ^ key1;
+        x3 = (uint32_t)a;
+        key0 += 0x9e3779b9;
+        key1 += 0xbb67ae85;
+    }
+    return {{x0, x1, x2, x3}};
+}
+
+/* The blocks of the elements of a draw, each of `words` words: `blocks` of them for each of the
+ * `outer` rows. */
+struct ht_cuda_draw {
+    ht_random_draw draw;
+    int64_t blocks;
+    int words;
+};
+
+static inline ht_cuda_draw ht_cuda_make_draw(const ht_random_draw *draw, int words)
+{
+    return {*draw, (draw->inner * words + 3) / 4 + 1, words};
+}
+
+/* Calls take(i, words, at) for each element that the block has words of: i counts the slab's
+ * elements, and the element's words begin at `at`. */
+template <class function>
+static __forceinline__ __device__ void ht_cuda_each_drawn(const ht_cuda_draw &d, int64_t block,
+                                                          const function &take)
+{
+    const int64_t o = block / d.blocks, row = o * d.draw.inner_global + d.draw.start;
+    const int64_t first = row * d.words / 4 + block % d.blocks;
+    const ht_cuda_words words = ht_cuda_philox((uint64_t)first, d.draw.seed, d.draw.draw);
+
+    HT_CUDA_UNROLL
+    for (int at = 0; at < 4; at++) {
+        const int64_t i = (first * 4 + at) / d.words - row;
+
+        if (at % d.words == 0 && i >= 0 && i < d.draw.inner)
+            take(o * d.draw.inner + i, words, at);
+    }
+}
+
+#endif

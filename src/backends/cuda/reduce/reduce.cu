@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sums, products, extremes and moments of real numbers. */
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/reduce/fold.h"
+
+enum { TOTAL_OF, WIDE_OF, MEAN_OF, ABS_OF, SQUARES_OF, LARGEST = 0, SMALLEST, SPREAD = 0, RECORD };
+
+#include "backends/cuda/dtypes.h"
+
+#include "backends/cuda/reduce/moments.h"
+
+#define HT_TEMPLATE "backends/cuda/reduce/reduce.inc.cu"
+#include "backends/cpu/foreach_dtype.h"
+
+#define ADD(dtype) add_reductions_##dtype(backend);
+
+void ht_cuda_add_reduce(ht_backend *backend)
+{
+    HT_CUDA_REAL_LIST(ADD)
+}

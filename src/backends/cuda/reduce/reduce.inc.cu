@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Template: the folds of a dtype (fold.h says what a fold is). */
+#include "backends/cpu/reduce/better.inc.c"
+#if HT_IS_FLOAT
+#include "backends/cpu/reduce/key.inc.c"
+#endif
+
+#define STORED(at)   static_cast<const T *>(r.x)[at]
+#define ELEMENT(at)  LOAD(STORED(at))
+#define OUTPUT(type) static_cast<type *>(r.y)[ht_cuda_offset(r.outputs, r.y_stride, o)]
+
+#if HT_IS_INTEGER || HT_IS_BOOL
+struct NAME(whole_sum) {
+    typedef uint64_t acc;
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
+    {
+        return 0;
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        a += (uint64_t)ELEMENT(at);
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        a += b;
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        OUTPUT(int64_t) = (int64_t)a;
+    }
+};
+#endif
+
+/* Sums in double: TOTAL_OF and its followers. */
+struct NAME(wide_sum) {
+    typedef double acc;
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
+    {
+        return 0;
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        const double value = (double)ELEMENT(at);
+
+        a += r.kind == ABS_OF ? fabs(value) : r.kind == SQUARES_OF ? value * value : value;
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        a += b;
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        if (r.kind == TOTAL_OF)
+            OUTPUT(TOTAL) = TO_TOTAL(a);
+        else if (r.kind == MEAN_OF)
+            OUTPUT(MEAN) = TO_MEAN(a / r.divisor);
+        else
+            OUTPUT(double) = r.kind == WIDE_OF ? a / r.divisor : a;
+    }
+};
+
+#if HT_IS_FLOAT
+#define FACTOR double
+#else
+#define FACTOR uint64_t
+#endif
+struct NAME(product) {
+    typedef FACTOR acc;
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
+    {
+        return 1;
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        a *= (acc)ELEMENT(at);
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        a *= b;
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        OUTPUT(acc) = a; /* integers wrap around in both types alike */
+    }
+};
+#undef FACTOR
+
+/* LARGEST or SMALLEST. */
+struct NAME(extreme) {
+#if HT_IS_FLOAT
+    typedef KEY acc;
+    static __forceinline__ __device__ acc get(const ht_cuda_reduction &r, int64_t at)
+    {
+        return NAME(key_of)(STORED(at), r.kind == LARGEST ? KEY_LARGEST : KEY_SMALLEST);
+    }
+#else
+    typedef C acc;
+    static __forceinline__ __device__ acc get(const ht_cuda_reduction &r, int64_t at)
+    {
+        return ELEMENT(at);
+    }
+#endif
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
+    {
+        return get(r, at);
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        join(a, get(r, at), r.kind);
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int kind)
+    {
+        a = (kind == LARGEST ? b > a : b < a) ? b : a;
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+#if HT_IS_FLOAT
+        OUTPUT(T) = NAME(of_key)(a);
+#else
+        OUTPUT(T) = STORE(a);
+#endif
+    }
+};
+
+struct NAME(found) {
+    C value;
+    int64_t at;
+};
+
+/* The first of the LARGEST or SMALLEST. */
+struct NAME(place) {
+    typedef NAME(found) acc;
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
+    {
+        return {ELEMENT(at), 0};
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t e)
+    {
+        join(a, {ELEMENT(at), e}, r.kind);
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ bool better(C x, C best, int kind)
+    {
+        return kind == LARGEST ? NAME(above)(x, best) : NAME(below)(x, best);
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int kind)
+    {
+        if (better(b.value, a.value, kind) || (b.at < a.at && !better(a.value, b.value, kind)))
+            a = b;
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        OUTPUT(T) = STORE(a.value);
+        r.at[ht_cuda_offset(r.outputs, r.at_stride, o)] = a.at;
+    }
+};
+
+/* SPREAD or RECORD. */
+struct NAME(moments_of) {
+    typedef ht_cuda_moments acc;
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
+    {
+        return {0, 0, 0, 0};
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        ht_cuda_moments_step(a, (double)ELEMENT(at));
+    }
+    static __forceinline__ __device__ void finish(acc &a)
+    {
+        ht_cuda_moments_finish(a);
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        ht_cuda_moments_join(a, b);
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        double *y = &OUTPUT(double);
+
+        if (r.kind == SPREAD) {
+            *y = a.squares / r.divisor;
+            return;
+        }
+        y[0] = a.n;
+        y[1] = a.mean;
+        y[2] = 0;
+        y[3] = a.squares;
+    }
+};
+
+static void NAME(add_reductions)(ht_backend *backend)
+{
+#if HT_IS_FLOAT
+    ht_cuda_add(backend, "SUM", ID, ht_cuda_reduce<NAME(wide_sum), TOTAL_OF>);
+    ht_cuda_add(backend, "SUM_ABS", ID, ht_cuda_reduce<NAME(wide_sum), ABS_OF>);
+    ht_cuda_add(backend, "SUM_SQUARES", ID, ht_cuda_reduce<NAME(wide_sum), SQUARES_OF>);
+#else
+    ht_cuda_add(backend, "SUM", ID, ht_cuda_reduce<NAME(whole_sum), 0>);
+#endif
+    ht_cuda_add(backend, "SUM_WIDE", ID, ht_cuda_reduce<NAME(wide_sum), WIDE_OF>);
+    ht_cuda_add(backend, "MEAN", ID, ht_cuda_reduce<NAME(wide_sum), MEAN_OF>);
+    ht_cuda_add(backend, "PROD", ID, ht_cuda_reduce<NAME(product), 0>);
+    ht_cuda_add(backend, "MAX", ID, ht_cuda_reduce<NAME(extreme), LARGEST>);
+    ht_cuda_add(backend, "MIN", ID, ht_cuda_reduce<NAME(extreme), SMALLEST>);
+    ht_cuda_add(backend, "ARGMAX", ID, ht_cuda_reduce<NAME(place), LARGEST>);
+    ht_cuda_add(backend, "ARGMIN", ID, ht_cuda_reduce<NAME(place), SMALLEST>);
+    ht_cuda_add(backend, "SPREAD", ID, ht_cuda_reduce<NAME(moments_of), SPREAD>);
+    ht_cuda_add(backend, "MOMENTS", ID, ht_cuda_reduce<NAME(moments_of), RECORD>);
+}
+
+#undef STORED
+#undef ELEMENT
+#undef OUTPUT
+#undef KEY_LARGEST
+#undef KEY_SMALLEST
+#undef INFINITE

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What several kernels need of the host: threads for a launch, and memory for one call. */
+#ifndef HT_BACKENDS_CUDA_SCRATCH_H
+#define HT_BACKENDS_CUDA_SCRATCH_H
+
+#include "backends/cuda/device.h"
+#include "backends/cuda/launch.h"
+
+enum { HT_CUDA_THREADS = 256, HT_CUDA_BLOCKS_PER_CORE = 16 };
+
+/* How many blocks: one thread for each of `work` elements, up to what keeps the device busy. */
+static inline unsigned ht_cuda_blocks(const ht_cuda_device *device, int64_t work)
+{
+    const int64_t most = (int64_t)device->cores * HT_CUDA_BLOCKS_PER_CORE;
+    const int64_t blocks = (work + HT_CUDA_THREADS - 1) / HT_CUDA_THREADS;
+
+    return (unsigned)(blocks < most ? blocks : most);
+}
+
+/* Launches a kernel whose first parameter is how many elements there are, a thread for each. */
+#define HT_CUDA_LAUNCH_EACH(device, kernel, work, ...)                                            \
+    HT_CUDA_LAUNCH(kernel, ht_cuda_blocks(device, work), HT_CUDA_THREADS, (device)->stream, work, \
+                   __VA_ARGS__)
+
+/* In such a kernel: the elements of a thread. */
+#define HT_CUDA_EACH(i, work)                                                    \
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < (work); \
+         i += (int64_t)gridDim.x * blockDim.x)
+
+/* Memory for later launches of the call, or NULL after services->fail. It is given back in the
+ * order of the stream, after these launches. */
+static inline void *ht_cuda_scratch(const ht_cuda_device *device, size_t bytes, const char *what)
+{
+    void *memory = NULL;
+
+    return ht_cuda_check(ht_cuda_malloc(&memory, bytes, device->stream), device, what) == 0 ? memory
+                                                                                            : NULL;
+}
+
+static inline void ht_cuda_scratch_free(const ht_cuda_device *device, void *memory)
+{
+    if (memory != NULL)
+        ht_cuda_free(memory, device->stream); /* an error shows at a later call */
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Target classes, for kernels. */
+#ifndef HT_BACKENDS_CUDA_TARGETS_H
+#define HT_BACKENDS_CUDA_TARGETS_H
+
+#include "backends/cuda/fault.h"
+#include "backends/cuda/launch.h"
+#include "ht/kernels/nn.h"
+
+enum { HT_CUDA_ROW_BITS = 40 };
+
+struct ht_cuda_targets {
+    ht_cuda_fault *fault;
+    uint64_t call; /* a number of its own, at least 1 */
+    const int64_t *target;
+    int64_t columns, ignore;
+    const char *what;
+};
+
+/* Whether a row has a class that counts. A target that is neither a class nor `ignore` is noted. */
+static __forceinline__ __device__ bool ht_cuda_target(const ht_cuda_targets &t, int64_t row,
+                                                      int64_t *column)
+{
+    *column = t.target[row];
+    if (*column == t.ignore)
+        return false;
+    if (*column >= 0 && *column < t.columns)
+        return true;
+    atomicMin(&t.fault->first, (unsigned long long)(t.call << HT_CUDA_ROW_BITS | (uint64_t)row));
+    return false;
+}
+
+ht_cuda_targets ht_cuda_targets_of(ht_cuda_device *device, const ht_rows_call *rows);
+
+/* Launched after a kernel that used them. */
+void ht_cuda_note_fault(const ht_cuda_device *device, const ht_cuda_targets &targets);
+
+#endif

@@ -1,0 +1,293 @@
+/* ranks 1 */
+/* SPDX-License-Identifier: MIT */
+/* Reductions and cumulative sums of the CUDA module beside the CPU's, over every dtype, along any
+ * axes. Elements are small whole numbers, whose sums are exact in any order. */
+#include "cuda_device.h"
+#include "backends/cpu/cpu_kernels.h"
+#include "ht/kernels/reduce.h"
+
+enum { ROOM = 40000, RECORD = 4, BYTES = ROOM * 8 };
+
+static const struct listed {
+    ht_kernel id;
+    const char *name, *operands;
+} kernels[] = {
+#define ROW(name, operands) {HT_KERNEL_##name, #name, operands},
+    HT_REDUCE_KERNELS(ROW) HT_CUMULATIVE_KERNELS(ROW)
+#undef ROW
+};
+
+/* Outputs with the strides of y, x and the positions, and the reduced axes. */
+typedef struct job {
+    const char *name;
+    int ndim;
+    int64_t shape[3], stride[3][3], begin;
+    int reduced;
+    int64_t length[2], step[2];
+} job;
+
+static const job jobs[] = {
+    {"rows", 1, {13}, {{1}, {1500}, {1}}, 0, 1, {1500}, {1}},
+    {"columns", 1, {1500}, {{1}, {1}, {1}}, 0, 1, {13}, {1500}},
+    {"all", 1, {1}, {{1}, {1}, {1}}, 0, 1, {ROOM}, {1}},
+    {"many short rows", 1, {3000}, {{1}, {5}, {2}}, 0, 1, {5}, {1}},
+    {"backwards", 1, {10}, {{2}, {-1000}, {1}}, 9999, 1, {1000}, {-1}},
+    {"outer and inner axis", 1, {5}, {{1}, {11}, {1}}, 0, 2, {70, 11}, {55, 1}},
+    {"two axes stay", 3, {4, 3, 7}, {{21, 7, 1}, {210, 70, 1}, {21, 7, 1}}, 0, 1, {10}, {7}},
+    {"one element each", 1, {17}, {{1}, {1}, {1}}, 0, 1, {1}, {1}},
+    {"no outputs", 1, {0}, {{1}, {1}, {1}}, 0, 1, {5}, {1}},
+    {"nothing to add", 1, {12}, {{1}, {1}, {1}}, 0, 1, {0}, {1}},
+};
+
+static cpu_level levels[3];
+static ht_device *device;
+static _Alignas(64) char x[BYTES], start[BYTES], expected[RECORD * BYTES], got[RECORD * BYTES];
+static int64_t expected_at[ROOM], got_at[ROOM];
+static struct {
+    char *x, *start, *y, *at;
+} remote;
+
+static int open_device(void **state)
+{
+    (void)state;
+    cpu_levels(levels);
+    device = cuda_device();
+    if (device == NULL)
+        return 0;
+    remote.x = device->backend->memory_alloc(device->stream, sizeof x);
+    remote.start = device->backend->memory_alloc(device->stream, sizeof start);
+    remote.y = device->backend->memory_alloc(device->stream, sizeof got);
+    remote.at = device->backend->memory_alloc(device->stream, sizeof got_at);
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    if (device == NULL)
+        return 0;
+    device->backend->memory_free(device->stream, remote.x);
+    device->backend->memory_free(device->stream, remote.start);
+    device->backend->memory_free(device->stream, remote.y);
+    device->backend->memory_free(device->stream, remote.at);
+    return 0;
+}
+
+static void fill(char *array, ht_dtype dtype, bool nan)
+{
+    uint64_t seed = 5;
+
+    for (int64_t i = 0; i < ROOM; i++)
+        cpu_set(dtype, array, i, floor(4 * cpu_random(&seed)) - (dtype == HT_UINT8 ? 0 : 2));
+    for (int64_t i = 100; nan && i < ROOM; i += 700)
+        cpu_set(dtype, array, i, i % 2 == 0 ? NAN : -0.0);
+}
+
+/* The dtype of what a kernel writes, by its letter. */
+static ht_dtype dtype_of(char letter, ht_dtype dtype)
+{
+    const bool exact = dtype < HT_FLOAT16;
+
+    switch (letter) {
+    case 'D':
+    case 'W':
+    case 'R':
+        return HT_FLOAT64;
+    case 'A':
+        return exact ? HT_INT64 : HT_FLOAT64;
+    case 'T':
+        return exact ? HT_INT64 : dtype;
+    case 'M':
+        return exact ? HT_FLOAT32 : dtype;
+    default:
+        return dtype;
+    }
+}
+
+static bool is_there(const struct listed *k, int dtype)
+{
+    return levels[0].kernels.at[k->id][dtype] != NULL && device->kernels->at[k->id][dtype] != NULL;
+}
+
+static void on_device(const struct listed *k, ht_dtype dtype, ht_kernel_call *call, uint32_t bytes,
+                      size_t order)
+{
+    *call = (ht_kernel_call){.bytes = bytes,
+                             .kernel = k->id,
+                             .dtype = dtype,
+                             .operands = HT_LOOP_OPERANDS,
+                             .what = "the test"};
+    memset(got, 0x55, sizeof got);
+    ht__device_put(device, remote.y, got, sizeof got);
+    memset(got_at, 0x55, sizeof got_at);
+    ht__device_put(device, remote.at, got_at, sizeof got_at);
+    setenv("EMULATED_ORDER", cuda_orders[order], true);
+    assert_int_equal(device->kernels->at[k->id][dtype](device->stream, call), 0);
+    assert_int_equal(ht__device_get(device, got, remote.y, sizeof got), 0);
+    assert_int_equal(ht__device_get(device, got_at, remote.at, sizeof got_at), 0);
+    unsetenv("EMULATED_ORDER");
+}
+
+static ht_reduction make_reduction(const struct listed *k, const job *j, ht_dtype dtype, char *y,
+                                   char *from, void *at)
+{
+    ht_reduction r = {.loop = {.ndim = j->ndim}, .ndim = j->reduced, .divisor = 4};
+
+    memcpy(r.loop.shape, j->shape, sizeof j->shape);
+    for (int operand = 0; operand < 3; operand++)
+        memcpy(r.loop.stride[operand], j->stride[operand], sizeof j->stride[operand]);
+    for (int axis = 0; axis < j->ndim && k->operands[0] == 'R'; axis++)
+        r.loop.stride[0][axis] *= RECORD;
+    memcpy(r.shape, j->length, sizeof j->length);
+    memcpy(r.stride, j->step, sizeof j->step);
+    r.loop.operand[0] = CPU_AT(y);
+    r.loop.operand[1] = CPU_AT(from + j->begin * (int64_t)ht_dtype_size(dtype));
+    r.loop.operand[2] = CPU_AT(k->operands[2] == 'I' ? at : NULL);
+    return r;
+}
+
+/* Records with another shift may have the same moments. */
+static void normalise(char *array)
+{
+    double *record = (double *)(void *)array;
+
+    for (int64_t i = 0; i < ROOM; i += RECORD) {
+        const double n = record[i];
+
+        if (!(n > 0 && n < ROOM + 1))
+            continue;
+        record[i + 3] -= record[i + 2] * record[i + 2] / n;
+        record[i + 1] += record[i + 2] / n;
+        record[i + 2] = 0;
+    }
+}
+
+static void compare(const struct listed *k, ht_dtype dtype, const char *name)
+{
+    const ht_dtype of = dtype_of(k->operands[0], dtype);
+    const bool near = k->id == HT_KERNEL_SPREAD || k->id == HT_KERNEL_MOMENTS;
+
+    if (k->operands[0] == 'R') {
+        normalise(expected);
+        normalise(got);
+    }
+    for (int64_t i = 0; i < ROOM; i++) {
+        const double value = cpu_get(of, got, i), right = cpu_get(of, expected, i);
+
+        if (!cpu_same(of, got, i, expected, i) &&
+            !(near && fabs(value - right) <= 1e-13 * (1 + fabs(right))))
+            fail_msg("%s of %s, %s: element %lld is %.17g, expected %.17g", k->name,
+                     ht_dtype_name(dtype), name, (long long)i, value, right);
+        if (k->operands[2] == 'I' && got_at[i] != expected_at[i])
+            fail_msg("%s of %s, %s: position %lld is %lld, expected %lld", k->name,
+                     ht_dtype_name(dtype), name, (long long)i, (long long)got_at[i],
+                     (long long)expected_at[i]);
+    }
+}
+
+static void check_reduction(const struct listed *k, ht_dtype dtype, const job *j)
+{
+    ht_reduction r = make_reduction(k, j, dtype, expected, x, expected_at);
+
+    memset(expected, 0x55, sizeof expected);
+    memset(expected_at, 0x55, sizeof expected_at);
+    assert_int_equal(cpu_run(&levels[0].kernels, k->id, dtype, &r), 0);
+    for (size_t order = 0; order < sizeof cuda_orders / sizeof *cuda_orders; order++) {
+        r = make_reduction(k, j, dtype, remote.y, remote.x, remote.at);
+        on_device(k, dtype, &r.loop.call, sizeof r, order);
+        compare(k, dtype, j->name);
+    }
+}
+
+/* Sums and products alone have results without elements. Other kernels meet NaN and -0. */
+static void reductions_equal_those_of_the_cpu(void **state)
+{
+    (void)state;
+    if (device == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++) {
+            const struct listed *k = &kernels[i];
+            const bool selects = k->id >= HT_KERNEL_MAX && k->id <= HT_KERNEL_ARGMIN;
+            const bool sums = k->id == HT_KERNEL_SUM || k->id == HT_KERNEL_SUM_WIDE ||
+                              k->id == HT_KERNEL_PROD;
+
+            if (k->operands[2] == 'a' || !is_there(k, dtype))
+                continue;
+            fill(x, (ht_dtype)dtype, selects && ht_dtype_is_floating((ht_dtype)dtype));
+            ht__device_put(device, remote.x, x, sizeof x);
+            for (size_t at = 0; at < sizeof jobs / sizeof *jobs; at++)
+                if (sums || jobs[at].length[0] > 0)
+                    check_reduction(k, (ht_dtype)dtype, &jobs[at]);
+        }
+}
+
+/* How lines lie: how many, of how many elements, and the strides between and along them. */
+static const struct lines {
+    const char *name;
+    int64_t lines, count, between, along, begin;
+} all_lines[] = {
+    {"one long line", 1, ROOM, 0, 1, 0},
+    {"rows", 30, 41, 41, 1, 0},
+    {"columns", 41, 30, 1, 41, 0},
+    {"long rows", 3, 10000, 10000, 1, 0},
+    {"backwards", 3, 5000, 5000, -1, 4999},
+    {"empty lines", 5, 0, 1, 1, 0},
+    {"no lines", 0, 7, 7, 1, 0},
+};
+
+static void check_lines(const struct listed *k, ht_dtype dtype, const struct lines *l, bool started)
+{
+    const int64_t size = (int64_t)ht_dtype_size(dtype);
+    const int64_t total = (int64_t)ht_dtype_size(dtype_of('T', dtype));
+    ht_cumulation c = {.loop = {.ndim = 1,
+                                .shape = {l->lines},
+                                .stride = {{l->between}, {l->between}, {started ? 1 : 0}}},
+                       .count = l->count,
+                       .out_stride = l->along,
+                       .in_stride = l->along};
+    const ht_cumulation empty = c;
+
+    memset(expected, 0x55, sizeof expected);
+    c.loop.operand[0] = CPU_AT(expected + l->begin * total);
+    c.loop.operand[1] = CPU_AT(x + l->begin * size);
+    c.loop.operand[2] = CPU_AT(started ? start : NULL);
+    assert_int_equal(cpu_run(&levels[0].kernels, k->id, dtype, &c), 0);
+    for (size_t order = 0; order < sizeof cuda_orders / sizeof *cuda_orders; order++) {
+        c = empty;
+        c.loop.operand[0] = CPU_AT(remote.y + l->begin * total);
+        c.loop.operand[1] = CPU_AT(remote.x + l->begin * size);
+        c.loop.operand[2] = CPU_AT(started ? remote.start : NULL);
+        on_device(k, dtype, &c.loop.call, sizeof c, order);
+        compare(k, dtype, l->name);
+    }
+}
+
+static void cumulative_sums_equal_those_of_the_cpu(void **state)
+{
+    (void)state;
+    if (device == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        for (int dtype = 0; dtype < HT_DTYPE_COUNT; dtype++) {
+            const struct listed *k = &kernels[i];
+
+            if (k->operands[2] != 'a' || !is_there(k, dtype))
+                continue;
+            fill(x, (ht_dtype)dtype, false);
+            for (int64_t at = 0; k->id == HT_KERNEL_CUMPROD && at < ROOM; at++)
+                cpu_set((ht_dtype)dtype, x, at, at % 1000 == 7 ? 2 : 1);
+            fill(start, dtype_of('A', (ht_dtype)dtype), false);
+            ht__device_put(device, remote.x, x, sizeof x);
+            ht__device_put(device, remote.start, start, sizeof start);
+            for (size_t at = 0; at < sizeof all_lines / sizeof *all_lines; at++)
+                for (int started = 0; started < 2; started++)
+                    check_lines(k, (ht_dtype)dtype, &all_lines[at], started);
+        }
+}
+
+HT_TEST_SUITE(test_cuda_reduce,
+              cmocka_unit_test_setup_teardown(reductions_equal_those_of_the_cpu, open_device,
+                                              close_device),
+              cmocka_unit_test_setup_teardown(cumulative_sums_equal_those_of_the_cpu, open_device,
+                                              close_device));
