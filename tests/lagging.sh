@@ -6,33 +6,9 @@
 set -u
 HT_TEST_DEVICE=lag:0
 export HT_TEST_DEVICE
-count=0
-
-# renumber HOW: numbers the results of a runner on.
-renumber() {
-    while IFS= read -r line; do
-        case $line in
-        'ok '* | 'not ok '*)
-            count=$((count + 1))
-            echo "${line%%ok *}ok $count - lagging, $1, ${line#*- }"
-            ;;
-        1..*) ;;
-        *) echo "$line" ;;
-        esac
-    done
-    echo "$count" >"$work/count"
-}
-
-# run RUNNER HOW
-run() {
-    sh "${srcdir:-.}/tests/mpi-run.sh" "$1" >"$work/tap" 2>>"$work/log" || echo "# $1 ended early"
-    renumber "$2" <"$work/tap"
-    count=$(cat "$work/count")
-}
-
+# shellcheck source=tests/on_device.sh
+. "${srcdir:-.}/tests/on_device.sh"
 wanted=${HT_TEST_RANKS:-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 for runner in tests/core/run-core tests/nn/run-nn tests/nn/parallel/run-parallel tests/optim/run-optim \
     tests/utils/data/run-data tests/utils/training/run-training; do
@@ -43,13 +19,12 @@ for runner in tests/core/run-core tests/nn/run-nn tests/nn/parallel/run-parallel
         esac
         for LAG_COPIES in ${HT_TEST_LAG_COPIES:-now late}; do
             export HT_TEST_RANKS LAG_COPIES
-            run "$runner" "copies $LAG_COPIES"
+            run "$runner" "lagging, copies $LAG_COPIES"
         done
         [ "$ranks" = 1 ] || continue
         export LAG_REFUSE=all
-        run "$runner" "kernels on the host"
+        run "$runner" "lagging, kernels on the host"
         unset LAG_REFUSE
     done
 done
-[ "$count" -gt 0 ] || cat "$work/log"
-echo "1..$count"
+end_of_runs

@@ -240,6 +240,7 @@ training_tests = \
 test_scripts = \
 	tests/agrees.sh \
 	tests/api.sh \
+	tests/backends/cuda/emulated.sh \
 	tests/backends/cuda/no_driver.sh \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
@@ -296,6 +297,7 @@ sourced_scripts = \
 	tests/core/launch.sh \
 	tests/examples/images.sh \
 	tests/mpi-env.sh \
+	tests/on_device.sh \
 	tests/tap.sh \
 	tests/test-env.sh
 

@@ -45,7 +45,8 @@ static void starve(ht_status (*program)(void))
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     assert_true(n > 50);
-    assert_true(kernels > 0);
+    /* kernels of another device need none of the host */
+    assert_true(kernels > 0 || strncmp(ht_device_name(ht_get_device()), "cuda", 4) == 0);
 }
 
 static void test_a_program_of_the_core_without_memory(void **state)

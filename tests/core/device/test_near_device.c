@@ -34,7 +34,8 @@ static void missing_kernels_run_on_the_host(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_device *cpu = ht_device_get("cpu"), *near = ht_device_get("near");
-    ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT32, 0, 1), *y = ht_to_device(x, near);
+    ht_tensor *x = ht_to_device(ht_test_randn(2, shape, HT_FLOAT32, 0, 1), cpu);
+    ht_tensor *y = ht_to_device(x, near);
     const bool some = ht_tensor_lsize(x) > 0;
     int64_t before = ht_device_fallbacks(near);
 

@@ -5,9 +5,10 @@
 
 struct NAME(channel_moments) {
     typedef ht_cuda_moments acc;
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
-        return {0, 0, 0, 0};
+        return ht_cuda_moments_start(
+            r.reduced.count > 0 ? (double)LOAD(static_cast<const T *>(r.x)[at]) : 0);
     }
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
@@ -24,7 +25,7 @@ struct NAME(channel_moments) {
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
-        static_cast<double *>(r.y)[o] = a.mean;
+        static_cast<double *>(r.y)[o] = ht_cuda_moments_mean(a);
         static_cast<double *>(r.y)[r.outputs.count + o] = a.squares;
     }
 };

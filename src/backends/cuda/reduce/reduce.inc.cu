@@ -178,9 +178,9 @@ struct NAME(place) {
 /* SPREAD or RECORD. */
 struct NAME(moments_of) {
     typedef ht_cuda_moments acc;
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
-        return {0, 0, 0, 0};
+        return ht_cuda_moments_start((double)ELEMENT(at));
     }
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
@@ -203,10 +203,12 @@ struct NAME(moments_of) {
             *y = a.squares / r.divisor;
             return;
         }
+        const double mean = ht_cuda_moments_mean(a), rest = a.shift - mean + a.sum / a.n;
+
         y[0] = a.n;
-        y[1] = a.mean;
-        y[2] = 0;
-        y[3] = a.squares;
+        y[1] = mean;
+        y[2] = a.n * rest;
+        y[3] = a.squares + a.n * rest * rest;
     }
 };
 
