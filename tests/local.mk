@@ -271,6 +271,7 @@ test_scripts = \
 	tests/layers.sh \
 	tests/multinode/delay.sh \
 	tests/multinode/hosts.sh \
+	tests/nn/replay/replay.sh \
 	tests/nn/starved.sh \
 	tests/nn/stopped.sh \
 	tests/reference.sh \
@@ -316,6 +317,7 @@ test_programs = \
 	tests/core/stall \
 	tests/fuzz/fuzz \
 	tests/multinode/cable \
+	tests/nn/replay/replay \
 	tests/nn/starved \
 	tests/nn/stopped \
 	tests/run-harness \
@@ -473,6 +475,23 @@ tests_fuzz_fuzz_LDFLAGS = $(AM_LDFLAGS) -no-install $(named_frames)
 tests_multinode_cable_SOURCES = tests/multinode/cable.c
 tests_multinode_cable_LDADD =
 
+tests_nn_replay_replay_SOURCES = \
+	tests/nn/replay/calls_activations.c \
+	tests/nn/replay/calls_losses.c \
+	tests/nn/replay/calls_norms.c \
+	tests/nn/replay/calls_others.c \
+	tests/nn/replay/calls_windows.c \
+	tests/nn/replay/database.c \
+	tests/nn/replay/known.c \
+	tests/nn/replay/layers.c \
+	tests/nn/replay/layers_attention.c \
+	tests/nn/replay/layers_recurrent.c \
+	tests/nn/replay/replay.c \
+	tests/nn/replay/replay.h \
+	tests/nn/replay/run.c
+tests_nn_replay_replay_LDADD = libht.la $(ZLIB_LIBS)
+tests_nn_replay_replay_LDFLAGS = $(AM_LDFLAGS) -no-install
+
 tests_nn_starved_SOURCES = tests/nn/programs.c tests/nn/programs.h tests/nn/starved.c
 tests_nn_starved_LDADD = libht_objects.la
 
@@ -537,7 +556,9 @@ EXTRA_DIST += \
 	tests/golden/make_safetensors.py \
 	tests/golden/make_schedules.py \
 	tests/golden/make_torch_activations.py \
+	tests/golden/make_torch_db.py \
 	tests/golden/make_torch_losses.py \
+	tests/golden/make_torch_modules.py \
 	tests/golden/nn.h \
 	tests/golden/norm.h \
 	tests/golden/optim.h \
@@ -547,7 +568,10 @@ EXTRA_DIST += \
 	tests/golden/safetensors.h \
 	tests/golden/schedules.h \
 	tests/golden/torch_activations.h \
+	tests/golden/torch_db.gz \
 	tests/golden/torch_losses.h \
+	tests/golden/torch_modules.gz \
+	tests/golden/torch_samples.py \
 	tests/nn/parallel/data/comm_hook_test.h \
 	tests/nn/parallel/data/data_parallel_errors.h \
 	tests/nn/parallel/data/data_parallel_test.h \
@@ -709,7 +733,7 @@ archive_tests = $(test_runners) \
 	tests/coverage.sh tests/distribution.sh tests/documents.sh tests/environment.sh \
 	tests/examples/fashion.sh tests/examples/guides.sh tests/examples/mnist.sh tests/examples/readme.sh \
 	tests/examples/small.sh tests/fuzz/fuzz.sh \
-	tests/headers.sh tests/layers.sh tests/nn/starved.sh tests/reference.sh \
+	tests/headers.sh tests/layers.sh tests/nn/replay/replay.sh tests/nn/starved.sh tests/reference.sh \
 	tests/tools/idx2hdf5.sh tests/tools/info.sh tests/tools/man.sh tests/tools/output.sh
 
 check-long:

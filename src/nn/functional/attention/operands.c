@@ -66,7 +66,7 @@ static bool find_leads(const char *what, const ht_attention_options *options, ht
             const int64_t length = lead_of(in[i], all, axis);
 
             if (i != QUERY && is_grouped(options, all, axis)) {
-                if (length < 1 || all->shape[axis] % length != 0)
+                if (length == 0 ? all->shape[axis] != 0 : all->shape[axis] % length != 0)
                     return do_not_fit(what, in, i, "its heads do not divide those of query");
                 continue;
             }

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Samples of PyTorch's databases, with what PyTorch computes, are replayed on 1, 2 and 3 ranks. The counts are in the log.
+set -u
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+
+replay() {
+    timeout --kill-after=5 600 "${MPIRUN:-mpirun}" -n "$2" tests/nn/replay/replay "${srcdir:-.}/tests/golden/$1.gz" </dev/null
+}
+
+for ranks in ${HT_TEST_RANKS:-1 2 3}; do
+    check "PyTorch's functions on $ranks ranks" replay torch_db "$ranks"
+    check "PyTorch's layers on $ranks ranks" replay torch_modules "$ranks"
+done
+plan
