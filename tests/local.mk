@@ -479,6 +479,7 @@ tests_nn_replay_replay_SOURCES = \
 	tests/nn/replay/calls_activations.c \
 	tests/nn/replay/calls_losses.c \
 	tests/nn/replay/calls_norms.c \
+	tests/nn/replay/calls_optimizers.c \
 	tests/nn/replay/calls_others.c \
 	tests/nn/replay/calls_windows.c \
 	tests/nn/replay/database.c \
@@ -559,6 +560,7 @@ EXTRA_DIST += \
 	tests/golden/make_torch_db.py \
 	tests/golden/make_torch_losses.py \
 	tests/golden/make_torch_modules.py \
+	tests/golden/make_torch_optimizers.py \
 	tests/golden/nn.h \
 	tests/golden/norm.h \
 	tests/golden/optim.h \
@@ -571,6 +573,7 @@ EXTRA_DIST += \
 	tests/golden/torch_db.gz \
 	tests/golden/torch_losses.h \
 	tests/golden/torch_modules.gz \
+	tests/golden/torch_optimizers.gz \
 	tests/golden/torch_samples.py \
 	tests/nn/parallel/data/comm_hook_test.h \
 	tests/nn/parallel/data/data_parallel_errors.h \

@@ -102,6 +102,18 @@ static bool has_a_slope(const replay_case *c)
     return false;
 }
 
+/* A line search that runs away from a minimum finds longer and longer steps. */
+static bool runs_away(const replay_case *c)
+{
+    bool maximizes = false, searches = false;
+
+    for (int i = 0; i < c->settings; i++) {
+        maximizes |= strcmp(c->setting[i].key, "maximize") == 0;
+        searches |= strcmp(c->setting[i].key, "line_search_fn") == 0;
+    }
+    return maximizes && searches;
+}
+
 static const struct {
     const char *name; /* NULL: any */
     bool refused;
@@ -128,6 +140,7 @@ static const struct {
     {"hardsigmoid", false, has_a_slope, "PyTorch's slope is float32's 1/6 in float64, too"},
     {"avg_pool2d", false, divides_by_less_than_0, "a divisor is above 0"},
     {"avg_pool3d", false, divides_by_less_than_0, "a divisor is above 0"},
+    {"optim.LBFGS", false, runs_away, "the steps grow without bound, and rounding with them"},
     {"group_norm", true, is_empty, "channels may be empty"},
     {"max_pool1d", true, has_no_channels, "channels may be empty"},
     {"max_pool3d", true, has_no_channels, "channels may be empty"},

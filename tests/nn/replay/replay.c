@@ -320,9 +320,9 @@ static void replay(const replay_case *c, const replay_function *f)
 
 static const replay_function *function_of(const char *name)
 {
-    const replay_function *const tables[] = {replay_activations, replay_losses,   replay_norms,
-                                             replay_windows,     replay_others,   replay_layers,
-                                             replay_attention,   replay_recurrent};
+    const replay_function *const tables[] = {
+        replay_activations, replay_losses,    replay_norms,     replay_windows,   replay_others,
+        replay_layers,      replay_attention, replay_recurrent, replay_optimizers};
 
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const replay_function *f = tables[t]; f->name != NULL; f++)

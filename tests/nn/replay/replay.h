@@ -66,7 +66,8 @@ typedef struct replay_function {
 } replay_function;
 
 extern const replay_function replay_activations[], replay_losses[], replay_norms[],
-    replay_windows[], replay_others[], replay_layers[], replay_attention[], replay_recurrent[];
+    replay_windows[], replay_others[], replay_layers[], replay_attention[], replay_recurrent[],
+    replay_optimizers[];
 
 /* Opens the database; false if that is impossible. */
 bool replay_open(const char *path);
@@ -82,7 +83,8 @@ void replay_close(void);
 /* The operand of this name; NULL: not given. */
 ht_tensor *replay_in(replay_run *r, const char *key);
 
-/* The setting of this name; otherwise: the default. */
+/* The setting of this name, or its entry `index`; otherwise: the default. */
+double replay_entry(replay_run *r, const char *key, int index, double otherwise);
 double replay_number(replay_run *r, const char *key, double otherwise);
 const char *replay_word(replay_run *r, const char *key, const char *otherwise);
 

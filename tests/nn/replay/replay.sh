@@ -11,5 +11,6 @@ replay() {
 for ranks in ${HT_TEST_RANKS:-1 2 3}; do
     check "PyTorch's functions on $ranks ranks" replay torch_db "$ranks"
     check "PyTorch's layers on $ranks ranks" replay torch_modules "$ranks"
+    check "PyTorch's optimizers on $ranks ranks" replay torch_optimizers "$ranks"
 done
 plan

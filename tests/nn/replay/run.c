@@ -26,11 +26,16 @@ static const replay_setting *setting(replay_run *r, const char *key)
     return NULL;
 }
 
-double replay_number(replay_run *r, const char *key, double otherwise)
+double replay_entry(replay_run *r, const char *key, int index, double otherwise)
 {
     const replay_setting *s = setting(r, key);
 
-    return s != NULL && s->count > 0 ? s->number[0] : otherwise;
+    return s != NULL && s->count > index ? s->number[index] : otherwise;
+}
+
+double replay_number(replay_run *r, const char *key, double otherwise)
+{
+    return replay_entry(r, key, 0, otherwise);
 }
 
 const char *replay_word(replay_run *r, const char *key, const char *otherwise)
