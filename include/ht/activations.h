@@ -34,7 +34,7 @@ HT_API ht_tensor *ht_relu6(ht_tensor *x);
 /* x where x > 0, else weight x, with a weight for each channel or one for all.
  *
  * x: channels are axis 1; without one, there is a single channel.
- * weight: (1), or (C) for x of (N, C, ...), of the dtype of x, and replicated.
+ * weight: () or (1), or (C) for x of (N, C, ...), of the dtype of x, and replicated.
  * Collective if x is split and weight needs a gradient.
  * Errors: HT_ERR_SHAPE if weight has neither one element nor C. */
 HT_API ht_tensor *ht_prelu(ht_tensor *x, ht_tensor *weight);

@@ -42,6 +42,8 @@ ht_tensor *ht_prelu(ht_tensor *x, ht_tensor *weight)
     const ht_body *body;
     int64_t channels;
 
+    if (weight != NULL && weight->body->ndim == 0)
+        in[WEIGHT] = ht_reshape(weight, HT_SHAPE(1));
     if (!HT_PREPARE("ht_prelu", rules, in))
         return NULL;
     body = in[X]->body;

@@ -310,7 +310,8 @@ static void replay(const replay_case *c, const replay_function *f)
         return;
     }
     if (known != NULL) {
-        complain(&(replay_run){.c = c}, "passes, and is a row of known.c: %s", known);
+        complain(&(replay_run){.c = c, .dtype = HT_FLOAT64}, "passes, and is a row of known.c: %s",
+                 known);
         same = false;
     }
     replayed++;

@@ -54,7 +54,7 @@ int replay_list(replay_run *r, const char *key, int most, int64_t list[])
     for (int i = 0; i < most; i++) {
         const double number = s->number[i < s->count ? i : s->count - 1];
 
-        list[i] = isnan(number) ? 0 : (int64_t)number;
+        list[i] = isnan(number) ? 0 : number < 0x1p63 ? (int64_t)number : INT64_MAX;
     }
     return s->count;
 }
