@@ -87,7 +87,8 @@ HT_API ht_tensor *ht_poisson_nll_loss(ht_tensor *x, ht_tensor *target,
 /* (log(v) + (x - target)^2 / v) / 2 with v = max(var, eps), which is a constant for the gradient
  * of the maximum.
  *
- * target: of x's shape. var: variances of x's shape, with a last axis of length 1, or without it.
+ * target: a shape that broadcasts to that of x.
+ * var: variances of x's shape, one of whose axes may have length 1; or without the last axis.
  * full: adds log(2 pi) / 2; PyTorch's default is false. eps: above 0; the default is 1e-6.
  * reduction: see the top.
  * Errors: also HT_ERR_ARGUMENT on all ranks if an element of var is below 0. */

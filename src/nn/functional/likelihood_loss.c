@@ -68,22 +68,51 @@ ht_tensor *ht_poisson_nll_loss(ht_tensor *x, ht_tensor *target,
     return ht__reduce_losses(loss, o.reduction);
 }
 
-/* var, which broadcasts to x: of its shape, or one for each row with an axis for it or without. */
+/* Whether y broadcasts to x, along at most `most` of its axes. */
+static bool broadcasts(const ht_body *x, const ht_body *y, int most)
+{
+    const int before = x->ndim - y->ndim;
+    int wide = 0;
+
+    for (int i = 0; i < y->ndim && before >= 0; i++) {
+        if (y->shape[i] != x->shape[before + i] && y->shape[i] != 1)
+            return false;
+        wide += y->shape[i] != x->shape[before + i];
+    }
+    return before >= 0 && wide <= most;
+}
+
+/* Whether var is one for each row of x, without an axis for it. */
+static bool is_of_rows(const ht_body *x, const ht_body *var)
+{
+    bool same = var->ndim == x->ndim - 1;
+
+    for (int i = 0; same && i < var->ndim; i++)
+        same = var->shape[i] == x->shape[i];
+    return same;
+}
+
+/* var, which broadcasts to x along one axis at most. */
 static ht_tensor *variances(const char *what, const ht_body *x, ht_tensor *var)
 {
-    const ht_body *body = var->body;
-    const bool without = body->ndim == x->ndim - 1;
-    bool fits = without || (body->ndim == x->ndim && x->ndim > 0);
-
-    for (int i = 0; fits && i < x->ndim - 1; i++)
-        fits = body->shape[i] == x->shape[i];
-    if (fits && !without)
-        fits = body->shape[x->ndim - 1] == x->shape[x->ndim - 1] || body->shape[x->ndim - 1] == 1;
-    if (fits || (x->ndim == 0 && body->ndim == 0))
-        return without ? ht_expand_dims(var, x->ndim - 1) : var;
+    if (is_of_rows(x, var->body))
+        return ht_expand_dims(var, x->ndim - 1);
+    if (var->body->ndim == x->ndim && broadcasts(x, var->body, 1))
+        return var;
     HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: var is %s, expected the shape of x %s, or one of its rows",
-            what, ht__shape_str(body->ndim, body->shape), ht__shape_str(x->ndim, x->shape));
+            what, ht__shape_str(var->body->ndim, var->body->shape),
+            ht__shape_str(x->ndim, x->shape));
     return NULL;
+}
+
+static bool check_target(const char *what, const ht_body *x, const ht_body *target)
+{
+    if (broadcasts(x, target, HT_MAX_NDIM))
+        return true;
+    HT_FAIL(x->comm, HT_ERR_SHAPE,
+            "%s: x is %s, target is %s, expected a shape that broadcasts to that of x", what,
+            ht__shape_str(x->ndim, x->shape), ht__shape_str(target->ndim, target->shape));
+    return false;
 }
 
 /* Whether no variance is below 0; every rank learns of it. */
@@ -106,7 +135,7 @@ ht_tensor *ht_gaussian_nll_loss(ht_tensor *x, ht_tensor *target, ht_tensor *var,
     ht_tensor *in[] = {x, target, var}, *difference, *losses;
 
     if (!HT_PREPARE(what, rules, in) || !ht__check_reduction(what, in[0], reduction) ||
-        !ht__check_one_shape(what, in[0], "target", in[1]) ||
+        !check_target(what, in[0]->body, in[1]->body) ||
         !ht__check_parameter(what, in[0], eps > 0, "eps", eps, "a value above 0"))
         return NULL;
     var = variances(what, in[0]->body, in[2]);

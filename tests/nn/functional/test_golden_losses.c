@@ -159,6 +159,8 @@ static void shapes_that_do_not_fit_are_errors(void **state)
     weighted.weight = two;
     HT_TEST_EXPECT_ERROR(ht_kl_div(x, row, false, HT_MEAN), HT_ERR_SHAPE,
                          "ht_kl_div: x is (4, 3), target is (3,), expected the same shape");
+    HT_TEST_EXPECT_ERROR(ht_gaussian_nll_loss(x, two, x, false, 1e-6, HT_MEAN), HT_ERR_SHAPE,
+                         "ht_gaussian_nll_loss: x is (4, 3), target is (2,), expected a shape");
     HT_TEST_EXPECT_ERROR(ht_gaussian_nll_loss(x, x, two, false, 1e-6, HT_MEAN), HT_ERR_SHAPE,
                          "ht_gaussian_nll_loss: var is (2,), expected the shape of x (4, 3)");
     HT_TEST_EXPECT_ERROR(ht_binary_cross_entropy(x, x, two, HT_MEAN), HT_ERR_SHAPE,

@@ -49,14 +49,6 @@ static bool has_one_row_of_weights(const replay_case *c)
     return weight != NULL && weight->ndim == 1;
 }
 
-static bool broadcasts(const replay_case *c)
-{
-    const replay_tensor *target = operand(c, "target"), *var = operand(c, "var");
-
-    return (target != NULL && target->size != input(c)->size) ||
-           (var != NULL && var->ndim == 2 && var->shape[0] == 1);
-}
-
 static bool has_probabilities(const replay_case *c)
 {
     const replay_tensor *target = operand(c, "target");
@@ -131,7 +123,6 @@ static const struct {
     {"feature_alpha_dropout", false, is_vector, "x is (N, C, ...) even if nothing is dropped"},
     {"batch_norm", false, is_vector, "x is (N, C, ...)"},
     {"linear", false, has_one_row_of_weights, "the weight of ht_linear is (out, in)"},
-    {"gaussian_nll_loss", false, broadcasts, "target and var do not broadcast"},
     {"cross_entropy", true, has_probabilities, "probabilities do not read ignore_index"},
     {"BatchNorm1d", true, has_eps_0, "eps may be 0"},
     {"BatchNorm2d", true, has_eps_0, "eps may be 0"},
