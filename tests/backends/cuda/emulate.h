@@ -42,22 +42,33 @@ inline void __threadfence_system(void)
 /* emulated_runtime.cc: the work is done in the stream's turn. */
 void emulated_launch(void *stream, std::function<void()> work);
 
-/* Calls visit(i) for all i < count, in the order asked for. */
-void emulated_each(unsigned count, const std::function<void(unsigned)> &visit);
+/* The order asked for now. */
+enum emulated_order { EMULATED_FORWARD, EMULATED_BACKWARD, EMULATED_MIXED };
+emulated_order emulated_get_order(void);
+
+/* The number of the i-th of `count` threads or blocks. 7919 is a prime and larger than any block. */
+inline unsigned emulated_number(emulated_order order, unsigned count, unsigned i)
+{
+    return order == EMULATED_BACKWARD                       ? count - 1 - i
+           : order == EMULATED_MIXED && count % 7919 != 0 ? (unsigned)((uint64_t)i * 7919 % count)
+                                                            : i;
+}
 
 template <class kernel, class... arguments>
 void emulated_grid(kernel *run, unsigned blocks, unsigned threads, void *stream, arguments... given)
 {
     emulated_launch(stream, [=] {
+        const emulated_order order = emulated_get_order();
+
         gridDim.x = blocks;
         blockDim.x = threads;
-        emulated_each(blocks, [&](unsigned block) {
-            blockIdx.x = block;
-            emulated_each(threads, [&](unsigned thread) {
-                threadIdx.x = thread;
+        for (unsigned block = 0; block < blocks; block++) {
+            blockIdx.x = emulated_number(order, blocks, block);
+            for (unsigned thread = 0; thread < threads; thread++) {
+                threadIdx.x = emulated_number(order, threads, thread);
                 run(given...);
-            });
-        });
+            }
+        }
     });
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The suite on cuda:0 of the emulated module: every kernel that it has, in what the library does with it. On 1 rank with threads
-# in order, and on 2 ranks backwards.
+# The suite on cuda:0 of the emulated module: every kernel that it has, in what the library does with it. The core on
+# 1 rank with threads in order, the layers on 2 ranks with threads backwards.
 set -u
 HT_TEST_DEVICE=cuda:0
 export HT_TEST_DEVICE
@@ -13,16 +13,22 @@ if [ ! -f tests/backends/cuda/.libs/libht_cuda.so ]; then
     exit
 fi
 
-wanted=${HT_TEST_RANKS:-}
-for ranks in 1 2; do
-    case " ${wanted:-$ranks} " in
-    *" $ranks "*) HT_TEST_RANKS=$ranks ;;
-    *) continue ;;
+wanted=${HT_TEST_RANKS:-1 2}
+
+# suite RANKS ORDER RUNNER...
+suite() {
+    case " $wanted " in
+    *" $1 "*) ;;
+    *) return ;;
     esac
-    [ "$ranks" = 1 ] && EMULATED_ORDER=forward || EMULATED_ORDER=backward
+    HT_TEST_RANKS=$1
+    EMULATED_ORDER=$2
     export HT_TEST_RANKS EMULATED_ORDER
-    for runner in tests/core/run-core tests/nn/run-nn tests/optim/run-optim; do
+    shift 2
+    for runner; do
         run "$runner" "emulated, $EMULATED_ORDER"
     done
-done
+}
+suite 1 forward tests/core/run-core tests/optim/run-optim
+suite 2 backward tests/nn/run-nn
 end_of_runs

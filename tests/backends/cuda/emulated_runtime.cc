@@ -130,14 +130,11 @@ void emulated_launch(void *handle, std::function<void()> work)
         give(s, work);
 }
 
-void emulated_each(unsigned count, const std::function<void(unsigned)> &visit)
+emulated_order emulated_get_order(void)
 {
-    const bool backward = is("EMULATED_ORDER", "backward"), mixed = is("EMULATED_ORDER", "mixed");
-
-    for (unsigned i = 0; i < count; i++) /* 7919 is a prime and larger than any block */
-        visit(backward                     ? count - 1 - i
-              : mixed && count % 7919 != 0 ? (unsigned)((uint64_t)i * 7919 % count)
-                                           : i);
+    return is("EMULATED_ORDER", "backward") ? EMULATED_BACKWARD
+           : is("EMULATED_ORDER", "mixed")  ? EMULATED_MIXED
+                                            : EMULATED_FORWARD;
 }
 
 const char *ht_cuda_text(int error)
