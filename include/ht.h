@@ -44,6 +44,7 @@
 #include "ht/manipulations.h"
 #include "ht/metrics.h"
 #include "ht/module.h"
+#include "ht/module_hooks.h"
 #include "ht/nn.h"
 #include "ht/normalisation.h"
 #include "ht/number.h"

@@ -149,6 +149,9 @@ nn_tests = \
 	tests/nn/layers/test_dropout_family.c \
 	tests/nn/layers/test_layers.c \
 	tests/nn/layers/test_sync_batch_norm.c \
+	tests/nn/module/hooks/test_backward_hooks.c \
+	tests/nn/module/hooks/test_state_hooks.c \
+	tests/nn/module/test_extra_state.c \
 	tests/nn/module/test_forward_observer.c \
 	tests/nn/module/test_init.c \
 	tests/nn/module/test_module.c \

@@ -62,6 +62,10 @@ typedef struct ht_module_type {
     void (*destroy)(ht_module *self);                     /* before slots are released */
     uint64_t *(*counter)(ht_module *self); /* counts random draws; part of checkpoints */
     const ht_module_setting *settings;     /* ends with a name that is NULL; NULL: none */
+    /* State that is not a parameter or a buffer, as a tensor of any shape. It is part of the state
+     * of the module, under the name "_extra_state". Either both or none. */
+    ht_tensor *(*get_extra_state)(ht_module *self); /* scoped; NULL after an error */
+    ht_status (*set_extra_state)(ht_module *self, ht_tensor *state);
 } ht_module_type;
 
 /* Makes a module with `bytes` bytes of zeroed memory for the user's struct.

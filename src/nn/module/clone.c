@@ -3,7 +3,7 @@
  * Copying a tree: structs bitwise, slots rebased, tensors copied, or made of the originals in
  * another way; what was shared stays shared. */
 #include "ht/autograd.h"
-#include "nn/module/module.h"
+#include "nn/module/hooks/hooks.h"
 
 #include <string.h>
 
@@ -74,16 +74,6 @@ static bool copy_slots(struct copies *copies, ht_module *module, ht_module *copy
     return true;
 }
 
-static void copy_hooks(const ht_module *module, ht_module *copy)
-{
-    size_t bytes = (size_t)module->hook_count * sizeof *module->hooks;
-
-    if (bytes == 0)
-        return;
-    copy->hooks = memcpy(ht__alloc(bytes), module->hooks, bytes);
-    copy->hook_count = module->hook_count;
-}
-
 static ht_module *copy_module(struct copies *copies, ht_module *module)
 {
     const ht_module_type *type = module->type;
@@ -109,7 +99,7 @@ static ht_module *copy_module(struct copies *copies, ht_module *module)
         return NULL;
     }
     copy->half_made = false;
-    copy_hooks(module, copy);
+    ht__hooks_copy(module, copy);
     remember(copies, module, copy);
     return copy;
 }

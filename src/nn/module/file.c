@@ -3,24 +3,59 @@
  * The named tensors of a tree, as they stand in a file. */
 #include "nn/module/file.h"
 
-static void add_entry(const char *name, ht_tensor *tensor, void *user)
-{
-    ht_state *state = user;
+#include <stdio.h>
+#include <string.h>
 
+static void append(ht_state *state, struct ht_state_entry entry)
+{
     if (state->count == state->capacity) {
         state->capacity = state->capacity > 0 ? 2 * state->capacity : 32;
         state->entries = ht__realloc(state->entries, state->capacity * sizeof *state->entries);
     }
-    state->entries[state->count++] = (struct ht_state_entry){.name = ht__strdup(name),
-                                                             .tensor = tensor};
+    state->entries[state->count++] = entry;
+}
+
+static void add_tensor(const char *name, ht_tensor *tensor, void *state)
+{
+    append(state, (struct ht_state_entry){.name = ht__strdup(name), .tensor = tensor});
+}
+
+static void add_extra(const char *name, ht_module *module, void *state)
+{
+    static const char last[] = "_extra_state";
+    const size_t room = strlen(name) + sizeof last + 1;
+    char *path;
+
+    if (module->type->get_extra_state == NULL)
+        return;
+    path = ht__alloc(room);
+    snprintf(path, room, "%s%s%s", name, name[0] != '\0' ? "." : "", last);
+    append(state, (struct ht_state_entry){.name = path, .module = module});
 }
 
 ht_state ht__state_collect(ht_module *module)
 {
     ht_state state = {0};
 
-    ht__module_walk_state(module, add_entry, &state);
+    ht__module_walk_state(module, add_tensor, &state);
+    ht__module_walk(module, add_extra, &state);
     return state;
+}
+
+ht_value *ht__state_value(const struct ht_state_entry *entry)
+{
+    if (entry->tensor != NULL)
+        return ht_value_tensor(entry->tensor);
+    return ht_value_tensor(entry->module->type->get_extra_state(entry->module));
+}
+
+struct ht_state_entry *ht__state_find(const ht_state *state, const char *name)
+{
+    for (size_t i = 0; i < state->count; i++) {
+        if (strcmp(state->entries[i].name, name) == 0)
+            return &state->entries[i];
+    }
+    return NULL;
 }
 
 void ht__state_free(ht_state *state)

@@ -8,16 +8,20 @@
 
 struct ht_state_entry {
     char *name;        /* owned; the dotted path */
-    ht_tensor *tensor; /* not owned */
+    ht_tensor *tensor; /* not owned; NULL: extra state */
+    ht_module *module; /* not owned; of extra state */
 };
 
 typedef struct ht_state {
-    struct ht_state_entry *entries; /* parameters, then buffers */
+    struct ht_state_entry *entries; /* parameters, buffers, extra states */
     size_t count, capacity;
 } ht_state;
 
 ht_state ht__state_collect(ht_module *module);
+ht_value *ht__state_value(const struct ht_state_entry *entry); /* scoped; NULL after an error */
 void ht__state_free(ht_state *state);
+
+struct ht_state_entry *ht__state_find(const ht_state *state, const char *name); /* NULL: none */
 
 /* module/fit.c. Whether `map`, named `source` in the message, holds tensors of the right shapes;
  * if `strict`, one for each entry and nothing else: the error is recorded, not raised.
@@ -25,5 +29,15 @@ void ht__state_free(ht_state *state);
 ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
                          const ht_value *map, bool strict);
 ht_status ht__state_copy(const ht_state *state, const ht_value *map);
+
+/* module/load.c. A state from a map or a file into a tree, with its hooks. */
+typedef struct ht_loading {
+    const char *what, *source; /* for messages */
+    ht_module *tree;           /* without wrappers */
+    bool strict;
+    ht_value **missing, **unexpected; /* as of ht_module_load_state_dict_ext */
+    ht_comm *comm;                    /* over which errors are agreed; NULL: alone */
+} ht_loading;
+ht_status ht__state_load(const ht_loading *loading, ht_value *map);
 
 #endif

@@ -29,15 +29,6 @@ static void complain(struct complaints *list, const char *kind, const char *name
     list->left_out++;
 }
 
-static struct ht_state_entry *find(const ht_state *state, const char *name)
-{
-    for (size_t i = 0; i < state->count; i++) {
-        if (strcmp(state->entries[i].name, name) == 0)
-            return &state->entries[i];
-    }
-    return NULL;
-}
-
 /* All that a copy could stumble over: once one is made, all are. */
 static void compare(struct complaints *list, const struct ht_state_entry *entry, const ht_tensor *x)
 {
@@ -83,7 +74,7 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
             "ht_checkpoint_load",
             what, source, inner);
     for (int i = 0; i < ht_value_count(map) && strict; i++) {
-        if (find(state, ht_value_key(map, i)) == NULL)
+        if (ht__state_find(state, ht_value_key(map, i)) == NULL)
             complain(&list, "unexpected", ht_value_key(map, i), "");
     }
     for (size_t i = 0; i < state->count; i++) {
@@ -94,7 +85,7 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
             continue;
         if (x == NULL)
             complain(&list, "missing", state->entries[i].name, "");
-        else
+        else if (state->entries[i].tensor != NULL)
             compare(&list, &state->entries[i], x);
     }
     if (list.used == 0 && list.left_out == 0)
@@ -110,17 +101,29 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
 static ht_status prepare(const ht_state *state, const ht_value *map, ht_tensor *made[])
 {
     for (size_t i = 0; i < state->count; i++) {
-        const ht_body *body = state->entries[i].tensor->body;
+        const ht_tensor *tensor = state->entries[i].tensor;
         const ht_value *item = ht_value_get(map, state->entries[i].name);
+        const ht_body *body;
 
-        if (item == NULL)
+        if (item == NULL || tensor == NULL)
             continue;
+        body = tensor->body;
         made[i] = ht_astype(ht_to_device(ht_value_as_tensor(item), body->storage->device),
                             body->dtype);
         if (made[i] == NULL)
             return ht_error_get(NULL);
     }
     return HT_SUCCESS;
+}
+
+/* After the tensors: a module may look at them. */
+static ht_status set_extra(const struct ht_state_entry *entry, const ht_value *map)
+{
+    ht_tensor *x = ht_value_as_tensor(ht_value_get(map, entry->name));
+
+    if (entry->module == NULL || x == NULL)
+        return HT_SUCCESS;
+    return entry->module->type->set_extra_state(entry->module, x);
 }
 
 ht_status ht__state_copy(const ht_state *state, const ht_value *map)
@@ -134,83 +137,10 @@ ht_status ht__state_copy(const ht_state *state, const ht_value *map)
         if (made[i] != NULL)
             status = ht_copy_(state->entries[i].tensor, made[i]);
     }
+    for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++)
+        status = set_extra(&state->entries[i], map);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__free(made);
     return status;
-}
-
-static void add_to_map(const char *name, ht_tensor *tensor, void *map)
-{
-    ht_value_set(map, name, ht_value_tensor(tensor));
-}
-
-ht_value *ht_module_state_dict(ht_module *module)
-{
-    ht_value *map;
-
-    if (HT_IS_NULL(module, "ht_module_state_dict", "the module") ||
-        ht__module_drain(module) != HT_SUCCESS)
-        return NULL;
-    map = ht_value_map();
-    ht__module_walk_state(ht__module_unwrapped(module), add_to_map, map);
-    return map;
-}
-
-/* The entries that the map lacks, and the items of the map that no entry takes. */
-static void list_rest(const ht_state *state, const ht_value *map, ht_value **missing,
-                      ht_value **unexpected)
-{
-    if (missing != NULL)
-        *missing = ht_value_map();
-    for (size_t i = 0; i < state->count && missing != NULL; i++) {
-        if (ht_value_get(map, state->entries[i].name) == NULL)
-            add_to_map(state->entries[i].name, state->entries[i].tensor, *missing);
-    }
-    if (unexpected != NULL)
-        *unexpected = ht_value_map();
-    for (int i = 0; i < ht_value_count(map) && unexpected != NULL; i++) {
-        if (find(state, ht_value_key(map, i)) == NULL)
-            ht_value_set(*unexpected, ht_value_key(map, i), ht_value_at(map, i));
-    }
-}
-
-static ht_status load(const char *what, ht_module *module, const ht_value *state, bool strict,
-                      ht_value **missing, ht_value **unexpected)
-{
-    const char *message;
-    ht_state tree;
-    ht_status status;
-
-    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(state, what, "the state"))
-        return ht_error_get(NULL);
-    if (ht_value_get_kind(state) != HT_VALUE_MAP)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the state is not a map", what);
-    status = ht__module_drain(module);
-    if (status != HT_SUCCESS)
-        return status;
-
-    tree = ht__state_collect(ht__module_unwrapped(module));
-    status = ht__state_fits(what, "the state", &tree, state, strict);
-    if (status == HT_SUCCESS) {
-        status = ht__state_copy(&tree, state);
-    } else {
-        ht_error_get(&message);
-        HT_FAIL(NULL, status, "%s", message);
-    }
-    if (status == HT_SUCCESS)
-        list_rest(&tree, state, missing, unexpected);
-    ht__state_free(&tree);
-    return status;
-}
-
-ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state)
-{
-    return load("ht_module_load_state_dict", module, state, true, NULL, NULL);
-}
-
-ht_status ht_module_load_state_dict_ext(ht_module *module, const ht_value *state, bool strict,
-                                        ht_value **missing, ht_value **unexpected)
-{
-    return load("ht_module_load_state_dict_ext", module, state, strict, missing, unexpected);
 }

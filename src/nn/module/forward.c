@@ -4,9 +4,8 @@
  * to the type's function; everything else goes through values. */
 #include "nn/module/module.h"
 
-#include <string.h>
-
 #include "core/timeline/timeline.h"
+#include "nn/module/hooks/hooks.h"
 
 static const char *const kind_names[] = {"nothing", "a tensor", "a number", "a list", "a map"};
 
@@ -33,32 +32,13 @@ static ht_value *call_type(ht_module *module, ht_value *inputs)
     return ht_value_tensor(module->type->forward(module, x));
 }
 
-static uint64_t last_hook(const ht_module *module)
-{
-    return module->hook_count > 0 ? module->hooks[module->hook_count - 1].id : 0;
-}
-
-/* The next of those up to `last`. Hooks may add or remove hooks: the list is read anew for each. */
-static bool next_hook(const ht_module *module, uint64_t last, ht_module_hook *hook)
-{
-    for (int i = 0; i < module->hook_count && module->hooks[i].id <= last; i++) {
-        if (module->hooks[i].id <= hook->id)
-            continue;
-        *hook = module->hooks[i];
-        return true;
-    }
-    return false;
-}
-
 static ht_value *run_pre_hooks(ht_module *module, ht_value *inputs)
 {
-    uint64_t last = last_hook(module);
-    ht_module_hook hook = {0};
+    ht_hook_walk walk = ht__hooks_begin(module, HT_HOOK_FORWARD_PRE);
 
-    while (next_hook(module, last, &hook)) {
-        if (hook.pre == NULL)
-            continue;
-        ht_value *changed = hook.pre(module, inputs, hook.user);
+    while (ht__hooks_next(&walk)) {
+        ht_value *changed = walk.hook.run.forward_pre(module, inputs, walk.hook.user);
+
         inputs = changed != NULL ? changed : inputs;
     }
     return inputs;
@@ -66,13 +46,11 @@ static ht_value *run_pre_hooks(ht_module *module, ht_value *inputs)
 
 static ht_value *run_hooks(ht_module *module, ht_value *inputs, ht_value *output)
 {
-    uint64_t last = last_hook(module);
-    ht_module_hook hook = {0};
+    ht_hook_walk walk = ht__hooks_begin(module, HT_HOOK_FORWARD);
 
-    while (next_hook(module, last, &hook)) {
-        if (hook.post == NULL)
-            continue;
-        ht_value *changed = hook.post(module, inputs, output, hook.user);
+    while (ht__hooks_next(&walk)) {
+        ht_value *changed = walk.hook.run.forward(module, inputs, output, walk.hook.user);
+
         output = changed != NULL ? changed : output;
     }
     return output;
@@ -121,13 +99,16 @@ static void leave(ht_module *module, bool failed, passing p)
 
 static ht_value *forward_value(ht_module *module, ht_value *inputs)
 {
-    ht_value *output;
+    ht_backward_hooks *hooks;
+    ht_value *output = NULL;
 
     inputs = run_pre_hooks(module, inputs);
-    output = call_type(module, inputs);
-    if (output == NULL)
-        return NULL;
-    return run_hooks(module, inputs, output);
+    hooks = ht__backward_hooks_begin(module, &inputs);
+    if (inputs != NULL)
+        output = call_type(module, inputs);
+    if (output != NULL)
+        output = run_hooks(module, inputs, output);
+    return ht__backward_hooks_end(hooks, output);
 }
 
 /* An error has left no input: those who wait for this rank in there hear of it. */
@@ -185,49 +166,4 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
 
     leave(module, y == NULL, p);
     return y;
-}
-
-static uint64_t add_hook(const char *what, ht_module *module, ht_module_hook hook)
-{
-    static atomic_uint_fast64_t last_id;
-
-    if (HT_IS_NULL(module, what, "the module"))
-        return 0;
-    if (hook.pre == NULL && hook.post == NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
-        return 0;
-    }
-    hook.id = atomic_fetch_add(&last_id, 1) + 1;
-    module->hooks = ht__realloc(module->hooks,
-                                ((size_t)module->hook_count + 1) * sizeof *module->hooks);
-    module->hooks[module->hook_count++] = hook;
-    return hook.id;
-}
-
-uint64_t ht_module_register_forward_pre_hook(ht_module *module, ht_module_pre_hook_fn *hook,
-                                             void *user)
-{
-    return add_hook("ht_module_register_forward_pre_hook", module,
-                    (ht_module_hook){.pre = hook, .user = user});
-}
-
-uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hook_fn *hook, void *user)
-{
-    return add_hook("ht_module_register_forward_hook", module,
-                    (ht_module_hook){.post = hook, .user = user});
-}
-
-ht_status ht_module_remove_hook(ht_module *module, uint64_t id)
-{
-    for (int i = 0; module != NULL && i < module->hook_count; i++) {
-        ht_module_hook *hook = &module->hooks[i];
-
-        if (hook->id != id)
-            continue;
-        module->hook_count--;
-        memmove(hook, hook + 1, (size_t)(module->hook_count - i) * sizeof *hook);
-        return HT_SUCCESS;
-    }
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_module_remove_hook: no hook has the id %llu",
-                   (unsigned long long)id);
 }

@@ -13,6 +13,7 @@ libht_objects_la_SOURCES += \
 	src/nn/module/init_shapes.c \
 	src/nn/module/inputs.c \
 	src/nn/module/inputs.h \
+	src/nn/module/load.c \
 	src/nn/module/module.c \
 	src/nn/module/module.h \
 	src/nn/module/print.c \

@@ -19,12 +19,7 @@ typedef struct ht_slot {
     bool transient; /* a buffer that is not part of the state */
 } ht_slot;
 
-typedef struct ht_module_hook {
-    uint64_t id;
-    ht_module_pre_hook_fn *pre; /* one of the two */
-    ht_module_hook_fn *post;
-    void *user;
-} ht_module_hook;
+typedef struct ht_module_hook ht_module_hook; /* hooks/hooks.h */
 
 /* Who works around each forward of one module: a wrapper that brings its parameters, a profiler.
  * Unlike hooks they see no values and change none, so that a forward of one tensor stays one call.
@@ -56,7 +51,7 @@ struct ht_module {
     const char *path;           /* from ht__name; in the tree it was last added to, "" for a root */
     ht_slot *slots;             /* owned, in order of registration */
     int slot_count;
-    ht_module_hook *hooks; /* owned */
+    ht_module_hook *hooks; /* owned, in order of registration */
     int hook_count;
     bool training;
     int replica;                    /* which copy of a device-parallel pass it is; 0: no copy */

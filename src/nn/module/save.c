@@ -55,7 +55,6 @@ static ht_status load(const state_format *format, const ht__target *target, ht_m
     ht_status status;
     ht_scope *scope;
     ht_value *map;
-    ht_state state;
 
     status = check(target, module);
     if (status == HT_SUCCESS)
@@ -64,14 +63,14 @@ static ht_status load(const state_format *format, const ht__target *target, ht_m
         return status;
 
     scope = ht_scope_open();
-    state = ht__state_collect(ht__module_unwrapped(module));
     map = format->load(target);
-    status = map != NULL ? ht__agree(target->what, target->comm,
-                                     ht__state_fits(target->what, target->path, &state, map, true))
+    status = map != NULL ? ht__state_load(&(ht_loading){.what = target->what,
+                                                        .source = target->path,
+                                                        .tree = ht__module_unwrapped(module),
+                                                        .strict = true,
+                                                        .comm = target->comm},
+                                          map)
                          : ht_error_get(NULL);
-    if (status == HT_SUCCESS)
-        status = ht__agree(target->what, target->comm, ht__state_copy(&state, map));
-    ht__state_free(&state);
     ht_scope_close(scope);
     return status;
 }
