@@ -53,6 +53,7 @@
 #include "ht/optim_wrapper.h"
 #include "ht/optimizers.h"
 #include "ht/padding.h"
+#include "ht/parametrize.h"
 #include "ht/partitioned.h"
 #include "ht/printing.h"
 #include "ht/random.h"

@@ -141,6 +141,7 @@ nn_tests = \
 	tests/nn/layers/containers/test_containers.c \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_norm_layers.c \
+	tests/nn/layers/parametrizations/test_parametrizations.c \
 	tests/nn/layers/recurrent/test_recurrent_layers.c \
 	tests/nn/layers/shape/test_shape_layers.c \
 	tests/nn/layers/window/test_window_layers.c \
@@ -151,6 +152,7 @@ nn_tests = \
 	tests/nn/layers/test_sync_batch_norm.c \
 	tests/nn/module/hooks/test_backward_hooks.c \
 	tests/nn/module/hooks/test_state_hooks.c \
+	tests/nn/module/parametrize/test_parametrize.c \
 	tests/nn/module/test_extra_state.c \
 	tests/nn/module/test_forward_observer.c \
 	tests/nn/module/test_init.c \
@@ -555,6 +557,7 @@ EXTRA_DIST += \
 	tests/golden/make_norm.py \
 	tests/golden/make_optim.py \
 	tests/golden/make_param_groups.py \
+	tests/golden/make_parametrizations.py \
 	tests/golden/make_power_sgd.py \
 	tests/golden/make_recurrent.py \
 	tests/golden/make_safetensors.py \
@@ -568,6 +571,7 @@ EXTRA_DIST += \
 	tests/golden/norm.h \
 	tests/golden/optim.h \
 	tests/golden/param_groups.h \
+	tests/golden/parametrizations.h \
 	tests/golden/power_sgd.h \
 	tests/golden/recurrent.h \
 	tests/golden/safetensors.h \

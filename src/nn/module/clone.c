@@ -92,6 +92,7 @@ static ht_module *copy_module(struct copies *copies, ht_module *module)
     copy = ht_module_new(module->bytes, type);
     copy->training = module->training;
     copy->calls = module->calls;
+    copy->compute = module->compute;
     copy->half_made = true;
     if (!copy_slots(copies, module, copy) ||
         (type->clone != NULL && type->clone(module, copy) != HT_SUCCESS)) {

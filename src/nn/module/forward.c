@@ -128,7 +128,10 @@ ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
     }
 
     const passing p = enter(module);
-    ht_value *output = forward_value(module, inputs);
+    ht_value *output = NULL;
+
+    if (module->compute == NULL || module->compute("ht_forward_value", module))
+        output = forward_value(module, inputs);
 
     leave(module, output == NULL, p);
     return output;
@@ -162,7 +165,10 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
     }
 
     const passing p = enter(module);
-    ht_tensor *y = forward_tensor(module, x);
+    ht_tensor *y = NULL;
+
+    if (module->compute == NULL || module->compute("ht_forward", module))
+        y = forward_tensor(module, x);
 
     leave(module, y == NULL, p);
     return y;

@@ -9,7 +9,12 @@
 #include "core/tensor/tensor.h"
 #include "ht/module.h"
 
-typedef enum ht_slot_kind { HT_SLOT_CHILD, HT_SLOT_PARAMETER, HT_SLOT_BUFFER } ht_slot_kind;
+typedef enum ht_slot_kind {
+    HT_SLOT_CHILD,
+    HT_SLOT_PARAMETER,
+    HT_SLOT_BUFFER,
+    HT_SLOT_COMPUTED /* a parametrized parameter: the tensor of the last forward */
+} ht_slot_kind;
 
 typedef struct ht_slot {
     char *name; /* owned */
@@ -51,7 +56,8 @@ struct ht_module {
     const char *path;           /* from ht__name; in the tree it was last added to, "" for a root */
     ht_slot *slots;             /* owned, in order of registration */
     int slot_count;
-    ht_module_hook *hooks; /* owned, in order of registration */
+    bool (*compute)(const char *what, ht_module *self); /* renews parametrized slots; NULL: none */
+    ht_module_hook *hooks;                              /* owned, in order of registration */
     int hook_count;
     bool training;
     int replica;                    /* which copy of a device-parallel pass it is; 0: no copy */
@@ -73,6 +79,8 @@ ht_slot *ht__module_slot(ht_module *module, const char *name); /* NULL: none of 
 /* Takes `handle` (one reference) into a new slot; the name is known to be free. */
 void ht__module_new_slot(ht_module *module, const char *name, ht_slot_kind kind, ptrdiff_t offset,
                          void *handle);
+
+void ht__module_remove_slot(ht_module *module, const char *name); /* releases its handle */
 
 /* Makes `path` that of the module, and renews the paths below it. */
 void ht__module_set_path(ht_module *module, const char *path);
@@ -126,6 +134,10 @@ ht_status ht__module_check_free(const char *what, ht_module *module);
 
 void ht__module_observe(ht_module *module, ht_forward_observer *observer);
 void ht__module_leave(ht_module *module, ht_forward_observer *observer);
+
+/* module/parametrize/parametrize.c: the parameter of the module itself, or the last value of one that
+ * is parametrized; borrowed. NULL after an error of the public function `what`. */
+ht_tensor *ht__module_parameter(const char *what, ht_module *module, const char *name);
 
 /* layers/linear.c: a layer that may bring its parameters up to date by itself, part by part. */
 bool ht__nn_is_linear(const ht_module *module);

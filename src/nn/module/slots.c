@@ -35,6 +35,17 @@ void ht__module_new_slot(ht_module *module, const char *name, ht_slot_kind kind,
     *ht__slot_place(module, slot) = handle;
 }
 
+void ht__module_remove_slot(ht_module *module, const char *name)
+{
+    ht_slot *slot = ht__module_slot(module, name);
+    const ptrdiff_t after = module->slots + module->slot_count - (slot + 1);
+
+    ht_release(*ht__slot_place(module, slot));
+    ht__free(slot->name);
+    memmove(slot, slot + 1, (size_t)after * sizeof *slot);
+    module->slot_count--;
+}
+
 void ht__module_set_path(ht_module *module, const char *path)
 {
     module->path = ht__name(path);

@@ -31,21 +31,24 @@ static const row *row_of(const ht_module *self)
     return (const row *)(const void *)ht_module_get_type(self);
 }
 
-/* Runs the row's function with the parameters of the module, which are its slots. */
+/* Runs the row's function with the parameters of the module, which are its slots except children. */
 static ht_tensor *run(ht_module *self, ht_tensor *x, ht_recurrent_inputs *inputs, ht_tensor **h_n,
                       ht_tensor **c_n)
 {
     struct network *data = ht_module_data(self);
     ht_tensor **weights = ht__alloc((size_t)self->slot_count * sizeof(ht_tensor *)), *y;
+    int count = 0;
 
-    for (int i = 0; i < self->slot_count; i++)
-        weights[i] = *ht__slot_place(self, &self->slots[i]);
+    for (int i = 0; i < self->slot_count; i++) {
+        if (self->slots[i].kind != HT_SLOT_CHILD)
+            weights[count++] = *ht__slot_place(self, &self->slots[i]);
+    }
     inputs->training = self->training;
     if (self->training && data->options.dropout > 0) {
         inputs->seed = ht__nn_draw_seed(self);
         inputs->draw = data->count++;
     }
-    y = row_of(self)->run(x, self->slot_count, weights, &data->options, inputs, h_n, c_n);
+    y = row_of(self)->run(x, count, weights, &data->options, inputs, h_n, c_n);
     ht__free(weights);
     return y;
 }
