@@ -140,6 +140,7 @@ nn_tests = \
 	tests/nn/layers/attention/test_golden_attention.c \
 	tests/nn/layers/containers/test_containers.c \
 	tests/nn/layers/embedding/test_embedding.c \
+	tests/nn/layers/norm/test_fuse.c \
 	tests/nn/layers/norm/test_norm_layers.c \
 	tests/nn/layers/parametrizations/test_parametrizations.c \
 	tests/nn/layers/recurrent/test_recurrent_layers.c \

@@ -236,6 +236,18 @@ HT_API ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm)
  * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper. */
 HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
 
+/* Returns one layer with the output of conv followed by bn, both in evaluation.
+ *
+ * conv: a convolution, a transposed one or a linear layer, without parametrizations; it stays as it
+ *   is.
+ * bn: a BatchNorm layer of any kind with running statistics, as many as conv has output channels;
+ *   it stays as it is.
+ * Result: owned; a layer of the kind of conv, with a bias, and with the dtype of conv.
+ * Errors: HT_ERR_ARGUMENT for a module of another kind. HT_ERR_STATE if one is in training, or conv
+ * is parametrized. HT_ERR_SHAPE for another number of channels.
+ * Source: torch.nn.utils.fuse_conv_bn_eval, torch.nn.utils.fuse_linear_bn_eval. */
+HT_API ht_module *ht_nn_fuse_conv_bn(ht_module *conv, ht_module *bn);
+
 /* A layer that runs count modules one after another.
  *
  *     net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(2, 3), ht_nn_relu()));

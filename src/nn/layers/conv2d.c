@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "nn/layers/window/conv.h"
 #include "nn/module/init.h"
 
 struct conv2d {
@@ -34,6 +35,11 @@ static const ht_module_setting settings[] = {
     {.name = NULL}};
 
 static const ht_module_type type = {.name = "Conv2d", .forward = forward, .settings = settings};
+
+bool ht__nn_is_conv2d(const ht_module *module)
+{
+    return module->type == &type;
+}
 
 static ht_module *make(const struct conv2d *conv)
 {

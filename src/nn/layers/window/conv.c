@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ht/windows.h"
+#include "nn/layers/window/conv.h"
 #include "nn/module/init.h"
 #include "nn/module/module.h"
 
@@ -80,6 +81,14 @@ static ht_module *checked(const kind *k, const struct conv *data)
             (long long)data->out_channels);
     ht_release(module);
     return NULL;
+}
+
+bool ht__nn_is_conv(const ht_module *module, bool *transposed)
+{
+    const bool is = module->type->forward == forward;
+
+    *transposed = is && ((const kind *)(const void *)module->type)->transposed;
+    return is;
 }
 
 static ht_module *make(const kind *k, int64_t in_channels, int64_t out_channels,

@@ -1,4 +1,5 @@
 # Layers of windows.
 libht_objects_la_SOURCES += \
 	src/nn/layers/window/conv.c \
+	src/nn/layers/window/conv.h \
 	src/nn/layers/window/pool.c
