@@ -147,6 +147,7 @@ nn_tests = \
 	tests/nn/layers/shape/test_shape_layers.c \
 	tests/nn/layers/window/test_window_layers.c \
 	tests/nn/layers/test_activation.c \
+	tests/nn/layers/test_adaptive_log_softmax.c \
 	tests/nn/layers/test_batch_norm.c \
 	tests/nn/layers/test_dropout_family.c \
 	tests/nn/layers/test_layers.c \

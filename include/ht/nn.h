@@ -248,6 +248,46 @@ HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
  * Source: torch.nn.utils.fuse_conv_bn_eval, torch.nn.utils.fuse_linear_bn_eval. */
 HT_API ht_module *ht_nn_fuse_conv_bn(ht_module *conv, ht_module *bn);
 
+/* A layer of a softmax over many classes that are sorted by frequency, with its loss.
+ *
+ * The classes before the first cutoff and one number for each cluster are a softmax of their own.
+ * The cluster i has the classes from cutoffs[i] to the next cutoff, and floor(in_features /
+ * div_value^(i + 1)) features; div_value is 4. Its softmax computes only the rows of its targets.
+ * The inputs are a list of x (N, in_features) or (in_features) and target (N) or (). The output is
+ * a map of "output", the logarithm of the probability of each target, and "loss", minus its mean.
+ * in_features: at least 1.
+ * n_classes: at least 2.
+ * count, cutoffs: at least one; increasing numbers from 1 to n_classes - 1.
+ * Errors: HT_ERR_SHAPE for other inputs; HT_ERR_ARGUMENT for a target that is not a class. On a
+ * device, a later call may return that error.
+ * Source: torch.nn.AdaptiveLogSoftmaxWithLoss. */
+HT_API ht_module *ht_nn_adaptive_log_softmax_with_loss(int64_t in_features, int64_t n_classes,
+                                                       int count, const int64_t cutoffs[]);
+
+/* ht_nn_adaptive_log_softmax_with_loss of in_features, n_classes, count and cutoffs, with all
+ * settings.
+ *
+ * div_value: leaves at least one feature to each cluster.
+ * head_bias: true gives the first softmax a bias. */
+HT_API ht_module *ht_nn_adaptive_log_softmax_with_loss_ext(int64_t in_features, int64_t n_classes,
+                                                           int count, const int64_t cutoffs[],
+                                                           double div_value, bool head_bias);
+
+/* Returns the logarithms of the probabilities of all classes (N, n_classes).
+ *
+ * module: an ht_nn_adaptive_log_softmax_with_loss, or a wrapper of one.
+ * x: (N, in_features).
+ * Differentiable.
+ * Result: scoped.
+ * Errors: HT_ERR_SHAPE for another x. */
+HT_API ht_tensor *ht_nn_adaptive_log_prob(ht_module *module, ht_tensor *x);
+
+/* Returns the most probable class of each row (N), by ht_nn_adaptive_log_prob of module and x.
+ *
+ * Result: int64, scoped.
+ * Errors: as of ht_nn_adaptive_log_prob. */
+HT_API ht_tensor *ht_nn_adaptive_predict(ht_module *module, ht_tensor *x);
+
 /* A layer that runs count modules one after another.
  *
  *     net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(2, 3), ht_nn_relu()));

@@ -64,3 +64,23 @@ case("spectral_conv", nn.Conv2d(2, 3, 2), (2, 2, 3, 3),
      lambda m: parametrizations.spectral_norm(m, n_power_iterations=3), (5, 6))
 case("spectral_transposed", nn.ConvTranspose1d(2, 3, 2), (2, 2, 4), lambda m: parametrizations.spectral_norm(m),
      (5, 6))
+
+
+def adaptive(name, cutoffs, **options):
+    layer = nn.AdaptiveLogSoftmaxWithLoss(8, 10, cutoffs, **options).double()
+    fill(layer)
+    x = numbers(9, (6, 8)).requires_grad_()
+    target = torch.tensor([0, 9, 3, 4, 1, 6])
+    output, loss = layer(x, target)
+    (loss + (output * output).sum()).backward()
+    array(name + "_output", output)
+    array(name + "_loss", loss)
+    array(name + "_x", x.grad)
+    for i, p in enumerate(layer.parameters()):
+        array(f"{name}_{i}", p.grad)
+    array(name + "_log_prob", layer.log_prob(x))
+    array(name + "_predict", layer.predict(x))
+
+
+adaptive("adaptive_two", [3, 6], div_value=2)
+adaptive("adaptive_bias", [5], head_bias=True)

@@ -1,6 +1,7 @@
 # Layers, and how parameters are initialised.
 libht_objects_la_SOURCES += \
 	src/nn/layers/activation.c \
+	src/nn/layers/adaptive_log_softmax.c \
 	src/nn/layers/batch_norm.c \
 	src/nn/layers/batch_norm.h \
 	src/nn/layers/conv2d.c \
