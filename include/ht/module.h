@@ -286,6 +286,25 @@ HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
  * last line has the total, and how many of them are trainable. A NULL module prints nothing. */
 HT_API void ht_module_print(ht_module *module, FILE *stream);
 
+/* Writes a table of the modules of module to stream, a line for each: path, type, shape of the output
+ * for an input of zeros, parameters of its own, and FLOPs. The last line has the totals.
+ *
+ * The output is that of a forward pass in evaluation, which changes nothing; of several tensors, the
+ * shape of the first one is shown. FLOPs count a multiplication and an addition as 2, for the
+ * weights of linear, bilinear, convolution and recurrent layers. Other layers, attention too, count
+ * 0. A module that runs several times has the FLOPs of all of its runs.
+ * ndim, shape: of the input, which has the dtype and device of the first floating parameter.
+ * Collective as ht_forward is, in evaluation.
+ * Errors: those of ht_forward_value. */
+HT_API ht_status ht_module_summary(ht_module *module, int ndim, const int64_t shape[],
+                                   FILE *stream);
+
+/* ht_module_summary of module to stream, for any inputs (ht_forward_value).
+ *
+ * Collective as ht_forward is, in evaluation.
+ * Errors: those of ht_forward_value. */
+HT_API ht_status ht_module_summary_ext(ht_module *module, ht_value *inputs, FILE *stream);
+
 /* Returns the map from paths to parameters and persistent buffers of module.
  *
  * The tensors are those of module, not copies: copy a tensor that must keep its values. Parameters

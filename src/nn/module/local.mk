@@ -22,5 +22,6 @@ libht_objects_la_SOURCES += \
 	src/nn/module/settings.c \
 	src/nn/module/slots.c \
 	src/nn/module/state.c \
+	src/nn/module/summary.c \
 	src/nn/module/tree.c \
 	src/nn/module/walk.c

@@ -88,6 +88,9 @@ void ht__module_set_path(ht_module *module, const char *path);
 /* module/settings.c: the settings of `module` as text, "1, 8, kernel=3". */
 void ht__module_describe(ht_module *module, char *text, size_t size);
 
+/* module/print.c: the elements of the parameters of the module itself. */
+int64_t ht__module_own_parameters(ht_module *module);
+
 /* module/walk.c: the public walks without their drain. */
 void ht__module_walk(ht_module *module, ht_module_visit_fn *visit, void *user);
 

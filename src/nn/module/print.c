@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int64_t own_parameters(ht_module *module)
+int64_t ht__module_own_parameters(ht_module *module)
 {
     int64_t count = 0;
 
@@ -25,7 +25,7 @@ static void print_module(ht_module *module, const char *name, int depth, FILE *s
 {
     char settings[256] = "";
     int children = ht_module_child_count(module);
-    int64_t parameters = own_parameters(module);
+    int64_t parameters = ht__module_own_parameters(module);
 
     ht__module_describe(module, settings, sizeof settings);
     fprintf(stream, "%*s", 2 * depth, "");
