@@ -258,7 +258,41 @@ static void without_devices_or_gradients_it_is_the_module(void **state)
     ht_scope_close(scope);
 }
 
+static void count_call(ht_module *module, int input_count, ht_tensor *grad_inputs[],
+                       int output_count, ht_tensor *const grad_outputs[], void *calls)
+{
+    assert_non_null(module);
+    assert_true(input_count == 1 && grad_inputs[0] != NULL);
+    assert_true(output_count == 1 && grad_outputs[0] != NULL);
+    ++*(int *)calls;
+}
+
+/* Each copy computes its weight from copies of the originals, and runs the hooks. */
+static void parametrized_layers_and_hooks_work_on_copies(void **state)
+{
+    ht_module *plain = net_new(), *net = net_new(), *wrapped;
+    ht_tensor *y, *z;
+    int calls = 0;
+
+    (void)state;
+    assert_int_equal(ht_nn_weight_norm(ht_module_find(plain, "0"), "weight", 0), HT_SUCCESS);
+    assert_int_equal(ht_nn_weight_norm(ht_module_find(net, "0"), "weight", 0), HT_SUCCESS);
+    ht_module_register_full_backward_hook(ht_module_find(net, "2"), count_call, &calls);
+    wrapped = ht_nn_device_parallel(net, ids, 3, HT_NONE, 0);
+    y = ht_forward(plain, input(8, 1));
+    z = ht_forward(wrapped, input(8, 1));
+    ht_test_expect_same(y, z, 1e-12);
+    ht_backward(ht_mean(ht_mul(y, y), HT_NONE));
+    ht_backward(ht_mean(ht_mul(z, z), HT_NONE));
+    assert_int_equal(calls, 3);
+    expect_same_gradients(plain, net);
+    ht_release(wrapped);
+    ht_release(net);
+    ht_release(plain);
+}
+
 HT_TEST_SUITE(test_device_parallel, cmocka_unit_test(outputs_and_gradients_equal_the_plain_modules),
+              cmocka_unit_test(parametrized_layers_and_hooks_work_on_copies),
               cmocka_unit_test(training_equals_the_plain_modules_and_repeats_its_bits),
               cmocka_unit_test(batch_norm_is_that_of_each_part),
               cmocka_unit_test(copies_draw_dropout_masks_of_their_own),
