@@ -142,6 +142,7 @@ nn_tests = \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_fuse.c \
 	tests/nn/layers/norm/test_norm_layers.c \
+	tests/nn/layers/parametrizations/test_orthogonal.c \
 	tests/nn/layers/parametrizations/test_parametrizations.c \
 	tests/nn/layers/recurrent/test_recurrent_layers.c \
 	tests/nn/layers/shape/test_shape_layers.c \

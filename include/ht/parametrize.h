@@ -90,5 +90,20 @@ HT_API ht_status ht_nn_spectral_norm(ht_module *module, const char *name);
 HT_API ht_status ht_nn_spectral_norm_ext(ht_module *module, const char *name,
                                          int64_t n_power_iterations, double eps, int dim);
 
+/* How a matrix X (n, k) with n >= k becomes one with orthonormal columns. */
+typedef enum ht_orthogonal_map {
+    HT_ORTHOGONAL_CAYLEY,     /* (1 - A / 2)^-1 (1 + A / 2), A = X - X^T of X's lower triangle */
+    HT_ORTHOGONAL_HOUSEHOLDER /* the reflections by the columns below X's diagonal */
+} ht_orthogonal_map;
+
+/* Parametrizes the matrix `name` of module by one with orthonormal columns, or rows if it is wide.
+ *
+ * The value is B f(X). The original X begins as -1, for which f(X) is 1. The buffer "base" is B: the
+ * columns of the parameter made orthonormal, and completed by random ones.
+ * map: f; torch's default matrix_exp does not exist.
+ * Errors: HT_ERR_SHAPE unless the parameter is a matrix; HT_ERR_STATE if it is parametrized.
+ * Source: torch.nn.utils.parametrizations.orthogonal. */
+HT_API ht_status ht_nn_orthogonal(ht_module *module, const char *name, ht_orthogonal_map map);
+
 HT_END_DECLS
 #endif

@@ -84,3 +84,28 @@ def adaptive(name, cutoffs, **options):
 
 adaptive("adaptive_two", [3, 6], div_value=2)
 adaptive("adaptive_bias", [5], head_bias=True)
+
+
+def orthogonal(name, layer, shape, orthogonal_map):
+    layer = layer.double()
+    fill(layer)
+    torch.manual_seed(0)  # columns that complete a base
+    parametrizations.orthogonal(layer, orthogonal_map=orthogonal_map)
+    p = layer.parametrizations.weight
+    start = layer.weight.detach()
+    with torch.no_grad():
+        p.original.copy_(numbers(7, p.original.shape)).fill_diagonal_(-1)
+    x = numbers(9, shape).requires_grad_()
+    y = layer(x)
+    (y * y * numbers(8, y.shape)).sum().backward()
+    array(name + "_start", start)
+    array(name + "_base", p[0].base)
+    array(name + "_set", p.original)
+    array(name + "_y", y)
+    array(name + "_original", p.original.grad)
+
+
+for orthogonal_map in ("cayley", "householder"):
+    orthogonal(f"{orthogonal_map}_square", nn.Linear(3, 3), (2, 3), orthogonal_map)
+    orthogonal(f"{orthogonal_map}_tall", nn.Linear(3, 5), (2, 3), orthogonal_map)
+    orthogonal(f"{orthogonal_map}_wide", nn.Linear(4, 2), (2, 4), orthogonal_map)
