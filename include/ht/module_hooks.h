@@ -7,6 +7,9 @@
  * a hook may remove itself. An error that a hook reports ends the pass or the call. ht_module_clone
  * copies hooks with their module.
  *
+ * A data-parallel wrapper with weighted averages scales a pass by its weight, mostly the number of
+ * rows, and hooks see the scaled gradients (doc/data-parallelism.md).
+ *
  * A registration returns an id for ht_module_remove_hook; 0 after an error and never otherwise.
  *
  * No call here is collective.
