@@ -39,12 +39,15 @@ typedef double complex ht_complex128;
 #define HT_REAL_LIBM(fn, x)     _Generic((x), float: fn##f, double: fn)(x)
 #define HT_REAL_LIBM2(fn, x, y) _Generic((x), float: fn##f, double: fn)(x, y)
 
-/* e^x that is never subnormal; the conjugate of a complex number, and its powers. */
+/* e^x that is never subnormal; x Phi(x) and its derivative; the conjugate of a complex number, and
+ * its powers. */
 #define HT_EXP_WIDE(x)          _Generic((x), float: ht__exp_wide, double: exp)(x)
-/* e^(-x^2 / 2), and the normal distribution of x by it. */
-#define HT_DENSITY(x)           _Generic((x), float: ht__density_wide, double: ht__density)(x)
-#define HT_NORMAL(x, density) \
-    _Generic((x), float: ht__normal_wide, double: ht__normal)(x, density)
+#define HT_GELU(x)              _Generic((x), float: ht__gelu_float, double: ht__gelu)(x)
+#define HT_GELU_SLOPE(x)        _Generic((x), float: ht__gelu_slope_float, double: ht__gelu_slope)(x)
+/* number / (1 + e^-x), and g times the derivative of x / (1 + e^-x). */
+#define HT_TIMES_LOGISTIC(number, x) \
+    _Generic((x), float: ht__times_logistic_float, double: ht__times_logistic)(number, x)
+#define HT_SILU_GRAD(g, x)      _Generic((x), float: ht__silu_grad_float, double: ht__silu_grad)(g, x)
 #define HT_CONJ(x)              _Generic((x), ht_complex64: conjf, ht_complex128: conj)(x)
 #define HT_COMPLEX_POW(x, y)    _Generic((x), ht_complex64: cpowf, ht_complex128: cpow)(x, y)
 /* clang-format on */

@@ -36,34 +36,52 @@ HT_INLINE float ht__power_of_two(int32_t n)
     return ht__bits_to_float((uint32_t)(n + 127) << 23);
 }
 
-/* x = n ln 2 + r for |x| <= 128: n, and e^r by a polynomial (Cephes expf). */
-HT_INLINE float ht__exp_parts(float x, int32_t *n)
+/* 2^n x for -252 <= n <= 254, in two steps, so that subnormal results are rounded once and large ones
+ * become infinite. */
+HT_INLINE float ht__scale_float(float x, int32_t n)
 {
-    float shifted = x * 1.44269504088896341f + HT_ROUND_FLOAT;
-    float whole = shifted - HT_ROUND_FLOAT;
-    float r = x - whole * 0.693359375f - whole * -2.12194440e-4f;
+    const int32_t half = n >> 1;
+
+    return x * ht__power_of_two(half) * ht__power_of_two(n - half);
+}
+
+/* e^r - 1 for |r| <= 0.35 by a polynomial (Cephes expf). */
+HT_INLINE float ht__exp_rest(float r)
+{
     float p = 1.9875691500e-4f;
 
-    *n = (int32_t)(ht__float_to_bits(shifted) - ht__float_to_bits(HT_ROUND_FLOAT));
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    return p * (r * r) + r + 1.0f;
+    return p * (r * r) + r;
 }
 
-/* 2^n in two steps so that subnormal results are rounded once and large ones become infinite. */
+/* x = n ln 2 + r for |x| <= 128: n, and e^r - 1. */
+HT_INLINE float ht__exp_less_one(float x, int32_t *n)
+{
+    float shifted = x * 1.44269504088896341f + HT_ROUND_FLOAT;
+    float whole = shifted - HT_ROUND_FLOAT;
+
+    *n = (int32_t)(ht__float_to_bits(shifted) - ht__float_to_bits(HT_ROUND_FLOAT));
+    return ht__exp_rest(x - whole * 0.693359375f - whole * -2.12194440e-4f);
+}
+
+/* x = n ln 2 + r for |x| <= 128: n, and e^r. */
+HT_INLINE float ht__exp_parts(float x, int32_t *n)
+{
+    return ht__exp_less_one(x, n) + 1.0f;
+}
+
 HT_INLINE float ht__exp_float(float x)
 {
     float bound = x > 89.0f ? 89.0f : x;
     float clamped = bound < -104.0f ? -104.0f : bound;
-    int32_t whole;
-    float p = ht__exp_parts(clamped, &whole);
-    int32_t half = whole >> 1;
+    int32_t n;
+    float p = ht__exp_parts(clamped, &n);
 
-    p = p * ht__power_of_two(half) * ht__power_of_two(whole - half);
-    return x != x ? x : p;
+    return x != x ? x : ht__scale_float(p, n);
 }
 
 /* e^x with float's digits and double's range: never subnormal, and infinite above 128. */
@@ -77,6 +95,49 @@ HT_INLINE double ht__exp_wide(float x)
     p *= ht__bits_to_double((uint64_t)(int64_t)(n + 1023) << 52);
     p = x > 128.0f ? (double)INFINITY : p;
     return x != x ? (double)x : p;
+}
+
+/* number / (1 + e^-x), for number = x or 1. With e^-|x| = 2^n (1 + s) the quotient is that of sums,
+ * corrected by the bits that these lose. */
+HT_INLINE float ht__times_logistic_float(float number, float x)
+{
+    const float z = x > 0 ? x : -x, bound = z < 126 ? z : 126;
+    int32_t n;
+    const float s = ht__exp_less_one(-bound, &n), e = ht__scale_float(1 + s, n);
+    const float part = x > 0 ? 0 : number * s, above = number + part, below = 1 + e;
+    const float y = above / below, lost = part - (above - number), lost_below = e - (below - 1);
+    float result = ht__scale_float(y + (lost - y * lost_below) * (1 / below), x > 0 ? 0 : n);
+
+    result = x > 126 ? number : result;
+    result = x < -126 ? 0 * number : result;
+    return x != x ? x : result;
+}
+
+/* g times the derivative of x / (1 + e^-x), to a float's digits of g. The power of two comes last, so
+ * that a large g meets no derivative of 0. */
+HT_INLINE float ht__silu_grad_float(float g, float x)
+{
+    const float z = x > 0 ? x : -x, bound = z < 126 ? z : 126;
+    int32_t n;
+    const float p = 1 + ht__exp_less_one(-bound, &n), e = ht__scale_float(p, n);
+    const float near = 1 / (1 + e), above = near * (1 + bound * (e * near));
+    const float below = p * near * (1 - bound * near);
+    const int32_t half = n >> 1;
+    const float part = g * (below * ht__power_of_two(half)) * ht__power_of_two(n - half);
+
+    return (x > 0 ? g * above : part) + 0 * x; /* NaN of infinity, as PyTorch has it */
+}
+
+HT_INLINE double ht__times_logistic(double number, double x)
+{
+    return number * (1 / (1 + exp(-x)));
+}
+
+HT_INLINE double ht__silu_grad(double g, double x)
+{
+    const double s = 1 / (1 + exp(-x));
+
+    return g * (s * (1 + x * (1 - s)));
 }
 
 /* log(2^-shift x) of a normal number x: x = 2^n m with m in [sqrt(1/2), sqrt(2)); log m by a
@@ -177,70 +238,98 @@ HT_INLINE float ht__tanh_float(float x)
     return x != x ? x : copysignf((float)(t / (t + 2)), x);
 }
 
-HT_INLINE double ht__density(double x)
+/* x = high + a rest below 2^-11 |x|. */
+HT_INLINE float ht__high_bits(float x)
 {
-    return exp(-0.5 * x * x);
+    return ht__bits_to_float(ht__float_to_bits(x) & 0xffffe000);
 }
 
-HT_INLINE double ht__normal(double x, double density)
+/* A number z from 0 to 15 whose high part, a multiple of 2^-8, has an exact square. */
+typedef struct ht__split_float {
+    float z, high, low;
+} ht__split_float;
+
+/* |x|, or 15 if it is larger. */
+HT_INLINE ht__split_float ht__split_magnitude(float x)
 {
-    (void)density;
-    return 0.5 * erfc(-0.707106781186547524401 * x);
+    const float z = x > 0 ? x : -x, bound = z < 15 ? z : 15;
+    const float high = (bound + 0x1.8p15f) - 0x1.8p15f;
+
+    const ht__split_float parts = {bound, high, bound - high};
+
+    return parts;
 }
 
-/* e^(-x^2 / 2) for |x| <= 15, else 0; to 15 digits. Above 15 it is nothing beside a float. */
-HT_INLINE double ht__density_wide(float x)
+/* e^(-z^2 / 2) = 2^n (1 + s): n, and s. */
+HT_INLINE float ht__density_parts(ht__split_float x, int32_t *n)
 {
-    const double z = (double)x, y = -0.5 * (z * z), bound = y > -112.5 ? y : -112.5;
-    const double shifted = bound * 1.4426950408889634 + 0x1.8p52, n = shifted - 0x1.8p52;
-    const double r = (bound - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
-    double p = 1.0 / 479001600;
+    const float square = 0.5f * (x.high * x.high), rest = 0.5f * (x.low * (x.z + x.high));
+    const float shifted = square * -1.44269504088896341f + HT_ROUND_FLOAT;
+    const float whole = shifted - HT_ROUND_FLOAT;
 
-    p = p * r + 1.0 / 39916800;
-    p = p * r + 1.0 / 3628800;
-    p = p * r + 1.0 / 362880;
-    p = p * r + 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    p = p * r + 1;
-    p = p * r + 1;
-    p = ht__bits_to_double(ht__double_to_bits(p) + (ht__double_to_bits(shifted) << 52));
-    return y >= -112.5 ? p : 0;
+    *n = (int32_t)(ht__float_to_bits(shifted) - ht__float_to_bits(HT_ROUND_FLOAT));
+    return ht__exp_rest((-square - whole * 0.693359375f) - (whole * -2.12194440e-4f + rest));
 }
 
-/* The normal distribution of x, to 14 digits of its tails, with density = ht__density_wide(x). For
- * t = |x| / sqrt(2) the tail is density q / (2 (t + 3.75)); q is a polynomial (Chebyshev's, of degree
- * 16) of v = (t - 3.75) / (t + 3.75). */
-HT_INLINE double ht__normal_wide(float x, double density)
+/* (z + 2.5) times half of erfcx(z / sqrt(2)) for w + rest = z / (z + 2.5): the sum of a number of 8
+ * bits, *first, and of the result. Polynomials (minimax) on each side of w = 0.42. */
+HT_INLINE float ht__tail_parts(float w, float rest, float *first)
 {
-    const double z = x > 0 ? (double)x : -(double)x;
-    const double t = (z < 15 ? z : 15) * 0.70710678118654752;
-    const double ratio = 1 / (t + 3.75), v = 1 - 7.5 * ratio;
-    double q = 4.9457824841228423e-7, tail;
+    const int near = w < 0.421875f;
+    const float v = (w - (near ? 0.209227994f : 0.637241483f)) + rest;
+    float q = near ? 0.0514943898f : -0.0770294294f;
 
-    q = q * v + 1.3396169918308108e-6;
-    q = q * v - 3.8035928450146173e-6;
-    q = q * v - 8.9374953486927333e-6;
-    q = q * v + 3.7761706524017995e-5;
-    q = q * v + 1.0701934326683255e-5;
-    q = q * v - 3.4871613814919618e-4;
-    q = q * v + 7.9478362930997532e-4;
-    q = q * v + 9.8634585770206683e-4;
-    q = q * v - 0.012535873702446251;
-    q = q * v + 0.049118778230671224;
-    q = q * v - 0.1319554016717379;
-    q = q * v + 0.27906204904045643;
-    q = q * v - 0.49047029119094468;
-    q = q * v + 0.73631892522170035;
-    q = q * v - 0.9587415766530743;
-    q = q * v + 1.0919229095627895;
-    tail = 0.5 * (density * (q * ratio));
-    tail = x > 0 ? 1 - tail : tail;
-    return x != x ? (double)x : tail;
+    q = q * v + (near ? -0.0318211205f : 0.168603525f);
+    q = q * v + (near ? -0.142592758f : 0.102728859f);
+    q = q * v + (near ? -0.0769968107f : -0.2457003f);
+    q = q * v + (near ? 0.283248156f : -0.0705458969f);
+    q = q * v + (near ? 0.355742455f : 0.52834183f);
+    q = q * v + (near ? -1.13328612f : -0.721047223f);
+    *first = near ? 1.0f : 0.59765625f;
+    return q * v;
+}
+
+/* x Phi(x) = max(x, 0) - z Phi(-z) with z = |x|. The second term is 2^n (1 + s) w (first + q); sums
+ * keep the bits that float would lose, so that the tail is within 2 ulp, too. */
+HT_INLINE float ht__gelu_float(float x)
+{
+    const ht__split_float p = ht__split_magnitude(x);
+    const float inverse = 1 / (p.z + 2.5f), w = p.z * inverse;
+    const float high = ht__high_bits(w), low = w - high, divisor = p.high + 2.5f;
+    const float rest = (((p.z - high * divisor) - low * divisor) - w * p.low) * inverse;
+    int32_t n;
+    const float s = ht__density_parts(p, &n);
+    float first, q = ht__tail_parts(w, rest, &first), top, bottom;
+
+    top = high * first;
+    bottom = low * first + (w * q + rest * (first + q));
+    bottom += (top + bottom) * s;
+    return (x > 0 ? x : 0 * x) - ht__scale_float(top + bottom, n);
+}
+
+/* The derivative, Phi(x) + x phi(x), to a float's digits of the larger term. */
+HT_INLINE float ht__gelu_slope_float(float x)
+{
+    const ht__split_float p = ht__split_magnitude(x);
+    const float inverse = 1 / (p.z + 2.5f);
+    int32_t n;
+    const float s = ht__density_parts(p, &n);
+    float first, q = ht__tail_parts(p.z * inverse, 0, &first), slope;
+
+    slope = inverse * (first + q) - 0.398942280f * p.z;
+    slope = ht__scale_float(slope + slope * s, n);
+    return (x > 0 ? 1 - slope : slope) + 0 * x; /* NaN of infinity, as PyTorch has it */
+}
+
+HT_INLINE double ht__gelu(double x)
+{
+    return x * (0.5 * erfc(-0.707106781186547524401 * x));
+}
+
+HT_INLINE double ht__gelu_slope(double x)
+{
+    return 0.5 * erfc(-0.707106781186547524401 * x) +
+           x * (0.398942280401432677940 * exp(-0.5 * x * x));
 }
 
 #endif

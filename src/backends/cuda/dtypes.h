@@ -57,34 +57,56 @@ HT_INLINE double ht_cuda_exp_wide(double x)
     return exp(x);
 }
 
-HT_INLINE double ht_cuda_density(float x)
+HT_INLINE float ht_cuda_gelu(float x)
 {
-    return ht__density_wide(x);
+    return ht__gelu_float(x);
 }
 
-HT_INLINE double ht_cuda_density(double x)
+HT_INLINE double ht_cuda_gelu(double x)
 {
-    return ht__density(x);
+    return ht__gelu(x);
 }
 
-HT_INLINE double ht_cuda_normal(float x, double density)
+HT_INLINE float ht_cuda_gelu_slope(float x)
 {
-    return ht__normal_wide(x, density);
+    return ht__gelu_slope_float(x);
 }
 
-HT_INLINE double ht_cuda_normal(double x, double density)
+HT_INLINE double ht_cuda_gelu_slope(double x)
 {
-    return ht__normal(x, density);
+    return ht__gelu_slope(x);
+}
+
+HT_INLINE float ht_cuda_times_logistic(float number, float x)
+{
+    return ht__times_logistic_float(number, x);
+}
+
+HT_INLINE double ht_cuda_times_logistic(double number, double x)
+{
+    return ht__times_logistic(number, x);
+}
+
+HT_INLINE float ht_cuda_silu_grad(float g, float x)
+{
+    return ht__silu_grad_float(g, x);
+}
+
+HT_INLINE double ht_cuda_silu_grad(double g, double x)
+{
+    return ht__silu_grad(g, x);
 }
 
 /* Functions of <math.h> are overloaded in C++. */
-#define HT_MATH(fn, x)          ht_cuda_##fn(x)
-#define HT_REAL_MATH(fn, x)     ht_cuda_##fn(x)
-#define HT_LIBM(fn, x)          fn(x)
-#define HT_REAL_LIBM(fn, x)     fn(x)
-#define HT_REAL_LIBM2(fn, x, y) fn(x, y)
-#define HT_EXP_WIDE(x)          ht_cuda_exp_wide(x)
-#define HT_DENSITY(x)           ht_cuda_density(x)
-#define HT_NORMAL(x, density)   ht_cuda_normal(x, density)
+#define HT_MATH(fn, x)               ht_cuda_##fn(x)
+#define HT_REAL_MATH(fn, x)          ht_cuda_##fn(x)
+#define HT_LIBM(fn, x)               fn(x)
+#define HT_REAL_LIBM(fn, x)          fn(x)
+#define HT_REAL_LIBM2(fn, x, y)      fn(x, y)
+#define HT_EXP_WIDE(x)               ht_cuda_exp_wide(x)
+#define HT_GELU(x)                   ht_cuda_gelu(x)
+#define HT_GELU_SLOPE(x)             ht_cuda_gelu_slope(x)
+#define HT_SILU_GRAD(g, x)           ht_cuda_silu_grad(g, x)
+#define HT_TIMES_LOGISTIC(number, x) ht_cuda_times_logistic(number, x)
 
 #endif

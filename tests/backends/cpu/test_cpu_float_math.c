@@ -71,6 +71,15 @@ static void functions_at_zero_infinity_and_nan(void **state)
     assert_true(signbit(ht__expm1_float(-0.0f)) && isnan(ht__expm1_float(NAN)));
     assert_true(ht__log1p_float(-1) == -INFINITY && isnan(ht__log1p_float(-1.5f)));
     assert_true(signbit(ht__log1p_float(-0.0f)) && ht__log1p_float(INFINITY) == INFINITY);
+    assert_true(signbit(ht__gelu_float(-0.0f)) && !signbit(ht__gelu_float(0)));
+    assert_true(ht__gelu_float(INFINITY) == INFINITY && isnan(ht__gelu_float(-INFINITY)));
+    assert_true(isnan(ht__gelu_float(NAN)) && isnan(ht__gelu_slope_float(NAN)));
+    assert_true(ht__gelu_slope_float(100) == 1 && ht__gelu_slope_float(-100) == 0);
+    assert_true(ht__times_logistic_float(1, INFINITY) == 1);
+    assert_true(ht__times_logistic_float(1, -INFINITY) == 0);
+    assert_true(ht__times_logistic_float(INFINITY, INFINITY) == INFINITY);
+    assert_true(isnan(ht__times_logistic_float(-INFINITY, -INFINITY)));
+    assert_true(isnan(ht__times_logistic_float(1, NAN)) && isnan(ht__silu_grad_float(1, NAN)));
 }
 
 /* The value of a binary16 number by its fields. */

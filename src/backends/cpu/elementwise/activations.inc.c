@@ -57,45 +57,29 @@ HT_INLINE C NAME(LEAKY_RELU_GRAD)(C g, C x, PARAM slope)
     return x > 0 ? g : slope * g;
 }
 
-/* In double, because float's rounding of x grows to x^2 ulp in the tail. */
 HT_INLINE C NAME(GELU)(C x)
 {
-    return (C)(x * HT_NORMAL(x, HT_DENSITY(x)));
+    return HT_GELU(x);
 }
 
 HT_INLINE C NAME(GELU_GRAD)(C g, C x)
 {
-    const double density = HT_DENSITY(x), z = (double)x;
-
-    return (C)(g * (HT_NORMAL(x, density) + z * (0.398942280401432677940 * density)));
-}
-
-/* In double, because float's exponentials have few digits where they are subnormal. */
-HT_INLINE double NAME(exp_wide)(C x)
-{
-    return HT_EXP_WIDE(x);
-}
-
-HT_INLINE double NAME(logistic)(C x)
-{
-    return 1 / (1 + NAME(exp_wide)(-x));
+    return g * HT_GELU_SLOPE(x);
 }
 
 HT_INLINE C NAME(SILU)(C x)
 {
-    return (C)(x * NAME(logistic)(x));
+    return HT_TIMES_LOGISTIC(x, x);
 }
 
 HT_INLINE C NAME(SILU_GRAD)(C g, C x)
 {
-    const double s = NAME(logistic)(x);
-
-    return (C)(g * (s * (1 + x * (1 - s))));
+    return HT_SILU_GRAD(g, x);
 }
 
 HT_INLINE C NAME(SIGMOID)(C x)
 {
-    return (C)NAME(logistic)(x);
+    return HT_TIMES_LOGISTIC((C)1, x);
 }
 
 HT_INLINE C NAME(SIGMOID_GRAD)(C g, C y)
@@ -108,6 +92,12 @@ HT_INLINE C NAME(ELU)(C x, PARAM below, PARAM above, PARAM rate)
     return x > 0 ? above * x : below * HT_REAL_MATH(expm1, rate * x);
 }
 
+/* In double, because float's exponentials have few digits where they are subnormal. */
+HT_INLINE double NAME(exp_wide)(C x)
+{
+    return HT_EXP_WIDE(x);
+}
+
 /* Of NaN it is g, as PyTorch has it. */
 HT_INLINE C NAME(ELU_GRAD)(C g, C x, PARAM below, PARAM above, PARAM rate)
 {
@@ -117,18 +107,16 @@ HT_INLINE C NAME(ELU_GRAD)(C g, C x, PARAM below, PARAM above, PARAM rate)
 /* log(1 + e^z) is z and more for a large z, of which e^z overflows. */
 HT_INLINE C NAME(SOFTPLUS)(C x, PARAM beta, PARAM threshold)
 {
-    const C z = beta * x;
+    const C z = beta * x, e = HT_MATH(exp, z > 0 ? -z : z);
 
-    if (z > threshold)
-        return x;
-    return (C)(((z > 0 ? z : 0) + log1p(NAME(exp_wide)(z > 0 ? -z : z))) / beta);
+    return z > threshold ? x : ((z > 0 ? z : 0) + HT_REAL_MATH(log1p, e)) / beta;
 }
 
 HT_INLINE C NAME(SOFTPLUS_GRAD)(C g, C x, PARAM beta, PARAM threshold)
 {
     const C z = beta * x;
 
-    return z > threshold ? g : (C)(g * NAME(logistic)(z));
+    return z > threshold ? g : g * HT_TIMES_LOGISTIC((C)1, z);
 }
 
 /* tanh(log(1 + e^x)): of float by e = exp(-|x|), which does not overflow, and without calls; the
@@ -150,7 +138,7 @@ HT_INLINE C NAME(MISH_GRAD)(C g, C x)
 {
     const double gate = NAME(mish_gate)(x);
 
-    return (C)(g * (gate + x * NAME(logistic)(x) * (1 - gate * gate)));
+    return (C)(g * (gate + HT_TIMES_LOGISTIC(x, x) * (1 - gate * gate)));
 }
 #endif
 
