@@ -19,7 +19,8 @@
     X(DROPOUT_FORWARD, ht_dropout_call) X(DROPOUT_BACKWARD, ht_dropout_call) \
     X(ATTENTION_FORWARD, ht_attention_call) X(ATTENTION_BACKWARD, ht_attention_call) \
     X(CELL_FORWARD, ht_cell_call) X(CELL_BACKWARD, ht_cell_call) \
-    X(CTC_FORWARD, ht_ctc_call) X(CTC_BACKWARD, ht_ctc_call)
+    X(CTC_FORWARD, ht_ctc_call) X(CTC_BACKWARD, ht_ctc_call) \
+    X(ROW_NORM_FORWARD, ht_row_norm_call) X(ROW_NORM_BACKWARD, ht_row_norm_call)
 /* clang-format on */
 
 typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
@@ -117,6 +118,26 @@ typedef struct ht_norm_channels_call {
     double count, eps, momentum;
     bool track;
 } ht_norm_channels_call;
+
+/* Normalisation of each row of x, which is contiguous as (outer, groups, channels, inner): a row is
+ * (channels, inner).
+ *
+ * weight and bias are (groups, channels), and may be absent; they are of the kernel's dtype. With
+ * `root_mean_square` the mean counts as 0. Values of float64:
+ *   stats (2, outer, groups)             mean, and 1 / sqrt(variance + eps);
+ *   dweight and dbias (groups, channels) sums over outer and inner; each may be absent.
+ * Kernels:
+ *   ROW_NORM_FORWARD   writes stats and y = (x - mean) / sqrt(variance + eps) weight + bias, from x;
+ *   ROW_NORM_BACKWARD  writes the gradients dx, which may be absent, dweight and dbias, from x, y
+ *                      (dy), weight and stats. */
+typedef struct ht_row_norm_call {
+    ht_kernel_call call;
+    ht_kernel_operand x, y, dx, weight, bias, stats, dweight, dbias;
+    int64_t outer, groups, channels, inner;
+    double eps;
+    bool root_mean_square;
+} ht_row_norm_call;
+enum { HT_ROW_NORM_OPERANDS = 8 };
 
 /* Functions of the rows of a row-major matrix (rows, columns); target is int64.
  *   LOG_SOFTMAX_FORWARD   writes y from x;

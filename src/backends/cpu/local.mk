@@ -81,6 +81,7 @@ EXTRA_DIST += \
 	src/backends/cpu/nn/max_pool.inc.c \
 	src/backends/cpu/nn/norm.inc.c \
 	src/backends/cpu/nn/norm_channel.inc.c \
+	src/backends/cpu/nn/row_norm.inc.c \
 	src/backends/cpu/nn/rows.inc.c \
 	src/backends/cpu/optim/update.inc.c \
 	src/backends/cpu/order/digits.inc.c \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * Group normalisation: a row is a group of channels of a sample. */
-#include "ht/manipulations.h"
 #include "ht/normalisation.h"
 #include "nn/functional/norm/row_norm.h"
 
@@ -36,17 +35,12 @@ static bool check_groups(const ht_body *x, int64_t groups)
 ht_tensor *ht_group_norm(ht_tensor *x, int64_t groups, ht_tensor *weight, ht_tensor *bias,
                          double eps)
 {
-    ht_tensor *in[OPERANDS] = {x, weight, bias}, *y;
-    int64_t shape[3];
+    ht_tensor *in[OPERANDS] = {x, weight, bias};
+    ht_row_norm_job job = {.what = "ht_group_norm", .groups = groups, .eps = eps};
 
     if (!HT_PREPARE("ht_group_norm", rules, in) || !check_groups(in[X]->body, groups))
         return NULL;
-    shape[0] = in[X]->body->shape[0];
-    shape[1] = groups;
-    shape[2] = in[X]->body->shape[1] / groups;
-    for (int axis = 2; axis < in[X]->body->ndim; axis++)
-        shape[2] *= in[X]->body->shape[axis];
-    y = ht__row_norm("ht_group_norm", ht_reshape(in[X], 3, shape), 2, eps);
-    return ht__affine("ht_group_norm", ht_reshape(y, in[X]->body->ndim, in[X]->body->shape), 1,
-                      in[WEIGHT], in[BIAS]);
+    job.channels = in[X]->body->shape[1] / groups;
+    job.inner = ht__elements_of_axes(in[X], 2, in[X]->body->ndim);
+    return ht__row_norm(in[X], in[WEIGHT], in[BIAS], &job);
 }

@@ -97,14 +97,16 @@ ht_tensor *ht_instance_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *ru
                             ht_tensor *weight, ht_tensor *bias, bool use_input_stats,
                             double momentum, double eps)
 {
-    ht_tensor *in[OPERANDS] = {x, running_mean, running_var, weight, bias}, *y;
+    ht_tensor *in[OPERANDS] = {x, running_mean, running_var, weight, bias};
+    ht_row_norm_job job = {.what = "ht_instance_norm", .channels = 1, .eps = eps};
 
     if (!HT_PREPARE("ht_instance_norm", rules, in) || !is_possible(in, use_input_stats))
         return NULL;
     if (!use_input_stats)
         return evaluate(in, eps);
-    y = ht__row_norm("ht_instance_norm", in[X], 2, eps);
-    if (y == NULL || track(in[X], in[MEAN], in[VAR], momentum) != HT_SUCCESS)
+    if (track(in[X], in[MEAN], in[VAR], momentum) != HT_SUCCESS)
         return NULL;
-    return ht__affine("ht_instance_norm", y, 1, in[WEIGHT], in[BIAS]);
+    job.groups = in[X]->body->shape[1];
+    job.inner = ht__elements_of_axes(in[X], 2, in[X]->body->ndim);
+    return ht__row_norm(in[X], in[WEIGHT], in[BIAS], &job);
 }

@@ -16,12 +16,11 @@ ht_tensor *ht_layer_norm(ht_tensor *x, int ndim, const int64_t shape[], ht_tenso
                          ht_tensor *bias, double eps)
 {
     ht_tensor *in[OPERANDS] = {x, weight, bias};
-    int leading;
+    ht_row_norm_job job = {.what = "ht_layer_norm", .groups = 1, .inner = 1, .eps = eps};
 
     if (!HT_PREPARE("ht_layer_norm", rules, in) ||
         !ht__check_last_axes("ht_layer_norm", in[X], ndim, shape, in[WEIGHT], in[BIAS]))
         return NULL;
-    leading = in[X]->body->ndim - ndim;
-    return ht__affine("ht_layer_norm", ht__row_norm("ht_layer_norm", in[X], leading, eps), leading,
-                      in[WEIGHT], in[BIAS]);
+    job.channels = ht__elements_of_axes(in[X], in[X]->body->ndim - ndim, in[X]->body->ndim);
+    return ht__row_norm(in[X], in[WEIGHT], in[BIAS], &job);
 }

@@ -1,6 +1,5 @@
 # Normalisation of layers, groups, instances and neighbouring channels.
 libht_objects_la_SOURCES += \
-	src/nn/functional/norm/affine.c \
 	src/nn/functional/norm/batch_norm.c \
 	src/nn/functional/norm/batch_norm.h \
 	src/nn/functional/norm/group_norm.c \

@@ -1,97 +1,121 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows less their mean, over their standard deviation, by the kernels of batch normalisation: a row
- * is a channel there. Kept for backward: x, and 4 numbers of float64 for each row. */
+ * Normalisation by row. Kept for backward: x, the weight, and 2 numbers of float64 for each row. */
 #include "nn/functional/norm/row_norm.h"
 
 #include "core/autograd/autograd.h"
+#include "ht/arithmetics.h"
+#include "ht/kernels/nn.h"
+#include "ht/manipulations.h"
 #include "nn/functional/norm/norm_call.h"
 
+enum { X, WEIGHT, BIAS, INPUTS };
+
 struct kept {
-    const char *what;
-    int leading;
+    ht_row_norm_job job;
+    bool weighted;
 };
 
-static ht_norm_call call_of(const ht_body *x, int leading)
+int64_t ht__elements_of_axes(const ht_tensor *x, int begin, int end)
 {
-    ht_norm_call norm = ht__norm_call(x, 0, leading);
+    int64_t n = 1;
 
-    norm.count = (double)norm.inner;
-    return norm;
+    for (int i = begin; i < end; i++)
+        n *= x->body->shape[i];
+    return n;
+}
+
+static ht_row_norm_call call_of(const ht_row_norm_job *job, const ht_body *x,
+                                const ht_tensor *weight)
+{
+    const int64_t n = job->groups * job->channels * job->inner;
+
+    return (ht_row_norm_call){.call.operands = HT_ROW_NORM_OPERANDS,
+                              .x = ht__operand_of(x, HT_READ),
+                              .weight = ht__operand_if_any(weight, HT_READ),
+                              .outer = n > 0 ? x->lsize / n : 0,
+                              .groups = job->groups,
+                              .channels = job->channels,
+                              .inner = job->inner,
+                              .eps = job->eps,
+                              .root_mean_square = job->root_mean_square};
+}
+
+/* For the sums of a parameter's gradient; 0 on a rank without rows. */
+static ht_tensor *new_sums(const ht_tensor *x, const ht_row_norm_job *job)
+{
+    ht_tensor *sums = ht__norm_numbers(x, 1, job->groups * job->channels);
+
+    if (sums == NULL || x->body->lsize > 0)
+        return sums;
+    return ht_fill_(sums, 0.0) == HT_SUCCESS ? sums : NULL;
 }
 
 static void row_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
-    ht_tensor *x = ht_node_saved(node, 0), *channel = ht_node_saved(node, 1);
-    ht_tensor *dy = x != NULL && channel != NULL ? ht_contiguous(grad) : NULL;
-    ht_tensor *dx = dy != NULL ? ht__input_grad(kept->what, node, 0, dy) : NULL, *sums;
-    ht_norm_call norm;
+    const ht_row_norm_job *job = &kept->job;
+    ht_tensor *x = ht_node_saved(node, 0), *stats = ht_node_saved(node, 1);
+    ht_tensor *weight = kept->weighted ? ht_node_saved(node, 2) : NULL, *result[INPUTS];
+    ht_tensor *dy = x != NULL && stats != NULL ? ht_contiguous(grad) : NULL;
+    ht_row_norm_call norm;
 
-    if (dx == NULL)
+    if (dy == NULL || (kept->weighted && weight == NULL))
         return;
-    norm = call_of(x->body, kept->leading);
-    sums = ht__norm_numbers(x, 2, norm.channels);
-    if (sums == NULL)
-        return;
+    for (int i = X; i < INPUTS; i++) {
+        result[i] = !ht_node_needs(node, i) ? NULL
+                    : i == X                ? ht__input_grad(job->what, node, X, dy)
+                                            : new_sums(x, job);
+        if (result[i] == NULL && ht_node_needs(node, i))
+            return;
+    }
+    norm = call_of(job, x->body, weight);
     norm.y = ht__operand_of(dy->body, HT_READ);
-    norm.channel = ht__operand_of(channel->body, HT_READ);
-    norm.sums = ht__operand_of(sums->body, HT_WRITE);
-    if (dx->body->lsize > 0 && HT_RUN(x, HT_KERNEL_NORM_SUMS, &norm, kept->what) != HT_SUCCESS)
+    norm.stats = ht__operand_of(stats->body, HT_READ);
+    norm.dx = ht__operand_if_any(result[X], HT_WRITE);
+    norm.dweight = ht__operand_if_any(result[WEIGHT], HT_WRITE);
+    norm.dbias = ht__operand_if_any(result[BIAS], HT_WRITE);
+    if (x->body->lsize > 0 &&
+        HT_RUN(x, HT_KERNEL_ROW_NORM_BACKWARD, &norm, job->what) != HT_SUCCESS)
         return;
-    norm.dx = ht__operand_of(dx->body, HT_WRITE);
-    norm.sums.written = false;
-    if (dx->body->lsize > 0 && HT_RUN(x, HT_KERNEL_NORM_BACKWARD, &norm, kept->what) != HT_SUCCESS)
-        return;
-    grad_inputs[0] = dx;
+    grad_inputs[X] = result[X];
+    for (int i = WEIGHT; i < INPUTS; i++) {
+        if (result[i] != NULL)
+            grad_inputs[i] = ht__norm_parameter_grad(job->what, node, i, x, result[i]);
+    }
 }
 
-/* y and `channel` from x. */
-static ht_status run(const char *what, ht_norm_call *norm, ht_tensor *x, ht_tensor *channel,
-                     ht_tensor *y, double eps)
+ht_tensor *ht__row_norm(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
+                        const ht_row_norm_job *job)
 {
-    ht_tensor *moments = ht__norm_numbers(x, 2, norm->channels);
-    ht_norm_channels_call prepare = {.call.operands = 6,
-                                     .channels = norm->channels,
-                                     .count = norm->count,
-                                     .eps = eps,
-                                     .moments = ht__operand_if_any(moments, HT_READ),
-                                     .channel = ht__operand_of(channel->body, HT_WRITE)};
-    ht_status status;
-
-    if (moments == NULL)
-        return ht_error_get(NULL);
-    norm->moments = ht__operand_of(moments->body, HT_WRITE);
-    status = HT_RUN(x, HT_KERNEL_NORM_MOMENTS, norm, what);
-    if (status == HT_SUCCESS)
-        status = HT_RUN(x, HT_KERNEL_NORM_PREPARE, &prepare, what);
-    norm->moments = (ht_kernel_operand){.data = NULL};
-    norm->channel = ht__operand_of(channel->body, HT_READ);
-    norm->y = ht__operand_of(y->body, HT_WRITE);
-    return status == HT_SUCCESS ? HT_RUN(x, HT_KERNEL_NORM_FORWARD, norm, what) : status;
-}
-
-ht_tensor *ht__row_norm(const char *what, ht_tensor *x, int leading, double eps)
-{
-    ht_norm_call norm;
-    ht_tensor *y, *channel;
+    ht_tensor *in[INPUTS] = {x, weight, bias}, *y, *stats;
+    ht_row_norm_call norm;
     ht_node *node;
-    struct kept *kept;
 
-    if (x == NULL || !ht__has_kernel(what, x, HT_KERNEL_NORM_FORWARD))
+    if (x == NULL || !ht__has_kernel(job->what, x, HT_KERNEL_ROW_NORM_FORWARD))
         return NULL;
-    norm = call_of(x->body, leading);
-    y = ht__batch_result(what, x, x->body->dtype, x->body->ndim, x->body->shape);
-    channel = ht__norm_numbers(x, 4, norm.channels);
-    if (y == NULL || channel == NULL ||
-        (y->body->lsize > 0 && run(what, &norm, x, channel, y, eps) != HT_SUCCESS))
+    for (int i = X; i < INPUTS; i++) {
+        if (in[i] != NULL && (in[i] = ht_contiguous(in[i])) == NULL)
+            return NULL;
+    }
+    norm = call_of(job, in[X]->body, in[WEIGHT]);
+    y = ht__empty(job->what, in[X]->body, in[X]->body->dtype);
+    stats = ht__norm_numbers(in[X], 2, norm.outer * norm.groups);
+    if (y == NULL || stats == NULL)
         return NULL;
-    node = ht_node_new(what, row_norm_backward, HT_LIST(ht_tensor *, x));
+    norm.bias = ht__operand_if_any(in[BIAS], HT_READ);
+    norm.y = ht__operand_of(y->body, HT_WRITE);
+    norm.stats = ht__operand_of(stats->body, HT_WRITE);
+    if (y->body->lsize > 0 &&
+        HT_RUN(in[X], HT_KERNEL_ROW_NORM_FORWARD, &norm, job->what) != HT_SUCCESS)
+        return NULL;
+    node = ht_node_new(job->what, row_norm_backward, INPUTS, in);
     if (node == NULL)
         return y;
-    kept = ht_node_context(node, sizeof *kept);
-    *kept = (struct kept){what, leading};
-    ht_node_save(node, x);
-    ht_node_save(node, channel);
+    *(struct kept *)ht_node_context(node, sizeof(struct kept)) = (struct kept){*job,
+                                                                               in[WEIGHT] != NULL};
+    ht_node_save(node, in[X]);
+    ht_node_save(node, stats);
+    ht_node_save(node, in[WEIGHT]);
     return ht_node_set_output(node, y);
 }
