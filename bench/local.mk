@@ -26,7 +26,7 @@ bench_exchange_LDADD = libht_objects.la
 bench_kernels_SOURCES = bench/kernels.c
 bench_kernels_LDADD = libht_objects.la
 
-bench_nn_SOURCES = bench/nn.c
+bench_nn_SOURCES = bench/nn.c bench/nn_models.c bench/nn_models.h
 bench_nn_LDADD = libht.la
 
 bench_nn_kernels_SOURCES = bench/nn_kernels.c

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ht.h"
+#include "nn_models.h"
 
 enum { BATCH = 64, CLASSES = 1000, WORDS = 10000, MAX_AXES = 5 };
 
@@ -78,6 +79,19 @@ static ht_module *embedding(void)
     return ht_nn_embedding(WORDS, 256);
 }
 
+static ht_module *softmax(void)
+{
+    return ht_nn_softmax(-1);
+}
+
+static ht_module *lstm(void)
+{
+    ht_recurrent_options o = ht_recurrent_options_default();
+
+    o.batch_first = true;
+    return ht_nn_lstm_ext(256, 256, &o);
+}
+
 static const struct bench_case {
     const char *name;
     ht_module *(*layer)(void); /* NULL: cross entropy of x */
@@ -96,6 +110,12 @@ static const struct bench_case {
     {"conv1d", conv1d, {BATCH, 64, 128}, 0},
     {"conv3d", conv3d, {8, 16, 8, 16, 16}, 0},
     {"conv_transpose2d", conv_transpose2d, {BATCH, 32, 16, 16}, 0},
+    {"softmax", softmax, {BATCH * 32, CLASSES}, 0},
+    {"attention_128", bench_attention, {BATCH, 8, 128, 64}, 0},
+    {"attention_1024", bench_attention, {2, 8, 1024, 64}, 0},
+    {"lstm", lstm, {BATCH, 64, 256}, 0},
+    {"resnet18", bench_resnet18, {BATCH, 3, 32, 32}, 0},
+    {"transformer", bench_transformer, {BATCH, 128, 256}, 0},
 };
 
 static int axes_of(const struct bench_case *bench)

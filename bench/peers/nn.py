@@ -14,6 +14,45 @@ import torch.nn as nn
 torch.set_num_threads(1)
 torch.manual_seed(1)
 BATCH, CLASSES, WORDS = 64, 1000, 10000
+
+
+class Attention(nn.Module):
+    def forward(self, x):
+        return nn.functional.scaled_dot_product_attention(x, x, x)
+
+
+class LSTM(nn.LSTM):
+    def forward(self, x):
+        return super().forward(x)[0]
+
+
+def conv_norm(channels, out, kernel, stride):
+    return nn.Sequential(nn.Conv2d(channels, out, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(out))
+
+
+class BasicBlock(nn.Module):
+    def __init__(self, channels, out, stride):
+        super().__init__()
+        self.first, self.second = conv_norm(channels, out, 3, stride), conv_norm(out, out, 3, 1)
+        self.shortcut = conv_norm(channels, out, 1, stride) if channels != out else nn.Identity()
+
+    def forward(self, x):
+        return (self.second(self.first(x).relu()) + self.shortcut(x)).relu()
+
+
+def resnet18():
+    layers, channels = [conv_norm(3, 64, 3, 1), nn.ReLU()], 64
+    for out in (64, 128, 256, 512):
+        layers += [BasicBlock(channels, out, 1 if channels == out else 2), BasicBlock(out, out, 1)]
+        channels = out
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+def transformer():
+    layer = nn.TransformerEncoderLayer(256, 8, dim_feedforward=1024, dropout=0.0, batch_first=True)
+    return nn.TransformerEncoder(layer, 4)
+
+
 CASES = {
     "layer_norm": (lambda: nn.LayerNorm(256), (BATCH, 128, 256)),
     "group_norm": (lambda: nn.GroupNorm(8, 64), (BATCH, 64, 32, 32)),
@@ -27,6 +66,12 @@ CASES = {
     "conv1d": (lambda: nn.Conv1d(64, 64, 3, padding=1), (BATCH, 64, 128)),
     "conv3d": (lambda: nn.Conv3d(16, 16, 3, padding=1), (8, 16, 8, 16, 16)),
     "conv_transpose2d": (lambda: nn.ConvTranspose2d(32, 32, 4, stride=2, padding=1), (BATCH, 32, 16, 16)),
+    "softmax": (lambda: nn.Softmax(-1), (BATCH * 32, CLASSES)),
+    "attention_128": (Attention, (BATCH, 8, 128, 64)),
+    "attention_1024": (Attention, (2, 8, 1024, 64)),
+    "lstm": (lambda: LSTM(256, 256, batch_first=True), (BATCH, 64, 256)),
+    "resnet18": (resnet18, (BATCH, 3, 32, 32)),
+    "transformer": (transformer, (BATCH, 128, 256)),
 }
 
 
