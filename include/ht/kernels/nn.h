@@ -20,7 +20,8 @@
     X(ATTENTION_FORWARD, ht_attention_call) X(ATTENTION_BACKWARD, ht_attention_call) \
     X(CELL_FORWARD, ht_cell_call) X(CELL_BACKWARD, ht_cell_call) \
     X(CTC_FORWARD, ht_ctc_call) X(CTC_BACKWARD, ht_ctc_call) \
-    X(ROW_NORM_FORWARD, ht_row_norm_call) X(ROW_NORM_BACKWARD, ht_row_norm_call)
+    X(ROW_NORM_FORWARD, ht_row_norm_call) X(ROW_NORM_BACKWARD, ht_row_norm_call) \
+    X(CROSS_ENTROPY_FORWARD, ht_cross_entropy_call) X(CROSS_ENTROPY_BACKWARD, ht_cross_entropy_call)
 /* clang-format on */
 
 typedef enum ht_epilogue { HT_EPILOGUE_NONE, HT_EPILOGUE_RELU } ht_epilogue;
@@ -150,6 +151,20 @@ typedef struct ht_rows_call {
     ht_kernel_operand x, y, dy, target;
     int64_t rows, columns, ignore;
 } ht_rows_call;
+
+/* The negative log likelihood of the classes target (rows), int64, for logits x (rows, columns),
+ * row-major.
+ *   CROSS_ENTROPY_FORWARD   writes loss[i] = log(sum_j exp(x[i][j])) - x[i][target[i]], or 0 if
+ *                           target[i] is `ignore`; another target outside of the columns is an error
+ *                           in the data. Writes stats (2, rows), float64: the largest element m of
+ *                           a row, and log(sum_j exp(x[i][j] - m)); not for ignored rows;
+ *   CROSS_ENTROPY_BACKWARD  writes the gradient dx from x, stats, target and dloss. */
+typedef struct ht_cross_entropy_call {
+    ht_kernel_call call;
+    ht_kernel_operand x, target, loss, stats, dloss, dx;
+    int64_t rows, columns, ignore;
+} ht_cross_entropy_call;
+enum { HT_CROSS_ENTROPY_OPERANDS = 6 };
 
 /* y = x mask / (1 - p) with p = draw.a, for draw.outer * draw.inner contiguous elements.
  *   DROPOUT_FORWARD   writes mask, uint8: 1 if the draw of the element is at least p, else 0;

@@ -9,6 +9,7 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/constants.c \
 	src/nn/functional/constants.h \
 	src/nn/functional/conv2d.c \
+	src/nn/functional/cross_entropy.c \
 	src/nn/functional/dropout.c \
 	src/nn/functional/dropout.h \
 	src/nn/functional/dropout_masks.c \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * loss[i] = -log_probs[i][target[i]], its mean or its sum; and cross entropy, which is that of a
- * log_softmax. The target is all that is kept. */
+ * loss[i] = -log_probs[i][target[i]], its mean or its sum. The target is all that is kept. */
 #include "nn/functional/nll_loss.h"
 
 #include "core/ops/ops.h"
@@ -9,18 +8,12 @@
 #include "nn/functional/functional.h"
 #include "nn/functional/losses.h"
 
-#define IGNORE_NOTHING INT64_MIN
-
 enum { LOG_PROBS, TARGET, OPERANDS };
 
 /* The target is laid out when it has come to the rows' ranks. */
 static const ht_operand_rule nll_rules[OPERANDS] = {
     {"log_probs", "NC", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ROWS, HT_CAST_HIGH,
      HT_REQUIRED},
-    {"target", "N", HT_DTYPE_INTEGER, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_INDEX, HT_REQUIRED},
-};
-static const ht_operand_rule cross_entropy_rules[OPERANDS] = {
-    {"logits", "NC", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ANY, HT_CAST_HIGH, HT_REQUIRED},
     {"target", "N", HT_DTYPE_INTEGER, HT_SPLIT_ANY, HT_LAYOUT_ANY, HT_CAST_INDEX, HT_REQUIRED},
 };
 
@@ -91,15 +84,6 @@ ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mod
     if (!HT_PREPARE("ht_nll_loss", nll_rules, in) ||
         !ht__check_reduction("ht_nll_loss", in[LOG_PROBS], reduction))
         return NULL;
-    return ht__reduce_losses(ht__nll_of_rows(in[LOG_PROBS], in[TARGET], IGNORE_NOTHING), reduction);
-}
-
-ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target, ht_reduction_mode reduction)
-{
-    ht_tensor *in[OPERANDS] = {logits, target};
-
-    if (!HT_PREPARE("ht_cross_entropy", cross_entropy_rules, in) ||
-        !ht__check_reduction("ht_cross_entropy", in[LOG_PROBS], reduction))
-        return NULL;
-    return ht_nll_loss(ht_log_softmax(in[LOG_PROBS], 1), in[TARGET], reduction);
+    return ht__reduce_losses(ht__nll_of_rows(in[LOG_PROBS], in[TARGET], HT_IGNORE_NOTHING),
+                             reduction);
 }

@@ -1,6 +1,6 @@
 /* ranks 1 */
-/* Log-softmax and the negative log likelihood against their formulas in double; sums in long
- * double. */
+/* Log-softmax, the negative log likelihood and cross entropy against their formulas in double; sums
+ * in long double. */
 #include "cpu_kernels.h"
 
 #include "ht/kernels/nn.h"
@@ -123,6 +123,60 @@ static void target_outside_has_no_gradient(void **state)
         }
 }
 
+/* The last row's target is ignored, or outside of the columns. */
+static void check_cross_entropy(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
+{
+    const int64_t target[ROWS] = {columns / 2, 0, -100}, outside[ROWS] = {columns / 2, 0, columns};
+    double stats[2 * ROWS], loss[ROWS], dloss[ROWS];
+    ht_cross_entropy_call call = {.rows = ROWS,
+                                  .columns = columns,
+                                  .ignore = -100,
+                                  .x = CPU_AT(x),
+                                  .target = CPU_AT(target),
+                                  .stats = CPU_AT(stats),
+                                  .loss = CPU_AT(loss)};
+    uint64_t state = (uint64_t)columns;
+
+    for (int64_t i = 0; i < ROWS * columns; i++)
+        cpu_set(dtype, x, i, 100 + 8 * cpu_random(&state));
+    for (int64_t row = 0; row < ROWS; row++)
+        cpu_set(dtype, dloss, row, 0.5 + (double)row);
+    assert_int_equal(cpu_run(k, HT_KERNEL_CROSS_ENTROPY_FORWARD, dtype, &call), 0);
+    call.loss = (ht_kernel_operand){.data = NULL};
+    call.dloss = CPU_AT(dloss);
+    call.dx = CPU_AT(dx);
+    if (columns % 2 == 0)
+        call.target = CPU_AT(outside);
+    assert_int_equal(cpu_run(k, HT_KERNEL_CROSS_ENTROPY_BACKWARD, dtype, &call), 0);
+    for (int64_t row = 0; row < ROWS; row++) {
+        const double g = row == ROWS - 1 ? 0 : 0.5 + (double)row;
+        const char *from = x + (size_t)(row * columns) * ht_dtype_size(dtype);
+        long double exps = 0;
+        double expected;
+
+        for (int64_t j = 0; j < columns; j++)
+            exps += exp(cpu_get(dtype, from, j));
+        expected = row == ROWS - 1 ? 0 : log((double)exps) - cpu_get(dtype, from, target[row]);
+        assert_true(fabs(cpu_get(dtype, loss, row) - expected) <= 4 * cpu_eps(dtype) * 20);
+        for (int64_t j = 0; j < columns; j++) {
+            const double share = exp(cpu_get(dtype, from, j)) / (double)exps;
+
+            expected = g * (share - (j == target[row]));
+            assert_true(fabs(cpu_get(dtype, dx, row * columns + j) - expected) <=
+                        64 * cpu_eps(dtype) * g);
+        }
+    }
+}
+
+static void cross_entropy(void **state)
+{
+    (void)state;
+    for (int l = 0; l < level_count; l++)
+        for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++)
+            for (int64_t columns = 1; columns <= 70; columns++)
+                check_cross_entropy(&levels[l].kernels, (ht_dtype)dtype, columns);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -132,6 +186,6 @@ static int setup(void **state)
 }
 
 HT_TEST_SUITE(test_cpu_rows, cmocka_unit_test_setup(log_softmax, setup),
-              cmocka_unit_test_setup(nll, setup),
+              cmocka_unit_test_setup(nll, setup), cmocka_unit_test_setup(cross_entropy, setup),
               cmocka_unit_test_setup(target_outside_is_named, setup),
               cmocka_unit_test_setup(target_outside_has_no_gradient, setup));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Log-softmax and negative log likelihood. */
+ * Log-softmax, negative log likelihood and cross entropy. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/reduce/plan.h"
 #include "ht/kernels/nn.h"
@@ -10,10 +10,12 @@
 
 void HT_LEVEL_NAME(ht__fill_rows)(ht_kernel_table *k)
 {
-#define FILL(dtype)                                                                   \
-    k->at[HT_KERNEL_LOG_SOFTMAX_FORWARD][dtype] = rows_log_softmax_forward_##dtype;   \
-    k->at[HT_KERNEL_LOG_SOFTMAX_BACKWARD][dtype] = rows_log_softmax_backward_##dtype; \
-    k->at[HT_KERNEL_NLL_FORWARD][dtype] = rows_nll_forward_##dtype;                   \
-    k->at[HT_KERNEL_NLL_BACKWARD][dtype] = rows_nll_backward_##dtype;
+#define FILL(dtype)                                                                     \
+    k->at[HT_KERNEL_LOG_SOFTMAX_FORWARD][dtype] = rows_log_softmax_forward_##dtype;     \
+    k->at[HT_KERNEL_LOG_SOFTMAX_BACKWARD][dtype] = rows_log_softmax_backward_##dtype;   \
+    k->at[HT_KERNEL_NLL_FORWARD][dtype] = rows_nll_forward_##dtype;                     \
+    k->at[HT_KERNEL_NLL_BACKWARD][dtype] = rows_nll_backward_##dtype;                   \
+    k->at[HT_KERNEL_CROSS_ENTROPY_FORWARD][dtype] = rows_cross_entropy_forward_##dtype; \
+    k->at[HT_KERNEL_CROSS_ENTROPY_BACKWARD][dtype] = rows_cross_entropy_backward_##dtype;
     HT_FLOATING_LIST(FILL)
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: kernels over rows: log-softmax and the negative log likelihood. x, y, dx and dy are
- * (rows, columns). A row's sum is kept in double, over lanes, so that its inner loop becomes vector
+ * Template: kernels over rows: log-softmax, the negative log likelihood, and cross entropy, which is
+ * both in one. x, y, dx and dy are (rows, columns). A row's sum is kept in double, over lanes, so that its inner loop becomes vector
  * code. */
 
 #if HT_IS_FLOAT
@@ -12,7 +12,8 @@ static C NAME(row_max)(const T *x, int64_t n)
     C lane[HT_REDUCE_LANES], max;
     const int64_t lanes = n < HT_REDUCE_LANES ? n : HT_REDUCE_LANES;
 
-    for (int64_t j = 0; j < lanes; j++)
+    lane[0] = LOAD(x[0]);
+    for (int64_t j = 1; j < lanes; j++)
         lane[j] = LOAD(x[j]);
     for (int64_t i = lanes; i < n; i += lanes) {
         const int64_t m = n - i < lanes ? n - i : lanes;
@@ -102,6 +103,57 @@ static void NAME(nll_backward)(const ht_rows_call *r, const void *dloss, const i
     for (int64_t row = 0; row < r->rows; row++)
         if (target[row] != ignore && target[row] >= 0 && target[row] < r->columns)
             ((T *)dx)[row * r->columns + target[row]] = STORE(-LOAD(((const T *)dloss)[row]));
+}
+
+HT_KERNEL(rows_cross_entropy_forward)
+{
+    const ht_cross_entropy_call *r = (const ht_cross_entropy_call *)call;
+    const int64_t n = r->columns, *target = r->target.data;
+    const T *x = r->x.data;
+    T *loss = r->loss.data;
+    double *max = r->stats.data, *log_sum = max + r->rows;
+
+    (void)stream;
+    for (int64_t row = 0; row < r->rows; row++, x += n) {
+        const int64_t t = target[row];
+
+        loss[row] = STORE(0);
+        if (t == r->ignore)
+            continue;
+        if (t < 0 || t >= n)
+            return ht__kernel_bad_target(row, t, n);
+        max[row] = (double)NAME(row_max)(x, n);
+        log_sum[row] = (double)(C)log(NAME(row_sum)(x, n, (C)max[row], false));
+        loss[row] = STORE(-(LOAD(x[t]) - (C)max[row] - (C)log_sum[row]));
+    }
+    return 0;
+}
+
+/* dx = dloss (softmax(x) - 1 at the target) */
+HT_KERNEL(rows_cross_entropy_backward)
+{
+    const ht_cross_entropy_call *r = (const ht_cross_entropy_call *)call;
+    const int64_t n = r->columns, *target = r->target.data;
+    const T *x = r->x.data;
+    const double *stats = r->stats.data;
+    T *dx = r->dx.data;
+
+    (void)stream;
+    for (int64_t row = 0; row < r->rows; row++, x += n, dx += n) {
+        const int64_t t = target[row];
+        const C max = (C)stats[row], log_sum = (C)stats[r->rows + row];
+        const C g = LOAD(((const T *)r->dloss.data)[row]);
+
+        if (t == r->ignore || t < 0 || t >= n) {
+            memset(dx, 0, (size_t)n * sizeof *dx);
+            continue;
+        }
+        HT_VECTORIZE
+        for (int64_t j = 0; j < n; j++)
+            dx[j] = STORE(HT_MATH(exp, LOAD(x[j]) - max - log_sum) * g);
+        dx[t] = STORE(HT_MATH(exp, LOAD(x[t]) - max - log_sum) * g - g);
+    }
+    return 0;
 }
 
 HT_KERNEL(rows_log_softmax_forward)
