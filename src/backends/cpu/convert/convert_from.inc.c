@@ -20,6 +20,12 @@ static int PAIR(convert)(void *stream, const ht_kernel_call *call)
             HT_VECTORIZE
             for (int64_t i = 0; i < n; i++)
                 y[i] = PAIR(convert_one)(SOURCE_LOAD(x[i]));
+        } else if (ys == 1 && xs == 0) {
+            const T value = PAIR(convert_one)(SOURCE_LOAD(*x));
+
+            HT_VECTORIZE
+            for (int64_t i = 0; i < n; i++)
+                y[i] = value;
         } else {
             for (int64_t i = 0; i < n; i++)
                 y[i * ys] = PAIR(convert_one)(SOURCE_LOAD(x[i * xs]));

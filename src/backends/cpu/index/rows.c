@@ -44,6 +44,14 @@ enum {
     AHEAD = 16
 }; /* rows whose places are asked for before their turn, as they may lie anywhere */
 
+HT_INLINE void prefetch_place(const ht_index_call *c, int64_t row, const void *x, size_t size)
+{
+    int64_t place;
+
+    if (row < c->rows && ht__find_place(c, row, &place))
+        __builtin_prefetch((const char *)x + place * (int64_t)size);
+}
+
 /* Rows without gaps. */
 static int move_dense(const ht_index_call *c, int x_side, size_t size)
 {
@@ -54,8 +62,7 @@ static int move_dense(const ht_index_call *c, int x_side, size_t size)
     for (int64_t row = 0; row < c->rows; row++) {
         char *beside = rows + row * c->row_step * (int64_t)size;
 
-        if (row + AHEAD < c->rows && ht__find_place(c, row + AHEAD, &place))
-            __builtin_prefetch(x + place * (int64_t)size);
+        prefetch_place(c, row + AHEAD, x, size);
         if (!ht__find_place(c, row, &place))
             continue;
         if (x_side == 0)

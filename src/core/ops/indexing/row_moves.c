@@ -256,10 +256,20 @@ static ht_status put_apart(const char *what, ht_tensor *x, ht_row_index index, h
     return status;
 }
 
+/* Zeros for the gradient of x, in the memory of its leaf if that may be written. */
+static ht_tensor *zeros_for_x(ht_node *node, const ht_tensor *g)
+{
+    ht_tensor *grad = ht__grad_target(node, 0);
+
+    if (grad == NULL)
+        return ht__grad_zeros("ht_getitem", ht__node_input(node, 0), g);
+    return ht_fill_(grad, 0) == HT_SUCCESS ? grad : NULL;
+}
+
 /* Each row's gradient is added to that of its place. */
 static void take_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    ht_tensor *whole = ht__grad_zeros("ht_getitem", ht__node_input(node, 0), g);
+    ht_tensor *whole = zeros_for_x(node, g);
 
     if (whole != NULL && put_apart("ht_getitem", whole, kept_index(node), g, true) == HT_SUCCESS)
         gin[0] = whole;
