@@ -14,6 +14,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_pool.c \
 	tests/backends/cpu/test_cpu_random.c \
 	tests/backends/cpu/test_cpu_reduce.c \
+	tests/backends/cpu/test_cpu_resample.c \
 	tests/backends/cpu/test_cpu_row_norm.c \
 	tests/backends/cpu/test_cpu_rows.c \
 	tests/backends/cpu/test_cpu_update.c \

@@ -11,10 +11,14 @@
  *   PUT       copies row i to the place of x at index i, row by row, so that the last one
  *             of equal indices counts;
  *   PUT_ADD   adds row i to the place of x at index i;
- *   NONZERO   lists the places of a mask that are not 0. */
-#define HT_INDEX_KERNELS(X) \
-    X(TAKE, ht_index_call)  \
-    X(PUT, ht_index_call) X(PUT_ADD, ht_index_call) X(NONZERO, ht_nonzero_call)
+ *   NONZERO   lists the places of a mask that are not 0;
+ *   RESAMPLE_FORWARD and _BACKWARD  give weighted sums of elements along an axis. */
+#define HT_INDEX_KERNELS(X)                                           \
+    X(TAKE, ht_index_call)                                            \
+    X(PUT, ht_index_call)                                             \
+    X(PUT_ADD, ht_index_call)                                         \
+    X(NONZERO, ht_nonzero_call) X(RESAMPLE_FORWARD, ht_resample_call) \
+        X(RESAMPLE_BACKWARD, ht_resample_call)
 
 /* The indices along one axis of x. Index i is at[i * at_step], int64, from -length to length - 1.
  * This rank has the places start ... start + count - 1 of the axis. */
@@ -47,6 +51,17 @@ typedef struct ht_nonzero_call {
     int64_t shape[HT_MAX_NDIM], stride[HT_MAX_NDIM], start[HT_MAX_NDIM];
     int64_t count;
 } ht_nonzero_call;
+
+/* y[i][j][k] = sum_t weight[t][j] x[i][at[t][j]][k] for x (outer, in, inner) and y (outer, out,
+ * inner), both contiguous. at (taps, out) is int64, from 0 to in - 1; weight (taps, out) is float64.
+ *   RESAMPLE_FORWARD   writes y from x;
+ *   RESAMPLE_BACKWARD  writes the gradient x from the gradient y. */
+typedef struct ht_resample_call {
+    ht_kernel_call call;
+    ht_kernel_operand x, y, at, weight;
+    int64_t outer, in, out, inner, taps;
+} ht_resample_call;
+enum { HT_RESAMPLE_OPERANDS = 4 };
 
 #define HT_KERNEL_ID(name, type) HT_KERNEL_##name,
 enum {

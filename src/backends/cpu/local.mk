@@ -69,6 +69,7 @@ EXTRA_DIST += \
 	src/backends/cpu/elementwise/where.inc.c \
 	src/backends/cpu/index/add.inc.c \
 	src/backends/cpu/index/move.inc.c \
+	src/backends/cpu/index/resample.inc.c \
 	src/backends/cpu/linalg/lapack.inc.c \
 	src/backends/cpu/linalg/lapack_qr.inc.c \
 	src/backends/cpu/linalg/products.inc.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing rows at indices. Kernels that only move elements are chosen by the size of an
+ * Reading and writing rows at indices, and weighted sums of rows. Kernels that only move elements are chosen by the size of an
  * element, not by its dtype. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/index/place.h"
@@ -92,6 +92,9 @@ static int move_dense(const ht_index_call *c, int x_side, size_t size)
 #define HT_TEMPLATE "backends/cpu/index/add.inc.c"
 #include "backends/cpu/foreach_dtype.h"
 
+#define HT_TEMPLATE "backends/cpu/index/resample.inc.c"
+#include "backends/cpu/foreach_dtype.h"
+
 void HT_LEVEL_NAME(ht__fill_rows_by_index)(ht_kernel_table *k)
 {
 /* Kernels that only move elements are those of `like`, a dtype of the same size. */
@@ -111,4 +114,8 @@ void HT_LEVEL_NAME(ht__fill_rows_by_index)(ht_kernel_table *k)
     FILL(HT_FLOAT64, HT_INT64);
     FILL(HT_COMPLEX64, HT_INT64);
     FILL(HT_COMPLEX128, HT_COMPLEX128);
+#define FILL_FLOATING(dtype)                                             \
+    k->at[HT_KERNEL_RESAMPLE_FORWARD][dtype] = resample_forward_##dtype; \
+    k->at[HT_KERNEL_RESAMPLE_BACKWARD][dtype] = resample_backward_##dtype;
+    HT_FLOATING_LIST(FILL_FLOATING)
 }

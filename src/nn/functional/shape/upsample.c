@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Upsampling, axis by axis: a value is a sum of up to 4 elements of x, which are taken by index,
- * times their weights. */
+ * Upsampling, axis by axis: a value is a sum of up to 4 elements of x times their weights. One
+ * kernel does that for an x that is whole along the axes, or split along the first one. Otherwise
+ * elements are taken by index, which sends them, and multiplied. */
 #include <math.h>
 
+#include "core/autograd/autograd.h"
+#include "core/ops/ops.h"
 #include "ht/arithmetics.h"
+#include "ht/factories.h"
 #include "ht/indexing.h"
+#include "ht/kernels/index.h"
 #include "ht/manipulations.h"
 #include "ht/padding.h"
 #include "nn/functional/constants.h"
@@ -142,7 +147,7 @@ static ht_tensor *tap(ht_tensor *x, int axis, const resized *r, int t, bool *las
     return taps > 1 ? ht_mul(y, w) : y;
 }
 
-static ht_tensor *resize(ht_tensor *x, int axis, const resized *r)
+static ht_tensor *sum_of_taps(ht_tensor *x, int axis, const resized *r)
 {
     ht_tensor *sum = NULL;
     bool last = false;
@@ -153,6 +158,91 @@ static ht_tensor *resize(ht_tensor *x, int axis, const resized *r)
         sum = t == 0 ? part : ht_add(sum, part);
     }
     return sum;
+}
+
+/* Elements and weights (taps, out) of all values, in memory of this rank. */
+static ht_status tables_of(const ht_tensor *x, const resized *r, ht_tensor **at, ht_tensor **weight)
+{
+    int64_t *index = ht__alloc((size_t)(TAPS * r->out) * sizeof *index), element[TAPS], shape[2];
+    double *weights = ht__alloc((size_t)(TAPS * r->out) * sizeof *weights), w[TAPS];
+
+    shape[0] = 0;
+    shape[1] = r->out;
+    for (int64_t j = 0; j < r->out; j++) {
+        shape[0] = taps_of(r, j, element, w);
+        for (int64_t t = 0; t < shape[0]; t++) {
+            index[t * r->out + j] = element[t];
+            weights[t * r->out + j] = w[t];
+        }
+    }
+    *at = ht_array_ext(index, 2, shape, HT_INT64, HT_NONE, x->body->storage->device, HT_COMM_SELF);
+    *weight = ht_array_ext(weights, 2, shape, HT_FLOAT64, HT_NONE, x->body->storage->device,
+                           HT_COMM_SELF);
+    ht__free(weights);
+    ht__free(index);
+    return *at != NULL && *weight != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static ht_status run(ht_kernel kernel, int axis, const ht_tensor *x, const ht_tensor *y,
+                     const ht_tensor *at, const ht_tensor *weight)
+{
+    const bool forward = kernel == HT_KERNEL_RESAMPLE_FORWARD;
+    ht_resample_call call = {.call.operands = HT_RESAMPLE_OPERANDS,
+                             .x = ht__operand_of(x->body, forward ? HT_READ : HT_WRITE),
+                             .y = ht__operand_of(y->body, forward ? HT_WRITE : HT_READ),
+                             .at = ht__operand_of(at->body, HT_READ),
+                             .weight = ht__operand_of(weight->body, HT_READ),
+                             .outer = 1,
+                             .in = x->body->lshape[axis],
+                             .out = y->body->lshape[axis],
+                             .inner = 1,
+                             .taps = at->body->shape[0]};
+
+    for (int i = 0; i < x->body->ndim; i++) {
+        if (i != axis)
+            *(i < axis ? &call.outer : &call.inner) *= x->body->lshape[i];
+    }
+    return x->body->lsize > 0 ? HT_RUN(x, kernel, &call, "ht_upsample") : HT_SUCCESS;
+}
+
+static void resample_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+{
+    const int axis = *(int *)ht_node_context(node, sizeof axis);
+    ht_tensor *at = ht_node_saved(node, 0), *weight = ht_node_saved(node, 1);
+    ht_tensor *dy = at != NULL && weight != NULL ? ht_contiguous(grad) : NULL;
+    ht_tensor *dx = dy != NULL ? ht__input_grad("ht_upsample", node, 0, dy) : NULL;
+
+    if (dx != NULL && run(HT_KERNEL_RESAMPLE_BACKWARD, axis, dx, dy, at, weight) == HT_SUCCESS)
+        grad_inputs[0] = dx;
+}
+
+static ht_tensor *resample(ht_tensor *x, int axis, const resized *r)
+{
+    int64_t shape[HT_MAX_NDIM];
+    ht_tensor *y, *at, *weight;
+    ht_node *node;
+
+    x = ht_contiguous(x);
+    if (x == NULL || !ht__has_kernel("ht_upsample", x, HT_KERNEL_RESAMPLE_FORWARD) ||
+        tables_of(x, r, &at, &weight) != HT_SUCCESS)
+        return NULL;
+    for (int i = 0; i < x->body->ndim; i++)
+        shape[i] = i == axis ? r->out : x->body->shape[i];
+    y = ht__batch_result("ht_upsample", x, x->body->dtype, x->body->ndim, shape);
+    if (y == NULL || run(HT_KERNEL_RESAMPLE_FORWARD, axis, x, y, at, weight) != HT_SUCCESS)
+        return NULL;
+    node = ht_node_new("ht_upsample", resample_backward, HT_LIST(ht_tensor *, x));
+    if (node != NULL)
+        *(int *)ht_node_context(node, sizeof axis) = axis;
+    ht_node_save(node, at);
+    ht_node_save(node, weight);
+    return ht_node_set_output(node, y);
+}
+
+static ht_tensor *resize(ht_tensor *x, int axis, const resized *r)
+{
+    return x->body->split == HT_NONE || x->body->split == 0 ? resample(x, axis, r)
+                                                            : sum_of_taps(x, axis, r);
 }
 
 ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options)
