@@ -9,6 +9,16 @@
 
 enum { NAME(NORM_LANES) = 16 };
 
+/* The sum of the lanes, pair by pair: the halves are added until one lane is left. */
+HT_INLINE double NAME(norm_lanes_sum)(double *lane)
+{
+    HT_UNROLL
+    for (int half = NAME(NORM_LANES) / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; j++)
+            lane[j] += lane[j + half];
+    return lane[0];
+}
+
 /* a += x - shift, b += (x - shift)^2 for as many lanes as there are elements. */
 HT_INLINE void NAME(norm_moments_step)(const T *x, int64_t lanes, double shift, double *a,
                                        double *b)
@@ -31,10 +41,8 @@ static void NAME(norm_moments_run)(const T *x, int64_t n, double shift, double *
     for (; i + NAME(NORM_LANES) <= n; i += NAME(NORM_LANES))
         NAME(norm_moments_step)(x + i, NAME(NORM_LANES), shift, a, b);
     NAME(norm_moments_step)(x + i, n - i, shift, a, b);
-    for (int j = 0; j < NAME(NORM_LANES); j++) {
-        *s += a[j];
-        *q += b[j];
-    }
+    *s += NAME(norm_lanes_sum)(a);
+    *q += NAME(norm_lanes_sum)(b);
 }
 
 HT_INLINE void NAME(norm_sums_step)(const T *dy, const T *x, int64_t lanes, double mean, double *a,
@@ -59,10 +67,8 @@ static void NAME(norm_sums_run)(const T *dy, const T *x, int64_t n, double mean,
     for (; i + NAME(NORM_LANES) <= n; i += NAME(NORM_LANES))
         NAME(norm_sums_step)(dy + i, x + i, NAME(NORM_LANES), mean, a, b);
     NAME(norm_sums_step)(dy + i, x + i, n - i, mean, a, b);
-    for (int j = 0; j < NAME(NORM_LANES); j++) {
-        *s += a[j];
-        *q += b[j];
-    }
+    *s += NAME(norm_lanes_sum)(a);
+    *q += NAME(norm_lanes_sum)(b);
 }
 
 static void NAME(norm_moments)(const ht_norm_call *r, const void *from, double *mean, double *m2)

@@ -114,14 +114,11 @@ static void NAME(row_norm_sums)(const ht_row_norm_call *r, const T *dy, const T 
     for (int64_t c = 0; c < channels; c += LANES)
         if (c + LANES <= channels)
             NAME(row_norm_step)
-            (dy + c, x + c, weight + c, LANES, mean, invstd, a, b, dweight + c, dbias + c);
-        else
-            NAME(row_norm_step)
-            (dy + c, x + c, weight + c, channels - c, mean, invstd, a, b, dweight + c, dbias + c);
-    for (int j = 0; j < LANES; j++) {
-        *s += a[j];
-        *q += b[j];
-    }
+    (dy + c, x + c, weight + c, LANES, mean, invstd, a, b, dweight + c, dbias + c);
+    else NAME(row_norm_step)(dy + c, x + c, weight + c, channels - c, mean, invstd, a, b,
+                             dweight + c, dbias + c);
+    *s += NAME(norm_lanes_sum)(a);
+    *q += NAME(norm_lanes_sum)(b);
 }
 
 /* dx = invstd (dy weight - mean(dy weight) - d mean(dy weight d)) for a row. */
