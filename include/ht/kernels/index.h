@@ -13,12 +13,12 @@
  *   PUT_ADD   adds row i to the place of x at index i;
  *   NONZERO   lists the places of a mask that are not 0;
  *   RESAMPLE_FORWARD and _BACKWARD  give weighted sums of elements along an axis. */
-#define HT_INDEX_KERNELS(X)                                           \
-    X(TAKE, ht_index_call)                                            \
-    X(PUT, ht_index_call)                                             \
-    X(PUT_ADD, ht_index_call)                                         \
-    X(NONZERO, ht_nonzero_call) X(RESAMPLE_FORWARD, ht_resample_call) \
-        X(RESAMPLE_BACKWARD, ht_resample_call)
+#define HT_INDEX_KERNELS(X)     \
+    X(TAKE, ht_index_call)      \
+    X(PUT, ht_index_call)       \
+    X(PUT_ADD, ht_index_call)   \
+    X(NONZERO, ht_nonzero_call) \
+    X(RESAMPLE_FORWARD, ht_resample_call) X(RESAMPLE_BACKWARD, ht_resample_call)
 
 /* The indices along one axis of x. Index i is at[i * at_step], int64, from -length to length - 1.
  * This rank has the places start ... start + count - 1 of the axis. */

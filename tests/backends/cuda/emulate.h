@@ -49,9 +49,9 @@ emulated_order emulated_get_order(void);
 /* The number of the i-th of `count` threads or blocks. 7919 is a prime and larger than any block. */
 inline unsigned emulated_number(emulated_order order, unsigned count, unsigned i)
 {
-    return order == EMULATED_BACKWARD                       ? count - 1 - i
+    return order == EMULATED_BACKWARD                     ? count - 1 - i
            : order == EMULATED_MIXED && count % 7919 != 0 ? (unsigned)((uint64_t)i * 7919 % count)
-                                                            : i;
+                                                          : i;
 }
 
 template <class kernel, class... arguments>
