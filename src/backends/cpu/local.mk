@@ -76,6 +76,7 @@ EXTRA_DIST += \
 	src/backends/cpu/nn/attention.inc.c \
 	src/backends/cpu/nn/attention_grad.inc.c \
 	src/backends/cpu/nn/cell.inc.c \
+	src/backends/cpu/nn/cell_unit.inc.c \
 	src/backends/cpu/nn/conv_plain.inc.c \
 	src/backends/cpu/nn/ctc.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \

@@ -22,11 +22,12 @@ static __global__ void clear_fault(ht_cuda_fault *fault)
     fault->first = HT_CUDA_NO_FAULT;
 }
 
-ht_cuda_targets ht_cuda_targets_of(ht_cuda_device *device, const ht_rows_call *rows)
+ht_cuda_targets ht_cuda_targets_of(ht_cuda_device *device, const void *target, int64_t columns,
+                                   int64_t ignore, const char *what)
 {
     device->calls = device->calls % ((UINT64_C(1) << (63 - HT_CUDA_ROW_BITS)) - 1) + 1;
-    return {device->fault, device->calls, static_cast<const int64_t *>(rows->target.data),
-            rows->columns, rows->ignore,  rows->call.what};
+    return {device->fault, device->calls, static_cast<const int64_t *>(target), columns, ignore,
+            what};
 }
 
 void ht_cuda_note_fault(const ht_cuda_device *device, const ht_cuda_targets &targets)

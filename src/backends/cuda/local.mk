@@ -32,11 +32,13 @@ cuda_kernel_sources = \
 	src/backends/cuda/fault.cu \
 	src/backends/cuda/index/nonzero.cu \
 	src/backends/cuda/index/rows.cu \
+	src/backends/cuda/nn/cell.cu \
 	src/backends/cuda/nn/conv.cu \
 	src/backends/cuda/nn/dropout.cu \
 	src/backends/cuda/nn/gemm.cu \
 	src/backends/cuda/nn/max_pool.cu \
 	src/backends/cuda/nn/norm.cu \
+	src/backends/cuda/nn/row_norm.cu \
 	src/backends/cuda/nn/rows.cu \
 	src/backends/cuda/random/random.cu \
 	src/backends/cuda/reduce/cumulative.cu \
@@ -57,12 +59,14 @@ cuda_headers = \
 	src/backends/cuda/foreach_floating.h \
 	src/backends/cuda/index/rows.inc.cu \
 	src/backends/cuda/launch.h \
+	src/backends/cuda/nn/cell.inc.cu \
 	src/backends/cuda/nn/conv.inc.cu \
 	src/backends/cuda/nn/dropout.inc.cu \
 	src/backends/cuda/nn/gemm.inc.cu \
 	src/backends/cuda/nn/max_pool.inc.cu \
 	src/backends/cuda/nn/norm.inc.cu \
 	src/backends/cuda/nn/product.h \
+	src/backends/cuda/nn/row_norm.inc.cu \
 	src/backends/cuda/nn/rows.inc.cu \
 	src/backends/cuda/random/philox.h \
 	src/backends/cuda/random/random.inc.cu \

@@ -31,7 +31,8 @@ static __forceinline__ __device__ bool ht_cuda_target(const ht_cuda_targets &t, 
     return false;
 }
 
-ht_cuda_targets ht_cuda_targets_of(ht_cuda_device *device, const ht_rows_call *rows);
+ht_cuda_targets ht_cuda_targets_of(ht_cuda_device *device, const void *target, int64_t columns,
+                                   int64_t ignore, const char *what);
 
 /* Launched after a kernel that used them. */
 void ht_cuda_note_fault(const ht_cuda_device *device, const ht_cuda_targets &targets);

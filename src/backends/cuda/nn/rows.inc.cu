@@ -85,6 +85,19 @@ static __global__ void NAME(log_softmax_grad)(int64_t work, int64_t columns, con
     }
 }
 
+/* max (rows) and log_sum (rows): of exp(x - max). */
+static int NAME(row_statistics)(const ht_cuda_device *device, int64_t rows, int64_t columns,
+                                const void *x, C *max, C *log_sum, const char *what)
+{
+    ht_cuda_reduction r = over_columns(rows, columns, x, max);
+
+    if (ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_max)>(), what) != 0)
+        return 1;
+    r = over_columns(rows, columns, x, log_sum);
+    r.also = max;
+    return ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(), what);
+}
+
 static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
@@ -102,16 +115,8 @@ static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
 
     if (max == NULL)
         return 1;
-    ht_cuda_reduction r = over_columns(rows, rows->x.data, max);
-
-    failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_max)>(),
-                                      call->what);
-    if (failed == 0) {
-        r = over_columns(rows, rows->x.data, log_sum);
-        r.also = max;
-        failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(),
-                                          call->what);
-    }
+    failed = NAME(row_statistics)(device, rows->rows, rows->columns, rows->x.data, max, log_sum,
+                                  call->what);
     if (failed == 0)
         HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax), work, rows->columns,
                             static_cast<const T *>(rows->x.data), static_cast<const C *>(max),
@@ -137,7 +142,7 @@ static int NAME(log_softmax_backward)(void *stream, const ht_kernel_call *call)
 
     if (sum == NULL)
         return 1;
-    ht_cuda_reduction r = over_columns(rows, rows->dy.data, sum);
+    ht_cuda_reduction r = over_columns(rows->rows, rows->columns, rows->dy.data, sum);
 
     failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(),
                                       call->what);
@@ -182,7 +187,7 @@ static int NAME(nll_forward)(void *stream, const ht_kernel_call *call)
         return HT_KERNEL_REFUSED;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
-    const ht_cuda_targets targets = ht_cuda_targets_of(device, rows);
+    const ht_cuda_targets targets = targets_of(device, rows);
 
     HT_CUDA_LAUNCH_EACH(device, NAME(nll), rows->rows, targets,
                         static_cast<const T *>(rows->x.data), static_cast<T *>(rows->y.data));
@@ -200,8 +205,92 @@ static int NAME(nll_backward)(void *stream, const ht_kernel_call *call)
     if (ht_cuda_begin(device, call) != 0)
         return 1;
     HT_CUDA_LAUNCH_EACH(device, NAME(nll_grad), rows->rows * rows->columns,
-                        ht_cuda_targets_of(device, rows), static_cast<const T *>(rows->dy.data),
+                        targets_of(device, rows), static_cast<const T *>(rows->dy.data),
                         static_cast<T *>(rows->x.data));
+    return ht_cuda_end(device, call);
+}
+
+/* stats (2, rows) <- the largest element, and the logarithm of the sum of exponentials. */
+static __global__ void NAME(cross_entropy)(int64_t rows, ht_cuda_targets t, const T *x,
+                                           const C *max, const C *log_sum, double *stats, T *loss)
+{
+    HT_CUDA_EACH(row, rows)
+    {
+        int64_t column;
+        C value = 0;
+
+        stats[row] = (double)max[row];
+        stats[rows + row] = (double)log_sum[row];
+        if (ht_cuda_target(t, row, &column))
+            value = -(LOAD(x[row * t.columns + column]) - max[row] - log_sum[row]);
+        loss[row] = STORE(value);
+    }
+}
+
+static int NAME(cross_entropy_forward)(void *stream, const ht_kernel_call *call)
+{
+    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
+    const ht_cross_entropy_call *c = (const ht_cross_entropy_call *)call;
+
+    if (c->rows == 0)
+        return 0;
+    if (c->columns == 0 || c->rows >> HT_CUDA_ROW_BITS != 0)
+        return HT_KERNEL_REFUSED;
+    if (ht_cuda_begin(device, call) != 0)
+        return 1;
+    const ht_cuda_targets targets = ht_cuda_targets_of(device, c->target.data, c->columns,
+                                                       c->ignore, call->what);
+    C *max = static_cast<C *>(
+        ht_cuda_scratch(device, 2 * (size_t)c->rows * sizeof *max, call->what));
+    C *log_sum = max + c->rows;
+
+    if (max == NULL)
+        return 1;
+    const int failed = NAME(row_statistics)(device, c->rows, c->columns, c->x.data, max, log_sum,
+                                            call->what);
+
+    if (failed == 0) {
+        HT_CUDA_LAUNCH_EACH(device, NAME(cross_entropy), c->rows, targets,
+                            static_cast<const T *>(c->x.data), static_cast<const C *>(max),
+                            static_cast<const C *>(log_sum), static_cast<double *>(c->stats.data),
+                            static_cast<T *>(c->loss.data));
+        ht_cuda_note_fault(device, targets);
+    }
+    ht_cuda_scratch_free(device, max);
+    return failed != 0 ? failed : ht_cuda_end(device, call);
+}
+
+static __global__ void NAME(cross_entropy_grad)(int64_t work, ht_cuda_targets t, int64_t rows,
+                                                const T *x, const double *stats, const T *dloss,
+                                                T *dx)
+{
+    HT_CUDA_EACH(i, work)
+    {
+        const int64_t row = i / t.columns, target = t.target[row];
+        const C g = LOAD(dloss[row]);
+        const C p = HT_MATH(exp, LOAD(x[i]) - (C)stats[row] - (C)stats[rows + row]) * g;
+
+        if (target == t.ignore || target < 0 || target >= t.columns)
+            dx[i] = STORE(0);
+        else
+            dx[i] = STORE(target == i % t.columns ? p - g : p);
+    }
+}
+
+static int NAME(cross_entropy_backward)(void *stream, const ht_kernel_call *call)
+{
+    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
+    const ht_cross_entropy_call *c = (const ht_cross_entropy_call *)call;
+
+    if (c->rows * c->columns == 0)
+        return 0;
+    if (ht_cuda_begin(device, call) != 0)
+        return 1;
+    HT_CUDA_LAUNCH_EACH(
+        device, NAME(cross_entropy_grad), c->rows * c->columns,
+        ht_cuda_targets_of(device, c->target.data, c->columns, c->ignore, call->what), c->rows,
+        static_cast<const T *>(c->x.data), static_cast<const double *>(c->stats.data),
+        static_cast<const T *>(c->dloss.data), static_cast<T *>(c->dx.data));
     return ht_cuda_end(device, call);
 }
 
@@ -211,4 +300,6 @@ static void NAME(add_rows)(ht_backend *backend)
     ht_cuda_add(backend, "LOG_SOFTMAX_BACKWARD", ID, NAME(log_softmax_backward));
     ht_cuda_add(backend, "NLL_FORWARD", ID, NAME(nll_forward));
     ht_cuda_add(backend, "NLL_BACKWARD", ID, NAME(nll_backward));
+    ht_cuda_add(backend, "CROSS_ENTROPY_FORWARD", ID, NAME(cross_entropy_forward));
+    ht_cuda_add(backend, "CROSS_ENTROPY_BACKWARD", ID, NAME(cross_entropy_backward));
 }
