@@ -16,7 +16,8 @@
  *     0                  if it worked,
  *     HT_KERNEL_REFUSED  if it does not support these arguments: it changed nothing, and the call
  *                        runs on the host,
- *     another number     after services->fail recorded the cause.
+ *     another number     after services->fail recorded the cause. If that is HT_ERR_MEMORY, libht
+ *                        frees the memory of the device that it keeps, and calls the kernel again.
  * Strides and offsets are in elements.
  *
  * Operands. A call lists the memory that its kernel reaches (ht_kernel_operand); kernels take their

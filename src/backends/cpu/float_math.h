@@ -110,7 +110,7 @@ HT_INLINE float ht__times_logistic_float(float number, float x)
 
     result = x > 126 ? number : result;
     result = x < -126 ? 0 * number : result;
-    return x != x ? x : result;
+    return x != x ? x : copysignf(result, number);
 }
 
 /* g times the derivative of x / (1 + e^-x), to a float's digits of g. The power of two comes last, so

@@ -43,9 +43,11 @@ static inline bool ht_cuda_make_axes(ht_cuda_axes *axes, int ndim, const int64_t
     axes->count = 1;
     for (int axis = 0; axis < ndim; axis++)
         axes->count *= shape[axis];
-    for (int axis = 0; axis < ndim && ndim > 1 && axes->count > 0; axis++)
+    if (axes->count >= INT64_C(1) << 31)
+        return ndim == 1;
+    for (int axis = 0; axis < ndim && axes->count > 0; axis++)
         axes->length[axis] = ht_cuda_divisor_of((uint32_t)shape[axis]);
-    return ndim == 1 || axes->count < INT64_C(1) << 31;
+    return true;
 }
 
 /* The offset of element i. */

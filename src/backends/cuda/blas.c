@@ -18,6 +18,7 @@ typedef struct blas {
     cublasHandle_t handle;
     cublasStatus_t (*create)(cublasHandle_t *handle), (*destroy)(cublasHandle_t handle);
     cublasStatus_t (*set_stream)(cublasHandle_t handle, cudaStream_t stream);
+    cublasStatus_t (*set_mode)(cublasHandle_t handle, cublasMath_t mode);
     cublasStatus_t (*multiply)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int64_t,
                                int64_t, int64_t, const void *, const void *, cudaDataType, int64_t,
                                long long int, const void *, cudaDataType, int64_t, long long int,
@@ -47,8 +48,10 @@ static bool find_functions(blas *b)
     *(void **)&b->create = dlsym(b->library, "cublasCreate_v2");
     *(void **)&b->destroy = dlsym(b->library, "cublasDestroy_v2");
     *(void **)&b->set_stream = dlsym(b->library, "cublasSetStream_v2");
+    *(void **)&b->set_mode = dlsym(b->library, "cublasSetMathMode");
     *(void **)&b->multiply = dlsym(b->library, "cublasGemmStridedBatchedEx_64");
-    return b->create != NULL && b->destroy != NULL && b->set_stream != NULL && b->multiply != NULL;
+    return b->create != NULL && b->destroy != NULL && b->set_stream != NULL &&
+           b->set_mode != NULL && b->multiply != NULL;
 }
 
 int ht_cuda_blas_new(void **made, void *stream)
@@ -67,9 +70,11 @@ int ht_cuda_blas_new(void **made, void *stream)
     status = b->create(&b->handle);
     if (status == CUBLAS_STATUS_SUCCESS)
         status = b->set_stream(b->handle, stream);
-    if (status != CUBLAS_STATUS_SUCCESS) {
+    if (status == CUBLAS_STATUS_SUCCESS) /* parts of a sum stay in float32, too */
+        status = b->set_mode(b->handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+    if (status != CUBLAS_STATUS_SUCCESS) { /* it has no memory, for example */
         ht_cuda_blas_free(b);
-        return error_of(status);
+        return 0;
     }
     *made = b;
     return 0;

@@ -16,6 +16,16 @@ static int device_count(void)
     return ht_cuda_count(&count) == 0 ? count : 0;
 }
 
+/* Also one that is open in part. */
+static void close(ht_cuda_device *device)
+{
+    ht_cuda_blas_free(device->blas);
+    if (device->stream != NULL)
+        ht_cuda_stream_free(device->stream);
+    ht_cuda_fault_close(device);
+    free(device);
+}
+
 static int device_open(int index, void **stream)
 {
     const char *sync = getenv("HT_CUDA_SYNC");
@@ -44,7 +54,7 @@ static int device_open(int index, void **stream)
     if (error == 0)
         error = ht_cuda_blas_new(&device->blas, device->stream);
     if (ht_cuda_check(error, device, "ht_device_get") != 0) {
-        free(device);
+        close(device);
         return 1;
     }
     device->cores = properties.cores;
@@ -58,10 +68,7 @@ static void device_close(void *stream)
 
     ht_cuda_use(device->index);
     ht_cuda_stream_wait(device->stream);
-    ht_cuda_blas_free(device->blas);
-    ht_cuda_stream_free(device->stream);
-    ht_cuda_fault_close(device);
-    free(device);
+    close(device);
 }
 
 static void device_properties(int index, size_t *memory, int *cores)

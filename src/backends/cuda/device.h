@@ -19,7 +19,7 @@ typedef struct ht_cuda_device {
     bool waits;                  /* for each kernel: HT_CUDA_SYNC */
     void *blas;                  /* NULL: there is none */
     struct ht_cuda_fault *fault; /* fault.h */
-    uint64_t calls, reported;    /* numbers of calls that may note one */
+    uint64_t calls;              /* that may note one */
 } ht_cuda_device;
 
 /* report.c */

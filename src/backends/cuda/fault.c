@@ -26,16 +26,16 @@ void ht_cuda_fault_close(ht_cuda_device *device)
 /* 0, or 1 after it reported a fault: then later work of the stream begins without one. */
 static int report(ht_cuda_device *device)
 {
-    const volatile ht_cuda_fault *fault = device->fault;
-    const uint64_t noted = fault->noted;
+    volatile ht_cuda_fault *fault = device->fault;
+    const volatile ht_cuda_bad_target *bad = &fault->noted;
 
-    if (noted == 0 || noted == device->reported)
+    if (bad->call == fault->told)
         return 0;
-    device->reported = noted;
     ht_cuda_core->fail_as(HT_ERR_ARGUMENT,
                           "%s: target %" PRId64 " of row %" PRId64 " is outside the %" PRId64
                           " classes",
-                          fault->what, fault->target, fault->row, fault->columns);
+                          bad->what, bad->target, bad->row, bad->columns);
+    fault->told = bad->call;
     ht_cuda_fault_clear(device);
     return 1;
 }

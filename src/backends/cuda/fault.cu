@@ -3,29 +3,38 @@
  * The device's side of errors in the data. */
 #include "backends/cuda/targets.h"
 
-/* After the kernel that read the targets: tells the host of its first fault, unless an earlier one
+/* After the kernel that read the targets: notes its first fault, for the host unless an earlier one
  * waits to be reported. */
 static __global__ void note_fault(ht_cuda_targets t)
 {
-    if (t.fault->first >> HT_CUDA_ROW_BITS != t.call)
+    ht_cuda_fault *fault = t.fault;
+    const int64_t row = (int64_t)fault->first;
+
+    if (fault->first == HT_CUDA_NO_FAULT)
         return;
-    t.fault->row = (int64_t)(t.fault->first & ((UINT64_C(1) << HT_CUDA_ROW_BITS) - 1));
-    t.fault->target = t.target[t.fault->row];
-    t.fault->columns = t.columns;
-    t.fault->what = t.what;
-    __threadfence_system();
-    t.fault->noted = t.call;
+    fault->first = HT_CUDA_NO_FAULT;
+    fault->last = {t.call, t.what, row, t.target[row], t.columns};
+    fault->stopped = t.call;
+    if (fault->noted.call == fault->told) {
+        fault->noted = fault->last;
+        __threadfence_system();
+    }
 }
 
-static __global__ void clear_fault(ht_cuda_fault *fault)
+/* After the report of a call's fault: of a later one, the host is told next. */
+static __global__ void clear_fault(ht_cuda_fault *fault, uint64_t reported)
 {
-    fault->first = HT_CUDA_NO_FAULT;
+    if (fault->stopped == reported)
+        fault->stopped = 0;
+    else if (fault->noted.call == reported)
+        fault->noted = fault->last;
+    __threadfence_system();
 }
 
 ht_cuda_targets ht_cuda_targets_of(ht_cuda_device *device, const void *target, int64_t columns,
                                    int64_t ignore, const char *what)
 {
-    device->calls = device->calls % ((UINT64_C(1) << (63 - HT_CUDA_ROW_BITS)) - 1) + 1;
+    device->calls++;
     return {device->fault, device->calls, static_cast<const int64_t *>(target), columns, ignore,
             what};
 }
@@ -37,5 +46,5 @@ void ht_cuda_note_fault(const ht_cuda_device *device, const ht_cuda_targets &tar
 
 void ht_cuda_fault_clear(ht_cuda_device *device)
 {
-    HT_CUDA_LAUNCH(clear_fault, 1, 1, device->stream, device->fault);
+    HT_CUDA_LAUNCH(clear_fault, 1, 1, device->stream, device->fault, device->fault->told);
 }

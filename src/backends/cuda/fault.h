@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * An error that a kernel finds in the data: a target that is no class. It is kept until a wait or a
- * poll reports it. Until then, steps of optimizers do nothing. */
+ * poll reports it. Until then, steps of optimizers do nothing. A call that finds one while another
+ * waits to be reported is reported next. */
 #ifndef HT_BACKENDS_CUDA_FAULT_H
 #define HT_BACKENDS_CUDA_FAULT_H
 
@@ -10,11 +11,18 @@
 #define HT_CUDA_NO_FAULT UINT64_MAX
 
 /* In pinned memory: kernels write it, and the host reads it without waiting. */
-typedef struct ht_cuda_fault {
-    unsigned long long first; /* the call's number and the row, or HT_CUDA_NO_FAULT */
-    uint64_t noted;           /* the number of the call whose fault the fields below tell, or 0 */
-    const char *what;         /* its public function */
+typedef struct ht_cuda_bad_target {
+    uint64_t call;    /* the number of the call that found it, or 0 */
+    const char *what; /* its public function */
     int64_t row, target, columns;
+} ht_cuda_bad_target;
+
+typedef struct ht_cuda_fault {
+    unsigned long long first; /* the first bad row of the call that runs, or HT_CUDA_NO_FAULT */
+    uint64_t stopped;         /* not 0: steps of optimizers do nothing */
+    uint64_t told;            /* the number of the call that the host has reported last */
+    ht_cuda_bad_target noted; /* for the host; call is `told` if there is none */
+    ht_cuda_bad_target last;
 } ht_cuda_fault;
 
 HT_BEGIN_DECLS

@@ -12,7 +12,7 @@ HT_BEGIN_DECLS
 #define HT_CUDA_FILES(X) \
     X(activations) X(arithmetics) X(bitwise) X(cell) X(complex_math) X(convert) X(copy) X(cumulative) \
     X(conv) X(dropout) X(exponential) X(extremes) X(gemm) X(logical) X(max_pool) X(nn_rows) X(nonzero) \
-    X(norm) X(random) X(reduce) X(relational) X(rounding) X(row_norm) X(rows) X(trigonometrics) X(update)
+    X(norm) X(random) X(reduce) X(relational) X(resample) X(rounding) X(row_norm) X(rows) X(trigonometrics) X(update)
 /* clang-format on */
 
 #define HT_CUDA_ADDS(file) void ht_cuda_add_##file(ht_backend *backend);

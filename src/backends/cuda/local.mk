@@ -31,6 +31,7 @@ cuda_kernel_sources = \
 	src/backends/cuda/elementwise/trigonometrics.cu \
 	src/backends/cuda/fault.cu \
 	src/backends/cuda/index/nonzero.cu \
+	src/backends/cuda/index/resample.cu \
 	src/backends/cuda/index/rows.cu \
 	src/backends/cuda/nn/cell.cu \
 	src/backends/cuda/nn/conv.cu \
@@ -57,6 +58,7 @@ cuda_headers = \
 	src/backends/cuda/elementwise/rows.inc.cu \
 	src/backends/cuda/elementwise/walk.h \
 	src/backends/cuda/foreach_floating.h \
+	src/backends/cuda/index/resample.inc.cu \
 	src/backends/cuda/index/rows.inc.cu \
 	src/backends/cuda/launch.h \
 	src/backends/cuda/nn/cell.inc.cu \

@@ -64,7 +64,7 @@ int ht_cuda_malloc(void **memory, size_t bytes, void *stream);
 int ht_cuda_free(void *memory, void *stream);
 int ht_cuda_copy(void *to, const void *from, size_t bytes, void *stream);
 
-/* cuBLAS for a stream. *blas is NULL, without an error, if this machine does not have it. */
+/* cuBLAS for a stream. *blas is NULL, without an error, if there is none that works. */
 int ht_cuda_blas_new(void **blas, void *stream);
 void ht_cuda_blas_free(void *blas);
 int ht_cuda_blas_multiply(void *blas, const ht_cuda_product *product);

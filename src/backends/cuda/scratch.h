@@ -33,9 +33,17 @@ static inline unsigned ht_cuda_blocks(const ht_cuda_device *device, int64_t work
 static inline void *ht_cuda_scratch(const ht_cuda_device *device, size_t bytes, const char *what)
 {
     void *memory = NULL;
+    const int error = ht_cuda_malloc(&memory, bytes, device->stream);
 
-    return ht_cuda_check(ht_cuda_malloc(&memory, bytes, device->stream), device, what) == 0 ? memory
-                                                                                            : NULL;
+    if (error == 0)
+        return memory;
+    ht_cuda_launched(); /* takes the error, which is no launch's */
+    if (ht_cuda_is_out_of_memory(error))
+        ht_cuda_core->fail_as(HT_ERR_MEMORY, "cuda:%d: %zu bytes for a kernel: %s", device->index,
+                              bytes, ht_cuda_text(error));
+    else
+        ht_cuda_check(error, device, what);
+    return NULL;
 }
 
 static inline void ht_cuda_scratch_free(const ht_cuda_device *device, void *memory)

@@ -8,8 +8,6 @@
 #include "backends/cuda/launch.h"
 #include "ht/kernels/nn.h"
 
-enum { HT_CUDA_ROW_BITS = 40 };
-
 struct ht_cuda_targets {
     ht_cuda_fault *fault;
     uint64_t call; /* a number of its own, at least 1 */
@@ -27,7 +25,7 @@ static __forceinline__ __device__ bool ht_cuda_target(const ht_cuda_targets &t, 
         return false;
     if (*column >= 0 && *column < t.columns)
         return true;
-    atomicMin(&t.fault->first, (unsigned long long)(t.call << HT_CUDA_ROW_BITS | (uint64_t)row));
+    atomicMin(&t.fault->first, (unsigned long long)row);
     return false;
 }
 

@@ -296,7 +296,7 @@ template <class rule> static __global__ void update_kernel(step_call<typename ru
     typedef typename rule::real real;
     int k = 0;
 
-    if (u.fault->first != HT_CUDA_NO_FAULT || (u.unless != NULL && *u.unless != 0))
+    if (u.fault->stopped != 0 || (u.unless != NULL && *u.unless != 0))
         return;
     while (blockIdx.x >= u.part_of[k].end)
         k++;

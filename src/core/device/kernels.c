@@ -68,9 +68,25 @@ bool ht__kernel_on_host(const ht_device *device, ht_kernel kernel, ht_dtype dtyp
     return !ht__fallback_is_error && host_has_another(device, kernel, dtype);
 }
 
+/* A kernel that needs memory for itself, of a device of which libht keeps some. */
+static bool found_no_memory(ht_device *device)
+{
+    ht_device_memory memory;
+
+    return !device->backend->host_memory && ht_error_get(NULL) == HT_ERR_MEMORY &&
+           ht_device_get_memory(device, &memory) == HT_SUCCESS && memory.cached > 0;
+}
+
 ht_status ht__launch_not_done(ht_comm *comm, ht_device *device, const ht_kernel_call *call,
                               int answer)
 {
+    if (answer != HT_KERNEL_REFUSED && found_no_memory(device)) {
+        ht_error_clear();
+        ht_device_empty_cache(device);
+        answer = device->kernels->at[call->kernel][call->dtype](device->stream, call);
+        if (answer == 0)
+            return HT_SUCCESS;
+    }
     if (answer != HT_KERNEL_REFUSED)
         return ht__kernel_failed(comm, call->what);
     if (ht__kernel_on_host(device, call->kernel, call->dtype)) {

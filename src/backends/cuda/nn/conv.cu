@@ -15,7 +15,9 @@
 
 #include "backends/cuda/dtypes.h"
 
+/* For cols of several images; a larger one is taken alone, up to the second limit. */
 #define COLUMN_BYTES ((size_t)64 << 20)
+#define MOST_BYTES   ((size_t)1 << 30)
 
 /* A convolution over three axes; those that are missing have length 1. */
 struct conv {
@@ -63,6 +65,12 @@ static bool make_conv(const ht_conv_call *from, conv *v)
     v->last = dense_last && (from->o == 1 || ys[1] == 1);
     return (v->last || (dense && (from->o == 1 || ys[1] == pixels))) &&
            (from->n == 1 || ys[0] == pixels * from->o);
+}
+
+/* Whether an image is too large for this way. */
+static bool is_too_large(const conv *v, size_t size)
+{
+    return v->pixels * v->k > (int64_t)(MOST_BYTES / size);
 }
 
 /* How many images at a time. */

@@ -204,7 +204,7 @@ static int NAME(conv_forward)(void *stream, const ht_kernel_call *call)
     const ht_conv_call *job = (const ht_conv_call *)call;
     conv v;
 
-    if (!make_conv(job, &v) || v.k == 0)
+    if (!make_conv(job, &v) || v.k == 0 || is_too_large(&v, sizeof(T)))
         return HT_KERNEL_REFUSED;
     if (v.n * v.o * v.pixels == 0)
         return 0;
@@ -223,7 +223,7 @@ static int NAME(conv_backward_data)(void *stream, const ht_kernel_call *call)
     const ht_conv_call *job = (const ht_conv_call *)call;
     conv v;
 
-    if (!make_conv(job, &v) || v.k == 0 || v.o * v.pixels == 0)
+    if (!make_conv(job, &v) || v.k == 0 || v.o * v.pixels == 0 || is_too_large(&v, sizeof(T)))
         return HT_KERNEL_REFUSED;
     if (v.n * v.in[0] * v.in[1] * v.in[2] == 0)
         return 0;
@@ -241,7 +241,7 @@ static int NAME(conv_backward_weight)(void *stream, const ht_kernel_call *call)
     int failed = 0;
 
     if (!make_conv(job, &v) || v.n * v.k * v.o * v.pixels == 0 ||
-        v.n * v.pixels >= INT64_C(1) << 31)
+        v.n * v.pixels >= INT64_C(1) << 31 || is_too_large(&v, sizeof(T)))
         return HT_KERNEL_REFUSED;
     if (ht_cuda_begin(device, call) != 0)
         return 1;

@@ -22,8 +22,8 @@ static ht_cuda_product transposed(const ht_gemm_call *g)
     p.a = g->b.data;
     p.b = g->a.data;
     p.c = g->c.data;
-    p.lda = g->ldb;
-    p.ldb = g->lda;
+    p.lda = g->ldb > 0 ? g->ldb : 1;
+    p.ldb = g->lda > 0 ? g->lda : 1;
     p.ldc = g->ldc;
     p.batch = g->batch;
     p.a_step = g->b_step;

@@ -86,6 +86,9 @@ static int NAME(gemm)(void *stream, const ht_kernel_call *call)
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_gemm_call *g = (const ht_gemm_call *)call;
 
+    if (g->compute != (HT_IS_HALF ? HT_FLOAT32 : ID) ||
+        (g->epilogue != HT_EPILOGUE_NONE && (g->epilogue != HT_EPILOGUE_RELU || !HT_IS_FLOAT)))
+        return HT_KERNEL_REFUSED;
     if (g->batch * g->m * g->n == 0)
         return 0;
     if (ht_cuda_begin(device, call) != 0 || NAME(multiply)(device, g) != 0)

@@ -183,8 +183,6 @@ static int NAME(nll_forward)(void *stream, const ht_kernel_call *call)
 
     if (rows->rows == 0)
         return 0;
-    if (rows->rows >> HT_CUDA_ROW_BITS != 0)
-        return HT_KERNEL_REFUSED;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
     const ht_cuda_targets targets = targets_of(device, rows);
@@ -234,7 +232,7 @@ static int NAME(cross_entropy_forward)(void *stream, const ht_kernel_call *call)
 
     if (c->rows == 0)
         return 0;
-    if (c->columns == 0 || c->rows >> HT_CUDA_ROW_BITS != 0)
+    if (c->columns == 0)
         return HT_KERNEL_REFUSED;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
