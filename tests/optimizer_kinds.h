@@ -11,6 +11,8 @@
 #define OPTIMIZER_KINDS(X)                                                                         \
     X(SGD, ht_optim_sgd, ht_optim_sgd_add_param_group, ht_sgd_options, 0.1, o.momentum = 0.9)      \
     X(ADAM, ht_optim_adam, ht_optim_adam_add_param_group, ht_adam_options, 0.01, )                 \
+    X(AMSGRAD, ht_optim_adam, ht_optim_adam_add_param_group, ht_adam_options, 0.01,                \
+      o.beta2 = 0.6; o.amsgrad = true)                                                             \
     X(ADADELTA, ht_optim_adadelta, ht_optim_adadelta_add_param_group, ht_adadelta_options, 1, )    \
     X(ADAMW, ht_optim_adamw, ht_optim_adamw_add_param_group, ht_adamw_options, 0.01, )             \
     X(RMSPROP, ht_optim_rmsprop, ht_optim_rmsprop_add_param_group, ht_rmsprop_options, 0.01,       \

@@ -34,9 +34,15 @@ typedef struct ht_sgd_options {
 typedef struct ht_adam_options {
     size_t size;                            /* of this struct; set by the default function */
     double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0 (AdamW: 0.01) */
-    bool maximize;                          /* false */
+    bool amsgrad, maximize;                 /* false, false */
 } ht_adam_options;
-typedef ht_adam_options ht_adamw_options, ht_adamax_options;
+typedef ht_adam_options ht_adamw_options;
+
+typedef struct ht_adamax_options {
+    size_t size;                            /* of this struct; set by the default function */
+    double beta1, beta2, eps, weight_decay; /* 0.9, 0.999, 1e-8, 0 */
+    bool maximize;                          /* false */
+} ht_adamax_options;
 
 typedef struct ht_adadelta_options {
     size_t size;                   /* of this struct; set by the default function */
@@ -127,14 +133,15 @@ typedef struct ht_lbfgs_options {
 HT_API ht_sgd_options ht_sgd_options_default(void);
 
 /* Returns the default options of ht_optim_adam: beta1 0.9, beta2 0.999, eps 1e-8, weight_decay 0,
- * maximize false. */
+ * every flag false. */
 HT_API ht_adam_options ht_adam_options_default(void);
 
 /* Returns the default options of ht_optim_adamw: those of ht_adam_options_default with weight_decay
  * 0.01. */
 HT_API ht_adamw_options ht_adamw_options_default(void);
 
-/* Returns the default options of ht_optim_adamax: those of ht_adam_options_default. */
+/* Returns the default options of ht_optim_adamax: beta1 0.9, beta2 0.999, eps 1e-8, weight_decay 0,
+ * maximize false. */
 HT_API ht_adamax_options ht_adamax_options_default(void);
 
 /* Returns the default options of ht_optim_adadelta: rho 0.9, eps 1e-6, weight_decay 0, maximize
@@ -190,7 +197,8 @@ HT_API ht_optimizer *ht_optim_sgd(ht_value *parameters, double lr, const ht_sgd_
 /* Adam: p -= lr m' / (sqrt(v') + eps).
  *
  * The running means are m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2. In step t,
- * counted from 1, m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t).
+ * counted from 1, m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t). With amsgrad, v' is made of the
+ * greatest v of all steps so far.
  *
  * parameters, lr, options: see the top.
  * Source: torch.optim.Adam. */

@@ -21,6 +21,9 @@ static const double golden_adam_plain[] = {
 static const double golden_adam_options[] = {
     -0x1.771864f6f5073p-1, 0x1.ee936fcf2d0bep-9,  0x1.5749f379bd583p-1, -0x1.7a27cfe403b10p-3,
     0x1.02633a0bef956p-1,  -0x1.10b7ccfd6168bp-1, 0x1.08fecb8d0f5b6p-2};
+static const double golden_adam_amsgrad[] = {
+    -0x1.6cb907bebd123p-1, -0x1.576b06fdccfbap-8, 0x1.8611cdc047eeep-1, -0x1.30c1beac7b402p-2,
+    0x1.d6ecf1f4115a4p-2,  -0x1.bae3c5a36e6ffp-2, 0x1.bdd55a80c9473p-3};
 static const double golden_adadelta_plain[] = {
     -0x1.7f862277ef93dp-1, -0x1.166a2578a1258p-8, 0x1.828964f94957cp-1, -0x1.fe292c1e0cde2p-3,
     0x1.f9fac8f1b25eap-2,  -0x1.fd572673e679cp-2, 0x1.fedfdbb625bcap-3};
@@ -33,6 +36,9 @@ static const double golden_adamw_plain[] = {
 static const double golden_adamw_options[] = {
     -0x1.7e1ea0729e99ep-1, 0x1.fcf258142ba52p-9,  0x1.604caba34a659p-1, -0x1.817845e603a19p-3,
     0x1.07a05e364d7d4p-1,  -0x1.16e0b0b065ff9p-1, 0x1.0f9cfec71c5dap-2};
+static const double golden_adamw_amsgrad[] = {
+    -0x1.7e3b0e2ba4800p-1, 0x1.5e880d0e65a3cp-8,  0x1.629aa288e40b2p-1, -0x1.821c88ca42fe9p-3,
+    0x1.07399edd76b11p-1,  -0x1.14e93ba48bf79p-1, 0x1.12845fb2a371ap-2};
 static const double golden_rmsprop_plain[] = {
     -0x1.6e89e6ca596f7p-1, -0x1.e25193805bcf4p-5, 0x1.b6ef69c62226ep-1, -0x1.3b797f1e4f10cp-2,
     0x1.9339f60ccb8acp-2,  -0x1.976dc534ce5fep-2, 0x1.a024012f801b2p-3};

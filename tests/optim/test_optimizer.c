@@ -99,6 +99,19 @@ static ht_optimizer *adam_options(ht_value *p)
     return ht_optim_adam(p, 0.02, &all_of_adam);
 }
 
+/* The greatest v is that of an early step. */
+static const ht_adam_options amsgrad = {.size = sizeof amsgrad,
+                                        .beta1 = 0.8,
+                                        .beta2 = 0.6,
+                                        .eps = 1e-8,
+                                        .weight_decay = 0.1,
+                                        .amsgrad = true};
+
+static ht_optimizer *adam_amsgrad(ht_value *p)
+{
+    return ht_optim_adam(p, 0.02, &amsgrad);
+}
+
 static ht_optimizer *adadelta_plain(ht_value *p)
 {
     return ht_optim_adadelta(p, 1.0, NULL);
@@ -120,6 +133,14 @@ static ht_optimizer *adamw_plain(ht_value *p)
 static ht_optimizer *adamw_options(ht_value *p)
 {
     return ht_optim_adamw(p, 0.02, &all_of_adam);
+}
+
+static ht_optimizer *adamw_amsgrad(ht_value *p)
+{
+    ht_adamw_options options = amsgrad;
+
+    options.maximize = true;
+    return ht_optim_adamw(p, 0.02, &options);
 }
 
 static ht_optimizer *rmsprop_plain(ht_value *p)
@@ -174,7 +195,14 @@ static ht_optimizer *adamax_plain(ht_value *p)
 
 static ht_optimizer *adamax_options(ht_value *p)
 {
-    return ht_optim_adamax(p, 0.02, &all_of_adam);
+    const ht_adamax_options options = {.size = sizeof options,
+                                       .beta1 = 0.8,
+                                       .beta2 = 0.95,
+                                       .eps = 1e-5,
+                                       .weight_decay = 0.1,
+                                       .maximize = true};
+
+    return ht_optim_adamax(p, 0.02, &options);
 }
 
 static ht_optimizer *nadam_plain(ht_value *p)
@@ -278,14 +306,14 @@ static const struct {
     ht_optimizer *(*make)(ht_value *p);
     const double *expected;
 } cases[] = {
-    ROW(sgd_plain),        ROW(sgd_decay),        ROW(sgd_momentum),    ROW(sgd_nesterov),
-    ROW(sgd_maximize),     ROW(adam_plain),       ROW(adam_options),    ROW(adadelta_plain),
-    ROW(adadelta_options), ROW(adamw_plain),      ROW(adamw_options),   ROW(rmsprop_plain),
-    ROW(rmsprop_momentum), ROW(rmsprop_centered), ROW(rmsprop_options), ROW(adagrad_plain),
-    ROW(adagrad_options),  ROW(adamax_plain),     ROW(adamax_options),  ROW(nadam_plain),
-    ROW(nadam_options),    ROW(nadam_decoupled),  ROW(radam_plain),     ROW(radam_options),
-    ROW(radam_decoupled),  ROW(rprop_plain),      ROW(rprop_options),   ROW(asgd_plain),
-    ROW(asgd_options),     ROW(adafactor_vector)};
+    ROW(sgd_plain),       ROW(sgd_decay),        ROW(sgd_momentum),     ROW(sgd_nesterov),
+    ROW(sgd_maximize),    ROW(adam_plain),       ROW(adam_options),     ROW(adam_amsgrad),
+    ROW(adadelta_plain),  ROW(adadelta_options), ROW(adamw_plain),      ROW(adamw_options),
+    ROW(adamw_amsgrad),   ROW(rmsprop_plain),    ROW(rmsprop_momentum), ROW(rmsprop_centered),
+    ROW(rmsprop_options), ROW(adagrad_plain),    ROW(adagrad_options),  ROW(adamax_plain),
+    ROW(adamax_options),  ROW(nadam_plain),      ROW(nadam_options),    ROW(nadam_decoupled),
+    ROW(radam_plain),     ROW(radam_options),    ROW(radam_decoupled),  ROW(rprop_plain),
+    ROW(rprop_options),   ROW(asgd_plain),       ROW(asgd_options),     ROW(adafactor_vector)};
 
 /* Ten steps of each optimizer, in both dtypes, against PyTorch's. */
 static void test_golden(void **state)

@@ -21,7 +21,8 @@ typedef struct ht_update_part {
 /* A step for float32 or float64 parameters. Each optimizer has its hyperparameters; states:
  *   SGD       lr, momentum, dampening, weight_decay, nesterov; buf. The first step fills buf
  *             without reading it. buf is absent if momentum is 0;
- *   ADAM      lr, beta1, beta2, eps, weight_decay, decoupled (AdamW); m, v;
+ *   ADAM      lr, beta1, beta2, eps, weight_decay, decoupled (AdamW), amsgrad; m, v, then the
+ *             greatest v if amsgrad;
  *   ADADELTA  lr, rho (beta1), eps, weight_decay; square average, accumulated delta;
  *   RMSPROP   lr, alpha (beta1), eps, weight_decay, momentum, centered; square average, then the
  *             average if centered, then the buffer if momentum is not 0;
@@ -41,7 +42,7 @@ typedef struct ht_update_call {
     ht_kernel_call call;
     ht_kernel_operand factor, unless;
     double lr, beta1, beta2, eps, weight_decay, momentum, dampening, grad_scale;
-    bool nesterov, maximize, decoupled, centered;
+    bool nesterov, maximize, decoupled, centered, amsgrad;
     double count, choice; /* of optimizers that are no kernel */
 } ht_update_call;
 

@@ -28,7 +28,7 @@ template <class real> struct step_call {
     const double *factor, *unless;
     double grad_scale;
     real lr, decay, beta1, beta2, eps, momentum, weight1, weight2, undamped, shrink;
-    bool maximize, nesterov, centered, with_momentum;
+    bool maximize, nesterov, centered, amsgrad, with_momentum;
     int parts;
     part<real> part_of[PARTS];
 };
@@ -92,10 +92,16 @@ template <class type> struct adam {
         const real param = p.param[i] * u.shrink;
         const real g = gradient(u, scale, p.grad[i], param);
         const real m = p.state[0][i] * u.beta1 + u.weight1 * g;
-        const real v = p.state[1][i] * u.beta2 + u.weight2 * g * g;
+        real v = p.state[1][i] * u.beta2 + u.weight2 * g * g;
 
         p.state[0][i] = m;
         p.state[1][i] = v;
+        if (u.amsgrad) {
+            const real before = p.state[2][i];
+
+            v = before > v || before != before ? before : v; /* NaN stays NaN */
+            p.state[2][i] = v;
+        }
         p.param[i] = param - p.rate * m / (root(v) / p.correction + u.eps);
     }
 };
@@ -328,6 +334,7 @@ template <class real> static void translate(const ht_update_call *call, step_cal
     u->maximize = call->maximize;
     u->nesterov = call->nesterov;
     u->centered = call->centered;
+    u->amsgrad = call->amsgrad;
     u->with_momentum = call->momentum != 0;
     u->parts = 0;
 }

@@ -18,7 +18,8 @@ static const ht_optimizer_type type = {
 
 ht_adamax_options ht_adamax_options_default(void)
 {
-    return ht_adam_options_default();
+    return (ht_adamax_options){
+        .size = sizeof(ht_adamax_options), .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
 }
 
 HT_OPTIMIZER(adamax, type)

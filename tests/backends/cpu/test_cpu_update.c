@@ -113,8 +113,9 @@ static void reference(ht_kernel kind, const job *j, double *p, double grad, doub
     } else if (kind == HT_KERNEL_UPDATE_ADAM) {
         s[0] = u->beta1 * s[0] + (1 - u->beta1) * g;
         s[1] = u->beta2 * s[1] + (1 - u->beta2) * g * g;
+        s[2] = fmax(s[2], s[1]);
         *p -= u->lr * s[0] / (1 - pow(u->beta1, step)) /
-              (sqrt(s[1] / (1 - pow(u->beta2, step))) + u->eps);
+              (sqrt(s[u->amsgrad ? 2 : 1] / (1 - pow(u->beta2, step))) + u->eps);
     } else if (kind == HT_KERNEL_UPDATE_RMSPROP) {
         double *buffer = &s[u->centered ? 2 : 1], ratio;
 
@@ -158,7 +159,7 @@ static void reference(ht_kernel kind, const job *j, double *p, double grad, doub
 }
 
 /* `option` sets the flags: bit 0 nesterov, decoupled or centered, bit 1 maximize, bit 2 no momentum
- * (SGD: without buffer). */
+ * (SGD: without buffer) and amsgrad. */
 static job configured(ht_kernel kind, arrays *a, int64_t n, int option, int step)
 {
     job j = make_job(a, n, step);
@@ -167,6 +168,7 @@ static job configured(ht_kernel kind, arrays *a, int64_t n, int option, int step
     j.call.maximize = option & 2;
     if (option & 4) {
         j.call.momentum = 0;
+        j.call.amsgrad = true;
         if (kind == HT_KERNEL_UPDATE_SGD)
             j.part->state[0].data = NULL;
     }

@@ -68,7 +68,7 @@ static int64_t length_of(int part)
 }
 
 /* `option`: bit 0 nesterov, decoupled, centered; 1 maximize; 2 momentum and a buffer; 3 factor and
- * unless. */
+ * unless; no bit 2: amsgrad. */
 static job make_job(ht_kernel kernel, ht_dtype dtype, int option, char *memory)
 {
     const size_t size = ht_dtype_size(dtype);
@@ -84,6 +84,7 @@ static job make_job(ht_kernel kernel, ht_dtype dtype, int option, char *memory)
                       .nesterov = (option & 1) != 0,
                       .decoupled = (option & 1) != 0,
                       .centered = (option & 1) != 0,
+                      .amsgrad = (option & 4) == 0,
                       .maximize = (option & 2) != 0}};
     char *at = memory + 16;
 

@@ -59,9 +59,9 @@ static ht_tensor *stepped(replay_run *r,
 OPTIMIZER(sgd, NUMBER(momentum), NUMBER(dampening), NUMBER(weight_decay), FLAG(nesterov),
           FLAG(maximize))
 OPTIMIZER(adam, ENTRY(beta1, "betas", 0), ENTRY(beta2, "betas", 1), NUMBER(eps),
-          NUMBER(weight_decay), FLAG(maximize))
+          NUMBER(weight_decay), FLAG(amsgrad), FLAG(maximize))
 OPTIMIZER(adamw, ENTRY(beta1, "betas", 0), ENTRY(beta2, "betas", 1), NUMBER(eps),
-          NUMBER(weight_decay), FLAG(maximize))
+          NUMBER(weight_decay), FLAG(amsgrad), FLAG(maximize))
 OPTIMIZER(adamax, ENTRY(beta1, "betas", 0), ENTRY(beta2, "betas", 1), NUMBER(eps),
           NUMBER(weight_decay), FLAG(maximize))
 OPTIMIZER(adadelta, NUMBER(rho), NUMBER(eps), NUMBER(weight_decay), FLAG(maximize))

@@ -59,7 +59,9 @@ static void NAME(update_sgd)(const ht_update_call *u, const ht_update_part *part
         NAME(update_sgd_momentum)(u, part);
 }
 
-static void NAME(update_adam)(const ht_update_call *u, const ht_update_part *part)
+/* Called with a constant for the flag. A NaN stays the greatest. */
+HT_INLINE void NAME(update_adam_walk)(const ht_update_call *u, const ht_update_part *part,
+                                      bool amsgrad)
 {
     const T scale = NAME(update_scale)(u), decay = u->decoupled ? 0 : (T)u->weight_decay;
     const T shrink = u->decoupled ? (T)(1 - u->lr * u->weight_decay) : 1;
@@ -69,6 +71,7 @@ static void NAME(update_adam)(const ht_update_call *u, const ht_update_part *par
     const T step_size = (T)(u->lr / (1 - pow(u->beta1, (double)part->step)));
     const T *gradient = part->grad.data;
     T *parameter = part->param.data, *first = part->state[0].data, *second = part->state[1].data;
+    T *greatest = part->state[2].data;
 
     HT_VECTORIZE
     for (int64_t i = 0; i < part->n; i++) {
@@ -79,8 +82,22 @@ static void NAME(update_adam)(const ht_update_call *u, const ht_update_part *par
 
         first[i] = m;
         second[i] = v;
+        if (amsgrad) {
+            T before = greatest[i];
+
+            v = before > v || before != before ? before : v;
+            greatest[i] = v;
+        }
         parameter[i] = p - step_size * m / (HT_MATH(sqrt, v) / correction2 + eps);
     }
+}
+
+static void NAME(update_adam)(const ht_update_call *u, const ht_update_part *part)
+{
+    if (u->amsgrad)
+        NAME(update_adam_walk)(u, part, true);
+    else
+        NAME(update_adam_walk)(u, part, false);
 }
 
 static void NAME(update_adadelta)(const ht_update_call *u, const ht_update_part *part)
