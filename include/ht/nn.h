@@ -174,6 +174,7 @@ typedef struct ht_batch_norm_options {
     double eps, momentum;     /* 1e-5, 0.1 */
     bool cumulative_average;  /* false; true: momentum is 1 / num_batches_tracked */
     bool affine;              /* true: weight (features) of ones and bias of zeros */
+    bool bias;                /* true; false leaves out the bias */
     bool track_running_stats; /* true; false: batch statistics in evaluation too */
 } ht_batch_norm_options;
 

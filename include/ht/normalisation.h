@@ -112,14 +112,17 @@ HT_API ht_module *ht_nn_group_norm(int64_t groups, int64_t channels);
 /* ht_nn_group_norm of groups and channels with all settings.
  *
  * eps: at least 0.
- * affine: false leaves out weight and bias. */
-HT_API ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bool affine);
+ * affine: false leaves out weight and bias.
+ * bias: false leaves out the bias. */
+HT_API ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bool affine,
+                                       bool bias);
 
 /* Settings of instance normalisation. Each field begins with its default. */
 typedef struct ht_instance_norm_options {
     size_t size;              /* set by ht_instance_norm_options_default */
     double eps, momentum;     /* 1e-5, 0.1 */
     bool affine;              /* false; true: weight and bias are parameters */
+    bool bias;                /* true; false leaves out the bias */
     bool track_running_stats; /* false; true: evaluation takes the running statistics */
 } ht_instance_norm_options;
 

@@ -17,6 +17,7 @@ ht_batch_norm_options ht_batch_norm_options_default(void)
                                    .eps = 1e-5,
                                    .momentum = 0.1,
                                    .affine = true,
+                                   .bias = true,
                                    .track_running_stats = true};
 }
 
@@ -115,6 +116,7 @@ static const ht_module_setting settings[] = {
      .print = HT_PRINT_ALWAYS},
     {"cumulative_average", SETTING(options.cumulative_average, BOOL), .usual = false},
     {"affine", SETTING(options.affine, BOOL), .usual = true},
+    {"bias", SETTING(options.bias, BOOL), .usual = true},
     {"track_running_stats", SETTING(options.track_running_stats, BOOL), .usual = true},
     {.name = NULL}};
 
@@ -182,7 +184,7 @@ static ht_status add_tensors(ht_module *module)
 
     if (bn->options.affine) {
         status = ht_module_add_parameter(module, "weight", &bn->weight, filled(1, bn->features));
-        if (status == HT_SUCCESS)
+        if (status == HT_SUCCESS && bn->options.bias)
             status = ht_module_add_parameter(module, "bias", &bn->bias, filled(0, bn->features));
     }
     if (status != HT_SUCCESS || !bn->options.track_running_stats)

@@ -8,7 +8,7 @@
 #include "nn/module/init.h"
 
 typedef struct ht_batch_norm_layer {
-    ht_tensor *weight, *bias;              /* slots; NULL without affine */
+    ht_tensor *weight, *bias;              /* slots; NULL if the options leave them out */
     ht_tensor *running_mean, *running_var; /* slots; NULL without track_running_stats */
     ht_tensor *batches;                    /* slot: num_batches_tracked, int64 */
     ht_comm *comm;                         /* retained; of SyncBatchNorm, else NULL */

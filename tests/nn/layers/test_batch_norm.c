@@ -162,6 +162,28 @@ static void without_running_statistics_evaluation_uses_the_batch(void **state)
     ht_release(layer);
 }
 
+/* Of SyncBatchNorm, too. */
+static void the_bias_can_be_left_out(void **state)
+{
+    (void)state;
+    ht_batch_norm_options options = ht_batch_norm_options_default();
+    ht_tensor *x = ht_astype(ht_detach(image(0, false)), HT_FLOAT32), *y;
+    ht_module *layer, *plain = ht_nn_batch_norm2d(3, NULL);
+
+    options.bias = false;
+    layer = ht_nn_batch_norm2d(3, &options);
+    y = ht_forward(plain, x);
+    for (int sync = 0; sync < 2; sync++) {
+        if (sync)
+            layer = ht_nn_convert_sync_batchnorm(layer, HT_COMM_SELF);
+        assert_int_equal(ht_module_parameter_count(layer), 3);
+        assert_null(ht_module_find_parameter(layer, "bias"));
+        ht_test_expect_same(ht_forward(layer, x), y, 0);
+    }
+    ht_release(layer);
+    ht_release(plain);
+}
+
 /* A user-defined module whose layer is a field. */
 struct block {
     ht_module *norm;
@@ -360,6 +382,7 @@ HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(statistics_of_a_device),
               cmocka_unit_test(gradients_are_those_of_finite_differences),
               cmocka_unit_test(a_large_mean_costs_no_digits),
               cmocka_unit_test(without_running_statistics_evaluation_uses_the_batch),
+              cmocka_unit_test(the_bias_can_be_left_out),
               cmocka_unit_test(running_statistics_that_share_memory_are_refused),
               cmocka_unit_test(one_running_statistic_follows_alone),
               cmocka_unit_test(conversion_shares_tensors_and_finds_fields),

@@ -90,6 +90,8 @@ static void settings_that_differ_from_defaults_are_printed(void **state)
     assert_printed(ht_nn_lstm(2, 3), "LSTM(2, 3)  # 84");
     assert_printed(ht_nn_gru_cell(2, 3, false), "GRUCell(2, 3, bias=false)  # 45");
     assert_printed(ht_nn_group_norm(2, 4), "GroupNorm(2, 4, eps=1e-05)  # 8");
+    assert_printed(ht_nn_group_norm_ext(2, 4, 0, true, false),
+                   "GroupNorm(2, 4, eps=0, bias=false)  # 4");
     assert_printed(ht_nn_instance_norm1d(4, NULL), "InstanceNorm1d(4, eps=1e-05, momentum=0.1)");
     assert_printed(ht_nn_local_response_norm(2),
                    "LocalResponseNorm(2, alpha=0.0001, beta=0.75, k=1)");

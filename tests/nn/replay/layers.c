@@ -25,6 +25,7 @@ static ht_batch_norm_options batch_options(replay_run *r)
     options.momentum = NUMBER("momentum", options.momentum);
     options.cumulative_average = FLAG("cumulative_average", false);
     options.affine = FLAG("affine", true);
+    options.bias = FLAG("bias", true);
     options.track_running_stats = FLAG("track_running_stats", true);
     return options;
 }
@@ -38,6 +39,7 @@ static ht_instance_norm_options instance_options(replay_run *r)
     if (FLAG("cumulative_average", false))
         replay_leave(r, "no cumulative averages of instance normalisation");
     options.affine = FLAG("affine", false);
+    options.bias = FLAG("bias", true);
     options.track_running_stats = FLAG("track_running_stats", false);
     return options;
 }
@@ -55,8 +57,9 @@ NORM(batch_norm3d, batch)
 NORM(instance_norm1d, instance)
 NORM(instance_norm2d, instance)
 NORM(instance_norm3d, instance)
-LAYER(group_norm, ht_nn_group_norm_ext(INTEGER("num_groups", 0), INTEGER("num_channels", 0),
-                                       NUMBER("eps", 1e-5), FLAG("affine", true)))
+LAYER(group_norm,
+      ht_nn_group_norm_ext(INTEGER("num_groups", 0), INTEGER("num_channels", 0),
+                           NUMBER("eps", 1e-5), FLAG("affine", true), FLAG("bias", true)))
 LAYER(local_response_norm, ht_nn_local_response_norm_ext(INTEGER("size", 0), NUMBER("alpha", 1e-4),
                                                          NUMBER("beta", 0.75), NUMBER("k", 1)))
 

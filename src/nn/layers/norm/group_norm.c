@@ -12,7 +12,7 @@ struct group_norm {
     ht_tensor *weight, *bias; /* slots; may be NULL */
     int64_t groups, channels;
     double eps;
-    bool affine;
+    bool affine, has_bias;
 };
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
@@ -29,14 +29,16 @@ static const ht_module_setting settings[] = {
     {"eps", SETTING(eps, DOUBLE), .usual = 1e-5, .low = 0, .high = INFINITY,
      .print = HT_PRINT_ALWAYS},
     {"affine", SETTING(affine, BOOL), .usual = true},
+    {"bias", SETTING(has_bias, BOOL), .usual = true},
     {.name = NULL}};
 
 static const ht_module_type type = {.name = "GroupNorm", .forward = forward, .settings = settings};
 
-ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bool affine)
+ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bool affine,
+                                bool bias)
 {
     const struct group_norm data = {
-        .groups = groups, .channels = channels, .eps = eps, .affine = affine};
+        .groups = groups, .channels = channels, .eps = eps, .affine = affine, .has_bias = bias};
     ht_module *module = ht_module_new_ext("ht_nn_group_norm", &type, sizeof data, &data);
     struct group_norm *norm = module != NULL ? ht_module_data(module) : NULL;
 
@@ -44,7 +46,7 @@ ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bo
         return NULL;
     if (channels % groups == 0)
         return ht__nn_add_affine(module, 1, &channels, affine ? &norm->weight : NULL,
-                                 affine ? &norm->bias : NULL);
+                                 affine && bias ? &norm->bias : NULL);
     HT_FAIL(NULL, HT_ERR_ARGUMENT,
             "ht_nn_group_norm: groups is %" PRId64 ", expected a divisor of channels %" PRId64,
             groups, channels);
@@ -54,5 +56,5 @@ ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bo
 
 ht_module *ht_nn_group_norm(int64_t groups, int64_t channels)
 {
-    return ht_nn_group_norm_ext(groups, channels, 1e-5, true);
+    return ht_nn_group_norm_ext(groups, channels, 1e-5, true, true);
 }

@@ -25,7 +25,7 @@ static const char *const names[] = {NULL, "ht_nn_instance_norm1d", "ht_nn_instan
 ht_instance_norm_options ht_instance_norm_options_default(void)
 {
     return (ht_instance_norm_options){
-        .size = sizeof(ht_instance_norm_options), .eps = 1e-5, .momentum = 0.1};
+        .size = sizeof(ht_instance_norm_options), .eps = 1e-5, .momentum = 0.1, .bias = true};
 }
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
@@ -53,6 +53,7 @@ static const ht_module_setting settings[] = {
     {"momentum", SETTING(options.momentum, DOUBLE), .usual = 0.1, .low = 0, .high = 1,
      .print = HT_PRINT_ALWAYS},
     {"affine", SETTING(options.affine, BOOL), .usual = false},
+    {"bias", SETTING(options.bias, BOOL), .usual = true},
     {"track_running_stats", SETTING(options.track_running_stats, BOOL), .usual = false},
     {.name = NULL}};
 
@@ -93,7 +94,7 @@ static ht_module *make(int dims, int64_t features, const ht_instance_norm_option
         return NULL;
     norm = ht_module_data(module);
     module = ht__nn_add_affine(module, 1, &features, o.affine ? &norm->weight : NULL,
-                               o.affine ? &norm->bias : NULL);
+                               o.affine && o.bias ? &norm->bias : NULL);
     if (module == NULL || !o.track_running_stats)
         return module;
     scope = ht_scope_open();

@@ -41,11 +41,13 @@ static void parameters_are_those_of_the_settings(void **state)
                             ht_nn_layer_norm_ext(HT_SHAPE(3), 1e-5, true, false),
                             ht_nn_layer_norm_ext(HT_SHAPE(3), 1e-5, false, true),
                             ht_nn_group_norm(2, 4),
-                            ht_nn_group_norm_ext(2, 4, 1e-5, false),
+                            ht_nn_group_norm_ext(2, 4, 1e-5, false, true),
+                            ht_nn_group_norm_ext(2, 4, 1e-5, true, false),
                             ht_nn_rms_norm(HT_SHAPE(4)),
                             ht_nn_instance_norm2d(5, NULL),
-                            ht_nn_instance_norm3d(5, (options.affine = true, &options))};
-    const int64_t counts[] = {12, 3, 0, 8, 0, 4, 0, 10};
+                            ht_nn_instance_norm3d(5, (options.affine = true, &options)),
+                            ht_nn_instance_norm1d(5, (options.bias = false, &options))};
+    const int64_t counts[] = {12, 3, 0, 8, 0, 4, 4, 0, 10, 5};
 
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
