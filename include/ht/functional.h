@@ -35,10 +35,11 @@ HT_API ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias);
 typedef struct ht_conv2d_options {
     size_t size; /* of this struct; set by the default function */
     int64_t stride[2], padding[2], dilation[2], groups;
+    bool same; /* the padding that keeps lengths, in place of `padding`; only for a stride of 1 */
 } ht_conv2d_options;
 
-/* Returns the default options, with size set: stride 1, padding 0, dilation 1 and groups 1. Not
- * collective. */
+/* Returns the default options, with size set: stride 1, padding 0, dilation 1, groups 1 and
+ * same false. Not collective. */
 HT_API ht_conv2d_options ht_conv2d_options_default(void);
 
 /* 2-d convolution of x with weight, plus bias.
@@ -49,7 +50,8 @@ HT_API ht_conv2d_options ht_conv2d_options_default(void);
  * options: NULL means the defaults.
  * Result: (N, O, H', W'), stored channels-last if the device prefers that.
  * Errors: HT_ERR_SHAPE also if groups does not divide C and O, or if no window fits;
- * HT_ERR_ARGUMENT also for a stride or dilation below 1, or a padding below 0. */
+ * HT_ERR_ARGUMENT also for a stride or dilation below 1, a padding below 0, or same with another
+ * stride than 1. */
 HT_API ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                             const ht_conv2d_options *options);
 

@@ -8,6 +8,7 @@
 #include "ht/manipulations.h"
 
 #include "nn/functional/window.h"
+#include "nn/functional/window/conv.h"
 #include "nn/functional/window/conv_run.h"
 
 enum { X, WEIGHT, BIAS, OPERANDS };
@@ -121,9 +122,11 @@ ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
 
     options = options != NULL ? options : &defaults;
     if (!HT_PREPARE("ht_conv2d", rules, in) ||
-        HT_CHECK_OPTIONS(in[X]->body->comm, "ht_conv2d", options, ht_conv2d_options) !=
-            HT_SUCCESS ||
-        !check_groups(in[X], in[WEIGHT], options->groups) ||
+        HT_CHECK_OPTIONS(in[X]->body->comm, "ht_conv2d", options, ht_conv2d_options) != HT_SUCCESS)
+        return NULL;
+    if (options->same)
+        return ht__conv2d_same(in, options);
+    if (!check_groups(in[X], in[WEIGHT], options->groups) ||
         !ht__has_kernel("ht_conv2d", in[X], HT_KERNEL_CONV_FORWARD) ||
         !fill_job(&job, in[X], in[WEIGHT], options))
         return NULL;

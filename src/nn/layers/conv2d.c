@@ -31,6 +31,7 @@ static const ht_module_setting settings[] = {
     {"padding", INT64(options.padding), .count = 2, .low = 0, .high = INFINITY},
     {"dilation", INT64(options.dilation), .count = 2, .usual = 1, .low = 1, .high = INFINITY},
     {"groups", INT64(options.groups), .usual = 1, .low = 1, .high = INFINITY},
+    {"same", offsetof(struct conv2d, options.same), HT_SETTING_BOOL, .usual = false},
     {"bias", offsetof(struct conv2d, has_bias), HT_SETTING_BOOL, .usual = true},
     {.name = NULL}};
 

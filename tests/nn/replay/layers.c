@@ -121,12 +121,11 @@ CONV(conv_transpose3d)
 
 static ht_module *layer_conv2d(replay_run *r)
 {
-    if (conv_options(r).same) {
-        replay_leave(r, "ht_nn_conv2d has no padding of the name same");
-        return NULL;
-    }
+    ht_conv2d_options options = ht_conv2d_options_default();
+
+    options.same = conv_options(r).same;
     return ht_nn_conv2d_ext(INTEGER("in_channels", 0), INTEGER("out_channels", 0),
-                            INTEGER("kernel_size", 0), NULL, FLAG("bias", true));
+                            INTEGER("kernel_size", 0), &options, FLAG("bias", true));
 }
 
 /* The output for one sample, without the batch's axis, which PyTorch's layers take, too. */

@@ -129,6 +129,19 @@ ht_tensor *ht_conv2d_ext(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
     return conv("ht_conv2d_ext", 2, x, weight, bias, options);
 }
 
+ht_tensor *ht__conv2d_same(ht_tensor *const in[HT_CONV_OPERANDS], const ht_conv2d_options *options)
+{
+    ht_conv_options o = ht_conv_options_default();
+
+    for (int i = 0; i < 2; i++) {
+        o.stride[i] = options->stride[i];
+        o.dilation[i] = options->dilation[i];
+    }
+    o.groups = options->groups;
+    o.same = true;
+    return conv("ht_conv2d", 2, in[HT_CONV_X], in[HT_CONV_WEIGHT], in[HT_CONV_BIAS], &o);
+}
+
 ht_tensor *ht_conv3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                      const ht_conv_options *options)
 {

@@ -29,6 +29,7 @@ static void expect_shape(ht_module *module, int spatial, int ndim, const int64_t
 static void convolutions(void **state)
 {
     ht_conv_options options = ht_conv_options_default();
+    ht_conv2d_options image = ht_conv2d_options_default();
 
     (void)state;
     expect_shape(ht_nn_conv1d(4, 2, 3, NULL, true), 1, HT_SHAPE(2, 2, 3));
@@ -41,6 +42,26 @@ static void convolutions(void **state)
     options = ht_conv_options_default();
     options.same = true;
     expect_shape(ht_nn_conv1d(4, 2, 4, &options, true), 1, HT_SHAPE(2, 2, 5));
+    image.same = true;
+    expect_shape(ht_nn_conv2d_ext(4, 2, 4, &image, true), 2, HT_SHAPE(2, 2, 5, 6));
+}
+
+/* An odd number of zeros has one more behind than in front; `padding` is not read. */
+static void padding_that_keeps_lengths(void **state)
+{
+    ht_tensor *x = ht_array((double[]){1, 2, 3, 4}, HT_SHAPE(1, 1, 1, 4), HT_FLOAT64, HT_LOCAL);
+    ht_tensor *w = ht_array((double[]){1, 10}, HT_SHAPE(1, 1, 1, 2), HT_FLOAT64, HT_LOCAL);
+    ht_conv2d_options o = ht_conv2d_options_default();
+
+    (void)state;
+    o.same = true;
+    o.padding[0] = 7;
+    ht_test_expect(ht_conv2d(x, w, NULL, &o), (double[]){21, 32, 43, 4}, 0);
+    o.dilation[1] = 2;
+    ht_test_expect(ht_conv2d(x, w, NULL, &o), (double[]){20, 31, 42, 3}, 0);
+    o.stride[1] = 2;
+    HT_TEST_EXPECT_ERROR(ht_conv2d(x, w, NULL, &o), HT_ERR_ARGUMENT,
+                         "ht_conv2d: same requires a stride of 1");
 }
 
 static void pooling(void **state)
@@ -188,6 +209,7 @@ static void bad_pooling_is_an_error(void **state)
 }
 
 HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_padding_alone),
-              cmocka_unit_test(convolutions), cmocka_unit_test(pooling), cmocka_unit_test(folds),
+              cmocka_unit_test(convolutions), cmocka_unit_test(padding_that_keeps_lengths),
+              cmocka_unit_test(pooling), cmocka_unit_test(folds),
               cmocka_unit_test(maxima_of_equals), cmocka_unit_test(bad_convolutions_are_errors),
               cmocka_unit_test(bad_pooling_is_an_error));
