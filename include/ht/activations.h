@@ -122,6 +122,7 @@ HT_API ht_tensor *ht_glu(ht_tensor *x, int axis);
 /* exp(x) / sum exp(x) along axis.
  *
  * The maximum is subtracted first, so that nothing overflows.
+ * x: a scalar counts as (1).
  * Collective if axis is the split axis: two rounds of one number per line along axis. */
 HT_API ht_tensor *ht_softmax(ht_tensor *x, int axis);
 
@@ -129,6 +130,8 @@ HT_API ht_tensor *ht_softmax(ht_tensor *x, int axis);
 HT_API ht_tensor *ht_softmin(ht_tensor *x, int axis);
 
 /* x - log(sum exp(x)) along axis, without overflow.
+ *
+ * x: a scalar counts as (1).
  * Collective if axis is the split axis. */
 HT_API ht_tensor *ht_log_softmax(ht_tensor *x, int axis);
 

@@ -92,6 +92,7 @@ HT_API ht_tensor *ht_embedding_bag(ht_tensor *indices, ht_tensor *weight, ht_ten
 /* sum(x1 x2) / (max(|x1|, eps) max(|x2|, eps)) along axis of the shape to which x1 and x2
  * broadcast.
  *
+ * x1, x2: scalars count as (1).
  * axis, eps: PyTorch's defaults are 1 and 1e-8.
  * Collective if the split axis is reduced.
  * Result: without axis, split as the result of ht_sum.

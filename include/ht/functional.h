@@ -26,9 +26,9 @@ HT_BEGIN_DECLS
 /* y = x W^T + b, where W is weight and b is bias.
  *
  * x: (..., in).
- * weight: (out, in).
- * bias: (out), or NULL.
- * Result: (..., out). */
+ * weight: (out, in), or (in) for one output.
+ * bias: (out), or () beside a weight (in), or NULL.
+ * Result: (..., out), or (...) of a weight (in). */
 HT_API ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias);
 
 /* Options of ht_conv2d. */
@@ -60,7 +60,8 @@ HT_API ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
  * The stride is kernel, and the padding is 0.
  * kernel: at least 1.
  * Result: (N, C, H', W'), in the layout of x.
- * Errors: HT_ERR_SHAPE also if no window fits, or for images of more than 2^31 - 1 pixels. */
+ * Errors: HT_ERR_SHAPE also if no window fits, without channels, or for images of more than 2^31 - 1
+ * pixels. */
 HT_API ht_tensor *ht_max_pool2d(ht_tensor *x, int64_t kernel);
 
 /* ht_max_pool2d of x with all settings, each for the axes H and W.
@@ -110,6 +111,8 @@ HT_API ht_tensor *ht_dropout3d(ht_tensor *x, double p, uint64_t seed, uint64_t d
 HT_API ht_tensor *ht_alpha_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
 /* ht_alpha_dropout of complete channels of x (N, C, ...), with one mask for each (N, C).
+ *
+ * x: of any shape if p is 0 or 1.
  * p, seed, draw: as for ht_alpha_dropout. */
 HT_API ht_tensor *ht_feature_alpha_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 

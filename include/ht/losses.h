@@ -182,22 +182,23 @@ HT_API ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
  *
  * target: as for ht_nll_loss_ext, or probabilities of the classes: floating, and of the shape of
  * logits. Probabilities are never ignored, and HT_MEAN divides by the number of samples.
- * options: NULL for the defaults. */
+ * options: NULL for the defaults.
+ * Errors: also HT_ERR_ARGUMENT for probabilities with an ignore_index of at least 0. */
 HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
                                        const ht_class_loss_options *options);
 
 /* The sum over the classes i != target of max(0, margin - x[target] + x[i])^p, over C.
  *
- * x: (C) or (N, C). target: () or (N), of an integer dtype. p: 1 or 2. margin: PyTorch's default
- * is 1. weight: a factor for each class, (C), or NULL. reduction: see the top. */
+ * x: (C) or (N, C); () is one class. target: () or (N), or (1) beside (C), of an integer dtype. p: 1
+ * or 2. margin: PyTorch's default is 1. weight: a factor for each class, (C), or NULL. reduction: see the top. */
 HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double margin,
                                        ht_tensor *weight, ht_reduction_mode reduction);
 
 /* The sum over the targets j, and the classes i that are none of them, of
  * max(0, 1 - x[j] + x[i]), over C. It needs memory for C^2 numbers for each row.
  *
- * x: (C) or (N, C). target: of x's shape and an integer dtype: classes, up to the first -1.
- * reduction: see the top. */
+ * x: (C) or (N, C); () is one class. target: of x's shape and an integer dtype: classes, up to the
+ * first -1. Beside one class, () and (1) are alike. reduction: see the top. */
 HT_API ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target,
                                             ht_reduction_mode reduction);
 

@@ -41,8 +41,8 @@ HT_API ht_tensor *ht_layer_norm(ht_tensor *x, int ndim, const int64_t shape[], h
  * groups: a divisor of C.
  * weight, bias: (C).
  * Result: like x.
- * Errors: HT_ERR_SHAPE if groups is not a divisor of C, or if each group has one value and there is
- * one sample.
+ * Errors: HT_ERR_SHAPE if groups is not a divisor of C, if a sample has no values, or if each group
+ * has one value and there is one sample.
  * Source: torch.nn.functional.group_norm. */
 HT_API ht_tensor *ht_group_norm(ht_tensor *x, int64_t groups, ht_tensor *weight, ht_tensor *bias,
                                 double eps);

@@ -90,7 +90,8 @@ typedef struct ht_pool_options {
     int64_t dilation[3];      /* 1. Maxima; the other pooling takes no other */
     bool ceil_mode;           /* false; true: a window that begins inside may end outside */
     bool count_include_pad;   /* true: padding counts in means, as 0 */
-    int64_t divisor_override; /* 0: the number of elements of a window. The divisor of means */
+    int64_t divisor_override; /* 0: the number of elements of a window. The divisor of means,
+                                 of any sign */
 } ht_pool_options;
 
 /* Returns the default options, with size set. Not collective. */
@@ -102,7 +103,7 @@ HT_API ht_pool_options ht_pool_options_default(void);
  *
  * With ceil_mode it rounds up, unless the last window would begin in the padding behind x.
  * options: the windows.
- * Errors: HT_ERR_SHAPE also if no window fits.
+ * Errors: HT_ERR_SHAPE also if no window fits, or without channels.
  * Source: torch.nn.functional.avg_pool1d, avg_pool2d, avg_pool3d. */
 HT_API ht_tensor *ht_avg_pool(ht_tensor *x, const ht_pool_options *options);
 
@@ -124,7 +125,9 @@ HT_API ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *opti
  * Source: torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d. */
 HT_API ht_tensor *ht_adaptive_avg_pool(ht_tensor *x, const int64_t length[]);
 
-/* Maxima of x over the windows of ht_adaptive_avg_pool with this length. */
+/* Maxima of x over the windows of ht_adaptive_avg_pool with this length.
+ *
+ * x: it has channels. */
 HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
 
 /* Returns the windows of images x (N, C, H, W) as columns: (N, C kh kw, windows).

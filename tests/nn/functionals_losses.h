@@ -6,12 +6,15 @@
 
 #include "nn/functionals.h"
 
-static ht_class_loss_options class_options(const nn_functional *row, ht_tensor *weight)
+/* Probabilities take no ignore_index. */
+static ht_class_loss_options class_options(const nn_functional *row, ht_tensor *target,
+                                           ht_tensor *weight)
 {
     ht_class_loss_options options = ht_class_loss_options_default();
 
     options.weight = weight;
-    options.ignore_index = 1;
+    if (!ht_dtype_is_floating(ht_tensor_dtype(target)))
+        options.ignore_index = 1;
     options.label_smoothing = row->number;
     options.reduction = (ht_reduction_mode)row->mode;
     return options;
@@ -19,14 +22,14 @@ static ht_class_loss_options class_options(const nn_functional *row, ht_tensor *
 
 static ht_tensor *nll_loss_ext(ht_tensor *in[], const nn_functional *row)
 {
-    const ht_class_loss_options options = class_options(row, in[2]);
+    const ht_class_loss_options options = class_options(row, in[1], in[2]);
 
     return ht_nll_loss_ext(in[0], in[1], &options);
 }
 
 static ht_tensor *cross_entropy_ext(ht_tensor *in[], const nn_functional *row)
 {
-    const ht_class_loss_options options = class_options(row, in[2]);
+    const ht_class_loss_options options = class_options(row, in[1], in[2]);
 
     return ht_cross_entropy_ext(in[0], in[1], &options);
 }

@@ -213,7 +213,9 @@ static ht_tensor *of_probabilities(const char *what, ht_tensor *in[],
     ht_tensor *target = in[TARGET], *products;
     samples s = {.losses = NULL};
 
-    if (!ht__check_one_shape(what, in[X], "target", target))
+    if (!ht__check_one_shape(what, in[X], "target", target) ||
+        !ht__check_parameter(what, in[X], o->ignore_index < 0, "ignore_index",
+                             (double)o->ignore_index, "a number below 0 beside probabilities"))
         return NULL;
     if (o->label_smoothing > 0)
         target = ht_add_scalar(ht_mul_scalar(target, 1 - o->label_smoothing),

@@ -36,6 +36,12 @@ static bool check_rows(const char *what, const ht_body *x, const ht_body *target
     return fits;
 }
 
+/* A scalar is one class. */
+static ht_tensor *with_axis(ht_tensor *x)
+{
+    return x->body->ndim == 0 ? ht_expand_dims(x, 0) : x;
+}
+
 /* The targets are classes of x, or from `least` on; every rank learns of it. */
 static bool check_classes(const char *what, ht_tensor *target, int64_t least, int64_t classes)
 {
@@ -90,8 +96,13 @@ ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double m
     int64_t classes;
 
     if (!HT_PREPARE(what, rules, in) || !ht__check_reduction(what, in[X], reduction) ||
-        !ht__check_parameter(what, in[X], p == 1 || p == 2, "p", p, "1 or 2") ||
-        !check_rows(what, in[X]->body, in[TARGET]->body, false))
+        !ht__check_parameter(what, in[X], p == 1 || p == 2, "p", p, "1 or 2"))
+        return NULL;
+    in[X] = with_axis(in[X]);
+    if (in[X] != NULL && in[X]->body->ndim == 1 && in[TARGET]->body->ndim == 1 &&
+        in[TARGET]->body->shape[0] == 1)
+        in[X] = ht_expand_dims(in[X], 0);
+    if (in[X] == NULL || !check_rows(what, in[X]->body, in[TARGET]->body, false))
         return NULL;
     classes = in[X]->body->shape[in[X]->body->ndim - 1];
     if (in[WEIGHT] != NULL && in[WEIGHT]->body->shape[0] != classes) {
@@ -129,7 +140,13 @@ ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target, ht_reducti
     ht_tensor *in[OPERANDS] = {x, target}, *losses;
     bool single;
 
-    if (!ht__prepare(what, rules, 2, in) || !ht__check_reduction(what, in[X], reduction) ||
+    if (!ht__prepare(what, rules, 2, in) || !ht__check_reduction(what, in[X], reduction))
+        return NULL;
+    if (in[X]->body->ndim < 2) {
+        in[X] = with_axis(in[X]);
+        in[TARGET] = with_axis(in[TARGET]);
+    }
+    if (in[X] == NULL || in[TARGET] == NULL ||
         !check_rows(what, in[X]->body, in[TARGET]->body, true))
         return NULL;
     single = in[X]->body->ndim == 1;

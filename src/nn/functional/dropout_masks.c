@@ -102,7 +102,7 @@ ht_tensor *ht_alpha_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw
 
 ht_tensor *ht_feature_alpha_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw)
 {
-    if (!HT_PREPARE("ht_feature_alpha_dropout", channels, &x) ||
+    if (!ht__prepare("ht_feature_alpha_dropout", p == 0 || p == 1 ? any : channels, 1, &x) ||
         !ht__check_probability("ht_feature_alpha_dropout", x, p))
         return NULL;
     return drop_alpha("ht_feature_alpha_dropout", x, 2, p, seed, draw);

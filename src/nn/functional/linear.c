@@ -7,6 +7,7 @@
 #include "nn/functional/functional.h"
 #include "ht/kernels/nn.h"
 #include "ht/kernels/reduce.h"
+#include "ht/manipulations.h"
 
 enum { X, WEIGHT, BIAS, OPERANDS };
 
@@ -193,12 +194,21 @@ static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inpu
         grad_inputs[0] = grad_x(node, dy, saved);
 }
 
+/* The weight (in) of one output, whose axis the result lacks; the bias is (). */
+static ht_tensor *one_output(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
+{
+    return ht_squeeze(
+        ht_linear(x, ht_expand_dims(weight, 0), bias != NULL ? ht_expand_dims(bias, 0) : NULL), -1);
+}
+
 ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias)
 {
     ht_tensor *in[OPERANDS] = {x, weight, bias}, *y;
     int64_t shape[HT_MAX_NDIM];
     ht_node *node;
 
+    if (weight != NULL && ht_tensor_ndim(weight) == 1)
+        return one_output(x, weight, bias);
     if (!HT_PREPARE("ht_linear", rules, in))
         return NULL;
     x = in[X];

@@ -68,7 +68,11 @@ static ht_tensor *along_last(ht_tensor *x)
 
 ht_tensor *ht_log_softmax(ht_tensor *x, int axis)
 {
-    if (!HT_PREPARE("ht_log_softmax", rules, &x) || !ht__check_axis("ht_log_softmax", x, &axis))
+    if (!HT_PREPARE("ht_log_softmax", rules, &x))
+        return NULL;
+    if (x->body->ndim == 0)
+        return ht_squeeze(ht_log_softmax(ht_expand_dims(x, 0), axis), 0);
+    if (!ht__check_axis("ht_log_softmax", x, &axis))
         return NULL;
     if (axis == x->body->split)
         return ht__log_softmax_composed(x, axis);

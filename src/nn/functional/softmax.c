@@ -46,7 +46,11 @@ static ht_tensor *softmax(const char *what, ht_tensor *x, int axis, double sign)
     const ht_reduce_options along = keeping(&axis);
     ht_tensor *exponentials;
 
-    if (!HT_PREPARE(what, rules, &x) || !ht__check_axis(what, x, &axis))
+    if (!HT_PREPARE(what, rules, &x))
+        return NULL;
+    if (x->body->ndim == 0)
+        return ht_squeeze(softmax(what, ht_expand_dims(x, 0), axis, sign), 0);
+    if (!ht__check_axis(what, x, &axis))
         return NULL;
     if (ht_tensor_size(x) == 0)
         return ht_mul_scalar(x, 1);

@@ -47,6 +47,17 @@ static bool at_most_half(const char *what, const ht_tensor *x, const int64_t pad
     return true;
 }
 
+bool ht__has_channels(const char *what, const ht_tensor *x)
+{
+    const ht_body *body = x->body;
+
+    if (body->shape[1] > 0)
+        return true;
+    HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, expected at least one channel", what,
+            ht__shape_str(body->ndim, body->shape));
+    return false;
+}
+
 bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
                      const int64_t kernel[], const int64_t stride[], const int64_t padding[],
                      const int64_t dilation[], ht_window *window)
@@ -58,7 +69,8 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
         !at_least(what, x, "dilation", dilation, 1))
         return false;
     if (use == HT_WINDOW_POOLING &&
-        (!at_least(what, x, "kernel", kernel, 1) || !at_most_half(what, x, padding, kernel)))
+        (!ht__has_channels(what, x) || !at_least(what, x, "kernel", kernel, 1) ||
+         !at_most_half(what, x, padding, kernel)))
         return false;
     for (int i = 0; i < window->spatial; i++) {
         window->in[i] = body->shape[2 + i];

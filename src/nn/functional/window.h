@@ -28,6 +28,9 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
                      const int64_t kernel[], const int64_t stride[], const int64_t padding[],
                      const int64_t dilation[], ht_window *window);
 
+/* Whether x (N, C, ...) has channels; PyTorch's pooling refuses images without. */
+bool ht__has_channels(const char *what, const ht_tensor *x);
+
 /* The geometry of a kernel's call, an ht_conv_call or an ht_pool_call. */
 #define HT_SET_WINDOW(job, window)                                          \
     do {                                                                    \

@@ -67,6 +67,27 @@ static void test_linear(void **state)
     }
 }
 
+/* A weight (in) gives the only column of a weight (1, in), without its axis. */
+static void test_linear_of_one_output(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ht_tensor *x = leaf(linear_x, HT_SHAPE(3, 4), ways[i].split);
+        ht_tensor *w = leaf(linear_w, HT_SHAPE(4), HT_NONE), *b = leaf(linear_b, 0, NULL, HT_NONE);
+        ht_tensor *y = ht_linear(x, w, b), *like;
+
+        assert_int_equal(ht_tensor_ndim(y), 1);
+        assert_int_equal(ht_tensor_split(y), ways[i].split);
+        like = ht_linear(ht_detach(x), ht_expand_dims(ht_detach(w), 0),
+                         ht_expand_dims(ht_detach(b), 0));
+        assert_close(y, ht_test_data(ht_contiguous(ht_resplit(ht_squeeze(like, 1), HT_NONE))));
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        assert_close(ht_tensor_grad(b), (double[]){3});
+        assert_close(ht_tensor_grad(w), ht_test_data(ht_sum(ht_resplit(ht_detach(x), HT_NONE), 0)));
+        HT_TEST_EXPECT_ERROR(ht_linear(x, w, w), HT_ERR_SHAPE, "ht_linear: bias is (1, 4)");
+    }
+}
+
 static void test_leaky_relu(void **state)
 {
     (void)state;
@@ -438,8 +459,9 @@ static void test_losses_of_many_elements_in_16_bits(void **state)
 
 HT_TEST_SUITE(test_functional, cmocka_unit_test(test_gradients_of_16_bits_are_rounded_once),
               cmocka_unit_test(test_losses_of_many_elements_in_16_bits),
-              cmocka_unit_test(test_linear), cmocka_unit_test(test_leaky_relu),
-              cmocka_unit_test(test_conv2d), cmocka_unit_test(test_max_pool2d),
+              cmocka_unit_test(test_linear), cmocka_unit_test(test_linear_of_one_output),
+              cmocka_unit_test(test_leaky_relu), cmocka_unit_test(test_conv2d),
+              cmocka_unit_test(test_max_pool2d),
               cmocka_unit_test(test_max_pool2d_takes_the_first_of_equals),
               cmocka_unit_test(test_dropout_of_any_split),
               cmocka_unit_test(test_axes_of_length_1_have_any_stride),

@@ -149,6 +149,33 @@ static void empty_batches(void **state)
     assert_int_equal(ht_backward(ht_cross_entropy_ext(x, classes, NULL)), HT_SUCCESS);
 }
 
+/* One sample without a batch may have a target (1), which makes its loss (1); a scalar is one class,
+ * and has nobody to keep a margin to. */
+static void margins_of_one_sample(void **state)
+{
+    ht_tensor *x = ht_array((double[]){0.25, 0, 0.5}, HT_SHAPE(3), HT_FLOAT64, HT_LOCAL);
+    ht_tensor *class = ht_full(HT_SHAPE(1), 1, HT_INT64, HT_LOCAL), *loss;
+    ht_tensor *first = ht_zeros(0, NULL, HT_INT64, HT_LOCAL),
+              *one = ht_zeros(0, NULL, HT_FLOAT64, HT_LOCAL);
+
+    (void)state;
+    for (int axes = 0; axes < 2; axes++) {
+        loss = ht_multi_margin_loss(x, axes == 1 ? class : ht_squeeze(class, 0), 1, 1, NULL,
+                                    HT_NO_REDUCTION);
+        assert_int_equal(ht_tensor_ndim(loss), axes);
+        ht_test_expect(loss, (double[]){2.75 / 3}, 1e-15);
+    }
+    for (int i = 0; i < 2; i++) {
+        loss = i == 0 ? ht_multi_margin_loss(one, first, 1, 1, NULL, HT_NO_REDUCTION)
+                      : ht_multilabel_margin_loss(one, ht_expand_dims(first, 0), HT_NO_REDUCTION);
+        assert_int_equal(ht_tensor_ndim(loss), 0);
+        assert_true(ht_item(loss) == 0);
+    }
+    HT_TEST_EXPECT_ERROR(
+        ht_multi_margin_loss(x, ht_zeros(HT_SHAPE(2), HT_INT64, HT_LOCAL), 1, 1, NULL, HT_MEAN),
+        HT_ERR_SHAPE, "x is (3,), target is (2,), expected (N, C) and (N)");
+}
+
 static void shapes_that_do_not_fit_are_errors(void **state)
 {
     ht_tensor *x = ones(HT_SHAPE(4, 3)), *row = ones(HT_SHAPE(3)), *two = ones(HT_SHAPE(2));
@@ -193,6 +220,9 @@ static void parameters_out_of_range_are_errors(void **state)
     ht_triplet_margin_options triplet = ht_triplet_margin_options_default();
 
     (void)state;
+    smooth.ignore_index = 0;
+    HT_TEST_EXPECT_ERROR(ht_cross_entropy_ext(x, x, &smooth), HT_ERR_ARGUMENT,
+                         "ignore_index is 0, expected a number below 0 beside probabilities");
     smooth.label_smoothing = 1.5;
     triplet.margin = 0;
     HT_TEST_EXPECT_ERROR(ht_cross_entropy_ext(x, x, &smooth), HT_ERR_ARGUMENT,
@@ -217,5 +247,6 @@ static void parameters_out_of_range_are_errors(void **state)
 }
 
 HT_TEST_SUITE(test_golden_losses, cmocka_unit_test(losses_are_those_of_pytorch),
-              cmocka_unit_test(empty_batches), cmocka_unit_test(shapes_that_do_not_fit_are_errors),
+              cmocka_unit_test(empty_batches), cmocka_unit_test(margins_of_one_sample),
+              cmocka_unit_test(shapes_that_do_not_fit_are_errors),
               cmocka_unit_test(parameters_out_of_range_are_errors));

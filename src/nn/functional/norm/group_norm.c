@@ -12,10 +12,10 @@ static const ht_operand_rule rules[OPERANDS] = {
     {"bias", "C", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ANY, HT_CAST_HIGH, HT_OPTIONAL},
 };
 
-/* PyTorch counts the values of all samples. */
+/* PyTorch counts the values of all samples, and refuses samples without values. */
 static bool check_groups(const ht_body *x, int64_t groups)
 {
-    int64_t values = x->shape[0];
+    int64_t values = x->shape[0], of_sample = 1;
 
     if (groups < 1 || x->shape[1] % groups != 0) {
         HT_FAIL(x->comm, HT_ERR_SHAPE,
@@ -24,8 +24,9 @@ static bool check_groups(const ht_body *x, int64_t groups)
         return false;
     }
     for (int axis = 1; axis < x->ndim; axis++)
-        values *= axis == 1 ? x->shape[axis] / groups : x->shape[axis];
-    if (values != 1)
+        of_sample *= axis == 1 ? x->shape[axis] / groups : x->shape[axis];
+    values *= of_sample;
+    if (of_sample > 0 && values != 1)
         return true;
     HT_FAIL(x->comm, HT_ERR_SHAPE, "ht_group_norm: x is %s, expected more than one value per group",
             ht__shape_str(x->ndim, x->shape));

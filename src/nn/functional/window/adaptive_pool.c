@@ -7,6 +7,7 @@
 #include "ht/manipulations.h"
 #include "nn/functional/constants.h"
 #include "nn/functional/first_max.h"
+#include "nn/functional/window.h"
 #include "nn/functional/window/windows.h"
 
 enum { SPATIAL = 3 };
@@ -98,7 +99,7 @@ static ht_tensor *pool(const char *what, ht_tensor *x, const int64_t length[],
     int spatial;
 
     if (HT_IS_NULL(length, what, "the length") || !HT_PREPARE(what, rules, &x) ||
-        !check(what, x, length))
+        !check(what, x, length) || (of_axis == maximum && !ht__has_channels(what, x)))
         return NULL;
     spatial = x->body->ndim - 2;
     for (int i = spatial - 1; i >= 0 && x != NULL; i--) {

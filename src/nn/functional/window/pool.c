@@ -72,10 +72,10 @@ static ht_tensor *average(ht_tensor *x, const ht_axis_windows windows[],
 static bool check_no_dilation(const char *what, const ht_tensor *x, const ht_pool_options *options)
 {
     for (int i = 0; i < x->body->ndim - 2; i++) {
-        if (options->dilation[i] == 1 && options->divisor_override >= 0)
+        if (options->dilation[i] == 1)
             continue;
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "%s: dilation is not 1, or divisor_override is below 0", what);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: dilation is %s, expected 1", what,
+                ht__shape_str(x->body->ndim - 2, options->dilation));
         return false;
     }
     return true;

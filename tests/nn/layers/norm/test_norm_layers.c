@@ -132,6 +132,9 @@ static void bad_inputs_are_errors(void **state)
                          "ht_group_norm: x is (1, 4, 1): 3 groups do not divide 4 channels");
     HT_TEST_EXPECT_ERROR(ht_group_norm(ht_narrow(x, 1, 0, 1), 1, NULL, NULL, 1e-5), HT_ERR_SHAPE,
                          "ht_group_norm: x is (1, 1, 1), expected more than one value per group");
+    for (int axis = 1; axis < 3; axis++)
+        HT_TEST_EXPECT_ERROR(ht_group_norm(ht_narrow(x, axis, 0, 0), 1, NULL, NULL, 1e-5),
+                             HT_ERR_SHAPE, "expected more than one value per group");
     HT_TEST_EXPECT_ERROR(ht_instance_norm(x, NULL, NULL, NULL, NULL, true, 0.1, 1e-5), HT_ERR_SHAPE,
                          "ht_instance_norm: x is (1, 4, 1), expected more than one value per "
                          "channel");

@@ -87,6 +87,18 @@ static void pooling(void **state)
     expect_shape(ht_nn_adaptive_max_pool3d(length), 3, HT_SHAPE(2, 4, 2, 3, 4));
 }
 
+/* The divisor of means has a sign. */
+static void divisors(void **state)
+{
+    ht_tensor *x = ht_array((double[]){1, 2, 3, 6}, HT_SHAPE(1, 1, 4), HT_FLOAT64, HT_LOCAL);
+    ht_pool_options o = ht_pool_options_default();
+
+    (void)state;
+    o.kernel[0] = 2;
+    o.divisor_override = -3;
+    ht_test_expect(ht_avg_pool(x, &o), (double[]){-1, -3}, 0);
+}
+
 /* Columns and back: each element as often as a window has it. */
 static void folds(void **state)
 {
@@ -180,7 +192,7 @@ static void transposed_volumes_may_be_padding_alone(void **state)
 static void bad_pooling_is_an_error(void **state)
 {
     ht_pool_options o = ht_pool_options_default();
-    ht_tensor *x = ones(1, 2);
+    ht_tensor *x = ones(1, 2), *none = ht_narrow(x, 1, 0, 0);
     ht_module *pool = ht_nn_avg_pool2d(NULL);
 
     (void)state;
@@ -190,6 +202,16 @@ static void bad_pooling_is_an_error(void **state)
     HT_TEST_EXPECT_ERROR(ht_adaptive_avg_pool(x, (int64_t[]){-1}), HT_ERR_ARGUMENT,
                          "ht_adaptive_avg_pool: length is (-1,), expected at least 0");
     HT_TEST_EXPECT_ERROR(ht_lp_pool(x, 0, NULL), HT_ERR_ARGUMENT, "ht_lp_pool: p is 0");
+    for (int i = 0; i < 3; i++)
+        HT_TEST_EXPECT_ERROR(i == 0   ? ht_avg_pool(none, NULL)
+                             : i == 1 ? ht_max_pool(none, NULL)
+                                      : ht_adaptive_max_pool(none, (int64_t[]){1}),
+                             HT_ERR_SHAPE, "x is (2, 0, 5), expected at least one channel");
+    assert_int_equal(ht_tensor_size(ht_adaptive_avg_pool(none, (int64_t[]){1})), 0);
+    o.dilation[0] = 2;
+    HT_TEST_EXPECT_ERROR(ht_avg_pool(x, &o), HT_ERR_ARGUMENT,
+                         "ht_avg_pool: dilation is (2,), expected 1");
+    o.dilation[0] = 1;
     o.padding[0] = 1;
     HT_TEST_EXPECT_ERROR(ht_avg_pool(x, &o), HT_ERR_ARGUMENT,
                          "ht_avg_pool: padding is (1,), expected at most half the kernel (1,)");
@@ -210,6 +232,6 @@ static void bad_pooling_is_an_error(void **state)
 
 HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_padding_alone),
               cmocka_unit_test(convolutions), cmocka_unit_test(padding_that_keeps_lengths),
-              cmocka_unit_test(pooling), cmocka_unit_test(folds),
+              cmocka_unit_test(pooling), cmocka_unit_test(divisors), cmocka_unit_test(folds),
               cmocka_unit_test(maxima_of_equals), cmocka_unit_test(bad_convolutions_are_errors),
               cmocka_unit_test(bad_pooling_is_an_error));
