@@ -138,6 +138,7 @@ nn_tests = \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
+	tests/nn/functional/window/test_pooling.c \
 	tests/nn/layers/attention/test_attention_layers.c \
 	tests/nn/layers/attention/test_golden_attention.c \
 	tests/nn/layers/containers/test_containers.c \
@@ -564,6 +565,7 @@ EXTRA_DIST += \
 	tests/golden/make_optim.py \
 	tests/golden/make_param_groups.py \
 	tests/golden/make_parametrizations.py \
+	tests/golden/make_pooling.py \
 	tests/golden/make_power_sgd.py \
 	tests/golden/make_recurrent.py \
 	tests/golden/make_safetensors.py \
@@ -578,6 +580,7 @@ EXTRA_DIST += \
 	tests/golden/optim.h \
 	tests/golden/param_groups.h \
 	tests/golden/parametrizations.h \
+	tests/golden/pooling.h \
 	tests/golden/power_sgd.h \
 	tests/golden/recurrent.h \
 	tests/golden/safetensors.h \

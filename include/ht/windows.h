@@ -113,6 +113,55 @@ HT_API ht_tensor *ht_avg_pool(ht_tensor *x, const ht_pool_options *options);
  * Source: torch.nn.functional.max_pool1d, max_pool2d, max_pool3d. */
 HT_API ht_tensor *ht_max_pool(ht_tensor *x, const ht_pool_options *options);
 
+/* ht_max_pool of x with options, and where each maximum stands.
+ *
+ * indices: receives int64 in the shape and slabs of the result, not differentiable: the place in
+ * the input plane, x[n, c, ...] in row-major order, of the first largest element. NULL: not wanted.
+ * Errors: HT_ERR_SHAPE also if indices are wanted and a window has padding alone.
+ * Source: torch.nn.functional.max_pool1d, max_pool2d, max_pool3d with return_indices. */
+HT_API ht_tensor *ht_max_pool_ext(ht_tensor *x, const ht_pool_options *options,
+                                  ht_tensor **indices);
+
+/* The inverse of ht_max_pool_ext: zeros, and the elements of x at the places of indices.
+ *
+ * If indices name a place several times, the last element of x stays, and the others have a
+ * gradient of 0.
+ * x: (N, C, L').
+ * indices: integers in the shape of x, from 0 to the length of a plane of the result - 1.
+ * options: kernel, stride and padding of the pooling.
+ * length: L for each axis behind the channels, less than a stride away from the usual length. NULL
+ * or 0: the usual length, (L' - 1) stride - 2 padding + kernel.
+ * Collective if x or indices is split.
+ * Errors: HT_ERR_ARGUMENT also for an index out of range.
+ * Source: torch.nn.functional.max_unpool1d, max_unpool2d, max_unpool3d. */
+HT_API ht_tensor *ht_max_unpool(ht_tensor *x, ht_tensor *indices, const ht_pool_options *options,
+                                const int64_t length[]);
+
+/* Options of fractional pooling. Each field begins with its default. */
+typedef struct ht_fractional_options {
+    size_t size;         /* set by ht_fractional_options_default */
+    int64_t kernel[3];   /* 1; at least 1 */
+    int64_t length[3];   /* 0: by ratio; at most L - kernel + 1 */
+    double ratio[3];     /* 0; between 0 and 1: the length is floor(ratio L) */
+    uint64_t seed, draw; /* 0; another draw of the same seed gives other windows. Not layers */
+} ht_fractional_options;
+
+/* Returns the default options, with size set. Not collective. */
+HT_API ht_fractional_options ht_fractional_options_default(void);
+
+/* Maxima of x over L' windows that begin at random steps, other ones in each plane x[n, c].
+ *
+ * Window j begins at floor((j + s) a) - floor(s a), where a = (L - kernel) / (L' - 1) and s is a
+ * sample; the last one begins at L - kernel. Computed in float64 for a float64 x, else in float32.
+ * samples: (N, C, axes), floating, in [0, 1): s along D, H, W, or W, H, or L. NULL: drawn from
+ * seed, draw and the global index.
+ * options: the windows.
+ * indices: as for ht_max_pool_ext.
+ * Errors: HT_ERR_SHAPE also if length is 0 without a ratio, or too long.
+ * Source: torch.nn.functional.fractional_max_pool2d, fractional_max_pool3d. */
+HT_API ht_tensor *ht_fractional_max_pool(ht_tensor *x, ht_tensor *samples,
+                                         const ht_fractional_options *options, ht_tensor **indices);
+
 /* (sum x^p)^(1 / p) over windows of x.
  *
  * p: not 0. options: the windows, without padding.

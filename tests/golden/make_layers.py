@@ -147,6 +147,18 @@ case("ht_max_pool", [(4, 2, 5)], lambda x: F.max_pool1d(x, 2))
 case("ht_max_pool", [(3, 2, 4, 5)], lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True))
 case("ht_max_pool", [(3, 1, 3, 4, 3)], lambda x: F.max_pool3d(x, 3, 2, 1))
 case("ht_max_pool", [(3, 2, 3, 3, 3)], lambda x: F.max_pool3d(x, 2, 1, dilation=2))
+case("ht_max_pool_ext", [(4, 2, 5)], lambda x: F.max_pool1d(x, 2))
+case("ht_max_pool_ext", [(3, 1, 3, 4, 3)], lambda x: F.max_pool3d(x, 3, 2, 1, ceil_mode=True))
+case("ht_max_unpool", [(4, 2, 3), (4, 2, 3, "i")], lambda x, i: F.max_unpool1d(x, i, 2))
+case("ht_max_unpool", [(3, 2, 1, 3), (3, 2, 1, 3, "i")], lambda x, i: F.max_unpool2d(x, i, 3, 2, 1))
+case("ht_max_unpool", [(3, 2, 1, 3), (3, 2, 1, 3, "i")], lambda x, i: F.max_unpool2d(x, i, 3, 2, 1, (2, 6)))
+case("ht_max_unpool", [(3, 1, 1, 1, 3), (3, 1, 1, 1, 3, "i")], lambda x, i: F.max_unpool3d(x, i, 2))
+case("ht_fractional_max_pool", [(3, 2, 5, 4), (3, 2, 2, "=")],
+     lambda x, s: F.fractional_max_pool2d(x, 2, 2, _random_samples=s.abs()))
+case("ht_fractional_max_pool", [(3, 2, 5, 6), (3, 2, 2, "=")],
+     lambda x, s: F.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.5), _random_samples=s.abs()))
+case("ht_fractional_max_pool", [(3, 1, 4, 4, 5), (3, 1, 3, "=")],
+     lambda x, s: F.fractional_max_pool3d(x, 2, 2, _random_samples=s.abs()))
 case("ht_lp_pool", [(4, 2, 5)], lambda x: F.lp_pool1d(x, 2, 2))
 case("ht_lp_pool", [(3, 2, 4, 5)], lambda x: F.lp_pool2d(x, 2, 2, 3, ceil_mode=True))
 case("ht_adaptive_avg_pool", [(4, 2, 5)], lambda x: F.adaptive_avg_pool1d(x, 2))

@@ -23,6 +23,7 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/losses.c \
 	src/nn/functional/losses.h \
 	src/nn/functional/max_pool2d.c \
+	src/nn/functional/max_pool2d.h \
 	src/nn/functional/nll_loss.c \
 	src/nn/functional/nll_loss.h \
 	src/nn/functional/operands.c \

@@ -2,6 +2,8 @@
  *
  * Maximum over windows: x (N, C, H, W) to y (N, C, H', W') in x's layout. Kept for backward: where
  * in its image each maximum stood, as int32, in y's layout. */
+#include "nn/functional/max_pool2d.h"
+
 #include "nn/functional/functional.h"
 #include "nn/functional/window.h"
 
@@ -66,9 +68,9 @@ static ht_tensor *result(const char *what, const ht_tensor *x, ht_dtype dtype,
     return ht__batch_result_channels_last(what, x, dtype, shape);
 }
 
-static ht_tensor *max_pool2d(const char *what, ht_tensor *x, const int64_t kernel[2],
-                             const int64_t stride[2], const int64_t padding[2],
-                             const int64_t dilation[2])
+ht_tensor *ht__max_pool2d(const char *what, ht_tensor *x, const int64_t kernel[2],
+                          const int64_t stride[2], const int64_t padding[2],
+                          const int64_t dilation[2], ht_tensor **places)
 {
     ht_tensor *y, *index;
     ht_node *node;
@@ -94,6 +96,8 @@ static ht_tensor *max_pool2d(const char *what, ht_tensor *x, const int64_t kerne
     if (y->body->lsize > 0 && HT_RUN(x, HT_KERNEL_MAX_POOL_FORWARD, &job, what) != HT_SUCCESS)
         return NULL;
 
+    if (places != NULL)
+        *places = index;
     node = ht_node_new(what, max_pool2d_backward, HT_LIST(ht_tensor *, x));
     if (node == NULL)
         return y;
@@ -105,11 +109,11 @@ static ht_tensor *max_pool2d(const char *what, ht_tensor *x, const int64_t kerne
 ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const int64_t stride[2],
                              const int64_t padding[2], const int64_t dilation[2])
 {
-    return max_pool2d("ht_max_pool2d_ext", x, kernel, stride, padding, dilation);
+    return ht__max_pool2d("ht_max_pool2d_ext", x, kernel, stride, padding, dilation, NULL);
 }
 
 ht_tensor *ht_max_pool2d(ht_tensor *x, int64_t kernel)
 {
-    return max_pool2d("ht_max_pool2d", x, (int64_t[]){kernel, kernel}, (int64_t[]){kernel, kernel},
-                      (int64_t[]){0, 0}, (int64_t[]){1, 1});
+    return ht__max_pool2d("ht_max_pool2d", x, (int64_t[]){kernel, kernel},
+                          (int64_t[]){kernel, kernel}, (int64_t[]){0, 0}, (int64_t[]){1, 1}, NULL);
 }

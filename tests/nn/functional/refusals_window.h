@@ -44,6 +44,20 @@
     REFUSED_POOL("ht_adaptive_avg_pool"), REFUSED_POOL("ht_adaptive_max_pool"), \
     {"ht_avg_pool", "x", ONE_MORE, "x is (4, 2, 5, 1): a window of (2, 2) does not fit"}, \
     {"ht_max_pool", "x", ONE_MORE, "x is (4, 2, 5, 1): a window of (2, 2) does not fit"}, \
+    REFUSED_POOL("ht_max_pool_ext"), \
+    {"ht_max_pool_ext", "x", ONE_MORE, "x is (4, 2, 5, 1): a window of (2, 2) does not fit"}, \
+    REFUSED_POOL("ht_max_unpool"), \
+    {"ht_max_unpool", "x", ONE_MORE, "x is (4, 2, 3, 1), indices is (4, 2, 3), expected the same shape"}, \
+    {"ht_max_unpool", "x", LONGER, "x is (5, 2, 3), indices is (4, 2, 3), expected (N, C, L, ...) and (N, C, L, ...)"}, \
+    {"ht_max_unpool", "indices", OTHER_DTYPE, "indices is float32, expected an integer dtype"}, \
+    {"ht_max_unpool", "indices", ONE_MORE, "x is (4, 2, 3), indices is (4, 2, 3, 1), expected the same shape"}, \
+    {"ht_max_unpool", "indices", LONGER, "x is (4, 2, 3), indices is (5, 2, 3), expected (N, C, L, ...) and (N, C, L, ...)"}, \
+    {"ht_fractional_max_pool", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
+    {"ht_fractional_max_pool", "x", ONE_MORE, "x is (3, 2, 5, 4, 1): 2 windows of 2 do not begin at different elements of axis 4"}, \
+    {"ht_fractional_max_pool", "x", LONGER, "x is (4, 2, 5, 4), samples is (3, 2, 2), expected (N, C, L, ...) and (N, C, S)"}, \
+    {"ht_fractional_max_pool", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"}, \
+    {"ht_fractional_max_pool", "samples", ONE_MORE, "samples is (3, 2, 2, 1), expected (N, C, S)"}, \
+    {"ht_fractional_max_pool", "samples", LONGER, "x is (3, 2, 5, 4), samples is (4, 2, 2), expected (N, C, L, ...) and (N, C, S)"}, \
     {"ht_lp_pool", "x", ONE_MORE, "x is (4, 2, 5, 1): a window of (2, 2) does not fit"}, \
     {"ht_unfold", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {"ht_unfold", "x", ONE_MORE, "x is (3, 2, 3, 4, 1), expected (N, C, H, W)"}, \

@@ -82,10 +82,47 @@ static inline ht_tensor *nn_call_adaptive_max_pool(ht_tensor *in[], const nn_fun
     return ht_adaptive_max_pool(in[0], (int64_t[]){2, 3, 0});
 }
 
+/* The result; test_pooling.c looks at the places. */
+static inline ht_tensor *nn_call_max_pool_ext(ht_tensor *in[], const nn_functional *row)
+{
+    const ht_pool_options options = nn_pool_options(row->mode);
+    ht_tensor *indices;
+
+    return ht_max_pool_ext(in[0], &options, &indices);
+}
+
+/* With the usual lengths, or with those of (2, 6). */
+static inline ht_tensor *nn_call_max_unpool(ht_tensor *in[], const nn_functional *row)
+{
+    const ht_pool_options options = nn_pool_options(row->mode);
+
+    return ht_max_unpool(in[0], in[1], &options, row->number != 0 ? (int64_t[]){2, 6} : NULL);
+}
+
+/* Two windows of two elements along each axis, or a ratio of them. */
+static inline ht_tensor *nn_call_fractional_max_pool(ht_tensor *in[], const nn_functional *row)
+{
+    ht_fractional_options options = ht_fractional_options_default();
+    ht_tensor *samples = in[1] != NULL ? ht_abs(in[1]) : NULL;
+
+    for (int i = 0; i < 3; i++) {
+        options.kernel[i] = 2;
+        options.length[i] = row->number == 0 ? 2 : 0;
+        options.ratio[i] = row->number;
+    }
+    if (in[1] != NULL && samples == NULL)
+        return NULL;
+    return ht_fractional_max_pool(in[0], samples, &options, NULL);
+}
+
 /* clang-format off */
 #define NN_CONV(call, m, x, weight, bias) {"ht_" #call, nn_call_##call, 3, 2, .operands = {x, weight, bias}, .mode = m, .variant = (m) != 0}
 #define NN_POOL(call, m, ...) {"ht_" #call, nn_call_##call, 1, 1, .operands = {FIRST("x", __VA_ARGS__)}, 2, .mode = m, .variant = (m) != 0}
 #define NN_ADAPTIVE(call, v, ...) {"ht_" #call, nn_call_##call, 1, 1, .operands = {FIRST("x", __VA_ARGS__)}, .variant = v}
+#define NN_UNPOOL(m, number, v, ndim, ...) {"ht_max_unpool", nn_call_max_unpool, 2, 2, .operands = {FIRST("x", ndim, __VA_ARGS__), \
+    {"indices", HT_INT32, ndim, {__VA_ARGS__}, NN_SPLITS}}, number, .mode = m, .variant = v}
+#define NN_FRACTIONAL(ratio, v, x, n, c, axes) {"ht_fractional_max_pool", nn_call_fractional_max_pool, 2, 1, \
+    .operands = {x, {"samples", HT_FLOAT64, 3, {n, c, axes}, NN_SPLITS}}, ratio, .variant = v}
 #define NN_WINDOW_ROWS \
     NN_CONV(conv1d, 0, FIRST("x", 3, 4, 3, 5), OTHER("weight", 3, 2, 3, 2), OTHER("bias", 1, 2)), \
     NN_CONV(conv1d, 1, FIRST("x", 3, 3, 4, 6), OTHER("weight", 3, 4, 2, 3), OTHER("bias", 1, 4)), \
@@ -108,6 +145,11 @@ static inline ht_tensor *nn_call_adaptive_max_pool(ht_tensor *in[], const nn_fun
     NN_POOL(avg_pool, 3, 5, 3, 1, 3, 4, 5), NN_POOL(avg_pool, 4, 4, 3, 2, 4, 5), \
     NN_POOL(max_pool, 0, 3, 4, 2, 5), NN_POOL(max_pool, 2, 4, 3, 2, 4, 5), NN_POOL(max_pool, 1, 5, 3, 1, 3, 4, 3), \
     NN_POOL(max_pool, 5, 5, 3, 2, 3, 3, 3), \
+    NN_POOL(max_pool_ext, 0, 3, 4, 2, 5), NN_POOL(max_pool_ext, 2, 5, 3, 1, 3, 4, 3), \
+    NN_UNPOOL(0, 0, false, 3, 4, 2, 3), NN_UNPOOL(1, 0, true, 4, 3, 2, 1, 3), \
+    NN_UNPOOL(1, 1, true, 4, 3, 2, 1, 3), NN_UNPOOL(0, 0, true, 5, 3, 1, 1, 1, 3), \
+    NN_FRACTIONAL(0, false, FIRST("x", 4, 3, 2, 5, 4), 3, 2, 2), NN_FRACTIONAL(0.5, true, FIRST("x", 4, 3, 2, 5, 6), 3, 2, 2), \
+    NN_FRACTIONAL(0, true, FIRST("x", 5, 3, 1, 4, 4, 5), 3, 1, 3), \
     NN_POOL(lp_pool, 0, 3, 4, 2, 5), NN_POOL(lp_pool, 3, 4, 3, 2, 4, 5), \
     NN_ADAPTIVE(adaptive_avg_pool, false, 3, 4, 2, 5), NN_ADAPTIVE(adaptive_avg_pool, true, 4, 3, 2, 3, 5), \
     NN_ADAPTIVE(adaptive_avg_pool, true, 5, 3, 1, 3, 4, 2), \

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling, axis by axis: means and powers of windows that are taken by index, maxima by the kernel
- * of two axes. */
+ * Pooling, axis by axis: means and powers of windows that are taken by index. */
 #include <math.h>
 
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
-#include "ht/functional.h"
 #include "ht/manipulations.h"
 #include "nn/functional/constants.h"
 #include "nn/functional/window/windows.h"
@@ -114,50 +112,4 @@ ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options)
     x = ht_pow(x, ht_scalar(p));
     x = x != NULL ? average(x, windows, &o) : NULL;
     return ht_pow(ht_mul_scalar(x, elements), ht_scalar(1 / p));
-}
-
-/* Maxima along two axes of x (N, C, H, W). */
-static ht_tensor *maximum(ht_tensor *x, const ht_axis_windows *h, const ht_axis_windows *w)
-{
-    const ht_axis_windows *both[2] = {h, w};
-    int64_t widths[4] = {0}, kernel[2], stride[2], padding[2], dilation[2];
-
-    if (x == NULL)
-        return NULL;
-    for (int i = 0; i < 2; i++) {
-        const ht_axis_windows *a = both[i];
-        const int64_t reach = (a->count - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
-
-        kernel[i] = a->kernel;
-        stride[i] = a->stride;
-        padding[i] = a->padding;
-        dilation[i] = a->dilation;
-        widths[2 * i + 1] = larger(reach - x->body->shape[2 + i] - 2 * a->padding, 0);
-    }
-    if (widths[1] > 0 || widths[3] > 0)
-        x = ht_pad(x, 4, widths, HT_NUM(-INFINITY));
-    return ht_max_pool2d_ext(x, kernel, stride, padding, dilation);
-}
-
-ht_tensor *ht_max_pool(ht_tensor *x, const ht_pool_options *options)
-{
-    const ht_pool_options o = options_or_default(options);
-    const ht_axis_windows whole = {1, 1, 1, 0, 1};
-    ht_axis_windows w[3];
-    int64_t n, c, d;
-
-    if (!ht__pool_windows("ht_max_pool", &x, &o, 0, w))
-        return NULL;
-    if (x->body->ndim == 3)
-        return ht_squeeze(maximum(ht_expand_dims(x, 2), &whole, &w[0]), 2);
-    if (x->body->ndim == 4)
-        return maximum(x, &w[0], &w[1]);
-    n = x->body->shape[0];
-    c = x->body->shape[1];
-    d = x->body->shape[2];
-    x = maximum(ht_reshape(x, HT_SHAPE(n, c * d, x->body->shape[3], x->body->shape[4])), &w[1],
-                &w[2]);
-    x = maximum(ht_reshape(x, HT_SHAPE(n, c, d, w[1].count * w[2].count)), &w[0],
-                &(ht_axis_windows){w[1].count * w[2].count, 1, 1, 0, 1});
-    return ht_reshape(x, HT_SHAPE(n, c, w[0].count, w[1].count, w[2].count));
 }
