@@ -12,7 +12,8 @@
  * Differentiable. Logically collective; gradients of weights are summed over the ranks of a split
  * x. Results are scoped and split as x.
  * Layers are owned, with process-local float32 parameters. Those that have parameters take
- * process-local batches (ht/nn.h). Constructors are not collective.
+ * process-local batches (ht/nn.h). Layers without parameters also take one sample, an x without
+ * the axis N that is not split. Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
  * HT_ERR_ARGUMENT for a setting out of range or an operand with another split, HT_ERR_COMM for
  * operands on different communicators. A constructor checks channels, kernels, lengths and groups.
@@ -92,6 +93,7 @@ typedef struct ht_pool_options {
     bool count_include_pad;   /* true: padding counts in means, as 0 */
     int64_t divisor_override; /* 0: the number of elements of a window. The divisor of means,
                                  of any sign */
+    bool return_indices;      /* false; true: a layer of maxima gives a list, result and indices */
 } ht_pool_options;
 
 /* Returns the default options, with size set. Not collective. */
@@ -144,6 +146,7 @@ typedef struct ht_fractional_options {
     int64_t length[3];   /* 0: by ratio; at most L - kernel + 1 */
     double ratio[3];     /* 0; between 0 and 1: the length is floor(ratio L) */
     uint64_t seed, draw; /* 0; another draw of the same seed gives other windows. Not layers */
+    bool return_indices; /* false; true: a layer gives a list, the result and its indices */
 } ht_fractional_options;
 
 /* Returns the default options, with size set. Not collective. */
@@ -244,11 +247,34 @@ HT_API ht_module *ht_nn_avg_pool2d(const ht_pool_options *options);
 /* A layer of ht_avg_pool for x (N, C, D, H, W), with options. */
 HT_API ht_module *ht_nn_avg_pool3d(const ht_pool_options *options);
 
-/* A layer of ht_max_pool for x (N, C, L), with options. */
+/* A layer of ht_max_pool_ext for x (N, C, L), with options. */
 HT_API ht_module *ht_nn_max_pool1d(const ht_pool_options *options);
 
-/* A layer of ht_max_pool for x (N, C, D, H, W), with options. */
+/* A layer of ht_max_pool_ext for x (N, C, H, W), with options. */
+HT_API ht_module *ht_nn_max_pool2d_ext(const ht_pool_options *options);
+
+/* A layer of ht_max_pool_ext for x (N, C, D, H, W), with options. */
 HT_API ht_module *ht_nn_max_pool3d(const ht_pool_options *options);
+
+/* A layer of ht_max_unpool for a list of x (N, C, L') and its indices, with options and length. */
+HT_API ht_module *ht_nn_max_unpool1d(const ht_pool_options *options, const int64_t length[1]);
+
+/* A layer of ht_max_unpool for a list of x (N, C, H', W') and its indices, with options and length.
+ */
+HT_API ht_module *ht_nn_max_unpool2d(const ht_pool_options *options, const int64_t length[2]);
+
+/* A layer of ht_max_unpool for a list of x (N, C, D', H', W') and its indices, with options and
+ * length. */
+HT_API ht_module *ht_nn_max_unpool3d(const ht_pool_options *options, const int64_t length[3]);
+
+/* A layer of ht_fractional_max_pool for x (N, C, H, W), or a list of x and samples, with options.
+ *
+ * It draws samples in training and in evaluation, from ht_nn_seed as dropout does. */
+HT_API ht_module *ht_nn_fractional_max_pool2d(const ht_fractional_options *options);
+
+/* A layer of ht_fractional_max_pool for x (N, C, D, H, W), or a list of x and samples, with
+ * options: drawn as for ht_nn_fractional_max_pool2d. */
+HT_API ht_module *ht_nn_fractional_max_pool3d(const ht_fractional_options *options);
 
 /* A layer of ht_lp_pool for x (N, C, L), with p and options. */
 HT_API ht_module *ht_nn_lp_pool1d(double p, const ht_pool_options *options);

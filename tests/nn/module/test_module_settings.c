@@ -37,17 +37,22 @@ static void layers_of_windows_and_lengths_are_printed(void **state)
 {
     ht_conv_options conv = ht_conv_options_default();
     ht_pool_options pool = ht_pool_options_default();
+    ht_fractional_options random = ht_fractional_options_default();
     ht_upsample_options upsample = ht_upsample_options_default();
 
     (void)state;
     conv.stride[0] = conv.output_padding[1] = conv.stride[1] = 2;
     pool.kernel[0] = 2;
+    random.kernel[0] = 3;
+    random.length[0] = random.length[1] = 2;
     upsample.scale[0] = 2;
     upsample.mode = HT_UPSAMPLE_LINEAR;
     assert_printed(ht_nn_conv1d(1, 2, 3, NULL, false), "Conv1d(1, 2, kernel=3, bias=false)  # 6");
     assert_printed(ht_nn_conv_transpose2d(1, 2, 3, &conv, true),
                    "ConvTranspose2d(1, 2, kernel=3, stride=2, output_padding=(0, 2))  # 20");
     assert_printed(ht_nn_avg_pool2d(&pool), "AvgPool2d(kernel=(2, 1))");
+    assert_printed(ht_nn_max_unpool1d(&pool, NULL), "MaxUnpool1d(kernel=(2,))");
+    assert_printed(ht_nn_fractional_max_pool2d(&random), "FractionalMaxPool2d(kernel=(3, 1))");
     assert_printed(ht_nn_adaptive_max_pool1d((int64_t[]){3}), "AdaptiveMaxPool1d((3,))");
     assert_printed(ht_nn_zero_pad1d(HT_SHAPE(1, 2)), "ZeroPad1d((1, 2))");
     assert_printed(ht_nn_constant_pad1d(HT_SHAPE(1), 2), "ConstantPad1d((1, 1), value=2)");

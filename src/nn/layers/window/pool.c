@@ -3,7 +3,8 @@
  * Pooling layers of 1 to 3 axes, Unfold and Fold: a type says which function it calls. */
 #include <stdio.h>
 
-#include "ht/windows.h"
+#include "nn/layers/window/sample.h"
+#include "nn/module/inputs.h"
 #include "nn/module/module.h"
 
 struct pool {
@@ -24,11 +25,6 @@ typedef struct kind {
 static ht_tensor *average(ht_tensor *x, const struct pool *pool)
 {
     return ht_avg_pool(x, &pool->options);
-}
-
-static ht_tensor *maximum(ht_tensor *x, const struct pool *pool)
-{
-    return ht_max_pool(x, &pool->options);
 }
 
 static ht_tensor *power(ht_tensor *x, const struct pool *pool)
@@ -64,12 +60,40 @@ static const kind *kind_of(const ht_module *self)
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
 {
     const kind *k = kind_of(self);
+    ht_tensor *batch = ht__as_batch(k->what, "x", x, k->input);
 
-    if (ht_tensor_ndim(x) == k->input)
-        return k->of(x, ht_module_data(self));
-    HT_FAIL(ht_tensor_comm(x), HT_ERR_SHAPE, "%s: x is %s, expected %d axes", k->what,
-            ht__shape_str(ht_tensor_ndim(x), ht_tensor_shape(x)), k->input);
-    return NULL;
+    return batch != NULL ? ht__as_given(k->of(batch, ht_module_data(self)), x, k->input) : NULL;
+}
+
+static ht_value *maxima(ht_module *self, ht_value *inputs)
+{
+    const kind *k = kind_of(self);
+    const ht_pool_options *o = &((const struct pool *)ht_module_data(self))->options;
+    ht_tensor *x, *batch, *indices = NULL, *y;
+
+    if (!ht__inputs(k->what, inputs, 1, 1, &x))
+        return NULL;
+    batch = ht__as_batch(k->what, "x", x, k->input);
+    if (batch == NULL)
+        return NULL;
+    y = ht__as_given(ht_max_pool_ext(batch, o, o->return_indices ? &indices : NULL), x, k->input);
+    return ht__with_indices(y, ht__as_given(indices, x, k->input));
+}
+
+static ht_value *unpool(ht_module *self, ht_value *inputs)
+{
+    const kind *k = kind_of(self);
+    const struct pool *pool = ht_module_data(self);
+    ht_tensor *in[2], *x, *indices;
+
+    if (!ht__inputs(k->what, inputs, 2, 2, in))
+        return NULL;
+    x = ht__as_batch(k->what, "x", in[0], k->input);
+    indices = x != NULL ? ht__as_batch(k->what, "indices", in[1], k->input) : NULL;
+    if (indices == NULL)
+        return NULL;
+    return ht__output(
+        ht__as_given(ht_max_unpool(x, indices, &pool->options, pool->length), in[0], k->input));
 }
 
 static void describe(ht_module *self, char *text, size_t size)
@@ -115,6 +139,14 @@ static ht_module *make(const kind *k, const int64_t length[], double p,
                                      "ht_nn_" #call, function, axes, is_adaptive, ndim};
 #define POOL(call, label, function, axes) KIND(call, label, function, axes, false, axes + 2) \
     ht_module *ht_nn_##call(const ht_pool_options *options) { return make(&call##_kind, NULL, 0, options); }
+#define TYPE_OF_LISTS(call, label, function, axes) \
+    static const kind call##_kind = {{.name = label, .forward_value = function, .describe = describe}, \
+                                     "ht_nn_" #call, NULL, axes, false, axes + 2};
+#define MAXIMUM(call, label, axes) TYPE_OF_LISTS(call, label, maxima, axes) \
+    ht_module *ht_nn_##call(const ht_pool_options *options) { return make(&call##_kind, NULL, 0, options); }
+#define UNPOOL(call, label, axes) TYPE_OF_LISTS(call, label, unpool, axes) \
+    ht_module *ht_nn_##call(const ht_pool_options *options, const int64_t length[axes]) \
+    { return make(&call##_kind, length, 0, options); }
 #define POWER(call, label, axes) KIND(call, label, power, axes, false, axes + 2) \
     ht_module *ht_nn_##call(double p, const ht_pool_options *options) { return make(&call##_kind, NULL, p, options); }
 #define ADAPTIVE(call, label, function, axes) KIND(call, label, function, axes, true, axes + 2) \
@@ -123,8 +155,12 @@ static ht_module *make(const kind *k, const int64_t length[], double p,
 POOL(avg_pool1d, "AvgPool1d", average, 1)
 POOL(avg_pool2d, "AvgPool2d", average, 2)
 POOL(avg_pool3d, "AvgPool3d", average, 3)
-POOL(max_pool1d, "MaxPool1d", maximum, 1)
-POOL(max_pool3d, "MaxPool3d", maximum, 3)
+MAXIMUM(max_pool1d, "MaxPool1d", 1)
+MAXIMUM(max_pool2d_ext, "MaxPool2d", 2)
+MAXIMUM(max_pool3d, "MaxPool3d", 3)
+UNPOOL(max_unpool1d, "MaxUnpool1d", 1)
+UNPOOL(max_unpool2d, "MaxUnpool2d", 2)
+UNPOOL(max_unpool3d, "MaxUnpool3d", 3)
 POWER(lp_pool1d, "LPPool1d", 1)
 POWER(lp_pool2d, "LPPool2d", 2)
 POWER(lp_pool3d, "LPPool3d", 3)

@@ -68,14 +68,21 @@ static void pooling(void **state)
 {
     const int64_t length[] = {2, 3, 4};
     ht_pool_options o = ht_pool_options_default();
+    ht_fractional_options random = ht_fractional_options_default();
 
     (void)state;
-    o.kernel[0] = o.kernel[1] = o.kernel[2] = 2;
+    for (int i = 0; i < 3; i++) {
+        o.kernel[i] = random.kernel[i] = 2;
+        random.ratio[i] = 0.5;
+    }
     expect_shape(ht_nn_avg_pool1d(&o), 1, HT_SHAPE(2, 4, 2));
     expect_shape(ht_nn_avg_pool2d(&o), 2, HT_SHAPE(2, 4, 2, 3));
     expect_shape(ht_nn_avg_pool3d(&o), 3, HT_SHAPE(2, 4, 2, 3, 3));
     expect_shape(ht_nn_max_pool1d(&o), 1, HT_SHAPE(2, 4, 2));
+    expect_shape(ht_nn_max_pool2d_ext(&o), 2, HT_SHAPE(2, 4, 2, 3));
     expect_shape(ht_nn_max_pool3d(&o), 3, HT_SHAPE(2, 4, 2, 3, 3));
+    expect_shape(ht_nn_fractional_max_pool2d(&random), 2, HT_SHAPE(2, 4, 2, 3));
+    expect_shape(ht_nn_fractional_max_pool3d(&random), 3, HT_SHAPE(2, 4, 2, 3, 3));
     expect_shape(ht_nn_lp_pool1d(2, &o), 1, HT_SHAPE(2, 4, 2));
     expect_shape(ht_nn_lp_pool2d(2, &o), 2, HT_SHAPE(2, 4, 2, 3));
     expect_shape(ht_nn_lp_pool3d(2, &o), 3, HT_SHAPE(2, 4, 2, 3, 3));
@@ -97,6 +104,110 @@ static void divisors(void **state)
     o.kernel[0] = 2;
     o.divisor_override = -3;
     ht_test_expect(ht_avg_pool(x, &o), (double[]){-1, -3}, 0);
+}
+
+typedef ht_module *pool_fn(const ht_pool_options *options);
+typedef ht_module *unpool_fn(const ht_pool_options *options, const int64_t length[]);
+
+/* Maxima with their indices, and back, of a batch and of one sample. */
+static void pool_and_back(int spatial, pool_fn *pool_of, unpool_fn *unpool_of)
+{
+    static const int64_t shape[] = {2, 4, 5, 6, 7};
+    ht_pool_options o = ht_pool_options_default();
+    ht_module *pool, *unpool;
+
+    o.kernel[0] = o.kernel[1] = o.kernel[2] = 2;
+    o.return_indices = true;
+    pool = pool_of(&o);
+    unpool = unpool_of(&o, shape + 2);
+    for (int alone = 0; alone < 2; alone++) {
+        ht_tensor *x = ht_exp(
+            ht_test_randn(2 + spatial - alone, shape + alone, HT_FLOAT32, HT_LOCAL, 6));
+        ht_value *found = ht_forward_value(pool, ht_value_tensor(x));
+        ht_tensor *y = ht_value_as_tensor(ht_value_at(found, 0));
+        ht_tensor *back = ht_value_as_tensor(ht_forward_value(unpool, found));
+
+        assert_int_equal(ht_value_count(found), 2);
+        assert_int_equal(ht_tensor_ndim(y), ht_tensor_ndim(x));
+        ht_test_expect_same(back, ht_where(ht_gt(back, ht_scalar(0)), x, ht_scalar(0)), 0);
+        found = ht_forward_value(pool, ht_value_tensor(back));
+        ht_test_expect_same(ht_value_as_tensor(ht_value_at(found, 0)), y, 0);
+    }
+    ht_release(unpool);
+    ht_release(pool);
+}
+
+static void maxima_come_with_indices(void **state)
+{
+    ht_pool_options o = ht_pool_options_default();
+    ht_module *unpool = ht_nn_max_unpool1d(&o, NULL);
+    ht_tensor *x = ones(1, 2);
+
+    (void)state;
+    pool_and_back(1, ht_nn_max_pool1d, ht_nn_max_unpool1d);
+    pool_and_back(2, ht_nn_max_pool2d_ext, ht_nn_max_unpool2d);
+    pool_and_back(3, ht_nn_max_pool3d, ht_nn_max_unpool3d);
+    HT_TEST_EXPECT_ERROR(ht_forward(unpool, x), HT_ERR_ARGUMENT, "ht_nn_max_unpool1d");
+    ht_release(unpool);
+    o.kernel[0] = 0;
+    HT_TEST_EXPECT_ERROR(ht_nn_max_unpool1d(&o, NULL), HT_ERR_ARGUMENT,
+                         "ht_nn_max_unpool1d: kernel is 0, expected at least 1");
+}
+
+/* Each forward draws other windows, and the same seed the same ones again. */
+static void fractional_layers_draw(void **state)
+{
+    ht_fractional_options o = ht_fractional_options_default();
+    ht_tensor *x = ht_test_randn(HT_SHAPE(2, 3, 16, 16), HT_FLOAT32, HT_LOCAL, 6);
+    ht_tensor *samples = ht_full(HT_SHAPE(2, 3, 2), 0.25, HT_FLOAT32, HT_LOCAL), *indices[2][2], *y;
+    ht_module *layer;
+    ht_value *out;
+
+    (void)state;
+    o.kernel[0] = o.kernel[1] = 2;
+    o.length[0] = o.length[1] = 9;
+    o.return_indices = true;
+    for (int run = 0; run < 2; run++) {
+        ht_nn_seed(7);
+        layer = ht_nn_fractional_max_pool2d(&o);
+        for (int i = 0; i < 2; i++) {
+            out = ht_forward_value(layer, ht_value_tensor(x));
+            assert_int_equal(ht_value_count(out), 2);
+            indices[run][i] = ht_value_as_tensor(ht_value_at(out, 1));
+        }
+        ht_test_expect_same(indices[run][0], indices[0][0], 0);
+        ht_test_expect_same(indices[run][1], indices[0][1], 0);
+        out = ht_forward_value(layer, ht_value_tensors(2, (ht_tensor *[]){x, samples}));
+        ht_release(layer);
+    }
+    assert_true(ht_item(ht_sum(ht_ne(indices[0][0], indices[0][1]), HT_NONE)) > 0);
+    y = ht_fractional_max_pool(x, samples, &o, NULL);
+    ht_test_expect_same(ht_value_as_tensor(ht_value_at(out, 0)), y, 0);
+    o.length[0] = 0;
+    HT_TEST_EXPECT_ERROR(ht_nn_fractional_max_pool2d(&o), HT_ERR_ARGUMENT,
+                         "ht_nn_fractional_max_pool2d: kernel is 2, length is 0, ratio is 0, "
+                         "expected a kernel of at least 1, and a length of at least 1 or a ratio "
+                         "between 0 and 1");
+}
+
+/* One sample gives what a batch of it gives. */
+static void one_sample(void **state)
+{
+    ht_pool_options o = ht_pool_options_default();
+    ht_module *layers[] = {NULL, NULL, NULL, NULL};
+    ht_tensor *x = ht_test_randn(HT_SHAPE(4, 5, 6), HT_FLOAT32, HT_LOCAL, 6);
+
+    (void)state;
+    o.kernel[0] = o.kernel[1] = 2;
+    layers[0] = ht_nn_avg_pool2d(&o);
+    layers[1] = ht_nn_max_pool2d_ext(&o);
+    layers[2] = ht_nn_adaptive_avg_pool2d((int64_t[]){2, 3});
+    layers[3] = ht_nn_unfold(&o);
+    for (int i = 0; i < 4; i++) {
+        ht_test_expect_same(ht_forward(layers[i], x),
+                            ht_squeeze(ht_forward(layers[i], ht_expand_dims(x, 0)), 0), 0);
+        ht_release(layers[i]);
+    }
 }
 
 /* Columns and back: each element as often as a window has it. */
@@ -193,11 +304,11 @@ static void bad_pooling_is_an_error(void **state)
 {
     ht_pool_options o = ht_pool_options_default();
     ht_tensor *x = ones(1, 2), *none = ht_narrow(x, 1, 0, 0);
-    ht_module *pool = ht_nn_avg_pool2d(NULL);
+    ht_module *pool = ht_nn_avg_pool3d(NULL);
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_forward(pool, x), HT_ERR_SHAPE,
-                         "ht_nn_avg_pool2d: x is (2, 4, 5), expected 4 axes");
+                         "ht_nn_avg_pool3d: x is (2, 4, 5), expected 4 or 5 axes");
     ht_release(pool);
     HT_TEST_EXPECT_ERROR(ht_adaptive_avg_pool(x, (int64_t[]){-1}), HT_ERR_ARGUMENT,
                          "ht_adaptive_avg_pool: length is (-1,), expected at least 0");
@@ -233,5 +344,7 @@ static void bad_pooling_is_an_error(void **state)
 HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_padding_alone),
               cmocka_unit_test(convolutions), cmocka_unit_test(padding_that_keeps_lengths),
               cmocka_unit_test(pooling), cmocka_unit_test(divisors), cmocka_unit_test(folds),
-              cmocka_unit_test(maxima_of_equals), cmocka_unit_test(bad_convolutions_are_errors),
+              cmocka_unit_test(maxima_come_with_indices), cmocka_unit_test(fractional_layers_draw),
+              cmocka_unit_test(one_sample), cmocka_unit_test(maxima_of_equals),
+              cmocka_unit_test(bad_convolutions_are_errors),
               cmocka_unit_test(bad_pooling_is_an_error));
