@@ -44,11 +44,11 @@ HT_API ht_conv2d_options ht_conv2d_options_default(void);
 
 /* 2-d convolution of x with weight, plus bias.
  *
- * x: (N, C, H, W).
+ * x: (N, C, H, W), or one sample (C, H, W) that is not split.
  * weight: (O, C / groups, kh, kw).
  * bias: (O), or NULL.
  * options: NULL means the defaults.
- * Result: (N, O, H', W'), stored channels-last if the device prefers that.
+ * Result: (N, O, H', W'), or (O, H', W'), stored channels-last if the device prefers that.
  * Errors: HT_ERR_SHAPE also if groups does not divide C and O, or if no window fits;
  * HT_ERR_ARGUMENT also for a stride or dilation below 1, a padding below 0, or same with another
  * stride than 1. */

@@ -5,15 +5,14 @@
  *
  * Parameters that many functions share:
  *     x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating; it may be split along the batch
- *     (axis 0).
+ *     (axis 0). Convolutions and layers also take one sample, an x without N that is not split.
  *     options: NULL means the defaults. Arrays have a number for each axis behind the channels, the
  *     slowest first; the others are not read.
  *
  * Differentiable. Logically collective; gradients of weights are summed over the ranks of a split
  * x. Results are scoped and split as x.
  * Layers are owned, with process-local float32 parameters. Those that have parameters take
- * process-local batches (ht/nn.h). Layers without parameters also take one sample, an x without
- * the axis N that is not split. Constructors are not collective.
+ * process-local batches (ht/nn.h). Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
  * HT_ERR_ARGUMENT for a setting out of range or an operand with another split, HT_ERR_COMM for
  * operands on different communicators. A constructor checks channels, kernels, lengths and groups.

@@ -120,6 +120,8 @@ ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
     ht_conv_call job;
     ht_node *node;
 
+    if (x != NULL && x->body->ndim == 3) /* one sample */
+        return ht_squeeze(ht_conv2d(ht_expand_dims(x, 0), weight, bias, options), 0);
     options = options != NULL ? options : &defaults;
     if (!HT_PREPARE("ht_conv2d", rules, in) ||
         HT_CHECK_OPTIONS(in[X]->body->comm, "ht_conv2d", options, ht_conv2d_options) != HT_SUCCESS)

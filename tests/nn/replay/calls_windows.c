@@ -38,12 +38,12 @@ static ht_conv_options conv_options(replay_run *r, int axes)
 }
 
 /* The call of a convolution over so many axes. */
-#define CONV(name, axes)                                                                         \
-    static ht_tensor *call_##name(replay_run *r)                                                 \
-    {                                                                                            \
-        const ht_conv_options options = conv_options(r, axes);                                   \
-                                                                                                 \
-        return as_given(r, axes, ht_##name(batch(r, axes), IN("weight"), IN("bias"), &options)); \
+#define CONV(name, axes)                                                   \
+    static ht_tensor *call_##name(replay_run *r)                           \
+    {                                                                      \
+        const ht_conv_options options = conv_options(r, axes);             \
+                                                                           \
+        return ht_##name(IN("input"), IN("weight"), IN("bias"), &options); \
     }
 CONV(conv1d, 1)
 CONV(conv2d_ext, 2)

@@ -111,6 +111,8 @@ static ht_tensor *conv(const char *what, int spatial, ht_tensor *x, ht_tensor *w
     ht_conv_options o = options != NULL ? *options : ht_conv_options_default();
     ht_tensor *in[HT_CONV_OPERANDS] = {x, weight, bias};
 
+    if (x != NULL && x->body->ndim == 1 + spatial) /* one sample */
+        return ht_squeeze(conv(what, spatial, ht_expand_dims(x, 0), weight, bias, options), 0);
     if (!ht__conv_prepare(what, spatial, false, in, &o))
         return NULL;
     in[HT_CONV_X] = pad(in[HT_CONV_X], in[HT_CONV_WEIGHT], &o);

@@ -198,6 +198,10 @@ static ht_tensor *conv_transpose(const char *what, int spatial, ht_tensor *x, ht
     const ht_conv_options o = options != NULL ? *options : ht_conv_options_default();
     ht_tensor *in[HT_CONV_OPERANDS] = {x, weight, bias}, *y;
 
+    if (x != NULL && x->body->ndim == 1 + spatial) { /* one sample */
+        x = ht_expand_dims(x, 0);
+        return ht_squeeze(conv_transpose(what, spatial, x, weight, bias, options), 0);
+    }
     if (!ht__conv_prepare(what, spatial, true, in, &o) ||
         !check_lengths(what, in[HT_CONV_X]->body, in[HT_CONV_WEIGHT]->body, &o))
         return NULL;

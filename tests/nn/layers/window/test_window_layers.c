@@ -190,11 +190,13 @@ static void fractional_layers_draw(void **state)
                          "between 0 and 1");
 }
 
+enum { LAYERS = 7 };
+
 /* One sample gives what a batch of it gives. */
 static void one_sample(void **state)
 {
     ht_pool_options o = ht_pool_options_default();
-    ht_module *layers[] = {NULL, NULL, NULL, NULL};
+    ht_module *layers[LAYERS];
     ht_tensor *x = ht_test_randn(HT_SHAPE(4, 5, 6), HT_FLOAT32, HT_LOCAL, 6);
 
     (void)state;
@@ -203,7 +205,10 @@ static void one_sample(void **state)
     layers[1] = ht_nn_max_pool2d_ext(&o);
     layers[2] = ht_nn_adaptive_avg_pool2d((int64_t[]){2, 3});
     layers[3] = ht_nn_unfold(&o);
-    for (int i = 0; i < 4; i++) {
+    layers[4] = ht_nn_conv2d(4, 2, 3);
+    layers[5] = ht_nn_conv_transpose2d(4, 2, 3, NULL, true);
+    layers[6] = ht_nn_conv2d_ext(4, 2, 3, NULL, false);
+    for (int i = 0; i < LAYERS; i++) {
         ht_test_expect_same(ht_forward(layers[i], x),
                             ht_squeeze(ht_forward(layers[i], ht_expand_dims(x, 0)), 0), 0);
         ht_release(layers[i]);
