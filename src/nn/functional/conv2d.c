@@ -8,7 +8,6 @@
 #include "ht/manipulations.h"
 
 #include "nn/functional/window.h"
-#include "nn/functional/window/conv.h"
 #include "nn/functional/window/conv_run.h"
 
 enum { X, WEIGHT, BIAS, OPERANDS };
@@ -48,6 +47,19 @@ static bool check_groups(const ht_tensor *x, const ht_tensor *weight, int64_t gr
         return false;
     }
     return true;
+}
+
+/* Pads x, or sets the padding; a dilation below 1 is refused later. */
+static bool keep_lengths(ht_tensor *in[], ht_conv2d_options *o)
+{
+    if (o->stride[0] != 1 || o->stride[1] != 1) {
+        HT_FAIL(in[X]->body->comm, HT_ERR_ARGUMENT, "ht_conv2d: same requires a stride of 1");
+        return false;
+    }
+    if (o->dilation[0] >= 1 && o->dilation[1] >= 1)
+        in[X] = ht__window_pad(in[X], in[WEIGHT]->body->shape + 2, o->dilation, o->padding, true,
+                               HT_PAD_CONSTANT);
+    return in[X] != NULL;
 }
 
 /* All of the job but operands and strides. False when the kernel is larger than the padded image. */
@@ -115,22 +127,18 @@ static ht_tensor *run(ht_conv_call *job, const ht_tensor *x, const ht_tensor *we
 ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                      const ht_conv2d_options *options)
 {
-    ht_conv2d_options defaults = ht_conv2d_options_default();
+    ht_conv2d_options o = options != NULL ? *options : ht_conv2d_options_default();
     ht_tensor *in[OPERANDS] = {x, weight, bias}, *y;
     ht_conv_call job;
     ht_node *node;
 
     if (x != NULL && x->body->ndim == 3) /* one sample */
         return ht_squeeze(ht_conv2d(ht_expand_dims(x, 0), weight, bias, options), 0);
-    options = options != NULL ? options : &defaults;
     if (!HT_PREPARE("ht_conv2d", rules, in) ||
-        HT_CHECK_OPTIONS(in[X]->body->comm, "ht_conv2d", options, ht_conv2d_options) != HT_SUCCESS)
-        return NULL;
-    if (options->same)
-        return ht__conv2d_same(in, options);
-    if (!check_groups(in[X], in[WEIGHT], options->groups) ||
+        HT_CHECK_OPTIONS(in[X]->body->comm, "ht_conv2d", &o, ht_conv2d_options) != HT_SUCCESS ||
+        !check_groups(in[X], in[WEIGHT], o.groups) ||
         !ht__has_kernel("ht_conv2d", in[X], HT_KERNEL_CONV_FORWARD) ||
-        !fill_job(&job, in[X], in[WEIGHT], options))
+        (o.same && !keep_lengths(in, &o)) || !fill_job(&job, in[X], in[WEIGHT], &o))
         return NULL;
     y = run(&job, in[X], in[WEIGHT], in[BIAS]);
     if (y == NULL)

@@ -87,3 +87,24 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
     }
     return true;
 }
+
+ht_tensor *ht__window_pad(ht_tensor *x, const int64_t kernel[], const int64_t dilation[],
+                          int64_t padding[], bool same, ht_pad_mode mode)
+{
+    const int spatial = x->body->ndim - 2;
+    int64_t widths[2 * HT_SPATIAL];
+    bool even = true;
+
+    for (int i = 0; i < spatial; i++) {
+        const int64_t total = same ? dilation[i] * (kernel[i] - 1) : 2 * padding[i];
+
+        widths[2 * i] = total / 2;
+        widths[2 * i + 1] = total - total / 2;
+        even = even && total % 2 == 0;
+    }
+    for (int i = 0; i < spatial; i++)
+        padding[i] = even && mode == HT_PAD_CONSTANT ? widths[2 * i] : 0;
+    if (even && mode == HT_PAD_CONSTANT)
+        return x;
+    return ht_pad_ext(x, 2 * spatial, widths, mode, HT_NUM(0));
+}

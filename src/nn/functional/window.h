@@ -8,6 +8,7 @@
 
 #include "core/tensor/tensor.h"
 #include "ht/kernels/nn.h"
+#include "ht/padding.h"
 
 typedef struct ht_window {
     int spatial; /* axes */
@@ -30,6 +31,11 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
 
 /* Whether x (N, C, ...) has channels; PyTorch's pooling refuses images without. */
 bool ht__has_channels(const char *what, const ht_tensor *x);
+
+/* x with the padding of a convolution that its windows cannot have: another than zeros, or `same`,
+ * which keeps lengths, where it is not alike on both sides. padding[] receives what they have. */
+ht_tensor *ht__window_pad(ht_tensor *x, const int64_t kernel[], const int64_t dilation[],
+                          int64_t padding[], bool same, ht_pad_mode mode);
 
 /* The geometry of a kernel's call, an ht_conv_call or an ht_pool_call. */
 #define HT_SET_WINDOW(job, window)                                          \

@@ -82,29 +82,6 @@ ht_tensor *ht__convolve(const char *what, ht_tensor *const in[HT_CONV_OPERANDS],
                       2);
 }
 
-/* x with the padding that the options of a convolution ask for beside zeros on both sides; *o then
- * asks for the rest. */
-static ht_tensor *pad(ht_tensor *x, const ht_tensor *weight, ht_conv_options *o)
-{
-    const int spatial = x->body->ndim - 2;
-    int64_t widths[6];
-    bool even = true;
-
-    for (int i = 0; i < spatial; i++) {
-        const int64_t total = o->same ? o->dilation[i] * (weight->body->shape[2 + i] - 1)
-                                      : 2 * o->padding[i];
-
-        widths[2 * i] = total / 2;
-        widths[2 * i + 1] = total - total / 2;
-        even = even && total % 2 == 0;
-    }
-    for (int i = 0; i < spatial; i++)
-        o->padding[i] = even && o->padding_mode == HT_PAD_CONSTANT ? widths[2 * i] : 0;
-    if (even && o->padding_mode == HT_PAD_CONSTANT)
-        return x;
-    return ht_pad_ext(x, 2 * spatial, widths, o->padding_mode, HT_NUM(0));
-}
-
 static ht_tensor *conv(const char *what, int spatial, ht_tensor *x, ht_tensor *weight,
                        ht_tensor *bias, const ht_conv_options *options)
 {
@@ -115,7 +92,8 @@ static ht_tensor *conv(const char *what, int spatial, ht_tensor *x, ht_tensor *w
         return ht_squeeze(conv(what, spatial, ht_expand_dims(x, 0), weight, bias, options), 0);
     if (!ht__conv_prepare(what, spatial, false, in, &o))
         return NULL;
-    in[HT_CONV_X] = pad(in[HT_CONV_X], in[HT_CONV_WEIGHT], &o);
+    in[HT_CONV_X] = ht__window_pad(in[HT_CONV_X], in[HT_CONV_WEIGHT]->body->shape + 2, o.dilation,
+                                   o.padding, o.same, o.padding_mode);
     return ht__convolve(what, in, &o);
 }
 
@@ -129,19 +107,6 @@ ht_tensor *ht_conv2d_ext(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                          const ht_conv_options *options)
 {
     return conv("ht_conv2d_ext", 2, x, weight, bias, options);
-}
-
-ht_tensor *ht__conv2d_same(ht_tensor *const in[HT_CONV_OPERANDS], const ht_conv2d_options *options)
-{
-    ht_conv_options o = ht_conv_options_default();
-
-    for (int i = 0; i < 2; i++) {
-        o.stride[i] = options->stride[i];
-        o.dilation[i] = options->dilation[i];
-    }
-    o.groups = options->groups;
-    o.same = true;
-    return conv("ht_conv2d", 2, in[HT_CONV_X], in[HT_CONV_WEIGHT], in[HT_CONV_BIAS], &o);
 }
 
 ht_tensor *ht_conv3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,

@@ -4,7 +4,6 @@
 #ifndef HT_NN_FUNCTIONAL_WINDOW_CONV_H
 #define HT_NN_FUNCTIONAL_WINDOW_CONV_H
 
-#include "ht/functional.h"
 #include "nn/functional/window/windows.h"
 
 enum { HT_CONV_X, HT_CONV_WEIGHT, HT_CONV_BIAS, HT_CONV_OPERANDS };
@@ -18,8 +17,5 @@ bool ht__conv_prepare(const char *what, int spatial, bool transposed,
  * and nothing else of them but groups. Scoped. */
 ht_tensor *ht__convolve(const char *what, ht_tensor *const in[HT_CONV_OPERANDS],
                         const ht_conv_options *options);
-
-/* ht_conv2d of these operands with padding that keeps lengths, in place of that of the options. */
-ht_tensor *ht__conv2d_same(ht_tensor *const in[HT_CONV_OPERANDS], const ht_conv2d_options *options);
 
 #endif
