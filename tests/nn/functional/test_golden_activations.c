@@ -127,7 +127,8 @@ static void parameters_out_of_range_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_glu(x, 1), HT_ERR_SHAPE,
                          "ht_glu: axis 1 of x (4, 3) is 3 long, expected an even length");
     HT_TEST_EXPECT_ERROR(ht_softmax(x, 2), HT_ERR_ARGUMENT, "ht_softmax: ");
-    HT_TEST_EXPECT_ERROR(ht_log_softmax(ht_sum(x, HT_NONE), 1), HT_ERR_ARGUMENT, "ht_log_softmax: ");
+    HT_TEST_EXPECT_ERROR(ht_log_softmax(ht_sum(x, HT_NONE), 1), HT_ERR_ARGUMENT,
+                         "ht_log_softmax: ");
     HT_TEST_EXPECT_ERROR(
         ht_prelu(x, two), HT_ERR_SHAPE,
         "ht_prelu: weight has 2 elements, expected 1 or 3, the channels of x (4, 3)");
