@@ -251,15 +251,18 @@ static bool is_image(struct run *run, const struct variable *x)
     return is_real(run, x) && x->a.ndim == 4;
 }
 
+static struct outcome call_pool(struct run *run, const struct statement *s);
+
 static bool generate_image(struct run *run, const struct op *op, struct statement *s)
 {
     const struct array *x;
 
-    (void)op;
     s->arg[0] = pick(run, is_image);
     if (s->arg[0] < 0)
         return false;
     x = array_of(run, s, 0);
+    if (x->shape[1] == 0 && op->call == call_pool) /* refused */
+        return false;
     for (int i = 0; i < 2; i++) { /* kernel, stride; padding and dilation are shared */
         int64_t length = x->shape[2 + i] > 0 ? x->shape[2 + i] : 1;
 
