@@ -25,13 +25,14 @@ typedef ht_value *ht_right_inverse_fn(ht_module *parametrization, ht_tensor *val
 /* Makes the parameter `name` of module the output of parametrization for its originals.
  *
  * On a parameter that has parametrizations already, parametrization takes the output of the last
- * one. Its forward runs once in the call.
+ * one. The forward of each runs in the call.
  * parametrization: its forward takes the original, or a list of several, and returns one tensor.
  *   Owned by module from now on; released after an error. If an earlier error made it NULL, that
  *   error is returned.
  * right_inverse: gives the originals; NULL: the parameter itself is the original. Only the first
  *   parametrization of a parameter uses it.
- * Errors: HT_ERR_ARGUMENT unless module has a parameter called name. HT_ERR_SHAPE unless the output
+ * Errors: HT_ERR_ARGUMENT unless module has a parameter called name, if something else in module is
+ * called "parametrizations", or if the parameter is an original. HT_ERR_SHAPE unless the output
  * has the shape and dtype of the parameter.
  * Source: torch.nn.utils.parametrize.register_parametrization. */
 HT_API ht_status ht_nn_register_parametrization(ht_module *module, const char *name,

@@ -138,8 +138,8 @@ ht_status ht__module_check_free(const char *what, ht_module *module);
 void ht__module_observe(ht_module *module, ht_forward_observer *observer);
 void ht__module_leave(ht_module *module, ht_forward_observer *observer);
 
-/* module/parametrize/parametrize.c: the parameter of the module itself, or the last value of one that
- * is parametrized; borrowed. NULL after an error of the public function `what`. */
+/* module/parametrize/parametrize.c: the parameter of the module itself, borrowed, or the present value
+ * of one that is parametrized, scoped. NULL after an error of the public function `what`. */
 ht_tensor *ht__module_parameter(const char *what, ht_module *module, const char *name);
 
 /* layers/linear.c: a layer that may bring its parameters up to date by itself, part by part. */

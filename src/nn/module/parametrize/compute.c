@@ -22,15 +22,31 @@ const ht_module_type ht__parametrizations_type = {.name = "ModuleDict", .forward
 const ht_module_type ht__parametrization_list_type = {.name = "ParametrizationList",
                                                       .forward_value = run_list};
 
+/* A child of this name and type, also inside a wrapper; NULL: none. */
+static ht_module *child_of_type(ht_module *module, const char *name, const ht_module_type *type)
+{
+    ht_slot *slot = ht__module_slot(module, name);
+    ht_module *child;
+
+    if (slot == NULL || slot->kind != HT_SLOT_CHILD)
+        return NULL;
+    child = ht__module_unwrapped(*ht__slot_place(module, slot));
+    return child->type == type ? child : NULL;
+}
+
+ht_module *ht__parametrization_lists(ht_module *module)
+{
+    return child_of_type(module, HT_PARAMETRIZATIONS, &ht__parametrizations_type);
+}
+
 ht_module *ht__parametrization_list(ht_module *module, const char *name)
 {
     ht_slot *slot = ht__module_slot(module, name);
-    ht_module *lists;
+    ht_module *lists = ht__parametrization_lists(module);
 
-    if (slot == NULL || slot->kind != HT_SLOT_COMPUTED)
+    if (lists == NULL || slot == NULL || slot->kind != HT_SLOT_COMPUTED)
         return NULL;
-    lists = *ht__slot_place(module, ht__module_slot(module, HT_PARAMETRIZATIONS));
-    return *ht__slot_place(lists, ht__module_slot(lists, name));
+    return child_of_type(lists, name, &ht__parametrization_list_type);
 }
 
 ht_value *ht__parametrization_originals(ht_module *list)
@@ -59,11 +75,16 @@ bool ht__parametrize_compute(const char *what, ht_module *module)
     for (int i = 0; i < module->slot_count; i++) {
         ht_slot *slot = &module->slots[i];
         void **place = ht__slot_place(module, slot);
+        ht_module *list;
         ht_tensor *value;
 
         if (slot->kind != HT_SLOT_COMPUTED)
             continue;
-        value = ht__parametrization_value(what, ht__parametrization_list(module, slot->name));
+        list = ht__parametrization_list(module, slot->name);
+        if (list == NULL)
+            return HT_FAIL(NULL, HT_ERR_STATE, "%s: the parametrizations of %s are gone", what,
+                           slot->name) == HT_SUCCESS;
+        value = ht__parametrization_value(what, list);
         if (value == NULL)
             return false;
         ht_retain(value);

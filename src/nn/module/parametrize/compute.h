@@ -12,6 +12,9 @@
 extern const ht_module_type ht__parametrizations_type;     /* the child of the module */
 extern const ht_module_type ht__parametrization_list_type; /* a child of that */
 
+/* The child that has the lists of the module; NULL: none. */
+ht_module *ht__parametrization_lists(ht_module *module);
+
 /* The list of the slot `name`; NULL unless it is parametrized. */
 ht_module *ht__parametrization_list(ht_module *module, const char *name);
 

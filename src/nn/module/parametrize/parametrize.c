@@ -19,19 +19,34 @@ static ht_slot *find_slot(const char *what, ht_module *module, const char *name,
     if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(name, what, "the name"))
         return NULL;
     slot = ht__module_slot(module, name);
-    if (slot != NULL &&
-        (slot->kind == HT_SLOT_COMPUTED || (!parametrized && slot->kind == HT_SLOT_PARAMETER)))
+    if (ht__parametrization_list(module, name) != NULL ||
+        (!parametrized && slot != NULL && slot->kind == HT_SLOT_PARAMETER))
         return slot;
     HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: name is '%s', expected a %sparameter of %s", what, name,
             parametrized ? "parametrized " : "", module->type->name);
     return NULL;
 }
 
+/* The parameter, or what its parametrizations make now: the slot may be behind its originals. */
+static ht_tensor *present_value(const char *what, ht_module *module, ht_slot *slot)
+{
+    ht_module *list = ht__parametrization_list(module, slot->name);
+    ht_tensor *value;
+    bool was;
+
+    if (list == NULL)
+        return *ht__slot_place(module, slot);
+    was = ht_set_grad_enabled(false);
+    value = ht__parametrization_value(what, list);
+    ht_set_grad_enabled(was);
+    return value;
+}
+
 ht_tensor *ht__module_parameter(const char *what, ht_module *module, const char *name)
 {
     ht_slot *slot = find_slot(what, module, name, false);
 
-    return slot != NULL ? *ht__slot_place(module, slot) : NULL;
+    return slot != NULL ? present_value(what, module, slot) : NULL;
 }
 
 /* The result of a new parametrization, for the first time. */
@@ -114,20 +129,17 @@ static void set_training(const char *name, ht_module *module, void *training)
 /* The slot becomes a computed one, which keeps the parameter as its value until the next forward. */
 static ht_status install(ht_module *module, const char *name, ht_module *list)
 {
-    ht_slot *slot = ht__module_slot(module, HT_PARAMETRIZATIONS);
     ht_status status = HT_SUCCESS;
 
-    if (slot == NULL) {
+    if (ht__parametrization_lists(module) == NULL)
         status = ht_module_add(module, HT_PARAMETRIZATIONS, NULL,
                                ht_module_new(0, &ht__parametrizations_type));
-        slot = ht__module_slot(module, HT_PARAMETRIZATIONS);
-    }
     if (status != HT_SUCCESS) {
         ht_release(list);
         return status;
     }
     ht__module_walk(list, set_training, &module->training);
-    status = ht_module_add(*ht__slot_place(module, slot), name, NULL, list);
+    status = ht_module_add(ht__parametrization_lists(module), name, NULL, list);
     if (status != HT_SUCCESS)
         return status;
     ht__module_set_path(module, module->path);
@@ -157,13 +169,33 @@ static ht_status extend(ht_module *list, ht_module *parametrization, const ht_te
 static ht_status parametrize(ht_module *module, ht_slot *slot, ht_module *parametrization,
                              ht_right_inverse_fn *right_inverse)
 {
-    ht_tensor *value = *ht__slot_place(module, slot);
+    ht_tensor *value = present_value(registering, module, slot);
     ht_module *list = ht__parametrization_list(module, slot->name);
 
+    if (value == NULL) {
+        ht_release(parametrization);
+        return ht_error_get(NULL);
+    }
     if (list != NULL)
         return extend(list, parametrization, value);
     list = new_list(parametrization, right_inverse, value);
     return list != NULL ? install(module, slot->name, list) : ht_error_get(NULL);
+}
+
+/* Whether the module can have lists, and no wrapper has its tensors. */
+static ht_status check_owner(ht_module *module)
+{
+    if (module->type == &ht__parametrization_list_type)
+        return HT_FAIL(
+            NULL, HT_ERR_ARGUMENT,
+            "%s: module is the list of a parametrized parameter, expected another module",
+            registering);
+    if (ht__module_slot(module, HT_PARAMETRIZATIONS) != NULL &&
+        ht__parametrization_lists(module) == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: module is a %s with a '%s' of its own, expected one without",
+                       registering, module->type->name, HT_PARAMETRIZATIONS);
+    return ht__module_check_free(registering, module);
 }
 
 ht_status ht_nn_register_parametrization(ht_module *module, const char *name,
@@ -179,7 +211,7 @@ ht_status ht_nn_register_parametrization(ht_module *module, const char *name,
     if (HT_IS_NULL(parametrization, registering, "the parametrization"))
         return ht_error_get(NULL);
     slot = find_slot(registering, module, name, false);
-    status = slot != NULL ? ht__module_check_free(registering, module) : ht_error_get(NULL);
+    status = slot != NULL ? check_owner(module) : ht_error_get(NULL);
     if (status != HT_SUCCESS) {
         ht_release(parametrization);
         return status;
@@ -239,7 +271,7 @@ static ht_tensor *replacement(ht_module *list, bool leave_parametrized)
 
 static ht_status remove_list(ht_module *module, ht_slot *slot, bool leave_parametrized)
 {
-    ht_module *lists = *ht__slot_place(module, ht__module_slot(module, HT_PARAMETRIZATIONS));
+    ht_module *lists = ht__parametrization_lists(module);
     ht_tensor *value = replacement(ht__parametrization_list(module, slot->name),
                                    leave_parametrized);
     void **place = ht__slot_place(module, slot);

@@ -3,6 +3,7 @@
  * A data-parallel wrapper for each submodule: mmengine's MMSeparateDistributedDataParallel. */
 #include <string.h>
 
+#include "nn/module/parametrize/compute.h"
 #include "nn/parallel/data/data_parallel.h"
 #include "nn/parallel/data/reducer/reducer_apart.h"
 
@@ -31,14 +32,21 @@ static int count_parameters(ht_module *tree, const ht_optimizer *optimizer)
     return search.found;
 }
 
-/* A parameter of the module itself would be nobody's. */
+static bool is_trainable(ht_module *module, ht_slot *slot)
+{
+    if (slot->kind == HT_SLOT_COMPUTED)
+        return count_parameters(ht__parametrization_list(module, slot->name), NULL) > 0;
+    return slot->kind == HT_SLOT_PARAMETER &&
+           ht_tensor_requires_grad(*ht__slot_place(module, slot));
+}
+
+/* A parameter of the module itself would be nobody's, and so would what it is computed from. */
 static ht_status check_root(ht_module *module, ht_comm *comm)
 {
     for (int i = 0; i < module->slot_count; i++) {
         ht_slot *slot = &module->slots[i];
 
-        if (slot->kind == HT_SLOT_PARAMETER &&
-            ht_tensor_requires_grad(*ht__slot_place(module, slot)))
+        if (is_trainable(module, slot))
             return HT_FAIL(
                 comm, HT_ERR_ARGUMENT,
                 "%s: parameter %s is not in a submodule, so its gradient would not be averaged",

@@ -268,6 +268,55 @@ static void a_failing_parametrization_fails_the_forward(void **state)
     ht_release(norm);
 }
 
+static void other_owners_are_refused(void **state)
+{
+    ht_module *linear = linear_new(), *named = linear_new();
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    ht_module_add_buffer(named, "parametrizations", NULL, ht_scalar(1));
+    assert_int_equal(ht_nn_register_parametrization(named, "weight", square(), NULL),
+                     HT_ERR_ARGUMENT);
+    nn_assert_error("ht_nn_register_parametrization: module is a Linear with a 'parametrizations' "
+                    "of its own, expected one without");
+    assert_true(output(named) == 24);
+    ht_nn_register_parametrization(linear, "weight", square(), NULL);
+    assert_int_equal(
+        ht_nn_register_parametrization(ht_module_find(linear, "parametrizations.weight"),
+                                       "original", square(), NULL),
+        HT_ERR_ARGUMENT);
+    nn_assert_error("ht_nn_register_parametrization: module is the list of a parametrized "
+                    "parameter, expected another module");
+    assert_true(output(linear) == 96);
+
+    ht_module_replace(linear, "parametrizations", ht_nn_identity());
+    assert_null(ht_forward(linear, ht_ones(HT_SHAPE(1, 3), HT_FLOAT32, HT_LOCAL)));
+    nn_assert_error("ht_forward: the parametrizations of weight are gone");
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(linear);
+    ht_release(named);
+}
+
+/* The slot has the value of the last forward, of another dtype. */
+static void the_next_parametrization_fits_the_present_value(void **state)
+{
+    ht_module *a = linear_new(), *b = linear_new();
+
+    (void)state;
+    ht_nn_register_parametrization(a, "weight", square(), NULL);
+    ht_module_to_dtype(a, HT_FLOAT64);
+    assert_int_equal(ht_nn_register_parametrization(a, "weight", square(), NULL), HT_SUCCESS);
+    assert_true(ht_item(ht_sum(ht_nn_parametrized(a, "weight"), HT_NONE)) == 6 * 256);
+    ht_nn_register_parametrization(b, "weight", square(), NULL);
+    ht_module_to_dtype(b, HT_FLOAT64);
+    assert_int_equal(ht_nn_spectral_norm(b, "weight"), HT_SUCCESS);
+    assert_int_equal(ht_tensor_dtype(ht_nn_parametrized(b, "weight")), HT_FLOAT64);
+    ht_release(a);
+    ht_release(b);
+}
+
 static void wrapped_modules_are_refused(void **state)
 {
     ht_module *linear = linear_new(), *wrapper;
@@ -292,4 +341,6 @@ HT_TEST_SUITE(test_parametrize, cmocka_unit_test(a_parameter_is_computed_from_it
               cmocka_unit_test(clones_and_files_have_the_originals),
               cmocka_unit_test(due_updates_reach_the_originals),
               cmocka_unit_test(a_failing_parametrization_fails_the_forward),
+              cmocka_unit_test(other_owners_are_refused),
+              cmocka_unit_test(the_next_parametrization_fits_the_present_value),
               cmocka_unit_test(wrapped_modules_are_refused));

@@ -238,6 +238,9 @@ static void test_misuse(void **state)
                             ht_array(&zero, 1, &one, HT_FLOAT64, HT_LOCAL));
     ht_nn_data_parallel_separate(net, HT_COMM_WORLD, 0, NULL, NULL);
     assert_message("parameter loose is not in a submodule");
+    assert_int_equal(ht_nn_spectral_norm(net, "loose"), HT_SUCCESS);
+    ht_nn_data_parallel_separate(net, HT_COMM_WORLD, 0, NULL, NULL);
+    assert_message("parameter loose is not in a submodule");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(foreign);
     ht_release(spanning);
