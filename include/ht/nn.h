@@ -223,8 +223,8 @@ HT_API ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_op
  * module: taken over; released after an error.
  * comm: retained.
  * Result: module, or the new layer if module itself is a BatchNorm layer. NULL stays NULL.
- * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper; HT_ERR_ARGUMENT if comm is
- * NULL.
+ * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper, or if a layer to replace is
+ * parametrized; HT_ERR_ARGUMENT if comm is NULL.
  * Source: torch.nn.SyncBatchNorm.convert_sync_batchnorm. */
 HT_API ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm);
 
@@ -234,18 +234,19 @@ HT_API ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm)
  * A layer of ht_nn_sync_batch_norm becomes a BatchNorm2d layer.
  * module: taken over; released after an error.
  * Result: module, or the new layer if module itself is a SyncBatchNorm layer. NULL stays NULL.
- * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper. */
+ * Errors: HT_ERR_STATE if module is inside a data-parallel wrapper, or if a layer to replace is
+ * parametrized. */
 HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
 
 /* Returns one layer with the output of conv followed by bn, both in evaluation.
  *
  * conv: a convolution, a transposed one or a linear layer, without parametrizations; it stays as it
  *   is.
- * bn: a BatchNorm layer of any kind with running statistics, as many as conv has output channels;
- *   it stays as it is.
+ * bn: a BatchNorm layer of any kind with running statistics, as many as conv has output channels,
+ *   and without parametrizations; it stays as it is.
  * Result: owned; a layer of the kind of conv, with a bias, and with the dtype of conv.
- * Errors: HT_ERR_ARGUMENT for a module of another kind. HT_ERR_STATE if one is in training, or conv
- * is parametrized. HT_ERR_SHAPE for another number of channels.
+ * Errors: HT_ERR_ARGUMENT for a module of another kind. HT_ERR_STATE if one is in training or
+ * parametrized. HT_ERR_SHAPE for another number of channels.
  * Source: torch.nn.utils.fuse_conv_bn_eval, torch.nn.utils.fuse_linear_bn_eval. */
 HT_API ht_module *ht_nn_fuse_conv_bn(ht_module *conv, ht_module *bn);
 

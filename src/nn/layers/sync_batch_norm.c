@@ -48,10 +48,38 @@ static void exchange_children(ht_module *module, ht_comm *comm, exchange_fn *exc
     }
 }
 
+struct search {
+    const ht_comm *comm;    /* of the layers that stay */
+    const ht_module *layer; /* found; NULL: none */
+};
+
+static void find_parametrized(const char *name, ht_module *module, void *user)
+{
+    struct search *search = user;
+    const ht_batch_norm_layer *bn = ht__batch_norm_of(module);
+
+    (void)name;
+    if (bn != NULL && bn->comm != search->comm && module->compute != NULL)
+        search->layer = module;
+}
+
+/* Before the first exchange: another layer would have the value of a parameter, not its originals. */
+static ht_status check(const char *what, ht_module *module, ht_comm *comm)
+{
+    struct search search = {.comm = comm};
+
+    ht__module_walk(module, find_parametrized, &search);
+    if (search.layer == NULL)
+        return ht__module_check_free(what, module);
+    return HT_FAIL(NULL, HT_ERR_STATE,
+                   "%s: %s is parametrized, expected a layer without parametrizations", what,
+                   search.layer->path[0] != '\0' ? search.layer->path : search.layer->type->name);
+}
+
 static ht_module *exchange_all(const char *what, ht_module *module, ht_comm *comm,
                                exchange_fn *exchange)
 {
-    bool failed = module == NULL || ht__module_check_free(what, module) != HT_SUCCESS;
+    bool failed = module == NULL || check(what, module, comm) != HT_SUCCESS;
     ht_module *made = failed ? NULL : exchange(module, comm, &failed);
 
     if (made == NULL && !failed)

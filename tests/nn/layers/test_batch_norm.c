@@ -224,6 +224,29 @@ static void conversion_shares_tensors_and_finds_fields(void **state)
     ht_release(model);
 }
 
+/* The same tensors would be those of the last forward. */
+static void parametrized_layers_are_not_converted(void **state)
+{
+    (void)state;
+    ht_module *layers[] = {ht_nn_batch_norm2d(3, NULL), ht_nn_batch_norm2d(3, NULL)};
+    ht_module *model = ht_nn_sequential(2, layers), *sync;
+
+    ht_nn_spectral_norm(layers[1], "weight");
+    model = ht_nn_revert_sync_batchnorm(model);
+    assert_non_null(model); /* nothing to replace */
+    ht_retain(model);
+    HT_TEST_EXPECT_ERROR(ht_nn_convert_sync_batchnorm(model, HT_COMM_WORLD), HT_ERR_STATE,
+                         "ht_nn_convert_sync_batchnorm: 1 is parametrized, expected a layer "
+                         "without parametrizations");
+    assert_ptr_equal(ht_module_find(model, "0"), layers[0]);
+    ht_release(model);
+
+    sync = ht_nn_sync_batch_norm(3, NULL, HT_COMM_WORLD);
+    ht_nn_spectral_norm(sync, "weight");
+    HT_TEST_EXPECT_ERROR(ht_nn_revert_sync_batchnorm(sync), HT_ERR_STATE,
+                         "ht_nn_revert_sync_batchnorm: SyncBatchNorm is parametrized");
+}
+
 static void keep_line(ht_log_level level, const char *line, void *kept)
 {
     (void)level;
@@ -386,6 +409,7 @@ HT_TEST_SUITE(test_batch_norm, cmocka_unit_test(statistics_of_a_device),
               cmocka_unit_test(running_statistics_that_share_memory_are_refused),
               cmocka_unit_test(one_running_statistic_follows_alone),
               cmocka_unit_test(conversion_shares_tensors_and_finds_fields),
+              cmocka_unit_test(parametrized_layers_are_not_converted),
               cmocka_unit_test(conversion_of_nothing_is_said),
               cmocka_unit_test(a_wrong_number_of_channels_is_named),
               cmocka_unit_test(a_volume_is_normalised_as_its_slices_side_by_side),

@@ -21,14 +21,14 @@ struct affine {
     ht_tensor *weight, *bias; /* slots; bias may be NULL */
 };
 
-static bool is_affine(const ht_module *module, bool *transposed)
+static bool is_affine(const ht_module *module, int64_t *transposed)
 {
-    *transposed = false;
-    return ht__nn_is_linear(module) || ht__nn_is_conv2d(module) ||
-           ht__nn_is_conv(module, transposed);
+    return ht__nn_is_conv(module, transposed) || ht__nn_is_linear(module) ||
+           ht__nn_is_conv2d(module);
 }
 
-static ht_status check(ht_module *conv, ht_module *bn, bool *transposed)
+/* transposed: receives the groups of a transposed convolution, 0 of another layer. */
+static ht_status check(ht_module *conv, ht_module *bn, int64_t *transposed)
 {
     if (HT_IS_NULL(conv, what, "the convolution") || HT_IS_NULL(bn, what, "the BatchNorm"))
         return ht_error_get(NULL);
@@ -43,30 +43,30 @@ static ht_status check(ht_module *conv, ht_module *bn, bool *transposed)
     if (conv->training || bn->training)
         return HT_FAIL(NULL, HT_ERR_STATE, "%s: %s is in training, expected evaluation", what,
                        conv->training ? "conv" : "bn");
-    if (conv->compute != NULL)
+    if (conv->compute != NULL || bn->compute != NULL)
         return HT_FAIL(NULL, HT_ERR_STATE,
-                       "%s: conv is parametrized, expected a layer without parametrizations", what);
+                       "%s: %s is parametrized, expected a layer without parametrizations", what,
+                       conv->compute != NULL ? "conv" : "bn");
     return HT_SUCCESS;
 }
 
 /* The weight of a transposed convolution is (groups, in / groups, out / groups, ...) by s (groups,
  * 1, out / groups, ...); all others are (out, ...) by s (out, ...). */
-static ht_tensor *scaled(ht_tensor *weight, ht_tensor *s, bool transposed)
+static ht_tensor *scaled(ht_tensor *weight, ht_tensor *s, int64_t transposed)
 {
     const int64_t *shape = ht_tensor_shape(weight);
     int64_t parts[HT_MAX_NDIM + 1], across[HT_MAX_NDIM + 1];
-    const int ndim = ht_tensor_ndim(weight), count = ndim + transposed;
+    const int ndim = ht_tensor_ndim(weight), count = ndim + (transposed > 0);
 
     for (int i = 0; i < count; i++) {
-        parts[i] = shape[transposed && i > 0 ? i - 1 : i];
+        parts[i] = shape[transposed > 0 && i > 0 ? i - 1 : i];
         across[i] = 1;
     }
     across[0] = ht_tensor_size(s);
-    if (transposed) {
+    if (transposed > 0) {
+        across[0] = parts[0] = transposed;
         across[2] = parts[2];
-        across[0] /= across[2];
-        parts[0] = across[0];
-        parts[1] /= across[0];
+        parts[1] /= transposed;
     }
     weight = ht_mul(ht_reshape(weight, count, parts), ht_reshape(s, count, across));
     return ht_reshape(weight, ndim, shape);
@@ -90,7 +90,7 @@ static ht_status set_bias(ht_module *fused, ht_tensor *bias, bool requires_grad)
     return status;
 }
 
-static ht_status fuse(ht_module *fused, const ht_batch_norm_layer *norm, bool transposed)
+static ht_status fuse(ht_module *fused, const ht_batch_norm_layer *norm, int64_t transposed)
 {
     struct affine *layer = ht_module_data(fused);
     ht_tensor *s = ht_sqrt(ht_add_scalar(norm->running_var, norm->options.eps)), *bias;
@@ -107,14 +107,12 @@ static ht_status fuse(ht_module *fused, const ht_batch_norm_layer *norm, bool tr
                                 : status;
 }
 
-static ht_status check_channels(const ht_module *fused, int64_t features, bool transposed)
+static ht_status check_channels(const ht_module *fused, int64_t features, int64_t transposed)
 {
     const struct affine *layer = ht_module_data((ht_module *)fused);
     const int64_t *shape = ht_tensor_shape(layer->weight);
-    const bool fits = transposed ? features % shape[1] == 0 && shape[0] % (features / shape[1]) == 0
-                                 : features == shape[0];
 
-    if (fits && (layer->bias == NULL || ht_tensor_size(layer->bias) == features))
+    if (features == (transposed > 0 ? shape[1] * transposed : shape[0]))
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_SHAPE,
                    "%s: bn has %" PRId64 " features, expected the output channels of conv", what,
@@ -123,10 +121,11 @@ static ht_status check_channels(const ht_module *fused, int64_t features, bool t
 
 ht_module *ht_nn_fuse_conv_bn(ht_module *conv, ht_module *bn)
 {
-    bool transposed, was;
+    int64_t transposed;
     ht_module *fused;
     ht_scope *scope;
     ht_status status;
+    bool was;
 
     if (check(conv, bn, &transposed) != HT_SUCCESS ||
         check_channels(conv, ht__batch_norm_of(bn)->features, transposed) != HT_SUCCESS ||

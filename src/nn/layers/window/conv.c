@@ -83,11 +83,14 @@ static ht_module *checked(const kind *k, const struct conv *data)
     return NULL;
 }
 
-bool ht__nn_is_conv(const ht_module *module, bool *transposed)
+bool ht__nn_is_conv(const ht_module *module, int64_t *transposed)
 {
+    const struct conv *conv = ht_module_data((ht_module *)module);
     const bool is = module->type->forward == forward;
 
-    *transposed = is && ((const kind *)(const void *)module->type)->transposed;
+    *transposed = 0;
+    if (is && ((const kind *)(const void *)module->type)->transposed)
+        *transposed = conv->options.groups;
     return is;
 }
 

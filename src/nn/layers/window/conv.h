@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether a module is a layer of conv2d.c or of window/conv.c. Its struct begins with the handles of
- * weight and bias, as that of linear.c does. */
+ * weight and bias, as that of linear.c does. transposed: receives the groups of a transposed one, 0
+ * of another. */
 #ifndef HT_NN_LAYERS_WINDOW_CONV_H
 #define HT_NN_LAYERS_WINDOW_CONV_H
 
 #include "nn/module/module.h"
 
 bool ht__nn_is_conv2d(const ht_module *module);
-bool ht__nn_is_conv(const ht_module *module, bool *transposed);
+bool ht__nn_is_conv(const ht_module *module, int64_t *transposed);
 
 #endif

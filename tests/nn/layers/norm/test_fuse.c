@@ -108,7 +108,8 @@ static void assert_refused(ht_module *conv, ht_module *bn, ht_status status, con
 static void other_layers_are_refused(void **state)
 {
     ht_module *conv = ht_nn_conv2d(2, 3, 1), *bn = ht_nn_batch_norm2d(3, NULL);
-    ht_module *two = ht_nn_batch_norm2d(2, NULL), *relu = ht_nn_relu();
+    ht_module *two = ht_nn_batch_norm2d(2, NULL), *relu = ht_nn_relu(), *grouped;
+    ht_conv_options groups = groups_of(2);
 
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
@@ -128,6 +129,15 @@ static void other_layers_are_refused(void **state)
     assert_refused(conv, two, HT_ERR_SHAPE,
                    "ht_nn_fuse_conv_bn: bn has 2 features, expected the output channels of conv");
     ht_module_eval(bn);
+    grouped = ht_nn_conv_transpose2d(4, 6, 2, &groups, false);
+    ht_module_eval(grouped);
+    assert_refused(grouped, bn, HT_ERR_SHAPE,
+                   "ht_nn_fuse_conv_bn: bn has 3 features, expected the output channels of conv");
+    ht_release(grouped);
+    ht_nn_spectral_norm(bn, "weight");
+    assert_refused(conv, bn, HT_ERR_STATE,
+                   "ht_nn_fuse_conv_bn: bn is parametrized, expected a layer without "
+                   "parametrizations");
     ht_nn_weight_norm(conv, "weight", 0);
     assert_refused(conv, bn, HT_ERR_STATE,
                    "ht_nn_fuse_conv_bn: conv is parametrized, expected a layer without "
