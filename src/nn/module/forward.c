@@ -17,6 +17,19 @@ static ht_tensor *one_tensor(const ht_value *value)
     return ht_value_as_tensor(value);
 }
 
+/* By slot, as containers run their children: one in two slots is missed twice. */
+void ht__module_missed(ht_module *module)
+{
+    if (module->calls != NULL && module->calls->missed != NULL) {
+        module->calls->missed(module);
+        return;
+    }
+    for (int i = 0; i < module->slot_count; i++) {
+        if (module->slots[i].kind == HT_SLOT_CHILD)
+            ht__module_missed(*ht__slot_place(module, &module->slots[i]));
+    }
+}
+
 static ht_value *call_type(ht_module *module, ht_value *inputs)
 {
     ht_tensor *x;
@@ -27,6 +40,7 @@ static ht_value *call_type(ht_module *module, ht_value *inputs)
     if (x == NULL) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_forward_value: %s takes one tensor, got %s",
                 module->type->name, kind_names[ht_value_get_kind(inputs)]);
+        ht__module_missed(module);
         return NULL;
     }
     return ht_value_tensor(module->type->forward(module, x));
@@ -106,16 +120,11 @@ static ht_value *forward_value(ht_module *module, ht_value *inputs)
     hooks = ht__backward_hooks_begin(module, &inputs);
     if (inputs != NULL)
         output = call_type(module, inputs);
+    else
+        ht__module_missed(module);
     if (output != NULL)
         output = run_hooks(module, inputs, output);
     return ht__backward_hooks_end(hooks, output);
-}
-
-/* An error has left no input: those who wait for this rank in there hear of it. */
-static void miss(ht_module *module)
-{
-    if (module->calls != NULL && module->calls->missed != NULL)
-        module->calls->missed(module);
 }
 
 ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
@@ -123,7 +132,7 @@ ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
     if (HT_IS_NULL(module, "ht_forward_value", "the module"))
         return NULL;
     if (HT_IS_NULL(inputs, "ht_forward_value", "the inputs")) {
-        miss(module);
+        ht__module_missed(module);
         return NULL;
     }
 
@@ -132,6 +141,8 @@ ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
 
     if (module->compute == NULL || module->compute("ht_forward_value", module))
         output = forward_value(module, inputs);
+    else
+        ht__module_missed(module);
 
     leave(module, output == NULL, p);
     return output;
@@ -160,7 +171,7 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
     if (HT_IS_NULL(module, "ht_forward", "the module"))
         return NULL;
     if (HT_IS_NULL(x, "ht_forward", "x")) {
-        miss(module);
+        ht__module_missed(module);
         return NULL;
     }
 
@@ -169,6 +180,8 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
 
     if (module->compute == NULL || module->compute("ht_forward", module))
         y = forward_tensor(module, x);
+    else
+        ht__module_missed(module);
 
     leave(module, y == NULL, p);
     return y;

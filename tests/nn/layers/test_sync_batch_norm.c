@@ -248,6 +248,67 @@ static void an_error_on_one_rank_is_told_to_all(void **state)
     }
 }
 
+static bool breaks; /* the parametrization of this rank */
+
+static ht_tensor *break_or_pass(ht_module *self, ht_tensor *x)
+{
+    (void)self;
+    return breaks ? ht_reshape(x, HT_SHAPE(2)) : x;
+}
+
+static const ht_module_type breaking_type = {.name = "Breaking", .forward = break_or_pass};
+
+/* Its own parameter is for nothing; layers of layers follow. */
+static ht_tensor *block_forward(ht_module *self, ht_tensor *x)
+{
+    return ht_forward(ht_module_find(self, "inner"), x);
+}
+
+static const ht_module_type block_type = {.name = "Block", .forward = block_forward};
+
+static ht_module *block_new(void)
+{
+    ht_module *block = ht_module_new(0, &block_type);
+    ht_module *layers[] = {ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD),
+                           ht_nn_sequential(HT_LIST(
+                               ht_module *, ht_nn_sync_batch_norm(CHANNELS, NULL, HT_COMM_WORLD)))};
+
+    ht_module_add(block, "inner", NULL, ht_nn_sequential(2, layers));
+    ht_module_add_parameter(block, "scale", NULL, ones_of(1));
+    return block;
+}
+
+/* Of the block, then of a layer in it: all layers from there on are told. */
+static void a_failed_parametrization_on_one_rank_is_told_to_all(void **state)
+{
+    static const char *const places[][2] = {{"", "scale"}, {"inner.0", "weight"}};
+    bool fails = ht_test_rank == ht_test_size - 1;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ht_module *block = block_new();
+        ht_module *owner = i == 0 ? block : ht_module_find(block, places[i][0]);
+
+        assert_int_equal(ht_nn_register_parametrization(owner, places[i][1],
+                                                        ht_module_new(0, &breaking_type), NULL),
+                         HT_SUCCESS);
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+        ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+        breaks = fails;
+        assert_null(ht_forward(block, ones_of(CHANNELS)));
+        assert_int_equal(ht_error_get(NULL), fails ? HT_ERR_SHAPE : HT_ERR_STATE);
+        ht_error_clear();
+        assert_null(ht_forward_value(block, ht_value_tensor(ones_of(CHANNELS))));
+        assert_int_equal(ht_error_get(NULL), fails ? HT_ERR_SHAPE : HT_ERR_STATE);
+        ht_error_clear();
+        breaks = false;
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+        ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+        assert_non_null(ht_forward(block, ones_of(CHANNELS)));
+        ht_release(block);
+    }
+}
+
 /* The message of one failed pass of a layer at `path` of a model ("": alone), whose last rank
  * fails. Up to the next error. */
 static const char *message_at(const char *path, enum fault fault)
@@ -301,4 +362,5 @@ HT_TEST_SUITE(test_sync_batch_norm, cmocka_unit_test(ranks_with_uneven_batches_e
               cmocka_unit_test(one_value_per_channel_in_all_is_an_error),
               cmocka_unit_test(the_wrapper_averages_the_shares_once),
               cmocka_unit_test(an_error_on_one_rank_is_told_to_all),
+              cmocka_unit_test(a_failed_parametrization_on_one_rank_is_told_to_all),
               cmocka_unit_test(errors_name_the_layer_and_a_root_by_the_call_alone));

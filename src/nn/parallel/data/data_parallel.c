@@ -117,14 +117,6 @@ static ht_status share_buffers(ht_module *module)
     return ht__dp_broadcast_buffers(dp->module, dp->comm, 0);
 }
 
-static void miss_layer(const char *path, ht_module *module, void *user)
-{
-    (void)path;
-    (void)user;
-    if (module->calls != NULL && module->calls->missed != NULL)
-        module->calls->missed(module);
-}
-
 /* A rank without an input does all that ranks do before a forward. A backward pass without a loss
  * is told from no pass at all. */
 static void missed(ht_module *module)
@@ -133,7 +125,7 @@ static void missed(ht_module *module)
 
     dp->rows[0] = dp->rows[1] = -1;
     if (prepare(module) == HT_SUCCESS)
-        ht__module_walk(dp->module, miss_layer, NULL);
+        ht__module_missed(dp->module);
 }
 
 static ht_value *forward_value(ht_module *self, ht_value *inputs)
