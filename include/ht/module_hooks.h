@@ -7,6 +7,10 @@
  * a hook may remove itself. An error that a hook reports ends the pass or the call. ht_module_clone
  * copies hooks with their module.
  *
+ * With a hook of the backward pass, all outputs of a forward pass share one node of the graph. A
+ * second ht_backward over another output fails unless the first one keeps the graph. The outputs
+ * keep module alive, a data-parallel wrapper too.
+ *
  * A data-parallel wrapper with weighted averages scales a pass by its weight, mostly the number of
  * rows, and hooks see the scaled gradients (doc/data-parallelism.md).
  *
