@@ -65,6 +65,7 @@ typedef struct ht_module_type {
     /* State that is not a parameter or a buffer, as a tensor of any shape. It is part of the state
      * of the module, under the name "_extra_state". Either both or none. */
     ht_tensor *(*get_extra_state)(ht_module *self); /* scoped; NULL after an error */
+    /* Before the tensors are loaded; with the earlier state again if the load fails. */
     ht_status (*set_extra_state)(ht_module *self, ht_tensor *state);
 } ht_module_type;
 

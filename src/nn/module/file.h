@@ -7,9 +7,10 @@
 #include "nn/module/module.h"
 
 struct ht_state_entry {
-    char *name;        /* owned; the dotted path */
-    ht_tensor *tensor; /* not owned; NULL: extra state */
-    ht_module *module; /* not owned; of extra state */
+    char *name;                /* owned; the dotted path */
+    ht_tensor *tensor;         /* not owned; NULL: extra state */
+    ht_module *module;         /* not owned; of extra state */
+    ht_tensor *made, *earlier; /* scoped, in a load: what tensor becomes, the extra state before */
 };
 
 typedef struct ht_state {
@@ -24,11 +25,15 @@ void ht__state_free(ht_state *state);
 struct ht_state_entry *ht__state_find(const ht_state *state, const char *name); /* NULL: none */
 
 /* module/fit.c. Whether `map`, named `source` in the message, holds tensors of the right shapes;
- * if `strict`, one for each entry and nothing else: the error is recorded, not raised.
- * Then its values into the tree. */
+ * if `strict`, one for each entry and nothing else: the error is recorded, not raised. */
 ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
                          const ht_value *map, bool strict);
-ht_status ht__state_copy(const ht_state *state, const ht_value *map);
+
+/* Its values into the tree: extra states, which a module may refuse, then tensors. Until tensors are
+ * copied, extra states can be put back. In one scope. */
+ht_status ht__state_prepare(ht_state *state, const ht_value *map);
+void ht__state_put_back(ht_state *state);
+ht_status ht__state_copy(const ht_state *state);
 
 /* module/load.c. A state from a map or a file into a tree, with its hooks. */
 typedef struct ht_loading {

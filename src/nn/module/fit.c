@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether a saved state fits a tree: all that does not is said at once. */
-#include "ht/autograd.h"
 #include "nn/module/file.h"
 
 #include <stdio.h>
@@ -97,50 +96,62 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
                          source, list.text, list.left_out);
 }
 
-/* What needs memory, or may fail in another way, comes before the first change. */
-static ht_status prepare(const ht_state *state, const ht_value *map, ht_tensor *made[])
+/* What an entry's tensor becomes: what needs memory comes before the first change. */
+static ht_status prepare_tensor(struct ht_state_entry *entry, ht_tensor *x)
 {
-    for (size_t i = 0; i < state->count; i++) {
-        const ht_tensor *tensor = state->entries[i].tensor;
-        const ht_value *item = ht_value_get(map, state->entries[i].name);
-        const ht_body *body;
+    const ht_body *body = entry->tensor->body;
 
-        if (item == NULL || tensor == NULL)
-            continue;
-        body = tensor->body;
-        made[i] = ht_astype(ht_to_device(ht_value_as_tensor(item), body->storage->device),
-                            body->dtype);
-        if (made[i] == NULL)
-            return ht_error_get(NULL);
-    }
-    return HT_SUCCESS;
+    entry->made = ht_astype(ht_to_device(x, body->storage->device), body->dtype);
+    return entry->made != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-/* After the tensors: a module may look at them. */
-static ht_status set_extra(const struct ht_state_entry *entry, const ht_value *map)
+/* A copy, as the present state may be memory of the module. */
+static ht_status set_extra(struct ht_state_entry *entry, ht_tensor *x)
 {
-    ht_tensor *x = ht_value_as_tensor(ht_value_get(map, entry->name));
+    const ht_module_type *type = entry->module->type;
+    ht_tensor *present = type->get_extra_state(entry->module);
 
-    if (entry->module == NULL || x == NULL)
-        return HT_SUCCESS;
-    return entry->module->type->set_extra_state(entry->module, x);
+    entry->earlier = present != NULL ? ht_copy(present) : NULL;
+    if (entry->earlier == NULL)
+        return ht_error_get(NULL);
+    return type->set_extra_state(entry->module, x);
 }
 
-ht_status ht__state_copy(const ht_state *state, const ht_value *map)
+ht_status ht__state_prepare(ht_state *state, const ht_value *map)
 {
-    ht_tensor **made = ht__alloc((state->count + 1) * sizeof *made);
-    ht_scope *scope = ht_scope_open();
-    bool was = ht_set_grad_enabled(false);
-    ht_status status = prepare(state, map, made);
+    ht_status status = HT_SUCCESS;
 
     for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++) {
-        if (made[i] != NULL)
-            status = ht_copy_(state->entries[i].tensor, made[i]);
+        ht_tensor *x = ht_value_as_tensor(ht_value_get(map, state->entries[i].name));
+
+        if (x != NULL)
+            status = state->entries[i].tensor != NULL ? prepare_tensor(&state->entries[i], x)
+                                                      : set_extra(&state->entries[i], x);
     }
-    for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++)
-        status = set_extra(&state->entries[i], map);
-    ht_set_grad_enabled(was);
-    ht_scope_close(scope);
-    ht__free(made);
+    return status;
+}
+
+void ht__state_put_back(ht_state *state)
+{
+    ht_error_kept cause;
+
+    ht__error_set_aside(&cause);
+    for (size_t i = 0; i < state->count; i++) {
+        struct ht_state_entry *entry = &state->entries[i];
+
+        if (entry->earlier != NULL)
+            entry->module->type->set_extra_state(entry->module, entry->earlier);
+    }
+    ht__error_put_back(&cause);
+}
+
+ht_status ht__state_copy(const ht_state *state)
+{
+    ht_status status = HT_SUCCESS;
+
+    for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++) {
+        if (state->entries[i].made != NULL)
+            status = ht_copy_(state->entries[i].tensor, state->entries[i].made);
+    }
     return status;
 }

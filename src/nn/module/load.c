@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * States of trees as maps: made, and loaded. */
+#include "ht/autograd.h"
 #include "nn/module/file.h"
 #include "nn/module/hooks/hooks.h"
 
@@ -89,6 +90,25 @@ static ht_status end(const ht_loading *loading, bool held, ht_status status)
                                  : status;
 }
 
+/* All tensors and extra states, or none on any rank. */
+static ht_status change(const ht_loading *loading, ht_state *state, const ht_value *map)
+{
+    ht_scope *scope = ht_scope_open();
+    const bool was = ht_set_grad_enabled(false);
+    bool held = begin(loading);
+    ht_status status = end(loading, held, ht__state_prepare(state, map));
+
+    if (status != HT_SUCCESS) {
+        ht__state_put_back(state);
+    } else {
+        held = begin(loading);
+        status = end(loading, held, ht__state_copy(state));
+    }
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    return status;
+}
+
 ht_status ht__state_load(const ht_loading *loading, ht_value *map)
 {
     ht_status status;
@@ -100,12 +120,12 @@ ht_status ht__state_load(const ht_loading *loading, ht_value *map)
     state = ht__state_collect(loading->tree);
     status = map != NULL ? check(loading, &state, map) : ht_error_get(NULL);
     status = end(loading, held, status);
+    if (status == HT_SUCCESS)
+        status = change(loading, &state, map);
     if (status == HT_SUCCESS) {
         held = begin(loading);
-        status = end(loading, held, ht__state_copy(&state, map));
+        status = end(loading, held, finish(loading, &state, map));
     }
-    if (status == HT_SUCCESS)
-        status = finish(loading, &state, map);
     ht__state_free(&state);
     return status;
 }

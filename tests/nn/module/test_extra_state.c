@@ -7,6 +7,8 @@
 #include "nn/nn_test.h"
 #include "tensor_check.h"
 
+static bool refuses; /* of this rank: states of three numbers */
+
 /* A list of numbers, as long as it has to be. */
 struct history {
     double numbers[8];
@@ -34,7 +36,7 @@ static ht_status set(ht_module *self, ht_tensor *state)
     struct history *history = ht_module_data(self);
     const double *numbers = ht_test_data(state);
 
-    if (ht_tensor_size(state) > 8)
+    if (ht_tensor_size(state) > 8 || (refuses && ht_tensor_size(state) == 3))
         return ht_module_remove_hook(self, 0); /* an error */
     history->count = ht_tensor_size(state);
     for (int64_t i = 0; i < history->count; i++)
@@ -98,9 +100,42 @@ static void extra_state_is_part_of_files(void **state)
     ht_release(c);
 }
 
+static double weight_of(ht_module *net)
+{
+    return ht_item(ht_sum(ht_module_find_parameter(net, "0.weight"), HT_NONE));
+}
+
+/* The others, who could have loaded it, keep what they have. */
+static void a_rank_that_refuses_keeps_all_from_loading(void **state)
+{
+    ht_module *a = net_new(3), *b = net_new(1);
+    const double weight = weight_of(b);
+    long id = ht_test_rank == 0 ? (long)getpid() : 0;
+    char path[64];
+
+    (void)state;
+    MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "/tmp/ht-test-refused-%ld.safetensors", id);
+    assert_int_equal(ht_module_save_safetensors(a, path, HT_COMM_WORLD), HT_SUCCESS);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    refuses = ht_test_rank == ht_test_size - 1;
+    assert_int_equal(ht_module_load_safetensors(b, path, HT_COMM_WORLD), HT_ERR_ARGUMENT);
+    ht_error_clear();
+    refuses = false;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    assert_true(weight_of(a) != weight && weight_of(b) == weight);
+    assert_true(history_of(b)->count == 1 && history_of(b)->numbers[0] == 0.5);
+    ht_test_remove(path);
+    ht_release(a);
+    ht_release(b);
+}
+
 static void missing_and_refused_extra_state_is_an_error(void **state)
 {
-    ht_module *net = net_new(2);
+    ht_module *net = net_new(2), *other = net_new(2);
+    const double weight = weight_of(net);
     ht_value *map = ht_module_state_dict(ht_module_find(net, "0")), *missing;
 
     (void)state;
@@ -114,16 +149,19 @@ static void missing_and_refused_extra_state_is_an_error(void **state)
     assert_non_null(ht_value_get(missing, "1._extra_state"));
     assert_int_equal(history_of(net)->count, 2);
 
-    map = ht_module_state_dict(net);
+    map = ht_module_state_dict(other);
     ht_value_set(map, "1._extra_state",
                  ht_value_tensor(ht_ones(HT_SHAPE(9), HT_FLOAT64, HT_LOCAL)));
     assert_int_equal(ht_module_load_state_dict(net, map), HT_ERR_ARGUMENT);
     ht_error_clear();
     assert_int_equal(history_of(net)->count, 2);
+    assert_true(weight_of(net) == weight);
+    ht_release(other);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(net);
 }
 
 HT_TEST_SUITE(test_extra_state, cmocka_unit_test(extra_state_is_part_of_states),
               cmocka_unit_test(extra_state_is_part_of_files),
+              cmocka_unit_test(a_rank_that_refuses_keeps_all_from_loading),
               cmocka_unit_test(missing_and_refused_extra_state_is_an_error));

@@ -110,10 +110,22 @@ ht_value *ht__hooks_after_state(const char *what, ht_module *tree, ht_value *sta
     return state;
 }
 
+/* Another map with the same items. */
+static ht_value *copy_of(const ht_value *state)
+{
+    ht_value *map = ht_value_map();
+
+    for (int i = 0; i < ht_value_count(state); i++)
+        ht_value_set(map, ht_value_key(state, i), ht_value_at(state, i));
+    return map;
+}
+
 ht_value *ht__hooks_before_load(const char *what, ht_module *tree, ht_value *state)
 {
     struct places places = find_places(tree, HT_HOOK_LOAD_PRE);
 
+    if (places.count > 0)
+        state = copy_of(state); /* a hook may change it, and the caller keeps his */
     for (int i = 0; i < places.count && state != NULL; i++)
         state = change(what, &places.list[i], places.kind, state);
     free_places(&places);

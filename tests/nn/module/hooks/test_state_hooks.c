@@ -155,6 +155,52 @@ static void hooks_change_files(void **state)
     ht_release(b);
 }
 
+static ht_value *add_item(ht_module *module, ht_value *state, const char *prefix, void *user)
+{
+    (void)module, (void)prefix, (void)user;
+    ht_value_set(state, "odd", ht_value_number(1));
+    return NULL;
+}
+
+static void hooks_leave_the_caller_the_map(void **state)
+{
+    ht_module *net = net_new();
+    ht_value *map = ht_module_state_dict(net), *unexpected;
+
+    (void)state;
+    ht_module_register_load_state_dict_pre_hook(net, add_item, NULL);
+    assert_int_equal(ht_module_load_state_dict_ext(net, map, false, NULL, &unexpected), HT_SUCCESS);
+    assert_int_equal(ht_value_count(unexpected), 1);
+    assert_int_equal(ht_value_count(map), 2);
+    ht_release(net);
+}
+
+static void fail_on_the_last(ht_module *module, ht_value *missing, ht_value *unexpected, void *user)
+{
+    (void)module, (void)missing, (void)unexpected, (void)user;
+    if (ht_test_rank == ht_test_size - 1)
+        ht_reshape(ht_ones(HT_SHAPE(3), HT_FLOAT32, HT_LOCAL), HT_SHAPE(2));
+}
+
+static void an_error_of_one_hook_is_every_rank_s(void **state)
+{
+    ht_module *net = net_new();
+    long id = ht_test_rank == 0 ? (long)getpid() : 0;
+    char path[64];
+
+    (void)state;
+    MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "/tmp/ht-test-failing-hook-%ld.h5", id);
+    assert_int_equal(ht_module_save_state(net, path, HT_COMM_WORLD), HT_SUCCESS);
+    ht_module_register_load_state_dict_post_hook(net, fail_on_the_last, NULL);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_module_load_state(net, path, HT_COMM_WORLD), HT_ERR_SHAPE);
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_test_remove(path);
+    ht_release(net);
+}
+
 static void hooks_without_a_map_are_refused(void **state)
 {
     ht_module *net = net_new();
@@ -178,4 +224,6 @@ static void hooks_without_a_map_are_refused(void **state)
 
 HT_TEST_SUITE(test_state_hooks, cmocka_unit_test(hooks_run_in_the_order_of_the_tree),
               cmocka_unit_test(hooks_change_states), cmocka_unit_test(hooks_change_files),
+              cmocka_unit_test(hooks_leave_the_caller_the_map),
+              cmocka_unit_test(an_error_of_one_hook_is_every_rank_s),
               cmocka_unit_test(hooks_without_a_map_are_refused));
