@@ -3,7 +3,6 @@
  * A data-parallel wrapper for each submodule: mmengine's MMSeparateDistributedDataParallel. */
 #include <string.h>
 
-#include "nn/module/parametrize/compute.h"
 #include "nn/parallel/data/data_parallel.h"
 #include "nn/parallel/data/reducer/reducer_apart.h"
 
@@ -34,8 +33,11 @@ static int count_parameters(ht_module *tree, const ht_optimizer *optimizer)
 
 static bool is_trainable(ht_module *module, ht_slot *slot)
 {
-    if (slot->kind == HT_SLOT_COMPUTED)
-        return count_parameters(ht__parametrization_list(module, slot->name), NULL) > 0;
+    if (slot->kind == HT_SLOT_COMPUTED) {
+        ht_module *lists = ht_module_find(module, "parametrizations");
+
+        return count_parameters(ht_module_find(lists, slot->name), NULL) > 0;
+    }
     return slot->kind == HT_SLOT_PARAMETER &&
            ht_tensor_requires_grad(*ht__slot_place(module, slot));
 }
