@@ -35,8 +35,8 @@ ht_cuda_targets ht_cuda_targets_of(ht_cuda_device *device, const void *target, i
                                    int64_t ignore, const char *what)
 {
     device->calls++;
-    return {device->fault, device->calls, static_cast<const int64_t *>(target), columns, ignore,
-            what};
+    return {device->fault, device->calls, static_cast<const int64_t *>(target),
+            columns,       ignore,        what};
 }
 
 void ht_cuda_note_fault(const ht_cuda_device *device, const ht_cuda_targets &targets)

@@ -6,17 +6,17 @@
 
 #include "backends/cpu/nn/cell_unit.inc.c"
 
-#define ROW(operand, width) \
-    (r->operand.data != NULL ? (T *)r->operand.data + row * (width) : NULL)
-#define EACH_UNIT                   \
-    HT_VECTORIZE                    \
+#define ROW(operand, width)        ((T *)r->operand.data + row * (width))
+#define ROW_IF_ANY(operand, width) (r->operand.data != NULL ? ROW(operand, width) : NULL)
+#define EACH_UNIT \
+    HT_VECTORIZE  \
     for (int64_t j = 0; j < n; j++)
 
 static void NAME(cell_forward_row)(const ht_cell_call *r, int64_t row)
 {
     const int64_t n = r->hidden, width = n * NAME(cell_gates)(r->cell);
-    T *gates = ROW(gates, width), *y = ROW(y, n), *c_new = ROW(c_new, n);
-    const T *h_gates = ROW(h_gates, width), *h = ROW(h, n), *c = ROW(c, n);
+    T *gates = ROW(gates, width), *y = ROW(y, n), *c_new = ROW_IF_ANY(c_new, n);
+    const T *h_gates = ROW(h_gates, width), *h = ROW_IF_ANY(h, n), *c = ROW_IF_ANY(c, n);
 
     switch (r->cell) {
     case HT_CELL_TANH:
@@ -59,10 +59,11 @@ HT_KERNEL(cell_forward)
 static void NAME(cell_backward_row)(const ht_cell_call *r, int64_t row)
 {
     const int64_t n = r->hidden, width = n * NAME(cell_gates)(r->cell);
-    const T *gates = ROW(gates, width), *y = ROW(y, n), *h = ROW(h, n), *c = ROW(c, n);
-    const T *c_new = ROW(c_new, n), *dc_in = ROW(dc_in, n);
-    T *dh = ROW(dh, n), *dc = ROW(dc, n), *dgates = ROW(dgates, width);
-    T *dh_gates = ROW(dh_gates, width);
+    const T *gates = ROW(gates, width), *y = ROW_IF_ANY(y, n), *h = ROW_IF_ANY(h, n),
+            *c = ROW_IF_ANY(c, n);
+    const T *c_new = ROW_IF_ANY(c_new, n), *dc_in = ROW_IF_ANY(dc_in, n);
+    T *dh = ROW(dh, n), *dc = ROW_IF_ANY(dc, n), *dgates = ROW(dgates, width);
+    T *dh_gates = ROW_IF_ANY(dh_gates, width);
 
     switch (r->cell) {
     case HT_CELL_TANH:
@@ -100,7 +101,7 @@ HT_KERNEL(cell_backward)
 
     (void)stream;
     for (int64_t row = 0; row < r->rows; row++) {
-        const T *dy = ROW(dy, n), *dh_in = ROW(dh_in, n);
+        const T *dy = ROW(dy, n), *dh_in = ROW_IF_ANY(dh_in, n);
         T *dh = ROW(dh, n);
 
         HT_VECTORIZE
@@ -115,5 +116,6 @@ HT_KERNEL(cell_backward)
 }
 
 #undef ROW
+#undef ROW_IF_ANY
 #undef EACH_UNIT
 #endif

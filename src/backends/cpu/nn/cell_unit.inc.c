@@ -19,7 +19,8 @@ HT_INLINE void NAME(rnn_forward)(int64_t j, bool relu, const T *x, const T *h, T
     y[j] = STORE(!relu ? HT_MATH(tanh, a) : a <= 0 ? 0 : a);
 }
 
-HT_INLINE void NAME(lstm_forward)(int64_t n, int64_t j, T *x, const T *h, const T *c, T *y, T *c_new)
+HT_INLINE void NAME(lstm_forward)(int64_t n, int64_t j, T *x, const T *h, const T *c, T *y,
+                                  T *c_new)
 {
     const C in = NAME(cell_sigmoid)(LOAD(x[j]) + LOAD(h[j]));
     const C forget = NAME(cell_sigmoid)(LOAD(x[n + j]) + LOAD(h[n + j]));
@@ -35,7 +36,8 @@ HT_INLINE void NAME(lstm_forward)(int64_t n, int64_t j, T *x, const T *h, const 
     y[j] = STORE(out * HT_MATH(tanh, cell));
 }
 
-HT_INLINE void NAME(gru_forward)(int64_t n, int64_t j, T *x, const T *h_gates, const T *h, T *y, T *kept)
+HT_INLINE void NAME(gru_forward)(int64_t n, int64_t j, T *x, const T *h_gates, const T *h, T *y,
+                                 T *kept)
 {
     const C r = NAME(cell_sigmoid)(LOAD(x[j]) + LOAD(h_gates[j]));
     const C z = NAME(cell_sigmoid)(LOAD(x[n + j]) + LOAD(h_gates[n + j]));
@@ -59,7 +61,7 @@ HT_INLINE void NAME(rnn_backward)(int64_t j, bool relu, const T *y, T *dh, T *dg
 }
 
 HT_INLINE void NAME(lstm_backward)(int64_t n, int64_t j, const T *gates, const T *c, const T *c_new,
-                                const T *dc_in, T *dh, T *dc, T *d)
+                                   const T *dc_in, T *dh, T *dc, T *d)
 {
     const C in = LOAD(gates[j]), forget = LOAD(gates[n + j]), update = LOAD(gates[2 * n + j]);
     const C out = LOAD(gates[3 * n + j]), g = LOAD(dh[j]);
@@ -74,8 +76,8 @@ HT_INLINE void NAME(lstm_backward)(int64_t n, int64_t j, const T *gates, const T
     dh[j] = STORE(0);
 }
 
-HT_INLINE void NAME(gru_backward)(int64_t n, int64_t j, const T *gates, const T *h, const T *kept, T *dh,
-                               T *dgates, T *dh_gates)
+HT_INLINE void NAME(gru_backward)(int64_t n, int64_t j, const T *gates, const T *h, const T *kept,
+                                  T *dh, T *dgates, T *dh_gates)
 {
     const C r = LOAD(gates[j]), z = LOAD(gates[n + j]), update = LOAD(gates[2 * n + j]);
     const C g = LOAD(dh[j]), d = g * (1 - z) * TANH_SLOPE(update);

@@ -61,6 +61,6 @@ template <bool forward> static int NAME(run_resample)(void *stream, const ht_ker
 
 static void NAME(add_resample)(ht_backend *backend)
 {
-    ht_cuda_add(backend, "RESAMPLE_FORWARD", ID, NAME(run_resample)<true>);
-    ht_cuda_add(backend, "RESAMPLE_BACKWARD", ID, NAME(run_resample)<false>);
+    ht_cuda_add(backend, "RESAMPLE_FORWARD", ID, NAME(run_resample) < true >);
+    ht_cuda_add(backend, "RESAMPLE_BACKWARD", ID, NAME(run_resample) < false >);
 }

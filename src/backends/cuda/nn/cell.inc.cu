@@ -39,8 +39,7 @@ static __global__ void NAME(cell_backward)(int64_t work, ht_cell_call r)
         const int64_t row = i / n, j = i % n;
         T *dh = ROW(dh, n), *dgates = ROW(dgates, width), *dh_gates = ROW(dh_gates, width);
 
-        dh[j] = STORE(LOAD(ROW(dy, n)[j]) +
-                      (r.dh_in.data != NULL ? LOAD(ROW(dh_in, n)[j]) : (C)0));
+        dh[j] = STORE(LOAD(ROW(dy, n)[j]) + (r.dh_in.data != NULL ? LOAD(ROW(dh_in, n)[j]) : (C)0));
         if (NAME(cell_is_over)(&r, row)) {
             for (int64_t gate = 0; gate < gates; gate++) {
                 dgates[gate * n + j] = STORE(0);
@@ -81,8 +80,8 @@ template <bool forward> static int NAME(run_cell)(void *stream, const ht_kernel_
 
 static void NAME(add_cell)(ht_backend *backend)
 {
-    ht_cuda_add(backend, "CELL_FORWARD", ID, NAME(run_cell)<true>);
-    ht_cuda_add(backend, "CELL_BACKWARD", ID, NAME(run_cell)<false>);
+    ht_cuda_add(backend, "CELL_FORWARD", ID, NAME(run_cell) < true >);
+    ht_cuda_add(backend, "CELL_BACKWARD", ID, NAME(run_cell) < false >);
 }
 
 #undef ROW

@@ -84,7 +84,7 @@ struct NAME(dy_sums) {
     double s, q;
 };
 
-static __forceinline__ __device__ void NAME(add_dy)(NAME(dy_sums) &a, const ht_row_norm_call &n,
+static __forceinline__ __device__ void NAME(add_dy)(NAME(dy_sums) & a, const ht_row_norm_call &n,
                                                     int64_t at, bool weighted)
 {
     const int64_t parameter = at / n.inner % (n.groups * n.channels);
@@ -169,8 +169,8 @@ static int NAME(launch_backward)(const ht_cuda_device *device, const ht_row_norm
 
     r.extra = call;
     if (n->dx.data != NULL) {
-        failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(dy_fold)<true>>(),
-                                          n->call.what);
+        failed = ht_cuda_launch_reduction(
+            device, &r, ht_cuda_fold_kernels < NAME(dy_fold) < true >> (), n->call.what);
         if (failed == 0)
             HT_CUDA_LAUNCH_EACH(device, NAME(row_norm_grad), rows * row_length(n), *n,
                                 static_cast<const double *>(sums));
@@ -180,13 +180,12 @@ static int NAME(launch_backward)(const ht_cuda_device *device, const ht_row_norm
     over_parameters(n, n->y.data, &r);
     r.extra = call;
     r.y = sums;
-    failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(dy_fold)<false>>(),
-                                      n->call.what);
+    failed = ht_cuda_launch_reduction(
+        device, &r, ht_cuda_fold_kernels < NAME(dy_fold) < false >> (), n->call.what);
     if (failed == 0)
-        HT_CUDA_LAUNCH_EACH(device, NAME(put_gradients), parameters,
-                            static_cast<const double *>(sums),
-                            static_cast<double *>(n->dweight.data),
-                            static_cast<double *>(n->dbias.data));
+        HT_CUDA_LAUNCH_EACH(
+            device, NAME(put_gradients), parameters, static_cast<const double *>(sums),
+            static_cast<double *>(n->dweight.data), static_cast<double *>(n->dbias.data));
     return failed;
 }
 
