@@ -62,10 +62,10 @@ typedef struct ht_module_type {
     void (*destroy)(ht_module *self);                     /* before slots are released */
     uint64_t *(*counter)(ht_module *self); /* counts random draws; part of checkpoints */
     const ht_module_setting *settings;     /* ends with a name that is NULL; NULL: none */
-    /* State that is not a parameter or a buffer, as a tensor of any shape. It is part of the state
-     * of the module, under the name "_extra_state". Either both or none. */
+    /* State besides parameters and buffers, a tensor of any shape. The state of the module has it
+     * under the name "_extra_state". Set both functions or neither. */
     ht_tensor *(*get_extra_state)(ht_module *self); /* scoped; NULL after an error */
-    /* Before the tensors are loaded; with the earlier state again if the load fails. */
+    /* Called before the tensors are loaded, and again with the earlier state if the load fails. */
     ht_status (*set_extra_state)(ht_module *self, ht_tensor *state);
 } ht_module_type;
 

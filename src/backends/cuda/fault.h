@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An error that a kernel finds in the data: a target that is no class. It is kept until a wait or a
- * poll reports it. Until then, steps of optimizers do nothing. A call that finds one while another
+ * An error that a kernel finds in the data: a target outside the classes. A wait or a poll reports
+ * it. Until then, steps of optimizers do nothing. A call that finds one while another
  * waits to be reported is reported next. */
 #ifndef HT_BACKENDS_CUDA_FAULT_H
 #define HT_BACKENDS_CUDA_FAULT_H

@@ -35,7 +35,7 @@ static void *memory_alloc(void *stream, size_t bytes)
         device->refused = 0;
         return memory;
     }
-    ht_cuda_launched(); /* takes the error, which is no launch's */
+    ht_cuda_launched(); /* clears the runtime's error, so that no launch reports it */
     if (ht_cuda_is_out_of_memory(error))
         note_refusal(device, bytes);
     else

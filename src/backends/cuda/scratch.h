@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What several kernels need of the host: threads for a launch, and memory for one call. */
+ * Host code that several kernels share: the threads of a launch, and memory for one call. */
 #ifndef HT_BACKENDS_CUDA_SCRATCH_H
 #define HT_BACKENDS_CUDA_SCRATCH_H
 
@@ -37,7 +37,7 @@ static inline void *ht_cuda_scratch(const ht_cuda_device *device, size_t bytes, 
 
     if (error == 0)
         return memory;
-    ht_cuda_launched(); /* takes the error, which is no launch's */
+    ht_cuda_launched(); /* clears the runtime's error, so that no launch reports it */
     if (ht_cuda_is_out_of_memory(error))
         ht_cuda_core->fail_as(HT_ERR_MEMORY, "cuda:%d: %zu bytes for a kernel: %s", device->index,
                               bytes, ht_cuda_text(error));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether a module is a layer of conv2d.c or of window/conv.c. Its struct begins with the handles of
- * weight and bias, as that of linear.c does. transposed: receives the groups of a transposed one, 0
- * of another. */
+ * weight and bias, like the struct of linear.c. transposed: receives the groups of a transposed
+ * convolution, and 0 for any other. */
 #ifndef HT_NN_LAYERS_WINDOW_CONV_H
 #define HT_NN_LAYERS_WINDOW_CONV_H
 
