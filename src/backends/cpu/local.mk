@@ -149,7 +149,7 @@ noinst_LTLIBRARIES += libht_kernels_baseline.la
 libht_objects_la_LIBADD += libht_kernels_baseline.la
 libht_kernels_baseline_la_SOURCES = $(kernel_sources)
 libht_kernels_baseline_la_CPPFLAGS = $(AM_CPPFLAGS) -DHT_LEVEL=baseline
-libht_kernels_baseline_la_CFLAGS = $(AM_CFLAGS) $(HT_KERNEL_OPT)
+libht_kernels_baseline_la_CFLAGS = $(AM_CFLAGS) $(HT_BASELINE_OPT)
 
 if HT_HAVE_AVX2
 noinst_LTLIBRARIES += libht_kernels_avx2.la
