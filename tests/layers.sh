@@ -140,16 +140,29 @@ called_in() {
          END { exit bad || !calls }' "$work/symbols"
 }
 
+folders_are_small() {
+    (cd "${srcdir:-.}" && find src -name '*.[ch]' -o -name '*.cu') | sed 's|/[^/]*$||' | sort | uniq -c |
+        awk '{ folders++; if ($1 > 25) { print "# " $2 " has " $1 " sources"; bad = 1 } } END { exit bad || folders < 40 }'
+}
+
+files_are_short() {
+    (cd "${srcdir:-.}" && find src -name '*.[ch]' -exec awk '
+         FNR > 400 && !said[FILENAME]++ { print "# " FILENAME; bad = 1 }
+         END { exit bad || NR < 1000 }' {} +)
+}
+
 check 'every folder has a floor' every_folder_has_a_floor
 check 'every room of doc/design.md is there once' every_room_is_there
 check 'no arrow points up' no_arrow_points_up
 check 'no include points up' no_include_points_up
 check 'internal headers are included in their room alone' internal_headers_stay_inside
 check 'source files form no new circle' files_form_no_new_circle
+check 'no folder of src has over 25 sources' folders_are_small
+check 'no source has over 400 lines' files_are_short
 check 'MPI is called in comm, exchange, collective and start' called_in '^MPI_([A-EG-Z]|F[^i])' \
     src/core/comm src/core/exchange src/core/collective src/core/start
 check "MPI's files are opened in io/hdf5" called_in '^MPI_File_' src/core/io/hdf5
 check 'HDF5 is called in io/hdf5, io/checkpoint and utils/data' called_in '^H5[A-Z]' \
     src/core/io/hdf5 src/core/io/checkpoint src/utils/data
-check 'BLAS is called in backends/cpu' called_in '^cblas_' src/backends/cpu/linalg src/backends/cpu/nn
+check 'BLAS is called in backends/cpu' called_in '^cblas_' src/backends/cpu/linalg src/backends/cpu/nn src/backends/cpu/nn/conv
 plan

@@ -20,9 +20,9 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/linalg/gemm.c \
 	src/backends/cpu/linalg/lapack.c \
 	src/backends/cpu/linalg/lapack.h \
-	src/backends/cpu/nn/conv.c \
-	src/backends/cpu/nn/conv_plain.c \
-	src/backends/cpu/nn/conv_plain.h \
+	src/backends/cpu/nn/conv/conv.c \
+	src/backends/cpu/nn/conv/plain.c \
+	src/backends/cpu/nn/conv/plain.h \
 	src/backends/cpu/nn/kernels.c \
 	src/backends/cpu/nn/kernels.h \
 	src/backends/cpu/order/key.h \
@@ -42,11 +42,11 @@ endif
 
 if HT_HAVE_ONEDNN
 libht_objects_la_SOURCES += \
-	src/backends/cpu/nn/onednn.c \
-	src/backends/cpu/nn/onednn.h \
-	src/backends/cpu/nn/onednn_plan.c \
-	src/backends/cpu/nn/onednn_plan.h \
-	src/backends/cpu/nn/onednn_version.h
+	src/backends/cpu/nn/conv/onednn.c \
+	src/backends/cpu/nn/conv/onednn.h \
+	src/backends/cpu/nn/conv/onednn_plan.c \
+	src/backends/cpu/nn/conv/onednn_plan.h \
+	src/backends/cpu/nn/conv/onednn_version.h
 endif
 
 # Templates: included by the kernels, never compiled by themselves.
@@ -77,7 +77,7 @@ EXTRA_DIST += \
 	src/backends/cpu/nn/attention_grad.inc.c \
 	src/backends/cpu/nn/cell.inc.c \
 	src/backends/cpu/nn/cell_unit.inc.c \
-	src/backends/cpu/nn/conv_plain.inc.c \
+	src/backends/cpu/nn/conv/plain.inc.c \
 	src/backends/cpu/nn/ctc.inc.c \
 	src/backends/cpu/nn/dropout.inc.c \
 	src/backends/cpu/nn/max_pool.inc.c \

@@ -2,14 +2,10 @@
 libht_objects_la_SOURCES += \
 	src/nn/functional/activation.c \
 	src/nn/functional/activations.h \
-	src/nn/functional/binary_loss.c \
-	src/nn/functional/class_loss.c \
-	src/nn/functional/class_margin_loss.c \
 	src/nn/functional/composed_activation.c \
 	src/nn/functional/constants.c \
 	src/nn/functional/constants.h \
 	src/nn/functional/conv2d.c \
-	src/nn/functional/cross_entropy.c \
 	src/nn/functional/dropout.c \
 	src/nn/functional/dropout.h \
 	src/nn/functional/dropout_masks.c \
@@ -17,19 +13,12 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/first_max.h \
 	src/nn/functional/functional.c \
 	src/nn/functional/functional.h \
-	src/nn/functional/likelihood_loss.c \
 	src/nn/functional/linear.c \
 	src/nn/functional/log_softmax.c \
-	src/nn/functional/losses.c \
-	src/nn/functional/losses.h \
 	src/nn/functional/max_pool2d.c \
 	src/nn/functional/max_pool2d.h \
-	src/nn/functional/nll_loss.c \
-	src/nn/functional/nll_loss.h \
 	src/nn/functional/operands.c \
 	src/nn/functional/operands.h \
-	src/nn/functional/pair_loss.c \
-	src/nn/functional/pointwise_loss.c \
 	src/nn/functional/rectifiers.c \
 	src/nn/functional/softmax.c \
 	src/nn/functional/softmax.h \

@@ -6,10 +6,10 @@
 #include <pthread.h>
 
 #include "backends/cpu/cpu.h"
-#include "backends/cpu/nn/conv_plain.h"
+#include "backends/cpu/nn/conv/plain.h"
 #include "backends/cpu/scratch.h"
 #ifdef HT_HAVE_ONEDNN
-#include "backends/cpu/nn/onednn.h"
+#include "backends/cpu/nn/conv/onednn.h"
 #endif
 
 typedef struct job {

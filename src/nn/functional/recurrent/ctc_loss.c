@@ -15,7 +15,7 @@
 #include "ht/relational.h"
 #include "ht/statistics.h"
 #include "nn/functional/functional.h"
-#include "nn/functional/losses.h"
+#include "nn/functional/losses/losses.h"
 
 enum { LOG_PROBS, TARGETS, INPUT_LENGTHS, TARGET_LENGTHS, OPERANDS };
 enum { KEPT_X, KEPT_TARGETS, KEPT_STARTS, KEPT_INPUT_LENGTHS, KEPT_TARGET_LENGTHS, KEPT_ALPHA };

@@ -7,7 +7,7 @@
 
 #include "core/tensor/tensor.h"
 #include "config.h"
-#include "backends/cpu/nn/onednn.h"
+#include "backends/cpu/nn/conv/onednn.h"
 #include "ht.h"
 #include "ht_test.h"
 #include "tensor_check.h"

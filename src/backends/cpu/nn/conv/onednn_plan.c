@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "backends/cpu/nn/onednn_plan.h"
+#include "backends/cpu/nn/conv/onednn_plan.h"
 #include "backends/cpu/scratch.h"
 
 void ht__conv_plan_free(conv_plan *p)

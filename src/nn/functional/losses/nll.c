@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * loss[i] = -log_probs[i][target[i]], its mean or its sum. The target is all that is kept. */
-#include "nn/functional/nll_loss.h"
+#include "nn/functional/losses/nll.h"
 
 #include "core/ops/ops.h"
 #include "ht/kernels/nn.h"
 #include "nn/functional/functional.h"
-#include "nn/functional/losses.h"
+#include "nn/functional/losses/losses.h"
 
 enum { LOG_PROBS, TARGET, OPERANDS };
 

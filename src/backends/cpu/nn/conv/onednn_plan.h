@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A plan: a primitive of oneDNN for one job, with the reorders of its operands. */
-#ifndef HT_BACKENDS_CPU_NN_ONEDNN_PLAN_H
-#define HT_BACKENDS_CPU_NN_ONEDNN_PLAN_H
+#ifndef HT_BACKENDS_CPU_NN_CONV_ONEDNN_PLAN_H
+#define HT_BACKENDS_CPU_NN_CONV_ONEDNN_PLAN_H
 
 #include <stddef.h>
 
-#include "backends/cpu/nn/onednn_version.h"
+#include "backends/cpu/nn/conv/onednn_version.h"
 #include "ht/kernels/nn.h"
 
 typedef enum conv_kind { CONV_FORWARD, CONV_BACKWARD_DATA, CONV_BACKWARD_WEIGHT } conv_kind;

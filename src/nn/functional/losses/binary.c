@@ -13,7 +13,7 @@
 #include "ht/rounding.h"
 #include "ht/statistics.h"
 #include "nn/functional/functional.h"
-#include "nn/functional/losses.h"
+#include "nn/functional/losses/losses.h"
 
 enum { X, TARGET, WEIGHT, POS_WEIGHT, OPERANDS };
 

@@ -12,7 +12,7 @@
 #include "ht/relational.h"
 #include "ht/rounding.h"
 #include "nn/functional/functional.h"
-#include "nn/functional/losses.h"
+#include "nn/functional/losses/losses.h"
 
 enum { X, TARGET, WEIGHT, OPERANDS };
 

@@ -4,11 +4,11 @@
  * code. */
 #include "config.h"
 
-#include "backends/cpu/nn/conv_plain.h"
+#include "backends/cpu/nn/conv/plain.h"
 #include "backends/cpu/nn/kernels.h"
 
 #ifdef HT_HAVE_ONEDNN
-#include "backends/cpu/nn/onednn.h"
+#include "backends/cpu/nn/conv/onednn.h"
 
 /* Whether oneDNN has answered for a job: done, or failed. */
 static bool is_answered(ht__onednn_answer answer, int *result)

@@ -2,8 +2,8 @@
  *
  * Negative log likelihood and cross entropy with weights of classes, ignored samples, smoothed
  * labels, probabilities as targets, and axes behind the classes. Samples become rows, whose losses
- * come from the kernel of nll_loss.c. */
-#include "nn/functional/nll_loss.h"
+ * come from the kernel of nll.c. */
+#include "nn/functional/losses/nll.h"
 
 #include "core/ops/ops.h"
 
@@ -15,7 +15,7 @@
 #include "ht/relational.h"
 #include "ht/statistics.h"
 #include "nn/functional/functional.h"
-#include "nn/functional/losses.h"
+#include "nn/functional/losses/losses.h"
 
 enum { X, TARGET, WEIGHT, OPERANDS };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reductions of losses, and the checks that losses share. */
-#include "nn/functional/losses.h"
+#include "nn/functional/losses/losses.h"
 
 #include "core/tensor/tensor.h"
 #include "ht/arithmetics.h"

@@ -14,8 +14,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "backends/cpu/nn/onednn.h"
-#include "backends/cpu/nn/onednn_plan.h"
+#include "backends/cpu/nn/conv/onednn.h"
+#include "backends/cpu/nn/conv/onednn_plan.h"
 #include "backends/cpu/scratch.h"
 
 #define PLANS  256 /* kept by a thread */

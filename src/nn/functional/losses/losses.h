@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The losses of rows or elements, made into one number. */
-#ifndef HT_NN_FUNCTIONAL_LOSSES_H
-#define HT_NN_FUNCTIONAL_LOSSES_H
+#ifndef HT_NN_FUNCTIONAL_LOSSES_LOSSES_H
+#define HT_NN_FUNCTIONAL_LOSSES_LOSSES_H
 
 #include "ht/functional.h"
 

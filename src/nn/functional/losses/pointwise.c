@@ -6,7 +6,7 @@
 #include "ht/arithmetics.h"
 #include "ht/rounding.h"
 #include "nn/functional/functional.h"
-#include "nn/functional/losses.h"
+#include "nn/functional/losses/losses.h"
 
 /* x and target, of one shape, and the loss's parameter. */
 typedef ht_tensor *loss_fn(ht_tensor *x, ht_tensor *target, double number);

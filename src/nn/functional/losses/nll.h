@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The losses of rows, before they are reduced. */
-#ifndef HT_NN_FUNCTIONAL_NLL_LOSS_H
-#define HT_NN_FUNCTIONAL_NLL_LOSS_H
+#ifndef HT_NN_FUNCTIONAL_LOSSES_NLL_H
+#define HT_NN_FUNCTIONAL_LOSSES_NLL_H
 
 #include "ht/losses.h"
 

@@ -6,8 +6,8 @@
 #include "ht/factories.h"
 #include "ht/kernels/nn.h"
 #include "nn/functional/functional.h"
-#include "nn/functional/losses.h"
-#include "nn/functional/nll_loss.h"
+#include "nn/functional/losses/losses.h"
+#include "nn/functional/losses/nll.h"
 
 enum { LOGITS, TARGET, OPERANDS };
 

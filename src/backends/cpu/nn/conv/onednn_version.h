@@ -2,8 +2,8 @@
  *
  * oneDNN 2.6 and 3.x under one set of names: 3.0 made descriptions of memory opaque and dropped the
  * descriptions of operations. */
-#ifndef HT_BACKENDS_CPU_NN_ONEDNN_VERSION_H
-#define HT_BACKENDS_CPU_NN_ONEDNN_VERSION_H
+#ifndef HT_BACKENDS_CPU_NN_CONV_ONEDNN_VERSION_H
+#define HT_BACKENDS_CPU_NN_CONV_ONEDNN_VERSION_H
 
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_version.h>

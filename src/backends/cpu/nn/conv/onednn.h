@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Convolutions of float32 by oneDNN. */
-#ifndef HT_BACKENDS_CPU_NN_ONEDNN_H
-#define HT_BACKENDS_CPU_NN_ONEDNN_H
+#ifndef HT_BACKENDS_CPU_NN_CONV_ONEDNN_H
+#define HT_BACKENDS_CPU_NN_CONV_ONEDNN_H
 
 #include "ht/kernels/nn.h"
 

@@ -2,7 +2,7 @@
  *
  * The plain convolutions of every floating dtype: the plan for the template, and the choice of the
  * dtype. */
-#include "backends/cpu/nn/conv_plain.h"
+#include "backends/cpu/nn/conv/plain.h"
 
 #include "config.h"
 
@@ -71,7 +71,7 @@ static bool cut_scratch(const conv_plan *p, size_t element, int64_t extra, conv_
     return true;
 }
 
-#define HT_TEMPLATE "backends/cpu/nn/conv_plain.inc.c"
+#define HT_TEMPLATE "backends/cpu/nn/conv/plain.inc.c"
 #include "backends/cpu/foreach_dtype.h"
 
 /* One row for each dtype that convolutions have. */

@@ -15,7 +15,7 @@
 #include "ht/relational.h"
 #include "ht/rounding.h"
 #include "nn/functional/functional.h"
-#include "nn/functional/losses.h"
+#include "nn/functional/losses/losses.h"
 
 static const ht_operand_rule rules[] = {
     {"x", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
