@@ -13,6 +13,7 @@
  * - A NULL result is NULL on every rank of the communicator.
  * - A NULL operand after an error passes through without a second report, until ht_error_clear.
  * - A NULL operand without an error before it is HT_ERR_ARGUMENT.
+ * - A NULL address of a result counts as a NULL operand, unless its comment says what NULL means.
  * - An error in a hook of a backward pass is returned by ht_backward, with its message.
  *
  * A call may have no operand with a communicator, because it is NULL or because an option is wrong.

@@ -5,6 +5,8 @@
  * Owned: the caller releases a handle from a constructor whose comment says "owned".
  * Scoped: a tensor or value that a function returns belongs to the innermost open scope of the
  * calling thread. It dies when that scope closes, unless it was retained.
+ * A call that returns an operand itself is the exception. It adds no reference, and the operand stays
+ * with the scope or owner that it has.
  * Borrowed: a handle is valid as long as the object that it was asked from.
  * doc/ownership.md has the details. */
 #ifndef HT_OBJECT_H

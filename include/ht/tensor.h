@@ -9,7 +9,7 @@
  * Attributes are not collective. The attribute of NULL is 0, NULL or false, unless its comment
  * names another value. Arrays that an attribute returns are borrowed from the tensor.
  *
- * Tensors that functions return are scoped (ht/object.h). A NULL operand is HT_ERR_ARGUMENT unless
+ * Tensors that functions return are scoped, except x itself (ht/object.h). A NULL operand is HT_ERR_ARGUMENT unless
  * an earlier error made it NULL (ht/error.h). */
 #ifndef HT_TENSOR_H
 #define HT_TENSOR_H
@@ -76,7 +76,8 @@ HT_API int64_t ht_tensor_gnbytes(const ht_tensor *x);
 /* Writes the shape of each rank's part of x to map.
  *
  * map: the caller's array of ranks * ndim lengths; the shape of rank r begins at map[r * ndim].
- * Not collective. */
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT if x or map is NULL. */
 HT_API ht_status ht_tensor_lshape_map(const ht_tensor *x, int64_t map[]);
 
 /* Writes the length and the first index of each rank's slab of x along the split axis.
@@ -84,7 +85,7 @@ HT_API ht_status ht_tensor_lshape_map(const ht_tensor *x, int64_t map[]);
  * counts: the caller's array; counts[r] is the length of rank r's slab.
  * displs: the caller's array; displs[r] is the global index at which that slab begins.
  * Not collective.
- * Errors: HT_ERR_ARGUMENT if x has no split. */
+ * Errors: HT_ERR_ARGUMENT if x has no split, or if x, counts or displs is NULL. */
 HT_API ht_status ht_tensor_counts_displs(const ht_tensor *x, int64_t counts[], int64_t displs[]);
 
 /* Returns the address of the first element of this rank's part of x, for reading.
@@ -109,7 +110,8 @@ HT_API void *ht_tensor_mutable_data(ht_tensor *x);
  * value: receives the element as a double, which rounds integers beyond 2^53; unchanged after an
  *   error.
  * Collective if x is split.
- * Errors: HT_ERR_SHAPE unless x has one element; HT_ERR_DTYPE if x is complex. */
+ * Errors: HT_ERR_SHAPE unless x has one element; HT_ERR_DTYPE if x is complex; HT_ERR_ARGUMENT if x
+ * or value is NULL. */
 HT_API ht_status ht_tensor_item(ht_tensor *x, double *value);
 
 /* ht_tensor_item without rounding and for complex x: *value is an ht_number of the kind of x. */
