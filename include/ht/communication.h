@@ -23,7 +23,8 @@
  *   overlap otherwise, a copy of send is sent.
  * - A blocking call begins with one small message between all ranks. If an argument is wrong on one
  *   rank, the call fails on all ranks with one message, and nothing is sent. It fails likewise if
- *   ranks differ in the root, the reduction, the dtype, or a length that must be the same.
+ *   ranks differ in the root or the reduction (HT_ERR_ARGUMENT), the dtype (HT_ERR_DTYPE), or a
+ *   length that must be the same (HT_ERR_SHAPE).
  *
  * Parts, in gather, allgather, scatter and reduce_scatter, are pieces along dimension 0, in rank
  * order. The tensor that they make up is their concatenation. In blocking calls, parts may differ
@@ -31,19 +32,24 @@
  *
  * Non-blocking calls return a request, which the caller owns. It keeps its tensors alive.
  * - ht_wait finishes a request and releases it. ht_release of an unfinished one waits first.
- * - NULL means that the request could not be posted. Its wait gives the thread's last error.
+ * - NULL means that nothing was posted. Its wait gives the thread's last error. A NULL comm gives
+ *   NULL. So does any wrong argument of a point-to-point call, or on a communicator of one rank.
  * - A non-blocking collective call does not ask the other ranks. A rank may have nothing to bring
- *   (a NULL tensor, a result that cannot be written). Then the waits of all ranks give its error,
- *   and the content of the received tensors is unspecified.
+ *   (a NULL tensor, a result that cannot be written, a reduction that the dtype lacks). It gets a
+ *   request, too. Then the waits of all ranks give its error, and the content of the received
+ *   tensors is unspecified.
  * - Arguments that are right on each rank but do not fit together end the job in the wait.
  * - Counts that are NULL or negative end the job, because that rank could not take part.
  *
  * Errors of calls on tensors:
  * - HT_ERR_ARGUMENT for a NULL, and for a rank or a tag out of range.
- * - HT_ERR_ARGUMENT if the tensor that is received is a broadcast view.
- * - HT_ERR_SHAPE or HT_ERR_DTYPE if tensors do not fit together.
+ * - HT_ERR_ARGUMENT if the tensor that is received is read-only: a broadcast view, ht_scalar, or
+ *   memory that DLPack marks so.
+ * - HT_ERR_SHAPE or HT_ERR_DTYPE if tensors do not fit together, on one rank or between ranks.
  * - HT_ERR_DTYPE if the reduction is not defined for the dtype.
- * - HT_ERR_STATE if gradients are recorded and the tensor that is received has a history. */
+ * - HT_ERR_STATE if gradients are recorded and the tensor that is received has a history: a recorded
+ *   operation made it, or the tensor that it is a view of. A leaf has none, so a parameter can be
+ *   received. */
 #ifndef HT_COMMUNICATION_H
 #define HT_COMMUNICATION_H
 
@@ -142,6 +148,7 @@ HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
  * key: the new communicator orders its ranks by key.
  * Collective over comm.
  * Result: owned; NULL without an error if color is negative.
+ * Errors: HT_ERR_ARGUMENT if comm is NULL.
  * Source: MPI_Comm_split. */
 HT_API ht_comm *ht_comm_split(ht_comm *comm, int color, int key);
 
@@ -207,7 +214,9 @@ HT_API ht_status ht_comm_counts_displs_shape(ht_comm *comm, int ndim, const int6
                                              int axis, int64_t counts[], int64_t displs[],
                                              int64_t output_shape[]);
 
-/* Waits until all ranks of comm have called it. Collective over comm. */
+/* Waits until all ranks of comm have called it. Collective over comm.
+ *
+ * Errors: HT_ERR_ARGUMENT if comm is NULL. */
 HT_API ht_status ht_barrier(ht_comm *comm);
 
 /* Reductions. AND and OR are logical, for bool and integers. bool has no SUM and no PROD. Complex
@@ -240,7 +249,7 @@ HT_API ht_status ht_test(ht_request *request, bool *done);
 /* Finishes several requests by ht_wait, in the order of the list.
  *
  * count: the number of requests.
- * requests: each is set to NULL.
+ * requests: each is set to NULL. The list is not NULL unless count is 0.
  * Result: the first error, or HT_SUCCESS. */
 HT_API ht_status ht_wait_all(int count, ht_request *requests[]);
 
@@ -287,7 +296,8 @@ HT_API ht_request *ht_irecv(ht_comm *comm, ht_tensor *buffer, int source, int ta
 
 /* Copies the root's local part to all ranks of comm.
  *
- * buffer: read on the root, written on the others; the same number of elements on all ranks.
+ * buffer: read on the root, written on the others; the same number of elements on all ranks. A
+ * graph that saved it is out of date on the root, too.
  * root: the rank that sends. */
 HT_API ht_status ht_bcast(ht_comm *comm, ht_tensor *buffer, int root);
 
