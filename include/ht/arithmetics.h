@@ -9,17 +9,19 @@
  * with a float64 without axes gives float32. A number does the same: it takes the tensor's dtype
  * unless its kind is higher (ht/number.h). ht_scalar makes a number an operand.
  *
- * Collectivity: logically collective, unless a function's comment says otherwise. If two operands
- * have different splits, the second one is resplit, which is collective.
+ * Result: the split and slabs of the first operand that is split along an axis with the length that
+ * the result has there. A replicated operand costs nothing.
  *
- * Result: split where an operand is split. A replicated operand costs nothing.
+ * Collectivity: logically collective, unless a function's comment says otherwise. A split operand
+ * with another split or other slabs than the result is moved, which is collective.
  *
  * Gradients: differentiable, unless a function's comment says otherwise.
  *
  * In place: a function whose name ends in an underscore writes its result to its first operand. It
- * is recorded in the graph as the other form is. The second operand broadcasts to the first. While
- * gradients are recorded, the first operand must not be a leaf that requires gradients, or a view
- * of one.
+ * is recorded in the graph as the other form is. The second operand broadcasts to the first. The
+ * first operand keeps its split and slabs. If it is replicated and the second one is split, the
+ * result is gathered, which is collective. While gradients are recorded, the first operand must not
+ * be a leaf that requires gradients, or a view of one.
  *
  * Errors: a NULL operand gives NULL, or the status of its error (ht/error.h).
  * - HT_ERR_SHAPE if shapes do not broadcast.
@@ -29,7 +31,7 @@
  * - HT_ERR_ARGUMENT if an integer is out of the range of the dtype that it takes (ht/number.h).
  * - HT_ERR_ARGUMENT if an axis is outside x.
  * - In place, HT_ERR_DTYPE if the kind of the result is higher than that of the first operand.
- * - In place, HT_ERR_STATE if the first operand must not be written.
+ * - In place, HT_ERR_STATE where ht_copy_ refuses the first operand.
  *
  * Source: heat.arithmetics. */
 #ifndef HT_ARITHMETICS_H

@@ -2,12 +2,15 @@
  *
  * Shape, layout and distribution of tensors. Source: heat.manipulations.
  *
- * A view shares memory with its source. All functions are differentiable.
+ * A view shares memory with its source. All functions are differentiable. Results are scoped,
+ * except x itself, which stays with its owner or scope (ht/object.h).
  * Logically collective, unless a comment says otherwise: all ranks pass the same arguments, and
  * nothing is sent.
  * Parameters: a negative axis counts from the end.
+ * Forms in place that move x: the handle gets other memory, and views of x keep the old memory. They
+ * do nothing if x has the split or slabs already.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks, or that a list names twice. Forms in place that
- * move x: HT_ERR_STATE where ht_tensor_set_ refuses. */
+ * have to move x: HT_ERR_STATE where ht_tensor_set_ refuses. */
 #ifndef HT_MANIPULATIONS_H
 #define HT_MANIPULATIONS_H
 
@@ -77,7 +80,7 @@ HT_API ht_tensor *ht_broadcast_to(ht_tensor *x, int ndim, const int64_t shape[])
 /* broadcast[i] <- xs[i] in the shape to which all of the count tensors xs broadcast
  * (ht_broadcast_to).
  *
- * broadcast: receives count tensors.
+ * broadcast: receives count tensors, as those of ht_broadcast_to.
  * Errors: HT_ERR_SHAPE if they do not broadcast together, HT_ERR_ARGUMENT for count below 1. */
 HT_API ht_status ht_broadcast_arrays(int count, ht_tensor *const xs[], ht_tensor *broadcast[]);
 
@@ -216,8 +219,8 @@ HT_API ht_tensor *ht_resplit(ht_tensor *x, int split);
  * Collective unless the split stays or x has none. */
 HT_API ht_status ht_resplit_(ht_tensor *x, int split);
 
-/* Returns x in the canonical slabs of ht_comm_chunk; x itself if it has them. Collective if x is
- * split. */
+/* Returns x in the canonical slabs of ht_comm_chunk; x itself if it has them or no split. Collective
+ * if x is split. */
 HT_API ht_tensor *ht_balance(ht_tensor *x);
 
 /* Moves x into the canonical slabs of ht_comm_chunk. The gradient of x moves along. Collective if x
