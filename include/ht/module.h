@@ -169,8 +169,12 @@ typedef void ht_module_visit_fn(const char *name, ht_module *module, void *user)
 /* Receives a tensor of a walk; name is its path, valid during the call; user is the walk's. */
 typedef void ht_tensor_visit_fn(const char *name, ht_tensor *tensor, void *user);
 
-/* Calls visit with user for module and all modules below it: each once, parents before children,
- * children in order of registration. visit may replace children. */
+/* Calls visit with user for module and all modules below it, each once.
+ *
+ * The walk is depth-first: a module, then its children in order of registration, each with all
+ * modules below it. PyTorch visits children first.
+ * visit: may replace modules below the one that it receives; the walk then goes through the new
+ *   ones. It must not replace the one that it receives, or one above it. */
 HT_API void ht_module_apply(ht_module *module, ht_module_visit_fn *visit, void *user);
 
 /* Calls visit with user for each parameter of module and of the modules below it.
@@ -256,17 +260,20 @@ HT_API ht_status ht_module_requires_grad(ht_module *module, bool requires_grad);
 HT_API ht_status ht_module_zero_grad(ht_module *module);
 
 /* Receives the inputs of a forward pass of module before it runs; user is as it was registered.
- * Returns other inputs, or NULL to keep these. */
+ * Returns other inputs, or NULL to keep these. inputs are borrowed. The result is scoped, or kept
+ * alive by the program. */
 typedef ht_value *ht_module_pre_hook_fn(ht_module *module, ht_value *inputs, void *user);
 
 /* Receives the inputs and the output of a forward pass of module after it ran; user is as it was
- * registered. Returns another output, or NULL to keep this one. */
+ * registered. Returns another output, or NULL to keep this one. Ownership is that of
+ * ht_module_pre_hook_fn. */
 typedef ht_value *ht_module_hook_fn(ht_module *module, ht_value *inputs, ht_value *output,
                                     void *user);
 
 /* Registers a hook that runs with user before each forward pass of module.
  *
- * Hooks run in the order of registration.
+ * Hooks run in the order of registration. Clones of module have them, too.
+ * user: not owned. It must live until the hook is removed, or module and its clones are gone.
  * Result: an id for ht_module_remove_hook; 0 after an error and never otherwise.
  * Errors: HT_ERR_ARGUMENT if module or hook is NULL. */
 HT_API uint64_t ht_module_register_forward_pre_hook(ht_module *module, ht_module_pre_hook_fn *hook,

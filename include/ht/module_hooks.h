@@ -4,8 +4,17 @@
  * ht/module.h.
  *
  * Hooks of one kind run in the order of registration. ht_module_remove_hook removes any of them, and
- * a hook may remove itself. An error that a hook reports ends the pass or the call. ht_module_clone
- * copies hooks with their module.
+ * a hook may remove itself. ht_module_clone copies hooks with their module.
+ *
+ * A hook reports an error by ht_error_raise, or leaves that of a call that failed. It ends the pass
+ * (ht_backward returns it), or the call that makes or loads the state, which returns it. Calls that
+ * take a communicator (ht_module_save_state, ht_module_load_state, ...) return it on all ranks. A
+ * hook that returns a map must return NULL after an error.
+ *
+ * Operands of a hook are borrowed, and a prefix is valid during the call. A tensor or map that a hook
+ * returns, or puts in the place of another, is scoped or kept alive by the program. user is not
+ * owned. It must live until the hook is removed, or the module, its clones and the graphs of its
+ * forward passes are gone.
  *
  * With a hook of the backward pass, all outputs of a forward pass share one node of the graph. A
  * second ht_backward over another output fails unless the first one keeps the graph. The outputs
@@ -71,6 +80,9 @@ typedef void ht_module_state_pre_hook_fn(ht_module *module, const char *prefix, 
 
 /* Receives a state of the complete tree; returns another map, or NULL to keep state.
  *
+ * state: a map that the hook may change. Before a load it is a copy of the caller's map, with the
+ *   same tensors. After ht_module_state_dict it is the map that the call returns, whose tensors are
+ *   those of the tree.
  * prefix: the path of module and a dot, which names of its tensors begin with; "" for the root.
  * user: as it was registered. */
 typedef ht_value *ht_module_state_hook_fn(ht_module *module, ht_value *state, const char *prefix,
@@ -78,7 +90,8 @@ typedef ht_value *ht_module_state_hook_fn(ht_module *module, ht_value *state, co
 
 /* Receives a module after a state was loaded into it and all modules below it.
  *
- * missing, unexpected: maps, as ht_module_load_state_dict_ext returns them.
+ * missing, unexpected: maps, as ht_module_load_state_dict_ext returns them. Unlike in PyTorch, they
+ *   were checked before, so a change of them makes or prevents no error.
  * user: as it was registered. */
 typedef void ht_module_load_hook_fn(ht_module *module, ht_value *missing, ht_value *unexpected,
                                     void *user);
@@ -95,6 +108,7 @@ HT_API uint64_t ht_module_register_state_dict_pre_hook(ht_module *module,
 /* Registers a hook that runs with user on each state of module or of a tree that contains it.
  *
  * Children come before parents.
+ * Errors: HT_ERR_ARGUMENT, from the call that makes the state, if the result of hook is not a map.
  * Source: torch.nn.Module.register_state_dict_post_hook. */
 HT_API uint64_t ht_module_register_state_dict_post_hook(ht_module *module,
                                                         ht_module_state_hook_fn *hook, void *user);
@@ -103,6 +117,7 @@ HT_API uint64_t ht_module_register_state_dict_post_hook(ht_module *module,
  * contains it, before the state is checked: from a map or from a file.
  *
  * It can rename tensors of older states. Parents come before children.
+ * Errors: HT_ERR_ARGUMENT, from the call that loads the state, if the result of hook is not a map.
  * Source: torch.nn.Module.register_load_state_dict_pre_hook. */
 HT_API uint64_t ht_module_register_load_state_dict_pre_hook(ht_module *module,
                                                             ht_module_state_hook_fn *hook,
@@ -111,7 +126,7 @@ HT_API uint64_t ht_module_register_load_state_dict_pre_hook(ht_module *module,
 /* Registers a hook that runs with user after a state was loaded into module or into a tree that
  * contains it.
  *
- * Children come before parents.
+ * Children come before parents. An error of the hook does not undo the load.
  * Source: torch.nn.Module.register_load_state_dict_post_hook. */
 HT_API uint64_t ht_module_register_load_state_dict_post_hook(ht_module *module,
                                                              ht_module_load_hook_fn *hook,

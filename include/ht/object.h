@@ -8,6 +8,9 @@
  * A call that returns an operand itself is the exception. It adds no reference, and the operand stays
  * with the scope or owner that it has.
  * Borrowed: a handle is valid as long as the object that it was asked from.
+ * Functions of the program, such as hooks and closures: their operands are borrowed for the call. A
+ * tensor or value that they return is scoped, or the program keeps it alive; the library releases
+ * none. Their `user` is not owned, and must live as long as they can be called.
  * doc/ownership.md has the details. */
 #ifndef HT_OBJECT_H
 #define HT_OBJECT_H
