@@ -7,7 +7,7 @@
  * operation made. Split tensors are differentiated in the same way: the gradient of a replicated
  * operand is summed over the communicator.
  *
- * The rules are those of PyTorch. A gradient has the dtype of its tensor. A gradient from an
+ * The rules are those of PyTorch, unless a comment names a difference. A gradient has the dtype of its tensor. A gradient from an
  * operation in a wider dtype is rounded to that dtype, and then added to the gradients of other
  * uses and passes. The gradient of a complex leaf z is dL/d(Re z) + i dL/d(Im z).
  *
@@ -85,27 +85,38 @@ HT_API bool ht_is_grad_enabled(void);
 
 /* Receives the gradient of a tensor; returns a replacement, or NULL to keep grad.
  *
- * grad: borrowed. For the result of an operation it is complete. For a leaf it is the gradient that
- *   arrives from one use, before it is accumulated. After a write in place it is still the gradient
+ * It runs with gradients off. The pass reaches a tensor at the same point on all ranks of its
+ * communicator. So a hook that all of them registered may call collective functions of it. An error
+ * that the hook raises (ht_error_raise) ends the pass.
+ * grad: borrowed, with the shape, dtype, split and slabs of the tensor. Sums over ranks, as for a
+ *   replicated operand, have been made. For the result of an operation it is complete. For a leaf
+ *   it is the gradient that arrives from one use, before it is accumulated: the hook runs once for
+ *   each use. PyTorch runs it once, with their sum. After a write in place it is still the gradient
  *   of the value that the tensor had when the hook was registered.
  * user: as it was registered.
- * Result: fits grad as the seed of ht_backward_ext fits its tensor. */
+ * Result: fits grad as the seed of ht_backward_ext fits its tensor. Scoped, or kept alive by the
+ *   program; the pass does not release it. */
 typedef ht_tensor *ht_tensor_hook_fn(ht_tensor *grad, void *user);
 
-/* Receives a leaf once in a pass, after all of its gradient was accumulated. user is as it was
- * registered. */
+/* Receives a leaf once in a pass, after all of its gradient was accumulated, with gradients off. leaf
+ * is borrowed. user is as it was registered. An error that the hook raises is returned by
+ * ht_backward. */
 typedef void ht_grad_ready_fn(ht_tensor *leaf, void *user);
 
 /* Registers a hook that a backward pass calls with the gradient of x.
  *
- * hook: called with user; several hooks of x run in the order of registration.
+ * hook: called with user; several hooks of x run in the order of registration. It runs in each pass
+ * that reaches x, even after x was released.
+ * user: not owned. It must live until the hook is removed, or x and the graphs that contain it are
+ * gone.
  * Result: an id for ht_tensor_remove_hook; 0 after an error and never otherwise.
  * Errors: HT_ERR_ARGUMENT if hook is NULL. HT_ERR_STATE unless x requires gradients. */
 HT_API uint64_t ht_tensor_register_hook(ht_tensor *x, ht_tensor_hook_fn *hook, void *user);
 
 /* Registers a hook that a backward pass calls once, when the gradient of leaf is complete.
  *
- * hook: called with leaf and user.
+ * hook: called with leaf and user; no longer called once leaf was released.
+ * user: not owned. It must live until the hook is removed, or leaf is gone.
  * Result: an id for ht_tensor_remove_hook; 0 after an error and never otherwise.
  * Errors: HT_ERR_ARGUMENT if hook is NULL. HT_ERR_STATE unless leaf is a leaf that requires
  * gradients. */
