@@ -11,8 +11,9 @@
  * with HT_LOCAL count as draws on HT_COMM_SELF, separately on each rank; ranks that have drawn
  * equally often get the same numbers. Results are scoped.
  *
- * Common errors: HT_ERR_DTYPE if a call does not support dtype. HT_ERR_ARGUMENT if the range is
- * empty, or dtype cannot hold it. Source: heat.random. */
+ * Common errors: those of ht/factories.h for shape, dtype, split, device and comm. HT_ERR_DTYPE if a
+ * call does not support dtype. HT_ERR_ARGUMENT if the range is empty, or dtype cannot hold it.
+ * Source: heat.random. */
 #ifndef HT_RANDOM_H
 #define HT_RANDOM_H
 
@@ -83,11 +84,14 @@ HT_API ht_tensor *ht_normal(double mean, double std, int ndim, const int64_t sha
 
 /* ht_normal on device and comm, with tensors as mean and standard deviation: mean + std * randn.
  *
- * mean, std: tensors or ht_scalar; they broadcast to shape (ndim axes).
- * dtype, split: those of the result.
+ * mean, std: ht_scalar, or tensors of any dtype but complex on device and comm. They broadcast to
+ *   shape (ndim axes). Elements may be NaN or infinite, unlike the numbers of ht_normal.
+ * dtype, split: those of the result. mean + std * randn is computed in the dtype to which dtype and
+ *   the operands promote, and then converted.
  * Collective if mean or std is split. Differentiable in mean and std.
- * Errors: HT_ERR_ARGUMENT on all ranks if an element of std is below 0. HT_ERR_SHAPE if mean and
- * std do not broadcast to shape. */
+ * Errors: HT_ERR_ARGUMENT on all ranks if an element of std is below 0; NaN is not. HT_ERR_SHAPE if
+ * mean and std do not broadcast to shape. HT_ERR_DEVICE and HT_ERR_COMM for a tensor elsewhere.
+ * HT_ERR_DTYPE unless dtype is floating. */
 HT_API ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_t shape[],
                                 ht_dtype dtype, int split, ht_device *device, ht_comm *comm);
 
@@ -97,10 +101,12 @@ HT_API ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const
  * draw tell orders apart. Beyond that, the order is a Feistel network of 12 rounds of random
  * functions.
  *
+ * n: at least 0; 0 gives an empty tensor.
  * dtype: an integer type that holds n - 1.
  * Logically collective: each rank computes its own slab, and nothing is sent.
  * Result: (n) of dtype and split.
  * Errors: HT_ERR_DTYPE if dtype is not an integer type. HT_ERR_ARGUMENT if it does not hold n - 1.
+ * HT_ERR_SHAPE if n is below 0.
  * Source: heat.random.randperm. */
 HT_API ht_tensor *ht_randperm(int64_t n, ht_dtype dtype, int split);
 
