@@ -22,7 +22,8 @@ typedef enum ht_forward_mode {
  * model: the module or its data-parallel wrapper.
  * data: those that the preprocess function returned.
  * mode: losses or predictions.
- * user: ht_step_options.user. */
+ * user: ht_step_options.user.
+ * Result: scoped; NULL after an error. */
 typedef ht_value *ht_step_forward_fn(ht_module *model, ht_value *data, ht_forward_mode mode,
                                      void *user);
 
@@ -30,7 +31,8 @@ typedef ht_value *ht_step_forward_fn(ht_module *model, ht_value *data, ht_forwar
  *
  * data: those of the step.
  * training: true in ht_train_step only; data are augmented only then.
- * user: ht_step_options.user. */
+ * user: ht_step_options.user.
+ * Result: scoped, or data itself; NULL after an error. */
 typedef ht_value *ht_preprocess_fn(ht_value *data, bool training, void *user);
 
 typedef struct ht_step_options {
@@ -88,10 +90,13 @@ HT_API ht_value *ht_test_step(ht_module *model, ht_value *data, const ht_step_op
  * Errors: HT_ERR_ARGUMENT for an entry of another kind, or without a loss. */
 HT_API ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log);
 
-/* Returns the number or one-element tensor under `key` in a log; NaN if there is none. Not
- * collective.
+/* Returns the number, or the one element of a tensor, under `key` in a log; NaN if there is none.
  *
- * log: a map; NULL gives NaN. */
+ * log, key: NULL gives NaN without an error, and so does an entry of another kind.
+ * Collective if the tensor is split, which those of ht_parse_losses are not.
+ * Result: NaN after an error.
+ * Errors: those of ht_item: HT_ERR_SHAPE for a tensor of several elements, HT_ERR_DTYPE for a
+ * complex one. */
 HT_API double ht_log_number(const ht_value *log, const char *key);
 
 HT_END_DECLS
