@@ -87,7 +87,7 @@ typedef struct ht_pool_options {
     int64_t kernel[3];        /* 1; at least 1 */
     int64_t stride[3];        /* 0: that of the kernel */
     int64_t padding[3];       /* 0; at most half the kernel. Not LP pooling */
-    int64_t dilation[3];      /* 1. Maxima; the other pooling takes no other */
+    int64_t dilation[3];      /* 1; at least 1. Maxima; the other pooling takes 1 only */
     bool ceil_mode;           /* false; true: a window that begins inside may end outside */
     bool count_include_pad;   /* true: padding counts in means, as 0 */
     int64_t divisor_override; /* 0: the number of elements of a window. The divisor of means,
@@ -172,25 +172,32 @@ HT_API ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *opti
 
 /* Means of x over windows from floor(j L / L') to ceil((j + 1) L / L').
  *
- * length: L' for each axis behind the channels; 0 keeps that of x.
+ * length: L' for each axis behind the channels; 0 keeps that of x. Not NULL.
+ * Result: x itself if no length changes.
  * Source: torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d. */
 HT_API ht_tensor *ht_adaptive_avg_pool(ht_tensor *x, const int64_t length[]);
 
 /* Maxima of x over the windows of ht_adaptive_avg_pool with this length.
  *
- * x: it has channels. */
+ * x: it has channels.
+ * Result: x itself if no length changes. */
 HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
 
 /* Returns the windows of images x (N, C, H, W) as columns: (N, C kh kw, windows).
  *
- * options: kernel, stride (0: 1), padding and dilation.
+ * options: kernel; stride, where 0 means 1; padding, of any length; dilation; and ceil_mode, which
+ * torch lacks. Other options are ignored.
+ * Errors: HT_ERR_SHAPE also if no window fits.
  * Source: torch.nn.functional.unfold. */
 HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
 
-/* Returns images (N, C, H, W), to whose elements the windows x (N, C kh kw, windows) are added: the
- * gradient of ht_unfold.
+/* Returns images (N, C, H, W): each element is the sum of the elements of x (N, C kh kw, windows) that
+ * ht_unfold would take from it, or 0.
  *
- * length: H, W. options: those of ht_unfold.
+ * It is the gradient of ht_unfold. Elements of the padding are left out.
+ * length: H, W; not NULL.
+ * options: those of the ht_unfold, without ceil_mode.
+ * Errors: HT_ERR_SHAPE also if images of this length have another number of windows.
  * Source: torch.nn.functional.fold. */
 HT_API ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options);
 
@@ -284,7 +291,7 @@ HT_API ht_module *ht_nn_lp_pool2d(double p, const ht_pool_options *options);
 /* A layer of ht_lp_pool for x (N, C, D, H, W), with p and options. */
 HT_API ht_module *ht_nn_lp_pool3d(double p, const ht_pool_options *options);
 
-/* A layer of ht_adaptive_avg_pool for x (N, C, L), to length. */
+/* A layer of ht_adaptive_avg_pool for x (N, C, L), to length, which is copied; not NULL. */
 HT_API ht_module *ht_nn_adaptive_avg_pool1d(const int64_t length[1]);
 
 /* A layer of ht_adaptive_avg_pool for x (N, C, H, W), to length. */
@@ -305,7 +312,7 @@ HT_API ht_module *ht_nn_adaptive_max_pool3d(const int64_t length[3]);
 /* A layer of ht_unfold, with options. */
 HT_API ht_module *ht_nn_unfold(const ht_pool_options *options);
 
-/* A layer of ht_fold to length, with options. */
+/* A layer of ht_fold to length, with options. length is copied; not NULL. */
 HT_API ht_module *ht_nn_fold(const int64_t length[2], const ht_pool_options *options);
 
 HT_END_DECLS
