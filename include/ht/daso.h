@@ -38,8 +38,8 @@ typedef struct ht_plateau_detector_options {
     size_t size;      /* of this struct; set by the default function */
     bool maximize;    /* false: a lower metric is better */
     int64_t patience; /* 10: values without improvement before a plateau */
-    double threshold; /* 1e-4: an improvement exceeds this part (below 1) of |best|, */
-    bool absolute;    /* or with true, exceeds this; false */
+    double threshold; /* 1e-4: an improvement exceeds this part of |best|; from 0 to below 1 */
+    bool absolute;    /* false; true: an improvement exceeds threshold itself, finite, at least 0 */
     int64_t cooldown; /* 0: values after a plateau that do not count */
 } ht_plateau_detector_options;
 
@@ -48,7 +48,8 @@ HT_API ht_plateau_detector_options ht_plateau_detector_options_default(void);
 
 /* Makes a plateau detector. Not collective.
  *
- * options: NULL takes the defaults. patience, threshold and cooldown are at least 0.
+ * options: NULL takes the defaults. patience and cooldown are at least 0. The range of threshold is
+ * given at its field and at absolute; NaN is outside.
  * Result: owned.
  * Errors: HT_ERR_ARGUMENT for a value out of range. */
 HT_API ht_plateau_detector *ht_plateau_detector_new(const ht_plateau_detector_options *options);

@@ -103,8 +103,9 @@ typedef struct ht_reduce_lr_on_plateau_options {
     bool maximize;    /* false: a lower metric is better */
     double factor;    /* 0.1; in [0, 1) */
     int64_t patience; /* 10: epochs without improvement before a reduction */
-    double threshold; /* 1e-4: an improvement is larger than this part of the best, */
-    bool absolute;    /* or with true, larger than this; false */
+    double threshold; /* 1e-4: an improvement is larger than this part of the best; finite,
+                         at least 0 */
+    bool absolute;    /* false; true: an improvement is larger than threshold itself */
     int64_t cooldown; /* 0: epochs after a reduction that do not count */
     double min_lr;    /* 0; no rate is reduced below it */
     double eps;       /* 1e-8: a reduction by at most this is not made */
