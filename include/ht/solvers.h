@@ -5,8 +5,13 @@
  *
  * The opening comment of ht/decompositions.h holds here too: batches, splits, dtypes, collectivity
  * (collective when an operand is split) and common errors.
- * Systems a x = b have a (..., n, n), and b (..., n, k), or (..., n) for one column each. An
- * operand without batch axes serves every batch of the other one. x has the split of b.
+ * Systems a x = b have a (..., n, n) and b (..., n, k). b is one column for each matrix, (..., n), if
+ * it has one axis, or the shape of a without the last axis; torch.linalg.solve decides alike. So a
+ * (4, 4, 4) and b (4, 4) are four systems of one column. An operand without batch axes serves every
+ * batch of the other one.
+ * x has the shape of b, with the batch axes of a if b has none. If b is split and has all axes of
+ * x, x has the split of b. Otherwise one matrix gives x without a split, and a batch gives x split
+ * along its first axis if a or b is split.
  * Each rank solves for its own columns of b, and receives factors of a if a is split. If b has no
  * split, or one column, each rank solves for all of it. */
 #ifndef HT_SOLVERS_H
@@ -23,7 +28,7 @@ HT_BEGIN_DECLS
  * b: see the top.
  * upper: true for an upper triangle, false for a lower one.
  * Differentiable.
- * Result: the shape and split of b; with the batch axes of a if b has none.
+ * Result: x; see the top.
  * Source: torch.linalg.solve_triangular. */
 HT_API ht_tensor *ht_solve_triangular(ht_tensor *a, ht_tensor *b, bool upper);
 
@@ -31,7 +36,7 @@ HT_API ht_tensor *ht_solve_triangular(ht_tensor *a, ht_tensor *b, bool upper);
  *
  * a, b: see the top.
  * Differentiable.
- * Result: the shape and split of b; with the batch axes of a if b has none.
+ * Result: x; see the top.
  * Errors: HT_ERR_ARGUMENT if a is singular: a pivot is 0.
  * Source: torch.linalg.solve. */
 HT_API ht_tensor *ht_solve(ht_tensor *a, ht_tensor *b);
