@@ -29,8 +29,8 @@ struct DLManagedTensorVersioned; /* 1.x */
  * written is marked as read-only; one with a stride of 0 is such a tensor.
  *
  * Result: owned. The receiver calls its deleter once, on any thread. Until then the memory stays,
- *   even if x is released, and its storage counts as live (ht_live_objects). NULL after an
- *   error. */
+ *   even if x is released, and its storage counts as live (ht_live_objects). Its address is NULL if
+ *   there are no elements. NULL after an error. */
 HT_API struct DLManagedTensorVersioned *ht_to_dlpack(ht_tensor *x);
 
 /* ht_to_dlpack of x as the struct without a version, which has no mark for read-only memory.
@@ -40,14 +40,16 @@ HT_API struct DLManagedTensor *ht_to_dlpack_unversioned(ht_tensor *x);
 /* Returns a tensor of this rank's own, on HT_COMM_SELF, over the memory of another library.
  *
  * Its device belongs to the backend of the DLPack device type. A tensor that is marked as read-only
- * or has a stride of 0 cannot be written.
+ * or has a stride of 0 cannot be written. The call waits for nothing: the caller first waits until
+ * the work of the other library on the memory is done. torch.from_dlpack agrees on a stream instead.
  *
- * managed: taken over if the call succeeds; its deleter is called when the last view is released.
- * After an error it is still the caller's.
+ * managed: taken over if the call succeeds; its deleter, unless NULL, is called when the last view is
+ * released. After an error it is still the caller's.
  * Result: scoped.
  * Errors: HT_ERR_DTYPE if no dtype has these elements. HT_ERR_STATE unless the major version is 1.
- * HT_ERR_SHAPE if there are more than HT_MAX_NDIM axes or 2^59 elements. HT_ERR_ARGUMENT if the
- * address is NULL or not aligned. HT_ERR_DEVICE if no backend is known for the device type. */
+ * HT_ERR_SHAPE if there are more than HT_MAX_NDIM axes or 2^59 elements. HT_ERR_ARGUMENT if there
+ * are elements and their address is NULL, or not a multiple of the size of an element (of a part, if
+ * they are complex). HT_ERR_DEVICE if no backend is known for the device type. */
 HT_API ht_tensor *ht_from_dlpack(struct DLManagedTensorVersioned *managed);
 
 /* ht_from_dlpack of managed on a device that the caller names, for any other DLPack device type.
