@@ -27,14 +27,16 @@ HT_API ht_status ht_get_halo(ht_tensor *x, int64_t before, int64_t after, ht_ten
 
 /* Begins ht_get_halo of x (before, after, prev, next) and returns at once. Collective.
  *
- * Result: an owned request for ht_wait, after which the halos are valid. NULL if x has no split. */
+ * prev, next: set at once, but valid only after ht_wait; NULL: not wanted.
+ * Result: an owned request for ht_wait. NULL without an error if x has no split: then the halos are
+ * valid at once. */
 HT_API ht_request *ht_iget_halo(ht_tensor *x, int64_t before, int64_t after, ht_tensor **prev,
                                 ht_tensor **next);
 
 /* Returns this rank's part of x between its halos of widths before and after, as one tensor.
  * Collective.
  *
- * Result: a copy, unless x has no split. */
+ * Result: a copy; a view as of ht_tensor_local if x has no split. */
 HT_API ht_tensor *ht_array_with_halos(ht_tensor *x, int64_t before, int64_t after);
 
 HT_END_DECLS
