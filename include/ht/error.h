@@ -14,6 +14,8 @@
  * - A NULL operand after an error passes through without a second report, until ht_error_clear.
  * - A NULL operand without an error before it is HT_ERR_ARGUMENT.
  * - A NULL address of a result counts as a NULL operand, unless its comment says what NULL means.
+ * - Operands on different communicators are HT_ERR_COMM, and on different devices HT_ERR_DEVICE,
+ *   unless a comment says otherwise.
  * - An error in a hook of a backward pass is returned by ht_backward, with its message.
  *
  * A call may have no operand with a communicator, because it is NULL or because an option is wrong.
