@@ -224,7 +224,7 @@ HT_API ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split
  * x: any dtype.
  * axes: count axes; NULL, 0: all of them.
  * Collective if the split axis is rolled. Differentiable.
- * Result: a copy; x itself if there is no axis to roll.
+ * Result: a copy; x itself if no axis is rolled.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
 HT_API ht_tensor *ht_fftshift(ht_tensor *x, int count, const int axes[]);
 
