@@ -7,9 +7,10 @@
  * operation made. Split tensors are differentiated in the same way: the gradient of a replicated
  * operand is summed over the communicator.
  *
- * The rules are those of PyTorch, unless a comment names a difference. A gradient has the dtype of its tensor. A gradient from an
- * operation in a wider dtype is rounded to that dtype, and then added to the gradients of other
- * uses and passes. The gradient of a complex leaf z is dL/d(Re z) + i dL/d(Im z).
+ * The rules are those of PyTorch, unless a comment names a difference. A gradient has the dtype of
+ * its tensor. A gradient from an operation in a wider dtype is rounded to that dtype, and then
+ * added to the gradients of other uses and passes. The gradient of a complex leaf z is dL/d(Re z) +
+ * i dL/d(Im z).
  *
  * Collectivity: ht_backward and ht_backward_ext are collective like the operations that they
  * differentiate. Calls that change a tensor or a graph are logically collective over the
@@ -98,8 +99,8 @@ HT_API bool ht_is_grad_enabled(void);
  *   program; the pass does not release it. */
 typedef ht_tensor *ht_tensor_hook_fn(ht_tensor *grad, void *user);
 
-/* Receives a leaf once in a pass, after all of its gradient was accumulated, with gradients off. leaf
- * is borrowed. user is as it was registered. An error that the hook raises is returned by
+/* Receives a leaf once in a pass, after all of its gradient was accumulated, with gradients off.
+ * leaf is borrowed. user is as it was registered. An error that the hook raises is returned by
  * ht_backward. */
 typedef void ht_grad_ready_fn(ht_tensor *leaf, void *user);
 

@@ -11,8 +11,8 @@
  *
  * abi is the HT_BACKEND_ABI of the library. The function returns not 0 if its own is another. libht
  * then checks backend->abi, size, name and required functions itself. Modules stay loaded until
- * exit. So services stays valid, and backend keeps its address once the module was accepted. A field
- * of services exists only if it lies within services->size bytes.
+ * exit. So services stays valid, and backend keeps its address once the module was accepted. A
+ * field of services exists only if it lies within services->size bytes.
  *
  * Kernels. The headers in ht/kernels/ list them by name, with the struct of arguments of each. A
  * module adds each of its kernels for the dtypes that the kernel supports. A missing kernel runs on
@@ -203,8 +203,8 @@ typedef struct ht_backend_services {
     void (*operands)(ht_kernel_call *call, ht_operand_visit_fn *visit, void *user);
 } ht_backend_services;
 
-/* Fills the table of backend and adds its kernels, for a library with HT_BACKEND_ABI abi. Returns 0,
- * or not 0 after services->fail. services stays valid; the top says more. */
+/* Fills the table of backend and adds its kernels, for a library with HT_BACKEND_ABI abi. Returns
+ * 0, or not 0 after services->fail. services stays valid; the top says more. */
 typedef int ht_backend_open_fn(uint32_t abi, const ht_backend_services *services,
                                ht_backend *backend);
 

@@ -42,7 +42,8 @@ HT_API int ht_grad_bucket_index(const ht_grad_bucket *bucket);
 /* Returns true if `bucket` is the last one of this backward pass. */
 HT_API bool ht_grad_bucket_is_last(const ht_grad_bucket *bucket);
 
-/* Returns the communicator of `bucket`, borrowed: that of the wrapper; under DASO, that of the node.
+/* Returns the communicator of `bucket`, borrowed: that of the wrapper; under DASO, that of the
+ * node.
  *
  * A hook may ask for its rank and size. It must not communicate on it by other calls than
  * ht_grad_bucket_sum, because each rank calls the hook at a moment of its own. */

@@ -47,9 +47,9 @@
  *   memory that DLPack marks so.
  * - HT_ERR_SHAPE or HT_ERR_DTYPE if tensors do not fit together, on one rank or between ranks.
  * - HT_ERR_DTYPE if the reduction is not defined for the dtype.
- * - HT_ERR_STATE if gradients are recorded and the tensor that is received has a history: a recorded
- *   operation made it, or the tensor that it is a view of. A leaf has none, so a parameter can be
- *   received. */
+ * - HT_ERR_STATE if gradients are recorded and the tensor that is received has a history: a
+ *   recorded operation made it, or the tensor that it is a view of. A leaf has none, so a parameter
+ *   can be received. */
 #ifndef HT_COMMUNICATION_H
 #define HT_COMMUNICATION_H
 

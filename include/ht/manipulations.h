@@ -7,10 +7,10 @@
  * Logically collective, unless a comment says otherwise: all ranks pass the same arguments, and
  * nothing is sent.
  * Parameters: a negative axis counts from the end.
- * Forms in place that move x: the handle gets other memory, and views of x keep the old memory. They
- * do nothing if x has the split or slabs already.
- * Errors: HT_ERR_ARGUMENT for an axis that x lacks, or that a list names twice. HT_ERR_ARGUMENT for a
- * list that is NULL, unless its count is 0 or a comment says what NULL means. Forms in place that
+ * Forms in place that move x: the handle gets other memory, and views of x keep the old memory.
+ * They do nothing if x has the split or slabs already.
+ * Errors: HT_ERR_ARGUMENT for an axis that x lacks, or that a list names twice. HT_ERR_ARGUMENT for
+ * a list that is NULL, unless its count is 0 or a comment says what NULL means. Forms in place that
  * have to move x: HT_ERR_STATE where ht_tensor_set_ refuses. */
 #ifndef HT_MANIPULATIONS_H
 #define HT_MANIPULATIONS_H
@@ -67,8 +67,8 @@ HT_API ht_tensor *ht_narrow(ht_tensor *x, int axis, int64_t start, int64_t stop)
  *
  * axes: count axes: HT_AXES(0, -1). NULL, 0: all of them.
  * Collective if the split axis is reversed: one Alltoall.
- * Result: a view, or x itself if no reversed axis is longer than 1; if the split axis is reversed, a
- * balanced copy. */
+ * Result: a view, or x itself if no reversed axis is longer than 1; if the split axis is reversed,
+ * a balanced copy. */
 HT_API ht_tensor *ht_flip(ht_tensor *x, int count, const int axes[]);
 
 /* Returns a read-only view of x in a larger shape (ndim lengths), with stride 0 along new axes.
@@ -150,7 +150,8 @@ HT_API ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis);
 /* Rotates x by `quarters` turns of 90 degrees from axis0 towards axis1.
  *
  * Collective if the split axis is reversed.
- * Result: a view, or x itself if quarters is a multiple of 4; if the split axis is reversed, a copy.
+ * Result: a view, or x itself if quarters is a multiple of 4; if the split axis is reversed, a
+ * copy.
  * Errors: HT_ERR_ARGUMENT if axis0 is axis1. */
 HT_API ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1);
 
@@ -221,8 +222,8 @@ HT_API ht_tensor *ht_resplit(ht_tensor *x, int split);
  * Collective unless the split stays or x has none. */
 HT_API ht_status ht_resplit_(ht_tensor *x, int split);
 
-/* Returns x in the canonical slabs of ht_comm_chunk; x itself if it has them or no split. Collective
- * if x is split. */
+/* Returns x in the canonical slabs of ht_comm_chunk; x itself if it has them or no split.
+ * Collective if x is split. */
 HT_API ht_tensor *ht_balance(ht_tensor *x);
 
 /* Moves x into the canonical slabs of ht_comm_chunk. The gradient of x moves along. Collective if x

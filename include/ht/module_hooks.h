@@ -11,10 +11,10 @@
  * take a communicator (ht_module_save_state, ht_module_load_state, ...) return it on all ranks. A
  * hook that returns a map must return NULL after an error.
  *
- * Operands of a hook are borrowed, and a prefix is valid during the call. A tensor or map that a hook
- * returns, or puts in the place of another, is scoped or kept alive by the program. user is not
- * owned. It must live until the hook is removed, or the module, its clones and the graphs of its
- * forward passes are gone.
+ * Operands of a hook are borrowed, and a prefix is valid during the call. A tensor or map that a
+ * hook returns, or puts in the place of another, is scoped or kept alive by the program. user is
+ * not owned. It must live until the hook is removed, or the module, its clones and the graphs of
+ * its forward passes are gone.
  *
  * With a hook of the backward pass, all outputs of a forward pass share one node of the graph. A
  * second ht_backward over another output fails unless the first one keeps the graph. The outputs

@@ -5,8 +5,8 @@
  * Owned: the caller releases a handle from a constructor whose comment says "owned".
  * Scoped: a tensor or value that a function returns belongs to the innermost open scope of the
  * calling thread. It dies when that scope closes, unless it was retained.
- * A call that returns an operand itself is the exception. It adds no reference, and the operand stays
- * with the scope or owner that it has.
+ * A call that returns an operand itself is the exception. It adds no reference, and the operand
+ * stays with the scope or owner that it has.
  * Borrowed: a handle is valid as long as the object that it was asked from.
  * Functions of the program, such as hooks and closures: their operands are borrowed for the call. A
  * tensor or value that they return is scoped, or the program keeps it alive; the library releases

@@ -31,8 +31,8 @@ typedef enum ht_pad_mode {
  *   the pairs from the last axis on.
  * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length.
  * value: the constant.
- * Result: split as x. A copy if mode is HT_PAD_CONSTANT or elements are added; otherwise it may be x
- * itself or a view of it.
+ * Result: split as x. A copy if mode is HT_PAD_CONSTANT or elements are added; otherwise it may be
+ * x itself or a view of it.
  * Errors: HT_ERR_ARGUMENT for widths that are not in pairs, outnumber the axes or are out of range.
  * Source: torch.nn.functional.pad. */
 HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mode mode,

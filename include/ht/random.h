@@ -11,8 +11,8 @@
  * with HT_LOCAL count as draws on HT_COMM_SELF, separately on each rank; ranks that have drawn
  * equally often get the same numbers. Results are scoped.
  *
- * Common errors: those of ht/factories.h for shape, dtype, split, device and comm. HT_ERR_DTYPE if a
- * call does not support dtype. HT_ERR_ARGUMENT if the range is empty, or dtype cannot hold it.
+ * Common errors: those of ht/factories.h for shape, dtype, split, device and comm. HT_ERR_DTYPE if
+ * a call does not support dtype. HT_ERR_ARGUMENT if the range is empty, or dtype cannot hold it.
  * Source: heat.random. */
 #ifndef HT_RANDOM_H
 #define HT_RANDOM_H

@@ -9,8 +9,8 @@
  * Attributes are not collective. The attribute of NULL is 0, NULL or false, unless its comment
  * names another value. Arrays that an attribute returns are borrowed from the tensor.
  *
- * Tensors that functions return are scoped, except x itself (ht/object.h). A NULL operand is HT_ERR_ARGUMENT unless
- * an earlier error made it NULL (ht/error.h). */
+ * Tensors that functions return are scoped, except x itself (ht/object.h). A NULL operand is
+ * HT_ERR_ARGUMENT unless an earlier error made it NULL (ht/error.h). */
 #ifndef HT_TENSOR_H
 #define HT_TENSOR_H
 

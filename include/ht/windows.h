@@ -191,8 +191,8 @@ HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
  * Source: torch.nn.functional.unfold. */
 HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
 
-/* Returns images (N, C, H, W): each element is the sum of the elements of x (N, C kh kw, windows) that
- * ht_unfold would take from it, or 0.
+/* Returns images (N, C, H, W): each element is the sum of the elements of x (N, C kh kw, windows)
+ * that ht_unfold would take from it, or 0.
  *
  * It is the gradient of ht_unfold. Elements of the padding are left out.
  * length: H, W; not NULL.
