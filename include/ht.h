@@ -32,6 +32,7 @@
 #include "ht/factories.h"
 #include "ht/fft.h"
 #include "ht/functional.h"
+#include "ht/gradient_tools.h"
 #include "ht/halo.h"
 #include "ht/indexing.h"
 #include "ht/init.h"

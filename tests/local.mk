@@ -48,6 +48,7 @@ core_tests = \
 	tests/core/algorithms/spectral/test_truncated.c \
 	tests/core/algorithms/test_peaks.c \
 	tests/core/algorithms/test_scales.c \
+	tests/core/autograd/test_anomaly.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \

@@ -191,13 +191,15 @@ static ht_status run_node(ht_node_queue *queue, ht_node *node, bool keep)
         present outer = now;
         ht_comm *alone = ht__together(grad->body->comm);
 
-        now = (present){.queue = queue, .node = keep ? NULL : node};
+        now = (present){.queue = queue, .node = keep || ht__anomaly_on ? NULL : node};
         ht__watch_at(node->name);
         node->backward(node, grad, grads);
         now = outer;
         ht__together_end(alone);
         status = ht_error_get(NULL);
     }
+    if (status == HT_SUCCESS && ht__anomaly_on)
+        status = ht__anomaly_check(node, grads);
     if (status == HT_SUCCESS)
         status = deliver(queue, node, grads);
     if (grads != inline_grads)

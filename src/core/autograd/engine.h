@@ -20,6 +20,10 @@ typedef struct ht_node_queue {
  * error. */
 ht_tensor *ht__grad_fit_given(const char *name, ht_tensor *given, const ht_body *like);
 
+/* anomaly.c. Whether this thread looks for NaN; what a node's backward made. */
+extern _Thread_local bool ht__anomaly_on;
+ht_status ht__anomaly_check(const ht_node *node, ht_tensor *const grads[]);
+
 /* leaves.c. The gradient, or what the hooks of the tensor with this number made of it. */
 ht_tensor *ht__hooks_run(const ht_grad_meta *meta, uint64_t of, ht_tensor *grad);
 

@@ -1,5 +1,6 @@
 # The engine that walks graphs backwards.
 libht_objects_la_SOURCES += \
+	src/core/autograd/anomaly.c \
 	src/core/autograd/autograd.h \
 	src/core/autograd/engine.c \
 	src/core/autograd/engine.h \

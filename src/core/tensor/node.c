@@ -106,8 +106,7 @@ ht_node *ht__node_make(const char *name, ht_backward_fn *backward, int count,
     ht__object_init(node, &kind);
     node->sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed) + 1;
     node->name = name;
-    if (ht__timeline_is_on())
-        node->layer = ht__timeline_layer();
+    node->layer = ht__timeline_is_on() ? ht__timeline_layer() : ht__layer;
     node->backward = backward;
     node->saved = node->inline_saved;
     node->inputs = node->inline_inputs;

@@ -127,6 +127,32 @@ static void a_failed_backward_within_a_group_is_told_to_all(void **state)
     ht_release(optimizer);
 }
 
+/* The root of 0 x y has an infinite derivative, and 0 times that is NaN. */
+static void a_nan_that_one_rank_finds_is_told_to_all(void **state)
+{
+    ht_module *net = new_net(3), *dp;
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    bool fails = ht_test_rank == ht_test_size - 1;
+    double before[VALUES];
+    ht_tensor *y;
+
+    (void)state;
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, true);
+    read_parameters(net, before);
+    set_handlers(HT_ERRORS_RETURN);
+    ht_set_detect_anomaly(true);
+    y = ht_sqrt(ht_mul_scalar(ht_forward(dp, batch_rows(0, 4)), fails ? 0 : -1));
+    assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), fails ? HT_ERR_ARGUMENT : HT_SUCCESS);
+    ht_set_detect_anomaly(false);
+    if (fails)
+        expect_message("has a NaN, expected numbers");
+    assert_int_equal(ht_optimizer_step(optimizer), HT_ERR_STATE);
+    expect_the_end(net, dp, optimizer, before, "pass 1: backward failed before it came to ",
+                   "came to shift");
+    ht_release(net);
+    ht_release(optimizer);
+}
+
 /* Its backward waits for every rank in the middle. */
 static void a_failed_pass_with_collective_layers_is_told_to_all(void **state)
 {
@@ -284,6 +310,7 @@ HT_TEST_SUITE(test_data_parallel_told,
               cmocka_unit_test(a_loss_of_uneven_forward_passes_is_told_to_all),
               cmocka_unit_test(a_failed_loss_within_a_group_is_told_to_all),
               cmocka_unit_test(a_failed_backward_within_a_group_is_told_to_all),
+              cmocka_unit_test(a_nan_that_one_rank_finds_is_told_to_all),
               cmocka_unit_test(a_failed_pass_with_collective_layers_is_told_to_all),
               cmocka_unit_test(a_failed_pass_of_two_wrappers_is_told_to_all),
               cmocka_unit_test(a_gradient_outside_of_a_pass_is_told_to_all));

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tools for gradients: the search for NaN in a backward pass.
+ *
+ * Errors: a NULL tensor is HT_ERR_ARGUMENT unless an earlier error made it NULL (ht/error.h). */
+#ifndef HT_GRADIENT_TOOLS_H
+#define HT_GRADIENT_TOOLS_H
+
+#include "ht/autograd.h"
+
+HT_BEGIN_DECLS
+
+/* Turns the search for NaN in backward passes of the calling thread on or off, and returns the
+ * previous setting.
+ *
+ * While it is on, a backward pass ends with HT_ERR_ARGUMENT at the first operation that makes a NaN
+ * in a gradient. The message names the operation, its operand, and the layer whose forward ran it.
+ * Gradients of earlier operations stay as they were. The search reads each gradient once more, and
+ * a split gradient costs one small reduction, so it is for the search for errors only.
+ *
+ * enabled: the same on all ranks; a thread begins with false.
+ * Not collective.
+ * Source: torch.autograd.set_detect_anomaly. */
+HT_API bool ht_set_detect_anomaly(bool enabled);
+
+/* Returns whether backward passes of the calling thread search for NaN. Not collective.
+ *
+ * Source: torch.is_anomaly_enabled. */
+HT_API bool ht_is_anomaly_enabled(void);
+
+HT_END_DECLS
+#endif
