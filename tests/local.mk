@@ -88,6 +88,7 @@ core_tests = \
 	tests/core/io/safetensors/test_safetensors.c \
 	tests/core/io/safetensors/test_safetensors_damaged.c \
 	tests/core/io/test_agrees_files.c \
+	tests/core/io/test_graph_dot.c \
 	tests/core/io/test_load.c \
 	tests/core/ops/creation/test_places.c \
 	tests/core/ops/creation/test_random.c \

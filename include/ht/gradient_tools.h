@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tools for gradients: the search for NaN in a backward pass.
+ * Tools for gradients: the search for NaN in a backward pass, and drawings of graphs.
  *
  * Errors: a NULL tensor is HT_ERR_ARGUMENT unless an earlier error made it NULL (ht/error.h). */
 #ifndef HT_GRADIENT_TOOLS_H
 #define HT_GRADIENT_TOOLS_H
 
 #include "ht/autograd.h"
+#include "ht/value.h"
 
 HT_BEGIN_DECLS
 
@@ -27,6 +28,19 @@ HT_API bool ht_set_detect_anomaly(bool enabled);
  *
  * Source: torch.is_anomaly_enabled. */
 HT_API bool ht_is_anomaly_enabled(void);
+
+/* Writes the graph of x to a file in the language DOT, which Graphviz draws.
+ *
+ * A box is a recorded operation, with the path of the layer whose forward ran it. An ellipse is a
+ * leaf that requires a gradient, with its shape and dtype. Arrows go from operands to results.
+ * x: a tensor that requires gradients, before the backward pass that releases its graph.
+ * names: a map from names to leaves, such as ht_module_state_dict gives; NULL: no names.
+ * path: of the file, which the lowest rank of the communicator of x writes.
+ * Collective, agrees.
+ * Errors: HT_ERR_ARGUMENT if names is not a map; HT_ERR_STATE if x does not require gradients;
+ * HT_ERR_IO if the file cannot be written.
+ * Source: torchviz.make_dot. */
+HT_API ht_status ht_graph_dot(ht_tensor *x, const ht_value *names, const char *path);
 
 HT_END_DECLS
 #endif

@@ -4,7 +4,10 @@
 #ifndef HT_CORE_AUTOGRAD_AUTOGRAD_H
 #define HT_CORE_AUTOGRAD_AUTOGRAD_H
 
+#include <stdio.h>
+
 #include "core/tensor/graph.h"
+#include "ht/value.h"
 
 /* ---- autograd (autograd/) -----------------------------------------------------------------------
  * A backward function gives each gradient as a global tensor of any split; the engine fits it to
@@ -43,6 +46,9 @@ void ht__graph_walk(ht_tensor *root, uint64_t walk, ht_leaf_visit_fn *visit, voi
  * with false. last_number: of all nodes so far. */
 typedef bool ht_node_visit_fn(uint64_t number, void *user);
 void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user);
+
+/* The graph of `root` in the language DOT. names: NULL, or a map from names to leaves. */
+void ht__graph_write_dot(ht_tensor *root, const ht_value *names, FILE *file);
 
 void ht__autograd_start(void);
 

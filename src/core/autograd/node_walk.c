@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/autograd/autograd.h"
+#include "core/autograd/engine.h"
 #include "core/tensor/node.h"
 
 static atomic_uint_fast64_t walks;
@@ -73,7 +74,7 @@ void ht__graph_walk(ht_tensor *root, uint64_t walk, ht_leaf_visit_fn *visit, voi
     end(&stack);
 }
 
-void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user)
+void ht__graph_walk_each(ht_tensor *root, ht_node_each_fn *visit, void *user)
 {
     uint64_t walk = ht__graph_new_walk();
     struct stack stack;
@@ -83,10 +84,27 @@ void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user)
     while (stack.count > 0) {
         ht_node *node = stack.nodes[--stack.count];
 
-        if (!visit(node->sequence, user))
+        if (!visit(node, user))
             break;
         for (int i = 0; i < node->input_count; i++)
             push(&stack, node->inputs[i].node, walk);
     }
     end(&stack);
+}
+
+struct numbers {
+    ht_node_visit_fn *visit;
+    void *user;
+};
+
+static bool visit_number(const ht_node *node, void *user)
+{
+    const struct numbers *numbers = user;
+
+    return numbers->visit(node->sequence, numbers->user);
+}
+
+void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user)
+{
+    ht__graph_walk_each(root, visit_number, &(struct numbers){visit, user});
 }

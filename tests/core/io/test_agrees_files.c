@@ -28,6 +28,22 @@ static ht_status load_npy_no_path(bool odd)
     return loaded(ht_load_npy(odd ? NULL : npy, HT_FLOAT32, 0));
 }
 
+static ht_status graph_dot_no_path(bool odd)
+{
+    ht_tensor *x = numbers();
+
+    ht_tensor_set_requires_grad(x, true);
+    return ht_graph_dot(ht_exp(x), NULL, odd ? NULL : "agrees.files/x.dot");
+}
+
+static ht_status graph_dot_of_a_list(bool odd)
+{
+    ht_tensor *x = numbers();
+
+    ht_tensor_set_requires_grad(x, true);
+    return ht_graph_dot(ht_exp(x), odd ? ht_value_list() : NULL, "agrees.files/x.dot");
+}
+
 static ht_status load_npy_unseen(bool odd)
 {
     return loaded(ht_load_npy(odd ? "/nowhere/x.npy" : npy, HT_FLOAT32, 0));
@@ -207,6 +223,8 @@ static ht_status save_no_format(bool odd)
 }
 
 static const ht_test_agreed rows[] = {
+    HT_AGREES(ht_graph_dot, " without a path", graph_dot_no_path),
+    HT_AGREES(ht_graph_dot, " with names in a list", graph_dot_of_a_list),
     HT_AGREES(ht_load_npy, " without a path", load_npy_no_path),
     HT_AGREES(ht_load_npy, " of a file that it cannot see", load_npy_unseen),
     HT_AGREES(ht_load_npy, " of a file that is none", load_npy_of_text),

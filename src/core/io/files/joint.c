@@ -70,7 +70,7 @@ ht_status ht__joint_reserve(ht__joint *joint, int64_t bytes)
     return ht__agree(joint->whole.what, joint->comm, status);
 }
 
-ht_status ht__joint_write(ht__joint *joint, const void *memory, int64_t bytes, int64_t offset)
+ht_status ht__joint_write(const ht__joint *joint, const void *memory, int64_t bytes, int64_t offset)
 {
     int error = ht__write_at(joint->file, memory, bytes, offset);
 

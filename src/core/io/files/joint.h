@@ -24,7 +24,8 @@ ht_status ht__joint_begin(ht__joint *joint, const char *what, const char *path, 
 ht_status ht__joint_reserve(ht__joint *joint, int64_t bytes);
 
 /* This rank's bytes; errors are recorded. */
-ht_status ht__joint_write(ht__joint *joint, const void *memory, int64_t bytes, int64_t offset);
+ht_status ht__joint_write(const ht__joint *joint, const void *memory, int64_t bytes,
+                          int64_t offset);
 
 /* Puts it in its place, or removes it where `status` is an error on any rank. Collective, agrees.
  */
