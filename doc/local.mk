@@ -56,6 +56,7 @@ coverage_names = \
 	doc/coverage/tensor-methods.names \
 	doc/coverage/tensor.names \
 	doc/coverage/tiling.names \
+	doc/coverage/torch-autograd.names \
 	doc/coverage/torch-nn-activations.names \
 	doc/coverage/torch-nn-containers.names \
 	doc/coverage/torch-nn-dropout.names \

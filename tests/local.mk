@@ -52,6 +52,7 @@ core_tests = \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
+	tests/core/autograd/test_gradcheck.c \
 	tests/core/base/test_environment.c \
 	tests/core/base/test_log.c \
 	tests/core/base/test_memory.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tools for gradients: the search for NaN in a backward pass, and drawings of graphs.
+ * Tools for gradients: the search for NaN in a backward pass, comparisons with differences, and
+ * drawings of graphs.
  *
  * Errors: a NULL tensor is HT_ERR_ARGUMENT unless an earlier error made it NULL (ht/error.h). */
 #ifndef HT_GRADIENT_TOOLS_H
@@ -28,6 +29,41 @@ HT_API bool ht_set_detect_anomaly(bool enabled);
  *
  * Source: torch.is_anomaly_enabled. */
 HT_API bool ht_is_anomaly_enabled(void);
+
+/* Returns y = f(inputs): a tensor of any shape, split and floating or complex dtype, the same at
+ * each call. user is that of ht_gradcheck. */
+typedef ht_tensor *ht_gradcheck_fn(ht_tensor *inputs[], void *user);
+
+typedef struct ht_gradcheck_options {
+    size_t size; /* of this struct; set by the default function */
+    double eps;  /* 1e-6: the step of the differences, more than 0 */
+    double atol; /* 1e-5: the error that is allowed anywhere */
+    double rtol; /* 1e-3: the error that is allowed relative to the difference */
+} ht_gradcheck_options;
+
+/* Returns the default options of ht_gradcheck, given at each field. Not collective. */
+HT_API ht_gradcheck_options ht_gradcheck_options_default(void);
+
+/* Compares the gradients of f with central differences:
+ *
+ *     |gradient - difference| <= atol + rtol |difference|
+ *
+ * The gradients are those of one number, the sum of w y with fixed weights w from 0.5 to 1.5. Real
+ * and imaginary parts of a complex y have weights of their own, and each part of a complex input is
+ * a number to be compared. f runs twice for each number. Other leaves of the graph of f get
+ * gradients, too; those of inputs are as before afterwards.
+ * f, user: the function, and its second argument.
+ * count, inputs: those that require gradients are compared. They are float64 or complex128 leaves,
+ *   of any split, that share no memory.
+ * options: NULL takes the defaults.
+ * Collective as f and its gradient are; split inputs make it collective.
+ * Result: HT_SUCCESS if all gradients fit.
+ * Errors: HT_ERR_ARGUMENT at the first gradient that does not fit; the message has the input, the
+ * element in row-major order, and both numbers. HT_ERR_DTYPE for another dtype. HT_ERR_STATE for
+ * an input that is not a leaf. Those of f.
+ * Source: torch.autograd.gradcheck. */
+HT_API ht_status ht_gradcheck(ht_gradcheck_fn *f, int count, ht_tensor *inputs[], void *user,
+                              const ht_gradcheck_options *options);
 
 /* Writes the graph of x to a file in the language DOT, which Graphviz draws.
  *

@@ -5,6 +5,7 @@ libht_objects_la_SOURCES += \
 	src/core/autograd/engine.c \
 	src/core/autograd/engine.h \
 	src/core/autograd/fit.c \
+	src/core/autograd/gradcheck.c \
 	src/core/autograd/graph_dot.c \
 	src/core/autograd/leaves.c \
 	src/core/autograd/node_walk.c \

@@ -64,17 +64,17 @@ static void gradients_agree_with_finite_differences(void **state)
         ht_scope *scope = ht_scope_open();
         ht_tensor *two[2] = {leaf(2, square, split_of(split), 1), leaf(1, row, HT_NONE, 2)};
 
-        ht_gradcheck(arithmetic, 2, two, NULL, 1e-7);
+        ht_test_gradcheck(arithmetic, 2, two, NULL, 1e-7);
         for (int axis = -1; axis < 2; axis++)
-            ht_gradcheck(reductions, 1, two, &(int){split_of(axis)}, 1e-7);
+            ht_test_gradcheck(reductions, 1, two, &(int){split_of(axis)}, 1e-7);
         for (int axis = 0; axis < 2; axis++)
-            ht_gradcheck(cumulative, 1, two, &axis, 1e-7);
+            ht_test_gradcheck(cumulative, 1, two, &axis, 1e-7);
         for (int to = -1; to < 1; to++)
-            ht_gradcheck(shapes, 1, two, &to, 1e-7);
+            ht_test_gradcheck(shapes, 1, two, &to, 1e-7);
         for (int other = -1; other < 2; other++) {
             ht_tensor *pair[2] = {two[0], leaf(2, back, split_of(other), 3)};
 
-            ht_gradcheck(product, 2, pair, NULL, 1e-7);
+            ht_test_gradcheck(product, 2, pair, NULL, 1e-7);
         }
         ht_scope_close(scope);
     }

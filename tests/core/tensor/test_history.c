@@ -87,7 +87,7 @@ static void gradients_of_writes_to_any_view(void **state)
         ht_tensor *in[2] = {leaf(2, image, split < 0 ? HT_NONE : split, 3),
                             leaf(2, image, HT_NONE, 4)};
 
-        ht_gradcheck(patchwork, 2, in, NULL, 1e-7);
+        ht_test_gradcheck(patchwork, 2, in, NULL, 1e-7);
         ht_scope_close(scope);
     }
 }

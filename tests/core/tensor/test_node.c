@@ -48,7 +48,7 @@ static void an_operation_of_the_program_has_a_gradient(void **state)
         inputs[i] = ht_test_randn(HT_SHAPE(4, 3), HT_FLOAT64, 0, (uint64_t)i);
         ht_tensor_set_requires_grad(inputs[i], true);
     }
-    ht_gradcheck(apply, 2, inputs, &factor, 1e-7);
+    ht_test_gradcheck(apply, 2, inputs, &factor, 1e-7);
 }
 
 static void nothing_is_recorded_where_nothing_needs_it(void **state)

@@ -76,10 +76,10 @@ static void check_gradients(test_case *c)
     ht_tensor *in[NN_OPERANDS] = {NULL};
 
     make(c, HT_FLOAT64, in);
-    ht_gradcheck(call, c->given, in, c, 1e-7);
+    ht_test_gradcheck(call, c->given, in, c, 1e-7);
     c->lay_out = images_channels_last;
     if (c->f->operands[0].ndim == 4)
-        ht_gradcheck(call, c->given, in, c, 1e-7);
+        ht_test_gradcheck(call, c->given, in, c, 1e-7);
 }
 
 static void gradients_are_those_of_finite_differences(void **state)

@@ -176,12 +176,12 @@ static void check_gradients(ht_tensor *a, ht_tensor *b)
 
     ht_tensor_set_requires_grad(a, true);
     ht_tensor_set_requires_grad(b, true);
-    ht_gradcheck(take_solve, 2, inputs, NULL, 1e-5);
-    ht_gradcheck(take_triangular, 2, inputs, NULL, 1e-5);
-    ht_gradcheck(take_triangular, 2, inputs, &upper, 1e-5);
-    ht_gradcheck(take_inv, 1, inputs, NULL, 1e-5);
-    ht_gradcheck(take_det, 1, inputs, NULL, 1e-5);
-    ht_gradcheck(take_logarithm, 1, inputs, NULL, 1e-5);
+    ht_test_gradcheck(take_solve, 2, inputs, NULL, 1e-5);
+    ht_test_gradcheck(take_triangular, 2, inputs, NULL, 1e-5);
+    ht_test_gradcheck(take_triangular, 2, inputs, &upper, 1e-5);
+    ht_test_gradcheck(take_inv, 1, inputs, NULL, 1e-5);
+    ht_test_gradcheck(take_det, 1, inputs, NULL, 1e-5);
+    ht_test_gradcheck(take_logarithm, 1, inputs, NULL, 1e-5);
 }
 
 static void gradients_are_those_of_differences(void **state)

@@ -361,8 +361,10 @@ static void gradients_are_the_adjoint_transforms(void **state)
                                       (uint64_t)(k + 1));
                 ht_tensor_set_requires_grad(in[k], true);
             }
-            ht_gradcheck(of_line, transforms[i].real_in ? 1 : 2, in, (void *)&transforms[i], 1e-7);
-            ht_gradcheck(of_axes, transforms[i].real_in ? 1 : 2, in, (void *)&transforms[i], 1e-7);
+            ht_test_gradcheck(of_line, transforms[i].real_in ? 1 : 2, in, (void *)&transforms[i],
+                              1e-7);
+            ht_test_gradcheck(of_axes, transforms[i].real_in ? 1 : 2, in, (void *)&transforms[i],
+                              1e-7);
         }
     }
 }

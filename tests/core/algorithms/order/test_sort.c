@@ -287,8 +287,8 @@ static void gradients_go_where_values_came_from(void **state)
             ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT64, split < 0 ? HT_NONE : split, 5);
 
             ht_tensor_set_requires_grad(x, true);
-            ht_gradcheck(sorted_rows, 1, &x, &axis, 1e-7);
-            ht_gradcheck(best_rows, 1, &x, &axis, 1e-7);
+            ht_test_gradcheck(sorted_rows, 1, &x, &axis, 1e-7);
+            ht_test_gradcheck(best_rows, 1, &x, &axis, 1e-7);
         }
     }
 }

@@ -119,7 +119,7 @@ static void gradients(void **state)
 
             ht_tensor_set_requires_grad(in[0], true);
             ht_tensor_set_requires_grad(in[1], true);
-            ht_gradcheck(differentiated, 2, in, &kind, 1e-6);
+            ht_test_gradcheck(differentiated, 2, in, &kind, 1e-6);
             ht_scope_close(scope);
         }
     }

@@ -183,7 +183,7 @@ static void gradients_of_every_form(void **state)
 
             ht_tensor_set_requires_grad(in[0], true);
             ht_tensor_set_requires_grad(in[1], true);
-            ht_gradcheck(product, 2, in, NULL, 1e-7);
+            ht_test_gradcheck(product, 2, in, NULL, 1e-7);
             ht_scope_close(scope);
         }
     }

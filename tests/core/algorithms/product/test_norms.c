@@ -160,10 +160,10 @@ static void gradients(void **state)
             double ord = kinds[i];
 
             ht_tensor_set_requires_grad(in[0], true);
-            ht_gradcheck(norm_3, 1, in, &ord, 1e-6);
+            ht_test_gradcheck(norm_3, 1, in, &ord, 1e-6);
             ord = i % 2 ? -1 : HT_NORM_FRO;
             if (i < 2)
-                ht_gradcheck(matrix_norm_1, 1, in, &ord, 1e-6);
+                ht_test_gradcheck(matrix_norm_1, 1, in, &ord, 1e-6);
             ht_scope_close(scope);
         }
     }

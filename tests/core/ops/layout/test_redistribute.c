@@ -155,7 +155,7 @@ static void gradients_of_redistribute_return_to_their_ranks(void **state)
     (void)state;
     uneven(counts, 4, 1);
     ht_tensor_set_requires_grad(x, true);
-    ht_gradcheck(moved, 1, &x, counts, 1e-6);
+    ht_test_gradcheck(moved, 1, &x, counts, 1e-6);
 
     wide = ht_test_randn(HT_SHAPE(4, 3), HT_FLOAT64, 0, 6);
     ht_tensor_set_requires_grad(wide, true);
