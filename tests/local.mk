@@ -53,6 +53,7 @@ core_tests = \
 	tests/core/autograd/test_autograd_complex.c \
 	tests/core/autograd/test_backward_observer.c \
 	tests/core/autograd/test_gradcheck.c \
+	tests/core/autograd/test_recompute.c \
 	tests/core/base/test_environment.c \
 	tests/core/base/test_log.c \
 	tests/core/base/test_memory.c \
@@ -145,6 +146,7 @@ nn_tests = \
 	tests/nn/layers/attention/test_attention_layers.c \
 	tests/nn/layers/attention/test_golden_attention.c \
 	tests/nn/layers/containers/test_containers.c \
+	tests/nn/layers/containers/test_recomputed.c \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_fuse.c \
 	tests/nn/layers/norm/test_norm_layers.c \

@@ -20,6 +20,14 @@ HT_BEGIN_DECLS
 /* Returns a layer whose output is its input. Source: torch.nn.Identity. */
 HT_API ht_module *ht_nn_identity(void);
 
+/* Returns a layer that runs module by ht_recomputed: activations inside of module are not kept for
+ * the backward pass, which runs module a second time.
+ *
+ * module: of one tensor; taken over, also after an error, and named "0". It must live until the
+ *   backward pass.
+ * Source: torch.utils.checkpoint.checkpoint. */
+HT_API ht_module *ht_nn_recomputed(ht_module *module);
+
 /* Returns x with `axis` replaced by ndim axes of lengths shape; the inverse of ht_flatten.
  *
  * ndim, shape: at least one length. Their product is the length of axis; one may be -1, which

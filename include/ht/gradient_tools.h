@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tools for gradients: the search for NaN in a backward pass, comparisons with differences, and
- * drawings of graphs.
+ * Tools for gradients: the search for NaN in a backward pass, comparisons with differences,
+ * drawings of graphs, and functions that run again instead of keeping what they saved.
  *
  * Errors: a NULL tensor is HT_ERR_ARGUMENT unless an earlier error made it NULL (ht/error.h). */
 #ifndef HT_GRADIENT_TOOLS_H
@@ -77,6 +77,28 @@ HT_API ht_status ht_gradcheck(ht_gradcheck_fn *f, int count, ht_tensor *inputs[]
  * HT_ERR_IO if the file cannot be written.
  * Source: torchviz.make_dot. */
 HT_API ht_status ht_graph_dot(ht_tensor *x, const ht_value *names, const char *path);
+
+/* Returns y = f(inputs), by operations of the library. user is that of ht_recomputed. */
+typedef ht_tensor *ht_recomputed_fn(ht_tensor *inputs[], void *user);
+
+/* Returns f(inputs), and keeps nothing of f for the backward pass but its inputs: the pass runs f a
+ * second time when it comes there.
+ *
+ * Between the passes, memory is that of the inputs and the result. The gradients have the bits that
+ * they have without the call, and hooks of tensors outside of f run once. In its second run f gets
+ * the same random numbers. Running statistics and counters of the library's layers do not move
+ * again. Hooks of modules and of tensors inside f run twice. f may itself call ht_recomputed.
+ * f, user: the function, and its second argument (borrowed until the graph is released). In both
+ *   runs f makes the same operations, and it does not write its inputs in place. It runs no forward
+ *   pass of a data-parallel wrapper; f inside such a wrapper's module is fine.
+ * count, inputs: given to f; items may be NULL. Tensors that f uses besides are used again as they
+ *   are then: parameters, for example.
+ * Collective as f is, in forward and again in backward.
+ * Result: that of f. If gradients are off, f just runs.
+ * Errors: those of f. HT_ERR_STATE of the backward pass if an input was written in place, or if f
+ * made other operations.
+ * Source: torch.utils.checkpoint.checkpoint, with use_reentrant=False. */
+HT_API ht_tensor *ht_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], void *user);
 
 HT_END_DECLS
 #endif

@@ -10,4 +10,5 @@ libht_objects_la_SOURCES += \
 	src/core/autograd/leaves.c \
 	src/core/autograd/node_walk.c \
 	src/core/autograd/observer.c \
+	src/core/autograd/recompute.c \
 	src/core/autograd/view_backward.c

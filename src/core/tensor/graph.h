@@ -73,6 +73,12 @@ uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
 
 uint64_t ht__node_last_number(void);
 
+/* What a second run of a function must see as the first run did (segment.c): a number, and a
+ * counter, which counts in the first run only. Outside of such functions they are as given. */
+uint64_t ht__replay(uint64_t number);
+uint64_t ht__replay_count(uint64_t *counter); /* its value before */
+bool ht__replaying(void);                     /* in a second run: state that has followed stays */
+
 /* The backward of this node exchanges something with other ranks, and waits for them. `abandon` is
  * called in its place, with gradients off, when the pass has failed before it came there: once, of
  * the node whose turn is next, for what the others wait for is to tell them. */

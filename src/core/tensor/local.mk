@@ -12,6 +12,7 @@ libht_objects_la_SOURCES += \
 	src/core/tensor/node_collective.c \
 	src/core/tensor/notes.c \
 	src/core/tensor/record.c \
+	src/core/tensor/segment.c \
 	src/core/tensor/shape.c \
 	src/core/tensor/storage.c \
 	src/core/tensor/tensor.c \

@@ -51,6 +51,8 @@ static void free_node(ht_node *node)
         ht__node_leave(node);
     drop_saved(node);
     drop_inputs(node);
+    if (node->segment != NULL)
+        ht__segment_forget(node);
     ht_release(node->pending);
     ht_release(node->watch);
     ht__block_free(node->context, node->context_bytes);
@@ -116,6 +118,8 @@ ht_node *ht__node_make(const char *name, ht_backward_fn *backward, int count,
     node->stale = stale;
     for (int i = 0; i < count && !stale; i++)
         set_edge(&node->inputs[i], inputs[i]);
+    if (ht__segment_now != NULL)
+        ht__segment_take(node);
     return node;
 }
 
@@ -125,6 +129,8 @@ void ht_node_save(ht_node *node, ht_tensor *x)
 
     if (node == NULL)
         return;
+    if (node->twin != NULL)
+        node = node->twin;
     if (node->saved_count == HT_NODE_INLINE) {
         saved = ht__alloc(2 * HT_NODE_INLINE * sizeof *saved);
         node->saved = memcpy(saved, node->inline_saved, sizeof node->inline_saved);
@@ -134,7 +140,7 @@ void ht_node_save(ht_node *node, ht_tensor *x)
     }
     saved = &node->saved[node->saved_count++];
     *saved = (ht_saved){0};
-    if (x == NULL)
+    if (x == NULL || (node->segment != NULL && !node->segment->again))
         return;
     saved->body = ht_retain(x->body);
     saved->version = ht__body_version(x->body);
@@ -188,7 +194,8 @@ ht_tensor *ht_node_saved(ht_node *node, int index)
 {
     ht_saved *saved;
 
-    if (node == NULL || index < 0 || index >= node->saved_count)
+    if (node == NULL || index < 0 || index >= node->saved_count ||
+        (node->segment != NULL && !ht__segment_restore(node->segment)))
         return NULL;
     saved = &node->saved[index];
     if (saved->body == NULL)

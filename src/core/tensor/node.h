@@ -26,6 +26,18 @@ typedef struct ht_collective_node {
     struct ht_collective_node *newer, *older;
 } ht_collective_node;
 
+/* Nodes whose saved tensors are dropped, until the first of them is read: then a second run makes
+ * them again (segment.c). */
+typedef struct ht_segment {
+    ht_object base;
+    bool (*run)(struct ht_segment *segment); /* the second run; false after an error */
+    ht_node **nodes; /* owned array; not owned: in the order of the first run; NULL: freed since */
+    int count, capacity;
+    uint64_t *numbers; /* owned; random draws and counters of the first run, in order */
+    int number_count, number_capacity;
+    bool again, failed; /* the second run has begun; has failed */
+} ht_segment;
+
 struct ht_node {
     ht_object base;
     uint64_t sequence; /* order of creation on this thread */
@@ -42,6 +54,9 @@ struct ht_node {
     ht_grad_meta *watch;            /* owned; hooks on the output */
     ht_tensor *pending;             /* owned; the gradient that has arrived so far */
     ht_collective_node *collective; /* owned; NULL; node_collective.c */
+    ht_segment *segment;            /* owned; NULL: saved tensors are kept */
+    int place;                      /* in the segment */
+    ht_node *twin;                  /* not owned; of the first run, for what this one saves; NULL */
     uint64_t walk;                  /* the last ht__graph_walk that came by */
     bool released;                  /* a backward pass has used it up */
     bool stale; /* an input could not be brought up to date: there will be no output */
@@ -71,5 +86,23 @@ void ht__node_watch(ht_node *node, ht_grad_meta *meta);
 void ht__node_abandon(ht_node *node); /* keeps the error that there is */
 void ht__node_leave(ht_node *node);   /* its backward waits for nobody any more */
 void ht__node_empty(ht_node *node);   /* drops inputs and saved tensors after a backward pass */
+
+/* ---- segments (segment.c) -------------------------------------------------------------------- */
+/* A run of a segment's function on this thread, between enter and leave. */
+typedef struct ht_segment_run {
+    ht_segment *segment;
+    bool again;                    /* the second one */
+    int nodes, numbers;            /* that a second run has come to */
+    bool differs;                  /* from the first run */
+    struct ht_segment_run *before; /* the one that this one is in */
+} ht_segment_run;
+extern _Thread_local ht_segment_run *ht__segment_now;
+
+void ht__segment_enter(ht_segment_run *run, ht_segment *segment, bool again);
+bool ht__segment_leave(const ht_segment_run *run); /* false: a second run that made other nodes */
+void ht__segment_take(ht_node *node);              /* a new node, in a run */
+void ht__segment_forget(ht_node *node);            /* a node of a segment, before it is freed */
+bool ht__segment_restore(ht_segment *segment);     /* makes saved tensors; false after an error */
+void ht__segment_fini(ht_segment *segment);
 
 #endif

@@ -61,7 +61,7 @@ static int kind_of(const ht_batch_norm_layer *bn)
 
 static ht_batch_norm_job job_of(const ht_module *self, const ht_batch_norm_layer *bn)
 {
-    bool track = self->training && bn->running_mean != NULL;
+    bool track = self->training && bn->running_mean != NULL && !ht__replaying();
 
     return (ht_batch_norm_job){
         .what = ht__layer_name(kinds[kind_of(bn)].what, self->path),

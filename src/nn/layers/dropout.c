@@ -25,7 +25,9 @@ static ht_tensor *drop(ht_module *self, ht_tensor *x)
     const row *r = (const row *)(const void *)ht_module_get_type(self);
     struct drawing *data = ht_module_data(self);
 
-    return self->training ? r->of(x, data->p, ht__nn_draw_seed(self), data->count++) : x;
+    return self->training
+               ? r->of(x, data->p, ht__nn_draw_seed(self), ht__replay_count(&data->count))
+               : x;
 }
 
 static ht_tensor *rectify(ht_module *self, ht_tensor *x)
@@ -33,7 +35,7 @@ static ht_tensor *rectify(ht_module *self, ht_tensor *x)
     struct drawing *data = ht_module_data(self);
 
     return ht_rrelu(x, data->lower, data->upper, self->training, ht__nn_draw_seed(self),
-                    self->training ? data->count++ : 0);
+                    self->training ? ht__replay_count(&data->count) : 0);
 }
 
 static uint64_t *counter(ht_module *self)

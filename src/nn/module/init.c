@@ -56,7 +56,7 @@ uint64_t ht__nn_draw_seed(const ht_module *layer)
         key = ht__nn_mix(key, (unsigned char)*c);
     if (layer->replica > 0)
         key = ht__nn_mix(key, 256 + (uint64_t)layer->replica); /* beyond any byte of a path */
-    return key;
+    return ht__replay(key);
 }
 
 /* Where this rank's slab stands among the elements of the global tensor. */

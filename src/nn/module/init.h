@@ -4,7 +4,7 @@
 #ifndef HT_NN_MODULE_INIT_H
 #define HT_NN_MODULE_INIT_H
 
-#include "core/tensor/tensor.h"
+#include "core/tensor/graph.h"
 #include "ht/init.h"
 #include "ht/nn.h"
 

@@ -44,8 +44,8 @@ void ht__random_set_draws(ht_comm *comm, uint64_t draws)
 
 void ht__random_next(ht_comm *comm, uint64_t *seed, uint64_t *draw)
 {
-    *seed = seed_now;
-    *draw = (*draws_of(comm))++;
+    *seed = ht__replay(seed_now);
+    *draw = ht__replay_count(draws_of(comm));
 }
 
 void ht_random_seed(uint64_t seed)

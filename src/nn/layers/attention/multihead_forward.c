@@ -256,7 +256,7 @@ ht_tensor *ht__multihead_forward(ht_module *self, const ht_multihead_inputs *in,
     if (self->training && m->dropout > 0) {
         c.dropout = m->dropout;
         c.seed = ht__nn_draw_seed(self);
-        c.draw = m->count++;
+        c.draw = ht__replay_count(&m->count);
     }
     if (!project(&c) || !make_heads(&c))
         return NULL;

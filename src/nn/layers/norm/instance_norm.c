@@ -40,9 +40,12 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
                 norm->features);
         return NULL;
     }
-    return ht_instance_norm(x, norm->running_mean, norm->running_var, norm->weight, norm->bias,
-                            self->training || norm->running_mean == NULL, norm->options.momentum,
-                            norm->options.eps);
+    const bool batch = self->training || norm->running_mean == NULL;
+    const bool follows = !batch || !ht__replaying();
+
+    return ht_instance_norm(x, follows ? norm->running_mean : NULL,
+                            follows ? norm->running_var : NULL, norm->weight, norm->bias, batch,
+                            norm->options.momentum, norm->options.eps);
 }
 
 #define SETTING(field, kind) offsetof(struct instance_norm, field), HT_SETTING_##kind

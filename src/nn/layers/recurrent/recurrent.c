@@ -46,7 +46,7 @@ static ht_tensor *run(ht_module *self, ht_tensor *x, ht_recurrent_inputs *inputs
     inputs->training = self->training;
     if (self->training && data->options.dropout > 0) {
         inputs->seed = ht__nn_draw_seed(self);
-        inputs->draw = data->count++;
+        inputs->draw = ht__replay_count(&data->count);
     }
     y = row_of(self)->run(x, count, weights, &data->options, inputs, h_n, c_n);
     ht__free(weights);

@@ -41,7 +41,7 @@ static ht_value *forward(ht_module *self, ht_value *inputs)
     if (x == NULL)
         return NULL;
     o.seed = ht__nn_draw_seed(self);
-    o.draw = in[SAMPLES] == NULL ? data->count++ : 0;
+    o.draw = in[SAMPLES] == NULL ? ht__replay_count(&data->count) : 0;
     y = ht_fractional_max_pool(x, in[SAMPLES], &o, o.return_indices ? &indices : NULL);
     return ht__with_indices(ht__as_given(y, in[X], axes), ht__as_given(indices, in[X], axes));
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions whose backward pass runs them again, instead of keeping what they saved. The graph is
+ * recorded once, in the first run, so leaves get their gradients and call their hooks as always. */
+#include "core/autograd/autograd.h"
+#include "core/tensor/node.h"
+#include "ht/gradient_tools.h"
+
+static const char what[] = "ht_recomputed";
+
+typedef struct input {
+    ht_body *body; /* owned; NULL: no tensor */
+    unsigned version;
+    bool needs_grad;
+} input;
+
+typedef struct recomputed {
+    ht_segment segment;
+    ht_recomputed_fn *f;
+    void *user; /* not owned */
+    int count;
+    input *inputs; /* owned */
+} recomputed;
+
+static void drop_inputs(recomputed *r)
+{
+    for (int i = 0; i < r->count; i++)
+        ht_release(r->inputs[i].body);
+    ht__free(r->inputs);
+    r->inputs = NULL;
+    r->count = 0;
+}
+
+static void destroy(void *object)
+{
+    recomputed *r = object;
+
+    drop_inputs(r);
+    ht__segment_fini(&r->segment);
+    ht__free(r);
+}
+
+static ht_kind kind = {.name = "segment", .destroy = destroy};
+
+/* Leaves in place of the inputs; NULL after an error. */
+static ht_tensor **inputs_again(const recomputed *r)
+{
+    ht_tensor **in = ht__alloc(((size_t)r->count + 1) * sizeof *in);
+
+    for (int i = 0; i < r->count; i++) {
+        const input *given = &r->inputs[i];
+
+        if (given->body == NULL)
+            continue;
+        if (ht__body_version(given->body) != given->version) {
+            HT_FAIL(given->body->comm, HT_ERR_STATE,
+                    "ht_backward: input %d of %s, %s, has been changed in place since", i, what,
+                    ht__shape_str(given->body->ndim, given->body->shape));
+            ht__free(in);
+            return NULL;
+        }
+        in[i] = ht__tensor_view(ht_retain(given->body));
+        if (given->needs_grad)
+            ht_tensor_set_requires_grad(in[i], true);
+    }
+    return in;
+}
+
+static bool run_once_more(recomputed *r)
+{
+    ht_tensor **in = inputs_again(r), *y;
+    ht_segment_run run;
+    bool same;
+
+    if (in == NULL)
+        return false;
+    ht__segment_enter(&run, &r->segment, true);
+    y = r->f(in, r->user);
+    same = ht__segment_leave(&run);
+    ht__free(in);
+    if (HT_IS_NULL(y, what, "the result of f"))
+        return false;
+    if (!same)
+        HT_FAIL(y->body->comm, HT_ERR_STATE,
+                "ht_backward: f of %s made other operations in its second run, expected the same",
+                what);
+    return same;
+}
+
+static bool run_again(ht_segment *segment)
+{
+    recomputed *r = (recomputed *)segment;
+    ht_scope *scope = ht_scope_open();
+    const bool was = ht_set_grad_enabled(true);
+    const bool right = run_once_more(r);
+
+    ht_set_grad_enabled(was);
+    ht_scope_close(scope);
+    drop_inputs(r);
+    return right;
+}
+
+static recomputed *new_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], void *user)
+{
+    recomputed *r = ht__alloc(sizeof *r);
+
+    ht__object_init(r, &kind);
+    r->segment.run = run_again;
+    r->f = f;
+    r->user = user;
+    r->count = count;
+    r->inputs = ht__alloc(((size_t)count + 1) * sizeof *r->inputs);
+    for (int i = 0; i < count; i++) {
+        if (inputs[i] != NULL)
+            r->inputs[i] = (input){.body = ht_retain(inputs[i]->body),
+                                   .version = ht__body_version(inputs[i]->body),
+                                   .needs_grad = ht__needs_grad(inputs[i])};
+    }
+    return r;
+}
+
+static ht_tensor *record(recomputed *r, ht_tensor *inputs[])
+{
+    ht_scope *scope = ht_scope_open();
+    ht_segment_run run;
+    ht_tensor *y;
+
+    ht__segment_enter(&run, &r->segment, false);
+    y = r->f(inputs, r->user);
+    ht__segment_leave(&run);
+    return ht_scope_return(scope, y);
+}
+
+ht_tensor *ht_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], void *user)
+{
+    recomputed *r;
+    ht_tensor *y;
+
+    if (HT_IS_NULL(f, what, "f"))
+        return NULL;
+    if (!ht_is_grad_enabled())
+        return f(inputs, user);
+    for (int i = 0; i < count; i++) {
+        if (inputs[i] != NULL && !ht__is_current(inputs[i]) && !ht__catch_up(what, inputs[i]))
+            return NULL;
+    }
+    r = new_recomputed(f, count, inputs, user);
+    y = record(r, inputs);
+    ht_release(r);
+    return y;
+}

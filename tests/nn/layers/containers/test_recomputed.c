@@ -1,0 +1,140 @@
+/* ranks 1 2 3 */
+/* SPDX-License-Identifier: MIT */
+/* A module that runs again in the backward pass trains like the module itself. */
+#include <math.h>
+
+#include "ht.h"
+#include "ht_test.h"
+#include "tensor_check.h"
+
+enum { ROWS = 6, FEATURES = 4 };
+
+static ht_module *item_of(bool again, ht_module *module)
+{
+    return again ? ht_nn_recomputed(module) : ht_nn_sequential(1, &module);
+}
+
+/* Layers that draw, that track statistics, and that iterate; paths are the same either way. */
+static ht_module *new_net(bool again)
+{
+    ht_module *inner[5], *net;
+
+    ht_nn_seed(5);
+    inner[0] = ht_nn_linear(FEATURES, FEATURES);
+    inner[1] = ht_nn_batch_norm1d(FEATURES, NULL);
+    inner[2] = ht_nn_tanh();
+    inner[3] = ht_nn_dropout(0.4);
+    inner[4] = ht_nn_linear(FEATURES, FEATURES);
+    ht_nn_spectral_norm(inner[4], "weight");
+    net = ht_nn_sequential(3, (ht_module *[]){ht_nn_linear(FEATURES, FEATURES),
+                                              item_of(again, ht_nn_sequential(5, inner)),
+                                              ht_nn_linear(FEATURES, 1)});
+    ht_module_to_dtype(net, HT_FLOAT64);
+    return net;
+}
+
+static ht_tensor *batch(int step)
+{
+    double values[ROWS * FEATURES];
+
+    for (int i = 0; i < ROWS * FEATURES; i++)
+        values[i] = sin(1.3 * i + step + 10 * ht_test_rank);
+    return ht_array(values, HT_SHAPE(ROWS, FEATURES), HT_FLOAT64, HT_LOCAL);
+}
+
+static void count_ready(ht_tensor *x, void *user)
+{
+    (void)x;
+    ++*(int *)user;
+}
+
+static void watch(const char *name, ht_tensor *parameter, void *user)
+{
+    (void)name;
+    assert_int_not_equal(ht_tensor_register_grad_ready_hook(parameter, count_ready, user), 0);
+}
+
+/* Two steps of data-parallel training; counts the hooks of the last one. */
+static ht_module *trained(bool again, bool blocking, int *ready)
+{
+    ht_module *net = new_net(again), *dp;
+    ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
+
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+    ht_module_named_parameters(net, watch, ready);
+    for (int step = 0; step < 2; step++) {
+        ht_scope *scope = ht_scope_open();
+
+        *ready = 0;
+        ht_optimizer_zero_grad(optimizer);
+        assert_int_equal(ht_backward(ht_mean(ht_square(ht_forward(dp, batch(step))), HT_NONE)),
+                         HT_SUCCESS);
+        assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+        ht_scope_close(scope);
+    }
+    ht_release(dp);
+    ht_release(optimizer);
+    return net;
+}
+
+static void expect_same_tensors(ht_value *a, ht_value *b)
+{
+    assert_int_equal(ht_value_count(a), ht_value_count(b));
+    for (int i = 0; i < ht_value_count(a); i++)
+        ht_test_expect_same(ht_value_as_tensor(ht_value_at(a, i)),
+                            ht_value_as_tensor(ht_value_at(b, i)), 0);
+}
+
+static void it_trains_like_the_module_itself(void **state)
+{
+    (void)state;
+    for (int blocking = 0; blocking < 2; blocking++) {
+        int ready[2];
+        ht_module *nets[2] = {trained(false, blocking, &ready[0]),
+                              trained(true, blocking, &ready[1])};
+
+        expect_same_tensors(ht_module_parameters(nets[0]), ht_module_parameters(nets[1]));
+        expect_same_tensors(ht_module_buffers(nets[0]), ht_module_buffers(nets[1]));
+        assert_int_equal(ready[0], ready[1]);
+        assert_int_equal(ready[0], ht_value_count(ht_module_parameters(nets[0])));
+        for (int i = 0; i < 2; i++)
+            ht_release(nets[i]);
+    }
+}
+
+static int64_t storages_of_forward(bool again, ht_tensor **y)
+{
+    ht_module *net = new_net(again), *item = ht_module_find(net, "1");
+    ht_tensor *x = batch(0);
+    int64_t before;
+
+    ht_forward(item, x); /* makes what the layers keep */
+    before = ht_live_objects("storage");
+
+    ht_scope *scope = ht_scope_open();
+
+    *y = ht_scope_return(scope, ht_forward(item, x));
+    before = ht_live_objects("storage") - before;
+    ht_release(net);
+    return before;
+}
+
+static void activations_are_not_kept(void **state)
+{
+    ht_tensor *y[2];
+    const int64_t kept = storages_of_forward(false, &y[0]);
+
+    (void)state;
+    assert_true(kept > 4);
+    assert_true(storages_of_forward(true, &y[1]) <= 2); /* the result, and a parametrized weight */
+    ht_test_expect_same(y[0], y[1], 0);
+}
+
+static void a_module_is_expected(void **state)
+{
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_nn_recomputed(NULL), HT_ERR_ARGUMENT, "NULL");
+}
+
+HT_TEST_SUITE(test_recomputed, cmocka_unit_test(it_trains_like_the_module_itself),
+              cmocka_unit_test(activations_are_not_kept), cmocka_unit_test(a_module_is_expected));
