@@ -10,6 +10,7 @@
 #include "ht/attention.h"
 #include "ht/auto.h"
 #include "ht/autograd.h"
+#include "ht/averaged_model.h"
 #include "ht/averager.h"
 #include "ht/bitwise.h"
 #include "ht/callbacks.h"

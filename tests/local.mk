@@ -145,6 +145,7 @@ nn_tests = \
 	tests/nn/functional/window/test_pooling.c \
 	tests/nn/layers/attention/test_attention_layers.c \
 	tests/nn/layers/attention/test_golden_attention.c \
+	tests/nn/layers/containers/test_averaged_model.c \
 	tests/nn/layers/containers/test_containers.c \
 	tests/nn/layers/containers/test_recomputed.c \
 	tests/nn/layers/embedding/test_embedding.c \

@@ -242,5 +242,15 @@ HT_API ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const sched
  * schedulers: as in ht_optim_sequential_lr, `count` of them. */
 HT_API ht_scheduler *ht_optim_chained_scheduler(int count, ht_scheduler *const schedulers[]);
 
+/* Moves lr to swa_lr in anneal_epochs epochs, and keeps it there: the rate for averaged weights.
+ *
+ * optimizer: retained.
+ * swa_lr: at least 0.
+ * anneal_epochs: at least 0; PyTorch's default is 10. With 0 the constructor sets swa_lr.
+ * linear: false anneals by half a cosine.
+ * Source: torch.optim.swa_utils.SWALR. */
+HT_API ht_scheduler *ht_optim_swa_lr(ht_optimizer *optimizer, double swa_lr, int64_t anneal_epochs,
+                                     bool linear);
+
 HT_END_DECLS
 #endif

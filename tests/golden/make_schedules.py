@@ -4,6 +4,7 @@
 change it, before the first and after each of 25 epochs. usage: make_schedules.py >schedules.h      (needs python3-torch)"""
 import torch
 from torch.optim import lr_scheduler as s
+from torch.optim.swa_utils import SWALR
 
 EPOCHS = 25
 CASES = [
@@ -36,6 +37,9 @@ CASES = [
         o, [s.LinearLR(o, 0.1, 1.0, 4), s.CosineAnnealingWarmRestarts(o, 5), s.ConstantLR(o, 0.5, 3)],
         [5, 18])]),
     ("chained", lambda o: [s.ChainedScheduler([s.LinearLR(o, 0.1, 1.0, 4), s.ExponentialLR(o, 0.9)])]),
+    ("swa", lambda o: [SWALR(o, 0.05, 8)]),
+    ("swa_linear", lambda o: [SWALR(o, 0.9, 5, "linear")]),
+    ("swa_at_once", lambda o: [SWALR(o, 0.05, 0)]),
 ]
 
 

@@ -228,3 +228,27 @@ static const double golden_chained[] = {
     0x1.09a6232d91ea9p-3, 0x1.de2b0c1ed3730p-4, 0x1.ae59f14ef1812p-4, 0x1.8350f2c70c8ddp-4,
     0x1.5c95a74cbe7fap-4, 0x1.39b9e35eab72ep-4, 0x1.1a5a7fd533e76p-4, 0x1.fc3c7fb2f706ep-5,
     0x1.c969a62111863p-5, 0x1.9babe250f62c0p-5};
+static const double golden_swa[] = {
+    0x1.6666666666666p-1, 0x1.59bbca356d450p-1, 0x1.35a99e14fc03bp-1, 0x1.ff5b6762bf70cp-2,
+    0x1.7ffffffffffffp-2, 0x1.00a4989d408f3p-2, 0x1.295987ac0ff10p-3, 0x1.3221ae5495d7dp-4,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5};
+static const double golden_swa_linear[] = {
+    0x1.6666666666666p-1, 0x1.7ae147ae147aep-1, 0x1.8f5c28f5c28f5p-1, 0x1.a3d70a3d70a3ep-1,
+    0x1.b851eb851eb86p-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1,
+    0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1,
+    0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1,
+    0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1,
+    0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1,
+    0x1.ccccccccccccdp-1, 0x1.ccccccccccccdp-1};
+static const double golden_swa_at_once[] = {
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5, 0x1.999999999999ap-5,
+    0x1.999999999999ap-5, 0x1.999999999999ap-5};

@@ -15,4 +15,5 @@ libht_objects_la_SOURCES += \
 	src/optim/schedules/scheduler.c \
 	src/optim/schedules/scheduler_state.c \
 	src/optim/schedules/sequential_lr.c \
-	src/optim/schedules/step_lr.c
+	src/optim/schedules/step_lr.c \
+	src/optim/schedules/swa_lr.c

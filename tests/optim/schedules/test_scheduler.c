@@ -121,10 +121,16 @@ static ht_scheduler *make_further(int index, ht_optimizer *o)
         parts[1] = ht_optim_cosine_annealing_warm_restarts(o, 5, 1, 0);
         parts[2] = ht_optim_constant_lr(o, 0.5, 3);
         return of_parts(3, parts, milestones);
-    default:
+    case FIRST_FURTHER + 11:
         parts[0] = ht_optim_linear_lr(o, 0.1, 1, 4);
         parts[1] = ht_optim_exponential_lr(o, 0.9);
         return of_parts(2, parts, NULL);
+    case FIRST_FURTHER + 12:
+        return ht_optim_swa_lr(o, 0.05, 8, false);
+    case FIRST_FURTHER + 13:
+        return ht_optim_swa_lr(o, 0.9, 5, true);
+    default:
+        return ht_optim_swa_lr(o, 0.05, 0, false);
     }
 }
 
@@ -198,6 +204,9 @@ static const struct {
     {golden_one_cycle_phases, golden_one_cycle_phases_momentum, .rounded = true},
     {.rates = golden_sequential, .rounded = true},
     {.rates = golden_chained},
+    {.rates = golden_swa, .rounded = true},
+    {.rates = golden_swa_linear},
+    {.rates = golden_swa_at_once},
 };
 
 enum { CASES = sizeof expected / sizeof *expected };

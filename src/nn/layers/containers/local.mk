@@ -1,5 +1,6 @@
 # Modules that hold others, and layers that leave the elements as they are.
 libht_objects_la_SOURCES += \
+	src/nn/layers/containers/averaged_model.c \
 	src/nn/layers/containers/children.c \
 	src/nn/layers/containers/children.h \
 	src/nn/layers/containers/identity.c \

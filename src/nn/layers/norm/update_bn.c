@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running statistics made anew, as means over the batches of one pass. */
+#include "ht/autograd.h"
+#include "ht/averaged_model.h"
+#include "ht/factories.h"
+#include "nn/layers/batch_norm.h"
+#include "nn/module/module.h"
+
+static const char what[] = "ht_update_bn";
+
+/* The layers that track statistics, and their option that changes meanwhile. */
+struct layers {
+    ht_batch_norm_layer **layers; /* owned array; not owned */
+    bool *cumulative;             /* owned */
+    int count;
+    ht_status status;
+};
+
+static void begin_layer(const char *path, ht_module *module, void *user)
+{
+    ht_batch_norm_layer *layer = ht__batch_norm_of(module);
+    struct layers *all = user;
+    const size_t room = (size_t)all->count + 1;
+
+    (void)path;
+    if (layer == NULL || layer->running_mean == NULL || all->status != HT_SUCCESS)
+        return;
+    all->layers = ht__realloc(all->layers, room * sizeof *all->layers);
+    all->cumulative = ht__realloc(all->cumulative, room * sizeof *all->cumulative);
+    all->layers[all->count] = layer;
+    all->cumulative[all->count++] = layer->options.cumulative_average;
+    layer->options.cumulative_average = true;
+    all->status = ht_fill_(layer->running_mean, 0);
+    if (all->status == HT_SUCCESS)
+        all->status = ht_fill_(layer->running_var, 1);
+    if (all->status == HT_SUCCESS)
+        all->status = ht_fill_(layer->batches, 0);
+}
+
+static ht_status run_batches(ht_module *module, ht_next_batch_fn *next, void *user)
+{
+    ht_status status = HT_SUCCESS;
+    bool more = true;
+
+    while (more && status == HT_SUCCESS) {
+        ht_scope *scope = ht_scope_open();
+        ht_value *inputs = next(user);
+
+        more = inputs != NULL;
+        if (more && ht_forward_value(module, inputs) == NULL)
+            status = ht_error_get(NULL);
+        ht_scope_close(scope);
+    }
+    return status;
+}
+
+static ht_status run(ht_module *module, ht_next_batch_fn *next, void *user)
+{
+    struct layers all = {.status = HT_SUCCESS};
+    const bool training = ht_module_is_training(module);
+
+    ht_module_apply(module, begin_layer, &all);
+    if (all.status == HT_SUCCESS && all.count > 0) {
+        all.status = ht_module_train(module);
+        if (all.status == HT_SUCCESS)
+            all.status = run_batches(module, next, user);
+        if (!training && ht_module_eval(module) != HT_SUCCESS)
+            all.status = ht_error_get(NULL);
+    }
+    for (int i = 0; i < all.count; i++)
+        all.layers[i]->options.cumulative_average = all.cumulative[i];
+    ht__free(all.layers);
+    ht__free(all.cumulative);
+    return all.status;
+}
+
+ht_status ht_update_bn(ht_module *module, ht_next_batch_fn *next, void *user)
+{
+    ht_status status;
+    bool was;
+
+    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(next, what, "the function"))
+        return ht_error_get(NULL);
+    was = ht_set_grad_enabled(false);
+    status = run(module, next, user);
+    ht_set_grad_enabled(was);
+    return status;
+}

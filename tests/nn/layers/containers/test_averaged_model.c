@@ -1,0 +1,193 @@
+/* ranks 1 2 3 */
+/* SPDX-License-Identifier: MIT */
+/* Averaged weights, with numbers of PyTorch 2.15, and running statistics made anew. */
+#include <math.h>
+
+#include "ht.h"
+#include "ht_test.h"
+#include "tensor_check.h"
+
+enum { UPDATES = 4 };
+
+static ht_module *new_net(void)
+{
+    ht_module *net = ht_nn_sequential(
+        2, (ht_module *[]){ht_nn_linear_ext(2, 1, false), ht_nn_batch_norm1d(1, NULL)});
+
+    ht_module_to_dtype(net, HT_FLOAT64);
+    return net;
+}
+
+static void add(ht_tensor *x, const double values[], ht_dtype dtype)
+{
+    const bool was = ht_set_grad_enabled(false);
+    ht_tensor *v = ht_array(values, ht_tensor_ndim(x), ht_tensor_shape(x), HT_FLOAT64, HT_LOCAL);
+
+    assert_int_equal(ht_add_(x, ht_astype(v, dtype), 1), HT_SUCCESS);
+    ht_set_grad_enabled(was);
+}
+
+/* The steps of the reference: 0.3f and -0.7f, then what is added before each update. */
+static void step(ht_module *net, int i)
+{
+    add(ht_module_find_parameter(net, "0.weight"), (double[]){0.37 * i, -0.11 * i * i}, HT_FLOAT64);
+    add(ht_module_find_buffer(net, "1.running_mean"), (double[]){0.13 * (i + 1)}, HT_FLOAT64);
+    add(ht_module_find_buffer(net, "1.num_batches_tracked"), (double[]){3}, HT_INT64);
+}
+
+static const struct {
+    double decay;
+    bool use_buffers;
+    double weight[2], mean, batches;
+} expected[] = {
+    {-1, false, {0x1.399999cccccccp+0, -0x1.3fffffccccccdp+0}, 0x1.4cccccccccccdp+0, 12},
+    {-1, true, {0x1.399999cccccccp+0, -0x1.3fffffccccccdp+0}, 0x1.4cccccccccccdp-1, 6},
+    {0.9, false, {0x1.4dc1e7fce3150p-1, -0x1.d32766e6afccep-1}, 0x1.4cccccccccccdp+0, 12},
+    {0.3, true, {0x1.0e21ea4f2cf95p+1, -0x1.e68294672324cp+0}, 0x1.1a14cec41dd1ap+0, 10},
+};
+
+static void averages_have_the_bits_of_pytorch(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof expected / sizeof *expected; c++) {
+        ht_averaged_model_options options = ht_averaged_model_options_default();
+        ht_module *net = new_net(), *averaged;
+        ht_tensor *weight = ht_module_find_parameter(net, "0.weight");
+
+        options.decay = expected[c].decay;
+        options.use_buffers = expected[c].use_buffers;
+        ht_copy_(ht_detach(weight),
+                 ht_array((double[]){0.3f, -0.7f}, HT_SHAPE(1, 2), HT_FLOAT64, HT_LOCAL));
+        averaged = ht_nn_averaged_model(net, &options);
+        for (int i = 0; i < UPDATES; i++) {
+            step(net, i);
+            assert_int_equal(ht_averaged_model_update_parameters(averaged, net), HT_SUCCESS);
+        }
+        ht_test_expect(ht_module_find_parameter(averaged, "module.0.weight"), expected[c].weight,
+                       0);
+        ht_test_expect(ht_module_find_buffer(averaged, "module.1.running_mean"), &expected[c].mean,
+                       0);
+        ht_test_expect(ht_module_find_buffer(averaged, "module.1.num_batches_tracked"),
+                       &expected[c].batches, 0);
+        ht_test_expect(ht_module_find_buffer(averaged, "n_averaged"), (double[]){UPDATES}, 0);
+        ht_release(averaged);
+        ht_release(net);
+    }
+}
+
+/* Each rank averages by itself, and all have the same, because training keeps parameters equal. */
+static void a_wrapper_is_looked_through(void **state)
+{
+    ht_module *net = ht_nn_linear(3, 2), *dp, *averaged;
+    ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
+    ht_tensor *x = ht_ones(HT_SHAPE(4, 3), HT_FLOAT32, HT_LOCAL), *first;
+
+    (void)state;
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    averaged = ht_nn_averaged_model(dp, NULL);
+    first = ht_copy(ht_detach(ht_module_find_parameter(averaged, "module.weight")));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ht_averaged_model_update_parameters(averaged, dp), HT_SUCCESS);
+        ht_optimizer_zero_grad(optimizer);
+        assert_int_equal(ht_backward(ht_mean(ht_square(ht_forward(dp, x)), HT_NONE)), HT_SUCCESS);
+        assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+    }
+    assert_int_equal(ht_averaged_model_update_parameters(averaged, dp), HT_SUCCESS);
+    assert_int_equal(ht_tensor_shape(ht_forward(averaged, x))[1], 2);
+    assert_true(
+        ht_item(ht_max(
+            ht_abs(ht_sub(first, ht_detach(ht_module_find_parameter(averaged, "module.weight")))),
+            HT_NONE)) > 0);
+    ht_release(dp);
+    ht_release(averaged);
+    ht_release(optimizer);
+    ht_release(net);
+}
+
+static void other_modules_are_refused(void **state)
+{
+    ht_averaged_model_options options = ht_averaged_model_options_default();
+    ht_module *net = new_net(), *averaged = ht_nn_averaged_model(net, NULL);
+    ht_module *other = ht_nn_linear(3, 1),
+              *wide = ht_nn_sequential(1, (ht_module *[]){ht_nn_batch_norm1d(2, NULL)});
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(net, net), HT_ERR_ARGUMENT,
+                         "averaged is Sequential, expected an AveragedModel");
+    HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(averaged, other), HT_ERR_ARGUMENT,
+                         "the module has 2 parameters, expected 3");
+    HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(NULL, net), HT_ERR_ARGUMENT,
+                         "the averaged model is NULL");
+    options.decay = 1.5;
+    HT_TEST_EXPECT_ERROR(ht_nn_averaged_model(net, &options), HT_ERR_ARGUMENT,
+                         "decay is 1.5, expected -1 or 0 to 1");
+    ht_release(averaged);
+    averaged = ht_nn_averaged_model(wide, NULL);
+    ht_release(wide);
+    wide = ht_nn_sequential(1, (ht_module *[]){ht_nn_batch_norm1d(3, NULL)});
+    HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(averaged, wide), HT_ERR_SHAPE,
+                         "number 0 of the parameters is (3,), expected (2,)");
+    ht_release(averaged);
+    ht_release(wide);
+    ht_release(other);
+    ht_release(net);
+}
+
+static ht_value *next_batch(void *user)
+{
+    int *i = user;
+    double values[4][2];
+
+    if (*i == 3)
+        return NULL;
+    for (int j = 0; j < 4; j++) {
+        values[j][0] = 0.1 * *i + j * j * 0.3;
+        values[j][1] = 1.0 - *i * j;
+    }
+    ++*i;
+    return ht_value_tensor(ht_array(values, HT_SHAPE(4, 2), HT_FLOAT64, HT_LOCAL));
+}
+
+static void running_statistics_are_means_over_batches(void **state)
+{
+    const double mean[] = {0x1.2666666666666p+0, -0x1.fffffffffffffp-2};
+    const double var[] = {0x1.7851eb851eb85p+0, 0x1.638e38e38e38fp+1};
+    ht_module *layer = ht_nn_batch_norm1d(2, NULL);
+    int i = 0;
+
+    (void)state;
+    ht_module_to_dtype(layer, HT_FLOAT64);
+    ht_fill_(ht_module_find_buffer(layer, "running_mean"), 7);
+    ht_module_eval(layer);
+    assert_int_equal(ht_update_bn(layer, next_batch, &i), HT_SUCCESS);
+    assert_int_equal(i, 3);
+    assert_false(ht_module_is_training(layer));
+    ht_test_expect(ht_module_find_buffer(layer, "running_mean"), mean, 1e-15);
+    ht_test_expect(ht_module_find_buffer(layer, "running_var"), var, 1e-15);
+    ht_test_expect(ht_module_find_buffer(layer, "num_batches_tracked"), (double[]){3}, 0);
+
+    /* The momentum is 0.1 again. */
+    ht_module_train(layer);
+    ht_forward(layer, ht_zeros(HT_SHAPE(4, 2), HT_FLOAT64, HT_LOCAL));
+    ht_test_expect(ht_module_find_buffer(layer, "running_mean"),
+                   (double[]){0.9 * mean[0], 0.9 * mean[1]}, 1e-15);
+    ht_release(layer);
+}
+
+static void without_batch_norm_no_batch_runs(void **state)
+{
+    ht_module *layer = ht_nn_linear(2, 2);
+    int i = 0;
+
+    (void)state;
+    assert_int_equal(ht_update_bn(layer, next_batch, &i), HT_SUCCESS);
+    assert_int_equal(i, 0);
+    HT_TEST_EXPECT_ERROR(ht_update_bn(layer, NULL, NULL), HT_ERR_ARGUMENT, "the function is NULL");
+    ht_release(layer);
+}
+
+HT_TEST_SUITE(test_averaged_model, cmocka_unit_test(averages_have_the_bits_of_pytorch),
+              cmocka_unit_test(a_wrapper_is_looked_through),
+              cmocka_unit_test(other_modules_are_refused),
+              cmocka_unit_test(running_statistics_are_means_over_batches),
+              cmocka_unit_test(without_batch_norm_no_batch_runs));
