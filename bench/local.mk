@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	bench/nn.sh \
 	bench/overlap.sh \
 	bench/peers/daso_ddp.py \
+	bench/peers/files.py \
 	bench/peers/mnist.py \
 	bench/peers/nn.py \
 	bench/run.sh

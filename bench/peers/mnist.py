@@ -11,25 +11,16 @@ usage: python3 mnist.py ddp --data FOLDER --epochs 14 --batch-size 1024 --seed 1
 trains in one process as the example does with its defaults on 16 ranks, and prints the test accuracy of each epoch.
 """
 import argparse
-import gzip
 import json
 import os
-import struct
 import time
 
-import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from mpi4py import MPI
 
-
-def read_idx(path):
-    opener = open if os.path.exists(path) else gzip.open
-    with opener(path if opener is open else path + ".gz", "rb") as f:
-        dims = struct.unpack(">I", f.read(4))[0] & 255
-        shape = struct.unpack(">" + "I" * dims, f.read(4 * dims))
-        return np.frombuffer(f.read(), dtype=np.uint8).reshape(shape)
+from files import read_idx
 
 
 class CNN(nn.Module):
