@@ -286,6 +286,7 @@ test_scripts = \
 	tests/examples/resume.sh \
 	tests/examples/small.sh \
 	tests/examples/trace.sh \
+	tests/examples/trainings.sh \
 	tests/flaky.sh \
 	tests/fuzz/fuzz.sh \
 	tests/harness.sh \
@@ -318,6 +319,7 @@ sourced_scripts = \
 	tests/code.sh \
 	tests/core/launch.sh \
 	tests/examples/images.sh \
+	tests/examples/short_runs.sh \
 	tests/mpi-env.sh \
 	tests/on_device.sh \
 	tests/tap.sh \
