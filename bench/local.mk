@@ -40,8 +40,12 @@ EXTRA_DIST += \
 	bench/daso.sh \
 	bench/nn.sh \
 	bench/overlap.sh \
+	bench/peers/chars.py \
 	bench/peers/daso_ddp.py \
 	bench/peers/files.py \
 	bench/peers/mnist.py \
 	bench/peers/nn.py \
+	bench/peers/recipe.py \
+	bench/peers/resnet.py \
+	bench/peers/series.py \
 	bench/run.sh

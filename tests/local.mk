@@ -278,6 +278,7 @@ test_scripts = \
 	tests/distribution.sh \
 	tests/documents.sh \
 	tests/environment.sh \
+	tests/examples/exchange.sh \
 	tests/examples/fashion.sh \
 	tests/examples/guides.sh \
 	tests/examples/mnist.sh \
