@@ -11,17 +11,15 @@ def parse(description, **defaults):
     """The options of an example, with these defaults; --plain, and the files that all of them take."""
     parser = argparse.ArgumentParser(description=description)
     for name, value in defaults.items():
-        parser.add_argument(f"--{name}", type=type(value), default=value)
+        kind = {"action": "store_true"} if value is False else {"type": type(value), "default": value}
+        parser.add_argument(f"--{name}", **kind)
     for name in ("load", "save", "outputs"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--plain", action="store_true", help="rows in order, without anything that is drawn")
-    parser.add_argument("--double", action="store_true", help="compute in float64")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
-    if options.double:
-        torch.set_default_dtype(torch.float64)
     return options
 
 

@@ -72,7 +72,10 @@ def accuracy(net, x, y):
     return right / len(y)
 
 
-o = parse(__doc__, data="/usr/share/datasets/fashion-mnist", train=0, epochs=10, batch=128, lr=0.1, seed=1)
+o = parse(__doc__, data="/usr/share/datasets/fashion-mnist", train=0, epochs=10, batch=128, lr=0.1, seed=1,
+          double=False)
+if o.double:
+    torch.set_default_dtype(torch.float64)
 images, labels = (x[: o.train or None] for x in load(o.data, "train"))
 test = load(o.data, "t10k")
 net = ResNet()

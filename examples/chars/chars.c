@@ -202,21 +202,25 @@ static void write_outputs(struct run *run)
     ht_scope_close(scope);
 }
 
-/* The characters of the file, and the last tenth of them apart. Returns false without them. */
+/* The characters of the file, and the last tenth of them apart. Returns false for too few. */
 static bool read_text(struct run *run)
 {
     static char bytes[1 << 24];
     FILE *file = fopen(values[TEXT], "rb");
     int64_t count = file != NULL ? (int64_t)fread(bytes, 1, sizeof bytes, file) : 0;
-    ht_scope *scope = ht_scope_open();
-    ht_tensor *text = ht_astype(ht_array(bytes, HT_SHAPE(count), HT_UINT8, HT_LOCAL), HT_INT64);
+    ht_scope *scope;
+    ht_tensor *text;
 
     if (file != NULL)
         fclose(file);
+    if (count / 10 <= LENGTH + OUTPUT_ROWS)
+        return false;
+    scope = ht_scope_open();
+    text = ht_astype(ht_array(bytes, HT_SHAPE(count), HT_UINT8, HT_LOCAL), HT_INT64);
     run->text = ht_retain(ht_narrow(text, 0, 0, count - count / 10));
     run->held_out = ht_retain(ht_narrow(text, 0, count - count / 10, count));
     ht_scope_close(scope);
-    return count / 10 > LENGTH + OUTPUT_ROWS;
+    return true;
 }
 
 static void open_run(struct run *run)

@@ -191,7 +191,8 @@ static void write_outputs(struct run *run)
     ht_scope_close(scope);
 }
 
-/* The first four fifths of the series are the part to learn from. */
+/* The first four fifths of the series are the part to learn from. Returns false if the rest has no
+ * complete batch. */
 static bool open_series(struct run *run)
 {
     ht_scope *scope = ht_scope_open();
@@ -203,8 +204,10 @@ static bool open_series(struct run *run)
 
     run->count = ht_tensor_shape(x)[0] - WINDOW;
     run->rows = run->count * 4 / 5;
-    if (run->count < 5 * OUTPUT_ROWS || run->count - run->rows < number(BATCH))
+    if (run->count < 5 * OUTPUT_ROWS || run->count - run->rows < number(BATCH)) {
+        ht_scope_close(scope);
         return false;
+    }
     first = ht_narrow(x, 0, 0, run->rows + WINDOW);
     mean = ht_item(ht_mean(first, HT_NONE));
     run->scale = ht_item(ht_std(first, HT_NONE));
@@ -284,11 +287,17 @@ int main(int argc, char **argv)
     if (ht_init(NULL, NULL) != HT_SUCCESS)
         return 1;
     speaks = ht_comm_rank(HT_COMM_WORLD) == 0;
-    if (!parse(argc, argv) || !open_series(&run)) {
+    if (!parse(argc, argv)) {
         if (speaks)
             fputs(help, stderr);
         ht_finalize();
         return 2;
+    }
+    if (!open_series(&run)) {
+        if (speaks)
+            fputs("series: the series is too short for the batch\n", stderr);
+        ht_finalize();
+        return 1;
     }
     open_run(&run);
     for (int64_t epoch = 1; epoch <= number(EPOCHS); epoch++) {

@@ -39,6 +39,16 @@ refuses() {
     result "$verdict" "$1 with an unknown option"
 }
 
+# too_short NAME ARGUMENT...: one line of the program, and status 1.
+too_short() {
+    program=$1
+    shift
+    launch 1 "examples/$program/$program" "$@"
+    [ $status -eq 1 ] && [ "$(grep -c "^$program: .* too short" "$job_err")" -eq 1 ] && ! grep -q leaked "$job_err" &&
+        verdict=ok || verdict='not ok'
+    result "$verdict" "$program without enough data"
+}
+
 make_images
 trains resnet --data "$work/images.h5" --epochs 4 --batch 24 --lr 0.02
 trains chars --text "${srcdir:-.}/README.md" --steps 20 --batch 4 --dropout 0 --sample 20
@@ -48,6 +58,9 @@ one_program series
 awk 'BEGIN { for (i = 0; i < 200; i++) print sin(i / 5) }' >"$work/series.csv"
 succeeds 'series of a file' 2 examples/series/series --data "$work/series.csv" --epochs 5 --batch 16
 check 'series of a file: the loss falls' falls "$job_out"
+echo 1 >"$work/short.csv"
+too_short series --data "$work/short.csv"
+too_short chars --text "$work/nothing"
 for program in resnet chars series; do
     refuses $program
 done
