@@ -13,7 +13,11 @@
  * - A NULL result is NULL on every rank of the communicator.
  * - A NULL operand after an error passes through without a second report, until ht_error_clear.
  * - A NULL operand without an error before it is HT_ERR_ARGUMENT.
+ * - An operand that may be NULL, such as a bias, is left out if it is NULL. That holds after an
+ *   error, too, unless its comment says otherwise; ht_error_get still returns that error.
  * - A NULL address of a result counts as a NULL operand, unless its comment says what NULL means.
+ * - A tensor or value that a call hands over by an address is set on success only, unless its
+ *   comment says otherwise. A list of results may be set in part.
  * - Operands on different communicators are HT_ERR_COMM, and on different devices HT_ERR_DEVICE,
  *   unless a comment says otherwise.
  * - An error in a hook of a backward pass is returned by ht_backward, with its message.
