@@ -12,6 +12,11 @@
  * added to the gradients of other uses and passes. The gradient of a complex leaf z is dL/d(Re z) +
  * i dL/d(Im z).
  *
+ * "Not differentiable" in a comment of any header means that the result has no history, as if
+ * gradients were off. That is not an error: an operation on the result records its other operands
+ * only. ht_backward of a loss without any history is HT_ERR_STATE. A function in place that is not
+ * differentiable ends the history of its first operand.
+ *
  * Collectivity: ht_backward and ht_backward_ext are collective like the operations that they
  * differentiate. Calls that change a tensor or a graph are logically collective over the
  * communicator of their tensor. Queries are not collective. Tensors that calls return are scoped
@@ -130,20 +135,24 @@ HT_API ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id);
 
 /* Computes the gradients of the inputs of a recorded operation.
  *
- * It reads the tensors that the operation saved with ht_node_saved(node, i).
+ * It runs with gradients off, and reads the tensors that the operation saved with
+ * ht_node_saved(node, i). An error that it raises (ht_error_raise) or meets ends the pass.
  *
- * grad_output: the gradient of the output.
- * grad_inputs: one scoped tensor for each input; NULL stands for zero. Only inputs for which
- *   ht_node_needs(node, i) is true are read. */
+ * grad_output: the gradient of the output, with its shape, dtype, split and slabs; borrowed.
+ * grad_inputs: receives one scoped tensor for each input; NULL stands for zero. Only inputs for
+ *   which ht_node_needs(node, i) is true are read. A gradient is converted to the dtype and slabs
+ *   of its input, and summed over axes along which the input was broadcast. */
 typedef void ht_backward_fn(ht_node *node, ht_tensor *grad_output, ht_tensor *grad_inputs[]);
 
 /* Begins to record an operation of the program's own, which made its result with gradients off.
  *
  * name: for messages; borrowed, and not copied.
- * backward: runs in a backward pass.
- * count, inputs: the operands; items may be NULL.
+ * backward: runs in a backward pass. It is not NULL, which is not checked.
+ * count, inputs: the operands, read at once; items may be NULL.
  * Result: a node for ht_node_set_output, which takes it over; NULL if no input needs a gradient or
- *   recording is off. ht_node_save, ht_node_context and ht_node_set_output accept that NULL. */
+ *   recording is off. ht_node_save, ht_node_context and ht_node_set_output accept that NULL.
+ * Errors: HT_ERR_STATE if the history of an input is out of date, because its memory was written
+ * through another tensor. The node that is returned then makes ht_node_set_output return NULL. */
 HT_API ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
                             ht_tensor *const inputs[]);
 
@@ -158,15 +167,20 @@ HT_API void *ht_node_context(ht_node *node, size_t bytes);
 
 /* Ends the recording: node becomes the history of y, and is taken over.
  *
- * An y of integers or bool stays without a history.
+ * A history that y has is replaced. A y of integers or bool gets none.
  *
- * Result: y itself; NULL if y is NULL. It is also NULL if ht_node_new reported that an input was
- *   written through another tensor. */
+ * node: NULL leaves y as it is.
+ * y: the result of the operation. It may be a view of an input; a write to it is then HT_ERR_STATE
+ *   while gradients are recorded. It must not be an input itself, which is not checked: operations
+ *   in place cannot be recorded this way.
+ * Result: y itself, which stays with its owner. NULL if y is NULL, which is not an error of its own
+ *   here, and after the error of ht_node_new. */
 HT_API ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y);
 
 /* Returns the tensor that the call number index (from 0) of ht_node_save saved in node.
  *
- * Result: NULL if it was saved as NULL or index is out of range.
+ * Result: scoped, without a history. NULL if it was saved as NULL, index is out of range or node is
+ *   NULL.
  * Errors: HT_ERR_STATE, with NULL, if it was written in place since. */
 HT_API ht_tensor *ht_node_saved(ht_node *node, int index);
 
