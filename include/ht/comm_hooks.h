@@ -52,7 +52,12 @@ HT_API ht_comm *ht_grad_bucket_comm(ht_grad_bucket *bucket);
 /* Returns the factor of `bucket` that makes a sum over the ranks the wrapper's average.
  *
  * The hook multiplies by it. It is 1 / ranks (HT_AVERAGE_MEAN), 1 (HT_AVERAGE_SUM) or 1 / the sum
- * of the weights (HT_AVERAGE_WEIGHTED). */
+ * of the weights (HT_AVERAGE_WEIGHTED), 0 if that sum is 0.
+ *
+ * The buffer already has the other factors. Its gradients are multiplied by the weight of their
+ * pass (HT_AVERAGE_WEIGHTED), or divided by accumulation_steps (HT_AVERAGE_MEAN). The sum of the
+ * weights is that of all accumulated passes. In a join, HT_AVERAGE_MEAN counts ranks without data
+ * only with divide_by_initial_world_size. */
 HT_API double ht_grad_bucket_scale(const ht_grad_bucket *bucket);
 
 /* Returns the factor by which mixed precision scaled the losses of `bucket` (ht_optim_wrapper).

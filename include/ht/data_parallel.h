@@ -120,7 +120,12 @@ HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, 
  * from forward passes with different lengths. Otherwise backward fails with HT_ERR_STATE. All ranks
  * get that error when they wait for the averages of this pass, and nothing is updated.
  *
- * wrapper: counts the weight once.
+ * The weight holds for one pass. Set it before the forward pass, or after all forward passes of the
+ * loss. Under the other averages a rank with the weight 0 contributes zeros, too, and every other
+ * weight counts as 1. If a loss reaches several wrappers, they need the same averaging and the same
+ * weight; otherwise backward fails in the same way.
+ *
+ * wrapper: see the top.
  * weight: 0, for a rank that contributes nothing, or 1e-30 to 1e30.
  * Not collective.
  * Errors: HT_ERR_ARGUMENT for a weight out of range. */
