@@ -33,7 +33,7 @@ HT_API const int64_t *ht_tensor_lshape(const ht_tensor *x);
 /* Returns the strides of this rank's part of x in elements, one per axis; borrowed. */
 HT_API const int64_t *ht_tensor_stride(const ht_tensor *x);
 
-/* Returns the number of elements of x on all ranks together. */
+/* Returns the number of elements of x on all ranks together. A replicated x counts once. */
 HT_API int64_t ht_tensor_size(const ht_tensor *x);
 
 /* Returns the number of elements of this rank's part of x. */
