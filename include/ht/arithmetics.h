@@ -18,10 +18,11 @@
  * Gradients: differentiable, unless a function's comment says otherwise.
  *
  * In place: a function whose name ends in an underscore writes its result to its first operand. It
- * is recorded in the graph as the other form is. The second operand broadcasts to the first. The
- * first operand keeps its split and slabs. If it is replicated and the second one is split, the
- * result is gathered, which is collective. While gradients are recorded, the first operand must not
- * be a leaf that requires gradients, or a view of one.
+ * is recorded in the graph as the other form is. The second operand broadcasts to the first. It may
+ * overlap it in memory, also in part: elements are read before they are written. PyTorch refuses
+ * that. The first operand keeps its split and slabs. If it is replicated and the second one is
+ * split, the result is gathered, which is collective. While gradients are recorded, the first
+ * operand must not be a leaf that requires gradients, or a view of one.
  *
  * Errors: a NULL operand gives NULL, or the status of its error (ht/error.h).
  * - HT_ERR_SHAPE if shapes do not broadcast.
