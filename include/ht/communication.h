@@ -30,7 +30,8 @@
  * order. The tensor that they make up is their concatenation. In blocking calls, parts may differ
  * in their length along dimension 0.
  *
- * Non-blocking calls return a request, which the caller owns. It keeps its tensors alive.
+ * Non-blocking calls return a request, which the caller owns. It keeps its tensors alive. Arrays of
+ * counts are read before the call returns.
  * - ht_wait finishes a request and releases it. ht_release of an unfinished one waits first.
  * - NULL means that nothing was posted. Its wait gives the thread's last error. A NULL comm gives
  *   NULL. So does any wrong argument of a point-to-point call, or on a communicator of one rank.
