@@ -6,9 +6,9 @@
  * Operands may be split along the batch (axis 0); the result then has that split, too. A weight is
  * replicated on their communicator, and its gradient is summed over it. Differentiable in all
  * floating operands. Results are scoped; NULL after an error.
- * Layers are owned, with process-local float32 parameters. They take process-local batches
- * (ht/nn.h). Their constructors are not collective. A layer of several inputs takes a list of
- * tensors (ht_value_tensors) by ht_forward_value.
+ * Layers are owned. Those with parameters have float32 ones, and take process-local batches
+ * (ht/nn.h). The others take what their functions take. Constructors are not collective. A layer of
+ * several inputs takes a list of tensors (ht_value_tensors) by ht_forward_value.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype.
  * HT_ERR_ARGUMENT for an operand with another split, or a setting out of its range. HT_ERR_COMM for
  * operands on different communicators. */
@@ -92,27 +92,31 @@ HT_API ht_tensor *ht_embedding_bag(ht_tensor *indices, ht_tensor *weight, ht_ten
 /* sum(x1 x2) / (max(|x1|, eps) max(|x2|, eps)) along axis of the shape to which x1 and x2
  * broadcast.
  *
- * x1, x2: scalars count as (1).
- * axis, eps: PyTorch's defaults are 1 and 1e-8.
+ * x1, x2: floating, of any splits; scalars count as (1).
+ * axis, eps: PyTorch's defaults are 1 and 1e-8. eps is not checked here.
  * Collective if the split axis is reduced.
- * Result: without axis, split as the result of ht_sum.
+ * Result: without axis, split as the result of ht_sum, of the dtype to which x1 and x2 promote.
+ * Errors: HT_ERR_ARGUMENT for an axis outside of that shape.
  * Source: torch.nn.functional.cosine_similarity. */
 HT_API ht_tensor *ht_cosine_similarity(ht_tensor *x1, ht_tensor *x2, int axis, double eps);
 
 /* (sum |x1 - x2 + eps|^p)^(1 / p) along the last axis of the shape to which x1 and x2 broadcast.
  *
- * p, eps: PyTorch's defaults are 2 and 1e-6.
+ * x1, x2: floating, of any splits.
+ * p, eps: PyTorch's defaults are 2 and 1e-6. p is any order of ht_vector_norm, also negative, 0 or
+ *   infinite. eps is any number.
  * keepdims: the axis stays, with length 1.
  * Collective if the split axis is reduced.
- * Result: split as the result of ht_sum.
+ * Result: split as the result of ht_sum, of the dtype to which x1 and x2 promote.
+ * Errors: HT_ERR_ARGUMENT for an order that ht_vector_norm refuses, or if x1 and x2 are scalars.
  * Source: torch.nn.functional.pairwise_distance. */
 HT_API ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, double eps,
                                        bool keepdims);
 
 /* y[..., o] = x1[...]^T weight[o] x2[...] + bias[o].
  *
- * x1, x2: (..., in1) and (..., in2), floating, of the same leading axes.
- * weight, bias: (out, in1, in2) and (out) or NULL.
+ * x1, x2: (..., in1) and (..., in2), floating, of one dtype and the same leading axes.
+ * weight, bias: (out, in1, in2) and (out) or NULL, of that dtype.
  * Logically collective.
  * Result: (..., out), split as x1 or x2.
  * Source: torch.nn.functional.bilinear. */
@@ -143,7 +147,7 @@ HT_API ht_module *ht_nn_embedding_bag(int64_t rows, int64_t columns,
 HT_API ht_module *ht_nn_cosine_similarity(int axis, double eps);
 
 /* A layer of ht_pairwise_distance for a list of two tensors.
- * p, eps, keepdims: as for ht_pairwise_distance. */
+ * p, eps, keepdims: as for ht_pairwise_distance, which checks p in the forward pass. */
 HT_API ht_module *ht_nn_pairwise_distance(double p, double eps, bool keepdims);
 
 /* A layer of ht_bilinear for a list of two tensors.
