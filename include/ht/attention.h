@@ -3,6 +3,8 @@
  * Attention, and the layers of Transformers. Source: torch.nn, torch.nn.functional.
  *
  * Results are scoped; NULL after an error.
+ * Layers are owned, with process-local float32 parameters. They take process-local batches
+ * (ht/nn.h); on several ranks another batch is HT_ERR_COMM. Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
  * HT_ERR_ARGUMENT for an operand with another split, or a setting out of its range. */
 #ifndef HT_ATTENTION_H
@@ -71,18 +73,23 @@ HT_API ht_multihead_attention_options ht_multihead_attention_options_default(voi
  *
  * Its inputs are query (L, N, embed_dim), key (S, N, kdim) and value (S, N, vdim), or without N.
  * They are a list, to which key_padding_mask and attn_mask may follow. Or they are a map of these
- * names and of the numbers need_weights (1), average_attn_weights (1) and is_causal (0).
+ * names and of the numbers need_weights (1), average_attn_weights (1) and is_causal (0). A list has
+ * these numbers, too, so that its output is a list of two.
  *     key_padding_mask (N, S), attn_mask (L, S) or (N num_heads, L, S): bool, where true leaves out
  *     a key, or numbers that are added to the scores.
  * With need_weights the output is a list of (L, N, embed_dim) and the weights (N, L, S), which are
  * (N, num_heads, L, S) without average_attn_weights. Else it is one tensor. Weights are stored
- * only if they are needed. is_causal says that attn_mask is causal.
- * One tensor is query, key and value without need_weights (ht_forward). A map may lack key and
- * value, which are then query and key.
+ * only if they are needed. One tensor is query, key and value without need_weights (ht_forward). A
+ * list may end before key or value, and a map may lack them: they are then query and key.
+ * is_causal says that attn_mask is causal. It needs attn_mask, but without need_weights and
+ * key_padding_mask, row i takes the keys 0 to i and attn_mask is not read. A row whose keys are all
+ * left out gives NaN with need_weights. Else its attention is 0. All of this is as in PyTorch.
  * embed_dim: a multiple of num_heads.
  * Result: owned; process-local float32 parameters: in_proj_weight or q_proj_weight, k_proj_weight
  *   and v_proj_weight, in_proj_bias, bias_k, bias_v, out_proj.weight, out_proj.bias.
  * Not collective.
+ * Errors: in the forward pass, HT_ERR_SHAPE or HT_ERR_DTYPE for a mask that does not fit, and
+ * HT_ERR_ARGUMENT for inputs of other names or is_causal without attn_mask.
  * Source: torch.nn.MultiheadAttention. */
 HT_API ht_module *ht_nn_multihead_attention(int64_t embed_dim, int num_heads);
 
@@ -97,11 +104,11 @@ typedef ht_tensor *ht_transformer_activation(ht_tensor *x);
 /* Options of Transformers and their layers. Each field begins with its default. */
 typedef struct ht_transformer_options {
     size_t size;                           /* set by ht_transformer_options_default */
-    int num_encoder_layers;                /* 6, of ht_nn_transformer alone */
-    int num_decoder_layers;                /* 6, of ht_nn_transformer alone */
+    int num_encoder_layers;                /* 6, of ht_nn_transformer alone; at least 1 */
+    int num_decoder_layers;                /* 6, of ht_nn_transformer alone; at least 1 */
     int64_t dim_feedforward;               /* 2048 */
     double dropout;                        /* 0.1 */
-    ht_transformer_activation *activation; /* ht_relu */
+    ht_transformer_activation *activation; /* ht_relu; not NULL */
     double layer_norm_eps;                 /* 1e-5 */
     bool batch_first;                      /* false: (L, N, E); true: (N, L, E) */
     bool norm_first; /* false: norms follow the sums; true: norms come first */
@@ -138,8 +145,9 @@ HT_API ht_module *ht_nn_transformer_decoder_layer(int64_t d_model, int num_heads
 /* A stack of num_layers copies of layer, and norm behind them.
  *
  * Its inputs are those of layer, but the name of src_mask is mask.
- * layer: copied and released.
- * norm: taken over; may be NULL.
+ * layer: copied and released, also after an error.
+ * num_layers: at least 1.
+ * norm: taken over, also after an error; NULL leaves it out.
  * Not collective.
  * Result: owned.
  * Source: torch.nn.TransformerEncoder. */
@@ -147,8 +155,9 @@ HT_API ht_module *ht_nn_transformer_encoder(ht_module *layer, int num_layers, ht
 
 /* A stack of num_layers copies of layer, and norm behind them. Its inputs are those of layer.
  *
- * layer: copied and released.
- * norm: taken over; may be NULL.
+ * layer: copied and released, also after an error.
+ * num_layers: at least 1.
+ * norm: taken over, also after an error; NULL leaves it out.
  * Not collective.
  * Result: owned.
  * Source: torch.nn.TransformerDecoder. */
