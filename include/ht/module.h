@@ -137,6 +137,7 @@ HT_API ht_status ht_module_add_buffer_ext(ht_module *module, const char *name, h
 
 /* Returns the output of module for one tensor x. Hooks run before and after.
  *
+ * x: as the layers of module take it. Layers with parameters take process-local batches (ht/nn.h).
  * Collective if a layer of module is, or a data-parallel wrapper in training.
  * Result: scoped.
  * Errors: those of the layers; HT_ERR_ARGUMENT if the output is not one tensor. */

@@ -5,7 +5,8 @@
  * Constructors return owned modules; NULL after an error. ht_module_add takes them over. Parameters
  * are float32, process-local and initialised as PyTorch does. So layers with parameters take
  * process-local batches, made with HT_LOCAL, or this rank's rows ht_tensor_local(x) of a split x.
- * On more than one rank, any other x is HT_ERR_COMM there.
+ * On more than one rank, any other x is HT_ERR_COMM there. Layers without parameters and buffers
+ * take what their functions take, split tensors too.
  *
  * Not collective, unless a comment says otherwise.
  * Errors: HT_ERR_ARGUMENT for a NULL module, unless a comment says otherwise, and for a setting out
@@ -141,15 +142,17 @@ HT_API ht_module *ht_nn_prelu(int64_t num_parameters, double init);
 
 /* A layer of ht_rrelu with slopes from [lower, upper); PyTorch's defaults are 1 / 8 and 1 / 3.
  *
- * In training, slopes are drawn like the masks of ht_nn_dropout. In evaluation, the slope is
- * (lower + upper) / 2. */
+ * In training, slopes are drawn like the masks of ht_nn_dropout, for the same inputs. In evaluation,
+ * the slope is (lower + upper) / 2. */
 HT_API ht_module *ht_nn_rrelu(double lower, double upper);
 
 /* A layer of ht_dropout with probability p in training. In evaluation, the output is the input.
  *
  * Masks differ between ranks, between layers, and between replicas (ht/device_parallel.h). They
  * are drawn from the seed of ht_nn_seed, the rank, the replica, the layer's path in the model, and
- * the number of its forward passes in training.
+ * the number of its forward passes in training. So the input is process-local or split. The ranks
+ * would get different outputs of a replicated one, which is not checked; ht_dropout keeps them
+ * equal.
  * p: from 0 to 1; PyTorch's default is 0.5. */
 HT_API ht_module *ht_nn_dropout(double p);
 

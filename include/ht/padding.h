@@ -6,7 +6,8 @@
  * All are differentiable. Logically collective; nothing is sent if x is split along the batch (axis
  * 0). Collective if an axis that is padded, resized or shuffled is the split axis. Results are
  * scoped.
- * Layers have no parameters; they are owned, and their constructors are not collective.
+ * Layers have no parameters, and take what their functions take. They are owned, and their
+ * constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_ARGUMENT for a setting out of range. */
 #ifndef HT_PADDING_H
 #define HT_PADDING_H

@@ -7,10 +7,11 @@
  * operands. Results are scoped; NULL after an error.
  * A layer in one direction is one node of the graph (src/nn/functional/recurrent/layer.c). With
  * proj_size it is a few nodes for each step.
- * Layers are owned, with process-local float32 parameters, uniform in +-1 / sqrt(hidden_size).
- * Their constructors are not collective.
+ * Layers are owned, with process-local float32 parameters, uniform in +-1 / sqrt(hidden_size). They
+ * take process-local batches (ht/nn.h). Their constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
- * HT_ERR_ARGUMENT for an operand with another split, or an option out of its range. */
+ * HT_ERR_ARGUMENT for an operand with another split, or an option out of its range. HT_ERR_COMM for
+ * operands on different communicators. */
 #ifndef HT_RECURRENT_H
 #define HT_RECURRENT_H
 
