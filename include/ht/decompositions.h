@@ -7,11 +7,15 @@
  * One matrix may be split by rows or columns. A rank then holds no more than its operands, its
  * results and a panel as wide as its own columns.
  * Batches are factored where they lie. A batch that is split along its matrices is first split
- * along its first axis.
+ * along its first axis. Results that are said to have the split of an operand are then resplit to
+ * it. All other results stay split along the first axis.
  * Dtypes: float32, float64, complex64 and complex128. Operands promote to one dtype first; if that
  * is an integer or bool, it becomes float32.
- * Collective when an operand is split. Results are scoped.
- * Errors: HT_ERR_SHAPE for operands that are not matrices, HT_ERR_DTYPE for 16-bit numbers.
+ * Collective when an operand is split. Results are scoped, and set on success only.
+ * Not differentiable means: a result without a history (ht/autograd.h). PyTorch differentiates some
+ * of these functions.
+ * Errors: HT_ERR_SHAPE for operands that are not matrices, or not square where they must be.
+ * HT_ERR_DTYPE for 16-bit numbers.
  * HT_ERR_ARGUMENT if NULL takes the place of a result, unless a comment allows it. */
 #ifndef HT_DECOMPOSITIONS_H
 #define HT_DECOMPOSITIONS_H
@@ -60,7 +64,7 @@ HT_API ht_tensor *ht_cholesky(ht_tensor *a);
  * w: receives (..., n), real and ascending, without a split except that of a batch.
  * v: receives (..., n, n) with orthonormal columns, in the split of a; NULL: not wanted.
  * Not differentiable.
- * Errors: HT_ERR_ARGUMENT if an element is NaN or infinite.
+ * Errors: HT_ERR_ARGUMENT if an element is NaN or infinite, or the iteration does not converge.
  * Source: heat.linalg.eigh. */
 HT_API ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v);
 
@@ -74,7 +78,8 @@ HT_API ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v);
  * Not differentiable.
  * Result: for x split by rows, u is split by rows. vh is on every rank if the longest slab has at
  * least n rows, else split by columns. For x split by columns, the same holds for the transposes.
- * Errors: HT_ERR_ARGUMENT if an element is NaN or infinite.
+ * All results of a split batch are split along a batch axis.
+ * Errors: HT_ERR_ARGUMENT if an element is NaN or infinite, or the iteration does not converge.
  * Source: heat.linalg.svd. */
 HT_API ht_status ht_svd(ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tensor **vh);
 

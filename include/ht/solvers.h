@@ -4,7 +4,7 @@
  * heat.linalg, torch.linalg.
  *
  * The opening comment of ht/decompositions.h holds here too: batches, splits, dtypes, collectivity
- * (collective when an operand is split) and common errors.
+ * (collective when an operand is split), results, what is not differentiable, and common errors.
  * Systems a x = b have a (..., n, n) and b (..., n, k). b is one column for each matrix, (..., n),
  * if it has one axis, or the shape of a without the last axis; torch.linalg.solve decides alike. So
  * a (4, 4, 4) and b (4, 4) are four systems of one column. An operand without batch axes serves
