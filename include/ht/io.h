@@ -4,7 +4,7 @@
  * error on one rank it fails on all.
  *
  * Loaders. Each rank opens the file and reads its slab, in the dtype of the file, and converts it.
- * path: a regular file. A loader of a folder takes the path of rank 0.
+ * path: a regular file. A loader of a folder takes the path of rank 0. NULL is HT_ERR_ARGUMENT.
  * dtype: the dtype of the result. HT_DTYPE_OF_FILE takes that of the file; for several files, the
  *   one that theirs promote to. uint16 is read as int32 and uint32 as int64. uint64 is read as
  *   int64, and is HT_ERR_FORMAT if a value does not fit. A file of complex numbers needs a complex
@@ -15,7 +15,8 @@
  * Errors: HT_ERR_ARGUMENT if ranks differ in dtype, split or axis. HT_ERR_IO if a file is missing
  * or cannot be read. HT_ERR_FORMAT if its content is wrong. Messages name the file.
  *
- * Savers. They are collective over the communicator of x, and take the path of rank 0.
+ * Savers. They are collective over the communicator of x, and take the path of rank 0 as it is:
+ * unlike numpy.save, they add no ending to it.
  * A new file is written under another name, and gets its own name when it is complete. Space is
  * reserved first, so that a full disk is HT_ERR_IO on all ranks. After an error the new file is
  * removed, and the file that it was to replace is intact. A file that is replaced keeps its
@@ -38,7 +39,10 @@ HT_BEGIN_DECLS
  * Half precision is read as float32. An enumeration {FALSE = 0, TRUE = 1} is read as bool; any
  * other is HT_ERR_FORMAT. Messages name the data set, too.
  *
- * Collective, agrees. */
+ * Collective, agrees.
+ * Errors: also HT_ERR_FORMAT if the file is not HDF5, or if the name belongs to nothing or to an
+ * object that is not a data set; the message lists some names of the file. HT_ERR_ARGUMENT if
+ * dataset is NULL. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
 
 /* ht_load_hdf5 on device and comm, with the same path, dataset, dtype and split. Collective over
@@ -70,8 +74,8 @@ HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *datase
  * folder: the path of the folder.
  * Collective, agrees.
  * Result: split along axis 0.
- * Errors: HT_ERR_SHAPE if shapes differ along another axis. HT_ERR_IO if the folder has no such
- * file.
+ * Errors: those of ht_load_hdf5 for each file. HT_ERR_SHAPE if shapes differ along another axis.
+ * HT_ERR_IO if the folder has no such file.
  * Source: heat.load_multiple_hdf5. */
 HT_API ht_tensor *ht_load_multiple_hdf5(const char *folder, const char *dataset, ht_dtype dtype);
 
