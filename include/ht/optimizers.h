@@ -8,15 +8,18 @@
  *
  * Arguments that many functions share:
  *
- * parameters: a list value, such as ht_module_parameters returns. Its entries are different leaves
- * of dtype float32 or float64, and not read-only views. The optimizer retains each.
+ * parameters: a list value, such as ht_module_parameters returns, or a map of tensors. Its entries
+ * are different leaves of dtype float32 or float64, and not read-only views. They need not require
+ * gradients: a parameter without a gradient is left alone. The optimizer retains each.
  * lr: a finite number of at least 0.
  * options: NULL takes the defaults. A coefficient of a running mean is in [0, 1); every other
  * number is finite and at least 0.
  *
  * Not collective. Constructors return owned objects, or NULL after an error. Errors of
  * constructors: HT_ERR_ARGUMENT for a value out of range, with the value and the range in the
- * message, and for an empty list of parameters; HT_ERR_DTYPE for a parameter of another dtype.
+ * message, and for parameters that are NULL or empty. HT_ERR_ARGUMENT for an entry that is not a
+ * tensor, not a leaf, a read-only view, or in the list twice. HT_ERR_DTYPE for another dtype.
+ * Parameters that are NULL because of an earlier error give NULL, without a second error.
  * Source: torch.optim. */
 #ifndef HT_OPTIMIZERS_H
 #define HT_OPTIMIZERS_H
