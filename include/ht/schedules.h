@@ -8,8 +8,9 @@
  * Not collective: under a data-parallel wrapper every rank has its own schedule, and all step theirs
  * at the same point.
  * Result: owned; NULL after an error.
- * Errors: HT_ERR_ARGUMENT for a NULL optimizer, schedule or function, and for a number out of its
- * range. Factors that a function returns are not checked.
+ * Errors: HT_ERR_ARGUMENT for a NULL optimizer, schedule, function or list, and for a number out of
+ * its range. A rate that a function's factor makes negative or not finite is HT_ERR_ARGUMENT of
+ * ht_scheduler_step, which counts the epoch; the constructor does not check it.
  * Source: torch.optim.lr_scheduler; the rates have its bits. */
 #ifndef HT_SCHEDULES_H
 #define HT_SCHEDULES_H
@@ -102,13 +103,13 @@ typedef struct ht_reduce_lr_on_plateau_options {
     size_t size;      /* of this struct; set by the default function */
     bool maximize;    /* false: a lower metric is better */
     double factor;    /* 0.1; in [0, 1) */
-    int64_t patience; /* 10: epochs without improvement before a reduction */
+    int64_t patience; /* 10: epochs without improvement before a reduction; at least 0 */
     double threshold; /* 1e-4: an improvement is larger than this part of the best; finite,
                          at least 0 */
     bool absolute;    /* false; true: an improvement is larger than threshold itself */
-    int64_t cooldown; /* 0: epochs after a reduction that do not count */
-    double min_lr;    /* 0; no rate is reduced below it */
-    double eps;       /* 1e-8: a reduction by at most this is not made */
+    int64_t cooldown; /* 0: epochs after a reduction that do not count; at least 0 */
+    double min_lr;    /* 0; no rate is reduced below it; finite, at least 0 */
+    double eps;       /* 1e-8: a reduction by at most this is not made; finite, at least 0 */
 } ht_reduce_lr_on_plateau_options;
 
 /* Returns the default options of ht_optim_reduce_lr_on_plateau, given at each field. */
@@ -231,9 +232,10 @@ HT_API ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_l
 /* Runs schedules one after another: schedule i + 1 begins at epoch milestones[i], from the initial
  * rates.
  *
- * schedulers: `count` schedules of one optimizer (retained), none of which looks at a metric. The
- * program does not step them.
- * milestones: count - 1 epochs, rising, from 1 on; copied. */
+ * schedulers: `count` schedules of one optimizer (retained), at least one, none of which looks at a
+ * metric. The program does not step them.
+ * milestones: count - 1 epochs, rising, from 1 on; copied.
+ * Errors: HT_ERR_ARGUMENT for schedules of several optimizers, or one that takes a metric. */
 HT_API ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const schedulers[],
                                             const int64_t milestones[]);
 
