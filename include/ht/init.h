@@ -8,8 +8,11 @@
  * inputs, window...), fan_in is inputs times the elements of a window, and fan_out is outputs times
  * these.
  *
+ * x may be a leaf that requires gradients, also while gradients are recorded: nothing is recorded.
+ * A graph that saved x is out of date then.
+ *
  * Logically collective, unless a block says otherwise. Every function with a status has
- * HT_ERR_ARGUMENT for another dtype or layout, and for a number that is not finite. */
+ * HT_ERR_ARGUMENT for a NULL x, another dtype or layout, and for a number that is not finite. */
 #ifndef HT_INIT_H
 #define HT_INIT_H
 
@@ -28,7 +31,7 @@ typedef enum ht_fan_mode { HT_FAN_IN, HT_FAN_OUT } ht_fan_mode;
  * param: the negative slope of "leaky_relu"; NaN takes 0.01. Others ignore it.
  * Not collective.
  * Result: NaN after an error.
- * Errors: HT_ERR_ARGUMENT for another name.
+ * Errors: HT_ERR_ARGUMENT for another name or NULL.
  * Source: torch.nn.init.calculate_gain. */
 HT_API double ht_nn_init_calculate_gain(const char *nonlinearity, double param);
 
@@ -81,10 +84,10 @@ HT_API ht_status ht_nn_init_xavier_normal(ht_tensor *x, double gain);
 
 /* ht_nn_init_kaiming_uniform of x, uniform in +-gain sqrt(3 / fan).
  *
- * a: the negative slope of "leaky_relu".
+ * a: the negative slope of "leaky_relu"; finite, also if the nonlinearity ignores it.
  * mode: fan is fan_in or fan_out.
  * nonlinearity: gives the gain by ht_nn_init_calculate_gain(nonlinearity, a).
- * Errors: HT_ERR_SHAPE for fewer than 2 axes, HT_ERR_ARGUMENT.
+ * Errors: HT_ERR_SHAPE for fewer than 2 axes; HT_ERR_ARGUMENT for another mode or nonlinearity.
  * Source: torch.nn.init.kaiming_uniform_. */
 HT_API ht_status ht_nn_init_kaiming_uniform_ext(ht_tensor *x, double a, ht_fan_mode mode,
                                                 const char *nonlinearity);
@@ -93,8 +96,9 @@ HT_API ht_status ht_nn_init_kaiming_uniform_ext(ht_tensor *x, double a, ht_fan_m
  * "leaky_relu" with the negative slope a. Errors: HT_ERR_SHAPE for fewer than 2 axes. */
 HT_API ht_status ht_nn_init_kaiming_normal(ht_tensor *x, double a);
 
-/* ht_nn_init_kaiming_normal of x with the a, mode and nonlinearity of ht_nn_init_kaiming_uniform_ext.
+/* Draws x from the normal distribution with mean 0 and std gain / sqrt(fan).
  *
+ * a, mode, nonlinearity: as for ht_nn_init_kaiming_uniform_ext, with its errors.
  * Source: torch.nn.init.kaiming_normal_. */
 HT_API ht_status ht_nn_init_kaiming_normal_ext(ht_tensor *x, double a, ht_fan_mode mode,
                                                const char *nonlinearity);

@@ -336,7 +336,8 @@ HT_API ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a);
 
 /* Fills x uniformly in [low, high), with the next draw of the seed of ht_nn_seed.
  *
- * x: contiguous, of a floating dtype; a split x gets the same values on any number of ranks.
+ * x: contiguous, of a floating dtype; a split x gets the same values on any number of ranks. It may
+ *   be a leaf that requires gradients, as for all functions of ht/init.h.
  * Errors: HT_ERR_ARGUMENT for another x, or an invalid range.
  * Source: torch.nn.init.uniform_. */
 HT_API ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high);
