@@ -105,7 +105,8 @@ HT_API ht_tensor *ht_full_like_ext(ht_tensor *x, ht_number value, ht_dtype dtype
 /* Returns the numbers start, start + step, ... that are below stop; above it for a negative step.
  *
  * Integers are counted in int64: start, step and stop without a fraction, or with a fraction in
- * stop alone. Others are computed in float64 as start + i step.
+ * stop alone. Others are computed in float64 as start + i step, and are converted to dtype as those
+ * of ht_linspace.
  *
  * Result: (max(0, ceil((stop - start) / step))) of dtype and split.
  * Errors: HT_ERR_ARGUMENT if step is 0, or if the length is not finite or above 2^59. It is also
@@ -121,9 +122,12 @@ HT_API ht_tensor *ht_arange_ext(ht_number start, ht_number stop, ht_number step,
 /* Returns count values at equal distances from start to stop, both included.
  *
  * Both ends are exact if count is at least 2; a count of 1 gives start. Values between them are
- * start + i step in float64, the same as NumPy's, and are converted to dtype.
+ * start + i step in float64, the same as NumPy's. They are converted to dtype as by ht_astype: an
+ * integer dtype drops fractions, and brings values outside its range to the nearest one inside.
  *
- * Result: (count) of dtype and split. */
+ * count: at least 0.
+ * Result: (count) of dtype and split.
+ * Errors: HT_ERR_SHAPE if count is negative. */
 HT_API ht_tensor *ht_linspace(double start, double stop, int64_t count, ht_dtype dtype, int split);
 
 /* ht_linspace on device and comm, with the same start, stop, count, dtype and split. */
@@ -131,9 +135,10 @@ HT_API ht_tensor *ht_linspace_ext(double start, double stop, int64_t count, ht_d
                                   int split, ht_device *device, ht_comm *comm);
 
 /* Returns base^y for y = ht_linspace(start, stop, count), computed in float64 and then converted to
- * dtype.
+ * dtype, as the values of ht_linspace.
  *
- * Result: (count) of dtype and split. */
+ * Result: (count) of dtype and split.
+ * Errors: HT_ERR_SHAPE if count is negative. */
 HT_API ht_tensor *ht_logspace(double start, double stop, int64_t count, double base, ht_dtype dtype,
                               int split);
 

@@ -16,9 +16,10 @@
  * 2.0 does, 0.5 and 1e30 do not.
  *
  * An integer outside the range of an integer dtype does not wrap around. It is HT_ERR_ARGUMENT
- * where it would become an element: combined with a tensor, filling one, or in a sequence. -1 with
- * uint8 is an example. Quotients are not integers, so any integer may divide. Bounds (ht_clip) and
- * reals that fill integers are brought into the range, and NaN becomes 0. */
+ * where it would become an element: combined with a tensor, filling one, or in a sequence of
+ * integers (ht_arange). -1 with uint8 is an example. Quotients are not integers, so any integer may
+ * divide. Bounds (ht_clip) and reals that fill integers are brought into the range, and NaN becomes
+ * 0. */
 #ifndef HT_NUMBER_H
 #define HT_NUMBER_H
 
