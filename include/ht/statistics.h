@@ -136,10 +136,13 @@ HT_API ht_tensor *ht_kurtosis(ht_tensor *x, int axis, bool unbiased, bool fische
 /* Returns the weighted mean of x along axis: sum(x weights) / sum(weights).
  *
  * Both sums are kept in float64 or complex128, and the quotient is rounded once.
- * weights: the shape of x, or (length of axis); NULL: ht_mean.
+ * weights: the shape of x, or (length of axis), with any split and slabs. NULL: ht_mean, even if an
+ *   error made it NULL.
  * Collective if there are weights. Differentiable in x and weights.
- * Result: the dtype to which x and weights promote; float32 for integers.
- * Errors: HT_ERR_ARGUMENT if weights add up to 0; HT_ERR_SHAPE for weights of another shape.
+ * Result: the dtype to which x and weights promote; float32 for integers. It is split as the sum of
+ *   ht_mul of x and weights: a replicated x takes the split of weights.
+ * Errors: HT_ERR_ARGUMENT if weights add up to 0 for an element of the result; HT_ERR_SHAPE for
+ * weights of another shape; HT_ERR_COMM and HT_ERR_DEVICE for weights elsewhere than x.
  * Source: heat.average. */
 HT_API ht_tensor *ht_average(ht_tensor *x, int axis, ht_tensor *weights);
 
@@ -286,9 +289,10 @@ HT_API ht_tensor *ht_searchsorted(ht_tensor *sorted, ht_tensor *x, bool right);
 /* Returns y[i] = the number of elements of x that are i, or the sum of their weights.
  *
  * x: one axis; bool, or integers from 0 on.
- * weights: real numbers in the shape of x; NULL: none.
+ * weights: real numbers in the shape of x, with any split and slabs; NULL: none.
  * minlength: least length of the result, from 0 on.
- * Collective if x is split: one sum over the ranks. Not differentiable.
+ * Collective if x is split: one sum over the ranks. Collective also if weights are not split as x;
+ * they are moved. Not differentiable.
  * Result: (max(max(x) + 1, minlength)) without a split. int64 without weights, float32 for float32
  * weights, else float64.
  * Errors: HT_ERR_ARGUMENT for an element outside 0 to 2^59 - 1, for several axes, or for minlength
