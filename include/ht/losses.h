@@ -4,8 +4,11 @@
  *
  * Parameters that all functions share:
  *     reduction: HT_MEAN, HT_SUM or HT_NO_REDUCTION, the loss of each element or sample.
+ *     x, target: of any splits and slabs, unless a comment says otherwise. Dtypes promote as in
+ *     ht/arithmetics.h. A target that is not made of classes may have any dtype.
  *
- * Collective if an operand is split. Differentiable. Results are scoped. A mean or sum is a scalar.
+ * Collective if an operand is split. Differentiable. Results are scoped; NULL after an error. A
+ * mean or sum is a scalar on all ranks. Without reduction, the result is split if an operand is.
  * Without elements or samples, a mean is 0, with a gradient of zeros.
  * Errors: HT_ERR_SHAPE for operands that do not fit; HT_ERR_DTYPE unless x is floating, which
  * ht_mse_loss and ht_l1_loss do not need; HT_ERR_ARGUMENT for an invalid reduction or parameter.
@@ -159,7 +162,8 @@ HT_API ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target,
 /* Options of ht_nll_loss_ext and ht_cross_entropy_ext; each field begins with its default. */
 typedef struct ht_class_loss_options {
     size_t size;                 /* set by ht_class_loss_options_default */
-    ht_tensor *weight;           /* NULL; a factor for each class (C), replicated. Borrowed */
+    ht_tensor *weight;           /* NULL; a factor for each class (C), replicated and of the dtype
+                                    of x. Borrowed */
     int64_t ignore_index;        /* -100: samples of this class have loss 0 and weight 0 */
     double label_smoothing;      /* 0, for cross entropy: this part of the target is spread evenly
                                     over all classes. From 0 to 1 */
@@ -190,7 +194,8 @@ HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
 /* The sum over the classes i != target of max(0, margin - x[target] + x[i])^p, over C.
  *
  * x: (C) or (N, C); () is one class. target: () or (N), or (1) beside (C), of an integer dtype. p: 1
- * or 2. margin: PyTorch's default is 1. weight: a factor for each class, (C), or NULL. reduction: see the top. */
+ * or 2. margin: PyTorch's default is 1. weight: a factor for each class, (C), replicated and of the
+ * dtype of x, or NULL. reduction: see the top. */
 HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double margin,
                                        ht_tensor *weight, ht_reduction_mode reduction);
 
