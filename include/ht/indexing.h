@@ -44,7 +44,7 @@ HT_API ht_tensor *ht_getitem(ht_tensor *x, int count, const ht_index key[]);
  * a place several times, the last value stays.
  * key: count items (ht_getitem).
  * values: converted to the dtype of x and broadcast to the shape of x[key]. They may be a number
- * (ht_scalar), which fills.
+ * (ht_scalar), which fills. They may overlap x: they are read first.
  * Collective if x and values are split differently.
  * Errors: HT_ERR_SHAPE if values do not broadcast, HT_ERR_STATE if x must not be written; those of
  * ht_getitem for the key. */
@@ -65,7 +65,8 @@ HT_API ht_status ht_add_at_(ht_tensor *x, int count, const ht_index key[], ht_te
  *
  * indices: integers, of any shape.
  * axis: HT_NONE takes elements of x in row-major order, as from one axis.
- * Collective if ht_getitem with these indices is; split, gradient and errors are as there.
+ * Collective if ht_getitem with these indices is; split, gradient and errors are as there. A mask
+ * is HT_ERR_DTYPE.
  * Source: heat.take, numpy.take. */
 HT_API ht_tensor *ht_take(ht_tensor *x, ht_tensor *indices, int axis);
 
