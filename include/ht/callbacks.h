@@ -3,7 +3,10 @@
  * Callbacks around an epoch: early stopping, the best models, and the record of a run.
  *
  * Metrics are the same on all ranks, as ht_metric_result returns them, so that all ranks decide the
- * same. Source: ignite.handlers. */
+ * same. Source: ignite.handlers.
+ *
+ * Errors: HT_ERR_ARGUMENT for a NULL rule, log, row or state. Functions without a status then
+ * return false or NULL; ht_keep_best_count returns 0. */
 #ifndef HT_CALLBACKS_H
 #define HT_CALLBACKS_H
 

@@ -6,8 +6,8 @@
  * merges the ranks with exact counts and in one order. So all ranks get the same bits, and every
  * row counts once, for any number of ranks.
  *
- * A NULL metric is HT_ERR_ARGUMENT, except in ht_metric_reset. Source: ignite.metrics and
- * torchmetrics, for the quantities they measure. */
+ * A NULL metric or communicator is HT_ERR_ARGUMENT, except in ht_metric_reset. Source:
+ * ignite.metrics and torchmetrics, for the quantities they measure. */
 #ifndef HT_METRICS_H
 #define HT_METRICS_H
 
@@ -69,11 +69,12 @@ HT_API ht_metric *ht_metric_confusion_matrix(int64_t classes, ht_comm *comm);
  * After an error the metric keeps it, and computing reports it to all ranks.
  *
  * metric: not one of ht_metric_mean.
- * x: scores or elements; process-local, on any device, not complex.
+ * x: scores or elements; process-local, on any device, not complex. After an error that made it
+ * NULL, the metric keeps that error.
  * target: classes (N), integers; process-local, on any device. NULL for ht_metric_moments.
  * Not collective.
  * Errors: HT_ERR_SHAPE; HT_ERR_DTYPE; HT_ERR_COMM for a split tensor; HT_ERR_ARGUMENT for a class
- * out of range, or for a metric of ht_metric_mean. */
+ * out of range, a target that is NULL, or a metric of ht_metric_mean. */
 HT_API ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target);
 
 /* Adds a number of this rank to a metric of ht_metric_mean.

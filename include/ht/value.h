@@ -34,6 +34,7 @@ HT_API ht_value *ht_value_map(void);
 
 /* Returns a list of count values, one for each of tensors, which are retained.
  *
+ * count: 0 gives an empty list; tensors may then be NULL.
  * Errors: HT_ERR_ARGUMENT, with NULL, if tensors or one of its items is NULL. */
 HT_API ht_value *ht_value_tensors(int count, ht_tensor *const tensors[]);
 
