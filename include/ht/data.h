@@ -59,8 +59,9 @@ HT_API ht_tensor *ht_transform_fail(const char *format, ...) HT_PRINTF(1, 2);
  * comm: the ranks that share the rows; retained.
  * Collective over `comm`, agrees.
  * Result: owned.
- * Errors: HT_ERR_IO if the file or an array cannot be opened; HT_ERR_FORMAT for arrays without rows
- * or of different lengths; HT_ERR_ARGUMENT for a value out of range. */
+ * Errors: HT_ERR_IO if the file cannot be opened. HT_ERR_FORMAT if it is not HDF5 or lacks an
+ * array, and for arrays without axes or of different lengths. HT_ERR_ARGUMENT for a value that is
+ * out of range or NULL. */
 HT_API ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datasets[],
                                    ht_comm *comm);
 
