@@ -39,14 +39,16 @@ HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
  * middle of a group of accumulation_steps passes (ht_data_parallel_options), parameters of the
  * wrapper are left out; if none remains, the norm is 0.
  *
- * parameters: a list of tensors; their gradients are floating-point and not split.
+ * parameters: a list of tensors; their gradients are floating-point and not split. An empty list,
+ * and one tensor in place of a list, have the norm 0.
  * max_norm: at least 0.
  * norm_type: above 0; INFINITY is the largest element.
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT; the gradients
  * then stay as they are.
  * Collective under a data-parallel wrapper, with the same bits on all ranks; else not collective.
  * Result: the norm before scaling; NaN after an error.
- * Errors: HT_ERR_ARGUMENT for a value out of range or a split gradient; HT_ERR_DTYPE.
+ * Errors: HT_ERR_ARGUMENT for a value out of range, a split gradient, a NULL list or an entry that
+ * is not a tensor; HT_ERR_DTYPE.
  * Source: torch.nn.utils.clip_grad_norm_. */
 HT_API double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_type,
                                  bool error_if_nonfinite);
@@ -101,7 +103,8 @@ HT_API ht_tensor *ht_parameters_to_vector(ht_value *parameters);
 /* Sets the parameters to the elements of a vector, as ht_parameters_to_vector lays them out.
  *
  * vector: (elements of all parameters); converted to their dtypes. Not retained.
- * parameters: a list of tensors, at least one.
+ * parameters: a list of tensors, at least one. They may be leaves that require gradients; nothing
+ *   is recorded.
  * Collective if a parameter is split.
  * Errors: HT_ERR_SHAPE for a vector of another length; HT_ERR_ARGUMENT as for
  * ht_parameters_to_vector.
@@ -126,7 +129,7 @@ typedef ht_status ht_step_hook_fn(ht_optimizer *optimizer, void *user);
  * Hooks run in the order of their registration. A hook may register and remove hooks. It does not run
  * for calls of ht_optimizer_step that do nothing because gradients are accumulated.
  *
- * user: not owned.
+ * user: not owned. It must live until the hook is removed, or optimizer is gone.
  * Result: an id for ht_optimizer_remove_hook; 0 after an error and never otherwise.
  * Errors: HT_ERR_ARGUMENT if optimizer or hook is NULL.
  * Source: torch.optim.Optimizer.register_step_pre_hook. */
