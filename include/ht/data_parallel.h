@@ -36,14 +36,14 @@ typedef struct ht_data_parallel_options {
     ht_averaging averaging;          /* HT_AVERAGE_WEIGHTED */
     int optimizer_count;             /* 0: number of further optimizers; each has its own step */
     ht_optimizer *const *optimizers; /* retained; the array is read at once */
-    bool init_sync;                  /* true: broadcast rank 0's state; false: the program
-                                        ensures equal models */
+    bool init_sync;                  /* true: compare the models, then broadcast rank 0's
+                                        state; false: the program ensures equal models */
     bool broadcast_buffers;          /* true: send rank 0's buffers before a forward that writes
                                         them, and in ht_module_eval */
-    double bucket_cap_mb;            /* 25: MB of a bucket of gradients */
-    double first_bucket_mb;          /* 1: MB of the first bucket */
+    double bucket_cap_mb;            /* 25: MB of a bucket of gradients; above 0 */
+    double first_bucket_mb;          /* 1: MB of the first bucket; above 0 */
     bool gradient_as_bucket_view;    /* true: gradients are views of their bucket */
-    int accumulation_steps;          /* 1: backward passes of a step; ht_data_parallel_complete */
+    int accumulation_steps;          /* 1: passes of a step, from 1 on; ht_data_parallel_complete */
     bool find_unused_parameters;     /* false: a parameter without a gradient is an error */
     bool static_graph;               /* false; true: parameters that the first pass did not use
                                         are never used */
@@ -77,9 +77,10 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * blocking: true or false, see the top.
  * Collective over `comm`, agrees.
  * Result: owned.
- * Errors: HT_ERR_ARGUMENT for models that differ, overlapping parameters, or an optimizer with
- * parameters of other modules; HT_ERR_STATE for the optimizer of another wrapper; HT_ERR_COMM for
- * split parameters; HT_ERR_DTYPE for another dtype.
+ * Errors: HT_ERR_ARGUMENT for a module without trainable parameters, overlapping parameters, or an
+ * optimizer with parameters of other modules. HT_ERR_STATE for models that differ, a module that a
+ * wrapper contains already, or the optimizer of another wrapper. HT_ERR_COMM for split parameters.
+ * HT_ERR_DTYPE for another dtype.
  * Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
@@ -89,7 +90,9 @@ HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optim
  *
  * options: NULL takes the defaults, which are non-blocking.
  * Collective over `comm`, agrees.
- * Errors: also HT_ERR_ARGUMENT for a value out of range; HT_ERR_UNSUPPORTED for several devices. */
+ * Errors: also HT_ERR_ARGUMENT for a value out of range; HT_ERR_STATE for options that differ
+ * between ranks; HT_ERR_UNSUPPORTED for several devices; HT_ERR_DEVICE for parameters on another
+ * device than that of device_ids. */
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                           const ht_data_parallel_options *options);
 
