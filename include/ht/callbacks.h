@@ -20,8 +20,8 @@ typedef struct ht_early_stopping ht_early_stopping;
 typedef struct ht_early_stopping_options {
     size_t size;      /* of this struct; set by the default function */
     bool maximize;    /* false: a lower metric is better */
-    int64_t patience; /* 10: epochs without improvement before the stop */
-    double min_delta; /* 0: an improvement is more than this */
+    int64_t patience; /* 10: epochs without improvement before the stop; at least 0 */
+    double min_delta; /* 0: an improvement is more than this; at least 0 */
 } ht_early_stopping_options;
 
 /* Returns the default options of ht_early_stopping_new, given at each field. Not collective. */
@@ -29,7 +29,7 @@ HT_API ht_early_stopping_options ht_early_stopping_options_default(void);
 
 /* Makes a rule that stops a training whose metric no longer improves.
  *
- * options: NULL takes the defaults. patience and min_delta are at least 0.
+ * options: NULL takes the defaults. Ranges are given at each field.
  * Not collective.
  * Result: owned.
  * Errors: HT_ERR_ARGUMENT for a value out of range. */

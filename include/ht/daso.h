@@ -88,15 +88,18 @@ typedef struct ht_daso ht_daso;
 typedef struct ht_daso_options {
     size_t size;                   /* of this struct; set by the default function */
     int64_t warmup_epochs;         /* 4: first epochs, in which all ranks average each batch */
-    int64_t cooldown_epochs;       /* 4: last epochs, which do the same */
+    int64_t cooldown_epochs;       /* 4: last epochs, which do the same. Both are at least 0, and
+                                      together at most all epochs */
     ht_scheduler *scheduler;       /* NULL; retained; stepped at the end of each epoch */
     double stability_level;        /* 0.05: threshold of the plateau detector, in [0, 1) */
-    int64_t max_global_skips;      /* 8: largest number of batches between exchanges of nodes */
-    int64_t sending_chunk_size;    /* 10000000: elements of one message */
+    int64_t max_global_skips;      /* 8: largest number of batches between exchanges of nodes; at
+                                      least 1 */
+    int64_t sending_chunk_size;    /* 10000000: elements of one message; at least 1 */
     ht_dtype downcast_type;        /* HT_BFLOAT16: dtype in which float32 parameters travel in
                                       blocking exchanges; HT_FLOAT16; HT_FLOAT32: not rounded */
     int64_t skip_reduction_factor; /* 2: divides the skips on a plateau; at least 2 */
-    int64_t local_skip_factor;     /* 4: max_global_skips over this is the largest local skip */
+    int64_t local_skip_factor;     /* 4: max_global_skips over this is the largest local skip; at
+                                      least 1 */
     bool verbose;                  /* false; true: decisions are logged at the level of warnings */
 
     /* Beyond the reference. */
@@ -106,7 +109,7 @@ typedef struct ht_daso_options {
     double outer_lr;            /* 0: off; else the blocking exchange that ends an epoch of the
                                    cycling phase is a step of SGD with Nesterov momentum. It starts
                                    from the last agreed value and follows the difference to the
-                                   mean (DiLoCo) */
+                                   mean (DiLoCo). Finite, at least 0 */
     double outer_momentum;      /* 0.9, in [0, 1) */
 } ht_daso_options;
 

@@ -98,9 +98,10 @@ typedef struct ht_dataloader_options {
     bool shuffle;                /* true */
     uint64_t seed;               /* 0 */
     ht_remainder_rule remainder; /* HT_REMAINDER_UNEVEN */
-    int64_t window_bytes;        /* 256 MiB: raw rows in memory for shuffling */
+    int64_t window_bytes;        /* 256 MiB: raw rows in memory for shuffling; at least 1 */
     int queue;                   /* 2: batches read ahead; 1 to 4096 */
-    int io_threads;              /* 1; 0 reads in the caller; HT_IO_THREADS overrides it */
+    int io_threads;              /* 1; 0 reads in the caller; no other number. HT_IO_THREADS
+                                    overrides it */
     ht_transform_fn *transform;  /* NULL: rows unchanged */
     void *user;                  /* of transform */
     ht_device *device;           /* where batches go; NULL: cpu */

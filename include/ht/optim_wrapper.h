@@ -38,14 +38,19 @@ typedef enum ht_loss_scaling {
 
 typedef struct ht_optim_wrapper_options {
     size_t size;                 /* of this struct; set by the default function */
-    int64_t accumulative_counts; /* 1: losses for each update */
+    int64_t accumulative_counts; /* 1: losses for each update; at least 1 */
     int64_t max_counts;          /* 0: unknown; else the number of losses in all. The last update
                                     then comes with the last loss, and uses the remaining ones */
-    double clip_norm, clip_norm_type; /* 0: off, 2: ht_clip_grad_norm_ before each update */
-    double clip_value;                /* 0: off; ht_clip_grad_value_; not with clip_norm */
-    ht_loss_scaling loss_scaling;     /* HT_LOSS_SCALING_NONE */
-    double scale, growth_factor, backoff_factor; /* 65536, 2, 0.5 */
-    int64_t growth_interval;                     /* 2000: updates */
+    double clip_norm, clip_norm_type; /* 0: off, 2: ht_clip_grad_norm_ before each update. clip_norm
+                                         is finite, at least 0; its type is above 0, which the
+                                         update checks */
+    double clip_value;                /* 0: off; ht_clip_grad_value_; finite, at least 0; not with
+                                         clip_norm */
+    ht_loss_scaling loss_scaling;     /* HT_LOSS_SCALING_NONE, which ignores the rest */
+    double scale;                     /* 65536; finite, above 0 */
+    double growth_factor;             /* 2; finite, at least 1 */
+    double backoff_factor;            /* 0.5; above 0, below 1 */
+    int64_t growth_interval;          /* 2000: updates; at least 1 */
 } ht_optim_wrapper_options;
 
 /* Returns the default options of ht_optim_wrapper_new, given at each field. Not collective. */
