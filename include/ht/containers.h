@@ -4,7 +4,8 @@
  * Source: torch.nn.
  *
  * Constructors return owned modules, NULL after an error, and are not collective. A count below 0
- * is HT_ERR_ARGUMENT; 0 makes an empty container. HT_LIST passes a count and its items.
+ * is HT_ERR_ARGUMENT; 0 makes an empty container. HT_LIST passes a count and its items. An item
+ * that is NULL is HT_ERR_ARGUMENT, or the earlier error that made it NULL.
  * ht_nn_sequential and ht_nn_flatten are in ht/nn.h.
  *
  * A list or map has no forward: ht_forward of it is HT_ERR_UNSUPPORTED. A program reaches the items

@@ -4,8 +4,10 @@
  * tiles are views. Source: heat.core.tiling.
  *
  * The index of a tile has one number for each axis; a negative one counts from the end.
+ * Arrays that functions write have a number for each axis of the tensor, and are not NULL.
  * Not collective, unless a comment says otherwise.
- * Errors: HT_ERR_ARGUMENT for a tile or a rank that does not exist. */
+ * Errors: HT_ERR_ARGUMENT for a tile or a rank that does not exist, and for NULL. A query without a
+ * status gives 0, -1 or NULL for a NULL tiling, without an error. */
 #ifndef HT_TILING_H
 #define HT_TILING_H
 
@@ -43,7 +45,8 @@ HT_API ht_tiles *ht_tiles_square(ht_tensor *x, int per_rank);
 /* Returns the tensor that tiles divides; borrowed. */
 HT_API ht_tensor *ht_tiles_tensor(const ht_tiles *tiles);
 
-/* Returns the number of tiles along axis, on all ranks; 0 for an axis that does not exist. */
+/* Returns the number of tiles along axis (from 0), on all ranks; 0 for an axis that does not exist.
+ */
 HT_API int64_t ht_tiles_count(const ht_tiles *tiles, int axis);
 
 /* Returns the number of tiles of one rank along axis; 0 for an axis that does not exist. */
