@@ -18,9 +18,9 @@ HT_BEGIN_DECLS
  * ht_data_parallel_module returns the module.
  *
  * There are two exceptions on one rank. A module without trainable parameters is returned
- * unchanged. If the current device is the first of several accelerators, the result is
- * ht_nn_device_parallel(module) over all of them. The program then steps `optimizer` and applies
- * `options` itself.
+ * unchanged, retained once more. If the current device is the first of several accelerators, the
+ * result is ht_nn_device_parallel(module) over all of them. The program then steps `optimizer` and
+ * applies `options` itself.
  *
  * module: moved, and retained by the wrapper. The caller still releases its own reference.
  * optimizer: retained by the wrapper; updates parameters of the module. NULL averages gradients
@@ -34,8 +34,8 @@ HT_BEGIN_DECLS
 HT_API ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
                                 const ht_data_parallel_options *options);
 
-/* Returns `optimizer` unchanged, because every optimizer can use the gradients of ht_auto_model.
- * Not collective. */
+/* Returns `optimizer` unchanged, because every optimizer can use the gradients of ht_auto_model. No
+ * reference is added, and NULL stays NULL. Not collective. */
 HT_API ht_optimizer *ht_auto_optim(ht_optimizer *optimizer);
 
 /* Policies for a number of rows that the ranks cannot share evenly. */
