@@ -41,7 +41,7 @@ HT_API ht_status ht_tensor_partitioned(ht_tensor *x, ht_partitioned *partitioned
  *
  * partitioned: the same parts on all ranks. They divide one axis at most, in the order of the
  * ranks, without gaps. ht_from_dlpack makes a local tensor from memory of another library.
- * Collective, agrees. No gradient.
+ * Collective, agrees. Not differentiable.
  * Result: split along the divided axis, or without a split.
  * Errors: HT_ERR_SHAPE if the parts are not such a division, or if a local tensor has another shape
  * than its part. HT_ERR_DTYPE if it has another dtype. HT_ERR_ARGUMENT if ranks describe different

@@ -22,13 +22,15 @@ typedef ht_tensor *ht_vmap_fn(ht_tensor *const slices[], void *user);
  *
  * Each index costs one call of f, so chunk_size does not exist. No element travels unless the slabs
  * of split tensors differ.
+ * f: not NULL; runs with gradients off.
  * xs: count tensors. The split axes have one length, and at least one tensor is split. f receives
  * all of a tensor without a split.
  * user: passed to f.
- * Collective, agrees. No gradient: f runs with gradients off.
+ * Collective, agrees. Not differentiable (ht/autograd.h).
  * Result: split along axis 0, in the slabs of the first split tensor.
  * Errors: HT_ERR_SHAPE if lengths or results differ. HT_ERR_SHAPE if there are no indices at all,
- * because the result is then unknown. HT_ERR_ARGUMENT if no tensor is split. */
+ * because the result is then unknown. HT_ERR_ARGUMENT if no tensor is split, or if f returns NULL
+ * without an error. An error of f on one rank is the error of all. */
 HT_API ht_tensor *ht_vmap(ht_vmap_fn *f, int count, ht_tensor *const xs[], void *user);
 
 /* ht_vmap of f, xs (count) and user along given axes. Tensors that are split along other axes are
@@ -36,7 +38,7 @@ HT_API ht_tensor *ht_vmap(ht_vmap_fn *f, int count, ht_tensor *const xs[], void 
  *
  * in_axes: the mapped axis of each tensor. HT_NONE: f receives all of it, on every rank.
  * out_axis: the place of the mapped axis in the result.
- * Collective, agrees. No gradient: f runs with gradients off.
+ * Collective, agrees. Not differentiable.
  * Result: split along out_axis. If no mapped tensor is split it has no split, and each rank
  * computes all of it.
  * Errors: HT_ERR_ARGUMENT if all in_axes are HT_NONE, or if out_axis is not an axis of the result.
