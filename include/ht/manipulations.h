@@ -31,7 +31,9 @@ HT_BEGIN_DECLS
  */
 HT_API ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[]);
 
-/* Merges the axes of x from start_axis to the last one into one axis, as ht_reshape does. */
+/* Merges the axes of x from start_axis to the last one into one axis, as ht_reshape does.
+ *
+ * x: a scalar is HT_ERR_ARGUMENT; torch.flatten makes (1) of it. */
 HT_API ht_tensor *ht_flatten(ht_tensor *x, int start_axis);
 
 /* Returns a view of x with its axes in another order: axis i of the view is axis axes[i] of x.

@@ -6,6 +6,9 @@
  * communicator holds a slab: a contiguous, possibly empty part along that axis. Without a split,
  * each rank holds all elements (the tensor is replicated).
  *
+ * A scalar is a tensor without axes. Every axis is outside of it (HT_ERR_ARGUMENT), unless a
+ * comment says that it counts as (1). PyTorch mostly takes 0 and -1 as its axis.
+ *
  * Attributes are not collective. The attribute of NULL is 0, NULL or false, unless its comment
  * names another value. Arrays that an attribute returns are borrowed from the tensor.
  *
