@@ -42,17 +42,20 @@ HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht
 /* Returns (..., C, H r, W r) for x (..., C r^2, H, W): the r^2 channels of a pixel become r x r
  * pixels.
  *
+ * x: 3 to 6 axes.
  * factor: r, at least 1.
+ * Result: a copy, or a view of x where strides allow it (factor 1).
  * Source: torch.nn.functional.pixel_shuffle. */
 HT_API ht_tensor *ht_pixel_shuffle(ht_tensor *x, int64_t factor);
 
 /* Returns (..., C r^2, H, W) for x (..., C, H r, W r): the inverse of ht_pixel_shuffle with the
- * same factor. */
+ * same factor, which also says what x and the result are. */
 HT_API ht_tensor *ht_pixel_unshuffle(ht_tensor *x, int64_t factor);
 
 /* Returns x (N, C, ...) with channel c = i C / groups + j at place j groups + i.
  *
  * groups: a divisor of C.
+ * Result: a copy, or a view of x where strides allow it (1 or C groups).
  * Source: torch.nn.functional.channel_shuffle. */
 HT_API ht_tensor *ht_channel_shuffle(ht_tensor *x, int64_t groups);
 

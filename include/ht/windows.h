@@ -187,6 +187,7 @@ HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
  *
  * options: kernel; stride, where 0 means 1; padding, of any length; dilation; and ceil_mode, which
  * torch lacks. Other options are ignored.
+ * Result: a copy, or a view of x where strides allow it (a kernel of 1).
  * Errors: HT_ERR_SHAPE also if no window fits.
  * Source: torch.nn.functional.unfold. */
 HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
