@@ -8,7 +8,7 @@
  * dtype: the dtype of the result. HT_DTYPE_OF_FILE takes that of the file; for several files, the
  *   one that theirs promote to. uint16 is read as int32 and uint32 as int64. uint64 is read as
  *   int64, and is HT_ERR_FORMAT if a value does not fit. A file of complex numbers needs a complex
- *   dtype (HT_ERR_DTYPE).
+ *   dtype. HT_ERR_DTYPE for another dtype, or one that does not exist.
  * split, device, comm: as in ht/factories.h, with HT_LOCAL in the short forms. Loaders are
  *   collective over comm, which is ht_get_comm() in the short forms.
  * Result: scoped, without a history. NULL on all ranks after an error on one.
@@ -148,8 +148,8 @@ HT_API ht_status ht_save_npy(ht_tensor *x, const char *path);
  * Collective, agrees.
  * Result: (0, 0) for a file without records.
  * Errors: HT_ERR_FORMAT, with line and column in the message. Integers and bool do not allow an
- * empty field, a fraction (2.5) or a number out of range. HT_ERR_ARGUMENT if ranks differ in
- * header_lines or separator.
+ * empty field, a fraction (2.5) or a number out of range. HT_ERR_ARGUMENT for another header_lines
+ * or separator, or if ranks differ in them. HT_ERR_DTYPE for a complex dtype.
  * Source: heat.load_csv. */
 HT_API ht_tensor *ht_load_csv(const char *path, int header_lines, char separator, ht_dtype dtype,
                               int split);

@@ -326,7 +326,7 @@ HT_API ht_value *ht_module_state_dict(ht_module *module);
  *
  * Values are converted to the dtype and device of their parameter or buffer.
  * Errors: HT_ERR_FORMAT, naming all entries that are missing, unexpected or of another shape;
- * module is unchanged then.
+ * module is unchanged then. HT_ERR_ARGUMENT unless state is a map.
  * Source: torch.nn.Module.load_state_dict. */
 HT_API ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state);
 

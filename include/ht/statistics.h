@@ -194,9 +194,9 @@ HT_API ht_tensor *ht_corrcoef(ht_tensor *m, ht_tensor *y, bool rowvar);
  * edges: receives (bins + 1) of float64, the edges of the bins; NULL: not wanted.
  * Collective if x is split. Not differentiable.
  * Result: counts and edges have no split and are on the device of x.
- * Errors: HT_ERR_ARGUMENT if NaN or an infinity determines the range, or if low > high.
- * HT_ERR_ARGUMENT for a range at a number so large (5e18) that 0.5 does not widen it. HT_ERR_DTYPE
- * for a complex x.
+ * Errors: HT_ERR_ARGUMENT for another number of bins, if NaN or an infinity determines the range,
+ * or if low > high. HT_ERR_ARGUMENT for a range at a number so large (5e18) that 0.5 does not widen
+ * it. HT_ERR_DTYPE for a complex x.
  * Source: numpy.histogram, heat.histc. */
 HT_API ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high,
                               ht_tensor **counts, ht_tensor **edges);
