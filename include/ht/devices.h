@@ -4,7 +4,9 @@
  *
  * "cpu" is "cpu:0". "cpu:1", "cpu:2", ... are virtual host devices, each with memory accounting of
  * its own. Other names are devices of backend modules: "cuda:0" loads libht_cuda.so. A module is
- * loaded on first use, from HT_BACKEND_PATH and then from the library's own folder. */
+ * loaded on first use, from HT_BACKEND_PATH and then from the library's own folder.
+ *
+ * Errors: HT_ERR_ARGUMENT for NULL (ht_error_get), unless a comment says otherwise. */
 #ifndef HT_DEVICES_H
 #define HT_DEVICES_H
 
@@ -17,8 +19,9 @@ HT_BEGIN_DECLS
  * name: BACKEND or BACKEND:INDEX; the index is 0 by default. Ranks may pass different names.
  * Not collective.
  * Result: borrowed; lives until ht_finalize.
- * Errors: NULL, with HT_ERR_ARGUMENT if name is malformed. An error of another code says that the
- * backend is missing, refused to start, or has no such device. */
+ * Errors: NULL, with HT_ERR_ARGUMENT if name is malformed or NULL, HT_ERR_UNSUPPORTED if the
+ * backend is missing or cannot be loaded, and HT_ERR_DEVICE if it has no such device. A backend
+ * that refuses to start gives the code of its own error. */
 HT_API ht_device *ht_device_get(const char *name);
 
 /* Returns the device on which the calling thread makes new tensors; "cpu" at first; borrowed.
@@ -51,7 +54,7 @@ HT_API void ht_device_empty_cache(ht_device *device);
 /* Returns how many kernels have run on the host because device lacks them.
  *
  * Their operands are copied to the host and back. With HT_FALLBACK=error the first such kernel is
- * an error. */
+ * an error. 0 for NULL, without an error. */
 HT_API int64_t ht_device_fallbacks(const ht_device *device);
 
 /* Waits until all work queued on device is done; reports an error that this work had. */
