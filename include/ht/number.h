@@ -19,7 +19,7 @@
  * where it would become an element: combined with a tensor, filling one, or in a sequence of
  * integers (ht_arange). -1 with uint8 is an example. Quotients are not integers, so any integer may
  * divide. Bounds (ht_clip) and reals that fill integers are brought into the range, and NaN becomes
- * 0. */
+ * 0. The double of ht_full, ht_full_like and ht_fill_ is such a real: 300 fills uint8 with 255. */
 #ifndef HT_NUMBER_H
 #define HT_NUMBER_H
 
