@@ -14,8 +14,8 @@
  *
  * "Not differentiable" in a comment of any header means that the result has no history, as if
  * gradients were off. That is not an error: an operation on the result records its other operands
- * only. ht_backward of a loss without any history is HT_ERR_STATE. A function in place that is not
- * differentiable ends the history of its first operand.
+ * only. A loss that depends on nothing else is HT_ERR_STATE of ht_backward. A function in place
+ * that is not differentiable ends the history of its first operand.
  *
  * Collectivity: ht_backward and ht_backward_ext are collective like the operations that they
  * differentiate. Calls that change a tensor or a graph are logically collective over the

@@ -124,9 +124,9 @@ HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, 
  * get that error when they wait for the averages of this pass, and nothing is updated.
  *
  * The weight holds for one pass. Set it before the forward pass, or after all forward passes of the
- * loss. Under the other averages a rank with the weight 0 contributes zeros, too, and every other
- * weight counts as 1. If a loss reaches several wrappers, they need the same averaging and the same
- * weight; otherwise backward fails in the same way.
+ * loss. Under the other averages a rank with the weight 0 contributes zeros, too, and another
+ * weight changes nothing. If a loss reaches several wrappers, they need the same averaging and the
+ * same weight; otherwise backward fails in the same way.
  *
  * wrapper: see the top.
  * weight: 0, for a rank that contributes nothing, or 1e-30 to 1e30.
