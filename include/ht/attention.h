@@ -19,8 +19,8 @@ typedef struct ht_attention_options {
     size_t size;          /* set by ht_attention_options_default */
     ht_tensor *attn_mask; /* NULL. It broadcasts to (..., L, S): bool, where false leaves out a
                              key, or numbers that are added to the scores. Borrowed */
-    double dropout_p;     /* 0. A weight becomes 0 with this probability, else it is divided by
-                             1 - dropout_p */
+    double dropout_p;     /* 0, from 0 to 1. A weight becomes 0 with this probability, else it is
+                             divided by 1 - dropout_p */
     bool is_causal;       /* false; true: row i takes the keys 0 to i. Not with attn_mask */
     double scale;         /* NAN, which means 1 / sqrt(E) */
     bool enable_gqa;      /* false; true: groups of heads (axis -3) of query share a head of key,
@@ -58,11 +58,11 @@ HT_API ht_tensor *ht_scaled_dot_product_attention_ext(ht_tensor *query, ht_tenso
 /* Options of ht_nn_multihead_attention_ext. Each field begins with its default. */
 typedef struct ht_multihead_attention_options {
     size_t size;        /* set by ht_multihead_attention_options_default */
-    double dropout;     /* 0, the probability with which a weight becomes 0 in training */
+    double dropout;     /* 0, the probability with which a weight becomes 0 in training; 0 to 1 */
     bool bias;          /* true: the projections have a bias */
     bool add_bias_kv;   /* false; true: a learned key and value follow those of the input */
     bool add_zero_attn; /* false; true: a key and value of zeros follow them */
-    int64_t kdim, vdim; /* 0, which means embed_dim: the features of key and value */
+    int64_t kdim, vdim; /* 0, which means embed_dim: the features of key and value; at least 0 */
     bool batch_first;   /* false: (L, N, E); true: (N, L, E) */
 } ht_multihead_attention_options;
 
@@ -84,7 +84,7 @@ HT_API ht_multihead_attention_options ht_multihead_attention_options_default(voi
  * is_causal says that attn_mask is causal. It needs attn_mask, but without need_weights and
  * key_padding_mask, row i takes the keys 0 to i and attn_mask is not read. A row whose keys are all
  * left out gives NaN with need_weights. Else its attention is 0. All of this is as in PyTorch.
- * embed_dim: a multiple of num_heads.
+ * embed_dim, num_heads: at least 1; embed_dim is a multiple of num_heads.
  * Result: owned; process-local float32 parameters: in_proj_weight or q_proj_weight, k_proj_weight
  *   and v_proj_weight, in_proj_bias, bias_k, bias_v, out_proj.weight, out_proj.bias.
  * Not collective.
@@ -106,10 +106,10 @@ typedef struct ht_transformer_options {
     size_t size;                           /* set by ht_transformer_options_default */
     int num_encoder_layers;                /* 6, of ht_nn_transformer alone; at least 1 */
     int num_decoder_layers;                /* 6, of ht_nn_transformer alone; at least 1 */
-    int64_t dim_feedforward;               /* 2048 */
-    double dropout;                        /* 0.1 */
+    int64_t dim_feedforward;               /* 2048; at least 1 */
+    double dropout;                        /* 0.1; 0 to 1 */
     ht_transformer_activation *activation; /* ht_relu; not NULL */
-    double layer_norm_eps;                 /* 1e-5 */
+    double layer_norm_eps;                 /* 1e-5; finite, at least 0 */
     bool batch_first;                      /* false: (L, N, E); true: (N, L, E) */
     bool norm_first; /* false: norms follow the sums; true: norms come first */
     bool bias;       /* true: linear layers and norms have a bias */

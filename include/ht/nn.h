@@ -174,7 +174,7 @@ HT_API ht_module *ht_nn_feature_alpha_dropout(double p);
 /* Options of batch normalisation. */
 typedef struct ht_batch_norm_options {
     size_t size;              /* of this struct; set by the default function */
-    double eps, momentum;     /* 1e-5, 0.1 */
+    double eps, momentum;     /* 1e-5, finite and at least 0; 0.1, from 0 to 1 */
     bool cumulative_average;  /* false; true: momentum is 1 / num_batches_tracked */
     bool affine;              /* true: weight (features) of ones and bias of zeros */
     bool bias;                /* true; false leaves out the bias */

@@ -6,7 +6,8 @@
  * Parameters that many functions share:
  *     x: of a floating dtype; it may be split along the batch (axis 0).
  *     weight, bias: the dtype of x, replicated; NULL stands for ones and zeros.
- *     eps: added to the variance; PyTorch's default is 1e-5.
+ *     eps: added to the variance; PyTorch's default is 1e-5. Functions do not check it. In layers
+ *     it is finite and at least 0, unless a comment says otherwise.
  *
  * Statistics are in float64. They are those of one sample, so that ranks exchange nothing.
  * Logically collective, unless a comment says otherwise. Differentiable in x, weight and bias;
@@ -120,7 +121,7 @@ HT_API ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double 
 /* Settings of instance normalisation. Each field begins with its default. */
 typedef struct ht_instance_norm_options {
     size_t size;              /* set by ht_instance_norm_options_default */
-    double eps, momentum;     /* 1e-5, 0.1 */
+    double eps, momentum;     /* 1e-5, 0.1; momentum is from 0 to 1 */
     bool affine;              /* false; true: weight and bias are parameters */
     bool bias;                /* true; false leaves out the bias */
     bool track_running_stats; /* false; true: evaluation takes the running statistics */
@@ -145,7 +146,7 @@ HT_API ht_module *ht_nn_rms_norm(int ndim, const int64_t shape[]);
 
 /* ht_nn_rms_norm of ndim and shape with all settings.
  *
- * eps: as for ht_rms_norm.
+ * eps: as for ht_rms_norm, and finite.
  * affine: false leaves out the weight. */
 HT_API ht_module *ht_nn_rms_norm_ext(int ndim, const int64_t shape[], double eps, bool affine);
 

@@ -25,13 +25,13 @@ typedef enum ht_nonlinearity { HT_RNN_TANH, HT_RNN_RELU } ht_nonlinearity;
 /* The form of a network. Each field begins with its default. */
 typedef struct ht_recurrent_options {
     size_t size;                  /* set by ht_recurrent_options_default */
-    int num_layers;               /* 1 */
-    ht_nonlinearity nonlinearity; /* HT_RNN_TANH; RNN alone has another one */
+    int num_layers;               /* 1; at least 1 */
+    ht_nonlinearity nonlinearity; /* HT_RNN_TANH; RNN alone reads it */
     bool bias;                    /* true */
     bool batch_first;             /* false; true: x and the output are (N, L, ...) */
-    double dropout;     /* 0, the probability after each layer but the last, in training */
+    double dropout;     /* 0, the probability after each layer but the last, in training; 0 to 1 */
     bool bidirectional; /* false; true: each layer runs in both directions */
-    int64_t proj_size;  /* 0; LSTM: h is projected to this many features */
+    int64_t proj_size;  /* 0; LSTM: h is projected to this many features, fewer than hidden */
 } ht_recurrent_options;
 
 /* Returns the default options, with size set. Not collective. */
@@ -137,7 +137,7 @@ HT_API ht_tensor *ht_gru_cell(ht_tensor *x, ht_tensor *h, ht_tensor *weight_ih,
  * It takes a tensor x and gives the output; or a map of x, h_0, c_0 and lengths, of which all but x
  * may be missing, and gives a map of output, h_n and (LSTM) c_n. ht_nn_recurrent_forward makes and
  * reads these maps.
- * input_size, hidden_size: the lengths of `in` and `hidden`.
+ * input_size, hidden_size: the lengths of `in` and `hidden`, at least 1.
  * Not collective.
  * Source: torch.nn.RNN. */
 HT_API ht_module *ht_nn_rnn(int64_t input_size, int64_t hidden_size);
