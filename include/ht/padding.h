@@ -84,7 +84,9 @@ HT_API ht_upsample_options ht_upsample_options_default(void);
 /* Returns x with other lengths behind the channels.
  *
  * x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating.
- * options: lengths or scales, and the mode.
+ * options: the length or the scale of each axis behind the channels, and the mode; not NULL.
+ * Errors: HT_ERR_ARGUMENT for an axis with both or neither, a negative one, another mode, and
+ * align_corners with another mode than linear and cubic. HT_ERR_DTYPE unless x is floating.
  * Source: torch.nn.functional.interpolate. */
 HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);
 
@@ -134,7 +136,8 @@ HT_API ht_module *ht_nn_pixel_unshuffle(int64_t factor);
 /* ht_channel_shuffle of groups as a layer. */
 HT_API ht_module *ht_nn_channel_shuffle(int64_t groups);
 
-/* A layer of ht_upsample with these options, which are copied; NULL is an error. */
+/* A layer of ht_upsample with these options, which are copied; NULL is HT_ERR_ARGUMENT. The forward
+ * pass checks the rest. */
 HT_API ht_module *ht_nn_upsample(const ht_upsample_options *options);
 
 HT_END_DECLS
