@@ -42,7 +42,7 @@ HT_API ht_tensor *ht_mse_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode
  *
  * The gradient is 0 where x equals target.
  * x, target: as for ht_mse_loss.
- * Result: as of ht_mse_loss.
+ * Result: as of ht_mse_loss, but real for complex operands.
  * Source: torch.nn.functional.l1_loss. */
 HT_API ht_tensor *ht_l1_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction);
 
