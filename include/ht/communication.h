@@ -2,8 +2,15 @@
  *
  * Start and end of the library, communicators, and communication of tensors.
  *
+ * Comments of all headers say which ranks make a call (doc/collectives.md):
+ * - Collective: all ranks of the communicator, in the same order. The call may communicate.
+ * - Logically collective: all ranks, with the same arguments. The call does not communicate.
+ * - Not collective: any rank may make the call alone.
+ * - Agrees: the ranks of a collective call exchange a status, so that it fails on all or on none.
+ *
  * Buffers are tensors: contiguous or not, of any dtype and device, with counts above 2^31. Each
- * call works on the local part of its tensors.
+ * call works on the local part of its tensors. They may live on another communicator than comm,
+ * and on different devices.
  *
  * Waiting: a rank that waits tests, then backs off. It gives up after HT_TIMEOUT seconds (default
  * 600, 0 = never) with a message that names the operation.
