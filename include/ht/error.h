@@ -16,6 +16,7 @@
  * - An operand that may be NULL, such as a bias, is left out if it is NULL. That holds after an
  *   error, too, unless its comment says otherwise; ht_error_get still returns that error.
  * - A NULL address of a result counts as a NULL operand, unless its comment says what NULL means.
+ * - A struct of options whose size its default function did not set is HT_ERR_ARGUMENT.
  * - A tensor or value that a call hands over by an address is set on success only, unless its
  *   comment says otherwise. A list of results may be set in part.
  * - Operands on different communicators are HT_ERR_COMM, and on different devices HT_ERR_DEVICE,
@@ -33,6 +34,7 @@
  * - a device fault;
  * - an MPI error;
  * - a deadline that has passed;
+ * - a target that is not a class (ht_nll_loss, ht_cross_entropy and their _ext forms);
  * - arguments of a non-blocking collective call, right on each rank, that do not fit together;
  * - counts of a non-blocking collective call that are NULL or negative.
  *
