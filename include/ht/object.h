@@ -4,7 +4,9 @@
  *
  * Owned: the caller releases a handle from a constructor whose comment says "owned".
  * Scoped: a tensor or value that a function returns belongs to the innermost open scope of the
- * calling thread. It dies when that scope closes, unless it was retained.
+ * calling thread. It dies when that scope closes, unless it was retained. A thread without an open
+ * scope works in its root scope, which closes when the thread ends. ht_finalize closes that of its
+ * caller.
  * A call that returns an operand itself is the exception. It adds no reference, and the operand
  * stays with the scope or owner that it has.
  * Borrowed: a handle is valid as long as the object that it was asked from.
@@ -41,7 +43,9 @@ HT_API void ht_scope_close(ht_scope *scope);
 
 /* Closes scope and hands object, a tensor or value of it, to the next outer scope.
  *
- * Result: object; NULL stays NULL. */
+ * scope: NULL closes nothing.
+ * Result: object, also after an error; NULL stays NULL.
+ * Errors: those of ht_scope_close. */
 HT_API void *ht_scope_return(ht_scope *scope, void *object);
 
 /* Hands one reference that the caller owns to the innermost open scope of the calling thread.
