@@ -257,7 +257,11 @@ HT_API ht_status ht_module_requires_grad(ht_module *module, bool requires_grad);
 /* Lets the next gradients of the parameters of module replace the present ones. Until then
  * ht_tensor_grad gives NULL.
  *
- * It does nothing in the middle of an accumulation that a wrapper counts. */
+ * The next pass may write to the memory of the present gradients. ht_copy keeps one. In PyTorch, a
+ * gradient that the program holds stays as it is.
+ * In the middle of a group of accumulation_steps passes (ht/data_parallel.h), the parameters of
+ * that wrapper keep their gradients. This holds for a module inside it, too. Other parameters of
+ * module do not wait for the wrapper. */
 HT_API ht_status ht_module_zero_grad(ht_module *module);
 
 /* Receives the inputs of a forward pass of module before it runs; user is as it was registered.

@@ -158,7 +158,8 @@ HT_API ht_status ht_optimizer_remove_hook(ht_optimizer *optimizer, uint64_t id);
 HT_API ht_optimizer *ht_optim_data_parallel(ht_optimizer *optimizer, bool blocking);
 
 /* Clears the gradients of all parameters of `optimizer`: the next backward pass overwrites them.
- * Until then ht_tensor_grad gives NULL.
+ * Until then ht_tensor_grad gives NULL. ht_copy keeps a gradient. In PyTorch, one that the program
+ * holds stays as it is.
  *
  * In the middle of a group of accumulation_steps passes of a data-parallel wrapper, this does
  * nothing. */
