@@ -44,7 +44,10 @@ HT_API bool ht_tensor_requires_grad(const ht_tensor *x);
 /* Returns whether x is a leaf: no recorded operation made it; false for NULL. */
 HT_API bool ht_tensor_is_leaf(const ht_tensor *x);
 
-/* Returns the gradient of the leaf x after ht_backward; borrowed; NULL while it has none. */
+/* Returns the gradient of the leaf x after ht_backward; NULL while it has none, and for NULL.
+ *
+ * Result: borrowed, until x gets another one (ht_tensor_set_grad). The next pass adds to it in
+ * place, or overwrites it after ht_optimizer_zero_grad or ht_module_zero_grad. */
 HT_API ht_tensor *ht_tensor_grad(const ht_tensor *x);
 
 /* Replaces the gradient of x by grad.
@@ -179,12 +182,14 @@ HT_API ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y);
 
 /* Returns the tensor that the call number index (from 0) of ht_node_save saved in node.
  *
- * Result: scoped, without a history. NULL if it was saved as NULL, index is out of range or node is
- *   NULL.
- * Errors: HT_ERR_STATE, with NULL, if it was written in place since. */
+ * Result: scoped, without a history. NULL without an error if it was saved as NULL, index is out of
+ *   range or node is NULL.
+ * Errors: HT_ERR_STATE, with NULL, if it was written in place since. Inside ht_recomputed, also
+ * those of its second run. */
 HT_API ht_tensor *ht_node_saved(ht_node *node, int index);
 
-/* Returns whether input number index (from 0) of node needs a gradient; index is not checked. */
+/* Returns whether input number index (from 0) of node needs a gradient. node is not NULL. Neither
+ * of them is checked. */
 HT_API bool ht_node_needs(const ht_node *node, int index);
 
 HT_END_DECLS
