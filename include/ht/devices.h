@@ -24,7 +24,10 @@ HT_BEGIN_DECLS
  * that refuses to start gives the code of its own error. */
 HT_API ht_device *ht_device_get(const char *name);
 
-/* Returns the device on which the calling thread makes new tensors; "cpu" at first; borrowed.
+/* Returns the device on which the calling thread makes new tensors; "cpu" at first.
+ *
+ * It works before ht_init, too. Heat has one such device for all threads.
+ * Result: borrowed; lives until ht_finalize.
  * Source: heat.get_device. */
 HT_API ht_device *ht_get_device(void);
 
@@ -57,7 +60,10 @@ HT_API void ht_device_empty_cache(ht_device *device);
  * an error. 0 for NULL, without an error. */
 HT_API int64_t ht_device_fallbacks(const ht_device *device);
 
-/* Waits until all work queued on device is done; reports an error that this work had. */
+/* Waits until all work queued on device is done.
+ *
+ * Errors: that of the work, HT_ERR_DEVICE if it gives no code. If HT_COMM_WORLD has several ranks,
+ * it ends the job (ht/error.h). */
 HT_API ht_status ht_device_synchronize(ht_device *device);
 
 HT_END_DECLS
