@@ -36,8 +36,10 @@ typedef void ht_log_fn(ht_log_level level, const char *line, void *user);
 
 /* Sends the lines of this rank to a sink instead of stderr.
  *
+ * It waits until no other thread is in the old sink, which is not called after that.
+ *
  * sink: the function that receives lines; NULL restores stderr.
- * user: handed to sink; borrowed. */
+ * user: handed to sink; borrowed until another call has replaced it. */
 HT_API void ht_log_set_sink(ht_log_fn *sink, void *user);
 
 HT_END_DECLS
