@@ -6,7 +6,8 @@
  *
  * Promotion: dtypes promote as in PyTorch. Together with a tensor that has axes, a tensor without
  * axes raises only the kind of the dtype (bool, integer, floating, complex). For example, float32
- * with a float64 without axes gives float32. A number does the same: it takes the tensor's dtype
+ * with a float64 without axes gives float32, and int32 with it float64 (ht_result_type). A number
+ * does the same: it takes the tensor's dtype
  * unless its kind is higher (ht/number.h). ht_scalar makes a number an operand.
  *
  * Result: the split and slabs of the first operand that is split along an axis with the length that
@@ -284,12 +285,17 @@ HT_API ht_tensor *ht_diff(ht_tensor *x, int times, int axis);
 /* The dtype in which an operation of these tensors computes.
  *
  * It is the largest dtype of the tensors with axes, by ht_promote_types. Tensors without axes, and
- * then numbers (ht_scalar), raise its kind and not its size.
+ * then numbers (ht_scalar), raise its kind and not its size. If no tensor has axes, it is the
+ * largest dtype of those that are not numbers. If tensors without axes raise
+ *     - bool or integers, the result is their own dtype;
+ *     - a floating dtype, it is complex128 for float64, and complex64 for others.
+ * Numbers raise dtypes as in ht/number.h.
  *
  * count: the number of tensors, at least 1.
- * xs: the tensors.
+ * xs: the tensors, on any communicators and devices.
  * Not collective.
- * Result: the dtype, or HT_DTYPE_COUNT after an error. */
+ * Result: the dtype, or HT_DTYPE_COUNT after an error.
+ * Errors: HT_ERR_ARGUMENT if count is below 1, or if xs or one of them is NULL. */
 HT_API ht_dtype ht_result_type(int count, ht_tensor *const xs[]);
 
 HT_END_DECLS
