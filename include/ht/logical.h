@@ -42,7 +42,7 @@ HT_API ht_tensor *ht_isneginf(ht_tensor *x);
 
 /* Whether the sign bit of x is set, also for -0 and NaN; not for complex numbers.
  *
- * For an integer, whether it is negative. */
+ * For an integer, whether it is negative; false for bool. */
 HT_API ht_tensor *ht_signbit(ht_tensor *x);
 
 /* Whether |a - b| <= atol + rtol |b|, computed in the operands' dtype.

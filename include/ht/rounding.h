@@ -86,7 +86,8 @@ HT_API ht_status ht_sign_(ht_tensor *x);
  * NaN stays NaN. If a bound is NaN, all elements become NaN. If min exceeds max, the result is max
  * everywhere. The gradient passes where min <= x <= max.
  * A bound raises the dtype of x as any number operand does (ht/number.h): clip(int32, 0.5, 2) is
- * float32. A bound beyond the range of that dtype counts as the end of the range.
+ * float32. A bound beyond the range of that dtype counts as the end of the range. No bound raises
+ * nothing: clip(int32, 0, INFINITY) is int32, and a bool x without bounds stays bool.
  *
  * min: the lower bound; -INFINITY for no bound.
  * max: the upper bound; INFINITY for no bound.
@@ -96,6 +97,7 @@ HT_API ht_tensor *ht_clip(ht_tensor *x, double min, double max);
 /* ht_clip with any ht_number as min and max.
  *
  * x: as in ht_clip.
+ * min, max: HT_NUM(-INFINITY) and HT_NUM(INFINITY) for no bound.
  * Errors: HT_ERR_DTYPE if x or a bound is complex. */
 HT_API ht_tensor *ht_clip_ext(ht_tensor *x, ht_number min, ht_number max);
 
