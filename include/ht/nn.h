@@ -142,8 +142,9 @@ HT_API ht_module *ht_nn_prelu(int64_t num_parameters, double init);
 
 /* A layer of ht_rrelu with slopes from [lower, upper); PyTorch's defaults are 1 / 8 and 1 / 3.
  *
- * In training, slopes are drawn like the masks of ht_nn_dropout, for the same inputs. In
- * evaluation, the slope is (lower + upper) / 2. */
+ * In training, slopes are drawn like the masks of ht_nn_dropout: inputs are process-local or split,
+ * as there. In evaluation, the slope is (lower + upper) / 2.
+ * lower, upper: lower <= upper, which the forward pass checks. */
 HT_API ht_module *ht_nn_rrelu(double lower, double upper);
 
 /* A layer of ht_dropout with probability p in training. In evaluation, the output is the input.
