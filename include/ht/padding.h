@@ -4,8 +4,8 @@
  * torch.nn, torch.nn.functional.
  *
  * All are differentiable. Logically collective; nothing is sent if x is split along the batch (axis
- * 0). Collective if an axis that is padded, resized or shuffled is the split axis. Results are
- * scoped.
+ * 0). Collective if an axis that is padded, resized or shuffled is the split axis. Padding by a
+ * constant is collective for any unbalanced x (ht_balance). Results are scoped.
  * Layers have no parameters, and take what their functions take. They are owned, and their
  * constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_ARGUMENT for a setting out of range. */
@@ -33,7 +33,9 @@ typedef enum ht_pad_mode {
  * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length.
  * value: the constant.
  * Result: split as x. A copy if mode is HT_PAD_CONSTANT or elements are added; otherwise it may be
- * x itself or a view of it.
+ * x itself or a view of it. HT_PAD_CONSTANT gives balanced slabs (ht_balance). Other modes give the
+ * slabs of x, or balanced ones if the split axis is padded. If HT_PAD_CIRCULAR only cuts elements
+ * off there, each rank keeps its own.
  * Errors: HT_ERR_ARGUMENT for widths that are not in pairs, outnumber the axes or are out of range.
  * Source: torch.nn.functional.pad. */
 HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mode mode,
@@ -44,7 +46,9 @@ HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht
  *
  * x: 3 to 6 axes.
  * factor: r, at least 1.
- * Result: a copy, or a view of x where strides allow it (factor 1).
+ * Result: a copy, or a view of x where strides allow it (factor 1). Split as x, but for a split along
+ * C, H or W and a factor above 1, ht_reshape moves the split to axis 0. If that has length 1, one
+ * rank then has all elements.
  * Source: torch.nn.functional.pixel_shuffle. */
 HT_API ht_tensor *ht_pixel_shuffle(ht_tensor *x, int64_t factor);
 
@@ -55,7 +59,9 @@ HT_API ht_tensor *ht_pixel_unshuffle(ht_tensor *x, int64_t factor);
 /* Returns x (N, C, ...) with channel c = i C / groups + j at place j groups + i.
  *
  * groups: a divisor of C.
- * Result: a copy, or a view of x where strides allow it (1 or C groups).
+ * Result: a copy, or a view of x where strides allow it (1 or C groups). Split as x, but
+ * for a split along C and another number of groups, ht_reshape moves the split to axis 0.
+ * Errors: HT_ERR_SHAPE for groups that do not divide C, also below 1.
  * Source: torch.nn.functional.channel_shuffle. */
 HT_API ht_tensor *ht_channel_shuffle(ht_tensor *x, int64_t groups);
 
@@ -85,8 +91,10 @@ HT_API ht_upsample_options ht_upsample_options_default(void);
  *
  * x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating.
  * options: the length or the scale of each axis behind the channels, and the mode; not NULL.
+ * Result: split as x; balanced along a split axis that is resized.
  * Errors: HT_ERR_ARGUMENT for an axis with both or neither, a negative one, another mode, and
  * align_corners with another mode than linear and cubic. HT_ERR_DTYPE unless x is floating.
+ * HT_ERR_SHAPE also if an axis behind the channels is empty, or would be.
  * Source: torch.nn.functional.interpolate. */
 HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);
 
