@@ -166,21 +166,23 @@ HT_API ht_tensor *ht_fractional_max_pool(ht_tensor *x, ht_tensor *samples,
 
 /* (sum x^p)^(1 / p) over windows of x.
  *
- * p: not 0. options: the windows, without padding.
+ * p: neither 0 nor NaN. options: the windows, without padding.
+ * Errors: those of ht_avg_pool.
  * Source: torch.nn.functional.lp_pool1d, lp_pool2d, lp_pool3d. */
 HT_API ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options);
 
 /* Means of x over windows from floor(j L / L') to ceil((j + 1) L / L').
  *
- * length: L' for each axis behind the channels; 0 keeps that of x. Not NULL.
+ * length: L' for each axis behind the channels, up to 2^31 - 1; 0 keeps that of x. Not NULL.
  * Result: x itself if no length changes.
+ * Errors: HT_ERR_SHAPE also if an axis behind the channels is empty, even one that is kept.
  * Source: torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d. */
 HT_API ht_tensor *ht_adaptive_avg_pool(ht_tensor *x, const int64_t length[]);
 
 /* Maxima of x over the windows of ht_adaptive_avg_pool with this length.
  *
- * x: it has channels.
- * Result: x itself if no length changes. */
+ * Result: x itself if no length changes.
+ * Errors: those of ht_adaptive_avg_pool; HT_ERR_SHAPE also without channels. */
 HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
 
 /* Returns the windows of images x (N, C, H, W) as columns: (N, C kh kw, windows).
