@@ -7,9 +7,12 @@
  *     x, target: of any splits and slabs, unless a comment says otherwise. Dtypes promote as in
  *     ht/arithmetics.h. A target that is not made of classes may have any dtype.
  *
- * Collective if an operand is split. Differentiable. Results are scoped; NULL after an error. A
- * mean or sum is a scalar on all ranks. Without reduction, the result is split if an operand is.
- * Without elements or samples, a mean is 0, with a gradient of zeros.
+ * Collective if an operand is split. Differentiable in all floating operands, also in weights.
+ * Targets that are only compared with 1 and -1 have no gradient. Results are scoped; NULL after an
+ * error. A mean or sum is a scalar on all ranks. Without reduction, the result is split if an
+ * operand is split along an axis that the result has, unless a comment says otherwise. If operands
+ * are split differently, it is split as one of them. Without elements or samples, a mean is 0, with
+ * a gradient of zeros.
  * Errors: HT_ERR_SHAPE for operands that do not fit; HT_ERR_DTYPE unless x is floating, which
  * ht_mse_loss and ht_l1_loss do not need; HT_ERR_ARGUMENT for an invalid reduction or parameter.
  * Source: torch.nn.functional. */
@@ -145,16 +148,18 @@ HT_API ht_tensor *ht_hinge_embedding_loss(ht_tensor *x, ht_tensor *target, doubl
  *
  * log_probs: (N, C), floating; it may be split along axis 0.
  * target: (N), integers from 0 to C - 1, with any split.
- * Result: (N) with HT_NO_REDUCTION.
- * Errors: HT_ERR_ARGUMENT also for a target that is not a class. On a device, a later call may
- * return that error. */
+ * Result: (N) with HT_NO_REDUCTION, with the split and slabs of log_probs; not split if only target
+ * is.
+ * Errors: HT_ERR_ARGUMENT also for log_probs with another split, and for a target that is not a
+ * class. On a device, a later call may return that error. On a communicator of several ranks, it
+ * ends the job (ht/error.h). */
 HT_API ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mode reduction);
 
 /* ht_nll_loss of ht_log_softmax(logits, 1) and target, with reduction.
  *
  * logits: (N, C), floating; it may be split along axis 0.
  * target, reduction: as for ht_nll_loss.
- * Result: as of ht_nll_loss.
+ * Result: as of ht_nll_loss, with the split of logits.
  * Errors: as of ht_nll_loss. */
 HT_API ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target,
                                    ht_reduction_mode reduction);
@@ -163,7 +168,7 @@ HT_API ht_tensor *ht_cross_entropy(ht_tensor *logits, ht_tensor *target,
 typedef struct ht_class_loss_options {
     size_t size;                 /* set by ht_class_loss_options_default */
     ht_tensor *weight;           /* NULL; a factor for each class (C), replicated and of the dtype
-                                    of x. Borrowed */
+                                    of x. Borrowed. PyTorch refuses a gradient for it */
     int64_t ignore_index;        /* -100: samples of this class have loss 0 and weight 0 */
     double label_smoothing;      /* 0, for cross entropy: this part of the target is spread evenly
                                     over all classes. From 0 to 1 */
@@ -176,9 +181,14 @@ HT_API ht_class_loss_options ht_class_loss_options_default(void);
 /* -weight[c] log_probs[n][c] with the class c = target[n] of each sample n.
  *
  * log_probs: (C), (N, C) or (N, C, d1, ...), whose samples are (N, d1, ...); split along N or not.
- * target: classes of an integer dtype, of the shape of the samples. options: NULL for the defaults.
- * Result: NaN for HT_MEAN if all samples are ignored.
- * Errors: also HT_ERR_ARGUMENT for a target that is neither a class nor ignore_index. */
+ * target: classes of an integer dtype, of the shape of the samples and any split. options: NULL for
+ * the defaults; label_smoothing is 0.
+ * Result: NaN for HT_MEAN if all samples are ignored. Without reduction, it is split along N if
+ * log_probs is, whatever the split of target. It has the slabs of log_probs (N, C), and may be
+ * balanced for more axes.
+ * Errors: HT_ERR_DTYPE also for a weight of another dtype. HT_ERR_ARGUMENT also for log_probs with
+ * another split, and for a weight that is split. HT_ERR_ARGUMENT as of ht_nll_loss for a target that
+ * is neither a class nor ignore_index. */
 HT_API ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
                                   const ht_class_loss_options *options);
 
@@ -187,7 +197,10 @@ HT_API ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
  * target: as for ht_nll_loss_ext, or probabilities of the classes: floating, and of the shape of
  * logits. Probabilities are never ignored, and HT_MEAN divides by the number of samples.
  * options: NULL for the defaults.
- * Errors: also HT_ERR_ARGUMENT for probabilities with an ignore_index of at least 0. */
+ * Result: as of ht_nll_loss_ext. It is also split along N if only the probabilities are split, along
+ * another axis than the classes.
+ * Errors: those of ht_nll_loss_ext; also HT_ERR_ARGUMENT for probabilities with an ignore_index of
+ * at least 0. */
 HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
                                        const ht_class_loss_options *options);
 
