@@ -49,7 +49,9 @@ HT_API ht_tensor *ht_tiles_tensor(const ht_tiles *tiles);
  */
 HT_API int64_t ht_tiles_count(const ht_tiles *tiles, int axis);
 
-/* Returns the number of tiles of one rank along axis; 0 for an axis that does not exist. */
+/* Returns the number of tiles of one rank along axis; 0 for an axis that does not exist.
+ *
+ * rank: not checked. Without tiles of its own along the split axis, the number is 0 there. */
 HT_API int64_t ht_tiles_count_of(const ht_tiles *tiles, int axis, int rank);
 
 /* Returns the ht_tiles_count + 1 edges of tiles along axis: their beginnings, then the length of
