@@ -46,8 +46,9 @@ HT_API bool ht_tensor_is_leaf(const ht_tensor *x);
 
 /* Returns the gradient of the leaf x after ht_backward; NULL while it has none, and for NULL.
  *
- * Result: borrowed, until x gets another one (ht_tensor_set_grad). The next pass adds to it in
- * place, or overwrites it after ht_optimizer_zero_grad or ht_module_zero_grad. */
+ * Result: borrowed, until x gets another one by ht_tensor_set_grad or in a data-parallel wrapper.
+ * The next pass adds to it in place, or overwrites it after ht_optimizer_zero_grad or
+ * ht_module_zero_grad. */
 HT_API ht_tensor *ht_tensor_grad(const ht_tensor *x);
 
 /* Replaces the gradient of x by grad.
