@@ -91,7 +91,7 @@ HT_API ht_tensor *ht_normal(double mean, double std, int ndim, const int64_t sha
  * Collective if mean or std is split. Differentiable in mean and std.
  * Errors: HT_ERR_ARGUMENT on all ranks if an element of std is below 0; NaN is not. HT_ERR_SHAPE if
  * mean and std do not broadcast to shape. HT_ERR_DEVICE and HT_ERR_COMM for a tensor elsewhere.
- * HT_ERR_DTYPE unless dtype is floating. */
+ * HT_ERR_DTYPE unless dtype is floating, and for a complex mean or std. */
 HT_API ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_t shape[],
                                 ht_dtype dtype, int split, ht_device *device, ht_comm *comm);
 

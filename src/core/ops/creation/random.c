@@ -331,39 +331,47 @@ static bool check_deviations(const char *what, ht_tensor *std)
     return status == HT_SUCCESS;
 }
 
-/* Before anything is drawn. */
-static bool check_fits(const char *what, const ht_tensor *mean, const ht_tensor *std, int ndim,
-                       const int64_t shape[])
+/* Whether mean or std is of a real dtype and broadcasts to a checked shape. */
+static bool check_moment(const char *what, const char *name, const ht_body *body, int ndim,
+                         const int64_t shape[])
 {
-    const ht_body *operands[] = {mean->body, std->body};
+    bool fits = body->ndim <= ndim;
 
-    for (int k = 0; k < 2; k++) {
-        const ht_body *body = operands[k];
-        bool fits = body->ndim <= ndim;
-
-        for (int i = 0; i < body->ndim && fits; i++)
-            fits = body->shape[i] == 1 || body->shape[i] == shape[ndim - body->ndim + i];
-        if (!fits) {
-            HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected one that broadcasts to %s",
-                    what, k == 0 ? "mean" : "std", ht__shape_str(body->ndim, body->shape),
-                    ht__shape_str(ndim, shape));
-            return false;
-        }
+    if (ht_dtype_is_complex(body->dtype)) {
+        HT_FAIL(body->comm, HT_ERR_DTYPE, "%s: %s is %s, expected a real dtype", what, name,
+                ht_dtype_name(body->dtype));
+        return false;
     }
-    return true;
+    for (int i = 0; i < body->ndim && fits; i++)
+        fits = body->shape[i] == 1 || body->shape[i] == shape[ndim - body->ndim + i];
+    if (!fits)
+        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected one that broadcasts to %s", what,
+                name, ht__shape_str(body->ndim, body->shape), ht__shape_str(ndim, shape));
+    return fits;
+}
+
+/* Before anything is drawn. */
+static bool check_moments(const char *what, ht_tensor *mean, ht_tensor *std, int ndim,
+                          const int64_t shape[], ht_place place)
+{
+    return place.comm != NULL && ht__check_shape(what, place.comm, ndim, shape, &place.split) &&
+           check_moment(what, "mean", mean->body, ndim, shape) &&
+           check_moment(what, "std", std->body, ndim, shape) && check_deviations(what, std);
 }
 
 ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_t shape[],
                          ht_dtype dtype, int split, ht_device *device, ht_comm *comm)
 {
     static const char what[] = "ht_normal_ext";
+    ht_place place;
     ht_tensor *x, *y;
 
-    if (HT_IS_NULL(mean, what, "mean") || HT_IS_NULL(std, what, "std") ||
-        !check_fits(what, mean, std, ndim, shape) || !check_deviations(what, std))
+    if (HT_IS_NULL(mean, what, "mean") || HT_IS_NULL(std, what, "std"))
         return NULL;
-    x = draw(what, ndim, shape, dtype, ht__place_at(what, split, device, comm),
-             HT_KERNEL_RANDOM_NORMAL);
+    place = ht__place_at(what, split, device, comm);
+    if (!check_moments(what, mean, std, ndim, shape, place))
+        return NULL;
+    x = draw(what, ndim, shape, dtype, place, HT_KERNEL_RANDOM_NORMAL);
     y = x != NULL ? ht_add(ht_mul(x, std), mean) : NULL;
     return y != NULL ? ht_astype(ht__match_slabs(what, y, x->body), dtype) : NULL;
 }

@@ -210,6 +210,42 @@ static void misuse_is_told(void **state)
         HT_ERR_SHAPE, "ht_normal_ext: mean is (2,), expected one that broadcasts to (1,)");
 }
 
+static void invalid_moments_are_refused(void **state)
+{
+    static const struct {
+        const char *part;
+        ht_dtype mean, std;
+        int ndim;
+        bool shaped;
+        ht_status code;
+    } rows[] = {
+        {"ht_normal_ext: ndim is 1, expected 0 to 8 and a shape", HT_FLOAT32, HT_FLOAT32, 1, false,
+         HT_ERR_ARGUMENT},
+        {"ht_normal_ext: ndim is 9, expected 0 to 8 and a shape", HT_FLOAT32, HT_FLOAT32, 9, true,
+         HT_ERR_ARGUMENT},
+        {"ht_normal_ext: ndim is -1, expected 0 to 8 and a shape", HT_FLOAT32, HT_FLOAT32, -1, true,
+         HT_ERR_ARGUMENT},
+        {"ht_normal_ext: mean is complex64, expected a real dtype", HT_COMPLEX64, HT_FLOAT32, 1,
+         true, HT_ERR_DTYPE},
+        {"ht_normal_ext: std is complex128, expected a real dtype", HT_FLOAT64, HT_COMPLEX128, 1,
+         true, HT_ERR_DTYPE},
+    };
+    const int64_t shape[] = {2};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ht_tensor *mean = ht_ones(HT_SHAPE(2), rows[i].mean, HT_NONE);
+        ht_tensor *std = ht_ones(HT_SHAPE(2), rows[i].std, HT_NONE);
+
+        HT_TEST_EXPECT_ERROR(ht_normal_ext(mean, std, rows[i].ndim, rows[i].shaped ? shape : NULL,
+                                           HT_FLOAT64, HT_NONE, ht_get_device(), HT_COMM_WORLD),
+                             rows[i].code, rows[i].part);
+    }
+    HT_TEST_EXPECT_ERROR(ht_normal_ext(ht_scalar_ext(HT_COMPLEX(1, 2)), ht_scalar(1), HT_SHAPE(2),
+                                       HT_FLOAT64, HT_NONE, ht_get_device(), HT_COMM_WORLD),
+                         HT_ERR_DTYPE, "ht_normal_ext: mean is complex128, expected a real dtype");
+}
+
 HT_TEST_SUITE(test_permutation, cmocka_unit_test(orders_have_each_number_once),
               cmocka_unit_test(orders_are_those_of_the_seed),
               cmocka_unit_test(short_orders_are_equally_likely),
@@ -217,4 +253,4 @@ HT_TEST_SUITE(test_permutation, cmocka_unit_test(orders_have_each_number_once),
               cmocka_unit_test(rows_are_permuted_as_randperm_says),
               cmocka_unit_test(gradients_go_back_to_their_rows),
               cmocka_unit_test(normal_numbers_have_means_and_deviations),
-              cmocka_unit_test(misuse_is_told));
+              cmocka_unit_test(misuse_is_told), cmocka_unit_test(invalid_moments_are_refused));
