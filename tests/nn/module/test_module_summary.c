@@ -132,6 +132,8 @@ static void wrong_inputs_are_refused(void **state)
     nn_assert_error("ht_module_summary: the module is NULL");
     assert_int_equal(ht_module_summary(linear, HT_SHAPE(2, 3), NULL), HT_ERR_ARGUMENT);
     nn_assert_error("ht_module_summary: the stream is NULL");
+    assert_int_equal(ht_module_summary(linear, 2, NULL, stdout), HT_ERR_ARGUMENT);
+    nn_assert_error("ht_module_summary: ndim is 2, expected 0 to 8 and a shape");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(linear);

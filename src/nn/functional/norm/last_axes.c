@@ -19,11 +19,13 @@ bool ht__check_last_axes(const char *what, const ht_tensor *x, int ndim, const i
     const ht_body *body = x->body;
     const int leading = body->ndim - ndim;
 
-    if (ndim < 1 || HT_IS_NULL(shape, what, "the shape")) {
-        if (ndim < 1)
-            HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: ndim is %d, expected at least 1", what, ndim);
+    if (ndim < 1 || ndim > HT_MAX_NDIM) {
+        HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: ndim is %d, expected 1 to %d", what, ndim,
+                HT_MAX_NDIM);
         return false;
     }
+    if (HT_IS_NULL(shape, what, "the shape"))
+        return false;
     if (leading < 0 || !ht__same_shape(ndim, shape, ndim, body->shape + leading)) {
         HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, expected last axes of %s", what,
                 ht__shape_str(body->ndim, body->shape), ht__shape_str(ndim, shape));

@@ -41,15 +41,15 @@ static bool check_product(const ht_body *x, int axis, int ndim, const int64_t sh
 ht_tensor *ht_unflatten(ht_tensor *x, int axis, int ndim, const int64_t shape[])
 {
     int64_t whole[2 * HT_MAX_NDIM], rest;
-    int count;
+    int most;
 
     if (HT_IS_NULL(x, "ht_unflatten", "x") || !ht__check_axis("ht_unflatten", x, &axis) ||
         HT_IS_NULL(shape, "ht_unflatten", "the shape"))
         return NULL;
-    count = x->body->ndim - 1 + ndim;
-    if (ndim < 1 || count > HT_MAX_NDIM) {
+    most = HT_MAX_NDIM + 1 - x->body->ndim;
+    if (ndim < 1 || ndim > most) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_unflatten: ndim is %d, expected 1 to %d", ndim,
-                HT_MAX_NDIM + 1 - x->body->ndim);
+                most);
         return NULL;
     }
     if (!check_product(x->body, axis, ndim, shape, &rest))
@@ -59,7 +59,7 @@ ht_tensor *ht_unflatten(ht_tensor *x, int axis, int ndim, const int64_t shape[])
         whole[axis + i] = shape[i] == -1 ? rest : shape[i];
     memcpy(whole + axis + ndim, x->body->shape + axis + 1,
            (size_t)(x->body->ndim - 1 - axis) * sizeof *whole);
-    return ht_reshape(x, count, whole);
+    return ht_reshape(x, x->body->ndim - 1 + ndim, whole);
 }
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)

@@ -1,6 +1,8 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
 /* Lists and maps of modules and parameters, Identity and Unflatten. */
+#include <limits.h>
+
 #include "nn/nn_test.h"
 #include "tensor_check.h"
 
@@ -129,6 +131,8 @@ static void bad_lengths_are_errors(void **state)
                          "does not unflatten into the shape");
     HT_TEST_EXPECT_ERROR(ht_unflatten(x, 0, 0, (int64_t[]){1}), HT_ERR_ARGUMENT,
                          "ht_unflatten: ndim is 0, expected 1 to 7");
+    HT_TEST_EXPECT_ERROR(ht_unflatten(x, 0, INT_MAX, (int64_t[]){4}), HT_ERR_ARGUMENT,
+                         "ht_unflatten: ndim is 2147483647, expected 1 to 7");
     HT_TEST_EXPECT_ERROR(ht_nn_unflatten(1, 0, NULL), HT_ERR_ARGUMENT,
                          "ht_nn_unflatten: ndim is 0, expected 1 to 8");
 }

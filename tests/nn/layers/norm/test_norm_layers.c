@@ -145,7 +145,9 @@ static void bad_inputs_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_local_response_norm(x, 0, 1e-4, 0.75, 1), HT_ERR_ARGUMENT,
                          "ht_local_response_norm: size is 0, expected at least 1");
     HT_TEST_EXPECT_ERROR(ht_layer_norm(x, 0, NULL, NULL, NULL, 1e-5), HT_ERR_ARGUMENT,
-                         "ht_layer_norm: ndim is 0, expected at least 1");
+                         "ht_layer_norm: ndim is 0, expected 1 to 8");
+    HT_TEST_EXPECT_ERROR(ht_layer_norm(x, 9, (int64_t[]){1}, NULL, NULL, 1e-5), HT_ERR_ARGUMENT,
+                         "ht_layer_norm: ndim is 9, expected 1 to 8");
     HT_TEST_EXPECT_ERROR(ht_forward(norm, x), HT_ERR_SHAPE,
                          "ht_nn_instance_norm2d: x is (1, 4, 1), expected 4 axes with 4 channels "
                          "in axis 1");
