@@ -204,12 +204,12 @@ typedef struct ht_normalize {
  *
  * Integer labels (1-d arrays of integers or bool) become int64 instead.
  *
- * rows: numbers.
+ * rows: numbers of a real dtype.
  * array: ignored.
  * normalize: an ht_normalize; its address is ht_dataloader_options.user.
  * Not collective.
  * Result: dtype of `normalize`, scoped; NULL after an error.
- * Errors: HT_ERR_ARGUMENT for another dtype, or a scale or std of 0. */
+ * Errors: HT_ERR_ARGUMENT for another dtype, complex rows, or a scale or std of 0. */
 HT_API ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *normalize);
 
 /* Converts a folder of MNIST-format IDX files to one HDF5 file.

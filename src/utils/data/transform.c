@@ -80,6 +80,9 @@ static ht_tensor *normalise(ht_tensor *rows, const ht_normalize *how)
     if (how == NULL || (how->dtype != HT_FLOAT32 && how->dtype != HT_FLOAT64))
         return ht_transform_fail("ht_transform_normalize: dtype is %s, expected float32 or float64",
                                  how != NULL ? ht_dtype_name(how->dtype) : "not given");
+    if (ht_dtype_is_complex(dtype))
+        return ht_transform_fail("ht_transform_normalize: rows is %s, expected a real dtype",
+                                 ht_dtype_name(dtype));
     if (how->scale == 0 || how->std == 0)
         return ht_transform_fail("ht_transform_normalize: scale is %g and std is %g, expected "
                                  "neither to be 0",

@@ -79,6 +79,12 @@ static void other_dtypes_are_refused(void **state)
     assert_string_equal(message,
                         "ht_transform_normalize: dtype is int32, expected float32 or float64");
     ht_error_clear();
+    how.dtype = HT_FLOAT32;
+    assert_null(ht_transform_normalize(ht_ones(HT_SHAPE(2, 2), HT_COMPLEX64, HT_LOCAL), 0, &how));
+    ht_error_get(&message);
+    assert_string_equal(message,
+                        "ht_transform_normalize: rows is complex64, expected a real dtype");
+    ht_error_clear();
 }
 
 static void rows_of_a_device(void **state)
