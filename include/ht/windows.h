@@ -187,10 +187,10 @@ HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
 
 /* Returns the windows of images x (N, C, H, W) as columns: (N, C kh kw, windows).
  *
- * options: kernel; stride, where 0 means 1; padding, of any length; dilation; and ceil_mode, which
- * torch lacks. Other options are ignored.
+ * options: kernel; stride, where 0 means 1; padding, of any length; and dilation. Others keep their
+ * defaults.
  * Result: a copy, or a view of x where strides allow it (a kernel of 1).
- * Errors: HT_ERR_SHAPE also if no window fits.
+ * Errors: HT_ERR_SHAPE also if no window fits. HT_ERR_ARGUMENT also for another option than these.
  * Source: torch.nn.functional.unfold. */
 HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
 
@@ -199,8 +199,9 @@ HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
  *
  * It is the gradient of ht_unfold. Elements of the padding are left out.
  * length: H, W; not NULL.
- * options: those of the ht_unfold, without ceil_mode.
- * Errors: HT_ERR_SHAPE also if images of this length have another number of windows.
+ * options: those of the ht_unfold.
+ * Errors: those of ht_unfold. HT_ERR_SHAPE also if images of this length have another number of
+ * windows.
  * Source: torch.nn.functional.fold. */
 HT_API ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options);
 

@@ -16,13 +16,38 @@ static const ht_operand_rule column_rules[] = {
     {"x", "NCL", HT_DTYPE_FLOATING, HT_SPLIT_BATCH, HT_LAYOUT_ANY, HT_CAST_NONE, HT_REQUIRED},
 };
 
+/* Refuses options of pooling that columns do not have; size and windows are checked. */
+static bool check_options(const char *what, const ht_tensor *x, const ht_pool_options *o)
+{
+    const ht_pool_options none = ht_pool_options_default();
+    const struct {
+        const char *name;
+        int64_t value, expected;
+    } options[] = {
+        {"ceil_mode", o->ceil_mode, none.ceil_mode},
+        {"count_include_pad", o->count_include_pad, none.count_include_pad},
+        {"divisor_override", o->divisor_override, none.divisor_override},
+        {"return_indices", o->return_indices, none.return_indices},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].value == options[i].expected)
+            continue;
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %s is %lld, expected the default, %lld", what,
+                options[i].name, (long long)options[i].value, (long long)options[i].expected);
+        return false;
+    }
+    return true;
+}
+
 ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options)
 {
     const ht_pool_options o = options != NULL ? *options : ht_pool_options_default();
     ht_axis_windows w[3];
     int64_t n, c;
 
-    if (!HT_PREPARE("ht_unfold", image_rules, &x) || !ht__pool_windows("ht_unfold", &x, &o, 1, w))
+    if (!HT_PREPARE("ht_unfold", image_rules, &x) || !ht__pool_windows("ht_unfold", &x, &o, 1, w) ||
+        !check_options("ht_unfold", x, &o))
         return NULL;
     n = x->body->shape[0];
     c = x->body->shape[1];
@@ -70,23 +95,33 @@ static bool check_columns(const ht_tensor *x, const ht_axis_windows w[2])
     return false;
 }
 
-ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options)
+static ht_tensor *fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *o)
 {
-    const ht_pool_options o = options != NULL ? *options : ht_pool_options_default();
+    const int64_t n = x->body->shape[0];
     ht_axis_windows w[3];
-    ht_tensor *image;
-    int64_t n, c;
+    ht_tensor *image = ht_empty_ext(HT_SHAPE(0, 1, length[0], length[1]), x->body->dtype, HT_NONE,
+                                    x->body->storage->device, x->body->comm);
+    int64_t c;
 
-    if (HT_IS_NULL(length, "ht_fold", "the length") || !HT_PREPARE("ht_fold", column_rules, &x))
-        return NULL;
-    n = x->body->shape[0];
-    image = ht_empty_ext(HT_SHAPE(0, 1, length[0], length[1]), x->body->dtype, HT_NONE,
-                         x->body->storage->device, x->body->comm);
-    if (image == NULL || !ht__pool_windows("ht_fold", &image, &o, 1, w) || !check_columns(x, w))
+    if (image == NULL || !ht__pool_windows("ht_fold", &image, o, 1, w) ||
+        !check_options("ht_fold", x, o) || !check_columns(x, w))
         return NULL;
     c = x->body->shape[1] / (w[0].kernel * w[1].kernel);
     x = ht_reshape(x, HT_SHAPE(n, c, w[0].kernel, w[1].kernel, w[0].count, w[1].count));
     x = ht_reshape(ht_permute(x, HT_AXES(0, 1, 4, 2, 5, 3)),
                    HT_SHAPE(n, c, w[0].count * w[0].kernel, w[1].count * w[1].kernel));
     return add_windows(add_windows(x, 2, &w[0], length[0]), 3, &w[1], length[1]);
+}
+
+ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options)
+{
+    const ht_pool_options o = options != NULL ? *options : ht_pool_options_default();
+    const char *outer;
+
+    if (HT_IS_NULL(length, "ht_fold", "the length") || !HT_PREPARE("ht_fold", column_rules, &x))
+        return NULL;
+    outer = ht__named("ht_fold");
+    x = fold(x, length, &o);
+    ht__named_end(outer);
+    return x;
 }

@@ -346,9 +346,40 @@ static void bad_pooling_is_an_error(void **state)
                          "ht_nn_adaptive_avg_pool1d: length is -1, expected at least 0");
 }
 
+/* Columns know neither rounding up nor divisors; PyTorch's fold and unfold take neither. */
+static void columns_refuse_options_of_pooling(void **state)
+{
+    static const char *const parts[] = {"ceil_mode is 1, expected the default, 0",
+                                        "count_include_pad is 0, expected the default, 1",
+                                        "divisor_override is 3, expected the default, 0",
+                                        "return_indices is 1, expected the default, 0"};
+    ht_tensor *image = ht_ones(HT_SHAPE(1, 1, 4, 4), HT_FLOAT64, HT_LOCAL);
+    ht_tensor *columns = ht_ones(HT_SHAPE(1, 9, 4), HT_FLOAT64, HT_LOCAL);
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        ht_pool_options o = ht_pool_options_default();
+        char expected[96];
+
+        o.kernel[0] = o.kernel[1] = 3;
+        assert_non_null(ht_fold(ht_unfold(image, &o), (int64_t[]){4, 4}, &o));
+        o.ceil_mode = i == 0;
+        o.count_include_pad = i != 1;
+        o.divisor_override = i == 2 ? 3 : 0;
+        o.return_indices = i == 3;
+        snprintf(expected, sizeof expected, "ht_unfold: %s", parts[i]);
+        HT_TEST_EXPECT_ERROR(ht_unfold(image, &o), HT_ERR_ARGUMENT, expected);
+        snprintf(expected, sizeof expected, "ht_fold: %s", parts[i]);
+        HT_TEST_EXPECT_ERROR(ht_fold(columns, (int64_t[]){4, 4}, &o), HT_ERR_ARGUMENT, expected);
+    }
+    HT_TEST_EXPECT_ERROR(ht_fold(columns, (int64_t[]){-1, 4}, NULL), HT_ERR_SHAPE,
+                         "ht_fold: shape (0, 1, -1, 4) has a negative length");
+}
+
 HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_padding_alone),
               cmocka_unit_test(convolutions), cmocka_unit_test(padding_that_keeps_lengths),
               cmocka_unit_test(pooling), cmocka_unit_test(divisors), cmocka_unit_test(folds),
+              cmocka_unit_test(columns_refuse_options_of_pooling),
               cmocka_unit_test(maxima_come_with_indices), cmocka_unit_test(fractional_layers_draw),
               cmocka_unit_test(one_sample), cmocka_unit_test(maxima_of_equals),
               cmocka_unit_test(bad_convolutions_are_errors),
