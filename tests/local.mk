@@ -166,6 +166,7 @@ nn_tests = \
 	tests/nn/module/hooks/test_state_hooks.c \
 	tests/nn/module/parametrize/test_parametrize.c \
 	tests/nn/module/test_extra_state.c \
+	tests/nn/module/test_forward.c \
 	tests/nn/module/test_forward_observer.c \
 	tests/nn/module/test_init.c \
 	tests/nn/module/test_module.c \

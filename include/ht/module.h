@@ -140,14 +140,15 @@ HT_API ht_status ht_module_add_buffer_ext(ht_module *module, const char *name, h
  * x: as the layers of module take it. Layers with parameters take process-local batches (ht/nn.h).
  * Collective if a layer of module is, or a data-parallel wrapper in training.
  * Result: scoped.
- * Errors: those of the layers; HT_ERR_ARGUMENT if the output is not one tensor. */
+ * Errors: those of the layers and hooks. HT_ERR_ARGUMENT if the output is not one tensor.
+ * HT_ERR_STATE if the type's own function returns NULL without an error. */
 HT_API ht_tensor *ht_forward(ht_module *module, ht_tensor *x);
 
 /* ht_forward for any values: inputs and result are ht_values, scoped.
  *
  * Collective as ht_forward is.
  * inputs: for a module with the one-tensor form a tensor, or a list of one.
- * Errors: those of the layers; HT_ERR_ARGUMENT if inputs do not fit the module's form. */
+ * Errors: those of ht_forward; HT_ERR_ARGUMENT if inputs do not fit the module's form. */
 HT_API ht_value *ht_forward_value(ht_module *module, ht_value *inputs);
 
 /* Sets module and all modules below it to training, the mode in which modules start. */
@@ -266,11 +267,12 @@ HT_API ht_status ht_module_zero_grad(ht_module *module);
 
 /* Receives the inputs of a forward pass of module before it runs; user is as it was registered.
  * Returns other inputs, or NULL to keep these. inputs are borrowed. The result is scoped, or kept
- * alive by the program. */
+ * alive by the program. A hook reports an error by ht_error_raise, or leaves that of a call that
+ * failed. The pass then ends with this error, whatever the hook returns. */
 typedef ht_value *ht_module_pre_hook_fn(ht_module *module, ht_value *inputs, void *user);
 
 /* Receives the inputs and the output of a forward pass of module after it ran; user is as it was
- * registered. Returns another output, or NULL to keep this one. Ownership is that of
+ * registered. Returns another output, or NULL to keep this one. Ownership and errors are those of
  * ht_module_pre_hook_fn. */
 typedef ht_value *ht_module_hook_fn(ht_module *module, ht_value *inputs, ht_value *output,
                                     void *user);

@@ -8,8 +8,8 @@
  *
  * A hook reports an error by ht_error_raise, or leaves that of a call that failed. It ends the pass
  * (ht_backward returns it), or the call that makes or loads the state, which returns it. Calls that
- * take a communicator (ht_module_save_state, ht_module_load_state, ...) return it on all ranks. A
- * hook that returns a map must return NULL after an error.
+ * take a communicator (ht_module_save_state, ht_module_load_state, ...) return it on all ranks. The
+ * map that a hook returns after an error is ignored.
  *
  * Operands of a hook are borrowed, and a prefix is valid during the call. A tensor or map that a
  * hook returns, or puts in the place of another, is scoped or kept alive by the program. user is

@@ -46,27 +46,35 @@ static ht_value *call_type(ht_module *module, ht_value *inputs)
     return ht_value_tensor(module->type->forward(module, x));
 }
 
+/* The value after a hook, which returns another one, or NULL to keep it. NULL after its error. */
+static ht_value *after_hook(ht_value *value, ht_value *changed)
+{
+    if (ht_error_get(NULL) != HT_SUCCESS)
+        return NULL;
+    return changed != NULL ? changed : value;
+}
+
 static ht_value *run_pre_hooks(ht_module *module, ht_value *inputs)
 {
     ht_hook_walk walk = ht__hooks_begin(module, HT_HOOK_FORWARD_PRE);
+    ht_error_kept earlier;
 
-    while (ht__hooks_next(&walk)) {
-        ht_value *changed = walk.hook.run.forward_pre(module, inputs, walk.hook.user);
-
-        inputs = changed != NULL ? changed : inputs;
-    }
+    ht__error_set_aside(&earlier);
+    while (inputs != NULL && ht__hooks_next(&walk))
+        inputs = after_hook(inputs, walk.hook.run.forward_pre(module, inputs, walk.hook.user));
+    ht__error_put_back(&earlier);
     return inputs;
 }
 
 static ht_value *run_hooks(ht_module *module, ht_value *inputs, ht_value *output)
 {
     ht_hook_walk walk = ht__hooks_begin(module, HT_HOOK_FORWARD);
+    ht_error_kept earlier;
 
-    while (ht__hooks_next(&walk)) {
-        ht_value *changed = walk.hook.run.forward(module, inputs, output, walk.hook.user);
-
-        output = changed != NULL ? changed : output;
-    }
+    ht__error_set_aside(&earlier);
+    while (output != NULL && ht__hooks_next(&walk))
+        output = after_hook(output, walk.hook.run.forward(module, inputs, output, walk.hook.user));
+    ht__error_put_back(&earlier);
     return output;
 }
 
@@ -111,13 +119,23 @@ static void leave(ht_module *module, bool failed, passing p)
     ht__span_end(p.span);
 }
 
+/* Whether a pass gave no output. A NULL of the type's own function without an error becomes one. */
+static bool has_failed(const char *what, const ht_module *module, const void *output)
+{
+    if (output == NULL && ht_error_get(NULL) == HT_SUCCESS)
+        HT_FAIL(NULL, HT_ERR_STATE, "%s: %s returned NULL without an error", what,
+                module->type->name);
+    return output == NULL;
+}
+
 static ht_value *forward_value(ht_module *module, ht_value *inputs)
 {
-    ht_backward_hooks *hooks;
+    ht_backward_hooks *hooks = NULL;
     ht_value *output = NULL;
 
     inputs = run_pre_hooks(module, inputs);
-    hooks = ht__backward_hooks_begin(module, &inputs);
+    if (inputs != NULL)
+        hooks = ht__backward_hooks_begin(module, &inputs);
     if (inputs != NULL)
         output = call_type(module, inputs);
     else
@@ -144,7 +162,7 @@ ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
     else
         ht__module_missed(module);
 
-    leave(module, output == NULL, p);
+    leave(module, has_failed("ht_forward_value", module, output), p);
     return output;
 }
 
@@ -183,6 +201,6 @@ ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
     else
         ht__module_missed(module);
 
-    leave(module, y == NULL, p);
+    leave(module, has_failed("ht_forward", module, y), p);
     return y;
 }

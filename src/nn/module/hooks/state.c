@@ -88,7 +88,7 @@ static ht_value *change(const char *what, const struct place *place, ht_hook_kin
         ht_value *changed = walk.hook.run.state(place->module, state, place->prefix,
                                                 walk.hook.user);
 
-        if (changed == NULL && ht_error_get(NULL) != HT_SUCCESS)
+        if (ht_error_get(NULL) != HT_SUCCESS)
             return NULL;
         state = changed != NULL ? changed : state;
         if (ht_value_get_kind(state) == HT_VALUE_MAP)

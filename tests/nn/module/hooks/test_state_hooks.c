@@ -201,6 +201,32 @@ static void an_error_of_one_hook_is_every_rank_s(void **state)
     ht_release(net);
 }
 
+static ht_value *fail_with_the_map(ht_module *module, ht_value *state, const char *prefix,
+                                   void *user)
+{
+    (void)module, (void)prefix, (void)user;
+    ht_reshape(ht_ones(HT_SHAPE(3), HT_FLOAT32, HT_LOCAL), HT_SHAPE(2));
+    return state;
+}
+
+static void an_error_counts_though_the_hook_returns_a_map(void **state)
+{
+    ht_module *net = net_new();
+    ht_value *map = ht_module_state_dict(net);
+
+    (void)state;
+    ht_module_register_state_dict_post_hook(net, fail_with_the_map, NULL);
+    ht_module_register_load_state_dict_pre_hook(net, fail_with_the_map, NULL);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    assert_null(ht_module_state_dict(net));
+    assert_int_equal(ht_error_get(NULL), HT_ERR_SHAPE);
+    ht_error_clear();
+    assert_int_equal(ht_module_load_state_dict(net, map), HT_ERR_SHAPE);
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(net);
+}
+
 static void hooks_without_a_map_are_refused(void **state)
 {
     ht_module *net = net_new();
@@ -226,4 +252,5 @@ HT_TEST_SUITE(test_state_hooks, cmocka_unit_test(hooks_run_in_the_order_of_the_t
               cmocka_unit_test(hooks_change_states), cmocka_unit_test(hooks_change_files),
               cmocka_unit_test(hooks_leave_the_caller_the_map),
               cmocka_unit_test(an_error_of_one_hook_is_every_rank_s),
+              cmocka_unit_test(an_error_counts_though_the_hook_returns_a_map),
               cmocka_unit_test(hooks_without_a_map_are_refused));
