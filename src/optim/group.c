@@ -29,7 +29,8 @@ static ht_status check_parameter(const char *what, const ht_optimizer *optimizer
                        optimizer->type->ndim);
     if (parameter->body->read_only)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                       "%s: parameter %d is a read-only view (ht_broadcast_to)", what, index);
+                       "%s: parameter %d is %s, expected a tensor that can be written", what, index,
+                       ht__read_only_name(parameter->body));
     if (entry >= first)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is in the list twice", what, index);
     if (entry >= 0)

@@ -16,7 +16,8 @@ static ht_tensor *new_in_layout(const ht_body *whole, const ht_tensor *like)
         count += whole->stride[i] * (whole->lshape[i] - 1);
     body->dtype = like->body->dtype;
     body->offset = 0;
-    body->read_only = body->inside = false;
+    body->read_only = HT_WRITABLE;
+    body->inside = false;
     body->storage = ht__storage_new(like->body->storage->device,
                                     (size_t)count * ht_dtype_size(body->dtype));
     if (body->storage != NULL)

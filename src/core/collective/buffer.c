@@ -27,7 +27,7 @@ static ht_body *packed_body(const char *what, const ht_body *of, size_t bytes)
     ht_release(packed->storage);
     packed->storage = storage;
     packed->offset = 0;
-    packed->read_only = false;
+    packed->read_only = HT_WRITABLE;
     ht__body_lay_row_major(packed);
     return packed;
 }

@@ -37,7 +37,8 @@ bool ht__check_writable(const ht_check *check, const ht_tensor *tensor)
 {
     if (tensor->body->read_only) {
         ht__check_failed(check, HT_ERR_ARGUMENT,
-                         "the result is a broadcast view and cannot be written");
+                         "the result is %s, expected a tensor that can be written",
+                         ht__read_only_name(tensor->body));
         return false;
     }
     if (!ht_is_grad_enabled() || !ht__has_history(tensor))

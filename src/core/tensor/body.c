@@ -214,7 +214,8 @@ ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype)
 
     body->dtype = dtype;
     body->offset = 0;
-    body->read_only = body->inside = false;
+    body->read_only = HT_WRITABLE;
+    body->inside = false;
     if (lies(like, NULL)) {
         ht__body_lay_row_major(body);
     } else {
@@ -268,6 +269,15 @@ bool ht__body_fits(const ht_body *a, const ht_body *b)
     return a->dtype == b->dtype && (!both || a->storage->device == b->storage->device) &&
            ht__comm_compatible(a->comm, b->comm) && ht__body_same_shape(a, b) &&
            ht__body_same_slabs(a, b);
+}
+
+const char *ht__read_only_name(const ht_body *body)
+{
+    static const char *const names[] = {"a tensor", "a read-only view (ht_broadcast_to)",
+                                        "a number (ht_scalar)",
+                                        "read-only memory (ht_from_dlpack)"};
+
+    return names[body->read_only];
 }
 
 const char *ht__body_str(const ht_body *body)

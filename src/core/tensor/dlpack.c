@@ -248,7 +248,7 @@ static ht_tensor *borrow(const char *what, const dl_tensor *from, ht_device *dev
     }
     if (body->lsize > 0)
         data -= body->offset * (int64_t)ht_dtype_size(dtype);
-    body->read_only = read_only;
+    body->read_only = read_only ? HT_BORROWED_MEMORY : HT_WRITABLE;
     body->storage = ht__storage_lend(device, data, done, managed);
     return ht__tensor_new(body);
 }

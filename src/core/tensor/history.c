@@ -120,10 +120,10 @@ ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *va
     ht_tensor *root = root_of(x);
     bool tracked;
 
-    if (x->body->number != NULL)
-        return refuse(what, x, "a number (ht_scalar), which cannot be written");
     if (x->body->read_only)
-        return refuse(what, x, "a read-only view (ht_broadcast_to)");
+        return HT_FAIL(x->body->comm, HT_ERR_STATE,
+                       "%s: x is %s, expected a tensor that can be written", what,
+                       ht__read_only_name(x->body));
     if (ht__compare_on)
         ht__compare_tensor(x->body, true);
     if (!ht_is_grad_enabled())

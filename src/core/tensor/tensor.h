@@ -62,14 +62,22 @@ typedef struct ht_bounds {
 
 ht_bounds *ht__bounds_new(int ranks); /* owned; to be filled by the caller */
 
+/* Why a tensor cannot be written, and its views with it. */
+typedef enum ht_read_only {
+    HT_WRITABLE,
+    HT_BROADCAST_VIEW, /* elements share memory */
+    HT_SCALAR_NUMBER,
+    HT_BORROWED_MEMORY /* marked so by its owner, or with a stride of 0 */
+} ht_read_only;
+
 struct ht_body {
     ht_object base;
     ht_storage *storage; /* owned; NULL only in the metadata that nodes keep of their inputs */
     ht_comm *comm;       /* retained */
     ht_dtype dtype;
     int ndim;
-    int split;           /* axis or HT_NONE */
-    bool read_only;      /* broadcast view */
+    int split; /* axis or HT_NONE */
+    ht_read_only read_only;
     bool inside;         /* its owner's, and views of it: no guard is asked */
     ht_number *number;   /* owned; of an operand that is a number (ht_scalar); NULL: a tensor */
     ht_bounds *bounds;   /* owned; NULL: no split, or the slabs of ht_comm_chunk */
@@ -149,6 +157,9 @@ bool ht__body_overlaps(const ht_body *a, const ht_body *b);
  * slabs. And what a message says of all that, in one of a few buffers of the thread. */
 bool ht__body_fits(const ht_body *a, const ht_body *b);
 const char *ht__body_str(const ht_body *body);
+
+/* What a body is that cannot be written, for a message. */
+const char *ht__read_only_name(const ht_body *body);
 
 int64_t ht__body_start(const ht_body *body,
                        int rank); /* first index of a rank's slab; size: the end */

@@ -166,9 +166,9 @@ static void test_read_only(void **state)
     (void)state;
     spoil = read_only;
     call_now = ALLREDUCE;
-    ht_test_agrees(&(ht_test_agreed){"ht_iallreduce", make_calls}, "broadcast view");
+    ht_test_agrees(&(ht_test_agreed){"ht_iallreduce", make_calls}, "read-only view");
     call_now = ALLGATHER;
-    ht_test_agrees(&(ht_test_agreed){"ht_iallgather", make_calls}, "broadcast view");
+    ht_test_agrees(&(ht_test_agreed){"ht_iallgather", make_calls}, "read-only view");
 }
 
 static ht_status all_spoil(bool odd)

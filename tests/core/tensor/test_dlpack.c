@@ -139,7 +139,10 @@ static void test_read_only(void **state)
     assert_int_equal(lent->flags, 1);
     y = ht_from_dlpack_ext(lent, ht_tensor_device(x));
     ht_test_expect_same(y, x, 0);
-    HT_TEST_EXPECT_ERROR(ht_fill_(y, 1), HT_ERR_STATE, "ht_fill_: x is a read-only");
+    HT_TEST_EXPECT_ERROR(ht_fill_(x, 1), HT_ERR_STATE,
+                         "ht_fill_: x is a read-only view (ht_broadcast_to)");
+    HT_TEST_EXPECT_ERROR(ht_fill_(y, 1), HT_ERR_STATE,
+                         "ht_fill_: x is read-only memory (ht_from_dlpack)");
     HT_TEST_EXPECT_ERROR(ht_to_dlpack_unversioned(x), HT_ERR_ARGUMENT,
                          "ht_to_dlpack_unversioned: x is read-only");
 }
@@ -207,7 +210,11 @@ static void test_strides(void **state)
     ht_test_expect(x, (double[]){1, 1, 1, 1, 1, 1}, 0);
     x = ht_from_dlpack(lend(shape, still));
     ht_test_expect(x, (double[]){2, 2, 2, 3, 3, 3}, 0);
-    HT_TEST_EXPECT_ERROR(ht_fill_(x, 1), HT_ERR_STATE, "ht_fill_: x is a read-only");
+    HT_TEST_EXPECT_ERROR(ht_fill_(x, 1), HT_ERR_STATE,
+                         "ht_fill_: x is read-only memory (ht_from_dlpack), expected a tensor that "
+                         "can be written");
+    HT_TEST_EXPECT_ERROR(ht_fill_(ht_narrow(x, 0, 0, 1), 1), HT_ERR_STATE,
+                         "ht_fill_: x is read-only memory (ht_from_dlpack)");
 }
 
 static void *delete_there(void *lent)

@@ -235,7 +235,7 @@ ht_tensor *ht_from_partitioned(const ht_partitioned *partitioned)
                        partitioned->shape, split, bounds);
     ht_release(bounds);
     body->offset = local->offset;
-    body->read_only = values[READ_ONLY] != 0;
+    body->read_only = (ht_read_only)values[READ_ONLY];
     if (values[APART])
         lay_apart(body, local);
     return ht__tensor_view(body);

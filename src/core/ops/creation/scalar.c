@@ -40,7 +40,7 @@ ht_tensor *ht__number(ht_number value)
     ht__compare_pause(-1);
     if (x == NULL || ht__fill_local("ht_scalar", x->body, value) != HT_SUCCESS)
         return NULL;
-    x->body->read_only = true;
+    x->body->read_only = HT_SCALAR_NUMBER;
     x->body->number = ht__alloc(sizeof value);
     *x->body->number = value;
     return x;

@@ -296,8 +296,8 @@ ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
         return status;
     if (y->body->read_only)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: y is a read-only view (ht_broadcast_to), whose elements share memory",
-                       what);
+                       "%s: y is %s, expected a tensor that can be written", what,
+                       ht__read_only_name(y->body));
     if (x->meta != NULL && x->meta->requires_grad && ht__dtype_is_exact(y->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
                        "%s: x requires gradients, but y is %s, which has none", what,

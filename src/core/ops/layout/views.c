@@ -114,7 +114,7 @@ ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, in
         return NULL;
     body = ht__body_view(x->body);
     body->ndim = ndim;
-    body->read_only = true;
+    body->read_only = HT_BROADCAST_VIEW;
     body->split = x->body->split == HT_NONE ? HT_NONE : x->body->split + shift;
     for (int i = 0; i < ndim; i++) {
         bool stretched = i < shift || x->body->shape[i - shift] != shape[i];

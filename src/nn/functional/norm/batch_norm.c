@@ -159,10 +159,8 @@ static bool check_running(ht_tensor *const in[], const ht_batch_norm_job *job)
     for (int i = MEAN; i <= VAR; i++) {
         if (in[i] == NULL || !job->track || !in[i]->body->read_only)
             continue;
-        HT_FAIL(comm, HT_ERR_ARGUMENT,
-                "%s: %s is a read-only view (ht_broadcast_to), expected a tensor that can be "
-                "written",
-                job->what, rules[i].name);
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %s is %s, expected a tensor that can be written",
+                job->what, rules[i].name, ht__read_only_name(in[i]->body));
         return false;
     }
     if (!job->batch_statistics && (in[MEAN] == NULL || in[VAR] == NULL)) {

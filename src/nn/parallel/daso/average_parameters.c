@@ -21,7 +21,8 @@ static ht_status check_part(const char *what, ht_comm *comm, int index, const ht
                        what, index, part->body->split);
     if (part->body->read_only)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "%s: parameter %d is a read-only view (ht_broadcast_to)", what, index);
+                       "%s: parameter %d is %s, expected a tensor that can be written", what, index,
+                       ht__read_only_name(part->body));
     if (ht_is_grad_enabled() && ht__has_history(part))
         return HT_FAIL(comm, HT_ERR_STATE,
                        "%s: parameter %d is the result of a recorded operation, but an average "

@@ -49,7 +49,7 @@ static ht_body *place_in(const broadcast *all, ht_tensor *block, int index)
     ht_release(body->storage);
     body->storage = ht_retain(block->body->storage);
     body->offset = all->offset[index] / (int64_t)ht_dtype_size(like->dtype);
-    body->read_only = false;
+    body->read_only = HT_WRITABLE;
     ht__body_lay_row_major(body);
     return body;
 }

@@ -276,7 +276,17 @@ static void numbers_cannot_be_written(void **state)
     ht_tensor *number = ht_scalar(2.5), *one = ht_full(0, NULL, 1, HT_FLOAT64, HT_LOCAL);
 
     (void)state;
-    HT_TEST_EXPECT_ERROR(ht_fill_(number, 1), HT_ERR_STATE, "ht_fill_: x is a number (ht_scalar)");
+    HT_TEST_EXPECT_ERROR(ht_fill_(number, 1), HT_ERR_STATE,
+                         "ht_fill_: x is a number (ht_scalar), expected a tensor that can be "
+                         "written");
+    HT_TEST_EXPECT_ERROR(ht_fill_(ht_reshape(number, HT_SHAPE(1)), 1), HT_ERR_STATE,
+                         "ht_fill_: x is a number (ht_scalar)");
+    HT_TEST_EXPECT_ERROR(ht_tensor_set_(one, number), HT_ERR_ARGUMENT,
+                         "ht_tensor_set_: y is a number (ht_scalar), expected a tensor that can "
+                         "be written");
+    HT_TEST_EXPECT_ERROR(ht_allreduce(HT_COMM_SELF, one, number, HT_OP_SUM), HT_ERR_ARGUMENT,
+                         "ht_allreduce: the result is a number (ht_scalar), expected a tensor that "
+                         "can be written");
     HT_TEST_EXPECT_ERROR(ht_copy_(number, ht_neg(number)), HT_ERR_STATE, "ht_copy_: x is a number");
     HT_TEST_EXPECT_ERROR(ht_add_(number, one, 1), HT_ERR_STATE, "ht_add_: x is a number");
     HT_TEST_EXPECT_ERROR(ht_exp_(number), HT_ERR_STATE, "ht_exp_: x is a number");

@@ -72,7 +72,7 @@ static ht_body *slot_body(const ht_bucket *bucket, const ht_tensor *parameter, s
 
     body->storage = ht_retain(bucket->storage);
     body->offset = (int64_t)(start / ht_dtype_size(bucket->dtype));
-    body->read_only = false;
+    body->read_only = HT_WRITABLE;
     ht__body_lay_row_major(body);
     return body;
 }
