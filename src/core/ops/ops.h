@@ -49,6 +49,9 @@ ht_status ht__copy_into(const char *what, ht_tensor *x, ht_tensor *y);
 ht_status ht__fill_into(const char *what, ht_tensor *x, ht_number value);
 ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y);
 
+/* HT_ERR_STATE for a view or the result of a recorded operation, which get no other body. */
+ht_status ht__check_settable(const char *what, const ht_tensor *x);
+
 /* What is conjugate to complex x, x itself where it is real. PyTorch's gradient of a real loss is
  * dL/d(Re z) + i dL/d(Im z): for w = f(z) that of z is that of w times the conjugate of f'(z). */
 ht_tensor *ht__conj(ht_tensor *x);
@@ -114,9 +117,12 @@ ht_status ht__broadcast_arrays(const char *what, int count, ht_tensor *const xs[
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
 /* ht_resplit in the words of `what`. */
 ht_tensor *ht__resplit(const char *what, ht_tensor *x, int split);
-/* x <- move(what, x, to), and so its gradient, which is left where it is if x is returned. */
-typedef ht_tensor *ht_mover(const char *what, ht_tensor *x, const void *to);
-ht_status ht__move_in_place(const char *what, ht_tensor *x, ht_mover *move, const void *to);
+/* A copy of x in the split and slabs of `like`, which differ from its own. */
+ht_tensor *ht__move_slabs(const char *what, ht_tensor *x, const ht_body *like);
+/* The metadata of x in the split and slabs that `to` describes; owned, NULL after an error. */
+typedef ht_body *ht_slabs_fn(const char *what, const ht_body *x, const void *to);
+/* Moves x there, and its gradient. */
+ht_status ht__move_in_place(const char *what, ht_tensor *x, ht_slabs_fn *slabs, const void *to);
 /* Begins y <- x between tensors of one shape and dtype, both split, which share no memory. Owned;
  * for ht_wait. */
 ht_request *ht__post_slabs(const char *what, ht_tensor *x, ht_tensor *y);

@@ -113,6 +113,27 @@ static void resplit_in_place_to_the_same_split_does_nothing(void **state)
     }
 }
 
+/* A refusal comes before an exchange, which would take memory for the other slabs. */
+static void a_refused_move_exchanges_nothing(void **state)
+{
+    ht_tensor *x = leaf_of(2, shape, 0, 7), *y = ht_mul(x, x);
+    ht_tensor *view = ht_detach(ht_transpose(x, 0, 1));
+    ht_device_memory before, now;
+
+    (void)state;
+    ht_device_get_memory(ht_tensor_device(x), &before);
+    HT_TEST_EXPECT_ERROR(ht_resplit_(y, 1), HT_ERR_STATE,
+                         "ht_resplit_: x is the result of a recorded operation, expected a leaf");
+    HT_TEST_EXPECT_ERROR(ht_resplit_(view, HT_NONE), HT_ERR_STATE,
+                         "ht_resplit_: x is a view, expected a tensor with storage of its own");
+    if (ht_test_size > 1) {
+        HT_TEST_EXPECT_ERROR(ht_collect_(y, 0), HT_ERR_STATE, "ht_collect_: x is the result");
+        HT_TEST_EXPECT_ERROR(ht_collect_(view, 0), HT_ERR_STATE, "ht_collect_: x is a view");
+    }
+    ht_device_get_memory(ht_tensor_device(x), &now);
+    assert_int_equal(now.allocated, before.allocated);
+}
+
 static void a_gradient_is_distributed_as_its_tensor(void **state)
 {
     ht_use_device(ht_device_get("cpu"));
@@ -216,6 +237,7 @@ HT_TEST_SUITE(test_move, cmocka_unit_test(another_body_has_no_gradient_of_the_ol
               cmocka_unit_test(a_gradient_for_the_old_body_is_refused),
               cmocka_unit_test(resplit_in_place_takes_the_gradient_along),
               cmocka_unit_test(resplit_in_place_to_the_same_split_does_nothing),
+              cmocka_unit_test(a_refused_move_exchanges_nothing),
               cmocka_unit_test(a_gradient_is_distributed_as_its_tensor),
               cmocka_unit_test(a_gradient_from_a_broadcast_view_is_a_copy),
               cmocka_unit_test(an_optimizer_refuses_a_state_that_does_not_fit),

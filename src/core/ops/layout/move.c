@@ -280,18 +280,24 @@ static void drop_misfit(ht_tensor *x)
     meta->overwrite = false;
 }
 
-ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
+ht_status ht__check_settable(const char *what, const ht_tensor *x)
 {
-    ht_status status;
-    ht_body *old;
-
     if (x->view)
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "%s: x is a view, expected a tensor with storage of its own", what);
     if (x->node != NULL)
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "%s: x is the result of a recorded operation, expected a leaf", what);
-    status = ask_hooks(what, x, y->body);
+    return HT_SUCCESS;
+}
+
+ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y)
+{
+    ht_status status = ht__check_settable(what, x);
+    ht_body *old;
+
+    if (status == HT_SUCCESS)
+        status = ask_hooks(what, x, y->body);
     if (status != HT_SUCCESS)
         return status;
     if (y->body->read_only)

@@ -8,17 +8,14 @@
 #include "core/ops/ops.h"
 #include "ht/manipulations.h"
 
-/* x in these slabs (NULL: the canonical ones); takes the bounds. */
-static ht_tensor *in_slabs(const char *what, ht_tensor *x, ht_bounds *bounds)
+/* x in these slabs (NULL: the canonical ones), without memory; takes the bounds. Owned. */
+static ht_body *in_slabs(const ht_body *x, ht_bounds *bounds)
 {
-    ht_body *to = ht__body_metadata(x->body);
-    ht_tensor *y;
+    ht_body *body = ht__body_metadata(x);
 
-    ht_release(to->bounds);
-    to->bounds = bounds;
-    y = ht__match_slabs(what, x, to);
-    ht_release(to);
-    return y;
+    ht_release(body->bounds);
+    body->bounds = bounds;
+    return body;
 }
 
 /* NULL after an error. */
@@ -45,68 +42,79 @@ static ht_bounds *bounds_of(const char *what, const ht_body *x, const int64_t co
     return bounds;
 }
 
-static ht_tensor *to_counts(const char *what, ht_tensor *x, const void *counts)
+static ht_body *of_counts(const char *what, const ht_body *x, const void *counts)
 {
     ht_bounds *bounds = NULL;
 
-    if (HT_IS_NULL(x, what, "x") || x->body->split == HT_NONE)
-        return x;
+    if (x->split == HT_NONE)
+        return ht__body_metadata(x);
     if (counts != NULL) {
-        bounds = bounds_of(what, x->body, counts);
+        bounds = bounds_of(what, x, counts);
         if (bounds == NULL)
             return NULL;
     }
-    return in_slabs(what, x, bounds);
+    return in_slabs(x, bounds);
 }
 
-static ht_tensor *to_rank(const char *what, ht_tensor *x, const void *to)
+static ht_body *of_rank(const char *what, const ht_body *x, const void *to)
 {
-    const int target = *(const int *)to;
+    const int target = *(const int *)to, size = x->comm->size;
     ht_bounds *bounds;
-    int size;
 
-    if (HT_IS_NULL(x, what, "x"))
-        return NULL;
-    size = x->body->comm->size;
     if (target < 0 || target >= size) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: rank is %d, expected 0 to %d", what, target,
+        HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: rank is %d, expected 0 to %d", what, target,
                 size - 1);
         return NULL;
     }
-    if (x->body->split == HT_NONE)
-        return x;
+    if (x->split == HT_NONE)
+        return ht__body_metadata(x);
     bounds = ht__bounds_new(size);
     for (int rank = 0; rank <= size; rank++)
-        bounds->start[rank] = rank <= target ? 0 : x->body->shape[x->body->split];
-    return in_slabs(what, x, bounds);
+        bounds->start[rank] = rank <= target ? 0 : x->shape[x->split];
+    return in_slabs(x, bounds);
+}
+
+static ht_tensor *moved(const char *what, ht_tensor *x, ht_slabs_fn *slabs, const void *to)
+{
+    ht_tensor *y;
+    ht_body *body;
+
+    if (HT_IS_NULL(x, what, "x"))
+        return NULL;
+    body = slabs(what, x->body, to);
+    if (body == NULL)
+        return NULL;
+    y = ht__match_slabs(what, x, body);
+    ht_release(body);
+    return y;
 }
 
 ht_tensor *ht_redistribute(ht_tensor *x, const int64_t counts[])
 {
-    return to_counts("ht_redistribute", x, counts);
+    return moved("ht_redistribute", x, of_counts, counts);
 }
 
 ht_status ht_redistribute_(ht_tensor *x, const int64_t counts[])
 {
-    return ht__move_in_place("ht_redistribute_", x, to_counts, counts);
+    return ht__move_in_place("ht_redistribute_", x, of_counts, counts);
 }
 
 ht_tensor *ht_collect(ht_tensor *x, int rank)
 {
-    return to_rank("ht_collect", x, &rank);
+    return moved("ht_collect", x, of_rank, &rank);
 }
 
 ht_status ht_collect_(ht_tensor *x, int rank)
 {
-    return ht__move_in_place("ht_collect_", x, to_rank, &rank);
+    return ht__move_in_place("ht_collect_", x, of_rank, &rank);
 }
 
 ht_tensor *ht_balance(ht_tensor *x)
 {
-    return to_counts("ht_balance", x, NULL);
+    return moved("ht_balance", x, of_counts, NULL);
 }
 
 ht_status ht_balance_(ht_tensor *x)
 {
-    return ht__move_in_place("ht_balance_", x, to_counts, NULL);
+    return ht__move_in_place("ht_balance_", x, of_counts, NULL);
 }

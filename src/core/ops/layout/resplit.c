@@ -132,6 +132,11 @@ ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like)
     return move_to(what, x, like->split, like->bounds, false);
 }
 
+ht_tensor *ht__move_slabs(const char *what, ht_tensor *x, const ht_body *like)
+{
+    return move_to(what, x, like->split, like->bounds, true);
+}
+
 ht_tensor *ht__resplit(const char *what, ht_tensor *x, int split)
 {
     if (HT_IS_NULL(x, what, "x") ||
