@@ -23,7 +23,8 @@ typedef enum ht_forward_mode {
  * data: those that the preprocess function returned.
  * mode: losses or predictions.
  * user: ht_step_options.user.
- * Result: scoped; NULL after an error. */
+ * Result: scoped. NULL after an error; a NULL without one is HT_ERR_STATE. If the inputs cannot be
+ * made, ht_forward of model with NULL tells ranks that wait in a layer of the model. */
 typedef ht_value *ht_step_forward_fn(ht_module *model, ht_value *data, ht_forward_mode mode,
                                      void *user);
 
@@ -32,7 +33,7 @@ typedef ht_value *ht_step_forward_fn(ht_module *model, ht_value *data, ht_forwar
  * data: those of the step.
  * training: true in ht_train_step only; data are augmented only then.
  * user: ht_step_options.user.
- * Result: scoped, or data itself; NULL after an error. */
+ * Result: scoped, or data itself. NULL after an error; a NULL without one is HT_ERR_STATE. */
 typedef ht_value *ht_preprocess_fn(ht_value *data, bool training, void *user);
 
 typedef struct ht_step_options {
@@ -57,9 +58,11 @@ HT_API ht_step_options ht_step_options_default(void);
  * empty.
  * wrapper: updates the parameters.
  * options: NULL takes the defaults.
- * Collective if the model exchanges gradients.
+ * Collective if the model exchanges gradients. A step that fails on one rank before its loss is
+ * there counts as a missing loss (ht_data_parallel_backward), so no rank waits for it.
  * Result: the log of ht_parse_losses, with "grad_norm" if the update measured it; scoped. NULL
- * after an error. */
+ * after an error.
+ * Errors: HT_ERR_STATE if preprocess or forward returns NULL without an error. */
 HT_API ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrapper,
                                const ht_step_options *options);
 
@@ -72,7 +75,8 @@ HT_API ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrappe
  * data: of the batch. NULL gives NULL.
  * options: NULL takes the defaults.
  * Not collective.
- * Result: the predictions, scoped; NULL after an error. */
+ * Result: the predictions, scoped; NULL after an error.
+ * Errors: HT_ERR_STATE if preprocess or forward returns NULL without an error. */
 HT_API ht_value *ht_val_step(ht_module *model, ht_value *data, const ht_step_options *options);
 
 /* ht_val_step of `model` on `data` with `options`, under its own name in errors. Not collective. */
@@ -87,7 +91,8 @@ HT_API ht_value *ht_test_step(ht_module *model, ht_value *data, const ht_step_op
  * total: *total is the sum, differentiable; NULL after an error.
  * log: *log is {"loss": total, the averages}, without graphs; NULL after an error. log may be NULL.
  * Not collective.
- * Errors: HT_ERR_ARGUMENT for an entry of another kind, or without a loss. */
+ * Errors: HT_ERR_ARGUMENT for an entry of another kind, or without a loss. If an earlier error left
+ * no loss, that error is returned. */
 HT_API ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log);
 
 /* Returns the number, or the one element of a tensor, under `key` in a log; NaN if there is none.

@@ -98,6 +98,8 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
         status = take_entry(ht_value_key(losses, i), ht_value_at(losses, i), &sum, entries);
     if (status != HT_SUCCESS)
         return status;
+    if (sum == NULL && ht_error_get(NULL) != HT_SUCCESS) /* it left no loss to put there */
+        return ht_error_get(NULL);
     if (sum == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                        "%s: no entry has a name that contains \"loss\", so there is nothing to "

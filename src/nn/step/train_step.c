@@ -22,20 +22,26 @@ static ht_status get_options(const char *what, const ht_step_options *options, h
     return HT_CHECK_OPTIONS(NULL, what, o, ht_step_options);
 }
 
-static ht_value *preprocess(const ht_step_options *o, ht_value *data, bool training)
+/* The value that a function of the program returned; a NULL without an error becomes one. */
+static ht_value *returned(const char *what, const char *function, ht_value *value)
 {
-    return o->preprocess != NULL ? o->preprocess(data, training, o->user) : data;
+    if (value == NULL && ht_error_get(NULL) == HT_SUCCESS)
+        HT_FAIL(NULL, HT_ERR_STATE, "%s: %s returned NULL without an error", what, function);
+    return value;
 }
 
 /* The module's own forward gets the mode beside the data; the caller's map stays as it is. */
-static ht_value *forward_with_mode(ht_module *model, ht_value *data, ht_forward_mode mode)
+static ht_value *forward_with_mode(const char *what, ht_module *model, ht_value *data,
+                                   ht_forward_mode mode)
 {
     ht_value *inputs = ht_value_map();
 
     if (ht_value_get_kind(data) != HT_VALUE_MAP) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "ht_train_step: the data are not a map, so they cannot name the mode; set "
-                "ht_step_options.forward");
+                "%s: the data are not a map, so they cannot name the mode; set "
+                "ht_step_options.forward",
+                what);
+        ht__module_missed(model);
         return NULL;
     }
     for (int i = 0; i < ht_value_count(data); i++)
@@ -44,13 +50,44 @@ static ht_value *forward_with_mode(ht_module *model, ht_value *data, ht_forward_
     return ht_forward_value(model, inputs);
 }
 
-static ht_value *forward(const ht_step_options *o, ht_module *model, ht_value *data,
-                         ht_forward_mode mode)
+static void note_run(ht_module *model, void *ran)
 {
-    if (data == NULL)
+    (void)model;
+    *(bool *)ran = true;
+}
+
+/* By the function of the program. Where it gives up in silence before it runs the model, ranks that
+ * wait there are told here; a function that fails passes its NULL to the model. */
+static ht_value *forward_by_program(const char *what, const ht_step_options *o, ht_module *model,
+                                    ht_value *data, ht_forward_mode mode)
+{
+    bool ran = false, silent;
+    ht_forward_observer observer = {.before = note_run, .user = &ran};
+    ht_value *output;
+
+    ht__module_observe(model, &observer);
+    output = o->forward(model, data, mode, o->user);
+    ht__module_leave(model, &observer);
+    silent = output == NULL && ht_error_get(NULL) == HT_SUCCESS;
+    output = returned(what, "forward", output);
+    if (silent && !ran)
+        ht__module_missed(model);
+    return output;
+}
+
+/* Preprocess and forward. NULL after an error; ranks that wait for this one in the model have been
+ * told. */
+static ht_value *run(const char *what, const ht_step_options *o, ht_module *model, ht_value *data,
+                     ht_forward_mode mode)
+{
+    if (o->preprocess != NULL)
+        data = returned(what, "preprocess", o->preprocess(data, mode == HT_FORWARD_LOSS, o->user));
+    if (data == NULL) {
+        ht__module_missed(model);
         return NULL;
-    return o->forward != NULL ? o->forward(model, data, mode, o->user)
-                              : forward_with_mode(model, data, mode);
+    }
+    return o->forward != NULL ? forward_by_program(what, o, model, data, mode)
+                              : forward_with_mode(what, model, data, mode);
 }
 
 static void add_reached(const ht_grad_meta *leaf, void *reached)
@@ -79,25 +116,32 @@ static void detect_anomalous(ht_module *model, ht_tensor *loss)
     ht__address_set_free(&reached);
 }
 
+/* Of data of this rank: the loss and its log. */
+static ht_status find_loss(const char *what, const ht_step_options *o, ht_module *model,
+                           ht_value *data, ht_tensor **loss, ht_value **log)
+{
+    ht_value *losses = run(what, o, model, data, HT_FORWARD_LOSS);
+    ht_status status = losses != NULL ? ht_parse_losses(losses, loss, log) : ht_error_get(NULL);
+
+    if (status == HT_SUCCESS && o->detect_anomalous_params)
+        detect_anomalous(model, *loss);
+    return status;
+}
+
 ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrapper,
                         const ht_step_options *options)
 {
+    static const char what[] = "ht_train_step";
     ht_step_options o;
     ht_tensor *loss = NULL;
     ht_value *log = ht_value_map();
     double norm;
 
-    if (get_options("ht_train_step", options, &o) != HT_SUCCESS ||
+    if (get_options(what, options, &o) != HT_SUCCESS ||
         ht_optim_wrapper_begin(wrapper, model) != HT_SUCCESS)
         return NULL;
-    if (data != NULL) {
-        ht_value *losses = forward(&o, model, preprocess(&o, data, true), HT_FORWARD_LOSS);
-
-        if (losses == NULL || ht_parse_losses(losses, &loss, &log) != HT_SUCCESS)
-            return NULL;
-        if (o.detect_anomalous_params)
-            detect_anomalous(model, loss);
-    }
+    if (data != NULL && find_loss(what, &o, model, data, &loss, &log) != HT_SUCCESS)
+        loss = NULL; /* missing after an error, which the other ranks learn from the update */
     if (ht_optim_wrapper_update_params(wrapper, loss) != HT_SUCCESS)
         return NULL;
     norm = ht_optim_wrapper_last(wrapper).grad_norm;
@@ -113,11 +157,11 @@ static ht_value *predict(const char *what, ht_module *model, ht_value *data,
     ht_value *predictions;
     bool was;
 
-    if (get_options(what, options, &o) != HT_SUCCESS || data == NULL)
+    if (get_options(what, options, &o) != HT_SUCCESS || data == NULL ||
+        HT_IS_NULL(model, what, "the model"))
         return NULL;
     was = ht_set_grad_enabled(false);
-    predictions = forward(&o, ht__module_unwrapped(model), preprocess(&o, data, false),
-                          HT_FORWARD_PREDICT);
+    predictions = run(what, &o, ht__module_unwrapped(model), data, HT_FORWARD_PREDICT);
     ht_set_grad_enabled(was);
     return predictions;
 }

@@ -4,7 +4,7 @@
  * same parameters as a loop written out; parameters that the loss does not reach; misuse. */
 #include <stdio.h>
 
-#include "nn/parallel/data/data_parallel_test.h"
+#include "nn/parallel/data/data_parallel_errors.h"
 
 static ht_tensor *row(int count, const double values[])
 {
@@ -276,8 +276,92 @@ static void test_misuse(void **state)
     ht_release(net);
 }
 
+/* A function of a step that returns NULL and says nothing, on the last rank alone. */
+enum silence { SAYS_NO_DATA, RUNS_NO_MODEL, SAYS_NO_LOSS, SILENCES };
+
+static bool is_last(void)
+{
+    return ht_test_rank == ht_test_size - 1;
+}
+
+static ht_value *preprocess_nothing(ht_value *data, bool training, void *user)
+{
+    (void)training;
+    return is_last() && *(enum silence *)user == SAYS_NO_DATA ? NULL : data;
+}
+
+static ht_value *forward_nothing(ht_module *model, ht_value *data, ht_forward_mode mode, void *user)
+{
+    const enum silence silence = *(enum silence *)user;
+    ht_value *output;
+
+    if (is_last() && silence == RUNS_NO_MODEL)
+        return NULL;
+    output = forward(model, data, mode, NULL);
+    return is_last() && silence == SAYS_NO_LOSS ? NULL : output;
+}
+
+static ht_module *new_model(bool meets)
+{
+    ht_module *layers[] = {ht_nn_linear(IN, OUT), ht_nn_sync_batch_norm(OUT, NULL, HT_COMM_WORLD)};
+    ht_module *net = meets ? ht_nn_sequential(2, layers) : new_net(3);
+
+    if (meets)
+        ht_module_to_dtype(net, HT_FLOAT64);
+    else
+        for (int i = 0; i < 2; i++)
+            ht_release(layers[i]);
+    return net;
+}
+
+static void check_silence(enum silence silence, bool blocking, bool meets)
+{
+    static const char *const parts[] = {"preprocess returned NULL without an error",
+                                        "forward returned NULL without an error",
+                                        "forward returned NULL without an error"};
+    ht_module *net = new_model(meets), *dp;
+    ht_optimizer *sgd = new_optimizer(net, SGD);
+    ht_optim_wrapper *wrapper = ht_optim_wrapper_new(sgd, NULL);
+    ht_step_options options = ht_step_options_default();
+
+    options.preprocess = preprocess_nothing;
+    options.forward = forward_nothing;
+    options.user = &silence;
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, blocking);
+    set_handlers(HT_ERRORS_RETURN);
+    if (is_last()) {
+        assert_null(ht_train_step(dp, batch(0, 4), wrapper, &options));
+        assert_int_equal(ht_error_get(NULL), HT_ERR_STATE);
+        expect_message("ht_train_step: ");
+    } else {
+        ht_train_step(dp, batch(4, 4), wrapper, &options);
+        ht_error_clear();
+    }
+    for (int again = 0; again < 2; again++) { /* all ranks know, and no rank waits */
+        assert_int_equal(ht_data_parallel_drain(dp), HT_ERR_STATE);
+        expect_message(parts[silence]);
+    }
+    if (is_last() && !meets) {
+        assert_null(ht_val_step(net, batch(0, 4), &options));
+        expect_message(parts[silence]);
+    }
+    ht_release(dp);
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(wrapper);
+    ht_release(sgd);
+    ht_release(net);
+}
+
+static void test_a_null_without_an_error_is_told_to_all(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4 * SILENCES; way++)
+        check_silence((enum silence)(way / 4), way & 1, way & 2);
+}
+
 HT_TEST_SUITE(test_train_step, cmocka_unit_test(test_parse_losses),
               cmocka_unit_test(test_losses_that_are_none),
               cmocka_unit_test(test_equals_a_loop_written_out),
               cmocka_unit_test(test_mode_reaches_the_modules_own_forward),
-              cmocka_unit_test(test_detects_anomalous_parameters), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_detects_anomalous_parameters), cmocka_unit_test(test_misuse),
+              cmocka_unit_test(test_a_null_without_an_error_is_told_to_all));
