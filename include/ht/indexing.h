@@ -45,7 +45,9 @@ HT_API ht_tensor *ht_getitem(ht_tensor *x, int count, const ht_index key[]);
  * key: count items (ht_getitem).
  * values: converted to the dtype of x and broadcast to the shape of x[key]. They may be a number
  * (ht_scalar), which fills. They may overlap x: they are read first.
- * Collective if x and values are split differently.
+ * Collective if the key has tensors, and one of them or values is split, or a mask stands at the
+ * split axis of x. For a key without tensors, collective if values are split, unless x[key] is a
+ * view in the slabs of values.
  * Errors: HT_ERR_SHAPE if values do not broadcast, HT_ERR_STATE if x must not be written; those of
  * ht_getitem for the key. */
 HT_API ht_status ht_setitem_(ht_tensor *x, int count, const ht_index key[], ht_tensor *values);
@@ -56,7 +58,8 @@ HT_API ht_status ht_setitem_(ht_tensor *x, int count, const ht_index key[], ht_t
  * another in their order, on any number of ranks.
  * key: count items (ht_getitem).
  * values: as for ht_setitem_.
- * Collective if x and values are split differently.
+ * Collective if ht_setitem_ is. Collective too for an integer or a negative step at the split axis
+ * of x.
  * Errors: also HT_ERR_DTYPE for values of a kind that x cannot hold.
  * Source: numpy.add.at, torch.Tensor.index_put_. */
 HT_API ht_status ht_add_at_(ht_tensor *x, int count, const ht_index key[], ht_tensor *values);
