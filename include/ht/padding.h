@@ -32,10 +32,9 @@ typedef enum ht_pad_mode {
  *   the pairs from the last axis on.
  * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length.
  * value: the constant.
- * Result: split as x. A copy if mode is HT_PAD_CONSTANT or elements are added; otherwise it may be
- * x itself or a view of it. HT_PAD_CONSTANT gives balanced slabs (ht_balance). Other modes give the
- * slabs of x, or balanced ones if the split axis is padded. If HT_PAD_CIRCULAR only cuts elements
- * off there, each rank keeps its own.
+ * Result: a copy, split as x. HT_PAD_CONSTANT gives balanced slabs (ht_balance). Other modes give
+ * the slabs of x, or balanced ones if the split axis is padded. If HT_PAD_CIRCULAR only cuts
+ * elements off there, each rank keeps its own.
  * Errors: HT_ERR_ARGUMENT for widths that are not in pairs, outnumber the axes or are out of range.
  * Source: torch.nn.functional.pad. */
 HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mode mode,

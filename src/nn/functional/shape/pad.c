@@ -111,6 +111,7 @@ ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mo
                       ht_number value)
 {
     int64_t rest[2 * HT_MAX_NDIM];
+    bool taken = false;
     int first;
 
     if (HT_IS_NULL(x, "ht_pad_ext", "x") || !check(x, count, widths, mode))
@@ -125,8 +126,12 @@ ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mo
             x = crop(x, first + i, pair);
         if (mode == HT_PAD_CIRCULAR)
             pair = &rest[2 * i];
-        if (x != NULL && mode != HT_PAD_CONSTANT && (pair[0] != 0 || pair[1] != 0))
-            x = take(x, first + i, pair, mode);
+        if (x == NULL || mode == HT_PAD_CONSTANT || (pair[0] == 0 && pair[1] == 0))
+            continue;
+        x = take(x, first + i, pair, mode);
+        taken = true;
     }
-    return x != NULL && mode == HT_PAD_CONSTANT ? ht_pad(x, count, rest, value) : x;
+    if (x != NULL && mode == HT_PAD_CONSTANT)
+        return ht_pad(x, count, rest, value);
+    return x == NULL || taken ? x : ht_copy(x);
 }

@@ -71,6 +71,21 @@ static void split_axes_may_be_padded(void **state)
                        expected[mode - HT_PAD_REFLECT], 0);
 }
 
+/* In each mode, also without a width and where elements are only cut off. */
+static void padding_is_always_a_copy(void **state)
+{
+    (void)state;
+    for (int mode = HT_PAD_CONSTANT; mode <= HT_PAD_CIRCULAR; mode++) {
+        for (int cut = 0; cut < 2; cut++) {
+            ht_tensor *x = ht_astype(ht_arange(0, 4, 1, HT_INT32, 0), HT_FLOAT64), *y;
+
+            y = ht_pad_ext(x, HT_SHAPE(-cut, 0), (ht_pad_mode)mode, HT_NUM(0));
+            assert_int_equal(ht_fill_(x, 9), HT_SUCCESS);
+            ht_test_expect(y, (double[]){0, 1, 2, 3} + cut, 0);
+        }
+    }
+}
+
 static void shuffles_and_upsampling(void **state)
 {
     ht_upsample_options options = ht_upsample_options_default();
@@ -150,7 +165,8 @@ static void bad_shuffles_and_sizes_are_errors(void **state)
 
 HT_TEST_SUITE(test_shape_layers, cmocka_unit_test(pads_of_each_mode_and_dimension),
               cmocka_unit_test(constant_pads_have_their_value),
-              cmocka_unit_test(split_axes_may_be_padded), cmocka_unit_test(shuffles_and_upsampling),
+              cmocka_unit_test(split_axes_may_be_padded),
+              cmocka_unit_test(padding_is_always_a_copy), cmocka_unit_test(shuffles_and_upsampling),
               cmocka_unit_test(empty_batches_give_empty_results),
               cmocka_unit_test(bad_pads_are_errors),
               cmocka_unit_test(bad_shuffles_and_sizes_are_errors));
