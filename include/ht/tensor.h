@@ -203,7 +203,7 @@ HT_API ht_status ht_fill_ext_(ht_tensor *x, ht_number value);
  *
  * Logically collective.
  * Errors: HT_ERR_STATE if x is a view, or the result of an operation in a graph. HT_ERR_ARGUMENT if
- * y is a read-only view. HT_ERR_DTYPE if x requires gradients and y is of integers or bool. If a
+ * y cannot be written. HT_ERR_DTYPE if x requires gradients and y is of integers or bool. If a
  * data-parallel wrapper updates x, HT_ERR_STATE unless x and y agree in all but memory; that memory
  * must not hold another parameter of a wrapper. */
 HT_API ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y);
