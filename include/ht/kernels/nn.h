@@ -14,6 +14,7 @@
     X(MAX_POOL_FORWARD, ht_pool_call) X(MAX_POOL_BACKWARD, ht_pool_call) \
     X(NORM_MOMENTS, ht_norm_call) X(NORM_PREPARE, ht_norm_channels_call) X(NORM_FORWARD, ht_norm_call) \
     X(NORM_SUMS, ht_norm_call) X(NORM_BACKWARD, ht_norm_call) \
+    X(SOFTMAX_FORWARD, ht_rows_call) X(SOFTMAX_BACKWARD, ht_rows_call) \
     X(LOG_SOFTMAX_FORWARD, ht_rows_call) X(LOG_SOFTMAX_BACKWARD, ht_rows_call) \
     X(NLL_FORWARD, ht_rows_call) X(NLL_BACKWARD, ht_rows_call) \
     X(DROPOUT_FORWARD, ht_dropout_call) X(DROPOUT_BACKWARD, ht_dropout_call) \
@@ -141,8 +142,8 @@ typedef struct ht_row_norm_call {
 enum { HT_ROW_NORM_OPERANDS = 8 };
 
 /* Functions of the rows of a row-major matrix (rows, columns); target is int64.
- *   LOG_SOFTMAX_FORWARD   writes y from x;
- *   LOG_SOFTMAX_BACKWARD  writes the gradient x from y and dy;
+ *   SOFTMAX_FORWARD, LOG_SOFTMAX_FORWARD    write y from x;
+ *   SOFTMAX_BACKWARD, LOG_SOFTMAX_BACKWARD  write the gradient x from y and dy;
  *   NLL_FORWARD           y[i] = -x[i][target[i]], or 0 if target[i] is `ignore`; another target
  *                         outside of the columns is an error in the data;
  *   NLL_BACKWARD          x[i][target[i]] = -dy[i]; other elements of x are 0. */

@@ -39,8 +39,9 @@ typedef double complex ht_complex128;
 #define HT_REAL_LIBM(fn, x)     _Generic((x), float: fn##f, double: fn)(x)
 #define HT_REAL_LIBM2(fn, x, y) _Generic((x), float: fn##f, double: fn)(x, y)
 
-/* e^x that is never subnormal; x Phi(x) and its derivative; the conjugate of a complex number, and
+/* e^x of numbers up to 43; e^x that is never subnormal; x Phi(x) and its derivative; the conjugate of a complex number, and
  * its powers. */
+#define HT_EXP_BELOW(x)         _Generic((x), float: ht__exp_below_float, double: exp)(x)
 #define HT_EXP_WIDE(x)          _Generic((x), float: ht__exp_wide, double: exp)(x)
 #define HT_GELU(x)              _Generic((x), float: ht__gelu_float, double: ht__gelu)(x)
 #define HT_GELU_SLOPE(x)        _Generic((x), float: ht__gelu_slope_float, double: ht__gelu_slope)(x)

@@ -84,6 +84,16 @@ HT_INLINE float ht__exp_float(float x)
     return x != x ? x : ht__scale_float(p, n);
 }
 
+/* The same for x up to 43, in fewer steps. */
+HT_INLINE float ht__exp_below_float(float x)
+{
+    float clamped = x < -104.0f ? -104.0f : x;
+    int32_t n;
+    float p = ht__exp_parts(clamped, &n);
+
+    return p * ht__power_of_two(n + 64) * 0x1p-64f;
+}
+
 /* e^x with float's digits and double's range: never subnormal, and infinite above 128. */
 HT_INLINE double ht__exp_wide(float x)
 {

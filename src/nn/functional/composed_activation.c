@@ -9,6 +9,7 @@
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/indexing.h"
+#include "ht/manipulations.h"
 #include "ht/relational.h"
 #include "ht/rounding.h"
 #include "ht/trigonometrics.h"
@@ -106,4 +107,21 @@ ht_tensor *ht_gelu_tanh(ht_tensor *x)
         return NULL;
     factor = ht_add_scalar(ht_mul_scalar(ht_mul(x, x), 0.044715 * slope), slope);
     return ht_mul(x, ht_sigmoid(ht_mul(x, factor)));
+}
+
+ht_tensor *ht_glu(ht_tensor *x, int axis)
+{
+    ht_tensor *half[2] = {NULL, NULL};
+
+    if (!prepare("ht_glu", &x) || !ht__check_axis("ht_glu", x, &axis))
+        return NULL;
+    if (x->body->shape[axis] % 2 != 0) {
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE,
+                "ht_glu: axis %d of x %s is %lld long, expected an even length", axis,
+                ht__shape_str(x->body->ndim, x->body->shape), (long long)x->body->shape[axis]);
+        return NULL;
+    }
+    if (ht_split(x, 2, axis, half) != HT_SUCCESS)
+        return NULL;
+    return ht_mul(half[0], ht_sigmoid(half[1]));
 }

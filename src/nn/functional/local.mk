@@ -14,13 +14,11 @@ libht_objects_la_SOURCES += \
 	src/nn/functional/functional.c \
 	src/nn/functional/functional.h \
 	src/nn/functional/linear.c \
-	src/nn/functional/log_softmax.c \
 	src/nn/functional/max_pool2d.c \
 	src/nn/functional/max_pool2d.h \
 	src/nn/functional/operands.c \
 	src/nn/functional/operands.h \
 	src/nn/functional/rectifiers.c \
 	src/nn/functional/softmax.c \
-	src/nn/functional/softmax.h \
 	src/nn/functional/window.c \
 	src/nn/functional/window.h

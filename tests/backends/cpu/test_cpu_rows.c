@@ -1,6 +1,6 @@
 /* ranks 1 */
-/* Log-softmax, the negative log likelihood and cross entropy against their formulas in double; sums
- * in long double. */
+/* Softmax, log-softmax, the negative log likelihood and cross entropy against their formulas in
+ * double; sums in long double. */
 #include "cpu_kernels.h"
 
 #include "ht/kernels/nn.h"
@@ -39,6 +39,48 @@ static void check(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
                         32 * cpu_eps(dtype) * (108 + share));
         }
     }
+}
+
+static void check_softmax(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
+{
+    ht_rows_call forward = {.rows = ROWS, .columns = columns, .x = CPU_AT(x), .y = CPU_AT(y)};
+    ht_rows_call backward = {
+        .rows = ROWS, .columns = columns, .x = CPU_AT(dx), .y = CPU_AT(y), .dy = CPU_AT(x)};
+    uint64_t state = (uint64_t)columns;
+
+    for (int64_t i = 0; i < ROWS * columns; i++)
+        cpu_set(dtype, x, i, 100 + 8 * cpu_random(&state));
+    assert_int_equal(cpu_run(k, HT_KERNEL_SOFTMAX_FORWARD, dtype, &forward), 0);
+    assert_int_equal(cpu_run(k, HT_KERNEL_SOFTMAX_BACKWARD, dtype, &backward), 0);
+    for (int64_t row = 0; row < ROWS; row++) {
+        long double exps = 0, products = 0;
+
+        for (int64_t j = row * columns; j < (row + 1) * columns; j++) {
+            exps += expl(cpu_get(dtype, x, j) - 100);
+            products += (long double)cpu_get(dtype, x, j) * cpu_get(dtype, y, j);
+        }
+        for (int64_t j = row * columns; j < (row + 1) * columns; j++) {
+            const double got = cpu_get(dtype, y, j);
+            const double expected = (double)(expl(cpu_get(dtype, x, j) - 100) / exps);
+            const double gradient = got * (cpu_get(dtype, x, j) - (double)products);
+
+            /* 2 ulp of an exponential, the same of their sum, a rounding of the sum and of y */
+            assert_true(fabs(got - expected) <= 10 * cpu_eps(dtype) * (expected + 1e-4));
+            assert_true(fabs(cpu_get(dtype, dx, j) - gradient) <=
+                        16 * cpu_eps(dtype) * got * 108 + 1e-7);
+        }
+    }
+}
+
+static void softmax(void **state)
+{
+    (void)state;
+    for (int l = 0; l < level_count; l++)
+        for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++) {
+            for (int64_t columns = 1; columns <= 70; columns++)
+                check_softmax(&levels[l].kernels, (ht_dtype)dtype, columns);
+            check_softmax(&levels[l].kernels, (ht_dtype)dtype, MAX);
+        }
 }
 
 static void log_softmax(void **state)
@@ -185,7 +227,8 @@ static int setup(void **state)
     return 0;
 }
 
-HT_TEST_SUITE(test_cpu_rows, cmocka_unit_test_setup(log_softmax, setup),
-              cmocka_unit_test_setup(nll, setup), cmocka_unit_test_setup(cross_entropy, setup),
+HT_TEST_SUITE(test_cpu_rows, cmocka_unit_test_setup(softmax, setup),
+              cmocka_unit_test_setup(log_softmax, setup), cmocka_unit_test_setup(nll, setup),
+              cmocka_unit_test_setup(cross_entropy, setup),
               cmocka_unit_test_setup(target_outside_is_named, setup),
               cmocka_unit_test_setup(target_outside_has_no_gradient, setup));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Log-softmax, negative log likelihood and cross entropy. */
+ * Softmax, log-softmax, negative log likelihood and cross entropy. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/reduce/plan.h"
 #include "ht/kernels/nn.h"
@@ -11,6 +11,8 @@
 void HT_LEVEL_NAME(ht__fill_rows)(ht_kernel_table *k)
 {
 #define FILL(dtype)                                                                     \
+    k->at[HT_KERNEL_SOFTMAX_FORWARD][dtype] = rows_softmax_forward_##dtype;             \
+    k->at[HT_KERNEL_SOFTMAX_BACKWARD][dtype] = rows_softmax_backward_##dtype;           \
     k->at[HT_KERNEL_LOG_SOFTMAX_FORWARD][dtype] = rows_log_softmax_forward_##dtype;     \
     k->at[HT_KERNEL_LOG_SOFTMAX_BACKWARD][dtype] = rows_log_softmax_backward_##dtype;   \
     k->at[HT_KERNEL_NLL_FORWARD][dtype] = rows_nll_forward_##dtype;                     \
