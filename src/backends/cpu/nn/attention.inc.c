@@ -77,7 +77,7 @@ static C NAME(exponentials)(C *s, int64_t n, C shift)
     for (int64_t i = 0; i < n; i += LANES) {
         HT_VECTORIZE
         for (int j = 0; j < LANES; j++) {
-            s[i + j] = HT_MATH(exp, s[i + j] - shift);
+            s[i + j] = HT_EXP_BELOW(s[i + j] - shift);
             lane[j] += s[i + j];
         }
     }
