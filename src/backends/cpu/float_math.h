@@ -107,20 +107,28 @@ HT_INLINE double ht__exp_wide(float x)
     return x != x ? (double)x : p;
 }
 
+/* 2^n x for -226 <= n <= 0, as ht__scale_float has it, in fewer steps. */
+HT_INLINE float ht__shrink_float(float x, int32_t n)
+{
+    return x * ht__power_of_two(n + 100) * 0x1p-100f;
+}
+
 /* number / (1 + e^-x), for number = x or 1. With e^-|x| = 2^n (1 + s) the quotient is that of sums,
- * corrected by the bits that these lose. */
+ * corrected by the bits that these lose: 1.457 - below / 2 is 1 / below within 0.05. */
 HT_INLINE float ht__times_logistic_float(float number, float x)
 {
-    const float z = x > 0 ? x : -x, bound = z < 126 ? z : 126;
+    const float z = x > 0 ? x : -x, bound = z > 126 ? 126 : z;
     int32_t n;
-    const float s = ht__exp_less_one(-bound, &n), e = ht__scale_float(1 + s, n);
+    const float s = ht__exp_less_one(-bound, &n);
+    const float e = (1 + s) * ht__power_of_two(n < -126 ? -126 : n);
     const float part = x > 0 ? 0 : number * s, above = number + part, below = 1 + e;
     const float y = above / below, lost = part - (above - number), lost_below = e - (below - 1);
-    float result = ht__scale_float(y + (lost - y * lost_below) * (1 / below), x > 0 ? 0 : n);
+    const float quotient = y + (lost - y * lost_below) * (1.457f - 0.5f * below);
+    float result = x > 0 ? quotient : ht__shrink_float(quotient, n);
 
     result = x > 126 ? number : result;
     result = x < -126 ? 0 * number : result;
-    return x != x ? x : copysignf(result, number);
+    return copysignf(result, number);
 }
 
 /* g times the derivative of x / (1 + e^-x), to a float's digits of g. The power of two comes last, so
@@ -129,7 +137,7 @@ HT_INLINE float ht__silu_grad_float(float g, float x)
 {
     const float z = x > 0 ? x : -x, bound = z < 126 ? z : 126;
     int32_t n;
-    const float p = 1 + ht__exp_less_one(-bound, &n), e = ht__scale_float(p, n);
+    const float p = 1 + ht__exp_less_one(-bound, &n), e = p * ht__power_of_two(n < -126 ? -126 : n);
     const float near = 1 / (1 + e), above = near * (1 + bound * (e * near));
     const float below = p * near * (1 - bound * near);
     const int32_t half = n >> 1;
@@ -314,7 +322,7 @@ HT_INLINE float ht__gelu_float(float x)
     top = high * first;
     bottom = low * first + (w * q + rest * (first + q));
     bottom += (top + bottom) * s;
-    return (x > 0 ? x : 0 * x) - ht__scale_float(top + bottom, n);
+    return (x > 0 ? x : 0 * x) - ht__shrink_float(top + bottom, n);
 }
 
 /* The derivative, Phi(x) + x phi(x), to a float's digits of the larger term. */
@@ -327,7 +335,7 @@ HT_INLINE float ht__gelu_slope_float(float x)
     float first, q = ht__tail_parts(p.z * inverse, 0, &first), slope;
 
     slope = inverse * (first + q) - 0.398942280f * p.z;
-    slope = ht__scale_float(slope + slope * s, n);
+    slope = ht__shrink_float(slope + slope * s, n);
     return (x > 0 ? 1 - slope : slope) + 0 * x; /* NaN of infinity, as PyTorch has it */
 }
 
