@@ -20,9 +20,11 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/linalg/gemm.c \
 	src/backends/cpu/linalg/lapack.c \
 	src/backends/cpu/linalg/lapack.h \
+	src/backends/cpu/nn/attention.h \
 	src/backends/cpu/nn/conv/conv.c \
 	src/backends/cpu/nn/conv/plain.c \
 	src/backends/cpu/nn/conv/plain.h \
+	src/backends/cpu/nn/ctc.h \
 	src/backends/cpu/nn/kernels.c \
 	src/backends/cpu/nn/kernels.h \
 	src/backends/cpu/order/key.h \

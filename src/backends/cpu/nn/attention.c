@@ -4,9 +4,9 @@
 #include <cblas.h>
 
 #include "backends/cpu/level.h"
+#include "backends/cpu/nn/attention.h"
 #include "backends/cpu/random/walk.h"
 #include "backends/cpu/scratch.h"
-#include "ht/kernels/nn.h"
 
 /* A tile of scores, which stays in the second-level cache. Lanes: sums and maxima along a row have
  * the same order at each SIMD level. */
@@ -42,18 +42,6 @@ static attention_tile tiles_of_rows(const ht_attention_call *a, int64_t b, int64
     return (attention_tile){.b = b, .row = row, .rows = at_most(TILE_ROWS, a->l - row)};
 }
 
-/* The first element of mask that belongs to row `row` of matrix b. */
-static int64_t mask_offset(const ht_attention_call *a, int64_t b, int64_t row)
-{
-    int64_t offset = row * a->mask_stride[a->leads];
-
-    for (int axis = a->leads - 1; axis >= 0; axis--) {
-        offset += b % a->lead[axis] * a->mask_stride[axis];
-        b /= a->lead[axis];
-    }
-    return offset;
-}
-
 /* 1 where the element is kept, by the rule of dropout.c. */
 static void keep_word(const ht_random_draw *draw, const uint32_t *word, int64_t n, void *out)
 {
@@ -72,11 +60,6 @@ static void draw_keep(const ht_attention_call *a, const attention_tile *tile, in
 
     random_run(&a->draw, (uint64_t)(row * a->s + tile->column), tile->columns, keep_word, 1,
                (char *)keep, 1);
-}
-
-static double keep_scale(const ht_attention_call *a)
-{
-    return a->draw.a < 1 ? 1 / (1 - a->draw.a) : 0;
 }
 
 /* BLAS counts in int. Tiles are small, but rows may be longer. */

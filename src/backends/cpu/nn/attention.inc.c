@@ -33,7 +33,7 @@ static void NAME(mask_scores)(const ht_attention_call *a, const attention_tile *
     if (a->causal && t->row + i - t->column + 1 < n)
         n = t->row + i < t->column ? 0 : t->row + i - t->column + 1;
     if (a->mask.data != NULL) {
-        const int64_t first = mask_offset(a, t->b, t->row + i) + t->column;
+        const int64_t first = ht__mask_offset(a, t->b, t->row + i) + t->column;
         const uint8_t *keep = (const uint8_t *)a->mask.data + first;
         const C *add = (const C *)a->mask.data + first;
 
@@ -150,7 +150,8 @@ static void NAME(attend)(const ht_attention_call *a, attention_tile t, C *s)
                                  .c.data = y});
     }
     for (int64_t i = 0; i < t.rows; i++) {
-        NAME(scale_row)(y + i * a->ev, a->ev, sum[i] == 0 ? 0 : (C)keep_scale(a) / sum[i]);
+        NAME(scale_row)
+        (y + i * a->ev, a->ev, sum[i] == 0 ? 0 : (C)ht__keep_scale(&a->draw) / sum[i]);
         lse[i] = sum[i] == 0 ? -(C)INFINITY : max[i] + HT_MATH(log, sum[i]);
     }
 }

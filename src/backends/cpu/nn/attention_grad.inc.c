@@ -31,7 +31,7 @@ static void NAME(row_grad)(const ht_attention_call *a, const attention_tile *t, 
     const int64_t row = t->b * a->l + t->row + i;
     const C *y = (const C *)a->y.data + row * a->ev, *dy = (const C *)a->dy.data + row * a->ev;
     const C lse = ((const C *)a->lse.data)[row], shift = lse == -(C)INFINITY ? 0 : lse;
-    const C sum = NAME(dot)(dy, y, a->ev), scale = (C)keep_scale(a);
+    const C sum = NAME(dot)(dy, y, a->ev), scale = (C)ht__keep_scale(&a->draw);
     uint8_t keep[TILE_COLUMNS];
 
     NAME(mask_scores)(a, t, i, s);
@@ -49,7 +49,7 @@ static void NAME(row_grad)(const ht_attention_call *a, const attention_tile *t, 
             ds[j] = s[j] * (ds[j] - sum);
     }
     if (a->dmask.data != NULL) {
-        C *dmask = (C *)a->dmask.data + mask_offset(a, t->b, t->row + i) + t->column;
+        C *dmask = (C *)a->dmask.data + ht__mask_offset(a, t->b, t->row + i) + t->column;
 
         HT_VECTORIZE
         for (int64_t j = 0; j < t->columns; j++)
