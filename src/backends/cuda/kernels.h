@@ -10,8 +10,8 @@ HT_BEGIN_DECLS
 
 /* clang-format off */
 #define HT_CUDA_FILES(X) \
-    X(activations) X(arithmetics) X(bitwise) X(cell) X(complex_math) X(convert) X(copy) X(cumulative) \
-    X(conv) X(dropout) X(exponential) X(extremes) X(gemm) X(logical) X(max_pool) X(nn_rows) X(nonzero) \
+    X(activations) X(arithmetics) X(attention) X(bitwise) X(cell) X(complex_math) X(convert) X(copy) \
+    X(cumulative) X(conv) X(ctc) X(dropout) X(exponential) X(extremes) X(gemm) X(logical) X(max_pool) X(nn_rows) X(nonzero) \
     X(norm) X(random) X(reduce) X(relational) X(resample) X(rounding) X(row_norm) X(rows) X(trigonometrics) X(update)
 /* clang-format on */
 

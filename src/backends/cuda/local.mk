@@ -33,8 +33,10 @@ cuda_kernel_sources = \
 	src/backends/cuda/index/nonzero.cu \
 	src/backends/cuda/index/resample.cu \
 	src/backends/cuda/index/rows.cu \
+	src/backends/cuda/nn/attention.cu \
 	src/backends/cuda/nn/cell.cu \
 	src/backends/cuda/nn/conv.cu \
+	src/backends/cuda/nn/ctc.cu \
 	src/backends/cuda/nn/dropout.cu \
 	src/backends/cuda/nn/gemm.cu \
 	src/backends/cuda/nn/max_pool.cu \
@@ -61,8 +63,11 @@ cuda_headers = \
 	src/backends/cuda/index/resample.inc.cu \
 	src/backends/cuda/index/rows.inc.cu \
 	src/backends/cuda/launch.h \
+	src/backends/cuda/nn/attention.inc.cu \
 	src/backends/cuda/nn/cell.inc.cu \
 	src/backends/cuda/nn/conv.inc.cu \
+	src/backends/cuda/nn/conv_half.inc.cu \
+	src/backends/cuda/nn/ctc.inc.cu \
 	src/backends/cuda/nn/dropout.inc.cu \
 	src/backends/cuda/nn/gemm.inc.cu \
 	src/backends/cuda/nn/max_pool.inc.cu \
@@ -70,6 +75,8 @@ cuda_headers = \
 	src/backends/cuda/nn/product.h \
 	src/backends/cuda/nn/row_norm.inc.cu \
 	src/backends/cuda/nn/rows.inc.cu \
+	src/backends/cuda/nn/softmax.h \
+	src/backends/cuda/nn/softmax.inc.cu \
 	src/backends/cuda/random/philox.h \
 	src/backends/cuda/random/random.inc.cu \
 	src/backends/cuda/reduce/cumulative.inc.cu \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution of float32 and float64 by im2col and matrix products, for as many images at a time as
- * there is room for. Other dtypes run on the host.
+ * Convolution by im2col and matrix products, for as many images at a time as there is room for. That
+ * of 16 bits is one of float32, whose results are rounded once.
  *
  *     cols (images * p, k)   the windows of p pixels of y; k = c / groups * taps
  *
@@ -139,8 +139,40 @@ static __forceinline__ __device__ bool find_window(const conv &v, int64_t in, in
 #include "backends/cuda/nn/conv.inc.cu"
 #undef DTYPE
 
+/* Of x, weight, bias and y, those that a convolution writes. */
+enum { PUTS_X = 1, PUTS_WEIGHT = 2, PUTS_BIAS = 4, PUTS_Y = 8, OPERANDS = 4 };
+
+/* The operands in this order, and how many elements they have. */
+static void operands_of(ht_conv_call *call, ht_kernel_operand *operand[], int64_t count[])
+{
+    int64_t pixels = 1, taps = 1, area = 1;
+
+    for (int axis = 0; axis < call->spatial; axis++) {
+        pixels *= call->out[axis];
+        taps *= call->kernel[axis];
+        area *= call->in[axis];
+    }
+    operand[0] = &call->x;
+    operand[1] = &call->weight;
+    operand[2] = &call->bias;
+    operand[3] = &call->y;
+    count[0] = call->n * call->c * area;
+    count[1] = call->o * (call->c / call->groups) * taps;
+    count[2] = call->o;
+    count[3] = call->n * call->o * pixels;
+}
+
+#define DTYPE HT_FLOAT16
+#include "backends/cuda/nn/conv_half.inc.cu"
+#undef DTYPE
+#define DTYPE HT_BFLOAT16
+#include "backends/cuda/nn/conv_half.inc.cu"
+#undef DTYPE
+
 void ht_cuda_add_conv(ht_backend *backend)
 {
+    add_conv_HT_FLOAT16(backend);
+    add_conv_HT_BFLOAT16(backend);
     add_conv_HT_FLOAT32(backend);
     add_conv_HT_FLOAT64(backend);
 }

@@ -1,69 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Template: rows of a dtype, as backends/cpu/nn/rows.inc.c. */
-#include "backends/cpu/reduce/better.inc.c"
-
-/* The largest element of each row, in the dtype of arithmetic. */
-struct NAME(row_max) {
-    typedef C acc;
-    static __forceinline__ __device__ C get(const ht_cuda_reduction &r, int64_t at)
-    {
-        return LOAD(static_cast<const T *>(r.x)[at]);
-    }
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
-    {
-        return get(r, at);
-    }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
-                                                int64_t)
-    {
-        a = NAME(max_step)(a, get(r, at));
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a = NAME(max_step)(a, b);
-    }
-    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
-    {
-        static_cast<C *>(r.y)[o] = a;
-    }
-};
-
-struct NAME(shifted) {
-    C shift;
-    double sum;
-};
-
-/* The logarithm of the sum of exp(x - shift), with the shifts of all rows in `also`; without them,
- * the sum of x. */
-struct NAME(row_sum) {
-    typedef NAME(shifted) acc;
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t o, int64_t)
-    {
-        return {r.also != NULL ? static_cast<const C *>(r.also)[o] : 0, 0};
-    }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
-                                                int64_t)
-    {
-        const C x = LOAD(static_cast<const T *>(r.x)[at]);
-
-        a.sum += (double)(r.also != NULL ? HT_MATH(exp, x - a.shift) : x);
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a.sum += b.sum;
-    }
-    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
-    {
-        static_cast<C *>(r.y)[o] = (C)(r.also != NULL ? log(a.sum) : a.sum);
-    }
-};
+#include "backends/cuda/nn/softmax.inc.cu"
 
 static __global__ void NAME(log_softmax)(int64_t work, int64_t columns, const T *x, const C *max,
                                          const C *log_sum, T *y)
@@ -83,19 +21,6 @@ static __global__ void NAME(log_softmax_grad)(int64_t work, int64_t columns, con
     {
         dx[i] = STORE(LOAD(dy[i]) - HT_MATH(exp, LOAD(y[i])) * sum[i / columns]);
     }
-}
-
-/* max (rows) and log_sum (rows): of exp(x - max). */
-static int NAME(row_statistics)(const ht_cuda_device *device, int64_t rows, int64_t columns,
-                                const void *x, C *max, C *log_sum, const char *what)
-{
-    ht_cuda_reduction r = over_columns(rows, columns, x, max);
-
-    if (ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_max)>(), what) != 0)
-        return 1;
-    r = over_columns(rows, columns, x, log_sum);
-    r.also = max;
-    return ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(), what);
 }
 
 static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
@@ -142,7 +67,7 @@ static int NAME(log_softmax_backward)(void *stream, const ht_kernel_call *call)
 
     if (sum == NULL)
         return 1;
-    ht_cuda_reduction r = over_columns(rows->rows, rows->columns, rows->dy.data, sum);
+    ht_cuda_reduction r = ht_cuda_over_columns(rows->rows, rows->columns, rows->dy.data, sum);
 
     failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(),
                                       call->what);

@@ -5,6 +5,8 @@
 #ifndef HT_BACKENDS_CUDA_RANDOM_PHILOX_H
 #define HT_BACKENDS_CUDA_RANDOM_PHILOX_H
 
+#include <math.h>
+
 #include "backends/cuda/launch.h"
 #include "ht/kernels/random.h"
 
@@ -64,6 +66,12 @@ static __forceinline__ __device__ void ht_cuda_each_drawn(const ht_cuda_draw &d,
         if (at % d.words == 0 && i >= 0 && i < d.draw.inner)
             take(o * d.draw.inner + i, words, at);
     }
+}
+
+/* Kept by dropout with probability p: where a uniform float of the same word would be at least p. */
+static __forceinline__ __device__ bool ht_cuda_keeps(uint32_t word, double p)
+{
+    return (int32_t)(word >> 8) >= (int32_t)ceil(p * 0x1p24);
 }
 
 #endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attention of float32 and float64, by tiles of the scores: some rows of queries at a time, with all
+ * keys. Products are those of other layers (product.h). */
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/nn/product.h"
+#include "backends/cuda/nn/softmax.h"
+#include "backends/cuda/random/philox.h"
+#include "backends/cpu/nn/attention.h"
+
+#include "backends/cuda/dtypes.h"
+
+/* The bytes of a tile, which stays in the second-level cache. A row is taken alone, up to the second
+ * limit. */
+#define TILE_BYTES ((int64_t)16 << 20)
+#define MOST_BYTES ((int64_t)1 << 30)
+
+/* Scores (batches, rows, s), from matrix b and row `row` on: several matrices whole, or some rows of
+ * one. */
+struct attention_tile {
+    int64_t b, batches, row, rows;
+};
+
+static int64_t at_most(int64_t limit, int64_t n)
+{
+    return n < limit ? n : limit;
+}
+
+/* The first tile; false: a row of scores is too large, or a matrix is empty. */
+static bool first_tile(const ht_attention_call *a, int64_t size, attention_tile *t)
+{
+    const int64_t row_bytes = a->s * size;
+
+    *t = {};
+    if (a->batch * a->l * a->s * a->e * a->ev == 0 || row_bytes > MOST_BYTES)
+        return false;
+    t->rows = at_most(a->l, TILE_BYTES / row_bytes);
+    t->rows = t->rows > 1 ? t->rows : 1;
+    t->batches = t->rows < a->l ? 1 : at_most(a->batch, TILE_BYTES / (row_bytes * a->l));
+    t->batches = t->batches > 1 ? t->batches : 1;
+    return true;
+}
+
+/* The tile after t, where whole tiles are as large as `first`; false: there is none. */
+static bool next_tile(const ht_attention_call *a, const attention_tile *first, attention_tile *t)
+{
+    t->row += t->rows;
+    if (t->row == a->l) {
+        t->row = 0;
+        t->b += t->batches;
+    }
+    t->rows = at_most(first->rows, a->l - t->row);
+    t->batches = at_most(first->batches, a->batch - t->b);
+    return t->batches > 0;
+}
+
+static int64_t scores_of(const ht_attention_call *a, const attention_tile *t)
+{
+    return t->batches * t->rows * a->s;
+}
+
+/* c (m, n) = alpha op(a) op(b), row-major and without gaps. */
+static ht_gemm_call product_of(const ht_attention_call *a, int64_t m, int64_t n, int64_t k)
+{
+    ht_gemm_call g = {};
+
+    g.call = a->call;
+    g.alpha = 1;
+    g.m = m;
+    g.n = g.ldb = g.ldc = n;
+    g.k = g.lda = k;
+    return g;
+}
+
+/* The numbers of the tile's elements in the draw follow one another. */
+static ht_cuda_draw draw_of(const ht_attention_call *a, const attention_tile *t)
+{
+    ht_random_draw draw = a->draw;
+
+    draw.outer = 1;
+    draw.inner = scores_of(a, t);
+    draw.inner_global = 0;
+    draw.start = ((a->draw.start + t->b) * a->l + t->row) * a->s;
+    return ht_cuda_make_draw(&draw, 1);
+}
+
+#define DTYPE HT_FLOAT32
+#include "backends/cuda/nn/attention.inc.cu"
+#undef DTYPE
+#define DTYPE HT_FLOAT64
+#include "backends/cuda/nn/attention.inc.cu"
+#undef DTYPE
+
+void ht_cuda_add_attention(ht_backend *backend)
+{
+    add_attention_HT_FLOAT32(backend);
+    add_attention_HT_FLOAT64(backend);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Template inside others: the largest element of each row of a dtype, and the sum of exponentials. */
+#include "backends/cpu/reduce/better.inc.c"
+
+/* The largest element of each row, in the dtype of arithmetic. */
+struct NAME(row_max) {
+    typedef C acc;
+    static __forceinline__ __device__ C get(const ht_cuda_reduction &r, int64_t at)
+    {
+        return LOAD(static_cast<const T *>(r.x)[at]);
+    }
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
+    {
+        return get(r, at);
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        a = NAME(max_step)(a, get(r, at));
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        a = NAME(max_step)(a, b);
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        static_cast<C *>(r.y)[o] = a;
+    }
+};
+
+struct NAME(shifted) {
+    C shift;
+    double sum;
+};
+
+/* The logarithm of the sum of exp(x - shift), with the shifts of all rows in `also`; without them,
+ * the sum of x. A shift of -inf, where all elements are -inf, counts as 0. */
+struct NAME(row_sum) {
+    typedef NAME(shifted) acc;
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t o, int64_t)
+    {
+        const C shift = r.also != NULL ? static_cast<const C *>(r.also)[o] : 0;
+
+        return {shift == -(C)INFINITY ? 0 : shift, 0};
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        const C x = LOAD(static_cast<const T *>(r.x)[at]);
+
+        a.sum += (double)(r.also != NULL ? HT_MATH(exp, x - a.shift) : x);
+    }
+    static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        a.sum += b.sum;
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        static_cast<C *>(r.y)[o] = (C)(r.also != NULL ? log(a.sum) : a.sum);
+    }
+};
+
+/* max (rows) and log_sum (rows): of exp(x - max). */
+static int NAME(row_statistics)(const ht_cuda_device *device, int64_t rows, int64_t columns,
+                                const void *x, C *max, C *log_sum, const char *what)
+{
+    ht_cuda_reduction r = ht_cuda_over_columns(rows, columns, x, max);
+
+    if (ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_max)>(), what) != 0)
+        return 1;
+    r = ht_cuda_over_columns(rows, columns, x, log_sum);
+    r.also = max;
+    return ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(), what);
+}
