@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * For a kernel's source that includes templates of the CPU (backends/cpu/...inc.c): what these are
- * written in, for nvcc. Complex dtypes are left out. Macros of one letter come with it, so headers
- * of the toolkit and those with C++ templates are included before. */
+ * written in, for nvcc. Macros of one letter come with it, so headers of the toolkit and those with
+ * C++ templates are included before. */
 #ifndef HT_BACKENDS_CUDA_DTYPES_H
 #define HT_BACKENDS_CUDA_DTYPES_H
 
@@ -10,15 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "backends/cuda/complex_functions.h"
 #include "backends/cuda/launch.h"
 #include "backends/cpu/float_math.h"
 #include "ht/backend.h"
-
-#define HT_REAL_ONLY
-
-/* For declarations alone. */
-struct ht_complex64;
-struct ht_complex128;
 
 #include "backends/cpu/dtype_names.h"
 
@@ -26,6 +21,7 @@ struct ht_complex128;
 #define HT_CUDA_REAL_LIST(X) \
     X(HT_BOOL) X(HT_UINT8) X(HT_INT8) X(HT_INT16) X(HT_INT32) X(HT_INT64) \
     HT_FLOATING_LIST(X)
+#define HT_CUDA_LIST(X) HT_CUDA_REAL_LIST(X) X(HT_COMPLEX64) X(HT_COMPLEX128)
 /* clang-format on */
 
 /* float32 has functions of its own, which are the CPU's; the others are the toolkit's, within a few
@@ -39,13 +35,23 @@ struct ht_complex128;
     {                                       \
         return fn(x);                       \
     }
+#define HT_CUDA_COMPLEX_MATH(fn)                                                                \
+    template <class real> HT_INLINE ht_cuda_complex<real> ht_cuda_##fn(ht_cuda_complex<real> x) \
+    {                                                                                           \
+        return fn(x);                                                                           \
+    }
 HT_CUDA_MATH(exp)
 HT_CUDA_MATH(expm1)
 HT_CUDA_MATH(log)
 HT_CUDA_MATH(log1p)
 HT_CUDA_MATH(sqrt)
 HT_CUDA_MATH(tanh)
+HT_CUDA_COMPLEX_MATH(exp)
+HT_CUDA_COMPLEX_MATH(log)
+HT_CUDA_COMPLEX_MATH(sqrt)
+HT_CUDA_COMPLEX_MATH(tanh)
 #undef HT_CUDA_MATH
+#undef HT_CUDA_COMPLEX_MATH
 
 HT_INLINE double ht_cuda_exp_wide(float x)
 {
@@ -108,5 +114,8 @@ HT_INLINE double ht_cuda_silu_grad(double g, double x)
 #define HT_GELU_SLOPE(x)             ht_cuda_gelu_slope(x)
 #define HT_SILU_GRAD(g, x)           ht_cuda_silu_grad(g, x)
 #define HT_TIMES_LOGISTIC(number, x) ht_cuda_times_logistic(number, x)
+#define HT_MODULUS(x)                ht_cuda_modulus(x)
+#define HT_CONJ(x)                   ht_cuda_conj(x)
+#define HT_COMPLEX_POW(x, y)         ht_cuda_power(x, y)
 
 #endif

@@ -52,6 +52,8 @@ cuda_kernel_sources = \
 
 cuda_headers = \
 	src/backends/cuda/axes.h \
+	src/backends/cuda/complex.h \
+	src/backends/cuda/complex_functions.h \
 	src/backends/cuda/dtypes.h \
 	src/backends/cuda/elementwise/convert.inc.cu \
 	src/backends/cuda/elementwise/convert_from.inc.cu \

@@ -10,11 +10,11 @@ static const struct family {
     int first, end;
     double least; /* the share that was there before, and stays */
 } families[] = {
-    {"elementwise", HT_KERNELS_ELEMENTWISE, HT_KERNELS_REDUCE, 0.83},
-    {"reduce", HT_KERNELS_REDUCE, HT_KERNELS_RANDOM, 0.88},
+    {"elementwise", HT_KERNELS_ELEMENTWISE, HT_KERNELS_REDUCE, 1},
+    {"reduce", HT_KERNELS_REDUCE, HT_KERNELS_RANDOM, 0.97},
     {"random", HT_KERNELS_RANDOM, HT_KERNELS_INDEX, 1},
-    {"index", HT_KERNELS_INDEX, HT_KERNELS_NN, 0.95},
-    {"nn", HT_KERNELS_NN, HT_KERNELS_DECOMPOSITIONS, 0.98},
+    {"index", HT_KERNELS_INDEX, HT_KERNELS_NN, 1},
+    {"nn", HT_KERNELS_NN, HT_KERNELS_DECOMPOSITIONS, 1},
     {"decompositions", HT_KERNELS_DECOMPOSITIONS, HT_KERNELS_ORDER, 0},
     {"order", HT_KERNELS_ORDER, HT_KERNELS_SPATIAL, 0},
     {"spatial", HT_KERNELS_SPATIAL, HT_KERNELS_FFT, 0},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conversions between real dtypes; the same dtype copies and fills. */
+ * Conversions between dtypes; the same dtype copies and fills. */
 #include "backends/cuda/elementwise/rows.h"
 
 #define HT_TEMPLATE "backends/cuda/elementwise/convert.inc.cu"
@@ -10,5 +10,5 @@
 
 void ht_cuda_add_convert(ht_backend *backend)
 {
-    HT_CUDA_REAL_LIST(ADD)
+    HT_CUDA_LIST(ADD)
 }

@@ -9,6 +9,6 @@ static void NAME(add_conversions)(ht_backend *backend)
 {
 #define ADD_FROM(source) \
     ht_cuda_add_conversion(backend, ID, source, ht_cuda_run_row<HT_JOIN(NAME(convert), _##source)>);
-    HT_CUDA_REAL_LIST(ADD_FROM)
+    HT_CUDA_LIST(ADD_FROM)
 #undef ADD_FROM
 }

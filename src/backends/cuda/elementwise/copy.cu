@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels that move elements as they are: choices by a mask, and copies of complex numbers. One for
- * each size of an element serves all dtypes of that size. */
+ * Choices by a mask, which move elements as they are: one kernel for each size of an element serves
+ * all dtypes of that size. */
 #include "backends/cuda/elementwise/walk.h"
 #include "backends/cuda/kernels.h"
 
 struct alignas(16) sixteen {
     uint64_t half[2];
-};
-
-template <class element> struct copy_row {
-    typedef element out, in0, in1, in2;
-    enum { inputs = 1 };
-    static __forceinline__ __device__ out apply(element x, element, element, const double[])
-    {
-        return x;
-    }
 };
 
 template <class element> struct where_row {
@@ -49,8 +40,4 @@ void ht_cuda_add_copy(ht_backend *backend)
 #define ADD(dtype, name, bytes) ht_cuda_add(backend, "WHERE", dtype, where_of(bytes));
     HT_DTYPE_LIST(ADD)
 #undef ADD
-    ht_cuda_add_conversion(backend, HT_COMPLEX64, HT_COMPLEX64,
-                           ht_cuda_run_row<copy_row<uint64_t>>);
-    ht_cuda_add_conversion(backend, HT_COMPLEX128, HT_COMPLEX128,
-                           ht_cuda_run_row<copy_row<sixteen>>);
 }

@@ -18,7 +18,7 @@
 #define HT_CUDA_ADD_ROWS(topic)                   \
     void ht_cuda_add_##topic(ht_backend *backend) \
     {                                             \
-        HT_CUDA_REAL_LIST(HT_CUDA_ADD_ROWS_OF)    \
+        HT_CUDA_LIST(HT_CUDA_ADD_ROWS_OF)         \
     }
 #define HT_CUDA_ADD_ROWS_OF(dtype) add_rows_##dtype(backend);
 

@@ -3,6 +3,12 @@
  * Template at the end of a topic's: kernels of its ROWS (backends/cpu/elementwise/rows.inc.c says
  * what a row is). */
 
+#if HT_IS_COMPLEX
+#define ROW_Ps(op, arguments) ROW(1, HT_REAL_TYPE, (HT_REAL_TYPE), op, arguments)
+#else
+#define ROW_Ps(op, arguments) ROW(1, T, STORE, op, arguments)
+#endif
+
 /* clang-format off */
 #define ROW(count, result, store, op, arguments) \
     struct NAME(row_##op) { \
@@ -20,7 +26,6 @@
     };
 #define ROW_Ss(op, arguments)   ROW(1, T, STORE, op, arguments)
 #define ROW_Bs(op, arguments)   ROW(1, uint8_t, (uint8_t), op, arguments)
-#define ROW_Ps(op, arguments)   ROW(1, T, STORE, op, arguments)
 #define ROW_Sss(op, arguments)  ROW(2, T, STORE, op, arguments)
 #define ROW_Bss(op, arguments)  ROW(2, uint8_t, (uint8_t), op, arguments)
 #define ROW_Ssss(op, arguments) ROW(3, T, STORE, op, arguments)

@@ -156,6 +156,6 @@ void ht_cuda_add_rows(ht_backend *backend)
     HT_DTYPE_LIST(ADD)
 #undef ADD
 #define ADD(dtype) ht_cuda_add(backend, "PUT_ADD", dtype, run_put<add_set_##dtype>);
-    HT_CUDA_REAL_LIST(ADD)
+    HT_CUDA_LIST(ADD)
 #undef ADD
 }

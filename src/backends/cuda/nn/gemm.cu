@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products: cuBLAS for floating dtypes. Integers, and machines without cuBLAS, have a plain
- * kernel, a thread for each element of c. */
+ * Matrix products: cuBLAS for floating dtypes. Integers, complex numbers, and machines without
+ * cuBLAS have a plain kernel, a thread for each element of c. */
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/nn/product.h"
 #include "backends/cuda/scratch.h"
@@ -61,4 +61,6 @@ void ht_cuda_add_gemm(ht_backend *backend)
     ADD(HT_INT32)
     ADD(HT_INT64)
     HT_FLOATING_LIST(ADD)
+    ADD(HT_COMPLEX64)
+    ADD(HT_COMPLEX128)
 }

@@ -87,7 +87,8 @@ static int NAME(gemm)(void *stream, const ht_kernel_call *call)
     const ht_gemm_call *g = (const ht_gemm_call *)call;
 
     if (g->compute != (HT_IS_HALF ? HT_FLOAT32 : ID) ||
-        (g->epilogue != HT_EPILOGUE_NONE && (g->epilogue != HT_EPILOGUE_RELU || !HT_IS_FLOAT)))
+        (g->epilogue != HT_EPILOGUE_NONE && (g->epilogue != HT_EPILOGUE_RELU || !HT_IS_FLOAT)) ||
+        (g->bias.data != NULL && !HT_IS_FLOAT))
         return HT_KERNEL_REFUSED;
     if (g->batch * g->m * g->n == 0)
         return 0;

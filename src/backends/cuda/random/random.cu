@@ -62,6 +62,7 @@ template <class fill> static int run_draw(void *stream, const ht_kernel_call *ca
 }
 
 #define HT_TEMPLATE "backends/cuda/random/random.inc.cu"
+#define HT_REAL_ONLY
 #include "backends/cpu/foreach_dtype.h"
 
 #define ADD(dtype) add_draws_##dtype(backend);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cumulative sums and products of real numbers. */
+ * Cumulative sums and products. */
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/reduce/scan.h"
 
@@ -13,5 +13,5 @@
 
 void ht_cuda_add_cumulative(ht_backend *backend)
 {
-    HT_CUDA_REAL_LIST(ADD)
+    HT_CUDA_LIST(ADD)
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums, products, extremes and moments of real numbers. */
+ * Sums and products, and of real numbers extremes and moments. */
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/reduce/fold.h"
 
@@ -17,5 +17,5 @@ enum { TOTAL_OF, WIDE_OF, MEAN_OF, ABS_OF, SQUARES_OF, LARGEST = 0, SMALLEST, SP
 
 void ht_cuda_add_reduce(ht_backend *backend)
 {
-    HT_CUDA_REAL_LIST(ADD)
+    HT_CUDA_LIST(ADD)
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Template: the folds of a dtype (fold.h says what a fold is). */
+#if !HT_IS_COMPLEX
 #include "backends/cpu/reduce/better.inc.c"
+#endif
 #if HT_IS_FLOAT
 #include "backends/cpu/reduce/key.inc.c"
 #endif
@@ -36,9 +38,9 @@ struct NAME(whole_sum) {
 };
 #endif
 
-/* Sums in double: TOTAL_OF and its followers. */
+/* Sums in double or complex128: TOTAL_OF and its followers. */
 struct NAME(wide_sum) {
-    typedef double acc;
+    typedef WIDE acc;
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
     {
         return 0;
@@ -46,9 +48,13 @@ struct NAME(wide_sum) {
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
     {
-        const double value = (double)ELEMENT(at);
+        const WIDE value = (WIDE)ELEMENT(at);
 
+#if HT_IS_FLOAT
         a += r.kind == ABS_OF ? fabs(value) : r.kind == SQUARES_OF ? value * value : value;
+#else
+        a += value;
+#endif
     }
     static __forceinline__ __device__ void finish(acc &)
     {
@@ -64,12 +70,12 @@ struct NAME(wide_sum) {
         else if (r.kind == MEAN_OF)
             OUTPUT(MEAN) = TO_MEAN(a / r.divisor);
         else
-            OUTPUT(double) = r.kind == WIDE_OF ? a / r.divisor : a;
+            OUTPUT(WIDE) = r.kind == WIDE_OF ? a / r.divisor : a;
     }
 };
 
-#if HT_IS_FLOAT
-#define FACTOR double
+#if HT_IS_FLOAT || HT_IS_COMPLEX
+#define FACTOR WIDE
 #else
 #define FACTOR uint64_t
 #endif
@@ -98,6 +104,7 @@ struct NAME(product) {
 };
 #undef FACTOR
 
+#if !HT_IS_COMPLEX
 /* LARGEST or SMALLEST. */
 struct NAME(extreme) {
 #if HT_IS_FLOAT
@@ -212,24 +219,30 @@ struct NAME(moments_of) {
     }
 };
 
+#endif
+
 static void NAME(add_reductions)(ht_backend *backend)
 {
 #if HT_IS_FLOAT
     ht_cuda_add(backend, "SUM", ID, ht_cuda_reduce<NAME(wide_sum), TOTAL_OF>);
     ht_cuda_add(backend, "SUM_ABS", ID, ht_cuda_reduce<NAME(wide_sum), ABS_OF>);
     ht_cuda_add(backend, "SUM_SQUARES", ID, ht_cuda_reduce<NAME(wide_sum), SQUARES_OF>);
+#elif HT_IS_COMPLEX
+    ht_cuda_add(backend, "SUM", ID, ht_cuda_reduce<NAME(wide_sum), TOTAL_OF>);
 #else
     ht_cuda_add(backend, "SUM", ID, ht_cuda_reduce<NAME(whole_sum), 0>);
 #endif
     ht_cuda_add(backend, "SUM_WIDE", ID, ht_cuda_reduce<NAME(wide_sum), WIDE_OF>);
     ht_cuda_add(backend, "MEAN", ID, ht_cuda_reduce<NAME(wide_sum), MEAN_OF>);
     ht_cuda_add(backend, "PROD", ID, ht_cuda_reduce<NAME(product), 0>);
+#if !HT_IS_COMPLEX
     ht_cuda_add(backend, "MAX", ID, ht_cuda_reduce<NAME(extreme), LARGEST>);
     ht_cuda_add(backend, "MIN", ID, ht_cuda_reduce<NAME(extreme), SMALLEST>);
     ht_cuda_add(backend, "ARGMAX", ID, ht_cuda_reduce<NAME(place), LARGEST>);
     ht_cuda_add(backend, "ARGMIN", ID, ht_cuda_reduce<NAME(place), SMALLEST>);
     ht_cuda_add(backend, "SPREAD", ID, ht_cuda_reduce<NAME(moments_of), SPREAD>);
     ht_cuda_add(backend, "MOMENTS", ID, ht_cuda_reduce<NAME(moments_of), RECORD>);
+#endif
 }
 
 #undef STORED
