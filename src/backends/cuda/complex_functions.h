@@ -30,15 +30,22 @@ HT_CUDA_COMPLEX ht_cuda_exp_of(ht_complex128 z)
     return ht_cuda_times_exp(z.re, 1, cos(z.im), sin(z.im));
 }
 
-/* a^2 + b^2 - 1, of a number near the unit circle: the squares' roundings are added in the end. */
+/* a^2 + b^2 - 1, of a number near the unit circle. The squares' roundings are terms of their own; two
+ * rounds put the rounding of each addition in the place of a term, so that little is left to lose. */
 static HT_CUDA_DEVICE double ht_cuda_beyond_circle(double a, double b)
 {
-    const double square = a * a, square_rest = fma(a, a, -square);
-    const double other = b * b, other_rest = fma(b, b, -other);
-    const double beyond = square - 1, sum = beyond + other, back = sum - beyond;
-    const double rest = (beyond - (sum - back)) + (other - back) + (square - (beyond + 1));
+    const double square = a * a, other = b * b;
+    double term[5] = {fma(b, b, -other), fma(a, a, -square), other, square, -1};
 
-    return sum + (rest + square_rest + other_rest);
+    HT_CUDA_UNROLL
+    for (int k = 0; k < 8; k++) {
+        double &low = term[k % 4], &high = term[k % 4 + 1];
+        const double sum = low + high, back = sum - low;
+
+        low = (low - (sum - back)) + (high - back);
+        high = sum;
+    }
+    return term[0] + term[1] + term[2] + term[3] + term[4];
 }
 
 /* log |z| */
