@@ -8,6 +8,8 @@
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
+enum { HT_CUDA_THREADS = 256 }; /* of a block */
+
 #define HT_CUDA_UNROLL _Pragma("unroll")
 #define HT_CUDA_LAUNCH(kernel, blocks, threads, stream, ...) \
     (kernel)<<<(blocks), (threads), 0, (cudaStream_t)(stream)>>>(__VA_ARGS__)

@@ -7,7 +7,7 @@
 #include "backends/cuda/device.h"
 #include "backends/cuda/launch.h"
 
-enum { HT_CUDA_THREADS = 256, HT_CUDA_BLOCKS_PER_CORE = 16 };
+enum { HT_CUDA_BLOCKS_PER_CORE = 16 };
 
 /* How many blocks: one thread for each of `work` elements, up to what keeps the device busy. */
 static inline unsigned ht_cuda_blocks(const ht_cuda_device *device, int64_t work)

@@ -11,6 +11,8 @@
 #include <functional>
 #include <stdint.h>
 
+enum { HT_CUDA_THREADS = 16 }; /* few, because a launch costs a call for each */
+
 #define __global__
 #define __device__
 #define __forceinline__ inline

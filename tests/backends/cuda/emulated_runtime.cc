@@ -16,6 +16,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/runtime.h"
@@ -97,7 +98,7 @@ static int error_now(void)
 static void run_until(stream *s, long target)
 {
     while (s->done < target && !s->work.empty()) {
-        const std::function<void()> work = s->work.front();
+        const std::function<void()> work = std::move(s->work.front());
 
         s->work.pop_front();
         if (devices[s->device].error == 0)
@@ -108,7 +109,7 @@ static void run_until(stream *s, long target)
 
 static void give(stream *s, std::function<void()> work)
 {
-    s->work.push_back(work);
+    s->work.push_back(std::move(work));
     s->given++;
     if (is("EMULATED_RUN", "now"))
         run_until(s, s->given);
@@ -127,7 +128,7 @@ void emulated_launch(void *handle, std::function<void()> work)
     if (++device->kernels == number("EMULATED_FAULT", 0))
         give(s, [=] { device->error = ILLEGAL; });
     else
-        give(s, work);
+        give(s, std::move(work));
 }
 
 emulated_order emulated_get_order(void)
