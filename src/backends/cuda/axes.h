@@ -59,6 +59,7 @@ static __forceinline__ __device__ int64_t ht_cuda_offset(const ht_cuda_axes &axe
 
     if (axes.ndim == 1)
         return i * stride[0];
+    HT_CUDA_ROLLED
     for (int axis = axes.ndim - 1; axis > 0; axis--) {
         const uint32_t outer = ht_cuda_quotient(rest, axes.length[axis]);
 

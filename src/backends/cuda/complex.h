@@ -110,9 +110,9 @@ static HT_CUDA_DEVICE ht_cuda_complex<real> ht_cuda_product_of(ht_cuda_complex<r
 
 /* What is left to say of a / b where both parts of q, its value by arithmetic, are NaN. */
 template <class real>
-static HT_CUDA_DEVICE ht_cuda_complex<real> ht_cuda_limit_of(ht_cuda_complex<real> a,
-                                                             ht_cuda_complex<real> b,
-                                                             ht_cuda_complex<real> q)
+HT_CUDA_FUNCTION ht_cuda_complex<real> ht_cuda_limit_of(ht_cuda_complex<real> a,
+                                                        ht_cuda_complex<real> b,
+                                                        ht_cuda_complex<real> q)
 {
     const bool a_finite = isfinite(a.re) && isfinite(a.im);
     const bool b_finite = isfinite(b.re) && isfinite(b.im);

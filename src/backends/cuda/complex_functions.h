@@ -9,7 +9,7 @@
 
 #include "backends/cuda/complex.h"
 
-#define HT_CUDA_COMPLEX static HT_CUDA_DEVICE ht_complex128
+#define HT_CUDA_COMPLEX HT_CUDA_FUNCTION ht_complex128
 
 /* factor e^x (a, b), where e^x may overflow alone, or be subnormal. */
 HT_CUDA_COMPLEX ht_cuda_times_exp(double x, double factor, double a, double b)
@@ -134,12 +134,12 @@ HT_CUDA_COMPLEX ht_cuda_tanh_of(ht_complex128 z)
 }
 
 /* i z and -i z */
-HT_CUDA_COMPLEX ht_cuda_turn(ht_complex128 z)
+static HT_CUDA_DEVICE ht_complex128 ht_cuda_turn(ht_complex128 z)
 {
     return {-z.im, z.re};
 }
 
-HT_CUDA_COMPLEX ht_cuda_turn_back(ht_complex128 z)
+static HT_CUDA_DEVICE ht_complex128 ht_cuda_turn_back(ht_complex128 z)
 {
     return {z.im, -z.re};
 }

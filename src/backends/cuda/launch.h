@@ -11,11 +11,16 @@
 enum { HT_CUDA_THREADS = 256 }; /* of a block */
 
 #define HT_CUDA_UNROLL _Pragma("unroll")
+#define HT_CUDA_ROLLED _Pragma("unroll 1")
+#define HT_CUDA_CALLED __noinline__
 #define HT_CUDA_LAUNCH(kernel, blocks, threads, stream, ...) \
     (kernel)<<<(blocks), (threads), 0, (cudaStream_t)(stream)>>>(__VA_ARGS__)
 #else
 #include "emulate.h"
 #endif
+
+/* A long function, compiled once for all kernels of a file that call it. */
+#define HT_CUDA_FUNCTION [[maybe_unused]] static HT_CUDA_CALLED __device__
 
 /* What the CPU's sources are compiled with here: with --fmad=false they give the CPU's bits. */
 #define HT_INLINE static __forceinline__ __device__

@@ -25,6 +25,7 @@ static inline unsigned ht_cuda_blocks(const ht_cuda_device *device, int64_t work
 
 /* In such a kernel: the elements of a thread. */
 #define HT_CUDA_EACH(i, work)                                                    \
+    HT_CUDA_ROLLED                                                               \
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < (work); \
          i += (int64_t)gridDim.x * blockDim.x)
 

@@ -17,6 +17,8 @@ enum { HT_CUDA_THREADS = 16 }; /* few, because a launch costs a call for each */
 #define __device__
 #define __forceinline__ inline
 #define HT_CUDA_UNROLL
+#define HT_CUDA_ROLLED
+#define HT_CUDA_CALLED
 
 struct emulated_index {
     unsigned x;

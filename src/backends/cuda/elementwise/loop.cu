@@ -39,7 +39,7 @@ static ht_cuda_loop translate(const ht_loop *loop, int64_t count, int operands)
 /* Long, contiguous or one element, and at addresses that are multiples of what is read at once. */
 static bool is_flat(const ht_loop *loop, const ht_cuda_walks *walks)
 {
-    if (loop->ndim != 1 || loop->shape[0] < SHORTEST_FLAT)
+    if (walks->flat == NULL || loop->ndim != 1 || loop->shape[0] < SHORTEST_FLAT)
         return false;
     for (int k = 0; k < walks->operands; k++) {
         const bool one = k > 0 && (loop->operand[k].data == NULL || loop->stride[k][0] == 0);

@@ -27,9 +27,10 @@ struct ht_cuda_loop {
 typedef void ht_cuda_loop_kernel(ht_cuda_loop loop);
 
 /* The kernels of a row: one for operands that are contiguous or one element, which reads and writes
- * `width` elements at once, and one for all others. The output is operand 0. */
+ * `width` elements at once, and one for all others. A row of wide elements has the latter alone. The
+ * output is operand 0. */
 struct ht_cuda_walks {
-    ht_cuda_loop_kernel *flat, *strided;
+    ht_cuda_loop_kernel *flat, *strided; /* flat may be NULL */
     int operands, width;
     size_t size[HT_LOOP_OPERANDS]; /* bytes of an element */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two kernels of an elementwise row. A row is a struct with the types of an element of its
- * operands in memory, how many there are, and its function:
+ * The kernels of an elementwise row. A row is a struct with the types of an element of its operands
+ * in memory, how many there are, and its function:
  *
  *     struct row {
  *         typedef float out, in0, in1, in2;
@@ -53,12 +53,15 @@ static __forceinline__ __device__ ht_cuda_pack<type, width> ht_cuda_load_pack(
     return pack;
 }
 
+/* Each thread reads up to 16 bytes at once, but 4 elements at most: the function is compiled once for
+ * each of them. Elements of 8 bytes and more are read one by one, since adjacent threads then keep the
+ * memory busy by themselves. */
 template <class row> struct ht_cuda_row_width {
     enum {
         wider = sizeof(typename row::in0) > sizeof(typename row::out) ? sizeof(typename row::in0)
                                                                       : sizeof(typename row::out),
         widest = sizeof(typename row::in1) > wider ? sizeof(typename row::in1) : wider,
-        value = 16 / widest
+        value = widest < 8 ? 4 : 1
     };
 };
 
@@ -70,6 +73,7 @@ template <class row> static __global__ void ht_cuda_flat(ht_cuda_loop loop)
     const uint32_t step = gridDim.x * blockDim.x, packs = loop.count / width;
     packed *y = static_cast<packed *>(loop.operand[0].data);
 
+    HT_CUDA_ROLLED
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < packs; i += step) {
         const auto a = ht_cuda_load_pack<typename row::in0, width>(loop.operand[1], i);
         const auto b = ht_cuda_load_pack<typename row::in1, width>(loop.operand[2], i);
@@ -88,13 +92,15 @@ template <class row> static __global__ void ht_cuda_strided(ht_cuda_loop loop)
     const uint32_t step = gridDim.x * blockDim.x;
     typename row::out *y = static_cast<typename row::out *>(loop.operand[0].data);
 
+    HT_CUDA_ROLLED
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < loop.count; i += step) {
         int64_t at[HT_LOOP_OPERANDS] = {0, 0, 0, 0};
         uint32_t rest = i;
 
+        HT_CUDA_ROLLED
         for (int axis = loop.ndim - 1; axis >= 0; axis--) {
             const ht_cuda_divisor length = loop.length[axis];
-            const uint32_t outer = ht_cuda_quotient(rest, length);
+            const uint32_t outer = axis > 0 ? ht_cuda_quotient(rest, length) : 0;
             const uint32_t index = rest - outer * length.by;
 
             HT_CUDA_UNROLL
@@ -108,10 +114,18 @@ template <class row> static __global__ void ht_cuda_strided(ht_cuda_loop loop)
     }
 }
 
+template <class row> static constexpr ht_cuda_loop_kernel *ht_cuda_flat_of(void)
+{
+    if constexpr (ht_cuda_row_width<row>::value > 1)
+        return ht_cuda_flat<row>;
+    else
+        return NULL;
+}
+
 /* The kernel of a row. */
 template <class row> static int ht_cuda_run_row(void *stream, const ht_kernel_call *call)
 {
-    static const ht_cuda_walks walks = {ht_cuda_flat<row>,
+    static const ht_cuda_walks walks = {ht_cuda_flat_of<row>(),
                                         ht_cuda_strided<row>,
                                         1 + row::inputs,
                                         ht_cuda_row_width<row>::value,
