@@ -53,4 +53,21 @@ static inline void ht_cuda_scratch_free(const ht_cuda_device *device, void *memo
         ht_cuda_free(memory, device->stream); /* an error shows at a later call */
 }
 
+/* A kernel's call with memory for `count` elements: launch(memory) is 0, or what the call returns. */
+template <class type, class function>
+static int ht_cuda_with_scratch(ht_cuda_device *device, const ht_kernel_call *call, size_t count,
+                                const function &launch)
+{
+    if (ht_cuda_begin(device, call) != 0)
+        return 1;
+    type *memory = static_cast<type *>(ht_cuda_scratch(device, count * sizeof(type), call->what));
+
+    if (memory == NULL)
+        return 1;
+    const int failed = launch(memory);
+
+    ht_cuda_scratch_free(device, memory);
+    return failed != 0 ? failed : ht_cuda_end(device, call);
+}
+
 #endif

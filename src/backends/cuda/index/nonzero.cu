@@ -70,23 +70,17 @@ static int nonzero(void *stream, const ht_kernel_call *call)
         return HT_KERNEL_REFUSED;
     if (j.call.count == 0)
         return 0;
-    if (ht_cuda_begin(device, call) != 0)
-        return 1;
     j.chunks = (j.axes.count + CHUNK - 1) / CHUNK;
-    uint64_t *counts = static_cast<uint64_t *>(
-        ht_cuda_scratch(device, (size_t)j.chunks * sizeof *counts, call->what));
+    return ht_cuda_with_scratch<uint64_t>(device, call, (size_t)j.chunks, [=](uint64_t *counts) {
+        HT_CUDA_LAUNCH(count_set, ht_cuda_blocks(device, j.chunks), HT_CUDA_THREADS, device->stream,
+                       j, counts);
+        const int failed = ht_cuda_scan_counts(device, counts, j.chunks, call->what);
 
-    if (counts == NULL)
-        return 1;
-    HT_CUDA_LAUNCH(count_set, ht_cuda_blocks(device, j.chunks), HT_CUDA_THREADS, device->stream, j,
-                   counts);
-    const int failed = ht_cuda_scan_counts(device, counts, j.chunks, call->what);
-
-    if (failed == 0)
-        HT_CUDA_LAUNCH(list_set, ht_cuda_blocks(device, j.chunks), HT_CUDA_THREADS, device->stream,
-                       j, static_cast<const uint64_t *>(counts));
-    ht_cuda_scratch_free(device, counts);
-    return failed != 0 ? failed : ht_cuda_end(device, call);
+        if (failed == 0)
+            HT_CUDA_LAUNCH(list_set, ht_cuda_blocks(device, j.chunks), HT_CUDA_THREADS,
+                           device->stream, j, static_cast<const uint64_t *>(counts));
+        return failed;
+    });
 }
 
 void ht_cuda_add_nonzero(ht_backend *backend)

@@ -183,45 +183,29 @@ static int NAME(attention_forward)(void *stream, const ht_kernel_call *call)
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_attention_call *a = (const ht_attention_call *)call;
-    attention_tile t;
-    int failed = 0;
+    attention_tile first;
 
-    if (!first_tile(a, sizeof(C), &t))
+    if (!first_tile(a, sizeof(C), &first))
         return HT_KERNEL_REFUSED;
-    if (ht_cuda_begin(device, call) != 0)
-        return 1;
-    const attention_tile first = t;
-    const int64_t scores = scores_of(a, &t), rows = t.batches * t.rows;
-    C *tile = static_cast<C *>(
-        ht_cuda_scratch(device, (size_t)(scores + 2 * rows) * sizeof(C), call->what));
+    const int64_t scores = scores_of(a, &first), rows = first.batches * first.rows;
 
-    if (tile == NULL)
-        return 1;
-    do
-        failed = NAME(attend)(device, &t, a, tile, tile + scores);
-    while (failed == 0 && next_tile(a, &first, &t));
-    ht_cuda_scratch_free(device, tile);
-    return failed != 0 ? failed : ht_cuda_end(device, call);
+    return ht_cuda_with_scratch<C>(device, call, (size_t)(scores + 2 * rows), [=](C *tile) {
+        attention_tile t = first;
+        int failed;
+
+        do
+            failed = NAME(attend)(device, &t, a, tile, tile + scores);
+        while (failed == 0 && next_tile(a, &first, &t));
+        return failed;
+    });
 }
 
 /* The sum of x times `also`, over a row. */
-struct NAME(row_dot) {
-    typedef double acc;
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
-    {
-        return 0;
-    }
+struct NAME(row_dot) : ht_cuda_sum_fold<double> {
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
     {
         a += (double)static_cast<const C *>(r.x)[at] * (double)static_cast<const C *>(r.also)[at];
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a += b;
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
@@ -290,32 +274,25 @@ static int NAME(attention_backward)(void *stream, const ht_kernel_call *call)
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_attention_call *a = (const ht_attention_call *)call;
     const int64_t rows = a->batch * a->l;
-    attention_tile t;
+    attention_tile first;
 
-    if (!first_tile(a, sizeof(C), &t))
+    if (!first_tile(a, sizeof(C), &first))
         return HT_KERNEL_REFUSED;
-    if (ht_cuda_begin(device, call) != 0)
-        return 1;
-    const attention_tile first = t;
-    const int64_t scores = scores_of(a, &t);
-    C *tile = static_cast<C *>(
-        ht_cuda_scratch(device, (size_t)(2 * scores + rows) * sizeof(C), call->what));
-    C *dot = tile + 2 * scores;
+    const int64_t scores = scores_of(a, &first);
 
-    if (tile == NULL)
-        return 1;
-    ht_cuda_reduction r = ht_cuda_over_columns(rows, a->ev, a->dy.data, dot);
+    return ht_cuda_with_scratch<C>(device, call, (size_t)(2 * scores + rows), [=](C *tile) {
+        C *dot = tile + 2 * scores;
+        ht_cuda_reduction r = ht_cuda_over_columns(rows, a->ev, a->dy.data, dot);
+        attention_tile t = first;
+        int failed;
 
-    r.also = a->y.data;
-    int failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_dot)>(),
+        r.also = a->y.data;
+        failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_dot)>(),
                                           call->what);
-
-    if (failed == 0)
-        do
+        for (bool more = failed == 0; more; more = failed == 0 && next_tile(a, &first, &t))
             failed = NAME(attend_grad)(device, &t, a, tile, tile + scores, dot);
-        while (failed == 0 && next_tile(a, &first, &t));
-    ht_cuda_scratch_free(device, tile);
-    return failed != 0 ? failed : ht_cuda_end(device, call);
+        return failed;
+    });
 }
 
 static void NAME(add_attention)(ht_backend *backend)

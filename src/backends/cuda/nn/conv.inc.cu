@@ -49,23 +49,11 @@ static __global__ void NAME(put_channels)(int64_t work, int64_t pixels, int64_t 
 }
 
 /* The sum of a channel of y. */
-struct NAME(channel_sum) {
-    typedef double acc;
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
-    {
-        return 0;
-    }
+struct NAME(channel_sum) : ht_cuda_sum_fold<double> {
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
     {
         a += (double)static_cast<const T *>(r.x)[at];
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a += b;
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {

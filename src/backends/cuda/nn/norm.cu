@@ -48,6 +48,11 @@ static __forceinline__ __device__ uint32_t find_channel(const channel_of &c, int
     return row - ht_cuda_quotient(row, c.channels) * c.channels.by;
 }
 
+/* Of dy, and of dy (x - mean). */
+struct sums_about : ht_cuda_two_sums {
+    double mean;
+};
+
 #define HT_TEMPLATE "backends/cuda/nn/norm.inc.cu"
 #include "backends/cuda/foreach_floating.h"
 

@@ -3,8 +3,7 @@
  * Template: normalisation of a dtype, as backends/cpu/nn/norm.inc.c. */
 #include "backends/cpu/nn/norm_channel.inc.c"
 
-struct NAME(channel_moments) {
-    typedef ht_cuda_moments acc;
+struct NAME(channel_moments) : ht_cuda_moments_fold {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
         return ht_cuda_moments_start(
@@ -15,52 +14,29 @@ struct NAME(channel_moments) {
     {
         ht_cuda_moments_step(a, (double)LOAD(static_cast<const T *>(r.x)[at]));
     }
-    static __forceinline__ __device__ void finish(acc &a)
-    {
-        ht_cuda_moments_finish(a);
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        ht_cuda_moments_join(a, b);
-    }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
-        static_cast<double *>(r.y)[o] = ht_cuda_moments_mean(a);
-        static_cast<double *>(r.y)[r.outputs.count + o] = a.squares;
+        ht_cuda_put_two(r, o, ht_cuda_moments_mean(a), a.squares);
     }
-};
-
-struct NAME(two_sums) {
-    double mean, s1, s2;
 };
 
 /* x is dy, and `also` is x. */
-struct NAME(channel_sums) {
-    typedef NAME(two_sums) acc;
+struct NAME(channel_sums) : ht_cuda_sum_fold<sums_about> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t o, int64_t)
     {
-        return {r.mean[o], 0, 0};
+        return {{0, 0}, r.mean[o]};
     }
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
     {
         const double dy = (double)LOAD(static_cast<const T *>(r.x)[at]);
 
-        a.s1 += dy;
-        a.s2 += dy * ((double)LOAD(static_cast<const T *>(r.also)[at]) - a.mean);
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a.s1 += b.s1;
-        a.s2 += b.s2;
+        a.first += dy;
+        a.second += dy * ((double)LOAD(static_cast<const T *>(r.also)[at]) - a.mean);
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
-        static_cast<double *>(r.y)[o] = a.s1;
-        static_cast<double *>(r.y)[r.outputs.count + o] = a.s2;
+        ht_cuda_put_two(r, o, a.first, a.second);
     }
 };
 
@@ -191,22 +167,18 @@ static int NAME(norm_backward)(void *stream, const ht_kernel_call *call)
         return 0;
     if (!make_channel_of(norm, &of))
         return HT_KERNEL_REFUSED;
-    if (ht_cuda_begin(device, call) != 0)
-        return 1;
-    NAME(coefficients) *k = static_cast<NAME(coefficients) *>(
-        ht_cuda_scratch(device, (size_t)norm->channels * sizeof *k, call->what));
-
-    if (k == NULL)
-        return 1;
-    HT_CUDA_LAUNCH_EACH(device, NAME(coefficients_of), norm->channels, norm->count,
-                        static_cast<const double *>(norm->channel.data),
-                        static_cast<const double *>(norm->sums.data), k);
-    HT_CUDA_LAUNCH_EACH(device, NAME(norm_grad), work, of, static_cast<const T *>(norm->y.data),
-                        static_cast<const T *>(norm->x.data),
-                        static_cast<const NAME(coefficients) *>(k),
-                        static_cast<T *>(norm->dx.data));
-    ht_cuda_scratch_free(device, k);
-    return ht_cuda_end(device, call);
+    typedef NAME(coefficients) coefficients;
+    return ht_cuda_with_scratch<coefficients>(
+        device, call, (size_t)norm->channels, [=](coefficients *k) {
+            HT_CUDA_LAUNCH_EACH(device, NAME(coefficients_of), norm->channels, norm->count,
+                                static_cast<const double *>(norm->channel.data),
+                                static_cast<const double *>(norm->sums.data), k);
+            HT_CUDA_LAUNCH_EACH(
+                device, NAME(norm_grad), work, of, static_cast<const T *>(norm->y.data),
+                static_cast<const T *>(norm->x.data), static_cast<const coefficients *>(k),
+                static_cast<T *>(norm->dx.data));
+            return 0;
+        });
 }
 
 static void NAME(add_norm)(ht_backend *backend)

@@ -3,8 +3,7 @@
  * Template: normalisation of rows of a dtype, as backends/cpu/nn/row_norm.inc.c. */
 
 /* The mean of a row, and 1 / sqrt(variance + eps), with eps in `divisor`. */
-struct NAME(row_moments) {
-    typedef ht_cuda_moments acc;
+struct NAME(row_moments) : ht_cuda_moments_fold {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
         const double first = r.kind == ABOUT_MEAN && r.reduced.count > 0
@@ -21,20 +20,9 @@ struct NAME(row_moments) {
         ht_cuda_moments_step(a, x);
         a.sum = r.kind == ABOUT_ZERO ? 0 : a.sum;
     }
-    static __forceinline__ __device__ void finish(acc &a)
-    {
-        ht_cuda_moments_finish(a);
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        ht_cuda_moments_join(a, b);
-    }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
-        double *stats = static_cast<double *>(r.y);
-
-        stats[o] = ht_cuda_moments_mean(a);
-        stats[r.outputs.count + o] = 1 / sqrt(a.squares / a.n + r.divisor);
+        ht_cuda_put_two(r, o, ht_cuda_moments_mean(a), 1 / sqrt(a.squares / a.n + r.divisor));
     }
 };
 
@@ -80,11 +68,7 @@ static int NAME(row_norm_forward)(void *stream, const ht_kernel_call *call)
 
 /* With d = (x - mean) invstd, the sums of dy weight and dy weight d over a row; or, if there are no
  * weights in `extra`, of dy and dy d. x is dy, and `also` is x. */
-struct NAME(dy_sums) {
-    double s, q;
-};
-
-static __forceinline__ __device__ void NAME(add_dy)(NAME(dy_sums) & a, const ht_row_norm_call &n,
+static __forceinline__ __device__ void NAME(add_dy)(ht_cuda_two_sums &a, const ht_row_norm_call &n,
                                                     int64_t at, bool weighted)
 {
     const int64_t parameter = at / n.inner % (n.groups * n.channels);
@@ -95,34 +79,20 @@ static __forceinline__ __device__ void NAME(add_dy)(NAME(dy_sums) & a, const ht_
     const double dy = (double)LOAD(static_cast<const T *>(n.y.data)[at]) *
                       (weighted ? (double)NAME(parameter)(n.weight.data, parameter, 1) : 1);
 
-    a.s += dy;
-    a.q += dy * d;
+    a.first += dy;
+    a.second += dy * d;
 }
 
 /* Over a row, by its weights, or over all rows. The call is in `extra`; y (2, outputs). */
-template <bool weighted> struct NAME(dy_fold) {
-    typedef NAME(dy_sums) acc;
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
-    {
-        return {0, 0};
-    }
+template <bool weighted> struct NAME(dy_fold) : ht_cuda_sum_fold<ht_cuda_two_sums> {
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
     {
         NAME(add_dy)(a, *static_cast<const ht_row_norm_call *>(r.extra), at, weighted);
     }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a.s += b.s;
-        a.q += b.q;
-    }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
-        static_cast<double *>(r.y)[o] = a.s;
-        static_cast<double *>(r.y)[r.outputs.count + o] = a.q;
+        ht_cuda_put_two(r, o, a.first, a.second);
     }
 };
 
@@ -199,20 +169,14 @@ static int NAME(row_norm_backward)(void *stream, const ht_kernel_call *call)
 
     if (!over_parameters(n, n->y.data, &r) || rows * row_length(n) == 0)
         return HT_KERNEL_REFUSED;
-    if (ht_cuda_begin(device, call) != 0)
-        return 1;
-    double *sums = static_cast<double *>(
-        ht_cuda_scratch(device, values * sizeof *sums + sizeof *n, call->what));
+    const size_t behind = (sizeof *n + sizeof(double) - 1) / sizeof(double);
 
-    if (sums == NULL)
-        return 1;
-    int failed = ht_cuda_check(ht_cuda_copy(sums + values, n, sizeof *n, device->stream), device,
-                               call->what);
+    return ht_cuda_with_scratch<double>(device, call, values + behind, [=](double *sums) {
+        const int failed = ht_cuda_check(ht_cuda_copy(sums + values, n, sizeof *n, device->stream),
+                                         device, call->what);
 
-    if (failed == 0)
-        failed = NAME(launch_backward)(device, n, sums, sums + values);
-    ht_cuda_scratch_free(device, sums);
-    return failed != 0 ? failed : ht_cuda_end(device, call);
+        return failed != 0 ? failed : NAME(launch_backward)(device, n, sums, sums + values);
+    });
 }
 
 static void NAME(add_row_norm)(ht_backend *backend)

@@ -28,26 +28,20 @@ static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_rows_call *rows = (const ht_rows_call *)call;
     const int64_t work = rows->rows * rows->columns;
-    int failed;
 
     if (work == 0)
         return 0;
-    if (ht_cuda_begin(device, call) != 0)
-        return 1;
-    C *max = static_cast<C *>(
-        ht_cuda_scratch(device, 2 * (size_t)rows->rows * sizeof *max, call->what));
-    C *log_sum = max + rows->rows;
+    return ht_cuda_with_scratch<C>(device, call, 2 * (size_t)rows->rows, [=](C *max) {
+        C *log_sum = max + rows->rows;
+        const int failed = NAME(row_statistics)(device, rows->rows, rows->columns, rows->x.data,
+                                                max, log_sum, call->what);
 
-    if (max == NULL)
-        return 1;
-    failed = NAME(row_statistics)(device, rows->rows, rows->columns, rows->x.data, max, log_sum,
-                                  call->what);
-    if (failed == 0)
-        HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax), work, rows->columns,
-                            static_cast<const T *>(rows->x.data), static_cast<const C *>(max),
-                            static_cast<const C *>(log_sum), static_cast<T *>(rows->y.data));
-    ht_cuda_scratch_free(device, max);
-    return failed != 0 ? failed : ht_cuda_end(device, call);
+        if (failed == 0)
+            HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax), work, rows->columns,
+                                static_cast<const T *>(rows->x.data), static_cast<const C *>(max),
+                                static_cast<const C *>(log_sum), static_cast<T *>(rows->y.data));
+        return failed;
+    });
 }
 
 /* dx = dy - exp(y) sum(dy) */
@@ -56,28 +50,21 @@ static int NAME(log_softmax_backward)(void *stream, const ht_kernel_call *call)
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_rows_call *rows = (const ht_rows_call *)call;
     const int64_t work = rows->rows * rows->columns;
-    int failed;
 
     if (work == 0)
         return 0;
-    if (ht_cuda_begin(device, call) != 0)
-        return 1;
-    C *sum = static_cast<C *>(
-        ht_cuda_scratch(device, (size_t)rows->rows * sizeof *sum, call->what));
+    return ht_cuda_with_scratch<C>(device, call, (size_t)rows->rows, [=](C *sum) {
+        ht_cuda_reduction r = ht_cuda_over_columns(rows->rows, rows->columns, rows->dy.data, sum);
+        const int failed = ht_cuda_launch_reduction(
+            device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(), call->what);
 
-    if (sum == NULL)
-        return 1;
-    ht_cuda_reduction r = ht_cuda_over_columns(rows->rows, rows->columns, rows->dy.data, sum);
-
-    failed = ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(),
-                                      call->what);
-    if (failed == 0)
-        HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax_grad), work, rows->columns,
-                            static_cast<const T *>(rows->dy.data),
-                            static_cast<const T *>(rows->y.data), static_cast<const C *>(sum),
-                            static_cast<T *>(rows->x.data));
-    ht_cuda_scratch_free(device, sum);
-    return failed != 0 ? failed : ht_cuda_end(device, call);
+        if (failed == 0)
+            HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax_grad), work, rows->columns,
+                                static_cast<const T *>(rows->dy.data),
+                                static_cast<const T *>(rows->y.data), static_cast<const C *>(sum),
+                                static_cast<T *>(rows->x.data));
+        return failed;
+    });
 }
 
 static __global__ void NAME(nll)(int64_t work, ht_cuda_targets t, const T *x, T *y)
@@ -159,28 +146,22 @@ static int NAME(cross_entropy_forward)(void *stream, const ht_kernel_call *call)
         return 0;
     if (c->columns == 0)
         return HT_KERNEL_REFUSED;
-    if (ht_cuda_begin(device, call) != 0)
-        return 1;
-    const ht_cuda_targets targets = ht_cuda_targets_of(device, c->target.data, c->columns,
-                                                       c->ignore, call->what);
-    C *max = static_cast<C *>(
-        ht_cuda_scratch(device, 2 * (size_t)c->rows * sizeof *max, call->what));
-    C *log_sum = max + c->rows;
+    return ht_cuda_with_scratch<C>(device, call, 2 * (size_t)c->rows, [=](C *max) {
+        const ht_cuda_targets targets = ht_cuda_targets_of(device, c->target.data, c->columns,
+                                                           c->ignore, call->what);
+        C *log_sum = max + c->rows;
+        const int failed = NAME(row_statistics)(device, c->rows, c->columns, c->x.data, max,
+                                                log_sum, call->what);
 
-    if (max == NULL)
-        return 1;
-    const int failed = NAME(row_statistics)(device, c->rows, c->columns, c->x.data, max, log_sum,
-                                            call->what);
-
-    if (failed == 0) {
+        if (failed != 0)
+            return failed;
         HT_CUDA_LAUNCH_EACH(device, NAME(cross_entropy), c->rows, targets,
                             static_cast<const T *>(c->x.data), static_cast<const C *>(max),
                             static_cast<const C *>(log_sum), static_cast<double *>(c->stats.data),
                             static_cast<T *>(c->loss.data));
         ht_cuda_note_fault(device, targets);
-    }
-    ht_cuda_scratch_free(device, max);
-    return failed != 0 ? failed : ht_cuda_end(device, call);
+        return 0;
+    });
 }
 
 static __global__ void NAME(cross_entropy_grad)(int64_t work, ht_cuda_targets t, int64_t rows,

@@ -4,7 +4,7 @@
 #include "backends/cpu/reduce/better.inc.c"
 
 /* The largest element of each row, in the dtype of arithmetic. */
-struct NAME(row_max) {
+struct NAME(row_max) : ht_cuda_plain_fold {
     typedef C acc;
     static __forceinline__ __device__ C get(const ht_cuda_reduction &r, int64_t at)
     {
@@ -19,9 +19,6 @@ struct NAME(row_max) {
     {
         a = NAME(max_step)(a, get(r, at));
     }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
     static __forceinline__ __device__ void join(acc &a, const acc &b, int)
     {
         a = NAME(max_step)(a, b);
@@ -35,12 +32,16 @@ struct NAME(row_max) {
 struct NAME(shifted) {
     C shift;
     double sum;
+
+    __forceinline__ __device__ void operator+=(const NAME(shifted) & other)
+    {
+        sum += other.sum;
+    }
 };
 
 /* The logarithm of the sum of exp(x - shift), with the shifts of all rows in `also`; without them,
  * the sum of x. A shift of -inf, where all elements are -inf, counts as 0. */
-struct NAME(row_sum) {
-    typedef NAME(shifted) acc;
+struct NAME(row_sum) : ht_cuda_sum_fold<NAME(shifted)> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t o, int64_t)
     {
         const C shift = r.also != NULL ? static_cast<const C *>(r.also)[o] : 0;
@@ -53,13 +54,6 @@ struct NAME(row_sum) {
         const C x = LOAD(static_cast<const T *>(r.x)[at]);
 
         a.sum += (double)(r.also != NULL ? HT_MATH(exp, x - a.shift) : x);
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a.sum += b.sum;
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {

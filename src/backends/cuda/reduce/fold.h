@@ -38,6 +38,44 @@ struct ht_cuda_reduction {
     int64_t stride[HT_MAX_NDIM]; /* of the reduced axes */
 };
 
+/* For folds whose threads have nothing to finish. */
+struct ht_cuda_plain_fold {
+    template <class acc> static __forceinline__ __device__ void finish(acc &)
+    {
+    }
+};
+
+/* For folds that are sums: `type` has +=, and begins with zeros. */
+template <class type> struct ht_cuda_sum_fold : ht_cuda_plain_fold {
+    typedef type acc;
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
+    {
+        return {};
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        a += b;
+    }
+};
+
+/* Two sums of a fold, which y (2, outputs) holds. */
+struct ht_cuda_two_sums {
+    double first, second;
+
+    __forceinline__ __device__ void operator+=(const ht_cuda_two_sums &other)
+    {
+        first += other.first;
+        second += other.second;
+    }
+};
+
+static __forceinline__ __device__ void ht_cuda_put_two(const ht_cuda_reduction &r, int64_t o,
+                                                       double first, double second)
+{
+    static_cast<double *>(r.y)[o] = first;
+    static_cast<double *>(r.y)[r.outputs.count + o] = second;
+}
+
 /* The two kernels of a fold. Accumulators are (segments, outputs). A kernel without `to` stores
  * results. */
 struct ht_cuda_fold {

@@ -56,4 +56,17 @@ static __forceinline__ __device__ double ht_cuda_moments_mean(const ht_cuda_mome
     return a.n > 0 ? a.shift + a.sum / a.n : 0;
 }
 
+/* For folds of moments. */
+struct ht_cuda_moments_fold {
+    typedef ht_cuda_moments acc;
+    static __forceinline__ __device__ void finish(acc &a)
+    {
+        ht_cuda_moments_finish(a);
+    }
+    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
+    {
+        ht_cuda_moments_join(a, b);
+    }
+};
+
 #endif

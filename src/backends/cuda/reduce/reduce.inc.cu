@@ -13,23 +13,11 @@
 #define OUTPUT(type) static_cast<type *>(r.y)[ht_cuda_offset(r.outputs, r.y_stride, o)]
 
 #if HT_IS_INTEGER || HT_IS_BOOL
-struct NAME(whole_sum) {
-    typedef uint64_t acc;
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
-    {
-        return 0;
-    }
+struct NAME(whole_sum) : ht_cuda_sum_fold<uint64_t> {
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
     {
         a += (uint64_t)ELEMENT(at);
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a += b;
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
@@ -39,12 +27,7 @@ struct NAME(whole_sum) {
 #endif
 
 /* Sums in double or complex128: TOTAL_OF and its followers. */
-struct NAME(wide_sum) {
-    typedef WIDE acc;
-    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
-    {
-        return 0;
-    }
+struct NAME(wide_sum) : ht_cuda_sum_fold<WIDE> {
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
                                                 int64_t)
     {
@@ -55,13 +38,6 @@ struct NAME(wide_sum) {
 #else
         a += value;
 #endif
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        a += b;
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
@@ -79,7 +55,7 @@ struct NAME(wide_sum) {
 #else
 #define FACTOR uint64_t
 #endif
-struct NAME(product) {
+struct NAME(product) : ht_cuda_plain_fold {
     typedef FACTOR acc;
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
     {
@@ -89,9 +65,6 @@ struct NAME(product) {
                                                 int64_t)
     {
         a *= (acc)ELEMENT(at);
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
     }
     static __forceinline__ __device__ void join(acc &a, const acc &b, int)
     {
@@ -106,7 +79,7 @@ struct NAME(product) {
 
 #if !HT_IS_COMPLEX
 /* LARGEST or SMALLEST. */
-struct NAME(extreme) {
+struct NAME(extreme) : ht_cuda_plain_fold {
 #if HT_IS_FLOAT
     typedef KEY acc;
     static __forceinline__ __device__ acc get(const ht_cuda_reduction &r, int64_t at)
@@ -129,9 +102,6 @@ struct NAME(extreme) {
     {
         join(a, get(r, at), r.kind);
     }
-    static __forceinline__ __device__ void finish(acc &)
-    {
-    }
     static __forceinline__ __device__ void join(acc &a, const acc &b, int kind)
     {
         a = (kind == LARGEST ? b > a : b < a) ? b : a;
@@ -152,7 +122,7 @@ struct NAME(found) {
 };
 
 /* The first of the LARGEST or SMALLEST. */
-struct NAME(place) {
+struct NAME(place) : ht_cuda_plain_fold {
     typedef NAME(found) acc;
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
@@ -162,9 +132,6 @@ struct NAME(place) {
                                                 int64_t e)
     {
         join(a, {ELEMENT(at), e}, r.kind);
-    }
-    static __forceinline__ __device__ void finish(acc &)
-    {
     }
     static __forceinline__ __device__ bool better(C x, C best, int kind)
     {
@@ -183,8 +150,7 @@ struct NAME(place) {
 };
 
 /* SPREAD or RECORD. */
-struct NAME(moments_of) {
-    typedef ht_cuda_moments acc;
+struct NAME(moments_of) : ht_cuda_moments_fold {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
         return ht_cuda_moments_start((double)ELEMENT(at));
@@ -193,14 +159,6 @@ struct NAME(moments_of) {
                                                 int64_t)
     {
         ht_cuda_moments_step(a, (double)ELEMENT(at));
-    }
-    static __forceinline__ __device__ void finish(acc &a)
-    {
-        ht_cuda_moments_finish(a);
-    }
-    static __forceinline__ __device__ void join(acc &a, const acc &b, int)
-    {
-        ht_cuda_moments_join(a, b);
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
