@@ -43,12 +43,12 @@ cuda_kernel_sources = \
 	src/backends/cuda/nn/norm.cu \
 	src/backends/cuda/nn/row_norm.cu \
 	src/backends/cuda/nn/rows.cu \
+	src/backends/cuda/optim/update.cu \
 	src/backends/cuda/random/random.cu \
 	src/backends/cuda/reduce/cumulative.cu \
 	src/backends/cuda/reduce/plan.cu \
 	src/backends/cuda/reduce/reduce.cu \
-	src/backends/cuda/reduce/scan.cu \
-	src/backends/cuda/update.cu
+	src/backends/cuda/reduce/scan.cu
 
 cuda_headers = \
 	src/backends/cuda/axes.h \
@@ -79,6 +79,10 @@ cuda_headers = \
 	src/backends/cuda/nn/rows.inc.cu \
 	src/backends/cuda/nn/softmax.h \
 	src/backends/cuda/nn/softmax.inc.cu \
+	src/backends/cuda/optim/adagrad.h \
+	src/backends/cuda/optim/adam.h \
+	src/backends/cuda/optim/sgd.h \
+	src/backends/cuda/optim/step.h \
 	src/backends/cuda/random/philox.h \
 	src/backends/cuda/random/random.inc.cu \
 	src/backends/cuda/reduce/cumulative.inc.cu \
