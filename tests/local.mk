@@ -20,6 +20,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_update.c \
 	tests/backends/cuda/test_cuda_attention.c \
 	tests/backends/cuda/test_cuda_complex.c \
+	tests/backends/cuda/test_cuda_conv.c \
 	tests/backends/cuda/test_cuda_ctc.c \
 	tests/backends/cuda/test_cuda_device.c \
 	tests/backends/cuda/test_cuda_elementwise.c \
