@@ -146,7 +146,7 @@ folders_are_small() {
 }
 
 files_are_short() {
-    (cd "${srcdir:-.}" && find src -name '*.[ch]' -exec awk '
+    (cd "${srcdir:-.}" && find src \( -name '*.[ch]' -o -name '*.cu' \) -exec awk '
          FNR > 400 && !said[FILENAME]++ { print "# " FILENAME; bad = 1 }
          END { exit bad || NR < 1000 }' {} +)
 }
