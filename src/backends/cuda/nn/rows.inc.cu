@@ -3,6 +3,44 @@
  * Template: rows of a dtype, as backends/cpu/nn/rows.inc.c. */
 #include "backends/cuda/nn/softmax.inc.cu"
 
+/* The sum of x times `also`, which is as large as x. */
+struct NAME(row_products) : NAME(row_sum) {
+    static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
+    {
+        return {0, 0};
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+                                                int64_t)
+    {
+        a.sum += (double)(LOAD(static_cast<const T *>(r.x)[at]) *
+                          LOAD(static_cast<const T *>(r.also)[at]));
+    }
+    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
+    {
+        static_cast<C *>(r.y)[o] = (C)a.sum;
+    }
+};
+
+static __global__ void NAME(softmax)(int64_t work, int64_t columns, const T *x, const C *max,
+                                     const C *log_sum, T *y)
+{
+    HT_CUDA_EACH(i, work)
+    {
+        const int64_t row = i / columns;
+
+        y[i] = STORE(HT_MATH(exp, LOAD(x[i]) - max[row] - log_sum[row]));
+    }
+}
+
+static __global__ void NAME(softmax_grad)(int64_t work, int64_t columns, const T *dy, const T *y,
+                                          const C *sum, T *dx)
+{
+    HT_CUDA_EACH(i, work)
+    {
+        dx[i] = STORE(LOAD(y[i]) * (LOAD(dy[i]) - sum[i / columns]));
+    }
+}
+
 static __global__ void NAME(log_softmax)(int64_t work, int64_t columns, const T *x, const C *max,
                                          const C *log_sum, T *y)
 {
@@ -23,7 +61,9 @@ static __global__ void NAME(log_softmax_grad)(int64_t work, int64_t columns, con
     }
 }
 
-static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
+/* y of each element, from the largest of its row and the logarithm of the sum of exponentials. */
+static int NAME(rows_forward)(void *stream, const ht_kernel_call *call,
+                              void (*map)(int64_t, int64_t, const T *, const C *, const C *, T *))
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_rows_call *rows = (const ht_rows_call *)call;
@@ -37,15 +77,16 @@ static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
                                                 max, log_sum, call->what);
 
         if (failed == 0)
-            HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax), work, rows->columns,
+            HT_CUDA_LAUNCH_EACH(device, map, work, rows->columns,
                                 static_cast<const T *>(rows->x.data), static_cast<const C *>(max),
                                 static_cast<const C *>(log_sum), static_cast<T *>(rows->y.data));
         return failed;
     });
 }
 
-/* dx = dy - exp(y) sum(dy) */
-static int NAME(log_softmax_backward)(void *stream, const ht_kernel_call *call)
+/* dx of each element, from dy, y, and the sum of dy, or of dy y, over its row. */
+static int NAME(rows_backward)(void *stream, const ht_kernel_call *call, bool products,
+                               void (*map)(int64_t, int64_t, const T *, const T *, const C *, T *))
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_rows_call *rows = (const ht_rows_call *)call;
@@ -55,16 +96,43 @@ static int NAME(log_softmax_backward)(void *stream, const ht_kernel_call *call)
         return 0;
     return ht_cuda_with_scratch<C>(device, call, (size_t)rows->rows, [=](C *sum) {
         ht_cuda_reduction r = ht_cuda_over_columns(rows->rows, rows->columns, rows->dy.data, sum);
-        const int failed = ht_cuda_launch_reduction(
-            device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(), call->what);
+
+        r.also = products ? rows->y.data : NULL;
+        const int failed =
+            ht_cuda_launch_reduction(device, &r,
+                                     products ? ht_cuda_fold_kernels<NAME(row_products)>()
+                                              : ht_cuda_fold_kernels<NAME(row_sum)>(),
+                                     call->what);
 
         if (failed == 0)
-            HT_CUDA_LAUNCH_EACH(device, NAME(log_softmax_grad), work, rows->columns,
+            HT_CUDA_LAUNCH_EACH(device, map, work, rows->columns,
                                 static_cast<const T *>(rows->dy.data),
                                 static_cast<const T *>(rows->y.data), static_cast<const C *>(sum),
                                 static_cast<T *>(rows->x.data));
         return failed;
     });
+}
+
+static int NAME(softmax_forward)(void *stream, const ht_kernel_call *call)
+{
+    return NAME(rows_forward)(stream, call, NAME(softmax));
+}
+
+/* dx = y (dy - sum(dy y)) */
+static int NAME(softmax_backward)(void *stream, const ht_kernel_call *call)
+{
+    return NAME(rows_backward)(stream, call, true, NAME(softmax_grad));
+}
+
+static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
+{
+    return NAME(rows_forward)(stream, call, NAME(log_softmax));
+}
+
+/* dx = dy - exp(y) sum(dy) */
+static int NAME(log_softmax_backward)(void *stream, const ht_kernel_call *call)
+{
+    return NAME(rows_backward)(stream, call, false, NAME(log_softmax_grad));
 }
 
 static __global__ void NAME(nll)(int64_t work, ht_cuda_targets t, const T *x, T *y)
@@ -200,6 +268,8 @@ static int NAME(cross_entropy_backward)(void *stream, const ht_kernel_call *call
 
 static void NAME(add_rows)(ht_backend *backend)
 {
+    ht_cuda_add(backend, "SOFTMAX_FORWARD", ID, NAME(softmax_forward));
+    ht_cuda_add(backend, "SOFTMAX_BACKWARD", ID, NAME(softmax_backward));
     ht_cuda_add(backend, "LOG_SOFTMAX_FORWARD", ID, NAME(log_softmax_forward));
     ht_cuda_add(backend, "LOG_SOFTMAX_BACKWARD", ID, NAME(log_softmax_backward));
     ht_cuda_add(backend, "NLL_FORWARD", ID, NAME(nll_forward));
