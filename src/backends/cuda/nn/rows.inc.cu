@@ -98,11 +98,11 @@ static int NAME(rows_backward)(void *stream, const ht_kernel_call *call, bool pr
         ht_cuda_reduction r = ht_cuda_over_columns(rows->rows, rows->columns, rows->dy.data, sum);
 
         r.also = products ? rows->y.data : NULL;
-        const int failed =
-            ht_cuda_launch_reduction(device, &r,
-                                     products ? ht_cuda_fold_kernels<NAME(row_products)>()
-                                              : ht_cuda_fold_kernels<NAME(row_sum)>(),
-                                     call->what);
+        const int failed = ht_cuda_launch_reduction(device, &r,
+                                                    products
+                                                        ? ht_cuda_fold_kernels<NAME(row_products)>()
+                                                        : ht_cuda_fold_kernels<NAME(row_sum)>(),
+                                                    call->what);
 
         if (failed == 0)
             HT_CUDA_LAUNCH_EACH(device, map, work, rows->columns,
