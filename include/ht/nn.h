@@ -339,7 +339,8 @@ HT_API ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a);
  *
  * x: contiguous, of a floating dtype; a split x gets the same values on any number of ranks. It may
  *   be a leaf that requires gradients, as for all functions of ht/init.h.
- * Errors: HT_ERR_ARGUMENT for another x, or an invalid range.
+ * Errors: HT_ERR_ARGUMENT for another x, or an invalid range; HT_ERR_STATE as for all functions of
+ * ht/init.h.
  * Source: torch.nn.init.uniform_. */
 HT_API ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high);
 

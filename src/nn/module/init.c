@@ -94,9 +94,19 @@ static ht_status draw(const char *what, ht_tensor *x, ht_kernel kernel, double a
     return HT_SUCCESS;
 }
 
-ht_status ht__nn_init_check(const char *what, const ht_tensor *x)
+/* A leaf that requires gradients can be written, as nothing is recorded. */
+static ht_status check_writable(const char *what, ht_tensor *x)
 {
-    if (HT_IS_NULL(x, what, "x"))
+    const bool was = ht_set_grad_enabled(false);
+    const ht_status status = ht__check_in_place(what, x, NULL);
+
+    ht_set_grad_enabled(was);
+    return status;
+}
+
+ht_status ht__nn_init_check(const char *what, ht_tensor *x)
+{
+    if (HT_IS_NULL(x, what, "x") || check_writable(what, x) != HT_SUCCESS)
         return ht_error_get(NULL);
 
     const ht_body *body = x->body;

@@ -18,7 +18,7 @@ void ht__nn_init_set_state(uint64_t seed, uint64_t draws);
 uint64_t ht__nn_mix(uint64_t key, uint64_t number);
 
 /* Checks the tensor of an initialisation; and draws that report errors as `what`. */
-ht_status ht__nn_init_check(const char *what, const ht_tensor *x);
+ht_status ht__nn_init_check(const char *what, ht_tensor *x);
 ht_status ht__nn_init_uniform(const char *what, ht_tensor *x, double low, double high);
 ht_status ht__nn_init_normal(const char *what, ht_tensor *x, double mean, double std);
 

@@ -11,7 +11,7 @@ typedef struct fans {
     double in, out;
 } fans;
 
-static ht_status read_fans(const char *what, const ht_tensor *x, fans *result)
+static ht_status read_fans(const char *what, ht_tensor *x, fans *result)
 {
     const ht_body *body;
     double window = 1;

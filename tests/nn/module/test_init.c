@@ -221,7 +221,74 @@ static void test_misuse(void **state)
                          "nonlinearity is \"gelu\"");
 }
 
+static ht_status uniform(ht_tensor *x)
+{
+    return ht_nn_init_uniform(x, -1, 1);
+}
+
+static ht_status sparse(ht_tensor *x)
+{
+    return ht_nn_init_sparse(x, 0.5, 1);
+}
+
+static ht_status dirac(ht_tensor *x)
+{
+    return ht_nn_init_dirac(x, 1);
+}
+
+/* Numbers and views whose elements share memory; of the axes that each function takes. */
+static void test_what_cannot_be_written(void **state)
+{
+    static const struct {
+        const char *name;
+        ht_status (*fill)(ht_tensor *x);
+        int ndim;
+    } rows[] = {
+        {"ht_nn_init_uniform", uniform, 3},
+        {"ht_nn_init_normal", normal, 3},
+        {"ht_nn_init_trunc_normal", trunc_normal, 3},
+        {"ht_nn_init_xavier_uniform", xavier_uniform, 3},
+        {"ht_nn_init_xavier_normal", xavier_normal, 3},
+        {"ht_nn_init_kaiming_uniform_ext", kaiming_uniform, 3},
+        {"ht_nn_init_kaiming_normal", kaiming_normal, 3},
+        {"ht_nn_init_kaiming_normal_ext", kaiming_normal_ext, 3},
+        {"ht_nn_init_eye", ht_nn_init_eye, 2},
+        {"ht_nn_init_dirac", dirac, 3},
+        {"ht_nn_init_orthogonal", orthogonal, 3},
+        {"ht_nn_init_sparse", sparse, 2},
+    };
+    const int64_t ones[] = {1, 1, 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ht_tensor *number = ht_scalar(2.5), *x = ht_full(1, ones, 2.5, HT_FLOAT32, HT_NONE);
+        char text[96];
+
+        snprintf(text, sizeof text, "%s: x is a number (ht_scalar), which cannot be written",
+                 rows[i].name);
+        HT_TEST_EXPECT_ERROR(rows[i].fill(number), HT_ERR_STATE, text);
+        assert_true(ht_item(number) == 2.5);
+        snprintf(text, sizeof text, "%s: x is a read-only view", rows[i].name);
+        HT_TEST_EXPECT_ERROR(rows[i].fill(ht_broadcast_to(x, rows[i].ndim, ones)), HT_ERR_STATE,
+                             text);
+        assert_true(ht_item(x) == 2.5);
+    }
+}
+
+/* As in torch, also while gradients are recorded. */
+static void test_a_leaf_can_be_initialised(void **state)
+{
+    ht_tensor *x = ht_zeros(3, weight, HT_FLOAT32, HT_NONE);
+
+    (void)state;
+    ht_tensor_set_requires_grad(x, true);
+    assert_int_equal(uniform(x), HT_SUCCESS);
+    assert_int_equal(trunc_normal(x), HT_SUCCESS);
+    assert_true(ht_is_grad_enabled());
+}
+
 HT_TEST_SUITE(test_init, cmocka_unit_test(test_gains), cmocka_unit_test(test_eye_and_dirac),
               cmocka_unit_test(test_statistics), cmocka_unit_test(test_splits),
               cmocka_unit_test(test_orthogonal), cmocka_unit_test(test_sparse),
-              cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_misuse), cmocka_unit_test(test_what_cannot_be_written),
+              cmocka_unit_test(test_a_leaf_can_be_initialised));
