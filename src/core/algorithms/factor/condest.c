@@ -18,11 +18,6 @@ static const char what[] = "ht_condest";
 
 enum { ITERATIONS = 20 };
 
-static double length_of(ht_tensor *x)
-{
-    return sqrt(ht_item(ht_sum(ht_square(ht_abs(x)), HT_NONE)));
-}
-
 /* r^H r v, or what that is the inverse of. */
 static ht_tensor *apply(ht_tensor *r, ht_tensor *v, bool inverse)
 {
@@ -33,8 +28,8 @@ static ht_tensor *apply(ht_tensor *r, ht_tensor *v, bool inverse)
     return ht_resplit(ht_matmul(ht__adjoint(r), ht_resplit(ht_matmul(r, v), HT_NONE)), HT_NONE);
 }
 
-/* The square root of the largest factor by which it makes a vector longer; NaN after an error. */
-static double largest(ht_tensor *r, bool inverse)
+/* The square root of the largest factor by which it makes a vector longer. */
+static ht_status largest(ht_tensor *r, bool inverse, double *factor)
 {
     const int64_t shape[2] = {ht__columns(r), 1};
     const ht_body *body = r->body;
@@ -42,22 +37,24 @@ static double largest(ht_tensor *r, bool inverse)
                                           body->storage->device, body->comm),
                              body->dtype);
     double found = NAN;
+    ht_status status = ht__length(v, &found);
 
-    for (int i = 0; i < ITERATIONS && v != NULL; i++) {
-        v = ht_div_scalar_ext(v, HT_NUM(length_of(v)));
+    for (int i = 0; i < ITERATIONS && status == HT_SUCCESS; i++) {
+        v = ht_div_scalar_ext(v, HT_NUM(found));
         v = v != NULL ? apply(r, v, inverse) : NULL;
-        found = v != NULL ? length_of(v) : NAN;
+        status = ht__length(v, &found);
         if (!isfinite(found) || found == 0)
             break;
     }
-    return sqrt(found);
+    *factor = sqrt(found);
+    return status;
 }
 
 static ht_status estimate(ht_tensor *x, double *condition)
 {
     ht_tensor *r;
     ht_status status = ht__check_finite(what, x);
-    double up, down;
+    double up = NAN, down = NAN;
     int exponent;
 
     if (status == HT_SUCCESS && (x = ht__near_one(x, &exponent)) == NULL)
@@ -66,10 +63,12 @@ static ht_status estimate(ht_tensor *x, double *condition)
         status = ht__qr(what, x, NULL, &r);
     if (status != HT_SUCCESS)
         return status;
-    up = largest(r, false);
-    down = largest(r, true);
-    *condition = isnan(down) ? INFINITY : fmax(up * down, 1);
-    return HT_SUCCESS;
+    status = largest(r, false, &up);
+    if (status == HT_SUCCESS)
+        status = largest(r, true, &down);
+    if (status == HT_SUCCESS)
+        *condition = isnan(down) ? INFINITY : fmax(up * down, 1);
+    return status;
 }
 
 ht_status ht_condest(ht_tensor *x, double *condition)

@@ -54,6 +54,8 @@ static inline bool ht__is_split_batch(const ht_tensor *x)
 /* A new tensor: the batch axes of x with its split of them, then `tail` axes. */
 ht_tensor *ht__batch_of(const char *what, const ht_tensor *x, ht_dtype dtype, int tail,
                         const int64_t lengths[]);
+/* The length of x as one vector. */
+ht_status ht__length(ht_tensor *x, double *length);
 /* A new matrix of this rank alone, on the device of x. */
 ht_tensor *ht__own_matrix(const char *what, const ht_tensor *x, int64_t rows, int64_t columns);
 /* The matrix x split by columns, every rank's in row-major memory that nobody else has. */

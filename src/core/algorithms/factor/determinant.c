@@ -93,7 +93,7 @@ static ht_status lu(const char *what, ht_tensor *a, ht_tensor **p, ht_tensor **l
 ht_status ht_lu(ht_tensor *a, ht_tensor **p, ht_tensor **l, ht_tensor **u)
 {
     static const char what[] = "ht_lu";
-    ht_tensor *found[3];
+    ht_tensor *found[3] = {NULL, NULL, NULL};
     ht_section section;
     ht_status status;
 
@@ -102,8 +102,9 @@ ht_status ht_lu(ht_tensor *a, ht_tensor **p, ht_tensor **l, ht_tensor **u)
         HT_IS_NULL_ON(a->body->comm, l, what, "l") || HT_IS_NULL_ON(a->body->comm, u, what, "u"))
         return ht_error_get(NULL);
     section = ht__section_begin(a);
-    status = ht__is_split_batch(a) ? lu(what, ht_resplit(a, 0), &found[0], &found[1], &found[2])
-                                   : lu(what, a, &found[0], &found[1], &found[2]);
+    if (ht__is_split_batch(a))
+        a = ht_resplit(a, 0);
+    status = a != NULL ? lu(what, a, &found[0], &found[1], &found[2]) : ht_error_get(NULL);
     ht__section_end(section);
     if (status != HT_SUCCESS)
         return status;

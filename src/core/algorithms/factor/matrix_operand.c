@@ -2,10 +2,16 @@
  *
  * Operands of factorisations, and the tensors for their results. */
 #include "core/algorithms/factor/decompositions.h"
+
+#include <math.h>
+
+#include "ht/arithmetics.h"
 #include "ht/complex_math.h"
+#include "ht/exponential.h"
 #include "ht/factories.h"
 #include "ht/logical.h"
 #include "ht/manipulations.h"
+#include "ht/rounding.h"
 
 ht_dtype ht__operands_dtype(int count, ht_tensor *const x[])
 {
@@ -227,4 +233,12 @@ ht_tensor *ht__as_solved_for(ht_tensor *x, bool is_vector, const ht_tensor *b)
     if (x == NULL || x->body->ndim != b->body->ndim || b->body->split == HT_NONE)
         return x;
     return ht_resplit(x, b->body->split);
+}
+
+ht_status ht__length(ht_tensor *x, double *length)
+{
+    const ht_status status = ht_tensor_item(ht_sum(ht_square(ht_abs(x)), HT_NONE), length);
+
+    *length = sqrt(*length);
+    return status;
 }

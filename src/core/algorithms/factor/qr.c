@@ -130,14 +130,20 @@ static void record(ht_tensor *x, ht_backward_fn *backward, ht_tensor *y, ht_tens
 static ht_status qr_of_batches(ht_tensor *x, ht_tensor **q, ht_tensor **r)
 {
     const int split = x->body->split;
-    ht_status status = ht_qr(ht_resplit(x, 0), q, r);
+    ht_tensor *found_q = NULL, *found_r = NULL;
+    ht_status status = ht_qr(ht_resplit(x, 0), q != NULL ? &found_q : NULL, &found_r);
 
     if (status != HT_SUCCESS)
         return status;
-    *r = ht_resplit(*r, split);
+    found_r = ht_resplit(found_r, split);
     if (q != NULL)
-        *q = ht_resplit(*q, split);
-    return *r != NULL && (q == NULL || *q != NULL) ? HT_SUCCESS : ht_error_get(NULL);
+        found_q = ht_resplit(found_q, split);
+    if (found_r == NULL || (q != NULL && found_q == NULL))
+        return ht_error_get(NULL);
+    *r = found_r;
+    if (q != NULL)
+        *q = found_q;
+    return HT_SUCCESS;
 }
 
 ht_status ht_qr(ht_tensor *x, ht_tensor **q, ht_tensor **r)

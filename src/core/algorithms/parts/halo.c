@@ -137,10 +137,12 @@ static ht_request *start(const char *what, ht_tensor *x, widths w, ht_tensor **p
         halos = new_buffer(what, x->body, 0, 0);
     else
         request = begin(what, x, w, &halos, &middle);
-    if (halos != NULL && prev != NULL)
-        *prev = ht_narrow(halos, axis, 0, middle);
-    if (halos != NULL && next != NULL)
-        *next = ht_narrow(halos, axis, middle, halos->body->shape[axis]);
+    if (halos != NULL && (request != NULL || x->body->split == HT_NONE)) {
+        if (prev != NULL)
+            *prev = ht_narrow(halos, axis, 0, middle);
+        if (next != NULL)
+            *next = ht_narrow(halos, axis, middle, halos->body->shape[axis]);
+    }
     ht_set_grad_enabled(was);
     return request;
 }

@@ -68,9 +68,10 @@ ht_status ht__eigh(const char *what, ht_tensor *a, ht_tensor **w, ht_tensor **v)
     if (status == HT_SUCCESS && info > 0)
         status = HT_FAIL(a->body->comm, HT_ERR_ARGUMENT, "%s: the iteration did not converge",
                          what);
-    if (status == HT_SUCCESS && v != NULL && a->body->ndim == 2)
-        *v = ht_resplit(*v, a->body->split);
-    return status;
+    if (status != HT_SUCCESS || v == NULL || a->body->ndim > 2)
+        return status;
+    *v = ht_resplit(*v, a->body->split);
+    return *v != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
 ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v)
@@ -92,8 +93,8 @@ ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v)
     if (status == HT_SUCCESS && v != NULL)
         found_v = ht_resplit(found_v, split);
     ht__section_end(section);
-    if (status != HT_SUCCESS)
-        return status;
+    if (status != HT_SUCCESS || (v != NULL && found_v == NULL))
+        return ht_error_get(NULL);
     *w = found_w;
     if (v != NULL)
         *v = found_v;

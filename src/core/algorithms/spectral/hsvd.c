@@ -145,11 +145,6 @@ static ht_tensor *basis_of(const goal *g, ht_tensor *x)
 
 /* ---- the result ----------------------------------------------------------------------------- */
 
-static double norm_of(ht_tensor *x)
-{
-    return sqrt(ht_item(ht_sum(ht_square(ht_abs(x)), HT_NONE)));
-}
-
 /* x split by columns, or on every rank. to->v is v^H here. */
 static ht_status hsvd(const goal *g, ht_tensor *x, ht_matrix_svd *to)
 {
@@ -190,11 +185,12 @@ static ht_status hsvd_of_any(goal *g, ht_tensor *x, ht_matrix_svd *to)
     ht_status status = ht__check_finite(g->what, x);
     int levels = 1;
 
+    if (status == HT_SUCCESS && ht_tensor_size(x) > 0)
+        status = ht__length(x, &g->norm);
     if (status != HT_SUCCESS)
         return status;
     for (int step = 1; step < x->body->comm->size; step *= 2)
         levels++;
-    g->norm = ht_tensor_size(x) > 0 ? norm_of(x) : 0;
     g->left_out = 0.5 * g->rtol * g->norm / (levels * sqrt((double)x->body->comm->size));
     status = hsvd(g, by_rows ? ht__adjoint(x) : x, to);
     if (status != HT_SUCCESS)
@@ -212,12 +208,12 @@ static ht_status hsvd_of_any(goal *g, ht_tensor *x, ht_matrix_svd *to)
 static ht_status measure(const goal *g, ht_tensor *x, const ht_matrix_svd *f, double *error)
 {
     ht_tensor *rest = ht_matmul(ht_mul(f->u, f->s), f->v);
+    ht_status status;
 
     rest = rest != NULL ? ht_sub(x, rest) : NULL;
-    if (rest == NULL)
-        return ht_error_get(NULL);
-    *error = g->norm > 0 ? norm_of(rest) / g->norm : 0;
-    return HT_SUCCESS;
+    status = ht__length(rest, error);
+    *error = g->norm > 0 ? *error / g->norm : 0;
+    return status;
 }
 
 static bool check(const goal *g, const ht_tensor *x)

@@ -23,11 +23,6 @@ typedef struct process {
     double *alpha, *beta; /* beta[j]: between vectors j and j + 1 */
 } process;
 
-static double length_of(ht_tensor *x)
-{
-    return sqrt(ht_item(ht_sum(ht_square(ht_abs(x)), HT_NONE)));
-}
-
 /* w less its parts along the first `count` vectors; *last: the one along the last of them. */
 static ht_tensor *orthogonal(const process *p, ht_tensor *w, int64_t count, double *last)
 {
@@ -36,10 +31,10 @@ static ht_tensor *orthogonal(const process *p, ht_tensor *w, int64_t count, doub
     *last = 0;
     for (int pass = 0; pass < 2 && count > 0 && w != NULL; pass++) {
         parts = ht_resplit(ht_matmul(ht__adjoint(before), w), HT_NONE);
-        if (parts == NULL)
+        if (parts == NULL ||
+            (pass == 0 &&
+             ht_tensor_item(ht_real(ht_narrow(parts, 0, count - 1, count)), last) != HT_SUCCESS))
             return NULL;
-        if (pass == 0)
-            *last = ht_item(ht_real(ht_narrow(parts, 0, count - 1, count)));
         w = ht_sub(w, ht_matmul(before, parts));
     }
     return w;
@@ -59,28 +54,36 @@ static ht_tensor *random_column(const process *p)
 static ht_status put(process *p, int64_t at, ht_tensor *w, double scale)
 {
     const double eps = ht_dtype_size(ht__dtype_real(p->v->body->dtype)) == 4 ? 0x1p-23 : 0x1p-52;
-    double length = length_of(w), unused;
+    double length = 0, unused;
+    ht_status status = ht__length(w, &length);
 
+    if (status != HT_SUCCESS)
+        return status;
     if (at > 0)
         p->beta[at - 1] = length > 10 * eps * scale ? length : 0;
     if (!(length > 10 * eps * scale) && !isnan(length)) {
         w = orthogonal(p, random_column(p), at, &unused);
-        length = w != NULL ? length_of(w) : 0;
+        status = ht__length(w, &length);
     }
-    if (w == NULL)
-        return ht_error_get(NULL);
+    if (status != HT_SUCCESS)
+        return status;
     return ht_copy_(ht_narrow(p->v, 1, at, at + 1), ht_div_scalar_ext(w, HT_NUM(length)));
 }
 
 static ht_status step(process *p, int64_t j)
 {
     ht_tensor *image = ht_matmul(p->a, ht_contiguous(ht_narrow(p->v, 1, j, j + 1))), *w;
+    double length = 0;
+    ht_status status;
 
     w = image != NULL ? orthogonal(p, ht_resplit(image, p->v->body->split), j + 1, &p->alpha[j])
                       : NULL;
     if (w == NULL)
         return ht_error_get(NULL);
-    return j + 1 < p->steps ? put(p, j + 1, w, length_of(image)) : HT_SUCCESS;
+    if (j + 1 == p->steps)
+        return HT_SUCCESS;
+    status = ht__length(image, &length);
+    return status == HT_SUCCESS ? put(p, j + 1, w, length) : status;
 }
 
 static ht_tensor *tridiagonal(const process *p)

@@ -128,6 +128,7 @@ ht_status ht__svd(const char *what, ht_tensor *x, ht_matrix_svd *to)
     if (status == HT_SUCCESS && to->vectors && x->body->ndim == 2 && split != HT_NONE) {
         to->u = split == 0 ? ht_resplit(to->u, 0) : to->u;
         to->v = split == 1 ? ht_resplit(to->v, 0) : to->v;
+        status = to->u != NULL && to->v != NULL ? HT_SUCCESS : ht_error_get(NULL);
     }
     return status;
 }
