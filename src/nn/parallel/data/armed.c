@@ -162,16 +162,22 @@ static ht_dp_forward take_reached(ht_data_parallel *dp)
     return last;
 }
 
+/* What the seed of this pass is multiplied by. */
+static double factor_of(const ht_data_parallel *dp)
+{
+    return dp->pass_weight == 0 ? 0 : ht__dp_seed_scale(dp);
+}
+
 /* A loss has one seed, so that all who scale it have to agree on the factor. */
-static ht_status check_weights(const ht_data_parallel *a, const ht_data_parallel *b)
+static ht_status check_factors(const ht_data_parallel *a, const ht_data_parallel *b)
 {
     if (a == NULL || (a->reducer->options.averaging == b->reducer->options.averaging &&
-                      a->pass_weight == b->pass_weight))
+                      factor_of(a) == factor_of(b)))
         return HT_SUCCESS;
     return HT_FAIL(a->comm, HT_ERR_STATE,
                    "%s: the loss reaches two data-parallel wrappers that differ in their "
-                   "averaging, or in the weight of this pass (%g and %g rows); "
-                   "ht_data_parallel_set_weight sets it",
+                   "averaging, in accumulation_steps or in the weight of this pass (%g and %g "
+                   "rows); ht_data_parallel_set_weight sets it",
                    what, a->pass_weight, b->pass_weight);
 }
 
@@ -197,7 +203,7 @@ static double begin_reached(void)
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
         dp->begins = look_at_reached(dp, &status);
         if (dp->begins && status == HT_SUCCESS)
-            status = check_weights(last, dp);
+            status = check_factors(last, dp);
         last = dp->begins ? dp : last;
     }
     if (status != HT_SUCCESS) {

@@ -270,8 +270,85 @@ static void test_weights_that_differ(void **state)
     ht_release(both[1]);
 }
 
+/* A wrapper of a new pair, without an optimizer. */
+static ht_module *wrap_alone(ht_module *net, ht_averaging averaging, int accumulation_steps)
+{
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+
+    options.averaging = averaging;
+    options.accumulation_steps = accumulation_steps;
+    return ht_nn_data_parallel_ext(net, HT_COMM_WORLD, NULL, &options);
+}
+
+/* Batches of 2 and 3 rows through one wrapper each, in one loss. */
+static ht_tensor *loss_of_both(ht_module *const models[2])
+{
+    ht_tensor *first = ht_forward(models[0], batch_rows(0, 2));
+    ht_tensor *second = ht_forward(models[1], batch_rows(4, 3));
+
+    return ht_add(ht_mean(first, HT_NONE), ht_mean(second, HT_NONE));
+}
+
+static double first_gradient(ht_module *net)
+{
+    return ht_item(
+        ht_sum(ht_square(ht_tensor_grad(ht_module_find_parameter(net, "first.weight"))), HT_NONE));
+}
+
+/* Rows do not count in plain means and sums; all ranks have the same ones here. */
+static void test_weights_that_do_not_count(void **state)
+{
+    static const ht_averaging averages[] = {HT_AVERAGE_MEAN, HT_AVERAGE_SUM};
+    ht_module *alone[2] = {new_pair(), new_pair()};
+
+    (void)state;
+    assert_int_equal(ht_backward(loss_of_both(alone)), HT_SUCCESS);
+    for (int a = 0; a < 2; a++) {
+        const double factor = averages[a] == HT_AVERAGE_SUM ? ht_test_size : 1;
+        ht_module *nets[2] = {new_pair(), new_pair()}, *dp[2];
+
+        for (int i = 0; i < 2; i++)
+            dp[i] = wrap_alone(nets[i], averages[a], 1);
+        assert_int_equal(ht_backward(loss_of_both(dp)), HT_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+            const double expected = factor * factor * first_gradient(alone[i]);
+
+            assert_int_equal(ht_data_parallel_drain(dp[i]), HT_SUCCESS);
+            assert_true(fabs(first_gradient(nets[i]) - expected) <= 1e-12 * expected);
+        }
+        for (int i = 0; i < 2; i++) {
+            ht_release(dp[i]);
+            ht_release(nets[i]);
+        }
+    }
+    ht_release(alone[0]);
+    ht_release(alone[1]);
+}
+
+/* The mean over the passes of a step is in the seed, too. */
+static void test_accumulations_that_differ(void **state)
+{
+    ht_module *nets[2] = {new_pair(), new_pair()};
+    ht_module *dp[2] = {wrap_alone(nets[0], HT_AVERAGE_MEAN, 1),
+                        wrap_alone(nets[1], HT_AVERAGE_MEAN, 2)};
+    ht_tensor *loss = loss_of_both(dp);
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_backward(loss), HT_ERR_STATE);
+    assert_message("differ in their averaging, in accumulation_steps or in the weight");
+    for (int i = 0; i < 2; i++) {
+        ht_release(dp[i]);
+        ht_release(nets[i]);
+    }
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_error_clear();
+}
+
 HT_TEST_SUITE(test_data_parallel_separate, cmocka_unit_test(test_one_loss_through_two_wrappers),
               cmocka_unit_test(test_turns_exchange_only_what_the_loss_reaches),
               cmocka_unit_test(a_wrapped_part_at_rest_passes_gradients_on),
               cmocka_unit_test(wrapping_submodules_keeps_names), cmocka_unit_test(test_misuse),
-              cmocka_unit_test(test_weights_that_differ));
+              cmocka_unit_test(test_weights_that_differ),
+              cmocka_unit_test(test_weights_that_do_not_count),
+              cmocka_unit_test(test_accumulations_that_differ));
