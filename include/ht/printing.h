@@ -15,8 +15,9 @@ HT_BEGIN_DECLS
  * A process-local tensor is written by every rank that calls this, after "[rank/ranks] ", like
  * Heat's local printing. Inside if (ht_comm_rank(HT_COMM_WORLD) == 0) one rank alone writes it.
  *
- * stream: not NULL on any rank; NULL on all is HT_ERR_ARGUMENT.
- * Collective if x is split; only the elements that are shown travel. */
+ * stream: not NULL on any rank.
+ * Collective, agrees, if x is split; only the elements that are shown travel.
+ * Errors: HT_ERR_ARGUMENT for a NULL x or stream. */
 HT_API ht_status ht_print(ht_tensor *x, FILE *stream);
 
 /* Returns the text that ht_print writes for x, on every rank.

@@ -246,13 +246,23 @@ char *ht_tensor_str(ht_tensor *x)
     return string_of("ht_tensor_str", x);
 }
 
+/* The ranks of a split tensor exchange elements next. */
+static ht_status check_stream(const ht_tensor *x, const FILE *stream)
+{
+    ht_comm *comm = x->body->comm;
+    const bool is_split = x->body->split != HT_NONE, begun = is_split && ht__agree_begin();
+    const bool is_null = HT_IS_NULL_ON(comm, stream, "ht_print", "stream");
+    const ht_status status = is_null ? ht_error_get(NULL) : HT_SUCCESS;
+
+    return is_split ? ht__agree_end("ht_print", comm, begun, status) : status;
+}
+
 ht_status ht_print(ht_tensor *x, FILE *stream)
 {
     int ranks = ht_comm_size(HT_COMM_WORLD);
     char *string;
 
-    if (HT_IS_NULL(x, "ht_print", "x") ||
-        HT_IS_NULL_ON(x->body->comm, stream, "ht_print", "stream"))
+    if (HT_IS_NULL(x, "ht_print", "x") || check_stream(x, stream) != HT_SUCCESS)
         return ht_error_get(NULL);
     string = string_of("ht_print", x);
     if (string == NULL)

@@ -180,8 +180,14 @@ static ht_status own_error(bool odd)
                           odd ? 7 : 0, "no value");
 }
 
+static ht_status print_no_stream(bool odd)
+{
+    return ht_print(numbers(), odd ? NULL : stdout);
+}
+
 static const ht_test_agreed rows[] = {
     HT_AGREES(ht_error_agree, "", own_error),
+    HT_AGREES(ht_print, " without a stream", print_no_stream),
     HT_AGREES(ht_load_hdf5, " without a path", load_no_path),
     HT_AGREES(ht_load_hdf5, " of a file that it cannot see", load_unseen),
     HT_AGREES(ht_load_hdf5, " without a dtype", load_no_dtype),
