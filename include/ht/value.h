@@ -35,7 +35,8 @@ HT_API ht_value *ht_value_map(void);
 /* Returns a list of count values, one for each of tensors, which are retained.
  *
  * count: 0 gives an empty list; tensors may then be NULL.
- * Errors: HT_ERR_ARGUMENT, with NULL, if tensors or one of its items is NULL. */
+ * Errors: HT_ERR_ARGUMENT, with NULL, if tensors or one of its items is NULL, or if count is below
+ * 0. */
 HT_API ht_value *ht_value_tensors(int count, ht_tensor *const tensors[]);
 
 /* Returns the kind of value; HT_VALUE_NONE for NULL. */
@@ -53,7 +54,8 @@ HT_API int ht_value_count(const ht_value *value);
 /* Appends item to list.
  *
  * item: retained.
- * Errors: HT_ERR_ARGUMENT if list is not a list, or either is NULL. */
+ * Errors: HT_ERR_ARGUMENT if list is not a list, or either is NULL, or if item is list or contains
+ * it. */
 HT_API ht_status ht_value_append(ht_value *list, ht_value *item);
 
 /* Returns item number index (from 0) of value, a list or a map; borrowed.
@@ -65,7 +67,8 @@ HT_API ht_value *ht_value_at(const ht_value *value, int index);
  *
  * key: copied.
  * item: retained.
- * Errors: HT_ERR_ARGUMENT if map is not a map, or one of the three is NULL. */
+ * Errors: HT_ERR_ARGUMENT if map is not a map, or one of the three is NULL, or if item is map or
+ * contains it. */
 HT_API ht_status ht_value_set(ht_value *map, const char *key, ht_value *item);
 
 /* Returns the item of map at key; borrowed; NULL if there is none, or map is not a map. */

@@ -78,6 +78,10 @@ ht_value *ht_value_tensors(int count, ht_tensor *const tensors[])
 {
     ht_value *list;
 
+    if (count < 0) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_tensors: count is %d, expected at least 0", count);
+        return NULL;
+    }
     if (count > 0 && HT_IS_NULL(tensors, "ht_value_tensors", "the list of tensors"))
         return NULL;
     list = ht_value_list();
@@ -138,6 +142,25 @@ ht_value *ht__value_complete(ht_value *value)
     return value->lacks ? NULL : value;
 }
 
+/* Whether value is `part`, or has it inside, at any depth. */
+static bool holds(const ht_value *value, const ht_value *part)
+{
+    bool found = value == part;
+
+    for (int i = 0; i < value->count && !found; i++)
+        found = holds(value->items[i], part);
+    return found;
+}
+
+/* A value inside itself would never be released. */
+static ht_status check_apart(const char *what, const ht_value *into, const ht_value *item)
+{
+    if (!holds(item, into))
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                   "%s: the item is, or contains, the value that it is put into", what);
+}
+
 ht_status ht_value_append(ht_value *list, ht_value *item)
 {
     if (HT_IS_NULL(list, "ht_value_append", "the list") ||
@@ -145,6 +168,8 @@ ht_status ht_value_append(ht_value *list, ht_value *item)
         return ht_error_get(NULL);
     if (list->kind != HT_VALUE_LIST)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: the value is not a list");
+    if (check_apart("ht_value_append", list, item) != HT_SUCCESS)
+        return HT_ERR_ARGUMENT;
     grow(list);
     list->items[list->count++] = ht_retain(item);
     return HT_SUCCESS;
@@ -174,6 +199,8 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
     if (map->kind != HT_VALUE_MAP)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: the value is not a map (key '%s')",
                        key);
+    if (check_apart("ht_value_set", map, item) != HT_SUCCESS)
+        return HT_ERR_ARGUMENT;
     ht_retain(item);
     at = find(map, key);
     if (at >= 0) {

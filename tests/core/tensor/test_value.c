@@ -47,6 +47,36 @@ static void only_lists_are_appended_to(void **state)
                          "ht_value_append");
 }
 
+static void a_value_is_not_put_into_itself(void **state)
+{
+    ht_value *list = ht_value_list(), *map = ht_value_map(), *deep = ht_value_list();
+
+    (void)state;
+    assert_int_equal(ht_value_set(map, "list", list), HT_SUCCESS);
+    assert_int_equal(ht_value_append(deep, map), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_value_append(list, list), HT_ERR_ARGUMENT,
+                         "ht_value_append: the item is, or contains, the value");
+    HT_TEST_EXPECT_ERROR(ht_value_append(list, deep), HT_ERR_ARGUMENT,
+                         "ht_value_append: the item is, or contains, the value");
+    HT_TEST_EXPECT_ERROR(ht_value_set(map, "map", map), HT_ERR_ARGUMENT,
+                         "ht_value_set: the item is, or contains, the value");
+    HT_TEST_EXPECT_ERROR(ht_value_set(map, "list", deep), HT_ERR_ARGUMENT,
+                         "ht_value_set: the item is, or contains, the value");
+    assert_int_equal(ht_value_count(list), 0);
+    assert_ptr_equal(ht_value_get(map, "list"), list);
+    assert_int_equal(ht_value_append(deep, list), HT_SUCCESS); /* twice in one, but in no circle */
+}
+
+static void a_list_has_no_negative_count(void **state)
+{
+    (void)state;
+    assert_int_equal(ht_value_count(ht_value_tensors(0, NULL)), 0);
+    HT_TEST_EXPECT_ERROR(assert_null(ht_value_tensors(-1, NULL)), HT_ERR_ARGUMENT,
+                         "ht_value_tensors: count is -1, expected at least 0");
+}
+
 HT_TEST_SUITE(test_value, cmocka_unit_test(a_value_knows_its_kind),
               cmocka_unit_test(lists_keep_order_and_maps_their_keys),
-              cmocka_unit_test(only_lists_are_appended_to));
+              cmocka_unit_test(only_lists_are_appended_to),
+              cmocka_unit_test(a_value_is_not_put_into_itself),
+              cmocka_unit_test(a_list_has_no_negative_count));
