@@ -234,6 +234,7 @@ parallel_tests = \
 	tests/nn/parallel/device/test_device_parallel_parts.c
 
 optim_tests = \
+	tests/optim/schedules/test_refused_rates.c \
 	tests/optim/schedules/test_scheduler.c \
 	tests/optim/test_clip_grad.c \
 	tests/optim/test_flat_tensors.c \

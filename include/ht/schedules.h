@@ -9,8 +9,8 @@
  * at the same point.
  * Result: owned; NULL after an error.
  * Errors: HT_ERR_ARGUMENT for a NULL optimizer, schedule, function or list, and for a number out of
- * its range. A rate that a function's factor makes negative or not finite is HT_ERR_ARGUMENT of
- * ht_scheduler_step, which counts the epoch; the constructor does not check it.
+ * its range, or a function's factor that makes a rate negative or not finite. Then the rates and the
+ * schedule stay as they were, in a constructor and in a step.
  * Source: torch.optim.lr_scheduler; the rates have its bits. */
 #ifndef HT_SCHEDULES_H
 #define HT_SCHEDULES_H

@@ -201,6 +201,12 @@ ht_status ht__plateau_detector_check_state(const char *what, const ht_value *sta
 
 enum { HT_SCHEDULER_NUMBERS = 3 };
 
+/* What a step of a schedule is going to set, once all of it is known to be right. */
+typedef struct ht_schedule_plan {
+    double *lr;      /* owned array; of each group */
+    double momentum; /* NAN: as it is */
+} ht_schedule_plan;
+
 /* A schedule is its rule, for one group at a time. */
 typedef struct ht_scheduler_type {
     const char *name;
@@ -213,8 +219,9 @@ typedef struct ht_scheduler_type {
     double (*lr)(const ht_scheduler *scheduler, double lr, double first);
     /* The momentum of scheduler->epoch (from 0), NAN to leave it. NULL: it is left. */
     double (*momentum)(const ht_scheduler *scheduler);
-    /* Called first at each step, for what is alike in all groups. NULL: nothing. */
-    ht_status (*advance)(ht_scheduler *scheduler);
+    /* Called first at each step, for what is alike in all groups; `what` is the public function. A
+     * step that fails puts the epoch and the numbers back. NULL: nothing. */
+    ht_status (*advance)(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
     /* For rules that look at a metric: whether to apply lr now. */
     bool (*observe)(ht_scheduler *scheduler, double metric);
     /* Its memory other than the epoch, for its state. */
@@ -227,6 +234,7 @@ struct ht_scheduler {
     const ht_scheduler_type *type;
     ht_optimizer *optimizer; /* retained */
     int64_t epoch;
+    bool is_first; /* of its optimizer: made the initial rates */
     int part_count;
     ht_scheduler **parts; /* owned array of retained schedules, which a schedule of others steps */
 };
@@ -237,11 +245,15 @@ void *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer, 
 void *ht__scheduler_of(const char *what, const ht_scheduler_type *type, int count,
                        ht_scheduler *const schedulers[], size_t size);
 
-/* Epoch 0: gives each group the rate and the momentum that it begins with, from the rate that it
- * has or, afresh, from its initial one. */
-ht_status ht__scheduler_begin(ht_scheduler *scheduler, bool afresh);
-/* The end of a constructor: the schedule at its epoch 0; NULL, and released, after an error. */
-ht_scheduler *ht__scheduler_made(ht_scheduler *scheduler);
+/* Epoch 0 anew: plans the rate and the momentum that each group begins with, from its initial rate;
+ * and the same at once. */
+ht_status ht__scheduler_begin(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
+ht_status ht__scheduler_begin_now(const char *what, ht_scheduler *scheduler);
+/* Counts an epoch and plans its rates and momentum. */
+ht_status ht__scheduler_advance(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
+/* The end of the constructor `what`: the schedule at its epoch 0, which begins with the rates that
+ * the groups have; NULL, and released, after an error. */
+ht_scheduler *ht__scheduler_made(const char *what, ht_scheduler *scheduler);
 
 /* momentum.c: HT_ERR_ARGUMENT unless the optimizer has a momentum, or beta1 in its place. */
 ht_status ht__optim_check_momentum(const char *what, const ht_optimizer *optimizer);

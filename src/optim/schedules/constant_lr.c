@@ -40,5 +40,5 @@ ht_scheduler *ht_optim_constant_lr(ht_optimizer *optimizer, double factor, int64
     rule = ht__scheduler_new(&type, optimizer, sizeof *rule);
     rule->factor = factor;
     rule->total = total_iters;
-    return ht__scheduler_made(&rule->base);
+    return ht__scheduler_made(what, &rule->base);
 }

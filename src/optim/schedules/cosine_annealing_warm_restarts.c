@@ -22,10 +22,12 @@ static double warm_restarts(const ht_scheduler *scheduler, double lr, double fir
     return rule->eta_min + (first - rule->eta_min) * (1 + cos(pi * rule->t_cur / rule->t_i)) / 2;
 }
 
-static ht_status advance(ht_scheduler *scheduler)
+static ht_status advance(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
 {
     struct warm_restarts *rule = (struct warm_restarts *)scheduler;
 
+    (void)what;
+    (void)plan;
     rule->t_cur++;
     if (rule->t_cur >= rule->t_i) {
         rule->t_cur = fmod(rule->t_cur, rule->t_i);
@@ -58,5 +60,5 @@ ht_scheduler *ht_optim_cosine_annealing_warm_restarts(ht_optimizer *optimizer, i
     rule->eta_min = eta_min;
     rule->t_mult = (double)t_mult;
     rule->t_i = (double)t_0;
-    return ht__scheduler_made(&rule->base);
+    return ht__scheduler_made(what, &rule->base);
 }

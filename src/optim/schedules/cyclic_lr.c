@@ -103,5 +103,5 @@ ht_scheduler *ht_optim_cyclic_lr(ht_optimizer *optimizer, double base_lr, double
     rule->options = *options;
     rule->base_lr = base_lr;
     rule->max_lr = max_lr;
-    return ht__scheduler_made(&rule->base);
+    return ht__scheduler_made(what, &rule->base);
 }

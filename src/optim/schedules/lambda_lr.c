@@ -42,7 +42,7 @@ static ht_scheduler *make(const char *what, const ht_scheduler_type *type, ht_op
     rule = ht__scheduler_new(type, optimizer, sizeof *rule);
     rule->factor = factor;
     rule->user = user;
-    return ht__scheduler_made(&rule->base);
+    return ht__scheduler_made(what, &rule->base);
 }
 
 ht_scheduler *ht_optim_lambda_lr(ht_optimizer *optimizer, ht_lr_factor_fn *factor, void *user)

@@ -51,5 +51,5 @@ ht_scheduler *ht_optim_linear_lr(ht_optimizer *optimizer, double start_factor, d
     rule->start = start_factor;
     rule->slope = end_factor - start_factor;
     rule->total = total_iters;
-    return ht__scheduler_made(&rule->base);
+    return ht__scheduler_made(what, &rule->base);
 }

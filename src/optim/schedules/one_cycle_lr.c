@@ -74,15 +74,15 @@ static double momentum(const ht_scheduler *scheduler)
     return rule->options.cycle_momentum ? between(rule, p[-1].momentum, p->momentum, part) : NAN;
 }
 
-static ht_status check_step(ht_scheduler *scheduler)
+static ht_status check_step(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
 {
     const struct one_cycle_lr *rule = (const struct one_cycle_lr *)scheduler;
 
+    (void)plan;
     if (scheduler->epoch <= rule->total)
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_STATE,
-                   "ht_scheduler_step: step %lld of OneCycleLR, expected at most %lld steps",
-                   (long long)scheduler->epoch, (long long)rule->total);
+    return HT_FAIL(NULL, HT_ERR_STATE, "%s: step %lld of OneCycleLR, expected at most %lld steps",
+                   what, (long long)scheduler->epoch, (long long)rule->total);
 }
 
 static const ht_scheduler_type type = {.name = "OneCycleLR",
@@ -150,5 +150,5 @@ ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_lr, int6
     lay_out(rule, max_lr);
     for (int g = 0; g < optimizer->group_count; g++)
         optimizer->groups[g].initial_lr = rule->phases[0].lr;
-    return ht__scheduler_made(&rule->base);
+    return ht__scheduler_made(what, &rule->base);
 }

@@ -34,6 +34,7 @@ void *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer, 
     ht__object_init(scheduler, &kind);
     scheduler->type = type;
     scheduler->optimizer = ht_retain(optimizer);
+    scheduler->is_first = optimizer->group_count > 0 && isnan(optimizer->groups[0].initial_lr);
     for (int g = 0; g < optimizer->group_count; g++) {
         if (isnan(optimizer->groups[g].initial_lr))
             optimizer->groups[g].initial_lr = optimizer->groups[g].lr;
@@ -74,76 +75,123 @@ void *ht__scheduler_of(const char *what, const ht_scheduler_type *type, int coun
     return scheduler;
 }
 
-static ht_status apply_momentum(ht_scheduler *scheduler)
+static ht_schedule_plan new_plan(const ht_optimizer *optimizer)
 {
-    const ht_scheduler_type *type = scheduler->type;
-    const double momentum = type->momentum != NULL ? type->momentum(scheduler) : NAN;
+    ht_schedule_plan plan = {.momentum = NAN};
 
-    return isnan(momentum) ? HT_SUCCESS : ht__optim_set_momentum(scheduler->optimizer, momentum);
+    plan.lr = ht__alloc((size_t)optimizer->group_count * sizeof *plan.lr);
+    for (int g = 0; g < optimizer->group_count; g++)
+        plan.lr[g] = optimizer->groups[g].lr;
+    return plan;
 }
 
-ht_status ht__scheduler_begin(ht_scheduler *scheduler, bool afresh)
+/* The end of a plan, which is carried out unless there was an error. */
+static ht_status carry_out(ht_schedule_plan *plan, ht_optimizer *optimizer, ht_status status)
 {
-    const ht_scheduler_type *type = scheduler->type;
+    if (status == HT_SUCCESS && !isnan(plan->momentum))
+        status = ht__optim_set_momentum(optimizer, plan->momentum);
+    for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++)
+        optimizer->groups[g].lr = plan->lr[g];
+    ht__free(plan->lr);
+    return status;
+}
 
-    scheduler->epoch = 0;
-    for (int g = 0; g < scheduler->optimizer->group_count; g++) {
-        ht_optimizer_group *group = &scheduler->optimizer->groups[g];
+/* The rates by `rule` (NULL: as they are), and the momentum. */
+static ht_status plan_epoch(const char *what, const ht_scheduler *scheduler,
+                            double (*rule)(const ht_scheduler *scheduler, double lr, double first),
+                            ht_schedule_plan *plan)
+{
+    const ht_optimizer *optimizer = scheduler->optimizer;
+    const double momentum = scheduler->type->momentum != NULL ? scheduler->type->momentum(scheduler)
+                                                              : NAN;
+    ht_status status = HT_SUCCESS;
 
-        group->lr = afresh ? group->initial_lr : group->lr;
-        if (type->start != NULL)
-            group->lr = type->start(scheduler, group->lr, group->initial_lr);
+    for (int g = 0; g < optimizer->group_count && rule != NULL && status == HT_SUCCESS; g++) {
+        plan->lr[g] = rule(scheduler, plan->lr[g], optimizer->groups[g].initial_lr);
+        status = ht__optim_check_range(what, "lr", plan->lr[g], 0, INFINITY);
     }
-    return apply_momentum(scheduler);
+    plan->momentum = isnan(momentum) ? plan->momentum : momentum;
+    return status;
 }
 
-ht_scheduler *ht__scheduler_made(ht_scheduler *scheduler)
+ht_status ht__scheduler_begin(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
 {
-    if (ht__scheduler_begin(scheduler, false) == HT_SUCCESS)
+    scheduler->epoch = 0;
+    for (int g = 0; g < scheduler->optimizer->group_count; g++)
+        plan->lr[g] = scheduler->optimizer->groups[g].initial_lr;
+    return plan_epoch(what, scheduler, scheduler->type->start, plan);
+}
+
+ht_status ht__scheduler_begin_now(const char *what, ht_scheduler *scheduler)
+{
+    ht_schedule_plan plan = new_plan(scheduler->optimizer);
+    const ht_status status = ht__scheduler_begin(what, scheduler, &plan);
+
+    return carry_out(&plan, scheduler->optimizer, status);
+}
+
+ht_scheduler *ht__scheduler_made(const char *what, ht_scheduler *scheduler)
+{
+    ht_optimizer *optimizer = scheduler->optimizer;
+    ht_schedule_plan plan = new_plan(optimizer);
+    ht_status status = plan_epoch(what, scheduler, scheduler->type->start, &plan);
+
+    status = carry_out(&plan, optimizer, status);
+    if (status == HT_SUCCESS)
         return scheduler;
+    for (int g = 0; g < optimizer->group_count && scheduler->is_first; g++)
+        optimizer->groups[g].initial_lr = NAN;
     ht_release(scheduler);
     return NULL;
 }
 
-static ht_status apply(ht_scheduler *scheduler)
+ht_status ht__scheduler_advance(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
 {
-    ht_optimizer *optimizer = scheduler->optimizer;
+    const ht_scheduler_type *type = scheduler->type;
     ht_status status = HT_SUCCESS;
 
-    for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++) {
-        const ht_optimizer_group *group = &optimizer->groups[g];
+    scheduler->epoch++;
+    if (type->advance != NULL)
+        status = type->advance(what, scheduler, plan);
+    return status == HT_SUCCESS && type->lr != NULL ? plan_epoch(what, scheduler, type->lr, plan)
+                                                    : status;
+}
 
-        status = ht_optimizer_set_group_lr(
-            optimizer, g, scheduler->type->lr(scheduler, group->lr, group->initial_lr));
-    }
-    return status == HT_SUCCESS ? apply_momentum(scheduler) : status;
+/* Observes the metric, where the schedule does, and sets the rates; or changes nothing. */
+static ht_status step(const char *what, ht_scheduler *scheduler, double metric)
+{
+    ht_schedule_plan plan = new_plan(scheduler->optimizer);
+    ht_scope *scope = ht_scope_open();
+    const ht_value *before = ht_scheduler_state_dict(scheduler);
+    ht_status status = HT_SUCCESS;
+
+    if (scheduler->type->observe == NULL || scheduler->type->observe(scheduler, metric))
+        status = ht__scheduler_advance(what, scheduler, &plan);
+    else
+        scheduler->epoch++;
+    status = carry_out(&plan, scheduler->optimizer, status);
+    if (status != HT_SUCCESS)
+        ht_scheduler_load_state_dict(scheduler, before);
+    ht_scope_close(scope);
+    return status;
 }
 
 ht_status ht_scheduler_step(ht_scheduler *scheduler)
 {
-    ht_status status;
-
     if (HT_IS_NULL(scheduler, "ht_scheduler_step", "the scheduler"))
         return ht_error_get(NULL);
     if (scheduler->type->observe != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                        "ht_scheduler_step: %s needs a metric; call ht_scheduler_step_metric",
                        scheduler->type->name);
-    scheduler->epoch++;
-    status = scheduler->type->advance != NULL ? scheduler->type->advance(scheduler) : HT_SUCCESS;
-    if (status != HT_SUCCESS)
-        scheduler->epoch--;
-    return status == HT_SUCCESS && scheduler->type->lr != NULL ? apply(scheduler) : status;
+    return step("ht_scheduler_step", scheduler, NAN);
 }
 
 ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric)
 {
     if (HT_IS_NULL(scheduler, "ht_scheduler_step_metric", "the scheduler"))
         return ht_error_get(NULL);
-    if (scheduler->type->observe == NULL)
-        return ht_scheduler_step(scheduler);
-    scheduler->epoch++;
-    return scheduler->type->observe(scheduler, metric) ? apply(scheduler) : HT_SUCCESS;
+    return step("ht_scheduler_step_metric", scheduler, metric);
 }
 
 int64_t ht_scheduler_epoch(const ht_scheduler *scheduler)

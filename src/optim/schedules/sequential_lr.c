@@ -11,7 +11,7 @@ struct sequential_lr {
 };
 
 /* The schedule whose turn it is goes on, or begins afresh at its milestone. */
-static ht_status advance_one(ht_scheduler *scheduler)
+static ht_status advance_one(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
 {
     const struct sequential_lr *rule = (const struct sequential_lr *)scheduler;
     int turn = 0;
@@ -19,8 +19,8 @@ static ht_status advance_one(ht_scheduler *scheduler)
     while (turn < scheduler->part_count - 1 && rule->milestones[turn] <= scheduler->epoch)
         turn++;
     if (turn == 0 || rule->milestones[turn - 1] != scheduler->epoch)
-        return ht_scheduler_step(scheduler->parts[turn]);
-    return ht__scheduler_begin(scheduler->parts[turn], true);
+        return ht__scheduler_advance(what, scheduler->parts[turn], plan);
+    return ht__scheduler_begin(what, scheduler->parts[turn], plan);
 }
 
 static const ht_scheduler_type sequential = {.name = "SequentialLR", .advance = advance_one};
@@ -44,18 +44,18 @@ ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const schedulers[]
         return NULL;
     if (count > 1)
         memcpy(rule->milestones, milestones, (size_t)(count - 1) * sizeof *milestones);
-    if (ht__scheduler_begin(schedulers[0], true) == HT_SUCCESS)
+    if (ht__scheduler_begin_now(what, schedulers[0]) == HT_SUCCESS)
         return &rule->base;
     ht_release(rule);
     return NULL;
 }
 
-static ht_status advance_all(ht_scheduler *scheduler)
+static ht_status advance_all(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
 {
     ht_status status = HT_SUCCESS;
 
     for (int i = 0; i < scheduler->part_count && status == HT_SUCCESS; i++)
-        status = ht_scheduler_step(scheduler->parts[i]);
+        status = ht__scheduler_advance(what, scheduler->parts[i], plan);
     return status;
 }
 

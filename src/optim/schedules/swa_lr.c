@@ -50,5 +50,5 @@ ht_scheduler *ht_optim_swa_lr(ht_optimizer *optimizer, double swa_lr, int64_t an
     rule->rate = swa_lr;
     rule->anneal_epochs = anneal_epochs;
     rule->linear = linear;
-    return ht__scheduler_made(&rule->base);
+    return ht__scheduler_made(what, &rule->base);
 }
