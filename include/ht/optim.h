@@ -39,8 +39,8 @@ HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
  * middle of a group of accumulation_steps passes (ht_data_parallel_options), parameters of the
  * wrapper are left out; if none remains, the norm is 0.
  *
- * parameters: a list of tensors; their gradients are floating-point and not split. An empty list,
- * and one tensor in place of a list, have the norm 0.
+ * parameters: a list of tensors, or one tensor; their gradients are floating-point and not split. An
+ * empty list has the norm 0.
  * max_norm: at least 0.
  * norm_type: above 0; INFINITY is the largest element.
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT; the gradients
@@ -73,11 +73,12 @@ HT_API ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *clo
 
 /* Returns (sum |x|^norm_type)^(1 / norm_type) over all elements of all tensors.
  *
- * tensors: a list of floating-point tensors that are not split: gradients, for instance.
+ * tensors: a list of floating-point tensors that are not split, or one: gradients, for instance.
  * norm_type: above 0; INFINITY is the largest element.
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT.
  * Result: NaN after an error, 0 for an empty list.
- * Errors: HT_ERR_ARGUMENT for a split tensor; HT_ERR_DTYPE.
+ * Errors: HT_ERR_ARGUMENT for a split tensor, a NULL list or an entry that is not a tensor;
+ * HT_ERR_DTYPE.
  * Source: torch.nn.utils.get_total_norm. */
 HT_API double ht_get_total_norm(ht_value *tensors, double norm_type, bool error_if_nonfinite);
 

@@ -31,6 +31,34 @@ static ht_status check_gradient(const char *what, int index, const ht_tensor *gr
     return HT_SUCCESS;
 }
 
+/* One tensor may stand in place of a list. */
+static bool is_one(const ht_value *list)
+{
+    return ht_value_get_kind(list) == HT_VALUE_TENSOR;
+}
+
+static int count_of(const ht_value *list)
+{
+    return is_one(list) ? 1 : ht_value_count(list);
+}
+
+static ht_tensor *tensor_at(const ht_value *list, int index)
+{
+    return ht_value_as_tensor(is_one(list) ? list : ht_value_at(list, index));
+}
+
+static ht_status check_list(const char *what, const char *of, const ht_value *list)
+{
+    if (list == NULL)
+        return ht_error_get(NULL) != HT_SUCCESS
+                   ? ht_error_get(NULL)
+                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list of %s is NULL", what, of);
+    if (ht_value_get_kind(list) != HT_VALUE_NUMBER)
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is a number, expected a list of tensors", what,
+                   of);
+}
+
 typedef ht_status each_fn(const char *what, ht_tensor *grad, void *user);
 
 /* An incomplete gradient is not clipped: step() does nothing with it either. */
@@ -45,15 +73,10 @@ static bool is_unfinished(const ht_tensor *parameter)
 static ht_status for_each_gradient(const char *what, ht_value *parameters, each_fn *visit,
                                    void *user)
 {
-    ht_status status = ht_error_get(NULL);
+    ht_status status = check_list(what, "parameters", parameters);
 
-    if (parameters == NULL)
-        return status != HT_SUCCESS
-                   ? status
-                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list of parameters is NULL", what);
-    status = HT_SUCCESS;
-    for (int i = 0; i < ht_value_count(parameters) && status == HT_SUCCESS; i++) {
-        ht_tensor *parameter = ht_value_as_tensor(ht_value_at(parameters, i)), *grad;
+    for (int i = 0; i < count_of(parameters) && status == HT_SUCCESS; i++) {
+        ht_tensor *parameter = tensor_at(parameters, i), *grad;
 
         if (parameter == NULL)
             return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, i);
@@ -226,12 +249,10 @@ static ht_status norm_of(const char *what, ht_value *tensors, struct norm *norm)
 {
     ht_status status = check_norm_type(what, norm->type);
 
-    if (status == HT_SUCCESS && tensors == NULL)
-        return ht_error_get(NULL) != HT_SUCCESS
-                   ? ht_error_get(NULL)
-                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list of tensors is NULL", what);
-    for (int i = 0; i < ht_value_count(tensors) && status == HT_SUCCESS; i++) {
-        ht_tensor *x = ht_value_as_tensor(ht_value_at(tensors, i));
+    if (status == HT_SUCCESS)
+        status = check_list(what, "tensors", tensors);
+    for (int i = 0; i < count_of(tensors) && status == HT_SUCCESS; i++) {
+        ht_tensor *x = tensor_at(tensors, i);
 
         if (x == NULL)
             return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: entry %d is not a tensor", what, i);

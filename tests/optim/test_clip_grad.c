@@ -191,8 +191,31 @@ static void test_norm_and_scaling_apart(void **state)
                          "ht_get_total_norm: the norm of the gradients is nan");
 }
 
+/* In place of a list; a number is none. */
+static void test_one_tensor(void **state)
+{
+    const double values[] = {3, -4};
+    const double *const gradients[] = {values};
+    const int64_t two[] = {2};
+    ht_value *list = leaves_with(1, gradients, two, HT_FLOAT64), *one = ht_value_at(list, 0);
+    ht_value *gradient_alone = ht_value_tensor(gradient(list, 0)), *number = ht_value_number(3);
+
+    (void)state;
+    assert_true(ht_get_total_norm(gradient_alone, 2, true) == 5);
+    assert_true(ht_clip_grad_norm_(one, 2.5, 2, true) == 5);
+    ht_test_expect(gradient(list, 0), (double[]){1.5, -2}, 1e-6);
+    assert_int_equal(ht_clip_grads_with_norm_(one, 1, 2), HT_SUCCESS);
+    ht_test_expect(gradient(list, 0), (double[]){0.75, -1}, 1e-6);
+    assert_int_equal(ht_clip_grad_value_(one, 0.5), HT_SUCCESS);
+    ht_test_expect(gradient(list, 0), (double[]){0.5, -0.5}, 0);
+    HT_TEST_EXPECT_ERROR(ht_clip_grad_norm_(number, 1, 2, true), HT_ERR_ARGUMENT,
+                         "ht_clip_grad_norm_: parameters is a number, expected a list of tensors");
+    HT_TEST_EXPECT_ERROR(ht_get_total_norm(number, 2, true), HT_ERR_ARGUMENT,
+                         "ht_get_total_norm: tensors is a number, expected a list of tensors");
+}
+
 HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_norm_and_scaling_apart),
               cmocka_unit_test(test_a_device_of_its_own), cmocka_unit_test(test_norms),
               cmocka_unit_test(test_long_norm_is_summed_in_double),
               cmocka_unit_test(test_strided_gradients), cmocka_unit_test(test_values),
-              cmocka_unit_test(test_bad_input));
+              cmocka_unit_test(test_bad_input), cmocka_unit_test(test_one_tensor));
