@@ -196,12 +196,13 @@ HT_API ht_status ht_comm_topology(const ht_comm *comm, int *nodes, int *node, in
  *
  * The first length % size ranks hold one row more than the others.
  *
- * length: the length of the axis, at least 0; not checked.
- * rank: any rank of comm; not checked.
+ * length: the length of the axis, at least 0.
+ * rank: any rank of comm.
  * start: *start is set to the slab's first row; may be NULL.
  * count: *count is set to the slab's number of rows; may be NULL.
  * Not collective.
- * Errors: HT_ERR_ARGUMENT (ht_error_get) if comm is NULL; nothing is set then.
+ * Errors: HT_ERR_ARGUMENT (ht_error_get) if comm is NULL, or for another length or rank; nothing is
+ * set then.
  * Source: heat MPICommunication.chunk. */
 HT_API void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start,
                           int64_t *count);

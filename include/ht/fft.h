@@ -23,7 +23,8 @@
  * and float64 for complex128. The split is that of x. The slabs are those of x too, unless the
  * split axis is transformed: then they are balanced.
  * Errors: HT_ERR_DTYPE for float16 and bfloat16. HT_ERR_ARGUMENT for a length below 1, an axis that
- * x lacks, a repeated axis, or different numbers of axes and lengths. */
+ * x lacks, a repeated axis, different numbers of axes and lengths, or NULL with a count other than
+ * 0. */
 #ifndef HT_FFT_H
 #define HT_FFT_H
 
@@ -225,7 +226,7 @@ HT_API ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split
  * axes: count axes; NULL, 0: all of them.
  * Collective if the split axis is rolled. Differentiable.
  * Result: a copy; x itself if no axis is rolled.
- * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
+ * Errors: HT_ERR_ARGUMENT for an axis that x lacks, or for NULL with a count other than 0. */
 HT_API ht_tensor *ht_fftshift(ht_tensor *x, int count, const int axes[]);
 
 /* Undoes ht_fftshift: rolls each of count axes back by half its length.

@@ -229,6 +229,13 @@ void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start
 
     if (HT_IS_NULL(comm, "ht_comm_chunk", "the communicator"))
         return;
+    if (length < 0 || rank < 0 || rank >= comm->size) {
+        HT_FAIL((ht_comm *)comm, HT_ERR_ARGUMENT,
+                "ht_comm_chunk: length is %lld and rank is %d, expected a length of at least 0 and "
+                "a rank from 0 to %d",
+                (long long)length, rank, comm->size - 1);
+        return;
+    }
     each = length / comm->size;
     more = length % comm->size;
     if (start != NULL)

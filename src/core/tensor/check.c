@@ -75,6 +75,18 @@ bool ht__check_axis(const char *what, const ht_tensor *x, int *axis)
     return false;
 }
 
+bool ht__check_list(const char *what, ht_comm *comm, const char *count_name, int count,
+                    const char *name, const void *list)
+{
+    if (count < 0)
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %s is %d, expected at least 0", what, count_name,
+                count);
+    else if (list == NULL && count > 0)
+        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %s is NULL and %s is %d, expected a list or 0", what,
+                name, count_name, count);
+    return count == 0 || (count > 0 && list != NULL);
+}
+
 bool ht__shape_counts(int ndim, const int64_t shape[])
 {
     int64_t size = 1;

@@ -192,6 +192,9 @@ bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b
 bool ht__check_together_as(const char *what, const char *a_name, const ht_tensor *a,
                            const char *b_name, const ht_tensor *b);
 bool ht__check_axis(const char *what, const ht_tensor *x, int *axis); /* wraps negative axes */
+/* Checks a list that may be NULL, for a default: its count is 0 then. */
+bool ht__check_list(const char *what, ht_comm *comm, const char *count_name, int count,
+                    const char *name, const void *list);
 bool ht__shape_counts(int ndim,
                       const int64_t shape[]); /* no negative length, up to 2^59 elements */
 bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split);

@@ -3,6 +3,7 @@
 /* Communicators: division, splitting, private duplicates, and agreement. */
 #include "core/comm/comm.h"
 #include "ht_test.h"
+#include "tensor_check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,21 @@ static void test_chunks_are_even_and_complete(void **state)
         }
         assert_int_equal(next, length);
     }
+}
+
+static void test_chunks_of_nothing(void **state)
+{
+    static const char text[] = "expected a length of at least 0 and a rank from 0 to ";
+    int64_t start = 7, count = 7;
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_comm_chunk(HT_COMM_WORLD, -1, 0, &start, &count), HT_ERR_ARGUMENT,
+                         text);
+    HT_TEST_EXPECT_ERROR(ht_comm_chunk(HT_COMM_WORLD, 5, -1, &start, &count), HT_ERR_ARGUMENT,
+                         text);
+    HT_TEST_EXPECT_ERROR(ht_comm_chunk(HT_COMM_WORLD, 5, ht_test_size, &start, &count),
+                         HT_ERR_ARGUMENT, text);
+    assert_true(start == 7 && count == 7);
 }
 
 static void test_split_orders_by_key(void **state)
@@ -149,7 +165,8 @@ static void test_unknown_handler_is_refused(void **state)
 
 HT_TEST_SUITE(test_comm, cmocka_unit_test(test_world_is_the_job),
               cmocka_unit_test(test_chunks_are_even_and_complete),
-              cmocka_unit_test(test_split_orders_by_key), cmocka_unit_test(test_split_leaves_out),
+              cmocka_unit_test(test_chunks_of_nothing), cmocka_unit_test(test_split_orders_by_key),
+              cmocka_unit_test(test_split_leaves_out),
               cmocka_unit_test(test_duplicate_of_an_mpi_communicator),
               cmocka_unit_test(test_private_duplicates_are_kept),
               cmocka_unit_test(test_topology_adds_up), cmocka_unit_test(test_small_collectives),

@@ -34,7 +34,15 @@
     X(ht_tensor_item(ht_sum(x, 0), NULL), "ht_tensor_item: the place of the value is NULL") \
     X(ht_tensor_counts_displs(x, NULL, NULL), "ht_tensor_counts_displs: counts is NULL")    \
     X(ht_tensor_lshape_map(x, NULL), "ht_tensor_lshape_map: map is NULL")                   \
-    X(ht_print(x, NULL), "ht_print: stream is NULL")
+    X(ht_print(x, NULL), "ht_print: stream is NULL")                                        \
+    X(ht_flip(x, 2, NULL), "ht_flip: axes is NULL and count is 2, expected a list or 0")    \
+    X(ht_flip(x, -1, NULL), "ht_flip: count is -1, expected at least 0")                    \
+    X(ht_permute(x, 1, NULL), "ht_permute: axes is NULL and count is 1")                    \
+    X(ht_fftshift(x, 1, NULL), "ht_fftshift: axes is NULL and count is 1")                  \
+    X(ht_ifftshift(x, -1, NULL), "ht_ifftshift: count is -1")                               \
+    X(ht_fftn_ext(x, 1, NULL, 0, NULL, HT_FFT_BACKWARD), "ht_fftn_ext: s is NULL")          \
+    X(ht_ifft2_ext(a, 0, NULL, 2, NULL, HT_FFT_BACKWARD), "ht_ifft2_ext: axes is NULL")     \
+    X(ht_hfftn_ext(x, 0, NULL, -1, NULL, HT_FFT_BACKWARD), "axis_count is -1")
 
 /* There is no operand at all. */
 #define OPERANDS(X)                                                                              \

@@ -219,13 +219,15 @@ static ht_tensor *over_axes(const char *what, const fft_form *row, int usual, ht
 {
     fft_job job = {.what = what, .row = row, .norm = norm};
 
-    if (HT_IS_NULL(x, what, "x"))
+    if (HT_IS_NULL(x, what, "x") ||
+        !ht__check_list(what, x->body->comm, "s_count", s_count, "s", s) ||
+        !ht__check_list(what, x->body->comm, "axis_count", axis_count, "axes", axes))
         return NULL;
     job.count = axes != NULL ? axis_count
                 : s != NULL  ? s_count
                 : usual >= 0 ? usual
                              : x->body->ndim;
-    if (job.count < 0 || job.count > x->body->ndim || (s != NULL && s_count != job.count)) {
+    if (job.count > x->body->ndim || (s != NULL && s_count != job.count)) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
                 "%s: %d axes and %d lengths are given for x of shape %s, expected a length for "
                 "each axis, and at most the axes of x",

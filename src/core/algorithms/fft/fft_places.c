@@ -82,14 +82,10 @@ ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_de
 /* Axes by half their length, up or down. */
 static ht_tensor *shift(const char *what, ht_tensor *x, int count, const int axes[], int direction)
 {
-    if (HT_IS_NULL(x, what, "x"))
+    if (HT_IS_NULL(x, what, "x") ||
+        !ht__check_list(what, x->body->comm, "count", count, "axes", axes))
         return NULL;
     count = axes != NULL ? count : x->body->ndim;
-    if (count < 0) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: count is %d, expected at least 0", what,
-                count);
-        return NULL;
-    }
     for (int i = 0; i < count; i++) {
         int axis = axes != NULL ? axes[i] : i;
 

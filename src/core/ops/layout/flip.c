@@ -88,12 +88,9 @@ ht_tensor *ht_flip(ht_tensor *x, int count, const int axes[])
     unsigned seen = 0;
     int axis, last;
 
-    if (HT_IS_NULL(x, "ht_flip", "x"))
+    if (HT_IS_NULL(x, "ht_flip", "x") ||
+        !ht__check_list("ht_flip", x->body->comm, "count", count, "axes", axes))
         return NULL;
-    if (axes != NULL && count < 0) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_flip: count is %d, expected at least 0", count);
-        return NULL;
-    }
     for (int i = 0; i < (axes != NULL ? count : x->body->ndim); i++) {
         axis = axes != NULL ? axes[i] : i;
         if (!ht__check_axis("ht_flip", x, &axis))

@@ -31,7 +31,8 @@ ht_tensor *ht_permute(ht_tensor *x, int count, const int axes[])
     int order[HT_MAX_NDIM];
     ht_body *body;
 
-    if (HT_IS_NULL(x, "ht_permute", "x"))
+    if (HT_IS_NULL(x, "ht_permute", "x") ||
+        !ht__check_list("ht_permute", x->body->comm, "count", count, "axes", axes))
         return NULL;
     if (axes != NULL && count != x->body->ndim) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
