@@ -27,9 +27,9 @@ typedef struct ht_embedding_options {
     size_t size;             /* set by ht_embedding_options_default */
     int64_t padding_idx;     /* HT_NO_PADDING. The gradient of this row is 0; a negative index
                                 counts from the end */
-    double max_norm;         /* INFINITY. Rows of indices with a larger norm are first scaled to
-                                it, in place */
-    double norm_type;        /* 2, the order of that norm */
+    double max_norm;         /* INFINITY; at least 0. Rows of indices with a larger norm are first
+                                scaled to it, in place */
+    double norm_type;        /* 2, the order of that norm; above 0 */
     bool scale_grad_by_freq; /* false; true: the gradient of a row is divided by the number of its
                                 indices */
 } ht_embedding_options;
@@ -49,8 +49,8 @@ HT_API ht_tensor *ht_embedding(ht_tensor *indices, ht_tensor *weight);
 
 /* ht_embedding of indices and weight with options; NULL: the defaults.
  *
- * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row; HT_ERR_STATE if max_norm is to
- * change a weight that must not be written. */
+ * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row, and for a norm out of range;
+ * HT_ERR_STATE if max_norm is to change a weight that must not be written. */
 HT_API ht_tensor *ht_embedding_ext(ht_tensor *indices, ht_tensor *weight,
                                    const ht_embedding_options *options);
 
@@ -84,7 +84,7 @@ HT_API ht_embedding_bag_options ht_embedding_bag_options_default(void);
  * Collective if indices are split.
  * Result: (bags, columns), split as indices, of the dtype of weight.
  * Errors: HT_ERR_ARGUMENT for an index that is not a row, for offsets out of order, or for options
- * that exclude each other.
+ * that are out of range or exclude each other.
  * Source: torch.nn.functional.embedding_bag. */
 HT_API ht_tensor *ht_embedding_bag(ht_tensor *indices, ht_tensor *weight, ht_tensor *offsets,
                                    const ht_embedding_bag_options *options);
@@ -128,7 +128,7 @@ HT_API ht_module *ht_nn_embedding(int64_t rows, int64_t columns);
 /* ht_nn_embedding of rows and columns with options; NULL: the defaults.
  *
  * The row padding_idx starts with zeros.
- * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row. */
+ * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row, and for a norm out of range. */
 HT_API ht_module *ht_nn_embedding_ext(int64_t rows, int64_t columns,
                                       const ht_embedding_options *options);
 
@@ -138,7 +138,7 @@ HT_API ht_module *ht_nn_embedding_ext(int64_t rows, int64_t columns,
  * list may end after indices or after offsets.
  * rows, columns: the shape of weight. It is standard normal, and the row padding_idx is 0.
  * options: NULL means the defaults; its per_sample_weights is NULL.
- * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row. */
+ * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row, and for a norm out of range. */
 HT_API ht_module *ht_nn_embedding_bag(int64_t rows, int64_t columns,
                                       const ht_embedding_bag_options *options);
 
@@ -147,7 +147,7 @@ HT_API ht_module *ht_nn_embedding_bag(int64_t rows, int64_t columns,
 HT_API ht_module *ht_nn_cosine_similarity(int axis, double eps);
 
 /* A layer of ht_pairwise_distance for a list of two tensors.
- * p, eps, keepdims: as for ht_pairwise_distance, which checks p in the forward pass. */
+ * p, eps, keepdims: as for ht_pairwise_distance, with its errors. */
 HT_API ht_module *ht_nn_pairwise_distance(double p, double eps, bool keepdims);
 
 /* A layer of ht_bilinear for a list of two tensors.

@@ -8,8 +8,8 @@ bool ht__check_parameter(const char *what, const ht_tensor *x, bool valid, const
                          double value, const char *expected)
 {
     if (!valid)
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %s is %g, expected %s", what, name, value,
-                expected);
+        HT_FAIL(x != NULL ? x->body->comm : NULL, HT_ERR_ARGUMENT, "%s: %s is %g, expected %s",
+                what, name, value, expected);
     return valid;
 }
 

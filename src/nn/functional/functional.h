@@ -14,7 +14,8 @@ static inline bool ht__records(const ht_tensor *x)
     return x != NULL && ht_is_grad_enabled() && ht__needs_grad(x);
 }
 
-/* True if `valid`, else false after HT_ERR_ARGUMENT: "WHAT: NAME is VALUE, expected EXPECTED". */
+/* True if `valid`, else false after HT_ERR_ARGUMENT: "WHAT: NAME is VALUE, expected EXPECTED". x:
+ * NULL in a constructor. */
 bool ht__check_parameter(const char *what, const ht_tensor *x, bool valid, const char *name,
                          double value, const char *expected);
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Cosine similarity and distance of vectors, by differentiable operations. */
+#include "nn/functional/embedding/checks.h"
+
+#include <math.h>
+
 #include "ht/arithmetics.h"
 #include "ht/embedding.h"
 #include "ht/factories.h"
@@ -57,11 +61,22 @@ ht_tensor *ht_cosine_similarity(ht_tensor *x1, ht_tensor *x2, int axis, double e
     return ht_sum(ht_mul(in[X1], in[X2]), axis);
 }
 
+bool ht__distance_check_order(const char *what, const ht_tensor *x, double p)
+{
+    return ht__check_parameter(what, x, !isnan(p) && p != HT_NORM_FRO, "p", p,
+                               "an order of ht_vector_norm");
+}
+
 ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, double eps, bool keepdims)
 {
-    ht_tensor *in[OPERANDS] = {x1, x2};
+    static const char what[] = "ht_pairwise_distance";
+    ht_tensor *in[OPERANDS] = {x1, x2}, *y;
+    const char *named;
 
-    if (!prepare("ht_pairwise_distance", in))
+    if (!prepare(what, in) || !ht__distance_check_order(what, in[X1], p))
         return NULL;
-    return ht_vector_norm(ht_add_scalar(ht_sub(in[X1], in[X2]), eps), p, -1, keepdims);
+    named = ht__named(what);
+    y = ht_vector_norm(ht_add_scalar(ht_sub(in[X1], in[X2]), eps), p, -1, keepdims);
+    ht__named_end(named);
+    return y;
 }

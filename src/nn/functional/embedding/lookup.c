@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Checks of indices, rows scaled to a largest norm, and gradients scaled by frequency. */
+#include "nn/functional/embedding/checks.h"
 #include "nn/functional/embedding/lookup.h"
 
 #include <inttypes.h>
@@ -71,16 +72,19 @@ static ht_status scale_rows(ht_tensor *indices, ht_tensor *weight, double max_no
     return values != NULL ? ht_setitem_(weight, HT_KEY(rows), values) : ht_error_get(NULL);
 }
 
+bool ht__lookup_check_norm(const char *what, const ht_tensor *x, double max_norm, double norm_type)
+{
+    return ht__check_parameter(what, x, max_norm >= 0, "max_norm", max_norm, "at least 0") &&
+           ht__check_parameter(what, x, norm_type > 0, "norm_type", norm_type, "a number above 0");
+}
+
 bool ht__lookup_begin(const char *what, ht_tensor *indices, ht_tensor *weight, int64_t *padding_idx,
                       double max_norm, double norm_type)
 {
     ht_status status = HT_SUCCESS;
 
-    if (isnan(max_norm) || isnan(norm_type)) {
-        HT_FAIL(weight->body->comm, HT_ERR_ARGUMENT, "%s: max_norm or norm_type is NaN", what);
-        return false;
-    }
-    if (!check_padding(what, weight, padding_idx) || !check_indices(what, indices, weight))
+    if (!ht__lookup_check_norm(what, weight, max_norm, norm_type) ||
+        !check_padding(what, weight, padding_idx) || !check_indices(what, indices, weight))
         return false;
     if (max_norm < INFINITY && ht_tensor_size(indices) > 0) {
         ht_scope *scope = ht_scope_open();

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ht/manipulations.h"
+#include "nn/functional/embedding/checks.h"
 #include "nn/layers/embedding/embedding.h"
 #include "nn/module/init.h"
 
@@ -68,7 +69,8 @@ ht_module *ht__embedding_add_weight(const char *what, ht_module *module, ht_tens
     return NULL;
 }
 
-ht_module *ht_nn_embedding_ext(int64_t rows, int64_t columns, const ht_embedding_options *options)
+static ht_module *new_embedding(const char *what, int64_t rows, int64_t columns,
+                                const ht_embedding_options *options)
 {
     const struct embedding data = {.rows = rows,
                                    .columns = columns,
@@ -77,16 +79,21 @@ ht_module *ht_nn_embedding_ext(int64_t rows, int64_t columns, const ht_embedding
     ht_module *module;
     struct embedding *layer;
 
-    if (HT_CHECK_OPTIONS(NULL, "ht_nn_embedding", &data.options, ht_embedding_options) !=
-            HT_SUCCESS ||
-        (module = ht_module_new_ext("ht_nn_embedding", &type, sizeof data, &data)) == NULL)
+    if (HT_CHECK_OPTIONS(NULL, what, &data.options, ht_embedding_options) != HT_SUCCESS ||
+        !ht__lookup_check_norm(what, NULL, data.options.max_norm, data.options.norm_type) ||
+        (module = ht_module_new_ext(what, &type, sizeof data, &data)) == NULL)
         return NULL;
     layer = ht_module_data(module);
-    return ht__embedding_add_weight("ht_nn_embedding", module, &layer->weight, rows, columns,
+    return ht__embedding_add_weight(what, module, &layer->weight, rows, columns,
                                     data.options.padding_idx);
+}
+
+ht_module *ht_nn_embedding_ext(int64_t rows, int64_t columns, const ht_embedding_options *options)
+{
+    return new_embedding("ht_nn_embedding_ext", rows, columns, options);
 }
 
 ht_module *ht_nn_embedding(int64_t rows, int64_t columns)
 {
-    return ht_nn_embedding_ext(rows, columns, NULL);
+    return new_embedding("ht_nn_embedding", rows, columns, NULL);
 }

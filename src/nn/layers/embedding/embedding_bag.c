@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "nn/functional/embedding/checks.h"
 #include "nn/layers/embedding/embedding.h"
 #include "nn/module/inputs.h"
 
@@ -63,8 +64,9 @@ ht_module *ht_nn_embedding_bag(int64_t rows, int64_t columns,
                 "ht_nn_embedding_bag: mode is invalid, or per_sample_weights are given");
         return NULL;
     }
-    module = ht_module_new_ext("ht_nn_embedding_bag", &type, sizeof data, &data);
-    if (module == NULL)
+    if (!ht__lookup_check_norm("ht_nn_embedding_bag", NULL, data.options.max_norm,
+                               data.options.norm_type) ||
+        (module = ht_module_new_ext("ht_nn_embedding_bag", &type, sizeof data, &data)) == NULL)
         return NULL;
     layer = ht_module_data(module);
     return ht__embedding_add_weight("ht_nn_embedding_bag", module, &layer->weight, rows, columns,

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ht/embedding.h"
+#include "nn/functional/embedding/checks.h"
 #include "nn/module/inputs.h"
 #include "nn/module/module.h"
 
@@ -60,5 +61,7 @@ ht_module *ht_nn_pairwise_distance(double p, double eps, bool keepdims)
 {
     const struct pair data = {.p = p, .eps = eps, .keepdims = keepdims};
 
-    return ht_module_new_ext("ht_nn_pairwise_distance", &distance_type, sizeof data, &data);
+    return ht__distance_check_order("ht_nn_pairwise_distance", NULL, p)
+               ? ht_module_new_ext("ht_nn_pairwise_distance", &distance_type, sizeof data, &data)
+               : NULL;
 }

@@ -193,9 +193,58 @@ static void weights_are_normal_and_zero_at_the_padding(void **state)
     ht_release(module);
     options.padding_idx = 5;
     HT_TEST_EXPECT_ERROR(ht_nn_embedding_ext(5, 2, &options), HT_ERR_ARGUMENT,
-                         "ht_nn_embedding: padding_idx is 5, expected -5 to 4");
+                         "ht_nn_embedding_ext: padding_idx is 5, expected -5 to 4");
     HT_TEST_EXPECT_ERROR(ht_nn_embedding(0, 2), HT_ERR_ARGUMENT,
                          "ht_nn_embedding: rows is 0, expected at least 1");
+}
+
+/* Functions and layers refuse the same ones, with the same words. */
+static void norms_out_of_range(void **state)
+{
+    static const struct {
+        double max_norm, norm_type;
+        const char *text;
+    } rows[] = {
+        {-1, 2, "max_norm is -1, expected at least 0"},
+        {NAN, 2, "max_norm is nan, expected at least 0"},
+        {1, 0, "norm_type is 0, expected a number above 0"},
+        {1, -2, "norm_type is -2, expected a number above 0"},
+        {INFINITY, NAN, "norm_type is nan, expected a number above 0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ht_tensor *weight = ht_ones(HT_SHAPE(3, 2), HT_FLOAT64, HT_NONE), *x = indices(HT_NONE);
+        ht_embedding_options options = ht_embedding_options_default();
+        ht_embedding_bag_options bag = ht_embedding_bag_options_default();
+
+        options.max_norm = bag.max_norm = rows[i].max_norm;
+        options.norm_type = bag.norm_type = rows[i].norm_type;
+        HT_TEST_EXPECT_ERROR(assert_null(ht_embedding_ext(x, weight, &options)), HT_ERR_ARGUMENT,
+                             rows[i].text);
+        HT_TEST_EXPECT_ERROR(assert_null(ht_embedding_bag(x, weight, NULL, &bag)), HT_ERR_ARGUMENT,
+                             rows[i].text);
+        HT_TEST_EXPECT_ERROR(assert_null(ht_nn_embedding_ext(3, 2, &options)), HT_ERR_ARGUMENT,
+                             rows[i].text);
+        HT_TEST_EXPECT_ERROR(assert_null(ht_nn_embedding_bag(3, 2, &bag)), HT_ERR_ARGUMENT,
+                             rows[i].text);
+    }
+}
+
+static void orders_that_are_none(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(3, 2), HT_FLOAT64, HT_NONE), *empty;
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(assert_null(ht_nn_pairwise_distance(NAN, 0, false)), HT_ERR_ARGUMENT,
+                         "ht_nn_pairwise_distance: p is nan, expected an order of ht_vector_norm");
+    HT_TEST_EXPECT_ERROR(assert_null(ht_nn_pairwise_distance(HT_NORM_FRO, 0, false)),
+                         HT_ERR_ARGUMENT, "ht_nn_pairwise_distance: p is 1e+300");
+    HT_TEST_EXPECT_ERROR(assert_null(ht_pairwise_distance(x, x, NAN, 0, false)), HT_ERR_ARGUMENT,
+                         "ht_pairwise_distance: p is nan, expected an order of ht_vector_norm");
+    empty = ht_zeros(HT_SHAPE(3, 0), HT_FLOAT64, HT_NONE);
+    HT_TEST_EXPECT_ERROR(assert_null(ht_pairwise_distance(empty, empty, INFINITY, 0, false)),
+                         HT_ERR_SHAPE, "ht_pairwise_distance: x of shape (3, 0) has no elements");
 }
 
 HT_TEST_SUITE(test_embedding, cmocka_unit_test(padding_has_no_gradient),
@@ -205,4 +254,5 @@ HT_TEST_SUITE(test_embedding, cmocka_unit_test(padding_has_no_gradient),
               cmocka_unit_test(bad_calls_are_errors),
               cmocka_unit_test(empty_batches_give_empty_results),
               cmocka_unit_test(layers_take_several_inputs),
-              cmocka_unit_test(weights_are_normal_and_zero_at_the_padding));
+              cmocka_unit_test(weights_are_normal_and_zero_at_the_padding),
+              cmocka_unit_test(norms_out_of_range), cmocka_unit_test(orders_that_are_none));
