@@ -10,6 +10,7 @@
 #include "ht/device_parallel.h"
 #include "ht/log.h"
 #include "ht/nn.h"
+#include "nn/parallel/data/data_parallel.h"
 
 static const char what[] = "ht_auto_model";
 
@@ -43,7 +44,7 @@ static ht_module *wrap(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
     if (sync_bn && ht_comm_size(HT_COMM_WORLD) > 1)
         module = ht_nn_convert_sync_batchnorm(module, HT_COMM_WORLD);
     /* Where that failed on this rank alone, the wrapper has all ranks say so. */
-    wrapper = ht_nn_data_parallel_ext(module, HT_COMM_WORLD, optimizer, options);
+    wrapper = ht__dp_wrap(what, module, HT_COMM_WORLD, optimizer, options);
     ht_release(module); /* the wrapper holds it */
     return wrapper;
 }

@@ -193,8 +193,6 @@ static ht_tensor *average_of(const char *what, ht_tensor *x, int axis, ht_tensor
     ht_tensor *top, *bottom, *y;
     ht_dtype dtype;
 
-    if (HT_IS_NULL(x, what, "x"))
-        return NULL;
     if (weights == NULL) {
         y = ht_mean(x, axis);
         if (y != NULL && sum != NULL)
@@ -212,7 +210,12 @@ static ht_tensor *average_of(const char *what, ht_tensor *x, int axis, ht_tensor
 
 ht_tensor *ht_average(ht_tensor *x, int axis, ht_tensor *weights)
 {
-    return average_of("ht_average", x, axis, weights, NULL);
+    static const char what[] = "ht_average";
+    const char *named = ht__named(what);
+    ht_tensor *y = HT_IS_NULL(x, what, "x") ? NULL : average_of(what, x, axis, weights, NULL);
+
+    ht__named_end(named);
+    return y;
 }
 
 ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_tensor **average,
@@ -220,11 +223,14 @@ ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_tensor *
 {
     static const char what[] = "ht_average_ext";
     ht_tensor *found, *sum = NULL;
+    const char *named;
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, average, what, "average") ||
         HT_IS_NULL_ON(x->body->comm, sum_of_weights, what, "sum_of_weights"))
         return ht_error_get(NULL);
+    named = ht__named(what);
     found = average_of(what, x, axis, weights, &sum);
+    ht__named_end(named);
     if (found == NULL || sum == NULL)
         return ht_error_get(NULL);
     *average = found;

@@ -57,13 +57,12 @@ static const ht_reduce_row mean_row = {
 
 ht_tensor *ht_ptp(ht_tensor *x, int axis)
 {
-    ht_tensor *max, *min;
+    const char *named = ht__named("ht_ptp");
+    ht_tensor *max = ht_max(x, axis), *min = max != NULL ? ht_min(x, axis) : NULL;
+    ht_tensor *y = min != NULL ? ht_sub(max, min) : NULL;
 
-    if (HT_IS_NULL(x, "ht_ptp", "x"))
-        return NULL;
-    max = ht_max(x, axis);
-    min = max != NULL ? ht_min(x, axis) : NULL;
-    return min != NULL ? ht_sub(max, min) : NULL;
+    ht__named_end(named);
+    return y;
 }
 
 ht_tensor *ht_mean(ht_tensor *x, int axis)

@@ -151,22 +151,40 @@ static ht_module *new_parametrization(const struct spectral_norm *made, ht_tenso
     return NULL;
 }
 
-ht_status ht_nn_spectral_norm_ext(ht_module *module, const char *name, int64_t n_power_iterations,
-                                  double eps, int dim)
+/* Owned; NULL after an error. */
+static ht_module *parametrization_of(ht_module *module, const char *name, struct spectral_norm made)
 {
-    struct spectral_norm made = {.iterations = n_power_iterations, .eps = eps, .dim = dim};
     ht_tensor *weight = ht__module_parameter(what, module, name);
 
     if (weight == NULL)
-        return ht_error_get(NULL);
-    if (dim == HT_NONE)
+        return NULL;
+    if (made.dim == HT_NONE)
         made.dim = ht_tensor_ndim(weight) > 1 ? usual_dim(module) : 0;
-    if (!ht__check_axis(what, weight, &made.dim))
-        return ht_error_get(NULL);
-    return ht_nn_register_parametrization(module, name, new_parametrization(&made, weight), NULL);
+    return ht__check_axis(what, weight, &made.dim) ? new_parametrization(&made, weight) : NULL;
+}
+
+static ht_status normalise(const char *function, ht_module *module, const char *name,
+                           const struct spectral_norm *made)
+{
+    const char *named = ht__named(function);
+    ht_module *parametrization = parametrization_of(module, name, *made);
+
+    ht__named_end(named);
+    return parametrization != NULL
+               ? ht_nn_register_parametrization(module, name, parametrization, NULL)
+               : ht_error_get(NULL);
+}
+
+ht_status ht_nn_spectral_norm_ext(ht_module *module, const char *name, int64_t n_power_iterations,
+                                  double eps, int dim)
+{
+    return normalise(
+        "ht_nn_spectral_norm_ext", module, name,
+        &(struct spectral_norm){.iterations = n_power_iterations, .eps = eps, .dim = dim});
 }
 
 ht_status ht_nn_spectral_norm(ht_module *module, const char *name)
 {
-    return ht_nn_spectral_norm_ext(module, name, 1, 1e-12, HT_NONE);
+    return normalise(what, module, name,
+                     &(struct spectral_norm){.iterations = 1, .eps = 1e-12, .dim = HT_NONE});
 }

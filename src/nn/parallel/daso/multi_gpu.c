@@ -56,7 +56,7 @@ ht_module *ht_nn_data_parallel_multi_gpu(ht_module *module, ht_daso *daso, ht_co
         return NULL;
     options.blocking = true;
     options.init_sync = false;
-    wrapper = ht_nn_data_parallel_ext(module, daso->groups.node, NULL, &options);
+    wrapper = ht__dp_wrap(name, module, daso->groups.node, NULL, &options);
     if (wrapper == NULL || ht__daso_adopt(name, daso, module, wrapper) == HT_SUCCESS)
         return wrapper;
     ht_release(wrapper);

@@ -298,28 +298,33 @@ static ht_optimizer **all_optimizers(ht_optimizer *optimizer, ht_data_parallel_o
     return all;
 }
 
-ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
-                                   const ht_data_parallel_options *options)
+ht_module *ht__dp_wrap(const char *what, ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                       const ht_data_parallel_options *options)
 {
+    const char *named = ht__named(what);
     ht_data_parallel_options o = options != NULL ? *options : ht_data_parallel_options_default();
     ht_optimizer **all = NULL;
     ht_module *self = NULL;
-    ht_status status;
-    bool held;
 
-    if (comm == NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", name);
-        return NULL;
+    if (!HT_IS_NULL(comm, name, "the communicator")) {
+        const bool held = ht__error_hold(true);
+        const ht_status status = ht__dp_check_options(&o);
+
+        ht__error_hold(held);
+        if (status == HT_SUCCESS)
+            o.optimizers = all = all_optimizers(optimizer, &o);
+        if (ht__dp_check(module, comm, &o, status) == HT_SUCCESS)
+            self = new_wrapper(module, comm, &o);
+        ht__free(all);
     }
-    held = ht__error_hold(true);
-    status = ht__dp_check_options(&o);
-    ht__error_hold(held);
-    if (status == HT_SUCCESS)
-        o.optimizers = all = all_optimizers(optimizer, &o);
-    if (ht__dp_check(module, comm, &o, status) == HT_SUCCESS)
-        self = new_wrapper(module, comm, &o);
-    ht__free(all);
+    ht__named_end(named);
     return self;
+}
+
+ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                                   const ht_data_parallel_options *options)
+{
+    return ht__dp_wrap("ht_nn_data_parallel_ext", module, comm, optimizer, options);
 }
 
 ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
@@ -328,7 +333,7 @@ ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *o
     ht_data_parallel_options options = ht_data_parallel_options_default();
 
     options.blocking = blocking;
-    return ht_nn_data_parallel_ext(module, comm, optimizer, &options);
+    return ht__dp_wrap(name, module, comm, optimizer, &options);
 }
 
 ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)

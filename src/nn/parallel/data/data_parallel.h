@@ -111,6 +111,10 @@ ht_status ht__dp_meet(ht_data_parallel *dp, bool going);
 ht_status ht__dp_join_buffers(ht_data_parallel *dp, int *root);
 void ht__dp_leave_join(ht_data_parallel *dp);
 
+/* data/data_parallel.c. As ht_nn_data_parallel_ext, in the name of the public function `what`. */
+ht_module *ht__dp_wrap(const char *what, ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
+                       const ht_data_parallel_options *options);
+
 /* data/options.c. Records the error, and leaves it to ht__dp_check to report it. */
 ht_status ht__dp_check_options(const ht_data_parallel_options *options);
 

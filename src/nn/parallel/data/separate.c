@@ -136,7 +136,7 @@ static ht_module *wrap_child(ht_module *child, ht_comm *comm, int count,
             own[o.optimizer_count++] = optimizers[i];
     }
     o.optimizers = own;
-    wrapper = ht_nn_data_parallel_ext(child, comm, NULL, &o);
+    wrapper = ht__dp_wrap(name, child, comm, NULL, &o);
     ht__free(own);
     return wrapper;
 }

@@ -219,6 +219,12 @@ static void weights_have_to_fit(void **state)
     HT_TEST_EXPECT_ERROR(ht_average_ext(x, 1, zero, &y, &sum), HT_ERR_ARGUMENT,
                          "ht_average_ext: the weights add up to 0");
     assert_true(y == NULL && sum == NULL);
+    HT_TEST_EXPECT_ERROR(ht_average(x, 5, NULL), HT_ERR_ARGUMENT, "ht_average: axis 5 is outside");
+    HT_TEST_EXPECT_ERROR(ht_average_ext(x, 5, NULL, &y, &sum), HT_ERR_ARGUMENT,
+                         "ht_average_ext: axis 5 is outside");
+    HT_TEST_EXPECT_ERROR(ht_ptp(ht_ones(HT_SHAPE(2), HT_BOOL, 0), 0), HT_ERR_DTYPE,
+                         "ht_ptp: not defined for bool");
+    HT_TEST_EXPECT_ERROR(ht_ptp(x, 5), HT_ERR_ARGUMENT, "ht_ptp: axis 5 is outside");
 }
 
 static ht_tensor *skews(ht_tensor *in[], void *user)

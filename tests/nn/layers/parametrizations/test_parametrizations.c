@@ -199,9 +199,9 @@ static void wrong_settings_are_refused(void **state)
     assert_int_equal(ht_nn_spectral_norm(NULL, "weight"), HT_ERR_ARGUMENT);
     nn_assert_error("ht_nn_spectral_norm: the module is NULL");
     assert_int_equal(ht_nn_spectral_norm_ext(layer, "weight", 0, 1e-12, 0), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_nn_spectral_norm: n_power_iterations is 0, expected at least 1");
+    nn_assert_error("ht_nn_spectral_norm_ext: n_power_iterations is 0, expected at least 1");
     assert_int_equal(ht_nn_spectral_norm_ext(layer, "weight", 1, -1, 0), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_nn_spectral_norm: eps is -1, expected a finite value of at least 0");
+    nn_assert_error("ht_nn_spectral_norm_ext: eps is -1, expected a finite value of at least 0");
     assert_int_equal(ht_nn_spectral_norm_ext(layer, "weight", 1, 1e-12, 2), HT_ERR_ARGUMENT);
     ht_error_clear();
     assert_false(ht_nn_is_parametrized(layer, NULL));

@@ -219,6 +219,8 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_null(ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &unset));
+    assert_message("ht_nn_data_parallel_ext: ");
+    ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &unset);
     assert_message("start from ht_data_parallel_options_default()");
     dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
     assert_non_null(dp);
