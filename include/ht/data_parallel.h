@@ -77,10 +77,10 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * blocking: true or false, see the top.
  * Collective over `comm`, agrees.
  * Result: owned.
- * Errors: HT_ERR_ARGUMENT for a module without trainable parameters, overlapping parameters, or an
- * optimizer with parameters of other modules. HT_ERR_STATE for models that differ, a module that a
- * wrapper contains already, or the optimizer of another wrapper. HT_ERR_COMM for split parameters.
- * HT_ERR_DTYPE for another dtype.
+ * Errors: HT_ERR_ARGUMENT for a module without trainable parameters, overlapping parameters, an
+ * optimizer with parameters of other modules, or models that differ between ranks. HT_ERR_STATE for
+ * a module that a wrapper contains already, or the optimizer of another wrapper. HT_ERR_COMM for
+ * split parameters. HT_ERR_DTYPE for another dtype.
  * Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
@@ -90,9 +90,9 @@ HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optim
  *
  * options: NULL takes the defaults, which are non-blocking.
  * Collective over `comm`, agrees.
- * Errors: also HT_ERR_ARGUMENT for a value out of range; HT_ERR_STATE for options that differ
- * between ranks; HT_ERR_UNSUPPORTED for several devices; HT_ERR_DEVICE for parameters on another
- * device than that of device_ids. */
+ * Errors: also HT_ERR_ARGUMENT for a value out of range, or for options that differ between ranks;
+ * HT_ERR_UNSUPPORTED for several devices; HT_ERR_DEVICE for parameters on another device than that
+ * of device_ids. */
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                           const ht_data_parallel_options *options);
 

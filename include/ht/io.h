@@ -8,7 +8,7 @@
  * dtype: the dtype of the result. HT_DTYPE_OF_FILE takes that of the file; for several files, the
  *   one that theirs promote to. uint16 is read as int32 and uint32 as int64. uint64 is read as
  *   int64, and is HT_ERR_FORMAT if a value does not fit. A file of complex numbers needs a complex
- *   dtype. HT_ERR_DTYPE for another dtype, or one that does not exist.
+ *   dtype. HT_ERR_DTYPE for another dtype; HT_ERR_ARGUMENT for one that does not exist.
  * split, device, comm: as in ht/factories.h, with HT_LOCAL in the short forms. Loaders are
  *   collective over comm, which is ht_get_comm() in the short forms.
  * Result: scoped, without a history. NULL on all ranks after an error on one.

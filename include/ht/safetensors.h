@@ -27,7 +27,7 @@ HT_BEGIN_DECLS
  * split. Each rank reads its slab alone.
  *
  * Collective, agrees.
- * Errors: HT_ERR_ARGUMENT if the file has no tensor of that name.
+ * Errors: HT_ERR_FORMAT if the file has no tensor of that name.
  * Source: safetensors.safe_open. */
 HT_API ht_tensor *ht_load_safetensors(const char *path, const char *dataset, ht_dtype dtype,
                                       int split);

@@ -251,7 +251,7 @@ static ht_status check_arguments(const ht__parts *job)
         (job->format->has_sets && HT_IS_NULL(job->dataset, job->what, "the name of the data set")))
         return ht_error_get(NULL);
     if ((unsigned)job->dtype > HT_DTYPE_OF_FILE)
-        return ht__error_set(HT_ERR_DTYPE,
+        return ht__error_set(HT_ERR_ARGUMENT,
                              "%s: dtype is %d, expected an ht_dtype or HT_DTYPE_OF_FILE", job->what,
                              (int)job->dtype);
     if (split == HT_LOCAL)

@@ -42,7 +42,7 @@ static ht_status describe(const char *what, const char *dataset, ht__part *part)
     if (status == HT_SUCCESS) {
         entry = ht__safetensors_find(&header, dataset);
         status = entry != NULL ? describe_entry(what, &header, entry, part)
-                               : ht__error_set(HT_ERR_ARGUMENT, "%s: %s has no tensor \"%s\"", what,
+                               : ht__error_set(HT_ERR_FORMAT, "%s: %s has no tensor \"%s\"", what,
                                                part->path, dataset);
     }
     ht__safetensors_free(&header);

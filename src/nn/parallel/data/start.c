@@ -136,7 +136,7 @@ static ht_status compare(ht_comm *comm, const char *theirs, const char *mine)
         size_t a = strcspn(theirs, "\n"), b = strcspn(mine, "\n");
 
         if (a != b || memcmp(theirs, mine, a) != 0)
-            return ht__error_set(HT_ERR_STATE,
+            return ht__error_set(HT_ERR_ARGUMENT,
                                  "%s: the ranks differ: rank 0 has '%.*s', rank %d has '%.*s'",
                                  what, (int)a, theirs, comm->rank, (int)b, mine);
         theirs += a + (theirs[a] == '\n');
@@ -214,7 +214,7 @@ static ht_status check_init_sync(ht_comm *comm, bool mine)
 
     if (status != HT_SUCCESS || range[0] == -range[1])
         return status;
-    return HT_FAIL(comm, HT_ERR_STATE, "%s: init_sync is true on some ranks and false on others",
+    return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: init_sync is true on some ranks and false on others",
                    what);
 }
 

@@ -307,7 +307,7 @@ static void malformed_arrays_are_errors(void **state)
     assert_error(ht_load_npy(path, HT_FLOAT32, 0), HT_ERR_FORMAT, "ends within its header");
     assert_error(ht_load_npy(in_folder("y.npy"), HT_FLOAT32, 0), HT_ERR_IO, "No such file");
     assert_error(ht_load_npy(folder, HT_FLOAT32, 0), HT_ERR_IO, "it is a folder");
-    assert_error(ht_load_npy(path, (ht_dtype)99, 0), HT_ERR_DTYPE, "dtype is 99");
+    assert_error(ht_load_npy(path, (ht_dtype)99, 0), HT_ERR_ARGUMENT, "dtype is 99");
     assert_int_equal(ht_save_npy(ht_zeros(HT_SHAPE(2), HT_FLOAT32, 0), in_folder("no/x.npy")),
                      HT_ERR_IO);
     assert_error(NULL, HT_ERR_IO, "no/x.npy: No such file");

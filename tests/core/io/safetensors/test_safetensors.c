@@ -161,6 +161,7 @@ static void a_file_of_torch(void **state)
     assert_null(ht_safetensors_load(path, HT_COMM_WORLD));
     assert_message("small has the dtype F8_E4M3, which libht lacks");
     assert_null(ht_load_safetensors(path, "none", HT_DTYPE_OF_FILE, 0));
+    assert_int_equal(ht_error_get(NULL), HT_ERR_FORMAT);
     assert_message("x.safetensors has no tensor \"none\"");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_test_remove(path);

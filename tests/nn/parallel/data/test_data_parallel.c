@@ -201,7 +201,8 @@ static void test_different_models_are_named(void **state)
     model = ht_nn_linear(4, ht_test_rank == ht_test_size - 1 ? 5 : 3);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_null(ht_nn_data_parallel(model, HT_COMM_WORLD, NULL, true));
-    assert_message("rank 0 has 'weight float32 (3, 4)'");
+    assert_int_equal(ht_error_get(NULL), HT_ERR_ARGUMENT);
+    assert_message("ht_nn_data_parallel: the ranks differ: rank 0 has 'weight float32 (3, 4)'");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(model);
 }
