@@ -73,6 +73,10 @@ uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
 
 uint64_t ht__node_last_number(void);
 
+/* The body lives until a backward pass has used up the node: what the context points to. Unlike
+ * what ht_node_save takes, it stays where a function is to run again. Nothing for a node NULL. */
+void ht__node_keep(ht_node *node, ht_body *body);
+
 /* What a second run of a function must see as the first run did (segment.c): a number, and a
  * counter, which counts in the first run only. Outside of such functions they are as given. */
 uint64_t ht__replay(uint64_t number);

@@ -21,6 +21,12 @@ static void drop_saved(ht_node *node)
     node->saved_count = 0;
 }
 
+static void drop_kept(ht_node *node)
+{
+    ht_release(node->kept);
+    node->kept = NULL;
+}
+
 static void drop_inputs(ht_node *node)
 {
     for (int i = 0; i < node->input_count; i++) {
@@ -41,6 +47,7 @@ void ht__node_empty(ht_node *node)
     if (node->collective != NULL)
         ht__node_leave(node);
     drop_saved(node);
+    drop_kept(node);
     drop_inputs(node);
     node->released = true;
 }
@@ -50,6 +57,7 @@ static void free_node(ht_node *node)
     if (node->collective != NULL)
         ht__node_leave(node);
     drop_saved(node);
+    drop_kept(node);
     drop_inputs(node);
     if (node->segment != NULL)
         ht__segment_forget(node);
@@ -144,6 +152,14 @@ void ht_node_save(ht_node *node, ht_tensor *x)
         return;
     saved->body = ht_retain(x->body);
     saved->version = ht__body_version(x->body);
+}
+
+void ht__node_keep(ht_node *node, ht_body *body)
+{
+    if (node == NULL)
+        return;
+    drop_kept(node);
+    node->kept = ht_retain(body);
 }
 
 void *ht_node_context(ht_node *node, size_t bytes)

@@ -5,8 +5,8 @@
  * as its input. In backward they keep their gradients in the joint and reach the token. The first
  * node is older than the views, so its turn comes after the last of them.
  *
- * The token's storage is the joint itself. Every node saves the token, so the joint lives until the
- * last node is given up. */
+ * The token's storage is the joint itself. Every node keeps the token's body, so the joint lives
+ * until the last node is given up. */
 #include "nn/module/hooks/joint.h"
 
 #include "ht/factories.h"
@@ -42,7 +42,7 @@ static void set_place(ht_node *node, joint *j, int index, ht_tensor *token)
 {
     struct place *place = ht_node_context(node, sizeof *place);
 
-    ht_node_save(node, token);
+    ht__node_keep(node, token->body);
     if (place != NULL)
         *place = (struct place){.joint = j, .index = index};
 }

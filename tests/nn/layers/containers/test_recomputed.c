@@ -130,6 +130,45 @@ static void activations_are_not_kept(void **state)
     ht_test_expect_same(y[0], y[1], 0);
 }
 
+static void look(ht_module *module, int input_count, ht_tensor *grad_inputs[], int output_count,
+                 ht_tensor *const grad_outputs[], void *user)
+{
+    double *sums = user;
+
+    (void)module, (void)input_count, (void)output_count;
+    sums[0]++;
+    sums[1] += ht_item(ht_sum(grad_inputs[0], HT_NONE));
+    sums[2] += ht_item(ht_sum(grad_outputs[0], HT_NONE));
+}
+
+static void look_before(ht_module *module, int count, ht_tensor *grad_outputs[], void *user)
+{
+    (void)module, (void)count;
+    ((double *)user)[3] += ht_item(ht_sum(ht_square(grad_outputs[0]), HT_NONE));
+}
+
+/* They are given what they get without the second run, and run once a pass. */
+static void hooks_of_modules_inside_see_the_gradients(void **state)
+{
+    double sums[2][4] = {{0}};
+
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        ht_module *net = new_net(again);
+        ht_module *layer = ht_module_find(net, "1.0.0");
+        ht_tensor *y;
+
+        ht_module_register_full_backward_hook(layer, look, sums[again]);
+        ht_module_register_full_backward_pre_hook(layer, look_before, sums[again]);
+        y = ht_mean(ht_square(ht_forward(net, batch(0))), HT_NONE);
+        assert_int_equal(ht_backward_ext(y, NULL, true), HT_SUCCESS);
+        assert_int_equal(ht_backward(y), HT_SUCCESS);
+        ht_release(net);
+    }
+    assert_true(sums[0][0] == 2 && sums[0][3] > 0);
+    assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
+}
+
 static void a_module_is_expected(void **state)
 {
     (void)state;
@@ -137,4 +176,6 @@ static void a_module_is_expected(void **state)
 }
 
 HT_TEST_SUITE(test_recomputed, cmocka_unit_test(it_trains_like_the_module_itself),
-              cmocka_unit_test(activations_are_not_kept), cmocka_unit_test(a_module_is_expected));
+              cmocka_unit_test(activations_are_not_kept),
+              cmocka_unit_test(hooks_of_modules_inside_see_the_gradients),
+              cmocka_unit_test(a_module_is_expected));
