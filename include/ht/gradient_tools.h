@@ -87,16 +87,21 @@ typedef ht_tensor *ht_recomputed_fn(ht_tensor *inputs[], void *user);
  * Between the passes, memory is that of the inputs and the result. The gradients have the bits that
  * they have without the call, and hooks of tensors outside of f run once. In its second run f gets
  * the same random numbers. Running statistics and counters of the library's layers do not move
- * again. Hooks of modules and of tensors inside f run twice. f may itself call ht_recomputed.
+ * again. Forward hooks of modules inside f run twice, backward hooks once. f may itself call
+ * ht_recomputed; the inner inputs are kept, too.
  * f, user: the function, and its second argument (borrowed until the graph is released). In both
- *   runs f makes the same operations, and it does not write its inputs in place. It runs no forward
- *   pass of a data-parallel wrapper; f inside such a wrapper's module is fine.
+ *   runs f makes the same operations; modules in it stay in their mode (training or evaluation)
+ *   until the backward pass. f does not write its inputs in place, and registers no hooks on
+ *   leaves. It runs no forward pass of a data-parallel wrapper; f inside such a wrapper's module
+ *   is fine. If f waits for other ranks in backward (SyncBatchNorm) and the pass has failed, f
+ *   runs with inputs that are all NULL, so that the others get an error.
  * count, inputs: given to f; items may be NULL. Tensors that f uses besides are used again as they
  *   are then: parameters, for example.
  * Collective as f is, in forward and again in backward.
  * Result: that of f. If gradients are off, f just runs.
- * Errors: those of f. HT_ERR_STATE of the backward pass if an input was written in place, or if f
- * made other operations.
+ * Errors: those of f, or HT_ERR_STATE if it returns NULL without one. HT_ERR_ARGUMENT for a
+ * negative count. HT_ERR_STATE of the backward pass if an input was written in place, if f made
+ * other operations, or if an earlier second run has failed.
  * Source: torch.utils.checkpoint.checkpoint, with use_reentrant=False. */
 HT_API ht_tensor *ht_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], void *user);
 

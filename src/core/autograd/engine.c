@@ -147,6 +147,19 @@ void ht__backward_told(void)
         now.queue->told = true;
 }
 
+/* The others wait in the second run of the segment that begins where this node reads what it saved.
+ */
+static void miss_segment(ht_node_queue *queue, const ht_node *node)
+{
+    const present outer = now;
+
+    if (queue->told || node->segment == NULL || node->segment->again || node->saved_count == 0)
+        return;
+    now = (present){.queue = queue};
+    ht__segment_miss(node->segment);
+    now = outer;
+}
+
 /* After a failure: what this node would have reached is to be abandoned, too. */
 static void abandon_inputs(ht_node_queue *queue, ht_node *node)
 {
@@ -161,7 +174,8 @@ static void abandon(ht_node_queue *queue, ht_node *node)
     if (queue->told || node->sequence == queue->abandoned)
         return;
     queue->abandoned = node->sequence;
-    if (node->collective == NULL) {
+    miss_segment(queue, node);
+    if (node->collective == NULL || queue->told) {
         abandon_inputs(queue, node);
         return;
     }
@@ -174,6 +188,7 @@ static ht_status run_node(ht_node_queue *queue, ht_node *node, bool keep)
     ht_tensor *inline_grads[HT_NODE_INLINE] = {0}, **grads = inline_grads, *grad;
     ht_scope *scope = ht_scope_open();
     ht_status status = HT_SUCCESS;
+    bool ran = false;
 
     grad = ht__hooks_run(node->watch, node->sequence, ht_scope_adopt(node->pending));
     node->pending = NULL;
@@ -195,6 +210,7 @@ static ht_status run_node(ht_node_queue *queue, ht_node *node, bool keep)
         ht__watch_at(node->name);
         node->backward(node, grad, grads);
         now = outer;
+        ran = true;
         ht__together_end(alone);
         status = ht_error_get(NULL);
     }
@@ -208,8 +224,10 @@ static ht_status run_node(ht_node_queue *queue, ht_node *node, bool keep)
         ht__leaves_leave(node);
         status = ht_error_get(NULL); /* of a hook */
     }
-    if (status != HT_SUCCESS)
+    if (status != HT_SUCCESS && ran)
         abandon_inputs(queue, node);
+    else if (status != HT_SUCCESS)
+        abandon(queue, node);
     if (!keep)
         ht__node_empty(node);
     ht_scope_close(scope);

@@ -42,10 +42,42 @@ static void destroy(void *object)
 
 static ht_kind kind = {.name = "segment", .destroy = destroy};
 
+static ht_tensor **no_inputs(const recomputed *r)
+{
+    return ht__alloc(((size_t)r->count + 1) * sizeof(ht_tensor *));
+}
+
+/* Modules without inputs tell the other ranks (ht__module_missed). */
+static void run_without_inputs(recomputed *r)
+{
+    ht_tensor **in = no_inputs(r);
+    ht_scope *scope = ht_scope_open();
+    ht_segment_run run;
+    ht_error_kept cause;
+
+    ht__error_set_aside(&cause); /* with an error, the NULLs pass through f without another one */
+    ht__error_set(HT_ERR_STATE, "ht_backward: the pass has failed before the second run of f");
+    ht__segment_enter(&run, &r->segment, true);
+    r->f(in, r->user);
+    ht__segment_leave(&run);
+    ht_error_clear();
+    ht__error_put_back(&cause);
+    ht_scope_close(scope);
+    ht__free(in);
+}
+
+static void miss(ht_segment *segment)
+{
+    recomputed *r = (recomputed *)segment;
+
+    run_without_inputs(r);
+    drop_inputs(r);
+}
+
 /* Leaves in place of the inputs; NULL after an error. */
 static ht_tensor **inputs_again(const recomputed *r)
 {
-    ht_tensor **in = ht__alloc(((size_t)r->count + 1) * sizeof *in);
+    ht_tensor **in = no_inputs(r);
 
     for (int i = 0; i < r->count; i++) {
         const input *given = &r->inputs[i];
@@ -72,8 +104,10 @@ static bool run_once_more(recomputed *r)
     ht_segment_run run;
     bool same;
 
-    if (in == NULL)
+    if (in == NULL) {
+        ht__segment_miss(&r->segment);
         return false;
+    }
     ht__segment_enter(&run, &r->segment, true);
     y = r->f(in, r->user);
     same = ht__segment_leave(&run);
@@ -106,6 +140,7 @@ static recomputed *new_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inp
 
     ht__object_init(r, &kind);
     r->segment.run = run_again;
+    r->segment.miss = miss;
     r->f = f;
     r->user = user;
     r->count = count;
@@ -131,15 +166,29 @@ static ht_tensor *record(recomputed *r, ht_tensor *inputs[])
     return ht_scope_return(scope, y);
 }
 
+static bool are_inputs(int count, ht_tensor *inputs[])
+{
+    if (count < 0)
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: count is %d, expected at least 0", what, count);
+    return count == 0 || (count > 0 && !HT_IS_NULL(inputs, what, "inputs"));
+}
+
+static ht_tensor *or_error(ht_tensor *y)
+{
+    if (y == NULL && ht_error_get(NULL) == HT_SUCCESS)
+        HT_FAIL(NULL, HT_ERR_STATE, "%s: f returned NULL without an error", what);
+    return y;
+}
+
 ht_tensor *ht_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], void *user)
 {
     recomputed *r;
     ht_tensor *y;
 
-    if (HT_IS_NULL(f, what, "f"))
+    if (HT_IS_NULL(f, what, "f") || !are_inputs(count, inputs))
         return NULL;
     if (!ht_is_grad_enabled())
-        return f(inputs, user);
+        return or_error(f(inputs, user));
     for (int i = 0; i < count; i++) {
         if (inputs[i] != NULL && !ht__is_current(inputs[i]) && !ht__catch_up(what, inputs[i]))
             return NULL;
@@ -147,5 +196,5 @@ ht_tensor *ht_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], vo
     r = new_recomputed(f, count, inputs, user);
     y = record(r, inputs);
     ht_release(r);
-    return y;
+    return or_error(y);
 }

@@ -81,6 +81,7 @@ void ht__node_keep(ht_node *node, ht_body *body);
  * counter, which counts in the first run only. Outside of such functions they are as given. */
 uint64_t ht__replay(uint64_t number);
 uint64_t ht__replay_count(uint64_t *counter); /* its value before */
+ht_tensor *ht__replay_tensor(ht_tensor *x);   /* values that change between the runs: a copy */
 bool ht__replaying(void);                     /* in a second run: state that has followed stays */
 
 /* The backward of this node exchanges something with other ranks, and waits for them. `abandon` is

@@ -67,6 +67,18 @@ static ht_node *view_node(const char *name, ht_backward_fn *backward, ht_tensor 
     return ht__node_make(name, backward, HT_LIST(ht_tensor *, base, x), false);
 }
 
+/* In no segment: in its second run the view is up to date already, and makes no node. */
+static ht_node *node_of_now(ht_tensor *base, ht_tensor *x)
+{
+    ht_segment_run *run = ht__segment_now;
+    ht_node *node;
+
+    ht__segment_now = NULL;
+    node = view_node("view", ht__view_backward.view, base, x);
+    ht__segment_now = run;
+    return node;
+}
+
 /* Cut off from the graph: values without a history. */
 static bool is_cut_off(const ht_tensor *x)
 {
@@ -91,7 +103,7 @@ bool ht__catch_up(const char *what, ht_tensor *x)
     }
     x->history = now;
     give_history(x, NULL);
-    give_history(x, view_node("view", ht__view_backward.view, base, x));
+    give_history(x, node_of_now(base, x));
     return true;
 }
 

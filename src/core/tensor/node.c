@@ -137,8 +137,10 @@ void ht_node_save(ht_node *node, ht_tensor *x)
 
     if (node == NULL)
         return;
-    if (node->twin != NULL)
-        node = node->twin;
+    if (node->twin != NULL) {
+        ht__segment_save(node->twin, x);
+        return;
+    }
     if (node->saved_count == HT_NODE_INLINE) {
         saved = ht__alloc(2 * HT_NODE_INLINE * sizeof *saved);
         node->saved = memcpy(saved, node->inline_saved, sizeof node->inline_saved);
@@ -148,8 +150,12 @@ void ht_node_save(ht_node *node, ht_tensor *x)
     }
     saved = &node->saved[node->saved_count++];
     *saved = (ht_saved){0};
-    if (x == NULL || (node->segment != NULL && !node->segment->again))
+    if (x == NULL)
         return;
+    if (node->segment != NULL) {
+        saved->body = ht__body_metadata(x->body);
+        return;
+    }
     saved->body = ht_retain(x->body);
     saved->version = ht__body_version(x->body);
 }

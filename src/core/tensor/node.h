@@ -15,7 +15,7 @@ typedef struct ht_edge {
 } ht_edge;
 
 typedef struct ht_saved {
-    ht_body *body; /* owned */
+    ht_body *body; /* owned; of a segment: metadata until the second run */
     unsigned version;
 } ht_saved;
 
@@ -26,16 +26,25 @@ typedef struct ht_collective_node {
     struct ht_collective_node *newer, *older;
 } ht_collective_node;
 
+/* A random draw or a counter, or the values of a tensor. */
+typedef struct ht_replayed {
+    uint64_t number;
+    ht_body *body; /* owned; NULL: a number */
+} ht_replayed;
+
 /* Nodes whose saved tensors are dropped, until the first of them is read: then a second run makes
  * them again (segment.c). */
 typedef struct ht_segment {
     ht_object base;
-    bool (*run)(struct ht_segment *segment); /* the second run; false after an error */
+    bool (*run)(struct ht_segment *segment);  /* the second run; false after an error */
+    void (*miss)(struct ht_segment *segment); /* tells the ranks that wait in their second runs */
     ht_node **nodes; /* owned array; not owned: in the order of the first run; NULL: freed since */
     int count, capacity;
-    uint64_t *numbers; /* owned; random draws and counters of the first run, in order */
+    ht_replayed *numbers; /* owned; of the first run, in order */
     int number_count, number_capacity;
     bool again, failed; /* the second run has begun; has failed */
+    bool differs;       /* the second run from the first */
+    bool collective;    /* other ranks may wait for this one in the second run */
 } ht_segment;
 
 struct ht_node {
@@ -57,6 +66,7 @@ struct ht_node {
     ht_collective_node *collective; /* owned; NULL; node_collective.c */
     ht_segment *segment;            /* owned; NULL: saved tensors are kept */
     int place;                      /* in the segment */
+    int remade;                     /* saved tensors that the second run has made */
     ht_node *twin;                  /* not owned; of the first run, for what this one saves; NULL */
     uint64_t walk;                  /* the last ht__graph_walk that came by */
     bool released;                  /* a backward pass has used it up */
@@ -94,16 +104,20 @@ typedef struct ht_segment_run {
     ht_segment *segment;
     bool again;                    /* the second one */
     int nodes, numbers;            /* that a second run has come to */
-    bool differs;                  /* from the first run */
     struct ht_segment_run *before; /* the one that this one is in */
 } ht_segment_run;
 extern _Thread_local ht_segment_run *ht__segment_now;
 
 void ht__segment_enter(ht_segment_run *run, ht_segment *segment, bool again);
-bool ht__segment_leave(const ht_segment_run *run); /* false: a second run that made other nodes */
-void ht__segment_take(ht_node *node);              /* a new node, in a run */
-void ht__segment_forget(ht_node *node);            /* a node of a segment, before it is freed */
-bool ht__segment_restore(ht_segment *segment);     /* makes saved tensors; false after an error */
+bool ht__segment_leave(const ht_segment_run *run);  /* false: a second run that did other things */
+void ht__segment_take(ht_node *node);               /* a new node, in a run */
+void ht__segment_forget(ht_node *node);             /* a node of a segment, before it is freed */
+bool ht__segment_restore(ht_segment *segment);      /* makes saved tensors; false after an error */
+void ht__segment_save(ht_node *twin, ht_tensor *x); /* a node of the first run, in the second */
+void ht__segment_meet(void); /* the runs that this thread is in wait for other ranks */
+/* In place of the second run, after a failure: the ranks that wait in theirs learn of it. The error
+ * stays what it is. */
+void ht__segment_miss(ht_segment *segment);
 void ht__segment_fini(ht_segment *segment);
 
 #endif

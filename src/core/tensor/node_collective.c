@@ -15,6 +15,7 @@ void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node))
         newest->newer = added;
     newest = added;
     node->collective = added;
+    ht__segment_meet();
 }
 
 void ht__node_leave(ht_node *node)
@@ -46,6 +47,10 @@ void ht__abandon_nodes(uint64_t begin, uint64_t end)
 
     while (one != NULL && (one->node->sequence <= begin || one->node->sequence > end))
         one = one->older;
-    if (one != NULL)
+    if (one == NULL)
+        return;
+    if (one->node->segment != NULL && !one->node->segment->again)
+        ht__segment_miss(one->node->segment);
+    else
         ht__node_abandon(one->node);
 }

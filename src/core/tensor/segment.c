@@ -12,6 +12,8 @@ _Thread_local ht_segment_run *ht__segment_now;
 void ht__segment_fini(ht_segment *segment)
 {
     ht__free(segment->nodes);
+    for (int i = 0; i < segment->number_count; i++)
+        ht_release(segment->numbers[i].body);
     ht__free(segment->numbers);
     ht__object_fini(segment);
 }
@@ -22,13 +24,24 @@ void ht__segment_enter(ht_segment_run *run, ht_segment *segment, bool again)
     ht__segment_now = run;
 }
 
+static bool saved_all(const ht_segment *segment)
+{
+    for (int i = 0; i < segment->count; i++) {
+        const ht_node *node = segment->nodes[i];
+
+        if (node != NULL && !node->released && node->remade != node->saved_count)
+            return false;
+    }
+    return true;
+}
+
 bool ht__segment_leave(const ht_segment_run *run)
 {
     const ht_segment *segment = run->segment;
 
     ht__segment_now = run->before;
-    return !run->differs &&
-           (!run->again || (run->nodes == segment->count && run->numbers == segment->number_count));
+    return !run->again || (!segment->differs && run->nodes == segment->count &&
+                           run->numbers == segment->number_count && saved_all(segment));
 }
 
 static void append(ht_segment *segment, ht_node *node)
@@ -43,18 +56,32 @@ static void append(ht_segment *segment, ht_node *node)
     segment->nodes[segment->count++] = node;
 }
 
+static bool alike(const ht_body *a, const ht_body *b)
+{
+    return a == NULL || b == NULL ? a == b : ht__body_fits(a, b);
+}
+
+static bool are_alike(const ht_node *first, const ht_node *node)
+{
+    bool same = strcmp(first->name, node->name) == 0 && first->input_count == node->input_count;
+
+    for (int i = 0; same && i < node->input_count; i++)
+        same = alike(first->inputs[i].shape, node->inputs[i].shape);
+    return same;
+}
+
 /* A node that a pass has used up takes nothing any more. */
 static void pair(ht_segment_run *run, ht_node *node)
 {
     ht_node *first = run->nodes < run->segment->count ? run->segment->nodes[run->nodes] : NULL;
 
     run->nodes++;
-    if (first == NULL)
+    if (first == NULL || first->released)
         return;
-    if (strcmp(first->name, node->name) != 0)
-        run->differs = true;
-    else if (!first->released)
+    if (are_alike(first, node))
         node->twin = first;
+    else
+        run->segment->differs = true;
 }
 
 void ht__segment_take(ht_node *node)
@@ -72,58 +99,98 @@ void ht__segment_forget(ht_node *node)
     node->segment = NULL;
 }
 
-/* What it saved was dropped, so nothing is released. */
-static void save_anew(ht_node *node)
+/* The metadata of the first run makes room. */
+void ht__segment_save(ht_node *twin, ht_tensor *x)
 {
-    if (node->saved != node->inline_saved)
-        ht__free(node->saved);
-    node->saved = node->inline_saved;
-    node->saved_count = 0;
+    ht_saved *saved = &twin->saved[twin->remade];
+
+    if (twin->remade == twin->saved_count || !alike(saved->body, x != NULL ? x->body : NULL)) {
+        twin->segment->differs = true;
+        return;
+    }
+    twin->remade++;
+    if (x == NULL)
+        return;
+    ht_release(saved->body);
+    *saved = (ht_saved){.body = ht_retain(x->body), .version = ht__body_version(x->body)};
+}
+
+static bool has_failed(const ht_segment *segment)
+{
+    if (segment->failed && ht_error_get(NULL) == HT_SUCCESS)
+        HT_FAIL(NULL, HT_ERR_STATE,
+                "ht_backward: f of ht_recomputed has failed in an earlier second run");
+    return segment->failed;
 }
 
 bool ht__segment_restore(ht_segment *segment)
 {
     if (segment->again)
-        return !segment->failed;
+        return !has_failed(segment);
     segment->again = true;
-    for (int i = 0; i < segment->count; i++) {
-        if (segment->nodes[i] != NULL && !segment->nodes[i]->released)
-            save_anew(segment->nodes[i]);
-    }
     segment->failed = !segment->run(segment);
     return !segment->failed;
 }
 
-static void note(ht_segment *segment, uint64_t number)
+void ht__segment_meet(void)
+{
+    for (ht_segment_run *run = ht__segment_now; run != NULL; run = run->before)
+        run->segment->collective = true;
+}
+
+void ht__segment_miss(ht_segment *segment)
+{
+    if (!segment->collective)
+        return;
+    segment->again = segment->failed = true;
+    segment->miss(segment);
+}
+
+static void note(ht_segment *segment, ht_replayed one)
 {
     if (segment->number_count == segment->number_capacity) {
         segment->number_capacity = segment->number_capacity > 0 ? 2 * segment->number_capacity : 16;
         segment->numbers = ht__realloc(segment->numbers,
                                        (size_t)segment->number_capacity * sizeof *segment->numbers);
     }
-    segment->numbers[segment->number_count++] = number;
+    ht_retain(one.body);
+    segment->numbers[segment->number_count++] = one;
 }
 
 /* A second run is inside no other run. A first one may be, even in a second one. */
-static uint64_t replay(ht_segment_run *run, uint64_t number)
+static ht_replayed replay(ht_segment_run *run, ht_replayed one)
 {
+    const ht_replayed *first;
+
     if (run == NULL)
-        return number;
+        return one;
     if (!run->again) {
-        number = replay(run->before, number);
-        note(run->segment, number);
-        return number;
+        one = replay(run->before, one);
+        note(run->segment, one);
+        return one;
     }
-    if (run->numbers == run->segment->number_count) {
-        run->differs = true;
-        return number;
+    first = &run->segment->numbers[run->numbers];
+    if (run->numbers == run->segment->number_count || !alike(first->body, one.body)) {
+        run->segment->differs = true;
+        return one;
     }
-    return run->segment->numbers[run->numbers++];
+    run->numbers++;
+    return *first;
 }
 
 uint64_t ht__replay(uint64_t number)
 {
-    return replay(ht__segment_now, number);
+    return replay(ht__segment_now, (ht_replayed){.number = number}).number;
+}
+
+ht_tensor *ht__replay_tensor(ht_tensor *x)
+{
+    ht_body *body;
+
+    if (x == NULL)
+        return NULL;
+    body = replay(ht__segment_now, (ht_replayed){.body = x->body}).body;
+    return body == x->body ? x : ht__tensor_view(ht_retain(body));
 }
 
 bool ht__replaying(void)

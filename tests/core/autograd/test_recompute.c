@@ -149,6 +149,45 @@ static ht_tensor *changing(ht_tensor *in[], void *user)
     return ++*(int *)user > 1 ? ht_tanh(in[0]) : ht_exp(in[0]);
 }
 
+/* Operations of the same names: of other shapes, of another dtype, and with another index saved. */
+static ht_tensor *shorter(ht_tensor *in[], void *user)
+{
+    return ht_exp(ht_narrow(in[0], 1, 0, ++*(int *)user > 1 ? 1 : 4));
+}
+
+static ht_tensor *converted(ht_tensor *in[], void *user)
+{
+    ht_tensor *y = ht_astype(in[0], ++*(int *)user > 1 ? HT_FLOAT64 : HT_FLOAT32);
+
+    return ht_exp(ht_mul_scalar(y, 2));
+}
+
+static ht_tensor *picked(ht_tensor *in[], void *user)
+{
+    const int64_t count = ++*(int *)user > 1 ? 1 : 3;
+
+    return ht_getitem(in[0], HT_KEY(ht_arange(0, (double)count, 1, HT_INT64, HT_NONE)));
+}
+
+static ht_tensor *drawing(ht_tensor *in[], void *user)
+{
+    return ht_dropout(ht_narrow(in[0], 1, 0, ++*(int *)user > 1 ? 1 : 4), 0.5, 1, 1);
+}
+
+static void another_second_run_is_found(void **state)
+{
+    static ht_recomputed_fn *const functions[] = {changing, shorter, converted, picked, drawing};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        ht_tensor *x = leaf(5, 0, 9), *y = ht_recomputed(functions[i], 1, &x, &(int){0});
+
+        HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(ht_square(y), HT_NONE)), HT_ERR_STATE,
+                             "made other operations in its second run");
+        assert_null(ht_tensor_grad(x));
+    }
+}
+
 static ht_tensor *failing(ht_tensor *in[], void *user)
 {
     return ++*(int *)user > 1 ? NULL : ht_exp(in[0]);
@@ -159,14 +198,71 @@ static void errors_of_the_second_run_end_the_pass(void **state)
     ht_tensor *x = leaf(5, 0, 7), *y;
 
     (void)state;
-    y = ht_recomputed(changing, 1, &x, &(int){0});
-    HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(y, HT_NONE)), HT_ERR_STATE,
-                         "made other operations in its second run");
     y = ht_recomputed(failing, 1, &x, &(int){0});
     HT_TEST_EXPECT_ERROR(ht_backward(ht_sum(y, HT_NONE)), HT_ERR_ARGUMENT,
                          "the result of f is NULL");
     assert_null(ht_tensor_grad(x));
+}
+
+static void a_pass_after_one_that_failed_fails(void **state)
+{
+    ht_tensor *x = leaf(5, 0, 7), *loss;
+
+    (void)state;
+    loss = ht_sum(ht_recomputed(failing, 1, &x, &(int){0}), HT_NONE);
+    HT_TEST_EXPECT_ERROR(ht_backward_ext(loss, NULL, true), HT_ERR_ARGUMENT,
+                         "the result of f is NULL");
+    HT_TEST_EXPECT_ERROR(ht_backward_ext(loss, NULL, true), HT_ERR_STATE,
+                         "f of ht_recomputed has failed in an earlier second run");
+    assert_null(ht_tensor_grad(x));
+}
+
+static ht_tensor *empty(ht_tensor *in[], void *user)
+{
+    (void)in, (void)user;
+    return NULL;
+}
+
+static void wrong_calls_are_refused(void **state)
+{
+    ht_tensor *x = leaf(5, 0, 7);
+
+    (void)state;
     HT_TEST_EXPECT_ERROR(ht_recomputed(NULL, 1, &x, NULL), HT_ERR_ARGUMENT, "f is NULL");
+    HT_TEST_EXPECT_ERROR(ht_recomputed(noisy, 1, NULL, NULL), HT_ERR_ARGUMENT, "inputs is NULL");
+    HT_TEST_EXPECT_ERROR(ht_recomputed(noisy, -5, &x, NULL), HT_ERR_ARGUMENT,
+                         "ht_recomputed: count is -5, expected at least 0");
+    HT_TEST_EXPECT_ERROR(ht_recomputed(empty, 0, NULL, NULL), HT_ERR_STATE,
+                         "ht_recomputed: f returned NULL without an error");
+}
+
+static ht_tensor *times(ht_tensor *in[], void *factor)
+{
+    return ht_mul(ht_exp(in[0]), factor);
+}
+
+/* The view follows its base in the first run, and is up to date in the second one. */
+static void a_view_may_be_behind_its_base(void **state)
+{
+    ht_tensor *x = leaf(5, 0, 10), *y = leaf(5, 0, 11), *grads[2];
+
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        ht_tensor *base = ht_mul_scalar(y, 2), *view = ht_narrow(base, 1, 0, 4), *product;
+
+        assert_int_equal(ht_fill_(ht_narrow(base, 1, 0, 2), 3), HT_SUCCESS);
+        product = again ? ht_recomputed(times, 1, &x, view) : times(&x, view);
+        assert_int_equal(ht_backward(ht_sum(product, HT_NONE)), HT_SUCCESS);
+        if (again) {
+            ht_test_expect_same(ht_tensor_grad(x), grads[0], 0);
+            ht_test_expect_same(ht_tensor_grad(y), grads[1], 0);
+            continue;
+        }
+        grads[0] = ht_copy(ht_tensor_grad(x));
+        grads[1] = ht_copy(ht_tensor_grad(y));
+        ht_tensor_set_grad(x, NULL);
+        ht_tensor_set_grad(y, NULL);
+    }
 }
 
 static void an_input_that_changes_is_found(void **state)
@@ -185,5 +281,9 @@ HT_TEST_SUITE(test_recompute, cmocka_unit_test(gradients_have_the_same_bits),
               cmocka_unit_test(draws_are_the_same),
               cmocka_unit_test(a_function_may_be_inside_another),
               cmocka_unit_test(without_recording_it_runs_once),
+              cmocka_unit_test(another_second_run_is_found),
               cmocka_unit_test(errors_of_the_second_run_end_the_pass),
+              cmocka_unit_test(a_pass_after_one_that_failed_fails),
+              cmocka_unit_test(wrong_calls_are_refused),
+              cmocka_unit_test(a_view_may_be_behind_its_base),
               cmocka_unit_test(an_input_that_changes_is_found));

@@ -31,11 +31,14 @@ static bool is_covered(const ht_body *x, const ht_row_index *index)
     return false;
 }
 
-/* All of the indices where x is split along other axes. */
+/* All of the indices where x is split along other axes. One may be NULL after an error. */
 static bool settle_index(const ht_body *x, ht_row_index *index)
 {
-    for (int i = 0; i < index->axes && x->split != HT_NONE && !is_covered(x, index); i++) {
-        index->at[i] = ht_resplit(index->at[i], HT_NONE);
+    const bool all = x->split != HT_NONE && !is_covered(x, index);
+
+    for (int i = 0; i < index->axes; i++) {
+        if (all)
+            index->at[i] = ht_resplit(index->at[i], HT_NONE);
         if (index->at[i] == NULL)
             return false;
     }

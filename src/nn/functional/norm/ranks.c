@@ -8,7 +8,8 @@
 #include "core/autograd/autograd.h"
 
 /* Rows of `length` from all ranks, the first number of each being negative where there is an error.
- * `what` stays, as ht__name has it. */
+ * Then a backward pass that runs knows that the others have been told: its own sums, or those of a
+ * second run (ht_recomputed). `what` stays, as ht__name has it. */
 static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length, double *all)
 {
     if (ht__comm_allgather_f64(comm, mine, (int)length, all, what) != HT_SUCCESS)
@@ -19,6 +20,7 @@ static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length
         if (mine[0] >= 0) /* else it has an error of its own */
             HT_FAIL(comm, HT_ERR_STATE, "%s: rank %d does not take part, because it has an error",
                     what, r);
+        ht__backward_told();
         return false;
     }
     return true;
@@ -88,10 +90,7 @@ bool ht__norm_add_sums(const char *what, ht_comm *comm, ht_tensor *sums)
     mine = ht__alloc((size_t)row * (size_t)(ranks + 1) * sizeof *mine);
     all = mine + row;
     done = ht__get_local(what, sums->body, mine + 1) == HT_SUCCESS;
-    if (done && !gather(what, comm, mine, row, all)) {
-        ht__backward_told();
-        done = false;
-    }
+    done = done && gather(what, comm, mine, row, all);
     memset(mine, 0, (size_t)row * sizeof *mine);
     for (int r = 0; done && r < ranks; r++) {
         for (int64_t i = 0; i < count; i++)

@@ -65,10 +65,11 @@ static ht_status iterate(struct spectral_norm *data, ht_tensor *matrix, int64_t 
     return status;
 }
 
+/* A second run (ht_recomputed) gets that of the first one: others may have iterated since. */
 static ht_tensor *copy_of(ht_tensor *buffer)
 {
     const bool was = ht_set_grad_enabled(false);
-    ht_tensor *copy = ht_copy(buffer);
+    ht_tensor *copy = ht__replay_tensor(ht_copy(buffer));
 
     ht_set_grad_enabled(was);
     return copy;

@@ -126,8 +126,29 @@ static void activations_are_not_kept(void **state)
 
     (void)state;
     assert_true(kept > 4);
-    assert_true(storages_of_forward(true, &y[1]) <= 2); /* the result, and a parametrized weight */
+    /* The result, a parametrized weight, and the vectors it was made with. */
+    assert_true(storages_of_forward(true, &y[1]) <= 4);
     ht_test_expect_same(y[0], y[1], 0);
+}
+
+/* As of a discriminator, which sees real images and others before one backward pass. */
+static void two_forward_passes_keep_their_spectral_norms(void **state)
+{
+    ht_tensor *grads[2];
+
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        ht_module *net = new_net(again);
+        ht_tensor *x = batch(0), *y;
+
+        ht_tensor_set_requires_grad(x, true);
+        y = ht_square(ht_forward(net, x));
+        y = ht_add(y, ht_square(ht_forward(net, batch(1))));
+        assert_int_equal(ht_backward(ht_mean(y, HT_NONE)), HT_SUCCESS);
+        grads[again] = ht_tensor_grad(x);
+        ht_release(net);
+    }
+    ht_test_expect_same(grads[1], grads[0], 0);
 }
 
 static void look(ht_module *module, int input_count, ht_tensor *grad_inputs[], int output_count,
@@ -177,5 +198,6 @@ static void a_module_is_expected(void **state)
 
 HT_TEST_SUITE(test_recomputed, cmocka_unit_test(it_trains_like_the_module_itself),
               cmocka_unit_test(activations_are_not_kept),
+              cmocka_unit_test(two_forward_passes_keep_their_spectral_norms),
               cmocka_unit_test(hooks_of_modules_inside_see_the_gradients),
               cmocka_unit_test(a_module_is_expected));
