@@ -75,6 +75,9 @@ void ht__backward_failed(bool begun);
 
 bool ht__backward_running(void); /* on this thread */
 
+/* The forward pass that runs waits for other ranks, and so will a second run (ht_recomputed). */
+void ht__recomputed_waits(void);
+
 void ht__backward_told(void);
 
 #endif

@@ -15,7 +15,6 @@ void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node))
         newest->newer = added;
     newest = added;
     node->collective = added;
-    ht__segment_meet();
 }
 
 void ht__node_leave(ht_node *node)

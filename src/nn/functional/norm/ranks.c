@@ -66,6 +66,7 @@ double ht__norm_merge_moments(const char *what, ht_comm *comm, ht_tensor *moment
     double *mine = ht__alloc((size_t)(row * (ranks + 1)) * sizeof *mine), *all = mine + row;
     double total = -1;
 
+    ht__recomputed_waits();
     mine[0] = count;
     if (ht__get_local(what, moments->body, mine + 1) == HT_SUCCESS &&
         gather(what, comm, mine, row, all)) {

@@ -158,6 +158,26 @@ static void a_rank_that_fails_tells_the_others(void **state)
     }
 }
 
+/* It waits in its second run only, for its input needs no gradient. */
+static void a_layer_without_a_sum_in_backward_is_told(void **state)
+{
+    ht_module *net = ht_nn_recomputed(
+        ht_nn_sequential(HT_LIST(ht_module *, waiting(), ht_nn_linear(FEATURES, FEATURES))));
+    ht_tensor *y;
+
+    (void)state;
+    fault = RESULT_SHAPE;
+    armed = true;
+    y = watched(ht_forward(net, batch()), RESULT_SHAPE);
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(ht_backward(ht_sum(ht_square(y), HT_NONE)),
+                     codes[fault][ht_test_rank < ht_test_size - 1]);
+    set_handlers(HT_ERRORS_ABORT);
+    armed = false;
+    expect_ranks_in_step();
+    ht_release(net);
+}
+
 /* Within a wrapper, the pass of a rank without a loss tells them as well. */
 static void a_rank_without_a_loss_tells_the_others(void **state)
 {
@@ -183,4 +203,5 @@ static void a_rank_without_a_loss_tells_the_others(void **state)
 }
 
 HT_TEST_SUITE(test_recomputed_told, cmocka_unit_test(a_rank_that_fails_tells_the_others),
+              cmocka_unit_test(a_layer_without_a_sum_in_backward_is_told),
               cmocka_unit_test(a_rank_without_a_loss_tells_the_others));
