@@ -53,8 +53,8 @@ HT_API ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_mode
  * Source: torch.optim.swa_utils.AveragedModel.update_parameters, get_ema_multi_avg_fn. */
 HT_API ht_status ht_averaged_model_update_parameters(ht_module *averaged, ht_module *module);
 
-/* Returns the inputs of the next batch as a value for ht_forward_value, or NULL after the last one.
- * user is that of ht_update_bn. */
+/* Returns the inputs of the next batch as a value for ht_forward_value, or NULL after the last one or
+ * after an error. user is that of ht_update_bn. */
 typedef ht_value *ht_next_batch_fn(void *user);
 
 /* Makes the running statistics of the BatchNorm layers of module anew: the means over batches of
@@ -65,7 +65,7 @@ typedef ht_value *ht_next_batch_fn(void *user);
  * afterwards. A module without BatchNorm runs no batch.
  * next, user: the source of batches, and its argument.
  * Collective as ht_forward is, in training.
- * Errors: those of the layers.
+ * Errors: those of the layers. The error of next, if it returned NULL after one.
  * Source: torch.optim.swa_utils.update_bn. */
 HT_API ht_status ht_update_bn(ht_module *module, ht_next_batch_fn *next, void *user);
 

@@ -92,25 +92,41 @@ static ht_status average(ht_tensor *a, ht_tensor *p, const update *u)
     return ht_copy_(a, ht_add(ht_mul_scalar(p, 1 - u->decay), ht_mul_scalar(a, u->decay)));
 }
 
-/* u NULL: copies. */
-static ht_status follow(const char *kind, ht_value *averages, ht_value *values, const update *u)
+static ht_tensor *tensor_at(ht_value *list, int i)
+{
+    return ht_value_as_tensor(ht_value_at(list, i));
+}
+
+/* Refuses values of other shapes than the averages, or another number of them. */
+static ht_status refuse(const char *kind, ht_value *averages, ht_value *values)
 {
     const int count = ht_value_count(averages);
-    ht_status status = HT_SUCCESS;
 
     if (ht_value_count(values) != count)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the module has %d %s, expected %d", updating,
                        ht_value_count(values), kind, count);
+    for (int i = 0; i < count; i++) {
+        const ht_body *a = tensor_at(averages, i)->body, *p = tensor_at(values, i)->body;
+
+        if (!ht__body_same_shape(a, p))
+            return HT_FAIL(NULL, HT_ERR_SHAPE, "%s: number %d of the %s is %s, expected %s",
+                           updating, i, kind, ht__shape_str(p->ndim, p->shape),
+                           ht__shape_str(a->ndim, a->shape));
+    }
+    return HT_SUCCESS;
+}
+
+/* u NULL: copies. */
+static ht_status follow(ht_value *averages, ht_value *values, const update *u)
+{
+    const int count = ht_value_count(averages);
+    ht_status status = HT_SUCCESS;
+
     for (int i = 0; i < count && status == HT_SUCCESS; i++) {
         ht_scope *scope = ht_scope_open();
-        ht_tensor *a = ht_value_as_tensor(ht_value_at(averages, i));
-        ht_tensor *p = ht_value_as_tensor(ht_value_at(values, i));
+        ht_tensor *a = tensor_at(averages, i), *p = tensor_at(values, i);
 
-        if (!ht__body_same_shape(a->body, p->body))
-            status = HT_FAIL(NULL, HT_ERR_SHAPE, "%s: number %d of the %s is %s, expected %s",
-                             updating, i, kind, ht__shape_str(p->body->ndim, p->body->shape),
-                             ht__shape_str(a->body->ndim, a->body->shape));
-        else if (u == NULL)
+        if (u == NULL)
             status = ht_copy_(a, p);
         else
             status = average(a, ht_to_device(p, ht_tensor_device(a)), u);
@@ -119,17 +135,23 @@ static ht_status follow(const char *kind, ht_value *averages, ht_value *values, 
     return status;
 }
 
+/* All tensors are checked before the first one moves. */
 static ht_status update_all(const struct averaged *self, ht_module *module)
 {
+    ht_value *averages = ht_module_parameters(self->module);
+    ht_value *parameters = ht_module_parameters(module);
+    ht_value *kept = ht_module_buffers(self->module), *buffers = ht_module_buffers(module);
     update u = {.decay = self->options.decay};
     ht_status status = ht_tensor_item(self->n_averaged, &u.count);
 
     if (status == HT_SUCCESS)
-        status = follow("parameters", ht_module_parameters(self->module),
-                        ht_module_parameters(module), &u);
+        status = refuse("parameters", averages, parameters);
     if (status == HT_SUCCESS)
-        status = follow("buffers", ht_module_buffers(self->module), ht_module_buffers(module),
-                        self->options.use_buffers ? &u : NULL);
+        status = refuse("buffers", kept, buffers);
+    if (status == HT_SUCCESS)
+        status = follow(averages, parameters, &u);
+    if (status == HT_SUCCESS)
+        status = follow(kept, buffers, self->options.use_buffers ? &u : NULL);
     return status == HT_SUCCESS ? ht_fill_(self->n_averaged, u.count + 1) : status;
 }
 

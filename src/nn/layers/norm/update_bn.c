@@ -38,6 +38,24 @@ static void begin_layer(const char *path, ht_module *module, void *user)
         all->status = ht_fill_(layer->batches, 0);
 }
 
+/* The inputs of a batch; NULL after the last one. After an error, ranks that wait for this one in the
+ * module are told. */
+static ht_value *next_inputs(ht_module *module, ht_next_batch_fn *next, void *user,
+                             ht_status *status)
+{
+    ht_error_kept earlier;
+    ht_value *inputs;
+
+    ht__error_set_aside(&earlier);
+    inputs = next(user);
+    if (inputs == NULL)
+        *status = ht_error_get(NULL);
+    ht__error_put_back(&earlier);
+    if (*status != HT_SUCCESS)
+        ht__module_missed(module);
+    return inputs;
+}
+
 static ht_status run_batches(ht_module *module, ht_next_batch_fn *next, void *user)
 {
     ht_status status = HT_SUCCESS;
@@ -45,7 +63,7 @@ static ht_status run_batches(ht_module *module, ht_next_batch_fn *next, void *us
 
     while (more && status == HT_SUCCESS) {
         ht_scope *scope = ht_scope_open();
-        ht_value *inputs = next(user);
+        ht_value *inputs = next_inputs(module, next, user, &status);
 
         more = inputs != NULL;
         if (more && ht_forward_value(module, inputs) == NULL)

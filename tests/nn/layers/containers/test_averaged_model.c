@@ -133,6 +133,33 @@ static void other_modules_are_refused(void **state)
     ht_release(net);
 }
 
+/* The last shape, or the number of buffers, is another one: no tensor moves. */
+static void a_refused_update_moves_nothing(void **state)
+{
+    ht_module *net = ht_nn_sequential(
+        2, (ht_module *[]){ht_nn_linear(2, 2), ht_nn_batch_norm1d(2, NULL)});
+    ht_module *wide = ht_nn_sequential(
+        2, (ht_module *[]){ht_nn_linear(2, 2), ht_nn_batch_norm1d(3, NULL)});
+    ht_module *stateless = ht_nn_sequential(
+        2, (ht_module *[]){ht_nn_linear(2, 2), ht_nn_layer_norm(HT_SHAPE(2))});
+    ht_module *averaged = ht_nn_averaged_model(net, NULL);
+    ht_tensor *weight = ht_module_find_parameter(averaged, "module.0.weight");
+    ht_tensor *before = ht_copy(ht_detach(weight));
+    bool equal = false;
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(averaged, wide), HT_ERR_SHAPE,
+                         "number 2 of the parameters is (3,), expected (2,)");
+    HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(averaged, stateless), HT_ERR_ARGUMENT,
+                         "the module has 0 buffers, expected 3");
+    assert_int_equal(ht_equal(ht_detach(weight), before, &equal), HT_SUCCESS);
+    assert_true(equal);
+    ht_release(averaged);
+    ht_release(stateless);
+    ht_release(wide);
+    ht_release(net);
+}
+
 static ht_value *next_batch(void *user)
 {
     int *i = user;
@@ -174,6 +201,58 @@ static void running_statistics_are_means_over_batches(void **state)
     ht_release(layer);
 }
 
+static bool is_last(void)
+{
+    return ht_comm_rank(HT_COMM_WORLD) == ht_comm_size(HT_COMM_WORLD) - 1;
+}
+
+/* The last rank has no second batch, after an error. The others wait for its statistics. */
+static ht_value *failing_batch(void *user)
+{
+    int *i = user;
+
+    if (++*i == 2 && is_last()) {
+        ht_error_raise(HT_COMM_SELF, HT_ERR_IO, "no batch");
+        return NULL;
+    }
+    return *i > 3 ? NULL : ht_value_tensor(ht_ones(HT_SHAPE(4, 2), HT_FLOAT32, HT_LOCAL));
+}
+
+static void a_failed_batch_fails_the_pass(void **state)
+{
+    ht_module *layer = ht_nn_sync_batch_norm(2, NULL, HT_COMM_WORLD);
+    int i = 0;
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    assert_int_equal(ht_update_bn(layer, failing_batch, &i), is_last() ? HT_ERR_IO : HT_ERR_STATE);
+    assert_int_equal(i, 2);
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(layer);
+}
+
+static void pass_after_an_error(ht_module *layer)
+{
+    int i = 0;
+
+    ht_error_raise(NULL, HT_ERR_IO, "before");
+    assert_int_equal(ht_update_bn(layer, next_batch, &i), HT_SUCCESS);
+    assert_int_equal(i, 3);
+}
+
+static void an_earlier_error_is_not_one_of_the_data(void **state)
+{
+    ht_module *layer = ht_nn_batch_norm1d(2, NULL);
+
+    (void)state;
+    ht_module_to_dtype(layer, HT_FLOAT64);
+    HT_TEST_EXPECT_ERROR(pass_after_an_error(layer), HT_ERR_IO, "before");
+    ht_release(layer);
+}
+
 static void without_batch_norm_no_batch_runs(void **state)
 {
     ht_module *layer = ht_nn_linear(2, 2);
@@ -189,5 +268,8 @@ static void without_batch_norm_no_batch_runs(void **state)
 HT_TEST_SUITE(test_averaged_model, cmocka_unit_test(averages_have_the_bits_of_pytorch),
               cmocka_unit_test(a_wrapper_is_looked_through),
               cmocka_unit_test(other_modules_are_refused),
+              cmocka_unit_test(a_refused_update_moves_nothing),
               cmocka_unit_test(running_statistics_are_means_over_batches),
+              cmocka_unit_test(a_failed_batch_fails_the_pass),
+              cmocka_unit_test(an_earlier_error_is_not_one_of_the_data),
               cmocka_unit_test(without_batch_norm_no_batch_runs));
