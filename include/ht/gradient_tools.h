@@ -36,9 +36,9 @@ typedef ht_tensor *ht_gradcheck_fn(ht_tensor *inputs[], void *user);
 
 typedef struct ht_gradcheck_options {
     size_t size; /* of this struct; set by the default function */
-    double eps;  /* 1e-6: the step of the differences, more than 0 */
-    double atol; /* 1e-5: the error that is allowed anywhere */
-    double rtol; /* 1e-3: the error that is allowed relative to the difference */
+    double eps;  /* 1e-6: the step of the differences, more than 0 and finite */
+    double atol; /* 1e-5: the error that is allowed anywhere, at least 0 */
+    double rtol; /* 1e-3: the error that is allowed relative to the difference, at least 0 */
 } ht_gradcheck_options;
 
 /* Returns the default options of ht_gradcheck, given at each field. Not collective. */
@@ -59,8 +59,9 @@ HT_API ht_gradcheck_options ht_gradcheck_options_default(void);
  * Collective as f and its gradient are; split inputs make it collective.
  * Result: HT_SUCCESS if all gradients fit.
  * Errors: HT_ERR_ARGUMENT at the first gradient that does not fit; the message has the input, the
- * element in row-major order, and both numbers. HT_ERR_DTYPE for another dtype. HT_ERR_STATE for
- * an input that is not a leaf. Those of f.
+ * element in row-major order, and both numbers. HT_ERR_ARGUMENT for a count below 0, or an option
+ * outside its range. HT_ERR_DTYPE for another dtype. HT_ERR_STATE for an input that is not a leaf.
+ * Those of f.
  * Source: torch.autograd.gradcheck. */
 HT_API ht_status ht_gradcheck(ht_gradcheck_fn *f, int count, ht_tensor *inputs[], void *user,
                               const ht_gradcheck_options *options);

@@ -16,13 +16,19 @@
 
 static const char what[] = "ht_gradcheck";
 
+/* The gradient that an input had before. */
+struct given {
+    ht_tensor *grad; /* owned; NULL: none */
+    bool zeroed;     /* its memory is kept, for the next one */
+};
+
 struct check {
     ht_gradcheck_fn *f;
     int count;
     ht_tensor **inputs;
     void *user;
     ht_gradcheck_options options;
-    ht_tensor **given; /* owned; the gradients that the inputs had before; NULL: none */
+    struct given *given; /* owned; one of each input */
 };
 
 ht_gradcheck_options ht_gradcheck_options_default(void)
@@ -160,7 +166,19 @@ static ht_status check_all(const struct check *check)
     return status;
 }
 
-static ht_status refuse(const struct check *check)
+static ht_status refuse_options(const ht_gradcheck_options *o)
+{
+    if (!(o->eps > 0) || isinf(o->eps))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: eps is %g, expected more than 0 and finite",
+                       what, o->eps);
+    if (!(o->atol >= 0))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: atol is %g, expected at least 0", what, o->atol);
+    if (!(o->rtol >= 0))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: rtol is %g, expected at least 0", what, o->rtol);
+    return HT_SUCCESS;
+}
+
+static ht_status refuse_inputs(const struct check *check)
 {
     for (int k = 0; k < check->count; k++) {
         const ht_tensor *x = check->inputs[k];
@@ -180,22 +198,34 @@ static ht_status refuse(const struct check *check)
     return HT_SUCCESS;
 }
 
+/* Inputs that require no gradient get none, and keep what they have. */
 static void keep_gradients(struct check *check)
 {
     check->given = ht__alloc((size_t)(check->count + 1) * sizeof *check->given);
     for (int k = 0; k < check->count; k++) {
-        check->given[k] = ht_retain(ht_tensor_grad(check->inputs[k]));
-        if (check->given[k] != NULL)
-            ht_tensor_set_grad(check->inputs[k], NULL);
+        ht_tensor *x = check->inputs[k];
+
+        if (!ht_tensor_requires_grad(x))
+            continue;
+        ht__grad_await(x->meta);
+        check->given[k] = (struct given){.grad = ht_retain(x->meta->grad),
+                                         .zeroed = x->meta->overwrite};
+        ht_tensor_set_grad(x, NULL);
     }
 }
 
 static void restore_gradients(const struct check *check)
 {
     for (int k = 0; k < check->count; k++) {
-        if (ht_tensor_requires_grad(check->inputs[k]) && ht_tensor_is_leaf(check->inputs[k]))
-            ht_tensor_set_grad(check->inputs[k], check->given[k]);
-        ht_release(check->given[k]);
+        const struct given *given = &check->given[k];
+        ht_tensor *x = check->inputs[k];
+
+        if (!ht_tensor_requires_grad(x))
+            continue;
+        ht_tensor_set_grad(x, given->grad);
+        if (given->zeroed)
+            ht__grad_zero(x);
+        ht_release(given->grad);
     }
     ht__free(check->given);
 }
@@ -210,11 +240,9 @@ ht_status ht_gradcheck(ht_gradcheck_fn *f, int count, ht_tensor *inputs[], void 
     check.options = options != NULL ? *options : ht_gradcheck_options_default();
     if (HT_IS_NULL(f, what, "f") ||
         HT_CHECK_OPTIONS(NULL, what, &check.options, ht_gradcheck_options) != HT_SUCCESS ||
-        refuse(&check) != HT_SUCCESS)
+        !ht__check_list(what, NULL, "count", count, "inputs", inputs) ||
+        refuse_inputs(&check) != HT_SUCCESS || refuse_options(&check.options) != HT_SUCCESS)
         return ht_error_get(NULL);
-    if (!(check.options.eps > 0))
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: eps is %g, expected more than 0", what,
-                       check.options.eps);
     scope = ht_scope_open();
     keep_gradients(&check);
     status = check_all(&check);

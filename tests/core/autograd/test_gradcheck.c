@@ -1,6 +1,8 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* Comparisons of gradients with central differences. */
+#include <math.h>
+
 #include "ht.h"
 #include "ht_test.h"
 #include "tensor_check.h"
@@ -84,6 +86,29 @@ static void an_input_without_a_use_has_the_gradient_0(void **state)
     assert_int_equal(ht_gradcheck(first, 2, in, NULL, NULL), HT_SUCCESS);
 }
 
+/* A zeroed gradient is still none, and the next one takes its memory. */
+static void gradients_are_as_before(void **state)
+{
+    ht_tensor *in[2] = {leaf(HT_FLOAT64, 0), leaf(HT_FLOAT64, 0)};
+    ht_tensor *memory = ht_ones_like(in[0]), *kept = ht_ones_like(in[1]);
+    ht_value *list = ht_value_list();
+    ht_optimizer *sgd;
+
+    (void)state;
+    ht_value_append(list, ht_value_tensor(in[0]));
+    sgd = ht_optim_sgd(list, 0.1, NULL);
+    ht_tensor_set_grad(in[0], memory);
+    ht_optimizer_zero_grad(sgd);
+    ht_tensor_set_grad(in[1], kept);
+    ht_tensor_set_requires_grad(in[1], false);
+    assert_int_equal(ht_gradcheck(quotient, 2, in, NULL, NULL), HT_SUCCESS);
+    assert_ptr_equal(ht_tensor_grad(in[1]), kept);
+    assert_null(ht_tensor_grad(in[0]));
+    assert_int_equal(ht_backward(ht_sum(ht_square(in[0]), HT_NONE)), HT_SUCCESS);
+    assert_ptr_equal(ht_tensor_grad(in[0]), memory);
+    ht_release(sgd);
+}
+
 static void a_wrong_gradient_is_named(void **state)
 {
     (void)state;
@@ -115,6 +140,17 @@ static void the_bounds_are_those_of_the_options(void **state)
     options.eps = 0;
     HT_TEST_EXPECT_ERROR(ht_gradcheck(wrong_square, 1, &x, NULL, &options), HT_ERR_ARGUMENT,
                          "ht_gradcheck: eps is 0, expected more than 0");
+    options.eps = INFINITY;
+    HT_TEST_EXPECT_ERROR(ht_gradcheck(wrong_square, 1, &x, NULL, &options), HT_ERR_ARGUMENT,
+                         "eps is inf, expected more than 0 and finite");
+    options = ht_gradcheck_options_default();
+    options.atol = -1;
+    HT_TEST_EXPECT_ERROR(ht_gradcheck(wrong_square, 1, &x, NULL, &options), HT_ERR_ARGUMENT,
+                         "atol is -1, expected at least 0");
+    options = ht_gradcheck_options_default();
+    options.rtol = NAN;
+    HT_TEST_EXPECT_ERROR(ht_gradcheck(wrong_square, 1, &x, NULL, &options), HT_ERR_ARGUMENT,
+                         "rtol is nan, expected at least 0");
     options.size = 0;
     HT_TEST_EXPECT_ERROR(ht_gradcheck(wrong_square, 1, &x, NULL, &options), HT_ERR_ARGUMENT,
                          "ht_gradcheck_options_default");
@@ -129,12 +165,17 @@ static void wrong_inputs_are_refused(void **state)
                          "input 0 is float32, expected float64 or complex128");
     HT_TEST_EXPECT_ERROR(ht_gradcheck(first, 1, &y, NULL, NULL), HT_ERR_STATE, "expected a leaf");
     HT_TEST_EXPECT_ERROR(ht_gradcheck(NULL, 1, &x, NULL, NULL), HT_ERR_ARGUMENT, "f is NULL");
+    HT_TEST_EXPECT_ERROR(ht_gradcheck(first, -5, &x, NULL, NULL), HT_ERR_ARGUMENT,
+                         "ht_gradcheck: count is -5, expected at least 0");
+    HT_TEST_EXPECT_ERROR(ht_gradcheck(first, 1, NULL, NULL, NULL), HT_ERR_ARGUMENT,
+                         "ht_gradcheck: inputs is NULL and count is 1, expected a list or 0");
     HT_TEST_EXPECT_ERROR(ht_gradcheck(nothing, 1, &x, NULL, NULL), HT_ERR_ARGUMENT,
                          "the result of f is NULL");
 }
 
 HT_TEST_SUITE(test_gradcheck, cmocka_unit_test(right_gradients_pass),
               cmocka_unit_test(an_input_without_a_use_has_the_gradient_0),
+              cmocka_unit_test(gradients_are_as_before),
               cmocka_unit_test(a_wrong_gradient_is_named),
               cmocka_unit_test(the_bounds_are_those_of_the_options),
               cmocka_unit_test(wrong_inputs_are_refused));
