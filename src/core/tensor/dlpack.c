@@ -218,10 +218,12 @@ static void delete_it_versioned(void *managed)
         self->deleter(self);
 }
 
-/* Complex numbers are aligned as their parts. */
-static size_t alignment_of(ht_dtype dtype)
+/* Complex numbers are aligned as their parts. Devices read both parts at once. */
+static size_t alignment_of(ht_dtype dtype, const ht_device *device)
 {
-    return ht_dtype_size(dtype) / (ht_dtype_is_complex(dtype) ? 2 : 1);
+    const bool by_parts = ht_dtype_is_complex(dtype) && device->backend->host_memory;
+
+    return ht_dtype_size(dtype) / (by_parts ? 2 : 1);
 }
 
 /* A storage begins with the lowest address, from which negative strides come back. */
@@ -233,7 +235,7 @@ static ht_tensor *borrow(const char *what, const dl_tensor *from, ht_device *dev
     ht_body *body = ht__body_on(NULL, ht_comm_self(), dtype, from->ndim, from->shape, HT_NONE,
                                 NULL);
 
-    if (body->lsize > 0 && (data == NULL || (uintptr_t)data % alignment_of(dtype) != 0)) {
+    if (body->lsize > 0 && (data == NULL || (uintptr_t)data % alignment_of(dtype, device) != 0)) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,
                 "%s: the elements are at %p, expected an address that is aligned for %s", what,
                 (void *)data, ht_dtype_name(dtype));

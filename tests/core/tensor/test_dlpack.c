@@ -217,6 +217,26 @@ static void test_strides(void **state)
                          "ht_fill_: x is read-only memory (ht_from_dlpack)");
 }
 
+/* On the host complex numbers are aligned as their parts; kernels of devices read both at once. */
+static void devices_need_aligned_complex_numbers(void **state)
+{
+    ht_tensor *x = numbers(HT_COMPLEX128);
+    DLManagedTensorVersioned *lent = ht_to_dlpack(x);
+    ht_tensor *y;
+
+    (void)state;
+    lent->dl_tensor.shape[0] = 2; /* of 3 rows */
+    lent->dl_tensor.byte_offset += sizeof(double);
+    if (ht_test_on_host()) {
+        y = ht_from_dlpack_ext(lent, ht_tensor_device(x));
+        assert_ptr_equal(ht_tensor_data(y), (char *)lent->dl_tensor.data + sizeof(double));
+    } else {
+        HT_TEST_EXPECT_ERROR(ht_from_dlpack_ext(lent, ht_tensor_device(x)), HT_ERR_ARGUMENT,
+                             "expected an address that is aligned for complex128");
+        lent->deleter(lent);
+    }
+}
+
 static void *delete_there(void *lent)
 {
     ((DLManagedTensorVersioned *)lent)->deleter(lent);
@@ -272,5 +292,6 @@ HT_TEST_SUITE(test_dlpack, cmocka_unit_test(test_round_trips),
               cmocka_unit_test(dlpack_lends_the_local_part_of_a_split_tensor),
               cmocka_unit_test(dlpack_describes_dtype_shape_and_strides),
               cmocka_unit_test(test_read_only), cmocka_unit_test(test_lifetime),
-              cmocka_unit_test(test_strides), cmocka_unit_test(test_deleter_of_another_thread),
-              cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_strides),
+              cmocka_unit_test(devices_need_aligned_complex_numbers),
+              cmocka_unit_test(test_deleter_of_another_thread), cmocka_unit_test(test_misuse));
