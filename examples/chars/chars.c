@@ -6,14 +6,13 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ht.h"
 
 enum { CHARACTERS = 256, LENGTH = 128, FEATURES = 128, HEADS = 4, LAYERS = 4, OUTPUT_ROWS = 2 };
 
-/* The options. Numbers come first. */
-enum { STEPS, BATCH, LR, DROPOUT, SEED, SAMPLE, NUMBERS };
+/* The options. Numbers come first, whole ones before others. */
+enum { STEPS, BATCH, SEED, SAMPLE, WHOLE, LR = WHOLE, DROPOUT, NUMBERS };
 enum { TEXT = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, OPTIONS };
 
 static const char *values[OPTIONS] = {[STEPS] = "500",
@@ -26,7 +25,17 @@ static const char *values[OPTIONS] = {[STEPS] = "500",
 
 static int64_t number(int option)
 {
-    return atoll(values[option]);
+    return strtoll(values[option], NULL, 10);
+}
+
+/* Whether an option is a number, at least 0, and whole where only that makes sense. */
+static bool is_number(int option)
+{
+    const char *text = values[option];
+    char *end;
+    const bool is_right = option < WHOLE ? strtoll(text, &end, 10) >= 0 : strtod(text, &end) >= 0;
+
+    return is_right && end != text && *end == '\0';
 }
 
 /* ---- The network ---- */
@@ -202,25 +211,30 @@ static void write_outputs(struct run *run)
     ht_scope_close(scope);
 }
 
-/* The characters of the file, and the last tenth of them apart. Returns false for too few. */
-static bool read_text(struct run *run)
+/* The characters of the file, and the last tenth of them apart. Returns what is wrong with the file,
+ * or NULL. */
+static const char *read_text(struct run *run)
 {
-    static char bytes[1 << 24];
+    static char bytes[(1 << 24) + 1];
     FILE *file = fopen(values[TEXT], "rb");
-    int64_t count = file != NULL ? (int64_t)fread(bytes, 1, sizeof bytes, file) : 0;
+    int64_t count;
     ht_scope *scope;
     ht_tensor *text;
 
-    if (file != NULL)
-        fclose(file);
+    if (file == NULL)
+        return "cannot be read";
+    count = (int64_t)fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
     if (count / 10 <= LENGTH + OUTPUT_ROWS)
-        return false;
+        return "is too short";
+    if (count == sizeof bytes)
+        return "is longer than 16 MiB";
     scope = ht_scope_open();
     text = ht_astype(ht_array(bytes, HT_SHAPE(count), HT_UINT8, HT_LOCAL), HT_INT64);
     run->text = ht_retain(ht_narrow(text, 0, 0, count - count / 10));
     run->held_out = ht_retain(ht_narrow(text, 0, count - count / 10, count));
     ht_scope_close(scope);
-    return true;
+    return NULL;
 }
 
 static void open_run(struct run *run)
@@ -256,7 +270,7 @@ static void close_run(struct run *run)
 static const char help[] =
     "usage: [mpirun -n RANKS] chars [OPTION]...\n"
     "Trains a Transformer on the characters of a text, data-parallel over the ranks.\n"
-    "  --text FILE     (/usr/share/common-licenses/GPL-3); its last tenth is held out\n"
+    "  --text FILE     up to 16 MiB (/usr/share/common-licenses/GPL-3); its last tenth is held out\n"
     "  --steps N       (500)   --batch N  rows of a step on all ranks, one or more each (32)\n"
     "  --lr X          highest learning rate of the cycle (0.002)\n"
     "  --dropout X     (0.1)   --seed N  (1)   --blocking  average and update within each step\n"
@@ -282,17 +296,19 @@ static bool parse(int argc, char **argv)
         if (option == '?')
             return false;
         values[option] = optarg != NULL ? optarg : "yes";
-        if (option < NUMBERS && values[option][strspn(values[option], "0123456789.e-")] != '\0')
+        if (option < NUMBERS && !is_number(option))
             return false;
     }
-    return optind == argc && number(BATCH) >= ht_comm_size(HT_COMM_WORLD);
+    return optind == argc && number(BATCH) >= ht_comm_size(HT_COMM_WORLD) &&
+           number(SAMPLE) < INT32_MAX;
 }
 
 int main(int argc, char **argv)
 {
     enum { LINES = 10 };
     struct run run;
-    int64_t steps;
+    int64_t steps, lines;
+    const char *problem;
     bool speaks;
 
     if (ht_init(NULL, NULL) != HT_SUCCESS)
@@ -304,17 +320,19 @@ int main(int argc, char **argv)
         ht_finalize();
         return 2;
     }
-    if (!read_text(&run)) {
+    problem = read_text(&run);
+    if (problem != NULL) {
         if (speaks)
-            fprintf(stderr, "chars: %s is too short, or cannot be read\n", values[TEXT]);
+            fprintf(stderr, "chars: %s %s\n", values[TEXT], problem);
         ht_finalize();
         return 1;
     }
     open_run(&run);
     steps = number(STEPS);
-    for (int64_t i = 0; i < LINES && steps > 0; i++) {
-        int64_t last = (i + 1) * steps / LINES;
-        double loss = train(&run, i * steps / LINES, last), held_out = test(&run);
+    lines = steps < LINES ? steps : LINES;
+    for (int64_t i = 0; i < lines; i++) {
+        int64_t last = (i + 1) * steps / lines;
+        double loss = train(&run, i * steps / lines, last), held_out = test(&run);
 
         if (speaks)
             printf("step %d: loss %.6f, held out %.6f\n", (int)last, loss, held_out);

@@ -7,7 +7,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ht.h"
 
@@ -15,8 +14,8 @@ enum { WIDTH = 16, CLASSES = 10, SIDE = 28, PAD = 4, SAMPLE = 16 };
 
 static ht_normalize normalize = {255, 0.286, 0.353, HT_FLOAT32, true};
 
-/* The options. Numbers come first. */
-enum { TRAIN, EPOCHS, BATCH, LR, SEED, NUMBERS };
+/* The options. Numbers come first, whole ones before others. */
+enum { TRAIN, EPOCHS, BATCH, SEED, WHOLE, LR = WHOLE, NUMBERS };
 enum { DATA = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, DOUBLE, OPTIONS };
 
 static const char *values[OPTIONS] = {[TRAIN] = "0", [EPOCHS] = "10", [BATCH] = "128",
@@ -24,7 +23,17 @@ static const char *values[OPTIONS] = {[TRAIN] = "0", [EPOCHS] = "10", [BATCH] = 
 
 static int64_t number(int option)
 {
-    return atoll(values[option]);
+    return strtoll(values[option], NULL, 10);
+}
+
+/* Whether an option is a number, at least 0, and whole where only that makes sense. */
+static bool is_number(int option)
+{
+    const char *text = values[option];
+    char *end;
+    const bool is_right = option < WHOLE ? strtoll(text, &end, 10) >= 0 : strtod(text, &end) >= 0;
+
+    return is_right && end != text && *end == '\0';
 }
 
 /* ---- The network, with the names of torchvision's ---- */
@@ -289,7 +298,7 @@ static bool parse(int argc, char **argv)
         if (option == '?')
             return false;
         values[option] = optarg != NULL ? optarg : "yes";
-        if (option < NUMBERS && values[option][strspn(values[option], "0123456789.e-")] != '\0')
+        if (option < NUMBERS && !is_number(option))
             return false;
     }
     return optind == argc;
@@ -310,6 +319,13 @@ int main(int argc, char **argv)
         return 2;
     }
     open_run(&run);
+    if (number(EPOCHS) > 0 && ht_dataloader_batches(run.train) == 0) {
+        if (speaks)
+            fputs("resnet: there are fewer training images than a batch has\n", stderr);
+        close_run(&run);
+        ht_finalize();
+        return 1;
+    }
     for (int64_t epoch = 1; epoch <= number(EPOCHS); epoch++) {
         double loss = train(&run), accuracy = test(&run);
 

@@ -8,21 +8,30 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ht.h"
 
 enum { COUNT = 3000, WINDOW = 32, HIDDEN = 32, OUTPUT_ROWS = 16 };
 
-/* The options. Numbers come first. */
-enum { EPOCHS, BATCH, LR, SEED, NUMBERS };
+/* The options. Numbers come first, whole ones before others. */
+enum { EPOCHS, BATCH, SEED, WHOLE, LR = WHOLE, NUMBERS };
 enum { DATA = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, OPTIONS };
 
 static const char *values[OPTIONS] = {[EPOCHS] = "20", [BATCH] = "32", [LR] = "0.01", [SEED] = "1"};
 
 static int64_t number(int option)
 {
-    return atoll(values[option]);
+    return strtoll(values[option], NULL, 10);
+}
+
+/* Whether an option is a number, at least 0, and whole where only that makes sense. */
+static bool is_number(int option)
+{
+    const char *text = values[option];
+    char *end;
+    const bool is_right = option < WHOLE ? strtoll(text, &end, 10) >= 0 : strtod(text, &end) >= 0;
+
+    return is_right && end != text && *end == '\0';
 }
 
 /* ---- The series ---- */
@@ -272,7 +281,7 @@ static bool parse(int argc, char **argv)
         if (option == '?')
             return false;
         values[option] = optarg != NULL ? optarg : "yes";
-        if (option < NUMBERS && values[option][strspn(values[option], "0123456789.e-")] != '\0')
+        if (option < NUMBERS && !is_number(option))
             return false;
     }
     return optind == argc && number(BATCH) >= ht_comm_size(HT_COMM_WORLD);

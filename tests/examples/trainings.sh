@@ -32,21 +32,24 @@ one_program() {
     done
 }
 
-# refuses NAME: an unknown option is status 2, and one rank says how the program is called.
+# refuses NAME ARGUMENT...: status 2, and one rank says how the program is called.
 refuses() {
-    launch 2 "examples/$1/$1" --unknown
-    [ $status -eq 2 ] && [ "$(grep -c '^usage: ' "$job_err")" -eq 1 ] && verdict=ok || verdict='not ok'
-    result "$verdict" "$1 with an unknown option"
-}
-
-# too_short NAME ARGUMENT...: one line of the program, and status 1.
-too_short() {
     program=$1
     shift
+    launch 2 "examples/$program/$program" "$@"
+    [ $status -eq 2 ] && [ "$(grep -c '^usage: ' "$job_err")" -eq 1 ] && verdict=ok || verdict='not ok'
+    result "$verdict" "$program with $*"
+}
+
+# complains NAME REASON ARGUMENT...: one line of the program, and status 1.
+complains() {
+    program=$1
+    reason=$2
+    shift 2
     launch 1 "examples/$program/$program" "$@"
-    [ $status -eq 1 ] && [ "$(grep -c "^$program: .* too short" "$job_err")" -eq 1 ] && ! grep -q leaked "$job_err" &&
+    [ $status -eq 1 ] && [ "$(grep -c "^$program: .*$reason" "$job_err")" -eq 1 ] && ! grep -q leaked "$job_err" &&
         verdict=ok || verdict='not ok'
-    result "$verdict" "$program without enough data"
+    result "$verdict" "$program with data: $reason"
 }
 
 make_images
@@ -59,9 +62,19 @@ awk 'BEGIN { for (i = 0; i < 200; i++) print sin(i / 5) }' >"$work/series.csv"
 succeeds 'series of a file' 2 examples/series/series --data "$work/series.csv" --epochs 5 --batch 16
 check 'series of a file: the loss falls' falls "$job_out"
 echo 1 >"$work/short.csv"
-too_short series --data "$work/short.csv"
-too_short chars --text "$work/nothing"
+complains series 'too short' --data "$work/short.csv"
+complains chars 'too short' --text "$work/short.csv"
+complains chars 'cannot be read' --text "$work/nothing"
+head -c 16777217 /dev/zero >"$work/long"
+complains chars 'longer than 16 MiB' --text "$work/long"
+complains resnet 'fewer training images' --data "$work/images.h5" --batch 121
+succeeds 'chars of one step' 1 examples/chars/chars --text "${srcdir:-.}/README.md" --steps 1 --batch 1 --sample 0
+check 'chars of one step: one line has a loss' [ "$(losses "$job_out" | wc -l)" -eq 1 ]
 for program in resnet chars series; do
-    refuses $program
+    refuses "$program" --unknown
+    refuses "$program" --batch 1e1
+    refuses "$program" --seed -1
 done
+refuses chars --sample -5
+refuses chars --steps ''
 finish
