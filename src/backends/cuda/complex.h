@@ -142,11 +142,12 @@ static HT_CUDA_DEVICE ht_complex64 ht_cuda_plain_quotient(ht_complex64 a, ht_com
 }
 
 /* Smith's way, of operands that are scaled where a product would overflow, or lose digits as a
- * subnormal number (Baudin and Smith 2012). */
+ * subnormal number (Baudin and Smith 2012). A large numerator over a small b is scaled afterwards. */
 static HT_CUDA_DEVICE ht_complex128 ht_cuda_plain_quotient(ht_complex128 a, ht_complex128 b)
 {
     const bool turned = fabs(b.re) < fabs(b.im);
     const double big = turned ? fabs(b.im) : fabs(b.re), re = fabs(a.re), im = fabs(a.im);
+    const double after = big < 0x1p-969 && fmax(re, im) >= 0x1p970 ? 0x1p53 : 1;
     double up = 1;
 
     if (big >= 0x1p1023)
@@ -154,15 +155,16 @@ static HT_CUDA_DEVICE ht_complex128 ht_cuda_plain_quotient(ht_complex128 a, ht_c
     else if (big < 0x1p-969 || (big < 0x1p+970 && ((re < 0x1p-1022 && im < 0x1p+970) ||
                                                    (im < 0x1p-1022 && re < 0x1p+970))))
         up = 0x1p53;
-    a = a * up;
+    a = a * (up / after);
     b = b * up;
     const double c = turned ? b.im : b.re, d = turned ? b.re : b.im;
     const double x = turned ? a.im : a.re, y = turned ? a.re : a.im;
     const double ratio = d / c, denominator = c + d * ratio;
-    const double direct = fabs(ratio) > 0x1p-1022 ? y * ratio : d * (y / c);
-    const double across = fabs(ratio) > 0x1p-1022 ? x * ratio : d * (x / c);
+    const double direct = d == 0 || fabs(ratio) > 0x1p-1022 ? y * ratio : d * (y / c);
+    const double across = d == 0 || fabs(ratio) > 0x1p-1022 ? x * ratio : d * (x / c);
 
-    return {(x + direct) / denominator, (turned ? across - y : y - across) / denominator};
+    return {(x + direct) / denominator * after,
+            (turned ? across - y : y - across) / denominator * after};
 }
 
 template <class real>

@@ -161,11 +161,22 @@ HT_CUDA_COMPLEX ht_cuda_tan_of(ht_complex128 z)
     return ht_cuda_turn_back(ht_cuda_tanh_of(ht_cuda_turn(z)));
 }
 
-/* Where a part is infinite, the angle and the infinity: of asin, to the imaginary axis. */
+/* asin and acos of large numbers are an angle, which is that to the imaginary axis for asin, and
+ * log |2 z|. */
+static HT_CUDA_DEVICE bool ht_cuda_is_far(ht_complex128 z)
+{
+    return fmax(fabs(z.re), fabs(z.im)) > 0x1p1000;
+}
+
+static HT_CUDA_DEVICE double ht_cuda_log_of_twice(ht_complex128 z)
+{
+    return ht_cuda_log_modulus(z) + 0.693147180559945309417;
+}
+
 HT_CUDA_COMPLEX ht_cuda_asin_of(ht_complex128 z)
 {
-    if (isinf(z.re) || isinf(z.im))
-        return {atan2(z.re, fabs(z.im)), copysign((double)INFINITY, z.im)};
+    if (ht_cuda_is_far(z))
+        return {atan2(z.re, fabs(z.im)), copysign(ht_cuda_log_of_twice(z), z.im)};
     if (z.re == 0 && isnan(z.im))
         return z;
     const ht_complex128 below = ht_cuda_sqrt_of({1 - z.re, -z.im});
@@ -177,8 +188,8 @@ HT_CUDA_COMPLEX ht_cuda_asin_of(ht_complex128 z)
 
 HT_CUDA_COMPLEX ht_cuda_acos_of(ht_complex128 z)
 {
-    if (isinf(z.re) || isinf(z.im))
-        return {atan2(fabs(z.im), z.re), copysign((double)INFINITY, -z.im)};
+    if (ht_cuda_is_far(z))
+        return {atan2(fabs(z.im), z.re), copysign(ht_cuda_log_of_twice(z), -z.im)};
     if (z.re == 0 && isnan(z.im))
         return {1.57079632679489661923, z.im};
     const ht_complex128 below = ht_cuda_sqrt_of({1 - z.re, -z.im});
@@ -203,10 +214,10 @@ HT_CUDA_COMPLEX ht_cuda_acosh_of(ht_complex128 z)
 /* The real part of atanh of a number with x >= 0: log(|1 + z| / |1 - z|) / 2. */
 static HT_CUDA_DEVICE double ht_cuda_atanh_part(double x, double y)
 {
-    const double size = hypot(x, y), to_one = (1 - x) * (1 - x) + y * y;
+    const double quarter = hypot(x / 4, y / 4), to_one = (1 - x) * (1 - x) + y * y;
 
-    if (size > 0x1p500)
-        return x / size / size;
+    if (quarter > 0x1p500)
+        return x / 4 / quarter / quarter / 4;
     if (x == 1 && fabs(y) < 0x1p-500)
         return (0.693147180559945309417 - log(fabs(y))) / 2;
     return log1p(4 * x / to_one) / 4;

@@ -1,15 +1,16 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
 /* Functions of complex numbers of the CUDA module beside C's in long double: both parts are right to
- * 8 units in the last place, near the unit circle and the axes, too. Powers lose
- * what b log a loses. */
+ * 8 units in the last place, near the unit circle, near the axes, and for large numbers, too. Powers
+ * lose what b log a loses. */
 #include <complex.h>
 
 #include "cuda_device.h"
 #include "backends/cpu/cpu_kernels.h"
 #include "ht/kernels/elementwise.h"
+#include "tensor_check.h"
 
-enum { COUNT = 20000 };
+enum { COUNT = 20000, FIRST_INVERSE = 9 };
 
 static const struct function {
     const char *name;
@@ -82,6 +83,32 @@ static void run(ht_device *device, ht_kernel id, ht_dtype dtype, ht_loop *loop)
     assert_int_equal(device->kernels->at[id][dtype](device->stream, &loop->call), 0);
 }
 
+/* Up to the largest finite parts. */
+static void fill_far(void)
+{
+    uint64_t seed = 13;
+
+    for (int i = 0; i < COUNT; i++)
+        for (int k = 0; k < 2; k++)
+            z[i][k] = between(&seed, -2, 2) *
+                      exp2(between(&seed, i % 2 == 0 ? 400 : 1020, 1023) * (i % 3 != k));
+}
+
+static void check_functions(ht_device *device, int first)
+{
+    char *remote = device->backend->memory_alloc(device->stream, sizeof z + sizeof got);
+    ht_loop loop = cpu_row(COUNT, remote + sizeof z, 1, remote, 1, NULL, 0);
+
+    assert_non_null(remote);
+    ht__device_put(device, remote, z, sizeof z);
+    for (size_t k = (size_t)first; k < sizeof functions / sizeof *functions; k++) {
+        run(device, functions[k].id, HT_COMPLEX128, &loop);
+        assert_int_equal(ht__device_get(device, got, remote + sizeof z, sizeof got), 0);
+        check(&functions[k]);
+    }
+    device->backend->memory_free(device->stream, remote);
+}
+
 static void both_parts_are_right(void **state)
 {
     ht_device *device = cuda_device();
@@ -89,18 +116,58 @@ static void both_parts_are_right(void **state)
     (void)state;
     if (device == NULL)
         HT_TEST_SKIP("there is no module for CUDA");
-    char *remote = device->backend->memory_alloc(device->stream, sizeof z + sizeof got);
-    ht_loop loop = cpu_row(COUNT, remote + sizeof z, 1, remote, 1, NULL, 0);
+    fill();
+    check_functions(device, 0);
+    fill_far();
+    check_functions(device, FIRST_INVERSE);
+}
+
+/* (a, b, a / b): a numerator that a power of 2 in common with a small denominator would make
+ * infinite. */
+static void quotients_by_small_numbers_are_right(void **state)
+{
+    static const double rows[][3][2] = {
+        {{0x1p1000, 0}, {0x1p-970, 0}, {INFINITY, 0}},
+        {{0x1p1000, 0x1p990}, {0x1p-970, 0x1p-980}, {INFINITY, 0}},
+        {{0x1p1000, -0x1p-100}, {0x1p-972, 0}, {INFINITY, -0x1p872}},
+        {{0x1p900, 0x1p901}, {0, 0x1p-1000}, {INFINITY, -INFINITY}},
+        {{0x1p-1000, 0x1p-990}, {0x1p-980, 0}, {0x1p-20, 0x1p-10}},
+    };
+    double quotient[2];
+    ht_device *device = cuda_device();
+
+    (void)state;
+    if (device == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    char *remote = device->backend->memory_alloc(device->stream, sizeof rows[0]);
+    ht_loop loop = cpu_row(1, remote + 32, 1, remote, 1, remote + 16, 1);
 
     assert_non_null(remote);
-    fill();
-    ht__device_put(device, remote, z, sizeof z);
-    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
-        run(device, functions[k].id, HT_COMPLEX128, &loop);
-        assert_int_equal(ht__device_get(device, got, remote + sizeof z, sizeof got), 0);
-        check(&functions[k]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ht__device_put(device, remote, rows[i], sizeof rows[i]);
+        run(device, HT_KERNEL_DIV, HT_COMPLEX128, &loop);
+        assert_int_equal(ht__device_get(device, quotient, remote + 32, sizeof quotient), 0);
+        if (quotient[0] != rows[i][2][0] || quotient[1] != rows[i][2][1])
+            fail_msg("row %zu: (%.17g, %.17g)", i, quotient[0], quotient[1]);
     }
     device->backend->memory_free(device->stream, remote);
+}
+
+/* Two products of imaginary parts near the largest number. */
+static void the_real_part_of_a_sum_stays_finite(void **state)
+{
+    static const double numbers[] = {1, 0x1p1023, 1, 0x1p1023};
+    ht_device *device = cuda_device();
+    double sum[2];
+
+    (void)state;
+    if (device == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    ht_tensor *x = ht_to_device(ht_array(numbers, HT_SHAPE(1, 2), HT_COMPLEX128, HT_LOCAL), device);
+    ht_tensor *y = ht_matmul(x, ht_ones_like(ht_transpose(x, 0, 1)));
+
+    assert_int_equal(ht_tensor_to_array(y, sum, 1, HT_COMPLEX128), HT_SUCCESS);
+    assert_true(sum[0] == 2 && sum[1] == INFINITY);
 }
 
 /* An element of an operand of powers. */
@@ -185,4 +252,6 @@ static void powers_are_right(void **state)
 }
 
 HT_TEST_SUITE(test_cuda_complex, cmocka_unit_test(both_parts_are_right),
+              cmocka_unit_test(quotients_by_small_numbers_are_right),
+              cmocka_unit_test(the_real_part_of_a_sum_stays_finite),
               cmocka_unit_test(powers_are_right));

@@ -34,6 +34,19 @@ static ht_cuda_product transposed(const ht_gemm_call *g)
     return p;
 }
 
+/* A complex x keeps its infinities: the product with `factor` and an imaginary part of 0 would not. */
+template <class number> static __forceinline__ __device__ number scaled(number x, double factor)
+{
+    return x * (number)factor;
+}
+
+template <class real>
+static __forceinline__ __device__ ht_cuda_complex<real> scaled(ht_cuda_complex<real> x,
+                                                               double factor)
+{
+    return x * (real)factor;
+}
+
 #define HT_TEMPLATE "backends/cuda/nn/gemm.inc.cu"
 #include "backends/cpu/foreach_dtype.h"
 

@@ -37,8 +37,8 @@ static __global__ void NAME(plain_product)(int64_t work, ht_gemm_call g, const T
 
         for (int64_t k = 0; k < g.k; k++)
             sum += (WRAP)LOAD(x[k * a_next]) * (WRAP)LOAD(y[k * b_next]);
-        sum *= (WRAP)g.alpha;
-        *at = STORE(g.beta != 0 ? sum + (WRAP)g.beta * (WRAP)LOAD(*at) : sum);
+        sum = scaled(sum, g.alpha);
+        *at = STORE(g.beta != 0 ? (WRAP)(sum + scaled((WRAP)LOAD(*at), g.beta)) : sum);
     }
 }
 
