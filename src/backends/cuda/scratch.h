@@ -66,6 +66,8 @@ static int ht_cuda_with_scratch(ht_cuda_device *device, const ht_kernel_call *ca
         return 1;
     const int failed = launch(memory);
 
+    if (failed != 0)
+        ht_cuda_launched(); /* as in ht_cuda_scratch: the failure has been told */
     ht_cuda_scratch_free(device, memory);
     return failed != 0 ? failed : ht_cuda_end(device, call);
 }

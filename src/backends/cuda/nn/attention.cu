@@ -32,7 +32,8 @@ static bool first_tile(const ht_attention_call *a, int64_t size, attention_tile 
     const int64_t row_bytes = a->s * size;
 
     *t = {};
-    if (a->batch * a->l * a->s * a->e * a->ev == 0 || row_bytes > MOST_BYTES)
+    if (a->batch == 0 || a->l == 0 || a->s == 0 || a->e == 0 || a->ev == 0 ||
+        row_bytes > MOST_BYTES)
         return false;
     t->rows = at_most(a->l, TILE_BYTES / row_bytes);
     t->rows = t->rows > 1 ? t->rows : 1;

@@ -120,23 +120,23 @@ static int NAME(make_scores)(const ht_cuda_device *device, const attention_tile 
     return 0;
 }
 
-/* exp(score - shift - log_sum), by the row; rows with a shift of -inf have no positions. */
+/* exp(score - shift) / sum, by the row; rows with a shift of -inf have no positions. sum NULL: 1 */
 static __global__ void NAME(make_weights)(int64_t work, int64_t columns, const C *shift,
-                                          const C *log_sum, C *scores)
+                                          const C *sum, C *scores)
 {
     HT_CUDA_EACH(i, work)
     {
-        const C m = shift[i / columns], more = log_sum != NULL ? log_sum[i / columns] : 0;
+        const C m = shift[i / columns], total = sum != NULL ? sum[i / columns] : 1;
 
-        scores[i] = m == -(C)INFINITY ? 0 : HT_MATH(exp, scores[i] - m - more);
+        scores[i] = m == -(C)INFINITY ? 0 : HT_MATH(exp, scores[i] - m) / total;
     }
 }
 
-static __global__ void NAME(put_lse)(int64_t rows, const C *max, const C *log_sum, C *lse)
+static __global__ void NAME(put_lse)(int64_t rows, const C *max, const C *sum, C *lse)
 {
     HT_CUDA_EACH(row, rows)
     {
-        lse[row] = max[row] + log_sum[row];
+        lse[row] = max[row] + HT_MATH(log, sum[row]);
     }
 }
 
@@ -165,16 +165,16 @@ static int NAME(attend)(const ht_cuda_device *device, const attention_tile *t,
                         const ht_attention_call *a, C *scores, C *max)
 {
     const int64_t rows = t->batches * t->rows;
-    C *log_sum = max + rows;
+    C *sum = max + rows;
 
     if (NAME(make_scores)(device, t, a, scores) != 0 ||
-        NAME(row_statistics)(device, rows, a->s, scores, max, log_sum, a->call.what) != 0)
+        NAME(row_statistics)(device, HT_CUDA_SUM, rows, a->s, scores, max, sum, a->call.what) != 0)
         return 1;
     HT_CUDA_LAUNCH_EACH(device, NAME(put_lse), rows, static_cast<const C *>(max),
-                        static_cast<const C *>(log_sum),
+                        static_cast<const C *>(sum),
                         static_cast<C *>(a->lse.data) + t->b * a->l + t->row);
     HT_CUDA_LAUNCH_EACH(device, NAME(make_weights), rows * a->s, a->s, static_cast<const C *>(max),
-                        static_cast<const C *>(log_sum), scores);
+                        static_cast<const C *>(sum), scores);
     NAME(drop_out)(device, t, a, scores);
     return NAME(multiply_tile)(device, t, a, scores, &a->v, a->ev, a->v_group, 1, &a->y);
 }

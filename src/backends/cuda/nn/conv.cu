@@ -162,6 +162,12 @@ static void operands_of(ht_conv_call *call, ht_kernel_operand *operand[], int64_
     count[3] = call->n * call->o * pixels;
 }
 
+/* The elements from one copy of float32 to the next: each is aligned as memory of its own. */
+static int64_t room_of(int64_t count)
+{
+    return (count + 63) / 64 * 64;
+}
+
 #define DTYPE HT_FLOAT16
 #include "backends/cuda/nn/conv_half.inc.cu"
 #undef DTYPE

@@ -30,7 +30,7 @@ static int NAME(conv_wide)(void *stream, const ht_kernel_call *call, ht_kernel_f
     operands_of(&half, from, count);
     operands_of(&wide, to, count);
     for (int k = 0; k < OPERANDS; k++)
-        total += count[k];
+        total += room_of(count[k]);
     if (ht_cuda_begin(device, call) != 0)
         return 1;
     C *memory = static_cast<C *>(ht_cuda_scratch(device, (size_t)total * sizeof(C), call->what));
@@ -38,7 +38,7 @@ static int NAME(conv_wide)(void *stream, const ht_kernel_call *call, ht_kernel_f
 
     if (memory == NULL)
         return 1;
-    for (int k = 0; k < OPERANDS; at += count[k], k++) {
+    for (int k = 0; k < OPERANDS; at += room_of(count[k]), k++) {
         if (from[k]->data == NULL || count[k] == 0)
             continue;
         to[k]->data = at;

@@ -21,14 +21,15 @@ struct NAME(row_products) : NAME(row_sum) {
     }
 };
 
+/* The logarithm of the sum in the exponent would round a number as large as x - max. */
 static __global__ void NAME(softmax)(int64_t work, int64_t columns, const T *x, const C *max,
-                                     const C *log_sum, T *y)
+                                     const C *sum, T *y)
 {
     HT_CUDA_EACH(i, work)
     {
         const int64_t row = i / columns;
 
-        y[i] = STORE(HT_MATH(exp, LOAD(x[i]) - max[row] - log_sum[row]));
+        y[i] = STORE(HT_MATH(exp, LOAD(x[i]) - max[row]) / sum[row]);
     }
 }
 
@@ -61,8 +62,8 @@ static __global__ void NAME(log_softmax_grad)(int64_t work, int64_t columns, con
     }
 }
 
-/* y of each element, from the largest of its row and the logarithm of the sum of exponentials. */
-static int NAME(rows_forward)(void *stream, const ht_kernel_call *call,
+/* y of each element, from the largest of its row and the sum of exponentials, or its logarithm. */
+static int NAME(rows_forward)(void *stream, const ht_kernel_call *call, int kind,
                               void (*map)(int64_t, int64_t, const T *, const C *, const C *, T *))
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
@@ -72,14 +73,14 @@ static int NAME(rows_forward)(void *stream, const ht_kernel_call *call,
     if (work == 0)
         return 0;
     return ht_cuda_with_scratch<C>(device, call, 2 * (size_t)rows->rows, [=](C *max) {
-        C *log_sum = max + rows->rows;
-        const int failed = NAME(row_statistics)(device, rows->rows, rows->columns, rows->x.data,
-                                                max, log_sum, call->what);
+        C *sum = max + rows->rows;
+        const int failed = NAME(row_statistics)(device, kind, rows->rows, rows->columns,
+                                                rows->x.data, max, sum, call->what);
 
         if (failed == 0)
             HT_CUDA_LAUNCH_EACH(device, map, work, rows->columns,
                                 static_cast<const T *>(rows->x.data), static_cast<const C *>(max),
-                                static_cast<const C *>(log_sum), static_cast<T *>(rows->y.data));
+                                static_cast<const C *>(sum), static_cast<T *>(rows->y.data));
         return failed;
     });
 }
@@ -115,7 +116,7 @@ static int NAME(rows_backward)(void *stream, const ht_kernel_call *call, bool pr
 
 static int NAME(softmax_forward)(void *stream, const ht_kernel_call *call)
 {
-    return NAME(rows_forward)(stream, call, NAME(softmax));
+    return NAME(rows_forward)(stream, call, HT_CUDA_SUM, NAME(softmax));
 }
 
 /* dx = y (dy - sum(dy y)) */
@@ -126,7 +127,7 @@ static int NAME(softmax_backward)(void *stream, const ht_kernel_call *call)
 
 static int NAME(log_softmax_forward)(void *stream, const ht_kernel_call *call)
 {
-    return NAME(rows_forward)(stream, call, NAME(log_softmax));
+    return NAME(rows_forward)(stream, call, HT_CUDA_LOG_SUM, NAME(log_softmax));
 }
 
 /* dx = dy - exp(y) sum(dy) */
@@ -218,8 +219,8 @@ static int NAME(cross_entropy_forward)(void *stream, const ht_kernel_call *call)
         const ht_cuda_targets targets = ht_cuda_targets_of(device, c->target.data, c->columns,
                                                            c->ignore, call->what);
         C *log_sum = max + c->rows;
-        const int failed = NAME(row_statistics)(device, c->rows, c->columns, c->x.data, max,
-                                                log_sum, call->what);
+        const int failed = NAME(row_statistics)(device, HT_CUDA_LOG_SUM, c->rows, c->columns,
+                                                c->x.data, max, log_sum, call->what);
 
         if (failed != 0)
             return failed;

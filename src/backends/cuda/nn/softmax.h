@@ -6,6 +6,9 @@
 
 #include "backends/cuda/reduce/fold.h"
 
+/* What a sum of exponentials is stored as. */
+enum { HT_CUDA_SUM, HT_CUDA_LOG_SUM };
+
 /* The rows of x (rows, columns), reduced to y (rows). */
 static inline ht_cuda_reduction ht_cuda_over_columns(int64_t rows, int64_t columns, const void *x,
                                                      void *y)

@@ -39,8 +39,9 @@ struct NAME(shifted) {
     }
 };
 
-/* The logarithm of the sum of exp(x - shift), with the shifts of all rows in `also`; without them,
- * the sum of x. A shift of -inf, where all elements are -inf, counts as 0. */
+/* The sum of exp(x - shift), with the shifts of all rows in `also`; without them, the sum of x. The
+ * kind tells whether its logarithm is stored. A shift of -inf, where all elements are -inf, counts as
+ * 0. */
 struct NAME(row_sum) : ht_cuda_sum_fold<NAME(shifted)> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t o, int64_t)
     {
@@ -57,19 +58,20 @@ struct NAME(row_sum) : ht_cuda_sum_fold<NAME(shifted)> {
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
-        static_cast<C *>(r.y)[o] = (C)(r.also != NULL ? log(a.sum) : a.sum);
+        static_cast<C *>(r.y)[o] = (C)(r.kind == HT_CUDA_LOG_SUM ? log(a.sum) : a.sum);
     }
 };
 
-/* max (rows) and log_sum (rows): of exp(x - max). */
-static int NAME(row_statistics)(const ht_cuda_device *device, int64_t rows, int64_t columns,
-                                const void *x, C *max, C *log_sum, const char *what)
+/* max (rows), and sum (rows) of exp(x - max), or its logarithm. */
+static int NAME(row_statistics)(const ht_cuda_device *device, int kind, int64_t rows,
+                                int64_t columns, const void *x, C *max, C *sum, const char *what)
 {
     ht_cuda_reduction r = ht_cuda_over_columns(rows, columns, x, max);
 
     if (ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_max)>(), what) != 0)
         return 1;
-    r = ht_cuda_over_columns(rows, columns, x, log_sum);
+    r = ht_cuda_over_columns(rows, columns, x, sum);
     r.also = max;
+    r.kind = kind;
     return ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_sum)>(), what);
 }
