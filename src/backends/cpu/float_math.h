@@ -84,14 +84,15 @@ HT_INLINE float ht__exp_float(float x)
     return x != x ? x : ht__scale_float(p, n);
 }
 
-/* The same for x up to 43, in fewer steps. */
+/* The same for x up to 43, in fewer steps; infinite above 44. A caller's x is at most 0, or little
+ * more where it is recomputed with another rounding. */
 HT_INLINE float ht__exp_below_float(float x)
 {
     float clamped = x < -104.0f ? -104.0f : x;
     int32_t n;
-    float p = ht__exp_parts(clamped, &n);
+    float p = ht__exp_parts(clamped, &n) * ht__power_of_two(n + 64) * 0x1p-64f;
 
-    return p * ht__power_of_two(n + 64) * 0x1p-64f;
+    return x > 44.0f ? INFINITY : p;
 }
 
 /* e^x with float's digits and double's range: never subnormal, and infinite above 128. */

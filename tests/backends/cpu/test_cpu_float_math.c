@@ -66,6 +66,9 @@ static void functions_at_zero_infinity_and_nan(void **state)
     assert_true(ht__exp_below_float(-INFINITY) == 0 && isnan(ht__exp_below_float(NAN)));
     for (float x = -110; x <= 43; x += 0.37f)
         assert_true(ht__exp_below_float(x) == ht__exp_float(x));
+    for (float x = 44.1f; x <= 1e38f; x *= 1.01f)
+        assert_true(ht__exp_below_float(x) == INFINITY);
+    assert_true(ht__exp_below_float(INFINITY) == INFINITY);
     assert_true(ht__log_float(0) == -INFINITY && isnan(ht__log_float(-1)));
     assert_true(ht__log_float(INFINITY) == INFINITY && ht__log_float(1) == 0);
     assert_true(ht__tanh_float(INFINITY) == 1 && ht__tanh_float(-INFINITY) == -1);
