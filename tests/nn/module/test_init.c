@@ -264,7 +264,8 @@ static void test_what_cannot_be_written(void **state)
         ht_tensor *number = ht_scalar(2.5), *x = ht_full(1, ones, 2.5, HT_FLOAT32, HT_NONE);
         char text[128];
 
-        snprintf(text, sizeof text, "%s: x is a number (ht_scalar), expected a tensor that can be written",
+        snprintf(text, sizeof text,
+                 "%s: x is a number (ht_scalar), expected a tensor that can be written",
                  rows[i].name);
         HT_TEST_EXPECT_ERROR(rows[i].fill(number), HT_ERR_STATE, text);
         assert_true(ht_item(number) == 2.5);
