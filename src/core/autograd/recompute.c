@@ -166,13 +166,6 @@ static ht_tensor *record(recomputed *r, ht_tensor *inputs[])
     return ht_scope_return(scope, y);
 }
 
-static bool are_inputs(int count, ht_tensor *inputs[])
-{
-    if (count < 0)
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: count is %d, expected at least 0", what, count);
-    return count == 0 || (count > 0 && !HT_IS_NULL(inputs, what, "inputs"));
-}
-
 static ht_tensor *or_error(ht_tensor *y)
 {
     if (y == NULL && ht_error_get(NULL) == HT_SUCCESS)
@@ -190,7 +183,7 @@ ht_tensor *ht_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], vo
     recomputed *r;
     ht_tensor *y;
 
-    if (HT_IS_NULL(f, what, "f") || !are_inputs(count, inputs))
+    if (HT_IS_NULL(f, what, "f") || !ht__check_list(what, NULL, "count", count, "inputs", inputs))
         return NULL;
     if (!ht_is_grad_enabled())
         return or_error(f(inputs, user));
