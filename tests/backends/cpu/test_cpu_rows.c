@@ -11,17 +11,24 @@ static cpu_level levels[3];
 static int level_count;
 static _Alignas(64) char x[ROWS * MAX * 8], y[ROWS * MAX * 8], dx[ROWS * MAX * 8];
 
-static void check(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
+/* y and dx by a pair of kernels, of x = dy. */
+static void run_pair(const ht_kernel_table *k, ht_kernel forward, ht_kernel backward,
+                     ht_dtype dtype, int64_t columns)
 {
-    ht_rows_call forward = {.rows = ROWS, .columns = columns, .x = CPU_AT(x), .y = CPU_AT(y)};
-    ht_rows_call backward = {
+    ht_rows_call there = {.rows = ROWS, .columns = columns, .x = CPU_AT(x), .y = CPU_AT(y)};
+    ht_rows_call back = {
         .rows = ROWS, .columns = columns, .x = CPU_AT(dx), .y = CPU_AT(y), .dy = CPU_AT(x)};
     uint64_t state = (uint64_t)columns;
 
     for (int64_t i = 0; i < ROWS * columns; i++)
         cpu_set(dtype, x, i, 100 + 8 * cpu_random(&state));
-    assert_int_equal(cpu_run(k, HT_KERNEL_LOG_SOFTMAX_FORWARD, dtype, &forward), 0);
-    assert_int_equal(cpu_run(k, HT_KERNEL_LOG_SOFTMAX_BACKWARD, dtype, &backward), 0);
+    assert_int_equal(cpu_run(k, forward, dtype, &there), 0);
+    assert_int_equal(cpu_run(k, backward, dtype, &back), 0);
+}
+
+static void check(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
+{
+    run_pair(k, HT_KERNEL_LOG_SOFTMAX_FORWARD, HT_KERNEL_LOG_SOFTMAX_BACKWARD, dtype, columns);
     for (int64_t row = 0; row < ROWS; row++) {
         long double exps = 0, gradients = 0;
 
@@ -43,15 +50,7 @@ static void check(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
 
 static void check_softmax(const ht_kernel_table *k, ht_dtype dtype, int64_t columns)
 {
-    ht_rows_call forward = {.rows = ROWS, .columns = columns, .x = CPU_AT(x), .y = CPU_AT(y)};
-    ht_rows_call backward = {
-        .rows = ROWS, .columns = columns, .x = CPU_AT(dx), .y = CPU_AT(y), .dy = CPU_AT(x)};
-    uint64_t state = (uint64_t)columns;
-
-    for (int64_t i = 0; i < ROWS * columns; i++)
-        cpu_set(dtype, x, i, 100 + 8 * cpu_random(&state));
-    assert_int_equal(cpu_run(k, HT_KERNEL_SOFTMAX_FORWARD, dtype, &forward), 0);
-    assert_int_equal(cpu_run(k, HT_KERNEL_SOFTMAX_BACKWARD, dtype, &backward), 0);
+    run_pair(k, HT_KERNEL_SOFTMAX_FORWARD, HT_KERNEL_SOFTMAX_BACKWARD, dtype, columns);
     for (int64_t row = 0; row < ROWS; row++) {
         long double exps = 0, products = 0;
 
