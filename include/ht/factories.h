@@ -135,7 +135,7 @@ HT_API ht_tensor *ht_linspace_ext(double start, double stop, int64_t count, ht_d
                                   int split, ht_device *device, ht_comm *comm);
 
 /* Returns base^y for y = ht_linspace(start, stop, count), computed in float64 and then converted to
- * dtype, as the values of ht_linspace.
+ * dtype. ht_linspace converts its values in the same way.
  *
  * Result: (count) of dtype and split.
  * Errors: HT_ERR_SHAPE if count is negative. */

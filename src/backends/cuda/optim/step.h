@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What rules of optimizers share. A rule is a struct with its step for element i of a part; rates()
+ * The code that rules of optimizers share. A rule is a struct with its step for element i of a part; rates()
  * fills in what depends on the step:
  *
  *     template <class type> struct rule {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What functions of embeddings and distances check, and constructors of their layers too. x is NULL
- * in a constructor. */
+ * Checks of functions of embeddings and distances, and of the constructors of their layers. In a
+ * constructor, x is NULL. */
 #ifndef HT_NN_FUNCTIONAL_EMBEDDING_CHECKS_H
 #define HT_NN_FUNCTIONAL_EMBEDDING_CHECKS_H
 
