@@ -90,8 +90,9 @@ HT_INLINE float ht__exp_below_float(float x)
 {
     float clamped = x < -104.0f ? -104.0f : x;
     int32_t n;
-    float p = ht__exp_parts(clamped, &n) * ht__power_of_two(n + 64) * 0x1p-64f;
+    float p = ht__exp_parts(clamped, &n);
 
+    p *= ht__power_of_two(n + 64) * 0x1p-64f;
     return x > 44.0f ? INFINITY : p;
 }
 

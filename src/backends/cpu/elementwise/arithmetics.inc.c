@@ -31,7 +31,7 @@
 /* The sum of two bools is their or, the product their and. */
 HT_INLINE C NAME(ADD)(C a, C b)
 {
-    return (C)(HT_IS_BOOL ? (a != 0) | (b != 0) : (WRAP)a + (WRAP)b);
+    return (C)(HT_IS_BOOL ? (int)(a != 0) | (b != 0) : (WRAP)a + (WRAP)b);
 }
 
 HT_INLINE C NAME(SUB)(C a, C b)
