@@ -19,12 +19,12 @@
 
 HT_INLINE bool NAME(LOGICAL_AND)(C a, C b)
 {
-    return (a != 0) & (b != 0);
+    return (int)(a != 0) & (b != 0);
 }
 
 HT_INLINE bool NAME(LOGICAL_OR)(C a, C b)
 {
-    return (a != 0) | (b != 0);
+    return (int)(a != 0) | (b != 0);
 }
 
 HT_INLINE bool NAME(LOGICAL_XOR)(C a, C b)
