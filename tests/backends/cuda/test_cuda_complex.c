@@ -7,6 +7,7 @@
 
 #include "cuda_device.h"
 #include "backends/cpu/cpu_kernels.h"
+#include "complex_of.h"
 #include "ht/kernels/elementwise.h"
 #include "tensor_check.h"
 
@@ -65,7 +66,7 @@ static bool is_right(double value, long double right)
 static void check(const struct function *f)
 {
     for (int i = 0; i < COUNT; i++) {
-        const long double complex right = f->value(CMPLXL(z[i][0], z[i][1]));
+        const long double complex right = f->value(complex_of(z[i][0], z[i][1]));
 
         if (!is_right(got[i][0], creall(right)) || !is_right(got[i][1], cimagl(right)))
             fail_msg("%s of (%.17g, %.17g) is (%.17g, %.17g), expected (%.17Lg, %.17Lg)", f->name,
@@ -183,8 +184,8 @@ static void put(ht_dtype dtype, char *x, int i, const double number[2])
 static long double complex get(ht_dtype dtype, const char *x, int i)
 {
     if (dtype == HT_COMPLEX64)
-        return CMPLXL(((const float *)x)[2 * i], ((const float *)x)[2 * i + 1]);
-    return CMPLXL(((const double *)x)[2 * i], ((const double *)x)[2 * i + 1]);
+        return complex_of(((const float *)x)[2 * i], ((const float *)x)[2 * i + 1]);
+    return complex_of(((const double *)x)[2 * i], ((const double *)x)[2 * i + 1]);
 }
 
 /* complex64 is computed in complex128, and each part is rounded once. The error of complex128 is that
