@@ -92,7 +92,7 @@ HT_INLINE float ht__exp_below_float(float x)
     int32_t n;
     float p = ht__exp_parts(clamped, &n);
 
-    p *= ht__power_of_two(n + 64) * 0x1p-64f;
+    p = p * ht__power_of_two(n + 64) * 0x1p-64f; /* in this order: the factors alone underflow */
     return x > 44.0f ? INFINITY : p;
 }
 
