@@ -78,6 +78,8 @@ core_tests = \
 	tests/core/comm/test_comm.c \
 	tests/core/comm/test_raise.c \
 	tests/core/comm/test_topology_map.c \
+	tests/core/device/test_copy_beside.c \
+	tests/core/device/test_copy_between.c \
 	tests/core/device/test_device.c \
 	tests/core/device/test_lagging.c \
 	tests/core/device/test_near_device.c \
@@ -373,6 +375,7 @@ tests_backends_lagging_libht_lag_la_SOURCES = \
 	tests/backends/lagging/lagging.c \
 	tests/backends/lagging/lagging.h \
 	tests/backends/lagging/memory.c \
+	tests/backends/lagging/pinned.c \
 	tests/backends/lagging/queue.c
 tests_backends_lagging_libht_lag_la_LDFLAGS = -module -avoid-version -shared \
 	-rpath $(abs_builddir)/tests/backends/lagging

@@ -173,6 +173,17 @@ typedef struct ht_backend {
      * caller's again after a wait. NULL: any memory serves. */
     void *(*host_alloc)(size_t bytes);
     void (*host_free)(void *memory);
+    /* A copy between the host and a device beside the work of the stream. It begins after the event
+     * `after`; NULL: after all work that the stream was given before. Later work does not wait for
+     * it. `event` is recorded behind it, and may be `after`. Until a wait for this event, or
+     * stream_wait, nothing writes `from` on the device or touches `to`. `from` on the host is as
+     * with memory_copy. NULL: memory_copy serves; a backend without events has none. */
+    int (*copy_beside)(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
+                       void *after, void *event);
+    /* A copy from one device of the backend to another, after the earlier work of both; the later
+     * work of both follows. NULL: the host stands between them. */
+    int (*copy_between)(void *to_stream, void *to, void *from_stream, const void *from,
+                        size_t bytes);
 } ht_backend;
 
 /* Called for each operand of a call that has data. In a copy of the call it may change operand. */

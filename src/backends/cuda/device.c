@@ -2,12 +2,14 @@
  *
  * The module libht_cuda.so: devices, and their streams.
  *
- * A device has one stream, and nothing waits for it but what the interface says. */
+ * A device has one stream for its work, and others for copies beside it. Nothing waits for them but
+ * what the interface says. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/cuda/fault.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/staging.h"
 
 static int device_count(void)
 {
@@ -20,6 +22,7 @@ static int device_count(void)
 static void close(ht_cuda_device *device)
 {
     ht_cuda_blas_free(device->blas);
+    ht_cuda_staging_close(device);
     if (device->stream != NULL)
         ht_cuda_stream_free(device->stream);
     ht_cuda_fault_close(device);
@@ -51,6 +54,8 @@ static int device_open(int index, void **stream)
         error = ht_cuda_stream_new(&device->stream);
     if (error == 0)
         error = ht_cuda_fault_open(device);
+    if (error == 0)
+        error = ht_cuda_staging_open(device);
     if (error == 0)
         error = ht_cuda_blas_new(&device->blas, device->stream);
     if (ht_cuda_check(error, device, "ht_device_get") != 0) {
@@ -85,7 +90,9 @@ static int synchronize(void *stream)
     ht_cuda_device *device = stream;
     int error = ht_cuda_use(device->index);
 
-    return ht_cuda_check_data(error != 0 ? error : ht_cuda_stream_wait(device->stream), device);
+    if (error == 0)
+        error = ht_cuda_stream_wait(device->stream);
+    return ht_cuda_check_data(error != 0 ? error : ht_cuda_staging_wait(device), device);
 }
 
 static int poll_error(void *stream)
@@ -144,6 +151,7 @@ int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backen
     };
     ht_cuda_fill_memory(backend);
     ht_cuda_fill_events(backend);
+    ht_cuda_fill_between(backend);
     ht_cuda_add_kernels(backend);
     return 0;
 }

@@ -10,6 +10,7 @@
 HT_BEGIN_DECLS
 
 struct ht_cuda_fault;
+struct ht_cuda_staging;
 
 typedef struct ht_cuda_device {
     int index, cores;
@@ -20,7 +21,14 @@ typedef struct ht_cuda_device {
     void *blas;                  /* NULL: there is none */
     struct ht_cuda_fault *fault; /* fault.h */
     uint64_t calls;              /* that may note one */
+    struct ht_cuda_staging *staging;
 } ht_cuda_device;
+
+/* A point in the work of a stream. The device of the last record is whose error a wait tells. */
+typedef struct ht_cuda_event {
+    ht_cuda_device *device;
+    void *handle; /* the runtime's */
+} ht_cuda_event;
 
 /* report.c */
 extern const ht_backend_services *ht_cuda_core;
@@ -35,7 +43,8 @@ int ht_cuda_check_late(int error, const ht_cuda_device *device);
 int ht_cuda_begin(const ht_cuda_device *device, const ht_kernel_call *call);
 int ht_cuda_end(ht_cuda_device *device, const ht_kernel_call *call);
 
-/* Functions of ht_backend: memory.c and events.c fill in theirs. */
+/* Functions of ht_backend: between.c, memory.c and events.c fill in theirs. */
+void ht_cuda_fill_between(ht_backend *backend);
 void ht_cuda_fill_memory(ht_backend *backend);
 void ht_cuda_fill_events(ht_backend *backend);
 

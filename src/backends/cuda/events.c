@@ -5,16 +5,10 @@
 
 #include "backends/cuda/fault.h"
 
-/* The device of the last record is whose error a wait tells. */
-typedef struct event {
-    ht_cuda_device *device;
-    void *handle; /* the runtime's */
-} event;
-
 static int event_new(void *stream, void **made)
 {
     ht_cuda_device *device = stream;
-    event *e = calloc(1, sizeof *e);
+    ht_cuda_event *e = calloc(1, sizeof *e);
     int error = ht_cuda_use(device->index);
 
     *made = NULL;
@@ -35,7 +29,7 @@ static int event_new(void *stream, void **made)
 
 static void event_free(void *made)
 {
-    event *e = made;
+    ht_cuda_event *e = made;
 
     if (e == NULL)
         return;
@@ -47,7 +41,7 @@ static void event_free(void *made)
 static int event_record(void *stream, void *made)
 {
     ht_cuda_device *device = stream;
-    event *e = made;
+    ht_cuda_event *e = made;
     int error = ht_cuda_use(device->index);
 
     e->device = device;
@@ -58,7 +52,7 @@ static int event_record(void *stream, void *made)
 
 static int event_done(void *made)
 {
-    const event *e = made;
+    const ht_cuda_event *e = made;
     int error = ht_cuda_use(e->device->index);
 
     if (error == 0)
@@ -70,7 +64,7 @@ static int event_done(void *made)
 
 static int event_wait(void *made)
 {
-    const event *e = made;
+    const ht_cuda_event *e = made;
     int error = ht_cuda_use(e->device->index);
 
     return ht_cuda_check_data(error != 0 ? error : ht_cuda_event_wait(e->handle), e->device);
@@ -79,7 +73,7 @@ static int event_wait(void *made)
 static int stream_wait(void *stream, void *made)
 {
     const ht_cuda_device *device = stream;
-    const event *e = made;
+    const ht_cuda_event *e = made;
     int error = ht_cuda_use(device->index);
 
     return ht_cuda_check_late(error != 0 ? error : ht_cuda_stream_after(device->stream, e->handle),

@@ -4,6 +4,7 @@ SUFFIXES = .cu
 
 cuda_c_sources = \
 	src/backends/cuda/add.c \
+	src/backends/cuda/between.c \
 	src/backends/cuda/device.c \
 	src/backends/cuda/device.h \
 	src/backends/cuda/events.c \
@@ -13,7 +14,9 @@ cuda_c_sources = \
 	src/backends/cuda/kernels.h \
 	src/backends/cuda/memory.c \
 	src/backends/cuda/report.c \
-	src/backends/cuda/runtime.h
+	src/backends/cuda/runtime.h \
+	src/backends/cuda/staging.c \
+	src/backends/cuda/staging.h
 
 cuda_kernel_sources = \
 	src/backends/cuda/elementwise/activations.cu \

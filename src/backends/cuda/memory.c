@@ -3,7 +3,7 @@
  * Memory of a device, in the order of its stream: what is freed is handed out again for later work
  * without a wait. libht keeps blocks by size above this (ht_device_get_memory has its statistics)
  * and gives them back before an allocation fails for good. */
-#include "backends/cuda/device.h"
+#include "backends/cuda/staging.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -51,16 +51,31 @@ static void memory_free(void *stream, void *memory)
     ht_cuda_free(memory, device->stream); /* what fails here was reported by a call before */
 }
 
-/* The runtime tells by the addresses which way to copy. Host memory that is not pinned is copied to
- * its staging memory, or has been copied, when the call returns. */
+/* The runtime tells by the addresses which way to copy. */
 static int memory_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind)
 {
     const ht_cuda_device *device = stream;
     int error = ht_cuda_use(device->index);
 
-    (void)kind;
-    if (error == 0)
+    if (error == 0 && kind == HT_COPY_ON_DEVICE)
         error = ht_cuda_copy(to, from, bytes, device->stream);
+    else if (error == 0)
+        error = ht_cuda_stage(device, to, from, bytes, kind);
+    return ht_cuda_check_late(error, device);
+}
+
+static int copy_beside(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
+                       void *first, void *made)
+{
+    ht_cuda_device *device = stream;
+    const ht_cuda_event *after = first;
+    ht_cuda_event *event = made;
+    int error = ht_cuda_use(device->index);
+
+    event->device = device;
+    if (error == 0)
+        error = ht_cuda_stage_beside(device, to, from, bytes, kind,
+                                     after != NULL ? after->handle : NULL, event->handle);
     return ht_cuda_check_late(error, device);
 }
 
@@ -83,4 +98,5 @@ void ht_cuda_fill_memory(ht_backend *backend)
     backend->memory_copy = memory_copy;
     backend->host_alloc = host_alloc;
     backend->host_free = host_free;
+    backend->copy_beside = copy_beside;
 }

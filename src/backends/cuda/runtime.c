@@ -96,6 +96,11 @@ int ht_cuda_stream_after(void *stream, void *event)
     return (int)cudaStreamWaitEvent(stream, event, 0);
 }
 
+int ht_cuda_host_call(void *stream, void (*run)(void *user), void *user)
+{
+    return (int)cudaLaunchHostFunc(stream, run, user);
+}
+
 int ht_cuda_event_new(void **event)
 {
     return (int)cudaEventCreateWithFlags((cudaEvent_t *)event, cudaEventDisableTiming);
@@ -136,6 +141,12 @@ int ht_cuda_copy(void *to, const void *from, size_t bytes, void *stream)
     return (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
 }
 
+int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, size_t bytes,
+                      void *stream)
+{
+    return (int)cudaMemcpyPeerAsync(to, to_index, from, from_index, bytes, stream);
+}
+
 int ht_cuda_host_malloc(void **memory, size_t bytes)
 {
     return (int)cudaHostAlloc(memory, bytes, cudaHostAllocPortable);
@@ -144,4 +155,14 @@ int ht_cuda_host_malloc(void **memory, size_t bytes)
 int ht_cuda_host_free(void *memory)
 {
     return (int)cudaFreeHost(memory);
+}
+
+bool ht_cuda_is_pinned(const void *memory)
+{
+    struct cudaPointerAttributes attributes;
+
+    if (cudaPointerGetAttributes(&attributes, memory) == cudaSuccess)
+        return attributes.type == cudaMemoryTypeHost;
+    cudaGetLastError(); /* so that no launch reports it */
+    return false;
 }

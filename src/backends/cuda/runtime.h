@@ -52,6 +52,8 @@ int ht_cuda_stream_free(void *stream);
 int ht_cuda_stream_wait(void *stream);               /* the host waits */
 int ht_cuda_stream_query(void *stream);              /* 0: all work is done */
 int ht_cuda_stream_after(void *stream, void *event); /* the stream waits */
+/* In the stream's turn, on some thread. `run` calls nothing of CUDA. */
+int ht_cuda_host_call(void *stream, void (*run)(void *user), void *user);
 
 int ht_cuda_event_new(void **event);
 int ht_cuda_event_free(void *event);
@@ -63,6 +65,8 @@ int ht_cuda_event_wait(void *event);
 int ht_cuda_malloc(void **memory, size_t bytes, void *stream);
 int ht_cuda_free(void *memory, void *stream);
 int ht_cuda_copy(void *to, const void *from, size_t bytes, void *stream);
+int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, size_t bytes,
+                      void *stream);
 
 /* cuBLAS for a stream. *blas is NULL, without an error, if there is none that works. */
 int ht_cuda_blas_new(void **blas, void *stream);
@@ -72,6 +76,7 @@ int ht_cuda_blas_multiply(void *blas, const ht_cuda_product *product);
 /* Pinned memory of the host. */
 int ht_cuda_host_malloc(void **memory, size_t bytes);
 int ht_cuda_host_free(void *memory);
+bool ht_cuda_is_pinned(const void *memory);
 
 HT_END_DECLS
 #endif

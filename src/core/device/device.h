@@ -58,9 +58,11 @@ int ht__device_get(const ht_device *device, void *to, const void *from, size_t b
 int ht__device_put(const ht_device *device, void *to, const void *from, size_t bytes);
 int ht__device_wait(const ht_device *device); /* for all its work */
 
-/* A copy to the host that nobody waits for (fetch.c). done: 1, 0, or -1 after the error was
+/* A copy to the host that nobody waits for, and that no later work of the device waits for
+ * (fetch.c): nothing writes `from` before it is done. done: 1, 0, or -1 after the error was
  * recorded, also of an error in data that has come to light; never waits. -1 of begin: nothing is
- * under way. end waits, if need be. */
+ * under way. end waits, if need be. back: to where it came from, once it is done; work given since
+ * the beginning does not touch that place, and later work follows. */
 typedef struct ht_fetch {
     const ht_device *device; /* not owned */
     void *event;             /* owned; kept for the next one; NULL: there is none yet */
@@ -70,7 +72,14 @@ typedef struct ht_fetch {
 int ht__fetch_begin(ht_fetch *fetch, const ht_device *device, void *to, const void *from,
                     size_t bytes);
 int ht__fetch_done(ht_fetch *fetch);
+int ht__fetch_back(ht_fetch *fetch, void *to, const void *from, size_t bytes);
 void ht__fetch_end(ht_fetch *fetch);
+
+/* The same to the device: `from` is the caller's again when begin returns, and what the device is
+ * given after join finds `to`. Both return 0, or -1 after the error was recorded. */
+int ht__ahead_begin(ht_fetch *ahead, const ht_device *device, void *to, const void *from,
+                    size_t bytes);
+int ht__ahead_join(ht_fetch *ahead);
 
 /* Not 0, with the error recorded, where one in data has come to light; never waits. */
 static inline int ht__device_poll(const ht_device *device)

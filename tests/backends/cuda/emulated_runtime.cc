@@ -24,6 +24,7 @@
 #include "emulate.h"
 
 enum {
+    NOT_STAGED = 1,
     NO_MEMORY = 2,
     NO_DRIVER = 35,
     BAD_DEVICE = 101,
@@ -141,6 +142,8 @@ emulated_order emulated_get_order(void)
 const char *ht_cuda_text(int error)
 {
     switch (error) {
+    case NOT_STAGED:
+        return "invalid argument: the memory is not pinned";
     case NO_MEMORY:
         return "out of memory";
     case NO_DRIVER:
@@ -212,12 +215,15 @@ int ht_cuda_launched(void)
     return error != 0 ? error : error_now();
 }
 
+/* Kept to the end: another stream may wait for one that is freed, whose work is done then. */
+static std::deque<stream> streams;
+
 int ht_cuda_stream_new(void **made)
 {
-    stream *s = new stream;
-
-    s->device = current;
-    *made = s;
+    ALONE;
+    streams.emplace_back();
+    streams.back().device = current;
+    *made = &streams.back();
     return 0;
 }
 
@@ -227,7 +233,6 @@ int ht_cuda_stream_free(void *handle)
     stream *s = static_cast<stream *>(handle);
 
     run_until(s, s->given);
-    delete s;
     return 0;
 }
 
@@ -260,6 +265,17 @@ int ht_cuda_stream_after(void *handle, void *made)
 
     if (e.of != NULL)
         give(s, [=] { run_until(e.of, e.number); });
+    return error_now();
+}
+
+int ht_cuda_host_call(void *handle, void (*run)(void *), void *user)
+{
+    ALONE;
+    stream *s = static_cast<stream *>(handle);
+
+    if (s->device != current)
+        return BAD_STREAM;
+    give(s, [=] { run(user); });
     return error_now();
 }
 
@@ -348,16 +364,21 @@ int ht_cuda_free(void *at, void *handle)
     return 0;
 }
 
+/* The host would wait for a larger copy to memory that is not pinned, or from it. */
 int ht_cuda_copy(void *to, const void *from, size_t bytes, void *handle)
 {
     ALONE;
     stream *s = static_cast<stream *>(handle);
+    const bool from_program = !is_remote(from) && !holds(pinned, from);
+    const bool to_program = !is_remote(to) && !holds(pinned, to);
 
     if (s->device != current)
         return BAD_STREAM;
     if (error_now() != 0)
         return error_now();
-    if (!is_remote(from) && !holds(pinned, from)) {
+    if ((from_program || to_program) && bytes > 65536)
+        return NOT_STAGED;
+    if (from_program) {
         const char *first = static_cast<const char *>(from);
         const std::vector<char> staged(first, first + bytes);
 
@@ -365,8 +386,22 @@ int ht_cuda_copy(void *to, const void *from, size_t bytes, void *handle)
     } else {
         give(s, [=] { memmove(to, from, bytes); });
     }
-    if (!is_remote(to) && !holds(pinned, to))
+    if (to_program)
         run_until(s, s->given);
+    return error_now();
+}
+
+int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, size_t bytes,
+                      void *handle)
+{
+    ALONE;
+    stream *s = static_cast<stream *>(handle);
+
+    if (s->device != current)
+        return BAD_STREAM;
+    if (!holds(memory[to_index], to) || !holds(memory[from_index], from))
+        return BAD_DEVICE;
+    give(s, [=] { memmove(to, from, bytes); });
     return error_now();
 }
 
@@ -457,4 +492,10 @@ int ht_cuda_host_free(void *at)
     pinned.erase(static_cast<char *>(at));
     free(at);
     return 0;
+}
+
+bool ht_cuda_is_pinned(const void *at)
+{
+    ALONE;
+    return holds(pinned, at);
 }

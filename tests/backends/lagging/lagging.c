@@ -17,11 +17,12 @@ static pthread_mutex_t mutex;
 
 typedef struct device {
     lag_memory *memory;
-    lag_queue *queue;
+    lag_queue *queue, *beside; /* the second: of copies beside the first */
 } device;
 
 typedef struct event {
     device *of;
+    lag_queue *queue; /* of that device */
     long number;
 } event;
 
@@ -35,8 +36,8 @@ static int device_open(int index, void **stream)
     device *d = calloc(1, sizeof *d);
 
     if (d != NULL)
-        *d = (device){lag_memory_new(index), lag_queue_new()};
-    if (d == NULL || d->memory == NULL || d->queue == NULL) {
+        *d = (device){lag_memory_new(index), lag_queue_new(), lag_queue_new()};
+    if (d == NULL || d->memory == NULL || d->queue == NULL || d->beside == NULL) {
         lag_core->fail("lag: no memory for a device");
         return 1;
     }
@@ -48,7 +49,8 @@ static void device_close(void *stream)
 {
     device *d = stream;
 
-    lag_queue_free(d->queue);
+    lag_queue_end(d->queue);
+    lag_queue_end(d->beside);
     lag_memory_end(d->memory);
     free(d);
 }
@@ -86,65 +88,92 @@ static void *reach(const device *d, const void *at, const char *what)
     return NULL;
 }
 
-/* Memory of host_alloc, whose content is copied when its turn comes. */
-struct pinned {
-    struct pinned *next;
-    char *at;
-    size_t bytes;
-};
-static struct pinned *all_pinned;
-
-static bool is_pinned(const void *at)
-{
-    for (const struct pinned *p = all_pinned; p != NULL; p = p->next) {
-        if ((const char *)at >= p->at && (const char *)at < p->at + p->bytes)
-            return true;
-    }
-    return false;
-}
-
-static int to_device(device *d, void *to, const void *from, size_t bytes)
+static int to_device(lag_queue *queue, void *to, const void *from, size_t bytes)
 {
     void *copy;
 
-    if (is_pinned(from))
-        return lag_queue_copy(d->queue, to, (void *)(size_t)from, bytes, false);
+    if (lag_is_pinned(from))
+        return lag_queue_copy(queue, to, (void *)(size_t)from, bytes, false);
     copy = malloc(bytes);
     if (copy == NULL) {
         lag_core->fail("lag: out of memory for a copy");
         return 1;
     }
     memcpy(copy, from, bytes);
-    return lag_queue_copy(d->queue, to, copy, bytes, true);
+    return lag_queue_copy(queue, to, copy, bytes, true);
 }
 
-static int to_host(device *d, void *to, void *from, size_t bytes)
+static int to_host(lag_queue *queue, void *to, void *from, size_t bytes, bool late)
 {
-    if (late_copies)
+    if (late)
         memset(to, 0xa5, bytes);
-    if (lag_queue_copy(d->queue, to, from, bytes, false) != 0)
+    if (lag_queue_copy(queue, to, from, bytes, false) != 0)
         return 1;
-    return late_copies ? 0 : lag_queue_drain(d->queue, lag_queue_given(d->queue));
+    return late ? 0 : lag_queue_drain(queue, lag_queue_given(queue));
+}
+
+static int copy_by(lag_queue *queue, const device *d, void *to, const void *from, size_t bytes,
+                   ht_copy_kind kind, bool late)
+{
+    if (kind != HT_COPY_DEVICE_TO_HOST)
+        to = reach(d, to, "a copy");
+    if (kind != HT_COPY_HOST_TO_DEVICE)
+        from = reach(d, from, "a copy");
+    if (to == NULL || from == NULL)
+        return 1;
+    if (kind == HT_COPY_HOST_TO_DEVICE)
+        return to_device(queue, to, from, bytes);
+    if (kind == HT_COPY_DEVICE_TO_HOST)
+        return to_host(queue, to, (void *)(size_t)from, bytes, late);
+    return lag_queue_copy(queue, to, (void *)(size_t)from, bytes, false);
 }
 
 static int memory_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind)
 {
     device *d = stream;
-    int failed = 1;
+    int failed;
 
     if (lag_fault("a copy"))
         return 1;
     pthread_mutex_lock(&mutex);
-    if (kind != HT_COPY_DEVICE_TO_HOST)
-        to = reach(d, to, "a copy");
-    if (kind != HT_COPY_HOST_TO_DEVICE)
-        from = reach(d, from, "a copy");
-    if (to != NULL && from != NULL && kind == HT_COPY_HOST_TO_DEVICE)
-        failed = to_device(d, to, from, bytes);
-    else if (to != NULL && from != NULL && kind == HT_COPY_DEVICE_TO_HOST)
-        failed = to_host(d, to, (void *)(size_t)from, bytes);
-    else if (to != NULL && from != NULL)
-        failed = lag_queue_copy(d->queue, to, (void *)(size_t)from, bytes, false);
+    failed = copy_by(d->queue, d, to, from, bytes, kind, late_copies);
+    pthread_mutex_unlock(&mutex);
+    return failed;
+}
+
+static int copy_beside(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
+                       void *first, void *made)
+{
+    device *d = stream;
+    const event *after = first;
+    int failed;
+
+    if (lag_fault("a copy"))
+        return 1;
+    pthread_mutex_lock(&mutex);
+    failed = lag_queue_await(d->beside, after != NULL ? after->queue : d->queue,
+                             after != NULL ? after->number : lag_queue_given(d->queue)) != 0 ||
+             copy_by(d->beside, d, to, from, bytes, kind, true) != 0;
+    *(event *)made = (event){d, d->beside, lag_queue_given(d->beside)};
+    pthread_mutex_unlock(&mutex);
+    return failed;
+}
+
+static int copy_between(void *to_stream, void *to, void *from_stream, const void *from,
+                        size_t bytes)
+{
+    const device *target = to_stream, *source = from_stream;
+    int failed;
+
+    if (lag_fault("a copy"))
+        return 1;
+    pthread_mutex_lock(&mutex);
+    to = reach(target, to, "a copy");
+    from = reach(source, from, "a copy");
+    failed = to == NULL || from == NULL ||
+             lag_queue_await(target->queue, source->queue, lag_queue_given(source->queue)) != 0 ||
+             lag_queue_copy(target->queue, to, (void *)(size_t)from, bytes, false) != 0 ||
+             lag_queue_await(source->queue, target->queue, lag_queue_given(target->queue)) != 0;
     pthread_mutex_unlock(&mutex);
     return failed;
 }
@@ -155,6 +184,8 @@ static int synchronize(void *stream)
     int failed;
 
     pthread_mutex_lock(&mutex);
+    lag_queue_drain(d->beside,
+                    lag_queue_given(d->beside)); /* copies: their errors are the other's */
     failed = lag_queue_drain(d->queue, lag_queue_given(d->queue));
     pthread_mutex_unlock(&mutex);
     return failed != 0 || lag_fault("a wait for the stream");
@@ -177,7 +208,7 @@ static int event_new(void *stream, void **made)
     *made = e;
     if (e == NULL)
         return 1;
-    e->of = stream;
+    *e = (event){.of = stream, .queue = ((device *)stream)->queue};
     return 0;
 }
 
@@ -188,14 +219,21 @@ static void event_free(void *made)
 
 static int event_record(void *stream, void *made)
 {
+    device *d = stream;
     event *e = made;
 
     if (lag_fault("recording an event"))
         return 1;
     pthread_mutex_lock(&mutex);
-    *e = (event){stream, lag_queue_given(((device *)stream)->queue)};
+    *e = (event){d, d->queue, lag_queue_given(d->queue)};
     pthread_mutex_unlock(&mutex);
     return 0;
+}
+
+/* The errors are those of the device's own queue. */
+static int drain(const event *e, long number)
+{
+    return lag_queue_drain(e->queue, number) != 0 ? 1 : lag_queue_tell(e->of->queue);
 }
 
 /* Asking a device is how its time passes: an event that was asked for comes to pass. */
@@ -204,9 +242,11 @@ static int event_done(void *made)
     event *e = made;
     int done;
 
+    if (getenv("LAG_STUCK") != NULL)
+        return 0;
     pthread_mutex_lock(&mutex);
-    done = lag_queue_done(e->of->queue) >= e->number;
-    if (!done && lag_queue_drain(e->of->queue, lag_queue_done(e->of->queue) + 1) != 0)
+    done = lag_queue_done(e->queue) >= e->number;
+    if (!done && drain(e, lag_queue_done(e->queue) + 1) != 0)
         done = -1;
     pthread_mutex_unlock(&mutex);
     return lag_fault("asking an event") ? -1 : done;
@@ -218,7 +258,7 @@ static int event_wait(void *made)
     int failed;
 
     pthread_mutex_lock(&mutex);
-    failed = lag_queue_drain(e->of->queue, e->number);
+    failed = drain(e, e->number);
     pthread_mutex_unlock(&mutex);
     return failed != 0 || lag_fault("a wait for an event");
 }
@@ -230,38 +270,9 @@ static int stream_wait(void *stream, void *made)
     int failed;
 
     pthread_mutex_lock(&mutex);
-    failed = lag_queue_await(d->queue, e->of->queue, e->number);
+    failed = lag_queue_await(d->queue, e->queue, e->number);
     pthread_mutex_unlock(&mutex);
     return failed;
-}
-
-static void *host_alloc(size_t bytes)
-{
-    struct pinned *p = malloc(sizeof *p);
-
-    if (p == NULL)
-        return NULL;
-    pthread_mutex_lock(&mutex);
-    *p = (struct pinned){all_pinned, malloc(bytes), bytes};
-    all_pinned = p;
-    pthread_mutex_unlock(&mutex);
-    return p->at;
-}
-
-static void host_free(void *memory)
-{
-    pthread_mutex_lock(&mutex);
-    for (struct pinned **at = &all_pinned; *at != NULL; at = &(*at)->next) {
-        struct pinned *p = *at;
-
-        if (p->at != memory)
-            continue;
-        *at = p->next;
-        free(p->at);
-        free(p);
-        break;
-    }
-    pthread_mutex_unlock(&mutex);
 }
 
 struct translation {
@@ -328,6 +339,8 @@ static void leave_out(ht_backend *backend)
     backend->stream_wait = NULL;
     backend->host_alloc = NULL;
     backend->host_free = NULL;
+    backend->copy_beside = NULL;
+    backend->copy_between = NULL;
 }
 
 static void add_all(ht_backend *backend)
@@ -373,8 +386,10 @@ int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backen
         .event_done = event_done,
         .event_wait = event_wait,
         .stream_wait = stream_wait,
-        .host_alloc = host_alloc,
-        .host_free = host_free,
+        .host_alloc = lag_host_alloc,
+        .host_free = lag_host_free,
+        .copy_beside = copy_beside,
+        .copy_between = copy_between,
     };
     if (getenv("LAG_LESS") != NULL)
         leave_out(backend);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * A device that lags: the host's own kernels (and one of its own), queued until somebody waits, in
- * memory that the host cannot touch: who does ends, and hears whose memory it was. What is wrong
- * about waiting or about whose memory it is shows without a GPU.
+ * memory that the host cannot touch: who does ends, and hears whose memory it was. Copies beside the
+ * work have a queue of their own. What is wrong about waiting or about whose memory it is shows
+ * without a GPU.
  *
  * - LAG_RUN=eager: does the work at once
- * - LAG_COPIES=late: copies to the host when somebody waits, not before; garbage until then
+ * - LAG_COPIES=late: copies to the host when somebody waits, not before; garbage until then, as
+ *   always with copies beside the work
  * - LAG_COUNT=1: says at the end how much there was to do
  * - LAG_FAULT=N: the N-th call from now on fails, and LAG_FAULT_MADE says which it was
  * - LAG_REFUSE=NAME: has no use for that kernel's arguments, whatever they are; all: nor for those
  *   of any other
+ * - LAG_STUCK=1: no event that is asked for ever passes
  * - LAG_LESS=1: does the work at once, has no events, no poll and no memory of the host */
 #ifndef HT_TESTS_BACKENDS_LAGGING_LAGGING_H
 #define HT_TESTS_BACKENDS_LAGGING_LAGGING_H
@@ -40,6 +43,12 @@ void *lag_memory_real(const lag_memory *memory, const void *at);
  * for ever. */
 void lag_memory_note(lag_memory *memory, const char *what);
 
+/* ---- pinned.c: the functions of ht_backend, and what they gave out ------------------------------
+ */
+void *lag_host_alloc(size_t bytes);
+void lag_host_free(void *memory);
+bool lag_is_pinned(const void *at);
+
 /* ---- kernels.c: the one that does a kernel's work; NULL: none ----------------------------------
  */
 void lag_kernels_begin(void); /* once, before it */
@@ -49,7 +58,7 @@ ht_kernel_fn *lag_kernel(ht_kernel kernel, ht_dtype dtype);
  * --------------------------------------------------- */
 typedef struct lag_queue lag_queue;
 lag_queue *lag_queue_new(void);
-void lag_queue_free(lag_queue *queue);
+void lag_queue_end(lag_queue *queue);
 
 /* call: a copy with real addresses, which the queue frees. */
 int lag_queue_kernel(lag_queue *queue, ht_kernel_fn *run, ht_kernel_call *call);

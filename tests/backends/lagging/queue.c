@@ -20,6 +20,7 @@ typedef struct work {
 } work;
 
 struct lag_queue {
+    lag_queue *next; /* among those that have ended */
     work *first, **last;
     long given, done, waits;
     bool eager;
@@ -40,12 +41,16 @@ lag_queue *lag_queue_new(void)
     return queue;
 }
 
-void lag_queue_free(lag_queue *queue)
+/* Others may still wait for its work, which is done: it is kept. */
+void lag_queue_end(lag_queue *queue)
 {
+    static lag_queue *ended;
+
     lag_queue_drain(queue, queue->given);
     if (getenv("LAG_COUNT") != NULL)
         fprintf(stderr, "lag: %ld pieces of work, %ld waits\n", queue->given, queue->waits);
-    free(queue);
+    queue->next = ended;
+    ended = queue;
 }
 
 static void drop(work *w)

@@ -81,9 +81,15 @@ ht_tensor *ht_channels_last(ht_tensor *x)
     return fill_from("ht_channels_last", body, x);
 }
 
+/* Whether memory goes from one to the other without the host. */
+static bool are_joined(const ht_device *a, const ht_device *b)
+{
+    return a->backend == b->backend && a->backend->copy_between != NULL;
+}
+
 /* Bytes of a dense body from one device to another, through the host where neither can do it alone.
- */
-static ht_status move_bytes(const char *what, ht_body *to, const ht_body *from)
+ * ahead: NULL, or the copy to `to` is one that is joined later. */
+static ht_status move_bytes(const char *what, ht_body *to, const ht_body *from, ht_fetch *ahead)
 {
     ht_device *source = from->storage->device, *target = to->storage->device;
     size_t bytes = (size_t)from->lsize * ht_dtype_size(from->dtype);
@@ -91,7 +97,12 @@ static ht_status move_bytes(const char *what, ht_body *to, const ht_body *from)
 
     if (bytes == 0)
         return HT_SUCCESS;
-    if (source->backend->host_memory)
+    if (are_joined(source, target))
+        failed = target->backend->copy_between(target->stream, ht__body_data(to), source->stream,
+                                               ht__body_data(from), bytes);
+    else if (source->backend->host_memory && ahead != NULL)
+        failed = ht__ahead_begin(ahead, target, ht__body_data(to), ht__body_data(from), bytes);
+    else if (source->backend->host_memory)
         failed = ht__device_put(target, ht__body_data(to), ht__body_data(from), bytes);
     else
         failed = ht__device_get(source, ht__body_data(to), ht__body_data(from), bytes);
@@ -103,7 +114,7 @@ static void to_device_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_to_device(g, *(ht_device **)ht_node_context(node, 0));
 }
 
-static ht_tensor *to_device(const char *what, ht_tensor *x, ht_device *device)
+static ht_tensor *to_device(const char *what, ht_tensor *x, ht_device *device, ht_fetch *ahead)
 {
     ht_tensor *dense, *y;
     ht_node *node;
@@ -113,14 +124,15 @@ static ht_tensor *to_device(const char *what, ht_tensor *x, ht_device *device)
         return x;
     was = ht_set_grad_enabled(false);
     dense = ht_contiguous(x);
-    if (dense != NULL && !ht__backend_of(dense)->host_memory && !device->backend->host_memory)
-        dense = to_device(what, dense, ht__device_cpu());
+    if (dense != NULL && !ht__backend_of(dense)->host_memory && !device->backend->host_memory &&
+        !are_joined(dense->body->storage->device, device))
+        dense = to_device(what, dense, ht__device_cpu(), NULL);
     ht_set_grad_enabled(was);
     if (dense == NULL)
         return NULL;
     y = ht__tensor_new(ht__body_new(what, x->body->comm, device, x->body->dtype, x->body->ndim,
                                     x->body->shape, x->body->split, x->body->bounds));
-    if (y == NULL || move_bytes(what, y->body, dense->body) != HT_SUCCESS)
+    if (y == NULL || move_bytes(what, y->body, dense->body, ahead) != HT_SUCCESS)
         return NULL;
     node = ht_node_new("ht_to_device", to_device_backward, 1, &x);
     if (node == NULL)
@@ -133,7 +145,12 @@ ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
 {
     if (HT_IS_NULL(x, "ht_to_device", "x") || HT_IS_NULL(device, "ht_to_device", "the device"))
         return NULL;
-    return to_device("ht_to_device", x, device);
+    return to_device("ht_to_device", x, device, NULL);
+}
+
+ht_tensor *ht__to_device_ahead(ht_tensor *x, ht_device *device, ht_fetch *ahead)
+{
+    return to_device("ht_to_device", x, device, ahead);
 }
 
 ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype)
@@ -143,7 +160,8 @@ ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype)
     if (x == NULL)
         return NULL;
     was = ht_set_grad_enabled(false);
-    x = to_device(what, x, ht__device_cpu()); /* first: a device may not know how to convert */
+    x = to_device(what, x, ht__device_cpu(),
+                  NULL); /* first: a device may not know how to convert */
     x = ht_contiguous(x != NULL ? ht_astype(x, dtype) : NULL);
     ht_set_grad_enabled(was);
     return x;

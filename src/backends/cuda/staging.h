@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies beside the stream of a device: by streams of their own, and through pinned pieces where
+ * memory of the host is not pinned. */
+#ifndef HT_BACKENDS_CUDA_STAGING_H
+#define HT_BACKENDS_CUDA_STAGING_H
+
+#include "backends/cuda/device.h"
+
+/* Each returns 0, or an error of the runtime. wait: for all copies beside the stream. */
+int ht_cuda_staging_open(ht_cuda_device *device);
+void ht_cuda_staging_close(ht_cuda_device *device); /* waits, too */
+int ht_cuda_staging_wait(const ht_cuda_device *device);
+
+/* memory_copy between a device and memory of the host. */
+int ht_cuda_stage(const ht_cuda_device *device, void *to, const void *from, size_t bytes,
+                  ht_copy_kind kind);
+
+/* copy_beside; the events are the runtime's. */
+int ht_cuda_stage_beside(const ht_cuda_device *device, void *to, const void *from, size_t bytes,
+                         ht_copy_kind kind, void *after, void *event);
+
+#endif
